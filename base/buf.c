@@ -1,0 +1,83 @@
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUF_FIRST_BYTES 256
+
+void buf_init(struct buf *b, size_t ceiling_bytes)
+{
+	*b = (struct buf){.ceiling = ceiling_bytes};
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	buf_init(b, b->ceiling);
+}
+
+static int reserve(struct buf *b, size_t more)
+{
+	size_t need = b->used + more + 1;
+	size_t size = b->allocated ? b->allocated : BUF_FIRST_BYTES;
+	char *data;
+
+	if (more > b->ceiling - b->used)
+		return -EMSGSIZE;
+	if (need <= b->allocated)
+		return 0;
+	while (size < need)
+		size *= 2;
+	data = realloc(b->data, size);
+	if (!data)
+		return -ENOMEM;
+	b->data = data;
+	b->allocated = size;
+	return 0;
+}
+
+int buf_add(struct buf *b, const void *data, size_t len)
+{
+	int err = reserve(b, len);
+
+	if (err)
+		return err;
+	if (len > 0)
+		memcpy(b->data + b->used, data, len);
+	b->used += len;
+	b->data[b->used] = '\0';
+	return 0;
+}
+
+int buf_print(struct buf *b, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+	int err;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return -EINVAL;
+	err = reserve(b, (size_t)len);
+	if (err)
+		return err;
+	va_start(args, fmt);
+	vsnprintf(b->data + b->used, (size_t)len + 1, fmt, args);
+	va_end(args);
+	b->used += (size_t)len;
+	return 0;
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+	if (n == 0)
+		return;
+	memmove(b->data, b->data + n, b->used - n);
+	b->used -= n;
+	b->data[b->used] = '\0';
+}

@@ -1,0 +1,36 @@
+/**
+ * A growing byte buffer with a ceiling (style 16).
+ * Thread: one owner.
+ */
+#ifndef OFFHOOK_BASE_BUF_H
+#define OFFHOOK_BASE_BUF_H
+
+#include <stddef.h>
+
+struct buf {
+	char *data;       /* used bytes and a terminating 0 behind them */
+	size_t used;
+	size_t allocated;
+	size_t ceiling;   /* constant after init: used never exceeds it */
+};
+
+/** Start empty; nothing is allocated yet. */
+void buf_init(struct buf *b, size_t ceiling_bytes);
+
+/** Release the memory; the buffer is empty and usable again. */
+void buf_release(struct buf *b);
+
+/**
+ * Append bytes.
+ * @return 0; -ENOMEM; -EMSGSIZE above the ceiling (both: b unchanged)
+ */
+int buf_add(struct buf *b, const void *data, size_t len);
+
+/** Append formatted text. @return as buf_add() */
+int buf_print(struct buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Drop the first n bytes, n <= used; the rest moves to the front. */
+void buf_consume(struct buf *b, size_t n);
+
+#endif

@@ -1,0 +1,39 @@
+/**
+ * Clocks. Everything inside is monotonic int64 nanoseconds; wall clock is read
+ * only for what goes over the wire or into a log (style 17).
+ * Thread: any.
+ */
+#ifndef OFFHOOK_BASE_CLOCK_H
+#define OFFHOOK_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_S  INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_US INT64_C(1000)
+
+/** Monotonic time (CLOCK_MONOTONIC), ns, >= 0. */
+int64_t clock_mono_ns(void);
+
+/** Wall clock (CLOCK_REALTIME), ns since 1970-01-01 UTC. */
+int64_t clock_wall_ns(void);
+
+/**
+ * Wall clock minus monotonic clock, ns. Adding it to a monotonic time gives
+ * the wall time; it moves when the wall clock is stepped, so take it once per
+ * batch. The two clocks are read within one bracket; of three tries the one
+ * with the narrowest bracket is used.
+ */
+int64_t clock_wall_offset_ns(void);
+
+/** Size of a buffer for clock_format(), terminator included. */
+#define CLOCK_TEXT_BYTES 20
+
+/**
+ * Format a wall time as the API does: `YYYY-MM-DD HH:MM:SS`, UTC.
+ * @param text     at least CLOCK_TEXT_BYTES bytes
+ * @param wall_ns  ns since 1970, years 0 to 9999
+ */
+void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns);
+
+#endif

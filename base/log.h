@@ -1,0 +1,33 @@
+/**
+ * Logging of the daemons: one line an event, to standard error, with the
+ * priority prefix that the journal reads when it is connected to it.
+ * Lower layers return errors and do not log (style 23). No secret is ever
+ * passed to it.
+ * Thread: any; a line is written with one write(2).
+ */
+#ifndef OFFHOOK_BASE_LOG_H
+#define OFFHOOK_BASE_LOG_H
+
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG,
+};
+
+/**
+ * Set what is shown and the program's name in each line.
+ * @param level  lines above this level are dropped
+ * @param name   program name, kept by reference for the process's life
+ */
+void log_setup(enum log_level level, const char *name);
+
+/** Parse "error", "warning", "info" or "debug". @return 0; -EINVAL */
+int log_level_parse(const char *text, enum log_level *ret);
+
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,44 @@
+/**
+ * A wait-free ring of fixed-size records for one producer and one consumer.
+ * Both indices run freely and are masked on use; the record count is a power
+ * of two. A full ring refuses the newest record and counts it: the producer
+ * never blocks (rtp-analysis 6.1).
+ */
+#ifndef OFFHOOK_BASE_RING_H
+#define OFFHOOK_BASE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ring;
+
+/**
+ * Make a ring.
+ * @param record_bytes  size of a record, > 0
+ * @param records       a power of two
+ * @return 0; -EINVAL; -ENOMEM
+ */
+int ring_new(struct ring **ret, size_t record_bytes, size_t records);
+
+/** Release the ring; neither side may use it any more. @return NULL */
+struct ring *ring_free(struct ring *r);
+
+/**
+ * Copy a record in.
+ * Thread: the producer only; never blocks.
+ * @return true; false if the ring is full (counted in ring_dropped())
+ */
+bool ring_push(struct ring *r, const void *record);
+
+/**
+ * Copy the oldest record out.
+ * Thread: the consumer only; never blocks.
+ * @return true; false if the ring is empty
+ */
+bool ring_pop(struct ring *r, void *record);
+
+/** Records refused because the ring was full. Thread: any. */
+uint64_t ring_dropped(const struct ring *r);
+
+#endif

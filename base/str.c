@@ -1,0 +1,94 @@
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+int str_copy(char *dst, size_t size, const char *src)
+{
+	size_t len = strlen(src);
+
+	if (size == 0)
+		return -ENAMETOOLONG;
+	if (len >= size) {
+		dst[0] = '\0';
+		return -ENAMETOOLONG;
+	}
+	memcpy(dst, src, len + 1);
+	return 0;
+}
+
+int str_print(char *dst, size_t size, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(dst, size, fmt, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= size)
+		return -ENAMETOOLONG;
+	return len;
+}
+
+int str_to_u64(const char *text, uint64_t max, uint64_t *ret)
+{
+	char *end;
+	unsigned long long value;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*end != '\0')
+		return -EINVAL;
+	if (errno == ERANGE || value > max)
+		return -ERANGE;
+	*ret = value;
+	return 0;
+}
+
+int str_to_double(const char *text, double *ret)
+{
+	char *end;
+	double value;
+
+	if (text[0] == '\0' || isspace((unsigned char)text[0]))
+		return -EINVAL;
+	value = strtod(text, &end);
+	if (*end != '\0' || !isfinite(value))
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
+void uuid_make(char text[static UUID_TEXT_BYTES])
+{
+	uint8_t b[16];
+
+	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+		abort(); /* 16 bytes never come short on Linux >= 3.17 */
+	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+	snprintf(text, UUID_TEXT_BYTES,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+		 "%02x%02x%02x%02x%02x%02x",
+		 b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9],
+		 b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+bool uuid_valid(const char *text)
+{
+	for (size_t i = 0; i < UUID_TEXT_BYTES - 1; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
+			return false;
+	}
+	return text[UUID_TEXT_BYTES - 1] == '\0';
+}

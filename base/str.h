@@ -1,0 +1,47 @@
+/**
+ * Small string helpers: bounded copies, strict numbers, UUIDs.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_BASE_STR_H
+#define OFFHOOK_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Copy a string into a fixed buffer.
+ * @param dst   size bytes, always terminated when size > 0
+ * @return 0; -ENAMETOOLONG if it did not fit (dst holds an empty string)
+ */
+int str_copy(char *dst, size_t size, const char *src);
+
+/**
+ * Print into a fixed buffer.
+ * @return length; -ENAMETOOLONG if it did not fit (dst is cut, terminated)
+ */
+int str_print(char *dst, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/**
+ * Parse a whole decimal number: no sign, no blanks, nothing behind it.
+ * @return 0; -EINVAL not a number; -ERANGE above max (ret untouched)
+ */
+int str_to_u64(const char *text, uint64_t max, uint64_t *ret);
+
+/**
+ * Parse a whole decimal fraction ("3", "-0.5", "1e3"); finite numbers only.
+ * @return 0; -EINVAL (ret untouched)
+ */
+int str_to_double(const char *text, double *ret);
+
+/** Text of a UUID with its terminator. */
+#define UUID_TEXT_BYTES 37
+
+/** Make a random UUID (RFC 9562 version 4), lower case. */
+void uuid_make(char text[static UUID_TEXT_BYTES]);
+
+/** True for 36 characters in the form of a UUID, either case. */
+bool uuid_valid(const char *text);
+
+#endif

@@ -1,0 +1,94 @@
+/**
+ * What an API handler gets and gives. A request has been read and parsed
+ * completely before its handler runs, on a worker thread: handlers may use
+ * the store and must not wait for anything else (design: the controller).
+ */
+#ifndef OFFHOOK_SERVER_API_HANDLER_H
+#define OFFHOOK_SERVER_API_HANDLER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+/** Process-wide context, made by main(); constant while requests run. */
+struct controller;
+
+enum api_right {
+	RIGHT_NONE,  /* no authentication at all */
+	RIGHT_READ,
+	RIGHT_RUN,
+	RIGHT_WRITE,
+	RIGHT_ADMIN,
+	RIGHT_AGENT, /* an enrolled agent, decisions.md section 7 */
+};
+
+#define PATH_PARAMS_MAX 3
+
+struct request {
+	/* constant while the handler runs, all borrowed */
+	struct controller *controller;
+	struct store *store;          /* this worker's view of the database */
+	const char *method;
+	const char *path;             /* below the root, no query */
+	const char *params[PATH_PARAMS_MAX]; /* path elements, in order */
+	json_t *query;   /* array of [name, value]: repeats keep their order */
+	json_t *body;    /* object; form bodies become strings by key; NULL:
+			  * there was none */
+	bool body_is_form;            /* values are strings, not JSON types */
+	const char *request_id;
+	const char *remote_addr;
+	const char *base_url;         /* as the client sees us */
+	const char *(*header)(const struct request *, const char *name);
+	enum api_right right;         /* what the caller's key may do */
+	int64_t key_id;               /* API key, or 0 */
+	int64_t agent_id;             /* agent, or 0 */
+	bool waited;     /* long-poll: this is the last call, answer now */
+	void *http;                   /* the http layer's own */
+};
+
+struct reply {
+	unsigned status;
+	json_t *body;          /* owned; sent as JSON; NULL: empty body */
+	char *text;            /* instead of body: owned, with content_type */
+	size_t text_len;
+	const char *content_type; /* NULL: application/json */
+	json_t *headers;       /* object name -> value, owned; may be NULL */
+	uint32_t park_ms;      /* > 0: not answered; call the handler again
+				* when woken or after this time (then with
+				* request.waited set) */
+};
+
+/** A handler fills the reply; it never fails otherwise. */
+typedef void(api_handler)(struct request *req, struct reply *rep);
+
+struct route {
+	const char *method;
+	const char *path;    /* "/runs/:id/status", below /api/v2 */
+	const char *name;    /* for GET / */
+	enum api_right right;
+	api_handler *handler;
+	const char *successor; /* deprecated: path of the RESTful form */
+};
+
+/** {"...": value, "status": code}: takes over body (may be NULL: {}). */
+void reply_json(struct reply *rep, unsigned status, json_t *body);
+
+/** problem+json (decisions.md section 1). Nothing of it may be secret. */
+void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** Add an {pointer, detail} entry to a problem (made by reply_problem). */
+void reply_pointer(struct reply *rep, const char *pointer, const char *fmt,
+		   ...) __attribute__((format(printf, 3, 4)));
+
+/** Set a response header; CR and LF in the value are refused. */
+void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** Run every parked request's handler again. Thread: any. */
+void http_wake_parked(struct controller *controller);
+
+#endif

@@ -1,0 +1,55 @@
+/**
+ * The thin layer over a database: parameterised SQL in the dialect that
+ * SQLite >= 3.35 and PostgreSQL share ($1 parameters, RETURNING, ON CONFLICT).
+ * The named operations of the store stand on it (store_*.h); nothing outside
+ * control/server/store includes this header.
+ *
+ * SQLite: one connection alone writes and checkpoints, the others are opened
+ * read-only, no mmap (design.md: WAL-reset bug of 3.40).
+ */
+#ifndef OFFHOOK_SERVER_STORE_DB_H
+#define OFFHOOK_SERVER_STORE_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct db; /* one connection */
+
+enum db_type {
+	DB_NULL,
+	DB_INT,
+	DB_REAL,
+	DB_TEXT, /* UTF-8, terminated */
+	DB_BLOB,
+};
+
+struct db_value {
+	enum db_type type;
+	int64_t integer;
+	double real;
+	const void *bytes; /* TEXT, BLOB; borrowed */
+	size_t len;        /* TEXT: without the terminator */
+};
+
+#define DB_I(v) ((struct db_value){.type = DB_INT, .integer = (v)})
+#define DB_R(v) ((struct db_value){.type = DB_REAL, .real = (v)})
+struct db_value db_text(const char *text); /* NULL becomes DB_NULL */
+struct db_value db_blob(const void *bytes, size_t len);
+
+/** Called per row; values live until it returns. @return 0; else stop */
+typedef int(db_row_h)(const struct db_value *row, size_t columns, void *arg);
+
+/** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
+ * violated; -EBUSY; -EIO (db_error() tells); or the handler's value */
+int db_query(struct db *db, const char *sql, const struct db_value *params,
+	     size_t count, db_row_h *row_h, void *arg);
+
+int db_begin(struct db *db); /* write transaction at once, no upgrade */
+int db_commit(struct db *db);
+void db_rollback(struct db *db);
+
+/** The last error's text of this connection, for the log; never NULL. */
+const char *db_error(const struct db *db);
+
+#endif

@@ -1,0 +1,215 @@
+-- The controller's tables. Times are integers: milliseconds since 1970 UTC,
+-- or microseconds where the name ends in _us. Flags are 0 or 1. Columns
+-- ending in _json hold a JSON document the API takes and returns as it is.
+
+CREATE TABLE IF NOT EXISTS setting (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS api_key (
+  id INTEGER PRIMARY KEY,
+  public_key TEXT NOT NULL UNIQUE,
+  secret_hash BLOB NOT NULL,           -- keyed BLAKE2b of the secret
+  name TEXT NOT NULL,
+  rights TEXT NOT NULL,                -- read | run | write | admin
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  expires_at INTEGER
+);
+
+CREATE TABLE IF NOT EXISTS project (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  description TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS target (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  hosts_json TEXT NOT NULL,
+  domain TEXT,
+  outbound_proxy TEXT,
+  tls_json TEXT NOT NULL DEFAULT '{}',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS credential_pool (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS credential (
+  id INTEGER PRIMARY KEY,
+  pool_id INTEGER NOT NULL REFERENCES credential_pool(id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,           -- 0-based order within the pool
+  username TEXT NOT NULL,
+  auth_username TEXT,
+  password_box BLOB,                   -- XChaCha20-Poly1305: nonce, cipher
+  domain TEXT,
+  display_name TEXT,
+  extension TEXT,
+  UNIQUE (pool_id, position)
+);
+
+CREATE TABLE IF NOT EXISTS agent_pool (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  description TEXT,
+  capabilities_json TEXT NOT NULL DEFAULT '[]',
+  join_token_hash BLOB NOT NULL,       -- keyed BLAKE2b
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS agent (
+  id INTEGER PRIMARY KEY,
+  pool_id INTEGER NOT NULL REFERENCES agent_pool(id),
+  name TEXT NOT NULL,
+  secret_hash BLOB NOT NULL,
+  version TEXT NOT NULL,
+  protocol INTEGER NOT NULL,
+  features_json TEXT NOT NULL DEFAULT '[]',
+  capacity INTEGER NOT NULL,           -- jobs at once
+  draining INTEGER NOT NULL DEFAULT 0,
+  last_seen INTEGER,                   -- online: seen within the lease time
+  disconnected INTEGER NOT NULL DEFAULT 0,
+  clock_offset_us INTEGER,             -- agent minus controller, estimate
+  address TEXT,
+  created_at INTEGER NOT NULL,
+  UNIQUE (pool_id, name)
+);
+
+CREATE TABLE IF NOT EXISTS test (
+  id INTEGER PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES project(id),
+  name TEXT NOT NULL UNIQUE,
+  description TEXT,
+  tags_json TEXT NOT NULL DEFAULT '[]',
+  scenario TEXT NOT NULL,
+  agentpool_id INTEGER NOT NULL REFERENCES agent_pool(id),
+  steps_json TEXT NOT NULL,
+  conditions_json TEXT NOT NULL DEFAULT '[]',
+  record TEXT NOT NULL DEFAULT 'sip',  -- none | sip | media
+  callback_on_failure INTEGER NOT NULL DEFAULT 0,
+  callback_template_name TEXT,
+  callback_url TEXT NOT NULL DEFAULT '',
+  retries_on_failure INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+-- A run carries all it needs of its test as it was at the start.
+CREATE TABLE IF NOT EXISTS run (
+  id INTEGER PRIMARY KEY,
+  session_id TEXT NOT NULL UNIQUE,
+  test_id INTEGER,
+  test_name TEXT NOT NULL,
+  testcase_name TEXT NOT NULL,
+  project_id INTEGER,
+  project_name TEXT NOT NULL,
+  agentpool_id INTEGER NOT NULL,
+  agentpool_name TEXT NOT NULL,
+  tags_json TEXT NOT NULL DEFAULT '[]',
+  phase TEXT NOT NULL,    -- queued dispatching running stopping judging done
+  status TEXT NOT NULL,   -- running passed failed errored stopped
+  stop_reason TEXT,       -- why it entered `stopping`: user, failed, error
+  result_description TEXT NOT NULL DEFAULT '',
+  conditions_json TEXT NOT NULL,       -- overrides applied
+  verdicts_json TEXT,                  -- one entry a condition, when judged
+  record TEXT NOT NULL,
+  report_mode TEXT NOT NULL DEFAULT 'full',
+  kiosk_id TEXT,                       -- second half of the public link
+  interval_s INTEGER NOT NULL,
+  max_duration_s INTEGER NOT NULL,
+  attempt INTEGER NOT NULL DEFAULT 1,
+  retry_of TEXT,
+  progress REAL NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,                  -- first lease confirmed
+  stopped_at INTEGER
+);
+CREATE INDEX IF NOT EXISTS run_by_test ON run (test_id, id);
+CREATE INDEX IF NOT EXISTS run_by_project ON run (project_id, id);
+CREATE INDEX IF NOT EXISTS run_active ON run (phase) WHERE phase <> 'done';
+
+-- One lease a role of a run and attempt to place it.
+CREATE TABLE IF NOT EXISTS lease (
+  id TEXT PRIMARY KEY,                 -- UUID
+  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  role TEXT NOT NULL,
+  spec_json TEXT NOT NULL,             -- passwords removed; see secret_box
+  secret_box BLOB,                     -- the full spec, encrypted; dropped
+                                       -- when the lease ends
+  agent_id INTEGER,                    -- NULL while waiting
+  state TEXT NOT NULL,    -- waiting offered started finished lost cancelled
+  offered_at INTEGER,
+  expires_at INTEGER,                  -- lease time, renewed
+  ended_at INTEGER,
+  outcome TEXT,                        -- completed failed error stopped
+  reason TEXT,
+  ready_step INTEGER NOT NULL DEFAULT -1, -- highest step reported ready
+  progress REAL NOT NULL DEFAULT 0,
+  last_seq INTEGER,                    -- announced by finish
+  UNIQUE (run_id, role)
+);
+CREATE INDEX IF NOT EXISTS lease_by_state ON lease (state);
+
+-- Which uploads arrived: one sequence a lease over stats, events and sip.
+CREATE TABLE IF NOT EXISTS upload (
+  lease_id TEXT NOT NULL REFERENCES lease(id) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (lease_id, seq)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS event (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  lease_id TEXT NOT NULL,
+  role TEXT NOT NULL,
+  t_us INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  event_json TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS event_by_run ON event (run_id, id);
+
+CREATE TABLE IF NOT EXISTS sip_message (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  lease_id TEXT NOT NULL,
+  role TEXT NOT NULL,
+  t_us INTEGER NOT NULL,
+  message_json TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS sip_message_by_run ON sip_message (run_id, id);
+
+CREATE TABLE IF NOT EXISTS series (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  role TEXT NOT NULL,
+  dir TEXT NOT NULL,
+  measure TEXT NOT NULL,
+  UNIQUE (run_id, role, dir, measure)
+);
+
+CREATE TABLE IF NOT EXISTS point (
+  series_id INTEGER NOT NULL REFERENCES series(id) ON DELETE CASCADE,
+  t INTEGER NOT NULL,                  -- interval start, s since 1970
+  lease_id TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  min REAL NOT NULL,
+  max REAL NOT NULL,
+  avg REAL NOT NULL,
+  median REAL NOT NULL,
+  p75 REAL NOT NULL,
+  p90 REAL NOT NULL,
+  p95 REAL NOT NULL,
+  stddev REAL NOT NULL,
+  sketch_json TEXT,
+  PRIMARY KEY (series_id, t, lease_id)
+) WITHOUT ROWID;

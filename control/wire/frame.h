@@ -1,0 +1,37 @@
+/**
+ * Messages between supervisor (or the command line) and an engine process: a
+ * stream socket, one compact JSON object a line, at most WIRE_FRAME_BYTES.
+ * Thread: one owner a channel.
+ */
+#ifndef OFFHOOK_WIRE_FRAME_H
+#define OFFHOOK_WIRE_FRAME_H
+
+#include <jansson.h>
+
+#define WIRE_FRAME_BYTES (4u << 20)
+
+struct wire_channel;
+
+/** Takes over fd (made non-blocking). @return 0; -ENOMEM; -errno */
+int wire_channel_new(struct wire_channel **ret, int fd);
+struct wire_channel *wire_channel_free(struct wire_channel *c);
+int wire_channel_fd(const struct wire_channel *c);
+
+/**
+ * Queue a message and write what the socket takes.
+ * @param message  borrowed
+ * @return 0; -EMSGSIZE; -ENOBUFS the queue (64 MiB) is full; -EPIPE
+ */
+int wire_channel_send(struct wire_channel *c, json_t *message);
+
+/** Write what is queued. @return bytes still queued; -EPIPE */
+int wire_channel_flush(struct wire_channel *c);
+
+/**
+ * Read one message if a whole one is there.
+ * @return 1 and *ret a new reference; 0 none yet; -EPIPE the other side is
+ *         gone; -EBADMSG not JSON; -EMSGSIZE
+ */
+int wire_channel_receive(struct wire_channel *c, json_t **ret);
+
+#endif

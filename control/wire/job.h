@@ -1,0 +1,177 @@
+/**
+ * A job: what one role of a run has to do, as the controller gives it to an
+ * agent and the agent to its engine (`spec` of docs/wire.md).
+ * Thread: any; a decoded job is constant.
+ */
+#ifndef OFFHOOK_WIRE_JOB_H
+#define OFFHOOK_WIRE_JOB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ceilings; a spec above one is refused with its name in the reason. */
+#define WIRE_STEPS_MAX       32
+#define WIRE_ACTIONS_MAX     32 /* a step */
+#define WIRE_CREDENTIALS_MAX 10000
+#define WIRE_HOSTS_MAX       16
+#define WIRE_HEADERS_MAX     32
+#define WIRE_CLIENT_ACTIONS_MAX 200
+#define WIRE_CODECS_MAX      16
+
+enum wire_action_type {
+	WIRE_ACTION_REGISTER,
+	WIRE_ACTION_ANSWER,
+	WIRE_ACTION_CALL,
+	WIRE_ACTION_UNREGISTER,
+	WIRE_ACTION_WAIT,
+};
+
+struct wire_credential {
+	const char *username;      /* never NULL */
+	const char *auth_username; /* NULL: username */
+	const char *password;      /* NULL: none */
+	const char *domain;        /* NULL: of the target */
+	const char *display_name;
+	const char *extension;
+};
+
+enum wire_transport { WIRE_UDP, WIRE_TCP, WIRE_TLS };
+
+struct wire_host {
+	const char *host;
+	uint16_t port; /* 0: default of the transport */
+	enum wire_transport transport;
+	unsigned priority;
+	unsigned weight;
+};
+
+struct wire_header {
+	const char *name;
+	const char *value;
+	const char *message_type; /* "any" if it was empty or left out */
+};
+
+/* One entry of sipclient_actions: [name, argument]. */
+struct wire_client_action {
+	const char *name;
+	const char *argument; /* never NULL */
+};
+
+/* How long a call lasts (decisions.md section 3, call_duration). */
+struct wire_duration {
+	enum {
+		WIRE_DURATION_FIXED,
+		WIRE_DURATION_UNIFORM,
+		WIRE_DURATION_EXPONENTIAL,
+		WIRE_DURATION_NORMAL,
+	} kind;
+	double a_s; /* fixed: value; uniform: low; exponential, normal: mean */
+	double b_s; /* uniform: high; normal: standard deviation */
+};
+
+struct wire_action {
+	enum wire_action_type type;
+	unsigned index;             /* position within its step in the test */
+
+	const struct wire_credential *credentials; /* register, call, answer */
+	size_t credential_count;
+	const struct wire_host *hosts; /* by priority */
+	size_t host_count;
+	const char *domain;         /* of the target; NULL: the host */
+	const char *outbound_proxy; /* SIP URI or NULL */
+	uint32_t regexpire_s;       /* default 3600 */
+	const struct wire_header *headers;
+	size_t header_count;
+
+	const char *codecs[WIRE_CODECS_MAX];
+	size_t codec_count;         /* 0: engine's default */
+	uint16_t ptime_ms;          /* default 20 */
+	const char *prompt;         /* NULL: agent's default */
+
+	/* answer */
+	uint32_t answer_delay_ms;
+	bool ring_only;
+	uint16_t answer_code;       /* 200: take the call */
+
+	/* call */
+	const char *dial_destination; /* template, see wire_expand_dial() */
+	uint32_t max_total_calls;     /* default 1 */
+	uint32_t max_concurrent_calls; /* default 1 */
+	double calls_per_second;      /* default 1 */
+	struct wire_duration duration; /* default 10 s */
+	const struct wire_client_action *client_actions;
+	size_t client_action_count;
+
+	/* wait */
+	uint32_t wait_ms;
+};
+
+struct wire_step {
+	const struct wire_action *actions; /* this role's only; may be none */
+	size_t action_count;
+};
+
+/* Users of another role, for {{callee.username}}. */
+struct wire_peer_role {
+	const char *role;
+	const char *const *usernames;
+	size_t username_count;
+};
+
+struct wire_job {
+	const char *session_id;
+	const char *role;
+	unsigned attempt;
+	uint32_t interval_s;
+	uint32_t max_duration_s;
+	bool record_sip;
+	const struct wire_step *steps;
+	size_t step_count;
+	const struct wire_peer_role *peers;
+	size_t peer_count;
+};
+
+#define WIRE_REASON_BYTES 256
+
+/**
+ * Decode and check a spec. Unknown members are ignored (protocol rule);
+ * unknown action types, names of sipclient_actions, codecs, transports and
+ * values out of range are refused.
+ * @param spec    borrowed
+ * @param reason  on failure: one sentence with a JSON pointer to the place
+ * @return 0; -EINVAL; -ENOMEM
+ */
+int wire_job_decode(struct wire_job **ret, json_t *spec,
+		    char reason[static WIRE_REASON_BYTES]);
+
+/** Release; passwords are wiped. @return NULL */
+struct wire_job *wire_job_free(struct wire_job *job);
+
+/**
+ * Parse a sipclient_actions value: a JSON array of [name, argument] pairs or
+ * the same as text. Each argument is checked for its action.
+ * @return 0; -EINVAL with a reason
+ */
+int wire_client_actions_check(json_t *value,
+			      char reason[static WIRE_REASON_BYTES]);
+
+/** Parse custom_headers (API 4.2), array or text. @return 0; -EINVAL */
+int wire_custom_headers_check(json_t *value,
+			      char reason[static WIRE_REASON_BYTES]);
+
+/** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
+int wire_duration_parse(const char *text, struct wire_duration *ret);
+
+/**
+ * Fill a dial_destination: {{n}} is the call's number from 0,
+ * {{credential.username}} the caller's user, {{ROLE.username}} the user of
+ * the role's list at n modulo its length.
+ * @return length; -EINVAL unknown placeholder or empty list; -ENAMETOOLONG
+ */
+int wire_expand_dial(char *dst, size_t size, const char *template,
+		     const struct wire_job *job, unsigned n,
+		     const char *credential_username);
+
+#endif

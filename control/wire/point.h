@@ -1,0 +1,30 @@
+/**
+ * One data point of a series on the wire (docs/wire.md, stats).
+ */
+#ifndef OFFHOOK_WIRE_POINT_H
+#define OFFHOOK_WIRE_POINT_H
+
+#include "control/wire/job.h"
+#include "control/wire/measure.h"
+#include "media/analysis/summary.h"
+
+#include <jansson.h>
+
+struct wire_point {
+	const char *role;
+	bool outgoing;     /* dir: false "in", true "out" */
+	enum measure measure;
+	int64_t t_s;       /* interval start, s since 1970, multiple of the
+			    * reporting interval */
+	struct distribution d; /* d.n > 0 */
+	json_t *sketch;    /* encoded sketch or NULL; borrowed */
+};
+
+/** @return a new object, NULL when out of memory */
+json_t *wire_point_encode(const struct wire_point *point);
+
+/** Borrowed strings live as long as object. @return 0; -EINVAL with reason */
+int wire_point_decode(struct wire_point *ret, json_t *object,
+		      char reason[static WIRE_REASON_BYTES]);
+
+#endif

@@ -1,0 +1,130 @@
+/**
+ * The media engine: RTP and RTCP sockets, one thread that receives, one that
+ * sends, one that analyses (design: processes and threads of the agent).
+ *
+ * All functions here are called by ONE thread, the loop thread of the engine
+ * process; none of them blocks, and none makes a media thread allocate, lock
+ * or log. What the threads measured comes back through media_engine_poll().
+ */
+#ifndef OFFHOOK_MEDIA_MEDIA_H
+#define OFFHOOK_MEDIA_MEDIA_H
+
+#include "media/analysis/summary.h"
+#include "media/params.h"
+
+struct media_engine;
+struct media_session; /* the audio of one call */
+
+struct media_engine_params {
+	uint16_t port_min; /* RTP ports, even ones are RTP, the next is RTCP */
+	uint16_t port_max;
+	uint32_t sessions_max;     /* ceiling, 1..10000 */
+	uint32_t rtcp_interval_ms; /* 0: RFC 3550 section 6.2 with the reduced
+				    * minimum of 360/kbps seconds */
+};
+
+/** Evidence that the tester itself was not the bottleneck (features D1). */
+struct media_evidence {
+	uint64_t packets_sent;
+	uint64_t packets_received;   /* datagrams on RTP sockets */
+	uint64_t send_errors;        /* sendto() refused */
+	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */
+	uint64_t ring_drops;         /* records lost between our threads */
+	uint64_t invalid_packets;    /* failed the RTP header checks */
+	struct distribution send_lateness_ms; /* every packet, due to sent; p99
+					       * below, exact to 1 % */
+	double send_lateness_p99_ms;
+};
+
+enum media_record_kind {
+	MEDIA_RECORD_SECOND, /* one stream_second closed */
+	MEDIA_RECORD_TOTAL,  /* a stream ended: its totals; the last one of a
+			      * session in each direction */
+	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
+	MEDIA_RECORD_RTCP,   /* first RTCP packet of the session received */
+	MEDIA_RECORD_STOPPED, /* the session is fully accounted for; nothing
+			       * of it follows and it may be freed */
+};
+
+/** What media_engine_poll() delivers. */
+struct media_record {
+	enum media_record_kind kind;
+	struct media_session *session;
+	bool outgoing;       /* false: received by us (`in`) */
+	int64_t mono_ns;     /* when it happened */
+	union {
+		struct stream_second second;
+		struct stream_total total;
+	} u;
+};
+
+typedef void(media_record_h)(const struct media_record *record, void *arg);
+
+/** Start the engine and its threads. @return 0; -EINVAL; -ENOMEM; -errno */
+int media_engine_new(struct media_engine **ret,
+		     const struct media_engine_params *params);
+
+/** Stop the threads, release everything. No session may be left. */
+struct media_engine *media_engine_free(struct media_engine *engine);
+
+/** A descriptor that becomes readable when media_engine_poll() has work. */
+int media_engine_fd(const struct media_engine *engine);
+
+/** Deliver what the threads published, in order per session. */
+void media_engine_poll(struct media_engine *engine, media_record_h *handler,
+		       void *arg);
+
+/** Counters over all sessions since the start. */
+void media_engine_evidence(const struct media_engine *engine,
+			   struct media_evidence *ret);
+
+struct media_session_params {
+	struct media_addr bind;  /* local address to use; port ignored */
+	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference; empty:
+					       * PCMU, PCMA */
+	size_t codec_count;
+	uint16_t ptime_ms;       /* 0: 20 */
+	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
+				  * tone sequence. Loaded before return. */
+	void *user;              /* for media_session_user() */
+};
+
+/**
+ * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
+ * not yet measured (its codecs are not settled) but counted as stray.
+ * @return 0; -EINVAL codec or packet time unknown; -EADDRINUSE no port left;
+ *         -ENOENT or -EILSEQ prompt missing or not audio; -ENOMEM; -errno
+ */
+int media_session_new(struct media_session **ret, struct media_engine *engine,
+		      const struct media_session_params *params);
+
+/** Our side for SDP; valid for the session's life. */
+const struct media_local *media_session_local(const struct media_session *s);
+
+void *media_session_user(const struct media_session *s);
+
+/**
+ * Apply what offer and answer settled: first time starts the threads' work on
+ * it, later ones change address, codec or direction without stopping the
+ * measurement. Sending follows `direction`; receiving is always measured.
+ */
+int media_session_apply(struct media_session *s,
+			const struct media_negotiated *negotiated);
+
+/**
+ * Stop sending by itself at this monotonic time, to the packet: packets due
+ * at or after it are not sent. 0: no limit.
+ */
+int media_session_send_until(struct media_session *s, int64_t mono_ns);
+
+/**
+ * End the session: sends an RTCP BYE, closes the last second and both totals;
+ * MEDIA_RECORD_STOPPED arrives through media_engine_poll().
+ */
+void media_session_stop(struct media_session *s);
+
+/** Release a session that reported MEDIA_RECORD_STOPPED or was never
+ * applied. @return NULL */
+struct media_session *media_session_free(struct media_session *s);
+
+#endif

@@ -1,0 +1,205 @@
+/**
+ * The native SIP user agent on libre: one per engine process. Accounts
+ * register, calls are placed and taken; everything is reported through
+ * handlers with monotonic times taken at the socket.
+ *
+ * Thread: all functions and handlers run on the loop thread (sip_loop_run()).
+ * Errors: 0 or negative errno; libre's positive ones are turned here.
+ */
+#ifndef OFFHOOK_SIP_UA_H
+#define OFFHOOK_SIP_UA_H
+
+#include "base/state.h"
+#include "media/params.h"
+
+struct sip_ua;
+struct sip_account;
+struct sip_call;
+
+enum sip_transport {
+	SIP_TRANSPORT_UDP,
+	SIP_TRANSPORT_TCP,
+	SIP_TRANSPORT_TLS,
+};
+
+/* ---- the message trace ---- */
+
+/** A whole SIP message as sent or received. */
+struct sip_trace {
+	int64_t mono_ns;
+	bool sent;
+	enum sip_transport transport;
+	struct media_addr local;
+	struct media_addr peer;
+	const char *data; /* not terminated */
+	size_t len;
+};
+typedef void(sip_trace_h)(const struct sip_trace *trace, void *arg);
+
+/* ---- the user agent ---- */
+
+struct sip_ua_params {
+	const char *bind_addr; /* IPv4 or IPv6 literal, not "any" */
+	uint16_t port;         /* 0: any free one, UDP and TCP */
+	const char *software;  /* User-Agent */
+	uint32_t calls_max;    /* sizes libre's hash tables */
+	sip_trace_h *trace_h;  /* may be NULL */
+	void *arg;
+};
+
+/** Set up libre once a process (descriptors, loop); before anything else. */
+int sip_loop_init(void);
+/** Run until sip_loop_stop(). */
+int sip_loop_run(void);
+void sip_loop_stop(void);
+void sip_loop_close(void);
+
+/** @return 0; -EINVAL; -EADDRINUSE; -ENOMEM; -errno */
+int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
+
+/** Release; accounts and calls must be gone. @return NULL */
+struct sip_ua *sip_ua_free(struct sip_ua *ua);
+
+/* ---- accounts ---- */
+
+struct sip_host {
+	const char *host; /* name or literal */
+	uint16_t port;    /* 0: default of the transport */
+	enum sip_transport transport;
+};
+
+/* Which requests a custom header goes on (API 4.2). */
+enum sip_header_scope {
+	SIP_SCOPE_ANY,
+	SIP_SCOPE_REGISTERS,
+	SIP_SCOPE_CALLS,    /* every request of a call */
+	SIP_SCOPE_PRESENCE,
+	SIP_SCOPE_INVITES,  /* INVITE only */
+	SIP_SCOPE_UPDATES,
+	SIP_SCOPE_REFERS,
+};
+
+struct sip_custom_header {
+	const char *name;  /* no CR, LF; a token (RFC 3261 25.1) */
+	const char *value; /* no CR, LF */
+	enum sip_header_scope scope;
+};
+
+enum sip_account_event {
+	SIP_ACCOUNT_REGISTERING,
+	SIP_ACCOUNT_REGISTER_OK,   /* first 2xx, and after each recovery */
+	SIP_ACCOUNT_REGISTER_FAIL, /* final answer other than 2xx, or none */
+	SIP_ACCOUNT_UNREGISTERED,  /* binding removed, or removing it failed */
+};
+
+struct sip_account_info {
+	int64_t mono_ns;
+	uint16_t code;      /* SIP status; 0: no answer at all */
+	const char *reason; /* reason phrase, or why there was no answer */
+	int64_t took_ns;    /* first REGISTER sent to this answer */
+	uint32_t expires_s; /* granted by the registrar */
+};
+typedef void(sip_account_h)(struct sip_account *account,
+			    enum sip_account_event event,
+			    const struct sip_account_info *info, void *arg);
+
+typedef void(sip_incoming_h)(struct sip_account *account,
+			     struct sip_call *call, void *arg);
+
+struct sip_account_params {
+	const char *username;
+	const char *auth_username; /* NULL: username */
+	const char *password;      /* copied; wiped on release */
+	const char *domain;        /* NULL: the target host */
+	const char *display_name;  /* may be NULL */
+	struct sip_host target;    /* where requests go */
+	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
+	uint32_t regexpire_s;      /* 0: 3600 */
+	const struct sip_custom_header *headers; /* copied */
+	size_t header_count;
+	sip_account_h *account_h;
+	sip_incoming_h *incoming_h; /* NULL: incoming calls get 480 */
+	void *arg;
+};
+
+int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
+		    const struct sip_account_params *params);
+/** Register, refresh before expiry, until sip_account_unregister(). */
+int sip_account_register(struct sip_account *account);
+/** Remove the binding; SIP_ACCOUNT_UNREGISTERED follows in bounded time. */
+int sip_account_unregister(struct sip_account *account);
+/** Take or refuse (480) incoming calls from now on. */
+void sip_account_accept_calls(struct sip_account *account, bool accept);
+const char *sip_account_username(const struct sip_account *account);
+struct sip_account *sip_account_free(struct sip_account *account);
+
+/* ---- calls ---- */
+
+enum sip_call_event {
+	SIP_CALL_OUTGOING,     /* INVITE on the wire */
+	SIP_CALL_RINGING,      /* 180 sent or received */
+	SIP_CALL_PROGRESS,     /* other 18x sent or received */
+	SIP_CALL_ANSWERED,     /* final 2xx sent or received */
+	SIP_CALL_ESTABLISHED,  /* ACK received, or sent */
+	SIP_CALL_LOCAL_SDP,    /* our offer or answer was sent */
+	SIP_CALL_REMOTE_SDP,   /* the peer's came; info->media if settled */
+	SIP_CALL_HELD,         /* by the peer or by us; info->local says who */
+	SIP_CALL_RESUMED,
+	SIP_CALL_REINVITE_FAIL, /* our hold/resume was refused: code, reason */
+	SIP_CALL_CLOSED,       /* the last event of a call, exactly once */
+};
+
+enum sip_call_end {
+	SIP_END_LOCAL,    /* established, we hung up */
+	SIP_END_REMOTE,   /* established, the peer hung up */
+	SIP_END_REJECTED, /* never established: a final answer other than 2xx */
+	SIP_END_CANCELLED, /* never established: cancelled by the caller */
+	SIP_END_FAILED,   /* no answer, transport error, unusable SDP */
+};
+
+struct sip_call_info {
+	int64_t mono_ns;
+	bool local;
+	uint16_t code;         /* SIP status where one belongs to it, or 0 */
+	const char *reason;    /* never NULL */
+	enum sip_call_end end; /* SIP_CALL_CLOSED only */
+	const struct media_negotiated *media; /* set when offer/answer settled
+					       * something new; else NULL */
+};
+typedef void(sip_call_h)(struct sip_call *call, enum sip_call_event event,
+			 const struct sip_call_info *info, void *arg);
+
+struct sip_call_params {
+	const char *uri;  /* "sip:1002@example.net", or a user part "1002",
+			   * completed with the account's domain */
+	const struct media_local *media; /* copied; what is offered */
+	sip_call_h *call_h;
+	void *arg;
+};
+
+/** Place a call. The handler is never called before this returns. */
+int sip_call_dial(struct sip_call **ret, struct sip_account *account,
+		  const struct sip_call_params *params);
+
+/**
+ * In sip_incoming_h or later: adopt an incoming call. Until one of
+ * sip_call_ring(), sip_call_answer(), sip_call_reject() is called only 100
+ * was sent. The handler is never called before this returns.
+ */
+int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
+int sip_call_ring(struct sip_call *call);
+int sip_call_answer(struct sip_call *call, const struct media_local *media);
+int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason);
+
+/** End it whatever its state: BYE, CANCEL or 603; SIP_CALL_CLOSED follows. */
+void sip_call_hangup(struct sip_call *call);
+/** Re-INVITE with another direction (RFC 3264 8.4); SIP_CALL_HELD follows. */
+int sip_call_hold(struct sip_call *call);
+int sip_call_resume(struct sip_call *call);
+
+const char *sip_call_id(const struct sip_call *call);   /* Call-ID header */
+const char *sip_call_peer(const struct sip_call *call); /* the other's URI */
+/** Release after SIP_CALL_CLOSED. @return NULL */
+struct sip_call *sip_call_free(struct sip_call *call);
+
+#endif

@@ -1,0 +1,83 @@
+#include "base/ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void test_ring_size_must_be_power_of_two(void **state)
+{
+	struct ring *r;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, 8, 0), -EINVAL);
+	assert_int_equal(ring_new(&r, 8, 3), -EINVAL);
+	assert_int_equal(ring_new(&r, 0, 4), -EINVAL);
+}
+
+static void test_ring_full_refuses_newest(void **state)
+{
+	struct ring *r;
+	uint64_t v;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(v), 4), 0);
+	assert_false(ring_pop(r, &v));
+	for (v = 0; v < 6; v++)
+		assert_int_equal(ring_push(r, &v), v < 4);
+	assert_int_equal(ring_dropped(r), 2);
+	for (uint64_t want = 0; want < 4; want++) {
+		assert_true(ring_pop(r, &v));
+		assert_int_equal(v, want);
+	}
+	assert_false(ring_pop(r, &v));
+	ring_free(r);
+}
+
+#define STRESS_RECORDS 2000000
+
+static void *produce(void *arg)
+{
+	for (uint64_t v = 0; v < STRESS_RECORDS; v++)
+		ring_push(arg, &v);
+	return NULL;
+}
+
+static void test_ring_two_threads_account_exactly(void **state)
+{
+	struct ring *r;
+	pthread_t producer;
+	uint64_t received = 0;
+	uint64_t next = 0;
+	uint64_t v;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(v), 1024), 0);
+	pthread_create(&producer, NULL, produce, r);
+	while (received + ring_dropped(r) < STRESS_RECORDS) {
+		if (!ring_pop(r, &v))
+			continue;
+		assert_true(v >= next);
+		next = v + 1;
+		received++;
+	}
+	pthread_join(producer, NULL);
+	while (ring_pop(r, &v))
+		received++;
+	assert_int_equal(received + ring_dropped(r), STRESS_RECORDS);
+	ring_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ring_size_must_be_power_of_two),
+		cmocka_unit_test(test_ring_full_refuses_newest),
+		cmocka_unit_test(test_ring_two_threads_account_exactly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+#include "base/clock.h"
+#include "base/state.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+static void test_copy_too_long(void **state)
+{
+	char dst[4] = "abc";
+
+	(void)state;
+	assert_int_equal(str_copy(dst, sizeof(dst), "1234"), -ENAMETOOLONG);
+	assert_string_equal(dst, "");
+	assert_int_equal(str_copy(dst, sizeof(dst), "123"), 0);
+	assert_string_equal(dst, "123");
+}
+
+static void test_u64_bounds(void **state)
+{
+	static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1",
+					  "1.0"};
+	uint64_t v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(str_to_u64(bad[i], UINT64_MAX, &v), -EINVAL);
+	assert_int_equal(str_to_u64("18446744073709551616", UINT64_MAX, &v),
+			 -ERANGE);
+	assert_int_equal(str_to_u64("11", 10, &v), -ERANGE);
+	assert_int_equal(v, 7);
+	assert_int_equal(str_to_u64("10", 10, &v), 0);
+	assert_int_equal(v, 10);
+}
+
+static void test_double_refuses_non_finite(void **state)
+{
+	double v = 7;
+
+	(void)state;
+	assert_int_equal(str_to_double("nan", &v), -EINVAL);
+	assert_int_equal(str_to_double("inf", &v), -EINVAL);
+	assert_int_equal(str_to_double("1x", &v), -EINVAL);
+	assert_int_equal(str_to_double("", &v), -EINVAL);
+	assert_true(v == 7);
+	assert_int_equal(str_to_double("-0.5", &v), 0);
+	assert_true(v == -0.5);
+}
+
+static void test_uuid_form(void **state)
+{
+	char a[UUID_TEXT_BYTES];
+	char b[UUID_TEXT_BYTES];
+
+	(void)state;
+	uuid_make(a);
+	uuid_make(b);
+	assert_true(uuid_valid(a));
+	assert_int_equal(a[14], '4');
+	assert_string_not_equal(a, b);
+	assert_false(uuid_valid("1234"));
+	a[8] = '0';
+	assert_false(uuid_valid(a));
+}
+
+static void test_clock_format_known_time(void **state)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	(void)state;
+	clock_format(text, INT64_C(1700000000) * NS_PER_S);
+	assert_string_equal(text, "2023-11-14 22:13:20");
+}
+
+static void test_state_names_round_trip(void **state)
+{
+	enum ua_state s;
+
+	(void)state;
+	for (int i = 0; i < UA_STATE_COUNT; i++) {
+		assert_true(ua_state_parse(ua_state_name((enum ua_state)i), &s));
+		assert_int_equal(s, i);
+	}
+	assert_false(ua_state_parse("CALL_NONSENSE", &s));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copy_too_long),
+		cmocka_unit_test(test_u64_bounds),
+		cmocka_unit_test(test_double_refuses_non_finite),
+		cmocka_unit_test(test_uuid_form),
+		cmocka_unit_test(test_clock_format_known_time),
+		cmocka_unit_test(test_state_names_round_trip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
