@@ -1,0 +1,38 @@
+#include "control/web/assets.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define HTML   "text/html; charset=utf-8"
+#define SCRIPT "text/javascript; charset=utf-8"
+#define STYLE  "text/css; charset=utf-8"
+
+/* X(symbol as in meson.build, name below /static, content type) */
+#define ASSETS(X)                            \
+	X(report_html, "report.html", HTML)  \
+	X(report_js, "report.js", SCRIPT)    \
+	X(offhook_css, "offhook.css", STYLE) \
+	X(dygraph_js, "dygraph.js", SCRIPT)  \
+	X(dygraph_css, "dygraph.css", STYLE)
+
+#define X(symbol, name, type)               \
+	extern const char asset_##symbol[]; \
+	extern const char asset_##symbol##_end[];
+ASSETS(X)
+#undef X
+
+static const struct web_asset assets[] = {
+#define X(symbol, name, type) \
+	{name, type, asset_##symbol, asset_##symbol##_end},
+	ASSETS(X)
+#undef X
+};
+
+const struct web_asset *web_asset_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(assets) / sizeof(*assets); i++) {
+		if (strcmp(assets[i].name, name) == 0)
+			return &assets[i];
+	}
+	return NULL;
+}

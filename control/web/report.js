@@ -1,0 +1,219 @@
+'use strict';
+// Draws one run from the JSON that stands beside the page (PAGE/data). Every
+// text goes in through textContent: nothing a peer sent can become markup.
+
+const POLL_MS = 2000;
+const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];
+
+const byId = (id) => document.getElementById(id);
+
+function element(tag, text, className) {
+  const node = document.createElement(tag);
+  if (text !== undefined && text !== null) node.textContent = String(text);
+  if (className) node.className = className;
+  return node;
+}
+
+// A figure that is unknown is shown as a dash, never as a zero.
+function figure(value, digits) {
+  if (value === undefined || value === null) return '–';
+  return digits === undefined ? String(value) : Number(value).toFixed(digits);
+}
+
+// columns: [title, row -> text or node, 'number' | 'wide' | undefined]
+function table(rows, columns) {
+  const tableNode = element('table');
+  const head = tableNode.createTHead().insertRow();
+  for (const [title, , kind] of columns) head.append(element('th', title, kind));
+  const body = tableNode.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const [, cell, kind] of columns) {
+      const content = cell(row);
+      const node = element('td', content instanceof Node ? null : content, kind);
+      if (content instanceof Node) node.append(content);
+      line.append(node);
+    }
+  }
+  return tableNode;
+}
+
+function fill(id, rows, columns, nothing) {
+  byId(id).replaceChildren(rows.length ? table(rows, columns) : element('p', nothing, 'note'));
+}
+
+function drawHead(run) {
+  document.title = `${run.status}: ${run.test_name} – Offhook`;
+  byId('title').textContent = run.test_name;
+  const badge = byId('status');
+  badge.textContent = run.status;
+  badge.className = `badge ${run.status}`;
+  const failure = byId('failure');
+  failure.hidden = !run.result_description;
+  failure.textContent = run.result_description || '';
+  const progress = byId('progress');
+  progress.hidden = run.status !== 'running';
+  progress.value = run.progress || 0;
+  const facts = [
+    ['Project', run.project_name], ['Scenario', run.testcase_name], ['Agent pool', run.agentpool_name],
+    ['Started (UTC)', run.started_at], ['Stopped (UTC)', run.stopped_at], ['Phase', run.phase],
+    ['Attempt', run.attempt], ['Session', run.session_id],
+  ];
+  byId('facts').replaceChildren(...facts.map(([name, value]) => {
+    const box = element('div');
+    box.append(element('dt', name), element('dd', figure(value || undefined)));
+    return box;
+  }));
+}
+
+function drawVerdicts(verdicts) {
+  fill('verdicts', verdicts, [
+    ['', (v) => element('span', v.passed ? '✓' : '✗', v.passed ? 'ok' : 'no')],
+    ['Role', (v) => v.role],
+    ['Condition', (v) => v.text, 'wide'],
+    ['Expected', (v) => figure(v.expected), 'wide'],
+    ['Actual', (v) => figure(v.actual), 'wide'],
+  ], 'Not judged yet.');
+}
+
+function drawCalls(calls) {
+  fill('calls', calls, [
+    ['', (c) => element('span', c.established ? '✓' : '✗', c.established ? 'ok' : 'no')],
+    ['Call', (c) => c.call],
+    ['Account', (c) => figure(c.account)],
+    ['', (c) => (c.direction === 'out' ? 'to' : 'from')],
+    ['Peer', (c) => figure(c.peer), 'wide'],
+    ['PDD ms', (c) => figure(c.pdd_ms, 1), 'number'],
+    ['Set-up ms', (c) => figure(c.setup_ms, 1), 'number'],
+    ['Duration s', (c) => figure(c.duration_ms === undefined ? undefined : c.duration_ms / 1000, 3), 'number'],
+    ['Ended by', (c) => figure(c.end)],
+    ['Last answer', (c) => `${c.code || ''} ${c.reason || ''}`.trim() || '–', 'wide'],
+  ], 'No call ended yet.');
+  const streams = calls.flatMap((c) => (c.streams || []).map((s) => ({ ...s, call: c.call })));
+  const average = (d, digits) => figure(d ? d.avg : undefined, digits);
+  fill('streams', streams, [
+    ['Call', (s) => s.call],
+    ['Direction', (s) => (s.dir === 'in' ? 'received' : 'sent')],
+    ['Codec', (s) => figure(s.codec)],
+    ['SSRC', (s) => figure(s.ssrc)],
+    ['Packets', (s) => figure(s.packets), 'number'],
+    ['Lost', (s) => figure(s.lost), 'number'],
+    ['Loss %', (s) => figure(s.loss_pct, 3), 'number'],
+    ['Duplicates', (s) => figure(s.duplicates), 'number'],
+    ['Reordered', (s) => figure(s.reordered), 'number'],
+    ['Jitter ms', (s) => average(s.jitter_ms, 3), 'number'],
+    ['Max', (s) => figure(s.jitter_ms ? s.jitter_ms.max : undefined, 3), 'number'],
+    ['RTT ms', (s) => average(s.rtt_ms, 2), 'number'],
+    ['R', (s) => figure(s.r_factor, 1), 'number'],
+    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
+  ], 'No stream ended yet.');
+}
+
+function drawEvidence(evidence) {
+  const late = (e, key) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
+  fill('evidence', evidence, [
+    ['Role', (e) => e.role],
+    ['Packets sent', (e) => figure(e.packets_sent), 'number'],
+    ['Received', (e) => figure(e.packets_received), 'number'],
+    ['Send lateness median ms', (e) => late(e, 'median'), 'number'],
+    ['p95', (e) => late(e, 'p95'), 'number'],
+    ['p99', (e) => late(e, 'p99'), 'number'],
+    ['Max', (e) => late(e, 'max'), 'number'],
+    ['Send errors', (e) => figure(e.send_errors), 'number'],
+    ['Receive queue drops', (e) => figure(e.receive_queue_drops), 'number'],
+    ['Ring drops', (e) => figure(e.ring_drops), 'number'],
+    ['Invalid packets', (e) => figure(e.invalid_packets), 'number'],
+  ], 'Reported when the agents have finished.');
+}
+
+function drawLadder(messages, omitted) {
+  const nodes = messages.map((m) => {
+    const line = element('div', null, `message ${m.dir}`);
+    line.append(element('span', `${(m.t_ms / 1000).toFixed(3)} s`, 'time'),
+      element('span', m.role, 'role'),
+      element('span', m.dir === 'sent' ? '→' : '←', 'arrow'));
+    const text = element('div');
+    const summary = `${m.line}  ${m.peer || ''}`;
+    if (m.text) {
+      const details = element('details');
+      details.append(element('summary', summary), element('pre', m.text));
+      text.append(details);
+    } else {
+      text.textContent = summary;
+    }
+    line.append(text);
+    return line;
+  });
+  if (omitted) nodes.push(element('p', `${omitted} further messages are not shown.`, 'note'));
+  byId('ladder').replaceChildren(...(nodes.length ? nodes : [element('p', 'None recorded.', 'note')]));
+}
+
+// One plot a measure; series are role and direction.
+function plotRows(series) {
+  const times = [...new Set(series.flatMap((s) => s.points.map((p) => p.t)))].sort((a, b) => a - b);
+  const maps = series.map((s) => new Map(s.points.map((p) => [p.t, p])));
+  return times.map((t) => [new Date(t * 1000), ...maps.map((m) => {
+    const p = m.get(t);
+    return p ? [p.min, p.avg, p.max] : null;
+  })]);
+}
+
+function drawPlot(parent, measure, series) {
+  const box = element('div', null, 'plot');
+  const title = element('h3', `${measure} `);
+  title.append(element('span', series[0].unit));
+  const canvas = element('div', null, 'canvas');
+  const legend = element('div', null, 'legend');
+  box.append(title, canvas, legend);
+  parent.append(box);
+  box.dataset.measure = measure;
+  const rows = plotRows(series);
+  return new Dygraph(canvas, rows, {
+    labels: ['UTC', ...series.map((s) => `${s.role} ${s.dir}`)],
+    labelsDiv: legend, legend: 'always', labelsUTC: true, customBars: true,
+    includeZero: !measure.startsWith('rtp_mos') && measure !== 'rtp_r_factor',
+    colors: COLOURS, strokeWidth: 1.8, drawPoints: rows.length < 200, pointSize: 2.5,
+    connectSeparatedPoints: false, fillAlpha: 0.13, digitsAfterDecimal: 3,
+    axisLabelFontSize: 11, gridLineColor: '#e6eaef', axes: { y: { axisLabelWidth: 56 } },
+  });
+}
+
+let plotted = '';
+function drawPlots(series) {
+  const signature = JSON.stringify(series.map((s) => [s.role, s.dir, s.measure, s.points.length]));
+  if (signature === plotted) return; // keep a reader's zoom while nothing is new
+  plotted = signature;
+  const plots = byId('plots');
+  plots.replaceChildren();
+  const measures = [...new Set(series.map((s) => s.measure))];
+  if (!measures.length) plots.append(element('p', 'No data point yet.', 'note'));
+  for (const measure of measures) drawPlot(plots, measure, series.filter((s) => s.measure === measure));
+}
+
+function draw(report) {
+  drawHead(report.run);
+  drawVerdicts(report.verdicts);
+  drawCalls(report.calls);
+  drawEvidence(report.evidence);
+  drawLadder(report.messages, report.messages_omitted);
+  drawPlots(report.series);
+}
+
+async function refresh() {
+  let again = true;
+  try {
+    const answer = await fetch(`${location.pathname.replace(/\/$/, '')}/data`, { cache: 'no-store' });
+    if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
+    const report = await answer.json();
+    draw(report);
+    again = report.run.phase !== 'done';
+  } catch (error) {
+    const failure = byId('failure');
+    failure.hidden = false;
+    failure.textContent = `The report could not be loaded: ${error.message}. Trying again.`;
+  }
+  if (again) setTimeout(refresh, POLL_MS);
+  document.body.dataset.drawn = again ? 'partly' : 'done';
+}
+
+refresh();
