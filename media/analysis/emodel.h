@@ -1,0 +1,94 @@
+/**
+ * The E-model: transmission rating R and MOS.
+ * Source: ITU-T G.107 (06/2015), G.107.1 (06/2019), G.113 for codec values
+ * Thread: any; pure functions and constant tables.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_EMODEL_H
+#define OFFHOOK_MEDIA_ANALYSIS_EMODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Scales are not comparable: publish the scale with the number. */
+enum emodel_scale {
+	EMODEL_NB, /* G.107: R up to 100 */
+	EMODEL_WB, /* G.107.1: R up to 129 */
+	EMODEL_FB, /* G.107.2 in reduced form: informative only */
+};
+
+enum emodel_provenance {
+	EMODEL_STANDARD, /* Ie and Bpl printed in G.113 */
+	EMODEL_DECLARED, /* not standardised: our statement, see source */
+};
+
+/** Equipment impairment of a codec. */
+struct emodel_codec {
+	const char *name;
+	enum emodel_scale scale;
+	double ie;
+	bool has_bpl; /* false: no score with loss */
+	double bpl;
+	enum emodel_provenance provenance;
+	const char *source;   /* table and edition, or where it comes from */
+	double look_ahead_ms; /* algorithmic, part of the delay */
+};
+
+/** By the table's own name ("G.711-PLC"). @return NULL: no such row */
+const struct emodel_codec *emodel_codec_by_name(const char *name);
+
+/** By RTP encoding name, any case ("PCMU"). @return NULL: no entry, no
+ * score */
+const struct emodel_codec *emodel_codec_by_encoding(const char *encoding);
+
+/** All rows. */
+const struct emodel_codec *emodel_codecs(size_t *ret_count);
+
+/** Input parameters by the Recommendation's names (G.107 Table 2). */
+struct emodel_params {
+	double slr, rlr, stmr, lstr, ds, dr, telr, wepl;
+	double t_ms, ta_ms, tr_ms;
+	double qdu;
+	double ie, bpl;
+	double ppl;     /* %, 0..100 */
+	double burst_r; /* below 1 counts as 1; clamp with
+			 * emodel_clamp_burst_r() first */
+	double nc, nfor, ps, pr;
+	double a;
+	double st, mt_ms;
+};
+
+/** Every term (G.107 clause 7); those a scale has not are 0. */
+struct emodel_result {
+	double no, ro, iolr, ist, iq, is;
+	double idte, idle, idd, id;
+	double ie_eff;
+	double a;
+	double r; /* not clamped */
+	double mos;
+};
+
+/** The defaults of the Recommendation of that scale: G.107 Table 2. */
+void emodel_params_default(struct emodel_params *ret, enum emodel_scale scale);
+
+/** Defaults with the values of a codec, and one-way delay ta_ms on all three
+ * paths (T = Ta, Tr = 2 Ta). */
+void emodel_params_codec(struct emodel_params *ret,
+			 const struct emodel_codec *codec, double ta_ms);
+
+void emodel_rate(struct emodel_result *ret, const struct emodel_params *params,
+		 enum emodel_scale scale);
+
+/** Ie,eff alone (G.107 equation 7-29; 0 loss gives ie). */
+double emodel_ie_eff(enum emodel_scale scale, double ie, double bpl, double ppl,
+		     double burst_r);
+
+/** BurstR into the domain 1..8. @return true if it was outside */
+bool emodel_clamp_burst_r(double *burst_r);
+
+/** Annex B (G.107.1 Annex A for WB); 1..4.5. */
+double emodel_mos(enum emodel_scale scale, double r);
+
+/** Inverse, by bisection on the rising part; the R of MOS 1 is 6.5 (scaled). */
+double emodel_r(enum emodel_scale scale, double mos);
+
+#endif

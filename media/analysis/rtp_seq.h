@@ -1,0 +1,139 @@
+/**
+ * Sequence numbers of one received stream: unique-packet counters, duplicate
+ * window and loss runs (`counters`), and the strict counters of RFC 3550.
+ * Source: RFC 3550 A.1, A.3, RFC 4737; docs/measurement.md "Packets"
+ * Thread: the owner's; no allocation. Embedded by rtp_stream.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_SEQ_H
+#define OFFHOOK_MEDIA_ANALYSIS_RTP_SEQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "media/analysis/record.h"
+
+#define RTP_MIN_SEQUENTIAL 2    /* RFC 3550 A.1 */
+#define RTP_MAX_DROPOUT    3000 /* RFC 3550 A.1 */
+#define RTP_MAX_MISORDER   100  /* RFC 3550 A.1 */
+#define RTP_LATE_WINDOW    1000 /* packets; a loss older than that is final */
+#define RTP_WINDOW_BITS    1024 /* power of two > RTP_LATE_WINDOW */
+
+/** Loss runs: lost packets one after another. Mergeable state of a scan in
+ * order of sequence. All zero: start. */
+struct loss_runs {
+	uint64_t lost;
+	uint64_t runs;
+	uint64_t longest;
+	uint64_t open; /* length of the run the scan stands in */
+};
+
+void loss_runs_add(struct loss_runs *l, bool lost);
+/** A stretch of lost packets at once. */
+void loss_runs_add_lost(struct loss_runs *l, uint64_t count);
+
+/**
+ * Burst ratio: mean observed run length over the one random loss would have.
+ * Source: ITU-T G.107 clause 7.5; (lost/runs) * (1 - lost/expected), >= 1
+ */
+double loss_runs_burst_r(const struct loss_runs *l, uint64_t expected);
+
+enum rtp_verdict {
+	RTP_IN_ORDER,  /* new highest number; a gap before it is possible */
+	RTP_REORDERED, /* RFC 4737: received for loss */
+	RTP_VERY_LATE, /* the same, >= 100 behind: no timing, discarded */
+	RTP_DUPLICATE,
+	RTP_PENDING, /* a jump that needs a second packet to count */
+	RTP_OUTAGE,  /* confirms a jump: same segment, the gap is loss */
+	RTP_RESTART, /* confirms a jump: a new segment begins */
+};
+
+/** Primary counters. packets = received + duplicates + stray + pending. */
+struct rtp_counters {
+	uint64_t packets;
+	uint64_t received; /* unique */
+	uint64_t duplicates;
+	uint64_t reordered; /* of received */
+	uint64_t very_late; /* of reordered */
+	uint64_t stray;
+	uint64_t restarts;
+	uint64_t outages;
+	uint64_t expected;
+	uint64_t lost; /* expected - received, always >= 0 */
+	uint32_t max_reorder_distance;
+	uint32_t pending; /* 0 or 1 */
+};
+
+struct rtp_seq {
+	int64_t max;     /* extended number of the newest packet */
+	int64_t base;    /* of the segment's first */
+	uint32_t max_ts; /* of the newest packet */
+	int64_t max_ns;
+	uint64_t packets;
+	uint64_t received;
+	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
+	bool started;
+	bool has_pending;
+	uint64_t duplicates;
+	uint64_t reordered;
+	uint64_t very_late;
+	uint64_t stray;
+	uint64_t restarts;
+	uint64_t outages;
+	uint64_t closed_expected; /* of closed segments */
+	uint32_t max_reorder_distance;
+	struct loss_runs runs; /* what is final */
+	struct packet_record pending;
+};
+
+void rtp_seq_init(struct rtp_seq *q);
+
+/**
+ * Take one packet.
+ * @param period_ticks  packet time in RTP ticks; 0: unknown
+ * @param clock_hz      RTP clock; 0: unknown
+ * @param ret_pending   on RTP_OUTAGE and RTP_RESTART the packet that was
+ *                      pending: it is credited first; else untouched
+ */
+enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
+				const struct packet_record *r,
+				uint32_t period_ticks, uint32_t clock_hz,
+				struct packet_record *ret_pending);
+
+void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
+
+/** Loss runs up to now, those not yet final included. */
+void rtp_seq_loss_runs(const struct rtp_seq *q, struct loss_runs *ret);
+
+/** Counters exactly as RFC 3550 A.1 and A.3 have them. */
+struct rtp_strict {
+	uint32_t base_seq;
+	uint32_t bad_seq;
+	uint32_t cycles; /* multiple of 65536 */
+	uint32_t received;
+	uint32_t expected_prior;
+	uint32_t received_prior;
+	uint32_t rejected;
+	uint32_t resyncs;
+	uint16_t max_seq;
+	uint8_t probation;
+	bool started;
+	bool valid; /* probation is over */
+};
+
+/** @param min_sequential  RTP_MIN_SEQUENTIAL, or 0 for no probation */
+void rtp_strict_init(struct rtp_strict *s, uint8_t min_sequential);
+
+/** @return the packet was accepted (A.1) */
+bool rtp_strict_update(struct rtp_strict *s, uint16_t seq);
+
+uint32_t rtp_strict_ext_max(const struct rtp_strict *s);
+uint32_t rtp_strict_expected(const struct rtp_strict *s);
+/** Signed; not clamped. */
+int64_t rtp_strict_lost(const struct rtp_strict *s);
+/** Clamped to 24 bits, as a report carries it. */
+int32_t rtp_strict_lost_24bit(const struct rtp_strict *s);
+
+/** Close an interval (A.3). @return fraction lost, 0..255 of 256 */
+uint8_t rtp_strict_fraction(struct rtp_strict *s);
+
+#endif

@@ -1,0 +1,75 @@
+/**
+ * Timing of one received stream: interarrival jitter, delay variation,
+ * timestamp discontinuities.
+ * Source: RFC 3550 6.4.1 and A.8, RFC 5481, RFC 7160; docs/measurement.md
+ * Thread: the owner's; no allocation. Embedded by rtp_stream.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_TIMING_H
+#define OFFHOOK_MEDIA_ANALYSIS_RTP_TIMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "media/analysis/record.h"
+
+/** What one packet contributed. All times in ms. */
+struct rtp_sample {
+	bool audio;     /* took part in timing at all */
+	bool reference; /* set the reference only: an epoch begins */
+	bool has_ipdv;
+	double ipdv_ms;   /* |D| */
+	double jitter_ms; /* J after it; valid if has_ipdv */
+	bool has_delta;
+	double delta_ms; /* distance of arrival to the packet before */
+	bool has_pdv;
+	double pdv_ms;     /* transit above the epoch's minimum so far */
+	double transit_ms; /* relative to the epoch's first packet; valid if
+			    * has_pdv */
+	double media_ms;   /* media time since the epoch's first packet */
+	bool same_ts;
+	bool discontinuity;
+	bool clock_change;
+};
+
+struct rtp_timing {
+	int64_t ref_ns;   /* arrival of the packet before */
+	int64_t ref_ext;  /* its extended sequence number */
+	double jitter_ms; /* J */
+	uint32_t ref_ts;
+	uint32_t clock_hz;
+	uint32_t period_ticks; /* P: last step of adjacent packets */
+	bool has_ref;
+	bool gap_kind;           /* CN or an event came since: no delta */
+	bool has_first;          /* the flag A.8 lacks: transit 0 is legal */
+	uint32_t int_transit;    /* integer A.8 */
+	uint32_t int_jitter;     /* 16 * J */
+	uint32_t int_jitter_max; /* highest reported value */
+	int64_t epoch_ns;
+	int64_t media_ticks; /* since the epoch's first packet */
+	double min_transit_ms;
+	uint64_t samples;
+	uint64_t discontinuities;
+	uint64_t clock_changes;
+	uint64_t same_ts;
+};
+
+void rtp_timing_init(struct rtp_timing *t);
+
+/** Forget the reference; J stays (a new segment, 3550 8.2). */
+void rtp_timing_restart(struct rtp_timing *t);
+
+/**
+ * Take an audio packet (no duplicate, not very late).
+ * @param ext       extended sequence number
+ * @param clock_hz  > 0
+ */
+void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
+		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret);
+
+/** A comfort noise or telephone-event packet went by. */
+void rtp_timing_skip(struct rtp_timing *t);
+
+/** J of the integer variant of A.8, ticks. */
+uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t);
+
+#endif

@@ -1,0 +1,252 @@
+/**
+ * The measurement of one RTP stream, live: received ones packet by packet,
+ * sent ones from the packets sent and the peer's reports. Fixed size, for
+ * embedding; no allocation, clock or lock. Docs: measurement.md
+ *
+ * Exact: every counter, J, minimum, maximum, average and standard deviation,
+ * loss runs, burst ratio, R and MOS. Of bounded error: the percentiles of the
+ * whole stream's jitter and RTT (1.6 %) and MOS (0.005).
+ *
+ * Thread: one at a time (the analysis thread); never blocks.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_STREAM_H
+#define OFFHOOK_MEDIA_ANALYSIS_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "media/analysis/distribution.h"
+#include "media/analysis/emodel.h"
+#include "media/analysis/record.h"
+#include "media/analysis/rtcp.h"
+#include "media/analysis/rtp_seq.h"
+#include "media/analysis/rtp_timing.h"
+#include "media/analysis/summary.h"
+
+#define RTP_PAYLOADS_MAX 24 /* payload types of a session */
+
+enum rtp_payload_kind {
+	RTP_PAYLOAD_AUDIO,
+	RTP_PAYLOAD_CN, /* comfort noise, RFC 3389 */
+	RTP_PAYLOAD_TE, /* telephone-event, RFC 4733 */
+};
+
+/** What a payload type means (the SDP's rtpmap, or RFC 3551). */
+struct rtp_payload {
+	uint32_t clock_hz; /* RTP clock; 0: unknown, no jitter */
+	uint8_t pt;        /* 0..127 */
+	uint8_t kind;      /* enum rtp_payload_kind */
+	char codec[16];    /* encoding name, e.g. "PCMU" */
+};
+
+/** Constant while a stream uses it; may be shared by streams. */
+struct rtp_payload_map {
+	size_t count; /* <= RTP_PAYLOADS_MAX */
+	struct rtp_payload entries[RTP_PAYLOADS_MAX];
+};
+
+/** Kind by encoding name: "CN", "telephone-event", else audio; any case. */
+enum rtp_payload_kind rtp_payload_kind_of(const char *encoding);
+
+/**
+ * Append a payload type; kind from the name.
+ * @return 0; -ENOSPC the map is full; -EINVAL pt > 127; -EEXIST
+ */
+int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
+			const char *encoding, uint32_t clock_hz);
+
+/** Seconds that a second's R and MOS look back over (decisions: 8). */
+#define RTP_SCORE_SECONDS 8
+
+/** MOS of every second: 1..5 in steps of 0.01. */
+#define RTP_MOS_BUCKETS 400
+struct mos_histogram {
+	struct moments moments;
+	uint32_t counts[RTP_MOS_BUCKETS];
+};
+
+/** R and MOS of seconds and of the whole stream. Private to stream.c. */
+struct rtp_score {
+	const struct emodel_codec *codec; /* NULL: no entry */
+	double r_base;                    /* R without loss at Ta = 0 */
+	uint32_t expected[RTP_SCORE_SECONDS];
+	int32_t lost[RTP_SCORE_SECONDS];
+	uint8_t next;
+	struct mos_histogram mos;
+};
+
+/** A received stream. Private; read it through the functions. */
+struct rtp_stream {
+	/* hot: touched by every packet */
+	struct rtp_seq seq;
+	struct rtp_timing timing;
+	struct rtp_strict strict;
+	const struct rtp_payload_map *map;
+	uint32_t pt_clock_hz; /* of last_pt */
+	uint8_t last_pt;
+	uint8_t pt_kind; /* of last_pt; 255: unknown */
+	bool has_pt;
+	uint64_t bytes; /* RTP header + payload */
+	uint64_t payload_bytes;
+	uint64_t te_packets;
+	uint64_t cn_packets;
+	uint64_t unknown_pt_packets;
+	uint64_t marker_packets;
+	uint64_t pt_changes;
+	/* state at the start of the open second */
+	struct rtp_counters before;
+	uint64_t bytes_before;
+	uint64_t samples_before;
+	int64_t second_start_ns;
+	/* cold */
+	uint32_t ssrc;
+	uint8_t audio_pt; /* last audio payload type */
+	bool has_audio_pt;
+	bool has_rtt; /* within the open second */
+	double rtt_ms;
+	int64_t first_ns;
+	int64_t last_ns;
+	struct rtp_score score;
+	struct histogram rtt;
+	struct histogram jitter;
+};
+
+/**
+ * Start a received stream.
+ * @param ssrc      its SSRC; packets of others must not be given to it
+ * @param start_ns  start of its first second, monotonic (usually that of the
+ *                  second in which its first packet came)
+ * @param map       borrowed while the stream is used
+ */
+void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
+		     const struct rtp_payload_map *map);
+
+/** Payload types changed (a new answer); counters and timing go on. */
+void rtp_stream_set_map(struct rtp_stream *s,
+			const struct rtp_payload_map *map);
+
+/** Take one received packet of this SSRC, in order of arrival. */
+void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r);
+
+/** What became of one packet: for whoever needs every sample. */
+struct rtp_observation {
+	const struct packet_record *record;
+	enum rtp_verdict verdict; /* of a packet credited after it was pending:
+				   * RTP_IN_ORDER, `new_segment` set if so */
+	bool new_segment;
+	int64_t ext; /* extended number; not if RTP_PENDING */
+	struct rtp_sample sample;
+};
+
+/** Called for the packet, or for the credited pending one and the packet. */
+typedef void(rtp_observe_h)(const struct rtp_observation *o, void *arg);
+
+/** The same with an observer. */
+void rtp_stream_update_observed(struct rtp_stream *s,
+				const struct packet_record *r,
+				rtp_observe_h *observe, void *arg);
+
+/** An RTCP round trip that belongs to this stream's session, ms. */
+void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms);
+
+/**
+ * Close the open second at end_ns and open the next one there. Packets
+ * belong to the second of their arrival order, so call it before the first
+ * packet at or after end_ns is taken; without packets call it by time.
+ * A second without packets has packets 0 and no has_*: its loss shows in the
+ * second of the next packet. A second's R and MOS: network loss of the last
+ * 8 s, BurstR 1, Ta 0.
+ * @param end_ns  > start of the open second
+ */
+void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
+			     struct stream_second *ret);
+
+/** Start of the open second. */
+int64_t rtp_stream_second_start_ns(const struct rtp_stream *s);
+
+/** Whole stream until now. R and MOS: network loss with its burst ratio
+ * (clamped 1..8), Ta 0. Close the last second first (mos distribution). */
+void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret);
+
+/** Counters of rtp-analysis 2.3. */
+void rtp_stream_counters(const struct rtp_stream *s, struct rtp_counters *ret);
+
+/** Two packets in sequence were seen: worth publishing (RFC 3550 A.1). */
+bool rtp_stream_validated(const struct rtp_stream *s);
+
+/** Latest J, ms. @return false: no sample yet */
+bool rtp_stream_jitter_ms(const struct rtp_stream *s, double *ret);
+
+/**
+ * A report block about this stream, strictly as RFC 3550 A.3 and A.8; starts
+ * the next reporting interval. lsr and dlsr are 0: the caller's.
+ * @return false: still in probation, no block
+ */
+bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret);
+
+/** A sent stream: counts from the sender, the rest from the peer's reports. */
+struct rtp_sender {
+	const struct emodel_codec *codec;
+	double r_base;
+	uint32_t ssrc;
+	uint32_t clock_hz;
+	char codec_name[16];
+	uint64_t packets;
+	uint64_t bytes;
+	uint64_t payload_bytes;
+	uint64_t packets_before;
+	uint64_t bytes_before;
+	int64_t second_start_ns;
+	/* last report block */
+	bool has_report;
+	bool has_report_second; /* one came within the open second */
+	uint32_t first_seq_ext; /* first number sent */
+	uint32_t report_ext_max;
+	int32_t report_lost;
+	double report_jitter_ms;
+	uint64_t second_expected; /* by the reports of the open second */
+	int64_t second_lost;
+	bool has_rtt;
+	double rtt_ms;
+	bool has_first;
+	uint64_t invalid_reports; /* impossible values, ignored */
+	uint64_t negative_rtt;
+	struct rtp_score score;
+	struct histogram rtt;
+	struct histogram jitter;
+};
+
+/**
+ * Start a sent stream.
+ * @param codec     encoding name, for the score
+ * @param clock_hz  RTP clock of the codec
+ */
+void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
+		     const char *codec, uint32_t clock_hz);
+
+/** Another codec from here on (a new answer). */
+void rtp_sender_set_codec(struct rtp_sender *s, const char *codec,
+			  uint32_t clock_hz);
+
+/** One packet left (kind PACKET_RTP_SENT). */
+void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
+
+/**
+ * The peer reported on this stream. Blocks about another SSRC and blocks that
+ * cannot be (a highest number never sent) are ignored and counted.
+ * @param received_ntp  middle 32 bits of the NTP time of its arrival, clock of
+ *                      our SRs
+ * @return true: the block gave a round trip, *ret_rtt_ms written
+ */
+bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
+		       uint32_t received_ntp, double *ret_rtt_ms);
+
+/** As rtp_stream_close_second(): packets and bytes from the sender; has_loss,
+ * has_jitter, has_mos and has_rtt only if a report came in it. */
+void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
+			     struct stream_second *ret);
+
+void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret);
+
+#endif
