@@ -34,7 +34,7 @@ struct sip_trace {
 	const char *data; /* not terminated */
 	size_t len;
 };
-typedef void(sip_trace_h)(const struct sip_trace *trace, void *arg);
+typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
 
 /* ---- the user agent ---- */
 
@@ -43,7 +43,7 @@ struct sip_ua_params {
 	uint16_t port;         /* 0: any free one, UDP and TCP */
 	const char *software;  /* User-Agent */
 	uint32_t calls_max;    /* sizes libre's hash tables */
-	sip_trace_h *trace_h;  /* may be NULL */
+	sip_message_h *trace_h;  /* may be NULL */
 	void *arg;
 };
 
