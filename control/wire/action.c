@@ -1,0 +1,458 @@
+#include "control/wire/action.h"
+
+#include "control/wire/client_actions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIAL_BYTES_MAX       512
+#define CALLS_MAX            1000000
+#define CONCURRENT_MAX       10000
+#define CALLS_PER_SECOND_MAX 1000.0
+#define DELAY_MS_MAX         600000
+#define WAIT_MS_MAX          86400000
+#define REGEXPIRE_S_MAX      86400
+
+static int credential_decode(struct decoder *d, json_t *object,
+			     struct wire_credential *c)
+{
+	const size_t max = WIRE_NAME_BYTES_MAX;
+	int err;
+
+	if (!json_is_object(object))
+		return decoder_refuse(d, "must be an object");
+	err = decode_text(d, object, "username", TEXT_WORD, max, &c->username);
+	if (!err)
+		err = decode_text(d, object, "auth_username", TEXT_LINE, max,
+				  &c->auth_username);
+	if (!err)
+		err = decode_text(d, object, "password", TEXT_ANY, max,
+				  &c->password);
+	if (!err)
+		err = decode_text(d, object, "domain", TEXT_WORD, max,
+				  &c->domain);
+	if (!err)
+		err = decode_text(d, object, "display_name", TEXT_LINE, max,
+				  &c->display_name);
+	if (!err)
+		err = decode_text(d, object, "extension", TEXT_WORD, max,
+				  &c->extension);
+	if (err)
+		return err;
+	if (!c->username)
+		return decoder_refuse_member(d, "username", "is missing");
+	return 0;
+}
+
+static int credentials_decode(struct decoder *d, json_t *object,
+			      struct wire_action *a)
+{
+	struct wire_credential *list;
+	json_t *array;
+	size_t count;
+	int err;
+
+	err = decode_array(d, object, "credentials", WIRE_CREDENTIALS_MAX,
+			   &array);
+	count = json_array_size(array);
+	if (err || count == 0)
+		return err;
+	list = arena_alloc(d->arena, count, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		size_t mark = decoder_enter(d, "/credentials/%zu", i);
+
+		err = credential_decode(d, json_array_get(array, i), &list[i]);
+		if (err)
+			return err;
+		decoder_leave(d, mark);
+	}
+	a->credentials = list;
+	a->credential_count = count;
+	return 0;
+}
+
+static int transport_decode(struct decoder *d, json_t *object, bool *ret_given,
+			    enum wire_transport *ret)
+{
+	static const char *const words[] = {"udp", "tcp", "tls", NULL};
+	static const enum wire_transport values[] = {WIRE_UDP, WIRE_TCP,
+						     WIRE_TLS};
+	const char *text = NULL;
+	size_t i;
+	int err = decode_text(d, object, "transport", TEXT_WORD, 8, &text);
+
+	if (err || !text)
+		return err;
+	if (!decode_word(words, text, &i))
+		return decoder_refuse_member(d, "transport",
+					     "must be udp, tcp or tls");
+	*ret = values[i];
+	*ret_given = true;
+	return 0;
+}
+
+static int host_decode(struct decoder *d, json_t *object, struct wire_host *h)
+{
+	bool given = false;
+	uint32_t priority = 0;
+	uint32_t weight = 0;
+	int err;
+
+	if (!json_is_object(object))
+		return decoder_refuse(d, "must be an object");
+	err = decode_text(d, object, "host", TEXT_WORD, WIRE_NAME_BYTES_MAX,
+			  &h->host);
+	if (!err)
+		err = decode_u16(d, object, "port", 0, 65535, &h->port);
+	if (!err)
+		err = transport_decode(d, object, &given, &h->transport);
+	if (!err)
+		err = decode_u32(d, object, "priority", 0, 65535, &priority);
+	if (!err)
+		err = decode_u32(d, object, "weight", 0, 65535, &weight);
+	if (err)
+		return err;
+	if (!h->host)
+		return decoder_refuse_member(d, "host", "is missing");
+	h->priority = priority;
+	h->weight = weight;
+	return 0;
+}
+
+/* Stable, because a list is short: the order given decides between equals. */
+static void hosts_sort(struct wire_host *list, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct wire_host h = list[i];
+		size_t k = i;
+
+		for (; k > 0 && list[k - 1].priority > h.priority; k--)
+			list[k] = list[k - 1];
+		list[k] = h;
+	}
+}
+
+static int hosts_decode(struct decoder *d, json_t *target, json_t *action,
+			struct wire_action *a)
+{
+	enum wire_transport transport = WIRE_UDP;
+	struct wire_host *list;
+	bool given = false;
+	json_t *array;
+	size_t count;
+	int err;
+
+	err = decode_array(d, target, "hosts", WIRE_HOSTS_MAX, &array);
+	count = json_array_size(array);
+	if (err || count == 0)
+		return err;
+	list = arena_alloc(d->arena, count, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		size_t mark = decoder_enter(d, "/hosts/%zu", i);
+
+		err = host_decode(d, json_array_get(array, i), &list[i]);
+		if (err)
+			return err;
+		decoder_leave(d, mark);
+	}
+	/* The action's own transport overrides its target's. */
+	err = transport_decode(d, action, &given, &transport);
+	for (size_t i = 0; given && i < count; i++)
+		list[i].transport = transport;
+	hosts_sort(list, count);
+	a->hosts = list;
+	a->host_count = count;
+	return err;
+}
+
+static int target_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	json_t *target = json_object_get(object, "target");
+	size_t mark;
+	int err;
+
+	if (!target || json_is_null(target))
+		return 0;
+	if (!json_is_object(target))
+		return decoder_refuse_member(d, "target", "must be an object");
+	mark = decoder_enter(d, "/target");
+	err = hosts_decode(d, target, object, a);
+	if (!err)
+		err = decode_text(d, target, "domain", TEXT_WORD,
+				  WIRE_NAME_BYTES_MAX, &a->domain);
+	if (!err)
+		err = decode_text(d, target, "outbound_proxy", TEXT_LINE,
+				  WIRE_NAME_BYTES_MAX, &a->outbound_proxy);
+	if (!err)
+		decoder_leave(d, mark);
+	return err;
+}
+
+static int codecs_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	static const char *const known[] = {"PCMU", "PCMA", NULL};
+	json_t *array;
+	int err;
+
+	err = decode_array(d, object, "audio_codecs", WIRE_CODECS_MAX, &array);
+	if (err)
+		return err;
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const char *name = json_string_value(json_array_get(array, i));
+		size_t k;
+
+		if (!name || !decode_word(known, name, &k))
+			return decoder_refuse_member(
+				d, "audio_codecs",
+				"the codec \"%.20s\" is not supported by this version",
+				name ? name : "");
+		a->codecs[a->codec_count++] = known[k];
+	}
+	return 0;
+}
+
+/* Parameters that change what a test means and are not carried out yet: only
+ * the value that stands for "off" may be given, else the run would claim what
+ * it did not test. */
+static int unsupported_check(struct decoder *d, json_t *object)
+{
+	static const struct {
+		const char *name;
+		const char *off;
+	} parameters[] = {
+		{"media_encryption", "none"},
+		{"media_nat", "none"},
+		{"prack", "none"},
+		{"session_timer", "0"},
+		{"early_media", "0"},
+		{"ramp_up", "0"},
+		{"store_artifacts", "0"},
+		{"record", "none"},
+	};
+
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]);
+	     i++) {
+		const char *name = parameters[i].name;
+		json_t *value = json_object_get(object, name);
+		const char *text = json_string_value(value);
+
+		if (!value || json_is_null(value) || json_is_false(value))
+			continue;
+		if (json_is_integer(value) && json_integer_value(value) == 0)
+			continue;
+		if (text && (text[0] == '\0' || strcmp(text, "none") == 0 ||
+			     strcmp(text, parameters[i].off) == 0))
+			continue;
+		return decoder_refuse_member(
+			d, name, "is not supported by this version");
+	}
+	return 0;
+}
+
+static int lists_decode(struct decoder *d, json_t *object,
+			struct wire_action *a)
+{
+	json_t *value = json_object_get(object, "custom_headers");
+	size_t mark;
+	int err;
+
+	if (value && !json_is_null(value)) {
+		mark = decoder_enter(d, "/custom_headers");
+		err = custom_headers_decode(d, value, &a->headers,
+					    &a->header_count);
+		if (err)
+			return err;
+		decoder_leave(d, mark);
+	}
+	value = json_object_get(object, "sipclient_actions");
+	if (value && !json_is_null(value)) {
+		mark = decoder_enter(d, "/sipclient_actions");
+		err = client_actions_decode(d, value, &a->client_actions,
+					    &a->client_action_count);
+		if (err)
+			return err;
+		decoder_leave(d, mark);
+	}
+	return 0;
+}
+
+static int duration_decode(struct decoder *d, json_t *object,
+			   struct wire_duration *ret)
+{
+	json_t *value = json_object_get(object, "call_duration");
+	char number[64];
+	const char *text = json_string_value(value);
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (json_is_number(value)) {
+		snprintf(number, sizeof(number), "%.17g",
+			 json_number_value(value));
+		text = number;
+	}
+	if (!text || wire_duration_parse(text, ret))
+		return decoder_refuse_member(
+			d, "call_duration",
+			"must be seconds or a distribution (uniform:a,b exponential:mean normal:mean,sd) within a day");
+	return 0;
+}
+
+static int dial_decode(struct decoder *d, json_t *object,
+		       const struct wire_job *job, struct wire_action *a)
+{
+	static const char name[] = "dial_destination";
+	char expanded[DIAL_BYTES_MAX];
+	int err = decode_text(d, object, name, TEXT_LINE, DIAL_BYTES_MAX - 1,
+			      &a->dial_destination);
+
+	if (err || a->type != WIRE_ACTION_CALL)
+		return err;
+	if (!a->dial_destination)
+		return decoder_refuse_member(d, name, "is missing");
+	err = wire_expand_dial(expanded, sizeof(expanded), a->dial_destination,
+			       job, 0, "");
+	if (err == -EINVAL)
+		return decoder_refuse_member(
+			d, name,
+			"has a placeholder that is unknown or names a role without users");
+	return 0;
+}
+
+static int numbers_decode(struct decoder *d, json_t *object,
+			  struct wire_action *a)
+{
+	int err = decode_u32(d, object, "regexpire", 1, REGEXPIRE_S_MAX,
+			     &a->regexpire_s);
+
+	if (!err)
+		err = decode_u16(d, object, "ptime", 10, 120, &a->ptime_ms);
+	if (!err && a->ptime_ms % 10 != 0)
+		err = decoder_refuse_member(d, "ptime",
+					    "must be a multiple of 10");
+	if (!err)
+		err = decode_u32(d, object, "answer_delay", 0, DELAY_MS_MAX,
+				 &a->answer_delay_ms);
+	if (!err)
+		err = decode_bool(d, object, "ring_only", &a->ring_only);
+	if (!err)
+		err = decode_u16(d, object, "answer_code", 200, 699,
+				 &a->answer_code);
+	if (!err && a->answer_code != 200 && a->answer_code < 400)
+		err = decoder_refuse_member(d, "answer_code",
+					    "must be 200 or from 400 to 699");
+	if (!err)
+		err = decode_u32(d, object, "max_total_calls", 1, CALLS_MAX,
+				 &a->max_total_calls);
+	if (!err)
+		err = decode_u32(d, object, "max_concurrent_calls", 1,
+				 CONCURRENT_MAX, &a->max_concurrent_calls);
+	if (!err)
+		err = decode_double(d, object, "calls_per_second", 0.001,
+				    CALLS_PER_SECOND_MAX, &a->calls_per_second);
+	if (!err)
+		err = decode_u32(d, object, "wait_ms", 0, WAIT_MS_MAX,
+				 &a->wait_ms);
+	return err;
+}
+
+static int type_decode(struct decoder *d, json_t *object,
+		       enum wire_action_type *ret)
+{
+	static const char *const types[] = {"register",   "answer", "call",
+					    "unregister", "wait",   "message",
+					    "options",    "stream", NULL};
+	static const enum wire_action_type values[] = {
+		WIRE_ACTION_REGISTER, WIRE_ACTION_ANSWER, WIRE_ACTION_CALL,
+		WIRE_ACTION_UNREGISTER, WIRE_ACTION_WAIT};
+	const char *text = NULL;
+	size_t i;
+	int err = decode_text(d, object, "type", TEXT_LINE, 32, &text);
+
+	if (err)
+		return err;
+	if (!text)
+		return decoder_refuse_member(d, "type", "is missing");
+	if (!decode_word(types, text, &i))
+		return decoder_refuse_member(
+			d, "type", "there is no action type \"%s\"", text);
+	if (i >= sizeof(values) / sizeof(values[0]))
+		return decoder_refuse_member(
+			d, "type", "%s is not supported by this version",
+			types[i]);
+	*ret = values[i];
+	return 0;
+}
+
+static int required_check(struct decoder *d, const struct wire_action *a)
+{
+	bool calls = a->type == WIRE_ACTION_CALL;
+
+	if (a->type == WIRE_ACTION_REGISTER && a->credential_count == 0)
+		return decoder_refuse_member(d, "credentials",
+					     "is missing or empty");
+	if ((calls || a->type == WIRE_ACTION_REGISTER) && a->host_count == 0)
+		return decoder_refuse_member(d, "target",
+					     "is missing or has no hosts");
+	return 0;
+}
+
+int wire_action_decode(struct decoder *d, json_t *object, size_t index,
+		       const struct wire_job *job, struct wire_action *ret)
+{
+	struct wire_action a = {
+		.regexpire_s = 3600,
+		.ptime_ms = 20,
+		.answer_code = 200,
+		.max_total_calls = 1,
+		.max_concurrent_calls = 1,
+		.calls_per_second = 1,
+		.duration = {.kind = WIRE_DURATION_FIXED, .a_s = 10},
+	};
+	uint32_t position = (uint32_t)index;
+	int err;
+
+	if (!json_is_object(object))
+		return decoder_refuse(d, "must be an object");
+	err = type_decode(d, object, &a.type);
+	if (!err)
+		err = decode_u32(d, object, "index", 0, 1000, &position);
+	if (!err)
+		err = credentials_decode(d, object, &a);
+	if (!err)
+		err = target_decode(d, object, &a);
+	if (!err)
+		err = numbers_decode(d, object, &a);
+	if (!err)
+		err = codecs_decode(d, object, &a);
+	if (!err)
+		err = unsupported_check(d, object);
+	if (!err)
+		err = lists_decode(d, object, &a);
+	if (!err)
+		err = duration_decode(d, object, &a.duration);
+	if (!err)
+		err = dial_decode(d, object, job, &a);
+	if (!err)
+		err = decode_text(d, object, "prompt", TEXT_LINE,
+				  WIRE_NAME_BYTES_MAX, &a.prompt);
+	/* A name below the agent's prompt folder, never a path of the
+	 * controller's choice. */
+	if (!err && a.prompt && (strchr(a.prompt, '/') || a.prompt[0] == '.'))
+		err = decoder_refuse_member(d, "prompt",
+					    "must be a plain file name");
+	if (!err)
+		err = required_check(d, &a);
+	if (err)
+		return err;
+	a.index = position;
+	*ret = a;
+	return 0;
+}

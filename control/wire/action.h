@@ -1,0 +1,19 @@
+/**
+ * Decoding of one action of a job. Internal to control/wire.
+ */
+#ifndef OFFHOOK_CONTROL_WIRE_ACTION_H
+#define OFFHOOK_CONTROL_WIRE_ACTION_H
+
+#include "control/wire/decode.h"
+
+#define WIRE_NAME_BYTES_MAX 255
+
+/**
+ * @param index  position in the job's step, used where the action names none
+ * @param job    its peers are decoded already: templates are tried out
+ * @return 0; -EINVAL; -ENOMEM
+ */
+int wire_action_decode(struct decoder *d, json_t *object, size_t index,
+		       const struct wire_job *job, struct wire_action *ret);
+
+#endif

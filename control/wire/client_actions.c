@@ -1,0 +1,336 @@
+#include "control/wire/client_actions.h"
+
+#include "base/state.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARGUMENT_BYTES_MAX 512
+#define HEADER_NAME_MAX    64
+#define HEADER_VALUE_MAX   1024
+#define WAIT_MS_MAX        86400000u /* a day */
+
+enum argument {
+	ARGUMENT_UNSUPPORTED, /* known (decisions.md 3), not carried out yet */
+	ARGUMENT_NONE,
+	ARGUMENT_MS, /* milliseconds */
+	ARGUMENT_MS_OR_NONE,
+	ARGUMENT_STATE,
+};
+
+static const struct client_action_kind {
+	const char *name;
+	enum argument argument;
+} kinds[] = {
+	{"assert_established", ARGUMENT_MS_OR_NONE},
+	{"assert_state", ARGUMENT_STATE},
+	{"hold", ARGUMENT_NONE},
+	{"resume", ARGUMENT_NONE},
+	{"wait", ARGUMENT_MS},
+	{"hangup", ARGUMENT_NONE},
+	{"assert_dtmf", ARGUMENT_UNSUPPORTED},
+	{"assert_audio", ARGUMENT_UNSUPPORTED},
+	{"dtmf", ARGUMENT_UNSUPPORTED},
+	{"mute", ARGUMENT_UNSUPPORTED},
+	{"unmute", ARGUMENT_UNSUPPORTED},
+	{"play", ARGUMENT_UNSUPPORTED},
+	{"reinvite", ARGUMENT_UNSUPPORTED},
+	{"update", ARGUMENT_UNSUPPORTED},
+	{"transfer", ARGUMENT_UNSUPPORTED},
+	{"transfer_attended", ARGUMENT_UNSUPPORTED},
+	{"sndcode", ARGUMENT_UNSUPPORTED},
+	{"reject", ARGUMENT_UNSUPPORTED},
+	{"redirect", ARGUMENT_UNSUPPORTED},
+	{"message", ARGUMENT_UNSUPPORTED},
+	{"options", ARGUMENT_UNSUPPORTED},
+	{"record_start", ARGUMENT_UNSUPPORTED},
+	{"record_stop", ARGUMENT_UNSUPPORTED},
+};
+
+static const struct client_action_kind *kind_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].name, name) == 0)
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+/** Array or array as text. @return a new reference; NULL: reason is set */
+static json_t *array_load(struct decoder *d, json_t *value, size_t max)
+{
+	json_t *array = NULL;
+
+	if (json_is_string(value))
+		array = json_loads(json_string_value(value),
+				   JSON_REJECT_DUPLICATES, NULL);
+	else if (json_is_array(value))
+		array = json_incref(value);
+	if (!json_is_array(array)) {
+		decoder_refuse(d, "must be a JSON array");
+	} else if (json_array_size(array) > max) {
+		decoder_refuse(d, "has more than %zu entries", max);
+	} else {
+		return array;
+	}
+	json_decref(array);
+	return NULL;
+}
+
+/** An entry's text; a whole number is taken as its text.
+ * @return 0; -EINVAL; -ENOMEM. *ret untouched if there is no such entry. */
+static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
+		      const char **ret)
+{
+	json_t *value = json_array_get(entry, i);
+	char digits[32];
+	const char *text;
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (json_is_integer(value)) {
+		snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(value));
+		text = digits;
+	} else if (json_is_string(value)) {
+		text = json_string_value(value);
+	} else {
+		return decoder_refuse(d, "entry %zu must be a string", i);
+	}
+	if (strlen(text) > max)
+		return decoder_refuse(d, "entry %zu is longer than %zu bytes",
+				      i, max);
+	for (const char *p = text; *p; p++) {
+		if (iscntrl((unsigned char)*p))
+			return decoder_refuse(
+				d, "entry %zu holds a control character", i);
+	}
+	*ret = arena_text(d->arena, text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int argument_check(struct decoder *d,
+			  const struct wire_client_action *action)
+{
+	const struct client_action_kind *kind = kind_find(action->name);
+	enum ua_state state;
+	uint64_t ms;
+
+	if (!kind)
+		return decoder_refuse(d, "there is no action \"%.40s\"",
+				      action->name);
+	switch (kind->argument) {
+	case ARGUMENT_UNSUPPORTED:
+		return decoder_refuse(d, "%s is not supported by this version",
+				      kind->name);
+	case ARGUMENT_NONE:
+		if (action->argument[0])
+			return decoder_refuse(d, "%s takes no argument",
+					      kind->name);
+		return 0;
+	case ARGUMENT_MS_OR_NONE:
+		if (!action->argument[0])
+			return 0;
+		/* fall through */
+	case ARGUMENT_MS:
+		if (str_to_u64(action->argument, WAIT_MS_MAX, &ms))
+			return decoder_refuse(
+				d, "%s needs milliseconds from 0 to %u",
+				kind->name, WAIT_MS_MAX);
+		return 0;
+	case ARGUMENT_STATE:
+		if (!ua_state_parse(action->argument, &state))
+			return decoder_refuse(d, "there is no state \"%.40s\"",
+					      action->argument);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int client_action_decode(struct decoder *d, json_t *entry,
+				struct wire_client_action *ret)
+{
+	int err;
+
+	if (!json_is_array(entry) || json_array_size(entry) < 1 ||
+	    json_array_size(entry) > 2)
+		return decoder_refuse(d, "must be [action, argument]");
+	if (!json_is_string(json_array_get(entry, 0)))
+		return decoder_refuse(d, "the action must be a string");
+	ret->argument = "";
+	err = entry_text(d, entry, 0, ARGUMENT_BYTES_MAX, &ret->name);
+	if (!err)
+		err = entry_text(d, entry, 1, ARGUMENT_BYTES_MAX,
+				 &ret->argument);
+	return err ? err : argument_check(d, ret);
+}
+
+int client_actions_decode(struct decoder *d, json_t *value,
+			  const struct wire_client_action **ret,
+			  size_t *ret_count)
+{
+	json_t *array = array_load(d, value, WIRE_CLIENT_ACTIONS_MAX);
+	struct wire_client_action *list;
+	size_t count;
+	int err = 0;
+
+	if (!array)
+		return -EINVAL;
+	count = json_array_size(array);
+	list = arena_alloc(d->arena, count, sizeof(*list));
+	if (!list)
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t mark = decoder_enter(d, "/%zu", i);
+
+		err = client_action_decode(d, json_array_get(array, i),
+					   &list[i]);
+		if (!err)
+			decoder_leave(d, mark);
+	}
+	json_decref(array);
+	if (err)
+		return err;
+	*ret = list;
+	*ret_count = count;
+	return 0;
+}
+
+static bool is_token(const char *text)
+{
+	/* RFC 3261 section 25.1, token */
+	for (const char *p = text; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr("-.!%*_+`'~", *p))
+			return false;
+	}
+	return text[0] != '\0';
+}
+
+/* Headers that the user agent itself must be able to rely on (RFC 3261 8.1.1
+ * and 20): overriding one would break the dialog, not test it. */
+static bool is_protected(const char *name)
+{
+	static const char *const names[] = {"Via",
+					    "v",
+					    "From",
+					    "f",
+					    "To",
+					    "t",
+					    "CSeq",
+					    "Call-ID",
+					    "i",
+					    "Contact",
+					    "m",
+					    "Route",
+					    "Record-Route",
+					    "Content-Length",
+					    "l",
+					    "Max-Forwards",
+					    "Authorization",
+					    "Proxy-Authorization",
+					    "Content-Type",
+					    "c",
+					    NULL};
+	size_t i;
+
+	return decode_word(names, name, &i);
+}
+
+static int header_decode(struct decoder *d, json_t *entry,
+			 struct wire_header *ret)
+{
+	static const char *const types[] = {"any",      "registers", "calls",
+					    "presence", "invites",   "updates",
+					    "refers",   NULL};
+	const char *type = "any";
+	size_t i;
+	int err;
+
+	if (!json_is_array(entry) || json_array_size(entry) < 2 ||
+	    json_array_size(entry) > 3)
+		return decoder_refuse(d,
+				      "must be [header, value, message type]");
+	err = entry_text(d, entry, 0, HEADER_NAME_MAX, &ret->name);
+	if (!err)
+		err = entry_text(d, entry, 1, HEADER_VALUE_MAX, &ret->value);
+	if (!err)
+		err = entry_text(d, entry, 2, HEADER_NAME_MAX, &type);
+	if (err)
+		return err;
+	if (!ret->name || !ret->value || !is_token(ret->name))
+		return decoder_refuse(d, "needs a header name and a value");
+	if (is_protected(ret->name))
+		return decoder_refuse(
+			d, "the header %s is set by the user agent itself",
+			ret->name);
+	if (type[0] == '\0')
+		type = "any";
+	if (!decode_word(types, type, &i))
+		return decoder_refuse(d, "there is no message type \"%.40s\"",
+				      type);
+	ret->message_type = types[i];
+	return 0;
+}
+
+int custom_headers_decode(struct decoder *d, json_t *value,
+			  const struct wire_header **ret, size_t *ret_count)
+{
+	json_t *array = array_load(d, value, WIRE_HEADERS_MAX);
+	struct wire_header *list;
+	size_t count;
+	int err = 0;
+
+	if (!array)
+		return -EINVAL;
+	count = json_array_size(array);
+	list = arena_alloc(d->arena, count, sizeof(*list));
+	if (!list)
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t mark = decoder_enter(d, "/%zu", i);
+
+		err = header_decode(d, json_array_get(array, i), &list[i]);
+		if (!err)
+			decoder_leave(d, mark);
+	}
+	json_decref(array);
+	if (err)
+		return err;
+	*ret = list;
+	*ret_count = count;
+	return 0;
+}
+
+int wire_client_actions_check(json_t *value,
+			      char reason[static WIRE_REASON_BYTES])
+{
+	const struct wire_client_action *list;
+	struct arena arena = {NULL};
+	struct decoder d;
+	size_t count;
+	int err;
+
+	decoder_init(&d, &arena, reason);
+	err = client_actions_decode(&d, value, &list, &count);
+	arena_release(&arena);
+	return err;
+}
+
+int wire_custom_headers_check(json_t *value,
+			      char reason[static WIRE_REASON_BYTES])
+{
+	const struct wire_header *list;
+	struct arena arena = {NULL};
+	struct decoder d;
+	size_t count;
+	int err;
+
+	decoder_init(&d, &arena, reason);
+	err = custom_headers_decode(&d, value, &list, &count);
+	arena_release(&arena);
+	return err;
+}

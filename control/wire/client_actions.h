@@ -1,0 +1,20 @@
+/**
+ * Decoding of the parameters that have a syntax of their own:
+ * sipclient_actions, custom_headers, call_duration. Internal to control/wire.
+ */
+#ifndef OFFHOOK_CONTROL_WIRE_CLIENT_ACTIONS_H
+#define OFFHOOK_CONTROL_WIRE_CLIENT_ACTIONS_H
+
+#include "control/wire/decode.h"
+
+/**
+ * @param value  an array, or an array as text; d's place points at it
+ * @return 0 and the list (in the arena); -EINVAL; -ENOMEM
+ */
+int client_actions_decode(struct decoder *d, json_t *value,
+			  const struct wire_client_action **ret,
+			  size_t *ret_count);
+int custom_headers_decode(struct decoder *d, json_t *value,
+			  const struct wire_header **ret, size_t *ret_count);
+
+#endif

@@ -1,0 +1,75 @@
+/**
+ * Reading checked values out of JSON, with a JSON pointer (RFC 6901) to the
+ * place in the reason of every refusal. Internal to control/wire.
+ * A member that is absent or null leaves its target untouched.
+ * Thread: one owner.
+ */
+#ifndef OFFHOOK_CONTROL_WIRE_DECODE_H
+#define OFFHOOK_CONTROL_WIRE_DECODE_H
+
+#include "control/wire/arena.h"
+#include "control/wire/job.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct decoder {
+	struct arena *arena;
+	char *reason; /* WIRE_REASON_BYTES */
+	char at[128]; /* the pointer so far */
+	size_t at_used;
+};
+
+void decoder_init(struct decoder *d, struct arena *arena,
+		  char reason[static WIRE_REASON_BYTES]);
+
+/** Go one or more places down. @return the mark for decoder_leave() */
+size_t decoder_enter(struct decoder *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void decoder_leave(struct decoder *d, size_t mark);
+
+/** Write the reason: "pointer: text". @return -EINVAL */
+int decoder_refuse(struct decoder *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** The same for a member of the present place. @return -EINVAL */
+int decoder_refuse_member(struct decoder *d, const char *name, const char *fmt,
+			  ...) __attribute__((format(printf, 3, 4)));
+
+/* What a text may hold. */
+enum text_rule {
+	TEXT_ANY,    /* a password */
+	TEXT_LINE,   /* no control character: it goes into a SIP message */
+	TEXT_WORD,   /* a line without blanks, quotes, angle brackets */
+};
+
+/** @return 0; -EINVAL wrong type, empty, longer than max; -ENOMEM */
+int decode_text(struct decoder *d, json_t *object, const char *name,
+		enum text_rule rule, size_t max, const char **ret);
+
+/** A JSON integer, or the same as text. @return 0; -EINVAL */
+int decode_u32(struct decoder *d, json_t *object, const char *name,
+	       uint32_t min, uint32_t max, uint32_t *ret);
+int decode_u16(struct decoder *d, json_t *object, const char *name,
+	       uint16_t min, uint16_t max, uint16_t *ret);
+
+/** A JSON number, or the same as text. @return 0; -EINVAL */
+int decode_double(struct decoder *d, json_t *object, const char *name,
+		  double min, double max, double *ret);
+
+/** true, false, 0, 1, or these as text. @return 0; -EINVAL */
+int decode_bool(struct decoder *d, json_t *object, const char *name,
+		bool *ret);
+
+/** An array of at most max entries. *ret is NULL when absent.
+ * @return 0; -EINVAL */
+int decode_array(struct decoder *d, json_t *object, const char *name,
+		 size_t max, json_t **ret);
+
+/** The place of a word in a NULL-terminated list, by case-blind comparison.
+ * @return true and *ret set */
+bool decode_word(const char *const *words, const char *text, size_t *ret);
+
+#endif

@@ -1,0 +1,262 @@
+#include "control/wire/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every json_object_set_new() below releases its value also on failure, so a
+ * failed build only has to drop the object. */
+static json_t *finish(json_t *object, int err)
+{
+	if (err) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int put(json_t *object, const char *name, json_t *value)
+{
+	return json_object_set_new(object, name, value);
+}
+
+/** A text that comes from the peer may be no UTF-8: then it is left out. */
+static int put_text(json_t *object, const char *name, const char *text)
+{
+	json_t *value = text ? json_string(text) : NULL;
+
+	return value ? put(object, name, value) : 0;
+}
+
+static int put_distribution(json_t *object, const char *name,
+			    const struct distribution *d)
+{
+	return d->n ? put(object, name, wire_distribution_encode(d)) : 0;
+}
+
+json_t *wire_event_new(struct wire_time when, const char *kind)
+{
+	return json_pack("{s:I, s:I, s:s}", "t", (json_int_t)when.wall_us,
+			 "mono", (json_int_t)when.mono_ns, "kind", kind);
+}
+
+json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
+{
+	char ssrc[9];
+	json_t *o;
+	int err = 0;
+
+	snprintf(ssrc, sizeof(ssrc), "%08x", total->ssrc);
+	o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "dir",
+		      outgoing ? "out" : "in", "ssrc", ssrc, "codec",
+		      total->codec, "packets", (json_int_t)total->packets,
+		      "bytes", (json_int_t)total->bytes, "reordered",
+		      (json_int_t)total->reordered, "duplicates",
+		      (json_int_t)total->duplicates);
+	if (!o)
+		return NULL;
+	err |= put(o, "stray", json_integer((json_int_t)total->stray));
+	if (total->has_loss) {
+		err |= put(o, "received",
+			   json_integer((json_int_t)total->received));
+		err |= put(o, "expected",
+			   json_integer((json_int_t)total->expected));
+		err |= put(o, "lost", json_integer((json_int_t)total->lost));
+		err |= put(o, "loss_pct", json_real(total->loss_pct));
+		err |= put(o, "burst_ratio", json_real(total->burst_ratio));
+	}
+	err |= put_distribution(o, "jitter_ms", &total->jitter_ms);
+	err |= put_distribution(o, "rtt_ms", &total->rtt_ms);
+	err |= put_distribution(o, "mos", &total->mos);
+	if (total->has_score) {
+		err |= put(o, "r_factor", json_real(total->r_factor));
+		err |= put(o, "mos_total", json_real(total->mos_total));
+	} else {
+		err |= put_text(o, "no_score", total->no_score_reason);
+	}
+	return finish(o, err);
+}
+
+json_t *wire_event_state(struct wire_time when, enum ua_state state,
+			 const char *account, const char *call,
+			 const char *text)
+{
+	json_t *o = wire_event_new(when, "state");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "state", ua_state_name(state));
+	err |= put_text(o, "account", account);
+	err |= put_text(o, "call", call);
+	err |= put_text(o, "text", text);
+	return finish(o, err);
+}
+
+json_t *wire_event_register(struct wire_time when,
+			    const struct wire_event_register *r)
+{
+	json_t *o = wire_event_new(when, "register");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "account", r->account);
+	err |= put(o, "ok", json_boolean(r->ok));
+	err |= put(o, "code", json_integer(r->code));
+	err |= put_text(o, "reason", r->reason);
+	err |= put(o, "ms", json_real(r->ms));
+	if (r->ok)
+		err |= put(o, "expires_s", json_integer(r->expires_s));
+	return finish(o, err);
+}
+
+json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
+{
+	json_t *o = wire_event_new(when, "call");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "call", c->call);
+	err |= put_text(o, "account", c->account);
+	err |= put_text(o, "direction", c->outgoing ? "out" : "in");
+	err |= put_text(o, "peer", c->peer);
+	err |= put_text(o, "call_id", c->call_id);
+	err |= put(o, "established", json_boolean(c->established));
+	if (c->has_pdd)
+		err |= put(o, "pdd_ms", json_real(c->pdd_ms));
+	if (c->has_setup)
+		err |= put(o, "setup_ms", json_real(c->setup_ms));
+	if (c->has_duration)
+		err |= put(o, "duration_ms", json_real(c->duration_ms));
+	err |= put_text(o, "end", c->end);
+	if (c->code)
+		err |= put(o, "code", json_integer(c->code));
+	err |= put_text(o, "reason", c->reason);
+	err |= put(o, "streams",
+		   c->streams ? json_incref(c->streams) : json_array());
+	return finish(o, err);
+}
+
+json_t *wire_event_assert(struct wire_time when, const char *call,
+			  const char *action, const char *argument,
+			  const char *text)
+{
+	json_t *o = wire_event_new(when, "assert");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "call", call);
+	err |= put_text(o, "action", action);
+	err |= put_text(o, "argument", argument);
+	err |= put_text(o, "text", text);
+	return finish(o, err);
+}
+
+json_t *wire_event_evidence(struct wire_time when,
+			    const struct wire_event_evidence *e)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counts[] = {
+		{"packets_sent", e->packets_sent},
+		{"packets_received", e->packets_received},
+		{"send_errors", e->send_errors},
+		{"receive_queue_drops", e->receive_queue_drops},
+		{"ring_drops", e->ring_drops},
+		{"invalid_packets", e->invalid_packets},
+	};
+	json_t *o = wire_event_new(when, "evidence");
+	json_t *lateness;
+	int err = 0;
+
+	if (!o)
+		return NULL;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		err |= put(o, counts[i].name,
+			   json_integer((json_int_t)counts[i].value));
+	if (e->send_lateness_ms.n) {
+		lateness = wire_distribution_encode(&e->send_lateness_ms);
+		err |= lateness ? put(lateness, "p99",
+				      json_real(e->send_lateness_p99_ms))
+				: -1;
+		err |= put(o, "send_lateness_ms", lateness);
+	}
+	return finish(o, err);
+}
+
+json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
+			const char *text)
+{
+	json_t *o = wire_event_new(when, "flaw");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "name", name);
+	err |= put(o, "count", json_integer((json_int_t)count));
+	err |= put_text(o, "text", text);
+	return finish(o, err);
+}
+
+/** RFC 4648 section 4. @return text to free(), NULL when out of memory */
+static char *base64(const char *data, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = (const unsigned char *)data;
+	char *text = malloc((len + 2) / 3 * 4 + 1);
+	char *out = text;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		unsigned v = (unsigned)in[i] << 16;
+
+		if (left > 1)
+			v |= (unsigned)in[i + 1] << 8;
+		if (left > 2)
+			v |= in[i + 2];
+		*out++ = digits[v >> 18];
+		*out++ = digits[v >> 12 & 63];
+		*out++ = left > 1 ? digits[v >> 6 & 63] : '=';
+		*out++ = left > 2 ? digits[v & 63] : '=';
+	}
+	*out = '\0';
+	return text;
+}
+
+json_t *wire_sip_message_encode(struct wire_time when,
+				const struct wire_sip_message *m)
+{
+	json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s}", "t",
+			      (json_int_t)when.wall_us, "mono",
+			      (json_int_t)when.mono_ns, "dir",
+			      m->sent ? "sent" : "received", "transport",
+			      m->transport, "local", m->local, "peer", m->peer);
+	json_t *data = json_stringn(m->data, m->len);
+	int err = 0;
+
+	if (!o) {
+		json_decref(data);
+		return NULL;
+	}
+	/* A NUL is UTF-8 but no text a JSON reader takes back. */
+	if (data && memchr(m->data, '\0', m->len)) {
+		json_decref(data);
+		data = NULL;
+	}
+	if (!data) {
+		char *text = base64(m->data, m->len);
+
+		data = text ? json_string(text) : NULL;
+		free(text);
+		err |= put(o, "encoding", json_string("base64"));
+	}
+	err |= put(o, "data", data);
+	return finish(o, err);
+}

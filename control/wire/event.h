@@ -1,0 +1,103 @@
+/**
+ * Encoding of events, streams, distributions and SIP messages (docs/wire.md).
+ * Thread: any. Every encoder returns a new reference, NULL when out of memory.
+ */
+#ifndef OFFHOOK_CONTROL_WIRE_EVENT_H
+#define OFFHOOK_CONTROL_WIRE_EVENT_H
+
+#include "base/state.h"
+#include "media/analysis/summary.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** @param d  d->n > 0 */
+json_t *wire_distribution_encode(const struct distribution *d);
+/** @return 0; -EINVAL */
+int wire_distribution_decode(struct distribution *ret, json_t *object);
+
+json_t *wire_stream_encode(const struct stream_total *total, bool outgoing);
+
+/* When an event happened. */
+struct wire_time {
+	int64_t wall_us; /* since 1970 */
+	int64_t mono_ns;
+};
+
+/** {t, mono, kind}; the caller adds the other members. */
+json_t *wire_event_new(struct wire_time when, const char *kind);
+
+/**
+ * @param account  may be NULL
+ * @param call     NULL for REGISTER_*
+ * @param text     may be NULL
+ */
+json_t *wire_event_state(struct wire_time when, enum ua_state state,
+			 const char *account, const char *call,
+			 const char *text);
+
+struct wire_event_register {
+	const char *account;
+	bool ok;
+	unsigned code;
+	const char *reason;
+	double ms;
+	uint32_t expires_s;
+};
+json_t *wire_event_register(struct wire_time when,
+			    const struct wire_event_register *r);
+
+struct wire_event_call {
+	const char *call;
+	const char *account;
+	bool outgoing;
+	const char *peer;
+	const char *call_id;
+	bool established;
+	bool has_pdd;
+	double pdd_ms;
+	bool has_setup;
+	double setup_ms;
+	bool has_duration;
+	double duration_ms;
+	const char *end;
+	unsigned code;      /* 0: none */
+	const char *reason;
+	json_t *streams;    /* array of streams, borrowed; may be NULL */
+};
+json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
+
+json_t *wire_event_assert(struct wire_time when, const char *call,
+			  const char *action, const char *argument,
+			  const char *text);
+
+struct wire_event_evidence {
+	uint64_t packets_sent;
+	uint64_t packets_received;
+	uint64_t send_errors;
+	uint64_t receive_queue_drops;
+	uint64_t ring_drops;
+	uint64_t invalid_packets;
+	struct distribution send_lateness_ms; /* n = 0: none */
+	double send_lateness_p99_ms;
+};
+json_t *wire_event_evidence(struct wire_time when,
+			    const struct wire_event_evidence *e);
+
+json_t *wire_event_flaw(struct wire_time when, const char *name,
+			uint64_t count, const char *text);
+
+struct wire_sip_message {
+	bool sent;
+	const char *transport; /* "udp", "tcp", "tls" */
+	const char *local;     /* "addr:port" */
+	const char *peer;
+	const char *data;
+	size_t len;
+};
+json_t *wire_sip_message_encode(struct wire_time when,
+				const struct wire_sip_message *m);
+
+#endif

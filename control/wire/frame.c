@@ -1,0 +1,180 @@
+#include "control/wire/frame.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define QUEUE_BYTES_MAX ((size_t)64 << 20)
+#define READ_BYTES      65536
+#define JSON_FLAGS      (JSON_COMPACT | JSON_REAL_PRECISION(17))
+
+struct wire_channel {
+	int fd;
+	bool closed;    /* end of file seen */
+	size_t scanned; /* bytes of in without a line end */
+	struct buf in;
+	struct buf out;
+	size_t out_done; /* bytes of out already written */
+};
+
+int wire_channel_new(struct wire_channel **ret, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct wire_channel *c;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->fd = fd;
+	buf_init(&c->in, WIRE_FRAME_BYTES + READ_BYTES);
+	buf_init(&c->out, QUEUE_BYTES_MAX);
+	*ret = c;
+	return 0;
+}
+
+struct wire_channel *wire_channel_free(struct wire_channel *c)
+{
+	if (c) {
+		close(c->fd);
+		/* A job holds passwords. */
+		if (c->in.data)
+			explicit_bzero(c->in.data, c->in.allocated);
+		if (c->out.data)
+			explicit_bzero(c->out.data, c->out.allocated);
+		buf_release(&c->in);
+		buf_release(&c->out);
+		free(c);
+	}
+	return NULL;
+}
+
+int wire_channel_fd(const struct wire_channel *c)
+{
+	return c->fd;
+}
+
+/** json_dump_callback_t: appends to out, at most a frame since out_start. */
+struct frame_sink {
+	struct buf *out;
+	size_t start;
+	int err;
+};
+
+static int sink(const char *data, size_t len, void *arg)
+{
+	struct frame_sink *s = arg;
+
+	if (s->out->used - s->start + len > WIRE_FRAME_BYTES - 1)
+		s->err = -EMSGSIZE;
+	else
+		s->err = buf_add(s->out, data, len);
+	return s->err ? -1 : 0;
+}
+
+int wire_channel_send(struct wire_channel *c, json_t *message)
+{
+	struct frame_sink s = {.out = &c->out, .start = c->out.used};
+	int left;
+
+	if (json_dump_callback(message, sink, &s, JSON_FLAGS) == 0)
+		s.err = buf_add(&c->out, "\n", 1);
+	else if (s.err == 0)
+		s.err = -ENOMEM;
+	if (s.err) {
+		bool full = s.err == -EMSGSIZE &&
+			    c->out.ceiling - s.start < WIRE_FRAME_BYTES;
+
+		c->out.used = s.start;
+		return full ? -ENOBUFS : s.err;
+	}
+	left = wire_channel_flush(c);
+	return left < 0 ? left : 0;
+}
+
+int wire_channel_flush(struct wire_channel *c)
+{
+	while (c->out_done < c->out.used) {
+		/* A socket, so that a reader who left is an error and no
+		 * signal. */
+		ssize_t n = send(c->fd, c->out.data + c->out_done,
+				 c->out.used - c->out_done, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (n < 0)
+			return -EPIPE;
+		c->out_done += (size_t)n;
+	}
+	/* Moving the rest costs: only when at least half is done. */
+	if (c->out_done > 0 && c->out_done >= c->out.used - c->out_done) {
+		buf_consume(&c->out, c->out_done);
+		c->out_done = 0;
+	}
+	return (int)(c->out.used - c->out_done);
+}
+
+/** @return 1 a line was taken; 0 no whole line there; -EBADMSG; -EMSGSIZE */
+static int take_line(struct wire_channel *c, json_t **ret)
+{
+	char *end = c->in.used > c->scanned
+			    ? memchr(c->in.data + c->scanned, '\n',
+				     c->in.used - c->scanned)
+			    : NULL;
+	json_t *message;
+	size_t len;
+
+	if (!end) {
+		c->scanned = c->in.used;
+		return c->in.used >= WIRE_FRAME_BYTES ? -EMSGSIZE : 0;
+	}
+	len = (size_t)(end - c->in.data);
+	if (len >= WIRE_FRAME_BYTES)
+		return -EMSGSIZE;
+	message = json_loadb(c->in.data, len, JSON_REJECT_DUPLICATES, NULL);
+	buf_consume(&c->in, len + 1);
+	c->scanned = 0;
+	if (!json_is_object(message)) {
+		json_decref(message);
+		return -EBADMSG;
+	}
+	*ret = message;
+	return 1;
+}
+
+int wire_channel_receive(struct wire_channel *c, json_t **ret)
+{
+	for (;;) {
+		char data[READ_BYTES];
+		int got = take_line(c, ret);
+		ssize_t n;
+		int err;
+
+		if (got != 0)
+			return got;
+		if (c->closed)
+			return -EPIPE;
+		n = read(c->fd, data, sizeof(data));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (n <= 0) {
+			c->closed = true;
+			return -EPIPE;
+		}
+		err = buf_add(&c->in, data, (size_t)n);
+		explicit_bzero(data, (size_t)n);
+		if (err)
+			return err;
+	}
+}

@@ -1,0 +1,115 @@
+#include "control/wire/event.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct wire_time when = {.wall_us = 1700000000000001,
+				      .mono_ns = 42};
+
+static void is_json(json_t *object, const char *expected)
+{
+	char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+	free(text);
+	json_decref(object);
+}
+
+static void test_state(void **state)
+{
+	(void)state;
+	is_json(wire_event_state(when, UA_CALL_RINGING, "1001", "caller-1",
+				 NULL),
+		"{\"account\":\"1001\",\"call\":\"caller-1\",\"kind\":\"state\","
+		"\"mono\":42,\"state\":\"CALL_RINGING\",\"t\":1700000000000001}");
+}
+
+static void test_call_unknown_figures_are_absent(void **state)
+{
+	const struct wire_event_call call = {
+		.call = "caller-2",
+		.account = "1001",
+		.outgoing = true,
+		.peer = "sip:1002@x",
+		.call_id = "abc",
+		.has_pdd = true,
+		.pdd_ms = 12.5,
+		.end = "rejected",
+		.code = 486,
+		.reason = "Busy Here",
+	};
+
+	(void)state;
+	is_json(wire_event_call(when, &call),
+		"{\"account\":\"1001\",\"call\":\"caller-2\",\"call_id\":\"abc\","
+		"\"code\":486,\"direction\":\"out\",\"end\":\"rejected\","
+		"\"established\":false,\"kind\":\"call\",\"mono\":42,"
+		"\"pdd_ms\":12.5,\"peer\":\"sip:1002@x\",\"reason\":\"Busy Here\","
+		"\"streams\":[],\"t\":1700000000000001}");
+}
+
+static void test_stream_without_reports(void **state)
+{
+	const struct stream_total total = {
+		.ssrc = 0xbeef,
+		.codec = "PCMU",
+		.packets = 3,
+		.bytes = 516,
+		.no_score_reason = "no report of the peer",
+	};
+
+	(void)state;
+	is_json(wire_stream_encode(&total, true),
+		"{\"bytes\":516,\"codec\":\"PCMU\",\"dir\":\"out\","
+		"\"duplicates\":0,\"no_score\":\"no report of the peer\","
+		"\"packets\":3,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
+}
+
+static void test_sip_message_bytes(void **state)
+{
+	const struct wire_sip_message text = {
+		.transport = "udp",
+		.local = "127.0.0.1:1",
+		.peer = "127.0.0.1:2",
+		.data = "OK\r\n?",
+		.len = 4,
+	};
+	struct wire_sip_message bytes = text;
+	static const char *const encoded[] = {"/w==", "/wA=", "/wAB"};
+	json_t *object;
+
+	(void)state;
+	is_json(wire_sip_message_encode(when, &text),
+		"{\"data\":\"OK\\r\\n\",\"dir\":\"received\",\"local\":"
+		"\"127.0.0.1:1\",\"mono\":42,\"peer\":\"127.0.0.1:2\","
+		"\"t\":1700000000000001,\"transport\":\"udp\"}");
+	bytes.data = "\xff\0\1";
+	for (size_t i = 0; i < 3; i++) {
+		bytes.len = i + 1;
+		object = wire_sip_message_encode(when, &bytes);
+		assert_string_equal(
+			json_string_value(json_object_get(object, "encoding")),
+			"base64");
+		assert_string_equal(
+			json_string_value(json_object_get(object, "data")),
+			encoded[i]);
+		json_decref(object);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_call_unknown_figures_are_absent),
+		cmocka_unit_test(test_stream_without_reports),
+		cmocka_unit_test(test_sip_message_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

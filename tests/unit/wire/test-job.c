@@ -1,0 +1,402 @@
+#include "control/wire/job.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ID     "\"session_id\":\"0a1b2c3d-0000-4000-8000-000000000001\""
+#define HEAD   "{" ID ",\"role\":\"caller\","
+#define TARGET "\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\"}]}"
+#define CALL   "\"type\":\"call\",\"dial_destination\":\"1002\"," TARGET
+
+static int decode(struct wire_job **ret, const char *text, char *reason)
+{
+	json_t *spec = json_loads(text, 0, NULL);
+	int err;
+
+	assert_non_null(spec);
+	err = wire_job_decode(ret, spec, reason);
+	json_decref(spec);
+	return err;
+}
+
+static void refused(const char *text, const char *expected)
+{
+	char reason[WIRE_REASON_BYTES];
+	struct wire_job *job = NULL;
+
+	assert_int_equal(decode(&job, text, reason), -EINVAL);
+	assert_null(job);
+	if (!strstr(reason, expected)) {
+		print_error("spec: %s\n", text);
+		assert_string_equal(reason, expected);
+	}
+}
+
+static void test_job_complete(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	struct wire_job *job;
+	const struct wire_action *a;
+
+	(void)state;
+	assert_int_equal(
+		decode(&job,
+		       HEAD
+		       "\"attempt\":2,\"interval_s\":5,\"max_duration_s\":90,"
+		       "\"record\":\"sip\",\"future\":{\"x\":1},"
+		       "\"peers\":{\"callee\":[\"1002\",\"1003\"]},\"steps\":[[],"
+		       "[{\"type\":\"register\",\"index\":3,\"regexpire\":\"60\","
+		       "\"credentials\":[{\"username\":\"1001\",\"auth_username\":"
+		       "\"a b\",\"password\":\"p:\\u00e4\",\"domain\":\"x.test\"}],"
+		       "\"target\":{\"hosts\":[{\"host\":\"b\",\"priority\":2},"
+		       "{\"host\":\"a\",\"port\":5070,\"transport\":\"tcp\",\"priority\":1,"
+		       "\"weight\":7},{\"host\":\"c\",\"priority\":2}],"
+		       "\"domain\":\"d.test\",\"outbound_proxy\":\"sip:p;lr\"}},"
+		       "{" CALL ",\"call_duration\":\"normal:20,2.5\","
+		       "\"audio_codecs\":[\"pcma\",\"PCMU\"],\"ptime\":30,"
+		       "\"max_total_calls\":12,\"max_concurrent_calls\":3,"
+		       "\"calls_per_second\":0.5,\"media_encryption\":\"none\","
+		       "\"sipclient_actions\":[[\"assert_established\",\"\"],"
+		       "[\"wait\",250],[\"hold\"]],"
+		       "\"custom_headers\":\"[[\\\"X-A\\\",\\\"b\\\",\\\"invites\\\"],"
+		       "[\\\"X-B\\\",\\\"c\\\"]]\"},"
+		       "{\"type\":\"answer\",\"answer_delay\":1500,\"answer_code\":486,"
+		       "\"ring_only\":1},{\"type\":\"wait\",\"wait_ms\":30},"
+		       "{\"type\":\"unregister\"}]]}",
+		       reason),
+		0);
+	assert_string_equal(job->role, "caller");
+	assert_int_equal(job->attempt, 2);
+	assert_int_equal(job->interval_s, 5);
+	assert_int_equal(job->max_duration_s, 90);
+	assert_true(job->record_sip);
+	assert_int_equal(job->peer_count, 1);
+	assert_string_equal(job->peers[0].usernames[1], "1003");
+	assert_int_equal(job->step_count, 2);
+	assert_int_equal(job->steps[0].action_count, 0);
+	assert_int_equal(job->steps[1].action_count, 5);
+
+	a = &job->steps[1].actions[0];
+	assert_int_equal(a->type, WIRE_ACTION_REGISTER);
+	assert_int_equal(a->index, 3);
+	assert_int_equal(a->regexpire_s, 60);
+	assert_string_equal(a->credentials[0].auth_username, "a b");
+	assert_string_equal(a->credentials[0].password, "p:\xc3\xa4");
+	assert_null(a->credentials[0].display_name);
+	assert_int_equal(a->host_count, 3);
+	assert_string_equal(a->hosts[0].host, "a");
+	assert_int_equal(a->hosts[0].port, 5070);
+	assert_int_equal(a->hosts[0].transport, WIRE_TCP);
+	assert_string_equal(a->hosts[1].host, "b"); /* equals keep order */
+	assert_string_equal(a->hosts[2].host, "c");
+	assert_string_equal(a->outbound_proxy, "sip:p;lr");
+
+	a = &job->steps[1].actions[1];
+	assert_int_equal(a->type, WIRE_ACTION_CALL);
+	assert_int_equal(a->index, 1);
+	assert_int_equal(a->duration.kind, WIRE_DURATION_NORMAL);
+	assert_true(a->duration.a_s == 20 && a->duration.b_s == 2.5);
+	assert_string_equal(a->codecs[0], "PCMA");
+	assert_int_equal(a->codec_count, 2);
+	assert_int_equal(a->ptime_ms, 30);
+	assert_int_equal(a->max_total_calls, 12);
+	assert_true(a->calls_per_second == 0.5);
+	assert_int_equal(a->client_action_count, 3);
+	assert_string_equal(a->client_actions[1].argument, "250");
+	assert_string_equal(a->client_actions[2].argument, "");
+	assert_string_equal(a->headers[0].message_type, "invites");
+	assert_string_equal(a->headers[1].message_type, "any");
+
+	a = &job->steps[1].actions[2];
+	assert_int_equal(a->answer_delay_ms, 1500);
+	assert_int_equal(a->answer_code, 486);
+	assert_true(a->ring_only);
+	assert_int_equal(job->steps[1].actions[3].wait_ms, 30);
+	wire_job_free(job);
+}
+
+static void test_job_defaults(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	struct wire_job *job;
+	const struct wire_action *a;
+
+	(void)state;
+	assert_int_equal(decode(&job, HEAD "\"steps\":[[{" CALL "}]]}", reason),
+			 0);
+	a = &job->steps[0].actions[0];
+	assert_int_equal(job->interval_s, 10);
+	assert_int_equal(job->max_duration_s, 3600);
+	assert_false(job->record_sip);
+	assert_int_equal(a->regexpire_s, 3600);
+	assert_int_equal(a->ptime_ms, 20);
+	assert_int_equal(a->answer_code, 200);
+	assert_int_equal(a->max_total_calls, 1);
+	assert_int_equal(a->max_concurrent_calls, 1);
+	assert_true(a->calls_per_second == 1);
+	assert_int_equal(a->duration.kind, WIRE_DURATION_FIXED);
+	assert_true(a->duration.a_s == 10);
+	assert_int_equal(a->hosts[0].transport, WIRE_UDP);
+	assert_int_equal(a->hosts[0].port, 0);
+	wire_job_free(job);
+}
+
+static void test_job_refusals(void **state)
+{
+	static const struct {
+		const char *spec;
+		const char *reason;
+	} cases[] = {
+		{"[]", "a job must be an object"},
+		{"{}", "/session_id: must be a UUID"},
+		{"{\"session_id\":\"x\"}", "/session_id: must be a UUID"},
+		{"{" ID "}", "/role: is missing"},
+		{HEAD "\"interval_s\":0}", "/interval_s: must be a whole"},
+		{HEAD "\"record\":\"media\"}",
+		 "/record: media is not supported"},
+		{HEAD "\"peers\":[]}", "/peers: must be an object"},
+		{HEAD "\"peers\":{\"B\":[1]}}", "/peers/B: entry 0"},
+		{HEAD "\"steps\":[]}", "/steps: is missing or empty"},
+		{HEAD "\"steps\":[3]}", "/steps/0: must be an array"},
+		{HEAD "\"steps\":[[3]]}", "/steps/0/0: must be an object"},
+		{HEAD "\"steps\":[[{}]]}", "/steps/0/0/type: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"dance\"}]]}",
+		 "/steps/0/0/type: there is no action type \"dance\""},
+		{HEAD "\"steps\":[[{\"type\":\"options\"}]]}",
+		 "/steps/0/0/type: options is not supported by this version"},
+		{HEAD "\"steps\":[[],[{\"type\":\"register\"}]]}",
+		 "/steps/1/0/credentials: is missing"},
+		{HEAD
+		 "\"steps\":[[{\"type\":\"register\",\"credentials\":[{}]}]]}",
+		 "/steps/0/0/credentials/0/username: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"register\",\"credentials\":"
+		      "[{\"username\":\"a\\r\\nb\"}]}]]}",
+		 "/steps/0/0/credentials/0/username: holds a character"},
+		{HEAD "\"steps\":[[{\"type\":\"register\",\"credentials\":"
+		      "[{\"username\":\"a\"}]}]]}",
+		 "/steps/0/0/target: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"call\"," TARGET "}]]}",
+		 "/steps/0/0/dial_destination: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"call\",\"dial_destination\":"
+		      "\"{{B.username}}\"," TARGET "}]]}",
+		 "/steps/0/0/dial_destination: has a placeholder"},
+		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_ms\":-1}]]}",
+		 "/steps/0/0/wait_ms: must be"},
+		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_ms\":1.5}]]}",
+		 "/steps/0/0/wait_ms: must be"},
+		{HEAD "\"steps\":[[{" CALL ",\"audio_codecs\":[\"opus\"]}]]}",
+		 "/steps/0/0/audio_codecs: the codec \"opus\""},
+		{HEAD "\"steps\":[[{" CALL ",\"transport\":\"sctp\"}]]}",
+		 "transport: must be udp, tcp or tls"},
+		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":\"sdes\"}]]}",
+		 "/steps/0/0/media_encryption: is not supported"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"call_duration\":\"uniform:3\"}]]}",
+		 "/steps/0/0/call_duration: must be seconds"},
+		{HEAD "\"steps\":[[{" CALL ",\"prompt\":\"../etc/x\"}]]}",
+		 "/steps/0/0/prompt: must be a plain file name"},
+		{HEAD "\"steps\":[[{" CALL ",\"ptime\":25}]]}",
+		 "/steps/0/0/ptime: must be a multiple of 10"},
+		{HEAD
+		 "\"steps\":[[{\"type\":\"answer\",\"answer_code\":302}]]}",
+		 "/steps/0/0/answer_code: must be 200"},
+		{HEAD
+		 "\"steps\":[[{" CALL
+		 ",\"sipclient_actions\":[[\"wait\",\"1\"],[\"fly\",\"\"]]}]]}",
+		 "/steps/0/0/sipclient_actions/1: there is no action \"fly\""},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"custom_headers\":[[\"X\",\"a\\nB: c\"]]}]]}",
+		 "/steps/0/0/custom_headers/0: entry 1 holds a control"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		refused(cases[i].spec, cases[i].reason);
+}
+
+static void test_job_too_many_steps(void **state)
+{
+	char text[1024] = HEAD "\"steps\":[[]";
+
+	(void)state;
+	for (int i = 0; i < WIRE_STEPS_MAX; i++)
+		strcat(text, ",[]");
+	strcat(text, "]}");
+	refused(text, "/steps: has more than 32 entries");
+}
+
+static void test_job_no_password_in_reason(void **state)
+{
+	(void)state;
+	char reason[WIRE_REASON_BYTES];
+	struct wire_job *job;
+
+	assert_int_equal(
+		decode(&job,
+		       HEAD
+		       "\"steps\":[[{\"type\":\"register\",\"credentials\":"
+		       "[{\"username\":\"u\",\"password\":[\"s3cret\"]}]}]]}",
+		       reason),
+		-EINVAL);
+	assert_null(strstr(reason, "s3cret"));
+	assert_non_null(strstr(reason, "/password: must be a string"));
+}
+
+static int check_actions(const char *text, char *reason)
+{
+	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+	int err = wire_client_actions_check(value, reason);
+
+	json_decref(value);
+	return err;
+}
+
+static void test_client_actions(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *reason; /* NULL: taken */
+	} cases[] = {
+		{"[]", NULL},
+		{"[[\"assert_established\",\"\"],[\"hold\",\"\"],[\"wait\",\"5\"],"
+		 "[\"resume\",\"\"],[\"hangup\",\"\"]]",
+		 NULL},
+		{"\"[[\\\"wait\\\",\\\"5\\\"]]\"", NULL},
+		{"[[\"assert_state\",\"CALL_RTPESTAB\"]]", NULL},
+		{"[[\"assert_established\",\"3000\"]]", NULL},
+		{"\"not json\"", "must be a JSON array"},
+		{"{}", "must be a JSON array"},
+		{"[\"hold\"]", "/0: must be [action, argument]"},
+		{"[[\"hold\",\"x\"]]", "/0: hold takes no argument"},
+		{"[[\"wait\",\"\"]]", "/0: wait needs milliseconds"},
+		{"[[\"wait\",\"5s\"]]", "/0: wait needs milliseconds"},
+		{"[[\"wait\",\"1\"],[\"assert_state\",\"HAPPY\"]]",
+		 "/1: there is no state \"HAPPY\""},
+		{"[[\"transfer\",\"sip:x\"]]",
+		 "/0: transfer is not supported by this version"},
+		{"[[\"dtmf\",\"1\"]]",
+		 "/0: dtmf is not supported by this version"},
+	};
+	char reason[WIRE_REASON_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int err = check_actions(cases[i].text, reason);
+
+		assert_int_equal(err, cases[i].reason ? -EINVAL : 0);
+		if (cases[i].reason)
+			assert_non_null(strstr(reason, cases[i].reason));
+	}
+}
+
+static void test_custom_headers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool taken;
+	} cases[] = {
+		{"[[\"X-Test\",\"1\",\"calls\"]]", true},
+		{"[[\"X-Test\",\"1\",\"\"],[\"Y\",\"\"]]", true},
+		{"[[\"X-Test\"]]", false},
+		{"[[\"X Test\",\"1\"]]", false},
+		{"[[\"\",\"1\"]]", false},
+		{"[[\"X\",\"1\",\"sometimes\"]]", false},
+		{"[[\"Via\",\"1\"]]", false},
+		{"[[\"X\",\"1\\r\\nY: 2\"]]", false},
+	};
+	char reason[WIRE_REASON_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *value = json_loads(cases[i].text, 0, NULL);
+
+		assert_int_equal(wire_custom_headers_check(value, reason),
+				 cases[i].taken ? 0 : -EINVAL);
+		json_decref(value);
+	}
+}
+
+static void test_duration(void **state)
+{
+	static const char *const wrong[] = {
+		"",         "abc",          "-1",          "10s",
+		"90000",    "uniform:1",    "uniform:5,2", "exponential:",
+		"normal:3", "normal:1,2,3", "poisson:3",   "10,20",
+	};
+	struct wire_duration d = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(wire_duration_parse(wrong[i], &d), -EINVAL);
+	assert_int_equal(wire_duration_parse("12.5", &d), 0);
+	assert_true(d.kind == WIRE_DURATION_FIXED && d.a_s == 12.5);
+	assert_int_equal(wire_duration_parse("uniform:1,3", &d), 0);
+	assert_true(d.kind == WIRE_DURATION_UNIFORM && d.b_s == 3);
+	assert_int_equal(wire_duration_parse("exponential:30", &d), 0);
+	assert_true(d.kind == WIRE_DURATION_EXPONENTIAL && d.a_s == 30);
+}
+
+static void test_dial(void **state)
+{
+	static const char *const users[] = {"1002", "1003"};
+	static const struct wire_peer_role peers[] = {{"callee", users, 2},
+						      {"B", NULL, 0}};
+	const struct wire_job job = {.peers = peers, .peer_count = 2};
+	static const struct {
+		const char *template;
+		unsigned n;
+		int err;
+		const char *expected;
+	} cases[] = {
+		{"1002", 0, 0, "1002"},
+		{"sip:{{n}}@x", 17, 0, "sip:17@x"},
+		{"{{callee.username}}", 0, 0, "1002"},
+		{"{{callee.username}}", 3, 0, "1003"},
+		{"{{ callee.username }}", 2, 0, "1002"},
+		{"{{credential.username}}-{{n}}", 1, 0, "1001-1"},
+		{"{{B.username}}", 0, -EINVAL, NULL},
+		{"{{D.username}}", 0, -EINVAL, NULL},
+		{"{{x}}", 0, -EINVAL, NULL},
+		{"{{n", 0, -EINVAL, NULL},
+		{"{n}", 0, 0, "{n}"},
+		{"123456789012345678901234567890123", 0, -ENAMETOOLONG, NULL},
+	};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int len =
+			wire_expand_dial(text, sizeof(text), cases[i].template,
+					 &job, cases[i].n, "1001");
+
+		if (cases[i].err) {
+			assert_int_equal(len, cases[i].err);
+			continue;
+		}
+		assert_string_equal(text, cases[i].expected);
+		assert_int_equal(len, (int)strlen(text));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_job_complete),
+		cmocka_unit_test(test_job_defaults),
+		cmocka_unit_test(test_job_refusals),
+		cmocka_unit_test(test_job_too_many_steps),
+		cmocka_unit_test(test_job_no_password_in_reason),
+		cmocka_unit_test(test_client_actions),
+		cmocka_unit_test(test_custom_headers),
+		cmocka_unit_test(test_duration),
+		cmocka_unit_test(test_dial),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
