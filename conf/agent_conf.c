@@ -1,0 +1,127 @@
+#include "conf/agent_conf.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define U16(member, low, high, def)                                          \
+	{                                                                    \
+		.name = #member, .type = CONF_U16,                           \
+		.offset = offsetof(struct agent_conf, member), .min = (low), \
+		.max = (high), .fallback = (def)                             \
+	}
+#define U32(member, low, high, def)                                          \
+	{                                                                    \
+		.name = #member, .type = CONF_U32,                           \
+		.offset = offsetof(struct agent_conf, member), .min = (low), \
+		.max = (high), .fallback = (def)                             \
+	}
+#define TEXT(member, def, check_h, what)                                 \
+	{                                                                \
+		.name = #member, .type = CONF_TEXT,                      \
+		.offset = offsetof(struct agent_conf, member),           \
+		.max = sizeof(((struct agent_conf *)0)->member),         \
+		.fallback = (def), .check = (check_h), .allowed = (what) \
+	}
+
+#define NAME_CHARS "letters, digits, dot, dash and underscore"
+
+/* The controller's limit for an agent's name. */
+#define NAME_LEN 64
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || strchr(".-_", c);
+}
+
+static const char *check_name(const char *text)
+{
+	if (strlen(text) > NAME_LEN)
+		return "is longer than 64 characters";
+	for (; *text; text++) {
+		if (!is_name_char(*text))
+			return "has other characters in it than a name has";
+	}
+	return NULL;
+}
+
+static const char *check_labels(const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (!is_name_char(*c) && !strchr(",=:", *c))
+			return "has other characters in it than labels have";
+	}
+	return NULL;
+}
+
+static const char *check_bind(const char *text)
+{
+	if (strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::") == 0)
+		return "is no address of this host: SIP and SDP must name one";
+	return conf_check_address(text);
+}
+
+static const struct conf_key keys[] = {
+	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
+	     "a URL such as https://offhook.example.net"),
+	TEXT(name, "", check_name, NAME_CHARS ", or nothing"),
+	TEXT(join_token, "", NULL, NULL),
+	TEXT(join_token_file, "", NULL, NULL),
+	TEXT(ca_file, "", NULL, NULL),
+	TEXT(labels, "", check_labels, NAME_CHARS ", = and :, with commas"),
+	TEXT(state_dir, "/var/lib/offhook-agent", conf_check_filled,
+	     "a directory"),
+	{.name = "spool_limit",
+	 .type = CONF_BYTES,
+	 .offset = offsetof(struct agent_conf, spool_limit),
+	 .min = 65536,
+	 .max = UINT64_C(1) << 40,
+	 .fallback = "256M"},
+	U32(capacity, 1, 64, "4"),
+	TEXT(bind, "127.0.0.1", check_bind, "a literal address of this host"),
+	U16(sip_port, 0, 65535, "0"),
+	U16(rtp_min, 1024, 65534, "20000"),
+	U16(rtp_max, 1025, 65535, "29999"),
+	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
+	     "a directory"),
+	TEXT(default_prompt, "", NULL, NULL),
+	TEXT(engine_program, "", NULL, NULL),
+	U32(stop_s, 0, 86400, "60"),
+	{.name = "log_level",
+	 .type = CONF_LEVEL,
+	 .offset = offsetof(struct agent_conf, log_level),
+	 .fallback = "info"},
+};
+
+static const char *check(const void *settings, const char **ret_key)
+{
+	const struct agent_conf *c = settings;
+
+	if (c->rtp_max <= c->rtp_min) {
+		*ret_key = "rtp_max";
+		return "the range is empty: a call takes a port for RTP and "
+		       "the next one for RTCP; allowed is more than rtp_min";
+	}
+	if (c->sip_port && c->capacity > 1) {
+		*ret_key = "sip_port";
+		return "several jobs cannot share one SIP port; allowed is 0, "
+		       "or capacity = 1";
+	}
+	if (c->join_token[0] && c->join_token_file[0]) {
+		*ret_key = "join_token_file";
+		return "join_token is there too; allowed is one of them";
+	}
+	return NULL;
+}
+
+const struct conf_schema agent_conf_schema = {
+	.keys = keys,
+	.key_count = sizeof(keys) / sizeof(*keys),
+	.check = check,
+};
+
+int agent_conf_load(struct agent_conf *ret, const char *path,
+		    struct conf_error *error)
+{
+	return conf_load(ret, path, &agent_conf_schema, error);
+}

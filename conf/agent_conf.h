@@ -1,0 +1,44 @@
+/**
+ * Settings of offhook-agent; conf/offhook-agent.conf explains each.
+ */
+#ifndef OFFHOOK_CONF_AGENT_CONF_H
+#define OFFHOOK_CONF_AGENT_CONF_H
+
+#include "base/log.h"
+#include "conf/load.h"
+
+struct agent_conf {
+	/* the controller */
+	char controller[CONF_TEXT_BYTES];      /* URL */
+	char name[CONF_TEXT_BYTES];            /* empty: the host's name */
+	char join_token[CONF_TEXT_BYTES];      /* secret */
+	char join_token_file[CONF_PATH_BYTES]; /* empty: none */
+	char ca_file[CONF_PATH_BYTES];         /* empty: the system's */
+	char labels[CONF_TEXT_BYTES];          /* comma separated */
+
+	/* what is kept */
+	char state_dir[CONF_PATH_BYTES];
+	uint64_t spool_limit; /* bytes */
+
+	/* calls */
+	uint32_t capacity;          /* jobs at a time */
+	char bind[CONF_TEXT_BYTES]; /* address literal, not "any" */
+	uint16_t sip_port;          /* 0: any free one */
+	uint16_t rtp_min;
+	uint16_t rtp_max;
+	char prompt_dir[CONF_PATH_BYTES];
+	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
+	char engine_program[CONF_PATH_BYTES]; /* empty: ourselves */
+	uint32_t stop_s; /* how long running jobs may finish at SIGTERM */
+
+	enum log_level log_level;
+};
+
+/** Key table and cross checks; constant. */
+extern const struct conf_schema agent_conf_schema;
+
+/** Read a file over the defaults; see conf_load(). */
+int agent_conf_load(struct agent_conf *ret, const char *path,
+		    struct conf_error *error);
+
+#endif

@@ -1,0 +1,86 @@
+#include "conf/controller_conf.h"
+
+#define U16(member, low, high, def)                                 \
+	{                                                           \
+		.name = #member, .type = CONF_U16,                  \
+		.offset = offsetof(struct controller_conf, member), \
+		.min = (low), .max = (high), .fallback = (def)      \
+	}
+#define U32(member, low, high, def)                                 \
+	{                                                           \
+		.name = #member, .type = CONF_U32,                  \
+		.offset = offsetof(struct controller_conf, member), \
+		.min = (low), .max = (high), .fallback = (def)      \
+	}
+#define TEXT(member, def, check_h, what)                                 \
+	{                                                                \
+		.name = #member, .type = CONF_TEXT,                      \
+		.offset = offsetof(struct controller_conf, member),      \
+		.max = sizeof(((struct controller_conf *)0)->member),    \
+		.fallback = (def), .check = (check_h), .allowed = (what) \
+	}
+
+static const struct conf_key keys[] = {
+	TEXT(listen, "127.0.0.1", conf_check_address,
+	     "the literal address to listen on, 0.0.0.0 or :: for all"),
+	U16(port, 0, 65535, "8080"),
+	TEXT(base_url, "", conf_check_url_or_empty,
+	     "a URL such as https://offhook.example.net, or nothing"),
+	U32(threads, 1, 64, "2"),
+	U32(workers, 1, 64, "4"),
+	{.name = "body_limit",
+	 .type = CONF_BYTES,
+	 .offset = offsetof(struct controller_conf, body_limit),
+	 .min = 65536,
+	 .max = UINT64_C(1) << 30,
+	 .fallback = "1M"},
+	{.name = "session_status_alias",
+	 .type = CONF_FLAG,
+	 .offset = offsetof(struct controller_conf, session_status_alias),
+	 .fallback = "false"},
+	TEXT(state_dir, "/var/lib/offhook-controller", conf_check_filled,
+	     "a directory"),
+	TEXT(database, "offhook.db", conf_check_filled, "a file"),
+	TEXT(key_file, "master.key", conf_check_filled, "a file"),
+	U32(interval_s, 1, 3600, "10"),
+	U32(max_duration_s, 1, 86400, "3600"),
+	U32(claim_timeout_s, 1, 86400, "30"),
+	U32(poll_s, 1, 50, "50"),
+	U32(renew_s, 1, 3600, "20"),
+	U32(lease_s, 2, 7200, "60"),
+	U32(offer_s, 1, 3600, "30"),
+	U32(upload_grace_s, 1, 86400, "900"),
+	{.name = "log_level",
+	 .type = CONF_LEVEL,
+	 .offset = offsetof(struct controller_conf, log_level),
+	 .fallback = "info"},
+};
+
+static const char *check(const void *settings, const char **ret_key)
+{
+	const struct controller_conf *c = settings;
+
+	if (c->renew_s * 2 > c->lease_s) {
+		*ret_key = "renew_s";
+		return "a lease would be lost with one late renewal; allowed is "
+		       "at most half of lease_s";
+	}
+	if (c->interval_s > c->max_duration_s) {
+		*ret_key = "interval_s";
+		return "longer than a run may last; allowed is at most "
+		       "max_duration_s";
+	}
+	return NULL;
+}
+
+const struct conf_schema controller_conf_schema = {
+	.keys = keys,
+	.key_count = sizeof(keys) / sizeof(*keys),
+	.check = check,
+};
+
+int controller_conf_load(struct controller_conf *ret, const char *path,
+			 struct conf_error *error)
+{
+	return conf_load(ret, path, &controller_conf_schema, error);
+}

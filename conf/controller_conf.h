@@ -1,0 +1,49 @@
+/**
+ * Settings of offhook-controller; conf/offhook-controller.conf explains each.
+ */
+#ifndef OFFHOOK_CONF_CONTROLLER_CONF_H
+#define OFFHOOK_CONF_CONTROLLER_CONF_H
+
+#include "base/log.h"
+#include "conf/load.h"
+
+#include <stdbool.h>
+
+struct controller_conf {
+	/* HTTP */
+	char listen[CONF_TEXT_BYTES];   /* address literal */
+	uint16_t port;                  /* 0: any free one */
+	char base_url[CONF_TEXT_BYTES]; /* empty: from the request's Host */
+	uint32_t threads;               /* serving connections */
+	uint32_t workers;               /* serving requests over the store */
+	uint64_t body_limit;            /* bytes of a request body */
+	bool session_status_alias;
+
+	/* what is kept */
+	char state_dir[CONF_PATH_BYTES];
+	char database[CONF_PATH_BYTES]; /* relative: below state_dir */
+	char key_file[CONF_PATH_BYTES]; /* relative: below state_dir */
+
+	/* runs */
+	uint32_t interval_s;      /* reporting interval of a run without one */
+	uint32_t max_duration_s;  /* of a run without one */
+	uint32_t claim_timeout_s; /* a run without an agent ends errored */
+
+	/* what agents are told */
+	uint32_t poll_s;
+	uint32_t renew_s;
+	uint32_t lease_s;
+	uint32_t offer_s;
+	uint32_t upload_grace_s;
+
+	enum log_level log_level;
+};
+
+/** Key table and cross checks; constant. */
+extern const struct conf_schema controller_conf_schema;
+
+/** Read a file over the defaults; see conf_load(). */
+int controller_conf_load(struct controller_conf *ret, const char *path,
+			 struct conf_error *error);
+
+#endif

@@ -1,0 +1,461 @@
+#include "conf/load.h"
+
+#include "base/log.h"
+#include "base/str.h"
+
+#include <confuse.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEYS_MAX 64
+
+/* A value as it was read, kept with its place until it is checked. */
+struct raw {
+	int line; /* 0: not given */
+	char *text;
+};
+
+/* What libconfuse's handlers, which take no argument, report to. */
+struct parse {
+	const char *path;
+	const struct conf_schema *schema;
+	struct conf_error *error;
+	struct raw values[KEYS_MAX]; /* by position in the schema */
+	int line;
+	bool failed; /* error is set: the first one is kept */
+};
+
+static _Thread_local struct parse *current;
+
+__attribute__((format(printf, 3, 4))) static void fail(struct parse *p,
+						       int line,
+						       const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (p->failed)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (line > 0)
+		snprintf(p->error->text, sizeof(p->error->text), "%s:%d: %s",
+			 p->path, line, text);
+	else
+		snprintf(p->error->text, sizeof(p->error->text), "%s: %s",
+			 p->path, text);
+	p->failed = true;
+}
+
+/* ---- values ---- */
+
+static int parse_bytes(const char *text, uint64_t *ret)
+{
+	char digits[24];
+	size_t len = strlen(text);
+	uint64_t factor = 1, n;
+	int err;
+
+	if (len == 0 || len >= sizeof(digits))
+		return -EINVAL;
+	switch (text[len - 1]) {
+	case 'K':
+		factor = UINT64_C(1) << 10;
+		break;
+	case 'M':
+		factor = UINT64_C(1) << 20;
+		break;
+	case 'G':
+		factor = UINT64_C(1) << 30;
+		break;
+	default:
+		break;
+	}
+	if (factor > 1)
+		len--;
+	memcpy(digits, text, len);
+	digits[len] = '\0';
+	err = str_to_u64(digits, UINT64_MAX / factor, &n);
+	if (err)
+		return err;
+	*ret = n * factor;
+	return 0;
+}
+
+static int set_number(void *member, const struct conf_key *key,
+		      const char *text, char *why, size_t size)
+{
+	uint64_t n = 0;
+	int err = key->type == CONF_BYTES ? parse_bytes(text, &n)
+					  : str_to_u64(text, UINT64_MAX, &n);
+
+	if (err == -EINVAL || (err == 0 && (n < key->min || n > key->max)))
+		err = err ? err : -ERANGE;
+	if (err) {
+		snprintf(why, size, "\"%.64s\" is %s; allowed are %ju to %ju%s",
+			 text,
+			 err == -ERANGE ? "out of range" : "not a whole number",
+			 (uintmax_t)key->min, (uintmax_t)key->max,
+			 key->type == CONF_BYTES
+				 ? " bytes, with K, M or G behind the number "
+				   "for powers of 1024"
+				 : "");
+		return -EINVAL;
+	}
+	if (key->type == CONF_U16)
+		*(uint16_t *)member = (uint16_t)n;
+	else if (key->type == CONF_U32)
+		*(uint32_t *)member = (uint32_t)n;
+	else
+		*(uint64_t *)member = n;
+	return 0;
+}
+
+static int set_flag(void *member, const char *text, char *why, size_t size)
+{
+	if (strcmp(text, "true") == 0) {
+		*(bool *)member = true;
+	} else if (strcmp(text, "false") == 0) {
+		*(bool *)member = false;
+	} else {
+		snprintf(why, size,
+			 "\"%.64s\" is no switch; allowed are true and false",
+			 text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_level(void *member, const char *text, char *why, size_t size)
+{
+	if (log_level_parse(text, member) == 0)
+		return 0;
+	snprintf(why, size,
+		 "\"%.64s\" is no level; allowed are error, warning, info and "
+		 "debug",
+		 text);
+	return -EINVAL;
+}
+
+static int set_text(void *member, const struct conf_key *key, const char *text,
+		    char *why, size_t size)
+{
+	const char *wrong;
+
+	if (strlen(text) >= key->max) {
+		snprintf(why, size, "too long; allowed are %zu bytes",
+			 (size_t)key->max - 1);
+		return -EINVAL;
+	}
+	wrong = key->check ? key->check(text) : NULL;
+	if (wrong) {
+		snprintf(why, size, "\"%.64s\" %s%s%s", text, wrong,
+			 key->allowed ? "; allowed is " : "",
+			 key->allowed ? key->allowed : "");
+		return -EINVAL;
+	}
+	return str_copy(member, (size_t)key->max, text);
+}
+
+static int set_value(void *settings, const struct conf_key *key,
+		     const char *text, char *why, size_t size)
+{
+	void *member = (char *)settings + key->offset;
+
+	switch (key->type) {
+	case CONF_FLAG:
+		return set_flag(member, text, why, size);
+	case CONF_LEVEL:
+		return set_level(member, text, why, size);
+	case CONF_TEXT:
+		return set_text(member, key, text, why, size);
+	case CONF_U16:
+	case CONF_U32:
+	case CONF_BYTES:
+		break;
+	}
+	return set_number(member, key, text, why, size);
+}
+
+void conf_defaults(void *settings, const struct conf_schema *schema)
+{
+	char why[256];
+
+	for (size_t i = 0; i < schema->key_count; i++) {
+		if (set_value(settings, &schema->keys[i],
+			      schema->keys[i].fallback, why, sizeof(why)))
+			abort(); /* our own table is wrong; a test says so */
+	}
+}
+
+/* ---- libconfuse ---- */
+
+static void list_keys(const struct conf_schema *schema, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < schema->key_count; i++) {
+		int n = snprintf(text + used, size - used, "%s%s",
+				 i ? ", " : "", schema->keys[i].name);
+
+		if (n < 0 || (size_t)n >= size - used)
+			return;
+		used += (size_t)n;
+	}
+}
+
+/* libconfuse's own errors: syntax, and keys it does not know. */
+__attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
+							   const char *fmt,
+							   va_list args)
+{
+	struct parse *p = current;
+	char text[256] = "", keys[640];
+
+	(void)cfg;
+	if (fmt)
+		vsnprintf(text, sizeof(text), fmt, args);
+	if (strncmp(text, "no such option", 14) == 0) {
+		list_keys(p->schema, keys, sizeof(keys));
+		fail(p, p->line, "unknown key%s; allowed are %s", text + 14,
+		     keys);
+	} else {
+		fail(p, p->line,
+		     "%s; expected are lines of the form key = value", text);
+	}
+}
+
+static size_t key_index(const struct conf_schema *schema, const char *name)
+{
+	size_t i = 0;
+
+	while (i < schema->key_count && strcmp(schema->keys[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* Keep a value with its line. */
+static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *value, void *result)
+{
+	struct parse *p = current;
+	struct raw *raw = &p->values[key_index(p->schema, opt->name)];
+
+	(void)cfg;
+	(void)result;
+	if (raw->line) {
+		fail(p, p->line,
+		     "%s: given twice, first in line %d; allowed is once",
+		     opt->name, raw->line);
+		return -1;
+	}
+	raw->text = strdup(value);
+	if (!raw->text)
+		return -1;
+	raw->line = p->line;
+	return 0;
+}
+
+static int apply(void *settings, struct parse *p)
+{
+	const struct conf_schema *schema = p->schema;
+	const char *key = "", *wrong;
+	char why[512];
+
+	for (size_t i = 0; i < schema->key_count; i++) {
+		const struct raw *raw = &p->values[i];
+
+		if (raw->line && set_value(settings, &schema->keys[i],
+					   raw->text, why, sizeof(why)))
+			fail(p, raw->line, "%s: %s", schema->keys[i].name, why);
+	}
+	wrong = !p->failed && schema->check ? schema->check(settings, &key)
+					    : NULL;
+	if (wrong)
+		fail(p, p->values[key_index(schema, key)].line, "%s: %s", key,
+		     wrong);
+	return p->failed ? -EINVAL : 0;
+}
+
+/*
+ * Cut the comment off a line. libconfuse counts lines wrongly behind comments
+ * and takes an open comment or quote for the rest of the file, so it is given
+ * one line at a time, and only whole ones.
+ */
+static int cut_comment(char *line, struct parse *p)
+{
+	char quote = '\0';
+
+	for (char *c = line; *c; c++) {
+		if (quote && *c == '\\' && c[1]) {
+			c++;
+		} else if (quote) {
+			quote = *c == quote ? '\0' : quote;
+		} else if (*c == '"' || *c == '\'') {
+			quote = *c;
+		} else if (*c == '#') {
+			*c = '\0';
+			return 0;
+		} else if (c[0] == '/' && c[1] == '*') {
+			fail(p, p->line,
+			     "begins a comment with /*; allowed "
+			     "are comments that begin with #");
+			return -EINVAL;
+		}
+	}
+	if (quote)
+		fail(p, p->line,
+		     "a quote is not closed; allowed is %c at the end of the "
+		     "text",
+		     quote);
+	return quote ? -EINVAL : 0;
+}
+
+static int parse_lines(cfg_t *cfg, char *text, struct parse *p)
+{
+	char *next;
+
+	for (char *line = text; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		p->line++;
+		if (cut_comment(line, p) != 0)
+			return -EINVAL;
+		if (line[strspn(line, " \t\r")] == '\0')
+			continue;
+		if (cfg_parse_buf(cfg, line) != CFG_SUCCESS) {
+			fail(p, p->line,
+			     "cannot be read; expected are lines "
+			     "of the form key = value");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int parse_text(void *settings, char *text, struct parse *p)
+{
+	const struct conf_schema *schema = p->schema;
+	cfg_opt_t opts[KEYS_MAX + 1];
+	cfg_t *cfg;
+	int err;
+
+	if (schema->key_count > KEYS_MAX)
+		return -E2BIG; /* our own table; a test would see it */
+	for (size_t i = 0; i < schema->key_count; i++) {
+		const cfg_opt_t opt = CFG_PTR_CB(schema->keys[i].name, NULL,
+						 CFGF_NONE, on_value, NULL);
+
+		opts[i] = opt;
+	}
+	opts[schema->key_count] = (cfg_opt_t)CFG_END();
+	cfg = cfg_init(opts, CFGF_NONE);
+	if (!cfg)
+		return -ENOMEM;
+	cfg_set_error_function(cfg, on_error);
+	current = p;
+	err = parse_lines(cfg, text, p);
+	current = NULL;
+	cfg_free(cfg);
+	return err ? err : apply(settings, p);
+}
+
+/* ---- the file ---- */
+
+/* libconfuse ends the process on a read error and stops at a NUL byte, so the
+ * file is read and looked at here. */
+static int check_text(const char *text, size_t len, struct parse *p)
+{
+	int line = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '\n')
+			line++;
+		if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') ||
+		    c == 0x7f) {
+			fail(p, line,
+			     "control character 0x%02x; allowed is plain text",
+			     c);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int read_regular(int fd, char *text, size_t *ret_len, struct parse *p)
+{
+	struct stat st;
+	size_t used = 0;
+	ssize_t n;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode)) {
+		fail(p, 0, "is %s; allowed is a regular file",
+		     S_ISDIR(st.st_mode) ? "a directory" : "no file");
+		return -EINVAL;
+	}
+	do {
+		n = read(fd, text + used, CONF_FILE_BYTES + 1 - used);
+		if (n < 0)
+			return -errno;
+		used += (size_t)n;
+	} while (n > 0 && used <= CONF_FILE_BYTES);
+	if (used > CONF_FILE_BYTES) {
+		fail(p, 0,
+		     "too large for a configuration; allowed are %u bytes",
+		     CONF_FILE_BYTES);
+		return -EINVAL;
+	}
+	text[used] = '\0';
+	*ret_len = used;
+	return 0;
+}
+
+int conf_load(void *settings, const char *path,
+	      const struct conf_schema *schema, struct conf_error *error)
+{
+	struct parse p = {.path = path, .schema = schema, .error = error};
+	char *text = malloc(CONF_FILE_BYTES + 2);
+	size_t len = 0;
+	int fd = -1, err = -ENOMEM;
+
+	error->text[0] = '\0';
+	conf_defaults(settings, schema);
+	if (!text)
+		goto out;
+	/* O_NONBLOCK: a FIFO without a writer must not hang the start */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	err = fd < 0 ? -errno : read_regular(fd, text, &len, &p);
+	if (err == 0)
+		err = check_text(text, len, &p);
+	if (err == 0)
+		err = parse_text(settings, text, &p);
+out:
+	if (err)
+		fail(&p, 0, "cannot be read: %s", strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	for (size_t i = 0; i < KEYS_MAX; i++)
+		free(p.values[i].text);
+	free(text);
+	return err;
+}
+
+int conf_path(char *dst, size_t size, const char *dir, const char *name)
+{
+	if (name[0] == '/')
+		return str_print(dst, size, "%s", name);
+	return str_print(dst, size, "%s/%s", dir, name);
+}

@@ -1,0 +1,86 @@
+/**
+ * Configuration files: `key = value`, comments with #, read through libconfuse
+ * and checked against a table of keys. Every error is one line
+ * `file:line: key: what is wrong; what is allowed`. Unknown and repeated keys
+ * are refused: a typo must not silently leave a default in force.
+ * Thread: one at a time a thread; start of a daemon only.
+ */
+#ifndef OFFHOOK_CONF_LOAD_H
+#define OFFHOOK_CONF_LOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A configuration is a page or two; more is another file by mistake. */
+#define CONF_FILE_BYTES 65536u
+#define CONF_PATH_BYTES 1024u
+#define CONF_TEXT_BYTES 256u
+
+enum conf_type {
+	CONF_U16,   /* uint16_t, min..max */
+	CONF_U32,   /* uint32_t, min..max */
+	CONF_BYTES, /* uint64_t, min..max; suffix K, M or G (powers of 1024) */
+	CONF_FLAG,  /* bool: true or false */
+	CONF_LEVEL, /* enum log_level: error, warning, info, debug */
+	CONF_TEXT,  /* char[max], always terminated */
+};
+
+/** @return NULL if text is allowed, else what is wrong with it */
+typedef const char *(conf_check_h)(const char *text);
+
+struct conf_key {
+	const char *name;
+	enum conf_type type;
+	size_t offset; /* of the member in the settings' struct */
+	uint64_t min;
+	uint64_t max;         /* CONF_TEXT: size of the member in bytes */
+	const char *fallback; /* default, as one would write it in the file */
+	conf_check_h *check;  /* CONF_TEXT; may be NULL */
+	const char *allowed;  /* CONF_TEXT; for the message; may be NULL */
+};
+
+struct conf_error {
+	char text[1536]; /* one line without its end */
+};
+
+struct conf_schema {
+	const struct conf_key *keys;
+	size_t key_count;
+	/**
+	 * Check what concerns more than one key; may be NULL.
+	 * @param ret_key  set with the message: the key to blame
+	 * @return NULL if all is well, else what is wrong and what is allowed
+	 */
+	const char *(*check)(const void *settings, const char **ret_key);
+};
+
+/**
+ * Set every member to its default.
+ * @param settings  out; the struct the schema's offsets belong to
+ */
+void conf_defaults(void *settings, const struct conf_schema *schema);
+
+/**
+ * Read a file over the defaults.
+ * @param settings  out; on failure in an unspecified state
+ * @param path      regular file of at most CONF_FILE_BYTES, text without
+ *                  control characters
+ * @param error     on failure: the line to show
+ * @return 0; -EINVAL the content; -errno the file; -ENOMEM
+ */
+int conf_load(void *settings, const char *path,
+	      const struct conf_schema *schema, struct conf_error *error);
+
+/**
+ * Complete a path of the configuration: relative ones are below dir.
+ * @return length; -ENAMETOOLONG (dst cut)
+ */
+int conf_path(char *dst, size_t size, const char *dir, const char *name);
+
+/* Checks that both daemons use (conf_check_h). */
+const char *conf_check_address(const char *text); /* IPv4 or IPv6 literal */
+const char *conf_check_url(const char *text);     /* http(s)://host[...] */
+const char *conf_check_url_or_empty(const char *text);
+const char *conf_check_filled(const char *text); /* not empty */
+
+#endif
