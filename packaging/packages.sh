@@ -1,0 +1,85 @@
+# Sourced by ./quickstart and ./runtests: installs Debian packages by name.
+# shellcheck shell=bash
+
+# Names of a list file, without comments.
+packages_of() {
+	local line
+	while read -r line; do
+		case $line in '' | '#'*) ;; *) printf '%s\n' "$line" ;; esac
+	done < "$1"
+}
+
+# Which of the named packages are not installed.
+packages_missing() {
+	local name status
+	for name in "$@"; do
+		status=$(dpkg-query -W -f='${db:Status-Status}' "$name" 2> /dev/null) || status=
+		[ "$status" = installed ] || printf '%s\n' "$name"
+	done
+}
+
+# Prints the command prefix that makes us root, or fails.
+packages_as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		return 0
+	fi
+	if command -v sudo > /dev/null 2>&1; then
+		echo sudo
+		return 0
+	fi
+	return 1
+}
+
+# packages_install LIST...: install what is missing from the list files.
+packages_install() {
+	local -a wanted=() missing=()
+	local list root_command
+	if ! command -v dpkg-query > /dev/null 2>&1; then
+		echo "this script needs a Debian system (dpkg-query is not there);" \
+			"on another one install the build's libraries by hand and use meson" >&2
+		return 1
+	fi
+	for list in "$@"; do
+		mapfile -t -O "${#wanted[@]}" wanted <<< "$(packages_of "$list")"
+	done
+	mapfile -t missing <<< "$(packages_missing "${wanted[@]}")"
+	[ -n "${missing[0]:-}" ] || return 0
+	echo "installing Debian packages: ${missing[*]}"
+	if ! root_command=$(packages_as_root); then
+		echo "these packages are missing, and installing them needs root or sudo; as root run:" >&2
+		echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+		return 1
+	fi
+	(packages_apt "$root_command" "${missing[@]}")
+}
+
+# packages_apt SUDO NAME...: in a subshell of its own. Services of the fresh
+# packages are not started (policy-rc.d): a proxy on port 5060 is nothing to
+# leave behind on somebody's machine. The index is fetched only where the
+# installation fails without it.
+packages_apt() {
+	local -a root=() apt
+	local policy=/usr/sbin/policy-rc.d log
+	[ -z "$1" ] || root=("$1")
+	shift
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	if [ ! -e "$policy" ]; then
+		trap 'rm -f "$log"; "${root[@]}" rm -f "$policy"' EXIT
+		printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
+		"${root[@]}" chmod 755 "$policy"
+	fi
+	apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q
+		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+	if "${apt[@]}" install -y --no-install-recommends "$@" < /dev/null > "$log" 2>&1; then
+		return 0
+	fi
+	"${apt[@]}" update < /dev/null >> "$log" 2>&1 || true
+	if "${apt[@]}" install -y --no-install-recommends "$@" < /dev/null >> "$log" 2>&1; then
+		return 0
+	fi
+	echo "apt-get could not install: $*; its last lines:" >&2
+	tail -n 8 "$log" >&2
+	echo "remedy: check the package sources and the network, then run apt-get update as root" >&2
+	return 1
+}

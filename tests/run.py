@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""Run meson tests of a build directory and count their cases.
+
+usage: run.py BUILD [NAME...]; NAME is a suite, a meson test or one case.
+Counts cmocka cases and pytest cases; any other test counts as one.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUITES = ("unit", "vectors", "fuzz", "lint", "e2e")
+MESON = "/usr/bin/meson"
+
+
+def cases(entry):
+    """(passed, failed, skipped) of one line of meson's testlog.json."""
+    text = entry.get("stdout", "") + "\n" + entry.get("stderr", "")
+    good = entry["result"] in ("OK", "EXPECTEDFAIL")
+    passed = failed = skipped = 0
+    running = [int(n) for n in
+               re.findall(r"^\[=+\] (?:\S+: )?Running (\d+) test", text, re.M)]
+    summary = re.findall(r"^=* ?((?:\d+ \w+(?:, )?)+) in [0-9.]+s", text, re.M)
+    if running:
+        passed = sum(int(n) for n in
+                     re.findall(r"^\[  PASSED  \] (\d+) test", text, re.M))
+        skipped = sum(int(n) for n in
+                      re.findall(r"^\[  SKIPPED \] .*?(\d+) test", text, re.M))
+        failed = sum(running) - passed - skipped
+    elif summary:
+        count = {word.rstrip("s"): int(n) for n, word in
+                 re.findall(r"(\d+) (\w+)", summary[-1])}
+        passed = count.get("passed", 0)
+        failed = count.get("failed", 0) + count.get("error", 0)
+        skipped = count.get("skipped", 0)
+    elif entry["result"] == "SKIP":
+        skipped = 1
+    else:
+        passed = 1 if good else 0
+    # Whatever it printed, a test that meson saw fail has a failure.
+    if not good and entry["result"] != "SKIP" and failed < 1:
+        failed = 1
+    if good and failed > 0:
+        print(f"{entry['name']}: exit status 0 in spite of failed cases")
+    return passed, max(failed, 0), skipped
+
+
+def known_tests(build):
+    out = subprocess.run([MESON, "test", "-C", build, "--list", "--no-rebuild"],
+                         check=True, capture_output=True, text=True).stdout
+    return [line.split(" / ")[-1].strip() for line in out.splitlines()
+            if " / " in line]
+
+
+def case_source(name):
+    """The file that defines the case of this name, or None."""
+    pattern = re.compile(rf"^(?:def|static void|void) {re.escape(name)}\b", re.M)
+    for path in sorted((ROOT / "tests").rglob("test[-_]*.*")):
+        if path.suffix in (".py", ".c") and pattern.search(path.read_text()):
+            return path
+    return None
+
+
+def run_pytest(build, path, name):
+    env = dict(os.environ, OFFHOOK_BUILD=str(Path(build).resolve()))
+    done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-p",
+                           "no:cacheprovider", "-v", "-s", f"{path}::{name}"],
+                          env=env, stdout=subprocess.PIPE, text=True,
+                          errors="replace")
+    print(done.stdout, end="")
+    entry = {"name": name, "stdout": done.stdout,
+             "result": "OK" if done.returncode == 0 else "FAIL"}
+    return cases(entry)
+
+
+def run_meson(build, arguments):
+    log = Path(build) / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
+                             "--print-errorlogs", *arguments]).returncode
+    total = [0, 0, 0]
+    if log.exists():
+        for line in log.read_text(errors="replace").splitlines():
+            for i, n in enumerate(cases(json.loads(line))):
+                total[i] += n
+    if status != 0 and total[1] == 0:
+        total[1] = 1
+    return total
+
+
+def main():
+    build, names = sys.argv[1], sys.argv[2:]
+    tests = known_tests(build)
+    suites = [n for n in names if n in SUITES]
+    plain, single = [], []
+    for name in (n for n in names if n not in SUITES):
+        stem = name.removesuffix(".py").removesuffix(".c")
+        for known in (name, stem, stem.replace("_", "-").removeprefix("test-")):
+            if known in tests:
+                plain.append(known)
+                break
+        else:
+            path = case_source(name)
+            if path is None:
+                sys.exit(f"runtests: there is no suite, test or case named {name}")
+            if path.suffix == ".py":
+                single.append((path, name))
+            else:
+                known = f"{path.parent.name}-{path.stem.removeprefix('test-')}"
+                matches = [t for t in tests if t == known]
+                if not matches:
+                    sys.exit(f"runtests: {name} is in {path}, whose test is unknown")
+                plain += matches
+    total = [0, 0, 0]
+    jobs = []
+    if suites:
+        jobs.append([f"--suite={s}" for s in suites])
+    if plain:
+        jobs.append(plain)
+    if not names:
+        jobs.append([])
+    for arguments in jobs:
+        total = [a + b for a, b in zip(total, run_meson(build, arguments))]
+    for path, name in single:
+        total = [a + b for a, b in zip(total, run_pytest(build, path, name))]
+    passed, failed, skipped = total
+    print()
+    if skipped:
+        print(f"{skipped} skipped")
+    if passed + failed == 0:
+        print("nothing was run")
+        failed = 1
+    print(f"{passed} passed, {failed} failed", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+main()
