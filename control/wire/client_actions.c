@@ -135,7 +135,7 @@ static int argument_check(struct decoder *d,
 	case ARGUMENT_MS_OR_NONE:
 		if (!action->argument[0])
 			return 0;
-		/* fall through */
+		__attribute__((fallthrough));
 	case ARGUMENT_MS:
 		if (str_to_u64(action->argument, WAIT_MS_MAX, &ms))
 			return decoder_refuse(

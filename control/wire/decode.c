@@ -37,7 +37,9 @@ void decoder_leave(struct decoder *d, size_t mark)
 	d->at[mark] = '\0';
 }
 
-static void refuse(struct decoder *d, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void refuse(struct decoder *d,
+							 const char *fmt,
+							 va_list args)
 {
 	int len = snprintf(d->reason, WIRE_REASON_BYTES,
 			   "%s: ", d->at_used ? d->at : "/");
