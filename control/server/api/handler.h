@@ -17,7 +17,7 @@ struct store;
 struct controller;
 
 enum api_right {
-	RIGHT_NONE,  /* no authentication at all */
+	RIGHT_NONE, /* no authentication at all */
 	RIGHT_READ,
 	RIGHT_RUN,
 	RIGHT_WRITE,
@@ -30,33 +30,33 @@ enum api_right {
 struct request {
 	/* constant while the handler runs, all borrowed */
 	struct controller *controller;
-	struct store *store;          /* this worker's view of the database */
+	struct store *store; /* this worker's view of the database */
 	const char *method;
-	const char *path;             /* below the root, no query */
+	const char *path;                    /* below the root, no query */
 	const char *params[PATH_PARAMS_MAX]; /* path elements, in order */
-	json_t *query;   /* array of [name, value]: repeats keep their order */
-	json_t *body;    /* object; form bodies become strings by key; NULL:
+	json_t *query; /* array of [name, value]: repeats keep their order */
+	json_t *body;  /* object; form bodies become strings by key; NULL:
 			  * there was none */
-	bool body_is_form;            /* values are strings, not JSON types */
+	bool body_is_form; /* values are strings, not JSON types */
 	const char *request_id;
 	const char *remote_addr;
-	const char *base_url;         /* as the client sees us */
+	const char *base_url; /* as the client sees us */
 	const char *(*header)(const struct request *, const char *name);
-	enum api_right right;         /* what the caller's key may do */
-	int64_t key_id;               /* API key, or 0 */
-	int64_t agent_id;             /* agent, or 0 */
-	bool waited;     /* long-poll: this is the last call, answer now */
-	void *http;                   /* the http layer's own */
+	enum api_right right; /* what the caller's key may do */
+	int64_t key_id;       /* API key, or 0 */
+	int64_t agent_id;     /* agent, or 0 */
+	bool waited;          /* long-poll: this is the last call, answer now */
+	void *http;           /* the http layer's own */
 };
 
 struct reply {
 	unsigned status;
-	json_t *body;          /* owned; sent as JSON; NULL: empty body */
-	char *text;            /* instead of body: owned, with content_type */
+	json_t *body; /* owned; sent as JSON; NULL: empty body */
+	char *text;   /* instead of body: owned, with content_type */
 	size_t text_len;
 	const char *content_type; /* NULL: application/json */
-	json_t *headers;       /* object name -> value, owned; may be NULL */
-	uint32_t park_ms;      /* > 0: not answered; call the handler again
+	json_t *headers;          /* object name -> value, owned; may be NULL */
+	uint32_t park_ms;         /* > 0: not answered; call the handler again
 				* when woken or after this time (then with
 				* request.waited set) */
 };
@@ -66,8 +66,8 @@ typedef void(api_handler)(struct request *req, struct reply *rep);
 
 struct route {
 	const char *method;
-	const char *path;    /* "/runs/:id/status", below /api/v2 */
-	const char *name;    /* for GET / */
+	const char *path; /* "/runs/:id/status", below /api/v2 */
+	const char *name; /* for GET / */
 	enum api_right right;
 	api_handler *handler;
 	const char *successor; /* deprecated: path of the RESTful form */
@@ -81,8 +81,8 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /** Add an {pointer, detail} entry to a problem (made by reply_problem). */
-void reply_pointer(struct reply *rep, const char *pointer, const char *fmt,
-		   ...) __attribute__((format(printf, 3, 4)));
+void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** Set a response header; CR and LF in the value are refused. */
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)

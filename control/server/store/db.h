@@ -41,7 +41,9 @@ struct db_value db_blob(const void *bytes, size_t len);
 typedef int(db_row_h)(const struct db_value *row, size_t columns, void *arg);
 
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
- * violated; -EBUSY; -EIO (db_error() tells); or the handler's value */
+ * violated; -ENOTEMPTY foreign key violated (the row is in use, or names one
+ * that is not there); -EBUSY; -EIO (db_error() tells); or the handler's
+ * value */
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg);
 

@@ -1,0 +1,333 @@
+#include "control/server/store/db_sqlite.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A writer waits for nobody but a checkpoint of its own process; readers wait
+ * while the WAL index is recovered. */
+#define BUSY_TIMEOUT_MS 5000
+
+/* Prepared statements kept: more than the store has texts. */
+#define STATEMENTS_MAX 128
+
+#define COLUMNS_MAX 64
+
+struct statement {
+	char *sql;
+	sqlite3_stmt *stmt;
+	bool in_use; /* a row handler may run the same text again */
+};
+
+struct db {
+	sqlite3 *sq;
+	struct statement statements[STATEMENTS_MAX];
+	size_t statement_count;
+	size_t next_evicted;
+};
+
+struct db_value db_text(const char *text)
+{
+	if (!text)
+		return (struct db_value){.type = DB_NULL};
+	return (struct db_value){
+		.type = DB_TEXT, .bytes = text, .len = strlen(text)};
+}
+
+struct db_value db_blob(const void *bytes, size_t len)
+{
+	return (struct db_value){.type = DB_BLOB, .bytes = bytes, .len = len};
+}
+
+static int error_of(int sqlite_code)
+{
+	switch (sqlite_code) {
+	case SQLITE_CONSTRAINT_UNIQUE:
+	case SQLITE_CONSTRAINT_PRIMARYKEY:
+		return -EEXIST;
+	case SQLITE_CONSTRAINT_FOREIGNKEY:
+		return -ENOTEMPTY;
+	default:
+		break;
+	}
+	switch (sqlite_code & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	default:
+		return -EIO;
+	}
+}
+
+static int configure(struct db *db, bool read_only)
+{
+	int err;
+
+	sqlite3_extended_result_codes(db->sq, 1);
+	sqlite3_busy_timeout(db->sq, BUSY_TIMEOUT_MS);
+	err = db_script(db, "PRAGMA mmap_size = 0;"
+			    "PRAGMA foreign_keys = ON;"
+			    "PRAGMA trusted_schema = OFF;");
+	if (err || read_only)
+		return err;
+	return db_script(db, "PRAGMA journal_mode = WAL;"
+			     "PRAGMA synchronous = FULL;");
+}
+
+int db_sqlite_open(struct db **ret, const char *path, bool read_only)
+{
+	int flags = SQLITE_OPEN_NOMUTEX |
+		    (read_only ? SQLITE_OPEN_READONLY
+			       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	mode_t old_mask;
+	struct db *db;
+	int err;
+
+	db = calloc(1, sizeof(*db));
+	if (!db)
+		return -ENOMEM;
+	old_mask = umask(0077); /* the WAL gets the mode of the file */
+	err = sqlite3_open_v2(path, &db->sq, flags, NULL);
+	umask(old_mask);
+	if (err == SQLITE_OK)
+		err = configure(db, read_only);
+	if (err) {
+		log_error("database %s: %s", path, db_error(db));
+		db_close(db);
+		return -EIO;
+	}
+	*ret = db;
+	return 0;
+}
+
+int db_script(struct db *db, const char *sql)
+{
+	return sqlite3_exec(db->sq, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
+									: -EIO;
+}
+
+struct db *db_close(struct db *db)
+{
+	if (!db)
+		return NULL;
+	for (size_t i = 0; i < db->statement_count; i++) {
+		sqlite3_finalize(db->statements[i].stmt);
+		free(db->statements[i].sql);
+	}
+	sqlite3_close(db->sq);
+	free(db);
+	return NULL;
+}
+
+/* A free place for one more kept statement, or NULL: all are in use. */
+static struct statement *statement_slot(struct db *db)
+{
+	if (db->statement_count < STATEMENTS_MAX)
+		return &db->statements[db->statement_count++];
+	for (size_t i = 0; i < STATEMENTS_MAX; i++) {
+		struct statement *s = &db->statements[db->next_evicted];
+
+		db->next_evicted = (db->next_evicted + 1) % STATEMENTS_MAX;
+		if (s->in_use)
+			continue;
+		sqlite3_finalize(s->stmt);
+		free(s->sql);
+		memset(s, 0, sizeof(*s));
+		return s;
+	}
+	return NULL;
+}
+
+/* A kept statement, or one of its own when that is running already. */
+static int prepare(struct db *db, const char *sql, sqlite3_stmt **ret,
+		   struct statement **ret_kept)
+{
+	struct statement *kept = NULL;
+	bool running = false;
+	int err;
+
+	for (size_t i = 0; i < db->statement_count; i++) {
+		struct statement *s = &db->statements[i];
+
+		if (!s->sql || strcmp(s->sql, sql) != 0)
+			continue;
+		running = s->in_use;
+		if (running)
+			break;
+		s->in_use = true;
+		*ret = s->stmt;
+		*ret_kept = s;
+		return 0;
+	}
+	err = sqlite3_prepare_v2(db->sq, sql, -1, ret, NULL);
+	if (err != SQLITE_OK)
+		return error_of(err);
+	if (!running)
+		kept = statement_slot(db);
+	if (kept) {
+		kept->sql = strdup(sql);
+		kept->stmt = *ret;
+		kept->in_use = true;
+	}
+	*ret_kept = kept;
+	return 0;
+}
+
+static void finish(sqlite3_stmt *stmt, struct statement *kept)
+{
+	if (!kept) {
+		sqlite3_finalize(stmt);
+		return;
+	}
+	sqlite3_reset(stmt);
+	sqlite3_clear_bindings(stmt); /* borrowed values end here */
+	kept->in_use = false;
+}
+
+static int bind_value(sqlite3_stmt *stmt, int at, const struct db_value *v)
+{
+	/* SQLITE_STATIC: the caller's values outlive the statement's run. An
+	 * empty blob must not become NULL, hence the literal. */
+	const void *bytes = v->bytes ? v->bytes : "";
+
+	switch (v->type) {
+	case DB_INT:
+		return sqlite3_bind_int64(stmt, at, v->integer);
+	case DB_REAL:
+		return sqlite3_bind_double(stmt, at, v->real);
+	case DB_TEXT:
+		return sqlite3_bind_text64(stmt, at, bytes, v->len,
+					   SQLITE_STATIC, SQLITE_UTF8);
+	case DB_BLOB:
+		return sqlite3_bind_blob64(stmt, at, bytes, v->len,
+					   SQLITE_STATIC);
+	case DB_NULL:
+	default:
+		return sqlite3_bind_null(stmt, at);
+	}
+}
+
+static int bind_all(sqlite3_stmt *stmt, const struct db_value *params,
+		    size_t count)
+{
+	char name[32];
+
+	for (size_t i = 0; i < count; i++) {
+		int at, err;
+
+		/* to SQLite $1 is a name, not a position */
+		snprintf(name, sizeof(name), "$%zu", i + 1);
+		at = sqlite3_bind_parameter_index(stmt, name);
+		if (at == 0)
+			continue;
+		err = bind_value(stmt, at, &params[i]);
+		if (err != SQLITE_OK)
+			return error_of(err);
+	}
+	return 0;
+}
+
+static void read_column(sqlite3_stmt *stmt, int at, struct db_value *v)
+{
+	memset(v, 0, sizeof(*v));
+	switch (sqlite3_column_type(stmt, at)) {
+	case SQLITE_INTEGER:
+		*v = DB_I(sqlite3_column_int64(stmt, at));
+		break;
+	case SQLITE_FLOAT:
+		*v = DB_R(sqlite3_column_double(stmt, at));
+		break;
+	case SQLITE_TEXT:
+		v->type = DB_TEXT;
+		v->bytes = sqlite3_column_text(stmt, at);
+		v->len = (size_t)sqlite3_column_bytes(stmt, at);
+		break;
+	case SQLITE_BLOB:
+		v->type = DB_BLOB;
+		v->bytes = sqlite3_column_blob(stmt, at);
+		v->len = (size_t)sqlite3_column_bytes(stmt, at);
+		break;
+	default:
+		break; /* DB_NULL */
+	}
+}
+
+/* @return rows delivered or changed; negative error; the handler's value */
+static int run_rows(struct db *db, sqlite3_stmt *stmt, db_row_h *row_h,
+		    void *arg)
+{
+	struct db_value row[COLUMNS_MAX];
+	int columns = sqlite3_column_count(stmt);
+	int delivered = 0;
+	int step;
+
+	if (columns > COLUMNS_MAX)
+		return -EIO;
+	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int stop;
+
+		delivered++;
+		if (!row_h)
+			continue;
+		for (int i = 0; i < columns; i++)
+			read_column(stmt, i, &row[i]);
+		stop = row_h(row, (size_t)columns, arg);
+		if (stop)
+			return stop;
+	}
+	if (step != SQLITE_DONE)
+		return error_of(step);
+	if (columns > 0)
+		return delivered;
+	return sqlite3_changes(db->sq);
+}
+
+int db_query(struct db *db, const char *sql, const struct db_value *params,
+	     size_t count, db_row_h *row_h, void *arg)
+{
+	struct statement *kept = NULL;
+	sqlite3_stmt *stmt;
+	int err;
+
+	err = prepare(db, sql, &stmt, &kept);
+	if (err)
+		return err;
+	err = bind_all(stmt, params, count);
+	if (err == 0)
+		err = run_rows(db, stmt, row_h, arg);
+	finish(stmt, kept);
+	return err;
+}
+
+int db_begin(struct db *db)
+{
+	int err = db_query(db, "BEGIN IMMEDIATE", NULL, 0, NULL, NULL);
+
+	return err < 0 ? err : 0;
+}
+
+int db_commit(struct db *db)
+{
+	int err = db_query(db, "COMMIT", NULL, 0, NULL, NULL);
+
+	return err < 0 ? err : 0;
+}
+
+void db_rollback(struct db *db)
+{
+	/* SQLite may have rolled back by itself (full disk): no error then */
+	if (sqlite3_get_autocommit(db->sq) == 0)
+		db_query(db, "ROLLBACK", NULL, 0, NULL, NULL);
+}
+
+const char *db_error(const struct db *db)
+{
+	return db->sq ? sqlite3_errmsg(db->sq) : "out of memory";
+}

@@ -1,0 +1,24 @@
+/**
+ * Connections of the SQLite database (db.h says what they do).
+ * Thread: one owner a connection at a time.
+ */
+#ifndef OFFHOOK_SERVER_STORE_DB_SQLITE_H
+#define OFFHOOK_SERVER_STORE_DB_SQLITE_H
+
+#include "control/server/store/db.h"
+
+/**
+ * Open the file. The writer makes it if it is missing (mode 0600) and puts it
+ * into WAL mode; exactly one connection of all processes may be the writer.
+ * @param read_only  a reader: it neither writes nor checkpoints
+ * @return 0; -ENOMEM; -EIO with the reason in the log
+ */
+int db_sqlite_open(struct db **ret, const char *path, bool read_only);
+
+/** Run several statements without parameters. @return 0; -EIO */
+int db_script(struct db *db, const char *sql);
+
+/** Close; accepts NULL. @return NULL */
+struct db *db_close(struct db *db);
+
+#endif

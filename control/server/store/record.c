@@ -1,0 +1,327 @@
+#include "control/server/store/record.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "control/server/store/store_db.h"
+#include "control/server/store/store_secret.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_COLUMNS_MAX 32
+#define SQL_BYTES          8192
+
+static json_t *value_json(const struct column *c, const struct db_value *v)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	if (v->type == DB_NULL)
+		return json_null();
+	switch (c->kind) {
+	case COLUMN_INT:
+		return json_integer(v->integer);
+	case COLUMN_REAL:
+		return json_real(v->type == DB_INT ? (double)v->integer
+						   : v->real);
+	case COLUMN_TEXT:
+		return json_stringn(v->bytes, v->len);
+	case COLUMN_JSON:
+		return json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
+	case COLUMN_TIME:
+		clock_format(text, v->integer * NS_PER_MS);
+		return json_string(text);
+	case COLUMN_HASHED:
+	default:
+		return NULL;
+	}
+}
+
+struct reading {
+	const struct table *table;
+	json_t *rows;
+};
+
+static int read_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct reading *reading = arg;
+	json_t *object = json_object();
+	size_t at = 0;
+
+	for (size_t i = 0; i < reading->table->column_count; i++) {
+		const struct column *c = &reading->table->columns[i];
+		json_t *value;
+
+		if (c->kind == COLUMN_HASHED || at >= columns)
+			continue;
+		value = value_json(c, &row[at++]);
+		/* a row we cannot read whole is an error, not a shorter row */
+		if (!value || json_object_set_new(object, c->name, value)) {
+			json_decref(object);
+			return -EIO;
+		}
+	}
+	return json_array_append_new(reading->rows, object) ? -ENOMEM : 0;
+}
+
+static int select_columns(struct buf *sql, const struct table *t)
+{
+	const char *separator = "SELECT ";
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		int err;
+
+		if (t->columns[i].kind == COLUMN_HASHED)
+			continue;
+		err = buf_print(sql, "%s%s", separator, t->columns[i].sql);
+		if (err)
+			return err;
+		separator = ", ";
+	}
+	return buf_print(sql, " FROM %s", t->from);
+}
+
+static int read_rows(struct store *s, const struct table *t, const char *tail,
+		     const struct db_value *params, size_t count, json_t **ret)
+{
+	struct reading reading = {.table = t, .rows = json_array()};
+	struct buf sql;
+	int err;
+
+	buf_init(&sql, SQL_BYTES);
+	err = select_columns(&sql, t);
+	if (err == 0)
+		err = buf_print(&sql, "%s", tail);
+	if (err == 0)
+		err = db_query(store_reader(s), sql.data, params, count,
+			       read_row, &reading);
+	buf_release(&sql);
+	if (err < 0) {
+		json_decref(reading.rows);
+		return err;
+	}
+	*ret = reading.rows;
+	return 0;
+}
+
+static int count_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+int record_list(struct store *s, const struct table *t, const char *where,
+		int64_t value, const struct page *page, json_t **ret,
+		int64_t *total)
+{
+	const struct db_value params[] = {DB_I(value), DB_I(page->count),
+					  DB_I(page->start)};
+	struct buf sql;
+	int64_t rows = 0;
+	int err;
+
+	buf_init(&sql, SQL_BYTES);
+	err = buf_print(&sql, "SELECT count(*) FROM %s%s%s", t->from,
+			where ? " WHERE " : "", where ? where : "");
+	if (err == 0)
+		err = db_query(store_reader(s), sql.data, params, 1, count_row,
+			       &rows);
+	buf_consume(&sql, sql.used);
+	if (err >= 0)
+		err = buf_print(&sql, "%s%s ORDER BY %s LIMIT $2 OFFSET $3",
+				where ? " WHERE " : "", where ? where : "",
+				t->id);
+	if (err >= 0)
+		err = read_rows(s, t, sql.data, params, 3, ret);
+	buf_release(&sql);
+	if (err < 0)
+		return err;
+	*total = rows;
+	return 0;
+}
+
+int record_get(struct store *s, const struct table *t, int64_t id, json_t **ret)
+{
+	const struct db_value params[] = {DB_I(id)};
+	char tail[128];
+	json_t *rows;
+	int err;
+
+	snprintf(tail, sizeof(tail), " WHERE %s = $1", t->id);
+	err = read_rows(s, t, tail, params, 1, &rows);
+	if (err)
+		return err;
+	if (json_array_size(rows) == 0)
+		err = -ENOENT;
+	else
+		*ret = json_incref(json_array_get(rows, 0));
+	json_decref(rows);
+	return err;
+}
+
+/* The values of one statement and what they borrow. */
+struct binding {
+	struct db_value params[RECORD_COLUMNS_MAX + 1];
+	char *texts[RECORD_COLUMNS_MAX];
+	uint8_t hashes[RECORD_COLUMNS_MAX][SECRET_HASH_BYTES];
+	const char *columns[RECORD_COLUMNS_MAX];
+	size_t count;
+};
+
+static int bind_member(struct store *s, struct binding *b,
+		       const struct column *c, json_t *value)
+{
+	struct db_value *param = &b->params[b->count];
+
+	b->texts[b->count] = NULL;
+	b->columns[b->count] = c->own;
+	if (c->kind == COLUMN_JSON) {
+		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		if (!text)
+			return -ENOMEM;
+		b->texts[b->count] = text;
+		*param = db_text(text);
+	} else if (json_is_null(value)) {
+		*param = db_text(NULL);
+	} else if (c->kind == COLUMN_TEXT) {
+		*param = db_text(json_string_value(value));
+	} else if (c->kind == COLUMN_REAL) {
+		*param = DB_R(json_number_value(value));
+	} else if (c->kind == COLUMN_HASHED) {
+		secret_hash(store_secrets(s), json_string_value(value),
+			    b->hashes[b->count]);
+		*param = db_blob(b->hashes[b->count], SECRET_HASH_BYTES);
+	} else {
+		*param = DB_I(json_integer_value(value));
+	}
+	b->count++;
+	return 0;
+}
+
+static int bind_values(struct store *s, struct binding *b,
+		       const struct table *t, json_t *values)
+{
+	b->count = 0;
+	for (size_t i = 0; i < t->column_count; i++) {
+		const struct column *c = &t->columns[i];
+		json_t *value = json_object_get(values, c->name);
+		int err;
+
+		if (!c->own || !value)
+			continue;
+		err = b->count < RECORD_COLUMNS_MAX
+			      ? bind_member(s, b, c, value)
+			      : -EIO;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void binding_release(struct binding *b)
+{
+	for (size_t i = 0; i < b->count; i++)
+		free(b->texts[i]);
+}
+
+static int insert_sql(struct buf *sql, const struct table *t,
+		      const struct binding *b)
+{
+	int err = buf_print(sql, "INSERT INTO %s (", t->name);
+
+	for (size_t i = 0; i < b->count && err == 0; i++)
+		err = buf_print(sql, "%s%s", i ? ", " : "", b->columns[i]);
+	if (err == 0)
+		err = buf_print(sql, ") VALUES (");
+	for (size_t i = 0; i < b->count && err == 0; i++)
+		err = buf_print(sql, "%s$%zu", i ? ", " : "", i + 1);
+	if (err == 0)
+		err = buf_print(sql, ") RETURNING id");
+	return err;
+}
+
+static int update_sql(struct buf *sql, const struct table *t,
+		      const struct binding *b)
+{
+	int err = buf_print(sql, "UPDATE %s SET ", t->name);
+
+	for (size_t i = 0; i < b->count && err == 0; i++)
+		err = buf_print(sql, "%s%s = $%zu", i ? ", " : "",
+				b->columns[i], i + 1);
+	if (err == 0)
+		err = buf_print(sql, " WHERE id = $%zu RETURNING id",
+				b->count + 1);
+	return err;
+}
+
+/* id 0: insert */
+static int write_record(struct store *s, const struct table *t, int64_t id,
+			json_t *values, record_children_h *children,
+			int64_t *ret_id)
+{
+	struct binding *b;
+	struct buf sql;
+	struct db *db;
+	int64_t written = 0;
+	int err;
+
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	buf_init(&sql, SQL_BYTES);
+	err = bind_values(s, b, t, values);
+	if (err == 0)
+		err = id ? update_sql(&sql, t, b) : insert_sql(&sql, t, b);
+	b->params[b->count] = DB_I(id);
+	if (err == 0)
+		err = store_write_begin(s, &db);
+	if (err)
+		goto out;
+	err = db_query(db, sql.data, b->params, b->count + (id ? 1 : 0),
+		       count_row, &written);
+	if (err == 0)
+		err = -ENOENT;
+	if (err > 0 && children)
+		err = children(s, db, written, values);
+	err = store_write_end(s, err);
+	if (err >= 0)
+		*ret_id = written;
+out:
+	buf_release(&sql);
+	binding_release(b);
+	free(b);
+	return err < 0 ? err : 0;
+}
+
+int record_insert(struct store *s, const struct table *t, json_t *values,
+		  record_children_h *children, int64_t *ret_id)
+{
+	return write_record(s, t, 0, values, children, ret_id);
+}
+
+int record_update(struct store *s, const struct table *t, int64_t id,
+		  json_t *values, record_children_h *children)
+{
+	int64_t written;
+
+	return write_record(s, t, id, values, children, &written);
+}
+
+int record_delete(struct store *s, const struct table *t, int64_t id)
+{
+	const struct db_value params[] = {DB_I(id)};
+	char sql[128];
+	struct db *db;
+	int err;
+
+	snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE id = $1 RETURNING id",
+		 t->name);
+	err = store_write_begin(s, &db);
+	if (err)
+		return err;
+	err = db_query(db, sql, params, 1, NULL, NULL);
+	err = store_write_end(s, err == 0 ? -ENOENT : err);
+	return err < 0 ? err : 0;
+}

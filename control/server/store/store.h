@@ -1,0 +1,37 @@
+/**
+ * The database as the controller's threads see it. One `struct database` a
+ * process holds the writing connection; each thread that serves requests has a
+ * `struct store` of its own with a reading connection.
+ * The operations stand in the headers store_*.h and record.h.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_H
+#define OFFHOOK_SERVER_STORE_STORE_H
+
+#include <stdint.h>
+
+struct database;
+struct secrets;
+struct store;
+
+/**
+ * Open the database and bring its schema up to date.
+ * @param secrets  borrowed, must outlive the database
+ * @return 0; -EBUSY another process has it; -ENOMEM; -EIO; reason in the log
+ */
+int database_open(struct database **ret, const char *path,
+		  const struct secrets *secrets);
+/** Close; all stores must be gone. Accepts NULL. @return NULL */
+struct database *database_close(struct database *d);
+
+/** Make a thread's view. @return 0; -ENOMEM; -EIO */
+int store_new(struct store **ret, struct database *d);
+/** Accepts NULL. @return NULL */
+struct store *store_free(struct store *s);
+
+/** Keys for hashes and boxes; constant. */
+const struct secrets *store_secrets(const struct store *s);
+
+/** Wall clock, ms since 1970: what the time columns hold. */
+int64_t store_now_ms(void);
+
+#endif

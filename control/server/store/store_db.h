@@ -1,0 +1,28 @@
+/**
+ * How the operations of this folder reach the connections. Included by
+ * control/server/store only.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_DB_H
+#define OFFHOOK_SERVER_STORE_STORE_DB_H
+
+#include "control/server/store/db.h"
+#include "control/server/store/store.h"
+
+/** This thread's reading connection: sees what is committed. */
+struct db *store_reader(struct store *s);
+
+/**
+ * Begin a write transaction: the writer belongs to this thread until
+ * store_write_end(), which must follow soon and never be nested.
+ * @param ret  the writing connection; it reads its own changes
+ * @return 0; -EBUSY, -EIO (then there is nothing to end)
+ */
+int store_write_begin(struct store *s, struct db **ret);
+
+/**
+ * End it: commit if result >= 0, else roll back.
+ * @return result, or the error of the commit
+ */
+int store_write_end(struct store *s, int result);
+
+#endif

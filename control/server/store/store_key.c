@@ -1,0 +1,172 @@
+#include "control/server/store/store_key.h"
+
+#include "base/str.h"
+#include "control/server/store/store_db.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+/* last_used_at need not be finer, and a write a request would be slow */
+#define USE_NOTED_MS 60000
+
+static const struct {
+	const char *name;
+	enum api_right right;
+} rights[] = {
+	{"read", RIGHT_READ},
+	{"run", RIGHT_RUN},
+	{"write", RIGHT_WRITE},
+	{"admin", RIGHT_ADMIN},
+};
+
+int right_parse(const char *text, enum api_right *ret)
+{
+	for (size_t i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
+		if (strcmp(text, rights[i].name) == 0) {
+			*ret = rights[i].right;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static void make_public_key(char public_key[PUBLIC_KEY_BYTES])
+{
+	uint8_t raw[10];
+
+	randombytes_buf(raw, sizeof(raw));
+	memcpy(public_key, "ok_", 3);
+	sodium_bin2hex(public_key + 3, PUBLIC_KEY_BYTES - 3, raw, sizeof(raw));
+}
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+int store_key_create(struct store *s, const char *name, const char *rights_text,
+		     int64_t expires_at_ms, char public_key[PUBLIC_KEY_BYTES],
+		     char secret[SECRET_TOKEN_BYTES], int64_t *ret_id)
+{
+	uint8_t hash[SECRET_HASH_BYTES];
+	struct db *db;
+	int64_t id = 0;
+	int err;
+
+	make_public_key(public_key);
+	secret_token(secret);
+	secret_hash(store_secrets(s), secret, hash);
+	const struct db_value params[] = {
+		db_text(public_key),
+		db_blob(hash, sizeof(hash)),
+		db_text(name),
+		db_text(rights_text),
+		DB_I(store_now_ms()),
+		expires_at_ms ? DB_I(expires_at_ms) : db_text(NULL),
+	};
+	err = store_write_begin(s, &db);
+	if (err)
+		return err;
+	err = db_query(db,
+		       "INSERT INTO api_key (public_key, secret_hash, name, "
+		       "rights, created_at, expires_at) "
+		       "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+		       params, 6, id_row, &id);
+	err = store_write_end(s, err);
+	if (err < 0)
+		return err;
+	*ret_id = id;
+	return 0;
+}
+
+struct verified {
+	int64_t id;
+	uint8_t hash[SECRET_HASH_BYTES]; /* zeros match no token */
+	char rights[8];
+	int64_t last_used_at;
+	int64_t expires_at; /* 0: never */
+};
+
+static int hash_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct verified *v = arg;
+
+	if (row[1].len != sizeof(v->hash))
+		return -EIO;
+	v->id = row[0].integer;
+	memcpy(v->hash, row[1].bytes, sizeof(v->hash));
+	if (columns < 5)
+		return 0;
+	v->last_used_at = row[3].integer;
+	v->expires_at = row[4].integer;
+	return str_copy(v->rights, sizeof(v->rights), row[2].bytes);
+}
+
+static void note_use(struct store *s, int64_t id, int64_t now_ms)
+{
+	const struct db_value params[] = {DB_I(id), DB_I(now_ms)};
+	struct db *db;
+
+	/* it is a courtesy: a request does not fail for it */
+	if (store_write_begin(s, &db))
+		return;
+	store_write_end(s, db_query(db,
+				    "UPDATE api_key SET last_used_at = $2 "
+				    "WHERE id = $1",
+				    params, 2, NULL, NULL));
+}
+
+int store_key_verify(struct store *s, const char *public_key,
+		     const char *secret, struct api_key *ret)
+{
+	const struct db_value param = db_text(public_key);
+	int64_t now_ms = store_now_ms();
+	struct verified v = {.id = 0};
+	enum api_right right;
+	bool matches;
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT id, secret_hash, rights, last_used_at, "
+		       "expires_at FROM api_key WHERE public_key = $1",
+		       &param, 1, hash_row, &v);
+	if (err < 0)
+		return err;
+	matches = secret_matches(store_secrets(s), secret, v.hash);
+	if (!matches || v.id == 0 || right_parse(v.rights, &right) ||
+	    (v.expires_at && v.expires_at <= now_ms))
+		return -EACCES;
+	if (now_ms - v.last_used_at >= USE_NOTED_MS)
+		note_use(s, v.id, now_ms);
+	ret->id = v.id;
+	ret->right = right;
+	return 0;
+}
+
+int store_agent_verify(struct store *s, const char *agent_id,
+		       const char *secret, int64_t *ret)
+{
+	struct verified v = {.id = 0};
+	struct db_value param;
+	uint64_t id = 0;
+	bool matches;
+	int err;
+
+	if (str_to_u64(agent_id, INT64_MAX, &id))
+		id = 0; /* no agent has it */
+	param = DB_I((int64_t)id);
+	err = db_query(store_reader(s),
+		       "SELECT id, secret_hash FROM agent WHERE id = $1",
+		       &param, 1, hash_row, &v);
+	if (err < 0)
+		return err;
+	matches = secret_matches(store_secrets(s), secret, v.hash);
+	if (!matches || v.id == 0)
+		return -EACCES;
+	*ret = v.id;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/**
+ * Keeping secrets: keyed hashes of tokens and boxes for passwords, both from
+ * one master key in a file of its own, outside the database.
+ * Thread: any; constant after load.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_SECRET_H
+#define OFFHOOK_SERVER_STORE_STORE_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct secrets;
+
+/* A token of 256 random bits, base64url without padding, terminator too. */
+#define SECRET_TOKEN_BYTES 44
+#define SECRET_HASH_BYTES  32
+
+/**
+ * Load the master key; make it (mode 0600) if the file is missing.
+ * @return 0; -EPERM others may read the file; -EINVAL not 32 bytes of hex;
+ *         -errno; the reason is in the log
+ */
+int secrets_load(struct secrets **ret, const char *key_file);
+
+/** Release; the keys are wiped. Accepts NULL. @return NULL */
+struct secrets *secrets_free(struct secrets *s);
+
+/** Make a token. */
+void secret_token(char token[static SECRET_TOKEN_BYTES]);
+
+/** Keyed BLAKE2b of a token. */
+void secret_hash(const struct secrets *s, const char *token,
+		 uint8_t hash[static SECRET_HASH_BYTES]);
+
+/** True if the token has this hash; in constant time. */
+bool secret_matches(const struct secrets *s, const char *token,
+		    const uint8_t hash[static SECRET_HASH_BYTES]);
+
+/**
+ * Encrypt (XChaCha20-Poly1305): nonce, cipher text and tag.
+ * @param purpose  what the box is for; a box opens only for its own purpose
+ * @param ret      allocated; the caller frees it
+ * @return 0; -ENOMEM
+ */
+int secret_seal(const struct secrets *s, const char *purpose, const void *plain,
+		size_t len, uint8_t **ret, size_t *ret_len);
+
+/**
+ * Decrypt.
+ * @param ret  allocated, terminated with a 0 behind its length; the caller
+ *             releases it with secret_wipe_free()
+ * @return 0; -EBADMSG changed, of another key or purpose; -ENOMEM
+ */
+int secret_open(const struct secrets *s, const char *purpose, const void *box,
+		size_t box_len, char **ret, size_t *ret_len);
+
+/** Wipe and free; accepts NULL. @return NULL */
+char *secret_wipe_free(char *plain, size_t len);
+
+#endif
