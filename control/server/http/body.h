@@ -1,0 +1,33 @@
+/**
+ * Request bodies: JSON, URL-encoded forms and multipart forms, all to one JSON
+ * object. A body is complete when it gets here.
+ * Thread: any; pure.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_BODY_H
+#define OFFHOOK_SERVER_HTTP_BODY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BODY_DEPTH_MAX    32
+#define BODY_MEMBERS_MAX  2000 /* fields of a form */
+#define BODY_REASON_BYTES 160
+
+struct body {
+	json_t *object;                 /* owned by the caller on success */
+	bool is_form;                   /* all members are strings */
+	char reason[BODY_REASON_BYTES]; /* on failure: a sentence */
+};
+
+/**
+ * Decode a body.
+ * @param content_type  value of the header, may be NULL
+ * @param data          len bytes, a 0 behind them
+ * @return 0; -EMEDIUMTYPE content type; -EBADMSG broken, too deep, a
+ *         duplicate member, no object (ret->reason); -ENOMEM
+ */
+int body_parse(struct body *ret, const char *content_type, const char *data,
+	       size_t len);
+
+#endif

@@ -1,0 +1,382 @@
+#include "control/server/http/exchange.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "control/server/http/auth.h"
+#include "control/server/http/body.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JSON_TYPE "application/json"
+
+int exchange_new(struct exchange **ret, const struct http_params *params,
+		 const char *address, struct MHD_Connection *connection,
+		 const char *method, const char *raw_path)
+{
+	struct exchange *x;
+
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->raw_path = strdup(raw_path);
+	if (!x->raw_path) {
+		free(x);
+		return -ENOMEM;
+	}
+	if (str_copy(x->method, sizeof(x->method), method))
+		str_copy(x->method, sizeof(x->method), "?"); /* 405 */
+	x->params = params;
+	x->address = address;
+	x->connection = connection;
+	x->started_ns = clock_mono_ns();
+	buf_init(&x->body, params->body_bytes);
+	*ret = x;
+	return 0;
+}
+
+struct exchange *exchange_free(struct exchange *x)
+{
+	if (!x)
+		return NULL;
+	json_decref(x->request.query);
+	json_decref(x->request.body);
+	buf_release(&x->body);
+	if (x->response)
+		MHD_destroy_response(x->response);
+	free(x->raw_path);
+	free(x);
+	return NULL;
+}
+
+static const char *request_header(const struct request *req, const char *name)
+{
+	const struct exchange *x = req->http;
+
+	return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+					   name);
+}
+
+/* A client's own id is taken if it can do no harm in a log or a header. */
+static void set_request_id(struct exchange *x)
+{
+	const char *given = MHD_lookup_connection_value(
+		x->connection, MHD_HEADER_KIND, "X-Request-Id");
+	size_t i;
+
+	if (x->request_id[0])
+		return;
+	for (i = 0; given && given[i] && i < REQUEST_ID_BYTES; i++) {
+		if (!isalnum((unsigned char)given[i]) &&
+		    !strchr("-_.:", given[i]))
+			break;
+	}
+	if (given && i > 0 && i < REQUEST_ID_BYTES && !given[i])
+		str_copy(x->request_id, sizeof(x->request_id), given);
+	else
+		uuid_make(x->request_id);
+}
+
+static void set_remote_addr(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	socklen_t len = info->client_addr->sa_family == AF_INET6
+				? sizeof(struct sockaddr_in6)
+				: sizeof(struct sockaddr_in);
+
+	if (getnameinfo(info->client_addr, len, x->remote_addr,
+			sizeof(x->remote_addr), NULL, 0, NI_NUMERICHOST))
+		str_copy(x->remote_addr, sizeof(x->remote_addr), "unknown");
+}
+
+static void set_base_url(struct exchange *x)
+{
+	const char *host = MHD_lookup_connection_value(x->connection,
+						       MHD_HEADER_KIND, "Host");
+	size_t i = 0;
+
+	if (x->params->public_url) {
+		str_copy(x->base_url, sizeof(x->base_url),
+			 x->params->public_url);
+		return;
+	}
+	while (host && host[i] &&
+	       (isalnum((unsigned char)host[i]) || strchr("-._:[]", host[i])))
+		i++;
+	if (!host || i == 0 || host[i] ||
+	    str_print(x->base_url, sizeof(x->base_url), "http://%s", host) < 0)
+		str_copy(x->base_url, sizeof(x->base_url), x->address);
+}
+
+struct arguments {
+	json_t *query;
+	bool broken;
+};
+
+static enum MHD_Result add_argument(void *cls, enum MHD_ValueKind kind,
+				    const char *name, const char *value)
+{
+	struct arguments *a = cls;
+	char *name_copy = strdup(name);
+	char *value_copy = strdup(value ? value : "");
+
+	(void)kind;
+	/* libmicrohttpd has made blanks of '+' and left the escapes to us */
+	if (!name_copy || !value_copy || percent_decode(name_copy, false) < 0 ||
+	    percent_decode(value_copy, false) < 0)
+		a->broken = true;
+	else
+		json_array_append_new(
+			a->query, json_pack("[s, s]", name_copy, value_copy));
+	free(name_copy);
+	free(value_copy);
+	return MHD_YES;
+}
+
+static bool parse_query(struct exchange *x)
+{
+	struct arguments a = {.query = json_array()};
+
+	MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND,
+				  add_argument, &a);
+	x->request.query = a.query;
+	return !a.broken;
+}
+
+/* The prefix's table: the longest that begins the path. */
+static const struct route_table *find_table(const struct exchange *x)
+{
+	const struct route_table *best = NULL;
+
+	for (size_t i = 0; i < x->params->table_count; i++) {
+		const struct route_table *t = &x->params->tables[i];
+		size_t len = strlen(t->prefix);
+
+		if (strncmp(x->raw_path, t->prefix, len) == 0 &&
+		    (x->raw_path[len] == '/' || x->raw_path[len] == '\0') &&
+		    (!best || len > strlen(best->prefix)))
+			best = t;
+	}
+	return best;
+}
+
+static bool route_request(struct exchange *x, struct reply *rep)
+{
+	const struct route_table *table = find_table(x);
+	struct request *req = &x->request;
+	struct route_match match = {.route = NULL};
+	const char *below;
+	int err;
+
+	if (!table) {
+		reply_problem(rep, 404, "no such page");
+		return false;
+	}
+	below = x->raw_path + strlen(table->prefix);
+	err = path_split(&x->path, below);
+	if (err == -EILSEQ || !parse_query(x)) {
+		reply_problem(rep, 400,
+			      "the address is not percent-encoded "
+			      "UTF-8 text");
+		return false;
+	}
+	if (err == 0)
+		route_find(table, &x->path, x->method, &match);
+	if (!match.route && match.allow[0]) {
+		reply_problem(rep, 405, "%s is not possible here; %s is",
+			      x->method, match.allow);
+		reply_header(rep, "Allow", "%s", match.allow);
+		return false;
+	}
+	if (!match.route) {
+		reply_problem(rep, 404, "there is nothing at this address");
+		return false;
+	}
+	x->route = match.route;
+	memcpy(req->params, match.params, sizeof(match.params));
+	req->path = *below ? below : "/";
+	return true;
+}
+
+static bool authorize(struct exchange *x, struct reply *rep)
+{
+	int err = auth_check(&x->request, x->route->right);
+
+	switch (err) {
+	case 0:
+		return true;
+	case -EACCES:
+		reply_problem(rep, 401, "the credentials are missing or wrong");
+		reply_header(rep, "WWW-Authenticate",
+			     "Basic realm=\"offhook\", charset=\"UTF-8\"");
+		return false;
+	case -EPERM:
+		reply_problem(rep, 403, "this key has not the right to do it");
+		return false;
+	default:
+		reply_problem(rep, 503, "the database does not answer");
+		reply_header(rep, "Retry-After", "5");
+		return false;
+	}
+}
+
+static bool parse_body(struct exchange *x, struct reply *rep)
+{
+	struct body body;
+	int err;
+
+	if (x->body.used == 0 || strcmp(x->method, "GET") == 0 ||
+	    strcmp(x->method, "HEAD") == 0)
+		return true;
+	err = body_parse(&body, request_header(&x->request, "Content-Type"),
+			 x->body.data, x->body.used);
+	buf_release(&x->body);
+	switch (err) {
+	case 0:
+		x->request.body = body.object;
+		x->request.body_is_form = body.is_form;
+		return true;
+	case -EMEDIUMTYPE:
+		reply_problem(rep, 415,
+			      "the body must be application/json, "
+			      "application/x-www-form-urlencoded or "
+			      "multipart/form-data");
+		return false;
+	case -EBADMSG:
+		reply_problem(rep, 422, "%s", body.reason);
+		reply_pointer(rep, "", "%s", body.reason);
+		return false;
+	default:
+		reply_problem(rep, 500, "out of memory");
+		return false;
+	}
+}
+
+static bool prepare(struct exchange *x, struct reply *rep)
+{
+	struct request *req = &x->request;
+
+	set_request_id(x);
+	set_remote_addr(x);
+	set_base_url(x);
+	req->controller = x->params->controller;
+	req->method = x->method;
+	req->request_id = x->request_id;
+	req->remote_addr = x->remote_addr;
+	req->base_url = x->base_url;
+	req->header = request_header;
+	req->http = x;
+	x->prepared = true;
+	if (!route_request(x, rep) || !authorize(x, rep))
+		return false;
+	if (x->too_large) {
+		reply_problem(rep, 413, "the body is larger than %zu bytes",
+			      x->params->body_bytes);
+		return false;
+	}
+	return parse_body(x, rep);
+}
+
+static void add_header(struct MHD_Response *response, const char *name,
+		       const char *value)
+{
+	if (MHD_add_response_header(response, name, value) != MHD_YES)
+		log_warning("response header %s was refused", name);
+}
+
+/* Make the response; takes over what the reply holds. */
+static void build_response(struct exchange *x, struct reply *rep)
+{
+	const char *type = rep->content_type ? rep->content_type : JSON_TYPE;
+	char *text = rep->text;
+	size_t len = rep->text_len;
+	const char *name;
+	json_t *value;
+
+	if (rep->body && rep->status >= 400 &&
+	    json_object_get(rep->body, "title")) {
+		json_object_set_new(rep->body, "instance",
+				    json_string(x->raw_path));
+		json_object_set_new(rep->body, "request_id",
+				    json_string(x->request_id));
+	}
+	if (rep->body) {
+		text = json_dumps(rep->body, JSON_COMPACT);
+		len = text ? strlen(text) : 0;
+		if (!text)
+			rep->status = 500;
+	}
+	x->status = rep->status;
+	x->response = MHD_create_response_from_buffer(
+		len, text,
+		text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	if (x->response) {
+		if (text)
+			add_header(x->response, "Content-Type", type);
+		add_header(x->response, "X-Request-Id", x->request_id);
+		add_header(x->response, "X-Content-Type-Options", "nosniff");
+		if (!json_object_get(rep->headers, "Cache-Control"))
+			add_header(x->response, "Cache-Control", "no-store");
+		json_object_foreach(rep->headers, name, value)
+			add_header(x->response, name, json_string_value(value));
+	} else {
+		free(text);
+	}
+	json_decref(rep->body);
+	json_decref(rep->headers);
+}
+
+static void log_request(const struct exchange *x)
+{
+	log_debug("%s %s %s: %u in %.1f ms request=%s", x->remote_addr,
+		  x->method, x->raw_path, x->status,
+		  (double)(clock_mono_ns() - x->started_ns) / NS_PER_MS,
+		  x->request_id);
+}
+
+enum served exchange_serve(struct exchange *x, struct store *store,
+			   int64_t *park_ns)
+{
+	struct reply rep = {.status = 0};
+
+	x->request.store = store;
+	x->request.waited = x->item.expired;
+	if (x->prepared || prepare(x, &rep))
+		x->route->handler(&x->request, &rep);
+	if (rep.park_ms > 0 && !x->request.waited) {
+		json_decref(rep.body);
+		json_decref(rep.headers);
+		free(rep.text);
+		*park_ns = (int64_t)rep.park_ms * NS_PER_MS;
+		return SERVED_PARKED;
+	}
+	if (rep.status == 0) {
+		log_error("%s %s: its handler gave no answer", x->method,
+			  x->route ? x->route->path : x->raw_path);
+		reply_problem(&rep, 500, "no answer was made");
+	}
+	if (x->route && x->route->successor) {
+		reply_header(&rep, "Deprecation", "true");
+		reply_header(&rep, "Link", "<%s>; rel=\"successor-version\"",
+			     x->route->successor);
+	}
+	build_response(x, &rep);
+	log_request(x);
+	return SERVED_ANSWERED;
+}
+
+void exchange_refuse(struct exchange *x, unsigned status, const char *detail)
+{
+	struct reply rep = {.status = 0};
+
+	set_request_id(x);
+	reply_problem(&rep, status, "%s", detail);
+	if (status == 503)
+		reply_header(&rep, "Retry-After", "5");
+	build_response(x, &rep);
+}

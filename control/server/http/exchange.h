@@ -1,0 +1,71 @@
+/**
+ * One request and its answer. The http layer's own.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_EXCHANGE_H
+#define OFFHOOK_SERVER_HTTP_EXCHANGE_H
+
+#include "base/buf.h"
+#include "control/server/http/http.h"
+#include "control/server/http/path.h"
+#include "control/server/http/queue.h"
+
+#include <microhttpd.h>
+#include <stdbool.h>
+
+#define REQUEST_ID_BYTES 65
+#define ADDRESS_BYTES    64
+#define BASE_URL_BYTES   320
+
+struct exchange {
+	struct queue_item item; /* the queue's; first */
+	const struct http_params *params;
+	const char *address; /* where the server listens */
+
+	/* HTTP thread until it is queued, then the worker that took it */
+	struct MHD_Connection *connection;
+	char method[16];
+	char *raw_path;
+	struct buf body;
+	bool too_large;
+	int64_t started_ns;
+	bool queued;
+
+	/* worker */
+	bool prepared;
+	const struct route *route;
+	struct path path;
+	struct request request;
+	char request_id[REQUEST_ID_BYTES];
+	char remote_addr[ADDRESS_BYTES];
+	char base_url[BASE_URL_BYTES];
+
+	/* worker until it resumes the connection, then HTTP thread */
+	struct MHD_Response *response;
+	unsigned status;
+};
+
+/** What came of serving an exchange. */
+enum served {
+	SERVED_ANSWERED, /* response is set */
+	SERVED_PARKED,   /* *park_ns is set */
+};
+
+/**
+ * Make the exchange of a new request.
+ * Thread: HTTP.
+ * @return 0; -ENOMEM
+ */
+int exchange_new(struct exchange **ret, const struct http_params *params,
+		 const char *address, struct MHD_Connection *connection,
+		 const char *method, const char *raw_path);
+/** Accepts NULL. @return NULL */
+struct exchange *exchange_free(struct exchange *x);
+
+/** Run the request's handler over the worker's store. Thread: worker. */
+enum served exchange_serve(struct exchange *x, struct store *store,
+			   int64_t *park_ns);
+
+/** Set the response to a problem without a handler. Thread: HTTP or worker. */
+void exchange_refuse(struct exchange *x, unsigned status, const char *detail);
+
+#endif

@@ -1,0 +1,312 @@
+#include "control/server/http/http.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "control/server/controller.h"
+#include "control/server/http/exchange.h"
+#include "control/server/http/listen.h"
+#include "control/server/http/queue.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Request line and headers of one connection. */
+#define CONNECTION_MEMORY_BYTES (32u << 10)
+
+struct worker {
+	struct http *http;
+	struct store *store;
+	pthread_t thread;
+	bool started;
+};
+
+struct http {
+	struct http_params params; /* constant after start */
+	char address[LISTEN_ADDRESS_BYTES];
+	int listen_fd;
+	struct MHD_Daemon *daemon;
+	struct queue *queue;
+	struct worker *workers;
+	/* Exchanges between their first and last callback. Relaxed: it is only
+	 * polled while stopping, and nothing is published with it. */
+	atomic_uint active;
+};
+
+static enum MHD_Result send_response(struct exchange *x)
+{
+	if (!x->response)
+		return MHD_NO;
+	return MHD_queue_response(x->connection, x->status, x->response);
+}
+
+/* The request is complete: give it to the workers. */
+static enum MHD_Result dispatch(struct http *http, struct exchange *x)
+{
+	int err;
+
+	x->queued = true;
+	MHD_suspend_connection(x->connection);
+	err = queue_push(http->queue, &x->item);
+	if (err == 0)
+		return MHD_YES;
+	exchange_refuse(x, 503,
+			err == -EAGAIN ? "too many requests are waiting"
+				       : "the controller is stopping");
+	MHD_resume_connection(x->connection);
+	return MHD_YES;
+}
+
+static bool announces_too_much(const struct http *http,
+			       struct MHD_Connection *connection)
+{
+	const char *text = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, "Content-Length");
+	uint64_t len;
+
+	return text && (str_to_u64(text, UINT64_MAX, &len) ||
+			len > http->params.body_bytes);
+}
+
+static enum MHD_Result take_body(struct exchange *x, const char *data,
+				 size_t len)
+{
+	if (clock_mono_ns() - x->started_ns > HTTP_READ_S * NS_PER_S)
+		return MHD_NO; /* a slow client: its connection ends */
+	if (!x->too_large && buf_add(&x->body, data, len))
+		x->too_large = true;
+	if (x->too_large)
+		buf_release(&x->body);
+	return MHD_YES;
+}
+
+/* libmicrohttpd calls it once for the headers, then with pieces of the body,
+ * then at its end, and again after a resume. Thread: HTTP. */
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
+				  const char *url, const char *method,
+				  const char *version, const char *data,
+				  size_t *data_len, void **context)
+{
+	struct http *http = cls;
+	struct exchange *x = *context;
+	enum MHD_Result result;
+
+	(void)version;
+	if (!x) {
+		if (exchange_new(&x, &http->params, http->address, connection,
+				 method, url))
+			return MHD_NO;
+		atomic_fetch_add_explicit(&http->active, 1,
+					  memory_order_relaxed);
+		*context = x;
+		if (!announces_too_much(http, connection))
+			return MHD_YES; /* answering now would force a close */
+		exchange_refuse(x, 413, "the body is too large");
+		return send_response(x);
+	}
+	if (*data_len > 0) {
+		result = take_body(x, data, *data_len);
+		*data_len = 0;
+		return result;
+	}
+	return x->queued ? send_response(x) : dispatch(http, x);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection,
+			 void **context, enum MHD_RequestTerminationCode reason)
+{
+	struct http *http = cls;
+
+	(void)connection;
+	(void)reason;
+	if (!*context)
+		return;
+	*context = exchange_free(*context);
+	atomic_fetch_sub_explicit(&http->active, 1, memory_order_relaxed);
+}
+
+/* The path and the query are decoded by us, after they were split. */
+static size_t keep_escaped(void *cls, struct MHD_Connection *connection,
+			   char *text)
+{
+	(void)cls;
+	(void)connection;
+	return strlen(text);
+}
+
+__attribute__((format(printf, 2, 0))) static void on_log(void *cls,
+							 const char *fmt,
+							 va_list args)
+{
+	char line[256];
+
+	(void)cls;
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("http: %s", line);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct queue_item *item;
+
+	while ((item = queue_take(w->http->queue)) != NULL) {
+		struct exchange *x = (struct exchange *)item;
+		int64_t park_ns;
+
+		if (exchange_serve(x, w->store, &park_ns) == SERVED_PARKED)
+			queue_park(w->http->queue, item, clock_mono_ns(),
+				   park_ns);
+		else
+			MHD_resume_connection(x->connection);
+	}
+	return NULL;
+}
+
+static int start_workers(struct http *http)
+{
+	unsigned count = http->params.workers;
+
+	http->workers = calloc(count, sizeof(*http->workers));
+	if (!http->workers)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		struct worker *w = &http->workers[i];
+		int err;
+
+		w->http = http;
+		err = store_new(&w->store, http->params.database);
+		if (err == 0)
+			err = -pthread_create(&w->thread, NULL, worker_main, w);
+		if (err)
+			return err;
+		w->started = true;
+	}
+	return 0;
+}
+
+static void stop_workers(struct http *http)
+{
+	if (http->queue)
+		queue_close(http->queue);
+	for (unsigned i = 0; http->workers && i < http->params.workers; i++) {
+		struct worker *w = &http->workers[i];
+
+		if (w->started)
+			pthread_join(w->thread, NULL);
+		store_free(w->store);
+	}
+	free(http->workers);
+}
+
+static int start_daemon(struct http *http)
+{
+	const struct http_params *p = &http->params;
+
+	http->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+			MHD_USE_ERROR_LOG,
+		0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
+		on_log, NULL, MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
+		MHD_OPTION_THREAD_POOL_SIZE, p->threads,
+		MHD_OPTION_CONNECTION_LIMIT, p->connections,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped,
+		NULL, MHD_OPTION_END);
+	if (!http->daemon) {
+		log_error("cannot start the HTTP server on %s", http->address);
+		return -EIO;
+	}
+	return 0;
+}
+
+static void set_defaults(struct http_params *p)
+{
+	if (p->body_bytes == 0)
+		p->body_bytes = HTTP_BODY_BYTES;
+	if (p->connections == 0)
+		p->connections = HTTP_CONNECTIONS;
+	if (p->workers == 0)
+		p->workers = HTTP_WORKERS;
+	if (p->threads == 0)
+		p->threads = HTTP_THREADS;
+}
+
+int http_start(struct http **ret, const struct http_params *params)
+{
+	struct http *http;
+	int err;
+
+	http = calloc(1, sizeof(*http));
+	if (!http)
+		return -ENOMEM;
+	http->params = *params;
+	http->listen_fd = -1;
+	set_defaults(&http->params);
+	err = listen_open(params->listen, &http->listen_fd, http->address);
+	if (err == 0)
+		err = queue_new(&http->queue, HTTP_QUEUED_MAX);
+	if (err == 0)
+		err = start_workers(http);
+	if (err == 0)
+		err = start_daemon(http);
+	if (err) {
+		http_stop(http);
+		return err;
+	}
+	*ret = http;
+	return 0;
+}
+
+const char *http_address(const struct http *http)
+{
+	return http->address;
+}
+
+/* Requests whose answers are still being written. */
+static void drain(struct http *http)
+{
+	const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
+	int64_t until = clock_mono_ns() + http->params.drain_ns;
+
+	while (atomic_load_explicit(&http->active, memory_order_relaxed) > 0 &&
+	       clock_mono_ns() < until)
+		nanosleep(&pause, NULL);
+}
+
+struct http *http_stop(struct http *http)
+{
+	if (!http)
+		return NULL;
+	if (http->daemon)
+		MHD_quiesce_daemon(http->daemon);
+	/* closes the queue: every suspended connection is resumed before the
+	 * last worker ends, later requests are refused without one */
+	stop_workers(http);
+	if (http->daemon) {
+		drain(http);
+		MHD_stop_daemon(http->daemon);
+	}
+	if (http->listen_fd >= 0)
+		close(http->listen_fd);
+	queue_free(http->queue);
+	free(http);
+	return NULL;
+}
+
+void http_wake_parked(struct controller *controller)
+{
+	if (controller->http)
+		queue_wake(controller->http->queue);
+}

@@ -1,0 +1,59 @@
+/**
+ * The HTTP server: libmicrohttpd's epoll threads read requests and write
+ * answers; in between a request is suspended and served by a worker thread.
+ * docs/controller.md describes a request's life.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_HTTP_H
+#define OFFHOOK_SERVER_HTTP_HTTP_H
+
+#include "control/server/api/handler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct database;
+struct http;
+
+/** A list of routes below one prefix. */
+struct route_table {
+	const char *prefix; /* "/api/v2", or "" for pages */
+	const struct route *routes;
+	size_t count;
+};
+
+/* Ceilings where the parameters say 0. */
+#define HTTP_BODY_BYTES  (1u << 20)
+#define HTTP_CONNECTIONS 1024
+#define HTTP_WORKERS     4
+#define HTTP_THREADS     2
+#define HTTP_QUEUED_MAX  8192 /* requests waiting or parked */
+#define HTTP_IDLE_S      60   /* no byte for so long: closed */
+#define HTTP_READ_S      60   /* a whole body must have come by then */
+
+struct http_params {
+	struct controller *controller;
+	struct database *database;
+	const char *listen;     /* "127.0.0.1:8080", "[::]:8080", ":8080" */
+	const char *public_url; /* base_url for clients; NULL: by Host */
+	const struct route_table *tables; /* kept by reference */
+	size_t table_count;
+	size_t body_bytes;
+	unsigned connections;
+	unsigned workers;
+	unsigned threads;
+	int64_t drain_ns; /* requests in progress at the stop */
+};
+
+/** Listen and serve. @return 0; -EINVAL address; -ENOMEM; -errno; logged */
+int http_start(struct http **ret, const struct http_params *params);
+
+/** "http://127.0.0.1:45123": where it listens, the port as bound. */
+const char *http_address(const struct http *http);
+
+/**
+ * Refuse what is new, answer parked requests, finish what is in progress (at
+ * most drain_ns), and release everything. Accepts NULL. @return NULL
+ */
+struct http *http_stop(struct http *http);
+
+#endif

@@ -1,0 +1,141 @@
+#include "control/server/http/multipart.h"
+
+#include "base/str.h"
+#include "control/server/http/path.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* RFC 2046 section 5.1.1: 70 characters, and "\r\n--" before them. */
+#define BOUNDARY_MAX    70
+#define DELIMITER_BYTES (4 + BOUNDARY_MAX + 1)
+
+#define NAME_BYTES 256
+
+static int refuse(struct body *form, const char *reason)
+{
+	str_copy(form->reason, sizeof(form->reason), reason);
+	return -EBADMSG;
+}
+
+/**
+ * Copy the value of a parameter of a header, quoted or not.
+ * Source: RFC 2045 section 5.1; a backslash escapes only a quote, as browsers
+ * write file names of Windows with single backslashes.
+ * @return length; -ENOENT; -ENAMETOOLONG
+ */
+static int header_param(const char *header, size_t header_len, const char *name,
+			char *dst, size_t size)
+{
+	const char *at = header, *end = header + header_len;
+	size_t name_len = strlen(name), used = 0;
+
+	while (at < end && (at = memchr(at, ';', (size_t)(end - at))) != NULL) {
+		bool quoted;
+
+		at++;
+		while (at < end && (*at == ' ' || *at == '\t'))
+			at++;
+		if ((size_t)(end - at) <= name_len ||
+		    strncasecmp(at, name, name_len) != 0 || at[name_len] != '=')
+			continue;
+		at += name_len + 1;
+		quoted = at < end && *at == '"';
+		if (quoted)
+			at++;
+		for (; at < end; at++) {
+			if (quoted ? *at == '"' : strchr("; \t", *at) != NULL)
+				break;
+			if (quoted && *at == '\\' && at + 1 < end &&
+			    at[1] == '"')
+				at++;
+			if (used + 1 >= size)
+				return -ENAMETOOLONG;
+			dst[used++] = *at;
+		}
+		dst[used] = '\0';
+		return (int)used;
+	}
+	return -ENOENT;
+}
+
+/* Read the part's headers; *at is moved behind the empty line. */
+static int part_name(const char **at, const char *end, char name[NAME_BYTES])
+{
+	static const char wanted[] = "content-disposition:";
+	bool found = false;
+
+	for (;;) {
+		const char *line = *at;
+		const char *eol = memmem(line, (size_t)(end - line), "\r\n", 2);
+		size_t len;
+
+		if (!eol)
+			return -EBADMSG;
+		len = (size_t)(eol - line);
+		*at = eol + 2;
+		if (len == 0)
+			return found ? 0 : -EBADMSG;
+		if (len > sizeof(wanted) &&
+		    strncasecmp(line, wanted, sizeof(wanted) - 1) == 0) {
+			int got = header_param(line, len, "name", name,
+					       NAME_BYTES);
+
+			if (got < 0 || !utf8_valid(name, (size_t)got))
+				return -EBADMSG;
+			found = true;
+		}
+	}
+}
+
+int multipart_parse(struct body *form, const char *content_type,
+		    const char *data, size_t len)
+{
+	char delimiter[DELIMITER_BYTES] = "\r\n--";
+	const char *at = data, *end = data + len;
+	char name[NAME_BYTES];
+	size_t delimiter_len;
+	int err;
+
+	err = header_param(content_type, strlen(content_type), "boundary",
+			   delimiter + 4, sizeof(delimiter) - 4);
+	if (err <= 0)
+		return refuse(form, "multipart body without a boundary");
+	delimiter_len = 4 + (size_t)err;
+	/* the first one may stand at the very start, without its line break */
+	if (len >= delimiter_len - 2 &&
+	    memcmp(data, delimiter + 2, delimiter_len - 2) == 0) {
+		at = data + delimiter_len - 2;
+	} else {
+		at = memmem(data, len, delimiter, delimiter_len);
+		if (!at)
+			return refuse(form, "no part in the multipart body");
+		at += delimiter_len;
+	}
+	for (;;) {
+		const char *next;
+
+		if (end - at >= 2 && memcmp(at, "--", 2) == 0)
+			return 0;
+		while (at < end && (*at == ' ' || *at == '\t'))
+			at++;
+		if (end - at < 2 || memcmp(at, "\r\n", 2) != 0)
+			return refuse(form, "broken boundary in the body");
+		at += 2;
+		if (part_name(&at, end, name))
+			return refuse(form, "a part of the body has no name");
+		/* an empty part's delimiter begins with its headers' end */
+		next = memmem(at - 2, (size_t)(end - at) + 2, delimiter,
+			      delimiter_len);
+		if (!next)
+			return refuse(form, "the multipart body is cut off");
+		err = form_add(form, name, at,
+			       next > at ? (size_t)(next - at) : 0);
+		if (err)
+			return err;
+		at = next + delimiter_len;
+	}
+}

@@ -1,0 +1,201 @@
+#include "control/server/http/queue.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct list {
+	struct queue_item *first;
+	struct queue_item *last;
+};
+
+struct queue {
+	size_t max; /* constant */
+	pthread_mutex_t lock;
+	pthread_cond_t ready;
+	/* all below: lock */
+	struct list waiting;
+	struct list parked;
+	int64_t next_deadline_ns; /* not above the earliest of the parked */
+	size_t count;             /* waiting and parked */
+	uint64_t wakes;
+	bool closed;
+};
+
+static void list_add(struct list *l, struct queue_item *item)
+{
+	item->next = NULL;
+	item->prev = l->last;
+	if (l->last)
+		l->last->next = item;
+	else
+		l->first = item;
+	l->last = item;
+}
+
+static void list_remove(struct list *l, struct queue_item *item)
+{
+	if (item->prev)
+		item->prev->next = item->next;
+	else
+		l->first = item->next;
+	if (item->next)
+		item->next->prev = item->prev;
+	else
+		l->last = item->prev;
+	item->next = item->prev = NULL;
+}
+
+int queue_new(struct queue **ret, size_t max)
+{
+	pthread_condattr_t attr;
+	struct queue *q;
+
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return -ENOMEM;
+	q->max = max;
+	q->next_deadline_ns = INT64_MAX;
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->ready, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret = q;
+	return 0;
+}
+
+struct queue *queue_free(struct queue *q)
+{
+	if (!q)
+		return NULL;
+	pthread_cond_destroy(&q->ready);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+	return NULL;
+}
+
+int queue_push(struct queue *q, struct queue_item *item)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&q->lock);
+	if (q->closed) {
+		err = -ESHUTDOWN;
+	} else if (q->count >= q->max) {
+		err = -EAGAIN;
+	} else {
+		list_add(&q->waiting, item);
+		q->count++;
+		pthread_cond_signal(&q->ready);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return err;
+}
+
+/* Queue the parked items whose deadline has come; find the next one. */
+static void expire_parked(struct queue *q, int64_t now_ns)
+{
+	struct queue_item *item = q->parked.first, *next;
+
+	q->next_deadline_ns = INT64_MAX;
+	for (; item; item = next) {
+		next = item->next;
+		if (item->deadline_ns <= now_ns) {
+			list_remove(&q->parked, item);
+			item->expired = true;
+			list_add(&q->waiting, item);
+			pthread_cond_signal(&q->ready);
+		} else if (item->deadline_ns < q->next_deadline_ns) {
+			q->next_deadline_ns = item->deadline_ns;
+		}
+	}
+}
+
+static void wait_ready(struct queue *q)
+{
+	struct timespec until;
+
+	if (q->next_deadline_ns == INT64_MAX) {
+		pthread_cond_wait(&q->ready, &q->lock);
+		return;
+	}
+	until.tv_sec = q->next_deadline_ns / NS_PER_S;
+	until.tv_nsec = q->next_deadline_ns % NS_PER_S;
+	pthread_cond_timedwait(&q->ready, &q->lock, &until);
+}
+
+struct queue_item *queue_take(struct queue *q)
+{
+	struct queue_item *item;
+
+	pthread_mutex_lock(&q->lock);
+	for (;;) {
+		int64_t now = clock_mono_ns();
+
+		if (now >= q->next_deadline_ns)
+			expire_parked(q, now);
+		item = q->waiting.first;
+		if (item || q->closed)
+			break;
+		wait_ready(q);
+	}
+	if (item) {
+		list_remove(&q->waiting, item);
+		q->count--;
+		item->wakes_seen = q->wakes;
+		if (item->deadline_ns && item->deadline_ns <= clock_mono_ns())
+			item->expired = true;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return item;
+}
+
+void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
+		int64_t park_ns)
+{
+	pthread_mutex_lock(&q->lock);
+	if (item->deadline_ns == 0)
+		item->deadline_ns = now_ns + park_ns;
+	q->count++;
+	if (q->closed) {
+		item->expired = true;
+		list_add(&q->waiting, item);
+	} else if (item->wakes_seen != q->wakes) {
+		list_add(&q->waiting, item);
+	} else {
+		list_add(&q->parked, item);
+		if (item->deadline_ns < q->next_deadline_ns)
+			q->next_deadline_ns = item->deadline_ns;
+	}
+	/* also for a worker that sleeps past the new deadline */
+	pthread_cond_signal(&q->ready);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_wake(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->wakes++;
+	while (q->parked.first) {
+		struct queue_item *item = q->parked.first;
+
+		list_remove(&q->parked, item);
+		list_add(&q->waiting, item);
+	}
+	q->next_deadline_ns = INT64_MAX;
+	pthread_cond_broadcast(&q->ready);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_close(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	expire_parked(q, INT64_MAX);
+	pthread_cond_broadcast(&q->ready);
+	pthread_mutex_unlock(&q->lock);
+}

@@ -1,0 +1,56 @@
+/**
+ * Requests on their way to the workers: a queue, and the parked ones that
+ * wait for http_wake_parked() or their deadline without occupying a worker.
+ * Thread: any; guarded by its own lock.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_QUEUE_H
+#define OFFHOOK_SERVER_HTTP_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct queue;
+
+/** Embedded in what is queued; all zero at first. */
+struct queue_item {
+	struct queue_item *next;
+	struct queue_item *prev;
+	int64_t deadline_ns; /* monotonic; 0: was never parked */
+	uint64_t wakes_seen; /* at the time a worker took it */
+	bool expired;        /* the deadline has passed: park no more */
+};
+
+/** @param max  items waiting and parked together */
+int queue_new(struct queue **ret, size_t max);
+/** It must be empty. Accepts NULL. @return NULL */
+struct queue *queue_free(struct queue *q);
+
+/** Add at the end. @return 0; -EAGAIN full; -ESHUTDOWN closed */
+int queue_push(struct queue *q, struct queue_item *item);
+
+/**
+ * Take the next item, waiting for one. Its deadline may have passed: then
+ * item->expired is set.
+ * @return NULL: the queue is closed and empty, the worker ends
+ */
+struct queue_item *queue_take(struct queue *q);
+
+/**
+ * Put a taken item aside until it is woken or its deadline comes. The first
+ * parking sets the deadline, later ones keep it. If a wake came since it was
+ * taken, or the queue is closed, it is queued again at once.
+ */
+void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
+		int64_t park_ns);
+
+/** Queue all parked items. */
+void queue_wake(struct queue *q);
+
+/**
+ * Take no more new items; parked ones expire. Workers still take what is
+ * there, and end then.
+ */
+void queue_close(struct queue *q);
+
+#endif
