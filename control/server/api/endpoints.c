@@ -1,0 +1,41 @@
+#include "control/server/api/routes.h"
+
+#include <string.h>
+
+static json_t *entry_of(json_t *endpoints, const char *path)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(endpoints, i, entry)
+	{
+		json_t *url = json_object_get(entry, "url");
+
+		if (strcmp(json_string_value(url), path) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+void endpoints_list(struct request *req, struct reply *rep)
+{
+	json_t *endpoints = json_array();
+
+	(void)req;
+	for (size_t i = 0; i < api_route_count; i++) {
+		const struct route *r = &api_routes[i];
+		json_t *entry = entry_of(endpoints, r->path);
+
+		if (!entry) {
+			entry = json_pack("{s:s, s:[]}", "url", r->path,
+					  "methods");
+			if (r->name)
+				json_object_set_new(entry, "name",
+						    json_string(r->name));
+			json_array_append_new(endpoints, entry);
+		}
+		json_array_append_new(json_object_get(entry, "methods"),
+				      json_string(r->method));
+	}
+	reply_json(rep, 200, json_pack("{s:o}", "endpoints", endpoints));
+}

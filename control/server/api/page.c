@@ -1,0 +1,106 @@
+#include "control/server/api/page.h"
+
+#include "base/str.h"
+#include "control/server/api/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool read_number(const struct request *req, const char *name,
+			uint64_t max, int64_t *value, struct reply *rep)
+{
+	const char *text = query_get(req, name);
+	uint64_t number;
+
+	if (!text)
+		return true;
+	if (str_to_u64(text, max, &number)) {
+		field_error(rep, name, "must be a whole number from 0 to %llu",
+			    (unsigned long long)max);
+		return false;
+	}
+	*value = (int64_t)number;
+	return true;
+}
+
+bool page_read(const struct request *req, struct page *ret, struct reply *rep)
+{
+	ret->start = 0;
+	ret->count = PAGE_COUNT;
+	return read_number(req, "start", INT32_MAX, &ret->start, rep) &&
+	       read_number(req, "count", PAGE_COUNT_MAX, &ret->count, rep);
+}
+
+static void add_escaped(char *dst, size_t size, const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "abcdefghijklmnopqrstuvwxyz0123456789-._~";
+	size_t used = strlen(dst);
+
+	for (; *text && used + 4 < size; text++) {
+		if (strchr(plain, *text))
+			dst[used++] = *text;
+		else
+			used += (size_t)snprintf(dst + used, 4, "%%%02X",
+						 (unsigned char)*text);
+	}
+	dst[used] = '\0';
+}
+
+/* The query without start and count, each pair with a leading '&'. */
+static void other_query(const struct request *req, char *dst, size_t size)
+{
+	json_t *pair;
+	size_t i;
+
+	dst[0] = '\0';
+	json_array_foreach(req->query, i, pair)
+	{
+		const char *name = json_string_value(json_array_get(pair, 0));
+		const char *value = json_string_value(json_array_get(pair, 1));
+		size_t used = strlen(dst);
+
+		if (strcmp(name, "start") == 0 || strcmp(name, "count") == 0)
+			continue;
+		if (used + 3 * (strlen(name) + strlen(value)) + 3 >= size)
+			return;
+		strcat(dst, "&");
+		add_escaped(dst, size, name);
+		strcat(dst, "=");
+		add_escaped(dst, size, value);
+	}
+}
+
+static void add_link(char *links, size_t size, const struct request *req,
+		     int64_t start, int64_t count, const char *rel)
+{
+	char query[512];
+	size_t used = strlen(links);
+
+	other_query(req, query, sizeof(query));
+	str_print(links + used, size - used,
+		  "%s</api/v2%s?start=%lld&count=%lld%s>; rel=\"%s\"",
+		  used ? ", " : "", req->path, (long long)start,
+		  (long long)count, query, rel);
+}
+
+void page_reply(struct request *req, struct reply *rep, const char *member,
+		json_t *rows, const struct page *page, int64_t total)
+{
+	char links[2048] = "";
+	int64_t previous = page->start - page->count;
+
+	if (page->count > 0 && page->start + page->count < total)
+		add_link(links, sizeof(links), req, page->start + page->count,
+			 page->count, "next");
+	if (page->count > 0 && page->start > 0)
+		add_link(links, sizeof(links), req, previous > 0 ? previous : 0,
+			 page->count, "prev");
+	reply_json(rep, 200,
+		   json_pack("{s:o, s:I, s:I, s:I}", member, rows, "total",
+			     (json_int_t)total, "start",
+			     (json_int_t)page->start, "count",
+			     (json_int_t)page->count));
+	if (links[0])
+		reply_header(rep, "Link", "%s", links);
+}

@@ -1,0 +1,23 @@
+/**
+ * One page of a listing: `start`, `count` (decisions.md section 1).
+ */
+#ifndef OFFHOOK_SERVER_API_PAGE_H
+#define OFFHOOK_SERVER_API_PAGE_H
+
+#include "control/server/api/handler.h"
+#include "control/server/store/record.h"
+
+#define PAGE_COUNT     100
+#define PAGE_COUNT_MAX 1000
+
+/** Read start and count. @return true; false: rep is a 422 */
+bool page_read(const struct request *req, struct page *ret, struct reply *rep);
+
+/**
+ * Answer a listing with its Link header (RFC 8288).
+ * @param rows  taken over
+ */
+void page_reply(struct request *req, struct reply *rep, const char *member,
+		json_t *rows, const struct page *page, int64_t total);
+
+#endif

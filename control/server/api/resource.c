@@ -1,0 +1,210 @@
+#include "control/server/api/resource.h"
+
+#include "base/log.h"
+#include "control/server/api/page.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct resource *const resources[] = {
+	&project_resource,
+};
+
+static const struct resource *resource_of(const struct request *req)
+{
+	for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
+		const char *path = resources[i]->path;
+		size_t len = strlen(path);
+
+		if (strncmp(req->path, path, len) == 0 &&
+		    (req->path[len] == '\0' || req->path[len] == '/'))
+			return resources[i];
+	}
+	return NULL; /* the route table and the list above disagree */
+}
+
+void reply_store_error(struct reply *rep, int err, const char *what)
+{
+	switch (err) {
+	case -ENOENT:
+		reply_problem(rep, 404, "there is no such %s", what);
+		break;
+	case -EEXIST:
+		reply_problem(rep, 409, "another %s has this name", what);
+		break;
+	case -ENOTEMPTY:
+		reply_problem(rep, 409,
+			      "the %s is in use, or names something that is "
+			      "gone",
+			      what);
+		break;
+	case -ENOMEM:
+		reply_problem(rep, 500, "out of memory");
+		break;
+	default:
+		reply_problem(rep, 503, "the database does not answer");
+		reply_header(rep, "Retry-After", "5");
+		break;
+	}
+}
+
+static int present(struct request *req, const struct resource *r, json_t *row)
+{
+	return r->present ? r->present(req, row) : 0;
+}
+
+void resource_list(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	struct page page;
+	json_t *rows, *row;
+	int64_t total;
+	size_t i;
+	int err;
+
+	if (!page_read(req, &page, rep))
+		return;
+	err = record_list(req->store, r->table, NULL, 0, &page, &rows, &total);
+	if (err) {
+		reply_store_error(rep, err, r->singular);
+		return;
+	}
+	json_array_foreach(rows, i, row)
+	{
+		err = present(req, r, row);
+		if (err) {
+			json_decref(rows);
+			reply_store_error(rep, err, r->singular);
+			return;
+		}
+	}
+	page_reply(req, rep, r->plural, rows, &page, total);
+}
+
+static void reply_record(struct request *req, struct reply *rep,
+			 const struct resource *r, int64_t id, unsigned status,
+			 json_t *shown_once)
+{
+	json_t *row;
+	int err;
+
+	err = record_get(req->store, r->table, id, &row);
+	if (err == 0) {
+		err = present(req, r, row);
+		if (err)
+			json_decref(row);
+	}
+	if (err) {
+		json_decref(shown_once);
+		reply_store_error(rep, err, r->singular);
+		return;
+	}
+	json_object_update(row, shown_once);
+	json_decref(shown_once);
+	reply_json(rep, status, json_pack("{s:o}", r->singular, row));
+	if (status == 201)
+		reply_header(rep, "Location", "/api/v2%s/%lld", r->path,
+			     (long long)id);
+}
+
+void resource_get(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	int64_t id;
+
+	if (param_id(req, 0, &id))
+		reply_record(req, rep, r, id, 200, NULL);
+	else
+		reply_store_error(rep, -ENOENT, r->singular);
+}
+
+static json_t *read_values(struct request *req, const struct resource *r,
+			   struct reply *rep)
+{
+	json_t *values = fields_read(req, req->body, req->body_is_form, "",
+				     r->fields, r->field_count, rep);
+
+	if (values && r->check)
+		r->check(req, values, rep);
+	if (rep->status) {
+		json_decref(values);
+		return NULL;
+	}
+	return values;
+}
+
+void resource_insert(struct request *req, struct reply *rep,
+		     const struct resource *r, json_t *values,
+		     json_t *shown_once)
+{
+	json_t *now = json_integer(store_now_ms());
+	int64_t id;
+	int err;
+
+	json_object_set(values, "created_at", now);
+	if (r->updated_at)
+		json_object_set(values, "updated_at", now);
+	json_decref(now);
+	err = record_insert(req->store, r->table, values, r->children, &id);
+	if (err) {
+		json_decref(shown_once);
+		reply_store_error(rep, err, r->singular);
+		return;
+	}
+	reply_record(req, rep, r, id, 201, shown_once);
+}
+
+void resource_create(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	json_t *values = read_values(req, r, rep);
+
+	if (values)
+		resource_insert(req, rep, r, values, NULL);
+	json_decref(values);
+}
+
+void resource_replace(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	json_t *values;
+	int64_t id;
+	int err;
+
+	if (!param_id(req, 0, &id)) {
+		reply_store_error(rep, -ENOENT, r->singular);
+		return;
+	}
+	values = read_values(req, r, rep);
+	if (!values)
+		return;
+	if (r->updated_at)
+		json_object_set_new(values, "updated_at",
+				    json_integer(store_now_ms()));
+	err = record_update(req->store, r->table, id, values, r->children);
+	json_decref(values);
+	if (err)
+		reply_store_error(rep, err, r->singular);
+	else
+		reply_record(req, rep, r, id, 200, NULL);
+}
+
+void resource_delete(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	int64_t id;
+	int err;
+
+	if (!param_id(req, 0, &id)) {
+		reply_store_error(rep, -ENOENT, r->singular);
+		return;
+	}
+	if (r->may_delete && !r->may_delete(req, id, rep))
+		return;
+	err = record_delete(req->store, r->table, id);
+	if (err)
+		reply_store_error(rep, err, r->singular);
+	else
+		rep->status = 204;
+}

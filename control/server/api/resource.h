@@ -1,0 +1,54 @@
+/**
+ * The plain resources: list, create, read, replace and delete rows of one
+ * table, all by the same handlers, from one description each.
+ */
+#ifndef OFFHOOK_SERVER_API_RESOURCE_H
+#define OFFHOOK_SERVER_API_RESOURCE_H
+
+#include "control/server/api/fields.h"
+#include "control/server/store/record.h"
+
+struct resource {
+	const char *path;     /* "/credential-pools" */
+	const char *plural;   /* "credential_pools": member of a listing */
+	const char *singular; /* "credential_pool" */
+	const struct table *table;
+	const struct field *fields;
+	size_t field_count;
+	record_children_h *children; /* may be NULL */
+	bool updated_at;             /* the table has that column */
+	/** Look over all values before they are written; may be NULL. */
+	void (*check)(struct request *req, json_t *values, struct reply *rep);
+	/** Make of a row what the API shows; may be NULL. @return 0; -errno */
+	int (*present)(struct request *req, json_t *row);
+	/** 409 if something refers to it; may be NULL. @return true: go on */
+	bool (*may_delete)(struct request *req, int64_t id, struct reply *rep);
+};
+
+/* api_handler: the resource is found by the first element of the path */
+void resource_list(struct request *req, struct reply *rep);
+void resource_create(struct request *req, struct reply *rep);
+void resource_get(struct request *req, struct reply *rep);
+void resource_replace(struct request *req, struct reply *rep);
+void resource_delete(struct request *req, struct reply *rep);
+
+/**
+ * Insert checked values and answer 201 with the row.
+ * @param shown_once  members added to the answer only, taken over; or NULL
+ */
+void resource_insert(struct request *req, struct reply *rep,
+		     const struct resource *r, json_t *values,
+		     json_t *shown_once);
+
+/** Answer an error of the store. */
+void reply_store_error(struct reply *rep, int err, const char *what);
+
+extern const struct resource project_resource;
+extern const struct resource target_resource;
+extern const struct resource credential_pool_resource;
+extern const struct resource agent_pool_resource;
+extern const struct resource agent_resource;
+extern const struct resource test_resource;
+extern const struct resource api_key_resource;
+
+#endif

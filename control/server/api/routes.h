@@ -1,0 +1,16 @@
+/**
+ * Every endpoint below /api/v2, once: the router, Allow, the listing of GET /
+ * and the rights come from this table.
+ */
+#ifndef OFFHOOK_SERVER_API_ROUTES_H
+#define OFFHOOK_SERVER_API_ROUTES_H
+
+#include "control/server/api/handler.h"
+
+extern const struct route api_routes[];
+extern const size_t api_route_count;
+
+/** GET /: the endpoints and their methods. */
+void endpoints_list(struct request *req, struct reply *rep);
+
+#endif

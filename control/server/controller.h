@@ -1,0 +1,22 @@
+/**
+ * The controller's one context: what main() builds and everything else gets.
+ * Constant while requests run; the parts guard themselves.
+ */
+#ifndef OFFHOOK_SERVER_CONTROLLER_H
+#define OFFHOOK_SERVER_CONTROLLER_H
+
+struct controller_conf;
+struct database;
+struct http;
+struct run_engine;
+struct secrets;
+
+struct controller {
+	const struct controller_conf *conf;
+	struct secrets *secrets;
+	struct database *database;
+	struct run_engine *run_engine;
+	struct http *http;
+};
+
+#endif

@@ -1,0 +1,240 @@
+/* offhook-controller: the boot order, and the way back. */
+#include "base/log.h"
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/api/routes.h"
+#include "control/server/controller.h"
+#include "control/server/http/http.h"
+#include "control/server/report/report.h"
+#include "control/server/service.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_key.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_CONF "/etc/offhook/offhook-controller.conf"
+
+/* At the stop, answers in progress get so long. */
+#define DRAIN_S 10
+
+struct options {
+	const char *conf_path;
+	const char *create_key; /* name of the key */
+	const char *rights;
+	bool check_config;
+};
+
+static const char usage[] =
+	"usage: offhook-controller [--config FILE]\n"
+	"       offhook-controller [--config FILE] --create-key NAME "
+	"[--rights RIGHTS]\n"
+	"       offhook-controller [--config FILE] --check-config\n"
+	"\n"
+	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
+	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
+	"                     controller must not be running\n"
+	"  --rights RIGHTS    of that key: read, run, write or admin (default)\n"
+	"  --check-config     check the configuration and exit\n"
+	"  --version, --help\n";
+
+/* @return 0: go on; 1: exit well; 2: wrong usage */
+static int read_options(struct options *o, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"create-key", required_argument, NULL, 'k'},
+		{"rights", required_argument, NULL, 'r'},
+		{"check-config", no_argument, NULL, 'n'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	enum api_right right;
+	int option;
+
+	*o = (struct options){.conf_path = DEFAULT_CONF, .rights = "admin"};
+	while ((option = getopt_long(argc, argv, "c:h", known, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			o->conf_path = optarg;
+			break;
+		case 'k':
+			o->create_key = optarg;
+			break;
+		case 'r':
+			o->rights = optarg;
+			break;
+		case 'n':
+			o->check_config = true;
+			break;
+		case 'V':
+			puts("offhook-controller " OFFHOOK_VERSION);
+			return 1;
+		case 'h':
+			fputs(usage, stdout);
+			return 1;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind == argc && right_parse(o->rights, &right) == 0)
+		return 0;
+	fputs(usage, stderr);
+	return 2;
+}
+
+static int open_database(struct controller *c)
+{
+	const struct controller_conf *conf = c->conf;
+	char path[CONF_PATH_BYTES];
+	int err;
+
+	if (mkdir(conf->state_dir, 0700) && errno != EEXIST) {
+		err = -errno;
+		log_error("state_dir %s: %s", conf->state_dir, strerror(errno));
+		return err;
+	}
+	err = conf_path(path, sizeof(path), conf->state_dir, conf->key_file);
+	if (err >= 0)
+		err = secrets_load(&c->secrets, path);
+	if (err >= 0)
+		err = conf_path(path, sizeof(path), conf->state_dir,
+				conf->database);
+	if (err >= 0)
+		err = database_open(&c->database, path, c->secrets);
+	return err < 0 ? err : 0;
+}
+
+static int create_key(struct controller *c, const struct options *o)
+{
+	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
+	struct store *store;
+	int64_t id;
+	json_t *key;
+	int err;
+
+	err = store_new(&store, c->database);
+	if (err)
+		return err;
+	err = store_key_create(store, o->create_key, o->rights, 0, public_key,
+			       secret, &id);
+	store_free(store);
+	if (err) {
+		log_error("the key was not made: %s", strerror(-err));
+		return err;
+	}
+	key = json_pack("{s:I, s:s, s:s, s:s, s:s}", "id", (json_int_t)id,
+			"public_key", public_key, "secret", secret, "name",
+			o->create_key, "rights", o->rights);
+	sodium_memzero(secret, sizeof(secret));
+	if (!key)
+		return -EINVAL; /* a name that is not UTF-8 */
+	json_dumpf(key, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(key);
+	return 0;
+}
+
+static int start_http(struct controller *c, struct route_table tables[2])
+{
+	const struct controller_conf *conf = c->conf;
+	char listen[CONF_TEXT_BYTES + 16];
+	struct http_params params = {
+		.controller = c,
+		.database = c->database,
+		.listen = listen,
+		.public_url = conf->base_url[0] ? conf->base_url : NULL,
+		.tables = tables,
+		.table_count = 2,
+		.body_bytes = (size_t)conf->body_limit,
+		.workers = conf->workers,
+		.threads = conf->threads,
+		.drain_ns = DRAIN_S * INT64_C(1000000000),
+	};
+
+	tables[0] = (struct route_table){
+		.prefix = "/api/v2",
+		.routes = api_routes,
+		.count = api_route_count,
+	};
+	tables[1] = (struct route_table){
+		.prefix = "",
+		.routes = report_routes,
+		.count = report_route_count,
+	};
+	str_print(listen, sizeof(listen),
+		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,
+		  (unsigned)conf->port);
+	return http_start(&c->http, &params);
+}
+
+/* Run until a signal says stop. */
+static int serve(struct controller *c, const sigset_t *stop_signals)
+{
+	struct route_table tables[2];
+	int signal_number, err;
+
+	err = start_http(c, tables);
+	if (err)
+		return err;
+	log_info("listening on %s", http_address(c->http));
+	service_ready();
+	sigwait(stop_signals, &signal_number);
+	log_info("stopping on %s", strsignal(signal_number));
+	service_stopping();
+	c->http = http_stop(c->http);
+	return 0;
+}
+
+/* Threads inherit the mask: the main thread alone takes the signals. */
+static void block_signals(sigset_t *stop_signals)
+{
+	sigemptyset(stop_signals);
+	sigaddset(stop_signals, SIGTERM);
+	sigaddset(stop_signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, stop_signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+	static struct controller_conf conf;
+	static struct conf_error conf_error;
+	struct controller c = {.conf = &conf};
+	sigset_t stop_signals;
+	struct options o;
+	int err;
+
+	err = read_options(&o, argc, argv);
+	if (err)
+		return err == 1 ? EXIT_SUCCESS : 2;
+	log_setup(LOG_LEVEL_INFO, "offhook-controller");
+	err = controller_conf_load(&conf, o.conf_path, &conf_error);
+	if (err) {
+		log_error("%s", conf_error.text);
+		return EXIT_FAILURE;
+	}
+	if (o.check_config) {
+		printf("%s: the configuration is in order\n", o.conf_path);
+		return EXIT_SUCCESS;
+	}
+	log_setup(conf.log_level, "offhook-controller");
+	block_signals(&stop_signals);
+	err = open_database(&c);
+	if (err == 0)
+		err = o.create_key ? create_key(&c, &o)
+				   : serve(&c, &stop_signals);
+	database_close(c.database);
+	secrets_free(c.secrets);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
