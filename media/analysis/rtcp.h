@@ -129,8 +129,10 @@ struct rtcp_item {
 struct rtcp_reader {
 	const uint8_t *data;
 	size_t bytes;
-	size_t packet_end; /* of the packet being read; 0: none open */
-	size_t block_end;  /* of the XR block being read */
+	size_t packet_end; /* of the packet being read, without padding; 0: none
+			    * open */
+	size_t packet_next; /* where the next one begins */
+	size_t block_end;   /* of the XR block being read */
 	size_t at;
 	uint32_t ssrc;
 	uint8_t type;

@@ -22,6 +22,7 @@
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_seq.h"
 #include "media/analysis/rtp_timing.h"
+#include "media/analysis/score.h"
 #include "media/analysis/summary.h"
 
 #define RTP_PAYLOADS_MAX 24 /* payload types of a session */
@@ -56,26 +57,6 @@ enum rtp_payload_kind rtp_payload_kind_of(const char *encoding);
 int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 			const char *encoding, uint32_t clock_hz);
 
-/** Seconds that a second's R and MOS look back over (decisions: 8). */
-#define RTP_SCORE_SECONDS 8
-
-/** MOS of every second: 1..5 in steps of 0.01. */
-#define RTP_MOS_BUCKETS 400
-struct mos_histogram {
-	struct moments moments;
-	uint32_t counts[RTP_MOS_BUCKETS];
-};
-
-/** R and MOS of seconds and of the whole stream. Private to stream.c. */
-struct rtp_score {
-	const struct emodel_codec *codec; /* NULL: no entry */
-	double r_base;                    /* R without loss at Ta = 0 */
-	uint32_t expected[RTP_SCORE_SECONDS];
-	int32_t lost[RTP_SCORE_SECONDS];
-	uint8_t next;
-	struct mos_histogram mos;
-};
-
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
 	/* hot: touched by every packet */
@@ -101,6 +82,7 @@ struct rtp_stream {
 	int64_t second_start_ns;
 	/* cold */
 	uint32_t ssrc;
+	char codec[16];   /* of the last audio payload type */
 	uint8_t audio_pt; /* last audio payload type */
 	bool has_audio_pt;
 	bool has_rtt; /* within the open second */
@@ -187,8 +169,6 @@ bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret);
 
 /** A sent stream: counts from the sender, the rest from the peer's reports. */
 struct rtp_sender {
-	const struct emodel_codec *codec;
-	double r_base;
 	uint32_t ssrc;
 	uint32_t clock_hz;
 	char codec_name[16];
@@ -201,15 +181,18 @@ struct rtp_sender {
 	/* last report block */
 	bool has_report;
 	bool has_report_second; /* one came within the open second */
-	uint32_t first_seq_ext; /* first number sent */
+	bool has_first;
+	uint16_t first_seq; /* first number sent */
 	uint32_t report_ext_max;
-	int32_t report_lost;
+	int32_t report_lost;     /* cumulative, of the peer */
+	uint64_t report_packets; /* sent when it came */
+	uint64_t expected;       /* by the reports so far */
+	int64_t lost;
 	double report_jitter_ms;
 	uint64_t second_expected; /* by the reports of the open second */
 	int64_t second_lost;
-	bool has_rtt;
+	bool has_rtt; /* within the open second */
 	double rtt_ms;
-	bool has_first;
 	uint64_t invalid_reports; /* impossible values, ignored */
 	uint64_t negative_rtt;
 	struct rtp_score score;

@@ -1,0 +1,247 @@
+#include "media/analysis/distribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void moments_add(struct moments *m, double x)
+{
+	double delta = x - m->mean;
+
+	if (m->n == 0 || x < m->min)
+		m->min = x;
+	if (m->n == 0 || x > m->max)
+		m->max = x;
+	m->n++;
+	m->mean += delta / (double)m->n;
+	m->m2 += delta * (x - m->mean);
+}
+
+void moments_merge(struct moments *into, const struct moments *from)
+{
+	double delta = from->mean - into->mean;
+	uint64_t n = into->n + from->n;
+
+	if (from->n == 0)
+		return;
+	if (into->n == 0) {
+		*into = *from;
+		return;
+	}
+	into->mean += delta * (double)from->n / (double)n;
+	into->m2 += from->m2 + delta * delta * (double)into->n *
+				       (double)from->n / (double)n;
+	into->n = n;
+	if (from->min < into->min)
+		into->min = from->min;
+	if (from->max > into->max)
+		into->max = from->max;
+}
+
+double moments_stddev(const struct moments *m)
+{
+	if (m->n == 0 || m->m2 <= 0.0)
+		return 0.0;
+	return sqrt(m->m2 / (double)m->n);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Insertion sort: an interval has 50 to 100 samples, often nearly sorted. */
+static void sort_few(double *samples, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		double x = samples[i];
+		size_t k = i;
+
+		for (; k > 0 && samples[k - 1] > x; k--)
+			samples[k] = samples[k - 1];
+		samples[k] = x;
+	}
+}
+
+/* qsort() of the C library may allocate: heap sort instead. */
+static void sift(double *a, size_t root, size_t n)
+{
+	for (;;) {
+		size_t child = 2 * root + 1;
+
+		if (child >= n)
+			return;
+		if (child + 1 < n && compare(&a[child], &a[child + 1]) < 0)
+			child++;
+		if (a[root] >= a[child])
+			return;
+		double x = a[root];
+
+		a[root] = a[child];
+		a[child] = x;
+		root = child;
+	}
+}
+
+void samples_sort(double *samples, size_t n)
+{
+	if (n <= 64) {
+		sort_few(samples, n);
+		return;
+	}
+	for (size_t i = n / 2; i-- > 0;)
+		sift(samples, i, n);
+	for (size_t i = n; i-- > 1;) {
+		double x = samples[0];
+
+		samples[0] = samples[i];
+		samples[i] = x;
+		sift(samples, 0, i);
+	}
+}
+
+double percentile(const double *sorted, size_t n, double p)
+{
+	double rank = p * (double)(n - 1);
+	size_t low = (size_t)rank;
+	double part = rank - (double)low;
+
+	if (low + 1 >= n)
+		return sorted[n - 1];
+	return sorted[low] + part * (sorted[low + 1] - sorted[low]);
+}
+
+void distribution_of_samples(struct distribution *ret, double *samples,
+			     size_t n)
+{
+	struct moments m = {0};
+
+	*ret = (struct distribution){.n = n};
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		moments_add(&m, samples[i]);
+	samples_sort(samples, n);
+	ret->min = m.min;
+	ret->max = m.max;
+	ret->avg = m.mean;
+	ret->median = percentile(samples, n, 0.5);
+	ret->p75 = percentile(samples, n, 0.75);
+	ret->p90 = percentile(samples, n, 0.9);
+	ret->p95 = percentile(samples, n, 0.95);
+	ret->stddev = moments_stddev(&m);
+}
+
+#define HISTOGRAM_SHIFT    10 /* ns to units of 1.024 us */
+#define HISTOGRAM_SUB_LOG2 5
+
+_Static_assert(1 << HISTOGRAM_SUB_LOG2 == HISTOGRAM_SUB_BUCKETS, "sub-buckets");
+
+static size_t histogram_index(double ms)
+{
+	double ns = ms * 1e6;
+	uint64_t v;
+	unsigned octave;
+
+	if (!(ns > 0.0))
+		return 0;
+	if (ns >= 0x1p60)
+		return HISTOGRAM_BUCKETS - 1;
+	v = (uint64_t)ns >> HISTOGRAM_SHIFT;
+	if (v < HISTOGRAM_SUB_BUCKETS)
+		return (size_t)v;
+	octave = 63 - (unsigned)__builtin_clzll(v) - HISTOGRAM_SUB_LOG2;
+	if (octave >= HISTOGRAM_OCTAVES)
+		return HISTOGRAM_BUCKETS - 1;
+	return HISTOGRAM_SUB_BUCKETS * (size_t)(octave + 1) +
+	       (size_t)((v >> octave) - HISTOGRAM_SUB_BUCKETS);
+}
+
+/* Lower edge of a bucket, in ms. */
+static double histogram_edge(size_t index)
+{
+	const double unit_ms = (1 << HISTOGRAM_SHIFT) / 1e6;
+	size_t octave;
+
+	if (index < HISTOGRAM_SUB_BUCKETS)
+		return (double)index * unit_ms;
+	octave = index / HISTOGRAM_SUB_BUCKETS - 1;
+	return (double)((uint64_t)(HISTOGRAM_SUB_BUCKETS +
+				   index % HISTOGRAM_SUB_BUCKETS)
+			<< octave) *
+	       unit_ms;
+}
+
+void histogram_add(struct histogram *h, double ms)
+{
+	uint32_t *count = &h->counts[histogram_index(ms)];
+
+	moments_add(&h->moments, ms);
+	if (*count != UINT32_MAX)
+		++*count;
+}
+
+void histogram_merge(struct histogram *into, const struct histogram *from)
+{
+	moments_merge(&into->moments, &from->moments);
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint32_t sum = into->counts[i] + from->counts[i];
+
+		into->counts[i] = sum < from->counts[i] ? UINT32_MAX : sum;
+	}
+}
+
+/* Value of the sample with this rank (0-based): the bucket's middle, and
+ * never outside what was seen. */
+static double histogram_at(const struct histogram *h, uint64_t rank)
+{
+	uint64_t seen = 0;
+	double x = h->moments.max;
+
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		seen += h->counts[i];
+		if (seen > rank) {
+			x = (histogram_edge(i) + histogram_edge(i + 1)) / 2;
+			break;
+		}
+	}
+	if (rank == 0 || x < h->moments.min)
+		return h->moments.min;
+	if (rank + 1 >= h->moments.n || x > h->moments.max)
+		return h->moments.max;
+	return x;
+}
+
+double histogram_percentile(const struct histogram *h, double p)
+{
+	double rank;
+	double low;
+	uint64_t k;
+
+	if (h->moments.n == 0)
+		return 0.0;
+	rank = p * (double)(h->moments.n - 1);
+	k = (uint64_t)rank;
+	low = histogram_at(h, k);
+	if (rank - (double)k <= 0.0)
+		return low;
+	return low + (rank - (double)k) * (histogram_at(h, k + 1) - low);
+}
+
+void distribution_of_histogram(struct distribution *ret,
+			       const struct histogram *h)
+{
+	*ret = (struct distribution){.n = h->moments.n};
+	if (h->moments.n == 0)
+		return;
+	ret->min = h->moments.min;
+	ret->max = h->moments.max;
+	ret->avg = h->moments.mean;
+	ret->median = histogram_percentile(h, 0.5);
+	ret->p75 = histogram_percentile(h, 0.75);
+	ret->p90 = histogram_percentile(h, 0.9);
+	ret->p95 = histogram_percentile(h, 0.95);
+	ret->stddev = moments_stddev(&h->moments);
+}

@@ -1,0 +1,369 @@
+#include "media/analysis/rtp_seq.h"
+
+#include <string.h>
+
+#define RTP_SEQ_MOD  65536u
+#define RESTART_TS_S 2 /* docs/measurement.md "Jumps" */
+
+void loss_runs_add(struct loss_runs *l, bool lost)
+{
+	if (lost)
+		loss_runs_add_lost(l, 1);
+	else
+		l->open = 0;
+}
+
+void loss_runs_add_lost(struct loss_runs *l, uint64_t count)
+{
+	if (count == 0)
+		return;
+	if (l->open == 0)
+		l->runs++;
+	l->lost += count;
+	l->open += count;
+	if (l->open > l->longest)
+		l->longest = l->open;
+}
+
+double loss_runs_burst_r(const struct loss_runs *l, uint64_t expected)
+{
+	double r;
+
+	if (l->runs == 0 || expected == 0)
+		return 1.0;
+	r = (double)l->lost / (double)l->runs *
+	    (1.0 - (double)l->lost / (double)expected);
+	return r > 1.0 ? r : 1.0;
+}
+
+void rtp_seq_init(struct rtp_seq *q)
+{
+	memset(q, 0, sizeof(*q));
+}
+
+static size_t slot(int64_t ext)
+{
+	return (size_t)((uint64_t)ext & (RTP_WINDOW_BITS - 1));
+}
+
+static bool is_received(const struct rtp_seq *q, int64_t ext)
+{
+	return q->window[slot(ext) / 64] >> (slot(ext) % 64) & 1;
+}
+
+static void set_received(struct rtp_seq *q, int64_t ext)
+{
+	q->window[slot(ext) / 64] |= UINT64_C(1) << (slot(ext) % 64);
+}
+
+/* Add what the window holds to the runs: the scan is in order of sequence. */
+static void scan_window(const struct rtp_seq *q, struct loss_runs *runs)
+{
+	int64_t from = q->max - (RTP_WINDOW_BITS - 1);
+
+	if (from < q->base)
+		from = q->base;
+	for (int64_t ext = from; ext <= q->max; ext++)
+		loss_runs_add(runs, !is_received(q, ext));
+}
+
+static void begin_segment(struct rtp_seq *q, const struct packet_record *r)
+{
+	memset(q->window, 0, sizeof(q->window));
+	q->started = true;
+	q->base = r->seq;
+	q->max = r->seq;
+	q->max_ts = r->rtp_ts;
+	q->max_ns = r->mono_ns;
+	q->received++;
+	q->runs.open = 0;
+	set_received(q, q->max);
+}
+
+/* Accept a packet `ahead` >= 1 of the newest; what leaves the window is final
+ * for the loss runs. */
+static void advance(struct rtp_seq *q, uint32_t ahead,
+		    const struct packet_record *r)
+{
+	int64_t oldest = q->max - (RTP_WINDOW_BITS - 1);
+
+	if (ahead >= RTP_WINDOW_BITS) {
+		scan_window(q, &q->runs);
+		loss_runs_add_lost(&q->runs, ahead - RTP_WINDOW_BITS);
+		memset(q->window, 0, sizeof(q->window));
+	} else {
+		for (int64_t ext = oldest; ext < oldest + ahead; ext++) {
+			if (ext >= q->base)
+				loss_runs_add(&q->runs, !is_received(q, ext));
+			q->window[slot(ext) / 64] &=
+				~(UINT64_C(1) << (slot(ext) % 64));
+		}
+	}
+	q->max += ahead;
+	q->max_ts = r->rtp_ts;
+	q->max_ns = r->mono_ns;
+	q->received++;
+	set_received(q, q->max);
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Does the timestamp say that this packet is `distance` packets from the
+ * newest? */
+static bool ts_consistent(const struct rtp_seq *q,
+			  const struct packet_record *r, int64_t distance,
+			  uint32_t period_ticks, uint32_t clock_hz)
+{
+	double want = (double)distance * period_ticks;
+	double off = (double)(int32_t)(r->rtp_ts - q->max_ts) - want;
+
+	if (period_ticks == 0 || clock_hz == 0)
+		return false;
+	if (off < 0)
+		off = -off;
+	return off <= larger(0.5 * clock_hz, 0.25 * (want < 0 ? -want : want));
+}
+
+static bool arrival_consistent(const struct rtp_seq *q,
+			       const struct packet_record *r, int64_t distance,
+			       uint32_t period_ticks, uint32_t clock_hz)
+{
+	double want_s = (double)distance * period_ticks / clock_hz;
+	double off_s = (double)(r->mono_ns - q->max_ns) / 1e9 - want_s;
+
+	if (off_s < 0)
+		off_s = -off_s;
+	return off_s <= larger(2.0, 0.25 * want_s);
+}
+
+static enum rtp_verdict take_late(struct rtp_seq *q, uint32_t behind)
+{
+	int64_t ext = q->max - behind;
+
+	if (ext >= q->base && is_received(q, ext)) {
+		q->duplicates++;
+		return RTP_DUPLICATE;
+	}
+	set_received(q, ext);
+	if (ext < q->base)
+		q->base = ext;
+	q->received++;
+	q->reordered++;
+	if (behind > q->max_reorder_distance)
+		q->max_reorder_distance = behind;
+	if (behind < RTP_MAX_MISORDER)
+		return RTP_REORDERED;
+	q->very_late++;
+	return RTP_VERY_LATE;
+}
+
+static bool confirms(const struct rtp_seq *q, const struct packet_record *r,
+		     uint32_t clock_hz)
+{
+	int32_t step = (int32_t)(r->rtp_ts - q->pending.rtp_ts);
+
+	if (!q->has_pending || r->seq != (uint16_t)(q->pending.seq + 1))
+		return false;
+	return clock_hz == 0 ||
+	       (step >= 0 &&
+		(uint64_t)step <= (uint64_t)RESTART_TS_S * clock_hz);
+}
+
+static enum rtp_verdict take_jump(struct rtp_seq *q,
+				  const struct packet_record *r,
+				  uint32_t period_ticks, uint32_t clock_hz,
+				  struct packet_record *ret_pending)
+{
+	uint32_t ahead = (uint16_t)(q->pending.seq - (uint16_t)q->max);
+
+	if (!confirms(q, r, clock_hz)) {
+		if (q->has_pending)
+			q->stray++;
+		q->pending = *r;
+		q->has_pending = true;
+		return RTP_PENDING;
+	}
+	*ret_pending = q->pending;
+	q->has_pending = false;
+	if (ahead > 0 && ahead < RTP_SEQ_MOD - RTP_LATE_WINDOW &&
+	    ts_consistent(q, &q->pending, ahead, period_ticks, clock_hz) &&
+	    arrival_consistent(q, &q->pending, ahead, period_ticks, clock_hz)) {
+		q->outages++;
+		advance(q, ahead, &q->pending);
+		advance(q, 1, r);
+		return RTP_OUTAGE;
+	}
+	q->restarts++;
+	q->closed_expected += (uint64_t)(q->max - q->base) + 1;
+	scan_window(q, &q->runs);
+	begin_segment(q, &q->pending);
+	advance(q, 1, r);
+	return RTP_RESTART;
+}
+
+enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
+				const struct packet_record *r,
+				uint32_t period_ticks, uint32_t clock_hz,
+				struct packet_record *ret_pending)
+{
+	uint32_t ahead = (uint16_t)(r->seq - (uint16_t)q->max);
+	uint32_t behind = RTP_SEQ_MOD - ahead;
+
+	q->packets++;
+	if (!q->started) {
+		begin_segment(q, r);
+		return RTP_IN_ORDER;
+	}
+	if (ahead == 0) {
+		q->duplicates++;
+		return RTP_DUPLICATE;
+	}
+	if (ahead < RTP_MAX_DROPOUT) {
+		advance(q, ahead, r);
+		return RTP_IN_ORDER;
+	}
+	if (behind < RTP_MAX_MISORDER ||
+	    (behind <= RTP_LATE_WINDOW &&
+	     ts_consistent(q, r, -(int64_t)behind, period_ticks, clock_hz)))
+		return take_late(q, behind);
+	return take_jump(q, r, period_ticks, clock_hz, ret_pending);
+}
+
+void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret)
+{
+	*ret = (struct rtp_counters){
+		.packets = q->packets,
+		.received = q->received,
+		.duplicates = q->duplicates,
+		.reordered = q->reordered,
+		.very_late = q->very_late,
+		.stray = q->stray,
+		.restarts = q->restarts,
+		.outages = q->outages,
+		.expected = q->closed_expected,
+		.max_reorder_distance = q->max_reorder_distance,
+		.pending = q->has_pending,
+	};
+	if (q->started)
+		ret->expected += (uint64_t)(q->max - q->base) + 1;
+	ret->lost = ret->expected - ret->received;
+}
+
+void rtp_seq_loss_runs(const struct rtp_seq *q, struct loss_runs *ret)
+{
+	*ret = q->runs;
+	if (q->started)
+		scan_window(q, ret);
+}
+
+/* --- strict RFC 3550 ------------------------------------------------- */
+
+static void strict_start(struct rtp_strict *s, uint16_t seq)
+{
+	s->base_seq = seq;
+	s->max_seq = seq;
+	s->bad_seq = RTP_SEQ_MOD + 1; /* matches no number */
+	s->cycles = 0;
+	s->received = 0;
+	s->received_prior = 0;
+	s->expected_prior = 0;
+}
+
+void rtp_strict_init(struct rtp_strict *s, uint8_t min_sequential)
+{
+	*s = (struct rtp_strict){.probation = min_sequential};
+}
+
+static bool strict_probation(struct rtp_strict *s, uint16_t seq)
+{
+	if (seq == (uint16_t)(s->max_seq + 1)) {
+		s->probation--;
+		s->max_seq = seq;
+		if (s->probation == 0) {
+			strict_start(s, seq);
+			s->received = 1;
+			s->valid = true;
+			return true;
+		}
+	} else {
+		s->probation = RTP_MIN_SEQUENTIAL - 1;
+		s->max_seq = seq;
+	}
+	s->rejected++;
+	return false;
+}
+
+bool rtp_strict_update(struct rtp_strict *s, uint16_t seq)
+{
+	uint16_t ahead;
+
+	if (!s->started) {
+		s->started = true;
+		strict_start(s, seq);
+		if (s->probation == 0) {
+			/* max = seq - 1 would add a cycle if seq is 0 */
+			s->received = 1;
+			s->valid = true;
+			return true;
+		}
+		s->max_seq = (uint16_t)(seq - 1);
+	}
+	if (s->probation > 0)
+		return strict_probation(s, seq);
+	ahead = (uint16_t)(seq - s->max_seq);
+	if (ahead < RTP_MAX_DROPOUT) {
+		if (seq < s->max_seq)
+			s->cycles += RTP_SEQ_MOD;
+		s->max_seq = seq;
+	} else if (ahead <= RTP_SEQ_MOD - RTP_MAX_MISORDER) {
+		if (seq != s->bad_seq) {
+			s->bad_seq = (uint16_t)(seq + 1);
+			s->rejected++;
+			return false;
+		}
+		strict_start(s, seq);
+		s->resyncs++;
+	}
+	s->received++;
+	return true;
+}
+
+uint32_t rtp_strict_ext_max(const struct rtp_strict *s)
+{
+	return s->cycles + s->max_seq;
+}
+
+uint32_t rtp_strict_expected(const struct rtp_strict *s)
+{
+	return rtp_strict_ext_max(s) - s->base_seq + 1;
+}
+
+int64_t rtp_strict_lost(const struct rtp_strict *s)
+{
+	return (int64_t)rtp_strict_expected(s) - s->received;
+}
+
+int32_t rtp_strict_lost_24bit(const struct rtp_strict *s)
+{
+	int64_t lost = rtp_strict_lost(s);
+
+	if (lost > 0x7fffff)
+		return 0x7fffff;
+	return lost < -0x800000 ? -0x800000 : (int32_t)lost;
+}
+
+uint8_t rtp_strict_fraction(struct rtp_strict *s)
+{
+	uint32_t expected = rtp_strict_expected(s);
+	int64_t interval = (int64_t)expected - s->expected_prior;
+	int64_t lost = interval - ((int64_t)s->received - s->received_prior);
+
+	s->expected_prior = expected;
+	s->received_prior = s->received;
+	if (interval <= 0 || lost <= 0)
+		return 0;
+	return lost >= interval ? 255 : (uint8_t)((lost << 8) / interval);
+}

@@ -1,0 +1,152 @@
+#include "media/analysis/rtp_timing.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+#define TS_JUMP_MS 1000.0 /* docs/measurement.md "Discontinuities" */
+
+void rtp_timing_init(struct rtp_timing *t)
+{
+	*t = (struct rtp_timing){0};
+}
+
+void rtp_timing_restart(struct rtp_timing *t)
+{
+	t->has_ref = false;
+	t->gap_kind = false;
+}
+
+void rtp_timing_skip(struct rtp_timing *t)
+{
+	t->gap_kind = true;
+}
+
+/* floor(t * clock) - ts mod 2^32, without 128-bit arithmetic */
+static uint32_t transit_ticks(const struct packet_record *r, uint32_t clock_hz)
+{
+	uint64_t s = (uint64_t)(r->mono_ns / NS_PER_S);
+	uint64_t ns = (uint64_t)(r->mono_ns % NS_PER_S);
+
+	return (uint32_t)(s * clock_hz + ns * clock_hz / NS_PER_S) - r->rtp_ts;
+}
+
+static void set_reference(struct rtp_timing *t, const struct packet_record *r,
+			  int64_t ext, struct rtp_sample *ret)
+{
+	t->ref_ns = r->mono_ns;
+	t->ref_ts = r->rtp_ts;
+	t->ref_ext = ext;
+	t->has_ref = true;
+	t->gap_kind = false;
+	t->int_transit = transit_ticks(r, t->clock_hz);
+	t->epoch_ns = r->mono_ns;
+	t->media_ticks = 0;
+	t->min_transit_ms = 0.0;
+	ret->reference = true;
+	ret->has_pdv = true;
+}
+
+/* A sender's timestamp jump, or a pause in which its timestamps stood still;
+ * a stall of the network is neither. */
+static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
+			     double step_ms, int64_t dq, bool marker)
+{
+	double period_ms = t->period_ticks * 1000.0 / t->clock_hz;
+
+	if (fabs(d_ms) <= TS_JUMP_MS)
+		return false;
+	if (fabs(step_ms - (double)dq * period_ms) > TS_JUMP_MS)
+		return true;
+	return marker && dq == 1 && d_ms > 0.0;
+}
+
+static void integer_jitter(struct rtp_timing *t, const struct packet_record *r)
+{
+	uint32_t transit = transit_ticks(r, t->clock_hz);
+	int32_t d = (int32_t)(transit - t->int_transit);
+	uint32_t distance = d < 0 ? 0u - (uint32_t)d : (uint32_t)d;
+
+	t->int_transit = transit;
+	t->int_jitter += distance - ((t->int_jitter + 8) >> 4);
+	if (t->int_jitter >> 4 > t->int_jitter_max)
+		t->int_jitter_max = t->int_jitter >> 4;
+}
+
+static void take_sample(struct rtp_timing *t, const struct packet_record *r,
+			int64_t ext, double d_ms, struct rtp_sample *ret)
+{
+	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
+	int64_t dq = ext - t->ref_ext;
+	bool marker = packet_marker(r);
+	int64_t twice = 2 * dq * (int64_t)t->period_ticks;
+
+	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) / 16.0;
+	integer_jitter(t, r);
+	t->samples++;
+	ret->has_ipdv = true;
+	ret->ipdv_ms = fabs(d_ms);
+	ret->jitter_ms = t->jitter_ms;
+	ret->has_delta = !marker && !t->gap_kind &&
+			 2 * (int64_t)step <= twice + t->period_ticks;
+	ret->delta_ms = (double)(r->mono_ns - t->ref_ns) / 1e6;
+	if (dq == 1 && !marker && step > 0 && (uint32_t)step <= t->clock_hz / 5)
+		t->period_ticks = (uint32_t)step;
+	t->media_ticks += step;
+	t->ref_ns = r->mono_ns;
+	t->ref_ts = r->rtp_ts;
+	t->ref_ext = ext;
+	t->gap_kind = false;
+	ret->has_pdv = true;
+	ret->media_ms = (double)t->media_ticks * 1000.0 / t->clock_hz;
+	ret->transit_ms =
+		(double)(r->mono_ns - t->epoch_ns) / 1e6 - ret->media_ms;
+	if (ret->transit_ms < t->min_transit_ms)
+		t->min_transit_ms = ret->transit_ms;
+	ret->pdv_ms = ret->transit_ms - t->min_transit_ms;
+}
+
+void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
+		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret)
+{
+	int32_t step;
+	double step_ms;
+	double d_ms;
+
+	ret->audio = true;
+	if (clock_hz != t->clock_hz) {
+		/* RFC 7160: old and new timestamps have no relation */
+		if (t->has_ref) {
+			ret->clock_change = true;
+			t->clock_changes++;
+		}
+		t->clock_hz = clock_hz;
+		t->period_ticks = clock_hz / 50;
+		t->has_ref = false;
+	}
+	if (!t->has_ref) {
+		set_reference(t, r, ext, ret);
+		return;
+	}
+	step = (int32_t)(r->rtp_ts - t->ref_ts);
+	if (step == 0) {
+		ret->same_ts = true;
+		t->same_ts++;
+		return;
+	}
+	step_ms = step * 1000.0 / clock_hz;
+	d_ms = (double)(r->mono_ns - t->ref_ns) / 1e6 - step_ms;
+	if (is_discontinuity(t, d_ms, step_ms, ext - t->ref_ext,
+			     packet_marker(r))) {
+		ret->discontinuity = true;
+		t->discontinuities++;
+		set_reference(t, r, ext, ret);
+		return;
+	}
+	take_sample(t, r, ext, d_ms, ret);
+}
+
+uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t)
+{
+	return t->int_jitter >> 4;
+}

@@ -1,0 +1,72 @@
+/**
+ * R and MOS from network loss: of a second (over the last 8), and of a whole
+ * stream; with the reason where there is none.
+ * Source: ITU-T G.107 clause 7.5 and Annex B; docs/measurement.md "Scores"
+ * Thread: the owner's; no allocation.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_SCORE_H
+#define OFFHOOK_MEDIA_ANALYSIS_SCORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "media/analysis/distribution.h"
+#include "media/analysis/emodel.h"
+
+/** Seconds that a second's R and MOS look back over. */
+#define RTP_SCORE_SECONDS 8
+
+struct score {
+	bool valid;
+	double r; /* >= 0 */
+	double mos;
+	double ppl;         /* %, as it went in */
+	double burst_r;     /* clamped to 1..8 */
+	bool extrapolated;  /* outside the domain of G.107 Table 3 */
+	const char *reason; /* static text why there is none; NULL if valid */
+};
+
+/**
+ * Score of a codec.
+ * @param codec    NULL: no score
+ * @param ppl      %; below 0 counts as 0
+ * @param burst_r  clamped to 1..8
+ * @param ta_ms    one-way delay; T = Ta, Tr = 2 Ta
+ */
+void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
+		double burst_r, double ta_ms);
+
+/** MOS of every second: 1..5 in steps of 0.01; percentiles off by at most
+ * 0.005, the rest exact. All zero: empty. */
+#define MOS_BUCKETS 400
+struct mos_histogram {
+	struct moments moments;
+	uint32_t counts[MOS_BUCKETS];
+};
+
+void mos_histogram_add(struct mos_histogram *h, double mos);
+void mos_histogram_distribution(struct distribution *ret,
+				const struct mos_histogram *h);
+
+/** Seconds of one stream. */
+struct rtp_score {
+	const struct emodel_codec *codec; /* NULL: no entry */
+	double r_base;                    /* R without loss, Ta = 0 */
+	int64_t expected[RTP_SCORE_SECONDS];
+	int64_t lost[RTP_SCORE_SECONDS];
+	uint8_t next;
+	struct mos_histogram mos;
+};
+
+/** All zero is a stream without a codec. Set or change it by encoding name. */
+void rtp_score_set_codec(struct rtp_score *s, const char *encoding);
+
+/**
+ * Close a second: note its loss and rate the last 8.
+ * @param known  something was received or reported in it: else no score
+ * @return true and *ret_r, *ret_mos written; false: no score
+ */
+bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
+		      int64_t lost, double *ret_r, double *ret_mos);
+
+#endif

@@ -1,0 +1,300 @@
+#include "media/analysis/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#define PT_UNKNOWN 255
+
+enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
+{
+	if (!strcasecmp(encoding, "CN"))
+		return RTP_PAYLOAD_CN;
+	if (!strcasecmp(encoding, "telephone-event"))
+		return RTP_PAYLOAD_TE;
+	return RTP_PAYLOAD_AUDIO;
+}
+
+static const struct rtp_payload *find_payload(const struct rtp_payload_map *map,
+					      uint8_t pt)
+{
+	for (size_t i = 0; i < map->count; i++) {
+		if (map->entries[i].pt == pt)
+			return &map->entries[i];
+	}
+	return NULL;
+}
+
+static void copy_name(char to[static 16], const char *from)
+{
+	size_t n = strnlen(from, 15);
+
+	memcpy(to, from, n);
+	memset(to + n, 0, 16 - n);
+}
+
+int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
+			const char *encoding, uint32_t clock_hz)
+{
+	struct rtp_payload *p;
+
+	if (pt > 127)
+		return -EINVAL;
+	if (find_payload(map, pt))
+		return -EEXIST;
+	if (map->count >= RTP_PAYLOADS_MAX)
+		return -ENOSPC;
+	p = &map->entries[map->count++];
+	p->pt = pt;
+	p->clock_hz = clock_hz;
+	p->kind = (uint8_t)rtp_payload_kind_of(encoding);
+	copy_name(p->codec, encoding);
+	return 0;
+}
+
+void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
+		     const struct rtp_payload_map *map)
+{
+	memset(s, 0, sizeof(*s));
+	rtp_seq_init(&s->seq);
+	rtp_timing_init(&s->timing);
+	rtp_strict_init(&s->strict, RTP_MIN_SEQUENTIAL);
+	s->ssrc = ssrc;
+	s->second_start_ns = start_ns;
+	s->map = map;
+	s->pt_kind = PT_UNKNOWN;
+}
+
+void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
+{
+	s->map = map;
+	s->has_pt = false; /* look it up again */
+}
+
+/* A payload type other than the last one's. */
+static void enter_pt(struct rtp_stream *s, uint8_t pt)
+{
+	const struct rtp_payload *p = find_payload(s->map, pt);
+
+	s->has_pt = true;
+	s->last_pt = pt;
+	s->pt_kind = p ? p->kind : PT_UNKNOWN;
+	s->pt_clock_hz = p ? p->clock_hz : 0;
+	if (!p || p->kind != RTP_PAYLOAD_AUDIO)
+		return;
+	if (s->has_audio_pt && s->audio_pt != pt)
+		s->pt_changes++;
+	s->has_audio_pt = true;
+	s->audio_pt = pt;
+	copy_name(s->codec, p->codec);
+	rtp_score_set_codec(&s->score, p->codec);
+}
+
+/* A unique packet that counts: kind, bytes, timing. */
+static void credit(struct rtp_stream *s, const struct packet_record *r,
+		   int64_t ext, bool timing, struct rtp_sample *ret)
+{
+	uint8_t pt = packet_pt(r);
+
+	if (!s->has_pt || s->last_pt != pt)
+		enter_pt(s, pt);
+	s->payload_bytes += r->payload_bytes;
+	s->marker_packets += packet_marker(r);
+	switch (s->pt_kind) {
+	case RTP_PAYLOAD_AUDIO:
+		if (timing && s->pt_clock_hz > 0) {
+			rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz,
+					  ret);
+			if (ret->has_ipdv)
+				histogram_add(&s->jitter, ret->jitter_ms);
+		}
+		break;
+	case RTP_PAYLOAD_CN:
+		s->cn_packets++;
+		rtp_timing_skip(&s->timing);
+		break;
+	case RTP_PAYLOAD_TE:
+		s->te_packets++;
+		rtp_timing_skip(&s->timing);
+		break;
+	default:
+		s->unknown_pt_packets++;
+		break;
+	}
+}
+
+/* Extended number of a packet that was accepted at or below the newest. */
+static int64_t extended(const struct rtp_stream *s,
+			const struct packet_record *r)
+{
+	return s->seq.max - (uint16_t)((uint16_t)s->seq.max - r->seq);
+}
+
+static void credit_pending(struct rtp_stream *s,
+			   const struct packet_record *pending, bool restart,
+			   rtp_observe_h *observe, void *arg)
+{
+	struct rtp_observation o = {
+		.record = pending,
+		.verdict = RTP_IN_ORDER,
+		.new_segment = restart,
+		.ext = extended(s, pending),
+	};
+
+	if (restart)
+		rtp_timing_restart(&s->timing);
+	credit(s, pending, o.ext, true, &o.sample);
+	if (observe)
+		observe(&o, arg);
+}
+
+static inline void update(struct rtp_stream *s, const struct packet_record *r,
+			  rtp_observe_h *observe, void *arg)
+{
+	struct packet_record pending;
+	struct rtp_observation o = {.record = r};
+
+	if (s->bytes == 0)
+		s->first_ns = r->mono_ns;
+	s->last_ns = r->mono_ns;
+	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
+	rtp_strict_update(&s->strict, r->seq);
+	o.verdict = rtp_seq_update(&s->seq, r, s->timing.period_ticks,
+				   s->timing.clock_hz, &pending);
+	if (o.verdict == RTP_OUTAGE || o.verdict == RTP_RESTART)
+		credit_pending(s, &pending, o.verdict == RTP_RESTART, observe,
+			       arg);
+	if (o.verdict != RTP_PENDING)
+		o.ext = extended(s, r);
+	if (o.verdict != RTP_PENDING && o.verdict != RTP_DUPLICATE)
+		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, &o.sample);
+	if (observe)
+		observe(&o, arg);
+}
+
+void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r)
+{
+	update(s, r, NULL, NULL);
+}
+
+void rtp_stream_update_observed(struct rtp_stream *s,
+				const struct packet_record *r,
+				rtp_observe_h *observe, void *arg)
+{
+	update(s, r, observe, arg);
+}
+
+void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
+{
+	s->has_rtt = true;
+	s->rtt_ms = rtt_ms;
+	histogram_add(&s->rtt, rtt_ms);
+}
+
+void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
+			     struct stream_second *ret)
+{
+	struct rtp_counters now;
+	const struct rtp_counters *before = &s->before;
+
+	rtp_seq_counters(&s->seq, &now);
+	*ret = (struct stream_second){
+		.start_ns = s->second_start_ns,
+		.duration_ns = end_ns - s->second_start_ns,
+		.packets = now.packets - before->packets,
+		.bytes = s->bytes - s->bytes_before,
+		.expected = now.expected - before->expected,
+		.lost = (int64_t)(now.lost - before->lost),
+		.duplicates = now.duplicates - before->duplicates,
+		.reordered = now.reordered - before->reordered,
+		.has_jitter = s->timing.samples > s->samples_before,
+		.jitter_ms = s->timing.jitter_ms,
+		.has_rtt = s->has_rtt,
+		.rtt_ms = s->rtt_ms,
+	};
+	ret->has_loss = ret->packets > 0;
+	ret->has_mos = rtp_score_second(&s->score, ret->packets > 0,
+					(int64_t)ret->expected, ret->lost,
+					&ret->r_factor, &ret->mos);
+	s->before = now;
+	s->bytes_before = s->bytes;
+	s->samples_before = s->timing.samples;
+	s->has_rtt = false;
+	s->second_start_ns = end_ns;
+}
+
+int64_t rtp_stream_second_start_ns(const struct rtp_stream *s)
+{
+	return s->second_start_ns;
+}
+
+void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
+{
+	struct rtp_counters c;
+	struct loss_runs runs;
+	struct score score;
+
+	rtp_seq_counters(&s->seq, &c);
+	rtp_seq_loss_runs(&s->seq, &runs);
+	*ret = (struct stream_total){
+		.ssrc = s->ssrc,
+		.packets = c.packets,
+		.bytes = s->bytes,
+		.has_loss = c.received > 0,
+		.received = c.received,
+		.expected = c.expected,
+		.lost = (int64_t)c.lost,
+		.duplicates = c.duplicates,
+		.reordered = c.reordered,
+		.stray = c.stray + c.pending,
+		.burst_ratio = loss_runs_burst_r(&runs, c.expected),
+	};
+	copy_name(ret->codec, s->codec);
+	if (c.expected > 0)
+		ret->loss_pct = 100.0 * (double)c.lost / (double)c.expected;
+	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
+	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
+	mos_histogram_distribution(&ret->mos, &s->score.mos);
+	if (c.received == 0) {
+		ret->no_score_reason = "no packets";
+		return;
+	}
+	score_rate(&score, s->score.codec, ret->loss_pct, ret->burst_ratio,
+		   0.0);
+	ret->has_score = score.valid;
+	ret->r_factor = score.r;
+	ret->mos_total = score.mos;
+	ret->no_score_reason = score.reason;
+}
+
+void rtp_stream_counters(const struct rtp_stream *s, struct rtp_counters *ret)
+{
+	rtp_seq_counters(&s->seq, ret);
+}
+
+bool rtp_stream_validated(const struct rtp_stream *s)
+{
+	return s->strict.valid;
+}
+
+bool rtp_stream_jitter_ms(const struct rtp_stream *s, double *ret)
+{
+	if (s->timing.samples == 0)
+		return false;
+	*ret = s->timing.jitter_ms;
+	return true;
+}
+
+bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret)
+{
+	if (!s->strict.valid)
+		return false;
+	*ret = (struct rtcp_report){
+		.ssrc = s->ssrc,
+		.fraction_lost = rtp_strict_fraction(&s->strict),
+		.lost = rtp_strict_lost_24bit(&s->strict),
+		.ext_max = rtp_strict_ext_max(&s->strict),
+		.jitter_ticks = rtp_timing_jitter_ticks(&s->timing),
+	};
+	return true;
+}
