@@ -1,0 +1,77 @@
+/**
+ * One capture read into streams: what the vector tests compare.
+ */
+#ifndef OFFHOOK_TESTS_VECTORS_CAPTURE_H
+#define OFFHOOK_TESTS_VECTORS_CAPTURE_H
+
+#include <jansson.h>
+
+#include "media/analysis/stream.h"
+#include "tests/vectors/pcap.h"
+
+#define CAPTURE_STREAMS_MAX   32
+#define CAPTURE_INTERVALS_MAX 128
+#define CAPTURE_INTERVAL_NS   INT64_C(1000000000)
+
+/** Samples of one figure: of the stream, and of the open interval. */
+struct series {
+	double *all;
+	size_t n;
+	size_t interval_from; /* first sample of the open interval */
+};
+
+enum series_kind {
+	SERIES_IPDV,
+	SERIES_JITTER,
+	SERIES_DELTA,
+	SERIES_PDV,
+	SERIES_COUNT,
+};
+
+struct interval {
+	struct stream_second second;
+	uint64_t received;
+	uint64_t te;
+	uint64_t cn;
+	uint64_t payload_bytes;
+	bool has_fraction;
+	uint8_t fraction;
+	struct distribution series[SERIES_COUNT];
+	uint64_t n[SERIES_COUNT];
+};
+
+struct capture_stream {
+	char src[46];
+	char dst[46];
+	uint16_t sport;
+	uint16_t dport;
+	uint32_t ssrc;
+	int64_t first_ns;
+	int64_t last_ns;
+	struct rtp_stream *stream;
+	struct rtp_strict no_probation;
+	struct series series[SERIES_COUNT];
+	uint64_t pt_packets[128];
+	size_t intervals;
+	struct interval *interval;
+	/* totals before the open interval */
+	uint64_t received_before;
+	uint64_t te_before;
+	uint64_t cn_before;
+	uint64_t payload_before;
+};
+
+struct capture {
+	uint64_t frames;
+	uint64_t stun, dtls, rtcp, invalid, non_media_udp, not_udp;
+	struct rtp_payload_map map;
+	size_t streams;
+	struct capture_stream stream[CAPTURE_STREAMS_MAX];
+};
+
+/** @param expected  the expectation: payload map and media ports */
+int capture_read(struct capture *c, const char *pcap_path,
+		 const json_t *expected);
+void capture_free(struct capture *c);
+
+#endif

@@ -1,0 +1,36 @@
+/**
+ * Compare figures with a JSON expectation; every difference is printed with
+ * its path and counted.
+ */
+#ifndef OFFHOOK_TESTS_VECTORS_CHECK_H
+#define OFFHOOK_TESTS_VECTORS_CHECK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct check {
+	const char *where; /* e.g. capture and stream */
+	unsigned compared;
+	unsigned failed;
+};
+
+/** A member that must be an integer equal to got; absent fails. */
+void check_int(struct check *c, const json_t *object, const char *name,
+	       int64_t got);
+/** A number within tolerance. */
+void check_real(struct check *c, const json_t *object, const char *name,
+		double got, double tolerance);
+/** Like check_real(), but null is expected exactly if !known. */
+void check_maybe(struct check *c, const json_t *object, const char *name,
+		 bool known, double got, double tolerance);
+void check_bool(struct check *c, const json_t *object, const char *name,
+		bool got);
+void check_text(struct check *c, const json_t *object, const char *name,
+		const char *got);
+void check_fail(struct check *c, const char *name, const char *what);
+/** A member that must be there; NULL and a failure if not. */
+const json_t *check_member(struct check *c, const json_t *object,
+			   const char *name);
+
+#endif
