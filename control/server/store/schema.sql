@@ -130,8 +130,11 @@ CREATE TABLE IF NOT EXISTS run (
   attempt INTEGER NOT NULL DEFAULT 1,
   retry_of TEXT,
   progress REAL NOT NULL DEFAULT 0,
+  go_step INTEGER NOT NULL DEFAULT -1, -- highest step all roles are done with
+  go_at INTEGER,                       -- when the next one starts
   created_at INTEGER NOT NULL,
   started_at INTEGER,                  -- first lease confirmed
+  stopping_at INTEGER,                 -- entered `stopping`
   stopped_at INTEGER
 );
 CREATE INDEX IF NOT EXISTS run_by_test ON run (test_id, id);
@@ -148,13 +151,15 @@ CREATE TABLE IF NOT EXISTS lease (
                                        -- when the lease ends
   agent_id INTEGER,                    -- NULL while waiting
   state TEXT NOT NULL,    -- waiting offered started finished lost cancelled
-  offered_at INTEGER,
-  expires_at INTEGER,                  -- lease time, renewed
+  offered_at INTEGER,                  -- NULL: its agent has not asked yet
+  started_at INTEGER,
+  expires_at INTEGER,                  -- offer or lease time; renewed
   ended_at INTEGER,
   outcome TEXT,                        -- completed failed error stopped
   reason TEXT,
   ready_step INTEGER NOT NULL DEFAULT -1, -- highest step reported ready
   progress REAL NOT NULL DEFAULT 0,
+  next_seq INTEGER NOT NULL DEFAULT 1, -- lowest upload not seen
   last_seq INTEGER,                    -- announced by finish
   UNIQUE (run_id, role)
 );
