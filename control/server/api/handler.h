@@ -58,7 +58,9 @@ struct reply {
 	json_t *headers;          /* object name -> value, owned; may be NULL */
 	uint32_t park_ms;         /* > 0: not answered; call the handler again
 				* when woken or after this time (then with
-				* request.waited set) */
+				   * request.waited set). The first parking of
+				   * a request sets the time, later ones keep
+				   * it */
 };
 
 /** A handler fills the reply; it never fails otherwise. */

@@ -1,0 +1,358 @@
+#include "control/server/judge/condition.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct condition_type *const types[] = {
+	&condition_state,      &condition_pdd,           &condition_mos,
+	&condition_loss,       &condition_jitter,        &condition_rtt,
+	&condition_call_count, &condition_register_time, &condition_sip,
+	&condition_rtp,
+};
+
+/* Of decisions.md section 4, not there yet: refused, never ignored. */
+static const char *const later[] = {
+	"dtmf-conditions",
+	"cli-conditions",
+	"audio-conditions",
+	"transcription-conditions",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+int condition_refuse(struct judge_problem *problem, const char *member,
+		     const char *fmt, ...)
+{
+	va_list ap;
+
+	str_print(problem->pointer, sizeof(problem->pointer), "%s%s",
+		  member[0] ? "/" : "", member);
+	va_start(ap, fmt);
+	(void)vsnprintf(problem->reason, sizeof(problem->reason), fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+int condition_choice(unsigned *ret, const struct condition *c,
+		     const char *member, const char *const *names,
+		     struct judge_problem *problem)
+{
+	const char *value = json_string_value(json_object_get(c->item, member));
+	char list[JUDGE_REASON_BYTES] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; names[i]; i++) {
+		if (value && strcmp(value, names[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+		if (used + strlen(names[i]) + 3 < sizeof(list))
+			used += (size_t)sprintf(list + used, "%s%s",
+						i ? ", " : "", names[i]);
+	}
+	return condition_refuse(problem, member, "%s must be one of %.200s",
+				member, list);
+}
+
+/* Puts the way to the entry before what its parser said. */
+static int within(struct judge_problem *problem, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int within(struct judge_problem *problem, const char *fmt, ...)
+{
+	char inner[JUDGE_POINTER_BYTES], outer[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(outer, sizeof(outer), fmt, ap);
+	va_end(ap);
+	memcpy(inner, problem->pointer, sizeof(inner));
+	str_print(problem->pointer, sizeof(problem->pointer), "%s%s", outer,
+		  inner);
+	return -EINVAL;
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+	for (size_t i = 0; names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int parse_item(struct condition *c, const struct condition_set *set,
+		      json_t *item, struct judge_problem *problem)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(item))
+		return condition_refuse(problem, "",
+					"a condition must be an object");
+	json_object_foreach(item, key, value)
+	{
+		if (!listed(set->type->fields, key))
+			return condition_refuse(problem, key,
+						"%.60s has no field '%.60s'",
+						set->name, key);
+	}
+	c->set = set;
+	c->item = item;
+	return set->type->parse(c, problem);
+}
+
+static int parse_items(struct condition_set *set, json_t *items,
+		       struct judge_problem *problem)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(items))
+		return condition_refuse(problem, "conditions",
+					"conditions must be an array");
+	if (json_array_size(items) > JUDGE_CONDITIONS_MAX)
+		return condition_refuse(problem, "conditions",
+					"more than %u conditions",
+					JUDGE_CONDITIONS_MAX);
+	if (!json_array_size(items))
+		return 0;
+	set->conditions =
+		calloc(json_array_size(items), sizeof(*set->conditions));
+	if (!set->conditions)
+		return -ENOMEM;
+	json_array_foreach(items, i, item)
+	{
+		if (parse_item(&set->conditions[i], set, item, problem))
+			return within(problem, "/conditions/%zu", i);
+		set->count++;
+	}
+	return 0;
+}
+
+static int parse_options(struct condition_set *set, json_t *options,
+			 struct judge_problem *problem)
+{
+	json_t *option;
+	size_t i;
+
+	if (!options)
+		return 0;
+	if (!json_is_array(options))
+		return condition_refuse(problem, "options",
+					"options must be an array");
+	json_array_foreach(options, i, option)
+	{
+		const char *name = json_string_value(option);
+		uint32_t bit = 0;
+
+		for (unsigned o = 0; set->type->options[o]; o++)
+			if (name && strcmp(set->type->options[o], name) == 0)
+				bit = 1u << o;
+		if (!bit) {
+			condition_refuse(problem, "",
+					 "%.60s has no such option", set->name);
+			return within(problem, "/options/%zu", i);
+		}
+		set->options |= bit;
+	}
+	return 0;
+}
+
+/* A role: what stands before the type's own name. */
+static bool role_valid(const char *role)
+{
+	size_t len = strspn(role, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return len > 0 && len <= 32 && !role[len];
+}
+
+static int find_type(struct condition_set *set, const char *role,
+		     const char *name, struct judge_problem *problem)
+{
+	size_t len = strlen(role);
+	const char *suffix;
+
+	if (!role_valid(role))
+		return condition_refuse(problem, "role",
+					"'%.40s' is no role (letters, digits "
+					"and _, at most 32)",
+					role);
+	if (strncmp(name, role, len) != 0 || name[len] != '-')
+		return condition_refuse(problem, "condition_type",
+					"'%.80s' does not start with the role "
+					"'%s-'",
+					name, role);
+	suffix = name + len + 1;
+	for (size_t i = 0; i < COUNT(types); i++)
+		if (strcmp(types[i]->suffix, suffix) == 0)
+			set->type = types[i];
+	for (size_t i = 0; i < COUNT(later); i++)
+		if (strcmp(later[i], suffix) == 0)
+			return condition_refuse(
+				problem, "condition_type",
+				"condition type '%.80s' is not implemented in "
+				"this version",
+				name);
+	if (!set->type)
+		return condition_refuse(problem, "condition_type",
+					"unknown condition type '%.80s'", name);
+	set->role = role;
+	set->name = name;
+	return 0;
+}
+
+static int parse_set(struct condition_set *set, const char *role,
+		     const char *name, json_t *value,
+		     struct judge_problem *problem)
+{
+	static const char *const members[] = {"role", "condition_type",
+					      "conditions", "options", NULL};
+	const char *key;
+	json_t *unused;
+	int err;
+
+	err = find_type(set, role, name, problem);
+	if (err)
+		return err;
+	if (!json_is_object(value))
+		return condition_refuse(problem, "",
+					"must be an object with an array "
+					"'conditions'");
+	json_object_foreach(value, key, unused)
+	{
+		if (!listed(members, key))
+			return condition_refuse(problem, key,
+						"unknown key '%.60s'", key);
+	}
+	err = parse_items(set, json_object_get(value, "conditions"), problem);
+	if (!err)
+		err = parse_options(set, json_object_get(value, "options"),
+				    problem);
+	return err;
+}
+
+struct judge_conditions *judge_conditions_free(struct judge_conditions *c)
+{
+	if (!c)
+		return NULL;
+	for (size_t i = 0; c->sets && i < c->count; i++)
+		free(c->sets[i].conditions);
+	free(c->sets);
+	json_decref(c->kept);
+	free(c);
+	return NULL;
+}
+
+static bool twice(const struct judge_conditions *c, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(c->sets[k].name, c->sets[i].name) == 0)
+			return true;
+	return false;
+}
+
+static int parse_all(struct judge_conditions *c, struct judge_problem *problem)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		json_t *value = json_array_get(c->kept, i);
+		const char *role =
+			json_string_value(json_object_get(value, "role"));
+		const char *name = json_string_value(
+			json_object_get(value, "condition_type"));
+		int err;
+
+		if (role && name) {
+			err = parse_set(&c->sets[i], role, name, value,
+					problem);
+		} else {
+			err = condition_refuse(
+				problem, role ? "condition_type" : "role",
+				"must be an object with role and "
+				"condition_type");
+		}
+		if (!err && twice(c, i))
+			err = condition_refuse(problem, "condition_type",
+					       "%.80s stands there twice",
+					       name);
+		total += c->sets[i].count;
+		if (!err && total > JUDGE_CONDITIONS_MAX)
+			err = condition_refuse(problem, "conditions",
+					       "more than %u conditions",
+					       JUDGE_CONDITIONS_MAX);
+		if (err == -EINVAL)
+			return within(problem, "/%zu", i);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int judge_conditions_new(struct judge_conditions **ret, json_t *array,
+			 struct judge_problem *problem)
+{
+	struct judge_conditions *c;
+	int err;
+
+	if (!json_is_array(array))
+		return condition_refuse(problem, "",
+					"conditions must be an array");
+	if (json_array_size(array) > JUDGE_CONDITIONS_MAX)
+		return condition_refuse(problem, "",
+					"more than %u condition types",
+					JUDGE_CONDITIONS_MAX);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->kept = json_incref(array);
+	c->count = json_array_size(array);
+	if (c->count) {
+		c->sets = calloc(c->count, sizeof(*c->sets));
+		if (!c->sets) {
+			judge_conditions_free(c);
+			return -ENOMEM;
+		}
+	}
+	err = parse_all(c, problem);
+	if (err) {
+		judge_conditions_free(c);
+		return err;
+	}
+	*ret = c;
+	return 0;
+}
+
+int judge_conditions_check(const char *role, const char *condition_type,
+			   json_t *value, struct judge_problem *problem)
+{
+	struct condition_set set = {0};
+	int err = parse_set(&set, role, condition_type, value, problem);
+
+	if (err == -EINVAL && !set.type) /* the name is wrong, not the value */
+		problem->pointer[0] = '\0';
+	free(set.conditions);
+	return err;
+}
+
+bool judge_conditions_need_messages(const struct judge_conditions *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->sets[i].count && c->sets[i].type->needs_messages)
+			return true;
+	return false;
+}
+
+bool judge_conditions_need_points(const struct judge_conditions *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->sets[i].count && c->sets[i].type->needs_points)
+			return true;
+	return false;
+}

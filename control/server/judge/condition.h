@@ -1,0 +1,150 @@
+/**
+ * One condition type, one file: how an entry of `conditions` is checked and
+ * how it is judged. condition.c holds the table of them.
+ */
+#ifndef OFFHOOK_SERVER_JUDGE_CONDITION_H
+#define OFFHOOK_SERVER_JUDGE_CONDITION_H
+
+#include "control/server/judge/input.h"
+
+enum compare {
+	COMPARE_GE,
+	COMPARE_LE,
+	COMPARE_GT,
+	COMPARE_LT,
+	COMPARE_EQ
+};
+
+/* What `value` is compared with, and how. */
+struct limit {
+	enum compare compare;
+	double value;
+	unsigned decimals; /* as written: `eq` rounds to them */
+};
+
+struct condition_set;
+
+/* One entry of `conditions`. Each type uses what it needs. */
+struct condition {
+	const struct condition_set *set;
+	struct limit limit;
+	bool negated; /* hasnot */
+	enum ua_state state;
+	bool outgoing;
+	enum measure measure;
+	unsigned choice; /* the type's own: statistic, count, ... */
+	const json_t *item;
+};
+
+struct condition_type {
+	const char *suffix;         /* behind "ROLE-" */
+	const char *const *fields;  /* members of an entry, NULL-terminated */
+	const char *const *options; /* NULL-terminated */
+	bool needs_messages;
+	bool needs_points;
+	int (*parse)(struct condition *c, struct judge_problem *problem);
+	/* Adds one verdict. */
+	int (*judge)(const struct judge_input *in, const struct condition *c,
+		     json_t *verdicts);
+	/* After the entries, for options; NULL: none. */
+	int (*judge_set)(const struct judge_input *in,
+			 const struct condition_set *set, json_t *verdicts);
+};
+
+struct condition_set {
+	const struct condition_type *type;
+	const char *role;
+	const char *name; /* "ROLE-..." */
+	struct condition *conditions;
+	size_t count;
+	uint32_t options; /* bit per entry of type->options */
+};
+
+struct judge_conditions {
+	json_t *kept;
+	struct condition_set *sets;
+	size_t count;
+};
+
+extern const struct condition_type condition_state;
+extern const struct condition_type condition_pdd;
+extern const struct condition_type condition_mos;
+extern const struct condition_type condition_loss;
+extern const struct condition_type condition_jitter;
+extern const struct condition_type condition_rtt;
+extern const struct condition_type condition_call_count;
+extern const struct condition_type condition_register_time;
+extern const struct condition_type condition_sip;
+extern const struct condition_type condition_rtp;
+
+/** Say what is wrong with a member of the entry. @return -EINVAL */
+int condition_refuse(struct judge_problem *problem, const char *member,
+		     const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** Parse `type` and `value` of an entry. @return 0; -EINVAL */
+int limit_parse(struct limit *ret, const json_t *item, double min, double max,
+		struct judge_problem *problem);
+
+/** Parse a member that is one of the names. @return 0; -EINVAL */
+int condition_choice(unsigned *ret, const struct condition *c,
+		     const char *member, const char *const *names,
+		     struct judge_problem *problem);
+
+bool limit_holds(const struct limit *limit, double actual);
+
+/* "at least 3.5"; unit "" or " ms". */
+#define LIMIT_TEXT_BYTES 64
+void limit_text(char text[static LIMIT_TEXT_BYTES], const struct limit *limit,
+		const char *unit);
+#define NUMBER_TEXT_BYTES 48
+void number_text(char text[static NUMBER_TEXT_BYTES], double value,
+		 const char *unit);
+
+struct verdict {
+	const char *role;
+	const char *condition_type;
+	const char *text;
+	bool passed;
+	bool built_in;
+	const char *expected;
+	const char *actual;   /* "" nothing to compare */
+	const char *call;     /* NULL: of no single call */
+	const char *sentence; /* when failed */
+};
+
+int verdict_add(json_t *verdicts, const struct verdict *v);
+
+/* Figures of several calls against one limit: the worst miss and the range. */
+struct tally {
+	size_t subjects;
+	size_t misses;
+	double lowest;
+	double highest;
+	size_t figures;
+	const char *miss_call;          /* first miss */
+	char miss[JUDGE_REASON_BYTES];  /* its sentence without the role */
+	char actual[NUMBER_TEXT_BYTES]; /* its figure; "" none */
+};
+
+/** Add a figure. @return true if it holds the limit */
+bool tally_figure(struct tally *t, const struct limit *limit, double figure);
+
+/** Count a miss; the first one's call, actual figure and sentence are kept. */
+void tally_miss(struct tally *t, const char *call, const char *actual,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/** Turn it into the verdict of c. @param none  what to say where there was
+ * nothing to judge. */
+int tally_verdict(const struct tally *t, const struct condition *c,
+		  const char *text, const char *expected, const char *unit,
+		  const char *none, json_t *verdicts);
+
+/** How a call ended, for sentences: "486 Busy Here", "no answer". */
+void call_end_text(char *text, size_t size, const struct call_record *call);
+
+/** Built-in conditions, docs/conditions.md. */
+int builtin_judge(const struct judge_input *in,
+		  const struct judge_conditions *conditions, json_t *verdicts);
+
+#endif

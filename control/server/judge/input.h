@@ -1,0 +1,137 @@
+/**
+ * The judge's own view of a run: records as they came, and calls and accounts
+ * with their states once judge_input_link() has run. Strings are borrowed
+ * from the JSON the input keeps.
+ */
+#ifndef OFFHOOK_SERVER_JUDGE_INPUT_H
+#define OFFHOOK_SERVER_JUDGE_INPUT_H
+
+#include "base/state.h"
+#include "control/server/judge/judge.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct state_record {
+	const char *role;
+	const char *account;
+	const char *call; /* NULL: a state of the account */
+	enum ua_state state;
+	int64_t mono_ns; /* of the role's machine */
+	size_t order;    /* as it came, for equal times */
+};
+
+struct stream_record {
+	bool outgoing;
+	const char *codec; /* "" unknown */
+	bool has_mos;
+	double mos;
+	const char *no_score; /* NULL: not said */
+	bool has_loss;
+	double loss_pct;
+	struct distribution jitter_ms; /* n 0: unknown */
+	struct distribution rtt_ms;
+};
+
+struct call_record {
+	const char *role;
+	const char *name;
+	const char *account; /* "" unknown */
+	const char *peer;    /* "" unknown */
+	const char *call_id; /* NULL unknown */
+	bool finished;       /* its `call` event came */
+	bool outgoing;
+	bool established;
+	bool has_pdd;
+	double pdd_ms;
+	int code; /* 0: none */
+	const char *reason;
+	const char *end;
+	struct stream_record *streams;
+	size_t stream_count;
+	uint64_t reached;                  /* bit per enum ua_state */
+	const struct state_record *states; /* by time */
+	size_t state_count;
+};
+
+struct account_record {
+	const char *role;
+	const char *name;
+	unsigned attempts; /* register events */
+	unsigned failures;
+	bool has_ms;
+	double worst_ms; /* slowest successful registration */
+	int code;        /* of the last failure; 0: no answer */
+	const char *reason;
+	uint64_t reached;
+	const struct state_record *states;
+	size_t state_count;
+};
+
+struct assert_record {
+	const char *role;
+	const char *call;
+	const char *action;
+	const char *argument;
+	const char *text;
+};
+
+struct flaw_record {
+	const char *role;
+	const char *name;
+	int64_t count;
+	const char *text;
+};
+
+struct role_record {
+	const char *role;
+	uint64_t expected_calls;
+	bool places_calls;
+	bool answers;
+	bool registers;
+	bool has_evidence;
+};
+
+struct message_record {
+	const char *role;
+	bool sent;
+	int64_t mono_ns;
+	size_t order;
+	const char *peer;
+	const char *data;
+	char *decoded; /* owned: data, where it came as base64 */
+};
+
+/* A growing array; items move when it grows. */
+struct records {
+	void *items;
+	size_t count;
+	size_t allocated;
+};
+
+struct judge_input {
+	json_t *kept; /* array: what the strings are borrowed from */
+	struct records states;
+	struct records calls;    /* linked: by role, name */
+	struct records accounts; /* linked: by role, name */
+	struct records asserts;
+	struct records flaws;
+	struct records roles;
+	struct records messages;
+	struct records points;
+};
+
+/** Append a zeroed item. @return it; NULL: no memory, or the ceiling (*err) */
+void *records_add(struct records *r, size_t item_bytes, int *err);
+
+/** Sort, and give calls and accounts their states. @return 0; -ENOMEM;
+ * -EMSGSIZE */
+int judge_input_link(struct judge_input *in);
+
+#define RECORDS(in, kind, type) ((const struct type *)(in)->kind.items)
+
+/** The role's record, NULL if it had no spec. */
+const struct role_record *judge_role(const struct judge_input *in,
+				     const char *role);
+
+#endif

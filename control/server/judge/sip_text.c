@@ -1,0 +1,133 @@
+#include "control/server/judge/sip_text.h"
+
+#include <string.h>
+#include <strings.h>
+
+static size_t line_len(const char *line)
+{
+	return strcspn(line, "\r\n");
+}
+
+static const char *next_line(const char *line)
+{
+	line += line_len(line);
+	if (*line == '\r')
+		line++;
+	if (*line == '\n')
+		line++;
+	return line;
+}
+
+static struct sip_part word(const char *p)
+{
+	return (struct sip_part){p, strcspn(p, " \t\r\n")};
+}
+
+struct sip_part sip_method(const char *message)
+{
+	if (strncmp(message, "SIP/2.0 ", 8) == 0)
+		return word(message + 8);
+	return word(message);
+}
+
+/* RFC 3261 section 20 and the extensions' own; the compact form. */
+static const char *compact(const char *name)
+{
+	static const char *const forms[][2] = {
+		{"Call-ID", "i"},
+		{"Contact", "m"},
+		{"Content-Encoding", "e"},
+		{"Content-Length", "l"},
+		{"Content-Type", "c"},
+		{"From", "f"},
+		{"Subject", "s"},
+		{"Supported", "k"},
+		{"To", "t"},
+		{"Via", "v"},
+		{"Event", "o"},
+		{"Refer-To", "r"},
+		{"Referred-By", "b"},
+		{"Session-Expires", "x"},
+		{"Allow-Events", "u"},
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (strcasecmp(forms[i][0], name) == 0)
+			return forms[i][1];
+	return name;
+}
+
+static bool named(const char *line, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!n || len <= n || strncasecmp(line, name, n) != 0)
+		return false;
+	while (n < len && (line[n] == ' ' || line[n] == '\t'))
+		n++;
+	return n < len && line[n] == ':';
+}
+
+static struct sip_part trimmed(const char *p, size_t len)
+{
+	while (len && strchr(" \t\r\n", p[0])) {
+		p++;
+		len--;
+	}
+	while (len && strchr(" \t\r\n", p[len - 1]))
+		len--;
+	return (struct sip_part){p, len};
+}
+
+bool sip_header(const char *message, const char *name, unsigned nth,
+		struct sip_part *ret)
+{
+	const char *line = next_line(message);
+	const char *other = compact(name);
+
+	while (*line && line_len(line)) {
+		const char *end = next_line(line);
+		size_t len = line_len(line);
+
+		while (*end == ' ' || *end == '\t') /* folded */
+			end = next_line(end);
+		if ((named(line, len, name) || named(line, len, other)) &&
+		    nth-- == 0) {
+			const char *value = strchr(line, ':') + 1;
+
+			*ret = trimmed(value, (size_t)(end - value));
+			return true;
+		}
+		line = end;
+	}
+	return false;
+}
+
+struct sip_part sip_cseq_method(const char *message)
+{
+	struct sip_part cseq;
+	size_t digits;
+
+	if (!sip_header(message, "CSeq", 0, &cseq))
+		return (struct sip_part){message, 0};
+	digits = strspn(cseq.p, "0123456789");
+	digits += strspn(cseq.p + digits, " \t");
+	if (digits > cseq.len)
+		return (struct sip_part){message, 0};
+	return word(cseq.p + digits);
+}
+
+struct sip_part sip_body(const char *message)
+{
+	const char *line = message;
+
+	while (*line && line_len(line))
+		line = next_line(line);
+	line = next_line(line);
+	return (struct sip_part){line, strlen(line)};
+}
+
+bool sip_part_is(struct sip_part part, const char *text)
+{
+	return part.len == strlen(text) && memcmp(part.p, text, part.len) == 0;
+}

@@ -1,0 +1,38 @@
+/**
+ * Reading what SIP conditions ask for out of a message's text. No validation:
+ * a condition may be about a broken message. Source: RFC 3261 section 7.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_SERVER_JUDGE_SIP_TEXT_H
+#define OFFHOOK_SERVER_JUDGE_SIP_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Part of a message's text. */
+struct sip_part {
+	const char *p;
+	size_t len;
+};
+
+/** Method of a request, or the status code of a response as text. */
+struct sip_part sip_method(const char *message);
+
+/**
+ * Find a header field by its full or compact name, case-insensitively.
+ * @param nth   0 for the first of that name
+ * @return true and its value without surrounding blanks (folded lines as they
+ *         are); false: there is none
+ */
+bool sip_header(const char *message, const char *name, unsigned nth,
+		struct sip_part *ret);
+
+/** Method in CSeq; len 0 without one. */
+struct sip_part sip_cseq_method(const char *message);
+
+/** What stands behind the empty line; len 0 without a body. */
+struct sip_part sip_body(const char *message);
+
+bool sip_part_is(struct sip_part part, const char *text);
+
+#endif

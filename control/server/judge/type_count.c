@@ -1,0 +1,131 @@
+/* {role}-call-count-conditions and {role}-register-time-conditions */
+#include "base/str.h"
+#include "control/server/judge/condition.h"
+
+#include <string.h>
+
+enum {
+	ATTEMPTED,
+	ESTABLISHED,
+	FAILED,
+	ASR
+};
+
+static const char *const counts[] = {"attempted", "established", "failed",
+				     "asr", NULL};
+static const char *const nouns[] = {"calls attempted", "calls established",
+				    "calls failed", "answer-seizure ratio"};
+
+static int parse_count(struct condition *c, struct judge_problem *problem)
+{
+	int err = condition_choice(&c->choice, c, "count", counts, problem);
+
+	if (err)
+		return err;
+	return limit_parse(&c->limit, c->item, 0, c->choice == ASR ? 100 : 1e9,
+			   problem);
+}
+
+static int judge_count(const struct judge_input *in, const struct condition *c,
+		       json_t *verdicts)
+{
+	const struct call_record *calls = RECORDS(in, calls, call_record);
+	const char *unit = c->choice == ASR ? " %" : "";
+	double attempted = 0, established = 0, value;
+	char text[160], expected[LIMIT_TEXT_BYTES];
+	char actual[NUMBER_TEXT_BYTES] = "", sentence[JUDGE_REASON_BYTES];
+	struct verdict v = {.role = c->set->role,
+			    .condition_type = c->set->name,
+			    .text = text,
+			    .expected = expected,
+			    .actual = actual,
+			    .sentence = sentence};
+
+	for (size_t i = 0; i < in->calls.count; i++) {
+		if (strcmp(calls[i].role, c->set->role) != 0)
+			continue;
+		attempted++;
+		established += calls[i].established;
+	}
+	limit_text(expected, &c->limit, unit);
+	str_print(text, sizeof(text), "%s: %s %s", c->set->role,
+		  nouns[c->choice], expected);
+	if (c->choice == ASR && attempted == 0) {
+		str_print(sentence, sizeof(sentence),
+			  "%s: there was no call, so there is no "
+			  "answer-seizure ratio, expected %s",
+			  c->set->role, expected);
+		return verdict_add(verdicts, &v);
+	}
+	value = c->choice == ATTEMPTED     ? attempted
+		: c->choice == ESTABLISHED ? established
+		: c->choice == FAILED      ? attempted - established
+					   : 100 * established / attempted;
+	v.passed = limit_holds(&c->limit, value);
+	number_text(actual, value, unit);
+	str_print(sentence, sizeof(sentence), "%s: %s: %s, expected %s",
+		  c->set->role, nouns[c->choice], actual, expected);
+	return verdict_add(verdicts, &v);
+}
+
+static int parse_time(struct condition *c, struct judge_problem *problem)
+{
+	return limit_parse(&c->limit, c->item, 0, 3600000, problem);
+}
+
+static void judge_account(struct tally *t, const struct condition *c,
+			  const struct account_record *account,
+			  const char *expected)
+{
+	char actual[NUMBER_TEXT_BYTES];
+
+	if (!account->has_ms) {
+		t->subjects++;
+		tally_miss(t, NULL, "none",
+			   "account %.60s was never registered (%d %.60s), so "
+			   "there is no time, expected %s",
+			   account->name, account->code, account->reason,
+			   expected);
+		return;
+	}
+	if (tally_figure(t, &c->limit, account->worst_ms))
+		return;
+	number_text(actual, account->worst_ms, " ms");
+	tally_miss(t, NULL, actual,
+		   "registering account %.60s took %s, expected %s",
+		   account->name, actual, expected);
+}
+
+static int judge_time(const struct judge_input *in, const struct condition *c,
+		      json_t *verdicts)
+{
+	const struct account_record *accounts =
+		RECORDS(in, accounts, account_record);
+	char text[160], expected[LIMIT_TEXT_BYTES];
+	struct tally t = {0};
+
+	limit_text(expected, &c->limit, " ms");
+	str_print(text, sizeof(text), "%s: registering every account takes %s",
+		  c->set->role, expected);
+	for (size_t i = 0; i < in->accounts.count; i++)
+		if (strcmp(accounts[i].role, c->set->role) == 0)
+			judge_account(&t, c, &accounts[i], expected);
+	return tally_verdict(&t, c, text, expected, " ms",
+			     "there was no account to register", verdicts);
+}
+
+const struct condition_type condition_call_count = {
+	.suffix = "call-count-conditions",
+	.fields = (const char *const[]){"type", "value", "count", NULL},
+	.options = (const char *const[]){NULL},
+	.parse = parse_count,
+	.judge = judge_count,
+};
+
+const struct condition_type condition_register_time = {
+	.suffix = "register-time-conditions",
+	.fields = (const char *const[]){"type", "value", NULL},
+	.options = (const char *const[]){NULL},
+	.parse = parse_time,
+	.judge = judge_time,
+};

@@ -1,0 +1,201 @@
+/* {role}-rtp-advanced-conditions: a statistic over the whole session of the
+ * measure's samples, all calls of the role in that direction */
+#include "base/str.h"
+#include "control/server/judge/condition.h"
+#include "control/server/judge/sketch.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	AVG,
+	MIN,
+	MAX,
+	MEDIAN,
+	P75,
+	P90,
+	P95
+};
+
+static const char *const statistics[] = {"avg", "min", "max", "median",
+					 "p75", "p90", "p95", NULL};
+
+static int parse(struct condition *c, struct judge_problem *problem)
+{
+	static const char *const directions[] = {"in", "out", NULL};
+	const char *name = json_string_value(
+		json_object_get(c->item, "type_rtp_measures"));
+	unsigned out;
+	int err;
+
+	if (!name || strncmp(name, "rtp_", 4) != 0 ||
+	    !measure_parse(name, &c->measure))
+		return condition_refuse(problem, "type_rtp_measures",
+					"type_rtp_measures must be one of "
+					"rtp_pkt_per_sec, rtp_byte_per_sec, "
+					"rtp_lost_per_sec, rtp_jitter, "
+					"rtp_mos, rtp_rtt");
+	err = condition_choice(&out, c, "direction", directions, problem);
+	if (!err)
+		err = condition_choice(&c->choice, c, "type_statistics",
+				       statistics, problem);
+	if (!err)
+		err = limit_parse(&c->limit, c->item, 0, 1e12, problem);
+	c->outgoing = !err && out == 1;
+	return err;
+}
+
+struct whole {
+	size_t points;
+	double n;
+	double sum;
+	double min;
+	double max;
+	const struct judge_point *only;
+	bool sketched; /* every point carries a sketch */
+};
+
+static bool selected(const struct condition *c, const struct judge_point *p)
+{
+	return p->d.n && p->outgoing == c->outgoing &&
+	       p->measure == c->measure && strcmp(p->role, c->set->role) == 0;
+}
+
+static void collect(struct whole *w, const struct judge_input *in,
+		    const struct condition *c)
+{
+	const struct judge_point *points = RECORDS(in, points, judge_point);
+
+	*w = (struct whole){.sketched = true};
+	for (size_t i = 0; i < in->points.count; i++) {
+		const struct judge_point *p = &points[i];
+
+		if (!selected(c, p))
+			continue;
+		if (!w->points || p->d.min < w->min)
+			w->min = p->d.min;
+		if (!w->points || p->d.max > w->max)
+			w->max = p->d.max;
+		w->n += (double)p->d.n;
+		w->sum += p->d.avg * (double)p->d.n;
+		w->only = p;
+		w->points++;
+		if (!p->sketch)
+			w->sketched = false;
+	}
+}
+
+static double of_one(const struct distribution *d, unsigned statistic)
+{
+	const double values[] = {d->avg, d->min, d->max, d->median,
+				 d->p75, d->p90, d->p95};
+
+	return values[statistic];
+}
+
+/* A percentile over several intervals is in none of them: merge sketches. */
+static int percentile(double *ret, const struct judge_input *in,
+		      const struct condition *c, const struct whole *w)
+{
+	static const double fractions[] = {
+		[MEDIAN] = 0.5, [P75] = 0.75, [P90] = 0.9, [P95] = 0.95};
+	const struct judge_point *points = RECORDS(in, points, judge_point);
+	struct sketch *sketch;
+	int err;
+
+	err = sketch_new(&sketch);
+	for (size_t i = 0; !err && i < in->points.count; i++)
+		if (selected(c, &points[i]))
+			err = sketch_merge(sketch, points[i].sketch);
+	if (!err)
+		err = sketch_quantile(sketch, fractions[c->choice], ret);
+	sketch_free(sketch);
+	if (!err) /* the bounds are exact, the sketch is not */
+		*ret = *ret < w->min ? w->min : *ret > w->max ? w->max : *ret;
+	return err;
+}
+
+/* @return 0; -ENODATA it cannot be known; -ENOMEM */
+static int statistic(double *ret, const struct judge_input *in,
+		     const struct condition *c, const struct whole *w)
+{
+	int err;
+
+	if (w->points == 1) {
+		*ret = of_one(&w->only->d, c->choice);
+		return 0;
+	}
+	switch (c->choice) {
+	case AVG:
+		*ret = w->sum / w->n;
+		return 0;
+	case MIN:
+		*ret = w->min;
+		return 0;
+	case MAX:
+		*ret = w->max;
+		return 0;
+	default:
+		if (!w->sketched)
+			return -ENODATA;
+		err = percentile(ret, in, c, w);
+		return err == -EINVAL ? -ENODATA : err;
+	}
+}
+
+static int judge(const struct judge_input *in, const struct condition *c,
+		 json_t *verdicts)
+{
+	const char *name = measure_name(c->measure);
+	const char *direction = c->outgoing ? "out" : "in";
+	char text[200], expected[LIMIT_TEXT_BYTES], actual[NUMBER_TEXT_BYTES];
+	char sentence[JUDGE_REASON_BYTES];
+	struct verdict v = {.role = c->set->role,
+			    .condition_type = c->set->name,
+			    .text = text,
+			    .expected = expected,
+			    .actual = actual,
+			    .sentence = sentence};
+	struct whole w;
+	double value;
+	int err = -ENOENT;
+
+	limit_text(expected, &c->limit, "");
+	str_print(text, sizeof(text), "%s: %s of %s '%s' over the run %s",
+		  c->set->role, statistics[c->choice], name, direction,
+		  expected);
+	collect(&w, in, c);
+	if (w.points)
+		err = statistic(&value, in, c, &w);
+	if (err == -ENOMEM)
+		return err;
+	memcpy(actual, "none", 5);
+	if (err) {
+		str_print(sentence, sizeof(sentence),
+			  "%s: %s of %s '%s' is unknown (%s), expected %s",
+			  c->set->role, statistics[c->choice], name, direction,
+			  err == -ENOENT
+				  ? "it was not measured"
+				  : "the agent sent no sketches to merge "
+				    "the intervals",
+			  expected);
+		return verdict_add(verdicts, &v);
+	}
+	number_text(actual, value, "");
+	v.passed = limit_holds(&c->limit, value);
+	str_print(sentence, sizeof(sentence),
+		  "%s: %s of %s '%s' was %s, expected %s", c->set->role,
+		  statistics[c->choice], name, direction, actual, expected);
+	return verdict_add(verdicts, &v);
+}
+
+const struct condition_type condition_rtp = {
+	.suffix = "rtp-advanced-conditions",
+	.fields = (const char *const[]){"type", "value", "direction",
+					"type_statistics", "type_rtp_measures",
+					NULL},
+	.options = (const char *const[]){NULL},
+	.needs_points = true,
+	.parse = parse,
+	.judge = judge,
+};

@@ -1,0 +1,241 @@
+/* {role}-mos-, -loss-, -jitter- and -rtt-conditions: one figure of every
+ * stream over its whole life; media that is not there never passes. */
+#include "base/str.h"
+#include "control/server/judge/condition.h"
+
+#include <string.h>
+
+struct figure {
+	const char *name; /* for sentences */
+	const char *unit;
+	double min;
+	double max;
+	bool (*get)(const struct stream_record *s, unsigned statistic,
+		    double *ret);
+};
+
+static const char *const statistics[] = {"avg", "min", "max", "median",
+					 "p75", "p90", "p95", NULL};
+
+static bool of_distribution(const struct distribution *d, unsigned statistic,
+			    double *ret)
+{
+	const double values[] = {d->avg, d->min, d->max, d->median,
+				 d->p75, d->p90, d->p95};
+
+	if (!d->n)
+		return false;
+	*ret = values[statistic];
+	return true;
+}
+
+static bool get_mos(const struct stream_record *s, unsigned statistic,
+		    double *ret)
+{
+	(void)statistic;
+	*ret = s->mos;
+	return s->has_mos;
+}
+
+static bool get_loss(const struct stream_record *s, unsigned statistic,
+		     double *ret)
+{
+	(void)statistic;
+	*ret = s->loss_pct;
+	return s->has_loss;
+}
+
+static bool get_jitter(const struct stream_record *s, unsigned statistic,
+		       double *ret)
+{
+	return of_distribution(&s->jitter_ms, statistic, ret);
+}
+
+static bool get_rtt(const struct stream_record *s, unsigned statistic,
+		    double *ret)
+{
+	return of_distribution(&s->rtt_ms, statistic, ret);
+}
+
+/* MOS runs from 1 to 5 (contract 4.3). */
+static const struct figure mos = {"MOS", "", 1, 5, get_mos};
+static const struct figure loss = {"packet loss", " %", 0, 100, get_loss};
+static const struct figure jitter = {"jitter", " ms", 0, 1e6, get_jitter};
+static const struct figure rtt = {"round-trip time", " ms", 0, 1e6, get_rtt};
+
+static const char *direction(const struct condition *c)
+{
+	return c->outgoing ? "out" : "in";
+}
+
+static int parse_common(struct condition *c, const struct figure *f,
+			struct judge_problem *problem)
+{
+	static const char *const directions[] = {"in", "out", NULL};
+	unsigned out = 0;
+	int err;
+
+	err = limit_parse(&c->limit, c->item, f->min, f->max, problem);
+	if (!err && json_object_get(c->item, "direction"))
+		err = condition_choice(&out, c, "direction", directions,
+				       problem);
+	if (!err && json_object_get(c->item, "type_statistics"))
+		err = condition_choice(&c->choice, c, "type_statistics",
+				       statistics, problem);
+	c->outgoing = out == 1;
+	return err;
+}
+
+static void no_figure(struct tally *t, const struct condition *c,
+		      const struct figure *f, const struct call_record *call,
+		      const struct stream_record *s, const char *expected)
+{
+	char why[96];
+
+	t->subjects++;
+	if (s) {
+		tally_miss(t, call->name, "none",
+			   "stream '%s' of call %.50s has no %s (%.70s), "
+			   "expected %s",
+			   direction(c), call->name, f->name,
+			   s->no_score ? s->no_score : "it was not measured",
+			   expected);
+		return;
+	}
+	call_end_text(why, sizeof(why), call);
+	tally_miss(t, call->name, "none",
+		   "call %.50s has no audio stream '%s', so no %s (%.60s), "
+		   "expected %s",
+		   call->name, direction(c), f->name,
+		   call->established ? "no RTP packet" : why, expected);
+}
+
+static void judge_call(struct tally *t, const struct condition *c,
+		       const struct figure *f, const struct call_record *call,
+		       const char *expected)
+{
+	size_t streams = 0;
+
+	for (size_t i = 0; i < call->stream_count; i++) {
+		const struct stream_record *s = &call->streams[i];
+		char actual[NUMBER_TEXT_BYTES];
+		double value;
+
+		if (s->outgoing != c->outgoing)
+			continue;
+		streams++;
+		if (!f->get(s, c->choice, &value)) {
+			no_figure(t, c, f, call, s, expected);
+			continue;
+		}
+		if (tally_figure(t, &c->limit, value))
+			continue;
+		number_text(actual, value, f->unit);
+		tally_miss(t, call->name, actual,
+			   "%s of stream '%s' of call %.60s was %s, expected "
+			   "%s",
+			   f->name, direction(c), call->name, actual, expected);
+	}
+	if (!streams)
+		no_figure(t, c, f, call, NULL, expected);
+}
+
+static int judge_figure(const struct judge_input *in, const struct condition *c,
+			const struct figure *f, json_t *verdicts)
+{
+	const struct call_record *calls = RECORDS(in, calls, call_record);
+	char text[160], expected[LIMIT_TEXT_BYTES], none[80];
+	struct tally t = {0};
+
+	limit_text(expected, &c->limit, f->unit);
+	str_print(text, sizeof(text), "%s: %s%s%s of every stream '%s' %s",
+		  c->set->role, c->choice ? statistics[c->choice] : "",
+		  c->choice ? " " : "", f->name, direction(c), expected);
+	for (size_t i = 0; i < in->calls.count; i++)
+		if (strcmp(calls[i].role, c->set->role) == 0)
+			judge_call(&t, c, f, &calls[i], expected);
+	str_print(none, sizeof(none), "there was no call, so there is no %s",
+		  f->name);
+	return tally_verdict(&t, c, text, expected, f->unit, none, verdicts);
+}
+
+static int parse_mos(struct condition *c, struct judge_problem *problem)
+{
+	return parse_common(c, &mos, problem);
+}
+
+static int parse_loss(struct condition *c, struct judge_problem *problem)
+{
+	return parse_common(c, &loss, problem);
+}
+
+static int parse_jitter(struct condition *c, struct judge_problem *problem)
+{
+	return parse_common(c, &jitter, problem);
+}
+
+static int parse_rtt(struct condition *c, struct judge_problem *problem)
+{
+	return parse_common(c, &rtt, problem);
+}
+
+static int judge_mos(const struct judge_input *in, const struct condition *c,
+		     json_t *verdicts)
+{
+	return judge_figure(in, c, &mos, verdicts);
+}
+
+static int judge_loss(const struct judge_input *in, const struct condition *c,
+		      json_t *verdicts)
+{
+	return judge_figure(in, c, &loss, verdicts);
+}
+
+static int judge_jitter(const struct judge_input *in, const struct condition *c,
+			json_t *verdicts)
+{
+	return judge_figure(in, c, &jitter, verdicts);
+}
+
+static int judge_rtt(const struct judge_input *in, const struct condition *c,
+		     json_t *verdicts)
+{
+	return judge_figure(in, c, &rtt, verdicts);
+}
+
+static const char *const no_options[] = {NULL};
+static const char *const plain_fields[] = {"type", "value", "direction", NULL};
+static const char *const all_fields[] = {"type", "value", "direction",
+					 "type_statistics", NULL};
+
+const struct condition_type condition_mos = {
+	.suffix = "mos-conditions",
+	.fields = (const char *const[]){"type", "value", NULL},
+	.options = no_options,
+	.parse = parse_mos,
+	.judge = judge_mos,
+};
+
+const struct condition_type condition_loss = {
+	.suffix = "loss-conditions",
+	.fields = plain_fields,
+	.options = no_options,
+	.parse = parse_loss,
+	.judge = judge_loss,
+};
+
+const struct condition_type condition_jitter = {
+	.suffix = "jitter-conditions",
+	.fields = all_fields,
+	.options = no_options,
+	.parse = parse_jitter,
+	.judge = judge_jitter,
+};
+
+const struct condition_type condition_rtt = {
+	.suffix = "rtt-conditions",
+	.fields = all_fields,
+	.options = no_options,
+	.parse = parse_rtt,
+	.judge = judge_rtt,
+};

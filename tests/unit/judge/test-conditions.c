@@ -1,0 +1,225 @@
+#include "control/server/judge/judge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+struct row {
+	const char *role;
+	const char *type;
+	const char *value;
+	const char *pointer; /* NULL: it is right */
+	const char *reason;  /* part of it */
+};
+
+#define STATE "caller-sipclient-state-conditions"
+#define PDD   "caller-postdial-delay-conditions"
+#define MOS   "callee-mos-conditions"
+#define SIP   "caller-sip-conditions"
+#define RTP   "caller-rtp-advanced-conditions"
+
+static const struct row rows[] = {
+	/* the examples of the contract's section 4.3 */
+	{"caller", STATE,
+	 "{\"conditions\":[{\"type\":\"has\",\"state\":\"REGISTER_OK\"},"
+	 "{\"type\":\"hasnot\",\"state\":\"CALL_FAILED\"}],\"options\":[]}",
+	 NULL, NULL},
+	{"caller", STATE,
+	 "{\"conditions\":[{\"type\":\"has\",\"state\":\"CALL_OUTGOING\"}],"
+	 "\"options\":[\"strict_order\"]}",
+	 NULL, NULL},
+	{"caller", PDD,
+	 "{\"conditions\":[{\"type\":\"le\",\"value\":\"3000\"}]}", NULL, NULL},
+	{"callee", MOS, "{\"conditions\":[{\"type\":\"ge\",\"value\":4.1}]}",
+	 NULL, NULL},
+	{"A", "A-mos-conditions", "{\"conditions\":[]}", NULL, NULL},
+	{"caller", SIP,
+	 "{\"conditions\":[{\"cseq\":\"INVITE\",\"mseq\":\"last\",\"type\":\"has\","
+	 "\"value\":\"x\",\"header\":\"From\",\"method\":\"200\",\"direction\":"
+	 "\"received\",\"field\":\"header\"}]}",
+	 NULL, NULL},
+	{"caller", RTP,
+	 "{\"conditions\":[{\"type\":\"le\",\"type_statistics\":\"p95\","
+	 "\"direction\":\"in\",\"type_rtp_measures\":\"rtp_jitter\",\"value\":"
+	 "\"20\"}]}",
+	 NULL, NULL},
+	{"caller", "caller-loss-conditions",
+	 "{\"conditions\":[{\"type\":\"lt\",\"value\":\"1\"}]}", NULL, NULL},
+	{"caller", "caller-jitter-conditions",
+	 "{\"conditions\":[{\"type\":\"lt\",\"value\":\"1\",\"direction\":"
+	 "\"out\",\"type_statistics\":\"max\"}]}",
+	 NULL, NULL},
+	{"caller", "caller-call-count-conditions",
+	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"95\",\"count\":"
+	 "\"asr\"}]}",
+	 NULL, NULL},
+	{"caller", "caller-register-time-conditions",
+	 "{\"conditions\":[{\"type\":\"le\",\"value\":\"500\"}]}", NULL, NULL},
+	/* wrong names */
+	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
+	 "unknown condition type"},
+	{"caller", "caller-dtmf-conditions", "{\"conditions\":[]}", "",
+	 "not implemented in this version"},
+	{"callee", STATE, "{\"conditions\":[]}", "", "does not start with"},
+	{"cal ler", STATE, "{\"conditions\":[]}", "", "is no role"},
+	/* wrong shapes */
+	{"caller", STATE, "[]", "", "must be an object"},
+	{"caller", STATE, "{}", "/conditions", "must be an array"},
+	{"caller", STATE, "{\"conditions\":{}}", "/conditions",
+	 "must be an array"},
+	{"caller", STATE, "{\"conditions\":[1]}", "/conditions/0",
+	 "must be an object"},
+	{"caller", STATE, "{\"conditions\":[],\"opt\":[]}", "/opt",
+	 "unknown key 'opt'"},
+	{"caller", STATE, "{\"conditions\":[],\"options\":\"strict_order\"}",
+	 "/options", "must be an array"},
+	{"caller", STATE, "{\"conditions\":[],\"options\":[\"loose\"]}",
+	 "/options/0", "has no such option"},
+	{"caller", PDD, "{\"conditions\":[],\"options\":[\"strict_order\"]}",
+	 "/options/0", "has no such option"},
+	/* wrong values */
+	{"caller", STATE, "{\"conditions\":[{\"type\":\"has\"}]}",
+	 "/conditions/0/state", "state must be one of"},
+	{"caller", STATE,
+	 "{\"conditions\":[{\"type\":\"has\",\"state\":\"CALL_OUTGOING\"},"
+	 "{\"type\":\"had\",\"state\":\"CALL_OUTGOING\"}]}",
+	 "/conditions/1/type", "has, hasnot"},
+	{"caller", STATE,
+	 "{\"conditions\":[{\"type\":\"has\",\"state\":\"CALL_ESTABLISHEDX\"}]}",
+	 "/conditions/0/state", "CALL_ESTABLISHEDX"},
+	{"caller", STATE,
+	 "{\"conditions\":[{\"type\":\"has\",\"state\":\"CALL_OUTGOING\","
+	 "\"value\":\"1\"}]}",
+	 "/conditions/0/value", "has no field"},
+	{"caller", PDD,
+	 "{\"conditions\":[{\"type\":\"like\",\"value\":\"1\"}]}",
+	 "/conditions/0/type", "ge, le, gt, lt, eq"},
+	{"caller", PDD, "{\"conditions\":[{\"type\":\"le\",\"value\":\"1s\"}]}",
+	 "/conditions/0/value", "value must be a number"},
+	{"caller", PDD, "{\"conditions\":[{\"type\":\"le\",\"value\":\"-1\"}]}",
+	 "/conditions/0/value", "from 0"},
+	{"caller", PDD, "{\"conditions\":[{\"type\":\"le\"}]}",
+	 "/conditions/0/value", "must be a number"},
+	{"callee", MOS,
+	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"5.1\"}]}",
+	 "/conditions/0/value", "from 1 to 5"},
+	{"callee", MOS,
+	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"nan\"}]}",
+	 "/conditions/0/value", "must be a number"},
+	{"caller", SIP,
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"x\",\"field\":"
+	 "\"header\"}]}",
+	 "/conditions/0/header", "must name a header"},
+	{"caller", SIP,
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"x\",\"field\":\"sdp\","
+	 "\"mseq\":\"0\"}]}",
+	 "/conditions/0/mseq", "mseq must be"},
+	{"caller", RTP,
+	 "{\"conditions\":[{\"type\":\"le\",\"type_statistics\":\"p99\","
+	 "\"direction\":\"in\",\"type_rtp_measures\":\"rtp_jitter\",\"value\":"
+	 "\"20\"}]}",
+	 "/conditions/0/type_statistics", "p95"},
+	{"caller", RTP,
+	 "{\"conditions\":[{\"type\":\"le\",\"type_statistics\":\"p95\","
+	 "\"direction\":\"in\",\"type_rtp_measures\":\"sip_pdd\",\"value\":"
+	 "\"20\"}]}",
+	 "/conditions/0/type_rtp_measures", "rtp_jitter"},
+	{"caller", "caller-call-count-conditions",
+	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"101\",\"count\":"
+	 "\"asr\"}]}",
+	 "/conditions/0/value", "from 0 to 100"},
+};
+
+static void test_check_every_row(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		struct judge_problem problem = {"untouched", "untouched"};
+		json_t *value = json_loads(row->value, 0, NULL);
+		int err;
+
+		assert_non_null(value);
+		err = judge_conditions_check(row->role, row->type, value,
+					     &problem);
+		if (err != (row->pointer ? -EINVAL : 0))
+			fail_msg("row %zu: %d (%s: %s)", i, err,
+				 problem.pointer, problem.reason);
+		if (row->pointer) {
+			assert_string_equal(problem.pointer, row->pointer);
+			if (!strstr(problem.reason, row->reason))
+				fail_msg("row %zu: %s", i, problem.reason);
+		}
+		json_decref(value);
+	}
+}
+
+static void refuse(const char *text, const char *pointer, const char *reason)
+{
+	struct judge_conditions *c = NULL;
+	struct judge_problem problem;
+	json_t *array = json_loads(text, JSON_DECODE_ANY, NULL);
+
+	assert_non_null(array);
+	assert_int_equal(judge_conditions_new(&c, array, &problem), -EINVAL);
+	assert_null(c);
+	assert_string_equal(problem.pointer, pointer);
+	assert_non_null(strstr(problem.reason, reason));
+	json_decref(array);
+}
+
+static void test_conditions_pointers(void **state)
+{
+	(void)state;
+	refuse("{}", "", "must be an array");
+	refuse("[1]", "/0/role", "must be an object");
+	refuse("[{\"role\":\"caller\"}]", "/0/condition_type",
+	       "must be an object");
+	refuse("[{\"role\":\"caller\",\"condition_type\":\"" PDD "\","
+	       "\"conditions\":[{\"type\":\"le\",\"value\":\"x\"}]}]",
+	       "/0/conditions/0/value", "value must be");
+	refuse("[{\"role\":\"caller\",\"condition_type\":\"" PDD "\","
+	       "\"conditions\":[]},{\"role\":\"caller\",\"condition_type\":\"" PDD
+	       "\",\"conditions\":[]}]",
+	       "/1/condition_type", "twice");
+}
+
+static void test_conditions_too_many_refused(void **state)
+{
+	struct judge_problem problem;
+	struct judge_conditions *c = NULL;
+	json_t *array, *set, *items;
+
+	(void)state;
+	array = json_pack("[{s:s, s:s, s:[]}]", "role", "caller",
+			  "condition_type", PDD, "conditions");
+	set = json_array_get(array, 0);
+	items = json_object_get(set, "conditions");
+	for (unsigned i = 0; i <= JUDGE_CONDITIONS_MAX; i++)
+		json_array_append_new(items, json_pack("{s:s, s:s}", "type",
+						       "le", "value", "1"));
+	assert_int_equal(judge_conditions_new(&c, array, &problem), -EINVAL);
+	json_array_remove(items, 0);
+	assert_int_equal(judge_conditions_new(&c, array, &problem), 0);
+	assert_false(judge_conditions_need_messages(c));
+	assert_false(judge_conditions_need_points(c));
+	judge_conditions_free(c);
+	json_decref(array);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check_every_row),
+		cmocka_unit_test(test_conditions_pointers),
+		cmocka_unit_test(test_conditions_too_many_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,614 @@
+#include "control/server/judge/judge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* JSON in rows is written with ' for ". */
+static json_t *load(const char *text)
+{
+	char buffer[8192];
+	size_t i;
+	json_error_t error;
+	json_t *json;
+
+	for (i = 0; text[i] && i < sizeof(buffer) - 1; i++)
+		buffer[i] = text[i];
+	buffer[i] = '\0';
+	for (char *p = buffer; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	json = json_loads(buffer, JSON_DECODE_ANY, &error);
+	if (!json)
+		fail_msg("%s: %s", error.text, text);
+	return json;
+}
+
+#define EVIDENCE "{'kind':'evidence','receive_queue_drops':0,'ring_drops':0}"
+#define REGISTERED                                                          \
+	"{'kind':'state','state':'REGISTER_OK','account':'1001','mono':1}," \
+	"{'kind':'register','account':'1001','ok':true,'code':200,'ms':12.5}"
+#define CALL(name, rest)                                                       \
+	"{'kind':'call','call':'" name "','account':'1001','direction':'out'," \
+	"'peer':'sip:1002@x','call_id':'id-" name "'," rest "}"
+#define GOOD(name, pdd)                                                          \
+	"{'kind':'state','state':'CALL_OUTGOING','account':'1001','call':'" name \
+	"','mono':2},{'kind':'state','state':'CALL_RINGING','account':'1001',"   \
+	"'call':'" name "','mono':3},{'kind':'state','state':"                   \
+	"'CALL_ESTABLISHED','account':'1001','call':'" name                      \
+	"','mono':4}," CALL(                                                     \
+		name,                                                            \
+		"'established':true,'pdd_ms':" pdd ",'code':200,'end':"          \
+		"'local','streams':[{'dir':'in','mos_total':4.409286,"           \
+		"'loss_pct':0.5,'jitter_ms':{'n':9,'min':0,'max':3,'avg':1,"     \
+		"'median':1,'p75':2,'p90':2.5,'p95':2.8,'stddev':1}},{'dir':"    \
+		"'out','no_score':'no report of the peer'}]")
+#define BUSY(name)                                                               \
+	"{'kind':'state','state':'CALL_OUTGOING','account':'1001','call':'" name \
+	"','mono':2}," CALL(                                                     \
+		name, "'established':false,'code':486,'reason':'Busy Here',"     \
+		      "'end':'rejected','streams':[]")
+
+#define CALLER(calls)                                                      \
+	"{'role':'caller','steps':[[{'type':'register','credentials':["    \
+	"{'username':'1001'}]}],[{'type':'call','max_total_calls':" #calls \
+	"}]]}"
+
+struct row {
+	const char *name;
+	const char *spec;
+	const char *events;
+	const char *type; /* NULL: no conditions */
+	const char *conditions;
+	enum judge_status status;
+	size_t verdicts;         /* 0: not asked */
+	const char *description; /* part of it */
+};
+
+#define ONE                "[" REGISTERED "," GOOD("caller-1", "120") "," EVIDENCE "]"
+#define PDD                "postdial-delay-conditions"
+#define ST                 "sipclient-state-conditions"
+#define LIMIT(type, value) "[{'type':'" type "','value':'" value "'}]"
+#define HAS(state)         "[{'type':'has','state':'" state "'}]"
+#define HASNOT(state)      "[{'type':'hasnot','state':'" state "'}]"
+
+static const struct row rows[] = {
+	/* built-in */
+	{"one good call", CALLER(1), ONE, NULL, NULL, JUDGE_PASSED, 3, ""},
+	{"no call placed", CALLER(1), "[" REGISTERED "," EVIDENCE "]", NULL,
+	 NULL, JUDGE_FAILED, 3, "caller: 0 of 1 calls were placed"},
+	{"too few calls", CALLER(2), ONE, NULL, NULL, JUDGE_FAILED, 3,
+	 "caller: 1 of 2 calls were placed"},
+	{"one call busy", CALLER(2),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 3,
+	 "caller: call caller-2 to sip:1002@x was not established (486 Busy "
+	 "Here)"},
+	{"account without registration", CALLER(1),
+	 "[" GOOD("caller-1", "1") "," EVIDENCE "]", NULL, NULL, JUDGE_FAILED,
+	 3, "caller: account 1001 was never registered"},
+	{"registration refused", CALLER(1),
+	 "[{'kind':'register','account':'1001','ok':false,'code':403,'reason':"
+	 "'Forbidden'}," GOOD("caller-1", "1") "," EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 3,
+	 "registering account 1001 failed: 403 Forbidden"},
+	{"refresh without answer", CALLER(1),
+	 "[" REGISTERED
+	 ",{'kind':'register','account':'1001','ok':false,'code':"
+	 "0,'reason':''}," GOOD("caller-1", "1") "," EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 3,
+	 "registering account 1001 failed: no answer"},
+	{"an assert did not hold", CALLER(1),
+	 "[" REGISTERED "," GOOD(
+		 "caller-1",
+		 "1") ",{'kind':'assert','call':"
+		      "'caller-1','action':'assert_established','argument':'true','text':"
+		      "'the call was ringing'}," EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 4,
+	 "assert_established true did not hold in call caller-1: the call was "
+	 "ringing"},
+	{"callee without call",
+	 "{'role':'callee','steps':[[{'type':'answer'}],[]]}", "[" EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 1,
+	 "callee: waited for calls, and none came in"},
+	{"callee that nobody shall call",
+	 "{'role':'callee','steps':[[{'type':'answer'}],[]]}", "[" EVIDENCE "]",
+	 "callee-" ST, HASNOT("CALL_INCOMING"), JUDGE_PASSED, 1, ""},
+	{"nothing to judge", "{'role':'caller','steps':[[{'type':'wait'}]]}",
+	 "[" EVIDENCE "]", NULL, NULL, JUDGE_FAILED, 0,
+	 "the run did nothing that could be judged"},
+	/* the tester's own faults */
+	{"ring drops", CALLER(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") ",{'kind':'evidence',"
+				   "'receive_queue_drops':0,'ring_drops':7}]",
+	 NULL, NULL, JUDGE_ERRORED, 3, "ring_drops 7"},
+	{"receive queue drops", CALLER(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") ",{'kind':'evidence',"
+				   "'receive_queue_drops':3,'ring_drops':0}]",
+	 NULL, NULL, JUDGE_ERRORED, 3, "receive_queue_drops 3"},
+	{"flaw goes before failure", CALLER(2),
+	 "[" REGISTERED "," GOOD(
+		 "caller-1",
+		 "1") ",{'kind':'flaw','name':"
+		      "'cpu_steal','count':4,'text':'the machine was taken away'}," EVIDENCE
+		      "]",
+	 NULL, NULL, JUDGE_ERRORED, 3,
+	 "caller: the tester itself was at fault: cpu_steal 4 (the machine was "
+	 "taken away)"},
+	{"no evidence", CALLER(1), "[" REGISTERED "," GOOD("caller-1", "1") "]",
+	 NULL, NULL, JUDGE_ERRORED, 3, "gave no evidence"},
+	/* states */
+	{"has reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_ESTABLISHED"),
+	 JUDGE_PASSED, 3, ""},
+	{"has account", CALLER(1), ONE, "caller-" ST, HAS("REGISTER_OK"),
+	 JUDGE_PASSED, 3, ""},
+	{"has account missing", CALLER(1), ONE, "caller-" ST,
+	 HAS("REGISTER_FAIL"), JUDGE_FAILED, 3,
+	 "caller: account 1001 did not reach REGISTER_FAIL"},
+	{"has not reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_HOLD"),
+	 JUDGE_FAILED, 3, "caller: call caller-1 did not reach CALL_HOLD"},
+	{"has in one of two", CALLER(2),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
+	 "caller-" ST, HAS("CALL_RINGING"), JUDGE_FAILED, 3,
+	 "call caller-2 did not reach CALL_RINGING (486 Busy Here) (1 of 2 do "
+	 "not hold it)"},
+	{"has without calls", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-" ST, HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 3,
+	 "there was no call, expected CALL_ESTABLISHED"},
+	{"has of a role that was not there", CALLER(1), ONE, "callee-" ST,
+	 HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 4, "callee: there was no call"},
+	{"hasnot", CALLER(1), ONE, "caller-" ST, HASNOT("CALL_FAILED"),
+	 JUDGE_PASSED, 3, ""},
+	{"hasnot did", CALLER(1), ONE, "caller-" ST, HASNOT("CALL_RINGING"),
+	 JUDGE_FAILED, 3, "call caller-1 reached CALL_RINGING, expected not"},
+	{"busy as wished", CALLER(1),
+	 "[" REGISTERED "," BUSY("caller-1") "," EVIDENCE "]", "caller-" ST,
+	 HASNOT("CALL_ESTABLISHED"), JUDGE_PASSED, 3, ""},
+	/* post-dial delay, every operator on both sides and on the edge */
+	{"ge edge", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "120"),
+	 JUDGE_PASSED, 4, ""},
+	{"ge below", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "121"),
+	 JUDGE_FAILED, 4,
+	 "caller: post-dial delay of call caller-1 to sip:1002@x was 120 ms, "
+	 "expected at least 121 ms"},
+	{"le edge", CALLER(1), ONE, "caller-" PDD, LIMIT("le", "120"),
+	 JUDGE_PASSED, 4, ""},
+	{"le above", CALLER(1), ONE, "caller-" PDD, LIMIT("le", "119"),
+	 JUDGE_FAILED, 4, "expected at most 119 ms"},
+	{"gt edge", CALLER(1), ONE, "caller-" PDD, LIMIT("gt", "120"),
+	 JUDGE_FAILED, 4, "expected more than 120 ms"},
+	{"gt above", CALLER(1), ONE, "caller-" PDD, LIMIT("gt", "119"),
+	 JUDGE_PASSED, 4, ""},
+	{"lt edge", CALLER(1), ONE, "caller-" PDD, LIMIT("lt", "120"),
+	 JUDGE_FAILED, 4, "expected less than 120 ms"},
+	{"lt below", CALLER(1), ONE, "caller-" PDD, LIMIT("lt", "121"),
+	 JUDGE_PASSED, 4, ""},
+	{"eq", CALLER(1), ONE, "caller-" PDD, LIMIT("eq", "120"), JUDGE_PASSED,
+	 4, ""},
+	{"eq off", CALLER(1), ONE, "caller-" PDD, LIMIT("eq", "121"),
+	 JUDGE_FAILED, 4, "expected exactly 121 ms"},
+	{"every call", CALLER(2),
+	 "[" REGISTERED "," GOOD("caller-1", "100") "," GOOD(
+		 "caller-2", "900.5") "," EVIDENCE "]",
+	 "caller-" PDD, LIMIT("le", "500"), JUDGE_FAILED, 4,
+	 "post-dial delay of call caller-2 to sip:1002@x was 900.5 ms, expected "
+	 "at most 500 ms (1 of 2 do not hold it)"},
+	{"no delay known", CALLER(1),
+	 "[" REGISTERED "," BUSY("caller-1") "," EVIDENCE "]", "caller-" PDD,
+	 LIMIT("ge", "0"), JUDGE_FAILED, 4, "has no post-dial delay"},
+	{"no call for a delay", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-" PDD, LIMIT("ge", "0"), JUDGE_FAILED, 4,
+	 "no call was placed"},
+	/* MOS and the other figures of streams */
+	{"mos", CALLER(1), ONE, "caller-mos-conditions", LIMIT("ge", "4.4"),
+	 JUDGE_PASSED, 4, ""},
+	{"mos eq rounds as written", CALLER(1), ONE, "caller-mos-conditions",
+	 LIMIT("eq", "4.41"), JUDGE_PASSED, 4, ""},
+	{"mos low", CALLER(1), ONE, "caller-mos-conditions", LIMIT("gt", "4.5"),
+	 JUDGE_FAILED, 4,
+	 "caller: MOS of stream 'in' of call caller-1 was 4.409286, expected "
+	 "more than 4.5"},
+	{"mos without stream", CALLER(1),
+	 "[" REGISTERED "," BUSY("caller-1") "," EVIDENCE "]",
+	 "caller-mos-conditions", LIMIT("ge", "1"), JUDGE_FAILED, 4,
+	 "call caller-1 has no audio stream 'in', so no MOS (486 Busy Here)"},
+	{"mos without call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-mos-conditions", LIMIT("ge", "1"), JUDGE_FAILED, 4,
+	 "there was no call, so there is no MOS"},
+	{"mos without score", CALLER(1),
+	 "[" REGISTERED "," CALL(
+		 "caller-1",
+		 "'established':true,'streams':["
+		 "{'dir':'in','no_score':'shorter than a second'}]") "," EVIDENCE
+								     "]",
+	 "caller-mos-conditions", LIMIT("ge", "1"), JUDGE_FAILED, 4,
+	 "stream 'in' of call caller-1 has no MOS (shorter than a second)"},
+	{"loss", CALLER(1), ONE, "caller-loss-conditions", LIMIT("le", "0.5"),
+	 JUDGE_PASSED, 4, ""},
+	{"loss out unknown", CALLER(1), ONE, "caller-loss-conditions",
+	 "[{'type':'le','value':'1','direction':'out'}]", JUDGE_FAILED, 4,
+	 "has no packet loss (no report of the peer)"},
+	{"jitter avg", CALLER(1), ONE, "caller-jitter-conditions",
+	 LIMIT("le", "1"), JUDGE_PASSED, 4, ""},
+	{"jitter p95", CALLER(1), ONE, "caller-jitter-conditions",
+	 "[{'type':'le','value':'2.7','type_statistics':'p95'}]", JUDGE_FAILED,
+	 4, "jitter of stream 'in' of call caller-1 was 2.8 ms"},
+	{"rtt unknown", CALLER(1), ONE, "caller-rtt-conditions",
+	 LIMIT("le", "100"), JUDGE_FAILED, 4, "has no round-trip time"},
+	/* counts and times */
+	{"asr", CALLER(2),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
+	 "caller-call-count-conditions",
+	 "[{'type':'ge','value':'51','count':'asr'}]", JUDGE_FAILED, 3,
+	 "answer-seizure ratio: 50 %, expected at least 51 %"},
+	{"failed calls as wished", CALLER(2),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
+	 "caller-call-count-conditions",
+	 "[{'type':'le','value':'1','count':'failed'}]", JUDGE_PASSED, 3, ""},
+	{"asr without calls", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-call-count-conditions",
+	 "[{'type':'ge','value':'0','count':'asr'}]", JUDGE_FAILED, 3,
+	 "there was no call"},
+	{"register time", CALLER(1), ONE, "caller-register-time-conditions",
+	 LIMIT("lt", "12.5"), JUDGE_FAILED, 4,
+	 "registering account 1001 took 12.5 ms, expected less than 12.5 ms"},
+	{"register time unknown", CALLER(1),
+	 "[" GOOD("caller-1", "1") "," EVIDENCE "]",
+	 "caller-register-time-conditions", LIMIT("ge", "0"), JUDGE_FAILED, 4,
+	 "account 1001 was never registered"},
+};
+
+static json_t *conditions_of(const struct row *row, const char *options)
+{
+	char role[40] = "";
+	json_t *items;
+
+	if (!row->type)
+		return json_array();
+	strncpy(role, row->type, strcspn(row->type, "-"));
+	items = load(row->conditions);
+	return json_pack("[{s:s, s:s, s:o, s:o}]", "role", role,
+			 "condition_type", row->type, "conditions", items,
+			 "options", load(options));
+}
+
+static void judge_row(const struct row *row, const char *options)
+{
+	json_t *spec = load(row->spec), *events = load(row->events), *event;
+	json_t *array = conditions_of(row, options);
+	const char *role = json_string_value(json_object_get(spec, "role"));
+	struct judge_conditions *conditions;
+	struct judge_problem problem;
+	struct judge_result result;
+	struct judge_input *in;
+	size_t i;
+
+	if (judge_conditions_new(&conditions, array, &problem))
+		fail_msg("%s: %s: %s", row->name, problem.pointer,
+			 problem.reason);
+	assert_int_equal(judge_input_new(&in), 0);
+	assert_int_equal(judge_input_add_spec(in, spec), 0);
+	json_array_foreach(events, i, event)
+		assert_int_equal(judge_input_add_event(in, role, event), 0);
+	assert_int_equal(judge_run(&result, in, conditions), 0);
+	if (result.status != row->status ||
+	    !strstr(result.description, row->description) ||
+	    (result.status == JUDGE_PASSED) != !result.description[0] ||
+	    (row->verdicts &&
+	     json_array_size(result.verdicts) != row->verdicts)) {
+		char *dump = json_dumps(result.verdicts, JSON_INDENT(1));
+
+		fail_msg("%s: status %d, '%s'\n%s", row->name, result.status,
+			 result.description, dump);
+	}
+	judge_result_release(&result);
+	judge_input_free(in);
+	judge_conditions_free(conditions);
+	json_decref(array);
+	json_decref(events);
+	json_decref(spec);
+}
+
+static void test_verdict_every_row(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		judge_row(&rows[i], "[]");
+}
+
+static void test_strict_order(void **state)
+{
+	struct row row = {
+		"in order",
+		CALLER(1),
+		ONE,
+		"caller-" ST,
+		"[{'type':'has','state':'REGISTER_OK'},{'type':'hasnot',"
+		"'state':'CALL_FAILED'},{'type':'has','state':'CALL_OUTGOING'}"
+		",{'type':'has','state':'CALL_ESTABLISHED'}]",
+		JUDGE_PASSED,
+		6,
+		""};
+
+	(void)state;
+	judge_row(&row, "['strict_order']");
+	row.name = "swapped, no order asked";
+	row.conditions = "[{'type':'has','state':'CALL_ESTABLISHED'},"
+			 "{'type':'has','state':'CALL_OUTGOING'}]";
+	row.verdicts = 4;
+	judge_row(&row, "[]");
+	row.name = "swapped";
+	row.status = JUDGE_FAILED;
+	row.verdicts = 5;
+	row.description = "the states of call caller-1 are not in the listed "
+			  "order: CALL_OUTGOING is missing there";
+	judge_row(&row, "['strict_order']");
+	row.name = "account alone";
+	row.conditions = "[{'type':'has','state':'REGISTER_OK'},"
+			 "{'type':'has','state':'REGISTERING'}]";
+	row.description = "states of account 1001 are not in the listed order";
+	row.verdicts = 5;
+	judge_row(&row, "['strict_order']");
+}
+
+/* Uploads may arrive in any order; time decides. */
+static void test_states_sorted_by_time(void **state)
+{
+	struct row row = {
+		"shuffled",
+		CALLER(1),
+		"[" EVIDENCE ",{'kind':'state','state':'CALL_ESTABLISHED',"
+		"'account':'1001','call':'caller-1','mono':9},{'kind':'state',"
+		"'state':'CALL_OUTGOING','account':'1001','call':'caller-1',"
+		"'mono':8}," REGISTERED "," CALL("caller-1", "'established':"
+							     "true") "]",
+		"caller-" ST,
+		"[{'type':'has','state':'CALL_OUTGOING'},{'type':'has','state':"
+		"'CALL_ESTABLISHED'}]",
+		JUDGE_PASSED,
+		5,
+		""};
+
+	(void)state;
+	judge_row(&row, "['strict_order']");
+}
+
+/* A call known by its states only is a call, too. */
+static void test_call_never_accounted_for(void **state)
+{
+	struct row row = {
+		"unaccounted",
+		CALLER(1),
+		"[" REGISTERED ",{'kind':'state','state':'CALL_OUTGOING',"
+		"'account':'1001','call':'caller-1','mono':8}," EVIDENCE "]",
+		NULL,
+		NULL,
+		JUDGE_FAILED,
+		3,
+		"the agent never accounted for it"};
+
+	(void)state;
+	judge_row(&row, "[]");
+}
+
+static const char invite[] = "INVITE sip:1002@x SIP/2.0\r\n"
+			     "i: id-caller-1\r\nCSeq: 7 INVITE\r\n"
+			     "From: \"A\" <sip:1001@x>;tag=1\r\n"
+			     "X-Long: one\r\n two\r\n\r\nv=0\r\no=- 1 1 IN\r\n";
+static const char trying[] = "SIP/2.0 100 Trying\r\nCall-ID: id-caller-1\r\n"
+			     "CSeq: 7 INVITE\r\n\r\n";
+static const char ok[] = "SIP/2.0 200 OK\r\nCall-ID: id-caller-1\r\n"
+			 "CSeq: 7 INVITE\r\nServer: proxy 1\r\n\r\n";
+static const char bye_ok[] = "SIP/2.0 200 OK\r\nCall-ID: id-caller-1\r\n"
+			     "CSeq: 8 BYE\r\n\r\n";
+static const char other[] = "INVITE sip:z SIP/2.0\r\nCall-ID: other\r\n"
+			    "CSeq: 1 INVITE\r\nServer: foreign\r\n\r\n";
+
+static const struct {
+	const char *item;
+	bool passes;
+	const char *sentence;
+} sip_rows[] = {
+	{"{'field':'header','header':'From','type':'has','value':'1001',"
+	 "'cseq':'INVITE','method':'INVITE','direction':'sent'}",
+	 true, ""},
+	{"{'field':'header','header':'from','type':'startswith','value':"
+	 "'\\'A\\''}",
+	 true, ""},
+	{"{'field':'header','header':'From','type':'endswith','value':'tag=1'}",
+	 true, ""},
+	{"{'field':'header','header':'Server','type':'is','value':'proxy 1',"
+	 "'method':'200'}",
+	 true, ""},
+	{"{'field':'header','header':'Server','type':'is','value':'proxy 2',"
+	 "'method':'200'}",
+	 false, "does not hold in call caller-1"},
+	{"{'field':'header','header':'Server','type':'isnot','value':'proxy 2'}",
+	 true, ""},
+	{"{'field':'header','header':'Server','type':'isnot','value':'proxy 1'}",
+	 false, "does not hold in call caller-1"},
+	{"{'field':'header','header':'Call-ID','type':'is','value':"
+	 "'id-caller-1','method':'INVITE'}",
+	 true, ""},
+	{"{'field':'header','header':'Reason','type':'notpresent','value':''}",
+	 true, ""},
+	{"{'field':'header','header':'Server','type':'ispresent','cseq':'BYE'}",
+	 false, "does not hold"},
+	{"{'field':'message','type':'ispresent','method':'486'}", false,
+	 "no such message"},
+	{"{'field':'message','type':'notpresent','method':'486'}", true, ""},
+	{"{'field':'sdp','type':'startswith','value':'v=0','method':'INVITE'}",
+	 true, ""},
+	{"{'field':'sdp','type':'has','value':'proxy 1'}", false,
+	 "does not hold"},
+	{"{'field':'message','type':'has','value':'Trying','mseq':'1',"
+	 "'direction':'received'}",
+	 true, ""},
+	{"{'field':'message','type':'has','value':'Trying','mseq':'2',"
+	 "'direction':'received'}",
+	 false, "does not hold"},
+	{"{'field':'message','type':'has','value':'8 BYE','mseq':'last'}", true,
+	 ""},
+	{"{'field':'filter_proxy','type':'is','value':'127.0.0.1'}", true, ""},
+	{"{'field':'filter_proxy','type':'is','value':'127.0.0.1:5070'}", true,
+	 ""},
+	{"{'field':'filter_proxy','type':'is','value':'127.0.0.2'}", false,
+	 "does not hold"},
+	{"{'field':'header','header':'Server','type':'hasnot','value':"
+	 "'foreign'}",
+	 true, ""},
+};
+
+static void add_message(struct judge_input *in, const char *dir, int mono,
+			const char *data)
+{
+	json_t *message =
+		json_pack("{s:s, s:i, s:s, s:s}", "dir", dir, "mono", mono,
+			  "peer", "127.0.0.1:5070", "data", data);
+
+	assert_non_null(message);
+	assert_int_equal(judge_input_add_message(in, "caller", message), 0);
+	json_decref(message);
+}
+
+static void test_sip_every_row(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(sip_rows) / sizeof(sip_rows[0]); i++) {
+		json_t *item = load(sip_rows[i].item);
+		json_t *spec = load(CALLER(1)), *events = load(ONE), *event;
+		json_t *array, *quotes;
+		struct judge_conditions *conditions;
+		struct judge_problem problem;
+		struct judge_result result;
+		struct judge_input *in;
+		size_t k;
+
+		quotes = json_object_get(item, "value");
+		if (quotes && strstr(json_string_value(quotes), "A"))
+			json_object_set_new(item, "value",
+					    json_string("\"A\""));
+		array = json_pack("[{s:s, s:s, s:[o]}]", "role", "caller",
+				  "condition_type", "caller-sip-conditions",
+				  "conditions", item);
+		assert_int_equal(
+			judge_conditions_new(&conditions, array, &problem), 0);
+		assert_true(judge_conditions_need_messages(conditions));
+		assert_int_equal(judge_input_new(&in), 0);
+		assert_int_equal(judge_input_add_spec(in, spec), 0);
+		json_array_foreach(events, k, event) assert_int_equal(
+			judge_input_add_event(in, "caller", event), 0);
+		add_message(in, "received", 4, bye_ok); /* late to arrive */
+		add_message(in, "sent", 1, invite);
+		add_message(in, "received", 2, trying);
+		add_message(in, "received", 3, ok);
+		add_message(in, "received", 2, other);
+		assert_int_equal(judge_run(&result, in, conditions), 0);
+		if ((result.status == JUDGE_PASSED) != sip_rows[i].passes ||
+		    !strstr(result.description, sip_rows[i].sentence))
+			fail_msg("%s: %d '%s'", sip_rows[i].item, result.status,
+				 result.description);
+		judge_result_release(&result);
+		judge_input_free(in);
+		judge_conditions_free(conditions);
+		json_decref(array);
+		json_decref(events);
+		json_decref(spec);
+	}
+}
+
+static void add_point(struct judge_input *in, double value, json_t *sketch)
+{
+	struct judge_point point = {
+		.role = "caller",
+		.measure = MEASURE_rtp_jitter,
+		.d = {.n = 10,
+		      .min = value - 1,
+		      .max = value + 1,
+		      .avg = value,
+		      .median = value,
+		      .p75 = value,
+		      .p90 = value,
+		      .p95 = value},
+		.sketch = sketch,
+	};
+
+	assert_int_equal(judge_input_add_point(in, &point), 0);
+}
+
+static void judge_rtp(const char *statistic, const char *limit, bool two,
+		      bool passes, const char *sentence)
+{
+	json_t *array = json_pack("[{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:s}]}]",
+				  "role", "caller", "condition_type",
+				  "caller-rtp-advanced-conditions",
+				  "conditions", "type", "le", "value", limit,
+				  "direction", "in", "type_statistics",
+				  statistic, "type_rtp_measures", "rtp_jitter");
+	json_t *spec = load(CALLER(1)), *events = load(ONE), *event;
+	struct judge_conditions *conditions;
+	struct judge_problem problem;
+	struct judge_result result;
+	struct judge_input *in;
+	size_t k;
+
+	assert_int_equal(judge_conditions_new(&conditions, array, &problem), 0);
+	assert_true(judge_conditions_need_points(conditions));
+	assert_int_equal(judge_input_new(&in), 0);
+	assert_int_equal(judge_input_add_spec(in, spec), 0);
+	json_array_foreach(events, k, event)
+		assert_int_equal(judge_input_add_event(in, "caller", event), 0);
+	add_point(in, 10, NULL);
+	if (two)
+		add_point(in, 30, NULL);
+	assert_int_equal(judge_run(&result, in, conditions), 0);
+	assert_int_equal(result.status, passes ? JUDGE_PASSED : JUDGE_FAILED);
+	if (!strstr(result.description, sentence))
+		fail_msg("%s", result.description);
+	judge_result_release(&result);
+	judge_input_free(in);
+	judge_conditions_free(conditions);
+	json_decref(array);
+	json_decref(events);
+	json_decref(spec);
+}
+
+static void test_rtp_statistics(void **state)
+{
+	(void)state;
+	judge_rtp("p95", "10", false, true, "");
+	judge_rtp("p95", "9", false, false,
+		  "caller: p95 of rtp_jitter 'in' was 10, expected at most 9");
+	judge_rtp("avg", "20", true, true, "");
+	judge_rtp("avg", "19", true, false, "was 20, expected");
+	judge_rtp("max", "31", true, true, "");
+	judge_rtp("min", "8", true, false, "was 9, expected");
+	judge_rtp("median", "100", true, false, "no sketches to merge");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdict_every_row),
+		cmocka_unit_test(test_strict_order),
+		cmocka_unit_test(test_states_sorted_by_time),
+		cmocka_unit_test(test_call_never_accounted_for),
+		cmocka_unit_test(test_sip_every_row),
+		cmocka_unit_test(test_rtp_statistics),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
