@@ -1,0 +1,133 @@
+"""A real controller of its own: free port, temporary state directory."""
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import requests
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build_dir():
+    return Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
+
+
+class Controller:
+    """Start, stop, kill and talk to an offhook-controller.
+
+    with Controller(poll_s=2) as c:
+        c.api("POST", "/projects", {"name": "x"})      -> parsed JSON
+        c.request("GET", "/projects", key=None)        -> requests.Response
+
+    Keyword arguments are configuration keys. State survives stop() and kill()
+    until close(), so that start() goes on with it.
+    """
+
+    def __init__(self, **conf):
+        self._dir = tempfile.TemporaryDirectory(prefix="offhook-")
+        self.state_dir = Path(self._dir.name)
+        self.conf = {"port": 0, "log_level": "debug", **conf}
+        self.conf["state_dir"] = self.state_dir
+        self.conf_file = self.state_dir / "controller.conf"
+        self.log_file = self.state_dir / "controller.log"
+        self.program = build_dir() / "offhook-controller"
+        self.process = None
+        self.url = None    # http://127.0.0.1:PORT
+        self.keys = {}     # rights -> (public key, secret)
+        self.session = requests.Session()
+
+    def _write_conf(self):
+        def text(value):
+            if isinstance(value, bool):
+                return str(value).lower()
+            return f'"{value}"' if isinstance(value, (str, Path)) else value
+
+        self.conf_file.write_text("".join(
+            f"{name} = {text(value)}\n" for name, value in self.conf.items()))
+
+    def create_key(self, name="test", rights="admin"):
+        """Make a key while the controller is stopped."""
+        self._write_conf()
+        out = subprocess.run(
+            [self.program, "--config", self.conf_file, "--create-key", name,
+             "--rights", rights], check=True, capture_output=True, text=True)
+        key = json.loads(out.stdout)
+        self.keys[rights] = (key["public_key"], key["secret"])
+        return self.keys[rights]
+
+    def start(self, timeout=30):
+        if "admin" not in self.keys:
+            self.create_key()
+        self._write_conf()
+        with open(self.log_file, "a", encoding="utf-8") as log:
+            offset = log.tell()
+            self.process = subprocess.Popen(
+                [self.program, "--config", self.conf_file], stderr=log,
+                stdout=log)
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            found = re.search(r"listening on (http://\S+)",
+                              self.log_file.read_text()[offset:])
+            if found:
+                self.url = found.group(1)
+                # the same port after a restart: agents know it
+                self.conf["port"] = int(self.url.rsplit(":", 1)[1])
+                return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise RuntimeError("the controller did not start:\n" + self.log())
+
+    def stop(self, timeout=60):
+        """End it as a service manager does. @return the exit status"""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout)
+        self.process = None
+        return status
+
+    def kill(self):
+        """End it as a power cut does."""
+        self.process.kill()
+        self.process.wait()
+        self.process = None
+
+    def close(self):
+        if self.process:
+            self.kill()
+        self.session.close()
+        self._dir.cleanup()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *exc):
+        try:
+            if self.process and exc[0] is None:
+                status = self.stop()
+                assert status == 0, f"exit status {status}:\n{self.log()}"
+        finally:
+            self.close()
+
+    def log(self):
+        return self.log_file.read_text() if self.log_file.exists() else ""
+
+    def request(self, method, path, body=None, key="admin", **kwargs):
+        """Any request; body is sent as JSON. Paths are below /api/v2."""
+        kwargs.setdefault("timeout", 60)
+        if body is not None:
+            kwargs["json"] = body
+        if key:
+            kwargs["auth"] = self.keys[key] if isinstance(key, str) else key
+        return self.session.request(method, f"{self.url}/api/v2{path}",
+                                    **kwargs)
+
+    def api(self, method, path, body=None, **kwargs):
+        """A request that must succeed. @return the parsed answer or None"""
+        answer = self.request(method, path, body, **kwargs)
+        assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
