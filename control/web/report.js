@@ -76,6 +76,18 @@ function drawVerdicts(verdicts) {
   ], 'Not judged yet.');
 }
 
+function drawRegistrations(registrations) {
+  byId('registrations-section').hidden = !registrations.length;
+  fill('registrations', registrations, [
+    ['', (r) => element('span', r.ok ? '✓' : '✗', r.ok ? 'ok' : 'no')],
+    ['Role', (r) => r.role],
+    ['Account', (r) => r.account],
+    ['Answer', (r) => `${r.code || ''} ${r.reason || ''}`.trim(), 'wide'],
+    ['Took ms', (r) => figure(r.ms, 1), 'number'],
+    ['Expires s', (r) => figure(r.expires_s), 'number'],
+  ], 'None.');
+}
+
 function drawCalls(calls) {
   fill('calls', calls, [
     ['', (c) => element('span', c.established ? '✓' : '✗', c.established ? 'ok' : 'no')],
@@ -107,6 +119,11 @@ function drawCalls(calls) {
     ['R', (s) => figure(s.r_factor, 1), 'number'],
     ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
   ], 'No stream ended yet.');
+}
+
+function drawFlaws(flaws) {
+  byId('flaws').replaceChildren(...flaws.map(
+    (f) => element('p', `${f.role}: ${f.text || f.name} (${f.count})`, 'failure')));
 }
 
 function drawEvidence(evidence) {
@@ -193,8 +210,10 @@ function drawPlots(series) {
 function draw(report) {
   drawHead(report.run);
   drawVerdicts(report.verdicts);
+  drawRegistrations(report.registrations);
   drawCalls(report.calls);
   drawEvidence(report.evidence);
+  drawFlaws(report.flaws);
   drawLadder(report.messages, report.messages_omitted);
   drawPlots(report.series);
 }

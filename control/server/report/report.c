@@ -1,14 +1,104 @@
 #include "control/server/report/report.h"
 
+#include "base/str.h"
+#include "control/server/report/report_data.h"
+#include "control/web/assets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Scripts and data come from us alone; dygraphs sets styles inline. */
+#define PAGE_POLICY                                                   \
+	"default-src 'none'; script-src 'self'; "                     \
+	"style-src 'self' 'unsafe-inline'; connect-src 'self'; "      \
+	"img-src 'self' data:; base-uri 'none'; form-action 'none'; " \
+	"frame-ancestors 'none'"
+
+static void reply_asset(struct reply *rep, const char *name)
+{
+	const struct web_asset *asset = web_asset_find(name);
+	size_t len;
+
+	if (!asset) {
+		reply_problem(rep, 404, "there is no file of this name");
+		return;
+	}
+	len = (size_t)(asset->end - asset->data);
+	rep->text = malloc(len);
+	if (!rep->text) {
+		reply_problem(rep, 503, "out of memory");
+		return;
+	}
+	memcpy(rep->text, asset->data, len);
+	rep->text_len = len;
+	rep->status = 200;
+	rep->content_type = asset->content_type;
+	reply_header(rep, "X-Content-Type-Options", "nosniff");
+}
+
+static void get_static(struct request *req, struct reply *rep)
+{
+	reply_asset(rep, req->params[0]);
+	if (rep->status == 200)
+		reply_header(rep, "Cache-Control", "max-age=300");
+}
+
+static void get_page(struct request *req, struct reply *rep)
+{
+	if (!uuid_valid(req->params[0])) {
+		reply_problem(rep, 404, "there is no run of this id");
+		return;
+	}
+	reply_asset(rep, "report.html");
+	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
+	reply_header(rep, "Referrer-Policy", "no-referrer");
+	reply_header(rep, "Cache-Control", "no-cache");
+}
+
+static void reply_data(struct request *req, struct reply *rep,
+		       const char *kiosk_id)
+{
+	json_t *data;
+	int err;
+
+	err = report_data(req->store, req->params[0], kiosk_id, &data);
+	if (err == -ENOENT)
+		reply_problem(rep, 404, "there is no run of this id");
+	else if (err)
+		reply_problem(rep, 503, "the report could not be read: %s",
+			      strerror(-err));
+	else
+		reply_json(rep, 200, data);
+	reply_header(rep, "Cache-Control", "no-store");
+}
+
+static void get_data(struct request *req, struct reply *rep)
+{
+	reply_data(req, rep, NULL);
+}
+
+static void get_kiosk_data(struct request *req, struct reply *rep)
+{
+	reply_data(req, rep, req->params[1]);
+}
+
 /* The controller answers: it has read its configuration and its database. */
-static void health(struct request *req, struct reply *rep)
+static void get_health(struct request *req, struct reply *rep)
 {
 	(void)req;
 	reply_json(rep, 200, NULL);
 }
 
 const struct route report_routes[] = {
-	{"GET", "/healthz", "health", RIGHT_NONE, health, NULL},
+	{"GET", "/healthz", "health", RIGHT_NONE, get_health, NULL},
+	{"GET", "/static/:file", "static", RIGHT_NONE, get_static, NULL},
+	{"GET", "/run/details/:uuid", "report", RIGHT_READ, get_page, NULL},
+	{"GET", "/run/details/:uuid/data", "report data", RIGHT_READ, get_data,
+	 NULL},
+	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_page, NULL},
+	{"GET", "/kiosk/:uuid/:kiosk/data", "kiosk data", RIGHT_NONE,
+	 get_kiosk_data, NULL},
 };
 
 const size_t report_route_count =

@@ -1,13 +1,15 @@
 /**
- * Pages that are not of the API: the report of a run, its public form, the
- * embedded files, and the state for load balancers.
+ * The pages of the controller: the report of a run (signed in, or by its
+ * public kiosk link), its data as JSON, the files both need, and the state
+ * for load balancers.
+ * Thread: handlers run on worker threads (api/handler.h).
  */
 #ifndef OFFHOOK_SERVER_REPORT_REPORT_H
 #define OFFHOOK_SERVER_REPORT_REPORT_H
 
 #include "control/server/api/handler.h"
 
-/** Routes below the root; right RIGHT_NONE needs no credentials. */
+/** Routes outside the API root; their paths are absolute. */
 extern const struct route report_routes[];
 extern const size_t report_route_count;
 

@@ -1,0 +1,253 @@
+#include "control/server/store/store_report.h"
+
+#include "base/clock.h"
+#include "control/server/store/db.h"
+#include "control/server/store/store.h"
+#include "control/wire/measure.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Rows stop being delivered when a handler returns this. */
+static int check(int set)
+{
+	return set ? -ENOMEM : 0;
+}
+
+static json_t *text(const struct db_value *v)
+{
+	return v->type == DB_TEXT ? json_stringn(v->bytes, v->len)
+				  : json_null();
+}
+
+static json_t *time_text(const struct db_value *v)
+{
+	char buf[CLOCK_TEXT_BYTES];
+
+	if (v->type != DB_INT)
+		return json_null();
+	clock_format(buf, v->integer * NS_PER_MS);
+	return json_string(buf);
+}
+
+static json_t *document(const struct db_value *v)
+{
+	json_t *doc = NULL;
+
+	if (v->type == DB_TEXT)
+		doc = json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
+	return doc ? doc : json_null();
+}
+
+/* ---- the run ---- */
+
+struct run_query {
+	int64_t id;
+	json_t *report;
+};
+
+static const char *const run_columns[] = {
+	"session_id",     "test_name",          "testcase_name", "project_name",
+	"agentpool_name", "result_description", "status",        "phase",
+};
+#define RUN_TEXTS (sizeof(run_columns) / sizeof(*run_columns))
+
+static int run_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct run_query *q = arg;
+	const struct db_value *rest = row + 1 + RUN_TEXTS;
+	json_t *run = json_object();
+	json_t *verdicts = document(&rest[5]);
+	int err = 0;
+
+	(void)columns;
+	for (size_t i = 0; i < RUN_TEXTS; i++)
+		err |= json_object_set_new(run, run_columns[i],
+					   text(&row[1 + i]));
+	err |= json_object_set_new(run, "attempt",
+				   json_integer(rest[0].integer));
+	err |= json_object_set_new(run, "progress", json_real(rest[1].real));
+	err |= json_object_set_new(run, "started_at", time_text(&rest[2]));
+	err |= json_object_set_new(run, "stopped_at", time_text(&rest[3]));
+	if (!json_is_array(verdicts)) {
+		json_decref(verdicts);
+		verdicts = json_array();
+	}
+	q->id = row[0].integer;
+	q->report =
+		json_pack("{s:o, s:o, s:I}", "run", run, "verdicts", verdicts,
+			  "interval_s", (json_int_t)rest[4].integer);
+	return check(err || !q->report);
+}
+
+int64_t store_report_run(struct store *store, const char *session_id,
+			 const char *kiosk_id, json_t **ret)
+{
+	static const char sql[] =
+		"SELECT id, session_id, test_name, testcase_name,"
+		" project_name, agentpool_name, result_description, status,"
+		" phase, attempt, CAST(progress AS REAL), started_at,"
+		" stopped_at, interval_s, verdicts_json FROM run"
+		" WHERE session_id = $1 AND ($2 IS NULL OR kiosk_id = $2)";
+	const struct db_value params[] = {db_text(session_id),
+					  db_text(kiosk_id)};
+	struct run_query q = {0};
+	int rows;
+
+	rows = db_query(store_reader(store), sql, params, 2, run_row, &q);
+	if (rows < 0) {
+		json_decref(q.report);
+		return rows;
+	}
+	if (rows == 0)
+		return -ENOENT;
+	*ret = q.report;
+	return q.id;
+}
+
+/* ---- events ---- */
+
+static int document_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t *doc = document(&row[1]);
+
+	(void)columns;
+	if (!json_is_object(doc)) {
+		json_decref(doc);
+		return 0;
+	}
+	json_object_set_new(doc, "role", text(&row[0]));
+	return check(json_array_append_new(arg, doc));
+}
+
+static int collect_documents(struct store *store, const char *sql,
+			     const struct db_value *params, size_t count,
+			     json_t **ret)
+{
+	json_t *array = json_array();
+	int rows;
+
+	if (!array)
+		return -ENOMEM;
+	rows = db_query(store_reader(store), sql, params, count, document_row,
+			array);
+	if (rows < 0) {
+		json_decref(array);
+		return rows;
+	}
+	*ret = array;
+	return 0;
+}
+
+int store_report_events(struct store *store, int64_t run_id, const char *kind,
+			json_t **ret)
+{
+	static const char sql[] = "SELECT role, event_json FROM event"
+				  " WHERE run_id = $1 AND kind = $2"
+				  " ORDER BY id LIMIT $3";
+	const struct db_value params[] = {DB_I(run_id), db_text(kind),
+					  DB_I(REPORT_EVENTS_MAX)};
+
+	return collect_documents(store, sql, params, 3, ret);
+}
+
+/* ---- SIP messages ---- */
+
+static int count_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
+			  int64_t *ret_total)
+{
+	static const char count_sql[] =
+		"SELECT count(*) FROM sip_message WHERE run_id = $1";
+	static const char sql[] = "SELECT role, message_json FROM sip_message"
+				  " WHERE run_id = $1"
+				  " ORDER BY t_us, id LIMIT $2";
+	const struct db_value params[] = {DB_I(run_id),
+					  DB_I(REPORT_MESSAGES_MAX)};
+	int64_t total = 0;
+	int rows;
+	int err;
+
+	rows = db_query(store_reader(store), count_sql, params, 1, count_row,
+			&total);
+	if (rows < 0)
+		return rows;
+	err = collect_documents(store, sql, params, 2, ret);
+	if (!err)
+		*ret_total = total;
+	return err;
+}
+
+/* ---- series ---- */
+
+struct series_query {
+	json_t *list;
+	json_t *points; /* of the last series in list, borrowed */
+	int64_t series_id;
+};
+
+static int start_series(struct series_query *q, const struct db_value *row)
+{
+	enum measure m;
+	const char *unit = "";
+	json_t *series;
+
+	if (measure_parse(row[3].bytes, &m))
+		unit = measure_unit(m);
+	q->points = json_array();
+	q->series_id = row[0].integer;
+	series = json_pack("{s:o, s:o, s:o, s:s, s:o}", "role", text(&row[1]),
+			   "dir", text(&row[2]), "measure", text(&row[3]),
+			   "unit", unit, "points", q->points);
+	return check(!series || json_array_append_new(q->list, series));
+}
+
+static int point_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct series_query *q = arg;
+	json_t *point;
+	int err;
+
+	(void)columns;
+	if (row[0].integer != q->series_id) {
+		err = start_series(q, row);
+		if (err)
+			return err;
+	}
+	point = json_pack("{s:I, s:I, s:f, s:f, s:f}", "t",
+			  (json_int_t)row[4].integer, "n",
+			  (json_int_t)row[5].integer, "min", row[6].real, "avg",
+			  row[7].real, "max", row[8].real);
+	return check(!point || json_array_append_new(q->points, point));
+}
+
+int store_report_series(struct store *store, int64_t run_id, json_t **ret)
+{
+	static const char sql[] =
+		"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
+		" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"
+		" FROM series s JOIN point p ON p.series_id = s.id"
+		" WHERE s.run_id = $1"
+		" GROUP BY s.id, s.role, s.dir, s.measure, p.t"
+		" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2";
+	const struct db_value params[] = {DB_I(run_id),
+					  DB_I(REPORT_POINTS_MAX)};
+	struct series_query q = {.list = json_array(), .series_id = -1};
+	int rows;
+
+	if (!q.list)
+		return -ENOMEM;
+	rows = db_query(store_reader(store), sql, params, 2, point_row, &q);
+	if (rows < 0) {
+		json_decref(q.list);
+		return rows;
+	}
+	*ret = q.list;
+	return 0;
+}
