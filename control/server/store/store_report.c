@@ -1,8 +1,7 @@
 #include "control/server/store/store_report.h"
 
 #include "base/clock.h"
-#include "control/server/store/db.h"
-#include "control/server/store/store.h"
+#include "control/server/store/store_db.h"
 #include "control/wire/measure.h"
 
 #include <errno.h>
