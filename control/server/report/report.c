@@ -34,7 +34,6 @@ static void reply_asset(struct reply *rep, const char *name)
 	rep->text_len = len;
 	rep->status = 200;
 	rep->content_type = asset->content_type;
-	reply_header(rep, "X-Content-Type-Options", "nosniff");
 }
 
 static void get_static(struct request *req, struct reply *rep)
