@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 struct buf {
-	char *data;       /* used bytes and a terminating 0 behind them */
+	char *data; /* used bytes and a terminating 0 behind them */
 	size_t used;
 	size_t allocated;
-	size_t ceiling;   /* constant after init: used never exceeds it */
+	size_t ceiling; /* constant after init: used never exceeds it */
 };
 
 /** Start empty; nothing is allocated yet. */

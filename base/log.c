@@ -68,8 +68,9 @@ static void mask_control(char *text)
 	}
 }
 
-__attribute__((format(printf, 2, 0))) static void
-log_line(enum log_level level, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
+							   const char *fmt,
+							   va_list args)
 {
 	char line[LOG_LINE_BYTES];
 	size_t used;
@@ -85,14 +86,14 @@ log_line(enum log_level level, const char *fmt, va_list args)
 		return; /* nowhere left to say so */
 }
 
-#define DEFINE_LOG(name, level)                                                \
-	void name(const char *fmt, ...)                                        \
-	{                                                                      \
-		va_list args;                                                  \
-                                                                               \
-		va_start(args, fmt);                                           \
-		log_line(level, fmt, args);                                    \
-		va_end(args);                                                  \
+#define DEFINE_LOG(name, level)             \
+	void name(const char *fmt, ...)     \
+	{                                   \
+		va_list args;               \
+                                            \
+		va_start(args, fmt);        \
+		log_line(level, fmt, args); \
+		va_end(args);               \
 	}
 
 DEFINE_LOG(log_error, LOG_LEVEL_ERROR)

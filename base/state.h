@@ -8,58 +8,58 @@
 #include <stdbool.h>
 
 /* X(name) */
-#define UA_STATES(X)                                                           \
-	X(REGISTERING)                                                         \
-	X(REGISTER_OK)                                                         \
-	X(REGISTER_FAIL)                                                       \
-	X(UNREGISTERING)                                                       \
-	X(CALL_INCOMING)                                                       \
-	X(CALL_OUTGOING)                                                       \
-	X(CALL_RINGING)                                                        \
-	X(CALL_PROGRESS)                                                       \
-	X(CALL_ANSWERED)                                                       \
-	X(CALL_ESTABLISHED)                                                    \
-	X(CALL_RTPESTAB)                                                       \
-	X(CALL_RTCP)                                                           \
-	X(CALL_MENC)                                                           \
-	X(CALL_LOCAL_SDP)                                                      \
-	X(CALL_REMOTE_SDP)                                                     \
-	X(CALL_HOLD)                                                           \
-	X(CALL_RESUME)                                                         \
-	X(CALL_REDIRECT)                                                       \
-	X(CALL_TRANSFER)                                                       \
-	X(CALL_TRANSFER_FAILED)                                                \
-	X(CALL_DTMF_START)                                                     \
-	X(CALL_DTMF_0)                                                         \
-	X(CALL_DTMF_1)                                                         \
-	X(CALL_DTMF_2)                                                         \
-	X(CALL_DTMF_3)                                                         \
-	X(CALL_DTMF_4)                                                         \
-	X(CALL_DTMF_5)                                                         \
-	X(CALL_DTMF_6)                                                         \
-	X(CALL_DTMF_7)                                                         \
-	X(CALL_DTMF_8)                                                         \
-	X(CALL_DTMF_9)                                                         \
-	X(CALL_DTMF_A)                                                         \
-	X(CALL_DTMF_B)                                                         \
-	X(CALL_DTMF_C)                                                         \
-	X(CALL_DTMF_D)                                                         \
-	X(CALL_DTMF_ASTERISK)                                                  \
-	X(CALL_DTMF_POUND)                                                     \
-	X(CALL_DTMF_END)                                                       \
-	X(CALL_ENDED_LOCAL)                                                    \
-	X(CALL_ENDED_REMOTE)                                                   \
-	X(CALL_CLOSED)                                                         \
-	X(CALL_REJECTED)                                                       \
-	X(CALL_FAILED)                                                         \
-	X(MWI_NOTIFY)                                                          \
+#define UA_STATES(X)            \
+	X(REGISTERING)          \
+	X(REGISTER_OK)          \
+	X(REGISTER_FAIL)        \
+	X(UNREGISTERING)        \
+	X(CALL_INCOMING)        \
+	X(CALL_OUTGOING)        \
+	X(CALL_RINGING)         \
+	X(CALL_PROGRESS)        \
+	X(CALL_ANSWERED)        \
+	X(CALL_ESTABLISHED)     \
+	X(CALL_RTPESTAB)        \
+	X(CALL_RTCP)            \
+	X(CALL_MENC)            \
+	X(CALL_LOCAL_SDP)       \
+	X(CALL_REMOTE_SDP)      \
+	X(CALL_HOLD)            \
+	X(CALL_RESUME)          \
+	X(CALL_REDIRECT)        \
+	X(CALL_TRANSFER)        \
+	X(CALL_TRANSFER_FAILED) \
+	X(CALL_DTMF_START)      \
+	X(CALL_DTMF_0)          \
+	X(CALL_DTMF_1)          \
+	X(CALL_DTMF_2)          \
+	X(CALL_DTMF_3)          \
+	X(CALL_DTMF_4)          \
+	X(CALL_DTMF_5)          \
+	X(CALL_DTMF_6)          \
+	X(CALL_DTMF_7)          \
+	X(CALL_DTMF_8)          \
+	X(CALL_DTMF_9)          \
+	X(CALL_DTMF_A)          \
+	X(CALL_DTMF_B)          \
+	X(CALL_DTMF_C)          \
+	X(CALL_DTMF_D)          \
+	X(CALL_DTMF_ASTERISK)   \
+	X(CALL_DTMF_POUND)      \
+	X(CALL_DTMF_END)        \
+	X(CALL_ENDED_LOCAL)     \
+	X(CALL_ENDED_REMOTE)    \
+	X(CALL_CLOSED)          \
+	X(CALL_REJECTED)        \
+	X(CALL_FAILED)          \
+	X(MWI_NOTIFY)           \
 	X(REFER)
 
 enum ua_state {
 #define X(name) UA_##name,
 	UA_STATES(X)
 #undef X
-		UA_STATE_COUNT
+	UA_STATE_COUNT
 };
 
 /** The name as the API writes it, e.g. "CALL_ESTABLISHED"; never NULL. */

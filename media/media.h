@@ -26,23 +26,23 @@ struct media_engine_params {
 /** Evidence that the tester itself was not the bottleneck (features D1). */
 struct media_evidence {
 	uint64_t packets_sent;
-	uint64_t packets_received;   /* datagrams on RTP sockets */
-	uint64_t send_errors;        /* sendto() refused */
+	uint64_t packets_received;    /* datagrams on RTP sockets */
+	uint64_t send_errors;         /* sendto() refused */
 	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */
-	uint64_t ring_drops;         /* records lost between our threads */
-	uint64_t invalid_packets;    /* failed the RTP header checks */
+	uint64_t ring_drops;          /* records lost between our threads */
+	uint64_t invalid_packets;     /* failed the RTP header checks */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
 	double send_lateness_p99_ms;
 };
 
 enum media_record_kind {
-	MEDIA_RECORD_SECOND, /* one stream_second closed */
-	MEDIA_RECORD_TOTAL,  /* a stream ended: its totals; the last one of a
+	MEDIA_RECORD_SECOND,    /* one stream_second closed */
+	MEDIA_RECORD_TOTAL,     /* a stream ended: its totals; the last one of a
 			      * session in each direction */
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
-	MEDIA_RECORD_RTCP,   /* first RTCP packet of the session received */
-	MEDIA_RECORD_STOPPED, /* the session is fully accounted for; nothing
+	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
+	MEDIA_RECORD_STOPPED,   /* the session is fully accounted for; nothing
 			       * of it follows and it may be freed */
 };
 
@@ -50,8 +50,8 @@ enum media_record_kind {
 struct media_record {
 	enum media_record_kind kind;
 	struct media_session *session;
-	bool outgoing;       /* false: received by us (`in`) */
-	int64_t mono_ns;     /* when it happened */
+	bool outgoing;   /* false: received by us (`in`) */
+	int64_t mono_ns; /* when it happened */
 	union {
 		struct stream_second second;
 		struct stream_total total;
@@ -79,7 +79,7 @@ void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
 
 struct media_session_params {
-	struct media_addr bind;  /* local address to use; port ignored */
+	struct media_addr bind; /* local address to use; port ignored */
 	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference; empty:
 					       * PCMU, PCMA */
 	size_t codec_count;

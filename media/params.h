@@ -38,24 +38,24 @@ struct media_addr {
 
 /** Our side of an offer or an answer. */
 struct media_local {
-	struct media_addr rtp;   /* what the peer shall send RTP to */
-	struct media_addr rtcp;  /* and RTCP (RFC 3605) */
+	struct media_addr rtp;  /* what the peer shall send RTP to */
+	struct media_addr rtcp; /* and RTCP (RFC 3605) */
 	struct media_codec codecs[MEDIA_CODECS_MAX]; /* by preference */
 	size_t codec_count;
-	uint16_t ptime_ms;       /* packet time to announce, 10..120 */
+	uint16_t ptime_ms; /* packet time to announce, 10..120 */
 	enum media_direction direction;
 };
 
 /** What offer and answer settled (RFC 3264): what to send, and where. */
 struct media_negotiated {
-	struct media_addr rtp;   /* the peer's RTP address; len 0: port 0 */
-	struct media_addr rtcp;  /* the peer's RTCP address */
-	struct media_codec codec;     /* to send with */
+	struct media_addr rtp;    /* the peer's RTP address; len 0: port 0 */
+	struct media_addr rtcp;   /* the peer's RTCP address */
+	struct media_codec codec; /* to send with */
 	struct media_codec accepted[MEDIA_CODECS_MAX]; /* may be received */
 	size_t accepted_count;
-	bool has_event_pt;       /* telephone-event agreed (RFC 4733) */
+	bool has_event_pt; /* telephone-event agreed (RFC 4733) */
 	uint8_t event_pt;
-	uint16_t ptime_ms;       /* to send with */
+	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
 };
 

@@ -39,11 +39,11 @@ typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
 /* ---- the user agent ---- */
 
 struct sip_ua_params {
-	const char *bind_addr; /* IPv4 or IPv6 literal, not "any" */
-	uint16_t port;         /* 0: any free one, UDP and TCP */
-	const char *software;  /* User-Agent */
-	uint32_t calls_max;    /* sizes libre's hash tables */
-	sip_message_h *trace_h;  /* may be NULL */
+	const char *bind_addr;  /* IPv4 or IPv6 literal, not "any" */
+	uint16_t port;          /* 0: any free one, UDP and TCP */
+	const char *software;   /* User-Agent */
+	uint32_t calls_max;     /* sizes libre's hash tables */
+	sip_message_h *trace_h; /* may be NULL */
 	void *arg;
 };
 
@@ -72,9 +72,9 @@ struct sip_host {
 enum sip_header_scope {
 	SIP_SCOPE_ANY,
 	SIP_SCOPE_REGISTERS,
-	SIP_SCOPE_CALLS,    /* every request of a call */
+	SIP_SCOPE_CALLS, /* every request of a call */
 	SIP_SCOPE_PRESENCE,
-	SIP_SCOPE_INVITES,  /* INVITE only */
+	SIP_SCOPE_INVITES, /* INVITE only */
 	SIP_SCOPE_UPDATES,
 	SIP_SCOPE_REFERS,
 };
@@ -103,18 +103,18 @@ typedef void(sip_account_h)(struct sip_account *account,
 			    enum sip_account_event event,
 			    const struct sip_account_info *info, void *arg);
 
-typedef void(sip_incoming_h)(struct sip_account *account,
-			     struct sip_call *call, void *arg);
+typedef void(sip_incoming_h)(struct sip_account *account, struct sip_call *call,
+			     void *arg);
 
 struct sip_account_params {
 	const char *username;
-	const char *auth_username; /* NULL: username */
-	const char *password;      /* copied; wiped on release */
-	const char *domain;        /* NULL: the target host */
-	const char *display_name;  /* may be NULL */
-	struct sip_host target;    /* where requests go */
+	const char *auth_username;  /* NULL: username */
+	const char *password;       /* copied; wiped on release */
+	const char *domain;         /* NULL: the target host */
+	const char *display_name;   /* may be NULL */
+	struct sip_host target;     /* where requests go */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
-	uint32_t regexpire_s;      /* 0: 3600 */
+	uint32_t regexpire_s;       /* 0: 3600 */
 	const struct sip_custom_header *headers; /* copied */
 	size_t header_count;
 	sip_account_h *account_h;
@@ -136,17 +136,17 @@ struct sip_account *sip_account_free(struct sip_account *account);
 /* ---- calls ---- */
 
 enum sip_call_event {
-	SIP_CALL_OUTGOING,     /* INVITE on the wire */
-	SIP_CALL_RINGING,      /* 180 sent or received */
-	SIP_CALL_PROGRESS,     /* other 18x sent or received */
-	SIP_CALL_ANSWERED,     /* final 2xx sent or received */
-	SIP_CALL_ESTABLISHED,  /* ACK received, or sent */
-	SIP_CALL_LOCAL_SDP,    /* our offer or answer was sent */
-	SIP_CALL_REMOTE_SDP,   /* the peer's came; info->media if settled */
-	SIP_CALL_HELD,         /* by the peer or by us; info->local says who */
+	SIP_CALL_OUTGOING,    /* INVITE on the wire */
+	SIP_CALL_RINGING,     /* 180 sent or received */
+	SIP_CALL_PROGRESS,    /* other 18x sent or received */
+	SIP_CALL_ANSWERED,    /* final 2xx sent or received */
+	SIP_CALL_ESTABLISHED, /* ACK received, or sent */
+	SIP_CALL_LOCAL_SDP,   /* our offer or answer was sent */
+	SIP_CALL_REMOTE_SDP,  /* the peer's came; info->media if settled */
+	SIP_CALL_HELD,        /* by the peer or by us; info->local says who */
 	SIP_CALL_RESUMED,
 	SIP_CALL_REINVITE_FAIL, /* our hold/resume was refused: code, reason */
-	SIP_CALL_CLOSED,       /* the last event of a call, exactly once */
+	SIP_CALL_CLOSED,        /* the last event of a call, exactly once */
 };
 
 enum sip_call_end {
@@ -154,7 +154,7 @@ enum sip_call_end {
 	SIP_END_REMOTE,   /* established, the peer hung up */
 	SIP_END_REJECTED, /* never established: a final answer other than 2xx */
 	SIP_END_CANCELLED, /* never established: cancelled by the caller */
-	SIP_END_FAILED,   /* no answer, transport error, unusable SDP */
+	SIP_END_FAILED,    /* no answer, transport error, unusable SDP */
 };
 
 struct sip_call_info {
@@ -170,7 +170,7 @@ typedef void(sip_call_h)(struct sip_call *call, enum sip_call_event event,
 			 const struct sip_call_info *info, void *arg);
 
 struct sip_call_params {
-	const char *uri;  /* "sip:1002@example.net", or a user part "1002",
+	const char *uri; /* "sip:1002@example.net", or a user part "1002",
 			   * completed with the account's domain */
 	const struct media_local *media; /* copied; what is offered */
 	sip_call_h *call_h;

@@ -6,10 +6,10 @@
 #define OFFHOOK_WEB_ASSETS_H
 
 struct web_asset {
-	const char *name;         /* "report.js" */
+	const char *name; /* "report.js" */
 	const char *content_type;
 	const char *data;
-	const char *end;          /* one behind the last byte */
+	const char *end; /* one behind the last byte */
 };
 
 /** @return the asset, constant; NULL: there is none of this name */

@@ -40,9 +40,9 @@ int decoder_refuse_member(struct decoder *d, const char *name, const char *fmt,
 
 /* What a text may hold. */
 enum text_rule {
-	TEXT_ANY,    /* a password */
-	TEXT_LINE,   /* no control character: it goes into a SIP message */
-	TEXT_WORD,   /* a line without blanks, quotes, angle brackets */
+	TEXT_ANY,  /* a password */
+	TEXT_LINE, /* no control character: it goes into a SIP message */
+	TEXT_WORD, /* a line without blanks, quotes, angle brackets */
 };
 
 /** @return 0; -EINVAL wrong type, empty, longer than max; -ENOMEM */
@@ -60,8 +60,7 @@ int decode_double(struct decoder *d, json_t *object, const char *name,
 		  double min, double max, double *ret);
 
 /** true, false, 0, 1, or these as text. @return 0; -EINVAL */
-int decode_bool(struct decoder *d, json_t *object, const char *name,
-		bool *ret);
+int decode_bool(struct decoder *d, json_t *object, const char *name, bool *ret);
 
 /** An array of at most max entries. *ret is NULL when absent.
  * @return 0; -EINVAL */

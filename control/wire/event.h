@@ -63,9 +63,9 @@ struct wire_event_call {
 	bool has_duration;
 	double duration_ms;
 	const char *end;
-	unsigned code;      /* 0: none */
+	unsigned code; /* 0: none */
 	const char *reason;
-	json_t *streams;    /* array of streams, borrowed; may be NULL */
+	json_t *streams; /* array of streams, borrowed; may be NULL */
 };
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
 
@@ -86,8 +86,8 @@ struct wire_event_evidence {
 json_t *wire_event_evidence(struct wire_time when,
 			    const struct wire_event_evidence *e);
 
-json_t *wire_event_flaw(struct wire_time when, const char *name,
-			uint64_t count, const char *text);
+json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
+			const char *text);
 
 struct wire_sip_message {
 	bool sent;

@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 /* Ceilings; a spec above one is refused with its name in the reason. */
-#define WIRE_STEPS_MAX       32
-#define WIRE_ACTIONS_MAX     32 /* a step */
-#define WIRE_CREDENTIALS_MAX 10000
-#define WIRE_HOSTS_MAX       16
-#define WIRE_HEADERS_MAX     32
+#define WIRE_STEPS_MAX          32
+#define WIRE_ACTIONS_MAX        32 /* a step */
+#define WIRE_CREDENTIALS_MAX    10000
+#define WIRE_HOSTS_MAX          16
+#define WIRE_HEADERS_MAX        32
 #define WIRE_CLIENT_ACTIONS_MAX 200
-#define WIRE_CODECS_MAX      16
+#define WIRE_CODECS_MAX         16
 
 enum wire_action_type {
 	WIRE_ACTION_REGISTER,
@@ -37,7 +37,11 @@ struct wire_credential {
 	const char *extension;
 };
 
-enum wire_transport { WIRE_UDP, WIRE_TCP, WIRE_TLS };
+enum wire_transport {
+	WIRE_UDP,
+	WIRE_TCP,
+	WIRE_TLS
+};
 
 struct wire_host {
 	const char *host;
@@ -73,7 +77,7 @@ struct wire_duration {
 
 struct wire_action {
 	enum wire_action_type type;
-	unsigned index;             /* position within its step in the test */
+	unsigned index; /* position within its step in the test */
 
 	const struct wire_credential *credentials; /* register, call, answer */
 	size_t credential_count;
@@ -86,20 +90,20 @@ struct wire_action {
 	size_t header_count;
 
 	const char *codecs[WIRE_CODECS_MAX];
-	size_t codec_count;         /* 0: engine's default */
-	uint16_t ptime_ms;          /* default 20 */
-	const char *prompt;         /* NULL: agent's default */
+	size_t codec_count; /* 0: engine's default */
+	uint16_t ptime_ms;  /* default 20 */
+	const char *prompt; /* NULL: agent's default */
 
 	/* answer */
 	uint32_t answer_delay_ms;
 	bool ring_only;
-	uint16_t answer_code;       /* 200: take the call */
+	uint16_t answer_code; /* 200: take the call */
 
 	/* call */
-	const char *dial_destination; /* template, see wire_expand_dial() */
-	uint32_t max_total_calls;     /* default 1 */
+	const char *dial_destination;  /* template, see wire_expand_dial() */
+	uint32_t max_total_calls;      /* default 1 */
 	uint32_t max_concurrent_calls; /* default 1 */
-	double calls_per_second;      /* default 1 */
+	double calls_per_second;       /* default 1 */
 	struct wire_duration duration; /* default 10 s */
 	const struct wire_client_action *client_actions;
 	size_t client_action_count;

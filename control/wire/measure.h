@@ -7,37 +7,37 @@
 #include <stdbool.h>
 
 /* X(name, unit) */
-#define MEASURES(X)                                                            \
-	X(rtp_byte_per_sec, "B/s")                                             \
-	X(rtp_jitter, "ms")                                                    \
-	X(rtp_lost, "packets")                                                 \
-	X(rtp_lost_per_sec, "packets/s")                                       \
-	X(rtp_mos, "1..5")                                                     \
-	X(rtp_pkt_per_sec, "packets/s")                                        \
-	X(rtp_rtt, "ms")                                                       \
-	X(rtp_lost_pct, "%")                                                   \
-	X(rtp_burst_lost, "packets")                                           \
-	X(rtp_reordered, "packets")                                            \
-	X(rtp_duplicates, "packets")                                           \
-	X(rtp_discarded, "packets")                                            \
-	X(rtp_ooo, "packets")                                                  \
-	X(rtp_r_factor, "0..100")                                              \
-	X(rtp_mos_wb, "1..5")                                                  \
-	X(rtp_send_lateness, "ms")                                             \
-	X(rtp_gap, "ms")                                                       \
-	X(audio_level, "dBov")                                                 \
-	X(sip_pdd, "ms")                                                       \
-	X(sip_register_time, "ms")                                             \
-	X(sip_invite_200_time, "ms")                                           \
-	X(sip_bye_200_time, "ms")                                              \
-	X(calls_active, "calls")                                               \
+#define MEASURES(X)                      \
+	X(rtp_byte_per_sec, "B/s")       \
+	X(rtp_jitter, "ms")              \
+	X(rtp_lost, "packets")           \
+	X(rtp_lost_per_sec, "packets/s") \
+	X(rtp_mos, "1..5")               \
+	X(rtp_pkt_per_sec, "packets/s")  \
+	X(rtp_rtt, "ms")                 \
+	X(rtp_lost_pct, "%")             \
+	X(rtp_burst_lost, "packets")     \
+	X(rtp_reordered, "packets")      \
+	X(rtp_duplicates, "packets")     \
+	X(rtp_discarded, "packets")      \
+	X(rtp_ooo, "packets")            \
+	X(rtp_r_factor, "0..100")        \
+	X(rtp_mos_wb, "1..5")            \
+	X(rtp_send_lateness, "ms")       \
+	X(rtp_gap, "ms")                 \
+	X(audio_level, "dBov")           \
+	X(sip_pdd, "ms")                 \
+	X(sip_register_time, "ms")       \
+	X(sip_invite_200_time, "ms")     \
+	X(sip_bye_200_time, "ms")        \
+	X(calls_active, "calls")         \
 	X(calls_per_sec, "calls/s")
 
 enum measure {
 #define X(name, unit) MEASURE_##name,
 	MEASURES(X)
 #undef X
-		MEASURE_COUNT
+	MEASURE_COUNT
 };
 
 const char *measure_name(enum measure m);

@@ -12,12 +12,12 @@
 
 struct wire_point {
 	const char *role;
-	bool outgoing;     /* dir: false "in", true "out" */
+	bool outgoing; /* dir: false "in", true "out" */
 	enum measure measure;
-	int64_t t_s;       /* interval start, s since 1970, multiple of the
+	int64_t t_s;           /* interval start, s since 1970, multiple of the
 			    * reporting interval */
 	struct distribution d; /* d.n > 0 */
-	json_t *sketch;    /* encoded sketch or NULL; borrowed */
+	json_t *sketch;        /* encoded sketch or NULL; borrowed */
 };
 
 /** @return a new object, NULL when out of memory */

@@ -31,16 +31,16 @@ struct stream_second {
 	uint64_t packets;    /* on the wire: received + duplicates + stray */
 	uint64_t bytes;      /* RTP header + payload of those packets */
 	uint64_t expected;   /* valid if has_loss */
-	int64_t lost;        /* may be < 0: a late packet of an earlier second */
+	int64_t lost; /* may be < 0: a late packet of an earlier second */
 	uint64_t duplicates;
 	uint64_t reordered;
-	bool has_loss;       /* `out`: only where a report of the peer came */
+	bool has_loss; /* `out`: only where a report of the peer came */
 	bool has_jitter;
-	double jitter_ms;    /* RFC 3550 A.8 value at the end of the second */
+	double jitter_ms; /* RFC 3550 A.8 value at the end of the second */
 	bool has_rtt;
-	double rtt_ms;       /* latest RTCP round trip within the second */
+	double rtt_ms; /* latest RTCP round trip within the second */
 	bool has_mos;
-	double mos;          /* G.107 over the last 8 s */
+	double mos; /* G.107 over the last 8 s */
 	double r_factor;
 };
 
@@ -49,7 +49,7 @@ struct stream_total {
 	uint32_t ssrc;
 	char codec[16];
 	uint64_t packets;
-	uint64_t bytes;      /* RTP header + payload */
+	uint64_t bytes; /* RTP header + payload */
 	bool has_loss;
 	uint64_t received;
 	uint64_t expected;
@@ -57,12 +57,12 @@ struct stream_total {
 	uint64_t duplicates;
 	uint64_t reordered;
 	uint64_t stray;
-	double loss_pct;     /* 100 * lost / expected */
-	double burst_ratio;  /* G.107 7.5; 1 without loss */
+	double loss_pct;               /* 100 * lost / expected */
+	double burst_ratio;            /* G.107 7.5; 1 without loss */
 	struct distribution jitter_ms; /* J after every packet */
 	struct distribution rtt_ms;    /* every RTCP round trip */
 	struct distribution mos;       /* every second's rtp_mos */
-	bool has_score;      /* R and MOS of the whole stream */
+	bool has_score;                /* R and MOS of the whole stream */
 	double r_factor;
 	double mos_total;
 	const char *no_score_reason; /* static text; NULL if has_score */

@@ -2,11 +2,11 @@
 #include "base/state.h"
 #include "base/str.h"
 
+#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 static void test_copy_too_long(void **state)
@@ -22,8 +22,8 @@ static void test_copy_too_long(void **state)
 
 static void test_u64_bounds(void **state)
 {
-	static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1",
-					  "1.0"};
+	static const char *const bad[] = {"",   "-1",  "+1", " 1",
+					  "1 ", "0x1", "1.0"};
 	uint64_t v = 7;
 
 	(void)state;
@@ -82,7 +82,8 @@ static void test_state_names_round_trip(void **state)
 
 	(void)state;
 	for (int i = 0; i < UA_STATE_COUNT; i++) {
-		assert_true(ua_state_parse(ua_state_name((enum ua_state)i), &s));
+		assert_true(
+			ua_state_parse(ua_state_name((enum ua_state)i), &s));
 		assert_int_equal(s, i);
 	}
 	assert_false(ua_state_parse("CALL_NONSENSE", &s));
