@@ -52,7 +52,7 @@ def known_tests(build):
     out = subprocess.run([MESON, "test", "-C", build, "--list", "--no-rebuild"],
                          check=True, capture_output=True, text=True).stdout
     return [line.split(" / ")[-1].strip() for line in out.splitlines()
-            if " / " in line]
+            if line.strip()]
 
 
 def case_source(name):

@@ -1,0 +1,124 @@
+"""An independent witness: tshark on the loopback interface."""
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Stream:
+    """RTP packets from one port to another, as captured."""
+    ssrc: int
+    source: int
+    target: int
+    packets: list = field(default_factory=list)   # (epoch seconds, seq, ts)
+
+    def lost(self):
+        """Sequence numbers missing between the first and the last one."""
+        return len(self._span()) - len({s for _, s, _ in self.packets})
+
+    def _span(self):
+        extended = extend([s for _, s, _ in self.packets])
+        return range(min(extended), max(extended) + 1)
+
+    def mean_jitter_ms(self, clock_hz=8000):
+        """RFC 3550 A.8 after every packet, averaged; microsecond stamps."""
+        jitter, total, last = 0.0, 0.0, None
+        for epoch, _, ts in self.packets:
+            transit = epoch * clock_hz - ts
+            if last is not None:
+                d = (transit - last + 2**31) % 2**32 - 2**31
+                jitter += (abs(d) - jitter) / 16
+            last = transit
+            total += jitter
+        return total / len(self.packets) / clock_hz * 1000
+
+
+def extend(sequence):
+    """16-bit sequence numbers without their wrap-arounds."""
+    out = [sequence[0]]
+    for number in sequence[1:]:
+        step = (number - out[-1] + 32768) % 65536 - 32768
+        out.append(out[-1] + step)
+    return out
+
+
+class Capture:
+    """Captures UDP of a range of ports from `with` to its end."""
+
+    def __init__(self, folder, ports):
+        self.file = Path(folder) / "capture.pcap"
+        self.ports = ports
+        self._log = Path(folder) / "tshark.log"
+
+    def __enter__(self):
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                ["/usr/bin/dumpcap", "-q", "-P", "-i", "lo", "-B", "16", "-f",
+                 f"udp portrange {self.ports[0]}-{self.ports[1]}",
+                 "-w", str(self.file)], stdout=log, stderr=log)
+        deadline = time.monotonic() + 15
+        # dumpcap names its file once the filter is in force.
+        while b"File:" not in self._log.read_bytes():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise RuntimeError("dumpcap cannot capture on lo (it needs root or "
+                                   "the group wireshark):\n" + self._log.read_text())
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_):
+        time.sleep(0.5)   # what is still in the kernel's buffer
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(20)
+        dropped = re.search(r"Packets received/dropped.*?: \d+/(\d+)",
+                            self._log.read_text())
+        if dropped and int(dropped.group(1)):
+            raise RuntimeError(f"dumpcap lost {dropped.group(1)} packets")
+
+    def _tshark(self, *arguments):
+        decode = []
+        for port in range(self.ports[0] + self.ports[0] % 2, self.ports[1], 2):
+            decode += ["-d", f"udp.port=={port},rtp", "-d", f"udp.port=={port + 1},rtcp"]
+        env = dict(os.environ, HOME=str(self.file.parent), LC_ALL="C")
+        return subprocess.run(
+            ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, *arguments],
+            check=True, capture_output=True, text=True, env=env).stdout
+
+    def streams(self):
+        """Every RTP stream: {(ssrc, source port, target port): Stream}."""
+        out = self._tshark("-Y", "rtp", "-T", "fields", "-e", "frame.time_epoch",
+                           "-e", "udp.srcport", "-e", "udp.dstport", "-e", "rtp.ssrc",
+                           "-e", "rtp.seq", "-e", "rtp.timestamp")
+        streams = {}
+        for line in out.splitlines():
+            epoch, source, target, ssrc, seq, ts = line.split("\t")
+            key = (int(ssrc, 16), int(source), int(target))
+            stream = streams.setdefault(key, Stream(*key))
+            stream.packets.append((float(epoch), int(seq), int(ts)))
+        return streams
+
+    def tshark_summary(self):
+        """What `tshark -z rtp,streams` says: {(ssrc, source, target): dict}."""
+        out = self._tshark("-q", "-z", "rtp,streams")
+        summary = {}
+        for line in out.splitlines():
+            cells = line.split()
+            found = re.search(r"0x([0-9A-Fa-f]{8})", line)
+            if not found:
+                continue
+            at = next(i for i, c in enumerate(cells) if c.startswith("0x"))
+            # ... src-addr sport dst-addr dport SSRC payload packets lost (x%)
+            # min-delta mean-delta max-delta min-jitter mean-jitter max-jitter
+            # payload names may hold spaces: count from the "(x%)" cell.
+            mark = next(i for i, c in enumerate(cells) if c.endswith("%)"))
+            if cells[mark - 1].startswith("("):
+                mark -= 1
+            key = (int(found.group(1), 16), int(cells[at - 3]), int(cells[at - 1]))
+            numbers = [c for c in cells[mark:] if re.fullmatch(r"-?[0-9.]+", c)]
+            summary[key] = {"packets": int(cells[mark - 2]), "lost": int(cells[mark - 1]),
+                            "mean_jitter_ms": float(numbers[-2])}
+        return summary

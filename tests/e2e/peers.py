@@ -1,0 +1,119 @@
+"""The systems a call goes through: kamailio, a silent port, sipp."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KAMAILIO_CFG = ROOT / "packaging" / "quickstart" / "kamailio.cfg"
+SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1009)}
+
+
+class Kamailio:
+    """Registrar and proxy with the quickstart's configuration."""
+
+    def __init__(self, folder, port, relay=None, subscribers=None):
+        self.port = port
+        self.subscribers = dict(subscribers or SUBSCRIBERS)
+        self.log = Path(folder) / "kamailio.log"
+        self._folder = Path(folder) / "kamailio"
+        self._folder.mkdir()
+        lines = "\n".join(f'\t$sht(subscriber=>{user}) = "{password}";'
+                          for user, password in self.subscribers.items())
+        text = KAMAILIO_CFG.read_text()
+        text = re.sub(r"^@SUBSCRIBERS@$", lambda _: lines, text, flags=re.M)
+        text = text.replace("@SIP_PORT@", str(port))
+        self._command = ["/usr/sbin/kamailio", "-DD", "-E", "-m", "32", "-M", "4",
+                         "-Y", str(self._folder), "-f", str(self._folder / "cfg")]
+        if relay:
+            text = text.replace("@RELAY@", relay.socket_name)
+            self._command += ["-A", "WITH_RELAY"]
+        (self._folder / "cfg").write_text(text)
+        self._process = None
+
+    def __enter__(self):
+        with open(self.log, "ab") as log:
+            # A group of its own: its children end with it.
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 20
+        while not answers_options(self.port):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.__exit__()
+                raise RuntimeError("kamailio did not start:\n" + self.log.read_text())
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+
+def answers_options(port, timeout=0.5):
+    """Does a SIP element on this UDP port answer an OPTIONS?"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        s.connect(("127.0.0.1", port))
+        s.settimeout(timeout)
+        here = f"127.0.0.1:{s.getsockname()[1]}"
+        try:
+            s.send((f"OPTIONS sip:127.0.0.1:{port} SIP/2.0\r\n"
+                    f"Via: SIP/2.0/UDP {here};branch=z9hG4bK{time.monotonic_ns()}\r\n"
+                    f"From: <sip:probe@{here}>;tag=1\r\nTo: <sip:127.0.0.1:{port}>\r\n"
+                    f"Call-ID: {time.monotonic_ns()}@{here}\r\nCSeq: 1 OPTIONS\r\n"
+                    "Max-Forwards: 1\r\nContent-Length: 0\r\n\r\n").encode())
+            return s.recv(4096).startswith(b"SIP/2.0 200")
+        except (ConnectionRefusedError, socket.timeout):
+            time.sleep(0.1)
+            return False
+
+
+class SilentPort:
+    """A UDP port that takes everything and never answers."""
+
+    def __init__(self, port):
+        self.port = port
+
+    def __enter__(self):
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", self.port))
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+
+class SippCallee:
+    """A foreign phone that answers one call and sends RTP back (sipp uas)."""
+
+    def __init__(self, folder, port, media_port, scenario):
+        self.port = port
+        self.log = Path(folder) / "sipp.log"
+        self._folder = folder
+        self._command = ["/usr/bin/sipp", "-sf", str(scenario), "-i", "127.0.0.1",
+                         "-p", str(port), "-mi", "127.0.0.1", "-mp", str(media_port),
+                         "-rtp_echo", "-nostdin", "-m", "1", "-timeout", "120"]
+
+    def __enter__(self):
+        with open(self.log, "wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
+                                             cwd=self._folder)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            if f":{self.port:04X} " in Path("/proc/net/udp").read_text():
+                return self
+            time.sleep(0.05)
+        self.__exit__()
+        raise RuntimeError("sipp did not start:\n" + self.log.read_text())
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()

@@ -1,0 +1,55 @@
+"""Ports of a test: a block of its own, so that tests can run side by side."""
+import fcntl
+import os
+import socket
+import tempfile
+
+BLOCK = 200
+FIRST = 12000   # below Linux's ephemeral ports (32768)
+BLOCKS = 100
+
+
+class PortBlock:
+    """A block of ports, locked against other tests until close() or exit.
+
+    sip, control, http, silent: single ports; rtp: (first, last) of the agents;
+    relay: (first, last) of the media relay.
+    """
+
+    def __init__(self):
+        folder = os.path.join(tempfile.gettempdir(), f"offhook-ports-{os.getuid()}")
+        os.makedirs(folder, exist_ok=True)
+        for number in range(BLOCKS):
+            self._lock = open(os.path.join(folder, str(number)), "w")
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._lock.close()
+                continue
+            base = FIRST + number * BLOCK
+            if all(port_is_free(base + i) for i in range(BLOCK)):
+                break
+            self._lock.close()
+        else:
+            raise RuntimeError("no block of free ports is left for a test")
+        self.base = base
+        self.sip, self.control, self.http, self.silent, self.phone = \
+            base, base + 1, base + 2, base + 3, base + 4
+        self.rtp = (base + 20, base + 99)
+        self.relay = (base + 100, base + BLOCK - 1)
+
+    def close(self):
+        self._lock.close()
+
+
+def port_is_free(port):
+    """Neither UDP nor TCP on 127.0.0.1 uses the port."""
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        with socket.socket(socket.AF_INET, kind) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR,
+                         1 if kind == socket.SOCK_STREAM else 0)
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True

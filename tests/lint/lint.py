@@ -1,0 +1,137 @@
+"""The checks of tests/lint, each a function from a source tree to findings.
+
+Pure Python and no git: they work in an exported tree as well.
+"""
+import re
+import subprocess
+from pathlib import Path
+
+CODE_DIRS = ("base", "conf", "media", "sip", "control", "agent")
+SKIPPED_DIRS = re.compile(r"^(\.git|build.*|var|__pycache__|\.[a-z_]+_cache|\.hypothesis)$")
+FILE_LINES_MAX = 800
+FUNCTION_LINES_MAX = 80
+TEXT_BYTES_MAX = 1 << 20
+
+
+def tree_files(root, *suffixes):
+    """Files of the tree, without build directories and caches."""
+    for path in sorted(Path(root).iterdir()):
+        if path.is_symlink() or SKIPPED_DIRS.match(path.name):
+            continue
+        if path.is_dir():
+            yield from tree_files(path, *suffixes)
+        elif not suffixes or path.suffix in suffixes:
+            yield path
+
+
+def arrow_table(root):
+    """Rows of docs/architecture.md: {folder: [what it may include]}."""
+    table = {}
+    for line in (Path(root) / "docs" / "architecture.md").read_text().splitlines():
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if len(cells) == 3 and cells[0].split("/")[0] in CODE_DIRS:
+            table[cells[0]] = [c.strip() for c in cells[2].split(",") if c.strip()]
+    return table
+
+
+def row_of(table, path):
+    """The longest row that the path lies in, or None."""
+    rows = [r for r in table if path == r or path.startswith(r + "/")]
+    return max(rows, key=len, default=None)
+
+
+def include_arrows(root):
+    """Includes that go against the table."""
+    root = Path(root)
+    table = arrow_table(root)
+    for folder in CODE_DIRS:
+        if not (root / folder).is_dir():
+            continue
+        for path in tree_files(root / folder, ".c", ".h"):
+            name = str(path.relative_to(root))
+            row = row_of(table, name)
+            if row is None:
+                yield f"{name}: its folder has no row in docs/architecture.md"
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                if not found:
+                    continue
+                target = found.group(1)
+                other = row_of(table, target)
+                if other is None:
+                    if "/" in target or (path.parent / target).exists():
+                        yield f'{name}:{number}: "{target}" is no path from the root'
+                elif other != row and other not in table[row] and \
+                        target not in table[row]:
+                    yield f"{name}:{number}: {row} must not include {target}"
+
+
+def long_files(root):
+    for path in tree_files(root, ".c", ".h", ".py", ".sh", ".js"):
+        lines = path.read_text().count("\n")
+        if lines > FILE_LINES_MAX:
+            yield f"{path.relative_to(root)}: {lines} lines, at most {FILE_LINES_MAX}"
+
+
+def long_functions(root):
+    """Functions of the C code, from the brace in column 1 to its end."""
+    for folder in CODE_DIRS:
+        if not (Path(root) / folder).is_dir():
+            continue
+        for path in tree_files(Path(root) / folder, ".c"):
+            start = None
+            previous = ""
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if line == "{" and previous.rstrip().endswith(")"):
+                    start = number
+                elif line == "}" and start is not None:
+                    if number - start - 1 > FUNCTION_LINES_MAX:
+                        yield (f"{path.relative_to(root)}:{start}: a function of "
+                               f"{number - start - 1} lines, at most {FUNCTION_LINES_MAX}")
+                    start = None
+                previous = line
+
+
+def outside_references(root, words):
+    """Files that mention a place which is not part of the checkout."""
+    for path in tree_files(root):
+        if path.stat().st_size > TEXT_BYTES_MAX:
+            continue
+        data = path.read_bytes()
+        if b"\0" in data:
+            continue
+        for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+            for word in words:
+                if word in line:
+                    yield f"{path.relative_to(root)}:{number}: mentions {word}"
+
+
+def shell_scripts(root):
+    """Scripts whose syntax bash refuses."""
+    for path in tree_files(root):
+        if path.stat().st_size > TEXT_BYTES_MAX:
+            continue
+        head = path.read_bytes()[:64].split(b"\n")[0]
+        if path.suffix != ".sh" and not re.match(rb"#!.*\b(ba)?sh\b", head):
+            continue
+        done = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True)
+        if done.returncode != 0:
+            yield f"{path.relative_to(root)}: {done.stderr.strip()}"
+
+
+def formatting(root):
+    """C files that clang-format would change."""
+    root = Path(root)
+    files = [str(p) for folder in (*CODE_DIRS, "tests") if (root / folder).is_dir()
+             for p in tree_files(root / folder, ".c", ".h")]
+    if not files:
+        return
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror",
+                           "--ferror-limit=1", *files],
+                          cwd=root, capture_output=True, text=True)
+    for line in done.stderr.splitlines():
+        if ": error:" in line:
+            yield line
+    if done.returncode != 0 and ": error:" not in done.stderr:
+        yield f"clang-format: {done.stderr.strip()}"

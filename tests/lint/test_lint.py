@@ -1,0 +1,114 @@
+"""Every check passes on the tree, and fails on a planted violation."""
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import lint  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+# Put together here, so that this file does not mention them.
+OUTSIDE = ("/" + "work/", "../" + "shared")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small tree with one good file in base."""
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "architecture.md", tmp_path / "docs")
+    shutil.copy(ROOT / ".clang-format", tmp_path)
+    for folder in ("base", "sip", "media/analysis", "control/server/api"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "base" / "good.c").write_text(
+        '#include "base/good.h"\n\nint good(void)\n{\n\treturn 1;\n}\n')
+    return tmp_path
+
+
+def findings(check, *args):
+    return list(check(*args))
+
+
+def test_includes_follow_the_arrows():
+    assert len(lint.arrow_table(ROOT)) == 10
+    assert findings(lint.include_arrows, ROOT) == []
+
+
+@pytest.mark.parametrize("folder, include", [
+    ("base", "media/media.h"),
+    ("base", "conf/load.h"),
+    ("sip", "media/media.h"),
+    ("sip", "control/wire/job.h"),
+    ("media/analysis", "media/media.h"),
+    ("control/server/api", "sip/ua.h"),
+    ("control/server", "agent/engine/engine.h"),
+])
+def test_a_planted_include_is_found(tree, folder, include):
+    (tree / folder / "bad.c").write_text(f'\n#include "{include}"\n')
+    assert findings(lint.include_arrows, tree) == [
+        f"{folder}/bad.c:2: {lint.row_of(lint.arrow_table(tree), folder)} "
+        f"must not include {include}"]
+
+
+def test_allowed_includes_are_not_found(tree):
+    (tree / "sip" / "ua.c").write_text(
+        '#include "sip/ua.h"\n#include "base/log.h"\n#include "media/params.h"\n')
+    assert findings(lint.include_arrows, tree) == []
+
+
+def test_an_include_beside_the_file_is_found(tree):
+    (tree / "sip" / "near.h").write_text("")
+    (tree / "sip" / "ua.c").write_text('#include "near.h"\n')
+    assert findings(lint.include_arrows, tree) == [
+        'sip/ua.c:1: "near.h" is no path from the root']
+
+
+def test_files_are_short():
+    assert findings(lint.long_files, ROOT) == []
+
+
+def test_a_long_file_is_found(tree):
+    (tree / "base" / "long.c").write_text("\n" * 801)
+    assert findings(lint.long_files, tree) == ["base/long.c: 801 lines, at most 800"]
+
+
+def test_functions_are_short():
+    assert findings(lint.long_functions, ROOT) == []
+
+
+def test_a_long_function_is_found(tree):
+    (tree / "base" / "long.c").write_text(
+        "int f(int a,\n      int b)\n{\n" + "\ta++;\n" * 81 + "}\n")
+    assert findings(lint.long_functions, tree) == [
+        "base/long.c:3: a function of 81 lines, at most 80"]
+
+
+def test_nothing_refers_outside_the_checkout():
+    assert findings(lint.outside_references, ROOT, OUTSIDE) == []
+
+
+def test_a_reference_outside_is_found(tree):
+    (tree / "docs" / "x.md").write_text(f"see {OUTSIDE[1]}/design.md\n")
+    assert findings(lint.outside_references, tree, OUTSIDE) == [
+        f"docs/x.md:1: mentions {OUTSIDE[1]}"]
+
+
+def test_shell_scripts_parse():
+    assert findings(lint.shell_scripts, ROOT) == []
+
+
+def test_a_broken_script_is_found(tree):
+    (tree / "run").write_text("#!/usr/bin/env bash\nif true\n")
+    assert len(findings(lint.shell_scripts, tree)) == 1
+
+
+def test_code_is_formatted():
+    assert findings(lint.formatting, ROOT) == []
+
+
+def test_unformatted_code_is_found(tree):
+    assert findings(lint.formatting, tree) == []
+    (tree / "base" / "bad.c").write_text("int bad( void ) { return 1; }\n")
+    assert len(findings(lint.formatting, tree)) >= 1
