@@ -1,12 +1,13 @@
 #include "base/buf.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static void test_buf_grows_and_consumes(void **state)
 {

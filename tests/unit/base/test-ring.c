@@ -1,12 +1,13 @@
 #include "base/ring.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 static void test_ring_size_must_be_power_of_two(void **state)
 {

@@ -2,12 +2,13 @@
 #include "base/state.h"
 #include "base/str.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static void test_copy_too_long(void **state)
 {
