@@ -90,8 +90,11 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	ret->has_delta = !marker && !t->gap_kind &&
 			 2 * (int64_t)step <= twice + t->period_ticks;
 	ret->delta_ms = (double)(r->mono_ns - t->ref_ns) / 1e6;
-	if (dq == 1 && !marker && step > 0 && (uint32_t)step <= t->clock_hz / 5)
+	if (dq == 1 && !marker && step > 0 &&
+	    (uint32_t)step <= t->clock_hz / 5) {
 		t->period_ticks = (uint32_t)step;
+		t->has_period = true;
+	}
 	t->media_ticks += step;
 	t->ref_ns = r->mono_ns;
 	t->ref_ts = r->rtp_ts;
@@ -122,6 +125,7 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		}
 		t->clock_hz = clock_hz;
 		t->period_ticks = clock_hz / 50;
+		t->has_period = false;
 		t->has_ref = false;
 	}
 	if (!t->has_ref) {

@@ -39,6 +39,7 @@ struct rtp_timing {
 	uint32_t clock_hz;
 	uint32_t period_ticks; /* P: last step of adjacent packets */
 	bool has_ref;
+	bool has_period;         /* period_ticks was measured, not assumed */
 	bool gap_kind;           /* CN or an event came since: no delta */
 	bool has_first;          /* the flag A.8 lacks: transit 0 is legal */
 	uint32_t int_transit;    /* integer A.8 */

@@ -6,8 +6,10 @@
 
 #include "media/analysis/rtp_header.h"
 
-static void series_add(struct series *s, double x)
+static void exact_add(struct exact *s, bool has, double x)
 {
+	if (!has)
+		return;
 	if ((s->n & (s->n - 1)) == 0)
 		s->all = realloc(s->all, (s->n ? 2 * s->n : 1) * sizeof(x));
 	if (!s->all)
@@ -18,29 +20,13 @@ static void series_add(struct series *s, double x)
 static void observe(const struct rtp_observation *o, void *arg)
 {
 	struct capture_stream *s = arg;
+	const struct rtp_sample *x = &o->sample;
 
-	if (o->verdict != RTP_PENDING && o->verdict != RTP_DUPLICATE)
-		s->pt_packets[packet_pt(o->record)]++;
-	if (o->sample.has_ipdv) {
-		series_add(&s->series[SERIES_IPDV], o->sample.ipdv_ms);
-		series_add(&s->series[SERIES_JITTER], o->sample.jitter_ms);
-	}
-	if (o->sample.has_delta)
-		series_add(&s->series[SERIES_DELTA], o->sample.delta_ms);
-	if (o->sample.has_pdv)
-		series_add(&s->series[SERIES_PDV], o->sample.pdv_ms);
-}
-
-static void distribution_copy(struct distribution *ret, const double *from,
-			      size_t n)
-{
-	double *copy = malloc((n + 1) * sizeof(*copy));
-
-	if (!copy)
-		abort();
-	memcpy(copy, from, n * sizeof(*copy));
-	distribution_of_samples(ret, copy, n);
-	free(copy);
+	stream_detail_observe(o, s->detail);
+	exact_add(&s->exact[DETAIL_IPDV], x->has_ipdv, x->ipdv_ms);
+	exact_add(&s->exact[DETAIL_JITTER], x->has_ipdv, x->jitter_ms);
+	exact_add(&s->exact[DETAIL_DELTA], x->has_delta, x->delta_ms);
+	exact_add(&s->exact[DETAIL_PDV], x->has_pdv, x->pdv_ms);
 }
 
 static void close_interval(struct capture_stream *s)
@@ -62,14 +48,8 @@ static void close_interval(struct capture_stream *s)
 	i->has_fraction = r->strict.valid;
 	if (r->strict.valid)
 		i->fraction = rtp_strict_fraction(&r->strict);
-	for (size_t k = 0; k < SERIES_COUNT; k++) {
-		struct series *x = &s->series[k];
-
-		distribution_copy(&i->series[k],
-				  x->all ? x->all + x->interval_from : NULL,
-				  x->n - x->interval_from);
-		x->interval_from = x->n;
-	}
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
+		series_close(&s->detail->series[k], &i->series[k]);
 	s->received_before = now.received;
 	s->te_before = r->te_packets;
 	s->cn_before = r->cn_packets;
@@ -101,10 +81,11 @@ static struct capture_stream *find_stream(struct capture *c,
 	s->first_ns = d->ns;
 	s->stream = malloc(sizeof(*s->stream));
 	s->interval = calloc(CAPTURE_INTERVALS_MAX, sizeof(*s->interval));
-	if (!s->stream || !s->interval)
+	s->detail = malloc(sizeof(*s->detail));
+	if (!s->stream || !s->interval || !s->detail)
 		abort();
 	rtp_stream_init(s->stream, ssrc, d->ns, &c->map);
-	rtp_strict_init(&s->no_probation, 0);
+	stream_detail_init(s->detail, s->stream);
 	return s;
 }
 
@@ -124,7 +105,7 @@ static void take_rtp(struct capture *c, const struct datagram *d)
 	       CAPTURE_INTERVAL_NS)
 		close_interval(s);
 	s->last_ns = d->ns;
-	rtp_strict_update(&s->no_probation, h.seq);
+	rtp_strict_update(&s->detail->no_probation, h.seq);
 	rtp_stream_update_observed(s->stream, &r, observe, s);
 }
 
@@ -205,8 +186,10 @@ int capture_read(struct capture *c, const char *pcap_path,
 	while ((err = pcap_next(&p, &d)) > 0)
 		take(c, &d, ports);
 	pcap_close(&p);
-	for (size_t i = 0; i < c->streams; i++)
+	for (size_t i = 0; i < c->streams; i++) {
 		close_interval(&c->stream[i]);
+		stream_detail_finish(c->stream[i].detail);
+	}
 	return err;
 }
 
@@ -215,7 +198,8 @@ void capture_free(struct capture *c)
 	for (size_t i = 0; i < c->streams; i++) {
 		free(c->stream[i].stream);
 		free(c->stream[i].interval);
-		for (size_t k = 0; k < SERIES_COUNT; k++)
-			free(c->stream[i].series[k].all);
+		free(c->stream[i].detail);
+		for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
+			free(c->stream[i].exact[k].all);
 	}
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "media/analysis/detail.h"
 #include "media/analysis/stream.h"
 #include "tests/vectors/pcap.h"
 
@@ -13,19 +14,10 @@
 #define CAPTURE_INTERVALS_MAX 128
 #define CAPTURE_INTERVAL_NS   INT64_C(1000000000)
 
-/** Samples of one figure: of the stream, and of the open interval. */
-struct series {
+/** All samples of one figure: the core keeps a histogram only. */
+struct exact {
 	double *all;
 	size_t n;
-	size_t interval_from; /* first sample of the open interval */
-};
-
-enum series_kind {
-	SERIES_IPDV,
-	SERIES_JITTER,
-	SERIES_DELTA,
-	SERIES_PDV,
-	SERIES_COUNT,
 };
 
 struct interval {
@@ -36,8 +28,7 @@ struct interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
-	struct distribution series[SERIES_COUNT];
-	uint64_t n[SERIES_COUNT];
+	struct distribution series[DETAIL_SERIES_COUNT];
 };
 
 struct capture_stream {
@@ -49,9 +40,8 @@ struct capture_stream {
 	int64_t first_ns;
 	int64_t last_ns;
 	struct rtp_stream *stream;
-	struct rtp_strict no_probation;
-	struct series series[SERIES_COUNT];
-	uint64_t pt_packets[128];
+	struct stream_detail *detail;
+	struct exact exact[DETAIL_SERIES_COUNT];
 	size_t intervals;
 	struct interval *interval;
 	/* totals before the open interval */

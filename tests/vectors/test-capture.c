@@ -8,14 +8,15 @@
 #include "tests/vectors/capture.h"
 #include "tests/vectors/check.h"
 
-#define TIME_TOLERANCE_MS 0.001 /* 1 us */
-#define RATIO_TOLERANCE   1e-6
-#define R_TOLERANCE       1e-3
-#define MOS_TOLERANCE     1e-4
-#define TICK_TOLERANCE    1
+#define TIME_TOLERANCE_MS  0.001 /* 1 us */
+#define RATIO_TOLERANCE    1e-6
+#define R_TOLERANCE        1e-3
+#define MOS_TOLERANCE      1e-4
+#define TICK_TOLERANCE     1
+#define SKEW_TOLERANCE_PPM 1
 
-static const char *const series_names[SERIES_COUNT] = {"ipdv_ms", "jit_ms",
-						       "delta_ms", "pdv_ms"};
+static const char *const series_names[DETAIL_SERIES_COUNT] = {
+	"ipdv_ms", "jit_ms", "delta_ms", "pdv_ms"};
 
 static void check_distribution(struct check *c, const json_t *object,
 			       const char *name, const struct distribution *d)
@@ -94,17 +95,174 @@ static void check_strict(struct check *c, const json_t *want,
 	check_int(c, want, "resyncs", s->resyncs);
 }
 
-static void check_runs(struct check *c, const json_t *want,
-		       const struct loss_runs *runs, uint64_t expected)
+static void check_histogram(struct check *c, const json_t *want,
+			    const struct loss_pattern *p)
 {
+	const json_t *runs = check_member(c, want, "run_histogram");
+	uint64_t kinds = 0;
+	char length[24];
+
+	for (uint64_t i = 1; i < PATTERN_RUNS_SHORT; i++) {
+		if (p->run_short[i] == 0)
+			continue;
+		kinds++;
+		snprintf(length, sizeof(length), "%" PRIu64, i);
+		check_int(c, runs, length, p->run_short[i]);
+	}
+	if (p->run_long_count > 0)
+		check_fail(c, "run_histogram", "no vector has such long runs");
+	if (json_object_size(runs) != kinds)
+		check_fail(c, "run_histogram", "another number of lengths");
+}
+
+static void check_pattern(struct check *c, const json_t *stream,
+			  const char *name, const struct loss_pattern *pattern)
+{
+	const json_t *want = check_member(c, stream, name);
+	const struct loss_runs *runs = &pattern->runs;
+	const json_t *gilbert = check_member(c, want, "gilbert");
 	double mean = runs->runs ? (double)runs->lost / (double)runs->runs : 0;
+	double p = 0;
+	double q = 0;
+	double burst_r = 0;
 
 	check_int(c, want, "lost", (int64_t)runs->lost);
 	check_int(c, want, "runs", (int64_t)runs->runs);
 	check_int(c, want, "longest_run", (int64_t)runs->longest);
 	check_real(c, want, "mean_run", mean, RATIO_TOLERANCE);
-	check_real(c, want, "burst_r", loss_runs_burst_r(runs, expected),
+	check_real(c, want, "burst_r",
+		   loss_runs_burst_r(runs, pattern->packets), RATIO_TOLERANCE);
+	check_histogram(c, want, pattern);
+	if (pattern_gilbert(pattern, &p, &q, &burst_r) ==
+	    json_is_null(gilbert)) {
+		check_fail(c, name, "gilbert known or unknown");
+	} else if (!json_is_null(gilbert)) {
+		check_real(c, gilbert, "p", p, RATIO_TOLERANCE);
+		check_real(c, gilbert, "q", q, RATIO_TOLERANCE);
+		check_real(c, gilbert, "burst_r", burst_r, RATIO_TOLERANCE);
+	}
+}
+
+static void check_buffers(struct check *c, const json_t *want,
+			  const struct stream_detail *d)
+{
+	const json_t *fixed = check_member(c, want, "jb_fixed");
+	const json_t *adaptive = check_member(c, want, "jb_adaptive");
+	const double expected = (double)d->network.packets;
+	const struct jb_fixed *f = &d->jb_fixed;
+
+	check_real(c, fixed, "delay_ms", f->delay_ms, 0);
+	check_int(c, fixed, "late", (int64_t)f->late);
+	check_int(c, fixed, "early", (int64_t)f->early);
+	check_int(c, fixed, "resyncs", (int64_t)f->resyncs);
+	check_real(c, fixed, "discard_pct",
+		   100 * (double)(f->late + f->early) / expected,
 		   RATIO_TOLERANCE);
+	check_int(c, adaptive, "late", (int64_t)d->jb_adaptive.late);
+	check_real(c, adaptive, "discard_pct",
+		   100 * (double)d->jb_adaptive.late / expected,
+		   RATIO_TOLERANCE);
+	check_real(c, adaptive, "mean_delay_ms",
+		   jb_adaptive_delay_ms(&d->jb_adaptive), 5e-6);
+}
+
+static void check_burst_gap(struct check *c, const json_t *want,
+			    const struct stream_detail *d)
+{
+	const json_t *bg = check_member(c, want, "burst_gap");
+	const json_t *xr = check_member(c, want, "xr");
+	const struct burst_gap *b = &d->fixed.burst_gap;
+	struct burst_gap_figures f;
+	struct rtcp_voip_metrics v;
+
+	burst_gap_figures(b, stream_detail_period_ms(d, NULL), &f);
+	check_int(c, bg, "bursts", (int64_t)b->bursts);
+	check_int(c, bg, "gaps", (int64_t)b->gaps);
+	check_real(c, bg, "burst_density", f.burst_density, RATIO_TOLERANCE);
+	check_real(c, bg, "gap_density", f.gap_density, RATIO_TOLERANCE);
+	check_real(c, bg, "burst_duration_ms", f.burst_duration_ms,
+		   TIME_TOLERANCE_MS);
+	check_real(c, bg, "gap_duration_ms", f.gap_duration_ms,
+		   TIME_TOLERANCE_MS);
+	stream_detail_xr(d, &v);
+	check_int(c, xr, "gmin", v.gmin);
+	check_int(c, xr, "loss_rate", v.loss_rate);
+	check_int(c, xr, "discard_rate", v.discard_rate);
+	check_int(c, xr, "burst_density", v.burst_density);
+	check_int(c, xr, "gap_density", v.gap_density);
+	check_int(c, xr, "burst_duration_ms", v.burst_duration_ms);
+	check_int(c, xr, "gap_duration_ms", v.gap_duration_ms);
+}
+
+static void check_detail_score(struct check *c, const json_t *mos,
+			       const char *name, const struct detail_score *s)
+{
+	const json_t *want = check_member(c, mos, name);
+
+	if (json_object_get(want, "Ppl")) {
+		check_real(c, want, "Ppl", s->score.ppl, RATIO_TOLERANCE);
+		check_real(c, want, "BurstR", s->score.burst_r,
+			   RATIO_TOLERANCE);
+		check_real(c, want, "Ta", s->ta_ms, 5e-6);
+		check_bool(c, want, "extrapolated", s->score.extrapolated);
+	}
+	check_maybe(c, want, "R", s->score.valid, s->score.r, R_TOLERANCE);
+	check_maybe(c, want, "MOS", s->score.valid, s->score.mos,
+		    MOS_TOLERANCE);
+}
+
+/* The same figure from the histogram, for streams of any length. */
+static void check_bounded(struct check *c, const char *name,
+			  const struct distribution *exact,
+			  const struct histogram *h)
+{
+	const double p[] = {0.5, 0.75, 0.9, 0.95};
+	const double want[] = {exact->median, exact->p75, exact->p90,
+			       exact->p95};
+
+	if (h->moments.n != exact->n)
+		check_fail(c, name, "histogram: another n");
+	for (size_t i = 0; i < 4 && exact->n > 0; i++) {
+		double got = histogram_percentile(h, p[i]);
+
+		c->compared++;
+		if (fabs(got - want[i]) > 0.016 * want[i] + 0.0006)
+			check_fail(c, name, "histogram: percentile is off");
+	}
+}
+
+static void check_detail(struct check *c, const json_t *want,
+			 const struct stream_detail *d)
+{
+	static double scratch[SKEW_SCRATCH];
+	const json_t *mos = check_member(c, want, "mos");
+	struct detail_score score;
+	double ppm = 0;
+	bool measured;
+	double period_ms = stream_detail_period_ms(d, &measured);
+
+	check_pattern(c, want, "loss", &d->network);
+	check_pattern(c, want, "loss_plus_discard_fixed", &d->fixed);
+	check_pattern(c, want, "loss_plus_discard_adaptive", &d->adaptive);
+	check_buffers(c, want, d);
+	check_burst_gap(c, want, d);
+	stream_detail_score_fixed(d, &score);
+	check_detail_score(c, mos, "jb_fixed", &score);
+	stream_detail_score_adaptive(d, &score);
+	check_detail_score(c, mos, "jb_adaptive", &score);
+	check_maybe(c, want, "ptime_ms", measured, period_ms,
+		    TIME_TOLERANCE_MS);
+	bool known = skew_ppm(&d->skew, scratch, &ppm);
+
+	check_maybe(c, want, "skew_ppm", known, ppm, SKEW_TOLERANCE_PPM);
+	for (unsigned pt = 0; pt < 128; pt++) {
+		char name[4];
+
+		snprintf(name, sizeof(name), "%u", pt);
+		if (d->pt_packets[pt] > 0)
+			check_int(c, check_member(c, want, "pt_packets"), name,
+				  (int64_t)d->pt_packets[pt]);
+	}
 }
 
 static void check_interval(struct check *c, const json_t *want,
@@ -128,7 +286,7 @@ static void check_interval(struct check *c, const json_t *want,
 		    0);
 	if (n->packets == 0)
 		return;
-	for (size_t k = 0; k < SERIES_COUNT; k++)
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
 		check_distribution(c, want, series_names[k], &i->series[k]);
 	if (!json_object_get(want, "R"))
 		return;
@@ -175,18 +333,24 @@ static void check_stream(struct check *c, const json_t *want,
 	rtp_stream_counters(s->stream, &n);
 	check_strict(c, check_member(c, want, "a1_strict"), &s->stream->strict);
 	check_strict(c, check_member(c, want, "a1_no_probation"),
-		     &s->no_probation);
+		     &s->detail->no_probation);
 	rtp_seq_loss_runs(&s->stream->seq, &runs);
-	check_runs(c, check_member(c, want, "loss"), &runs, n.expected);
+	if (runs.lost != s->detail->network.runs.lost ||
+	    runs.runs != s->detail->network.runs.runs ||
+	    runs.longest != s->detail->network.runs.longest)
+		check_fail(c, "loss", "live runs differ from the pattern");
+	check_detail(c, want, s->detail);
 	check_real(c, want, "jitter_last_ms", s->stream->timing.jitter_ms,
 		   TIME_TOLERANCE_MS);
 	check_real(c, want, "jitter_int_last_ticks",
 		   rtp_timing_jitter_ticks(&s->stream->timing), TICK_TOLERANCE);
 	check_real(c, want, "jitter_int_max_ticks",
 		   s->stream->timing.int_jitter_max, TICK_TOLERANCE);
-	for (size_t k = 0; k < SERIES_COUNT; k++) {
-		distribution_of_samples(&d, s->series[k].all, s->series[k].n);
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++) {
+		distribution_of_samples(&d, s->exact[k].all, s->exact[k].n);
 		check_distribution(c, want, series_names[k], &d);
+		check_bounded(c, series_names[k], &d,
+			      &s->detail->series[k].all);
 	}
 	check_network_score(
 		c, json_object_get(json_object_get(want, "mos"), "network"),

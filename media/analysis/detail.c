@@ -1,0 +1,209 @@
+#include "media/analysis/detail.h"
+
+#include <math.h>
+#include <string.h>
+
+void series_add(struct series *s, double ms)
+{
+	histogram_add(&s->all, ms);
+	if (s->n < DETAIL_SAMPLES_MAX) {
+		s->samples[s->n++] = ms;
+		return;
+	}
+	if (s->n == DETAIL_SAMPLES_MAX) {
+		for (size_t i = 0; i < DETAIL_SAMPLES_MAX; i++)
+			histogram_add(&s->interval, s->samples[i]);
+		s->n++;
+	}
+	histogram_add(&s->interval, ms);
+}
+
+void series_close(struct series *s, struct distribution *ret)
+{
+	if (s->n <= DETAIL_SAMPLES_MAX) {
+		distribution_of_samples(ret, s->samples, s->n);
+	} else {
+		distribution_of_histogram(ret, &s->interval);
+		memset(&s->interval, 0, sizeof(s->interval));
+	}
+	s->n = 0;
+}
+
+void stream_detail_init(struct stream_detail *d,
+			const struct rtp_stream *stream)
+{
+	memset(d, 0, sizeof(*d));
+	d->stream = stream;
+	pattern_init(&d->network);
+	pattern_init(&d->fixed);
+	pattern_init(&d->adaptive);
+	jb_fixed_init(&d->jb_fixed, JB_FIXED_DELAY_MS);
+	jb_adaptive_init(&d->jb_adaptive);
+	skew_init(&d->skew);
+	rtp_strict_init(&d->no_probation, 0);
+}
+
+double stream_detail_period_ms(const struct stream_detail *d,
+			       bool *ret_measured)
+{
+	const struct rtp_timing *t = &d->stream->timing;
+
+	if (ret_measured)
+		*ret_measured = t->has_period;
+	return t->clock_hz ? t->period_ticks * 1000.0 / t->clock_hz : 20.0;
+}
+
+static void add_samples(struct stream_detail *d, const struct rtp_sample *s)
+{
+	if (s->has_ipdv) {
+		series_add(&d->series[DETAIL_IPDV], s->ipdv_ms);
+		series_add(&d->series[DETAIL_JITTER], s->jitter_ms);
+	}
+	if (s->has_delta)
+		series_add(&d->series[DETAIL_DELTA], s->delta_ms);
+	if (!s->has_pdv)
+		return;
+	series_add(&d->series[DETAIL_PDV], s->pdv_ms);
+	skew_add(&d->skew, s->reference, s->media_ms, s->transit_ms);
+}
+
+/* Run the packet through both buffers; what they cannot judge is good. */
+static void add_buffers(struct stream_detail *d,
+			const struct rtp_observation *o, bool *ret_fixed,
+			bool *ret_adaptive)
+{
+	const struct rtp_sample *s = &o->sample;
+
+	*ret_fixed = true;
+	*ret_adaptive = true;
+	if (o->verdict == RTP_VERY_LATE) {
+		jb_fixed_very_late(&d->jb_fixed);
+		jb_adaptive_very_late(&d->jb_adaptive);
+		*ret_fixed = false;
+		*ret_adaptive = false;
+		return;
+	}
+	if (!s->has_pdv)
+		return;
+	if (s->reference) {
+		jb_fixed_epoch(&d->jb_fixed);
+		jb_adaptive_epoch(&d->jb_adaptive);
+	}
+	*ret_fixed = jb_fixed_update(&d->jb_fixed, s->transit_ms) == JB_PLAYED;
+	*ret_adaptive = jb_adaptive_update(&d->jb_adaptive, s->transit_ms,
+					   stream_detail_period_ms(d, NULL)) ==
+			JB_PLAYED;
+}
+
+void stream_detail_observe(const struct rtp_observation *o, void *arg)
+{
+	struct stream_detail *d = arg;
+	bool fixed;
+	bool adaptive;
+
+	if (o->verdict == RTP_PENDING || o->verdict == RTP_DUPLICATE)
+		return;
+	d->pt_packets[packet_pt(o->record)] += o->sample.audio;
+	add_samples(d, &o->sample);
+	add_buffers(d, o, &fixed, &adaptive);
+	pattern_add(&d->network, o->ext, o->new_segment, true);
+	pattern_add(&d->fixed, o->ext, o->new_segment, fixed);
+	pattern_add(&d->adaptive, o->ext, o->new_segment, adaptive);
+}
+
+void stream_detail_finish(struct stream_detail *d)
+{
+	pattern_finish(&d->network);
+	pattern_finish(&d->fixed);
+	pattern_finish(&d->adaptive);
+}
+
+static void rate_pattern(const struct stream_detail *d,
+			 const struct loss_pattern *p, double buffer_ms,
+			 struct detail_score *ret)
+{
+	const struct emodel_codec *codec = d->stream->score.codec;
+	double ppl = 0.0;
+
+	ret->ta_ms = buffer_ms + stream_detail_period_ms(d, NULL) +
+		     (codec ? codec->look_ahead_ms : 0.0);
+	if (p->packets > 0)
+		ppl = 100.0 * (double)p->runs.lost / (double)p->packets;
+	score_rate(&ret->score, codec, ppl,
+		   loss_runs_burst_r(&p->runs, p->packets), ret->ta_ms);
+}
+
+void stream_detail_score_fixed(const struct stream_detail *d,
+			       struct detail_score *ret)
+{
+	rate_pattern(d, &d->fixed, d->jb_fixed.delay_ms, ret);
+}
+
+void stream_detail_score_adaptive(const struct stream_detail *d,
+				  struct detail_score *ret)
+{
+	rate_pattern(d, &d->adaptive, jb_adaptive_delay_ms(&d->jb_adaptive),
+		     ret);
+}
+
+static double ratio(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : 0.0;
+}
+
+void burst_gap_figures(const struct burst_gap *b, double period_ms,
+		       struct burst_gap_figures *ret)
+{
+	ret->burst_density = ratio(b->burst_bad, b->burst_packets);
+	ret->gap_density = ratio(b->gap_bad, b->gap_packets);
+	ret->burst_duration_ms = ratio(b->burst_packets, b->bursts) * period_ms;
+	ret->gap_duration_ms = ratio(b->gap_packets, b->gaps) * period_ms;
+}
+
+/* Fractions in XR are of 256, cut off, at most 255 (RFC 3611 4.7.1). */
+static uint8_t of_256(double part)
+{
+	return (uint8_t)fmin(floor(256.0 * part), 255.0);
+}
+
+static uint16_t whole_ms(double ms)
+{
+	return (uint16_t)fmin(floor(ms + 0.5), 65535.0);
+}
+
+void stream_detail_xr(const struct stream_detail *d,
+		      struct rtcp_voip_metrics *ret)
+{
+	const struct loss_pattern *p = &d->fixed;
+	struct burst_gap_figures f;
+	uint64_t discarded = d->jb_fixed.late + d->jb_fixed.early;
+	struct detail_score quality;
+	const struct emodel_codec *codec = d->stream->score.codec;
+
+	burst_gap_figures(&p->burst_gap, stream_detail_period_ms(d, NULL), &f);
+	stream_detail_score_fixed(d, &quality);
+	*ret = (struct rtcp_voip_metrics){
+		.ssrc = d->stream->ssrc,
+		.loss_rate = of_256(ratio(d->network.runs.lost, p->packets)),
+		.discard_rate = of_256(ratio(discarded, p->packets)),
+		.burst_density = of_256(f.burst_density),
+		.gap_density = of_256(f.gap_density),
+		.burst_duration_ms = whole_ms(f.burst_duration_ms),
+		.gap_duration_ms = whole_ms(f.gap_duration_ms),
+		.signal_dbm0 = RTCP_VOIP_UNAVAILABLE,
+		.noise_dbm0 = RTCP_VOIP_UNAVAILABLE,
+		.rerl_db = RTCP_VOIP_UNAVAILABLE,
+		.gmin = PATTERN_GMIN,
+		.r_factor = RTCP_VOIP_UNAVAILABLE,
+		.ext_r_factor = RTCP_VOIP_UNAVAILABLE,
+		.mos_lq = RTCP_VOIP_UNAVAILABLE,
+		.mos_cq = RTCP_VOIP_UNAVAILABLE,
+		.jb_nominal_ms = whole_ms(d->jb_fixed.delay_ms),
+		.jb_max_ms = whole_ms(d->jb_fixed.delay_ms),
+		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
+	};
+	/* R of XR is of the narrowband scale, 0..100 */
+	if (quality.score.valid && codec && codec->scale == EMODEL_NB)
+		ret->r_factor =
+			(uint8_t)fmin(floor(quality.score.r + 0.5), 100.0);
+}

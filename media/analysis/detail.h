@@ -1,0 +1,99 @@
+/**
+ * Everything else that can be said about a received stream: distributions of
+ * every interval and of the stream, loss patterns, buffer models, clock skew,
+ * scores with buffer discards, RTCP XR fields. An observer of rtp_stream;
+ * memory is bounded by the stream, not by its packets. For analysis of
+ * captures; the live path does without.
+ *
+ * Exact: everything but percentiles of a whole stream and of intervals with
+ * more than DETAIL_SAMPLES_MAX packets (1.6 %, see struct histogram), and
+ * the skew of streams longer than 512 s (longer windows).
+ *
+ * Thread: the owner's; no allocation.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_DETAIL_H
+#define OFFHOOK_MEDIA_ANALYSIS_DETAIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "media/analysis/jitter_buffer.h"
+#include "media/analysis/pattern.h"
+#include "media/analysis/skew.h"
+#include "media/analysis/stream.h"
+
+#define DETAIL_SAMPLES_MAX 512
+
+/** Samples of one figure: exact for the open interval. */
+struct series {
+	size_t n; /* in samples; DETAIL_SAMPLES_MAX + 1: in interval */
+	double samples[DETAIL_SAMPLES_MAX];
+	struct histogram interval;
+	struct histogram all;
+};
+
+void series_add(struct series *s, double ms);
+/** Distribution of the open interval; the next one begins. */
+void series_close(struct series *s, struct distribution *ret);
+
+enum detail_series {
+	DETAIL_IPDV,   /* |D| */
+	DETAIL_JITTER, /* J after every sample */
+	DETAIL_DELTA,  /* distance of arrival */
+	DETAIL_PDV,    /* transit above its minimum, RFC 5481 */
+	DETAIL_SERIES_COUNT,
+};
+
+struct stream_detail {
+	struct series series[DETAIL_SERIES_COUNT];
+	struct loss_pattern network;
+	struct loss_pattern fixed; /* lost, or discarded by jb_fixed */
+	struct loss_pattern adaptive;
+	struct jb_fixed jb_fixed;
+	struct jb_adaptive jb_adaptive;
+	struct skew skew;
+	struct rtp_strict no_probation;
+	uint64_t pt_packets[128]; /* audio packets with timing */
+	const struct rtp_stream *stream;
+};
+
+/** @param stream  the observed one; borrowed */
+void stream_detail_init(struct stream_detail *d,
+			const struct rtp_stream *stream);
+
+/** For rtp_stream_update_observed(); arg is the struct stream_detail. */
+void stream_detail_observe(const struct rtp_observation *o, void *arg);
+
+/** The stream is over: patterns become final. Once, last. */
+void stream_detail_finish(struct stream_detail *d);
+
+/** Packet time: the last measured, or the default of the clock (20 ms).
+ * @param ret_measured  may be NULL */
+double stream_detail_period_ms(const struct stream_detail *d,
+			       bool *ret_measured);
+
+/** Score with the discards and the delay of a buffer model. */
+struct detail_score {
+	struct score score;
+	double ta_ms; /* buffer, packet time and look-ahead of the codec */
+};
+void stream_detail_score_fixed(const struct stream_detail *d,
+			       struct detail_score *ret);
+void stream_detail_score_adaptive(const struct stream_detail *d,
+				  struct detail_score *ret);
+
+/** RFC 3611 4.7 fields over loss and the fixed buffer's discards. */
+void stream_detail_xr(const struct stream_detail *d,
+		      struct rtcp_voip_metrics *ret);
+
+/** Densities 0..1 and mean durations of a pattern. */
+struct burst_gap_figures {
+	double burst_density;
+	double gap_density;
+	double burst_duration_ms;
+	double gap_duration_ms;
+};
+void burst_gap_figures(const struct burst_gap *b, double period_ms,
+		       struct burst_gap_figures *ret);
+
+#endif

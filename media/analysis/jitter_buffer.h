@@ -1,0 +1,65 @@
+/**
+ * De-jitter buffer models: what a receiver would have had to discard, and how
+ * long it would have held packets back. Two models: a fixed playout delay,
+ * and an adaptive one.
+ * Source: Ramjee et al., INFOCOM 1994, algorithms 1 and 2, and our own
+ * parameters (docs/measurement.md "De-jitter buffers"); not standardised
+ * Thread: the owner's; no allocation.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H
+#define OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JB_FIXED_DELAY_MS 60.0
+#define JB_FIXED_DEPTH_MS 200.0
+#define JB_FIXED_REANCHOR 50 /* discards in a row */
+
+enum jb_fate {
+	JB_PLAYED,
+	JB_LATE,  /* after its playout time */
+	JB_EARLY, /* the buffer was full */
+};
+
+/** Fixed playout delay. */
+struct jb_fixed {
+	double delay_ms;
+	double anchor_ms; /* transit of the packet the playout started with */
+	uint32_t in_row;  /* discards one after another */
+	uint64_t late;
+	uint64_t early;
+	uint64_t resyncs;
+};
+
+void jb_fixed_init(struct jb_fixed *j, double delay_ms);
+/** A new timing epoch: transit times are relative to its first packet. */
+void jb_fixed_epoch(struct jb_fixed *j);
+/** One packet. @param transit_ms  relative to the epoch's first packet */
+enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms);
+/** A packet so late that its transit time is not measured. */
+void jb_fixed_very_late(struct jb_fixed *j);
+
+/** Adaptive playout delay. */
+struct jb_adaptive {
+	bool started;
+	double playout_ms;   /* E: decided before a packet is seen */
+	double mean_ms;      /* d */
+	double deviation_ms; /* v */
+	double min_ms;       /* m */
+	double delay_sum_ms;
+	uint64_t played;
+	uint64_t late;
+};
+
+void jb_adaptive_init(struct jb_adaptive *j);
+void jb_adaptive_epoch(struct jb_adaptive *j);
+/** @param period_ms  packet time: the playout delay shrinks by a tenth of it
+ * a packet at most */
+enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
+				double period_ms);
+void jb_adaptive_very_late(struct jb_adaptive *j);
+/** Mean time a packet was held back; 0 if none was played. */
+double jb_adaptive_delay_ms(const struct jb_adaptive *j);
+
+#endif

@@ -1,0 +1,74 @@
+/**
+ * The pattern of good and bad packets of one stream in order of sequence:
+ * runs with their histogram, a Gilbert model, bursts and gaps. Bad is lost,
+ * or lost or discarded by a buffer model.
+ * Source: RFC 3611 section 4.7.2 by its definition (Gmin 16), G.107 clause
+ * 7.5; docs/measurement.md "Loss patterns"
+ * Thread: the owner's; no allocation.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSIS_PATTERN_H
+#define OFFHOOK_MEDIA_ANALYSIS_PATTERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "media/analysis/rtp_seq.h"
+
+#define PATTERN_GMIN       16  /* RFC 3611 section 4.7.2 */
+#define PATTERN_RUNS_SHORT 256 /* run lengths counted one by one */
+#define PATTERN_RUNS_LONG  32  /* longer ones, each kept with its length */
+
+/** Periods of RFC 3611: a burst begins and ends with a bad packet and holds
+ * no Gmin good ones in a row; what is between bursts is gap. */
+struct burst_gap {
+	uint64_t bursts;
+	uint64_t burst_packets;
+	uint64_t burst_bad;
+	uint64_t gaps;
+	uint64_t gap_packets;
+	uint64_t gap_bad;
+	/* the scan: packets since the last burst, and what may become one */
+	uint64_t gap_open;
+	uint64_t gap_open_bad;
+	uint64_t group_packets; /* first bad to last bad */
+	uint64_t group_bad;
+	uint64_t good_since; /* after the last bad one */
+};
+
+struct loss_pattern {
+	bool started;
+	int64_t base;
+	int64_t max;
+	uint64_t good[RTP_WINDOW_BITS / 64];
+	struct loss_runs runs;
+	uint64_t packets;
+	uint32_t run_short[PATTERN_RUNS_SHORT]; /* by length; 0 unused */
+	uint64_t run_long[PATTERN_RUNS_LONG];   /* lengths */
+	uint32_t run_long_count;
+	uint64_t run_long_dropped; /* runs beyond the table */
+	uint64_t after_good;       /* packets that follow a good one */
+	uint64_t after_bad;
+	uint64_t good_to_bad;
+	uint64_t bad_to_good;
+	bool has_last;
+	bool last_good;
+	struct burst_gap burst_gap;
+};
+
+void pattern_init(struct loss_pattern *p);
+
+/** A received packet by its extended number.
+ * @param new_segment  the numbers begin anew with it */
+void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
+		 bool good);
+
+/** The stream is over: what the window holds is final. Once, last. */
+void pattern_finish(struct loss_pattern *p);
+
+/** Gilbert model: p good to bad, q bad to good, and the burst ratio 1/(p+q),
+ * not below 1.
+ * @return false: nothing bad, or no transition to tell */
+bool pattern_gilbert(const struct loss_pattern *p, double *ret_p, double *ret_q,
+		     double *ret_burst_r);
+
+#endif
