@@ -109,6 +109,27 @@ static void take_rtp(struct capture *c, const struct datagram *d)
 	rtp_stream_update_observed(s->stream, &r, observe, s);
 }
 
+static void take_rtcp(struct capture *c, const struct datagram *d)
+{
+	struct rtcp_reader reader;
+	struct rtcp_item item;
+
+	if (rtcp_reader_init(&reader, d->payload, d->captured))
+		return;
+	while (rtcp_reader_next(&reader, &item)) {
+		struct capture_report *r = &c->report[c->reports];
+
+		if (c->reports >= CAPTURE_REPORTS_MAX)
+			abort();
+		r->ns = d->ns;
+		r->item = item;
+		r->has_rtt = rtcp_tap_item(&c->tap, &item, d->ns, &r->rtt_ms);
+		c->reports += item.kind == RTCP_ITEM_REPORT ||
+			      item.kind == RTCP_ITEM_XR_DLRR ||
+			      item.kind == RTCP_ITEM_XR_VOIP;
+	}
+}
+
 static bool is_media(const json_t *ports, const struct datagram *d)
 {
 	size_t i;
@@ -141,6 +162,7 @@ static void take(struct capture *c, const struct datagram *d,
 		break;
 	case DATAGRAM_RTCP:
 		c->rtcp++;
+		take_rtcp(c, d);
 		break;
 	case DATAGRAM_STUN:
 		c->stun++;

@@ -7,10 +7,12 @@
 #include <jansson.h>
 
 #include "media/analysis/detail.h"
+#include "media/analysis/rtcp_tap.h"
 #include "media/analysis/stream.h"
 #include "tests/vectors/pcap.h"
 
 #define CAPTURE_STREAMS_MAX   32
+#define CAPTURE_REPORTS_MAX   128
 #define CAPTURE_INTERVALS_MAX 128
 #define CAPTURE_INTERVAL_NS   INT64_C(1000000000)
 
@@ -51,10 +53,21 @@ struct capture_stream {
 	uint64_t payload_before;
 };
 
+/** A report block, DLRR or VoIP metrics, in order. */
+struct capture_report {
+	int64_t ns;
+	struct rtcp_item item;
+	bool has_rtt;
+	double rtt_ms;
+};
+
 struct capture {
 	uint64_t frames;
 	uint64_t stun, dtls, rtcp, invalid, non_media_udp, not_udp;
 	struct rtp_payload_map map;
+	struct rtcp_tap tap;
+	size_t reports;
+	struct capture_report report[CAPTURE_REPORTS_MAX];
 	size_t streams;
 	struct capture_stream stream[CAPTURE_STREAMS_MAX];
 };

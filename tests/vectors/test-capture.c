@@ -365,6 +365,88 @@ static void check_stream(struct check *c, const json_t *want,
 	c->where = where;
 }
 
+static void check_ssrc(struct check *c, const json_t *want, const char *name,
+		       uint32_t ssrc)
+{
+	char text[9];
+
+	snprintf(text, sizeof(text), "%08" PRIx32, ssrc);
+	check_text(c, want, name, text);
+}
+
+static void check_voip(struct check *c, const json_t *want,
+		       const struct rtcp_voip_metrics *v)
+{
+	check_ssrc(c, want, "ssrc", v->ssrc);
+	check_int(c, want, "loss_rate", v->loss_rate);
+	check_int(c, want, "discard_rate", v->discard_rate);
+	check_int(c, want, "burst_density", v->burst_density);
+	check_int(c, want, "gap_density", v->gap_density);
+	check_int(c, want, "burst_duration", v->burst_duration_ms);
+	check_int(c, want, "gap_duration", v->gap_duration_ms);
+	check_int(c, want, "rtt", v->rtt_ms);
+	check_int(c, want, "esd", v->end_system_delay_ms);
+	check_int(c, want, "signal", v->signal_dbm0);
+	check_int(c, want, "noise", v->noise_dbm0);
+	check_int(c, want, "rerl", v->rerl_db);
+	check_int(c, want, "gmin", v->gmin);
+	check_int(c, want, "r_factor", v->r_factor);
+	check_int(c, want, "ext_r", v->ext_r_factor);
+	check_int(c, want, "mos_lq", v->mos_lq);
+	check_int(c, want, "mos_cq", v->mos_cq);
+	check_int(c, want, "rx_config", v->rx_config);
+	check_int(c, want, "reserved", v->reserved);
+	check_int(c, want, "jb_nominal", v->jb_nominal_ms);
+	check_int(c, want, "jb_max", v->jb_max_ms);
+	check_int(c, want, "jb_absmax", v->jb_absmax_ms);
+}
+
+static void check_report(struct check *c, const json_t *want,
+			 const struct capture_report *r)
+{
+	const struct rtcp_report *b = &r->item.u.report;
+	char ns[24];
+
+	snprintf(ns, sizeof(ns), "%" PRId64, r->ns);
+	check_text(c, want, "t_ns", ns);
+	check_ssrc(c, want, "reporter", r->item.ssrc);
+	if (r->item.kind == RTCP_ITEM_XR_VOIP) {
+		check_text(c, want, "type", "XR-VOIP");
+		check_voip(c, check_member(c, want, "metrics"),
+			   &r->item.u.voip);
+		return;
+	}
+	check_maybe(c, want, "rtt_ms", r->has_rtt && r->rtt_ms >= 0, r->rtt_ms,
+		    TIME_TOLERANCE_MS);
+	if (r->item.kind == RTCP_ITEM_XR_DLRR) {
+		check_text(c, want, "type", "XR-DLRR");
+		check_ssrc(c, want, "about", r->item.u.dlrr.ssrc);
+		return;
+	}
+	check_text(c, want, "type", r->item.type == RTCP_TYPE_SR ? "SR" : "RR");
+	check_ssrc(c, want, "about", b->ssrc);
+	check_int(c, want, "fraction", b->fraction_lost);
+	check_int(c, want, "lost", b->lost);
+	check_int(c, want, "ext_seq", b->ext_max);
+	check_int(c, want, "jitter_ticks", b->jitter_ticks);
+}
+
+static void check_rtcp(struct check *c, const json_t *want,
+		       const struct capture *got)
+{
+	const json_t *reports = check_member(c, want, "reports");
+	char where[40];
+
+	if (json_array_size(reports) != got->reports)
+		check_fail(c, "reports", "another number of them");
+	for (size_t i = 0; i < got->reports; i++) {
+		snprintf(where, sizeof(where), "report %zu", i);
+		c->where = where;
+		check_report(c, json_array_get(reports, i), &got->report[i]);
+	}
+	c->where = "capture";
+}
+
 static void check_capture(struct check *c, const json_t *want,
 			  struct capture *got)
 {
@@ -380,6 +462,7 @@ static void check_capture(struct check *c, const json_t *want,
 	check_int(c, other, "invalid", (int64_t)got->invalid);
 	check_int(c, other, "non_media_udp", (int64_t)got->non_media_udp);
 	check_int(c, other, "not_udp", (int64_t)got->not_udp);
+	check_rtcp(c, check_member(c, want, "rtcp"), got);
 	if (json_array_size(streams) != got->streams)
 		check_fail(c, "streams", "another number of them");
 	for (size_t i = 0; i < got->streams; i++) {
