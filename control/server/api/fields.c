@@ -257,6 +257,22 @@ json_t *fields_read(struct request *req, json_t *object, bool strings,
 	return values;
 }
 
+void fields_read_elements(struct request *req, json_t *array,
+			  const char *pointer, const struct field *fields,
+			  size_t count, struct reply *rep)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		char element[POINTER_BYTES];
+		json_t *read;
+
+		str_print(element, sizeof(element), "%.100s/%zu", pointer, i);
+		read = fields_read(req, json_array_get(array, i), false,
+				   element, fields, count, rep);
+		if (read)
+			json_array_set_new(array, i, read);
+	}
+}
+
 const char *query_get(const struct request *req, const char *name)
 {
 	json_t *pair;

@@ -51,6 +51,14 @@ json_t *fields_read(struct request *req, json_t *object, bool strings,
 		    const char *base, const struct field *fields, size_t count,
 		    struct reply *rep);
 
+/**
+ * Read the objects of an array in place: each element becomes what
+ * fields_read() makes of it. Meant for the check of a FIELD_ARRAY.
+ */
+void fields_read_elements(struct request *req, json_t *array,
+			  const char *pointer, const struct field *fields,
+			  size_t count, struct reply *rep);
+
 /** First value of a query parameter, or NULL. */
 const char *query_get(const struct request *req, const char *name);
 

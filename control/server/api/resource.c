@@ -8,7 +8,9 @@
 #include <string.h>
 
 static const struct resource *const resources[] = {
-	&project_resource,
+	&project_resource,    &target_resource, &credential_pool_resource,
+	&agent_pool_resource, &agent_resource,  &test_resource,
+	&api_key_resource,
 };
 
 static const struct resource *resource_of(const struct request *req)
@@ -82,20 +84,20 @@ void resource_list(struct request *req, struct reply *rep)
 	page_reply(req, rep, r->plural, rows, &page, total);
 }
 
-static void reply_record(struct request *req, struct reply *rep,
-			 const struct resource *r, int64_t id, unsigned status,
-			 json_t *shown_once)
+void resource_reply(struct request *req, struct reply *rep,
+		    const struct resource *r, int64_t id, unsigned status,
+		    json_t *shown_once)
 {
-	json_t *row;
+	json_t *row = NULL;
 	int err;
 
 	err = record_get(req->store, r->table, id, &row);
-	if (err == 0) {
+	if (err == 0)
 		err = present(req, r, row);
-		if (err)
-			json_decref(row);
-	}
+	if (err == 0 && r->detail)
+		err = r->detail(req, row);
 	if (err) {
+		json_decref(row);
 		json_decref(shown_once);
 		reply_store_error(rep, err, r->singular);
 		return;
@@ -108,13 +110,28 @@ static void reply_record(struct request *req, struct reply *rep,
 			     (long long)id);
 }
 
+void resource_reference(struct request *req, struct reply *rep,
+			const struct table *table, json_t *id,
+			const char *pointer)
+{
+	json_t *row;
+
+	if (!id || json_is_null(id))
+		return;
+	if (json_is_integer(id) &&
+	    record_get(req->store, table, json_integer_value(id), &row) == 0)
+		json_decref(row);
+	else
+		field_error(rep, pointer, "is no id of a %s", table->name);
+}
+
 void resource_get(struct request *req, struct reply *rep)
 {
 	const struct resource *r = resource_of(req);
 	int64_t id;
 
 	if (param_id(req, 0, &id))
-		reply_record(req, rep, r, id, 200, NULL);
+		resource_reply(req, rep, r, id, 200, NULL);
 	else
 		reply_store_error(rep, -ENOENT, r->singular);
 }
@@ -134,11 +151,11 @@ static json_t *read_values(struct request *req, const struct resource *r,
 	return values;
 }
 
-void resource_insert(struct request *req, struct reply *rep,
-		     const struct resource *r, json_t *values,
-		     json_t *shown_once)
+static void insert(struct request *req, struct reply *rep,
+		   const struct resource *r, json_t *values)
 {
 	json_t *now = json_integer(store_now_ms());
+	json_t *shown_once = r->issue ? r->issue(values) : NULL;
 	int64_t id;
 	int err;
 
@@ -152,7 +169,7 @@ void resource_insert(struct request *req, struct reply *rep,
 		reply_store_error(rep, err, r->singular);
 		return;
 	}
-	reply_record(req, rep, r, id, 201, shown_once);
+	resource_reply(req, rep, r, id, 201, shown_once);
 }
 
 void resource_create(struct request *req, struct reply *rep)
@@ -161,7 +178,7 @@ void resource_create(struct request *req, struct reply *rep)
 	json_t *values = read_values(req, r, rep);
 
 	if (values)
-		resource_insert(req, rep, r, values, NULL);
+		insert(req, rep, r, values);
 	json_decref(values);
 }
 
@@ -187,7 +204,7 @@ void resource_replace(struct request *req, struct reply *rep)
 	if (err)
 		reply_store_error(rep, err, r->singular);
 	else
-		reply_record(req, rep, r, id, 200, NULL);
+		resource_reply(req, rep, r, id, 200, NULL);
 }
 
 void resource_delete(struct request *req, struct reply *rep)

@@ -19,9 +19,14 @@ struct resource {
 	bool updated_at;             /* the table has that column */
 	/** Look over all values before they are written; may be NULL. */
 	void (*check)(struct request *req, json_t *values, struct reply *rep);
+	/** Add a new token to the values of a new row; may be NULL.
+	 * @return members that only the answer of this request shows */
+	json_t *(*issue)(json_t *values);
 	/** Make of a row what the API shows; may be NULL. @return 0; -errno */
 	int (*present)(struct request *req, json_t *row);
-	/** 409 if something refers to it; may be NULL. @return true: go on */
+	/** Likewise, where one record is shown alone; may be NULL. */
+	int (*detail)(struct request *req, json_t *row);
+	/** Answer 409 if something refers to it; may be NULL. @return true: go on */
 	bool (*may_delete)(struct request *req, int64_t id, struct reply *rep);
 };
 
@@ -33,12 +38,17 @@ void resource_replace(struct request *req, struct reply *rep);
 void resource_delete(struct request *req, struct reply *rep);
 
 /**
- * Insert checked values and answer 201 with the row.
+ * Answer with one record.
  * @param shown_once  members added to the answer only, taken over; or NULL
  */
-void resource_insert(struct request *req, struct reply *rep,
-		     const struct resource *r, json_t *values,
-		     json_t *shown_once);
+void resource_reply(struct request *req, struct reply *rep,
+		    const struct resource *r, int64_t id, unsigned status,
+		    json_t *shown_once);
+
+/** A 422 with a pointer if a value is no id of the table (null is well). */
+void resource_reference(struct request *req, struct reply *rep,
+			const struct table *table, json_t *id,
+			const char *pointer);
 
 /** Answer an error of the store. */
 void reply_store_error(struct reply *rep, int err, const char *what);

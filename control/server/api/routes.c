@@ -1,5 +1,6 @@
 #include "control/server/api/routes.h"
 
+#include "control/server/api/agent_pools.h"
 #include "control/server/api/resource.h"
 
 /* one endpoint a line */
@@ -12,6 +13,40 @@ const struct route api_routes[] = {
 	{"GET", "/projects/:id", "project", RIGHT_READ, resource_get, NULL},
 	{"PUT", "/projects/:id", "project", RIGHT_WRITE, resource_replace, NULL},
 	{"DELETE", "/projects/:id", "project", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/targets", "targets", RIGHT_READ, resource_list, NULL},
+	{"POST", "/targets", "targets", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/targets/:id", "target", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/targets/:id", "target", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/targets/:id", "target", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/credential-pools", "credential pools", RIGHT_READ, resource_list, NULL},
+	{"POST", "/credential-pools", "credential pools", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/credential-pools/:id", "credential pool", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/credential-pools/:id", "credential pool", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/credential-pools/:id", "credential pool", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/agent-pools", "agent pools", RIGHT_READ, resource_list, NULL},
+	{"POST", "/agent-pools", "agent pools", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/agent-pools/:id", "agent pool", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/agent-pools/:id", "agent pool", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/agent-pools/:id", "agent pool", RIGHT_WRITE, resource_delete, NULL},
+	{"POST", "/agent-pools/:id/token", "join token", RIGHT_WRITE, agent_pool_token, NULL},
+
+	{"GET", "/agents", "agents", RIGHT_READ, resource_list, NULL},
+	{"GET", "/agents/:id", "agent", RIGHT_READ, resource_get, NULL},
+	{"DELETE", "/agents/:id", "agent", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/tests", "tests", RIGHT_READ, resource_list, NULL},
+	{"POST", "/tests", "tests", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/tests/:id", "test", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/tests/:id", "test", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/tests/:id", "test", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/api-keys", "API keys", RIGHT_ADMIN, resource_list, NULL},
+	{"POST", "/api-keys", "API keys", RIGHT_ADMIN, resource_create, NULL},
+	{"GET", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_get, NULL},
+	{"DELETE", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_delete, NULL},
 };
 /* clang-format on */
 

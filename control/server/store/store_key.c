@@ -32,13 +32,15 @@ int right_parse(const char *text, enum api_right *ret)
 	return -EINVAL;
 }
 
-static void make_public_key(char public_key[PUBLIC_KEY_BYTES])
+void store_key_names(char public_key[static PUBLIC_KEY_BYTES],
+		     char secret[static SECRET_TOKEN_BYTES])
 {
 	uint8_t raw[10];
 
 	randombytes_buf(raw, sizeof(raw));
 	memcpy(public_key, "ok_", 3);
 	sodium_bin2hex(public_key + 3, PUBLIC_KEY_BYTES - 3, raw, sizeof(raw));
+	secret_token(secret);
 }
 
 static int id_row(const struct db_value *row, size_t columns, void *arg)
@@ -57,8 +59,7 @@ int store_key_create(struct store *s, const char *name, const char *rights_text,
 	int64_t id = 0;
 	int err;
 
-	make_public_key(public_key);
-	secret_token(secret);
+	store_key_names(public_key, secret);
 	secret_hash(store_secrets(s), secret, hash);
 	const struct db_value params[] = {
 		db_text(public_key),

@@ -1,0 +1,105 @@
+#include "control/server/api/references.h"
+#include "control/server/api/resource.h"
+#include "control/wire/job.h"
+
+static const struct column columns[] = {
+	{"id", "id", NULL, COLUMN_INT},
+	{"name", "name", "name", COLUMN_TEXT},
+	{"hosts", "hosts_json", "hosts_json", COLUMN_JSON},
+	{"domain", "domain", "domain", COLUMN_TEXT},
+	{"outbound_proxy", "outbound_proxy", "outbound_proxy", COLUMN_TEXT},
+	{"tls", "tls_json", "tls_json", COLUMN_JSON},
+	{"created_at", "created_at", "created_at", COLUMN_TIME},
+	{"updated_at", "updated_at", "updated_at", COLUMN_TIME},
+};
+
+static const struct table table = {
+	.name = "target",
+	.from = "target",
+	.id = "id",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(*columns),
+};
+
+static const struct field host_fields[] = {
+	{.name = "host",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = 255},
+	{.name = "port", .kind = FIELD_INTEGER, .max = 65535, .fallback = "0"},
+	{.name = "transport",
+	 .kind = FIELD_CHOICE,
+	 .choices = "udp tcp tls",
+	 .fallback = "\"udp\""},
+	{.name = "priority",
+	 .kind = FIELD_INTEGER,
+	 .max = 65535,
+	 .fallback = "0"},
+	{.name = "weight",
+	 .kind = FIELD_INTEGER,
+	 .max = 65535,
+	 .fallback = "0"},
+};
+
+static const struct field tls_fields[] = {
+	{.name = "verify", .kind = FIELD_FLAG, .fallback = "1"},
+	{.name = "server_name", .kind = FIELD_TEXT, .max = 255},
+	{.name = "ca", .kind = FIELD_TEXT, .max = 65536}, /* PEM */
+};
+
+static void check_hosts(struct request *req, json_t *value, const char *pointer,
+			struct reply *rep)
+{
+	if (json_array_size(value) == 0)
+		field_error(rep, pointer, "must hold a host at least");
+	fields_read_elements(req, value, pointer, host_fields,
+			     sizeof(host_fields) / sizeof(*host_fields), rep);
+}
+
+static void check_tls(struct request *req, json_t *value, const char *pointer,
+		      struct reply *rep)
+{
+	json_t *read =
+		fields_read(req, value, false, pointer, tls_fields,
+			    sizeof(tls_fields) / sizeof(*tls_fields), rep);
+
+	if (read)
+		json_object_update(value, read);
+	json_decref(read);
+}
+
+static const struct field fields[] = {
+	{.name = "name",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = 200},
+	{.name = "hosts",
+	 .kind = FIELD_ARRAY,
+	 .required = true,
+	 .max = WIRE_HOSTS_MAX,
+	 .check = check_hosts},
+	{.name = "domain", .kind = FIELD_TEXT, .max = 255},
+	{.name = "outbound_proxy", .kind = FIELD_TEXT, .max = 255},
+	{.name = "tls",
+	 .kind = FIELD_OBJECT,
+	 .fallback = "{}",
+	 .check = check_tls},
+};
+
+static bool may_delete(struct request *req, int64_t id, struct reply *rep)
+{
+	return reference_check(req, "target_pool", id, rep);
+}
+
+const struct resource target_resource = {
+	.path = "/targets",
+	.plural = "targets",
+	.singular = "target",
+	.table = &table,
+	.fields = fields,
+	.field_count = sizeof(fields) / sizeof(*fields),
+	.updated_at = true,
+	.may_delete = may_delete,
+};

@@ -1,0 +1,173 @@
+#include "control/server/api/resource.h"
+#include "control/server/api/steps.h"
+#include "control/server/judge/judge.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct column columns[] = {
+	{"id", "t.id", NULL, COLUMN_INT},
+	{"name", "t.name", "name", COLUMN_TEXT},
+	{"description", "t.description", "description", COLUMN_TEXT},
+	{"tags", "t.tags_json", "tags_json", COLUMN_JSON},
+	{"testcase_name", "t.scenario", NULL, COLUMN_TEXT},
+	{"scenario", "t.scenario", "scenario", COLUMN_TEXT},
+	{"project_id", "t.project_id", "project_id", COLUMN_INT},
+	{"project_name", "p.name", NULL, COLUMN_TEXT},
+	{"agentpool_id", "t.agentpool_id", "agentpool_id", COLUMN_INT},
+	{"agentpool_name", "a.name", NULL, COLUMN_TEXT},
+	{"steps", "t.steps_json", "steps_json", COLUMN_JSON},
+	{"conditions", "t.conditions_json", "conditions_json", COLUMN_JSON},
+	{"record", "t.record", "record", COLUMN_TEXT},
+	{"callback_on_failure", "t.callback_on_failure", "callback_on_failure",
+	 COLUMN_INT},
+	{"callback_template_name", "t.callback_template_name",
+	 "callback_template_name", COLUMN_TEXT},
+	{"callback_url", "t.callback_url", "callback_url", COLUMN_TEXT},
+	{"retries_on_failure", "t.retries_on_failure", "retries_on_failure",
+	 COLUMN_INT},
+	{"created_at", "t.created_at", "created_at", COLUMN_TIME},
+	{"updated_at", "t.updated_at", "updated_at", COLUMN_TIME},
+};
+
+static const struct table table = {
+	.name = "test",
+	.from = "test t JOIN project p ON p.id = t.project_id "
+		"JOIN agent_pool a ON a.id = t.agentpool_id",
+	.id = "t.id",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(*columns),
+};
+
+static void check_steps(struct request *req, json_t *value, const char *pointer,
+			struct reply *rep)
+{
+	(void)req;
+	steps_check(value, pointer, rep);
+}
+
+static void check_conditions(struct request *req, json_t *value,
+			     const char *pointer, struct reply *rep)
+{
+	struct judge_conditions *conditions = NULL;
+	struct judge_problem problem;
+	char at[POINTER_BYTES + JUDGE_POINTER_BYTES];
+	int err;
+
+	(void)req;
+	err = judge_conditions_new(&conditions, value, &problem);
+	judge_conditions_free(conditions);
+	if (err == 0)
+		return;
+	str_print(at, sizeof(at), "%s%s", pointer,
+		  err == -EINVAL ? problem.pointer : "");
+	field_error(rep, at, "%s",
+		    err == -EINVAL ? problem.reason : "is too large");
+}
+
+static const struct field fields[] = {
+	{.name = "name",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = 200},
+	{.name = "description", .kind = FIELD_TEXT, .max = 4000},
+	{.name = "tags", .kind = FIELD_TAGS, .max = 64, .fallback = "[]"},
+	{.name = "scenario",
+	 .kind = FIELD_TEXT,
+	 .min = 1,
+	 .max = 100,
+	 .fallback = "\"custom\""},
+	{.name = "project_id",
+	 .kind = FIELD_INTEGER,
+	 .required = true,
+	 .min = 1,
+	 .max = INT64_MAX},
+	{.name = "agentpool_id",
+	 .kind = FIELD_INTEGER,
+	 .required = true,
+	 .min = 1,
+	 .max = INT64_MAX},
+	{.name = "steps",
+	 .kind = FIELD_ARRAY,
+	 .required = true,
+	 .check = check_steps},
+	{.name = "conditions",
+	 .kind = FIELD_ARRAY,
+	 .fallback = "[]",
+	 .check = check_conditions},
+	{.name = "record",
+	 .kind = FIELD_CHOICE,
+	 .choices = "none sip media",
+	 .fallback = "\"sip\""},
+	{.name = "callback_on_failure", .kind = FIELD_FLAG, .fallback = "0"},
+	{.name = "callback_template_name", .kind = FIELD_TEXT, .max = 200},
+	{.name = "callback_url",
+	 .kind = FIELD_TEXT,
+	 .max = 2000,
+	 .fallback = "\"\""},
+	{.name = "retries_on_failure",
+	 .kind = FIELD_INTEGER,
+	 .max = 10,
+	 .fallback = "0"},
+};
+
+/* Ids that name nothing are errors of the field, not conflicts. */
+static void check(struct request *req, json_t *values, struct reply *rep)
+{
+	json_t *step, *action;
+	size_t i, k;
+
+	resource_reference(req, rep, project_resource.table,
+			   json_object_get(values, "project_id"),
+			   "/project_id");
+	resource_reference(req, rep, agent_pool_resource.table,
+			   json_object_get(values, "agentpool_id"),
+			   "/agentpool_id");
+	json_array_foreach(json_object_get(values, "steps"), i, step)
+	{
+		json_array_foreach(step, k, action)
+		{
+			char at[POINTER_BYTES];
+
+			str_print(at, sizeof(at),
+				  "/steps/%zu/%zu/credential_pool", i, k);
+			resource_reference(
+				req, rep, credential_pool_resource.table,
+				json_object_get(action, "credential_pool"), at);
+			str_print(at, sizeof(at), "/steps/%zu/%zu/target_pool",
+				  i, k);
+			resource_reference(
+				req, rep, target_resource.table,
+				json_object_get(action, "target_pool"), at);
+		}
+	}
+}
+
+static int present(struct request *req, json_t *row)
+{
+	char *tags = json_dumps(json_object_get(row, "tags"), 0);
+
+	(void)req;
+	if (!tags)
+		return -ENOMEM;
+	json_object_set_new(row, "tags", json_string(tags));
+	free(tags);
+	json_object_set_new(row, "parameters",
+			    steps_parameters(json_object_get(row, "steps")));
+	return 0;
+}
+
+const struct resource test_resource = {
+	.path = "/tests",
+	.plural = "tests",
+	.singular = "test",
+	.table = &table,
+	.fields = fields,
+	.field_count = sizeof(fields) / sizeof(*fields),
+	.updated_at = true,
+	.check = check,
+	.present = present,
+};
