@@ -1,0 +1,234 @@
+#include "media/analysis/distribution.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "media/analysis/sketch.h"
+#include "tests/unit/analysis/random.h"
+
+static void near(double got, double want, double tolerance)
+{
+	if (fabs(got - want) > tolerance)
+		fail_msg("got %.12g, expected %.12g", got, want);
+}
+
+/* Values of numpy.percentile and statistics.pstdev. */
+static void test_samples_exact(void **state)
+{
+	double x[] = {4, 1, 3, 2};
+	double one[] = {7};
+	struct distribution d;
+
+	(void)state;
+	distribution_of_samples(&d, x, 4);
+	assert_int_equal(d.n, 4);
+	near(d.min, 1, 0);
+	near(d.max, 4, 0);
+	near(d.avg, 2.5, 0);
+	near(d.median, 2.5, 0);
+	near(d.p75, 3.25, 1e-12);
+	near(d.p90, 3.7, 1e-12);
+	near(d.p95, 3.85, 1e-12);
+	near(d.stddev, 1.118033988749895, 1e-12);
+	distribution_of_samples(&d, one, 1);
+	near(d.median, 7, 0);
+	near(d.p95, 7, 0);
+	near(d.stddev, 0, 0);
+	distribution_of_samples(&d, one, 0);
+	assert_int_equal(d.n, 0);
+}
+
+static void test_sort_any_length(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t n = 0; n < 300; n++) {
+		double x[300];
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = random_below(&seed, 50);
+		samples_sort(x, n);
+		for (size_t i = 1; i < n; i++)
+			assert_true(x[i - 1] <= x[i]);
+	}
+}
+
+static void test_moments_merge_exactly(void **state)
+{
+	struct moments all = {0};
+	struct moments part[3] = {{0}};
+	uint64_t seed = 9;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		double x = 1e6 + random_unit(&seed);
+
+		moments_add(&all, x);
+		moments_add(&part[random_below(&seed, 2)], x);
+	}
+	moments_merge(&part[0], &part[1]);
+	moments_merge(&part[0], &part[2]); /* an empty one */
+	assert_int_equal(part[0].n, 1000);
+	near(part[0].mean, all.mean, 1e-9);
+	near(moments_stddev(&part[0]), moments_stddev(&all), 1e-9);
+	near(moments_stddev(&all), 0.2886, 0.02);
+	near(part[0].min, all.min, 0);
+	near(part[0].max, all.max, 0);
+}
+
+static void test_histogram_error_bound(void **state)
+{
+	static struct histogram h;
+	static double x[5000];
+	uint64_t seed = 11;
+
+	(void)state;
+	memset(&h, 0, sizeof(h));
+	for (size_t i = 0; i < 5000; i++) {
+		/* 0.1 us to 10 s, evenly in decades */
+		x[i] = pow(10, 8 * random_unit(&seed) - 4);
+		histogram_add(&h, x[i]);
+	}
+	samples_sort(x, 5000);
+	for (double p = 0; p <= 1.0; p += 0.01) {
+		double want = percentile(x, 5000, p);
+
+		near(histogram_percentile(&h, p), want, 0.016 * want + 0.0006);
+	}
+}
+
+static void test_histogram_edges(void **state)
+{
+	static struct histogram h;
+	static struct histogram other;
+	struct distribution d;
+
+	(void)state;
+	memset(&h, 0, sizeof(h));
+	memset(&other, 0, sizeof(other));
+	distribution_of_histogram(&d, &h);
+	assert_int_equal(d.n, 0);
+	histogram_add(&h, 5.0);
+	distribution_of_histogram(&d, &h);
+	near(d.median, 5.0, 0); /* one value is exact */
+	near(d.p95, 5.0, 0);
+	histogram_add(&other, 1e12); /* beyond the range: still counted */
+	histogram_add(&other, 0.0);
+	histogram_merge(&h, &other);
+	assert_int_equal(h.moments.n, 3);
+	near(histogram_percentile(&h, 1.0), 1e12, 0);
+	near(histogram_percentile(&h, 0.0), 0.0, 0);
+	near(histogram_percentile(&h, 0.5), 5.0, 0.08);
+}
+
+#define PARTS 5
+
+static void test_sketch_merge_in_any_order(void **state)
+{
+	static struct sketch part[PARTS];
+	static struct sketch left;
+	static struct sketch right;
+	uint64_t seed = 13;
+
+	(void)state;
+	memset(part, 0, sizeof(part));
+	for (int i = 0; i < 5000; i++) {
+		double x = 40 * random_unit(&seed) - 10;
+
+		sketch_add(&part[random_below(&seed, PARTS)],
+			   i % 50 == 0 ? 0.0 : x);
+	}
+	memset(&left, 0, sizeof(left));
+	for (int i = 0; i < PARTS; i++)
+		sketch_merge(&left, &part[i]);
+	/* ((4+3)+(2+(1+0))) */
+	sketch_merge(&part[1], &part[0]);
+	sketch_merge(&part[2], &part[1]);
+	sketch_merge(&part[4], &part[3]);
+	right = part[4];
+	sketch_merge(&right, &part[2]);
+	assert_memory_equal(&left, &right, sizeof(left));
+	assert_int_equal(left.n, 5000);
+}
+
+static void test_sketch_error_bound(void **state)
+{
+	static struct sketch s;
+	static double x[4001];
+	uint64_t seed = 17;
+
+	(void)state;
+	memset(&s, 0, sizeof(s));
+	for (size_t i = 0; i < 4001; i++) {
+		x[i] = pow(10, 9 * random_unit(&seed) - 4);
+		if (i % 3 == 0)
+			x[i] = -x[i];
+		sketch_add(&s, x[i]);
+	}
+	samples_sort(x, 4001);
+	for (size_t i = 0; i <= 40; i++) { /* ranks without interpolation */
+		double want = x[i * 100];
+
+		near(sketch_quantile(&s, (double)i / 40), want,
+		     fabs(want) * SKETCH_ACCURACY * 1.000001);
+	}
+}
+
+static void test_sketch_round_trip_of_buckets(void **state)
+{
+	static struct sketch from;
+	static struct sketch to;
+	size_t cursor;
+	uint32_t count;
+	int index;
+
+	(void)state;
+	memset(&from, 0, sizeof(from));
+	memset(&to, 0, sizeof(to));
+	sketch_add(&from, 0.0);
+	sketch_add(&from, 1.0);
+	sketch_add(&from, -20.5);
+	sketch_add(&from, 1e300);
+	sketch_add(&from, 1e-8);
+	sketch_add(&from, NAN);
+	assert_int_equal(from.n, 5);
+	for (int sign = -1; sign <= 1; sign += 2) {
+		cursor = 0;
+		while (sketch_next(&from, sign, &cursor, &index, &count))
+			assert_int_equal(
+				sketch_add_bucket(&to, sign, index, count), 0);
+	}
+	assert_int_equal(sketch_add_bucket(&to, 0, 0, (uint32_t)from.zeros), 0);
+	assert_memory_equal(&from, &to, sizeof(from));
+	assert_true(sketch_add_bucket(&to, 1, SKETCH_INDEX_MAX + 1, 1) < 0);
+	assert_true(sketch_add_bucket(&to, 2, 0, 1) < 0);
+	cursor = 0;
+	assert_int_equal(sketch_next(&from, -1, &cursor, &index, &count), 1);
+	/* docs/wire.md: ceil(log(20.5)/log(g)) */
+	assert_int_equal(index, 152);
+	near(sketch_quantile(&from, 0.0), -20.5, 0.205);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_samples_exact),
+		cmocka_unit_test(test_sort_any_length),
+		cmocka_unit_test(test_moments_merge_exactly),
+		cmocka_unit_test(test_histogram_error_bound),
+		cmocka_unit_test(test_histogram_edges),
+		cmocka_unit_test(test_sketch_merge_in_any_order),
+		cmocka_unit_test(test_sketch_error_bound),
+		cmocka_unit_test(test_sketch_round_trip_of_buckets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

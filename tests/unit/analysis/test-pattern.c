@@ -1,0 +1,211 @@
+#include "media/analysis/pattern.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "media/analysis/jitter_buffer.h"
+#include "media/analysis/skew.h"
+#include "tests/unit/analysis/random.h"
+
+#define N 600
+
+/* Bursts and gaps by the definition, on the whole map: a bad packet belongs
+ * to a burst if another bad one is near enough, where "near enough" is fewer
+ * than Gmin good ones between them. */
+static void by_definition(const bool *good, struct burst_gap *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < N;) {
+		size_t last = i;
+		size_t bad = 0;
+
+		if (!good[i]) {
+			bad = 1;
+			for (size_t k = i + 1;
+			     k < N && k - last <= PATTERN_GMIN; k++) {
+				if (!good[k]) {
+					last = k;
+					bad++;
+				}
+			}
+		}
+		if (bad >= 2) {
+			ret->bursts++;
+			ret->burst_bad += bad;
+			ret->burst_packets += last - i + 1;
+			if (ret->gap_open > 0)
+				ret->gaps++;
+			ret->gap_open = 0;
+		} else {
+			ret->gap_open++;
+			ret->gap_packets++;
+			ret->gap_bad += bad;
+		}
+		i = last + 1;
+	}
+	if (ret->gap_open > 0)
+		ret->gaps++;
+}
+
+static void test_burst_gap_equals_definition(void **state)
+{
+	static struct loss_pattern p;
+	uint64_t seed = 3611;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		uint32_t often = 1 + random_below(&seed, 120);
+		struct loss_runs runs = {0};
+		struct burst_gap want;
+		bool good[N];
+
+		pattern_init(&p);
+		for (size_t i = 0; i < N; i++) {
+			/* the ends must be received to be known; a discard is
+			 * received and bad */
+			good[i] = random_below(&seed, often + 1) != 0;
+			loss_runs_add(&runs, !good[i]);
+			if (good[i] || i == 0 || i == N - 1 ||
+			    random_below(&seed, 2))
+				pattern_add(&p, (int64_t)i, false, good[i]);
+		}
+		pattern_finish(&p);
+		by_definition(good, &want);
+		assert_int_equal(p.packets, N);
+		assert_int_equal(p.runs.lost, runs.lost);
+		assert_int_equal(p.runs.runs, runs.runs);
+		assert_int_equal(p.runs.longest, runs.longest);
+		assert_int_equal(p.burst_gap.bursts, want.bursts);
+		assert_int_equal(p.burst_gap.burst_packets, want.burst_packets);
+		assert_int_equal(p.burst_gap.burst_bad, want.burst_bad);
+		assert_int_equal(p.burst_gap.gaps, want.gaps);
+		assert_int_equal(p.burst_gap.gap_packets, want.gap_packets);
+		assert_int_equal(p.burst_gap.gap_bad, want.gap_bad);
+	}
+}
+
+static void test_runs_in_the_histogram(void **state)
+{
+	static struct loss_pattern p;
+	uint64_t lost = 0;
+
+	(void)state;
+	pattern_init(&p);
+	pattern_add(&p, 0, false, true);
+	pattern_add(&p, 2, false, true);    /* 1 */
+	pattern_add(&p, 6, false, true);    /* 3 */
+	pattern_add(&p, 5006, false, true); /* 4999 */
+	pattern_add(&p, 5008, false, true);
+	pattern_finish(&p);
+	assert_int_equal(p.run_short[1], 2);
+	assert_int_equal(p.run_short[3], 1);
+	assert_int_equal(p.run_long_count, 1);
+	assert_int_equal(p.run_long[0], 4999);
+	for (uint64_t i = 1; i < PATTERN_RUNS_SHORT; i++)
+		lost += i * p.run_short[i];
+	assert_int_equal(lost + 4999, p.runs.lost);
+}
+
+static void test_gilbert_of_alternation(void **state)
+{
+	static struct loss_pattern p;
+	double a;
+	double b;
+	double r;
+
+	(void)state;
+	pattern_init(&p);
+	pattern_add(&p, 0, false, true);
+	pattern_add(&p, 1, false, true);
+	pattern_finish(&p);
+	assert_false(pattern_gilbert(&p, &a, &b, &r));
+	pattern_init(&p);
+	for (int64_t i = 0; i <= 100; i++)
+		pattern_add(&p, i, false, i % 2 == 0);
+	pattern_finish(&p);
+	assert_true(pattern_gilbert(&p, &a, &b, &r));
+	assert_true(a == 1.0 && b == 1.0 && r == 1.0);
+}
+
+static void test_fixed_buffer(void **state)
+{
+	struct jb_fixed j;
+
+	(void)state;
+	jb_fixed_init(&j, 60);
+	assert_int_equal(jb_fixed_update(&j, 0), JB_PLAYED);
+	assert_int_equal(jb_fixed_update(&j, 60), JB_PLAYED);
+	assert_int_equal(jb_fixed_update(&j, 60.001), JB_LATE);
+	assert_int_equal(jb_fixed_update(&j, -140), JB_PLAYED);
+	assert_int_equal(jb_fixed_update(&j, -140.001), JB_EARLY);
+	for (int i = 0; i < JB_FIXED_REANCHOR; i++)
+		jb_fixed_update(&j, 500);
+	assert_int_equal(j.resyncs, 1); /* the early one was the first of 50 */
+	assert_int_equal(j.late, JB_FIXED_REANCHOR);
+	assert_int_equal(jb_fixed_update(&j, 560), JB_PLAYED);
+}
+
+static void test_adaptive_buffer_follows(void **state)
+{
+	struct jb_adaptive j;
+
+	(void)state;
+	jb_adaptive_init(&j);
+	for (int i = 0; i < 500; i++)
+		assert_int_equal(jb_adaptive_update(&j, 0, 20), JB_PLAYED);
+	assert_true(fabs(jb_adaptive_delay_ms(&j) - 20) < 1e-9);
+	assert_int_equal(jb_adaptive_update(&j, 100, 20), JB_LATE);
+	for (int i = 0; i < 50; i++)
+		jb_adaptive_update(&j, 100, 20);
+	assert_int_equal(jb_adaptive_update(&j, 100, 20), JB_PLAYED);
+	assert_true(j.playout_ms <= j.min_ms + 200);
+}
+
+static void test_skew_of_a_fast_sender(void **state)
+{
+	static double scratch[SKEW_SCRATCH];
+	static struct skew s;
+	uint64_t seed = 99;
+	double ppm = 0;
+
+	(void)state;
+	/* 100 and 1000 s: with and without longer windows; a stall in it */
+	for (int packets = 5000; packets <= 50000; packets *= 10) {
+		skew_init(&s);
+		for (int i = 0; i < packets; i++) {
+			double media = i * 20.0;
+			double transit = media * (1 / 1.000150 - 1) +
+					 5 * random_unit(&seed);
+
+			if (i > 2000 && i < 2020)
+				transit += 400;
+			skew_add(&s, i == 0, media, transit);
+		}
+		assert_true(skew_ppm(&s, scratch, &ppm));
+		assert_true(fabs(ppm - 150) < 5);
+	}
+	skew_init(&s);
+	for (int i = 0; i < 200; i++)
+		skew_add(&s, i == 0, i * 20.0, 0);
+	assert_false(skew_ppm(&s, scratch, &ppm)); /* 4 s */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_burst_gap_equals_definition),
+		cmocka_unit_test(test_runs_in_the_histogram),
+		cmocka_unit_test(test_gilbert_of_alternation),
+		cmocka_unit_test(test_fixed_buffer),
+		cmocka_unit_test(test_adaptive_buffer_follows),
+		cmocka_unit_test(test_skew_of_a_fast_sender),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
