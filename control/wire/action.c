@@ -422,6 +422,12 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!json_is_object(object))
 		return decoder_refuse(d, "must be an object");
 	err = type_decode(d, object, &a.type);
+	/* Whoever answers has no limits of its own, unless some are given. */
+	if (a.type == WIRE_ACTION_ANSWER) {
+		a.max_total_calls = 0;
+		a.max_concurrent_calls = 0;
+		a.duration.a_s = 0;
+	}
 	if (!err)
 		err = decode_u32(d, object, "index", 0, 1000, &position);
 	if (!err)

@@ -101,10 +101,12 @@ struct wire_action {
 
 	/* call */
 	const char *dial_destination;  /* template, see wire_expand_dial() */
-	uint32_t max_total_calls;      /* default 1 */
-	uint32_t max_concurrent_calls; /* default 1 */
-	double calls_per_second;       /* default 1 */
-	struct wire_duration duration; /* default 10 s */
+	/* default 1; of an answer action 0: no limit */
+	uint32_t max_total_calls;
+	uint32_t max_concurrent_calls;
+	double calls_per_second; /* default 1 */
+	/* default 10 s; of an answer action fixed 0: until the peer ends it */
+	struct wire_duration duration;
 	const struct wire_client_action *client_actions;
 	size_t client_action_count;
 

@@ -117,6 +117,8 @@ static void test_job_complete(void **state)
 	assert_int_equal(a->answer_delay_ms, 1500);
 	assert_int_equal(a->answer_code, 486);
 	assert_true(a->ring_only);
+	assert_int_equal(a->max_total_calls, 0);
+	assert_true(a->duration.a_s == 0);
 	assert_int_equal(job->steps[1].actions[3].wait_ms, 30);
 	wire_job_free(job);
 }
