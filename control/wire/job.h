@@ -100,7 +100,7 @@ struct wire_action {
 	uint16_t answer_code; /* 200: take the call */
 
 	/* call */
-	const char *dial_destination;  /* template, see wire_expand_dial() */
+	const char *dial_destination; /* template, see wire_expand_dial() */
 	/* default 1; of an answer action 0: no limit */
 	uint32_t max_total_calls;
 	uint32_t max_concurrent_calls;

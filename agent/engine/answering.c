@@ -1,0 +1,62 @@
+#include "agent/engine/internal.h"
+
+#include <string.h>
+
+void answering_start(struct engine *e, const struct wire_action *action)
+{
+	struct le *le;
+	bool any = accounts_in_state(e, ACCOUNT_REGISTERED) > 0;
+
+	if (!any && accounts_make(e, action))
+		return; /* the job was ended */
+	e->answering = action;
+	e->calls_taken = 0;
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		if (a->state != ACCOUNT_REGISTERED && a->origin != action)
+			continue;
+		a->answers = action;
+		sip_account_accept_calls(a->sip, true);
+	}
+	steps_done(e);
+}
+
+void answering_stop(struct engine *e)
+{
+	struct le *le;
+
+	e->answering = NULL;
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		a->answers = NULL;
+		sip_account_accept_calls(a->sip, false);
+	}
+}
+
+void answering_incoming(struct sip_account *account, struct sip_call *call,
+			void *arg)
+{
+	struct account *a = arg;
+	struct engine *e = a->engine;
+	const struct wire_action *action = a->answers;
+
+	(void)account;
+	if (!action || !engine_working(e)) {
+		sip_call_reject(call, 480, "Temporarily Unavailable");
+		return;
+	}
+	if ((action->max_total_calls &&
+	     e->calls_taken >= action->max_total_calls) ||
+	    (action->max_concurrent_calls &&
+	     e->calls_up[0] >= action->max_concurrent_calls) ||
+	    list_count(&e->calls) >= ENGINE_CALLS_MAX) {
+		sip_call_reject(call, 486, "Busy Here");
+		return;
+	}
+	e->calls_taken++;
+	call_take(e, action, a, call);
+}

@@ -1,0 +1,224 @@
+#include "agent/engine/internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIAL_BYTES 512
+
+static void place_due(void *arg);
+
+static bool text_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/** May the registered account place the calls of this action as it is? */
+static bool account_fits(const struct account *a,
+			 const struct wire_action *action)
+{
+	const struct wire_action *o = a->origin;
+
+	return action->header_count == 0 && o->host_count &&
+	       strcmp(o->hosts[0].host, action->hosts[0].host) == 0 &&
+	       o->hosts[0].port == action->hosts[0].port &&
+	       o->hosts[0].transport == action->hosts[0].transport &&
+	       text_same(o->domain, action->domain) &&
+	       text_same(o->outbound_proxy, action->outbound_proxy);
+}
+
+/** The role's registered accounts, each as the action wants it. */
+static int collect_registered(struct engine *e,
+			      const struct wire_action *action,
+			      struct account **list, size_t max)
+{
+	size_t count = 0;
+	struct le *le;
+
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+		int err;
+
+		/* Those made below stand at the end of the list. */
+		if (count == max)
+			break;
+		if (a->state != ACCOUNT_REGISTERED)
+			continue;
+		if (!account_fits(a, action))
+			a = account_new(e, action, a->credential, &err);
+		if (!a)
+			return err;
+		list[count++] = a;
+	}
+	return 0;
+}
+
+static int collect_own(struct engine *e, const struct wire_action *action,
+		       struct account **list, size_t max)
+{
+	size_t count = 0;
+	struct le *le;
+	int err = accounts_make(e, action);
+
+	if (err)
+		return err;
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		if (a->origin == action && count < max)
+			list[count++] = a;
+	}
+	return 0;
+}
+
+static int accounts_gather(struct engine *e, const struct wire_action *action)
+{
+	struct calling *g = &e->calling;
+	size_t registered = accounts_in_state(e, ACCOUNT_REGISTERED);
+	int err;
+
+	g->account_count = registered                 ? registered
+			   : action->credential_count ? action->credential_count
+						      : 1;
+	g->accounts = calloc(g->account_count, sizeof(*g->accounts));
+	if (!g->accounts) {
+		engine_end(e, "error", "role %s: out of memory", e->job->role);
+		return -ENOMEM;
+	}
+	err = registered
+		      ? collect_registered(e, action, g->accounts,
+					   g->account_count)
+		      : collect_own(e, action, g->accounts, g->account_count);
+	return err;
+}
+
+static void calling_finish(struct engine *e)
+{
+	calling_stop(e);
+	steps_done(e);
+}
+
+static void place_one(struct engine *e)
+{
+	struct calling *g = &e->calling;
+	struct account *a = g->accounts[g->placed % g->account_count];
+	char uri[DIAL_BYTES];
+	int len =
+		wire_expand_dial(uri, sizeof(uri), g->action->dial_destination,
+				 e->job, g->placed, account_name(a));
+
+	if (len < 0) {
+		engine_end(
+			e, "error",
+			"role %s: the dial destination of call %u cannot be filled in",
+			e->job->role, g->placed + 1);
+		return;
+	}
+	g->placed++;
+	g->active++;
+	if (call_place(e, g->action, a, uri)) {
+		g->active--;
+		g->ended++;
+	}
+}
+
+/**
+ * Place what is due, then wait for the next one. A generator that was held up
+ * by max_concurrent_calls does not catch up: calls_per_second is a ceiling at
+ * every moment.
+ */
+static void place_due(void *arg)
+{
+	struct engine *e = arg;
+	struct calling *g = &e->calling;
+	int64_t interval_ns;
+	int64_t now_ns = clock_mono_ns();
+
+	if (!engine_working(e) || !g->action)
+		return;
+	interval_ns = (int64_t)((double)NS_PER_S / g->action->calls_per_second);
+	while (g->action && g->placed < g->action->max_total_calls &&
+	       g->active < g->action->max_concurrent_calls &&
+	       now_ns >= g->next_ns && engine_working(e)) {
+		place_one(e);
+		g->next_ns += interval_ns;
+	}
+	if (!engine_working(e))
+		return;
+	if (g->ended == g->action->max_total_calls) {
+		calling_finish(e);
+		return;
+	}
+	if (g->placed == g->action->max_total_calls ||
+	    g->active >= g->action->max_concurrent_calls)
+		return; /* calling_ended() goes on */
+	tmr_start(&g->tmr,
+		  g->next_ns > now_ns
+			  ? (uint64_t)((g->next_ns - now_ns + NS_PER_MS - 1) /
+				       NS_PER_MS)
+			  : 0,
+		  place_due, e);
+}
+
+void calling_start(struct engine *e, const struct wire_action *action)
+{
+	struct calling *g = &e->calling;
+
+	*g = (struct calling){.action = action};
+	tmr_init(&g->tmr);
+	if (accounts_gather(e, action))
+		return; /* the job was ended */
+	g->next_ns = clock_mono_ns();
+	place_due(e);
+}
+
+void calling_stop(struct engine *e)
+{
+	struct calling *g = &e->calling;
+
+	tmr_cancel(&g->tmr);
+	free(g->accounts);
+	*g = (struct calling){.action = NULL};
+	tmr_init(&g->tmr);
+}
+
+void calling_ended(struct engine *e)
+{
+	struct calling *g = &e->calling;
+	int64_t now_ns = clock_mono_ns();
+
+	if (!g->action)
+		return;
+	g->ended++;
+	if (g->active >= g->action->max_concurrent_calls && g->next_ns < now_ns)
+		g->next_ns = now_ns;
+	g->active--;
+	tmr_start(&g->tmr, 0, place_due, e);
+}
+
+double calling_progress(const struct engine *e, int64_t now_ns)
+{
+	const struct calling *g = &e->calling;
+	double done = g->ended;
+	struct le *le;
+
+	if (!g->action)
+		return 0;
+	LIST_FOREACH(&e->calls, le)
+	{
+		const struct call *c = le->data;
+		double part;
+
+		if (c->action != g->action || !c->established_ns ||
+		    c->duration_ns <= 0)
+			continue;
+		part = (double)(now_ns - c->established_ns) /
+		       (double)c->duration_ns;
+		done += part < 0 ? 0 : part > 1 ? 1 : part;
+	}
+	return done / (double)g->action->max_total_calls;
+}

@@ -1,0 +1,268 @@
+#include "agent/engine/collect.h"
+
+#include "base/clock.h"
+#include "control/wire/point.h"
+#include "media/analysis/distribution.h"
+#include "media/analysis/sketch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLES_FIRST 64
+
+struct series {
+	double *samples;
+	size_t n;
+	size_t allocated;
+};
+
+struct interval {
+	bool open;
+	int64_t t_s;
+	struct series series[2][MEASURE_COUNT]; /* in, out */
+};
+
+struct collect {
+	char *role;
+	int64_t interval_s;
+	int64_t closed_s; /* intervals that begin before it are closed */
+	uint64_t dropped;
+	struct interval intervals[COLLECT_OPEN_MAX];
+	struct sketch sketch; /* scratch of collect_close(): it is large */
+};
+
+int collect_new(struct collect **ret, const char *role, uint32_t interval_s)
+{
+	struct collect *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->role = strdup(role);
+	if (!c->role) {
+		free(c);
+		return -ENOMEM;
+	}
+	c->interval_s = interval_s;
+	c->closed_s = INT64_MIN;
+	*ret = c;
+	return 0;
+}
+
+static void interval_release(struct interval *interval)
+{
+	for (int dir = 0; dir < 2; dir++) {
+		for (int m = 0; m < MEASURE_COUNT; m++)
+			free(interval->series[dir][m].samples);
+	}
+	*interval = (struct interval){.open = false};
+}
+
+struct collect *collect_free(struct collect *c)
+{
+	if (c) {
+		for (size_t i = 0; i < COLLECT_OPEN_MAX; i++)
+			interval_release(&c->intervals[i]);
+		free(c->role);
+		free(c);
+	}
+	return NULL;
+}
+
+/** @return the interval of a time, opened if need be; NULL: closed or full */
+static struct interval *interval_at(struct collect *c, int64_t wall_ns)
+{
+	int64_t t_s = wall_ns / NS_PER_S / c->interval_s * c->interval_s;
+	struct interval *unused = NULL;
+
+	if (wall_ns < 0 || t_s < c->closed_s)
+		return NULL;
+	for (size_t i = 0; i < COLLECT_OPEN_MAX; i++) {
+		struct interval *interval = &c->intervals[i];
+
+		if (interval->open && interval->t_s == t_s)
+			return interval;
+		if (!interval->open)
+			unused = interval;
+	}
+	if (unused) {
+		unused->open = true;
+		unused->t_s = t_s;
+	}
+	return unused;
+}
+
+static int series_add(struct series *s, double value)
+{
+	if (s->n >= COLLECT_SAMPLES_MAX)
+		return -ENOBUFS;
+	if (s->n == s->allocated) {
+		size_t size = s->allocated ? s->allocated * 2 : SAMPLES_FIRST;
+		double *samples = realloc(s->samples, size * sizeof(*samples));
+
+		if (!samples)
+			return -ENOMEM;
+		s->samples = samples;
+		s->allocated = size;
+	}
+	s->samples[s->n++] = value;
+	return 0;
+}
+
+void collect_add(struct collect *c, bool outgoing, enum measure m,
+		 int64_t wall_ns, double value)
+{
+	struct interval *interval =
+		isfinite(value) ? interval_at(c, wall_ns) : NULL;
+
+	if (!interval || series_add(&interval->series[outgoing][m], value))
+		c->dropped++;
+}
+
+void collect_second(struct collect *c, bool outgoing,
+		    const struct stream_second *second, int64_t wall_offset_ns)
+{
+	int64_t wall_ns = second->start_ns + wall_offset_ns;
+	double s = (double)second->duration_ns / (double)NS_PER_S;
+	bool has_rate = second->duration_ns >= COLLECT_RATE_NS_MIN;
+	const struct {
+		bool known;
+		enum measure measure;
+		double value;
+	} samples[] = {
+		{has_rate, MEASURE_rtp_pkt_per_sec,
+		 (double)second->packets / s},
+		{has_rate, MEASURE_rtp_byte_per_sec, (double)second->bytes / s},
+		{has_rate && second->has_loss, MEASURE_rtp_lost_per_sec,
+		 (double)second->lost / s},
+		{second->has_loss, MEASURE_rtp_lost, (double)second->lost},
+		{second->has_loss && second->expected > 0, MEASURE_rtp_lost_pct,
+		 100.0 * (double)second->lost / (double)second->expected},
+		{!outgoing, MEASURE_rtp_reordered, (double)second->reordered},
+		{!outgoing, MEASURE_rtp_duplicates, (double)second->duplicates},
+		{second->has_jitter, MEASURE_rtp_jitter, second->jitter_ms},
+		{second->has_rtt, MEASURE_rtp_rtt, second->rtt_ms},
+		{second->has_mos, MEASURE_rtp_mos, second->mos},
+		{second->has_mos, MEASURE_rtp_r_factor, second->r_factor},
+	};
+
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		if (samples[i].known)
+			collect_add(c, outgoing, samples[i].measure, wall_ns,
+				    samples[i].value);
+	}
+}
+
+static json_t *buckets_encode(const struct sketch *s, int sign)
+{
+	json_t *array = json_array();
+	size_t cursor = 0;
+	uint32_t count;
+	int index;
+
+	while (array && sketch_next(s, sign, &cursor, &index, &count)) {
+		if (json_array_append_new(
+			    array,
+			    json_pack("[i, I]", index, (json_int_t)count))) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *sketch_encode(const struct sketch *s)
+{
+	json_t *positive = buckets_encode(s, 1);
+	json_t *negative = buckets_encode(s, -1);
+
+	/* The format takes both references, also when it fails. */
+	return json_pack("{s:f, s:I, s:o, s:o}", "a", SKETCH_ACCURACY, "z",
+			 (json_int_t)s->zeros, "p", positive, "n", negative);
+}
+
+static int series_close(struct collect *c, const struct interval *interval,
+			bool outgoing, enum measure m, collect_point_h *handler,
+			void *arg)
+{
+	const struct series *s = &interval->series[outgoing][m];
+	struct wire_point point = {
+		.role = c->role,
+		.outgoing = outgoing,
+		.measure = m,
+		.t_s = interval->t_s,
+	};
+	json_t *object;
+
+	if (s->n == 0)
+		return 0;
+	memset(&c->sketch, 0, sizeof(c->sketch));
+	for (size_t i = 0; i < s->n; i++)
+		sketch_add(&c->sketch, s->samples[i]);
+	distribution_of_samples(&point.d, s->samples, s->n);
+	point.sketch = sketch_encode(&c->sketch);
+	object = point.sketch ? wire_point_encode(&point) : NULL;
+	json_decref(point.sketch);
+	if (!object) {
+		c->dropped += s->n;
+		return -ENOMEM;
+	}
+	handler(object, arg);
+	return 0;
+}
+
+static int interval_close(struct collect *c, struct interval *interval,
+			  collect_point_h *handler, void *arg)
+{
+	int ret = 0;
+
+	for (int dir = 0; dir < 2; dir++) {
+		for (int m = 0; m < MEASURE_COUNT; m++) {
+			int err = series_close(c, interval, dir == 1,
+					       (enum measure)m, handler, arg);
+
+			if (err)
+				ret = err;
+		}
+	}
+	c->closed_s = interval->t_s + c->interval_s;
+	interval_release(interval);
+	return ret;
+}
+
+/** @return the oldest open interval that ended, NULL if there is none */
+static struct interval *oldest(struct collect *c, int64_t wall_ns)
+{
+	struct interval *found = NULL;
+
+	for (size_t i = 0; i < COLLECT_OPEN_MAX; i++) {
+		struct interval *interval = &c->intervals[i];
+
+		if (interval->open &&
+		    interval->t_s + c->interval_s <= wall_ns / NS_PER_S &&
+		    (!found || interval->t_s < found->t_s))
+			found = interval;
+	}
+	return found;
+}
+
+int collect_close(struct collect *c, int64_t wall_ns, collect_point_h *handler,
+		  void *arg)
+{
+	struct interval *interval;
+	int ret = 0;
+
+	while ((interval = oldest(c, wall_ns))) {
+		int err = interval_close(c, interval, handler, arg);
+
+		if (err)
+			ret = err;
+	}
+	return ret;
+}
+
+uint64_t collect_dropped(const struct collect *c)
+{
+	return c->dropped;
+}

@@ -1,0 +1,543 @@
+#include "agent/engine/engine.h"
+
+#include "agent/engine/internal.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define TICK_MS       1000
+#define SESSIONS_MIN  256u
+#define SESSIONS_TAKE 2000u /* a role that answers cannot know its load */
+
+static void channel_handler(int flags, void *arg);
+static void end_begin(void *arg);
+static void end_write(struct engine *e);
+
+/* ---- set-up ---- */
+
+static int bind_parse(const char *text, struct media_addr *ret)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
+
+	*ret = (struct media_addr){.len = 0};
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		ret->len = sizeof(*in);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		ret->len = sizeof(*in6);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int port_read(json_t *object, const char *name, uint16_t *ret)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > 65535)
+		return -EINVAL;
+	*ret = (uint16_t)json_integer_value(value);
+	return 0;
+}
+
+static int text_read(json_t *object, const char *name, char *dst, size_t size)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? str_copy(dst, size, text) : 0;
+}
+
+static int settings_read(struct engine *e, json_t *object)
+{
+	struct engine_settings *s = &e->settings;
+
+	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
+	    bind_parse(s->bind, &e->bind) ||
+	    port_read(object, "sip_port", &s->sip_port) ||
+	    port_read(object, "rtp_min", &s->rtp_min) ||
+	    port_read(object, "rtp_max", &s->rtp_max) ||
+	    s->rtp_max <= s->rtp_min ||
+	    text_read(object, "prompt_dir", s->prompt_dir,
+		      sizeof(s->prompt_dir)) ||
+	    text_read(object, "default_prompt", s->default_prompt,
+		      sizeof(s->default_prompt)))
+		return -EINVAL;
+	return 0;
+}
+
+int engine_prompt(const struct engine *e, const struct wire_action *action,
+		  char *dst, size_t size)
+{
+	dst[0] = '\0';
+	if (!action->prompt)
+		return str_copy(dst, size, e->settings.default_prompt);
+	if (!e->settings.prompt_dir[0])
+		return -ENOENT;
+	return str_print(dst, size, "%s/%s", e->settings.prompt_dir,
+			 action->prompt) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+/** Calls that the job can have up at a time. */
+static uint32_t sessions_wanted(const struct wire_job *job)
+{
+	uint32_t most = SESSIONS_MIN;
+
+	for (size_t s = 0; s < job->step_count; s++) {
+		for (size_t i = 0; i < job->steps[s].action_count; i++) {
+			const struct wire_action *a = &job->steps[s].actions[i];
+			uint32_t calls = 0;
+
+			if (a->type == WIRE_ACTION_CALL)
+				calls = a->max_concurrent_calls;
+			if (a->type == WIRE_ACTION_ANSWER)
+				calls = a->max_concurrent_calls
+						? a->max_concurrent_calls
+						: SESSIONS_TAKE;
+			if (calls > most)
+				most = calls;
+		}
+	}
+	return most < ENGINE_CALLS_MAX ? most : ENGINE_CALLS_MAX;
+}
+
+static void media_record(const struct media_record *record, void *arg)
+{
+	(void)arg;
+	call_media_record(media_session_user(record->session), record);
+}
+
+static void media_handler(int flags, void *arg)
+{
+	struct engine *e = arg;
+
+	(void)flags;
+	media_engine_poll(e->media, media_record, e);
+}
+
+static void tick(void *arg)
+{
+	struct engine *e = arg;
+
+	tmr_start(&e->tmr_tick, TICK_MS, tick, e);
+	if (e->peer_gone)
+		return;
+	report_tick(e, clock_mono_ns());
+	if (wire_channel_flush(e->channel) > 0)
+		fd_listen(wire_channel_fd(e->channel), FD_READ | FD_WRITE,
+			  channel_handler, e);
+}
+
+static void max_duration_over(void *arg)
+{
+	struct engine *e = arg;
+	char where[64];
+
+	steps_where(e, where, sizeof(where));
+	engine_end(
+		e, "failed",
+		"role %s: the job did not end within max_duration (%u s); it waited in %s",
+		e->job->role, e->job->max_duration_s, where);
+}
+
+static int stacks_start(struct engine *e)
+{
+	const struct media_engine_params media = {
+		.port_min = e->settings.rtp_min,
+		.port_max = e->settings.rtp_max,
+		.sessions_max = sessions_wanted(e->job),
+	};
+	const struct sip_ua_params ua = {
+		.bind_addr = e->settings.bind,
+		.port = e->settings.sip_port,
+		.software = "offhook/" OFFHOOK_VERSION,
+		.calls_max = media.sessions_max,
+		.trace_h = report_sip,
+		.arg = e,
+	};
+	int err = media_engine_new(&e->media, &media);
+
+	if (err) {
+		engine_end(e, "error", "role %s: the media engine: %s",
+			   e->job->role, strerror(-err));
+		return err;
+	}
+	err = fd_listen(media_engine_fd(e->media), FD_READ, media_handler, e);
+	if (err) {
+		engine_end(e, "error", "role %s: the event loop: %s",
+			   e->job->role, strerror(err));
+		return -err;
+	}
+	err = sip_ua_new(&e->ua, &ua);
+	if (err) {
+		engine_end(e, "error",
+			   "role %s: SIP cannot be set up on %s port %u: %s",
+			   e->job->role, e->settings.bind, e->settings.sip_port,
+			   strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
+static void job_start(struct engine *e, json_t *message)
+{
+	char reason[WIRE_REASON_BYTES];
+	int err;
+
+	e->phase = ENGINE_WORKING;
+	err = wire_job_decode(&e->job, json_object_get(message, "spec"),
+			      reason);
+	if (err) {
+		engine_end(e, "error", "the job cannot be carried out: %s",
+			   reason);
+		return;
+	}
+	err = settings_read(e, json_object_get(message, "engine"));
+	if (!err)
+		err = collect_new(&e->collect, e->job->role,
+				  e->job->interval_s);
+	if (err) {
+		engine_end(e, "error", "role %s: the engine's settings: %s",
+			   e->job->role, strerror(-err));
+		return;
+	}
+	e->wall_offset_ns = clock_wall_offset_ns();
+	e->tick_ns = clock_mono_ns();
+	if (stacks_start(e))
+		return;
+	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
+		 e->job->role, (unsigned long long)e->draw.state);
+	tmr_start(&e->tmr_tick, TICK_MS, tick, e);
+	tmr_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
+		  max_duration_over, e);
+}
+
+/* ---- messages ---- */
+
+static void go(struct engine *e, json_t *message)
+{
+	json_t *step = json_object_get(message, "step");
+	json_t *in_ms = json_object_get(message, "in_ms");
+	json_int_t delay = json_integer_value(in_ms);
+
+	if (!json_is_integer(step) || json_integer_value(step) < 0 ||
+	    delay < 0 ||
+	    steps_go(e, (uint64_t)json_integer_value(step), (uint64_t)delay))
+		engine_end(e, "error",
+			   "role %s: the supervisor sent a go out of turn",
+			   e->job->role);
+}
+
+static void message_handle(struct engine *e, json_t *message)
+{
+	const char *type = json_string_value(json_object_get(message, "type"));
+
+	if (!type)
+		return;
+	if (strcmp(type, "job") == 0 && e->phase == ENGINE_IDLE)
+		job_start(e, message);
+	else if (strcmp(type, "go") == 0 && engine_working(e))
+		go(e, message);
+	else if (strcmp(type, "cancel") == 0)
+		engine_end(e, "stopped", "%s", "the run was cancelled");
+	/* Anything else: a newer supervisor's, ignored (protocol rule). */
+}
+
+static void peer_lost(struct engine *e)
+{
+	if (e->peer_gone)
+		return;
+	e->peer_gone = true;
+	fd_close(wire_channel_fd(e->channel));
+	if (e->phase == ENGINE_WRITING)
+		sip_loop_stop();
+	else
+		engine_end(e, "stopped", "%s", "the supervisor is gone");
+}
+
+static void channel_write(struct engine *e)
+{
+	int left = wire_channel_flush(e->channel);
+
+	if (left < 0) {
+		peer_lost(e);
+		return;
+	}
+	if (left == 0 && e->phase == ENGINE_WRITING) {
+		e->exit_code = 0;
+		sip_loop_stop();
+		return;
+	}
+	fd_listen(wire_channel_fd(e->channel),
+		  FD_READ | (left > 0 ? FD_WRITE : 0), channel_handler, e);
+}
+
+static void channel_read(struct engine *e)
+{
+	json_t *message = NULL;
+	int r;
+
+	while ((r = wire_channel_receive(e->channel, &message)) == 1) {
+		message_handle(e, message);
+		json_decref(message);
+	}
+	if (r == -EPIPE) {
+		peer_lost(e);
+	} else if (r < 0) {
+		/* Nothing that follows can be trusted to begin a line. */
+		fd_close(wire_channel_fd(e->channel));
+		engine_end(e, "error", "a message of the supervisor: %s",
+			   strerror(-r));
+	}
+}
+
+static void channel_handler(int flags, void *arg)
+{
+	struct engine *e = arg;
+
+	if (flags & FD_WRITE)
+		channel_write(e);
+	if (!e->peer_gone && (flags & (FD_READ | FD_EXCEPT)))
+		channel_read(e);
+}
+
+static void signal_handler(int flags, void *arg)
+{
+	struct signalfd_siginfo info;
+	struct engine *e = arg;
+
+	(void)flags;
+	if (read(e->signal_fd, &info, sizeof(info)) == sizeof(info))
+		engine_end(e, "stopped", "%s", "the engine was terminated");
+}
+
+/* ---- the orderly end ---- */
+
+void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
+{
+	va_list args;
+
+	if (e->outcome)
+		return;
+	e->outcome = outcome;
+	va_start(args, fmt);
+	vsnprintf(e->reason, sizeof(e->reason), fmt, args);
+	va_end(args);
+	log_info("run=%s the job ends: %s%s%s",
+		 e->job ? e->job->session_id : "-", outcome,
+		 e->reason[0] ? ": " : "", e->reason);
+	e->phase = ENGINE_ENDING_CALLS;
+	/* Called from handlers of what is taken down now: not at once. */
+	tmr_start(&e->tmr_end, 0, end_begin, e);
+}
+
+static void end_accounts(struct engine *e);
+
+static void calls_overdue(void *arg)
+{
+	struct engine *e = arg;
+
+	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
+	while (e->calls.head)
+		call_abandon(e->calls.head->data);
+	end_accounts(e);
+}
+
+static void calls_hangup(void *arg)
+{
+	struct engine *e = arg;
+	struct le *le;
+
+	LIST_FOREACH(&e->calls, le)
+	{
+		call_hangup(le->data);
+	}
+	tmr_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
+	engine_end_check(e);
+}
+
+static void end_begin(void *arg)
+{
+	struct engine *e = arg;
+
+	tmr_cancel(&e->tmr_max);
+	if (!e->ua) {
+		end_write(e);
+		return;
+	}
+	steps_stop(e);
+	calling_stop(e);
+	answering_stop(e);
+	/* All roles are done: a BYE of the other side may be on its way. */
+	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
+		tmr_start(&e->tmr_end, ENGINE_REMOTE_END_MS, calls_hangup, e);
+	else
+		calls_hangup(e);
+}
+
+static void accounts_overdue(void *arg)
+{
+	log_error("accounts were not removed within %d ms",
+		  ENGINE_ACCOUNTS_END_MS);
+	end_write(arg);
+}
+
+static void end_accounts(struct engine *e)
+{
+	e->phase = ENGINE_ENDING_ACCOUNTS;
+	tmr_start(&e->tmr_end, ENGINE_ACCOUNTS_END_MS, accounts_overdue, e);
+	accounts_unregister(e);
+	engine_end_check(e);
+}
+
+void engine_end_check(struct engine *e)
+{
+	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
+	    !e->calling.action && !e->answering)
+		end_accounts(e);
+	else if (e->phase == ENGINE_ENDING_ACCOUNTS &&
+		 accounts_in_state(e, ACCOUNT_REMOVING) == 0)
+		end_write(e);
+}
+
+static void write_overdue(void *arg)
+{
+	(void)arg;
+	log_error("the last results could not be written");
+	sip_loop_stop();
+}
+
+static void end_write(struct engine *e)
+{
+	e->phase = ENGINE_WRITING;
+	tmr_cancel(&e->tmr_tick);
+	if (e->peer_gone) {
+		sip_loop_stop();
+		return;
+	}
+	if (e->collect)
+		report_rest(e);
+	report_send(e, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
+				 e->outcome, "reason", e->reason));
+	tmr_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
+	channel_write(e);
+}
+
+/* ---- the process ---- */
+
+static int signals_take(struct engine *e)
+{
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	/* Before the first thread, so that all of them inherit it. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGINT,
+	       SIG_IGN); /* the terminal's: whoever started us cancels */
+	signal(SIGPIPE, SIG_IGN);
+	e->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (e->signal_fd < 0)
+		return -errno;
+	err = fd_listen(e->signal_fd, FD_READ, signal_handler, e);
+	return err ? -err : 0;
+}
+
+static int engine_start(struct engine *e, int fd)
+{
+	int err = wire_channel_new(&e->channel, fd);
+
+	if (err) {
+		close(fd);
+		return err;
+	}
+	if (getrandom(&e->draw.state, sizeof(e->draw.state), 0) !=
+	    sizeof(e->draw.state))
+		return -EIO;
+	err = outbox_new(&e->outbox);
+	if (!err)
+		err = signals_take(e);
+	if (!err)
+		err = -fd_listen(fd, FD_READ, channel_handler, e);
+	return err;
+}
+
+static void engine_release(struct engine *e)
+{
+	tmr_cancel(&e->tmr_tick);
+	tmr_cancel(&e->tmr_max);
+	tmr_cancel(&e->tmr_end);
+	steps_stop(e);
+	calling_stop(e);
+	if (e->media)
+		fd_close(media_engine_fd(e->media));
+	/* An abandoned call still stands in both stacks: the end of the process
+	 * is what releases them then. */
+	if (!e->abandoned) {
+		accounts_free(e);
+		if (e->ua)
+			sip_ua_free(e->ua);
+		if (e->media)
+			media_engine_free(e->media);
+	}
+	collect_free(e->collect);
+	outbox_free(e->outbox);
+	wire_job_free(e->job);
+	if (e->channel) {
+		if (!e->peer_gone)
+			fd_close(wire_channel_fd(e->channel));
+		wire_channel_free(e->channel);
+	}
+	if (e->signal_fd >= 0) {
+		fd_close(e->signal_fd);
+		close(e->signal_fd);
+	}
+}
+
+int engine_main(int fd)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int exit_code = 1;
+	int err;
+
+	if (!e)
+		return 1;
+	e->signal_fd = -1;
+	e->exit_code = 1;
+	err = sip_loop_init();
+	if (err) {
+		log_error("the event loop: %s", strerror(-err));
+		close(fd);
+		free(e);
+		return 1;
+	}
+	err = engine_start(e, fd);
+	if (err)
+		log_error("the engine cannot start: %s", strerror(-err));
+	else
+		err = sip_loop_run();
+	if (!err)
+		exit_code = e->exit_code;
+	engine_release(e);
+	sip_loop_close();
+	free(e);
+	return exit_code;
+}

@@ -1,0 +1,271 @@
+/**
+ * What the files of agent/engine share. Everything here belongs to the loop
+ * thread.
+ *
+ * engine.c    boot, socket, the second's tick, the end of the process
+ * steps.c     which step and action is under way, when it is ready
+ * accounts.c  the role's accounts: made, registered, removed
+ * answering.c incoming calls while an answer action is active
+ * calling.c   the call generator of a call action
+ * call.c      one call: SIP, media, script, figures
+ * report.c    what goes to the supervisor
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_INTERNAL_H
+#define OFFHOOK_AGENT_ENGINE_INTERNAL_H
+
+#include "agent/engine/collect.h"
+#include "agent/engine/draw.h"
+#include "agent/engine/live.h"
+#include "agent/engine/loop.h"
+#include "agent/engine/outbox.h"
+#include "agent/engine/script.h"
+#include "base/clock.h"
+#include "base/state.h"
+#include "control/wire/event.h"
+#include "control/wire/frame.h"
+#include "control/wire/job.h"
+#include "media/media.h"
+#include "sip/ua.h"
+
+#include <netinet/in.h>
+
+#define ENGINE_NAME_BYTES    64
+#define ENGINE_PATH_BYTES    512
+#define ENGINE_CALLS_MAX     10000u
+#define ENGINE_REGISTERS_MAX 100u /* REGISTERs under way at a time */
+
+/* Bounds of an orderly end. The user agent gives up on a BYE or on the removal
+ * of a binding after 5 s: these leave it the time to say so. */
+#define ENGINE_REMOTE_END_MS   500 /* the peers' BYEs, before ours */
+#define ENGINE_CALLS_END_MS    7000
+#define ENGINE_ACCOUNTS_END_MS 6000
+#define ENGINE_WRITE_MS        10000
+
+struct engine;
+
+/* ---- accounts.c ---- */
+
+enum account_state {
+	ACCOUNT_IDLE,    /* not registered, not to be */
+	ACCOUNT_WAITING, /* its turn to register has not come */
+	ACCOUNT_TRYING,
+	ACCOUNT_REGISTERED,
+	ACCOUNT_REMOVING,
+};
+
+struct account {
+	struct le le;
+	struct engine *engine;
+	struct sip_account *sip;
+	const struct wire_credential *credential; /* NULL: none was given */
+	const struct wire_action *origin;         /* the action that made it */
+	const struct wire_action *answers; /* active answer action or NULL */
+	enum account_state state;
+	bool registers; /* made by a register action */
+};
+
+/** Make the accounts of a register action and register them; steps_done()
+ * when all are, engine_end() when one is refused. */
+void accounts_register(struct engine *e, const struct wire_action *action);
+/** Remove the bindings; steps_done() when all are gone or timed out. */
+void accounts_unregister(struct engine *e);
+/** Accounts of an action itself, unregistered. @return 0; -errno */
+int accounts_make(struct engine *e, const struct wire_action *action);
+void accounts_free(struct engine *e);
+/** An account with other headers or another target than the registered one
+ * it shares the credential with. @return NULL: reason was reported */
+struct account *account_new(struct engine *e, const struct wire_action *action,
+			    const struct wire_credential *credential,
+			    int *ret_err);
+const char *account_name(const struct account *a);
+unsigned accounts_in_state(const struct engine *e, enum account_state state);
+
+/* ---- answering.c ---- */
+
+void answering_start(struct engine *e, const struct wire_action *action);
+/** No call is taken any more. */
+void answering_stop(struct engine *e);
+/** sip_incoming_h of every account. */
+void answering_incoming(struct sip_account *account, struct sip_call *call,
+			void *arg);
+
+/* ---- calling.c ---- */
+
+struct calling {
+	const struct wire_action *action; /* NULL: no generator runs */
+	struct account **accounts;        /* to call from, in turn */
+	size_t account_count;
+	uint32_t placed;
+	uint32_t ended;
+	uint32_t active;
+	int64_t next_ns; /* when the next one is due */
+	struct tmr tmr;
+};
+
+void calling_start(struct engine *e, const struct wire_action *action);
+/** Place no more; calls that are up stay. */
+void calling_stop(struct engine *e);
+/** A call of the generator is over. */
+void calling_ended(struct engine *e);
+/** 0..1 of the action under way. */
+double calling_progress(const struct engine *e, int64_t now_ns);
+
+/* ---- call.c ---- */
+
+struct call {
+	struct le le;
+	struct engine *engine;
+	const struct wire_action *action;
+	char name[ENGINE_NAME_BYTES];
+	char account[ENGINE_NAME_BYTES * 4];
+	bool outgoing;
+	struct sip_call *sip;
+	struct media_session *media;
+	bool media_applied;
+	bool media_stopped; /* nothing is left to come */
+	bool closed;        /* SIP_CALL_CLOSED came */
+	struct script script;
+	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
+	struct tmr tmr_script;
+	struct tmr tmr_duration;
+	struct tmr tmr_answer;
+	struct tmr tmr_finish;
+
+	int64_t invite_ns; /* 0: did not happen */
+	int64_t first_18x_ns;
+	int64_t answered_ns;
+	int64_t established_ns;
+	int64_t closed_ns;
+	int64_t hangup_ns;
+	enum sip_call_end end;
+	unsigned code;
+	char reason[192];
+	json_t *streams;
+};
+
+/** Place a call. @return 0; -errno (reported as a call that failed, unless it
+ * is our own fault: then the job was ended) */
+int call_place(struct engine *e, const struct wire_action *action,
+	       struct account *account, const char *uri);
+/** Take an incoming call. */
+void call_take(struct engine *e, const struct wire_action *action,
+	       struct account *account, struct sip_call *sip);
+void call_hangup(struct call *c);
+void call_media_record(struct call *c, const struct media_record *record);
+/** At the end of the process: account for it as it is. */
+void call_abandon(struct call *c);
+
+/* ---- steps.c ---- */
+
+enum steps_phase {
+	STEPS_WAITING, /* for the go of step `next` */
+	STEPS_DELAYED, /* go received, its delay runs */
+	STEPS_RUNNING,
+};
+
+struct steps {
+	enum steps_phase phase;
+	size_t step;         /* the one that waits or runs */
+	size_t action;       /* within it */
+	struct tmr tmr;      /* the delay of a go; a wait action */
+	struct tmr tmr_done; /* breaks the recursion action by action */
+};
+
+/** @return 0; -EPROTO out of turn */
+int steps_go(struct engine *e, uint64_t step, uint64_t in_ms);
+/** The action under way is ready. */
+void steps_done(struct engine *e);
+void steps_stop(struct engine *e);
+/** "step 1, action 0 (call)" or "the go of step 1". */
+void steps_where(const struct engine *e, char *dst, size_t size);
+double steps_progress(const struct engine *e);
+
+/* ---- report.c ---- */
+
+void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
+		  const char *account, const char *call, const char *text);
+void report_event(struct engine *e, json_t *event);
+struct wire_time report_time(const struct engine *e, int64_t mono_ns);
+void report_sample(struct engine *e, bool outgoing, enum measure m,
+		   int64_t mono_ns, double value);
+void report_sip(const struct sip_trace *trace, void *arg);
+/** Once a second: live line, progress, closed intervals, batches. */
+void report_tick(struct engine *e, int64_t now_ns);
+/** Everything that is left, evidence last. */
+void report_rest(struct engine *e);
+void report_send(struct engine *e, json_t *message); /* takes it over */
+
+/* ---- engine.c ---- */
+
+enum engine_phase {
+	ENGINE_IDLE, /* no job yet */
+	ENGINE_WORKING,
+	ENGINE_ENDING_CALLS,
+	ENGINE_ENDING_ACCOUNTS,
+	ENGINE_WRITING, /* finish is queued */
+};
+
+struct engine_settings {
+	char bind[INET6_ADDRSTRLEN];
+	uint16_t sip_port;
+	uint16_t rtp_min;
+	uint16_t rtp_max;
+	char prompt_dir[ENGINE_PATH_BYTES];
+	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
+};
+
+struct engine {
+	struct wire_channel *channel;
+	bool peer_gone;
+	struct wire_job *job;
+	struct engine_settings settings;
+	struct media_addr bind;
+	struct media_engine *media;
+	struct sip_ua *ua;
+	enum engine_phase phase;
+	const char *outcome;
+	char reason[WIRE_REASON_BYTES];
+
+	struct steps steps;
+	struct calling calling;
+	struct list accounts;
+	struct list calls;
+	unsigned call_count;     /* names */
+	uint32_t calls_taken;    /* by the active answer action */
+	uint32_t calls_up[2];    /* taken, placed: begun and not closed */
+	uint32_t calls_begun[2]; /* since the last tick */
+	const struct wire_action *answering;
+	struct draw draw;
+
+	int64_t wall_offset_ns; /* taken once: one time line for the job */
+	int64_t tick_ns;        /* of the last tick */
+	struct collect *collect;
+	struct outbox *outbox;
+	struct live live;
+	double progress_sent;
+
+	struct tmr tmr_tick;
+	struct tmr tmr_max; /* max_duration_s */
+	struct tmr tmr_end; /* bounds of the end; also defers it */
+	bool abandoned;     /* a call was never accounted for */
+	int signal_fd;
+	int exit_code;
+};
+
+/**
+ * Begin the orderly end; a later call changes nothing.
+ * @param outcome  static: completed, failed, error, stopped
+ */
+void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static inline bool engine_working(const struct engine *e)
+{
+	return e->phase == ENGINE_WORKING;
+}
+/** A call or an account is gone: the end may go on. */
+void engine_end_check(struct engine *e);
+/** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
+int engine_prompt(const struct engine *e, const struct wire_action *action,
+		  char *dst, size_t size);
+
+#endif

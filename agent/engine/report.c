@@ -1,0 +1,207 @@
+#include "agent/engine/internal.h"
+
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A stream's second ends a second after the sample's time and reaches us some
+ * milliseconds later; then the interval can be closed. */
+#define CLOSE_GRACE_NS (3 * NS_PER_S)
+
+#define EVENT_BYTES  512 /* rough sizes for the batches */
+#define STREAM_BYTES 1024
+#define POINT_BYTES  2048
+
+struct wire_time report_time(const struct engine *e, int64_t mono_ns)
+{
+	return (struct wire_time){
+		.mono_ns = mono_ns,
+		.wall_us = (mono_ns + e->wall_offset_ns) / NS_PER_US,
+	};
+}
+
+void report_event(struct engine *e, json_t *event)
+{
+	json_t *streams = json_object_get(event, "streams");
+
+	outbox_add(e->outbox, OUTBOX_EVENTS, event,
+		   EVENT_BYTES + STREAM_BYTES * json_array_size(streams));
+}
+
+void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
+		  const char *account, const char *call, const char *text)
+{
+	report_event(e, wire_event_state(report_time(e, mono_ns), state,
+					 account, call, text));
+}
+
+void report_sample(struct engine *e, bool outgoing, enum measure m,
+		   int64_t mono_ns, double value)
+{
+	collect_add(e->collect, outgoing, m, mono_ns + e->wall_offset_ns,
+		    value);
+}
+
+#define ADDR_BYTES (INET6_ADDRSTRLEN + 8)
+
+static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
+{
+	char host[INET6_ADDRSTRLEN] = "";
+
+	if (a->len == 0) {
+		dst[0] = '\0';
+	} else if (a->ss.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 =
+			(const struct sockaddr_in6 *)&a->ss;
+
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(dst, ADDR_BYTES, "[%s]:%u", host,
+			 ntohs(in6->sin6_port));
+	} else {
+		const struct sockaddr_in *in =
+			(const struct sockaddr_in *)&a->ss;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(dst, ADDR_BYTES, "%s:%u", host, ntohs(in->sin_port));
+	}
+}
+
+void report_sip(const struct sip_trace *trace, void *arg)
+{
+	static const char *const transports[] = {
+		[SIP_TRANSPORT_UDP] = "udp",
+		[SIP_TRANSPORT_TCP] = "tcp",
+		[SIP_TRANSPORT_TLS] = "tls",
+	};
+	struct engine *e = arg;
+	char local[ADDR_BYTES];
+	char peer[ADDR_BYTES];
+	const struct wire_sip_message message = {
+		.sent = trace->sent,
+		.transport = transports[trace->transport],
+		.local = local,
+		.peer = peer,
+		.data = trace->data,
+		.len = trace->len,
+	};
+
+	if (!e->job->record_sip)
+		return;
+	addr_text(local, &trace->local);
+	addr_text(peer, &trace->peer);
+	outbox_add(e->outbox, OUTBOX_SIP,
+		   wire_sip_message_encode(report_time(e, trace->mono_ns),
+					   &message),
+		   trace->len + EVENT_BYTES);
+}
+
+void report_send(struct engine *e, json_t *message)
+{
+	int err = message ? wire_channel_send(e->channel, message) : -ENOMEM;
+
+	json_decref(message);
+	if (err && err != -EPIPE)
+		log_error("message to the supervisor lost: %s", strerror(-err));
+	/* A broken socket shows in the read handler: a cancel. */
+}
+
+static void point_handler(json_t *point, void *arg)
+{
+	struct engine *e = arg;
+
+	outbox_add(e->outbox, OUTBOX_SERIES, point, POINT_BYTES);
+}
+
+static void calls_sample(struct engine *e, int64_t now_ns)
+{
+	const bool busy[2] = {e->answering != NULL, e->calling.action != NULL};
+	double s = (double)(now_ns - e->tick_ns) / (double)NS_PER_S;
+
+	for (int dir = 0; dir < 2; dir++) {
+		bool known =
+			busy[dir] || e->calls_up[dir] || e->calls_begun[dir];
+
+		if (known && s > 0) {
+			report_sample(e, dir == 1, MEASURE_calls_active, now_ns,
+				      e->calls_up[dir]);
+			report_sample(e, dir == 1, MEASURE_calls_per_sec,
+				      now_ns, e->calls_begun[dir] / s);
+		}
+		e->calls_begun[dir] = 0;
+	}
+}
+
+void report_tick(struct engine *e, int64_t now_ns)
+{
+	double progress = steps_progress(e);
+
+	calls_sample(e, now_ns);
+	e->tick_ns = now_ns;
+	if (e->calls_up[0] + e->calls_up[1] > 0)
+		report_send(e, live_encode(&e->live,
+					   e->calls_up[0] + e->calls_up[1]));
+	if (progress > e->progress_sent) {
+		e->progress_sent = progress;
+		report_send(e, json_pack("{s:s, s:f}", "type", "progress",
+					 "progress", progress));
+	}
+	collect_close(e->collect, now_ns + e->wall_offset_ns - CLOSE_GRACE_NS,
+		      point_handler, e);
+	outbox_flush(e->outbox, e->channel);
+}
+
+static void flaw(struct engine *e, const char *name, uint64_t count,
+		 const char *text)
+{
+	if (count)
+		report_event(e, wire_event_flaw(report_time(e, clock_mono_ns()),
+						name, count, text));
+}
+
+static void report_flaws(struct engine *e, const struct media_evidence *m)
+{
+	flaw(e, "receive_queue_drops", m->receive_queue_drops,
+	     "the kernel dropped packets before the engine read them: the loss "
+	     "measured is partly our own");
+	flaw(e, "ring_drops", m->ring_drops,
+	     "packets were received but not analysed: a queue between our "
+	     "threads was full");
+	flaw(e, "send_errors", m->send_errors,
+	     "packets could not be handed to the kernel");
+	flaw(e, "samples_dropped", collect_dropped(e->collect),
+	     "samples are missing in the statistics");
+	flaw(e, "points_dropped", outbox_dropped(e->outbox, OUTBOX_SERIES),
+	     "data points were dropped: the queue was full");
+	flaw(e, "events_dropped", outbox_dropped(e->outbox, OUTBOX_EVENTS),
+	     "events were dropped: the queue was full");
+	flaw(e, "sip_dropped", outbox_dropped(e->outbox, OUTBOX_SIP),
+	     "SIP messages were dropped: the queue was full");
+}
+
+void report_rest(struct engine *e)
+{
+	struct media_evidence m = {0};
+	struct wire_event_evidence evidence;
+
+	collect_close(e->collect, INT64_MAX, point_handler, e);
+	if (e->media)
+		media_engine_evidence(e->media, &m);
+	report_flaws(e, &m);
+	evidence = (struct wire_event_evidence){
+		.packets_sent = m.packets_sent,
+		.packets_received = m.packets_received,
+		.send_errors = m.send_errors,
+		.receive_queue_drops = m.receive_queue_drops,
+		.ring_drops = m.ring_drops,
+		.invalid_packets = m.invalid_packets,
+		.send_lateness_ms = m.send_lateness_ms,
+		.send_lateness_p99_ms = m.send_lateness_p99_ms,
+	};
+	report_event(e, wire_event_evidence(report_time(e, clock_mono_ns()),
+					    &evidence));
+	if (outbox_flush(e->outbox, e->channel))
+		log_error("the last results could not be queued");
+}

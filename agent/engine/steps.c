@@ -1,0 +1,153 @@
+#include "agent/engine/internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define GO_DELAY_MS_MAX 3600000u
+
+static const char *type_name(enum wire_action_type type)
+{
+	switch (type) {
+	case WIRE_ACTION_REGISTER:
+		return "register";
+	case WIRE_ACTION_ANSWER:
+		return "answer";
+	case WIRE_ACTION_CALL:
+		return "call";
+	case WIRE_ACTION_UNREGISTER:
+		return "unregister";
+	case WIRE_ACTION_WAIT:
+		return "wait";
+	}
+	return "?";
+}
+
+static const struct wire_step *step_now(const struct engine *e)
+{
+	return &e->job->steps[e->steps.step];
+}
+
+static void wait_over(void *arg)
+{
+	steps_done(arg);
+}
+
+static void step_ready(struct engine *e)
+{
+	struct steps *s = &e->steps;
+
+	report_send(e, json_pack("{s:s, s:I}", "type", "ready", "step",
+				 (json_int_t)s->step));
+	log_info("run=%s role=%s step %zu is ready", e->job->session_id,
+		 e->job->role, s->step);
+	s->phase = STEPS_WAITING;
+	s->step++;
+	s->action = 0;
+}
+
+static void action_start(struct engine *e)
+{
+	const struct wire_step *step = step_now(e);
+	const struct wire_action *a;
+
+	if (e->steps.action == step->action_count) {
+		step_ready(e);
+		return;
+	}
+	a = &step->actions[e->steps.action];
+	switch (a->type) {
+	case WIRE_ACTION_REGISTER:
+		accounts_register(e, a);
+		break;
+	case WIRE_ACTION_ANSWER:
+		answering_start(e, a);
+		break;
+	case WIRE_ACTION_CALL:
+		calling_start(e, a);
+		break;
+	case WIRE_ACTION_UNREGISTER:
+		accounts_unregister(e);
+		break;
+	case WIRE_ACTION_WAIT:
+		tmr_start(&e->steps.tmr, a->wait_ms, wait_over, e);
+		break;
+	}
+}
+
+static void go_due(void *arg)
+{
+	struct engine *e = arg;
+	struct steps *s = &e->steps;
+
+	if (s->step == e->job->step_count) {
+		engine_end(e, "completed", "%s", "");
+		return;
+	}
+	s->phase = STEPS_RUNNING;
+	s->action = 0;
+	action_start(e);
+}
+
+int steps_go(struct engine *e, uint64_t step, uint64_t in_ms)
+{
+	struct steps *s = &e->steps;
+
+	if (s->phase != STEPS_WAITING || step != s->step ||
+	    in_ms > GO_DELAY_MS_MAX)
+		return -EPROTO;
+	s->phase = STEPS_DELAYED;
+	tmr_start(&s->tmr, in_ms, go_due, e);
+	return 0;
+}
+
+static void done_later(void *arg)
+{
+	struct engine *e = arg;
+
+	if (!engine_working(e))
+		return;
+	e->steps.action++;
+	action_start(e);
+}
+
+void steps_done(struct engine *e)
+{
+	if (engine_working(e) && e->steps.phase == STEPS_RUNNING)
+		tmr_start(&e->steps.tmr_done, 0, done_later, e);
+}
+
+void steps_stop(struct engine *e)
+{
+	tmr_cancel(&e->steps.tmr);
+	tmr_cancel(&e->steps.tmr_done);
+}
+
+void steps_where(const struct engine *e, char *dst, size_t size)
+{
+	const struct steps *s = &e->steps;
+
+	if (s->phase != STEPS_RUNNING && s->step == e->job->step_count)
+		snprintf(dst, size, "the end of the last step");
+	else if (s->phase != STEPS_RUNNING ||
+		 s->action >= step_now(e)->action_count)
+		snprintf(dst, size, "the start of step %zu", s->step);
+	else
+		snprintf(dst, size, "step %zu, action %u (%s)", s->step,
+			 step_now(e)->actions[s->action].index,
+			 type_name(step_now(e)->actions[s->action].type));
+}
+
+double steps_progress(const struct engine *e)
+{
+	const struct steps *s = &e->steps;
+	double done = (double)s->step;
+
+	if (s->phase == STEPS_RUNNING && step_now(e)->action_count)
+		done += ((double)s->action +
+			 calling_progress(e, clock_mono_ns())) /
+			(double)step_now(e)->action_count;
+	done /= (double)e->job->step_count;
+	return done > 1 ? 1 : done;
+}

@@ -1,0 +1,216 @@
+#include "agent/engine/script.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS NS_PER_MS
+
+/* What the script did, one word an act. */
+struct fake {
+	char log[512];
+	int hold_err;
+};
+
+static void note(struct fake *f, const char *text)
+{
+	strncat(f->log, text, sizeof(f->log) - strlen(f->log) - 1);
+}
+
+static int fake_hold(void *arg)
+{
+	struct fake *f = arg;
+
+	note(f, "hold ");
+	return f->hold_err;
+}
+
+static int fake_resume(void *arg)
+{
+	note(arg, "resume ");
+	return 0;
+}
+
+static void fake_hangup(void *arg)
+{
+	note(arg, "hangup ");
+}
+
+static void fake_failed(const struct wire_client_action *action,
+			const char *text, void *arg)
+{
+	note(arg, "failed(");
+	note(arg, action->name);
+	note(arg, ": ");
+	note(arg, text);
+	note(arg, ") ");
+}
+
+static const struct script_ops ops = {
+	.hold = fake_hold,
+	.resume = fake_resume,
+	.hangup = fake_hangup,
+	.failed = fake_failed,
+};
+
+#define BEGIN(...)                                                 \
+	const struct wire_client_action actions[] = {__VA_ARGS__}; \
+	struct fake f = {.log = ""};                               \
+	struct script s;                                           \
+                                                                   \
+	(void)state;                                               \
+	script_init(&s, actions, sizeof(actions) / sizeof(actions[0]), &ops, &f)
+
+static void test_empty(void **state)
+{
+	struct fake f = {.log = ""};
+	struct script s;
+
+	(void)state;
+	script_init(&s, NULL, 0, &ops, &f);
+	assert_true(script_run(&s, 0) == INT64_MAX);
+	script_close(&s);
+	assert_string_equal(f.log, "");
+}
+
+static void test_hold_wait_resume(void **state)
+{
+	BEGIN({"assert_established", ""}, {"hold", ""}, {"wait", "500"},
+	      {"resume", ""}, {"wait", "100"}, {"hangup", ""});
+
+	assert_true(script_run(&s, 0) == INT64_MAX);
+	script_state(&s, UA_CALL_RINGING);
+	assert_true(script_run(&s, 1 * MS) == INT64_MAX);
+	script_state(&s, UA_CALL_ESTABLISHED);
+	assert_true(script_run(&s, 2 * MS) == INT64_MAX);
+	assert_string_equal(f.log, "hold ");
+	script_run(&s, 3 * MS); /* not twice */
+	assert_string_equal(f.log, "hold ");
+	script_reinvite(&s, NULL);
+	assert_true(script_run(&s, 10 * MS) == 510 * MS);
+	assert_true(script_run(&s, 509 * MS) == 510 * MS);
+	assert_string_equal(f.log, "hold ");
+	script_run(&s, 510 * MS);
+	assert_string_equal(f.log, "hold resume ");
+	script_reinvite(&s, NULL);
+	assert_true(script_run(&s, 520 * MS) == 620 * MS);
+	assert_true(script_run(&s, 620 * MS) == INT64_MAX);
+	script_close(&s);
+	assert_string_equal(f.log, "hold resume hangup ");
+}
+
+static void test_wait_before_established(void **state)
+{
+	BEGIN({"wait", "100"}, {"assert_state", "CALL_RINGING"},
+	      {"assert_established", ""});
+
+	assert_true(script_run(&s, 0) == 100 * MS);
+	script_state(&s, UA_CALL_RINGING);
+	script_state(&s, UA_CALL_ESTABLISHED);
+	assert_true(script_run(&s, 50 * MS) == 100 * MS);
+	assert_true(script_run(&s, 100 * MS) == INT64_MAX);
+	assert_true(s.over);
+	assert_string_equal(f.log, "");
+}
+
+static void test_established_in_time(void **state)
+{
+	BEGIN({"assert_established", "3000"}, {"hold", ""});
+
+	assert_true(script_run(&s, 5 * MS) == 3005 * MS);
+	assert_true(script_run(&s, 3005 * MS) == INT64_MAX);
+	assert_string_equal(f.log,
+			    "failed(assert_established: the call was not "
+			    "established in time) hangup ");
+	script_close(&s);
+	assert_null(strstr(f.log, "hold"));
+}
+
+static void test_state_not_reached(void **state)
+{
+	BEGIN({"assert_state", "CALL_RTPESTAB"}, {"hold", ""});
+
+	assert_true(script_run(&s, 0) == SCRIPT_STATE_WAIT_NS);
+	script_run(&s, SCRIPT_STATE_WAIT_NS);
+	assert_string_equal(f.log, "failed(assert_state: the call did not "
+				   "reach the state within 32 s) ");
+	assert_true(s.over);
+}
+
+static void test_hold_refused(void **state)
+{
+	BEGIN({"hold", ""}, {"resume", ""});
+
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 0);
+	script_reinvite(&s, "was refused: 488 Not Acceptable Here");
+	script_run(&s, 1);
+	script_close(&s);
+	assert_string_equal(
+		f.log,
+		"hold failed(hold: was refused: 488 Not Acceptable Here) ");
+}
+
+static void test_hold_cannot_be_sent(void **state)
+{
+	BEGIN({"hold", ""});
+
+	f.hold_err = -EBUSY;
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 0);
+	assert_non_null(strstr(f.log, "failed(hold: could not be sent"));
+}
+
+/* The end of a call reports the first thing that was never carried out. */
+static void test_close_in_the_middle(void **state)
+{
+	BEGIN({"wait", "5000"}, {"hold", ""}, {"resume", ""});
+
+	script_run(&s, 0);
+	script_close(&s);
+	assert_string_equal(f.log, "failed(hold: the call ended before it was "
+				   "carried out) ");
+	assert_true(script_run(&s, 6000 * MS) == INT64_MAX);
+}
+
+static void test_close_with_nothing_to_do(void **state)
+{
+	BEGIN({"assert_state", "CALL_CLOSED"}, {"wait", "9"}, {"hangup", ""});
+
+	script_run(&s, 0);
+	script_state(&s, UA_CALL_CLOSED);
+	script_close(&s);
+	assert_string_equal(f.log, "");
+}
+
+static void test_close_without_established(void **state)
+{
+	BEGIN({"assert_established", ""});
+
+	script_run(&s, 0);
+	script_close(&s);
+	assert_string_equal(f.log, "failed(assert_established: the call ended "
+				   "before it was carried out) ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_hold_wait_resume),
+		cmocka_unit_test(test_wait_before_established),
+		cmocka_unit_test(test_established_in_time),
+		cmocka_unit_test(test_state_not_reached),
+		cmocka_unit_test(test_hold_refused),
+		cmocka_unit_test(test_hold_cannot_be_sent),
+		cmocka_unit_test(test_close_in_the_middle),
+		cmocka_unit_test(test_close_with_nothing_to_do),
+		cmocka_unit_test(test_close_without_established),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
