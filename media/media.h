@@ -30,7 +30,9 @@ struct media_evidence {
 	uint64_t send_errors;         /* sendto() refused */
 	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */
 	uint64_t ring_drops;          /* records lost between our threads */
-	uint64_t invalid_packets;     /* failed the RTP header checks */
+	uint64_t invalid_packets;    /* failed the RTP or RTCP header checks */
+	uint64_t foreign_packets;    /* RTP from another address than the
+				      * negotiated one; measured all the same */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
 	double send_lateness_p99_ms;
@@ -93,7 +95,8 @@ struct media_session_params {
  * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
  * not yet measured (its codecs are not settled) but counted as stray.
  * @return 0; -EINVAL codec or packet time unknown; -EADDRINUSE no port left;
- *         -ENOENT or -EILSEQ prompt missing or not audio; -ENOMEM; -errno
+ *         -ENOENT or -EILSEQ prompt missing or not audio; -EFBIG prompt
+ *         longer than 10 min; -ENOSPC sessions_max reached; -ENOMEM; -errno
  */
 int media_session_new(struct media_session **ret, struct media_engine *engine,
 		      const struct media_session_params *params);
@@ -107,13 +110,21 @@ void *media_session_user(const struct media_session *s);
  * Apply what offer and answer settled: first time starts the threads' work on
  * it, later ones change address, codec or direction without stopping the
  * measurement. Sending follows `direction`; receiving is always measured.
+ * @return 0; -EINVAL codec not PCMU or PCMA, packet time not 5..120 ms (0:
+ *         that of the session), session stopped; -EAGAIN too many changes at
+ *         once; -ENOMEM (each: nothing changed)
  */
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated);
 
+/** When the first media_session_apply() started it: monotonic, ns; packets are
+ * due at start + n * packet time. 0: not yet. */
+int64_t media_session_start_ns(const struct media_session *s);
+
 /**
  * Stop sending by itself at this monotonic time, to the packet: packets due
  * at or after it are not sent. 0: no limit.
+ * @return 0; -EINVAL session stopped; -EAGAIN; -ENOMEM
  */
 int media_session_send_until(struct media_session *s, int64_t mono_ns);
 
@@ -124,7 +135,9 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns);
 void media_session_stop(struct media_session *s);
 
 /** Release a session that reported MEDIA_RECORD_STOPPED or was never
- * applied. @return NULL */
+ * applied. One that was neither is stopped first and released when the
+ * threads let go of it; no record of it is delivered any more.
+ * @return NULL */
 struct media_session *media_session_free(struct media_session *s);
 
 #endif

@@ -1,0 +1,258 @@
+#include "media/analyse_session.h"
+
+#include <string.h>
+
+static const char *law_name(enum g711_law law)
+{
+	return law == G711_PCMU ? "PCMU" : "PCMA";
+}
+
+#define CLOCK_HZ 8000 /* of both */
+
+void analysis_start(struct analysis_session *a, const struct command *c,
+		    uint32_t ssrc)
+{
+	a->state = ANALYSIS_RUNNING;
+	a->second_ns = c->mono_ns;
+	a->law = c->law;
+	a->maps[a->map] = c->map;
+	rtp_sender_init(&a->sender, ssrc, c->mono_ns, law_name(c->law),
+			CLOCK_HZ);
+}
+
+void analysis_apply(struct analysis_session *a, const struct command *c)
+{
+	/* a map does not change while streams use it */
+	a->map ^= 1;
+	a->maps[a->map] = c->map;
+	for (size_t i = 0; i < a->stream_count; i++)
+		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
+	if (c->law != a->law)
+		rtp_sender_set_codec(&a->sender, law_name(c->law), CLOCK_HZ);
+	a->law = c->law;
+}
+
+static void stray_add(struct analysis_session *a, uint64_t packets,
+		      uint64_t bytes)
+{
+	a->stray_packets += packets;
+	a->stray_bytes += bytes;
+}
+
+/* Give up a stream: its packets stay counted, in the seconds they were in. */
+static void stream_to_stray(struct analysis_session *a,
+			    struct analysis_stream *stream)
+{
+	struct stream_second second;
+	struct stream_total total;
+
+	rtp_stream_total(&stream->rtp, &total);
+	rtp_stream_close_second(&stream->rtp, a->second_ns + 1, &second);
+	stray_add(a, total.packets, total.bytes);
+	a->stray_packets_before += total.packets - second.packets;
+	a->stray_bytes_before += total.bytes - second.bytes;
+}
+
+/*
+ * The stream of an SSRC, from whatever address it comes. A new one takes a free
+ * place or that of a source that never sent two packets in sequence. Without
+ * such a place the packet is stray: a flood of SSRCs costs no memory.
+ */
+static struct analysis_stream *streams_find(struct analysis_session *a,
+					    uint32_t ssrc)
+{
+	struct analysis_stream *stream = NULL;
+
+	for (size_t i = 0; i < a->stream_count; i++) {
+		if (a->streams[i].rtp.ssrc == ssrc) {
+			a->stream_recent = i;
+			return &a->streams[i];
+		}
+	}
+	if (a->stream_count < SESSION_STREAMS_MAX) {
+		a->stream_recent = a->stream_count;
+		stream = &a->streams[a->stream_count++];
+	} else {
+		for (size_t i = 0; i < a->stream_count && !stream; i++) {
+			if (rtp_stream_validated(&a->streams[i].rtp))
+				continue;
+			a->stream_recent = i;
+			stream = &a->streams[i];
+			stream_to_stray(a, stream);
+		}
+	}
+	if (stream) {
+		stream->has_sr = false;
+		rtp_stream_init(&stream->rtp, ssrc, a->second_ns,
+				&a->maps[a->map]);
+	}
+	return stream;
+}
+
+void analysis_received(struct analysis_session *a,
+		       const struct packet_record *r)
+{
+	struct analysis_stream *stream = NULL;
+
+	if (a->second_ns != 0)
+		stream = streams_find(a, r->ssrc);
+	if (stream)
+		rtp_stream_update(&stream->rtp, r);
+	else
+		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
+}
+
+void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
+		   uint32_t received_ntp)
+{
+	double rtt_ms;
+
+	if (event->kind == RTCP_EVENT_SENDER) {
+		for (size_t i = 0; i < a->stream_count; i++) {
+			struct analysis_stream *stream = &a->streams[i];
+
+			if (stream->rtp.ssrc != event->ssrc)
+				continue;
+			stream->has_sr = true;
+			stream->lsr = event->lsr;
+			stream->sr_ns = event->mono_ns;
+		}
+	} else if (event->kind == RTCP_EVENT_REPORT &&
+		   rtp_sender_report(&a->sender, &event->report, received_ntp,
+				     &rtt_ms)) {
+		/* the path's: whichever stream the seconds and the total will
+		 * speak of has it */
+		for (size_t i = 0; i < a->stream_count; i++)
+			rtp_stream_add_rtt(&a->streams[i].rtp, rtt_ms);
+	}
+}
+
+void analysis_report(struct analysis_session *a, struct report_answer *ret)
+{
+	struct analysis_stream *recent = &a->streams[a->stream_recent];
+
+	for (size_t i = 0; i < a->stream_count; i++) {
+		if (rtp_stream_validated(&a->streams[i].rtp))
+			ret->senders++;
+	}
+	/* a peer that sends nothing is a member all the same */
+	ret->members = 1 + (ret->senders > 0 ? ret->senders : 1);
+	if (a->stream_count == 0 ||
+	    !rtp_stream_report(&recent->rtp, &ret->report))
+		return;
+	ret->has_report = true;
+	ret->report.lsr = recent->has_sr ? recent->lsr : 0;
+	ret->report.dlsr = 0;
+	ret->sr_ns = recent->sr_ns;
+}
+
+static void second_add(struct stream_second *into,
+		       const struct stream_second *from, uint64_t *most)
+{
+	into->packets += from->packets;
+	into->bytes += from->bytes;
+	into->expected += from->expected;
+	into->lost += from->lost;
+	into->duplicates += from->duplicates;
+	into->reordered += from->reordered;
+	into->has_loss |= from->has_loss;
+	if (from->has_rtt) {
+		into->has_rtt = true;
+		into->rtt_ms = from->rtt_ms;
+	}
+	if (from->packets <= *most)
+		return;
+	*most = from->packets;
+	into->has_jitter = from->has_jitter;
+	into->jitter_ms = from->jitter_ms;
+	into->has_mos = from->has_mos;
+	into->mos = from->mos;
+	into->r_factor = from->r_factor;
+}
+
+void analysis_close_in(struct analysis_session *a, int64_t end_ns,
+		       struct stream_second *ret)
+{
+	uint64_t most = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->start_ns = a->second_ns;
+	ret->duration_ns = end_ns - a->second_ns;
+	for (size_t i = 0; i < a->stream_count; i++) {
+		struct stream_second second;
+
+		rtp_stream_close_second(&a->streams[i].rtp, end_ns, &second);
+		second_add(ret, &second, &most);
+	}
+	ret->packets += a->stray_packets - a->stray_packets_before;
+	ret->bytes += a->stray_bytes - a->stray_bytes_before;
+	a->stray_packets_before = a->stray_packets;
+	a->stray_bytes_before = a->stray_bytes;
+	a->published_in += ret->packets;
+	a->published_out = a->sender.packets;
+}
+
+bool analysis_second_open(const struct analysis_session *a)
+{
+	uint64_t packets = a->stray_packets;
+
+	for (size_t i = 0; i < a->stream_count; i++) {
+		struct rtp_counters counters;
+
+		rtp_stream_counters(&a->streams[i].rtp, &counters);
+		packets += counters.packets;
+	}
+	return packets != a->published_in ||
+	       a->sender.packets != a->published_out;
+}
+
+static void total_add(struct stream_total *into,
+		      const struct stream_total *from, uint64_t *most)
+{
+	struct stream_total sum = *into;
+
+	sum.packets += from->packets;
+	sum.bytes += from->bytes;
+	sum.received += from->received;
+	sum.expected += from->expected;
+	sum.lost += from->lost;
+	sum.duplicates += from->duplicates;
+	sum.reordered += from->reordered;
+	sum.stray += from->stray;
+	sum.has_loss |= from->has_loss;
+	if (from->packets > *most) {
+		*most = from->packets;
+		*into = *from;
+	}
+	into->packets = sum.packets;
+	into->bytes = sum.bytes;
+	into->received = sum.received;
+	into->expected = sum.expected;
+	into->lost = sum.lost;
+	into->duplicates = sum.duplicates;
+	into->reordered = sum.reordered;
+	into->stray = sum.stray;
+	into->has_loss = sum.has_loss;
+}
+
+void analysis_total_in(const struct analysis_session *a,
+		       struct stream_total *ret)
+{
+	uint64_t most = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->burst_ratio = 1;
+	ret->no_score_reason = "no packets received";
+	for (size_t i = 0; i < a->stream_count; i++) {
+		struct stream_total total;
+
+		rtp_stream_total(&a->streams[i].rtp, &total);
+		total_add(ret, &total, &most);
+	}
+	ret->packets += a->stray_packets;
+	ret->bytes += a->stray_bytes;
+	ret->stray += a->stray_packets;
+	if (ret->expected > 0)
+		ret->loss_pct =
+			100.0 * (double)ret->lost / (double)ret->expected;
+}

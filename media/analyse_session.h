@@ -1,0 +1,48 @@
+/**
+ * What the analysis keeps of one session: its received streams and the sent
+ * one, put together into one second and one total a direction. No clock, ring
+ * or thread in here.
+ * Thread: analysis.
+ */
+#ifndef OFFHOOK_MEDIA_ANALYSE_SESSION_H
+#define OFFHOOK_MEDIA_ANALYSE_SESSION_H
+
+#include "media/engine.h"
+
+/** First settled parameters: the measurement starts at c->mono_ns. */
+void analysis_start(struct analysis_session *a, const struct command *c,
+		    uint32_t ssrc);
+
+/** Later ones. */
+void analysis_apply(struct analysis_session *a, const struct command *c);
+
+/** An RTP packet came; before the start it is stray. */
+void analysis_received(struct analysis_session *a,
+		       const struct packet_record *r);
+
+/** RTCP came. @param received_ntp  middle bits of our SRs' clock at arrival */
+void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
+		   uint32_t received_ntp);
+
+/** Fill has_report, report (without dlsr), sr_ns, members and senders. */
+void analysis_report(struct analysis_session *a, struct report_answer *ret);
+
+/**
+ * Close the open second of what was received. Counters are the sums over all
+ * streams; jitter, MOS and R are of the stream with most packets in it.
+ */
+void analysis_close_in(struct analysis_session *a, int64_t end_ns,
+		       struct stream_second *ret);
+
+/** Packets were counted since the last second was closed. */
+bool analysis_second_open(const struct analysis_session *a);
+
+/**
+ * Total of what was received. Counters are the sums over all streams and
+ * packets of none; SSRC, codec, distributions, burst ratio and score are of
+ * the stream with most packets.
+ */
+void analysis_total_in(const struct analysis_session *a,
+		       struct stream_total *ret);
+
+#endif

@@ -1,0 +1,293 @@
+#include "media/engine.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SESSIONS_MAX 10000
+
+/* Records a session may have in a ring: 1.3 s of 20 ms packets, that is how
+ * long a thread may be held up before something is lost (and counted). */
+#define PACKETS_PER_SESSION 64
+#define RTCP_PER_SESSION    16
+#define RECORDS_PER_SESSION 8
+#define RING_MIN            4096
+#define PACKETS_MAX         (1u << 20)
+#define RTCP_MAX            (1u << 17)
+#define RECORDS_MAX         (1u << 15)
+
+/* Records delivered in one turn of the loop; the rest in the next. */
+#define POLL_MAX 4096
+
+static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
+{
+	size_t want = sessions * per_session;
+	size_t size = RING_MIN;
+
+	while (size < want && size < max)
+		size *= 2;
+	return size;
+}
+
+void engine_wake(int fd)
+{
+	uint64_t one = 1;
+	/* fails only when the counter is full: then a wake-up is pending */
+	ssize_t written = write(fd, &one, sizeof(one));
+
+	(void)written;
+}
+
+void engine_wake_clear(int fd)
+{
+	uint64_t count;
+	ssize_t got = read(fd, &count, sizeof(count));
+
+	(void)got; /* fails when nothing was pending */
+}
+
+static int wake_open(int *ret)
+{
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+static int rings_open(struct media_engine *e)
+{
+	uint32_t max = e->params.sessions_max;
+	size_t packets = ring_size(max, PACKETS_PER_SESSION, PACKETS_MAX);
+	int err;
+
+	e->records_count = ring_size(max, RECORDS_PER_SESSION, RECORDS_MAX);
+	err = ring_new(&e->received, sizeof(struct packet_record), packets);
+	if (!err)
+		err = ring_new(&e->sent, sizeof(struct packet_record), packets);
+	if (!err)
+		err = ring_new(&e->rtcp, sizeof(struct rtcp_event),
+			       ring_size(max, RTCP_PER_SESSION, RTCP_MAX));
+	if (!err)
+		err = ring_new(&e->answers, sizeof(struct report_answer),
+			       ring_size(max, 1, RTCP_MAX));
+	if (!err)
+		err = ring_new(&e->records, sizeof(struct media_record),
+			       e->records_count);
+	for (int i = 0; !err && i < THREAD_COUNT; i++) {
+		err = wake_open(&e->threads[i].wake_fd);
+		if (!err)
+			err = ring_new(&e->threads[i].commands,
+				       sizeof(struct command *),
+				       ring_size(max, SESSION_COMMANDS_MAX,
+						 SIZE_MAX / 2));
+	}
+	return err;
+}
+
+static int tables_open(struct media_engine *e)
+{
+	uint32_t max = e->params.sessions_max;
+	int err;
+
+	e->sessions = calloc(max, sizeof(struct media_session *));
+	e->tx_sessions = calloc(max, sizeof(struct media_session *));
+	if (!e->sessions || !e->tx_sessions)
+		return -ENOMEM;
+	err = tx_heap_init(&e->heap, max);
+	if (!err)
+		err = prompt_cache_new(&e->prompts);
+	if (!err)
+		err = rx_new(&e->rx_state, e);
+	if (!err)
+		err = analyse_new(&e->analyse_state, e);
+	return err;
+}
+
+static int epoll_open(struct media_engine *e)
+{
+	/* data.ptr NULL: the commands */
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+
+	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (e->epoll_fd < 0)
+		return -errno;
+	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->threads[THREAD_RX].wake_fd,
+		      &event) < 0)
+		return -errno;
+	return 0;
+}
+
+static int threads_start(struct media_engine *e)
+{
+	struct {
+		void *(*run)(void *arg);
+		void *arg;
+		const char *name;
+	} work[THREAD_COUNT] = {
+		[THREAD_RX] = {rx_thread, e->rx_state, "media-rx"},
+		[THREAD_TX] = {tx_thread, e, "media-tx"},
+		[THREAD_ANALYSIS] = {analyse_thread, e->analyse_state,
+				     "media-analysis"},
+	};
+	sigset_t all;
+	sigset_t before;
+	int err = 0;
+
+	/* signals are the loop thread's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (int i = 0; !err && i < THREAD_COUNT; i++) {
+		struct thread *t = &e->threads[i];
+
+		err = -pthread_create(&t->id, NULL, work[i].run, work[i].arg);
+		t->started = err == 0;
+		if (t->started)
+			pthread_setname_np(t->id, work[i].name);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+static void threads_stop(struct media_engine *e)
+{
+	/* release: pairs with the acquire in the threads' loops */
+	atomic_store_explicit(&e->quit, true, memory_order_release);
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		if (!e->threads[i].started)
+			continue;
+		engine_wake(e->threads[i].wake_fd);
+		pthread_join(e->threads[i].id, NULL);
+	}
+}
+
+int media_engine_new(struct media_engine **ret,
+		     const struct media_engine_params *params)
+{
+	struct media_engine *e;
+	int err;
+
+	if (params->sessions_max < 1 || params->sessions_max > SESSIONS_MAX ||
+	    params->port_min == 0 || params->port_max <= params->port_min)
+		return -EINVAL;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->params = *params;
+	e->ntp_offset_ns = clock_wall_offset_ns();
+	e->epoll_fd = -1;
+	e->records_fd = -1;
+	for (int i = 0; i < THREAD_COUNT; i++)
+		e->threads[i].wake_fd = -1;
+	err = rings_open(e);
+	if (!err)
+		err = wake_open(&e->records_fd);
+	if (!err)
+		err = tables_open(e);
+	if (!err)
+		err = epoll_open(e);
+	if (!err)
+		err = threads_start(e);
+	if (err) {
+		media_engine_free(e);
+		return err;
+	}
+	*ret = e;
+	return 0;
+}
+
+static void fd_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+struct media_engine *media_engine_free(struct media_engine *e)
+{
+	if (!e)
+		return NULL;
+	threads_stop(e);
+	for (uint32_t i = 0; e->sessions && i < e->params.sessions_max; i++) {
+		if (e->sessions[i]) /* released, but not yet let go of */
+			session_destroy(e->sessions[i]);
+	}
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		ring_free(e->threads[i].commands);
+		fd_close(e->threads[i].wake_fd);
+	}
+	fd_close(e->epoll_fd);
+	fd_close(e->records_fd);
+	analyse_free(e->analyse_state);
+	rx_free(e->rx_state);
+	prompt_cache_free(e->prompts);
+	tx_heap_release(&e->heap);
+	ring_free(e->received);
+	ring_free(e->rtcp);
+	ring_free(e->sent);
+	ring_free(e->answers);
+	ring_free(e->records);
+	free(e->sessions);
+	free(e->tx_sessions);
+	free(e);
+	return NULL;
+}
+
+int media_engine_fd(const struct media_engine *e)
+{
+	return e->records_fd;
+}
+
+static void record_deliver(const struct media_record *record,
+			   media_record_h *handler, void *arg)
+{
+	struct media_session *s = record->session;
+	bool released = s->released;
+
+	if (record->kind == MEDIA_RECORD_STOPPED)
+		s->stopped = true;
+	if (!released)
+		handler(record, arg); /* may free the session */
+	else if (record->kind == MEDIA_RECORD_STOPPED)
+		session_destroy(s);
+}
+
+void media_engine_poll(struct media_engine *e, media_record_h *handler,
+		       void *arg)
+{
+	struct media_record record;
+	int left = POLL_MAX;
+
+	engine_wake_clear(e->records_fd);
+	while (left-- > 0 && ring_pop(e->records, &record)) {
+		/* release: pairs with the acquire in records_full() */
+		atomic_fetch_add_explicit(&e->records_polled, 1,
+					  memory_order_release);
+		record_deliver(&record, handler, arg);
+	}
+	if (left < 0)
+		engine_wake(e->records_fd); /* there may be more */
+}
+
+void media_engine_evidence(const struct media_engine *e,
+			   struct media_evidence *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->packets_sent = COUNTER_READ(&e->tx.packets);
+	ret->send_errors = COUNTER_READ(&e->tx.errors);
+	ret->packets_received = COUNTER_READ(&e->rx.packets);
+	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
+	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
+	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
+	ret->ring_drops = ring_dropped(e->received) + ring_dropped(e->rtcp) +
+			  ring_dropped(e->sent) + ring_dropped(e->answers) +
+			  COUNTER_READ(&e->records_dropped);
+	lateness_read(&e->tx.lateness, &ret->send_lateness_ms,
+		      &ret->send_lateness_p99_ms);
+}

@@ -1,0 +1,155 @@
+/**
+ * Inside of the media engine: the engine, its threads and the rings between
+ * them. Docs: media.md
+ */
+#ifndef OFFHOOK_MEDIA_ENGINE_H
+#define OFFHOOK_MEDIA_ENGINE_H
+
+#include "base/ring.h"
+#include "media/analysis/record.h"
+#include "media/lateness.h"
+#include "media/media.h"
+#include "media/session.h"
+#include "media/tx_heap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The analysis takes records this long after they happened: late enough that
+ * what the RX and TX threads still hold is in order with the rest. */
+#define ANALYSIS_DELAY_NS (50 * NS_PER_MS)
+#define ANALYSIS_TICK_MS  20
+
+enum media_thread {
+	THREAD_RX,
+	THREAD_TX,
+	THREAD_ANALYSIS,
+	THREAD_COUNT
+};
+
+/** Private records in the ring of sent packets. */
+enum {
+	PACKET_REPORT_WANTED = PACKET_PRIVATE
+};
+
+enum rtcp_event_kind {
+	RTCP_EVENT_SEEN,   /* a valid compound packet came */
+	RTCP_EVENT_SENDER, /* `ssrc` sent an SR with `lsr` */
+	RTCP_EVENT_REPORT, /* `ssrc` reported on us */
+};
+
+/** RX -> analysis: what a received RTCP packet said. */
+struct rtcp_event {
+	int64_t mono_ns; /* kernel's receive time */
+	uint32_t slot;
+	uint32_t ssrc;
+	enum rtcp_event_kind kind;
+	uint32_t lsr;
+	struct rtcp_report report;
+};
+
+/** Analysis -> TX: what to put into the next RTCP packet. */
+struct report_answer {
+	uint32_t slot;
+	uint32_t ssrc; /* ours: tells whether the slot is still the session's */
+	bool has_report;
+	uint32_t members;
+	uint32_t senders;
+	struct rtcp_report report; /* without dlsr */
+	int64_t sr_ns; /* when the SR of report.lsr came; valid if lsr != 0 */
+};
+
+struct thread {
+	pthread_t id;
+	bool started;
+	int wake_fd;           /* eventfd: commands or answers wait */
+	struct ring *commands; /* struct command *; producer: loop */
+};
+
+/** Counters of the RX thread; relaxed: statistics, they order nothing. */
+struct rx_counters {
+	_Atomic uint64_t packets;
+	_Atomic uint64_t invalid;
+	_Atomic uint64_t foreign;
+	_Atomic uint64_t queue_drops;
+};
+
+struct tx_counters {
+	_Atomic uint64_t packets;
+	_Atomic uint64_t errors;
+	struct lateness lateness;
+};
+
+struct media_engine {
+	/* constant after media_engine_new() */
+	struct media_engine_params params;
+	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
+				* which no step of the wall clock moves */
+	struct thread threads[THREAD_COUNT];
+	struct ring *received; /* packet_record; RX -> analysis */
+	struct ring *rtcp;     /* rtcp_event; RX -> analysis */
+	struct ring *sent;     /* packet_record; TX -> analysis */
+	struct ring *answers;  /* report_answer; analysis -> TX */
+	struct ring *records;  /* media_record; analysis -> loop */
+	size_t records_count;
+	int records_fd; /* eventfd */
+	int epoll_fd;
+
+	/* loop */
+	struct prompt_cache *prompts;
+	struct media_session **sessions; /* by slot; NULL: free */
+	uint32_t slot_next;
+
+	_Atomic bool quit; /* written by the loop */
+
+	/* RX thread */
+	struct rx *rx_state;
+	struct rx_counters rx;
+	uint64_t received_pushed;
+	uint64_t rtcp_pushed;
+
+	/* TX thread */
+	struct tx_counters tx;
+	struct tx_heap heap;
+	struct media_session **tx_sessions; /* by slot; applied, not stopped */
+	uint64_t sent_pushed;
+
+	/* analysis thread, and the loop's side of the same ring */
+	struct analyse *analyse_state;
+	uint64_t records_pushed;
+	_Atomic uint64_t records_polled; /* loop */
+	_Atomic uint64_t records_dropped;
+};
+
+/* State of a thread that is too large for its stack; made by the loop. */
+struct rx;
+struct analyse;
+
+int rx_new(struct rx **ret, struct media_engine *e);
+struct rx *rx_free(struct rx *rx);
+void *rx_thread(void *rx);
+
+void *tx_thread(void *engine);
+
+int analyse_new(struct analyse **ret, struct media_engine *e);
+struct analyse *analyse_free(struct analyse *an);
+void *analyse_thread(void *an);
+
+/** Wake a thread. Thread: any; never blocks. */
+void engine_wake(int fd);
+/** Clear a wake-up. Thread: the one woken. */
+void engine_wake_clear(int fd);
+
+/** Wall time of our SRs at a monotonic time, as NTP. */
+static inline uint64_t engine_ntp(const struct media_engine *e, int64_t mono_ns)
+{
+	return rtcp_ntp(mono_ns + e->ntp_offset_ns);
+}
+
+#define COUNTER_ADD(p, n) \
+	atomic_fetch_add_explicit((p), (n), memory_order_relaxed)
+#define COUNTER_READ(p) atomic_load_explicit((p), memory_order_relaxed)
+
+#endif

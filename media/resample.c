@@ -1,0 +1,143 @@
+#include "media/resample.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define PI 3.14159265358979323846
+
+/* zero crossings of the sinc on each side of the centre */
+#define HALF_LOBES 16
+/* share of the Nyquist band that passes; the rest is the filter's skirt:
+ * Blackman over 2 x 16 lobes is down 74 dB within 6/32 of the band */
+#define PASS_SHARE 0.91
+
+struct kernel {
+	unsigned phases; /* output positions between two input samples */
+	unsigned step;   /* input position advances step/phases */
+	size_t half;     /* taps on each side */
+	float *taps;     /* phases x 2 half */
+};
+
+static unsigned gcd(unsigned a, unsigned b)
+{
+	while (b) {
+		unsigned rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static double sinc(double x)
+{
+	return fabs(x) < 1e-9 ? 1.0 : sin(PI * x) / (PI * x);
+}
+
+static double blackman(double x) /* -1..1 */
+{
+	return 0.42 + 0.5 * cos(PI * x) + 0.08 * cos(2 * PI * x);
+}
+
+static int kernel_make(struct kernel *k, unsigned rate_hz)
+{
+	unsigned common = gcd(rate_hz, RESAMPLE_RATE_HZ);
+	double band = rate_hz > RESAMPLE_RATE_HZ
+			      ? (double)RESAMPLE_RATE_HZ / rate_hz
+			      : 1.0;
+	double cutoff = band * PASS_SHARE;
+	size_t width;
+
+	k->phases = RESAMPLE_RATE_HZ / common;
+	k->step = rate_hz / common;
+	k->half = (size_t)ceil(HALF_LOBES / band);
+	width = 2 * k->half;
+	k->taps = calloc(k->phases, width * sizeof(*k->taps));
+	if (!k->taps)
+		return -ENOMEM;
+	for (unsigned phase = 0; phase < k->phases; phase++) {
+		float *taps = k->taps + phase * width;
+		double at = (double)phase / k->phases;
+		double sum = 0;
+
+		for (size_t i = 0; i < width; i++) {
+			double x = (double)i - (double)(k->half - 1) - at;
+			double w = fabs(x) < (double)k->half
+					   ? blackman(x / (double)k->half)
+					   : 0;
+
+			taps[i] = (float)(sinc(x * cutoff) * w);
+			sum += taps[i];
+		}
+		/* unity gain at 0 Hz in every phase: no hum at phase rate */
+		for (size_t i = 0; i < width; i++)
+			taps[i] = (float)(taps[i] / sum);
+	}
+	return 0;
+}
+
+static int16_t to_sample(double v)
+{
+	double scaled = v * 32768.0;
+
+	if (!(scaled > -32768.0)) /* NaN from a float file lands here too */
+		return -32768;
+	if (scaled > 32767.0)
+		return 32767;
+	return (int16_t)lrint(scaled);
+}
+
+static int16_t filter_at(const struct kernel *k, const float *src, size_t count,
+			 uint64_t position)
+{
+	const float *taps = k->taps + position % k->phases * 2 * k->half;
+	uint64_t centre = position / k->phases;
+	/* first sample under the filter, across the seam, never negative */
+	size_t at =
+		(size_t)((centre + count * k->half - (k->half - 1)) % count);
+	double sum = 0;
+
+	for (size_t i = 0; i < 2 * k->half; i++) {
+		sum += (double)taps[i] * (double)src[at];
+		if (++at == count)
+			at = 0;
+	}
+	return to_sample(sum);
+}
+
+int resample_loop(int16_t **ret_dst, size_t *ret_count, const float *src,
+		  size_t count, unsigned rate_hz)
+{
+	struct kernel k;
+	int16_t *dst;
+	size_t dst_count;
+	int err;
+
+	if (count == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
+	    rate_hz > RESAMPLE_RATE_MAX_HZ)
+		return -EINVAL;
+	dst_count = (size_t)((uint64_t)count * RESAMPLE_RATE_HZ / rate_hz);
+	if (dst_count == 0)
+		dst_count = 1;
+	dst = calloc(dst_count, sizeof(*dst));
+	if (!dst)
+		return -ENOMEM;
+	if (rate_hz == RESAMPLE_RATE_HZ) {
+		for (size_t i = 0; i < dst_count; i++)
+			dst[i] = to_sample((double)src[i]);
+	} else {
+		err = kernel_make(&k, rate_hz);
+		if (err) {
+			free(dst);
+			return err;
+		}
+		for (size_t i = 0; i < dst_count; i++)
+			dst[i] =
+				filter_at(&k, src, count, (uint64_t)i * k.step);
+		free(k.taps);
+	}
+	*ret_dst = dst;
+	*ret_count = dst_count;
+	return 0;
+}

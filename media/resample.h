@@ -1,0 +1,28 @@
+/**
+ * Sample rate conversion of a whole clip to 8000 Hz: a windowed-sinc low-pass
+ * evaluated at the rational output positions.
+ * Thread: any; not for media threads (allocates).
+ */
+#ifndef OFFHOOK_MEDIA_RESAMPLE_H
+#define OFFHOOK_MEDIA_RESAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RESAMPLE_RATE_HZ     8000
+#define RESAMPLE_RATE_MIN_HZ 4000
+#define RESAMPLE_RATE_MAX_HZ 192000
+
+/**
+ * Convert a clip that is played in a loop: the filter reads across the seam,
+ * so that end and start join without a click.
+ * @param ret_dst    new array, freed by the caller
+ * @param ret_count  its samples, >= 1
+ * @param src        count samples in -1..1; louder ones are clipped
+ * @param rate_hz    RESAMPLE_RATE_MIN_HZ..RESAMPLE_RATE_MAX_HZ
+ * @return 0; -EINVAL no sample, rate out of range; -ENOMEM
+ */
+int resample_loop(int16_t **ret_dst, size_t *ret_count, const float *src,
+		  size_t count, unsigned rate_hz);
+
+#endif

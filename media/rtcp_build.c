@@ -1,0 +1,121 @@
+#include "media/rtcp_build.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define RTCP_VERSION    0x80
+#define SDES_ITEM_CNAME 1 /* RFC 3550 section 12.2 */
+
+#define BANDWIDTH_SHARE  0.05    /* of the session, section 6.2 */
+#define SENDER_SHARE     0.25    /* section 6.2 */
+#define MINIMUM_FACTOR_S 360.0   /* divided by kbit/s, section 6.2 */
+#define COMPENSATION     1.21828 /* e - 3/2, section 6.3.1 */
+
+struct writer {
+	uint8_t *at;
+};
+
+static void put16(struct writer *w, uint32_t v)
+{
+	*w->at++ = (uint8_t)(v >> 8);
+	*w->at++ = (uint8_t)v;
+}
+
+static void put32(struct writer *w, uint32_t v)
+{
+	put16(w, v >> 16);
+	put16(w, v & 0xffff);
+}
+
+static void put_header(struct writer *w, uint8_t count, enum rtcp_type type,
+		       size_t bytes)
+{
+	*w->at++ = (uint8_t)(RTCP_VERSION | count);
+	*w->at++ = (uint8_t)type;
+	put16(w, (uint32_t)(bytes / 4 - 1));
+}
+
+static void put_report(struct writer *w, const struct rtcp_report *r)
+{
+	put32(w, r->ssrc);
+	put32(w, (uint32_t)r->fraction_lost << 24 |
+			 ((uint32_t)r->lost & 0xffffff));
+	put32(w, r->ext_max);
+	put32(w, r->jitter_ticks);
+	put32(w, r->lsr);
+	put32(w, r->dlsr);
+}
+
+static void put_sdes(struct writer *w, uint32_t ssrc, const char *cname)
+{
+	size_t len = strlen(cname);
+	/* header, SSRC, item, its text, and 1 to 4 zeros as end and padding */
+	size_t bytes = (8 + 2 + len) / 4 * 4 + 4;
+	uint8_t *start = w->at;
+
+	assert(len < RTCP_CNAME_BYTES);
+	put_header(w, 1, RTCP_TYPE_SDES, bytes);
+	put32(w, ssrc);
+	*w->at++ = SDES_ITEM_CNAME;
+	*w->at++ = (uint8_t)len;
+	memcpy(w->at, cname, len);
+	w->at += len;
+	memset(w->at, 0, (size_t)(start + bytes - w->at));
+	w->at = start + bytes;
+}
+
+size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
+			   const struct rtcp_compound *c)
+{
+	struct writer w = {.at = dst};
+	uint8_t reports = c->has_report ? 1 : 0;
+
+	if (c->has_sender) {
+		put_header(&w, reports, RTCP_TYPE_SR, 28u + 24u * reports);
+		put32(&w, c->ssrc);
+		put32(&w, (uint32_t)(c->sender.ntp >> 32));
+		put32(&w, (uint32_t)c->sender.ntp);
+		put32(&w, c->sender.rtp_ts);
+		put32(&w, c->sender.packets);
+		put32(&w, c->sender.octets);
+	} else {
+		put_header(&w, reports, RTCP_TYPE_RR, 8u + 24u * reports);
+		put32(&w, c->ssrc);
+	}
+	if (c->has_report)
+		put_report(&w, &c->report);
+	put_sdes(&w, c->ssrc, c->cname);
+	if (c->bye) {
+		put_header(&w, 1, RTCP_TYPE_BYE, 8);
+		put32(&w, c->ssrc);
+	}
+	return (size_t)(w.at - dst);
+}
+
+static double computed_s(const struct rtcp_interval_params *p)
+{
+	double minimum = MINIMUM_FACTOR_S / p->session_kbps;
+	double bytes_per_s = p->session_kbps * 1000 / 8 * BANDWIDTH_SHARE;
+	double n = p->members;
+	double interval;
+
+	if (p->initial)
+		minimum /= 2;
+	if (p->senders > 0 && p->senders <= n * SENDER_SHARE) {
+		/* senders and receivers have separate shares */
+		bytes_per_s *= p->we_sent ? SENDER_SHARE : 1 - SENDER_SHARE;
+		n = p->we_sent ? p->senders : n - p->senders;
+	}
+	interval = n * p->average_bytes / bytes_per_s;
+	return interval > minimum ? interval : minimum;
+}
+
+int64_t rtcp_interval_ns(const struct rtcp_interval_params *p, double random)
+{
+	double seconds = p->fixed_ms > 0 ? p->fixed_ms / 1000.0
+					 : computed_s(p) / COMPENSATION;
+
+	return (int64_t)(seconds * (0.5 + random) * (double)NS_PER_S) + 1;
+}

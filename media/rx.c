@@ -1,0 +1,326 @@
+/* The RX thread: every RTP and RTCP socket of the engine. */
+#include "base/clock.h"
+#include "media/analysis/rtp_header.h"
+#include "media/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define EVENTS_MAX 256
+#define BATCH      32
+/* Larger datagrams are cut: their header is read, their true size is known. */
+#define DATAGRAM_BYTES 2048
+/* A kernel time stamp older than this against the clock read with it comes
+ * from a step of the wall clock, not from waiting in a queue. */
+#define STAMP_AGE_MAX_NS (5 * NS_PER_S)
+
+/* Batches read from a socket when its session stops. */
+#define STOP_BATCHES_MAX 64
+
+struct slot {
+	uint8_t data[DATAGRAM_BYTES];
+	struct sockaddr_storage source;
+	union {
+		struct cmsghdr align;
+		uint8_t bytes[CMSG_SPACE(sizeof(struct timespec)) +
+			      CMSG_SPACE(sizeof(uint32_t))];
+	} control;
+	struct iovec iov;
+};
+
+struct rx {
+	struct media_engine *e;
+	int64_t now_ns; /* at the start of the batch */
+	int64_t wall_offset_ns;
+	struct mmsghdr messages[BATCH];
+	struct slot slots[BATCH];
+};
+
+struct datagram {
+	struct rx_socket *socket;
+	const uint8_t *data;
+	size_t captured;
+	size_t bytes;
+	int64_t mono_ns;
+	struct media_addr source;
+};
+
+static void clock_read(struct rx *rx)
+{
+	rx->wall_offset_ns = clock_wall_offset_ns();
+	rx->now_ns = clock_mono_ns();
+}
+
+static void push_packet(struct rx *rx, const struct packet_record *r)
+{
+	if (ring_push(rx->e->received, r))
+		rx->e->received_pushed++;
+}
+
+static void push_rtcp(struct rx *rx, const struct rtcp_event *event)
+{
+	if (ring_push(rx->e->rtcp, event))
+		rx->e->rtcp_pushed++;
+}
+
+static void rtp_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct media_session *s = d->socket->session;
+	struct packet_record r;
+	struct rtp_header h;
+
+	if (rtp_header_parse(&h, d->data, d->captured, d->bytes)) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return;
+	}
+	if (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source))
+		COUNTER_ADD(&rx->e->rx.foreign, 1);
+	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, d->mono_ns);
+	r.session = s->slot;
+	push_packet(rx, &r);
+}
+
+static void rtcp_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct media_session *s = d->socket->session;
+	struct rtcp_event event = {.mono_ns = d->mono_ns, .slot = s->slot};
+	struct rtcp_reader reader;
+	struct rtcp_item item;
+
+	/* a cut compound does not add up to its size and is refused */
+	if (d->captured != d->bytes ||
+	    rtcp_reader_init(&reader, d->data, d->captured)) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return;
+	}
+	event.kind = RTCP_EVENT_SEEN;
+	push_rtcp(rx, &event);
+	while (rtcp_reader_next(&reader, &item)) {
+		event.ssrc = item.ssrc;
+		if (item.kind == RTCP_ITEM_SENDER) {
+			event.kind = RTCP_EVENT_SENDER;
+			event.lsr = rtcp_ntp_middle(item.u.sender.ntp);
+			push_rtcp(rx, &event);
+		} else if (item.kind == RTCP_ITEM_REPORT &&
+			   item.u.report.ssrc == s->ssrc) {
+			event.kind = RTCP_EVENT_REPORT;
+			event.report = item.u.report;
+			push_rtcp(rx, &event);
+		}
+	}
+}
+
+static void datagram_arrived(struct rx *rx, const struct datagram *d)
+{
+	enum datagram_class class = datagram_classify(d->data, d->captured);
+
+	if (!d->socket->rtcp)
+		COUNTER_ADD(&rx->e->rx.packets, 1);
+	if (class == DATAGRAM_RTCP)
+		rtcp_arrived(rx, d); /* on the RTP port too: RFC 5761 */
+	else if (class == DATAGRAM_RTP && !d->socket->rtcp)
+		rtp_arrived(rx, d);
+	else
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+}
+
+static void drops_seen(struct rx *rx, struct rx_socket *socket, uint32_t drops)
+{
+	/* the socket's counter wraps at 2^32 */
+	uint32_t more = drops - socket->drops;
+
+	if (more > 0)
+		COUNTER_ADD(&rx->e->rx.queue_drops, more);
+	socket->drops = drops;
+}
+
+static int64_t to_monotonic(const struct rx *rx, const struct timespec *stamp)
+{
+	int64_t wall_ns = (int64_t)stamp->tv_sec * NS_PER_S + stamp->tv_nsec;
+	int64_t mono_ns = wall_ns - rx->wall_offset_ns;
+
+	if (mono_ns > rx->now_ns || mono_ns < rx->now_ns - STAMP_AGE_MAX_NS)
+		return rx->now_ns;
+	return mono_ns;
+}
+
+/* Read the control messages: receive time and the socket's drops. */
+static int64_t control_read(struct rx *rx, struct rx_socket *socket,
+			    struct msghdr *header)
+{
+	int64_t mono_ns = rx->now_ns;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c;
+	     c = CMSG_NXTHDR(header, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec stamp;
+
+			memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+			mono_ns = to_monotonic(rx, &stamp);
+		} else if (c->cmsg_type == SO_RXQ_OVFL) {
+			uint32_t drops;
+
+			memcpy(&drops, CMSG_DATA(c), sizeof(drops));
+			drops_seen(rx, socket, drops);
+		}
+	}
+	return mono_ns;
+}
+
+static void slots_reset(struct rx *rx, int used)
+{
+	for (int i = 0; i < used; i++) {
+		struct msghdr *header = &rx->messages[i].msg_hdr;
+		struct slot *slot = &rx->slots[i];
+
+		slot->iov.iov_base = slot->data;
+		slot->iov.iov_len = sizeof(slot->data);
+		header->msg_name = &slot->source;
+		header->msg_namelen = sizeof(slot->source);
+		header->msg_iov = &slot->iov;
+		header->msg_iovlen = 1;
+		header->msg_control = slot->control.bytes;
+		header->msg_controllen = sizeof(slot->control.bytes);
+	}
+}
+
+/* @return datagrams read; less than BATCH: the queue is empty */
+static int batch_read(struct rx *rx, struct rx_socket *socket)
+{
+	/* MSG_TRUNC: msg_len is the true size of a cut datagram */
+	int count = recvmmsg(socket->fd, rx->messages, BATCH,
+			     MSG_DONTWAIT | MSG_TRUNC, NULL);
+
+	if (count <= 0)
+		return 0;
+	clock_read(rx);
+	for (int i = 0; i < count; i++) {
+		struct msghdr *header = &rx->messages[i].msg_hdr;
+		struct datagram d = {
+			.socket = socket,
+			.data = rx->slots[i].data,
+			.bytes = rx->messages[i].msg_len,
+			.mono_ns = control_read(rx, socket, header),
+		};
+
+		d.captured =
+			d.bytes < DATAGRAM_BYTES ? d.bytes : DATAGRAM_BYTES;
+		d.source.len = header->msg_namelen;
+		memcpy(&d.source.ss, &rx->slots[i].source, sizeof(d.source.ss));
+		datagram_arrived(rx, &d);
+	}
+	slots_reset(rx, count);
+	return count;
+}
+
+static void session_add(struct rx *rx, struct media_session *s)
+{
+	for (size_t i = 0; i < SOCKET_COUNT; i++) {
+		struct epoll_event event = {
+			.events = EPOLLIN,
+			.data.ptr = &s->rx.sockets[i],
+		};
+
+		/* fails for want of kernel memory only; then nothing is
+		 * received and the measurement says so */
+		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_ADD, s->rx.sockets[i].fd,
+			  &event);
+	}
+}
+
+static void session_stop(struct rx *rx, struct media_session *s)
+{
+	for (size_t i = 0; i < SOCKET_COUNT; i++) {
+		struct rx_socket *socket = &s->rx.sockets[i];
+		uint32_t drops;
+		/* what had arrived belongs to the call; a flood must not hold
+		 * the thread here */
+		int batches = STOP_BATCHES_MAX;
+
+		while (batch_read(rx, socket) == BATCH && --batches > 0)
+			continue;
+		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
+		if (socket_drops(socket->fd, &drops) == 0)
+			drops_seen(rx, socket, drops);
+	}
+	s->rx_last_packet = rx->e->received_pushed;
+	s->rx_last_rtcp = rx->e->rtcp_pushed;
+	/* release: pairs with the acquire in stopping_check(), publishes the
+	 * two counts; the session is not touched after */
+	atomic_store_explicit(&s->rx_done, true, memory_order_release);
+}
+
+static void command_take(struct rx *rx, struct command *c)
+{
+	struct media_session *s = c->session;
+	enum command_kind kind = c->kind;
+
+	if (kind == COMMAND_ADD) {
+		session_add(rx, s);
+	} else if (kind == COMMAND_APPLY) {
+		s->rx.has_peer = c->rtp.len > 0;
+		s->rx.peer = c->rtp;
+	}
+	command_done(c);
+	if (kind == COMMAND_STOP)
+		session_stop(rx, s);
+}
+
+static void commands_take(struct rx *rx)
+{
+	struct thread *thread = &rx->e->threads[THREAD_RX];
+	struct command *c;
+
+	engine_wake_clear(thread->wake_fd);
+	while (ring_pop(thread->commands, &c))
+		command_take(rx, c);
+}
+
+int rx_new(struct rx **ret, struct media_engine *e)
+{
+	struct rx *rx = calloc(1, sizeof(*rx));
+
+	if (!rx)
+		return -ENOMEM;
+	rx->e = e;
+	slots_reset(rx, BATCH);
+	*ret = rx;
+	return 0;
+}
+
+struct rx *rx_free(struct rx *rx)
+{
+	free(rx);
+	return NULL;
+}
+
+void *rx_thread(void *arg)
+{
+	struct rx *rx = arg;
+	struct epoll_event events[EVENTS_MAX];
+
+	/* acquire: pairs with the release in threads_stop(); nothing else is
+	 * published by it */
+	while (!atomic_load_explicit(&rx->e->quit, memory_order_acquire)) {
+		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX, -1);
+		bool commands = false;
+
+		/* one batch a socket and turn: a flood on one does not starve
+		 * the others, epoll brings the rest again */
+		for (int i = 0; i < count; i++) {
+			if (events[i].data.ptr)
+				batch_read(rx, events[i].data.ptr);
+			else
+				commands = true;
+		}
+		/* last: a stopped session may still be in `events` */
+		if (commands)
+			commands_take(rx);
+	}
+	return NULL;
+}

@@ -1,0 +1,394 @@
+#include "media/session.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "media/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define CLOCK_HZ         8000 /* of PCMU and PCMA */
+#define PTIME_DEFAULT_MS 20
+#define PTIME_STEP_MS    10
+#define PTIME_MIN_MS     10 /* announced */
+#define PTIME_MAX_MS     120
+#define PTIME_TAKEN_MS   5  /* least that is sent when a peer asks for it */
+#define CN_PT            13 /* RFC 3551 table 4: needs no rtpmap */
+#define EVENT_CLOCK_HZ   8000
+
+/* What we can send. Static payload types of RFC 3551 table 4. */
+static const struct law {
+	const char *name;
+	uint8_t pt;
+	enum g711_law law;
+} laws[] = {
+	{"PCMU", 0, G711_PCMU},
+	{"PCMA", 8, G711_PCMA},
+};
+
+#define LAWS (sizeof(laws) / sizeof(laws[0]))
+
+static const struct law *law_find(const char *name)
+{
+	for (size_t i = 0; i < LAWS; i++) {
+		if (strcasecmp(laws[i].name, name) == 0)
+			return &laws[i];
+	}
+	return NULL;
+}
+
+/* ---- commands ---- */
+
+/* Free what every thread gave back. @return how many are still out */
+static size_t commands_sweep(struct media_session *s)
+{
+	struct command **link = &s->commands;
+	size_t held = 0;
+
+	while (*link) {
+		struct command *c = *link;
+
+		/* acquire: pairs with the release in command_done() */
+		if (atomic_load_explicit(&c->holders, memory_order_acquire)) {
+			held++;
+			link = &c->next;
+			continue;
+		}
+		*link = c->next;
+		free(c);
+	}
+	return held;
+}
+
+static int command_new(struct command **ret, struct media_session *s,
+		       enum command_kind kind)
+{
+	struct command *c;
+
+	/* ADD and STOP have places of their own in the rings */
+	if (commands_sweep(s) >= SESSION_COMMANDS_MAX - 2)
+		return -EAGAIN;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->kind = kind;
+	c->session = s;
+	c->mono_ns = clock_mono_ns();
+	c->next = s->commands;
+	s->commands = c;
+	*ret = c;
+	return 0;
+}
+
+static void command_push(struct command *c, unsigned threads)
+{
+	struct media_engine *e = c->session->engine;
+
+	/* relaxed: the ring's release publishes it */
+	atomic_store_explicit(&c->holders,
+			      (unsigned)__builtin_popcount(threads),
+			      memory_order_relaxed);
+	/* the analysis first: see heads_fill() */
+	for (int i = THREAD_COUNT - 1; i >= 0; i--) {
+		if (!(threads & 1u << i))
+			continue;
+		/* sized for all commands that can be out: never full */
+		ring_push(e->threads[i].commands, &c);
+		engine_wake(e->threads[i].wake_fd);
+	}
+}
+
+#define TO_RX       (1u << THREAD_RX)
+#define TO_TX       (1u << THREAD_TX)
+#define TO_ANALYSIS (1u << THREAD_ANALYSIS)
+
+/* ---- making one ---- */
+
+static int codecs_choose(struct media_local *local,
+			 const struct media_session_params *params)
+{
+	static const char *const all[] = {"PCMU", "PCMA"};
+	size_t count = params->codec_count ? params->codec_count : LAWS;
+
+	if (count > MEDIA_CODECS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		struct media_codec *codec = &local->codecs[i];
+		const struct law *law = law_find(
+			params->codec_count ? params->codecs[i] : all[i]);
+
+		if (!law)
+			return -EINVAL;
+		str_copy(codec->name, sizeof(codec->name), law->name);
+		codec->pt = law->pt;
+		codec->channels = 1;
+		codec->clock_hz = CLOCK_HZ;
+	}
+	local->codec_count = count;
+	local->direction = MEDIA_SENDRECV;
+	local->ptime_ms =
+		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
+	if (local->ptime_ms < PTIME_MIN_MS || local->ptime_ms > PTIME_MAX_MS ||
+	    local->ptime_ms % PTIME_STEP_MS != 0)
+		return -EINVAL;
+	return 0;
+}
+
+static int prompt_choose(struct media_session *s, const char *path)
+{
+	int err = prompt_get(&s->prompt, s->engine->prompts, path);
+
+	if (err)
+		return err;
+	for (int law = 0; law < G711_LAW_COUNT; law++)
+		s->clip[law] = prompt_data(s->prompt, (enum g711_law)law,
+					   &s->clip_count);
+	return 0;
+}
+
+static int sockets_open(struct media_session *s, const struct media_addr *bind)
+{
+	const struct media_engine_params *p = &s->engine->params;
+	struct media_addr addrs[SOCKET_COUNT];
+	int fds[SOCKET_COUNT];
+	int err = socket_pair_bind(fds, addrs, bind, p->port_min, p->port_max);
+
+	if (err)
+		return err;
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		s->rx.sockets[i].fd = fds[i];
+	s->local.rtp = addrs[SOCKET_RTP];
+	s->local.rtcp = addrs[SOCKET_RTCP];
+	return 0;
+}
+
+/* SSRC, first sequence number and time stamp: RFC 3550 5.1; CNAME: RFC 7022 */
+static void identity_choose(struct media_session *s)
+{
+	uint64_t name[2];
+
+	random_bytes(&s->ssrc, sizeof(s->ssrc));
+	random_bytes(&s->tx.seq, sizeof(s->tx.seq));
+	random_bytes(&s->tx.ts, sizeof(s->tx.ts));
+	random_bytes(&s->tx.random, sizeof(s->tx.random));
+	s->tx.random |= 1; /* xorshift stands still at 0 */
+	random_bytes(name, sizeof(name));
+	str_print(s->cname, sizeof(s->cname), "%016llx%08llx",
+		  (unsigned long long)name[0],
+		  (unsigned long long)(name[1] & 0xffffffff));
+}
+
+static int slot_take(struct media_session *s)
+{
+	struct media_engine *e = s->engine;
+	uint32_t max = e->params.sessions_max;
+
+	/* in turn, so that a slot rests before it is used again */
+	for (uint32_t i = 0; i < max; i++) {
+		uint32_t slot = (e->slot_next + i) % max;
+
+		if (e->sessions[slot])
+			continue;
+		e->sessions[slot] = s;
+		e->slot_next = slot + 1;
+		s->slot = slot;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+int media_session_new(struct media_session **ret, struct media_engine *e,
+		      const struct media_session_params *params)
+{
+	struct media_session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->engine = e;
+	s->slot = UINT32_MAX;
+	s->user = params->user;
+	s->add = (struct command){.kind = COMMAND_ADD, .session = s};
+	s->stop = (struct command){.kind = COMMAND_STOP, .session = s};
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		s->rx.sockets[i] = (struct rx_socket){
+			.session = s, .fd = -1, .rtcp = i == SOCKET_RTCP};
+	for (int i = 0; i < TX_TIMER_COUNT; i++)
+		s->tx.timer_at[i] = TX_NO_TIMER;
+	identity_choose(s);
+	err = codecs_choose(&s->local, params);
+	if (!err)
+		err = slot_take(s);
+	if (!err)
+		err = prompt_choose(s, params->prompt_file);
+	if (!err)
+		err = sockets_open(s, &params->bind);
+	if (err) {
+		session_destroy(s);
+		return err;
+	}
+	s->add.mono_ns = clock_mono_ns();
+	command_push(&s->add, TO_RX | TO_ANALYSIS);
+	*ret = s;
+	return 0;
+}
+
+void session_destroy(struct media_session *s)
+{
+	if (s->slot != UINT32_MAX)
+		s->engine->sessions[s->slot] = NULL;
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		if (s->rx.sockets[i].fd >= 0)
+			close(s->rx.sockets[i].fd);
+	}
+	while (s->commands) {
+		struct command *c = s->commands;
+
+		s->commands = c->next;
+		free(c);
+	}
+	prompt_put(s->prompt);
+	free(s);
+}
+
+const struct media_local *media_session_local(const struct media_session *s)
+{
+	return &s->local;
+}
+
+void *media_session_user(const struct media_session *s)
+{
+	return s->user;
+}
+
+/* ---- what was settled ---- */
+
+static int map_fill(struct rtp_payload_map *map,
+		    const struct media_negotiated *n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n->accepted_count; i++) {
+		const struct media_codec *c = &n->accepted[i];
+
+		err = rtp_payload_map_add(map, c->pt, c->name, c->clock_hz);
+		if (err == -EEXIST)
+			err = 0;
+	}
+	/* a payload type that is there already keeps its meaning */
+	if (!err)
+		err = rtp_payload_map_add(map, n->codec.pt, n->codec.name,
+					  n->codec.clock_hz);
+	if (n->has_event_pt && (!err || err == -EEXIST))
+		err = rtp_payload_map_add(map, n->event_pt, "telephone-event",
+					  EVENT_CLOCK_HZ);
+	if (!err || err == -EEXIST)
+		err = rtp_payload_map_add(map, CN_PT, "CN", CLOCK_HZ);
+	return err == -EEXIST ? 0 : err;
+}
+
+static bool addr_usable(const struct media_addr *a)
+{
+	return a->len == 0 || (media_addr_valid(a) && media_addr_port(a) != 0);
+}
+
+static int apply_fill(struct command *c, const struct media_negotiated *n,
+		      uint16_t ptime_ms)
+{
+	const struct law *law = law_find(n->codec.name);
+
+	if (!law || n->codec.pt > PACKET_PT_MASK)
+		return -EINVAL;
+	if (n->codec.clock_hz != CLOCK_HZ ||
+	    n->accepted_count > MEDIA_CODECS_MAX)
+		return -EINVAL;
+	if (ptime_ms < PTIME_TAKEN_MS || ptime_ms > PTIME_MAX_MS)
+		return -EINVAL;
+	if (!addr_usable(&n->rtp) || !addr_usable(&n->rtcp))
+		return -EINVAL;
+	c->rtp = n->rtp;
+	c->rtcp = n->rtcp;
+	c->pt = n->codec.pt;
+	c->law = law->law;
+	c->ptime_ms = ptime_ms;
+	c->sends = n->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
+				      n->direction == MEDIA_SENDONLY);
+	return map_fill(&c->map, n);
+}
+
+static void command_drop(struct command *c)
+{
+	/* made last, so it is the first of the list */
+	c->session->commands = c->next;
+	free(c);
+}
+
+int media_session_apply(struct media_session *s,
+			const struct media_negotiated *n)
+{
+	uint16_t ptime_ms = n->ptime_ms ? n->ptime_ms : s->local.ptime_ms;
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	err = command_new(&c, s, COMMAND_APPLY);
+	if (err)
+		return err;
+	err = apply_fill(c, n, ptime_ms);
+	if (err) {
+		command_drop(c);
+		return err;
+	}
+	if (s->start_ns == 0)
+		s->start_ns = c->mono_ns;
+	command_push(c, TO_RX | TO_TX | TO_ANALYSIS);
+	return 0;
+}
+
+int64_t media_session_start_ns(const struct media_session *s)
+{
+	return s->start_ns;
+}
+
+int media_session_send_until(struct media_session *s, int64_t mono_ns)
+{
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	err = command_new(&c, s, COMMAND_UNTIL);
+	if (err)
+		return err;
+	c->until_ns = mono_ns;
+	command_push(c, TO_TX);
+	return 0;
+}
+
+void media_session_stop(struct media_session *s)
+{
+	if (s->stop_given)
+		return;
+	s->stop_given = true;
+	s->stop.mono_ns = clock_mono_ns();
+	command_push(&s->stop, TO_RX | TO_TX | TO_ANALYSIS);
+}
+
+struct media_session *media_session_free(struct media_session *s)
+{
+	if (!s)
+		return NULL;
+	if (s->stopped) {
+		session_destroy(s);
+		return NULL;
+	}
+	/* the threads still know it: media_engine_poll() destroys it when they
+	 * let go */
+	s->released = true;
+	media_session_stop(s);
+	return NULL;
+}

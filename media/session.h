@@ -1,0 +1,205 @@
+/**
+ * Inside of the media engine: a session, with the part of each thread, and
+ * the commands the loop thread gives the media threads. Docs: media.md
+ */
+#ifndef OFFHOOK_MEDIA_SESSION_H
+#define OFFHOOK_MEDIA_SESSION_H
+
+#include "media/analysis/stream.h"
+#include "media/g711.h"
+#include "media/media.h"
+#include "media/prompt.h"
+#include "media/rtcp_build.h"
+#include "media/socket.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Received streams (SSRCs) of one session that are measured; see
+ * streams_find() for what happens to more. */
+#define SESSION_STREAMS_MAX 4
+
+/* Commands of one session that may be under way; the command rings hold this
+ * many for every session, so they are never full. */
+#define SESSION_COMMANDS_MAX 16
+
+enum command_kind {
+	COMMAND_ADD,   /* the session exists */
+	COMMAND_APPLY, /* offer and answer are settled (again) */
+	COMMAND_UNTIL, /* do not send at or after until_ns */
+	COMMAND_STOP,
+};
+
+/**
+ * What the loop thread tells the media threads. Constant once pushed; owned by
+ * the session. A thread gives it back by lowering `holders`, with release, and
+ * the loop may reuse it when that is 0.
+ */
+struct command {
+	enum command_kind kind;
+	struct media_session *session;
+	struct command *next; /* loop: list of the session */
+	_Atomic unsigned holders;
+	int64_t mono_ns;  /* when it was given */
+	int64_t until_ns; /* COMMAND_UNTIL */
+	/* COMMAND_APPLY */
+	struct media_addr rtp;
+	struct media_addr rtcp;
+	bool sends;
+	uint8_t pt;
+	enum g711_law law;
+	uint16_t ptime_ms;
+	struct rtp_payload_map map;
+};
+
+/* ---- RX thread ---- */
+
+struct rx_socket {
+	struct media_session *session;
+	int fd;         /* constant after media_session_new() */
+	bool rtcp;      /* constant */
+	uint32_t drops; /* SO_RXQ_OVFL last seen */
+};
+
+struct rx_session {
+	struct rx_socket sockets[SOCKET_COUNT];
+	bool has_peer;
+	struct media_addr peer; /* negotiated RTP address */
+};
+
+/* ---- TX thread ---- */
+
+enum tx_timer {
+	TX_TIMER_RTP,
+	TX_TIMER_RTCP,
+	TX_TIMER_COUNT
+};
+
+#define TX_NO_TIMER UINT32_MAX
+
+struct tx_session {
+	bool applied;
+	bool sends;  /* by direction; until_ns limits it too */
+	bool marker; /* the next packet begins a talkspurt */
+	uint8_t pt;
+	uint16_t ptime_ms;
+	enum g711_law law;
+	struct media_addr rtp;
+	struct media_addr rtcp;
+	size_t clip_at;   /* next sample of the prompt */
+	uint16_t seq;     /* of the next packet */
+	uint32_t ts;      /* of the next packet */
+	int64_t due_ns;   /* of the next packet */
+	int64_t until_ns; /* 0: no limit */
+	uint64_t packets;
+	uint64_t payload_bytes;
+	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
+	/* RTCP */
+	bool report_wanted; /* the analysis was asked for a report block */
+	bool rtcp_sent;
+	uint32_t members;
+	uint32_t peer_senders;
+	double average_bytes;
+	int64_t rtcp_last_ns;
+	uint64_t packets_reported[2]; /* at the last two reports */
+	uint64_t random;              /* state of the generator */
+};
+
+/* ---- analysis thread ---- */
+
+enum analysis_state {
+	ANALYSIS_WAITING, /* not applied yet: packets are stray */
+	ANALYSIS_RUNNING,
+	ANALYSIS_STOPPING, /* until RX and TX are done with it */
+	ANALYSIS_CLOSING,  /* totals and STOPPED on their way */
+};
+
+/** A received stream of a session. */
+struct analysis_stream {
+	struct rtp_stream rtp;
+	bool has_sr; /* the source's last sender report */
+	uint32_t lsr;
+	int64_t sr_ns;
+};
+
+struct analysis_session {
+	enum analysis_state state;
+	uint32_t running_at; /* place in the list of running sessions */
+	int64_t second_ns;   /* start of the open second */
+	int64_t stop_ns;     /* valid from ANALYSIS_STOPPING on */
+	struct rtp_payload_map maps[2];
+	unsigned map; /* which of them is in force */
+	struct analysis_stream streams[SESSION_STREAMS_MAX];
+	size_t stream_count;
+	size_t stream_recent; /* last one that received */
+	struct rtp_sender sender;
+	/* received, in none of the streams: before the start, more SSRCs than
+	 * are measured */
+	uint64_t stray_packets;
+	uint64_t stray_bytes;
+	uint64_t stray_packets_before; /* at the start of the second */
+	uint64_t stray_bytes_before;
+	uint64_t published_in; /* packets in closed seconds */
+	uint64_t published_out;
+	enum g711_law law; /* being sent */
+	bool has_rtp;
+	bool has_rtcp;
+	uint8_t closing_step;
+};
+
+/* ---- the session ---- */
+
+struct media_session {
+	/* constant after media_session_new() */
+	struct media_engine *engine;
+	uint32_t slot;
+	uint32_t ssrc;
+	char cname[RTCP_CNAME_BYTES];
+	struct media_local local;
+	struct prompt *prompt;
+	const uint8_t *clip[G711_LAW_COUNT];
+	size_t clip_count;
+	void *user;
+
+	/* loop */
+	int64_t start_ns; /* 0: not applied */
+	bool stop_given;
+	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
+	bool released; /* the owner let go: destroy when stopped */
+	struct command *commands;
+	struct command add;
+	struct command stop;
+
+	/* RX thread */
+	struct rx_session rx;
+
+	/* TX thread */
+	struct tx_session tx;
+
+	/* set once by RX and TX, read by the analysis when `done` is set: the
+	 * number of their ring's last record that may be of this session */
+	uint64_t rx_last_packet;
+	uint64_t rx_last_rtcp;
+	uint64_t tx_last_packet;
+	uint64_t tx_packets;
+	uint64_t tx_payload_bytes;
+	_Atomic bool rx_done;
+	_Atomic bool tx_done;
+
+	/* analysis thread */
+	struct analysis_session analysis;
+};
+
+/** Release everything. Thread: loop; no other thread may know it. */
+void session_destroy(struct media_session *s);
+
+/** A command was taken; the thread does not touch it after. */
+static inline void command_done(struct command *c)
+{
+	/* release: pairs with the acquire in commands_sweep(); the command was
+	 * read before it is used again */
+	atomic_fetch_sub_explicit(&c->holders, 1, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,435 @@
+/* The TX thread: RTP of all sessions by absolute deadlines, and RTCP. */
+#include "base/clock.h"
+#include "media/analysis/rtp_header.h"
+#include "media/engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#define CLOCK_HZ         8000 /* of PCMU and PCMA */
+#define TICKS_PER_MS     8
+#define PTIME_MAX_MS     120
+#define PACKET_BYTES_MAX (RTP_HEADER_BYTES + PTIME_MAX_MS * TICKS_PER_MS)
+
+/* IPv4 and UDP; what RFC 3550 6.2 counts as lower layers */
+#define UDP_IP_BYTES 28
+/* What the first interval assumes: SR, one block, SDES (6.3.2: "probable") */
+#define FIRST_COMPOUND_BYTES 110.0
+/* The analysis answers within its delay; a report leaves without a block
+ * when it did not. */
+#define ANSWER_MAX_NS (300 * NS_PER_MS)
+
+static double random_unit(struct tx_session *tx)
+{
+	/* xorshift64*, Vigna 2016: no system call in this thread */
+	tx->random ^= tx->random >> 12;
+	tx->random ^= tx->random << 25;
+	tx->random ^= tx->random >> 27;
+	return (double)((tx->random * 0x2545f4914f6cdd1du) >> 11) /
+	       9007199254740992.0; /* 2^53 */
+}
+
+/* ---- RTP ---- */
+
+static size_t packet_write(struct media_session *s, uint8_t *dst)
+{
+	struct tx_session *tx = &s->tx;
+	const uint8_t *clip = s->clip[tx->law];
+	size_t payload = (size_t)tx->ptime_ms * TICKS_PER_MS;
+
+	dst[0] = 0x80; /* version 2, no padding, extension or CSRC */
+	dst[1] = (uint8_t)(tx->pt | (tx->marker ? PACKET_MARKER_BIT : 0));
+	dst[2] = (uint8_t)(tx->seq >> 8);
+	dst[3] = (uint8_t)tx->seq;
+	for (int i = 0; i < 4; i++) {
+		dst[4 + i] = (uint8_t)(tx->ts >> (24 - 8 * i));
+		dst[8 + i] = (uint8_t)(s->ssrc >> (24 - 8 * i));
+	}
+	for (size_t done = 0; done < payload;) {
+		size_t left = s->clip_count - tx->clip_at;
+		size_t n = payload - done < left ? payload - done : left;
+
+		memcpy(dst + RTP_HEADER_BYTES + done, clip + tx->clip_at, n);
+		tx->clip_at = (tx->clip_at + n) % s->clip_count;
+		done += n;
+	}
+	return payload;
+}
+
+static int32_t saturated_us(int64_t ns)
+{
+	int64_t us = ns / NS_PER_US;
+
+	return us > INT32_MAX ? INT32_MAX : (int32_t)us;
+}
+
+/* Go to the next packet's place in time; elapsed time counts in ticks. */
+static void step(struct tx_session *tx, int64_t packets)
+{
+	tx->due_ns += packets * tx->ptime_ms * NS_PER_MS;
+	tx->ts += (uint32_t)(packets * tx->ptime_ms * TICKS_PER_MS);
+}
+
+static void packet_send(struct media_engine *e, struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+	uint8_t data[PACKET_BYTES_MAX];
+	size_t payload = packet_write(s, data);
+	int64_t now_ns = clock_mono_ns();
+	int64_t late_ns = now_ns - tx->due_ns;
+	struct packet_record r = {
+		.mono_ns = now_ns,
+		.rtp_ts = tx->ts,
+		.ssrc = s->ssrc,
+		.session = s->slot,
+		.lateness_us = saturated_us(late_ns),
+		.seq = tx->seq,
+		.payload_bytes = (uint16_t)payload,
+		.header_bytes = RTP_HEADER_BYTES,
+		.marker_pt = data[1],
+		.kind = PACKET_RTP_SENT,
+	};
+	ssize_t sent = sendto(
+		s->rx.sockets[SOCKET_RTP].fd, data, RTP_HEADER_BYTES + payload,
+		0, (const struct sockaddr *)(const void *)&tx->rtp.ss,
+		tx->rtp.len);
+
+	/* a refused packet keeps its number: the receiver sees it as lost,
+	 * which it is */
+	tx->seq++;
+	if (sent < 0) {
+		COUNTER_ADD(&e->tx.errors, 1);
+		return;
+	}
+	tx->marker = false;
+	tx->packets++;
+	tx->payload_bytes += payload;
+	COUNTER_ADD(&e->tx.packets, 1);
+	lateness_add(&e->tx.lateness, late_ns);
+	if (ring_push(e->sent, &r))
+		e->sent_pushed++;
+}
+
+static bool may_send(const struct tx_session *tx)
+{
+	return tx->sends && (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
+}
+
+static void rtp_due(struct media_engine *e, struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+
+	if (!may_send(tx)) {
+		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+		return;
+	}
+	packet_send(e, s);
+	step(tx, 1);
+	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
+}
+
+/* After direction or limit changed. */
+static void sending_review(struct media_engine *e, struct media_session *s,
+			   int64_t now_ns)
+{
+	struct tx_session *tx = &s->tx;
+	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
+
+	if (!tx->applied)
+		return;
+	if (!may_send(tx)) {
+		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+		return;
+	}
+	if (tx->timer_at[TX_TIMER_RTP] != TX_NO_TIMER)
+		return;
+	/* resume: the places passed by in silence stay silent */
+	tx->marker = true;
+	if (tx->due_ns < now_ns)
+		step(tx, (now_ns - tx->due_ns + packet_ns - 1) / packet_ns);
+	if (may_send(tx))
+		tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
+}
+
+/* ---- RTCP ---- */
+
+static bool is_sender(const struct tx_session *tx)
+{
+	/* RTP was sent since the last but one report (6.4, 6.3.8) */
+	return tx->packets > tx->packets_reported[1];
+}
+
+static int64_t rtcp_interval(const struct media_engine *e,
+			     struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+	bool we_sent = is_sender(tx);
+	double packets_per_s = 1000.0 / tx->ptime_ms;
+	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES +
+		       (double)tx->ptime_ms * TICKS_PER_MS;
+	struct rtcp_interval_params p = {
+		.members = tx->members,
+		.senders = tx->peer_senders + (we_sent ? 1 : 0),
+		.we_sent = we_sent,
+		.initial = !tx->rtcp_sent,
+		.average_bytes = tx->average_bytes,
+		.session_kbps = 2 * packets_per_s * bytes * 8 / 1000,
+		.fixed_ms = e->params.rtcp_interval_ms,
+	};
+
+	return rtcp_interval_ns(&p, random_unit(tx));
+}
+
+static struct rtcp_sender_info sender_info(const struct media_engine *e,
+					   const struct media_session *s,
+					   int64_t now_ns)
+{
+	const struct tx_session *tx = &s->tx;
+	/* the next packet's place, moved back or forth to this instant */
+	int64_t ahead_ns = tx->due_ns - now_ns;
+	int64_t ahead_ticks = ahead_ns * TICKS_PER_MS / NS_PER_MS;
+
+	return (struct rtcp_sender_info){
+		.ntp = engine_ntp(e, now_ns),
+		.rtp_ts = tx->ts - (uint32_t)ahead_ticks,
+		.packets = (uint32_t)tx->packets,
+		.octets = (uint32_t)tx->payload_bytes,
+	};
+}
+
+static void rtcp_send(struct media_engine *e, struct media_session *s,
+		      const struct report_answer *answer, bool bye)
+{
+	struct tx_session *tx = &s->tx;
+	uint8_t data[RTCP_COMPOUND_BYTES];
+	struct rtcp_compound c = {
+		.ssrc = s->ssrc,
+		.has_sender = is_sender(tx),
+		.cname = s->cname,
+		.bye = bye,
+	};
+	int64_t now_ns = clock_mono_ns();
+	size_t bytes;
+
+	tx->rtcp_last_ns = now_ns;
+	if (tx->rtcp.len == 0)
+		return;
+	c.sender = sender_info(e, s, now_ns);
+	if (answer && answer->has_report) {
+		c.has_report = true;
+		c.report = answer->report;
+		if (c.report.lsr != 0)
+			c.report.dlsr = (uint32_t)((now_ns - answer->sr_ns) *
+						   65536 / NS_PER_S);
+	}
+	bytes = rtcp_compound_write(data, &c);
+	if (sendto(s->rx.sockets[SOCKET_RTCP].fd, data, bytes, 0,
+		   (const struct sockaddr *)(const void *)&tx->rtcp.ss,
+		   tx->rtcp.len) < 0)
+		COUNTER_ADD(&e->tx.errors, 1);
+	tx->average_bytes +=
+		((double)bytes + UDP_IP_BYTES - tx->average_bytes) /
+		16; /* 6.3.3 */
+	tx->packets_reported[1] = tx->packets_reported[0];
+	tx->packets_reported[0] = tx->packets;
+	tx->rtcp_sent = true;
+}
+
+static void rtcp_next(struct media_engine *e, struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+
+	tx->report_wanted = false;
+	tx_heap_set(&e->heap, s, TX_TIMER_RTCP,
+		    tx->rtcp_last_ns + rtcp_interval(e, s));
+}
+
+static void rtcp_due(struct media_engine *e, struct media_session *s,
+		     int64_t now_ns)
+{
+	struct tx_session *tx = &s->tx;
+	struct packet_record wanted = {
+		.mono_ns = now_ns,
+		.session = s->slot,
+		.kind = PACKET_REPORT_WANTED,
+	};
+	int64_t again_ns;
+
+	if (tx->report_wanted) { /* no answer came */
+		rtcp_send(e, s, NULL, false);
+		rtcp_next(e, s);
+		return;
+	}
+	/* reconsideration: 6.3.6 */
+	again_ns = tx->rtcp_last_ns + rtcp_interval(e, s);
+	if (e->params.rtcp_interval_ms == 0 && again_ns > now_ns) {
+		tx_heap_set(&e->heap, s, TX_TIMER_RTCP, again_ns);
+		return;
+	}
+	tx->report_wanted = true;
+	tx_heap_set(&e->heap, s, TX_TIMER_RTCP, now_ns + ANSWER_MAX_NS);
+	if (ring_push(e->sent, &wanted))
+		e->sent_pushed++;
+}
+
+static void answers_take(struct media_engine *e)
+{
+	struct report_answer answer;
+
+	while (ring_pop(e->answers, &answer)) {
+		struct media_session *s = e->tx_sessions[answer.slot];
+
+		/* stopped meanwhile; the slot may be another's by now */
+		if (!s || s->ssrc != answer.ssrc)
+			continue;
+		s->tx.members = answer.members;
+		s->tx.peer_senders = answer.senders;
+		if (!s->tx.report_wanted)
+			continue; /* too late */
+		rtcp_send(e, s, &answer, false);
+		rtcp_next(e, s);
+	}
+}
+
+/* ---- commands ---- */
+
+static void session_start(struct media_engine *e, struct media_session *s,
+			  int64_t start_ns)
+{
+	struct tx_session *tx = &s->tx;
+
+	e->tx_sessions[s->slot] = s;
+	tx->applied = true;
+	tx->marker = true;
+	tx->due_ns = start_ns;
+	tx->members = 2; /* the peer will join */
+	tx->average_bytes = FIRST_COMPOUND_BYTES + UDP_IP_BYTES;
+	tx->rtcp_last_ns = start_ns;
+	rtcp_next(e, s);
+}
+
+static void session_apply(struct media_engine *e, struct media_session *s,
+			  const struct command *c)
+{
+	struct tx_session *tx = &s->tx;
+
+	tx->rtp = c->rtp;
+	tx->rtcp = c->rtcp;
+	tx->sends = c->sends;
+	tx->pt = c->pt;
+	tx->law = c->law;
+	tx->ptime_ms = c->ptime_ms;
+	if (!tx->applied) {
+		session_start(e, s, c->mono_ns);
+		if (may_send(tx))
+			tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
+		return;
+	}
+	sending_review(e, s, c->mono_ns);
+}
+
+static void session_stop(struct media_engine *e, struct media_session *s,
+			 int64_t stop_ns)
+{
+	struct tx_session *tx = &s->tx;
+
+	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
+	/* what was due before the stop is sent, however late this thread is */
+	while (tx->timer_at[TX_TIMER_RTP] != TX_NO_TIMER &&
+	       tx->due_ns < stop_ns)
+		rtp_due(e, s);
+	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+	tx->report_wanted = false;
+	/* 6.3.7: who never sent anything says no BYE */
+	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))
+		rtcp_send(e, s, NULL, true);
+	s->tx_last_packet = e->sent_pushed;
+	s->tx_packets = tx->packets;
+	s->tx_payload_bytes = tx->payload_bytes;
+	e->tx_sessions[s->slot] = NULL;
+	/* release: pairs with the acquire in stopping_check(), publishes the
+	 * counts; the session is not touched after */
+	atomic_store_explicit(&s->tx_done, true, memory_order_release);
+}
+
+static void command_take(struct media_engine *e, struct command *c)
+{
+	struct media_session *s = c->session;
+	enum command_kind kind = c->kind;
+	int64_t mono_ns = c->mono_ns;
+
+	if (kind == COMMAND_APPLY) {
+		session_apply(e, s, c);
+	} else if (kind == COMMAND_UNTIL) {
+		s->tx.until_ns = c->until_ns;
+		sending_review(e, s, mono_ns);
+	}
+	command_done(c);
+	if (kind == COMMAND_STOP)
+		session_stop(e, s, mono_ns);
+}
+
+static void commands_take(struct media_engine *e)
+{
+	struct thread *thread = &e->threads[THREAD_TX];
+	struct command *c;
+
+	engine_wake_clear(thread->wake_fd);
+	answers_take(e);
+	while (ring_pop(thread->commands, &c))
+		command_take(e, c);
+}
+
+/* ---- the thread ---- */
+
+static void timers_run(struct media_engine *e)
+{
+	int64_t now_ns = clock_mono_ns();
+	const struct tx_entry *first;
+
+	while ((first = tx_heap_first(&e->heap)) && first->due_ns <= now_ns) {
+		if (first->timer == TX_TIMER_RTP)
+			rtp_due(e, first->session);
+		else
+			rtcp_due(e, first->session, now_ns);
+	}
+}
+
+static bool wait_for_work(struct media_engine *e)
+{
+	struct pollfd wake = {
+		.fd = e->threads[THREAD_TX].wake_fd,
+		.events = POLLIN,
+	};
+	const struct tx_entry *first = tx_heap_first(&e->heap);
+	struct timespec timeout = {0};
+
+	if (first) {
+		int64_t wait_ns = first->due_ns - clock_mono_ns();
+
+		if (wait_ns > 0) {
+			timeout.tv_sec = wait_ns / NS_PER_S;
+			timeout.tv_nsec = wait_ns % NS_PER_S;
+		}
+	}
+	return ppoll(&wake, 1, first ? &timeout : NULL, NULL) > 0;
+}
+
+void *tx_thread(void *engine)
+{
+	struct media_engine *e = engine;
+
+	/* the default slack of 50 us would be lateness of our own making */
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	/* acquire: pairs with the release in threads_stop(); nothing else is
+	 * published by it */
+	while (!atomic_load_explicit(&e->quit, memory_order_acquire)) {
+		if (wait_for_work(e))
+			commands_take(e);
+		timers_run(e);
+	}
+	return NULL;
+}

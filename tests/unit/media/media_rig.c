@@ -1,0 +1,179 @@
+#include "media_rig.h"
+
+#include "base/clock.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Only a hang ends a test by time. */
+#define HANG_NS (60 * NS_PER_S)
+
+void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms)
+{
+	struct media_engine_params params = {
+		.port_min = 20000,
+		.port_max = 32000,
+		.sessions_max = sessions_max,
+		.rtcp_interval_ms = rtcp_interval_ms,
+	};
+
+	memset(r, 0, sizeof(*r));
+	assert_int_equal(media_engine_new(&r->engine, &params), 0);
+}
+
+void rig_close(struct rig *r)
+{
+	r->engine = media_engine_free(r->engine);
+}
+
+struct media_addr rig_loopback(void)
+{
+	struct media_addr a = {0};
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&a.ss;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	a.len = sizeof(*in);
+	return a;
+}
+
+struct rig_log *rig_session(struct rig *r, size_t index)
+{
+	struct rig_log *log = &r->logs[index];
+	struct media_session_params params = {
+		.bind = rig_loopback(),
+		.user = log,
+	};
+
+	memset(log, 0, sizeof(*log));
+	assert_int_equal(media_session_new(&log->session, r->engine, &params),
+			 0);
+	return log;
+}
+
+struct media_negotiated rig_settle(const struct media_addr *rtp,
+				   const struct media_addr *rtcp,
+				   enum media_direction direction)
+{
+	const struct media_codec pcma = {
+		.name = "PCMA",
+		.pt = 8,
+		.channels = 1,
+		.clock_hz = 8000,
+	};
+	struct media_negotiated n = {
+		.rtp = *rtp,
+		.rtcp = *rtcp,
+		.codec = pcma,
+		.accepted = {pcma},
+		.accepted_count = 1,
+		.ptime_ms = 20,
+		.direction = direction,
+	};
+
+	return n;
+}
+
+static void record_log(const struct media_record *record, void *arg)
+{
+	struct rig_log *log = media_session_user(record->session);
+	size_t out = record->outgoing ? 1 : 0;
+
+	(void)arg;
+	log->disordered |= log->stopped > 0;
+	switch (record->kind) {
+	case MEDIA_RECORD_SECOND:
+		log->disordered |= log->totals[0] + log->totals[1] > 0;
+		assert_true(log->seconds[out] < RIG_SECONDS);
+		log->second[out][log->seconds[out]++] = record->u.second;
+		break;
+	case MEDIA_RECORD_TOTAL:
+		log->totals[out]++;
+		log->total[out] = record->u.total;
+		break;
+	case MEDIA_RECORD_FIRST_RTP:
+		log->first_rtp++;
+		break;
+	case MEDIA_RECORD_RTCP:
+		log->first_rtcp++;
+		break;
+	case MEDIA_RECORD_STOPPED:
+		log->stopped++;
+		break;
+	}
+}
+
+static void poll_once(struct rig *r)
+{
+	struct pollfd fd = {
+		.fd = media_engine_fd(r->engine),
+		.events = POLLIN,
+	};
+
+	poll(&fd, 1, 20);
+	media_engine_poll(r->engine, record_log, NULL);
+}
+
+void rig_run_until(struct rig *r, int64_t mono_ns)
+{
+	while (clock_mono_ns() < mono_ns)
+		poll_once(r);
+}
+
+void rig_run_ms(struct rig *r, int ms)
+{
+	rig_run_until(r, clock_mono_ns() + ms * NS_PER_MS);
+}
+
+void rig_stop(struct rig *r, size_t sessions)
+{
+	int64_t hang_ns = clock_mono_ns() + HANG_NS;
+	size_t stopped = 0;
+
+	for (size_t i = 0; i < sessions; i++)
+		media_session_stop(r->logs[i].session);
+	while (stopped < sessions) {
+		assert_true(clock_mono_ns() < hang_ns);
+		poll_once(r);
+		stopped = 0;
+		for (size_t i = 0; i < sessions; i++)
+			stopped += r->logs[i].stopped;
+	}
+	for (size_t i = 0; i < sessions; i++) {
+		assert_int_equal(r->logs[i].stopped, 1);
+		assert_false(r->logs[i].disordered);
+		r->logs[i].session = media_session_free(r->logs[i].session);
+	}
+}
+
+uint64_t rig_seconds_sum(const struct rig_log *log, size_t out)
+{
+	uint64_t packets = 0;
+
+	for (size_t i = 0; i < log->seconds[out]; i++)
+		packets += log->second[out][i].packets;
+	return packets;
+}
+
+void rig_check_seconds(const struct rig_log *log)
+{
+	for (size_t out = 0; out < 2; out++) {
+		int64_t at_ns = log->second[out][0].start_ns;
+
+		assert_int_equal(log->totals[out], 1);
+		assert_int_equal(rig_seconds_sum(log, out),
+				 log->total[out].packets);
+		for (size_t i = 0; i < log->seconds[out]; i++) {
+			assert_int_equal(log->second[out][i].start_ns, at_ns);
+			at_ns += log->second[out][i].duration_ns;
+		}
+	}
+}

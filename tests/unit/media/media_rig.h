@@ -1,0 +1,60 @@
+/**
+ * An engine on loopback with what it published, for the tests.
+ */
+#ifndef TESTS_UNIT_MEDIA_RIG_H
+#define TESTS_UNIT_MEDIA_RIG_H
+
+#include "media/media.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RIG_SESSIONS 4
+#define RIG_SECONDS  64
+
+/** What came of one session; out is index 1. */
+struct rig_log {
+	struct media_session *session;
+	size_t seconds[2];
+	struct stream_second second[2][RIG_SECONDS];
+	size_t totals[2];
+	struct stream_total total[2];
+	size_t first_rtp;
+	size_t first_rtcp;
+	size_t stopped;
+	bool disordered; /* a record came after one that must be later */
+};
+
+struct rig {
+	struct media_engine *engine;
+	struct rig_log logs[RIG_SESSIONS];
+};
+
+void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms);
+void rig_close(struct rig *r);
+
+/** 127.0.0.1, port 0. */
+struct media_addr rig_loopback(void);
+
+/** A session on 127.0.0.1 whose user is its log. */
+struct rig_log *rig_session(struct rig *r, size_t index);
+
+/** What an offer and answer with a peer at these addresses settle: PCMA. */
+struct media_negotiated rig_settle(const struct media_addr *rtp,
+				   const struct media_addr *rtcp,
+				   enum media_direction direction);
+
+/** Poll until this monotonic time. */
+void rig_run_until(struct rig *r, int64_t mono_ns);
+void rig_run_ms(struct rig *r, int ms);
+
+/** Stop the sessions and poll until all have reported it; then free them. */
+void rig_stop(struct rig *r, size_t sessions);
+
+/** Packets of all seconds of a direction. */
+uint64_t rig_seconds_sum(const struct rig_log *log, size_t out);
+
+/** Seconds follow each other and add up to the totals, both directions. */
+void rig_check_seconds(const struct rig_log *log);
+
+#endif
