@@ -57,6 +57,9 @@ void sip_loop_close(void);
 /** @return 0; -EINVAL; -EADDRINUSE; -ENOMEM; -errno */
 int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
 
+/** The port that UDP and TCP are bound to. */
+uint16_t sip_ua_port(const struct sip_ua *ua);
+
 /** Release; accounts and calls must be gone. @return NULL */
 struct sip_ua *sip_ua_free(struct sip_ua *ua);
 

@@ -1,0 +1,309 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/internal.h"
+
+static void event_destructor(void *arg)
+{
+	struct call_event *event = arg;
+
+	list_unlink(&event->le);
+}
+
+static void call_destructor(void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (call->he.list)
+		call->ua->call_count--;
+	hash_unlink(&call->he);
+	tmr_cancel(&call->tmr_events);
+	tmr_cancel(&call->tmr_end);
+	tmr_cancel(&call->tmr_ok);
+	tmr_cancel(&call->tmr_no_ack);
+	tmr_cancel(&call->tmr_reinvite);
+	list_flush(&call->events);
+	mem_deref(call->closed);
+	mem_deref(call->ack);
+	mem_deref(call->ack_mb);
+	mem_deref(call->st);
+	mem_deref(call->msg);
+	mem_deref(call->ok_mb);
+	mem_deref(call->remote);
+	mem_deref(call->dialog);
+	mem_deref(call->digest);
+	mem_deref(call->peer);
+	buf_release(&call->sdp);
+	mem_deref(call->account);
+}
+
+int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
+{
+	struct sip_call *call = mem_zalloc(sizeof(*call), call_destructor);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->ua = account->ua;
+	call->account = mem_ref(account);
+	call->outgoing = outgoing;
+	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
+	call->session_id = rand_u32() >> 1;
+	call->version = 1;
+	buf_init(&call->sdp, SDP_TEXT_MAX);
+	call->closed = mem_zalloc(sizeof(*call->closed), event_destructor);
+	if (!call->closed) {
+		mem_deref(call);
+		return -ENOMEM;
+	}
+	err = digest_new(&call->digest, account->auth_username,
+			 account->password);
+	if (err) {
+		mem_deref(call);
+		return err;
+	}
+	*ret = call;
+	return 0;
+}
+
+void call_register(struct sip_call *call)
+{
+	hash_append(call->ua->calls, hash_joaat_str(call->dialog->callid),
+		    &call->he, call);
+	call->ua->call_count++;
+}
+
+static void event_report(struct sip_call *call, struct call_event *event)
+{
+	const struct sip_call_info info = {
+		.mono_ns = event->mono_ns,
+		.local = event->local,
+		.code = event->code,
+		.reason = event->reason,
+		.end = event->end,
+		.media = event->has_media ? &event->media : NULL,
+	};
+
+	call->handler(call, event->event, &info, call->arg);
+}
+
+/* Handlers run from here alone: never within a call of the API, nor below a
+ * function of libre that still uses what the handler may release. */
+static void events_deliver(void *arg)
+{
+	struct sip_call *call = arg;
+	struct call_event *event;
+
+	mem_ref(call);
+	while (call->handler &&
+	       (event = list_ledata(list_head(&call->events)))) {
+		list_unlink(&event->le);
+		event_report(call, event);
+		mem_deref(event);
+	}
+	mem_deref(call);
+}
+
+static void event_append(struct sip_call *call, struct call_event *event)
+{
+	list_append(&call->events, &event->le, event);
+	if (call->handler)
+		tmr_start(&call->tmr_events, 0, events_deliver, call);
+}
+
+struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
+			      bool local, int64_t mono_ns)
+{
+	struct call_event *event;
+
+	if (call->state == CALL_DONE ||
+	    list_count(&call->events) >= CALL_EVENTS_MAX)
+		return NULL;
+	event = mem_zalloc(sizeof(*event), event_destructor);
+	if (!event)
+		return NULL;
+	event->event = what;
+	event->local = local;
+	event->mono_ns = mono_ns;
+	event_append(call, event);
+	return event;
+}
+
+void call_event_reason(struct call_event *event, const struct sip_msg *msg)
+{
+	if (!event)
+		return;
+	event->code = msg->scode;
+	msg_line(event->reason, sizeof(event->reason), msg);
+}
+
+void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
+		  uint16_t code, const char *reason)
+{
+	call->end = end;
+	call->end_local = local;
+	call->end_code = code;
+	call->end_ns = 0;
+	str_print(call->end_reason, sizeof(call->end_reason), "%s", reason);
+}
+
+void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
+		      const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+
+	msg_line(reason, sizeof(reason), msg);
+	call_set_end(call, end, false, msg->scode, reason);
+}
+
+void call_close(struct sip_call *call)
+{
+	struct call_event *event = call->closed;
+
+	if (!event)
+		return;
+	call->closed = NULL;
+	call->state = CALL_DONE;
+	tmr_cancel(&call->tmr_end);
+	reinvite_stop(call);
+	event->event = SIP_CALL_CLOSED;
+	event->mono_ns = call->end_ns ? call->end_ns : clock_mono_ns();
+	event->local = call->end_local;
+	event->code = call->end_code;
+	event->end = call->end;
+	str_print(event->reason, sizeof(event->reason), "%s", call->end_reason);
+	event_append(call, event);
+}
+
+struct find {
+	const struct sip_msg *msg;
+};
+
+static bool find_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct find *find = arg;
+
+	return dialog_match(call->dialog, find->msg);
+}
+
+struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct find find = {.msg = msg};
+
+	if (!pl_isset(&msg->callid))
+		return NULL;
+	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
+				       find_handler, &find));
+}
+
+static void end_handler(void *arg)
+{
+	call_close(arg); /* what still runs is libre's business now */
+}
+
+static void bye_response(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	    digest_challenge(call->digest, msg) == 0)
+		call_bye_send(call);
+	if (!call->bye)
+		call_close(call);
+	mem_deref(call);
+}
+
+void call_bye_send(struct sip_call *call)
+{
+	const struct request request = {
+		.method = "BYE",
+		.resph = bye_response,
+		.arg = call,
+	};
+
+	mem_ref(call);
+	if (dialog_send(&call->bye, call->account, call->dialog, call->digest,
+			&request))
+		mem_deref(call);
+}
+
+/* End an established call; how must have been set by call_set_end(). */
+void call_bye(struct sip_call *call)
+{
+	if (call->state == CALL_ENDING || call->state == CALL_DONE)
+		return;
+	reinvite_stop(call);
+	call->state = CALL_ENDING;
+	digest_begin(call->digest);
+	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	call->end_ns = clock_mono_ns();
+	call_bye_send(call);
+	if (!call->bye)
+		call_close(call);
+}
+
+void sip_call_hangup(struct sip_call *call)
+{
+	switch (call->state) {
+	case CALL_INVITING:
+		call_set_end(call, SIP_END_CANCELLED, true, 0,
+			     "cancelled by us");
+		call->state = CALL_ENDING;
+		tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+		if (call->req)
+			sip_request_cancel(call->req);
+		else
+			call_close(call);
+		break;
+	case CALL_INCOMING:
+		(void)sip_call_reject(call, 603, "Decline");
+		break;
+	case CALL_ACCEPTED:
+		/* No BYE before the ACK (RFC 3261 section 15). */
+		call->bye_after_ack = true;
+		break;
+	case CALL_UP:
+		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
+		call_bye(call);
+		break;
+	case CALL_ENDING:
+	case CALL_DONE:
+		break;
+	}
+}
+
+int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
+{
+	call->handler = handler;
+	call->arg = arg;
+	if (list_head(&call->events))
+		tmr_start(&call->tmr_events, 0, events_deliver, call);
+	return 0;
+}
+
+const char *sip_call_id(const struct sip_call *call)
+{
+	return call->dialog->callid;
+}
+
+const char *sip_call_peer(const struct sip_call *call)
+{
+	return call->peer;
+}
+
+/* What runs on the wire (BYE, CANCEL, an unacknowledged 2xx) is finished in
+ * the background; it holds the memory until then. */
+struct sip_call *sip_call_free(struct sip_call *call)
+{
+	if (!call)
+		return NULL;
+	call->handler = NULL;
+	sip_call_hangup(call);
+	tmr_cancel(&call->tmr_events);
+	list_flush(&call->events);
+	return mem_deref(call);
+}

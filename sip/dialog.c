@@ -1,0 +1,270 @@
+#include <string.h>
+
+#include "sip/internal.h"
+
+static void dialog_destructor(void *arg)
+{
+	struct dialog *dialog = arg;
+
+	mem_deref(dialog->callid);
+	mem_deref(dialog->ltag);
+	mem_deref(dialog->rtag);
+	mem_deref(dialog->local);
+	mem_deref(dialog->remote);
+	mem_deref(dialog->target);
+	mem_deref(dialog->next_hop);
+	mem_deref(dialog->routes);
+	mem_deref(dialog->route);
+}
+
+int dialog_new(struct dialog **ret, const struct sip_account *account,
+	       const char *target, const char *to_uri)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = 1 + rand_u16();
+	err = text_print(&dialog->callid, "%016llx%016llx", rand_u64(),
+			 rand_u64());
+	if (!err)
+		err = text_print(&dialog->ltag, "%016llx", rand_u64());
+	if (!err)
+		err = text_print(&dialog->local, "%s;tag=%s", account->from,
+				 dialog->ltag);
+	if (!err)
+		err = text_print(&dialog->remote, "<%s>", to_uri);
+	if (!err)
+		err = text_print(&dialog->target, "%s", target);
+	if (!err && account->outbound_proxy) {
+		err = text_print(&dialog->routes, "Route: <%s>\r\n",
+				 account->outbound_proxy);
+		if (!err)
+			err = text_print(&dialog->route, "%s",
+					 account->outbound_proxy);
+	} else if (!err) {
+		err = text_print(&dialog->next_hop, "%s", account->next_hop);
+	}
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
+struct routes {
+	struct mbuf *mb;
+	char *first;
+	int err;
+};
+
+static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
+			  void *arg)
+{
+	struct routes *routes = arg;
+	struct sip_addr addr;
+	(void)msg;
+
+	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
+	if (!routes->err && !routes->first)
+		routes->err = sip_addr_decode(&addr, &hdr->val)
+				      ? EBADMSG
+				      : pl_strdup(&routes->first, &addr.auri);
+	return routes->err != 0;
+}
+
+/* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
+ * response. */
+static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
+{
+	struct routes routes = {.mb = mbuf_alloc(256)};
+	char *text = NULL;
+	int err;
+
+	if (!routes.mb)
+		return -ENOMEM;
+	sip_msg_hdr_apply(msg, msg->req, SIP_HDR_RECORD_ROUTE, route_handler,
+			  &routes);
+	err = routes.err;
+	routes.mb->pos = 0;
+	if (!err && routes.first)
+		err = mbuf_strdup(routes.mb, &text, mbuf_get_left(routes.mb));
+	mem_deref(routes.mb);
+	if (err) {
+		mem_deref(routes.first);
+		return neg(err);
+	}
+	mem_deref(dialog->routes);
+	mem_deref(dialog->route);
+	dialog->routes = text;
+	dialog->route = routes.first;
+	return 0;
+}
+
+/* The remote target (12.1, 12.2): the URI in Contact. */
+static int target_take(struct dialog *dialog, const struct sip_msg *msg)
+{
+	const struct sip_hdr *contact = sip_msg_hdr(msg, SIP_HDR_CONTACT);
+	struct sip_addr addr;
+	struct uri uri;
+	char *target;
+
+	if (!contact || sip_addr_decode(&addr, &contact->val) ||
+	    uri_decode(&uri, &addr.auri))
+		return -EBADMSG;
+	if (pl_strdup(&target, &addr.auri))
+		return -ENOMEM;
+	mem_deref(dialog->target);
+	dialog->target = target;
+	return 0;
+}
+
+int dialog_accept(struct dialog **ret, const struct sip_msg *msg)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = 1 + rand_u16();
+	dialog->rseq = msg->cseq.num;
+	err = target_take(dialog, msg);
+	if (!err)
+		err = routes_take(dialog, msg);
+	if (!err)
+		err = neg(pl_strdup(&dialog->callid, &msg->callid));
+	/* libre answers with this tag (sip_replyf). */
+	if (!err)
+		err = text_print(&dialog->ltag, "%016llx", msg->tag);
+	if (!err)
+		err = neg(pl_strdup(&dialog->rtag, &msg->from.tag));
+	if (!err)
+		err = text_print(&dialog->local, "%r;tag=%s", &msg->to.val,
+				 dialog->ltag);
+	if (!err)
+		err = text_print(&dialog->remote, "%r", &msg->from.val);
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
+int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
+{
+	char *remote = NULL;
+	char *rtag = NULL;
+	int err = 0;
+
+	if (dialog->rtag)
+		return 0;
+	if (!pl_isset(&msg->to.tag))
+		return -EBADMSG;
+	if (pl_strdup(&rtag, &msg->to.tag) || pl_strdup(&remote, &msg->to.val))
+		err = -ENOMEM;
+	if (!err)
+		err = routes_take(dialog, msg);
+	if (!err)
+		err = target_take(dialog, msg);
+	if (err) {
+		mem_deref(rtag);
+		mem_deref(remote);
+		return err;
+	}
+	mem_deref(dialog->remote);
+	dialog->remote = remote;
+	dialog->rtag = rtag;
+	/* From now on the route set and the peer's Contact lead. */
+	dialog->next_hop = mem_deref(dialog->next_hop);
+	return 0;
+}
+
+void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg)
+{
+	(void)target_take(dialog, msg); /* without a Contact it stays */
+}
+
+bool dialog_match(const struct dialog *dialog, const struct sip_msg *msg)
+{
+	return dialog->rtag && !pl_strcmp(&msg->callid, dialog->callid) &&
+	       !pl_strcmp(msg->req ? &msg->to.tag : &msg->from.tag,
+			  dialog->ltag) &&
+	       !pl_strcmp(msg->req ? &msg->from.tag : &msg->to.tag,
+			  dialog->rtag);
+}
+
+bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
+{
+	if (msg->cseq.num < dialog->rseq)
+		return false;
+	dialog->rseq = msg->cseq.num;
+	return true;
+}
+
+static int request_print(struct mbuf *mb, struct sip_account *account,
+			 struct dialog *dialog, struct digest *digest,
+			 const struct request *request)
+{
+	size_t body = request->sdp ? request->sdp->used : 0;
+	uint32_t cseq = request->ack_cseq;
+	int err;
+
+	if (cseq == 0)
+		cseq = ++dialog->lseq;
+	err = mbuf_printf(mb,
+			  "Max-Forwards: 70\r\n%sFrom: %s\r\nTo: %s\r\n"
+			  "Call-ID: %s\r\nCSeq: %u %s\r\n",
+			  dialog->routes, dialog->local, dialog->remote,
+			  dialog->callid, cseq, request->method);
+	if (!err && account->ua->software &&
+	    !headers_have(&account->headers, "User-Agent", request->method))
+		err = mbuf_printf(mb, "User-Agent: %s\r\n",
+				  account->ua->software);
+	if (!err && digest)
+		err = digest_write(mb, digest, request->method, dialog->target);
+	if (!err)
+		err = headers_write(mb, &account->headers, request->method);
+	if (!err && request->headers)
+		err = mbuf_write_str(mb, request->headers);
+	if (!err && body)
+		err = mbuf_write_str(mb, "Content-Type: application/sdp\r\n");
+	if (!err)
+		err = mbuf_printf(mb, "Content-Length: %zu\r\n\r\n", body);
+	if (!err && body)
+		err = mbuf_write_mem(mb, (const uint8_t *)request->sdp->data,
+				     body);
+	mb->pos = 0;
+	return neg(err);
+}
+
+int dialog_send(struct sip_request **ret, struct sip_account *account,
+		struct dialog *dialog, struct digest *digest,
+		const struct request *request)
+{
+	bool stateful = strcmp(request->method, "ACK") != 0;
+	const char *hop = dialog->next_hop;
+	struct mbuf *mb = mbuf_alloc(2048);
+	struct uri route;
+	struct pl pl;
+	int err;
+
+	if (!mb)
+		return -ENOMEM;
+	if (!hop)
+		hop = dialog->route ? dialog->route : dialog->target;
+	pl_set_str(&pl, hop);
+	err = neg(uri_decode(&route, &pl));
+	if (!err)
+		err = request_print(mb, account, dialog, digest, request);
+	if (!err)
+		err = neg(sip_request(
+			ret, account->ua->sip, stateful, request->method, -1,
+			dialog->target, -1, &route, mb,
+			(size_t)hash_joaat_str(dialog->callid), request->sendh,
+			request->resph, request->arg));
+	mem_deref(mb);
+	return err;
+}

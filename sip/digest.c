@@ -1,0 +1,311 @@
+#include <openssl/evp.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sip/internal.h"
+
+#define HEX_BYTES (2 * EVP_MAX_MD_SIZE + 1)
+
+struct challenge {
+	enum sip_hdrid header; /* WWW- or Proxy-Authenticate */
+	char *realm;
+	char *nonce;
+	char *opaque;
+	bool qop; /* auth */
+	bool sha256;
+	uint32_t count;    /* requests with this nonce */
+	unsigned answered; /* in the present transaction */
+};
+
+struct digest {
+	char *username;
+	char *password; /* may be NULL */
+	struct challenge realms[DIGEST_REALMS_MAX];
+	size_t realm_count;
+};
+
+static void challenge_clear(struct challenge *challenge)
+{
+	challenge->nonce = mem_deref(challenge->nonce);
+	challenge->opaque = mem_deref(challenge->opaque);
+}
+
+static void digest_destructor(void *arg)
+{
+	struct digest *digest = arg;
+
+	for (size_t i = 0; i < digest->realm_count; i++) {
+		challenge_clear(&digest->realms[i]);
+		mem_deref(digest->realms[i].realm);
+	}
+	mem_deref(digest->username);
+	if (digest->password)
+		explicit_bzero(digest->password, strlen(digest->password));
+	mem_deref(digest->password);
+}
+
+int digest_new(struct digest **ret, const char *username, const char *password)
+{
+	struct digest *digest = mem_zalloc(sizeof(*digest), digest_destructor);
+
+	if (!digest)
+		return -ENOMEM;
+	if (str_dup(&digest->username, username) ||
+	    (password && str_dup(&digest->password, password))) {
+		mem_deref(digest);
+		return -ENOMEM;
+	}
+	*ret = digest;
+	return 0;
+}
+
+void digest_begin(struct digest *digest)
+{
+	for (size_t i = 0; i < digest->realm_count; i++)
+		digest->realms[i].answered = 0;
+}
+
+/* One challenge of the message, and the best one so far of its realm. */
+struct pick {
+	struct digest *digest;
+	enum sip_hdrid header;
+	bool seen;    /* any we can answer */
+	bool unknown; /* any we cannot */
+	int err;
+};
+
+static bool qop_has_auth(const struct pl *qop)
+{
+	struct pl rest = *qop;
+	struct pl word;
+
+	while (!re_regex(rest.p, rest.l, "[^, \t]+", &word)) {
+		if (!pl_strcasecmp(&word, "auth"))
+			return true;
+		pl_advance(&rest, (ssize_t)(word.p + word.l - rest.p));
+	}
+	return false;
+}
+
+static struct challenge *challenge_find(struct digest *digest,
+					enum sip_hdrid header,
+					const struct pl *realm)
+{
+	for (size_t i = 0; i < digest->realm_count; i++) {
+		if (digest->realms[i].header == header &&
+		    !pl_strcmp(realm, digest->realms[i].realm))
+			return &digest->realms[i];
+	}
+	return NULL;
+}
+
+static int challenge_set(struct challenge *c,
+			 const struct httpauth_digest_chall *chall, bool sha256)
+{
+	challenge_clear(c);
+	c->sha256 = sha256;
+	c->qop = pl_isset(&chall->qop);
+	c->count = 0;
+	if (pl_strdup(&c->nonce, &chall->nonce))
+		return -ENOMEM;
+	if (pl_isset(&chall->opaque) && pl_strdup(&c->opaque, &chall->opaque))
+		return -ENOMEM;
+	return 0;
+}
+
+static int challenge_take(struct pick *pick,
+			  const struct httpauth_digest_chall *chall,
+			  bool sha256)
+{
+	struct digest *digest = pick->digest;
+	struct challenge *c =
+		challenge_find(digest, pick->header, &chall->realm);
+	bool stale = !pl_strcasecmp(&chall->stale, "true");
+
+	if (!c) {
+		if (digest->realm_count == DIGEST_REALMS_MAX)
+			return -EACCES;
+		c = &digest->realms[digest->realm_count];
+		memset(c, 0, sizeof(*c));
+		c->header = pick->header;
+		if (pl_strdup(&c->realm, &chall->realm))
+			return -ENOMEM;
+		digest->realm_count++;
+	} else if (c->nonce && c->count == 0) {
+		/* The same message offers its challenge twice, with SHA-256
+		 * and MD5 (RFC 8760): the stronger one stays. */
+		return sha256 && !c->sha256 ? challenge_set(c, chall, sha256)
+					    : 0;
+	} else if ((c->answered > 0 && !stale) ||
+		   c->answered >= DIGEST_TRIES_MAX) {
+		return -EACCES;
+	}
+	c->answered++;
+	return challenge_set(c, chall, sha256);
+}
+
+static bool challenge_handler(const struct sip_hdr *hdr,
+			      const struct sip_msg *msg, void *arg)
+{
+	struct httpauth_digest_chall chall;
+	struct pick *pick = arg;
+	bool sha256;
+	(void)msg;
+
+	if (httpauth_digest_challenge_decode(&chall, &hdr->val)) {
+		pick->unknown = true;
+		return false;
+	}
+	sha256 = !pl_strcasecmp(&chall.algorithm, "SHA-256");
+	if ((pl_isset(&chall.algorithm) && !sha256 &&
+	     pl_strcasecmp(&chall.algorithm, "MD5")) ||
+	    (pl_isset(&chall.qop) && !qop_has_auth(&chall.qop))) {
+		pick->unknown = true;
+		return false;
+	}
+	pick->seen = true;
+	pick->err = challenge_take(pick, &chall, sha256);
+	return pick->err != 0;
+}
+
+int digest_challenge(struct digest *digest, const struct sip_msg *msg)
+{
+	struct pick pick = {
+		.digest = digest,
+		.header = msg->scode == 407 ? SIP_HDR_PROXY_AUTHENTICATE
+					    : SIP_HDR_WWW_AUTHENTICATE,
+	};
+
+	if (!digest->password)
+		return -ENOKEY;
+	sip_msg_hdr_apply(msg, true, pick.header, challenge_handler, &pick);
+	if (pick.err)
+		return pick.err;
+	if (pick.seen)
+		return 0;
+	return pick.unknown ? -EPROTONOSUPPORT : -EBADMSG;
+}
+
+static int hash_hex(char hex[static HEX_BYTES], bool sha256, const char *fmt,
+		    ...)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned int len = 0;
+	char *text = NULL;
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = re_vsdprintf(&text, fmt, args);
+	va_end(args);
+	if (err)
+		return neg(err);
+	if (!EVP_Digest(text, strlen(text), md, &len,
+			sha256 ? EVP_sha256() : EVP_md5(), NULL))
+		err = -EPROTONOSUPPORT; /* MD5 is off in FIPS mode */
+	explicit_bzero(text, strlen(text));
+	mem_deref(text);
+	for (unsigned i = 0; i < len && !err; i++) {
+		hex[2 * i] = digits[md[i] >> 4];
+		hex[2 * i + 1] = digits[md[i] & 15];
+	}
+	hex[2 * len] = '\0';
+	return err;
+}
+
+/* quoted-string (RFC 3261 25.1) */
+static int quoted_write(struct mbuf *mb, const char *text)
+{
+	int err = mbuf_write_u8(mb, '"');
+
+	for (; *text && !err; text++) {
+		if (*text == '"' || *text == '\\')
+			err = mbuf_write_u8(mb, '\\');
+		if (!err)
+			err = mbuf_write_u8(mb, (uint8_t)*text);
+	}
+	return err ? err : mbuf_write_u8(mb, '"');
+}
+
+static int credentials_write(struct mbuf *mb, const struct digest *digest,
+			     struct challenge *c, const char *method,
+			     const char *uri)
+{
+	char ha1[HEX_BYTES], ha2[HEX_BYTES], response[HEX_BYTES];
+	uint64_t cnonce = rand_u64();
+	int err;
+
+	c->count++;
+	err = hash_hex(ha1, c->sha256, "%s:%s:%s", digest->username, c->realm,
+		       digest->password);
+	if (!err)
+		err = hash_hex(ha2, c->sha256, "%s:%s", method, uri);
+	if (!err && c->qop)
+		err = hash_hex(response, c->sha256,
+			       "%s:%s:%08x:%016llx:auth:%s", ha1, c->nonce,
+			       c->count, cnonce, ha2);
+	else if (!err)
+		err = hash_hex(response, c->sha256, "%s:%s:%s", ha1, c->nonce,
+			       ha2);
+	explicit_bzero(ha1, sizeof(ha1));
+	if (err)
+		return err;
+	err = mbuf_printf(mb, "%s: Digest username=",
+			  c->header == SIP_HDR_PROXY_AUTHENTICATE
+				  ? "Proxy-Authorization"
+				  : "Authorization");
+	err |= quoted_write(mb, digest->username);
+	err |= mbuf_printf(mb,
+			   ", realm=\"%s\", nonce=\"%s\", uri=\"%s\""
+			   ", response=\"%s\", algorithm=%s",
+			   c->realm, c->nonce, uri, response,
+			   c->sha256 ? "SHA-256" : "MD5");
+	if (c->opaque)
+		err |= mbuf_printf(mb, ", opaque=\"%s\"", c->opaque);
+	if (c->qop)
+		err |= mbuf_printf(mb,
+				   ", qop=auth, nc=%08x, cnonce=\"%016llx\"",
+				   c->count, cnonce);
+	err |= mbuf_write_str(mb, "\r\n");
+	return err ? -ENOMEM : 0;
+}
+
+int digest_write(struct mbuf *mb, struct digest *digest, const char *method,
+		 const char *uri)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < digest->realm_count && !err; i++) {
+		if (digest->realms[i].nonce)
+			err = credentials_write(mb, digest, &digest->realms[i],
+						method, uri);
+	}
+	return err;
+}
+
+void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg)
+{
+	char phrase[64];
+	const char *why;
+
+	msg_line(phrase, sizeof(phrase), msg);
+	switch (err) {
+	case -EACCES:
+		why = " after credentials were sent";
+		break;
+	case -ENOKEY:
+		why = ", and there is no password to answer with";
+		break;
+	case -EPROTONOSUPPORT:
+		why = " with no digest algorithm that is supported";
+		break;
+	case -EBADMSG:
+		why = " without a challenge that can be read";
+		break;
+	default:
+		why = "";
+		break;
+	}
+	str_print(dst, size, "%u %s%s", msg->scode, phrase, why);
+}

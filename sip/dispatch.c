@@ -1,0 +1,185 @@
+#include <string.h>
+
+#include "sip/internal.h"
+
+/* Methods of the SIP registry we recognise and do not support: 405 for them,
+ * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */
+static const char *const known_methods[] = {
+	"REGISTER", "SUBSCRIBE", "NOTIFY", "MESSAGE", "REFER",
+	"INFO",     "UPDATE",    "PRACK",  "PUBLISH",
+};
+
+static bool method_is(const struct sip_msg *msg, const char *method)
+{
+	return !pl_strcmp(&msg->met, method);
+}
+
+static struct sip_account *account_by_user(struct sip_ua *ua,
+					   const struct sip_msg *msg)
+{
+	struct sip_account *named = NULL;
+	struct le *le;
+
+	LIST_FOREACH(&ua->accounts, le)
+	{
+		struct sip_account *account = le->data;
+
+		if (!pl_strcmp(&msg->uri.user, account->contact_user))
+			return account;
+		/* A peer that knows no binding dials the user name. */
+		if (!named && !pl_strcmp(&msg->uri.user, account->user))
+			named = account;
+	}
+	return named;
+}
+
+static bool well_formed(const struct sip_msg *msg)
+{
+	return pl_isset(&msg->callid) && pl_isset(&msg->from.tag) &&
+	       pl_isset(&msg->from.auri) && pl_isset(&msg->to.auri) &&
+	       pl_isset(&msg->via.branch) && pl_isset(&msg->cseq.met) &&
+	       !pl_cmp(&msg->cseq.met, &msg->met);
+}
+
+static bool require_handler(const struct sip_hdr *hdr,
+			    const struct sip_msg *msg, void *arg)
+{
+	struct mbuf *mb = arg;
+	(void)msg;
+
+	return mbuf_printf(mb, "Unsupported: %r\r\n", &hdr->val) != 0;
+}
+
+/* We support no extension: all that is required is refused (8.2.2.3). */
+static bool extensions_refused(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct mbuf *mb;
+
+	if (sip_msg_hdr_count(msg, SIP_HDR_REQUIRE) == 0)
+		return false;
+	mb = mbuf_alloc(128);
+	if (mb) {
+		sip_msg_hdr_apply(msg, true, SIP_HDR_REQUIRE, require_handler,
+				  mb);
+		(void)sip_treplyf(
+			NULL, NULL, ua->sip, msg, false, 420, "Bad Extension",
+			"%bContent-Length: 0\r\n\r\n", mb->buf, mb->end);
+		mem_deref(mb);
+	}
+	return true;
+}
+
+static void options_reply(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
+			  ALLOW_HEADER "Accept: application/sdp\r\n"
+				       "Content-Length: 0\r\n\r\n");
+}
+
+static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	for (size_t i = 0; i < sizeof(known_methods) / sizeof(known_methods[0]);
+	     i++) {
+		if (!method_is(msg, known_methods[i]))
+			continue;
+		(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 405,
+				  "Method Not Allowed",
+				  ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+		return;
+	}
+	(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 501,
+			  "Not Implemented",
+			  ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+}
+
+static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_call *call = call_find(ua, msg);
+
+	if (!call) {
+		(void)sip_treply(NULL, ua->sip, msg, 481,
+				 "Call/Transaction Does Not Exist");
+		return;
+	}
+	if (!dialog_in_order(call->dialog, msg)) {
+		(void)sip_treply(NULL, ua->sip, msg, 500,
+				 "Server Internal Error");
+		return;
+	}
+	if (method_is(msg, "BYE"))
+		uas_bye(call, msg);
+	else if (method_is(msg, "INVITE"))
+		reinvite_received(call, msg);
+	else if (method_is(msg, "OPTIONS"))
+		options_reply(ua, msg);
+	else
+		method_refuse(ua, msg);
+}
+
+static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)sip_treply(NULL, ua->sip, msg, 404, "Not Found");
+	else if (!account->accepts || !account->incoming_h)
+		(void)sip_treply(NULL, ua->sip, msg, 480,
+				 "Temporarily Unavailable");
+	else if (ua->call_count >= 2 * ua->calls_max + 16)
+		(void)sip_treply(NULL, ua->sip, msg, 503,
+				 "Service Unavailable");
+	else
+		uas_invite(ua, account, msg);
+}
+
+bool dispatch_request(const struct sip_msg *msg, void *arg)
+{
+	struct sip_ua *ua = arg;
+	struct sip_call *call;
+
+	if (method_is(msg, "ACK")) {
+		call = call_find(ua, msg);
+		if (call)
+			uas_ack(call, msg);
+		return true;
+	}
+	if (!well_formed(msg)) {
+		if (pl_isset(&msg->via.branch))
+			(void)sip_reply(ua->sip, msg, 400, "Bad Request");
+		return true;
+	}
+	if (method_is(msg, "CANCEL")) {
+		(void)sip_reply(ua->sip, msg, 481,
+				"Call/Transaction Does Not Exist");
+		return true;
+	}
+	if (extensions_refused(ua, msg))
+		return true;
+	if (pl_isset(&msg->to.tag))
+		request_in_dialog(ua, msg);
+	else if (method_is(msg, "INVITE"))
+		invite_received(ua, msg);
+	else if (method_is(msg, "OPTIONS"))
+		options_reply(ua, msg);
+	else if (method_is(msg, "BYE"))
+		(void)sip_treply(NULL, ua->sip, msg, 481,
+				 "Call/Transaction Does Not Exist");
+	else
+		method_refuse(ua, msg);
+	return true;
+}
+
+/* No client transaction wanted it: a repeated 2xx to INVITE (13.2.2.4), or
+ * nothing of ours. */
+bool dispatch_response(const struct sip_msg *msg, void *arg)
+{
+	struct sip_ua *ua = arg;
+	struct sip_call *call;
+
+	if (msg->scode / 100 != 2 || pl_strcmp(&msg->cseq.met, "INVITE"))
+		return true;
+	call = call_find(ua, msg);
+	if (call)
+		uac_ack_again(call, msg);
+	return true;
+}

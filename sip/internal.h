@@ -1,0 +1,345 @@
+/**
+ * What the files of sip/ share and nobody else sees. Objects are libre's
+ * reference-counted ones (mem_ref, mem_deref); errors inside sip/ are
+ * negative errnos like everywhere, libre's are turned with neg().
+ */
+#ifndef OFFHOOK_SIP_INTERNAL_H
+#define OFFHOOK_SIP_INTERNAL_H
+
+#include <errno.h>
+#include <re.h>
+
+#include "base/buf.h"
+#include "sip/sdp.h"
+#include "sip/ua.h"
+
+#define REASON_BYTES 192
+
+/* Events a call keeps for a handler that has not come yet. */
+#define CALL_EVENTS_MAX 64
+
+/* After BYE, CANCEL or the removal of a binding: report, do not wait on. */
+#define END_WAIT_MS 5000
+
+/* Challenges answered in one transaction, a realm (the first, then stale). */
+#define DIGEST_TRIES_MAX  3
+#define DIGEST_REALMS_MAX 4
+
+#define ALLOW_HEADER "Allow: INVITE, ACK, BYE, CANCEL, OPTIONS\r\n"
+
+static inline int neg(int libre_error)
+{
+	return libre_error > 0 ? -libre_error : libre_error;
+}
+
+/* ---- digest.c: credentials for challenges (RFC 7616, RFC 3261 22) ---- */
+
+struct digest;
+
+int digest_new(struct digest **ret, const char *username, const char *password);
+/** A transaction begins: its first challenge is answered in any case. */
+void digest_begin(struct digest *digest);
+/**
+ * Take the challenges of a 401 or 407.
+ * @return 0: send again; -EACCES credentials were refused; -ENOKEY there is
+ *         no password; -EPROTONOSUPPORT no algorithm we know; -EBADMSG; -ENOMEM
+ */
+int digest_challenge(struct digest *digest, const struct sip_msg *msg);
+/** Append (Proxy-)Authorization for the challenges seen. */
+int digest_write(struct mbuf *mb, struct digest *digest, const char *method,
+		 const char *uri);
+/** What to report when digest_challenge() said no. */
+void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg);
+
+/* ---- headers.c: custom headers ---- */
+
+struct header_list {
+	struct sip_custom_header *items;
+	size_t count;
+};
+
+int headers_copy(struct header_list *ret,
+		 const struct sip_custom_header *headers, size_t count);
+void headers_release(struct header_list *list);
+int headers_write(struct mbuf *mb, const struct header_list *list,
+		  const char *method);
+bool headers_have(const struct header_list *list, const char *name,
+		  const char *method);
+/** No control characters: the text may stand in a header. */
+bool header_text_valid(const char *text);
+
+/* ---- dialog.c: RFC 3261 section 12 ---- */
+
+struct dialog {
+	char *callid;
+	char *ltag;
+	char *rtag;     /* NULL: not established */
+	char *local;    /* From of our requests, with the tag */
+	char *remote;   /* To of our requests, with the tag if there is one */
+	char *target;   /* request URI */
+	char *next_hop; /* where to send it; NULL: the first route, or target */
+	char *routes;   /* Route header lines, may be NULL */
+	char *route;    /* URI of the first one, may be NULL */
+	uint32_t lseq;  /* of the last request */
+	uint32_t rseq;
+};
+
+int dialog_new(struct dialog **ret, const struct sip_account *account,
+	       const char *target, const char *to_uri);
+int dialog_accept(struct dialog **ret, const struct sip_msg *msg);
+/** The 2xx to our INVITE came. */
+int dialog_establish(struct dialog *dialog, const struct sip_msg *msg);
+/** Target refresh (12.2). */
+void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg);
+bool dialog_match(const struct dialog *dialog, const struct sip_msg *msg);
+/** True and remembered if the request is not older than the last one. */
+bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg);
+
+struct request {
+	const char *method;
+	uint32_t ack_cseq;     /* ACK: of the INVITE; else 0 */
+	const char *headers;   /* more header lines, may be NULL */
+	const struct buf *sdp; /* may be NULL */
+	sip_send_h *sendh;
+	sip_resp_h *resph;
+	void *arg;
+};
+/** Send a request of the account within (or beginning) the dialog. */
+int dialog_send(struct sip_request **ret, struct sip_account *account,
+		struct dialog *dialog, struct digest *digest,
+		const struct request *request);
+
+/* ---- ua.c, dispatch.c, trace.c ---- */
+
+struct sip_ua {
+	struct sip *sip;
+	struct dnsc *dnsc;
+	struct sip_lsnr *lsnr_request;
+	struct sip_lsnr *lsnr_response;
+	struct sa laddr;
+	char *software;
+	struct list accounts;
+	struct hash *calls;     /* by Call-ID */
+	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
+	uint32_t calls_max;
+	uint32_t call_count;
+	uint32_t contact_count; /* makes contact users unique */
+	sip_message_h *trace_h;
+	void *arg;
+	int64_t sent_ns;     /* last message put on the wire */
+	int64_t received_ns; /* the message being handled */
+};
+
+void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
+		   const struct sa *dst, const uint8_t *pkt, size_t len,
+		   void *arg);
+bool dispatch_request(const struct sip_msg *msg, void *arg);
+bool dispatch_response(const struct sip_msg *msg, void *arg);
+
+/* ---- account.c, register.c ---- */
+
+enum register_state {
+	REGISTER_IDLE,
+	REGISTER_TRYING, /* the first one, or a recovery */
+	REGISTER_DONE,   /* bound; a refresh may be under way */
+	REGISTER_REMOVING,
+};
+
+struct sip_account {
+	struct le le;
+	struct le he;
+	struct sip_ua *ua;
+	char *username;
+	char *user;   /* escaped for a URI */
+	char *domain; /* host[:port] */
+	char *from;   /* From without tag */
+	char *aor;    /* sip:user@domain */
+	char *contact_user;
+	char *next_hop;        /* URI that leads to the target */
+	char *target_text;     /* "127.0.0.1:5060 over UDP" */
+	char *outbound_proxy;  /* URI with ;lr, or NULL */
+	struct digest *digest; /* of REGISTER */
+	char *auth_username;
+	char *password;
+	struct header_list headers;
+	uint32_t regexpire_s;
+	sip_account_h *account_h;
+	sip_incoming_h *incoming_h;
+	void *arg;
+	bool accepts;
+
+	/* registration */
+	enum register_state state;
+	struct dialog *dialog;
+	struct sip_request *req;
+	struct tmr tmr; /* refresh; end of an unregister */
+	struct tmr tmr_events;
+	struct list events;
+	int64_t began_ns;
+	int64_t first_sent_ns; /* 0: not on the wire yet */
+	uint32_t expires_s;    /* asked for */
+	bool raised;           /* by a 423 */
+};
+
+void register_stop(struct sip_account *account);
+void register_sent(struct sip_account *account, int64_t mono_ns);
+/** Why no answer came; err as libre gives it. */
+void failure_reason(char *dst, size_t size, const struct sip_account *account,
+		    int err);
+
+/* ---- calls ---- */
+
+enum call_state {
+	CALL_INVITING, /* INVITE sent */
+	CALL_INCOMING, /* INVITE received */
+	CALL_ACCEPTED, /* 2xx sent, ACK awaited */
+	CALL_UP,
+	CALL_ENDING, /* CANCEL or BYE sent */
+	CALL_DONE,   /* SIP_CALL_CLOSED queued */
+};
+
+struct call_event {
+	struct le le;
+	enum sip_call_event event;
+	int64_t mono_ns;
+	bool local;
+	uint16_t code;
+	char reason[REASON_BYTES];
+	enum sip_call_end end;
+	bool has_media;
+	struct media_negotiated media;
+};
+
+struct sip_call {
+	struct le he;
+	struct sip_ua *ua;
+	struct sip_account *account;
+	struct dialog *dialog;
+	struct digest *digest;
+	char *peer;
+	bool outgoing;
+	enum call_state state;
+	sip_call_h *handler;
+	void *arg;
+
+	/* events on their way to the handler */
+	struct list events;
+	struct call_event *closed; /* made beforehand: it must not fail */
+	struct tmr tmr_events;
+
+	/* client transactions: each holds a reference while it runs */
+	struct sip_request *req; /* INVITE or re-INVITE */
+	struct sip_request *bye;
+	struct sip_request *ack;
+	struct mbuf *ack_mb; /* repeated for a repeated 2xx */
+	struct sa ack_dst;
+	enum sip_transp ack_tp;
+	uint32_t ack_cseq;
+	int64_t invite_sent_ns;
+	uint16_t last_provisional;
+	struct tmr tmr_end;
+
+	/* server side of INVITE and re-INVITE */
+	struct sip_strans *st;
+	struct sip_msg *msg;
+	struct mbuf *ok_mb; /* the 2xx, until the ACK */
+	uint32_t ok_count;
+	uint32_t ok_cseq;
+	struct tmr tmr_ok;
+	struct tmr tmr_no_ack;
+	bool answer_in_ack; /* our offer went with the 2xx */
+	bool bye_after_ack;
+
+	/* how it ended, kept until the BYE is answered */
+	enum sip_call_end end;
+	bool end_local;
+	uint16_t end_code;
+	char end_reason[REASON_BYTES];
+	int64_t end_ns;
+
+	/* offer/answer */
+	bool has_local;
+	struct media_local local;
+	struct sdp *remote; /* the peer's last one */
+	uint64_t session_id;
+	uint64_t version;
+	struct buf sdp;               /* what we sent last */
+	enum media_direction offered; /* by our pending offer */
+	bool settled;
+	struct media_negotiated media;
+	struct media_negotiated reported;
+	bool early_answer; /* a provisional response had it */
+	bool hold_known;   /* established: hold and resume are events */
+	bool held;         /* by us */
+	bool held_by_peer;
+
+	/* our re-INVITE */
+	bool reinviting;
+	bool reinvite_hold;
+	bool reinvite_retried;
+	struct tmr tmr_reinvite;
+};
+
+/* call.c */
+int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing);
+struct call_event *call_event(struct sip_call *call, enum sip_call_event event,
+			      bool local, int64_t mono_ns);
+void call_event_reason(struct call_event *event, const struct sip_msg *msg);
+/** Report the end, now. Once; later ones are ignored. */
+void call_close(struct sip_call *call);
+/** Note how it ended; call_close() will say so. */
+void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
+		  uint16_t code, const char *reason);
+void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
+		      const struct sip_msg *msg);
+void call_sent(struct sip_call *call, int64_t mono_ns);
+struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg);
+void call_bye(struct sip_call *call);
+void call_bye_send(struct sip_call *call);
+void call_register(struct sip_call *call);
+
+/* session.c: offer/answer of a call */
+int session_offer(struct sip_call *call, enum media_direction direction);
+int session_answer(struct sip_call *call, enum media_direction want);
+/**
+ * Take the peer's description from a message.
+ * @param reason  REASON_BYTES, why it is unusable
+ * @return 1 there is none; 0 parsed, in call->remote; -errno
+ */
+int session_read(struct sip_call *call, const struct sip_msg *msg,
+		 char *reason);
+/** The remote description answers our offer. @return 0; -errno, reason */
+int session_accept(struct sip_call *call, char *reason);
+/** What is settled differs from what was reported. */
+bool session_news(const struct sip_call *call);
+void session_event_media(struct sip_call *call, struct call_event *event);
+void session_hold_events(struct sip_call *call, int64_t mono_ns);
+enum media_direction session_wanted(const struct sip_call *call, bool held);
+
+/* uac.c */
+int call_local_set(struct sip_call *call, const struct media_local *media);
+int uac_ack(struct sip_call *call, uint32_t cseq);
+void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
+int invite_send_handler(enum sip_transp tp, const struct sa *src,
+			const struct sa *dst, struct mbuf *mb, void *arg);
+
+/* uas.c */
+void uas_invite(struct sip_ua *ua, struct sip_account *account,
+		const struct sip_msg *msg);
+void uas_ack(struct sip_call *call, const struct sip_msg *msg);
+void uas_bye(struct sip_call *call, const struct sip_msg *msg);
+int uas_accept(struct sip_call *call, const struct sip_msg *msg);
+void uas_stop_timers(struct sip_call *call);
+
+/* reinvite.c */
+void reinvite_received(struct sip_call *call, const struct sip_msg *msg);
+void reinvite_stop(struct sip_call *call);
+
+/* text.c */
+/** mbuf or pl to a libre string. */
+int text_print(char **ret, const char *fmt, ...);
+int text_user(char **ret, const char *user);
+struct sip_msg *msg_ref(const struct sip_msg *msg);
+void msg_line(char *dst, size_t size, const struct sip_msg *msg);
+
+#endif

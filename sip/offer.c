@@ -1,0 +1,200 @@
+#include "sip/sdp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+
+#define EVENT_NAME "telephone-event" /* RFC 4733 */
+#define NOISE_NAME "CN"              /* RFC 3389 */
+
+static const char *const direction_names[] = {
+	[MEDIA_SENDRECV] = "sendrecv",
+	[MEDIA_SENDONLY] = "sendonly",
+	[MEDIA_RECVONLY] = "recvonly",
+	[MEDIA_INACTIVE] = "inactive",
+};
+
+/* "IP4 192.0.2.1" */
+static int addr_text(char *dst, size_t size, const struct media_addr *addr,
+		     uint16_t *port)
+{
+	const struct sockaddr_in *in = (const void *)&addr->ss;
+	const struct sockaddr_in6 *in6 = (const void *)&addr->ss;
+	char text[INET6_ADDRSTRLEN];
+	const void *raw;
+
+	if (addr->len == 0)
+		return -EINVAL;
+	if (addr->ss.ss_family == AF_INET) {
+		raw = &in->sin_addr;
+		*port = ntohs(in->sin_port);
+	} else if (addr->ss.ss_family == AF_INET6) {
+		raw = &in6->sin6_addr;
+		*port = ntohs(in6->sin6_port);
+	} else {
+		return -EINVAL;
+	}
+	if (!inet_ntop(addr->ss.ss_family, raw, text, sizeof(text)))
+		return -EINVAL;
+	return str_print(dst, size, "%s %s",
+			 addr->ss.ss_family == AF_INET ? "IP4" : "IP6",
+			 text) < 0
+		       ? -EINVAL
+		       : 0;
+}
+
+static int codec_write(struct buf *b, const struct media_codec *codec)
+{
+	int err;
+
+	if (codec->channels > 1)
+		err = buf_print(b, "a=rtpmap:%u %s/%u/%u\r\n", codec->pt,
+				codec->name, codec->clock_hz, codec->channels);
+	else
+		err = buf_print(b, "a=rtpmap:%u %s/%u\r\n", codec->pt,
+				codec->name, codec->clock_hz);
+	if (!err && strcasecmp(codec->name, EVENT_NAME) == 0)
+		err = buf_print(b, "a=fmtp:%u 0-16\r\n", codec->pt);
+	return err;
+}
+
+static int audio_write(struct buf *b, const struct sdp_draft *draft)
+{
+	char rtcp_text[64];
+	char rtp_text[64];
+	uint16_t rtp_port, rtcp_port;
+	int err;
+
+	if (addr_text(rtp_text, sizeof(rtp_text), &draft->local->rtp,
+		      &rtp_port) ||
+	    addr_text(rtcp_text, sizeof(rtcp_text), &draft->local->rtcp,
+		      &rtcp_port))
+		return -EINVAL;
+	err = buf_print(b, "m=audio %u RTP/AVP", rtp_port);
+	for (size_t i = 0; !err && i < draft->codec_count; i++)
+		err = buf_print(b, " %u", draft->codecs[i].pt);
+	if (!err)
+		err = buf_print(b, "\r\n");
+	for (size_t i = 0; !err && i < draft->codec_count; i++)
+		err = codec_write(b, &draft->codecs[i]);
+	if (!err)
+		err = buf_print(b, "a=ptime:%u\r\na=rtcp:%u IN %s\r\na=%s\r\n",
+				draft->local->ptime_ms, rtcp_port, rtcp_text,
+				direction_names[draft->direction]);
+	return err;
+}
+
+int sdp_write(struct buf *b, const struct sdp_draft *draft)
+{
+	const struct sdp *frame = draft->frame;
+	char text[64];
+	uint16_t port;
+	int err;
+
+	if (addr_text(text, sizeof(text), &draft->local->rtp, &port))
+		return -EINVAL;
+	err = buf_print(b,
+			"v=0\r\no=- %" PRIu64 " %" PRIu64
+			" IN %s\r\ns=-\r\nc=IN %s\r\nt=0 0\r\n",
+			draft->session_id, draft->version, text, text);
+	if (err || !frame)
+		return err ? err : audio_write(b, draft);
+	for (size_t i = 0; !err && i < frame->line_count; i++) {
+		const struct sdp_line *line = &frame->lines[i];
+
+		if (frame->has_audio && i == frame->audio)
+			err = audio_write(b, draft);
+		else
+			err = buf_print(b, "m=%s 0 %s %s\r\n", line->type,
+					line->proto, line->format);
+	}
+	return err;
+}
+
+static bool codec_same(const struct media_codec *a, const struct media_codec *b)
+{
+	return strcasecmp(a->name, b->name) == 0 &&
+	       a->clock_hz == b->clock_hz && a->channels == b->channels;
+}
+
+static bool codec_is_speech(const struct media_codec *codec)
+{
+	return strcasecmp(codec->name, EVENT_NAME) != 0 &&
+	       strcasecmp(codec->name, NOISE_NAME) != 0;
+}
+
+static const struct media_codec *codec_find(const struct media_local *local,
+					    const struct media_codec *codec)
+{
+	for (size_t i = 0; i < local->codec_count; i++) {
+		if (codec_same(&local->codecs[i], codec))
+			return &local->codecs[i];
+	}
+	return NULL;
+}
+
+/*
+ * The formats both sides know, in the peer's order. An answer repeats the
+ * peer's payload types; what our own offer announced is received with ours.
+ */
+static int settle(struct media_negotiated *ret, const struct sdp *peer,
+		  const struct media_local *local, bool ours,
+		  enum media_direction wanted)
+{
+	struct media_negotiated deal;
+	bool has_speech = false;
+
+	memset(&deal, 0, sizeof(deal)); /* compared as a whole */
+
+	for (size_t i = 0; i < peer->codec_count; i++) {
+		const struct media_codec *theirs = &peer->codecs[i];
+		const struct media_codec *mine = codec_find(local, theirs);
+
+		if (!mine || deal.accepted_count == MEDIA_CODECS_MAX)
+			continue;
+		deal.accepted[deal.accepted_count] = ours ? *mine : *theirs;
+		memcpy(deal.accepted[deal.accepted_count++].name, mine->name,
+		       sizeof(mine->name));
+		if (strcasecmp(mine->name, EVENT_NAME) == 0 &&
+		    !deal.has_event_pt) {
+			deal.has_event_pt = true;
+			deal.event_pt = theirs->pt;
+		}
+		if (has_speech || !codec_is_speech(mine))
+			continue;
+		has_speech = true;
+		deal.codec = *mine;
+		deal.codec.pt = theirs->pt;
+	}
+	if (!has_speech)
+		return -ENOENT;
+	deal.rtp = peer->rtp;
+	deal.rtcp = peer->rtcp;
+	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
+	deal.direction = sdp_direction(
+		sdp_sends(wanted) && sdp_receives(peer->direction) &&
+			peer->rtp.len > 0,
+		sdp_receives(wanted) && sdp_sends(peer->direction));
+	*ret = deal;
+	return 0;
+}
+
+int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
+	       const struct media_local *local, enum media_direction want)
+{
+	if (!offer->has_audio)
+		return -EINVAL;
+	return settle(ret, offer, local, false, want);
+}
+
+int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
+	       const struct media_local *local, enum media_direction offered)
+{
+	if (!answer->has_audio)
+		return -EINVAL;
+	return settle(ret, answer, local, true, offered);
+}

@@ -1,0 +1,357 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/internal.h"
+
+#define REFRESH_PERCENT 90 /* of what the registrar granted */
+#define EVENTS_MAX      16 /* kept for a handler that is busy */
+
+struct account_event {
+	struct le le;
+	enum sip_account_event event;
+	struct sip_account_info info;
+	char reason[REASON_BYTES];
+};
+
+static int register_send(struct sip_account *account);
+
+static void event_destructor(void *arg)
+{
+	struct account_event *event = arg;
+
+	list_unlink(&event->le);
+}
+
+static void events_deliver(void *arg)
+{
+	struct sip_account *account = arg;
+	struct account_event *event;
+
+	mem_ref(account); /* the handler may release it */
+	while ((event = list_ledata(list_head(&account->events)))) {
+		list_unlink(&event->le);
+		event->info.reason = event->reason;
+		if (account->account_h)
+			account->account_h(account, event->event, &event->info,
+					   account->arg);
+		mem_deref(event);
+	}
+	mem_deref(account);
+}
+
+/* Handlers run from the timer, never from within a call of the API. */
+static void event_add(struct sip_account *account, enum sip_account_event what,
+		      int64_t mono_ns, uint16_t code, const char *reason)
+{
+	struct account_event *event;
+
+	if (list_count(&account->events) >= EVENTS_MAX)
+		return;
+	event = mem_zalloc(sizeof(*event), event_destructor);
+	if (!event)
+		return;
+	event->event = what;
+	event->info.mono_ns = mono_ns;
+	event->info.code = code;
+	event->info.expires_s = account->expires_s;
+	if (what != SIP_ACCOUNT_REGISTERING)
+		event->info.took_ns =
+			mono_ns - (account->first_sent_ns
+					   ? account->first_sent_ns
+					   : account->began_ns);
+	str_print(event->reason, sizeof(event->reason), "%s", reason);
+	list_append(&account->events, &event->le, event);
+	tmr_start(&account->tmr_events, 0, events_deliver, account);
+}
+
+void register_sent(struct sip_account *account, int64_t mono_ns)
+{
+	if (account->first_sent_ns == 0)
+		account->first_sent_ns = mono_ns;
+}
+
+static void request_drop(struct sip_account *account)
+{
+	if (!account->req)
+		return;
+	account->req = mem_deref(account->req);
+	mem_deref(account); /* the reference of the transaction */
+}
+
+void register_stop(struct sip_account *account)
+{
+	account->state = REGISTER_IDLE;
+	tmr_cancel(&account->tmr);
+	request_drop(account);
+}
+
+static void register_failed(struct sip_account *account, int64_t mono_ns,
+			    uint16_t code, const char *reason)
+{
+	bool removing = account->state == REGISTER_REMOVING;
+
+	account->state = REGISTER_IDLE;
+	tmr_cancel(&account->tmr);
+	account->expires_s = 0;
+	event_add(account,
+		  removing ? SIP_ACCOUNT_UNREGISTERED
+			   : SIP_ACCOUNT_REGISTER_FAIL,
+		  mono_ns, code, reason);
+}
+
+static void refresh_handler(void *arg)
+{
+	struct sip_account *account = arg;
+	char reason[REASON_BYTES];
+	int err;
+
+	account->expires_s = account->regexpire_s;
+	account->first_sent_ns = 0;
+	account->began_ns = clock_mono_ns();
+	digest_begin(account->digest);
+	err = register_send(account);
+	if (err) {
+		failure_reason(reason, sizeof(reason), account, -err);
+		register_failed(account, clock_mono_ns(), 0, reason);
+	}
+}
+
+struct binding {
+	const struct sip_account *account;
+	bool found;
+	uint32_t expires_s;
+};
+
+static bool contact_handler(const struct sip_hdr *hdr,
+			    const struct sip_msg *msg, void *arg)
+{
+	struct binding *binding = arg;
+	struct sip_addr addr;
+	struct pl expires;
+	(void)msg;
+
+	if (sip_addr_decode(&addr, &hdr->val) ||
+	    pl_strcmp(&addr.uri.user, binding->account->contact_user))
+		return false;
+	if (!msg_param_decode(&addr.params, "expires", &expires)) {
+		binding->expires_s = pl_u32(&expires);
+		binding->found = true;
+	}
+	return true;
+}
+
+/* How long it holds (10.2.4): of our Contact, else Expires, else as asked. */
+static uint32_t granted_s(const struct sip_account *account,
+			  const struct sip_msg *msg)
+{
+	struct binding binding = {.account = account};
+
+	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler,
+			  &binding);
+	if (binding.found)
+		return binding.expires_s;
+	if (pl_isset(&msg->expires))
+		return pl_u32(&msg->expires);
+	return account->expires_s;
+}
+
+static void register_done(struct sip_account *account,
+			  const struct sip_msg *msg)
+{
+	int64_t now = account->ua->received_ns;
+	bool refresh = account->state == REGISTER_DONE;
+	char phrase[64];
+	uint64_t wait_ms;
+
+	msg_line(phrase, sizeof(phrase), msg);
+	if (account->state == REGISTER_REMOVING) {
+		account->state = REGISTER_IDLE;
+		account->expires_s = 0;
+		tmr_cancel(&account->tmr);
+		event_add(account, SIP_ACCOUNT_UNREGISTERED, now, msg->scode,
+			  phrase);
+		return;
+	}
+	account->expires_s = granted_s(account, msg);
+	if (account->expires_s == 0) {
+		register_failed(account, now, msg->scode,
+				"the registrar granted no time (expires=0)");
+		return;
+	}
+	account->state = REGISTER_DONE;
+	wait_ms = (uint64_t)account->expires_s * 10 * REFRESH_PERCENT;
+	tmr_start(&account->tmr, wait_ms, refresh_handler, account);
+	if (!refresh)
+		event_add(account, SIP_ACCOUNT_REGISTER_OK, now, msg->scode,
+			  phrase);
+}
+
+/* @return 0: sent again; else the reason stands in dst */
+static int register_again(struct sip_account *account,
+			  const struct sip_msg *msg, char *dst, size_t size)
+{
+	const struct sip_hdr *hdr;
+	uint32_t minimum;
+	int err;
+
+	if (msg->scode == 401 || msg->scode == 407) {
+		err = digest_challenge(account->digest, msg);
+		digest_reason(dst, size, err, msg);
+	} else if (msg->scode == 423 && !account->raised) {
+		hdr = sip_msg_hdr(msg, SIP_HDR_MIN_EXPIRES);
+		minimum = hdr ? pl_u32(&hdr->val) : 0;
+		account->raised = true;
+		err = minimum > account->expires_s ? 0 : -EINVAL;
+		if (!err)
+			account->expires_s = minimum;
+		msg_line(dst, size, msg);
+	} else {
+		msg_line(dst, size, msg);
+		return -EACCES;
+	}
+	return err ? err : register_send(account);
+}
+
+static void response_handler(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_account *account = arg;
+	char reason[REASON_BYTES];
+
+	if (!err && msg->scode < 200)
+		return;
+	if (err) {
+		failure_reason(reason, sizeof(reason), account, err);
+		register_failed(account, clock_mono_ns(), 0, reason);
+	} else if (msg->scode < 300) {
+		register_done(account, msg);
+	} else if (register_again(account, msg, reason, sizeof(reason))) {
+		register_failed(account, account->ua->received_ns, msg->scode,
+				reason);
+	}
+	mem_deref(account);
+}
+
+static int send_handler(enum sip_transp tp, const struct sa *src,
+			const struct sa *dst, struct mbuf *mb, void *arg)
+{
+	struct sip_account *account = arg;
+	struct sip_contact contact;
+	(void)dst;
+
+	sip_contact_set(&contact, account->contact_user, src, tp);
+	return mbuf_printf(mb, "%H", sip_contact_print, &contact);
+}
+
+static int register_send(struct sip_account *account)
+{
+	char expires[32];
+	const struct request request = {
+		.method = "REGISTER",
+		.headers = expires,
+		.sendh = send_handler,
+		.resph = response_handler,
+		.arg = account,
+	};
+	int err;
+
+	str_print(expires, sizeof(expires), "Expires: %u\r\n",
+		  account->state == REGISTER_REMOVING ? 0 : account->expires_s);
+	mem_ref(account);
+	err = dialog_send(&account->req, account, account->dialog,
+			  account->digest, &request);
+	if (err)
+		mem_deref(account);
+	return err;
+}
+
+/* One Call-ID for all REGISTERs of the account (10.2). */
+static int dialog_make(struct sip_account *account)
+{
+	char *target;
+	int err;
+
+	if (account->dialog)
+		return 0;
+	err = text_print(&target, "sip:%s", account->domain);
+	if (err)
+		return err;
+	err = dialog_new(&account->dialog, account, target, account->aor);
+	mem_deref(target);
+	if (!err)
+		hash_append(account->ua->registers,
+			    hash_joaat_str(account->dialog->callid),
+			    &account->he, account);
+	return err;
+}
+
+int sip_account_register(struct sip_account *account)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	if (account->state == REGISTER_TRYING ||
+	    account->state == REGISTER_DONE)
+		return -EALREADY;
+	err = dialog_make(account);
+	if (err)
+		return err;
+	register_stop(account);
+	account->state = REGISTER_TRYING;
+	account->expires_s = account->regexpire_s;
+	account->raised = false;
+	account->first_sent_ns = 0;
+	account->began_ns = clock_mono_ns();
+	digest_begin(account->digest);
+	event_add(account, SIP_ACCOUNT_REGISTERING, account->began_ns, 0, "");
+	err = register_send(account);
+	if (err == -ENOMEM || err == -EBADMSG) {
+		account->state = REGISTER_IDLE;
+		return err;
+	}
+	if (err) {
+		failure_reason(reason, sizeof(reason), account, -err);
+		register_failed(account, clock_mono_ns(), 0, reason);
+	}
+	return 0;
+}
+
+static void unregister_handler(void *arg)
+{
+	struct sip_account *account = arg;
+	char reason[REASON_BYTES];
+
+	mem_ref(account);
+	request_drop(account);
+	str_print(reason, sizeof(reason), "no answer from %s within %u s",
+		  account->target_text, END_WAIT_MS / 1000);
+	register_failed(account, clock_mono_ns(), 0, reason);
+	mem_deref(account);
+}
+
+int sip_account_unregister(struct sip_account *account)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	if (account->state == REGISTER_REMOVING)
+		return -EALREADY;
+	account->began_ns = clock_mono_ns();
+	account->first_sent_ns = 0;
+	if (account->state == REGISTER_IDLE) {
+		account->expires_s = 0;
+		event_add(account, SIP_ACCOUNT_UNREGISTERED, account->began_ns,
+			  0, "there was no binding");
+		return 0;
+	}
+	register_stop(account);
+	account->state = REGISTER_REMOVING;
+	digest_begin(account->digest);
+	tmr_start(&account->tmr, END_WAIT_MS, unregister_handler, account);
+	err = register_send(account);
+	if (err) {
+		failure_reason(reason, sizeof(reason), account, -err);
+		register_failed(account, clock_mono_ns(), 0, reason);
+	}
+	return 0;
+}

@@ -1,0 +1,260 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/internal.h"
+
+static int reinvite_send(struct sip_call *call);
+
+void reinvite_stop(struct sip_call *call)
+{
+	tmr_cancel(&call->tmr_reinvite);
+	call->reinviting = false;
+	/* Of an INVITE that began the call the answer is awaited. */
+	if (call->req && call->hold_known) {
+		call->req = mem_deref(call->req);
+		mem_deref(call);
+	}
+}
+
+static void reinvite_failed(struct sip_call *call, uint16_t code,
+			    const char *reason)
+{
+	struct call_event *event;
+
+	call->reinviting = false;
+	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
+			   code ? call->ua->received_ns : clock_mono_ns());
+	if (event) {
+		event->code = code;
+		str_print(event->reason, sizeof(event->reason), "%s", reason);
+	}
+}
+
+static void retry_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (reinvite_send(call))
+		reinvite_failed(call, 0, "the re-INVITE could not be sent");
+}
+
+/* Both sides asked at once: again after the time of RFC 3261 14.1. */
+static void glare(struct sip_call *call)
+{
+	uint32_t ms = call->outgoing ? 2100 + 10 * (rand_u32() % 191)
+				     : 10 * (rand_u32() % 201);
+
+	call->reinvite_retried = true;
+	tmr_start(&call->tmr_reinvite, ms, retry_handler, call);
+}
+
+static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	int64_t now = call->ua->received_ns;
+	char reason[REASON_BYTES] = "";
+	struct call_event *event;
+	int err;
+
+	dialog_refresh(call->dialog, msg);
+	(void)uac_ack(call, msg->cseq.num);
+	call->reinviting = false;
+	err = session_read(call, msg, reason);
+	if (err == 1)
+		str_print(reason, sizeof(reason),
+			  "the answer to our re-INVITE has no SDP");
+	else if (!err)
+		err = session_accept(call, reason);
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
+		call_bye(call);
+		return;
+	}
+	call->held = call->reinvite_hold;
+	event = call_event(call, SIP_CALL_REMOTE_SDP, false, now);
+	session_event_media(call, event);
+	event = call_event(call, call->held ? SIP_CALL_HELD : SIP_CALL_RESUMED,
+			   true, now);
+	call_event_reason(event, msg);
+}
+
+static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	msg_line(reason, sizeof(reason), msg);
+	switch (msg->scode) {
+	case 401:
+	case 407:
+		err = digest_challenge(call->digest, msg);
+		if (!err && reinvite_send(call) == 0)
+			return;
+		digest_reason(reason, sizeof(reason), err, msg);
+		break;
+	case 491:
+		if (call->reinvite_retried)
+			break;
+		glare(call);
+		return;
+	case 408: /* the dialog is gone (12.2.1.2) */
+	case 481:
+		reinvite_failed(call, msg->scode, reason);
+		call_set_end_msg(call, SIP_END_FAILED, msg);
+		call_bye(call);
+		return;
+	default:
+		break;
+	}
+	reinvite_failed(call, msg->scode, reason);
+}
+
+static void response_handler(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	if (err) {
+		reinvite_failed(call, 0, "no answer to our re-INVITE");
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "no answer to our re-INVITE");
+		call_bye(call);
+	} else if (msg->scode < 300) {
+		reinvite_answered(call, msg);
+	} else {
+		reinvite_refused(call, msg);
+	}
+	mem_deref(call);
+}
+
+static int reinvite_send(struct sip_call *call)
+{
+	const struct request request = {
+		.method = "INVITE",
+		.headers = ALLOW_HEADER,
+		.sdp = &call->sdp,
+		.sendh = invite_send_handler,
+		.resph = response_handler,
+		.arg = call,
+	};
+	int err;
+
+	/* An offer of the peer may have come in between. */
+	err = session_offer(call, session_wanted(call, call->reinvite_hold));
+	if (err)
+		return err;
+	mem_ref(call);
+	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
+			  &request);
+	if (err) {
+		mem_deref(call);
+		return err;
+	}
+	call_event(call, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
+	return 0;
+}
+
+static int reinvite_begin(struct sip_call *call, bool hold)
+{
+	int err;
+
+	if (call->state != CALL_UP)
+		return -ENOTCONN;
+	if (call->reinviting || call->ok_mb)
+		return -EBUSY;
+	if (call->held == hold)
+		return -EALREADY;
+	call->reinviting = true;
+	call->reinvite_hold = hold;
+	call->reinvite_retried = false;
+	digest_begin(call->digest);
+	err = reinvite_send(call);
+	if (err)
+		call->reinviting = false;
+	return err;
+}
+
+int sip_call_hold(struct sip_call *call)
+{
+	return reinvite_begin(call, true);
+}
+
+int sip_call_resume(struct sip_call *call)
+{
+	return reinvite_begin(call, false);
+}
+
+static void refuse(struct sip_call *call, const struct sip_msg *msg,
+		   uint16_t code, const char *phrase)
+{
+	(void)sip_treply(NULL, call->ua->sip, msg, code, phrase);
+}
+
+/* The peer's offer, or the wish for ours. */
+static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct sdp *before = mem_ref(call->remote);
+	char reason[REASON_BYTES];
+	int err = session_read(call, msg, reason);
+
+	call->answer_in_ack = err == 1;
+	if (err == 1)
+		err = session_offer(call, session_wanted(call, call->held));
+	else if (!err)
+		err = session_answer(call, session_wanted(call, call->held));
+	if (err) {
+		mem_deref(call->remote);
+		call->remote = before;
+		call->answer_in_ack = false;
+	} else {
+		mem_deref(before);
+	}
+	return err;
+}
+
+void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	int64_t now = call->ua->received_ns;
+	struct call_event *event;
+	int err;
+
+	if (call->state == CALL_INCOMING || call->answer_in_ack) {
+		(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 500,
+				  "Server Internal Error",
+				  "Retry-After: 5\r\n"
+				  "Content-Length: 0\r\n\r\n");
+		return;
+	}
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
+		refuse(call, msg, 481, "Call/Transaction Does Not Exist");
+		return;
+	}
+	if (call->req) {
+		refuse(call, msg, 491, "Request Pending");
+		return;
+	}
+	err = reinvite_describe(call, msg);
+	if (err == -EPROTONOSUPPORT) {
+		refuse(call, msg, 415, "Unsupported Media Type");
+		return;
+	}
+	if (err) {
+		refuse(call, msg, 488, "Not Acceptable Here");
+		return;
+	}
+	dialog_refresh(call->dialog, msg);
+	mem_ref(call);
+	err = uas_accept(call, msg);
+	if (!err && !call->answer_in_ack)
+		call_event(call, SIP_CALL_REMOTE_SDP, false, now);
+	if (!err) {
+		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+				   call->ua->sent_ns);
+		if (!call->answer_in_ack) {
+			session_event_media(call, event);
+			session_hold_events(call, now);
+		}
+	}
+	mem_deref(call);
+}

@@ -1,0 +1,193 @@
+#include <string.h>
+
+#include "base/str.h"
+#include "sip/internal.h"
+
+/* The text of a description behind its o= line, which has the version. */
+static const char *behind_origin(const struct buf *sdp)
+{
+	const char *text = sdp->data ? strstr(sdp->data, "\r\ns=") : NULL;
+
+	return text ? text : "";
+}
+
+static int draft_write(struct sip_call *call, struct sdp_draft *draft)
+{
+	struct buf text;
+	int err;
+
+	buf_init(&text, SDP_TEXT_MAX);
+	draft->local = &call->local;
+	draft->session_id = call->session_id;
+	draft->version = call->version;
+	draft->frame = call->remote;
+	err = sdp_write(&text, draft);
+	/* The version counts what differs (RFC 3264 section 8). */
+	if (!err && call->sdp.used &&
+	    strcmp(behind_origin(&text), behind_origin(&call->sdp)) != 0) {
+		draft->version = call->version + 1;
+		buf_consume(&text, text.used);
+		err = sdp_write(&text, draft);
+	}
+	if (err) {
+		buf_release(&text);
+		return err;
+	}
+	call->version = draft->version;
+	buf_release(&call->sdp);
+	call->sdp = text;
+	return 0;
+}
+
+enum media_direction session_wanted(const struct sip_call *call, bool held)
+{
+	enum media_direction base = call->local.direction;
+
+	/* RFC 3264 8.4: what only receives becomes inactive. */
+	return sdp_direction(sdp_sends(base) && !(held && call->held_by_peer),
+			     sdp_receives(base) && !held);
+}
+
+int session_offer(struct sip_call *call, enum media_direction direction)
+{
+	struct sdp_draft draft = {
+		.codecs = call->local.codecs,
+		.codec_count = call->local.codec_count,
+		.direction = direction,
+	};
+	int err = draft_write(call, &draft);
+
+	if (!err)
+		call->offered = direction;
+	return err;
+}
+
+int session_answer(struct sip_call *call, enum media_direction want)
+{
+	struct media_negotiated deal;
+	struct sdp_draft draft;
+	int err;
+
+	err = sdp_answer(&deal, call->remote, &call->local, want);
+	if (err)
+		return err;
+	memset(&draft, 0, sizeof(draft));
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	draft.direction = deal.direction;
+	err = draft_write(call, &draft);
+	if (err)
+		return err;
+	call->media = deal;
+	return 0;
+}
+
+int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
+{
+	size_t len = mbuf_get_left(msg->mb);
+	const char *why = "";
+	struct sdp *sdp;
+	int err;
+
+	if (pl_isset(&msg->clen) && pl_u32(&msg->clen) < len)
+		len = pl_u32(&msg->clen);
+	if (len == 0)
+		return 1;
+	if (!msg_ctype_cmp(&msg->ctyp, "application", "sdp")) {
+		str_print(reason, REASON_BYTES, "the body is not SDP");
+		return -EPROTONOSUPPORT;
+	}
+	sdp = mem_zalloc(sizeof(*sdp), NULL);
+	if (!sdp)
+		return -ENOMEM;
+	err = sdp_parse(sdp, (const char *)mbuf_buf(msg->mb), len, &why);
+	if (err) {
+		str_print(reason, REASON_BYTES, "%s", why);
+		mem_deref(sdp);
+		return err;
+	}
+	mem_deref(call->remote);
+	call->remote = sdp;
+	return 0;
+}
+
+/* "the peer's G729, GSM" for the one who reads the reason */
+static void no_codec_reason(char *reason, const struct sdp *sdp)
+{
+	size_t used = 0;
+	int len;
+
+	len = str_print(reason, REASON_BYTES,
+			"no common codec, the peer's SDP has");
+	for (size_t i = 0; i < sdp->codec_count && i < 8 && len >= 0; i++) {
+		used += (size_t)len;
+		len = str_print(reason + used, REASON_BYTES - used, "%s %s",
+				i ? "," : "", sdp->codecs[i].name);
+	}
+	if (sdp->codec_count == 0)
+		str_print(reason, REASON_BYTES,
+			  "no common codec, the peer's SDP has none");
+}
+
+static void unusable_reason(char *reason, const struct sdp *sdp, int err)
+{
+	if (err == -ENOENT)
+		no_codec_reason(reason, sdp);
+	else if (sdp->audio_refused)
+		str_print(reason, REASON_BYTES,
+			  "the peer's SDP refuses the audio (port 0)");
+	else
+		str_print(reason, REASON_BYTES,
+			  "the peer's SDP has no audio over RTP/AVP");
+	/* what a peer sent stands in it */
+	for (; *reason; reason++) {
+		if ((unsigned char)*reason < 0x20)
+			*reason = '?';
+	}
+}
+
+int session_accept(struct sip_call *call, char *reason)
+{
+	struct media_negotiated deal;
+	int err;
+
+	err = sdp_accept(&deal, call->remote, &call->local, call->offered);
+	if (err) {
+		unusable_reason(reason, call->remote, err);
+		return err;
+	}
+	call->media = deal;
+	return 0;
+}
+
+bool session_news(const struct sip_call *call)
+{
+	return !call->settled ||
+	       memcmp(&call->reported, &call->media, sizeof(call->media)) != 0;
+}
+
+void session_event_media(struct sip_call *call, struct call_event *event)
+{
+	if (!session_news(call))
+		return;
+	call->settled = true;
+	call->reported = call->media;
+	if (!event)
+		return;
+	event->has_media = true;
+	event->media = call->media;
+}
+
+/* The peer does not want to hear us: hold (RFC 3264 8.4). */
+void session_hold_events(struct sip_call *call, int64_t mono_ns)
+{
+	bool held = !sdp_receives(call->remote->direction) ||
+		    call->remote->rtp.len == 0;
+
+	if (held == call->held_by_peer)
+		return;
+	call->held_by_peer = held;
+	if (call->hold_known)
+		call_event(call, held ? SIP_CALL_HELD : SIP_CALL_RESUMED, false,
+			   mono_ns);
+}

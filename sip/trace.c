@@ -1,0 +1,97 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "sip/internal.h"
+
+static void addr_set(struct media_addr *addr, const struct sa *sa)
+{
+	addr->len = sa->len;
+	memcpy(&addr->ss, &sa->u, sa->len);
+}
+
+static enum sip_transport transport_of(enum sip_transp tp)
+{
+	if (tp == SIP_TRANSP_UDP)
+		return SIP_TRANSPORT_UDP;
+	return tp == SIP_TRANSP_TCP ? SIP_TRANSPORT_TCP : SIP_TRANSPORT_TLS;
+}
+
+/* Our own Call-ID line, as dialog.c writes it. */
+static bool callid_find(struct pl *ret, const char *text, size_t len)
+{
+	static const char name[] = "\r\nCall-ID: ";
+	const char *p = memmem(text, len, name, sizeof(name) - 1);
+	const char *end;
+
+	if (!p)
+		return false;
+	p += sizeof(name) - 1;
+	end = memchr(p, '\r', len - (size_t)(p - text));
+	if (!end)
+		return false;
+	ret->p = p;
+	ret->l = (size_t)(end - p);
+	return true;
+}
+
+static bool call_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+
+	return call->outgoing && !pl_strcmp(arg, call->dialog->callid);
+}
+
+static bool account_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return account->dialog && !pl_strcmp(arg, account->dialog->callid);
+}
+
+/* A request may wait for its connection or a name: when it really left is
+ * known only here. */
+static void request_sent(struct sip_ua *ua, const char *text, size_t len)
+{
+	struct pl callid;
+	struct le *le;
+
+	if (len > 9 && memcmp(text, "INVITE ", 7) == 0 &&
+	    callid_find(&callid, text, len)) {
+		le = hash_lookup(ua->calls, hash_joaat_pl(&callid),
+				 call_handler, &callid);
+		if (le)
+			call_sent(le->data, ua->sent_ns);
+	} else if (len > 9 && memcmp(text, "REGISTER ", 9) == 0 &&
+		   callid_find(&callid, text, len)) {
+		le = hash_lookup(ua->registers, hash_joaat_pl(&callid),
+				 account_handler, &callid);
+		if (le)
+			register_sent(le->data, ua->sent_ns);
+	}
+}
+
+void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
+		   const struct sa *dst, const uint8_t *pkt, size_t len,
+		   void *arg)
+{
+	struct sip_ua *ua = arg;
+	struct sip_trace trace = {
+		.mono_ns = clock_mono_ns(),
+		.sent = tx,
+		.transport = transport_of(tp),
+		.data = (const char *)pkt,
+		.len = len,
+	};
+
+	if (tx)
+		ua->sent_ns = trace.mono_ns;
+	else
+		ua->received_ns = trace.mono_ns;
+	if (ua->trace_h) {
+		addr_set(&trace.local, tx ? src : dst);
+		addr_set(&trace.peer, tx ? dst : src);
+		ua->trace_h(&trace, ua->arg);
+	}
+	if (tx)
+		request_sent(ua, trace.data, len);
+}

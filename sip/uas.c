@@ -1,0 +1,334 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/internal.h"
+
+static void cancel_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	/* libre has answered the CANCEL itself. */
+	(void)sip_treply(&call->st, call->ua->sip, call->msg, 487,
+			 "Request Terminated");
+	call_set_end(call, SIP_END_CANCELLED, false, 487,
+		     "cancelled by the caller");
+	call->end_ns = call->ua->received_ns;
+	call_close(call);
+}
+
+static void invite_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+			  uint16_t code, const char *phrase)
+{
+	(void)sip_treply(NULL, ua->sip, msg, code, phrase);
+}
+
+static int incoming_make(struct sip_call **ret, struct sip_account *account,
+			 const struct sip_msg *msg)
+{
+	struct sip_call *call;
+	int err;
+
+	err = call_new(&call, account, false);
+	if (err)
+		return err;
+	call->msg = msg_ref(msg);
+	err = neg(pl_strdup(&call->peer, &msg->from.auri));
+	if (!err)
+		err = dialog_accept(&call->dialog, msg);
+	if (err) {
+		mem_deref(call);
+		return err;
+	}
+	*ret = call;
+	return 0;
+}
+
+void uas_invite(struct sip_ua *ua, struct sip_account *account,
+		const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	struct sip_call *call;
+	int err;
+
+	err = incoming_make(&call, account, msg);
+	if (err) {
+		if (err == -EBADMSG)
+			invite_refuse(ua, msg, 400, "Bad Contact");
+		else
+			invite_refuse(ua, msg, 500, "Server Internal Error");
+		return;
+	}
+	err = session_read(call, msg, reason);
+	if (err == -EPROTONOSUPPORT) {
+		(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 415,
+				  "Unsupported Media Type",
+				  "Accept: application/sdp\r\n"
+				  "Content-Length: 0\r\n\r\n");
+	} else if (err < 0) {
+		invite_refuse(ua, msg, 400, "Bad Session Description");
+	} else if (err == 0 && !call->remote->has_audio) {
+		invite_refuse(ua, msg, 488, "Not Acceptable Here");
+		err = -EINVAL;
+	} else {
+		err = neg(sip_strans_alloc(&call->st, ua->sip, msg,
+					   cancel_handler, call));
+		if (err)
+			invite_refuse(ua, msg, 500, "Server Internal Error");
+	}
+	if (err) {
+		mem_deref(call);
+		return;
+	}
+	call_register(call);
+	(void)sip_treply(&call->st, ua->sip, msg, 100, "Trying");
+	if (call->remote) {
+		call_event(call, SIP_CALL_REMOTE_SDP, false, ua->received_ns);
+		session_hold_events(call, ua->received_ns);
+	}
+	account->incoming_h(account, call, account->arg);
+}
+
+int sip_call_ring(struct sip_call *call)
+{
+	struct call_event *event;
+	struct sip_contact contact;
+	int err;
+
+	if (call->state != CALL_INCOMING || !call->st)
+		return -EINVAL;
+	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
+			call->msg->tp);
+	err = neg(sip_treplyf(&call->st, NULL, call->ua->sip, call->msg, true,
+			      180, "Ringing",
+			      "%H" ALLOW_HEADER "Content-Length: 0\r\n\r\n",
+			      sip_contact_print, &contact));
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "180 Ringing could not be sent");
+		call_close(call);
+		return 0;
+	}
+	event = call_event(call, SIP_CALL_RINGING, true, call->ua->sent_ns);
+	if (event) {
+		event->code = 180;
+		(void)str_copy(event->reason, sizeof(event->reason), "Ringing");
+	}
+	return 0;
+}
+
+int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
+	    (reason && !header_text_valid(reason)))
+		return -EINVAL;
+	if (!reason)
+		reason = "Rejected";
+	if (call->st)
+		(void)sip_treply(&call->st, call->ua->sip, call->msg, code,
+				 reason);
+	call_set_end(call, SIP_END_REJECTED, true, code, reason);
+	call->end_ns = call->ua->sent_ns;
+	call_close(call);
+	return 0;
+}
+
+static void ok_send_again(void *arg)
+{
+	struct sip_call *call = arg;
+	struct sa dst;
+	struct pl pl;
+
+	sip_reply_addr(&dst, call->msg,
+		       !msg_param_exists(&call->msg->via.params, "rport", &pl));
+	(void)sip_send(call->ua->sip, call->msg->sock, call->msg->tp, &dst,
+		       call->ok_mb);
+	call->ok_count++;
+	tmr_start(&call->tmr_ok,
+		  call->ok_count < 3 ? (uint64_t)SIP_T1 << call->ok_count
+				     : SIP_T2,
+		  ok_send_again, call);
+}
+
+void uas_stop_timers(struct sip_call *call)
+{
+	tmr_cancel(&call->tmr_ok);
+	tmr_cancel(&call->tmr_no_ack);
+	if (!call->ok_mb)
+		return;
+	call->ok_mb = mem_deref(call->ok_mb);
+	mem_deref(call); /* the reference of the wait for ACK */
+}
+
+static void no_ack_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	mem_ref(call);
+	uas_stop_timers(call);
+	call_set_end(call, SIP_END_FAILED, false, 0,
+		     "no ACK for our 200 OK within 32 s");
+	call->state = CALL_UP;
+	call_bye(call);
+	mem_deref(call);
+}
+
+/* 200 to INVITE or re-INVITE, repeated until its ACK (13.3.1.4). */
+int uas_accept(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct sip_contact contact;
+	struct mbuf *mb = NULL;
+	int err;
+
+	uas_stop_timers(call);
+	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
+			msg->tp);
+	err = neg(sip_treplyf(
+		&call->st, &mb, call->ua->sip, msg, true, 200, "OK",
+		"%H" ALLOW_HEADER "Content-Type: application/sdp\r\n"
+		"Content-Length: %zu\r\n\r\n%b",
+		sip_contact_print, &contact, call->sdp.used, call->sdp.data,
+		call->sdp.used));
+	if (err)
+		return err;
+	if (call->msg != msg) {
+		mem_deref(call->msg);
+		call->msg = msg_ref(msg);
+	}
+	call->ok_mb = mb;
+	call->ok_count = 0;
+	call->ok_cseq = msg->cseq.num;
+	mem_ref(call);
+	tmr_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
+	tmr_start(&call->tmr_no_ack, 64 * SIP_T1, no_ack_handler, call);
+	return 0;
+}
+
+static void answer_events(struct sip_call *call)
+{
+	int64_t now = call->ua->sent_ns;
+	struct call_event *event;
+
+	event = call_event(call, SIP_CALL_LOCAL_SDP, true, now);
+	if (!call->answer_in_ack)
+		session_event_media(call, event);
+	event = call_event(call, SIP_CALL_ANSWERED, true, now);
+	if (event) {
+		event->code = 200;
+		(void)str_copy(event->reason, sizeof(event->reason), "OK");
+	}
+}
+
+int sip_call_answer(struct sip_call *call, const struct media_local *media)
+{
+	int err;
+
+	if (call->state != CALL_INCOMING || !call->st)
+		return -EINVAL;
+	err = call_local_set(call, media);
+	if (err)
+		return err;
+	call->answer_in_ack = !call->remote;
+	if (call->answer_in_ack)
+		err = session_offer(call, media->direction);
+	else
+		err = session_answer(call, media->direction);
+	if (err == -ENOENT) {
+		(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
+				 "Not Acceptable Here");
+		call_set_end(call, SIP_END_REJECTED, true, 488,
+			     "no common codec in the caller's offer");
+		call_close(call);
+		return 0;
+	}
+	if (err)
+		return err;
+	err = uas_accept(call, call->msg);
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "200 OK could not be sent");
+		call_close(call);
+		return 0;
+	}
+	call->state = CALL_ACCEPTED;
+	answer_events(call);
+	return 0;
+}
+
+/* The answer to an offer in our 2xx. @return 0; -errno with the reason */
+static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
+		      char *reason)
+{
+	struct call_event *event;
+	int err;
+
+	if (!call->answer_in_ack)
+		return 0;
+	call->answer_in_ack = false;
+	err = session_read(call, msg, reason);
+	if (err == 1) {
+		str_print(reason, REASON_BYTES,
+			  "the ACK has no SDP to answer our offer");
+		return -EBADMSG;
+	}
+	if (!err)
+		err = session_accept(call, reason);
+	if (err)
+		return err;
+	event = call_event(call, SIP_CALL_REMOTE_SDP, false,
+			   call->ua->received_ns);
+	session_event_media(call, event);
+	session_hold_events(call, call->ua->received_ns);
+	return 0;
+}
+
+void uas_ack(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	bool first = call->state == CALL_ACCEPTED;
+	int err;
+
+	if (!call->ok_mb || msg->cseq.num != call->ok_cseq)
+		return;
+	mem_ref(call);
+	uas_stop_timers(call);
+	if (call->state == CALL_ENDING || call->state == CALL_DONE)
+		goto out;
+	err = ack_answer(call, msg, reason);
+	call->state = CALL_UP;
+	call->hold_known = true;
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, 0, reason);
+		call_bye(call);
+		goto out;
+	}
+	if (first)
+		call_event(call, SIP_CALL_ESTABLISHED, false,
+			   call->ua->received_ns);
+	if (call->bye_after_ack)
+		sip_call_hangup(call);
+out:
+	mem_deref(call);
+}
+
+void uas_bye(struct sip_call *call, const struct sip_msg *msg)
+{
+	mem_ref(call);
+	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	if (call->state == CALL_INCOMING) {
+		(void)sip_treply(&call->st, call->ua->sip, call->msg, 487,
+				 "Request Terminated");
+		call_set_end(call, SIP_END_CANCELLED, false, 487,
+			     "ended by the caller");
+	} else if (call->state == CALL_ACCEPTED || call->state == CALL_UP) {
+		call_set_end(call, SIP_END_REMOTE, false, 0,
+			     "hung up by the peer");
+	} else {
+		goto out; /* BYE crossed ours: the answer to it closes */
+	}
+	call->end_ns = call->ua->received_ns;
+	uas_stop_timers(call);
+	call_close(call);
+out:
+	mem_deref(call);
+}
