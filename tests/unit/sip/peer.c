@@ -252,6 +252,12 @@ bool peer_dialog_from_response(struct peer *peer)
 	       peer_fail(peer, "Contact '%s'", contact);
 }
 
+bool peer_tag_from_response(struct peer *peer)
+{
+	return peer_header(peer, "To", peer->remote_to,
+			   sizeof(peer->remote_to));
+}
+
 bool peer_dialog_from_request(struct peer *peer)
 {
 	char contact[512];

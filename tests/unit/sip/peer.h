@@ -22,7 +22,7 @@ struct peer {
 	char fail[256];
 	char tag[16];        /* of our To or From */
 	char callid[64];     /* of calls we begin */
-	char remote_to[256]; /* To of our dialog, with the other's tag */
+	char remote_to[272]; /* To of our dialog, with the other's tag */
 	char target[256];    /* request URI of our dialog */
 	unsigned cseq;
 	unsigned invite_branch;
@@ -47,6 +47,8 @@ bool peer_request(struct peer *peer, const char *method, const char *extra,
 		  const char *body);
 /** Take To tag and Contact of the last response: the dialog stands. */
 bool peer_dialog_from_response(struct peer *peer);
+/** Take the To tag alone, for the ACK of a refusal. */
+bool peer_tag_from_response(struct peer *peer);
 /** We were called (the last message is the INVITE): send requests back. */
 bool peer_dialog_from_request(struct peer *peer);
 bool peer_send_raw(struct peer *peer, const char *text, size_t len);
