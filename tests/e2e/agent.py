@@ -1,0 +1,81 @@
+"""A real agent of its own, enrolled in a pool by its join token."""
+import subprocess
+import time
+from pathlib import Path
+
+from controller import build_dir
+
+
+class Agent:
+    """Start, stop and kill an offhook-agent; keyword arguments are
+    configuration keys. Its state survives stop() and kill()."""
+
+    def __init__(self, folder, controller_url, join_token, rtp, name="agent", **conf):
+        self.name = name
+        self.state_dir = Path(folder) / name
+        self.state_dir.mkdir()
+        self.log_file = Path(folder) / f"{name}.log"
+        self.conf_file = Path(folder) / f"{name}.conf"
+        self.program = build_dir() / "offhook-agent"
+        self.process = None
+        self.conf = {"controller": controller_url, "name": name,
+                     "join_token": join_token, "state_dir": self.state_dir,
+                     "bind": "127.0.0.1", "rtp_min": rtp[0], "rtp_max": rtp[1],
+                     "stop_s": 5, "log_level": "debug", **conf}
+
+    def start(self):
+        self.conf_file.write_text("".join(
+            f"{key} = {value}\n" if isinstance(value, int) else f'{key} = "{value}"\n'
+            for key, value in self.conf.items()))
+        with open(self.log_file, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "--foreground", "--config", self.conf_file],
+                stdout=log, stderr=log)
+        return self
+
+    def engines(self):
+        """Pids of the engine processes of this agent's program that it left or
+        has: its children, and orphans that name its build."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+            if any(w.startswith(b"--engine") for w in words) and \
+                    parent == self.process.pid:
+                found.append(int(path.name))
+        return found
+
+    def kill(self):
+        """End it as a power cut does; its engines notice by themselves."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, timeout=30):
+        """End it as a service manager does. @return the exit status"""
+        self.process.terminate()
+        return self.process.wait(timeout)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def log(self):
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+
+def wait_gone(pids, timeout=15):
+    """Wait until none of the processes is there; those that still are."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        alive = [p for p in pids if Path(f"/proc/{p}").exists()]
+        if not alive:
+            return []
+        time.sleep(0.1)
+    return alive

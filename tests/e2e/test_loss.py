@@ -1,0 +1,66 @@
+"""A relay that loses packets on purpose: the report must equal its log."""
+import random
+
+import pytest
+
+import g107
+from bench import Bench, stream
+from relay import TO_CALLEE, TO_CALLER, Relay
+
+RECEIVER = {TO_CALLEE: "callee", TO_CALLER: "caller"}
+
+
+def lost_map(log):
+    """Which of the packets between the first and the last that got through were
+    lost: what any receiver can know."""
+    kept = [i for i, p in enumerate(log) if not p.dropped]
+    return [p.dropped for p in log[kept[0]:kept[-1] + 1]]
+
+
+@pytest.mark.parametrize("direction", [TO_CALLEE, TO_CALLER])
+def test_loss_of_one_direction_is_reported_exactly(tmp_path, ports, direction):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    with Relay(ports.control, ports.relay, 0.05, direction, seed) as relay, \
+            Bench(tmp_path, ports, relay) as bench:
+        run, report = bench.run(bench.single_call(duration=20), timeout=90)
+        session = run["session_id"]
+        assert run["status"] == "passed", run["result_description"]
+        role = RECEIVER[direction]
+        damaged = stream(report, role, "in")
+        points = bench.points(session, "rtp_lost", role, "in")
+    assert not relay.errors
+    (ssrc, log), = relay.log(direction).items()
+    lost = lost_map(log)
+    assert int(damaged["ssrc"], 16) == ssrc
+    assert 0 < sum(lost)
+    assert damaged["lost"] == sum(lost)
+    assert damaged["expected"] == len(lost)
+    assert damaged["received"] == sum(not p.dropped for p in log)
+    assert sum(float(p["avg"]) for p in points) == sum(lost)
+
+    ppl = 100 * sum(lost) / len(lost)
+    ratio = g107.burst_ratio(lost)
+    expected = g107.mos(g107.r_with_loss(ppl, ratio))
+    print(f"lost {sum(lost)} of {len(lost)} ({ppl:.2f} %), burst ratio {ratio:.3f}, "
+          f"MOS {damaged['mos_total']}, by G.107 {expected:.4f}")
+    assert damaged["loss_pct"] == pytest.approx(ppl, abs=0.001)
+    assert damaged["burst_ratio"] == pytest.approx(ratio, abs=0.001)
+    assert damaged["mos_total"] == pytest.approx(expected, abs=0.001)
+    assert damaged["mos_total"] < 4.3
+
+    # The other direction went through the same relay unharmed.
+    other = stream(report, "caller" if role == "callee" else "callee", "in")
+    assert other["lost"] == 0
+    assert round(other["mos_total"], 2) == 4.41
+
+
+def test_a_mos_condition_fails_on_loss(tmp_path, ports):
+    condition = {"role": "callee", "condition_type": "callee-mos-conditions",
+                 "conditions": [{"type": "ge", "value": "4.3"}]}
+    with Relay(ports.control, ports.relay, 0.10, TO_CALLEE, 7) as relay, \
+            Bench(tmp_path, ports, relay) as bench:
+        run, report = bench.run(bench.single_call(duration=10, conditions=[condition]))
+    assert run["status"] == "failed"
+    assert "callee" in run["result_description"] and "4.3" in run["result_description"]
+    assert [v["passed"] for v in report["verdicts"]] == [False]
