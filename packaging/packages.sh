@@ -63,9 +63,12 @@ packages_apt() {
 	[ -z "$1" ] || root=("$1")
 	shift
 	log=$(mktemp)
-	trap 'rm -f "$log"' EXIT
+	# Names are expanded now: at the exit they are out of scope.
+	# shellcheck disable=SC2064
+	trap "rm -f '$log'" EXIT
 	if [ ! -e "$policy" ]; then
-		trap 'rm -f "$log"; "${root[@]}" rm -f "$policy"' EXIT
+		# shellcheck disable=SC2064
+		trap "rm -f '$log'; ${root[*]} rm -f '$policy'" EXIT
 		printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
 		"${root[@]}" chmod 755 "$policy"
 	fi

@@ -91,27 +91,38 @@ class SilentPort:
 
 
 class SippCallee:
-    """A foreign phone that answers one call and sends RTP back (sipp uas)."""
+    """A foreign phone that answers one call and streams PCMU (sipp)."""
 
-    def __init__(self, folder, port, media_port, scenario):
+    def __init__(self, folder, port, rtp):
         self.port = port
         self.log = Path(folder) / "sipp.log"
         self._folder = folder
-        self._command = ["/usr/bin/sipp", "-sf", str(scenario), "-i", "127.0.0.1",
-                         "-p", str(port), "-mi", "127.0.0.1", "-mp", str(media_port),
-                         "-rtp_echo", "-nostdin", "-m", "1", "-timeout", "120"]
+        # one second of a 500 Hz square tone in mu-law
+        (Path(folder) / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
+        self._command = ["/usr/bin/sipp", "-sf",
+                         str(Path(__file__).with_name("uas.xml")), "-i", "127.0.0.1",
+                         "-p", str(port), "-mi", "127.0.0.1", "-min_rtp_port",
+                         str(rtp[0]), "-max_rtp_port", str(rtp[1]), "-nostdin",
+                         "-m", "1", "-timeout", "120"]
 
     def __enter__(self):
         with open(self.log, "wb") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
         deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            if f":{self.port:04X} " in Path("/proc/net/udp").read_text():
-                return self
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                try:
+                    s.bind(("127.0.0.1", self.port))
+                except OSError:
+                    return self
             time.sleep(0.05)
         self.__exit__()
-        raise RuntimeError("sipp did not start:\n" + self.log.read_text())
+        raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace"))
+
+    def wait(self, timeout=10):
+        """Its exit status: 0 if the call went as in the scenario."""
+        return self._process.wait(timeout)
 
     def __exit__(self, *_):
         if self._process.poll() is None:

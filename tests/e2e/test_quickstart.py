@@ -1,0 +1,132 @@
+"""./quickstart from outside: twice, its files, the report, --stop."""
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+import requests
+
+from ports import PortBlock, port_is_free
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory, build):
+    """A function that runs ./quickstart on ports and a state of its own."""
+    block = PortBlock()
+    state = tmp_path_factory.mktemp("state")
+    env = dict(os.environ, OFFHOOK_PORT=str(block.http), OFFHOOK_SIP_PORT=str(block.sip),
+               OFFHOOK_RTP_MIN=str(block.rtp[0]), OFFHOOK_RTP_MAX=str(block.rtp[1]),
+               OFFHOOK_STATE=str(state), OFFHOOK_BUILD=str(build))
+
+    def run(*arguments, **extra):
+        done = subprocess.run([ROOT / "quickstart", "--no-install", *arguments],
+                              env={**env, **extra}, capture_output=True, text=True,
+                              timeout=180)
+        print(done.stdout + done.stderr)
+        return done
+    run.state, run.ports = state, block
+    yield run
+    subprocess.run([ROOT / "quickstart", "--stop"], env=env, check=False)
+    block.close()
+
+
+def pids(state):
+    return {p.stem: int(p.read_text()) for p in state.glob("*.pid")}
+
+
+def test_first_run_passes(quickstart):
+    done = quickstart()
+    assert done.returncode == 0, done.stderr
+    assert "verdict: passed" in done.stdout
+    # The metrics table: each role, each direction.
+    rows = re.findall(r"^ +(caller|callee) +(in|out) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)",
+                      done.stdout, re.M)
+    assert {(r[0], r[1]) for r in rows} == {
+        (role, way) for role in ("caller", "callee") for way in ("in", "out")}
+    for row in rows:
+        if row[1] == "in":
+            assert 49 <= float(row[2]) <= 51
+            assert float(row[3]) == 0
+            assert float(row[6]) == pytest.approx(4.41, abs=0.005)
+    written = quickstart.state / "quickstart.json"
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    data = json.loads(written.read_text())
+    assert set(data) == {"base_url", "public_key", "secret", "project_id", "test_id",
+                         "session_id", "report_url"}
+    # The report opens without a login, the API does not.
+    assert requests.get(data["report_url"], timeout=10).status_code == 200
+    report = requests.get(data["report_url"] + "/data", timeout=10).json()
+    assert report["run"]["status"] == "passed"
+    status = f"{data['base_url']}/api/v2/runs/{data['session_id']}/status"
+    assert requests.get(status, timeout=10).status_code == 401
+    run = requests.get(status, timeout=10,
+                       auth=(data["public_key"], data["secret"])).json()["run"]
+    assert (run["status"], run["has_passed"]) == ("passed", 1)
+    secrets = [p for p in quickstart.state.rglob("*") if p.is_file()
+               and p.stat().st_mode & 0o077]
+    assert secrets == []
+
+
+def test_second_run_reuses_everything(quickstart):
+    first = json.loads((quickstart.state / "quickstart.json").read_text())
+    running = pids(quickstart.state)
+    done = quickstart()
+    assert done.returncode == 0, done.stderr
+    second = json.loads((quickstart.state / "quickstart.json").read_text())
+    assert pids(quickstart.state) == running
+    assert second["session_id"] != first["session_id"]
+    for name in ("project_id", "test_id", "public_key", "base_url"):
+        assert second[name] == first[name]
+
+
+def test_busy_port_is_named_with_its_holder(quickstart, tmp_path):
+    done = quickstart("--state", str(tmp_path / "other"))
+    assert done.returncode == 1
+    assert f"port {quickstart.ports.http} is in use" in done.stderr
+    assert "--port" in done.stderr
+    if shutil.which("ss", path="/usr/sbin:/usr/bin:/sbin:/bin"):
+        assert re.search(r"in use by \"offhook-control\S*\" \(pid \d+\)", done.stderr)
+
+
+def test_stop_ends_what_was_started(quickstart):
+    running = pids(quickstart.state)
+    assert set(running) == {"controller", "agent", "kamailio"}
+    assert quickstart("--stop").returncode == 0
+    assert pids(quickstart.state) == {}
+    for pid in running.values():
+        assert not Path(f"/proc/{pid}").exists()
+    assert port_is_free(quickstart.ports.http) and port_is_free(quickstart.ports.sip)
+    # Stopping what does not run is no error.
+    assert quickstart("--stop").returncode == 0
+
+
+def test_it_starts_again_after_a_stop(quickstart):
+    done = quickstart()
+    assert done.returncode == 0, done.stderr
+    assert quickstart("--stop").returncode == 0
+
+
+def test_stop_spares_a_process_that_is_not_ours(quickstart):
+    other = subprocess.Popen(["/usr/bin/sleep", "60"])
+    try:
+        (quickstart.state / "agent.pid").write_text(f"{other.pid}\n")
+        assert quickstart("--stop").returncode == 0
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+@pytest.mark.parametrize("arguments, code", [
+    (["--nonsense"], 2), (["--port"], 1), (["--port", "x"], 1), (["--port", "70000"], 1),
+    (["--help"], 0)])
+def test_usage(quickstart, arguments, code):
+    done = quickstart(*arguments)
+    assert done.returncode == code
+    assert "quickstart" in done.stdout + done.stderr
