@@ -1,4 +1,5 @@
 """A real agent of its own, enrolled in a pool by its join token."""
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -34,8 +35,7 @@ class Agent:
         return self
 
     def engines(self):
-        """Pids of the engine processes of this agent's program that it left or
-        has: its children, and orphans that name its build."""
+        """Pids of its engine processes (none without /proc)."""
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
@@ -70,11 +70,19 @@ class Agent:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
 
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def wait_gone(pids, timeout=15):
     """Wait until none of the processes is there; those that still are."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
-        alive = [p for p in pids if Path(f"/proc/{p}").exists()]
+        alive = [p for p in pids if is_alive(p)]
         if not alive:
             return []
         time.sleep(0.1)

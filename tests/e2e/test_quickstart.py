@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from agent import is_alive
 from ports import PortBlock, port_is_free
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,7 +101,7 @@ def test_stop_ends_what_was_started(quickstart):
     assert quickstart("--stop").returncode == 0
     assert pids(quickstart.state) == {}
     for pid in running.values():
-        assert not Path(f"/proc/{pid}").exists()
+        assert not is_alive(pid)
     assert port_is_free(quickstart.ports.http) and port_is_free(quickstart.ports.sip)
     # Stopping what does not run is no error.
     assert quickstart("--stop").returncode == 0
@@ -112,6 +113,7 @@ def test_it_starts_again_after_a_stop(quickstart):
     assert quickstart("--stop").returncode == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_stop_spares_a_process_that_is_not_ours(quickstart):
     other = subprocess.Popen(["/usr/bin/sleep", "60"])
     try:
