@@ -23,6 +23,8 @@
 
 #define DEFAULT_CONF "/etc/offhook/offhook-controller.conf"
 
+#define EXIT_USAGE 2 /* command line or configuration */
+
 /* At the stop, answers in progress get so long. */
 #define DRAIN_S 10
 
@@ -217,12 +219,12 @@ int main(int argc, char **argv)
 
 	err = read_options(&o, argc, argv);
 	if (err)
-		return err == 1 ? EXIT_SUCCESS : 2;
+		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;
 	log_setup(LOG_LEVEL_INFO, "offhook-controller");
 	err = controller_conf_load(&conf, o.conf_path, &conf_error);
 	if (err) {
 		log_error("%s", conf_error.text);
-		return EXIT_FAILURE;
+		return EXIT_USAGE;
 	}
 	if (o.check_config) {
 		printf("%s: the configuration is in order\n", o.conf_path);
