@@ -67,7 +67,7 @@ void resource_list(struct request *req, struct reply *rep)
 
 	if (!page_read(req, &page, rep))
 		return;
-	err = record_list(req->store, r->table, NULL, 0, &page, &rows, &total);
+	err = record_list(req->store, r->table, &page, &rows, &total);
 	if (err) {
 		reply_store_error(rep, err, r->singular);
 		return;

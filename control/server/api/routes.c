@@ -2,6 +2,7 @@
 
 #include "control/server/api/agent_pools.h"
 #include "control/server/api/resource.h"
+#include "control/server/api/runs.h"
 
 /* one endpoint a line */
 /* clang-format off */
@@ -47,6 +48,17 @@ const struct route api_routes[] = {
 	{"POST", "/api-keys", "API keys", RIGHT_ADMIN, resource_create, NULL},
 	{"GET", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_get, NULL},
 	{"DELETE", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_delete, NULL},
+
+	{"GET", "/runs", "runs", RIGHT_READ, runs_list, NULL},
+	{"GET", "/runs/:id", "run", RIGHT_READ, run_get, NULL},
+	{"DELETE", "/runs/:id", "run", RIGHT_WRITE, run_delete, NULL},
+	{"GET", "/runs/:id/status", "run status", RIGHT_READ, run_status, NULL},
+	{"GET", "/runs/:sid/stats", "run metrics", RIGHT_READ, run_stats_dimensions, NULL},
+	{"GET", "/runs/:sid/stats/:measure", "run metrics", RIGHT_READ, run_stats_data, NULL},
+	{"GET", "/tests/:id/status/last", "test status", RIGHT_READ, test_status_last, NULL},
+	{"GET", "/tests/:tid/stats", "test metrics", RIGHT_READ, test_stats_dimensions, NULL},
+	{"GET", "/tests/:tid/stats/:measure", "test metrics", RIGHT_READ, test_stats_data, NULL},
+	{"GET", "/projects/:id/status/last", "project status", RIGHT_READ, project_status_last, NULL},
 };
 /* clang-format on */
 

@@ -2,6 +2,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/str.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_secret.h"
 
@@ -111,45 +113,77 @@ static int count_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-int record_list(struct store *s, const struct table *t, const char *where,
-		int64_t value, const struct page *page, json_t **ret,
-		int64_t *total)
+static int count_rows(struct store *s, const struct table *t,
+		      const struct selection *selection, int64_t *ret)
 {
-	const struct db_value params[] = {DB_I(value), DB_I(page->count),
-					  DB_I(page->start)};
 	struct buf sql;
-	int64_t rows = 0;
 	int err;
 
 	buf_init(&sql, SQL_BYTES);
 	err = buf_print(&sql, "SELECT count(*) FROM %s%s%s", t->from,
-			where ? " WHERE " : "", where ? where : "");
+			selection->where ? " WHERE " : "",
+			selection->where ? selection->where : "");
 	if (err == 0)
-		err = db_query(store_reader(s), sql.data, params, 1, count_row,
-			       &rows);
-	buf_consume(&sql, sql.used);
-	if (err >= 0)
-		err = buf_print(&sql, "%s%s ORDER BY %s LIMIT $2 OFFSET $3",
-				where ? " WHERE " : "", where ? where : "",
-				t->id);
-	if (err >= 0)
-		err = read_rows(s, t, sql.data, params, 3, ret);
+		err = db_query(store_reader(s), sql.data, selection->params,
+			       selection->count, count_row, ret);
 	buf_release(&sql);
-	if (err < 0)
-		return err;
-	*total = rows;
-	return 0;
+	return err < 0 ? err : 0;
+}
+
+int record_select(struct store *s, const struct table *t,
+		  const struct selection *selection, const struct page *page,
+		  json_t **ret, int64_t *total)
+{
+	struct db_value params[RECORD_PARAMS_MAX + 2];
+	size_t count = selection->count;
+	struct buf tail;
+	int err;
+
+	if (count > RECORD_PARAMS_MAX)
+		return -EIO;
+	for (size_t i = 0; i < count; i++)
+		params[i] = selection->params[i];
+	params[count] = DB_I(page->count);
+	params[count + 1] = DB_I(page->start);
+	buf_init(&tail, SQL_BYTES);
+	err = buf_print(&tail, "%s%s ORDER BY %s LIMIT $%zu OFFSET $%zu",
+			selection->where ? " WHERE " : "",
+			selection->where ? selection->where : "",
+			selection->order, count + 1, count + 2);
+	if (err == 0 && total)
+		err = count_rows(s, t, selection, total);
+	if (err == 0)
+		err = read_rows(s, t, tail.data, params, count + 2, ret);
+	buf_release(&tail);
+	return err;
+}
+
+int record_list(struct store *s, const struct table *t, const struct page *page,
+		json_t **ret, int64_t *total)
+{
+	const struct selection all = {.order = t->id};
+
+	return record_select(s, t, &all, page, ret, total);
+}
+
+int record_list_of(struct store *s, const struct table *t, const char *column,
+		   int64_t value, json_t **ret)
+{
+	const struct db_value param = DB_I(value);
+	char tail[256];
+
+	if (str_print(tail, sizeof(tail), " WHERE %s = $1 ORDER BY %s", column,
+		      t->id) < 0)
+		return -EIO;
+	return read_rows(s, t, tail, &param, 1, ret);
 }
 
 int record_get(struct store *s, const struct table *t, int64_t id, json_t **ret)
 {
-	const struct db_value params[] = {DB_I(id)};
-	char tail[128];
 	json_t *rows;
 	int err;
 
-	snprintf(tail, sizeof(tail), " WHERE %s = $1", t->id);
-	err = read_rows(s, t, tail, params, 1, &rows);
+	err = record_list_of(s, t, t->id, id, &rows);
 	if (err)
 		return err;
 	if (json_array_size(rows) == 0)

@@ -45,15 +45,20 @@ struct page {
 
 /**
  * Read a page of rows in the order of their ids.
- * @param where   SQL expression with the parameter $1, or NULL
- * @param value   the value of $1, when there is a where
- * @param ret     new array
- * @param total   rows without the page
+ * @param ret    new array
+ * @param total  rows without the page
  * @return 0; -EIO; -ENOMEM
  */
-int record_list(struct store *s, const struct table *t, const char *where,
-		int64_t value, const struct page *page, json_t **ret,
-		int64_t *total);
+int record_list(struct store *s, const struct table *t, const struct page *page,
+		json_t **ret, int64_t *total);
+
+/**
+ * Read all rows with this number in a column, by id.
+ * @param column  SQL expression, never from outside
+ * @return 0; -EIO; -ENOMEM
+ */
+int record_list_of(struct store *s, const struct table *t, const char *column,
+		   int64_t value, json_t **ret);
 
 /** Read one row. @return 0; -ENOENT; -EIO; -ENOMEM */
 int record_get(struct store *s, const struct table *t, int64_t id,

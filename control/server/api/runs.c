@@ -1,0 +1,309 @@
+#include "control/server/api/runs.h"
+
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/api/page.h"
+#include "control/server/api/resource.h"
+#include "control/server/controller.h"
+#include "control/server/store/store_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Collects the filtername and filterval pairs. @return false: rep is a 422 */
+static bool read_filters(const struct request *req, struct run_query *query,
+			 struct run_filter filters[RUN_FILTERS_MAX],
+			 struct reply *rep)
+{
+	const char *name = NULL;
+	json_t *pair;
+	size_t i;
+
+	json_array_foreach(req->query, i, pair)
+	{
+		const char *key = json_string_value(json_array_get(pair, 0));
+		const char *value = json_string_value(json_array_get(pair, 1));
+
+		if (strcmp(key, "filtername") == 0) {
+			if (name || !store_run_column(value))
+				field_error(rep, key,
+					    name ? "has no filterval"
+						 : "is no column of runs");
+			name = value;
+		} else if (strcmp(key, "filterval") == 0) {
+			if (!name || query->filter_count == RUN_FILTERS_MAX)
+				field_error(rep, key,
+					    name ? "there are too many"
+						 : "has no filtername before "
+						   "it");
+			else if (rep->status == 0 &&
+				 !store_run_value(name, value))
+				field_error(rep, key, "is no value of %s",
+					    name);
+			else if (rep->status == 0)
+				filters[query->filter_count++] =
+					(struct run_filter){name, value};
+			name = NULL;
+		}
+	}
+	if (name)
+		field_error(rep, "filtername", "has no filterval");
+	query->filters = filters;
+	return rep->status == 0;
+}
+
+static void read_date(const struct request *req, const char *name, bool *has,
+		      int64_t *ret, struct reply *rep)
+{
+	const char *text = query_get(req, name);
+	uint64_t seconds;
+
+	if (!text)
+		return;
+	if (str_to_u64(text, INT32_MAX, &seconds)) {
+		field_error(rep, name, "must be seconds since 1970");
+		return;
+	}
+	*has = true;
+	*ret = (int64_t)seconds;
+}
+
+static void read_order(const struct request *req, struct run_query *query,
+		       struct reply *rep)
+{
+	const char *by = query_get(req, "orderby");
+	const char *direction = query_get(req, "orderdir");
+
+	query->order_by = by ? by : "id";
+	/* the newest first, unless a column was asked for */
+	query->descending = direction ? strcmp(direction, "desc") == 0 : !by;
+	if (!store_run_column(query->order_by))
+		field_error(rep, "orderby", "is no column of runs");
+	if (direction && !query->descending && strcmp(direction, "asc") != 0)
+		field_error(rep, "orderdir", "must be asc or desc");
+}
+
+void runs_list(struct request *req, struct reply *rep)
+{
+	struct run_filter filters[RUN_FILTERS_MAX];
+	struct run_query query = {.filter_count = 0};
+	json_t *rows;
+	int64_t total;
+	int err;
+
+	read_order(req, &query, rep);
+	read_date(req, "startdate", &query.has_start_date, &query.start_date_s,
+		  rep);
+	read_date(req, "enddate", &query.has_end_date, &query.end_date_s, rep);
+	if (!page_read(req, &query.page, rep) ||
+	    !read_filters(req, &query, filters, rep))
+		return;
+	err = store_run_list(req->store, &query, &rows, &total);
+	if (err)
+		reply_store_error(rep, err, "run");
+	else
+		page_reply(req, rep, "runs", rows, &query.page, total);
+}
+
+/* @return the run, a new reference; NULL: the reply is an error */
+static json_t *find_run(struct request *req, struct reply *rep)
+{
+	json_t *run;
+	int err = store_run_get(req->store, req->params[0], &run);
+
+	if (err == 0)
+		return run;
+	reply_store_error(rep, err, "run");
+	return NULL;
+}
+
+static bool is_finished(json_t *run)
+{
+	return json_integer_value(json_object_get(run, "is_finished")) == 1;
+}
+
+static void add_report_url(struct request *req, json_t *run)
+{
+	const char *session =
+		json_string_value(json_object_get(run, "session_id"));
+	const char *kiosk = json_string_value(json_object_get(run, "kiosk_id"));
+
+	json_object_set_new(run, "report_url",
+			    kiosk ? json_sprintf("%s/kiosk/%s/%s",
+						 req->base_url, session, kiosk)
+				  : json_sprintf("%s/run/details/%s",
+						 req->base_url, session));
+	json_object_del(run, "kiosk_id");
+}
+
+void run_get(struct request *req, struct reply *rep)
+{
+	json_t *run = find_run(req, rep);
+
+	if (!run)
+		return;
+	add_report_url(req, run);
+	reply_json(rep, 200, json_pack("{s:o}", "run", run));
+}
+
+/* The members of contract 2.2 and session_status. */
+static json_t *finished_run(json_t *run)
+{
+	static const char *const extra[] = {
+		"phase",      "progress", "attempt",     "retry_of",
+		"created_at", "verdicts", "report_mode", "kiosk_id"};
+
+	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
+		json_object_del(run, extra[i]);
+	return run;
+}
+
+/* {run: {status: "running"}} or the whole run; takes over run. */
+static void reply_status(struct request *req, struct reply *rep, json_t *run)
+{
+	json_t *shown;
+
+	if (is_finished(run)) {
+		shown = finished_run(json_incref(run));
+	} else {
+		shown = json_pack("{s:s}", "status", "running");
+		if (req->controller->conf->session_status_alias)
+			json_object_set_new(shown, "session_status",
+					    json_string("running"));
+	}
+	json_decref(run);
+	reply_json(rep, 200, json_pack("{s:o}", "run", shown));
+}
+
+void run_status(struct request *req, struct reply *rep)
+{
+	json_t *run = find_run(req, rep);
+
+	if (run)
+		reply_status(req, rep, run);
+}
+
+void run_delete(struct request *req, struct reply *rep)
+{
+	json_t *run = find_run(req, rep);
+	int err;
+
+	if (!run)
+		return;
+	err = store_run_delete(req->store,
+			       json_integer_value(json_object_get(run, "id")));
+	json_decref(run);
+	if (err == -EBUSY)
+		reply_problem(rep, 409,
+			      "the run is in progress: stop it first");
+	else if (err)
+		reply_store_error(rep, err, "run");
+	else
+		rep->status = 204;
+}
+
+void test_status_last(struct request *req, struct reply *rep)
+{
+	json_t *test, *run;
+	int64_t id;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &id))
+		err = record_get(req->store, test_resource.table, id, &test);
+	if (err) {
+		reply_store_error(rep, err, "test");
+		return;
+	}
+	json_decref(test);
+	err = store_run_last(req->store, id, &run);
+	if (err == 0)
+		reply_status(req, rep, run);
+	else if (err == -ENOENT)
+		reply_json(rep, 200, json_pack("{s:n}", "run"));
+	else
+		reply_store_error(rep, err, "run");
+}
+
+static json_t *pick(json_t *row, const char *const *names, size_t count)
+{
+	json_t *picked = json_object();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_set(picked, names[i],
+				json_object_get(row, names[i]));
+	return picked;
+}
+
+/* @return 0 and {run, test}; -errno */
+static int last_entry(struct request *req, json_t *test, json_t **ret)
+{
+	static const char *const of_run[] = {
+		"has_passed",         "id",         "is_failed",  "is_finished",
+		"result_description", "session_id", "started_at", "status",
+		"stopped_at"};
+	static const char *const of_test[] = {"id",
+					      "name",
+					      "description",
+					      "tags",
+					      "testcase_name",
+					      "agentpool_name",
+					      "callback_on_failure",
+					      "callback_template_name",
+					      "callback_url",
+					      "retries_on_failure"};
+	json_t *run = NULL, *shown;
+	int err;
+
+	err = store_run_last(req->store,
+			     json_integer_value(json_object_get(test, "id")),
+			     &run);
+	if (err && err != -ENOENT)
+		return err;
+	shown = run ? pick(run, of_run, sizeof(of_run) / sizeof(*of_run))
+		    : json_null();
+	json_decref(run);
+	err = test_resource.present(req, test);
+	if (err) {
+		json_decref(shown);
+		return err;
+	}
+	*ret = json_pack(
+		"{s:o, s:o}", "run", shown, "test",
+		pick(test, of_test, sizeof(of_test) / sizeof(*of_test)));
+	return 0;
+}
+
+void project_status_last(struct request *req, struct reply *rep)
+{
+	json_t *project, *tests = NULL, *test, *list, *entry;
+	int64_t id;
+	size_t i;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &id))
+		err = record_get(req->store, project_resource.table, id,
+				 &project);
+	if (err) {
+		reply_store_error(rep, err, "project");
+		return;
+	}
+	json_decref(project);
+	err = record_list_of(req->store, test_resource.table, "t.project_id",
+			     id, &tests);
+	list = json_array();
+	json_array_foreach(tests, i, test)
+	{
+		if (err)
+			break;
+		err = last_entry(req, test, &entry);
+		if (err == 0)
+			json_array_append_new(list, entry);
+	}
+	json_decref(tests);
+	if (err) {
+		json_decref(list);
+		reply_store_error(rep, err, "project");
+		return;
+	}
+	reply_json(rep, 200, json_pack("{s:o}", "tests", list));
+}

@@ -1,0 +1,61 @@
+/**
+ * Runs as the API shows them (contract 2.2, 4.5).
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_RUN_H
+#define OFFHOOK_SERVER_STORE_STORE_RUN_H
+
+#include "control/server/store/record.h"
+
+#include <stdbool.h>
+
+/* Pairs of filtername and filterval in one request. */
+#define RUN_FILTERS_MAX 20
+
+struct run_filter {
+	const char *name; /* one of the columns of contract 4.5 */
+	const char *value;
+};
+
+struct run_query {
+	const struct run_filter *filters;
+	size_t filter_count;
+	const char *order_by; /* likewise */
+	bool descending;
+	bool has_start_date; /* started after */
+	int64_t start_date_s;
+	bool has_end_date; /* started before */
+	int64_t end_date_s;
+	struct page page;
+};
+
+/** True if runs can be sorted and filtered by this column. */
+bool store_run_column(const char *name);
+
+/** True if the column can have this value (numbers, times). */
+bool store_run_value(const char *name, const char *value);
+
+/**
+ * List runs.
+ * @return 0; -EINVAL a name or value that the functions above refuse, too
+ *         many filters; -EIO; -ENOMEM
+ */
+int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
+		   int64_t *total);
+
+/**
+ * Read a run with `phase`, `progress`, `attempt`, `retry_of`, `verdicts`,
+ * `report_mode` and `kiosk_id`, which only its owner may see.
+ * @param id_or_uuid  numeric id or session id
+ * @return 0; -ENOENT; -EIO; -ENOMEM
+ */
+int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret);
+
+/** Read the latest run of a test. @return 0; -ENOENT; -EIO; -ENOMEM */
+int store_run_last(struct store *s, int64_t test_id, json_t **ret);
+
+/** Delete a run that is over, with all its data.
+ * @return 0; -ENOENT; -EBUSY it is not over; -EIO */
+int store_run_delete(struct store *s, int64_t run_id);
+
+#endif

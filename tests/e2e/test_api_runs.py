@@ -1,0 +1,322 @@
+"""Runs and metrics over rows as the run engine and agents leave them."""
+import json
+import math
+import sqlite3
+import statistics
+import uuid
+
+import pytest
+
+from controller import Controller
+from test_api_basics import problem
+
+T0 = 1_700_000_000  # 2023-11-14 22:13:20
+
+
+def sketch(values, a=0.01):
+    """The encoding of docs/wire.md."""
+    g = (1 + a) / (1 - a)
+    counts = {}
+    for v in values:
+        if v > 0:
+            index = math.ceil(math.log(v) / math.log(g))
+            counts[index] = counts.get(index, 0) + 1
+    return {"a": a, "z": sum(v == 0 for v in values),
+            "p": sorted(counts.items()), "n": []}
+
+
+def quantile(values, p):
+    values = sorted(values)
+    rank = p * (len(values) - 1)
+    low = int(rank)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (rank - low)
+
+
+class Rows:
+    """Writes runs into the database of a stopped controller."""
+
+    def __init__(self, controller):
+        self.db = sqlite3.connect(controller.state_dir / "offhook.db")
+
+    def run(self, number, **changes):
+        row = {
+            "session_id": str(uuid.UUID(int=number)), "test_id": 1,
+            "test_name": f"test {number % 3}", "testcase_name": "single-call",
+            "project_id": 1, "project_name": "p", "agentpool_id": 1,
+            "agentpool_name": "pool", "tags_json": '["a","b%"]',
+            "phase": "done", "status": "passed", "conditions_json": "[]",
+            "record": "sip", "interval_s": 10, "max_duration_s": 60,
+            "created_at": (T0 + number) * 1000,
+            "started_at": (T0 + number) * 1000 + 123,
+            "stopped_at": (T0 + number + 60) * 1000, **changes}
+        names = ", ".join(row)
+        marks = ", ".join("?" * len(row))
+        return self.db.execute(f"INSERT INTO run ({names}) VALUES ({marks})",
+                               list(row.values())).lastrowid
+
+    def points(self, run_id, role, direction, measure, t, agents,
+               with_sketch=True):
+        """One interval; agents is a list of each one's samples."""
+        self.db.execute(
+            "INSERT INTO series (run_id, role, dir, measure) VALUES (?,?,?,?) "
+            "ON CONFLICT DO NOTHING", (run_id, role, direction, measure))
+        series = self.db.execute(
+            "SELECT id FROM series WHERE run_id=? AND role=? AND dir=? AND "
+            "measure=?", (run_id, role, direction, measure)).fetchone()[0]
+        for number, v in enumerate(agents):
+            self.db.execute(
+                "INSERT INTO point VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (series, t, f"lease {number}", len(v), min(v), max(v),
+                 statistics.fmean(v), quantile(v, .5), quantile(v, .75),
+                 quantile(v, .9), quantile(v, .95), statistics.pstdev(v),
+                 json.dumps(sketch(v)) if with_sketch else None))
+
+
+A = [float(v) for v in range(1, 101)]
+B = [float(v) for v in range(500, 700)]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Controller() as c:
+        c.api("POST", "/projects", {"name": "p"})
+        c.api("POST", "/agent-pools", {"name": "pool"})
+        steps = [[{"type": "wait", "role": "caller", "wait_ms": 10}]]
+        for name in ("ran", "never ran"):
+            c.api("POST", "/tests", {"name": name, "project_id": 1,
+                                     "agentpool_id": 1, "steps": steps})
+        c.stop()
+        rows = Rows(c)
+        rows.run(1, test_id=7)
+        rows.run(2, status="failed", result_description="callee: MOS 3.1")
+        rows.run(3, status="errored", tags_json="[]", project_name="q")
+        rows.run(4, phase="judging", status="running", stopped_at=None)
+        rows.run(5, status="stopped", tags_json='["b%"]')
+        rows.run(6, phase="queued", status="running", started_at=None,
+                 stopped_at=None, test_id=8)
+        rows.points(2, "caller", "in", "rtp_jitter", T0, [A])
+        rows.points(2, "caller", "in", "rtp_jitter", T0 + 10, [A, B])
+        rows.points(2, "caller", "in", "rtp_mos", T0, [[4.4094]])
+        rows.points(2, "callee", "out", "rtp_jitter", T0, [[0.1, 0.3]])
+        rows.points(3, "caller", "in", "rtp_jitter", T0, [[1.0], [2.0]],
+                    with_sketch=False)
+        rows.db.commit()
+        rows.db.close()
+        c.start()
+        yield c
+
+
+def ids(server, query=""):
+    return [r["id"] for r in server.api("GET", "/runs" + query)["runs"]]
+
+
+def test_list_has_the_newest_first(server):
+    assert ids(server) == [6, 5, 4, 3, 2, 1]
+
+
+FINISHED = {
+    "id": 2, "session_id": str(uuid.UUID(int=2)), "status": "failed",
+    "session_status": "failed", "has_passed": 0, "is_failed": 1,
+    "is_finished": 1, "result_description": "callee: MOS 3.1",
+    "started_at": "2023-11-14 22:13:22", "stopped_at": "2023-11-14 22:14:22",
+    "tags": '["a","b%"]', "test_id": 1, "test_name": "test 2",
+    "testcase_name": "single-call", "project_id": 1, "project_name": "p",
+    "agentpool_name": "pool"}
+
+
+@pytest.mark.parametrize("key", ["2", str(uuid.UUID(int=2)),
+                                 str(uuid.UUID(int=2)).upper()])
+def test_finished_status_is_the_whole_run(server, key):
+    assert server.api("GET", f"/runs/{key}/status") == \
+        {"run": FINISHED, "status": 200}
+
+
+def test_running_status_is_exact(server):
+    for run in (4, 6):
+        assert server.api("GET", f"/runs/{run}/status") == \
+            {"run": {"status": "running"}, "status": 200}
+
+
+def test_flags_of_every_status(server):
+    flags = {r["id"]: (r["status"], r["has_passed"], r["is_failed"],
+                       r["is_finished"])
+             for r in server.api("GET", "/runs")["runs"]}
+    assert flags == {1: ("passed", 1, 0, 1), 2: ("failed", 0, 1, 1),
+                     3: ("errored", 0, 1, 1), 4: ("running", 0, 0, 0),
+                     5: ("stopped", 0, 0, 1), 6: ("running", 0, 0, 0)}
+
+
+def test_one_run_tells_more(server):
+    run = server.api("GET", "/runs/4")["run"]
+    assert run["phase"] == "judging" and run["attempt"] == 1
+    assert run["report_url"] == \
+        f"{server.url}/run/details/{uuid.UUID(int=4)}"
+    assert "kiosk_id" not in run
+
+
+@pytest.mark.parametrize("key", ["99", "x", str(uuid.UUID(int=99)), "-1",
+                                 "18446744073709551616", "2%20OR%201"])
+def test_unknown_run(server, key):
+    problem(server.request("GET", f"/runs/{key}"), 404)
+    problem(server.request("GET", f"/runs/{key}/status"), 404)
+    problem(server.request("GET", f"/runs/{key}/stats"), 404)
+    problem(server.request("DELETE", f"/runs/{key}"), 404)
+
+
+COLUMNS = ["id", "session_id", "tags", "has_passed", "result_description",
+           "test_id", "test_name", "project_id", "project_name", "started_at",
+           "stopped_at", "agentpool_name", "is_finished", "is_failed",
+           "testcase_name", "session_status"]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_sort_by_every_column(server, column):
+    up = server.api("GET", f"/runs?orderby={column}&orderdir=asc")["runs"]
+    down = server.api("GET", f"/runs?orderby={column}&orderdir=desc")["runs"]
+    assert [r["id"] for r in up] == [r["id"] for r in down][::-1]
+    values = [r[column] for r in up if r[column] is not None]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_filter_by_every_column(server, column):
+    rows = server.api("GET", "/runs")["runs"]
+    value = [r for r in rows if r["id"] == 2][0][column]
+    expected = [r["id"] for r in rows if r[column] == value]
+    answer = server.request("GET", "/runs", params=[
+        ("filtername", column), ("filterval", value)]).json()
+    assert [r["id"] for r in answer["runs"]] == expected
+    assert answer["total"] == len(expected)
+
+
+def test_filters_are_a_conjunction_and_tags_match_one_by_one(server):
+    assert ids(server, "?filtername=tags&filterval=b%25") == \
+        [6, 5, 4, 2, 1]
+    assert ids(server, "?filtername=tags&filterval=b") == []
+    assert ids(server, "?filtername=tags&filterval=b%25"
+               "&filtername=session_status&filterval=stopped") == [5]
+    # a value is data, whatever it looks like
+    assert ids(server, "?filtername=test_name&filterval=' OR 1=1 --") == []
+
+
+def test_dates_and_pages(server):
+    assert ids(server, f"?startdate={T0 + 3}") == [5, 4, 3]
+    assert ids(server, f"?enddate={T0 + 3}") == [2, 1]
+    assert ids(server, f"?startdate={T0 + 2}&enddate={T0 + 4}") == [3, 2]
+    answer = server.request("GET", "/runs?start=1&count=2&orderby=id"
+                            "&filtername=tags&filterval=b%25")
+    assert [r["id"] for r in answer.json()["runs"]] == [2, 4]
+    assert "filterval=b%25" in answer.headers["Link"]
+
+
+@pytest.mark.parametrize("query", [
+    "orderby=status", "orderby=id;DROP TABLE run", "orderdir=up",
+    "filtername=id", "filterval=1", "filtername=x&filterval=1",
+    "filtername=id&filterval=one", "filtername=started_at&filterval=today",
+    "startdate=yesterday", "count=0x10",
+    "&".join(["filtername=id&filterval=1"] * 21)])
+def test_wrong_list_parameters(server, query):
+    problem(server.request("GET", f"/runs?{query}"), 422)
+
+
+def test_dimensions(server):
+    expected = [
+        {"role": "callee", "dir": "out", "stats_measure": "rtp_jitter"},
+        {"role": "caller", "dir": "in", "stats_measure": "rtp_jitter"},
+        {"role": "caller", "dir": "in", "stats_measure": "rtp_mos"}]
+    assert server.api("GET", "/runs/2/stats") == \
+        {"stats_dimensions": expected, "status": 200}
+    assert server.api("GET", "/tests/1/stats") == \
+        {"stats_dimensions": expected, "status": 200}
+    assert server.api("GET", "/tests/2/stats")["stats_dimensions"] == []
+    problem(server.request("GET", "/tests/7/stats"), 404)
+
+
+def test_single_agent_is_exact(server):
+    data = server.api("GET", "/runs/2/stats/rtp_jitter?role=caller")
+    first = data["stats_data"][0]
+    assert first == {
+        "session_id": str(uuid.UUID(int=2)), "role": "caller", "dir": "in",
+        "time": "2023-11-14 22:13:20", "avg": "50.5", "min": "1",
+        "max": "100", "median": "50.5", "p75": "75.25", "p90": "90.1",
+        "p95": "95.05", "stddev": "28.86607"}
+    assert server.api("GET", "/runs/2/stats/rtp_mos")["stats_data"][0][
+        "avg"] == "4.4094"
+
+
+def test_several_agents_are_merged(server):
+    both = A + B
+    merged = server.api("GET", "/runs/2/stats/rtp_jitter?dir=in"
+                        )["stats_data"][1]
+    assert merged["time"] == "2023-11-14 22:13:30"
+    assert float(merged["avg"]) == pytest.approx(statistics.fmean(both))
+    assert float(merged["stddev"]) == pytest.approx(statistics.pstdev(both))
+    assert (merged["min"], merged["max"]) == ("1", "699")
+    for name, p in (("median", .5), ("p75", .75), ("p90", .9), ("p95", .95)):
+        assert float(merged[name]) == pytest.approx(quantile(both, p),
+                                                    rel=0.0101)
+
+
+def test_percentiles_without_sketches_are_unknown(server):
+    merged = server.api("GET", "/runs/3/stats/rtp_jitter")["stats_data"][0]
+    assert merged["avg"] == "1.5" and merged["stddev"] == "0.5"
+    assert merged["median"] is merged["p95"] is None
+
+
+def test_test_stats_cover_all_its_runs(server):
+    data = server.api("GET", "/tests/1/stats/rtp_jitter")["stats_data"]
+    assert [(d["session_id"][-1], d["role"], d["time"][-2:]) for d in data] \
+        == [("2", "callee", "20"), ("2", "caller", "20"),
+            ("2", "caller", "30"), ("3", "caller", "20")]
+
+
+def test_wrong_stats_parameters(server):
+    problem(server.request("GET", "/runs/2/stats/rtp_joy"), 404)
+    problem(server.request("GET", "/runs/2/stats/rtp_mos?dir=up"), 422)
+    assert server.api("GET", "/runs/2/stats/rtp_mos?role=nobody"
+                      "&confidence=max")["stats_data"] == []
+
+
+def test_latest_of_test_and_project(server):
+    assert server.api("GET", "/tests/1/status/last")["run"]["id"] == 5
+    assert server.api("GET", "/tests/2/status/last") == \
+        {"run": None, "status": 200}
+    problem(server.request("GET", "/tests/99/status/last"), 404)
+    answer = server.api("GET", "/projects/1/status/last")
+    assert [e["test"]["name"] for e in answer["tests"]] == \
+        ["ran", "never ran"]
+    entry = answer["tests"][0]
+    assert set(entry["test"]) == {
+        "id", "name", "description", "tags", "testcase_name",
+        "agentpool_name", "callback_on_failure", "callback_template_name",
+        "callback_url", "retries_on_failure"}
+    assert entry["test"]["tags"] == "[]"
+    assert entry["run"] == {k: v for k, v in {
+        **FINISHED, "id": 5, "session_id": str(uuid.UUID(int=5)),
+        "status": "stopped", "is_failed": 0, "result_description": "",
+        "started_at": "2023-11-14 22:13:25",
+        "stopped_at": "2023-11-14 22:14:25"}.items() if k in {
+            "has_passed", "id", "is_failed", "is_finished",
+            "result_description", "session_id", "started_at", "status",
+            "stopped_at"}}
+    assert answer["tests"][1]["run"] is None
+
+
+def test_delete_takes_only_what_is_over(server):
+    problem(server.request("DELETE", "/runs/4"), 409)
+    assert server.request("DELETE", "/runs/1").status_code == 204
+    problem(server.request("GET", "/runs/1"), 404)
+
+
+def test_session_status_alias():
+    with Controller(session_status_alias=True) as c:
+        c.stop()
+        rows = Rows(c)
+        rows.run(1, phase="running", status="running")
+        rows.db.commit()
+        rows.db.close()
+        c.start()
+        assert c.api("GET", "/runs/1/status") == {
+            "run": {"status": "running", "session_status": "running"},
+            "status": 200}
