@@ -98,7 +98,8 @@ def main():
     plain, single = [], []
     for name in (n for n in names if n not in SUITES):
         stem = name.removesuffix(".py").removesuffix(".c")
-        for known in (name, stem, stem.replace("_", "-").removeprefix("test-")):
+        short = stem.removeprefix("test_").removeprefix("test-")
+        for known in (name, stem, short, short.replace("_", "-"), "e2e-" + short):
             if known in tests:
                 plain.append(known)
                 break

@@ -8,7 +8,7 @@ import pytest
 @pytest.mark.parametrize("bad, word", [
     ("no_such_key = 1", "no_such_key"),
     ('log_level = "loud"', "log_level"),
-    ("state_dir = ", "state_dir"),
+    ("state_dir", "expected"),
     ("log_level = info\nlog_level = info", "log_level"),
 ])
 def test_bad_line_is_exit_2(build, tmp_path, program, bad, word):
