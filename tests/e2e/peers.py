@@ -101,9 +101,8 @@ class SippCallee:
         (Path(folder) / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
         self._command = ["/usr/bin/sipp", "-sf",
                          str(Path(__file__).with_name("uas.xml")), "-i", "127.0.0.1",
-                         "-p", str(port), "-mi", "127.0.0.1", "-min_rtp_port",
-                         str(rtp[0]), "-max_rtp_port", str(rtp[1]), "-nostdin",
-                         "-m", "1", "-timeout", "120"]
+                         "-p", str(port), "-mi", "127.0.0.1", "-mp", str(rtp[0]),
+                         "-cp", str(port + 1), "-nostdin", "-m", "1", "-timeout", "120"]
 
     def __enter__(self):
         with open(self.log, "wb") as log:
@@ -118,7 +117,7 @@ class SippCallee:
                     return self
             time.sleep(0.05)
         self.__exit__()
-        raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace"))
+        raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace")[-1000:])
 
     def wait(self, timeout=10):
         """Its exit status: 0 if the call went as in the scenario."""
