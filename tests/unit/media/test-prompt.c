@@ -1,0 +1,231 @@
+#include "media/prompt.h"
+#include "media/resample.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PI 3.14159265358979323846
+
+static char path[] = "/tmp/offhook-test-prompt-XXXXXX";
+
+static int file_new(void **state)
+{
+	int fd;
+
+	(void)state;
+	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	return 0;
+}
+
+static int file_remove(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+/* A tone, in the first channel only. */
+static void wav_write(int rate, int channels, size_t frames, double hz)
+{
+	SF_INFO info = {
+		.samplerate = rate,
+		.channels = channels,
+		.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+	};
+	SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+	float frame[8] = {0};
+
+	assert_non_null(file);
+	for (size_t i = 0; i < frames; i++) {
+		frame[0] = (float)(0.8 * sin(2 * PI * hz * (double)i / rate));
+		assert_int_equal(sf_writef_float(file, frame, 1), 1);
+	}
+	sf_close(file);
+}
+
+/* Level of a frequency in a clip, against full scale (Goertzel by sums). */
+static double level_at(const uint8_t *clip, size_t count, double hz)
+{
+	double re = 0;
+	double im = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double x = g711_pcma_decode(clip[i]) / 32768.0;
+		double phase = 2 * PI * hz * (double)i / 8000;
+
+		re += x * cos(phase);
+		im += x * sin(phase);
+	}
+	return 2 * sqrt(re * re + im * im) / (double)count;
+}
+
+static void check_rate(int rate, int channels, double hz, double want)
+{
+	struct prompt_cache *cache;
+	struct prompt *p;
+	const uint8_t *clip;
+	size_t count;
+
+	wav_write(rate, channels, (size_t)rate, hz);
+	assert_int_equal(prompt_cache_new(&cache), 0);
+	assert_int_equal(prompt_get(&p, cache, path), 0);
+	clip = prompt_data(p, G711_PCMA, &count);
+	assert_int_equal(count, 8000);
+	if (want > 0)
+		assert_true(fabs(level_at(clip, count, hz) - want) <
+			    0.03 * want);
+	else /* above the band: no alias at its mirror either */
+		assert_true(level_at(clip, count, fabs(8000 - hz)) < 0.002);
+	prompt_put(p);
+	prompt_cache_free(cache);
+}
+
+static void test_prompt_rates_and_channels(void **state)
+{
+	(void)state;
+	check_rate(8000, 1, 1000, 0.8);
+	check_rate(8000, 2, 1000, 0.4);
+	check_rate(16000, 1, 1000, 0.8);
+	check_rate(44100, 1, 1000, 0.8);
+	check_rate(48000, 2, 3000, 0.4);
+	check_rate(11025, 1, 440, 0.8);
+	check_rate(48000, 1, 5000, 0);
+	check_rate(44100, 1, 7000, 0);
+}
+
+static void test_prompt_same_file_is_shared(void **state)
+{
+	struct prompt_cache *cache;
+	struct prompt *a;
+	struct prompt *b;
+	struct prompt *c;
+
+	(void)state;
+	wav_write(8000, 1, 800, 500);
+	assert_int_equal(prompt_cache_new(&cache), 0);
+	assert_int_equal(prompt_get(&a, cache, path), 0);
+	assert_int_equal(prompt_get(&b, cache, path), 0);
+	assert_ptr_equal(a, b);
+	wav_write(8000, 1, 801, 500); /* changed: another clip */
+	assert_int_equal(prompt_get(&c, cache, path), 0);
+	assert_ptr_not_equal(a, c);
+	assert_null(prompt_put(a));
+	prompt_put(b);
+	prompt_put(c);
+	assert_int_equal(prompt_get(&a, cache, NULL), 0);
+	assert_int_equal(prompt_get(&b, cache, NULL), 0);
+	assert_ptr_equal(a, b);
+	prompt_put(a);
+	prompt_put(b);
+	assert_null(prompt_cache_free(cache));
+}
+
+static void test_prompt_tones_are_audible(void **state)
+{
+	struct prompt_cache *cache;
+	struct prompt *p;
+	const uint8_t *clip;
+	size_t count;
+	size_t loud = 0;
+
+	(void)state;
+	assert_int_equal(prompt_cache_new(&cache), 0);
+	assert_int_equal(prompt_get(&p, cache, NULL), 0);
+	clip = prompt_data(p, G711_PCMU, &count);
+	for (size_t i = 0; i < count; i++)
+		loud += abs(g711_pcmu_decode(clip[i])) > 1000;
+	assert_true(loud > count / 3 && loud < count);
+	prompt_put(p);
+	prompt_cache_free(cache);
+}
+
+static void test_prompt_bad_files_are_refused(void **state)
+{
+	static const char text[] = "RIFF, said the duck; no audio here";
+	struct prompt_cache *cache;
+	struct prompt *p;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(prompt_cache_new(&cache), 0);
+	assert_int_equal(prompt_get(&p, cache, "/nonexistent/x.wav"), -ENOENT);
+	assert_int_equal(prompt_get(&p, cache, "/tmp"), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ); /* empty */
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fwrite(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	wav_write(8000, 1, 0, 0);
+	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	wav_write(200000, 1, 100, 0);
+	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	wav_write(4000, 1, 4000u * PROMPT_SECONDS_MAX, 0);
+	assert_int_equal(prompt_get(&p, cache, path), -EFBIG);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	prompt_cache_free(cache);
+}
+
+static void test_resample_loop_has_no_seam(void **state)
+{
+	/* 100 whole periods: the loop is a continuous tone */
+	enum {
+		COUNT = 48000
+	};
+	float *src = calloc(COUNT, sizeof(*src));
+	int16_t *dst;
+	size_t count;
+
+	(void)state;
+	assert_non_null(src);
+	for (int i = 0; i < COUNT; i++)
+		src[i] = (float)(0.5 * sin(2 * PI * 100 * i / 48000.0));
+	assert_int_equal(resample_loop(&dst, &count, src, COUNT, 48000), 0);
+	assert_int_equal(count, 8000);
+	for (size_t i = 0; i < count; i++) {
+		int step = dst[(i + 1) % count] - dst[i];
+
+		/* steepest step of this tone: 0.5 * 2 pi 100 / 8000 */
+		assert_true(abs(step) < 1300);
+	}
+	free(dst);
+	assert_int_equal(resample_loop(&dst, &count, src, 0, 8000), -EINVAL);
+	assert_int_equal(resample_loop(&dst, &count, src, 1, 3999), -EINVAL);
+	assert_int_equal(resample_loop(&dst, &count, src, 1, 192000), 0);
+	assert_int_equal(count, 1);
+	free(dst);
+	free(src);
+}
+
+#define file_test(f) cmocka_unit_test_setup_teardown(f, file_new, file_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		file_test(test_prompt_rates_and_channels),
+		file_test(test_prompt_same_file_is_shared),
+		cmocka_unit_test(test_prompt_tones_are_audible),
+		file_test(test_prompt_bad_files_are_refused),
+		cmocka_unit_test(test_resample_loop_has_no_seam),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
