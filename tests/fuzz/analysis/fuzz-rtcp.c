@@ -1,0 +1,45 @@
+/* Anybody can send anything to a media port. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "media/analysis/rtcp.h"
+#include "media/analysis/rtcp_tap.h"
+#include "media/analysis/stream.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct rtp_sender sender;
+	struct packet_record sent = {.kind = PACKET_RTP_SENT};
+	struct rtcp_tap tap = {0};
+	struct rtcp_reader reader;
+	struct stream_second second;
+	struct stream_total total;
+	struct rtcp_item item;
+	size_t items = 0;
+	double ms;
+
+	if (rtcp_reader_init(&reader, data, size))
+		return 0;
+	rtp_sender_init(&sender, 1, 0, "PCMU", 8000);
+	for (int i = 0; i < 1000; i++) {
+		rtp_sender_update(&sender, &sent);
+		sent.seq++;
+	}
+	while (rtcp_reader_next(&reader, &item)) {
+		/* the smallest item is a SSRC of a BYE, or an empty APP */
+		if (++items > size / 4)
+			abort();
+		rtcp_tap_item(&tap, &item, 1000000000, &ms);
+		if (item.kind == RTCP_ITEM_REPORT)
+			rtp_sender_report(&sender, &item.u.report, 7, &ms);
+	}
+	rtp_sender_close_second(&sender, 1000000000, &second);
+	if (second.has_mos && !(second.mos >= 1.0 && second.mos <= 4.5))
+		abort();
+	rtp_sender_total(&sender, &total);
+	if (total.has_score && !(total.mos_total >= 1.0))
+		abort();
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* Any order of any sequence numbers, timestamps, types and times: the account
+ * adds up after every packet, and live and detailed loss are the same. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "media/analysis/detail.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define STEP_BYTES 8
+
+static void check(const struct rtp_stream *s)
+{
+	struct rtp_counters c;
+
+	rtp_stream_counters(s, &c);
+	if (c.packets != c.received + c.duplicates + c.stray + c.pending ||
+	    c.expected < c.received || c.lost != c.expected - c.received ||
+	    !isfinite(s->timing.jitter_ms) || s->timing.jitter_ms < 0)
+		abort();
+}
+
+static struct packet_record step(struct packet_record *at, const uint8_t *p)
+{
+	struct packet_record r;
+	uint16_t seq = (uint16_t)(p[1] << 8 | p[2]);
+
+	/* Mostly a stream, with jumps: that reaches deeper than noise. */
+	at->seq++;
+	at->rtp_ts += 160;
+	at->mono_ns += p[7] * INT64_C(200000);
+	r = *at;
+	r.marker_pt = p[6] & 0x80;
+	if (p[0] & 1)
+		r.seq = (uint16_t)(r.seq - (seq & 0x7ff));
+	if (p[0] & 2)
+		at->seq = r.seq = seq;
+	if (p[0] & 4)
+		r.rtp_ts += (uint32_t)(p[3] << 24 | p[4] << 12 | p[5]);
+	if (p[0] & 8)
+		r.marker_pt = p[6];
+	if (p[0] & 16)
+		at->mono_ns += p[3] * INT64_C(1000000000);
+	if (p[0] & 32)
+		at->rtp_ts = r.rtp_ts;
+	return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct rtp_payload_map map;
+	static struct rtp_stream stream;
+	static struct stream_detail detail;
+	struct packet_record at = {.mono_ns = 1, .header_bytes = 12};
+	struct stream_second second;
+	struct stream_total total;
+	struct rtcp_voip_metrics xr;
+	int64_t lost = 0;
+
+	if (map.count == 0) {
+		rtp_payload_map_add(&map, 0, "PCMU", 8000);
+		rtp_payload_map_add(&map, 13, "CN", 8000);
+		rtp_payload_map_add(&map, 96, "opus", 48000);
+		rtp_payload_map_add(&map, 97, "odd", 11025);
+		rtp_payload_map_add(&map, 101, "telephone-event", 8000);
+	}
+	rtp_stream_init(&stream, 0, 0, &map);
+	stream_detail_init(&detail, &stream);
+	for (; size >= STEP_BYTES; size -= STEP_BYTES, data += STEP_BYTES) {
+		struct packet_record r = step(&at, data);
+
+		rtp_stream_update_observed(&stream, &r, stream_detail_observe,
+					   &detail);
+		check(&stream);
+		if (r.mono_ns >= stream.second_start_ns + 1000000000) {
+			rtp_stream_close_second(&stream, r.mono_ns, &second);
+			lost += second.lost;
+		}
+	}
+	rtp_stream_close_second(&stream, at.mono_ns + 1, &second);
+	lost += second.lost;
+	stream_detail_finish(&detail);
+	rtp_stream_total(&stream, &total);
+	stream_detail_xr(&detail, &xr);
+	if (lost != total.lost || detail.network.packets != total.expected ||
+	    detail.network.runs.lost != (uint64_t)total.lost ||
+	    detail.fixed.packets != total.expected ||
+	    detail.fixed.runs.lost < detail.network.runs.lost ||
+	    total.burst_ratio < 1.0)
+		abort();
+	return 0;
+}
