@@ -38,7 +38,7 @@ static struct packet_record step(struct packet_record *at, const uint8_t *p)
 	if (p[0] & 2)
 		at->seq = r.seq = seq;
 	if (p[0] & 4)
-		r.rtp_ts += (uint32_t)(p[3] << 24 | p[4] << 12 | p[5]);
+		r.rtp_ts += (uint32_t)p[3] << 24 | (uint32_t)p[4] << 12 | p[5];
 	if (p[0] & 8)
 		r.marker_pt = p[6];
 	if (p[0] & 16)
