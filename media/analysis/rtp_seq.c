@@ -365,5 +365,5 @@ uint8_t rtp_strict_fraction(struct rtp_strict *s)
 	s->received_prior = s->received;
 	if (interval <= 0 || lost <= 0)
 		return 0;
-	return lost >= interval ? 255 : (uint8_t)((lost << 8) / interval);
+	return (uint8_t)(lost >= interval ? 255 : (lost << 8) / interval);
 }
