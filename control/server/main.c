@@ -6,6 +6,7 @@
 #include "control/server/controller.h"
 #include "control/server/http/http.h"
 #include "control/server/report/report.h"
+#include "control/server/run/run.h"
 #include "control/server/service.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_key.h"
@@ -186,15 +187,23 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	struct route_table tables[2];
 	int signal_number, err;
 
-	err = start_http(c, tables);
+	err = run_engine_start(c);
 	if (err)
 		return err;
+	err = start_http(c, tables);
+	if (err) {
+		run_engine_stop(c);
+		run_engine_free(c);
+		return err;
+	}
 	log_info("listening on %s", http_address(c->http));
 	service_ready();
 	sigwait(stop_signals, &signal_number);
 	log_info("stopping on %s", strsignal(signal_number));
 	service_stopping();
+	run_engine_stop(c);
 	c->http = http_stop(c->http);
+	run_engine_free(c);
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 #include "control/server/api/routes.h"
 
 #include "control/server/api/agent_pools.h"
+#include "control/server/agentapi/agentapi.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
+#include "control/server/api/start.h"
 
 /* one endpoint a line */
 /* clang-format off */
@@ -43,6 +45,21 @@ const struct route api_routes[] = {
 	{"GET", "/tests/:id", "test", RIGHT_READ, resource_get, NULL},
 	{"PUT", "/tests/:id", "test", RIGHT_WRITE, resource_replace, NULL},
 	{"DELETE", "/tests/:id", "test", RIGHT_WRITE, resource_delete, NULL},
+
+	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
+	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
+
+	{"POST", "/agent/register", "enrol an agent", RIGHT_NONE, agent_register, NULL},
+	{"POST", "/agent/poll", "wait for jobs", RIGHT_AGENT, agent_poll, NULL},
+	{"POST", "/agent/disconnect", "agent goes away", RIGHT_AGENT, agent_disconnect, NULL},
+	{"POST", "/agent/leases/:id/start", "confirm a job", RIGHT_AGENT, agent_lease_start, NULL},
+	{"PUT", "/agent/leases/:id", "renew a lease", RIGHT_AGENT, agent_lease_renew, NULL},
+	{"POST", "/agent/leases/:id/barriers/:step", "end of a step", RIGHT_AGENT, agent_lease_barrier, NULL},
+	{"POST", "/agent/leases/:id/stats", "upload statistics", RIGHT_AGENT, agent_lease_stats, NULL},
+	{"POST", "/agent/leases/:id/events", "upload events", RIGHT_AGENT, agent_lease_events, NULL},
+	{"POST", "/agent/leases/:id/sip", "upload SIP messages", RIGHT_AGENT, agent_lease_sip, NULL},
+	{"PUT", "/agent/leases/:id/artifacts/:name", "upload an artifact", RIGHT_AGENT, agent_lease_artifact, NULL},
+	{"POST", "/agent/leases/:id/finish", "end of a job", RIGHT_AGENT, agent_lease_finish, NULL},
 
 	{"GET", "/api-keys", "API keys", RIGHT_ADMIN, resource_list, NULL},
 	{"POST", "/api-keys", "API keys", RIGHT_ADMIN, resource_create, NULL},

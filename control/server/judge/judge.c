@@ -135,7 +135,8 @@ int judge_run(struct judge_result *ret, struct judge_input *in,
 		goto out;
 	*ret = (struct judge_result){.status = status,
 				     .verdicts = verdicts,
-				     .description = description};
+				     .description = description,
+				     .flaws = in->flaws.count};
 	return 0;
 out:
 	buf_release(&sentences.text);

@@ -104,6 +104,7 @@ struct judge_result {
 	enum judge_status status;
 	json_t *verdicts; /* array, owned: one a condition, docs/conditions.md */
 	char *description; /* owned; "" when passed */
+	size_t flaws;      /* faults of the tester itself that were found */
 };
 
 /** Ceiling of result_description; what is above it is left out and counted. */

@@ -1,13 +1,16 @@
 /**
  * The engine that drives runs through their phases: queued, dispatching,
- * running, stopping, judging, done.
+ * running, stopping, judging, done. docs/orchestration.md has the picture.
  */
 #ifndef OFFHOOK_SERVER_RUN_RUN_H
 #define OFFHOOK_SERVER_RUN_RUN_H
 
+#include "control/server/store/store_lease_run.h"
+
 #include <stdint.h>
 
 struct controller;
+struct controller_conf;
 struct store;
 
 /**
@@ -17,8 +20,18 @@ struct store;
  */
 int run_engine_start(struct controller *controller);
 
-/** Stop it; accepts a controller without one. HTTP has stopped. */
+/** Stop the thread, before HTTP stops; requests may still poke. Accepts a
+ * controller without an engine. */
 void run_engine_stop(struct controller *controller);
+
+/** Release it, stopped, when HTTP has stopped. */
+void run_engine_free(struct controller *controller);
+
+/**
+ * Rows have changed: let the engine look at once, and run parked requests
+ * again. Thread: any.
+ */
+void run_engine_poke(struct controller *controller);
 
 /**
  * Ask a run to stop: its leases are cancelled, the judge is not asked, its
@@ -28,5 +41,16 @@ void run_engine_stop(struct controller *controller);
  */
 int run_stop(struct controller *controller, struct store *store,
 	     int64_t run_id);
+
+/** The configured times, at `now` (ms since 1970). */
+struct lease_times run_lease_times(const struct controller_conf *conf,
+				   int64_t now);
+
+/**
+ * One pass over the rows: sweep, then judge what is to be judged.
+ * Thread: the owner of the store.
+ * @return 1 something moved; 0; -EIO; -ENOMEM
+ */
+int run_advance(struct store *store, const struct sweep_times *times);
 
 #endif

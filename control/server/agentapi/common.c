@@ -1,0 +1,101 @@
+#include "control/server/agentapi/common.h"
+
+#include "base/str.h"
+#include "control/server/controller.h"
+#include "control/server/run/run.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static bool wrong(struct reply *rep, const char *member, const char *text)
+{
+	char pointer[80];
+
+	reply_problem(rep, 422, "%s %s", member, text);
+	str_print(pointer, sizeof(pointer), "/%s", member);
+	reply_pointer(rep, pointer, "%s", text);
+	return false;
+}
+
+static bool read_integer(struct request *req, struct reply *rep,
+			 const char *member, int64_t min, int64_t max,
+			 int64_t *ret)
+{
+	json_t *value = json_object_get(req->body, member);
+	char text[120];
+
+	if (json_is_integer(value) && json_integer_value(value) >= min &&
+	    json_integer_value(value) <= max) {
+		*ret = json_integer_value(value);
+		return true;
+	}
+	str_print(text, sizeof(text),
+		  "must be a whole number from %" PRId64 " to %" PRId64, min,
+		  max);
+	return wrong(rep, member, text);
+}
+
+bool agent_integer(struct request *req, struct reply *rep, const char *member,
+		   int64_t min, int64_t max, int64_t fallback, int64_t *ret)
+{
+	if (json_object_get(req->body, member))
+		return read_integer(req, rep, member, min, max, ret);
+	*ret = fallback;
+	return true;
+}
+
+bool agent_integer_required(struct request *req, struct reply *rep,
+			    const char *member, int64_t min, int64_t max,
+			    int64_t *ret)
+{
+	return read_integer(req, rep, member, min, max, ret);
+}
+
+const char *agent_text(struct request *req, struct reply *rep,
+		       const char *member, size_t max_bytes, bool required)
+{
+	json_t *value = json_object_get(req->body, member);
+	const char *text = json_string_value(value);
+	char problem[80];
+
+	if (!value && !required)
+		return "";
+	if (text && strlen(text) <= max_bytes && (text[0] || !required))
+		return text;
+	str_print(problem, sizeof(problem),
+		  "must be a text of at most %zu bytes", max_bytes);
+	wrong(rep, member, problem);
+	return NULL;
+}
+
+const char *agent_lease(struct request *req, struct reply *rep)
+{
+	if (uuid_valid(req->params[0]))
+		return req->params[0];
+	reply_problem(rep, 404, "there is no such lease");
+	return NULL;
+}
+
+void agent_refuse(struct reply *rep, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		reply_problem(rep, 404, "there is no such lease");
+		break;
+	case -ESTALE:
+		reply_problem(rep, 410,
+			      "the lease is over for this agent: drop the job");
+		break;
+	default:
+		reply_problem(rep, 503, "the database is not available");
+		reply_header(rep, "Retry-After", "5");
+		break;
+	}
+}
+
+struct lease_times agent_times(struct request *req)
+{
+	return run_lease_times(req->controller->conf, store_now_ms());
+}

@@ -1,0 +1,30 @@
+/** What the handlers of the agent protocol share. Thread: worker. */
+#ifndef OFFHOOK_SERVER_AGENTAPI_COMMON_H
+#define OFFHOOK_SERVER_AGENTAPI_COMMON_H
+
+#include "control/server/agentapi/agentapi.h"
+#include "control/server/store/store_lease.h"
+
+/** Read a member of the body; without it, or without a body, the fallback.
+ * @return true; false: the reply is a 422 */
+bool agent_integer(struct request *req, struct reply *rep, const char *member,
+		   int64_t min, int64_t max, int64_t fallback, int64_t *ret);
+
+/** Likewise, required: fallback -1 is below every min. */
+bool agent_integer_required(struct request *req, struct reply *rep,
+			    const char *member, int64_t min, int64_t max,
+			    int64_t *ret);
+
+/** Text of a member, "" if absent. @return NULL: the reply is a 422 */
+const char *agent_text(struct request *req, struct reply *rep,
+		       const char *member, size_t max_bytes, bool required);
+
+/** The lease in the path. @return NULL: the reply is a 404 */
+const char *agent_lease(struct request *req, struct reply *rep);
+
+/** Answer an error of the store's lease operations. */
+void agent_refuse(struct reply *rep, int err);
+
+struct lease_times agent_times(struct request *req);
+
+#endif

@@ -1,0 +1,170 @@
+#include "control/server/agentapi/common.h"
+
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/controller.h"
+#include "control/server/run/run.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A barrier waits for the other roles so long, then the agent asks again. */
+#define BARRIER_MS 20000
+
+/* A longer reason is cut: refusing it would lose the outcome. */
+#define REASON_BYTES 900
+
+void agent_lease_start(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	const char *lease = agent_lease(req, rep);
+	int err;
+
+	if (!lease)
+		return;
+	err = lease_start(req->store, req->agent_id, lease, &times);
+	if (err) {
+		agent_refuse(rep, err);
+		return;
+	}
+	reply_json(rep, 200,
+		   json_pack("{s:I}", "lease_s",
+			     (json_int_t)req->controller->conf->lease_s));
+}
+
+void agent_lease_renew(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	const char *lease = agent_lease(req, rep);
+	const json_t *value = json_object_get(req->body, "progress");
+	double progress = json_number_value(value);
+	bool cancel;
+	int err;
+
+	if (!lease)
+		return;
+	if (value &&
+	    (!json_is_number(value) || !(progress >= 0) || progress > 1)) {
+		reply_problem(rep, 422, "progress must be from 0 to 1");
+		reply_pointer(rep, "/progress", "must be from 0 to 1");
+		return;
+	}
+	err = lease_renew(req->store, req->agent_id, lease, progress, &times,
+			  &cancel);
+	if (err) {
+		agent_refuse(rep, err);
+		return;
+	}
+	reply_json(rep, 200,
+		   json_pack("{s:I, s:s, s:I}", "lease_s",
+			     (json_int_t)req->controller->conf->lease_s,
+			     "command", cancel ? "cancel" : "continue",
+			     "server_time", (json_int_t)times.now * 1000));
+}
+
+void agent_lease_barrier(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	const char *lease = agent_lease(req, rep);
+	uint64_t step;
+	int64_t go_in_ms;
+	bool last;
+	int err;
+
+	if (!lease)
+		return;
+	if (str_to_u64(req->params[1], 1000, &step)) {
+		reply_problem(rep, 404, "there is no such step");
+		return;
+	}
+	if (!json_is_true(json_object_get(req->body, "ready"))) {
+		reply_problem(rep, 422, "ready must be true");
+		reply_pointer(rep, "/ready", "must be true");
+		return;
+	}
+	err = lease_ready(req->store, req->agent_id, lease, (int64_t)step,
+			  &times, &go_in_ms, &last);
+	if (err == -ERANGE) {
+		reply_problem(rep, 422,
+			      "step %s has not begun: the barrier of the step "
+			      "before is not passed",
+			      req->params[1]);
+	} else if (err == -ECANCELED || (err == -EAGAIN && req->waited)) {
+		rep->status = 204; /* the renewal tells it which */
+	} else if (err == -EAGAIN) {
+		rep->park_ms = BARRIER_MS;
+	} else if (err) {
+		agent_refuse(rep, err);
+	} else {
+		if (last)
+			http_wake_parked(req->controller);
+		reply_json(
+			rep, 200,
+			json_pack("{s:I}", "go_in_ms", (json_int_t)go_in_ms));
+	}
+}
+
+static bool outcome_valid(const char *outcome)
+{
+	return strcmp(outcome, "completed") == 0 ||
+	       strcmp(outcome, "failed") == 0 ||
+	       strcmp(outcome, "error") == 0 || strcmp(outcome, "stopped") == 0;
+}
+
+/* Cut behind a whole UTF-8 character. */
+static void copy_reason(char text[static REASON_BYTES], const char *reason)
+{
+	size_t len = strlen(reason);
+
+	if (len >= REASON_BYTES) {
+		len = REASON_BYTES - 1;
+		while (len && ((unsigned char)reason[len] & 0xc0) == 0x80)
+			len--;
+	}
+	memcpy(text, reason, len);
+	text[len] = '\0';
+}
+
+void agent_lease_finish(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	const char *lease = agent_lease(req, rep);
+	struct lease_end end = {.outcome = NULL};
+	char reason[REASON_BYTES];
+	json_t *missing = NULL;
+	const char *text;
+	int err;
+
+	if (!lease)
+		return;
+	end.outcome = agent_text(req, rep, "outcome", 20, true);
+	if (!end.outcome)
+		return;
+	if (!outcome_valid(end.outcome)) {
+		reply_problem(rep, 422,
+			      "outcome must be completed, failed, error or "
+			      "stopped");
+		reply_pointer(rep, "/outcome",
+			      "must be completed, failed, error or stopped");
+		return;
+	}
+	text = agent_text(req, rep, "reason", SIZE_MAX, false);
+	if (!text || !agent_integer_required(req, rep, "last_seq", 0, INT32_MAX,
+					     &end.last_seq))
+		return;
+	copy_reason(reason, text);
+	end.reason = reason;
+	err = lease_finish(req->store, req->agent_id, lease, &end, &times,
+			   &missing);
+	if (err == -EBUSY && missing) {
+		reply_problem(rep, 409, "uploads are missing");
+		(void)json_object_set(rep->body, "missing", missing);
+	} else if (err) {
+		agent_refuse(rep, err);
+	} else {
+		run_engine_poke(req->controller);
+		reply_json(rep, 200, NULL);
+	}
+	json_decref(missing);
+}

@@ -1,0 +1,101 @@
+#include "control/server/agentapi/common.h"
+
+#include "conf/controller_conf.h"
+#include "control/server/controller.h"
+#include "control/server/run/run.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FREE_MAX 10000
+#define HELD_MAX 10000
+
+/* When a poll came in, kept in its body while it is parked. A JSON key of a
+ * client cannot be it: ours has a type of its own. */
+static int64_t arrival(struct request *req, int64_t now)
+{
+	static const char key[] = "\x01 arrived";
+	const json_t *kept = json_object_get(req->body, key);
+
+	if (json_is_integer(kept) && json_integer_value(kept) <= now)
+		return json_integer_value(kept);
+	(void)json_object_set_new(req->body, key, json_integer(now));
+	return now;
+}
+
+static bool read_held(struct request *req, struct reply *rep,
+		      struct lease_poll *poll)
+{
+	json_t *held = json_object_get(req->body, "leases");
+
+	if (held &&
+	    (!json_is_array(held) || json_array_size(held) > HELD_MAX)) {
+		reply_problem(rep, 422, "leases must be an array");
+		reply_pointer(rep, "/leases", "must be an array");
+		return false;
+	}
+	poll->held = held;
+	return true;
+}
+
+static void answer(struct reply *rep, json_t *jobs)
+{
+	reply_json(rep, 200,
+		   json_pack("{s:s, s:o, s:I}", "cursor", "0", "jobs", jobs,
+			     "server_time", (json_int_t)store_now_ms() * 1000));
+}
+
+void agent_poll(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	struct lease_poll poll = {.agent_id = req->agent_id};
+	const json_t *t = json_object_get(req->body, "t");
+	bool spread;
+	json_t *jobs;
+	int err;
+
+	if (!req->body) {
+		reply_problem(rep, 422, "the body must be a JSON object");
+		return;
+	}
+	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
+				    &poll.free) ||
+	    !read_held(req, rep, &poll))
+		return;
+	poll.draining = json_is_true(json_object_get(req->body, "draining"));
+	poll.arrived = arrival(req, times.now);
+	if (json_is_integer(t) && poll.arrived == times.now) {
+		poll.has_offset = true;
+		poll.offset_us = json_integer_value(t) - times.now * 1000;
+	}
+	err = lease_poll(req->store, &poll, &times, &jobs, &spread);
+	if (err) {
+		agent_refuse(rep, err);
+		return;
+	}
+	if (spread)
+		run_engine_poke(req->controller);
+	if (json_array_size(jobs)) {
+		answer(rep, jobs);
+		return;
+	}
+	json_decref(jobs);
+	if (req->waited)
+		rep->status = 204;
+	else
+		rep->park_ms = req->controller->conf->poll_s * 1000;
+}
+
+void agent_disconnect(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	int err = lease_disconnect(req->store, req->agent_id, &times);
+
+	if (err) {
+		agent_refuse(rep, err);
+		return;
+	}
+	run_engine_poke(req->controller);
+	rep->status = 204;
+}

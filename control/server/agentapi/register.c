@@ -1,0 +1,123 @@
+#include "control/server/agentapi/common.h"
+
+#include "base/log.h"
+#include "conf/controller_conf.h"
+#include "control/server/controller.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_lease_agent.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The one version of the protocol there is. */
+#define PROTOCOL 1
+
+#define CAPACITY_MAX 10000
+#define NAME_BYTES   100
+
+static bool speaks(const json_t *protocols)
+{
+	const json_t *version;
+	size_t i;
+
+	json_array_foreach(protocols, i, version)
+	{
+		if (json_is_integer(version) &&
+		    json_integer_value(version) == PROTOCOL)
+			return true;
+	}
+	return false;
+}
+
+/* It goes into sentences and listings. */
+static bool name_valid(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < 0x20 || *name == 0x7f)
+			return false;
+	return true;
+}
+
+static void answer(struct request *req, struct reply *rep, int64_t id,
+		   const char *secret)
+{
+	const struct controller_conf *conf = req->controller->conf;
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%lld", (long long)id);
+	reply_json(rep, 201,
+		   json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I}", "agent_id",
+			     text, "secret", secret, "protocol", PROTOCOL,
+			     "poll_s", (json_int_t)conf->poll_s, "renew_s",
+			     (json_int_t)conf->renew_s, "lease_s",
+			     (json_int_t)conf->lease_s, "server_time",
+			     (json_int_t)store_now_ms() * 1000));
+}
+
+static void enrol(struct request *req, struct reply *rep,
+		  const struct agent_new *agent)
+{
+	char secret[SECRET_TOKEN_BYTES];
+	int64_t id;
+	int err;
+
+	err = store_agent_enrol(req->store, agent, secret, &id);
+	switch (err) {
+	case 0:
+		log_info("agent %s enrolled from %s", agent->name,
+			 req->remote_addr);
+		answer(req, rep, id, secret);
+		break;
+	case -EACCES:
+		reply_problem(rep, 403, "the join token is not valid");
+		break;
+	case -EEXIST:
+		reply_problem(rep, 409,
+			      "the pool has an agent of the name %s already: "
+			      "give this one another name, or delete that one",
+			      agent->name);
+		break;
+	default:
+		agent_refuse(rep, -EIO);
+		break;
+	}
+	sodium_memzero(secret, sizeof(secret));
+}
+
+void agent_register(struct request *req, struct reply *rep)
+{
+	json_t *features = json_object_get(req->body, "features");
+	struct agent_new agent = {.protocol = PROTOCOL,
+				  .address = req->remote_addr,
+				  .now = store_now_ms()};
+
+	agent.token = agent_text(req, rep, "token", 256, true);
+	if (agent.token)
+		agent.name = agent_text(req, rep, "name", NAME_BYTES, true);
+	if (agent.name)
+		agent.version = agent_text(req, rep, "version", 64, true);
+	if (!agent.version || !agent_integer(req, rep, "capacity", 1,
+					     CAPACITY_MAX, 1, &agent.capacity))
+		return;
+	if (!name_valid(agent.name)) {
+		reply_problem(rep, 422, "name holds control characters");
+		reply_pointer(rep, "/name", "holds control characters");
+		return;
+	}
+	if (features && !json_is_array(features)) {
+		reply_problem(rep, 422, "features must be an array");
+		reply_pointer(rep, "/features", "must be an array");
+		return;
+	}
+	if (!speaks(json_object_get(req->body, "protocols"))) {
+		reply_problem(rep, 426,
+			      "this controller speaks version %d of the agent "
+			      "protocol only",
+			      PROTOCOL);
+		return;
+	}
+	agent.features = features;
+	enrol(req, rep, &agent);
+}

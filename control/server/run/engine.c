@@ -1,0 +1,168 @@
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/controller_conf.h"
+#include "control/server/api/handler.h"
+#include "control/server/controller.h"
+#include "control/server/run/run.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Times are looked at so often; what requests change is looked at at once. */
+#define SWEEP_NS NS_PER_S
+
+struct run_engine {
+	/* constant after start */
+	struct controller *controller;
+	struct store *store;
+	pthread_t thread;
+	int64_t grace_until; /* agents could not renew while we were away */
+
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool poked; /* lock */
+	bool stop;  /* lock */
+};
+
+struct lease_times run_lease_times(const struct controller_conf *conf,
+				   int64_t now)
+{
+	return (struct lease_times){
+		.now = now,
+		.offer_ms = INT64_C(1000) * conf->offer_s,
+		.lease_ms = INT64_C(1000) * conf->lease_s,
+		.grace_ms = INT64_C(1000) * conf->upload_grace_s,
+	};
+}
+
+static void pass(struct run_engine *e)
+{
+	const struct controller_conf *conf = e->controller->conf;
+	const struct sweep_times times = {
+		.now = store_now_ms(),
+		.lease_ms = INT64_C(1000) * conf->lease_s,
+		.claim_timeout_ms = INT64_C(1000) * conf->claim_timeout_s,
+		.grace_until = e->grace_until,
+	};
+	int err = run_advance(e->store, &times);
+
+	if (err < 0)
+		log_error("runs could not be advanced: %s", strerror(-err));
+	if (err > 0)
+		http_wake_parked(e->controller);
+}
+
+/* @return false: stop */
+static bool wait_for_work(struct run_engine *e)
+{
+	struct timespec until;
+	bool go;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += SWEEP_NS / NS_PER_S;
+	pthread_mutex_lock(&e->lock);
+	while (!e->poked && !e->stop)
+		if (pthread_cond_timedwait(&e->wake, &e->lock, &until))
+			break;
+	e->poked = false;
+	go = !e->stop;
+	pthread_mutex_unlock(&e->lock);
+	return go;
+}
+
+static void *engine_thread(void *arg)
+{
+	struct run_engine *e = arg;
+
+	while (wait_for_work(e))
+		pass(e);
+	return NULL;
+}
+
+static void init_lock(struct run_engine *e)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&e->lock, NULL);
+}
+
+int run_engine_start(struct controller *controller)
+{
+	struct run_engine *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->controller = controller;
+	e->grace_until =
+		store_now_ms() + INT64_C(1000) * controller->conf->lease_s;
+	err = store_new(&e->store, controller->database);
+	if (err) {
+		free(e);
+		return err;
+	}
+	init_lock(e);
+	err = -pthread_create(&e->thread, NULL, engine_thread, e);
+	if (err) {
+		store_free(e->store);
+		free(e);
+		return err;
+	}
+	controller->run_engine = e;
+	return 0;
+}
+
+void run_engine_stop(struct controller *controller)
+{
+	struct run_engine *e = controller->run_engine;
+
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->lock);
+	e->stop = true;
+	pthread_cond_signal(&e->wake);
+	pthread_mutex_unlock(&e->lock);
+	pthread_join(e->thread, NULL);
+}
+
+void run_engine_free(struct controller *controller)
+{
+	struct run_engine *e = controller->run_engine;
+
+	if (!e)
+		return;
+	pthread_cond_destroy(&e->wake);
+	pthread_mutex_destroy(&e->lock);
+	store_free(e->store);
+	free(e);
+	controller->run_engine = NULL;
+}
+
+void run_engine_poke(struct controller *controller)
+{
+	struct run_engine *e = controller->run_engine;
+
+	if (e) {
+		pthread_mutex_lock(&e->lock);
+		e->poked = true;
+		pthread_cond_signal(&e->wake);
+		pthread_mutex_unlock(&e->lock);
+	}
+	http_wake_parked(controller);
+}
+
+int run_stop(struct controller *controller, struct store *store, int64_t run_id)
+{
+	int err = store_run_stop(store, run_id, store_now_ms());
+
+	if (!err)
+		run_engine_poke(controller);
+	return err;
+}

@@ -1,0 +1,71 @@
+/**
+ * What agents upload, and reading it back for the judge and the report. An
+ * upload and its rows are one transaction, known by its sequence number, so
+ * that it counts once however often it is sent.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_INGEST_H
+#define OFFHOOK_SERVER_STORE_STORE_INGEST_H
+
+#include "control/server/store/store_lease.h"
+#include "control/wire/point.h"
+
+enum ingest_kind {
+	INGEST_STATS,
+	INGEST_EVENTS,
+	INGEST_SIP
+};
+
+struct ingest {
+	int64_t agent_id;
+	const char *lease_id;
+	enum ingest_kind kind;
+	int64_t seq;   /* from 1 */
+	json_t *items; /* array, borrowed; each checked by ingest_check() */
+};
+
+struct ingest_result {
+	bool duplicate; /* seen before: nothing was stored */
+	bool cancel;    /* as a renewal says */
+	int64_t next_seq;
+};
+
+/* Items of one upload; a minute of a busy engine is far below. */
+#define INGEST_ITEMS_MAX 20000
+
+/**
+ * Check every item's members that are stored.
+ * @param role    of the lease; NULL: any (of stats)
+ * @param reason  one sentence with a pointer
+ * @return 0; -EINVAL
+ */
+int ingest_check(enum ingest_kind kind, json_t *items,
+		 char reason[static WIRE_REASON_BYTES]);
+
+/**
+ * Store an upload.
+ * @return 0; -ENOENT, -ESTALE (store_lease.h); -EINVAL stats of another role;
+ *         -EIO
+ */
+int store_ingest(struct store *s, const struct ingest *upload,
+		 const struct lease_times *times, struct ingest_result *ret);
+
+/** Called per row, in order of arrival. @return 0; else stop */
+typedef int(ingest_row_h)(const char *role, json_t *object, void *arg);
+
+/** All events of a run. @return 0; -EIO; -ENOMEM; or the handler's value */
+int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
+		     void *arg);
+
+/** All SIP messages of a run. @return likewise */
+int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
+		       void *arg);
+
+/** Borrowed until it returns. @return 0; else stop */
+typedef int(ingest_point_h)(const struct wire_point *point, void *arg);
+
+/** All points of a run, by series and time. @return likewise */
+int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
+		     void *arg);
+
+#endif

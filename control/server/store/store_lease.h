@@ -1,0 +1,96 @@
+/**
+ * Leases: which agent carries out which role of which run. Every transition
+ * is one transaction with a compare-and-set, so that agents, sweepers and
+ * controllers may race. Times are parameters, ms since 1970.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+struct lease_times {
+	int64_t now;
+	int64_t offer_ms; /* an offer stands so long unconfirmed */
+	int64_t lease_ms; /* a started lease stands so long unrenewed */
+	int64_t grace_ms; /* uploads are taken so long after its end */
+};
+
+/* A poll's stale list must not end a lease that started meanwhile. */
+#define LEASE_FRESH_MS 10000
+
+/* After a cancel a job may take so long to end, at most. */
+#define LEASE_STOPPING_MS 120000
+
+struct lease_poll {
+	int64_t agent_id;
+	int64_t free; /* jobs the agent can take now */
+	bool draining;
+	json_t *held;    /* array of lease ids, borrowed */
+	int64_t arrived; /* when the poll came in */
+	bool has_offset;
+	int64_t offset_us; /* agent's clock minus ours */
+};
+
+/**
+ * Note that the agent lives, take away what it has lost, and offer it what
+ * waits in its pool: all roles of a run together, if need be spread over the
+ * pool's agents.
+ * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}
+ * @param ret_spread true: another agent was given a part and is to be woken
+ * @return 0; -ENOENT no such agent; -EIO; -ENOMEM
+ */
+int lease_poll(struct store *s, const struct lease_poll *poll,
+	       const struct lease_times *times, json_t **ret_jobs,
+	       bool *ret_spread);
+
+/* The calls below answer alike: -ENOENT no such lease, or another agent's;
+ * -ESTALE it is over for this agent: it drops the job. */
+
+/** The agent confirms an offer; again is as once. */
+int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
+		const struct lease_times *times);
+
+/** @param ret_cancel  true: the agent is to end the job */
+int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
+		double progress, const struct lease_times *times,
+		bool *ret_cancel);
+
+/**
+ * The role is ready with a step.
+ * @param ret_go_in_ms  when the next one starts, the same instant for all
+ * @param ret_last      true: this call completed the barrier, wake the others
+ * @return 0 go; -EAGAIN others are not ready; -ECANCELED the run is to stop;
+ *         -ERANGE it cannot be there yet
+ */
+int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
+		int64_t step, const struct lease_times *times,
+		int64_t *ret_go_in_ms, bool *ret_last);
+
+struct lease_end {
+	const char *outcome; /* completed, failed, error, stopped */
+	const char *reason;
+	int64_t last_seq;
+};
+
+/* Ranges named in one answer. */
+#define LEASE_MISSING_MAX 100
+
+/**
+ * The job is over.
+ * @param ret_missing  with -EBUSY: new array of [from, to]
+ * @return 0; -EBUSY uploads are missing
+ */
+int lease_finish(struct store *s, int64_t agent_id, const char *lease_id,
+		 const struct lease_end *end, const struct lease_times *times,
+		 json_t **ret_missing);
+
+/** The agent goes away: its offers wait again, its started leases are lost. */
+int lease_disconnect(struct store *s, int64_t agent_id,
+		     const struct lease_times *times);
+
+#endif

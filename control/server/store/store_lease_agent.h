@@ -1,0 +1,34 @@
+/**
+ * Enrolment of agents.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_AGENT_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_AGENT_H
+
+#include "control/server/store/store_secret.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct store;
+
+struct agent_new {
+	const char *token; /* of the pool */
+	const char *name;
+	const char *version;
+	int64_t protocol;
+	json_t *features; /* NULL: none */
+	int64_t capacity;
+	const char *address; /* may be NULL */
+	int64_t now;
+};
+
+/**
+ * @param secret  receives the agent's secret: only its hash is kept
+ * @return 0 and the id; -EACCES no pool has this token; -EEXIST the pool has
+ *         an agent of this name; -EIO; -ENOMEM
+ */
+int store_agent_enrol(struct store *s, const struct agent_new *agent,
+		      char secret[SECRET_TOKEN_BYTES], int64_t *ret_id);
+
+#endif

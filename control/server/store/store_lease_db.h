@@ -1,0 +1,54 @@
+/**
+ * What the files of the leases share. Included by store_lease_*.c,
+ * store_ingest*.c only.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_DB_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_DB_H
+
+#include "base/str.h"
+#include "control/server/store/store_db.h"
+#include "control/server/store/store_lease.h"
+
+/* A lease with what its run says. */
+struct lease_view {
+	bool found;
+	int64_t run_id;
+	char role[40];
+	int64_t agent_id; /* 0: none */
+	char state[16];
+	int64_t ended_at; /* 0: not ended */
+	int64_t next_seq;
+	char phase[16];
+	int64_t stopping_at;
+	int64_t go_step;
+	int64_t go_at;
+};
+
+/** @return 0; -ENOENT not there or another agent's; -ESTALE nobody's; -EIO */
+int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
+	       struct lease_view *ret);
+
+/** True if the lease still takes uploads. */
+bool lease_uploads(const struct lease_view *v, const struct lease_times *times);
+
+/**
+ * An active run starts to stop: its reason is kept, what waits is cancelled.
+ * @return 1; 0 it was stopping or over already; -EIO
+ */
+int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
+		       const char *text, int64_t now);
+
+/** Run a statement that returns no rows. */
+int lease_exec(struct db *db, const char *sql, const struct db_value *params,
+	       size_t count);
+
+/** First column of the first row as integer, 0 without a row. */
+int lease_integer(struct db *db, const char *sql, const struct db_value *params,
+		  size_t count, int64_t *ret);
+
+#define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
+
+/* Purpose of the boxes in lease.secret_box. */
+#define LEASE_BOX "lease spec"
+
+#endif

@@ -1,0 +1,344 @@
+#include "control/server/store/store_lease_db.h"
+
+#include "control/server/store/store_secret.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs looked at in one poll: behind so many waiting ones, ask again. */
+#define CANDIDATES_MAX 64
+#define AGENTS_MAX     256 /* of a pool, that may share one run */
+
+static int note_agent(struct db *db, const struct lease_poll *poll, int64_t now)
+{
+	const struct db_value params[] = {
+		DB_I(poll->agent_id), DB_I(now), DB_I(poll->draining),
+		poll->has_offset ? DB_I(poll->offset_us)
+				 : (struct db_value){.type = DB_NULL}};
+	int err;
+
+	err = lease_exec(db,
+			 "UPDATE agent SET last_seen = $2, draining = $3, "
+			 "disconnected = 0, clock_offset_us = "
+			 "coalesce($4, clock_offset_us) WHERE id = $1",
+			 LEASE_PARAMS(params));
+	return err == 0 ? -ENOENT : err < 0 ? err : 0;
+}
+
+static bool holds(const json_t *held, const char *id)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(held, i, entry)
+	{
+		const char *text = json_string_value(entry);
+
+		if (text && strcmp(text, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct id_list {
+	char ids[CANDIDATES_MAX][UUID_TEXT_BYTES];
+	int64_t numbers[CANDIDATES_MAX];
+	size_t count;
+};
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct id_list *list = arg;
+
+	if (list->count == CANDIDATES_MAX)
+		return 0;
+	if (row[0].type == DB_TEXT)
+		(void)str_copy(list->ids[list->count], UUID_TEXT_BYTES,
+			       row[0].bytes);
+	else
+		list->numbers[list->count] = row[0].integer;
+	if (columns > 1)
+		list->numbers[list->count] = row[1].integer;
+	list->count++;
+	return 0;
+}
+
+/* A started lease its agent does not hold any more: the agent restarted. */
+static int take_lost(struct db *db, const struct lease_poll *poll)
+{
+	const struct db_value params[] = {DB_I(poll->agent_id),
+					  DB_I(poll->arrived - LEASE_FRESH_MS)};
+	struct id_list started = {.count = 0};
+	int err;
+
+	if (!json_is_array(poll->held))
+		return 0;
+	err = db_query(db,
+		       "SELECT id FROM lease WHERE agent_id = $1 AND "
+		       "state = 'started' AND started_at < $2",
+		       LEASE_PARAMS(params), id_row, &started);
+	for (size_t i = 0; err >= 0 && i < started.count; i++) {
+		const struct db_value id = db_text(started.ids[i]);
+
+		if (!holds(poll->held, started.ids[i]))
+			err = lease_exec(db,
+					 "UPDATE lease SET expires_at = 0, "
+					 "reason = 'does not hold the job any "
+					 "more: it was restarted' "
+					 "WHERE id = $1 AND state = 'started'",
+					 &id, 1);
+	}
+	return err < 0 ? err : 0;
+}
+
+struct agent_room {
+	int64_t id;
+	int64_t free;
+};
+
+struct rooms {
+	struct agent_room agents[AGENTS_MAX];
+	size_t count;
+	int64_t total;
+	int64_t largest; /* of one agent */
+};
+
+static int room_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct rooms *rooms = arg;
+	int64_t free_jobs = row[1].integer;
+
+	(void)columns;
+	if (free_jobs <= 0 || rooms->count == AGENTS_MAX)
+		return 0;
+	rooms->agents[rooms->count++] =
+		(struct agent_room){row[0].integer, free_jobs};
+	rooms->total += free_jobs;
+	if (free_jobs > rooms->largest)
+		rooms->largest = free_jobs;
+	return 0;
+}
+
+/* The polling agent first, with what it says itself; then the other agents of
+ * its pool that are online, the roomiest first. */
+static int find_rooms(struct db *db, const struct lease_poll *poll,
+		      const struct lease_times *times, int64_t mine,
+		      struct rooms *rooms)
+{
+	const struct db_value params[] = {DB_I(poll->agent_id),
+					  DB_I(times->now - times->lease_ms)};
+
+	rooms->count = 1;
+	rooms->agents[0] = (struct agent_room){poll->agent_id, mine};
+	rooms->total = rooms->largest = mine;
+	return db_query(
+		db,
+		"SELECT a.id, a.capacity - (SELECT count(*) FROM lease l "
+		"WHERE l.agent_id = a.id AND l.state IN ('offered', "
+		"'started')) AS room FROM agent a WHERE a.pool_id = (SELECT "
+		"pool_id FROM agent WHERE id = $1) AND a.id <> $1 AND "
+		"a.draining = 0 AND a.disconnected = 0 AND a.last_seen > $2 "
+		"ORDER BY room DESC, a.id",
+		LEASE_PARAMS(params), room_row, rooms);
+}
+
+static int offer(struct db *db, const char *lease_id, int64_t agent_id,
+		 const struct lease_times *times)
+{
+	const struct db_value params[] = {db_text(lease_id), DB_I(agent_id),
+					  DB_I(times->now + times->offer_ms)};
+
+	return lease_exec(db,
+			  "UPDATE lease SET state = 'offered', agent_id = $2, "
+			  "offered_at = NULL, expires_at = $3 "
+			  "WHERE id = $1 AND state = 'waiting'",
+			  LEASE_PARAMS(params));
+}
+
+/* Give a run's waiting leases away, all of them or none.
+ * @return leases given to the polling agent */
+static int place_run(struct db *db, const struct lease_poll *poll,
+		     const struct lease_times *times, int64_t run_id,
+		     int64_t mine, bool *ret_spread)
+{
+	const struct db_value run = DB_I(run_id);
+	struct id_list waiting = {.count = 0};
+	struct rooms rooms = {.count = 0};
+	size_t agent = 0;
+	int given = 0, err;
+
+	err = db_query(db,
+		       "SELECT id FROM lease WHERE run_id = $1 AND "
+		       "state = 'waiting' ORDER BY role",
+		       &run, 1, id_row, &waiting);
+	if (err < 0 || !waiting.count)
+		return err < 0 ? err : 0;
+	err = find_rooms(db, poll, times, mine, &rooms);
+	if (err < 0)
+		return err;
+	if (mine < (int64_t)waiting.count &&
+	    (rooms.total < (int64_t)waiting.count ||
+	     rooms.largest >= (int64_t)waiting.count))
+		return 0; /* no room, or another agent can take it whole */
+	for (size_t i = 0; i < waiting.count; i++) {
+		while (rooms.agents[agent].free == 0)
+			agent++;
+		rooms.agents[agent].free--;
+		err = offer(db, waiting.ids[i], rooms.agents[agent].id, times);
+		if (err < 0)
+			return err;
+		given += agent == 0;
+		*ret_spread |= agent > 0;
+	}
+	err = lease_exec(db,
+			 "UPDATE run SET phase = 'dispatching' "
+			 "WHERE id = $1 AND phase = 'queued'",
+			 &run, 1);
+	return err < 0 ? err : given;
+}
+
+static int place_runs(struct db *db, const struct lease_poll *poll,
+		      const struct lease_times *times, bool *ret_spread)
+{
+	const struct db_value agent = DB_I(poll->agent_id);
+	struct id_list runs = {.count = 0};
+	const struct db_value since[] = {agent, DB_I(poll->arrived)};
+	int64_t taken = 0, ended = 0, mine;
+	int err;
+
+	if (poll->draining)
+		return 0;
+	/* What the agent did not know when it asked: offers on their way to
+	 * it, and jobs that ended while it waited. */
+	err = lease_integer(db,
+			    "SELECT count(*) FROM lease WHERE agent_id = $1 "
+			    "AND state = 'offered' AND offered_at IS NULL",
+			    &agent, 1, &taken);
+	if (!err)
+		err = lease_integer(db,
+				    "SELECT count(*) FROM lease "
+				    "WHERE agent_id = $1 AND ended_at > $2 "
+				    "AND started_at IS NOT NULL",
+				    LEASE_PARAMS(since), &ended);
+	if (!err)
+		err = db_query(db,
+			       "SELECT id FROM run WHERE agentpool_id = "
+			       "(SELECT pool_id FROM agent WHERE id = $1) AND "
+			       "phase IN ('queued', 'dispatching') AND EXISTS "
+			       "(SELECT 1 FROM lease WHERE run_id = run.id AND "
+			       "state = 'waiting') ORDER BY id LIMIT 64",
+			       &agent, 1, id_row, &runs);
+	mine = poll->free - taken + ended;
+	for (size_t i = 0; err >= 0 && i < runs.count && mine > 0; i++) {
+		err = place_run(db, poll, times, runs.numbers[i], mine,
+				ret_spread);
+		if (err > 0)
+			mine -= err;
+	}
+	return err < 0 ? err : 0;
+}
+
+struct jobs {
+	struct store *store;
+	json_t *array;
+	int err;
+};
+
+static int add_job(struct jobs *jobs, const struct db_value *row)
+{
+	char *plain;
+	size_t len;
+	json_t *spec;
+	int err;
+
+	err = secret_open(store_secrets(jobs->store), LEASE_BOX, row[4].bytes,
+			  row[4].len, &plain, &len);
+	if (err)
+		return err;
+	spec = json_loadb(plain, len, 0, NULL);
+	secret_wipe_free(plain, len);
+	if (!spec)
+		return -ENOMEM;
+	return json_array_append_new(
+		       jobs->array,
+		       json_pack("{s:s, s:s, s:s, s:I, s:o}", "lease_id",
+				 (const char *)row[0].bytes, "session_id",
+				 (const char *)row[1].bytes, "role",
+				 (const char *)row[2].bytes, "attempt",
+				 (json_int_t)row[3].integer, "spec", spec))
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int job_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct jobs *jobs = arg;
+
+	(void)columns;
+	if (row[4].type != DB_BLOB)
+		return 0;
+	jobs->err = add_job(jobs, row);
+	return jobs->err;
+}
+
+/* What stands for this agent and it has not heard of: just placed, or placed
+ * by another agent's poll. Never twice: if the answer is lost, the offer
+ * lapses and is made again. */
+static int deliver(struct store *s, struct db *db,
+		   const struct lease_poll *poll,
+		   const struct lease_times *times, json_t *array)
+{
+	const struct db_value agent[] = {DB_I(poll->agent_id), DB_I(times->now),
+					 DB_I(times->now + times->offer_ms)};
+	struct jobs jobs = {.store = s, .array = array};
+	int err;
+
+	err = db_query(db,
+		       "SELECT l.id, r.session_id, l.role, r.attempt, "
+		       "l.secret_box FROM lease l JOIN run r ON "
+		       "r.id = l.run_id WHERE l.agent_id = $1 AND "
+		       "l.state = 'offered' AND l.offered_at IS NULL "
+		       "ORDER BY l.run_id, l.role",
+		       agent, 1, job_row, &jobs);
+	if (err < 0)
+		return err;
+	return lease_exec(db,
+			  "UPDATE lease SET offered_at = $2, expires_at = $3 "
+			  "WHERE agent_id = $1 AND state = 'offered' AND "
+			  "offered_at IS NULL",
+			  LEASE_PARAMS(agent));
+}
+
+int lease_poll(struct store *s, const struct lease_poll *poll,
+	       const struct lease_times *times, json_t **ret_jobs,
+	       bool *ret_spread)
+{
+	json_t *jobs = json_array();
+	bool spread = false;
+	struct db *db;
+	int err;
+
+	if (!jobs)
+		return -ENOMEM;
+	err = store_write_begin(s, &db);
+	if (!err) {
+		err = note_agent(db, poll, times->now);
+		if (!err)
+			err = take_lost(db, poll);
+		if (!err)
+			err = place_runs(db, poll, times, &spread);
+		if (!err)
+			err = deliver(s, db, poll, times, jobs);
+		err = store_write_end(s, err);
+	}
+	if (err < 0) {
+		json_decref(jobs);
+		return err;
+	}
+	*ret_jobs = jobs;
+	*ret_spread = spread;
+	return 0;
+}

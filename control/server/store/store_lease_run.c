@@ -1,0 +1,214 @@
+#include "control/server/store/store_lease_run.h"
+
+#include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_secret.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int insert_run(struct db *db, const struct run_new *run, int64_t *ret_id)
+{
+	const json_t *test = run->test;
+	char *conditions = json_dumps(run->conditions, JSON_COMPACT);
+	char *tags = json_dumps(json_object_get(test, "tags"),
+				JSON_COMPACT | JSON_ENCODE_ANY);
+#define TEXT(name)    db_text(json_string_value(json_object_get(test, name)))
+#define INTEGER(name) DB_I(json_integer_value(json_object_get(test, name)))
+	const struct db_value params[] = {
+		db_text(run->session_id),
+		INTEGER("id"),
+		TEXT("name"),
+		TEXT("scenario"),
+		INTEGER("project_id"),
+		TEXT("project_name"),
+		INTEGER("agentpool_id"),
+		TEXT("agentpool_name"),
+		db_text(tags),
+		db_text(conditions),
+		TEXT("record"),
+		db_text(run->report_mode),
+		db_text(run->kiosk_id),
+		DB_I(run->interval_s),
+		DB_I(run->max_duration_s),
+		DB_I(run->created_at),
+	};
+#undef TEXT
+#undef INTEGER
+	int err = -ENOMEM;
+
+	if (conditions && tags)
+		err = lease_integer(
+			db,
+			"INSERT INTO run (session_id, test_id, test_name, "
+			"testcase_name, project_id, project_name, "
+			"agentpool_id, agentpool_name, tags_json, "
+			"conditions_json, record, report_mode, kiosk_id, "
+			"interval_s, max_duration_s, created_at, phase, "
+			"status) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+			"$10, $11, $12, $13, $14, $15, $16, 'queued', "
+			"'running') RETURNING id",
+			LEASE_PARAMS(params), ret_id);
+	free(conditions);
+	free(tags);
+	return err;
+}
+
+static int insert_lease(struct store *s, struct db *db, int64_t run_id,
+			const struct run_role *role)
+{
+	char id[UUID_TEXT_BYTES];
+	char *public_text = json_dumps(role->public_spec, JSON_COMPACT);
+	char *text = json_dumps(role->spec, JSON_COMPACT);
+	uint8_t *box = NULL;
+	size_t box_len = 0;
+	int err = -ENOMEM;
+
+	uuid_make(id);
+	if (public_text && text)
+		err = secret_seal(store_secrets(s), LEASE_BOX, text,
+				  strlen(text), &box, &box_len);
+	if (!err) {
+		const struct db_value params[] = {
+			db_text(id), DB_I(run_id), db_text(role->role),
+			db_text(public_text), db_blob(box, box_len)};
+
+		err = lease_exec(db,
+				 "INSERT INTO lease (id, run_id, role, "
+				 "spec_json, secret_box, state) VALUES "
+				 "($1, $2, $3, $4, $5, 'waiting')",
+				 LEASE_PARAMS(params));
+	}
+	if (text)
+		secret_wipe_free(text, strlen(text));
+	free(public_text);
+	free(box);
+	return err < 0 ? err : 0;
+}
+
+int store_run_create(struct store *s, const struct run_new *run,
+		     int64_t *ret_id)
+{
+	int64_t id = 0;
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = insert_run(db, run, &id);
+	for (size_t i = 0; !err && i < run->role_count; i++)
+		err = insert_lease(s, db, id, &run->roles[i]);
+	err = store_write_end(s, err);
+	if (err < 0)
+		return err;
+	*ret_id = id;
+	return 0;
+}
+
+int store_run_stop(struct store *s, int64_t run_id, int64_t now)
+{
+	const struct db_value id[] = {DB_I(run_id)};
+	int64_t there = 0;
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = lease_run_stopping(db, run_id, "user", "stopped by a user", now);
+	if (err == 0) {
+		err = lease_integer(db,
+				    "SELECT count(*) FROM run WHERE id = $1",
+				    LEASE_PARAMS(id), &there);
+		if (!err)
+			err = there ? -EALREADY : -ENOENT;
+	}
+	err = store_write_end(s, err);
+	return err < 0 ? err : 0;
+}
+
+static int case_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct run_case *c = arg;
+
+	(void)columns;
+	c->id = row[0].integer;
+	(void)str_copy(c->session_id, sizeof(c->session_id), row[1].bytes);
+	(void)str_copy(c->stop_reason, sizeof(c->stop_reason),
+		       row[2].type == DB_TEXT ? row[2].bytes : "");
+	c->description = strdup(row[3].bytes);
+	c->conditions = json_loadb(row[4].bytes, row[4].len, 0, NULL);
+	c->specs = json_array();
+	return c->description && c->conditions && c->specs ? 0 : -ENOMEM;
+}
+
+static int spec_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct run_case *c = arg;
+
+	(void)columns;
+	return json_array_append_new(
+		       c->specs, json_loadb(row[0].bytes, row[0].len, 0, NULL))
+		       ? -ENOMEM
+		       : 0;
+}
+
+int store_run_to_judge(struct store *s, struct run_case *ret)
+{
+	struct run_case c = {.id = 0};
+	struct db_value id;
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT id, session_id, stop_reason, "
+		       "result_description, conditions_json FROM run "
+		       "WHERE phase = 'judging' ORDER BY id LIMIT 1",
+		       NULL, 0, case_row, &c);
+	if (err >= 0 && !c.id)
+		return 0;
+	id = DB_I(c.id);
+	if (err >= 0)
+		err = db_query(store_reader(s),
+			       "SELECT spec_json FROM lease WHERE run_id = $1 "
+			       "ORDER BY role",
+			       &id, 1, spec_row, &c);
+	if (err < 0) {
+		run_case_release(&c);
+		return err;
+	}
+	*ret = c;
+	return 1;
+}
+
+void run_case_release(struct run_case *c)
+{
+	free(c->description);
+	json_decref(c->conditions);
+	json_decref(c->specs);
+	*c = (struct run_case){.id = 0};
+}
+
+int store_run_done(struct store *s, int64_t run_id, const char *status,
+		   const char *description, json_t *verdicts, int64_t now)
+{
+	char *text = verdicts ? json_dumps(verdicts, JSON_COMPACT) : NULL;
+	const struct db_value params[] = {DB_I(run_id), db_text(status),
+					  db_text(description), db_text(text),
+					  DB_I(now)};
+	struct db *db;
+	int err;
+
+	if (verdicts && !text)
+		return -ENOMEM;
+	err = store_write_begin(s, &db);
+	if (!err) {
+		err = lease_exec(db,
+				 "UPDATE run SET phase = 'done', status = $2, "
+				 "result_description = $3, verdicts_json = $4, "
+				 "stopped_at = $5, progress = 1 "
+				 "WHERE id = $1 AND phase = 'judging'",
+				 LEASE_PARAMS(params));
+		err = store_write_end(s, err);
+	}
+	free(text);
+	return err;
+}

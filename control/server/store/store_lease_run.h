@@ -1,0 +1,97 @@
+/**
+ * Runs' rows from the start to the verdict: the transitions that are not
+ * caused by an agent's request. Times are parameters, ms since 1970.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_RUN_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_RUN_H
+
+#include "base/str.h"
+#include "control/server/store/store_lease.h"
+
+/** A test as it is now, for a run.
+ * @param id    0: by name
+ * @param ret   new object: id, name, scenario, project_id, project_name,
+ *              agentpool_id, agentpool_name, tags, steps, conditions, record
+ * @return 0; -ENOENT; -EIO; -ENOMEM */
+int store_test_load(struct store *s, int64_t id, const char *name,
+		    json_t **ret);
+
+/** A pool's credentials as a job carries them, passwords decrypted: new array.
+ * @return 0; -ENOENT; -EBADMSG a password of another key; -EIO; -ENOMEM */
+int store_pool_load(struct store *s, int64_t pool_id, json_t **ret);
+
+/** A target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
+int store_target_load(struct store *s, int64_t target_id, json_t **ret);
+
+struct run_role {
+	const char *role;
+	json_t *public_spec; /* without passwords */
+	json_t *spec;        /* kept encrypted, until the lease ends */
+};
+
+struct run_new {
+	const char *session_id;
+	json_t *test; /* of store_test_load(), borrowed */
+	json_t *conditions;
+	const char *report_mode;
+	const char *kiosk_id; /* NULL: none */
+	uint32_t interval_s;
+	uint32_t max_duration_s;
+	int64_t created_at;
+	const struct run_role *roles;
+	size_t role_count;
+};
+
+/** Make a run in `queued` and its leases in `waiting`, all or nothing. */
+int store_run_create(struct store *s, const struct run_new *run,
+		     int64_t *ret_id);
+
+/**
+ * A user wants the run to stop.
+ * @return 0; -ENOENT; -EALREADY it is stopping or over; -EIO
+ */
+int store_run_stop(struct store *s, int64_t run_id, int64_t now);
+
+struct sweep_times {
+	int64_t now;
+	int64_t lease_ms;
+	int64_t claim_timeout_ms;
+	int64_t grace_until; /* leases do not expire before: we were away */
+};
+
+/* Beyond max_duration an agent may take so long to end by itself. */
+#define RUN_OVERTIME_MS 60000
+
+/**
+ * Do what time demands: lapsed offers wait again, unrenewed leases are lost,
+ * runs without agents or above their duration stop, runs whose leases have
+ * all ended go to `judging`.
+ * @param ret_changed  true: something moved
+ * @return 0; -EIO
+ */
+int store_sweep(struct store *s, const struct sweep_times *times,
+		bool *ret_changed);
+
+/* What a run in `judging` is to be judged by. */
+struct run_case {
+	int64_t id;
+	char session_id[UUID_TEXT_BYTES];
+	char stop_reason[16]; /* "" none: the run ended by itself */
+	char *description;    /* what was said when it began to stop */
+	json_t *conditions;
+	json_t *specs; /* array: of its roles */
+};
+
+/** The next run to judge. @return 1; 0 none; -EIO; -ENOMEM */
+int store_run_to_judge(struct store *s, struct run_case *ret);
+void run_case_release(struct run_case *c);
+
+/**
+ * A run in `judging` is done. @return 1; 0 another one was faster; -EIO
+ * @param verdicts  NULL: it was not judged
+ */
+int store_run_done(struct store *s, int64_t run_id, const char *status,
+		   const char *description, json_t *verdicts, int64_t now);
+
+#endif

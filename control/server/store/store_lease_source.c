@@ -1,0 +1,95 @@
+/* What a run takes from the resources at its start. */
+#include "control/server/store/store_lease_run.h"
+
+#include "control/server/store/store_credential.h"
+#include "control/server/store/store_lease_db.h"
+
+#include <errno.h>
+
+static json_t *json_of(const struct db_value *value)
+{
+	return json_loadb(value->bytes, value->len, JSON_DECODE_ANY, NULL);
+}
+
+static int test_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t **ret = arg;
+
+	(void)columns;
+	*ret = json_pack(
+		"{s:I, s:s, s:s, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:s}", "id",
+		(json_int_t)row[0].integer, "name", (const char *)row[1].bytes,
+		"scenario", (const char *)row[2].bytes, "project_id",
+		(json_int_t)row[3].integer, "project_name",
+		(const char *)row[4].bytes, "agentpool_id",
+		(json_int_t)row[5].integer, "agentpool_name",
+		(const char *)row[6].bytes, "tags", json_of(&row[7]), "steps",
+		json_of(&row[8]), "conditions", json_of(&row[9]), "record",
+		(const char *)row[10].bytes);
+	return *ret ? 0 : -ENOMEM;
+}
+
+#define TEST_COLUMNS                                              \
+	"SELECT t.id, t.name, t.scenario, t.project_id, p.name, " \
+	"t.agentpool_id, a.name, t.tags_json, t.steps_json, "     \
+	"t.conditions_json, t.record FROM test t "                \
+	"JOIN project p ON p.id = t.project_id "                  \
+	"JOIN agent_pool a ON a.id = t.agentpool_id "
+
+int store_test_load(struct store *s, int64_t id, const char *name, json_t **ret)
+{
+	const struct db_value param = id ? DB_I(id) : db_text(name);
+	json_t *test = NULL;
+	int err;
+
+	err = db_query(store_reader(s),
+		       id ? TEST_COLUMNS "WHERE t.id = $1"
+			  : TEST_COLUMNS "WHERE t.name = $1",
+		       &param, 1, test_row, &test);
+	if (err < 0)
+		return err;
+	if (!test)
+		return -ENOENT;
+	*ret = test;
+	return 0;
+}
+
+int store_pool_load(struct store *s, int64_t pool_id, json_t **ret)
+{
+	return store_credentials_open(s, pool_id, ret);
+}
+
+static json_t *text_or_null(const struct db_value *value)
+{
+	return value->type == DB_TEXT ? json_stringn(value->bytes, value->len)
+				      : json_null();
+}
+
+static int target_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t **ret = arg;
+
+	(void)columns;
+	*ret = json_pack("{s:o, s:o, s:o}", "hosts", json_of(&row[0]), "domain",
+			 text_or_null(&row[1]), "outbound_proxy",
+			 text_or_null(&row[2]));
+	return *ret ? 0 : -ENOMEM;
+}
+
+int store_target_load(struct store *s, int64_t target_id, json_t **ret)
+{
+	const struct db_value id = DB_I(target_id);
+	json_t *target = NULL;
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT hosts_json, domain, outbound_proxy FROM target "
+		       "WHERE id = $1",
+		       &id, 1, target_row, &target);
+	if (err < 0)
+		return err;
+	if (!target)
+		return -ENOENT;
+	*ret = target;
+	return 0;
+}
