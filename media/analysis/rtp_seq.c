@@ -9,7 +9,7 @@ void loss_runs_add(struct loss_runs *l, bool lost)
 {
 	if (lost)
 		loss_runs_add_lost(l, 1);
-	else
+	else if (l->open)
 		l->open = 0;
 }
 

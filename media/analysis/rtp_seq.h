@@ -21,10 +21,10 @@
 /** Loss runs: lost packets one after another. Mergeable state of a scan in
  * order of sequence. All zero: start. */
 struct loss_runs {
+	uint64_t open; /* length of the run the scan stands in */
 	uint64_t lost;
 	uint64_t runs;
 	uint64_t longest;
-	uint64_t open; /* length of the run the scan stands in */
 };
 
 void loss_runs_add(struct loss_runs *l, bool lost);
@@ -64,15 +64,18 @@ struct rtp_counters {
 };
 
 struct rtp_seq {
-	int64_t max;     /* extended number of the newest packet */
-	int64_t base;    /* of the segment's first */
-	uint32_t max_ts; /* of the newest packet */
-	int64_t max_ns;
-	uint64_t packets;
-	uint64_t received;
-	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
+	/* hot: every packet */
+	int64_t max;    /* extended number of the newest packet */
+	int64_t base;   /* of the segment's first */
+	int64_t max_ns; /* of the newest packet */
+	uint32_t max_ts;
 	bool started;
 	bool has_pending;
+	uint64_t packets;
+	uint64_t received;
+	struct loss_runs runs;                 /* what is final */
+	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
+	/* cold */
 	uint64_t duplicates;
 	uint64_t reordered;
 	uint64_t very_late;
@@ -81,7 +84,6 @@ struct rtp_seq {
 	uint64_t outages;
 	uint64_t closed_expected; /* of closed segments */
 	uint32_t max_reorder_distance;
-	struct loss_runs runs; /* what is final */
 	struct packet_record pending;
 };
 

@@ -52,10 +52,11 @@ static void set_reference(struct rtp_timing *t, const struct packet_record *r,
 static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
 			     double step_ms, int64_t dq, bool marker)
 {
-	double period_ms = t->period_ticks * 1000.0 / t->clock_hz;
+	double period_ms;
 
 	if (fabs(d_ms) <= TS_JUMP_MS)
 		return false;
+	period_ms = t->period_ticks * 1000.0 / t->clock_hz;
 	if (fabs(step_ms - (double)dq * period_ms) > TS_JUMP_MS)
 		return true;
 	return marker && dq == 1 && d_ms > 0.0;
@@ -73,33 +74,16 @@ static void integer_jitter(struct rtp_timing *t, const struct packet_record *r)
 		t->int_jitter_max = t->int_jitter >> 4;
 }
 
-static void take_sample(struct rtp_timing *t, const struct packet_record *r,
-			int64_t ext, double d_ms, struct rtp_sample *ret)
+/* What only an observer asks for; before the reference moves on. */
+static void detail_sample(struct rtp_timing *t, const struct packet_record *r,
+			  int64_t dq, int32_t step, struct rtp_sample *ret)
 {
-	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
-	int64_t dq = ext - t->ref_ext;
-	bool marker = packet_marker(r);
 	int64_t twice = 2 * dq * (int64_t)t->period_ticks;
 
-	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) / 16.0;
-	integer_jitter(t, r);
-	t->samples++;
-	ret->has_ipdv = true;
-	ret->ipdv_ms = fabs(d_ms);
-	ret->jitter_ms = t->jitter_ms;
-	ret->has_delta = !marker && !t->gap_kind &&
+	ret->has_delta = !packet_marker(r) && !t->gap_kind &&
 			 2 * (int64_t)step <= twice + t->period_ticks;
 	ret->delta_ms = (double)(r->mono_ns - t->ref_ns) / 1e6;
-	if (dq == 1 && !marker && step > 0 &&
-	    (uint32_t)step <= t->clock_hz / 5) {
-		t->period_ticks = (uint32_t)step;
-		t->has_period = true;
-	}
 	t->media_ticks += step;
-	t->ref_ns = r->mono_ns;
-	t->ref_ts = r->rtp_ts;
-	t->ref_ext = ext;
-	t->gap_kind = false;
 	ret->has_pdv = true;
 	ret->media_ms = (double)t->media_ticks * 1000.0 / t->clock_hz;
 	ret->transit_ms =
@@ -109,8 +93,35 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	ret->pdv_ms = ret->transit_ms - t->min_transit_ms;
 }
 
+static void take_sample(struct rtp_timing *t, const struct packet_record *r,
+			int64_t ext, double d_ms, bool detailed,
+			struct rtp_sample *ret)
+{
+	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
+	int64_t dq = ext - t->ref_ext;
+
+	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) / 16.0;
+	integer_jitter(t, r);
+	t->samples++;
+	ret->has_ipdv = true;
+	ret->ipdv_ms = fabs(d_ms);
+	ret->jitter_ms = t->jitter_ms;
+	if (detailed)
+		detail_sample(t, r, dq, step, ret);
+	if (dq == 1 && !packet_marker(r) && step > 0 &&
+	    (uint32_t)step <= t->clock_hz / 5) {
+		t->period_ticks = (uint32_t)step;
+		t->has_period = true;
+	}
+	t->ref_ns = r->mono_ns;
+	t->ref_ts = r->rtp_ts;
+	t->ref_ext = ext;
+	t->gap_kind = false;
+}
+
 void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
-		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret)
+		       int64_t ext, uint32_t clock_hz, bool detailed,
+		       struct rtp_sample *ret)
 {
 	int32_t step;
 	double step_ms;
@@ -147,7 +158,7 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		set_reference(t, r, ext, ret);
 		return;
 	}
-	take_sample(t, r, ext, d_ms, ret);
+	take_sample(t, r, ext, d_ms, detailed, ret);
 }
 
 uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t)

@@ -32,23 +32,24 @@ struct rtp_sample {
 };
 
 struct rtp_timing {
+	/* hot: every packet */
 	int64_t ref_ns;   /* arrival of the packet before */
 	int64_t ref_ext;  /* its extended sequence number */
 	double jitter_ms; /* J */
+	uint64_t samples;
 	uint32_t ref_ts;
 	uint32_t clock_hz;
-	uint32_t period_ticks; /* P: last step of adjacent packets */
-	bool has_ref;
-	bool has_period;         /* period_ticks was measured, not assumed */
-	bool gap_kind;           /* CN or an event came since: no delta */
-	bool has_first;          /* the flag A.8 lacks: transit 0 is legal */
+	uint32_t period_ticks;   /* P: last step of adjacent packets */
 	uint32_t int_transit;    /* integer A.8 */
 	uint32_t int_jitter;     /* 16 * J */
 	uint32_t int_jitter_max; /* highest reported value */
+	bool has_ref;
+	bool has_period; /* period_ticks was measured, not assumed */
+	bool gap_kind;   /* CN or an event came since: no delta */
+	/* cold */
 	int64_t epoch_ns;
 	int64_t media_ticks; /* since the epoch's first packet */
 	double min_transit_ms;
-	uint64_t samples;
 	uint64_t discontinuities;
 	uint64_t clock_changes;
 	uint64_t same_ts;
@@ -63,9 +64,12 @@ void rtp_timing_restart(struct rtp_timing *t);
  * Take an audio packet (no duplicate, not very late).
  * @param ext       extended sequence number
  * @param clock_hz  > 0
+ * @param detailed  fill all of *ret; false: has_ipdv, ipdv_ms and jitter_ms
+ *                  only. The same for all packets of a stream.
  */
 void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
-		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret);
+		       int64_t ext, uint32_t clock_hz, bool detailed,
+		       struct rtp_sample *ret);
 
 /** A comfort noise or telephone-event packet went by. */
 void rtp_timing_skip(struct rtp_timing *t);

@@ -92,19 +92,21 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 
 /* A unique packet that counts: kind, bytes, timing. */
 static void credit(struct rtp_stream *s, const struct packet_record *r,
-		   int64_t ext, bool timing, struct rtp_sample *ret)
+		   int64_t ext, bool timing, bool detailed,
+		   struct rtp_sample *ret)
 {
 	uint8_t pt = packet_pt(r);
 
 	if (!s->has_pt || s->last_pt != pt)
 		enter_pt(s, pt);
 	s->payload_bytes += r->payload_bytes;
-	s->marker_packets += packet_marker(r);
+	if (packet_marker(r))
+		s->marker_packets++;
 	switch (s->pt_kind) {
 	case RTP_PAYLOAD_AUDIO:
 		if (timing && s->pt_clock_hz > 0) {
 			rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz,
-					  ret);
+					  detailed, ret);
 			if (ret->has_ipdv)
 				histogram_add(&s->jitter, ret->jitter_ms);
 		}
@@ -143,7 +145,7 @@ static void credit_pending(struct rtp_stream *s,
 
 	if (restart)
 		rtp_timing_restart(&s->timing);
-	credit(s, pending, o.ext, true, &o.sample);
+	credit(s, pending, o.ext, true, observe != NULL, &o.sample);
 	if (observe)
 		observe(&o, arg);
 }
@@ -167,7 +169,8 @@ static inline void update(struct rtp_stream *s, const struct packet_record *r,
 	if (o.verdict != RTP_PENDING)
 		o.ext = extended(s, r);
 	if (o.verdict != RTP_PENDING && o.verdict != RTP_DUPLICATE)
-		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, &o.sample);
+		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, observe != NULL,
+		       &o.sample);
 	if (observe)
 		observe(&o, arg);
 }

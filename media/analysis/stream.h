@@ -60,27 +60,28 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
 	/* hot: touched by every packet */
-	struct rtp_seq seq;
-	struct rtp_timing timing;
 	struct rtp_strict strict;
-	const struct rtp_payload_map *map;
-	uint32_t pt_clock_hz; /* of last_pt */
 	uint8_t last_pt;
 	uint8_t pt_kind; /* of last_pt; 255: unknown */
 	bool has_pt;
-	uint64_t bytes; /* RTP header + payload */
+	uint32_t pt_clock_hz; /* of last_pt */
+	uint64_t bytes;       /* RTP header + payload */
 	uint64_t payload_bytes;
-	uint64_t te_packets;
-	uint64_t cn_packets;
-	uint64_t unknown_pt_packets;
 	uint64_t marker_packets;
-	uint64_t pt_changes;
+	int64_t last_ns;
+	struct rtp_timing timing;
+	struct rtp_seq seq;
 	/* state at the start of the open second */
 	struct rtp_counters before;
 	uint64_t bytes_before;
 	uint64_t samples_before;
 	int64_t second_start_ns;
 	/* cold */
+	const struct rtp_payload_map *map;
+	uint64_t te_packets;
+	uint64_t cn_packets;
+	uint64_t unknown_pt_packets;
+	uint64_t pt_changes;
 	uint32_t ssrc;
 	char codec[16];   /* of the last audio payload type */
 	uint8_t audio_pt; /* last audio payload type */
@@ -88,7 +89,6 @@ struct rtp_stream {
 	bool has_rtt; /* within the open second */
 	double rtt_ms;
 	int64_t first_ns;
-	int64_t last_ns;
 	struct rtp_score score;
 	struct histogram rtt;
 	struct histogram jitter;
