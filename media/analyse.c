@@ -72,7 +72,8 @@ static void publish_or_drop(struct analyse *an,
 		COUNTER_ADD(&an->e->records_dropped, 1);
 }
 
-static void publish_event(struct analyse *an, struct media_session *s,
+/* @return false: the ring is full; the next packet tries again */
+static bool publish_event(struct analyse *an, struct media_session *s,
 			  enum media_record_kind kind, int64_t mono_ns)
 {
 	struct media_record record = {
@@ -81,7 +82,7 @@ static void publish_event(struct analyse *an, struct media_session *s,
 		.mono_ns = mono_ns,
 	};
 
-	publish_or_drop(an, &record);
+	return publish(an, &record);
 }
 
 static void second_close(struct analyse *an, struct media_session *s,
@@ -145,9 +146,8 @@ static void received_take(struct analyse *an)
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, r->mono_ns);
 		if (!s->analysis.has_rtp)
-			publish_event(an, s, MEDIA_RECORD_FIRST_RTP,
-				      r->mono_ns);
-		s->analysis.has_rtp = true;
+			s->analysis.has_rtp = publish_event(
+				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
 	}
 	analysis_received(&s->analysis, r);
 }
@@ -189,8 +189,8 @@ static void rtcp_take(struct analyse *an)
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, event->mono_ns);
 		if (!s->analysis.has_rtcp)
-			publish_event(an, s, MEDIA_RECORD_RTCP, event->mono_ns);
-		s->analysis.has_rtcp = true;
+			s->analysis.has_rtcp = publish_event(
+				an, s, MEDIA_RECORD_RTCP, event->mono_ns);
 	}
 	analysis_rtcp(&s->analysis, event,
 		      rtcp_ntp_middle(engine_ntp(an->e, event->mono_ns)));

@@ -30,8 +30,8 @@ struct media_evidence {
 	uint64_t send_errors;         /* sendto() refused */
 	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */
 	uint64_t ring_drops;          /* records lost between our threads */
-	uint64_t invalid_packets;    /* failed the RTP or RTCP header checks */
-	uint64_t foreign_packets;    /* RTP from another address than the
+	uint64_t invalid_packets;     /* failed the RTP or RTCP header checks */
+	uint64_t foreign_packets;     /* RTP from another address than the
 				      * negotiated one; measured all the same */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */

@@ -290,9 +290,17 @@ static int map_fill(struct rtp_payload_map *map,
 	return err == -EEXIST ? 0 : err;
 }
 
-static bool addr_usable(const struct media_addr *a)
+/* Take a peer's address; one that cannot be sent to becomes "not set". */
+static int addr_take(struct media_addr *ret, const struct media_addr *a)
 {
-	return a->len == 0 || (media_addr_valid(a) && media_addr_port(a) != 0);
+	memset(ret, 0, sizeof(*ret));
+	if (a->len == 0)
+		return 0;
+	if (!media_addr_valid(a) || media_addr_port(a) == 0)
+		return -EINVAL;
+	if (!media_addr_unspecified(a))
+		*ret = *a;
+	return 0;
 }
 
 static int apply_fill(struct command *c, const struct media_negotiated *n,
@@ -307,14 +315,12 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 		return -EINVAL;
 	if (ptime_ms < PTIME_TAKEN_MS || ptime_ms > PTIME_MAX_MS)
 		return -EINVAL;
-	if (!addr_usable(&n->rtp) || !addr_usable(&n->rtcp))
+	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
 		return -EINVAL;
-	c->rtp = n->rtp;
-	c->rtcp = n->rtcp;
 	c->pt = n->codec.pt;
 	c->law = law->law;
 	c->ptime_ms = ptime_ms;
-	c->sends = n->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
+	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
 	return map_fill(&c->map, n);
 }

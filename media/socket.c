@@ -29,6 +29,13 @@ bool media_addr_valid(const struct media_addr *a)
 		a->len >= (socklen_t)sizeof(struct sockaddr_in6));
 }
 
+bool media_addr_unspecified(const struct media_addr *a)
+{
+	if (a->ss.ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&in6(a)->sin6_addr);
+	return in4(a)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 bool media_addr_equal(const struct media_addr *a, const struct media_addr *b)
 {
 	if (a->ss.ss_family != b->ss.ss_family)

@@ -13,6 +13,9 @@
 /** True for an IPv4 or IPv6 address of the right length. */
 bool media_addr_valid(const struct media_addr *a);
 
+/** 0.0.0.0 or ::, which is nobody to send to (hold as in RFC 2543). */
+bool media_addr_unspecified(const struct media_addr *a);
+
 /** Same family, address and port. */
 bool media_addr_equal(const struct media_addr *a, const struct media_addr *b);
 

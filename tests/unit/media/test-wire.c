@@ -182,6 +182,25 @@ static void test_wire_packet_time_changes(void **state)
 	assert_string_equal(w->log->total[1].codec, "PCMU");
 }
 
+static void test_wire_unspecified_address_is_nobody(void **state)
+{
+	struct wire *w = *state;
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtcp.at, MEDIA_SENDRECV);
+	struct media_evidence evidence;
+
+	/* the kernel would deliver it to this host */
+	((struct sockaddr_in *)(void *)&n.rtp.ss)->sin_addr.s_addr = 0;
+	((struct sockaddr_in *)(void *)&n.rtcp.ss)->sin_addr.s_addr = 0;
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	rig_run_ms(&w->rig, 600);
+	rig_stop(&w->rig, 1);
+	wire_collect(w);
+	assert_int_equal(w->got_count, 0);
+	media_engine_evidence(w->rig.engine, &evidence);
+	assert_int_equal(evidence.packets_sent + evidence.send_errors, 0);
+}
+
 static void test_wire_known_impairment_is_counted_exactly(void **state)
 {
 	struct wire *w = *state;
@@ -422,6 +441,7 @@ int main(void)
 		wire_test(test_wire_until_in_the_past_sends_nothing),
 		wire_test(test_wire_resume_continues),
 		wire_test(test_wire_packet_time_changes),
+		wire_test(test_wire_unspecified_address_is_nobody),
 		wire_test(test_wire_known_impairment_is_counted_exactly),
 		wire_test(test_wire_before_the_answer_is_stray),
 		wire_test(test_wire_several_ssrcs_are_all_counted),

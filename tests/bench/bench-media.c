@@ -1,0 +1,165 @@
+/* N two-way sessions on loopback: how late packets leave, and what a session
+ * costs. Usage: bench-media [SESSIONS [SECONDS]]; SESSIONS is even. */
+#include "base/clock.h"
+#include "base/str.h"
+#include "media/media.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct result {
+	uint64_t stopped;
+	uint64_t sent;
+	uint64_t received;
+	uint64_t expected;
+	int64_t lost;
+	double jitter_max_ms;
+};
+
+static double cpu_s(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+static void collect(const struct media_record *record, void *arg)
+{
+	struct result *r = arg;
+
+	if (record->kind == MEDIA_RECORD_STOPPED) {
+		r->stopped++;
+		media_session_free(record->session);
+	} else if (record->kind == MEDIA_RECORD_TOTAL && record->outgoing) {
+		r->sent += record->u.total.packets;
+	} else if (record->kind == MEDIA_RECORD_TOTAL) {
+		const struct stream_total *t = &record->u.total;
+
+		r->received += t->packets;
+		r->expected += t->expected;
+		r->lost += t->lost;
+		if (t->jitter_ms.n && t->jitter_ms.max > r->jitter_max_ms)
+			r->jitter_max_ms = t->jitter_ms.max;
+	}
+}
+
+static void poll_once(struct media_engine *e, struct result *r)
+{
+	struct pollfd fd = {.fd = media_engine_fd(e), .events = POLLIN};
+
+	poll(&fd, 1, 50);
+	media_engine_poll(e, collect, r);
+}
+
+static int apply(struct media_session *s, const struct media_session *peer)
+{
+	const struct media_local *at = media_session_local(peer);
+	struct media_negotiated n = {
+		.rtp = at->rtp,
+		.rtcp = at->rtcp,
+		.codec = at->codecs[0],
+		.accepted = {at->codecs[0]},
+		.accepted_count = 1,
+		.ptime_ms = 20,
+		.direction = MEDIA_SENDRECV,
+	};
+
+	return media_session_apply(s, &n);
+}
+
+static int run(struct media_engine *e, struct media_session **s, uint64_t count,
+	       int64_t seconds)
+{
+	struct media_session_params params = {0};
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&params.bind.ss;
+	struct media_evidence evidence;
+	struct result r = {0};
+	double cpu;
+	int64_t start_ns;
+	int err = 0;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	params.bind.len = sizeof(*in);
+	for (uint64_t i = 0; i < count && !err; i++)
+		err = media_session_new(&s[i], e, &params);
+	if (err)
+		return err;
+	cpu = cpu_s();
+	start_ns = clock_mono_ns();
+	for (uint64_t i = 0; i < count && !err; i++) {
+		err = apply(s[i], s[i ^ 1]);
+		if (i % 2 == 0) /* spread over the packet time */
+			poll(NULL, 0, i % 64 == 0);
+	}
+	while (!err && clock_mono_ns() < start_ns + seconds * NS_PER_S)
+		poll_once(e, &r);
+	cpu = cpu_s() - cpu;
+	start_ns = clock_mono_ns() - start_ns;
+	for (uint64_t i = 0; i < count && !err; i++)
+		err = media_session_send_until(s[i], 1);
+	for (int i = 0; i < 10; i++)
+		poll_once(e, &r);
+	for (uint64_t i = 0; i < count; i++)
+		media_session_stop(s[i]);
+	while (r.stopped < count)
+		poll_once(e, &r);
+	media_engine_evidence(e, &evidence);
+	printf("sessions %llu, sent %llu, received %llu, lost %lld, worst J %.3f ms\n"
+	       "send lateness ms: p50 %.3f p95 %.3f p99 %.3f max %.3f\n"
+	       "CPU: %.3f %% of a core a session; send errors %llu, "
+	       "queue drops %llu, ring drops %llu\n",
+	       (unsigned long long)count, (unsigned long long)r.sent,
+	       (unsigned long long)r.received, (long long)r.lost,
+	       r.jitter_max_ms, evidence.send_lateness_ms.median,
+	       evidence.send_lateness_ms.p95, evidence.send_lateness_p99_ms,
+	       evidence.send_lateness_ms.max,
+	       100 * cpu / ((double)start_ns / 1e9) / (double)count,
+	       (unsigned long long)evidence.send_errors,
+	       (unsigned long long)evidence.receive_queue_drops,
+	       (unsigned long long)evidence.ring_drops);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct media_engine_params params = {
+		.port_min = 20000,
+		.port_max = 60000,
+	};
+	struct rlimit files;
+	struct media_engine *e;
+	struct media_session **s;
+	uint64_t count = 100;
+	uint64_t seconds = 10;
+	int err;
+
+	if ((argc > 1 && str_to_u64(argv[1], 10000, &count)) ||
+	    (argc > 2 && str_to_u64(argv[2], 3600, &seconds)) || count % 2 ||
+	    count == 0) {
+		fprintf(stderr, "usage: bench-media [SESSIONS [SECONDS]]\n");
+		return 2;
+	}
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	params.sessions_max = (uint32_t)count;
+	err = media_engine_new(&e, &params);
+	if (err) {
+		fprintf(stderr, "engine: %s\n", strerror(-err));
+		return 1;
+	}
+	s = calloc(count, sizeof(*s));
+	err = s ? run(e, s, count, (int64_t)seconds) : 0;
+	if (err)
+		fprintf(stderr, "session: %s\n", strerror(-err));
+	free(s);
+	media_engine_free(e);
+	return err ? 1 : 0;
+}
