@@ -1,0 +1,255 @@
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sip/sdp.h"
+
+static int parse(struct sdp *sdp, const char *text)
+{
+	const char *reason = NULL;
+	int err = sdp_parse(sdp, text, strlen(text), &reason);
+
+	if (err)
+		assert_non_null(reason);
+	return err;
+}
+
+static uint16_t port_of(const struct media_addr *addr)
+{
+	return ntohs(((const struct sockaddr_in *)(const void *)&addr->ss)
+			     ->sin_port);
+}
+
+/* RFC 4566 section 5, the example, with its own line ends. */
+static void test_sdp_rfc4566_example(void **state)
+{
+	struct sdp sdp;
+	(void)state;
+
+	assert_int_equal(
+		parse(&sdp, "v=0\n"
+			    "o=jdoe 2890844526 2890842807 IN IP4 10.47.16.5\n"
+			    "s=SDP Seminar\n"
+			    "i=A Seminar on the session description protocol\n"
+			    "u=http://www.example.com/seminars/sdp.pdf\n"
+			    "e=j.doe@example.com (Jane Doe)\n"
+			    "c=IN IP4 224.2.17.12/127\n"
+			    "t=2873397496 2873404696\n"
+			    "a=recvonly\n"
+			    "m=audio 49170 RTP/AVP 0\n"
+			    "m=video 51372 RTP/AVP 99\n"
+			    "a=rtpmap:99 h263-1998/90000\n"),
+		0);
+	assert_true(sdp.has_audio);
+	assert_int_equal(sdp.line_count, 2);
+	assert_int_equal(sdp.audio, 0);
+	assert_int_equal(sdp.direction, MEDIA_RECVONLY);
+	assert_int_equal(sdp.codec_count, 1);
+	assert_string_equal(sdp.codecs[0].name, "PCMU");
+	assert_int_equal(port_of(&sdp.rtp), 49170);
+	assert_int_equal(port_of(&sdp.rtcp), 49171);
+}
+
+static void test_sdp_media_level_wins(void **state)
+{
+	struct sdp sdp;
+	(void)state;
+
+	assert_int_equal(parse(&sdp, "v=0\r\nc=IN IP4 192.0.2.1\r\n"
+				     "a=inactive\r\n"
+				     "m=audio 1000/2 RTP/AVP 0 8 200 x 8 97\r\n"
+				     "c=IN IP6 2001:db8::1\r\n"
+				     "a=sendonly\r\na=ptime:40\r\n"
+				     "a=rtpmap:97 opus/48000/2\r\n"
+				     "a=rtcp:1007 IN IP4 192.0.2.9\r\n"),
+			 0);
+	assert_int_equal(sdp.rtp.ss.ss_family, AF_INET6);
+	assert_int_equal(sdp.rtcp.ss.ss_family, AF_INET);
+	assert_int_equal(port_of(&sdp.rtcp), 1007);
+	assert_int_equal(sdp.direction, MEDIA_SENDONLY);
+	assert_int_equal(sdp.ptime_ms, 40);
+	assert_int_equal(sdp.codec_count, 3);
+	assert_int_equal(sdp.codecs[2].channels, 2);
+	assert_int_equal(sdp.codecs[2].clock_hz, 48000);
+}
+
+static void test_sdp_broken_texts(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"v=",
+		"v=1",
+		"hello",
+		"v=0\r\nx",
+		"v=0\r\nm=audio\r\n",
+		"v=0\r\nm=audio 70000 RTP/AVP 0\r\n",
+		"v=0\r\nm=audio 1 RTP/AVP\r\n",
+		"v=0\r\nm=audio 1 RTP/AVP 0\r\n",
+		"v=0\r\nc=IN IP4 a.example\r\nm=audio 1 RTP/AVP 0\r\n",
+		"v=0\r\nc=IN IP4\r\nm=audio 1 RTP/AVP 0\r\n",
+	};
+	struct sdp sdp = {.line_count = 77};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(parse(&sdp, texts[i]), -EBADMSG);
+	assert_int_equal(sdp.line_count, 77);
+}
+
+static void test_sdp_ceilings(void **state)
+{
+	static char text[2 * SDP_TEXT_MAX];
+	const char *reason = NULL;
+	struct sdp sdp;
+	struct buf b;
+	(void)state;
+
+	memset(text, 'a', sizeof(text));
+	memcpy(text, "v=0\r\na=", 7);
+	assert_int_equal(sdp_parse(&sdp, text, SDP_TEXT_MAX + 1, &reason),
+			 -EMSGSIZE);
+	assert_int_equal(sdp_parse(&sdp, text, SDP_TEXT_MAX, &reason), 0);
+	buf_init(&b, SDP_TEXT_MAX);
+	assert_int_equal(buf_print(&b, "v=0\n"), 0);
+	for (int i = 0; i <= SDP_LINES_MAX; i++)
+		assert_int_equal(buf_print(&b, "m=text 0 x 0\n"), 0);
+	assert_int_equal(parse(&sdp, b.data), -EMSGSIZE);
+	buf_consume(&b, b.used);
+	assert_int_equal(buf_print(&b, "v=0\nc=IN IP4 127.0.0.1\n"
+				       "m=audio 9 RTP/AVP"),
+			 0);
+	for (int i = 0; i < 128; i++)
+		assert_int_equal(buf_print(&b, " %d", i), 0);
+	assert_int_equal(parse(&sdp, b.data), 0);
+	buf_release(&b);
+	assert_true(sdp.codec_count <= SDP_FORMATS_MAX);
+}
+
+static struct media_local local_make(void)
+{
+	struct media_local local;
+	struct sockaddr_in *in = (struct sockaddr_in *)&local.rtp.ss;
+
+	memset(&local, 0, sizeof(local));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(0xc0000201);
+	in->sin_port = htons(5000);
+	local.rtp.len = sizeof(*in);
+	local.rtcp = local.rtp;
+	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000};
+	local.codecs[1] = (struct media_codec){"telephone-event", 101, 1, 8000};
+	local.codec_count = 2;
+	local.ptime_ms = 20;
+	return local;
+}
+
+static void test_offer_direction_table(void **state)
+{
+	/* RFC 3264 6.1: [what the peer offers][what we want] */
+	static const enum media_direction expected[4][4] = {
+		{MEDIA_SENDRECV, MEDIA_SENDONLY, MEDIA_RECVONLY,
+		 MEDIA_INACTIVE},
+		{MEDIA_RECVONLY, MEDIA_INACTIVE, MEDIA_RECVONLY,
+		 MEDIA_INACTIVE},
+		{MEDIA_SENDONLY, MEDIA_SENDONLY, MEDIA_INACTIVE,
+		 MEDIA_INACTIVE},
+		{MEDIA_INACTIVE, MEDIA_INACTIVE, MEDIA_INACTIVE,
+		 MEDIA_INACTIVE},
+	};
+	struct media_local local = local_make();
+	struct media_negotiated deal;
+	struct sdp sdp;
+	(void)state;
+
+	assert_int_equal(parse(&sdp, "v=0\nc=IN IP4 192.0.2.2\n"
+				     "m=audio 6000 RTP/AVP 0\n"),
+			 0);
+	for (int offer = 0; offer < 4; offer++) {
+		for (int want = 0; want < 4; want++) {
+			sdp.direction = (enum media_direction)offer;
+			assert_int_equal(sdp_answer(&deal, &sdp, &local,
+						    (enum media_direction)want),
+					 0);
+			assert_int_equal(deal.direction, expected[offer][want]);
+		}
+	}
+}
+
+static void test_offer_payload_types(void **state)
+{
+	struct media_local local = local_make();
+	struct media_negotiated deal;
+	struct sdp sdp;
+	(void)state;
+
+	assert_int_equal(parse(&sdp, "v=0\nc=IN IP4 192.0.2.2\n"
+				     "m=audio 6000 RTP/AVP 98 97\n"
+				     "a=rtpmap:98 TELEPHONE-EVENT/8000\n"
+				     "a=rtpmap:97 pcmu/8000\n"),
+			 0);
+	/* answering: the peer's numbers both ways */
+	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_int_equal(deal.codec.pt, 97);
+	assert_string_equal(deal.codec.name, "PCMU");
+	assert_int_equal(deal.accepted[1].pt, 97);
+	assert_true(deal.has_event_pt);
+	assert_int_equal(deal.event_pt, 98);
+	/* answered: theirs to send, ours to receive */
+	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_int_equal(deal.codec.pt, 97);
+	assert_int_equal(deal.accepted[0].pt, 101);
+	assert_int_equal(deal.accepted[1].pt, 0);
+	assert_int_equal(deal.event_pt, 98);
+	/* tones alone are no speech */
+	local.codecs[0].clock_hz = 16000;
+	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV),
+			 -ENOENT);
+}
+
+static void test_offer_is_read_back(void **state)
+{
+	struct media_local local = local_make();
+	const struct sdp_draft draft = {.local = &local,
+					.codecs = local.codecs,
+					.codec_count = local.codec_count,
+					.direction = MEDIA_INACTIVE,
+					.session_id = 1,
+					.version = 2};
+	struct media_local nowhere = local;
+	struct sdp_draft bad = draft;
+	struct sdp sdp;
+	struct buf b;
+	(void)state;
+
+	buf_init(&b, SDP_TEXT_MAX);
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_int_equal(parse(&sdp, b.data), 0);
+	assert_int_equal(sdp.direction, MEDIA_INACTIVE);
+	assert_int_equal(sdp.codec_count, 2);
+	assert_int_equal(sdp.ptime_ms, 20);
+	assert_int_equal(port_of(&sdp.rtp), 5000);
+	buf_release(&b);
+	nowhere.rtp.len = 0;
+	bad.local = &nowhere;
+	assert_int_equal(sdp_write(&b, &bad), -EINVAL);
+	buf_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sdp_rfc4566_example),
+		cmocka_unit_test(test_sdp_media_level_wins),
+		cmocka_unit_test(test_sdp_broken_texts),
+		cmocka_unit_test(test_sdp_ceilings),
+		cmocka_unit_test(test_offer_direction_table),
+		cmocka_unit_test(test_offer_payload_types),
+		cmocka_unit_test(test_offer_is_read_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
