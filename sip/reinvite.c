@@ -245,6 +245,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	}
 	dialog_refresh(call->dialog, msg);
 	mem_ref(call);
+	uas_ack_overtaken(call);
 	err = uas_accept(call, msg);
 	if (!err && !call->answer_in_ack)
 		call_event(call, SIP_CALL_REMOTE_SDP, false, now);

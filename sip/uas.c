@@ -282,6 +282,23 @@ static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
 	return 0;
 }
 
+/* A proxy may let a re-INVITE overtake the ACK: the peer has our 2xx then
+ * (RFC 5407 3.1.5), and its ACK means nothing more. */
+void uas_ack_overtaken(struct sip_call *call)
+{
+	struct call_event *event;
+
+	if (call->state != CALL_ACCEPTED)
+		return;
+	call->state = CALL_UP;
+	call->hold_known = true;
+	event = call_event(call, SIP_CALL_ESTABLISHED, false,
+			   call->ua->received_ns);
+	if (event)
+		(void)str_copy(event->reason, sizeof(event->reason),
+			       "a re-INVITE came before the ACK");
+}
+
 void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 {
 	char reason[REASON_BYTES] = "";

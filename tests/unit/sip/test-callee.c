@@ -153,6 +153,40 @@ static void test_incoming_hold_resume_and_change(void **state)
 	world_close(&world);
 }
 
+static void script_ack_overtaken(struct peer *peer)
+{
+	char sdp[512];
+
+	invite(peer, peer_sdp);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_dialog_from_response(peer);
+	snprintf(sdp, sizeof(sdp), "%sa=sendonly\r\n", peer_sdp);
+	peer_request(peer, "INVITE", NULL, sdp);
+	peer->invite_branch--;
+	peer_request(peer, "ACK", NULL, NULL); /* of the first INVITE */
+	peer->invite_branch++;
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "ACK", NULL, NULL);
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void test_incoming_ack_overtaken_by_reinvite(void **state)
+{
+	struct world world;
+	(void)state;
+
+	open_callee(&world);
+	world.script = script_ack_overtaken;
+	world.incoming_h = answer_only;
+	world_run(&world);
+	assert_string_equal(world.log,
+			    "REMOTE_SDP LOCAL_SDP ANSWERED ESTABLISHED "
+			    "REMOTE_SDP LOCAL_SDP HELD CLOSED");
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 static void script_late_offer(struct peer *peer)
 {
 	invite(peer, NULL);
@@ -415,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_incoming_answered_and_hung_up_by_us),
 		cmocka_unit_test(test_incoming_hold_resume_and_change),
+		cmocka_unit_test(test_incoming_ack_overtaken_by_reinvite),
 		cmocka_unit_test(test_incoming_late_offer),
 		cmocka_unit_test(test_incoming_late_offer_unanswered),
 		cmocka_unit_test(test_incoming_no_common_codec),
