@@ -1,0 +1,36 @@
+/* offhook: calls from the foreground, without a controller. */
+#include "control/cli/options.h"
+#include "control/cli/plan.h"
+#include "control/cli/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	char reason[CLI_REASON_BYTES];
+	struct cli_options options;
+	json_t *job = NULL;
+	unsigned steps;
+	int exit_code;
+
+	if (cli_options_read(&options, argc, argv))
+		return CLI_EXIT_USAGE;
+	if (options.command == CLI_HELP) {
+		cli_usage();
+		return 0;
+	}
+	if (options.command == CLI_VERSION) {
+		puts("offhook " OFFHOOK_VERSION);
+		return 0;
+	}
+	if (plan_build(&job, &steps, &options, reason)) {
+		fprintf(stderr, "offhook: %s\n", reason);
+		explicit_bzero(options.password, sizeof(options.password));
+		return CLI_EXIT_USAGE;
+	}
+	explicit_bzero(options.password, sizeof(options.password));
+	exit_code = session_run(&options, job, steps);
+	json_decref(job);
+	return exit_code;
+}

@@ -1,0 +1,341 @@
+#include "control/cli/options.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum option_code {
+	OPTION_USER = 256,
+	OPTION_AUTH_USER,
+	OPTION_PASSWORD,
+	OPTION_CALLER_ID,
+	OPTION_TARGET,
+	OPTION_DOMAIN,
+	OPTION_TRANSPORT,
+	OPTION_DURATION,
+	OPTION_CODEC,
+	OPTION_ACTIONS,
+	OPTION_BIND,
+	OPTION_PROMPT,
+	OPTION_SIP_PORT,
+	OPTION_RTP_PORTS,
+	OPTION_CALLS,
+	OPTION_REGISTER,
+	OPTION_JSON,
+	OPTION_VERBOSE,
+	OPTION_TRACE,
+	OPTION_HELP,
+	OPTION_VERSION,
+};
+
+static const struct option long_options[] = {
+	{"user", required_argument, NULL, OPTION_USER},
+	{"auth-user", required_argument, NULL, OPTION_AUTH_USER},
+	{"password", required_argument, NULL, OPTION_PASSWORD},
+	{"caller-id", required_argument, NULL, OPTION_CALLER_ID},
+	{"target", required_argument, NULL, OPTION_TARGET},
+	{"registrar", required_argument, NULL, OPTION_TARGET},
+	{"domain", required_argument, NULL, OPTION_DOMAIN},
+	{"transport", required_argument, NULL, OPTION_TRANSPORT},
+	{"duration", required_argument, NULL, OPTION_DURATION},
+	{"codec", required_argument, NULL, OPTION_CODEC},
+	{"actions", required_argument, NULL, OPTION_ACTIONS},
+	{"bind", required_argument, NULL, OPTION_BIND},
+	{"prompt", required_argument, NULL, OPTION_PROMPT},
+	{"sip-port", required_argument, NULL, OPTION_SIP_PORT},
+	{"rtp-ports", required_argument, NULL, OPTION_RTP_PORTS},
+	{"calls", required_argument, NULL, OPTION_CALLS},
+	{"register", no_argument, NULL, OPTION_REGISTER},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"verbose", no_argument, NULL, OPTION_VERBOSE},
+	{"trace", no_argument, NULL, OPTION_TRACE},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{"version", no_argument, NULL, OPTION_VERSION},
+	{NULL, 0, NULL, 0},
+};
+
+void cli_usage(void)
+{
+	fputs("Usage: offhook call URI [OPTION]...    place one call, measure it, judge it\n"
+	      "       offhook answer [OPTION]...      take calls, measure them\n"
+	      "\n"
+	      "URI is sip:USER@HOST[:PORT], or a user or number with --target.\n"
+	      "\n"
+	      "Who we are\n"
+	      "  --user NAME           our user name\n"
+	      "  --auth-user NAME      user name for authentication, if another\n"
+	      "  --password TEXT       password (better: environment OFFHOOK_PASSWORD)\n"
+	      "  --caller-id TEXT      display name in From\n"
+	      "  --domain NAME         domain of our address (default: the target)\n"
+	      "Where requests go\n"
+	      "  --target HOST[:PORT]  proxy or registrar (also --registrar;\n"
+	      "                        default: the host of URI)\n"
+	      "  --transport udp|tcp   (default: udp, or transport= of URI)\n"
+	      "  --register            register first, unregister at the end\n"
+	      "  --bind ADDRESS        local address (default: as the kernel routes)\n"
+	      "  --sip-port PORT       local SIP port (default: any)\n"
+	      "  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n"
+	      "The call\n"
+	      "  --duration S          seconds (default: 10), or uniform:a,b\n"
+	      "                        exponential:mean normal:mean,sd\n"
+	      "  --codec NAME          PCMU or PCMA, by preference; may be repeated\n"
+	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
+	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
+	      "  --calls N             answer: end after N calls (default: 1)\n"
+	      "Output\n"
+	      "  --json                one JSON object at the end, nothing else\n"
+	      "  --verbose             states of calls and accounts, the engine's log\n"
+	      "  --trace               SIP messages too\n"
+	      "  --help, --version\n"
+	      "\n"
+	      "Exit status: 0 the call was established and audio flowed both ways,\n"
+	      "1 it was not, 2 wrong usage.\n",
+	      stdout);
+}
+
+__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("offhook: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputs(" (see offhook --help)\n", stderr);
+	return -EINVAL;
+}
+
+static int port_read(const char *text, uint16_t *ret)
+{
+	uint64_t value;
+
+	if (str_to_u64(text, 65535, &value))
+		return complain("%s is no port", text);
+	*ret = (uint16_t)value;
+	return 0;
+}
+
+/** HOST, HOST:PORT, [IPV6], [IPV6]:PORT */
+static int host_read(struct cli_options *o, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	const char *end = text + strlen(text);
+	const char *start = text;
+
+	if (text[0] == '[') {
+		start = text + 1;
+		end = strchr(text, ']');
+		if (!end || (end[1] && end[1] != ':'))
+			return complain("%s is no host", text);
+		colon = end[1] ? end + 1 : NULL;
+	} else if (colon && colon == strchr(text, ':')) {
+		end = colon;
+	} else {
+		colon = NULL; /* an IPv6 literal without brackets */
+	}
+	if (end == start || (size_t)(end - start) >= sizeof(o->host))
+		return complain("%s is no host", text);
+	memcpy(o->host, start, (size_t)(end - start));
+	o->host[end - start] = '\0';
+	return colon ? port_read(colon + 1, &o->port) : 0;
+}
+
+/** Target and transport from "sip:user@host:port;transport=tcp". */
+static int uri_read(struct cli_options *o)
+{
+	char text[CLI_HOST_BYTES];
+	const char *at;
+	const char *parameters;
+	size_t len;
+
+	if (strncasecmp(o->uri, "sip:", 4) != 0)
+		return o->host[0] ? 0 : complain("%s needs a --target", o->uri);
+	parameters = strchr(o->uri, ';');
+	if (!o->transport && parameters &&
+	    strcasestr(parameters, ";transport=tcp"))
+		o->transport = "tcp";
+	if (o->host[0])
+		return 0;
+	at = strchr(o->uri, '@');
+	at = at ? at + 1 : o->uri + 4;
+	len = strcspn(at, ";?>");
+	if (len == 0 || len >= sizeof(text))
+		return complain("%s names no host", o->uri);
+	memcpy(text, at, len);
+	text[len] = '\0';
+	return host_read(o, text);
+}
+
+static int rtp_ports_read(struct cli_options *o, const char *text)
+{
+	char copy[16];
+	char *dash;
+
+	if (str_copy(copy, sizeof(copy), text) || !(dash = strchr(copy, '-')))
+		return complain("%s is no range of ports", text);
+	*dash = '\0';
+	if (port_read(copy, &o->rtp_min) || port_read(dash + 1, &o->rtp_max))
+		return -EINVAL;
+	return o->rtp_min && o->rtp_max > o->rtp_min
+		       ? 0
+		       : complain("%s is no range of ports", text);
+}
+
+static int text_option(char *dst, const char *name)
+{
+	if (str_copy(dst, CLI_HOST_BYTES, optarg))
+		return complain("%s is longer than %d bytes", name,
+				CLI_HOST_BYTES - 1);
+	return 0;
+}
+
+static int value_option(struct cli_options *o, int code)
+{
+	uint64_t count;
+
+	switch (code) {
+	case OPTION_USER:
+		return text_option(o->user, "--user");
+	case OPTION_PASSWORD:
+		if (text_option(o->password, "--password"))
+			return -EINVAL;
+		/* ps(1) shows the arguments to everybody. */
+		memset(optarg, '*', strlen(optarg));
+		return 0;
+	case OPTION_TARGET:
+		return host_read(o, optarg);
+	case OPTION_TRANSPORT:
+		if (strcmp(optarg, "udp") != 0 && strcmp(optarg, "tcp") != 0)
+			return complain("--transport is udp or tcp");
+		o->transport = optarg;
+		return 0;
+	case OPTION_CODEC:
+		if (o->codec_count == CLI_CODECS_MAX)
+			return complain("too many --codec");
+		o->codecs[o->codec_count++] = optarg;
+		return 0;
+	case OPTION_SIP_PORT:
+		return port_read(optarg, &o->sip_port);
+	case OPTION_RTP_PORTS:
+		return rtp_ports_read(o, optarg);
+	case OPTION_CALLS:
+		if (str_to_u64(optarg, 100000, &count) || count == 0)
+			return complain("--calls is a number from 1");
+		o->calls = (unsigned)count;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int option(struct cli_options *o, int code)
+{
+	switch (code) {
+	case OPTION_AUTH_USER:
+		o->auth_user = optarg;
+		return 0;
+	case OPTION_CALLER_ID:
+		o->caller_id = optarg;
+		return 0;
+	case OPTION_DOMAIN:
+		o->domain = optarg;
+		return 0;
+	case OPTION_DURATION:
+		o->duration = optarg;
+		return 0;
+	case OPTION_ACTIONS:
+		o->actions = optarg;
+		return 0;
+	case OPTION_BIND:
+		o->bind = optarg;
+		return 0;
+	case OPTION_PROMPT:
+		o->prompt = optarg;
+		return 0;
+	case OPTION_REGISTER:
+		o->registers = true;
+		return 0;
+	case OPTION_JSON:
+		o->json = true;
+		return 0;
+	case OPTION_TRACE:
+		o->trace = true;
+		return 0;
+	case OPTION_VERBOSE:
+		o->verbose = true;
+		return 0;
+	case OPTION_HELP:
+		o->command = CLI_HELP;
+		return 0;
+	case OPTION_VERSION:
+		o->command = CLI_VERSION;
+		return 0;
+	default:
+		return value_option(o, code);
+	}
+}
+
+static int command_read(struct cli_options *o, int argc, char **argv)
+{
+	if (o->command == CLI_HELP || o->command == CLI_VERSION)
+		return 0;
+	if (optind == argc)
+		return complain("what shall be done? call or answer");
+	if (strcmp(argv[optind], "answer") == 0) {
+		o->command = CLI_ANSWER;
+		if (optind + 1 != argc)
+			return complain("answer takes no argument");
+		if (!o->host[0] && !o->bind)
+			return complain("answer needs --registrar or --bind");
+		if (o->host[0])
+			o->registers = true;
+	} else if (strcmp(argv[optind], "call") == 0) {
+		o->command = CLI_CALL;
+		if (optind + 2 != argc)
+			return complain("call takes one URI");
+		o->uri = argv[optind + 1];
+		if (uri_read(o))
+			return -EINVAL;
+	} else {
+		return complain("there is no command %s", argv[optind]);
+	}
+	if (o->registers && !o->user[0])
+		return complain("registering needs --user");
+	return 0;
+}
+
+int cli_options_read(struct cli_options *ret, int argc, char **argv)
+{
+	struct cli_options o = {
+		.command = CLI_CALL,
+		.rtp_min = 20000,
+		.rtp_max = 29999,
+		.calls = 1,
+	};
+	const char *password = getenv("OFFHOOK_PASSWORD");
+	int code;
+
+	if (password && str_copy(o.password, sizeof(o.password), password))
+		return complain("OFFHOOK_PASSWORD is too long");
+	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (code == '?' || option(&o, code)) {
+			explicit_bzero(o.password, sizeof(o.password));
+			return -EINVAL;
+		}
+	}
+	if (command_read(&o, argc, argv)) {
+		explicit_bzero(o.password, sizeof(o.password));
+		return -EINVAL;
+	}
+	if (!o.transport)
+		o.transport = "udp";
+	*ret = o;
+	explicit_bzero(o.password, sizeof(o.password));
+	return 0;
+}

@@ -1,0 +1,59 @@
+/**
+ * What the command line asks for.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_OPTIONS_H
+#define OFFHOOK_CONTROL_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_HOST_BYTES 256
+#define CLI_CODECS_MAX 8
+#define CLI_EXIT_USAGE 2
+
+enum cli_command {
+	CLI_CALL,
+	CLI_ANSWER,
+	CLI_HELP,
+	CLI_VERSION,
+};
+
+struct cli_options {
+	enum cli_command command;
+	const char *uri;               /* call: as given */
+	char user[CLI_HOST_BYTES];     /* "": none */
+	const char *auth_user;         /* NULL: user */
+	char password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
+	const char *caller_id;         /* display name or NULL */
+	char host[CLI_HOST_BYTES];     /* target; "": none (answer only) */
+	uint16_t port;                 /* 0: default of the transport */
+	const char *domain;            /* NULL: the target */
+	const char *transport;         /* "udp", "tcp" */
+	const char *duration; /* seconds or a distribution; NULL: default */
+	const char *codecs[CLI_CODECS_MAX];
+	size_t codec_count;
+	const char *actions; /* sipclient_actions as text or NULL */
+	const char *bind;    /* NULL: found out */
+	const char *prompt;  /* path of a WAV file or NULL */
+	uint16_t sip_port;   /* 0: any */
+	uint16_t rtp_min;
+	uint16_t rtp_max;
+	unsigned calls; /* answer: how many to take */
+	bool registers;
+	bool json;
+	bool verbose;
+	bool trace;
+};
+
+/**
+ * Read the arguments; a password among them is overwritten there. Complains
+ * on standard error.
+ * @return 0; -EINVAL
+ */
+int cli_options_read(struct cli_options *ret, int argc, char **argv);
+
+/** Print the help. */
+void cli_usage(void);
+
+#endif

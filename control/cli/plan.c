@@ -1,0 +1,190 @@
+#include "control/cli/plan.h"
+
+#include "base/str.h"
+#include "control/wire/job.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DEFAULT_PORT   "5060"
+#define MAX_DURATION_S 86400
+#define ANSWER_FOREVER (7 * 86400)
+
+/** The address that the kernel would send from to this one. */
+static int source_address(const struct addrinfo *to, char *dst, size_t size)
+{
+	struct sockaddr_storage local;
+	socklen_t len = sizeof(local);
+	int fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* No packet is sent: this only looks up the route. */
+	if (connect(fd, to->ai_addr, to->ai_addrlen) ||
+	    getsockname(fd, (struct sockaddr *)&local, &len))
+		err = -errno;
+	close(fd);
+	if (err)
+		return err;
+	return getnameinfo((struct sockaddr *)&local, len, dst, (socklen_t)size,
+			   NULL, 0, NI_NUMERICHOST)
+		       ? -EINVAL
+		       : 0;
+}
+
+static int bind_find(const struct cli_options *o, char *dst, size_t size,
+		     char *reason)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+	struct addrinfo *list = NULL;
+	int err;
+
+	if (o->bind)
+		return str_copy(dst, size, o->bind);
+	err = getaddrinfo(o->host, DEFAULT_PORT, &hints, &list);
+	if (err) {
+		snprintf(reason, CLI_REASON_BYTES, "%s: %s", o->host,
+			 gai_strerror(err));
+		return -EINVAL;
+	}
+	err = source_address(list, dst, size);
+	freeaddrinfo(list);
+	if (err)
+		snprintf(reason, CLI_REASON_BYTES, "no way to %s: %s", o->host,
+			 strerror(-err));
+	return err;
+}
+
+/* The builders below pass NULL on: json_pack() and the last json_object_set
+ * report what went wrong on the way. */
+
+static void put_text(json_t *object, const char *name, const char *text)
+{
+	if (text && text[0])
+		json_object_set_new(object, name, json_string(text));
+}
+
+static json_t *credentials(const struct cli_options *o)
+{
+	json_t *c = json_object();
+
+	put_text(c, "username", o->user);
+	put_text(c, "auth_username", o->auth_user);
+	put_text(c, "password", o->password);
+	put_text(c, "domain", o->domain);
+	put_text(c, "display_name", o->caller_id);
+	return json_pack("[o]", c);
+}
+
+static json_t *target(const struct cli_options *o)
+{
+	json_t *t = json_pack("{s:[{s:s, s:i, s:s}]}", "hosts", "host", o->host,
+			      "port", (int)o->port, "transport", o->transport);
+
+	put_text(t, "domain", o->domain);
+	return t;
+}
+
+static json_t *action(const struct cli_options *o, const char *type)
+{
+	json_t *a = json_pack("{s:s}", "type", type);
+
+	if (o->user[0])
+		json_object_set_new(a, "credentials", credentials(o));
+	if (o->host[0])
+		json_object_set_new(a, "target", target(o));
+	return a;
+}
+
+static json_t *media_action(const struct cli_options *o)
+{
+	json_t *a = action(o, o->command == CLI_CALL ? "call" : "answer");
+	json_t *codecs = json_array();
+
+	for (size_t i = 0; i < o->codec_count; i++)
+		json_array_append_new(codecs, json_string(o->codecs[i]));
+	if (o->codec_count)
+		json_object_set(a, "audio_codecs", codecs);
+	json_decref(codecs);
+	put_text(a, "dial_destination", o->uri);
+	put_text(a, "call_duration", o->duration);
+	put_text(a, "sipclient_actions", o->actions);
+	return a;
+}
+
+static json_t *steps(const struct cli_options *o, unsigned *ret_steps)
+{
+	json_t *media = media_action(o);
+
+	*ret_steps = 1;
+	if (!o->registers)
+		return json_pack("[[o]]", media);
+	if (o->command == CLI_ANSWER)
+		return json_pack("[[o, o]]", action(o, "register"), media);
+	*ret_steps = 2;
+	return json_pack("[[o], [o]]", action(o, "register"), media);
+}
+
+static json_t *spec(const struct cli_options *o, unsigned *ret_steps)
+{
+	char id[UUID_TEXT_BYTES];
+	bool calls = o->command == CLI_CALL;
+
+	uuid_make(id);
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "session_id",
+			 id, "role", calls ? "caller" : "callee", "attempt", 1,
+			 "interval_s", 10, "max_duration_s",
+			 calls ? MAX_DURATION_S : ANSWER_FOREVER, "record",
+			 o->trace ? "sip" : "none", "steps",
+			 steps(o, ret_steps));
+}
+
+static json_t *engine(const struct cli_options *o, const char *bind)
+{
+	json_t *e = json_pack("{s:s, s:i, s:i, s:i}", "bind", bind, "sip_port",
+			      (int)o->sip_port, "rtp_min", (int)o->rtp_min,
+			      "rtp_max", (int)o->rtp_max);
+
+	put_text(e, "default_prompt", o->prompt);
+	return e;
+}
+
+int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
+	       char reason[static CLI_REASON_BYTES])
+{
+	char bind[NI_MAXHOST];
+	struct wire_job *job = NULL;
+	json_t *s;
+	json_t *message;
+	int err;
+
+	snprintf(reason, CLI_REASON_BYTES, "out of memory");
+	if (o->prompt && access(o->prompt, R_OK) != 0) {
+		snprintf(reason, CLI_REASON_BYTES, "%s: %s", o->prompt,
+			 strerror(errno));
+		return -EINVAL;
+	}
+	err = bind_find(o, bind, sizeof(bind), reason);
+	if (err)
+		return err;
+	s = spec(o, ret_steps);
+	if (!s)
+		return -ENOMEM;
+	err = wire_job_decode(&job, s, reason);
+	wire_job_free(job);
+	if (err) {
+		json_decref(s);
+		return err;
+	}
+	message = json_pack("{s:s, s:o, s:o}", "type", "job", "spec", s,
+			    "engine", engine(o, bind));
+	if (!message)
+		return -ENOMEM;
+	*ret = message;
+	return 0;
+}

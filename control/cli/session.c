@@ -1,0 +1,241 @@
+#include "control/cli/session.h"
+
+#include "base/clock.h"
+#include "control/cli/child.h"
+#include "control/cli/verdict.h"
+#include "control/cli/view.h"
+#include "control/wire/frame.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct session {
+	const struct cli_options *options;
+	struct wire_channel *channel;
+	struct view view;
+	struct verdict verdict;
+	int signal_fd;
+	unsigned steps;
+	unsigned calls_over; /* answer: that many of options->calls */
+	bool ending;         /* the last go was sent */
+	bool finished;
+};
+
+static void send_go(struct session *s, unsigned step)
+{
+	json_t *message = json_pack("{s:s, s:i, s:i}", "type", "go", "step",
+				    (int)step, "in_ms", 0);
+
+	wire_channel_send(s->channel, message);
+	json_decref(message);
+}
+
+static void send_cancel(struct session *s)
+{
+	json_t *message = json_pack("{s:s}", "type", "cancel");
+
+	wire_channel_send(s->channel, message);
+	json_decref(message);
+}
+
+static void end(struct session *s)
+{
+	if (!s->ending)
+		send_go(s, s->steps);
+	s->ending = true;
+}
+
+static void on_ready(struct session *s, json_t *message)
+{
+	json_int_t step = json_integer_value(json_object_get(message, "step"));
+
+	if (step + 1 < s->steps)
+		send_go(s, (unsigned)step + 1);
+	else if (s->options->command == CLI_CALL)
+		end(s);
+	else if (!s->options->json)
+		view_line(&s->view, "Waiting for calls; ^C ends.");
+}
+
+static void on_event(struct session *s, json_t *event)
+{
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	bool shown = !s->options->json;
+
+	if (!kind)
+		return;
+	verdict_event(&s->verdict, event);
+	if (strcmp(kind, "call") == 0) {
+		s->calls_over++;
+		if (shown)
+			view_call(&s->view, event);
+		if (s->options->command == CLI_ANSWER &&
+		    s->calls_over >= s->options->calls)
+			end(s);
+	} else if (strcmp(kind, "evidence") == 0) {
+		if (shown)
+			view_evidence(&s->view, event);
+	} else if (shown &&
+		   (s->options->verbose || strcmp(kind, "assert") == 0 ||
+		    strcmp(kind, "flaw") == 0)) {
+		view_event(&s->view, event);
+	}
+}
+
+static void on_message(struct session *s, json_t *message)
+{
+	const char *type = json_string_value(json_object_get(message, "type"));
+	json_t *item;
+	size_t i;
+
+	if (!type)
+		return;
+	if (strcmp(type, "ready") == 0) {
+		on_ready(s, message);
+	} else if (strcmp(type, "events") == 0) {
+		json_array_foreach(json_object_get(message, "events"), i, item)
+		{
+			on_event(s, item);
+		}
+	} else if (strcmp(type, "sip") == 0 && !s->options->json) {
+		json_array_foreach(json_object_get(message, "messages"), i,
+				   item)
+		{
+			view_sip(&s->view, item);
+		}
+	} else if (strcmp(type, "live") == 0 && !s->options->json) {
+		view_live(&s->view, message, clock_mono_ns());
+	} else if (strcmp(type, "finish") == 0) {
+		verdict_finish(&s->verdict, message);
+		s->finished = true;
+	}
+}
+
+/** @return 0; -EPIPE the engine is gone; -errno */
+static int read_messages(struct session *s)
+{
+	json_t *message = NULL;
+	int r;
+
+	while (!s->finished &&
+	       (r = wire_channel_receive(s->channel, &message)) != 0) {
+		if (r < 0)
+			return r;
+		on_message(s, message);
+		json_decref(message);
+	}
+	return 0;
+}
+
+static void on_signal(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	/* Who answers ends that way; a call that was cut short is cancelled. */
+	if (s->options->command == CLI_ANSWER && !s->ending)
+		end(s);
+	else
+		send_cancel(s);
+}
+
+static int loop(struct session *s)
+{
+	while (!s->finished) {
+		int left = wire_channel_flush(s->channel);
+		struct pollfd fds[2] = {
+			{.fd = wire_channel_fd(s->channel),
+			 .events = left > 0 ? POLLIN | POLLOUT : POLLIN},
+			{.fd = s->signal_fd, .events = POLLIN},
+		};
+		int err;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			on_signal(s);
+		err = read_messages(s);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int signals_open(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int run(struct session *s, json_t *job)
+{
+	pid_t pid;
+	int fd;
+	int code;
+	int err = child_start(&pid, &fd, !s->options->verbose);
+
+	if (err) {
+		verdict_fail(&s->verdict, "the engine cannot be started: %s",
+			     strerror(-err));
+		return err;
+	}
+	err = wire_channel_new(&s->channel, fd);
+	if (err) {
+		close(fd);
+		child_wait(pid);
+		verdict_fail(&s->verdict, "%s", strerror(-err));
+		return err;
+	}
+	err = wire_channel_send(s->channel, job);
+	if (!err)
+		send_go(s, 0);
+	if (!err)
+		err = loop(s);
+	s->channel = wire_channel_free(s->channel);
+	code = child_wait(pid);
+	if (err && code == 127)
+		verdict_fail(
+			&s->verdict,
+			"offhook-agent is neither beside offhook nor in PATH");
+	else if (err)
+		verdict_fail(&s->verdict,
+			     "the engine died before it finished (%s %d)",
+			     code < 0 ? "signal" : "exit code", code);
+	return err;
+}
+
+int session_run(const struct cli_options *o, json_t *job, unsigned steps)
+{
+	struct session s = {.options = o, .steps = steps};
+	int exit_code;
+
+	verdict_init(&s.verdict);
+	view_init(&s.view, stdout);
+	s.signal_fd = signals_open();
+	if (s.signal_fd < 0)
+		verdict_fail(&s.verdict, "signals cannot be read");
+	else
+		run(&s, job);
+	exit_code = verdict_passed(&s.verdict) ? 0 : 1;
+	if (o->json)
+		verdict_print_json(&s.verdict, stdout);
+	else
+		view_line(&s.view, "%s%s%s", exit_code ? "FAILED" : "PASSED",
+			  ": ", verdict_reason(&s.verdict));
+	verdict_release(&s.verdict);
+	if (s.signal_fd >= 0)
+		close(s.signal_fd);
+	return exit_code;
+}

@@ -1,0 +1,163 @@
+#include "control/cli/verdict.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+static const char *text_of(json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+void verdict_init(struct verdict *v)
+{
+	*v = (struct verdict){
+		.calls = json_array(),
+		.asserts = json_array(),
+		.flaws = json_array(),
+		.registers = json_array(),
+	};
+}
+
+void verdict_release(struct verdict *v)
+{
+	json_decref(v->calls);
+	json_decref(v->asserts);
+	json_decref(v->flaws);
+	json_decref(v->registers);
+	json_decref(v->evidence);
+}
+
+void verdict_fail(struct verdict *v, const char *fmt, ...)
+{
+	va_list args;
+
+	if (v->failed)
+		return;
+	v->failed = true;
+	va_start(args, fmt);
+	vsnprintf(v->reason, sizeof(v->reason), fmt, args);
+	va_end(args);
+}
+
+/** Packets of a direction; of what we sent those that arrived, if the peer
+ * reported. */
+static json_int_t packets_flowed(json_t *call, const char *dir)
+{
+	json_int_t sum = 0;
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(call, "streams"), i, s)
+	{
+		json_t *received = json_object_get(s, "received");
+
+		if (strcmp(text_of(s, "dir"), dir) != 0)
+			continue;
+		sum += json_integer_value(
+			json_is_integer(received)
+				? received
+				: json_object_get(s, "packets"));
+	}
+	return sum;
+}
+
+static void judge_call(struct verdict *v, json_t *call)
+{
+	const char *name = text_of(call, "call");
+	json_int_t code = json_integer_value(json_object_get(call, "code"));
+
+	if (!json_is_true(json_object_get(call, "established"))) {
+		if (code)
+			verdict_fail(
+				v,
+				"call %s to %s was not established (%s): %d %s",
+				name, text_of(call, "peer"),
+				text_of(call, "end"), (int)code,
+				text_of(call, "reason"));
+		else
+			verdict_fail(
+				v, "call %s to %s was not established (%s): %s",
+				name, text_of(call, "peer"),
+				text_of(call, "end"), text_of(call, "reason"));
+	} else if (packets_flowed(call, "in") == 0) {
+		verdict_fail(
+			v, "call %s was established, but no audio came from %s",
+			name, text_of(call, "peer"));
+	} else if (packets_flowed(call, "out") == 0) {
+		verdict_fail(v,
+			     "call %s was established, but no audio went to %s",
+			     name, text_of(call, "peer"));
+	}
+}
+
+void verdict_event(struct verdict *v, json_t *event)
+{
+	const char *kind = text_of(event, "kind");
+
+	if (strcmp(kind, "call") == 0) {
+		json_array_append(v->calls, event);
+		judge_call(v, event);
+	} else if (strcmp(kind, "assert") == 0) {
+		json_array_append(v->asserts, event);
+		verdict_fail(v, "call %s: %s %s: %s", text_of(event, "call"),
+			     text_of(event, "action"),
+			     text_of(event, "argument"),
+			     text_of(event, "text"));
+	} else if (strcmp(kind, "register") == 0) {
+		json_array_append(v->registers, event);
+	} else if (strcmp(kind, "flaw") == 0) {
+		json_array_append(v->flaws, event);
+	} else if (strcmp(kind, "evidence") == 0 && !v->evidence) {
+		v->evidence = json_incref(event);
+	}
+}
+
+void verdict_finish(struct verdict *v, json_t *message)
+{
+	const char *outcome = text_of(message, "outcome");
+
+	v->finished = true;
+	if (strcmp(outcome, "completed") != 0)
+		verdict_fail(v, "%s",
+			     text_of(message, "reason")[0]
+				     ? text_of(message, "reason")
+				     : outcome);
+}
+
+bool verdict_passed(const struct verdict *v)
+{
+	return v->finished && !v->failed && json_array_size(v->calls) > 0;
+}
+
+const char *verdict_reason(struct verdict *v)
+{
+	size_t count = json_array_size(v->calls);
+
+	if (v->failed)
+		return v->reason;
+	if (count == 0)
+		return "there was no call";
+	snprintf(v->reason, sizeof(v->reason),
+		 "%zu call%s established, audio flowed both ways", count,
+		 count == 1 ? " was" : "s were");
+	return v->reason;
+}
+
+void verdict_print_json(struct verdict *v, FILE *out)
+{
+	json_t *o = json_pack("{s:b, s:s, s:O, s:O, s:O, s:O}", "passed",
+			      verdict_passed(v), "reason", verdict_reason(v),
+			      "calls", v->calls, "asserts", v->asserts,
+			      "registers", v->registers, "flaws", v->flaws);
+
+	if (o && v->evidence)
+		json_object_set(o, "evidence", v->evidence);
+	if (o)
+		json_dumpf(o, out, JSON_INDENT(2));
+	fputc('\n', out);
+	json_decref(o);
+}

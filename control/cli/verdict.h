@@ -1,0 +1,40 @@
+/**
+ * Whether what the command line asked for went well: every call was
+ * established and audio flowed both ways, no assertion failed, the job was
+ * completed.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_VERDICT_H
+#define OFFHOOK_CONTROL_CLI_VERDICT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define VERDICT_REASON_BYTES 512
+
+struct verdict {
+	json_t *calls;    /* `call` events */
+	json_t *asserts;  /* `assert` events */
+	json_t *evidence; /* or NULL */
+	json_t *flaws;
+	json_t *registers;
+	bool finished;
+	bool failed;
+	char reason[VERDICT_REASON_BYTES]; /* the first cause of a failure */
+};
+
+void verdict_init(struct verdict *v);
+void verdict_release(struct verdict *v);
+void verdict_event(struct verdict *v, json_t *event);
+/** The `finish` message. */
+void verdict_finish(struct verdict *v, json_t *message);
+/** A failure of our own; only the first cause is kept. */
+void verdict_fail(struct verdict *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+bool verdict_passed(const struct verdict *v);
+/** One sentence, also when passed. */
+const char *verdict_reason(struct verdict *v);
+void verdict_print_json(struct verdict *v, FILE *out);
+
+#endif

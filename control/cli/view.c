@@ -1,0 +1,235 @@
+#include "control/cli/view.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CELL_BYTES 48
+
+static const char *text_of(json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+/* Names and reasons come from the peer: no escape sequences on a terminal. */
+static void print_safe(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?'
+									: c,
+		      out);
+	}
+}
+
+void view_init(struct view *v, FILE *out)
+{
+	*v = (struct view){
+		.out = out,
+		.terminal = isatty(fileno(out)) == 1,
+		.rtt_ms = {-1, -1},
+	};
+}
+
+static void line_end(struct view *v)
+{
+	if (v->line_open)
+		fputc('\n', v->out);
+	v->line_open = false;
+}
+
+void view_line(struct view *v, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	line_end(v);
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	print_safe(v->out, text);
+	fputc('\n', v->out);
+	fflush(v->out);
+}
+
+/** A number or "-" where it is unknown. */
+static const char *cell(char dst[static CELL_BYTES], json_t *object,
+			const char *name, int digits)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (json_is_number(value))
+		snprintf(dst, CELL_BYTES, "%.*f", digits,
+			 json_number_value(value));
+	else
+		snprintf(dst, CELL_BYTES, "-");
+	return dst;
+}
+
+static void live_direction(struct view *v, json_t *d, int dir)
+{
+	char packets[CELL_BYTES];
+	char lost[CELL_BYTES];
+	char pct[CELL_BYTES];
+	char jitter[CELL_BYTES];
+	char rtt[CELL_BYTES];
+	char mos[CELL_BYTES];
+	json_t *value = json_object_get(d, "rtt_ms");
+
+	/* A round trip comes with a report every few seconds: the last one
+	 * stands until the next. */
+	if (json_is_number(value))
+		v->rtt_ms[dir] = json_number_value(value);
+	cell(rtt, d, "rtt_ms", 1);
+	if (v->rtt_ms[dir] >= 0)
+		snprintf(rtt, sizeof(rtt), "%.1f", v->rtt_ms[dir]);
+	fprintf(v->out,
+		"%s %s pkt, lost %s (%s %%), jitter %s ms, rtt %s ms, MOS %s",
+		dir ? "out" : "in", cell(packets, d, "packets", 0),
+		cell(lost, d, "lost", 0), cell(pct, d, "loss_pct", 2),
+		cell(jitter, d, "jitter_ms", 2), rtt, cell(mos, d, "mos", 2));
+}
+
+void view_live(struct view *v, json_t *message, int64_t now_ns)
+{
+	int64_t s;
+
+	if (!v->start_ns)
+		v->start_ns = now_ns;
+	s = (now_ns - v->start_ns + NS_PER_S / 2) / NS_PER_S;
+	if (v->terminal)
+		fputs("\r\033[K", v->out);
+	fprintf(v->out, "%02d:%02d  ", (int)(s / 60), (int)(s % 60));
+	live_direction(v, json_object_get(message, "out"), 1);
+	fputs(" | ", v->out);
+	live_direction(v, json_object_get(message, "in"), 0);
+	v->line_open = v->terminal;
+	if (!v->terminal)
+		fputc('\n', v->out);
+	fflush(v->out);
+}
+
+void view_event(struct view *v, json_t *event)
+{
+	const char *kind = text_of(event, "kind");
+
+	if (strcmp(kind, "state") == 0) {
+		const char *call = text_of(event, "call");
+
+		view_line(v, "%s %s %s",
+			  call[0] ? call : text_of(event, "account"),
+			  text_of(event, "state"), text_of(event, "text"));
+	} else if (strcmp(kind, "assert") == 0) {
+		view_line(v, "%s: %s %s: %s", text_of(event, "call"),
+			  text_of(event, "action"), text_of(event, "argument"),
+			  text_of(event, "text"));
+	} else if (strcmp(kind, "flaw") == 0) {
+		view_line(v, "Flaw of this measurement: %s (%lld)",
+			  text_of(event, "text"),
+			  (long long)json_integer_value(
+				  json_object_get(event, "count")));
+	}
+}
+
+void view_sip(struct view *v, json_t *message)
+{
+	bool sent = strcmp(text_of(message, "dir"), "sent") == 0;
+
+	view_line(v, "--- %s %s %s %s", sent ? "sent to" : "received from",
+		  text_of(message, "peer"), text_of(message, "transport"),
+		  text_of(message, "encoding"));
+	for (const char *p = text_of(message, "data"); *p; p++) {
+		if (*p != '\r')
+			fputc((unsigned char)*p < 0x20 && *p != '\n' ? '?' : *p,
+			      v->out);
+	}
+}
+
+static void stream_row(struct view *v, json_t *s)
+{
+	json_t *jitter = json_object_get(s, "jitter_ms");
+	json_t *rtt = json_object_get(s, "rtt_ms");
+	char c[9][CELL_BYTES];
+
+	fprintf(v->out, "  %-9s %-6.15s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n",
+		strcmp(text_of(s, "dir"), "out") == 0 ? "sent" : "received",
+		text_of(s, "codec"), cell(c[0], s, "packets", 0),
+		cell(c[1], s, "expected", 0), cell(c[2], s, "lost", 0),
+		cell(c[3], s, "loss_pct", 2), cell(c[4], jitter, "avg", 3),
+		cell(c[5], jitter, "max", 3), cell(c[6], rtt, "avg", 2),
+		cell(c[7], s, "mos_total", 2), cell(c[8], s, "r_factor", 1));
+}
+
+static void streams_table(struct view *v, json_t *streams)
+{
+	json_t *s;
+	size_t i;
+
+	if (json_array_size(streams) == 0) {
+		fputs("  no audio\n", v->out);
+		return;
+	}
+	fprintf(v->out, "  %-9s %-6s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n", "",
+		"codec", "packets", "expected", "lost", "loss %", "jitter",
+		"max ms", "rtt ms", "MOS", "R");
+	json_array_foreach(streams, i, s)
+	{
+		stream_row(v, s);
+	}
+	json_array_foreach(streams, i, s)
+	{
+		if (text_of(s, "no_score")[0])
+			view_line(v, "  no MOS of what was %s: %s",
+				  strcmp(text_of(s, "dir"), "out") == 0
+					  ? "sent"
+					  : "received",
+				  text_of(s, "no_score"));
+	}
+}
+
+void view_call(struct view *v, json_t *event)
+{
+	bool outgoing = strcmp(text_of(event, "direction"), "out") == 0;
+	json_t *code = json_object_get(event, "code");
+	char c[CELL_BYTES];
+
+	view_line(v, "Call %s %s %s", text_of(event, "call"),
+		  outgoing ? "to" : "from", text_of(event, "peer"));
+	if (json_is_true(json_object_get(event, "established")))
+		view_line(v, "  result           established, end: %s",
+			  text_of(event, "end"));
+	else if (code)
+		view_line(v, "  result           %s: %d %s",
+			  text_of(event, "end"), (int)json_integer_value(code),
+			  text_of(event, "reason"));
+	else
+		view_line(v, "  result           %s: %s", text_of(event, "end"),
+			  text_of(event, "reason"));
+	if (outgoing)
+		view_line(v, "  post-dial delay  %s ms",
+			  cell(c, event, "pdd_ms", 1));
+	view_line(v, "  INVITE to 200    %s ms", cell(c, event, "setup_ms", 1));
+	view_line(v, "  duration         %s ms",
+		  cell(c, event, "duration_ms", 0));
+	streams_table(v, json_object_get(event, "streams"));
+}
+
+void view_evidence(struct view *v, json_t *event)
+{
+	json_t *lateness = json_object_get(event, "send_lateness_ms");
+	char p99[CELL_BYTES];
+	char max[CELL_BYTES];
+	char sent[CELL_BYTES];
+
+	if (lateness)
+		view_line(v,
+			  "Send lateness p99 %s ms, max %s ms over %s packets",
+			  cell(p99, lateness, "p99", 3),
+			  cell(max, lateness, "max", 3),
+			  cell(sent, event, "packets_sent", 0));
+}
