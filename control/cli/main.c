@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 	}
 	if (plan_build(&job, &steps, &options, reason)) {
 		fprintf(stderr, "offhook: %s\n", reason);
+		cli_usage_hint();
 		explicit_bzero(options.password, sizeof(options.password));
 		return CLI_EXIT_USAGE;
 	}

@@ -99,6 +99,13 @@ void cli_usage(void)
 	      stdout);
 }
 
+void cli_usage_hint(void)
+{
+	fputs("Usage: offhook call URI [OPTION]...  |  offhook answer [OPTION]...\n"
+	      "       offhook --help says more\n",
+	      stderr);
+}
+
 __attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
 {
 	va_list args;
@@ -107,7 +114,8 @@ __attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fputs(" (see offhook --help)\n", stderr);
+	fputs("\n", stderr);
+	cli_usage_hint();
 	return -EINVAL;
 }
 
@@ -324,6 +332,8 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv)
 	if (password && str_copy(o.password, sizeof(o.password), password))
 		return complain("OFFHOOK_PASSWORD is too long");
 	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (code == '?')
+			cli_usage_hint();
 		if (code == '?' || option(&o, code)) {
 			explicit_bzero(o.password, sizeof(o.password));
 			return -EINVAL;

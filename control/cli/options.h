@@ -55,5 +55,7 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv);
 
 /** Print the help. */
 void cli_usage(void);
+/** Two lines on standard error, after a complaint. */
+void cli_usage_hint(void);
 
 #endif
