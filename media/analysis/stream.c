@@ -154,8 +154,13 @@ static inline void update(struct rtp_stream *s, const struct packet_record *r,
 			  rtp_observe_h *observe, void *arg)
 {
 	struct packet_record pending;
-	struct rtp_observation o = {.record = r};
+	struct rtp_observation o;
 
+	/* Clearing all of it took a quarter of the live path's time. */
+	if (observe)
+		memset(&o, 0, sizeof(o));
+	o.sample.has_ipdv = false;
+	o.record = r;
 	if (s->bytes == 0)
 		s->first_ns = r->mono_ns;
 	s->last_ns = r->mono_ns;
