@@ -141,8 +141,11 @@ static void received_take(struct analyse *an)
 	const struct packet_record *r = &an->received;
 	struct media_session *s = an->slots[r->session];
 
-	if (!s || s->analysis.state == ANALYSIS_CLOSING)
+	if (!s || s->analysis.state == ANALYSIS_CLOSING) {
+		/* cannot be; if it is, the count must not vanish */
+		COUNTER_ADD(&an->e->records_dropped, 1);
 		return;
+	}
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, r->mono_ns);
 		if (!s->analysis.has_rtp)

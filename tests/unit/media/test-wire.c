@@ -32,6 +32,7 @@ struct wire {
 	struct media_addr to_rtcp;
 	struct rtp_header got[PACKETS_MAX];
 	size_t got_count;
+	struct rtcp_sender_info sender; /* last one received */
 };
 
 static void wire_settle(struct wire *w, enum media_direction direction)
@@ -304,6 +305,8 @@ static bool report_read(struct wire *w, struct rtcp_report *ret,
 				 0);
 		while (rtcp_reader_next(&reader, &item)) {
 			*senders += item.kind == RTCP_ITEM_SENDER;
+			if (item.kind == RTCP_ITEM_SENDER)
+				w->sender = item.u.sender;
 			*byes += item.kind == RTCP_ITEM_BYE;
 			if (item.kind != RTCP_ITEM_REPORT)
 				continue;
@@ -363,6 +366,10 @@ static void test_wire_reports_go_both_ways(void **state)
 	assert_true(report.dlsr < 60 * 65536);
 	assert_true(senders > 0);
 	assert_int_equal(byes, 0);
+	assert_int_equal(w->sender.packets, 20);
+	assert_int_equal(w->sender.octets, 20 * 160);
+	/* behind the last packet, by the time since it in ticks */
+	assert_true(w->sender.rtp_ts - w->got[19].ts < 60 * 8000);
 	rig_stop(&w->rig, 1);
 	report_read(w, &report, &senders, &byes);
 	assert_int_equal(byes, 1);
