@@ -1,0 +1,203 @@
+#include "control/server/http/body.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FORM  "application/x-www-form-urlencoded"
+#define MULTI "multipart/form-data; boundary=\"b d\""
+
+/* Parse an exact copy, so that a sanitizer sees every byte read too far. */
+static int parse(struct body *b, const char *type, const char *data, size_t len)
+{
+	char *copy = malloc(len + 1);
+	int err;
+
+	memcpy(copy, data, len);
+	copy[len] = '\0';
+	err = body_parse(b, type, copy, len);
+	free(copy);
+	return err;
+}
+
+static void expect(const char *type, const char *data, size_t len,
+		   const char *json)
+{
+	json_t *wanted = json_loads(json, 0, NULL);
+	struct body b;
+
+	assert_int_equal(parse(&b, type, data, len), 0);
+	assert_true(json_equal(b.object, wanted));
+	json_decref(b.object);
+	json_decref(wanted);
+}
+
+static void refuse(const char *type, const char *data, int err)
+{
+	struct body b;
+
+	assert_int_equal(parse(&b, type, data, strlen(data)), err);
+	assert_null(b.object);
+	if (err == -EBADMSG)
+		assert_true(strlen(b.reason) > 0);
+}
+
+#define EXPECT(type, data, json) expect(type, data, strlen(data), json)
+
+static void test_json(void **state)
+{
+	(void)state;
+	EXPECT("application/json", "{\"a\": 1, \"b\": [true]}",
+	       "{\"a\": 1, \"b\": [true]}");
+	EXPECT("Application/JSON; charset=utf-8", "{}", "{}");
+	refuse("application/json", "{\"a\": 1", -EBADMSG);
+	refuse("application/json", "{} {}", -EBADMSG);
+	refuse("application/json", "[1]", -EBADMSG);
+	refuse("application/json", "{\"a\": 1, \"a\": 2}", -EBADMSG);
+	refuse("application/json", "{\"a\": \"\\u0000\"}", -EBADMSG);
+	refuse("application/json", "{\"a\": \"\xff\"}", -EBADMSG);
+}
+
+static void test_json_depth(void **state)
+{
+	char text[256];
+	struct body b;
+
+	(void)state;
+	for (int depth = BODY_DEPTH_MAX; depth <= BODY_DEPTH_MAX + 1; depth++) {
+		size_t inner = (size_t)depth - 1;
+		size_t len = 0;
+
+		len += (size_t)sprintf(text, "{\"a\":");
+		memset(text + len, '[', inner);
+		memset(text + len + inner, ']', inner);
+		strcpy(text + len + 2 * inner, "}");
+		assert_int_equal(
+			parse(&b, "application/json", text, strlen(text)),
+			depth > BODY_DEPTH_MAX ? -EBADMSG : 0);
+		json_decref(b.object);
+	}
+	/* brackets within text do not count */
+	memset(text, '[', 100);
+	memcpy(text, "{\"a\":\"\\\"", 8);
+	strcpy(text + 100, "\"}");
+	assert_int_equal(parse(&b, "application/json", text, strlen(text)), 0);
+	json_decref(b.object);
+}
+
+static void test_urlencoded(void **state)
+{
+	(void)state;
+	EXPECT(FORM, "a=1&b=x+y%21&c=&d&&%C3%A9=%3D",
+	       "{\"a\": \"1\", \"b\": \"x y!\", \"c\": \"\", \"d\": \"\", "
+	       "\"\u00e9\": \"=\"}");
+	EXPECT(FORM, "a=b=c", "{\"a\": \"b=c\"}");
+	EXPECT(FORM, "", "{}");
+	refuse(FORM, "a=1&a=2", -EBADMSG);
+	refuse(FORM, "a=%f", -EBADMSG);
+	refuse(FORM, "%00=1", -EBADMSG);
+	refuse(FORM, "a=%ff", -EBADMSG);
+}
+
+static void test_form_ceiling(void **state)
+{
+	char *text = calloc(BODY_MEMBERS_MAX + 1, 8);
+	struct body b;
+	size_t len = 0;
+
+	(void)state;
+	for (int i = 0; i < BODY_MEMBERS_MAX; i++)
+		len += (size_t)sprintf(text + len, "x%d&", i);
+	assert_int_equal(parse(&b, FORM, text, len), 0);
+	json_decref(b.object);
+	strcpy(text + len, "y");
+	refuse(FORM, text, -EBADMSG);
+	free(text);
+}
+
+static void test_multipart(void **state)
+{
+	(void)state;
+	EXPECT(MULTI,
+	       "preamble\r\n--b d\r\n"
+	       "Content-Disposition: form-data; name=\"a\"\r\n\r\n"
+	       "line 1\r\nline 2 --b d\r\n--b d  \r\n"
+	       "Content-Type: text/plain\r\n"
+	       "content-disposition: form-data; filename=\"x;name=y\"; "
+	       "name=\"b \\\" c\"\r\n\r\n"
+	       "\r\n--b d--\r\nepilogue",
+	       "{\"a\": \"line 1\\r\\nline 2 --b d\", "
+	       "\"b \\\" c\": \"\"}");
+	EXPECT("multipart/form-data; boundary=x",
+	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\nv\r\n--x--",
+	       "{\"n\": \"v\"}");
+	/* an empty part without even the break before its delimiter */
+	EXPECT("multipart/form-data; boundary=x",
+	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\n--x--",
+	       "{\"n\": \"\"}");
+	EXPECT("multipart/form-data; boundary=x", "--x--", "{}");
+}
+
+static void test_multipart_broken(void **state)
+{
+	static const char type[] = "multipart/form-data; boundary=x";
+	static const char *const bad[] = {
+		"",
+		"--y\r\n",
+		"--x",
+		"--x\r\n",
+		"--xgarbage",
+		/* no delimiter, but nothing may begin like one either */
+		"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n"
+		"\r\n--xy\r\n--x--",
+		"--x\r\nContent-Disposition: form-data\r\n\r\nv\r\n--x--",
+		"--x\r\nContent-Disposition: form-data; name=n",
+		"--x\r\nContent-Disposition: form-data; name=n\r\n\r\nv",
+		"--x\r\nContent-Disposition: form-data; name=n\r\n\r\nv\r\n--x",
+		"--x\r\n\r\nv\r\n--x--",
+		"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n\xff\r\n"
+		"--x--",
+		"--x\r\nContent-Disposition: form-data; name=\"\xff\"\r\n\r\n"
+		"\r\n--x--",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		refuse(type, bad[i], -EBADMSG);
+	refuse("multipart/form-data", "--x--", -EBADMSG);
+	refuse("multipart/form-data; boundary=", "----", -EBADMSG);
+	refuse("multipart/form-data; boundary="
+	       "0123456789012345678901234567890123456789"
+	       "0123456789012345678901234567890",
+	       "x", -EBADMSG);
+}
+
+static void test_other_types(void **state)
+{
+	(void)state;
+	refuse(NULL, "{}", -EMEDIUMTYPE);
+	refuse("", "{}", -EMEDIUMTYPE);
+	refuse("text/plain", "{}", -EMEDIUMTYPE);
+	refuse("application/jsonx", "{}", -EMEDIUMTYPE);
+	refuse("application/json-patch+json", "{}", -EMEDIUMTYPE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_depth),
+		cmocka_unit_test(test_urlencoded),
+		cmocka_unit_test(test_form_ceiling),
+		cmocka_unit_test(test_multipart),
+		cmocka_unit_test(test_multipart_broken),
+		cmocka_unit_test(test_other_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+#include "control/server/store/db_sqlite.h"
+
+#include "tests/unit/server/temp.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	struct temp temp;
+	struct db *writer;
+	struct db *reader;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	temp_make(&f->temp);
+	*state = f;
+	assert_int_equal(
+		db_sqlite_open(&f->writer, temp_path(&f->temp, "db"), false),
+		0);
+	assert_int_equal(db_script(f->writer,
+				   "CREATE TABLE p (id INTEGER PRIMARY KEY);"
+				   "CREATE TABLE t (id INTEGER PRIMARY KEY, "
+				   "name TEXT UNIQUE, v REAL, b BLOB, "
+				   "p INTEGER REFERENCES p(id));"),
+			 0);
+	return db_sqlite_open(&f->reader, temp_path(&f->temp, "db"), true);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	db_close(f->reader);
+	db_close(f->writer);
+	temp_remove(&f->temp);
+	free(f);
+	return 0;
+}
+
+static int insert(struct db *db, const char *name)
+{
+	const struct db_value param = db_text(name);
+
+	return db_query(db, "INSERT INTO t (name) VALUES ($1)", &param, 1, NULL,
+			NULL);
+}
+
+static int count_rows(const struct db_value *row, size_t columns, void *arg)
+{
+	assert_int_equal(columns, 1);
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+static int64_t count(struct db *db)
+{
+	int64_t n = -1;
+
+	assert_int_equal(
+		db_query(db, "SELECT count(*) FROM t", NULL, 0, count_rows, &n),
+		1);
+	return n;
+}
+
+static int check_types(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)arg;
+	assert_int_equal(columns, 5);
+	assert_int_equal(row[0].type, DB_INT);
+	assert_int_equal(row[0].integer, INT64_MIN);
+	assert_int_equal(row[1].type, DB_TEXT);
+	assert_int_equal(row[1].len, 2);
+	assert_string_equal(row[1].bytes, "\xc3\xa9");
+	assert_int_equal(row[2].type, DB_REAL);
+	assert_true(row[2].real == 0.1);
+	assert_int_equal(row[3].type, DB_BLOB);
+	assert_int_equal(row[3].len, 3);
+	assert_memory_equal(row[3].bytes, "a\0b", 3);
+	assert_int_equal(row[4].type, DB_NULL);
+	return 0;
+}
+
+static void test_values_come_back(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_value params[] = {DB_I(INT64_MIN), db_text("\xc3\xa9"),
+					  DB_R(0.1), db_blob("a\0b", 3),
+					  db_text(NULL)};
+
+	/* the numbers of parameters count, not the order they appear in */
+	assert_int_equal(db_query(f->writer,
+				  "INSERT INTO t (p, b, v, name, id) "
+				  "VALUES ($5, $4, $3, $2, $1)",
+				  params, 5, NULL, NULL),
+			 1);
+	assert_int_equal(db_query(f->reader, "SELECT id, name, v, b, p FROM t",
+				  NULL, 0, check_types, NULL),
+			 1);
+}
+
+static void test_empty_blob_is_not_null(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_value empty = db_blob(NULL, 0);
+	int64_t n = -1;
+
+	db_query(f->writer, "INSERT INTO t (b) VALUES ($1)", &empty, 1, NULL,
+		 NULL);
+	db_query(f->reader, "SELECT count(*) FROM t WHERE b IS NOT NULL", NULL,
+		 0, count_rows, &n);
+	assert_int_equal(n, 1);
+}
+
+static void test_errors_are_told_apart(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(insert(f->writer, "a"), 1);
+	assert_int_equal(insert(f->writer, "a"), -EEXIST);
+	assert_int_equal(db_query(f->writer, "INSERT INTO t (p) VALUES (7)",
+				  NULL, 0, NULL, NULL),
+			 -ENOTEMPTY);
+	assert_int_equal(
+		db_query(f->writer, "SELECT nonsense", NULL, 0, NULL, NULL),
+		-EIO);
+	assert_non_null(strstr(db_error(f->writer), "nonsense"));
+	assert_int_equal(insert(f->reader, "b"), -EIO);
+	assert_int_equal(count(f->reader), 1);
+}
+
+static void test_changes_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = 0;
+
+	insert(f->writer, "a");
+	insert(f->writer, "b");
+	assert_int_equal(
+		db_query(f->writer, "UPDATE t SET v = 1", NULL, 0, NULL, NULL),
+		2);
+	assert_int_equal(db_query(f->writer,
+				  "INSERT INTO t (name) VALUES ('c') "
+				  "RETURNING id",
+				  NULL, 0, count_rows, &id),
+			 1);
+	assert_int_equal(id, 3);
+	assert_int_equal(db_query(f->writer, "DELETE FROM t WHERE id = 9", NULL,
+				  0, NULL, NULL),
+			 0);
+}
+
+static void test_rollback_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(db_begin(f->writer), 0);
+	insert(f->writer, "a");
+	assert_int_equal(count(f->writer), 1);
+	assert_int_equal(count(f->reader), 0);
+	db_rollback(f->writer);
+	assert_int_equal(count(f->writer), 0);
+	db_rollback(f->writer); /* without a transaction: nothing */
+	assert_int_equal(db_begin(f->writer), 0);
+	insert(f->writer, "a");
+	assert_int_equal(db_commit(f->writer), 0);
+	assert_int_equal(count(f->reader), 1);
+}
+
+static int stop_at_once(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)row;
+	(void)columns;
+	return *(int *)arg;
+}
+
+struct nested {
+	struct db *db;
+	int depth;
+};
+
+/* The same text again while it runs: a statement of its own is needed. */
+static int query_again(const struct db_value *row, size_t columns, void *arg)
+{
+	struct nested *n = arg;
+	struct nested inner = {n->db, n->depth - 1};
+
+	(void)row;
+	(void)columns;
+	if (n->depth == 0)
+		return 0;
+	assert_int_equal(db_query(n->db, "SELECT id FROM t", NULL, 0,
+				  query_again, &inner),
+			 2);
+	return 0;
+}
+
+static void test_row_handlers(void **state)
+{
+	struct fixture *f = *state;
+	struct nested nested = {f->writer, 3};
+	int value = -EMSGSIZE;
+
+	insert(f->writer, "a");
+	insert(f->writer, "b");
+	assert_int_equal(db_query(f->writer, "SELECT id FROM t", NULL, 0,
+				  stop_at_once, &value),
+			 -EMSGSIZE);
+	assert_int_equal(db_query(f->writer, "SELECT id FROM t", NULL, 0,
+				  query_again, &nested),
+			 2);
+}
+
+static void test_many_statements(void **state)
+{
+	struct fixture *f = *state;
+	char sql[64];
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 300; i++) {
+			int64_t n = -1;
+
+			snprintf(sql, sizeof(sql), "SELECT %d", i);
+			assert_int_equal(db_query(f->reader, sql, NULL, 0,
+						  count_rows, &n),
+					 1);
+			assert_int_equal(n, i);
+		}
+	}
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_values_come_back),
+		CASE(test_empty_blob_is_not_null),
+		CASE(test_errors_are_told_apart),
+		CASE(test_changes_are_counted),
+		CASE(test_rollback_leaves_nothing),
+		CASE(test_row_handlers),
+		CASE(test_many_statements),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+#include "control/server/http/queue.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define HOUR_NS (3600 * NS_PER_S)
+
+static int setup(void **state)
+{
+	return queue_new((struct queue **)state, 2);
+}
+
+static int teardown(void **state)
+{
+	queue_free(*state);
+	return 0;
+}
+
+static void test_first_in_first_out(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0}, b = {0}, c = {0};
+
+	assert_int_equal(queue_push(q, &a), 0);
+	assert_int_equal(queue_push(q, &b), 0);
+	assert_int_equal(queue_push(q, &c), -EAGAIN);
+	assert_ptr_equal(queue_take(q), &a);
+	assert_int_equal(queue_push(q, &c), 0);
+	assert_ptr_equal(queue_take(q), &b);
+	assert_ptr_equal(queue_take(q), &c);
+	assert_false(a.expired);
+}
+
+static void test_parked_is_woken(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0}, b = {0};
+
+	queue_push(q, &a);
+	queue_take(q);
+	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	queue_push(q, &b);
+	assert_ptr_equal(queue_take(q), &b); /* a stays aside */
+	queue_wake(q);
+	assert_ptr_equal(queue_take(q), &a);
+	assert_false(a.expired);
+}
+
+static void test_wake_before_parking_is_not_lost(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0};
+
+	queue_push(q, &a);
+	queue_take(q);
+	queue_wake(q); /* while its handler runs */
+	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	assert_ptr_equal(queue_take(q), &a);
+	assert_false(a.expired);
+}
+
+static void test_deadline_expires(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0};
+
+	queue_push(q, &a);
+	queue_take(q);
+	queue_park(q, &a, clock_mono_ns(), 20 * NS_PER_MS);
+	assert_ptr_equal(queue_take(q), &a); /* waits for it */
+	assert_true(a.expired);
+	assert_true(clock_mono_ns() >= a.deadline_ns);
+}
+
+static void test_later_parking_keeps_the_deadline(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0};
+	int64_t now = clock_mono_ns(), deadline;
+
+	queue_push(q, &a);
+	queue_take(q);
+	queue_park(q, &a, now, HOUR_NS);
+	deadline = a.deadline_ns;
+	assert_int_equal(deadline, now + HOUR_NS);
+	queue_wake(q);
+	queue_take(q);
+	queue_park(q, &a, now + 1, HOUR_NS);
+	assert_int_equal(a.deadline_ns, deadline);
+	queue_wake(q);
+	queue_take(q);
+}
+
+static void test_parked_ones_count(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item items[3] = {{0}};
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(queue_push(q, &items[i]), 0);
+		queue_take(q);
+		queue_park(q, &items[i], clock_mono_ns(), HOUR_NS);
+	}
+	assert_int_equal(queue_push(q, &items[2]), -EAGAIN);
+	queue_wake(q);
+	queue_take(q);
+	queue_take(q);
+}
+
+static void test_close_expires_and_ends(void **state)
+{
+	struct queue *q = *state;
+	struct queue_item a = {0}, b = {0}, c = {0};
+
+	queue_push(q, &a);
+	queue_take(q);
+	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	queue_push(q, &b);
+	queue_close(q);
+	assert_int_equal(queue_push(q, &c), -ESHUTDOWN);
+	assert_ptr_equal(queue_take(q), &b);
+	assert_ptr_equal(queue_take(q), &a);
+	assert_true(a.expired);
+	/* what is taken and parked after the close comes back at once */
+	queue_park(q, &b, clock_mono_ns(), HOUR_NS);
+	assert_ptr_equal(queue_take(q), &b);
+	assert_true(b.expired);
+	assert_null(queue_take(q));
+	assert_null(queue_take(q));
+}
+
+static void *take(void *arg)
+{
+	return queue_take(arg);
+}
+
+static void test_sleeping_workers_end(void **state)
+{
+	struct queue *q = *state;
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take, q), 0);
+	queue_close(q);
+	for (int i = 0; i < 3; i++) {
+		void *item = q;
+
+		pthread_join(threads[i], &item);
+		assert_null(item);
+	}
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_first_in_first_out),
+		CASE(test_parked_is_woken),
+		CASE(test_wake_before_parking_is_not_lost),
+		CASE(test_deadline_expires),
+		CASE(test_later_parking_keeps_the_deadline),
+		CASE(test_parked_ones_count),
+		CASE(test_close_expires_and_ends),
+		CASE(test_sleeping_workers_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
