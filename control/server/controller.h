@@ -16,7 +16,9 @@ struct controller {
 	struct secrets *secrets;
 	struct database *database;
 	struct run_engine *run_engine;
-	struct http *http;
+	/* Released by main() when it serves, acquired by the threads that wake
+	 * parked requests: publishes the server. */
+	_Atomic(struct http *) http;
 };
 
 #endif

@@ -164,6 +164,8 @@ static int start_http(struct controller *c, struct route_table tables[2])
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),
 	};
+	struct http *http;
+	int err;
 
 	tables[0] = (struct route_table){
 		.prefix = "/api/v2",
@@ -178,7 +180,10 @@ static int start_http(struct controller *c, struct route_table tables[2])
 	str_print(listen, sizeof(listen),
 		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,
 		  (unsigned)conf->port);
-	return http_start(&c->http, &params);
+	err = http_start(&http, &params);
+	if (err == 0)
+		c->http = http;
+	return err;
 }
 
 /* Run until a signal says stop. */

@@ -1,7 +1,7 @@
 #include "control/server/api/routes.h"
 
-#include "control/server/api/agent_pools.h"
 #include "control/server/agentapi/agentapi.h"
+#include "control/server/api/agent_pools.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
 #include "control/server/api/start.h"
@@ -70,6 +70,7 @@ const struct route api_routes[] = {
 	{"GET", "/runs/:id", "run", RIGHT_READ, run_get, NULL},
 	{"DELETE", "/runs/:id", "run", RIGHT_WRITE, run_delete, NULL},
 	{"GET", "/runs/:id/status", "run status", RIGHT_READ, run_status, NULL},
+	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},
 	{"GET", "/runs/:sid/stats", "run metrics", RIGHT_READ, run_stats_dimensions, NULL},
 	{"GET", "/runs/:sid/stats/:measure", "run metrics", RIGHT_READ, run_stats_data, NULL},
 	{"GET", "/tests/:id/status/last", "test status", RIGHT_READ, test_status_last, NULL},

@@ -5,6 +5,7 @@
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/controller.h"
+#include "control/server/run/run.h"
 #include "control/server/store/store_run.h"
 
 #include <errno.h>
@@ -181,6 +182,25 @@ void run_status(struct request *req, struct reply *rep)
 
 	if (run)
 		reply_status(req, rep, run);
+}
+
+void run_stop_request(struct request *req, struct reply *rep)
+{
+	json_t *run = find_run(req, rep);
+	int64_t id;
+	int err;
+
+	if (!run)
+		return;
+	id = json_integer_value(json_object_get(run, "id"));
+	json_decref(run);
+	err = run_stop(req->controller, req->store, id);
+	if (err == -EALREADY)
+		reply_problem(rep, 409, "the run is over or stopping already");
+	else if (err)
+		reply_store_error(rep, err, "run");
+	else
+		reply_json(rep, 202, NULL);
 }
 
 void run_delete(struct request *req, struct reply *rep)

@@ -9,6 +9,7 @@
 void runs_list(struct request *req, struct reply *rep);
 void run_get(struct request *req, struct reply *rep);
 void run_status(struct request *req, struct reply *rep);
+void run_stop_request(struct request *req, struct reply *rep);
 void run_delete(struct request *req, struct reply *rep);
 void test_status_last(struct request *req, struct reply *rep);
 void project_status_last(struct request *req, struct reply *rep);

@@ -198,6 +198,7 @@ static bool route_request(struct exchange *x, struct reply *rep)
 		return false;
 	}
 	x->route = match.route;
+	x->prefix = table->prefix;
 	memcpy(req->params, match.params, sizeof(match.params));
 	req->path = *below ? below : "/";
 	return true;
@@ -362,8 +363,8 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	}
 	if (x->route && x->route->successor) {
 		reply_header(&rep, "Deprecation", "true");
-		reply_header(&rep, "Link", "<%s>; rel=\"successor-version\"",
-			     x->route->successor);
+		reply_header(&rep, "Link", "<%s%s>; rel=\"successor-version\"",
+			     x->prefix, x->route->successor);
 	}
 	build_response(x, &rep);
 	log_request(x);

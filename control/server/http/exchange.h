@@ -33,6 +33,7 @@ struct exchange {
 	/* worker */
 	bool prepared;
 	const struct route *route;
+	const char *prefix; /* of the route's table */
 	struct path path;
 	struct request request;
 	char request_id[REQUEST_ID_BYTES];

@@ -307,6 +307,9 @@ struct http *http_stop(struct http *http)
 
 void http_wake_parked(struct controller *controller)
 {
-	if (controller->http)
-		queue_wake(controller->http->queue);
+	struct http *http =
+		atomic_load_explicit(&controller->http, memory_order_acquire);
+
+	if (http)
+		queue_wake(http->queue);
 }

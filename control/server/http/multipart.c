@@ -21,6 +21,41 @@ static int refuse(struct body *form, const char *reason)
 	return -EBADMSG;
 }
 
+/* The next ';' that stands outside quotes, or end. */
+static const char *parameter_end(const char *at, const char *end)
+{
+	bool quoted = false;
+
+	for (; at < end; at++) {
+		if (quoted && *at == '\\' && at + 1 < end && at[1] == '"')
+			at++;
+		else if (*at == '"')
+			quoted = !quoted;
+		else if (*at == ';' && !quoted)
+			break;
+	}
+	return at;
+}
+
+/* Copy a value without its quotes. @return length; -ENAMETOOLONG */
+static int copy_value(const char *at, const char *end, char *dst, size_t size)
+{
+	bool quoted = at < end && *at == '"';
+	size_t used = 0;
+
+	for (at += quoted; at < end; at++) {
+		if (quoted ? *at == '"' : *at == ' ' || *at == '\t')
+			break;
+		if (quoted && *at == '\\' && at + 1 < end && at[1] == '"')
+			at++;
+		if (used + 1 >= size)
+			return -ENAMETOOLONG;
+		dst[used++] = *at;
+	}
+	dst[used] = '\0';
+	return (int)used;
+}
+
 /**
  * Copy the value of a parameter of a header, quoted or not.
  * Source: RFC 2045 section 5.1; a backslash escapes only a quote, as browsers
@@ -31,33 +66,16 @@ static int header_param(const char *header, size_t header_len, const char *name,
 			char *dst, size_t size)
 {
 	const char *at = header, *end = header + header_len;
-	size_t name_len = strlen(name), used = 0;
+	size_t name_len = strlen(name);
 
-	while (at < end && (at = memchr(at, ';', (size_t)(end - at))) != NULL) {
-		bool quoted;
-
+	while ((at = parameter_end(at, end)) < end) {
 		at++;
 		while (at < end && (*at == ' ' || *at == '\t'))
 			at++;
-		if ((size_t)(end - at) <= name_len ||
-		    strncasecmp(at, name, name_len) != 0 || at[name_len] != '=')
-			continue;
-		at += name_len + 1;
-		quoted = at < end && *at == '"';
-		if (quoted)
-			at++;
-		for (; at < end; at++) {
-			if (quoted ? *at == '"' : strchr("; \t", *at) != NULL)
-				break;
-			if (quoted && *at == '\\' && at + 1 < end &&
-			    at[1] == '"')
-				at++;
-			if (used + 1 >= size)
-				return -ENAMETOOLONG;
-			dst[used++] = *at;
-		}
-		dst[used] = '\0';
-		return (int)used;
+		if ((size_t)(end - at) > name_len &&
+		    strncasecmp(at, name, name_len) == 0 && at[name_len] == '=')
+			return copy_value(at + name_len + 1,
+					  parameter_end(at, end), dst, size);
 	}
 	return -ENOENT;
 }
