@@ -177,7 +177,8 @@ void stream_detail_xr(const struct stream_detail *d,
 	const struct loss_pattern *p = &d->fixed;
 	struct burst_gap_figures f;
 	uint64_t discarded = d->jb_fixed.late + d->jb_fixed.early;
-	struct detail_score quality;
+	struct detail_score quality; /* with the buffer's delay */
+	struct score listening;      /* without any */
 	const struct emodel_codec *codec = d->stream->score.codec;
 
 	burst_gap_figures(&p->burst_gap, stream_detail_period_ms(d, NULL), &f);
@@ -202,8 +203,12 @@ void stream_detail_xr(const struct stream_detail *d,
 		.jb_max_ms = whole_ms(d->jb_fixed.delay_ms),
 		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
 	};
-	/* R of XR is of the narrowband scale, 0..100 */
-	if (quality.score.valid && codec && codec->scale == EMODEL_NB)
-		ret->r_factor =
-			(uint8_t)fmin(floor(quality.score.r + 0.5), 100.0);
+	/* R and MOS of XR are of the narrowband scale: 0..100, tenths */
+	if (!quality.score.valid || codec->scale != EMODEL_NB)
+		return;
+	ret->r_factor = (uint8_t)fmin(floor(quality.score.r + 0.5), 100.0);
+	ret->mos_cq = (uint8_t)floor(10 * quality.score.mos + 0.5);
+	score_rate(&listening, codec, quality.score.ppl, quality.score.burst_r,
+		   0.0);
+	ret->mos_lq = (uint8_t)floor(10 * listening.mos + 0.5);
 }

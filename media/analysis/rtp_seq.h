@@ -1,6 +1,7 @@
 /**
  * Sequence numbers of one received stream: unique-packet counters, duplicate
- * window and loss runs (`counters`), and the strict counters of RFC 3550.
+ * window and loss runs. Everything published is of these (rtp_strict is for
+ * our own RTCP reports).
  * Source: RFC 3550 A.1, A.3, RFC 4737; docs/measurement.md "Packets"
  * Thread: the owner's; no allocation. Embedded by rtp_stream.
  */
@@ -10,32 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "media/analysis/loss_runs.h"
 #include "media/analysis/record.h"
 
-#define RTP_MIN_SEQUENTIAL 2    /* RFC 3550 A.1 */
-#define RTP_MAX_DROPOUT    3000 /* RFC 3550 A.1 */
-#define RTP_MAX_MISORDER   100  /* RFC 3550 A.1 */
-#define RTP_LATE_WINDOW    1000 /* packets; a loss older than that is final */
-#define RTP_WINDOW_BITS    1024 /* power of two > RTP_LATE_WINDOW */
-
-/** Loss runs: lost packets one after another. Mergeable state of a scan in
- * order of sequence. All zero: start. */
-struct loss_runs {
-	uint64_t open; /* length of the run the scan stands in */
-	uint64_t lost;
-	uint64_t runs;
-	uint64_t longest;
-};
-
-void loss_runs_add(struct loss_runs *l, bool lost);
-/** A stretch of lost packets at once. */
-void loss_runs_add_lost(struct loss_runs *l, uint64_t count);
-
-/**
- * Burst ratio: mean observed run length over the one random loss would have.
- * Source: ITU-T G.107 clause 7.5; (lost/runs) * (1 - lost/expected), >= 1
- */
-double loss_runs_burst_r(const struct loss_runs *l, uint64_t expected);
+#define RTP_MAX_DROPOUT  3000 /* RFC 3550 A.1 */
+#define RTP_MAX_MISORDER 100  /* RFC 3550 A.1 */
+#define RTP_LATE_WINDOW  1000 /* packets; a loss older than that is final */
+#define RTP_WINDOW_BITS  1024 /* power of two > RTP_LATE_WINDOW */
 
 enum rtp_verdict {
 	RTP_IN_ORDER,  /* new highest number; a gap before it is possible */
@@ -105,37 +87,5 @@ void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
 
 /** Loss runs up to now, those not yet final included. */
 void rtp_seq_loss_runs(const struct rtp_seq *q, struct loss_runs *ret);
-
-/** Counters exactly as RFC 3550 A.1 and A.3 have them. */
-struct rtp_strict {
-	uint32_t base_seq;
-	uint32_t bad_seq;
-	uint32_t cycles; /* multiple of 65536 */
-	uint32_t received;
-	uint32_t expected_prior;
-	uint32_t received_prior;
-	uint32_t rejected;
-	uint32_t resyncs;
-	uint16_t max_seq;
-	uint8_t probation;
-	bool started;
-	bool valid; /* probation is over */
-};
-
-/** @param min_sequential  RTP_MIN_SEQUENTIAL, or 0 for no probation */
-void rtp_strict_init(struct rtp_strict *s, uint8_t min_sequential);
-
-/** @return the packet was accepted (A.1) */
-bool rtp_strict_update(struct rtp_strict *s, uint16_t seq);
-
-uint32_t rtp_strict_ext_max(const struct rtp_strict *s);
-uint32_t rtp_strict_expected(const struct rtp_strict *s);
-/** Signed; not clamped. */
-int64_t rtp_strict_lost(const struct rtp_strict *s);
-/** Clamped to 24 bits, as a report carries it. */
-int32_t rtp_strict_lost_24bit(const struct rtp_strict *s);
-
-/** Close an interval (A.3). @return fraction lost, 0..255 of 256 */
-uint8_t rtp_strict_fraction(struct rtp_strict *s);
 
 #endif

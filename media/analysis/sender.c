@@ -52,7 +52,7 @@ static bool report_expected(const struct rtp_sender *s,
 		/* the peer's cycles start with its first packet */
 		step = (uint32_t)(uint16_t)(report->ext_max - s->first_seq) + 1;
 		*ret = step;
-		return step <= s->packets;
+		return step <= most;
 	}
 	step = report->ext_max - s->report_ext_max;
 	if (step > most)

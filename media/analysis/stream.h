@@ -21,6 +21,7 @@
 #include "media/analysis/record.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_seq.h"
+#include "media/analysis/rtp_strict.h"
 #include "media/analysis/rtp_timing.h"
 #include "media/analysis/score.h"
 #include "media/analysis/summary.h"

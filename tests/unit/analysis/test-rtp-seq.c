@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "media/analysis/rtp_strict.h"
 #include "tests/unit/analysis/random.h"
 
 #define CLOCK_HZ 8000

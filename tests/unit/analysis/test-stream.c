@@ -341,6 +341,24 @@ static void test_sender_by_reports(void **state)
 	assert_int_equal(total.mos.n, 1);
 }
 
+/* The records of sent packets may be behind the report that answers them. */
+static void test_sender_report_overtakes_records(void **state)
+{
+	struct rtcp_report b = {.ssrc = 9, .ext_max = 5};
+	struct stream_second n;
+	uint16_t seq = 0;
+	double ms;
+
+	(void)state;
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	send_packets(&seq, 2);
+	assert_false(rtp_sender_report(&sender, &b, 0, &ms)); /* LSR 0 */
+	assert_int_equal(sender.invalid_reports, 0);
+	rtp_sender_close_second(&sender, S, &n);
+	assert_int_equal(n.expected, 6);
+	assert_int_equal(n.lost, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +379,8 @@ int main(void)
 		cmocka_unit_test_setup(test_total_of_nothing, setup),
 		cmocka_unit_test_setup(test_report_block, setup),
 		cmocka_unit_test_setup(test_sender_by_reports, setup),
+		cmocka_unit_test_setup(test_sender_report_overtakes_records,
+				       setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
