@@ -404,7 +404,7 @@ static void tick(struct analyse *an)
 int analyse_new(struct analyse **ret, struct media_engine *e)
 {
 	struct analyse *an = calloc(1, sizeof(*an));
-	size_t max = e->params.sessions_max;
+	size_t max = e->slots;
 
 	if (!an)
 		return -ENOMEM;

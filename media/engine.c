@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define SESSIONS_MAX 10000
+/* A released session keeps its slot for about 0.1 s. */
+#define SLOTS_SPARE 32
 
 /* Records a session may have in a ring: 1.3 s of 20 ms packets, that is how
  * long a thread may be held up before something is lost (and counted). */
@@ -64,7 +66,7 @@ static int wake_open(int *ret)
 
 static int rings_open(struct media_engine *e)
 {
-	uint32_t max = e->params.sessions_max;
+	uint32_t max = e->slots;
 	size_t packets = ring_size(max, PACKETS_PER_SESSION, PACKETS_MAX);
 	int err;
 
@@ -94,7 +96,7 @@ static int rings_open(struct media_engine *e)
 
 static int tables_open(struct media_engine *e)
 {
-	uint32_t max = e->params.sessions_max;
+	uint32_t max = e->slots;
 	int err;
 
 	e->sessions = calloc(max, sizeof(struct media_session *));
@@ -181,6 +183,8 @@ int media_engine_new(struct media_engine **ret,
 	if (!e)
 		return -ENOMEM;
 	e->params = *params;
+	e->slots =
+		params->sessions_max + params->sessions_max / 4 + SLOTS_SPARE;
 	e->ntp_offset_ns = clock_wall_offset_ns();
 	e->epoll_fd = -1;
 	e->records_fd = -1;
@@ -214,7 +218,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	if (!e)
 		return NULL;
 	threads_stop(e);
-	for (uint32_t i = 0; e->sessions && i < e->params.sessions_max; i++) {
+	for (uint32_t i = 0; e->sessions && i < e->slots; i++) {
 		if (e->sessions[i]) /* released, but not yet let go of */
 			session_destroy(e->sessions[i]);
 	}

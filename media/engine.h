@@ -85,6 +85,8 @@ struct tx_counters {
 struct media_engine {
 	/* constant after media_engine_new() */
 	struct media_engine_params params;
+	uint32_t slots; /* sessions_max and room for released ones that the
+			 * threads have not let go of yet */
 	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
 				* which no step of the wall clock moves */
 	struct thread threads[THREAD_COUNT];
@@ -101,6 +103,7 @@ struct media_engine {
 	struct prompt_cache *prompts;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
+	uint32_t sessions_owned; /* not released; at most sessions_max */
 
 	_Atomic bool quit; /* written by the loop */
 

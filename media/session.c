@@ -184,8 +184,10 @@ static void identity_choose(struct media_session *s)
 static int slot_take(struct media_session *s)
 {
 	struct media_engine *e = s->engine;
-	uint32_t max = e->params.sessions_max;
+	uint32_t max = e->slots;
 
+	if (e->sessions_owned >= e->params.sessions_max)
+		return -ENOSPC;
 	/* in turn, so that a slot rests before it is used again */
 	for (uint32_t i = 0; i < max; i++) {
 		uint32_t slot = (e->slot_next + i) % max;
@@ -194,6 +196,7 @@ static int slot_take(struct media_session *s)
 			continue;
 		e->sessions[slot] = s;
 		e->slot_next = slot + 1;
+		e->sessions_owned++;
 		s->slot = slot;
 		return 0;
 	}
@@ -238,8 +241,11 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 
 void session_destroy(struct media_session *s)
 {
-	if (s->slot != UINT32_MAX)
+	if (s->slot != UINT32_MAX) {
 		s->engine->sessions[s->slot] = NULL;
+		if (!s->released)
+			s->engine->sessions_owned--;
+	}
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		if (s->rx.sockets[i].fd >= 0)
 			close(s->rx.sockets[i].fd);
@@ -395,6 +401,7 @@ struct media_session *media_session_free(struct media_session *s)
 	/* the threads still know it: media_engine_poll() destroys it when they
 	 * let go */
 	s->released = true;
+	s->engine->sessions_owned--;
 	media_session_stop(s);
 	return NULL;
 }

@@ -49,9 +49,9 @@ static void reseat(struct tx_heap *h, uint32_t at, struct tx_entry entry)
 		sift_down(h, at, entry);
 }
 
-int tx_heap_init(struct tx_heap *h, uint32_t sessions_max)
+int tx_heap_init(struct tx_heap *h, uint32_t sessions)
 {
-	h->max = sessions_max * TX_TIMER_COUNT;
+	h->max = sessions * TX_TIMER_COUNT;
 	h->count = 0;
 	h->entries = calloc(h->max, sizeof(*h->entries));
 	return h->entries ? 0 : -ENOMEM;

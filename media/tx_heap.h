@@ -23,7 +23,7 @@ struct tx_heap {
 };
 
 /** @return 0; -ENOMEM */
-int tx_heap_init(struct tx_heap *h, uint32_t sessions_max);
+int tx_heap_init(struct tx_heap *h, uint32_t sessions);
 void tx_heap_release(struct tx_heap *h);
 
 /** Start a timer or move it. */

@@ -6,12 +6,14 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 struct result {
+	bool each; /* print every stream: a few, to compare with a capture */
 	uint64_t stopped;
 	uint64_t sent;
 	uint64_t received;
@@ -41,6 +43,13 @@ static void collect(const struct media_record *record, void *arg)
 	} else if (record->kind == MEDIA_RECORD_TOTAL) {
 		const struct stream_total *t = &record->u.total;
 
+		if (r->each)
+			printf("ssrc 0x%08X packets %llu lost %lld J ms: mean "
+			       "%.3f max %.3f; RTT ms: n %llu mean %.3f\n",
+			       t->ssrc, (unsigned long long)t->packets,
+			       (long long)t->lost, t->jitter_ms.avg,
+			       t->jitter_ms.max,
+			       (unsigned long long)t->rtt_ms.n, t->rtt_ms.avg);
 		r->received += t->packets;
 		r->expected += t->expected;
 		r->lost += t->lost;
@@ -79,7 +88,7 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 	struct media_session_params params = {0};
 	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&params.bind.ss;
 	struct media_evidence evidence;
-	struct result r = {0};
+	struct result r = {.each = count <= 8};
 	double cpu;
 	int64_t start_ns;
 	int err = 0;
