@@ -87,6 +87,7 @@ static const struct conf_key keys[] = {
 	TEXT(default_prompt, "", NULL, NULL),
 	TEXT(engine_program, "", NULL, NULL),
 	U32(stop_s, 0, 86400, "60"),
+	U32(cancel_s, 1, 600, "30"),
 	{.name = "log_level",
 	 .type = CONF_LEVEL,
 	 .offset = offsetof(struct agent_conf, log_level),
