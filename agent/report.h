@@ -1,0 +1,38 @@
+/**
+ * From what an engine reports to the records of its lease's spool: arrays that
+ * are too long for one upload are split, statistics that found the spool full
+ * are counted and told to the controller as a flaw of the run.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_REPORT_H
+#define OFFHOOK_AGENT_REPORT_H
+
+#include "agent/spool.h"
+
+#include <jansson.h>
+
+/* Below the smallest body_limit of a controller. */
+#define REPORT_UPLOAD_BYTES 262144u
+
+/* Zeroed but for spool. */
+struct report {
+	struct spool *spool; /* borrowed */
+	uint64_t dropped;    /* data points, not yet told */
+	int64_t told_ns;     /* when a flaw was written last; 0: never */
+	int err;             /* the first failure to write; 0: none */
+};
+
+/**
+ * Keep an array of series, events or messages.
+ * @param items  borrowed; not an array: ignored
+ * @return 0; -errno the spool takes no more (kept in report.err)
+ */
+int report_items(struct report *r, enum record_kind kind, json_t *items);
+
+/**
+ * Keep the outcome of the job, after the flaws that are not told yet.
+ * @return 0; -errno
+ */
+int report_finish(struct report *r, const char *outcome, const char *reason);
+
+#endif
