@@ -1,0 +1,438 @@
+#include "agent/http.h"
+
+#include "agent/backoff.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define PATH_PREFIX        "/api/v2/agent"
+
+struct http {
+	struct loop *loop;
+	CURLM *multi;
+	struct curl_slist *headers;
+	struct loop_timer timer; /* libcurl's */
+	char *base_url;
+	char *ca_file;
+	char *userpwd;
+};
+
+/* A socket of libcurl's. */
+struct watch {
+	struct loop_fd fd;
+	struct http *http;
+};
+
+struct http_call {
+	struct http *http;
+	struct http_call **slot;
+	CURL *easy;
+	char *url;
+	char method[8];
+	char *body;
+	int timeout_s;
+	bool once;
+	bool anonymous;
+	bool added; /* to the multi handle */
+	struct backoff backoff;
+	struct loop_timer retry;
+	struct buf answer;
+	char error[CURL_ERROR_SIZE];
+	int64_t sent_ns;
+	http_answer_h *answer_h;
+	void *arg;
+};
+
+bool http_is_transient(int status)
+{
+	return status == 0 || status == 408 || status == 429 || status >= 500;
+}
+
+static void call_free(struct http_call *call)
+{
+	*call->slot = NULL;
+	loop_disarm(call->http->loop, &call->retry);
+	if (call->added)
+		curl_multi_remove_handle(call->http->multi, call->easy);
+	if (call->easy)
+		curl_easy_cleanup(call->easy);
+	if (call->body)
+		explicit_bzero(call->body, strlen(call->body));
+	if (call->answer.data)
+		explicit_bzero(call->answer.data, call->answer.allocated);
+	buf_release(&call->answer);
+	free(call->body);
+	free(call->url);
+	free(call);
+}
+
+void http_cancel(struct http_call **call)
+{
+	if (*call)
+		call_free(*call);
+}
+
+/* ---- an answer ---- */
+
+static void describe(const struct http_call *call, int status, json_t *body,
+		     char *text, size_t size)
+{
+	const char *detail = NULL;
+
+	if (body) {
+		detail = json_string_value(json_object_get(body, "detail"));
+		if (!detail)
+			detail = json_string_value(
+				json_object_get(body, "error"));
+	}
+	if (status == 0)
+		snprintf(text, size, "%s", call->error);
+	else if (detail)
+		snprintf(text, size, "%d: %s", status, detail);
+	else
+		snprintf(text, size, "%d", status);
+}
+
+/* Seconds a busy controller asked for, at most the longest backoff. */
+static int64_t retry_after_ms(CURL *easy)
+{
+	curl_off_t s = 0;
+
+	if (curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &s) != CURLE_OK ||
+	    s < 0)
+		return 0;
+	return s >= BACKOFF_MAX_MS / 1000 ? BACKOFF_MAX_MS : s * 1000;
+}
+
+static void call_again(struct http_call *call, const char *text)
+{
+	int64_t asked = retry_after_ms(call->easy), delay;
+	uint32_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint32_t)clock_mono_ns();
+	delay = backoff_next_ms(&call->backoff, random);
+	if (delay < asked)
+		delay = asked;
+	/* a long outage is one line now and then, not one a try */
+	if ((call->backoff.failures & (call->backoff.failures - 1)) == 0)
+		log_warning("%s %s: %s; try %u in %.1f s", call->method,
+			    call->url, text, call->backoff.failures + 1,
+			    (double)delay / 1000);
+	loop_arm(call->http->loop, &call->retry, delay);
+}
+
+static void call_done(struct http_call *call, CURLcode code)
+{
+	long status = 0;
+	json_t *body = NULL;
+	char text[512];
+
+	curl_multi_remove_handle(call->http->multi, call->easy);
+	call->added = false;
+	if (code == CURLE_OK)
+		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	else if (!call->error[0])
+		snprintf(call->error, sizeof(call->error), "%s",
+			 curl_easy_strerror(code));
+	if (status && call->answer.used)
+		body = json_loadb(call->answer.data, call->answer.used, 0,
+				  NULL);
+	describe(call, (int)status, body, text, sizeof(text));
+	if (http_is_transient((int)status) && !call->once) {
+		call_again(call, text);
+	} else {
+		struct http_answer answer = {.status = (int)status,
+					     .body = body,
+					     .text = text,
+					     .sent_ns = call->sent_ns,
+					     .done_ns = clock_mono_ns()};
+		http_answer_h *handler = call->answer_h;
+		void *arg = call->arg;
+
+		call_free(call);
+		handler(&answer, arg);
+	}
+	json_decref(body);
+}
+
+static void check_done(struct http *http)
+{
+	CURLMsg *msg;
+	int left;
+
+	while ((msg = curl_multi_info_read(http->multi, &left))) {
+		struct http_call *call = NULL;
+		CURLcode code = msg->data.result;
+
+		if (msg->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE,
+				  (char **)&call);
+		call_done(call, code); /* msg is gone from here on */
+	}
+}
+
+/* ---- libcurl's sockets and timer on our loop ---- */
+
+static void on_socket_ready(uint32_t events, void *arg)
+{
+	struct watch *watch = arg;
+	struct http *http = watch->http;
+	int flags = 0, running;
+
+	if (events & EPOLLIN)
+		flags |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		flags |= CURL_CSELECT_OUT;
+	if (events & (EPOLLERR | EPOLLHUP))
+		flags |= CURL_CSELECT_ERR;
+	curl_multi_socket_action(http->multi, watch->fd.fd, flags, &running);
+	check_done(http);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
+		     void *socket_arg)
+{
+	struct http *http = arg;
+	struct watch *watch = socket_arg;
+	uint32_t events = 0;
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (watch) {
+			loop_unwatch(http->loop, &watch->fd);
+			curl_multi_assign(http->multi, fd, NULL);
+			free(watch);
+		}
+		return 0;
+	}
+	if (!watch) {
+		watch = calloc(1, sizeof(*watch));
+		if (!watch)
+			return -1;
+		watch->http = http;
+		watch->fd.fd = fd;
+		watch->fd.ready_h = on_socket_ready;
+		watch->fd.arg = watch;
+		curl_multi_assign(http->multi, fd, watch);
+	}
+	if (what & CURL_POLL_IN)
+		events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		events |= EPOLLOUT;
+	return loop_watch(http->loop, &watch->fd, events) ? -1 : 0;
+}
+
+static void on_timer_due(void *arg)
+{
+	struct http *http = arg;
+	int running;
+
+	curl_multi_socket_action(http->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	check_done(http);
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *arg)
+{
+	struct http *http = arg;
+
+	(void)multi;
+	if (timeout_ms < 0)
+		loop_disarm(http->loop, &http->timer);
+	else
+		loop_arm(http->loop, &http->timer, timeout_ms);
+	return 0;
+}
+
+/* ---- a request ---- */
+
+static size_t on_answer_bytes(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_call *call = arg;
+
+	return buf_add(&call->answer, data, size * count) ? 0 : size * count;
+}
+
+static CURLcode call_prepare(struct http_call *call)
+{
+	const struct http *http = call->http;
+	CURL *easy = call->easy;
+	CURLcode err = CURLE_OK;
+
+#define SET(option, value) \
+	err = err ? err : curl_easy_setopt(easy, option, value)
+	SET(CURLOPT_URL, call->url);
+	SET(CURLOPT_CUSTOMREQUEST, call->method);
+	SET(CURLOPT_POSTFIELDS, call->body);
+	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
+	SET(CURLOPT_HTTPHEADER, http->headers);
+	SET(CURLOPT_USERAGENT, "offhook-agent/" OFFHOOK_VERSION);
+	SET(CURLOPT_WRITEFUNCTION, on_answer_bytes);
+	SET(CURLOPT_WRITEDATA, call);
+	SET(CURLOPT_PRIVATE, call);
+	SET(CURLOPT_ERRORBUFFER, call->error);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_s * 1000);
+	SET(CURLOPT_TCP_KEEPALIVE, 1L);
+	if (http->ca_file)
+		SET(CURLOPT_CAINFO, http->ca_file);
+	if (http->userpwd && !call->anonymous) {
+		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+		SET(CURLOPT_USERPWD, http->userpwd);
+	}
+#undef SET
+	return err;
+}
+
+static int call_try(struct http_call *call)
+{
+	buf_release(&call->answer);
+	call->error[0] = '\0';
+	call->sent_ns = clock_mono_ns();
+	if (curl_multi_add_handle(call->http->multi, call->easy) != CURLM_OK)
+		return -EIO;
+	call->added = true;
+	return 0;
+}
+
+static void on_retry(void *arg)
+{
+	struct http_call *call = arg;
+
+	/* libcurl refuses only when out of memory: the next try may do */
+	if (call_try(call) != 0)
+		call_again(call, "out of memory");
+}
+
+static struct http_call *call_new(struct http *http,
+				  const struct http_request *request)
+{
+	struct http_call *call = calloc(1, sizeof(*call));
+	int n;
+
+	if (!call)
+		return NULL;
+	call->http = http;
+	call->easy = curl_easy_init();
+	n = asprintf(&call->url, "%s" PATH_PREFIX "%s", http->base_url,
+		     request->path);
+	if (n < 0)
+		call->url = NULL;
+	call->body = json_dumps(request->body, JSON_COMPACT);
+	snprintf(call->method, sizeof(call->method), "%s", request->method);
+	call->timeout_s = request->timeout_s;
+	call->once = request->once;
+	call->anonymous = request->anonymous;
+	call->answer_h = request->answer_h;
+	call->arg = request->arg;
+	call->retry.due_h = on_retry;
+	call->retry.arg = call;
+	buf_init(&call->answer, HTTP_ANSWER_BYTES);
+	return call;
+}
+
+int http_send(struct http_call **ret, struct http *http,
+	      const struct http_request *request)
+{
+	struct http_call *call = call_new(http, request);
+	int err = -ENOMEM;
+
+	if (!call)
+		return -ENOMEM;
+	call->slot = ret;
+	*ret = call;
+	if (call->easy && call->url && call->body)
+		err = call_prepare(call) == CURLE_OK ? call_try(call) : -ENOMEM;
+	if (err)
+		call_free(call);
+	return err;
+}
+
+int http_authorize(struct http *http, const char *user, const char *secret)
+{
+	char *userpwd;
+
+	if (asprintf(&userpwd, "%s:%s", user, secret) < 0)
+		return -ENOMEM;
+	if (http->userpwd)
+		explicit_bzero(http->userpwd, strlen(http->userpwd));
+	free(http->userpwd);
+	http->userpwd = userpwd;
+	return 0;
+}
+
+static char *copy_base_url(const char *url)
+{
+	char *copy = strdup(url);
+	size_t len = copy ? strlen(copy) : 0;
+
+	while (len > 0 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	return copy;
+}
+
+int http_new(struct http **ret, struct loop *loop,
+	     const struct http_params *params)
+{
+	struct http *http;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return -EIO;
+	http = calloc(1, sizeof(*http));
+	if (!http)
+		goto fail;
+	http->loop = loop;
+	http->timer.due_h = on_timer_due;
+	http->timer.arg = http;
+	http->base_url = copy_base_url(params->base_url);
+	http->ca_file = params->ca_file ? strdup(params->ca_file) : NULL;
+	http->multi = curl_multi_init();
+	http->headers =
+		curl_slist_append(NULL, "Content-Type: application/json");
+	/* the body goes with the first packets: no wait for a 100 */
+	if (http->headers)
+		curl_slist_append(http->headers, "Expect:");
+	if (!http->base_url || (params->ca_file && !http->ca_file) ||
+	    !http->multi || !http->headers)
+		goto fail;
+	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+	curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+	*ret = http;
+	return 0;
+fail:
+	http_free(http);
+	return -ENOMEM;
+}
+
+struct http *http_free(struct http *http)
+{
+	if (http) {
+		if (http->multi)
+			curl_multi_cleanup(http->multi);
+		loop_disarm(http->loop, &http->timer);
+		curl_slist_free_all(http->headers);
+		if (http->userpwd)
+			explicit_bzero(http->userpwd, strlen(http->userpwd));
+		free(http->userpwd);
+		free(http->base_url);
+		free(http->ca_file);
+		free(http);
+	}
+	curl_global_cleanup();
+	return NULL;
+}

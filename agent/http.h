@@ -1,0 +1,72 @@
+/**
+ * The agent's HTTP client: JSON requests to one controller over libcurl's
+ * multi interface. The retry rules live here: network errors, 408, 429 and 5xx
+ * are tried again without end (decisions.md section 7), everything else is
+ * final.
+ * Thread: the loop's; handlers too.
+ */
+#ifndef OFFHOOK_AGENT_HTTP_H
+#define OFFHOOK_AGENT_HTTP_H
+
+#include "agent/loop.h"
+
+#include <jansson.h>
+
+/* Answers above it are refused: a job with 10 000 accounts is below 4 MiB. */
+#define HTTP_ANSWER_BYTES (8u << 20)
+
+struct http;
+struct http_call;
+
+struct http_params {
+	const char *base_url; /* controller, without /api/v2 */
+	const char *ca_file;  /* NULL: the system's */
+};
+
+/** @return 0; -ENOMEM; -EIO libcurl cannot start */
+int http_new(struct http **ret, struct loop *loop,
+	     const struct http_params *params);
+/** No call may be under way. @return NULL */
+struct http *http_free(struct http *http);
+
+/** Credentials for all later requests (copied). @return 0; -ENOMEM */
+int http_authorize(struct http *http, const char *user, const char *secret);
+
+/* A final answer. */
+struct http_answer {
+	int status;       /* 0: no answer; only where there are no retries */
+	json_t *body;     /* borrowed; NULL: none, or no JSON object */
+	const char *text; /* what a log should say about it; never NULL */
+	int64_t sent_ns;  /* monotonic, of the try that was answered */
+	int64_t done_ns;
+};
+/** The call is released when the handler returns. */
+typedef void(http_answer_h)(const struct http_answer *answer, void *arg);
+
+struct http_request {
+	const char *method;
+	const char *path;   /* below /api/v2/agent, copied */
+	const json_t *body; /* object, encoded here */
+	int timeout_s;      /* of one try */
+	bool once;          /* do not try again */
+	bool anonymous;     /* without credentials */
+	http_answer_h *answer_h;
+	void *arg;
+};
+
+/**
+ * Start a request. The handler is never called before this returns.
+ * @param ret  in/out slot of the owner: set now, set to NULL before the
+ *             handler is called; must be NULL
+ * @return 0; -ENOMEM; -EIO
+ */
+int http_send(struct http_call **ret, struct http *http,
+	      const struct http_request *request);
+
+/** Give up a call and empty its slot; the handler is not called. NULL: none. */
+void http_cancel(struct http_call **call);
+
+/** True for the answers that are worth another try. */
+bool http_is_transient(int status);
+
+#endif

@@ -1,0 +1,98 @@
+/* offhook-agent: the supervisor, and with --engine=FD one engine process. */
+#include "agent/engine/engine.h"
+#include "agent/join_token.h"
+#include "agent/options.h"
+#include "agent/supervisor.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	EXIT_USAGE = 2,    /* command line or configuration */
+	EXIT_UNWANTED = 3, /* the controller refused this agent for good */
+};
+
+static int load(struct agent_conf *conf, const struct options *options)
+{
+	struct conf_error error;
+	int err = agent_conf_load(conf, options->config, &error);
+
+	if (err == 0)
+		err = join_token_resolve(conf, options->join_token, &error);
+	if (err)
+		fprintf(stderr, "%s\n", error.text);
+	return err;
+}
+
+static int serve(const struct agent_conf *conf)
+{
+	struct supervisor *supervisor = NULL;
+	int err;
+
+	err = supervisor_new(&supervisor, conf,
+			     conf->join_token[0] ? conf->join_token : NULL,
+			     /* also after an update has replaced the file */
+			     conf->engine_program[0] ? conf->engine_program
+						     : "/proc/self/exe");
+	if (err == 0) {
+		log_info("version " OFFHOOK_VERSION " serves %s",
+			 conf->controller);
+		err = supervisor_run(supervisor);
+	}
+	supervisor_free(supervisor);
+	if (err)
+		log_error("ended: %s", strerror(-err));
+	else
+		log_info("ended");
+	return err;
+}
+
+static int run(struct options *options)
+{
+	struct agent_conf *conf;
+	int err, status = EXIT_USAGE;
+
+	conf = calloc(1, sizeof(*conf));
+	if (!conf)
+		return EXIT_FAILURE;
+	err = load(conf, options);
+	if (err == 0 && options->check_config) {
+		printf("%s: good\n", options->config);
+		status = EXIT_SUCCESS;
+	} else if (err == 0) {
+		log_setup(conf->log_level, "offhook-agent");
+		err = serve(conf);
+		status = err == -EACCES ? EXIT_UNWANTED
+			 : err          ? EXIT_FAILURE
+					: EXIT_SUCCESS;
+	}
+	explicit_bzero(options, sizeof(*options));
+	explicit_bzero(conf, sizeof(*conf));
+	free(conf);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+
+	umask(077); /* what we write is ours: secrets, results */
+	if (options_parse(&options, argc, argv) != 0)
+		return EXIT_USAGE;
+	if (options.help) {
+		options_print_help();
+		return EXIT_SUCCESS;
+	}
+	if (options.version) {
+		puts("offhook-agent " OFFHOOK_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (options.engine_fd >= 0)
+		return engine_main(options.engine_fd);
+
+	return run(&options);
+}

@@ -1,0 +1,119 @@
+#include "agent/options.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPTION_CHECK = 256,
+	OPTION_ENGINE,
+	OPTION_FOREGROUND,
+	OPTION_JOIN,
+};
+
+static int take(struct options *o, int option, char *argument)
+{
+	uint64_t fd;
+
+	switch (option) {
+	case 'c':
+		o->config = argument;
+		return 0;
+	case OPTION_CHECK:
+		o->check_config = true;
+		return 0;
+	case OPTION_ENGINE:
+		if (str_to_u64(argument, INT_MAX, &fd) != 0) {
+			fprintf(stderr,
+				"offhook-agent: --engine=%s: no "
+				"descriptor\n",
+				argument);
+			return -EINVAL;
+		}
+		o->engine_fd = (int)fd;
+		return 0;
+	case OPTION_FOREGROUND:
+		return 0; /* what it always does; other daemons need it */
+	case OPTION_JOIN:
+		if (!argument[0] || str_copy(o->join_token, OPTIONS_TOKEN_BYTES,
+					     argument) != 0) {
+			fputs("offhook-agent: --join-token: empty or too "
+			      "long\n",
+			      stderr);
+			return -EINVAL;
+		}
+		memset(argument, 'x', strlen(argument));
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	case 'V':
+		o->version = true;
+		return 0;
+	default:
+		fprintf(stderr, "Try offhook-agent --help.\n");
+		return -EINVAL;
+	}
+}
+
+int options_parse(struct options *ret, int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"check-config", no_argument, NULL, OPTION_CHECK},
+		{"engine", required_argument, NULL, OPTION_ENGINE},
+		{"foreground", no_argument, NULL, OPTION_FOREGROUND},
+		{"join-token", required_argument, NULL, OPTION_JOIN},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.config = OPTIONS_CONFIG_DEFAULT, .engine_fd = -1};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:hV", table, NULL)) != -1) {
+		int err = take(&o, option, optarg);
+
+		if (err)
+			return err;
+	}
+	if (optind < argc) {
+		fprintf(stderr,
+			"offhook-agent: %s: not expected\n"
+			"Try offhook-agent --help.\n",
+			argv[optind]);
+		return -EINVAL;
+	}
+	*ret = o;
+	return 0;
+}
+
+void options_print_help(void)
+{
+	puts("offhook-agent [options]\n"
+	     "Carries out the calls of an Offhook controller on this host.\n"
+	     "\n"
+	     "  -c, --config FILE   configuration (" OPTIONS_CONFIG_DEFAULT
+	     ")\n"
+	     "      --check-config  read the configuration, say what is wrong, "
+	     "exit\n"
+	     "      --join-token T  join token of an agent pool, to enrol "
+	     "with;\n"
+	     "                      goes before the configuration's\n"
+	     "      --foreground    accepted: the agent never leaves the "
+	     "foreground\n"
+	     "  -h, --help          this text\n"
+	     "  -V, --version       the version\n"
+	     "\n"
+	     "SIGUSR1 drains: no new jobs, exit after the last one. SIGTERM "
+	     "does so with\na bound, a second SIGTERM cancels the running "
+	     "jobs.\n"
+	     "Exit status: 0 stopped, 1 failed, 2 command line or "
+	     "configuration,\n3 the controller does not want this agent.");
+}

@@ -1,0 +1,31 @@
+/**
+ * The command line of offhook-agent.
+ */
+#ifndef OFFHOOK_AGENT_OPTIONS_H
+#define OFFHOOK_AGENT_OPTIONS_H
+
+#include <stdbool.h>
+
+#define OPTIONS_CONFIG_DEFAULT "/etc/offhook/offhook-agent.conf"
+
+#define OPTIONS_TOKEN_BYTES 256
+
+struct options {
+	const char *config;
+	char join_token[OPTIONS_TOKEN_BYTES]; /* empty: not given */
+	bool check_config;
+	bool version;
+	bool help;
+	int engine_fd; /* -1: we are the supervisor */
+};
+
+/**
+ * @param argv  the strings stay in use; the join token is overwritten in
+ *              place once it is copied, so that ps does not show it
+ * @return 0; -EINVAL (the reason is on standard error)
+ */
+int options_parse(struct options *ret, int argc, char **argv);
+
+void options_print_help(void);
+
+#endif

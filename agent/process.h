@@ -1,0 +1,47 @@
+/**
+ * An engine process as the supervisor sees it: started with --engine=FD, told
+ * messages (docs/wire.md, "Supervisor and engine") and heard until it has
+ * ended. One process a job: its death ends that job and nothing else.
+ * Thread: the loop's; handlers too.
+ */
+#ifndef OFFHOOK_AGENT_PROCESS_H
+#define OFFHOOK_AGENT_PROCESS_H
+
+#include "agent/loop.h"
+
+#include <jansson.h>
+
+#define PROCESS_REASON_BYTES 160
+
+struct process;
+
+struct process_params {
+	const char *program; /* started with --engine=FD */
+	/** A message of the engine's. @param message  borrowed, an object */
+	void (*message_h)(json_t *message, void *arg);
+	/**
+	 * The process is gone and everything it sent was handed out. The
+	 * owner may release it here.
+	 * @param how  "exited with status 3", "signal 11 (Segmentation fault)"
+	 */
+	void (*end_h)(const char *how, void *arg);
+	void *arg;
+};
+
+/** @return 0; -ENOMEM; -errno the program cannot be started */
+int process_start(struct process **ret, struct loop *loop,
+		  const struct process_params *params);
+
+/** @param message  borrowed @return as wire_channel_send() */
+int process_send(struct process *p, json_t *message);
+
+/** SIGKILL; end_h follows. */
+void process_kill(struct process *p);
+
+/** SIGKILL it when it has not ended after so long; the shortest counts. */
+void process_kill_after(struct process *p, int64_t delay_ms);
+
+/** Kill it if it lives, wait for it, release. @return NULL */
+struct process *process_free(struct process *p);
+
+#endif

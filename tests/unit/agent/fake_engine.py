@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""An engine that does what the spec's member `fake` says: a list of [verb,
+argument...], carried out in the step that is named by ["step", n]; without one
+the engine is ready with every step at once and completes."""
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+fd = int([a for a in sys.argv if a.startswith('--engine=')][0].split('=')[1])
+sock = socket.socket(fileno=fd)
+reader = sock.makefile('r')
+
+
+def send(type, **members):
+    sock.sendall((json.dumps(dict(members, type=type)) + '\n').encode())
+
+
+def receive():
+    line = reader.readline()
+    return json.loads(line) if line else {'type': 'cancel', 'eof': True}
+
+
+def series(n):
+    return [{'role': 'caller', 'dir': 'in', 'measure': 'rtp_jitter', 't': i,
+             'n': 1, 'min': 1, 'max': 1, 'avg': 1} for i in range(n)]
+
+
+def event(name):
+    return {'t': int(time.time() * 1e6), 'mono': time.monotonic_ns(),
+            'kind': 'state', 'state': name}
+
+
+job = receive()
+assert job['type'] == 'job', job
+fake = job['spec'].get('fake', [])
+steps = len(job['spec']['steps'])
+if 'dump' in job['spec']:
+    with open(job['spec']['dump'], 'w') as f:
+        json.dump({'job': job, 'pid': os.getpid(), 'argv': sys.argv,
+                   'fds': sorted(os.listdir('/proc/self/fd')),
+                   'blocked': [l for l in open('/proc/self/status')
+                               if l.startswith(('SigBlk', 'SigIgn'))]}, f)
+
+
+def act(verb, *args):
+    if verb == 'stats':
+        send('stats', series=series(args[0]))
+    elif verb == 'events':
+        send('events', events=[event('E%d' % i) for i in range(args[0])])
+    elif verb == 'sip':
+        send('sip', messages=[{'data': 'x' * args[1]} for _ in range(args[0])])
+    elif verb == 'sleep':
+        time.sleep(args[0])
+    elif verb == 'progress':
+        send('progress', progress=args[0])
+    elif verb == 'die':
+        os.kill(os.getpid(), getattr(signal, args[0]))
+    elif verb == 'exit':
+        sys.exit(args[0])
+    elif verb == 'garbage':
+        sock.sendall(b'this is not JSON\n')
+        time.sleep(60)
+    elif verb == 'hang':
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            time.sleep(60)
+    elif verb == 'finish':
+        send('finish', outcome=args[0], reason=args[1])
+        sys.exit(0)
+    elif verb == 'until_cancel':
+        while receive()['type'] != 'cancel':
+            pass
+        send('events', events=[event('CANCELLED')])
+        send('finish', outcome='stopped', reason='')
+        sys.exit(0)
+    else:
+        raise SystemExit('unknown verb ' + verb)
+
+
+step = 0
+while True:
+    message = receive()
+    if message['type'] == 'cancel':
+        send('finish', outcome='stopped', reason='')
+        break
+    assert message['type'] == 'go', message
+    assert message['step'] == step, (message, step)
+    send('events', events=[event('STEP_%d' % step)])
+    if step == steps:
+        send('finish', outcome='completed', reason='')
+        break
+    for entry in fake:
+        if entry[0] == step:
+            act(*entry[1:])
+    send('ready', step=step)
+    step += 1
