@@ -29,7 +29,7 @@ struct agent_conf {
 	char prompt_dir[CONF_PATH_BYTES];
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
 	char engine_program[CONF_PATH_BYTES]; /* empty: ourselves */
-	uint32_t stop_s; /* how long running jobs may finish at SIGTERM */
+	uint32_t stop_s;   /* how long running jobs may finish at SIGTERM */
 	uint32_t cancel_s; /* how long a cancelled engine may take to end */
 
 	enum log_level log_level;
