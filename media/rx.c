@@ -4,6 +4,7 @@
 #include "media/engine.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,11 +24,9 @@
 struct slot {
 	uint8_t data[DATAGRAM_BYTES];
 	struct sockaddr_storage source;
-	union {
-		struct cmsghdr align;
-		uint8_t bytes[CMSG_SPACE(sizeof(struct timespec)) +
-			      CMSG_SPACE(sizeof(uint32_t))];
-	} control;
+	alignas(struct cmsghdr)
+		uint8_t control[CMSG_SPACE(sizeof(struct timespec)) +
+				CMSG_SPACE(sizeof(uint32_t))];
 	struct iovec iov;
 };
 
@@ -184,8 +183,8 @@ static void slots_reset(struct rx *rx, int used)
 		header->msg_namelen = sizeof(slot->source);
 		header->msg_iov = &slot->iov;
 		header->msg_iovlen = 1;
-		header->msg_control = slot->control.bytes;
-		header->msg_controllen = sizeof(slot->control.bytes);
+		header->msg_control = slot->control;
+		header->msg_controllen = sizeof(slot->control);
 	}
 }
 
