@@ -260,7 +260,7 @@ void sip_call_hangup(struct sip_call *call)
 			call_close(call);
 		break;
 	case CALL_INCOMING:
-		(void)sip_call_reject(call, 603, "Decline");
+		uas_refuse(call, 603, "Decline");
 		break;
 	case CALL_ACCEPTED:
 		/* No BYE before the ACK (RFC 3261 section 15). */

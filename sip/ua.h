@@ -192,9 +192,18 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
 int sip_call_ring(struct sip_call *call);
 int sip_call_answer(struct sip_call *call, const struct media_local *media);
+/**
+ * Refuse an incoming call, 300 to 699. A call that nobody has adopted is
+ * released with it; an adopted one gets SIP_CALL_CLOSED.
+ * @param reason  phrase, or NULL: that of RFC 3261
+ */
 int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason);
 
-/** End it whatever its state: BYE, CANCEL or 603; SIP_CALL_CLOSED follows. */
+/**
+ * End it whatever its state: BYE, CANCEL or 603; SIP_CALL_CLOSED follows when
+ * the peer has answered that, within 5 s in any case, with the time of the
+ * BYE. After a 2xx of ours the BYE waits for its ACK (at most 32 s).
+ */
 void sip_call_hangup(struct sip_call *call);
 /** Re-INVITE with another direction (RFC 3264 8.4); SIP_CALL_HELD follows. */
 int sip_call_hold(struct sip_call *call);

@@ -117,19 +117,59 @@ int sip_call_ring(struct sip_call *call)
 	return 0;
 }
 
-int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+/* RFC 3261 section 21, where no phrase was given. */
+static const char *phrase_of(uint16_t code)
 {
-	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
-	    (reason && !header_text_valid(reason)))
-		return -EINVAL;
-	if (!reason)
-		reason = "Rejected";
+	static const struct {
+		uint16_t code;
+		const char *phrase;
+	} phrases[] = {
+		{301, "Moved Permanently"},
+		{302, "Moved Temporarily"},
+		{305, "Use Proxy"},
+		{400, "Bad Request"},
+		{403, "Forbidden"},
+		{404, "Not Found"},
+		{408, "Request Timeout"},
+		{410, "Gone"},
+		{480, "Temporarily Unavailable"},
+		{484, "Address Incomplete"},
+		{486, "Busy Here"},
+		{487, "Request Terminated"},
+		{488, "Not Acceptable Here"},
+		{500, "Server Internal Error"},
+		{503, "Service Unavailable"},
+		{600, "Busy Everywhere"},
+		{603, "Decline"},
+		{604, "Does Not Exist Anywhere"},
+		{606, "Not Acceptable"},
+	};
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+		if (phrases[i].code == code)
+			return phrases[i].phrase;
+	}
+	return "Rejected";
+}
+
+void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
+{
 	if (call->st)
 		(void)sip_treply(&call->st, call->ua->sip, call->msg, code,
 				 reason);
 	call_set_end(call, SIP_END_REJECTED, true, code, reason);
 	call->end_ns = call->ua->sent_ns;
 	call_close(call);
+}
+
+int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
+	    (reason && !header_text_valid(reason)))
+		return -EINVAL;
+	uas_refuse(call, code, reason ? reason : phrase_of(code));
+	if (!call->handler)
+		mem_deref(call); /* nobody adopted it, nobody will */
 	return 0;
 }
 

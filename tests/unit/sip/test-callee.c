@@ -325,6 +325,42 @@ static void test_incoming_rejected_by_us(void **state)
 	world_close(&world);
 }
 
+static void reject_unadopted(struct sip_account *account, struct sip_call *call,
+			     void *arg)
+{
+	(void)account;
+	(void)arg;
+	assert_int_equal(sip_call_reject(call, 404, NULL), 0);
+}
+
+static void script_unadopted(struct peer *peer)
+{
+	invite(peer, peer_sdp);
+	peer_expect(peer, "SIP/2.0 404 Not Found\r\n");
+}
+
+/* Leaks are the sanitizer's to find. */
+static void test_incoming_rejected_unadopted(void **state)
+{
+	const struct sip_account_params params = {
+		.username = "1001",
+		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
+		.incoming_h = reject_unadopted,
+	};
+	struct sip_account *account;
+	struct world world;
+	(void)state;
+
+	open_callee(&world);
+	world.account = sip_account_free(world.account);
+	assert_int_equal(sip_account_new(&account, world.ua, &params), 0);
+	world.script = script_unadopted;
+	world.linger = true;
+	world_run(&world);
+	sip_account_free(account);
+	world_close(&world);
+}
+
 static void script_no_ack(struct peer *peer)
 {
 	invite(peer, peer_sdp);
@@ -455,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_incoming_no_common_codec),
 		cmocka_unit_test(test_incoming_cancelled),
 		cmocka_unit_test(test_incoming_rejected_by_us),
+		cmocka_unit_test(test_incoming_rejected_unadopted),
 		cmocka_unit_test(test_incoming_malformed),
 		cmocka_unit_test(test_incoming_not_accepted),
 		cmocka_unit_test(test_incoming_without_ack),

@@ -390,6 +390,29 @@ static void test_call_no_answer(void **state)
 	world_close(&world);
 }
 
+static void hangup_later(void *arg)
+{
+	sip_call_hangup(arg);
+}
+
+/* Nobody answers the INVITE, so no CANCEL may be sent: it ends all the same. */
+static void test_call_hung_up_in_silence(void **state)
+{
+	struct world world;
+	struct tmr tmr;
+	(void)state;
+
+	tmr_init(&tmr);
+	world_open(&world, &plain);
+	world_dial(&world);
+	tmr_start(&tmr, 50, hangup_later, world.call);
+	world_run(&world);
+	assert_string_equal(world.log, "OUTGOING LOCAL_SDP CLOSED");
+	assert_int_equal(world.closed.end, SIP_END_CANCELLED);
+	assert_int_equal(world.closed.code, 0);
+	world_close(&world);
+}
+
 static void test_call_released_while_it_rings(void **state)
 {
 	struct world world;
@@ -432,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_call_answer_crosses_cancel),
 		cmocka_unit_test(test_call_unusable_answers),
 		cmocka_unit_test(test_call_hold_resume_glare_and_refusal),
+		cmocka_unit_test(test_call_hung_up_in_silence),
 		cmocka_unit_test(test_call_released_while_it_rings),
 		cmocka_unit_test(test_call_refuses_bad_uris),
 		cmocka_unit_test(test_call_no_answer),

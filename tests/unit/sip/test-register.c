@@ -4,9 +4,6 @@ static const char challenge[] =
 	"WWW-Authenticate: Digest realm=\"test, realm\", "
 	"nonce=\"abc\", qop=\"auth\", algorithm=MD5\r\n";
 
-/* Digest of RFC 7616 with what the client sent; computed independently with
- * openssl in the RFC's way is not possible for a random cnonce, so the peer
- * checks its own computation below. */
 static void script_ok(struct peer *peer)
 {
 	char value[512];
@@ -265,6 +262,53 @@ static void test_register_no_answer(void **state)
 	world_close(&world);
 }
 
+static void script_silent_unregister(struct peer *peer)
+{
+	peer_expect(peer, "REGISTER ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "REGISTER ");
+	peer_has(peer, "Expires: 0\r\n");
+}
+
+static void unregister_or_stop(struct world *world,
+			       enum sip_account_event event)
+{
+	if (event == SIP_ACCOUNT_REGISTER_OK)
+		assert_int_equal(sip_account_unregister(world->account), 0);
+	else if (event == SIP_ACCOUNT_UNREGISTERED)
+		sip_loop_stop();
+}
+
+static void test_unregister_without_answer(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &(struct world_options){.regexpire_s = 60});
+	world.script = script_silent_unregister;
+	world.account_h = unregister_or_stop;
+	assert_int_equal(sip_account_register(world.account), 0);
+	world_run(&world);
+	assert_string_equal(world.log, "REGISTERING REGISTER_OK UNREGISTERED");
+	assert_int_equal(world.account_info.code, 0);
+	assert_non_null(strstr(world.account_reason, "within 5 s"));
+	world_close(&world);
+}
+
+static void test_unregister_unbound(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &(struct world_options){.password = "x"});
+	world.account_h = unregister_or_stop;
+	assert_int_equal(sip_account_unregister(world.account), 0);
+	world_run(&world);
+	assert_string_equal(world.log, "UNREGISTERED");
+	assert_int_equal(world.sent, 0);
+	world_close(&world);
+}
+
 static void test_account_refuses_bad_texts(void **state)
 {
 	const struct sip_custom_header bad[] = {
@@ -308,6 +352,8 @@ int main(void)
 		cmocka_unit_test(test_register_response_refresh_and_loss),
 		cmocka_unit_test(test_register_connection_refused),
 		cmocka_unit_test(test_register_no_answer),
+		cmocka_unit_test(test_unregister_without_answer),
+		cmocka_unit_test(test_unregister_unbound),
 		cmocka_unit_test(test_account_refuses_bad_texts),
 	};
 

@@ -1,0 +1,77 @@
+/* The SDP of a peer, through the parser and both halves of offer/answer. What
+ * comes out must stay within its ceilings and be readable by ourselves. */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sip/sdp.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void local_fill(struct media_local *local)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&local->rtp.ss;
+
+	memset(local, 0, sizeof(*local));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	in->sin_port = htons(4000);
+	local->rtp.len = sizeof(*in);
+	local->rtcp = local->rtp;
+	local->codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000};
+	local->codecs[1] = (struct media_codec){"PCMA", 8, 1, 8000};
+	local->codecs[2] =
+		(struct media_codec){"telephone-event", 101, 1, 8000};
+	local->codec_count = 3;
+	local->ptime_ms = 20;
+}
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void answer(const struct sdp *offer, const struct media_local *local)
+{
+	struct media_negotiated deal;
+	struct sdp_draft draft = {.local = local, .frame = offer};
+	const char *reason;
+	struct sdp again;
+	struct buf b;
+
+	if (sdp_answer(&deal, offer, local, MEDIA_SENDRECV))
+		return;
+	check(deal.accepted_count > 0);
+	check(deal.accepted_count <= MEDIA_CODECS_MAX);
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	draft.direction = deal.direction;
+	buf_init(&b, 4 * SDP_TEXT_MAX);
+	check(sdp_write(&b, &draft) == 0);
+	check(sdp_parse(&again, b.data, b.used, &reason) == 0);
+	check(again.line_count == offer->line_count);
+	check(again.has_audio && again.audio == offer->audio);
+	check(again.direction == deal.direction);
+	check(sdp_accept(&deal, &again, local, MEDIA_SENDRECV) == 0);
+	buf_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct media_negotiated deal;
+	struct media_local local;
+	const char *reason = NULL;
+	struct sdp sdp;
+
+	local_fill(&local);
+	if (sdp_parse(&sdp, (const char *)data, size, &reason)) {
+		check(reason != NULL);
+		return 0;
+	}
+	check(sdp.line_count <= SDP_LINES_MAX);
+	check(sdp.codec_count <= SDP_FORMATS_MAX);
+	answer(&sdp, &local);
+	(void)sdp_accept(&deal, &sdp, &local, MEDIA_SENDONLY);
+	return 0;
+}
