@@ -89,12 +89,17 @@ static bool span_is(struct span s, const char *text)
 	return (size_t)(s.end - s.p) == len && strncasecmp(s.p, text, len) == 0;
 }
 
+/* Copy a word that we may print again: visible ASCII only. */
 static bool span_copy(char *dst, size_t size, struct span s)
 {
 	size_t len = (size_t)(s.end - s.p);
 
 	if (len == 0 || len >= size)
 		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (s.p[i] <= ' ' || s.p[i] > '~')
+			return false;
+	}
 	memcpy(dst, s.p, len);
 	dst[len] = '\0';
 	return true;
