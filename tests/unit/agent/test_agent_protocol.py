@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -34,10 +35,10 @@ class Agent:
                                 if kv[1] is not None))
         return str(path)
 
-    def start(self, *args, **changes):
+    def start(self, *args, env=None, **changes):
         self.process = subprocess.Popen(
             [AGENT, '--config', self.write(**changes), *args],
-            stdout=self.log, stderr=self.log)
+            stdout=self.log, stderr=self.log, env=dict(os.environ, **env or {}))
         return self
 
     def kill(self):
@@ -624,6 +625,36 @@ def test_stop_leaves_undelivered_results_in_the_spool(controller, agent):
     controller.script['/leases/l-1/finish'] = []
     agent.start()
     assert finished(controller, lease)['outcome'] == 'completed'
+
+
+# ---- systemd ----
+
+def test_service_manager_is_told(controller, agent, tmp_path):
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sock.bind(str(tmp_path / 'notify'))
+    sock.settimeout(20)
+    agent.start(env={'NOTIFY_SOCKET': str(tmp_path / 'notify'),
+                     'WATCHDOG_USEC': '200000'})
+    seen = []
+
+    def receive_until(*wanted):
+        while not set(wanted) <= set(seen):
+            seen.append(sock.recv(4096).decode())
+
+    try:
+        receive_until('READY=1', 'WATCHDOG=1', 'STATUS=connected')
+    except socket.timeout:
+        if 'libsystemd' not in subprocess.run(
+                ['ldd', AGENT], capture_output=True, text=True).stdout:
+            pytest.skip('built without libsystemd')
+        raise
+    for _ in range(3):
+        seen.remove('WATCHDOG=1')
+        receive_until('WATCHDOG=1')
+    agent.term()
+    receive_until('STOPPING=1')
+    assert agent.wait() == 0
+    sock.close()
 
 
 # ---- the command line ----
