@@ -35,8 +35,6 @@ struct lease_env {
 	void (*over_h)(struct lease *lease, void *arg);
 	/** 401: this agent is not known any more. */
 	void (*unauthorized_h)(void *arg);
-	/** A renewal was answered. */
-	void (*renewed_h)(const struct http_answer *answer, void *arg);
 	void *arg;
 };
 

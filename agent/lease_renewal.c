@@ -80,7 +80,6 @@ static void on_renewed(const struct http_answer *answer, void *arg)
 	    json_integer_value(lease_s) <= 86400)
 		l->env->lease_s = (uint32_t)json_integer_value(lease_s);
 	extend(l, answer->sent_ns);
-	l->env->renewed_h(answer, l->env->arg);
 	command = json_string_value(json_object_get(answer->body, "command"));
 	if (command && strcmp(command, "cancel") == 0)
 		lease_cancel(l, NULL);

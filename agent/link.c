@@ -35,22 +35,6 @@ static void take_intervals(struct supervisor *s, json_t *body)
 	take_seconds(body, "lease_s", 86400, &s->env.lease_s);
 }
 
-void link_take_clock(const struct http_answer *answer, void *arg)
-{
-	struct supervisor *s = arg;
-	json_t *time = json_object_get(answer->body, "server_time");
-	int64_t middle_ns;
-
-	if (!json_is_integer(time)) /* microseconds since 1970 */
-		return;
-	/* the controller read its clock between our sending and receiving */
-	middle_ns = answer->sent_ns / 2 + answer->done_ns / 2 +
-		    clock_wall_offset_ns();
-	s->clock_offset_us =
-		middle_ns / NS_PER_US - (int64_t)json_integer_value(time);
-	s->has_clock_offset = true;
-}
-
 /* Ids are text here, whether the controller writes them so or as numbers. */
 static int take_id(char *dst, size_t size, json_t *id)
 {
@@ -107,7 +91,6 @@ static void on_enrolled(const struct http_answer *answer, void *arg)
 	}
 	s->enrolled = true;
 	take_intervals(s, answer->body);
-	link_take_clock(answer, s);
 	log_info("enrolled as agent %s", s->identity.agent_id);
 	link_begin(s);
 }
@@ -224,7 +207,6 @@ static void on_polled(const struct http_answer *answer, void *arg)
 		s->cursor = json_incref(cursor);
 	}
 	take_intervals(s, answer->body);
-	link_take_clock(answer, s);
 	json_array_foreach(jobs, i, job) supervisor_offer(s, job);
 	if (json_array_size(jobs) == 0 && took_ms < POLL_GAP_MS)
 		loop_arm(s->loop, &s->poll_timer, POLL_GAP_MS - took_ms);
@@ -243,9 +225,10 @@ static json_t *poll_body(const struct supervisor *s)
 	body = json_pack("{s:i,s:O?,s:o,s:b}", "free",
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
 			 "leases", leases, "draining", s->stop != STOP_NO);
-	if (body && s->has_clock_offset)
-		json_object_set_new(body, "clock_offset_us",
-				    json_integer(s->clock_offset_us));
+	/* the controller takes from it how far our clock is off */
+	if (body)
+		json_object_set_new(body, "t",
+				    json_integer(clock_wall_ns() / NS_PER_US));
 	return body;
 }
 

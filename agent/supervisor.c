@@ -284,7 +284,6 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.idle_h = on_lease_idle;
 	s->env.over_h = on_lease_over;
 	s->env.unauthorized_h = link_unauthorized;
-	s->env.renewed_h = link_take_clock;
 	s->env.arg = s;
 	*ret = s;
 	return 0;

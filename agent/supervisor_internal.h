@@ -43,8 +43,6 @@ struct supervisor {
 	bool enrolled;
 	uint32_t poll_s;
 	json_t *cursor; /* opaque; NULL: none yet */
-	bool has_clock_offset;
-	int64_t clock_offset_us; /* our wall clock minus the controller's */
 	struct http_call *enrol;
 	struct http_call *poll;
 	struct http_call *disconnect;
@@ -75,8 +73,6 @@ void link_begin(struct supervisor *s);
 void link_changed(struct supervisor *s);
 /** 401: enrol anew, or give up. Deferred to a fresh turn of the loop. */
 void link_unauthorized(void *arg);
-/** Estimate how far our wall clock is ahead. */
-void link_take_clock(const struct http_answer *answer, void *arg);
 /** Say good-bye, once; ends the loop. */
 void link_leave(struct supervisor *s);
 
