@@ -126,7 +126,8 @@ struct waiting_row {
 	int64_t roles;
 	int64_t online;
 	int64_t capacity; /* of the agents online */
-	int64_t since;    /* no agent, or none confirmed, since then */
+	int64_t created_at;
+	int64_t last_seen; /* of any agent of the pool; 0: never */
 };
 
 struct waiting_list {
@@ -145,8 +146,8 @@ static int waiting_row(const struct db_value *row, size_t columns, void *arg)
 	w->roles = row[2].integer;
 	w->online = row[3].integer;
 	w->capacity = row[4].integer;
-	w->since = row[5].integer > row[6].integer ? row[5].integer
-						   : row[6].integer;
+	w->created_at = row[5].integer;
+	w->last_seen = row[6].integer;
 	list->count++;
 	return 0;
 }
@@ -154,9 +155,12 @@ static int waiting_row(const struct db_value *row, size_t columns, void *arg)
 static int give_up(struct db *db, const struct waiting_row *w,
 		   const struct sweep_times *times)
 {
+	int64_t since = w->created_at;
 	char text[512];
 
-	if (times->now - w->since < times->claim_timeout_ms)
+	if (!w->online && w->last_seen > since)
+		since = w->last_seen;
+	if (times->now - since < times->claim_timeout_ms)
 		return 0;
 	if (!w->online)
 		snprintf(text, sizeof(text),
