@@ -9,7 +9,6 @@
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_run.h"
-#include "control/server/store/store_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -250,24 +249,4 @@ void test_run_legacy(struct request *req, struct reply *rep)
 	}
 	load_and_start(req, rep, (int64_t)number, json_string_value(name),
 		       known);
-}
-
-void run_stop_request(struct request *req, struct reply *rep)
-{
-	json_t *run = NULL;
-	int err;
-
-	err = store_run_get(req->store, req->params[0], &run);
-	if (!err)
-		err = run_stop(req->controller, req->store,
-			       json_integer_value(json_object_get(run, "id")));
-	json_decref(run);
-	if (err == -ENOENT)
-		reply_problem(rep, 404, "there is no such run");
-	else if (err == -EALREADY)
-		reply_problem(rep, 409, "the run is stopping or over already");
-	else if (err)
-		reply_store(rep, err);
-	else
-		reply_json(rep, 202, NULL);
 }

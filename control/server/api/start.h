@@ -1,5 +1,5 @@
 /**
- * Starting and stopping runs: POST /tests/run and POST /tests/:id/run (contract 4.1).
+ * Starting runs: POST /tests/run and POST /tests/:id/run (contract 4.1).
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_START_H
@@ -12,8 +12,5 @@ void test_run_legacy(struct request *req, struct reply *rep);
 
 /** POST /tests/:id/run */
 void test_run(struct request *req, struct reply *rep);
-
-/** POST /runs/:id/stop, by number or session id */
-void run_stop_request(struct request *req, struct reply *rep);
 
 #endif

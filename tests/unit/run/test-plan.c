@@ -1,0 +1,227 @@
+#include "control/server/run/plan.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* JSON in here is written with ' for ". */
+static json_t *load(const char *text)
+{
+	char buffer[4096];
+	json_t *json;
+	size_t i;
+
+	for (i = 0; text[i]; i++)
+		buffer[i] = text[i] == '\'' ? '"' : text[i];
+	buffer[i] = '\0';
+	json = json_loads(buffer, 0, NULL);
+	assert_non_null(json);
+	return json;
+}
+
+static int credentials(void *arg, int64_t pool_id, json_t **ret)
+{
+	(void)arg;
+	if (pool_id == 3)
+		return -EIO;
+	if (pool_id == 1)
+		*ret = load("[{'username':'1001','password':'p1'}]");
+	else if (pool_id == 2)
+		*ret = load("[{'username':'2001','password':'p2'},"
+			    "{'username':'2002','password':'p3'}]");
+	else
+		*ret = json_array();
+	return 0;
+}
+
+static int target(void *arg, int64_t target_id, json_t **ret)
+{
+	(void)arg;
+	if (target_id != 5)
+		return -ENOENT;
+	*ret = load("{'hosts':[{'host':'127.0.0.1','port':5070}]}");
+	return 0;
+}
+
+static int make(struct plan *plan, const char *steps, const char *conditions,
+		json_t *errors)
+{
+	const struct plan_source source = {credentials, target, NULL};
+	struct plan_params params = {
+		.session_id = "00000000-0000-4000-8000-000000000001",
+		.attempt = 1,
+		.interval_s = 10,
+		.max_duration_s = 60,
+		.record = "none",
+		.steps = load(steps),
+		.conditions = load(conditions),
+	};
+	int err = plan_make(plan, &params, &source, errors);
+
+	json_decref(params.steps);
+	json_decref(params.conditions);
+	return err;
+}
+
+#define SINGLE                                                                  \
+	"[[{'type':'register','role':'callee','credential_pool':2,"             \
+	"'target_pool':5,'regexpire':'60'},{'type':'answer','role':'callee'}]," \
+	"[{'type':'register','role':'caller','credential_pool':1,"              \
+	"'target_pool':5},{'type':'call','role':'caller','target_pool':5,"      \
+	"'max_total_calls':'2'}]]"
+
+static json_t *at(struct plan *plan, size_t role, size_t s, size_t a)
+{
+	return json_array_get(
+		json_array_get(json_object_get(plan->roles[role].spec, "steps"),
+			       s),
+		a);
+}
+
+static void test_plan_single_call(void **state)
+{
+	json_t *errors = json_array(), *peers, *public_spec;
+	struct plan plan;
+	char *text;
+
+	(void)state;
+	assert_int_equal(make(&plan, SINGLE, "[]", errors), 0);
+	assert_int_equal(json_array_size(errors), 0);
+	assert_int_equal(plan.role_count, 2);
+	assert_string_equal(plan.roles[0].role, "callee");
+	assert_null(at(&plan, 0, 1, 0)); /* the caller's step */
+	assert_int_equal(json_integer_value(json_object_get(at(&plan, 0, 0, 0),
+							    "regexpire")),
+			 60);
+	assert_int_equal(json_integer_value(
+				 json_object_get(at(&plan, 1, 1, 1), "index")),
+			 1);
+	assert_string_equal(json_string_value(json_object_get(
+				    at(&plan, 1, 1, 1), "dial_destination")),
+			    "{{callee.username}}");
+	peers = json_object_get(json_object_get(plan.roles[1].spec, "peers"),
+				"callee");
+	assert_int_equal(json_array_size(peers), 2);
+	public_spec = plan_spec_public(plan.roles[1].spec);
+	text = json_dumps(public_spec, 0);
+	assert_null(strstr(text, "p1"));
+	assert_non_null(strstr(text, "1001"));
+	free(text);
+	json_decref(public_spec);
+	text = json_dumps(plan.roles[1].spec, 0);
+	assert_non_null(strstr(text, "p1"));
+	free(text);
+	plan_release(&plan);
+	json_decref(errors);
+}
+
+static void test_plan_records_sip_for_conditions(void **state)
+{
+	json_t *errors = json_array();
+	struct plan plan;
+
+	(void)state;
+	assert_int_equal(make(&plan, SINGLE,
+			      "[{'role':'caller','condition_type':"
+			      "'caller-sip-conditions','conditions':[{'type':"
+			      "'ispresent','field':'sdp','method':'200'}]}]",
+			      errors),
+			 0);
+	assert_int_equal(json_array_size(errors), 0);
+	assert_string_equal(json_string_value(json_object_get(
+				    plan.roles[0].spec, "record")),
+			    "sip");
+	plan_release(&plan);
+	json_decref(errors);
+}
+
+static const struct {
+	const char *steps;
+	const char *conditions;
+	const char *pointer;
+	const char *detail;
+} wrong[] = {
+	{"[[{'type':'wait','role':'A','wait_ms':5}]]", "[]", "/steps",
+	 "no action that registers"},
+	{"[[{'type':'register','role':'A','credential_pool':9,"
+	 "'target_pool':5}]]",
+	 "[]", "/step.0.0.credential_pool", "no credential pool"},
+	{"[[{'type':'register','role':'A','credential_pool':1,"
+	 "'target_pool':6}]]",
+	 "[]", "/step.0.0.target_pool", "no target"},
+	{"[[{'type':'register','role':'A','credential_pool':1}]]", "[]",
+	 "/step.0.0.target_pool", "is missing"},
+	{"[[{'type':'answer','role':'B'},{'type':'call','role':'A',"
+	 "'target_pool':5}]]",
+	 "[]", "/step.0.1.dial_destination", "is missing"},
+	{"[[{'type':'answer'}]]", "[]", "/step.0.0.role", "no valid role"},
+	{"[[{'type':'answer','role':'B','bogus':1}]]", "[]", "/step.0.0.bogus",
+	 "no parameter"},
+	{"[[{'type':'answer','role':'B'}]]",
+	 "[{'role':'A','condition_type':'A-mos-conditions','conditions':["
+	 "{'type':'ge','value':'4'}]}]",
+	 "/conditions/0/role", "no role 'A'"},
+	{"[[{'type':'answer','role':'B'}]]",
+	 "[{'role':'B','condition_type':'B-mos-conditions','conditions':["
+	 "{'type':'ge','value':'x'}]}]",
+	 "/conditions/0/conditions/0/value", "must be a number"},
+};
+
+static void test_plan_mistakes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		json_t *errors = json_array(), *error;
+		struct plan plan;
+
+		assert_int_equal(make(&plan, wrong[i].steps,
+				      wrong[i].conditions, errors),
+				 0);
+		error = json_array_get(errors, 0);
+		if (!error)
+			fail_msg("%s: no error", wrong[i].steps);
+		assert_string_equal(
+			json_string_value(json_object_get(error, "pointer")),
+			wrong[i].pointer);
+		if (!strstr(json_string_value(json_object_get(error, "detail")),
+			    wrong[i].detail))
+			fail_msg("%s", json_string_value(json_object_get(
+					       error, "detail")));
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
+static void test_plan_source_that_fails(void **state)
+{
+	json_t *errors = json_array();
+	struct plan plan;
+
+	(void)state;
+	assert_int_equal(make(&plan,
+			      "[[{'type':'register','role':'A',"
+			      "'credential_pool':3,'target_pool':5}]]",
+			      "[]", errors),
+			 -EIO);
+	plan_release(&plan);
+	json_decref(errors);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plan_single_call),
+		cmocka_unit_test(test_plan_records_sip_for_conditions),
+		cmocka_unit_test(test_plan_mistakes),
+		cmocka_unit_test(test_plan_source_that_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
