@@ -136,6 +136,18 @@ static void advance(struct analyse *an, struct media_session *s,
 
 /* ---- what happened ---- */
 
+static void received_one(struct analyse *an, struct media_session *s,
+			 const struct packet_record *r)
+{
+	if (s->analysis.state == ANALYSIS_RUNNING) {
+		advance(an, s, r->mono_ns);
+		if (!s->analysis.has_rtp)
+			s->analysis.has_rtp = publish_event(
+				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
+	}
+	analysis_received(&s->analysis, r);
+}
+
 static void received_take(struct analyse *an)
 {
 	const struct packet_record *r = &an->received;
@@ -146,13 +158,10 @@ static void received_take(struct analyse *an)
 		COUNTER_ADD(&an->e->records_dropped, 1);
 		return;
 	}
-	if (s->analysis.state == ANALYSIS_RUNNING) {
-		advance(an, s, r->mono_ns);
-		if (!s->analysis.has_rtp)
-			s->analysis.has_rtp = publish_event(
-				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
-	}
-	analysis_received(&s->analysis, r);
+	if (s->analysis.state == ANALYSIS_WAITING)
+		analysis_early(&s->analysis, r);
+	else
+		received_one(an, s, r);
 }
 
 static void report_answer(struct analyse *an, struct media_session *s)
@@ -205,6 +214,8 @@ static void session_stop(struct analyse *an, struct media_session *s,
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, stop_ns);
 		running_remove(an, s);
+	} else {
+		analysis_never(&s->analysis);
 	}
 	s->analysis.stop_ns = stop_ns;
 	s->analysis.state = ANALYSIS_STOPPING;
@@ -225,6 +236,8 @@ static void command_take(struct analyse *an)
 		} else {
 			analysis_start(&s->analysis, c, s->ssrc);
 			running_add(an, s);
+			for (size_t i = 0; i < s->analysis.early_count; i++)
+				received_one(an, s, &s->analysis.early[i]);
 		}
 	} else if (c->kind == COMMAND_STOP) {
 		session_stop(an, s, c->mono_ns);

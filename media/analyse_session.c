@@ -9,11 +9,45 @@ static const char *law_name(enum g711_law law)
 
 #define CLOCK_HZ 8000 /* of both */
 
+static void stray_add(struct analysis_session *a, uint64_t packets,
+		      uint64_t bytes)
+{
+	a->stray_packets += packets;
+	a->stray_bytes += bytes;
+}
+
+static void early_drop(struct analysis_session *a)
+{
+	stray_add(a, 1,
+		  (uint64_t)a->early[0].header_bytes +
+			  a->early[0].payload_bytes);
+	a->early_count--;
+	memmove(a->early, a->early + 1, a->early_count * sizeof(a->early[0]));
+}
+
+/* Before the start the packet is kept; the oldest makes room. */
+void analysis_early(struct analysis_session *a, const struct packet_record *r)
+{
+	if (a->early_count == EARLY_PACKETS_MAX)
+		early_drop(a);
+	a->early[a->early_count++] = *r;
+}
+
+void analysis_never(struct analysis_session *a)
+{
+	while (a->early_count)
+		early_drop(a);
+}
+
 void analysis_start(struct analysis_session *a, const struct command *c,
 		    uint32_t ssrc)
 {
 	a->state = ANALYSIS_RUNNING;
-	a->second_ns = c->mono_ns;
+	while (a->early_count && a->early[0].mono_ns < c->mono_ns - EARLY_NS)
+		early_drop(a);
+	a->second_ns = a->early_count && a->early[0].mono_ns < c->mono_ns
+			       ? a->early[0].mono_ns
+			       : c->mono_ns;
 	a->law = c->law;
 	a->maps[a->map] = c->map;
 	rtp_sender_init(&a->sender, ssrc, c->mono_ns, law_name(c->law),
@@ -30,13 +64,6 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 	if (c->law != a->law)
 		rtp_sender_set_codec(&a->sender, law_name(c->law), CLOCK_HZ);
 	a->law = c->law;
-}
-
-static void stray_add(struct analysis_session *a, uint64_t packets,
-		      uint64_t bytes)
-{
-	a->stray_packets += packets;
-	a->stray_bytes += bytes;
 }
 
 /* Give up a stream: its packets stay counted, in the seconds they were in. */

@@ -9,14 +9,22 @@
 
 #include "media/engine.h"
 
-/** First settled parameters: the measurement starts at c->mono_ns. */
+/** An RTP packet came before the start: kept for it, at most
+ * EARLY_PACKETS_MAX of them, else stray. */
+void analysis_early(struct analysis_session *a, const struct packet_record *r);
+
+/** There will be no start: what was kept is stray. */
+void analysis_never(struct analysis_session *a);
+
+/** First settled parameters: the measurement starts at c->mono_ns, or with the
+ * first packet of the EARLY_NS before. The caller takes a->early then. */
 void analysis_start(struct analysis_session *a, const struct command *c,
 		    uint32_t ssrc);
 
 /** Later ones. */
 void analysis_apply(struct analysis_session *a, const struct command *c);
 
-/** An RTP packet came; before the start it is stray. */
+/** An RTP packet came. */
 void analysis_received(struct analysis_session *a,
 		       const struct packet_record *r);
 

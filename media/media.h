@@ -93,7 +93,8 @@ struct media_session_params {
 
 /**
  * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
- * not yet measured (its codecs are not settled) but counted as stray.
+ * kept and measured once offer and answer are settled, if that is within 0.9 s
+ * (a peer may send before we see its answer: RFC 3264 section 5.1); else stray.
  * @return 0; -EINVAL codec or packet time unknown; -EADDRINUSE no port left;
  *         -ENOENT or -EILSEQ prompt missing or not audio; -EFBIG prompt
  *         longer than 10 min; -ENOSPC sessions_max reached; -ENOMEM; -errno

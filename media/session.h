@@ -109,7 +109,7 @@ struct tx_session {
 /* ---- analysis thread ---- */
 
 enum analysis_state {
-	ANALYSIS_WAITING, /* not applied yet: packets are stray */
+	ANALYSIS_WAITING, /* not applied yet: packets are kept, see early[] */
 	ANALYSIS_RUNNING,
 	ANALYSIS_STOPPING, /* until RX and TX are done with it */
 	ANALYSIS_CLOSING,  /* totals and STOPPED on their way */
@@ -123,8 +123,16 @@ struct analysis_stream {
 	int64_t sr_ns;
 };
 
+/* A peer may send as soon as it has our offer, or its answer is on the way (RFC
+ * 3264 section 5.1): what came this long before the start belongs to the
+ * stream. The seconds begin with it, so it is less than one. */
+#define EARLY_PACKETS_MAX 128
+#define EARLY_NS          INT64_C(900000000)
+
 struct analysis_session {
 	enum analysis_state state;
+	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
+	size_t early_count;
 	uint32_t running_at; /* place in the list of running sessions */
 	int64_t second_ns;   /* start of the open second */
 	int64_t stop_ns;     /* valid from ANALYSIS_STOPPING on */
@@ -134,8 +142,8 @@ struct analysis_session {
 	size_t stream_count;
 	size_t stream_recent; /* last one that received */
 	struct rtp_sender sender;
-	/* received, in none of the streams: before the start, more SSRCs than
-	 * are measured */
+	/* received, in none of the streams: long before the start, more SSRCs
+	 * than are measured */
 	uint64_t stray_packets;
 	uint64_t stray_bytes;
 	uint64_t stray_packets_before; /* at the start of the second */
