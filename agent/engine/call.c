@@ -200,7 +200,16 @@ static void media_apply(struct call *c,
 
 static void duration_over(void *arg)
 {
-	call_hangup(arg);
+	struct call *c = arg;
+	int64_t end_ns = c->established_ns + c->duration_ns;
+	int64_t now_ns = clock_mono_ns();
+
+	/* libre's clock ticks in whole milliseconds: it may be early. */
+	if (now_ns < end_ns)
+		tmr_start(&c->tmr_duration, ms_until(end_ns, now_ns),
+			  duration_over, c);
+	else
+		call_hangup(c);
 }
 
 static void pdd_sample(struct call *c, int64_t mono_ns)
