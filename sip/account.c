@@ -53,11 +53,14 @@ static bool texts_valid(const struct sip_account_params *p)
  * the C library would block the loop. */
 static bool hosts_lookup(char *dst, size_t size, const char *name, int af)
 {
-	FILE *file = fopen(HOSTS_PATH, "re");
 	bool found = false;
 	char line[512];
 	struct sa sa;
+	FILE *file;
 
+	if (sa_set_str(&sa, name, 0) == 0)
+		return false;
+	file = fopen(HOSTS_PATH, "re");
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		char *rest = NULL;
 		char *addr, *word;

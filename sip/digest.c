@@ -307,5 +307,5 @@ void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg)
 		why = "";
 		break;
 	}
-	str_print(dst, size, "%u %s%s", msg->scode, phrase, why);
+	str_print(dst, size, "%s%s", phrase, why);
 }

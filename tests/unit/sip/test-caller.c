@@ -147,6 +147,37 @@ static void test_call_rejected_with_486(void **state)
 	world_close(&world);
 }
 
+static void script_wrong_password(struct peer *peer)
+{
+	for (int i = 0; i < 2; i++) {
+		peer_expect(peer, "INVITE ");
+		peer_reply(peer, 407, "Proxy Authentication Required",
+			   "Proxy-Authenticate: Digest realm=\"r\", "
+			   "nonce=\"n\"\r\n",
+			   NULL);
+		peer_expect(peer, "ACK ");
+	}
+	peer_silence(peer, "INVITE ", 300);
+}
+
+static void test_call_with_wrong_password(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.script = script_wrong_password;
+	world_dial(&world);
+	world_run(&world);
+	assert_string_equal(world.log, "OUTGOING LOCAL_SDP CLOSED");
+	assert_int_equal(world.closed.end, SIP_END_REJECTED);
+	assert_int_equal(world.closed.code, 407);
+	assert_string_equal(world.closed_reason,
+			    "Proxy Authentication Required after credentials "
+			    "were sent");
+	world_close(&world);
+}
+
 static void script_redirect(struct peer *peer)
 {
 	peer_expect(peer, "INVITE ");
@@ -450,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_call_answered_and_hung_up_by_us),
 		cmocka_unit_test(test_call_hung_up_by_the_peer),
 		cmocka_unit_test(test_call_rejected_with_486),
+		cmocka_unit_test(test_call_with_wrong_password),
 		cmocka_unit_test(test_call_redirected_ends_with_302),
 		cmocka_unit_test(test_call_cancelled_by_us),
 		cmocka_unit_test(test_call_answer_crosses_cancel),

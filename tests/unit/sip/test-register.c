@@ -110,7 +110,7 @@ static void test_register_challenged_for_ever(void **state)
 	assert_string_equal(world.log, "REGISTERING REGISTER_FAIL");
 	assert_int_equal(world.account_info.code, 401);
 	assert_string_equal(world.account_reason,
-			    "401 Unauthorized after credentials were sent");
+			    "Unauthorized after credentials were sent");
 	world_close(&world);
 }
 
