@@ -303,18 +303,35 @@ static void test_wire_several_ssrcs_are_all_counted(void **state)
 		if (i % 10 == 0) /* more than are kept, one packet each */
 			peer_send_rtp(&w->rtp, &w->to_rtp, 100u + i, i);
 	}
+	/* in a later second they displace those that were reported */
+	rig_run_ms(&w->rig, 1200);
+	for (uint16_t i = 0; i < 5; i++)
+		peer_send_rtp(&w->rtp, &w->to_rtp, 300u + i, i);
 	rig_run_ms(&w->rig, 100);
 	rig_stop(&w->rig, 1);
 	assert_int_equal(w->log->total[0].ssrc, 1);
-	assert_int_equal(w->log->total[0].packets, 160);
+	assert_int_equal(w->log->total[0].packets, 165);
 	assert_int_equal(w->log->total[0].lost, 0);
 	assert_int_equal(w->log->total[0].received + w->log->total[0].stray,
-			 160);
+			 165);
 	assert_true(w->log->total[0].received >= 150);
 	rig_check_seconds(w->log);
 	media_engine_evidence(w->rig.engine, &evidence);
 	assert_int_equal(evidence.foreign_packets, 50);
 	peer_close(&other);
+}
+
+static void test_wire_what_came_before_the_stop_counts(void **state)
+{
+	struct wire *w = *state;
+
+	wire_settle(w, MEDIA_RECVONLY);
+	for (uint16_t i = 0; i < 300; i++)
+		peer_send_rtp(&w->rtp, &w->to_rtp, 1, i);
+	rig_stop(&w->rig, 1); /* at once: most are still in the socket */
+	assert_int_equal(w->log->total[0].packets, 300);
+	assert_int_equal(w->log->total[0].received, 300);
+	rig_check_seconds(w->log);
 }
 
 /* ---- RTCP ---- */
@@ -483,6 +500,7 @@ int main(void)
 		wire_test(test_wire_unspecified_address_is_nobody),
 		wire_test(test_wire_known_impairment_is_counted_exactly),
 		wire_test(test_wire_several_ssrcs_are_all_counted),
+		wire_test(test_wire_what_came_before_the_stop_counts),
 		wire_test(test_wire_reports_go_both_ways),
 		wire_test(test_wire_hostile_datagrams),
 	};
