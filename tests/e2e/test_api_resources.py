@@ -222,3 +222,23 @@ def test_wrong_test_has_a_pointer(server, parts, pointer, change):
     answer = server.request("POST", "/tests", broken(parts, change))
     errors = problem(answer, 422)["errors"]
     assert any(e["pointer"].startswith(pointer) for e in errors), errors
+
+
+@pytest.mark.parametrize("send", ["json", "data"])
+def test_deprecated_routes(server, unique, send):
+    def post(verb, **body):
+        answer = server.request("POST", f"/projects/{verb}", **{send: body})
+        assert answer.headers["Deprecation"]
+        return answer
+
+    answer = post("create", name=unique)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["Link"] == \
+        '</api/v2/projects>; rel="successor-version"'
+    number = answer.json()["project"]["id"]
+    answer = post("update", id=number, name=unique + "2")
+    assert answer.json()["project"]["name"] == unique + "2"
+    for wrong in ({}, {"id": ""}, {"id": "x"}, {"id": -1}, {"id": 999999}):
+        assert post("delete", **wrong).status_code in (404, 422), wrong
+    assert post("delete", id=number).status_code == 204
+    problem(server.request("GET", f"/projects/{number}"), 404)

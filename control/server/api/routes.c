@@ -2,6 +2,7 @@
 
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/api/agent_pools.h"
+#include "control/server/api/legacy.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
 #include "control/server/api/start.h"
@@ -77,6 +78,22 @@ const struct route api_routes[] = {
 	{"GET", "/tests/:tid/stats", "test metrics", RIGHT_READ, test_stats_dimensions, NULL},
 	{"GET", "/tests/:tid/stats/:measure", "test metrics", RIGHT_READ, test_stats_data, NULL},
 	{"GET", "/projects/:id/status/last", "project status", RIGHT_READ, project_status_last, NULL},
+
+	{"POST", "/projects/create", "deprecated", RIGHT_WRITE, legacy_create, "/projects"},
+	{"POST", "/projects/update", "deprecated", RIGHT_WRITE, legacy_update, "/projects/:id"},
+	{"POST", "/projects/delete", "deprecated", RIGHT_WRITE, legacy_delete, "/projects/:id"},
+	{"POST", "/targets/create", "deprecated", RIGHT_WRITE, legacy_create, "/targets"},
+	{"POST", "/targets/update", "deprecated", RIGHT_WRITE, legacy_update, "/targets/:id"},
+	{"POST", "/targets/delete", "deprecated", RIGHT_WRITE, legacy_delete, "/targets/:id"},
+	{"POST", "/credential-pools/create", "deprecated", RIGHT_WRITE, legacy_create, "/credential-pools"},
+	{"POST", "/credential-pools/update", "deprecated", RIGHT_WRITE, legacy_update, "/credential-pools/:id"},
+	{"POST", "/credential-pools/delete", "deprecated", RIGHT_WRITE, legacy_delete, "/credential-pools/:id"},
+	{"POST", "/agent-pools/create", "deprecated", RIGHT_WRITE, legacy_create, "/agent-pools"},
+	{"POST", "/agent-pools/update", "deprecated", RIGHT_WRITE, legacy_update, "/agent-pools/:id"},
+	{"POST", "/agent-pools/delete", "deprecated", RIGHT_WRITE, legacy_delete, "/agent-pools/:id"},
+	{"POST", "/tests/create", "deprecated", RIGHT_WRITE, legacy_create, "/tests"},
+	{"POST", "/tests/update", "deprecated", RIGHT_WRITE, legacy_update, "/tests/:id"},
+	{"POST", "/tests/delete", "deprecated", RIGHT_WRITE, legacy_delete, "/tests/:id"},
 };
 /* clang-format on */
 
