@@ -404,8 +404,22 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	return 0;
 }
 
+/* A call that names no target goes where its role has registered. */
+static void target_inherit(struct wire_action *a,
+			   const struct wire_action *registered)
+{
+	if (a->type != WIRE_ACTION_CALL || a->host_count || !registered)
+		return;
+	a->hosts = registered->hosts;
+	a->host_count = registered->host_count;
+	a->domain = registered->domain;
+	a->outbound_proxy = registered->outbound_proxy;
+}
+
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,
-		       const struct wire_job *job, struct wire_action *ret)
+		       const struct wire_job *job,
+		       const struct wire_action *registered,
+		       struct wire_action *ret)
 {
 	struct wire_action a = {
 		.regexpire_s = 3600,
@@ -454,8 +468,10 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err && a.prompt && (strchr(a.prompt, '/') || a.prompt[0] == '.'))
 		err = decoder_refuse_member(d, "prompt",
 					    "must be a plain file name");
-	if (!err)
-		err = required_check(d, &a);
+	if (err)
+		return err;
+	target_inherit(&a, registered);
+	err = required_check(d, &a);
 	if (err)
 		return err;
 	a.index = position;

@@ -81,8 +81,11 @@ static int peers_decode(struct decoder *d, json_t *spec, struct wire_job *job)
 	return 0;
 }
 
+/* @param registered  in/out: the last register action so far */
 static int step_decode(struct decoder *d, json_t *step,
-		       const struct wire_job *job, struct wire_step *ret)
+		       const struct wire_job *job,
+		       const struct wire_action **registered,
+		       struct wire_step *ret)
 {
 	size_t count = json_array_size(step);
 	struct wire_action *actions;
@@ -98,10 +101,12 @@ static int step_decode(struct decoder *d, json_t *step,
 	for (size_t i = 0; i < count; i++) {
 		size_t mark = decoder_enter(d, "/%zu", i);
 		int err = wire_action_decode(d, json_array_get(step, i), i, job,
-					     &actions[i]);
+					     *registered, &actions[i]);
 
 		if (err)
 			return err;
+		if (actions[i].type == WIRE_ACTION_REGISTER)
+			*registered = &actions[i];
 		decoder_leave(d, mark);
 	}
 	ret->actions = actions;
@@ -111,6 +116,7 @@ static int step_decode(struct decoder *d, json_t *step,
 
 static int steps_decode(struct decoder *d, json_t *spec, struct wire_job *job)
 {
+	const struct wire_action *registered = NULL;
 	struct wire_step *steps;
 	json_t *array;
 	int err;
@@ -127,7 +133,8 @@ static int steps_decode(struct decoder *d, json_t *spec, struct wire_job *job)
 	for (size_t i = 0; i < job->step_count; i++) {
 		size_t mark = decoder_enter(d, "/steps/%zu", i);
 
-		err = step_decode(d, json_array_get(array, i), job, &steps[i]);
+		err = step_decode(d, json_array_get(array, i), job, &registered,
+				  &steps[i]);
 		if (err)
 			return err;
 		decoder_leave(d, mark);

@@ -38,6 +38,29 @@ static void refused(const char *text, const char *expected)
 	}
 }
 
+#define REGISTER                                                                \
+	"{\"type\":\"register\",\"credentials\":[{\"username\":\"a\"}]," TARGET \
+	"}"
+
+static void test_job_call_inherits_target(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	const struct wire_action *call;
+	struct wire_job *job;
+
+	(void)state;
+	assert_int_equal(decode(&job,
+				HEAD "\"steps\":[[" REGISTER
+				     "],[{\"type\":\"call\","
+				     "\"dial_destination\":\"1\"}]]}",
+				reason),
+			 0);
+	call = &job->steps[1].actions[0];
+	assert_int_equal(call->host_count, 1);
+	assert_string_equal(call->hosts[0].host, "127.0.0.1");
+	wire_job_free(job);
+}
+
 static void test_job_complete(void **state)
 {
 	char reason[WIRE_REASON_BYTES];
@@ -182,6 +205,9 @@ static void test_job_refusals(void **state)
 		 "/steps/0/0/credentials/0/username: holds a character"},
 		{HEAD "\"steps\":[[{\"type\":\"register\",\"credentials\":"
 		      "[{\"username\":\"a\"}]}]]}",
+		 "/steps/0/0/target: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"call\","
+		      "\"dial_destination\":\"1\"}],[" REGISTER "]]}",
 		 "/steps/0/0/target: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"call\"," TARGET "}]]}",
 		 "/steps/0/0/dial_destination: is missing"},
@@ -389,6 +415,7 @@ static void test_dial(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_job_call_inherits_target),
 		cmocka_unit_test(test_job_complete),
 		cmocka_unit_test(test_job_defaults),
 		cmocka_unit_test(test_job_refusals),
