@@ -78,6 +78,7 @@ CREATE TABLE IF NOT EXISTS agent (
   capacity INTEGER NOT NULL,           -- jobs at once
   draining INTEGER NOT NULL DEFAULT 0,
   last_seen INTEGER,                   -- online: seen within the lease time
+  polled_at INTEGER,                   -- its latest poll came in
   disconnected INTEGER NOT NULL DEFAULT 0,
   clock_offset_us INTEGER,             -- agent minus controller, estimate
   address TEXT,

@@ -37,7 +37,8 @@ struct lease_poll {
 };
 
 /**
- * Note that the agent lives, take away what it has lost, and offer it what
+ * Note that the agent lives (a poll that a later one has replaced gets no
+ * jobs), take away what it has lost, and offer it what
  * waits in its pool: all roles of a run together, if need be spread over the
  * pool's agents.
  * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}

@@ -12,20 +12,30 @@
 #define CANDIDATES_MAX 64
 #define AGENTS_MAX     256 /* of a pool, that may share one run */
 
-static int note_agent(struct db *db, const struct lease_poll *poll, int64_t now)
+/* A parked poll may be of a connection that is gone: it proves nothing about
+ * the agent but when it came in, and the agent's next poll replaces it.
+ * @return 1 it is the latest; 0 it is not; -ENOENT; -EIO */
+static int note_agent(struct db *db, const struct lease_poll *poll)
 {
 	const struct db_value params[] = {
-		DB_I(poll->agent_id), DB_I(now), DB_I(poll->draining),
+		DB_I(poll->agent_id), DB_I(poll->arrived), DB_I(poll->draining),
 		poll->has_offset ? DB_I(poll->offset_us)
 				 : (struct db_value){.type = DB_NULL}};
+	int64_t there;
 	int err;
 
 	err = lease_exec(db,
-			 "UPDATE agent SET last_seen = $2, draining = $3, "
+			 "UPDATE agent SET polled_at = $2, draining = $3, "
 			 "disconnected = 0, clock_offset_us = "
-			 "coalesce($4, clock_offset_us) WHERE id = $1",
+			 "coalesce($4, clock_offset_us), last_seen = CASE WHEN "
+			 "last_seen > $2 THEN last_seen ELSE $2 END "
+			 "WHERE id = $1 AND coalesce(polled_at, 0) <= $2",
 			 LEASE_PARAMS(params));
-	return err == 0 ? -ENOENT : err < 0 ? err : 0;
+	if (err)
+		return err;
+	err = lease_integer(db, "SELECT count(*) FROM agent WHERE id = $1",
+			    params, 1, &there);
+	return err ? err : there ? 0 : -ENOENT;
 }
 
 static bool holds(const json_t *held, const char *id)
@@ -312,6 +322,20 @@ static int deliver(struct store *s, struct db *db,
 			  LEASE_PARAMS(agent));
 }
 
+static int answer_poll(struct store *s, struct db *db,
+		       const struct lease_poll *poll,
+		       const struct lease_times *times, json_t *jobs,
+		       bool *ret_spread)
+{
+	int err = take_lost(db, poll);
+
+	if (!err)
+		err = place_runs(db, poll, times, ret_spread);
+	if (!err)
+		err = deliver(s, db, poll, times, jobs);
+	return err;
+}
+
 int lease_poll(struct store *s, const struct lease_poll *poll,
 	       const struct lease_times *times, json_t **ret_jobs,
 	       bool *ret_spread)
@@ -325,13 +349,9 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 		return -ENOMEM;
 	err = store_write_begin(s, &db);
 	if (!err) {
-		err = note_agent(db, poll, times->now);
-		if (!err)
-			err = take_lost(db, poll);
-		if (!err)
-			err = place_runs(db, poll, times, &spread);
-		if (!err)
-			err = deliver(s, db, poll, times, jobs);
+		err = note_agent(db, poll);
+		if (err > 0)
+			err = answer_poll(s, db, poll, times, jobs, &spread);
 		err = store_write_end(s, err);
 	}
 	if (err < 0) {

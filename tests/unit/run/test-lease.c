@@ -266,6 +266,34 @@ static void test_run_lapsed_offer_waits_again(void **state)
 	tear_down(&b);
 }
 
+/* A parked poll whose agent has polled again is of a dead connection. */
+static void test_poll_replaced_by_a_later_one(void **state)
+{
+	const struct lease_times times = times_at(T0 + 9000);
+	struct bench b;
+	json_t *jobs;
+	bool spread;
+
+	(void)state;
+	set_up(&b, 4);
+	jobs = poll_at(&b, b.store, 0, 4, T0 + 5000);
+	json_decref(jobs);
+	add_run(&b);
+	struct lease_poll stale = {
+		.agent_id = b.agents[0], .free = 4, .arrived = T0 + 4000};
+	assert_int_equal(lease_poll(b.store, &stale, &times, &jobs, &spread),
+			 0);
+	assert_int_equal(json_array_size(jobs), 0);
+	json_decref(jobs);
+	stale.agent_id = 4711;
+	assert_int_equal(lease_poll(b.store, &stale, &times, &jobs, &spread),
+			 -ENOENT);
+	jobs = poll_at(&b, b.store, 0, 4, T0 + 9000);
+	assert_int_equal(json_array_size(jobs), 2);
+	json_decref(jobs);
+	tear_down(&b);
+}
+
 static void test_run_never_half_placed(void **state)
 {
 	struct bench b;
@@ -599,6 +627,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run_lapsed_offer_waits_again),
+		cmocka_unit_test(test_poll_replaced_by_a_later_one),
 		cmocka_unit_test(test_run_never_half_placed),
 		cmocka_unit_test(test_run_lease_expires),
 		cmocka_unit_test(test_run_renewed_lease_stays),
