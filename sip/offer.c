@@ -148,7 +148,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	struct media_negotiated deal;
 	bool has_speech = false;
 
-	memset(&deal, 0, sizeof(deal)); /* compared as a whole */
+	memset(&deal, 0, sizeof(deal));
 
 	for (size_t i = 0; i < peer->codec_count; i++) {
 		const struct media_codec *theirs = &peer->codecs[i];

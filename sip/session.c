@@ -160,10 +160,37 @@ int session_accept(struct sip_call *call, char *reason)
 	return 0;
 }
 
+static bool addr_same(const struct media_addr *a, const struct media_addr *b)
+{
+	/* sdp.c makes them from all-zero ones: no stray bytes */
+	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
+}
+
+static bool codec_same(const struct media_codec *a, const struct media_codec *b)
+{
+	return strcmp(a->name, b->name) == 0 && a->pt == b->pt &&
+	       a->channels == b->channels && a->clock_hz == b->clock_hz;
+}
+
+static bool media_same(const struct media_negotiated *a,
+		       const struct media_negotiated *b)
+{
+	if (!addr_same(&a->rtp, &b->rtp) || !addr_same(&a->rtcp, &b->rtcp) ||
+	    !codec_same(&a->codec, &b->codec) ||
+	    a->accepted_count != b->accepted_count ||
+	    a->has_event_pt != b->has_event_pt || a->event_pt != b->event_pt ||
+	    a->ptime_ms != b->ptime_ms || a->direction != b->direction)
+		return false;
+	for (size_t i = 0; i < a->accepted_count; i++) {
+		if (!codec_same(&a->accepted[i], &b->accepted[i]))
+			return false;
+	}
+	return true;
+}
+
 bool session_news(const struct sip_call *call)
 {
-	return !call->settled ||
-	       memcmp(&call->reported, &call->media, sizeof(call->media)) != 0;
+	return !call->settled || !media_same(&call->reported, &call->media);
 }
 
 void session_event_media(struct sip_call *call, struct call_event *event)

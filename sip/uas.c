@@ -240,7 +240,8 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg)
 	call->ok_cseq = msg->cseq.num;
 	mem_ref(call);
 	tmr_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
-	tmr_start(&call->tmr_no_ack, 64 * SIP_T1, no_ack_handler, call);
+	tmr_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1, no_ack_handler,
+		  call);
 	return 0;
 }
 
