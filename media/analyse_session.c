@@ -50,7 +50,7 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 			       : c->mono_ns;
 	a->law = c->law;
 	a->maps[a->map] = c->map;
-	rtp_sender_init(&a->sender, ssrc, c->mono_ns, law_name(c->law),
+	rtp_sender_init(&a->sender, ssrc, a->second_ns, law_name(c->law),
 			CLOCK_HZ);
 }
 

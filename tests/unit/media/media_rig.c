@@ -165,8 +165,9 @@ uint64_t rig_seconds_sum(const struct rig_log *log, size_t out)
 
 void rig_check_seconds(const struct rig_log *log)
 {
+	assert_int_equal(log->seconds[0], log->seconds[1]);
 	for (size_t out = 0; out < 2; out++) {
-		int64_t at_ns = log->second[out][0].start_ns;
+		int64_t at_ns = log->second[0][0].start_ns;
 
 		assert_int_equal(log->totals[out], 1);
 		assert_int_equal(rig_seconds_sum(log, out),

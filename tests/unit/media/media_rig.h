@@ -54,7 +54,8 @@ void rig_stop(struct rig *r, size_t sessions);
 /** Packets of all seconds of a direction. */
 uint64_t rig_seconds_sum(const struct rig_log *log, size_t out);
 
-/** Seconds follow each other and add up to the totals, both directions. */
+/** Seconds are the same ones in both directions, follow each other and add up
+ * to the totals. */
 void rig_check_seconds(const struct rig_log *log);
 
 #endif
