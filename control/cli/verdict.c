@@ -103,10 +103,6 @@ void verdict_event(struct verdict *v, json_t *event)
 		judge_call(v, event);
 	} else if (strcmp(kind, "assert") == 0) {
 		json_array_append(v->asserts, event);
-		verdict_fail(v, "call %s: %s %s: %s", text_of(event, "call"),
-			     text_of(event, "action"),
-			     text_of(event, "argument"),
-			     text_of(event, "text"));
 	} else if (strcmp(kind, "register") == 0) {
 		json_array_append(v->registers, event);
 	} else if (strcmp(kind, "flaw") == 0) {
@@ -130,13 +126,21 @@ void verdict_finish(struct verdict *v, json_t *message)
 
 bool verdict_passed(const struct verdict *v)
 {
-	return v->finished && !v->failed && json_array_size(v->calls) > 0;
+	return v->finished && !v->failed && json_array_size(v->calls) > 0 &&
+	       json_array_size(v->asserts) == 0;
 }
 
 const char *verdict_reason(struct verdict *v)
 {
 	size_t count = json_array_size(v->calls);
+	json_t *failed = json_array_get(v->asserts, 0);
 
+	/* A call that failed says more than an assertion on it. */
+	if (failed)
+		verdict_fail(v, "call %s: %s %s: %s", text_of(failed, "call"),
+			     text_of(failed, "action"),
+			     text_of(failed, "argument"),
+			     text_of(failed, "text"));
 	if (v->failed)
 		return v->reason;
 	if (count == 0)

@@ -95,6 +95,12 @@ static void live_direction(struct view *v, json_t *d, int dir)
 		cell(jitter, d, "jitter_ms", 2), rtt, cell(mos, d, "mos", 2));
 }
 
+static json_int_t packets_of(json_t *message, const char *dir)
+{
+	return json_integer_value(
+		json_object_get(json_object_get(message, dir), "packets"));
+}
+
 void view_live(struct view *v, json_t *message, int64_t now_ns)
 {
 	int64_t s;
@@ -105,9 +111,13 @@ void view_live(struct view *v, json_t *message, int64_t now_ns)
 	if (v->terminal)
 		fputs("\r\033[K", v->out);
 	fprintf(v->out, "%02d:%02d  ", (int)(s / 60), (int)(s % 60));
-	live_direction(v, json_object_get(message, "out"), 1);
-	fputs(" | ", v->out);
-	live_direction(v, json_object_get(message, "in"), 0);
+	if (packets_of(message, "out") + packets_of(message, "in") == 0) {
+		fputs("no audio yet", v->out);
+	} else {
+		live_direction(v, json_object_get(message, "out"), 1);
+		fputs(" | ", v->out);
+		live_direction(v, json_object_get(message, "in"), 0);
+	}
 	v->line_open = v->terminal;
 	if (!v->terminal)
 		fputc('\n', v->out);

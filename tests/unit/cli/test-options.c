@@ -1,0 +1,147 @@
+#include "control/cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ARGUMENTS_MAX 16
+
+/* getopt_long() may move the arguments and a password is overwritten in them:
+ * they must be a copy. */
+static int read_line(struct cli_options *ret, const char *line)
+{
+	static char copy[512];
+	char *argv[ARGUMENTS_MAX] = {copy};
+	int argc = 0;
+	char *save = NULL;
+
+	strcpy(copy, line);
+	for (char *word = strtok_r(copy, " ", &save); word;
+	     word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	optind = 0; /* begin anew (getopt(3)) */
+	return cli_options_read(ret, argc, argv);
+}
+
+static void test_call(void **state)
+{
+	struct cli_options o;
+
+	(void)state;
+	assert_int_equal(
+		read_line(&o,
+			  "offhook call sip:1002@pbx.test:5070;transport=tcp"),
+		0);
+	assert_int_equal(o.command, CLI_CALL);
+	assert_string_equal(o.host, "pbx.test");
+	assert_int_equal(o.port, 5070);
+	assert_string_equal(o.transport, "tcp");
+	assert_false(o.registers);
+	assert_int_equal(o.rtp_min, 20000);
+}
+
+static void test_target_before_uri(void **state)
+{
+	struct cli_options o;
+
+	(void)state;
+	assert_int_equal(read_line(&o, "offhook call 1002 --target [::1]:5080 "
+				       "--user 1001 --rtp-ports 4000-4100 "
+				       "--codec PCMA --codec PCMU --json"),
+			 0);
+	assert_string_equal(o.uri, "1002");
+	assert_string_equal(o.host, "::1");
+	assert_int_equal(o.port, 5080);
+	assert_string_equal(o.transport, "udp");
+	assert_int_equal(o.codec_count, 2);
+	assert_int_equal(o.rtp_max, 4100);
+	assert_true(o.json);
+}
+
+static void test_password_is_overwritten(void **state)
+{
+	char program[] = "offhook";
+	char command[] = "call";
+	char uri[] = "sip:a@b";
+	char option[] = "--password";
+	char password[] = "s3cret";
+	char *argv[] = {program, command, uri, option, password, NULL};
+	struct cli_options o;
+
+	(void)state;
+	optind = 0;
+	assert_int_equal(cli_options_read(&o, 5, argv), 0);
+	assert_string_equal(o.password, "s3cret");
+	assert_string_equal(password, "******");
+}
+
+static void test_password_of_the_environment(void **state)
+{
+	struct cli_options o;
+
+	(void)state;
+	setenv("OFFHOOK_PASSWORD", "from-env", 1);
+	assert_int_equal(read_line(&o, "offhook call sip:a@b"), 0);
+	assert_string_equal(o.password, "from-env");
+	unsetenv("OFFHOOK_PASSWORD");
+}
+
+static void test_answer(void **state)
+{
+	struct cli_options o;
+
+	(void)state;
+	assert_int_equal(read_line(&o, "offhook answer --registrar h --user 1 "
+				       "--calls 3"),
+			 0);
+	assert_true(o.registers);
+	assert_int_equal(o.calls, 3);
+	assert_int_equal(read_line(&o, "offhook answer --bind 127.0.0.1"), 0);
+	assert_false(o.registers);
+}
+
+static void test_wrong_usage(void **state)
+{
+	static const char *const lines[] = {
+		"offhook",
+		"offhook dance",
+		"offhook call",
+		"offhook call 1002",
+		"offhook call sip:a@b sip:c@d",
+		"offhook call sip:a@b --no-such-option",
+		"offhook call sip:a@b --transport tls",
+		"offhook call sip:a@b --sip-port 70000",
+		"offhook call sip:a@b --rtp-ports 5",
+		"offhook call sip:a@b --rtp-ports 20-10",
+		"offhook call sip:a@b --register",
+		"offhook call sip:a@b:x",
+		"offhook call sip:a@",
+		"offhook answer",
+		"offhook answer x --bind 127.0.0.1",
+		"offhook answer --bind 127.0.0.1 --calls 0",
+	};
+	struct cli_options o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_int_equal(read_line(&o, lines[i]), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_target_before_uri),
+		cmocka_unit_test(test_password_is_overwritten),
+		cmocka_unit_test(test_password_of_the_environment),
+		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_wrong_usage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+#include "control/cli/plan.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct cli_options base = {
+	.command = CLI_CALL,
+	.uri = "sip:1002@127.0.0.1:5070",
+	.host = "127.0.0.1",
+	.port = 5070,
+	.transport = "udp",
+	.rtp_min = 4000,
+	.rtp_max = 4100,
+};
+
+static const char *text_at(json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+static void test_call_without_account(void **state)
+{
+	char reason[CLI_REASON_BYTES];
+	unsigned steps;
+	json_t *job;
+	json_t *spec;
+	json_t *action;
+
+	(void)state;
+	assert_int_equal(plan_build(&job, &steps, &base, reason), 0);
+	assert_int_equal(steps, 1);
+	spec = json_object_get(job, "spec");
+	action = json_array_get(
+		json_array_get(json_object_get(spec, "steps"), 0), 0);
+	assert_string_equal(text_at(action, "type"), "call");
+	assert_string_equal(text_at(action, "dial_destination"), base.uri);
+	assert_null(json_object_get(action, "credentials"));
+	assert_string_equal(text_at(spec, "record"), "none");
+	/* The address the kernel sends from to loopback. */
+	assert_string_equal(text_at(json_object_get(job, "engine"), "bind"),
+			    "127.0.0.1");
+	json_decref(job);
+}
+
+static void test_register_first(void **state)
+{
+	struct cli_options o = base;
+	char reason[CLI_REASON_BYTES];
+	unsigned steps;
+	json_t *job;
+	json_t *list;
+
+	(void)state;
+	o.registers = true;
+	strcpy(o.user, "1001");
+	strcpy(o.password, "p");
+	assert_int_equal(plan_build(&job, &steps, &o, reason), 0);
+	assert_int_equal(steps, 2);
+	json_decref(job);
+	o.command = CLI_ANSWER;
+	o.uri = NULL;
+	assert_int_equal(plan_build(&job, &steps, &o, reason), 0);
+	assert_int_equal(steps, 1);
+	list = json_array_get(
+		json_object_get(json_object_get(job, "spec"), "steps"), 0);
+	assert_string_equal(text_at(json_array_get(list, 0), "type"),
+			    "register");
+	assert_string_equal(text_at(json_array_get(list, 1), "type"), "answer");
+	json_decref(job);
+}
+
+static void test_what_an_engine_would_refuse(void **state)
+{
+	struct cli_options o = base;
+	char reason[CLI_REASON_BYTES];
+	unsigned steps;
+	json_t *job;
+
+	(void)state;
+	o.duration = "soon";
+	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
+	assert_non_null(strstr(reason, "call_duration"));
+	o = base;
+	o.actions = "[[\"transfer\",\"sip:x\"]]";
+	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
+	assert_non_null(strstr(reason, "not supported by this version"));
+	o = base;
+	o.prompt = "/nonexistent/prompt.wav";
+	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
+	assert_non_null(strstr(reason, "/nonexistent/prompt.wav"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_call_without_account),
+		cmocka_unit_test(test_register_first),
+		cmocka_unit_test(test_what_an_engine_would_refuse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

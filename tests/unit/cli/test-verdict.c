@@ -1,0 +1,89 @@
+#include "control/cli/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FINISH "{\"type\":\"finish\",\"outcome\":\"completed\",\"reason\":\"\"}"
+#define CALL(established, in, out)                                             \
+	"{\"kind\":\"call\",\"call\":\"caller-1\",\"peer\":\"sip:b\","         \
+	"\"established\":" established ",\"end\":\"rejected\",\"code\":486,"   \
+	"\"reason\":\"Busy Here\",\"streams\":[{\"dir\":\"in\",\"packets\":9," \
+	"\"received\":" in "},{\"dir\":\"out\",\"packets\":" out "}]}"
+#define ASSERT                                                            \
+	"{\"kind\":\"assert\",\"call\":\"caller-1\",\"action\":\"hold\"," \
+	"\"argument\":\"\",\"text\":\"was refused: 488\"}"
+
+static void judge(const char *event, const char *second, const char *finish,
+		  bool passed, const char *reason)
+{
+	const char *const events[] = {event, second};
+	struct verdict v;
+	json_t *o;
+
+	verdict_init(&v);
+	for (size_t i = 0; i < 2; i++) {
+		if (!events[i])
+			continue;
+		o = json_loads(events[i], 0, NULL);
+		assert_non_null(o);
+		verdict_event(&v, o);
+		json_decref(o);
+	}
+	if (finish) {
+		o = json_loads(finish, 0, NULL);
+		verdict_finish(&v, o);
+		json_decref(o);
+	}
+	assert_int_equal(verdict_passed(&v), passed);
+	assert_string_equal(verdict_reason(&v), reason);
+	verdict_release(&v);
+}
+
+static void test_verdicts(void **state)
+{
+	(void)state;
+	judge(CALL("true", "10", "10"), NULL, FINISH, true,
+	      "1 call was established, audio flowed both ways");
+	judge(CALL("true", "0", "10"), NULL, FINISH, false,
+	      "call caller-1 was established, but no audio came from sip:b");
+	judge(CALL("true", "10", "0"), NULL, FINISH, false,
+	      "call caller-1 was established, but no audio went to sip:b");
+	judge(CALL("false", "0", "0"), NULL, FINISH, false,
+	      "call caller-1 to sip:b was not established (rejected): 486 Busy Here");
+	judge(CALL("true", "10", "10"), ASSERT, FINISH, false,
+	      "call caller-1: hold : was refused: 488");
+	/* The call says more than the assertion that came before it. */
+	judge(ASSERT, CALL("false", "0", "0"), FINISH, false,
+	      "call caller-1 to sip:b was not established (rejected): 486 Busy Here");
+	judge(NULL, NULL, FINISH, false, "there was no call");
+	judge(NULL, NULL,
+	      "{\"outcome\":\"failed\",\"reason\":\"role caller: refused\"}",
+	      false, "role caller: refused");
+}
+
+/* An engine that died has not passed, whatever it said before. */
+static void test_unfinished(void **state)
+{
+	struct verdict v;
+	json_t *o = json_loads(CALL("true", "10", "10"), 0, NULL);
+
+	(void)state;
+	verdict_init(&v);
+	verdict_event(&v, o);
+	assert_false(verdict_passed(&v));
+	json_decref(o);
+	verdict_release(&v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_unfinished),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
