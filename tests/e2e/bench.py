@@ -1,4 +1,5 @@
 """A controller, an agent and a proxy, with the resources of a single call."""
+import re
 import time
 from contextlib import ExitStack
 
@@ -11,6 +12,18 @@ from peers import SUBSCRIBERS, Kamailio
 QUICK = {"interval_s": 1, "poll_s": 5, "renew_s": 2, "lease_s": 6,
          "claim_timeout_s": 5, "max_duration_s": 150}
 CALLEE, CALLER = "1002", "1001"
+
+
+class Logged(Controller):
+    """A controller whose log outlives its directory."""
+
+    last_log = ""
+
+    def close(self):
+        if self.process:
+            self.kill()
+        self.last_log = self.log()
+        super().close()
 
 
 class Bench:
@@ -29,7 +42,7 @@ class Bench:
             if self._with_proxy:
                 self._stack.enter_context(
                     Kamailio(self.folder, self.ports.sip, self.relay))
-            self.controller = self._stack.enter_context(Controller(**self._conf))
+            self.controller = self._stack.enter_context(Logged(**self._conf))
             pool = self.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
             self.pool_id, token = pool["id"], pool["join_token"]
             for number in range(self._agent_count):
@@ -52,9 +65,10 @@ class Bench:
     def __exit__(self, kind, value, traceback):
         if kind:
             self._show_logs()
-            # The controller of a failed test may be dead already.
-            self.controller.process = self.controller.process or None
-        return self._stack.__exit__(kind, value, traceback)
+        self._stack.__exit__(kind, value, traceback)
+        # Also engines, whose output is in the agent's log.
+        for log in [self.controller.last_log] + [a.log() for a in self.agents]:
+            assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]
 
     def _show_logs(self):
         for agent in self.agents:
