@@ -39,7 +39,14 @@ class FakeAgent:
             "free": self.capacity if free is None else free,
             "leases": self.held, "draining": False, "cursor": "", **more})
         assert answer.status_code in (200, 204), answer.text
-        return answer.json()["jobs"] if answer.status_code == 200 else []
+        if answer.status_code == 204:
+            return []
+        body = answer.json()
+        # a restarted agent learns the intervals here
+        conf = self.controller.conf
+        for name in ("poll_s", "renew_s", "lease_s"):
+            assert body[name] == conf[name]
+        return body["jobs"]
 
     def jobs(self, count, timeout=20):
         """Poll until so many jobs are offered."""

@@ -39,11 +39,18 @@ static bool read_held(struct request *req, struct reply *rep,
 	return true;
 }
 
-static void answer(struct reply *rep, json_t *jobs)
+/* With the intervals: an agent that restarted has its identity, but not what
+ * it was told when it enrolled. */
+static void answer(struct request *req, struct reply *rep, json_t *jobs)
 {
+	const struct controller_conf *conf = req->controller->conf;
+
 	reply_json(rep, 200,
-		   json_pack("{s:s, s:o, s:I}", "cursor", "0", "jobs", jobs,
-			     "server_time", (json_int_t)store_now_ms() * 1000));
+		   json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "cursor", "0",
+			     "jobs", jobs, "poll_s", (json_int_t)conf->poll_s,
+			     "renew_s", (json_int_t)conf->renew_s, "lease_s",
+			     (json_int_t)conf->lease_s, "server_time",
+			     (json_int_t)store_now_ms() * 1000));
 }
 
 void agent_poll(struct request *req, struct reply *rep)
@@ -77,7 +84,7 @@ void agent_poll(struct request *req, struct reply *rep)
 	if (spread)
 		run_engine_poke(req->controller);
 	if (json_array_size(jobs)) {
-		answer(rep, jobs);
+		answer(req, rep, jobs);
 		return;
 	}
 	json_decref(jobs);
