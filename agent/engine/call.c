@@ -98,6 +98,8 @@ static void call_release(struct call *c)
 	if (c->sip)
 		sip_call_free(c->sip);
 	json_decref(c->streams);
+	free(c->peer);
+	free(c->call_id);
 	free(c);
 }
 
@@ -278,6 +280,8 @@ static void on_closed(struct call *c, const struct sip_call_info *info,
 		      const char *text)
 {
 	c->closed = true;
+	c->peer = strdup(sip_call_peer(c->sip));
+	c->call_id = strdup(sip_call_id(c->sip));
 	c->closed_ns = info->mono_ns;
 	c->end = info->end;
 	c->code = info->code;
@@ -421,8 +425,8 @@ static void call_report(struct call *c)
 		.call = c->name,
 		.account = c->account,
 		.outgoing = c->outgoing,
-		.peer = c->sip ? sip_call_peer(c->sip) : NULL,
-		.call_id = c->sip ? sip_call_id(c->sip) : NULL,
+		.peer = c->peer,
+		.call_id = c->call_id,
 		.established = c->established_ns != 0,
 		.has_pdd = c->outgoing && c->invite_ns && first_ns,
 		.pdd_ms = (double)(first_ns - c->invite_ns) / (double)NS_PER_MS,
@@ -465,15 +469,24 @@ void call_hangup(struct call *c)
 	sip_call_hangup(c->sip);
 }
 
+void call_overdue(struct call *c)
+{
+	static const struct sip_call_info info = {
+		.end = SIP_END_FAILED,
+		.reason = "the dialog did not end in time",
+	};
+	struct sip_call_info now = info;
+
+	if (c->closed)
+		return; /* the media engine will say that it stopped */
+	now.mono_ns = clock_mono_ns();
+	on_closed(c, &now, info.reason);
+	/* The user agent may go on with the dialog, unheard. */
+	c->sip = sip_call_free(c->sip);
+}
+
 void call_abandon(struct call *c)
 {
-	if (!c->closed) {
-		c->closed = true;
-		c->end = SIP_END_FAILED;
-		snprintf(c->reason, sizeof(c->reason),
-			 "the dialog did not end in time");
-		script_close(&c->script);
-	}
 	c->engine->abandoned = true;
 	call_report(c);
 	list_unlink(&c->le);

@@ -349,14 +349,27 @@ void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
 
 static void end_accounts(struct engine *e);
 
-static void calls_overdue(void *arg)
+static void media_overdue(void *arg)
 {
 	struct engine *e = arg;
 
-	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
+	log_error("media did not stop within %d ms", ENGINE_MEDIA_END_MS);
 	while (e->calls.head)
 		call_abandon(e->calls.head->data);
 	end_accounts(e);
+}
+
+static void calls_overdue(void *arg)
+{
+	struct engine *e = arg;
+	struct le *le;
+
+	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
+	LIST_FOREACH(&e->calls, le)
+	{
+		call_overdue(le->data);
+	}
+	tmr_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
 }
 
 static void calls_hangup(void *arg)

@@ -38,6 +38,7 @@
  * of a binding after 5 s: these leave it the time to say so. */
 #define ENGINE_REMOTE_END_MS   500 /* the peers' BYEs, before ours */
 #define ENGINE_CALLS_END_MS    7000
+#define ENGINE_MEDIA_END_MS    3000
 #define ENGINE_ACCOUNTS_END_MS 6000
 #define ENGINE_WRITE_MS        10000
 
@@ -140,6 +141,8 @@ struct call {
 	enum sip_call_end end;
 	unsigned code;
 	char reason[192];
+	char *peer; /* set when closed; NULL: out of memory */
+	char *call_id;
 	json_t *streams;
 };
 
@@ -152,7 +155,9 @@ void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
 void call_hangup(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
-/** At the end of the process: account for it as it is. */
+/** At the end of the job: the dialog did not end in time, go on without it. */
+void call_overdue(struct call *c);
+/** The media engine did not account for it either: report it as it is. */
 void call_abandon(struct call *c);
 
 /* ---- steps.c ---- */

@@ -503,6 +503,62 @@ static void test_supervisor_gone(void **state)
 	assert_int_equal(process_end(&pair.callee), 0);
 }
 
+/* A caller that sends an INVITE and is never heard of again. */
+static void invite_and_vanish(uint16_t port)
+{
+	static const char sdp[] = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\n"
+				  "c=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+				  "m=audio 9 RTP/AVP 0\r\n";
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				 .sin_port = htons(port)};
+	char text[1024];
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int len = snprintf(
+		text, sizeof(text),
+		"INVITE sip:1002@127.0.0.1:%u SIP/2.0\r\n"
+		"Via: SIP/2.0/UDP 127.0.0.1:9;branch=z9hG4bKvanish\r\n"
+		"Max-Forwards: 70\r\nFrom: <sip:ghost@127.0.0.1>;tag=g\r\n"
+		"To: <sip:1002@127.0.0.1>\r\nCall-ID: vanish\r\n"
+		"CSeq: 1 INVITE\r\nContact: <sip:ghost@127.0.0.1:9>\r\n"
+		"Content-Type: application/sdp\r\nContent-Length: %zu\r\n\r\n%s",
+		port, strlen(sdp), sdp);
+
+	assert_int_equal(sendto(fd, text, (size_t)len, 0,
+				(struct sockaddr *)&to, sizeof(to)),
+			 len);
+	close(fd);
+}
+
+static void test_end_without_ack(void **state)
+{
+	struct process p;
+	uint16_t port = free_port();
+	json_t *call;
+
+	(void)state;
+	process_start(&p);
+	send_job(&p, "callee", port,
+		 "[[{\"type\":\"answer\",\"credentials\":[{\"username\":"
+		 "\"1002\"}]}]]");
+	send_go(&p, 0);
+	until_ready(&p, 0);
+	invite_and_vanish(port);
+	while (!has_state(&p, "CALL_ANSWERED"))
+		pump(&p);
+	send_go(&p, 1);
+	until_finish(&p, "completed");
+	call = event(&p, "call", NULL, 0);
+	assert_non_null(call);
+	assert_string_equal(json_string_value(json_object_get(call, "end")),
+			    "failed");
+	assert_string_equal(json_string_value(json_object_get(call, "call_id")),
+			    "vanish");
+	/* What was sent to nobody is accounted for all the same. */
+	assert_true(number(stream(call, "out"), "packets") > 0);
+	assert_int_equal(process_end(&p), 0);
+}
+
 /* An engine is no registrar and says so. */
 static void test_registration_refused(void **state)
 {
@@ -581,6 +637,7 @@ int main(void)
 		cmocka_unit_test(test_assert_that_fails),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_supervisor_gone),
+		cmocka_unit_test(test_end_without_ack),
 		cmocka_unit_test(test_registration_refused),
 		cmocka_unit_test(test_job_that_cannot_be),
 		cmocka_unit_test(test_max_duration),
