@@ -130,8 +130,10 @@ int64_t media_session_start_ns(const struct media_session *s);
 int media_session_send_until(struct media_session *s, int64_t mono_ns);
 
 /**
- * End the session: sends an RTCP BYE, closes the last second and both totals;
- * MEDIA_RECORD_STOPPED arrives through media_engine_poll().
+ * End the session: sends an RTCP BYE, goes on receiving for 200 ms what the
+ * peer had sent before it learned of the end, then closes the last second
+ * (which ends now) and both totals; MEDIA_RECORD_STOPPED arrives through
+ * media_engine_poll().
  */
 void media_session_stop(struct media_session *s);
 

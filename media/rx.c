@@ -20,6 +20,9 @@
 
 /* Batches read from a socket when its session stops. */
 #define STOP_BATCHES_MAX 64
+/* A stopped session goes on receiving for this long: what the peer sent before
+ * it learned of the end is still on its way. */
+#define LINGER_NS (200 * NS_PER_MS)
 
 struct slot {
 	uint8_t data[DATAGRAM_BYTES];
@@ -36,6 +39,10 @@ struct rx {
 	int64_t wall_offset_ns;
 	struct mmsghdr messages[BATCH];
 	struct slot slots[BATCH];
+	/* sessions that linger, the first to end first: all linger alike */
+	struct media_session **lingering; /* ring of e->slots places */
+	size_t linger_first;
+	size_t linger_count;
 };
 
 struct datagram {
@@ -254,6 +261,33 @@ static void session_stop(struct rx *rx, struct media_session *s)
 	atomic_store_explicit(&s->rx_done, true, memory_order_release);
 }
 
+static void linger_start(struct rx *rx, struct media_session *s)
+{
+	size_t at = (rx->linger_first + rx->linger_count) % rx->e->slots;
+
+	s->rx.linger_until_ns = clock_mono_ns() + LINGER_NS;
+	rx->lingering[at] = s;
+	rx->linger_count++;
+}
+
+/* @return how long epoll may wait for the next one, ms; -1: there is none */
+static int linger_check(struct rx *rx)
+{
+	int64_t now_ns = rx->linger_count ? clock_mono_ns() : 0;
+
+	while (rx->linger_count > 0) {
+		struct media_session *s = rx->lingering[rx->linger_first];
+		int64_t left_ns = s->rx.linger_until_ns - now_ns;
+
+		if (left_ns > 0)
+			return (int)(left_ns / NS_PER_MS) + 1;
+		rx->linger_first = (rx->linger_first + 1) % rx->e->slots;
+		rx->linger_count--;
+		session_stop(rx, s);
+	}
+	return -1;
+}
+
 static void command_take(struct rx *rx, struct command *c)
 {
 	struct media_session *s = c->session;
@@ -267,7 +301,7 @@ static void command_take(struct rx *rx, struct command *c)
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)
-		session_stop(rx, s);
+		linger_start(rx, s);
 }
 
 static void commands_take(struct rx *rx)
@@ -287,6 +321,11 @@ int rx_new(struct rx **ret, struct media_engine *e)
 	if (!rx)
 		return -ENOMEM;
 	rx->e = e;
+	rx->lingering = calloc(e->slots, sizeof(struct media_session *));
+	if (!rx->lingering) {
+		free(rx);
+		return -ENOMEM;
+	}
 	slots_reset(rx, BATCH);
 	*ret = rx;
 	return 0;
@@ -294,6 +333,8 @@ int rx_new(struct rx **ret, struct media_engine *e)
 
 struct rx *rx_free(struct rx *rx)
 {
+	if (rx)
+		free(rx->lingering);
 	free(rx);
 	return NULL;
 }
@@ -302,11 +343,13 @@ void *rx_thread(void *arg)
 {
 	struct rx *rx = arg;
 	struct epoll_event events[EVENTS_MAX];
+	int wait_ms = -1;
 
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&rx->e->quit, memory_order_acquire)) {
-		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX, -1);
+		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX,
+				       wait_ms);
 		bool commands = false;
 
 		/* one batch a socket and turn: a flood on one does not starve
@@ -320,6 +363,7 @@ void *rx_thread(void *arg)
 		/* last: a stopped session may still be in `events` */
 		if (commands)
 			commands_take(rx);
+		wait_ms = linger_check(rx);
 	}
 	return NULL;
 }
