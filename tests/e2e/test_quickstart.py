@@ -125,6 +125,37 @@ def test_stop_spares_a_process_that_is_not_ours(quickstart):
         other.wait()
 
 
+def packages(script):
+    """Run packages_install with some of the shell's commands replaced."""
+    return subprocess.run(
+        ["bash", "-c", "set -euo pipefail; . packaging/packages.sh\n"
+         "command() { [ \"$2\" != sudo ] && builtin command \"$@\"; }\n"
+         f"{script}\npackages_install packaging/packages-quickstart.txt"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+def test_missing_package_is_named_with_the_remedy():
+    done = packages("dpkg-query() { [ $3 != kamailio ] && echo installed; }\n"
+                    "id() { echo 1000; }")
+    assert done.returncode == 1
+    assert "apt-get install --no-install-recommends kamailio\n" in done.stderr
+
+
+def test_package_that_cannot_be_installed_is_named(tmp_path):
+    done = packages("dpkg-query() { return 1; }\n"
+                    "packages_as_root() { echo; }\n"
+                    "env() { echo E: no such place; return 100; }\n"
+                    "tee() { :; }; chmod() { :; }")
+    assert done.returncode == 1
+    assert "could not install: iproute2 kamailio" in done.stderr
+    assert "E: no such place" in done.stderr and "remedy" in done.stderr
+
+
+def test_nothing_is_installed_where_nothing_is_missing():
+    done = packages("dpkg-query() { echo installed; }\nenv() { exit 99; }")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("arguments, code", [
     (["--nonsense"], 2), (["--port"], 1), (["--port", "x"], 1), (["--port", "70000"], 1),
     (["--help"], 0)])
