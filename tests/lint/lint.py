@@ -135,3 +135,12 @@ def formatting(root):
             yield line
     if done.returncode != 0 and ": error:" not in done.stderr:
         yield f"clang-format: {done.stderr.strip()}"
+
+
+def dead_links(root):
+    """Links between the pages that lead nowhere."""
+    root = Path(root)
+    for path in [*root.glob("*.md"), *(root / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            if not (path.parent / target).exists():
+                yield f"{path.relative_to(root)}: there is no {target}"

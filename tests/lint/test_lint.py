@@ -112,3 +112,12 @@ def test_unformatted_code_is_found(tree):
     assert findings(lint.formatting, tree) == []
     (tree / "base" / "bad.c").write_text("int bad( void ) { return 1; }\n")
     assert len(findings(lint.formatting, tree)) >= 1
+
+
+def test_links_between_pages_lead_somewhere():
+    assert findings(lint.dead_links, ROOT) == []
+
+
+def test_a_dead_link_is_found(tree):
+    (tree / "docs" / "x.md").write_text("[a](architecture.md) [b](gone.md) [c](http://x/)\n")
+    assert findings(lint.dead_links, tree) == ["docs/x.md: there is no gone.md"]
