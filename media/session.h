@@ -65,7 +65,7 @@ struct rx_socket {
 struct rx_session {
 	struct rx_socket sockets[SOCKET_COUNT];
 	bool has_peer;
-	struct media_addr peer; /* negotiated RTP address */
+	struct media_addr peer;  /* negotiated RTP address */
 	int64_t linger_until_ns; /* once stopped */
 };
 

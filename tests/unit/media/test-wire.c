@@ -296,6 +296,8 @@ static void test_wire_several_ssrcs_are_all_counted(void **state)
 
 	peer_open(&other);
 	wire_settle(w, MEDIA_RECVONLY);
+	/* the RX thread calls a source foreign once it knows the peer */
+	rig_run_ms(&w->rig, 200);
 	for (uint16_t i = 0; i < 100; i++) {
 		peer_send_rtp(&w->rtp, &w->to_rtp, 1, i);
 		if (i % 2)
