@@ -6,10 +6,14 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	EXIT_USAGE = 2,    /* command line or configuration */
@@ -28,16 +32,28 @@ static int load(struct agent_conf *conf, const struct options *options)
 	return err;
 }
 
+/* What an engine is started from: ourselves, also after an update has replaced
+ * the file; where there is no /proc, as in a bare chroot, by name. */
+static const char *own_program(char name[static PATH_MAX])
+{
+	static const char self[] = "/proc/self/exe";
+	const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+
+	if (access(self, X_OK) != 0 && started && realpath(started, name))
+		return name;
+	return self;
+}
+
 static int serve(const struct agent_conf *conf)
 {
 	struct supervisor *supervisor = NULL;
+	char program[PATH_MAX];
 	int err;
 
 	err = supervisor_new(&supervisor, conf,
 			     conf->join_token[0] ? conf->join_token : NULL,
-			     /* also after an update has replaced the file */
 			     conf->engine_program[0] ? conf->engine_program
-						     : "/proc/self/exe");
+						     : own_program(program));
 	if (err == 0) {
 		log_info("version " OFFHOOK_VERSION " serves %s",
 			 conf->controller);

@@ -8,7 +8,9 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +19,14 @@
 #define PROGRAM     "offhook-agent"
 #define WAIT_NS_MAX (5 * NS_PER_S)
 
+/* As we were started. @return false: it is not known */
+static bool own_name(char dst[static PATH_MAX])
+{
+	const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+
+	return name && realpath(name, dst);
+}
+
 /** The program beside ours. @return 0; -ENOENT */
 static int beside(char *dst, size_t size)
 {
@@ -24,9 +34,10 @@ static int beside(char *dst, size_t size)
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
 
-	if (len < 0)
+	if (len >= 0)
+		self[len] = '\0';
+	else if (!own_name(self)) /* no /proc, as in a bare chroot */
 		return -ENOENT;
-	self[len] = '\0';
 	slash = strrchr(self, '/');
 	if (!slash)
 		return -ENOENT;

@@ -23,8 +23,6 @@ class Agent:
                      "join_token": join_token, "state_dir": self.state_dir,
                      "bind": "127.0.0.1", "rtp_min": rtp[0], "rtp_max": rtp[1],
                      "stop_s": 5, "log_level": "debug", **conf}
-        if not Path("/proc/self/exe").exists():   # a bare chroot
-            self.conf.setdefault("engine_program", self.program.resolve())
 
     def start(self):
         self.conf_file.write_text("".join(
