@@ -43,14 +43,19 @@ void stream_detail_init(struct stream_detail *d,
 	rtp_strict_init(&d->no_probation, 0);
 }
 
+static double period_ms(const struct rtp_stream *stream)
+{
+	const struct rtp_timing *t = &stream->timing;
+
+	return t->clock_hz ? t->period_ticks * 1000.0 / t->clock_hz : 20.0;
+}
+
 double stream_detail_period_ms(const struct stream_detail *d,
 			       bool *ret_measured)
 {
-	const struct rtp_timing *t = &d->stream->timing;
-
 	if (ret_measured)
-		*ret_measured = t->has_period;
-	return t->clock_hz ? t->period_ticks * 1000.0 / t->clock_hz : 20.0;
+		*ret_measured = d->stream->timing.has_period;
+	return period_ms(d->stream);
 }
 
 static void add_samples(struct stream_detail *d, const struct rtp_sample *s)
@@ -118,14 +123,14 @@ void stream_detail_finish(struct stream_detail *d)
 	pattern_finish(&d->adaptive);
 }
 
-static void rate_pattern(const struct stream_detail *d,
-			 const struct loss_pattern *p, double buffer_ms,
-			 struct detail_score *ret)
+void detail_score_pattern(const struct rtp_stream *stream,
+			  const struct loss_pattern *p, double buffer_ms,
+			  struct detail_score *ret)
 {
-	const struct emodel_codec *codec = d->stream->score.codec;
+	const struct emodel_codec *codec = stream->score.codec;
 	double ppl = 0.0;
 
-	ret->ta_ms = buffer_ms + stream_detail_period_ms(d, NULL) +
+	ret->ta_ms = buffer_ms + period_ms(stream) +
 		     (codec ? codec->look_ahead_ms : 0.0);
 	if (p->packets > 0)
 		ppl = 100.0 * (double)p->runs.lost / (double)p->packets;
@@ -136,14 +141,14 @@ static void rate_pattern(const struct stream_detail *d,
 void stream_detail_score_fixed(const struct stream_detail *d,
 			       struct detail_score *ret)
 {
-	rate_pattern(d, &d->fixed, d->jb_fixed.delay_ms, ret);
+	detail_score_pattern(d->stream, &d->fixed, d->jb_fixed.delay_ms, ret);
 }
 
 void stream_detail_score_adaptive(const struct stream_detail *d,
 				  struct detail_score *ret)
 {
-	rate_pattern(d, &d->adaptive, jb_adaptive_delay_ms(&d->jb_adaptive),
-		     ret);
+	detail_score_pattern(d->stream, &d->adaptive,
+			     jb_adaptive_delay_ms(&d->jb_adaptive), ret);
 }
 
 static double ratio(uint64_t a, uint64_t b)

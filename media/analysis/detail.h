@@ -77,6 +77,10 @@ struct detail_score {
 	struct score score;
 	double ta_ms; /* buffer, packet time and look-ahead of the codec */
 };
+/** Of a pattern of bad packets behind a buffer that delays by buffer_ms. */
+void detail_score_pattern(const struct rtp_stream *stream,
+			  const struct loss_pattern *p, double buffer_ms,
+			  struct detail_score *ret);
 void stream_detail_score_fixed(const struct stream_detail *d,
 			       struct detail_score *ret);
 void stream_detail_score_adaptive(const struct stream_detail *d,
