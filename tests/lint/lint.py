@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-CODE_DIRS = ("base", "conf", "media", "sip", "control", "agent")
+CODE_DIRS = ("base", "conf", "media", "capture", "sip", "control", "agent")
 SKIPPED_DIRS = re.compile(r"^(\.git|build.*|var|__pycache__|\.[a-z_]+_cache|\.hypothesis)$")
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 80

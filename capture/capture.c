@@ -1,0 +1,362 @@
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/candidates.h"
+#include "capture/datagram.h"
+#include "capture/endpoints.h"
+#include "capture/measure.h"
+#include "capture/reports.h"
+#include "capture/sdp.h"
+#include "media/analysis/rtp_header.h"
+
+#define SAMPLES_BUDGET (8u << 20) /* doubles: 64 MiB */
+
+struct capture {
+	struct capture_options options;
+	struct capture_counters counters;
+	struct flow_table table; /* of streams, by key and SSRC */
+	struct capture_stream **stream;
+	size_t allocated;
+	struct endpoints endpoints;
+	struct candidates candidates;
+	struct reports reports;
+	struct spool intervals;
+	struct samples_budget budget;
+};
+
+int capture_new(struct capture **ret, const struct capture_options *options)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	c->options = *options;
+	c->budget.left = SAMPLES_BUDGET;
+	flow_table_init(&c->table, options->streams_max);
+	endpoints_init(&c->endpoints);
+	spool_init(&c->intervals, sizeof(struct capture_interval),
+		   CAPTURE_INTERVALS_MAX);
+	err = candidates_init(&c->candidates);
+	if (!err)
+		err = reports_init(&c->reports, options->detailed, &c->budget);
+	if (err)
+		capture_free(c);
+	else
+		*ret = c;
+	return err;
+}
+
+struct capture *capture_free(struct capture *c)
+{
+	if (!c)
+		return NULL;
+	for (size_t i = 0; i < c->table.count; i++)
+		measure_free(c->stream[i]);
+	free(c->stream);
+	flow_table_release(&c->table);
+	endpoints_release(&c->endpoints);
+	candidates_release(&c->candidates);
+	reports_release(&c->reports);
+	spool_release(&c->intervals);
+	free(c);
+	return NULL;
+}
+
+static bool is_known(const struct capture *c, const struct datagram *d)
+{
+	return endpoints_known(&c->endpoints, &d->dst, d->dport) ||
+	       endpoints_known(&c->endpoints, &d->src, d->sport);
+}
+
+/* Payload types are what the receiver announced; what it did not, the
+ * sender's SDP or RFC 3551 may know. */
+static void make_map(const struct capture *c, const struct flow_key *key,
+		     struct rtp_payload_map *ret)
+{
+	const struct rtp_payload_map *from[2] = {
+		endpoints_map(&c->endpoints, &key->dst, key->dport),
+		endpoints_map(&c->endpoints, &key->src, key->sport),
+	};
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t k = 0; k < 2; k++) {
+		for (size_t i = 0; from[k] && i < from[k]->count; i++)
+			rtp_payload_map_add(ret, from[k]->entries[i].pt,
+					    from[k]->entries[i].codec,
+					    from[k]->entries[i].clock_hz);
+	}
+	sdp_add_static(ret);
+}
+
+/* An SDP came since: it may be about this stream. */
+static void renew_map(const struct capture *c, struct capture_stream *s)
+{
+	struct rtp_payload_map map;
+
+	s->generation = c->endpoints.generation;
+	make_map(c, &s->key, &map);
+	if (memcmp(&map, &s->map, sizeof(map)) == 0)
+		return;
+	s->map = map;
+	rtp_stream_set_map(&s->stream, &s->map);
+}
+
+static bool reserve_stream(struct capture *c)
+{
+	size_t n = c->allocated ? 2 * c->allocated : 64;
+	struct capture_stream **stream;
+
+	if (c->table.count < c->allocated)
+		return true;
+	stream = realloc(c->stream, n * sizeof(struct capture_stream *));
+	if (!stream)
+		return false;
+	c->stream = stream;
+	c->allocated = n;
+	return true;
+}
+
+/* NULL: no more can be measured. */
+static struct capture_stream *add_stream(struct capture *c,
+					 const struct flow_key *key, int64_t ns,
+					 bool announced)
+{
+	struct capture_stream *s;
+	uint32_t i;
+
+	if (c->table.count >= c->options.streams_max || !reserve_stream(c))
+		return NULL;
+	s = measure_new(&c->options, &c->budget);
+	if (!s)
+		return NULL;
+	i = flow_table_add(&c->table, key);
+	if (i == FLOW_NONE) {
+		measure_free(s);
+		return NULL;
+	}
+	c->stream[i] = s;
+	s->key = *key;
+	s->announced = announced;
+	s->generation = c->endpoints.generation;
+	make_map(c, key, &s->map);
+	measure_start(s, ns);
+	return s;
+}
+
+static void take_candidate(struct capture *c, const struct flow_key *key,
+			   const struct packet_record *r, bool timed)
+{
+	struct candidate *found;
+	struct capture_stream *s;
+
+	c->counters.non_media_udp++;
+	if (c->options.sdp_only)
+		return;
+	found = candidates_take(&c->candidates, key, r);
+	if (!found)
+		return;
+	s = add_stream(c, key, found->record[0].mono_ns, false);
+	c->counters.non_media_udp -= found->packets;
+	if (!s)
+		c->counters.streams_left_out += found->packets;
+	for (uint32_t i = 0; s && i < found->packets; i++)
+		measure_take(s, &found->record[i], &c->options, &c->intervals);
+	if (s)
+		s->untimed = !timed;
+	candidates_drop(found);
+}
+
+static void take_rtp(struct capture *c, const struct datagram *d,
+		     const struct frame *f)
+{
+	struct capture_stream *s;
+	struct packet_record r;
+	struct rtp_header h;
+	struct flow_key key;
+	uint32_t i;
+
+	if (rtp_header_parse(&h, d->payload, d->captured, d->bytes)) {
+		if (is_known(c, d))
+			c->counters.invalid++;
+		else
+			c->counters.non_media_udp++;
+		return;
+	}
+	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, f->ns);
+	key = (struct flow_key){d->src, d->dst, d->sport, d->dport, h.ssrc};
+	i = flow_table_find(&c->table, &key);
+	if (i != FLOW_NONE) {
+		s = c->stream[i];
+		if (s->generation != c->endpoints.generation)
+			renew_map(c, s);
+	} else if (is_known(c, d)) {
+		s = add_stream(c, &key, f->ns, true);
+	} else {
+		take_candidate(c, &key, &r, f->timed);
+		return;
+	}
+	if (!s) {
+		c->counters.streams_left_out++;
+		return;
+	}
+	if (!f->timed)
+		s->untimed = true;
+	measure_take(s, &r, &c->options, &c->intervals);
+}
+
+static void learn(const struct sdp_media *media, void *arg)
+{
+	struct capture *c = arg;
+
+	endpoints_learn(&c->endpoints, media);
+}
+
+static void take_sip(struct capture *c, const struct datagram *d)
+{
+	if (!sdp_is_sip(d->payload, d->captured))
+		return;
+	c->counters.sip++;
+	c->counters.sdp +=
+		sdp_scan((const char *)d->payload, d->captured,
+			 d->captured < d->bytes || d->fragment, learn, c);
+}
+
+static void take_udp(struct capture *c, const struct datagram *d,
+		     const struct frame *f)
+{
+	enum datagram_class class = datagram_classify(d->payload, d->captured);
+
+	switch (class) {
+	case DATAGRAM_RTP:
+		take_rtp(c, d, f);
+		return;
+	case DATAGRAM_RTCP:
+		if (!is_known(c, d) &&
+		    (c->options.sdp_only ||
+		     !reports_is_rtcp(d->payload, d->captured)))
+			break;
+		c->counters.rtcp++;
+		if (d->captured == d->bytes)
+			reports_take(&c->reports, d->payload, d->captured,
+				     f->ns);
+		return;
+	case DATAGRAM_STUN:
+		if (!is_known(c, d))
+			break;
+		c->counters.stun++;
+		return;
+	case DATAGRAM_DTLS:
+		if (!is_known(c, d))
+			break;
+		c->counters.dtls++;
+		return;
+	case DATAGRAM_UNKNOWN:
+		take_sip(c, d);
+		if (!is_known(c, d))
+			break;
+		c->counters.invalid++;
+		return;
+	}
+	c->counters.non_media_udp++;
+}
+
+void capture_take(struct capture *c, const struct frame *f)
+{
+	struct datagram d;
+
+	c->counters.frames++;
+	switch (datagram_parse(&d, f)) {
+	case DATAGRAM_IS_UDP:
+		c->counters.fragments += d.fragment;
+		take_udp(c, &d, f);
+		return;
+	case DATAGRAM_IS_TCP:
+		take_sip(c, &d);
+		break;
+	case DATAGRAM_IS_FRAGMENT:
+		c->counters.fragments++;
+		break;
+	case DATAGRAM_BAD_LINK:
+		c->counters.bad_link++;
+		c->counters.bad_link_type = f->link;
+		break;
+	case DATAGRAM_IS_OTHER:
+		break;
+	}
+	c->counters.not_udp++;
+}
+
+void capture_finish(struct capture *c)
+{
+	for (size_t i = 0; i < c->table.count; i++)
+		measure_finish(c->stream[i], &c->options, &c->intervals);
+	reports_count(&c->reports, &c->counters);
+}
+
+const struct capture_counters *capture_counters(const struct capture *c)
+{
+	return &c->counters;
+}
+
+size_t capture_stream_count(const struct capture *c)
+{
+	return c->table.count;
+}
+
+struct capture_stream *capture_stream(struct capture *c, size_t i)
+{
+	return c->stream[i];
+}
+
+int capture_intervals(struct capture *c, const struct capture_stream *s,
+		      spool_h *handler, void *arg)
+{
+	return s->detail ? spool_walk(&c->intervals, &s->detail->intervals,
+				      handler, arg)
+			 : 0;
+}
+
+int capture_reports(struct capture *c, spool_h *handler, void *arg)
+{
+	return spool_walk(&c->reports.spool, &c->reports.chain, handler, arg);
+}
+
+uint64_t capture_left_out(const struct capture *c)
+{
+	return c->intervals.left_out + c->reports.spool.left_out;
+}
+
+void capture_reporters(struct capture *c, capture_reporter_h *handler,
+		       void *arg)
+{
+	reports_walk(&c->reports, handler, arg);
+}
+
+void capture_ssrc_changes(struct capture *c, capture_flow_h *handler, void *arg)
+{
+	struct flow_table flows;
+	uint64_t *changes = calloc(c->table.count + 1, sizeof(*changes));
+
+	flow_table_init(&flows, c->table.count);
+	for (size_t i = 0; changes && i < c->table.count; i++) {
+		struct flow_key key = c->table.keys[i];
+		uint32_t at;
+
+		key.ssrc = 0;
+		at = flow_table_find(&flows, &key);
+		if (at == FLOW_NONE)
+			flow_table_add(&flows, &key);
+		else
+			changes[at]++;
+	}
+	for (size_t i = 0; i < flows.count; i++) {
+		if (changes[i] > 0)
+			handler(&flows.keys[i], changes[i], arg);
+	}
+	flow_table_release(&flows);
+	free(changes);
+}

@@ -1,0 +1,73 @@
+/**
+ * Addresses of a datagram as one key for every table of a capture.
+ */
+#ifndef OFFHOOK_CAPTURE_FLOW_H
+#define OFFHOOK_CAPTURE_FLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** An IPv6 address, or an IPv4 address mapped into one (RFC 4291 2.5.5.2). */
+struct address {
+	uint8_t bytes[16];
+};
+
+/** No padding: compared and hashed as bytes. Unused fields are 0. */
+struct flow_key {
+	struct address src;
+	struct address dst;
+	uint16_t sport;
+	uint16_t dport;
+	uint32_t ssrc;
+};
+
+_Static_assert(sizeof(struct flow_key) == 40, "flow key without padding");
+
+#define ADDRESS_TEXT_BYTES 46
+
+/** "10.0.0.1" or "fd00::1". */
+void address_text(const struct address *a,
+		  char text[static ADDRESS_TEXT_BYTES]);
+
+static inline void address_set_ipv4(struct address *ret, const uint8_t *four)
+{
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
+					   0, 0, 0, 0, 0xff, 0xff};
+
+	__builtin_memcpy(ret->bytes, mapped, sizeof(mapped));
+	__builtin_memcpy(ret->bytes + 12, four, 4);
+}
+
+/** The same with all eight groups: "fd00:0:0:0:0:0:0:1". */
+void address_groups(const struct address *a,
+		    char text[static ADDRESS_TEXT_BYTES]);
+
+/**
+ * A hash table from a key to the index at which it was added (0, 1, 2...).
+ * Seeded: who writes a capture cannot choose collisions.
+ */
+struct flow_table {
+	struct flow_key *keys; /* in order of adding */
+	struct {
+		uint32_t tag;
+		uint32_t index; /* + 1; 0: free */
+	} * slots;
+	size_t count;
+	size_t size; /* of slots: a power of two, 0: none yet */
+	size_t max;
+	uint64_t seed;
+};
+
+#define FLOW_NONE UINT32_MAX
+
+void flow_table_init(struct flow_table *t, size_t max);
+void flow_table_release(struct flow_table *t);
+
+/** @return index; FLOW_NONE */
+uint32_t flow_table_find(const struct flow_table *t,
+			 const struct flow_key *key);
+
+/** Add a key that is not in it. @return index; FLOW_NONE full or no memory */
+uint32_t flow_table_add(struct flow_table *t, const struct flow_key *key);
+
+#endif

@@ -1,0 +1,230 @@
+#include "capture/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct capture_stream *measure_new(const struct capture_options *options,
+				   struct samples_budget *budget)
+{
+	struct capture_stream *s = calloc(1, sizeof(*s));
+
+	if (!s || !options->detailed) {
+		if (s) {
+			jb_fixed_init(&s->brief.fixed, options->fixed_delay_ms);
+			jb_adaptive_init(&s->brief.adaptive);
+			pattern_init(&s->brief.pattern);
+		}
+		return s;
+	}
+	s->detail = calloc(1, sizeof(*s->detail));
+	if (!s->detail)
+		return measure_free(s);
+	stream_detail_init(&s->detail->figures, &s->stream);
+	jb_fixed_init(&s->detail->figures.jb_fixed, options->fixed_delay_ms);
+	s->detail->budget = budget;
+	return s;
+}
+
+struct capture_stream *measure_free(struct capture_stream *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t k = 0; s->detail && k < DETAIL_SERIES_COUNT; k++)
+		samples_release(&s->detail->samples[k]);
+	free(s->detail);
+	free(s);
+	return NULL;
+}
+
+void measure_start(struct capture_stream *s, int64_t ns)
+{
+	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map);
+	s->first_ns = ns;
+	s->last_ns = ns;
+}
+
+/* One buffer and one pattern: as stream_detail_observe(), less the rest. */
+static void observe_brief(const struct rtp_observation *o, void *arg)
+{
+	struct capture_stream *s = arg;
+	struct capture_brief *b = &s->brief;
+	bool good = true;
+
+	if (o->verdict == RTP_PENDING || o->verdict == RTP_DUPLICATE)
+		return;
+	if (o->verdict == RTP_VERY_LATE) {
+		jb_fixed_very_late(&b->fixed);
+		good = false;
+	} else if (o->sample.has_pdv) {
+		if (o->sample.reference)
+			jb_fixed_epoch(&b->fixed);
+		good = jb_fixed_update(&b->fixed, o->sample.transit_ms) ==
+		       JB_PLAYED;
+	}
+	pattern_add(&b->pattern, o->ext, o->new_segment, good);
+}
+
+static void observe_brief_adaptive(const struct rtp_observation *o, void *arg)
+{
+	struct capture_stream *s = arg;
+	struct capture_brief *b = &s->brief;
+	const struct rtp_timing *t = &s->stream.timing;
+	bool good = true;
+
+	if (o->verdict == RTP_PENDING || o->verdict == RTP_DUPLICATE)
+		return;
+	if (o->verdict == RTP_VERY_LATE) {
+		jb_adaptive_very_late(&b->adaptive);
+		good = false;
+	} else if (o->sample.has_pdv) {
+		if (o->sample.reference)
+			jb_adaptive_epoch(&b->adaptive);
+		good = jb_adaptive_update(&b->adaptive, o->sample.transit_ms,
+					  t->period_ticks * 1000.0 /
+						  t->clock_hz) == JB_PLAYED;
+	}
+	pattern_add(&b->pattern, o->ext, o->new_segment, good);
+}
+
+static void observe_all(const struct rtp_observation *o, void *arg)
+{
+	struct capture_detail *d = arg;
+	const struct rtp_sample *x = &o->sample;
+
+	stream_detail_observe(o, &d->figures);
+	if (x->has_ipdv) {
+		samples_add(&d->samples[DETAIL_IPDV], d->budget, x->ipdv_ms);
+		samples_add(&d->samples[DETAIL_JITTER], d->budget,
+			    x->jitter_ms);
+	}
+	if (x->has_delta)
+		samples_add(&d->samples[DETAIL_DELTA], d->budget, x->delta_ms);
+	if (x->has_pdv)
+		samples_add(&d->samples[DETAIL_PDV], d->budget, x->pdv_ms);
+}
+
+static void rate_interval(struct capture_interval *i,
+			  const struct rtp_stream *r)
+{
+	const struct stream_second *n = &i->second;
+	struct score score;
+
+	i->has_codec = r->score.codec != NULL;
+	score_rate(&score, r->score.codec,
+		   n->expected ? 100.0 * (double)n->lost / (double)n->expected
+			       : 0.0,
+		   1.0, 0.0);
+	i->has_score = score.valid && n->packets > 0;
+	i->r = score.r;
+	i->mos = score.mos;
+}
+
+static void close_interval(struct capture_stream *s, int64_t interval_ns,
+			   struct spool *intervals)
+{
+	struct capture_detail *d = s->detail;
+	struct rtp_stream *r = &s->stream;
+	struct capture_interval i;
+	struct rtp_counters now;
+
+	memset(&i, 0, sizeof(i));
+	rtp_stream_counters(r, &now);
+	rtp_stream_close_second(r, rtp_stream_second_start_ns(r) + interval_ns,
+				&i.second);
+	i.index = d->next_index++;
+	i.received = now.received - d->received_before;
+	i.te = r->te_packets - d->te_before;
+	i.cn = r->cn_packets - d->cn_before;
+	i.payload_bytes = r->payload_bytes - d->payload_before;
+	i.has_fraction = r->strict.valid;
+	if (r->strict.valid)
+		i.fraction = rtp_strict_fraction(&r->strict);
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
+		series_close(&d->figures.series[k], &i.series[k]);
+	rate_interval(&i, r);
+	d->received_before = now.received;
+	d->te_before = r->te_packets;
+	d->cn_before = r->cn_packets;
+	d->payload_before = r->payload_bytes;
+	spool_add(intervals, &d->intervals, &i);
+}
+
+/* Close what ended before a packet at ns; a long silence at once. */
+static void close_intervals(struct capture_stream *s, int64_t ns,
+			    int64_t interval_ns, struct spool *intervals)
+{
+	struct stream_second unused;
+	int64_t start = rtp_stream_second_start_ns(&s->stream);
+	int64_t silent;
+
+	if (ns - start < interval_ns)
+		return;
+	close_interval(s, interval_ns, intervals);
+	start = rtp_stream_second_start_ns(&s->stream);
+	silent = (ns - start) / interval_ns;
+	if (silent > CAPTURE_SILENCE_MAX) {
+		rtp_stream_close_second(&s->stream,
+					start + silent * interval_ns, &unused);
+		s->detail->next_index += (uint64_t)silent;
+		s->detail->silence_left_out += (uint64_t)silent;
+		return;
+	}
+	for (; silent > 0; silent--)
+		close_interval(s, interval_ns, intervals);
+}
+
+void measure_take(struct capture_stream *s, const struct packet_record *r,
+		  const struct capture_options *options,
+		  struct spool *intervals)
+{
+	s->last_ns = r->mono_ns;
+	if (!s->detail) {
+		rtp_stream_update_observed(&s->stream, r,
+					   options->buffer ==
+							   CAPTURE_BUFFER_FIXED
+						   ? observe_brief
+						   : observe_brief_adaptive,
+					   s);
+		return;
+	}
+	close_intervals(s, r->mono_ns, options->interval_ns, intervals);
+	rtp_strict_update(&s->detail->figures.no_probation, r->seq);
+	rtp_stream_update_observed(&s->stream, r, observe_all, s->detail);
+}
+
+void measure_finish(struct capture_stream *s,
+		    const struct capture_options *options,
+		    struct spool *intervals)
+{
+	if (!s->detail) {
+		pattern_finish(&s->brief.pattern);
+		return;
+	}
+	close_interval(s, options->interval_ns, intervals);
+	stream_detail_finish(&s->detail->figures);
+}
+
+const struct loss_pattern *capture_stream_pattern(
+	const struct capture_stream *s, const struct capture_options *options)
+{
+	if (!s->detail)
+		return &s->brief.pattern;
+	return options->buffer == CAPTURE_BUFFER_FIXED
+		       ? &s->detail->figures.fixed
+		       : &s->detail->figures.adaptive;
+}
+
+void capture_stream_score(const struct capture_stream *s,
+			  const struct capture_options *options,
+			  struct detail_score *ret)
+{
+	const struct jb_adaptive *adaptive =
+		s->detail ? &s->detail->figures.jb_adaptive
+			  : &s->brief.adaptive;
+
+	detail_score_pattern(&s->stream, capture_stream_pattern(s, options),
+			     options->buffer == CAPTURE_BUFFER_FIXED
+				     ? options->fixed_delay_ms
+				     : jb_adaptive_delay_ms(adaptive),
+			     ret);
+}
