@@ -1,4 +1,6 @@
 /* offhook: calls from the foreground, without a controller. */
+#include "control/cli/analyze.h"
+#include "control/cli/emodel.h"
 #include "control/cli/options.h"
 #include "control/cli/plan.h"
 #include "control/cli/session.h"
@@ -14,6 +16,11 @@ int main(int argc, char **argv)
 	unsigned steps;
 	int exit_code;
 
+	/* programs that measure and place no call have options of their own */
+	if (argc > 1 && strcmp(argv[1], "analyze") == 0)
+		return analyze_main(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
+		return emodel_main(argc - 1, argv + 1);
 	if (cli_options_read(&options, argc, argv))
 		return CLI_EXIT_USAGE;
 	if (options.command == CLI_HELP) {

@@ -64,6 +64,9 @@ void cli_usage(void)
 {
 	fputs("Usage: offhook call URI [OPTION]...    place one call, measure it, judge it\n"
 	      "       offhook answer [OPTION]...      take calls, measure them\n"
+	      "       offhook analyze FILE [OPTION]... measure the RTP of a capture\n"
+	      "       offhook emodel [OPTION]...      R and MOS of codec, loss and delay\n"
+	      "       offhook analyze --help, offhook emodel --help say more\n"
 	      "\n"
 	      "URI is sip:USER@HOST[:PORT], or a user or number with --target.\n"
 	      "\n"

@@ -1,0 +1,479 @@
+#include "control/cli/emodel.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "media/analysis/emodel.h"
+
+#define INPUT_BYTES_MAX (64u << 20)
+#define REASON_BYTES    160
+#define FORMAT          (JSON_INDENT(1) | JSON_REAL_PRECISION(15))
+
+enum option_code {
+	OPTION_JSON = 256,
+	OPTION_CODEC,
+	OPTION_LOSS,
+	OPTION_BURST_RATIO,
+	OPTION_DELAY,
+	OPTION_LIST,
+	OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"codec", required_argument, NULL, OPTION_CODEC},
+	{"loss", required_argument, NULL, OPTION_LOSS},
+	{"burst-ratio", required_argument, NULL, OPTION_BURST_RATIO},
+	{"delay", required_argument, NULL, OPTION_DELAY},
+	{"list", no_argument, NULL, OPTION_LIST},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct emodel_arguments {
+	bool json;
+	bool list;
+	bool help;
+	bool single; /* an option of one score was given */
+	const char *codec;
+	double loss;
+	double burst_ratio;
+	double delay_ms;
+};
+
+/** One score to compute. */
+struct emodel_case {
+	enum emodel_scale scale;
+	bool has_bpl;
+	bool standard;
+	struct emodel_params params;
+};
+
+static void usage(FILE *out)
+{
+	fputs("Usage: offhook emodel --codec NAME [--loss PERCENT] [--burst-ratio R]\n"
+	      "                      [--delay MS] [--json]\n"
+	      "       offhook emodel --json < CASES\n"
+	      "       offhook emodel --list\n"
+	      "\n"
+	      "  --codec NAME       a name of --list (G.711-PLC) or of RTP (PCMU)\n"
+	      "  --loss PERCENT     packets lost, buffer discards included (default: 0)\n"
+	      "  --burst-ratio R    1 for random loss, more for bursts (default: 1)\n"
+	      "  --delay MS         one way, mouth to ear; with an echo path of the same\n"
+	      "                     length (default: 0)\n"
+	      "  --json             print all terms; without --codec answer\n"
+	      "                     {\"cases\": [...]} of standard input with\n"
+	      "                     {\"results\": [...]} in the same order\n"
+	      "  --list             the codecs with Ie, Bpl and their source\n"
+	      "\n"
+	      "Exit status: 0; 1 there is no score, or the input cannot be read; 2 usage.\n",
+	      out);
+}
+
+__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("offhook emodel: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputs("\n       offhook emodel --help says more\n", stderr);
+	return -EINVAL;
+}
+
+static int read_number(const char *name, double min, double max, double *ret)
+{
+	double x;
+
+	if (str_to_double(optarg, &x) || x < min || x > max)
+		return complain("%s is %g to %g", name, min, max);
+	*ret = x;
+	return 0;
+}
+
+static int option(struct emodel_arguments *a, int code)
+{
+	switch (code) {
+	case OPTION_JSON:
+		a->json = true;
+		return 0;
+	case OPTION_LIST:
+		a->list = true;
+		return 0;
+	case OPTION_HELP:
+		a->help = true;
+		return 0;
+	case OPTION_CODEC:
+		a->codec = optarg;
+		return 0;
+	case OPTION_LOSS:
+		a->single = true;
+		return read_number("--loss", 0, 100, &a->loss);
+	case OPTION_BURST_RATIO:
+		a->single = true;
+		return read_number("--burst-ratio", 1, 1000, &a->burst_ratio);
+	case OPTION_DELAY:
+		a->single = true;
+		return read_number("--delay", 0, 100000, &a->delay_ms);
+	default:
+		return -EINVAL;
+	}
+}
+
+static const struct emodel_codec *find_codec(const char *name)
+{
+	const struct emodel_codec *codec = emodel_codec_by_name(name);
+
+	return codec ? codec : emodel_codec_by_encoding(name);
+}
+
+const char *emodel_model_name(enum emodel_scale scale)
+{
+	switch (scale) {
+	case EMODEL_NB:
+		return "G.107";
+	case EMODEL_WB:
+		return "G.107.1";
+	case EMODEL_FB:
+		break;
+	}
+	return "G.107.2-reduced";
+}
+
+/* The figures of one score; the terms that its scale has. */
+static json_t *json_result(const struct emodel_case *c,
+			   const struct emodel_result *r)
+{
+	return json_pack(
+		"{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
+		" s:f, s:f, s:f, s:f}",
+		"model", emodel_model_name(c->scale), "standard",
+		(int)c->standard, "No", r->no, "Ro", r->ro, "Iolr", r->iolr,
+		"Ist", r->ist, "Iq", r->iq, "Is", r->is, "Idte", r->idte,
+		"Idle", r->idle, "Idd", r->idd, "Id", r->id, "A", r->a,
+		"Ie_eff", r->ie_eff, "R", r->r, "MOS", r->mos);
+}
+
+static json_t *json_error(const char *reason)
+{
+	return json_pack("{s:s}", "error", reason);
+}
+
+static json_t *rate(const struct emodel_case *c)
+{
+	struct emodel_result r;
+	json_t *o;
+
+	if (c->params.ppl > 0.0 && !c->has_bpl)
+		return json_error("no Bpl published: loss not computable");
+	emodel_rate(&r, &c->params, c->scale);
+	if (!isfinite(r.r) || !isfinite(r.mos))
+		return json_error("the parameters are outside of the model");
+	o = json_result(c, &r);
+	return o ? o : json_error("the parameters are outside of the model");
+}
+
+/* A number within min..max, if the member is there.
+ * @return false: it is something else, reason written */
+static bool take_number(const json_t *from, const char *name, double min,
+			double max, double *ret, char reason[REASON_BYTES])
+{
+	const json_t *v = json_object_get(from, name);
+	double x;
+
+	if (!v || json_is_null(v))
+		return true;
+	x = json_number_value(v);
+	if (!json_is_number(v) || !(x >= min) || !(x <= max)) {
+		snprintf(reason, REASON_BYTES, "%s must be a number, %g to %g",
+			 name, min, max);
+		return false;
+	}
+	*ret = x;
+	return true;
+}
+
+/* @param strict  only parameters may be in it */
+static bool take_params(json_t *from, bool strict, struct emodel_params *p,
+			char reason[REASON_BYTES])
+{
+	const struct {
+		const char *name;
+		double min;
+		double max;
+		double *value;
+	} known[] = {
+		{"SLR", -100, 100, &p->slr},   {"RLR", -100, 100, &p->rlr},
+		{"STMR", -100, 200, &p->stmr}, {"LSTR", -100, 200, &p->lstr},
+		{"Ds", -100, 100, &p->ds},     {"Dr", -100, 100, &p->dr},
+		{"TELR", -100, 200, &p->telr}, {"WEPL", -6, 200, &p->wepl},
+		{"T", 0, 1e5, &p->t_ms},       {"Ta", 0, 1e5, &p->ta_ms},
+		{"Tr", 0, 1e5, &p->tr_ms},     {"qdu", 1e-3, 1000, &p->qdu},
+		{"Ie", 0, 200, &p->ie},        {"Bpl", 1e-3, 1000, &p->bpl},
+		{"Ppl", 0, 100, &p->ppl},      {"BurstR", 0, 1e6, &p->burst_r},
+		{"Nc", -200, 0, &p->nc},       {"Nfor", -200, 0, &p->nfor},
+		{"Ps", -100, 200, &p->ps},     {"Pr", -100, 200, &p->pr},
+		{"A", -100, 100, &p->a},       {"sT", 0.01, 10, &p->st},
+		{"mT", 1, 1e4, &p->mt_ms},
+	};
+	const size_t count = sizeof(known) / sizeof(known[0]);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!take_number(from, known[i].name, known[i].min,
+				 known[i].max, known[i].value, reason))
+			return false;
+	}
+	if (!strict)
+		return true;
+	/* a typo must not silently compute something else */
+	for (void *at = json_object_iter(from); at;
+	     at = json_object_iter_next(from, at)) {
+		const char *name = json_object_iter_key(at);
+		size_t i = 0;
+
+		while (i < count && strcmp(known[i].name, name) != 0)
+			i++;
+		if (i == count) {
+			snprintf(reason, REASON_BYTES,
+				 "params has no parameter %.60s", name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool take_model(const char *name, enum emodel_scale *ret)
+{
+	const struct {
+		const char *name;
+		enum emodel_scale scale;
+	} models[] = {{"G.107", EMODEL_NB},           {"NB", EMODEL_NB},
+		      {"G.107.1", EMODEL_WB},         {"WB", EMODEL_WB},
+		      {"G.107.2-reduced", EMODEL_FB}, {"FB", EMODEL_FB}};
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+		if (strcmp(models[i].name, name) == 0) {
+			*ret = models[i].scale;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Codec first, then what the case says itself. */
+static bool read_case(json_t *from, struct emodel_case *c,
+		      char reason[REASON_BYTES])
+{
+	const char *name = json_string_value(json_object_get(from, "codec"));
+	const char *model = json_string_value(json_object_get(from, "model"));
+	const struct emodel_codec *codec = name ? find_codec(name) : NULL;
+	const json_t *bpl = json_object_get(from, "Bpl");
+
+	*c = (struct emodel_case){.scale = codec ? codec->scale : EMODEL_NB};
+	if (!json_is_object(from)) {
+		snprintf(reason, REASON_BYTES, "a case must be an object");
+		return false;
+	}
+	if (model && !take_model(model, &c->scale)) {
+		snprintf(reason, REASON_BYTES, "there is no model %.60s",
+			 model);
+		return false;
+	}
+	if (codec && c->scale != codec->scale && !json_object_get(from, "Ie")) {
+		snprintf(reason, REASON_BYTES, "%s has no Ie for model %s",
+			 codec->name, emodel_model_name(c->scale));
+		return false;
+	}
+	if (!codec && !json_object_get(from, "Ie")) {
+		snprintf(reason, REASON_BYTES,
+			 name ? "there is no codec %.60s, and no Ie"
+			      : "a case needs a codec or Ie",
+			 name ? name : "");
+		return false;
+	}
+	if (codec)
+		emodel_params_codec(&c->params, codec, 0.0);
+	if (!codec || c->scale != codec->scale)
+		emodel_params_default(&c->params, c->scale);
+	c->has_bpl = bpl ? json_is_number(bpl) : codec && codec->has_bpl;
+	c->standard = codec && codec->provenance == EMODEL_STANDARD;
+	if (!take_params(from, false, &c->params, reason))
+		return false;
+	/* Ta alone: an echo path of the same length */
+	if (json_object_get(from, "Ta") && !json_object_get(from, "T"))
+		c->params.t_ms = c->params.ta_ms;
+	if (json_object_get(from, "Ta") && !json_object_get(from, "Tr"))
+		c->params.tr_ms = 2 * c->params.ta_ms;
+	if (json_object_get(from, "params"))
+		return take_params(json_object_get(from, "params"), true,
+				   &c->params, reason);
+	return true;
+}
+
+static int read_all(FILE *in, struct buf *b)
+{
+	char part[65536];
+	size_t n;
+	int err = 0;
+
+	while (!err && (n = fread(part, 1, sizeof(part), in)) > 0)
+		err = buf_add(b, part, n);
+	return ferror(in) ? -EIO : err;
+}
+
+static int answer_batch(const json_t *input)
+{
+	const json_t *cases = json_object_get(input, "cases");
+	char reason[REASON_BYTES];
+	struct emodel_case c;
+	size_t i;
+	json_t *v;
+
+	if (!json_is_array(cases)) {
+		fputs("offhook emodel: the input has no array \"cases\"\n",
+		      stderr);
+		return 1;
+	}
+	fputs("{\"results\": [", stdout);
+	json_array_foreach(cases, i, v)
+	{
+		json_t *o = read_case(v, &c, reason) ? rate(&c)
+						     : json_error(reason);
+
+		fputs(i ? ",\n" : "\n", stdout);
+		if (o)
+			json_dumpf(o, stdout,
+				   JSON_COMPACT | JSON_REAL_PRECISION(15));
+		else
+			fputs("{\"error\":\"out of memory\"}", stdout);
+		json_decref(o);
+	}
+	fputs("\n]}\n", stdout);
+	return fflush(stdout) ? 1 : 0;
+}
+
+static int run_batch(void)
+{
+	json_error_t error;
+	struct buf b;
+	json_t *input = NULL;
+	int code = 1;
+	int err;
+
+	buf_init(&b, INPUT_BYTES_MAX);
+	err = read_all(stdin, &b);
+	if (err)
+		fprintf(stderr, "offhook emodel: cannot read the input: %s\n",
+			strerror(-err));
+	else
+		input = json_loadb(b.data ? b.data : "", b.used,
+				   JSON_REJECT_DUPLICATES, &error);
+	if (!err && !input)
+		fprintf(stderr, "offhook emodel: line %d: %s\n", error.line,
+			error.text);
+	if (input)
+		code = answer_batch(input);
+	json_decref(input);
+	buf_release(&b);
+	return code;
+}
+
+static int run_single(const struct emodel_arguments *a)
+{
+	const struct emodel_codec *codec = find_codec(a->codec);
+	struct emodel_case c = {0};
+	json_t *o;
+	int code = 0;
+
+	if (!codec) {
+		complain("there is no codec %s (see --list)", a->codec);
+		return 2;
+	}
+	c.scale = codec->scale;
+	c.has_bpl = codec->has_bpl;
+	c.standard = codec->provenance == EMODEL_STANDARD;
+	emodel_params_codec(&c.params, codec, a->delay_ms);
+	c.params.ppl = a->loss;
+	c.params.burst_r = a->burst_ratio;
+	o = rate(&c);
+	if (!o)
+		return 1;
+	if (json_object_get(o, "error")) {
+		fprintf(stderr, "offhook emodel: %s: %s\n", codec->name,
+			json_string_value(json_object_get(o, "error")));
+		code = 1;
+	}
+	if (a->json)
+		json_dumpf(o, stdout, FORMAT);
+	else if (code == 0)
+		printf("%s (%s%s): R %.2f, MOS %.3f", codec->name,
+		       emodel_model_name(c.scale),
+		       c.standard ? "" : ", declared",
+		       json_real_value(json_object_get(o, "R")),
+		       json_real_value(json_object_get(o, "MOS")));
+	if (a->json || code == 0)
+		puts("");
+	json_decref(o);
+	return code;
+}
+
+static int run_list(void)
+{
+	size_t count;
+	const struct emodel_codec *codec = emodel_codecs(&count);
+
+	printf("%-22s %-8s %5s %5s  %s\n", "codec", "model", "Ie", "Bpl",
+	       "source");
+	for (size_t i = 0; i < count; i++) {
+		char bpl[16] = "-";
+
+		if (codec[i].has_bpl)
+			snprintf(bpl, sizeof(bpl), "%.1f", codec[i].bpl);
+		printf("%-22s %-8s %5.1f %5s  %s%s\n", codec[i].name,
+		       emodel_model_name(codec[i].scale), codec[i].ie, bpl,
+		       codec[i].provenance == EMODEL_STANDARD ? ""
+							      : "declared: ",
+		       codec[i].source);
+	}
+	return 0;
+}
+
+int emodel_main(int argc, char **argv)
+{
+	struct emodel_arguments a = {.burst_ratio = 1.0};
+	int code;
+
+	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (code == '?')
+			complain("wrong usage");
+		if (code == '?' || option(&a, code))
+			return 2;
+	}
+	if (a.help) {
+		usage(stdout);
+		return 0;
+	}
+	if (optind != argc) {
+		complain("takes no argument");
+		return 2;
+	}
+	if (a.list)
+		return run_list();
+	if (a.codec)
+		return run_single(&a);
+	if (!a.json || a.single) {
+		complain("which codec? --codec NAME, or --json for a batch");
+		return 2;
+	}
+	return run_batch();
+}
