@@ -1,8 +1,10 @@
 #include "tests/vectors/capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "media/analysis/rtp_header.h"
 
@@ -59,37 +61,38 @@ static void close_interval(struct capture_stream *s)
 
 static struct capture_stream *find_stream(struct capture *c,
 					  const struct datagram *d,
-					  uint32_t ssrc)
+					  uint32_t ssrc, int64_t ns)
 {
 	struct capture_stream *s;
 
 	for (size_t i = 0; i < c->streams; i++) {
 		s = &c->stream[i];
 		if (s->ssrc == ssrc && s->sport == d->sport &&
-		    s->dport == d->dport && !strcmp(s->src, d->src) &&
-		    !strcmp(s->dst, d->dst))
+		    s->dport == d->dport &&
+		    !memcmp(&s->src, &d->src, sizeof(s->src)) &&
+		    !memcmp(&s->dst, &d->dst, sizeof(s->dst)))
 			return s;
 	}
 	if (c->streams >= CAPTURE_STREAMS_MAX)
 		abort();
 	s = &c->stream[c->streams++];
-	memcpy(s->src, d->src, sizeof(s->src));
-	memcpy(s->dst, d->dst, sizeof(s->dst));
+	s->src = d->src;
+	s->dst = d->dst;
 	s->sport = d->sport;
 	s->dport = d->dport;
 	s->ssrc = ssrc;
-	s->first_ns = d->ns;
+	s->first_ns = ns;
 	s->stream = malloc(sizeof(*s->stream));
 	s->interval = calloc(CAPTURE_INTERVALS_MAX, sizeof(*s->interval));
 	s->detail = malloc(sizeof(*s->detail));
 	if (!s->stream || !s->interval || !s->detail)
 		abort();
-	rtp_stream_init(s->stream, ssrc, d->ns, &c->map);
+	rtp_stream_init(s->stream, ssrc, ns, &c->map);
 	stream_detail_init(s->detail, s->stream);
 	return s;
 }
 
-static void take_rtp(struct capture *c, const struct datagram *d)
+static void take_rtp(struct capture *c, const struct datagram *d, int64_t ns)
 {
 	struct capture_stream *s;
 	struct packet_record r;
@@ -99,17 +102,17 @@ static void take_rtp(struct capture *c, const struct datagram *d)
 		c->invalid++;
 		return;
 	}
-	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, d->ns);
-	s = find_stream(c, d, h.ssrc);
-	while (d->ns - rtp_stream_second_start_ns(s->stream) >=
+	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, ns);
+	s = find_stream(c, d, h.ssrc, ns);
+	while (ns - rtp_stream_second_start_ns(s->stream) >=
 	       CAPTURE_INTERVAL_NS)
 		close_interval(s);
-	s->last_ns = d->ns;
+	s->last_ns = ns;
 	rtp_strict_update(&s->detail->no_probation, h.seq);
 	rtp_stream_update_observed(s->stream, &r, observe, s);
 }
 
-static void take_rtcp(struct capture *c, const struct datagram *d)
+static void take_rtcp(struct capture *c, const struct datagram *d, int64_t ns)
 {
 	struct rtcp_reader reader;
 	struct rtcp_item item;
@@ -121,9 +124,9 @@ static void take_rtcp(struct capture *c, const struct datagram *d)
 
 		if (c->reports >= CAPTURE_REPORTS_MAX)
 			abort();
-		r->ns = d->ns;
+		r->ns = ns;
 		r->item = item;
-		r->has_rtt = rtcp_tap_item(&c->tap, &item, d->ns, &r->rtt_ms);
+		r->has_rtt = rtcp_tap_item(&c->tap, &item, ns, &r->rtt_ms);
 		c->reports += item.kind == RTCP_ITEM_REPORT ||
 			      item.kind == RTCP_ITEM_XR_DLRR ||
 			      item.kind == RTCP_ITEM_XR_VOIP;
@@ -144,11 +147,13 @@ static bool is_media(const json_t *ports, const struct datagram *d)
 	return false;
 }
 
-static void take(struct capture *c, const struct datagram *d,
-		 const json_t *ports)
+static void take(struct capture *c, const struct frame *f, const json_t *ports)
 {
+	struct datagram datagram;
+	const struct datagram *d = &datagram;
+
 	c->frames++;
-	if (!d->udp) {
+	if (datagram_parse(&datagram, f) != DATAGRAM_IS_UDP) {
 		c->not_udp++;
 		return;
 	}
@@ -158,11 +163,11 @@ static void take(struct capture *c, const struct datagram *d,
 	}
 	switch (datagram_classify(d->payload, d->captured)) {
 	case DATAGRAM_RTP:
-		take_rtp(c, d);
+		take_rtp(c, d, f->ns);
 		break;
 	case DATAGRAM_RTCP:
 		c->rtcp++;
-		take_rtcp(c, d);
+		take_rtcp(c, d, f->ns);
 		break;
 	case DATAGRAM_STUN:
 		c->stun++;
@@ -196,18 +201,26 @@ int capture_read(struct capture *c, const char *pcap_path,
 {
 	const json_t *input = json_object_get(expected, "input");
 	const json_t *ports = json_object_get(input, "media_ports");
-	struct pcap p;
-	struct datagram d;
+	struct source source;
+	struct reader reader;
+	struct frame f;
+	int fd = open(pcap_path, O_RDONLY | O_CLOEXEC);
 	int err;
 
 	memset(c, 0, sizeof(*c));
 	read_map(&c->map, json_object_get(input, "pt_map"));
-	err = pcap_open(&p, pcap_path);
-	if (err)
-		return err;
-	while ((err = pcap_next(&p, &d)) > 0)
-		take(c, &d, ports);
-	pcap_close(&p);
+	if (fd < 0)
+		return -errno;
+	err = source_open(&source, fd);
+	if (!err)
+		err = reader_open(&reader, &source);
+	while (!err && (err = reader_next(&reader, &f)) > 0) {
+		take(c, &f, ports);
+		err = 0;
+	}
+	reader_close(&reader);
+	source_close(&source);
+	close(fd);
 	for (size_t i = 0; i < c->streams; i++) {
 		close_interval(&c->stream[i]);
 		stream_detail_finish(c->stream[i].detail);

@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
+#include "capture/datagram.h"
 #include "media/analysis/detail.h"
 #include "media/analysis/rtcp_tap.h"
 #include "media/analysis/stream.h"
-#include "tests/vectors/pcap.h"
 
 #define CAPTURE_STREAMS_MAX   32
 #define CAPTURE_REPORTS_MAX   128
@@ -34,8 +34,8 @@ struct interval {
 };
 
 struct capture_stream {
-	char src[46];
-	char dst[46];
+	struct address src;
+	struct address dst;
 	uint16_t sport;
 	uint16_t dport;
 	uint32_t ssrc;

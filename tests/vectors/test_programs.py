@@ -1,0 +1,304 @@
+"""The programs offhook analyze and offhook emodel against the vectors.
+
+Every field of the expectations is compared, except those about how a capture
+was made and about tshark.
+"""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+OFFHOOK = os.environ["OFFHOOK"]
+CAPTURES = sorted(p.stem for p in DATA.glob("*.pcap"))
+
+# about the generator, the reference and tshark
+FOREIGN = {"name", "scenario", "seed", "note", "parameters", "ground_truth",
+           "ground_truth_checks", "tshark", "tshark_diff", "tshark_explanation",
+           "tshark_model_agrees", "tshark_roundtrip_delay"}
+INPUT = {"pcap", "interval_ms", "interval_origin"}
+US = 0.001
+TOLERANCE = {"R": 1e-3, "MOS": 1e-4, "skew_ppm": 1, "mean_delay_ms": 5e-6, "Ta": 5e-6,
+             "jitter_int_last_ticks": 1, "jitter_int_max_ticks": 1}
+RATIOS = {"burst_r", "BurstR", "Ppl", "p", "q", "mean_run", "loss_pct", "discard_pct",
+          "burst_density", "gap_density", "delay_ms"}
+
+
+def tolerance(name, want):
+    if name in TOLERANCE:
+        return TOLERANCE[name]
+    if isinstance(want, int):
+        return 0
+    return 1e-6 if name in RATIOS else US
+
+
+class Comparison:
+    def __init__(self):
+        self.compared = 0
+        self.differences = []
+
+    def compare(self, path, name, want, got):
+        self.compared += 1
+        if isinstance(want, dict):
+            if not isinstance(got, dict):
+                self.differences.append(f"{path}: {got!r} is no object")
+                return
+            for key, value in want.items():
+                if key in FOREIGN or (path == ".input" and key not in INPUT):
+                    continue
+                if key not in got:
+                    self.differences.append(f"{path}.{key}: missing")
+                else:
+                    self.compare(f"{path}.{key}", key, value, got[key])
+        elif isinstance(want, list):
+            if not isinstance(got, list) or len(got) != len(want):
+                self.differences.append(f"{path}: another number of elements")
+                return
+            for i, (w, g) in enumerate(zip(want, got)):
+                self.compare(f"{path}[{i}]", name, w, g)
+        elif isinstance(want, (int, float)) and not isinstance(want, bool):
+            ok = isinstance(got, (int, float)) and not isinstance(got, bool) and \
+                abs(want - got) <= tolerance(name, want)
+            if not ok:
+                self.differences.append(f"{path}: {got!r}, expected {want!r}")
+        elif want != got:
+            self.differences.append(f"{path}: {got!r}, expected {want!r}")
+
+
+def analyze(*arguments, stdin=None):
+    return subprocess.run([OFFHOOK, "analyze", *map(str, arguments)], input=stdin,
+                          capture_output=True, timeout=60)
+
+
+def expected(name):
+    return json.loads((DATA / f"{name}.expected.json").read_text())
+
+
+def has_exact_keys(want, got, path=""):
+    """Objects keyed by data must have no other members either."""
+    for key in ("pt_packets", "run_histogram", "ssrc_changes", "rtt_ms_by_reporter"):
+        if isinstance(want, dict) and key in want:
+            assert set(want[key]) == set(got[key]), path + key
+    if isinstance(want, dict):
+        for key, value in want.items():
+            if key not in FOREIGN and key != "input":
+                has_exact_keys(value, got[key], f"{path}.{key}")
+    elif isinstance(want, list):
+        for i, value in enumerate(want):
+            has_exact_keys(value, got[i], f"{path}[{i}]")
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_capture_agrees(name):
+    done = analyze(DATA / f"{name}.pcap", "--json")
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout)
+    want = expected(name)
+    c = Comparison()
+    c.compare("", "", want, got)
+    assert not c.differences, "\n".join(c.differences[:20])
+    assert c.compared > 100
+    has_exact_keys(want, got)
+    assert got["damaged"] is None and got["notes"] == []
+
+
+def test_there_are_all_captures():
+    assert len(CAPTURES) == 27
+
+
+def test_comparison_notices_a_wrong_figure():
+    want = expected("clean_g711")
+    for change in (lambda s: s["counters"].update(lost=1),
+                   lambda s: s.update(jitter_last_ms=s["jitter_last_ms"] + 0.002),
+                   lambda s: s["intervals"].pop(),
+                   lambda s: s.pop("xr")):
+        got = json.loads(json.dumps(want))
+        change(got["streams"][0])
+        c = Comparison()
+        c.compare("", "", want, got)
+        assert c.differences
+
+
+def test_pipe_gives_the_same_as_the_file():
+    path = DATA / "rtcp_rtt.pcap"
+    whole = json.loads(analyze(path, "--json").stdout)
+    piped = json.loads(analyze("-", "--json", stdin=path.read_bytes()).stdout)
+    whole["input"].pop("pcap")
+    piped["input"].pop("pcap")
+    assert whole == piped
+
+
+def test_pcapng_gives_the_same(tmp_path):
+    other = tmp_path / "x.pcapng"
+    path = DATA / "multi_16.pcap"
+    done = subprocess.run(["editcap", "-F", "pcapng", path, other], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    a = json.loads(analyze(path, "--json").stdout)
+    b = json.loads(analyze(other, "--json").stdout)
+    assert b["input"]["format"] == "pcapng"
+    assert a["streams"] == b["streams"] and len(a["streams"]) == 16
+
+
+def swapped(data):
+    """The same capture as another machine would have written it."""
+    import struct
+    header = struct.unpack("<IHHiIII", data[:24])
+    out = struct.pack(">IHHiIII", *header)
+    at = 24
+    while at < len(data):
+        record = struct.unpack("<IIII", data[at:at + 16])
+        out += struct.pack(">IIII", *record) + data[at + 16:at + 16 + record[2]]
+        at += 16 + record[2]
+    return out
+
+
+def test_other_byte_order_gives_the_same():
+    data = (DATA / "jitter_reorder.pcap").read_bytes()
+    a = json.loads(analyze("-", "--json", stdin=data).stdout)
+    b = json.loads(analyze("-", "--json", stdin=swapped(data)).stdout)
+    assert a["streams"] == b["streams"]
+
+
+def test_truncated_capture_shows_what_is_there():
+    data = (DATA / "clean_g711.pcap").read_bytes()
+    done = analyze("-", "--json", stdin=data[:-100])
+    got = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert b"ends within a frame" in done.stderr
+    assert "ends within a frame" in got["damaged"]
+    assert got["streams"][0]["counters"]["packets"] == 299
+
+
+@pytest.mark.parametrize("data,reason", [
+    (b"", b"empty"), (b"abc", b"too short"), (b"hello, world", b"no pcap"),
+    (b"\x1f\x8b\x08\0" + bytes(40), b"gzip"),
+])
+def test_foreign_input_is_named(data, reason):
+    done = analyze("-", stdin=data)
+    assert done.returncode == 1
+    assert reason in done.stderr
+
+
+def test_capture_without_rtp_is_status_1():
+    data = (DATA / "clean_g711.pcap").read_bytes()[:24]
+    done = analyze("-", stdin=data)
+    assert done.returncode == 1
+    assert b"no RTP streams found" in done.stdout
+
+
+def test_missing_file_and_wrong_usage():
+    assert analyze("/nonexistent/x.pcap").returncode == 1
+    for arguments in ([], ["--interval", "0", "x"], ["--jitter-buffer", "elastic", "x"],
+                      ["x", "y"], ["--frobnicate", "x"], ["--max-streams", "0", "x"]):
+        assert analyze(*arguments).returncode == 2, arguments
+
+
+def without_sip(data):
+    import struct
+    out, at, skipped = data[:24], 24, 0
+    while at < len(data):
+        length = struct.unpack("<I", data[at + 8:at + 12])[0]
+        frame = data[at:at + 16 + length]
+        if b"SIP/2.0" in frame:
+            skipped += 1
+        else:
+            out += frame
+        at += 16 + length
+    assert skipped > 0
+    return out
+
+
+def test_rtp_without_sdp_is_found_and_can_be_left_out():
+    data = without_sip((DATA / "loss_random_2pct.pcap").read_bytes())
+    got = json.loads(analyze("-", "--json", stdin=data).stdout)
+    want = expected("loss_random_2pct")
+    assert len(got["streams"]) == 1
+    stream = got["streams"][0]
+    assert stream["announced"] is False
+    assert stream["counters"] == want["streams"][0]["counters"]
+    assert stream["codec"] == "PCMU"
+    assert got["other"]["non_media_udp"] == 0
+    done = analyze("-", "--sdp-only", stdin=data)
+    assert done.returncode == 1
+
+
+def test_dynamic_payload_without_sdp_is_not_guessed():
+    data = without_sip((DATA / "opus_48k.pcap").read_bytes())
+    stream = json.loads(analyze("-", "--json", stdin=data).stdout)["streams"][0]
+    assert stream["codec"] is None
+    assert stream["jit_ms"] == {"n": 0}
+    assert stream["counters"]["unknown_pt_packets"] == stream["counters"]["received"]
+    assert stream["mos"]["network"]["MOS"] is None
+
+
+def test_table_shows_every_stream_aligned():
+    done = analyze(DATA / "multi_16.pcap")
+    lines = done.stdout.decode().splitlines()
+    rows = [l for l in lines if "G729" in l]
+    assert done.returncode == 0 and len(rows) == 16
+    assert lines[0].split()[:4] == ["source", "destination", "SSRC", "codec"]
+    ends = {row.index("G729") for row in rows}
+    assert ends == {lines[0].index("codec")}
+    assert rows == sorted(rows, key=lambda r: int(r.split()[0].rsplit(":", 1)[1]))
+    lost = {s["key"]["ssrc"]: str(s["counters"]["lost"])
+            for s in expected("multi_16")["streams"]}
+    for row in rows:
+        cells = row.split()
+        assert cells[5] == lost[cells[2]]
+
+
+def test_brief_and_detailed_table_say_the_same():
+    for name in ("jitter_fifo_8ms", "delay_spike", "reorder_far", "restart"):
+        for model in ("fixed:40", "adaptive"):
+            brief = analyze(DATA / f"{name}.pcap", "--jitter-buffer", model)
+            detailed = analyze(DATA / f"{name}.pcap", "--jitter-buffer", model,
+                               "--interval", "1")
+            rows = [[l for l in d.stdout.decode().splitlines() if l.startswith("10.")]
+                    for d in (brief, detailed)]
+            assert rows[0] == rows[1] and rows[0]
+
+
+def emodel(document):
+    done = subprocess.run([OFFHOOK, "emodel", "--json"], input=json.dumps(document).encode(),
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["results"]
+
+
+def test_emodel_vectors():
+    vectors = json.loads((DATA / "emodel_vectors.json").read_text())
+    results = emodel({"cases": vectors["cases"]})
+    assert len(results) == len(vectors["cases"]) == 88
+    for case, got in zip(vectors["cases"], results):
+        where = f"case {case['id']} {case['codec']}"
+        if case["expect"] is None:
+            assert set(got) == {"error"}, where
+            continue
+        for name, want in case["expect"].items():
+            allowed = {"R": 1e-4, "MOS": 1e-5}.get(name, 1e-4)
+            assert abs(got[name] - want) <= allowed, f"{where}: {name}"
+
+
+def test_emodel_errors_stay_in_order():
+    results = emodel({"cases": [
+        {"codec": "G.711-PLC"}, {"codec": "nothing"}, {"codec": "G.722-64", "Ppl": 1}, 7,
+        {"codec": "PCMU", "Ppl": "many"}, {"codec": "PCMU", "params": {"TELl": 3}},
+        {"Ie": 0, "Bpl": 25.1, "Ppl": 5}]})
+    assert ["error" in r for r in results] == [False, True, True, True, True, True, False]
+    assert abs(results[6]["R"] - 77.4255) < 1e-3
+    assert "TELl" in results[5]["error"]
+
+
+def test_emodel_flags():
+    done = subprocess.run([OFFHOOK, "emodel", "--codec", "PCMA", "--loss", "5"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "R 77.43" in done.stdout
+    for arguments, code in ((["--codec", "opus"], 2), (["--codec", "G722", "--loss", "1"], 1),
+                            (["--loss", "1"], 2), (["--codec", "PCMU", "--loss", "101"], 2)):
+        done = subprocess.run([OFFHOOK, "emodel", *arguments], capture_output=True,
+                              stdin=subprocess.DEVNULL)
+        assert done.returncode == code, arguments
+    done = subprocess.run([OFFHOOK, "emodel", "--json"], input=b"{", capture_output=True)
+    assert done.returncode == 1 and b"line 1" in done.stderr
