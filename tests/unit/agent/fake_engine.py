@@ -33,6 +33,23 @@ def event(name):
             'kind': 'state', 'state': name}
 
 
+def is_open(number):
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+WATCHED = (signal.SIGINT, signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD)
+inherited = {
+    'fds': [n for n in range(256) if is_open(n)],
+    'blocked': [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+                if s in WATCHED],
+    'ignored': [int(s) for s in WATCHED
+                if signal.getsignal(s) == signal.SIG_IGN],
+}
+
 job = receive()
 assert job['type'] == 'job', job
 fake = job['spec'].get('fake', [])
@@ -40,9 +57,7 @@ steps = len(job['spec']['steps'])
 if 'dump' in job['spec']:
     with open(job['spec']['dump'], 'w') as f:
         json.dump({'job': job, 'pid': os.getpid(), 'argv': sys.argv,
-                   'fds': sorted(os.listdir('/proc/self/fd')),
-                   'blocked': [l for l in open('/proc/self/status')
-                               if l.startswith(('SigBlk', 'SigIgn'))]}, f)
+                   **inherited}, f)
 
 
 def act(verb, *args):

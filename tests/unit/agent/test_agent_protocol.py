@@ -154,8 +154,9 @@ def test_enrol_token_from_file_and_command_line(controller, agent, tmp_path):
     agent.start('--join-token', 'good-token', join_token=None,
                 join_token_file=str(tmp_path / 'token'))
     controller.wait(lambda: controller.calls('/poll'), what='poll')
-    cmdline = pathlib.Path('/proc/%d/cmdline' % agent.process.pid).read_bytes()
-    assert b'good-token' not in cmdline
+    cmdline = pathlib.Path('/proc/%d/cmdline' % agent.process.pid)
+    if os.path.exists('/proc/self'):  # without it nobody can look either
+        assert b'good-token' not in cmdline.read_bytes()
 
 
 def test_deleted_agent_enrols_again_and_drops_its_jobs(controller, agent):
@@ -210,10 +211,9 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
         'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000,
         'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
         'default_prompt': 'a.wav'}
-    # standard streams, its socket, and those of the dump and of listdir
-    assert info['fds'] == ['0', '1', '2', '3', '4', '5']
-    for line in info['blocked']:  # SIGINT, SIGUSR1, SIGTERM, SIGCHLD
-        assert int(line.split()[1], 16) & 0x14202 == 0, line
+    # standard streams and its socket; signals as a program expects them
+    assert info['fds'] == [0, 1, 2, 3]
+    assert info['blocked'] == info['ignored'] == []
     # the lease was held, and is not any more
     held = [r.body['leases'] for r in controller.calls('/poll')]
     assert ['l-1'] in held
@@ -524,6 +524,18 @@ def test_restart_with_a_lease_nobody_wants(controller, agent):
     assert lease.finish is None
 
 
+def runs(pid):
+    """Whether the process is there, and not as a zombie."""
+    try:
+        os.kill(pid, 0)
+        return 'Z (zombie)' not in pathlib.Path(
+            '/proc/%d/status' % pid).read_text()
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:  # no /proc, or it ended in between
+        return not os.path.exists('/proc/self')
+
+
 def test_engine_ends_when_the_agent_is_killed(controller, agent, tmp_path):
     dump = tmp_path / 'dump'
     lease = controller.offer('l-1', spec={
@@ -533,12 +545,9 @@ def test_engine_ends_when_the_agent_is_killed(controller, agent, tmp_path):
     pid = json.loads(dump.read_text())['pid']
     agent.kill()
     end = time.monotonic() + 10
-    while os.path.exists('/proc/%d' % pid) and time.monotonic() < end:
-        if 'Z (zombie)' in pathlib.Path('/proc/%d/status' % pid).read_text():
-            break
+    while runs(pid) and time.monotonic() < end:
         time.sleep(0.05)
-    else:
-        assert not os.path.exists('/proc/%d' % pid)
+    assert not runs(pid)
 
 
 def test_full_spool_drops_statistics_and_says_how_many(controller, agent):
