@@ -5,6 +5,9 @@
 const POLL_MS = 2000;
 const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];
 
+// What people look at first stands first; the rest follows by name.
+const FIRST = ['rtp_mos', 'rtp_jitter', 'rtp_lost_pct', 'rtp_rtt', 'rtp_pkt_per_sec'];
+
 const byId = (id) => document.getElementById(id);
 
 function element(tag, text, className) {
@@ -203,8 +206,16 @@ function drawPlots(series) {
   const plots = byId('plots');
   plots.replaceChildren();
   const measures = [...new Set(series.map((s) => s.measure))];
+  const place = (m) => (FIRST.includes(m) ? FIRST.indexOf(m) : FIRST.length);
+  measures.sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   if (!measures.length) plots.append(element('p', 'No data point yet.', 'note'));
-  for (const measure of measures) drawPlot(plots, measure, series.filter((s) => s.measure === measure));
+  const zero = [];
+  for (const measure of measures) {
+    const own = series.filter((s) => s.measure === measure);
+    if (own.every((s) => s.points.every((p) => p.min === 0 && p.max === 0))) zero.push(measure);
+    else drawPlot(plots, measure, own);
+  }
+  byId('zero').textContent = zero.length ? `Zero throughout: ${zero.join(', ')}.` : '';
 }
 
 function draw(report) {
