@@ -1,0 +1,110 @@
+"""The report page in a real browser: signed in, and by its public link."""
+import os
+import tempfile
+
+import pytest
+import requests
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from bench import Bench
+
+MARKUP = "<img src=x onerror=document.title='owned'>"
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists("/proc/self"), reason="Chromium does not run without /proc")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+                 "disable-dev-shm-usage", "disable-background-networking",
+                 "disable-component-update", "disable-sync", "window-size=1250,1600"):
+        options.add_argument("--" + flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with tempfile.TemporaryDirectory() as profile:
+        options.add_argument("--user-data-dir=" + profile)
+        driver = webdriver.Chrome(
+            service=webdriver.chrome.service.Service("/usr/bin/chromedriver"),
+            options=options)
+        yield driver
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(bench, report_url) of a finished run whose names hold markup."""
+    from ports import PortBlock
+    ports = PortBlock()
+    with Bench(tmp_path_factory.mktemp("page"), ports) as bench:
+        test_id = bench.single_call(duration=4)
+        test = bench.api("GET", f"/tests/{test_id}")["test"]
+        bench.api("PUT", f"/tests/{test_id}", {
+            name: test[name] for name in ("project_id", "scenario", "agentpool_id",
+                                          "steps", "conditions", "record")}
+            | {"name": MARKUP})
+        data = bench.api("POST", f"/tests/{test_id}/run", {"report.mode": "kiosk"})["data"]
+        bench.wait(data["session_id"])
+        yield bench, data["report_url"], data["session_id"]
+    ports.close()
+
+
+def opened(browser, url):
+    browser.get(url)
+    WebDriverWait(browser, 30).until(
+        lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-drawn") == "done")
+    # What the page is not allowed to do, or fails to do, is said there.
+    assert [entry for entry in browser.get_log("browser")
+            if "favicon" not in entry["message"]] == []
+
+
+def rows(browser, section):
+    return browser.find_elements(By.CSS_SELECTOR, f"#{section} tbody tr")
+
+
+def test_page_shows_the_run(browser, finished):
+    _, url, _ = finished
+    opened(browser, url)
+    assert browser.find_element(By.ID, "status").text == "passed"
+    assert len(rows(browser, "calls")) == 2
+    assert len(rows(browser, "streams")) == 4
+    assert len(rows(browser, "evidence")) == 2
+    verdicts = rows(browser, "verdicts")
+    assert verdicts and all("✓" in row.text for row in verdicts)
+    plots = {p.get_attribute("data-measure")
+             for p in browser.find_elements(By.CSS_SELECTOR, ".plot")}
+    assert {"rtp_mos", "rtp_jitter", "rtp_pkt_per_sec"} <= plots
+    assert all(c.size["height"] > 100
+               for c in browser.find_elements(By.CSS_SELECTOR, ".plot canvas"))
+    assert "rtp_lost" in browser.find_element(By.ID, "zero").text
+
+
+def test_names_are_text_and_no_markup(browser, finished):
+    _, url, _ = finished
+    opened(browser, url)
+    assert browser.find_element(By.ID, "title").text == MARKUP
+    assert MARKUP in browser.title
+
+
+def test_public_link_shows_no_message_bodies(browser, finished):
+    bench, url, session = finished
+    opened(browser, url)
+    assert browser.find_elements(By.CSS_SELECTOR, "#ladder .message")
+    assert browser.find_elements(By.CSS_SELECTOR, "#ladder pre") == []
+    private = f"{bench.controller.url}/run/details/{session}"
+    assert requests.get(private, timeout=10).status_code == 401
+    assert requests.get(private + "/data", timeout=10).status_code == 401
+    assert requests.get(url[:-1] + ("0" if url[-1] != "0" else "1") + "/data",
+                        timeout=10).status_code == 404
+
+
+def test_signed_in_reader_sees_the_messages(browser, finished):
+    bench, _, session = finished
+    scheme, rest = bench.controller.url.split("://")
+    key = bench.controller.keys["admin"]
+    browser.get(f"{scheme}://{key[0]}:{key[1]}@{rest}/run/details/{session}")
+    opened(browser, f"{bench.controller.url}/run/details/{session}")
+    bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
+    assert any("INVITE" in b.get_attribute("textContent") for b in bodies)
