@@ -1,6 +1,7 @@
 #include "control/server/api/resource.h"
 
 #include "base/log.h"
+#include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/store/store.h"
 
@@ -84,20 +85,45 @@ void resource_list(struct request *req, struct reply *rep)
 	page_reply(req, rep, r->plural, rows, &page, total);
 }
 
-void resource_reply(struct request *req, struct reply *rep,
-		    const struct resource *r, int64_t id, unsigned status,
-		    json_t *shown_once)
+/* Read a record as it is shown alone, and its tag. */
+static int read_record(struct request *req, const struct resource *r,
+		       int64_t id, json_t **ret, char tag[static ETAG_BYTES])
 {
+	int64_t version = 0;
 	json_t *row = NULL;
-	int err;
+	int err = 0;
 
-	err = record_get(req->store, r->table, id, &row);
+	/* before the row: a change in between makes an old tag, never a new
+	 * one for old values */
+	if (r->updated_at)
+		err = record_number(req->store, r->table, "updated_at", id,
+				    &version);
+	if (err == 0)
+		err = record_get(req->store, r->table, id, &row);
 	if (err == 0)
 		err = present(req, r, row);
 	if (err == 0 && r->detail)
 		err = r->detail(req, row);
+	if (err == 0)
+		err = etag_make(tag, row, version);
 	if (err) {
 		json_decref(row);
+		return err;
+	}
+	*ret = row;
+	return 0;
+}
+
+void resource_reply(struct request *req, struct reply *rep,
+		    const struct resource *r, int64_t id, unsigned status,
+		    json_t *shown_once)
+{
+	char tag[ETAG_BYTES];
+	json_t *row = NULL;
+	int err;
+
+	err = read_record(req, r, id, &row, tag);
+	if (err) {
 		json_decref(shown_once);
 		reply_store_error(rep, err, r->singular);
 		return;
@@ -105,6 +131,7 @@ void resource_reply(struct request *req, struct reply *rep,
 	json_object_update(row, shown_once);
 	json_decref(shown_once);
 	reply_json(rep, status, json_pack("{s:o}", r->singular, row));
+	etag_reply(req, rep, tag);
 	if (status == 201)
 		reply_header(rep, "Location", "/api/v2%s/%lld", r->path,
 			     (long long)id);
@@ -134,6 +161,43 @@ void resource_get(struct request *req, struct reply *rep)
 		resource_reply(req, rep, r, id, 200, NULL);
 	else
 		reply_store_error(rep, -ENOENT, r->singular);
+}
+
+/* If-Match (RFC 9110 section 13.1.1). @return true: go on */
+static bool matches(struct request *req, struct reply *rep,
+		    const struct resource *r, int64_t id)
+{
+	const char *wanted = req->header(req, "If-Match");
+	char tag[ETAG_BYTES];
+	json_t *row;
+	int err;
+
+	if (!wanted)
+		return true;
+	err = read_record(req, r, id, &row, tag);
+	if (err) {
+		reply_store_error(rep, err, r->singular);
+		return false;
+	}
+	json_decref(row);
+	if (etag_listed(wanted, tag))
+		return true;
+	reply_problem(rep, 412, "the %s has changed since it was read",
+		      r->singular);
+	reply_header(rep, "ETag", "%s", tag);
+	return false;
+}
+
+/* Two changes within a millisecond still differ. */
+static int64_t next_version(struct request *req, const struct resource *r,
+			    int64_t id)
+{
+	int64_t now = store_now_ms(), last;
+
+	if (record_number(req->store, r->table, "updated_at", id, &last) == 0 &&
+	    last >= now)
+		return last + 1;
+	return now;
 }
 
 static json_t *read_values(struct request *req, const struct resource *r,
@@ -182,12 +246,28 @@ void resource_create(struct request *req, struct reply *rep)
 	json_decref(values);
 }
 
+static void replace(struct request *req, struct reply *rep,
+		    const struct resource *r, int64_t id, json_t *values)
+{
+	int err;
+
+	if (!matches(req, rep, r, id))
+		return;
+	if (r->updated_at)
+		json_object_set_new(values, "updated_at",
+				    json_integer(next_version(req, r, id)));
+	err = record_update(req->store, r->table, id, values, r->children);
+	if (err)
+		reply_store_error(rep, err, r->singular);
+	else
+		resource_reply(req, rep, r, id, 200, NULL);
+}
+
 void resource_replace(struct request *req, struct reply *rep)
 {
 	const struct resource *r = resource_of(req);
 	json_t *values;
 	int64_t id;
-	int err;
 
 	if (!param_id(req, 0, &id)) {
 		reply_store_error(rep, -ENOENT, r->singular);
@@ -196,27 +276,19 @@ void resource_replace(struct request *req, struct reply *rep)
 	values = read_values(req, r, rep);
 	if (!values)
 		return;
-	if (r->updated_at)
-		json_object_set_new(values, "updated_at",
-				    json_integer(store_now_ms()));
-	err = record_update(req->store, r->table, id, values, r->children);
+	store_edit_begin(req->store);
+	replace(req, rep, r, id, values);
+	store_edit_end(req->store);
 	json_decref(values);
-	if (err)
-		reply_store_error(rep, err, r->singular);
-	else
-		resource_reply(req, rep, r, id, 200, NULL);
 }
 
-void resource_delete(struct request *req, struct reply *rep)
+static void delete_record(struct request *req, struct reply *rep,
+			  const struct resource *r, int64_t id)
 {
-	const struct resource *r = resource_of(req);
-	int64_t id;
 	int err;
 
-	if (!param_id(req, 0, &id)) {
-		reply_store_error(rep, -ENOENT, r->singular);
+	if (!matches(req, rep, r, id))
 		return;
-	}
 	if (r->may_delete && !r->may_delete(req, id, rep))
 		return;
 	err = record_delete(req->store, r->table, id);
@@ -224,4 +296,18 @@ void resource_delete(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, r->singular);
 	else
 		rep->status = 204;
+}
+
+void resource_delete(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	int64_t id;
+
+	if (!param_id(req, 0, &id)) {
+		reply_store_error(rep, -ENOENT, r->singular);
+		return;
+	}
+	store_edit_begin(req->store);
+	delete_record(req, rep, r, id);
+	store_edit_end(req->store);
 }

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/controller.h"
@@ -140,11 +141,16 @@ static void add_report_url(struct request *req, json_t *run)
 void run_get(struct request *req, struct reply *rep)
 {
 	json_t *run = find_run(req, rep);
+	char tag[ETAG_BYTES];
+	int err;
 
 	if (!run)
 		return;
 	add_report_url(req, run);
+	err = etag_make(tag, run, 0);
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
+	if (err == 0)
+		etag_reply(req, rep, tag);
 }
 
 /* The members of contract 2.2 and session_status. */
@@ -203,6 +209,20 @@ void run_stop_request(struct request *req, struct reply *rep)
 		reply_json(rep, 202, NULL);
 }
 
+/* What can be deleted is over and changes no more. @return true: go on */
+static bool run_matches(struct request *req, struct reply *rep, json_t *run)
+{
+	const char *wanted = req->header(req, "If-Match");
+	char tag[ETAG_BYTES];
+
+	add_report_url(req, run);
+	if (!wanted ||
+	    (etag_make(tag, run, 0) == 0 && etag_listed(wanted, tag)))
+		return true;
+	reply_problem(rep, 412, "the run has changed since it was read");
+	return false;
+}
+
 void run_delete(struct request *req, struct reply *rep)
 {
 	json_t *run = find_run(req, rep);
@@ -210,6 +230,10 @@ void run_delete(struct request *req, struct reply *rep)
 
 	if (!run)
 		return;
+	if (!run_matches(req, rep, run)) {
+		json_decref(run);
+		return;
+	}
 	err = store_run_delete(req->store,
 			       json_integer_value(json_object_get(run, "id")));
 	json_decref(run);

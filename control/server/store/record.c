@@ -194,6 +194,20 @@ int record_get(struct store *s, const struct table *t, int64_t id, json_t **ret)
 	return err;
 }
 
+int record_number(struct store *s, const struct table *t, const char *column,
+		  int64_t id, int64_t *ret)
+{
+	const struct db_value param = DB_I(id);
+	char sql[160];
+	int err;
+
+	if (str_print(sql, sizeof(sql), "SELECT %s FROM %s WHERE id = $1",
+		      column, t->name) < 0)
+		return -EIO;
+	err = db_query(store_reader(s), sql, &param, 1, count_row, ret);
+	return err == 0 ? -ENOENT : err < 0 ? err : 0;
+}
+
 /* The values of one statement and what they borrow. */
 struct binding {
 	struct db_value params[RECORD_COLUMNS_MAX + 1];

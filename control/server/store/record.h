@@ -65,6 +65,14 @@ int record_get(struct store *s, const struct table *t, int64_t id,
 	       json_t **ret);
 
 /**
+ * Read the number in a column of one row.
+ * @param column  of the table itself, never from outside
+ * @return 0; -ENOENT; -EIO
+ */
+int record_number(struct store *s, const struct table *t, const char *column,
+		  int64_t id, int64_t *ret);
+
+/**
  * Work on the rows that belong to a record, within its transaction.
  * @return >= 0; negative errno rolls everything back
  */

@@ -22,7 +22,8 @@ struct database {
 	const struct secrets *secrets; /* constant, borrowed */
 	int lock_fd;                   /* held while open */
 	pthread_mutex_t write_lock;
-	struct db *writer; /* write_lock */
+	struct db *writer;         /* write_lock */
+	pthread_mutex_t edit_lock; /* taken before write_lock */
 };
 
 struct store {
@@ -99,6 +100,7 @@ int database_open(struct database **ret, const char *path,
 	d->lock_fd = -1;
 	d->secrets = secrets;
 	pthread_mutex_init(&d->write_lock, NULL);
+	pthread_mutex_init(&d->edit_lock, NULL);
 	d->path = strdup(path);
 	if (!d->path)
 		goto fail;
@@ -124,6 +126,7 @@ struct database *database_close(struct database *d)
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
 	pthread_mutex_destroy(&d->write_lock);
+	pthread_mutex_destroy(&d->edit_lock);
 	free(d->path);
 	free(d);
 	return NULL;
@@ -154,6 +157,16 @@ struct store *store_free(struct store *s)
 	db_close(s->reader);
 	free(s);
 	return NULL;
+}
+
+void store_edit_begin(struct store *s)
+{
+	pthread_mutex_lock(&s->database->edit_lock);
+}
+
+void store_edit_end(struct store *s)
+{
+	pthread_mutex_unlock(&s->database->edit_lock);
 }
 
 const struct secrets *store_secrets(const struct store *s)

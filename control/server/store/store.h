@@ -28,6 +28,13 @@ int store_new(struct store **ret, struct database *d);
 /** Accepts NULL. @return NULL */
 struct store *store_free(struct store *s);
 
+/**
+ * Conditional changes (If-Match) read and write while no other change of a
+ * plain resource comes in between. To be ended soon, never nested.
+ */
+void store_edit_begin(struct store *s);
+void store_edit_end(struct store *s);
+
 /** Keys for hashes and boxes; constant. */
 const struct secrets *store_secrets(const struct store *s);
 
