@@ -38,6 +38,8 @@ static const struct conf_key keys[] = {
 	 .type = CONF_FLAG,
 	 .offset = offsetof(struct controller_conf, session_status_alias),
 	 .fallback = "false"},
+	U32(rate_limit, 0, 1000000, "100"),
+	U32(rate_burst, 1, 1000000, "200"),
 	TEXT(state_dir, "/var/lib/offhook-controller", conf_check_filled,
 	     "a directory"),
 	TEXT(database, "offhook.db", conf_check_filled, "a file"),

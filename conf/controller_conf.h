@@ -18,6 +18,8 @@ struct controller_conf {
 	uint32_t workers;               /* serving requests over the store */
 	uint64_t body_limit;            /* bytes of a request body */
 	bool session_status_alias;
+	uint32_t rate_limit; /* requests/s a key; 0: no limit */
+	uint32_t rate_burst;
 
 	/* what is kept */
 	char state_dir[CONF_PATH_BYTES];

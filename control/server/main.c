@@ -160,6 +160,8 @@ static int start_http(struct controller *c, struct route_table tables[2])
 		.tables = tables,
 		.table_count = 2,
 		.body_bytes = (size_t)conf->body_limit,
+		.rate_limit = conf->rate_limit,
+		.rate_burst = conf->rate_burst,
 		.workers = conf->workers,
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),

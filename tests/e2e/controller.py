@@ -31,7 +31,8 @@ class Controller:
     def __init__(self, **conf):
         self._dir = tempfile.TemporaryDirectory(prefix="offhook-")
         self.state_dir = Path(self._dir.name)
-        self.conf = {"port": 0, "log_level": "debug", **conf}
+        # the tests of the limit set it
+        self.conf = {"port": 0, "log_level": "debug", "rate_limit": 0, **conf}
         self.conf["state_dir"] = self.state_dir
         self.conf_file = self.state_dir / "controller.conf"
         self.log_file = self.state_dir / "controller.log"

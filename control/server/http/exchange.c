@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "control/server/http/auth.h"
 #include "control/server/http/body.h"
+#include "control/server/http/rate.h"
+#include "control/server/http/repeat.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -187,6 +189,12 @@ static bool route_request(struct exchange *x, struct reply *rep)
 	}
 	if (err == 0)
 		route_find(table, &x->path, x->method, &match);
+	if (!match.route && match.allow[0] &&
+	    strcmp(x->method, "OPTIONS") == 0) {
+		rep->status = 204;
+		reply_header(rep, "Allow", "%s, OPTIONS", match.allow);
+		return false;
+	}
 	if (!match.route && match.allow[0]) {
 		reply_problem(rep, 405, "%s is not possible here; %s is",
 			      x->method, match.allow);
@@ -224,6 +232,23 @@ static bool authorize(struct exchange *x, struct reply *rep)
 		reply_header(rep, "Retry-After", "5");
 		return false;
 	}
+}
+
+/* Agents are not limited: their number and pace are ours to set. */
+static bool within_rate(struct exchange *x, struct reply *rep)
+{
+	int64_t wait_ns = 0;
+
+	if (x->params->rate && x->request.key_id)
+		wait_ns = rate_take(x->params->rate, x->request.key_id,
+				    clock_mono_ns());
+	if (wait_ns == 0)
+		return true;
+	reply_problem(rep, 429, "this key sends more than %u requests a second",
+		      (unsigned)x->params->rate_limit);
+	reply_header(rep, "Retry-After", "%lld",
+		     (long long)((wait_ns + NS_PER_S - 1) / NS_PER_S));
+	return false;
 }
 
 static bool parse_body(struct exchange *x, struct reply *rep)
@@ -273,7 +298,8 @@ static bool prepare(struct exchange *x, struct reply *rep)
 	req->header = request_header;
 	req->http = x;
 	x->prepared = true;
-	if (!route_request(x, rep) || !authorize(x, rep))
+	if (!route_request(x, rep) || !authorize(x, rep) ||
+	    !within_rate(x, rep))
 		return false;
 	if (x->too_large) {
 		reply_problem(rep, 413, "the body is larger than %zu bytes",
@@ -348,7 +374,7 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	x->request.store = store;
 	x->request.waited = x->item.expired;
 	if (x->prepared || prepare(x, &rep))
-		x->route->handler(&x->request, &rep);
+		repeat_serve(x->route, &x->request, &rep);
 	if (rep.park_ms > 0 && !x->request.waited) {
 		json_decref(rep.body);
 		json_decref(rep.headers);

@@ -7,6 +7,7 @@
 #include "control/server/http/exchange.h"
 #include "control/server/http/listen.h"
 #include "control/server/http/queue.h"
+#include "control/server/http/rate.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -257,6 +258,9 @@ int http_start(struct http **ret, const struct http_params *params)
 	err = listen_open(params->listen, &http->listen_fd, http->address);
 	if (err == 0)
 		err = queue_new(&http->queue, HTTP_QUEUED_MAX);
+	if (err == 0 && http->params.rate_limit)
+		err = rate_new(&http->params.rate, http->params.rate_limit,
+			       http->params.rate_burst);
 	if (err == 0)
 		err = start_workers(http);
 	if (err == 0)
@@ -301,6 +305,7 @@ struct http *http_stop(struct http *http)
 	if (http->listen_fd >= 0)
 		close(http->listen_fd);
 	queue_free(http->queue);
+	rate_free(http->params.rate);
 	free(http);
 	return NULL;
 }

@@ -13,6 +13,7 @@
 
 struct database;
 struct http;
+struct rate;
 
 /** A list of routes below one prefix. */
 struct route_table {
@@ -38,10 +39,13 @@ struct http_params {
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
 	size_t body_bytes;
+	uint32_t rate_limit; /* requests/s a key; 0: no limit */
+	uint32_t rate_burst;
 	unsigned connections;
 	unsigned workers;
 	unsigned threads;
-	int64_t drain_ns; /* requests in progress at the stop */
+	int64_t drain_ns;  /* requests in progress at the stop */
+	struct rate *rate; /* set by http_start() */
 };
 
 /** Listen and serve. @return 0; -EINVAL address; -ENOMEM; -errno; logged */

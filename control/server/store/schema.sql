@@ -219,3 +219,15 @@ CREATE TABLE IF NOT EXISTS point (
   sketch_json TEXT,
   PRIMARY KEY (series_id, t, lease_id)
 ) WITHOUT ROWID;
+
+-- Run starts that carried an Idempotency-Key, for 24 hours.
+CREATE TABLE IF NOT EXISTS idempotency (
+  key_id INTEGER NOT NULL,             -- of api_key
+  name TEXT NOT NULL,                  -- the header's value
+  request_hash BLOB NOT NULL,          -- method, address and body
+  status INTEGER,                      -- of the answer; NULL: in progress
+  response_json TEXT,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (key_id, name)
+);
+CREATE INDEX IF NOT EXISTS idempotency_by_age ON idempotency (created_at);

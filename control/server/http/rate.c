@@ -1,0 +1,79 @@
+#include "control/server/http/rate.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct bucket {
+	int64_t key; /* 0: free */
+	/* The bucket is full at this time if nothing is taken until then: the
+	 * virtual scheduling form of a token bucket (ITU-T I.371, GCRA). */
+	int64_t full_ns;
+};
+
+struct rate {
+	int64_t token_ns; /* constant: one token comes in it */
+	int64_t depth_ns; /* constant: an empty bucket fills in it */
+	pthread_mutex_t lock;
+	struct bucket buckets[RATE_KEYS_MAX]; /* lock */
+};
+
+int rate_new(struct rate **ret, uint32_t per_second, uint32_t burst)
+{
+	struct rate *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->token_ns = NS_PER_S / per_second;
+	r->depth_ns = r->token_ns * burst;
+	pthread_mutex_init(&r->lock, NULL);
+	*ret = r;
+	return 0;
+}
+
+struct rate *rate_free(struct rate *r)
+{
+	if (!r)
+		return NULL;
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return NULL;
+}
+
+/* Keys are few: a walk over the table costs less than the request's TLS. */
+static struct bucket *find(struct rate *r, int64_t key)
+{
+	struct bucket *oldest = &r->buckets[0];
+
+	for (size_t i = 0; i < RATE_KEYS_MAX; i++) {
+		struct bucket *b = &r->buckets[i];
+
+		if (b->key == key)
+			return b;
+		if (b->key == 0) {
+			oldest = b;
+			break; /* they fill from the front */
+		}
+		if (b->full_ns < oldest->full_ns)
+			oldest = b;
+	}
+	*oldest = (struct bucket){.key = key, .full_ns = INT64_MIN};
+	return oldest;
+}
+
+int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns)
+{
+	struct bucket *b;
+	int64_t full, wait;
+
+	pthread_mutex_lock(&r->lock);
+	b = find(r, key);
+	full = (b->full_ns > now_ns ? b->full_ns : now_ns) + r->token_ns;
+	wait = full - now_ns - r->depth_ns;
+	if (wait <= 0)
+		b->full_ns = full;
+	pthread_mutex_unlock(&r->lock);
+	return wait > 0 ? wait : 0;
+}

@@ -1,0 +1,33 @@
+/**
+ * How many requests a key may send: a token bucket each.
+ * Thread: any; guarded by its own lock.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_RATE_H
+#define OFFHOOK_SERVER_HTTP_RATE_H
+
+#include <stdint.h>
+
+/* Keys seen at the same time; beyond, the one idle for longest is forgotten,
+ * and begins with a full bucket when it comes again. */
+#define RATE_KEYS_MAX 1024
+
+struct rate;
+
+/**
+ * @param per_second  tokens that come, > 0
+ * @param burst       tokens a bucket holds, > 0
+ * @return 0; -ENOMEM
+ */
+int rate_new(struct rate **ret, uint32_t per_second, uint32_t burst);
+/** Accepts NULL. @return NULL */
+struct rate *rate_free(struct rate *r);
+
+/**
+ * Take a token of a key's bucket.
+ * @param key     not 0
+ * @param now_ns  monotonic
+ * @return 0: go on; else ns until there is one, > 0
+ */
+int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns);
+
+#endif

@@ -1,0 +1,123 @@
+#include "control/server/http/repeat.h"
+
+#include "base/log.h"
+#include "control/server/store/store_idempotency.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *header_value(const struct route *route,
+				const struct request *req)
+{
+	if (route->right != RIGHT_RUN || strcmp(req->method, "POST") != 0)
+		return NULL;
+	return req->header(req, "Idempotency-Key");
+}
+
+static bool name_valid(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] > ' ' && name[i] < 0x7f; i++) {
+		if (i + 1 >= REPEAT_NAME_BYTES)
+			return false;
+	}
+	return i > 0 && name[i] == '\0';
+}
+
+/* The members' order and the blanks of a JSON body are no difference. */
+static int hash_request(const struct request *req,
+			uint8_t hash[IDEMPOTENCY_HASH_BYTES])
+{
+	json_t *whole = json_pack("[s, s, O?, O?]", req->method, req->path,
+				  req->query, req->body);
+	char *text = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
+
+	json_decref(whole);
+	if (!text)
+		return -ENOMEM;
+	crypto_generichash(hash, IDEMPOTENCY_HASH_BYTES,
+			   (const unsigned char *)text, strlen(text), NULL, 0);
+	free(text);
+	return 0;
+}
+
+static void reply_refused(struct reply *rep, int err)
+{
+	switch (err) {
+	case -EBUSY:
+		reply_problem(rep, 409,
+			      "the request that has this Idempotency-Key is "
+			      "not answered yet, or its end is unknown");
+		reply_header(rep, "Retry-After", "1");
+		break;
+	case -EEXIST:
+		reply_problem(rep, 422,
+			      "the Idempotency-Key was used for another "
+			      "request");
+		reply_pointer(rep, "Idempotency-Key",
+			      "was used for another request");
+		break;
+	default:
+		reply_problem(rep, 503, "the database does not answer");
+		reply_header(rep, "Retry-After", "5");
+		break;
+	}
+}
+
+/* The name stays with a request that did something; one that was refused did
+ * nothing, and may come corrected under the same name. */
+static void serve_claimed(const struct route *route, struct request *req,
+			  struct reply *rep, const struct idempotency *i)
+{
+	int err;
+
+	route->handler(req, rep);
+	if (rep->status >= 200 && rep->status < 300 && rep->body)
+		err = store_idempotency_finish(req->store, i, rep->status,
+					       rep->body);
+	else
+		err = store_idempotency_drop(req->store, i);
+	if (err)
+		log_error("the answer for an Idempotency-Key was not kept: %s",
+			  strerror(-err));
+}
+
+void repeat_serve(const struct route *route, struct request *req,
+		  struct reply *rep)
+{
+	struct idempotency i = {
+		.key_id = req->key_id,
+		.name = header_value(route, req),
+	};
+	json_t *response = NULL;
+	unsigned status = 0;
+	int err;
+
+	if (!i.name) {
+		route->handler(req, rep);
+		return;
+	}
+	if (!name_valid(i.name)) {
+		reply_problem(rep, 422,
+			      "the Idempotency-Key must be 1 to %d visible "
+			      "ASCII characters",
+			      REPEAT_NAME_BYTES - 1);
+		reply_pointer(rep, "Idempotency-Key", "is not valid");
+		return;
+	}
+	err = hash_request(req, i.hash);
+	if (err == 0)
+		err = store_idempotency_claim(req->store, &i, store_now_ms(),
+					      &status, &response);
+	if (err < 0) {
+		reply_refused(rep, err);
+	} else if (err == 1) {
+		reply_json(rep, status, response);
+		reply_header(rep, "Idempotency-Replayed", "true");
+	} else {
+		serve_claimed(route, req, rep, &i);
+	}
+}

@@ -1,0 +1,42 @@
+/**
+ * Answers kept for requests that may be repeated (Idempotency-Key).
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_IDEMPOTENCY_H
+#define OFFHOOK_SERVER_STORE_STORE_IDEMPOTENCY_H
+
+#include "control/server/store/store.h"
+
+#include <jansson.h>
+
+#define IDEMPOTENCY_MS         INT64_C(86400000)
+#define IDEMPOTENCY_HASH_BYTES 32
+
+struct idempotency {
+	int64_t key_id;
+	const char *name;
+	uint8_t hash[IDEMPOTENCY_HASH_BYTES]; /* of the request */
+};
+
+/**
+ * Claim a name for a request, or find the answer of the one that has it.
+ * Names older than IDEMPOTENCY_MS are forgotten.
+ * @param now_ms    wall clock
+ * @param status    receives the answer's status, with 1
+ * @param response  likewise its body, owned by the caller
+ * @return 0 claimed: finish or drop it; 1 answered before; -EBUSY another
+ *         request has it and is not answered; -EEXIST it was another request;
+ *         -EIO; -ENOMEM
+ */
+int store_idempotency_claim(struct store *s, const struct idempotency *i,
+			    int64_t now_ms, unsigned *status,
+			    json_t **response);
+
+/** Keep the answer of a claimed request. @return 0; -EIO; -ENOMEM */
+int store_idempotency_finish(struct store *s, const struct idempotency *i,
+			     unsigned status, json_t *response);
+
+/** Nothing was done for a claimed request: the name is free. @return 0; -EIO */
+int store_idempotency_drop(struct store *s, const struct idempotency *i);
+
+#endif

@@ -1,0 +1,230 @@
+"""Conditional and repeated requests, limits, and clients that are no HTTP clients."""
+import concurrent.futures
+import socket
+import time
+
+import pytest
+import requests
+
+from controller import Controller
+from test_api_basics import problem
+from test_api_server import make_test
+
+
+@pytest.fixture(scope="module")
+def server():
+    c = Controller(claim_timeout_s=300)
+    c.create_key("runner", "run")
+    with c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def started(server):
+    """Path of a run start."""
+    return f"/tests/{make_test(server)[1]['id']}/run"
+
+
+def count_runs(server):
+    return server.api("GET", "/runs?count=1")["total"]
+
+
+def test_etag_changes_with_the_record(server):
+    made = server.request("POST", "/projects", {"name": "etag"})
+    path = f"/projects/{made.json()['project']['id']}"
+    first = server.request("GET", path)
+    assert made.headers["ETag"] == first.headers["ETag"]
+    assert server.request("GET", path).headers["ETag"] == first.headers["ETag"]
+    put = server.request("PUT", path, {"name": "etag"})
+    assert put.headers["ETag"] != first.headers["ETag"]
+    assert server.request("GET", path).headers["ETag"] == put.headers["ETag"]
+
+
+def test_if_none_match(server):
+    path = f"/projects/{server.api('POST', '/projects', {'name': 'inm'})['project']['id']}"
+    tag = server.request("GET", path).headers["ETag"]
+    answer = server.request("GET", path, headers={"If-None-Match": tag})
+    assert answer.status_code == 304 and answer.content == b""
+    answer = server.request("GET", path, headers={"If-None-Match": '"x"'})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("kind, body", [
+    ("projects", {}), ("agent-pools", {}), ("credential-pools", {"credentials": [
+        {"username": "1", "password": "a"}]}),
+    ("targets", {"hosts": [{"host": "127.0.0.1"}]})])
+def test_if_match(server, kind, body):
+    body = {"name": "if-match", **body}
+    made = server.request("POST", f"/{kind}", body)
+    path = made.headers["Location"].removeprefix("/api/v2")
+    tag = made.headers["ETag"]
+    second = server.request("PUT", path, body, headers={"If-Match": tag})
+    assert second.status_code == 200, second.text
+    # the same values again are a change too: passwords do not show
+    assert second.headers["ETag"] != tag
+    for wrong in (tag, '"x"', "x", ""):
+        problem(server.request("PUT", path, body, headers={"If-Match": wrong}), 412)
+        problem(server.request("DELETE", path, headers={"If-Match": wrong}), 412)
+    both = f'"x", {second.headers["ETag"]}'
+    assert server.request("DELETE", path, headers={"If-Match": both}).status_code == 204
+    problem(server.request("DELETE", path, headers={"If-Match": "*"}), 404)
+
+
+def test_if_match_lets_one_of_many_win(server):
+    made = server.request("POST", "/projects", {"name": "race"})
+    path = made.headers["Location"].removeprefix("/api/v2")
+
+    def put(i):
+        return requests.put(f"{server.url}/api/v2{path}", json={"name": f"race {i}"},
+                            auth=server.keys["admin"], timeout=60,
+                            headers={"If-Match": made.headers["ETag"]}).status_code
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(put, range(12)))
+    assert sorted(answers) == [200] + [412] * 11
+
+
+def test_run_has_an_etag(server, started):
+    run = server.api("POST", started, {})["data"]["session_id"]
+    assert server.request("GET", f"/runs/{run}").headers["ETag"]
+    problem(server.request("DELETE", f"/runs/{run}", headers={"If-Match": '"x"'}), 412)
+
+
+def test_repeated_start_is_one_run(server, started):
+    headers = {"Idempotency-Key": "once"}
+    before = count_runs(server)
+    first = server.request("POST", started, {"report.mode": "kiosk"}, headers=headers)
+    assert first.status_code == 200 and "Idempotency-Replayed" not in first.headers
+    again = server.request("POST", started, {"report.mode": "kiosk"}, headers=headers)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.json() == first.json()
+    assert count_runs(server) == before + 1
+    problem(server.request("POST", started, {"report.mode": "full"}, headers=headers), 422)
+    problem(server.request("POST", started + "?x=1", {"report.mode": "kiosk"},
+                           headers=headers), 422)
+    # keys have names of their own
+    other = server.request("POST", started, {}, key="run", headers=headers)
+    assert other.status_code == 200
+    assert other.json()["data"]["session_id"] != first.json()["data"]["session_id"]
+
+
+def test_concurrent_starts_are_one_run(server, started):
+    before = count_runs(server)
+
+    def start(_):
+        return requests.post(f"{server.url}/api/v2{started}", json={}, timeout=60,
+                             auth=server.keys["admin"],
+                             headers={"Idempotency-Key": "at-once"})
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(start, range(16)))
+    assert {a.status_code for a in answers} <= {200, 409}
+    assert len({a.json()["data"]["session_id"] for a in answers if a.ok}) == 1
+    assert count_runs(server) == before + 1
+
+
+def test_refused_start_leaves_its_name(server, started):
+    headers = {"Idempotency-Key": "corrected"}
+    problem(server.request("POST", started, {"report.mode": "x"}, headers=headers), 422)
+    assert server.request("POST", started, {"report.mode": "full"}, headers=headers).ok
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 256, "\xe9"])
+def test_broken_names(server, started, name):
+    before = count_runs(server)
+    problem(server.request("POST", started, {},
+                           headers={"Idempotency-Key": name.encode("latin-1")}), 422)
+    assert count_runs(server) == before
+
+
+def test_options(server):
+    answer = server.request("OPTIONS", "/projects", key=None)
+    assert answer.status_code == 204 and answer.content == b""
+    assert answer.headers["Allow"] == "GET, HEAD, POST, OPTIONS"
+    problem(server.request("OPTIONS", "/nothing"), 404)
+
+
+def test_request_id_is_on_every_answer(server):
+    for method, path, key in (("GET", "/projects", "admin"), ("GET", "/projects", None),
+                              ("GET", "/nothing", "admin"), ("PUT", "/projects", "admin"),
+                              ("HEAD", "/projects", "admin"), ("OPTIONS", "/projects", None),
+                              ("DELETE", "/runs/0", "run")):
+        answer = server.request(method, path, key=key, headers={"X-Request-Id": "mine"})
+        assert answer.headers["X-Request-Id"] == "mine", (method, path)
+
+
+def test_rate_limit():
+    c = Controller(rate_limit=5, rate_burst=20)
+    c.create_key("other", "read")
+    with c:
+        answers = [c.request("GET", "/projects") for _ in range(60)]
+        limited = [a for a in answers if a.status_code == 429]
+        assert all(a.status_code == 200 for a in answers[:20])
+        assert limited
+        problem(limited[0], 429)
+        assert int(limited[0].headers["Retry-After"]) >= 1
+        assert c.request("GET", "/projects", key="read").ok
+        assert c.session.get(f"{c.url}/healthz", timeout=60).ok
+        time.sleep(int(limited[0].headers["Retry-After"]))
+        assert c.request("GET", "/projects").ok
+
+
+def connect(server):
+    host, port = server.url[7:].rsplit(":", 1)
+    return socket.create_connection((host, int(port)), 20)
+
+
+def answer_of(s):
+    data = b""
+    try:
+        while piece := s.recv(65536):
+            data += piece
+    except OSError:
+        pass  # cut off
+    return data
+
+
+@pytest.mark.parametrize("data", [
+    b"garbage\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\r\n" * 1000,
+    b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 5000,
+    b"GET / HTTP/1.1\r\n\r\n", b"G\xff /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"X" * 5000 + b" / HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100000 + b"\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 20000 + b"\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+    b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+    b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"ffffffffffffffffff\r\n",
+])
+def test_malformed_requests(server, data):
+    with connect(server) as s:
+        try:
+            s.sendall(data)
+            s.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # refused before all was sent
+        answer = answer_of(s)
+    assert b" 500 " not in answer[:20]
+    assert server.process.poll() is None
+    assert server.request("GET", "/projects").ok
+
+
+def test_slow_clients_do_not_stop_others(server):
+    head = b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\n"
+    slow = [connect(server) for _ in range(100)]
+    try:
+        for i, s in enumerate(slow):
+            # nothing; half a request line; half the headers; half a body
+            s.sendall((b"", b"PO", head,
+                       head + b"Content-Length: 1000\r\n\r\n{")[i % 4])
+        began = time.monotonic()
+        for i in range(30):
+            for s in slow[1::4]:
+                s.sendall(b"S" if i < 2 else b"")
+            assert server.request("GET", "/projects").ok
+        assert time.monotonic() - began < 30  # a blocked server takes minutes
+    finally:
+        for s in slow:
+            s.close()
+    assert server.request("GET", "/projects").ok
