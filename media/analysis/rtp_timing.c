@@ -5,6 +5,8 @@
 #include "base/clock.h"
 
 #define TS_JUMP_MS 1000.0 /* docs/measurement.md "Discontinuities" */
+/* Divisions took a quarter of a packet's time: multiply instead. */
+#define NS_MS 1e-6
 
 void rtp_timing_init(struct rtp_timing *t)
 {
@@ -56,7 +58,7 @@ static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
 
 	if (fabs(d_ms) <= TS_JUMP_MS)
 		return false;
-	period_ms = t->period_ticks * 1000.0 / t->clock_hz;
+	period_ms = t->period_ticks * t->tick_ms;
 	if (fabs(step_ms - (double)dq * period_ms) > TS_JUMP_MS)
 		return true;
 	return marker && dq == 1 && d_ms > 0.0;
@@ -82,12 +84,12 @@ static void detail_sample(struct rtp_timing *t, const struct packet_record *r,
 
 	ret->has_delta = !packet_marker(r) && !t->gap_kind &&
 			 2 * (int64_t)step <= twice + t->period_ticks;
-	ret->delta_ms = (double)(r->mono_ns - t->ref_ns) / 1e6;
+	ret->delta_ms = (double)(r->mono_ns - t->ref_ns) * NS_MS;
 	t->media_ticks += step;
 	ret->has_pdv = true;
-	ret->media_ms = (double)t->media_ticks * 1000.0 / t->clock_hz;
+	ret->media_ms = (double)t->media_ticks * t->tick_ms;
 	ret->transit_ms =
-		(double)(r->mono_ns - t->epoch_ns) / 1e6 - ret->media_ms;
+		(double)(r->mono_ns - t->epoch_ns) * NS_MS - ret->media_ms;
 	if (ret->transit_ms < t->min_transit_ms)
 		t->min_transit_ms = ret->transit_ms;
 	ret->pdv_ms = ret->transit_ms - t->min_transit_ms;
@@ -100,7 +102,7 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
 	int64_t dq = ext - t->ref_ext;
 
-	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) / 16.0;
+	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) * (1.0 / 16.0);
 	integer_jitter(t, r);
 	t->samples++;
 	ret->has_ipdv = true;
@@ -135,6 +137,7 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 			t->clock_changes++;
 		}
 		t->clock_hz = clock_hz;
+		t->tick_ms = 1000.0 / clock_hz;
 		t->period_ticks = clock_hz / 50;
 		t->has_period = false;
 		t->has_ref = false;
@@ -149,8 +152,8 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		t->same_ts++;
 		return;
 	}
-	step_ms = step * 1000.0 / clock_hz;
-	d_ms = (double)(r->mono_ns - t->ref_ns) / 1e6 - step_ms;
+	step_ms = step * t->tick_ms;
+	d_ms = (double)(r->mono_ns - t->ref_ns) * NS_MS - step_ms;
 	if (is_discontinuity(t, d_ms, step_ms, ext - t->ref_ext,
 			     packet_marker(r))) {
 		ret->discontinuity = true;

@@ -36,6 +36,7 @@ struct rtp_timing {
 	int64_t ref_ns;   /* arrival of the packet before */
 	int64_t ref_ext;  /* its extended sequence number */
 	double jitter_ms; /* J */
+	double tick_ms;   /* of the clock */
 	uint64_t samples;
 	uint32_t ref_ts;
 	uint32_t clock_hz;
