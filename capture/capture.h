@@ -104,6 +104,7 @@ struct capture_detail {
 struct capture_stream {
 	struct rtp_stream stream;
 	struct flow_key key;
+	uint32_t successor;  /* index of the stream whose packet came next */
 	uint64_t generation; /* of the endpoints when the map was made */
 	bool announced;      /* by an SDP */
 	bool untimed;        /* frames without a time among it */

@@ -23,10 +23,15 @@ enum datagram_kind {
 };
 
 struct datagram {
-	struct address src;
-	struct address dst;
-	uint16_t sport;
-	uint16_t dport;
+	union {
+		struct flow_key flow; /* ssrc is not set here */
+		struct {
+			struct address src;
+			struct address dst;
+			uint16_t sport;
+			uint16_t dport;
+		};
+	};
 	bool fragment; /* the first part of a fragmented one */
 	const uint8_t *payload;
 	size_t captured; /* of the payload, <= bytes */

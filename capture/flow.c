@@ -14,7 +14,7 @@ static bool is_ipv4(const struct address *a)
 	struct address mapped;
 
 	address_set_ipv4(&mapped, a->bytes + 12);
-	return memcmp(&mapped, a, sizeof(mapped)) == 0;
+	return mapped.words[0] == a->words[0] && mapped.words[1] == a->words[1];
 }
 
 void address_text(const struct address *a, char text[static ADDRESS_TEXT_BYTES])
@@ -64,13 +64,14 @@ static uint64_t fold(uint64_t a, uint64_t b)
 /* Multiply and fold, as in wyhash; the odd constants are arbitrary. */
 static uint64_t hash(const struct flow_table *t, const struct flow_key *key)
 {
-	uint64_t w[5];
+	const uint64_t *a = key->src.words;
+	const uint64_t *b = key->dst.words;
 
-	memcpy(w, key, sizeof(w));
-	return fold(fold(w[0] ^ t->seed, w[1] ^ UINT64_C(0x9e3779b97f4a7c15)) ^
-			    fold(w[2] ^ t->seed,
-				 w[3] ^ UINT64_C(0xbf58476d1ce4e5b9)),
-		    w[4] ^ t->seed ^ UINT64_C(0x94d049bb133111eb));
+	return fold(fold(a[0] ^ t->seed, a[1] ^ UINT64_C(0x9e3779b97f4a7c15)) ^
+			    fold(b[0] ^ t->seed,
+				 b[1] ^ UINT64_C(0xbf58476d1ce4e5b9)),
+		    flow_key_rest(key) ^ t->seed ^
+			    UINT64_C(0x94d049bb133111eb));
 }
 
 uint32_t flow_table_find(const struct flow_table *t, const struct flow_key *key)
@@ -84,8 +85,7 @@ uint32_t flow_table_find(const struct flow_table *t, const struct flow_key *key)
 	for (i = (size_t)h & (t->size - 1); t->slots[i].index != 0;
 	     i = (i + 1) & (t->size - 1)) {
 		if (t->slots[i].tag == (uint32_t)(h >> 32) &&
-		    memcmp(&t->keys[t->slots[i].index - 1], key,
-			   sizeof(*key)) == 0)
+		    flow_key_equal(&t->keys[t->slots[i].index - 1], key))
 			return t->slots[i].index - 1;
 	}
 	return FLOW_NONE;

@@ -4,12 +4,16 @@
 #ifndef OFFHOOK_CAPTURE_FLOW_H
 #define OFFHOOK_CAPTURE_FLOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /** An IPv6 address, or an IPv4 address mapped into one (RFC 4291 2.5.5.2). */
 struct address {
-	uint8_t bytes[16];
+	union {
+		uint8_t bytes[16];
+		uint64_t words[2]; /* the same, for copying and comparing */
+	};
 };
 
 /** No padding: compared and hashed as bytes. Unused fields are 0. */
@@ -29,13 +33,19 @@ _Static_assert(sizeof(struct flow_key) == 40, "flow key without padding");
 void address_text(const struct address *a,
 		  char text[static ADDRESS_TEXT_BYTES]);
 
+/* Whole words: bytes written one by one and then read as words would stall
+ * for every packet. */
 static inline void address_set_ipv4(struct address *ret, const uint8_t *four)
 {
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
-					   0, 0, 0, 0, 0xff, 0xff};
+	uint32_t v;
 
-	__builtin_memcpy(ret->bytes, mapped, sizeof(mapped));
-	__builtin_memcpy(ret->bytes + 12, four, 4);
+	__builtin_memcpy(&v, four, sizeof(v));
+	ret->words[0] = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	ret->words[1] = UINT64_C(0xffff0000) | (uint64_t)v << 32;
+#else
+	ret->words[1] = UINT64_C(0xffff) << 32 | v;
+#endif
 }
 
 /** The same with all eight groups: "fd00:0:0:0:0:0:0:1". */
@@ -59,6 +69,21 @@ struct flow_table {
 };
 
 #define FLOW_NONE UINT32_MAX
+
+static inline uint64_t flow_key_rest(const struct flow_key *k)
+{
+	return (uint64_t)k->ssrc << 32 | (uint64_t)k->dport << 16 | k->sport;
+}
+
+static inline bool flow_key_equal(const struct flow_key *a,
+				  const struct flow_key *b)
+{
+	return ((a->src.words[0] ^ b->src.words[0]) |
+		(a->src.words[1] ^ b->src.words[1]) |
+		(a->dst.words[0] ^ b->dst.words[0]) |
+		(a->dst.words[1] ^ b->dst.words[1]) |
+		(flow_key_rest(a) ^ flow_key_rest(b))) == 0;
+}
 
 void flow_table_init(struct flow_table *t, size_t max);
 void flow_table_release(struct flow_table *t);
