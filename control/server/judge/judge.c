@@ -107,7 +107,7 @@ int judge_run(struct judge_result *ret, struct judge_input *in,
 	struct sentences sentences = {0};
 	enum judge_status status = JUDGE_PASSED;
 	json_t *verdicts = json_array();
-	char *description;
+	char *description = NULL;
 	int err;
 
 	buf_init(&sentences.text, JUDGE_DESCRIPTION_BYTES);
