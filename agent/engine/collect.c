@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "control/wire/point.h"
+#include "control/wire/sketch.h"
 #include "media/analysis/distribution.h"
-#include "media/analysis/sketch.h"
 
 #include <errno.h>
 #include <math.h>
@@ -154,34 +154,6 @@ void collect_second(struct collect *c, bool outgoing,
 	}
 }
 
-static json_t *buckets_encode(const struct sketch *s, int sign)
-{
-	json_t *array = json_array();
-	size_t cursor = 0;
-	uint32_t count;
-	int index;
-
-	while (array && sketch_next(s, sign, &cursor, &index, &count)) {
-		if (json_array_append_new(
-			    array,
-			    json_pack("[i, I]", index, (json_int_t)count))) {
-			json_decref(array);
-			return NULL;
-		}
-	}
-	return array;
-}
-
-static json_t *sketch_encode(const struct sketch *s)
-{
-	json_t *positive = buckets_encode(s, 1);
-	json_t *negative = buckets_encode(s, -1);
-
-	/* The format takes both references, also when it fails. */
-	return json_pack("{s:f, s:I, s:o, s:o}", "a", SKETCH_ACCURACY, "z",
-			 (json_int_t)s->zeros, "p", positive, "n", negative);
-}
-
 static int series_close(struct collect *c, const struct interval *interval,
 			bool outgoing, enum measure m, collect_point_h *handler,
 			void *arg)
@@ -201,7 +173,7 @@ static int series_close(struct collect *c, const struct interval *interval,
 	for (size_t i = 0; i < s->n; i++)
 		sketch_add(&c->sketch, s->samples[i]);
 	distribution_of_samples(&point.d, s->samples, s->n);
-	point.sketch = sketch_encode(&c->sketch);
+	point.sketch = wire_sketch_encode(&c->sketch);
 	object = point.sketch ? wire_point_encode(&point) : NULL;
 	json_decref(point.sketch);
 	if (!object) {

@@ -2,9 +2,10 @@
  * measure's samples, all calls of the role in that direction */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
-#include "control/server/judge/sketch.h"
+#include "control/wire/sketch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -100,18 +101,22 @@ static int percentile(double *ret, const struct judge_input *in,
 	static const double fractions[] = {
 		[MEDIAN] = 0.5, [P75] = 0.75, [P90] = 0.9, [P95] = 0.95};
 	const struct judge_point *points = RECORDS(in, points, judge_point);
-	struct sketch *sketch;
-	int err;
+	struct sketch *sketch = calloc(1, sizeof(*sketch));
+	int err = sketch ? 0 : -ENOMEM;
 
-	err = sketch_new(&sketch);
 	for (size_t i = 0; !err && i < in->points.count; i++)
 		if (selected(c, &points[i]))
-			err = sketch_merge(sketch, points[i].sketch);
-	if (!err)
-		err = sketch_quantile(sketch, fractions[c->choice], ret);
-	sketch_free(sketch);
-	if (!err) /* the bounds are exact, the sketch is not */
-		*ret = *ret < w->min ? w->min : *ret > w->max ? w->max : *ret;
+			err = wire_sketch_add(sketch, points[i].sketch);
+	if (!err && sketch->n == 0)
+		err = -EINVAL;
+	if (!err) { /* the bounds are exact, the sketch is not */
+		double value = sketch_quantile(sketch, fractions[c->choice]);
+
+		*ret = value < w->min   ? w->min
+		       : value > w->max ? w->max
+					: value;
+	}
+	free(sketch);
 	return err;
 }
 

@@ -2,12 +2,13 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "control/server/judge/sketch.h"
 #include "control/server/store/store_db.h"
+#include "control/wire/sketch.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DECIMAL_BYTES 400 /* %.6f of the largest double */
@@ -118,23 +119,27 @@ static json_t *decimal(double value)
 	return json_string(strcmp(text, "-0") == 0 ? "0" : text);
 }
 
+static void drop_sketch(struct record *r)
+{
+	free(r->sketch);
+	r->sketch = NULL;
+}
+
 static int merge_sketch(struct record *r, const struct db_value *v, bool first)
 {
 	json_t *encoded = NULL;
-	int err = -EINVAL;
 
+	if (first) {
+		r->sketch = calloc(1, sizeof(*r->sketch));
+		if (!r->sketch)
+			return -ENOMEM;
+	}
 	if (v->type == DB_TEXT)
 		encoded = json_loadb(v->bytes, v->len, 0, NULL);
-	if (first && encoded)
-		err = sketch_new(&r->sketch);
-	else if (encoded && r->sketch)
-		err = 0;
-	if (err == 0)
-		err = sketch_merge(r->sketch, encoded);
+	if (r->sketch && wire_sketch_add(r->sketch, encoded))
+		drop_sketch(r); /* one without: the whole has none */
 	json_decref(encoded);
-	if (err) /* one without: the whole has none */
-		r->sketch = sketch_free(r->sketch);
-	return err == -ENOMEM ? err : 0;
+	return 0;
 }
 
 static int begin_record(struct record *r, const struct db_value *row)
@@ -173,10 +178,10 @@ static json_t *percentile(const struct record *r, int i)
 
 	if (r->points == 1)
 		return decimal(r->values[i]);
-	if (r->sketch &&
-	    sketch_quantile(r->sketch, percentiles[i].fraction, &value) == 0)
-		return decimal(fmin(fmax(value, r->min), r->max));
-	return json_null();
+	if (!r->sketch || r->sketch->n == 0)
+		return json_null();
+	value = sketch_quantile(r->sketch, percentiles[i].fraction);
+	return decimal(fmin(fmax(value, r->min), r->max));
 }
 
 /* Append what was read; takes the record's sketch. */
@@ -202,7 +207,7 @@ static int end_record(struct reading *reading)
 	for (int i = 0; i < PERCENTILES; i++)
 		json_object_set_new(record, percentiles[i].name,
 				    percentile(r, i));
-	r->sketch = sketch_free(r->sketch);
+	drop_sketch(r);
 	if (json_array_size(reading->list) >= STATS_RECORDS_MAX) {
 		json_decref(record);
 		return -EMSGSIZE;
@@ -264,7 +269,7 @@ int store_stats_data(struct store *s, const struct stats_scope *scope,
 		       params, 4, read_point, &reading);
 	if (err >= 0)
 		err = end_record(&reading);
-	sketch_free(reading.record.sketch);
+	drop_sketch(&reading.record);
 	if (err) {
 		json_decref(reading.list);
 		return err;

@@ -1,5 +1,6 @@
-/* wire_point_decode() takes its input from an agent over the network. */
+/* wire_point_decode() and wire_sketch_add() take their input from an agent over the network. */
 #include "control/wire/point.h"
+#include "control/wire/sketch.h"
 
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char reason[WIRE_REASON_BYTES];
 	json_t *object = json_loadb((const char *)data, size, 0, NULL);
+	static struct sketch sketch;
 	struct wire_point point;
 
 	if (object && wire_point_decode(&point, object, reason) == 0) {
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!again || wire_point_decode(&point, again, reason) != 0)
 			abort();
 		json_decref(again);
+		wire_sketch_add(&sketch, point.sketch);
 	}
 	json_decref(object);
 	return 0;
