@@ -53,7 +53,7 @@ void answering_incoming(struct sip_account *account, struct sip_call *call,
 	     e->calls_taken >= action->max_total_calls) ||
 	    (action->max_concurrent_calls &&
 	     e->calls_up[0] >= action->max_concurrent_calls) ||
-	    list_count(&e->calls) >= ENGINE_CALLS_MAX) {
+	    list_count(&e->calls) >= e->sessions_max) {
 		sip_call_reject(call, 486, "Busy Here");
 		return;
 	}

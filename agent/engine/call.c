@@ -297,6 +297,8 @@ static void on_closed(struct call *c, const struct sip_call_info *info,
 		media_session_stop(c->media);
 	else
 		c->media_stopped = true;
+	if (c->outgoing)
+		calling_closed(c->engine);
 	call_finish_soon(c);
 }
 

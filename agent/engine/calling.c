@@ -126,6 +126,16 @@ static void place_one(struct engine *e)
 	}
 }
 
+/** Is there room for one more, also in the media engine? */
+static bool may_place(const struct engine *e)
+{
+	const struct calling *g = &e->calling;
+
+	return g->placed < g->action->max_total_calls &&
+	       g->active < g->action->max_concurrent_calls &&
+	       list_count(&e->calls) < e->sessions_max;
+}
+
 /**
  * Place what is due, then wait for the next one. A generator that was held up
  * by max_concurrent_calls does not catch up: calls_per_second is a ceiling at
@@ -141,9 +151,7 @@ static void place_due(void *arg)
 	if (!engine_working(e) || !g->action)
 		return;
 	interval_ns = (int64_t)((double)NS_PER_S / g->action->calls_per_second);
-	while (g->action && g->placed < g->action->max_total_calls &&
-	       g->active < g->action->max_concurrent_calls &&
-	       now_ns >= g->next_ns && engine_working(e)) {
+	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
 		place_one(e);
 		g->next_ns += interval_ns;
 	}
@@ -153,9 +161,8 @@ static void place_due(void *arg)
 		calling_finish(e);
 		return;
 	}
-	if (g->placed == g->action->max_total_calls ||
-	    g->active >= g->action->max_concurrent_calls)
-		return; /* calling_ended() goes on */
+	if (!may_place(e))
+		return; /* calling_closed() or calling_ended() goes on */
 	tmr_start(&g->tmr,
 		  g->next_ns > now_ns
 			  ? (uint64_t)((g->next_ns - now_ns + NS_PER_MS - 1) /
@@ -186,18 +193,38 @@ void calling_stop(struct engine *e)
 	tmr_init(&g->tmr);
 }
 
-void calling_ended(struct engine *e)
+/** The generator may have been held up: what it missed stays missed. */
+static void calling_go_on(struct engine *e, bool held_up)
 {
 	struct calling *g = &e->calling;
 	int64_t now_ns = clock_mono_ns();
 
+	if (held_up && g->next_ns < now_ns)
+		g->next_ns = now_ns;
+	tmr_start(&g->tmr, 0, place_due, e);
+}
+
+void calling_closed(struct engine *e)
+{
+	struct calling *g = &e->calling;
+	bool held_up;
+
+	if (!g->action)
+		return;
+	held_up = !may_place(e);
+	g->active--;
+	calling_go_on(e, held_up);
+}
+
+void calling_ended(struct engine *e)
+{
+	struct calling *g = &e->calling;
+
 	if (!g->action)
 		return;
 	g->ended++;
-	if (g->active >= g->action->max_concurrent_calls && g->next_ns < now_ns)
-		g->next_ns = now_ns;
-	g->active--;
-	tmr_start(&g->tmr, 0, place_due, e);
+	/* This one has left the list already: was it full? */
+	calling_go_on(e, list_count(&e->calls) + 1 >= e->sessions_max);
 }
 
 double calling_progress(const struct engine *e, int64_t now_ns)

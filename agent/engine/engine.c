@@ -15,9 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TICK_MS       1000
-#define SESSIONS_MIN  256u
-#define SESSIONS_TAKE 2000u /* a role that answers cannot know its load */
+#define TICK_MS 1000
 
 static void channel_handler(int flags, void *arg);
 static void end_begin(void *arg);
@@ -94,29 +92,6 @@ int engine_prompt(const struct engine *e, const struct wire_action *action,
 		       : 0;
 }
 
-/** Calls that the job can have up at a time. */
-static uint32_t sessions_wanted(const struct wire_job *job)
-{
-	uint32_t most = SESSIONS_MIN;
-
-	for (size_t s = 0; s < job->step_count; s++) {
-		for (size_t i = 0; i < job->steps[s].action_count; i++) {
-			const struct wire_action *a = &job->steps[s].actions[i];
-			uint32_t calls = 0;
-
-			if (a->type == WIRE_ACTION_CALL)
-				calls = a->max_concurrent_calls;
-			if (a->type == WIRE_ACTION_ANSWER)
-				calls = a->max_concurrent_calls
-						? a->max_concurrent_calls
-						: SESSIONS_TAKE;
-			if (calls > most)
-				most = calls;
-		}
-	}
-	return most < ENGINE_CALLS_MAX ? most : ENGINE_CALLS_MAX;
-}
-
 static void media_record(const struct media_record *record, void *arg)
 {
 	(void)arg;
@@ -161,7 +136,7 @@ static int stacks_start(struct engine *e)
 	const struct media_engine_params media = {
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
-		.sessions_max = sessions_wanted(e->job),
+		.sessions_max = e->sessions_max,
 	};
 	const struct sip_ua_params ua = {
 		.bind_addr = e->settings.bind,
@@ -219,6 +194,7 @@ static void job_start(struct engine *e, json_t *message)
 	}
 	e->wall_offset_ns = clock_wall_offset_ns();
 	e->tick_ns = clock_mono_ns();
+	e->sessions_max = sessions_wanted(e->job);
 	if (stacks_start(e))
 		return;
 	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,

@@ -19,6 +19,7 @@
 #include "agent/engine/loop.h"
 #include "agent/engine/outbox.h"
 #include "agent/engine/script.h"
+#include "agent/engine/sessions.h"
 #include "base/clock.h"
 #include "base/state.h"
 #include "control/wire/event.h"
@@ -31,7 +32,6 @@
 
 #define ENGINE_NAME_BYTES    64
 #define ENGINE_PATH_BYTES    512
-#define ENGINE_CALLS_MAX     10000u
 #define ENGINE_REGISTERS_MAX 100u /* REGISTERs under way at a time */
 
 /* Bounds of an orderly end. The user agent gives up on a BYE or on the removal
@@ -98,7 +98,7 @@ struct calling {
 	size_t account_count;
 	uint32_t placed;
 	uint32_t ended;
-	uint32_t active;
+	uint32_t active; /* SIP calls placed and not closed */
 	int64_t next_ns; /* when the next one is due */
 	struct tmr tmr;
 };
@@ -106,7 +106,9 @@ struct calling {
 void calling_start(struct engine *e, const struct wire_action *action);
 /** Place no more; calls that are up stay. */
 void calling_stop(struct engine *e);
-/** A call of the generator is over. */
+/** The SIP call is closed: another one may be placed. */
+void calling_closed(struct engine *e);
+/** A call of the generator is fully accounted for. */
 void calling_ended(struct engine *e);
 /** 0..1 of the action under way. */
 double calling_progress(const struct engine *e, int64_t now_ns);
@@ -234,7 +236,8 @@ struct engine {
 	struct steps steps;
 	struct calling calling;
 	struct list accounts;
-	struct list calls;
+	struct list calls;       /* until accounted for */
+	uint32_t sessions_max;   /* ceiling of calls */
 	unsigned call_count;     /* names */
 	uint32_t calls_taken;    /* by the active answer action */
 	uint32_t calls_up[2];    /* taken, placed: begun and not closed */

@@ -395,6 +395,55 @@ static void test_several_calls(void **state)
 	pair_release(&pair);
 }
 
+/** Position of a call's event of a kind (and state) in the order of events. */
+static int position(const struct process *p, const char *call, const char *kind,
+		    const char *state_name)
+{
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(p->events, i, e)
+	{
+		const char *c = json_string_value(json_object_get(e, "call"));
+		const char *s = json_string_value(json_object_get(e, "state"));
+
+		if (c && strcmp(c, call) == 0 &&
+		    strcmp(json_string_value(json_object_get(e, "kind")),
+			   kind) == 0 &&
+		    (!state_name || (s && strcmp(s, state_name) == 0)))
+			return (int)i;
+	}
+	fail_msg("%s has no %s %s", call, kind, state_name ? state_name : "");
+	return -1;
+}
+
+/* The place of a call is free when its SIP call is closed, not only when its
+ * media are accounted for. */
+static void test_concurrency_counts_sip_calls(void **state)
+{
+	static const char *const names[] = {"caller-1", "caller-2", "caller-3"};
+	struct pair pair;
+
+	(void)state;
+	pair_start(&pair, ",\"max_concurrent_calls\":1",
+		   ",\"call_duration\":0.3,\"max_total_calls\":3,"
+		   "\"max_concurrent_calls\":1,\"calls_per_second\":50");
+	pair_end(&pair);
+	for (int i = 0; i < 3; i++)
+		assert_true(json_is_true(json_object_get(
+			event(&pair.caller, "call", NULL, i), "established")));
+	for (int i = 0; i < 2; i++) {
+		int next = position(&pair.caller, names[i + 1], "state",
+				    "CALL_OUTGOING");
+
+		assert_true(position(&pair.caller, names[i], "state",
+				     "CALL_CLOSED") < next);
+		assert_true(next <
+			    position(&pair.caller, names[i], "call", NULL));
+	}
+	pair_release(&pair);
+}
+
 static void test_busy(void **state)
 {
 	struct pair pair;
@@ -632,6 +681,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_call),
 		cmocka_unit_test(test_several_calls),
+		cmocka_unit_test(test_concurrency_counts_sip_calls),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_hold_and_resume),
 		cmocka_unit_test(test_assert_that_fails),
