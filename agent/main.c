@@ -96,6 +96,7 @@ int main(int argc, char **argv)
 {
 	struct options options;
 
+	log_setup(LOG_LEVEL_INFO, "offhook");
 	umask(077); /* what we write is ours: secrets, results */
 	if (options_parse(&options, argc, argv) != 0)
 		return EXIT_USAGE;

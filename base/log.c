@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 static enum log_level shown_level = LOG_LEVEL_INFO;
 static const char *program_name = "offhook";
+static bool to_journal;
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -34,6 +36,7 @@ void log_setup(enum log_level level, const char *name)
 {
 	shown_level = level;
 	program_name = name;
+	to_journal = getenv("JOURNAL_STREAM") != NULL;
 }
 
 int log_level_parse(const char *text, enum log_level *ret)
@@ -52,7 +55,7 @@ static int format_prefix(char *line, size_t size, enum log_level level)
 {
 	char when[CLOCK_TEXT_BYTES];
 
-	if (getenv("JOURNAL_STREAM"))
+	if (to_journal)
 		return snprintf(line, size, "<%d>", journal_priority[level]);
 	clock_format(when, clock_wall_ns());
 	return snprintf(line, size, "%s %s[%d] %s: ", when, program_name,

@@ -16,7 +16,9 @@ enum log_level {
 };
 
 /**
- * Set what is shown and the program's name in each line.
+ * Set what is shown and the program's name in each line. Finds out whether
+ * the lines go to the journal (JOURNAL_STREAM in the environment).
+ * Thread: main, before another one logs
  * @param level  lines above this level are dropped
  * @param name   program name, kept by reference for the process's life
  */
