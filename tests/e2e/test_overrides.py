@@ -1,0 +1,87 @@
+"""What a start may override, on real traffic through the proxy."""
+import json
+import re
+
+import pytest
+
+from bench import CALLEE, Bench, state_condition
+from peers import SUBSCRIBERS, SilentPort
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    from ports import PortBlock
+    ports = PortBlock()
+    with Bench(tmp_path_factory.mktemp("overrides"), ports) as b:
+        yield b
+    ports.close()
+
+
+def sent(report, role, method):
+    """First lines and bodies of the requests of a method that a role sent."""
+    return [m["text"] for m in report["messages"]
+            if m["role"] == role and m["dir"] == "sent" and m["line"].startswith(method + " ")]
+
+
+def test_hold_wait_resume(bench):
+    test_id = bench.single_call(duration=6)
+    actions = [["assert_established", "5000"], ["hold", ""], ["wait", "1500"],
+               ["resume", ""], ["wait", "1000"]]
+    run, report = bench.run(test_id, {
+        "step.1.1.sipclient_actions": json.dumps(actions),
+        "condition.caller.caller-sipclient-state-conditions": {
+            "conditions": state_condition("caller", "CALL_ESTABLISHED", "CALL_HOLD",
+                                          "CALL_RESUME")["conditions"],
+            "options": ["strict_order"]},
+        "condition.callee.callee-sipclient-state-conditions": {
+            "conditions": state_condition("callee", "CALL_HOLD", "CALL_RESUME")["conditions"],
+            "options": []}})
+    assert run["status"] == "passed", run["result_description"]
+    invites = [i for i in sent(report, "caller", "INVITE") if "a=sendonly" in i]
+    assert invites, "no re-INVITE with a=sendonly was sent"
+    caller, = (c for c in report["calls"] if c["role"] == "caller")
+    received, = (s for s in caller["streams"] if s["dir"] == "in")
+    # 6 s at 50 packets/s less about 1.5 s of hold, and nothing of it lost.
+    assert received["lost"] == 0 and 190 < received["packets"] < 260, received
+
+
+def test_several_calls(bench):
+    run, report = bench.run(bench.single_call(duration=1), {
+        "step.1.1.max_total_calls": 3})
+    assert run["status"] == "passed", run["result_description"]
+    assert len([c for c in report["calls"] if c["role"] == "caller"]) == 3
+
+
+def test_regexpire_and_custom_header_on_the_wire(bench):
+    run, report = bench.run(bench.single_call(duration=1), {
+        "step.1.0.regexpire": "77",
+        "step.1.0.custom_headers": '[["X-Offhook-Probe", "seen", "registers"]]'})
+    assert run["status"] == "passed", run["result_description"]
+    registers = sent(report, "caller", "REGISTER")
+    assert re.search(r"(?mi)^(Expires: *77|Contact:.*expires=77)", registers[0]), registers[0]
+    assert all("X-Offhook-Probe: seen" in r for r in registers)
+    assert not any("X-Offhook-Probe" in i for i in sent(report, "caller", "INVITE"))
+
+
+def test_dial_destination_nobody_has(bench):
+    run, report = bench.run(bench.single_call(duration=1), {
+        "step.1.1.dial_destination": "9999"})
+    assert run["status"] == "failed"
+    assert "404" in run["result_description"], run["result_description"]
+
+
+def test_target_and_credentials(bench, ports):
+    """The callee registers at a target where nobody answers."""
+    with SilentPort(ports.silent) as peer:
+        other = bench.target(peer.port)
+        run, _ = bench.run(bench.single_call(duration=1), {
+            "step.0.0.target_pool": other}, timeout=90)
+    assert run["status"] == "failed"
+    assert str(peer.port) in run["result_description"]
+    pool = bench.credentials("others", {"1005": SUBSCRIBERS["1005"]})
+    run, report = bench.run(bench.single_call(duration=1), {
+        "step.1.0.credential_pool": pool})
+    assert run["status"] == "passed", run["result_description"]
+    caller, = (c for c in report["calls"] if c["role"] == "caller")
+    assert caller["account"] == "1005"
+    assert CALLEE in caller["peer"]
