@@ -282,6 +282,7 @@ struct sip_account *sip_account_free(struct sip_account *account)
 	account->incoming_h = NULL;
 	account->accepts = false;
 	register_stop(account);
+	outside_stop(account);
 	list_unlink(&account->le);
 	return mem_deref(account);
 }

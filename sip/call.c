@@ -9,6 +9,7 @@ static void event_destructor(void *arg)
 	struct call_event *event = arg;
 
 	list_unlink(&event->le);
+	mem_deref(event->target);
 }
 
 static void call_destructor(void *arg)
@@ -81,6 +82,8 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.local = event->local,
 		.code = event->code,
 		.reason = event->reason,
+		.method = event->method,
+		.target = event->target,
 		.end = event->end,
 		.media = event->has_media ? &event->media : NULL,
 	};

@@ -208,7 +208,11 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 			 struct dialog *dialog, struct digest *digest,
 			 const struct request *request)
 {
-	size_t body = request->sdp ? request->sdp->used : 0;
+	const char *type = request->sdp ? "application/sdp" : request->type;
+	const char *text = request->sdp ? request->sdp->data : request->body;
+	size_t body = request->sdp ? request->sdp->used
+		      : type       ? strlen(text)
+				   : 0;
 	uint32_t cseq = request->ack_cseq;
 	int err;
 
@@ -229,13 +233,12 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 		err = headers_write(mb, &account->headers, request->method);
 	if (!err && request->headers)
 		err = mbuf_write_str(mb, request->headers);
-	if (!err && body)
-		err = mbuf_write_str(mb, "Content-Type: application/sdp\r\n");
+	if (!err && type)
+		err = mbuf_printf(mb, "Content-Type: %s\r\n", type);
 	if (!err)
 		err = mbuf_printf(mb, "Content-Length: %zu\r\n\r\n", body);
 	if (!err && body)
-		err = mbuf_write_mem(mb, (const uint8_t *)request->sdp->data,
-				     body);
+		err = mbuf_write_mem(mb, (const uint8_t *)text, body);
 	mb->pos = 0;
 	return neg(err);
 }

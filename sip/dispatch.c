@@ -5,8 +5,7 @@
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
  * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */
 static const char *const known_methods[] = {
-	"REGISTER", "SUBSCRIBE", "NOTIFY", "MESSAGE", "REFER",
-	"INFO",     "UPDATE",    "PRACK",  "PUBLISH",
+	"REGISTER", "SUBSCRIBE", "UPDATE", "PRACK", "PUBLISH",
 };
 
 static bool method_is(const struct sip_msg *msg, const char *method)
@@ -112,8 +111,23 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 		reinvite_received(call, msg);
 	else if (method_is(msg, "OPTIONS"))
 		options_reply(ua, msg);
+	else if (method_is(msg, "MESSAGE") || method_is(msg, "INFO"))
+		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
+	else if (method_is(msg, "REFER"))
+		refer_received(call, msg);
+	else if (method_is(msg, "NOTIFY"))
+		refer_notified(call, msg);
 	else
 		method_refuse(ua, msg);
+}
+
+/* RFC 3428 section 7: only who is addressed takes a message. */
+static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	if (account_by_user(ua, msg))
+		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
+	else
+		(void)sip_treply(NULL, ua->sip, msg, 404, "Not Found");
 }
 
 static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -161,7 +175,12 @@ bool dispatch_request(const struct sip_msg *msg, void *arg)
 		invite_received(ua, msg);
 	else if (method_is(msg, "OPTIONS"))
 		options_reply(ua, msg);
-	else if (method_is(msg, "BYE"))
+	else if (method_is(msg, "MESSAGE"))
+		message_received(ua, msg);
+	else if (method_is(msg, "REFER"))
+		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
+	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
+		 method_is(msg, "NOTIFY"))
 		(void)sip_treply(NULL, ua->sip, msg, 481,
 				 "Call/Transaction Does Not Exist");
 	else

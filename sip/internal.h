@@ -25,7 +25,12 @@
 #define DIGEST_TRIES_MAX  3
 #define DIGEST_REALMS_MAX 4
 
-#define ALLOW_HEADER "Allow: INVITE, ACK, BYE, CANCEL, OPTIONS\r\n"
+/* Requests of ours within a dialog, INVITE and BYE aside, at a time. */
+#define CALL_REQUESTS_MAX 32
+
+#define ALLOW_HEADER                                                       \
+	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
+	"NOTIFY\r\n"
 
 static inline int neg(int libre_error)
 {
@@ -100,6 +105,8 @@ struct request {
 	uint32_t ack_cseq;     /* ACK: of the INVITE; else 0 */
 	const char *headers;   /* more header lines, may be NULL */
 	const struct buf *sdp; /* may be NULL */
+	const char *type;      /* of another body; NULL: there is none */
+	const char *body;
 	sip_send_h *sendh;
 	sip_resp_h *resph;
 	void *arg;
@@ -159,6 +166,7 @@ struct sip_account {
 	char *target_text;     /* "127.0.0.1:5060 over UDP" */
 	char *outbound_proxy;  /* URI with ;lr, or NULL */
 	struct digest *digest; /* of REGISTER */
+	struct list outside;   /* requests outside of dialogs */
 	char *auth_username;
 	char *password;
 	struct header_list headers;
@@ -205,6 +213,8 @@ struct call_event {
 	bool local;
 	uint16_t code;
 	char reason[REASON_BYTES];
+	const char *method; /* static */
+	char *target;
 	enum sip_call_end end;
 	bool has_media;
 	struct media_negotiated media;
@@ -275,9 +285,19 @@ struct sip_call {
 
 	/* our re-INVITE */
 	bool reinviting;
+	bool reinvite_plain; /* changes nothing */
 	bool reinvite_hold;
 	bool reinvite_retried;
 	struct tmr tmr_reinvite;
+
+	/* other requests, and REFER both ways */
+	uint32_t request_count;
+	bool transferring; /* our REFER: its end has not been told */
+	uint16_t transfer_code;
+	char transfer_reason[REASON_BYTES];
+	bool referred;      /* theirs: it has not ended */
+	bool refer_silent;  /* without NOTIFY */
+	uint32_t refer_seq; /* CSeq of the REFER, for the Event id */
 };
 
 /* call.c */
@@ -320,6 +340,8 @@ enum media_direction session_wanted(const struct sip_call *call, bool held);
 int call_local_set(struct sip_call *call, const struct media_local *media);
 int uac_ack(struct sip_call *call, uint32_t cseq);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
+/** "sip:1002@example.net" of "1002", "1002@example.net" or a URI. */
+int peer_uri(char **ret, const struct sip_account *account, const char *uri);
 int invite_send_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg);
 
@@ -328,10 +350,23 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		const struct sip_msg *msg);
 void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);
+const char *phrase_of(uint16_t code);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
 int uas_accept(struct sip_call *call, const struct sip_msg *msg);
 void uas_stop_timers(struct sip_call *call);
+
+/* indialog.c: requests within a dialog that are no offer */
+int indialog_send(struct sip_call *call, const char *method,
+		  const char *headers, const char *type, const char *body);
+/* refer.c: RFC 3515 */
+void refer_received(struct sip_call *call, const struct sip_msg *msg);
+void refer_notified(struct sip_call *call, const struct sip_msg *msg);
+/** Our REFER was answered; msg NULL: it was not. */
+void refer_answered(struct sip_call *call, const struct sip_msg *msg);
+
+/* outside.c */
+void outside_stop(struct sip_account *account);
 
 /* reinvite.c */
 void reinvite_received(struct sip_call *call, const struct sip_msg *msg);

@@ -73,8 +73,13 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 	call->held = call->reinvite_hold;
 	event = call_event(call, SIP_CALL_REMOTE_SDP, false, now);
 	session_event_media(call, event);
-	event = call_event(call, call->held ? SIP_CALL_HELD : SIP_CALL_RESUMED,
-			   true, now);
+	session_hold_events(call, now);
+	if (call->reinvite_plain)
+		event = call_event(call, SIP_CALL_REINVITED, true, now);
+	else
+		event = call_event(
+			call, call->held ? SIP_CALL_HELD : SIP_CALL_RESUMED,
+			true, now);
 	call_event_reason(event, msg);
 }
 
@@ -155,7 +160,7 @@ static int reinvite_send(struct sip_call *call)
 	return 0;
 }
 
-static int reinvite_begin(struct sip_call *call, bool hold)
+static int reinvite_begin(struct sip_call *call, bool hold, bool plain)
 {
 	int err;
 
@@ -163,10 +168,11 @@ static int reinvite_begin(struct sip_call *call, bool hold)
 		return -ENOTCONN;
 	if (call->reinviting || call->ok_mb)
 		return -EBUSY;
-	if (call->held == hold)
+	if (call->held == hold && !plain)
 		return -EALREADY;
 	call->reinviting = true;
 	call->reinvite_hold = hold;
+	call->reinvite_plain = plain;
 	call->reinvite_retried = false;
 	digest_begin(call->digest);
 	err = reinvite_send(call);
@@ -177,12 +183,17 @@ static int reinvite_begin(struct sip_call *call, bool hold)
 
 int sip_call_hold(struct sip_call *call)
 {
-	return reinvite_begin(call, true);
+	return reinvite_begin(call, true, false);
 }
 
 int sip_call_resume(struct sip_call *call)
 {
-	return reinvite_begin(call, false);
+	return reinvite_begin(call, false, false);
+}
+
+int sip_call_reinvite(struct sip_call *call)
+{
+	return reinvite_begin(call, call->held, true);
 }
 
 static void refuse(struct sip_call *call, const struct sip_msg *msg,

@@ -148,8 +148,15 @@ enum sip_call_event {
 	SIP_CALL_REMOTE_SDP,  /* the peer's came; info->media if settled */
 	SIP_CALL_HELD,        /* by the peer or by us; info->local says who */
 	SIP_CALL_RESUMED,
-	SIP_CALL_REINVITE_FAIL, /* our hold/resume was refused: code, reason */
-	SIP_CALL_CLOSED,        /* the last event of a call, exactly once */
+	SIP_CALL_REINVITE_FAIL, /* our re-INVITE was refused: code, reason */
+	SIP_CALL_REINVITED,     /* sip_call_reinvite() was accepted */
+	SIP_CALL_ANSWER_TO,     /* sip_call_request() was answered, or not:
+				 * info->method; code 0: no answer */
+	SIP_CALL_TRANSFERRED,   /* our REFER succeeded */
+	SIP_CALL_TRANSFER_FAIL, /* it was refused, or the new call failed */
+	SIP_CALL_REFERRED, /* the peer wants a call to info->target; it was told
+			    * 202: sip_call_refer_progress() must follow */
+	SIP_CALL_CLOSED,   /* the last event of a call, exactly once */
 };
 
 enum sip_call_end {
@@ -165,6 +172,8 @@ struct sip_call_info {
 	bool local;
 	uint16_t code;         /* SIP status where one belongs to it, or 0 */
 	const char *reason;    /* never NULL */
+	const char *method;    /* SIP_CALL_ANSWER_TO, or NULL */
+	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI, or NULL */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
 	const struct media_negotiated *media; /* set when offer/answer settled
 					       * something new; else NULL */
@@ -191,6 +200,20 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
  */
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
 int sip_call_ring(struct sip_call *call);
+/**
+ * Send a provisional response to the INVITE, 101 to 199.
+ * @param media  NULL: no SDP; else the answer goes with it (early media,
+ *               RFC 3960); the 2xx repeats it. -EINVAL if the INVITE had none
+ */
+int sip_call_progress(struct sip_call *call, uint16_t code,
+		      const struct media_local *media);
+/**
+ * Redirect an incoming call (RFC 3261 21.3).
+ * @param code      300 to 399
+ * @param contacts  URIs, separated by commas; user parts are completed
+ */
+int sip_call_redirect(struct sip_call *call, uint16_t code,
+		      const char *contacts);
 int sip_call_answer(struct sip_call *call, const struct media_local *media);
 /**
  * Refuse an incoming call, 300 to 699. A call that nobody has adopted is
@@ -208,6 +231,45 @@ void sip_call_hangup(struct sip_call *call);
 /** Re-INVITE with another direction (RFC 3264 8.4); SIP_CALL_HELD follows. */
 int sip_call_hold(struct sip_call *call);
 int sip_call_resume(struct sip_call *call);
+/** Re-INVITE with what is in force; SIP_CALL_REINVITED follows. */
+int sip_call_reinvite(struct sip_call *call);
+
+/**
+ * A request without offer within the dialog: MESSAGE (RFC 3428), OPTIONS,
+ * INFO (RFC 6086). SIP_CALL_ANSWER_TO follows.
+ * @param type  Content-Type of the body; NULL: there is none
+ * @return 0; -ENOTCONN the call is not up; -EINVAL; -EBUSY too many at a time
+ */
+int sip_call_request(struct sip_call *call, const char *method,
+		     const char *type, const char *body);
+/**
+ * Blind transfer (RFC 3515): SIP_CALL_TRANSFERRED or SIP_CALL_TRANSFER_FAIL
+ * follows with the last status the peer notified. The call goes on: who wants
+ * it ended hangs up.
+ * @param uri     as in sip_call_params
+ * @param silent  ask for no NOTIFY (Refer-Sub: false, RFC 4488)
+ */
+int sip_call_transfer(struct sip_call *call, const char *uri, bool silent);
+/** How the call that SIP_CALL_REFERRED asked for goes; 200 and above is the
+ * end. Nothing is sent where the peer wanted no NOTIFY. */
+int sip_call_refer_progress(struct sip_call *call, uint16_t code,
+			    const char *reason);
+
+struct sip_outside_info {
+	int64_t mono_ns;
+	uint16_t code; /* 0: no answer */
+	const char *reason;
+	int64_t took_ns; /* first request sent to final answer; 0: none came */
+};
+typedef void(sip_outside_h)(const struct sip_outside_info *info, void *arg);
+/**
+ * A request outside of any dialog: OPTIONS or MESSAGE. The handler comes
+ * exactly once, unless the account is released before.
+ * @param uri  as in sip_call_params; NULL: the account's domain
+ */
+int sip_account_request(struct sip_account *account, const char *method,
+			const char *uri, const char *type, const char *body,
+			sip_outside_h *handler, void *arg);
 
 const char *sip_call_id(const struct sip_call *call);   /* Call-ID header */
 const char *sip_call_peer(const struct sip_call *call); /* the other's URI */

@@ -233,9 +233,9 @@ static bool host_valid(const struct pl *host)
 	return host->l > 0;
 }
 
-static int peer_set(struct sip_call *call, const char *uri)
+int peer_uri(char **ret, const struct sip_account *account, const char *uri)
 {
-	const struct sip_account *account = call->account;
+	char *text = NULL;
 	struct uri parsed;
 	char *user;
 	struct pl pl;
@@ -243,23 +243,27 @@ static int peer_set(struct sip_call *call, const char *uri)
 
 	if (!uri || !uri[0] || !header_text_valid(uri) || strpbrk(uri, " <>\""))
 		return -EINVAL;
-	if (strncasecmp(uri, "sip:", 4) == 0) {
-		err = text_print(&call->peer, "%s", uri);
+	if (strncasecmp(uri, "sip:", 4) == 0 ||
+	    strncasecmp(uri, "sips:", 5) == 0) {
+		err = text_print(&text, "%s", uri);
 	} else if (strchr(uri, '@')) {
-		err = text_print(&call->peer, "sip:%s", uri);
+		err = text_print(&text, "sip:%s", uri);
 	} else {
 		err = text_user(&user, uri);
 		if (err)
 			return err;
-		err = text_print(&call->peer, "sip:%s@%s", user,
-				 account->domain);
+		err = text_print(&text, "sip:%s@%s", user, account->domain);
 		mem_deref(user);
 	}
 	if (err)
 		return err;
-	pl_set_str(&pl, call->peer);
-	return uri_decode(&parsed, &pl) || !host_valid(&parsed.host) ? -EINVAL
-								     : 0;
+	pl_set_str(&pl, text);
+	if (uri_decode(&parsed, &pl) || !host_valid(&parsed.host)) {
+		mem_deref(text);
+		return -EINVAL;
+	}
+	*ret = text;
+	return 0;
 }
 
 static int local_check(const struct media_local *media)
@@ -296,7 +300,7 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 	call->arg = params->arg;
 	err = call_local_set(call, params->media);
 	if (!err)
-		err = peer_set(call, params->uri);
+		err = peer_uri(&call->peer, account, params->uri);
 	if (!err)
 		err = dialog_new(&call->dialog, account, call->peer,
 				 call->peer);

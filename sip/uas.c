@@ -89,90 +89,6 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	account->incoming_h(account, call, account->arg);
 }
 
-int sip_call_ring(struct sip_call *call)
-{
-	struct call_event *event;
-	struct sip_contact contact;
-	int err;
-
-	if (call->state != CALL_INCOMING || !call->st)
-		return -EINVAL;
-	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
-			call->msg->tp);
-	err = neg(sip_treplyf(&call->st, NULL, call->ua->sip, call->msg, true,
-			      180, "Ringing",
-			      "%H" ALLOW_HEADER "Content-Length: 0\r\n\r\n",
-			      sip_contact_print, &contact));
-	if (err) {
-		call_set_end(call, SIP_END_FAILED, true, 0,
-			     "180 Ringing could not be sent");
-		call_close(call);
-		return 0;
-	}
-	event = call_event(call, SIP_CALL_RINGING, true, call->ua->sent_ns);
-	if (event) {
-		event->code = 180;
-		(void)str_copy(event->reason, sizeof(event->reason), "Ringing");
-	}
-	return 0;
-}
-
-/* RFC 3261 section 21, where no phrase was given. */
-static const char *phrase_of(uint16_t code)
-{
-	static const struct {
-		uint16_t code;
-		const char *phrase;
-	} phrases[] = {
-		{301, "Moved Permanently"},
-		{302, "Moved Temporarily"},
-		{305, "Use Proxy"},
-		{400, "Bad Request"},
-		{403, "Forbidden"},
-		{404, "Not Found"},
-		{408, "Request Timeout"},
-		{410, "Gone"},
-		{480, "Temporarily Unavailable"},
-		{484, "Address Incomplete"},
-		{486, "Busy Here"},
-		{487, "Request Terminated"},
-		{488, "Not Acceptable Here"},
-		{500, "Server Internal Error"},
-		{503, "Service Unavailable"},
-		{600, "Busy Everywhere"},
-		{603, "Decline"},
-		{604, "Does Not Exist Anywhere"},
-		{606, "Not Acceptable"},
-	};
-
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
-		if (phrases[i].code == code)
-			return phrases[i].phrase;
-	}
-	return "Rejected";
-}
-
-void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
-{
-	if (call->st)
-		(void)sip_treply(&call->st, call->ua->sip, call->msg, code,
-				 reason);
-	call_set_end(call, SIP_END_REJECTED, true, code, reason);
-	call->end_ns = call->ua->sent_ns;
-	call_close(call);
-}
-
-int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
-{
-	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
-	    (reason && !header_text_valid(reason)))
-		return -EINVAL;
-	uas_refuse(call, code, reason ? reason : phrase_of(code));
-	if (!call->handler)
-		mem_deref(call); /* nobody adopted it, nobody will */
-	return 0;
-}
-
 static void ok_send_again(void *arg)
 {
 	struct sip_call *call = arg;
@@ -270,7 +186,9 @@ int sip_call_answer(struct sip_call *call, const struct media_local *media)
 	if (err)
 		return err;
 	call->answer_in_ack = !call->remote;
-	if (call->answer_in_ack)
+	if (call->early_answer)
+		err = 0; /* it went with a provisional response */
+	else if (call->answer_in_ack)
 		err = session_offer(call, media->direction);
 	else
 		err = session_answer(call, media->direction);

@@ -99,9 +99,10 @@ static void script_peer_bye(struct peer *peer)
 	peer_expect(peer, "ACK ");
 	peer_request(peer, "NOSUCH", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 501 ");
-	peer_request(peer, "INFO", NULL, NULL);
+	peer_request(peer, "SUBSCRIBE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 405 ");
-	peer_has(peer, "Allow: INVITE, ACK, BYE, CANCEL, OPTIONS\r\n");
+	peer_has(peer, "Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, "
+		       "MESSAGE, REFER, NOTIFY\r\n");
 	peer_request(peer, "BYE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "BYE", NULL, NULL);

@@ -44,7 +44,7 @@ struct world {
 	struct media_negotiated negotiated; /* the last one reported */
 	unsigned negotiated_count;
 	unsigned sent, received; /* traced messages */
-	int64_t times[16];       /* of call events, by event */
+	int64_t times[32];       /* of call events, by event */
 	bool timed_out;
 	bool linger; /* go on after CLOSED until the script is through */
 	struct mqueue *through;

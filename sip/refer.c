@@ -1,0 +1,214 @@
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/internal.h"
+
+/* ---- we refer ---- */
+
+static void transfer_end(struct sip_call *call, bool good)
+{
+	struct call_event *event;
+
+	if (!call->transferring)
+		return;
+	call->transferring = false;
+	event = call_event(call,
+			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
+			   true, call->ua->received_ns);
+	if (!event)
+		return;
+	event->code = call->transfer_code;
+	(void)str_copy(event->reason, sizeof(event->reason),
+		       call->transfer_reason);
+}
+
+static void transfer_note(struct sip_call *call, uint16_t code,
+			  const char *reason)
+{
+	call->transfer_code = code;
+	str_print(call->transfer_reason, sizeof(call->transfer_reason), "%s",
+		  reason);
+}
+
+void refer_answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *sub;
+	char reason[REASON_BYTES];
+
+	if (!msg) {
+		transfer_note(call, 0, "no answer to our REFER");
+		transfer_end(call, false);
+		return;
+	}
+	msg_line(reason, sizeof(reason), msg);
+	/* A NOTIFY may have overtaken the 202. */
+	if (msg->scode >= 300 || call->transfer_code < 200)
+		transfer_note(call, msg->scode, reason);
+	if (msg->scode >= 300) {
+		transfer_end(call, false);
+		return;
+	}
+	sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
+	if (sub && !pl_strcasecmp(&sub->val, "false"))
+		transfer_end(call, true); /* RFC 4488 section 4 */
+}
+
+/* "SIP/2.0 200 OK" (RFC 3515 2.4.5) */
+static bool fragment_read(const struct sip_msg *msg, uint16_t *ret_code,
+			  char *reason, size_t size)
+{
+	struct pl code, phrase;
+
+	if (!msg_ctype_cmp(&msg->ctyp, "message", "sipfrag") ||
+	    re_regex((const char *)mbuf_buf(msg->mb), mbuf_get_left(msg->mb),
+		     "SIP/2.0 [0-9]3 [^\r\n]*", &code, &phrase))
+		return false;
+	*ret_code = (uint16_t)pl_u32(&code);
+	(void)pl_strcpy(&phrase, reason, size);
+	return true;
+}
+
+void refer_notified(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *event = sip_msg_hdr(msg, SIP_HDR_EVENT);
+	const struct sip_hdr *state =
+		sip_msg_hdr(msg, SIP_HDR_SUBSCRIPTION_STATE);
+	char reason[REASON_BYTES];
+	uint16_t code = 0;
+
+	if (!event || event->val.l < 5 ||
+	    strncasecmp(event->val.p, "refer", 5) != 0) {
+		(void)sip_treply(NULL, call->ua->sip, msg, 489, "Bad Event");
+		return;
+	}
+	if (!call->transferring || !state) {
+		(void)sip_treply(NULL, call->ua->sip, msg,
+				 call->transferring ? 400 : 481,
+				 call->transferring
+					 ? "Bad Request"
+					 : "Subscription Does Not Exist");
+		return;
+	}
+	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	if (fragment_read(msg, &code, reason, sizeof(reason)))
+		transfer_note(call, code, reason);
+	if (code >= 200)
+		transfer_end(call, code < 300);
+	else if (state->val.l >= 10 &&
+		 strncasecmp(state->val.p, "terminated", 10) == 0)
+		transfer_end(call, false);
+}
+
+int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
+{
+	char *target = NULL;
+	char *headers = NULL;
+	int err;
+
+	if (call->state != CALL_UP)
+		return -ENOTCONN;
+	if (call->transferring)
+		return -EBUSY;
+	err = peer_uri(&target, call->account, uri);
+	if (!err)
+		err = text_print(&headers,
+				 "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
+				 target, call->account->aor,
+				 silent ? "Refer-Sub: false\r\n"
+					  "Supported: norefersub\r\n"
+					: "");
+	if (!err) {
+		call->transferring = true;
+		transfer_note(call, 0, "");
+		err = indialog_send(call, "REFER", headers, NULL, NULL);
+		if (err)
+			call->transferring = false;
+	}
+	mem_deref(target);
+	mem_deref(headers);
+	return err;
+}
+
+/* ---- we are referred ---- */
+
+static int target_read(char **ret, const struct sip_msg *msg)
+{
+	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
+	struct sip_addr addr;
+
+	/* Exactly one (RFC 3515 2.4.2), of a scheme we can call. */
+	if (!to || sip_msg_hdr_count(msg, SIP_HDR_REFER_TO) != 1 ||
+	    sip_addr_decode(&addr, &to->val) ||
+	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
+	     pl_strcasecmp(&addr.uri.scheme, "sips")))
+		return -EBADMSG;
+	/* What stands behind '?' are headers, not ours to copy unseen. */
+	if (addr.uri.headers.l)
+		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
+	return neg(pl_strdup(ret, &addr.auri));
+}
+
+void refer_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
+	struct sip_ua *ua = call->ua;
+	struct sip_contact contact;
+	struct call_event *event;
+	char *target = NULL;
+
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
+		(void)sip_treply(NULL, ua->sip, msg, 481,
+				 "Call/Transaction Does Not Exist");
+		return;
+	}
+	if (target_read(&target, msg)) {
+		(void)sip_treply(NULL, ua->sip, msg, 400, "Bad Refer-To");
+		return;
+	}
+	event = call->referred ? NULL
+			       : call_event(call, SIP_CALL_REFERRED, false,
+					    ua->received_ns);
+	if (!event) {
+		mem_deref(target);
+		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
+		return;
+	}
+	event->target = target;
+	call->referred = true;
+	call->refer_silent = sub && !pl_strcasecmp(&sub->val, "false");
+	call->refer_seq = msg->cseq.num;
+	sip_contact_set(&contact, call->account->contact_user, &ua->laddr,
+			msg->tp);
+	(void)sip_treplyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
+			  "%H%sContent-Length: 0\r\n\r\n", sip_contact_print,
+			  &contact,
+			  call->refer_silent ? "Refer-Sub: false\r\n" : "");
+	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
+	(void)sip_call_refer_progress(call, 100, "Trying");
+}
+
+int sip_call_refer_progress(struct sip_call *call, uint16_t code,
+			    const char *reason)
+{
+	char headers[128], body[REASON_BYTES + 32];
+	const char *state = code < 200 ? "active;expires=180"
+				       : "terminated;reason=noresource";
+
+	if (!call->referred)
+		return -EALREADY;
+	if (code < 100 || code > 699 || !header_text_valid(reason))
+		return -EINVAL;
+	call->referred = code < 200;
+	if (call->refer_silent)
+		return 0;
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
+		return -ENOTCONN;
+	str_print(headers, sizeof(headers),
+		  "Event: refer;id=%u\r\nSubscription-State: %s\r\n",
+		  call->refer_seq, state);
+	str_print(body, sizeof(body), "SIP/2.0 %u %s\r\n", code, reason);
+	return indialog_send(call, "NOTIFY", headers,
+			     "message/sipfrag;version=2.0", body);
+}

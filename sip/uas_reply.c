@@ -1,0 +1,204 @@
+#include <string.h>
+
+#include "base/str.h"
+#include "sip/internal.h"
+
+/* What an incoming INVITE is answered with but for the 2xx. */
+
+#define CONTACTS_MAX 8
+
+/* RFC 3261 section 21, where no phrase was given. */
+const char *phrase_of(uint16_t code)
+{
+	static const struct {
+		uint16_t code;
+		const char *phrase;
+	} phrases[] = {
+		{180, "Ringing"},
+		{181, "Call Is Being Forwarded"},
+		{182, "Queued"},
+		{183, "Session Progress"},
+		{300, "Multiple Choices"},
+		{301, "Moved Permanently"},
+		{302, "Moved Temporarily"},
+		{305, "Use Proxy"},
+		{400, "Bad Request"},
+		{403, "Forbidden"},
+		{404, "Not Found"},
+		{408, "Request Timeout"},
+		{410, "Gone"},
+		{480, "Temporarily Unavailable"},
+		{484, "Address Incomplete"},
+		{486, "Busy Here"},
+		{487, "Request Terminated"},
+		{488, "Not Acceptable Here"},
+		{500, "Server Internal Error"},
+		{503, "Service Unavailable"},
+		{600, "Busy Everywhere"},
+		{603, "Decline"},
+		{604, "Does Not Exist Anywhere"},
+		{606, "Not Acceptable"},
+	};
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+		if (phrases[i].code == code)
+			return phrases[i].phrase;
+	}
+	return code < 200 ? "Progress" : "Rejected";
+}
+
+static int progress_reply(struct sip_call *call, uint16_t code, bool sdp)
+{
+	struct sip_contact contact;
+	size_t len = sdp ? call->sdp.used : 0;
+
+	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
+			call->msg->tp);
+	return neg(sip_treplyf(&call->st, NULL, call->ua->sip, call->msg, true,
+			       code, phrase_of(code),
+			       "%H" ALLOW_HEADER
+			       "%sContent-Length: %zu\r\n\r\n%b",
+			       sip_contact_print, &contact,
+			       sdp ? "Content-Type: application/sdp\r\n" : "",
+			       len, sdp ? call->sdp.data : "", len));
+}
+
+/* @return 1: our answer goes with it; 0: no; -errno */
+static int early_answer(struct sip_call *call, const struct media_local *media)
+{
+	int err;
+
+	if (!media || call->early_answer)
+		return 0;
+	if (!call->remote)
+		return -EINVAL;
+	err = call_local_set(call, media);
+	if (!err)
+		err = session_answer(call, media->direction);
+	if (err)
+		return err;
+	call->early_answer = true;
+	return 1;
+}
+
+int sip_call_progress(struct sip_call *call, uint16_t code,
+		      const struct media_local *media)
+{
+	struct call_event *event;
+	int sdp;
+
+	if (call->state != CALL_INCOMING || !call->st || code <= 100 ||
+	    code > 199)
+		return -EINVAL;
+	sdp = early_answer(call, media);
+	if (sdp == -ENOENT) {
+		uas_refuse(call, 488, "Not Acceptable Here");
+		return 0;
+	}
+	if (sdp < 0)
+		return sdp;
+	if (progress_reply(call, code, sdp)) {
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "a provisional response could not be sent");
+		call_close(call);
+		return 0;
+	}
+	if (sdp) {
+		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+				   call->ua->sent_ns);
+		session_event_media(call, event);
+	}
+	event = call_event(call,
+			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
+			   true, call->ua->sent_ns);
+	if (event) {
+		event->code = code;
+		(void)str_copy(event->reason, sizeof(event->reason),
+			       phrase_of(code));
+	}
+	return 0;
+}
+
+int sip_call_ring(struct sip_call *call)
+{
+	return sip_call_progress(call, 180, NULL);
+}
+
+void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->st)
+		(void)sip_treply(&call->st, call->ua->sip, call->msg, code,
+				 reason);
+	call_set_end(call, SIP_END_REJECTED, true, code, reason);
+	call->end_ns = call->ua->sent_ns;
+	call_close(call);
+}
+
+int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
+	    (reason && !header_text_valid(reason)))
+		return -EINVAL;
+	uas_refuse(call, code, reason ? reason : phrase_of(code));
+	if (!call->handler)
+		mem_deref(call); /* nobody adopted it, nobody will */
+	return 0;
+}
+
+/* "Contact: <a>, <b>" of a list separated by commas */
+static int contacts_write(struct mbuf *mb, const struct sip_call *call,
+			  const char *contacts)
+{
+	char one[256];
+	int count = 0;
+
+	while (*contacts) {
+		size_t len = strcspn(contacts, ",");
+		char *uri;
+		int err;
+
+		if (len >= sizeof(one) || count == CONTACTS_MAX)
+			return -EINVAL;
+		memcpy(one, contacts, len);
+		one[len] = '\0';
+		err = peer_uri(&uri, call->account, one + strspn(one, " "));
+		if (err)
+			return err;
+		err = neg(mbuf_printf(mb, "%s<%s>",
+				      count++ ? ", " : "Contact: ", uri));
+		mem_deref(uri);
+		if (err)
+			return err;
+		contacts += len + (contacts[len] == ',');
+	}
+	return count ? neg(mbuf_write_str(mb, "\r\n")) : -EINVAL;
+}
+
+int sip_call_redirect(struct sip_call *call, uint16_t code,
+		      const char *contacts)
+{
+	struct mbuf *mb;
+	int err;
+
+	if (call->state != CALL_INCOMING || code < 300 || code > 399 ||
+	    !call->st)
+		return -EINVAL;
+	mb = mbuf_alloc(256);
+	if (!mb)
+		return -ENOMEM;
+	err = contacts_write(mb, call, contacts);
+	if (!err) {
+		(void)sip_treplyf(&call->st, NULL, call->ua->sip, call->msg,
+				  false, code, phrase_of(code),
+				  "%bContent-Length: 0\r\n\r\n", mb->buf,
+				  mb->end);
+		call_set_end(call, SIP_END_REJECTED, true, code,
+			     phrase_of(code));
+		call->end_ns = call->ua->sent_ns;
+		call_close(call);
+		if (!call->handler)
+			mem_deref(call);
+	}
+	mem_deref(mb);
+	return err;
+}
