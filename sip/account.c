@@ -254,6 +254,8 @@ int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 	account->arg = params->arg;
 	account->accepts = params->incoming_h != NULL;
 	err = account_fill(account, params);
+	if (params->direct)
+		account->next_hop = mem_deref(account->next_hop);
 	if (err) {
 		mem_deref(account);
 		return err;

@@ -43,7 +43,7 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 		if (!err)
 			err = text_print(&dialog->route, "%s",
 					 account->outbound_proxy);
-	} else if (!err) {
+	} else if (!err && account->next_hop) {
 		err = text_print(&dialog->next_hop, "%s", account->next_hop);
 	}
 	if (err) {

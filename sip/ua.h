@@ -111,11 +111,12 @@ typedef void(sip_incoming_h)(struct sip_account *account, struct sip_call *call,
 
 struct sip_account_params {
 	const char *username;
-	const char *auth_username;  /* NULL: username */
-	const char *password;       /* copied; wiped on release */
-	const char *domain;         /* NULL: the target host */
-	const char *display_name;   /* may be NULL */
-	struct sip_host target;     /* where requests go */
+	const char *auth_username; /* NULL: username */
+	const char *password;      /* copied; wiped on release */
+	const char *domain;        /* NULL: the target host */
+	const char *display_name;  /* may be NULL */
+	struct sip_host target;    /* where requests go */
+	bool direct; /* send to the URI itself; target names the domain alone */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
 	uint32_t regexpire_s;       /* 0: 3600 */
 	const struct sip_custom_header *headers; /* copied */
@@ -256,6 +257,7 @@ int sip_call_refer_progress(struct sip_call *call, uint16_t code,
 			    const char *reason);
 
 struct sip_outside_info {
+	struct sip_account *account;
 	int64_t mono_ns;
 	uint16_t code; /* 0: no answer */
 	const char *reason;

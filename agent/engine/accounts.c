@@ -156,8 +156,9 @@ static int account_sip_new(struct account *a)
 				sip_transport_of(action->hosts[0].transport),
 		};
 	} else {
-		/* Takes calls only: there is nobody to send requests to. */
+		/* Takes calls: what it sends goes where its URI leads. */
 		params.target.host = a->engine->settings.bind;
+		params.direct = true;
 	}
 	err = headers_build(a->engine, action, &headers);
 	params.headers = headers.list;

@@ -47,6 +47,7 @@ static const struct script_ops script_ops = {
 	.hold = op_hold,
 	.resume = op_resume,
 	.hangup = op_hangup,
+	.act = acting_do,
 	.failed = op_failed,
 };
 
@@ -77,8 +78,8 @@ static void script_go_on(struct call *c)
 			  c);
 }
 
-static void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
-		       const char *text)
+void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
+		const char *text)
 {
 	report_state(c->engine, mono_ns, state, c->account, c->name, text);
 	script_state(&c->script, state);
@@ -88,6 +89,15 @@ static void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
 
 static void call_release(struct call *c)
 {
+	struct le *le;
+
+	LIST_FOREACH(&c->engine->calls, le)
+	{
+		struct call *other = le->data;
+
+		if (other->referrer == c)
+			other->referrer = NULL;
+	}
 	list_unlink(&c->le);
 	tmr_cancel(&c->tmr_script);
 	tmr_cancel(&c->tmr_duration);
@@ -104,10 +114,10 @@ static void call_release(struct call *c)
 }
 
 static struct call *call_new(struct engine *e, const struct wire_action *action,
-			     const struct account *account, bool outgoing)
+			     struct account *account, bool outgoing)
 {
 	struct call *c = calloc(1, sizeof(*c));
-	bool endless = !outgoing &&
+	bool endless = action->type == WIRE_ACTION_ANSWER &&
 		       action->duration.kind == WIRE_DURATION_FIXED &&
 		       action->duration.a_s == 0;
 
@@ -121,6 +131,7 @@ static struct call *call_new(struct engine *e, const struct wire_action *action,
 	c->engine = e;
 	c->action = action;
 	c->outgoing = outgoing;
+	c->origin = account;
 	tmr_init(&c->tmr_script);
 	tmr_init(&c->tmr_duration);
 	tmr_init(&c->tmr_answer);
@@ -290,9 +301,14 @@ static void on_closed(struct call *c, const struct sip_call_info *info,
 	tmr_cancel(&c->tmr_script);
 	tmr_cancel(&c->tmr_duration);
 	tmr_cancel(&c->tmr_answer);
+	if (info->end == SIP_END_REJECTED && info->code / 100 == 3)
+		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);
 	call_state(c, info->mono_ns, end_state(info), text);
 	call_state(c, info->mono_ns, UA_CALL_CLOSED, NULL);
 	script_close(&c->script);
+	acting_progress(c, info->code >= 300 ? info->code : 503,
+			info->code >= 300 ? info->reason
+					  : "Service Unavailable");
 	if (c->media_applied)
 		media_session_stop(c->media);
 	else
@@ -335,6 +351,7 @@ static void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_RINGING:
 		on_provisional(c, at);
 		call_state(c, at, UA_CALL_RINGING, text);
+		acting_progress(c, info->code, info->reason);
 		break;
 	case SIP_CALL_PROGRESS:
 		on_provisional(c, at);
@@ -343,6 +360,7 @@ static void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_ANSWERED:
 		on_answered(c, at);
 		call_state(c, at, UA_CALL_ANSWERED, text);
+		acting_progress(c, info->code, info->reason);
 		break;
 	case SIP_CALL_ESTABLISHED:
 		on_established(c, at);
@@ -366,8 +384,18 @@ static void call_handler(struct sip_call *sip, enum sip_call_event event,
 		snprintf(refusal, sizeof(refusal), "was refused: %s",
 			 text ? text : "no answer");
 		script_reinvite(&c->script, refusal);
+		script_acted(&c->script, "reinvite", refusal);
 		break;
 	}
+	case SIP_CALL_REINVITED:
+	case SIP_CALL_ANSWER_TO:
+	case SIP_CALL_TRANSFERRED:
+	case SIP_CALL_TRANSFER_FAIL:
+		acting_answered(c, event, info, text);
+		break;
+	case SIP_CALL_REFERRED:
+		acting_referred(c, info);
+		break;
 	case SIP_CALL_CLOSED:
 		on_closed(c, info, text);
 		return;
@@ -452,7 +480,7 @@ static void call_finish(void *arg)
 {
 	struct call *c = arg;
 	struct engine *e = c->engine;
-	bool generated = c->outgoing;
+	bool generated = c->outgoing && !c->referred;
 
 	call_report(c);
 	call_release(c);
@@ -535,6 +563,36 @@ int call_place(struct engine *e, const struct wire_action *action,
 	return 0;
 }
 
+int call_place_referred(struct call *referrer, const char *uri)
+{
+	struct engine *e = referrer->engine;
+	struct sip_call_params params = {.uri = uri, .call_h = call_handler};
+	struct call *c;
+	int err;
+
+	if (list_count(&e->calls) >= ENGINE_CALLS_MAX)
+		return -EBUSY;
+	c = call_new(e, referrer->action, referrer->origin, true);
+	if (!c)
+		return -ENOMEM;
+	c->referred = true;
+	/* The script is that of the call that was transferred. */
+	script_init(&c->script, NULL, 0, &script_ops, c);
+	err = call_media_new(c);
+	if (!err) {
+		params.media = media_session_local(c->media);
+		params.arg = c;
+		err = sip_call_dial(&c->sip, referrer->origin->sip, &params);
+	}
+	if (err) {
+		call_release(c);
+		return err;
+	}
+	c->referrer = referrer;
+	call_begun(c);
+	return 0;
+}
+
 static void answer_due(void *arg)
 {
 	struct call *c = arg;
@@ -543,10 +601,17 @@ static void answer_due(void *arg)
 	if (c->closed)
 		return;
 	if (c->action->answer_code != 200) {
-		sip_call_reject(c->sip, c->action->answer_code, NULL);
+		err = c->action->answer_contact
+			      ? sip_call_redirect(c->sip,
+						  c->action->answer_code,
+						  c->action->answer_contact)
+			      : sip_call_reject(c->sip, c->action->answer_code,
+						NULL);
+		if (err)
+			call_hangup(c);
 		return;
 	}
-	err = call_media_new(c);
+	err = c->media ? 0 : call_media_new(c);
 	if (err)
 		call_fault(c, "its audio cannot be set up", err);
 	else
@@ -576,9 +641,11 @@ void call_take(struct engine *e, const struct wire_action *action,
 	c->invite_ns = clock_mono_ns();
 	call_begun(c);
 	call_state(c, c->invite_ns, UA_CALL_INCOMING, NULL);
-	if (rings)
+	if (action->early_media && call_media_new(c) == 0)
+		sip_call_progress(sip, 183, media_session_local(c->media));
+	else if (rings)
 		sip_call_ring(sip);
-	if (!action->ring_only)
+	if (!action->ring_only && !acting_refuses(action))
 		tmr_start(&c->tmr_answer, action->answer_delay_ms, answer_due,
 			  c);
 	script_go_on(c);

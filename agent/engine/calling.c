@@ -75,7 +75,7 @@ static int collect_own(struct engine *e, const struct wire_action *action,
 	return 0;
 }
 
-static int accounts_gather(struct engine *e, const struct wire_action *action)
+int calling_gather(struct engine *e, const struct wire_action *action)
 {
 	struct calling *g = &e->calling;
 	size_t registered = accounts_in_state(e, ACCOUNT_REGISTERED);
@@ -177,7 +177,7 @@ void calling_start(struct engine *e, const struct wire_action *action)
 
 	*g = (struct calling){.action = action};
 	tmr_init(&g->tmr);
-	if (accounts_gather(e, action))
+	if (calling_gather(e, action))
 		return; /* the job was ended */
 	g->next_ns = clock_mono_ns();
 	place_due(e);
@@ -240,8 +240,8 @@ double calling_progress(const struct engine *e, int64_t now_ns)
 		const struct call *c = le->data;
 		double part;
 
-		if (c->action != g->action || !c->established_ns ||
-		    c->duration_ns <= 0)
+		if (c->action != g->action || c->referred ||
+		    !c->established_ns || c->duration_ns <= 0)
 			continue;
 		part = (double)(now_ns - c->established_ns) /
 		       (double)c->duration_ns;

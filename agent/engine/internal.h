@@ -8,6 +8,8 @@
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
  * call.c      one call: SIP, media, script, figures
+ * acting.c    script actions that are signalling, and being transferred
+ * asking.c    the message and options actions
  * report.c    what goes to the supervisor
  */
 #ifndef OFFHOOK_AGENT_ENGINE_INTERNAL_H
@@ -103,6 +105,8 @@ struct calling {
 	struct tmr tmr;
 };
 
+/** Fill e->calling.accounts. @return 0; -errno: the job was ended */
+int calling_gather(struct engine *e, const struct wire_action *action);
 void calling_start(struct engine *e, const struct wire_action *action);
 /** Place no more; calls that are up stay. */
 void calling_stop(struct engine *e);
@@ -122,6 +126,9 @@ struct call {
 	char name[ENGINE_NAME_BYTES];
 	char account[ENGINE_NAME_BYTES * 4];
 	bool outgoing;
+	struct account *origin;
+	bool referred;         /* placed for a transfer, not by a generator */
+	struct call *referrer; /* wants to know how it goes; NULL: nobody */
 	struct sip_call *sip;
 	struct media_session *media;
 	bool media_applied;
@@ -152,6 +159,10 @@ struct call {
  * is our own fault: then the job was ended) */
 int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri);
+/** Place the call a transfer asks for. @return 0; -errno */
+int call_place_referred(struct call *referrer, const char *uri);
+void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
+		const char *text);
 /** Take an incoming call. */
 void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
@@ -161,6 +172,31 @@ void call_media_record(struct call *c, const struct media_record *record);
 void call_overdue(struct call *c);
 /** The media engine did not account for it either: report it as it is. */
 void call_abandon(struct call *c);
+
+/* ---- acting.c ---- */
+
+/** The act of script_ops. */
+int acting_do(const struct wire_client_action *action, void *arg);
+/** The script rejects or redirects: the call is not answered by itself. */
+bool acting_refuses(const struct wire_action *action);
+/** Answers to what acting_do() sent. */
+void acting_answered(struct call *c, enum sip_call_event event,
+		     const struct sip_call_info *info, const char *text);
+/** The peer wants a transfer. */
+void acting_referred(struct call *c, const struct sip_call_info *info);
+/** A call placed for a transfer came this far. */
+void acting_progress(struct call *c, uint16_t code, const char *reason);
+
+/* ---- asking.c ---- */
+
+struct asking {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t answered;
+};
+
+/** One request an account, ENGINE_REGISTERS_MAX at a time; steps_done(). */
+void asking_start(struct engine *e, const struct wire_action *action);
 
 /* ---- steps.c ---- */
 
@@ -235,6 +271,7 @@ struct engine {
 
 	struct steps steps;
 	struct calling calling;
+	struct asking asking;
 	struct list accounts;
 	struct list calls;       /* until accounted for */
 	uint32_t sessions_max;   /* ceiling of calls */

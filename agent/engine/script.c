@@ -73,6 +73,16 @@ void script_reinvite(struct script *s, const char *refusal)
 		s->reinvite_done = true;
 }
 
+void script_acted(struct script *s, const char *name, const char *refusal)
+{
+	if (s->over || !s->begun || !is(&s->actions[s->next], name))
+		return;
+	if (refusal)
+		fail(s, refusal);
+	else
+		s->acted = true;
+}
+
 /* The steps below return true when the action at next is settled. */
 
 static bool run_established(struct script *s, int64_t now_ns)
@@ -164,6 +174,47 @@ static bool run_hangup(struct script *s)
 	return true;
 }
 
+static bool waits_for_call(const struct wire_client_action *a)
+{
+	if (is(a, "options"))
+		return !a->argument[0];
+	return is(a, "reinvite") || is(a, "transfer") || is(a, "message");
+}
+
+static bool acts(const struct wire_client_action *a)
+{
+	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
+	       is(a, "redirect") || waits_for_call(a);
+}
+
+static bool run_act(struct script *s)
+{
+	const struct wire_client_action *a = &s->actions[s->next];
+	char text[96];
+	int r;
+
+	if (s->begun && s->acted) {
+		done(s);
+		return true;
+	}
+	if (s->begun ||
+	    (waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED)))
+		return false;
+	s->begun = true;
+	s->acted = false;
+	s->deadline_ns = INT64_MAX;
+	r = s->ops->act(a, s->arg);
+	if (r == 1)
+		return false;
+	if (r == 0) {
+		done(s);
+		return true;
+	}
+	snprintf(text, sizeof(text), "could not be sent: %s", strerror(-r));
+	fail(s, text);
+	return true;
+}
+
 static bool run_one(struct script *s, int64_t now_ns)
 {
 	const struct wire_client_action *a = &s->actions[s->next];
@@ -180,6 +231,8 @@ static bool run_one(struct script *s, int64_t now_ns)
 		return run_wait(s, now_ns);
 	if (is(a, "hangup"))
 		return run_hangup(s);
+	if (acts(a))
+		return run_act(s);
 	/* wire_job_decode() refuses every other name. */
 	fail(s, "is not supported by this version");
 	return true;
@@ -211,6 +264,8 @@ void script_close(struct script *s)
 			held = has_reached(s, state);
 		if ((is(a, "hold") || is(a, "resume")) && s->begun)
 			held = s->reinvite_done;
+		if (acts(a) && s->begun)
+			held = s->acted;
 		if (held)
 			done(s);
 		else

@@ -10,6 +10,10 @@
  * hold, resume        wait until the call is established, then for the end of
  *                     the re-INVITE
  * wait                ms
+ * sndcode, reject, redirect  at once, before the call is answered
+ * reinvite, transfer, message, options  wait until the call is established,
+ *                     then for the answer; options with a URI does not wait
+ *                     for the call
  * hangup              ends the call
  *
  * An action that does not hold is reported once and ends the script; the call
@@ -34,6 +38,8 @@ struct script_ops {
 	int (*hold)(void *arg); /* 0: script_reinvite() follows; -errno */
 	int (*resume)(void *arg);
 	void (*hangup)(void *arg);
+	/* Any other one. 0: carried out; 1: script_acted() follows; -errno */
+	int (*act)(const struct wire_client_action *action, void *arg);
 	/* The action did not hold; text says why. */
 	void (*failed)(const struct wire_client_action *action,
 		       const char *text, void *arg);
@@ -49,6 +55,7 @@ struct script {
 	size_t next;
 	bool begun; /* the action at next was started */
 	bool reinvite_done;
+	bool acted;
 	bool closed;
 	bool over;
 	int64_t deadline_ns; /* of the action at next */
@@ -64,6 +71,10 @@ void script_state(struct script *s, enum ua_state state);
 
 /** Our own re-INVITE ended. @param refusal  NULL: it was accepted */
 void script_reinvite(struct script *s, const char *refusal);
+
+/** What act() began has ended. @param name  of the action
+ * @param refusal  NULL: as it should */
+void script_acted(struct script *s, const char *name, const char *refusal);
 
 /** Go on as far as possible. @return when to come again; INT64_MAX: not */
 int64_t script_run(struct script *s, int64_t now_ns);

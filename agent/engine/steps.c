@@ -20,6 +20,10 @@ static const char *type_name(enum wire_action_type type)
 		return "unregister";
 	case WIRE_ACTION_WAIT:
 		return "wait";
+	case WIRE_ACTION_MESSAGE:
+		return "message";
+	case WIRE_ACTION_OPTIONS:
+		return "options";
 	}
 	return "?";
 }
@@ -72,6 +76,10 @@ static void action_start(struct engine *e)
 		break;
 	case WIRE_ACTION_WAIT:
 		tmr_start(&e->steps.tmr, a->wait_ms, wait_over, e);
+		break;
+	case WIRE_ACTION_MESSAGE:
+	case WIRE_ACTION_OPTIONS:
+		asking_start(e, a);
 		break;
 	}
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIAL_BYTES_MAX       512
+#define DIAL_BYTES_MAX 512
+/* RFC 3428 section 8: 1300 bytes of a request at most. */
+#define MESSAGE_BYTES_MAX    800
 #define CALLS_MAX            1000000
 #define CONCURRENT_MAX       10000
 #define CALLS_PER_SECOND_MAX 1000.0
@@ -232,7 +234,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 		{"media_nat", "none"},
 		{"prack", "none"},
 		{"session_timer", "0"},
-		{"early_media", "0"},
 		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
 		{"record", "none"},
@@ -313,7 +314,7 @@ static int dial_decode(struct decoder *d, json_t *object,
 	int err = decode_text(d, object, name, TEXT_LINE, DIAL_BYTES_MAX - 1,
 			      &a->dial_destination);
 
-	if (err || a->type != WIRE_ACTION_CALL)
+	if (err || (a->type != WIRE_ACTION_CALL && !a->dial_destination))
 		return err;
 	if (!a->dial_destination)
 		return decoder_refuse_member(d, name, "is missing");
@@ -345,9 +346,11 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_u16(d, object, "answer_code", 200, 699,
 				 &a->answer_code);
-	if (!err && a->answer_code != 200 && a->answer_code < 400)
+	if (!err && a->answer_code != 200 && a->answer_code < 300)
 		err = decoder_refuse_member(d, "answer_code",
-					    "must be 200 or from 400 to 699");
+					    "must be 200 or from 300 to 699");
+	if (!err)
+		err = decode_bool(d, object, "early_media", &a->early_media);
 	if (!err)
 		err = decode_u32(d, object, "max_total_calls", 1, CALLS_MAX,
 				 &a->max_total_calls);
@@ -370,8 +373,9 @@ static int type_decode(struct decoder *d, json_t *object,
 					    "unregister", "wait",   "message",
 					    "options",    "stream", NULL};
 	static const enum wire_action_type values[] = {
-		WIRE_ACTION_REGISTER, WIRE_ACTION_ANSWER, WIRE_ACTION_CALL,
-		WIRE_ACTION_UNREGISTER, WIRE_ACTION_WAIT};
+		WIRE_ACTION_REGISTER,   WIRE_ACTION_ANSWER, WIRE_ACTION_CALL,
+		WIRE_ACTION_UNREGISTER, WIRE_ACTION_WAIT,   WIRE_ACTION_MESSAGE,
+		WIRE_ACTION_OPTIONS};
 	const char *text = NULL;
 	size_t i;
 	int err = decode_text(d, object, "type", TEXT_LINE, 32, &text);
@@ -393,7 +397,10 @@ static int type_decode(struct decoder *d, json_t *object,
 
 static int required_check(struct decoder *d, const struct wire_action *a)
 {
-	bool calls = a->type == WIRE_ACTION_CALL;
+	bool redirects = a->answer_code / 100 == 3;
+	bool calls = a->type == WIRE_ACTION_CALL ||
+		     a->type == WIRE_ACTION_MESSAGE ||
+		     a->type == WIRE_ACTION_OPTIONS;
 
 	if (a->type == WIRE_ACTION_REGISTER && a->credential_count == 0)
 		return decoder_refuse_member(d, "credentials",
@@ -401,6 +408,17 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	if ((calls || a->type == WIRE_ACTION_REGISTER) && a->host_count == 0)
 		return decoder_refuse_member(d, "target",
 					     "is missing or has no hosts");
+	if (a->type == WIRE_ACTION_MESSAGE && !a->message)
+		return decoder_refuse_member(d, "message", "is missing");
+	if (redirects && !a->answer_contact)
+		return decoder_refuse_member(
+			d, "answer_contact",
+			"is missing, and answer_code %u needs it",
+			a->answer_code);
+	if (!redirects && a->answer_contact)
+		return decoder_refuse_member(
+			d, "answer_contact",
+			"goes with an answer_code from 300 to 399 only");
 	return 0;
 }
 
@@ -408,7 +426,8 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 static void target_inherit(struct wire_action *a,
 			   const struct wire_action *registered)
 {
-	if (a->type != WIRE_ACTION_CALL || a->host_count || !registered)
+	if (a->type == WIRE_ACTION_REGISTER || a->type == WIRE_ACTION_ANSWER ||
+	    a->host_count || !registered)
 		return;
 	a->hosts = registered->hosts;
 	a->host_count = registered->host_count;
@@ -460,6 +479,12 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = duration_decode(d, object, &a.duration);
 	if (!err)
 		err = dial_decode(d, object, job, &a);
+	if (!err)
+		err = decode_text(d, object, "message", TEXT_LINE,
+				  MESSAGE_BYTES_MAX, &a.message);
+	if (!err)
+		err = decode_text(d, object, "answer_contact", TEXT_LINE,
+				  DIAL_BYTES_MAX - 1, &a.answer_contact);
 	if (!err)
 		err = decode_text(d, object, "prompt", TEXT_LINE,
 				  WIRE_NAME_BYTES_MAX, &a.prompt);

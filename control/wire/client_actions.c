@@ -20,6 +20,11 @@ enum argument {
 	ARGUMENT_MS, /* milliseconds */
 	ARGUMENT_MS_OR_NONE,
 	ARGUMENT_STATE,
+	ARGUMENT_TEXT, /* not empty */
+	ARGUMENT_ANY,
+	ARGUMENT_TRANSFER, /* URI, then "norefersub" perhaps */
+	ARGUMENT_PROGRESS, /* 101 to 199 */
+	ARGUMENT_REJECT,   /* 400 to 699, or nothing: 603 */
 };
 
 static const struct client_action_kind {
@@ -38,15 +43,15 @@ static const struct client_action_kind {
 	{"mute", ARGUMENT_UNSUPPORTED},
 	{"unmute", ARGUMENT_UNSUPPORTED},
 	{"play", ARGUMENT_UNSUPPORTED},
-	{"reinvite", ARGUMENT_UNSUPPORTED},
+	{"reinvite", ARGUMENT_NONE},
 	{"update", ARGUMENT_UNSUPPORTED},
-	{"transfer", ARGUMENT_UNSUPPORTED},
+	{"transfer", ARGUMENT_TRANSFER},
 	{"transfer_attended", ARGUMENT_UNSUPPORTED},
-	{"sndcode", ARGUMENT_UNSUPPORTED},
-	{"reject", ARGUMENT_UNSUPPORTED},
-	{"redirect", ARGUMENT_UNSUPPORTED},
-	{"message", ARGUMENT_UNSUPPORTED},
-	{"options", ARGUMENT_UNSUPPORTED},
+	{"sndcode", ARGUMENT_PROGRESS},
+	{"reject", ARGUMENT_REJECT},
+	{"redirect", ARGUMENT_TEXT},
+	{"message", ARGUMENT_TEXT},
+	{"options", ARGUMENT_ANY},
 	{"record_start", ARGUMENT_UNSUPPORTED},
 	{"record_stop", ARGUMENT_UNSUPPORTED},
 };
@@ -113,6 +118,30 @@ static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
 	return *ret ? 0 : -ENOMEM;
 }
 
+static int code_check(struct decoder *d,
+		      const struct wire_client_action *action, uint64_t min,
+		      uint64_t max)
+{
+	uint64_t code;
+
+	if (str_to_u64(action->argument, max, &code) || code < min)
+		return decoder_refuse(d, "%s needs a code from %u to %u",
+				      action->name, (unsigned)min,
+				      (unsigned)max);
+	return 0;
+}
+
+static int transfer_check(struct decoder *d, const char *argument)
+{
+	size_t len = strcspn(argument, " ");
+
+	if (len == 0 ||
+	    (argument[len] && strcmp(argument + len, " norefersub") != 0))
+		return decoder_refuse(
+			d, "transfer needs a URI, and norefersub perhaps");
+	return 0;
+}
+
 static int argument_check(struct decoder *d,
 			  const struct wire_client_action *action)
 {
@@ -147,6 +176,20 @@ static int argument_check(struct decoder *d,
 			return decoder_refuse(d, "there is no state \"%.40s\"",
 					      action->argument);
 		return 0;
+	case ARGUMENT_TEXT:
+		if (!action->argument[0])
+			return decoder_refuse(d, "%s needs an argument",
+					      kind->name);
+		return 0;
+	case ARGUMENT_ANY:
+		return 0;
+	case ARGUMENT_TRANSFER:
+		return transfer_check(d, action->argument);
+	case ARGUMENT_PROGRESS:
+		return code_check(d, action, 101, 199);
+	case ARGUMENT_REJECT:
+		return action->argument[0] ? code_check(d, action, 400, 699)
+					   : 0;
 	}
 	return -EINVAL;
 }

@@ -26,6 +26,8 @@ enum wire_action_type {
 	WIRE_ACTION_CALL,
 	WIRE_ACTION_UNREGISTER,
 	WIRE_ACTION_WAIT,
+	WIRE_ACTION_MESSAGE,
+	WIRE_ACTION_OPTIONS,
 };
 
 struct wire_credential {
@@ -98,9 +100,14 @@ struct wire_action {
 	uint32_t answer_delay_ms;
 	bool ring_only;
 	uint16_t answer_code; /* 200: take the call */
+	/* URIs, separated by commas; set if answer_code is a redirect */
+	const char *answer_contact;
+	bool early_media; /* 183 with SDP instead of 180 */
 
 	/* call */
-	const char *dial_destination; /* template, see wire_expand_dial() */
+	/* template, see wire_expand_dial(); message and options: NULL is the
+	 * domain itself */
+	const char *dial_destination;
 	/* default 1; of an answer action 0: no limit */
 	uint32_t max_total_calls;
 	uint32_t max_concurrent_calls;
@@ -109,6 +116,9 @@ struct wire_action {
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;
 	size_t client_action_count;
+
+	/* message */
+	const char *message; /* its text */
 
 	/* wait */
 	uint32_t wait_ms;

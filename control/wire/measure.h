@@ -30,6 +30,7 @@
 	X(sip_register_time, "ms")       \
 	X(sip_invite_200_time, "ms")     \
 	X(sip_bye_200_time, "ms")        \
+	X(sip_options_time, "ms")        \
 	X(calls_active, "calls")         \
 	X(calls_per_sec, "calls/s")
 

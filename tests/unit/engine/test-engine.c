@@ -465,6 +465,105 @@ static void test_busy(void **state)
 	pair_release(&pair);
 }
 
+static void test_requests_and_transfer(void **state)
+{
+	struct pair pair;
+
+	(void)state;
+	pair_start(&pair, ",\"max_total_calls\":5",
+		   ",\"call_duration\":20,\"sipclient_actions\":["
+		   "[\"assert_established\",\"5000\"],[\"message\",\"hi\"],"
+		   "[\"options\",\"\"],[\"options\",\"1002\"],"
+		   "[\"reinvite\",\"\"],[\"transfer\",\"1002\"],"
+		   "[\"hangup\",\"\"]]");
+	pair_end(&pair);
+	assert_null(event(&pair.caller, "assert", NULL, 0));
+	assert_true(has_state(&pair.caller, "CALL_TRANSFER"));
+	assert_false(has_state(&pair.caller, "CALL_TRANSFER_FAILED"));
+	assert_true(has_state(&pair.callee, "REFER"));
+	assert_int_equal(samples(&pair.caller, "out", "sip_options_time"), 1);
+	/* the transferred one, the one it placed, and that one taken */
+	assert_non_null(event(&pair.callee, "call", NULL, 2));
+	assert_null(event(&pair.callee, "call", NULL, 3));
+	pair_release(&pair);
+}
+
+static void test_redirect_and_reject(void **state)
+{
+	struct pair pair;
+
+	(void)state;
+	pair_start(&pair, ",\"answer_code\":302,\"answer_contact\":\"1009\"",
+		   "");
+	pair_end(&pair);
+	assert_true(has_state(&pair.caller, "CALL_REDIRECT"));
+	assert_true(has_state(&pair.caller, "CALL_REJECTED"));
+	pair_release(&pair);
+	pair_start(&pair,
+		   ",\"sipclient_actions\":[[\"sndcode\",\"182\"],"
+		   "[\"wait\",\"100\"],[\"reject\",\"480\"]]",
+		   "");
+	pair_end(&pair);
+	assert_true(has_state(&pair.caller, "CALL_PROGRESS"));
+	assert_int_equal(number(event(&pair.caller, "call", NULL, 0), "code"),
+			 480);
+	pair_release(&pair);
+}
+
+static void test_early_media(void **state)
+{
+	struct pair pair;
+	json_t *call;
+
+	(void)state;
+	pair_start(&pair, ",\"early_media\":true,\"answer_delay\":1000",
+		   ",\"call_duration\":1");
+	pair_end(&pair);
+	call = event(&pair.caller, "call", NULL, 0);
+	assert_true(has_state(&pair.caller, "CALL_PROGRESS"));
+	assert_false(has_state(&pair.caller, "CALL_RINGING"));
+	/* a second of early media and one of the call */
+	assert_true(number(stream(call, "in"), "received") >= 80);
+	pair_release(&pair);
+}
+
+static void test_options_and_message_actions(void **state)
+{
+	char steps[1024];
+	struct pair pair;
+
+	(void)state;
+	pair.port = free_port();
+	process_start(&pair.callee);
+	process_start(&pair.caller);
+	send_job(&pair.callee, "callee", pair.port,
+		 "[[{\"type\":\"answer\",\"credentials\":[{\"username\":"
+		 "\"1002\"}]}],[]]");
+	send_go(&pair.callee, 0);
+	until_ready(&pair.callee, 0);
+#define TO "\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\",\"port\":%u}]}"
+	snprintf(steps, sizeof(steps),
+		 "[[],[{\"type\":\"options\"," TO "},"
+		 "{\"type\":\"message\",\"message\":\"hi\","
+		 "\"dial_destination\":\"1002\"," TO "},"
+		 "{\"type\":\"message\",\"message\":\"hi\","
+		 "\"dial_destination\":\"1003\"," TO "}]]",
+		 pair.port, pair.port, pair.port);
+	send_job(&pair.caller, "caller", 0, steps);
+	send_go(&pair.caller, 0);
+	until_ready(&pair.caller, 0);
+	send_go(&pair.caller, 1);
+	send_go(&pair.callee, 1);
+	pair_end(&pair);
+	assert_int_equal(samples(&pair.caller, "out", "sip_options_time"), 1);
+	assert_string_equal(
+		json_string_value(json_object_get(
+			event(&pair.caller, "assert", NULL, 0), "argument")),
+		"1003");
+	assert_null(event(&pair.caller, "assert", NULL, 1));
+	pair_release(&pair);
+}
+
 static void test_hold_and_resume(void **state)
 {
 	struct pair pair;
@@ -683,6 +782,10 @@ int main(void)
 		cmocka_unit_test(test_several_calls),
 		cmocka_unit_test(test_concurrency_counts_sip_calls),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_requests_and_transfer),
+		cmocka_unit_test(test_redirect_and_reject),
+		cmocka_unit_test(test_early_media),
+		cmocka_unit_test(test_options_and_message_actions),
 		cmocka_unit_test(test_hold_and_resume),
 		cmocka_unit_test(test_assert_that_fails),
 		cmocka_unit_test(test_cancel),

@@ -50,10 +50,20 @@ static void fake_failed(const struct wire_client_action *action,
 	note(arg, ") ");
 }
 
+static int fake_act(const struct wire_client_action *action, void *arg)
+{
+	note(arg, action->name);
+	note(arg, " ");
+	if (strcmp(action->name, "sndcode") == 0)
+		return 0;
+	return strcmp(action->name, "reject") == 0 ? -EINVAL : 1;
+}
+
 static const struct script_ops ops = {
 	.hold = fake_hold,
 	.resume = fake_resume,
 	.hangup = fake_hangup,
+	.act = fake_act,
 	.failed = fake_failed,
 };
 
@@ -165,6 +175,52 @@ static void test_hold_cannot_be_sent(void **state)
 	assert_non_null(strstr(f.log, "failed(hold: could not be sent"));
 }
 
+static void test_acts(void **state)
+{
+	BEGIN({"sndcode", "183"}, {"message", "hi"}, {"transfer", "1003"},
+	      {"options", "sip:x"}, {"reject", ""});
+
+	script_run(&s, 0);
+	assert_string_equal(f.log, "sndcode ");
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 1);
+	assert_string_equal(f.log, "sndcode message ");
+	script_acted(&s, "transfer", NULL); /* of something else */
+	script_run(&s, 2);
+	assert_string_equal(f.log, "sndcode message ");
+	script_acted(&s, "message", NULL);
+	script_run(&s, 3);
+	script_acted(&s, "transfer", NULL);
+	script_run(&s, 4);
+	script_acted(&s, "options", NULL);
+	script_run(&s, 5);
+	assert_string_equal(f.log, "sndcode message transfer options reject "
+				   "failed(reject: could not be sent: "
+				   "Invalid argument) ");
+}
+
+static void test_act_refused(void **state)
+{
+	BEGIN({"transfer", "1003"}, {"hangup", ""});
+
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 0);
+	script_acted(&s, "transfer", "was refused: 603 Decline");
+	script_close(&s);
+	assert_string_equal(
+		f.log, "transfer failed(transfer: was refused: 603 Decline) ");
+}
+
+static void test_act_not_answered(void **state)
+{
+	BEGIN({"transfer", "1003"});
+
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 0);
+	script_close(&s);
+	assert_non_null(strstr(f.log, "failed(transfer: the call ended"));
+}
+
 /* The end of a call reports the first thing that was never carried out. */
 static void test_close_in_the_middle(void **state)
 {
@@ -207,6 +263,9 @@ int main(void)
 		cmocka_unit_test(test_state_not_reached),
 		cmocka_unit_test(test_hold_refused),
 		cmocka_unit_test(test_hold_cannot_be_sent),
+		cmocka_unit_test(test_acts),
+		cmocka_unit_test(test_act_refused),
+		cmocka_unit_test(test_act_not_answered),
 		cmocka_unit_test(test_close_in_the_middle),
 		cmocka_unit_test(test_close_with_nothing_to_do),
 		cmocka_unit_test(test_close_without_established),

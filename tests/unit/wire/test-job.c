@@ -193,8 +193,15 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{}]]}", "/steps/0/0/type: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"dance\"}]]}",
 		 "/steps/0/0/type: there is no action type \"dance\""},
+		{HEAD "\"steps\":[[{\"type\":\"stream\"}]]}",
+		 "/steps/0/0/type: stream is not supported by this version"},
 		{HEAD "\"steps\":[[{\"type\":\"options\"}]]}",
-		 "/steps/0/0/type: options is not supported by this version"},
+		 "/steps/0/0/target: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"message\"," TARGET "}]]}",
+		 "/steps/0/0/message: is missing"},
+		{HEAD "\"steps\":[[{\"type\":\"answer\","
+		      "\"answer_contact\":\"1003\"}]]}",
+		 "/steps/0/0/answer_contact: goes with"},
 		{HEAD "\"steps\":[[],[{\"type\":\"register\"}]]}",
 		 "/steps/1/0/credentials: is missing"},
 		{HEAD
@@ -233,6 +240,9 @@ static void test_job_refusals(void **state)
 		 "/steps/0/0/ptime: must be a multiple of 10"},
 		{HEAD
 		 "\"steps\":[[{\"type\":\"answer\",\"answer_code\":302}]]}",
+		 "/steps/0/0/answer_contact: is missing"},
+		{HEAD
+		 "\"steps\":[[{\"type\":\"answer\",\"answer_code\":202}]]}",
 		 "/steps/0/0/answer_code: must be 200"},
 		{HEAD
 		 "\"steps\":[[{" CALL
@@ -306,8 +316,21 @@ static void test_client_actions(void **state)
 		{"[[\"wait\",\"5s\"]]", "/0: wait needs milliseconds"},
 		{"[[\"wait\",\"1\"],[\"assert_state\",\"HAPPY\"]]",
 		 "/1: there is no state \"HAPPY\""},
-		{"[[\"transfer\",\"sip:x\"]]",
-		 "/0: transfer is not supported by this version"},
+		{"[[\"transfer\",\"1003\"],[\"transfer\",\"sip:x norefersub\"],"
+		 "[\"sndcode\",\"183\"],[\"reject\",\"\"],[\"reject\",\"486\"],"
+		 "[\"redirect\",\"1003\"],[\"message\",\"hi\"],"
+		 "[\"options\",\"\"],[\"reinvite\",\"\"]]",
+		 NULL},
+		{"[[\"transfer\",\"\"]]", "/0: transfer needs a URI"},
+		{"[[\"transfer\",\"sip:x twice\"]]",
+		 "/0: transfer needs a URI"},
+		{"[[\"sndcode\",\"100\"]]",
+		 "/0: sndcode needs a code from 101 to 199"},
+		{"[[\"reject\",\"302\"]]",
+		 "/0: reject needs a code from 400 to 699"},
+		{"[[\"redirect\",\"\"]]", "/0: redirect needs an argument"},
+		{"[[\"update\",\"\"]]",
+		 "/0: update is not supported by this version"},
 		{"[[\"dtmf\",\"1\"]]",
 		 "/0: dtmf is not supported by this version"},
 	};

@@ -1,0 +1,132 @@
+#include "agent/engine/internal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define URI_BYTES 512
+
+static bool is(const struct wire_client_action *a, const char *name)
+{
+	return strcmp(a->name, name) == 0;
+}
+
+static uint16_t code_of(const char *text, uint16_t otherwise)
+{
+	uint64_t code = otherwise;
+
+	/* Checked when the job was decoded. */
+	(void)str_to_u64(text, 699, &code);
+	return (uint16_t)code;
+}
+
+static void ping_answered(const struct sip_outside_info *info, void *arg)
+{
+	struct engine *e = arg;
+
+	if (info->took_ns)
+		report_sample(e, true, MEASURE_sip_options_time, info->mono_ns,
+			      (double)info->took_ns / (double)NS_PER_MS);
+}
+
+static int transfer(struct call *c, const char *argument)
+{
+	size_t len = strcspn(argument, " ");
+	char uri[URI_BYTES];
+	int err;
+
+	snprintf(uri, sizeof(uri), "%.*s", (int)len, argument);
+	err = sip_call_transfer(c->sip, uri, argument[len] != '\0');
+	return err ? err : 1;
+}
+
+int acting_do(const struct wire_client_action *a, void *arg)
+{
+	struct call *c = arg;
+	int err;
+
+	if (is(a, "reject"))
+		return sip_call_reject(c->sip, code_of(a->argument, 603), NULL);
+	if (is(a, "redirect"))
+		return sip_call_redirect(c->sip, 302, a->argument);
+	if (is(a, "sndcode"))
+		return sip_call_progress(c->sip, code_of(a->argument, 180),
+					 NULL);
+	if (is(a, "transfer"))
+		return transfer(c, a->argument);
+	/* To another one: its answer is a figure, not this call's matter. */
+	if (is(a, "options") && a->argument[0])
+		return sip_account_request(c->origin->sip, "OPTIONS",
+					   a->argument, NULL, NULL,
+					   ping_answered, c->engine);
+	if (is(a, "options"))
+		err = sip_call_request(c->sip, "OPTIONS", NULL, NULL);
+	else if (is(a, "message"))
+		err = sip_call_request(c->sip, "MESSAGE",
+				       "text/plain;charset=UTF-8", a->argument);
+	else if (is(a, "reinvite"))
+		err = sip_call_reinvite(c->sip);
+	else
+		err = -ENOSYS;
+	return err ? err : 1;
+}
+
+bool acting_refuses(const struct wire_action *action)
+{
+	for (size_t i = 0; i < action->client_action_count; i++) {
+		if (is(&action->client_actions[i], "reject") ||
+		    is(&action->client_actions[i], "redirect"))
+			return true;
+	}
+	return false;
+}
+
+void acting_answered(struct call *c, enum sip_call_event event,
+		     const struct sip_call_info *info, const char *text)
+{
+	bool good = info->code >= 200 && info->code < 300;
+	const char *name = "transfer";
+	char refusal[256];
+
+	snprintf(refusal, sizeof(refusal), "was refused: %s",
+		 text ? text : "no answer");
+	if (event == SIP_CALL_REINVITED)
+		name = "reinvite";
+	else if (event == SIP_CALL_TRANSFERRED)
+		call_state(c, info->mono_ns, UA_CALL_TRANSFER, text);
+	else if (event == SIP_CALL_TRANSFER_FAIL)
+		call_state(c, info->mono_ns, UA_CALL_TRANSFER_FAILED, text);
+	else
+		name = strcmp(info->method, "MESSAGE") == 0   ? "message"
+		       : strcmp(info->method, "OPTIONS") == 0 ? "options"
+							      : "";
+	if (event == SIP_CALL_TRANSFER_FAIL)
+		good = false;
+	script_acted(&c->script, name, good ? NULL : refusal);
+}
+
+void acting_referred(struct call *c, const struct sip_call_info *info)
+{
+	int err = -ECANCELED;
+
+	call_state(c, info->mono_ns, UA_REFER, info->target);
+	call_state(c, info->mono_ns, UA_CALL_TRANSFER, info->target);
+	if (engine_working(c->engine))
+		err = call_place_referred(c, info->target);
+	if (err == -EINVAL)
+		sip_call_refer_progress(c->sip, 416, "Unsupported URI Scheme");
+	else if (err)
+		sip_call_refer_progress(c->sip, 503, "Service Unavailable");
+}
+
+void acting_progress(struct call *c, uint16_t code, const char *reason)
+{
+	struct call *referrer = c->referrer;
+
+	if (!referrer || referrer->closed || !referrer->sip)
+		return;
+	/* After the final one it says -EALREADY, as it should. */
+	sip_call_refer_progress(referrer->sip, code, reason);
+}
