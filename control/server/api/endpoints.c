@@ -17,6 +17,17 @@ static json_t *entry_of(json_t *endpoints, const char *path)
 	return NULL;
 }
 
+static const char *right_name(enum api_right right)
+{
+	static const char *const names[] = {
+		[RIGHT_NONE] = "none",   [RIGHT_READ] = "read",
+		[RIGHT_RUN] = "run",     [RIGHT_WRITE] = "write",
+		[RIGHT_ADMIN] = "admin", [RIGHT_AGENT] = "agent",
+	};
+
+	return names[right];
+}
+
 void endpoints_list(struct request *req, struct reply *rep)
 {
 	json_t *endpoints = json_array();
@@ -27,8 +38,8 @@ void endpoints_list(struct request *req, struct reply *rep)
 		json_t *entry = entry_of(endpoints, r->path);
 
 		if (!entry) {
-			entry = json_pack("{s:s, s:[]}", "url", r->path,
-					  "methods");
+			entry = json_pack("{s:s, s:[], s:{}}", "url", r->path,
+					  "methods", "rights");
 			if (r->name)
 				json_object_set_new(entry, "name",
 						    json_string(r->name));
@@ -36,6 +47,8 @@ void endpoints_list(struct request *req, struct reply *rep)
 		}
 		json_array_append_new(json_object_get(entry, "methods"),
 				      json_string(r->method));
+		json_object_set_new(json_object_get(entry, "rights"), r->method,
+				    json_string(right_name(r->right)));
 	}
 	reply_json(rep, 200, json_pack("{s:o}", "endpoints", endpoints));
 }
