@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/appimages.h"
 #include "control/server/api/routes.h"
 #include "control/server/controller.h"
 #include "control/server/http/http.h"
@@ -148,7 +149,25 @@ static int create_key(struct controller *c, const struct options *o)
 	return 0;
 }
 
-static int start_http(struct controller *c, struct route_table tables[2])
+/* Files of uploads that a crash cut off are left there under names "new-...":
+ * they belong to nobody and may be deleted. */
+static int make_upload_dir(const struct controller_conf *conf,
+			   char path[CONF_PATH_BYTES])
+{
+	int err =
+		conf_path(path, CONF_PATH_BYTES, conf->state_dir, APPIMAGE_DIR);
+
+	if (err < 0)
+		return err;
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		return 0;
+	err = -errno;
+	log_error("%s: %s", path, strerror(errno));
+	return err;
+}
+
+static int start_http(struct controller *c, struct route_table tables[2],
+		      char uploads[CONF_PATH_BYTES])
 {
 	const struct controller_conf *conf = c->conf;
 	char listen[CONF_TEXT_BYTES + 16];
@@ -160,6 +179,9 @@ static int start_http(struct controller *c, struct route_table tables[2])
 		.tables = tables,
 		.table_count = 2,
 		.body_bytes = (size_t)conf->body_limit,
+		.upload_path = "/api/v2/appimages",
+		.upload_dir = uploads,
+		.upload_bytes = (size_t)conf->upload_limit,
 		.rate_limit = conf->rate_limit,
 		.rate_burst = conf->rate_burst,
 		.workers = conf->workers,
@@ -182,7 +204,9 @@ static int start_http(struct controller *c, struct route_table tables[2])
 	str_print(listen, sizeof(listen),
 		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,
 		  (unsigned)conf->port);
-	err = http_start(&http, &params);
+	err = make_upload_dir(conf, uploads);
+	if (err == 0)
+		err = http_start(&http, &params);
 	if (err == 0)
 		c->http = http;
 	return err;
@@ -192,12 +216,13 @@ static int start_http(struct controller *c, struct route_table tables[2])
 static int serve(struct controller *c, const sigset_t *stop_signals)
 {
 	struct route_table tables[2];
+	char uploads[CONF_PATH_BYTES];
 	int signal_number, err;
 
 	err = run_engine_start(c);
 	if (err)
 		return err;
-	err = start_http(c, tables);
+	err = start_http(c, tables, uploads);
 	if (err) {
 		run_engine_stop(c);
 		run_engine_free(c);

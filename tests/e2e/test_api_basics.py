@@ -3,6 +3,7 @@ import base64
 import re
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 import requests
@@ -193,7 +194,7 @@ def test_parallel_clients(server):
 
 def test_no_secret_in_log_or_files(server):
     secrets = [s for _, s in server.keys.values()]
-    for path in server.state_dir.iterdir():
+    for path in filter(Path.is_file, server.state_dir.rglob("*")):
         data = path.read_bytes()
         for secret in secrets:
             assert secret.encode() not in data, path

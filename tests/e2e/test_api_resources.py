@@ -1,5 +1,6 @@
 """Projects, targets, pools, agents, tests and keys."""
 import json
+from pathlib import Path
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_passwords_are_never_read(server, unique):
     assert users[0]["extension"] == "77"
     listed = server.api("GET", "/credential-pools?count=1000")
     assert password not in json.dumps(listed)
-    for file in server.state_dir.iterdir():
+    for file in filter(Path.is_file, server.state_dir.rglob("*")):
         assert password.encode() not in file.read_bytes(), file
     # what was read can be written back without losing the password
     back = server.api("PUT", path, {"name": unique, "credentials": users})

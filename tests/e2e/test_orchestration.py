@@ -137,7 +137,7 @@ def test_happy_path(bench):
     assert float(stats["stats_data"][0]["avg"]) == 1.5
     # no password is left behind
     database = next(bench.c.state_dir.glob("*.db*"), None)
-    for path in bench.c.state_dir.iterdir():
+    for path in (p for p in bench.c.state_dir.rglob("*") if p.is_file()):
         assert b"secret-100" not in path.read_bytes(), path
     assert database
 

@@ -27,6 +27,14 @@ enum api_right {
 
 #define PATH_PARAMS_MAX 3
 
+/** The file of a multipart upload, as the client sent it. */
+struct upload {
+	const char *data;
+	size_t len;
+	const char *filename;   /* never a path of ours */
+	const char *media_type; /* "" : not told */
+};
+
 struct request {
 	/* constant while the handler runs, all borrowed */
 	struct controller *controller;
@@ -37,7 +45,8 @@ struct request {
 	json_t *query; /* array of [name, value]: repeats keep their order */
 	json_t *body;  /* object; form bodies become strings by key; NULL:
 			  * there was none */
-	bool body_is_form; /* values are strings, not JSON types */
+	const struct upload *upload; /* POST /appimages only; or NULL */
+	bool body_is_form;           /* values are strings, not JSON types */
 	const char *request_id;
 	const char *remote_addr;
 	const char *base_url; /* as the client sees us */
@@ -54,6 +63,9 @@ struct reply {
 	json_t *body; /* owned; sent as JSON; NULL: empty body */
 	char *text;   /* instead of body: owned, with content_type */
 	size_t text_len;
+	bool has_file; /* instead of body and text: this file */
+	int file_fd;   /* owned */
+	uint64_t file_len;
 	const char *content_type; /* NULL: application/json */
 	json_t *headers;          /* object name -> value, owned; may be NULL */
 	uint32_t park_ms;         /* > 0: not answered; call the handler again

@@ -6,13 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool reference_check(struct request *req, const char *parameter, int64_t id,
-		     struct reply *rep)
+static bool judge_found(struct reply *rep, int found, const char *name)
 {
-	char name[STORE_NAME_BYTES];
-	int found;
-
-	found = store_test_refers(req->store, parameter, id, name);
 	if (found == 0)
 		return true;
 	if (found < 0)
@@ -20,4 +15,22 @@ bool reference_check(struct request *req, const char *parameter, int64_t id,
 	else
 		reply_problem(rep, 409, "it is in use by the test %s", name);
 	return false;
+}
+
+bool reference_check(struct request *req, const char *parameter, int64_t id,
+		     struct reply *rep)
+{
+	char name[STORE_NAME_BYTES];
+	int found = store_test_refers(req->store, parameter, id, name);
+
+	return judge_found(rep, found, name);
+}
+
+bool reference_check_name(struct request *req, const char *parameter,
+			  const char *text, struct reply *rep)
+{
+	char name[STORE_NAME_BYTES];
+	int found = store_test_names(req->store, parameter, text, name);
+
+	return judge_found(rep, found, name);
 }

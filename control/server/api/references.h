@@ -13,4 +13,8 @@
 bool reference_check(struct request *req, const char *parameter, int64_t id,
 		     struct reply *rep);
 
+/** Likewise, by a parameter with this text. */
+bool reference_check_name(struct request *req, const char *parameter,
+			  const char *text, struct reply *rep);
+
 #endif

@@ -60,5 +60,6 @@ extern const struct resource agent_pool_resource;
 extern const struct resource agent_resource;
 extern const struct resource test_resource;
 extern const struct resource api_key_resource;
+extern const struct resource appimage_resource;
 
 #endif

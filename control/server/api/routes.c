@@ -2,6 +2,7 @@
 
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/api/agent_pools.h"
+#include "control/server/api/appimages.h"
 #include "control/server/api/legacy.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
@@ -49,6 +50,13 @@ const struct route api_routes[] = {
 
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
+
+	{"GET", "/appimages", "appimages", RIGHT_READ, resource_list, NULL},
+	{"POST", "/appimages", "appimages", RIGHT_WRITE, appimage_create, NULL},
+	{"GET", "/appimages/:id", "appimage", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/appimages/:id", "appimage", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/appimages/:id", "appimage", RIGHT_WRITE, appimage_delete, NULL},
+	{"GET", "/appimages/:id/content", "appimage content", RIGHT_READ, appimage_content, NULL},
 
 	{"POST", "/agent/register", "enrol an agent", RIGHT_NONE, agent_register, NULL},
 	{"POST", "/agent/poll", "wait for jobs", RIGHT_AGENT, agent_poll, NULL},

@@ -135,18 +135,12 @@ static bool is_type(const char *content_type, const char *type)
 		content_type[len] == ' ');
 }
 
-int body_parse(struct body *ret, const char *content_type, const char *data,
-	       size_t len)
+static int parse(struct body *ret, const char *content_type, const char *data,
+		 size_t len)
 {
-	bool multipart;
+	bool multipart = is_type(content_type, "multipart/form-data");
 	int err;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!content_type)
-		content_type = "";
-	if (is_type(content_type, "application/json"))
-		return parse_json(ret, data, len);
-	multipart = is_type(content_type, "multipart/form-data");
 	if (!multipart &&
 	    !is_type(content_type, "application/x-www-form-urlencoded"))
 		return -EMEDIUMTYPE;
@@ -159,6 +153,37 @@ int body_parse(struct body *ret, const char *content_type, const char *data,
 	if (err) {
 		json_decref(ret->object);
 		ret->object = NULL;
+	}
+	return err;
+}
+
+int body_parse(struct body *ret, const char *content_type, const char *data,
+	       size_t len)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!content_type)
+		content_type = "";
+	if (is_type(content_type, "application/json"))
+		return parse_json(ret, data, len);
+	return parse(ret, content_type, data, len);
+}
+
+int body_parse_file(struct body *ret, const char *content_type,
+		    const char *data, size_t len, size_t max,
+		    struct body_file *file)
+{
+	int err;
+
+	memset(file, 0, sizeof(*file));
+	if (!content_type || !is_type(content_type, "multipart/form-data"))
+		return len > max ? -EFBIG
+				 : body_parse(ret, content_type, data, len);
+	memset(ret, 0, sizeof(*ret));
+	ret->file = file;
+	err = parse(ret, content_type, data, len);
+	if (err == 0 && len - file->len > max) {
+		json_decref(ret->object);
+		err = -EFBIG;
 	}
 	return err;
 }

@@ -10,14 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BODY_DEPTH_MAX    32
-#define BODY_MEMBERS_MAX  2000 /* fields of a form */
-#define BODY_REASON_BYTES 160
+#define BODY_DEPTH_MAX        32
+#define BODY_MEMBERS_MAX      2000 /* fields of a form */
+#define BODY_REASON_BYTES     160
+#define BODY_FILENAME_BYTES   256
+#define BODY_MEDIA_TYPE_BYTES 128
+
+/** The file of a form: the first part that has a file name. */
+struct body_file {
+	const char *data; /* borrowed from the body; NULL: there was none */
+	size_t len;
+	char filename[BODY_FILENAME_BYTES];
+	char media_type[BODY_MEDIA_TYPE_BYTES]; /* "": not told */
+};
 
 struct body {
 	json_t *object;                 /* owned by the caller on success */
 	bool is_form;                   /* all members are strings */
 	char reason[BODY_REASON_BYTES]; /* on failure: a sentence */
+	struct body_file *file;         /* where a form may hold one; or NULL */
 };
 
 /**
@@ -29,5 +40,14 @@ struct body {
  */
 int body_parse(struct body *ret, const char *content_type, const char *data,
 	       size_t len);
+
+/**
+ * Decode a body that may be a form with one file in it.
+ * @param max  bytes of the body beside the file
+ * @return as body_parse(); -EFBIG larger
+ */
+int body_parse_file(struct body *ret, const char *content_type,
+		    const char *data, size_t len, size_t max,
+		    struct body_file *file);
 
 #endif

@@ -10,9 +10,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define JSON_TYPE "application/json"
 
@@ -36,6 +39,9 @@ int exchange_new(struct exchange **ret, const struct http_params *params,
 	x->address = address;
 	x->connection = connection;
 	x->started_ns = clock_mono_ns();
+	x->spool_fd = -1;
+	x->is_upload = params->upload_path && strcmp(method, "POST") == 0 &&
+		       strcmp(raw_path, params->upload_path) == 0;
 	buf_init(&x->body, params->body_bytes);
 	*ret = x;
 	return 0;
@@ -48,11 +54,38 @@ struct exchange *exchange_free(struct exchange *x)
 	json_decref(x->request.query);
 	json_decref(x->request.body);
 	buf_release(&x->body);
+	if (x->mapped)
+		munmap(x->mapped, x->spooled);
+	if (x->spool_fd >= 0)
+		close(x->spool_fd);
 	if (x->response)
 		MHD_destroy_response(x->response);
 	free(x->raw_path);
 	free(x);
 	return NULL;
+}
+
+int exchange_spool(struct exchange *x, const char *data, size_t len)
+{
+	if (x->spool_fd < 0)
+		x->spool_fd = open(x->params->upload_dir,
+				   O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (x->spool_fd < 0)
+		return -errno;
+	if (len > x->params->upload_bytes - x->spooled)
+		return -EFBIG;
+	while (len > 0) {
+		ssize_t n = write(x->spool_fd, data, len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+			x->spooled += (size_t)n;
+		}
+	}
+	return 0;
 }
 
 static const char *request_header(const struct request *req, const char *name)
@@ -251,16 +284,43 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
+/* A form may hold a file; anything else is not larger than elsewhere. */
+static int parse_upload(struct exchange *x, const char *type, struct body *body)
+{
+	void *mapped =
+		mmap(NULL, x->spooled, PROT_READ, MAP_PRIVATE, x->spool_fd, 0);
+	int err;
+
+	if (mapped == MAP_FAILED)
+		return -ENOMEM;
+	x->mapped = mapped;
+	err = body_parse_file(body, type, mapped, x->spooled,
+			      x->params->body_bytes, &x->file);
+	if (err == 0 && x->file.data) {
+		x->upload = (struct upload){
+			.data = x->file.data,
+			.len = x->file.len,
+			.filename = x->file.filename,
+			.media_type = x->file.media_type,
+		};
+		x->request.upload = &x->upload;
+	}
+	return err;
+}
+
 static bool parse_body(struct exchange *x, struct reply *rep)
 {
+	const char *type = request_header(&x->request, "Content-Type");
 	struct body body;
 	int err;
 
-	if (x->body.used == 0 || strcmp(x->method, "GET") == 0 ||
-	    strcmp(x->method, "HEAD") == 0)
+	if ((x->body.used == 0 && x->spooled == 0) ||
+	    strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0)
 		return true;
-	err = body_parse(&body, request_header(&x->request, "Content-Type"),
-			 x->body.data, x->body.used);
+	if (x->is_upload)
+		err = parse_upload(x, type, &body);
+	else
+		err = body_parse(&body, type, x->body.data, x->body.used);
 	buf_release(&x->body);
 	switch (err) {
 	case 0:
@@ -272,6 +332,12 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 			      "the body must be application/json, "
 			      "application/x-www-form-urlencoded or "
 			      "multipart/form-data");
+		return false;
+	case -EFBIG:
+		reply_problem(rep, 413,
+			      "the body without the file is "
+			      "larger than %zu bytes",
+			      x->params->body_bytes);
 		return false;
 	case -EBADMSG:
 		reply_problem(rep, 422, "%s", body.reason);
@@ -303,7 +369,8 @@ static bool prepare(struct exchange *x, struct reply *rep)
 		return false;
 	if (x->too_large) {
 		reply_problem(rep, 413, "the body is larger than %zu bytes",
-			      x->params->body_bytes);
+			      x->is_upload ? x->params->upload_bytes
+					   : x->params->body_bytes);
 		return false;
 	}
 	return parse_body(x, rep);
@@ -339,11 +406,15 @@ static void build_response(struct exchange *x, struct reply *rep)
 			rep->status = 500;
 	}
 	x->status = rep->status;
-	x->response = MHD_create_response_from_buffer(
-		len, text,
-		text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	if (rep->has_file)
+		x->response = MHD_create_response_from_fd64(rep->file_len,
+							    rep->file_fd);
+	else
+		x->response = MHD_create_response_from_buffer(
+			len, text,
+			text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	if (x->response) {
-		if (text)
+		if (text || rep->has_file)
 			add_header(x->response, "Content-Type", type);
 		add_header(x->response, "X-Request-Id", x->request_id);
 		add_header(x->response, "X-Content-Type-Options", "nosniff");
@@ -353,6 +424,8 @@ static void build_response(struct exchange *x, struct reply *rep)
 			add_header(x->response, name, json_string_value(value));
 	} else {
 		free(text);
+		if (rep->has_file)
+			close(rep->file_fd);
 	}
 	json_decref(rep->body);
 	json_decref(rep->headers);

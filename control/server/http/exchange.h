@@ -5,6 +5,7 @@
 #define OFFHOOK_SERVER_HTTP_EXCHANGE_H
 
 #include "base/buf.h"
+#include "control/server/http/body.h"
 #include "control/server/http/http.h"
 #include "control/server/http/path.h"
 #include "control/server/http/queue.h"
@@ -27,6 +28,9 @@ struct exchange {
 	char *raw_path;
 	struct buf body;
 	bool too_large;
+	bool is_upload; /* the body goes to spool_fd */
+	int spool_fd;   /* -1: nothing came yet */
+	size_t spooled;
 	int64_t started_ns;
 	bool queued;
 
@@ -36,6 +40,9 @@ struct exchange {
 	const char *prefix; /* of the route's table */
 	struct path path;
 	struct request request;
+	void *mapped; /* the spooled body, or NULL */
+	struct body_file file;
+	struct upload upload;
 	char request_id[REQUEST_ID_BYTES];
 	char remote_addr[ADDRESS_BYTES];
 	char base_url[BASE_URL_BYTES];
@@ -61,6 +68,9 @@ int exchange_new(struct exchange **ret, const struct http_params *params,
 		 const char *method, const char *raw_path);
 /** Accepts NULL. @return NULL */
 struct exchange *exchange_free(struct exchange *x);
+
+/** Add a piece of an upload to its file. @return 0; -EFBIG; -errno */
+int exchange_spool(struct exchange *x, const char *data, size_t len);
 
 /** Run the request's handler over the worker's store. Thread: worker. */
 enum served exchange_serve(struct exchange *x, struct store *store,

@@ -40,6 +40,7 @@ struct http {
 	/* Exchanges between their first and last callback. Relaxed: it is only
 	 * polled while stopping, and nothing is published with it. */
 	atomic_uint active;
+	atomic_uint uploads; /* relaxed: it only counts */
 };
 
 static enum MHD_Result send_response(struct exchange *x)
@@ -66,27 +67,55 @@ static enum MHD_Result dispatch(struct http *http, struct exchange *x)
 	return MHD_YES;
 }
 
-static bool announces_too_much(const struct http *http,
-			       struct MHD_Connection *connection)
+static bool announces_too_much(struct MHD_Connection *connection, size_t limit)
 {
 	const char *text = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, "Content-Length");
 	uint64_t len;
 
-	return text && (str_to_u64(text, UINT64_MAX, &len) ||
-			len > http->params.body_bytes);
+	return text && (str_to_u64(text, UINT64_MAX, &len) || len > limit);
 }
 
 static enum MHD_Result take_body(struct exchange *x, const char *data,
 				 size_t len)
 {
-	if (clock_mono_ns() - x->started_ns > HTTP_READ_S * NS_PER_S)
+	int64_t limit_s = x->is_upload ? HTTP_UPLOAD_S : HTTP_READ_S;
+	int err;
+
+	if (clock_mono_ns() - x->started_ns > limit_s * NS_PER_S)
 		return MHD_NO; /* a slow client: its connection ends */
+	if (x->is_upload) {
+		err = x->too_large ? 0 : exchange_spool(x, data, len);
+		if (err && err != -EFBIG) {
+			log_error("an upload was not kept: %s", strerror(-err));
+			return MHD_NO;
+		}
+		x->too_large |= err != 0;
+		return MHD_YES;
+	}
 	if (!x->too_large && buf_add(&x->body, data, len))
 		x->too_large = true;
 	if (x->too_large)
 		buf_release(&x->body);
 	return MHD_YES;
+}
+
+/* The headers are there. */
+static enum MHD_Result begin(struct http *http, struct exchange *x)
+{
+	/* relaxed: it only counts */
+	if (x->is_upload &&
+	    atomic_fetch_add_explicit(&http->uploads, 1,
+				      memory_order_relaxed) >= HTTP_UPLOADS) {
+		exchange_refuse(x, 503, "too many uploads at once");
+		return send_response(x);
+	}
+	if (!announces_too_much(x->connection,
+				x->is_upload ? http->params.upload_bytes
+					     : http->params.body_bytes))
+		return MHD_YES; /* answering now would force a close */
+	exchange_refuse(x, 413, "the body is too large");
+	return send_response(x);
 }
 
 /* libmicrohttpd calls it once for the headers, then with pieces of the body,
@@ -108,10 +137,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		atomic_fetch_add_explicit(&http->active, 1,
 					  memory_order_relaxed);
 		*context = x;
-		if (!announces_too_much(http, connection))
-			return MHD_YES; /* answering now would force a close */
-		exchange_refuse(x, 413, "the body is too large");
-		return send_response(x);
+		return begin(http, x);
 	}
 	if (*data_len > 0) {
 		result = take_body(x, data, *data_len);
@@ -125,12 +151,17 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 			 void **context, enum MHD_RequestTerminationCode reason)
 {
 	struct http *http = cls;
+	struct exchange *x;
 
 	(void)connection;
 	(void)reason;
 	if (!*context)
 		return;
-	*context = exchange_free(*context);
+	x = *context;
+	if (x->is_upload)
+		atomic_fetch_sub_explicit(&http->uploads, 1,
+					  memory_order_relaxed);
+	*context = exchange_free(x);
 	atomic_fetch_sub_explicit(&http->active, 1, memory_order_relaxed);
 }
 

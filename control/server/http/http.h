@@ -30,6 +30,8 @@ struct route_table {
 #define HTTP_QUEUED_MAX  8192 /* requests waiting or parked */
 #define HTTP_IDLE_S      60   /* no byte for so long: closed */
 #define HTTP_READ_S      60   /* a whole body must have come by then */
+#define HTTP_UPLOAD_S    600  /* likewise, an upload */
+#define HTTP_UPLOADS     8    /* at the same time; above: 503 */
 
 struct http_params {
 	struct controller *controller;
@@ -39,6 +41,11 @@ struct http_params {
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
 	size_t body_bytes;
+	/* POST there may carry a file, which waits in the folder until it is
+	 * complete; NULL: nowhere. Both kept by reference */
+	const char *upload_path;
+	const char *upload_dir;
+	size_t upload_bytes;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;
 	unsigned connections;

@@ -80,12 +80,55 @@ static int header_param(const char *header, size_t header_len, const char *name,
 	return -ENOENT;
 }
 
-/* Read the part's headers; *at is moved behind the empty line. */
-static int part_name(const char **at, const char *end, char name[NAME_BYTES])
+struct part {
+	char name[NAME_BYTES];
+	bool is_file;
+	char filename[BODY_FILENAME_BYTES];
+	char media_type[BODY_MEDIA_TYPE_BYTES];
+};
+
+static bool is_header(const char *line, size_t len, const char *name)
 {
-	static const char wanted[] = "content-disposition:";
+	return len > strlen(name) && strncasecmp(line, name, strlen(name)) == 0;
+}
+
+/* @return 0; -EBADMSG */
+static int read_disposition(struct part *part, const char *line, size_t len)
+{
+	int got = header_param(line, len, "name", part->name, NAME_BYTES);
+
+	if (got < 0 || !utf8_valid(part->name, (size_t)got))
+		return -EBADMSG;
+	got = header_param(line, len, "filename", part->filename,
+			   sizeof(part->filename));
+	part->is_file = got >= 0;
+	if (got == -ENAMETOOLONG ||
+	    (got >= 0 && !utf8_valid(part->filename, (size_t)got)))
+		return -EBADMSG;
+	return 0;
+}
+
+/* Types that do not fit are of no use: left out. */
+static void read_type(struct part *part, const char *value, size_t len)
+{
+	while (len > 0 && (*value == ' ' || *value == '\t')) {
+		value++;
+		len--;
+	}
+	if (len < sizeof(part->media_type) && utf8_valid(value, len)) {
+		memcpy(part->media_type, value, len);
+		part->media_type[len] = '\0';
+	}
+}
+
+/* Read the part's headers; *at is moved behind the empty line. */
+static int read_headers(const char **at, const char *end, struct part *part)
+{
+	static const char disposition[] = "content-disposition:";
+	static const char type[] = "content-type:";
 	bool found = false;
 
+	memset(part, 0, sizeof(*part));
 	for (;;) {
 		const char *line = *at;
 		const char *eol = memmem(line, (size_t)(end - line), "\r\n", 2);
@@ -97,16 +140,31 @@ static int part_name(const char **at, const char *end, char name[NAME_BYTES])
 		*at = eol + 2;
 		if (len == 0)
 			return found ? 0 : -EBADMSG;
-		if (len > sizeof(wanted) &&
-		    strncasecmp(line, wanted, sizeof(wanted) - 1) == 0) {
-			int got = header_param(line, len, "name", name,
-					       NAME_BYTES);
-
-			if (got < 0 || !utf8_valid(name, (size_t)got))
+		if (is_header(line, len, disposition)) {
+			if (read_disposition(part, line, len))
 				return -EBADMSG;
 			found = true;
+		} else if (is_header(line, len, type)) {
+			read_type(part, line + sizeof(type) - 1,
+				  len - sizeof(type) + 1);
 		}
 	}
+}
+
+static int add_part(struct body *form, const struct part *part,
+		    const char *data, size_t len)
+{
+	struct body_file *file = form->file;
+
+	if (!file || !part->is_file)
+		return form_add(form, part->name, data, len);
+	if (file->data)
+		return refuse(form, "more than one file in the body");
+	file->data = data;
+	file->len = len;
+	str_copy(file->filename, sizeof(file->filename), part->filename);
+	str_copy(file->media_type, sizeof(file->media_type), part->media_type);
+	return 0;
 }
 
 int multipart_parse(struct body *form, const char *content_type,
@@ -114,7 +172,7 @@ int multipart_parse(struct body *form, const char *content_type,
 {
 	char delimiter[DELIMITER_BYTES] = "\r\n--";
 	const char *at = data, *end = data + len;
-	char name[NAME_BYTES];
+	struct part part;
 	size_t delimiter_len;
 	int err;
 
@@ -143,14 +201,14 @@ int multipart_parse(struct body *form, const char *content_type,
 		if (end - at < 2 || memcmp(at, "\r\n", 2) != 0)
 			return refuse(form, "broken boundary in the body");
 		at += 2;
-		if (part_name(&at, end, name))
+		if (read_headers(&at, end, &part))
 			return refuse(form, "a part of the body has no name");
 		/* an empty part's delimiter begins with its headers' end */
 		next = memmem(at - 2, (size_t)(end - at) + 2, delimiter,
 			      delimiter_len);
 		if (!next)
 			return refuse(form, "the multipart body is cut off");
-		err = form_add(form, name, at,
+		err = add_part(form, &part, at,
 			       next > at ? (size_t)(next - at) : 0);
 		if (err)
 			return err;

@@ -231,3 +231,18 @@ CREATE TABLE IF NOT EXISTS idempotency (
   PRIMARY KEY (key_id, name)
 );
 CREATE INDEX IF NOT EXISTS idempotency_by_age ON idempotency (created_at);
+
+-- The files are named by their ids, below state_dir.
+CREATE TABLE IF NOT EXISTS appimage (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL DEFAULT '',
+  kind TEXT NOT NULL,                  -- application | prompt
+  filename TEXT NOT NULL,              -- as the client called it
+  media_type TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,                -- hex
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (name, version)
+);

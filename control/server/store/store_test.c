@@ -4,10 +4,12 @@
 #include "control/server/store/store_db.h"
 
 #include <jansson.h>
+#include <string.h>
 
 struct search {
 	const char *parameter;
 	int64_t id;
+	const char *text; /* looked for instead of the id; or NULL */
 	char *name;
 };
 
@@ -27,8 +29,13 @@ static int look_through(const struct db_value *row, size_t columns, void *arg)
 			json_t *value =
 				json_object_get(action, search->parameter);
 
-			if (json_is_integer(value) &&
-			    json_integer_value(value) == search->id)
+			if (search->text
+				    ? json_is_string(value) &&
+					      strcmp(json_string_value(value),
+						     search->text) == 0
+				    : json_is_integer(value) &&
+					      json_integer_value(value) ==
+						      search->id)
 				found = 1;
 		}
 	}
@@ -39,20 +46,38 @@ static int look_through(const struct db_value *row, size_t columns, void *arg)
 	return found;
 }
 
-int store_test_refers(struct store *s, const char *parameter, int64_t id,
-		      char name[STORE_NAME_BYTES])
+static int look(struct store *s, struct search *search)
 {
-	struct search search = {.parameter = parameter, .id = id, .name = name};
-	const struct db_value param = db_text(parameter);
+	const struct db_value param = db_text(search->parameter);
 	int result;
 
-	name[0] = '\0';
+	search->name[0] = '\0';
 	/* LIKE narrows; the document decides */
 	result = db_query(store_reader(s),
 			  "SELECT name, steps_json FROM test "
 			  "WHERE steps_json LIKE '%' || $1 || '%'",
-			  &param, 1, look_through, &search);
+			  &param, 1, look_through, search);
 	if (result < 0)
 		return result;
-	return name[0] ? 1 : 0;
+	return search->name[0] ? 1 : 0;
+}
+
+int store_test_refers(struct store *s, const char *parameter, int64_t id,
+		      char name[STORE_NAME_BYTES])
+{
+	struct search search = {.parameter = parameter, .id = id, .name = name};
+
+	return look(s, &search);
+}
+
+int store_test_names(struct store *s, const char *parameter, const char *text,
+		     char name[STORE_NAME_BYTES])
+{
+	struct search search = {
+		.parameter = parameter,
+		.text = text,
+		.name = name,
+	};
+
+	return look(s, &search);
 }

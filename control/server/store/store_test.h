@@ -19,4 +19,8 @@ struct store;
 int store_test_refers(struct store *s, const char *parameter, int64_t id,
 		      char name[STORE_NAME_BYTES]);
 
+/** Likewise, by a parameter with this text. */
+int store_test_names(struct store *s, const char *parameter, const char *text,
+		     char name[STORE_NAME_BYTES]);
+
 #endif

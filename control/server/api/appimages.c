@@ -1,0 +1,379 @@
+#include "control/server/api/appimages.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/api/references.h"
+#include "control/server/api/resource.h"
+#include "control/server/controller.h"
+#include "control/server/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILENAME_MAX_BYTES   255
+#define MEDIA_TYPE_MAX_BYTES 127
+
+static const struct column columns[] = {
+	{"id", "id", NULL, COLUMN_INT},
+	{"name", "name", "name", COLUMN_TEXT},
+	{"version", "version", "version", COLUMN_TEXT},
+	{"kind", "kind", "kind", COLUMN_TEXT},
+	{"filename", "filename", "filename", COLUMN_TEXT},
+	{"media_type", "media_type", "media_type", COLUMN_TEXT},
+	{"size", "size", "size", COLUMN_INT},
+	{"sha256", "sha256", "sha256", COLUMN_TEXT},
+	{"created_at", "created_at", "created_at", COLUMN_TIME},
+	{"updated_at", "updated_at", "updated_at", COLUMN_TIME},
+};
+
+static const struct table table = {
+	.name = "appimage",
+	.from = "appimage",
+	.id = "id",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(*columns),
+};
+
+/* It comes back in a header. */
+static void check_media_type(struct request *req, json_t *value,
+			     const char *pointer, struct reply *rep)
+{
+	const char *text = json_string_value(value);
+	const char *slash = text ? strchr(text, '/') : NULL;
+
+	(void)req;
+	if (!text)
+		return;
+	for (const char *c = text; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			slash = NULL;
+	}
+	if (!slash || slash == text || slash[1] == '\0')
+		field_error(rep, pointer, "is no media type");
+}
+
+#define METADATA_FIELDS                                                        \
+	{.name = "name",                                                       \
+	 .kind = FIELD_TEXT,                                                   \
+	 .required = true,                                                     \
+	 .min = 1,                                                             \
+	 .max = 200},                                                          \
+		{.name = "version",                                            \
+		 .kind = FIELD_TEXT,                                           \
+		 .max = 100,                                                   \
+		 .fallback = "\"\""},                                          \
+	{                                                                      \
+		.name = "kind", .kind = FIELD_CHOICE,                          \
+		.choices = "application prompt", .fallback = "\"application\"" \
+	}
+
+/* What a PUT changes: the file stays. */
+static const struct field fields[] = {METADATA_FIELDS};
+
+static const struct field create_fields[] = {
+	METADATA_FIELDS,
+	{.name = "filename",
+	 .kind = FIELD_TEXT,
+	 .min = 1,
+	 .max = FILENAME_MAX_BYTES},
+	{.name = "media_type",
+	 .kind = FIELD_TEXT,
+	 .min = 1,
+	 .max = MEDIA_TYPE_MAX_BYTES,
+	 .check = check_media_type},
+	{.name = "content", .kind = FIELD_TEXT, .max = INT32_MAX},
+};
+
+/* What a new appimage is made of. */
+struct source {
+	const void *data;
+	size_t len;
+	unsigned char *decoded; /* owned; NULL: data is the upload's */
+	char path[CONF_PATH_BYTES];
+};
+
+static int file_path(const struct request *req, char path[CONF_PATH_BYTES],
+		     const char *name)
+{
+	char below[64];
+	int err = str_print(below, sizeof(below), APPIMAGE_DIR "/%s", name);
+
+	if (err >= 0)
+		err = conf_path(path, CONF_PATH_BYTES,
+				req->controller->conf->state_dir, below);
+	return err < 0 ? err : 0;
+}
+
+static int id_path(const struct request *req, char path[CONF_PATH_BYTES],
+		   int64_t id)
+{
+	char name[24];
+
+	str_print(name, sizeof(name), "%" PRId64, id);
+	return file_path(req, path, name);
+}
+
+static void decode(struct source *s, const json_t *content, struct reply *rep)
+{
+	const char *text = json_string_value(content);
+	size_t len = json_string_length(content);
+
+	s->decoded = malloc(len + 1);
+	if (!s->decoded)
+		reply_problem(rep, 500, "out of memory");
+	else if (sodium_base642bin(s->decoded, len, text, len, "\r\n", &s->len,
+				   NULL, sodium_base64_VARIANT_ORIGINAL))
+		field_error(rep, "/content", "is not base64");
+	s->data = s->decoded;
+}
+
+/* Find the content, and what the form's part says of it. */
+static void read_source(struct request *req, struct source *s, json_t *values,
+			struct reply *rep)
+{
+	const struct upload *u = req->upload;
+	json_t *content = json_object_get(values, "content");
+	json_t *type;
+
+	if (!u == !json_is_string(content)) {
+		field_error(rep, "/content",
+			    "either a file or content must be given");
+		return;
+	}
+	if (!u) {
+		decode(s, content, rep);
+	} else {
+		s->data = u->data;
+		s->len = u->len;
+		if (json_is_null(json_object_get(values, "filename")))
+			json_object_set_new(values, "filename",
+					    json_string(u->filename));
+		if (json_is_null(json_object_get(values, "media_type")) &&
+		    u->media_type[0]) {
+			type = json_string(u->media_type);
+			check_media_type(req, type, "/media_type", rep);
+			json_object_set_new(values, "media_type", type);
+		}
+	}
+	if (json_string_length(json_object_get(values, "filename")) == 0)
+		json_object_set_new(values, "filename", json_string("file"));
+	if (json_is_null(json_object_get(values, "media_type")))
+		json_object_set_new(values, "media_type",
+				    json_string("application/octet-stream"));
+	json_object_del(values, "content");
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+/* Write the content to a file of a random name. */
+static int keep(struct request *req, struct source *s)
+{
+	char name[UUID_TEXT_BYTES + 4] = "new-";
+	int fd, err;
+
+	uuid_make(name + 4);
+	err = file_path(req, s->path, name);
+	if (err)
+		return err;
+	fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, s->data, s->len);
+	close(fd);
+	if (err)
+		unlink(s->path);
+	return err;
+}
+
+/* Within the transaction of the row: without its file it is not there. */
+static int take_place(struct store *s, struct db *db, int64_t id,
+		      json_t *values)
+{
+	const char *path = json_string_value(json_object_get(values, "path"));
+	char place[CONF_PATH_BYTES];
+
+	(void)s;
+	(void)db;
+	if (str_print(place, sizeof(place), "%.*s%" PRId64,
+		      (int)(strrchr(path, '/') + 1 - path), path, id) < 0)
+		return -EIO;
+	return rename(path, place) ? -EIO : 0;
+}
+
+static void describe(const struct source *s, json_t *values)
+{
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(hash) + 1];
+	int64_t now = store_now_ms();
+
+	crypto_hash_sha256(hash, s->data, s->len);
+	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	json_object_set_new(values, "sha256", json_string(hex));
+	json_object_set_new(values, "size", json_integer((json_int_t)s->len));
+	json_object_set_new(values, "created_at", json_integer(now));
+	json_object_set_new(values, "updated_at", json_integer(now));
+	json_object_set_new(values, "path", json_string(s->path));
+}
+
+static void insert(struct request *req, struct reply *rep, struct source *s,
+		   json_t *values)
+{
+	int64_t id;
+	int err;
+
+	err = keep(req, s);
+	if (err) {
+		log_error("an appimage was not kept: %s", strerror(-err));
+		reply_problem(rep, 503, "the file could not be written");
+		reply_header(rep, "Retry-After", "60");
+		return;
+	}
+	describe(s, values);
+	err = record_insert(req->store, &table, values, take_place, &id);
+	if (err) {
+		unlink(s->path);
+		reply_store_error(rep, err, "appimage");
+		return;
+	}
+	resource_reply(req, rep, &appimage_resource, id, 201, NULL);
+}
+
+void appimage_create(struct request *req, struct reply *rep)
+{
+	struct source s = {.data = NULL};
+	json_t *values = fields_read(
+		req, req->body, req->body_is_form, "", create_fields,
+		sizeof(create_fields) / sizeof(*create_fields), rep);
+
+	if (!values)
+		return;
+	read_source(req, &s, values, rep);
+	if (rep->status == 0)
+		insert(req, rep, &s, values);
+	free(s.decoded);
+	json_decref(values);
+}
+
+/* The name as a quoted string of visible ASCII (RFC 6266). */
+static void add_disposition(struct reply *rep, const char *filename)
+{
+	char name[FILENAME_MAX_BYTES + 1];
+	size_t i;
+
+	for (i = 0; filename[i] && i + 1 < sizeof(name); i++) {
+		char c = filename[i];
+
+		name[i] = c < ' ' || c > '~' || strchr("\"\\/;%", c) ? '_' : c;
+	}
+	name[i] = '\0';
+	reply_header(rep, "Content-Disposition", "attachment; filename=\"%s\"",
+		     name);
+}
+
+static void send_file(struct request *req, struct reply *rep, int64_t id,
+		      json_t *row)
+{
+	char path[CONF_PATH_BYTES];
+	struct stat st;
+	int fd = -1;
+
+	if (id_path(req, path, id) == 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st)) {
+		log_error("appimage %lld: its file is not there",
+			  (long long)id);
+		reply_problem(rep, 500, "the file of the appimage is lost");
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	rep->status = 200;
+	rep->has_file = true;
+	rep->file_fd = fd;
+	rep->file_len = (uint64_t)st.st_size;
+	reply_header(rep, "ETag", "\"%s\"",
+		     json_string_value(json_object_get(row, "sha256")));
+	add_disposition(rep,
+			json_string_value(json_object_get(row, "filename")));
+	/* it goes to a browser too: nothing of it may run there */
+	reply_header(rep, "Content-Security-Policy", "sandbox");
+	rep->content_type = "application/octet-stream";
+}
+
+void appimage_content(struct request *req, struct reply *rep)
+{
+	json_t *row = NULL;
+	int64_t id;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &id))
+		err = record_get(req->store, &table, id, &row);
+	if (err)
+		reply_store_error(rep, err, "appimage");
+	else
+		send_file(req, rep, id, row);
+	json_decref(row);
+}
+
+/* Actions name a prompt. */
+static bool may_delete(struct request *req, int64_t id, struct reply *rep)
+{
+	json_t *row;
+	bool may = true;
+	int err = record_get(req->store, &table, id, &row);
+
+	if (err) {
+		reply_store_error(rep, err, "appimage");
+		return false;
+	}
+	if (strcmp(json_string_value(json_object_get(row, "kind")), "prompt") ==
+	    0)
+		may = reference_check_name(
+			req, "prompt",
+			json_string_value(json_object_get(row, "name")), rep);
+	json_decref(row);
+	return may;
+}
+
+void appimage_delete(struct request *req, struct reply *rep)
+{
+	char path[CONF_PATH_BYTES];
+	int64_t id;
+
+	resource_delete(req, rep);
+	if (rep->status == 204 && param_id(req, 0, &id) &&
+	    id_path(req, path, id) == 0 && unlink(path))
+		log_warning("%s: %s", path, strerror(errno));
+}
+
+const struct resource appimage_resource = {
+	.path = "/appimages",
+	.plural = "appimages",
+	.singular = "appimage",
+	.table = &table,
+	.fields = fields,
+	.field_count = sizeof(fields) / sizeof(*fields),
+	.updated_at = true,
+	.may_delete = may_delete,
+};

@@ -1,0 +1,163 @@
+"""Uploads: forms with a file, base64, and names that want to be paths."""
+import base64
+import concurrent.futures
+import hashlib
+import os
+
+import pytest
+import requests
+
+from controller import Controller
+from test_api_basics import problem
+from test_api_server import make_test
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Controller(upload_limit="3M") as c:
+        yield c
+
+
+@pytest.fixture
+def unique(request):
+    return request.node.name
+
+
+def upload(server, name, content, filename="a.wav", media_type="audio/wav", **fields):
+    return server.request("POST", "/appimages", data={"name": name, **fields},
+                          files={"file": (filename, content, media_type)})
+
+
+def kept(server):
+    return sorted(os.listdir(server.state_dir / "appimages"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 100001, 2 << 20])
+def test_file_comes_back(server, unique, size):
+    content = os.urandom(size)
+    answer = upload(server, unique, content, kind="prompt", version="2")
+    assert answer.status_code == 201, answer.text
+    image = answer.json()["appimage"]
+    path = f"/appimages/{image['id']}"
+    assert answer.headers["Location"] == "/api/v2" + path
+    assert (image["size"], image["sha256"]) == (size, hashlib.sha256(content).hexdigest())
+    assert (image["name"], image["version"], image["kind"], image["filename"],
+            image["media_type"]) == (unique, "2", "prompt", "a.wav", "audio/wav")
+    assert image["created_at"]
+    assert server.api("GET", path)["appimage"] == image
+    assert image in server.api("GET", "/appimages?count=1000")["appimages"]
+    got = server.request("GET", path + "/content")
+    assert got.content == content and got.headers["X-Request-Id"]
+    assert got.headers["Content-Disposition"] == 'attachment; filename="a.wav"'
+    head = server.request("HEAD", path + "/content")
+    assert head.headers["Content-Length"] == str(size) and not head.content
+
+
+@pytest.mark.parametrize("send", ["json", "data"])
+def test_inline_content(server, unique, send):
+    content = os.urandom(1000)
+    answer = server.request("POST", "/appimages", **{send: {
+        "name": unique, "content": base64.b64encode(content).decode(), "filename": "b.gsm"}})
+    assert answer.status_code == 201, answer.text
+    image = answer.json()["appimage"]
+    assert image["media_type"] == "application/octet-stream"
+    assert server.request("GET", f"/appimages/{image['id']}/content").content == content
+
+
+@pytest.mark.parametrize("filename", [
+    "../../x", "/etc/passwd", "..", "a\\..\\b", "new-1", "1", "a\";x=\"y", "é" * 100])
+def test_file_name_is_no_path(server, unique, filename):
+    before = set(os.listdir(server.state_dir))
+    answer = upload(server, f"path {len(filename)} {filename[:20]}", b"x", filename)
+    assert answer.status_code == 201, answer.text
+    number = answer.json()["appimage"]["id"]
+    assert set(os.listdir(server.state_dir)) == before
+    assert str(number) in kept(server)
+    assert all(name.isdigit() for name in kept(server))
+    got = server.request("GET", f"/appimages/{number}/content")
+    shown = got.headers["Content-Disposition"]
+    assert got.content == b"x" and shown.count('"') == 2 and "/" not in shown
+
+
+@pytest.mark.parametrize("fields, pointer", [
+    ({}, "/name"), ({"name": "x"}, "/content"), ({"name": "x", "content": "!"}, "/content"),
+    ({"name": "x", "content": "", "kind": "virus"}, "/kind"),
+    ({"name": "x", "content": "", "media_type": "a\r\nb/c"}, "/media_type"),
+    ({"name": "x", "content": "", "size": 1}, "/size")])
+def test_wrong_fields(server, fields, pointer):
+    before = kept(server)
+    errors = problem(server.request("POST", "/appimages", fields), 422)["errors"]
+    assert pointer in [e["pointer"] for e in errors]
+    assert kept(server) == before
+
+
+def test_limits(server, unique):
+    before = kept(server)
+    problem(upload(server, unique, b"x" * (4 << 20)), 413)
+    problem(server.request("POST", "/appimages", data=(b"x" * 65536 for _ in range(64)),
+                           headers={"Content-Type": "multipart/form-data; boundary=x"}), 413)
+    # without a file the limit of other bodies holds
+    problem(server.request("POST", "/appimages", {"name": unique, "content": "A" * (2 << 20)}),
+            413)
+    problem(server.request("POST", "/appimages", files=[
+        ("file", ("a", b"1")), ("more", ("b", b"2")), ("name", (None, "x"))]), 422)
+    problem(server.request("POST", "/appimages", key=None, data=b"x" * 100000), 401)
+    assert kept(server) == before
+
+
+def test_name_and_version_are_unique(server, unique):
+    assert upload(server, unique, b"1", version="1").status_code == 201
+    before = kept(server)
+    problem(upload(server, unique, b"1", version="1"), 409)
+    assert kept(server) == before
+    assert upload(server, unique, b"1", version="2").status_code == 201
+
+
+def test_put_changes_the_metadata_only(server, unique):
+    made = upload(server, unique, b"1")
+    image = made.json()["appimage"]
+    path = f"/appimages/{image['id']}"
+    changed = server.api("PUT", path, {"name": unique + "2", "version": "3", "kind": "prompt"},
+                         headers={"If-Match": made.headers["ETag"]})["appimage"]
+    assert changed["sha256"] == image["sha256"] and changed["filename"] == "a.wav"
+    assert (changed["name"], changed["version"]) == (unique + "2", "3")
+    problem(server.request("PUT", path, {"name": "x"},
+                           headers={"If-Match": made.headers["ETag"]}), 412)
+    problem(server.request("PUT", path, {"name": "x", "content": "AA=="}), 422)
+
+
+def test_delete(server, unique):
+    number = upload(server, unique, b"1").json()["appimage"]["id"]
+    assert server.request("DELETE", f"/appimages/{number}").status_code == 204
+    assert str(number) not in kept(server)
+    for path in (f"/appimages/{number}", f"/appimages/{number}/content"):
+        problem(server.request("GET", path), 404)
+
+
+def test_prompt_in_use_is_not_deleted(server):
+    image = upload(server, "moh", b"1", kind="prompt").json()["appimage"]
+    path = f"/appimages/{image['id']}"
+    _, test = make_test(server)
+    steps = test["steps"]
+    steps[0].append({"type": "answer", "role": "caller", "prompt": "moh"})
+    body = {"name": "uses", "project_id": test["project_id"],
+            "agentpool_id": test["agentpool_id"], "steps": steps}
+    made = server.api("POST", "/tests", body)["test"]
+    assert "uses" in problem(server.request("DELETE", path), 409)["detail"]
+    server.api("DELETE", f"/tests/{made['id']}")
+    assert server.request("DELETE", path).status_code == 204
+
+
+def test_parallel_uploads(server, unique):
+    def one(i):
+        content = bytes([i]) * 500000
+        answer = requests.post(f"{server.url}/api/v2/appimages", timeout=60,
+                               auth=server.keys["admin"], data={"name": f"{unique} {i}"},
+                               files={"file": ("x", content)})
+        if answer.status_code == 503:
+            return None
+        assert answer.status_code == 201, answer.text
+        return (answer.json()["appimage"]["sha256"] ==
+                hashlib.sha256(content).hexdigest())
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(one, range(24)))
