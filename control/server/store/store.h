@@ -14,9 +14,11 @@ struct secrets;
 struct store;
 
 /**
- * Open the database and bring its schema up to date.
+ * Open the database; an empty file gets the schema. A file of another schema is
+ * refused as it is: there is no migration yet (docs/controller.md).
  * @param secrets  borrowed, must outlive the database
- * @return 0; -EBUSY another process has it; -ENOMEM; -EIO; reason in the log
+ * @return 0; -EBUSY another process has it; -EPROTO another schema; -ENOMEM;
+ *         -EIO; reason in the log
  */
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets);

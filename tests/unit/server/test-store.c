@@ -68,7 +68,7 @@ static void test_other_schema_is_refused(void **state)
 	f->database = database_close(f->database);
 	assert_int_equal(database_open(&f->database, temp_path(&f->temp, "db"),
 				       f->secrets),
-			 -EIO);
+			 -EPROTO);
 }
 
 static void test_failed_write_is_undone(void **state)
