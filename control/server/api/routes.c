@@ -4,6 +4,7 @@
 #include "control/server/api/agent_pools.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/legacy.h"
+#include "control/server/api/project_runs.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
 #include "control/server/api/start.h"
@@ -85,6 +86,10 @@ const struct route api_routes[] = {
 	{"GET", "/tests/:id/status/last", "test status", RIGHT_READ, test_status_last, NULL},
 	{"GET", "/tests/:tid/stats", "test metrics", RIGHT_READ, test_stats_dimensions, NULL},
 	{"GET", "/tests/:tid/stats/:measure", "test metrics", RIGHT_READ, test_stats_data, NULL},
+	{"POST", "/projects/:id/run", "start a project run", RIGHT_RUN, project_run, NULL},
+	{"POST", "/projects/run", "start a project run", RIGHT_RUN, project_run_legacy, "/projects/:id/run"},
+	{"GET", "/projects/runs/:uuid/status", "project run status", RIGHT_READ, project_run_status, NULL},
+	{"POST", "/projects/runs/:uuid/stop", "project run stop", RIGHT_RUN, project_run_stop, NULL},
 	{"GET", "/projects/:id/status/last", "project status", RIGHT_READ, project_status_last, NULL},
 
 	{"POST", "/projects/create", "deprecated", RIGHT_WRITE, legacy_create, "/projects"},

@@ -157,8 +157,9 @@ void run_get(struct request *req, struct reply *rep)
 static json_t *finished_run(json_t *run)
 {
 	static const char *const extra[] = {
-		"phase",      "progress", "attempt",     "retry_of",
-		"created_at", "verdicts", "report_mode", "kiosk_id"};
+		"phase",    "progress",    "attempt",
+		"retry_of", "retried_by",  "created_at",
+		"verdicts", "report_mode", "kiosk_id"};
 
 	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
 		json_object_del(run, extra[i]);

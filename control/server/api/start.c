@@ -1,12 +1,12 @@
 #include "control/server/api/start.h"
 
-#include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/fields.h"
 #include "control/server/controller.h"
-#include "control/server/run/plan.h"
+#include "control/server/run/override.h"
 #include "control/server/run/run.h"
+#include "control/server/run/start.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_run.h"
 
@@ -15,8 +15,7 @@
 
 #define URL_BYTES 1024
 
-/* The mode of the report; NULL: the reply is a 422. */
-static const char *report_mode(struct request *req, json_t *errors)
+const char *start_report_mode(struct request *req, json_t *errors)
 {
 	static const char *const modes[] = {"full", "kiosk", "print"};
 	const json_t *value = json_object_get(req->body, "report.mode");
@@ -31,7 +30,7 @@ static const char *report_mode(struct request *req, json_t *errors)
 	return modes[0];
 }
 
-static void reply_errors(struct reply *rep, const json_t *errors)
+void start_refuse(struct reply *rep, const json_t *errors)
 {
 	const json_t *error;
 	size_t i;
@@ -62,18 +61,20 @@ static void reply_store(struct reply *rep, int err)
 }
 
 static void reply_started(struct request *req, struct reply *rep,
-			  const struct run_new *run)
+			  const struct run_start *start,
+			  const struct run_started *run)
 {
 	char report[URL_BYTES], status[URL_BYTES];
 
-	if (run->kiosk_id)
+	if (run->kiosk_id[0])
 		str_print(report, sizeof(report), "%s/kiosk/%s/%s",
 			  req->base_url, run->session_id, run->kiosk_id);
 	else
 		str_print(report, sizeof(report), "%s/run/details/%s%s",
 			  req->base_url, run->session_id,
-			  strcmp(run->report_mode, "print") == 0 ? "?mode=print"
-								 : "");
+			  strcmp(start->report_mode, "print") == 0
+				  ? "?mode=print"
+				  : "");
 	str_print(status, sizeof(status), "%s/api/v2/runs/%s/status",
 		  req->base_url, run->session_id);
 	reply_json(rep, 200,
@@ -82,106 +83,32 @@ static void reply_started(struct request *req, struct reply *rep,
 			     "status_url", status));
 }
 
-static int create_run(struct request *req, struct run_new *run,
-		      const struct plan *plan)
+void start_test(struct request *req, struct reply *rep, json_t *test,
+		const char *const *known, json_t *errors)
 {
-	struct run_role roles[PLAN_ROLES_MAX];
-	int64_t id;
-	int err = 0;
-
-	for (size_t i = 0; i < plan->role_count; i++) {
-		roles[i] = (struct run_role){
-			.role = plan->roles[i].role,
-			.spec = plan->roles[i].spec,
-			.public_spec = plan_spec_public(plan->roles[i].spec),
-		};
-		if (!roles[i].public_spec)
-			err = -ENOMEM;
-	}
-	run->roles = roles;
-	run->role_count = plan->role_count;
-	if (!err)
-		err = store_run_create(req->store, run, &id);
-	for (size_t i = 0; i < plan->role_count; i++)
-		json_decref(roles[i].public_spec);
-	if (!err)
-		log_info("run=%s of test %s is queued", run->session_id,
-			 json_string_value(json_object_get(run->test, "name")));
-	return err;
-}
-
-static int find_credentials(void *arg, int64_t pool_id, json_t **ret)
-{
-	return store_pool_load(arg, pool_id, ret);
-}
-
-static int find_target(void *arg, int64_t target_id, json_t **ret)
-{
-	return store_target_load(arg, target_id, ret);
-}
-
-/* Plan and create. @return 0; -EINVAL: errors has them; -errno */
-static int start(struct request *req, struct run_new *run,
-		 const char *const *known, json_t *errors)
-{
-	const struct plan_source source = {find_credentials, find_target,
-					   req->store};
-	json_t *steps = json_object_get(run->test, "steps");
-	struct plan_params params = {
-		.session_id = run->session_id,
-		.attempt = 1,
-		.interval_s = run->interval_s,
-		.max_duration_s = run->max_duration_s,
-		.record =
-			json_string_value(json_object_get(run->test, "record")),
-		.steps = steps,
-		.conditions = run->conditions,
+	const struct run_start start = {
+		.test = test,
+		.report_mode = start_report_mode(req, errors),
+		.retries_left = (unsigned)json_integer_value(
+			json_object_get(test, "retries_on_failure")),
 	};
-	struct plan plan = {.role_count = 0};
-	int err;
+	struct run_started started;
+	int err =
+		override_apply(req->body, known, json_object_get(test, "steps"),
+			       json_object_get(test, "conditions"), errors);
 
-	err = override_apply(req->body, known, steps, run->conditions, errors);
-	if (!err && !json_array_size(errors))
-		err = plan_make(&plan, &params, &source, errors);
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
 	if (!err)
-		err = create_run(req, run, &plan);
-	plan_release(&plan);
-	return err;
-}
-
-/* Takes over test. */
-static void start_test(struct request *req, struct reply *rep, json_t *test,
-		       const char *const *known)
-{
-	const struct controller_conf *conf = req->controller->conf;
-	char session_id[UUID_TEXT_BYTES], kiosk_id[UUID_TEXT_BYTES];
-	json_t *errors = json_array();
-	struct run_new run = {
-		.session_id = session_id,
-		.test = test,
-		.conditions = json_object_get(test, "conditions"),
-		.report_mode = report_mode(req, errors),
-		.interval_s = conf->interval_s,
-		.max_duration_s = conf->max_duration_s,
-		.created_at = store_now_ms(),
-	};
-	int err;
-
-	uuid_make(session_id);
-	if (strcmp(run.report_mode, "kiosk") == 0) {
-		uuid_make(kiosk_id);
-		run.kiosk_id = kiosk_id;
-	}
-	err = start(req, &run, known, errors);
+		err = run_start(req->store, req->controller->conf, &start,
+				errors, &started);
 	if (err == -EINVAL) {
-		reply_errors(rep, errors);
+		start_refuse(rep, errors);
 	} else if (err) {
 		reply_store(rep, err);
 	} else {
 		run_engine_poke(req->controller);
-		reply_started(req, rep, &run);
+		reply_started(req, rep, &start, &started);
 	}
 	json_decref(errors);
 	json_decref(test);
@@ -201,7 +128,7 @@ static void load_and_start(struct request *req, struct reply *rep, int64_t id,
 	else if (err)
 		reply_store(rep, err);
 	else
-		start_test(req, rep, test, known);
+		start_test(req, rep, test, known, json_array());
 }
 
 void test_run(struct request *req, struct reply *rep)

@@ -1,5 +1,6 @@
 /**
- * Starting runs: POST /tests/run and POST /tests/:id/run (contract 4.1).
+ * Starting runs: POST /tests/run and POST /tests/:id/run (contract 4.1), and
+ * what other starts share with them.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_START_H
@@ -12,5 +13,20 @@ void test_run_legacy(struct request *req, struct reply *rep);
 
 /** POST /tests/:id/run */
 void test_run(struct request *req, struct reply *rep);
+
+/**
+ * Start a run of a test with the overrides of the request's body, and answer.
+ * @param test    as store_test_load() makes it; taken over
+ * @param known   NULL-terminated: keys of the body that the caller has read
+ * @param errors  what the caller found wrong with them; taken over
+ */
+void start_test(struct request *req, struct reply *rep, json_t *test,
+		const char *const *known, json_t *errors);
+
+/** report.mode of the body, `full` without it; what is wrong is added. */
+const char *start_report_mode(struct request *req, json_t *errors);
+
+/** The 422 of a start: {pointer, detail} each. */
+void start_refuse(struct reply *rep, const json_t *errors);
 
 #endif

@@ -1,6 +1,7 @@
 #include "control/server/report/report.h"
 
 #include "base/str.h"
+#include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/web/assets.h"
 
@@ -98,6 +99,10 @@ const struct route report_routes[] = {
 	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_page, NULL},
 	{"GET", "/kiosk/:uuid/:kiosk/data", "kiosk data", RIGHT_NONE,
 	 get_kiosk_data, NULL},
+	{"GET", "/run/project/:uuid", "project run", RIGHT_READ, project_page,
+	 NULL},
+	{"GET", "/kiosk/project/:uuid/:kiosk", "project run kiosk", RIGHT_NONE,
+	 project_page_kiosk, NULL},
 };
 
 const size_t report_route_count =

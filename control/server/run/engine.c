@@ -3,6 +3,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/api/handler.h"
 #include "control/server/controller.h"
+#include "control/server/run/follow.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
@@ -48,10 +49,13 @@ static void pass(struct run_engine *e)
 		.grace_until = e->grace_until,
 	};
 	int err = run_advance(e->store, &times);
+	int moved = err > 0;
 
+	if (err >= 0)
+		err = run_follow(e->store, conf);
 	if (err < 0)
 		log_error("runs could not be advanced: %s", strerror(-err));
-	if (err > 0)
+	if (err > 0 || moved)
 		http_wake_parked(e->controller);
 }
 

@@ -1,6 +1,8 @@
 -- The controller's tables. Times are integers: milliseconds since 1970 UTC,
 -- or microseconds where the name ends in _us. Flags are 0 or 1. Columns
 -- ending in _json hold a JSON document the API takes and returns as it is.
+-- Whoever changes this file raises SCHEMA_VERSION in store.c: a database that
+-- was made by another schema is refused (docs/controller.md).
 
 CREATE TABLE IF NOT EXISTS setting (
   name TEXT PRIMARY KEY,
@@ -129,7 +131,15 @@ CREATE TABLE IF NOT EXISTS run (
   interval_s INTEGER NOT NULL,
   max_duration_s INTEGER NOT NULL,
   attempt INTEGER NOT NULL DEFAULT 1,
-  retry_of TEXT,
+  retry_of TEXT,                       -- session of the attempt before
+  retries_left INTEGER NOT NULL DEFAULT 0,
+  retry_state TEXT NOT NULL DEFAULT 'none', -- none due started refused
+  retry_box BLOB,                      -- the test as this run had it, encrypted;
+                                       -- kept while it may start again
+  callback_state TEXT NOT NULL DEFAULT 'none', -- none wanted due: the last
+                                       -- attempt has failed, nobody told yet
+  project_run_id INTEGER,              -- of project_run, and the place in it
+  project_position INTEGER,
   progress REAL NOT NULL DEFAULT 0,
   go_step INTEGER NOT NULL DEFAULT -1, -- highest step all roles are done with
   go_at INTEGER,                       -- when the next one starts
@@ -141,6 +151,37 @@ CREATE TABLE IF NOT EXISTS run (
 CREATE INDEX IF NOT EXISTS run_by_test ON run (test_id, id);
 CREATE INDEX IF NOT EXISTS run_by_project ON run (project_id, id);
 CREATE INDEX IF NOT EXISTS run_active ON run (phase) WHERE phase <> 'done';
+CREATE INDEX IF NOT EXISTS run_retry_due ON run (id) WHERE retry_state = 'due';
+CREATE INDEX IF NOT EXISTS run_by_retry ON run (retry_of)
+  WHERE retry_of IS NOT NULL;
+CREATE INDEX IF NOT EXISTS run_by_project_run
+  ON run (project_run_id, project_position) WHERE project_run_id IS NOT NULL;
+
+-- The tests of a project, one after another.
+CREATE TABLE IF NOT EXISTS project_run (
+  id INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL,
+  project_name TEXT NOT NULL,
+  report_mode TEXT NOT NULL,
+  kiosk_id TEXT,
+  status TEXT NOT NULL,                -- running passed failed stopped
+  stop_requested INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  stopped_at INTEGER
+);
+CREATE INDEX IF NOT EXISTS project_run_active ON project_run (id)
+  WHERE status = 'running';
+
+CREATE TABLE IF NOT EXISTS project_run_test (
+  project_run_id INTEGER NOT NULL REFERENCES project_run(id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,           -- 0-based order
+  test_id INTEGER NOT NULL,
+  test_name TEXT NOT NULL,
+  state TEXT NOT NULL,                 -- waiting started ended cancelled
+  status TEXT,                         -- of its last run, when ended
+  PRIMARY KEY (project_run_id, position)
+) WITHOUT ROWID;
 
 -- One lease a role of a run and attempt to place it.
 CREATE TABLE IF NOT EXISTS lease (

@@ -93,6 +93,8 @@ static void schema_print(char print[static SCHEMA_PRINT_BYTES])
 	for (const char *c = store_schema; *c; c++) {
 		if (c[0] == '-' && c[1] == '-')
 			c += strcspn(c, "\n");
+		if (!*c)
+			break;
 		if (!isspace((unsigned char)*c))
 			crypto_generichash_update(&state,
 						  (const unsigned char *)c, 1);

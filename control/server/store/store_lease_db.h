@@ -51,4 +51,7 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 /* Purpose of the boxes in lease.secret_box. */
 #define LEASE_BOX "lease spec"
 
+/* Purpose of the boxes in run.retry_box. */
+#define RETRY_BOX "run retry"
+
 #endif

@@ -7,20 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int insert_run(struct db *db, const struct run_new *run, int64_t *ret_id)
+#define TEXT(name)    db_text(json_string_value(json_object_get(test, name)))
+#define INTEGER(name) DB_I(json_integer_value(json_object_get(test, name)))
+
+static struct db_value id_or_null(int64_t id)
+{
+	return id ? DB_I(id) : db_text(NULL);
+}
+
+static int insert_run(struct db *db, const struct run_new *run,
+		      struct db_value retry_box, int64_t *ret_id)
 {
 	const json_t *test = run->test;
+	bool callback = json_integer_value(json_object_get(
+				test, "callback_on_failure")) == 1;
 	char *conditions = json_dumps(run->conditions, JSON_COMPACT);
 	char *tags = json_dumps(json_object_get(test, "tags"),
 				JSON_COMPACT | JSON_ENCODE_ANY);
-#define TEXT(name)    db_text(json_string_value(json_object_get(test, name)))
-#define INTEGER(name) DB_I(json_integer_value(json_object_get(test, name)))
 	const struct db_value params[] = {
 		db_text(run->session_id),
-		INTEGER("id"),
+		id_or_null(json_integer_value(json_object_get(test, "id"))),
 		TEXT("name"),
 		TEXT("scenario"),
-		INTEGER("project_id"),
+		id_or_null(json_integer_value(
+			json_object_get(test, "project_id"))),
 		TEXT("project_name"),
 		INTEGER("agentpool_id"),
 		TEXT("agentpool_name"),
@@ -32,9 +42,15 @@ static int insert_run(struct db *db, const struct run_new *run, int64_t *ret_id)
 		DB_I(run->interval_s),
 		DB_I(run->max_duration_s),
 		DB_I(run->created_at),
+		DB_I(run->attempt ? run->attempt : 1),
+		db_text(run->retry_of),
+		DB_I(run->retries_left),
+		retry_box,
+		db_text(callback ? "wanted" : "none"),
+		id_or_null(run->project_run_id),
+		run->project_run_id ? DB_I(run->project_position)
+				    : db_text(NULL),
 	};
-#undef TEXT
-#undef INTEGER
 	int err = -ENOMEM;
 
 	if (conditions && tags)
@@ -44,15 +60,20 @@ static int insert_run(struct db *db, const struct run_new *run, int64_t *ret_id)
 			"testcase_name, project_id, project_name, "
 			"agentpool_id, agentpool_name, tags_json, "
 			"conditions_json, record, report_mode, kiosk_id, "
-			"interval_s, max_duration_s, created_at, phase, "
-			"status) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
-			"$10, $11, $12, $13, $14, $15, $16, 'queued', "
-			"'running') RETURNING id",
+			"interval_s, max_duration_s, created_at, attempt, "
+			"retry_of, retries_left, retry_box, callback_state, "
+			"project_run_id, project_position, phase, status) "
+			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
+			"$20, $21, $22, $23, 'queued', 'running') "
+			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
 	free(conditions);
 	free(tags);
 	return err;
 }
+#undef TEXT
+#undef INTEGER
 
 static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 			const struct run_role *role)
@@ -86,19 +107,74 @@ static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 	return err < 0 ? err : 0;
 }
 
+/* What a run that may start again needs for it: the test as it had it.
+ * Without a retry *ret stays NULL. */
+static int seal_retry(struct store *s, const struct run_new *run, uint8_t **ret,
+		      size_t *ret_len)
+{
+	char *text;
+	int err;
+
+	if (!run->retries_left)
+		return 0;
+	text = json_dumps(run->test, JSON_COMPACT);
+	if (!text)
+		return -ENOMEM;
+	err = secret_seal(store_secrets(s), RETRY_BOX, text, strlen(text), ret,
+			  ret_len);
+	secret_wipe_free(text, strlen(text));
+	return err;
+}
+
+/* The turn that this run is belongs to one run only. */
+static int take_turn(struct db *db, const struct run_new *run)
+{
+	const struct db_value retry[] = {DB_I(run->retry_of_id)};
+	const struct db_value turn[] = {DB_I(run->project_run_id),
+					DB_I(run->project_position)};
+	int taken = 1;
+
+	if (run->retry_of_id)
+		taken = lease_exec(db,
+				   "UPDATE run SET retry_state = 'started', "
+				   "retry_box = NULL "
+				   "WHERE id = $1 AND retry_state = 'due'",
+				   LEASE_PARAMS(retry));
+	else if (run->project_run_id)
+		taken = lease_exec(db,
+				   "UPDATE project_run_test SET state = "
+				   "'started' WHERE project_run_id = $1 AND "
+				   "position = $2 AND state = 'waiting'",
+				   LEASE_PARAMS(turn));
+	if (taken < 0)
+		return taken;
+	return taken ? 0 : -EALREADY;
+}
+
 int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id)
 {
+	uint8_t *box = NULL;
+	size_t box_len = 0;
 	int64_t id = 0;
 	struct db *db;
-	int err = store_write_begin(s, &db);
+	int err = seal_retry(s, run, &box, &box_len);
 
-	if (err)
+	if (!err)
+		err = store_write_begin(s, &db);
+	if (err) {
+		free(box);
 		return err;
-	err = insert_run(db, run, &id);
+	}
+	err = take_turn(db, run);
+	if (!err)
+		err = insert_run(db, run,
+				 box ? db_blob(box, box_len) : db_text(NULL),
+				 &id);
 	for (size_t i = 0; !err && i < run->role_count; i++)
 		err = insert_lease(s, db, id, &run->roles[i]);
 	err = store_write_end(s, err);
+	free(box);
 	if (err < 0)
 		return err;
 	*ret_id = id;
@@ -187,6 +263,9 @@ void run_case_release(struct run_case *c)
 	*c = (struct run_case){.id = 0};
 }
 
+/* $2 is the status: the run starts again. */
+#define AGAIN "$2 IN ('failed', 'errored') AND retries_left > 0"
+
 int store_run_done(struct store *s, int64_t run_id, const char *status,
 		   const char *description, json_t *verdicts, int64_t now)
 {
@@ -204,7 +283,15 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 		err = lease_exec(db,
 				 "UPDATE run SET phase = 'done', status = $2, "
 				 "result_description = $3, verdicts_json = $4, "
-				 "stopped_at = $5, progress = 1 "
+				 "stopped_at = $5, progress = 1, "
+				 "retry_state = CASE WHEN " AGAIN
+				 " THEN 'due' ELSE 'none' END, "
+				 "retry_box = CASE WHEN " AGAIN
+				 " THEN retry_box ELSE NULL END, "
+				 "callback_state = CASE "
+				 "WHEN NOT (" AGAIN ") AND $2 IN ('failed', "
+				 "'errored') AND callback_state = 'wanted' "
+				 "THEN 'due' ELSE callback_state END "
 				 "WHERE id = $1 AND phase = 'judging'",
 				 LEASE_PARAMS(params));
 		err = store_write_end(s, err);

@@ -12,7 +12,8 @@
 /** A test as it is now, for a run.
  * @param id    0: by name
  * @param ret   new object: id, name, scenario, project_id, project_name,
- *              agentpool_id, agentpool_name, tags, steps, conditions, record
+ *              agentpool_id, agentpool_name, tags, steps, conditions, record,
+ *              callback_on_failure, retries_on_failure
  * @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_test_load(struct store *s, int64_t id, const char *name,
 		    json_t **ret);
@@ -32,7 +33,8 @@ struct run_role {
 
 struct run_new {
 	const char *session_id;
-	json_t *test; /* of store_test_load(), borrowed */
+	json_t *test; /* of store_test_load(), overrides applied, borrowed; id
+		       * and project_id 0: none */
 	json_t *conditions;
 	const char *report_mode;
 	const char *kiosk_id; /* NULL: none */
@@ -41,9 +43,19 @@ struct run_new {
 	int64_t created_at;
 	const struct run_role *roles;
 	size_t role_count;
+	unsigned retries_left;    /* times it may start again */
+	unsigned attempt;         /* from 1 */
+	int64_t retry_of_id;      /* 0: it is the first attempt */
+	const char *retry_of;     /* session of that run; NULL */
+	int64_t project_run_id;   /* 0: none */
+	int64_t project_position; /* of the test in it */
 };
 
-/** Make a run in `queued` and its leases in `waiting`, all or nothing. */
+/**
+ * Make a run in `queued` and its leases in `waiting`, all or nothing. One that
+ * follows another run, or is a project run's turn, takes that turn.
+ * @return 0; -EALREADY the turn was taken or called off; -EIO; -ENOMEM
+ */
 int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id);
 
@@ -88,8 +100,10 @@ int store_run_to_judge(struct store *s, struct run_case *ret);
 void run_case_release(struct run_case *c);
 
 /**
- * A run in `judging` is done. @return 1; 0 another one was faster; -EIO
+ * A run in `judging` is done. One that failed, or errored, and may start again
+ * becomes due for that; without a further attempt its callback becomes due.
  * @param verdicts  NULL: it was not judged
+ * @return 1; 0 another one was faster; -EIO
  */
 int store_run_done(struct store *s, int64_t run_id, const char *status,
 		   const char *description, json_t *verdicts, int64_t now);

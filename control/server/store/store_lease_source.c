@@ -17,22 +17,27 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 
 	(void)columns;
 	*ret = json_pack(
-		"{s:I, s:s, s:s, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:s}", "id",
-		(json_int_t)row[0].integer, "name", (const char *)row[1].bytes,
-		"scenario", (const char *)row[2].bytes, "project_id",
+		"{s:I, s:s, s:s, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:s, s:I, "
+		"s:I}",
+		"id", (json_int_t)row[0].integer, "name",
+		(const char *)row[1].bytes, "scenario",
+		(const char *)row[2].bytes, "project_id",
 		(json_int_t)row[3].integer, "project_name",
 		(const char *)row[4].bytes, "agentpool_id",
 		(json_int_t)row[5].integer, "agentpool_name",
 		(const char *)row[6].bytes, "tags", json_of(&row[7]), "steps",
 		json_of(&row[8]), "conditions", json_of(&row[9]), "record",
-		(const char *)row[10].bytes);
+		(const char *)row[10].bytes, "callback_on_failure",
+		(json_int_t)row[11].integer, "retries_on_failure",
+		(json_int_t)row[12].integer);
 	return *ret ? 0 : -ENOMEM;
 }
 
 #define TEST_COLUMNS                                              \
 	"SELECT t.id, t.name, t.scenario, t.project_id, p.name, " \
 	"t.agentpool_id, a.name, t.tags_json, t.steps_json, "     \
-	"t.conditions_json, t.record FROM test t "                \
+	"t.conditions_json, t.record, t.callback_on_failure, "    \
+	"t.retries_on_failure FROM test t "                       \
 	"JOIN project p ON p.id = t.project_id "                  \
 	"JOIN agent_pool a ON a.id = t.agentpool_id "
 

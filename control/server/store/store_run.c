@@ -41,10 +41,14 @@ static const struct column columns[] = {
 	{"project_name", "r.project_name", NULL, COLUMN_TEXT},
 	{"agentpool_name", "r.agentpool_name", NULL, COLUMN_TEXT},
 	/* from here on not in listings */
-	{"phase", "r.phase", NULL, COLUMN_TEXT},
-	{"progress", "r.progress", NULL, COLUMN_REAL},
 	{"attempt", "r.attempt", NULL, COLUMN_INT},
 	{"retry_of", "r.retry_of", NULL, COLUMN_TEXT},
+	/* from here on of single runs only */
+	{"retried_by",
+	 "(SELECT n.session_id FROM run n WHERE n.retry_of = r.session_id)",
+	 NULL, COLUMN_TEXT},
+	{"phase", "r.phase", NULL, COLUMN_TEXT},
+	{"progress", "r.progress", NULL, COLUMN_REAL},
 	{"created_at", "r.created_at", NULL, COLUMN_TIME},
 	{"verdicts", "r.verdicts_json", NULL, COLUMN_JSON},
 	{"report_mode", "r.report_mode", NULL, COLUMN_TEXT},
@@ -54,12 +58,23 @@ static const struct column columns[] = {
 /* contract 4.5: these can be sorted and filtered by */
 #define LISTED_COUNT 17
 
+/* these besides, where attempts matter */
+#define ATTEMPT_COUNT 19
+
 static const struct table listed = {
 	.name = "run",
 	.from = "run r",
 	.id = "r.id",
 	.columns = columns,
 	.column_count = LISTED_COUNT,
+};
+
+static const struct table attempts = {
+	.name = "run",
+	.from = "run r",
+	.id = "r.id",
+	.columns = columns,
+	.column_count = ATTEMPT_COUNT,
 };
 
 static const struct table whole = {
@@ -285,6 +300,13 @@ int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret)
 int store_run_last(struct store *s, int64_t test_id, json_t **ret)
 {
 	return get_one(s, "r.test_id = $1", DB_I(test_id), ret);
+}
+
+int store_run_of_project_run(struct store *s, int64_t project_run_id,
+			     json_t **ret)
+{
+	return record_list_of(s, &attempts, "r.project_run_id", project_run_id,
+			      ret);
 }
 
 static int done_row(const struct db_value *row, size_t columns_read, void *arg)

@@ -44,8 +44,8 @@ int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
 		   int64_t *total);
 
 /**
- * Read a run with `phase`, `progress`, `attempt`, `retry_of`, `verdicts`,
- * `report_mode` and `kiosk_id`, which only its owner may see.
+ * Read a run with `attempt`, `retry_of`, `retried_by`, `phase`, `progress`,
+ * `verdicts`, `report_mode` and `kiosk_id`, which only its owner may see.
  * @param id_or_uuid  numeric id or session id
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
@@ -53,6 +53,11 @@ int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret);
 
 /** Read the latest run of a test. @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_run_last(struct store *s, int64_t test_id, json_t **ret);
+
+/** Read the runs of a project run, as listings have them and with `attempt` and
+ * `retry_of`, in the order of their start. @return 0; -EIO; -ENOMEM */
+int store_run_of_project_run(struct store *s, int64_t project_run_id,
+			     json_t **ret);
 
 /** Delete a run that is over, with all its data.
  * @return 0; -ENOENT; -EBUSY it is not over; -EIO */

@@ -1,0 +1,140 @@
+#include "control/server/run/follow.h"
+
+#include "base/log.h"
+#include "control/server/run/start.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_lease_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Turns taken in one pass; the next pass goes on. */
+#define TURNS_MAX 64
+
+#define REASON_BYTES 700
+
+/* The sentence for a run that could not be started. */
+static void reason_text(char text[static REASON_BYTES], int err,
+			const json_t *errors)
+{
+	const char *detail = json_string_value(
+		json_object_get(json_array_get(errors, 0), "detail"));
+
+	if (err == -EBADMSG)
+		detail = "a stored password cannot be read: the key file is "
+			 "another one than when it was written";
+	else if (err == -ENOENT)
+		detail = "it was deleted";
+	(void)str_print(text, REASON_BYTES, "the test was not started: %s",
+			detail ? detail : "it cannot be planned");
+}
+
+/* What will not be better at the next pass. */
+static bool is_final(int err)
+{
+	return err == -EINVAL || err == -EBADMSG || err == -ENOENT;
+}
+
+static int start_retry(struct store *store, const struct controller_conf *conf,
+		       const struct retry_turn *turn)
+{
+	const struct run_start start = {
+		.test = turn->test,
+		.report_mode = turn->report_mode,
+		.retries_left = turn->retries_left,
+		.retry = turn,
+	};
+	json_t *errors = json_array();
+	struct run_started started;
+	char text[REASON_BYTES];
+	int err = -EBADMSG;
+
+	if (turn->test)
+		err = run_start(store, conf, &start, errors, &started);
+	if (is_final(err)) {
+		reason_text(text, err, errors);
+		log_warning("run=%s has no further attempt: %s",
+			    turn->session_id, text);
+		err = store_retry_refuse(store, turn->run_id);
+	}
+	json_decref(errors);
+	return err == -EALREADY ? 0 : err;
+}
+
+static int start_turn(struct store *store, const struct controller_conf *conf,
+		      const struct project_turn *turn)
+{
+	json_t *test = NULL, *errors = json_array();
+	struct run_start start = {
+		.report_mode = turn->report_mode,
+		.project = turn,
+	};
+	struct run_started started;
+	char text[REASON_BYTES];
+	int err = store_test_load(store, turn->test_id, NULL, &test);
+
+	if (!err) {
+		start.test = test;
+		start.retries_left = (unsigned)json_integer_value(
+			json_object_get(test, "retries_on_failure"));
+		err = run_start(store, conf, &start, errors, &started);
+	}
+	if (is_final(err)) {
+		reason_text(text, err, errors);
+		err = store_project_turn_refuse(store, turn, test, text,
+						store_now_ms());
+	}
+	json_decref(errors);
+	json_decref(test);
+	return err == -EALREADY ? 0 : err;
+}
+
+static int start_retries(struct store *store,
+			 const struct controller_conf *conf)
+{
+	struct retry_turn turn;
+	int count = 0, err = 0;
+
+	while (count < TURNS_MAX &&
+	       (err = store_retry_next(store, &turn)) > 0) {
+		err = start_retry(store, conf, &turn);
+		json_decref(turn.test);
+		if (err < 0)
+			return err;
+		count++;
+	}
+	return err < 0 ? err : count > 0;
+}
+
+static int start_turns(struct store *store, const struct controller_conf *conf)
+{
+	struct project_turn turn;
+	int count = 0, err = 0;
+
+	while (count < TURNS_MAX &&
+	       (err = store_project_turn_next(store, &turn)) > 0) {
+		err = start_turn(store, conf, &turn);
+		if (err < 0)
+			return err;
+		count++;
+	}
+	return err < 0 ? err : count > 0;
+}
+
+int run_follow(struct store *store, const struct controller_conf *conf)
+{
+	int moved = start_retries(store, conf), err;
+
+	if (moved < 0)
+		return moved;
+	err = store_project_runs_advance(store, store_now_ms());
+	moved |= err > 0;
+	if (err >= 0)
+		err = start_turns(store, conf);
+	/* turns that were refused may have been the last ones */
+	if (err > 0) {
+		moved = 1;
+		err = store_project_runs_advance(store, store_now_ms());
+	}
+	return err < 0 ? err : moved;
+}

@@ -1,0 +1,113 @@
+#include "control/server/run/start.h"
+
+#include "base/log.h"
+#include "conf/controller_conf.h"
+#include "control/server/run/plan.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_lease_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int find_credentials(void *arg, int64_t pool_id, json_t **ret)
+{
+	return store_pool_load(arg, pool_id, ret);
+}
+
+static int find_target(void *arg, int64_t target_id, json_t **ret)
+{
+	return store_target_load(arg, target_id, ret);
+}
+
+static int create(struct store *store, struct run_new *run,
+		  const struct plan *plan, int64_t *ret_id)
+{
+	struct run_role roles[PLAN_ROLES_MAX];
+	int err = 0;
+
+	for (size_t i = 0; i < plan->role_count; i++) {
+		roles[i] = (struct run_role){
+			.role = plan->roles[i].role,
+			.spec = plan->roles[i].spec,
+			.public_spec = plan_spec_public(plan->roles[i].spec),
+		};
+		if (!roles[i].public_spec)
+			err = -ENOMEM;
+	}
+	run->roles = roles;
+	run->role_count = plan->role_count;
+	if (!err)
+		err = store_run_create(store, run, ret_id);
+	for (size_t i = 0; i < plan->role_count; i++)
+		json_decref(roles[i].public_spec);
+	return err;
+}
+
+static int plan_and_create(struct store *store, struct run_new *run,
+			   json_t *errors, int64_t *ret_id)
+{
+	const struct plan_source source = {find_credentials, find_target,
+					   store};
+	const struct plan_params params = {
+		.session_id = run->session_id,
+		.attempt = run->attempt,
+		.interval_s = run->interval_s,
+		.max_duration_s = run->max_duration_s,
+		.record =
+			json_string_value(json_object_get(run->test, "record")),
+		.steps = json_object_get(run->test, "steps"),
+		.conditions = run->conditions,
+	};
+	struct plan plan = {.role_count = 0};
+	int err = plan_make(&plan, &params, &source, errors);
+
+	if (!err && json_array_size(errors))
+		err = -EINVAL;
+	if (!err)
+		err = create(store, run, &plan, ret_id);
+	plan_release(&plan);
+	return err;
+}
+
+int run_start(struct store *store, const struct controller_conf *conf,
+	      const struct run_start *start, json_t *errors,
+	      struct run_started *ret)
+{
+	struct run_started started = {.id = 0};
+	struct run_new run = {
+		.session_id = started.session_id,
+		.test = start->test,
+		.conditions = json_object_get(start->test, "conditions"),
+		.report_mode = start->report_mode,
+		.interval_s = conf->interval_s,
+		.max_duration_s = conf->max_duration_s,
+		.created_at = store_now_ms(),
+		.retries_left = start->retries_left,
+		.attempt = 1,
+	};
+	int err;
+
+	uuid_make(started.session_id);
+	if (strcmp(start->report_mode, "kiosk") == 0) {
+		uuid_make(started.kiosk_id);
+		run.kiosk_id = started.kiosk_id;
+	}
+	if (start->retry) {
+		run.attempt = start->retry->attempt;
+		run.retry_of = start->retry->session_id;
+		run.retry_of_id = start->retry->run_id;
+		run.project_run_id = start->retry->project_run_id;
+		run.project_position = start->retry->project_position;
+	} else if (start->project) {
+		run.project_run_id = start->project->project_run_id;
+		run.project_position = start->project->position;
+	}
+	err = plan_and_create(store, &run, errors, &started.id);
+	if (err)
+		return err;
+	log_info("run=%s of test %s is queued, attempt %u", started.session_id,
+		 json_string_value(json_object_get(start->test, "name")),
+		 run.attempt);
+	*ret = started;
+	return 0;
+}

@@ -1,0 +1,38 @@
+/**
+ * The one way a run begins: from a test to its rows. Requests start runs, and
+ * so does what follows a run (follow.h).
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_RUN_START_H
+#define OFFHOOK_SERVER_RUN_START_H
+
+#include "control/server/store/store_follow.h"
+
+struct controller_conf;
+
+struct run_start {
+	json_t *test; /* of store_test_load(), overrides applied; borrowed */
+	const char *report_mode;
+	unsigned retries_left; /* times it may start again when it fails */
+	const struct retry_turn *retry;     /* NULL: it is a first attempt */
+	const struct project_turn *project; /* NULL: of no project run */
+};
+
+struct run_started {
+	char session_id[UUID_TEXT_BYTES];
+	char kiosk_id[UUID_TEXT_BYTES]; /* "" unless the mode is kiosk */
+	int64_t id;
+};
+
+/**
+ * Plan a run and make its rows.
+ * @param errors  array; what is wrong with the test is added as {pointer,
+ *                detail}
+ * @return 0; -EINVAL errors has the reasons; -EALREADY the turn was taken;
+ *         -EBADMSG a password cannot be read; -EIO; -ENOMEM
+ */
+int run_start(struct store *store, const struct controller_conf *conf,
+	      const struct run_start *start, json_t *errors,
+	      struct run_started *ret);
+
+#endif

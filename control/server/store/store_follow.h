@@ -1,0 +1,91 @@
+/**
+ * What follows a run: its next attempt, the next test of its project run.
+ * Every function is one transaction that compares and sets; times are ms since
+ * 1970.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_FOLLOW_H
+#define OFFHOOK_SERVER_STORE_STORE_FOLLOW_H
+
+#include "base/str.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+/* A failed run that is to start again. */
+struct retry_turn {
+	int64_t run_id;
+	char session_id[UUID_TEXT_BYTES];
+	char report_mode[16];
+	unsigned attempt;      /* of the new run */
+	unsigned retries_left; /* of the new run */
+	int64_t project_run_id;
+	int64_t project_position;
+	json_t *test; /* as the failed run had it; NULL: it cannot be read,
+		       * the key file is another one */
+};
+
+/** The next one. @return 1; 0 none; -EIO; -ENOMEM */
+int store_retry_next(struct store *s, struct retry_turn *ret);
+
+/** It cannot start again: the failure is final, and the callback due. */
+int store_retry_refuse(struct store *s, int64_t run_id);
+
+struct project_run_new {
+	const char *uuid;
+	const char *kiosk_id; /* NULL: none */
+	const char *report_mode;
+	int64_t project_id;
+	const char *project_name;
+	json_t *tests; /* array of {id, name}, in their order; borrowed */
+	int64_t created_at;
+};
+
+/** @return 0; -EIO; -ENOMEM */
+int store_project_run_create(struct store *s, const struct project_run_new *run,
+			     int64_t *ret_id);
+
+/**
+ * Read one as it is polled: run_status, project_id, total_tests,
+ * tests_started, tests_passed, tests_failed, created_at, stopped_at, runs.
+ * @return 0; -ENOENT; -EIO; -ENOMEM
+ */
+int store_project_run_get(struct store *s, const char *uuid, json_t **ret);
+
+/**
+ * Call off what waits, and stop the run in progress.
+ * @return 0; -ENOENT; -EALREADY it is stopping or over; -EIO
+ */
+int store_project_run_stop(struct store *s, const char *uuid, int64_t now);
+
+/** Tests whose last attempt is over end, and with the last one the project
+ * run. @return 1 something moved; 0; -EIO */
+int store_project_runs_advance(struct store *s, int64_t now);
+
+/* A test whose turn it is. */
+struct project_turn {
+	int64_t project_run_id;
+	int64_t position;
+	int64_t test_id;
+	char test_name[256];
+	int64_t project_id;
+	char project_name[256];
+	char report_mode[16];
+};
+
+/** The next one. @return 1; 0 none; -EIO */
+int store_project_turn_next(struct store *s, struct project_turn *ret);
+
+/**
+ * The test could not be started: an errored run says why.
+ * @param test  of store_test_load(); NULL: it is gone
+ * @return 0; -EALREADY the turn was taken; -EIO; -ENOMEM
+ */
+int store_project_turn_refuse(struct store *s, const struct project_turn *turn,
+			      const json_t *test, const char *text,
+			      int64_t now);
+
+#endif

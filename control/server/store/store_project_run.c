@@ -1,0 +1,210 @@
+#include "control/server/store/store_follow.h"
+
+#include "base/clock.h"
+#include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int insert_tests(struct db *db, int64_t id, json_t *tests)
+{
+	json_t *test;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(tests, i, test)
+	{
+		const struct db_value params[] = {
+			DB_I(id), DB_I((int64_t)i),
+			DB_I(json_integer_value(json_object_get(test, "id"))),
+			db_text(json_string_value(
+				json_object_get(test, "name")))};
+
+		err = lease_exec(db,
+				 "INSERT INTO project_run_test "
+				 "(project_run_id, position, test_id, "
+				 "test_name, state) "
+				 "VALUES ($1, $2, $3, $4, 'waiting')",
+				 LEASE_PARAMS(params));
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int store_project_run_create(struct store *s, const struct project_run_new *run,
+			     int64_t *ret_id)
+{
+	const struct db_value params[] = {
+		db_text(run->uuid),         DB_I(run->project_id),
+		db_text(run->project_name), db_text(run->report_mode),
+		db_text(run->kiosk_id),     DB_I(run->created_at)};
+	int64_t id = 0;
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = lease_integer(db,
+			    "INSERT INTO project_run (uuid, project_id, "
+			    "project_name, report_mode, kiosk_id, created_at, "
+			    "status) VALUES ($1, $2, $3, $4, $5, $6, "
+			    "'running') RETURNING id",
+			    LEASE_PARAMS(params), &id);
+	if (!err)
+		err = insert_tests(db, id, run->tests);
+	err = store_write_end(s, err);
+	if (err < 0)
+		return err;
+	*ret_id = id;
+	return 0;
+}
+
+struct polled {
+	int64_t id;
+	json_t *run;
+};
+
+static json_t *time_text(const struct db_value *value)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	if (value->type != DB_INT)
+		return json_null();
+	clock_format(text, value->integer * NS_PER_MS);
+	return json_string(text);
+}
+
+static int polled_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct polled *p = arg;
+
+	(void)columns;
+	p->id = row[0].integer;
+	p->run = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+			   "run_status", (const char *)row[1].bytes,
+			   "project_id", (json_int_t)row[2].integer,
+			   "total_tests", (json_int_t)row[5].integer,
+			   "tests_started", (json_int_t)row[6].integer,
+			   "tests_passed", (json_int_t)row[7].integer,
+			   "tests_failed", (json_int_t)row[8].integer,
+			   "created_at", time_text(&row[3]), "stopped_at",
+			   time_text(&row[4]));
+	return p->run ? 0 : -ENOMEM;
+}
+
+int store_project_run_get(struct store *s, const char *uuid, json_t **ret)
+{
+	static const char sql[] =
+		"SELECT p.id, p.status, p.project_id, p.created_at, "
+		"p.stopped_at, count(*), "
+		"sum(CASE WHEN t.state IN ('started', 'ended') THEN 1 "
+		"ELSE 0 END), "
+		"sum(CASE WHEN t.status = 'passed' THEN 1 ELSE 0 END), "
+		"sum(CASE WHEN t.status IN ('failed', 'errored') THEN 1 "
+		"ELSE 0 END) "
+		"FROM project_run p JOIN project_run_test t "
+		"ON t.project_run_id = p.id WHERE p.uuid = lower($1) "
+		"GROUP BY p.id, p.status, p.project_id, p.created_at, "
+		"p.stopped_at";
+	const struct db_value params[] = {db_text(uuid)};
+	struct polled p = {.run = NULL};
+	json_t *runs = NULL;
+	int err;
+
+	err = db_query(store_reader(s), sql, LEASE_PARAMS(params), polled_row,
+		       &p);
+	if (err == 0)
+		return -ENOENT;
+	if (err > 0)
+		err = store_run_of_project_run(s, p.id, &runs);
+	if (!err)
+		err = json_object_set_new(p.run, "runs", runs) ? -ENOMEM : 0;
+	if (err) {
+		json_decref(p.run);
+		return err;
+	}
+	*ret = p.run;
+	return 0;
+}
+
+struct active_row {
+	int64_t id; /* 0: none */
+	int64_t running;
+};
+
+static int active_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct active_row *found = arg;
+
+	(void)columns;
+	found->id = row[0].integer;
+	found->running = row[1].integer;
+	return 0;
+}
+
+/* At most one run of a project run is in progress. */
+static int stop_run(struct db *db, int64_t project_run_id, int64_t now)
+{
+	const struct db_value params[] = {DB_I(project_run_id)};
+	int64_t run_id;
+	int err;
+
+	err = lease_exec(db,
+			 "UPDATE run SET retries_left = 0, retry_box = NULL, "
+			 "retry_state = CASE WHEN retry_state = 'due' THEN "
+			 "'refused' ELSE retry_state END "
+			 "WHERE project_run_id = $1",
+			 LEASE_PARAMS(params));
+	if (err < 0)
+		return err;
+	err = lease_integer(db,
+			    "SELECT id FROM run WHERE project_run_id = $1 "
+			    "AND phase <> 'done'",
+			    LEASE_PARAMS(params), &run_id);
+	if (err || !run_id)
+		return err;
+	err = lease_run_stopping(db, run_id, "user",
+				 "stopped by a user, with its project run",
+				 now);
+	return err < 0 ? err : 0;
+}
+
+int store_project_run_stop(struct store *s, const char *uuid, int64_t now)
+{
+	const struct db_value params[] = {db_text(uuid)};
+	struct active_row found = {.id = 0};
+	struct db_value id[1];
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = db_query(db,
+		       "SELECT id, CASE WHEN status = 'running' AND "
+		       "stop_requested = 0 THEN 1 ELSE 0 END "
+		       "FROM project_run WHERE uuid = lower($1)",
+		       LEASE_PARAMS(params), active_row, &found);
+	id[0] = DB_I(found.id);
+	if (err >= 0 && !found.id)
+		err = -ENOENT;
+	else if (err >= 0 && !found.running)
+		err = -EALREADY;
+	if (err >= 0)
+		err = lease_exec(db,
+				 "UPDATE project_run SET stop_requested = 1 "
+				 "WHERE id = $1",
+				 LEASE_PARAMS(id));
+	if (err >= 0)
+		err = lease_exec(db,
+				 "UPDATE project_run_test SET state = "
+				 "'cancelled' WHERE project_run_id = $1 AND "
+				 "state = 'waiting'",
+				 LEASE_PARAMS(id));
+	if (err >= 0)
+		err = stop_run(db, found.id, now);
+	err = store_write_end(s, err);
+	return err < 0 ? err : 0;
+}

@@ -1,0 +1,347 @@
+"""Runs of whole projects and further attempts of failed runs."""
+import re
+import time
+import uuid
+
+import pytest
+
+from controller import Controller
+from test_api_basics import problem
+from worker import Worker
+
+TIMES = {"poll_s": 1, "renew_s": 1, "lease_s": 3, "offer_s": 2,
+         "claim_timeout_s": 30}
+POLLED = {"run_status", "project_id", "total_tests", "tests_started",
+          "tests_passed", "tests_failed", "created_at", "stopped_at", "runs"}
+
+
+class Lab:
+    """Tests register one user each; the user's name says how they end."""
+
+    def __init__(self, c):
+        self.c = c
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})
+        self.token = pool["agent_pool"]["join_token"]
+        self.pool = pool["agent_pool"]["id"]
+        self.target = self.make("targets", name="t", hosts=[
+            {"host": "127.0.0.1"}])
+        self.credentials = {}
+        self.count = 0
+
+    def make(self, kind, **body):
+        answer = self.c.api("POST", f"/{kind}", body)
+        return answer[kind.replace("-", "_")[:-1]]["id"]
+
+    def project(self, *users, **more):
+        """@return the project's id and the ids of its tests"""
+        self.count += 1
+        project = self.make("projects", name=f"project <{self.count}>")
+        return project, [self.test(project, f"{self.count}-{i}", user, **more)
+                         for i, user in enumerate(users)]
+
+    def test(self, project, name, user, **more):
+        if user not in self.credentials:
+            self.credentials[user] = self.make(
+                "credential-pools", name=user,
+                credentials=[{"username": user, "password": "x"}])
+        return self.make(
+            "tests", name=f"test {name}", project_id=project,
+            agentpool_id=self.pool, tags=[user, "all"], steps=[[
+                {"type": "register", "role": "caller",
+                 "target_pool": self.target,
+                 "credential_pool": self.credentials[user]}]], **more)
+
+    def worker(self, verdict=None):
+        return Worker(self.c, self.token,
+                      verdict or (lambda spec: user_of(spec)),
+                      f"agent-{uuid.uuid4()}")
+
+    def status(self, run):
+        return self.c.api("GET", f"/projects/runs/{run}/status")["run"]
+
+    def ended(self, run, timeout=40):
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            found = self.status(run)
+            assert set(found) == POLLED
+            if found["run_status"] != "running":
+                return found
+            assert found["stopped_at"] is None
+            time.sleep(0.05)
+        raise AssertionError(f"still running: {found}")
+
+    def waits_for(self, condition, timeout=20):
+        until = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+def user_of(spec):
+    return spec["steps"][0][0]["credentials"][0]["username"]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Controller(**TIMES) as c:
+        yield Lab(c)
+
+
+def start(lab, project, **body):
+    answer = lab.c.api("POST", f"/projects/{project}/run", body or None)
+    run = answer["project_run_uuid"]
+    assert answer == {
+        "project_run_uuid": run, "status": 200, "status_url":
+        f"{lab.c.url}/api/v2/projects/runs/{run}/status"}
+    return run
+
+
+def test_tests_run_one_after_another(lab):
+    project, tests = lab.project("passed", "failed", "passed")
+    active = []
+
+    def verdict(spec):
+        runs = lab.c.api("GET", "/runs?filtername=is_finished&filterval=0")
+        active.append([r["test_id"] for r in runs["runs"]])
+        return user_of(spec)
+
+    run = start(lab, project)
+    assert lab.status(run)["run_status"] == "running"
+    assert lab.status(run)["total_tests"] == 3
+    with lab.worker(verdict):
+        found = lab.ended(run)
+    assert active == [[t] for t in tests]
+    assert {k: found[k] for k in POLLED - {"runs", "created_at",
+                                           "stopped_at"}} == {
+        "run_status": "failed", "project_id": project, "total_tests": 3,
+        "tests_started": 3, "tests_passed": 2, "tests_failed": 1}
+    for name in ("created_at", "stopped_at"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", found[name])
+    assert [(r["test_id"], r["status"]) for r in found["runs"]] == list(
+        zip(tests, ["passed", "failed", "passed"]))
+    listed = lab.c.api("GET", "/runs?count=3&orderby=id&orderdir=desc")["runs"]
+    for entry, run_row in zip(found["runs"], listed[::-1]):
+        assert entry == {**run_row, "attempt": 1, "retry_of": None}
+
+
+def test_all_passed(lab):
+    project, _ = lab.project("passed")
+    run = start(lab, project)
+    with lab.worker():
+        assert lab.ended(run)["run_status"] == "passed"
+
+
+def test_filters(lab):
+    project, tests = lab.project("passed", "failed", "error")
+
+    def chosen(**body):
+        answer = lab.c.api("POST", f"/projects/{project}/run", body)
+        run = answer["project_run_uuid"]
+        total = lab.status(run)["total_tests"]
+        lab.c.api("POST", f"/projects/runs/{run}/stop")
+        lab.ended(run)
+        return total
+
+    with lab.worker(lambda spec: "hold"):
+        assert chosen() == 3
+        assert chosen(test_ids=tests[:2]) == 2
+        assert chosen(tags=["passed", "error"]) == 2
+        assert chosen(tags='["all"]') == 3
+        assert chosen(tags=["all"], test_ids=[tests[2]]) == 1
+        form = lab.c.request("POST", f"/projects/{project}/run", data={
+            "test_ids": f"[{tests[0]}]", "tags": '["all"]'})
+        assert form.status_code == 200
+        run = form.json()["project_run_uuid"]
+        assert lab.status(run)["total_tests"] == 1
+        lab.c.api("POST", f"/projects/runs/{run}/stop")
+        lab.ended(run)
+
+
+@pytest.mark.parametrize("body, pointer", [
+    ({"test_ids": [999999]}, "/test_ids/0"), ({"test_ids": ["1"]}, "/test_ids/0"),
+    ({"test_ids": []}, ""), ({"tags": ["none"]}, "/tags"),
+    ({"tags": []}, "/tags"), ({"tags": [1]}, "/tags"),
+    ({"tag": ["all"]}, "/tag"), ({"report.mode": "x"}, "/report.mode"),
+    ({"test_ids": 3}, "/test_ids"), ({"id": 1}, "/id"), ([], None)])
+def test_wrong_start(lab, body, pointer):
+    project, _ = lab.project("passed")
+    before = lab.c.api("GET", "/runs")["total"]
+    answer = problem(lab.c.request("POST", f"/projects/{project}/run", body),
+                     422)
+    if pointer is not None:
+        assert [e["pointer"] for e in answer["errors"]] == [pointer]
+    assert lab.c.api("GET", "/runs")["total"] == before
+
+
+def test_nothing_to_run_or_poll(lab):
+    empty = lab.make("projects", name="empty")
+    problem(lab.c.request("POST", f"/projects/{empty}/run"), 422)
+    problem(lab.c.request("POST", "/projects/99999/run"), 404)
+    problem(lab.c.request("POST", "/projects/x/run"), 404)
+    for key in (uuid.UUID(int=1), "x", "1"):
+        problem(lab.c.request("GET", f"/projects/runs/{key}/status"), 404)
+        problem(lab.c.request("POST", f"/projects/runs/{key}/stop"), 404)
+
+
+def test_deprecated_route(lab):
+    project, tests = lab.project("passed", "passed")
+    name = lab.c.api("GET", f"/projects/{project}")["project"]["name"]
+    with lab.worker():
+        for body in ({"id": project}, {"project.name": name,
+                                       "test_ids": [tests[0]],
+                                       "report.mode": "kiosk"}):
+            answer = lab.c.request("POST", "/projects/run", body)
+            assert answer.status_code == 200
+            assert answer.headers["Deprecation"]
+            assert "/projects/:id/run" in answer.headers["Link"]
+            data = answer.json()["data"]
+            run = data["project_run_uuid"]
+            assert set(data) == {"project_run_id", "project_run_uuid",
+                                 "status_url", "report_url"}
+            assert isinstance(data["project_run_id"], str)
+            assert data["status_url"] == (
+                f"{lab.c.url}/api/v2/projects/runs/{run}/status")
+            found = lab.ended(run)
+            assert found["run_status"] == "passed"
+            public = "kiosk" in data["report_url"]
+            assert public == ("report.mode" in body)
+            page = lab.c.session.get(
+                data["report_url"],
+                auth=None if public else lab.c.keys["admin"])
+            assert page.status_code == 200
+            assert name.replace("<", "&lt;").replace(">", "&gt;") in page.text
+            for entry in found["runs"]:
+                assert entry["session_id"] in page.text
+    assert lab.c.session.get(data["report_url"][:-1] + "x",
+                             auth=None).status_code == 404
+    for body in ({}, {"id": project, "project.name": name}, {"id": 0},
+                 {"id": "x"}, {"project.name": ""}):
+        problem(lab.c.request("POST", "/projects/run", body), 422)
+    problem(lab.c.request("POST", "/projects/run", {"id": 99999}), 404)
+    problem(lab.c.request("POST", "/projects/run", {"project.name": "-"}), 404)
+
+
+def test_stop(lab):
+    project, _ = lab.project("passed", "hold", "passed", retries_on_failure=2)
+    run = start(lab, project)
+    with lab.worker():
+        lab.waits_for(lambda: lab.status(run)["tests_started"] == 2)
+        lab.c.api("POST", f"/projects/runs/{run}/stop")
+        problem(lab.c.request("POST", f"/projects/runs/{run}/stop"), 409)
+        found = lab.ended(run)
+    assert found["run_status"] == "stopped"
+    assert (found["tests_started"], found["tests_passed"],
+            found["tests_failed"]) == (2, 1, 0)
+    assert [r["status"] for r in found["runs"]] == ["passed", "stopped"]
+
+
+def test_a_test_that_cannot_start_is_an_errored_run(lab):
+    project, tests = lab.project("hold", "passed", "passed")
+    run = start(lab, project)
+    with lab.worker(lambda spec: "passed" if len(stopped) else "hold"
+                    ) as worker:
+        stopped = []
+        lab.waits_for(lambda: len(worker.specs) == 1)
+        assert lab.c.request("DELETE", f"/tests/{tests[1]}").status_code == 204
+        stopped.append(1)
+        session = lab.status(run)["runs"][0]["session_id"]
+        lab.c.api("POST", f"/runs/{session}/stop")
+        found = lab.ended(run)
+    assert found["run_status"] == "failed"
+    assert [r["status"] for r in found["runs"]] == \
+        ["stopped", "errored", "passed"]
+    assert "deleted" in found["runs"][1]["result_description"]
+    assert (found["tests_started"], found["tests_failed"]) == (3, 1)
+
+
+def test_restart_goes_on(lab):
+    """Killed in the middle, with a second project run beside it."""
+    project, _ = lab.project("passed", "passed")
+    runs = [start(lab, project), start(lab, project)]
+    lab.c.kill()
+    lab.c.start()
+    with lab.worker():
+        for run in runs:
+            found = lab.ended(run)
+            assert found["run_status"] == "passed"
+            assert len(found["runs"]) == 2
+
+
+def attempts(lab, test):
+    runs = lab.c.api("GET", "/runs?orderby=id&orderdir=asc&filtername=test_id"
+                     f"&filterval={test}")["runs"]
+    return [lab.c.api("GET", f"/runs/{r['id']}")["run"] for r in runs]
+
+
+@pytest.mark.parametrize("outcome, ends, expected", [
+    ("failed", 9, ["failed"] * 3), ("error", 9, ["errored"] * 3),
+    ("failed", 1, ["failed", "passed"]), ("passed", 9, ["passed"])])
+def test_a_failed_run_starts_again(lab, outcome, ends, expected):
+    _, (test,) = lab.project("again", retries_on_failure=2)
+    seen = []
+
+    def verdict(spec):
+        seen.append(spec)
+        return outcome if len(seen) <= ends else "passed"
+
+    with lab.worker(verdict):
+        answer = lab.c.api("POST", f"/tests/{test}/run", {
+            "step.0.0.regexpire": 77, "report.mode": "kiosk"})
+        lab.waits_for(lambda: len(attempts(lab, test)) == len(expected) and
+                      attempts(lab, test)[-1]["is_finished"])
+    runs = attempts(lab, test)
+    assert [r["status"] for r in runs] == expected
+    assert [r["attempt"] for r in runs] == list(range(1, len(runs) + 1))
+    assert [r["retry_of"] for r in runs] == \
+        [None] + [r["session_id"] for r in runs[:-1]]
+    assert [r["retried_by"] for r in runs] == \
+        [r["session_id"] for r in runs[1:]] + [None]
+    assert runs[0]["session_id"] == answer["data"]["session_id"]
+    # with what the first one was started with
+    assert [s["attempt"] for s in seen] == [r["attempt"] for r in runs]
+    for spec in seen:
+        assert spec["steps"][0][0]["regexpire"] == 77
+        assert spec["steps"][0][0]["credentials"][0]["password"] == "x"
+    links = {r["report_url"] for r in runs}
+    assert len(links) == len(runs) and all("/kiosk/" in u for u in links)
+
+
+def test_attempts_of_a_project_run(lab):
+    project, tests = lab.project("failed", "passed", retries_on_failure=1)
+    run = start(lab, project)
+    with lab.worker():
+        found = lab.ended(run)
+    assert [(r["test_id"], r["status"], r["attempt"]) for r in found["runs"]
+            ] == [(tests[0], "failed", 1), (tests[0], "failed", 2),
+                  (tests[1], "passed", 1)]
+    assert (found["total_tests"], found["tests_started"],
+            found["tests_passed"], found["tests_failed"]) == (2, 2, 1, 1)
+
+
+def test_a_stopped_run_does_not_start_again(lab):
+    _, (test,) = lab.project("hold", retries_on_failure=3)
+    with lab.worker() as worker:
+        session = lab.c.api("POST", f"/tests/{test}/run")["data"]["session_id"]
+        lab.waits_for(lambda: worker.specs)
+        lab.c.api("POST", f"/runs/{session}/stop")
+        lab.waits_for(lambda: attempts(lab, test)[0]["is_finished"])
+        time.sleep(1.5)  # a pass of the engine
+    assert [r["status"] for r in attempts(lab, test)] == ["stopped"]
+
+
+def test_an_attempt_that_cannot_be_planned(lab):
+    """The pool is gone: the failure is final, and nothing hangs."""
+    project, (test,) = lab.project("lost", retries_on_failure=1)
+    run = start(lab, project)
+
+    def verdict(spec):
+        assert lab.c.request("DELETE", f"/tests/{test}").ok
+        assert lab.c.request(
+            "DELETE", f"/credential-pools/{lab.credentials['lost']}").ok
+        return "failed"
+
+    with lab.worker(verdict):
+        found = lab.ended(run)
+    assert found["run_status"] == "failed"
+    assert [r["status"] for r in found["runs"]] == ["failed"]
+    assert "has no further attempt" in lab.c.log()
