@@ -306,6 +306,21 @@ def test_a_failed_run_starts_again(lab, outcome, ends, expected):
     assert len(links) == len(runs) and all("/kiosk/" in u for u in links)
 
 
+def test_a_public_link_is_revoked(lab):
+    _, (test,) = lab.project("passed")
+    data = lab.c.api("POST", f"/tests/{test}/run",
+                     {"report.mode": "kiosk"})["data"]
+    session, link = data["session_id"], data["report_url"] + "/data"
+    assert lab.c.session.get(link, auth=None).status_code == 200
+    path = f"/runs/{session}/kiosk"
+    assert lab.c.request("DELETE", path).status_code == 204
+    assert lab.c.session.get(link, auth=None).status_code == 404
+    problem(lab.c.request("DELETE", path), 404)
+    assert "kiosk" not in lab.c.api("GET", f"/runs/{session}"
+                                    )["run"]["report_url"]
+    lab.c.api("POST", f"/runs/{session}/stop")
+
+
 def test_attempts_of_a_project_run(lab):
     project, tests = lab.project("failed", "passed", retries_on_failure=1)
     run = start(lab, project)

@@ -247,6 +247,24 @@ void run_delete(struct request *req, struct reply *rep)
 		rep->status = 204;
 }
 
+void run_kiosk_revoke(struct request *req, struct reply *rep)
+{
+	json_t *run = find_run(req, rep);
+	int err;
+
+	if (!run)
+		return;
+	err = store_run_revoke(req->store,
+			       json_integer_value(json_object_get(run, "id")));
+	json_decref(run);
+	if (err == -ENOENT)
+		reply_problem(rep, 404, "the run has no public link");
+	else if (err)
+		reply_store_error(rep, err, "run");
+	else
+		rep->status = 204;
+}
+
 void test_status_last(struct request *req, struct reply *rep)
 {
 	json_t *test, *run;

@@ -309,6 +309,23 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			      ret);
 }
 
+int store_run_revoke(struct store *s, int64_t run_id)
+{
+	const struct db_value param = DB_I(run_id);
+	struct db *db;
+	int err;
+
+	err = store_write_begin(s, &db);
+	if (err)
+		return err;
+	err = db_query(db,
+		       "UPDATE run SET kiosk_id = NULL "
+		       "WHERE id = $1 AND kiosk_id IS NOT NULL",
+		       &param, 1, NULL, NULL);
+	err = store_write_end(s, err == 0 ? -ENOENT : err);
+	return err < 0 ? err : 0;
+}
+
 static int done_row(const struct db_value *row, size_t columns_read, void *arg)
 {
 	(void)columns_read;
