@@ -25,6 +25,7 @@ static void call_destructor(void *arg)
 	tmr_cancel(&call->tmr_no_ack);
 	tmr_cancel(&call->tmr_reinvite);
 	list_flush(&call->events);
+	list_flush(&call->forks);
 	mem_deref(call->closed);
 	mem_deref(call->ack);
 	mem_deref(call->ack_mb);
@@ -199,6 +200,26 @@ struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg)
 		return NULL;
 	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
 				       find_handler, &find));
+}
+
+static bool branch_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct find *find = arg;
+
+	return call->outgoing && call->dialog->rtag &&
+	       !pl_strcmp(&find->msg->callid, call->dialog->callid) &&
+	       !pl_strcmp(&find->msg->from.tag, call->dialog->ltag);
+}
+
+struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct find find = {.msg = msg};
+
+	if (!pl_isset(&msg->callid))
+		return NULL;
+	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
+				       branch_handler, &find));
 }
 
 static void end_handler(void *arg)

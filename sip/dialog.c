@@ -153,6 +153,30 @@ int dialog_accept(struct dialog **ret, const struct sip_msg *msg)
 	return 0;
 }
 
+int dialog_branch(struct dialog **ret, const struct dialog *from,
+		  const struct sip_msg *msg)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = msg->cseq.num;
+	err = text_print(&dialog->callid, "%s", from->callid);
+	if (!err)
+		err = text_print(&dialog->ltag, "%s", from->ltag);
+	if (!err)
+		err = text_print(&dialog->local, "%s", from->local);
+	if (!err)
+		err = dialog_establish(dialog, msg);
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
 int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
 {
 	char *remote = NULL;

@@ -198,7 +198,12 @@ bool dispatch_response(const struct sip_msg *msg, void *arg)
 	if (msg->scode / 100 != 2 || pl_strcmp(&msg->cseq.met, "INVITE"))
 		return true;
 	call = call_find(ua, msg);
-	if (call)
+	if (call) {
 		uac_ack_again(call, msg);
+		return true;
+	}
+	call = call_find_branch(ua, msg);
+	if (call)
+		fork_answered(call, msg);
 	return true;
 }

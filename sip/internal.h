@@ -25,6 +25,9 @@
 #define DIGEST_TRIES_MAX  3
 #define DIGEST_REALMS_MAX 4
 
+/* Other branches of an INVITE that are ended; more are left alone. */
+#define CALL_FORKS_MAX 16
+
 /* Requests of ours within a dialog, INVITE and BYE aside, at a time. */
 #define CALL_REQUESTS_MAX 32
 
@@ -92,6 +95,9 @@ struct dialog {
 int dialog_new(struct dialog **ret, const struct sip_account *account,
 	       const char *target, const char *to_uri);
 int dialog_accept(struct dialog **ret, const struct sip_msg *msg);
+/** The dialog another branch of our INVITE made with this response. */
+int dialog_branch(struct dialog **ret, const struct dialog *dialog,
+		  const struct sip_msg *msg);
 /** The 2xx to our INVITE came. */
 int dialog_establish(struct dialog *dialog, const struct sip_msg *msg);
 /** Target refresh (12.2). */
@@ -291,6 +297,7 @@ struct sip_call {
 	struct tmr tmr_reinvite;
 
 	/* other requests, and REFER both ways */
+	struct list forks; /* other branches that were answered too */
 	uint32_t request_count;
 	bool transferring; /* our REFER: its end has not been told */
 	uint16_t transfer_code;
@@ -314,6 +321,8 @@ void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
 		      const struct sip_msg *msg);
 void call_sent(struct sip_call *call, int64_t mono_ns);
 struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg);
+/** The call whose INVITE this response belongs to, whatever its branch. */
+struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg);
 void call_bye(struct sip_call *call);
 void call_bye_send(struct sip_call *call);
 void call_register(struct sip_call *call);
@@ -355,6 +364,9 @@ void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
 int uas_accept(struct sip_call *call, const struct sip_msg *msg);
 void uas_stop_timers(struct sip_call *call);
+
+/* fork.c */
+void fork_answered(struct sip_call *call, const struct sip_msg *msg);
 
 /* indialog.c: requests within a dialog that are no offer */
 int indialog_send(struct sip_call *call, const char *method,

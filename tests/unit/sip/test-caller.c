@@ -125,6 +125,49 @@ static void test_call_hung_up_by_the_peer(void **state)
 	world_close(&world);
 }
 
+static void script_forked(struct peer *peer)
+{
+	char tag[16];
+
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	memcpy(tag, peer->tag, sizeof(tag));
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	snprintf(peer->tag, sizeof(peer->tag), "other");
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_has(peer, tag);
+	peer_expect(peer, "ACK ");
+	peer_has(peer, ";tag=other\r\n");
+	peer_expect(peer, "BYE ");
+	peer_has(peer, ";tag=other\r\n");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "ACK ");
+	peer_has(peer, ";tag=other\r\n");
+	/* the first one's call goes on */
+	memcpy(peer->tag, tag, sizeof(tag));
+	peer_request(peer, "OPTIONS", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void test_call_answered_by_two_branches(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.script = script_forked;
+	world_dial(&world);
+	world_run(&world);
+	assert_string_equal(world.log, "OUTGOING LOCAL_SDP REMOTE_SDP ANSWERED "
+				       "ESTABLISHED CLOSED");
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 static void script_busy(struct peer *peer)
 {
 	peer_expect(peer, "INVITE ");
@@ -481,6 +524,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_call_answered_and_hung_up_by_us),
 		cmocka_unit_test(test_call_hung_up_by_the_peer),
+		cmocka_unit_test(test_call_answered_by_two_branches),
 		cmocka_unit_test(test_call_rejected_with_486),
 		cmocka_unit_test(test_call_with_wrong_password),
 		cmocka_unit_test(test_call_redirected_ends_with_302),
