@@ -8,6 +8,8 @@
 
 #define CACHE_LINE_BYTES 64
 
+#define PACKET_BYTES 32 /* of the records that come by the million */
+
 struct ring {
 	/* constant after ring_new() */
 	size_t record_bytes;
@@ -54,6 +56,15 @@ struct ring *ring_free(struct ring *r)
 	return NULL;
 }
 
+/* A copy of a known size is two moves instead of a call. */
+static inline void record_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes == PACKET_BYTES)
+		memcpy(to, from, PACKET_BYTES);
+	else
+		memcpy(to, from, bytes);
+}
+
 bool ring_push(struct ring *r, const void *record)
 {
 	/* relaxed: the producer alone writes head */
@@ -71,8 +82,8 @@ bool ring_push(struct ring *r, const void *record)
 			return false;
 		}
 	}
-	memcpy(r->records + (head & r->mask) * r->record_bytes, record,
-	       r->record_bytes);
+	record_copy(r->records + (head & r->mask) * r->record_bytes, record,
+		    r->record_bytes);
 	/* release: publishes the record to ring_pop() */
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 	return true;
@@ -90,8 +101,8 @@ bool ring_pop(struct ring *r, void *record)
 		if (tail == r->head_seen)
 			return false;
 	}
-	memcpy(record, r->records + (tail & r->mask) * r->record_bytes,
-	       r->record_bytes);
+	record_copy(record, r->records + (tail & r->mask) * r->record_bytes,
+		    r->record_bytes);
 	/* release: hands the slot back to ring_push() */
 	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 	return true;
