@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void moments_add(struct moments *m, double x)
 {
@@ -139,24 +140,26 @@ void distribution_of_samples(struct distribution *ret, double *samples,
 
 _Static_assert(1 << HISTOGRAM_SUB_LOG2 == HISTOGRAM_SUB_BUCKETS, "sub-buckets");
 
+/* A double is a logarithmic bucket already: its exponent is the octave, the
+ * first bits of its fraction are the bucket in it. */
+#define DOUBLE_FRACTION_BITS 52
+#define DOUBLE_BIAS          1023
+
 static size_t histogram_index(double ms)
 {
-	double ns = ms * 1e6;
-	uint64_t v;
-	unsigned octave;
+	const uint64_t first = (uint64_t)(DOUBLE_BIAS + HISTOGRAM_SUB_LOG2)
+			       << HISTOGRAM_SUB_LOG2;
+	double units = ms * 1e6 / (1 << HISTOGRAM_SHIFT);
+	uint64_t bits;
+	size_t index;
 
-	if (!(ns > 0.0))
-		return 0;
-	if (ns >= 0x1p60)
-		return HISTOGRAM_BUCKETS - 1;
-	v = (uint64_t)ns >> HISTOGRAM_SHIFT;
-	if (v < HISTOGRAM_SUB_BUCKETS)
-		return (size_t)v;
-	octave = 63 - (unsigned)__builtin_clzll(v) - HISTOGRAM_SUB_LOG2;
-	if (octave >= HISTOGRAM_OCTAVES)
-		return HISTOGRAM_BUCKETS - 1;
-	return HISTOGRAM_SUB_BUCKETS * (size_t)(octave + 1) +
-	       (size_t)((v >> octave) - HISTOGRAM_SUB_BUCKETS);
+	if (!(units >= HISTOGRAM_SUB_BUCKETS))
+		return units > 0.0 ? (size_t)units : 0;
+	memcpy(&bits, &units, sizeof(bits));
+	index = HISTOGRAM_SUB_BUCKETS +
+		(size_t)((bits >> (DOUBLE_FRACTION_BITS - HISTOGRAM_SUB_LOG2)) -
+			 first);
+	return index < HISTOGRAM_BUCKETS ? index : HISTOGRAM_BUCKETS - 1;
 }
 
 /* Lower edge of a bucket, in ms. */
@@ -181,6 +184,38 @@ void histogram_add(struct histogram *h, double ms)
 	moments_add(&h->moments, ms);
 	if (*count != UINT32_MAX)
 		++*count;
+}
+
+/* Two passes: exact, and one division a block instead of one a sample. */
+static void block_moments(struct moments *ret, const double *x, size_t n)
+{
+	struct moments m = {.n = n, .min = x[0], .max = x[0]};
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += x[i];
+		m.min = x[i] < m.min ? x[i] : m.min;
+		m.max = x[i] > m.max ? x[i] : m.max;
+	}
+	m.mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		m.m2 += (x[i] - m.mean) * (x[i] - m.mean);
+	*ret = m;
+}
+
+void histogram_add_block(struct histogram *h, const double *ms, size_t n)
+{
+	struct moments block;
+
+	if (n == 0)
+		return;
+	block_moments(&block, ms, n);
+	moments_merge(&h->moments, &block);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *count = &h->counts[histogram_index(ms[i])];
+
+		*count += *count != UINT32_MAX;
+	}
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

@@ -58,6 +58,8 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *h, double ms);
+/** The same for several samples at once: moments of the block, merged. */
+void histogram_add_block(struct histogram *h, const double *ms, size_t n);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 double histogram_percentile(const struct histogram *h, double p);
 void distribution_of_histogram(struct distribution *ret,

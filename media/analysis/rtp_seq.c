@@ -15,6 +15,17 @@ static size_t slot(int64_t ext)
 	return (size_t)((uint64_t)ext & (RTP_WINDOW_BITS - 1));
 }
 
+/* Make the window whole, and take the newest packet's word out of it. */
+static void window_store(struct rtp_seq *q)
+{
+	q->window[slot(q->max) / 64] = q->current;
+}
+
+static void window_load(struct rtp_seq *q)
+{
+	q->current = q->window[slot(q->max) / 64];
+}
+
 static bool is_received(const struct rtp_seq *q, int64_t ext)
 {
 	return q->window[slot(ext) / 64] >> (slot(ext) % 64) & 1;
@@ -173,10 +184,11 @@ static enum rtp_verdict take_jump(struct rtp_seq *q,
 	return RTP_RESTART;
 }
 
-enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
-				const struct packet_record *r,
-				uint32_t period_ticks, uint32_t clock_hz,
-				struct packet_record *ret_pending)
+/* With the window whole. */
+static enum rtp_verdict seq_update(struct rtp_seq *q,
+				   const struct packet_record *r,
+				   uint32_t period_ticks, uint32_t clock_hz,
+				   struct packet_record *ret_pending)
 {
 	uint32_t ahead = (uint16_t)(r->seq - (uint16_t)q->max);
 	uint32_t behind = RTP_SEQ_MOD - ahead;
@@ -201,6 +213,19 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 	return take_jump(q, r, period_ticks, clock_hz, ret_pending);
 }
 
+enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
+				const struct packet_record *r,
+				uint32_t period_ticks, uint32_t clock_hz,
+				struct packet_record *ret_pending)
+{
+	enum rtp_verdict verdict;
+
+	window_store(q);
+	verdict = seq_update(q, r, period_ticks, clock_hz, ret_pending);
+	window_load(q);
+	return verdict;
+}
+
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret)
 {
 	*ret = (struct rtp_counters){
@@ -223,7 +248,10 @@ void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret)
 
 void rtp_seq_loss_runs(const struct rtp_seq *q, struct loss_runs *ret)
 {
+	struct rtp_seq whole = *q;
+
+	window_store(&whole);
 	*ret = q->runs;
 	if (q->started)
-		scan_window(q, ret);
+		scan_window(&whole, ret);
 }

@@ -46,7 +46,7 @@ struct rtp_counters {
 };
 
 struct rtp_seq {
-	/* hot: every packet */
+	/* hot: every packet; one cache line */
 	int64_t max;    /* extended number of the newest packet */
 	int64_t base;   /* of the segment's first */
 	int64_t max_ns; /* of the newest packet */
@@ -55,9 +55,11 @@ struct rtp_seq {
 	bool has_pending;
 	uint64_t packets;
 	uint64_t received;
-	struct loss_runs runs;                 /* what is final */
-	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
+	uint64_t current;      /* the word of the window that holds max: that
+				* in the window is out of date */
+	struct loss_runs runs; /* what is final; hot: open */
 	/* cold */
+	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
 	uint64_t duplicates;
 	uint64_t reordered;
 	uint64_t very_late;
@@ -82,6 +84,35 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 				const struct packet_record *r,
 				uint32_t period_ticks, uint32_t clock_hz,
 				struct packet_record *ret_pending);
+
+/**
+ * The common case of rtp_seq_update(), in the caller's code: the number after
+ * the newest. What leaves the window has its bit where the new number has it.
+ * @return true: RTP_IN_ORDER; false: not this case, q unchanged
+ */
+static inline bool rtp_seq_next(struct rtp_seq *q,
+				const struct packet_record *r)
+{
+	int64_t ext = q->max + 1;
+	uint64_t bit = UINT64_C(1) << ((uint64_t)ext % 64);
+
+	/* bit 0: another word of the window */
+	if (!q->started || r->seq != (uint16_t)ext || bit == 1)
+		return false;
+	if (q->current & bit) {
+		q->runs.open = 0;
+	} else {
+		if (ext - RTP_WINDOW_BITS >= q->base)
+			return false; /* a loss becomes final */
+		q->current |= bit;
+	}
+	q->max = ext;
+	q->max_ts = r->rtp_ts;
+	q->max_ns = r->mono_ns;
+	q->packets++;
+	q->received++;
+	return true;
+}
 
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
 

@@ -111,7 +111,7 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	if (detailed)
 		detail_sample(t, r, dq, step, ret);
 	if (dq == 1 && !packet_marker(r) && step > 0 &&
-	    (uint32_t)step <= t->clock_hz / 5) {
+	    (uint64_t)step * 5 <= t->clock_hz) {
 		t->period_ticks = (uint32_t)step;
 		t->has_period = true;
 	}

@@ -32,12 +32,12 @@ struct rtp_sample {
 };
 
 struct rtp_timing {
-	/* hot: every packet */
+	/* hot: every packet; one cache line */
 	int64_t ref_ns;   /* arrival of the packet before */
 	int64_t ref_ext;  /* its extended sequence number */
 	double jitter_ms; /* J */
 	double tick_ms;   /* of the clock */
-	uint64_t samples;
+	uint32_t samples;
 	uint32_t ref_ts;
 	uint32_t clock_hz;
 	uint32_t period_ticks;   /* P: last step of adjacent packets */

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define PT_UNKNOWN 255
+#define PT_UNKNOWN     255
+#define NO_PLAIN_OCTET 256
 
 enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
 {
@@ -63,12 +64,14 @@ void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 	s->second_start_ns = start_ns;
 	s->map = map;
 	s->pt_kind = PT_UNKNOWN;
+	s->plain_octet = NO_PLAIN_OCTET;
 }
 
 void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 {
 	s->map = map;
 	s->has_pt = false; /* look it up again */
+	s->plain_octet = NO_PLAIN_OCTET;
 }
 
 /* A payload type other than the last one's. */
@@ -80,14 +83,33 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 	s->last_pt = pt;
 	s->pt_kind = p ? p->kind : PT_UNKNOWN;
 	s->pt_clock_hz = p ? p->clock_hz : 0;
+	s->plain_octet = NO_PLAIN_OCTET;
 	if (!p || p->kind != RTP_PAYLOAD_AUDIO)
 		return;
+	if (p->clock_hz > 0)
+		s->plain_octet = pt;
 	if (s->has_audio_pt && s->audio_pt != pt)
 		s->pt_changes++;
 	s->has_audio_pt = true;
 	s->audio_pt = pt;
 	copy_name(s->codec, p->codec);
 	rtp_score_set_codec(&s->score, p->codec);
+}
+
+/* An audio packet that takes part in timing. */
+static inline void add_timing(struct rtp_stream *s,
+			      const struct packet_record *r, int64_t ext,
+			      bool detailed, struct rtp_sample *ret)
+{
+	rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz, detailed, ret);
+	if (!ret->has_ipdv)
+		return;
+	s->recent_jitter[s->recent_count++] = ret->jitter_ms;
+	if (s->recent_count == RTP_RECENT_SAMPLES) {
+		histogram_add_block(&s->jitter, s->recent_jitter,
+				    RTP_RECENT_SAMPLES);
+		s->recent_count = 0;
+	}
 }
 
 /* A unique packet that counts: kind, bytes, timing. */
@@ -104,12 +126,8 @@ static void credit(struct rtp_stream *s, const struct packet_record *r,
 		s->marker_packets++;
 	switch (s->pt_kind) {
 	case RTP_PAYLOAD_AUDIO:
-		if (timing && s->pt_clock_hz > 0) {
-			rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz,
-					  detailed, ret);
-			if (ret->has_ipdv)
-				histogram_add(&s->jitter, ret->jitter_ms);
-		}
+		if (timing && s->pt_clock_hz > 0)
+			add_timing(s, r, ext, detailed, ret);
 		break;
 	case RTP_PAYLOAD_CN:
 		s->cn_packets++;
@@ -178,11 +196,22 @@ static inline void update(struct rtp_stream *s, const struct packet_record *r,
 	if (observe)
 		clear(&o);
 	o.record = r;
-	if (s->bytes == 0)
-		s->first_ns = r->mono_ns;
-	s->last_ns = r->mono_ns;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
-	rtp_strict_update(&s->strict, r->seq);
+	if (!rtp_strict_next(&s->strict, r->seq))
+		rtp_strict_update(&s->strict, r->seq);
+	if (rtp_seq_next(&s->seq, r)) {
+		o.verdict = RTP_IN_ORDER;
+		o.ext = s->seq.max;
+		if (r->marker_pt == s->plain_octet) {
+			s->payload_bytes += r->payload_bytes;
+			add_timing(s, r, o.ext, observe != NULL, &o.sample);
+		} else {
+			credit(s, r, o.ext, true, observe != NULL, &o.sample);
+		}
+		if (observe)
+			observe(&o, arg);
+		return;
+	}
 	o.verdict = rtp_seq_update(&s->seq, r, s->timing.period_ticks,
 				   s->timing.clock_hz, &pending);
 	if (o.verdict == RTP_OUTAGE || o.verdict == RTP_RESTART)
@@ -258,7 +287,9 @@ void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
 	struct rtp_counters c;
 	struct loss_runs runs;
 	struct score score;
+	struct histogram jitter = s->jitter;
 
+	histogram_add_block(&jitter, s->recent_jitter, s->recent_count);
 	rtp_seq_counters(&s->seq, &c);
 	rtp_seq_loss_runs(&s->seq, &runs);
 	*ret = (struct stream_total){
@@ -277,7 +308,7 @@ void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
 	copy_name(ret->codec, s->codec);
 	if (c.expected > 0)
 		ret->loss_pct = 100.0 * (double)c.lost / (double)c.expected;
-	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
+	distribution_of_histogram(&ret->jitter_ms, &jitter);
 	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
 	mos_histogram_distribution(&ret->mos, &s->score.mos);
 	if (c.received == 0) {

@@ -26,7 +26,8 @@
 #include "media/analysis/score.h"
 #include "media/analysis/summary.h"
 
-#define RTP_PAYLOADS_MAX 24 /* payload types of a session */
+#define RTP_PAYLOADS_MAX   24 /* payload types of a session */
+#define RTP_RECENT_SAMPLES 16 /* go into the histogram at once */
 
 enum rtp_payload_kind {
 	RTP_PAYLOAD_AUDIO,
@@ -60,18 +61,23 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
-	/* hot: touched by every packet */
+	/* hot: every packet; from a 64-byte boundary the first lines of each,
+	 * and one of `recent_jitter` */
 	struct rtp_strict strict;
+	uint16_t plain_octet; /* second octet of a packet with last_pt and
+			       * no marker, if that is audio with a clock;
+			       * else over 255 */
 	uint8_t last_pt;
 	uint8_t pt_kind; /* of last_pt; 255: unknown */
 	bool has_pt;
+	uint8_t recent_count; /* in recent_jitter */
 	uint32_t pt_clock_hz; /* of last_pt */
 	uint64_t bytes;       /* RTP header + payload */
 	uint64_t payload_bytes;
-	uint64_t marker_packets;
-	int64_t last_ns;
-	struct rtp_timing timing;
 	struct rtp_seq seq;
+	struct rtp_timing timing;
+	double recent_jitter[RTP_RECENT_SAMPLES]; /* not yet in `jitter` */
+	uint64_t marker_packets;
 	/* state at the start of the open second */
 	struct rtp_counters before;
 	uint64_t bytes_before;
@@ -89,7 +95,6 @@ struct rtp_stream {
 	bool has_audio_pt;
 	bool has_rtt; /* within the open second */
 	double rtt_ms;
-	int64_t first_ns;
 	struct rtp_score score;
 	struct histogram rtt;
 	struct histogram jitter;
