@@ -2,13 +2,6 @@
 
 #include <string.h>
 
-static const char *law_name(enum g711_law law)
-{
-	return law == G711_PCMU ? "PCMU" : "PCMA";
-}
-
-#define CLOCK_HZ 8000 /* of both */
-
 static void stray_add(struct analysis_session *a, uint64_t packets,
 		      uint64_t bytes)
 {
@@ -48,10 +41,10 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 	a->second_ns = a->early_count && a->early[0].mono_ns < c->mono_ns
 			       ? a->early[0].mono_ns
 			       : c->mono_ns;
-	a->law = c->law;
+	a->codec = c->codec;
 	a->maps[a->map] = c->map;
-	rtp_sender_init(&a->sender, ssrc, a->second_ns, law_name(c->law),
-			CLOCK_HZ);
+	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
+			c->codec->clock_hz);
 }
 
 void analysis_apply(struct analysis_session *a, const struct command *c)
@@ -61,9 +54,10 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 	a->maps[a->map] = c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
 		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
-	if (c->law != a->law)
-		rtp_sender_set_codec(&a->sender, law_name(c->law), CLOCK_HZ);
-	a->law = c->law;
+	if (c->codec != a->codec)
+		rtp_sender_set_codec(&a->sender, c->codec->rtpmap,
+				     c->codec->clock_hz);
+	a->codec = c->codec;
 }
 
 /* Give up a stream: its packets stay counted, in the seconds they were in. */

@@ -82,7 +82,8 @@ void media_engine_evidence(const struct media_engine *engine,
 
 struct media_session_params {
 	struct media_addr bind; /* local address to use; port ignored */
-	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference; empty:
+	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference, see
+					       * media/codec.h; empty:
 					       * PCMU, PCMA */
 	size_t codec_count;
 	uint16_t ptime_ms;       /* 0: 20 */
@@ -111,7 +112,7 @@ void *media_session_user(const struct media_session *s);
  * Apply what offer and answer settled: first time starts the threads' work on
  * it, later ones change address, codec or direction without stopping the
  * measurement. Sending follows `direction`; receiving is always measured.
- * @return 0; -EINVAL codec not PCMU or PCMA, packet time not 5..120 ms (0:
+ * @return 0; -EINVAL codec unknown, packet time not 5..120 ms (0:
  *         that of the session), session stopped; -EAGAIN too many changes at
  *         once; -ENOMEM (each: nothing changed)
  */

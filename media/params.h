@@ -13,13 +13,15 @@
 
 #define MEDIA_CODEC_NAME_BYTES 16
 #define MEDIA_CODECS_MAX       16
+#define MEDIA_FMTP_BYTES       128
 
 /** One payload type of an m= line (RFC 4566, RFC 3551). */
 struct media_codec {
 	char name[MEDIA_CODEC_NAME_BYTES]; /* encoding name: "PCMU" */
 	uint8_t pt;                        /* payload type, 0..127 */
 	uint8_t channels;                  /* >= 1 */
-	uint32_t clock_hz; /* RTP clock rate (8000 for G.722 too) */
+	uint32_t clock_hz;           /* RTP clock rate (8000 for G.722 too) */
+	char fmtp[MEDIA_FMTP_BYTES]; /* what its receiver asks for; "": none */
 };
 
 /** Seen from our side (RFC 3264 section 5): sendonly = we send only. */

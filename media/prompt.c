@@ -12,18 +12,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PI             3.14159265358979323846
-#define CHANNELS_MAX   16
-#define READ_FRAMES    4096
-#define PROMPTS_SHARED 64 /* distinct clips in the cache; more are not shared */
+#define PI               3.14159265358979323846
+#define CHANNELS_MAX     16
+#define READ_FRAMES      4096
+#define RATE_KEPT_MAX_HZ 48000
+#define PROMPTS_SHARED   64 /* distinct clips in the cache; more are not shared */
+
+/** One encoding and what it was made for. */
+struct encoding {
+	const struct codec *codec;
+	uint16_t ptime_ms; /* 0: any */
+	struct codec_settings settings;
+	struct clip clip;
+};
 
 struct prompt {
 	struct prompt_cache *cache; /* NULL: not shared */
 	size_t references;
-	char *path;           /* NULL: built in */
+	char *path;           /* NULL: built in, no samples */
 	struct stat identity; /* of the file, when path is set */
+	int16_t *pcm;
 	size_t count;
-	uint8_t *data[G711_LAW_COUNT];
+	unsigned rate_hz;
+	size_t encodings;
+	struct encoding *encoding[PROMPT_CLIPS_MAX];
 };
 
 struct prompt_cache {
@@ -44,47 +56,58 @@ static const struct tone tones[] = {
 #define TONE_LEVEL   7200.0 /* about -16 dBm0 */
 #define TONE_FADE_MS 5      /* no clicks */
 
-static size_t tone_samples(const struct tone *t)
+static size_t tone_samples(const struct tone *t, unsigned rate_hz)
 {
-	return (size_t)t->ms * RESAMPLE_RATE_HZ / 1000;
+	return (size_t)t->ms * rate_hz / 1000;
 }
 
-static void tone_write(int16_t *dst, const struct tone *t)
+static void tone_write(int16_t *dst, const struct tone *t, unsigned rate_hz)
 {
-	size_t fade = TONE_FADE_MS * RESAMPLE_RATE_HZ / 1000;
-	size_t n = tone_samples(t);
+	size_t fade = (size_t)TONE_FADE_MS * rate_hz / 1000;
+	size_t n = tone_samples(t, rate_hz);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t edge = i < n - 1 - i ? i : n - 1 - i;
 		double gain = edge < fade ? (double)edge / (double)fade : 1.0;
-		double phase = 2 * PI * t->hz * (double)i / RESAMPLE_RATE_HZ;
+		double phase = 2 * PI * t->hz * (double)i / rate_hz;
 
 		dst[i] = (int16_t)lrint(TONE_LEVEL * gain * sin(phase));
 	}
 }
 
-static int tones_make(int16_t **ret, size_t *ret_count)
+static int tones_make(int16_t **ret, size_t *ret_count, unsigned rate_hz)
 {
 	size_t kinds = sizeof(tones) / sizeof(tones[0]);
 	size_t count = 0;
 	int16_t *pcm;
 
 	for (size_t i = 0; i < kinds; i++)
-		count += tone_samples(&tones[i]);
+		count += tone_samples(&tones[i], rate_hz);
 	pcm = calloc(count, sizeof(*pcm));
 	if (!pcm)
 		return -ENOMEM;
 	*ret = pcm;
 	*ret_count = count;
 	for (size_t i = 0; i < kinds; i++) {
-		tone_write(pcm, &tones[i]);
-		pcm += tone_samples(&tones[i]);
+		tone_write(pcm, &tones[i], rate_hz);
+		pcm += tone_samples(&tones[i], rate_hz);
 	}
 	return 0;
 }
 
+static int16_t to_sample(float v)
+{
+	float scaled = v * 32768.0f;
+
+	if (!(scaled > -32768.0f)) /* NaN from a float file lands here too */
+		return -32768;
+	if (scaled > 32767.0f)
+		return 32767;
+	return (int16_t)lrintf(scaled);
+}
+
 /* Read all frames and mix them down. dst has room for `frames`. */
-static size_t read_mono(SNDFILE *file, const SF_INFO *info, float *dst,
+static size_t read_mono(SNDFILE *file, const SF_INFO *info, int16_t *dst,
 			float *block)
 {
 	size_t channels = (size_t)info->channels;
@@ -102,36 +125,48 @@ static size_t read_mono(SNDFILE *file, const SF_INFO *info, float *dst,
 
 			for (size_t c = 0; c < channels; c++)
 				sum += block[i * channels + c];
-			dst[done + i] = sum / (float)channels;
+			dst[done + i] = to_sample(sum / (float)channels);
 		}
 		done += (size_t)got;
 	}
 	return done;
 }
 
-static int decode_checked(SNDFILE *file, const SF_INFO *info, int16_t **ret,
-			  size_t *ret_count)
+/* Rates that no codec has are not kept: they cost memory only. */
+static int rate_limit(struct prompt *p)
 {
-	float *block = NULL;
-	float *mono = NULL;
-	size_t count;
-	int err = -ENOMEM;
+	int16_t *fewer;
+	int err;
 
-	mono = calloc((size_t)info->frames, sizeof(*mono));
-	block = calloc(READ_FRAMES * (size_t)info->channels, sizeof(*block));
-	if (!mono || !block)
-		goto out;
-	count = read_mono(file, info, mono, block);
-	err = count == 0 ? -EILSEQ
-			 : resample_loop(ret, ret_count, mono, count,
-					 (unsigned)info->samplerate);
-out:
-	free(block);
-	free(mono);
-	return err;
+	if (p->rate_hz <= RATE_KEPT_MAX_HZ)
+		return 0;
+	err = resample_loop(&fewer, &p->count, p->pcm, p->count, p->rate_hz,
+			    RATE_KEPT_MAX_HZ);
+	if (err)
+		return err;
+	free(p->pcm);
+	p->pcm = fewer;
+	p->rate_hz = RATE_KEPT_MAX_HZ;
+	return 0;
 }
 
-static int file_decode(int fd, int16_t **ret, size_t *ret_count)
+static int decode_checked(struct prompt *p, SNDFILE *file, const SF_INFO *info)
+{
+	float *block;
+
+	p->rate_hz = (unsigned)info->samplerate;
+	p->pcm = calloc((size_t)info->frames, sizeof(*p->pcm));
+	block = calloc(READ_FRAMES * (size_t)info->channels, sizeof(*block));
+	if (!p->pcm || !block) {
+		free(block);
+		return -ENOMEM;
+	}
+	p->count = read_mono(file, info, p->pcm, block);
+	free(block);
+	return p->count == 0 ? -EILSEQ : rate_limit(p);
+}
+
+static int file_decode(struct prompt *p, int fd)
 {
 	SF_INFO info = {0};
 	SNDFILE *file = sf_open_fd(fd, SFM_READ, &info, 0);
@@ -147,7 +182,7 @@ static int file_decode(int fd, int16_t **ret, size_t *ret_count)
 	else if (info.frames / info.samplerate >= PROMPT_SECONDS_MAX)
 		err = -EFBIG;
 	else
-		err = decode_checked(file, &info, ret, ret_count);
+		err = decode_checked(p, file, &info);
 	sf_close(file);
 	return err;
 }
@@ -155,32 +190,15 @@ static int file_decode(int fd, int16_t **ret, size_t *ret_count)
 static struct prompt *prompt_release(struct prompt *p)
 {
 	if (p) {
-		for (size_t law = 0; law < G711_LAW_COUNT; law++)
-			free(p->data[law]);
+		for (size_t i = 0; i < p->encodings; i++) {
+			clip_release(&p->encoding[i]->clip);
+			free(p->encoding[i]);
+		}
+		free(p->pcm);
 		free(p->path);
 		free(p);
 	}
 	return NULL;
-}
-
-static int prompt_make(struct prompt **ret, int16_t *pcm, size_t count)
-{
-	struct prompt *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p->references = 1;
-	p->count = count;
-	for (int law = 0; law < G711_LAW_COUNT; law++) {
-		p->data[law] = malloc(count);
-		if (!p->data[law]) {
-			prompt_release(p);
-			return -ENOMEM;
-		}
-		g711_encode((enum g711_law)law, p->data[law], pcm, count);
-	}
-	*ret = p;
-	return 0;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -220,25 +238,22 @@ static void cache_add(struct prompt_cache *cache, struct prompt *p)
 static int prompt_load(struct prompt **ret, int fd, const char *path,
 		       const struct stat *identity)
 {
-	struct prompt *p = NULL;
-	int16_t *pcm = NULL;
-	size_t count;
-	int err;
+	struct prompt *p = calloc(1, sizeof(*p));
+	int err = 0;
 
-	err = path ? file_decode(fd, &pcm, &count) : tones_make(&pcm, &count);
-	if (err)
-		return err;
-	err = prompt_make(&p, pcm, count);
-	free(pcm);
-	if (err)
-		return err;
+	if (!p)
+		return -ENOMEM;
+	p->references = 1;
 	if (path) {
+		err = file_decode(p, fd);
 		p->identity = *identity;
 		p->path = strdup(path);
-		if (!p->path) {
-			prompt_release(p);
-			return -ENOMEM;
-		}
+		if (!err && !p->path)
+			err = -ENOMEM;
+	}
+	if (err) {
+		prompt_release(p);
+		return err;
 	}
 	*ret = p;
 	return 0;
@@ -307,9 +322,66 @@ struct prompt *prompt_put(struct prompt *p)
 	return prompt_release(p);
 }
 
-const uint8_t *prompt_data(const struct prompt *p, enum g711_law law,
-			   size_t *ret_count)
+static bool same_settings(const struct codec_settings *a,
+			  const struct codec_settings *b)
 {
-	*ret_count = p->count;
-	return p->data[law];
+	return a->max_playback_hz == b->max_playback_hz &&
+	       a->max_bitrate == b->max_bitrate && a->fec == b->fec &&
+	       a->dtx == b->dtx && a->cbr == b->cbr;
+}
+
+static int encoding_make(struct encoding **ret, const struct prompt *p,
+			 const struct encoding *want)
+{
+	struct encoding *e = malloc(sizeof(*e));
+	const struct codec *codec = want->codec;
+	int16_t *pcm = NULL;
+	size_t count;
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	*e = *want;
+	err = p->pcm ? resample_loop(&pcm, &count, p->pcm, p->count, p->rate_hz,
+				     codec->sample_hz)
+		     : tones_make(&pcm, &count, codec->sample_hz);
+	if (!err)
+		err = codec->encode(codec, &e->clip, pcm, count, want->ptime_ms,
+				    &want->settings);
+	free(pcm);
+	if (err) {
+		free(e);
+		return err;
+	}
+	*ret = e;
+	return 0;
+}
+
+int prompt_clip(const struct clip **ret, struct prompt *p,
+		const struct codec *codec, uint16_t ptime_ms,
+		const struct codec_settings *settings)
+{
+	struct encoding want = {.codec = codec};
+	int err;
+
+	if (codec->bytes_per_s == 0) { /* else nothing depends on them */
+		want.ptime_ms = ptime_ms;
+		want.settings = *settings;
+	}
+	for (size_t i = 0; i < p->encodings; i++) {
+		const struct encoding *e = p->encoding[i];
+
+		if (e->codec != codec || e->ptime_ms != want.ptime_ms ||
+		    !same_settings(&e->settings, &want.settings))
+			continue;
+		*ret = &e->clip;
+		return 0;
+	}
+	if (p->encodings == PROMPT_CLIPS_MAX)
+		return -ENOSPC;
+	err = encoding_make(&p->encoding[p->encodings], p, &want);
+	if (err)
+		return err;
+	*ret = &p->encoding[p->encodings++]->clip;
+	return 0;
 }

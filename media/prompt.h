@@ -1,19 +1,21 @@
 /**
- * What a session plays: a clip at 8000 Hz, encoded in both G.711 laws when it
- * is loaded, so that the TX thread only copies. Sessions that play the same
- * unchanged file share one clip.
- * Thread: the loop thread; prompt_data() any, while a reference is held.
+ * What a session plays, with its encodings: each is made when it is first
+ * asked for and kept, so that the TX thread only copies. Sessions that play
+ * the same unchanged file share one prompt.
+ * Thread: the loop thread; a clip any, while a reference is held.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_H
 #define OFFHOOK_MEDIA_PROMPT_H
 
-#include "media/g711.h"
+#include "media/codec.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 /** Longest clip in seconds; bounds memory and loading time. */
 #define PROMPT_SECONDS_MAX 600
+/** Most encodings of one prompt. */
+#define PROMPT_CLIPS_MAX 64
 
 struct prompt;
 struct prompt_cache;
@@ -25,7 +27,7 @@ int prompt_cache_new(struct prompt_cache **ret);
 struct prompt_cache *prompt_cache_free(struct prompt_cache *cache);
 
 /**
- * Get a clip: decoded by libsndfile, mixed down to mono, converted to 8000 Hz.
+ * Get a clip: decoded by libsndfile, mixed down to mono.
  * @param path  WAV (or what else libsndfile reads); NULL: a built-in tone
  *              sequence
  * @return 0; -ENOENT; -EACCES and other -errno of open(); -EILSEQ not audio,
@@ -38,8 +40,14 @@ int prompt_get(struct prompt **ret, struct prompt_cache *cache,
 /** Give the clip back; the last one releases it. @return NULL */
 struct prompt *prompt_put(struct prompt *prompt);
 
-/** The clip in one law. @param ret_count  its samples, >= 1 */
-const uint8_t *prompt_data(const struct prompt *prompt, enum g711_law law,
-			   size_t *ret_count);
+/**
+ * Its encoding; made now if this is the first time. Opus takes about 1 ms a
+ * second of audio, the others less.
+ * @param ptime_ms  as codec_ptime() gave it; matters to frames only
+ * @return 0; -ENOSPC PROMPT_CLIPS_MAX reached; -EINVAL; -ENOMEM
+ */
+int prompt_clip(const struct clip **ret, struct prompt *prompt,
+		const struct codec *codec, uint16_t ptime_ms,
+		const struct codec_settings *settings);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -40,16 +41,14 @@ static double blackman(double x) /* -1..1 */
 	return 0.42 + 0.5 * cos(PI * x) + 0.08 * cos(2 * PI * x);
 }
 
-static int kernel_make(struct kernel *k, unsigned rate_hz)
+static int kernel_make(struct kernel *k, unsigned rate_hz, unsigned dst_hz)
 {
-	unsigned common = gcd(rate_hz, RESAMPLE_RATE_HZ);
-	double band = rate_hz > RESAMPLE_RATE_HZ
-			      ? (double)RESAMPLE_RATE_HZ / rate_hz
-			      : 1.0;
+	unsigned common = gcd(rate_hz, dst_hz);
+	double band = rate_hz > dst_hz ? (double)dst_hz / rate_hz : 1.0;
 	double cutoff = band * PASS_SHARE;
 	size_t width;
 
-	k->phases = RESAMPLE_RATE_HZ / common;
+	k->phases = dst_hz / common;
 	k->step = rate_hz / common;
 	k->half = (size_t)ceil(HALF_LOBES / band);
 	width = 2 * k->half;
@@ -77,19 +76,17 @@ static int kernel_make(struct kernel *k, unsigned rate_hz)
 	return 0;
 }
 
-static int16_t to_sample(double v)
+static int16_t to_sample(double scaled)
 {
-	double scaled = v * 32768.0;
-
-	if (!(scaled > -32768.0)) /* NaN from a float file lands here too */
+	if (scaled < -32768.0)
 		return -32768;
 	if (scaled > 32767.0)
 		return 32767;
 	return (int16_t)lrint(scaled);
 }
 
-static int16_t filter_at(const struct kernel *k, const float *src, size_t count,
-			 uint64_t position)
+static int16_t filter_at(const struct kernel *k, const int16_t *src,
+			 size_t count, uint64_t position)
 {
 	const float *taps = k->taps + position % k->phases * 2 * k->half;
 	uint64_t centre = position / k->phases;
@@ -106,8 +103,8 @@ static int16_t filter_at(const struct kernel *k, const float *src, size_t count,
 	return to_sample(sum);
 }
 
-int resample_loop(int16_t **ret_dst, size_t *ret_count, const float *src,
-		  size_t count, unsigned rate_hz)
+int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
+		  size_t count, unsigned rate_hz, unsigned dst_hz)
 {
 	struct kernel k;
 	int16_t *dst;
@@ -115,19 +112,19 @@ int resample_loop(int16_t **ret_dst, size_t *ret_count, const float *src,
 	int err;
 
 	if (count == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
-	    rate_hz > RESAMPLE_RATE_MAX_HZ)
+	    rate_hz > RESAMPLE_RATE_MAX_HZ || dst_hz < RESAMPLE_RATE_MIN_HZ ||
+	    dst_hz > RESAMPLE_RATE_MAX_HZ)
 		return -EINVAL;
-	dst_count = (size_t)((uint64_t)count * RESAMPLE_RATE_HZ / rate_hz);
+	dst_count = (size_t)((uint64_t)count * dst_hz / rate_hz);
 	if (dst_count == 0)
 		dst_count = 1;
 	dst = calloc(dst_count, sizeof(*dst));
 	if (!dst)
 		return -ENOMEM;
-	if (rate_hz == RESAMPLE_RATE_HZ) {
-		for (size_t i = 0; i < dst_count; i++)
-			dst[i] = to_sample((double)src[i]);
+	if (rate_hz == dst_hz) {
+		memcpy(dst, src, count * sizeof(*dst));
 	} else {
-		err = kernel_make(&k, rate_hz);
+		err = kernel_make(&k, rate_hz, dst_hz);
 		if (err) {
 			free(dst);
 			return err;

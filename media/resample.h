@@ -1,5 +1,5 @@
 /**
- * Sample rate conversion of a whole clip to 8000 Hz: a windowed-sinc low-pass
+ * Sample rate conversion of a whole clip: a windowed-sinc low-pass
  * evaluated at the rational output positions.
  * Thread: any; not for media threads (allocates).
  */
@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESAMPLE_RATE_HZ     8000
 #define RESAMPLE_RATE_MIN_HZ 4000
 #define RESAMPLE_RATE_MAX_HZ 192000
 
@@ -18,11 +17,12 @@
  * so that end and start join without a click.
  * @param ret_dst    new array, freed by the caller
  * @param ret_count  its samples, >= 1
- * @param src        count samples in -1..1; louder ones are clipped
- * @param rate_hz    RESAMPLE_RATE_MIN_HZ..RESAMPLE_RATE_MAX_HZ
+ * @param src        count samples
+ * @param rate_hz    of src, RESAMPLE_RATE_MIN_HZ..RESAMPLE_RATE_MAX_HZ
+ * @param dst_hz     of the result, in the same range
  * @return 0; -EINVAL no sample, rate out of range; -ENOMEM
  */
-int resample_loop(int16_t **ret_dst, size_t *ret_count, const float *src,
-		  size_t count, unsigned rate_hz);
+int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
+		  size_t count, unsigned rate_hz, unsigned dst_hz);
 
 #endif

@@ -7,38 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#define CLOCK_HZ         8000 /* of PCMU and PCMA */
 #define PTIME_DEFAULT_MS 20
 #define PTIME_STEP_MS    10
 #define PTIME_MIN_MS     10 /* announced */
-#define PTIME_MAX_MS     120
-#define PTIME_TAKEN_MS   5  /* least that is sent when a peer asks for it */
 #define CN_PT            13 /* RFC 3551 table 4: needs no rtpmap */
+#define CN_CLOCK_HZ      8000
 #define EVENT_CLOCK_HZ   8000
-
-/* What we can send. Static payload types of RFC 3551 table 4. */
-static const struct law {
-	const char *name;
-	uint8_t pt;
-	enum g711_law law;
-} laws[] = {
-	{"PCMU", 0, G711_PCMU},
-	{"PCMA", 8, G711_PCMA},
-};
-
-#define LAWS (sizeof(laws) / sizeof(laws[0]))
-
-static const struct law *law_find(const char *name)
-{
-	for (size_t i = 0; i < LAWS; i++) {
-		if (strcasecmp(laws[i].name, name) == 0)
-			return &laws[i];
-	}
-	return NULL;
-}
 
 /* ---- commands ---- */
 
@@ -110,43 +86,56 @@ static void command_push(struct command *c, unsigned threads)
 static int codecs_choose(struct media_local *local,
 			 const struct media_session_params *params)
 {
-	static const char *const all[] = {"PCMU", "PCMA"};
-	size_t count = params->codec_count ? params->codec_count : LAWS;
+	size_t count =
+		params->codec_count ? params->codec_count : CODECS_DEFAULT;
 
 	if (count > MEDIA_CODECS_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++) {
-		struct media_codec *codec = &local->codecs[i];
-		const struct law *law = law_find(
-			params->codec_count ? params->codecs[i] : all[i]);
+		struct media_codec *dst = &local->codecs[i];
+		const struct codec *codec =
+			params->codec_count ? codec_by_name(params->codecs[i])
+					    : codec_at(i);
 
-		if (!law)
+		if (!codec)
 			return -EINVAL;
-		str_copy(codec->name, sizeof(codec->name), law->name);
-		codec->pt = law->pt;
-		codec->channels = 1;
-		codec->clock_hz = CLOCK_HZ;
+		str_copy(dst->name, sizeof(dst->name), codec->rtpmap);
+		dst->pt = codec->pt;
+		dst->channels = codec->channels;
+		dst->clock_hz = codec->clock_hz;
+		if (codec->fmtp)
+			str_copy(dst->fmtp, sizeof(dst->fmtp), codec->fmtp);
 	}
 	local->codec_count = count;
 	local->direction = MEDIA_SENDRECV;
 	local->ptime_ms =
 		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
-	if (local->ptime_ms < PTIME_MIN_MS || local->ptime_ms > PTIME_MAX_MS ||
+	if (local->ptime_ms < PTIME_MIN_MS ||
+	    local->ptime_ms > CODEC_PTIME_MAX_MS ||
 	    local->ptime_ms % PTIME_STEP_MS != 0)
 		return -EINVAL;
 	return 0;
 }
 
+/* The encodings that are likely to be needed, so that none has to be made
+ * when the call is answered. */
 static int prompt_choose(struct media_session *s, const char *path)
 {
 	int err = prompt_get(&s->prompt, s->engine->prompts, path);
 
-	if (err)
-		return err;
-	for (int law = 0; law < G711_LAW_COUNT; law++)
-		s->clip[law] = prompt_data(s->prompt, (enum g711_law)law,
-					   &s->clip_count);
-	return 0;
+	for (size_t i = 0; !err && i < s->local.codec_count; i++) {
+		const struct media_codec *c = &s->local.codecs[i];
+		const struct codec *codec =
+			codec_by_rtpmap(c->name, c->clock_hz);
+		struct codec_settings settings;
+		const struct clip *clip;
+
+		codec_settings_parse(&settings, c->fmtp);
+		err = prompt_clip(&clip, s->prompt, codec,
+				  codec_ptime(codec, s->local.ptime_ms),
+				  &settings);
+	}
+	return err;
 }
 
 static int sockets_open(struct media_session *s, const struct media_addr *bind)
@@ -292,7 +281,7 @@ static int map_fill(struct rtp_payload_map *map,
 		err = rtp_payload_map_add(map, n->event_pt, "telephone-event",
 					  EVENT_CLOCK_HZ);
 	if (!err || err == -EEXIST)
-		err = rtp_payload_map_add(map, CN_PT, "CN", CLOCK_HZ);
+		err = rtp_payload_map_add(map, CN_PT, "CN", CN_CLOCK_HZ);
 	return err == -EEXIST ? 0 : err;
 }
 
@@ -309,23 +298,38 @@ static int addr_take(struct media_addr *ret, const struct media_addr *a)
 	return 0;
 }
 
+/* What to send, and how: may make an encoding. */
+static int codec_fill(struct command *c, const struct media_codec *settled,
+		      uint16_t ptime_ms)
+{
+	const struct codec *codec =
+		codec_by_rtpmap(settled->name, settled->clock_hz);
+	struct codec_settings settings;
+
+	if (!codec || settled->pt > PACKET_PT_MASK)
+		return -EINVAL;
+	if (ptime_ms < CODEC_PTIME_MIN_MS || ptime_ms > CODEC_PTIME_MAX_MS)
+		return -EINVAL;
+	codec_settings_parse(&settings, settled->fmtp);
+	c->pt = settled->pt;
+	c->codec = codec;
+	c->ptime_ms = codec_ptime(codec, ptime_ms);
+	return prompt_clip(&c->clip, c->session->prompt, codec, c->ptime_ms,
+			   &settings);
+}
+
 static int apply_fill(struct command *c, const struct media_negotiated *n,
 		      uint16_t ptime_ms)
 {
-	const struct law *law = law_find(n->codec.name);
+	int err;
 
-	if (!law || n->codec.pt > PACKET_PT_MASK)
-		return -EINVAL;
-	if (n->codec.clock_hz != CLOCK_HZ ||
-	    n->accepted_count > MEDIA_CODECS_MAX)
-		return -EINVAL;
-	if (ptime_ms < PTIME_TAKEN_MS || ptime_ms > PTIME_MAX_MS)
+	if (n->accepted_count > MEDIA_CODECS_MAX)
 		return -EINVAL;
 	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
 		return -EINVAL;
-	c->pt = n->codec.pt;
-	c->law = law->law;
-	c->ptime_ms = ptime_ms;
+	err = codec_fill(c, &n->codec, ptime_ms);
+	if (err)
+		return err;
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
 	return map_fill(&c->map, n);

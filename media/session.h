@@ -6,7 +6,7 @@
 #define OFFHOOK_MEDIA_SESSION_H
 
 #include "media/analysis/stream.h"
-#include "media/g711.h"
+#include "media/codec.h"
 #include "media/media.h"
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
@@ -48,7 +48,8 @@ struct command {
 	struct media_addr rtcp;
 	bool sends;
 	uint8_t pt;
-	enum g711_law law;
+	const struct codec *codec;
+	const struct clip *clip; /* of the session's prompt */
 	uint16_t ptime_ms;
 	struct rtp_payload_map map;
 };
@@ -85,10 +86,14 @@ struct tx_session {
 	bool marker; /* the next packet begins a talkspurt */
 	uint8_t pt;
 	uint16_t ptime_ms;
-	enum g711_law law;
+	uint32_t ticks; /* a packet */
+	uint32_t clock_hz;
+	size_t stream_bytes; /* a packet of a byte stream */
+	double payload_mean; /* bytes a packet */
+	const struct clip *clip;
 	struct media_addr rtp;
 	struct media_addr rtcp;
-	size_t clip_at;   /* next sample of the prompt */
+	size_t clip_at;   /* next byte, or frame, of the clip */
 	uint16_t seq;     /* of the next packet */
 	uint32_t ts;      /* of the next packet */
 	int64_t due_ns;   /* of the next packet */
@@ -151,7 +156,7 @@ struct analysis_session {
 	uint64_t stray_bytes_before;
 	uint64_t published_in; /* packets in closed seconds */
 	uint64_t published_out;
-	enum g711_law law; /* being sent */
+	const struct codec *codec; /* being sent */
 	bool has_rtp;
 	bool has_rtcp;
 	uint8_t closing_step;
@@ -167,8 +172,6 @@ struct media_session {
 	char cname[RTCP_CNAME_BYTES];
 	struct media_local local;
 	struct prompt *prompt;
-	const uint8_t *clip[G711_LAW_COUNT];
-	size_t clip_count;
 	void *user;
 
 	/* loop */

@@ -9,10 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#define CLOCK_HZ         8000 /* of PCMU and PCMA */
-#define TICKS_PER_MS     8
-#define PTIME_MAX_MS     120
-#define PACKET_BYTES_MAX (RTP_HEADER_BYTES + PTIME_MAX_MS * TICKS_PER_MS)
+#define PACKET_BYTES_MAX (RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX)
 
 /* IPv4 and UDP; what RFC 3550 6.2 counts as lower layers */
 #define UDP_IP_BYTES 28
@@ -34,11 +31,36 @@ static double random_unit(struct tx_session *tx)
 
 /* ---- RTP ---- */
 
-static size_t packet_write(struct media_session *s, uint8_t *dst)
+static size_t payload_write(struct tx_session *tx, uint8_t *dst)
 {
-	struct tx_session *tx = &s->tx;
-	const uint8_t *clip = s->clip[tx->law];
-	size_t payload = (size_t)tx->ptime_ms * TICKS_PER_MS;
+	const struct clip *clip = tx->clip;
+	size_t begin = 0;
+	size_t n;
+
+	if (clip->ends) {
+		if (tx->clip_at > 0)
+			begin = clip->ends[tx->clip_at - 1];
+		n = clip->ends[tx->clip_at] - begin;
+		if (n > CODEC_PAYLOAD_MAX)
+			n = 0;
+		memcpy(dst, clip->data + begin, n);
+		tx->clip_at = (tx->clip_at + 1) % clip->frames;
+		return n;
+	}
+	for (size_t done = 0; done < tx->stream_bytes; done += n) {
+		size_t left = clip->bytes - tx->clip_at;
+
+		n = tx->stream_bytes - done < left ? tx->stream_bytes - done
+						   : left;
+		memcpy(dst + done, clip->data + tx->clip_at, n);
+		tx->clip_at = (tx->clip_at + n) % clip->bytes;
+	}
+	return tx->stream_bytes;
+}
+
+static void header_write(const struct media_session *s, uint8_t *dst)
+{
+	const struct tx_session *tx = &s->tx;
 
 	dst[0] = 0x80; /* version 2, no padding, extension or CSRC */
 	dst[1] = (uint8_t)(tx->pt | (tx->marker ? PACKET_MARKER_BIT : 0));
@@ -48,15 +70,6 @@ static size_t packet_write(struct media_session *s, uint8_t *dst)
 		dst[4 + i] = (uint8_t)(tx->ts >> (24 - 8 * i));
 		dst[8 + i] = (uint8_t)(s->ssrc >> (24 - 8 * i));
 	}
-	for (size_t done = 0; done < payload;) {
-		size_t left = s->clip_count - tx->clip_at;
-		size_t n = payload - done < left ? payload - done : left;
-
-		memcpy(dst + RTP_HEADER_BYTES + done, clip + tx->clip_at, n);
-		tx->clip_at = (tx->clip_at + n) % s->clip_count;
-		done += n;
-	}
-	return payload;
 }
 
 static int32_t saturated_us(int64_t ns)
@@ -70,14 +83,14 @@ static int32_t saturated_us(int64_t ns)
 static void step(struct tx_session *tx, int64_t packets)
 {
 	tx->due_ns += packets * tx->ptime_ms * NS_PER_MS;
-	tx->ts += (uint32_t)(packets * tx->ptime_ms * TICKS_PER_MS);
+	tx->ts += (uint32_t)packets * tx->ticks;
 }
 
-static void packet_send(struct media_engine *e, struct media_session *s)
+/* Send what header and payload stand in `data`. */
+static void packet_send(struct media_engine *e, struct media_session *s,
+			const uint8_t *data, size_t payload)
 {
 	struct tx_session *tx = &s->tx;
-	uint8_t data[PACKET_BYTES_MAX];
-	size_t payload = packet_write(s, data);
 	int64_t now_ns = clock_mono_ns();
 	int64_t late_ns = now_ns - tx->due_ns;
 	struct packet_record r = {
@@ -113,6 +126,19 @@ static void packet_send(struct media_engine *e, struct media_session *s)
 		e->sent_pushed++;
 }
 
+static void audio_send(struct media_engine *e, struct media_session *s)
+{
+	uint8_t data[PACKET_BYTES_MAX];
+	size_t payload = payload_write(&s->tx, data + RTP_HEADER_BYTES);
+
+	if (payload == 0) { /* DTX: the next packet begins a talkspurt */
+		s->tx.marker = true;
+		return;
+	}
+	header_write(s, data);
+	packet_send(e, s, data, payload);
+}
+
 static bool may_send(const struct tx_session *tx)
 {
 	return tx->sends && (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
@@ -126,7 +152,7 @@ static void rtp_due(struct media_engine *e, struct media_session *s)
 		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 		return;
 	}
-	packet_send(e, s);
+	audio_send(e, s);
 	step(tx, 1);
 	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
@@ -168,8 +194,7 @@ static int64_t rtcp_interval(const struct media_engine *e,
 	struct tx_session *tx = &s->tx;
 	bool we_sent = is_sender(tx);
 	double packets_per_s = 1000.0 / tx->ptime_ms;
-	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES +
-		       (double)tx->ptime_ms * TICKS_PER_MS;
+	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES + tx->payload_mean;
 	struct rtcp_interval_params p = {
 		.members = tx->members,
 		.senders = tx->peer_senders + (we_sent ? 1 : 0),
@@ -190,7 +215,7 @@ static struct rtcp_sender_info sender_info(const struct media_engine *e,
 	const struct tx_session *tx = &s->tx;
 	/* the next packet's place, moved back or forth to this instant */
 	int64_t ahead_ns = tx->due_ns - now_ns;
-	int64_t ahead_ticks = ahead_ns * TICKS_PER_MS / NS_PER_MS;
+	int64_t ahead_ticks = ahead_ns * tx->clock_hz / NS_PER_S;
 
 	return (struct rtcp_sender_info){
 		.ntp = engine_ntp(e, now_ns),
@@ -320,8 +345,16 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->rtcp = c->rtcp;
 	tx->sends = c->sends;
 	tx->pt = c->pt;
-	tx->law = c->law;
+	if (tx->clip != c->clip)
+		tx->clip_at = 0;
+	tx->clip = c->clip;
 	tx->ptime_ms = c->ptime_ms;
+	tx->ticks = codec_ticks(c->codec, c->ptime_ms);
+	tx->clock_hz = c->codec->clock_hz;
+	tx->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
+	tx->payload_mean =
+		c->clip->ends ? (double)c->clip->bytes / (double)c->clip->frames
+			      : (double)tx->stream_bytes;
 	if (!tx->applied) {
 		session_start(e, s, c->mono_ns);
 		if (may_send(tx))

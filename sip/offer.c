@@ -57,7 +57,9 @@ static int codec_write(struct buf *b, const struct media_codec *codec)
 	else
 		err = buf_print(b, "a=rtpmap:%u %s/%u\r\n", codec->pt,
 				codec->name, codec->clock_hz);
-	if (!err && strcasecmp(codec->name, EVENT_NAME) == 0)
+	if (!err && codec->fmtp[0])
+		err = buf_print(b, "a=fmtp:%u %s\r\n", codec->pt, codec->fmtp);
+	else if (!err && strcasecmp(codec->name, EVENT_NAME) == 0)
 		err = buf_print(b, "a=fmtp:%u 0-16\r\n", codec->pt);
 	return err;
 }
@@ -157,8 +159,11 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		if (!mine || deal.accepted_count == MEDIA_CODECS_MAX)
 			continue;
 		deal.accepted[deal.accepted_count] = ours ? *mine : *theirs;
-		memcpy(deal.accepted[deal.accepted_count++].name, mine->name,
+		memcpy(deal.accepted[deal.accepted_count].name, mine->name,
 		       sizeof(mine->name));
+		/* what we ask for, whoever chose the number */
+		memcpy(deal.accepted[deal.accepted_count++].fmtp, mine->fmtp,
+		       sizeof(mine->fmtp));
 		if (strcasecmp(mine->name, EVENT_NAME) == 0 &&
 		    !deal.has_event_pt) {
 			deal.has_event_pt = true;
@@ -169,12 +174,15 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		has_speech = true;
 		deal.codec = *mine;
 		deal.codec.pt = theirs->pt;
+		memcpy(deal.codec.fmtp, theirs->fmtp, sizeof(theirs->fmtp));
 	}
 	if (!has_speech)
 		return -ENOENT;
 	deal.rtp = peer->rtp;
 	deal.rtcp = peer->rtcp;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
+	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)
+		deal.ptime_ms = peer->maxptime_ms;
 	deal.direction = sdp_direction(
 		sdp_sends(wanted) && sdp_receives(peer->direction) &&
 			peer->rtp.len > 0,

@@ -18,11 +18,13 @@ struct span {
 
 /* Payload types with a fixed meaning (RFC 3551 tables 4 and 5, audio). */
 static const struct media_codec static_codecs[] = {
-	{"PCMU", 0, 1, 8000},  {"GSM", 3, 1, 8000},    {"G723", 4, 1, 8000},
-	{"DVI4", 5, 1, 8000},  {"DVI4", 6, 1, 16000},  {"LPC", 7, 1, 8000},
-	{"PCMA", 8, 1, 8000},  {"G722", 9, 1, 8000},   {"L16", 10, 2, 44100},
-	{"L16", 11, 1, 44100}, {"QCELP", 12, 1, 8000}, {"CN", 13, 1, 8000},
-	{"G728", 15, 1, 8000}, {"G729", 18, 1, 8000},
+	{"PCMU", 0, 1, 8000, ""},   {"GSM", 3, 1, 8000, ""},
+	{"G723", 4, 1, 8000, ""},   {"DVI4", 5, 1, 8000, ""},
+	{"DVI4", 6, 1, 16000, ""},  {"LPC", 7, 1, 8000, ""},
+	{"PCMA", 8, 1, 8000, ""},   {"G722", 9, 1, 8000, ""},
+	{"L16", 10, 2, 44100, ""},  {"L16", 11, 1, 44100, ""},
+	{"QCELP", 12, 1, 8000, ""}, {"CN", 13, 1, 8000, ""},
+	{"G728", 15, 1, 8000, ""},  {"G729", 18, 1, 8000, ""},
 };
 
 struct parser {
@@ -236,9 +238,34 @@ static void rtpmap_parse(struct sdp *sdp, struct span s)
 		return;
 	if (span_number(value, UINT8_MAX, &channels) && channels > 0)
 		found.channels = (uint8_t)channels;
+	memcpy(found.fmtp, codec->fmtp, sizeof(found.fmtp));
 	found.pt = (uint8_t)pt;
 	found.clock_hz = (uint32_t)hz;
 	*codec = found;
+}
+
+/* fmtp:<pt> <parameters> (RFC 4566 section 6); too long ones are ignored */
+static void fmtp_parse(struct sdp *sdp, struct span s)
+{
+	struct span number = span_word(&s);
+	struct media_codec *codec;
+	size_t len;
+	uint64_t pt;
+
+	while (s.p < s.end && *s.p == ' ')
+		s.p++;
+	len = (size_t)(s.end - s.p);
+	if (!span_number(number, 127, &pt) || len >= MEDIA_FMTP_BYTES)
+		return;
+	for (size_t i = 0; i < len; i++) {
+		if (s.p[i] < ' ' || s.p[i] > '~')
+			return;
+	}
+	codec = codec_by_pt(sdp, pt);
+	if (!codec)
+		return;
+	memset(codec->fmtp, 0, sizeof(codec->fmtp));
+	memcpy(codec->fmtp, s.p, len);
 }
 
 static void rtcp_parse(struct parser *parser, struct span s)
@@ -283,12 +310,18 @@ static void attribute_line(struct parser *parser, struct span s)
 	name = span_until(&s, ':');
 	if (span_is(name, "rtpmap"))
 		rtpmap_parse(sdp, s);
+	else if (span_is(name, "fmtp"))
+		fmtp_parse(sdp, s);
 	else if (span_is(name, "rtcp"))
 		rtcp_parse(parser, s);
 	else if (span_is(name, "ptime") &&
 		 span_number(span_word(&s), PTIME_MAX_MS, &ms) &&
 		 ms >= PTIME_MIN_MS)
 		sdp->ptime_ms = (uint16_t)ms;
+	else if (span_is(name, "maxptime") &&
+		 span_number(span_word(&s), UINT16_MAX, &ms) &&
+		 ms >= PTIME_MIN_MS)
+		sdp->maxptime_ms = (uint16_t)ms;
 }
 
 static int line_parse(struct parser *parser, struct span s)

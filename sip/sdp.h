@@ -36,6 +36,7 @@ struct sdp {
 	struct media_codec codecs[SDP_FORMATS_MAX]; /* in its order */
 	size_t codec_count;
 	uint16_t ptime_ms;              /* 0: not said */
+	uint16_t maxptime_ms;           /* 0: not said */
 	enum media_direction direction; /* as seen by the peer */
 };
 

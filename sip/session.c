@@ -169,7 +169,8 @@ static bool addr_same(const struct media_addr *a, const struct media_addr *b)
 static bool codec_same(const struct media_codec *a, const struct media_codec *b)
 {
 	return strcmp(a->name, b->name) == 0 && a->pt == b->pt &&
-	       a->channels == b->channels && a->clock_hz == b->clock_hz;
+	       a->channels == b->channels && a->clock_hz == b->clock_hz &&
+	       strcmp(a->fmtp, b->fmtp) == 0;
 }
 
 static bool media_same(const struct media_negotiated *a,

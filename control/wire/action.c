@@ -200,7 +200,9 @@ static int target_decode(struct decoder *d, json_t *object,
 static int codecs_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
-	static const char *const known[] = {"PCMU", "PCMA", NULL};
+	static const char *const known[] = {
+		"PCMU",      "PCMA",      "G722", "opus", "L16/8000",
+		"L16/16000", "L16/44100", "L16",  "GSM",  NULL};
 	json_t *array;
 	int err;
 

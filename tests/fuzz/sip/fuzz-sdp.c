@@ -18,10 +18,10 @@ static void local_fill(struct media_local *local)
 	in->sin_port = htons(4000);
 	local->rtp.len = sizeof(*in);
 	local->rtcp = local->rtp;
-	local->codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000};
-	local->codecs[1] = (struct media_codec){"PCMA", 8, 1, 8000};
+	local->codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
+	local->codecs[1] = (struct media_codec){"PCMA", 8, 1, 8000, ""};
 	local->codecs[2] =
-		(struct media_codec){"telephone-event", 101, 1, 8000};
+		(struct media_codec){"telephone-event", 101, 1, 8000, ""};
 	local->codec_count = 3;
 	local->ptime_ms = 20;
 }

@@ -1,3 +1,4 @@
+#include "media/g711.h"
 #include "media/prompt.h"
 #include "media/resample.h"
 
@@ -79,13 +80,17 @@ static void check_rate(int rate, int channels, double hz, double want)
 {
 	struct prompt_cache *cache;
 	struct prompt *p;
+	const struct codec_settings none = {0};
+	const struct clip *made;
 	const uint8_t *clip;
 	size_t count;
 
 	wav_write(rate, channels, (size_t)rate, hz);
 	assert_int_equal(prompt_cache_new(&cache), 0);
 	assert_int_equal(prompt_get(&p, cache, path), 0);
-	clip = prompt_data(p, G711_PCMA, &count);
+	assert_int_equal(prompt_clip(&made, p, &codec_pcma, 20, &none), 0);
+	clip = made->data;
+	count = made->bytes;
 	assert_int_equal(count, 8000);
 	if (want > 0)
 		assert_true(fabs(level_at(clip, count, hz) - want) <
@@ -140,6 +145,8 @@ static void test_prompt_tones_are_audible(void **state)
 {
 	struct prompt_cache *cache;
 	struct prompt *p;
+	const struct codec_settings none = {0};
+	const struct clip *made;
 	const uint8_t *clip;
 	size_t count;
 	size_t loud = 0;
@@ -147,7 +154,9 @@ static void test_prompt_tones_are_audible(void **state)
 	(void)state;
 	assert_int_equal(prompt_cache_new(&cache), 0);
 	assert_int_equal(prompt_get(&p, cache, NULL), 0);
-	clip = prompt_data(p, G711_PCMU, &count);
+	assert_int_equal(prompt_clip(&made, p, &codec_pcmu, 20, &none), 0);
+	clip = made->data;
+	count = made->bytes;
 	for (size_t i = 0; i < count; i++)
 		loud += abs(g711_pcmu_decode(clip[i])) > 1000;
 	assert_true(loud > count / 3 && loud < count);
@@ -190,15 +199,16 @@ static void test_resample_loop_has_no_seam(void **state)
 	enum {
 		COUNT = 48000
 	};
-	float *src = calloc(COUNT, sizeof(*src));
+	int16_t *src = calloc(COUNT, sizeof(*src));
 	int16_t *dst;
 	size_t count;
 
 	(void)state;
 	assert_non_null(src);
 	for (int i = 0; i < COUNT; i++)
-		src[i] = (float)(0.5 * sin(2 * PI * 100 * i / 48000.0));
-	assert_int_equal(resample_loop(&dst, &count, src, COUNT, 48000), 0);
+		src[i] = (int16_t)(16384 * sin(2 * PI * 100 * i / 48000.0));
+	assert_int_equal(resample_loop(&dst, &count, src, COUNT, 48000, 8000),
+			 0);
 	assert_int_equal(count, 8000);
 	for (size_t i = 0; i < count; i++) {
 		int step = dst[(i + 1) % count] - dst[i];
@@ -207,9 +217,11 @@ static void test_resample_loop_has_no_seam(void **state)
 		assert_true(abs(step) < 1300);
 	}
 	free(dst);
-	assert_int_equal(resample_loop(&dst, &count, src, 0, 8000), -EINVAL);
-	assert_int_equal(resample_loop(&dst, &count, src, 1, 3999), -EINVAL);
-	assert_int_equal(resample_loop(&dst, &count, src, 1, 192000), 0);
+	assert_int_equal(resample_loop(&dst, &count, src, 0, 8000, 8000),
+			 -EINVAL);
+	assert_int_equal(resample_loop(&dst, &count, src, 1, 3999, 8000),
+			 -EINVAL);
+	assert_int_equal(resample_loop(&dst, &count, src, 1, 192000, 8000), 0);
 	assert_int_equal(count, 1);
 	free(dst);
 	free(src);

@@ -120,9 +120,9 @@ static void media_fill(struct media_local *media, const char *addr)
 	sa_set_port(&rtp, 30001);
 	memcpy(&media->rtcp.ss, &rtp.u, rtp.len);
 	media->rtcp.len = rtp.len;
-	media->codecs[0] = (struct media_codec){"PCMA", 8, 1, 8000};
+	media->codecs[0] = (struct media_codec){"PCMA", 8, 1, 8000, ""};
 	media->codecs[1] =
-		(struct media_codec){"telephone-event", 101, 1, 8000};
+		(struct media_codec){"telephone-event", 101, 1, 8000, ""};
 	media->codec_count = 2;
 	media->ptime_ms = 20;
 }

@@ -140,8 +140,9 @@ static struct media_local local_make(void)
 	in->sin_port = htons(5000);
 	local.rtp.len = sizeof(*in);
 	local.rtcp = local.rtp;
-	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000};
-	local.codecs[1] = (struct media_codec){"telephone-event", 101, 1, 8000};
+	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
+	local.codecs[1] =
+		(struct media_codec){"telephone-event", 101, 1, 8000, ""};
 	local.codec_count = 2;
 	local.ptime_ms = 20;
 	return local;
@@ -210,6 +211,46 @@ static void test_offer_payload_types(void **state)
 			 -ENOENT);
 }
 
+static void test_offer_fmtp_and_maxptime(void **state)
+{
+	struct media_local local = local_make();
+	struct media_negotiated deal;
+	struct buf b;
+	struct sdp_draft draft = {.local = &local};
+	struct sdp sdp;
+	(void)state;
+
+	buf_init(&b, SDP_TEXT_MAX);
+
+	local.codecs[0] =
+		(struct media_codec){"opus", 96, 2, 48000, "useinbandfec=1"};
+	assert_int_equal(parse(&sdp,
+			       "v=0\nc=IN IP4 192.0.2.2\n"
+			       "m=audio 6000 RTP/AVP 107\n"
+			       "a=fmtp:107 maxplaybackrate=16000;usedtx=1\n"
+			       "a=rtpmap:107 OPUS/48000/2\n"
+			       "a=fmtp:99 x=1\na=fmtp:107\x01 y=2\n"
+			       "a=maxptime:20\na=ptime:60\n"),
+			 0);
+	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	/* sent as the peer asks, received as we ask, with its number */
+	assert_string_equal(deal.codec.fmtp, "maxplaybackrate=16000;usedtx=1");
+	assert_int_equal(deal.codec.pt, 107);
+	assert_int_equal(deal.ptime_ms, 20);
+	assert_string_equal(deal.accepted[0].fmtp, "useinbandfec=1");
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	local.ptime_ms = 20;
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_non_null(strstr(b.data, "a=rtpmap:107 opus/48000/2\r\n"
+				       "a=fmtp:107 useinbandfec=1\r\n"));
+	buf_release(&b);
+	/* the answer to our offer: our number to receive, its to send */
+	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_int_equal(deal.accepted[0].pt, 96);
+	assert_int_equal(deal.codec.pt, 107);
+}
+
 static void test_offer_is_read_back(void **state)
 {
 	struct media_local local = local_make();
@@ -248,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_sdp_ceilings),
 		cmocka_unit_test(test_offer_direction_table),
 		cmocka_unit_test(test_offer_payload_types),
+		cmocka_unit_test(test_offer_fmtp_and_maxptime),
 		cmocka_unit_test(test_offer_is_read_back),
 	};
 

@@ -119,8 +119,8 @@ static void media_fill(struct media_local *media)
 	media->rtp.len = sizeof(*in);
 	media->rtcp = media->rtp;
 	((struct sockaddr_in *)&media->rtcp.ss)->sin_port = htons(30001);
-	media->codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000};
-	media->codecs[1] = (struct media_codec){"PCMA", 8, 1, 8000};
+	media->codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
+	media->codecs[1] = (struct media_codec){"PCMA", 8, 1, 8000, ""};
 	media->codec_count = 2;
 	media->ptime_ms = 20;
 }

@@ -1,0 +1,100 @@
+/**
+ * The codecs: what an SDP says of one, how a clip becomes payload, how payload
+ * becomes samples. All audio is mono, 16 bit. Docs: media.md "Codecs"
+ * Thread: any; the tables are constant, a state belongs to one thread.
+ */
+#ifndef OFFHOOK_MEDIA_CODEC_H
+#define OFFHOOK_MEDIA_CODEC_H
+
+#include "media/params.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CODEC_PTIME_MIN_MS 5 /* least that is sent when a peer asks for it */
+#define CODEC_PTIME_MAX_MS 120
+
+/* Largest payload: L16 at 44100 Hz, 120 ms */
+#define CODEC_PAYLOAD_MAX 10584
+/* Most samples decoded from one payload: Opus, 120 ms at 48000 Hz */
+#define CODEC_SAMPLES_MAX 5760
+
+/** What a receiver asks of us (its fmtp). All zero: nothing. */
+struct codec_settings {
+	uint32_t max_playback_hz; /* RFC 7587 6.1 maxplaybackrate */
+	uint32_t max_bitrate;     /* maxaveragebitrate, bit/s */
+	bool fec;                 /* useinbandfec */
+	bool dtx;                 /* usedtx */
+	bool cbr;
+	bool stereo; /* it would like stereo; we have mono to send */
+};
+
+/**
+ * A clip encoded, for sending in a loop. Constant once made.
+ * A byte stream (ends NULL) may be cut anywhere at payload borders; else it
+ * consists of frames, one a packet, of one packet time. A frame of 0 bytes is
+ * not sent (DTX).
+ */
+struct clip {
+	uint8_t *data;
+	size_t bytes;
+	uint32_t *ends; /* of each frame in data */
+	size_t frames;  /* valid with ends */
+};
+
+struct codec {
+	const char *name;     /* as users write it: "L16/16000" */
+	const char *rtpmap;   /* encoding name */
+	uint8_t pt;           /* we announce: RFC 3551 table 4, else dynamic */
+	uint8_t channels;     /* in the rtpmap */
+	uint32_t clock_hz;    /* of RTP */
+	uint32_t sample_hz;   /* of the audio */
+	uint32_t bytes_per_s; /* of a byte stream; 0: frames */
+	uint16_t ptime_step_ms; /* packet times are multiples of it */
+	const char *fmtp;       /* we announce; NULL: none */
+
+	/** @return 0; -ENOMEM; -EINVAL */
+	int (*encode)(const struct codec *codec, struct clip *ret,
+		      const int16_t *pcm, size_t count, uint16_t ptime_ms,
+		      const struct codec_settings *settings);
+	/** State of a decoder; NULL: needs none. @return 0; -ENOMEM */
+	int (*decoder_new)(void **ret);
+	void (*decoder_free)(void *decoder);
+	/** @return samples written; -EBADMSG; does not allocate */
+	int (*decode)(const struct codec *codec, void *decoder, int16_t *dst,
+		      size_t max, const uint8_t *payload, size_t bytes);
+};
+
+/** What is offered when nothing else is asked for: the first of them. */
+#define CODECS_DEFAULT 2
+
+/** All in turn, PCMU and PCMA first. @return NULL: no more */
+const struct codec *codec_at(size_t i);
+
+/** By the name users write, any case; "L16" is "L16/16000".
+ * @return NULL: unknown */
+const struct codec *codec_by_name(const char *name);
+
+/** By what an SDP says. @return NULL: we have none such */
+const struct codec *codec_by_rtpmap(const char *rtpmap, uint32_t clock_hz);
+
+/** The packet time to send with when ptime_ms is asked for: a multiple of the
+ * codec's step, not longer unless there is no shorter one. */
+uint16_t codec_ptime(const struct codec *codec, uint16_t ptime_ms);
+
+/** Ticks of the RTP clock in a packet. */
+uint32_t codec_ticks(const struct codec *codec, uint16_t ptime_ms);
+
+/** Parse the parameters of an fmtp (RFC 7587 6.1); unknown ones and values
+ * out of range are ignored. */
+void codec_settings_parse(struct codec_settings *ret, const char *fmtp);
+
+/** Release what encode() made. */
+void clip_release(struct clip *clip);
+
+/* one file a codec */
+extern const struct codec codec_pcmu, codec_pcma, codec_g722, codec_gsm,
+	codec_l16_8000, codec_l16_16000, codec_l16_44100, codec_opus;
+
+#endif

@@ -1,0 +1,223 @@
+/* Opus: RFC 6716, RTP payload RFC 7587 (the clock is always 48000, the rtpmap
+ * always says two channels) */
+#include "media/codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <opus/opus.h>
+
+#define RATE_HZ       48000
+#define PART_MS       10
+#define PARTS_MAX     12   /* 120 ms */
+#define PART_MAX      1275 /* RFC 6716 3.4: bytes of one Opus frame */
+#define PACKET_MAX    (PARTS_MAX * (PART_MAX + 2) + 8)
+#define DTX_BYTES_MAX 2  /* RFC 7587 3.1.3: no need to send it */
+#define FEC_LOSS_PCT  10 /* what the redundancy is made for */
+#define COMPLEXITY    5
+
+struct encoder {
+	OpusEncoder *opus;
+	OpusRepacketizer *joiner; /* NULL: one call a packet */
+	uint8_t part[PARTS_MAX][PART_MAX + 2];
+};
+
+static opus_int32 bandwidth(uint32_t playback_hz)
+{
+	/* RFC 7587 6.1, table 1 of RFC 6716 */
+	if (playback_hz == 0 || playback_hz > 24000)
+		return OPUS_BANDWIDTH_FULLBAND;
+	if (playback_hz > 16000)
+		return OPUS_BANDWIDTH_SUPERWIDEBAND;
+	if (playback_hz > 12000)
+		return OPUS_BANDWIDTH_WIDEBAND;
+	if (playback_hz > 8000)
+		return OPUS_BANDWIDTH_MEDIUMBAND;
+	return OPUS_BANDWIDTH_NARROWBAND;
+}
+
+static bool in_one_call(uint16_t ptime_ms)
+{
+	return ptime_ms == 10 || ptime_ms % 20 == 0;
+}
+
+static struct encoder *encoder_free(struct encoder *e)
+{
+	if (e && e->opus)
+		opus_encoder_destroy(e->opus);
+	if (e && e->joiner)
+		opus_repacketizer_destroy(e->joiner);
+	free(e);
+	return NULL;
+}
+
+static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
+		       const struct codec_settings *s)
+{
+	struct encoder *e = calloc(1, sizeof(*e));
+	bool joined = !in_one_call(ptime_ms);
+	int err = OPUS_OK;
+
+	if (!e)
+		return -ENOMEM;
+	/* parts can be joined if all are of one mode and bandwidth */
+	e->opus = opus_encoder_create(
+		RATE_HZ, 1,
+		joined ? OPUS_APPLICATION_RESTRICTED_LOWDELAY
+		       : OPUS_APPLICATION_VOIP,
+		&err);
+	if (joined)
+		e->joiner = opus_repacketizer_create();
+	if (!e->opus || (joined && !e->joiner)) {
+		encoder_free(e);
+		return -ENOMEM;
+	}
+	opus_encoder_ctl(e->opus, OPUS_SET_COMPLEXITY(COMPLEXITY));
+	opus_encoder_ctl(e->opus,
+			 OPUS_SET_MAX_BANDWIDTH(bandwidth(s->max_playback_hz)));
+	if (joined)
+		opus_encoder_ctl(e->opus, OPUS_SET_BANDWIDTH(bandwidth(
+						  s->max_playback_hz)));
+	opus_encoder_ctl(e->opus, OPUS_SET_VBR(s->cbr ? 0 : 1));
+	opus_encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(s->fec ? 1 : 0));
+	opus_encoder_ctl(e->opus,
+			 OPUS_SET_PACKET_LOSS_PERC(s->fec ? FEC_LOSS_PCT : 0));
+	opus_encoder_ctl(e->opus, OPUS_SET_DTX(s->dtx ? 1 : 0));
+	if (s->max_bitrate >= 6000 && s->max_bitrate <= 510000)
+		opus_encoder_ctl(e->opus,
+				 OPUS_SET_BITRATE((opus_int32)s->max_bitrate));
+	*ret = e;
+	return 0;
+}
+
+/* @return bytes; -EINVAL */
+static int packet_encode(struct encoder *e, const int16_t *pcm,
+			 uint16_t ptime_ms, uint8_t *dst, size_t size)
+{
+	int samples = PART_MS * RATE_HZ / 1000;
+	int bytes;
+
+	if (!e->joiner) {
+		bytes = opus_encode(e->opus, pcm, ptime_ms * RATE_HZ / 1000,
+				    dst, (opus_int32)size);
+		return bytes < 0 ? -EINVAL : bytes;
+	}
+	opus_repacketizer_init(e->joiner);
+	for (int i = 0; i < ptime_ms / PART_MS; i++) {
+		bytes = opus_encode(e->opus, pcm + i * samples, samples,
+				    e->part[i], sizeof(e->part[i]));
+		if (bytes < 0 ||
+		    opus_repacketizer_cat(e->joiner, e->part[i], bytes))
+			return -EINVAL;
+	}
+	bytes = opus_repacketizer_out(e->joiner, dst, (opus_int32)size);
+	return bytes < 0 ? -EINVAL : bytes;
+}
+
+static int frames_encode(struct encoder *e, struct clip *clip,
+			 const int16_t *pcm, size_t count, uint16_t ptime_ms,
+			 bool dtx)
+{
+	size_t samples = (size_t)ptime_ms * RATE_HZ / 1000;
+	int16_t frame[CODEC_SAMPLES_MAX];
+	uint8_t packet[PACKET_MAX];
+	size_t room = 0;
+
+	for (size_t i = 0; i < clip->frames; i++) {
+		size_t left = count - i * samples;
+		size_t n = left < samples ? left : samples;
+		int bytes;
+
+		memset(frame, 0, sizeof(frame)); /* the last: silence */
+		memcpy(frame, pcm + i * samples, n * sizeof(*frame));
+		bytes = packet_encode(e, frame, ptime_ms, packet,
+				      sizeof(packet));
+		if (bytes < 0)
+			return bytes;
+		if (dtx && bytes <= DTX_BYTES_MAX)
+			bytes = 0;
+		if (clip->bytes + (size_t)bytes > room) {
+			uint8_t *more =
+				realloc(clip->data, room * 2 + PACKET_MAX);
+
+			if (!more)
+				return -ENOMEM;
+			clip->data = more;
+			room = room * 2 + PACKET_MAX;
+		}
+		memcpy(clip->data + clip->bytes, packet, (size_t)bytes);
+		clip->bytes += (size_t)bytes;
+		clip->ends[i] = (uint32_t)clip->bytes;
+	}
+	return 0;
+}
+
+static int encode(const struct codec *codec, struct clip *ret,
+		  const int16_t *pcm, size_t count, uint16_t ptime_ms,
+		  const struct codec_settings *settings)
+{
+	size_t samples = (size_t)ptime_ms * RATE_HZ / 1000;
+	struct encoder *e = NULL;
+	struct clip clip = {0};
+	int err;
+
+	if (ptime_ms == 0 || ptime_ms > CODEC_PTIME_MAX_MS ||
+	    ptime_ms % codec->ptime_step_ms != 0)
+		return -EINVAL;
+	clip.frames = (count + samples - 1) / samples;
+	clip.ends = calloc(clip.frames, sizeof(*clip.ends));
+	err = clip.ends ? encoder_new(&e, ptime_ms, settings) : -ENOMEM;
+	if (!err)
+		err = frames_encode(e, &clip, pcm, count, ptime_ms,
+				    settings->dtx);
+	encoder_free(e);
+	if (err) {
+		clip_release(&clip);
+		return err;
+	}
+	*ret = clip;
+	return 0;
+}
+
+static int decoder_new(void **ret)
+{
+	int err;
+	OpusDecoder *decoder = opus_decoder_create(RATE_HZ, 1, &err);
+
+	if (!decoder)
+		return -ENOMEM;
+	*ret = decoder;
+	return 0;
+}
+
+static void decoder_free(void *decoder)
+{
+	if (decoder)
+		opus_decoder_destroy(decoder);
+}
+
+static int decode(const struct codec *codec, void *decoder, int16_t *dst,
+		  size_t max, const uint8_t *payload, size_t bytes)
+{
+	int count = opus_decode(decoder, payload, (opus_int32)bytes, dst,
+				(int)max, 0);
+
+	(void)codec;
+	return count < 0 ? -EBADMSG : count;
+}
+
+const struct codec codec_opus = {
+	.name = "opus",
+	.rtpmap = "opus",
+	.pt = 96,
+	.channels = 2,
+	.clock_hz = RATE_HZ,
+	.sample_hz = RATE_HZ,
+	.ptime_step_ms = 10,
+	.fmtp = "useinbandfec=1",
+	.encode = encode,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decode = decode,
+};

@@ -1,0 +1,313 @@
+#include "media/codec.h"
+#include "media_rig.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PI      3.14159265358979323846
+#define TONE_HZ 1000.0
+#define LEVEL   8000.0
+
+static int16_t *tone_new(const struct codec *codec, size_t count)
+{
+	int16_t *pcm = calloc(count, sizeof(*pcm));
+
+	assert_non_null(pcm);
+	for (size_t i = 0; i < count; i++)
+		pcm[i] = (int16_t)lrint(
+			LEVEL *
+			sin(2 * PI * TONE_HZ * (double)i / codec->sample_hz));
+	return pcm;
+}
+
+/* Amplitude at a frequency. */
+static double level_at(const int16_t *pcm, size_t count, double hz, double rate)
+{
+	double re = 0;
+	double im = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		re += pcm[i] * cos(2 * PI * hz * (double)i / rate);
+		im += pcm[i] * sin(2 * PI * hz * (double)i / rate);
+	}
+	return 2 * sqrt(re * re + im * im) / (double)count;
+}
+
+/* Payload n of a clip, as the TX thread cuts it. */
+static size_t payload_at(const struct codec *codec, const struct clip *clip,
+			 uint16_t ptime_ms, size_t n, const uint8_t **ret)
+{
+	size_t begin;
+	size_t bytes;
+
+	if (clip->ends) {
+		begin = n ? clip->ends[n - 1] : 0;
+		*ret = clip->data + begin;
+		return clip->ends[n] - begin;
+	}
+	bytes = (size_t)codec->bytes_per_s * ptime_ms / 1000;
+	*ret = clip->data + n * bytes;
+	return bytes;
+}
+
+static void check_ptime(const struct codec *codec, uint16_t ptime_ms)
+{
+	const struct codec_settings none = {0};
+	size_t packets = 1200 / ptime_ms;
+	size_t per_packet = (size_t)codec->sample_hz * ptime_ms / 1000;
+	size_t count = per_packet * packets;
+	int16_t *pcm = tone_new(codec, count);
+	int16_t *heard = calloc(count, sizeof(*heard));
+	size_t skip = count / 4; /* until the decoder has settled */
+	void *decoder = NULL;
+	struct clip clip;
+	double level;
+
+	assert_non_null(heard);
+	assert_int_equal(
+		codec->encode(codec, &clip, pcm, count, ptime_ms, &none), 0);
+	if (codec->decoder_new)
+		assert_int_equal(codec->decoder_new(&decoder), 0);
+	if (clip.ends)
+		assert_int_equal(clip.frames, packets);
+	else
+		assert_int_equal(clip.bytes, (uint64_t)codec->bytes_per_s *
+						     ptime_ms * packets / 1000);
+	for (size_t i = 0; i < packets; i++) {
+		const uint8_t *payload;
+		size_t bytes = payload_at(codec, &clip, ptime_ms, i, &payload);
+
+		assert_in_range(bytes, 1, CODEC_PAYLOAD_MAX);
+		assert_int_equal(codec->decode(codec, decoder,
+					       heard + i * per_packet,
+					       per_packet, payload, bytes),
+				 per_packet);
+	}
+	level = level_at(heard + skip, count - skip, TONE_HZ, codec->sample_hz);
+	if (fabs(20 * log10(level / LEVEL)) > 1.0)
+		fail_msg("%s at %u ms: level %.0f", codec->name, ptime_ms,
+			 level);
+	if (codec->decoder_free)
+		codec->decoder_free(decoder);
+	clip_release(&clip);
+	free(heard);
+	free(pcm);
+}
+
+static void test_codec_tone_survives_every_ptime(void **state)
+{
+	(void)state;
+	for (size_t i = 0; codec_at(i); i++) {
+		const struct codec *codec = codec_at(i);
+
+		for (uint16_t ms = 10; ms <= 120; ms = (uint16_t)(ms + 10)) {
+			if (codec_ptime(codec, ms) == ms)
+				check_ptime(codec, ms);
+		}
+	}
+}
+
+static void test_codec_ptime_follows_step(void **state)
+{
+	(void)state;
+	assert_int_equal(codec_ptime(&codec_pcmu, 5), 5);
+	assert_int_equal(codec_ptime(&codec_gsm, 10), 20);
+	assert_int_equal(codec_ptime(&codec_gsm, 50), 40);
+	assert_int_equal(codec_ptime(&codec_l16_44100, 25), 20);
+	assert_int_equal(codec_ptime(&codec_opus, 30), 30);
+	assert_int_equal(codec_ticks(&codec_opus, 20), 960);
+	assert_int_equal(codec_ticks(&codec_g722, 20), 160);
+	assert_int_equal(codec_ticks(&codec_l16_44100, 10), 441);
+}
+
+static void test_codec_names(void **state)
+{
+	(void)state;
+	assert_ptr_equal(codec_by_name("OPUS"), &codec_opus);
+	assert_ptr_equal(codec_by_name("l16"), &codec_l16_16000);
+	assert_ptr_equal(codec_by_name("L16/44100"), &codec_l16_44100);
+	assert_null(codec_by_name("G729"));
+	assert_ptr_equal(codec_by_rtpmap("l16", 8000), &codec_l16_8000);
+	assert_null(codec_by_rtpmap("L16", 48000));
+	assert_null(codec_by_rtpmap("G722", 16000));
+}
+
+static void test_codec_settings_of_fmtp(void **state)
+{
+	struct codec_settings s;
+
+	(void)state;
+	codec_settings_parse(&s, "maxplaybackrate=16000; useinbandfec=1;"
+				 "usedtx=1;stereo=1;maxaveragebitrate=20000");
+	assert_int_equal(s.max_playback_hz, 16000);
+	assert_int_equal(s.max_bitrate, 20000);
+	assert_true(s.fec && s.dtx && s.stereo);
+	assert_false(s.cbr);
+	codec_settings_parse(&s, ";;=;usedtx;usedtx=2;maxplaybackrate=-1;"
+				 "useinbandfec=99999999999999999999;0-16");
+	assert_int_equal(s.max_playback_hz, 0);
+	assert_false(s.fec || s.dtx);
+	codec_settings_parse(&s, "");
+	assert_false(s.fec);
+}
+
+/* Bytes of 4 s, of which the last 3 are silent. */
+static size_t opus_bytes(const char *fmtp, size_t *ret_unsent)
+{
+	size_t count = 48000 * 4;
+	int16_t *pcm = tone_new(&codec_opus, count);
+	struct codec_settings s;
+	struct clip clip;
+	size_t bytes;
+
+	memset(pcm + 48000, 0, (count - 48000) * sizeof(*pcm));
+	codec_settings_parse(&s, fmtp);
+	assert_int_equal(
+		codec_opus.encode(&codec_opus, &clip, pcm, count, 20, &s), 0);
+	*ret_unsent = 0;
+	for (size_t i = 1; i < clip.frames; i++)
+		*ret_unsent += clip.ends[i] == clip.ends[i - 1];
+	bytes = clip.bytes;
+	clip_release(&clip);
+	free(pcm);
+	return bytes;
+}
+
+static void test_codec_opus_honours_fmtp(void **state)
+{
+	size_t plain;
+	size_t unsent;
+
+	(void)state;
+	plain = opus_bytes("", &unsent);
+	assert_int_equal(unsent, 0);
+	assert_true(opus_bytes("maxaveragebitrate=8000", &unsent) < plain / 2);
+	opus_bytes("usedtx=1", &unsent);
+	assert_true(unsent > 100);
+}
+
+static void test_codec_garbage_is_survived(void **state)
+{
+	int16_t dst[CODEC_SAMPLES_MAX];
+	uint8_t payload[1500];
+	uint32_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; codec_at(i); i++) {
+		const struct codec *codec = codec_at(i);
+		void *decoder = NULL;
+
+		if (codec->decoder_new)
+			assert_int_equal(codec->decoder_new(&decoder), 0);
+		for (size_t n = 0; n < 2000; n++) {
+			size_t bytes;
+			int got;
+
+			for (size_t k = 0; k < sizeof(payload); k++) {
+				random = random * 1664525 + 1013904223;
+				payload[k] = (uint8_t)(random >> 24);
+			}
+			bytes = n < 100 ? n : random % sizeof(payload);
+			got = codec->decode(codec, decoder, dst,
+					    CODEC_SAMPLES_MAX, payload, bytes);
+			assert_true(got >= -EBADMSG &&
+				    got <= CODEC_SAMPLES_MAX);
+		}
+		if (codec->decoder_free)
+			codec->decoder_free(decoder);
+	}
+}
+
+static void session_with(struct rig *rig, size_t index, const char *name)
+{
+	struct media_session_params params = {
+		.bind = rig_loopback(),
+		.codecs = {name},
+		.codec_count = 1,
+		.user = &rig->logs[index],
+	};
+
+	assert_int_equal(media_session_new(&rig->logs[index].session,
+					   rig->engine, &params),
+			 0);
+}
+
+/* The sender's payload type is one of the receiver's choice. */
+static void apply(struct rig_log *to, const struct rig_log *peer,
+		  uint8_t send_pt, uint8_t receive_pt)
+{
+	const struct media_local *at = media_session_local(peer->session);
+	struct media_negotiated n =
+		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
+
+	n.codec = at->codecs[0];
+	n.codec.pt = send_pt;
+	n.accepted[0] = at->codecs[0];
+	n.accepted[0].pt = receive_pt;
+	assert_int_equal(media_session_apply(to->session, &n), 0);
+}
+
+static void check_call(const struct codec *codec)
+{
+	struct rig rig;
+	int64_t end_ns;
+
+	rig_open(&rig, 2, 300);
+	session_with(&rig, 0, codec->name);
+	session_with(&rig, 1, codec->name);
+	apply(&rig.logs[0], &rig.logs[1], 110, 111);
+	apply(&rig.logs[1], &rig.logs[0], 111, 110);
+	end_ns = media_session_start_ns(rig.logs[0].session) + NS_PER_S;
+	assert_int_equal(media_session_send_until(rig.logs[0].session, end_ns),
+			 0);
+	rig_run_until(&rig, end_ns + 200 * NS_PER_MS);
+	rig_stop(&rig, 2);
+	assert_int_equal(rig.logs[0].total[1].packets, 50);
+	assert_int_equal(rig.logs[1].total[0].packets, 50);
+	assert_int_equal(rig.logs[1].total[0].lost, 0);
+	assert_int_equal(rig.logs[1].total[0].bytes,
+			 rig.logs[0].total[1].bytes);
+	assert_string_equal(rig.logs[1].total[0].codec, codec->rtpmap);
+	assert_string_equal(rig.logs[0].total[1].codec, codec->rtpmap);
+	if (codec->bytes_per_s)
+		assert_int_equal(rig.logs[0].total[1].bytes,
+				 50 * (12 + codec->bytes_per_s / 50));
+	/* in real time: a wrong clock rate or time stamp step would show as
+	 * milliseconds a packet */
+	assert_true(rig.logs[1].total[0].jitter_ms.n > 0);
+	assert_true(rig.logs[1].total[0].jitter_ms.median < 9);
+	rig_close(&rig);
+}
+
+static void test_codec_calls_with_own_payload_types(void **state)
+{
+	(void)state;
+	for (size_t i = 0; codec_at(i); i++)
+		check_call(codec_at(i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_codec_tone_survives_every_ptime),
+		cmocka_unit_test(test_codec_ptime_follows_step),
+		cmocka_unit_test(test_codec_names),
+		cmocka_unit_test(test_codec_settings_of_fmtp),
+		cmocka_unit_test(test_codec_opus_honours_fmtp),
+		cmocka_unit_test(test_codec_garbage_is_survived),
+		cmocka_unit_test(test_codec_calls_with_own_payload_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
