@@ -13,8 +13,10 @@
 #define POINTER_BYTES 512
 #define INDEX_MAX     9999
 
-static void add_error(json_t *errors, const char *pointer, const char *fmt,
-		      va_list ap)
+__attribute__((format(printf, 3, 0))) static void add_error(json_t *errors,
+							    const char *pointer,
+							    const char *fmt,
+							    va_list ap)
 {
 	char detail[DETAIL_BYTES];
 
