@@ -45,7 +45,9 @@ uint16_t codec_ptime(const struct codec *codec, uint16_t ptime_ms)
 {
 	uint16_t step = codec->ptime_step_ms;
 
-	return ptime_ms < step ? step : (uint16_t)(ptime_ms - ptime_ms % step);
+	if (ptime_ms < step)
+		return step;
+	return (uint16_t)(ptime_ms - ptime_ms % step);
 }
 
 uint32_t codec_ticks(const struct codec *codec, uint16_t ptime_ms)

@@ -64,7 +64,7 @@ static size_t payload_at(const struct codec *codec, const struct clip *clip,
 static void check_ptime(const struct codec *codec, uint16_t ptime_ms)
 {
 	const struct codec_settings none = {0};
-	size_t packets = 1200 / ptime_ms;
+	size_t packets = 1200u / ptime_ms;
 	size_t per_packet = (size_t)codec->sample_hz * ptime_ms / 1000;
 	size_t count = per_packet * packets;
 	int16_t *pcm = tone_new(codec, count);
