@@ -7,7 +7,9 @@
  * accounts.c  the role's accounts: made, registered, removed
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
- * call.c      one call: SIP, media, script, figures
+ * call.c      one call: its beginning, its end, its figures
+ * call_script.c, call_media.c, call_events.c  its script's view, its audio,
+ *             what the user agent reports of it
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
  * report.c    what goes to the supervisor
@@ -161,17 +163,48 @@ int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri);
 /** Place the call a transfer asks for. @return 0; -errno */
 int call_place_referred(struct call *referrer, const char *uri);
-void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
-		const char *text);
 /** Take an incoming call. */
 void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
 void call_hangup(struct call *c);
-void call_media_record(struct call *c, const struct media_record *record);
 /** At the end of the job: the dialog did not end in time, go on without it. */
 void call_overdue(struct call *c);
 /** The media engine did not account for it either: report it as it is. */
 void call_abandon(struct call *c);
+/** Accounted for: report it and release it. */
+void call_finish(void *call);
+
+/* ---- call_script.c ---- */
+
+extern const struct script_ops call_script_ops;
+void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
+		const char *text);
+/** Let the script go on, now and when it wants to. */
+void call_go_on(struct call *c);
+/** For tmr_start(): whole milliseconds, rounded up. */
+uint64_t call_ms_until(int64_t at_ns, int64_t now_ns);
+
+/* ---- call_media.c ---- */
+
+/** @return 0; -errno as of media_session_new() and engine_prompt() */
+int call_media_new(struct call *c);
+/** What offer and answer settled. */
+void call_media_apply(struct call *c,
+		      const struct media_negotiated *negotiated);
+/** Send until the planned end, to the packet. */
+void call_media_deadline(struct call *c);
+void call_media_record(struct call *c, const struct media_record *record);
+
+/* ---- call_events.c ---- */
+
+/** sip_call_h of every call. */
+void call_handler(struct sip_call *sip, enum sip_call_event event,
+		  const struct sip_call_info *info, void *arg);
+/** The SIP call is over, for the reason in info. */
+void call_closed(struct call *c, const struct sip_call_info *info,
+		 const char *text);
+/** call_finish() in a turn of its own, when SIP and media are over. */
+void call_finish_soon(struct call *c);
 
 /* ---- acting.c ---- */
 

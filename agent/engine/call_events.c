@@ -1,0 +1,198 @@
+#include "agent/engine/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void duration_over(void *arg)
+{
+	struct call *c = arg;
+	int64_t end_ns = c->established_ns + c->duration_ns;
+	int64_t now_ns = clock_mono_ns();
+
+	/* libre's clock ticks in whole milliseconds: it may be early. */
+	if (now_ns < end_ns)
+		tmr_start(&c->tmr_duration, call_ms_until(end_ns, now_ns),
+			  duration_over, c);
+	else
+		call_hangup(c);
+}
+
+static void pdd_sample(struct call *c, int64_t mono_ns)
+{
+	if (c->outgoing && c->invite_ns && !c->first_18x_ns && !c->answered_ns)
+		report_sample(c->engine, true, MEASURE_sip_pdd, mono_ns,
+			      (double)(mono_ns - c->invite_ns) /
+				      (double)NS_PER_MS);
+}
+
+static void on_provisional(struct call *c, int64_t mono_ns)
+{
+	pdd_sample(c, mono_ns);
+	if (!c->first_18x_ns)
+		c->first_18x_ns = mono_ns;
+}
+
+static void on_answered(struct call *c, int64_t mono_ns)
+{
+	if (c->answered_ns)
+		return;
+	pdd_sample(c, mono_ns);
+	c->answered_ns = mono_ns;
+	if (c->outgoing && c->invite_ns)
+		report_sample(
+			c->engine, true, MEASURE_sip_invite_200_time, mono_ns,
+			(double)(mono_ns - c->invite_ns) / (double)NS_PER_MS);
+}
+
+static void on_established(struct call *c, int64_t mono_ns)
+{
+	if (c->established_ns)
+		return;
+	c->established_ns = mono_ns;
+	call_media_deadline(c);
+	if (c->duration_ns != INT64_MAX)
+		tmr_start(&c->tmr_duration,
+			  call_ms_until(mono_ns + c->duration_ns,
+					clock_mono_ns()),
+			  duration_over, c);
+}
+
+static enum ua_state end_state(const struct sip_call_info *info)
+{
+	switch (info->end) {
+	case SIP_END_LOCAL:
+		return UA_CALL_ENDED_LOCAL;
+	case SIP_END_REMOTE:
+		return UA_CALL_ENDED_REMOTE;
+	case SIP_END_REJECTED:
+		return UA_CALL_REJECTED;
+	case SIP_END_CANCELLED:
+		return info->local ? UA_CALL_ENDED_LOCAL : UA_CALL_ENDED_REMOTE;
+	case SIP_END_FAILED:
+		break;
+	}
+	return UA_CALL_FAILED;
+}
+
+void call_finish_soon(struct call *c)
+{
+	if (c->closed && c->media_stopped)
+		tmr_start(&c->tmr_finish, 0, call_finish, c);
+}
+
+void call_closed(struct call *c, const struct sip_call_info *info,
+		 const char *text)
+{
+	c->closed = true;
+	c->peer = strdup(sip_call_peer(c->sip));
+	c->call_id = strdup(sip_call_id(c->sip));
+	c->closed_ns = info->mono_ns;
+	c->end = info->end;
+	c->code = info->code;
+	snprintf(c->reason, sizeof(c->reason), "%s", info->reason);
+	c->engine->calls_up[c->outgoing]--;
+	tmr_cancel(&c->tmr_script);
+	tmr_cancel(&c->tmr_duration);
+	tmr_cancel(&c->tmr_answer);
+	if (info->end == SIP_END_REJECTED && info->code / 100 == 3)
+		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);
+	call_state(c, info->mono_ns, end_state(info), text);
+	call_state(c, info->mono_ns, UA_CALL_CLOSED, NULL);
+	script_close(&c->script);
+	acting_progress(c, info->code >= 300 ? info->code : 503,
+			info->code >= 300 ? info->reason
+					  : "Service Unavailable");
+	if (c->media_applied)
+		media_session_stop(c->media);
+	else
+		c->media_stopped = true;
+	if (c->outgoing)
+		calling_closed(c->engine);
+	call_finish_soon(c);
+}
+
+static void on_reinvite(struct call *c, const struct sip_call_info *info,
+			enum ua_state state)
+{
+	call_state(c, info->mono_ns, state, info->local ? "local" : "remote");
+	if (info->local)
+		script_reinvite(&c->script, NULL);
+}
+
+void call_handler(struct sip_call *sip, enum sip_call_event event,
+		  const struct sip_call_info *info, void *arg)
+{
+	struct call *c = arg;
+	int64_t at = info->mono_ns;
+	char line[224] = "";
+	const char *text = info->reason;
+
+	(void)sip;
+	if (info->code) {
+		snprintf(line, sizeof(line), "%u %s", info->code, info->reason);
+		text = line;
+	}
+	if (text && !text[0])
+		text = NULL;
+	if (info->media)
+		call_media_apply(c, info->media);
+	switch (event) {
+	case SIP_CALL_OUTGOING:
+		c->invite_ns = at;
+		call_state(c, at, UA_CALL_OUTGOING, NULL);
+		break;
+	case SIP_CALL_RINGING:
+		on_provisional(c, at);
+		call_state(c, at, UA_CALL_RINGING, text);
+		acting_progress(c, info->code, info->reason);
+		break;
+	case SIP_CALL_PROGRESS:
+		on_provisional(c, at);
+		call_state(c, at, UA_CALL_PROGRESS, text);
+		break;
+	case SIP_CALL_ANSWERED:
+		on_answered(c, at);
+		call_state(c, at, UA_CALL_ANSWERED, text);
+		acting_progress(c, info->code, info->reason);
+		break;
+	case SIP_CALL_ESTABLISHED:
+		on_established(c, at);
+		call_state(c, at, UA_CALL_ESTABLISHED, NULL);
+		break;
+	case SIP_CALL_LOCAL_SDP:
+		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);
+		break;
+	case SIP_CALL_REMOTE_SDP:
+		call_state(c, at, UA_CALL_REMOTE_SDP, NULL);
+		break;
+	case SIP_CALL_HELD:
+		on_reinvite(c, info, UA_CALL_HOLD);
+		break;
+	case SIP_CALL_RESUMED:
+		on_reinvite(c, info, UA_CALL_RESUME);
+		break;
+	case SIP_CALL_REINVITE_FAIL: {
+		char refusal[256];
+
+		snprintf(refusal, sizeof(refusal), "was refused: %s",
+			 text ? text : "no answer");
+		script_reinvite(&c->script, refusal);
+		script_acted(&c->script, "reinvite", refusal);
+		break;
+	}
+	case SIP_CALL_REINVITED:
+	case SIP_CALL_ANSWER_TO:
+	case SIP_CALL_TRANSFERRED:
+	case SIP_CALL_TRANSFER_FAIL:
+		acting_answered(c, event, info, text);
+		break;
+	case SIP_CALL_REFERRED:
+		acting_referred(c, info);
+		break;
+	case SIP_CALL_CLOSED:
+		call_closed(c, info, text);
+		return;
+	}
+	call_go_on(c);
+}

@@ -1,0 +1,84 @@
+#include "agent/engine/internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+int call_media_new(struct call *c)
+{
+	struct engine *e = c->engine;
+	char prompt[ENGINE_PATH_BYTES * 2];
+	struct media_session_params params = {
+		.bind = e->bind,
+		.codec_count = c->action->codec_count,
+		.ptime_ms = c->action->ptime_ms,
+		.user = c,
+	};
+	int err = engine_prompt(e, c->action, prompt, sizeof(prompt));
+
+	if (err)
+		return err;
+	memcpy(params.codecs, c->action->codecs, sizeof(params.codecs));
+	params.prompt_file = prompt[0] ? prompt : NULL;
+	return media_session_new(&c->media, e->media, &params);
+}
+
+void call_media_deadline(struct call *c)
+{
+	if (c->media_applied && c->established_ns &&
+	    c->duration_ns != INT64_MAX)
+		media_session_send_until(c->media,
+					 c->established_ns + c->duration_ns);
+}
+
+void call_media_apply(struct call *c, const struct media_negotiated *negotiated)
+{
+	struct engine *e = c->engine;
+	int err;
+
+	if (!c->media)
+		return;
+	err = media_session_apply(c->media, negotiated);
+	if (err) {
+		report_event(e,
+			     wire_event_flaw(report_time(e, clock_mono_ns()),
+					     "media_apply", 1, strerror(-err)));
+		return;
+	}
+	c->media_applied = true;
+	call_media_deadline(c);
+}
+
+void call_media_record(struct call *c, const struct media_record *record)
+{
+	struct engine *e = c->engine;
+
+	switch (record->kind) {
+	case MEDIA_RECORD_SECOND:
+		collect_second(e->collect, record->outgoing, &record->u.second,
+			       e->wall_offset_ns);
+		live_second(&e->live, record->outgoing, &record->u.second);
+		break;
+	case MEDIA_RECORD_TOTAL:
+		if (json_array_append_new(c->streams,
+					  wire_stream_encode(&record->u.total,
+							     record->outgoing)))
+			log_error(
+				"call=%s out of memory: a stream's totals are lost",
+				c->name);
+		break;
+	case MEDIA_RECORD_FIRST_RTP:
+		call_state(c, record->mono_ns, UA_CALL_RTPESTAB, NULL);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_RTCP:
+		call_state(c, record->mono_ns, UA_CALL_RTCP, NULL);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_STOPPED:
+		c->media_stopped = true;
+		call_finish_soon(c);
+		break;
+	}
+}

@@ -1,0 +1,73 @@
+#include "agent/engine/internal.h"
+
+static int op_hold(void *arg)
+{
+	struct call *c = arg;
+
+	return sip_call_hold(c->sip);
+}
+
+static int op_resume(void *arg)
+{
+	struct call *c = arg;
+
+	return sip_call_resume(c->sip);
+}
+
+static void op_hangup(void *arg)
+{
+	call_hangup(arg);
+}
+
+static void op_failed(const struct wire_client_action *action, const char *text,
+		      void *arg)
+{
+	struct call *c = arg;
+	struct engine *e = c->engine;
+
+	report_event(e,
+		     wire_event_assert(report_time(e, clock_mono_ns()), c->name,
+				       action->name, action->argument, text));
+}
+
+const struct script_ops call_script_ops = {
+	.hold = op_hold,
+	.resume = op_resume,
+	.hangup = op_hangup,
+	.act = acting_do,
+	.failed = op_failed,
+};
+
+uint64_t call_ms_until(int64_t at_ns, int64_t now_ns)
+{
+	return at_ns > now_ns ? (uint64_t)((at_ns - now_ns + NS_PER_MS - 1) /
+					   NS_PER_MS)
+			      : 0;
+}
+
+static void script_due(void *arg)
+{
+	call_go_on(arg);
+}
+
+void call_go_on(struct call *c)
+{
+	int64_t now_ns = clock_mono_ns();
+	int64_t at_ns;
+
+	if (c->closed)
+		return;
+	at_ns = script_run(&c->script, now_ns);
+	if (at_ns == INT64_MAX)
+		tmr_cancel(&c->tmr_script);
+	else
+		tmr_start(&c->tmr_script, call_ms_until(at_ns, now_ns),
+			  script_due, c);
+}
+
+void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
+		const char *text)
+{
+	report_state(c->engine, mono_ns, state, c->account, c->name, text);
+	script_state(&c->script, state);
+}
