@@ -228,6 +228,28 @@ bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
 	return true;
 }
 
+/* What every request has, but for what custom headers replace. */
+static int common_print(struct mbuf *mb, const struct sip_account *account,
+			const struct dialog *dialog, unsigned scopes)
+{
+	const struct header_list *custom = &account->headers;
+	const char *from = headers_find(custom, scopes, "From");
+	int err = headers_write_own(mb, custom, scopes, "Max-Forwards: 70\r\n");
+
+	if (!err && dialog->routes)
+		err = neg(mbuf_write_str(mb, dialog->routes));
+	if (!err && from)
+		err = neg(mbuf_printf(mb, "From: %s;tag=%s\r\n", from,
+				      dialog->ltag));
+	else if (!err)
+		err = neg(mbuf_printf(mb, "From: %s\r\n", dialog->local));
+	if (!err && account->ua->software &&
+	    !headers_find(custom, scopes, "User-Agent"))
+		err = neg(mbuf_printf(mb, "User-Agent: %s\r\n",
+				      account->ua->software));
+	return err;
+}
+
 static int request_print(struct mbuf *mb, struct sip_account *account,
 			 struct dialog *dialog, struct digest *digest,
 			 const struct request *request)
@@ -237,26 +259,25 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 	size_t body = request->sdp ? request->sdp->used
 		      : type       ? strlen(text)
 				   : 0;
+	unsigned scopes = headers_scopes(request->method, dialog->rtag != NULL,
+					 request->headers);
 	uint32_t cseq = request->ack_cseq;
 	int err;
 
 	if (cseq == 0)
 		cseq = ++dialog->lseq;
-	err = mbuf_printf(mb,
-			  "Max-Forwards: 70\r\n%sFrom: %s\r\nTo: %s\r\n"
-			  "Call-ID: %s\r\nCSeq: %u %s\r\n",
-			  dialog->routes, dialog->local, dialog->remote,
-			  dialog->callid, cseq, request->method);
-	if (!err && account->ua->software &&
-	    !headers_have(&account->headers, "User-Agent", request->method))
-		err = mbuf_printf(mb, "User-Agent: %s\r\n",
-				  account->ua->software);
+	err = common_print(mb, account, dialog, scopes);
+	if (!err)
+		err = mbuf_printf(
+			mb, "To: %s\r\nCall-ID: %s\r\nCSeq: %u %s\r\n",
+			dialog->remote, dialog->callid, cseq, request->method);
 	if (!err && digest)
 		err = digest_write(mb, digest, request->method, dialog->target);
 	if (!err)
-		err = headers_write(mb, &account->headers, request->method);
-	if (!err && request->headers)
-		err = mbuf_write_str(mb, request->headers);
+		err = headers_write(mb, &account->headers, scopes);
+	if (!err)
+		err = headers_write_own(mb, &account->headers, scopes,
+					request->headers);
 	if (!err && type)
 		err = mbuf_printf(mb, "Content-Type: %s\r\n", type);
 	if (!err)

@@ -3,25 +3,55 @@
 
 #include "sip/internal.h"
 
-/* Two of these, or a wrong one, would break the message itself. */
+/* What makes transactions and dialogs match, and what frames the body. */
 static const char *const reserved[] = {
 	"Via",
-	"From",
 	"To",
 	"Call-ID",
 	"CSeq",
-	"Max-Forwards",
 	"Content-Length",
 	"Content-Type",
-	"Contact",
-	"v",
-	"f",
-	"t",
-	"i",
-	"l",
-	"c",
-	"m",
+	"Route",
+	"Record-Route",
+	"Authorization",
+	"Proxy-Authorization",
 };
+
+/* RFC 3261 7.3.3 and the registry of header fields */
+static const struct {
+	char compact[2];
+	const char *name;
+} compacts[] = {
+	{"v", "Via"},
+	{"f", "From"},
+	{"t", "To"},
+	{"i", "Call-ID"},
+	{"l", "Content-Length"},
+	{"c", "Content-Type"},
+	{"m", "Contact"},
+	{"e", "Content-Encoding"},
+	{"k", "Supported"},
+	{"s", "Subject"},
+	{"o", "Event"},
+	{"u", "Allow-Events"},
+	{"r", "Refer-To"},
+	{"b", "Referred-By"},
+	{"x", "Session-Expires"},
+};
+
+static const char *long_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(compacts) / sizeof(compacts[0]); i++) {
+		if (strcasecmp(name, compacts[i].compact) == 0)
+			return compacts[i].name;
+	}
+	return name;
+}
+
+static bool name_same(const char *a, const char *b)
+{
+	return strcasecmp(long_name(a), long_name(b)) == 0;
+}
 
 bool header_text_valid(const char *text)
 {
@@ -57,10 +87,12 @@ static bool header_valid(const struct sip_custom_header *header)
 	    !header_text_valid(header->value))
 		return false;
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-		if (strcasecmp(header->name, reserved[i]) == 0)
+		if (name_same(header->name, reserved[i]))
 			return false;
 	}
-	return true;
+	/* Our tag is appended to a From. */
+	return !name_same(header->name, "From") ||
+	       !strstr(header->value, ";tag=");
 }
 
 static void items_destructor(void *arg)
@@ -116,47 +148,77 @@ nomem:
 	return -ENOMEM;
 }
 
-static bool scope_covers(enum sip_header_scope scope, const char *method)
+unsigned headers_scopes(const char *method, bool in_dialog, const char *lines)
 {
-	bool registering = strcmp(method, "REGISTER") == 0;
+	bool notify = strcmp(method, "NOTIFY") == 0;
+	bool refer = notify && lines && strstr(lines, "Event: refer");
+	unsigned scopes = 1u << SIP_SCOPE_ANY;
 
-	switch (scope) {
-	case SIP_SCOPE_ANY:
-		return true;
-	case SIP_SCOPE_REGISTERS:
-		return registering;
-	case SIP_SCOPE_CALLS:
-		return !registering;
-	case SIP_SCOPE_INVITES:
-		return strcmp(method, "INVITE") == 0;
-	case SIP_SCOPE_PRESENCE:
-	case SIP_SCOPE_UPDATES:
-	case SIP_SCOPE_REFERS:
-		break;
-	}
-	return false;
+	if (strcmp(method, "REGISTER") == 0)
+		return scopes | 1u << SIP_SCOPE_REGISTERS;
+	scopes |= 1u << SIP_SCOPE_NOT_REGISTERS;
+	if (strcmp(method, "SUBSCRIBE") == 0 ||
+	    strcmp(method, "PUBLISH") == 0 || (notify && !refer))
+		return scopes | 1u << SIP_SCOPE_PRESENCE;
+	if (strcmp(method, "INVITE") == 0)
+		scopes |= 1u << SIP_SCOPE_INVITES | 1u << SIP_SCOPE_CALLS;
+	else if (strcmp(method, "UPDATE") == 0)
+		scopes |= 1u << SIP_SCOPE_UPDATES;
+	else if (strcmp(method, "REFER") == 0)
+		scopes |= 1u << SIP_SCOPE_REFERS;
+	if (in_dialog || strcmp(method, "CANCEL") == 0)
+		scopes |= 1u << SIP_SCOPE_CALLS;
+	return scopes;
+}
+
+static bool covers(unsigned scopes, const struct sip_custom_header *header)
+{
+	return scopes & (1u << header->scope);
 }
 
 int headers_write(struct mbuf *mb, const struct header_list *list,
-		  const char *method)
+		  unsigned scopes)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < list->count && !err; i++) {
-		if (scope_covers(list->items[i].scope, method))
+		if (covers(scopes, &list->items[i]) &&
+		    !name_same(list->items[i].name, "From"))
 			err = mbuf_printf(mb, "%s: %s\r\n", list->items[i].name,
 					  list->items[i].value);
 	}
 	return neg(err);
 }
 
-bool headers_have(const struct header_list *list, const char *name,
-		  const char *method)
+const char *headers_find(const struct header_list *list, unsigned scopes,
+			 const char *name)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (strcasecmp(list->items[i].name, name) == 0 &&
-		    scope_covers(list->items[i].scope, method))
-			return true;
+		if (covers(scopes, &list->items[i]) &&
+		    name_same(list->items[i].name, name))
+			return list->items[i].value;
 	}
-	return false;
+	return NULL;
+}
+
+int headers_write_own(struct mbuf *mb, const struct header_list *list,
+		      unsigned scopes, const char *lines)
+{
+	int err = 0;
+
+	while (lines && *lines && !err) {
+		const char *end = strstr(lines, "\r\n");
+		size_t len = end ? (size_t)(end - lines) + 2 : strlen(lines);
+		size_t name_len = strcspn(lines, ": \r\n");
+		char name[64];
+
+		if (name_len >= sizeof(name))
+			return -EINVAL;
+		memcpy(name, lines, name_len);
+		name[name_len] = '\0';
+		if (!headers_find(list, scopes, name))
+			err = mbuf_write_mem(mb, (const uint8_t *)lines, len);
+		lines += len;
+	}
+	return neg(err);
 }

@@ -74,14 +74,18 @@ struct sip_host {
 /* Which requests a custom header goes on (API 4.2). */
 enum sip_header_scope {
 	SIP_SCOPE_ANY,
+	SIP_SCOPE_NOT_REGISTERS, /* any but REGISTER */
 	SIP_SCOPE_REGISTERS,
-	SIP_SCOPE_CALLS, /* every request of a call */
-	SIP_SCOPE_PRESENCE,
-	SIP_SCOPE_INVITES, /* INVITE only */
+	SIP_SCOPE_CALLS,    /* INVITE, CANCEL and all within its dialog */
+	SIP_SCOPE_PRESENCE, /* SUBSCRIBE, PUBLISH, NOTIFY (not of a REFER) */
+	SIP_SCOPE_INVITES,  /* INVITE, re-INVITE */
 	SIP_SCOPE_UPDATES,
 	SIP_SCOPE_REFERS,
 };
 
+/* It replaces a header of that name that the user agent sets itself. Via, To,
+ * Call-ID, CSeq, routes, credentials and what frames the body are refused; a
+ * From gets our tag. */
 struct sip_custom_header {
 	const char *name;  /* no CR, LF; a token (RFC 3261 25.1) */
 	const char *value; /* no CR, LF */

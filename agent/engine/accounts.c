@@ -88,7 +88,7 @@ static int headers_append(struct headers *h, const struct wire_action *action)
 		if (!registers && scope == SIP_SCOPE_REGISTERS)
 			continue;
 		if (!registers && scope == SIP_SCOPE_ANY)
-			scope = SIP_SCOPE_CALLS;
+			scope = SIP_SCOPE_NOT_REGISTERS;
 		if (h->count == h->size) {
 			size_t size = h->size + WIRE_HEADERS_MAX;
 			void *list = realloc(h->list, size * sizeof(*h->list));

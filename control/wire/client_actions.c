@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define ARGUMENT_BYTES_MAX 512
 #define HEADER_NAME_MAX    64
@@ -253,31 +254,29 @@ static bool is_token(const char *text)
 	return text[0] != '\0';
 }
 
-/* Headers that the user agent itself must be able to rely on (RFC 3261 8.1.1
- * and 20): overriding one would break the dialog, not test it. */
+/* Headers that make transactions and dialogs match, and what frames the body
+ * (RFC 3261 8.1.1 and 20): another value would break the call, not test it.
+ * All others may be set, also those that the user agent sets itself. */
 static bool is_protected(const char *name)
 {
-	static const char *const names[] = {"Via",
-					    "v",
-					    "From",
-					    "f",
-					    "To",
-					    "t",
-					    "CSeq",
-					    "Call-ID",
-					    "i",
-					    "Contact",
-					    "m",
-					    "Route",
-					    "Record-Route",
-					    "Content-Length",
-					    "l",
-					    "Max-Forwards",
-					    "Authorization",
-					    "Proxy-Authorization",
-					    "Content-Type",
-					    "c",
-					    NULL};
+	static const char *const names[] = {
+		"Via",
+		"v",
+		"To",
+		"t",
+		"CSeq",
+		"Call-ID",
+		"i",
+		"Route",
+		"Record-Route",
+		"Content-Length",
+		"l",
+		"Content-Type",
+		"c",
+		"Authorization",
+		"Proxy-Authorization",
+		NULL,
+	};
 	size_t i;
 
 	return decode_word(names, name, &i);
@@ -310,6 +309,12 @@ static int header_decode(struct decoder *d, json_t *entry,
 		return decoder_refuse(
 			d, "the header %s is set by the user agent itself",
 			ret->name);
+	if ((strcasecmp(ret->name, "From") == 0 ||
+	     strcasecmp(ret->name, "f") == 0) &&
+	    strstr(ret->value, ";tag="))
+		return decoder_refuse(
+			d,
+			"a From must have no tag: the user agent adds its own");
 	if (type[0] == '\0')
 		type = "any";
 	if (!decode_word(types, type, &i))
