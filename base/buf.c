@@ -54,13 +54,21 @@ int buf_add(struct buf *b, const void *data, size_t len)
 
 int buf_print(struct buf *b, const char *fmt, ...)
 {
+	size_t room = b->allocated - b->used;
 	va_list args;
 	int len;
 	int err;
 
 	va_start(args, fmt);
-	len = vsnprintf(NULL, 0, fmt, args);
+	len = vsnprintf(b->data ? b->data + b->used : NULL, room, fmt, args);
 	va_end(args);
+	if (len >= 0 && (size_t)len < room &&
+	    (size_t)len <= b->ceiling - b->used) {
+		b->used += (size_t)len;
+		return 0;
+	}
+	if (b->data)
+		b->data[b->used] = '\0';
 	if (len < 0)
 		return -EINVAL;
 	err = reserve(b, (size_t)len);

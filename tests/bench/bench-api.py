@@ -3,8 +3,8 @@
 
 Fills a database with runs, starts the controller and nginx, and lets wrk ask both in
 turns: GET /runs/ID/status and GET /runs?count=100. Prints requests a second (median
-of the rounds), the ratio to nginx in the same round, and the 99th percentile of the
-time to the answer.
+of the rounds), the ratio to nginx in the same round, the 99th percentile of the time to
+the answer, and the processor time a request costs, which other programs disturb least.
 
 Usage: bench-api.py BUILD [RUNS [ROUNDS [SECONDS [CONNECTIONS]]]]
 Needs the Debian packages nginx-light and wrk.
@@ -96,13 +96,28 @@ class Nginx:
         self.process.wait()
 
 
+def cpu_seconds(pid):
+    """User and system time of a process and its children that live."""
+    total = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(status.parent.name) == pid or int(fields[1]) == pid:
+            total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def milliseconds(text):
     value, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()
     return float(value) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
 
 
-def load(url, seconds, connections, headers=()):
-    """(requests/s, p99 in ms); every answer must be a 2xx."""
+def load(url, pid, options, headers=()):
+    """(requests/s, p99 in ms, CPU us a request); every answer must be a 2xx."""
+    _, seconds, connections = options
+    before = cpu_seconds(pid)
     done = subprocess.run(
         ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency",
          *(a for h in headers for a in ("-H", h)), url],
@@ -110,26 +125,30 @@ def load(url, seconds, connections, headers=()):
     bad = re.search(r"Non-2xx.*|Socket errors.*", done)
     if bad:
         raise SystemExit(f"{url}: {bad.group(0)}")
+    count = int(re.search(r"(\d+) requests in", done).group(1))
     return (float(re.search(r"Requests/sec:\s*([\d.]+)", done).group(1)),
-            milliseconds(re.search(r"99%\s+(\S+)", done).group(1)))
+            milliseconds(re.search(r"99%\s+(\S+)", done).group(1)),
+            (cpu_seconds(pid) - before) / count * 1e6)
 
 
 def compare(name, controller, nginx, path, options):
-    rounds, seconds, connections = options
+    rounds, _, connections = options
     content = controller.request("GET", path).content
     static = nginx.file(name, content)
     key = base64.b64encode(":".join(controller.keys["admin"]).encode()).decode()
     headers = [f"Authorization: Basic {key}"]
     ours, theirs = [], []
     for _ in range(rounds):
-        theirs.append(load(static, seconds, connections))
-        ours.append(load(f"{controller.url}/api/v2{path}", seconds, connections, headers))
+        theirs.append(load(static, nginx.process.pid, options))
+        ours.append(load(f"{controller.url}/api/v2{path}", controller.process.pid, options,
+                         headers))
     ratios = [o[0] / t[0] for o, t in zip(ours, theirs)]
     print(f"GET {path}, {len(content)} bytes, {connections} connections:")
     for who, figures in (("controller", ours), ("nginx", theirs)):
         print(f"  {who:10} {statistics.median(f[0] for f in figures):8.0f} requests/s, "
               f"p99 {statistics.median(f[1] for f in figures):.2f} ms "
-              f"(worst round {max(f[1] for f in figures):.2f} ms)")
+              f"(worst round {max(f[1] for f in figures):.2f} ms), "
+              f"{statistics.median(f[2] for f in figures):.0f} us CPU a request")
     print(f"  ratio      {statistics.median(ratios):8.2f} "
           f"(rounds: {', '.join(f'{r:.2f}' for r in ratios)})", flush=True)
 

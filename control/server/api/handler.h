@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct store;
 
 /** Process-wide context, made by main(); constant while requests run. */
@@ -89,6 +90,9 @@ struct route {
 
 /** {"...": value, "status": code}: takes over body (may be NULL: {}). */
 void reply_json(struct reply *rep, unsigned status, json_t *body);
+
+/** 200 with JSON that is text already: takes over what the buffer holds. */
+void reply_text(struct reply *rep, struct buf *text);
 
 /** problem+json (decisions.md section 1). Nothing of it may be secret. */
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)

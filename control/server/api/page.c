@@ -84,8 +84,8 @@ static void add_link(char *links, size_t size, const struct request *req,
 		  (long long)count, query, rel);
 }
 
-void page_reply(struct request *req, struct reply *rep, const char *member,
-		json_t *rows, const struct page *page, int64_t total)
+void page_links(struct request *req, struct reply *rep, const struct page *page,
+		int64_t total)
 {
 	char links[2048] = "";
 	int64_t previous = page->start - page->count;
@@ -96,11 +96,17 @@ void page_reply(struct request *req, struct reply *rep, const char *member,
 	if (page->count > 0 && page->start > 0)
 		add_link(links, sizeof(links), req, previous > 0 ? previous : 0,
 			 page->count, "prev");
+	if (links[0])
+		reply_header(rep, "Link", "%s", links);
+}
+
+void page_reply(struct request *req, struct reply *rep, const char *member,
+		json_t *rows, const struct page *page, int64_t total)
+{
 	reply_json(rep, 200,
 		   json_pack("{s:o, s:I, s:I, s:I}", member, rows, "total",
 			     (json_int_t)total, "start",
 			     (json_int_t)page->start, "count",
 			     (json_int_t)page->count));
-	if (links[0])
-		reply_header(rep, "Link", "%s", links);
+	page_links(req, rep, page, total);
 }

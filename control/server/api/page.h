@@ -20,4 +20,8 @@ bool page_read(const struct request *req, struct page *ret, struct reply *rep);
 void page_reply(struct request *req, struct reply *rep, const char *member,
 		json_t *rows, const struct page *page, int64_t total);
 
+/** Its Link header alone. */
+void page_links(struct request *req, struct reply *rep, const struct page *page,
+		int64_t total);
+
 #endif

@@ -1,5 +1,6 @@
 #include "control/server/api/runs.h"
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/etag.h"
@@ -11,6 +12,11 @@
 
 #include <errno.h>
 #include <string.h>
+
+/* A result_description is the longest part of a run, and has one sentence a
+ * condition that failed. */
+#define STATUS_BYTES (4u << 20)
+#define LIST_BYTES   (64u << 20)
 
 /* Collects the filtername and filterval pairs. @return false: rep is a 422 */
 static bool read_filters(const struct request *req, struct run_query *query,
@@ -89,7 +95,7 @@ void runs_list(struct request *req, struct reply *rep)
 {
 	struct run_filter filters[RUN_FILTERS_MAX];
 	struct run_query query = {.filter_count = 0};
-	json_t *rows;
+	struct buf text;
 	int64_t total;
 	int err;
 
@@ -100,11 +106,23 @@ void runs_list(struct request *req, struct reply *rep)
 	if (!page_read(req, &query.page, rep) ||
 	    !read_filters(req, &query, filters, rep))
 		return;
-	err = store_run_list(req->store, &query, &rows, &total);
-	if (err)
+	buf_init(&text, LIST_BYTES);
+	err = buf_print(&text, "{\"runs\":");
+	if (err == 0)
+		err = store_run_list(req->store, &query, &text, &total);
+	if (err == 0)
+		err = buf_print(&text,
+				",\"total\":%lld,\"start\":%lld,\"count\":%lld,"
+				"\"status\":200}",
+				(long long)total, (long long)query.page.start,
+				(long long)query.page.count);
+	if (err) {
+		buf_release(&text);
 		reply_store_error(rep, err, "run");
-	else
-		page_reply(req, rep, "runs", rows, &query.page, total);
+		return;
+	}
+	reply_text(rep, &text);
+	page_links(req, rep, &query.page, total);
 }
 
 /* @return the run, a new reference; NULL: the reply is an error */
@@ -117,11 +135,6 @@ static json_t *find_run(struct request *req, struct reply *rep)
 		return run;
 	reply_store_error(rep, err, "run");
 	return NULL;
-}
-
-static bool is_finished(json_t *run)
-{
-	return json_integer_value(json_object_get(run, "is_finished")) == 1;
 }
 
 static void add_report_url(struct request *req, json_t *run)
@@ -153,42 +166,41 @@ void run_get(struct request *req, struct reply *rep)
 		etag_reply(req, rep, tag);
 }
 
-/* The members of contract 2.2 and session_status. */
-static json_t *finished_run(json_t *run)
+/* The answer's beginning: behind it stands a finished run, or nothing yet. */
+static int begin_status(struct buf *text)
 {
-	static const char *const extra[] = {
-		"phase",    "progress",    "attempt",
-		"retry_of", "retried_by",  "created_at",
-		"verdicts", "report_mode", "kiosk_id"};
-
-	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
-		json_object_del(run, extra[i]);
-	return run;
+	buf_init(text, STATUS_BYTES);
+	return buf_print(text, "{\"run\":");
 }
 
-/* {run: {status: "running"}} or the whole run; takes over run. */
-static void reply_status(struct request *req, struct reply *rep, json_t *run)
+static void reply_status(struct request *req, struct reply *rep,
+			 struct buf *text, int err, bool finished)
 {
-	json_t *shown;
+	bool alias = req->controller->conf->session_status_alias;
 
-	if (is_finished(run)) {
-		shown = finished_run(json_incref(run));
+	if (err == 0 && !finished)
+		err = buf_print(text, "{\"status\":\"running\"%s}",
+				alias ? ",\"session_status\":\"running\"" : "");
+	if (err == 0)
+		err = buf_print(text, ",\"status\":200}");
+	if (err) {
+		buf_release(text);
+		reply_store_error(rep, err, "run");
 	} else {
-		shown = json_pack("{s:s}", "status", "running");
-		if (req->controller->conf->session_status_alias)
-			json_object_set_new(shown, "session_status",
-					    json_string("running"));
+		reply_text(rep, text);
 	}
-	json_decref(run);
-	reply_json(rep, 200, json_pack("{s:o}", "run", shown));
 }
 
 void run_status(struct request *req, struct reply *rep)
 {
-	json_t *run = find_run(req, rep);
+	bool finished = false;
+	struct buf text;
+	int err = begin_status(&text);
 
-	if (run)
-		reply_status(req, rep, run);
+	if (err == 0)
+		err = store_run_status(req->store, req->params[0], &text,
+				       &finished);
+	reply_status(req, rep, &text, err, finished);
 }
 
 void run_stop_request(struct request *req, struct reply *rep)
@@ -267,7 +279,9 @@ void run_kiosk_revoke(struct request *req, struct reply *rep)
 
 void test_status_last(struct request *req, struct reply *rep)
 {
-	json_t *test, *run;
+	bool finished = false;
+	struct buf text;
+	json_t *test;
 	int64_t id;
 	int err = -ENOENT;
 
@@ -278,13 +292,14 @@ void test_status_last(struct request *req, struct reply *rep)
 		return;
 	}
 	json_decref(test);
-	err = store_run_last(req->store, id, &run);
+	err = begin_status(&text);
 	if (err == 0)
-		reply_status(req, rep, run);
-	else if (err == -ENOENT)
-		reply_json(rep, 200, json_pack("{s:n}", "run"));
-	else
-		reply_store_error(rep, err, "run");
+		err = store_run_status_last(req->store, id, &text, &finished);
+	if (err == -ENOENT) { /* it never ran */
+		finished = true;
+		err = buf_print(&text, "null");
+	}
+	reply_status(req, rep, &text, err, finished);
 }
 
 static json_t *pick(json_t *row, const char *const *names, size_t count)

@@ -8,10 +8,10 @@
 #include "control/server/http/rate.h"
 #include "control/server/http/repeat.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,12 +120,18 @@ static void set_remote_addr(struct exchange *x)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	socklen_t len = info->client_addr->sa_family == AF_INET6
-				? sizeof(struct sockaddr_in6)
-				: sizeof(struct sockaddr_in);
+	const struct sockaddr *addr = info->client_addr;
+	union {
+		const struct sockaddr *any;
+		const struct sockaddr_in *in;
+		const struct sockaddr_in6 *in6;
+	} u = {.any = addr};
+	const void *number = addr->sa_family == AF_INET6
+				     ? (const void *)&u.in6->sin6_addr
+				     : (const void *)&u.in->sin_addr;
 
-	if (getnameinfo(info->client_addr, len, x->remote_addr,
-			sizeof(x->remote_addr), NULL, 0, NI_NUMERICHOST))
+	if (!inet_ntop(addr->sa_family, number, x->remote_addr,
+		       sizeof(x->remote_addr)))
 		str_copy(x->remote_addr, sizeof(x->remote_addr), "unknown");
 }
 

@@ -1,5 +1,6 @@
 #include "control/server/api/handler.h"
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -21,6 +22,15 @@ void reply_json(struct reply *rep, unsigned status, json_t *body)
 	rep->status = status;
 	rep->body = body;
 	rep->content_type = NULL;
+}
+
+void reply_text(struct reply *rep, struct buf *text)
+{
+	rep->status = 200;
+	rep->text = text->data;
+	rep->text_len = text->used;
+	rep->content_type = NULL;
+	buf_init(text, text->ceiling);
 }
 
 static const char *title_of(unsigned status)

@@ -1,6 +1,7 @@
 #include "control/server/store/db_sqlite.h"
 
 #include "base/log.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -79,6 +80,12 @@ static int configure(struct db *db, bool read_only)
 		return err;
 	return db_script(db, "PRAGMA journal_mode = WAL;"
 			     "PRAGMA synchronous = FULL;");
+}
+
+void db_sqlite_setup(void)
+{
+	/* its statistics cost a lock of all threads at every allocation */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 int db_sqlite_open(struct db **ret, const char *path, bool read_only)
@@ -217,17 +224,18 @@ static int bind_value(sqlite3_stmt *stmt, int at, const struct db_value *v)
 static int bind_all(sqlite3_stmt *stmt, const struct db_value *params,
 		    size_t count)
 {
-	char name[32];
+	int parameters = sqlite3_bind_parameter_count(stmt);
 
-	for (size_t i = 0; i < count; i++) {
-		int at, err;
-
+	for (int at = 1; at <= parameters; at++) {
 		/* to SQLite $1 is a name, not a position */
-		snprintf(name, sizeof(name), "$%zu", i + 1);
-		at = sqlite3_bind_parameter_index(stmt, name);
-		if (at == 0)
+		const char *name = sqlite3_bind_parameter_name(stmt, at);
+		uint64_t number;
+		int err;
+
+		if (!name || str_to_u64(name + 1, count, &number) ||
+		    number == 0)
 			continue;
-		err = bind_value(stmt, at, &params[i]);
+		err = bind_value(stmt, at, &params[number - 1]);
 		if (err != SQLITE_OK)
 			return error_of(err);
 	}

@@ -7,6 +7,10 @@
 
 #include "control/server/store/db.h"
 
+/** Settings of the library, before the first connection of the process; later
+ * it does nothing. Thread: the one that opens the first. */
+void db_sqlite_setup(void);
+
 /**
  * Open the file. The writer makes it if it is missing (mode 0600) and puts it
  * into WAL mode; exactly one connection of all processes may be the writer.

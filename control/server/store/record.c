@@ -4,15 +4,14 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/server/store/record_db.h"
+#include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
-#include "control/server/store/store_secret.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_COLUMNS_MAX 32
-#define SQL_BYTES          8192
+#define SQL_BYTES 8192
 
 static json_t *value_json(const struct column *c, const struct db_value *v)
 {
@@ -69,41 +68,51 @@ static int read_row(const struct db_value *row, size_t columns, void *arg)
 static int select_columns(struct buf *sql, const struct table *t)
 {
 	const char *separator = "SELECT ";
+	int err = 0;
 
-	for (size_t i = 0; i < t->column_count; i++) {
-		int err;
+	for (size_t i = 0; i < t->column_count && err == 0; i++) {
+		const char *column = t->columns[i].sql;
 
 		if (t->columns[i].kind == COLUMN_HASHED)
 			continue;
-		err = buf_print(sql, "%s%s", separator, t->columns[i].sql);
-		if (err)
-			return err;
+		/* of every request: plain copies are quicker than a format */
+		err = buf_add(sql, separator, strlen(separator));
+		if (err == 0)
+			err = buf_add(sql, column, strlen(column));
 		separator = ", ";
 	}
-	return buf_print(sql, " FROM %s", t->from);
+	return err ? err : buf_print(sql, " FROM %s", t->from);
 }
 
-static int read_rows(struct store *s, const struct table *t, const char *tail,
-		     const struct db_value *params, size_t count, json_t **ret)
+static int query_rows(struct store *s, const struct table *t, const char *tail,
+		      const struct db_value *params, size_t count,
+		      db_row_h *row_h, void *arg)
 {
-	struct reading reading = {.table = t, .rows = json_array()};
 	struct buf sql;
 	int err;
 
 	buf_init(&sql, SQL_BYTES);
 	err = select_columns(&sql, t);
 	if (err == 0)
-		err = buf_print(&sql, "%s", tail);
+		err = buf_add(&sql, tail, strlen(tail));
 	if (err == 0)
-		err = db_query(store_reader(s), sql.data, params, count,
-			       read_row, &reading);
+		err = db_query(store_reader(s), sql.data, params, count, row_h,
+			       arg);
 	buf_release(&sql);
-	if (err < 0) {
+	return err < 0 ? err : 0;
+}
+
+static int read_rows(struct store *s, const struct table *t, const char *tail,
+		     const struct db_value *params, size_t count, json_t **ret)
+{
+	struct reading reading = {.table = t, .rows = json_array()};
+	int err = query_rows(s, t, tail, params, count, read_row, &reading);
+
+	if (err)
 		json_decref(reading.rows);
-		return err;
-	}
-	*ret = reading.rows;
-	return 0;
+	else
+		*ret = reading.rows;
+	return err;
 }
 
 static int count_row(const struct db_value *row, size_t columns, void *arg)
@@ -113,12 +122,20 @@ static int count_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* Without conditions the figure is kept until something is changed: counting
+ * 100 000 rows takes as long as reading a page of them. */
 static int count_rows(struct store *s, const struct table *t,
 		      const struct selection *selection, int64_t *ret)
 {
+	struct store_total *kept = store_total(s);
+	uint64_t changes = store_changes(s);
 	struct buf sql;
 	int err;
 
+	if (!selection->where && kept->of == t && kept->changes == changes) {
+		*ret = kept->rows;
+		return 0;
+	}
 	buf_init(&sql, SQL_BYTES);
 	err = buf_print(&sql, "SELECT count(*) FROM %s%s%s", t->from,
 			selection->where ? " WHERE " : "",
@@ -127,12 +144,16 @@ static int count_rows(struct store *s, const struct table *t,
 		err = db_query(store_reader(s), sql.data, selection->params,
 			       selection->count, count_row, ret);
 	buf_release(&sql);
-	return err < 0 ? err : 0;
+	if (err < 0)
+		return err;
+	if (!selection->where)
+		*kept = (struct store_total){t, changes, *ret};
+	return 0;
 }
 
-int record_select(struct store *s, const struct table *t,
-		  const struct selection *selection, const struct page *page,
-		  json_t **ret, int64_t *total)
+int record_select_rows(struct store *s, const struct table *t,
+		       const struct selection *selection,
+		       const struct page *page, db_row_h *row_h, void *arg)
 {
 	struct db_value params[RECORD_PARAMS_MAX + 2];
 	size_t count = selection->count;
@@ -150,12 +171,58 @@ int record_select(struct store *s, const struct table *t,
 			selection->where ? " WHERE " : "",
 			selection->where ? selection->where : "",
 			selection->order, count + 1, count + 2);
-	if (err == 0 && total)
-		err = count_rows(s, t, selection, total);
 	if (err == 0)
-		err = read_rows(s, t, tail.data, params, count + 2, ret);
+		err = query_rows(s, t, tail.data, params, count + 2, row_h,
+				 arg);
 	buf_release(&tail);
 	return err;
+}
+
+int record_select(struct store *s, const struct table *t,
+		  const struct selection *selection, const struct page *page,
+		  json_t **ret, int64_t *total)
+{
+	struct reading reading = {.table = t, .rows = json_array()};
+	int err = total ? count_rows(s, t, selection, total) : 0;
+
+	if (err == 0)
+		err = record_select_rows(s, t, selection, page, read_row,
+					 &reading);
+	if (err)
+		json_decref(reading.rows);
+	else
+		*ret = reading.rows;
+	return err;
+}
+
+struct writing {
+	const struct table *table;
+	struct buf *text;
+	const char *separator;
+};
+
+static int write_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct writing *w = arg;
+	int err = buf_add(w->text, w->separator, strlen(w->separator));
+
+	w->separator = ",";
+	return err ? err : record_text_row(w->text, w->table, row, columns);
+}
+
+int record_select_text(struct store *s, const struct table *t,
+		       const struct selection *selection,
+		       const struct page *page, struct buf *text,
+		       int64_t *total)
+{
+	struct writing w = {.table = t, .text = text, .separator = ""};
+	int err = total ? count_rows(s, t, selection, total) : 0;
+
+	if (err == 0)
+		err = buf_add(text, "[", 1);
+	if (err == 0)
+		err = record_select_rows(s, t, selection, page, write_row, &w);
+	return err ? err : buf_add(text, "]", 1);
 }
 
 int record_list(struct store *s, const struct table *t, const struct page *page,
@@ -206,170 +273,4 @@ int record_number(struct store *s, const struct table *t, const char *column,
 		return -EIO;
 	err = db_query(store_reader(s), sql, &param, 1, count_row, ret);
 	return err == 0 ? -ENOENT : err < 0 ? err : 0;
-}
-
-/* The values of one statement and what they borrow. */
-struct binding {
-	struct db_value params[RECORD_COLUMNS_MAX + 1];
-	char *texts[RECORD_COLUMNS_MAX];
-	uint8_t hashes[RECORD_COLUMNS_MAX][SECRET_HASH_BYTES];
-	const char *columns[RECORD_COLUMNS_MAX];
-	size_t count;
-};
-
-static int bind_member(struct store *s, struct binding *b,
-		       const struct column *c, json_t *value)
-{
-	struct db_value *param = &b->params[b->count];
-
-	b->texts[b->count] = NULL;
-	b->columns[b->count] = c->own;
-	if (c->kind == COLUMN_JSON) {
-		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
-		if (!text)
-			return -ENOMEM;
-		b->texts[b->count] = text;
-		*param = db_text(text);
-	} else if (json_is_null(value)) {
-		*param = db_text(NULL);
-	} else if (c->kind == COLUMN_TEXT) {
-		*param = db_text(json_string_value(value));
-	} else if (c->kind == COLUMN_REAL) {
-		*param = DB_R(json_number_value(value));
-	} else if (c->kind == COLUMN_HASHED) {
-		secret_hash(store_secrets(s), json_string_value(value),
-			    b->hashes[b->count]);
-		*param = db_blob(b->hashes[b->count], SECRET_HASH_BYTES);
-	} else {
-		*param = DB_I(json_integer_value(value));
-	}
-	b->count++;
-	return 0;
-}
-
-static int bind_values(struct store *s, struct binding *b,
-		       const struct table *t, json_t *values)
-{
-	b->count = 0;
-	for (size_t i = 0; i < t->column_count; i++) {
-		const struct column *c = &t->columns[i];
-		json_t *value = json_object_get(values, c->name);
-		int err;
-
-		if (!c->own || !value)
-			continue;
-		err = b->count < RECORD_COLUMNS_MAX
-			      ? bind_member(s, b, c, value)
-			      : -EIO;
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static void binding_release(struct binding *b)
-{
-	for (size_t i = 0; i < b->count; i++)
-		free(b->texts[i]);
-}
-
-static int insert_sql(struct buf *sql, const struct table *t,
-		      const struct binding *b)
-{
-	int err = buf_print(sql, "INSERT INTO %s (", t->name);
-
-	for (size_t i = 0; i < b->count && err == 0; i++)
-		err = buf_print(sql, "%s%s", i ? ", " : "", b->columns[i]);
-	if (err == 0)
-		err = buf_print(sql, ") VALUES (");
-	for (size_t i = 0; i < b->count && err == 0; i++)
-		err = buf_print(sql, "%s$%zu", i ? ", " : "", i + 1);
-	if (err == 0)
-		err = buf_print(sql, ") RETURNING id");
-	return err;
-}
-
-static int update_sql(struct buf *sql, const struct table *t,
-		      const struct binding *b)
-{
-	int err = buf_print(sql, "UPDATE %s SET ", t->name);
-
-	for (size_t i = 0; i < b->count && err == 0; i++)
-		err = buf_print(sql, "%s%s = $%zu", i ? ", " : "",
-				b->columns[i], i + 1);
-	if (err == 0)
-		err = buf_print(sql, " WHERE id = $%zu RETURNING id",
-				b->count + 1);
-	return err;
-}
-
-/* id 0: insert */
-static int write_record(struct store *s, const struct table *t, int64_t id,
-			json_t *values, record_children_h *children,
-			int64_t *ret_id)
-{
-	struct binding *b;
-	struct buf sql;
-	struct db *db;
-	int64_t written = 0;
-	int err;
-
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	buf_init(&sql, SQL_BYTES);
-	err = bind_values(s, b, t, values);
-	if (err == 0)
-		err = id ? update_sql(&sql, t, b) : insert_sql(&sql, t, b);
-	b->params[b->count] = DB_I(id);
-	if (err == 0)
-		err = store_write_begin(s, &db);
-	if (err)
-		goto out;
-	err = db_query(db, sql.data, b->params, b->count + (id ? 1 : 0),
-		       count_row, &written);
-	if (err == 0)
-		err = -ENOENT;
-	if (err > 0 && children)
-		err = children(s, db, written, values);
-	err = store_write_end(s, err);
-	if (err >= 0)
-		*ret_id = written;
-out:
-	buf_release(&sql);
-	binding_release(b);
-	free(b);
-	return err < 0 ? err : 0;
-}
-
-int record_insert(struct store *s, const struct table *t, json_t *values,
-		  record_children_h *children, int64_t *ret_id)
-{
-	return write_record(s, t, 0, values, children, ret_id);
-}
-
-int record_update(struct store *s, const struct table *t, int64_t id,
-		  json_t *values, record_children_h *children)
-{
-	int64_t written;
-
-	return write_record(s, t, id, values, children, &written);
-}
-
-int record_delete(struct store *s, const struct table *t, int64_t id)
-{
-	const struct db_value params[] = {DB_I(id)};
-	char sql[128];
-	struct db *db;
-	int err;
-
-	snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE id = $1 RETURNING id",
-		 t->name);
-	err = store_write_begin(s, &db);
-	if (err)
-		return err;
-	err = db_query(db, sql, params, 1, NULL, NULL);
-	err = store_write_end(s, err == 0 ? -ENOENT : err);
-	return err < 0 ? err : 0;
 }

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_RECORD_DB_H
 #define OFFHOOK_SERVER_STORE_RECORD_DB_H
 
+#include "base/buf.h"
 #include "control/server/store/db.h"
 #include "control/server/store/record.h"
 
@@ -25,5 +26,18 @@ struct selection {
 int record_select(struct store *s, const struct table *t,
 		  const struct selection *selection, const struct page *page,
 		  json_t **ret, int64_t *total);
+
+/** Hand them to a function, the values in the order of the columns (hashed
+ * ones left out). @return 0; -EIO; -ENOMEM; what row_h returned if negative */
+int record_select_rows(struct store *s, const struct table *t,
+		       const struct selection *selection,
+		       const struct page *page, db_row_h *row_h, void *arg);
+
+/** Append them to a text as a JSON array. @return as above; -EMSGSIZE; then
+ * the text is half written */
+int record_select_text(struct store *s, const struct table *t,
+		       const struct selection *selection,
+		       const struct page *page, struct buf *text,
+		       int64_t *total);
 
 #endif

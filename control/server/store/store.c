@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,16 @@ struct database {
 	pthread_mutex_t write_lock;
 	struct db *writer;         /* write_lock */
 	pthread_mutex_t edit_lock; /* taken before write_lock */
+	/* Counts commits. Released after each, acquired by store_changes(): what
+	 * was read after a commit is not taken for older than it. */
+	atomic_uint_fast64_t changes;
 };
 
 struct store {
 	struct database *database;
 	struct db *reader;
+	struct store_total total;
+	struct key_cache *keys; /* store_key.c's; NULL: nothing yet */
 };
 
 /* SQLite 3.40 may corrupt a file whose WAL two processes reset: one only. */
@@ -187,6 +193,7 @@ int database_open(struct database **ret, const char *path,
 	if (!d->path)
 		goto fail;
 	err = take_lock(d);
+	db_sqlite_setup();
 	if (err == 0)
 		err = db_sqlite_open(&d->writer, path, false);
 	if (err == 0)
@@ -237,6 +244,7 @@ struct store *store_free(struct store *s)
 	if (!s)
 		return NULL;
 	db_close(s->reader);
+	key_cache_free(s->keys);
 	free(s);
 	return NULL;
 }
@@ -259,6 +267,22 @@ const struct secrets *store_secrets(const struct store *s)
 int64_t store_now_ms(void)
 {
 	return clock_wall_ns() / NS_PER_MS;
+}
+
+uint64_t store_changes(const struct store *s)
+{
+	return atomic_load_explicit(&s->database->changes,
+				    memory_order_acquire);
+}
+
+struct store_total *store_total(struct store *s)
+{
+	return &s->total;
+}
+
+struct key_cache **store_key_cache(struct store *s)
+{
+	return &s->keys;
 }
 
 struct db *store_reader(struct store *s)
@@ -291,6 +315,9 @@ int store_write_end(struct store *s, int result)
 
 		if (err < 0)
 			result = err;
+		else
+			atomic_fetch_add_explicit(&d->changes, 1,
+						  memory_order_release);
 	}
 	if (result == -EIO)
 		log_error("database: %s", db_error(d->writer));

@@ -12,6 +12,26 @@
 struct db *store_reader(struct store *s);
 
 /**
+ * How often this process has changed the database: what a reader found is
+ * still so as long as the figure read before is the same. (The process has the
+ * SQLite file for itself.) Thread: any.
+ */
+uint64_t store_changes(const struct store *s);
+
+/** The latest count of a whole table that this store has read (record.c). */
+struct store_total {
+	const void *of; /* NULL: none yet */
+	uint64_t changes;
+	int64_t rows;
+};
+struct store_total *store_total(struct store *s);
+
+/** Keys that this store has read (store_key.c). */
+struct key_cache;
+struct key_cache **store_key_cache(struct store *s);
+struct key_cache *key_cache_free(struct key_cache *cache);
+
+/**
  * Begin a write transaction: the writer belongs to this thread until
  * store_write_end(), which must follow soon and never be nested.
  * @param ret  the writing connection; it reads its own changes

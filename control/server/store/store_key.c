@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* last_used_at need not be finer, and a write a request would be slow */
@@ -107,6 +108,84 @@ static int hash_row(const struct db_value *row, size_t columns, void *arg)
 	return str_copy(v->rights, sizeof(v->rights), row[2].bytes);
 }
 
+/* Rows of keys as this thread has read them; all end with the next change of
+ * the database, whatever it was. */
+#define CACHED_KEYS 8
+
+struct key_cache {
+	uint64_t changes;
+	size_t count;
+	size_t next;
+	struct {
+		char public_key[PUBLIC_KEY_BYTES];
+		struct verified row;
+	} keys[CACHED_KEYS];
+};
+
+struct key_cache *key_cache_free(struct key_cache *cache)
+{
+	if (cache)
+		sodium_memzero(cache, sizeof(*cache));
+	free(cache);
+	return NULL;
+}
+
+static bool cache_find(struct store *s, const char *public_key,
+		       struct verified *ret)
+{
+	struct key_cache *cache = *store_key_cache(s);
+
+	if (!cache || cache->changes != store_changes(s))
+		return false;
+	for (size_t i = 0; i < cache->count; i++) {
+		if (strcmp(cache->keys[i].public_key, public_key) == 0) {
+			*ret = cache->keys[i].row;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* @param changes  as they were before the row was read */
+static void cache_add(struct store *s, uint64_t changes, const char *public_key,
+		      const struct verified *row)
+{
+	struct key_cache **cache = store_key_cache(s);
+	size_t at;
+
+	if (!*cache)
+		*cache = calloc(1, sizeof(**cache));
+	if (!*cache || strlen(public_key) >= PUBLIC_KEY_BYTES)
+		return; /* it is read again then */
+	if ((*cache)->changes != changes) {
+		(*cache)->changes = changes;
+		(*cache)->count = (*cache)->next = 0;
+	}
+	at = (*cache)->next++ % CACHED_KEYS;
+	if ((*cache)->count < CACHED_KEYS)
+		(*cache)->count++;
+	str_copy((*cache)->keys[at].public_key, PUBLIC_KEY_BYTES, public_key);
+	(*cache)->keys[at].row = *row;
+}
+
+static int read_key(struct store *s, const char *public_key,
+		    struct verified *ret)
+{
+	const struct db_value param = db_text(public_key);
+	uint64_t changes = store_changes(s);
+	int err;
+
+	if (cache_find(s, public_key, ret))
+		return 0;
+	err = db_query(store_reader(s),
+		       "SELECT id, secret_hash, rights, last_used_at, "
+		       "expires_at FROM api_key WHERE public_key = $1",
+		       &param, 1, hash_row, ret);
+	if (err > 0)
+		cache_add(s, changes, public_key, ret);
+	return err < 0 ? err : 0;
+}
+
 static void note_use(struct store *s, int64_t id, int64_t now_ms)
 {
 	const struct db_value params[] = {DB_I(id), DB_I(now_ms)};
@@ -124,18 +203,14 @@ static void note_use(struct store *s, int64_t id, int64_t now_ms)
 int store_key_verify(struct store *s, const char *public_key,
 		     const char *secret, struct api_key *ret)
 {
-	const struct db_value param = db_text(public_key);
 	int64_t now_ms = store_now_ms();
 	struct verified v = {.id = 0};
 	enum api_right right;
 	bool matches;
 	int err;
 
-	err = db_query(store_reader(s),
-		       "SELECT id, secret_hash, rights, last_used_at, "
-		       "expires_at FROM api_key WHERE public_key = $1",
-		       &param, 1, hash_row, &v);
-	if (err < 0)
+	err = read_key(s, public_key, &v);
+	if (err)
 		return err;
 	matches = secret_matches(store_secrets(s), secret, v.hash);
 	if (!matches || v.id == 0 || right_parse(v.rights, &right) ||

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "control/server/store/record_db.h"
+#include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
 
 #include <errno.h>
@@ -230,8 +231,8 @@ static int build(struct builder *b, const struct run_query *query)
 	return err;
 }
 
-int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
-		   int64_t *total)
+int store_run_list(struct store *s, const struct run_query *query,
+		   struct buf *text, int64_t *total)
 {
 	const struct column *order = find_column(query->order_by);
 	struct builder b = {.count = 0};
@@ -254,24 +255,31 @@ int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
 		.order = order_sql,
 	};
 	if (err == 0)
-		err = record_select(s, &listed, &selection, &query->page, ret,
-				    total);
+		err = record_select_text(s, &listed, &selection, &query->page,
+					 text, total);
 	for (size_t i = 0; i < b.text_count; i++)
 		free(b.texts[i]);
 	buf_release(&b.where);
 	return err;
 }
 
-static int get_one(struct store *s, const char *where, struct db_value value,
-		   json_t **ret)
+/* The newest run of which this is true. */
+static const struct page first = {.start = 0, .count = 1};
+
+static struct selection newest(const char *where, const struct db_value *value)
 {
-	const struct selection selection = {
+	return (struct selection){
 		.where = where,
-		.params = &value,
+		.params = value,
 		.count = 1,
 		.order = "r.id DESC",
 	};
-	const struct page first = {.start = 0, .count = 1};
+}
+
+static int get_one(struct store *s, const char *where, struct db_value value,
+		   json_t **ret)
+{
+	const struct selection selection = newest(where, &value);
 	json_t *rows;
 	int err;
 
@@ -286,15 +294,81 @@ static int get_one(struct store *s, const char *where, struct db_value value,
 	return err;
 }
 
-int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret)
+/* The condition and the value of an id or UUID. @return 0; -ENOENT */
+static int select_by(const char *id_or_uuid, const char **where,
+		     struct db_value *value)
 {
 	uint64_t id;
 
-	if (str_to_u64(id_or_uuid, INT64_MAX, &id) == 0)
-		return get_one(s, "r.id = $1", DB_I((int64_t)id), ret);
-	if (!uuid_valid(id_or_uuid))
+	if (str_to_u64(id_or_uuid, INT64_MAX, &id) == 0) {
+		*where = "r.id = $1";
+		*value = DB_I((int64_t)id);
+		return 0;
+	}
+	*where = "r.session_id = lower($1)";
+	*value = db_text(id_or_uuid);
+	return uuid_valid(id_or_uuid) ? 0 : -ENOENT;
+}
+
+int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret)
+{
+	struct db_value value;
+	const char *where;
+	int err = select_by(id_or_uuid, &where, &value);
+
+	return err ? err : get_one(s, where, value, ret);
+}
+
+struct status_reading {
+	struct buf *text;
+	bool found;
+	bool finished;
+};
+
+static int status_row(const struct db_value *row, size_t count, void *arg)
+{
+	struct status_reading *reading = arg;
+
+	reading->found = true;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(listed.columns[i].name, "is_finished") == 0)
+			reading->finished = row[i].integer == 1;
+	}
+	return reading->finished
+		       ? record_text_row(reading->text, &listed, row, count)
+		       : 0;
+}
+
+static int read_status(struct store *s, const char *where,
+		       struct db_value value, struct buf *text, bool *finished)
+{
+	const struct selection selection = newest(where, &value);
+	struct status_reading reading = {.text = text};
+	int err = record_select_rows(s, &listed, &selection, &first, status_row,
+				     &reading);
+
+	if (err)
+		return err;
+	if (!reading.found)
 		return -ENOENT;
-	return get_one(s, "r.session_id = lower($1)", db_text(id_or_uuid), ret);
+	*finished = reading.finished;
+	return 0;
+}
+
+int store_run_status(struct store *s, const char *id_or_uuid, struct buf *text,
+		     bool *finished)
+{
+	struct db_value value;
+	const char *where;
+	int err = select_by(id_or_uuid, &where, &value);
+
+	return err ? err : read_status(s, where, value, text, finished);
+}
+
+int store_run_status_last(struct store *s, int64_t test_id, struct buf *text,
+			  bool *finished)
+{
+	return read_status(s, "r.test_id = $1", DB_I(test_id), text, finished);
 }
 
 int store_run_last(struct store *s, int64_t test_id, json_t **ret)

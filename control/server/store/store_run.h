@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_RUN_H
 #define OFFHOOK_SERVER_STORE_STORE_RUN_H
 
+#include "base/buf.h"
 #include "control/server/store/record.h"
 
 #include <stdbool.h>
@@ -37,11 +38,12 @@ bool store_run_value(const char *name, const char *value);
 
 /**
  * List runs.
+ * @param text  a JSON array is added to it; after an error it is half written
  * @return 0; -EINVAL a name or value that the functions above refuse, too
- *         many filters; -EIO; -ENOMEM
+ *         many filters; -EIO; -ENOMEM; -EMSGSIZE
  */
-int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
-		   int64_t *total);
+int store_run_list(struct store *s, const struct run_query *query,
+		   struct buf *text, int64_t *total);
 
 /**
  * Read a run with `attempt`, `retry_of`, `retried_by`, `phase`, `progress`,
@@ -50,6 +52,18 @@ int store_run_list(struct store *s, const struct run_query *query, json_t **ret,
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
 int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret);
+
+/**
+ * Read what `status` says of a run: asked so often that it has a way of its own.
+ * @param text      a finished run is added to it as a JSON object
+ * @param finished  false: it is in progress, nothing was added
+ * @return 0; -ENOENT; -EIO; -ENOMEM; -EMSGSIZE
+ */
+int store_run_status(struct store *s, const char *id_or_uuid, struct buf *text,
+		     bool *finished);
+/** Likewise of the latest run of a test. */
+int store_run_status_last(struct store *s, int64_t test_id, struct buf *text,
+			  bool *finished);
 
 /** Read the latest run of a test. @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_run_last(struct store *s, int64_t test_id, json_t **ret);

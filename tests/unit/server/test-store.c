@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "control/server/api/resource.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_db.h"
@@ -129,6 +130,91 @@ static void test_records(void **state)
 	assert_int_equal(record_delete(f->store, t, 1), -ENOENT);
 }
 
+/* Whatever a row holds, its text says what the tree says. */
+static void test_text_is_the_tree(void **state)
+{
+	static const struct column columns[] = {
+		{"id", "id", NULL, COLUMN_INT},
+		{"name", "name", "name", COLUMN_TEXT},
+		{"least", "-9223372036854775807 - 1", NULL, COLUMN_INT},
+		{"hash", "name", "name", COLUMN_HASHED},
+		{"null", "NULL", NULL, COLUMN_JSON},
+		{"odd",
+		 "'\"\\/' || char(1, 8, 9, 10, 12, 13, 31, 127, 233, 128512)",
+		 NULL, COLUMN_TEXT},
+		{"empty", "''", NULL, COLUMN_TEXT},
+		{"tenth", "0.1", NULL, COLUMN_REAL},
+		{"whole", "3.0", NULL, COLUMN_REAL},
+		{"large", "1e300", NULL, COLUMN_REAL},
+		{"integer", "7", NULL, COLUMN_REAL},
+		{"document", "'[1,{\"a\":null}]'", NULL, COLUMN_JSON},
+		{"time", "1700000000999", NULL, COLUMN_TIME},
+	};
+	static const struct table t = {
+		.name = "project",
+		.from = "project",
+		.id = "id",
+		.columns = columns,
+		.column_count = sizeof(columns) / sizeof(*columns),
+	};
+	const struct selection all = {.order = "id"};
+	const struct page page = {.start = 0, .count = 10};
+	struct fixture *f = *state;
+	int64_t total, text_total;
+	struct buf text;
+	json_t *rows, *tree;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			record_select(f->store, &t, &all, &page, &rows, &total),
+			0);
+		buf_init(&text, 1 << 16);
+		assert_int_equal(record_select_text(f->store, &t, &all, &page,
+						    &text, &text_total),
+				 0);
+		tree = json_loadb(text.data, text.used, 0, NULL);
+		assert_non_null(tree);
+		assert_true(json_equal(tree, rows));
+		/* the kept total follows every change */
+		assert_int_equal(total, i);
+		assert_int_equal(text_total, i);
+		json_decref(tree);
+		json_decref(rows);
+		buf_release(&text);
+		assert_int_equal(add_project(f, i == 0   ? "a"
+						: i == 1 ? "b"
+							 : "c"),
+				 i + 1);
+	}
+	buf_init(&text, 100);
+	assert_int_equal(record_select_text(f->store, &t, &all, &page, &text,
+					    &text_total),
+			 -EMSGSIZE);
+	buf_release(&text);
+}
+
+static void test_deleted_key_is_forgotten(void **state)
+{
+	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
+	struct fixture *f = *state;
+	struct store *other;
+	struct api_key key;
+	int64_t id;
+
+	assert_int_equal(store_new(&other, f->database), 0);
+	assert_int_equal(store_key_create(f->store, "n", "run", 0, public_key,
+					  secret, &id),
+			 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(
+			store_key_verify(other, public_key, secret, &key), 0);
+	assert_int_equal(record_delete(f->store, api_key_resource.table, id),
+			 0);
+	assert_int_equal(store_key_verify(other, public_key, secret, &key),
+			 -EACCES);
+	store_free(other);
+}
+
 static void test_key_pair(void **state)
 {
 	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
@@ -236,6 +322,8 @@ int main(void)
 		CASE(test_other_schema_is_refused),
 		CASE(test_failed_write_is_undone),
 		CASE(test_records),
+		CASE(test_text_is_the_tree),
+		CASE(test_deleted_key_is_forgotten),
 		CASE(test_key_pair),
 		CASE(test_credentials),
 	};

@@ -1,0 +1,20 @@
+/**
+ * Rows as JSON text without a tree in between, for what is asked often.
+ * Included by control/server/store only.
+ */
+#ifndef OFFHOOK_SERVER_STORE_RECORD_TEXT_H
+#define OFFHOOK_SERVER_STORE_RECORD_TEXT_H
+
+#include "base/buf.h"
+#include "control/server/store/db.h"
+#include "control/server/store/record.h"
+
+/**
+ * Append a row as a JSON object: the members and values that record_select()
+ * makes of it.
+ * @return 0; -EIO a row that is not as the table says; -ENOMEM; -EMSGSIZE
+ */
+int record_text_row(struct buf *text, const struct table *t,
+		    const struct db_value *row, size_t columns);
+
+#endif
