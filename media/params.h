@@ -38,6 +38,41 @@ struct media_addr {
 	socklen_t len; /* 0: not set */
 };
 
+/**
+ * SRTP crypto suites: RFC 4568 6.2, RFC 6188 4, RFC 7714 14. Columns: name in
+ * SDP, bytes of master key and master salt, of the RTP and RTCP tags.
+ */
+#define MEDIA_SRTP_SUITES(X)                       \
+	X(AES_CM_128_HMAC_SHA1_80, 16, 14, 10, 10) \
+	X(AES_CM_128_HMAC_SHA1_32, 16, 14, 4, 10)  \
+	X(AES_256_CM_HMAC_SHA1_80, 32, 14, 10, 10) \
+	X(AES_256_CM_HMAC_SHA1_32, 32, 14, 4, 10)  \
+	X(AEAD_AES_128_GCM, 16, 12, 16, 16)        \
+	X(AEAD_AES_256_GCM, 32, 12, 16, 16)
+
+#define MEDIA_SRTP_SUITE_ENUM(name, key, salt, tag, rtcp_tag) MEDIA_SRTP_##name,
+enum media_srtp_suite {
+	MEDIA_SRTP_SUITES(MEDIA_SRTP_SUITE_ENUM) MEDIA_SRTP_SUITE_COUNT
+};
+#undef MEDIA_SRTP_SUITE_ENUM
+
+#define MEDIA_SRTP_KEY_BYTES_MAX 46 /* master key and salt */
+
+enum media_encryption {
+	MEDIA_ENCRYPTION_NONE,
+	MEDIA_ENCRYPTION_SDES, /* offered, plain RTP is fine too */
+	MEDIA_ENCRYPTION_SDES_MANDATORY,
+	MEDIA_ENCRYPTION_DTLS,
+};
+
+/** A master key with its salt, as in an a=crypto line (RFC 4568). Secret:
+ * never printed but in SDP. */
+struct media_crypto {
+	uint32_t tag; /* of the a=crypto line, 1..999999999 */
+	enum media_srtp_suite suite;
+	uint8_t key[MEDIA_SRTP_KEY_BYTES_MAX]; /* key, then salt */
+};
+
 /** Our side of an offer or an answer. */
 struct media_local {
 	struct media_addr rtp;  /* what the peer shall send RTP to */
@@ -46,6 +81,10 @@ struct media_local {
 	size_t codec_count;
 	uint16_t ptime_ms; /* packet time to announce, 10..120 */
 	enum media_direction direction;
+	enum media_encryption encryption;
+	/* our keys, by preference of their suites; tags 1, 2, ... */
+	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
+	size_t crypto_count;
 };
 
 /** What offer and answer settled (RFC 3264): what to send, and where. */
@@ -59,6 +98,9 @@ struct media_negotiated {
 	uint8_t event_pt;
 	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
+	bool encrypted;                 /* SRTP, with these: */
+	struct media_crypto crypto_tx;  /* ours */
+	struct media_crypto crypto_rx;  /* the peer's */
 };
 
 #endif
