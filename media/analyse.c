@@ -333,6 +333,7 @@ static void last_second(struct analyse *an, struct media_session *s)
 
 	if (a->second_ns == 0)
 		return; /* never applied */
+	analysis_finish(a);
 	if (end_ns <= a->second_ns) {
 		/* stopped on the boundary: a second of no length only if a
 		 * packet would else be in none */

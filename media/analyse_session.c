@@ -106,6 +106,7 @@ static struct analysis_stream *streams_find(struct analysis_session *a,
 		stream->has_sr = false;
 		rtp_stream_init(&stream->rtp, ssrc, a->second_ns,
 				&a->maps[a->map]);
+		rtp_quality_init(&stream->quality, &stream->rtp);
 	}
 	return stream;
 }
@@ -118,7 +119,8 @@ void analysis_received(struct analysis_session *a,
 	if (a->second_ns != 0)
 		stream = streams_find(a, r->ssrc);
 	if (stream)
-		rtp_stream_update(&stream->rtp, r);
+		rtp_stream_update_observed(&stream->rtp, r, rtp_quality_observe,
+					   &stream->quality);
 	else
 		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
 }
@@ -177,6 +179,10 @@ static void second_add(struct stream_second *into,
 	into->duplicates += from->duplicates;
 	into->reordered += from->reordered;
 	into->has_loss |= from->has_loss;
+	into->has_quality |= from->has_quality;
+	into->discarded += from->discarded;
+	into->burst_lost += from->burst_lost;
+	into->out_of_order += from->out_of_order;
 	if (from->has_rtt) {
 		into->has_rtt = true;
 		into->rtt_ms = from->rtt_ms;
@@ -189,6 +195,10 @@ static void second_add(struct stream_second *into,
 	into->has_mos = from->has_mos;
 	into->mos = from->mos;
 	into->r_factor = from->r_factor;
+	into->has_mos_wb = from->has_mos_wb;
+	into->mos_wb = from->mos_wb;
+	into->has_gap = from->has_gap;
+	into->gap_ms = from->gap_ms;
 }
 
 void analysis_close_in(struct analysis_session *a, int64_t end_ns,
@@ -203,6 +213,7 @@ void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 		struct stream_second second;
 
 		rtp_stream_close_second(&a->streams[i].rtp, end_ns, &second);
+		rtp_quality_close_second(&a->streams[i].quality, &second);
 		second_add(ret, &second, &most);
 	}
 	ret->packets += a->stray_packets - a->stray_packets_before;
@@ -213,17 +224,25 @@ void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 	a->published_out = a->sender.packets;
 }
 
+void analysis_finish(struct analysis_session *a)
+{
+	for (size_t i = 0; i < a->stream_count; i++)
+		rtp_quality_finish(&a->streams[i].quality);
+}
+
 bool analysis_second_open(const struct analysis_session *a)
 {
 	uint64_t packets = a->stray_packets;
+	bool open = false;
 
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct rtp_counters counters;
 
 		rtp_stream_counters(&a->streams[i].rtp, &counters);
 		packets += counters.packets;
+		open |= rtp_quality_is_open(&a->streams[i].quality);
 	}
-	return packets != a->published_in ||
+	return open || packets != a->published_in ||
 	       a->sender.packets != a->published_out;
 }
 
@@ -241,6 +260,11 @@ static void total_add(struct stream_total *into,
 	sum.reordered += from->reordered;
 	sum.stray += from->stray;
 	sum.has_loss |= from->has_loss;
+	sum.out_of_order += from->out_of_order;
+	sum.fixed.discarded += from->fixed.discarded;
+	sum.fixed.burst_lost += from->fixed.burst_lost;
+	sum.adaptive.discarded += from->adaptive.discarded;
+	sum.adaptive.burst_lost += from->adaptive.burst_lost;
 	if (from->packets > *most) {
 		*most = from->packets;
 		*into = *from;
@@ -254,6 +278,11 @@ static void total_add(struct stream_total *into,
 	into->reordered = sum.reordered;
 	into->stray = sum.stray;
 	into->has_loss = sum.has_loss;
+	into->out_of_order = sum.out_of_order;
+	into->fixed.discarded = sum.fixed.discarded;
+	into->fixed.burst_lost = sum.fixed.burst_lost;
+	into->adaptive.discarded = sum.adaptive.discarded;
+	into->adaptive.burst_lost = sum.adaptive.burst_lost;
 }
 
 void analysis_total_in(const struct analysis_session *a,
@@ -268,6 +297,7 @@ void analysis_total_in(const struct analysis_session *a,
 		struct stream_total total;
 
 		rtp_stream_total(&a->streams[i].rtp, &total);
+		rtp_quality_total(&a->streams[i].quality, &total);
 		total_add(ret, &total, &most);
 	}
 	ret->packets += a->stray_packets;

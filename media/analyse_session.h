@@ -42,7 +42,11 @@ void analysis_report(struct analysis_session *a, struct report_answer *ret);
 void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 		       struct stream_second *ret);
 
-/** Packets were counted since the last second was closed. */
+/** Nothing more comes: what was open until more packets came is final. Once,
+ * before the last second is closed. */
+void analysis_finish(struct analysis_session *a);
+
+/** Something was counted since the last second was closed. */
 bool analysis_second_open(const struct analysis_session *a);
 
 /**

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_MEDIA_SESSION_H
 #define OFFHOOK_MEDIA_SESSION_H
 
+#include "media/analysis/quality.h"
 #include "media/analysis/stream.h"
 #include "media/codec.h"
 #include "media/media.h"
@@ -124,6 +125,7 @@ enum analysis_state {
 /** A received stream of a session. */
 struct analysis_stream {
 	struct rtp_stream rtp;
+	struct rtp_quality quality;
 	bool has_sr; /* the source's last sender report */
 	uint32_t lsr;
 	int64_t sr_ns;

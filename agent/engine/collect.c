@@ -145,6 +145,16 @@ void collect_second(struct collect *c, bool outgoing,
 		{second->has_rtt, MEASURE_rtp_rtt, second->rtt_ms},
 		{second->has_mos, MEASURE_rtp_mos, second->mos},
 		{second->has_mos, MEASURE_rtp_r_factor, second->r_factor},
+		{second->has_mos_wb, MEASURE_rtp_mos_wb, second->mos_wb},
+		{second->has_quality, MEASURE_rtp_discarded,
+		 (double)second->discarded},
+		{second->has_quality, MEASURE_rtp_burst_lost,
+		 (double)second->burst_lost},
+		{second->has_quality, MEASURE_rtp_ooo,
+		 (double)second->out_of_order},
+		{second->has_gap, MEASURE_rtp_gap, second->gap_ms},
+		{second->has_lateness, MEASURE_rtp_send_lateness,
+		 second->lateness_ms},
 	};
 
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {

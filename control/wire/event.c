@@ -40,6 +40,61 @@ json_t *wire_event_new(struct wire_time when, const char *kind)
 			 "mono", (json_int_t)when.mono_ns, "kind", kind);
 }
 
+static json_t *buffer_encode(const struct stream_buffer *b)
+{
+	json_t *o = json_pack(
+		"{s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f}", "discarded",
+		(json_int_t)b->discarded, "delay_ms", b->delay_ms, "burst_lost",
+		(json_int_t)b->burst_lost, "burst_density_pct",
+		b->burst_density_pct, "gap_density_pct", b->gap_density_pct,
+		"burst_duration_ms", b->burst_duration_ms, "gap_duration_ms",
+		b->gap_duration_ms, "burst_ratio", b->burst_ratio);
+	int err = 0;
+
+	if (o && b->has_score) {
+		err |= put(o, "ta_ms", json_real(b->ta_ms));
+		err |= put(o, "r_factor", json_real(b->r_factor));
+		err |= put(o, "mos", json_real(b->mos));
+	}
+	return o ? finish(o, err) : NULL;
+}
+
+/* What only one direction knows. */
+static int put_quality(json_t *o, const struct stream_total *total)
+{
+	int err = 0;
+
+	if (total->has_quality)
+		err |= put(o, "out_of_order",
+			   json_integer((json_int_t)total->out_of_order));
+	if (total->has_gap)
+		err |= put(o, "gap_max_ms", json_real(total->gap_max_ms));
+	if (total->fixed.known)
+		err |= put(o, "fixed_buffer", buffer_encode(&total->fixed));
+	if (total->adaptive.known)
+		err |= put(o, "adaptive_buffer",
+			   buffer_encode(&total->adaptive));
+	if (total->has_lateness)
+		err |= put(o, "lateness_max_ms",
+			   json_real(total->lateness_max_ms));
+	return err;
+}
+
+static int put_score(json_t *o, const struct stream_total *total)
+{
+	int err;
+
+	if (!total->has_score)
+		return put_text(o, "no_score", total->no_score_reason);
+	err = put(o, "r_factor", json_real(total->r_factor));
+	err |= put(o, "mos_total", json_real(total->mos_total));
+	err |= put_text(o, "mos_scale", total->score_scale);
+	err |= put_text(o, "mos_declared", total->score_declared);
+	if (total->has_mos_wb)
+		err |= put(o, "mos_wb_total", json_real(total->mos_wb));
+	return err;
+}
+
 json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 {
 	char ssrc[9];
@@ -68,12 +123,8 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	err |= put_distribution(o, "jitter_ms", &total->jitter_ms);
 	err |= put_distribution(o, "rtt_ms", &total->rtt_ms);
 	err |= put_distribution(o, "mos", &total->mos);
-	if (total->has_score) {
-		err |= put(o, "r_factor", json_real(total->r_factor));
-		err |= put(o, "mos_total", json_real(total->mos_total));
-	} else {
-		err |= put_text(o, "no_score", total->no_score_reason);
-	}
+	err |= put_score(o, total);
+	err |= put_quality(o, total);
 	return finish(o, err);
 }
 

@@ -176,22 +176,22 @@ static uint16_t whole_ms(double ms)
 	return (uint16_t)fmin(floor(ms + 0.5), 65535.0);
 }
 
-void stream_detail_xr(const struct stream_detail *d,
-		      struct rtcp_voip_metrics *ret)
+void detail_voip_metrics(const struct voip_input *in,
+			 struct rtcp_voip_metrics *ret)
 {
-	const struct loss_pattern *p = &d->fixed;
+	const struct loss_pattern *p = in->pattern;
 	struct burst_gap_figures f;
-	uint64_t discarded = d->jb_fixed.late + d->jb_fixed.early;
-	struct detail_score quality; /* with the buffer's delay */
+	struct detail_score quality; /* with the delay */
 	struct score listening;      /* without any */
-	const struct emodel_codec *codec = d->stream->score.codec;
+	const struct emodel_codec *codec = in->stream->score.codec;
 
-	burst_gap_figures(&p->burst_gap, stream_detail_period_ms(d, NULL), &f);
-	stream_detail_score_fixed(d, &quality);
+	burst_gap_figures(&p->burst_gap, period_ms(in->stream), &f);
+	detail_score_pattern(in->stream, p, in->buffer_ms + in->network_ms,
+			     &quality);
 	*ret = (struct rtcp_voip_metrics){
-		.ssrc = d->stream->ssrc,
-		.loss_rate = of_256(ratio(d->network.runs.lost, p->packets)),
-		.discard_rate = of_256(ratio(discarded, p->packets)),
+		.ssrc = in->stream->ssrc,
+		.loss_rate = of_256(ratio(in->lost, p->packets)),
+		.discard_rate = of_256(ratio(in->discarded, p->packets)),
 		.burst_density = of_256(f.burst_density),
 		.gap_density = of_256(f.gap_density),
 		.burst_duration_ms = whole_ms(f.burst_duration_ms),
@@ -204,8 +204,8 @@ void stream_detail_xr(const struct stream_detail *d,
 		.ext_r_factor = RTCP_VOIP_UNAVAILABLE,
 		.mos_lq = RTCP_VOIP_UNAVAILABLE,
 		.mos_cq = RTCP_VOIP_UNAVAILABLE,
-		.jb_nominal_ms = whole_ms(d->jb_fixed.delay_ms),
-		.jb_max_ms = whole_ms(d->jb_fixed.delay_ms),
+		.jb_nominal_ms = whole_ms(in->buffer_ms),
+		.jb_max_ms = whole_ms(in->buffer_ms),
 		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
 	};
 	/* R and MOS of XR are of the narrowband scale: 0..100, tenths */
@@ -216,4 +216,18 @@ void stream_detail_xr(const struct stream_detail *d,
 	score_rate(&listening, codec, quality.score.ppl, quality.score.burst_r,
 		   0.0);
 	ret->mos_lq = (uint8_t)floor(10 * listening.mos + 0.5);
+}
+
+void stream_detail_xr(const struct stream_detail *d,
+		      struct rtcp_voip_metrics *ret)
+{
+	const struct voip_input in = {
+		.stream = d->stream,
+		.pattern = &d->fixed,
+		.lost = d->network.runs.lost,
+		.discarded = d->jb_fixed.late + d->jb_fixed.early,
+		.buffer_ms = d->jb_fixed.delay_ms,
+	};
+
+	detail_voip_metrics(&in, ret);
 }

@@ -90,6 +90,19 @@ void stream_detail_score_adaptive(const struct stream_detail *d,
 void stream_detail_xr(const struct stream_detail *d,
 		      struct rtcp_voip_metrics *ret);
 
+/** What the VoIP metrics of a stream are made of. */
+struct voip_input {
+	const struct rtp_stream *stream;
+	const struct loss_pattern *pattern; /* lost or discarded; finished */
+	uint64_t lost;
+	uint64_t discarded;
+	double buffer_ms;
+	double network_ms; /* one way; 0: not known */
+};
+/** The fields of RFC 3611 4.7; without round trip and end system delay. */
+void detail_voip_metrics(const struct voip_input *in,
+			 struct rtcp_voip_metrics *ret);
+
 /** Densities 0..1 and mean durations of a pattern. */
 struct burst_gap_figures {
 	double burst_density;

@@ -4,7 +4,13 @@
 
 void pattern_init(struct loss_pattern *p)
 {
+	pattern_init_settling(p, RTP_WINDOW_BITS);
+}
+
+void pattern_init_settling(struct loss_pattern *p, int32_t settle)
+{
 	memset(p, 0, sizeof(*p));
+	p->settle = settle;
 }
 
 static size_t slot(int64_t ext)
@@ -114,7 +120,7 @@ static void settle(struct loss_pattern *p, bool good)
 
 static void flush(struct loss_pattern *p)
 {
-	int64_t from = p->max - (RTP_WINDOW_BITS - 1);
+	int64_t from = p->max - (p->settle - 1);
 
 	for (int64_t ext = from < p->base ? p->base : from; ext <= p->max;
 	     ext++)
@@ -139,7 +145,7 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 		return;
 	}
 	for (; p->max < ext; p->max++) {
-		int64_t oldest = p->max - (RTP_WINDOW_BITS - 1);
+		int64_t oldest = p->max - (p->settle - 1);
 
 		if (oldest >= p->base)
 			settle(p, is_good(p, oldest));
@@ -147,7 +153,7 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 	}
 	if (ext < p->base)
 		p->base = ext;
-	if (ext > p->max - RTP_WINDOW_BITS)
+	if (ext > p->max - p->settle)
 		set_bit(p, ext, good);
 }
 

@@ -37,6 +37,7 @@ struct burst_gap {
 
 struct loss_pattern {
 	bool started;
+	int32_t settle; /* numbers this far behind the newest are final */
 	int64_t base;
 	int64_t max;
 	uint64_t good[RTP_WINDOW_BITS / 64];
@@ -56,6 +57,10 @@ struct loss_pattern {
 };
 
 void pattern_init(struct loss_pattern *p);
+
+/** The same, final after fewer packets: what is taken later than that must not
+ * be given to it. @param settle  1..RTP_WINDOW_BITS; pattern_init(): the most */
+void pattern_init_settling(struct loss_pattern *p, int32_t settle);
 
 /** A received packet by its extended number.
  * @param new_segment  the numbers begin anew with it */

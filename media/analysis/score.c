@@ -29,6 +29,31 @@ void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
 	*ret = s;
 }
 
+void score_total(const struct score *s, const struct emodel_codec *codec,
+		 struct stream_total *ret)
+{
+	static const char *const scales[] = {"nb", "wb", "fb"};
+
+	ret->has_score = s->valid;
+	ret->r_factor = s->r;
+	ret->mos_total = s->mos;
+	ret->no_score_reason = s->reason;
+	if (!s->valid)
+		return;
+	ret->has_mos_wb = score_mos_wb(codec, s->r, &ret->mos_wb);
+	ret->score_scale = scales[codec->scale];
+	if (codec->provenance == EMODEL_DECLARED)
+		ret->score_declared = codec->source;
+}
+
+bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret)
+{
+	if (!codec || codec->scale == EMODEL_FB)
+		return false;
+	*ret = emodel_mos(EMODEL_WB, r);
+	return true;
+}
+
 void mos_histogram_add(struct mos_histogram *h, double mos)
 {
 	double bucket = (mos - 1.0) * 100.0;

@@ -36,6 +36,20 @@ struct score {
 void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
 		double burst_r, double ta_ms);
 
+/** What a score says of a whole stream: has_score, r_factor, mos_total,
+ * no_score_reason, mos_wb, score_scale, score_declared. */
+void score_total(const struct score *s, const struct emodel_codec *codec,
+		 struct stream_total *ret);
+
+/**
+ * MOS on the wideband scale, on which codecs of both can be compared. A
+ * narrowband R counts there as it is: G.113 Appendix IV gives narrowband
+ * codecs Ie,WB = Ie + 35.8, the distance of both scales' Ro.
+ * Source: G.107.1 Annex A
+ * @return false: no codec, or one of the fullband scale
+ */
+bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret);
+
 /** MOS of every second: 1..5 in steps of 0.01; percentiles off by at most
  * 0.005, the rest exact. All zero: empty. */
 #define MOS_BUCKETS 400

@@ -12,6 +12,8 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 	memset(s, 0, sizeof(*s));
 	s->ssrc = ssrc;
 	s->second_start_ns = start_ns;
+	s->lateness_us = INT32_MIN;
+	s->lateness_max_us = INT32_MIN;
 	rtp_sender_set_codec(s, codec, clock_hz);
 }
 
@@ -35,6 +37,8 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 	s->packets++;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
 	s->payload_bytes += r->payload_bytes;
+	if (r->lateness_us > s->lateness_us)
+		s->lateness_us = r->lateness_us;
 }
 
 /* Packets between this report and the one before, as the peer counts them.
@@ -119,16 +123,24 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.jitter_ms = s->report_jitter_ms,
 		.has_rtt = s->has_rtt,
 		.rtt_ms = s->rtt_ms,
+		.has_lateness = s->packets > s->packets_before,
+		.lateness_ms = s->lateness_us / 1000.0,
 	};
 	ret->has_mos = rtp_score_second(
 		&s->score, s->has_report_second, (int64_t)s->second_expected,
 		s->second_lost, &ret->r_factor, &ret->mos);
+	ret->has_mos_wb =
+		ret->has_mos &&
+		score_mos_wb(s->score.codec, ret->r_factor, &ret->mos_wb);
 	s->packets_before = s->packets;
 	s->bytes_before = s->bytes;
 	s->second_expected = 0;
 	s->second_lost = 0;
 	s->has_report_second = false;
 	s->has_rtt = false;
+	if (s->lateness_us > s->lateness_max_us)
+		s->lateness_max_us = s->lateness_us;
+	s->lateness_us = INT32_MIN;
 	s->second_start_ns = end_ns;
 }
 
@@ -144,6 +156,8 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 		.expected = s->expected,
 		.lost = s->lost,
 		.burst_ratio = 1.0, /* a report does not say */
+		.has_lateness = s->lateness_max_us != INT32_MIN,
+		.lateness_max_ms = s->lateness_max_us / 1000.0,
 	};
 	memcpy(ret->codec, s->codec_name, sizeof(ret->codec));
 	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
@@ -158,8 +172,5 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 				: (uint64_t)((int64_t)s->expected - s->lost);
 	ret->loss_pct = 100.0 * (double)s->lost / (double)s->expected;
 	score_rate(&score, s->score.codec, ret->loss_pct, 1.0, 0.0);
-	ret->has_score = score.valid;
-	ret->r_factor = score.r;
-	ret->mos_total = score.mos;
-	ret->no_score_reason = score.reason;
+	score_total(&score, s->score.codec, ret);
 }

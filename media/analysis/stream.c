@@ -270,6 +270,9 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	ret->has_mos = rtp_score_second(&s->score, ret->packets > 0,
 					(int64_t)ret->expected, ret->lost,
 					&ret->r_factor, &ret->mos);
+	ret->has_mos_wb =
+		ret->has_mos &&
+		score_mos_wb(s->score.codec, ret->r_factor, &ret->mos_wb);
 	s->before = now;
 	s->bytes_before = s->bytes;
 	s->samples_before = s->timing.samples;
@@ -317,10 +320,7 @@ void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
 	}
 	score_rate(&score, s->score.codec, ret->loss_pct, ret->burst_ratio,
 		   0.0);
-	ret->has_score = score.valid;
-	ret->r_factor = score.r;
-	ret->mos_total = score.mos;
-	ret->no_score_reason = score.reason;
+	score_total(&score, s->score.codec, ret);
 }
 
 void rtp_stream_counters(const struct rtp_stream *s, struct rtp_counters *ret)

@@ -184,6 +184,8 @@ struct rtp_sender {
 	uint64_t packets_before;
 	uint64_t bytes_before;
 	int64_t second_start_ns;
+	int32_t lateness_us;     /* largest of the open second */
+	int32_t lateness_max_us; /* of the closed ones; INT32_MIN: none */
 	/* last report block */
 	bool has_report;
 	bool has_report_second; /* one came within the open second */

@@ -42,6 +42,38 @@ struct stream_second {
 	bool has_mos;
 	double mos; /* G.107 over the last 8 s */
 	double r_factor;
+	bool has_mos_wb;
+	double mos_wb; /* the same on the wideband scale of G.107.1 */
+	/* received streams behind the model of a fixed de-jitter buffer */
+	bool has_quality;
+	uint64_t discarded;    /* by the model */
+	uint64_t burst_lost;   /* lost or discarded within bursts (RFC 3611
+				* 4.7.2) that ended in this second */
+	uint64_t out_of_order; /* arrivals below the number before them */
+	bool has_gap;
+	double gap_ms; /* longest time between two audio packets, without
+			* pauses of the sender */
+	/* sent streams */
+	bool has_lateness;
+	double lateness_ms; /* largest of the second: sent less due */
+};
+
+/** A received stream behind the model of a de-jitter buffer. */
+struct stream_buffer {
+	bool known;
+	uint64_t discarded;
+	double delay_ms; /* mean time a packet is held */
+	/* RFC 3611 4.7.2 over lost and discarded packets */
+	uint64_t burst_lost; /* lost or discarded within bursts */
+	double burst_density_pct;
+	double gap_density_pct;
+	double burst_duration_ms; /* mean */
+	double gap_duration_ms;
+	double burst_ratio;
+	bool has_score; /* with discards, burst ratio and delay */
+	double ta_ms;   /* delay that went into it */
+	double r_factor;
+	double mos;
 };
 
 /** One stream over its whole life. */
@@ -66,6 +98,20 @@ struct stream_total {
 	double r_factor;
 	double mos_total;
 	const char *no_score_reason; /* static text; NULL if has_score */
+	bool has_mos_wb;
+	double mos_wb;           /* of the whole stream, wideband scale */
+	const char *score_scale; /* "nb", "wb", "fb"; static; NULL: none */
+	/* static text: where the codec's values are from that no standard has;
+	 * NULL: they are G.113's */
+	const char *score_declared;
+	bool has_quality; /* received streams */
+	uint64_t out_of_order;
+	bool has_gap;
+	double gap_max_ms;
+	struct stream_buffer fixed;
+	struct stream_buffer adaptive;
+	bool has_lateness; /* sent streams */
+	double lateness_max_ms;
 };
 
 #endif

@@ -153,6 +153,16 @@ static void test_seconds_of_two_streams(void **state)
 		.has_mos = true,
 		.mos = 4.1,
 		.r_factor = 82,
+		.has_mos_wb = true,
+		.mos_wb = 3.2,
+		.has_quality = true,
+		.discarded = 3,
+		.burst_lost = 4,
+		.out_of_order = 5,
+		.has_gap = true,
+		.gap_ms = 61.5,
+		.has_lateness = true,
+		.lateness_ms = 0.25,
 	};
 	/* A late packet of an earlier second; half a second long. */
 	const struct stream_second b = {
@@ -186,6 +196,13 @@ static void test_seconds_of_two_streams(void **state)
 	assert_int_equal(find(points, false, MEASURE_rtp_jitter, T0)->d.n, 1);
 	assert_int_equal(find(points, false, MEASURE_rtp_rtt, T0)->d.n, 1);
 	near(find(points, false, MEASURE_rtp_r_factor, T0)->d.avg, 82);
+	near(find(points, false, MEASURE_rtp_mos_wb, T0)->d.avg, 3.2);
+	near(find(points, false, MEASURE_rtp_discarded, T0)->d.avg, 3);
+	near(find(points, false, MEASURE_rtp_burst_lost, T0)->d.avg, 4);
+	near(find(points, false, MEASURE_rtp_ooo, T0)->d.avg, 5);
+	assert_int_equal(find(points, false, MEASURE_rtp_ooo, T0)->d.n, 1);
+	near(find(points, false, MEASURE_rtp_gap, T0)->d.avg, 61.5);
+	near(find(points, false, MEASURE_rtp_send_lateness, T0)->d.avg, 0.25);
 	json_decref(points);
 	collect_free(c);
 }

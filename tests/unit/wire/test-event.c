@@ -70,6 +70,60 @@ static void test_stream_without_reports(void **state)
 		"\"packets\":3,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
 }
 
+static void test_stream_quality(void **state)
+{
+	const struct stream_total total = {
+		.ssrc = 1,
+		.codec = "iLBC",
+		.has_score = true,
+		.r_factor = 81,
+		.mos_total = 4,
+		.has_mos_wb = true,
+		.mos_wb = 3,
+		.score_scale = "nb",
+		.score_declared = "declared: by whom",
+		.has_quality = true,
+		.out_of_order = 2,
+		.has_gap = true,
+		.gap_max_ms = 80.5,
+		.fixed = {.known = true,
+			  .discarded = 3,
+			  .delay_ms = 60,
+			  .burst_lost = 2,
+			  .burst_density_pct = 50,
+			  .gap_density_pct = 1,
+			  .burst_duration_ms = 40,
+			  .gap_duration_ms = 900,
+			  .burst_ratio = 1.5,
+			  .has_score = true,
+			  .ta_ms = 80.25,
+			  .r_factor = 70,
+			  .mos = 3.5},
+		.adaptive = {.known = true, .delay_ms = 25},
+		.has_lateness = true,
+		.lateness_max_ms = 0.5,
+	};
+
+	(void)state;
+	is_json(wire_stream_encode(&total, false),
+		"{\"adaptive_buffer\":{\"burst_density_pct\":0.0,"
+		"\"burst_duration_ms\":0.0,\"burst_lost\":0,"
+		"\"burst_ratio\":0.0,\"delay_ms\":25.0,\"discarded\":0,"
+		"\"gap_density_pct\":0.0,\"gap_duration_ms\":0.0},"
+		"\"bytes\":0,\"codec\":\"iLBC\",\"dir\":\"in\","
+		"\"duplicates\":0,"
+		"\"fixed_buffer\":{\"burst_density_pct\":50.0,"
+		"\"burst_duration_ms\":40.0,\"burst_lost\":2,"
+		"\"burst_ratio\":1.5,\"delay_ms\":60.0,\"discarded\":3,"
+		"\"gap_density_pct\":1.0,\"gap_duration_ms\":900.0,"
+		"\"mos\":3.5,\"r_factor\":70.0,\"ta_ms\":80.25},"
+		"\"gap_max_ms\":80.5,\"lateness_max_ms\":0.5,"
+		"\"mos_declared\":\"declared: by whom\",\"mos_scale\":\"nb\","
+		"\"mos_total\":4.0,\"mos_wb_total\":3.0,\"out_of_order\":2,"
+		"\"packets\":0,\"r_factor\":81.0,\"reordered\":0,"
+		"\"ssrc\":\"00000001\",\"stray\":0}");
+}
+
 static void test_sip_message_bytes(void **state)
 {
 	const struct wire_sip_message text = {
@@ -108,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
 		cmocka_unit_test(test_stream_without_reports),
+		cmocka_unit_test(test_stream_quality),
 		cmocka_unit_test(test_sip_message_bytes),
 	};
 
