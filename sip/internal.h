@@ -348,8 +348,24 @@ int session_answer(struct sip_call *call, enum media_direction want);
  */
 int session_read(struct sip_call *call, const struct sip_msg *msg,
 		 char *reason);
+/** The message has no body. */
+bool session_empty(const struct sip_msg *msg);
 /** The remote description answers our offer. @return 0; -errno, reason */
 int session_accept(struct sip_call *call, char *reason);
+/**
+ * The answer to our offer, with its events: where every offer of ours ends.
+ * @param missing  the reason if the message has none
+ * @return 0; -errno with the reason: media is what it was
+ */
+int session_conclude(struct sip_call *call, const struct sip_msg *msg,
+		     const char *missing, char *reason);
+/**
+ * An offer within the call: make our answer, in call->sdp.
+ * @return 0; 1 there is none; -errno: everything is what it was
+ */
+int session_offered(struct sip_call *call, const struct sip_msg *msg);
+/** The answer of session_offered() was sent: the events. */
+void session_answered(struct sip_call *call);
 /** What is settled differs from what was reported. */
 bool session_news(const struct sip_call *call);
 void session_event_media(struct sip_call *call, struct call_event *event);

@@ -59,21 +59,15 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 	dialog_refresh(call->dialog, msg);
 	(void)uac_ack(call, msg->cseq.num);
 	call->reinviting = false;
-	err = session_read(call, msg, reason);
-	if (err == 1)
-		str_print(reason, sizeof(reason),
-			  "the answer to our re-INVITE has no SDP");
-	else if (!err)
-		err = session_accept(call, reason);
+	err = session_conclude(call, msg,
+			       "the answer to our re-INVITE has no SDP",
+			       reason);
 	if (err) {
 		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
 		call_bye(call);
 		return;
 	}
 	call->held = call->reinvite_hold;
-	event = call_event(call, SIP_CALL_REMOTE_SDP, false, now);
-	session_event_media(call, event);
-	session_hold_events(call, now);
 	if (call->reinvite_plain)
 		event = call_event(call, SIP_CALL_REINVITED, true, now);
 	else
@@ -205,29 +199,17 @@ static void refuse(struct sip_call *call, const struct sip_msg *msg,
 /* The peer's offer, or the wish for ours. */
 static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg)
 {
-	struct sdp *before = mem_ref(call->remote);
-	char reason[REASON_BYTES];
-	int err = session_read(call, msg, reason);
+	int err = session_offered(call, msg);
 
-	call->answer_in_ack = err == 1;
-	if (err == 1)
-		err = session_offer(call, session_wanted(call, call->held));
-	else if (!err)
-		err = session_answer(call, session_wanted(call, call->held));
-	if (err) {
-		mem_deref(call->remote);
-		call->remote = before;
-		call->answer_in_ack = false;
-	} else {
-		mem_deref(before);
-	}
+	if (err != 1)
+		return err;
+	err = session_offer(call, session_wanted(call, call->held));
+	call->answer_in_ack = !err;
 	return err;
 }
 
 void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 {
-	int64_t now = call->ua->received_ns;
-	struct call_event *event;
 	int err;
 
 	if (call->state == CALL_INCOMING || call->answer_in_ack) {
@@ -259,14 +241,8 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	uas_ack_overtaken(call);
 	err = uas_accept(call, msg);
 	if (!err && !call->answer_in_ack)
-		call_event(call, SIP_CALL_REMOTE_SDP, false, now);
-	if (!err) {
-		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
-				   call->ua->sent_ns);
-		if (!call->answer_in_ack) {
-			session_event_media(call, event);
-			session_hold_events(call, now);
-		}
-	}
+		session_answered(call);
+	else if (!err)
+		call_event(call, SIP_CALL_LOCAL_SDP, true, call->ua->sent_ns);
 	mem_deref(call);
 }

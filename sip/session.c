@@ -82,15 +82,27 @@ int session_answer(struct sip_call *call, enum media_direction want)
 	return 0;
 }
 
-int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
+static size_t body_bytes(const struct sip_msg *msg)
 {
 	size_t len = mbuf_get_left(msg->mb);
+
+	if (pl_isset(&msg->clen) && pl_u32(&msg->clen) < len)
+		len = pl_u32(&msg->clen);
+	return len;
+}
+
+bool session_empty(const struct sip_msg *msg)
+{
+	return body_bytes(msg) == 0;
+}
+
+int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
+{
+	size_t len = body_bytes(msg);
 	const char *why = "";
 	struct sdp *sdp;
 	int err;
 
-	if (pl_isset(&msg->clen) && pl_u32(&msg->clen) < len)
-		len = pl_u32(&msg->clen);
 	if (len == 0)
 		return 1;
 	if (!msg_ctype_cmp(&msg->ctyp, "application", "sdp")) {
@@ -218,4 +230,56 @@ void session_hold_events(struct sip_call *call, int64_t mono_ns)
 	if (call->hold_known)
 		call_event(call, held ? SIP_CALL_HELD : SIP_CALL_RESUMED, false,
 			   mono_ns);
+}
+
+int session_conclude(struct sip_call *call, const struct sip_msg *msg,
+		     const char *missing, char *reason)
+{
+	int64_t now = call->ua->received_ns;
+	struct call_event *event;
+	int err = session_read(call, msg, reason);
+
+	if (err == 1) {
+		str_print(reason, REASON_BYTES, "%s", missing);
+		return -EBADMSG;
+	}
+	if (!err)
+		err = session_accept(call, reason);
+	if (err)
+		return err;
+	event = call_event(call, SIP_CALL_REMOTE_SDP, false, now);
+	session_event_media(call, event);
+	session_hold_events(call, now);
+	return 0;
+}
+
+int session_offered(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct sdp *before = mem_ref(call->remote);
+	char reason[REASON_BYTES];
+	int err = session_read(call, msg, reason);
+	bool none = err == 1;
+
+	if (none)
+		err = 0;
+	else if (!err)
+		err = session_answer(call, session_wanted(call, call->held));
+	if (err) {
+		mem_deref(call->remote);
+		call->remote = before;
+	} else {
+		mem_deref(before);
+	}
+	return none ? 1 : err;
+}
+
+void session_answered(struct sip_call *call)
+{
+	int64_t received = call->ua->received_ns;
+	struct call_event *event;
+
+	call_event(call, SIP_CALL_REMOTE_SDP, false, received);
+	event = call_event(call, SIP_CALL_LOCAL_SDP, true, call->ua->sent_ns);
+	session_event_media(call, event);
+	session_hold_events(call, received);
 }

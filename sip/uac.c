@@ -113,24 +113,10 @@ static void provisional(struct sip_call *call, const struct sip_msg *msg)
 static int answer_take(struct sip_call *call, const struct sip_msg *msg,
 		       char *reason)
 {
-	int err = session_read(call, msg, reason);
-	struct call_event *event;
-
-	if (err == 1 && call->early_answer)
-		return 0; /* the answer came with a provisional response */
-	if (err == 1) {
-		str_print(reason, REASON_BYTES, "the answer has no SDP");
-		return -EBADMSG;
-	}
-	if (!err)
-		err = session_accept(call, reason);
-	if (err)
-		return err;
-	event = call_event(call, SIP_CALL_REMOTE_SDP, false,
-			   call->ua->received_ns);
-	session_event_media(call, event);
-	session_hold_events(call, call->ua->received_ns);
-	return 0;
+	/* It may have come with a provisional response. */
+	if (call->early_answer && session_empty(msg))
+		return 0;
+	return session_conclude(call, msg, "the answer has no SDP", reason);
 }
 
 static void answered(struct sip_call *call, const struct sip_msg *msg)

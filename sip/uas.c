@@ -218,27 +218,12 @@ int sip_call_answer(struct sip_call *call, const struct media_local *media)
 static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
 		      char *reason)
 {
-	struct call_event *event;
-	int err;
-
 	if (!call->answer_in_ack)
 		return 0;
 	call->answer_in_ack = false;
-	err = session_read(call, msg, reason);
-	if (err == 1) {
-		str_print(reason, REASON_BYTES,
-			  "the ACK has no SDP to answer our offer");
-		return -EBADMSG;
-	}
-	if (!err)
-		err = session_accept(call, reason);
-	if (err)
-		return err;
-	event = call_event(call, SIP_CALL_REMOTE_SDP, false,
-			   call->ua->received_ns);
-	session_event_media(call, event);
-	session_hold_events(call, call->ua->received_ns);
-	return 0;
+	return session_conclude(call, msg,
+				"the ACK has no SDP to answer our offer",
+				reason);
 }
 
 /* A proxy may let a re-INVITE overtake the ACK: the peer has our 2xx then
