@@ -270,6 +270,12 @@ void sip_account_accept_calls(struct sip_account *account, bool accept)
 	account->accepts = accept;
 }
 
+void sip_account_call_options(struct sip_account *account,
+			      const struct sip_call_options *options)
+{
+	account->call_options = *options;
+}
+
 const char *sip_account_username(const struct sip_account *account)
 {
 	return account->username;

@@ -24,8 +24,10 @@ static void call_destructor(void *arg)
 	tmr_cancel(&call->tmr_ok);
 	tmr_cancel(&call->tmr_no_ack);
 	tmr_cancel(&call->tmr_reinvite);
+	reliable_stop(call);
 	list_flush(&call->events);
 	list_flush(&call->forks);
+	list_flush(&call->early);
 	mem_deref(call->closed);
 	mem_deref(call->ack);
 	mem_deref(call->ack_mb);
@@ -171,6 +173,7 @@ void call_close(struct sip_call *call)
 	call->state = CALL_DONE;
 	tmr_cancel(&call->tmr_end);
 	reinvite_stop(call);
+	reliable_stop(call);
 	event->event = SIP_CALL_CLOSED;
 	event->mono_ns = call->end_ns ? call->end_ns : clock_mono_ns();
 	event->local = call->end_local;
@@ -189,7 +192,7 @@ static bool find_handler(struct le *le, void *arg)
 	const struct sip_call *call = le->data;
 	const struct find *find = arg;
 
-	return dialog_match(call->dialog, find->msg);
+	return call_dialog(call, find->msg) != NULL;
 }
 
 struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg)

@@ -5,7 +5,10 @@
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
  * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */
 static const char *const known_methods[] = {
-	"REGISTER", "SUBSCRIBE", "UPDATE", "PRACK", "PUBLISH",
+	"REGISTER",
+	"SUBSCRIBE",
+	"UPDATE",
+	"PUBLISH",
 };
 
 static bool method_is(const struct sip_msg *msg, const char *method)
@@ -40,32 +43,18 @@ static bool well_formed(const struct sip_msg *msg)
 	       !pl_cmp(&msg->cseq.met, &msg->met);
 }
 
-static bool require_handler(const struct sip_hdr *hdr,
-			    const struct sip_msg *msg, void *arg)
-{
-	struct mbuf *mb = arg;
-	(void)msg;
-
-	return mbuf_printf(mb, "Unsupported: %r\r\n", &hdr->val) != 0;
-}
-
-/* We support no extension: all that is required is refused (8.2.2.3). */
+/* What is supported depends on who is addressed. */
 static bool extensions_refused(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct mbuf *mb;
+	const struct sip_call *call =
+		pl_isset(&msg->to.tag) ? call_find(ua, msg) : NULL;
+	const struct sip_account *account =
+		call ? NULL : account_by_user(ua, msg);
 
-	if (sip_msg_hdr_count(msg, SIP_HDR_REQUIRE) == 0)
-		return false;
-	mb = mbuf_alloc(128);
-	if (mb) {
-		sip_msg_hdr_apply(msg, true, SIP_HDR_REQUIRE, require_handler,
-				  mb);
-		(void)sip_treplyf(
-			NULL, NULL, ua->sip, msg, false, 420, "Bad Extension",
-			"%bContent-Length: 0\r\n\r\n", mb->buf, mb->end);
-		mem_deref(mb);
-	}
-	return true;
+	return extensions_refuse(ua, msg,
+				 call      ? &call->options
+				 : account ? &account->call_options
+					   : NULL);
 }
 
 static void options_reply(struct sip_ua *ua, const struct sip_msg *msg)
@@ -100,7 +89,7 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 				 "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (!dialog_in_order(call->dialog, msg)) {
+	if (!dialog_in_order(call_dialog(call, msg), msg)) {
 		(void)sip_treply(NULL, ua->sip, msg, 500,
 				 "Server Internal Error");
 		return;
@@ -113,6 +102,8 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 		options_reply(ua, msg);
 	else if (method_is(msg, "MESSAGE") || method_is(msg, "INFO"))
 		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
+	else if (method_is(msg, "PRACK"))
+		reliable_received(call, msg);
 	else if (method_is(msg, "REFER"))
 		refer_received(call, msg);
 	else if (method_is(msg, "NOTIFY"))
@@ -180,7 +171,7 @@ bool dispatch_request(const struct sip_msg *msg, void *arg)
 	else if (method_is(msg, "REFER"))
 		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
-		 method_is(msg, "NOTIFY"))
+		 method_is(msg, "NOTIFY") || method_is(msg, "PRACK"))
 		(void)sip_treply(NULL, ua->sip, msg, 481,
 				 "Call/Transaction Does Not Exist");
 	else

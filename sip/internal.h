@@ -31,9 +31,15 @@
 /* Requests of ours within a dialog, INVITE and BYE aside, at a time. */
 #define CALL_REQUESTS_MAX 32
 
+/* Branches of an INVITE whose early dialogs are known (RFC 3261 12.1). */
+#define CALL_EARLY_MAX 16
+
+/* Provisional responses that wait for a PRACK. */
+#define PRACK_QUEUE_MAX 8
+
 #define ALLOW_HEADER                                                       \
 	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
-	"NOTIFY\r\n"
+	"NOTIFY, PRACK, UPDATE\r\n"
 
 static inline int neg(int libre_error)
 {
@@ -100,13 +106,14 @@ struct dialog {
 	char *routes;   /* Route header lines, may be NULL */
 	char *route;    /* URI of the first one, may be NULL */
 	uint32_t lseq;  /* of the last request */
-	uint32_t rseq;
+	uint32_t rseq;  /* of the peer's last request */
 };
 
 int dialog_new(struct dialog **ret, const struct sip_account *account,
 	       const char *target, const char *to_uri);
 int dialog_accept(struct dialog **ret, const struct sip_msg *msg);
-/** The dialog another branch of our INVITE made with this response. */
+/** The dialog a branch of our INVITE made with this response; its CSeq goes
+ * on from that of the INVITE (12.1.2). */
 int dialog_branch(struct dialog **ret, const struct dialog *dialog,
 		  const struct sip_msg *msg);
 /** The 2xx to our INVITE came. */
@@ -192,6 +199,7 @@ struct sip_account {
 	sip_incoming_h *incoming_h;
 	void *arg;
 	bool accepts;
+	struct sip_call_options call_options; /* of calls taken */
 
 	/* registration */
 	enum register_state state;
@@ -223,6 +231,30 @@ enum call_state {
 	CALL_DONE,   /* SIP_CALL_CLOSED queued */
 };
 
+/** A branch of our INVITE that answered provisionally: an early dialog. */
+struct early {
+	struct le le;
+	struct dialog *dialog;
+	bool has_rseq;
+	uint32_t rseq;      /* of its last reliable response */
+	bool answered;      /* it had SDP */
+	bool settled;       /* reliably: what follows says nothing new */
+	struct sdp *remote; /* that SDP */
+};
+
+/** Our reliable provisional responses (RFC 3262 section 3). */
+struct reliable {
+	struct mbuf *mb; /* the one that waits for its PRACK, or NULL */
+	uint32_t rseq;
+	unsigned count;
+	bool offers;      /* it has our offer: the PRACK answers */
+	bool answered;    /* one of them had our answer */
+	bool answer_next; /* sip_call_answer() waits */
+	struct list queue;
+	struct tmr tmr;
+	struct tmr tmr_end;
+};
+
 struct call_event {
 	struct le le;
 	enum sip_call_event event;
@@ -245,6 +277,7 @@ struct sip_call {
 	struct digest *digest;
 	char *peer;
 	bool outgoing;
+	struct sip_call_options options;
 	enum call_state state;
 	sip_call_h *handler;
 	void *arg;
@@ -264,6 +297,7 @@ struct sip_call {
 	uint32_t ack_cseq;
 	int64_t invite_sent_ns;
 	uint16_t last_provisional;
+	struct list early;
 	struct tmr tmr_end;
 
 	/* server side of INVITE and re-INVITE */
@@ -276,6 +310,7 @@ struct sip_call {
 	struct tmr tmr_no_ack;
 	bool answer_in_ack; /* our offer went with the 2xx */
 	bool bye_after_ack;
+	struct reliable reliable;
 
 	/* how it ended, kept until the BYE is answered */
 	enum sip_call_end end;
@@ -338,6 +373,48 @@ void call_bye(struct sip_call *call);
 void call_bye_send(struct sip_call *call);
 void call_register(struct sip_call *call);
 
+/* early.c: the early dialogs of a call we place */
+/**
+ * That of a provisional response, made if it is new.
+ * @return NULL: it makes none, or there are too many
+ */
+struct early *early_take(struct sip_call *call, const struct sip_msg *msg);
+/** That of a request, or of a response. */
+struct early *early_find(const struct sip_call *call,
+			 const struct sip_msg *msg);
+/** A 2xx came: the call's dialog goes on from that of its branch. */
+void early_confirm(struct sip_call *call, const struct sip_msg *msg);
+/** The dialog of the call that a request belongs to. */
+struct dialog *call_dialog(const struct sip_call *call,
+			   const struct sip_msg *msg);
+
+/* prack.c: RFC 3262 as calling party */
+bool prack_is_reliable(const struct sip_call *call, const struct sip_msg *msg);
+/** Acknowledge a reliable response. @param sdp  our answer, or NULL */
+int prack_send(struct sip_call *call, struct early *early,
+	       const struct sip_msg *msg, const struct buf *sdp);
+
+/* reliable.c: RFC 3262 as called party */
+/** The INVITE and our options ask for reliable responses. */
+bool reliable_wanted(const struct sip_call *call);
+void reliable_received(struct sip_call *call, const struct sip_msg *msg);
+void reliable_stop(struct sip_call *call);
+/** Send now, or when the PRACK for the one before came. */
+int reliable_send(struct sip_call *call, uint16_t code,
+		  const struct media_local *media);
+
+/* extensions.c: Supported, Require (RFC 3261 8.2.2.3, 19.2) */
+/** Lines of a request that begins or refreshes the session. */
+int extensions_request(char **ret, const struct sip_call *call);
+/** Lines of our response to one. */
+int extensions_response(char **ret, const struct sip_call *call);
+/** Refuse a request, 420 or 421, that asks for more, or less, than we do.
+ * @return true: it was answered */
+bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+		       const struct sip_call_options *options);
+bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
+		    const char *tag);
+
 /* session.c: offer/answer of a call */
 int session_offer(struct sip_call *call, enum media_direction direction);
 int session_answer(struct sip_call *call, enum media_direction want);
@@ -374,7 +451,8 @@ enum media_direction session_wanted(const struct sip_call *call, bool held);
 
 /* uac.c */
 int call_local_set(struct sip_call *call, const struct media_local *media);
-int uac_ack(struct sip_call *call, uint32_t cseq);
+/** @param sdp  our answer to an offer in the 2xx, or NULL */
+int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
 /** "sip:1002@example.net" of "1002", "1002@example.net" or a URI. */
 int peer_uri(char **ret, const struct sip_account *account, const char *uri);
@@ -389,7 +467,18 @@ void uas_ack_overtaken(struct sip_call *call);
 const char *phrase_of(uint16_t code);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
-int uas_accept(struct sip_call *call, const struct sip_msg *msg);
+/** @param sdp  with call->sdp */
+int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp);
+/** Send what sip_call_answer() was asked for. */
+void uas_answer(struct sip_call *call);
+int uas_progress(struct sip_call *call, uint16_t code,
+		 const struct media_local *media);
+/** A provisional response as it goes on the wire, and its event.
+ * @param ret      to send it again, or NULL
+ * @param headers  more lines
+ * @param sdp      with call->sdp */
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp);
 void uas_stop_timers(struct sip_call *call);
 
 /* fork.c */

@@ -57,11 +57,10 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 	int err;
 
 	dialog_refresh(call->dialog, msg);
-	(void)uac_ack(call, msg->cseq.num);
+	(void)uac_ack(call, msg->cseq.num, NULL);
 	call->reinviting = false;
-	err = session_conclude(call, msg,
-			       "the answer to our re-INVITE has no SDP",
-			       reason);
+	err = session_conclude(
+		call, msg, "the answer to our re-INVITE has no SDP", reason);
 	if (err) {
 		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
 		call_bye(call);
@@ -239,7 +238,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	dialog_refresh(call->dialog, msg);
 	mem_ref(call);
 	uas_ack_overtaken(call);
-	err = uas_accept(call, msg);
+	err = uas_accept(call, msg, true);
 	if (!err && !call->answer_in_ack)
 		session_answered(call);
 	else if (!err)

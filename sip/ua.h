@@ -143,6 +143,32 @@ struct sip_account *sip_account_free(struct sip_account *account);
 
 /* ---- calls ---- */
 
+enum sip_prack {
+	SIP_PRACK_NONE,      /* RFC 3262 is unknown to us */
+	SIP_PRACK_SUPPORTED, /* used where the peer supports it too */
+	SIP_PRACK_REQUIRED,  /* 421 and Require: 100rel */
+};
+
+/** Who refreshes the session (RFC 4028), by its role in the transaction. */
+enum sip_refresher {
+	SIP_REFRESHER_ANY, /* the called side decides */
+	SIP_REFRESHER_UAC,
+	SIP_REFRESHER_UAS,
+};
+
+/** How calls behave; zeros are what a plain RFC 3261 phone does. */
+struct sip_call_options {
+	enum sip_prack prack;
+	uint32_t session_timer_s; /* Session-Expires; 0: RFC 4028 is off.
+				   * Below 90 it is our Min-SE too */
+	enum sip_refresher refresher;
+	bool late_offer; /* calls we place: INVITE without SDP */
+};
+
+/** For calls the account takes from now on. */
+void sip_account_call_options(struct sip_account *account,
+			      const struct sip_call_options *options);
+
 enum sip_call_event {
 	SIP_CALL_OUTGOING,    /* INVITE on the wire */
 	SIP_CALL_RINGING,     /* 180 sent or received */
@@ -189,7 +215,8 @@ typedef void(sip_call_h)(struct sip_call *call, enum sip_call_event event,
 struct sip_call_params {
 	const char *uri; /* "sip:1002@example.net", or a user part "1002",
 			   * completed with the account's domain */
-	const struct media_local *media; /* copied; what is offered */
+	const struct media_local *media;        /* copied; what is offered */
+	const struct sip_call_options *options; /* copied; NULL: all zeros */
 	sip_call_h *call_h;
 	void *arg;
 };
@@ -206,9 +233,13 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
 int sip_call_ring(struct sip_call *call);
 /**
- * Send a provisional response to the INVITE, 101 to 199.
+ * Send a provisional response to the INVITE, 101 to 199; reliably (RFC 3262)
+ * if the options and the caller want that. While one waits for its PRACK the
+ * next ones, and the answer, wait too.
  * @param media  NULL: no SDP; else the answer goes with it (early media,
- *               RFC 3960); the 2xx repeats it. -EINVAL if the INVITE had none
+ *               RFC 3960); an unreliable one is repeated by the 2xx. If the
+ *               INVITE had no offer ours goes with it, reliably or -EINVAL
+ * @return 0; -EINVAL; -EBUSY too many wait
  */
 int sip_call_progress(struct sip_call *call, uint16_t code,
 		      const struct media_local *media);

@@ -19,19 +19,24 @@ int invite_send_handler(enum sip_transp tp, const struct sa *src,
 
 static int invite_send(struct sip_call *call)
 {
-	const struct request request = {
+	struct request request = {
 		.method = "INVITE",
-		.headers = ALLOW_HEADER,
-		.sdp = &call->sdp,
+		.sdp = call->options.late_offer ? NULL : &call->sdp,
 		.sendh = invite_send_handler,
 		.resph = invite_response,
 		.arg = call,
 	};
+	char *headers;
 	int err;
 
+	err = extensions_request(&headers, call);
+	if (err)
+		return err;
+	request.headers = headers;
 	mem_ref(call);
 	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
 			  &request);
+	mem_deref(headers);
 	if (err)
 		mem_deref(call);
 	return err;
@@ -43,7 +48,8 @@ void call_sent(struct sip_call *call, int64_t mono_ns)
 		return;
 	call->invite_sent_ns = mono_ns;
 	call_event(call, SIP_CALL_OUTGOING, true, mono_ns);
-	call_event(call, SIP_CALL_LOCAL_SDP, true, mono_ns);
+	if (!call->options.late_offer)
+		call_event(call, SIP_CALL_LOCAL_SDP, true, mono_ns);
 }
 
 /* The ACK is filled in behind this; kept for a repeated 2xx. */
@@ -60,11 +66,12 @@ static int ack_send_handler(enum sip_transp tp, const struct sa *src,
 	return 0;
 }
 
-int uac_ack(struct sip_call *call, uint32_t cseq)
+int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp)
 {
 	const struct request request = {
 		.method = "ACK",
 		.ack_cseq = cseq,
+		.sdp = sdp,
 		.sendh = ack_send_handler,
 		.arg = call,
 	};
@@ -82,24 +89,79 @@ void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 			       &call->ack_dst, call->ack_mb);
 }
 
-/* 180 to 199; the SDP of a first 18x is an answer already (13.2.1). */
+/* The SDP of a provisional response: an answer, even if it may be lost
+ * (13.2.1), or the offer we left to the peer, which must be reliable.
+ * @return 1: our answer stands in call->sdp */
+static int early_describe(struct sip_call *call, struct early *early,
+			  const struct sip_msg *msg, bool reliable)
+{
+	char reason[REASON_BYTES];
+	int r = 0;
+
+	if (session_empty(msg) || early->settled)
+		return 0;
+	if (call->options.late_offer) {
+		if (!reliable || session_offered(call, msg) != 0)
+			return 0;
+		call_event(call, SIP_CALL_REMOTE_SDP, false,
+			   call->ua->received_ns);
+		r = 1;
+	} else if (session_read(call, msg, reason) ||
+		   session_accept(call, reason)) {
+		return 0;
+	} else if (session_news(call)) {
+		session_event_media(call,
+				    call_event(call, SIP_CALL_REMOTE_SDP, false,
+					       call->ua->received_ns));
+	}
+	mem_deref(early->remote);
+	early->remote = mem_ref(call->remote);
+	early->answered = true;
+	early->settled = reliable;
+	return r;
+}
+
+/* @return false: it came before, or one before it is missing (RFC 3262 4) */
+static bool in_sequence(struct early *early, const struct sip_msg *msg)
+{
+	uint32_t rseq = pl_u32(&sip_msg_hdr(msg, SIP_HDR_RSEQ)->val);
+
+	if (early->has_rseq && rseq != early->rseq + 1)
+		return false;
+	early->has_rseq = true;
+	early->rseq = rseq;
+	return true;
+}
+
+/* @return false: it counts for nothing */
+static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct early *early = early_take(call, msg);
+	bool reliable = early && prack_is_reliable(call, msg);
+	int answer;
+
+	if (!early)
+		return true; /* no dialog: a state alone */
+	if (reliable && !in_sequence(early, msg))
+		return false;
+	answer = early_describe(call, early, msg, reliable);
+	if (reliable &&
+	    prack_send(call, early, msg, answer ? &call->sdp : NULL) == 0 &&
+	    answer)
+		session_event_media(call, call_event(call, SIP_CALL_LOCAL_SDP,
+						     true, call->ua->sent_ns));
+	return true;
+}
+
+/* 101 to 199 */
 static void provisional(struct sip_call *call, const struct sip_msg *msg)
 {
 	int64_t now = call->ua->received_ns;
-	char reason[REASON_BYTES];
 	struct call_event *event;
 
-	if (msg->scode <= 100 || call->state != CALL_INVITING)
+	if (msg->scode <= 100 || call->state != CALL_INVITING ||
+	    !provisional_take(call, msg))
 		return;
-	if (session_read(call, msg, reason) == 0 &&
-	    session_accept(call, reason) == 0) {
-		call->early_answer = true;
-		if (session_news(call)) {
-			event = call_event(call, SIP_CALL_REMOTE_SDP, false,
-					   now);
-			session_event_media(call, event);
-		}
-	}
 	if (msg->scode < 180 || msg->scode == call->last_provisional)
 		return;
 	call->last_provisional = msg->scode;
@@ -109,21 +171,74 @@ static void provisional(struct sip_call *call, const struct sip_msg *msg)
 	call_event_reason(event, msg);
 }
 
-/* @return 0, or -errno with the reason why the call cannot be */
-static int answer_take(struct sip_call *call, const struct sip_msg *msg,
-		       char *reason)
+/* The answer that came with a provisional response of the same branch. */
+static int early_answer_take(struct sip_call *call, struct early *early,
+			     char *reason)
 {
-	/* It may have come with a provisional response. */
-	if (call->early_answer && session_empty(msg))
+	int err;
+
+	if (call->remote == early->remote)
 		return 0;
-	return session_conclude(call, msg, "the answer has no SDP", reason);
+	mem_deref(call->remote);
+	call->remote = mem_ref(early->remote);
+	err = session_accept(call, reason);
+	if (!err)
+		session_event_media(call,
+				    call_event(call, SIP_CALL_REMOTE_SDP, false,
+					       call->ua->received_ns));
+	return err;
+}
+
+/* @return 1: the ACK must have our answer; 0; or -errno with the reason why
+ * the call cannot be */
+static int answer_take(struct sip_call *call, struct early *early,
+		       const struct sip_msg *msg, char *reason)
+{
+	int err;
+
+	if (early && early->settled && call->options.late_offer)
+		return 0;
+	if (early && early->answered && (early->settled || session_empty(msg)))
+		return early_answer_take(call, early, reason);
+	if (!call->options.late_offer)
+		return session_conclude(call, msg, "the answer has no SDP",
+					reason);
+	err = session_offered(call, msg);
+	if (err == 0)
+		return 1;
+	str_print(reason, REASON_BYTES, "%s",
+		  err == 1 ? "the 2xx has no SDP, which had to be the offer"
+			   : "the offer in the 2xx cannot be answered");
+	return -EBADMSG;
+}
+
+/* Acknowledge the 2xx: the call is up, or ends at once. */
+static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
+			int answer, const char *reason)
+{
+	struct call_event *event;
+
+	event = call_event(call, SIP_CALL_ANSWERED, false,
+			   call->ua->received_ns);
+	call_event_reason(event, msg);
+	(void)uac_ack(call, msg->cseq.num, answer == 1 ? &call->sdp : NULL);
+	if (answer == 1)
+		session_answered(call);
+	call->state = CALL_UP;
+	call->hold_known = true;
+	if (answer < 0) {
+		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
+		call_bye(call);
+		return;
+	}
+	event = call_event(call, SIP_CALL_ESTABLISHED, true, call->ua->sent_ns);
+	call_event_reason(event, msg);
 }
 
 static void answered(struct sip_call *call, const struct sip_msg *msg)
 {
-	int64_t now = call->ua->received_ns;
 	char reason[REASON_BYTES] = "";
-	struct call_event *event;
+	struct early *early = early_find(call, msg);
 	int err;
 
 	err = dialog_establish(call->dialog, msg);
@@ -137,24 +252,14 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	if (call->state == CALL_ENDING) { /* it crossed our CANCEL */
-		(void)uac_ack(call, msg->cseq.num);
+		(void)uac_ack(call, msg->cseq.num, NULL);
 		call->state = CALL_UP;
 		call_bye(call);
 		return;
 	}
-	err = answer_take(call, msg, reason);
-	event = call_event(call, SIP_CALL_ANSWERED, false, now);
-	call_event_reason(event, msg);
-	(void)uac_ack(call, msg->cseq.num);
-	call->state = CALL_UP;
-	call->hold_known = true;
-	if (err) {
-		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
-		call_bye(call);
-		return;
-	}
-	event = call_event(call, SIP_CALL_ESTABLISHED, true, call->ua->sent_ns);
-	call_event_reason(event, msg);
+	err = answer_take(call, early, msg, reason);
+	early_confirm(call, msg);
+	acknowledge(call, msg, err, reason);
 }
 
 static void refused(struct sip_call *call, const struct sip_msg *msg)
@@ -284,13 +389,15 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 		return err;
 	call->handler = params->call_h;
 	call->arg = params->arg;
+	if (params->options)
+		call->options = *params->options;
 	err = call_local_set(call, params->media);
 	if (!err)
 		err = peer_uri(&call->peer, account, params->uri);
 	if (!err)
 		err = dialog_new(&call->dialog, account, call->peer,
 				 call->peer);
-	if (!err)
+	if (!err && !call->options.late_offer)
 		err = session_offer(call, call->local.direction);
 	if (err) {
 		mem_deref(call);

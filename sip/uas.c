@@ -33,6 +33,7 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	if (err)
 		return err;
 	call->msg = msg_ref(msg);
+	call->options = account->call_options;
 	err = neg(pl_strdup(&call->peer, &msg->from.auri));
 	if (!err)
 		err = dialog_accept(&call->dialog, msg);
@@ -130,21 +131,26 @@ static void no_ack_handler(void *arg)
 }
 
 /* 200 to INVITE or re-INVITE, repeated until its ACK (13.3.1.4). */
-int uas_accept(struct sip_call *call, const struct sip_msg *msg)
+int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 {
+	size_t len = sdp ? call->sdp.used : 0;
 	struct sip_contact contact;
 	struct mbuf *mb = NULL;
+	char *extensions;
 	int err;
 
 	uas_stop_timers(call);
+	err = extensions_response(&extensions, call);
+	if (err)
+		return err;
 	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
 			msg->tp);
-	err = neg(sip_treplyf(
-		&call->st, &mb, call->ua->sip, msg, true, 200, "OK",
-		"%H" ALLOW_HEADER "Content-Type: application/sdp\r\n"
-		"Content-Length: %zu\r\n\r\n%b",
-		sip_contact_print, &contact, call->sdp.used, call->sdp.data,
-		call->sdp.used));
+	err = neg(sip_treplyf(&call->st, &mb, call->ua->sip, msg, true, 200,
+			      "OK", "%H%s%sContent-Length: %zu\r\n\r\n%b",
+			      sip_contact_print, &contact, extensions,
+			      sdp ? "Content-Type: application/sdp\r\n" : "",
+			      len, sdp ? call->sdp.data : "", len));
+	mem_deref(extensions);
 	if (err)
 		return err;
 	if (call->msg != msg) {
@@ -161,19 +167,59 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg)
 	return 0;
 }
 
-static void answer_events(struct sip_call *call)
+static void answer_events(struct sip_call *call, bool sdp)
 {
 	int64_t now = call->ua->sent_ns;
 	struct call_event *event;
 
-	event = call_event(call, SIP_CALL_LOCAL_SDP, true, now);
-	if (!call->answer_in_ack)
-		session_event_media(call, event);
+	if (sdp) {
+		event = call_event(call, SIP_CALL_LOCAL_SDP, true, now);
+		if (!call->answer_in_ack)
+			session_event_media(call, event);
+	}
 	event = call_event(call, SIP_CALL_ANSWERED, true, now);
 	if (event) {
 		event->code = 200;
 		(void)str_copy(event->reason, sizeof(event->reason), "OK");
 	}
+}
+
+/* Our part of offer/answer, if a provisional response did not have it. */
+static int answer_describe(struct sip_call *call)
+{
+	enum media_direction direction = call->local.direction;
+
+	if (call->early_answer || call->reliable.answered)
+		return 0;
+	call->answer_in_ack = !call->remote;
+	return call->answer_in_ack ? session_offer(call, direction)
+				   : session_answer(call, direction);
+}
+
+void uas_answer(struct sip_call *call)
+{
+	/* RFC 3262 section 5: a reliable answer is not repeated. */
+	bool sdp = !call->reliable.answered;
+	int err = answer_describe(call);
+
+	if (err == -ENOENT) {
+		(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
+				 "Not Acceptable Here");
+		call_set_end(call, SIP_END_REJECTED, true, 488,
+			     "no common codec in the caller's offer");
+		call_close(call);
+		return;
+	}
+	if (!err)
+		err = uas_accept(call, call->msg, sdp);
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "200 OK could not be sent");
+		call_close(call);
+		return;
+	}
+	call->state = CALL_ACCEPTED;
+	answer_events(call, sdp);
 }
 
 int sip_call_answer(struct sip_call *call, const struct media_local *media)
@@ -185,32 +231,10 @@ int sip_call_answer(struct sip_call *call, const struct media_local *media)
 	err = call_local_set(call, media);
 	if (err)
 		return err;
-	call->answer_in_ack = !call->remote;
-	if (call->early_answer)
-		err = 0; /* it went with a provisional response */
-	else if (call->answer_in_ack)
-		err = session_offer(call, media->direction);
+	if (call->reliable.mb)
+		call->reliable.answer_next = true;
 	else
-		err = session_answer(call, media->direction);
-	if (err == -ENOENT) {
-		(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
-				 "Not Acceptable Here");
-		call_set_end(call, SIP_END_REJECTED, true, 488,
-			     "no common codec in the caller's offer");
-		call_close(call);
-		return 0;
-	}
-	if (err)
-		return err;
-	err = uas_accept(call, call->msg);
-	if (err) {
-		call_set_end(call, SIP_END_FAILED, true, 0,
-			     "200 OK could not be sent");
-		call_close(call);
-		return 0;
-	}
-	call->state = CALL_ACCEPTED;
-	answer_events(call);
+		uas_answer(call);
 	return 0;
 }
 
@@ -221,9 +245,8 @@ static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
 	if (!call->answer_in_ack)
 		return 0;
 	call->answer_in_ack = false;
-	return session_conclude(call, msg,
-				"the ACK has no SDP to answer our offer",
-				reason);
+	return session_conclude(
+		call, msg, "the ACK has no SDP to answer our offer", reason);
 }
 
 /* A proxy may let a re-INVITE overtake the ACK: the peer has our 2xx then

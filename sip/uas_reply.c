@@ -47,20 +47,44 @@ const char *phrase_of(uint16_t code)
 	return code < 200 ? "Progress" : "Rejected";
 }
 
-static int progress_reply(struct sip_call *call, uint16_t code, bool sdp)
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp)
 {
-	struct sip_contact contact;
 	size_t len = sdp ? call->sdp.used : 0;
+	struct sip_contact contact;
+	struct call_event *event;
+	char *extensions;
+	int err;
 
+	err = extensions_response(&extensions, call);
+	if (err)
+		return err;
 	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
 			call->msg->tp);
-	return neg(sip_treplyf(&call->st, NULL, call->ua->sip, call->msg, true,
-			       code, phrase_of(code),
-			       "%H" ALLOW_HEADER
-			       "%sContent-Length: %zu\r\n\r\n%b",
-			       sip_contact_print, &contact,
-			       sdp ? "Content-Type: application/sdp\r\n" : "",
-			       len, sdp ? call->sdp.data : "", len));
+	err = neg(sip_treplyf(&call->st, ret, call->ua->sip, call->msg, true,
+			      code, phrase_of(code),
+			      "%H%s%s%sContent-Length: %zu\r\n\r\n%b",
+			      sip_contact_print, &contact, extensions, headers,
+			      sdp ? "Content-Type: application/sdp\r\n" : "",
+			      len, sdp ? call->sdp.data : "", len));
+	mem_deref(extensions);
+	if (err)
+		return err;
+	if (sdp) {
+		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+				   call->ua->sent_ns);
+		if (event && call->remote)
+			session_event_media(call, event);
+	}
+	event = call_event(call,
+			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
+			   true, call->ua->sent_ns);
+	if (event) {
+		event->code = code;
+		(void)str_copy(event->reason, sizeof(event->reason),
+			       phrase_of(code));
+	}
+	return 0;
 }
 
 /* @return 1: our answer goes with it; 0: no; -errno */
@@ -81,42 +105,45 @@ static int early_answer(struct sip_call *call, const struct media_local *media)
 	return 1;
 }
 
-int sip_call_progress(struct sip_call *call, uint16_t code,
-		      const struct media_local *media)
+static int progress(struct sip_call *call, uint16_t code,
+		    const struct media_local *media)
 {
-	struct call_event *event;
 	int sdp;
 
-	if (call->state != CALL_INCOMING || !call->st || code <= 100 ||
-	    code > 199)
-		return -EINVAL;
+	/* The first reliable one would have to carry our offer then. */
+	if (reliable_wanted(call) &&
+	    (call->remote || media || call->reliable.answered))
+		return reliable_send(call, code, media);
 	sdp = early_answer(call, media);
-	if (sdp == -ENOENT) {
-		uas_refuse(call, 488, "Not Acceptable Here");
-		return 0;
-	}
 	if (sdp < 0)
 		return sdp;
-	if (progress_reply(call, code, sdp)) {
+	return uas_provisional(call, NULL, code, "", sdp);
+}
+
+int uas_progress(struct sip_call *call, uint16_t code,
+		 const struct media_local *media)
+{
+	int err = progress(call, code, media);
+
+	if (err == -ENOENT) {
+		uas_refuse(call, 488, "Not Acceptable Here");
+	} else if (err && err != -EINVAL && err != -EBUSY) {
 		call_set_end(call, SIP_END_FAILED, true, 0,
 			     "a provisional response could not be sent");
 		call_close(call);
-		return 0;
-	}
-	if (sdp) {
-		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
-				   call->ua->sent_ns);
-		session_event_media(call, event);
-	}
-	event = call_event(call,
-			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
-			   true, call->ua->sent_ns);
-	if (event) {
-		event->code = code;
-		(void)str_copy(event->reason, sizeof(event->reason),
-			       phrase_of(code));
+	} else {
+		return err;
 	}
 	return 0;
+}
+
+int sip_call_progress(struct sip_call *call, uint16_t code,
+		      const struct media_local *media)
+{
+	if (call->state != CALL_INCOMING || !call->st || code <= 100 ||
+	    code > 199)
+		return -EINVAL;
+	return uas_progress(call, code, media);
 }
 
 int sip_call_ring(struct sip_call *call)

@@ -232,6 +232,7 @@ void world_dial(struct world *world)
 	const struct sip_call_params params = {
 		.uri = "1002",
 		.media = &world->media,
+		.options = &world->options,
 		.call_h = call_handler,
 		.arg = world,
 	};

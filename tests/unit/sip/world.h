@@ -30,7 +30,8 @@ struct world {
 	struct sip_call *call;
 	struct peer peer;
 	struct media_local media;
-	uint16_t port; /* of the user agent */
+	struct sip_call_options options; /* of world_dial() */
+	uint16_t port;                   /* of the user agent */
 	world_script_h *script;
 	world_call_h *call_h;
 	world_account_h *account_h;

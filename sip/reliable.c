@@ -1,0 +1,234 @@
+#include "base/str.h"
+#include "sip/internal.h"
+
+#define WAIT_MS ((uint64_t)64 * SIP_T1)
+
+/* A provisional response that waits for its turn. */
+struct waiting {
+	struct le le;
+	uint16_t code;
+	bool has_media;
+	struct media_local media;
+};
+
+static void waiting_destructor(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	list_unlink(&waiting->le);
+}
+
+bool reliable_wanted(const struct sip_call *call)
+{
+	return call->options.prack != SIP_PRACK_NONE &&
+	       (extensions_has(call->msg, SIP_HDR_REQUIRE, "100rel") ||
+		extensions_has(call->msg, SIP_HDR_SUPPORTED, "100rel"));
+}
+
+static void acknowledged(struct sip_call *call)
+{
+	struct reliable *r = &call->reliable;
+
+	tmr_cancel(&r->tmr);
+	tmr_cancel(&r->tmr_end);
+	r->mb = mem_deref(r->mb);
+}
+
+void reliable_stop(struct sip_call *call)
+{
+	acknowledged(call);
+	call->reliable.answer_next = false;
+	list_flush(&call->reliable.queue);
+}
+
+static void again_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	struct reliable *r = &call->reliable;
+	struct sa dst;
+	struct pl pl;
+
+	sip_reply_addr(&dst, call->msg,
+		       !msg_param_exists(&call->msg->via.params, "rport", &pl));
+	(void)sip_send(call->ua->sip, call->msg->sock, call->msg->tp, &dst,
+		       r->mb);
+	r->count++;
+	tmr_start(&r->tmr, (uint64_t)SIP_T1 << r->count, again_handler, call);
+}
+
+static void unacknowledged_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	/* RFC 3262 section 3: a 5xx to the INVITE. */
+	(void)sip_treply(&call->st, call->ua->sip, call->msg, 504,
+			 "Server Time-out");
+	call_set_end(call, SIP_END_FAILED, true, 504,
+		     "no PRACK for our provisional response within 32 s");
+	call_close(call);
+}
+
+/* @return 1: it goes with SDP; 0: without; -errno */
+static int describe(struct sip_call *call, const struct media_local *media)
+{
+	struct reliable *r = &call->reliable;
+	int err;
+
+	if (!media || r->answered || r->offers)
+		return 0;
+	err = call_local_set(call, media);
+	if (err)
+		return err;
+	if (call->remote)
+		err = session_answer(call, media->direction);
+	else
+		err = session_offer(call, media->direction);
+	if (err)
+		return err;
+	r->answered = call->remote != NULL;
+	r->offers = !r->answered;
+	return 1;
+}
+
+static int send_now(struct sip_call *call, uint16_t code,
+		    const struct media_local *media)
+{
+	struct reliable *r = &call->reliable;
+	char header[64];
+	int sdp, err;
+
+	sdp = describe(call, media);
+	if (sdp < 0)
+		return sdp;
+	r->rseq = r->rseq ? r->rseq + 1 : 1u + rand_u16();
+	str_print(header, sizeof(header), "Require: 100rel\r\nRSeq: %u\r\n",
+		  r->rseq);
+	err = uas_provisional(call, &r->mb, code, header, sdp);
+	if (err)
+		return err;
+	r->count = 0;
+	tmr_start(&r->tmr, SIP_T1, again_handler, call);
+	tmr_start(&r->tmr_end, WAIT_MS, unacknowledged_handler, call);
+	return 0;
+}
+
+int reliable_send(struct sip_call *call, uint16_t code,
+		  const struct media_local *media)
+{
+	struct reliable *r = &call->reliable;
+	struct waiting *waiting;
+
+	if (!r->mb)
+		return send_now(call, code, media);
+	if (list_count(&r->queue) >= PRACK_QUEUE_MAX)
+		return -EBUSY;
+	waiting = mem_zalloc(sizeof(*waiting), waiting_destructor);
+	if (!waiting)
+		return -ENOMEM;
+	waiting->code = code;
+	waiting->has_media = media != NULL;
+	if (media)
+		waiting->media = *media;
+	list_append(&r->queue, &waiting->le, waiting);
+	return 0;
+}
+
+/* The next response that was held back, or the answer. */
+static void go_on(struct sip_call *call)
+{
+	struct reliable *r = &call->reliable;
+	struct waiting *waiting;
+	int err = 0;
+
+	while (!err && !r->mb && call->state == CALL_INCOMING &&
+	       (waiting = list_ledata(list_head(&r->queue)))) {
+		list_unlink(&waiting->le);
+		err = uas_progress(call, waiting->code,
+				   waiting->has_media ? &waiting->media : NULL);
+		mem_deref(waiting);
+	}
+	if (err) {
+		uas_refuse(call, 500, "Server Internal Error");
+		return;
+	}
+	if (r->mb || call->state != CALL_INCOMING || !r->answer_next)
+		return;
+	r->answer_next = false;
+	uas_answer(call);
+}
+
+/* RAck: 776656 1 INVITE (RFC 3262 7.2) */
+static bool rack_match(const struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *rack = sip_msg_hdr(msg, SIP_HDR_RACK);
+	struct pl rseq, cseq, method;
+
+	return call->reliable.mb && rack &&
+	       !re_regex(rack->val.p, rack->val.l,
+			 "[0-9]+[ \t]+[0-9]+[ \t]+[^ \t]+", &rseq, NULL, &cseq,
+			 NULL, &method) &&
+	       pl_u32(&rseq) == call->reliable.rseq &&
+	       pl_u32(&cseq) == call->msg->cseq.num &&
+	       !pl_strcmp(&method, "INVITE");
+}
+
+static void prack_accept(struct sip_call *call, const struct sip_msg *msg,
+			 bool sdp)
+{
+	const char *type = sdp ? "Content-Type: application/sdp\r\n" : "";
+	size_t len = sdp ? call->sdp.used : 0;
+
+	(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
+			  "%sContent-Length: %zu\r\n\r\n%b", type, len,
+			  sdp ? call->sdp.data : "", len);
+}
+
+/* The PRACK answers our offer. */
+static void answer_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	int err;
+
+	call->reliable.offers = false;
+	err = session_conclude(
+		call, msg, "the PRACK has no SDP to answer our offer", reason);
+	if (!err) {
+		call->reliable.answered = true;
+		prack_accept(call, msg, false);
+		return;
+	}
+	(void)sip_treply(NULL, call->ua->sip, msg, 488, "Not Acceptable Here");
+	(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
+			 "Not Acceptable Here");
+	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
+	call_close(call);
+}
+
+void reliable_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	int r = 1;
+
+	if (call->state != CALL_INCOMING || !rack_match(call, msg)) {
+		(void)sip_treply(NULL, call->ua->sip, msg, 481,
+				 "Call/Transaction Does Not Exist");
+		return;
+	}
+	mem_ref(call);
+	acknowledged(call);
+	if (call->reliable.offers) {
+		answer_received(call, msg);
+	} else {
+		if (!session_empty(msg))
+			r = call->reliable.answered ? session_offered(call, msg)
+						    : -EINVAL;
+		if (r < 0)
+			(void)sip_treply(NULL, call->ua->sip, msg, 488,
+					 "Not Acceptable Here");
+		else
+			prack_accept(call, msg, r == 0);
+		if (r == 0)
+			session_answered(call);
+	}
+	go_on(call);
+	mem_deref(call);
+}
