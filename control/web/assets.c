@@ -6,14 +6,18 @@
 #define HTML   "text/html; charset=utf-8"
 #define SCRIPT "text/javascript; charset=utf-8"
 #define STYLE  "text/css; charset=utf-8"
+#define YAML   "application/yaml" /* RFC 9512 */
 
 /* X(symbol as in meson.build, name below /static, content type) */
-#define ASSETS(X)                            \
-	X(report_html, "report.html", HTML)  \
-	X(report_js, "report.js", SCRIPT)    \
-	X(offhook_css, "offhook.css", STYLE) \
-	X(dygraph_js, "dygraph.js", SCRIPT)  \
-	X(dygraph_css, "dygraph.css", STYLE)
+#define ASSETS(X)                             \
+	X(report_html, "report.html", HTML)   \
+	X(report_js, "report.js", SCRIPT)     \
+	X(offhook_css, "offhook.css", STYLE)  \
+	X(dygraph_js, "dygraph.js", SCRIPT)   \
+	X(dygraph_css, "dygraph.css", STYLE)  \
+	X(openapi_yaml, "openapi.yaml", YAML) \
+	X(apidocs_html, "apidocs.html", HTML) \
+	X(apidocs_css, "apidocs.css", STYLE)
 
 #define X(symbol, name, type)               \
 	extern const char asset_##symbol[]; \

@@ -1,14 +1,13 @@
 """The report page in a real browser: signed in, and by its public link."""
 import os
-import tempfile
 
 import pytest
 import requests
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from bench import Bench
+from browser import chromium, complaints
 
 MARKUP = "<img src=x onerror=document.title='owned'>"
 
@@ -18,19 +17,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
-                 "disable-dev-shm-usage", "disable-background-networking",
-                 "disable-component-update", "disable-sync", "window-size=1250,1600"):
-        options.add_argument("--" + flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory() as profile:
-        options.add_argument("--user-data-dir=" + profile)
-        driver = webdriver.Chrome(
-            service=webdriver.chrome.service.Service("/usr/bin/chromedriver"),
-            options=options)
+    with chromium() as driver:
         yield driver
-        driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +43,7 @@ def opened(browser, url):
     browser.get(url)
     WebDriverWait(browser, 30).until(
         lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-drawn") == "done")
-    # What the page is not allowed to do, or fails to do, is said there.
-    assert [entry for entry in browser.get_log("browser")
-            if "favicon" not in entry["message"]] == []
+    assert complaints(browser) == []
 
 
 def rows(browser, section):

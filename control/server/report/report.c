@@ -44,6 +44,23 @@ static void get_static(struct request *req, struct reply *rep)
 		reply_header(rep, "Cache-Control", "max-age=300");
 }
 
+static void get_openapi(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_asset(rep, "openapi.yaml");
+	reply_header(rep, "Cache-Control", "no-cache");
+}
+
+static void get_apidocs(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_asset(rep, "apidocs.html");
+	reply_header(rep, "Content-Security-Policy",
+		     "default-src 'none'; style-src 'self'; base-uri 'none'; "
+		     "form-action 'none'; frame-ancestors 'none'");
+	reply_header(rep, "Cache-Control", "no-cache");
+}
+
 static void get_page(struct request *req, struct reply *rep)
 {
 	if (!uuid_valid(req->params[0])) {
@@ -93,6 +110,9 @@ static void get_health(struct request *req, struct reply *rep)
 const struct route report_routes[] = {
 	{"GET", "/healthz", "health", RIGHT_NONE, get_health, NULL},
 	{"GET", "/static/:file", "static", RIGHT_NONE, get_static, NULL},
+	{"GET", "/apidocs", "API", RIGHT_NONE, get_apidocs, NULL},
+	{"GET", "/apidocs/openapi.yaml", "API description", RIGHT_NONE,
+	 get_openapi, NULL},
 	{"GET", "/run/details/:uuid", "report", RIGHT_READ, get_page, NULL},
 	{"GET", "/run/details/:uuid/data", "report data", RIGHT_READ, get_data,
 	 NULL},

@@ -115,6 +115,8 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 	bool callback = json_integer_value(json_object_get(
 				test, "callback_on_failure")) == 1;
 	char session_id[UUID_TEXT_BYTES];
+
+	uuid_make(session_id);
 	const struct db_value params[] = {
 		db_text(session_id),
 		DB_I(turn->test_id),
@@ -135,7 +137,6 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 	};
 	int err;
 
-	uuid_make(session_id);
 	err = lease_exec(
 		db,
 		"INSERT INTO run (session_id, test_id, test_name, "

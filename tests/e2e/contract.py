@@ -1,0 +1,236 @@
+"""The API against its description: every exchange with /api/v2 is checked.
+
+install() makes every request that goes through requests be checked against
+docs/openapi.yaml where it happens: the status is documented, the headers are
+those that are documented, the body has the documented shape, and what the
+controller accepted is documented as a request. Anything else is an
+AssertionError in the test that sent it.
+"""
+import copy
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import jsonschema
+import requests
+import yaml
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
+PREFIX = "/api/v2"
+LOCAL = ("127.0.0.1", "localhost", "::1")
+METHODS = ("get", "put", "post", "delete")
+
+# Of every HTTP message; the rest has to be documented.
+TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "content-type",
+                     "transfer-encoding", "cache-control", "x-content-type-options"}
+
+
+class Operation:
+    def __init__(self, method, path, spec):
+        self.method, self.path, self.spec = method.upper(), path, spec
+        self.id = spec["operationId"]
+        self.parts = [p for p in path.split("/") if p]
+        self.codes = sorted(int(code) for code in spec["responses"])
+
+    def fixed(self, parts):
+        """How many parts of the path are literally these; -1: it is another path."""
+        if len(parts) != len(self.parts):
+            return -1
+        same = [own == given for own, given in zip(self.parts, parts)]
+        if all(s or own.startswith("{") for s, own in zip(same, self.parts)):
+            return sum(same)
+        return -1
+
+    def route(self):
+        """The path as the route table writes it."""
+        return re.sub(r"\{(\w+)\}", r":\1", self.path)
+
+
+class Contract:
+    """The document with all its references replaced by what they name."""
+
+    def __init__(self, path=DOCUMENT):
+        self.text = Path(path).read_text()
+        self.raw = yaml.safe_load(self.text)
+        self.document = self._inline(self.raw["paths"], ())
+        self.operations = [Operation(m, path, item[m])
+                           for path, item in self.document.items()
+                           for m in METHODS if m in item]
+        self.seen = {}          # (operationId, status) -> times
+        self.broken = []        # messages, for exchanges in threads
+        self._validators = {}
+
+    def _inline(self, node, above):
+        if isinstance(node, list):
+            return [self._inline(n, above) for n in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            ref = node["$ref"]
+            assert ref not in above, f"{ref} refers to itself"
+            target = self.raw
+            for part in ref.removeprefix("#/").split("/"):
+                target = target[part]
+            found = self._inline(target, above + (ref,))
+            more = {k: self._inline(v, above) for k, v in node.items() if k != "$ref"}
+            return {**copy.deepcopy(found), **more} if more else found
+        return {k: self._inline(v, above) for k, v in node.items()}
+
+    def inlined(self, ref):
+        return self._inline({"$ref": ref}, ())
+
+    def find(self, method, path):
+        """(operation or None, methods that the path has) of a path below PREFIX."""
+        parts = path.removesuffix("/").split("/")[1:] if path not in ("", "/") else []
+        parts = [unquote(p) for p in parts]
+        fitting = [(o.fixed(parts), o) for o in self.operations]
+        fitting = [(n, o) for n, o in fitting if n >= 0]
+        best = [o for n, o in sorted(fitting, key=lambda f: -f[0]) if o.method == method]
+        return (best[0] if best else None), {o.method for _, o in fitting}
+
+    def validate(self, schema, value):
+        """@return None, or what is wrong with the value"""
+        validator = self._validators.get(id(schema))
+        if not validator:
+            validator = jsonschema.Draft202012Validator(schema)
+            self._validators[id(schema)] = validator
+        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+        return error and f"{error.json_path}: {error.message}"[:1500]
+
+    # ---- one exchange ----
+
+    def check(self, method, url, status, headers, content, request_body=None,
+              request_type=""):
+        """@return None, or a sentence on what the document does not say"""
+        path = urlsplit(url).path
+        operation, methods = self.find("GET" if method == "HEAD" else method,
+                                       path[len(PREFIX):])
+        headers = {k.lower(): v for k, v in headers.items()}
+        if "x-request-id" not in headers:
+            return "the answer has no X-Request-Id"
+        if operation is None:
+            return self._check_unrouted(method, methods, status, headers, content)
+        if method != "HEAD":
+            key = (operation.id, status)
+            self.seen[key] = self.seen.get(key, 0) + 1
+        response = operation.spec["responses"].get(str(status))
+        if response is None:
+            return (f"{operation.id} answered {status}, which docs/openapi.yaml does not "
+                    f"have: {content[:300]!r}")
+        wrong = self._check_headers(response, headers) or \
+            (None if method == "HEAD" else self._check_body(response, status, headers, content))
+        if not wrong and 200 <= status < 300 and request_body:
+            wrong = self._check_request(operation, request_type, request_body)
+        return wrong and f"{operation.id}, {status}: {wrong}"
+
+    def _check_unrouted(self, method, methods, status, headers, content):
+        allowed = methods | ({"HEAD"} if "GET" in methods else set())
+        if method == "OPTIONS" and methods and status == 204:
+            allowed |= {"OPTIONS"}
+        elif status not in ({400, 405} if methods else {400, 404}):
+            return (f"{method} answered {status}, but docs/openapi.yaml has no such operation; "
+                    "add it to `paths` there; docs/testing.md, The contract, tells how")
+        if status in (204, 405) and set(headers["allow"].split(", ")) != allowed:
+            return f"Allow is {headers['allow']!r}, docs/openapi.yaml has {sorted(allowed)}"
+        if status == 204 or method == "HEAD":
+            return None
+        if headers.get("content-type") != "application/problem+json":
+            return f"an error of type {headers.get('content-type')}"
+        return self.validate(self.problem, json.loads(content))
+
+    @property
+    def problem(self):
+        if "problem" not in self.__dict__:
+            self.__dict__["problem"] = self.inlined("#/components/schemas/Problem")
+        return self.__dict__["problem"]
+
+    def _check_headers(self, response, headers):
+        documented = {k.lower(): v for k, v in response.get("headers", {}).items()}
+        for name, header in documented.items():
+            if name not in headers:
+                if header.get("required"):
+                    return f"the header {name} is missing"
+                continue
+            wrong = self.validate(header["schema"], headers[name])
+            if wrong:
+                return f"header {name}: {wrong}"
+        extra = set(headers) - set(documented) - TRANSPORT_HEADERS
+        return f"headers that are not documented: {sorted(extra)}" if extra else None
+
+    def _check_body(self, response, status, headers, content):
+        documented = response.get("content")
+        if not documented:
+            return f"has a body: {content[:200]!r}" if content else None
+        media = headers.get("content-type", "")
+        if media not in documented:
+            return f"Content-Type {media!r}, documented are {sorted(documented)}"
+        if not media.endswith("json"):
+            return None
+        try:
+            value = json.loads(content, object_pairs_hook=unique_members)
+        except ValueError as error:
+            return f"broken JSON: {error}: {content[:200]!r}"
+        if value.get("status") != status:
+            return f"the member status is {value.get('status')!r}"
+        return self.validate(documented[media]["schema"], value)
+
+    def _check_request(self, operation, media, body):
+        """What is accepted has to be documented."""
+        if not media.startswith("application/json"):
+            return None
+        documented = operation.spec.get("requestBody", {}).get("content", {})
+        if "application/json" not in documented:
+            return "a JSON body was accepted and is not documented"
+        wrong = self.validate(documented["application/json"]["schema"], json.loads(body))
+        return wrong and f"was accepted and is not documented: {wrong}"
+
+
+def unique_members(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member is there twice")
+    return members
+
+
+CONTRACT = None
+
+
+def contract():
+    """The document, read once."""
+    global CONTRACT
+    if CONTRACT is None:
+        CONTRACT = Contract()
+    return CONTRACT
+
+
+def check_response(response):
+    """Check an answer of requests; raises AssertionError."""
+    request = response.request
+    parts = urlsplit(request.url)
+    if parts.hostname not in LOCAL or not \
+            (parts.path == PREFIX or parts.path.startswith(PREFIX + "/")):
+        return
+    body = request.body if isinstance(request.body, (bytes, str)) else None
+    wrong = contract().check(request.method, request.url, response.status_code,
+                             response.headers, response.content, body,
+                             request.headers.get("Content-Type", ""))
+    if wrong:
+        wrong = f"{request.method} {parts.path}: {wrong}"
+        contract().broken.append(wrong)
+        raise AssertionError(wrong)
+
+
+def install():
+    """Check every exchange of requests from now on."""
+    original = requests.Session.send
+    if getattr(original, "checked", False):
+        return
+
+    def send(self, request, **kwargs):
+        response = original(self, request, **kwargs)
+        check_response(response)
+        return response
+
+    send.checked = True
+    requests.Session.send = send

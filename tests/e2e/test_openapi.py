@@ -1,0 +1,232 @@
+"""The description of the API: in itself, against the code, and as a page."""
+import os
+import re
+from urllib.parse import urlencode
+
+import jsonschema
+import pytest
+import requests
+from selenium.webdriver.common.by import By
+
+from browser import chromium, complaints
+from contract import Contract, contract
+from controller import ROOT, Controller
+
+ADD = ("docs/openapi.yaml and the route table (control/server/api/routes.c) differ: add the "
+       "operation there with its parameters, bodies, answers and an example, and provoke "
+       "every status in tests/e2e/test_contract.py; docs/testing.md, The contract, tells how")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Controller() as c:
+        yield c
+
+
+# ---- the document in itself ----
+
+def test_references_and_schemas():
+    c = Contract()
+    assert c.raw["openapi"].startswith("3.1.")
+    used = set(re.findall(r"\$ref: '?#/components/([\w-]+/[\w-]+)", c.text))
+    defined = {f"{kind}/{name}" for kind, members in c.raw["components"].items()
+               for name in members if kind != "securitySchemes"}
+    assert used == defined, "unknown or unused components"
+    for name, schema in c.raw["components"]["schemas"].items():
+        jsonschema.Draft202012Validator.check_schema(
+            c.inlined(f"#/components/schemas/{name}"))
+        assert schema
+
+
+def test_operations_are_whole():
+    c = Contract()
+    ids = [o.id for o in c.operations]
+    assert len(set(ids)) == len(ids)
+    tags = {t["name"] for t in c.raw["tags"]}
+    for o in c.operations:
+        assert o.spec["summary"] and set(o.spec["tags"]) <= tags, o.id
+        named = {p["name"]: p for p in o.spec["parameters"]}
+        in_path = [n for n, p in named.items() if p["in"] == "path"]
+        assert sorted(in_path) == sorted(re.findall(r"\{(\w+)\}", o.path)), o.id
+        assert all(p["required"] for p in named.values() if p["in"] == "path"), o.id
+        assert all("example" in p and "schema" in p for p in named.values()), o.id
+        assert ("requestBody" in o.spec) == (o.method in ("POST", "PUT")), o.id
+        for code, response in o.spec["responses"].items():
+            assert response["description"] and "X-Request-Id" in response["headers"]
+            media = set(response.get("content", {}))
+            assert "schema" in list(response.get("content", {}).values() or [{"schema": 1}])[0]
+            if int(code) >= 400:
+                assert media == {"application/problem+json"}, (o.id, code)
+
+
+def closed(schema, path=""):
+    """Objects of a schema that let unknown members through."""
+    if isinstance(schema, list):
+        for i, s in enumerate(schema):
+            yield from closed(s, f"{path}/{i}")
+    if not isinstance(schema, dict):
+        return
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not False \
+            and not isinstance(schema.get("additionalProperties"), dict):
+        yield path
+    for key, value in schema.items():
+        if key not in ("example", "examples", "const", "enum", "default"):
+            yield from closed(value, f"{path}/{key}")
+
+
+def test_answers_have_no_unknown_members():
+    """Else a wrong or forgotten member would pass. A job's spec is wire.md's."""
+    for o in Contract().operations:
+        for code, response in o.spec["responses"].items():
+            for content in response.get("content", {}).values():
+                found = [p for p in closed(content["schema"]) if not p.endswith("/spec")]
+                assert found == [], (o.id, code)
+
+
+def form_value(schema, value):
+    """What a member of a form stands for: text, or JSON by its schema."""
+    if not isinstance(value, str):
+        return value
+    kinds = schema.get("type", [])
+    if "integer" in kinds and "string" not in kinds:
+        return int(value)
+    return value
+
+
+def bodies():
+    for o in contract().operations:
+        for media, content in o.spec.get("requestBody", {}).get("content", {}).items():
+            examples = [content["example"]] if "example" in content else \
+                [e["value"] for e in content["examples"].values()]
+            for i, example in enumerate(examples):
+                yield pytest.param(content["schema"], example,
+                                   id=f"{o.id}-{media.split('/')[1]}-{i}")
+
+
+@pytest.mark.parametrize("schema, example", bodies())
+def test_example_is_as_its_schema_says(schema, example):
+    example = {k: form_value(schema.get("properties", {}).get(k, {}), v)
+               for k, v in example.items()}
+    assert contract().validate(schema, example) is None
+
+
+# ---- the document against the code ----
+
+def test_document_is_the_route_table(server):
+    """GET / is made of the table that routes, with the same rights."""
+    table = {}
+    for e in server.api("GET", "/")["endpoints"]:
+        assert set(e["methods"]) == set(e["rights"])
+        for method in e["methods"]:
+            table[(method, e["url"])] = (e["name"], e["rights"][method])
+    names = {}
+    for o in contract().operations:
+        names.setdefault(o.route(), o.spec["x-name"])
+    document = {(o.method, o.route()): (names[o.route()], o.spec["x-right"])
+                for o in contract().operations}
+    missing = sorted(set(table) - set(document))
+    gone = sorted(set(document) - set(table))
+    assert not missing and not gone, f"{ADD}; missing: {missing}, not routed: {gone}"
+    assert table == document, ADD
+
+
+def test_router_knows_every_operation(server):
+    """And says of each that it is deprecated, where the document says so."""
+    for o in contract().operations:
+        path = re.sub(r"\{\w+\}", "999999", o.path)
+        answer = server.request(o.method, path, key=None)
+        wanted = 422 if o.spec["x-right"] == "none" else 401
+        assert answer.status_code == wanted, (o.id, answer.text)
+        link = answer.headers.get("Link")
+        if o.spec.get("deprecated"):
+            successor = re.sub(r"\{(\w+)\}", r":\1", o.spec["x-successor"])
+            assert answer.headers["Deprecation"] == "true"
+            assert link == f'</api/v2{successor}>; rel="successor-version"'
+        else:
+            assert "Deprecation" not in answer.headers and link is None, o.id
+
+
+def test_other_methods_are_refused(server):
+    """contract.py compares Allow with the methods of the document."""
+    refused = 0
+    for path in {o.path for o in contract().operations}:
+        there = re.sub(r"\{\w+\}", "999999", path)
+        has = contract().find("GET", there)[1]
+        for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "BREW"} - has:
+            answer = server.request(method, there)
+            assert answer.status_code == 405, (method, path)
+            refused += 1
+        assert server.request("OPTIONS", there).status_code == 204
+    assert refused > 150
+
+
+def source(path):
+    return (ROOT / path).read_text()
+
+
+def test_enumerations_are_those_of_the_code():
+    schemas = Contract().raw["components"]["schemas"]
+    assert schemas["State"]["enum"] == re.findall(r"^\tX\((\w+)\)", source("base/state.h"), re.M)
+    assert schemas["Measure"]["enum"] == re.findall(
+        r"^\tX\((\w+), ", source("control/wire/measure.h"), re.M)
+    assert sorted(schemas["ClientAction"]["prefixItems"][0]["enum"]) == sorted(re.findall(
+        r'^\t\{"(\w+)", ARGUMENT_', source("control/wire/client_actions.c"), re.M))
+
+
+def test_parameters_of_actions_are_those_of_the_code():
+    schemas = Contract().raw["components"]["schemas"]
+    actions = {}
+    for name, kind, default, types in re.findall(
+            r'^\t\{"(\w+)", "(\w+)", (NULL|"(?:\\"|[^"])*"), (MEDIA|"[^"]*")\},',
+            source("control/server/api/steps.c"), re.M):
+        for action in ("answer call" if types == "MEDIA" else types.strip('"')).split():
+            actions.setdefault(action, set()).add(name)
+    documented = {
+        s["properties"]["type"]["const"]: set(s["properties"]) - {"type", "role"}
+        for name, s in schemas.items() if re.fullmatch(r"Action[A-Z][a-z]+", name)}
+    assert documented == actions
+    overridable = {re.search(r"\.(\w+)\$$", key).group(1)
+                   for key in schemas["RunStart"]["patternProperties"] if "step" in key}
+    assert overridable == set().union(*actions.values())
+
+
+# ---- what the controller serves ----
+
+def test_document_is_served(server):
+    answer = requests.get(server.url + "/apidocs/openapi.yaml", timeout=60)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/yaml"
+    assert answer.text == contract().text
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self"), reason="Chromium needs /proc")
+def test_page_in_a_browser(server):
+    with chromium() as browser:
+        browser.get(server.url + "/apidocs")
+        shown = browser.find_elements(By.CSS_SELECTOR, "details:not(.schema)")
+        assert {d.get_attribute("id") for d in shown} == \
+            {o.id for o in contract().operations}
+        runs = browser.find_element(By.ID, "getRuns")
+        assert not runs.find_element(By.TAG_NAME, "table").is_displayed()
+        runs.find_element(By.TAG_NAME, "summary").click()
+        assert "filtername" in runs.text and "has_passed" in \
+            browser.find_element(By.ID, "schema-RunColumn").get_attribute("textContent")
+        # its style sheet came, and no link leads nowhere
+        width = browser.find_element(By.TAG_NAME, "body").value_of_css_property("max-width")
+        assert width != "none"
+        lost = browser.execute_script(
+            "return [...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))"
+            ".filter(id => !document.getElementById(id))")
+        assert lost == []
+        assert browser.find_elements(By.TAG_NAME, "script") == []
+        assert complaints(browser) == []
+
+
+def test_query_of_every_example_is_taken(server):
+    """The examples of query parameters, all at once."""
+    for o in contract().operations:
+        query = [(p["name"], v) for p in o.spec["parameters"] if p["in"] == "query"
+                 for v in (p["example"] if isinstance(p["example"], list) else [p["example"]])]
+        if query and "{" not in o.path:
+            answer = server.request(o.method, f"{o.path}?{urlencode(query)}")
+            assert answer.status_code == 200, (o.id, answer.text)

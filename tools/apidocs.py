@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+"""Write the page about the API from its description: apidocs.py OPENAPI OUT.
+
+Plain HTML without scripts: what an operation takes and answers folds open.
+"""
+import html
+import json
+import sys
+
+try:
+    import yaml
+except ImportError:
+    sys.exit("apidocs.py: install the Debian package python3-yaml")
+
+METHODS = ("get", "post", "put", "delete")
+
+
+class Page:
+    def __init__(self, document):
+        self.document = document
+        self.out = []
+
+    def put(self, text):
+        self.out.append(text)
+
+    def named(self, node):
+        """(what the node or its reference says, name or None)."""
+        if "$ref" not in node:
+            return node, None
+        found = self.document
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        return found, node["$ref"].rsplit("/", 1)[1]
+
+    def type_of(self, schema):
+        """A schema in one line of HTML."""
+        if "$ref" in schema:
+            name = schema["$ref"].rsplit("/", 1)[1]
+            return f'<a href="#schema-{name}">{name}</a>'
+        if "const" in schema:
+            return f"<code>{text(json.dumps(schema['const']))}</code>"
+        if "enum" in schema:
+            return " | ".join(f"<code>{text(json.dumps(v))}</code>" for v in schema["enum"])
+        if "oneOf" in schema:
+            return " or ".join(self.type_of(s) for s in schema["oneOf"])
+        kinds = schema.get("type", "any")
+        kinds = " or ".join(kinds) if isinstance(kinds, list) else kinds
+        if kinds.startswith("array") and "items" in schema:
+            kinds += " of " + self.type_of(schema["items"])
+        limits = [f"{word} {schema[key]}" for key, word in (
+            ("minimum", "from"), ("maximum", "to"), ("minLength", "at least"),
+            ("maxLength", "at most"), ("minItems", "at least"), ("maxItems", "at most"))
+            if key in schema]
+        if "pattern" in schema:
+            limits.append(f"<code>{text(schema['pattern'])}</code>")
+        if "default" in schema:
+            limits.append(f"default {text(json.dumps(schema['default']))}")
+        return kinds + (", " + ", ".join(limits) if limits else "")
+
+    def rows(self, members, required=()):
+        self.put("<table>")
+        for name, schema in members:
+            mark = " <b>*</b>" if name in required else ""
+            self.put(f"<tr><th><code>{text(name)}</code>{mark}</th><td>{self.type_of(schema)}"
+                     f"</td><td>{prose(schema.get('description', ''))}</td></tr>")
+        self.put("</table>")
+
+    def members(self, schema):
+        """The members of an object, or the line for anything else."""
+        if schema.get("type") == "object":
+            members = list(schema.get("properties", {}).items()) + \
+                list(schema.get("patternProperties", {}).items())
+            self.rows(members, schema.get("required", ()))
+        else:
+            self.put(f"<p>{self.type_of(schema)}</p>")
+
+    def parameters(self, nodes):
+        self.put("<h4>Parameters</h4><table>")
+        for node in nodes:
+            p, _ = self.named(node)
+            mark = " <b>*</b>" if p.get("required") else ""
+            self.put(f"<tr><th><code>{text(p['name'])}</code>{mark}</th><td>{p['in']}</td>"
+                     f"<td>{self.type_of(p['schema'])}</td>"
+                     f"<td>{prose(p.get('description', ''))}</td></tr>")
+        self.put("</table>")
+
+    def body(self, node):
+        body, _ = self.named(node)
+        self.put("<h4>Body</h4>")
+        for media, content in body["content"].items():
+            self.put(f"<p><code>{media}</code>: {self.type_of(content['schema'])}</p>")
+            examples = [content["example"]] if "example" in content else \
+                [e["value"] for e in content.get("examples", {}).values()]
+            for example in examples:
+                self.put(f"<pre>{text(json.dumps(example, indent=1, ensure_ascii=False))}</pre>")
+
+    def responses(self, responses):
+        self.put("<h4>Answers</h4><table>")
+        for code, node in responses.items():
+            response, _ = self.named(node)
+            shapes = [self.type_of(c["schema"]) if "$ref" in c["schema"] or
+                      "properties" not in c["schema"] else
+                      "{" + ", ".join(f"{text(n)}: {self.type_of(s)}" for n, s in
+                                      c["schema"]["properties"].items()) + "}"
+                      for c in response.get("content", {}).values()]
+            names = ", ".join(response.get("headers", {}))
+            self.put(f"<tr><th>{code}</th><td>{prose(response['description'])}</td>"
+                     f"<td>{' '.join(shapes)}</td><td>{names}</td></tr>")
+        self.put("</table>")
+
+    def operation(self, method, path, o):
+        old = ' class="old"' if o.get("deprecated") else ""
+        self.put(f'<details id="{o["operationId"]}"{old}><summary><b class="{method}">'
+                 f'{method.upper()}</b> <code>{text(path)}</code> {prose(o["summary"])} '
+                 f'<small>{o["x-right"]}</small></summary>')
+        if o.get("deprecated"):
+            self.put(f"<p>Deprecated: use <code>{text(o['x-successor'])}</code>.</p>")
+        self.put(f"<p>{prose(o.get('description', ''))}</p>")
+        if o.get("parameters"):
+            self.parameters(o["parameters"])
+        if "requestBody" in o:
+            self.body(o["requestBody"])
+        self.responses(o["responses"])
+        self.put("</details>")
+
+    def write(self):
+        d = self.document
+        self.put('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+                 '<meta name="viewport" content="width=device-width">'
+                 f"<title>{text(d['info']['title'])}</title>"
+                 '<link rel="stylesheet" href="/static/apidocs.css"></head><body>')
+        self.put(f"<h1>{text(d['info']['title'])} {text(d['info']['version'])}</h1>")
+        for paragraph in d["info"]["description"].strip().split("\n\n"):
+            self.put(f"<p>{prose(paragraph)}</p>")
+        self.put('<p>The document itself: <a href="/apidocs/openapi.yaml">openapi.yaml</a>.'
+                 f" All paths are below <code>{d['servers'][0]['url']}</code>.</p>")
+        for tag in d["tags"]:
+            self.put(f"<h2>{text(tag['name'])}</h2>")
+            for path, item in d["paths"].items():
+                for method in METHODS:
+                    if method in item and tag["name"] in item[method]["tags"]:
+                        self.operation(method, path, item[method])
+        self.put("<h2>Schemas</h2>")
+        for name, schema in d["components"]["schemas"].items():
+            self.put(f'<details id="schema-{name}" class="schema"><summary><code>{name}</code>'
+                     f"</summary><p>{prose(schema.get('description', ''))}</p>")
+            self.members(schema)
+            self.put("</details>")
+        self.put("</body></html>\n")
+        return "\n".join(self.out)
+
+
+def text(value):
+    return html.escape(str(value))
+
+
+def prose(value):
+    """Text whose `words` are code."""
+    parts = html.escape(value).split("`")
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as f:
+        document = yaml.safe_load(f)
+    with open(sys.argv[2], "w", encoding="utf-8") as f:
+        f.write(Page(document).write())
+
+
+main()
