@@ -149,7 +149,7 @@ static size_t histogram_index(double ms)
 {
 	const uint64_t first = (uint64_t)(DOUBLE_BIAS + HISTOGRAM_SUB_LOG2)
 			       << HISTOGRAM_SUB_LOG2;
-	double units = ms * 1e6 / (1 << HISTOGRAM_SHIFT);
+	double units = ms * (1e6 / (1 << HISTOGRAM_SHIFT));
 	uint64_t bits;
 	size_t index;
 
@@ -186,36 +186,30 @@ void histogram_add(struct histogram *h, double ms)
 		++*count;
 }
 
-/* Two passes: exact, and one division a block instead of one a sample. */
-static void block_moments(struct moments *ret, const double *x, size_t n)
-{
-	struct moments m = {.n = n, .min = x[0], .max = x[0]};
-	double sum = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		sum += x[i];
-		m.min = x[i] < m.min ? x[i] : m.min;
-		m.max = x[i] > m.max ? x[i] : m.max;
-	}
-	m.mean = sum / (double)n;
-	for (size_t i = 0; i < n; i++)
-		m.m2 += (x[i] - m.mean) * (x[i] - m.mean);
-	*ret = m;
-}
-
+/* One pass: squares about the first sample, near which the others are. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 {
-	struct moments block;
+	struct moments m = {.n = n};
+	double sum = 0.0;
+	double squares = 0.0;
 
 	if (n == 0)
 		return;
-	block_moments(&block, ms, n);
-	moments_merge(&h->moments, &block);
+	m.min = ms[0];
+	m.max = ms[0];
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *count = &h->counts[histogram_index(ms[i])];
+		double d = ms[i] - ms[0];
 
 		*count += *count != UINT32_MAX;
+		sum += d;
+		squares += d * d;
+		m.min = ms[i] < m.min ? ms[i] : m.min;
+		m.max = ms[i] > m.max ? ms[i] : m.max;
 	}
+	m.mean = ms[0] + sum / (double)n;
+	m.m2 = fmax(squares - sum * sum / (double)n, 0.0);
+	moments_merge(&h->moments, &m);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

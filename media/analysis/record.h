@@ -35,6 +35,15 @@ struct packet_record {
 
 _Static_assert(sizeof(struct packet_record) == 32, "ring record size");
 
+/** What a run of packets in sequence, of one payload type and without marker,
+ * keeps of each; members as in packet_record. */
+struct rtp_arrival {
+	int64_t mono_ns;
+	uint32_t rtp_ts;
+	uint16_t payload_bytes;
+	uint16_t header_bytes;
+};
+
 static inline uint8_t packet_pt(const struct packet_record *r)
 {
 	return r->marker_pt & PACKET_PT_MASK;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define RTP_SEQ_MOD  65536u
+#define WORD_BITS    64
 #define RESTART_TS_S 2 /* docs/measurement.md "Jumps" */
 
 void rtp_seq_init(struct rtp_seq *q)
@@ -62,8 +63,8 @@ static void begin_segment(struct rtp_seq *q, const struct packet_record *r)
 
 /* Accept a packet `ahead` >= 1 of the newest; what leaves the window is final
  * for the loss runs. */
-static void advance(struct rtp_seq *q, uint32_t ahead,
-		    const struct packet_record *r)
+static void advance(struct rtp_seq *q, uint32_t ahead, uint32_t rtp_ts,
+		    int64_t mono_ns)
 {
 	int64_t oldest = q->max - (RTP_WINDOW_BITS - 1);
 
@@ -80,8 +81,8 @@ static void advance(struct rtp_seq *q, uint32_t ahead,
 		}
 	}
 	q->max += ahead;
-	q->max_ts = r->rtp_ts;
-	q->max_ns = r->mono_ns;
+	q->max_ts = rtp_ts;
+	q->max_ns = mono_ns;
 	q->received++;
 	set_received(q, q->max);
 }
@@ -172,15 +173,15 @@ static enum rtp_verdict take_jump(struct rtp_seq *q,
 	    ts_consistent(q, &q->pending, ahead, period_ticks, clock_hz) &&
 	    arrival_consistent(q, &q->pending, ahead, period_ticks, clock_hz)) {
 		q->outages++;
-		advance(q, ahead, &q->pending);
-		advance(q, 1, r);
+		advance(q, ahead, q->pending.rtp_ts, q->pending.mono_ns);
+		advance(q, 1, r->rtp_ts, r->mono_ns);
 		return RTP_OUTAGE;
 	}
 	q->restarts++;
 	q->closed_expected += (uint64_t)(q->max - q->base) + 1;
 	scan_window(q, &q->runs);
 	begin_segment(q, &q->pending);
-	advance(q, 1, r);
+	advance(q, 1, r->rtp_ts, r->mono_ns);
 	return RTP_RESTART;
 }
 
@@ -203,7 +204,7 @@ static enum rtp_verdict seq_update(struct rtp_seq *q,
 		return RTP_DUPLICATE;
 	}
 	if (ahead < RTP_MAX_DROPOUT) {
-		advance(q, ahead, r);
+		advance(q, ahead, r->rtp_ts, r->mono_ns);
 		return RTP_IN_ORDER;
 	}
 	if (behind < RTP_MAX_MISORDER ||
@@ -224,6 +225,46 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 	verdict = seq_update(q, r, period_ticks, clock_hz, ret_pending);
 	window_load(q);
 	return verdict;
+}
+
+/* `count` numbers of the newest packet's word. What leaves the window has its
+ * bit where the new number has it.
+ * @return false: a loss becomes final, q unchanged */
+static bool run_in_word(struct rtp_seq *q, uint32_t count)
+{
+	uint64_t bits = ((UINT64_C(1) << count) - 1)
+			<< (slot(q->max + 1) % WORD_BITS);
+
+	if ((q->current & bits) == bits)
+		q->runs.open = 0;
+	else if (q->max + count - RTP_WINDOW_BITS < q->base)
+		q->current |= bits;
+	else
+		return false;
+	q->max += count;
+	q->packets += count;
+	q->received += count;
+	return true;
+}
+
+void rtp_seq_run(struct rtp_seq *q, uint32_t count,
+		 const struct rtp_arrival *last)
+{
+	while (count > 0) {
+		uint32_t room = WORD_BITS - 1 - slot(q->max) % WORD_BITS;
+		uint32_t n = count < room ? count : room;
+
+		if (n == 0 || !run_in_word(q, n)) {
+			n = 1;
+			q->packets++;
+			window_store(q);
+			advance(q, 1, last->rtp_ts, last->mono_ns);
+			window_load(q);
+		}
+		count -= n;
+	}
+	q->max_ts = last->rtp_ts;
+	q->max_ns = last->mono_ns;
 }
 
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret)

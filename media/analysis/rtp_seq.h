@@ -46,7 +46,7 @@ struct rtp_counters {
 };
 
 struct rtp_seq {
-	/* hot: every packet; one cache line */
+	/* warm: every run of packets; one cache line */
 	int64_t max;    /* extended number of the newest packet */
 	int64_t base;   /* of the segment's first */
 	int64_t max_ns; /* of the newest packet */
@@ -57,7 +57,7 @@ struct rtp_seq {
 	uint64_t received;
 	uint64_t current;      /* the word of the window that holds max: that
 				* in the window is out of date */
-	struct loss_runs runs; /* what is final; hot: open */
+	struct loss_runs runs; /* what is final; warm: open */
 	/* cold */
 	uint64_t window[RTP_WINDOW_BITS / 64]; /* received, by number */
 	uint64_t duplicates;
@@ -86,33 +86,12 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 				struct packet_record *ret_pending);
 
 /**
- * The common case of rtp_seq_update(), in the caller's code: the number after
- * the newest. What leaves the window has its bit where the new number has it.
- * @return true: RTP_IN_ORDER; false: not this case, q unchanged
+ * rtp_seq_update() of `count` packets in sequence from the number after the
+ * newest; all of them are RTP_IN_ORDER. Something must have been received.
+ * @param last  the last of them
  */
-static inline bool rtp_seq_next(struct rtp_seq *q,
-				const struct packet_record *r)
-{
-	int64_t ext = q->max + 1;
-	uint64_t bit = UINT64_C(1) << ((uint64_t)ext % 64);
-
-	/* bit 0: another word of the window */
-	if (!q->started || r->seq != (uint16_t)ext || bit == 1)
-		return false;
-	if (q->current & bit) {
-		q->runs.open = 0;
-	} else {
-		if (ext - RTP_WINDOW_BITS >= q->base)
-			return false; /* a loss becomes final */
-		q->current |= bit;
-	}
-	q->max = ext;
-	q->max_ts = r->rtp_ts;
-	q->max_ns = r->mono_ns;
-	q->packets++;
-	q->received++;
-	return true;
-}
+void rtp_seq_run(struct rtp_seq *q, uint32_t count,
+		 const struct rtp_arrival *last);
 
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
 

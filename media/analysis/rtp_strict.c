@@ -74,6 +74,18 @@ bool rtp_strict_update(struct rtp_strict *s, uint16_t seq)
 	return true;
 }
 
+void rtp_strict_run(struct rtp_strict *s, uint16_t seq, uint32_t count)
+{
+	if (s->valid && seq == (uint32_t)s->max_seq + 1 &&
+	    seq + count <= RTP_SEQ_MOD) {
+		s->max_seq = (uint16_t)(s->max_seq + count);
+		s->received += count;
+		return;
+	}
+	for (; count > 0; count--)
+		rtp_strict_update(s, seq++);
+}
+
 uint32_t rtp_strict_ext_max(const struct rtp_strict *s)
 {
 	return s->cycles + s->max_seq;

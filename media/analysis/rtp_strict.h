@@ -34,16 +34,8 @@ void rtp_strict_init(struct rtp_strict *s, uint8_t min_sequential);
 /** @return the packet was accepted (A.1) */
 bool rtp_strict_update(struct rtp_strict *s, uint16_t seq);
 
-/** The common case of rtp_strict_update(), in the caller's code: the number
- * after the highest, no wrap. @return false: not this case, s unchanged */
-static inline bool rtp_strict_next(struct rtp_strict *s, uint16_t seq)
-{
-	if (!s->valid || seq != (uint32_t)s->max_seq + 1)
-		return false;
-	s->max_seq = seq;
-	s->received++;
-	return true;
-}
+/** rtp_strict_update() of `count` packets in sequence from `seq`. */
+void rtp_strict_run(struct rtp_strict *s, uint16_t seq, uint32_t count);
 
 uint32_t rtp_strict_ext_max(const struct rtp_strict *s);
 uint32_t rtp_strict_expected(const struct rtp_strict *s);

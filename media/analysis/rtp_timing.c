@@ -7,6 +7,9 @@
 #define TS_JUMP_MS 1000.0 /* docs/measurement.md "Discontinuities" */
 /* Divisions took a quarter of a packet's time: multiply instead. */
 #define NS_MS 1e-6
+/* Of a run in 64-bit arithmetic: nanoseconds times clock. */
+#define RUN_NS_MAX    (UINT64_C(1) << 40)
+#define RUN_CLOCK_MAX (UINT32_C(1) << 23)
 
 void rtp_timing_init(struct rtp_timing *t)
 {
@@ -64,6 +67,12 @@ static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
 	return marker && dq == 1 && d_ms > 0.0;
 }
 
+/* J + (|D| - J) / 16 with two operations between J and the next J. */
+static double jitter_after(double jitter_ms, double d_ms)
+{
+	return jitter_ms * (15.0 / 16.0) + d_ms * (1.0 / 16.0);
+}
+
 static void integer_jitter(struct rtp_timing *t, const struct packet_record *r)
 {
 	uint32_t transit = transit_ticks(r, t->clock_hz);
@@ -102,7 +111,7 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
 	int64_t dq = ext - t->ref_ext;
 
-	t->jitter_ms += (fabs(d_ms) - t->jitter_ms) * (1.0 / 16.0);
+	t->jitter_ms = jitter_after(t->jitter_ms, fabs(d_ms));
 	integer_jitter(t, r);
 	t->samples++;
 	ret->has_ipdv = true;
@@ -162,6 +171,105 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		return;
 	}
 	take_sample(t, r, ext, d_ms, detailed, ret);
+}
+
+/* The common case, with what changes in registers: samples up to the first
+ * packet that is anything else. The arithmetic is take_sample()'s. */
+static size_t plain_run(struct rtp_timing *t, const struct rtp_arrival *run,
+			size_t count, double *ret_jitter)
+{
+	const uint32_t clock_hz = t->clock_hz;
+	const int64_t start_ns = run[0].mono_ns / NS_PER_S * NS_PER_S;
+	const uint32_t start_ticks =
+		(uint32_t)((uint64_t)(start_ns / NS_PER_S) * clock_hz);
+	int64_t ref_ns = t->ref_ns;
+	uint32_t ref_ts = t->ref_ts;
+	uint32_t transit = t->int_transit;
+	uint32_t jitter = t->int_jitter;
+	uint32_t highest = t->int_jitter_max << 4;
+	const double tick_ms = t->tick_ms;
+	double jitter_ms = t->jitter_ms;
+	uint32_t period = t->period_ticks;
+	bool has_period = t->has_period;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t ns = (uint64_t)(run[i].mono_ns - start_ns);
+		int32_t step = (int32_t)(run[i].rtp_ts - ref_ts);
+		double d_ms = fabs((double)(run[i].mono_ns - ref_ns) * NS_MS -
+				   step * tick_ms);
+		int32_t d;
+
+		if (step == 0 || d_ms > TS_JUMP_MS || ns > RUN_NS_MAX)
+			break;
+		jitter_ms = jitter_after(jitter_ms, d_ms);
+		ret_jitter[i] = jitter_ms;
+		d = (int32_t)(start_ticks +
+			      (uint32_t)(ns * clock_hz / NS_PER_S) -
+			      run[i].rtp_ts - transit);
+		transit += (uint32_t)d;
+		jitter += (d < 0 ? 0u - (uint32_t)d : (uint32_t)d) -
+			  ((jitter + 8) >> 4);
+		highest = jitter > highest ? jitter : highest;
+		if (step > 0 && (uint32_t)step <= clock_hz / 5) {
+			period = (uint32_t)step;
+			has_period = true;
+		}
+		ref_ns = run[i].mono_ns;
+		ref_ts = run[i].rtp_ts;
+	}
+	t->period_ticks = period;
+	t->has_period = has_period;
+	t->jitter_ms = jitter_ms;
+	t->int_transit = transit;
+	t->int_jitter = jitter;
+	t->int_jitter_max = highest >> 4;
+	t->ref_ns = ref_ns;
+	t->ref_ts = ref_ts;
+	t->ref_ext += (int64_t)i;
+	t->samples += (uint32_t)i;
+	return i;
+}
+
+/* May the packet with this number be taken by plain_run()? */
+static bool is_plain(const struct rtp_timing *t, const struct rtp_arrival *a,
+		     int64_t ext, uint32_t clock_hz)
+{
+	return t->has_ref && !t->gap_kind && ext == t->ref_ext + 1 &&
+	       clock_hz == t->clock_hz && clock_hz <= RUN_CLOCK_MAX &&
+	       a->mono_ns >= 0;
+}
+
+size_t rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
+		      size_t count, int64_t ext, uint32_t clock_hz,
+		      double *ret_jitter)
+{
+	size_t samples = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct packet_record r;
+		struct rtp_sample sample;
+
+		if (is_plain(t, &run[i], ext + (int64_t)i, clock_hz)) {
+			size_t n = plain_run(t, &run[i], count - i,
+					     &ret_jitter[samples]);
+
+			samples += n;
+			i += n;
+			if (i == count)
+				break;
+		}
+		r = (struct packet_record){
+			.mono_ns = run[i].mono_ns,
+			.rtp_ts = run[i].rtp_ts,
+		};
+		sample.has_ipdv = false;
+		rtp_timing_update(t, &r, ext + (int64_t)i, clock_hz, false,
+				  &sample);
+		if (sample.has_ipdv)
+			ret_jitter[samples++] = sample.jitter_ms;
+	}
+	return samples;
 }
 
 uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t)

@@ -8,6 +8,7 @@
 #define OFFHOOK_MEDIA_ANALYSIS_RTP_TIMING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "media/analysis/record.h"
@@ -32,7 +33,7 @@ struct rtp_sample {
 };
 
 struct rtp_timing {
-	/* hot: every packet; one cache line */
+	/* warm: every run of packets; one cache line */
 	int64_t ref_ns;   /* arrival of the packet before */
 	int64_t ref_ext;  /* its extended sequence number */
 	double jitter_ms; /* J */
@@ -71,6 +72,16 @@ void rtp_timing_restart(struct rtp_timing *t);
 void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		       int64_t ext, uint32_t clock_hz, bool detailed,
 		       struct rtp_sample *ret);
+
+/**
+ * rtp_timing_update() of `count` packets in sequence, none with a marker.
+ * @param ext         extended sequence number of the first
+ * @param ret_jitter  J after each sample, ms; room for `count`
+ * @return samples
+ */
+size_t rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
+		      size_t count, int64_t ext, uint32_t clock_hz,
+		      double *ret_jitter);
 
 /** A comfort noise or telephone-event packet went by. */
 void rtp_timing_skip(struct rtp_timing *t);

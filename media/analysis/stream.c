@@ -4,8 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define PT_UNKNOWN     255
-#define NO_PLAIN_OCTET 256
+#define PT_UNKNOWN 255
+#define NO_OCTET   256
+#define NO_SEQ     65536
 
 enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
 {
@@ -64,14 +65,41 @@ void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 	s->second_start_ns = start_ns;
 	s->map = map;
 	s->pt_kind = PT_UNKNOWN;
-	s->plain_octet = NO_PLAIN_OCTET;
+	s->run_octet = NO_OCTET;
+	s->run_seq = NO_SEQ;
+}
+
+/* Take the packets of the run into account. */
+__attribute__((noinline)) static void end_run(struct rtp_stream *s)
+{
+	const uint32_t count = s->run_count;
+	double jitter_ms[RTP_RUN_MAX];
+	uint32_t payload_bytes = 0;
+	uint32_t header_bytes = 0;
+	size_t samples;
+
+	if (count == 0)
+		return;
+	s->run_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		payload_bytes += s->run[i].payload_bytes;
+		header_bytes += s->run[i].header_bytes;
+	}
+	s->payload_bytes += payload_bytes;
+	s->bytes += (uint64_t)payload_bytes + header_bytes;
+	rtp_strict_run(&s->strict, (uint16_t)(s->run_seq - count), count);
+	samples = rtp_timing_run(&s->timing, s->run, count, s->seq.max + 1,
+				 s->pt_clock_hz, jitter_ms);
+	rtp_seq_run(&s->seq, count, &s->run[count - 1]);
+	histogram_add_block(&s->jitter, jitter_ms, samples);
 }
 
 void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 {
+	end_run(s);
 	s->map = map;
 	s->has_pt = false; /* look it up again */
-	s->plain_octet = NO_PLAIN_OCTET;
+	s->run_octet = NO_OCTET;
 }
 
 /* A payload type other than the last one's. */
@@ -83,11 +111,11 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 	s->last_pt = pt;
 	s->pt_kind = p ? p->kind : PT_UNKNOWN;
 	s->pt_clock_hz = p ? p->clock_hz : 0;
-	s->plain_octet = NO_PLAIN_OCTET;
+	s->run_octet = NO_OCTET;
 	if (!p || p->kind != RTP_PAYLOAD_AUDIO)
 		return;
 	if (p->clock_hz > 0)
-		s->plain_octet = pt;
+		s->run_octet = pt;
 	if (s->has_audio_pt && s->audio_pt != pt)
 		s->pt_changes++;
 	s->has_audio_pt = true;
@@ -97,19 +125,12 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 }
 
 /* An audio packet that takes part in timing. */
-static inline void add_timing(struct rtp_stream *s,
-			      const struct packet_record *r, int64_t ext,
-			      bool detailed, struct rtp_sample *ret)
+static void add_timing(struct rtp_stream *s, const struct packet_record *r,
+		       int64_t ext, bool detailed, struct rtp_sample *ret)
 {
 	rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz, detailed, ret);
-	if (!ret->has_ipdv)
-		return;
-	s->recent_jitter[s->recent_count++] = ret->jitter_ms;
-	if (s->recent_count == RTP_RECENT_SAMPLES) {
-		histogram_add_block(&s->jitter, s->recent_jitter,
-				    RTP_RECENT_SAMPLES);
-		s->recent_count = 0;
-	}
+	if (ret->has_ipdv)
+		histogram_add(&s->jitter, ret->jitter_ms);
 }
 
 /* A unique packet that counts: kind, bytes, timing. */
@@ -168,50 +189,15 @@ static void credit_pending(struct rtp_stream *s,
 		observe(&o, arg);
 }
 
-static inline void clear(struct rtp_observation *o)
-{
-	o->new_segment = false;
-	o->ext = 0;
-	o->sample.audio = false;
-	o->sample.reference = false;
-	o->sample.has_delta = false;
-	o->sample.has_pdv = false;
-	o->sample.media_ms = 0.0;
-	o->sample.transit_ms = 0.0;
-	o->sample.pdv_ms = 0.0;
-	o->sample.same_ts = false;
-	o->sample.discontinuity = false;
-	o->sample.clock_change = false;
-}
-
-static inline void update(struct rtp_stream *s, const struct packet_record *r,
-			  rtp_observe_h *observe, void *arg)
+/* A packet that is not part of a run. */
+static void update(struct rtp_stream *s, const struct packet_record *r,
+		   rtp_observe_h *observe, void *arg)
 {
 	struct packet_record pending;
-	struct rtp_observation o;
+	struct rtp_observation o = {.record = r};
 
-	/* Clearing all of it took a quarter of the live path's time; figures
-	 * are valid by their presence bits. */
-	o.sample.has_ipdv = false;
-	if (observe)
-		clear(&o);
-	o.record = r;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
-	if (!rtp_strict_next(&s->strict, r->seq))
-		rtp_strict_update(&s->strict, r->seq);
-	if (rtp_seq_next(&s->seq, r)) {
-		o.verdict = RTP_IN_ORDER;
-		o.ext = s->seq.max;
-		if (r->marker_pt == s->plain_octet) {
-			s->payload_bytes += r->payload_bytes;
-			add_timing(s, r, o.ext, observe != NULL, &o.sample);
-		} else {
-			credit(s, r, o.ext, true, observe != NULL, &o.sample);
-		}
-		if (observe)
-			observe(&o, arg);
-		return;
-	}
+	rtp_strict_update(&s->strict, r->seq);
 	o.verdict = rtp_seq_update(&s->seq, r, s->timing.period_ticks,
 				   s->timing.clock_hz, &pending);
 	if (o.verdict == RTP_OUTAGE || o.verdict == RTP_RESTART)
@@ -226,16 +212,42 @@ static inline void update(struct rtp_stream *s, const struct packet_record *r,
 		observe(&o, arg);
 }
 
+/* Out of the way of the packets of a run: no registers to save for them. */
+__attribute__((noinline)) static void update_alone(
+	struct rtp_stream *s, const struct packet_record *r)
+{
+	end_run(s);
+	update(s, r, NULL, NULL);
+	s->run_seq = s->seq.started ? (uint16_t)(s->seq.max + 1) : NO_SEQ;
+}
+
 void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r)
 {
-	update(s, r, NULL, NULL);
+	uint32_t i = s->run_count;
+
+	if (r->seq != s->run_seq || r->marker_pt != s->run_octet) {
+		update_alone(s, r);
+		return;
+	}
+	s->run[i] = (struct rtp_arrival){
+		.mono_ns = r->mono_ns,
+		.rtp_ts = r->rtp_ts,
+		.payload_bytes = r->payload_bytes,
+		.header_bytes = r->header_bytes,
+	};
+	s->run_seq = (uint16_t)(r->seq + 1);
+	s->run_count = (uint8_t)(i + 1);
+	if (i + 1 == RTP_RUN_MAX)
+		end_run(s);
 }
 
 void rtp_stream_update_observed(struct rtp_stream *s,
 				const struct packet_record *r,
 				rtp_observe_h *observe, void *arg)
 {
+	end_run(s);
 	update(s, r, observe, arg);
+	s->run_seq = NO_SEQ;
 }
 
 void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
@@ -251,6 +263,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	struct rtp_counters now;
 	const struct rtp_counters *before = &s->before;
 
+	end_run(s);
 	rtp_seq_counters(&s->seq, &now);
 	*ret = (struct stream_second){
 		.start_ns = s->second_start_ns,
@@ -285,14 +298,13 @@ int64_t rtp_stream_second_start_ns(const struct rtp_stream *s)
 	return s->second_start_ns;
 }
 
-void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
+void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 {
 	struct rtp_counters c;
 	struct loss_runs runs;
 	struct score score;
-	struct histogram jitter = s->jitter;
 
-	histogram_add_block(&jitter, s->recent_jitter, s->recent_count);
+	end_run(s);
 	rtp_seq_counters(&s->seq, &c);
 	rtp_seq_loss_runs(&s->seq, &runs);
 	*ret = (struct stream_total){
@@ -311,7 +323,7 @@ void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
 	copy_name(ret->codec, s->codec);
 	if (c.expected > 0)
 		ret->loss_pct = 100.0 * (double)c.lost / (double)c.expected;
-	distribution_of_histogram(&ret->jitter_ms, &jitter);
+	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
 	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
 	mos_histogram_distribution(&ret->mos, &s->score.mos);
 	if (c.received == 0) {
@@ -323,18 +335,21 @@ void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret)
 	score_total(&score, s->score.codec, ret);
 }
 
-void rtp_stream_counters(const struct rtp_stream *s, struct rtp_counters *ret)
+void rtp_stream_counters(struct rtp_stream *s, struct rtp_counters *ret)
 {
+	end_run(s);
 	rtp_seq_counters(&s->seq, ret);
 }
 
-bool rtp_stream_validated(const struct rtp_stream *s)
+bool rtp_stream_validated(struct rtp_stream *s)
 {
+	end_run(s);
 	return s->strict.valid;
 }
 
-bool rtp_stream_jitter_ms(const struct rtp_stream *s, double *ret)
+bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret)
 {
+	end_run(s);
 	if (s->timing.samples == 0)
 		return false;
 	*ret = s->timing.jitter_ms;
@@ -343,6 +358,7 @@ bool rtp_stream_jitter_ms(const struct rtp_stream *s, double *ret)
 
 bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret)
 {
+	end_run(s);
 	if (!s->strict.valid)
 		return false;
 	*ret = (struct rtcp_report){

@@ -26,8 +26,8 @@
 #include "media/analysis/score.h"
 #include "media/analysis/summary.h"
 
-#define RTP_PAYLOADS_MAX   24 /* payload types of a session */
-#define RTP_RECENT_SAMPLES 16 /* go into the histogram at once */
+#define RTP_PAYLOADS_MAX 24 /* payload types of a session */
+#define RTP_RUN_MAX      19 /* packets taken into account at once */
 
 enum rtp_payload_kind {
 	RTP_PAYLOAD_AUDIO,
@@ -61,22 +61,24 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
-	/* hot: every packet; from a 64-byte boundary the first lines of each,
-	 * and one of `recent_jitter` */
-	struct rtp_strict strict;
-	uint16_t plain_octet; /* second octet of a packet with last_pt and
-			       * no marker, if that is audio with a clock;
-			       * else over 255 */
+	/* hot: every packet; from a 64-byte boundary the first line, and one
+	 * of `run`. A run is the packets that are not taken into account yet:
+	 * in sequence, audio of the last payload type, no marker. */
+	uint32_t run_seq; /* number that continues the run; over 65535: none */
+	uint16_t run_octet; /* second octet of the run's packets; over 255:
+			     * none */
 	uint8_t last_pt;
-	uint8_t pt_kind; /* of last_pt; 255: unknown */
-	bool has_pt;
-	uint8_t recent_count; /* in recent_jitter */
+	uint8_t pt_kind;      /* of last_pt; 255: unknown */
 	uint32_t pt_clock_hz; /* of last_pt */
-	uint64_t bytes;       /* RTP header + payload */
+	bool has_pt;
+	uint8_t run_count;
+	struct rtp_arrival run[RTP_RUN_MAX];
+	/* warm: every run, and every other packet */
+	struct rtp_strict strict;
+	uint64_t bytes; /* RTP header + payload */
 	uint64_t payload_bytes;
 	struct rtp_seq seq;
 	struct rtp_timing timing;
-	double recent_jitter[RTP_RECENT_SAMPLES]; /* not yet in `jitter` */
 	uint64_t marker_packets;
 	/* state at the start of the open second */
 	struct rtp_counters before;
@@ -100,6 +102,10 @@ struct rtp_stream {
 	struct histogram jitter;
 };
 
+/* Streams side by side must not have their hot lines in one set of the cache,
+ * as they would 4 KiB apart. */
+_Static_assert((sizeof(struct rtp_stream) + 63) / 64 % 64 != 0, "stream size");
+
 /**
  * Start a received stream.
  * @param ssrc      its SSRC; packets of others must not be given to it
@@ -114,7 +120,9 @@ void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 void rtp_stream_set_map(struct rtp_stream *s,
 			const struct rtp_payload_map *map);
 
-/** Take one received packet of this SSRC, in order of arrival. */
+/** Take one received packet of this SSRC, in order of arrival. Packets in
+ * sequence wait in the stream, up to RTP_RUN_MAX, and are taken into account
+ * together: whatever reads the stream does that first. */
 void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r);
 
 /** What became of one packet: for whoever needs every sample. */
@@ -155,16 +163,16 @@ int64_t rtp_stream_second_start_ns(const struct rtp_stream *s);
 
 /** Whole stream until now. R and MOS: network loss with its burst ratio
  * (clamped 1..8), Ta 0. Close the last second first (mos distribution). */
-void rtp_stream_total(const struct rtp_stream *s, struct stream_total *ret);
+void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret);
 
 /** Counters of rtp-analysis 2.3. */
-void rtp_stream_counters(const struct rtp_stream *s, struct rtp_counters *ret);
+void rtp_stream_counters(struct rtp_stream *s, struct rtp_counters *ret);
 
 /** Two packets in sequence were seen: worth publishing (RFC 3550 A.1). */
-bool rtp_stream_validated(const struct rtp_stream *s);
+bool rtp_stream_validated(struct rtp_stream *s);
 
 /** Latest J, ms. @return false: no sample yet */
-bool rtp_stream_jitter_ms(const struct rtp_stream *s, double *ret);
+bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret);
 
 /**
  * A report block about this stream, strictly as RFC 3550 A.3 and A.8; starts

@@ -4,6 +4,7 @@
 #include "media/analysis/stream.h"
 
 #include <linux/seccomp.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -198,37 +199,90 @@ static void compare_seq(const struct rtp_seq *a, const struct rtp_seq *b)
 	assert_memory_equal(&runs[0], &runs[1], sizeof(runs[0]));
 }
 
-static void test_next_is_update(void **state)
+static void assert_near(double a, double b, double distance)
+{
+	assert_true(fabs(a - b) <= distance);
+}
+
+static void compare_timing(const struct rtp_timing *a,
+			   const struct rtp_timing *b)
+{
+	assert_int_equal(a->ref_ns, b->ref_ns);
+	assert_int_equal(a->ref_ext, b->ref_ext);
+	assert_int_equal(a->ref_ts, b->ref_ts);
+	assert_int_equal(a->samples, b->samples);
+	assert_int_equal(a->clock_hz, b->clock_hz);
+	assert_int_equal(a->period_ticks, b->period_ticks);
+	assert_int_equal(a->has_period, b->has_period);
+	assert_int_equal(a->int_transit, b->int_transit);
+	assert_int_equal(a->int_jitter, b->int_jitter);
+	assert_int_equal(a->int_jitter_max, b->int_jitter_max);
+	assert_int_equal(a->has_ref, b->has_ref);
+	assert_int_equal(a->gap_kind, b->gap_kind);
+	assert_int_equal(a->discontinuities, b->discontinuities);
+	assert_int_equal(a->clock_changes, b->clock_changes);
+	assert_int_equal(a->same_ts, b->same_ts);
+	assert_near(a->jitter_ms, b->jitter_ms, 1e-9);
+}
+
+static void compare_streams(struct rtp_stream *a, struct rtp_stream *b)
+{
+	struct stream_total total[2];
+
+	rtp_stream_total(a, &total[0]);
+	rtp_stream_total(b, &total[1]);
+	compare_seq(&a->seq, &b->seq);
+	compare_timing(&a->timing, &b->timing);
+	assert_memory_equal(&a->strict, &b->strict, sizeof(a->strict));
+	assert_int_equal(total[0].bytes, total[1].bytes);
+	assert_int_equal(a->payload_bytes, b->payload_bytes);
+	assert_int_equal(a->te_packets, b->te_packets);
+	assert_int_equal(a->cn_packets, b->cn_packets);
+	assert_int_equal(a->marker_packets, b->marker_packets);
+	assert_memory_equal(a->jitter.counts, b->jitter.counts,
+			    sizeof(a->jitter.counts));
+	assert_int_equal(total[0].jitter_ms.n, total[1].jitter_ms.n);
+	assert_near(total[0].jitter_ms.avg, total[1].jitter_ms.avg, 1e-9);
+	assert_near(total[0].jitter_ms.stddev, total[1].jitter_ms.stddev, 1e-6);
+}
+
+static void observe_nothing(const struct rtp_observation *o, void *arg)
+{
+	(void)o;
+	(void)arg;
+}
+
+/* Packets one by one, as an observer sees them, against runs of every length
+ * and of every end. */
+static void test_runs_are_packets_one_by_one(void **state)
 {
 	struct packet_record at = {.mono_ns = S, .seq = 65000};
-	struct packet_record pending;
-	struct rtp_seq q[2];
-	struct rtp_strict strict[2];
-	uint64_t short_cuts = 0;
+	struct rtp_stream one_by_one = stream;
+	uint64_t in_runs = 0;
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		rtp_seq_init(&q[i]);
-		rtp_strict_init(&strict[i], RTP_MIN_SEQUENTIAL);
-	}
 	for (int i = 0; i < 200000; i++) {
 		struct packet_record r = next_packet(&at);
-		enum rtp_verdict want =
-			rtp_seq_update(&q[0], &r, 160, 8000, &pending);
-		enum rtp_verdict got = RTP_IN_ORDER;
+		uint64_t dice = seed >> 33;
 
-		if (rtp_seq_next(&q[1], &r))
-			short_cuts++;
-		else
-			got = rtp_seq_update(&q[1], &r, 160, 8000, &pending);
-		assert_int_equal(got, want);
-		compare_seq(&q[0], &q[1]);
-		rtp_strict_update(&strict[0], r.seq);
-		if (!rtp_strict_next(&strict[1], r.seq))
-			rtp_strict_update(&strict[1], r.seq);
-		assert_memory_equal(&strict[0], &strict[1], sizeof(strict[0]));
+		if (dice % 64 == 0)
+			r.rtp_ts = at.rtp_ts - 160; /* the same again */
+		else if (dice % 256 == 1)
+			at.rtp_ts += 100000; /* from here on */
+		else if (dice % 256 == 2)
+			at.mono_ns += 400 * S; /* a stall */
+		in_runs += r.seq == stream.run_seq &&
+			   r.marker_pt == stream.run_octet;
+		rtp_stream_update(&stream, &r);
+		rtp_stream_update_observed(&one_by_one, &r, observe_nothing,
+					   NULL);
+		if (dice / 256 % 32 == 0)
+			compare_streams(&stream, &one_by_one);
 	}
-	assert_true(short_cuts > 50000);
+	compare_streams(&stream, &one_by_one);
+	assert_true(in_runs > 100000);
+	assert_true(stream.timing.discontinuities > 100);
+	assert_true(stream.timing.same_ts > 100);
 }
 
 int main(void)
@@ -237,7 +291,7 @@ int main(void)
 		cmocka_unit_test_setup(test_packets_neither_allocate_nor_lock,
 				       setup),
 		cmocka_unit_test_setup(test_packets_make_no_system_call, setup),
-		cmocka_unit_test(test_next_is_update),
+		cmocka_unit_test_setup(test_runs_are_packets_one_by_one, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
