@@ -170,7 +170,7 @@ static void test_stall_is_jitter_pause_is_not(void **state)
 	take(4, 1560, 480, 0);
 	take(5, 4560, 640, 0x80); /* hold: marker, timestamp stood still */
 	assert_int_equal(stream.timing.discontinuities, 1);
-	take(6, 4580, 1000000, 0); /* the sender's timestamp jumps */
+	take(6, 4580, 1000000, 0);     /* the sender's timestamp jumps */
 	rtp_stream_validated(&stream); /* ends the run */
 	assert_int_equal(stream.timing.discontinuities, 2);
 }
