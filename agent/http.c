@@ -83,8 +83,24 @@ void http_cancel(struct http_call **call)
 
 /* ---- an answer ---- */
 
-static void describe(const struct http_call *call, int status, json_t *body,
-		     char *text, size_t size)
+/* What to do about a failure of TLS; "" for others. */
+static const char *tls_remedy(CURLcode code)
+{
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		return ": the controller's certificate is not accepted; it must "
+		       "be valid, made for the name in controller = ..., and "
+		       "signed by an authority of ca_file (without: of this "
+		       "system)";
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return ": ca_file must be a readable PEM file";
+	if (code == CURLE_SSL_CONNECT_ERROR)
+		return ": no TLS connection; does the controller speak TLS on "
+		       "this port?";
+	return "";
+}
+
+static void describe(const struct http_call *call, int status, CURLcode code,
+		     json_t *body, char *text, size_t size)
 {
 	const char *detail = NULL;
 
@@ -95,7 +111,7 @@ static void describe(const struct http_call *call, int status, json_t *body,
 				json_object_get(body, "error"));
 	}
 	if (status == 0)
-		snprintf(text, size, "%s", call->error);
+		snprintf(text, size, "%s%s", call->error, tls_remedy(code));
 	else if (detail)
 		snprintf(text, size, "%d: %s", status, detail);
 	else
@@ -147,7 +163,7 @@ static void call_done(struct http_call *call, CURLcode code)
 	if (status && call->answer.used)
 		body = json_loadb(call->answer.data, call->answer.used, 0,
 				  NULL);
-	describe(call, (int)status, body, text, sizeof(text));
+	describe(call, (int)status, code, body, text, sizeof(text));
 	if (http_is_transient((int)status) && !call->once) {
 		call_again(call, text);
 	} else {
@@ -287,8 +303,11 @@ static CURLcode call_prepare(struct http_call *call)
 	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_s * 1000);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
-	if (http->ca_file)
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (http->ca_file) {
 		SET(CURLOPT_CAINFO, http->ca_file);
+		SET(CURLOPT_CAPATH, NULL); /* instead of the system's */
+	}
 	if (http->userpwd && !call->anonymous) {
 		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
 		SET(CURLOPT_USERPWD, http->userpwd);

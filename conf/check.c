@@ -1,5 +1,7 @@
 #include "conf/load.h"
 
+#include "base/netlist.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -41,6 +43,15 @@ const char *conf_check_url(const char *text)
 const char *conf_check_url_or_empty(const char *text)
 {
 	return text[0] ? conf_check_url(text) : NULL;
+}
+
+const char *conf_check_networks(const char *text)
+{
+	struct netlist list;
+
+	return netlist_parse(&list, text)
+		       ? "is no list of addresses and networks"
+		       : NULL;
 }
 
 const char *conf_check_filled(const char *text)

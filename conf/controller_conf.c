@@ -26,6 +26,13 @@ static const struct conf_key keys[] = {
 	U16(port, 0, 65535, "8080"),
 	TEXT(base_url, "", conf_check_url_or_empty,
 	     "a URL such as https://offhook.example.net, or nothing"),
+	TEXT(tls_certificate_file, "", NULL, NULL),
+	TEXT(tls_key_file, "", NULL, NULL),
+	TEXT(trusted_proxies, "", conf_check_networks,
+	     "addresses and networks such as 127.0.0.1, 10.0.0.0/8"),
+	U32(connections, 16, 100000, "4096"),
+	U32(connections_per_address, 0, 100000, "256"),
+	U32(header_timeout_s, 1, 600, "30"),
 	U32(threads, 1, 64, "2"),
 	U32(workers, 1, 64, "4"),
 	{.name = "body_limit",
@@ -68,6 +75,12 @@ static const char *check(const void *settings, const char **ret_key)
 {
 	const struct controller_conf *c = settings;
 
+	if (!c->tls_certificate_file[0] != !c->tls_key_file[0]) {
+		*ret_key = c->tls_key_file[0] ? "tls_certificate_file"
+					      : "tls_key_file";
+		return "is missing; allowed are both files, or none for plain "
+		       "HTTP";
+	}
 	if (c->renew_s * 2 > c->lease_s) {
 		*ret_key = "renew_s";
 		return "a lease would be lost with one late renewal; allowed is "

@@ -14,10 +14,16 @@ struct controller_conf {
 	char listen[CONF_TEXT_BYTES];   /* address literal */
 	uint16_t port;                  /* 0: any free one */
 	char base_url[CONF_TEXT_BYTES]; /* empty: from the request's Host */
-	uint32_t threads;               /* serving connections */
-	uint32_t workers;               /* serving requests over the store */
-	uint64_t body_limit;            /* bytes of a request body */
-	uint64_t upload_limit;          /* bytes of an uploaded file */
+	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: plain HTTP */
+	char tls_key_file[CONF_PATH_BYTES];
+	char trusted_proxies[CONF_TEXT_BYTES]; /* networks */
+	uint32_t connections;
+	uint32_t connections_per_address; /* 0: no limit */
+	uint32_t header_timeout_s;
+	uint32_t threads;      /* serving connections */
+	uint32_t workers;      /* serving requests over the store */
+	uint64_t body_limit;   /* bytes of a request body */
+	uint64_t upload_limit; /* bytes of an uploaded file */
 	bool session_status_alias;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;

@@ -81,6 +81,7 @@ int conf_path(char *dst, size_t size, const char *dir, const char *name);
 const char *conf_check_address(const char *text); /* IPv4 or IPv6 literal */
 const char *conf_check_url(const char *text);     /* http(s)://host[...] */
 const char *conf_check_url_or_empty(const char *text);
-const char *conf_check_filled(const char *text); /* not empty */
+const char *conf_check_networks(const char *text); /* netlist_parse() */
+const char *conf_check_filled(const char *text);   /* not empty */
 
 #endif

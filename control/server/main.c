@@ -6,6 +6,7 @@
 #include "control/server/api/routes.h"
 #include "control/server/controller.h"
 #include "control/server/http/http.h"
+#include "control/server/http/tls.h"
 #include "control/server/report/report.h"
 #include "control/server/run/run.h"
 #include "control/server/service.h"
@@ -184,10 +185,14 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.upload_bytes = (size_t)conf->upload_limit,
 		.rate_limit = conf->rate_limit,
 		.rate_burst = conf->rate_burst,
+		.connections = conf->connections,
+		.per_address = conf->connections_per_address,
+		.header_s = conf->header_timeout_s,
 		.workers = conf->workers,
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),
 	};
+	struct tls tls = {.key = NULL};
 	struct http *http;
 	int err;
 
@@ -204,9 +209,16 @@ static int start_http(struct controller *c, struct route_table tables[2],
 	str_print(listen, sizeof(listen),
 		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,
 		  (unsigned)conf->port);
+	netlist_parse(&params.proxies, conf->trusted_proxies);
 	err = make_upload_dir(conf, uploads);
+	if (err == 0 && conf->tls_key_file[0]) {
+		params.tls = &tls;
+		err = tls_load(&tls, conf->tls_certificate_file,
+			       conf->tls_key_file);
+	}
 	if (err == 0)
 		err = http_start(&http, &params);
+	tls_release(&tls);
 	if (err == 0)
 		c->http = http;
 	return err;

@@ -77,7 +77,7 @@ class Controller:
                 stdout=log)
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            found = re.search(r"listening on (http://\S+)",
+            found = re.search(r"listening on (https?://\S+)",
                               self.log_file.read_text()[offset:])
             if found:
                 self.url = found.group(1)

@@ -49,8 +49,10 @@ struct request {
 	const struct upload *upload; /* POST /appimages only; or NULL */
 	bool body_is_form;           /* values are strings, not JSON types */
 	const char *request_id;
-	const char *remote_addr;
+	const char
+		*remote_addr; /* of the client, in front of a trusted proxy */
 	const char *base_url; /* as the client sees us */
+	bool secure;          /* the client speaks TLS */
 	const char *(*header)(const struct request *, const char *name);
 	enum api_right right; /* what the caller's key may do */
 	int64_t key_id;       /* API key, or 0 */

@@ -116,42 +116,39 @@ static void set_request_id(struct exchange *x)
 		uuid_make(x->request_id);
 }
 
-static void set_remote_addr(struct exchange *x)
+static void peer_address(struct exchange *x, char *text, socklen_t size)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *addr = info->client_addr;
 	union {
 		const struct sockaddr *any;
 		const struct sockaddr_in *in;
 		const struct sockaddr_in6 *in6;
-	} u = {.any = addr};
-	const void *number = addr->sa_family == AF_INET6
+	} u = {.any = info->client_addr};
+	const void *number = u.any->sa_family == AF_INET6
 				     ? (const void *)&u.in6->sin6_addr
 				     : (const void *)&u.in->sin_addr;
 
-	if (!inet_ntop(addr->sa_family, number, x->remote_addr,
-		       sizeof(x->remote_addr)))
-		str_copy(x->remote_addr, sizeof(x->remote_addr), "unknown");
+	if (!inet_ntop(u.any->sa_family, number, text, size))
+		str_copy(text, size, "unknown");
 }
 
-static void set_base_url(struct exchange *x)
+static void find_client(struct exchange *x)
 {
-	const char *host = MHD_lookup_connection_value(x->connection,
-						       MHD_HEADER_KIND, "Host");
-	size_t i = 0;
+	char peer[CLIENT_ADDRESS_BYTES];
+	const struct client_facts facts = {
+		.peer = peer,
+		.tls = x->params->secure,
+		.host = request_header(&x->request, "Host"),
+		.forwarded_for = request_header(&x->request, "X-Forwarded-For"),
+		.forwarded_proto =
+			request_header(&x->request, "X-Forwarded-Proto"),
+		.public_url = x->params->public_url,
+		.ours = x->address,
+	};
 
-	if (x->params->public_url) {
-		str_copy(x->base_url, sizeof(x->base_url),
-			 x->params->public_url);
-		return;
-	}
-	while (host && host[i] &&
-	       (isalnum((unsigned char)host[i]) || strchr("-._:[]", host[i])))
-		i++;
-	if (!host || i == 0 || host[i] ||
-	    str_print(x->base_url, sizeof(x->base_url), "http://%s", host) < 0)
-		str_copy(x->base_url, sizeof(x->base_url), x->address);
+	peer_address(x, peer, sizeof(peer));
+	client_find(&x->client, &facts, &x->params->proxies);
 }
 
 struct arguments {
@@ -360,15 +357,15 @@ static bool prepare(struct exchange *x, struct reply *rep)
 	struct request *req = &x->request;
 
 	set_request_id(x);
-	set_remote_addr(x);
-	set_base_url(x);
+	req->http = x;
+	find_client(x);
 	req->controller = x->params->controller;
 	req->method = x->method;
 	req->request_id = x->request_id;
-	req->remote_addr = x->remote_addr;
-	req->base_url = x->base_url;
+	req->remote_addr = x->client.address;
+	req->base_url = x->client.base_url;
+	req->secure = x->client.secure;
 	req->header = request_header;
-	req->http = x;
 	x->prepared = true;
 	if (!route_request(x, rep) || !authorize(x, rep) ||
 	    !within_rate(x, rep))
@@ -439,7 +436,7 @@ static void build_response(struct exchange *x, struct reply *rep)
 
 static void log_request(const struct exchange *x)
 {
-	log_debug("%s %s %s: %u in %.1f ms request=%s", x->remote_addr,
+	log_debug("%s %s %s: %u in %.1f ms request=%s", x->client.address,
 		  x->method, x->raw_path, x->status,
 		  (double)(clock_mono_ns() - x->started_ns) / NS_PER_MS,
 		  x->request_id);

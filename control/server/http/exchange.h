@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "control/server/http/body.h"
+#include "control/server/http/client.h"
 #include "control/server/http/http.h"
 #include "control/server/http/path.h"
 #include "control/server/http/queue.h"
@@ -14,8 +15,6 @@
 #include <stdbool.h>
 
 #define REQUEST_ID_BYTES 65
-#define ADDRESS_BYTES    64
-#define BASE_URL_BYTES   320
 
 struct exchange {
 	struct queue_item item; /* the queue's; first */
@@ -44,8 +43,7 @@ struct exchange {
 	struct body_file file;
 	struct upload upload;
 	char request_id[REQUEST_ID_BYTES];
-	char remote_addr[ADDRESS_BYTES];
-	char base_url[BASE_URL_BYTES];
+	struct client client;
 
 	/* worker until it resumes the connection, then HTTP thread */
 	struct MHD_Response *response;

@@ -6,8 +6,10 @@
 #include "control/server/controller.h"
 #include "control/server/http/exchange.h"
 #include "control/server/http/listen.h"
+#include "control/server/http/peers.h"
 #include "control/server/http/queue.h"
 #include "control/server/http/rate.h"
+#include "control/server/http/tls.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -17,11 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* Request line and headers of one connection. */
 #define CONNECTION_MEMORY_BYTES (32u << 10)
+
+/* Files open besides the connections: readers, uploads, answers. */
+#define OTHER_DESCRIPTORS 512u
 
 struct worker {
 	struct http *http;
@@ -35,6 +41,8 @@ struct http {
 	char address[LISTEN_ADDRESS_BYTES];
 	int listen_fd;
 	struct MHD_Daemon *daemon;
+	char start_error[160]; /* libmicrohttpd's latest words, at the start */
+	struct peers *peers;
 	struct queue *queue;
 	struct worker *workers;
 	/* Exchanges between their first and last callback. Relaxed: it is only
@@ -118,6 +126,14 @@ static enum MHD_Result begin(struct http *http, struct exchange *x)
 	return send_response(x);
 }
 
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
 /* libmicrohttpd calls it once for the headers, then with pieces of the body,
  * then at its end, and again after a resume. Thread: HTTP. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
@@ -137,6 +153,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		atomic_fetch_add_explicit(&http->active, 1,
 					  memory_order_relaxed);
 		*context = x;
+		peers_busy(http->peers, peer_of(connection));
 		return begin(http, x);
 	}
 	if (*data_len > 0) {
@@ -153,16 +170,47 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	struct http *http = cls;
 	struct exchange *x;
 
-	(void)connection;
 	(void)reason;
 	if (!*context)
 		return;
+	peers_idle(http->peers, peer_of(connection));
 	x = *context;
 	if (x->is_upload)
 		atomic_fetch_sub_explicit(&http->uploads, 1,
 					  memory_order_relaxed);
 	*context = exchange_free(x);
 	atomic_fetch_sub_explicit(&http->active, 1, memory_order_relaxed);
+}
+
+static enum MHD_Result on_accept(void *cls, const struct sockaddr *address,
+				 socklen_t len)
+{
+	struct http *http = cls;
+
+	(void)len;
+	return peers_admit(http->peers, address) ? MHD_YES : MHD_NO;
+}
+
+/* The socket is open in between: it is closed after the second call. */
+static void on_connection(void *cls, struct MHD_Connection *connection,
+			  void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = cls;
+	const union MHD_ConnectionInfo *info;
+	int fd;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		peers_remove(http->peers, *socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_CONNECTION_FD);
+	fd = info->connect_fd;
+	info = MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*socket_context = peers_add(http->peers, info->client_addr, fd);
 }
 
 /* The path and the query are decoded by us, after they were split. */
@@ -178,11 +226,14 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls,
 							 const char *fmt,
 							 va_list args)
 {
+	struct http *http = cls;
 	char line[256];
 
-	(void)cls;
 	vsnprintf(line, sizeof(line), fmt, args);
 	line[strcspn(line, "\n")] = '\0';
+	if (!http->daemon)
+		str_print(http->start_error, sizeof(http->start_error), "%s",
+			  line);
 	log_debug("http: %s", line);
 }
 
@@ -240,27 +291,81 @@ static void stop_workers(struct http *http)
 	free(http->workers);
 }
 
+/* TLS 1.2 is the oldest that RFC 9325 section 3.1.1 allows. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
 static int start_daemon(struct http *http)
 {
 	const struct http_params *p = &http->params;
+	/* not constant: that is the library's interface */
+	char priorities[] = TLS_PRIORITIES;
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_END, 0, NULL},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
+		{MHD_OPTION_END, 0, NULL},
+	};
 
+	if (p->tls) {
+		tls[0].option = MHD_OPTION_HTTPS_MEM_CERT;
+		tls[0].ptr_value = p->tls->certificate;
+		tls[1].ptr_value = p->tls->key;
+	}
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-			MHD_USE_ERROR_LOG,
-		0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
-		on_log, NULL, MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
+			MHD_USE_ERROR_LOG | (p->tls ? MHD_USE_TLS : 0),
+		0, on_accept, http, on_request, http,
+		MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
+		MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
 		MHD_OPTION_THREAD_POOL_SIZE, p->threads,
 		MHD_OPTION_CONNECTION_LIMIT, p->connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped,
-		NULL, MHD_OPTION_END);
-	if (!http->daemon) {
-		log_error("cannot start the HTTP server on %s", http->address);
-		return -EIO;
-	}
-	return 0;
+		on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+	if (http->daemon)
+		return 0;
+	if (p->tls)
+		log_error("cannot serve HTTPS on %s: is the key that of the "
+			  "certificate? (%s)",
+			  http->address, http->start_error);
+	else
+		log_error("cannot start the HTTP server on %s: %s",
+			  http->address, http->start_error);
+	return -EIO;
+}
+
+/* Each connection is a descriptor; so are the database's files and uploads. */
+static void raise_descriptors(unsigned connections)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) ||
+	    limit.rlim_cur >= connections + OTHER_DESCRIPTORS)
+		return;
+	limit.rlim_cur = connections + OTHER_DESCRIPTORS;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) ||
+	    limit.rlim_cur < connections + OTHER_DESCRIPTORS)
+		log_warning("%u connections need %u open files, the limit is "
+			    "%llu: raise LimitNOFILE or lower connections",
+			    connections, connections + OTHER_DESCRIPTORS,
+			    (unsigned long long)limit.rlim_cur);
+}
+
+static int start_peers(struct http *http)
+{
+	const struct peers_params params = {
+		.per_address = http->params.per_address,
+		.header_ns = http->params.header_s * NS_PER_S,
+		.exempt = &http->params.proxies,
+	};
+
+	raise_descriptors(http->params.connections);
+	return peers_new(&http->peers, &params);
 }
 
 static void set_defaults(struct http_params *p)
@@ -269,6 +374,8 @@ static void set_defaults(struct http_params *p)
 		p->body_bytes = HTTP_BODY_BYTES;
 	if (p->connections == 0)
 		p->connections = HTTP_CONNECTIONS;
+	if (p->header_s == 0)
+		p->header_s = HTTP_HEADER_S;
 	if (p->workers == 0)
 		p->workers = HTTP_WORKERS;
 	if (p->threads == 0)
@@ -286,16 +393,21 @@ int http_start(struct http **ret, const struct http_params *params)
 	http->params = *params;
 	http->listen_fd = -1;
 	set_defaults(&http->params);
-	err = listen_open(params->listen, &http->listen_fd, http->address);
+	http->params.secure = params->tls != NULL;
+	err = listen_open(params->listen, params->tls ? "https" : "http",
+			  &http->listen_fd, http->address);
 	if (err == 0)
 		err = queue_new(&http->queue, HTTP_QUEUED_MAX);
 	if (err == 0 && http->params.rate_limit)
 		err = rate_new(&http->params.rate, http->params.rate_limit,
 			       http->params.rate_burst);
 	if (err == 0)
+		err = start_peers(http);
+	if (err == 0)
 		err = start_workers(http);
 	if (err == 0)
 		err = start_daemon(http);
+	http->params.tls = NULL;
 	if (err) {
 		http_stop(http);
 		return err;
@@ -335,6 +447,7 @@ struct http *http_stop(struct http *http)
 	}
 	if (http->listen_fd >= 0)
 		close(http->listen_fd);
+	peers_free(http->peers);
 	queue_free(http->queue);
 	rate_free(http->params.rate);
 	free(http);

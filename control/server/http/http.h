@@ -6,6 +6,7 @@
 #ifndef OFFHOOK_SERVER_HTTP_HTTP_H
 #define OFFHOOK_SERVER_HTTP_HTTP_H
 
+#include "base/netlist.h"
 #include "control/server/api/handler.h"
 
 #include <stddef.h>
@@ -13,7 +14,9 @@
 
 struct database;
 struct http;
+struct peers;
 struct rate;
+struct tls;
 
 /** A list of routes below one prefix. */
 struct route_table {
@@ -24,11 +27,12 @@ struct route_table {
 
 /* Ceilings where the parameters say 0. */
 #define HTTP_BODY_BYTES  (1u << 20)
-#define HTTP_CONNECTIONS 1024
+#define HTTP_CONNECTIONS 4096
 #define HTTP_WORKERS     4
 #define HTTP_THREADS     2
 #define HTTP_QUEUED_MAX  8192 /* requests waiting or parked */
 #define HTTP_IDLE_S      60   /* no byte for so long: closed */
+#define HTTP_HEADER_S    30   /* the headers of the next request by then */
 #define HTTP_READ_S      60   /* a whole body must have come by then */
 #define HTTP_UPLOAD_S    600  /* likewise, an upload */
 #define HTTP_UPLOADS     8    /* at the same time; above: 503 */
@@ -49,16 +53,22 @@ struct http_params {
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;
 	unsigned connections;
+	unsigned per_address; /* connections; 0: no limit */
+	unsigned header_s;
+	struct netlist proxies; /* trusted: Forwarded headers, no per_address */
+	const struct tls *tls;  /* NULL: plain HTTP; used during the start */
 	unsigned workers;
 	unsigned threads;
-	int64_t drain_ns;  /* requests in progress at the stop */
-	struct rate *rate; /* set by http_start() */
+	int64_t drain_ns; /* requests in progress at the stop */
+	/* set by http_start() */
+	struct rate *rate;
+	bool secure; /* it speaks TLS */
 };
 
 /** Listen and serve. @return 0; -EINVAL address; -ENOMEM; -errno; logged */
 int http_start(struct http **ret, const struct http_params *params);
 
-/** "http://127.0.0.1:45123": where it listens, the port as bound. */
+/** "http://127.0.0.1:45123", or https: where it listens, the port as bound. */
 const char *http_address(const struct http *http);
 
 /**

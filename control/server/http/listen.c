@@ -53,7 +53,8 @@ static int open_socket(const struct addrinfo *ai, int *ret_fd)
 	return err;
 }
 
-static void print_address(int fd, char address[LISTEN_ADDRESS_BYTES])
+static void print_address(int fd, const char *scheme,
+			  char address[LISTEN_ADDRESS_BYTES])
 {
 	char host[NI_MAXHOST], port[NI_MAXSERV];
 	struct sockaddr_storage bound;
@@ -65,11 +66,11 @@ static void print_address(int fd, char address[LISTEN_ADDRESS_BYTES])
 		address[0] = '\0';
 	else
 		str_print(address, LISTEN_ADDRESS_BYTES,
-			  strchr(host, ':') ? "http://[%s]:%s" : "http://%s:%s",
-			  host, port);
+			  strchr(host, ':') ? "%s://[%s]:%s" : "%s://%s:%s",
+			  scheme, host, port);
 }
 
-int listen_open(const char *text, int *ret_fd,
+int listen_open(const char *text, const char *scheme, int *ret_fd,
 		char address[LISTEN_ADDRESS_BYTES])
 {
 	const struct addrinfo hints = {
@@ -98,6 +99,6 @@ int listen_open(const char *text, int *ret_fd,
 		log_error("cannot listen on %s: %s", text, strerror(-err));
 		return err;
 	}
-	print_address(*ret_fd, address);
+	print_address(*ret_fd, scheme, address);
 	return 0;
 }

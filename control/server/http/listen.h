@@ -11,10 +11,11 @@
  * @param listen   "address:port", "[address]:port" or ":port" (all
  *                 addresses); port 0: any free one
  * @param ret_fd   non-blocking, the caller closes it
+ * @param scheme   of the address: "http" or "https"
  * @param address  "http://address:port" with the port as bound
  * @return 0; -EINVAL; -errno; the reason is in the log
  */
-int listen_open(const char *listen, int *ret_fd,
+int listen_open(const char *listen, const char *scheme, int *ret_fd,
 		char address[LISTEN_ADDRESS_BYTES]);
 
 #endif

@@ -1,0 +1,99 @@
+#include "control/server/http/client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct client find(const char *trusted, const char *peer,
+			  const char *forwarded_for)
+{
+	const struct client_facts facts = {
+		.peer = peer,
+		.forwarded_for = forwarded_for,
+		.forwarded_proto = "https",
+		.host = "h:1",
+		.ours = "http://ours",
+	};
+	struct netlist list;
+	struct client c;
+
+	assert_int_equal(netlist_parse(&list, trusted), 0);
+	client_find(&c, &facts, &list);
+	return c;
+}
+
+static void test_headers_of_strangers(void **state)
+{
+	struct client c = find("10.0.0.0/8", "192.0.2.1", "1.1.1.1");
+
+	(void)state;
+	assert_string_equal(c.address, "192.0.2.1");
+	assert_false(c.secure);
+	assert_string_equal(c.base_url, "http://h:1");
+}
+
+static void test_chain_of_proxies(void **state)
+{
+	static const struct {
+		const char *header;
+		const char *address;
+	} cases[] = {
+		{"1.1.1.1", "1.1.1.1"},
+		{"2.2.2.2,1.1.1.1, 10.0.0.9 ,10.0.0.8", "1.1.1.1"},
+		{"10.0.0.9", "10.0.0.9"}, /* a client of the network itself */
+		{"2.2.2.2, unknown, 10.0.0.9", "10.0.0.9"},
+		{"", "10.0.0.1"},
+		{",, ,", "10.0.0.1"},
+		{"unknown", "10.0.0.1"},
+		{"2001:db8::1, 10.0.0.2", "2001:db8::1"},
+		{"1.1.1.1:4711", "10.0.0.1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct client c =
+			find("10.0.0.0/8", "10.0.0.1", cases[i].header);
+
+		assert_string_equal(c.address, cases[i].address);
+		assert_true(c.secure);
+		assert_string_equal(c.base_url, "https://h:1");
+	}
+}
+
+static void test_host_is_checked(void **state)
+{
+	struct client_facts facts = {
+		.peer = "unknown",
+		.tls = true,
+		.ours = "https://ours",
+	};
+	static const char *const bad[] = {"", "a/b", "a b", "a\"", "a@b"};
+	const struct netlist none = {.count = 0};
+	struct client c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		facts.host = bad[i];
+		client_find(&c, &facts, &none);
+		assert_string_equal(c.base_url, "https://ours");
+	}
+	facts.host = "[::1]:80";
+	client_find(&c, &facts, &none);
+	assert_string_equal(c.base_url, "https://[::1]:80");
+	facts.public_url = "https://public";
+	client_find(&c, &facts, &none);
+	assert_string_equal(c.base_url, "https://public");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_headers_of_strangers),
+		cmocka_unit_test(test_chain_of_proxies),
+		cmocka_unit_test(test_host_is_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
