@@ -29,10 +29,12 @@ class Logged(Controller):
 class Bench:
     """with Bench(tmp_path, ports) as b: run = b.run(b.single_call(duration=10))"""
 
-    def __init__(self, folder, ports, relay=None, agents=1, proxy=True, **conf):
+    def __init__(self, folder, ports, relay=None, agents=1, proxy=True,
+                 subscribers=None, **conf):
         self.folder, self.ports, self.relay = folder, ports, relay
         self._conf = {**QUICK, **conf}
         self._agent_count, self._with_proxy = agents, proxy
+        self._subscribers = subscribers
         self._stack = ExitStack()
         self.agents = []
         self._numbers = iter(range(1, 1000))
@@ -41,7 +43,8 @@ class Bench:
         try:
             if self._with_proxy:
                 self._stack.enter_context(
-                    Kamailio(self.folder, self.ports.sip, self.relay))
+                    Kamailio(self.folder, self.ports.sip, self.relay,
+                             self._subscribers))
             self.controller = self._stack.enter_context(Logged(**self._conf))
             pool = self.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
             self.pool_id, token = pool["id"], pool["join_token"]

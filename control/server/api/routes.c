@@ -7,6 +7,7 @@
 #include "control/server/api/project_runs.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
+#include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
 
 /* one endpoint a line */
@@ -51,6 +52,12 @@ const struct route api_routes[] = {
 
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
+
+	{"GET", "/scenarios", "scenarios", RIGHT_READ, scenarios_list, NULL},
+	{"GET", "/scenarios/:name", "scenario", RIGHT_READ, scenario_get, NULL},
+	{"GET", "/scenarios/:name/params", "scenario parameters", RIGHT_READ, scenario_params_get, NULL},
+	{"GET", "/scenarios/:name/conditions", "scenario conditions", RIGHT_READ, scenario_conditions_get, NULL},
+	{"POST", "/tests/scenarios/:name", "run a scenario", RIGHT_RUN, scenario_run, NULL},
 
 	{"GET", "/appimages", "appimages", RIGHT_READ, resource_list, NULL},
 	{"POST", "/appimages", "appimages", RIGHT_WRITE, appimage_create, NULL},

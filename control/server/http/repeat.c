@@ -1,10 +1,11 @@
 #include "control/server/http/repeat.h"
 
 #include "base/log.h"
+#include "control/server/controller.h"
 #include "control/server/store/store_idempotency.h"
+#include "control/server/store/store_secret.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +39,9 @@ static int hash_request(const struct request *req,
 	json_decref(whole);
 	if (!text)
 		return -ENOMEM;
-	crypto_generichash(hash, IDEMPOTENCY_HASH_BYTES,
-			   (const unsigned char *)text, strlen(text), NULL, 0);
-	free(text);
+	/* keyed: a body may hold a password of a scenario's */
+	secret_hash(req->controller->secrets, text, hash);
+	secret_wipe_free(text, strlen(text));
 	return 0;
 }
 

@@ -203,6 +203,59 @@ static int apply_condition(const char *key, json_t *value, json_t *conditions,
 	return err;
 }
 
+static int override_entry(json_t *entry, const char *pointer,
+			  json_t *conditions, json_t *errors)
+{
+	const char *role = json_string_value(json_object_get(entry, "role"));
+	const char *type =
+		json_string_value(json_object_get(entry, "condition_type"));
+	struct judge_problem problem;
+	json_t *body;
+	int err;
+
+	if (!role || !type) {
+		plan_error(errors, pointer,
+			   "must be an object with role and condition_type");
+		return 0;
+	}
+	/* the check knows the members of an override's value only */
+	body = json_copy(entry);
+	(void)json_object_del(body, "role");
+	(void)json_object_del(body, "condition_type");
+	err = body ? judge_conditions_check(role, type, body, &problem)
+		   : -ENOMEM;
+	if (err == -EINVAL) {
+		char at[POINTER_BYTES];
+
+		str_print(at, sizeof(at), "%s%s", pointer, problem.pointer);
+		plan_error(errors, at, "%s", problem.reason);
+		err = 0;
+	} else if (!err) {
+		err = set_conditions(conditions, role, type, body);
+	}
+	json_decref(body);
+	return err;
+}
+
+int override_conditions(json_t *list, const char *pointer, json_t *conditions,
+			json_t *errors)
+{
+	json_t *entry;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(list, i, entry)
+	{
+		char at[64];
+
+		str_print(at, sizeof(at), "%.40s/%zu", pointer, i);
+		err = override_entry(entry, at, conditions, errors);
+		if (err)
+			break;
+	}
+	return err;
+}
+
 static bool listed(const char *const *names, const char *name)
 {
 	for (size_t i = 0; names[i]; i++)

@@ -32,4 +32,14 @@ void plan_key_error(json_t *errors, const char *key, const char *below,
 int override_apply(json_t *body, const char *const *known, json_t *steps,
 		   json_t *conditions, json_t *errors);
 
+/**
+ * Put entries {role, condition_type, conditions, options} in the place of those
+ * of the same role and type.
+ * @param list     of the request, borrowed
+ * @param pointer  where it stands: "/conditions"
+ * @return 0 (see errors); -ENOMEM
+ */
+int override_conditions(json_t *list, const char *pointer, json_t *conditions,
+			json_t *errors);
+
 #endif

@@ -65,7 +65,8 @@ static int add_role(struct plan *plan, const struct plan_params *params,
 static bool known_member(const char *name)
 {
 	return strcmp(name, "type") == 0 || strcmp(name, "role") == 0 ||
-	       strcmp(name, "name") == 0;
+	       strcmp(name, "name") == 0 ||
+	       strcmp(name, "credential_share") == 0;
 }
 
 /* Replaces a pool's id by what it holds. */
@@ -95,6 +96,36 @@ static int resolve(json_t *action, const struct plan_source *source,
 	return json_object_set_new(action, as, value) ? -ENOMEM : 0;
 }
 
+/* The part of a pool that is this role's: every n-th credential. */
+static int take_share(json_t *planned, const json_t *share, const char *pointer,
+		      json_t *errors)
+{
+	json_t *all = json_object_get(planned, "credentials");
+	size_t part =
+		(size_t)json_integer_value(json_object_get(share, "part"));
+	size_t of = (size_t)json_integer_value(json_object_get(share, "of"));
+	json_t *own = json_array();
+
+	/* an empty one has been spoken of */
+	if (json_array_size(all) && json_array_size(all) < of)
+		plan_error(errors, pointer,
+			   "the credential pool has %zu credentials, the %zu "
+			   "roles that share it need one each",
+			   json_array_size(all), of);
+	for (size_t i = part; own && of && i < json_array_size(all); i += of)
+		if (json_array_append(own, json_array_get(all, i))) {
+			json_decref(own);
+			return -ENOMEM;
+		}
+	return json_object_set_new(planned, "credentials", own) ? -ENOMEM : 0;
+}
+
+/* Scenarios carry these: a stored test may not (steps_check()). */
+static bool is_inline(const char *name)
+{
+	return strcmp(name, "credentials") == 0 || strcmp(name, "target") == 0;
+}
+
 /* One member of a test's action into the job's. */
 static int plan_member(json_t *planned, const char *type, const char *name,
 		       json_t *value, const struct plan_source *source,
@@ -104,6 +135,8 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	json_t *typed;
 	int err;
 
+	if (is_inline(name))
+		return json_object_set(planned, name, value) ? -ENOMEM : 0;
 	if (!param) {
 		plan_error(errors, pointer,
 			   "a %.20s action has no parameter '%.60s'", type,
@@ -156,7 +189,11 @@ static int plan_action(struct plan *plan, struct plan_role *role, size_t s,
 		if (err)
 			return err;
 	}
-	return 0;
+	value = json_object_get(action, "credential_share");
+	if (!value || !json_object_get(planned, "credentials"))
+		return 0;
+	at(pointer, s, a, "credential_pool");
+	return take_share(planned, value, pointer, errors);
 }
 
 static int plan_steps(struct plan *plan, const struct plan_params *params,

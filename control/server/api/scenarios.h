@@ -1,0 +1,19 @@
+/**
+ * Scenarios (decisions.md section 3): what there is, and runs of one without a
+ * stored test.
+ * Thread: worker.
+ */
+#ifndef OFFHOOK_SERVER_API_SCENARIOS_H
+#define OFFHOOK_SERVER_API_SCENARIOS_H
+
+#include "control/server/api/handler.h"
+
+void scenarios_list(struct request *req, struct reply *rep);
+void scenario_get(struct request *req, struct reply *rep);
+void scenario_params_get(struct request *req, struct reply *rep);
+void scenario_conditions_get(struct request *req, struct reply *rep);
+
+/** POST /tests/scenarios/:name */
+void scenario_run(struct request *req, struct reply *rep);
+
+#endif
