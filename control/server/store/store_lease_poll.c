@@ -210,19 +210,18 @@ static int place_run(struct db *db, const struct lease_poll *poll,
 	return err < 0 ? err : given;
 }
 
-static int place_runs(struct db *db, const struct lease_poll *poll,
-		      const struct lease_times *times, bool *ret_spread)
+/* How many jobs the polling agent can take. What it did not know when it asked:
+ * offers on their way to it, and jobs that ended while it waited. Of those it
+ * may have known that they were over before we did, so that it never gets more
+ * than what we know to be free: an offer it has to refuse would leave a run half
+ * placed. */
+static int own_room(struct db *db, const struct lease_poll *poll, int64_t *ret)
 {
 	const struct db_value agent = DB_I(poll->agent_id);
-	struct id_list runs = {.count = 0};
 	const struct db_value since[] = {agent, DB_I(poll->arrived)};
-	int64_t taken = 0, ended = 0, mine;
+	int64_t taken = 0, ended = 0, room = 0;
 	int err;
 
-	if (poll->draining)
-		return 0;
-	/* What the agent did not know when it asked: offers on their way to
-	 * it, and jobs that ended while it waited. */
 	err = lease_integer(db,
 			    "SELECT count(*) FROM lease WHERE agent_id = $1 "
 			    "AND state = 'offered' AND offered_at IS NULL",
@@ -234,6 +233,32 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 				    "AND started_at IS NOT NULL",
 				    LEASE_PARAMS(since), &ended);
 	if (!err)
+		err = lease_integer(db,
+				    "SELECT capacity - (SELECT count(*) FROM "
+				    "lease WHERE agent_id = $1 AND state IN "
+				    "('offered', 'started')) FROM agent "
+				    "WHERE id = $1",
+				    &agent, 1, &room);
+	if (err)
+		return err;
+	*ret = poll->free - taken + ended;
+	if (*ret > room)
+		*ret = room;
+	return 0;
+}
+
+static int place_runs(struct db *db, const struct lease_poll *poll,
+		      const struct lease_times *times, bool *ret_spread)
+{
+	const struct db_value agent = DB_I(poll->agent_id);
+	struct id_list runs = {.count = 0};
+	int64_t mine = 0;
+	int err;
+
+	if (poll->draining)
+		return 0;
+	err = own_room(db, poll, &mine);
+	if (!err)
 		err = db_query(db,
 			       "SELECT id FROM run WHERE agentpool_id = "
 			       "(SELECT pool_id FROM agent WHERE id = $1) AND "
@@ -241,7 +266,6 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 			       "(SELECT 1 FROM lease WHERE run_id = run.id AND "
 			       "state = 'waiting') ORDER BY id LIMIT 64",
 			       &agent, 1, id_row, &runs);
-	mine = poll->free - taken + ended;
 	for (size_t i = 0; err >= 0 && i < runs.count && mine > 0; i++) {
 		err = place_run(db, poll, times, runs.numbers[i], mine,
 				ret_spread);

@@ -316,6 +316,32 @@ static void test_run_never_half_placed(void **state)
 	tear_down(&b);
 }
 
+/* An agent whose engine has ended counts the slot as free before we hear of the
+ * end: it must not count twice. */
+static void test_poll_knows_of_a_job_before_we_do(void **state)
+{
+	const struct lease_times later = times_at(T0 + 2000);
+	struct bench b;
+	struct lease_poll poll;
+	json_t *first, *jobs;
+	bool spread;
+
+	(void)state;
+	set_up(&b, 2);
+	exec_sql(&b, "UPDATE agent SET disconnected = 1");
+	add_run(&b);
+	first = start_all(&b, T0);
+	add_run(&b);
+	finish_one(&b, lease_of(first, 0), "completed", T0 + 1500);
+	poll = (struct lease_poll){
+		.agent_id = b.agents[0], .free = 1, .arrived = T0 + 1000};
+	assert_int_equal(lease_poll(b.store, &poll, &later, &jobs, &spread), 0);
+	assert_int_equal(json_array_size(jobs), 0);
+	json_decref(jobs);
+	json_decref(first);
+	tear_down(&b);
+}
+
 static void test_run_lease_expires(void **state)
 {
 	struct bench b;
@@ -629,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_run_lapsed_offer_waits_again),
 		cmocka_unit_test(test_poll_replaced_by_a_later_one),
 		cmocka_unit_test(test_run_never_half_placed),
+		cmocka_unit_test(test_poll_knows_of_a_job_before_we_do),
 		cmocka_unit_test(test_run_lease_expires),
 		cmocka_unit_test(test_run_renewed_lease_stays),
 		cmocka_unit_test(test_run_that_does_not_stop_is_taken_away),
