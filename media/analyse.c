@@ -158,6 +158,12 @@ static void received_take(struct analyse *an)
 		COUNTER_ADD(&an->e->records_dropped, 1);
 		return;
 	}
+	if (r->kind >= PACKET_PRIVATE) {
+		if (s->analysis.state == ANALYSIS_RUNNING)
+			advance(an, s, r->mono_ns);
+		analysis_srtp(&s->analysis, r);
+		return;
+	}
 	if (s->analysis.state == ANALYSIS_WAITING)
 		analysis_early(&s->analysis, r);
 	else
@@ -360,6 +366,7 @@ static bool closing_publish(struct analyse *an, struct media_session *s)
 			record.u.total.packets = s->tx_packets;
 			record.u.total.bytes = s->tx_payload_bytes +
 					       s->tx_packets * RTP_HEADER_BYTES;
+			record.u.total.srtp_suite = a->suite_out;
 		} else {
 			analysis_total_in(a, &record.u.total);
 		}

@@ -32,6 +32,14 @@ void analysis_never(struct analysis_session *a)
 		early_drop(a);
 }
 
+void analysis_srtp(struct analysis_session *a, const struct packet_record *r)
+{
+	if (r->kind == PACKET_SRTP_REPLAYED)
+		a->srtp_replayed++;
+	else
+		a->srtp_refused++;
+}
+
 void analysis_start(struct analysis_session *a, const struct command *c,
 		    uint32_t ssrc)
 {
@@ -43,6 +51,8 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 			       : c->mono_ns;
 	a->codec = c->codec;
 	a->maps[a->map] = c->map;
+	a->suite_in = c->suite_rx;
+	a->suite_out = c->suite_tx;
 	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
 			c->codec->clock_hz);
 }
@@ -58,6 +68,8 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 		rtp_sender_set_codec(&a->sender, c->codec->rtpmap,
 				     c->codec->clock_hz);
 	a->codec = c->codec;
+	a->suite_in = c->suite_rx;
+	a->suite_out = c->suite_tx;
 }
 
 /* Give up a stream: its packets stay counted, in the seconds they were in. */
@@ -218,6 +230,11 @@ void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 	}
 	ret->packets += a->stray_packets - a->stray_packets_before;
 	ret->bytes += a->stray_bytes - a->stray_bytes_before;
+	ret->has_srtp = a->suite_in != NULL;
+	ret->srtp_refused = a->srtp_refused - a->srtp_refused_before;
+	ret->srtp_replayed = a->srtp_replayed - a->srtp_replayed_before;
+	a->srtp_refused_before = a->srtp_refused;
+	a->srtp_replayed_before = a->srtp_replayed;
 	a->stray_packets_before = a->stray_packets;
 	a->stray_bytes_before = a->stray_bytes;
 	a->published_in += ret->packets;
@@ -243,6 +260,8 @@ bool analysis_second_open(const struct analysis_session *a)
 		open |= rtp_quality_is_open(&a->streams[i].quality);
 	}
 	return open || packets != a->published_in ||
+	       a->srtp_refused != a->srtp_refused_before ||
+	       a->srtp_replayed != a->srtp_replayed_before ||
 	       a->sender.packets != a->published_out;
 }
 
@@ -303,6 +322,9 @@ void analysis_total_in(const struct analysis_session *a,
 	ret->packets += a->stray_packets;
 	ret->bytes += a->stray_bytes;
 	ret->stray += a->stray_packets;
+	ret->srtp_suite = a->suite_in;
+	ret->srtp_refused = a->srtp_refused;
+	ret->srtp_replayed = a->srtp_replayed;
 	if (ret->expected > 0)
 		ret->loss_pct =
 			100.0 * (double)ret->lost / (double)ret->expected;

@@ -24,6 +24,9 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 /** Later ones. */
 void analysis_apply(struct analysis_session *a, const struct command *c);
 
+/** An SRTP packet was not authentic, or seen before. In any state. */
+void analysis_srtp(struct analysis_session *a, const struct packet_record *r);
+
 /** An RTP packet came. */
 void analysis_received(struct analysis_session *a,
 		       const struct packet_record *r);

@@ -288,6 +288,9 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->packets_received = COUNTER_READ(&e->rx.packets);
 	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
 	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
+	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);
+	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
+	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
 	ret->ring_drops = ring_dropped(e->received) + ring_dropped(e->rtcp) +
 			  ring_dropped(e->sent) + ring_dropped(e->answers) +

@@ -29,9 +29,12 @@ enum media_thread {
 	THREAD_COUNT
 };
 
-/** Private records in the ring of sent packets. */
+/** Private records in the rings of packets. */
 enum {
-	PACKET_REPORT_WANTED = PACKET_PRIVATE
+	PACKET_REPORT_WANTED = PACKET_PRIVATE,
+	/* in the ring of received ones */
+	PACKET_SRTP_REFUSED, /* not authentic */
+	PACKET_SRTP_REPLAYED,
 };
 
 enum rtcp_event_kind {
@@ -74,6 +77,9 @@ struct rx_counters {
 	_Atomic uint64_t invalid;
 	_Atomic uint64_t foreign;
 	_Atomic uint64_t queue_drops;
+	_Atomic uint64_t srtp_refused;
+	_Atomic uint64_t srtp_replayed;
+	_Atomic uint64_t srtp_unkeyed;
 };
 
 struct tx_counters {

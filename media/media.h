@@ -33,6 +33,10 @@ struct media_evidence {
 	uint64_t invalid_packets;     /* failed the RTP or RTCP header checks */
 	uint64_t foreign_packets;     /* RTP from another address than the
 				      * negotiated one; measured all the same */
+	uint64_t srtp_refused;        /* not authentic: dropped */
+	uint64_t srtp_replayed; /* authentic, seen before: measured as what
+				 * they are, duplicates */
+	uint64_t srtp_unkeyed;  /* came before a key, none came in time */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
 	double send_lateness_p99_ms;
@@ -86,7 +90,11 @@ struct media_session_params {
 					       * media/codec.h; empty:
 					       * PCMU, PCMA */
 	size_t codec_count;
-	uint16_t ptime_ms;       /* 0: 20 */
+	uint16_t ptime_ms; /* 0: 20 */
+	enum media_encryption encryption;
+	/* SRTP suites by preference; none: all of them */
+	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
+	size_t suite_count;
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */
 	void *user;              /* for media_session_user() */
@@ -118,6 +126,15 @@ void *media_session_user(const struct media_session *s);
  */
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated);
+
+/**
+ * Make new keys of ours for the next offer or answer (RFC 4568 section 7.1.4):
+ * media_session_local() has them, media_session_apply() puts them in force.
+ * Packets that the peer encrypts with a new key of its own before that wait
+ * for it.
+ * @return 0; -EINVAL no SDES, or stopped; -EAGAIN; -ENOMEM
+ */
+int media_session_rekey(struct media_session *s);
 
 /** When the first media_session_apply() started it: monotonic, ns; packets are
  * due at start + n * packet time. 0: not yet. */

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
 #include "media/engine.h"
+#include "media/rx_secure.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -43,11 +44,12 @@ struct rx {
 	struct media_session **lingering; /* ring of e->slots places */
 	size_t linger_first;
 	size_t linger_count;
+	struct rx_stash stash;
 };
 
 struct datagram {
 	struct rx_socket *socket;
-	const uint8_t *data;
+	uint8_t *data; /* decrypted in place */
 	size_t captured;
 	size_t bytes;
 	int64_t mono_ns;
@@ -119,16 +121,120 @@ static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 	}
 }
 
-static void datagram_arrived(struct rx *rx, const struct datagram *d)
+/* ---- SRTP ---- */
+
+static void srtp_note(struct rx *rx, const struct datagram *d, uint8_t kind)
+{
+	const struct packet_record r = {
+		.mono_ns = d->mono_ns,
+		.session = d->socket->session->slot,
+		.kind = kind,
+	};
+
+	COUNTER_ADD(kind == PACKET_SRTP_REFUSED ? &rx->e->rx.srtp_refused
+						: &rx->e->rx.srtp_replayed,
+		    1);
+	push_packet(rx, &r);
+}
+
+/* Keep it until there is a key. */
+static void stash(struct rx *rx, const struct datagram *d)
+{
+	bool lost;
+	struct stashed *item = stash_place(&rx->stash, &lost);
+
+	if (lost)
+		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
+	item->from = d->socket;
+	item->waits = true;
+	item->bytes = d->bytes;
+	item->mono_ns = d->mono_ns;
+	item->source = d->source;
+	memcpy(item->data, d->data, d->bytes);
+}
+
+/* @return false: nothing is left to measure */
+static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
+{
+	struct rx_session *s = &d->socket->session->rx;
+	size_t bytes = d->bytes;
+	int err = -EBADMSG;
+
+	if (d->captured == d->bytes)
+		err = rx_secure_open(s, d->data, &bytes, rtcp, rx->now_ns);
+	if (err == -ENOKEY || (err == -EACCES && s->rekeying)) {
+		stash(rx, d);
+		return false;
+	}
+	if (err == -EACCES) {
+		srtp_note(rx, d, PACKET_SRTP_REFUSED);
+		return false;
+	}
+	if (err && err != -EALREADY) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return false;
+	}
+	if (err == -EALREADY)
+		srtp_note(rx, d, PACKET_SRTP_REPLAYED);
+	d->bytes = bytes;
+	d->captured = bytes;
+	/* a replayed report would be taken for a new one; a replayed packet is
+	 * the duplicate that the network made of it */
+	return err == 0 || !rtcp;
+}
+
+static void media_arrived(struct rx *rx, struct datagram *d, bool rtcp)
+{
+	if (d->socket->session->rx.encrypted && !secure_open(rx, d, rtcp))
+		return;
+	if (rtcp)
+		rtcp_arrived(rx, d);
+	else
+		rtp_arrived(rx, d);
+}
+
+/* Keys are settled: what waited for them is read, as if it came now, with the
+ * times at which it came. */
+static void stash_read(struct rx *rx, const struct media_session *s)
+{
+	struct stashed *item;
+
+	if (s->rx.encrypted && !s->rx.key)
+		return; /* it is still to come */
+	clock_read(rx);
+	while ((item = stash_take(&rx->stash, s))) {
+		struct datagram d = {
+			.socket = item->from,
+			.data = item->data,
+			.captured = item->bytes,
+			.bytes = item->bytes,
+			.mono_ns = item->mono_ns,
+			.source = item->source,
+		};
+
+		media_arrived(rx, &d,
+			      datagram_classify(d.data, d.captured) ==
+				      DATAGRAM_RTCP);
+	}
+}
+
+/* The session ends: what still waits is of no use. */
+static void stash_discard(struct rx *rx, const struct media_session *s)
+{
+	while (stash_take(&rx->stash, s))
+		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
+}
+
+static void datagram_arrived(struct rx *rx, struct datagram *d)
 {
 	enum datagram_class class = datagram_classify(d->data, d->captured);
 
 	if (!d->socket->rtcp)
 		COUNTER_ADD(&rx->e->rx.packets, 1);
 	if (class == DATAGRAM_RTCP)
-		rtcp_arrived(rx, d); /* on the RTP port too: RFC 5761 */
+		media_arrived(rx, d, true); /* on the RTP port too: RFC 5761 */
 	else if (class == DATAGRAM_RTP && !d->socket->rtcp)
-		rtp_arrived(rx, d);
+		media_arrived(rx, d, false);
 	else
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 }
@@ -254,6 +360,7 @@ static void session_stop(struct rx *rx, struct media_session *s)
 		if (socket_drops(socket->fd, &drops) == 0)
 			drops_seen(rx, socket, drops);
 	}
+	stash_discard(rx, s);
 	s->rx_last_packet = rx->e->received_pushed;
 	s->rx_last_rtcp = rx->e->rtcp_pushed;
 	/* release: pairs with the acquire in stopping_check(), publishes the
@@ -298,6 +405,10 @@ static void command_take(struct rx *rx, struct command *c)
 	} else if (kind == COMMAND_APPLY) {
 		s->rx.has_peer = c->rtp.len > 0;
 		s->rx.peer = c->rtp;
+		rx_secure_apply(&s->rx, c, clock_mono_ns());
+		stash_read(rx, s);
+	} else if (kind == COMMAND_REKEY) {
+		s->rx.rekeying = true;
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "media/engine.h"
+#include "media/srtp_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +83,28 @@ static void command_push(struct command *c, unsigned threads)
 #define TO_ANALYSIS (1u << THREAD_ANALYSIS)
 
 /* ---- making one ---- */
+
+static int encryption_choose(struct media_local *local,
+			     const struct media_session_params *params)
+{
+	local->encryption = params->encryption;
+	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
+		return -EINVAL;
+	if (local->encryption != MEDIA_ENCRYPTION_SDES &&
+	    local->encryption != MEDIA_ENCRYPTION_SDES_MANDATORY)
+		return 0;
+	local->crypto_count = params->suite_count ? params->suite_count
+						  : MEDIA_SRTP_SUITE_COUNT;
+	for (size_t i = 0; i < local->crypto_count; i++) {
+		local->crypto[i].suite = params->suite_count
+						 ? params->suites[i]
+						 : (enum media_srtp_suite)i;
+		if (!srtp_suite_info(local->crypto[i].suite))
+			return -EINVAL;
+	}
+	session_keys_choose(local);
+	return 0;
+}
 
 static int codecs_choose(struct media_local *local,
 			 const struct media_session_params *params)
@@ -213,6 +236,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	identity_choose(s);
 	err = codecs_choose(&s->local, params);
 	if (!err)
+		err = encryption_choose(&s->local, params);
+	if (!err)
 		err = slot_take(s);
 	if (!err)
 		err = prompt_choose(s, params->prompt_file);
@@ -221,6 +246,12 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	if (err) {
 		session_destroy(s);
 		return err;
+	}
+	if (params->encryption != MEDIA_ENCRYPTION_NONE) {
+		/* RFC 3711 3.3.1: a wrap before the first packet arrives would
+		 * leave the receiver with the wrong roll-over counter */
+		s->tx.seq &= 0x7fff;
+		s->rx.encrypted = true;
 	}
 	s->add.mono_ns = clock_mono_ns();
 	command_push(&s->add, TO_RX | TO_ANALYSIS);
@@ -245,7 +276,10 @@ void session_destroy(struct media_session *s)
 		s->commands = c->next;
 		free(c);
 	}
+	session_keys_release(&s->keys_rx);
+	session_keys_release(&s->keys_tx);
 	prompt_put(s->prompt);
+	explicit_bzero(&s->local, sizeof(s->local));
 	free(s);
 }
 
@@ -318,6 +352,28 @@ static int codec_fill(struct command *c, const struct media_codec *settled,
 			   &settings);
 }
 
+/* Last: keys that are made here are in force. */
+static int keys_fill(struct command *c, const struct media_negotiated *n)
+{
+	struct media_session *s = c->session;
+	int err;
+
+	c->encrypted = n->encrypted;
+	if (!n->encrypted) {
+		session_keys_none(&s->keys_rx);
+		session_keys_none(&s->keys_tx);
+		return 0;
+	}
+	err = session_keys_get(&c->key_rx, &s->keys_rx, &n->crypto_rx);
+	if (!err)
+		err = session_keys_get(&c->key_tx, &s->keys_tx, &n->crypto_tx);
+	if (err)
+		return err;
+	c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+	c->suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
+	return 0;
+}
+
 static int apply_fill(struct command *c, const struct media_negotiated *n,
 		      uint16_t ptime_ms)
 {
@@ -332,7 +388,8 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 		return err;
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
-	return map_fill(&c->map, n);
+	err = map_fill(&c->map, n);
+	return err ? err : keys_fill(c, n);
 }
 
 static void command_drop(struct command *c)
@@ -362,6 +419,21 @@ int media_session_apply(struct media_session *s,
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
 	command_push(c, TO_RX | TO_TX | TO_ANALYSIS);
+	return 0;
+}
+
+int media_session_rekey(struct media_session *s)
+{
+	struct command *c;
+	int err;
+
+	if (s->stop_given || s->local.crypto_count == 0)
+		return -EINVAL;
+	err = command_new(&c, s, COMMAND_REKEY);
+	if (err)
+		return err;
+	session_keys_choose(&s->local);
+	command_push(c, TO_RX);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "media/media.h"
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
+#include "media/session_key.h"
 #include "media/socket.h"
 
 #include <stdatomic.h>
@@ -29,6 +30,8 @@ enum command_kind {
 	COMMAND_ADD,   /* the session exists */
 	COMMAND_APPLY, /* offer and answer are settled (again) */
 	COMMAND_UNTIL, /* do not send at or after until_ns */
+	COMMAND_REKEY, /* new keys of ours are on offer: the peer may use new
+			* ones of its own before they are known */
 	COMMAND_STOP,
 };
 
@@ -53,6 +56,11 @@ struct command {
 	const struct clip *clip; /* of the session's prompt */
 	uint16_t ptime_ms;
 	struct rtp_payload_map map;
+	bool encrypted; /* SRTP; a key that is NULL is still to come */
+	struct session_key *key_rx;
+	struct session_key *key_tx;
+	const char *suite_rx; /* static text; NULL: plain */
+	const char *suite_tx;
 };
 
 /* ---- RX thread ---- */
@@ -69,6 +77,12 @@ struct rx_session {
 	bool has_peer;
 	struct media_addr peer;  /* negotiated RTP address */
 	int64_t linger_until_ns; /* once stopped */
+	/* SRTP is expected, or may be settled: nothing is read in plain */
+	bool encrypted;
+	bool rekeying;           /* what no key fits waits for the next one */
+	struct session_key *key; /* NULL: not known yet */
+	struct session_key *key_before;
+	int64_t before_until_ns;
 };
 
 /* ---- TX thread ---- */
@@ -94,11 +108,13 @@ struct tx_session {
 	const struct clip *clip;
 	struct media_addr rtp;
 	struct media_addr rtcp;
-	size_t clip_at;   /* next byte, or frame, of the clip */
-	uint16_t seq;     /* of the next packet */
-	uint32_t ts;      /* of the next packet */
-	int64_t due_ns;   /* of the next packet */
-	int64_t until_ns; /* 0: no limit */
+	bool encrypted;
+	struct session_key *key; /* NULL: plain, or nothing may be sent */
+	size_t clip_at;          /* next byte, or frame, of the clip */
+	uint16_t seq;            /* of the next packet */
+	uint32_t ts;             /* of the next packet */
+	int64_t due_ns;          /* of the next packet */
+	int64_t until_ns;        /* 0: no limit */
 	uint64_t packets;
 	uint64_t payload_bytes;
 	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
@@ -156,6 +172,12 @@ struct analysis_session {
 	uint64_t stray_bytes;
 	uint64_t stray_packets_before; /* at the start of the second */
 	uint64_t stray_bytes_before;
+	const char *suite_in; /* SRTP; NULL: plain */
+	const char *suite_out;
+	uint64_t srtp_refused;
+	uint64_t srtp_replayed;
+	uint64_t srtp_refused_before; /* at the start of the second */
+	uint64_t srtp_replayed_before;
 	uint64_t published_in; /* packets in closed seconds */
 	uint64_t published_out;
 	const struct codec *codec; /* being sent */
@@ -182,6 +204,8 @@ struct media_session {
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */
 	struct command *commands;
+	struct session_keys keys_rx;
+	struct session_keys keys_tx;
 	struct command add;
 	struct command stop;
 

@@ -9,7 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#define PACKET_BYTES_MAX (RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX)
+#define PACKET_BYTES_MAX \
+	(RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX + SRTP_OVERHEAD_BYTES)
 
 /* IPv4 and UDP; what RFC 3550 6.2 counts as lower layers */
 #define UDP_IP_BYTES 28
@@ -86,9 +87,22 @@ static void step(struct tx_session *tx, int64_t packets)
 	tx->ts += (uint32_t)packets * tx->ticks;
 }
 
-/* Send what header and payload stand in `data`. */
+/* What must be encrypted is, in place. @return 0; -errno: it cannot be */
+static int secure(struct tx_session *tx, uint8_t *data, size_t *bytes,
+		  size_t room, bool rtcp)
+{
+	if (!tx->encrypted)
+		return 0;
+	if (!tx->key)
+		return -ENOKEY;
+	return rtcp ? srtp_context_protect_rtcp(tx->key->context, data, bytes,
+						room)
+		    : srtp_context_protect(tx->key->context, data, bytes, room);
+}
+
+/* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
 static void packet_send(struct media_engine *e, struct media_session *s,
-			const uint8_t *data, size_t payload)
+			uint8_t *data, size_t payload)
 {
 	struct tx_session *tx = &s->tx;
 	int64_t now_ns = clock_mono_ns();
@@ -105,10 +119,14 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 		.marker_pt = data[1],
 		.kind = PACKET_RTP_SENT,
 	};
-	ssize_t sent = sendto(
-		s->rx.sockets[SOCKET_RTP].fd, data, RTP_HEADER_BYTES + payload,
-		0, (const struct sockaddr *)(const void *)&tx->rtp.ss,
-		tx->rtp.len);
+	size_t bytes = RTP_HEADER_BYTES + payload;
+	ssize_t sent = -1;
+
+	if (secure(tx, data, &bytes, PACKET_BYTES_MAX, false) == 0)
+		sent = sendto(
+			s->rx.sockets[SOCKET_RTP].fd, data, bytes, 0,
+			(const struct sockaddr *)(const void *)&tx->rtp.ss,
+			tx->rtp.len);
 
 	/* a refused packet keeps its number: the receiver sees it as lost,
 	 * which it is */
@@ -229,7 +247,7 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 		      const struct report_answer *answer, bool bye)
 {
 	struct tx_session *tx = &s->tx;
-	uint8_t data[RTCP_COMPOUND_BYTES];
+	uint8_t data[RTCP_COMPOUND_BYTES + SRTCP_OVERHEAD_BYTES];
 	struct rtcp_compound c = {
 		.ssrc = s->ssrc,
 		.has_sender = is_sender(tx),
@@ -240,7 +258,7 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 	size_t bytes;
 
 	tx->rtcp_last_ns = now_ns;
-	if (tx->rtcp.len == 0)
+	if (tx->rtcp.len == 0 || (tx->encrypted && !tx->key))
 		return;
 	c.sender = sender_info(e, s, now_ns);
 	if (answer && answer->has_report) {
@@ -251,7 +269,8 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 						   65536 / NS_PER_S);
 	}
 	bytes = rtcp_compound_write(data, &c);
-	if (sendto(s->rx.sockets[SOCKET_RTCP].fd, data, bytes, 0,
+	if (secure(tx, data, &bytes, sizeof(data), true) ||
+	    sendto(s->rx.sockets[SOCKET_RTCP].fd, data, bytes, 0,
 		   (const struct sockaddr *)(const void *)&tx->rtcp.ss,
 		   tx->rtcp.len) < 0)
 		COUNTER_ADD(&e->tx.errors, 1);
@@ -336,6 +355,17 @@ static void session_start(struct media_engine *e, struct media_session *s,
 	rtcp_next(e, s);
 }
 
+static void key_apply(struct tx_session *tx, const struct command *c)
+{
+	tx->encrypted = c->encrypted;
+	if (tx->key == c->key_tx)
+		return;
+	if (tx->key && c->key_tx)
+		srtp_context_continue(c->key_tx->context, tx->key->context);
+	session_key_drop(tx->key);
+	tx->key = c->key_tx;
+}
+
 static void session_apply(struct media_engine *e, struct media_session *s,
 			  const struct command *c)
 {
@@ -343,7 +373,8 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
-	tx->sends = c->sends;
+	key_apply(tx, c);
+	tx->sends = c->sends && (!tx->encrypted || tx->key);
 	tx->pt = c->pt;
 	if (tx->clip != c->clip)
 		tx->clip_at = 0;

@@ -55,7 +55,10 @@ struct stream_second {
 			* pauses of the sender */
 	/* sent streams */
 	bool has_lateness;
-	double lateness_ms; /* largest of the second: sent less due */
+	double lateness_ms;     /* largest of the second: sent less due */
+	bool has_srtp;          /* `in`: the session is encrypted */
+	uint64_t srtp_refused;  /* not authentic, dropped */
+	uint64_t srtp_replayed; /* authentic, seen before */
 };
 
 /** A received stream behind the model of a de-jitter buffer. */
@@ -112,6 +115,9 @@ struct stream_total {
 	struct stream_buffer adaptive;
 	bool has_lateness; /* sent streams */
 	double lateness_max_ms;
+	const char *srtp_suite; /* static text; NULL: not encrypted */
+	uint64_t srtp_refused;  /* `in`: as in stream_second */
+	uint64_t srtp_replayed;
 };
 
 #endif

@@ -1,10 +1,12 @@
 /* N two-way sessions on loopback: how late packets leave, and what a session
- * costs. Usage: bench-media [SESSIONS [SECONDS]]; SESSIONS is even. */
+ * costs. Usage: bench-media [SESSIONS [SECONDS [srtp]]]; SESSIONS is even. With
+ * "srtp" plain ones first, then each SRTP suite with its cost over plain. */
 #include "base/clock.h"
 #include "base/str.h"
 #include "media/media.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,6 +71,7 @@ static void poll_once(struct media_engine *e, struct result *r)
 static int apply(struct media_session *s, const struct media_session *peer)
 {
 	const struct media_local *at = media_session_local(peer);
+	const struct media_local *own = media_session_local(s);
 	struct media_negotiated n = {
 		.rtp = at->rtp,
 		.rtcp = at->rtcp,
@@ -77,13 +80,17 @@ static int apply(struct media_session *s, const struct media_session *peer)
 		.accepted_count = 1,
 		.ptime_ms = 20,
 		.direction = MEDIA_SENDRECV,
+		.encrypted = own->crypto_count > 0,
+		.crypto_tx = own->crypto[0],
+		.crypto_rx = at->crypto[0],
 	};
 
 	return media_session_apply(s, &n);
 }
 
+/* @param suite  MEDIA_SRTP_SUITE_COUNT: plain */
 static int run(struct media_engine *e, struct media_session **s, uint64_t count,
-	       int64_t seconds)
+	       int64_t seconds, unsigned suite, double *ret_cpu)
 {
 	struct media_session_params params = {0};
 	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&params.bind.ss;
@@ -96,6 +103,11 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	params.bind.len = sizeof(*in);
+	if (suite < MEDIA_SRTP_SUITE_COUNT) {
+		params.encryption = MEDIA_ENCRYPTION_SDES_MANDATORY;
+		params.suites[0] = (enum media_srtp_suite)suite;
+		params.suite_count = 1;
+	}
 	for (uint64_t i = 0; i < count && !err; i++)
 		err = media_session_new(&s[i], e, &params);
 	if (err)
@@ -133,7 +145,56 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 	       (unsigned long long)evidence.send_errors,
 	       (unsigned long long)evidence.receive_queue_drops,
 	       (unsigned long long)evidence.ring_drops);
+	*ret_cpu = 100 * cpu / ((double)start_ns / 1e9) / (double)count;
+	if (evidence.srtp_refused || evidence.srtp_unkeyed)
+		printf("SRTP: %llu refused, %llu without a key\n",
+		       (unsigned long long)evidence.srtp_refused,
+		       (unsigned long long)evidence.srtp_unkeyed);
 	return err;
+}
+
+#define NAME(name, key, salt, tag, rtcp_tag) #name,
+static const char *const suite_names[] = {MEDIA_SRTP_SUITES(NAME) "plain"};
+#undef NAME
+
+/* An engine of its own for each run: nothing is left of the one before. */
+static int run_one(const struct media_engine_params *params, uint64_t count,
+		   int64_t seconds, unsigned suite, double *ret_cpu)
+{
+	struct media_session **s = calloc(count, sizeof(*s));
+	struct media_engine *e;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = media_engine_new(&e, params);
+	if (!err) {
+		printf("-- %s\n", suite_names[suite]);
+		err = run(e, s, count, seconds, suite, ret_cpu);
+		media_engine_free(e);
+	}
+	free(s);
+	return err;
+}
+
+/* Plain is measured before and after, as the machine is never quite alone. */
+static int run_suites(const struct media_engine_params *params, uint64_t count,
+		      int64_t seconds)
+{
+	double cpu[MEDIA_SRTP_SUITE_COUNT + 1];
+	double plain;
+	int err =
+		run_one(params, count, seconds, MEDIA_SRTP_SUITE_COUNT, &plain);
+
+	for (unsigned i = 0; !err && i <= MEDIA_SRTP_SUITE_COUNT; i++)
+		err = run_one(params, count, seconds, i, &cpu[i]);
+	if (err)
+		return err;
+	plain = (plain + cpu[MEDIA_SRTP_SUITE_COUNT]) / 2;
+	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++)
+		printf("%-24s %.4f %% a session, %.2f of plain\n",
+		       suite_names[i], cpu[i], cpu[i] / plain);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -142,33 +203,28 @@ int main(int argc, char **argv)
 		.port_min = 20000,
 		.port_max = 60000,
 	};
+	bool srtp = argc > 3 && strcmp(argv[3], "srtp") == 0;
 	struct rlimit files;
-	struct media_engine *e;
-	struct media_session **s;
 	uint64_t count = 100;
 	uint64_t seconds = 10;
+	double cpu;
 	int err;
 
 	if ((argc > 1 && str_to_u64(argv[1], 10000, &count)) ||
 	    (argc > 2 && str_to_u64(argv[2], 3600, &seconds)) || count % 2 ||
-	    count == 0) {
-		fprintf(stderr, "usage: bench-media [SESSIONS [SECONDS]]\n");
+	    count == 0 || (argc > 3 && !srtp)) {
+		fprintf(stderr,
+			"usage: bench-media [SESSIONS [SECONDS [srtp]]]\n");
 		return 2;
 	}
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	params.sessions_max = (uint32_t)count;
-	err = media_engine_new(&e, &params);
-	if (err) {
-		fprintf(stderr, "engine: %s\n", strerror(-err));
-		return 1;
-	}
-	s = calloc(count, sizeof(*s));
-	err = s ? run(e, s, count, (int64_t)seconds) : 0;
+	err = srtp ? run_suites(&params, count, (int64_t)seconds)
+		   : run_one(&params, count, (int64_t)seconds,
+			     MEDIA_SRTP_SUITE_COUNT, &cpu);
 	if (err)
-		fprintf(stderr, "session: %s\n", strerror(-err));
-	free(s);
-	media_engine_free(e);
+		fprintf(stderr, "bench: %s\n", strerror(-err));
 	return err ? 1 : 0;
 }

@@ -47,9 +47,16 @@ struct media_addr rig_loopback(void)
 
 struct rig_log *rig_session(struct rig *r, size_t index)
 {
+	return rig_session_encrypted(r, index, MEDIA_ENCRYPTION_NONE);
+}
+
+struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
+				      enum media_encryption encryption)
+{
 	struct rig_log *log = &r->logs[index];
 	struct media_session_params params = {
 		.bind = rig_loopback(),
+		.encryption = encryption,
 		.user = log,
 	};
 

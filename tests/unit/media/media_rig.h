@@ -38,6 +38,8 @@ struct media_addr rig_loopback(void);
 
 /** A session on 127.0.0.1 whose user is its log. */
 struct rig_log *rig_session(struct rig *r, size_t index);
+struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
+				      enum media_encryption encryption);
 
 /** What an offer and answer with a peer at these addresses settle: PCMA. */
 struct media_negotiated rig_settle(const struct media_addr *rtp,

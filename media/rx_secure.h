@@ -1,0 +1,54 @@
+/**
+ * Inside of the RX thread: SRTP that comes, and datagrams that wait for a key.
+ * Docs: media.md
+ */
+#ifndef OFFHOOK_MEDIA_RX_SECURE_H
+#define OFFHOOK_MEDIA_RX_SECURE_H
+
+#include "media/session.h"
+
+/* Datagrams of all sessions that wait for a key; the oldest makes room. */
+#define STASH_MAX            256
+#define STASH_DATAGRAM_BYTES 2048
+
+/* A key that was replaced is still good for this long: the peer's packets of
+ * before are on their way, or it is slower to change. */
+#define KEY_BEFORE_NS INT64_C(2000000000)
+
+/** What waits: everything that a later reading needs. */
+struct stashed {
+	bool waits; /* else the place is free */
+	struct rx_socket *from;
+	size_t bytes;
+	int64_t mono_ns;
+	struct media_addr source;
+	uint8_t data[STASH_DATAGRAM_BYTES];
+};
+
+struct rx_stash {
+	size_t next; /* to be written, and the oldest */
+	struct stashed items[STASH_MAX];
+};
+
+/** A place for a datagram. @param ret_lost  the place was taken: whoever
+ * waited there did so in vain; may be set for another session */
+struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
+
+/** The oldest one of a session, removed from the stash and good until the next
+ * stash_place(). @return NULL: there is none */
+struct stashed *stash_take(struct rx_stash *stash,
+			   const struct media_session *s);
+
+/** Keys as settled. */
+void rx_secure_apply(struct rx_session *rx, const struct command *c,
+		     int64_t now_ns);
+
+/**
+ * Verify and decrypt in place.
+ * @return 0; -EALREADY a replay (decrypted); -EACCES not authentic; -EBADMSG
+ *         no such packet; -ENOKEY there is no key yet
+ */
+int rx_secure_open(struct rx_session *rx, uint8_t *data, size_t *bytes,
+		   bool rtcp, int64_t now_ns);
+
+#endif

@@ -1,0 +1,478 @@
+/* An encrypted session against a peer that protects with libsrtp2. */
+#include "media_peer.h"
+#include "media_rig.h"
+
+#include "base/clock.h"
+#include "media/analysis/rtcp.h"
+#include "media/analysis/rtp_header.h"
+
+#include <srtp2/srtp.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SSRC    0x11223344
+#define SUITE   MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80
+#define PAYLOAD 160
+
+/* One session, and a peer whose key is crypto_make(generation). */
+struct world {
+	struct rig rig;
+	struct rig_log *log;
+	struct media_session *session;
+	struct peer rtp;
+	struct peer rtcp;
+	struct media_addr to;
+	struct media_addr to_rtcp;
+	srtp_t tx;
+	srtp_t rx;
+};
+
+static struct media_crypto crypto_make(unsigned generation)
+{
+	struct media_crypto c = {.tag = 1, .suite = SUITE};
+
+	for (size_t i = 0; i < sizeof(c.key); i++)
+		c.key[i] = (uint8_t)(generation * 31 + i);
+	return c;
+}
+
+static srtp_t peer_key(const struct media_crypto *c, bool outgoing)
+{
+	struct media_crypto copy = *c;
+	srtp_policy_t p;
+	srtp_t ret;
+
+	memset(&p, 0, sizeof(p));
+	srtp_crypto_policy_set_rtp_default(&p.rtp);
+	srtp_crypto_policy_set_rtcp_default(&p.rtcp);
+	p.ssrc.type = outgoing ? ssrc_any_outbound : ssrc_any_inbound;
+	p.key = copy.key;
+	p.window_size = 128;
+	assert_int_equal(srtp_create(&ret, &p), srtp_err_status_ok);
+	return ret;
+}
+
+static int world_open(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct media_crypto c = crypto_make(0);
+	const struct media_local *local;
+
+	assert_non_null(w);
+	srtp_init();
+	rig_open(&w->rig, 4, 200);
+	w->log = rig_session_encrypted(&w->rig, 0,
+				       MEDIA_ENCRYPTION_SDES_MANDATORY);
+	w->session = w->log->session;
+	peer_open(&w->rtp);
+	peer_open(&w->rtcp);
+	local = media_session_local(w->session);
+	w->to = local->rtp;
+	w->to_rtcp = local->rtcp;
+	assert_int_equal(local->crypto_count, MEDIA_SRTP_SUITE_COUNT);
+	assert_int_equal(local->crypto[0].suite, SUITE);
+	w->tx = peer_key(&c, true);
+	w->rx = peer_key(&local->crypto[0], false);
+	*state = w;
+	return 0;
+}
+
+static int world_close(void **state)
+{
+	struct world *w = *state;
+
+	rig_close(&w->rig);
+	peer_close(&w->rtp);
+	peer_close(&w->rtcp);
+	srtp_dealloc(w->tx);
+	srtp_dealloc(w->rx);
+	srtp_shutdown();
+	free(w);
+	return 0;
+}
+
+/* @param generation  of the peer's key */
+static void settle(struct world *w, unsigned generation,
+		   enum media_direction direction)
+{
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtcp.at, direction);
+
+	n.encrypted = true;
+	n.crypto_tx = media_session_local(w->session)->crypto[0];
+	n.crypto_rx = crypto_make(generation);
+	assert_int_equal(media_session_apply(w->session, &n), 0);
+}
+
+static int packet_make(uint8_t *dst, uint16_t seq)
+{
+	uint32_t ts = seq * 160u;
+
+	memset(dst, 0xd5, 12 + PAYLOAD);
+	dst[0] = 0x80;
+	dst[1] = 8;
+	dst[2] = (uint8_t)(seq >> 8);
+	dst[3] = (uint8_t)seq;
+	for (int i = 0; i < 4; i++) {
+		dst[4 + i] = (uint8_t)(ts >> (24 - 8 * i));
+		dst[8 + i] = (uint8_t)(SSRC >> (24 - 8 * i));
+	}
+	return 12 + PAYLOAD;
+}
+
+static int protected(struct world *w, uint8_t *dst, uint16_t seq)
+{
+	int len = packet_make(dst, seq);
+
+	assert_int_equal(srtp_protect(w->tx, dst, &len), srtp_err_status_ok);
+	return len;
+}
+
+static void peer_sends(struct world *w, uint16_t first, uint16_t count)
+{
+	uint8_t data[512];
+
+	for (uint16_t i = 0; i < count; i++) {
+		int len = protected(w, data, (uint16_t)(first + i));
+
+		peer_send(&w->rtp, &w->to, data, (size_t)len);
+	}
+}
+
+static void new_peer_key(struct world *w, unsigned generation)
+{
+	struct media_crypto c = crypto_make(generation);
+
+	srtp_dealloc(w->tx);
+	w->tx = peer_key(&c, true);
+}
+
+static const struct stream_total *stopped_in(struct world *w)
+{
+	rig_run_ms(&w->rig, 200);
+	rig_stop(&w->rig, 1);
+	rig_check_seconds(w->log);
+	return &w->log->total[0];
+}
+
+static uint64_t refused_in_seconds(const struct world *w)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < w->log->seconds[0]; i++)
+		sum += w->log->second[0][i].srtp_refused;
+	return sum;
+}
+
+/* Every packet counts, those that came before the key too, and its size is
+ * that of the RTP packet. */
+static void test_received_exactly(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+	struct media_evidence e;
+
+	peer_sends(w, 100, 20);
+	rig_run_ms(&w->rig, 50);
+	settle(w, 0, MEDIA_RECVONLY);
+	peer_sends(w, 120, 80);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 100);
+	assert_int_equal(t->received, 100);
+	assert_int_equal(t->lost, 0);
+	assert_int_equal(t->duplicates, 0);
+	assert_int_equal(t->bytes, 100 * (12 + PAYLOAD));
+	assert_int_equal(t->srtp_refused, 0);
+	assert_int_equal(t->srtp_replayed, 0);
+	assert_string_equal(t->srtp_suite, "AES_CM_128_HMAC_SHA1_80");
+	assert_true(w->log->second[0][0].has_srtp);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(e.srtp_unkeyed, 0);
+	assert_int_equal(e.srtp_refused, 0);
+}
+
+static void test_sent_is_protected(void **state)
+{
+	struct world *w = *state;
+	uint8_t data[2048];
+	uint64_t packets = 0;
+	uint64_t reports = 0;
+	int len;
+
+	settle(w, 0, MEDIA_SENDRECV);
+	rig_run_ms(&w->rig, 700);
+	stopped_in(w);
+	while ((len = peer_receive(&w->rtp, data, sizeof(data))) >= 0) {
+		assert_int_equal(len, 12 + PAYLOAD + 10);
+		assert_int_equal(srtp_unprotect(w->rx, data, &len),
+				 srtp_err_status_ok);
+		assert_int_equal(len, 12 + PAYLOAD);
+		packets++;
+	}
+	while ((len = peer_receive(&w->rtcp, data, sizeof(data))) >= 0) {
+		struct rtcp_reader reader;
+
+		assert_int_equal(srtp_unprotect_rtcp(w->rx, data, &len),
+				 srtp_err_status_ok);
+		assert_int_equal(rtcp_reader_init(&reader, data, (size_t)len),
+				 0);
+		reports++;
+	}
+	assert_true(packets >= 30);
+	assert_int_equal(packets, w->log->total[1].packets);
+	assert_int_equal(w->log->total[1].bytes, packets * (12 + PAYLOAD));
+	assert_true(reports > 1);
+	assert_string_equal(w->log->total[1].srtp_suite,
+			    "AES_CM_128_HMAC_SHA1_80");
+}
+
+static void test_rtcp_of_the_peer(void **state)
+{
+	struct world *w = *state;
+	/* an RR without blocks, then the same one replayed, and in plain */
+	uint8_t data[64] = {0x80, 201, 0, 1, 0x11, 0x22, 0x33, 0x44};
+	uint8_t plain[8];
+	int len = 8;
+
+	memcpy(plain, data, sizeof(plain));
+	settle(w, 0, MEDIA_RECVONLY);
+	assert_int_equal(srtp_protect_rtcp(w->tx, data, &len),
+			 srtp_err_status_ok);
+	peer_send(&w->rtcp, &w->to_rtcp, plain, sizeof(plain));
+	rig_run_ms(&w->rig, 150);
+	assert_int_equal(w->log->first_rtcp, 0);
+	peer_send(&w->rtcp, &w->to_rtcp, data, (size_t)len);
+	peer_send(&w->rtcp, &w->to_rtcp, data, (size_t)len);
+	assert_int_equal(stopped_in(w)->srtp_replayed, 1);
+	assert_int_equal(w->log->first_rtcp, 1);
+}
+
+static void test_wrong_key_and_plain(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+	struct media_evidence e;
+
+	new_peer_key(w, 9);
+	settle(w, 0, MEDIA_RECVONLY);
+	peer_sends(w, 1, 50);
+	for (uint16_t i = 0; i < 30; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 0);
+	assert_int_equal(t->srtp_refused, 80);
+	assert_int_equal(refused_in_seconds(w), 80);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(e.srtp_refused, 80);
+	assert_int_equal(e.packets_received, 80);
+}
+
+/* A replay is what the network made of a packet: a duplicate, and counted. */
+static void test_replays_and_forgeries(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+	uint8_t data[512];
+	int len;
+
+	settle(w, 0, MEDIA_RECVONLY);
+	for (uint16_t i = 0; i < 40; i++) {
+		len = protected(w, data, i);
+		peer_send(&w->rtp, &w->to, data, (size_t)len);
+		if (i % 4 == 0) /* again */
+			peer_send(&w->rtp, &w->to, data, (size_t)len);
+		data[20] ^= 1; /* forged */
+		peer_send(&w->rtp, &w->to, data, (size_t)len);
+		data[20] ^= 1;
+		peer_send(&w->rtp, &w->to, data, (size_t)len - 1);
+	}
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 50);
+	assert_int_equal(t->received, 40);
+	assert_int_equal(t->duplicates, 10);
+	assert_int_equal(t->lost, 0);
+	assert_int_equal(t->srtp_replayed, 10);
+	assert_int_equal(t->srtp_refused, 80);
+}
+
+static void test_hostile_sizes(void **state)
+{
+	static uint8_t data[65507];
+	struct world *w = *state;
+	const struct stream_total *t;
+	struct media_evidence e;
+
+	settle(w, 0, MEDIA_RECVONLY);
+	packet_make(data, 1);
+	for (size_t n = 1; n < 40; n++)
+		peer_send(&w->rtp, &w->to, data, n);
+	data[0] = 0x9f; /* 15 CSRCs and an extension that is not there */
+	data[12 + 60 + 2] = 0xff;
+	for (size_t n = 12; n < 200; n++)
+		peer_send(&w->rtp, &w->to, data, n);
+	peer_send(&w->rtp, &w->to, data, sizeof(data));
+	data[1] = 200;
+	for (size_t n = 1; n < 40; n++)
+		peer_send(&w->rtcp, &w->to_rtcp, data, n);
+	peer_send(&w->rtcp, &w->to_rtcp, data, sizeof(data));
+	peer_sends(w, 1, 10);
+	t = stopped_in(w);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(t->packets, 10);
+	assert_int_equal(t->lost, 0);
+	/* each is counted, and under one name only */
+	assert_int_equal(e.invalid_packets + e.srtp_refused,
+			 39 + 188 + 1 + 39 + 1);
+}
+
+/* New keys both ways. The peer changes to its own as soon as it answers,
+ * before we know it; and its last packets of before come late. */
+static void test_rekey_loses_nothing(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+	uint8_t late[512];
+	uint8_t data[2048];
+	struct media_crypto before;
+	uint64_t opened = 0;
+	srtp_t rx_new;
+	int late_len;
+	int len;
+
+	settle(w, 0, MEDIA_SENDRECV);
+	peer_sends(w, 100, 50);
+	rig_run_ms(&w->rig, 300);
+	before = media_session_local(w->session)->crypto[0];
+	late_len = protected(w, late, 150);
+	assert_int_equal(media_session_rekey(w->session), 0);
+	assert_memory_not_equal(&before,
+				&media_session_local(w->session)->crypto[0],
+				sizeof(before));
+	rx_new = peer_key(&media_session_local(w->session)->crypto[0], false);
+	rig_run_ms(&w->rig, 50);
+	new_peer_key(w, 1);
+	peer_sends(w, 151, 20);
+	rig_run_ms(&w->rig, 50);
+	settle(w, 1, MEDIA_SENDRECV);
+	rig_run_ms(&w->rig, 100);
+	peer_send(&w->rtp, &w->to, late, (size_t)late_len);
+	peer_sends(w, 171, 30);
+	rig_run_ms(&w->rig, 300);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 101);
+	assert_int_equal(t->lost, 0);
+	assert_int_equal(t->reordered, 1);
+	assert_int_equal(t->srtp_refused, 0);
+	/* what we sent is readable with the old or the new key */
+	while ((len = peer_receive(&w->rtp, data, sizeof(data))) >= 0) {
+		uint8_t copy[2048];
+		int copy_len = len;
+
+		memcpy(copy, data, (size_t)len);
+		if (srtp_unprotect(w->rx, copy, &copy_len) !=
+		    srtp_err_status_ok)
+			assert_int_equal(srtp_unprotect(rx_new, data, &len),
+					 srtp_err_status_ok);
+		opened++;
+	}
+	assert_int_equal(opened, w->log->total[1].packets);
+	srtp_dealloc(rx_new);
+}
+
+/* The same keys again, as a hold or a session refresh has them: the state of
+ * the keys goes on. */
+static void test_settled_again_is_the_same_key(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+
+	settle(w, 0, MEDIA_RECVONLY);
+	peer_sends(w, 65500, 100); /* wraps */
+	rig_run_ms(&w->rig, 100);
+	settle(w, 0, MEDIA_RECVONLY);
+	peer_sends(w, 64, 100);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 200);
+	assert_int_equal(t->lost, 0);
+	assert_int_equal(t->srtp_refused, 0);
+}
+
+/* Encryption was optional and the peer does not want it. */
+static void test_settled_plain(void **state)
+{
+	struct world *w = *state;
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtcp.at, MEDIA_RECVONLY);
+	const struct stream_total *t;
+
+	for (uint16_t i = 0; i < 10; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+	rig_run_ms(&w->rig, 50);
+	assert_int_equal(media_session_apply(w->session, &n), 0);
+	for (uint16_t i = 10; i < 20; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 20);
+	assert_int_equal(t->lost, 0);
+	assert_null(t->srtp_suite);
+	assert_false(w->log->second[0][0].has_srtp);
+}
+
+/* More than may wait for a key: the oldest make room, and are counted. */
+static void test_no_key_comes(void **state)
+{
+	struct world *w = *state;
+	struct media_evidence e;
+
+	for (uint16_t i = 0; i < 300; i++) {
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+		if (i % 50 == 0)
+			rig_run_ms(&w->rig, 10);
+	}
+	rig_run_ms(&w->rig, 100);
+	rig_stop(&w->rig, 1);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(e.srtp_unkeyed, 300);
+	assert_int_equal(e.packets_received, 300);
+}
+
+static void test_rekey_needs_sdes(void **state)
+{
+	struct world *w = *state;
+	struct rig_log *plain = rig_session(&w->rig, 1);
+
+	assert_int_equal(media_session_rekey(plain->session), -EINVAL);
+	media_session_free(plain->session);
+	media_session_free(w->session);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_received_exactly),
+		TEST(test_sent_is_protected),
+		TEST(test_rtcp_of_the_peer),
+		TEST(test_wrong_key_and_plain),
+		TEST(test_replays_and_forgeries),
+		TEST(test_hostile_sizes),
+		TEST(test_rekey_loses_nothing),
+		TEST(test_settled_again_is_the_same_key),
+		TEST(test_settled_plain),
+		TEST(test_no_key_comes),
+		TEST(test_rekey_needs_sdes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
