@@ -136,11 +136,86 @@ static void advance(struct analyse *an, struct media_session *s,
 
 /* ---- what happened ---- */
 
+static void dtmf_publish(struct analyse *an, struct media_session *s,
+			 int64_t mono_ns, const struct media_dtmf *dtmf,
+			 bool outgoing)
+{
+	struct media_record record = {
+		.kind = MEDIA_RECORD_DTMF,
+		.session = s,
+		.outgoing = outgoing,
+		.mono_ns = mono_ns,
+		.u.dtmf = *dtmf,
+	};
+
+	publish_or_drop(an, &record);
+}
+
+static void dtmf_heard(struct analyse *an, struct media_session *s,
+		       const struct dtmf_heard *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		const struct dtmf_step *step = &h->steps[i];
+		const struct media_dtmf dtmf = {
+			.digit = step->digit,
+			.via = DTMF_RTPEVENT,
+			.ended = step->ended,
+			.ms = step->ms,
+		};
+
+		dtmf_publish(an, s, step->mono_ns, &dtmf, false);
+	}
+}
+
+static void dtmf_time(struct analyse *an, struct media_session *s,
+		      int64_t mono_ns)
+{
+	struct dtmf_heard heard;
+
+	if (!s->analysis.dtmf.open)
+		return;
+	dtmf_receive_time(&s->analysis.dtmf, mono_ns, &heard);
+	dtmf_heard(an, s, &heard);
+}
+
+static void event_take(struct analyse *an, struct media_session *s,
+		       const struct packet_record *r)
+{
+	const struct dtmf_arrival arrival = {
+		.payload = {.event = (uint8_t)r->seq,
+			    .end = r->marker_pt != 0,
+			    .duration = r->payload_bytes},
+		.ssrc = r->ssrc,
+		.ts = r->rtp_ts,
+		.clock_hz = (uint32_t)r->lateness_us,
+		.mono_ns = r->mono_ns,
+	};
+	struct dtmf_heard heard;
+
+	dtmf_receive_packet(&s->analysis.dtmf, &arrival, &heard);
+	dtmf_heard(an, s, &heard);
+}
+
+static void digit_sent(struct analyse *an, struct media_session *s,
+		       const struct packet_record *r)
+{
+	const struct media_dtmf dtmf = {
+		.digit = (char)r->seq,
+		.via = DTMF_RTPEVENT,
+		.ended = true,
+		.ms = r->payload_bytes,
+		.last = r->marker_pt != 0,
+	};
+
+	dtmf_publish(an, s, r->mono_ns, &dtmf, true);
+}
+
 static void received_one(struct analyse *an, struct media_session *s,
 			 const struct packet_record *r)
 {
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, r->mono_ns);
+		dtmf_time(an, s, r->mono_ns);
 		if (!s->analysis.has_rtp)
 			s->analysis.has_rtp = publish_event(
 				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
@@ -156,6 +231,10 @@ static void received_take(struct analyse *an)
 	if (!s || s->analysis.state == ANALYSIS_CLOSING) {
 		/* cannot be; if it is, the count must not vanish */
 		COUNTER_ADD(&an->e->records_dropped, 1);
+		return;
+	}
+	if (r->kind == PACKET_EVENT_RECEIVED) {
+		event_take(an, s, r);
 		return;
 	}
 	if (r->kind >= PACKET_PRIVATE) {
@@ -194,6 +273,8 @@ static void sent_take(struct analyse *an)
 		rtp_sender_update(&s->analysis.sender, r);
 	else if (r->kind == PACKET_REPORT_WANTED)
 		report_answer(an, s);
+	else if (r->kind == PACKET_DIGIT_SENT)
+		digit_sent(an, s, r);
 }
 
 static void rtcp_take(struct analyse *an)
@@ -393,6 +474,7 @@ static void endings_check(struct analyse *an)
 
 		if (s->analysis.state == ANALYSIS_STOPPING &&
 		    stopping_check(an, s)) {
+			dtmf_time(an, s, INT64_MAX);
 			last_second(an, s);
 			s->analysis.state = ANALYSIS_CLOSING;
 		}

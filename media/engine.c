@@ -256,6 +256,9 @@ static void record_deliver(const struct media_record *record,
 
 	if (record->kind == MEDIA_RECORD_STOPPED)
 		s->stopped = true;
+	if (record->kind == MEDIA_RECORD_DTMF && record->outgoing &&
+	    record->u.dtmf.last)
+		s->dtmf_busy = false;
 	if (!released)
 		handler(record, arg); /* may free the session */
 	else if (record->kind == MEDIA_RECORD_STOPPED)

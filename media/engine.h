@@ -35,6 +35,13 @@ enum {
 	/* in the ring of received ones */
 	PACKET_SRTP_REFUSED, /* not authentic */
 	PACKET_SRTP_REPLAYED,
+	/* A digit was sent: seq its character, payload_bytes its ms, marker_pt
+	 * 1 with the last one of an order */
+	PACKET_DIGIT_SENT,
+	/* A telephone-event packet was received, besides its record: seq the
+	 * event, payload_bytes its duration, marker_pt the E bit, lateness_us
+	 * the clock rate */
+	PACKET_EVENT_RECEIVED,
 };
 
 enum rtcp_event_kind {

@@ -10,6 +10,7 @@
 #define OFFHOOK_MEDIA_MEDIA_H
 
 #include "media/analysis/summary.h"
+#include "media/dtmf.h"
 #include "media/params.h"
 
 struct media_engine;
@@ -48,8 +49,18 @@ enum media_record_kind {
 			      * session in each direction */
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
 	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
+	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
 	MEDIA_RECORD_STOPPED,   /* the session is fully accounted for; nothing
 			       * of it follows and it may be freed */
+};
+
+/** A digit in the audio stream. */
+struct media_dtmf {
+	char digit;
+	enum dtmf_via via; /* DTMF_RTPEVENT or DTMF_INBAND */
+	bool ended;        /* received: false when it begins */
+	double ms;         /* when ended: how long it was */
+	bool last;         /* sent: of its order */
 };
 
 /** What media_engine_poll() delivers. */
@@ -61,6 +72,7 @@ struct media_record {
 	union {
 		struct stream_second second;
 		struct stream_total total;
+		struct media_dtmf dtmf;
 	} u;
 };
 
@@ -95,6 +107,7 @@ struct media_session_params {
 	/* SRTP suites by preference; none: all of them */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
+	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */
 	void *user;              /* for media_session_user() */
@@ -146,6 +159,15 @@ int64_t media_session_start_ns(const struct media_session *s);
  * @return 0; -EINVAL session stopped; -EAGAIN; -ENOMEM
  */
 int media_session_send_until(struct media_session *s, int64_t mono_ns);
+
+/**
+ * Send digits as telephone-events (RFC 4733) from now on, or when the session
+ * sends again; MEDIA_RECORD_DTMF reports each one.
+ * @param order  as dtmf_order_check() wants it
+ * @return 0; -EINVAL a bad order, session stopped; -ENOTSUP telephone-event was
+ *         not agreed; -EBUSY an order is under way; -EAGAIN; -ENOMEM
+ */
+int media_session_dtmf(struct media_session *s, const struct dtmf_order *order);
 
 /**
  * End the session: sends an RTCP BYE, goes on receiving for 200 ms what the

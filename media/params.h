@@ -96,6 +96,7 @@ struct media_negotiated {
 	size_t accepted_count;
 	bool has_event_pt; /* telephone-event agreed (RFC 4733) */
 	uint8_t event_pt;
+	uint32_t event_clock_hz;        /* of the durations; 0: 8000 */
 	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
 	bool encrypted;                 /* SRTP, with these: */

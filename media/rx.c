@@ -74,6 +74,25 @@ static void push_rtcp(struct rx *rx, const struct rtcp_event *event)
 		rx->e->rtcp_pushed++;
 }
 
+/* What a telephone-event says goes to the analysis beside the packet. */
+static void event_arrived(struct rx *rx, const struct datagram *d,
+			  const struct rtp_header *h,
+			  const struct packet_record *packet)
+{
+	struct packet_record r = *packet;
+	struct dtmf_payload p;
+
+	if (h->header_bytes + DTMF_PAYLOAD_BYTES > d->captured ||
+	    dtmf_payload_parse(&p, d->data + h->header_bytes, h->payload_bytes))
+		return; /* counted as a packet all the same */
+	r.kind = PACKET_EVENT_RECEIVED;
+	r.seq = p.event;
+	r.payload_bytes = p.duration;
+	r.marker_pt = p.end;
+	r.lateness_us = (int32_t)d->socket->session->rx.event_clock_hz[h->pt];
+	push_packet(rx, &r);
+}
+
 static void rtp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct media_session *s = d->socket->session;
@@ -89,6 +108,8 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, d->mono_ns);
 	r.session = s->slot;
 	push_packet(rx, &r);
+	if (s->rx.event_clock_hz[h.pt])
+		event_arrived(rx, d, &h, &r);
 }
 
 static void rtcp_arrived(struct rx *rx, const struct datagram *d)
@@ -395,6 +416,19 @@ static int linger_check(struct rx *rx)
 	return -1;
 }
 
+static void events_know(struct media_session *s,
+			const struct rtp_payload_map *map)
+{
+	memset(s->rx.event_clock_hz, 0, sizeof(s->rx.event_clock_hz));
+	for (size_t i = 0; i < map->count; i++) {
+		const struct rtp_payload *p = &map->entries[i];
+
+		if (p->kind == RTP_PAYLOAD_TE)
+			s->rx.event_clock_hz[p->pt & PACKET_PT_MASK] =
+				p->clock_hz;
+	}
+}
+
 static void command_take(struct rx *rx, struct command *c)
 {
 	struct media_session *s = c->session;
@@ -405,6 +439,7 @@ static void command_take(struct rx *rx, struct command *c)
 	} else if (kind == COMMAND_APPLY) {
 		s->rx.has_peer = c->rtp.len > 0;
 		s->rx.peer = c->rtp;
+		events_know(s, &c->map);
 		rx_secure_apply(&s->rx, c, clock_mono_ns());
 		stash_read(rx, s);
 	} else if (kind == COMMAND_REKEY) {

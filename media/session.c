@@ -15,7 +15,9 @@
 #define PTIME_MIN_MS     10 /* announced */
 #define CN_PT            13 /* RFC 3551 table 4: needs no rtpmap */
 #define CN_CLOCK_HZ      8000
+#define EVENT_NAME       "telephone-event"
 #define EVENT_CLOCK_HZ   8000
+#define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
 
 /* ---- commands ---- */
 
@@ -106,6 +108,34 @@ static int encryption_choose(struct media_local *local,
 	return 0;
 }
 
+/* A telephone-event for each clock rate of the codecs, which an event's must be
+ * (RFC 4733 2.1), and 8000 for those who know no other. */
+static void events_add(struct media_local *local)
+{
+	static const struct {
+		uint32_t clock_hz;
+		uint8_t pt;
+	} events[] = {{8000, 101}, {16000, 102}, {44100, 103}, {48000, 104}};
+	size_t codecs = local->codec_count;
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct media_codec *dst = &local->codecs[local->codec_count];
+		bool wanted = events[i].clock_hz == EVENT_CLOCK_HZ;
+
+		for (size_t k = 0; k < codecs; k++)
+			wanted |=
+				local->codecs[k].clock_hz == events[i].clock_hz;
+		if (!wanted || local->codec_count == MEDIA_CODECS_MAX)
+			continue;
+		str_copy(dst->name, sizeof(dst->name), EVENT_NAME);
+		str_copy(dst->fmtp, sizeof(dst->fmtp), EVENT_FMTP);
+		dst->pt = events[i].pt;
+		dst->channels = 1;
+		dst->clock_hz = events[i].clock_hz;
+		local->codec_count++;
+	}
+}
+
 static int codecs_choose(struct media_local *local,
 			 const struct media_session_params *params)
 {
@@ -130,6 +160,8 @@ static int codecs_choose(struct media_local *local,
 			str_copy(dst->fmtp, sizeof(dst->fmtp), codec->fmtp);
 	}
 	local->codec_count = count;
+	if (!params->no_events)
+		events_add(local);
 	local->direction = MEDIA_SENDRECV;
 	local->ptime_ms =
 		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
@@ -153,6 +185,8 @@ static int prompt_choose(struct media_session *s, const char *path)
 		struct codec_settings settings;
 		const struct clip *clip;
 
+		if (!codec)
+			continue; /* telephone-event */
 		codec_settings_parse(&settings, c->fmtp);
 		err = prompt_clip(&clip, s->prompt, codec,
 				  codec_ptime(codec, s->local.ptime_ms),
@@ -313,7 +347,8 @@ static int map_fill(struct rtp_payload_map *map,
 					  n->codec.clock_hz);
 	if (n->has_event_pt && (!err || err == -EEXIST))
 		err = rtp_payload_map_add(map, n->event_pt, "telephone-event",
-					  EVENT_CLOCK_HZ);
+					  n->event_clock_hz ? n->event_clock_hz
+							    : EVENT_CLOCK_HZ);
 	if (!err || err == -EEXIST)
 		err = rtp_payload_map_add(map, CN_PT, "CN", CN_CLOCK_HZ);
 	return err == -EEXIST ? 0 : err;
@@ -386,6 +421,10 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	err = codec_fill(c, &n->codec, ptime_ms);
 	if (err)
 		return err;
+	c->has_event = n->has_event_pt;
+	c->event_pt = n->event_pt & PACKET_PT_MASK;
+	c->event_clock_hz =
+		n->event_clock_hz ? n->event_clock_hz : EVENT_CLOCK_HZ;
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
 	err = map_fill(&c->map, n);
@@ -418,6 +457,7 @@ int media_session_apply(struct media_session *s,
 	}
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
+	s->has_event = n->has_event_pt;
 	command_push(c, TO_RX | TO_TX | TO_ANALYSIS);
 	return 0;
 }
@@ -453,6 +493,27 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns)
 	if (err)
 		return err;
 	c->until_ns = mono_ns;
+	command_push(c, TO_TX);
+	return 0;
+}
+
+int media_session_dtmf(struct media_session *s, const struct dtmf_order *order)
+{
+	struct dtmf_order checked = *order;
+	struct command *c;
+	int err;
+
+	if (s->stop_given || dtmf_order_check(&checked))
+		return -EINVAL;
+	if (!s->has_event)
+		return -ENOTSUP;
+	if (s->dtmf_busy)
+		return -EBUSY;
+	err = command_new(&c, s, COMMAND_DTMF);
+	if (err)
+		return err;
+	c->order = checked;
+	s->dtmf_busy = true;
 	command_push(c, TO_TX);
 	return 0;
 }

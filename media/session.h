@@ -8,6 +8,8 @@
 #include "media/analysis/quality.h"
 #include "media/analysis/stream.h"
 #include "media/codec.h"
+#include "media/dtmf_receive.h"
+#include "media/dtmf_send.h"
 #include "media/media.h"
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
@@ -30,6 +32,7 @@ enum command_kind {
 	COMMAND_ADD,   /* the session exists */
 	COMMAND_APPLY, /* offer and answer are settled (again) */
 	COMMAND_UNTIL, /* do not send at or after until_ns */
+	COMMAND_DTMF,  /* send digits */
 	COMMAND_REKEY, /* new keys of ours are on offer: the peer may use new
 			* ones of its own before they are known */
 	COMMAND_STOP,
@@ -55,12 +58,17 @@ struct command {
 	const struct codec *codec;
 	const struct clip *clip; /* of the session's prompt */
 	uint16_t ptime_ms;
+	bool has_event;
+	uint8_t event_pt;
+	uint32_t event_clock_hz;
 	struct rtp_payload_map map;
 	bool encrypted; /* SRTP; a key that is NULL is still to come */
 	struct session_key *key_rx;
 	struct session_key *key_tx;
 	const char *suite_rx; /* static text; NULL: plain */
 	const char *suite_tx;
+	/* COMMAND_DTMF */
+	struct dtmf_order order;
 };
 
 /* ---- RX thread ---- */
@@ -75,8 +83,9 @@ struct rx_socket {
 struct rx_session {
 	struct rx_socket sockets[SOCKET_COUNT];
 	bool has_peer;
-	struct media_addr peer;  /* negotiated RTP address */
-	int64_t linger_until_ns; /* once stopped */
+	struct media_addr peer; /* negotiated RTP address */
+	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
+	int64_t linger_until_ns;                     /* once stopped */
 	/* SRTP is expected, or may be settled: nothing is read in plain */
 	bool encrypted;
 	bool rekeying;           /* what no key fits waits for the next one */
@@ -115,6 +124,10 @@ struct tx_session {
 	uint32_t ts;             /* of the next packet */
 	int64_t due_ns;          /* of the next packet */
 	int64_t until_ns;        /* 0: no limit */
+	bool has_event;          /* telephone-event was agreed */
+	uint8_t event_pt;
+	uint32_t event_clock_hz;
+	struct dtmf_send dtmf;
 	uint64_t packets;
 	uint64_t payload_bytes;
 	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
@@ -181,6 +194,7 @@ struct analysis_session {
 	uint64_t published_in; /* packets in closed seconds */
 	uint64_t published_out;
 	const struct codec *codec; /* being sent */
+	struct dtmf_receive dtmf;
 	bool has_rtp;
 	bool has_rtcp;
 	uint8_t closing_step;
@@ -200,6 +214,8 @@ struct media_session {
 
 	/* loop */
 	int64_t start_ns; /* 0: not applied */
+	bool has_event;   /* telephone-event was agreed */
+	bool dtmf_busy;   /* an order is under way */
 	bool stop_given;
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */

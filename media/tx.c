@@ -59,16 +59,17 @@ static size_t payload_write(struct tx_session *tx, uint8_t *dst)
 	return tx->stream_bytes;
 }
 
-static void header_write(const struct media_session *s, uint8_t *dst)
+static void header_write(const struct media_session *s, uint8_t *dst,
+			 uint8_t pt, bool marker, uint32_t ts)
 {
 	const struct tx_session *tx = &s->tx;
 
 	dst[0] = 0x80; /* version 2, no padding, extension or CSRC */
-	dst[1] = (uint8_t)(tx->pt | (tx->marker ? PACKET_MARKER_BIT : 0));
+	dst[1] = (uint8_t)(pt | (marker ? PACKET_MARKER_BIT : 0));
 	dst[2] = (uint8_t)(tx->seq >> 8);
 	dst[3] = (uint8_t)tx->seq;
 	for (int i = 0; i < 4; i++) {
-		dst[4 + i] = (uint8_t)(tx->ts >> (24 - 8 * i));
+		dst[4 + i] = (uint8_t)(ts >> (24 - 8 * i));
 		dst[8 + i] = (uint8_t)(s->ssrc >> (24 - 8 * i));
 	}
 }
@@ -102,14 +103,14 @@ static int secure(struct tx_session *tx, uint8_t *data, size_t *bytes,
 
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
 static void packet_send(struct media_engine *e, struct media_session *s,
-			uint8_t *data, size_t payload)
+			uint8_t *data, size_t payload, uint32_t ts)
 {
 	struct tx_session *tx = &s->tx;
 	int64_t now_ns = clock_mono_ns();
 	int64_t late_ns = now_ns - tx->due_ns;
 	struct packet_record r = {
 		.mono_ns = now_ns,
-		.rtp_ts = tx->ts,
+		.rtp_ts = ts,
 		.ssrc = s->ssrc,
 		.session = s->slot,
 		.lateness_us = saturated_us(late_ns),
@@ -153,8 +154,46 @@ static void audio_send(struct media_engine *e, struct media_session *s)
 		s->tx.marker = true;
 		return;
 	}
-	header_write(s, data);
-	packet_send(e, s, data, payload);
+	header_write(s, data, s->tx.pt, s->tx.marker, s->tx.ts);
+	packet_send(e, s, data, payload, s->tx.ts);
+}
+
+/* ---- telephone-events ---- */
+
+static void digit_sent(struct media_engine *e, struct media_session *s,
+		       const struct dtmf_packet *p)
+{
+	const struct packet_record r = {
+		.mono_ns = clock_mono_ns(),
+		.ssrc = s->ssrc,
+		.session = s->slot,
+		.seq = (uint16_t)p->digit,
+		.payload_bytes = s->tx.dtmf.order.duration_ms,
+		.marker_pt = p->last,
+		.kind = PACKET_DIGIT_SENT,
+	};
+
+	if (ring_push(e->sent, &r))
+		e->sent_pushed++;
+}
+
+/* @return false: the place is the audio's */
+static bool event_send(struct media_engine *e, struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+	uint8_t data[PACKET_BYTES_MAX];
+	struct dtmf_packet p;
+
+	if (!dtmf_send_next(&tx->dtmf, tx->due_ns, tx->ts, tx->ptime_ms, &p))
+		return false;
+	/* the prompt goes on unheard */
+	payload_write(tx, data + RTP_HEADER_BYTES);
+	header_write(s, data, tx->event_pt, p.marker, p.ts);
+	dtmf_payload_write(data + RTP_HEADER_BYTES, &p.payload);
+	packet_send(e, s, data, DTMF_PAYLOAD_BYTES, p.ts);
+	if (p.finished)
+		digit_sent(e, s, &p);
+	return true;
 }
 
 static bool may_send(const struct tx_session *tx)
@@ -170,7 +209,8 @@ static void rtp_due(struct media_engine *e, struct media_session *s)
 		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 		return;
 	}
-	audio_send(e, s);
+	if (!event_send(e, s))
+		audio_send(e, s);
 	step(tx, 1);
 	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
@@ -382,6 +422,9 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->ptime_ms = c->ptime_ms;
 	tx->ticks = codec_ticks(c->codec, c->ptime_ms);
 	tx->clock_hz = c->codec->clock_hz;
+	tx->has_event = c->has_event;
+	tx->event_pt = c->event_pt;
+	tx->event_clock_hz = c->event_clock_hz;
 	tx->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
 	tx->payload_mean =
 		c->clip->ends ? (double)c->clip->bytes / (double)c->clip->frames
@@ -430,6 +473,10 @@ static void command_take(struct media_engine *e, struct command *c)
 	} else if (kind == COMMAND_UNTIL) {
 		s->tx.until_ns = c->until_ns;
 		sending_review(e, s, mono_ns);
+	} else if (kind == COMMAND_DTMF) {
+		/* one at a time: the loop sees to that */
+		(void)dtmf_send_order(&s->tx.dtmf, &c->order,
+				      s->tx.event_clock_hz);
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)

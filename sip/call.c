@@ -87,6 +87,8 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.reason = event->reason,
 		.method = event->method,
 		.target = event->target,
+		.digit = event->digit,
+		.digit_ms = event->digit_ms,
 		.end = event->end,
 		.media = event->has_media ? &event->media : NULL,
 	};

@@ -100,7 +100,9 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 		reinvite_received(call, msg);
 	else if (method_is(msg, "OPTIONS"))
 		options_reply(ua, msg);
-	else if (method_is(msg, "MESSAGE") || method_is(msg, "INFO"))
+	else if (method_is(msg, "INFO"))
+		info_received(call, msg);
+	else if (method_is(msg, "MESSAGE"))
 		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
 	else if (method_is(msg, "PRACK"))
 		reliable_received(call, msg);

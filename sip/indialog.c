@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/dtmf_info.h"
 #include "sip/internal.h"
 
 /* A request under way; it holds a reference to its call. */
@@ -144,6 +145,37 @@ int indialog_send(struct sip_call *call, const char *method,
 	if (err)
 		mem_deref(inner);
 	return err;
+}
+
+/* What follows a datagram's body is no part of it (RFC 3261 18.3). */
+static size_t body_length(const struct sip_msg *msg)
+{
+	size_t left = msg->mb ? mbuf_get_left(msg->mb) : 0;
+	size_t said = pl_isset(&msg->clen) ? pl_u32(&msg->clen) : left;
+
+	return said < left ? said : left;
+}
+
+/* Digits by INFO; whatever else an INFO carries is taken without a word (RFC
+ * 6086 section 4.2.2 leaves that to the receiver). */
+void info_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *type = sip_msg_hdr(msg, SIP_HDR_CONTENT_TYPE);
+	struct call_event *event;
+	struct dtmf_info info;
+	struct pl name = PL_INIT;
+
+	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	if (!type || re_regex(type->val.p, type->val.l, "[^; \t]+", &name) ||
+	    !body_length(msg) || body_length(msg) > DTMF_INFO_BODY_BYTES ||
+	    dtmf_info_parse(&info, name.p, name.l,
+			    (const char *)mbuf_buf(msg->mb), body_length(msg)))
+		return;
+	event = call_event(call, SIP_CALL_DTMF, false, call->ua->received_ns);
+	if (!event)
+		return;
+	event->digit = info.digit;
+	event->digit_ms = info.ms;
 }
 
 int sip_call_request(struct sip_call *call, const char *method,

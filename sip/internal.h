@@ -264,6 +264,8 @@ struct call_event {
 	char reason[REASON_BYTES];
 	const char *method; /* static */
 	char *target;
+	char digit;
+	unsigned digit_ms;
 	enum sip_call_end end;
 	bool has_media;
 	struct media_negotiated media;
@@ -487,6 +489,8 @@ void fork_answered(struct sip_call *call, const struct sip_msg *msg);
 /* indialog.c: requests within a dialog that are no offer */
 int indialog_send(struct sip_call *call, const char *method,
 		  const char *headers, const char *type, const char *body);
+void info_received(struct sip_call *call, const struct sip_msg *msg);
+
 /* refer.c: RFC 3515 */
 void refer_received(struct sip_call *call, const struct sip_msg *msg);
 void refer_notified(struct sip_call *call, const struct sip_msg *msg);

@@ -139,6 +139,27 @@ static const struct media_codec *codec_find(const struct media_local *local,
 	return NULL;
 }
 
+/* The telephone-event to send with: of the codec's clock rate if there is one
+ * (RFC 4733 2.1), else the peer's first. */
+static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
+			 const struct media_local *local)
+{
+	for (size_t i = 0; i < peer->codec_count; i++) {
+		const struct media_codec *theirs = &peer->codecs[i];
+
+		if (strcasecmp(theirs->name, EVENT_NAME) != 0 ||
+		    !codec_find(local, theirs) ||
+		    (deal->has_event_pt &&
+		     theirs->clock_hz != deal->codec.clock_hz))
+			continue;
+		deal->has_event_pt = true;
+		deal->event_pt = theirs->pt;
+		deal->event_clock_hz = theirs->clock_hz;
+		if (theirs->clock_hz == deal->codec.clock_hz)
+			return;
+	}
+}
+
 /*
  * The formats both sides know, in the peer's order. An answer repeats the
  * peer's payload types; what our own offer announced is received with ours.
@@ -164,11 +185,6 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		/* what we ask for, whoever chose the number */
 		memcpy(deal.accepted[deal.accepted_count++].fmtp, mine->fmtp,
 		       sizeof(mine->fmtp));
-		if (strcasecmp(mine->name, EVENT_NAME) == 0 &&
-		    !deal.has_event_pt) {
-			deal.has_event_pt = true;
-			deal.event_pt = theirs->pt;
-		}
 		if (has_speech || !codec_is_speech(mine))
 			continue;
 		has_speech = true;
@@ -178,6 +194,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	}
 	if (!has_speech)
 		return -ENOENT;
+	event_settle(&deal, peer, local);
 	deal.rtp = peer->rtp;
 	deal.rtcp = peer->rtcp;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;

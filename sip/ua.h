@@ -187,6 +187,7 @@ enum sip_call_event {
 	SIP_CALL_TRANSFER_FAIL, /* it was refused, or the new call failed */
 	SIP_CALL_REFERRED, /* the peer wants a call to info->target; it was told
 			    * 202: sip_call_refer_progress() must follow */
+	SIP_CALL_DTMF,     /* an INFO brought a digit: info->digit */
 	SIP_CALL_CLOSED,   /* the last event of a call, exactly once */
 };
 
@@ -204,6 +205,8 @@ struct sip_call_info {
 	uint16_t code;         /* SIP status where one belongs to it, or 0 */
 	const char *reason;    /* never NULL */
 	const char *method;    /* SIP_CALL_ANSWER_TO, or NULL */
+	char digit;            /* SIP_CALL_DTMF: 0-9 * # A-D */
+	unsigned digit_ms;     /* of it; 0: not said */
 	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI, or NULL */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
 	const struct media_negotiated *media; /* set when offer/answer settled

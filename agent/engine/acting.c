@@ -54,6 +54,8 @@ int acting_do(const struct wire_client_action *a, void *arg)
 	if (is(a, "sndcode"))
 		return sip_call_progress(c->sip, code_of(a->argument, 180),
 					 NULL);
+	if (is(a, "dtmf"))
+		return call_dtmf_send(c, a->argument);
 	if (is(a, "transfer"))
 		return transfer(c, a->argument);
 	/* To another one: its answer is a figure, not this call's matter. */
@@ -104,7 +106,10 @@ void acting_answered(struct call *c, enum sip_call_event event,
 							      : "";
 	if (event == SIP_CALL_TRANSFER_FAIL)
 		good = false;
-	script_acted(&c->script, name, good ? NULL : refusal);
+	if (event == SIP_CALL_ANSWER_TO && strcmp(info->method, "INFO") == 0)
+		call_dtmf_answered(c, good ? NULL : refusal);
+	else
+		script_acted(&c->script, name, good ? NULL : refusal);
 }
 
 void acting_referred(struct call *c, const struct sip_call_info *info)

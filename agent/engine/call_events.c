@@ -187,6 +187,9 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_TRANSFER_FAIL:
 		acting_answered(c, event, info, text);
 		break;
+	case SIP_CALL_DTMF:
+		call_dtmf_info(c, info);
+		break;
 	case SIP_CALL_REFERRED:
 		acting_referred(c, info);
 		break;

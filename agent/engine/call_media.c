@@ -13,6 +13,7 @@ int call_media_new(struct call *c)
 		.bind = e->bind,
 		.codec_count = c->action->codec_count,
 		.ptime_ms = c->action->ptime_ms,
+		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT,
 		.user = c,
 	};
 	int err = engine_prompt(e, c->action, prompt, sizeof(prompt));
@@ -74,6 +75,10 @@ void call_media_record(struct call *c, const struct media_record *record)
 		break;
 	case MEDIA_RECORD_RTCP:
 		call_state(c, record->mono_ns, UA_CALL_RTCP, NULL);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_DTMF:
+		call_dtmf_media(c, record);
 		call_go_on(c);
 		break;
 	case MEDIA_RECORD_STOPPED:

@@ -8,8 +8,8 @@
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
  * call.c      one call: its beginning, its end, its figures
- * call_script.c, call_media.c, call_events.c  its script's view, its audio,
- *             what the user agent reports of it
+ * call_script.c, call_media.c, call_dtmf.c, call_events.c  its script's view,
+ *             its audio, its digits, what the user agent reports of it
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
  * report.c    what goes to the supervisor
@@ -121,6 +121,15 @@ double calling_progress(const struct engine *e, int64_t now_ns);
 
 /* ---- call.c ---- */
 
+/* Digits that go out by INFO, one request after the other. */
+struct call_info_dtmf {
+	struct wire_dtmf order; /* digits "": none is under way */
+	size_t at;
+	bool answered; /* the one at `at` */
+	int64_t next_ns;
+	struct tmr tmr;
+};
+
 struct call {
 	struct le le;
 	struct engine *engine;
@@ -138,6 +147,7 @@ struct call {
 	bool closed;        /* SIP_CALL_CLOSED came */
 	struct script script;
 	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
+	struct call_info_dtmf info_dtmf;
 	struct tmr tmr_script;
 	struct tmr tmr_duration;
 	struct tmr tmr_answer;
@@ -194,6 +204,17 @@ void call_media_apply(struct call *c,
 /** Send until the planned end, to the packet. */
 void call_media_deadline(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
+
+/* ---- call_dtmf.c ---- */
+
+/** The dtmf action. @return as the act of script_ops */
+int call_dtmf_send(struct call *c, const char *argument);
+/** An INFO of it was answered. @param refusal  NULL: 2xx */
+void call_dtmf_answered(struct call *c, const char *refusal);
+/** A digit in the audio stream, either way. */
+void call_dtmf_media(struct call *c, const struct media_record *record);
+/** A digit by INFO. */
+void call_dtmf_info(struct call *c, const struct sip_call_info *info);
 
 /* ---- call_events.c ---- */
 

@@ -58,6 +58,14 @@ void script_state(struct script *s, enum ua_state state)
 	s->reached |= UINT64_C(1) << state;
 }
 
+void script_digit(struct script *s, char digit)
+{
+	if (s->digit_count == SCRIPT_DIGITS_MAX)
+		memmove(s->digits, s->digits + 1, --s->digit_count);
+	s->digits[s->digit_count++] = digit;
+	s->digits[s->digit_count] = '\0';
+}
+
 void script_reinvite(struct script *s, const char *refusal)
 {
 	const struct wire_client_action *a;
@@ -128,6 +136,47 @@ static bool run_state(struct script *s, int64_t now_ns)
 	return true;
 }
 
+static bool heard(struct script *s, const char *digits)
+{
+	const char *found = strstr(s->digits, digits);
+	size_t used;
+
+	if (!found)
+		return false;
+	used = (size_t)(found - s->digits) + strlen(digits);
+	s->digit_count -= used;
+	memmove(s->digits, s->digits + used, s->digit_count + 1);
+	return true;
+}
+
+static bool run_dtmf_assert(struct script *s, int64_t now_ns)
+{
+	struct wire_dtmf_expect expect;
+	char text[SCRIPT_DIGITS_MAX + 64];
+
+	/* Checked when the job was decoded. */
+	if (wire_dtmf_expect_parse(s->actions[s->next].argument, &expect)) {
+		fail(s, "needs digits");
+		return true;
+	}
+	if (heard(s, expect.digits)) {
+		done(s);
+		return true;
+	}
+	if (!s->begun) {
+		s->begun = true;
+		s->deadline_ns =
+			now_ns + (expect.has_wait ? expect.wait_ms * NS_PER_MS
+						  : SCRIPT_STATE_WAIT_NS);
+	}
+	if (now_ns < s->deadline_ns)
+		return false;
+	snprintf(text, sizeof(text), "heard \"%s\" in the time given",
+		 s->digits);
+	fail(s, text);
+	return true;
+}
+
 static bool run_reinvite(struct script *s, int (*op)(void *arg))
 {
 	char text[96];
@@ -178,7 +227,8 @@ static bool waits_for_call(const struct wire_client_action *a)
 {
 	if (is(a, "options"))
 		return !a->argument[0];
-	return is(a, "reinvite") || is(a, "transfer") || is(a, "message");
+	return is(a, "reinvite") || is(a, "transfer") || is(a, "message") ||
+	       is(a, "dtmf");
 }
 
 static bool acts(const struct wire_client_action *a)
@@ -223,6 +273,8 @@ static bool run_one(struct script *s, int64_t now_ns)
 		return run_established(s, now_ns);
 	if (is(a, "assert_state"))
 		return run_state(s, now_ns);
+	if (is(a, "assert_dtmf"))
+		return run_dtmf_assert(s, now_ns);
 	if (is(a, "hold"))
 		return run_reinvite(s, s->ops->hold);
 	if (is(a, "resume"))
@@ -249,6 +301,7 @@ int64_t script_run(struct script *s, int64_t now_ns)
 
 void script_close(struct script *s)
 {
+	struct wire_dtmf_expect expect;
 	enum ua_state state;
 
 	s->closed = true;
@@ -262,6 +315,9 @@ void script_close(struct script *s)
 		if (is(a, "assert_state") &&
 		    ua_state_parse(a->argument, &state))
 			held = has_reached(s, state);
+		if (is(a, "assert_dtmf") &&
+		    wire_dtmf_expect_parse(a->argument, &expect) == 0)
+			held = heard(s, expect.digits);
 		if ((is(a, "hold") || is(a, "resume")) && s->begun)
 			held = s->reinvite_done;
 		if (acts(a) && s->begun)

@@ -14,6 +14,11 @@
  * reinvite, transfer, message, options  wait until the call is established,
  *                     then for the answer; options with a URI does not wait
  *                     for the call
+ * dtmf                waits until the call is established, then for the last
+ *                     digit to be sent
+ * assert_dtmf         holds if the digits came in a row since the last
+ *                     assert_dtmf, or do within SCRIPT_STATE_WAIT_NS (or the ms
+ *                     of the argument)
  * hangup              ends the call
  *
  * An action that does not hold is reported once and ends the script; the call
@@ -33,6 +38,9 @@
 
 /* 64*T1 (RFC 3261 17.1.1.2): no INVITE transaction lasts longer. */
 #define SCRIPT_STATE_WAIT_NS (32 * NS_PER_S)
+
+/* Digits kept for assert_dtmf; the oldest make room. */
+#define SCRIPT_DIGITS_MAX 256
 
 struct script_ops {
 	int (*hold)(void *arg); /* 0: script_reinvite() follows; -errno */
@@ -58,8 +66,10 @@ struct script {
 	bool acted;
 	bool closed;
 	bool over;
-	int64_t deadline_ns; /* of the action at next */
-	uint64_t reached;    /* bit a state */
+	int64_t deadline_ns;                /* of the action at next */
+	uint64_t reached;                   /* bit a state */
+	char digits[SCRIPT_DIGITS_MAX + 1]; /* heard, not asserted yet */
+	size_t digit_count;
 };
 
 /** @param actions  borrowed for the script's life */
@@ -68,6 +78,9 @@ void script_init(struct script *s, const struct wire_client_action *actions,
 
 /** The call reached a state. script_run() shall follow. */
 void script_state(struct script *s, enum ua_state state);
+
+/** A digit was received to its end. script_run() shall follow. */
+void script_digit(struct script *s, char digit);
 
 /** Our own re-INVITE ended. @param refusal  NULL: it was accepted */
 void script_reinvite(struct script *s, const char *refusal);

@@ -25,7 +25,9 @@ enum argument {
 	ARGUMENT_ANY,
 	ARGUMENT_TRANSFER, /* URI, then "norefersub" perhaps */
 	ARGUMENT_PROGRESS, /* 101 to 199 */
-	ARGUMENT_REJECT,   /* 400 to 699, or nothing: 603 */
+	ARGUMENT_DTMF,     /* digits, duration, gap */
+	ARGUMENT_EXPECT_DTMF,
+	ARGUMENT_REJECT, /* 400 to 699, or nothing: 603 */
 };
 
 static const struct client_action_kind {
@@ -38,9 +40,9 @@ static const struct client_action_kind {
 	{"resume", ARGUMENT_NONE},
 	{"wait", ARGUMENT_MS},
 	{"hangup", ARGUMENT_NONE},
-	{"assert_dtmf", ARGUMENT_UNSUPPORTED},
+	{"assert_dtmf", ARGUMENT_EXPECT_DTMF},
 	{"assert_audio", ARGUMENT_UNSUPPORTED},
-	{"dtmf", ARGUMENT_UNSUPPORTED},
+	{"dtmf", ARGUMENT_DTMF},
 	{"mute", ARGUMENT_UNSUPPORTED},
 	{"unmute", ARGUMENT_UNSUPPORTED},
 	{"play", ARGUMENT_UNSUPPORTED},
@@ -143,6 +145,27 @@ static int transfer_check(struct decoder *d, const char *argument)
 	return 0;
 }
 
+static int dtmf_check(struct decoder *d,
+		      const struct wire_client_action *action)
+{
+	struct wire_dtmf dtmf;
+	struct wire_dtmf_expect expect;
+
+	if (strcmp(action->name, "dtmf") == 0)
+		return wire_dtmf_parse(action->argument, &dtmf)
+			       ? decoder_refuse(
+					 d,
+					 "dtmf needs digits (0-9 * # A-D, at most %d), then perhaps their ms (40 to 1300) and the ms between them (40 to 5000)",
+					 WIRE_DIGITS_MAX)
+			       : 0;
+	return wire_dtmf_expect_parse(action->argument, &expect)
+		       ? decoder_refuse(
+				 d,
+				 "assert_dtmf needs digits (0-9 * # A-D, at most %d), then perhaps the longest wait in ms",
+				 WIRE_DIGITS_MAX)
+		       : 0;
+}
+
 static int argument_check(struct decoder *d,
 			  const struct wire_client_action *action)
 {
@@ -188,6 +211,9 @@ static int argument_check(struct decoder *d,
 		return transfer_check(d, action->argument);
 	case ARGUMENT_PROGRESS:
 		return code_check(d, action, 101, 199);
+	case ARGUMENT_DTMF:
+	case ARGUMENT_EXPECT_DTMF:
+		return dtmf_check(d, action);
 	case ARGUMENT_REJECT:
 		return action->argument[0] ? code_check(d, action, 400, 699)
 					   : 0;

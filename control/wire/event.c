@@ -190,6 +190,23 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	return finish(o, err);
 }
 
+json_t *wire_event_dtmf(struct wire_time when, const struct wire_event_dtmf *d)
+{
+	const char digit[2] = {d->digit, '\0'};
+	json_t *o = wire_event_new(when, "dtmf");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "call", d->call);
+	err |= put_text(o, "direction", d->outgoing ? "out" : "in");
+	err |= put_text(o, "digit", digit);
+	err |= put_text(o, "via", d->via);
+	if (d->has_ms)
+		err |= put(o, "ms", json_real(d->ms));
+	return finish(o, err);
+}
+
 json_t *wire_event_assert(struct wire_time when, const char *call,
 			  const char *action, const char *argument,
 			  const char *text)

@@ -69,6 +69,17 @@ struct wire_event_call {
 };
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
 
+struct wire_event_dtmf {
+	const char *call;
+	bool outgoing;
+	char digit;
+	const char *via; /* rtpevent, info, inband */
+	bool has_ms;
+	double ms;
+};
+/** A digit that was sent, or received to its end. */
+json_t *wire_event_dtmf(struct wire_time when, const struct wire_event_dtmf *d);
+
 json_t *wire_event_assert(struct wire_time when, const char *call,
 			  const char *action, const char *argument,
 			  const char *text);

@@ -65,6 +65,30 @@ struct wire_client_action {
 	const char *argument; /* never NULL */
 };
 
+#define WIRE_DIGITS_MAX 64
+
+/* Argument of a `dtmf` action: "1234# 100 100". */
+struct wire_dtmf {
+	char digits[WIRE_DIGITS_MAX + 1]; /* capitals */
+	uint16_t duration_ms;             /* of each; default 100 */
+	uint16_t gap_ms;                  /* between two; default 100 */
+};
+
+/* Argument of an `assert_dtmf` action: "1234# 5000". */
+struct wire_dtmf_expect {
+	char digits[WIRE_DIGITS_MAX + 1];
+	bool has_wait;
+	uint32_t wait_ms; /* the longest wait */
+};
+
+/* How digits are sent. */
+enum wire_dtmf_mode {
+	WIRE_DTMF_RTPEVENT,   /* RFC 4733 */
+	WIRE_DTMF_INFO,       /* INFO, application/dtmf-relay */
+	WIRE_DTMF_INFO_PLAIN, /* INFO, application/dtmf */
+	WIRE_DTMF_INBAND,     /* tones in the audio */
+};
+
 /* How long a call lasts (decisions.md section 3, call_duration). */
 struct wire_duration {
 	enum {
@@ -95,6 +119,7 @@ struct wire_action {
 	size_t codec_count; /* 0: engine's default */
 	uint16_t ptime_ms;  /* default 20 */
 	const char *prompt; /* NULL: agent's default */
+	enum wire_dtmf_mode dtmf_mode;
 
 	/* answer */
 	uint32_t answer_delay_ms;
@@ -176,6 +201,11 @@ int wire_client_actions_check(json_t *value,
 /** Parse custom_headers (API 4.2), array or text. @return 0; -EINVAL */
 int wire_custom_headers_check(json_t *value,
 			      char reason[static WIRE_REASON_BYTES]);
+
+/** Parse the argument of a `dtmf` action. @return 0; -EINVAL */
+int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);
+/** The same of `assert_dtmf`. @return 0; -EINVAL */
+int wire_dtmf_expect_parse(const char *text, struct wire_dtmf_expect *ret);
 
 /** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
 int wire_duration_parse(const char *text, struct wire_duration *ret);

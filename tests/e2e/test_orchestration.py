@@ -414,8 +414,8 @@ def test_enrolment_refused(bench):
     ("condition.caller.caller-mos-conditions", {"conditions": [
         {"type": "ge", "value": "6"}]},
      "/condition.caller.caller-mos-conditions/conditions/0/value", "1 to 5"),
-    ("condition.caller.caller-dtmf-conditions", {"conditions": []},
-     "/condition.caller.caller-dtmf-conditions", "not implemented"),
+    ("condition.caller.caller-transcription-conditions", {"conditions": []},
+     "/condition.caller.caller-transcription-conditions", "not implemented"),
     ("condition.B.B-mos-conditions", {"conditions": [
         {"type": "ge", "value": "4"}]}, "/conditions/1/role", "no role 'B'"),
     ("report.mode", "loud", "/report.mode", "full, kiosk or print"),

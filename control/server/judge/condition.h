@@ -32,6 +32,7 @@ struct condition {
 	enum ua_state state;
 	bool outgoing;
 	enum measure measure;
+	unsigned via;    /* how digits came; 0: any way */
 	unsigned choice; /* the type's own: statistic, count, ... */
 	const json_t *item;
 };
@@ -74,6 +75,7 @@ extern const struct condition_type condition_jitter;
 extern const struct condition_type condition_rtt;
 extern const struct condition_type condition_call_count;
 extern const struct condition_type condition_register_time;
+extern const struct condition_type condition_dtmf;
 extern const struct condition_type condition_sip;
 extern const struct condition_type condition_rtp;
 

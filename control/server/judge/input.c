@@ -41,6 +41,7 @@ struct judge_input *judge_input_free(struct judge_input *in)
 	free(in->calls.items);
 	free(in->accounts.items);
 	free(in->asserts.items);
+	free(in->digits.items);
 	free(in->flaws.items);
 	free(in->roles.items);
 	free(in->messages.items);
@@ -219,6 +220,26 @@ static int add_assert(struct judge_input *in, const char *role,
 	return 0;
 }
 
+static int add_dtmf(struct judge_input *in, const char *role,
+		    const json_t *event)
+{
+	struct dtmf_record *record;
+	int err = 0;
+
+	record = records_add(&in->digits, sizeof(*record), &err);
+	if (!record)
+		return err;
+	record->role = role;
+	record->call = text_of(event, "call");
+	record->outgoing = strcmp(text_of(event, "direction"), "out") == 0;
+	record->digit = text_of(event, "digit")[0];
+	record->via = text_of(event, "via");
+	record->has_ms = number_of(&record->ms, event, "ms");
+	record->mono_ns = integer_of(event, "mono");
+	record->order = in->digits.count;
+	return 0;
+}
+
 static int add_flaw(struct judge_input *in, const char *role, const char *name,
 		    int64_t count, const char *text)
 {
@@ -284,6 +305,8 @@ int judge_input_add_event(struct judge_input *in, const char *role,
 		return add_register(in, role, event);
 	if (strcmp(kind, "call") == 0)
 		return add_call(in, role, event);
+	if (strcmp(kind, "dtmf") == 0)
+		return add_dtmf(in, role, event);
 	if (strcmp(kind, "assert") == 0)
 		return add_assert(in, role, event);
 	if (strcmp(kind, "evidence") == 0)

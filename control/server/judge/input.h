@@ -33,6 +33,18 @@ struct stream_record {
 	struct distribution rtt_ms;
 };
 
+struct dtmf_record {
+	const char *role;
+	const char *call;
+	bool outgoing;
+	char digit;
+	const char *via; /* "" unknown */
+	bool has_ms;
+	double ms;
+	int64_t mono_ns;
+	size_t order;
+};
+
 struct call_record {
 	const char *role;
 	const char *name;
@@ -52,6 +64,8 @@ struct call_record {
 	uint64_t reached;                  /* bit per enum ua_state */
 	const struct state_record *states; /* by time */
 	size_t state_count;
+	const struct dtmf_record *digits; /* by time */
+	size_t digit_count;
 };
 
 struct account_record {
@@ -115,6 +129,7 @@ struct judge_input {
 	struct records calls;    /* linked: by role, name */
 	struct records accounts; /* linked: by role, name */
 	struct records asserts;
+	struct records digits;
 	struct records flaws;
 	struct records roles;
 	struct records messages;

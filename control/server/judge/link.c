@@ -53,6 +53,20 @@ static int compare_messages(const void *a, const void *b)
 	return order;
 }
 
+static int compare_digits(const void *a, const void *b)
+{
+	const struct dtmf_record *x = a, *y = b;
+	int order = strcmp(x->role, y->role);
+
+	if (!order)
+		order = strverscmp(x->call, y->call);
+	if (!order)
+		order = (x->mono_ns > y->mono_ns) - (x->mono_ns < y->mono_ns);
+	if (!order)
+		order = (x->order > y->order) - (x->order < y->order);
+	return order;
+}
+
 static void sort(struct records *r, size_t item_bytes,
 		 int (*compare)(const void *, const void *))
 {
@@ -153,6 +167,37 @@ static void merge_calls(struct judge_input *in)
 	in->calls.count = kept;
 }
 
+/* Both are sorted by role and call. */
+static void link_digits(struct judge_input *in)
+{
+	const struct dtmf_record *digits = in->digits.items;
+	struct call_record *calls = in->calls.items;
+	size_t d = 0;
+
+	for (size_t i = 0; i < in->calls.count; i++) {
+		int order = -1;
+
+		while (d < in->digits.count) {
+			order = strcmp(digits[d].role, calls[i].role);
+			if (!order)
+				order = strverscmp(digits[d].call,
+						   calls[i].name);
+			if (order >= 0)
+				break;
+			d++; /* of a call nobody accounted for */
+		}
+		if (d == in->digits.count || order > 0)
+			continue;
+		calls[i].digits = &digits[d];
+		while (d < in->digits.count &&
+		       strcmp(digits[d].role, calls[i].role) == 0 &&
+		       strcmp(digits[d].call, calls[i].name) == 0) {
+			calls[i].digit_count++;
+			d++;
+		}
+	}
+}
+
 static void merge_accounts(struct judge_input *in)
 {
 	struct account_record *accounts = in->accounts.items;
@@ -198,6 +243,8 @@ int judge_input_link(struct judge_input *in)
 	sort(&in->calls, sizeof(struct call_record), compare_calls);
 	sort(&in->accounts, sizeof(struct account_record), compare_accounts);
 	merge_calls(in);
+	sort(&in->digits, sizeof(struct dtmf_record), compare_digits);
+	link_digits(in);
 	merge_accounts(in);
 	return 0;
 }

@@ -222,6 +222,48 @@ static void test_act_not_answered(void **state)
 }
 
 /* The end of a call reports the first thing that was never carried out. */
+static void test_dtmf(void **state)
+{
+	BEGIN({"dtmf", "12 100 100"}, {"assert_dtmf", "34"},
+	      {"assert_dtmf", "4# 50"}, {"assert_dtmf", "9 50"});
+
+	assert_true(script_run(&s, 0) == INT64_MAX);
+	assert_string_equal(f.log, "");
+	script_digit(&s, '9'); /* before the first assert: passed over */
+	script_state(&s, UA_CALL_ESTABLISHED);
+	script_run(&s, 1 * MS);
+	assert_string_equal(f.log, "dtmf ");
+	script_acted(&s, "dtmf", NULL);
+	assert_true(script_run(&s, 2 * MS) == 2 * MS + SCRIPT_STATE_WAIT_NS);
+	script_digit(&s, '3');
+	assert_true(script_run(&s, 3 * MS) == 2 * MS + SCRIPT_STATE_WAIT_NS);
+	script_digit(&s, '4');
+	/* the 4 was part of what held */
+	assert_true(script_run(&s, 4 * MS) == 54 * MS);
+	script_digit(&s, '4');
+	script_digit(&s, '#');
+	assert_true(script_run(&s, 5 * MS) == 55 * MS);
+	script_digit(&s, '8');
+	script_run(&s, 55 * MS);
+	assert_string_equal(f.log,
+			    "dtmf failed(assert_dtmf: heard \"8\" in the "
+			    "time given) ");
+	script_close(&s);
+}
+
+static void test_dtmf_many(void **state)
+{
+	BEGIN({"wait", "100"}, {"assert_dtmf", "00007"});
+
+	script_run(&s, 0);
+	for (int i = 0; i < 2 * SCRIPT_DIGITS_MAX; i++)
+		script_digit(&s, '0');
+	script_digit(&s, '7');
+	script_run(&s, 100 * MS);
+	script_close(&s);
+	assert_string_equal(f.log, "");
+}
+
 static void test_close_in_the_middle(void **state)
 {
 	BEGIN({"wait", "5000"}, {"hold", ""}, {"resume", ""});
@@ -266,6 +308,8 @@ int main(void)
 		cmocka_unit_test(test_acts),
 		cmocka_unit_test(test_act_refused),
 		cmocka_unit_test(test_act_not_answered),
+		cmocka_unit_test(test_dtmf),
+		cmocka_unit_test(test_dtmf_many),
 		cmocka_unit_test(test_close_in_the_middle),
 		cmocka_unit_test(test_close_with_nothing_to_do),
 		cmocka_unit_test(test_close_without_established),

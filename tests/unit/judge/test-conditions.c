@@ -23,6 +23,7 @@ struct row {
 #define MOS   "callee-mos-conditions"
 #define SIP   "caller-sip-conditions"
 #define RTP   "caller-rtp-advanced-conditions"
+#define DTMF  "caller-dtmf-conditions"
 
 static const struct row rows[] = {
 	/* the examples of the contract's section 4.3 */
@@ -61,10 +62,27 @@ static const struct row rows[] = {
 	 NULL, NULL},
 	{"caller", "caller-register-time-conditions",
 	 "{\"conditions\":[{\"type\":\"le\",\"value\":\"500\"}]}", NULL, NULL},
+	{"caller", DTMF,
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"12*#A\"},{\"field\":"
+	 "\"duration\",\"type\":\"ge\",\"value\":40,\"direction\":\"out\","
+	 "\"via\":\"info\"}]}",
+	 NULL, NULL},
+	{"caller", DTMF,
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"12x\"}]}",
+	 "/conditions/0/value", "must be digits"},
+	{"caller", DTMF, "{\"conditions\":[{\"type\":\"ge\",\"value\":\"1\"}]}",
+	 "/conditions/0/type", "is, isnot"},
+	{"caller", DTMF,
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"1\",\"via\":\"sms\"}]}",
+	 "/conditions/0/via", "any, rtpevent, info, inband"},
+	{"caller", DTMF,
+	 "{\"conditions\":[{\"field\":\"duration\",\"type\":\"is\",\"value\":"
+	 "\"1\"}]}",
+	 "/conditions/0/type", "ge, le"},
 	/* wrong names */
 	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
 	 "unknown condition type"},
-	{"caller", "caller-dtmf-conditions", "{\"conditions\":[]}", "",
+	{"caller", "caller-transcription-conditions", "{\"conditions\":[]}", "",
 	 "not implemented in this version"},
 	{"callee", STATE, "{\"conditions\":[]}", "", "does not start with"},
 	{"cal ler", STATE, "{\"conditions\":[]}", "", "is no role"},

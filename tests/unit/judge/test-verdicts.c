@@ -72,7 +72,23 @@ struct row {
 	const char *description; /* part of it */
 };
 
-#define ONE                "[" REGISTERED "," GOOD("caller-1", "120") "," EVIDENCE "]"
+#define ONE "[" REGISTERED "," GOOD("caller-1", "120") "," EVIDENCE "]"
+#define DIGIT(call, mono, dir, digit, ms)                                    \
+	"{'kind':'dtmf','call':'" call "','mono':" mono ",'direction':'" dir \
+	"','digit':'" digit "','via':'rtpevent','ms':" ms "}"
+/* out of order, and of a call that nobody accounted for */
+#define DIGITS                                                                                        \
+	"[" REGISTERED "," DIGIT("caller-1", "9", "in", "2", "100") "," DIGIT(                        \
+		"caller-0", "1", "in", "7",                                                           \
+		"100") "," DIGIT("caller-1", "3", "in", "1",                                          \
+				 "80") "," DIGIT("caller-1", "4", "out", "9",                         \
+						 "100") "," DIGIT("caller-2",                         \
+								  "4", "in",                          \
+								  "3",                                \
+								  "100") "," GOOD("caller-1",         \
+										  "120") "," EVIDENCE \
+											 "]"
+#define DTMF               "dtmf-conditions"
 #define PDD                "postdial-delay-conditions"
 #define ST                 "sipclient-state-conditions"
 #define LIMIT(type, value) "[{'type':'" type "','value':'" value "'}]"
@@ -175,6 +191,32 @@ static const struct row rows[] = {
 	{"busy as wished", CALLER(1),
 	 "[" REGISTERED "," BUSY("caller-1") "," EVIDENCE "]", "caller-" ST,
 	 HASNOT("CALL_ESTABLISHED"), JUDGE_PASSED, 3, ""},
+	/* digits */
+	{"digits is", CALLER(1), DIGITS, "caller-" DTMF,
+	 "[{'type':'is','value':'12'},{'type':'isnot','value':'1'},{'type':"
+	 "'startswith','value':'1'},{'type':'endswith','value':'2'},{'type':"
+	 "'has','value':'12'},{'type':'hasnot','value':'21'},{'type':'is',"
+	 "'value':'','via':'inband'},{'type':'is','value':'9','direction':"
+	 "'out'},{'field':'duration','type':'ge','value':80}]",
+	 JUDGE_PASSED, 12, ""},
+	{"digits is not", CALLER(1), DIGITS, "caller-" DTMF,
+	 "[{'type':'is','value':'21'}]", JUDGE_FAILED, 4,
+	 "caller: digits received of call caller-1 were \"12\", expected that "
+	 "they are \"21\""},
+	{"digits end with", CALLER(1), DIGITS, "caller-" DTMF,
+	 "[{'type':'endswith','value':'112'}]", JUDGE_FAILED, 4, "end with"},
+	{"digits by another way", CALLER(1), DIGITS, "caller-" DTMF,
+	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 4,
+	 "were \"\""},
+	{"digits too short", CALLER(1), DIGITS, "caller-" DTMF,
+	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 4,
+	 "digit 1 of call caller-1 lasted 80 ms, expected at least 90 ms"},
+	{"digits without duration", CALLER(1), ONE, "caller-" DTMF,
+	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 4,
+	 "has no digit received whose duration is known"},
+	{"digits without call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-" DTMF, "[{'type':'is','value':''}]", JUDGE_FAILED, 4,
+	 "there was no call, so there are no digits"},
 	/* post-dial delay, every operator on both sides and on the edge */
 	{"ge edge", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "120"),
 	 JUDGE_PASSED, 4, ""},

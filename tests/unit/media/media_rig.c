@@ -112,6 +112,10 @@ static void record_log(const struct media_record *record, void *arg)
 	case MEDIA_RECORD_RTCP:
 		log->first_rtcp++;
 		break;
+	case MEDIA_RECORD_DTMF:
+		assert_true(log->digits[out] < RIG_DIGITS);
+		log->digit[out][log->digits[out]++] = record->u.dtmf;
+		break;
 	case MEDIA_RECORD_STOPPED:
 		log->stopped++;
 		break;

@@ -11,6 +11,7 @@
 
 #define RIG_SESSIONS 4
 #define RIG_SECONDS  64
+#define RIG_DIGITS   64
 
 /** What came of one session; out is index 1. */
 struct rig_log {
@@ -19,6 +20,8 @@ struct rig_log {
 	struct stream_second second[2][RIG_SECONDS];
 	size_t totals[2];
 	struct stream_total total[2];
+	size_t digits[2];
+	struct media_dtmf digit[2][RIG_DIGITS];
 	size_t first_rtp;
 	size_t first_rtcp;
 	size_t stopped;

@@ -33,6 +33,22 @@ static void script_requests(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "INFO", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "INFO",
+		     "Content-Type: application/dtmf-relay; x=y\r\n"
+		     "Content-Length: 24\r\n\r\n"
+		     "Signal= *\r\nDuration=160\r\n",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "INFO",
+		     "Content-Type: application/dtmf\r\n"
+		     "Content-Length: 1\r\n\r\n5",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "INFO",
+		     "Content-Type: application/dtmf\r\n"
+		     "Content-Length: 2\r\n\r\n5x",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "BYE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 }
@@ -53,6 +69,9 @@ static void requests_h(struct world *world, struct sip_call *call,
 						  "hello"),
 				 0);
 	}
+	if (event == SIP_CALL_DTMF)
+		snprintf(answers + used, sizeof(answers) - used, "%c %u ms, ",
+			 info->digit, info->digit_ms);
 	if (event != SIP_CALL_ANSWER_TO)
 		return;
 	snprintf(answers + used, sizeof(answers) - used, "%s %u %s, ",
@@ -76,7 +95,8 @@ static void test_requests_within_a_dialog(void **state)
 			 -ENOTCONN);
 	world_run(&world);
 	assert_string_equal(answers,
-			    "MESSAGE 202 Accepted, OPTIONS 486 Busy Here, ");
+			    "MESSAGE 202 Accepted, OPTIONS 486 Busy Here, "
+			    "* 160 ms, 5 0 ms, ");
 	assert_int_equal(world.closed.end, SIP_END_REMOTE);
 	world_close(&world);
 }

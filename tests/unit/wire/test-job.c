@@ -331,8 +331,10 @@ static void test_client_actions(void **state)
 		{"[[\"redirect\",\"\"]]", "/0: redirect needs an argument"},
 		{"[[\"update\",\"\"]]",
 		 "/0: update is not supported by this version"},
-		{"[[\"dtmf\",\"1\"]]",
-		 "/0: dtmf is not supported by this version"},
+		{"[[\"dtmf\",\"1x\"]]", "/0: dtmf needs digits"},
+		{"[[\"dtmf\",\"1 20\"]]", "/0: dtmf needs digits"},
+		{"[[\"assert_dtmf\",\"\"]]", "/0: assert_dtmf needs digits"},
+		{"[[\"assert_dtmf\",\"1 x\"]]", "/0: assert_dtmf needs digits"},
 	};
 	char reason[WIRE_REASON_BYTES];
 

@@ -1,0 +1,191 @@
+/* {role}-dtmf-conditions: the digits a call brought, or how long each was */
+#include "base/str.h"
+#include "control/server/judge/condition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DIGITS_MAX 256 /* of a call that are looked at */
+#define MS_MAX     60000
+
+enum text_test {
+	TEST_IS,
+	TEST_ISNOT,
+	TEST_STARTSWITH,
+	TEST_ENDSWITH,
+	TEST_HAS,
+	TEST_HASNOT,
+};
+
+static const char *const tests[] = {"is",  "isnot",  "startswith", "endswith",
+				    "has", "hasnot", NULL};
+static const char *const phrases[] = {"are",      "are not", "start with",
+				      "end with", "hold",    "do not hold"};
+static const char *const ways[] = {"any", "rtpevent", "info", "inband", NULL};
+
+static bool is_duration(const struct condition *c)
+{
+	return json_object_get(c->item, "field") &&
+	       strcmp(json_string_value(json_object_get(c->item, "field")),
+		      "duration") == 0;
+}
+
+static int digits_check(const struct condition *c,
+			struct judge_problem *problem)
+{
+	const char *value =
+		json_string_value(json_object_get(c->item, "value"));
+
+	if (!value || strlen(value) > DIGITS_MAX ||
+	    value[strspn(value, "0123456789*#ABCD")])
+		return condition_refuse(
+			problem, "value",
+			"value must be digits (0-9 * # A-D), at most %d",
+			DIGITS_MAX);
+	return 0;
+}
+
+static int parse(struct condition *c, struct judge_problem *problem)
+{
+	static const char *const fields[] = {"digits", "duration", NULL};
+	static const char *const directions[] = {"in", "out", NULL};
+	unsigned field = 0;
+	unsigned out = 0;
+	int err = 0;
+
+	if (json_object_get(c->item, "field"))
+		err = condition_choice(&field, c, "field", fields, problem);
+	if (!err && json_object_get(c->item, "direction"))
+		err = condition_choice(&out, c, "direction", directions,
+				       problem);
+	if (!err && json_object_get(c->item, "via"))
+		err = condition_choice(&c->via, c, "via", ways, problem);
+	c->outgoing = out == 1;
+	if (err)
+		return err;
+	if (field == 1)
+		return limit_parse(&c->limit, c->item, 0, MS_MAX, problem);
+	err = condition_choice(&c->choice, c, "type", tests, problem);
+	return err ? err : digits_check(c, problem);
+}
+
+static bool counts(const struct condition *c, const struct dtmf_record *d)
+{
+	return d->outgoing == c->outgoing &&
+	       (c->via == 0 || strcmp(d->via, ways[c->via]) == 0);
+}
+
+static bool matches(const struct condition *c, const char *digits)
+{
+	const char *value =
+		json_string_value(json_object_get(c->item, "value"));
+	size_t len = strlen(digits);
+	size_t want = strlen(value);
+
+	switch ((enum text_test)c->choice) {
+	case TEST_IS:
+		return strcmp(digits, value) == 0;
+	case TEST_ISNOT:
+		return strcmp(digits, value) != 0;
+	case TEST_STARTSWITH:
+		return strncmp(digits, value, want) == 0;
+	case TEST_ENDSWITH:
+		return want <= len && strcmp(digits + len - want, value) == 0;
+	case TEST_HAS:
+		return strstr(digits, value) != NULL;
+	case TEST_HASNOT:
+		return strstr(digits, value) == NULL;
+	}
+	return false;
+}
+
+static void judge_digits(struct tally *t, const struct condition *c,
+			 const struct call_record *call, const char *expected)
+{
+	char digits[DIGITS_MAX + 1] = "";
+	char actual[NUMBER_TEXT_BYTES];
+	size_t used = 0;
+
+	for (size_t i = 0; i < call->digit_count && used < DIGITS_MAX; i++)
+		if (counts(c, &call->digits[i]))
+			digits[used++] = call->digits[i].digit;
+	digits[used] = '\0';
+	t->subjects++;
+	if (matches(c, digits))
+		return;
+	str_print(actual, sizeof(actual), "\"%.40s\"", digits);
+	tally_miss(t, call->name, actual,
+		   "digits %s of call %.60s were \"%.60s\", expected that they "
+		   "%.60s",
+		   c->outgoing ? "sent" : "received", call->name, digits,
+		   expected);
+}
+
+static void judge_durations(struct tally *t, const struct condition *c,
+			    const struct call_record *call,
+			    const char *expected)
+{
+	char actual[NUMBER_TEXT_BYTES];
+	size_t seen = 0;
+
+	for (size_t i = 0; i < call->digit_count; i++) {
+		const struct dtmf_record *d = &call->digits[i];
+
+		if (!counts(c, d) || !d->has_ms)
+			continue;
+		seen++;
+		if (tally_figure(t, &c->limit, d->ms))
+			continue;
+		number_text(actual, d->ms, " ms");
+		tally_miss(t, call->name, actual,
+			   "digit %c of call %.60s lasted %s, expected %s",
+			   d->digit, call->name, actual, expected);
+	}
+	if (seen)
+		return;
+	t->subjects++;
+	tally_miss(t, call->name, "none",
+		   "call %.60s has no digit %s whose duration is known, "
+		   "expected %s",
+		   call->name, c->outgoing ? "sent" : "received", expected);
+}
+
+static int judge(const struct judge_input *in, const struct condition *c,
+		 json_t *verdicts)
+{
+	const struct call_record *calls = RECORDS(in, calls, call_record);
+	bool duration = is_duration(c);
+	char text[256], expected[LIMIT_TEXT_BYTES];
+	struct tally t = {0};
+
+	if (duration)
+		limit_text(expected, &c->limit, " ms");
+	else
+		str_print(expected, sizeof(expected), "%s \"%.40s\"",
+			  phrases[c->choice],
+			  json_string_value(json_object_get(c->item, "value")));
+	str_print(text, sizeof(text), "%s: %s %s in every call%s%s %s",
+		  c->set->role, duration ? "duration of each digit" : "digits",
+		  c->outgoing ? "sent" : "received", c->via ? " by " : "",
+		  c->via ? ways[c->via] : "", expected);
+	for (size_t i = 0; i < in->calls.count; i++) {
+		if (strcmp(calls[i].role, c->set->role) != 0)
+			continue;
+		if (duration)
+			judge_durations(&t, c, &calls[i], expected);
+		else
+			judge_digits(&t, c, &calls[i], expected);
+	}
+	return tally_verdict(&t, c, text, expected, " ms",
+			     "there was no call, so there are no digits",
+			     verdicts);
+}
+
+const struct condition_type condition_dtmf = {
+	.suffix = "dtmf-conditions",
+	.fields = (const char *const[]){"type", "value", "field", "direction",
+					"via", NULL},
+	.options = (const char *const[]){NULL},
+	.parse = parse,
+	.judge = judge,
+};

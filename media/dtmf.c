@@ -1,0 +1,132 @@
+#include "media/dtmf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define PI      3.14159265358979323846
+#define FADE_MS 2 /* no clicks */
+
+/* dBm0 to the amplitude of a sine of 16 bits: a full one is +3.14 dBm0 (G.711
+ * table 5) */
+#define LEVEL_HIGH 8100.0 /* -9 dBm0 */
+#define LEVEL_LOW  6434.0 /* -11 dBm0 */
+
+static const char digits[] = "0123456789*#ABCD";
+
+/* Q.23: rows and columns of the keypad */
+static const double rows[] = {697, 770, 852, 941};
+static const double columns[] = {1209, 1336, 1477, 1633};
+static const char keypad[] = "123A456B789C*0#D";
+
+const char *dtmf_via_name(enum dtmf_via via)
+{
+	static const char *const names[] = {
+		[DTMF_RTPEVENT] = "rtpevent",
+		[DTMF_INFO] = "info",
+		[DTMF_INBAND] = "inband",
+	};
+
+	return names[via];
+}
+
+int dtmf_event_of(char digit)
+{
+	const char *p;
+
+	if (digit == '\0')
+		return -1;
+	p = strchr(digits, toupper((unsigned char)digit));
+	return p ? (int)(p - digits) : -1;
+}
+
+char dtmf_digit_of(unsigned event)
+{
+	return digits[event % DTMF_EVENTS];
+}
+
+int dtmf_order_check(struct dtmf_order *order)
+{
+	if (!order->digits[0] || order->duration_ms < DTMF_DURATION_MIN_MS ||
+	    order->duration_ms > DTMF_DURATION_MAX_MS ||
+	    order->gap_ms < DTMF_GAP_MIN_MS || order->gap_ms > DTMF_GAP_MAX_MS)
+		return -EINVAL;
+	for (char *p = order->digits; *p; p++) {
+		if (dtmf_event_of(*p) < 0)
+			return -EINVAL;
+		*p = (char)toupper((unsigned char)*p);
+	}
+	return 0;
+}
+
+void dtmf_frequencies(unsigned event, double *ret_low, double *ret_high)
+{
+	const char *p = strchr(keypad, dtmf_digit_of(event));
+	size_t at = (size_t)(p - keypad);
+
+	*ret_low = rows[at / 4];
+	*ret_high = columns[at % 4];
+}
+
+static size_t samples_of(unsigned ms, unsigned rate_hz)
+{
+	return (size_t)ms * rate_hz / 1000;
+}
+
+size_t dtmf_tone_samples(const struct dtmf_order *order, unsigned rate_hz)
+{
+	return strlen(order->digits) *
+	       (samples_of(order->duration_ms, rate_hz) +
+		samples_of(order->gap_ms, rate_hz));
+}
+
+static void tone_write(int16_t *dst, size_t n, unsigned event, unsigned rate_hz)
+{
+	size_t fade = samples_of(FADE_MS, rate_hz);
+	double low, high;
+
+	dtmf_frequencies(event, &low, &high);
+	for (size_t i = 0; i < n; i++) {
+		size_t edge = i < n - 1 - i ? i : n - 1 - i;
+		double gain = edge < fade ? (double)edge / (double)fade : 1.0;
+		double t = 2 * PI * (double)i / rate_hz;
+
+		dst[i] = (int16_t)lrint(gain * (LEVEL_LOW * sin(low * t) +
+						LEVEL_HIGH * sin(high * t)));
+	}
+}
+
+void dtmf_tones_write(int16_t *dst, const struct dtmf_order *order,
+		      unsigned rate_hz)
+{
+	size_t tone = samples_of(order->duration_ms, rate_hz);
+	size_t gap = samples_of(order->gap_ms, rate_hz);
+
+	for (const char *p = order->digits; *p; p++) {
+		tone_write(dst, tone, (unsigned)dtmf_event_of(*p), rate_hz);
+		memset(dst + tone, 0, gap * sizeof(*dst));
+		dst += tone + gap;
+	}
+}
+
+void dtmf_payload_write(uint8_t dst[static DTMF_PAYLOAD_BYTES],
+			const struct dtmf_payload *p)
+{
+	dst[0] = p->event;
+	dst[1] = (uint8_t)((p->end ? 0x80 : 0) | (p->volume & 0x3f));
+	dst[2] = (uint8_t)(p->duration >> 8);
+	dst[3] = (uint8_t)p->duration;
+}
+
+int dtmf_payload_parse(struct dtmf_payload *ret, const uint8_t *data,
+		       size_t bytes)
+{
+	if (bytes < DTMF_PAYLOAD_BYTES)
+		return -EBADMSG;
+	ret->event = data[0];
+	ret->end = data[1] & 0x80;
+	ret->volume = data[1] & 0x3f;
+	ret->duration = (uint16_t)(data[2] << 8 | data[3]);
+	return 0;
+}
