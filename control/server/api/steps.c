@@ -123,6 +123,11 @@ static json_t *trial_spec(json_t *action, json_t *peers)
 	json_object_set_new(
 		trial, "target",
 		json_pack("{s:[{s:s}]}", "hosts", "host", "192.0.2.1"));
+	/* the plan lets it call the callee */
+	if (json_object_get(peers, "callee") &&
+	    !json_object_get(trial, "dial_destination"))
+		json_object_set_new(trial, "dial_destination",
+				    json_string("{{callee.username}}"));
 	return json_pack("{s:s, s:O, s:i, s:i, s:i, s:s, s:O, s:[[o]]}",
 			 "session_id", "00000000-0000-4000-8000-000000000000",
 			 "role", json_object_get(action, "role"), "attempt", 1,

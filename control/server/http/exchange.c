@@ -270,20 +270,33 @@ static bool authorize(struct exchange *x, struct reply *rep)
 	}
 }
 
-/* Agents are not limited: their number and pace are ours to set. */
+static long long whole_seconds(int64_t ns)
+{
+	return (long long)((ns + NS_PER_S - 1) / NS_PER_S);
+}
+
+/* Agents are not limited: their number and pace are ours to set. The headers
+ * are those of draft-ietf-httpapi-ratelimit-headers-06. */
 static bool within_rate(struct exchange *x, struct reply *rep)
 {
-	int64_t wait_ns = 0;
+	const struct http_params *params = x->params;
+	struct rate_left left;
+	int64_t wait_ns;
 
-	if (x->params->rate && x->request.key_id)
-		wait_ns = rate_take(x->params->rate, x->request.key_id,
-				    clock_mono_ns());
+	if (!params->rate || !x->request.key_id)
+		return true;
+	wait_ns = rate_take(params->rate, x->request.key_id, clock_mono_ns(),
+			    &left);
+	reply_header(rep, "RateLimit-Limit", "%u",
+		     (unsigned)params->rate_burst);
+	reply_header(rep, "RateLimit-Remaining", "%u", (unsigned)left.tokens);
+	reply_header(rep, "RateLimit-Reset", "%lld",
+		     whole_seconds(left.full_ns));
 	if (wait_ns == 0)
 		return true;
 	reply_problem(rep, 429, "this key sends more than %u requests a second",
-		      (unsigned)x->params->rate_limit);
-	reply_header(rep, "Retry-After", "%lld",
-		     (long long)((wait_ns + NS_PER_S - 1) / NS_PER_S));
+		      (unsigned)params->rate_limit);
+	reply_header(rep, "Retry-After", "%lld", whole_seconds(wait_ns));
 	return false;
 }
 

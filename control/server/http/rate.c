@@ -63,7 +63,8 @@ static struct bucket *find(struct rate *r, int64_t key)
 	return oldest;
 }
 
-int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns)
+int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns,
+		  struct rate_left *ret_left)
 {
 	struct bucket *b;
 	int64_t full, wait;
@@ -74,6 +75,9 @@ int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns)
 	wait = full - now_ns - r->depth_ns;
 	if (wait <= 0)
 		b->full_ns = full;
+	ret_left->full_ns = b->full_ns - now_ns;
 	pthread_mutex_unlock(&r->lock);
+	ret_left->tokens =
+		(uint32_t)((r->depth_ns - ret_left->full_ns) / r->token_ns);
 	return wait > 0 ? wait : 0;
 }

@@ -22,12 +22,20 @@ int rate_new(struct rate **ret, uint32_t per_second, uint32_t burst);
 /** Accepts NULL. @return NULL */
 struct rate *rate_free(struct rate *r);
 
+/** What a bucket holds after a request. */
+struct rate_left {
+	uint32_t tokens; /* whole ones */
+	int64_t full_ns; /* until it is full again */
+};
+
 /**
  * Take a token of a key's bucket.
- * @param key     not 0
- * @param now_ns  monotonic
+ * @param key       not 0
+ * @param now_ns    monotonic
+ * @param ret_left  written in any case
  * @return 0: go on; else ns until there is one, > 0
  */
-int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns);
+int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns,
+		  struct rate_left *ret_left);
 
 #endif
