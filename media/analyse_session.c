@@ -247,7 +247,7 @@ void analysis_finish(struct analysis_session *a)
 		rtp_quality_finish(&a->streams[i].quality);
 }
 
-bool analysis_second_open(const struct analysis_session *a)
+bool analysis_second_open(struct analysis_session *a)
 {
 	uint64_t packets = a->stray_packets;
 	bool open = false;
@@ -304,8 +304,7 @@ static void total_add(struct stream_total *into,
 	into->adaptive.burst_lost = sum.adaptive.burst_lost;
 }
 
-void analysis_total_in(const struct analysis_session *a,
-		       struct stream_total *ret)
+void analysis_total_in(struct analysis_session *a, struct stream_total *ret)
 {
 	uint64_t most = 0;
 

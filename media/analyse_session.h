@@ -50,14 +50,13 @@ void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 void analysis_finish(struct analysis_session *a);
 
 /** Something was counted since the last second was closed. */
-bool analysis_second_open(const struct analysis_session *a);
+bool analysis_second_open(struct analysis_session *a);
 
 /**
  * Total of what was received. Counters are the sums over all streams and
  * packets of none; SSRC, codec, distributions, burst ratio and score are of
  * the stream with most packets.
  */
-void analysis_total_in(const struct analysis_session *a,
-		       struct stream_total *ret);
+void analysis_total_in(struct analysis_session *a, struct stream_total *ret);
 
 #endif

@@ -166,7 +166,7 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 	return o;
 }
 
-static json_t *json_mos(const struct capture_stream *s)
+static json_t *json_mos(struct capture_stream *s)
 {
 	struct stream_total total;
 	struct detail_score fixed;
@@ -292,7 +292,7 @@ static void add_times(json_t *o, const struct capture_stream *s)
 json_t *json_stream(struct capture_stream *s, double *scratch)
 {
 	const struct stream_detail *d = &s->detail->figures;
-	const struct rtp_stream *r = &s->stream;
+	struct rtp_stream *r = &s->stream;
 	struct rtp_counters n;
 	json_t *o = json_object();
 	double x = 0.0;

@@ -12,7 +12,7 @@
 #define FIRST_NUMBER 4 /* columns from here to the notes are numbers */
 
 struct row {
-	const struct capture_stream *stream;
+	struct capture_stream *stream;
 	char cell[COLUMNS][CELL_BYTES];
 };
 
@@ -84,7 +84,7 @@ static void set_notes(char cell[CELL_BYTES], const struct capture_stream *s,
 		 total->no_score_reason ? total->no_score_reason : "no score");
 }
 
-static void fill(struct row *row, const struct capture_stream *s,
+static void fill(struct row *row, struct capture_stream *s,
 		 const struct capture_options *options)
 {
 	const struct moments *jitter = &s->stream.jitter.moments;

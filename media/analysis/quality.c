@@ -8,7 +8,7 @@
 /* RFC 3611 4.7.6: a buffer that does not adapt; concealment unspecified */
 #define RX_CONFIG_FIXED 0x20
 
-void rtp_quality_init(struct rtp_quality *q, const struct rtp_stream *stream)
+void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream)
 {
 	memset(q, 0, sizeof(*q));
 	q->stream = stream;

@@ -25,7 +25,7 @@
 
 /** A received stream behind the buffer models. Private. */
 struct rtp_quality {
-	const struct rtp_stream *stream; /* constant */
+	struct rtp_stream *stream; /* the observed one */
 	struct jb_fixed fixed;
 	struct jb_adaptive adaptive;
 	struct loss_pattern fixed_pattern; /* lost, or discarded by the model */
@@ -50,7 +50,7 @@ struct rtp_quality {
 };
 
 /** @param stream  the observed one; borrowed */
-void rtp_quality_init(struct rtp_quality *q, const struct rtp_stream *stream);
+void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream);
 
 /** For rtp_stream_update_observed(); arg is the struct rtp_quality. */
 void rtp_quality_observe(const struct rtp_observation *o, void *arg);

@@ -50,7 +50,7 @@ static void check_distribution(struct check *c, const json_t *object,
 }
 
 static void check_counters(struct check *c, const json_t *want,
-			   const struct rtp_stream *s)
+			   struct rtp_stream *s)
 {
 	struct rtp_counters n;
 
@@ -299,7 +299,7 @@ static void check_interval(struct check *c, const json_t *want,
 }
 
 static void check_network_score(struct check *c, const json_t *want,
-				const struct rtp_stream *s)
+				struct rtp_stream *s)
 {
 	struct stream_total total;
 	struct score score;

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define STEP_BYTES 8
 
-static void check(const struct rtp_stream *s)
+static void check(struct rtp_stream *s)
 {
 	struct rtp_counters c;
 
