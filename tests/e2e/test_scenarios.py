@@ -79,6 +79,11 @@ def cases(phone):
             "load", ["caller", "callee"],
             {"calls": 4, "calls_per_second": 10, "max_concurrent_calls": 4,
              "duration": "2", "step.0.1.max_concurrent_calls": 1}, "failed", "ratio"),
+        "digits": ("dtmf", ["caller", "callee"], {"wait_ms": 500, "digits": "42#"}, "passed", ""),
+        "digits, others": (
+            "dtmf", ["caller", "callee"],
+            {"wait_ms": 500, "digits": "42#",
+             "step.0.1.sipclient_actions": [["assert_dtmf", "43#"]]}, "failed", "assert_dtmf"),
         "codecs": ("codec-matrix", ["caller", "callee"], {"duration": "1"}, "passed", ""),
         "codecs, one is not there": (
             "codec-matrix", ["caller", "callee"],
