@@ -16,7 +16,7 @@ bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
 static int supported_print(struct re_printf *pf,
 			   const struct sip_call_options *options)
 {
-	return re_hprintf(pf, "Supported: replaces, norefersub%s%s\r\n",
+	return re_hprintf(pf, "Supported: norefersub%s%s\r\n",
 			  options->prack != SIP_PRACK_NONE ? ", " TAG_100REL
 							   : "",
 			  options->session_timer_s ? ", " TAG_TIMER : "");
@@ -45,8 +45,7 @@ struct refusal {
 
 static bool known(const struct sip_call_options *options, const struct pl *tag)
 {
-	if (!pl_strcasecmp(tag, "replaces") ||
-	    !pl_strcasecmp(tag, "norefersub"))
+	if (!pl_strcasecmp(tag, "norefersub"))
 		return true;
 	if (!pl_strcasecmp(tag, TAG_100REL))
 		return options && options->prack != SIP_PRACK_NONE;

@@ -39,7 +39,7 @@
 
 #define ALLOW_HEADER                                                       \
 	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
-	"NOTIFY, PRACK, UPDATE\r\n"
+	"NOTIFY, PRACK\r\n"
 
 static inline int neg(int libre_error)
 {
