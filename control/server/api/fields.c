@@ -291,7 +291,9 @@ bool param_id(const struct request *req, size_t at, int64_t *ret)
 {
 	uint64_t id;
 
-	if (!req->params[at] || str_to_u64(req->params[at], INT64_MAX, &id))
+	/* 0 is no row's, and means a new one to the store */
+	if (!req->params[at] || str_to_u64(req->params[at], INT64_MAX, &id) ||
+	    id == 0)
 		return false;
 	*ret = (int64_t)id;
 	return true;
