@@ -91,7 +91,8 @@ def server():
         rows.run(1, test_id=7)
         rows.run(2, status="failed", result_description="callee: MOS 3.1")
         rows.run(3, status="errored", tags_json="[]", project_name="q")
-        rows.run(4, phase="judging", status="running", stopped_at=None)
+        # phases that stay as they are: there is no lease that could end
+        rows.run(4, phase="queued", status="running", stopped_at=None)
         rows.run(5, status="stopped", tags_json='["b%"]')
         rows.run(6, phase="queued", status="running", started_at=None,
                  stopped_at=None, test_id=8)
@@ -149,7 +150,7 @@ def test_flags_of_every_status(server):
 
 def test_one_run_tells_more(server):
     run = server.api("GET", "/runs/4")["run"]
-    assert run["phase"] == "judging" and run["attempt"] == 1
+    assert run["phase"] == "queued" and run["attempt"] == 1
     assert run["report_url"] == \
         f"{server.url}/run/details/{uuid.UUID(int=4)}"
     assert "kiosk_id" not in run
@@ -313,7 +314,7 @@ def test_session_status_alias():
     with Controller(session_status_alias=True) as c:
         c.stop()
         rows = Rows(c)
-        rows.run(1, phase="running", status="running")
+        rows.run(1, phase="queued", status="running")
         rows.db.commit()
         rows.db.close()
         c.start()
