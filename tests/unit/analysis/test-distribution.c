@@ -136,15 +136,18 @@ static void test_sketch_merge_in_any_order(void **state)
 	static struct sketch part[PARTS];
 	static struct sketch left;
 	static struct sketch right;
+	static struct sketch all;
 	uint64_t seed = 13;
 
 	(void)state;
 	memset(part, 0, sizeof(part));
+	memset(&all, 0, sizeof(all));
 	for (int i = 0; i < 5000; i++) {
 		double x = 40 * random_unit(&seed) - 10;
 
-		sketch_add(&part[random_below(&seed, PARTS)],
-			   i % 50 == 0 ? 0.0 : x);
+		x = i % 50 == 0 ? 0.0 : x;
+		sketch_add(&part[random_below(&seed, PARTS)], x);
+		sketch_add(&all, x);
 	}
 	memset(&left, 0, sizeof(left));
 	for (int i = 0; i < PARTS; i++)
@@ -156,7 +159,48 @@ static void test_sketch_merge_in_any_order(void **state)
 	right = part[4];
 	sketch_merge(&right, &part[2]);
 	assert_memory_equal(&left, &right, sizeof(left));
+	assert_memory_equal(&left, &all, sizeof(left));
 	assert_int_equal(left.n, 5000);
+}
+
+static void assert_same_counts(const struct histogram *a,
+			       const struct histogram *b)
+{
+	assert_memory_equal(a->counts, b->counts, sizeof(a->counts));
+	assert_int_equal(a->moments.n, b->moments.n);
+	near(a->moments.min, b->moments.min, 0);
+	near(a->moments.max, b->moments.max, 0);
+	near(a->moments.mean, b->moments.mean, 1e-9);
+	near(moments_stddev(&a->moments), moments_stddev(&b->moments), 1e-9);
+}
+
+/* One by one, in blocks, merged from the left or from the right: the same. */
+static void test_histogram_merge_in_any_order(void **state)
+{
+	static struct histogram part[PARTS], left, right, all;
+	uint64_t seed = 19;
+
+	(void)state;
+	memset(part, 0, sizeof(part));
+	memset(&left, 0, sizeof(left));
+	memset(&right, 0, sizeof(right));
+	memset(&all, 0, sizeof(all));
+	for (int i = 0; i < 800; i++) {
+		size_t n = random_below(&seed, 20);
+		double x[20];
+
+		for (size_t k = 0; k < n; k++) {
+			x[k] = pow(10, 6 * random_unit(&seed) - 3);
+			histogram_add(&all, x[k]);
+		}
+		histogram_add_block(&part[random_below(&seed, PARTS)], x, n);
+	}
+	for (int i = 0; i < PARTS; i++) {
+		histogram_merge(&left, &part[i]);
+		histogram_merge(&right, &part[PARTS - 1 - i]);
+	}
+	assert_same_counts(&left, &all);
+	assert_same_counts(&right, &all);
 }
 
 static void test_sketch_error_bound(void **state)
@@ -226,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_histogram_error_bound),
 		cmocka_unit_test(test_histogram_edges),
 		cmocka_unit_test(test_sketch_merge_in_any_order),
+		cmocka_unit_test(test_histogram_merge_in_any_order),
 		cmocka_unit_test(test_sketch_error_bound),
 		cmocka_unit_test(test_sketch_round_trip_of_buckets),
 	};

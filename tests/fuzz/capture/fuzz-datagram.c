@@ -1,0 +1,38 @@
+/* Any bytes as a frame of any link type: what is found lies within them. The
+ * first octet chooses the link type. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "capture/datagram.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint32_t links[] = {1,   0,   12,  14,  101, 108,
+				 113, 228, 229, 276, 147};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct datagram d;
+	struct frame f;
+	enum datagram_kind kind;
+
+	if (size < 1)
+		return 0;
+	f = (struct frame){
+		.link = links[data[0] % (sizeof(links) / sizeof(links[0]))],
+		.data = data + 1,
+		.captured = size - 1,
+		.bytes = size - 1,
+	};
+	kind = datagram_parse(&d, &f);
+	if ((kind == DATAGRAM_BAD_LINK) != (f.link == 147))
+		abort();
+	if (kind != DATAGRAM_IS_UDP && kind != DATAGRAM_IS_TCP)
+		return 0;
+	if (d.captured > d.bytes || d.bytes > UINT16_MAX + 40u ||
+	    d.payload < f.data ||
+	    d.captured > (size_t)(f.data + f.captured - d.payload))
+		abort();
+	return 0;
+}
