@@ -10,12 +10,14 @@ struct database;
 struct http;
 struct run_engine;
 struct secrets;
+struct sessions;
 
 struct controller {
 	const struct controller_conf *conf;
 	struct secrets *secrets;
 	struct database *database;
 	struct run_engine *run_engine;
+	struct sessions *sessions;
 	/* Released by main() when it serves, acquired by the threads that wake
 	 * parked requests: publishes the server. */
 	_Atomic(struct http *) http;

@@ -10,6 +10,8 @@
 #include "control/server/report/report.h"
 #include "control/server/run/run.h"
 #include "control/server/service.h"
+#include "control/server/session/password.h"
+#include "control/server/session/session.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_key.h"
 
@@ -33,8 +35,9 @@
 
 struct options {
 	const char *conf_path;
-	const char *create_key; /* name of the key */
-	const char *rights;
+	const char *create_key;   /* name of the key */
+	const char *set_password; /* name of the user */
+	const char *rights;       /* NULL: not given */
 	bool check_config;
 };
 
@@ -42,12 +45,18 @@ static const char usage[] =
 	"usage: offhook-controller [--config FILE]\n"
 	"       offhook-controller [--config FILE] --create-key NAME "
 	"[--rights RIGHTS]\n"
+	"       offhook-controller [--config FILE] --set-password NAME "
+	"[--rights RIGHTS]\n"
 	"       offhook-controller [--config FILE] --check-config\n"
 	"\n"
 	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
 	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
 	"                     controller must not be running\n"
-	"  --rights RIGHTS    of that key: read, run, write or admin (default)\n"
+	"  --set-password NAME\n"
+	"                     make a user of the pages, or give one another\n"
+	"                     password: a line of standard input; likewise\n"
+	"  --rights RIGHTS    of that key or user: read, run, write or admin\n"
+	"                     (default: admin; of a user that exists: as they are)\n"
 	"  --check-config     check the configuration and exit\n"
 	"  --version, --help\n";
 
@@ -58,6 +67,7 @@ static int read_options(struct options *o, int argc, char **argv)
 		{"config", required_argument, NULL, 'c'},
 		{"create-key", required_argument, NULL, 'k'},
 		{"rights", required_argument, NULL, 'r'},
+		{"set-password", required_argument, NULL, 'p'},
 		{"check-config", no_argument, NULL, 'n'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -66,7 +76,7 @@ static int read_options(struct options *o, int argc, char **argv)
 	enum api_right right;
 	int option;
 
-	*o = (struct options){.conf_path = DEFAULT_CONF, .rights = "admin"};
+	*o = (struct options){.conf_path = DEFAULT_CONF, .rights = NULL};
 	while ((option = getopt_long(argc, argv, "c:h", known, NULL)) != -1) {
 		switch (option) {
 		case 'c':
@@ -77,6 +87,9 @@ static int read_options(struct options *o, int argc, char **argv)
 			break;
 		case 'r':
 			o->rights = optarg;
+			break;
+		case 'p':
+			o->set_password = optarg;
 			break;
 		case 'n':
 			o->check_config = true;
@@ -92,7 +105,9 @@ static int read_options(struct options *o, int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind == argc && right_parse(o->rights, &right) == 0)
+	if (optind == argc &&
+	    (!o->rights || right_parse(o->rights, &right) == 0) &&
+	    !(o->create_key && o->set_password))
 		return 0;
 	fputs(usage, stderr);
 	return 2;
@@ -123,6 +138,7 @@ static int open_database(struct controller *c)
 static int create_key(struct controller *c, const struct options *o)
 {
 	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
+	const char *rights = o->rights ? o->rights : "admin";
 	struct store *store;
 	int64_t id;
 	json_t *key;
@@ -131,7 +147,7 @@ static int create_key(struct controller *c, const struct options *o)
 	err = store_new(&store, c->database);
 	if (err)
 		return err;
-	err = store_key_create(store, o->create_key, o->rights, 0, public_key,
+	err = store_key_create(store, o->create_key, rights, 0, public_key,
 			       secret, &id);
 	store_free(store);
 	if (err) {
@@ -140,7 +156,7 @@ static int create_key(struct controller *c, const struct options *o)
 	}
 	key = json_pack("{s:I, s:s, s:s, s:s, s:s}", "id", (json_int_t)id,
 			"public_key", public_key, "secret", secret, "name",
-			o->create_key, "rights", o->rights);
+			o->create_key, "rights", rights);
 	sodium_memzero(secret, sizeof(secret));
 	if (!key)
 		return -EINVAL; /* a name that is not UTF-8 */
@@ -148,6 +164,20 @@ static int create_key(struct controller *c, const struct options *o)
 	putchar('\n');
 	json_decref(key);
 	return 0;
+}
+
+static int set_password(struct controller *c, const struct options *o)
+{
+	struct store *store;
+	int err = store_new(&store, c->database);
+
+	if (err)
+		return err;
+	err = password_set(store, o->set_password, o->rights);
+	store_free(store);
+	if (err)
+		log_error("the password was not set: %s", strerror(-err));
+	return err;
 }
 
 /* Files of uploads that a crash cut off are left there under names "new-...":
@@ -231,6 +261,9 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	char uploads[CONF_PATH_BYTES];
 	int signal_number, err;
 
+	err = sessions_new(&c->sessions, c);
+	if (err)
+		return err;
 	err = run_engine_start(c);
 	if (err)
 		return err;
@@ -287,8 +320,10 @@ int main(int argc, char **argv)
 	block_signals(&stop_signals);
 	err = open_database(&c);
 	if (err == 0)
-		err = o.create_key ? create_key(&c, &o)
-				   : serve(&c, &stop_signals);
+		err = o.create_key     ? create_key(&c, &o)
+		      : o.set_password ? set_password(&c, &o)
+				       : serve(&c, &stop_signals);
+	sessions_free(c.sessions);
 	database_close(c.database);
 	secrets_free(c.secrets);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

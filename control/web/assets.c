@@ -12,6 +12,8 @@
 #define ASSETS(X)                             \
 	X(report_html, "report.html", HTML)   \
 	X(report_js, "report.js", SCRIPT)     \
+	X(account_html, "account.html", HTML) \
+	X(account_js, "account.js", SCRIPT)   \
 	X(offhook_css, "offhook.css", STYLE)  \
 	X(dygraph_js, "dygraph.js", SCRIPT)   \
 	X(dygraph_css, "dygraph.css", STYLE)  \

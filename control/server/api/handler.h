@@ -55,7 +55,7 @@ struct request {
 	bool secure;          /* the client speaks TLS */
 	const char *(*header)(const struct request *, const char *name);
 	enum api_right right; /* what the caller's key may do */
-	int64_t key_id;       /* API key, or 0 */
+	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
 	int64_t agent_id;     /* agent, or 0 */
 	bool waited;          /* long-poll: this is the last call, answer now */
 	void *http;           /* the http layer's own */

@@ -1,5 +1,6 @@
 /**
- * Who sends a request: an API key or an enrolled agent.
+ * Who sends a request: an API key, an enrolled agent, or the session of a user
+ * who has signed in to the pages.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_HTTP_AUTH_H
@@ -8,9 +9,11 @@
 #include "control/server/api/handler.h"
 
 /**
- * Check the Authorization header and set request.right, key_id and agent_id.
+ * Check the Authorization header, or without one the session's cookie, and set
+ * request.right, key_id and agent_id.
  * @return 0; -EACCES missing, wrong, unknown or expired: not told apart;
- *         -EPERM the caller may not use a route of this right; -EIO
+ *         -EPERM the caller may not use a route of this right; -ESTALE a
+ *         change by cookie without the session's X-CSRF-Token; -EIO
  */
 int auth_check(struct request *req, enum api_right needed);
 

@@ -248,6 +248,15 @@ static bool route_request(struct exchange *x, struct reply *rep)
 	return true;
 }
 
+/* A browser that asks for a page, not for data, and has no key. */
+static bool wants_login(const struct exchange *x)
+{
+	const char *accept = request_header(&x->request, "Accept");
+
+	return x->prefix[0] == '\0' && accept && strstr(accept, "text/html") &&
+	       !request_header(&x->request, "Authorization");
+}
+
 static bool authorize(struct exchange *x, struct reply *rep)
 {
 	int err = auth_check(&x->request, x->route->right);
@@ -256,12 +265,26 @@ static bool authorize(struct exchange *x, struct reply *rep)
 	case 0:
 		return true;
 	case -EACCES:
+		if (wants_login(x)) {
+			rep->status = 303;
+			reply_header(rep, "Location", "/login?next=%s",
+				     x->raw_path);
+			return false;
+		}
 		reply_problem(rep, 401, "the credentials are missing or wrong");
 		reply_header(rep, "WWW-Authenticate",
 			     "Basic realm=\"offhook\", charset=\"UTF-8\"");
 		return false;
 	case -EPERM:
-		reply_problem(rep, 403, "this key has not the right to do it");
+		reply_problem(rep, 403,
+			      x->request.key_id < 0
+				      ? "you have not the right to do it"
+				      : "this key has not the right to do it");
+		return false;
+	case -ESTALE:
+		reply_problem(rep, 403,
+			      "X-CSRF-Token is missing or not that of the "
+			      "session");
 		return false;
 	default:
 		reply_problem(rep, 503, "the database does not answer");

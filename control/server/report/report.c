@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
+#include "control/server/session/session.h"
 #include "control/web/assets.h"
 
 #include <errno.h>
@@ -107,7 +108,24 @@ static void get_health(struct request *req, struct reply *rep)
 	reply_json(rep, 200, NULL);
 }
 
+static void get_account(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_asset(rep, "account.html");
+	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
+	reply_header(rep, "Referrer-Policy", "no-referrer");
+}
+
 const struct route report_routes[] = {
+	{"GET", "/login", "sign in", RIGHT_NONE, get_account, NULL},
+	{"GET", "/setup", "first user", RIGHT_NONE, get_account, NULL},
+	{"GET", "/account", "account", RIGHT_READ, get_account, NULL},
+	{"GET", "/session", "session", RIGHT_NONE, session_get, NULL},
+	{"POST", "/login", "sign in", RIGHT_NONE, session_login, NULL},
+	{"POST", "/logout", "sign out", RIGHT_READ, session_logout, NULL},
+	{"POST", "/setup", "first user", RIGHT_NONE, session_setup, NULL},
+	{"POST", "/account/password", "password", RIGHT_READ, session_password,
+	 NULL},
 	{"GET", "/healthz", "health", RIGHT_NONE, get_health, NULL},
 	{"GET", "/static/:file", "static", RIGHT_NONE, get_static, NULL},
 	{"GET", "/apidocs", "API", RIGHT_NONE, get_apidocs, NULL},

@@ -20,6 +20,24 @@ CREATE TABLE IF NOT EXISTS api_key (
   expires_at INTEGER
 );
 
+-- People who sign in to the pages.
+CREATE TABLE IF NOT EXISTS web_user (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  password_hash TEXT NOT NULL,         -- argon2id
+  rights TEXT NOT NULL,                -- as of api_key
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS web_session (
+  token_hash BLOB PRIMARY KEY,         -- keyed BLAKE2b of the cookie
+  user_id INTEGER NOT NULL REFERENCES web_user(id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS web_session_by_user ON web_session (user_id);
+
 CREATE TABLE IF NOT EXISTS project (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -149,6 +167,7 @@ CREATE TABLE IF NOT EXISTS run (
   stopped_at INTEGER
 );
 CREATE INDEX IF NOT EXISTS run_by_test ON run (test_id, id);
+CREATE INDEX IF NOT EXISTS run_by_start ON run (started_at, id);
 CREATE INDEX IF NOT EXISTS run_by_project ON run (project_id, id);
 CREATE INDEX IF NOT EXISTS run_active ON run (phase) WHERE phase <> 'done';
 CREATE INDEX IF NOT EXISTS run_retry_due ON run (id) WHERE retry_state = 'due';

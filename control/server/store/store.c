@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raised with every change of schema.sql. */
-#define SCHEMA_VERSION "2"
+#define SCHEMA_VERSION "5"
 
 /* Hex digits of the hash that stands beside the version, and the end. */
 #define SCHEMA_PRINT_BYTES 17

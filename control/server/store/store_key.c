@@ -33,6 +33,15 @@ int right_parse(const char *text, enum api_right *ret)
 	return -EINVAL;
 }
 
+const char *right_text(enum api_right right)
+{
+	for (size_t i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
+		if (rights[i].right == right)
+			return rights[i].name;
+	}
+	return "";
+}
+
 void store_key_names(char public_key[static PUBLIC_KEY_BYTES],
 		     char secret[static SECRET_TOKEN_BYTES])
 {

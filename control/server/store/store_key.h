@@ -21,6 +21,9 @@ struct api_key {
 /** Parse "read", "run", "write" or "admin". @return 0; -EINVAL */
 int right_parse(const char *text, enum api_right *ret);
 
+/** Its text again; "" for others. */
+const char *right_text(enum api_right right);
+
 /** Make the public half and the secret of a new key. */
 void store_key_names(char public_key[static PUBLIC_KEY_BYTES],
 		     char secret[static SECRET_TOKEN_BYTES]);

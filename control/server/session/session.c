@@ -1,0 +1,276 @@
+#include "control/server/session/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/api/fields.h"
+#include "control/server/api/resource.h"
+#include "control/server/controller.h"
+#include "control/server/http/cookie.h"
+#include "control/server/session/internal.h"
+#include "control/server/session/password.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_key.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sessions_new(struct sessions **ret, struct controller *c)
+{
+	struct sessions *s = calloc(1, sizeof(*s));
+	struct store *store;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	sem_init(&s->hashing, 0, HASHES_AT_ONCE);
+	err = throttle_new(&s->throttle);
+	if (err == 0)
+		err = store_new(&store, c->database);
+	if (err == 0) {
+		err = setup_prepare(s, store, c->conf->state_dir);
+		store_free(store);
+	}
+	if (err) {
+		sessions_free(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+struct sessions *sessions_free(struct sessions *s)
+{
+	if (!s)
+		return NULL;
+	throttle_free(s->throttle);
+	sem_destroy(&s->hashing);
+	free(s);
+	return NULL;
+}
+
+bool session_token(const struct request *req,
+		   char token[static SECRET_TOKEN_BYTES])
+{
+	return cookie_get(req->header(req, "Cookie"), SESSION_COOKIE, token,
+			  SECRET_TOKEN_BYTES) == 0;
+}
+
+void session_csrf(const struct store *s, const char *token,
+		  char csrf[static SESSION_CSRF_BYTES])
+{
+	char text[SECRET_TOKEN_BYTES + 8];
+	uint8_t hash[SECRET_HASH_BYTES];
+
+	str_print(text, sizeof(text), "csrf %s", token);
+	secret_hash(store_secrets(s), text, hash);
+	sodium_bin2base64(csrf, SESSION_CSRF_BYTES, hash, sizeof(hash),
+			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+bool session_enter(struct request *req, struct reply *rep, const char *name)
+{
+	struct sessions *s = req->controller->sessions;
+	int64_t wait_ns;
+
+	if (sem_trywait(&s->hashing)) {
+		reply_problem(rep, 503, "too many people sign in at once");
+		reply_header(rep, "Retry-After", "1");
+		return false;
+	}
+	/* within: guesses sent side by side are not looked at before the first
+	 * of them have failed */
+	wait_ns = throttle_wait(s->throttle, name, req->remote_addr,
+				clock_mono_ns());
+	if (wait_ns == 0)
+		return true;
+	sem_post(&s->hashing);
+	reply_problem(rep, 429, "too many wrong passwords: wait %lld s",
+		      (long long)((wait_ns + NS_PER_S - 1) / NS_PER_S));
+	reply_header(rep, "Retry-After", "%lld",
+		     (long long)((wait_ns + NS_PER_S - 1) / NS_PER_S));
+	return false;
+}
+
+static void set_cookie(struct request *req, struct reply *rep,
+		       const char *token, int64_t max_age_s)
+{
+	/* Lax: a link to a report opens it, another site's form does nothing */
+	reply_header(rep, "Set-Cookie",
+		     SESSION_COOKIE
+		     "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
+		     token, (long long)max_age_s,
+		     req->secure ? "; Secure" : "");
+}
+
+void session_start(struct request *req, struct reply *rep, int64_t user_id)
+{
+	char token[SECRET_TOKEN_BYTES];
+	int err = store_session_begin(req->store, user_id, token);
+
+	if (err) {
+		reply_store_error(rep, err, "user");
+		return;
+	}
+	reply_json(rep, 200, NULL);
+	set_cookie(req, rep, token, SESSION_MS / 1000);
+	sodium_memzero(token, sizeof(token));
+}
+
+json_t *session_fields(struct request *req, struct reply *rep,
+		       const char *const *names, size_t count)
+{
+	struct field fields[3];
+
+	if (count > sizeof(fields) / sizeof(*fields) || req->body_is_form) {
+		reply_problem(rep, 415, "the body must be application/json");
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		fields[i] = (struct field){.name = names[i],
+					   .kind = FIELD_TEXT,
+					   .required = true,
+					   .max = PASSWORD_MAX};
+	return fields_read(req, req->body, false, "", fields, count, rep);
+}
+
+static const char *text_of(const json_t *values, const char *name)
+{
+	return json_string_value(json_object_get(values, name));
+}
+
+static void login(struct request *req, struct reply *rep, const char *name,
+		  const char *password)
+{
+	struct throttle *throttle = req->controller->sessions->throttle;
+	struct web_user user = {.id = 0};
+	int err = store_user_find(req->store, name, &user);
+	bool matches;
+
+	if (err && err != -ENOENT) {
+		reply_store_error(rep, err, "user");
+		return;
+	}
+	matches = password_matches(err ? NULL : user.password_hash, password);
+	sodium_memzero(user.password_hash, sizeof(user.password_hash));
+	if (matches) {
+		throttle_passed(throttle, name);
+		log_info("user %lld signed in from %s", (long long)user.id,
+			 req->remote_addr);
+		session_start(req, rep, user.id);
+		return;
+	}
+	throttle_failed(throttle, name, req->remote_addr, clock_mono_ns());
+	log_warning("a wrong name or password from %s", req->remote_addr);
+	reply_problem(rep, 403, "the name or the password is wrong");
+}
+
+void session_login(struct request *req, struct reply *rep)
+{
+	static const char *const names[] = {"name", "password"};
+	json_t *values = session_fields(req, rep, names, 2);
+
+	if (!values)
+		return;
+	if (session_enter(req, rep, text_of(values, "name"))) {
+		login(req, rep, text_of(values, "name"),
+		      text_of(values, "password"));
+		sem_post(&req->controller->sessions->hashing);
+	}
+	json_decref(values);
+}
+
+void session_logout(struct request *req, struct reply *rep)
+{
+	char token[SECRET_TOKEN_BYTES];
+	int err = session_token(req, token)
+			  ? store_session_end(req->store, token)
+			  : 0;
+
+	if (err) {
+		reply_store_error(rep, err, "session");
+		return;
+	}
+	reply_json(rep, 200, NULL);
+	set_cookie(req, rep, "", 0);
+}
+
+void session_get(struct request *req, struct reply *rep)
+{
+	bool setup = atomic_load_explicit(&req->controller->sessions->setup,
+					  memory_order_relaxed);
+	char token[SECRET_TOKEN_BYTES], csrf[SESSION_CSRF_BYTES];
+	struct web_user user;
+	int err = -EACCES;
+
+	if (session_token(req, token))
+		err = store_session_find(req->store, token, &user);
+	if (err == -EACCES) {
+		reply_json(rep, 200,
+			   json_pack("{s:n, s:b}", "user", "setup", setup));
+		return;
+	}
+	if (err) {
+		reply_store_error(rep, err, "session");
+		return;
+	}
+	session_csrf(req->store, token, csrf);
+	reply_json(rep, 200,
+		   json_pack("{s:{s:s, s:s}, s:s, s:b}", "user", "name",
+			     user.name, "rights", right_text(user.right),
+			     "csrf", csrf, "setup", setup));
+}
+
+static void change(struct request *req, struct reply *rep,
+		   const struct web_user *user, const char *old,
+		   const char *password)
+{
+	char hash[USER_PASSWORD_BYTES];
+	const char *refused = password_refused(user->name, password);
+	int64_t id;
+	int err;
+
+	if (refused) {
+		field_error(rep, "/new_password", "%s", refused);
+		return;
+	}
+	if (!password_matches(user->password_hash, old)) {
+		throttle_failed(req->controller->sessions->throttle, user->name,
+				req->remote_addr, clock_mono_ns());
+		field_error(rep, "/password", "is wrong");
+		return;
+	}
+	err = password_hash(password, hash);
+	if (err == 0)
+		err = store_user_put(req->store, user->name, hash, NULL, &id);
+	if (err)
+		reply_store_error(rep, err, "user");
+	else /* all sessions have ended: this client gets a new one */
+		session_start(req, rep, id);
+}
+
+void session_password(struct request *req, struct reply *rep)
+{
+	static const char *const names[] = {"password", "new_password"};
+	char token[SECRET_TOKEN_BYTES];
+	struct web_user user;
+	json_t *values;
+
+	if (!session_token(req, token) ||
+	    store_session_find(req->store, token, &user)) {
+		reply_problem(rep, 403, "sign in first");
+		return;
+	}
+	values = session_fields(req, rep, names, 2);
+	if (!values)
+		return;
+	if (session_enter(req, rep, user.name)) {
+		change(req, rep, &user, text_of(values, "password"),
+		       text_of(values, "new_password"));
+		sem_post(&req->controller->sessions->hashing);
+	}
+	json_decref(values);
+}

@@ -1,0 +1,45 @@
+/**
+ * Signing in to the pages: login, logout, password, the first user.
+ * Handlers run on a worker; the rest is called by main.
+ */
+#ifndef OFFHOOK_SERVER_SESSION_SESSION_H
+#define OFFHOOK_SERVER_SESSION_SESSION_H
+
+#include "control/server/api/handler.h"
+#include "control/server/store/store_user.h"
+
+#include <stdbool.h>
+
+#define SESSION_COOKIE "offhook_session"
+
+/* Text of a CSRF token with its end. */
+#define SESSION_CSRF_BYTES 44
+
+struct sessions;
+
+/**
+ * Start: without any user, make the code that the first one needs and write
+ * it to state_dir/setup-code.
+ * @return 0; -ENOMEM; -EIO; -errno
+ */
+int sessions_new(struct sessions **ret, struct controller *c);
+/** Accepts NULL. @return NULL */
+struct sessions *sessions_free(struct sessions *s);
+
+/** The token of a request's cookie. @return true: there is one */
+bool session_token(const struct request *req,
+		   char token[static SECRET_TOKEN_BYTES]);
+
+/** What a page must send as X-CSRF-Token with every change: made of the
+ * session's token, which no script can read. */
+void session_csrf(const struct store *s, const char *token,
+		  char csrf[static SESSION_CSRF_BYTES]);
+
+/* api_handler */
+void session_get(struct request *req, struct reply *rep);
+void session_login(struct request *req, struct reply *rep);
+void session_logout(struct request *req, struct reply *rep);
+void session_password(struct request *req, struct reply *rep);
+void session_setup(struct request *req, struct reply *rep);
+
+#endif

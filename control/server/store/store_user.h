@@ -1,0 +1,65 @@
+/**
+ * People who sign in with a password, and their sessions.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_USER_H
+#define OFFHOOK_SERVER_STORE_STORE_USER_H
+
+#include "control/server/api/handler.h"
+#include "control/server/store/store_secret.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USER_NAME_BYTES     101
+#define USER_PASSWORD_BYTES 128 /* of its argon2id hash, crypto_pwhash_str() */
+
+/* A session ends so long after its last request, and after its beginning. */
+#define SESSION_IDLE_MS (12 * INT64_C(3600000))
+#define SESSION_MS      (7 * INT64_C(86400000))
+
+struct web_user {
+	int64_t id;
+	char name[USER_NAME_BYTES];
+	char password_hash[USER_PASSWORD_BYTES];
+	enum api_right right;
+};
+
+/** Number of users. @return 0; -EIO */
+int store_user_count(struct store *s, int64_t *ret);
+
+/** Find a user. @return 0; -ENOENT; -EIO */
+int store_user_find(struct store *s, const char *name, struct web_user *ret);
+
+/**
+ * Make a user, or give one a new password, which ends his sessions.
+ * @param rights  "read"...; NULL: as they are (new: admin)
+ * @return 0 and the id; -EIO
+ */
+int store_user_put(struct store *s, const char *name, const char *password_hash,
+		   const char *rights, int64_t *ret_id);
+
+/** Make the first user, who may do everything.
+ * @return 0 and the id; -EEXIST there is one already; -EIO */
+int store_user_first(struct store *s, const char *name,
+		     const char *password_hash, int64_t *ret_id);
+
+/**
+ * Begin a session. Sessions that are over are forgotten.
+ * @param token  receives the cookie's value: only its hash is kept
+ * @return 0; -EIO
+ */
+int store_session_begin(struct store *s, int64_t user_id,
+			char token[static SECRET_TOKEN_BYTES]);
+
+/**
+ * Find the user of a session that goes on; notes its use at most once a minute.
+ * @return 0; -EACCES; -EIO
+ */
+int store_session_find(struct store *s, const char *token,
+		       struct web_user *ret);
+
+/** End a session. @return 0; -EIO */
+int store_session_end(struct store *s, const char *token);
+
+#endif
