@@ -217,8 +217,18 @@ def serious(chrome):
     return [c for c in complaints(chrome) if c["level"] != "DEBUG"]
 
 
-def test_in_a_browser(server):
+@pytest.fixture
+def fresh():
+    """A controller at which nobody has guessed yet."""
+    c = Controller()
+    assert set_password(c, "ada", PASSWORD).returncode == 0
+    with c:
+        yield c
+
+
+def test_in_a_browser(fresh):
     """A report's address leads over the login to the report."""
+    server = fresh
     from test_api_server import make_test
     _, test = make_test(server)
     run = server.api("POST", f"/tests/{test['id']}/run", {})["data"]
