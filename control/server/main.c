@@ -198,8 +198,11 @@ static int make_upload_dir(const struct controller_conf *conf,
 }
 
 static int start_http(struct controller *c, struct route_table tables[2],
-		      char uploads[CONF_PATH_BYTES])
+		      char upload_dir[CONF_PATH_BYTES])
 {
+	static const struct http_upload uploads[] = {
+		{"POST", "/appimages", true},
+	};
 	const struct controller_conf *conf = c->conf;
 	char listen[CONF_TEXT_BYTES + 16];
 	struct http_params params = {
@@ -210,8 +213,9 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.tables = tables,
 		.table_count = 2,
 		.body_bytes = (size_t)conf->body_limit,
-		.upload_path = "/api/v2/appimages",
-		.upload_dir = uploads,
+		.uploads = uploads,
+		.upload_count = sizeof(uploads) / sizeof(*uploads),
+		.upload_dir = upload_dir,
 		.upload_bytes = (size_t)conf->upload_limit,
 		.rate_limit = conf->rate_limit,
 		.rate_burst = conf->rate_burst,
@@ -240,7 +244,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,
 		  (unsigned)conf->port);
 	netlist_parse(&params.proxies, conf->trusted_proxies);
-	err = make_upload_dir(conf, uploads);
+	err = make_upload_dir(conf, upload_dir);
 	if (err == 0 && conf->tls_key_file[0]) {
 		params.tls = &tls;
 		err = tls_load(&tls, conf->tls_certificate_file,

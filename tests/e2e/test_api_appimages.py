@@ -3,6 +3,8 @@ import base64
 import concurrent.futures
 import hashlib
 import os
+import socket
+import time
 
 import pytest
 import requests
@@ -14,7 +16,9 @@ from test_api_server import make_test
 
 @pytest.fixture(scope="module")
 def server():
-    with Controller(upload_limit="3M") as c:
+    c = Controller(upload_limit="3M")
+    c.create_key("reader", "read")
+    with c:
         yield c
 
 
@@ -161,3 +165,78 @@ def test_parallel_uploads(server, unique):
                 hashlib.sha256(content).hexdigest())
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         assert all(pool.map(one, range(24)))
+
+
+class RawUpload:
+    """POST /appimages by hand: only what is asked for is sent."""
+
+    def __init__(self, server, key, length, extra=""):
+        host, port = server.url.removeprefix("http://").split(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        credentials = ""
+        if key:
+            text = base64.b64encode(":".join(server.keys[key]).encode()).decode()
+            credentials = f"Authorization: Basic {text}\r\n"
+        self.send(f"POST /api/v2/appimages HTTP/1.1\r\nHost: x\r\n{credentials}"
+                  f"Content-Type: multipart/form-data; boundary=b\r\n"
+                  f"Content-Length: {length}\r\n{extra}\r\n".encode())
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def answer(self):
+        return self.socket.recv(65536).decode()
+
+
+def waiting_files(server):
+    """Uploads on disk that are not complete: files without a name."""
+    folder = f"/proc/{server.process.pid}/fd"
+    found = 0
+    for fd in os.listdir(folder):
+        try:
+            found += "/appimages/" in os.readlink(f"{folder}/{fd}")
+        except OSError:
+            pass
+    return found
+
+
+FORM = (b'--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nraw\r\n'
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n')
+
+
+@pytest.mark.parametrize("key, status", [(None, 401), ("read", 403)])
+def test_refused_upload_is_not_read(server, key, status):
+    for length in (4096, 2 << 20):
+        # held back: the answer comes instead of "100 Continue"
+        held = RawUpload(server, key, length, "Expect: 100-continue\r\n")
+        assert held.answer().startswith(f"HTTP/1.1 {status} ")
+    # a large one that is not held back is answered before it is sent
+    assert RawUpload(server, key, 2 << 20).answer().startswith(f"HTTP/1.1 {status} ")
+    # of a small one nothing is kept, and the connection goes on
+    small = RawUpload(server, key, len(FORM) + 1000)
+    small.send(FORM)
+    server.api("GET", "/")
+    assert waiting_files(server) == 0
+    small.send(b"x" * 1000)
+    assert small.answer().startswith(f"HTTP/1.1 {status} ")
+    small.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert small.answer().startswith("HTTP/1.1 200 ")
+
+
+def test_admitted_upload_is_read(server):
+    held = RawUpload(server, "admin", len(FORM) + 1000 + 9, "Expect: 100-continue\r\n")
+    assert held.answer().startswith("HTTP/1.1 100 ")
+    held.send(FORM)
+    until = time.monotonic() + 20
+    while waiting_files(server) == 0 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert waiting_files(server) == 1
+    held.send(b"x" * 1000 + b"\r\n--b--\r\n")
+    assert held.answer().startswith("HTTP/1.1 201 ")
+
+
+def test_trailing_slash_takes_a_file_too(server, unique):
+    content = os.urandom(2 << 20)
+    answer = server.request("POST", "/appimages/", data={"name": unique},
+                            files={"file": ("a", content, "audio/wav")})
+    assert answer.status_code == 201 and answer.json()["appimage"]["size"] == len(content)

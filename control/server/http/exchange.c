@@ -19,6 +19,43 @@
 
 #define JSON_TYPE "application/json"
 
+/* The prefix's table: the longest that begins the path. */
+static const struct route_table *find_table(const struct exchange *x)
+{
+	const struct route_table *best = NULL;
+
+	for (size_t i = 0; i < x->params->table_count; i++) {
+		const struct route_table *t = &x->params->tables[i];
+		size_t len = strlen(t->prefix);
+
+		if (strncmp(x->raw_path, t->prefix, len) == 0 &&
+		    (x->raw_path[len] == '/' || x->raw_path[len] == '\0') &&
+		    (!best || len > strlen(best->prefix)))
+			best = t;
+	}
+	return best;
+}
+
+static const struct http_upload *find_upload(struct exchange *x)
+{
+	const struct route_table *table = find_table(x);
+	struct route_match match = {.route = NULL};
+
+	if (!table ||
+	    (strcmp(x->method, "POST") != 0 && strcmp(x->method, "PUT") != 0) ||
+	    path_split(&x->path, x->raw_path + strlen(table->prefix)))
+		return NULL;
+	route_find(table, &x->path, x->method, &match);
+	for (size_t i = 0; match.route && i < x->params->upload_count; i++) {
+		const struct http_upload *u = &x->params->uploads[i];
+
+		if (strcmp(match.route->path, u->path) == 0 &&
+		    strcmp(match.route->method, u->method) == 0)
+			return u;
+	}
+	return NULL;
+}
+
 int exchange_new(struct exchange **ret, const struct http_params *params,
 		 const char *address, struct MHD_Connection *connection,
 		 const char *method, const char *raw_path)
@@ -40,8 +77,7 @@ int exchange_new(struct exchange **ret, const struct http_params *params,
 	x->connection = connection;
 	x->started_ns = clock_mono_ns();
 	x->spool_fd = -1;
-	x->is_upload = params->upload_path && strcmp(method, "POST") == 0 &&
-		       strcmp(raw_path, params->upload_path) == 0;
+	x->upload_rule = find_upload(x);
 	buf_init(&x->body, params->body_bytes);
 	*ret = x;
 	return 0;
@@ -53,6 +89,7 @@ struct exchange *exchange_free(struct exchange *x)
 		return NULL;
 	json_decref(x->request.query);
 	json_decref(x->request.body);
+	json_decref(x->headers);
 	buf_release(&x->body);
 	if (x->mapped)
 		munmap(x->mapped, x->spooled);
@@ -186,23 +223,6 @@ static bool parse_query(struct exchange *x)
 	return !a.broken;
 }
 
-/* The prefix's table: the longest that begins the path. */
-static const struct route_table *find_table(const struct exchange *x)
-{
-	const struct route_table *best = NULL;
-
-	for (size_t i = 0; i < x->params->table_count; i++) {
-		const struct route_table *t = &x->params->tables[i];
-		size_t len = strlen(t->prefix);
-
-		if (strncmp(x->raw_path, t->prefix, len) == 0 &&
-		    (x->raw_path[len] == '/' || x->raw_path[len] == '\0') &&
-		    (!best || len > strlen(best->prefix)))
-			best = t;
-	}
-	return best;
-}
-
 static bool route_request(struct exchange *x, struct reply *rep)
 {
 	const struct route_table *table = find_table(x);
@@ -323,6 +343,20 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
+/* The whole body is the file. */
+static int take_upload(struct exchange *x, const char *type, struct body *body)
+{
+	memset(body, 0, sizeof(*body));
+	x->upload = (struct upload){
+		.data = x->mapped,
+		.len = x->spooled,
+		.filename = "",
+		.media_type = type ? type : "",
+	};
+	x->request.upload = &x->upload;
+	return 0;
+}
+
 /* A form may hold a file; anything else is not larger than elsewhere. */
 static int parse_upload(struct exchange *x, const char *type, struct body *body)
 {
@@ -333,6 +367,8 @@ static int parse_upload(struct exchange *x, const char *type, struct body *body)
 	if (mapped == MAP_FAILED)
 		return -ENOMEM;
 	x->mapped = mapped;
+	if (!x->upload_rule->form)
+		return take_upload(x, type, body);
 	err = body_parse_file(body, type, mapped, x->spooled,
 			      x->params->body_bytes, &x->file);
 	if (err == 0 && x->file.data) {
@@ -356,7 +392,7 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	if ((x->body.used == 0 && x->spooled == 0) ||
 	    strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0)
 		return true;
-	if (x->is_upload)
+	if (x->upload_rule)
 		err = parse_upload(x, type, &body);
 	else
 		err = body_parse(&body, type, x->body.data, x->body.used);
@@ -388,10 +424,14 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	}
 }
 
-static bool prepare(struct exchange *x, struct reply *rep)
+static bool admit(struct exchange *x, struct store *store, struct reply *rep)
 {
 	struct request *req = &x->request;
 
+	req->store = store;
+	if (x->admitted)
+		return true;
+	x->admitted = true;
 	set_request_id(x);
 	req->http = x;
 	find_client(x);
@@ -402,14 +442,19 @@ static bool prepare(struct exchange *x, struct reply *rep)
 	req->base_url = x->client.base_url;
 	req->secure = x->client.secure;
 	req->header = request_header;
+	return route_request(x, rep) && authorize(x, rep) &&
+	       within_rate(x, rep);
+}
+
+static bool prepare(struct exchange *x, struct store *store, struct reply *rep)
+{
 	x->prepared = true;
-	if (!route_request(x, rep) || !authorize(x, rep) ||
-	    !within_rate(x, rep))
+	if (!admit(x, store, rep))
 		return false;
 	if (x->too_large) {
 		reply_problem(rep, 413, "the body is larger than %zu bytes",
-			      x->is_upload ? x->params->upload_bytes
-					   : x->params->body_bytes);
+			      x->upload_rule ? x->params->upload_bytes
+					     : x->params->body_bytes);
 		return false;
 	}
 	return parse_body(x, rep);
@@ -478,14 +523,27 @@ static void log_request(const struct exchange *x)
 		  x->request_id);
 }
 
-enum served exchange_serve(struct exchange *x, struct store *store,
-			   int64_t *park_ns)
+void exchange_admit(struct exchange *x, struct store *store)
 {
 	struct reply rep = {.status = 0};
 
-	x->request.store = store;
+	if (admit(x, store, &rep)) {
+		/* the rate's headers: the answer says them */
+		x->headers = rep.headers;
+		return;
+	}
+	build_response(x, &rep);
+	log_request(x);
+}
+
+enum served exchange_serve(struct exchange *x, struct store *store,
+			   int64_t *park_ns)
+{
+	struct reply rep = {.status = 0, .headers = x->headers};
+
+	x->headers = NULL;
 	x->request.waited = x->item.expired;
-	if (x->prepared || prepare(x, &rep))
+	if (x->prepared || prepare(x, store, &rep))
 		repeat_serve(x->route, &x->request, &rep);
 	if (rep.park_ms > 0 && !x->request.waited) {
 		json_decref(rep.body);

@@ -27,17 +27,20 @@ struct exchange {
 	char *raw_path;
 	struct buf body;
 	bool too_large;
-	bool is_upload; /* the body goes to spool_fd */
-	int spool_fd;   /* -1: nothing came yet */
+	const struct http_upload *upload_rule; /* the body goes to spool_fd */
+	int spool_fd;                          /* -1: nothing came yet */
 	size_t spooled;
 	int64_t started_ns;
-	bool queued;
+	bool admitting; /* queued for exchange_admit(), the body is to come */
+	bool queued;    /* for exchange_serve() */
 
 	/* worker */
+	bool admitted;
 	bool prepared;
 	const struct route *route;
 	const char *prefix; /* of the route's table */
-	struct path path;
+	struct path path;   /* until it is queued: HTTP thread */
+	json_t *headers;    /* of the answer, from exchange_admit(); or NULL */
 	struct request request;
 	void *mapped; /* the spooled body, or NULL */
 	struct body_file file;
@@ -69,6 +72,13 @@ struct exchange *exchange_free(struct exchange *x);
 
 /** Add a piece of an upload to its file. @return 0; -EFBIG; -errno */
 int exchange_spool(struct exchange *x, const char *data, size_t len);
+
+/**
+ * Check route, credentials, rights and rate before the body is read. If they
+ * do not allow it, the response is set.
+ * Thread: worker.
+ */
+void exchange_admit(struct exchange *x, struct store *store);
 
 /** Run the request's handler over the worker's store. Thread: worker. */
 enum served exchange_serve(struct exchange *x, struct store *store,

@@ -58,12 +58,11 @@ static enum MHD_Result send_response(struct exchange *x)
 	return MHD_queue_response(x->connection, x->status, x->response);
 }
 
-/* The request is complete: give it to the workers. */
+/* Give it to the workers: to admit its body, or complete to serve it. */
 static enum MHD_Result dispatch(struct http *http, struct exchange *x)
 {
 	int err;
 
-	x->queued = true;
 	MHD_suspend_connection(x->connection);
 	err = queue_push(http->queue, &x->item);
 	if (err == 0)
@@ -87,12 +86,14 @@ static bool announces_too_much(struct MHD_Connection *connection, size_t limit)
 static enum MHD_Result take_body(struct exchange *x, const char *data,
 				 size_t len)
 {
-	int64_t limit_s = x->is_upload ? HTTP_UPLOAD_S : HTTP_READ_S;
+	int64_t limit_s = x->upload_rule ? HTTP_UPLOAD_S : HTTP_READ_S;
 	int err;
 
 	if (clock_mono_ns() - x->started_ns > limit_s * NS_PER_S)
 		return MHD_NO; /* a slow client: its connection ends */
-	if (x->is_upload) {
+	if (x->response)
+		return MHD_YES; /* refused already */
+	if (x->upload_rule) {
 		err = x->too_large ? 0 : exchange_spool(x, data, len);
 		if (err && err != -EFBIG) {
 			log_error("an upload was not kept: %s", strerror(-err));
@@ -112,18 +113,36 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 static enum MHD_Result begin(struct http *http, struct exchange *x)
 {
 	/* relaxed: it only counts */
-	if (x->is_upload &&
+	if (x->upload_rule &&
 	    atomic_fetch_add_explicit(&http->uploads, 1,
 				      memory_order_relaxed) >= HTTP_UPLOADS) {
 		exchange_refuse(x, 503, "too many uploads at once");
 		return send_response(x);
 	}
-	if (!announces_too_much(x->connection,
-				x->is_upload ? http->params.upload_bytes
-					     : http->params.body_bytes))
+	if (announces_too_much(x->connection,
+			       x->upload_rule ? http->params.upload_bytes
+					      : http->params.body_bytes)) {
+		exchange_refuse(x, 413, "the body is too large");
+		return send_response(x);
+	}
+	if (!x->upload_rule)
 		return MHD_YES; /* answering now would force a close */
-	exchange_refuse(x, 413, "the body is too large");
-	return send_response(x);
+	x->admitting = true;
+	return dispatch(http, x);
+}
+
+/* An upload's credentials and rights are checked: read its body, or answer. A
+ * small body that nobody asked to hold back is thrown away first: a client
+ * that is still sending it would not see the answer before the close. */
+static enum MHD_Result admitted(struct http *http, struct exchange *x)
+{
+	x->admitting = false;
+	if (x->response &&
+	    (MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+					 "Expect") ||
+	     announces_too_much(x->connection, http->params.body_bytes)))
+		return send_response(x);
+	return MHD_YES;
 }
 
 static struct peer *peer_of(struct MHD_Connection *connection)
@@ -156,12 +175,17 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		peers_busy(http->peers, peer_of(connection));
 		return begin(http, x);
 	}
+	if (x->admitting)
+		return admitted(http, x);
 	if (*data_len > 0) {
 		result = take_body(x, data, *data_len);
 		*data_len = 0;
 		return result;
 	}
-	return x->queued ? send_response(x) : dispatch(http, x);
+	if (x->queued || x->response)
+		return send_response(x);
+	x->queued = true;
+	return dispatch(http, x);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *connection,
@@ -175,7 +199,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 		return;
 	peers_idle(http->peers, peer_of(connection));
 	x = *context;
-	if (x->is_upload)
+	if (x->upload_rule)
 		atomic_fetch_sub_explicit(&http->uploads, 1,
 					  memory_order_relaxed);
 	*context = exchange_free(x);
@@ -246,11 +270,15 @@ static void *worker_main(void *arg)
 		struct exchange *x = (struct exchange *)item;
 		int64_t park_ns;
 
-		if (exchange_serve(x, w->store, &park_ns) == SERVED_PARKED)
+		if (x->admitting)
+			exchange_admit(x, w->store);
+		else if (exchange_serve(x, w->store, &park_ns) ==
+			 SERVED_PARKED) {
 			queue_park(w->http->queue, item, clock_mono_ns(),
 				   park_ns);
-		else
-			MHD_resume_connection(x->connection);
+			continue;
+		}
+		MHD_resume_connection(x->connection);
 	}
 	return NULL;
 }

@@ -25,6 +25,16 @@ struct route_table {
 	size_t count;
 };
 
+/**
+ * A route whose body may be large. It waits in a file until it is complete,
+ * and is not read before the client's credentials and rights are checked.
+ */
+struct http_upload {
+	const char *method;
+	const char *path; /* that of the route */
+	bool form;        /* a form with one file; else the body is the file */
+};
+
 /* Ceilings where the parameters say 0. */
 #define HTTP_BODY_BYTES  (1u << 20)
 #define HTTP_CONNECTIONS 4096
@@ -45,10 +55,9 @@ struct http_params {
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
 	size_t body_bytes;
-	/* POST there may carry a file, which waits in the folder until it is
-	 * complete; NULL: nowhere. Both kept by reference */
-	const char *upload_path;
-	const char *upload_dir;
+	const struct http_upload *uploads; /* kept by reference */
+	size_t upload_count;
+	const char *upload_dir; /* of the files; kept by reference */
 	size_t upload_bytes;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;
