@@ -1,0 +1,289 @@
+#include "control/server/http/admit.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "control/server/http/auth.h"
+#include "control/server/http/rate.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The prefix's table: the longest that begins the path. */
+static const struct route_table *find_table(const struct exchange *x)
+{
+	const struct route_table *best = NULL;
+
+	for (size_t i = 0; i < x->params->table_count; i++) {
+		const struct route_table *t = &x->params->tables[i];
+		size_t len = strlen(t->prefix);
+
+		if (strncmp(x->raw_path, t->prefix, len) == 0 &&
+		    (x->raw_path[len] == '/' || x->raw_path[len] == '\0') &&
+		    (!best || len > strlen(best->prefix)))
+			best = t;
+	}
+	return best;
+}
+
+const struct http_upload *admit_upload(struct exchange *x)
+{
+	const struct route_table *table = find_table(x);
+	struct route_match match = {.route = NULL};
+
+	if (!table ||
+	    (strcmp(x->method, "POST") != 0 && strcmp(x->method, "PUT") != 0) ||
+	    path_split(&x->path, x->raw_path + strlen(table->prefix)))
+		return NULL;
+	route_find(table, &x->path, x->method, &match);
+	for (size_t i = 0; match.route && i < x->params->upload_count; i++) {
+		const struct http_upload *u = &x->params->uploads[i];
+
+		if (strcmp(match.route->path, u->path) == 0 &&
+		    strcmp(match.route->method, u->method) == 0)
+			return u;
+	}
+	return NULL;
+}
+
+static const char *request_header(const struct request *req, const char *name)
+{
+	const struct exchange *x = req->http;
+
+	return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+					   name);
+}
+
+/* A client's own id is taken if it can do no harm in a log or a header. */
+void admit_request_id(struct exchange *x)
+{
+	const char *given = MHD_lookup_connection_value(
+		x->connection, MHD_HEADER_KIND, "X-Request-Id");
+	size_t i;
+
+	if (x->request_id[0])
+		return;
+	for (i = 0; given && given[i] && i < REQUEST_ID_BYTES; i++) {
+		if (!isalnum((unsigned char)given[i]) &&
+		    !strchr("-_.:", given[i]))
+			break;
+	}
+	if (given && i > 0 && i < REQUEST_ID_BYTES && !given[i])
+		str_copy(x->request_id, sizeof(x->request_id), given);
+	else
+		uuid_make(x->request_id);
+}
+
+static void peer_address(struct exchange *x, char *text, socklen_t size)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	union {
+		const struct sockaddr *any;
+		const struct sockaddr_in *in;
+		const struct sockaddr_in6 *in6;
+	} u = {.any = info->client_addr};
+	const void *number = u.any->sa_family == AF_INET6
+				     ? (const void *)&u.in6->sin6_addr
+				     : (const void *)&u.in->sin_addr;
+
+	if (!inet_ntop(u.any->sa_family, number, text, size))
+		str_copy(text, size, "unknown");
+}
+
+static void find_client(struct exchange *x)
+{
+	char peer[CLIENT_ADDRESS_BYTES];
+	const struct client_facts facts = {
+		.peer = peer,
+		.tls = x->params->secure,
+		.host = request_header(&x->request, "Host"),
+		.forwarded_for = request_header(&x->request, "X-Forwarded-For"),
+		.forwarded_proto =
+			request_header(&x->request, "X-Forwarded-Proto"),
+		.public_url = x->params->public_url,
+		.ours = x->address,
+	};
+
+	peer_address(x, peer, sizeof(peer));
+	client_find(&x->client, &facts, &x->params->proxies);
+}
+
+struct arguments {
+	json_t *query;
+	bool broken;
+};
+
+static enum MHD_Result add_argument(void *cls, enum MHD_ValueKind kind,
+				    const char *name, const char *value)
+{
+	struct arguments *a = cls;
+	char *name_copy = strdup(name);
+	char *value_copy = strdup(value ? value : "");
+
+	(void)kind;
+	/* libmicrohttpd has made blanks of '+' and left the escapes to us */
+	if (!name_copy || !value_copy || percent_decode(name_copy, false) < 0 ||
+	    percent_decode(value_copy, false) < 0)
+		a->broken = true;
+	else
+		json_array_append_new(
+			a->query, json_pack("[s, s]", name_copy, value_copy));
+	free(name_copy);
+	free(value_copy);
+	return MHD_YES;
+}
+
+static bool parse_query(struct exchange *x)
+{
+	struct arguments a = {.query = json_array()};
+
+	MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND,
+				  add_argument, &a);
+	x->request.query = a.query;
+	return !a.broken;
+}
+
+static bool route_request(struct exchange *x, struct reply *rep)
+{
+	const struct route_table *table = find_table(x);
+	struct request *req = &x->request;
+	struct route_match match = {.route = NULL};
+	const char *below;
+	int err;
+
+	if (!table) {
+		reply_problem(rep, 404, "no such page");
+		return false;
+	}
+	below = x->raw_path + strlen(table->prefix);
+	err = path_split(&x->path, below);
+	if (err == -EILSEQ || !parse_query(x)) {
+		reply_problem(rep, 400,
+			      "the address is not percent-encoded "
+			      "UTF-8 text");
+		return false;
+	}
+	if (err == 0)
+		route_find(table, &x->path, x->method, &match);
+	if (!match.route && match.allow[0] &&
+	    strcmp(x->method, "OPTIONS") == 0) {
+		rep->status = 204;
+		reply_header(rep, "Allow", "%s, OPTIONS", match.allow);
+		return false;
+	}
+	if (!match.route && match.allow[0]) {
+		reply_problem(rep, 405, "%s is not possible here; %s is",
+			      x->method, match.allow);
+		reply_header(rep, "Allow", "%s", match.allow);
+		return false;
+	}
+	if (!match.route) {
+		reply_problem(rep, 404, "there is nothing at this address");
+		return false;
+	}
+	x->route = match.route;
+	x->prefix = table->prefix;
+	memcpy(req->params, match.params, sizeof(match.params));
+	req->path = *below ? below : "/";
+	return true;
+}
+
+/* A browser that asks for a page, not for data, and has no key. */
+static bool wants_login(const struct exchange *x)
+{
+	const char *accept = request_header(&x->request, "Accept");
+
+	return x->prefix[0] == '\0' && accept && strstr(accept, "text/html") &&
+	       !request_header(&x->request, "Authorization");
+}
+
+static bool authorize(struct exchange *x, struct reply *rep)
+{
+	int err = auth_check(&x->request, x->route->right);
+
+	switch (err) {
+	case 0:
+		return true;
+	case -EACCES:
+		if (wants_login(x)) {
+			rep->status = 303;
+			reply_header(rep, "Location", "/login?next=%s",
+				     x->raw_path);
+			return false;
+		}
+		reply_problem(rep, 401, "the credentials are missing or wrong");
+		reply_header(rep, "WWW-Authenticate",
+			     "Basic realm=\"offhook\", charset=\"UTF-8\"");
+		return false;
+	case -EPERM:
+		reply_problem(rep, 403,
+			      x->request.key_id < 0
+				      ? "you have not the right to do it"
+				      : "this key has not the right to do it");
+		return false;
+	case -ESTALE:
+		reply_problem(rep, 403,
+			      "X-CSRF-Token is missing or not that of the "
+			      "session");
+		return false;
+	default:
+		reply_problem(rep, 503, "the database does not answer");
+		reply_header(rep, "Retry-After", "5");
+		return false;
+	}
+}
+
+static long long whole_seconds(int64_t ns)
+{
+	return (long long)((ns + NS_PER_S - 1) / NS_PER_S);
+}
+
+/* Agents are not limited: their number and pace are ours to set. The headers
+ * are those of draft-ietf-httpapi-ratelimit-headers-06. */
+static bool within_rate(struct exchange *x, struct reply *rep)
+{
+	const struct http_params *params = x->params;
+	struct rate_left left;
+	int64_t wait_ns;
+
+	if (!params->rate || !x->request.key_id)
+		return true;
+	wait_ns = rate_take(params->rate, x->request.key_id, clock_mono_ns(),
+			    &left);
+	reply_header(rep, "RateLimit-Limit", "%u",
+		     (unsigned)params->rate_burst);
+	reply_header(rep, "RateLimit-Remaining", "%u", (unsigned)left.tokens);
+	reply_header(rep, "RateLimit-Reset", "%lld",
+		     whole_seconds(left.full_ns));
+	if (wait_ns == 0)
+		return true;
+	reply_problem(rep, 429, "this key sends more than %u requests a second",
+		      (unsigned)params->rate_limit);
+	reply_header(rep, "Retry-After", "%lld", whole_seconds(wait_ns));
+	return false;
+}
+
+bool admit(struct exchange *x, struct store *store, struct reply *rep)
+{
+	struct request *req = &x->request;
+
+	req->store = store;
+	if (x->admitted)
+		return true;
+	x->admitted = true;
+	admit_request_id(x);
+	req->http = x;
+	find_client(x);
+	req->controller = x->params->controller;
+	req->method = x->method;
+	req->request_id = x->request_id;
+	req->remote_addr = x->client.address;
+	req->base_url = x->client.base_url;
+	req->secure = x->client.secure;
+	req->header = request_header;
+	return route_request(x, rep) && authorize(x, rep) &&
+	       within_rate(x, rep);
+}
