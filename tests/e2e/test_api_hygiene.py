@@ -1,6 +1,7 @@
 """Conditional and repeated requests, limits, and clients that are no HTTP clients."""
 import concurrent.futures
 import socket
+import sqlite3
 import time
 
 import pytest
@@ -105,6 +106,30 @@ def test_repeated_start_is_one_run(server, started):
     other = server.request("POST", started, {}, key="run", headers=headers)
     assert other.status_code == 200
     assert other.json()["data"]["session_id"] != first.json()["data"]["session_id"]
+
+
+@pytest.mark.parametrize("kind", ["tests", "projects"])
+@pytest.mark.parametrize("started_something", [False, True])
+def test_request_cut_off_by_a_crash(started_something, kind):
+    """What a crash leaves of a request is made by hand: the moment is too short to hit."""
+    headers = {"Idempotency-Key": "crash"}
+    with Controller(claim_timeout_s=300) as c:
+        test = make_test(c)[1]
+        path = f"/{kind}/{test['id' if kind == 'tests' else 'project_id']}/run"
+        answer = c.api("POST", path, {}, headers=headers)
+        uuid = answer.get("project_run_uuid") or answer["data"]["session_id"]
+        c.kill()
+        with sqlite3.connect(c.state_dir / "offhook.db") as db:
+            assert db.execute("SELECT started FROM idempotency").fetchall() == [(uuid,)]
+            db.execute("UPDATE idempotency SET status = NULL, response_json = NULL" +
+                       ("" if started_something else ", started = NULL"))
+        db.close()
+        c.start()
+        again = c.request("POST", path, {}, headers=headers)
+        if started_something:
+            problem(again, 409)
+        else:
+            assert again.status_code == 200 and "Idempotency-Replayed" not in again.headers
 
 
 def test_concurrent_starts_are_one_run(server, started):

@@ -286,6 +286,7 @@ CREATE TABLE IF NOT EXISTS idempotency (
   name TEXT NOT NULL,                  -- the header's value
   request_hash BLOB NOT NULL,          -- method, address and body
   status INTEGER,                      -- of the answer; NULL: in progress
+  started TEXT,                        -- session or UUID of what it started
   response_json TEXT,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (key_id, name)

@@ -40,7 +40,8 @@ struct store {
 	struct database *database;
 	struct db *reader;
 	struct store_total total;
-	struct key_cache *keys; /* store_key.c's; NULL: nothing yet */
+	struct key_cache *keys;          /* store_key.c's; NULL: nothing yet */
+	const struct idempotency *claim; /* of the request; or NULL */
 };
 
 /* SQLite 3.40 may corrupt a file whose WAL two processes reset: one only. */
@@ -198,6 +199,8 @@ int database_open(struct database **ret, const char *path,
 		err = db_sqlite_open(&d->writer, path, false);
 	if (err == 0)
 		err = apply_schema(d);
+	if (err == 0)
+		err = idempotency_recover(d->writer);
 	if (err)
 		goto fail;
 	*ret = d;
@@ -278,6 +281,11 @@ uint64_t store_changes(const struct store *s)
 struct store_total *store_total(struct store *s)
 {
 	return &s->total;
+}
+
+const struct idempotency **store_claim(struct store *s)
+{
+	return &s->claim;
 }
 
 struct key_cache **store_key_cache(struct store *s)

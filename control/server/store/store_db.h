@@ -31,6 +31,15 @@ struct key_cache;
 struct key_cache **store_key_cache(struct store *s);
 struct key_cache *key_cache_free(struct key_cache *cache);
 
+/** The claim of the request that this store serves (store_idempotency.c). */
+struct idempotency;
+const struct idempotency **store_claim(struct store *s);
+/** Note within its transaction what that request starts; 0 without a claim. */
+int idempotency_started(struct store *s, struct db *db, const char *uuid);
+/** At the start: free the names of requests that a crash cut off before they
+ * started anything. */
+int idempotency_recover(struct db *db);
+
 /**
  * Begin a write transaction: the writer belongs to this thread until
  * store_write_end(), which must follow soon and never be nested.

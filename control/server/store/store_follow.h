@@ -61,6 +61,12 @@ int store_project_run_get(struct store *s, const char *uuid, json_t **ret);
  */
 int store_project_run_stop(struct store *s, const char *uuid, int64_t now);
 
+/**
+ * End the public link of a project run and of its runs; later ones get none.
+ * @return 0; -ENOENT it has none; -EIO
+ */
+int store_project_run_revoke(struct store *s, const char *uuid);
+
 /** Tests whose last attempt is over end, and with the last one the project
  * run. @return 1 something moved; 0; -EIO */
 int store_project_runs_advance(struct store *s, int64_t now);

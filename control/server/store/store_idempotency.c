@@ -63,6 +63,8 @@ int store_idempotency_claim(struct store *s, const struct idempotency *i,
 	int err;
 
 	err = insert(s, i, now_ms);
+	if (err > 0)
+		*store_claim(s) = i;
 	if (err)
 		return err < 0 ? err : 0;
 	err = db_query(store_reader(s),
@@ -97,6 +99,7 @@ int store_idempotency_finish(struct store *s, const struct idempotency *i,
 	char *text = json_dumps(response, JSON_COMPACT);
 	int err;
 
+	*store_claim(s) = NULL;
 	if (!text)
 		return -ENOMEM;
 	const struct db_value params[] = {
@@ -117,8 +120,38 @@ int store_idempotency_drop(struct store *s, const struct idempotency *i)
 {
 	const struct db_value params[] = {DB_I(i->key_id), db_text(i->name)};
 
+	*store_claim(s) = NULL;
 	return change(s,
 		      "DELETE FROM idempotency "
 		      "WHERE key_id = $1 AND name = $2 AND status IS NULL",
 		      params, 2);
+}
+
+int idempotency_started(struct store *s, struct db *db, const char *uuid)
+{
+	const struct idempotency *i = *store_claim(s);
+	int err;
+
+	if (!i)
+		return 0;
+	const struct db_value params[] = {
+		DB_I(i->key_id),
+		db_text(i->name),
+		db_text(uuid),
+	};
+	err = db_query(db,
+		       "UPDATE idempotency SET started = $3 "
+		       "WHERE key_id = $1 AND name = $2",
+		       params, 3, NULL, NULL);
+	return err < 0 ? err : 0;
+}
+
+int idempotency_recover(struct db *db)
+{
+	int err = db_query(db,
+			   "DELETE FROM idempotency "
+			   "WHERE status IS NULL AND started IS NULL",
+			   NULL, 0, NULL, NULL);
+
+	return err < 0 ? err : 0;
 }

@@ -20,7 +20,10 @@ struct idempotency {
 
 /**
  * Claim a name for a request, or find the answer of the one that has it.
- * Names older than IDEMPOTENCY_MS are forgotten.
+ * Names older than IDEMPOTENCY_MS are forgotten; so are, at the next start,
+ * those of requests that a crash cut off before they started anything. Until
+ * it is finished or dropped, what the store starts belongs to the claim.
+ * @param i         kept by reference until then
  * @param now_ms    wall clock
  * @param status    receives the answer's status, with 1
  * @param response  likewise its body, owned by the caller

@@ -173,6 +173,8 @@ int store_run_create(struct store *s, const struct run_new *run,
 				 &id);
 	for (size_t i = 0; !err && i < run->role_count; i++)
 		err = insert_lease(s, db, id, &run->roles[i]);
+	if (!err)
+		err = idempotency_started(s, db, run->session_id);
 	err = store_write_end(s, err);
 	free(box);
 	if (err < 0)

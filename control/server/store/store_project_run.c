@@ -55,6 +55,8 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
 			    LEASE_PARAMS(params), &id);
 	if (!err)
 		err = insert_tests(db, id, run->tests);
+	if (!err)
+		err = idempotency_started(s, db, run->uuid);
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;
@@ -206,5 +208,29 @@ int store_project_run_stop(struct store *s, const char *uuid, int64_t now)
 	if (err >= 0)
 		err = stop_run(db, found.id, now);
 	err = store_write_end(s, err);
+	return err < 0 ? err : 0;
+}
+
+int store_project_run_revoke(struct store *s, const char *uuid)
+{
+	const struct db_value params[] = {db_text(uuid)};
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = lease_exec(db,
+			 "UPDATE run SET kiosk_id = NULL, report_mode = 'full' "
+			 "WHERE kiosk_id IS NOT NULL AND project_run_id = "
+			 "(SELECT id FROM project_run WHERE uuid = lower($1) "
+			 "AND kiosk_id IS NOT NULL)",
+			 LEASE_PARAMS(params));
+	if (err >= 0)
+		err = lease_exec(db,
+				 "UPDATE project_run SET kiosk_id = NULL, "
+				 "report_mode = 'full' WHERE uuid = lower($1) "
+				 "AND kiosk_id IS NOT NULL",
+				 LEASE_PARAMS(params));
+	err = store_write_end(s, err == 0 ? -ENOENT : err);
 	return err < 0 ? err : 0;
 }

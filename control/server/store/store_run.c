@@ -393,7 +393,7 @@ int store_run_revoke(struct store *s, int64_t run_id)
 	if (err)
 		return err;
 	err = db_query(db,
-		       "UPDATE run SET kiosk_id = NULL "
+		       "UPDATE run SET kiosk_id = NULL, report_mode = 'full' "
 		       "WHERE id = $1 AND kiosk_id IS NOT NULL",
 		       &param, 1, NULL, NULL);
 	err = store_write_end(s, err == 0 ? -ENOENT : err);

@@ -73,7 +73,7 @@ int store_run_last(struct store *s, int64_t test_id, json_t **ret);
 int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			     json_t **ret);
 
-/** End a run's public link. @return 0; -ENOENT it has none; -EIO */
+/** End a run's public link; further attempts get none. @return 0; -ENOENT it has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
 
 /** Delete a run that is over, with all its data.
