@@ -139,9 +139,9 @@ class Lab:
                 self.started(**({"report.mode": "kiosk"} if last == "kiosk" else {}))
             yield {"id": number}, body
             self.stop_all()
-        elif last in ("run", "stop") or parts[2:3] == ["scenarios"]:
-            yield {"id": 1, "name": "single-call", "uuid": self.start_project_run()
-                   if last == "stop" else ""}, body
+        elif last in ("run", "stop", "kiosk") or parts[2:3] == ["scenarios"]:
+            yield {"id": 1, "name": "single-call",
+                   "uuid": self.start_project_run(last) if "{uuid}" in o.path else ""}, body
             self.stop_all()
         elif "{id}" in o.path or last in ("update", "delete"):
             number = self.create(base)
@@ -156,8 +156,10 @@ class Lab:
     def started(self, test=1, **overrides):
         return self.c.api("POST", f"/tests/{test}/run", overrides)["data"]["session_id"]
 
-    def start_project_run(self):
-        return self.c.api("POST", "/projects/1/run", {"test_ids": [1]})["project_run_uuid"]
+    def start_project_run(self, what="stop"):
+        mode = "kiosk" if what == "kiosk" else "full"
+        return self.c.api("POST", "/projects/1/run", {"test_ids": [1], "report.mode": mode}
+                          )["project_run_uuid"]
 
     def stop_all(self):
         query = "/runs?filtername=is_finished&filterval=0&count=1000"

@@ -321,6 +321,32 @@ def test_a_public_link_is_revoked(lab):
     lab.c.api("POST", f"/runs/{session}/stop")
 
 
+def test_the_public_link_of_a_project_run_is_revoked(lab):
+    project, _ = lab.project("passed", "passed")
+    data = lab.c.api("POST", "/projects/run", {"id": project, "report.mode": "kiosk"})["data"]
+    run_uuid, link = data["project_run_uuid"], data["report_url"]
+    path = f"/projects/runs/{run_uuid}"
+    until = time.monotonic() + 30
+    runs = []
+    while not runs and time.monotonic() < until:
+        runs = lab.c.api("GET", f"{path}/status")["run"]["runs"]
+    first = lab.c.api("GET", f"/runs/{runs[0]['session_id']}")["run"]["report_url"]
+    public = lab.c.session
+    assert public.get(link, auth=None).status_code == 200
+    assert public.get(first + "/data", auth=None).status_code == 200
+    assert lab.c.request("DELETE", f"{path}/kiosk").status_code == 204
+    assert public.get(link, auth=None).status_code == 404
+    assert public.get(first + "/data", auth=None).status_code == 404
+    problem(lab.c.request("DELETE", f"{path}/kiosk"), 404)
+    # what starts later has no link either
+    with lab.worker():
+        found = lab.ended(run_uuid)
+    assert len(found["runs"]) == 2
+    for run in found["runs"]:
+        url = lab.c.api("GET", f"/runs/{run['session_id']}")["run"]["report_url"]
+        assert "kiosk" not in url
+
+
 def test_attempts_of_a_project_run(lab):
     project, tests = lab.project("failed", "passed", retries_on_failure=1)
     run = start(lab, project)

@@ -310,3 +310,15 @@ void project_run_stop(struct request *req, struct reply *rep)
 		reply_json(rep, 202, NULL);
 	}
 }
+
+void project_run_revoke(struct request *req, struct reply *rep)
+{
+	int err = store_project_run_revoke(req->store, req->params[0]);
+
+	if (err == -ENOENT)
+		reply_problem(rep, 404, "the project run has no public link");
+	else if (err)
+		reply_store_error(rep, err, "project run");
+	else
+		rep->status = 204;
+}

@@ -15,5 +15,6 @@ void project_run_legacy(struct request *req, struct reply *rep);
 
 void project_run_status(struct request *req, struct reply *rep);
 void project_run_stop(struct request *req, struct reply *rep);
+void project_run_revoke(struct request *req, struct reply *rep);
 
 #endif

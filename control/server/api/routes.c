@@ -97,6 +97,7 @@ const struct route api_routes[] = {
 	{"POST", "/projects/:id/run", "start a project run", RIGHT_RUN, project_run, NULL},
 	{"POST", "/projects/run", "start a project run", RIGHT_RUN, project_run_legacy, "/projects/:id/run"},
 	{"GET", "/projects/runs/:uuid/status", "project run status", RIGHT_READ, project_run_status, NULL},
+	{"DELETE", "/projects/runs/:uuid/kiosk", "revoke the public link", RIGHT_WRITE, project_run_revoke, NULL},
 	{"POST", "/projects/runs/:uuid/stop", "project run stop", RIGHT_RUN, project_run_stop, NULL},
 	{"GET", "/projects/:id/status/last", "project status", RIGHT_READ, project_status_last, NULL},
 
