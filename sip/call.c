@@ -25,6 +25,7 @@ static void call_destructor(void *arg)
 	tmr_cancel(&call->tmr_no_ack);
 	tmr_cancel(&call->tmr_reinvite);
 	reliable_stop(call);
+	timer_stop(call);
 	list_flush(&call->events);
 	list_flush(&call->forks);
 	list_flush(&call->early);
@@ -176,6 +177,8 @@ void call_close(struct sip_call *call)
 	tmr_cancel(&call->tmr_end);
 	reinvite_stop(call);
 	reliable_stop(call);
+	timer_stop(call);
+	update_stop(call);
 	event->event = SIP_CALL_CLOSED;
 	event->mono_ns = call->end_ns ? call->end_ns : clock_mono_ns();
 	event->local = call->end_local;
@@ -266,6 +269,8 @@ void call_bye(struct sip_call *call)
 	if (call->state == CALL_ENDING || call->state == CALL_DONE)
 		return;
 	reinvite_stop(call);
+	timer_stop(call);
+	update_stop(call);
 	call->state = CALL_ENDING;
 	digest_begin(call->digest);
 	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);

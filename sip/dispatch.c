@@ -106,6 +106,8 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
 	else if (method_is(msg, "PRACK"))
 		reliable_received(call, msg);
+	else if (method_is(msg, "UPDATE"))
+		update_received(call, msg);
 	else if (method_is(msg, "REFER"))
 		refer_received(call, msg);
 	else if (method_is(msg, "NOTIFY"))
@@ -173,7 +175,8 @@ bool dispatch_request(const struct sip_msg *msg, void *arg)
 	else if (method_is(msg, "REFER"))
 		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
-		 method_is(msg, "NOTIFY") || method_is(msg, "PRACK"))
+		 method_is(msg, "NOTIFY") || method_is(msg, "PRACK") ||
+		 method_is(msg, "UPDATE"))
 		(void)sip_treply(NULL, ua->sip, msg, 481,
 				 "Call/Transaction Does Not Exist");
 	else

@@ -42,6 +42,14 @@ struct early *early_take(struct sip_call *call, const struct sip_msg *msg)
 	return early;
 }
 
+void early_settle(const struct sip_call *call, struct early *early)
+{
+	mem_deref(early->remote);
+	early->remote = mem_ref(call->remote);
+	early->answered = true;
+	early->settled = true;
+}
+
 void early_confirm(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct early *early = early_find(call, msg);

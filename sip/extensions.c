@@ -22,14 +22,15 @@ static int supported_print(struct re_printf *pf,
 			  options->session_timer_s ? ", " TAG_TIMER : "");
 }
 
-int extensions_request(char **ret, const struct sip_call *call)
+int extensions_request(char **ret, const struct sip_call *call, bool invite)
 {
-	bool requires = call->options.prack == SIP_PRACK_REQUIRED &&
+	bool requires = invite && call->options.prack == SIP_PRACK_REQUIRED &&
 			call->state == CALL_INVITING;
 
-	return text_print(ret, ALLOW_HEADER "%H%s", supported_print,
+	return text_print(ret, ALLOW_HEADER "%H%s%H", supported_print,
 			  &call->options,
-			  requires ? "Require: " TAG_100REL "\r\n" : "");
+			  requires ? "Require: " TAG_100REL "\r\n" : "",
+			  timer_request, call);
 }
 
 int extensions_response(char **ret, const struct sip_call *call)

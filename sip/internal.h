@@ -255,6 +255,19 @@ struct reliable {
 	struct tmr tmr_end;
 };
 
+/** RFC 4028: what the present session's timer is. */
+struct session_timer {
+	uint32_t interval_s; /* agreed; 0: none */
+	uint32_t min_s;      /* what 422 answers asked for */
+	unsigned raises;     /* 422 answers obeyed */
+	bool ours;           /* we refresh */
+	bool peer_knows;
+	bool peer_updates; /* it takes UPDATE */
+	struct tmr tmr;
+};
+
+struct update;
+
 struct call_event {
 	struct le le;
 	enum sip_call_event event;
@@ -342,7 +355,12 @@ struct sip_call {
 	bool reinvite_plain; /* changes nothing */
 	bool reinvite_hold;
 	bool reinvite_retried;
+	bool reinvite_refreshes; /* for the session timer: nobody asked */
 	struct tmr tmr_reinvite;
+
+	struct update *update; /* ours, or NULL */
+	struct session_timer timer;
+	bool progressed; /* the peer knows the dialog: 18x sent */
 
 	/* other requests, and REFER both ways */
 	struct list forks; /* other branches that were answered too */
@@ -390,6 +408,33 @@ void early_confirm(struct sip_call *call, const struct sip_msg *msg);
 struct dialog *call_dialog(const struct sip_call *call,
 			   const struct sip_msg *msg);
 
+/** The session that call->remote stands for is its branch's. */
+void early_settle(const struct sip_call *call, struct early *early);
+
+/* update.c: RFC 3311 */
+void update_received(struct sip_call *call, const struct sip_msg *msg);
+/** One without an offer, for the session timer. @return 0; -EBUSY; -errno */
+int update_refresh(struct sip_call *call);
+/** Our UPDATE has an offer that is not answered yet. */
+bool update_offers(const struct sip_call *call);
+void update_stop(struct sip_call *call);
+
+/* timer.c: RFC 4028 */
+/** Print the lines of a request of ours, and of our 2xx to one. */
+int timer_request(struct re_printf *pf, const struct sip_call *call);
+int timer_response(struct re_printf *pf, const struct sip_call *call);
+/** The peer's request: what its 2xx will say. timer_run() follows the 2xx.
+ * @return false: it was answered 422 */
+bool timer_asked(struct sip_call *call, const struct sip_msg *msg);
+/** The 2xx to our request. */
+void timer_answered(struct sip_call *call, const struct sip_msg *msg);
+/** 422: @return true: ask again */
+bool timer_raise(struct sip_call *call, const struct sip_msg *msg);
+void timer_run(struct sip_call *call);
+void timer_stop(struct sip_call *call);
+/** Does the peer take UPDATE? */
+void timer_peer(struct sip_call *call, const struct sip_msg *msg);
+
 /* prack.c: RFC 3262 as calling party */
 bool prack_is_reliable(const struct sip_call *call, const struct sip_msg *msg);
 /** Acknowledge a reliable response. @param sdp  our answer, or NULL */
@@ -407,7 +452,7 @@ int reliable_send(struct sip_call *call, uint16_t code,
 
 /* extensions.c: Supported, Require (RFC 3261 8.2.2.3, 19.2) */
 /** Lines of a request that begins or refreshes the session. */
-int extensions_request(char **ret, const struct sip_call *call);
+int extensions_request(char **ret, const struct sip_call *call, bool invite);
 /** Lines of our response to one. */
 int extensions_response(char **ret, const struct sip_call *call);
 /** Refuse a request, 420 or 421, that asks for more, or less, than we do.
@@ -503,6 +548,10 @@ void outside_stop(struct sip_account *account);
 /* reinvite.c */
 void reinvite_received(struct sip_call *call, const struct sip_msg *msg);
 void reinvite_stop(struct sip_call *call);
+/** For the session timer. @return 0; -EBUSY; -errno */
+int reinvite_refresh(struct sip_call *call);
+/** How long to wait after a 491 (RFC 3261 14.1). */
+uint32_t glare_ms(const struct sip_call *call);
 
 /* text.c */
 /** mbuf or pl to a libre string. */

@@ -23,6 +23,8 @@ static void reinvite_failed(struct sip_call *call, uint16_t code,
 	struct call_event *event;
 
 	call->reinviting = false;
+	if (call->reinvite_refreshes)
+		return;
 	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
 			   code ? call->ua->received_ns : clock_mono_ns());
 	if (event) {
@@ -39,14 +41,17 @@ static void retry_handler(void *arg)
 		reinvite_failed(call, 0, "the re-INVITE could not be sent");
 }
 
-/* Both sides asked at once: again after the time of RFC 3261 14.1. */
+uint32_t glare_ms(const struct sip_call *call)
+{
+	return call->outgoing ? 2100 + 10 * (rand_u32() % 191)
+			      : 10 * (rand_u32() % 201);
+}
+
+/* Both sides asked at once. */
 static void glare(struct sip_call *call)
 {
-	uint32_t ms = call->outgoing ? 2100 + 10 * (rand_u32() % 191)
-				     : 10 * (rand_u32() % 201);
-
 	call->reinvite_retried = true;
-	tmr_start(&call->tmr_reinvite, ms, retry_handler, call);
+	tmr_start(&call->tmr_reinvite, glare_ms(call), retry_handler, call);
 }
 
 static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
@@ -67,6 +72,10 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	call->held = call->reinvite_hold;
+	timer_peer(call, msg);
+	timer_answered(call, msg);
+	if (call->reinvite_refreshes)
+		return;
 	if (call->reinvite_plain)
 		event = call_event(call, SIP_CALL_REINVITED, true, now);
 	else
@@ -89,6 +98,10 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 		if (!err && reinvite_send(call) == 0)
 			return;
 		digest_reason(reason, sizeof(reason), err, msg);
+		break;
+	case 422:
+		if (timer_raise(call, msg) && reinvite_send(call) == 0)
+			return;
 		break;
 	case 491:
 		if (call->reinvite_retried)
@@ -128,23 +141,27 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 static int reinvite_send(struct sip_call *call)
 {
-	const struct request request = {
+	struct request request = {
 		.method = "INVITE",
-		.headers = ALLOW_HEADER,
 		.sdp = &call->sdp,
 		.sendh = invite_send_handler,
 		.resph = response_handler,
 		.arg = call,
 	};
+	char *headers;
 	int err;
 
 	/* An offer of the peer may have come in between. */
 	err = session_offer(call, session_wanted(call, call->reinvite_hold));
+	if (!err)
+		err = extensions_request(&headers, call, true);
 	if (err)
 		return err;
+	request.headers = headers;
 	mem_ref(call);
 	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
 			  &request);
+	mem_deref(headers);
 	if (err) {
 		mem_deref(call);
 		return err;
@@ -153,19 +170,21 @@ static int reinvite_send(struct sip_call *call)
 	return 0;
 }
 
-static int reinvite_begin(struct sip_call *call, bool hold, bool plain)
+static int reinvite_begin(struct sip_call *call, bool hold, bool plain,
+			  bool refreshes)
 {
 	int err;
 
 	if (call->state != CALL_UP)
 		return -ENOTCONN;
-	if (call->reinviting || call->ok_mb)
+	if (call->reinviting || call->ok_mb || call->update)
 		return -EBUSY;
 	if (call->held == hold && !plain)
 		return -EALREADY;
 	call->reinviting = true;
 	call->reinvite_hold = hold;
 	call->reinvite_plain = plain;
+	call->reinvite_refreshes = refreshes;
 	call->reinvite_retried = false;
 	digest_begin(call->digest);
 	err = reinvite_send(call);
@@ -176,17 +195,22 @@ static int reinvite_begin(struct sip_call *call, bool hold, bool plain)
 
 int sip_call_hold(struct sip_call *call)
 {
-	return reinvite_begin(call, true, false);
+	return reinvite_begin(call, true, false, false);
 }
 
 int sip_call_resume(struct sip_call *call)
 {
-	return reinvite_begin(call, false, false);
+	return reinvite_begin(call, false, false, false);
 }
 
 int sip_call_reinvite(struct sip_call *call)
 {
-	return reinvite_begin(call, call->held, true);
+	return reinvite_begin(call, call->held, true, false);
+}
+
+int reinvite_refresh(struct sip_call *call)
+{
+	return reinvite_begin(call, call->held, true, true);
 }
 
 static void refuse(struct sip_call *call, const struct sip_msg *msg,
@@ -222,10 +246,13 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		refuse(call, msg, 481, "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (call->req) {
+	if (call->req || update_offers(call)) {
 		refuse(call, msg, 491, "Request Pending");
 		return;
 	}
+	if (!timer_asked(call, msg))
+		return;
+	timer_peer(call, msg);
 	err = reinvite_describe(call, msg);
 	if (err == -EPROTONOSUPPORT) {
 		refuse(call, msg, 415, "Unsupported Media Type");

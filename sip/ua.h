@@ -181,8 +181,9 @@ enum sip_call_event {
 	SIP_CALL_RESUMED,
 	SIP_CALL_REINVITE_FAIL, /* our re-INVITE was refused: code, reason */
 	SIP_CALL_REINVITED,     /* sip_call_reinvite() was accepted */
-	SIP_CALL_ANSWER_TO,     /* sip_call_request() was answered, or not:
-				 * info->method; code 0: no answer */
+	SIP_CALL_ANSWER_TO,     /* sip_call_request() or sip_call_update() was
+				 * answered, or not: info->method; code 0: no
+				 * answer */
 	SIP_CALL_TRANSFERRED,   /* our REFER succeeded */
 	SIP_CALL_TRANSFER_FAIL, /* it was refused, or the new call failed */
 	SIP_CALL_REFERRED, /* the peer wants a call to info->target; it was told
@@ -272,6 +273,14 @@ int sip_call_hold(struct sip_call *call);
 int sip_call_resume(struct sip_call *call);
 /** Re-INVITE with what is in force; SIP_CALL_REINVITED follows. */
 int sip_call_reinvite(struct sip_call *call);
+
+/**
+ * UPDATE (RFC 3311): once the call is up with what is in force; before, in
+ * the early dialog, with an offer only where a reliable answer settled the
+ * session. SIP_CALL_ANSWER_TO follows.
+ * @return 0; -ENOTCONN there is no dialog yet; -EBUSY another one is open
+ */
+int sip_call_update(struct sip_call *call);
 
 /**
  * A request without offer within the dialog: MESSAGE (RFC 3428), OPTIONS,

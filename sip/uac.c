@@ -29,7 +29,7 @@ static int invite_send(struct sip_call *call)
 	char *headers;
 	int err;
 
-	err = extensions_request(&headers, call);
+	err = extensions_request(&headers, call, true);
 	if (err)
 		return err;
 	request.headers = headers;
@@ -260,6 +260,10 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	err = answer_take(call, early, msg, reason);
 	early_confirm(call, msg);
 	acknowledge(call, msg, err, reason);
+	if (call->state != CALL_UP)
+		return;
+	timer_peer(call, msg);
+	timer_answered(call, msg);
 }
 
 static void refused(struct sip_call *call, const struct sip_msg *msg)
@@ -272,6 +276,9 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
+	if (msg->scode == 422 && timer_raise(call, msg) &&
+	    invite_send(call) == 0)
+		return;
 	if (msg->scode != 401 && msg->scode != 407) {
 		call_set_end_msg(call, SIP_END_REJECTED, msg);
 		call_close(call);

@@ -71,6 +71,8 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	} else if (err == 0 && !call->remote->has_audio) {
 		invite_refuse(ua, msg, 488, "Not Acceptable Here");
 		err = -EINVAL;
+	} else if (!timer_asked(call, msg)) {
+		err = -EINVAL;
 	} else {
 		err = neg(sip_strans_alloc(&call->st, ua->sip, msg,
 					   cancel_handler, call));
@@ -82,6 +84,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		return;
 	}
 	call_register(call);
+	timer_peer(call, msg);
 	(void)sip_treply(&call->st, ua->sip, msg, 100, "Trying");
 	if (call->remote) {
 		call_event(call, SIP_CALL_REMOTE_SDP, false, ua->received_ns);
@@ -146,8 +149,9 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
 			msg->tp);
 	err = neg(sip_treplyf(&call->st, &mb, call->ua->sip, msg, true, 200,
-			      "OK", "%H%s%sContent-Length: %zu\r\n\r\n%b",
+			      "OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
 			      sip_contact_print, &contact, extensions,
+			      timer_response, call,
 			      sdp ? "Content-Type: application/sdp\r\n" : "",
 			      len, sdp ? call->sdp.data : "", len));
 	mem_deref(extensions);
@@ -160,6 +164,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	call->ok_mb = mb;
 	call->ok_count = 0;
 	call->ok_cseq = msg->cseq.num;
+	timer_run(call);
 	mem_ref(call);
 	tmr_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
 	tmr_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1, no_ack_handler,

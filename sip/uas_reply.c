@@ -70,6 +70,7 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	mem_deref(extensions);
 	if (err)
 		return err;
+	call->progressed = true;
 	if (sdp) {
 		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
 				   call->ua->sent_ns);
