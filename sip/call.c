@@ -21,6 +21,7 @@ static void call_destructor(void *arg)
 	hash_unlink(&call->he);
 	tmr_cancel(&call->tmr_events);
 	tmr_cancel(&call->tmr_end);
+	tmr_cancel(&call->tmr_ring);
 	tmr_cancel(&call->tmr_ok);
 	tmr_cancel(&call->tmr_no_ack);
 	tmr_cancel(&call->tmr_reinvite);
@@ -29,6 +30,8 @@ static void call_destructor(void *arg)
 	list_flush(&call->events);
 	list_flush(&call->forks);
 	list_flush(&call->early);
+	list_flush(&call->targets);
+	list_flush(&call->targets_tried);
 	mem_deref(call->closed);
 	mem_deref(call->ack);
 	mem_deref(call->ack_mb);
@@ -175,6 +178,7 @@ void call_close(struct sip_call *call)
 	call->closed = NULL;
 	call->state = CALL_DONE;
 	tmr_cancel(&call->tmr_end);
+	tmr_cancel(&call->tmr_ring);
 	reinvite_stop(call);
 	reliable_stop(call);
 	timer_stop(call);
@@ -280,18 +284,24 @@ void call_bye(struct sip_call *call)
 		call_close(call);
 }
 
+void uac_cancel(struct sip_call *call)
+{
+	call->state = CALL_ENDING;
+	tmr_cancel(&call->tmr_ring);
+	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	if (call->req)
+		sip_request_cancel(call->req);
+	else
+		call_close(call);
+}
+
 void sip_call_hangup(struct sip_call *call)
 {
 	switch (call->state) {
 	case CALL_INVITING:
 		call_set_end(call, SIP_END_CANCELLED, true, 0,
 			     "cancelled by us");
-		call->state = CALL_ENDING;
-		tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
-		if (call->req)
-			sip_request_cancel(call->req);
-		else
-			call_close(call);
+		uac_cancel(call);
 		break;
 	case CALL_INCOMING:
 		uas_refuse(call, 603, "Decline");

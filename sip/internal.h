@@ -313,6 +313,10 @@ struct sip_call {
 	int64_t invite_sent_ns;
 	uint16_t last_provisional;
 	struct list early;
+	struct list targets;       /* of redirections, best first */
+	struct list targets_tried; /* with the first one */
+	uint32_t redirect_count;
+	struct tmr tmr_ring;
 	struct tmr tmr_end;
 
 	/* server side of INVITE and re-INVITE */
@@ -411,6 +415,17 @@ struct dialog *call_dialog(const struct sip_call *call,
 /** The session that call->remote stands for is its branch's. */
 void early_settle(const struct sip_call *call, struct early *early);
 
+/* redirect.c: RFC 3261 8.1.3.4 */
+/**
+ * A 3xx: go on with the best of its contacts.
+ * @param reason  REASON_BYTES, why there is none
+ * @return true: another INVITE is under way
+ */
+bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
+		   char *reason);
+/** A contact failed: the next one, if there is one. */
+bool redirect_next(struct sip_call *call);
+
 /* update.c: RFC 3311 */
 void update_received(struct sip_call *call, const struct sip_msg *msg);
 /** One without an offer, for the session timer. @return 0; -EBUSY; -errno */
@@ -500,6 +515,9 @@ enum media_direction session_wanted(const struct sip_call *call, bool held);
 int call_local_set(struct sip_call *call, const struct media_local *media);
 /** @param sdp  our answer to an offer in the 2xx, or NULL */
 int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
+int uac_invite(struct sip_call *call);
+/** Give the INVITE up; how must have been set by call_set_end(). */
+void uac_cancel(struct sip_call *call);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
 /** "sip:1002@example.net" of "1002", "1002@example.net" or a URI. */
 int peer_uri(char **ret, const struct sip_account *account, const char *uri);

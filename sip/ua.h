@@ -162,7 +162,10 @@ struct sip_call_options {
 	uint32_t session_timer_s; /* Session-Expires; 0: RFC 4028 is off.
 				   * Below 90 it is our Min-SE too */
 	enum sip_refresher refresher;
-	bool late_offer; /* calls we place: INVITE without SDP */
+	/* calls we place */
+	bool late_offer;         /* INVITE without SDP */
+	uint32_t ring_timeout_s; /* to a final answer; 0: 180 */
+	uint32_t redirects_max;  /* contacts of 3xx to try */
 };
 
 /** For calls the account takes from now on. */
@@ -184,6 +187,8 @@ enum sip_call_event {
 	SIP_CALL_ANSWER_TO,     /* sip_call_request() or sip_call_update() was
 				 * answered, or not: info->method; code 0: no
 				 * answer */
+	SIP_CALL_REDIRECTED,    /* by a 3xx, or the next contact of one: the
+				 * INVITE goes to info->target */
 	SIP_CALL_TRANSFERRED,   /* our REFER succeeded */
 	SIP_CALL_TRANSFER_FAIL, /* it was refused, or the new call failed */
 	SIP_CALL_REFERRED, /* the peer wants a call to info->target; it was told
@@ -208,7 +213,8 @@ struct sip_call_info {
 	const char *method;    /* SIP_CALL_ANSWER_TO, or NULL */
 	char digit;            /* SIP_CALL_DTMF: 0-9 * # A-D */
 	unsigned digit_ms;     /* of it; 0: not said */
-	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI, or NULL */
+	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI;
+				* SIP_CALL_REDIRECTED: the contact; or NULL */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
 	const struct media_negotiated *media; /* set when offer/answer settled
 					       * something new; else NULL */

@@ -4,6 +4,9 @@
 #include "base/str.h"
 #include "sip/internal.h"
 
+/* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
+#define RING_TIMEOUT_S 180
+
 static void invite_response(int err, const struct sip_msg *msg, void *arg);
 
 int invite_send_handler(enum sip_transp tp, const struct sa *src,
@@ -17,7 +20,7 @@ int invite_send_handler(enum sip_transp tp, const struct sa *src,
 	return mbuf_printf(mb, "%H", sip_contact_print, &contact);
 }
 
-static int invite_send(struct sip_call *call)
+int uac_invite(struct sip_call *call)
 {
 	struct request request = {
 		.method = "INVITE",
@@ -241,6 +244,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	struct early *early = early_find(call, msg);
 	int err;
 
+	tmr_cancel(&call->tmr_ring);
 	err = dialog_establish(call->dialog, msg);
 	if (err) {
 		/* Without a target neither ACK nor BYE can be sent. */
@@ -277,16 +281,25 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	if (msg->scode == 422 && timer_raise(call, msg) &&
-	    invite_send(call) == 0)
+	    uac_invite(call) == 0)
 		return;
+	if (msg->scode / 100 == 3) {
+		if (redirect_take(call, msg, reason))
+			return;
+		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+		call_close(call);
+		return;
+	}
 	if (msg->scode != 401 && msg->scode != 407) {
+		if (msg->scode < 600 && redirect_next(call))
+			return;
 		call_set_end_msg(call, SIP_END_REJECTED, msg);
 		call_close(call);
 		return;
 	}
 	err = digest_challenge(call->digest, msg);
 	if (!err)
-		err = invite_send(call);
+		err = uac_invite(call);
 	if (err) {
 		digest_reason(reason, sizeof(reason), err, msg);
 		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
@@ -301,6 +314,10 @@ static void invite_response(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200) {
 		provisional(call, msg);
+		return;
+	}
+	if (err && call->state == CALL_INVITING && redirect_next(call)) {
+		mem_deref(call);
 		return;
 	}
 	if (err) {
@@ -382,6 +399,19 @@ int call_local_set(struct sip_call *call, const struct media_local *media)
 	return err;
 }
 
+static void ring_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	if (call->state != CALL_INVITING)
+		return;
+	str_print(reason, sizeof(reason), "no final answer within %u s",
+		  call->options.ring_timeout_s);
+	call_set_end(call, SIP_END_FAILED, true, 0, reason);
+	uac_cancel(call);
+}
+
 int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 		  const struct sip_call_params *params)
 {
@@ -398,6 +428,8 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 	call->arg = params->arg;
 	if (params->options)
 		call->options = *params->options;
+	if (call->options.ring_timeout_s == 0)
+		call->options.ring_timeout_s = RING_TIMEOUT_S;
 	err = call_local_set(call, params->media);
 	if (!err)
 		err = peer_uri(&call->peer, account, params->uri);
@@ -411,7 +443,10 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 		return err;
 	}
 	call_register(call);
-	err = invite_send(call);
+	tmr_start(&call->tmr_ring,
+		  (uint64_t)call->options.ring_timeout_s * 1000, ring_handler,
+		  call);
+	err = uac_invite(call);
 	if (err) {
 		failure_reason(reason, sizeof(reason), account, -err);
 		call_set_end(call, SIP_END_FAILED, false, 0, reason);

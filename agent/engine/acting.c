@@ -70,6 +70,8 @@ int acting_do(const struct wire_client_action *a, void *arg)
 				       "text/plain;charset=UTF-8", a->argument);
 	else if (is(a, "reinvite"))
 		err = sip_call_reinvite(c->sip);
+	else if (is(a, "update"))
+		err = sip_call_update(c->sip);
 	else
 		err = -ENOSYS;
 	return err ? err : 1;
@@ -103,6 +105,7 @@ void acting_answered(struct call *c, enum sip_call_event event,
 	else
 		name = strcmp(info->method, "MESSAGE") == 0   ? "message"
 		       : strcmp(info->method, "OPTIONS") == 0 ? "options"
+		       : strcmp(info->method, "UPDATE") == 0  ? "update"
 							      : "";
 	if (event == SIP_CALL_TRANSFER_FAIL)
 		good = false;

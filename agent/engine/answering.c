@@ -4,6 +4,7 @@
 
 void answering_start(struct engine *e, const struct wire_action *action)
 {
+	const struct sip_call_options options = call_options(action);
 	struct le *le;
 	bool any = accounts_in_state(e, ACCOUNT_REGISTERED) > 0;
 
@@ -18,6 +19,7 @@ void answering_start(struct engine *e, const struct wire_action *action)
 		if (a->state != ACCOUNT_REGISTERED && a->origin != action)
 			continue;
 		a->answers = action;
+		sip_account_call_options(a->sip, &options);
 		sip_account_accept_calls(a->sip, true);
 	}
 	steps_done(e);

@@ -185,7 +185,12 @@ int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri)
 {
 	struct call *c = call_new(e, action, account, true);
-	struct sip_call_params params = {.uri = uri, .call_h = call_handler};
+	const struct sip_call_options options = call_options(action);
+	struct sip_call_params params = {
+		.uri = uri,
+		.options = &options,
+		.call_h = call_handler,
+	};
 	int err;
 
 	if (!c) {
@@ -213,8 +218,13 @@ int call_place(struct engine *e, const struct wire_action *action,
 
 int call_place_referred(struct call *referrer, const char *uri)
 {
+	const struct sip_call_options options = call_options(referrer->action);
 	struct engine *e = referrer->engine;
-	struct sip_call_params params = {.uri = uri, .call_h = call_handler};
+	struct sip_call_params params = {
+		.uri = uri,
+		.options = &options,
+		.call_h = call_handler,
+	};
 	struct call *c;
 	int err;
 

@@ -190,6 +190,9 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_DTMF:
 		call_dtmf_info(c, info);
 		break;
+	case SIP_CALL_REDIRECTED:
+		call_state(c, at, UA_CALL_REDIRECT, info->target);
+		break;
 	case SIP_CALL_REFERRED:
 		acting_referred(c, info);
 		break;

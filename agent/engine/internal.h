@@ -167,6 +167,8 @@ struct call {
 	json_t *streams;
 };
 
+/** What the action's parameters ask of the user agent. */
+struct sip_call_options call_options(const struct wire_action *action);
 /** Place a call. @return 0; -errno (reported as a call that failed, unless it
  * is our own fault: then the job was ended) */
 int call_place(struct engine *e, const struct wire_action *action,

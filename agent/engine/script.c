@@ -234,7 +234,7 @@ static bool waits_for_call(const struct wire_client_action *a)
 static bool acts(const struct wire_client_action *a)
 {
 	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
-	       is(a, "redirect") || waits_for_call(a);
+	       is(a, "redirect") || is(a, "update") || waits_for_call(a);
 }
 
 static bool run_act(struct script *s)

@@ -1,5 +1,6 @@
 #include "control/wire/action.h"
 
+#include "control/wire/call_options.h"
 #include "control/wire/client_actions.h"
 
 #include <errno.h>
@@ -254,8 +255,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 	} parameters[] = {
 		{"media_encryption", "none"},
 		{"media_nat", "none"},
-		{"prack", "none"},
-		{"session_timer", "0"},
 		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
 		{"record", "none"},
@@ -495,6 +494,8 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = codecs_decode(d, object, &a);
 	if (!err)
 		err = dtmf_mode_decode(d, object, &a);
+	if (!err)
+		err = wire_call_options_decode(d, object, &a.call_options);
 	if (!err)
 		err = unsupported_check(d, object);
 	if (!err)

@@ -47,7 +47,7 @@ static const struct client_action_kind {
 	{"unmute", ARGUMENT_UNSUPPORTED},
 	{"play", ARGUMENT_UNSUPPORTED},
 	{"reinvite", ARGUMENT_NONE},
-	{"update", ARGUMENT_UNSUPPORTED},
+	{"update", ARGUMENT_NONE},
 	{"transfer", ARGUMENT_TRANSFER},
 	{"transfer_attended", ARGUMENT_UNSUPPORTED},
 	{"sndcode", ARGUMENT_PROGRESS},

@@ -101,6 +101,32 @@ struct wire_duration {
 	double b_s; /* uniform: high; normal: standard deviation */
 };
 
+enum wire_prack {
+	WIRE_PRACK_NONE,
+	WIRE_PRACK_SUPPORTED,
+	WIRE_PRACK_REQUIRED,
+};
+
+/* Whom a session timer names to refresh (RFC 4028). */
+enum wire_refresher {
+	WIRE_REFRESHER_ANY,
+	WIRE_REFRESHER_UAC,
+	WIRE_REFRESHER_UAS,
+};
+
+#define WIRE_REDIRECTS_DEFAULT 5
+
+/* answer and call */
+struct wire_call_options {
+	enum wire_prack prack;
+	uint32_t session_timer_s; /* 0: none */
+	enum wire_refresher refresher;
+	/* call */
+	bool late_offer;         /* INVITE without SDP */
+	uint32_t ring_timeout_s; /* 0: 180 */
+	uint32_t redirects_max;  /* contacts of 3xx to try; 0: end there */
+};
+
 struct wire_action {
 	enum wire_action_type type;
 	unsigned index; /* position within its step in the test */
@@ -120,6 +146,8 @@ struct wire_action {
 	uint16_t ptime_ms;  /* default 20 */
 	const char *prompt; /* NULL: agent's default */
 	enum wire_dtmf_mode dtmf_mode;
+
+	struct wire_call_options call_options;
 
 	/* answer */
 	uint32_t answer_delay_ms;

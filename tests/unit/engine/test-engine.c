@@ -209,7 +209,7 @@ static void test_redirect_and_reject(void **state)
 
 	(void)state;
 	pair_start(&pair, ",\"answer_code\":302,\"answer_contact\":\"1009\"",
-		   "");
+		   ",\"max_redirects\":0");
 	pair_end(&pair);
 	assert_true(has_state(&pair.caller, "CALL_REDIRECT"));
 	assert_true(has_state(&pair.caller, "CALL_REJECTED"));
