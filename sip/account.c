@@ -298,8 +298,11 @@ struct sip_account *sip_account_free(struct sip_account *account)
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err)
 {
-	const char *where = account->target_text;
+	failure_at(dst, size, account->target_text, err);
+}
 
+void failure_at(char *dst, size_t size, const char *where, int err)
+{
 	switch (err) {
 	case ETIMEDOUT:
 		str_print(dst, size, "no answer from %s within %u s", where,

@@ -7,7 +7,6 @@
 static const char *const known_methods[] = {
 	"REGISTER",
 	"SUBSCRIBE",
-	"UPDATE",
 	"PUBLISH",
 };
 
@@ -84,7 +83,7 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_call *call = call_find(ua, msg);
 
-	if (!call) {
+	if (!call || call->state == CALL_DONE) {
 		(void)sip_treply(NULL, ua->sip, msg, 481,
 				 "Call/Transaction Does Not Exist");
 		return;

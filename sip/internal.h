@@ -39,7 +39,7 @@
 
 #define ALLOW_HEADER                                                       \
 	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
-	"NOTIFY, PRACK\r\n"
+	"NOTIFY, PRACK, UPDATE\r\n"
 
 static inline int neg(int libre_error)
 {
@@ -219,6 +219,8 @@ void register_sent(struct sip_account *account, int64_t mono_ns);
 /** Why no answer came; err as libre gives it. */
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err);
+/** The same of a request that went elsewhere. */
+void failure_at(char *dst, size_t size, const char *where, int err);
 
 /* ---- calls ---- */
 
@@ -423,6 +425,8 @@ void early_settle(const struct sip_call *call, struct early *early);
  */
 bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
 		   char *reason);
+/** The INVITE goes to a contact itself, not through the account's target. */
+bool redirect_away(const struct sip_call *call);
 /** A contact failed: the next one, if there is one. */
 bool redirect_next(struct sip_call *call);
 

@@ -159,6 +159,12 @@ static int next(struct sip_call *call)
 	return uac_invite(call);
 }
 
+bool redirect_away(const struct sip_call *call)
+{
+	return call->redirect_count > 0 && !call->dialog->next_hop &&
+	       !call->account->outbound_proxy;
+}
+
 bool redirect_next(struct sip_call *call)
 {
 	int err;

@@ -307,6 +307,14 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 	}
 }
 
+static void no_answer_reason(const struct sip_call *call, char *reason, int err)
+{
+	if (redirect_away(call))
+		failure_at(reason, REASON_BYTES, call->dialog->target, err);
+	else
+		failure_reason(reason, REASON_BYTES, call->account, err);
+}
+
 static void invite_response(int err, const struct sip_msg *msg, void *arg)
 {
 	struct sip_call *call = arg;
@@ -322,8 +330,7 @@ static void invite_response(int err, const struct sip_msg *msg, void *arg)
 	}
 	if (err) {
 		if (call->state != CALL_ENDING) {
-			failure_reason(reason, sizeof(reason), call->account,
-				       err);
+			no_answer_reason(call, reason, err);
 			call_set_end(call, SIP_END_FAILED, false, 0, reason);
 		}
 		call_close(call);

@@ -19,6 +19,7 @@ MESON = "/usr/bin/meson"
 def cases(entry):
     """(passed, failed, skipped) of one line of meson's testlog.json."""
     text = entry.get("stdout", "") + "\n" + entry.get("stderr", "")
+    text = re.sub("\x1b" + r"\[[0-9;]*m", "", text)  # libre warns in colour
     good = entry["result"] in ("OK", "EXPECTEDFAIL")
     passed = failed = skipped = 0
     running = [int(n) for n in

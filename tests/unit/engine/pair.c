@@ -249,8 +249,9 @@ void pair_start(struct pair *pair, const char *answer, const char *call)
 	process_start(&pair->caller);
 	snprintf(steps, sizeof(steps),
 		 "[[{\"type\":\"answer\",\"credentials\":[{\"username\":"
-		 "\"1002\"}]%s}],[]]",
-		 answer);
+		 "\"1002\"}],\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\","
+		 "\"port\":%u}]}%s}],[]]",
+		 pair->port, answer);
 	send_job(&pair->callee, "callee", pair->port, steps);
 	send_go(&pair->callee, 0);
 	until_ready(&pair->callee, 0);

@@ -102,7 +102,7 @@ static void script_peer_bye(struct peer *peer)
 	peer_request(peer, "SUBSCRIBE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 405 ");
 	peer_has(peer, "Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, "
-		       "MESSAGE, REFER, NOTIFY, PRACK\r\n");
+		       "MESSAGE, REFER, NOTIFY, PRACK, UPDATE\r\n");
 	peer_request(peer, "BYE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "BYE", NULL, NULL);
