@@ -10,6 +10,7 @@ static void event_destructor(void *arg)
 
 	list_unlink(&event->le);
 	mem_deref(event->target);
+	mem_deref(event->replaces);
 }
 
 static void call_destructor(void *arg)
@@ -25,6 +26,7 @@ static void call_destructor(void *arg)
 	tmr_cancel(&call->tmr_ok);
 	tmr_cancel(&call->tmr_no_ack);
 	tmr_cancel(&call->tmr_reinvite);
+	tmr_cancel(&call->tmr_transfer);
 	reliable_stop(call);
 	timer_stop(call);
 	list_flush(&call->events);
@@ -42,6 +44,8 @@ static void call_destructor(void *arg)
 	mem_deref(call->dialog);
 	mem_deref(call->digest);
 	mem_deref(call->peer);
+	mem_deref(call->replaces_line);
+	mem_deref(call->replaces);
 	buf_release(&call->sdp);
 	mem_deref(call->account);
 }
@@ -91,6 +95,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.reason = event->reason,
 		.method = event->method,
 		.target = event->target,
+		.replaces = event->replaces,
 		.digit = event->digit,
 		.digit_ms = event->digit_ms,
 		.end = event->end,
@@ -176,6 +181,7 @@ void call_close(struct sip_call *call)
 	if (!event)
 		return;
 	call->closed = NULL;
+	refer_stop(call);
 	call->state = CALL_DONE;
 	tmr_cancel(&call->tmr_end);
 	tmr_cancel(&call->tmr_ring);

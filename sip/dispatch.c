@@ -130,7 +130,8 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 
 	if (!account)
 		(void)sip_treply(NULL, ua->sip, msg, 404, "Not Found");
-	else if (!account->accepts || !account->incoming_h)
+	else if (!account->incoming_h ||
+		 (!account->accepts && !sip_msg_hdr(msg, SIP_HDR_REPLACES)))
 		(void)sip_treply(NULL, ua->sip, msg, 480,
 				 "Temporarily Unavailable");
 	else if (ua->call_count >= 2 * ua->calls_max + 16)

@@ -16,7 +16,7 @@ bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
 static int supported_print(struct re_printf *pf,
 			   const struct sip_call_options *options)
 {
-	return re_hprintf(pf, "Supported: norefersub%s%s\r\n",
+	return re_hprintf(pf, "Supported: replaces, norefersub%s%s\r\n",
 			  options->prack != SIP_PRACK_NONE ? ", " TAG_100REL
 							   : "",
 			  options->session_timer_s ? ", " TAG_TIMER : "");
@@ -27,10 +27,13 @@ int extensions_request(char **ret, const struct sip_call *call, bool invite)
 	bool requires = invite && call->options.prack == SIP_PRACK_REQUIRED &&
 			call->state == CALL_INVITING;
 
-	return text_print(ret, ALLOW_HEADER "%H%s%H", supported_print,
-			  &call->options,
-			  requires ? "Require: " TAG_100REL "\r\n" : "",
-			  timer_request, call);
+	return text_print(
+		ret, ALLOW_HEADER "%H%s%s%H", supported_print, &call->options,
+		requires ? "Require: " TAG_100REL "\r\n" : "",
+		invite && call->state == CALL_INVITING && call->replaces_line
+			? call->replaces_line
+			: "",
+		timer_request, call);
 }
 
 int extensions_response(char **ret, const struct sip_call *call)
@@ -46,7 +49,8 @@ struct refusal {
 
 static bool known(const struct sip_call_options *options, const struct pl *tag)
 {
-	if (!pl_strcasecmp(tag, "norefersub"))
+	if (!pl_strcasecmp(tag, "replaces") ||
+	    !pl_strcasecmp(tag, "norefersub"))
 		return true;
 	if (!pl_strcasecmp(tag, TAG_100REL))
 		return options && options->prack != SIP_PRACK_NONE;

@@ -279,6 +279,7 @@ struct call_event {
 	char reason[REASON_BYTES];
 	const char *method; /* static */
 	char *target;
+	char *replaces;
 	char digit;
 	unsigned digit_ms;
 	enum sip_call_end end;
@@ -293,6 +294,8 @@ struct sip_call {
 	struct dialog *dialog;
 	struct digest *digest;
 	char *peer;
+	char *replaces_line;       /* of our INVITE, or NULL */
+	struct sip_call *replaces; /* ends when this one is answered */
 	bool outgoing;
 	struct sip_call_options options;
 	enum call_state state;
@@ -372,6 +375,7 @@ struct sip_call {
 	struct list forks; /* other branches that were answered too */
 	uint32_t request_count;
 	bool transferring; /* our REFER: its end has not been told */
+	struct tmr tmr_transfer;
 	uint16_t transfer_code;
 	char transfer_reason[REASON_BYTES];
 	bool referred;      /* theirs: it has not ended */
@@ -558,9 +562,22 @@ int indialog_send(struct sip_call *call, const char *method,
 		  const char *headers, const char *type, const char *body);
 void info_received(struct sip_call *call, const struct sip_msg *msg);
 
+/* replaces.c: RFC 3891 */
+/** The call that an INVITE replaces, if any: call->replaces.
+ * @return 0; else the status that refuses the INVITE */
+uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg);
+/** Our 2xx was sent: end the call it replaces. */
+void replaces_done(struct sip_call *call);
+/** URI for Refer-To: a call to the peer of this one that replaces it. */
+int replaces_refer(char **ret, const struct sip_call *other);
+/** The Replaces in a Refer-To; *ret untouched if there is none. */
+int replaces_referred(char **ret, const struct uri *uri);
+
 /* refer.c: RFC 3515 */
 void refer_received(struct sip_call *call, const struct sip_msg *msg);
 void refer_notified(struct sip_call *call, const struct sip_msg *msg);
+/** The call ends: so does a transfer that has not. */
+void refer_stop(struct sip_call *call);
 /** Our REFER was answered; msg NULL: it was not. */
 void refer_answered(struct sip_call *call, const struct sip_msg *msg);
 

@@ -7,6 +7,11 @@
 
 /* ---- we refer ---- */
 
+/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N); then the
+ * notifier says for how long it goes on, and what it may say at most. */
+#define NOTIFY_WAIT_S 32
+#define NOTIFY_MAX_S  300
+
 static void transfer_end(struct sip_call *call, bool good)
 {
 	struct call_event *event;
@@ -14,6 +19,7 @@ static void transfer_end(struct sip_call *call, bool good)
 	if (!call->transferring)
 		return;
 	call->transferring = false;
+	tmr_cancel(&call->tmr_transfer);
 	event = call_event(call,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
 			   true, call->ua->received_ns);
@@ -30,6 +36,44 @@ static void transfer_note(struct sip_call *call, uint16_t code,
 	call->transfer_code = code;
 	str_print(call->transfer_reason, sizeof(call->transfer_reason), "%s",
 		  reason);
+}
+
+static void overdue_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	str_print(reason, sizeof(reason),
+		  "no NOTIFY said how the transfer ended, the last one: %s",
+		  call->transfer_reason);
+	transfer_note(call, 0, reason);
+	transfer_end(call, false);
+}
+
+static void notify_wait(struct sip_call *call, uint32_t s)
+{
+	tmr_start(&call->tmr_transfer, (uint64_t)s * 1000, overdue_handler,
+		  call);
+}
+
+void refer_stop(struct sip_call *call)
+{
+	if (!call->transferring)
+		return;
+	transfer_note(call, 0, "the call ended before its transfer did");
+	transfer_end(call, false);
+}
+
+/* Subscription-State: active;expires=60 */
+static uint32_t expires_of(const struct pl *state)
+{
+	struct pl expires;
+	uint32_t s;
+
+	if (msg_param_decode(state, "expires", &expires))
+		return NOTIFY_MAX_S;
+	s = pl_u32(&expires);
+	return s < NOTIFY_MAX_S ? s : NOTIFY_MAX_S;
 }
 
 void refer_answered(struct sip_call *call, const struct sip_msg *msg)
@@ -53,6 +97,8 @@ void refer_answered(struct sip_call *call, const struct sip_msg *msg)
 	sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
 	if (sub && !pl_strcasecmp(&sub->val, "false"))
 		transfer_end(call, true); /* RFC 4488 section 4 */
+	else if (call->transferring && !tmr_isrunning(&call->tmr_transfer))
+		notify_wait(call, NOTIFY_WAIT_S);
 }
 
 /* "SIP/2.0 200 OK" (RFC 3515 2.4.5) */
@@ -99,11 +145,12 @@ void refer_notified(struct sip_call *call, const struct sip_msg *msg)
 	else if (state->val.l >= 10 &&
 		 strncasecmp(state->val.p, "terminated", 10) == 0)
 		transfer_end(call, false);
+	else
+		notify_wait(call, expires_of(&state->val));
 }
 
-int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
+static int refer_send(struct sip_call *call, const char *target, bool silent)
 {
-	char *target = NULL;
 	char *headers = NULL;
 	int err;
 
@@ -111,14 +158,11 @@ int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
 		return -ENOTCONN;
 	if (call->transferring)
 		return -EBUSY;
-	err = peer_uri(&target, call->account, uri);
-	if (!err)
-		err = text_print(&headers,
-				 "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
-				 target, call->account->aor,
-				 silent ? "Refer-Sub: false\r\n"
-					  "Supported: norefersub\r\n"
-					: "");
+	err = text_print(&headers, "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
+			 target, call->account->aor,
+			 silent ? "Refer-Sub: false\r\n"
+				  "Supported: norefersub\r\n"
+				: "");
 	if (!err) {
 		call->transferring = true;
 		transfer_note(call, 0, "");
@@ -126,14 +170,40 @@ int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
 		if (err)
 			call->transferring = false;
 	}
-	mem_deref(target);
 	mem_deref(headers);
+	return err;
+}
+
+int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
+{
+	char *target;
+	int err = peer_uri(&target, call->account, uri);
+
+	if (err)
+		return err;
+	err = refer_send(call, target, silent);
+	mem_deref(target);
+	return err;
+}
+
+int sip_call_transfer_attended(struct sip_call *call,
+			       const struct sip_call *other)
+{
+	char *target;
+	int err = other->state == CALL_UP ? replaces_refer(&target, other)
+					  : -ENOTCONN;
+
+	if (err)
+		return err;
+	err = refer_send(call, target, false);
+	mem_deref(target);
 	return err;
 }
 
 /* ---- we are referred ---- */
 
-static int target_read(char **ret, const struct sip_msg *msg)
+static int target_read(char **ret, char **ret_replaces,
+		       const struct sip_msg *msg)
 {
 	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
 	struct sip_addr addr;
@@ -144,7 +214,9 @@ static int target_read(char **ret, const struct sip_msg *msg)
 	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
 	     pl_strcasecmp(&addr.uri.scheme, "sips")))
 		return -EBADMSG;
-	/* What stands behind '?' are headers, not ours to copy unseen. */
+	/* Other headers behind '?' are not ours to copy unseen. */
+	if (replaces_referred(ret_replaces, &addr.uri))
+		return -EBADMSG;
 	if (addr.uri.headers.l)
 		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
 	return neg(pl_strdup(ret, &addr.auri));
@@ -157,13 +229,15 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	struct sip_contact contact;
 	struct call_event *event;
 	char *target = NULL;
+	char *replaces = NULL;
 
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
 		(void)sip_treply(NULL, ua->sip, msg, 481,
 				 "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (target_read(&target, msg)) {
+	if (target_read(&target, &replaces, msg)) {
+		mem_deref(replaces);
 		(void)sip_treply(NULL, ua->sip, msg, 400, "Bad Refer-To");
 		return;
 	}
@@ -172,10 +246,12 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 					    ua->received_ns);
 	if (!event) {
 		mem_deref(target);
+		mem_deref(replaces);
 		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
 		return;
 	}
 	event->target = target;
+	event->replaces = replaces;
 	call->referred = true;
 	call->refer_silent = sub && !pl_strcasecmp(&sub->val, "false");
 	call->refer_seq = msg->cseq.num;

@@ -215,6 +215,7 @@ struct sip_call_info {
 	unsigned digit_ms;     /* of it; 0: not said */
 	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI;
 				* SIP_CALL_REDIRECTED: the contact; or NULL */
+	const char *replaces;  /* SIP_CALL_REFERRED: for sip_call_params */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
 	const struct media_negotiated *media; /* set when offer/answer settled
 					       * something new; else NULL */
@@ -227,6 +228,7 @@ struct sip_call_params {
 			   * completed with the account's domain */
 	const struct media_local *media;        /* copied; what is offered */
 	const struct sip_call_options *options; /* copied; NULL: all zeros */
+	const char *replaces; /* value of a Replaces header, or NULL */
 	sip_call_h *call_h;
 	void *arg;
 };
@@ -242,6 +244,11 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
  */
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
 int sip_call_ring(struct sip_call *call);
+/**
+ * The call that an incoming one replaces (RFC 3891); NULL: none. It ends when
+ * the new one is answered, which shall be at once.
+ */
+const struct sip_call *sip_call_replaced(const struct sip_call *call);
 /**
  * Send a provisional response to the INVITE, 101 to 199; reliably (RFC 3262)
  * if the options and the caller want that. While one waits for its PRACK the
@@ -304,6 +311,13 @@ int sip_call_request(struct sip_call *call, const char *method,
  * @param silent  ask for no NOTIFY (Refer-Sub: false, RFC 4488)
  */
 int sip_call_transfer(struct sip_call *call, const char *uri, bool silent);
+/**
+ * Attended transfer: refer the peer to that of another call, which the new
+ * call replaces (RFC 3891, RFC 5589 7). As sip_call_transfer().
+ * @return 0; -ENOTCONN one of them is not up
+ */
+int sip_call_transfer_attended(struct sip_call *call,
+			       const struct sip_call *other);
 /** How the call that SIP_CALL_REFERRED asked for goes; 200 and above is the
  * end. Nothing is sent where the peer wanted no NOTIFY. */
 int sip_call_refer_progress(struct sip_call *call, uint16_t code,

@@ -440,6 +440,13 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 	err = call_local_set(call, params->media);
 	if (!err)
 		err = peer_uri(&call->peer, account, params->uri);
+	if (!err && params->replaces)
+		err = header_text_valid(params->replaces)
+			      ? text_print(&call->replaces_line,
+					   "Require: replaces\r\n"
+					   "Replaces: %s\r\n",
+					   params->replaces)
+			      : -EINVAL;
 	if (!err)
 		err = dialog_new(&call->dialog, account, call->peer,
 				 call->peer);

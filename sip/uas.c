@@ -50,6 +50,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 {
 	char reason[REASON_BYTES] = "";
 	struct sip_call *call;
+	uint16_t code;
 	int err;
 
 	err = incoming_make(&call, account, msg);
@@ -58,6 +59,12 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 			invite_refuse(ua, msg, 400, "Bad Contact");
 		else
 			invite_refuse(ua, msg, 500, "Server Internal Error");
+		return;
+	}
+	code = replaces_take(call, msg);
+	if (code) {
+		invite_refuse(ua, msg, code, phrase_of(code));
+		mem_deref(call);
 		return;
 	}
 	err = session_read(call, msg, reason);
@@ -225,6 +232,7 @@ void uas_answer(struct sip_call *call)
 	}
 	call->state = CALL_ACCEPTED;
 	answer_events(call, sdp);
+	replaces_done(call);
 }
 
 int sip_call_answer(struct sip_call *call, const struct media_local *media)

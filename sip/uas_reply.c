@@ -28,6 +28,7 @@ const char *phrase_of(uint16_t code)
 		{408, "Request Timeout"},
 		{410, "Gone"},
 		{480, "Temporarily Unavailable"},
+		{481, "Call/Transaction Does Not Exist"},
 		{484, "Address Incomplete"},
 		{486, "Busy Here"},
 		{487, "Request Terminated"},

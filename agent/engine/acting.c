@@ -58,6 +58,8 @@ int acting_do(const struct wire_client_action *a, void *arg)
 		return call_dtmf_send(c, a->argument);
 	if (is(a, "transfer"))
 		return transfer(c, a->argument);
+	if (is(a, "transfer_attended"))
+		return consult_do(c, a->argument);
 	/* To another one: its answer is a figure, not this call's matter. */
 	if (is(a, "options") && a->argument[0])
 		return sip_account_request(c->origin->sip, "OPTIONS",
@@ -109,6 +111,8 @@ void acting_answered(struct call *c, enum sip_call_event event,
 							      : "";
 	if (event == SIP_CALL_TRANSFER_FAIL)
 		good = false;
+	if (event == SIP_CALL_TRANSFERRED || event == SIP_CALL_TRANSFER_FAIL)
+		consult_transferred(c, good ? NULL : refusal);
 	if (event == SIP_CALL_ANSWER_TO && strcmp(info->method, "INFO") == 0)
 		call_dtmf_answered(c, good ? NULL : refusal);
 	else
@@ -117,12 +121,16 @@ void acting_answered(struct call *c, enum sip_call_event event,
 
 void acting_referred(struct call *c, const struct sip_call_info *info)
 {
+	struct call *placed;
 	int err = -ECANCELED;
 
 	call_state(c, info->mono_ns, UA_REFER, info->target);
 	call_state(c, info->mono_ns, UA_CALL_TRANSFER, info->target);
 	if (engine_working(c->engine))
-		err = call_place_referred(c, info->target);
+		err = call_place_extra(&placed, c, info->target,
+				       info->replaces);
+	if (!err)
+		placed->referrer = c;
 	if (err == -EINVAL)
 		sip_call_refer_progress(c->sip, 416, "Unsupported URI Scheme");
 	else if (err)

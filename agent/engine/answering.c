@@ -39,6 +39,27 @@ void answering_stop(struct engine *e)
 	}
 }
 
+/* A call that replaces one of ours (RFC 3891) takes over its action, too. */
+static bool replacing_taken(struct engine *e, struct sip_call *sip)
+{
+	const struct sip_call *old = sip_call_replaced(sip);
+	struct le *le;
+
+	if (!old)
+		return false;
+	LIST_FOREACH(&e->calls, le)
+	{
+		const struct call *c = le->data;
+
+		if (c->sip == old && !c->closed &&
+		    list_count(&e->calls) < ENGINE_CALLS_MAX) {
+			call_take(e, c->action, c->origin, sip);
+			return true;
+		}
+	}
+	return false;
+}
+
 void answering_incoming(struct sip_account *account, struct sip_call *call,
 			void *arg)
 {
@@ -47,6 +68,8 @@ void answering_incoming(struct sip_account *account, struct sip_call *call,
 	const struct wire_action *action = a->answers;
 
 	(void)account;
+	if (engine_working(e) && replacing_taken(e, call))
+		return;
 	if (!action || !engine_working(e)) {
 		sip_call_reject(call, 480, "Temporarily Unavailable");
 		return;

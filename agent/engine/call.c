@@ -18,6 +18,10 @@ static void call_release(struct call *c)
 
 		if (other->referrer == c)
 			other->referrer = NULL;
+		if (other->consults_for == c)
+			other->consults_for = NULL;
+		if (other->consult.second == c)
+			other->consult.second = NULL;
 	}
 	list_unlink(&c->le);
 	tmr_cancel(&c->tmr_script);
@@ -103,6 +107,7 @@ static void call_report(struct call *c)
 		.call = c->name,
 		.account = c->account,
 		.outgoing = c->outgoing,
+		.placed_for = c->placed_for[0] ? c->placed_for : NULL,
 		.peer = c->peer,
 		.call_id = c->call_id,
 		.established = c->established_ns != 0,
@@ -128,7 +133,7 @@ void call_finish(void *arg)
 {
 	struct call *c = arg;
 	struct engine *e = c->engine;
-	bool generated = c->outgoing && !c->referred;
+	bool generated = c->outgoing && !c->placed_for[0];
 
 	call_report(c);
 	call_release(c);
@@ -216,13 +221,15 @@ int call_place(struct engine *e, const struct wire_action *action,
 	return 0;
 }
 
-int call_place_referred(struct call *referrer, const char *uri)
+int call_place_extra(struct call **ret, struct call *of, const char *uri,
+		     const char *replaces)
 {
-	const struct sip_call_options options = call_options(referrer->action);
-	struct engine *e = referrer->engine;
+	const struct sip_call_options options = call_options(of->action);
+	struct engine *e = of->engine;
 	struct sip_call_params params = {
 		.uri = uri,
 		.options = &options,
+		.replaces = replaces,
 		.call_h = call_handler,
 	};
 	struct call *c;
@@ -230,24 +237,24 @@ int call_place_referred(struct call *referrer, const char *uri)
 
 	if (list_count(&e->calls) >= ENGINE_CALLS_MAX)
 		return -EBUSY;
-	c = call_new(e, referrer->action, referrer->origin, true);
+	c = call_new(e, of->action, of->origin, true);
 	if (!c)
 		return -ENOMEM;
-	c->referred = true;
-	/* The script is that of the call that was transferred. */
+	(void)str_copy(c->placed_for, sizeof(c->placed_for), of->name);
+	/* The script is the other call's. */
 	script_init(&c->script, NULL, 0, &call_script_ops, c);
 	err = call_media_new(c);
 	if (!err) {
 		params.media = media_session_local(c->media);
 		params.arg = c;
-		err = sip_call_dial(&c->sip, referrer->origin->sip, &params);
+		err = sip_call_dial(&c->sip, of->origin->sip, &params);
 	}
 	if (err) {
 		call_release(c);
 		return err;
 	}
-	c->referrer = referrer;
 	call_begun(c);
+	*ret = c;
 	return 0;
 }
 
@@ -258,7 +265,7 @@ static void answer_due(void *arg)
 
 	if (c->closed)
 		return;
-	if (c->action->answer_code != 200) {
+	if (c->action->answer_code != 200 && !c->replaces) {
 		err = c->action->answer_contact
 			      ? sip_call_redirect(c->sip,
 						  c->action->answer_code,
@@ -297,8 +304,14 @@ void call_take(struct engine *e, const struct wire_action *action,
 	}
 	c->sip = sip;
 	c->invite_ns = clock_mono_ns();
+	c->replaces = sip_call_replaced(sip) != NULL;
 	call_begun(c);
 	call_state(c, c->invite_ns, UA_CALL_INCOMING, NULL);
+	if (c->replaces) { /* the script was the other call's */
+		script_init(&c->script, NULL, 0, &call_script_ops, c);
+		answer_due(c);
+		return;
+	}
 	if (action->early_media && call_media_new(c) == 0)
 		sip_call_progress(sip, 183, media_session_local(c->media));
 	else if (rings)

@@ -100,6 +100,7 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 	call_state(c, info->mono_ns, end_state(info), text);
 	call_state(c, info->mono_ns, UA_CALL_CLOSED, NULL);
 	script_close(&c->script);
+	consult_closed(c, text);
 	acting_progress(c, info->code >= 300 ? info->code : 503,
 			info->code >= 300 ? info->reason
 					  : "Service Unavailable");
@@ -116,8 +117,10 @@ static void on_reinvite(struct call *c, const struct sip_call_info *info,
 			enum ua_state state)
 {
 	call_state(c, info->mono_ns, state, info->local ? "local" : "remote");
-	if (info->local)
-		script_reinvite(&c->script, NULL);
+	if (!info->local)
+		return;
+	script_reinvite(&c->script, NULL);
+	consult_reinvited(c, NULL);
 }
 
 void call_handler(struct sip_call *sip, enum sip_call_event event,
@@ -159,6 +162,7 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_ESTABLISHED:
 		on_established(c, at);
 		call_state(c, at, UA_CALL_ESTABLISHED, NULL);
+		consult_established(c);
 		break;
 	case SIP_CALL_LOCAL_SDP:
 		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);
@@ -178,6 +182,7 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 		snprintf(refusal, sizeof(refusal), "was refused: %s",
 			 text ? text : "no answer");
 		script_reinvite(&c->script, refusal);
+		consult_reinvited(c, refusal);
 		script_acted(&c->script, "reinvite", refusal);
 		break;
 	}

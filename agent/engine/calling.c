@@ -240,7 +240,7 @@ double calling_progress(const struct engine *e, int64_t now_ns)
 		const struct call *c = le->data;
 		double part;
 
-		if (c->action != g->action || c->referred ||
+		if (c->action != g->action || c->placed_for[0] ||
 		    !c->established_ns || c->duration_ns <= 0)
 			continue;
 		part = (double)(now_ns - c->established_ns) /

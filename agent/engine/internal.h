@@ -10,6 +10,7 @@
  * call.c      one call: its beginning, its end, its figures
  * call_script.c, call_media.c, call_dtmf.c, call_events.c  its script's view,
  *             its audio, its digits, what the user agent reports of it
+ * consulting.c  attended transfer
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
  * report.c    what goes to the supervisor
@@ -130,6 +131,21 @@ struct call_info_dtmf {
 	struct tmr tmr;
 };
 
+/* An attended transfer under way (consulting.c). */
+struct consult {
+	enum consult_phase {
+		CONSULT_NONE,
+		CONSULT_HOLDING,
+		CONSULT_CALLING,
+		CONSULT_REFERRING,
+		CONSULT_RESUMING,
+	} phase;
+	struct call *second; /* the other call, while there is one */
+	bool holds;          /* the call was put on hold for it */
+	bool done;           /* the transfer succeeded */
+	char uri[512];
+};
+
 struct call {
 	struct le le;
 	struct engine *engine;
@@ -138,8 +154,12 @@ struct call {
 	char account[ENGINE_NAME_BYTES * 4];
 	bool outgoing;
 	struct account *origin;
-	bool referred;         /* placed for a transfer, not by a generator */
+	/* Placed for a transfer of this one, not by a generator; "" else. */
+	char placed_for[ENGINE_NAME_BYTES];
 	struct call *referrer; /* wants to know how it goes; NULL: nobody */
+	struct consult consult;
+	struct call *consults_for; /* whose second call it is, or NULL */
+	bool replaces;             /* takes another one's place: at once */
 	struct sip_call *sip;
 	struct media_session *media;
 	bool media_applied;
@@ -173,9 +193,15 @@ struct sip_call_options call_options(const struct wire_action *action);
  * is our own fault: then the job was ended) */
 int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri);
-/** Place the call a transfer asks for. @return 0; -errno */
-int call_place_referred(struct call *referrer, const char *uri);
-/** Take an incoming call. */
+/**
+ * Place a call that belongs to another one, as its action says, without a
+ * script; no generator counts it.
+ * @param replaces  value of a Replaces header, or NULL
+ * @return 0; -errno
+ */
+int call_place_extra(struct call **ret, struct call *of, const char *uri,
+		     const char *replaces);
+/** Take an incoming call; one that replaces another is answered at once. */
 void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
 void call_hangup(struct call *c);
@@ -228,6 +254,18 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 		 const char *text);
 /** call_finish() in a turn of its own, when SIP and media are over. */
 void call_finish_soon(struct call *c);
+
+/* ---- consulting.c ---- */
+
+/** transfer_attended. @return as the act of script_ops */
+int consult_do(struct call *c, const char *argument);
+/** Our hold or resume ended. @param refusal  NULL: accepted */
+void consult_reinvited(struct call *c, const char *refusal);
+/** Our REFER ended. @param refusal  NULL: the peers are connected */
+void consult_transferred(struct call *c, const char *refusal);
+void consult_established(struct call *second);
+/** Either call is over. */
+void consult_closed(struct call *closed, const char *text);
 
 /* ---- acting.c ---- */
 

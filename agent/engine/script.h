@@ -11,7 +11,7 @@
  *                     the re-INVITE
  * wait                ms
  * sndcode, reject, redirect  at once, before the call is answered
- * reinvite, transfer, message, options  wait until the call is established,
+ * reinvite, transfer, transfer_attended, message, options  wait until the call is established,
  *                     then for the answer; options with a URI does not wait
  *                     for the call
  * dtmf                waits until the call is established, then for the last

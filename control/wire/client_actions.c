@@ -24,6 +24,7 @@ enum argument {
 	ARGUMENT_TEXT, /* not empty */
 	ARGUMENT_ANY,
 	ARGUMENT_TRANSFER, /* URI, then "norefersub" perhaps */
+	ARGUMENT_ATTENDED, /* "start URI", exec or abort */
 	ARGUMENT_PROGRESS, /* 101 to 199 */
 	ARGUMENT_DTMF,     /* digits, duration, gap */
 	ARGUMENT_EXPECT_DTMF,
@@ -49,7 +50,7 @@ static const struct client_action_kind {
 	{"reinvite", ARGUMENT_NONE},
 	{"update", ARGUMENT_NONE},
 	{"transfer", ARGUMENT_TRANSFER},
-	{"transfer_attended", ARGUMENT_UNSUPPORTED},
+	{"transfer_attended", ARGUMENT_ATTENDED},
 	{"sndcode", ARGUMENT_PROGRESS},
 	{"reject", ARGUMENT_REJECT},
 	{"redirect", ARGUMENT_TEXT},
@@ -145,6 +146,18 @@ static int transfer_check(struct decoder *d, const char *argument)
 	return 0;
 }
 
+static int attended_check(struct decoder *d, const char *argument)
+{
+	bool start = strncmp(argument, "start ", 6) == 0 && argument[6] &&
+		     !strchr(argument + 6, ' ');
+
+	if (!start && strcmp(argument, "exec") != 0 &&
+	    strcmp(argument, "abort") != 0)
+		return decoder_refuse(
+			d, "transfer_attended needs start URI, exec or abort");
+	return 0;
+}
+
 static int dtmf_check(struct decoder *d,
 		      const struct wire_client_action *action)
 {
@@ -209,6 +222,8 @@ static int argument_check(struct decoder *d,
 		return 0;
 	case ARGUMENT_TRANSFER:
 		return transfer_check(d, action->argument);
+	case ARGUMENT_ATTENDED:
+		return attended_check(d, action->argument);
 	case ARGUMENT_PROGRESS:
 		return code_check(d, action, 101, 199);
 	case ARGUMENT_DTMF:

@@ -172,6 +172,7 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	err = put_text(o, "call", c->call);
 	err |= put_text(o, "account", c->account);
 	err |= put_text(o, "direction", c->outgoing ? "out" : "in");
+	err |= put_text(o, "placed_for", c->placed_for);
 	err |= put_text(o, "peer", c->peer);
 	err |= put_text(o, "call_id", c->call_id);
 	err |= put(o, "established", json_boolean(c->established));

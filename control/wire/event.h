@@ -53,6 +53,7 @@ struct wire_event_call {
 	const char *call;
 	const char *account;
 	bool outgoing;
+	const char *placed_for; /* the call whose transfer it serves; NULL */
 	const char *peer;
 	const char *call_id;
 	bool established;

@@ -52,6 +52,12 @@ def cases(phone):
             "blind-transfer", ["caller", "callee", "C"],
             {"wait_ms": 500, "talk_ms": 100, "transfer_destination": "9999", "duration": "3"},
             "failed", "transfer"),
+        "attended": ("attended-transfer", ["caller", "callee", "C"],
+                     {"wait_ms": 500, "talk_ms": 2000}, "passed", ""),
+        "attended, to nobody": (
+            "attended-transfer", ["caller", "callee", "C"],
+            {"wait_ms": 500, "talk_ms": 100, "transfer_destination": "9999", "duration": "3"},
+            "failed", "transfer_attended"),
         "redirect": ("redirect", ["caller", "callee"], {"redirect_contact": ELSEWHERE},
                      "passed", ""),
         "redirect, to another place": (

@@ -77,6 +77,8 @@ static void count_calls(struct call_counts *n, const struct judge_input *in,
 			n->taken++;
 			continue;
 		}
+		if (calls[i].serves_other)
+			continue;
 		n->placed++;
 		if (calls[i].established)
 			n->placed_established++;

@@ -146,6 +146,7 @@ static int add_call(struct judge_input *in, const char *role,
 	call->call_id = json_string_value(json_object_get(event, "call_id"));
 	call->finished = true;
 	call->outgoing = strcmp(text_of(event, "direction"), "out") == 0;
+	call->serves_other = text_of(event, "placed_for")[0];
 	call->established = json_is_true(json_object_get(event, "established"));
 	call->has_pdd = number_of(&call->pdd_ms, event, "pdd_ms");
 	call->code = (int)integer_of(event, "code");

@@ -53,6 +53,7 @@ struct call_record {
 	const char *call_id; /* NULL unknown */
 	bool finished;       /* its `call` event came */
 	bool outgoing;
+	bool serves_other; /* placed for the transfer of another call */
 	bool established;
 	bool has_pdd;
 	double pdd_ms;

@@ -271,7 +271,7 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	str_print(text, sizeof(text), "%s: %s", c->set->role, inner);
 	for (size_t i = 0; !outside_calls(c) && i < in->calls.count; i++)
 		if (strcmp(calls[i].role, c->set->role) == 0 &&
-		    calls[i].call_id)
+		    !calls[i].serves_other && calls[i].call_id)
 			judge_dialog(&t, in, c, &calls[i], inner);
 	if (!t.subjects)
 		judge_dialog(&t, in, c, NULL, inner);

@@ -65,7 +65,8 @@ static void each_call(const struct judge_input *in, const struct condition *c,
 	for (size_t i = 0; i < in->calls.count; i++) {
 		char why[96] = "";
 
-		if (strcmp(calls[i].role, c->set->role) != 0)
+		if (strcmp(calls[i].role, c->set->role) != 0 ||
+		    calls[i].serves_other)
 			continue;
 		if (!calls[i].established)
 			call_end_text(why, sizeof(why), &calls[i]);
@@ -253,7 +254,8 @@ static int judge_set(const struct judge_input *in,
 	if (!(set->options & (1u << STRICT_ORDER)) || !any)
 		return 0;
 	for (size_t i = 0; of_calls && i < in->calls.count; i++)
-		if (strcmp(calls[i].role, set->role) == 0)
+		if (strcmp(calls[i].role, set->role) == 0 &&
+		    !calls[i].serves_other)
 			order_of_call(&t, in, set, &calls[i]);
 	for (size_t i = 0; !of_calls && i < in->accounts.count; i++)
 		if (strcmp(accounts[i].role, set->role) == 0)

@@ -115,6 +115,94 @@ static void test_ring_timeout(void **state)
 	pair_release(&pair);
 }
 
+#define TARGET "\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\",\"port\":%u}]}"
+
+/* The caller knows 1002 and 1003, both of one engine. */
+static void attended(struct pair *pair, const char *script)
+{
+	char steps[2048];
+
+	pair->port = free_port();
+	process_start(&pair->callee);
+	process_start(&pair->caller);
+	snprintf(steps, sizeof(steps),
+		 "[[{\"type\":\"answer\",\"credentials\":[{\"username\":"
+		 "\"1002\"},{\"username\":\"1003\"}]," TARGET "}],[]]",
+		 pair->port);
+	send_job(&pair->callee, "callee", pair->port, steps);
+	send_go(&pair->callee, 0);
+	until_ready(&pair->callee, 0);
+	snprintf(steps, sizeof(steps),
+		 "[[],[{\"type\":\"call\",\"dial_destination\":\"1002\","
+		 "\"credentials\":[{\"username\":\"1001\"}]," TARGET
+		 ",\"call_duration\":4,\"sipclient_actions\":"
+		 "[[\"assert_established\"],%s,[\"hangup\"]]}]]",
+		 pair->port, script);
+	send_job(&pair->caller, "caller", 0, steps);
+	send_go(&pair->caller, 0);
+	until_ready(&pair->caller, 0);
+	send_go(&pair->caller, 1);
+	send_go(&pair->callee, 1);
+	pair_end(pair);
+}
+
+static const char *reason_of(const struct process *p, int call)
+{
+	return json_string_value(
+		json_object_get(event(p, "call", NULL, call), "reason"));
+}
+
+static void test_attended_transfer(void **state)
+{
+	struct pair pair;
+	bool replaced = false;
+
+	(void)state;
+	attended(&pair, "[\"transfer_attended\",\"start 1003\"],"
+			"[\"transfer_attended\",\"exec\"]");
+	assert_null(event(&pair.caller, "assert", NULL, 0));
+	assert_true(has_state(&pair.caller, "CALL_HOLD"));
+	assert_true(has_state(&pair.caller, "CALL_TRANSFER"));
+	assert_true(has_state(&pair.callee, "REFER"));
+	assert_int_equal(
+		messages(&pair.caller, "sent", "REFER sip:1002", "?Replaces="),
+		1);
+	assert_int_equal(messages(&pair.callee, "received", "INVITE sip:1003@",
+				  "\r\nReplaces: "),
+			 1);
+	/* two taken, the one placed for the transfer, and that one taken */
+	assert_non_null(event(&pair.callee, "call", NULL, 3));
+	assert_null(event(&pair.callee, "call", NULL, 4));
+	assert_null(event(&pair.caller, "call", NULL, 2));
+	for (int i = 0; i < 4; i++)
+		replaced = replaced || strcmp(reason_of(&pair.callee, i),
+					      "replaced by another call") == 0;
+	assert_true(replaced);
+	pair_release(&pair);
+}
+
+static void test_attended_transfer_given_up(void **state)
+{
+	struct pair pair;
+
+	(void)state;
+	attended(&pair, "[\"transfer_attended\",\"start 1003\"],"
+			"[\"transfer_attended\",\"abort\"]");
+	assert_null(event(&pair.caller, "assert", NULL, 0));
+	assert_true(has_state(&pair.caller, "CALL_RESUME"));
+	assert_false(has_state(&pair.callee, "REFER"));
+	assert_null(event(&pair.callee, "call", NULL, 2));
+	pair_release(&pair);
+	/* nobody there: the script ends, and says why */
+	attended(&pair, "[\"transfer_attended\",\"start 1009\"],"
+			"[\"hangup\"]");
+	assert_string_equal(
+		json_string_value(json_object_get(
+			event(&pair.caller, "assert", NULL, 0), "text")),
+		"its call was not established: 404 Not Found");
+	pair_release(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +210,8 @@ int main(void)
 		cmocka_unit_test(test_late_offer),
 		cmocka_unit_test(test_redirection_is_followed),
 		cmocka_unit_test(test_ring_timeout),
+		cmocka_unit_test(test_attended_transfer),
+		cmocka_unit_test(test_attended_transfer_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -324,6 +324,14 @@ static void test_client_actions(void **state)
 		{"[[\"transfer\",\"\"]]", "/0: transfer needs a URI"},
 		{"[[\"transfer\",\"sip:x twice\"]]",
 		 "/0: transfer needs a URI"},
+		{"[[\"transfer_attended\",\"start sip:x@y\"],"
+		 "[\"transfer_attended\",\"exec\"],"
+		 "[\"transfer_attended\",\"abort\"]]",
+		 NULL},
+		{"[[\"transfer_attended\",\"start \"]]",
+		 "/0: transfer_attended needs start URI"},
+		{"[[\"transfer_attended\",\"1003\"]]",
+		 "/0: transfer_attended needs start URI"},
 		{"[[\"sndcode\",\"100\"]]",
 		 "/0: sndcode needs a code from 101 to 199"},
 		{"[[\"reject\",\"302\"]]",
