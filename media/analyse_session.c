@@ -137,29 +137,89 @@ void analysis_received(struct analysis_session *a,
 		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
 }
 
+/* The path's round trip: whichever stream the seconds and the total will speak
+ * of has it. */
+static void add_rtt(struct analysis_session *a, double rtt_ms)
+{
+	for (size_t i = 0; i < a->stream_count; i++)
+		rtp_stream_add_rtt(&a->streams[i].rtp, rtt_ms);
+}
+
+static void source_reported(struct analysis_session *a,
+			    const struct rtcp_event *event)
+{
+	for (size_t i = 0; i < a->stream_count; i++) {
+		struct analysis_stream *stream = &a->streams[i];
+
+		if (stream->rtp.ssrc != event->ssrc)
+			continue;
+		stream->has_sr = true;
+		stream->lsr = event->lsr;
+		stream->sr_ns = event->mono_ns;
+	}
+}
+
+static void rrtr_came(struct analysis_session *a,
+		      const struct rtcp_event *event)
+{
+	a->has_rrtr = true;
+	a->rrtr.ssrc = event->ssrc;
+	a->rrtr.lrr = event->lsr;
+	a->rrtr_ns = event->mono_ns;
+}
+
 void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 		   uint32_t received_ntp)
 {
 	double rtt_ms;
 
-	if (event->kind == RTCP_EVENT_SENDER) {
-		for (size_t i = 0; i < a->stream_count; i++) {
-			struct analysis_stream *stream = &a->streams[i];
-
-			if (stream->rtp.ssrc != event->ssrc)
-				continue;
-			stream->has_sr = true;
-			stream->lsr = event->lsr;
-			stream->sr_ns = event->mono_ns;
-		}
-	} else if (event->kind == RTCP_EVENT_REPORT &&
-		   rtp_sender_report(&a->sender, &event->report, received_ntp,
-				     &rtt_ms)) {
-		/* the path's: whichever stream the seconds and the total will
-		 * speak of has it */
-		for (size_t i = 0; i < a->stream_count; i++)
-			rtp_stream_add_rtt(&a->streams[i].rtp, rtt_ms);
+	switch (event->kind) {
+	case RTCP_EVENT_SEEN:
+		break;
+	case RTCP_EVENT_SENDER:
+		source_reported(a, event);
+		break;
+	case RTCP_EVENT_REPORT:
+		if (rtp_sender_report(&a->sender, &event->u.report,
+				      received_ntp, &rtt_ms))
+			add_rtt(a, rtt_ms);
+		break;
+	case RTCP_EVENT_RRTR:
+		rrtr_came(a, event);
+		break;
+	case RTCP_EVENT_DLRR:
+		if (rtp_sender_dlrr(&a->sender, &event->u.dlrr, received_ntp,
+				    &rtt_ms))
+			add_rtt(a, rtt_ms);
+		break;
+	case RTCP_EVENT_VOIP:
+		remote_voip_take(&a->sender.remote, &event->u.voip);
+		break;
+	case RTCP_EVENT_SUMMARY:
+		remote_summary_take(&a->sender.remote, &event->u.summary,
+				    a->sender.clock_hz, a->sender.packets);
+		break;
 	}
+}
+
+/* The XR blocks; about the stream heard last, if it is worth a report. TX
+ * leaves out what the peer did not ask for. */
+static void xr_report(struct analysis_session *a, struct report_answer *ret)
+{
+	struct analysis_stream *recent = &a->streams[a->stream_recent];
+	struct rtcp_xr *xr = &ret->xr;
+
+	if (a->has_rrtr) {
+		xr->has_dlrr = true;
+		xr->dlrr = a->rrtr;
+		ret->rrtr_ns = a->rrtr_ns;
+		a->has_rrtr = false;
+	}
+	if (!ret->has_report)
+		return;
+	xr->has_summary = rtp_quality_summary(&recent->quality, &xr->summary);
+	xr->has_voip = true;
+	rtp_quality_voip(&recent->quality, &xr->voip);
 }
 
 void analysis_report(struct analysis_session *a, struct report_answer *ret)
@@ -172,13 +232,14 @@ void analysis_report(struct analysis_session *a, struct report_answer *ret)
 	}
 	/* a peer that sends nothing is a member all the same */
 	ret->members = 1 + (ret->senders > 0 ? ret->senders : 1);
-	if (a->stream_count == 0 ||
-	    !rtp_stream_report(&recent->rtp, &ret->report))
-		return;
-	ret->has_report = true;
-	ret->report.lsr = recent->has_sr ? recent->lsr : 0;
-	ret->report.dlsr = 0;
-	ret->sr_ns = recent->sr_ns;
+	if (a->stream_count > 0 &&
+	    rtp_stream_report(&recent->rtp, &ret->report)) {
+		ret->has_report = true;
+		ret->report.lsr = recent->has_sr ? recent->lsr : 0;
+		ret->report.dlsr = 0;
+		ret->sr_ns = recent->sr_ns;
+	}
+	xr_report(a, ret);
 }
 
 static void second_add(struct stream_second *into,

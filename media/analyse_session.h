@@ -35,7 +35,7 @@ void analysis_received(struct analysis_session *a,
 void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 		   uint32_t received_ntp);
 
-/** Fill has_report, report (without dlsr), sr_ns, members and senders. */
+/** Fill what the next RTCP packet shall say; the next XR interval begins. */
 void analysis_report(struct analysis_session *a, struct report_answer *ret);
 
 /**

@@ -48,6 +48,10 @@ enum rtcp_event_kind {
 	RTCP_EVENT_SEEN,   /* a valid compound packet came */
 	RTCP_EVENT_SENDER, /* `ssrc` sent an SR with `lsr` */
 	RTCP_EVENT_REPORT, /* `ssrc` reported on us */
+	RTCP_EVENT_RRTR,   /* `ssrc` asks for a DLRR with `lsr` */
+	RTCP_EVENT_DLRR,   /* `ssrc` answers our RRTR */
+	RTCP_EVENT_VOIP,   /* metrics of `ssrc` about us */
+	RTCP_EVENT_SUMMARY,
 };
 
 /** RX -> analysis: what a received RTCP packet said. */
@@ -57,7 +61,12 @@ struct rtcp_event {
 	uint32_t ssrc;
 	enum rtcp_event_kind kind;
 	uint32_t lsr;
-	struct rtcp_report report;
+	union {
+		struct rtcp_report report;
+		struct rtcp_dlrr dlrr;
+		struct rtcp_voip_metrics voip;
+		struct rtcp_stat_summary summary;
+	} u;
 };
 
 /** Analysis -> TX: what to put into the next RTCP packet. */
@@ -69,6 +78,8 @@ struct report_answer {
 	uint32_t senders;
 	struct rtcp_report report; /* without dlsr */
 	int64_t sr_ns; /* when the SR of report.lsr came; valid if lsr != 0 */
+	struct rtcp_xr xr; /* without RRTR, and without the delay of its DLRR */
+	int64_t rrtr_ns;   /* when the RRTR of xr.dlrr came */
 };
 
 struct thread {

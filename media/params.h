@@ -24,6 +24,18 @@ struct media_codec {
 	char fmtp[MEDIA_FMTP_BYTES]; /* what its receiver asks for; "": none */
 };
 
+/** RTCP XR blocks that a receiver of them asks for (RFC 3611 section 5). */
+enum media_xr {
+	MEDIA_XR_RTT = 1,        /* rcvr-rtt: answers to our RRTR, by DLRR */
+	MEDIA_XR_LOSS = 2,       /* stat-summary, its flags */
+	MEDIA_XR_DUPLICATES = 4, /* dup */
+	MEDIA_XR_JITTER = 8,     /* jitt */
+	MEDIA_XR_VOIP = 16,      /* voip-metrics */
+	MEDIA_XR_SUMMARY =
+		MEDIA_XR_LOSS | MEDIA_XR_DUPLICATES | MEDIA_XR_JITTER,
+	MEDIA_XR_ALL = MEDIA_XR_RTT | MEDIA_XR_SUMMARY | MEDIA_XR_VOIP,
+};
+
 /** Seen from our side (RFC 3264 section 5): sendonly = we send only. */
 enum media_direction {
 	MEDIA_SENDRECV,
@@ -81,6 +93,7 @@ struct media_local {
 	size_t codec_count;
 	uint16_t ptime_ms; /* packet time to announce, 10..120 */
 	enum media_direction direction;
+	unsigned xr; /* enum media_xr: what we ask for */
 	enum media_encryption encryption;
 	/* our keys, by preference of their suites; tags 1, 2, ... */
 	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
@@ -99,6 +112,7 @@ struct media_negotiated {
 	uint32_t event_clock_hz;        /* of the durations; 0: 8000 */
 	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
+	unsigned xr;                    /* enum media_xr the peer asks for */
 	bool encrypted;                 /* SRTP, with these: */
 	struct media_crypto crypto_tx;  /* ours */
 	struct media_crypto crypto_rx;  /* the peer's */

@@ -8,6 +8,13 @@
 #define RTCP_VERSION    0x80
 #define SDES_ITEM_CNAME 1 /* RFC 3550 section 12.2 */
 
+enum xr_block { /* RFC 3611 section 4 */
+	XR_RRTR = 4,
+	XR_DLRR = 5,
+	XR_SUMMARY = 6,
+	XR_VOIP = 7,
+};
+
 #define BANDWIDTH_SHARE  0.05    /* of the session, section 6.2 */
 #define SENDER_SHARE     0.25    /* section 6.2 */
 #define MINIMUM_FACTOR_S 360.0   /* divided by kbit/s, section 6.2 */
@@ -66,6 +73,92 @@ static void put_sdes(struct writer *w, uint32_t ssrc, const char *cname)
 	w->at = start + bytes;
 }
 
+/* RFC 3611 section 3: type, type-specific octet, length without the header */
+static void put_block(struct writer *w, enum xr_block type, uint8_t specific,
+		      uint32_t bytes)
+{
+	*w->at++ = (uint8_t)type;
+	*w->at++ = specific;
+	put16(w, bytes / 4);
+}
+
+static void put_summary(struct writer *w, const struct rtcp_stat_summary *s)
+{
+	uint8_t flags = 0;
+
+	flags |= s->has_loss ? 0x80 : 0;
+	flags |= s->has_duplicates ? 0x40 : 0;
+	flags |= s->has_jitter ? 0x20 : 0;
+	put_block(w, XR_SUMMARY, flags, 36);
+	put32(w, s->ssrc);
+	put16(w, s->begin_seq);
+	put16(w, s->end_seq);
+	/* what the flags leave out is 0 */
+	put32(w, s->has_loss ? s->lost : 0);
+	put32(w, s->has_duplicates ? s->duplicates : 0);
+	put32(w, s->has_jitter ? s->min_jitter_ticks : 0);
+	put32(w, s->has_jitter ? s->max_jitter_ticks : 0);
+	put32(w, s->has_jitter ? s->mean_jitter_ticks : 0);
+	put32(w, s->has_jitter ? s->dev_jitter_ticks : 0);
+	put32(w, 0); /* no TTL */
+}
+
+static void put_voip(struct writer *w, const struct rtcp_voip_metrics *v)
+{
+	const uint8_t octets[] = {
+		(uint8_t)v->signal_dbm0,
+		(uint8_t)v->noise_dbm0,
+		v->rerl_db,
+		v->gmin,
+		v->r_factor,
+		v->ext_r_factor,
+		v->mos_lq,
+		v->mos_cq,
+		v->rx_config,
+		0 /* reserved */,
+	};
+
+	put_block(w, XR_VOIP, 0, 32);
+	put32(w, v->ssrc);
+	*w->at++ = v->loss_rate;
+	*w->at++ = v->discard_rate;
+	*w->at++ = v->burst_density;
+	*w->at++ = v->gap_density;
+	put16(w, v->burst_duration_ms);
+	put16(w, v->gap_duration_ms);
+	put16(w, v->rtt_ms);
+	put16(w, v->end_system_delay_ms);
+	memcpy(w->at, octets, sizeof(octets));
+	w->at += sizeof(octets);
+	put16(w, v->jb_nominal_ms);
+	put16(w, v->jb_max_ms);
+	put16(w, v->jb_absmax_ms);
+}
+
+static void put_xr(struct writer *w, uint32_t ssrc, const struct rtcp_xr *xr)
+{
+	struct writer header = *w;
+
+	w->at += 4;
+	put32(w, ssrc);
+	if (xr->has_rrtr) {
+		put_block(w, XR_RRTR, 0, 8);
+		put32(w, (uint32_t)(xr->rrtr_ntp >> 32));
+		put32(w, (uint32_t)xr->rrtr_ntp);
+	}
+	if (xr->has_dlrr) {
+		put_block(w, XR_DLRR, 0, 12);
+		put32(w, xr->dlrr.ssrc);
+		put32(w, xr->dlrr.lrr);
+		put32(w, xr->dlrr.dlrr);
+	}
+	if (xr->has_summary)
+		put_summary(w, &xr->summary);
+	if (xr->has_voip)
+		put_voip(w, &xr->voip);
+	put_header(&header, 0, RTCP_TYPE_XR, (size_t)(w->at - header.at));
+}
+
 size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 			   const struct rtcp_compound *c)
 {
@@ -87,6 +180,9 @@ size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 	if (c->has_report)
 		put_report(&w, &c->report);
 	put_sdes(&w, c->ssrc, c->cname);
+	if (c->xr.has_rrtr || c->xr.has_dlrr || c->xr.has_summary ||
+	    c->xr.has_voip)
+		put_xr(&w, c->ssrc, &c->xr);
 	if (c->bye) {
 		put_header(&w, 1, RTCP_TYPE_BYE, 8);
 		put32(&w, c->ssrc);

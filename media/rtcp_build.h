@@ -12,8 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RTCP_CNAME_BYTES    32  /* with its terminator */
-#define RTCP_COMPOUND_BYTES 128 /* SR with one block, SDES, BYE, at most */
+#define RTCP_CNAME_BYTES 32 /* with its terminator */
+/* SR with one block, SDES, XR with its blocks, BYE, at most */
+#define RTCP_COMPOUND_BYTES 256
+
+/** Blocks of an extended report (RFC 3611 section 4). */
+struct rtcp_xr {
+	bool has_rrtr;
+	uint64_t rrtr_ntp;
+	bool has_dlrr;
+	struct rtcp_dlrr dlrr;
+	bool has_summary;
+	struct rtcp_stat_summary summary;
+	bool has_voip;
+	struct rtcp_voip_metrics voip;
+};
 
 struct rtcp_compound {
 	uint32_t ssrc;   /* ours */
@@ -21,11 +34,12 @@ struct rtcp_compound {
 	struct rtcp_sender_info sender;
 	bool has_report;
 	struct rtcp_report report;
+	struct rtcp_xr xr; /* no block: no such packet */
 	const char *cname; /* at most RTCP_CNAME_BYTES - 1 */
 	bool bye;
 };
 
-/** Write SR or RR, SDES with CNAME, and BYE if asked. @return its bytes */
+/** Write SR or RR, SDES with CNAME, XR if it has a block, and BYE if asked. @return its bytes */
 size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 			   const struct rtcp_compound *c);
 

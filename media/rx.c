@@ -112,12 +112,43 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 		event_arrived(rx, d, &h, &r);
 }
 
+/* What an XR says about us, or asks of us. */
+static bool xr_event(struct rtcp_event *event, const struct rtcp_item *item,
+		     uint32_t ours)
+{
+	switch (item->kind) {
+	case RTCP_ITEM_XR_RRTR:
+		event->kind = RTCP_EVENT_RRTR;
+		event->lsr = rtcp_ntp_middle(item->u.ntp);
+		return true;
+	case RTCP_ITEM_XR_DLRR:
+		event->kind = RTCP_EVENT_DLRR;
+		event->u.dlrr = item->u.dlrr;
+		return item->u.dlrr.ssrc == ours;
+	case RTCP_ITEM_XR_VOIP:
+		event->kind = RTCP_EVENT_VOIP;
+		event->u.voip = item->u.voip;
+		return item->u.voip.ssrc == ours;
+	case RTCP_ITEM_XR_SUMMARY:
+		event->kind = RTCP_EVENT_SUMMARY;
+		event->u.summary = item->u.summary;
+		return item->u.summary.ssrc == ours;
+	case RTCP_ITEM_SENDER:
+	case RTCP_ITEM_REPORT:
+	case RTCP_ITEM_BYE:
+	case RTCP_ITEM_APP:
+		break;
+	}
+	return false;
+}
+
 static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct media_session *s = d->socket->session;
 	struct rtcp_event event = {.mono_ns = d->mono_ns, .slot = s->slot};
 	struct rtcp_reader reader;
 	struct rtcp_item item;
+	unsigned blocks = 0; /* of XR: one of each kind a packet */
 
 	/* a cut compound does not add up to its size and is refused */
 	if (d->captured != d->bytes ||
@@ -136,7 +167,11 @@ static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 		} else if (item.kind == RTCP_ITEM_REPORT &&
 			   item.u.report.ssrc == s->ssrc) {
 			event.kind = RTCP_EVENT_REPORT;
-			event.report = item.u.report;
+			event.u.report = item.u.report;
+			push_rtcp(rx, &event);
+		} else if (xr_event(&event, &item, s->ssrc) &&
+			   !(blocks & 1u << event.kind)) {
+			blocks |= 1u << event.kind;
 			push_rtcp(rx, &event);
 		}
 	}

@@ -163,6 +163,7 @@ static int codecs_choose(struct media_local *local,
 	if (!params->no_events)
 		events_add(local);
 	local->direction = MEDIA_SENDRECV;
+	local->xr = MEDIA_XR_ALL;
 	local->ptime_ms =
 		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
 	if (local->ptime_ms < PTIME_MIN_MS ||
@@ -425,6 +426,7 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	c->event_pt = n->event_pt & PACKET_PT_MASK;
 	c->event_clock_hz =
 		n->event_clock_hz ? n->event_clock_hz : EVENT_CLOCK_HZ;
+	c->xr = n->xr;
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
 	err = map_fill(&c->map, n);

@@ -61,6 +61,7 @@ struct command {
 	bool has_event;
 	uint8_t event_pt;
 	uint32_t event_clock_hz;
+	unsigned xr; /* enum media_xr: what the peer asks for */
 	struct rtp_payload_map map;
 	bool encrypted; /* SRTP; a key that is NULL is still to come */
 	struct session_key *key_rx;
@@ -132,6 +133,7 @@ struct tx_session {
 	uint64_t payload_bytes;
 	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
 	/* RTCP */
+	unsigned xr;        /* enum media_xr: what the peer asks for */
 	bool report_wanted; /* the analysis was asked for a report block */
 	bool rtcp_sent;
 	uint32_t members;
@@ -179,6 +181,9 @@ struct analysis_session {
 	size_t stream_count;
 	size_t stream_recent; /* last one that received */
 	struct rtp_sender sender;
+	bool has_rrtr; /* a request for a DLRR that is not answered yet */
+	struct rtcp_dlrr rrtr;
+	int64_t rrtr_ns;
 	/* received, in none of the streams: long before the start, more SSRCs
 	 * than are measured */
 	uint64_t stray_packets;

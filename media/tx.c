@@ -283,6 +283,34 @@ static struct rtcp_sender_info sender_info(const struct media_engine *e,
 	};
 }
 
+static uint32_t since(int64_t then_ns, int64_t now_ns)
+{
+	return (uint32_t)((now_ns - then_ns) * 65536 / NS_PER_S);
+}
+
+/* The blocks that the peer asked for (RFC 3611 section 5). */
+static void xr_fill(struct rtcp_compound *c, unsigned wanted,
+		    const struct report_answer *answer, int64_t now_ns)
+{
+	struct rtcp_xr *xr = &c->xr;
+
+	if (answer)
+		*xr = answer->xr;
+	xr->has_rrtr = wanted & MEDIA_XR_RTT;
+	xr->rrtr_ntp = c->sender.ntp;
+	xr->has_dlrr = xr->has_dlrr && wanted & MEDIA_XR_RTT;
+	if (xr->has_dlrr)
+		xr->dlrr.dlrr = since(answer->rrtr_ns, now_ns);
+	xr->has_summary = xr->has_summary && wanted & MEDIA_XR_SUMMARY;
+	if (!(wanted & MEDIA_XR_LOSS))
+		xr->summary.has_loss = false;
+	if (!(wanted & MEDIA_XR_DUPLICATES))
+		xr->summary.has_duplicates = false;
+	if (!(wanted & MEDIA_XR_JITTER))
+		xr->summary.has_jitter = false;
+	xr->has_voip = xr->has_voip && wanted & MEDIA_XR_VOIP;
+}
+
 static void rtcp_send(struct media_engine *e, struct media_session *s,
 		      const struct report_answer *answer, bool bye)
 {
@@ -305,9 +333,10 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 		c.has_report = true;
 		c.report = answer->report;
 		if (c.report.lsr != 0)
-			c.report.dlsr = (uint32_t)((now_ns - answer->sr_ns) *
-						   65536 / NS_PER_S);
+			c.report.dlsr = since(answer->sr_ns, now_ns);
 	}
+	if (!bye)
+		xr_fill(&c, tx->xr, answer, now_ns);
 	bytes = rtcp_compound_write(data, &c);
 	if (secure(tx, data, &bytes, sizeof(data), true) ||
 	    sendto(s->rx.sockets[SOCKET_RTCP].fd, data, bytes, 0,
@@ -415,6 +444,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->rtcp = c->rtcp;
 	key_apply(tx, c);
 	tx->sends = c->sends && (!tx->encrypted || tx->key);
+	tx->xr = c->xr;
 	tx->pt = c->pt;
 	if (tx->clip != c->clip)
 		tx->clip_at = 0;

@@ -64,6 +64,40 @@ static int codec_write(struct buf *b, const struct media_codec *codec)
 	return err;
 }
 
+/* RFC 3611 section 5.1 */
+static int xr_write(struct buf *b, unsigned xr)
+{
+	static const struct {
+		unsigned flag;
+		const char *text;
+	} items[] = {
+		{MEDIA_XR_RTT, "rcvr-rtt=all"},  {MEDIA_XR_LOSS, "loss"},
+		{MEDIA_XR_DUPLICATES, "dup"},    {MEDIA_XR_JITTER, "jitt"},
+		{MEDIA_XR_VOIP, "voip-metrics"},
+	};
+	const char *blank = "";
+	bool in_summary = false;
+	int err = 0;
+
+	if (!xr)
+		return 0;
+	err = buf_print(b, "a=rtcp-xr:");
+	for (size_t i = 0; !err && i < sizeof(items) / sizeof(items[0]); i++) {
+		bool flag = items[i].flag & MEDIA_XR_SUMMARY;
+
+		if (!(xr & items[i].flag))
+			continue;
+		if (flag && in_summary)
+			blank = ",";
+		err = buf_print(b, "%s%s%s", blank,
+				flag && !in_summary ? "stat-summary=" : "",
+				items[i].text);
+		in_summary = flag;
+		blank = " ";
+	}
+	return err ? err : buf_print(b, "\r\n");
+}
+
 static int audio_write(struct buf *b, const struct sdp_draft *draft)
 {
 	char rtcp_text[64];
@@ -87,7 +121,7 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 		err = buf_print(b, "a=ptime:%u\r\na=rtcp:%u IN %s\r\na=%s\r\n",
 				draft->local->ptime_ms, rtcp_port, rtcp_text,
 				direction_names[draft->direction]);
-	return err;
+	return err ? err : xr_write(b, draft->local->xr);
 }
 
 int sdp_write(struct buf *b, const struct sdp_draft *draft)
@@ -197,6 +231,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	event_settle(&deal, peer, local);
 	deal.rtp = peer->rtp;
 	deal.rtcp = peer->rtcp;
+	deal.xr = peer->xr;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
 	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)
 		deal.ptime_ms = peer->maxptime_ms;

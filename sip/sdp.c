@@ -38,6 +38,7 @@ struct parser {
 	struct span addr;
 	struct span rtcp_addr;
 	enum media_direction session_direction;
+	unsigned session_xr;
 };
 
 bool sdp_sends(enum media_direction direction)
@@ -213,6 +214,7 @@ static int media_line(struct parser *parser, struct span s)
 	sdp->has_audio = true;
 	sdp->audio = sdp->line_count - 1;
 	sdp->direction = parser->session_direction;
+	sdp->xr = parser->session_xr;
 	parser->in_audio = true;
 	parser->rtp_port = (uint16_t)port;
 	formats_parse(sdp, rest);
@@ -295,6 +297,58 @@ static bool direction_parse(struct span s, enum media_direction *ret)
 	return true;
 }
 
+/* The flags of stat-summary; without any: all */
+static unsigned summary_flags(struct span s)
+{
+	unsigned flags = 0;
+
+	if (s.p == s.end)
+		return MEDIA_XR_SUMMARY;
+	while (s.p < s.end) {
+		struct span flag = span_until(&s, ',');
+
+		if (span_is(flag, "loss"))
+			flags |= MEDIA_XR_LOSS;
+		else if (span_is(flag, "dup"))
+			flags |= MEDIA_XR_DUPLICATES;
+		else if (span_is(flag, "jitt"))
+			flags |= MEDIA_XR_JITTER;
+	}
+	return flags;
+}
+
+/* rtcp-xr:<block>[=<value>] ... (RFC 3611 section 5.1); blocks we have not
+ * are ignored, "rtcp-xr:" alone asks for none */
+static unsigned rtcp_xr_parse(struct span s)
+{
+	unsigned xr = 0;
+
+	for (;;) {
+		struct span word = span_word(&s);
+		struct span name = span_until(&word, '=');
+
+		if (name.p == name.end)
+			return xr;
+		if (span_is(name, "rcvr-rtt"))
+			xr |= MEDIA_XR_RTT;
+		else if (span_is(name, "stat-summary"))
+			xr |= summary_flags(word);
+		else if (span_is(name, "voip-metrics"))
+			xr |= MEDIA_XR_VOIP;
+	}
+}
+
+static void session_attribute(struct parser *parser, struct span s)
+{
+	struct span name;
+
+	if (direction_parse(s, &parser->session_direction))
+		return;
+	name = span_until(&s, ':');
+	if (span_is(name, "rtcp-xr"))
+		parser->session_xr = rtcp_xr_parse(s);
+}
+
 static void attribute_line(struct parser *parser, struct span s)
 {
 	struct sdp *sdp = parser->sdp;
@@ -302,7 +356,7 @@ static void attribute_line(struct parser *parser, struct span s)
 	uint64_t ms;
 
 	if (!parser->in_media) {
-		direction_parse(s, &parser->session_direction);
+		session_attribute(parser, s);
 		return;
 	}
 	if (!parser->in_audio || direction_parse(s, &sdp->direction))
@@ -314,6 +368,8 @@ static void attribute_line(struct parser *parser, struct span s)
 		fmtp_parse(sdp, s);
 	else if (span_is(name, "rtcp"))
 		rtcp_parse(parser, s);
+	else if (span_is(name, "rtcp-xr"))
+		sdp->xr = rtcp_xr_parse(s);
 	else if (span_is(name, "ptime") &&
 		 span_number(span_word(&s), PTIME_MAX_MS, &ms) &&
 		 ms >= PTIME_MIN_MS)

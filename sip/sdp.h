@@ -38,6 +38,7 @@ struct sdp {
 	uint16_t ptime_ms;              /* 0: not said */
 	uint16_t maxptime_ms;           /* 0: not said */
 	enum media_direction direction; /* as seen by the peer */
+	unsigned xr;                    /* enum media_xr it asks for */
 };
 
 /**

@@ -120,17 +120,64 @@ void collect_add(struct collect *c, bool outgoing, enum measure m,
 		c->dropped++;
 }
 
+struct sample {
+	bool known;
+	enum measure measure;
+	double value;
+};
+
+static void samples_add(struct collect *c, bool outgoing, int64_t wall_ns,
+			const struct sample *samples, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (samples[i].known)
+			collect_add(c, outgoing, samples[i].measure, wall_ns,
+				    samples[i].value);
+	}
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What the peer's extended reports said. */
+static void remote_add(struct collect *c, int64_t wall_ns,
+		       const struct remote_voip *v,
+		       const struct remote_summary *s)
+{
+	const struct sample voip[] = {
+		{true, MEASURE_rtp_xr_loss, v->loss_pct},
+		{true, MEASURE_rtp_xr_discard, v->discard_pct},
+		{true, MEASURE_rtp_xr_burst_density, v->burst_density_pct},
+		{true, MEASURE_rtp_xr_gap_density, v->gap_density_pct},
+		{true, MEASURE_rtp_xr_burst_duration, v->burst_duration_ms},
+		{true, MEASURE_rtp_xr_gap_duration, v->gap_duration_ms},
+		{v->has_rtt, MEASURE_rtp_xr_rtt, v->rtt_ms},
+		{v->has_delay, MEASURE_rtp_xr_delay, v->delay_ms},
+		{v->has_buffer, MEASURE_rtp_xr_buffer, v->buffer_ms},
+		{v->has_r_factor, MEASURE_rtp_xr_r_factor, v->r_factor},
+		{v->has_mos_lq, MEASURE_rtp_xr_mos_lq, v->mos_lq},
+		{v->has_mos_cq, MEASURE_rtp_xr_mos_cq, v->mos_cq},
+	};
+	const struct sample summary[] = {
+		{s->has_lost, MEASURE_rtp_xr_lost, (double)s->lost},
+		{s->has_duplicates, MEASURE_rtp_xr_duplicates,
+		 (double)s->duplicates},
+		{s->has_jitter, MEASURE_rtp_xr_jitter_mean, s->jitter_mean_ms},
+		{s->has_jitter, MEASURE_rtp_xr_jitter_max, s->jitter_max_ms},
+	};
+
+	if (v->known)
+		samples_add(c, true, wall_ns, voip, COUNT(voip));
+	if (s->known)
+		samples_add(c, true, wall_ns, summary, COUNT(summary));
+}
+
 void collect_second(struct collect *c, bool outgoing,
 		    const struct stream_second *second, int64_t wall_offset_ns)
 {
 	int64_t wall_ns = second->start_ns + wall_offset_ns;
 	double s = (double)second->duration_ns / (double)NS_PER_S;
 	bool has_rate = second->duration_ns >= COLLECT_RATE_NS_MIN;
-	const struct {
-		bool known;
-		enum measure measure;
-		double value;
-	} samples[] = {
+	const struct sample samples[] = {
 		{has_rate, MEASURE_rtp_pkt_per_sec,
 		 (double)second->packets / s},
 		{has_rate, MEASURE_rtp_byte_per_sec, (double)second->bytes / s},
@@ -157,11 +204,8 @@ void collect_second(struct collect *c, bool outgoing,
 		 second->lateness_ms},
 	};
 
-	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
-		if (samples[i].known)
-			collect_add(c, outgoing, samples[i].measure, wall_ns,
-				    samples[i].value);
-	}
+	samples_add(c, outgoing, wall_ns, samples, COUNT(samples));
+	remote_add(c, wall_ns, &second->voip, &second->summary);
 }
 
 static int series_close(struct collect *c, const struct interval *interval,

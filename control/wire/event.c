@@ -59,6 +59,56 @@ static json_t *buffer_encode(const struct stream_buffer *b)
 	return o ? finish(o, err) : NULL;
 }
 
+static json_t *voip_encode(const struct remote_voip *v)
+{
+	json_t *o = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "loss_pct",
+			      v->loss_pct, "discard_pct", v->discard_pct,
+			      "burst_density_pct", v->burst_density_pct,
+			      "gap_density_pct", v->gap_density_pct,
+			      "burst_duration_ms", v->burst_duration_ms,
+			      "gap_duration_ms", v->gap_duration_ms);
+	const struct {
+		bool known;
+		const char *name;
+		double value;
+	} rest[] = {
+		{v->has_rtt, "rtt_ms", v->rtt_ms},
+		{v->has_delay, "delay_ms", v->delay_ms},
+		{v->has_buffer, "buffer_ms", v->buffer_ms},
+		{v->has_r_factor, "r_factor", v->r_factor},
+		{v->has_mos_lq, "mos_lq", v->mos_lq},
+		{v->has_mos_cq, "mos_cq", v->mos_cq},
+	};
+	int err = 0;
+
+	for (size_t i = 0; o && i < sizeof(rest) / sizeof(rest[0]); i++) {
+		if (rest[i].known)
+			err |= put(o, rest[i].name, json_real(rest[i].value));
+	}
+	return o ? finish(o, err) : NULL;
+}
+
+static json_t *summary_encode(const struct remote_summary *s)
+{
+	json_t *o = json_object();
+	int err = 0;
+
+	if (!o)
+		return NULL;
+	if (s->has_lost)
+		err |= put(o, "lost", json_integer((json_int_t)s->lost));
+	if (s->has_duplicates)
+		err |= put(o, "duplicates",
+			   json_integer((json_int_t)s->duplicates));
+	if (s->has_jitter) {
+		err |= put(o, "jitter_min_ms", json_real(s->jitter_min_ms));
+		err |= put(o, "jitter_max_ms", json_real(s->jitter_max_ms));
+		err |= put(o, "jitter_mean_ms", json_real(s->jitter_mean_ms));
+		err |= put(o, "jitter_dev_ms", json_real(s->jitter_dev_ms));
+	}
+	return finish(o, err);
+}
+
 /* What only one direction knows. */
 static int put_quality(json_t *o, const struct stream_total *total)
 {
@@ -77,6 +127,10 @@ static int put_quality(json_t *o, const struct stream_total *total)
 	if (total->has_lateness)
 		err |= put(o, "lateness_max_ms",
 			   json_real(total->lateness_max_ms));
+	if (total->voip.known)
+		err |= put(o, "xr_voip", voip_encode(&total->voip));
+	if (total->summary.known)
+		err |= put(o, "xr_summary", summary_encode(&total->summary));
 	return err;
 }
 

@@ -25,6 +25,22 @@
 	X(rtp_mos_wb, "1..5")            \
 	X(rtp_send_lateness, "ms")       \
 	X(rtp_gap, "ms")                 \
+	X(rtp_xr_loss, "%")              \
+	X(rtp_xr_discard, "%")           \
+	X(rtp_xr_burst_density, "%")     \
+	X(rtp_xr_gap_density, "%")       \
+	X(rtp_xr_burst_duration, "ms")   \
+	X(rtp_xr_gap_duration, "ms")     \
+	X(rtp_xr_rtt, "ms")              \
+	X(rtp_xr_delay, "ms")            \
+	X(rtp_xr_buffer, "ms")           \
+	X(rtp_xr_r_factor, "0..100")     \
+	X(rtp_xr_mos_lq, "1..5")         \
+	X(rtp_xr_mos_cq, "1..5")         \
+	X(rtp_xr_lost, "packets")        \
+	X(rtp_xr_duplicates, "packets")  \
+	X(rtp_xr_jitter_mean, "ms")      \
+	X(rtp_xr_jitter_max, "ms")       \
 	X(audio_level, "dBov")           \
 	X(sip_pdd, "ms")                 \
 	X(sip_register_time, "ms")       \

@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Packets on their way, or sent since the report was written. */
 #define REPORT_SLACK 100
+/* No round trip takes that long: a peer that names a time we never sent. */
+#define RTT_MAX_NS (60 * NS_PER_S)
 
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 		     const char *codec, uint32_t clock_hz)
@@ -65,13 +69,31 @@ static bool report_expected(const struct rtp_sender *s,
 	return step <= most;
 }
 
+static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
+		     uint32_t delay, double *ret_rtt_ms)
+{
+	int64_t rtt_ns;
+
+	if (rtcp_rtt_ns(&rtt_ns, received_ntp, last, delay)) {
+		s->negative_rtt += last != 0;
+		return false;
+	}
+	if (rtt_ns > RTT_MAX_NS) {
+		s->invalid_reports++;
+		return false;
+	}
+	s->has_rtt = true;
+	s->rtt_ms = (double)rtt_ns / 1e6;
+	histogram_add(&s->rtt, s->rtt_ms);
+	*ret_rtt_ms = s->rtt_ms;
+	return true;
+}
+
 bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
 		       uint32_t received_ntp, double *ret_rtt_ms)
 {
 	uint32_t expected;
 	int64_t lost;
-	int64_t rtt_ns;
-	int err;
 
 	if (report->ssrc != s->ssrc || !report_expected(s, report, &expected)) {
 		s->invalid_reports++;
@@ -96,16 +118,17 @@ bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
 			report->jitter_ticks * 1000.0 / s->clock_hz;
 		histogram_add(&s->jitter, s->report_jitter_ms);
 	}
-	err = rtcp_rtt_ns(&rtt_ns, received_ntp, report->lsr, report->dlsr);
-	if (err) {
-		s->negative_rtt += report->lsr != 0;
+	return take_rtt(s, received_ntp, report->lsr, report->dlsr, ret_rtt_ms);
+}
+
+bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
+		     uint32_t received_ntp, double *ret_rtt_ms)
+{
+	if (dlrr->ssrc != s->ssrc) {
+		s->invalid_reports++;
 		return false;
 	}
-	s->has_rtt = true;
-	s->rtt_ms = (double)rtt_ns / 1e6;
-	histogram_add(&s->rtt, s->rtt_ms);
-	*ret_rtt_ms = s->rtt_ms;
-	return true;
+	return take_rtt(s, received_ntp, dlrr->lrr, dlrr->dlrr, ret_rtt_ms);
 }
 
 void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
@@ -132,6 +155,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	ret->has_mos_wb =
 		ret->has_mos &&
 		score_mos_wb(s->score.codec, ret->r_factor, &ret->mos_wb);
+	remote_close_second(&s->remote, ret);
 	s->packets_before = s->packets;
 	s->bytes_before = s->bytes;
 	s->second_expected = 0;
@@ -163,6 +187,7 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
 	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
 	mos_histogram_distribution(&ret->mos, &s->score.mos);
+	remote_total(&s->remote, ret);
 	if (!ret->has_loss) {
 		ret->no_score_reason = "no report of the peer";
 		return;

@@ -19,6 +19,7 @@
 #include "media/analysis/distribution.h"
 #include "media/analysis/emodel.h"
 #include "media/analysis/record.h"
+#include "media/analysis/remote.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_seq.h"
 #include "media/analysis/rtp_strict.h"
@@ -211,6 +212,7 @@ struct rtp_sender {
 	double rtt_ms;
 	uint64_t invalid_reports; /* impossible values, ignored */
 	uint64_t negative_rtt;
+	struct remote remote; /* XR of the peer; its owner gives it blocks */
 	struct rtp_score score;
 	struct histogram rtt;
 	struct histogram jitter;
@@ -240,6 +242,10 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
  */
 bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
 		       uint32_t received_ntp, double *ret_rtt_ms);
+
+/** The peer answered our RRTR (RFC 3611 4.5). @return as rtp_sender_report() */
+bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
+		     uint32_t received_ntp, double *ret_rtt_ms);
 
 /** As rtp_stream_close_second(): packets and bytes from the sender; has_loss,
  * has_jitter, has_mos and has_rtt only if a report came in it. */

@@ -24,6 +24,46 @@ struct distribution {
 	double stddev;
 };
 
+/** What the peer's VoIP metrics (RFC 3611 4.7) say about a stream we send: of
+ * everything since its start, behind the peer's own buffer. */
+struct remote_voip {
+	bool known;
+	double loss_pct;
+	double discard_pct;
+	double burst_density_pct;
+	double gap_density_pct;
+	double burst_duration_ms;
+	double gap_duration_ms;
+	bool has_rtt;
+	double rtt_ms;
+	bool has_delay;
+	double delay_ms; /* of the peer's end system */
+	bool has_r_factor;
+	double r_factor;
+	bool has_mos_lq;
+	double mos_lq; /* steps of 0.1 */
+	bool has_mos_cq;
+	double mos_cq;
+	bool has_buffer;
+	double buffer_ms; /* nominal */
+};
+
+/** What the peer's statistics summary (RFC 3611 4.6) says about packets since
+ * the one before. Over a stream: sums; jitter: extremes, mean of the means,
+ * largest deviation. */
+struct remote_summary {
+	bool known;
+	bool has_lost;
+	uint64_t lost;
+	bool has_duplicates;
+	uint64_t duplicates;
+	bool has_jitter; /* |D|, the change of transit time */
+	double jitter_min_ms;
+	double jitter_max_ms;
+	double jitter_mean_ms;
+	double jitter_dev_ms;
+};
+
 /** One second of one stream in one direction. Counters are of this second. */
 struct stream_second {
 	int64_t start_ns;    /* monotonic */
@@ -59,6 +99,8 @@ struct stream_second {
 	bool has_srtp;          /* `in`: the session is encrypted */
 	uint64_t srtp_refused;  /* not authentic, dropped */
 	uint64_t srtp_replayed; /* authentic, seen before */
+	struct remote_voip voip;
+	struct remote_summary summary;
 };
 
 /** A received stream behind the model of a de-jitter buffer. */
@@ -118,6 +160,8 @@ struct stream_total {
 	const char *srtp_suite; /* static text; NULL: not encrypted */
 	uint64_t srtp_refused;  /* `in`: as in stream_second */
 	uint64_t srtp_replayed;
+	struct remote_voip voip; /* the last one */
+	struct remote_summary summary;
 };
 
 #endif

@@ -8,6 +8,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_remote(const struct remote_voip *v,
+			 const struct remote_summary *s, uint64_t sent)
+{
+	if (v->known &&
+	    (v->loss_pct > 100.0 || v->discard_pct > 100.0 ||
+	     (v->has_r_factor && v->r_factor > 100.0) ||
+	     (v->has_mos_lq && !(v->mos_lq >= 1.0 && v->mos_lq <= 5.0)) ||
+	     (v->has_mos_cq && !(v->mos_cq >= 1.0 && v->mos_cq <= 5.0))))
+		abort();
+	if (s->lost > sent ||
+	    (s->has_jitter && !(s->jitter_min_ms <= s->jitter_mean_ms &&
+				s->jitter_mean_ms <= s->jitter_max_ms)))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rtp_sender sender;
@@ -34,11 +49,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rtcp_tap_item(&tap, &item, 1000000000, &ms);
 		if (item.kind == RTCP_ITEM_REPORT)
 			rtp_sender_report(&sender, &item.u.report, 7, &ms);
+		else if (item.kind == RTCP_ITEM_XR_DLRR)
+			rtp_sender_dlrr(&sender, &item.u.dlrr, 7, &ms);
+		else if (item.kind == RTCP_ITEM_XR_VOIP)
+			remote_voip_take(&sender.remote, &item.u.voip);
+		else if (item.kind == RTCP_ITEM_XR_SUMMARY)
+			remote_summary_take(&sender.remote, &item.u.summary,
+					    8000, sender.packets);
 	}
 	rtp_sender_close_second(&sender, 1000000000, &second);
 	if (second.has_mos && !(second.mos >= 1.0 && second.mos <= 4.5))
 		abort();
 	rtp_sender_total(&sender, &total);
+	check_remote(&second.voip, &total.summary, sender.packets);
+	if (total.rtt_ms.n && !(total.rtt_ms.max <= 60000.0))
+		abort();
 	if (total.has_score && !(total.mos_total >= 1.0))
 		abort();
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "media/analysis/detail.h"
+#include "media/analysis/quality.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,15 +49,59 @@ static struct packet_record step(struct packet_record *at, const uint8_t *p)
 	return r;
 }
 
+/* What live streams and captures have in common. */
+struct both {
+	struct stream_detail detail;
+	struct rtp_quality quality;
+};
+
+static void observe(const struct rtp_observation *o, void *arg)
+{
+	struct both *b = arg;
+
+	stream_detail_observe(o, &b->detail);
+	rtp_quality_observe(o, &b->quality);
+}
+
+/* Seconds of the live figures sum to the stream's; the buffers are the same. */
+static void check_quality(struct both *b, const uint64_t sums[3],
+			  const struct stream_total *total)
+{
+	struct rtcp_stat_summary summary;
+	struct rtcp_voip_metrics voip;
+
+	rtp_quality_voip(&b->quality, &voip);
+	rtp_quality_summary(&b->quality, &summary);
+	if (sums[0] != total->fixed.discarded ||
+	    sums[1] != total->fixed.burst_lost ||
+	    sums[2] != total->out_of_order ||
+	    total->out_of_order > total->reordered ||
+	    total->fixed.discarded !=
+		    b->detail.jb_fixed.late + b->detail.jb_fixed.early ||
+	    total->adaptive.discarded != b->detail.jb_adaptive.late ||
+	    b->quality.fixed_pattern.packets > b->detail.fixed.packets ||
+	    (total->has_gap && !(total->gap_max_ms >= 0)))
+		abort();
+}
+
+static void add(uint64_t sums[3], const struct stream_second *n)
+{
+	sums[0] += n->discarded;
+	sums[1] += n->burst_lost;
+	sums[2] += n->out_of_order;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rtp_payload_map map;
 	static struct rtp_stream stream;
-	static struct stream_detail detail;
+	static struct both both;
+	struct stream_detail *detail = &both.detail;
 	struct packet_record at = {.mono_ns = 1, .header_bytes = 12};
 	struct stream_second second;
 	struct stream_total total;
 	struct rtcp_voip_metrics xr;
+	uint64_t sums[3] = {0};
 	int64_t lost = 0;
 
 	if (map.count == 0) {
@@ -67,27 +112,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rtp_payload_map_add(&map, 101, "telephone-event", 8000);
 	}
 	rtp_stream_init(&stream, 0, 0, &map);
-	stream_detail_init(&detail, &stream);
+	stream_detail_init(detail, &stream);
+	rtp_quality_init(&both.quality, &stream);
 	for (; size >= STEP_BYTES; size -= STEP_BYTES, data += STEP_BYTES) {
 		struct packet_record r = step(&at, data);
 
-		rtp_stream_update_observed(&stream, &r, stream_detail_observe,
-					   &detail);
+		rtp_stream_update_observed(&stream, &r, observe, &both);
 		check(&stream);
 		if (r.mono_ns >= stream.second_start_ns + 1000000000) {
 			rtp_stream_close_second(&stream, r.mono_ns, &second);
+			rtp_quality_close_second(&both.quality, &second);
 			lost += second.lost;
+			add(sums, &second);
 		}
 	}
+	rtp_quality_finish(&both.quality);
 	rtp_stream_close_second(&stream, at.mono_ns + 1, &second);
+	rtp_quality_close_second(&both.quality, &second);
 	lost += second.lost;
-	stream_detail_finish(&detail);
+	add(sums, &second);
+	stream_detail_finish(detail);
 	rtp_stream_total(&stream, &total);
-	stream_detail_xr(&detail, &xr);
-	if (lost != total.lost || detail.network.packets != total.expected ||
-	    detail.network.runs.lost != (uint64_t)total.lost ||
-	    detail.fixed.packets != total.expected ||
-	    detail.fixed.runs.lost < detail.network.runs.lost ||
+	rtp_quality_total(&both.quality, &total);
+	check_quality(&both, sums, &total);
+	stream_detail_xr(detail, &xr);
+	if (lost != total.lost || detail->network.packets != total.expected ||
+	    detail->network.runs.lost != (uint64_t)total.lost ||
+	    detail->fixed.packets != total.expected ||
+	    detail->fixed.runs.lost < detail->network.runs.lost ||
 	    total.burst_ratio < 1.0)
 		abort();
 	return 0;

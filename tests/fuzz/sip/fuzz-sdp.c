@@ -24,6 +24,7 @@ static void local_fill(struct media_local *local)
 		(struct media_codec){"telephone-event", 101, 1, 8000, ""};
 	local->codec_count = 3;
 	local->ptime_ms = 20;
+	local->xr = MEDIA_XR_ALL;
 }
 
 static void check(bool holds)
@@ -53,6 +54,8 @@ static void answer(const struct sdp *offer, const struct media_local *local)
 	check(again.line_count == offer->line_count);
 	check(again.has_audio && again.audio == offer->audio);
 	check(again.direction == deal.direction);
+	check(again.xr == MEDIA_XR_ALL);
+	check(deal.xr == offer->xr && offer->xr <= MEDIA_XR_ALL);
 	check(sdp_accept(&deal, &again, local, MEDIA_SENDRECV) == 0);
 	buf_release(&b);
 }

@@ -2,6 +2,7 @@
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -280,6 +281,69 @@ static void test_offer_is_read_back(void **state)
 	buf_release(&b);
 }
 
+static unsigned xr_of(const char *session, const char *media)
+{
+	char text[512];
+	struct sdp sdp;
+
+	snprintf(text, sizeof(text),
+		 "v=0\r\nc=IN IP4 192.0.2.1\r\n%sm=audio 4 RTP/AVP 0\r\n%s",
+		 session, media);
+	assert_int_equal(parse(&sdp, text), 0);
+	return sdp.xr;
+}
+
+/* RFC 3611 section 5.1 */
+static void test_sdp_rtcp_xr(void **state)
+{
+	(void)state;
+	assert_int_equal(xr_of("", ""), 0);
+	assert_int_equal(xr_of("", "a=rtcp-xr:voip-metrics\r\n"),
+			 MEDIA_XR_VOIP);
+	assert_int_equal(xr_of("a=rtcp-xr:rcvr-rtt=all:10000\r\n", ""),
+			 MEDIA_XR_RTT);
+	assert_int_equal(
+		xr_of("", "a=rtcp-xr:pkt-loss-rle stat-summary=loss,TTL,jitt "
+			  "rcvr-rtt=sender unknown=1\r\n"),
+		MEDIA_XR_LOSS | MEDIA_XR_JITTER | MEDIA_XR_RTT);
+	assert_int_equal(xr_of("", "a=rtcp-xr:stat-summary\r\n"),
+			 MEDIA_XR_SUMMARY);
+	/* the line of the media counts, also when it asks for nothing */
+	assert_int_equal(xr_of("a=rtcp-xr:voip-metrics\r\n", "a=rtcp-xr:\r\n"),
+			 0);
+	assert_int_equal(xr_of("a=rtcp-xr\r\n", "a=rtcp-xr:=,= ,\r\n"), 0);
+}
+
+static void test_offer_rtcp_xr(void **state)
+{
+	(void)state;
+	for (unsigned xr = 0; xr <= MEDIA_XR_ALL; xr++) {
+		struct media_local local = local_make();
+		const struct sdp_draft draft = {.local = &local,
+						.codecs = local.codecs,
+						.codec_count =
+							local.codec_count};
+		struct media_negotiated deal;
+		struct sdp sdp;
+		struct buf b;
+
+		local.xr = xr;
+		buf_init(&b, SDP_TEXT_MAX);
+		assert_int_equal(sdp_write(&b, &draft), 0);
+		if (xr == MEDIA_XR_ALL)
+			assert_non_null(strstr(b.data,
+					       "a=rtcp-xr:rcvr-rtt=all "
+					       "stat-summary=loss,dup,jitt "
+					       "voip-metrics\r\n"));
+		assert_int_equal(parse(&sdp, b.data), 0);
+		assert_int_equal(sdp.xr, xr);
+		assert_int_equal(
+			sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+		assert_int_equal(deal.xr, xr);
+		buf_release(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +355,8 @@ int main(void)
 		cmocka_unit_test(test_offer_payload_types),
 		cmocka_unit_test(test_offer_fmtp_and_maxptime),
 		cmocka_unit_test(test_offer_is_read_back),
+		cmocka_unit_test(test_sdp_rtcp_xr),
+		cmocka_unit_test(test_offer_rtcp_xr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
