@@ -8,8 +8,6 @@
 
 #define CACHE_LINE_BYTES 64
 
-#define PACKET_BYTES 32 /* of the records that come by the million */
-
 struct ring {
 	/* constant after ring_new() */
 	size_t record_bytes;
@@ -56,22 +54,13 @@ struct ring *ring_free(struct ring *r)
 	return NULL;
 }
 
-/* A copy of a known size is two moves instead of a call. */
-static inline void record_copy(void *to, const void *from, size_t bytes)
-{
-	if (bytes == PACKET_BYTES)
-		memcpy(to, from, PACKET_BYTES);
-	else
-		memcpy(to, from, bytes);
-}
-
-bool ring_push(struct ring *r, const void *record)
+void *ring_reserve(struct ring *r)
 {
 	/* relaxed: the producer alone writes head */
 	size_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
 	if (head - r->tail_seen > r->mask) {
-		/* acquire: pairs with the release in ring_pop(); the slot's
+		/* acquire: pairs with the release in ring_release(); the slot's
 		 * content was read before we write it again */
 		r->tail_seen =
 			atomic_load_explicit(&r->tail, memory_order_acquire);
@@ -79,32 +68,64 @@ bool ring_push(struct ring *r, const void *record)
 			/* relaxed: a statistic, it orders nothing */
 			atomic_fetch_add_explicit(&r->dropped, 1,
 						  memory_order_relaxed);
-			return false;
+			return NULL;
 		}
 	}
-	record_copy(r->records + (head & r->mask) * r->record_bytes, record,
-		    r->record_bytes);
-	/* release: publishes the record to ring_pop() */
+	return r->records + (head & r->mask) * r->record_bytes;
+}
+
+void ring_commit(struct ring *r)
+{
+	/* relaxed: the producer alone writes head */
+	size_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+
+	/* release: publishes the record to ring_front() */
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
+}
+
+bool ring_push(struct ring *r, const void *record)
+{
+	void *place = ring_reserve(r);
+
+	if (!place)
+		return false;
+	memcpy(place, record, r->record_bytes);
+	ring_commit(r);
 	return true;
 }
 
-bool ring_pop(struct ring *r, void *record)
+const void *ring_front(struct ring *r)
 {
 	/* relaxed: the consumer alone writes tail */
 	size_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 
 	if (tail == r->head_seen) {
-		/* acquire: pairs with the release in ring_push() */
+		/* acquire: pairs with the release in ring_commit() */
 		r->head_seen =
 			atomic_load_explicit(&r->head, memory_order_acquire);
 		if (tail == r->head_seen)
-			return false;
+			return NULL;
 	}
-	record_copy(record, r->records + (tail & r->mask) * r->record_bytes,
-		    r->record_bytes);
-	/* release: hands the slot back to ring_push() */
+	return r->records + (tail & r->mask) * r->record_bytes;
+}
+
+void ring_release(struct ring *r)
+{
+	/* relaxed: the consumer alone writes tail */
+	size_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+
+	/* release: hands the slot back to ring_reserve() */
 	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+}
+
+bool ring_pop(struct ring *r, void *record)
+{
+	const void *oldest = ring_front(r);
+
+	if (!oldest)
+		return false;
+	memcpy(record, oldest, r->record_bytes);
+	ring_release(r);
 	return true;
 }
 

@@ -25,17 +25,27 @@ int ring_new(struct ring **ret, size_t record_bytes, size_t records);
 struct ring *ring_free(struct ring *r);
 
 /**
- * Copy a record in.
+ * The place of the next record, to be filled where it lies; ring_commit()
+ * hands it over. Until then the same place is given again.
  * Thread: the producer only; never blocks.
- * @return true; false if the ring is full (counted in ring_dropped())
+ * @return NULL if the ring is full (counted in ring_dropped())
  */
+void *ring_reserve(struct ring *r);
+void ring_commit(struct ring *r);
+
+/** Copy a record in: reserve and commit. @return false if the ring is full */
 bool ring_push(struct ring *r, const void *record);
 
 /**
- * Copy the oldest record out.
+ * The oldest record, where it lies; ring_release() gives its place back.
  * Thread: the consumer only; never blocks.
- * @return true; false if the ring is empty
+ * @return NULL if the ring is empty
  */
+const void *ring_front(struct ring *r);
+void ring_release(struct ring *r);
+
+/** Copy the oldest record out, and release it. @return false if the ring is
+ * empty */
 bool ring_pop(struct ring *r, void *record);
 
 /** Records refused because the ring was full. Thread: any. */

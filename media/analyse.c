@@ -36,9 +36,11 @@ struct analyse {
 	struct head sent_head;
 	struct head rtcp_head;
 	struct head command_head;
-	struct packet_record received;
-	struct packet_record sent;
-	struct rtcp_event rtcp;
+	/* the oldest records, where they lie in the rings; valid if the head
+	 * is full */
+	const struct packet_record *received;
+	const struct packet_record *sent;
+	const struct rtcp_event *rtcp;
 	struct command *command;
 };
 
@@ -225,7 +227,7 @@ static void received_one(struct analyse *an, struct media_session *s,
 
 static void received_take(struct analyse *an)
 {
-	const struct packet_record *r = &an->received;
+	const struct packet_record *r = an->received;
 	struct media_session *s = an->slots[r->session];
 
 	if (!s || s->analysis.state == ANALYSIS_CLOSING) {
@@ -261,7 +263,7 @@ static void report_answer(struct analyse *an, struct media_session *s)
 
 static void sent_take(struct analyse *an)
 {
-	const struct packet_record *r = &an->sent;
+	const struct packet_record *r = an->sent;
 	struct media_session *s = an->slots[r->session];
 
 	if (!s || s->analysis.state == ANALYSIS_WAITING ||
@@ -279,7 +281,7 @@ static void sent_take(struct analyse *an)
 
 static void rtcp_take(struct analyse *an)
 {
-	const struct rtcp_event *event = &an->rtcp;
+	const struct rtcp_event *event = an->rtcp;
 	struct media_session *s = an->slots[event->slot];
 
 	if (!s || s->analysis.state == ANALYSIS_WAITING ||
@@ -338,17 +340,18 @@ static void heads_fill(struct analyse *an)
 {
 	struct media_engine *e = an->e;
 
-	if (!an->received_head.full && ring_pop(e->received, &an->received)) {
+	if (!an->received_head.full &&
+	    (an->received = ring_front(e->received))) {
 		an->received_head.full = true;
-		an->received_head.mono_ns = an->received.mono_ns;
+		an->received_head.mono_ns = an->received->mono_ns;
 	}
-	if (!an->rtcp_head.full && ring_pop(e->rtcp, &an->rtcp)) {
+	if (!an->rtcp_head.full && (an->rtcp = ring_front(e->rtcp))) {
 		an->rtcp_head.full = true;
-		an->rtcp_head.mono_ns = an->rtcp.mono_ns;
+		an->rtcp_head.mono_ns = an->rtcp->mono_ns;
 	}
-	if (!an->sent_head.full && ring_pop(e->sent, &an->sent)) {
+	if (!an->sent_head.full && (an->sent = ring_front(e->sent))) {
 		an->sent_head.full = true;
-		an->sent_head.mono_ns = an->sent.mono_ns;
+		an->sent_head.mono_ns = an->sent->mono_ns;
 	}
 	/* last: the loop gave a command to us before RX or TX could act on it,
 	 * so it is there when a record of theirs is */
@@ -386,14 +389,18 @@ static void take_until(struct analyse *an, int64_t until_ns)
 		next = earlier(next, &an->rtcp_head);
 		if (!next || next->mono_ns > until_ns)
 			break;
-		if (next == &an->command_head)
+		if (next == &an->command_head) {
 			command_take(an);
-		else if (next == &an->sent_head)
+		} else if (next == &an->sent_head) {
 			sent_take(an);
-		else if (next == &an->received_head)
+			ring_release(an->e->sent);
+		} else if (next == &an->received_head) {
 			received_take(an);
-		else
+			ring_release(an->e->received);
+		} else {
 			rtcp_take(an);
+			ring_release(an->e->rtcp);
+		}
 		next->full = false;
 		next->taken++;
 	}

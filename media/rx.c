@@ -96,7 +96,7 @@ static void event_arrived(struct rx *rx, const struct datagram *d,
 static void rtp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct media_session *s = d->socket->session;
-	struct packet_record r;
+	struct packet_record *r;
 	struct rtp_header h;
 
 	if (rtp_header_parse(&h, d->data, d->captured, d->bytes)) {
@@ -105,11 +105,16 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 	}
 	if (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source))
 		COUNTER_ADD(&rx->e->rx.foreign, 1);
-	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, d->mono_ns);
-	r.session = s->slot;
-	push_packet(rx, &r);
+	r = ring_reserve(rx->e->received);
+	if (!r)
+		return;
+	rtp_header_record(r, &h, PACKET_RTP_RECEIVED, d->mono_ns);
+	r->session = s->slot;
+	ring_commit(rx->e->received);
+	rx->e->received_pushed++;
+	/* still readable: only this thread writes to the ring */
 	if (s->rx.event_clock_hz[h.pt])
-		event_arrived(rx, d, &h, &r);
+		event_arrived(rx, d, &h, r);
 }
 
 /* What an XR says about us, or asks of us. */

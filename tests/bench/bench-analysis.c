@@ -291,48 +291,83 @@ static void bench_second(size_t repeats)
 	free(copy);
 }
 
-/* Reference of the ring: the same two copies of a record by plain memcpy. */
-static double copy_ns(struct packet_record *slots, uint64_t *sink)
+/* As the receiving thread writes one, and the analysis thread reads it. */
+static void record_fill(struct packet_record *r, size_t n)
 {
-	struct packet_record r = {.seq = 1};
+	*r = (struct packet_record){
+		.mono_ns = (int64_t)n,
+		.rtp_ts = (uint32_t)n * 160,
+		.session = (uint32_t)n % 1000,
+		.seq = (uint16_t)n,
+		.payload_bytes = 160,
+		.header_bytes = 12,
+	};
+}
+
+static uint64_t record_read(const struct packet_record *r)
+{
+	return r->seq + r->rtp_ts + (uint64_t)r->mono_ns + r->payload_bytes;
+}
+
+static uint64_t records_sum(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < RING_HOPS; i++) {
+		struct packet_record r;
+
+		record_fill(&r, i);
+		sum += record_read(&r);
+	}
+	return sum;
+}
+
+/* Reference of the ring: the same records in an array. */
+static double array_ns(struct packet_record *slots, uint64_t *sink)
+{
 	int64_t start_ns = clock_mono_ns();
 
-	for (size_t i = 0; i < RING_HOPS / RING_BATCH; i++) {
-		for (size_t k = 0; k < RING_BATCH; k++) {
-			r.mono_ns++;
-			memcpy(&slots[(i * RING_BATCH + k) % RING_RECORDS], &r,
-			       sizeof(r));
-			__asm__ volatile("" ::: "memory");
-		}
-		for (size_t k = 0; k < RING_BATCH; k++) {
-			struct packet_record got;
-
-			memcpy(&got,
-			       &slots[(i * RING_BATCH + k) % RING_RECORDS],
-			       sizeof(got));
-			__asm__ volatile("" ::"m"(got) : "memory");
-			*sink += got.seq;
-		}
+	for (size_t i = 0; i < RING_HOPS; i += RING_BATCH) {
+		for (size_t k = i; k < i + RING_BATCH; k++)
+			record_fill(&slots[k % RING_RECORDS], k);
+		__asm__ volatile("" ::: "memory");
+		for (size_t k = i; k < i + RING_BATCH; k++)
+			*sink += record_read(&slots[k % RING_RECORDS]);
 	}
 	return (double)(clock_mono_ns() - start_ns) / RING_HOPS;
 }
 
+static bool hop_in(struct ring *ring, size_t n)
+{
+	struct packet_record *r = ring_reserve(ring);
+
+	if (!r)
+		return false;
+	record_fill(r, n);
+	ring_commit(ring);
+	return true;
+}
+
+static bool hop_out(struct ring *ring, uint64_t *sink)
+{
+	const struct packet_record *r = ring_front(ring);
+
+	if (!r)
+		return false;
+	*sink += record_read(r);
+	ring_release(ring);
+	return true;
+}
+
 static double ring_one_thread_ns(struct ring *ring, uint64_t *sink)
 {
-	struct packet_record r = {.seq = 1};
 	int64_t start_ns = clock_mono_ns();
 
-	for (size_t i = 0; i < RING_HOPS / RING_BATCH; i++) {
-		for (size_t k = 0; k < RING_BATCH; k++) {
-			r.mono_ns++;
-			ring_push(ring, &r);
-		}
-		for (size_t k = 0; k < RING_BATCH; k++) {
-			struct packet_record got;
-
-			if (ring_pop(ring, &got))
-				*sink += got.seq;
-		}
+	for (size_t i = 0; i < RING_HOPS; i += RING_BATCH) {
+		for (size_t k = i; k < i + RING_BATCH; k++)
+			hop_in(ring, k);
+		for (size_t k = i; k < i + RING_BATCH; k++)
+			hop_out(ring, sink);
 	}
 	return (double)(clock_mono_ns() - start_ns) / RING_HOPS;
 }
@@ -350,12 +385,10 @@ static void pin(unsigned cpu)
 static void *produce(void *arg)
 {
 	struct ring *ring = arg;
-	struct packet_record r = {.seq = 1};
 
 	pin(0);
 	for (size_t i = 0; i < RING_HOPS; i++) {
-		r.mono_ns++;
-		while (!ring_push(ring, &r))
+		while (!hop_in(ring, i))
 			sched_yield();
 	}
 	return NULL;
@@ -370,14 +403,10 @@ static double ring_two_threads_ns(struct ring *ring, uint64_t *sink)
 	if (pthread_create(&producer, NULL, produce, ring))
 		return NAN;
 	while (got_count < RING_HOPS) {
-		struct packet_record got;
-
-		if (!ring_pop(ring, &got)) {
+		if (hop_out(ring, sink))
+			got_count++;
+		else
 			sched_yield();
-			continue;
-		}
-		*sink += got.seq;
-		got_count++;
 	}
 	pthread_join(producer, NULL);
 	return (double)(clock_mono_ns() - start_ns) / RING_HOPS;
@@ -398,12 +427,14 @@ static void bench_ring(size_t repeats)
 	}
 	pin(1);
 	for (size_t k = 0; k < repeats; k++) {
-		reference[k] = copy_ns(slots, &sink);
+		reference[k] = array_ns(slots, &sink);
 		one[k] = ring_one_thread_ns(ring, &sink);
 		two[k] = ring_two_threads_ns(ring, &sink);
 	}
-	if (sink != UINT64_C(3) * RING_HOPS * repeats)
-		printf("records vanished\n");
+	if (sink != 3 * records_sum() * repeats) {
+		fprintf(stderr, "bench-analysis: records were lost\n");
+		exit(1);
+	}
 	print_line("ring hop, one thread", one, reference, repeats);
 	print_line("ring hop, two threads, pinned", two, reference, repeats);
 	ring_free(ring);
