@@ -45,6 +45,12 @@ struct controller_conf {
 	uint32_t offer_s;
 	uint32_t upload_grace_s;
 
+	/* callbacks */
+	char callback_allow[CONF_TEXT_BYTES];   /* networks */
+	char callback_ca_file[CONF_PATH_BYTES]; /* empty: the system's */
+	uint32_t callback_timeout_s;
+	uint32_t callback_retry_s; /* bound of the first pause */
+
 	enum log_level log_level;
 };
 

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_CONTROLLER_H
 #define OFFHOOK_SERVER_CONTROLLER_H
 
+struct callback_sender;
 struct controller_conf;
 struct database;
 struct http;
@@ -18,6 +19,7 @@ struct controller {
 	struct database *database;
 	struct run_engine *run_engine;
 	struct sessions *sessions;
+	struct callback_sender *callbacks;
 	/* Released by main() when it serves, acquired by the threads that wake
 	 * parked requests: publishes the server. */
 	_Atomic(struct http *) http;

@@ -4,6 +4,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/routes.h"
+#include "control/server/callback/callback.h"
 #include "control/server/controller.h"
 #include "control/server/http/http.h"
 #include "control/server/http/tls.h"
@@ -271,9 +272,12 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	err = run_engine_start(c);
 	if (err)
 		return err;
-	err = start_http(c, tables, uploads);
+	err = callback_sender_start(&c->callbacks, c);
+	if (err == 0)
+		err = start_http(c, tables, uploads);
 	if (err) {
 		run_engine_stop(c);
+		c->callbacks = callback_sender_stop(c->callbacks);
 		run_engine_free(c);
 		return err;
 	}
@@ -283,6 +287,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	log_info("stopping on %s", strsignal(signal_number));
 	service_stopping();
 	run_engine_stop(c);
+	c->callbacks = callback_sender_stop(c->callbacks);
 	c->http = http_stop(c->http);
 	run_engine_free(c);
 	return 0;

@@ -24,6 +24,7 @@ NEEDS = {
     "agent-pools": {},
     "api-keys": {"rights": "read"},
     "appimages": {"content": "AAAA", "kind": "prompt"},
+    "callback-templates": {"body": "{{test_name}}"},
 }
 
 
@@ -44,12 +45,13 @@ def member(base):
 
 def seed(c):
     """The records of number 1 that the examples refer to. @return token of pool 2"""
-    for base in ("projects", "targets", "credential-pools", "agent-pools"):
+    for base in ("projects", "targets", "credential-pools", "agent-pools", "callback-templates"):
         made = c.api("POST", f"/{base}", {"name": "standing", **NEEDS[base]})
         assert made[member(base)]["id"] == 1
     c.api("POST", "/appimages", {"name": "used", **NEEDS["appimages"]})
     c.api("POST", "/tests", {"name": "Single call", "project_id": 1, "agentpool_id": 1,
-                             "tags": ["nightly"], "steps": test_steps("used")})
+                             "tags": ["nightly"], "steps": test_steps("used"),
+                             "callback_template_name": "standing"})
     pool = c.api("POST", "/agent-pools", {"name": "with agents"})["agent_pool"]
     c.api("POST", "/tests", {"name": "one role", "project_id": 1, "agentpool_id": pool["id"],
                              "steps": [[{"type": "register", "role": "caller",
@@ -75,6 +77,7 @@ class Lab:
         idle = self.c.api("POST", "/agent-pools", {"name": "idle"})["agent_pool"]
         self.idle_token = idle["join_token"]
         self.done = self._run_to_the_end()
+        self._callback_to_the_end()
         self.project_run = self.start_project_run()
         return self
 
@@ -188,6 +191,17 @@ class Lab:
             point("caller", T0 + 10 * i, 1.5 + i) for i in range(3)]).ok
         assert self.agent.finish(job).ok
         return self.wait_for(job["session_id"])
+
+    def _callback_to_the_end(self):
+        """Callback 1: it was refused, as this controller allows no address."""
+        self.started(2, callback_url="http://localhost/")
+        job = self.agent.jobs(1)["caller"]
+        assert self.agent.start(job).ok
+        assert self.agent.finish(job, "failed", "x").ok
+        until = time.monotonic() + 60
+        while not any(b["ended_at"] for b in self.c.api("GET", "/callbacks")["callbacks"]):
+            assert time.monotonic() < until
+            time.sleep(0.02)
 
     @contextlib.contextmanager
     def job(self):

@@ -2,7 +2,9 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "control/server/api/callbacks.h"
 #include "control/server/api/resource.h"
+#include "control/server/api/start.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_follow.h"
@@ -31,15 +33,24 @@ static void check_ids(struct request *req, json_t *value, const char *pointer,
 	}
 }
 
-#define FILTERS                                                       \
-	{.name = "test_ids",                                          \
-	 .kind = FIELD_ARRAY,                                         \
-	 .max = TESTS_MAX,                                            \
-	 .check = check_ids},                                         \
-		{.name = "tags", .kind = FIELD_TAGS, .max = 64},      \
-	{                                                             \
-		.name = "report.mode", .kind = FIELD_CHOICE,          \
-		.choices = "full kiosk print", .fallback = "\"full\"" \
+#define FILTERS                                                              \
+	{.name = "test_ids",                                                 \
+	 .kind = FIELD_ARRAY,                                                \
+	 .max = TESTS_MAX,                                                   \
+	 .check = check_ids},                                                \
+		{.name = "tags", .kind = FIELD_TAGS, .max = 64},             \
+		{.name = "callback_on_failure", .kind = FIELD_FLAG},         \
+		{.name = "callback_url",                                     \
+		 .kind = FIELD_TEXT,                                         \
+		 .max = 2000,                                                \
+		 .check = callback_check_url},                               \
+		{.name = "callback_secret", .kind = FIELD_TEXT, .max = 255}, \
+		{.name = "callback_template_name",                           \
+		 .kind = FIELD_TEXT,                                         \
+		 .max = 200},                                                \
+	{                                                                    \
+		.name = "report.mode", .kind = FIELD_CHOICE,                 \
+		.choices = "full kiosk print", .fallback = "\"full\""        \
 	}
 
 static const struct field fields[] = {FILTERS};
@@ -140,6 +151,26 @@ static json_t *select_tests(struct request *req, int64_t project_id,
 	return selected;
 }
 
+/* {callback_on_failure, callback} of the body, as a test has it.
+ * @return new reference; NULL: rep is an error */
+static json_t *read_callback(struct request *req, struct reply *rep)
+{
+	json_t *errors = json_array(), *told = json_object();
+	int err =
+		errors && told ? callback_override(req, told, errors) : -ENOMEM;
+
+	if (err)
+		reply_store_error(rep, err, "callback");
+	else if (json_array_size(errors))
+		start_refuse(rep, errors);
+	json_decref(errors);
+	if (rep->status) {
+		json_decref(told);
+		return NULL;
+	}
+	return told;
+}
+
 struct started {
 	int64_t id;
 	char uuid[UUID_TEXT_BYTES];
@@ -163,10 +194,18 @@ static bool start(struct request *req, struct reply *rep, json_t *project,
 		.tests = tests,
 		.created_at = store_now_ms(),
 	};
+	json_t *told;
 	int err;
 
 	if (!tests)
 		return false;
+	told = read_callback(req, rep);
+	if (!told) {
+		json_decref(tests);
+		return false;
+	}
+	if (json_integer_value(json_object_get(told, "callback_on_failure")))
+		run.callback = json_object_get(told, "callback");
 	uuid_make(started->uuid);
 	started->kiosk_id[0] = '\0';
 	started->report_mode = run.report_mode;
@@ -175,6 +214,7 @@ static bool start(struct request *req, struct reply *rep, json_t *project,
 		run.kiosk_id = started->kiosk_id;
 	}
 	err = store_project_run_create(req->store, &run, &started->id);
+	json_decref(told);
 	if (!err) {
 		log_info("project_run=%s of project %s: %zu tests",
 			 started->uuid, run.project_name,

@@ -9,9 +9,11 @@
 #include <string.h>
 
 static const struct resource *const resources[] = {
-	&project_resource,    &target_resource,   &credential_pool_resource,
-	&agent_pool_resource, &agent_resource,    &test_resource,
-	&api_key_resource,    &appimage_resource,
+	&project_resource,         &target_resource,
+	&credential_pool_resource, &agent_pool_resource,
+	&agent_resource,           &test_resource,
+	&api_key_resource,         &appimage_resource,
+	&callback_resource,        &callback_template_resource,
 };
 
 static const struct resource *resource_of(const struct request *req)

@@ -61,5 +61,7 @@ extern const struct resource agent_resource;
 extern const struct resource test_resource;
 extern const struct resource api_key_resource;
 extern const struct resource appimage_resource;
+extern const struct resource callback_resource;
+extern const struct resource callback_template_resource;
 
 #endif

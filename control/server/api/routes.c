@@ -3,6 +3,7 @@
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/api/agent_pools.h"
 #include "control/server/api/appimages.h"
+#include "control/server/api/callbacks.h"
 #include "control/server/api/legacy.h"
 #include "control/server/api/project_runs.h"
 #include "control/server/api/resource.h"
@@ -52,6 +53,15 @@ const struct route api_routes[] = {
 
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
+
+	{"GET", "/callback-templates", "callback templates", RIGHT_READ, resource_list, NULL},
+	{"POST", "/callback-templates", "callback templates", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/callback-templates/:id", "callback template", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/callback-templates/:id", "callback template", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/callback-templates/:id", "callback template", RIGHT_WRITE, resource_delete, NULL},
+	{"GET", "/callbacks", "callbacks", RIGHT_READ, resource_list, NULL},
+	{"GET", "/callbacks/:id", "callback", RIGHT_READ, resource_get, NULL},
+	{"GET", "/runs/:id/callbacks", "callbacks of a run", RIGHT_READ, run_callbacks, NULL},
 
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, scenarios_list, NULL},
 	{"GET", "/scenarios/:name", "scenario", RIGHT_READ, scenario_get, NULL},

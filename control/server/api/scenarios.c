@@ -1,5 +1,6 @@
 #include "control/server/api/scenarios.h"
 
+#include "control/server/api/callbacks.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
@@ -296,15 +297,18 @@ static void check_tags(const json_t *tags, json_t *errors)
 /* Keys that were read here: the rest is looked at by start_test(). */
 static const char **known_keys(json_t *consumed)
 {
+	static const char *const of_starts[] = {"report.mode", CALLBACK_KEYS};
+	const size_t shared = sizeof(of_starts) / sizeof(*of_starts);
 	const char **keys =
-		calloc(json_object_size(consumed) + 2, sizeof(*keys));
+		calloc(json_object_size(consumed) + shared + 1, sizeof(*keys));
 	const char *key;
 	json_t *value;
 	size_t count = 0;
 
 	if (!keys)
 		return NULL;
-	keys[count++] = "report.mode";
+	for (; count < shared; count++)
+		keys[count] = of_starts[count];
 	json_object_foreach(consumed, key, value) keys[count++] = key;
 	return keys;
 }

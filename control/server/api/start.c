@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/callbacks.h"
 #include "control/server/api/fields.h"
 #include "control/server/controller.h"
 #include "control/server/run/override.h"
@@ -97,6 +98,8 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 		override_apply(req->body, known, json_object_get(test, "steps"),
 			       json_object_get(test, "conditions"), errors);
 
+	if (!err)
+		err = callback_override(req, test, errors);
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
 	if (!err)
@@ -133,7 +136,7 @@ static void load_and_start(struct request *req, struct reply *rep, int64_t id,
 
 void test_run(struct request *req, struct reply *rep)
 {
-	static const char *const known[] = {"report.mode", NULL};
+	static const char *const known[] = {"report.mode", CALLBACK_KEYS, NULL};
 	int64_t id;
 
 	if (!param_id(req, 0, &id)) {
@@ -146,7 +149,7 @@ void test_run(struct request *req, struct reply *rep)
 void test_run_legacy(struct request *req, struct reply *rep)
 {
 	static const char *const known[] = {"report.mode", "test.id",
-					    "test.name", NULL};
+					    "test.name", CALLBACK_KEYS, NULL};
 	const json_t *id = json_object_get(req->body, "test.id");
 	const json_t *name = json_object_get(req->body, "test.name");
 	uint64_t number = 0;

@@ -1,6 +1,8 @@
+#include "control/server/api/callbacks.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/steps.h"
 #include "control/server/judge/judge.h"
+#include "control/server/store/store_callback.h"
 
 #include "base/str.h"
 
@@ -23,8 +25,11 @@ static const struct column columns[] = {
 	{"record", "t.record", "record", COLUMN_TEXT},
 	{"callback_on_failure", "t.callback_on_failure", "callback_on_failure",
 	 COLUMN_INT},
-	{"callback_template_name", "t.callback_template_name",
-	 "callback_template_name", COLUMN_TEXT},
+	{"callback_template_name", "c.name", NULL, COLUMN_TEXT},
+	{"callback_template_id", "t.callback_template_id",
+	 "callback_template_id", COLUMN_INT},
+	{"has_callback_secret", "(t.callback_secret_box IS NOT NULL)", NULL,
+	 COLUMN_INT},
 	{"callback_url", "t.callback_url", "callback_url", COLUMN_TEXT},
 	{"retries_on_failure", "t.retries_on_failure", "retries_on_failure",
 	 COLUMN_INT},
@@ -35,7 +40,8 @@ static const struct column columns[] = {
 static const struct table table = {
 	.name = "test",
 	.from = "test t JOIN project p ON p.id = t.project_id "
-		"JOIN agent_pool a ON a.id = t.agentpool_id",
+		"JOIN agent_pool a ON a.id = t.agentpool_id LEFT JOIN "
+		"callback_template c ON c.id = t.callback_template_id",
 	.id = "t.id",
 	.columns = columns,
 	.column_count = sizeof(columns) / sizeof(*columns),
@@ -107,12 +113,34 @@ static const struct field fields[] = {
 	{.name = "callback_url",
 	 .kind = FIELD_TEXT,
 	 .max = 2000,
-	 .fallback = "\"\""},
+	 .fallback = "\"\"",
+	 .check = callback_check_url},
+	{.name = "callback_secret", .kind = FIELD_TEXT, .max = 255},
+	{.name = "has_callback_secret", .kind = FIELD_FLAG, .fallback = "0"},
 	{.name = "retries_on_failure",
 	 .kind = FIELD_INTEGER,
 	 .max = 10,
 	 .fallback = "0"},
 };
+
+/* The name of a template becomes its id, so that it may be renamed. */
+static void check_template(struct request *req, json_t *values,
+			   struct reply *rep)
+{
+	const char *name = json_string_value(
+		json_object_get(values, "callback_template_name"));
+	json_t *template = NULL, *id = NULL;
+
+	if (name && name[0]) {
+		if (store_callback_template(req->store, name, &template))
+			field_error(rep, "/callback_template_name",
+				    "is no name of a callback template");
+		id = json_incref(json_object_get(template, "id"));
+		json_decref(template);
+	}
+	json_object_set_new(values, "callback_template_id",
+			    id ? id : json_null());
+}
 
 /* Ids that name nothing are errors of the field, not conflicts. */
 static void check(struct request *req, json_t *values, struct reply *rep)
@@ -120,6 +148,7 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 	json_t *step, *action;
 	size_t i, k;
 
+	check_template(req, values, rep);
 	resource_reference(req, rep, project_resource.table,
 			   json_object_get(values, "project_id"),
 			   "/project_id");
@@ -155,6 +184,7 @@ static int present(struct request *req, json_t *row)
 		return -ENOMEM;
 	json_object_set_new(row, "tags", json_string(tags));
 	free(tags);
+	json_object_del(row, "callback_template_id");
 	json_object_set_new(row, "parameters",
 			    steps_parameters(json_object_get(row, "steps")));
 	return 0;
@@ -167,6 +197,7 @@ const struct resource test_resource = {
 	.table = &table,
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
+	.children = store_test_secret,
 	.updated_at = true,
 	.check = check,
 	.present = present,

@@ -2,13 +2,16 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/handler.h"
+#include "control/server/callback/callback.h"
 #include "control/server/controller.h"
+#include "control/server/http/http.h"
 #include "control/server/run/follow.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +42,24 @@ struct lease_times run_lease_times(const struct controller_conf *conf,
 	};
 }
 
+/* Links of callbacks begin with it; there is no request to take it from. */
+static int make_callbacks(struct run_engine *e)
+{
+	const struct controller *c = e->controller;
+	const struct http *http =
+		atomic_load_explicit(&c->http, memory_order_acquire);
+	int made;
+
+	if (!http)
+		return 0; /* not listening yet */
+	made = callback_make(e->store, c->conf->base_url[0]
+					       ? c->conf->base_url
+					       : http_address(http));
+	if (made > 0)
+		callback_sender_poke(c->callbacks);
+	return made;
+}
+
 static void pass(struct run_engine *e)
 {
 	const struct controller_conf *conf = e->controller->conf;
@@ -53,6 +74,10 @@ static void pass(struct run_engine *e)
 
 	if (err >= 0)
 		err = run_follow(e->store, conf);
+	if (err >= 0) {
+		moved |= err > 0;
+		err = make_callbacks(e);
+	}
 	if (err < 0)
 		log_error("runs could not be advanced: %s", strerror(-err));
 	if (err > 0 || moved)

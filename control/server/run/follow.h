@@ -14,7 +14,7 @@ struct store;
 /**
  * Start what is due, and end the project runs that are over.
  * Callbacks: a run whose failure is final has callback_state 'due' from then
- * on (schema.sql); whoever sends them goes on from there.
+ * on (schema.sql); callback/ goes on from there.
  * @return 1 something moved; 0; -EIO; -ENOMEM
  */
 int run_follow(struct store *store, const struct controller_conf *conf);

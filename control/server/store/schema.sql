@@ -106,6 +106,16 @@ CREATE TABLE IF NOT EXISTS agent (
   UNIQUE (pool_id, name)
 );
 
+CREATE TABLE IF NOT EXISTS callback_template (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  method TEXT NOT NULL,                -- POST PUT PATCH
+  content_type TEXT NOT NULL,
+  body TEXT NOT NULL,                  -- with {{placeholders}}
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+
 CREATE TABLE IF NOT EXISTS test (
   id INTEGER PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES project(id),
@@ -118,8 +128,9 @@ CREATE TABLE IF NOT EXISTS test (
   conditions_json TEXT NOT NULL DEFAULT '[]',
   record TEXT NOT NULL DEFAULT 'sip',  -- none | sip | media
   callback_on_failure INTEGER NOT NULL DEFAULT 0,
-  callback_template_name TEXT,
+  callback_template_id INTEGER REFERENCES callback_template(id),
   callback_url TEXT NOT NULL DEFAULT '',
+  callback_secret_box BLOB,            -- encrypted; signs the bodies
   retries_on_failure INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -155,7 +166,10 @@ CREATE TABLE IF NOT EXISTS run (
   retry_box BLOB,                      -- the test as this run had it, encrypted;
                                        -- kept while it may start again
   callback_state TEXT NOT NULL DEFAULT 'none', -- none wanted due: the last
-                                       -- attempt has failed, nobody told yet
+                                       -- attempt has failed; made: a row of
+                                       -- callback says the rest
+  callback_box BLOB,                   -- where to and how, encrypted, until
+                                       -- then
   project_run_id INTEGER,              -- of project_run, and the place in it
   project_position INTEGER,
   progress REAL NOT NULL DEFAULT 0,
@@ -171,6 +185,8 @@ CREATE INDEX IF NOT EXISTS run_by_start ON run (started_at, id);
 CREATE INDEX IF NOT EXISTS run_by_project ON run (project_id, id);
 CREATE INDEX IF NOT EXISTS run_active ON run (phase) WHERE phase <> 'done';
 CREATE INDEX IF NOT EXISTS run_retry_due ON run (id) WHERE retry_state = 'due';
+CREATE INDEX IF NOT EXISTS run_callback_due ON run (id)
+  WHERE callback_state = 'due';
 CREATE INDEX IF NOT EXISTS run_by_retry ON run (retry_of)
   WHERE retry_of IS NOT NULL;
 CREATE INDEX IF NOT EXISTS run_by_project_run
@@ -186,6 +202,8 @@ CREATE TABLE IF NOT EXISTS project_run (
   kiosk_id TEXT,
   status TEXT NOT NULL,                -- running passed failed stopped
   stop_requested INTEGER NOT NULL DEFAULT 0,
+  callback_state TEXT NOT NULL DEFAULT 'none', -- as of run
+  callback_box BLOB,
   created_at INTEGER NOT NULL,
   stopped_at INTEGER
 );
@@ -200,6 +218,37 @@ CREATE TABLE IF NOT EXISTS project_run_test (
   state TEXT NOT NULL,                 -- waiting started ended cancelled
   status TEXT,                         -- of its last run, when ended
   PRIMARY KEY (project_run_id, position)
+) WITHOUT ROWID;
+
+-- What somebody is told: a request, and the tries to deliver it.
+CREATE TABLE IF NOT EXISTS callback (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER REFERENCES run(id) ON DELETE CASCADE,
+  project_run_id INTEGER REFERENCES project_run(id) ON DELETE CASCADE,
+  url TEXT NOT NULL,
+  method TEXT NOT NULL,
+  state TEXT NOT NULL,                 -- waiting sending delivered failed
+  tries INTEGER NOT NULL DEFAULT 0,    -- begun
+  next_at INTEGER,                     -- of the next try; NULL: there is none;
+                                       -- sending: then its sender is gone
+  request_box BLOB NOT NULL,           -- content type, body, secret; encrypted
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER
+);
+CREATE INDEX IF NOT EXISTS callback_by_run ON callback (run_id);
+CREATE INDEX IF NOT EXISTS callback_due ON callback (next_at)
+  WHERE state IN ('waiting', 'sending');
+
+CREATE TABLE IF NOT EXISTS callback_try (
+  callback_id INTEGER NOT NULL REFERENCES callback(id) ON DELETE CASCADE,
+  number INTEGER NOT NULL,             -- from 1
+  started_at INTEGER NOT NULL,
+  duration_ms INTEGER,                 -- NULL: it has not ended
+  address TEXT,                        -- connected to
+  http_status INTEGER,
+  error TEXT,                          -- NULL: it was delivered
+  response TEXT,                       -- beginning of the answer's body
+  PRIMARY KEY (callback_id, number)
 ) WITHOUT ROWID;
 
 -- One lease a role of a run and attempt to place it.

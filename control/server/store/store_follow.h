@@ -40,7 +40,8 @@ struct project_run_new {
 	const char *report_mode;
 	int64_t project_id;
 	const char *project_name;
-	json_t *tests; /* array of {id, name}, in their order; borrowed */
+	json_t *tests;    /* array of {id, name}, in their order; borrowed */
+	json_t *callback; /* when it ends failed; borrowed, or NULL */
 	int64_t created_at;
 };
 

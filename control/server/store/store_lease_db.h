@@ -9,6 +9,8 @@
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_lease.h"
 
+#include <jansson.h>
+
 /* A lease with what its run says. */
 struct lease_view {
 	bool found;
@@ -53,5 +55,23 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 
 /* Purpose of the boxes in run.retry_box. */
 #define RETRY_BOX "run retry"
+
+/* Purpose of the boxes in test.callback_secret_box. */
+#define CALLBACK_SECRET_BOX "callback secret"
+
+/* Purpose of the boxes in callback_box of run and project_run. */
+#define CALLBACK_BOX "callback"
+
+/**
+ * Encrypt what a run or project run needs for its callback.
+ * @param callback  {url, secret, method, content_type, body}, or NULL
+ * @param ret       allocated; stays NULL where there is none: no url
+ * @return 0; -ENOMEM
+ */
+int callback_seal(struct store *s, json_t *callback, uint8_t **ret,
+		  size_t *ret_len);
+
+/** A run's callback, if its test wants one; borrowed, or NULL. */
+json_t *callback_wanted(const json_t *test);
 
 #endif

@@ -16,11 +16,10 @@ static struct db_value id_or_null(int64_t id)
 }
 
 static int insert_run(struct db *db, const struct run_new *run,
-		      struct db_value retry_box, int64_t *ret_id)
+		      struct db_value retry_box, struct db_value callback_box,
+		      int64_t *ret_id)
 {
 	const json_t *test = run->test;
-	bool callback = json_integer_value(json_object_get(
-				test, "callback_on_failure")) == 1;
 	char *conditions = json_dumps(run->conditions, JSON_COMPACT);
 	char *tags = json_dumps(json_object_get(test, "tags"),
 				JSON_COMPACT | JSON_ENCODE_ANY);
@@ -46,10 +45,11 @@ static int insert_run(struct db *db, const struct run_new *run,
 		db_text(run->retry_of),
 		DB_I(run->retries_left),
 		retry_box,
-		db_text(callback ? "wanted" : "none"),
+		db_text(callback_box.type == DB_BLOB ? "wanted" : "none"),
 		id_or_null(run->project_run_id),
 		run->project_run_id ? DB_I(run->project_position)
 				    : db_text(NULL),
+		callback_box,
 	};
 	int err = -ENOMEM;
 
@@ -62,10 +62,11 @@ static int insert_run(struct db *db, const struct run_new *run,
 			"conditions_json, record, report_mode, kiosk_id, "
 			"interval_s, max_duration_s, created_at, attempt, "
 			"retry_of, retries_left, retry_box, callback_state, "
-			"project_run_id, project_position, phase, status) "
+			"project_run_id, project_position, callback_box, "
+			"phase, status) "
 			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
 			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-			"$20, $21, $22, $23, 'queued', 'running') "
+			"$20, $21, $22, $23, $24, 'queued', 'running') "
 			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
 	free(conditions);
@@ -154,28 +155,33 @@ static int take_turn(struct db *db, const struct run_new *run)
 int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id)
 {
-	uint8_t *box = NULL;
-	size_t box_len = 0;
+	uint8_t *box = NULL, *callback = NULL;
+	size_t box_len = 0, callback_len = 0;
 	int64_t id = 0;
 	struct db *db;
 	int err = seal_retry(s, run, &box, &box_len);
 
 	if (!err)
+		err = callback_seal(s, callback_wanted(run->test), &callback,
+				    &callback_len);
+	if (!err)
 		err = store_write_begin(s, &db);
-	if (err) {
-		free(box);
-		return err;
-	}
+	if (err)
+		goto out;
 	err = take_turn(db, run);
 	if (!err)
 		err = insert_run(db, run,
 				 box ? db_blob(box, box_len) : db_text(NULL),
+				 callback ? db_blob(callback, callback_len)
+					  : db_text(NULL),
 				 &id);
 	for (size_t i = 0; !err && i < run->role_count; i++)
 		err = insert_lease(s, db, id, &run->roles[i]);
 	if (!err)
 		err = idempotency_started(s, db, run->session_id);
 	err = store_write_end(s, err);
+out:
+	free(callback);
 	free(box);
 	if (err < 0)
 		return err;
@@ -290,6 +296,8 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 				 " THEN 'due' ELSE 'none' END, "
 				 "retry_box = CASE WHEN " AGAIN
 				 " THEN retry_box ELSE NULL END, "
+				 "callback_box = CASE WHEN $2 IN ('failed', "
+				 "'errored') THEN callback_box ELSE NULL END, "
 				 "callback_state = CASE "
 				 "WHEN NOT (" AGAIN ") AND $2 IN ('failed', "
 				 "'errored') AND callback_state = 'wanted' "

@@ -37,27 +37,41 @@ static int insert_tests(struct db *db, int64_t id, json_t *tests)
 int store_project_run_create(struct store *s, const struct project_run_new *run,
 			     int64_t *ret_id)
 {
-	const struct db_value params[] = {
-		db_text(run->uuid),         DB_I(run->project_id),
-		db_text(run->project_name), db_text(run->report_mode),
-		db_text(run->kiosk_id),     DB_I(run->created_at)};
+	uint8_t *box = NULL;
+	size_t box_len = 0;
 	int64_t id = 0;
 	struct db *db;
-	int err = store_write_begin(s, &db);
+	int err = callback_seal(s, run->callback, &box, &box_len);
 
-	if (err)
+	if (!err)
+		err = store_write_begin(s, &db);
+	if (err) {
+		free(box);
 		return err;
+	}
+	const struct db_value params[] = {
+		db_text(run->uuid),
+		DB_I(run->project_id),
+		db_text(run->project_name),
+		db_text(run->report_mode),
+		db_text(run->kiosk_id),
+		DB_I(run->created_at),
+		db_text(box ? "wanted" : "none"),
+		box ? db_blob(box, box_len) : db_text(NULL),
+	};
 	err = lease_integer(db,
 			    "INSERT INTO project_run (uuid, project_id, "
 			    "project_name, report_mode, kiosk_id, created_at, "
-			    "status) VALUES ($1, $2, $3, $4, $5, $6, "
-			    "'running') RETURNING id",
+			    "callback_state, callback_box, status) VALUES "
+			    "($1, $2, $3, $4, $5, $6, $7, $8, 'running') "
+			    "RETURNING id",
 			    LEASE_PARAMS(params), &id);
 	if (!err)
 		err = insert_tests(db, id, run->tests);
 	if (!err)
 		err = idempotency_started(s, db, run->uuid);
 	err = store_write_end(s, err);
+	free(box);
 	if (err < 0)
 		return err;
 	*ret_id = id;

@@ -34,8 +34,9 @@ static int end_tests(struct db *db)
 static int end_project_runs(struct db *db, int64_t now)
 {
 	const struct db_value params[] = {DB_I(now)};
+	int ended, err;
 
-	return lease_exec(
+	ended = lease_exec(
 		db,
 		"UPDATE project_run SET stopped_at = $1, status = CASE "
 		"WHEN stop_requested = 1 THEN 'stopped' "
@@ -45,6 +46,13 @@ static int end_project_runs(struct db *db, int64_t now)
 		"ELSE 'passed' END WHERE status = 'running' AND NOT EXISTS "
 		"(" OF_IT "t.state IN ('waiting', 'started'))",
 		LEASE_PARAMS(params));
+	if (ended <= 0)
+		return ended;
+	err = lease_exec(db,
+			 "UPDATE project_run SET callback_state = 'due' WHERE "
+			 "status = 'failed' AND callback_state = 'wanted'",
+			 NULL, 0);
+	return err < 0 ? err : ended;
 }
 
 int store_project_runs_advance(struct store *s, int64_t now)
@@ -107,13 +115,12 @@ int store_project_turn_next(struct store *s, struct project_turn *ret)
 
 /* A run that never began: done at once. */
 static int insert_refused(struct db *db, const struct project_turn *turn,
-			  const json_t *test, const char *text, int64_t now)
+			  const json_t *test, const char *text, int64_t now,
+			  struct db_value callback_box)
 {
 #define TEXT(name, other) \
 	db_text(test ? json_string_value(json_object_get(test, name)) : other)
 	char *tags = json_dumps(json_object_get(test, "tags"), JSON_COMPACT);
-	bool callback = json_integer_value(json_object_get(
-				test, "callback_on_failure")) == 1;
 	char session_id[UUID_TEXT_BYTES];
 
 	uuid_make(session_id);
@@ -131,9 +138,10 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 		TEXT("record", "none"),
 		db_text(turn->report_mode),
 		DB_I(now),
-		db_text(callback ? "due" : "none"),
+		db_text(callback_box.type == DB_BLOB ? "due" : "none"),
 		DB_I(turn->project_run_id),
 		DB_I(turn->position),
+		callback_box,
 	};
 	int err;
 
@@ -143,10 +151,11 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 		"testcase_name, project_id, project_name, agentpool_id, "
 		"agentpool_name, tags_json, result_description, record, "
 		"report_mode, created_at, stopped_at, callback_state, "
-		"project_run_id, project_position, conditions_json, "
+		"project_run_id, project_position, callback_box, "
+		"conditions_json, "
 		"interval_s, max_duration_s, progress, phase, status) VALUES "
 		"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
-		"$13, $14, $15, $16, '[]', 0, 0, 1, 'done', 'errored')",
+		"$13, $14, $15, $16, $17, '[]', 0, 0, 1, 'done', 'errored')",
 		LEASE_PARAMS(params));
 	free(tags);
 	return err;
@@ -158,11 +167,17 @@ int store_project_turn_refuse(struct store *s, const struct project_turn *turn,
 {
 	const struct db_value place[] = {DB_I(turn->project_run_id),
 					 DB_I(turn->position)};
+	uint8_t *box = NULL;
+	size_t box_len = 0;
 	struct db *db;
-	int err = store_write_begin(s, &db);
+	int err = callback_seal(s, callback_wanted(test), &box, &box_len);
 
-	if (err)
+	if (!err)
+		err = store_write_begin(s, &db);
+	if (err) {
+		free(box);
 		return err;
+	}
 	err = lease_exec(db,
 			 "UPDATE project_run_test SET state = 'ended', "
 			 "status = 'errored' WHERE project_run_id = $1 AND "
@@ -171,7 +186,10 @@ int store_project_turn_refuse(struct store *s, const struct project_turn *turn,
 	if (err == 0)
 		err = -EALREADY;
 	if (err > 0)
-		err = insert_refused(db, turn, test, text, now);
+		err = insert_refused(db, turn, test, text, now,
+				     box ? db_blob(box, box_len)
+					 : db_text(NULL));
 	err = store_write_end(s, err);
+	free(box);
 	return err < 0 ? err : 0;
 }

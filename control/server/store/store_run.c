@@ -429,3 +429,22 @@ int store_run_delete(struct store *s, int64_t run_id)
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }
+
+static int conditions_row(const struct db_value *row, size_t count, void *arg)
+{
+	json_t **ret = arg;
+
+	(void)count;
+	*ret = json_loadb(row[0].bytes, row[0].len, 0, NULL);
+	return *ret ? 0 : -EIO;
+}
+
+int store_run_conditions(struct store *s, int64_t run_id, json_t **ret)
+{
+	const struct db_value id = DB_I(run_id);
+	int err = db_query(store_reader(s),
+			   "SELECT conditions_json FROM run WHERE id = $1", &id,
+			   1, conditions_row, ret);
+
+	return err < 0 ? err : err == 0 ? -ENOENT : 0;
+}

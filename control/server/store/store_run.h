@@ -65,6 +65,9 @@ int store_run_status(struct store *s, const char *id_or_uuid, struct buf *text,
 int store_run_status_last(struct store *s, int64_t test_id, struct buf *text,
 			  bool *finished);
 
+/** The conditions of a run, overrides applied. @return 0; -ENOENT; -EIO */
+int store_run_conditions(struct store *s, int64_t run_id, json_t **ret);
+
 /** Read the latest run of a test. @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_run_last(struct store *s, int64_t test_id, json_t **ret);
 

@@ -1,0 +1,146 @@
+#include "control/server/callback/callback.h"
+#include "control/server/callback/render.h"
+
+#include "base/log.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_callback.h"
+#include "control/server/store/store_follow.h"
+#include "control/server/store/store_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Turns taken in one pass; the next pass goes on. */
+#define TURNS_MAX 64
+
+static const char *text_of(const json_t *object, const char *member)
+{
+	return json_string_value(json_object_get(object, member));
+}
+
+/* What is told of a run: the run object, report_url and conditions. */
+static int read_run(struct store *store, const struct callback_due *due,
+		    const char *base_url, json_t **ret)
+{
+	json_t *run = NULL, *conditions = NULL;
+	const char *kiosk;
+	int err = store_run_get(store, due->key, &run);
+
+	if (!err)
+		err = store_run_conditions(store, due->run_id, &conditions);
+	if (err) {
+		json_decref(run);
+		return err;
+	}
+	kiosk = text_of(run, "kiosk_id");
+	if (json_object_set_new(run, "conditions", conditions) ||
+	    json_object_set_new(run, "report_url",
+				kiosk ? json_sprintf("%s/kiosk/%s/%s", base_url,
+						     due->key, kiosk)
+				      : json_sprintf("%s/run/details/%s",
+						     base_url, due->key)))
+		err = -ENOMEM;
+	(void)json_object_del(run, "kiosk_id");
+	*ret = run;
+	return err;
+}
+
+static int read_project_run(struct store *store, const struct callback_due *due,
+			    const char *base_url, json_t **ret)
+{
+	int err = store_project_run_get(store, due->key, ret);
+
+	if (!err && (json_object_set_new(*ret, "project_run_uuid",
+					 json_string(due->key)) ||
+		     json_object_set_new(*ret, "report_url",
+					 json_sprintf("%s/run/project/%s",
+						      base_url, due->key))))
+		err = -ENOMEM;
+	return err;
+}
+
+/* The body as it will be sent. */
+static json_t *body_of(const json_t *how, json_t *told, const char *type,
+		       int *err)
+{
+	const char *template = text_of(how, "body");
+	struct buf body;
+	json_t *text = NULL;
+	char *whole;
+
+	buf_init(&body, RENDER_BYTES_MAX);
+	if (template) {
+		*err = render_template(&body, template, type, told);
+	} else {
+		whole = json_dumps(told, JSON_COMPACT);
+		*err = whole ? buf_print(&body, "%s", whole) : -ENOMEM;
+		free(whole);
+	}
+	if (!*err)
+		text = json_string(body.data ? body.data : "");
+	buf_release(&body);
+	return text;
+}
+
+static int make_one(struct store *store, const struct callback_due *due,
+		    const char *base_url)
+{
+	const char *url = text_of(due->how, "url");
+	const char *method = text_of(due->how, "method");
+	const char *type = text_of(due->how, "content_type");
+	struct callback_new callback = {
+		.url = url ? url : "",
+		.method = method ? method : "POST",
+		.created_at = store_now_ms(),
+	};
+	json_t *told = NULL, *body = NULL;
+	int err = 0;
+
+	if (!type)
+		type = "application/json";
+	if (!due->how)
+		log_error("run=%s: its callback cannot be sent: it was "
+			  "encrypted with another key file",
+			  due->key);
+	else
+		err = due->run_id
+			      ? read_run(store, due, base_url, &told)
+			      : read_project_run(store, due, base_url, &told);
+	if (!err && told)
+		body = body_of(due->how, told, type, &err);
+	if (!err && body)
+		callback.request = json_pack(
+			"{s:s, s:O, s:O?}", "content_type", type, "body", body,
+			"secret", json_object_get(due->how, "secret"));
+	if (!err && due->how && !callback.request)
+		err = -ENOMEM; /* tried again: it must not be lost */
+	if (err == -EMSGSIZE) {
+		log_error("run=%s: its callback is larger than %u bytes and is "
+			  "not sent",
+			  due->key, RENDER_BYTES_MAX);
+		err = 0;
+	}
+	if (!err)
+		err = store_callback_make(store, due, &callback);
+	json_decref(callback.request);
+	json_decref(body);
+	json_decref(told);
+	return err == -EALREADY ? 0 : err;
+}
+
+int callback_make(struct store *store, const char *base_url)
+{
+	struct callback_due due;
+	int count = 0, err = 0;
+
+	while (count < TURNS_MAX &&
+	       (err = store_callback_due(store, &due)) > 0) {
+		err = make_one(store, &due, base_url);
+		json_decref(due.how);
+		if (err < 0)
+			return err;
+		count++;
+	}
+	return err < 0 ? err : count > 0;
+}

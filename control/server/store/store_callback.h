@@ -1,0 +1,89 @@
+/**
+ * Callbacks: what somebody is told of a run that failed, and the tries to
+ * deliver it (decisions.md section 6). Every change is one transaction that
+ * compares and sets, so that several senders may work; times are ms since 1970.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_CALLBACK_H
+#define OFFHOOK_SERVER_STORE_STORE_CALLBACK_H
+
+#include "control/server/store/record.h"
+
+#define CALLBACK_TRIES_MAX      5
+#define CALLBACK_URL_BYTES      2048
+#define CALLBACK_ADDRESS_BYTES  64
+#define CALLBACK_ERROR_BYTES    320
+#define CALLBACK_RESPONSE_BYTES 1024
+
+/* A run, or project run, whose failure nobody was told yet. */
+struct callback_due {
+	int64_t run_id;         /* 0: it is a project run */
+	int64_t project_run_id; /* 0: it is a run */
+	char key[48];           /* for store_run_get() or _project_run_get() */
+	json_t *how; /* {url, secret, method, content_type, body}; NULL: cannot
+		      * be read, the key file is another one */
+};
+
+/** The next one. @return 1; 0 none; -EIO; -ENOMEM */
+int store_callback_due(struct store *s, struct callback_due *ret);
+
+struct callback_new {
+	const char *url;
+	const char *method;
+	json_t *request; /* {content_type, body, secret}: kept encrypted */
+	int64_t created_at;
+};
+
+/**
+ * Make the row that is delivered, and take the turn.
+ * @param request  NULL: there is nothing to send, the turn alone is taken
+ * @return 0; -EALREADY it was taken; -EIO; -ENOMEM
+ */
+int store_callback_make(struct store *s, const struct callback_due *due,
+			const struct callback_new *callback);
+
+/* One try that was begun. */
+struct callback_claim {
+	int64_t id;
+	int64_t number; /* of the try, from 1 */
+	char url[CALLBACK_URL_BYTES];
+	char method[8];
+	json_t *request; /* as above; NULL: cannot be read */
+};
+
+/**
+ * Begin the next try that is due: until claimed_until it is ours.
+ * @return 1; 0 nothing is due; -EIO; -ENOMEM
+ */
+int store_callback_claim(struct store *s, int64_t now, int64_t claimed_until,
+			 struct callback_claim *ret);
+
+struct callback_result {
+	int64_t ended_at;
+	int64_t duration_ms;
+	char address[CALLBACK_ADDRESS_BYTES]; /* "" none */
+	long http_status;                     /* 0: none */
+	char error[CALLBACK_ERROR_BYTES];     /* "": delivered */
+	char response[CALLBACK_RESPONSE_BYTES];
+	bool final;      /* another try would not help */
+	int64_t next_at; /* of the next try, unless this was the last */
+};
+
+/** Note how a try ended. @return 0; -EIO */
+int store_callback_end(struct store *s, const struct callback_claim *claim,
+		       const struct callback_result *result);
+
+/** Tries of a callback, in order: new array. @return 0; -EIO; -ENOMEM */
+int store_callback_tries(struct store *s, int64_t id, json_t **ret);
+
+/** A template {id, method, content_type, body} by its name.
+ * @return 0; -ENOENT; -EIO; -ENOMEM */
+int store_callback_template(struct store *s, const char *name, json_t **ret);
+
+/** record_children_h of tests: keeps callback_secret encrypted. Without one
+ * `has_callback_secret` keeps the one that is there. */
+struct db;
+int store_test_secret(struct store *s, struct db *db, int64_t id,
+		      json_t *values);
+
+#endif
