@@ -25,6 +25,7 @@ NEEDS = {
     "api-keys": {"rights": "read"},
     "appimages": {"content": "AAAA", "kind": "prompt"},
     "callback-templates": {"body": "{{test_name}}"},
+    "schedules": {"test_id": 1, "cron": "0 3 * * *", "enabled": 0},
 }
 
 
@@ -52,6 +53,7 @@ def seed(c):
     c.api("POST", "/tests", {"name": "Single call", "project_id": 1, "agentpool_id": 1,
                              "tags": ["nightly"], "steps": test_steps("used"),
                              "callback_template_name": "standing"})
+    c.api("POST", "/schedules", {"name": "standing", **NEEDS["schedules"]})
     pool = c.api("POST", "/agent-pools", {"name": "with agents"})["agent_pool"]
     c.api("POST", "/tests", {"name": "one role", "project_id": 1, "agentpool_id": pool["id"],
                              "steps": [[{"type": "register", "role": "caller",

@@ -5,6 +5,7 @@
 #include "control/server/api/callbacks.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
+#include "control/server/run/project.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_follow.h"
@@ -63,94 +64,6 @@ static const struct field legacy_fields[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static bool has(json_t *array, json_t *wanted)
-{
-	json_t *value;
-	size_t i;
-
-	json_array_foreach(array, i, value)
-	{
-		if (json_equal(value, wanted))
-			return true;
-	}
-	return false;
-}
-
-static bool any_tag(json_t *test, json_t *wanted)
-{
-	json_t *tag;
-	size_t i;
-
-	json_array_foreach(json_object_get(test, "tags"), i, tag)
-	{
-		if (has(wanted, tag))
-			return true;
-	}
-	return false;
-}
-
-/* Ids that name no test of the project would silently run less. */
-static void check_known(json_t *tests, json_t *ids, struct reply *rep)
-{
-	json_t *id, *test;
-	size_t i, k;
-
-	json_array_foreach(ids, i, id)
-	{
-		char at[POINTER_BYTES];
-		bool found = false;
-
-		json_array_foreach(tests, k, test) found |=
-			json_equal(json_object_get(test, "id"), id);
-		str_print(at, sizeof(at), "/test_ids/%zu", i);
-		if (!found)
-			field_error(rep, at, "is no test of the project");
-	}
-}
-
-/* The tests to run as {id, name}. @return new array; NULL: rep is an error */
-static json_t *select_tests(struct request *req, int64_t project_id,
-			    json_t *values, struct reply *rep)
-{
-	json_t *ids = json_object_get(values, "test_ids");
-	json_t *tags = json_object_get(values, "tags");
-	json_t *tests, *test, *selected;
-	size_t i;
-	int err = record_list_of(req->store, test_resource.table,
-				 "t.project_id", project_id, &tests);
-
-	if (err) {
-		reply_store_error(rep, err, "project");
-		return NULL;
-	}
-	check_known(tests, ids, rep);
-	selected = json_array();
-	json_array_foreach(tests, i, test)
-	{
-		if (json_is_array(ids) &&
-		    !has(ids, json_object_get(test, "id")))
-			continue;
-		if (json_is_array(tags) && !any_tag(test, tags))
-			continue;
-		json_array_append_new(
-			selected, json_pack("{s:O, s:O}", "id",
-					    json_object_get(test, "id"), "name",
-					    json_object_get(test, "name")));
-	}
-	json_decref(tests);
-	if (!rep->status && !json_array_size(selected))
-		field_error(rep, json_is_array(tags) ? "/tags" : "",
-			    "the project has no test to run%s",
-			    json_is_array(ids) || json_is_array(tags)
-				    ? " that the filters select"
-				    : "");
-	if (rep->status) {
-		json_decref(selected);
-		return NULL;
-	}
-	return selected;
-}
-
 /* {callback_on_failure, callback} of the body, as a test has it.
  * @return new reference; NULL: rep is an error */
 static json_t *read_callback(struct request *req, struct reply *rep)
@@ -171,63 +84,42 @@ static json_t *read_callback(struct request *req, struct reply *rep)
 	return told;
 }
 
-struct started {
-	int64_t id;
-	char uuid[UUID_TEXT_BYTES];
-	char kiosk_id[UUID_TEXT_BYTES]; /* "" none */
-	const char *report_mode;
-};
-
 /* @return true; false: rep is an error */
 static bool start(struct request *req, struct reply *rep, json_t *project,
-		  json_t *values, struct started *started)
+		  json_t *values, struct project_started *started)
 {
-	int64_t project_id = json_integer_value(json_object_get(project, "id"));
-	json_t *tests = select_tests(req, project_id, values, rep);
-	struct project_run_new run = {
-		.uuid = started->uuid,
-		.project_id = project_id,
+	struct project_start start = {
+		.project_id =
+			json_integer_value(json_object_get(project, "id")),
 		.project_name =
 			json_string_value(json_object_get(project, "name")),
 		.report_mode = json_string_value(
 			json_object_get(values, "report.mode")),
-		.tests = tests,
-		.created_at = store_now_ms(),
+		.test_ids = json_object_get(values, "test_ids"),
+		.tags = json_object_get(values, "tags"),
 	};
-	json_t *told;
+	json_t *told = read_callback(req, rep), *errors;
 	int err;
 
-	if (!tests)
+	if (!told)
 		return false;
-	told = read_callback(req, rep);
-	if (!told) {
-		json_decref(tests);
-		return false;
-	}
 	if (json_integer_value(json_object_get(told, "callback_on_failure")))
-		run.callback = json_object_get(told, "callback");
-	uuid_make(started->uuid);
-	started->kiosk_id[0] = '\0';
-	started->report_mode = run.report_mode;
-	if (strcmp(run.report_mode, "kiosk") == 0) {
-		uuid_make(started->kiosk_id);
-		run.kiosk_id = started->kiosk_id;
-	}
-	err = store_project_run_create(req->store, &run, &started->id);
+		start.callback = json_object_get(told, "callback");
+	errors = json_array();
+	err = project_run_start(req->store, &start, errors, started);
 	json_decref(told);
-	if (!err) {
-		log_info("project_run=%s of project %s: %zu tests",
-			 started->uuid, run.project_name,
-			 json_array_size(tests));
+	if (!err)
 		run_engine_poke(req->controller);
-	} else {
+	else if (err == -EINVAL)
+		start_refuse(rep, errors);
+	else
 		reply_store_error(rep, err, "project run");
-	}
-	json_decref(tests);
+	json_decref(errors);
 	return !err;
 }
 
-static void status_url(const struct request *req, const struct started *run,
+static void status_url(const struct request *req,
+		       const struct project_started *run,
 		       char url[static URL_BYTES])
 {
 	str_print(url, URL_BYTES, "%s/api/v2/projects/runs/%s/status",
@@ -237,7 +129,7 @@ static void status_url(const struct request *req, const struct started *run,
 void project_run(struct request *req, struct reply *rep)
 {
 	json_t *project, *values;
-	struct started started;
+	struct project_started started;
 	char url[URL_BYTES];
 	int64_t id;
 	int err = -ENOENT;
@@ -287,8 +179,10 @@ static json_t *find_project(struct request *req, json_t *values,
 }
 
 static void reply_legacy(const struct request *req, struct reply *rep,
-			 const struct started *started)
+			 const struct project_started *started, json_t *values)
 {
+	const char *mode =
+		json_string_value(json_object_get(values, "report.mode"));
 	char status[URL_BYTES], report[URL_BYTES];
 
 	status_url(req, started, status);
@@ -298,9 +192,7 @@ static void reply_legacy(const struct request *req, struct reply *rep,
 	else
 		str_print(report, sizeof(report), "%s/run/project/%s%s",
 			  req->base_url, started->uuid,
-			  strcmp(started->report_mode, "print") == 0
-				  ? "?mode=print"
-				  : "");
+			  strcmp(mode, "print") == 0 ? "?mode=print" : "");
 	reply_json(rep, 200,
 		   json_pack("{s:{s:o, s:s, s:s, s:s}}", "data",
 			     "project_run_id",
@@ -312,14 +204,14 @@ static void reply_legacy(const struct request *req, struct reply *rep,
 void project_run_legacy(struct request *req, struct reply *rep)
 {
 	json_t *project = NULL;
-	struct started started;
+	struct project_started started;
 	json_t *values = fields_read(req, req->body, req->body_is_form, "",
 				     legacy_fields, COUNT(legacy_fields), rep);
 
 	if (values)
 		project = find_project(req, values, rep);
 	if (project && start(req, rep, project, values, &started))
-		reply_legacy(req, rep, &started);
+		reply_legacy(req, rep, &started, values);
 	json_decref(project);
 	json_decref(values);
 }

@@ -63,5 +63,6 @@ extern const struct resource api_key_resource;
 extern const struct resource appimage_resource;
 extern const struct resource callback_resource;
 extern const struct resource callback_template_resource;
+extern const struct resource schedule_resource;
 
 #endif

@@ -63,6 +63,12 @@ const struct route api_routes[] = {
 	{"GET", "/callbacks/:id", "callback", RIGHT_READ, resource_get, NULL},
 	{"GET", "/runs/:id/callbacks", "callbacks of a run", RIGHT_READ, run_callbacks, NULL},
 
+	{"GET", "/schedules", "schedules", RIGHT_READ, resource_list, NULL},
+	{"POST", "/schedules", "schedules", RIGHT_WRITE, resource_create, NULL},
+	{"GET", "/schedules/:id", "schedule", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/schedules/:id", "schedule", RIGHT_WRITE, resource_replace, NULL},
+	{"DELETE", "/schedules/:id", "schedule", RIGHT_WRITE, resource_delete, NULL},
+
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, scenarios_list, NULL},
 	{"GET", "/scenarios/:name", "scenario", RIGHT_READ, scenario_get, NULL},
 	{"GET", "/scenarios/:name/params", "scenario parameters", RIGHT_READ, scenario_params_get, NULL},

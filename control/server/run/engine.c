@@ -7,6 +7,7 @@
 #include "control/server/http/http.h"
 #include "control/server/run/follow.h"
 #include "control/server/run/run.h"
+#include "control/server/schedule/schedule.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -74,6 +75,10 @@ static void pass(struct run_engine *e)
 
 	if (err >= 0)
 		err = run_follow(e->store, conf);
+	if (err >= 0) {
+		moved |= err > 0;
+		err = schedule_follow(e->store, conf, store_now_ms());
+	}
 	if (err >= 0) {
 		moved |= err > 0;
 		err = make_callbacks(e);

@@ -11,30 +11,6 @@
 /* Turns taken in one pass; the next pass goes on. */
 #define TURNS_MAX 64
 
-#define REASON_BYTES 700
-
-/* The sentence for a run that could not be started. */
-static void reason_text(char text[static REASON_BYTES], int err,
-			const json_t *errors)
-{
-	const char *detail = json_string_value(
-		json_object_get(json_array_get(errors, 0), "detail"));
-
-	if (err == -EBADMSG)
-		detail = "a stored password cannot be read: the key file is "
-			 "another one than when it was written";
-	else if (err == -ENOENT)
-		detail = "it was deleted";
-	(void)str_print(text, REASON_BYTES, "the test was not started: %s",
-			detail ? detail : "it cannot be planned");
-}
-
-/* What will not be better at the next pass. */
-static bool is_final(int err)
-{
-	return err == -EINVAL || err == -EBADMSG || err == -ENOENT;
-}
-
 static int start_retry(struct store *store, const struct controller_conf *conf,
 		       const struct retry_turn *turn)
 {
@@ -46,13 +22,13 @@ static int start_retry(struct store *store, const struct controller_conf *conf,
 	};
 	json_t *errors = json_array();
 	struct run_started started;
-	char text[REASON_BYTES];
+	char text[RUN_REFUSAL_BYTES];
 	int err = -EBADMSG;
 
 	if (turn->test)
 		err = run_start(store, conf, &start, errors, &started);
-	if (is_final(err)) {
-		reason_text(text, err, errors);
+	if (run_is_refusal(err)) {
+		run_refusal(text, err, errors);
 		log_warning("run=%s has no further attempt: %s",
 			    turn->session_id, text);
 		err = store_retry_refuse(store, turn->run_id);
@@ -70,7 +46,7 @@ static int start_turn(struct store *store, const struct controller_conf *conf,
 		.project = turn,
 	};
 	struct run_started started;
-	char text[REASON_BYTES];
+	char text[RUN_REFUSAL_BYTES];
 	int err = store_test_load(store, turn->test_id, NULL, &test);
 
 	if (!err) {
@@ -79,8 +55,8 @@ static int start_turn(struct store *store, const struct controller_conf *conf,
 			json_object_get(test, "retries_on_failure"));
 		err = run_start(store, conf, &start, errors, &started);
 	}
-	if (is_final(err)) {
-		reason_text(text, err, errors);
+	if (run_is_refusal(err)) {
+		run_refusal(text, err, errors);
 		err = store_project_turn_refuse(store, turn, test, text,
 						store_now_ms());
 	}

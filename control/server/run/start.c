@@ -98,6 +98,8 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		run.retry_of_id = start->retry->run_id;
 		run.project_run_id = start->retry->project_run_id;
 		run.project_position = start->retry->project_position;
+	} else if (start->schedule) {
+		run.schedule = start->schedule;
 	} else if (start->project) {
 		run.project_run_id = start->project->project_run_id;
 		run.project_position = start->project->position;
@@ -110,4 +112,24 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		 run.attempt);
 	*ret = started;
 	return 0;
+}
+
+bool run_is_refusal(int err)
+{
+	return err == -EINVAL || err == -EBADMSG || err == -ENOENT;
+}
+
+void run_refusal(char text[static RUN_REFUSAL_BYTES], int err,
+		 const json_t *errors)
+{
+	const char *detail = json_string_value(
+		json_object_get(json_array_get(errors, 0), "detail"));
+
+	if (err == -EBADMSG)
+		detail = "a stored password cannot be read: the key file is "
+			 "another one than when it was written";
+	else if (err == -ENOENT)
+		detail = "it was deleted";
+	(void)str_print(text, RUN_REFUSAL_BYTES, "the test was not started: %s",
+			detail ? detail : "it cannot be planned");
 }

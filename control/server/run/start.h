@@ -14,8 +14,9 @@ struct run_start {
 	json_t *test; /* of store_test_load(), overrides applied; borrowed */
 	const char *report_mode;
 	unsigned retries_left; /* times it may start again when it fails */
-	const struct retry_turn *retry;     /* NULL: it is a first attempt */
-	const struct project_turn *project; /* NULL: of no project run */
+	const struct retry_turn *retry;       /* NULL: it is a first attempt */
+	const struct project_turn *project;   /* NULL: of no project run */
+	const struct schedule_turn *schedule; /* NULL: of no schedule */
 };
 
 struct run_started {
@@ -34,5 +35,15 @@ struct run_started {
 int run_start(struct store *store, const struct controller_conf *conf,
 	      const struct run_start *start, json_t *errors,
 	      struct run_started *ret);
+
+#define RUN_REFUSAL_BYTES 700
+
+/** Whether an error of a start will be the same the next time. */
+bool run_is_refusal(int err);
+
+/** The sentence for a run that could not be started.
+ * @param errors  of run_start() or project_run_start() */
+void run_refusal(char text[static RUN_REFUSAL_BYTES], int err,
+		 const json_t *errors);
 
 #endif

@@ -13,10 +13,34 @@
 
 #define SQL_BYTES 8192
 
-static json_t *value_json(const struct column *c, const struct db_value *v)
+json_t *record_value(const struct db_value *v)
+{
+	switch (v->type) {
+	case DB_INT:
+		return json_integer(v->integer);
+	case DB_REAL:
+		return json_real(v->real);
+	case DB_TEXT:
+		return json_stringn(v->bytes, v->len);
+	case DB_NULL:
+	case DB_BLOB:
+	default:
+		return json_null();
+	}
+}
+
+json_t *record_time(const struct db_value *v)
 {
 	char text[CLOCK_TEXT_BYTES];
 
+	if (v->type != DB_INT)
+		return json_null();
+	clock_format(text, v->integer * NS_PER_MS);
+	return json_string(text);
+}
+
+static json_t *value_json(const struct column *c, const struct db_value *v)
+{
 	if (v->type == DB_NULL)
 		return json_null();
 	switch (c->kind) {
@@ -30,8 +54,7 @@ static json_t *value_json(const struct column *c, const struct db_value *v)
 	case COLUMN_JSON:
 		return json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
 	case COLUMN_TIME:
-		clock_format(text, v->integer * NS_PER_MS);
-		return json_string(text);
+		return record_time(v);
 	case COLUMN_HASHED:
 	default:
 		return NULL;

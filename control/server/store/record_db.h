@@ -40,4 +40,8 @@ int record_select_text(struct store *s, const struct table *t,
 		       const struct page *page, struct buf *text,
 		       int64_t *total);
 
+/** A value of a row as JSON; one of a time column (ms) as the API writes it. */
+json_t *record_value(const struct db_value *value);
+json_t *record_time(const struct db_value *value);
+
 #endif

@@ -220,6 +220,42 @@ CREATE TABLE IF NOT EXISTS project_run_test (
   PRIMARY KEY (project_run_id, position)
 ) WITHOUT ROWID;
 
+-- When tests and projects start by themselves.
+CREATE TABLE IF NOT EXISTS schedule (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  test_id INTEGER REFERENCES test(id),       -- or
+  project_id INTEGER REFERENCES project(id), -- with
+  test_ids_json TEXT NOT NULL DEFAULT 'null',
+  tags_json TEXT NOT NULL DEFAULT 'null',
+  report_mode TEXT NOT NULL,
+  cron TEXT,                           -- or
+  run_at INTEGER,                      -- once
+  timezone TEXT NOT NULL,
+  overlap TEXT NOT NULL,               -- skip wait parallel
+  missed TEXT NOT NULL,                -- skip run
+  enabled INTEGER NOT NULL,
+  next_at INTEGER,                     -- NULL: there is none
+  waiting_for INTEGER,                 -- the time that waits for the run before
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS schedule_due ON schedule (next_at)
+  WHERE next_at IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS schedule_event (
+  id INTEGER PRIMARY KEY,
+  schedule_id INTEGER NOT NULL REFERENCES schedule(id) ON DELETE CASCADE,
+  due_at INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  outcome TEXT NOT NULL,         -- started skipped waiting missed refused
+  detail TEXT,
+  session_id TEXT,
+  project_run_uuid TEXT
+);
+CREATE INDEX IF NOT EXISTS schedule_event_by_schedule
+  ON schedule_event (schedule_id, id);
+
 -- What somebody is told: a request, and the tries to deliver it.
 CREATE TABLE IF NOT EXISTS callback (
   id INTEGER PRIMARY KEY,

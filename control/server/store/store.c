@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raised with every change of schema.sql. */
-#define SCHEMA_VERSION "6"
+#define SCHEMA_VERSION "7"
 
 /* Hex digits of the hash that stands beside the version, and the end. */
 #define SCHEMA_PRINT_BYTES 17

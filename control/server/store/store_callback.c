@@ -1,6 +1,6 @@
 #include "control/server/store/store_callback.h"
 
-#include "base/clock.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_secret.h"
 
@@ -307,31 +307,15 @@ int store_callback_end(struct store *s, const struct callback_claim *claim,
 
 /* ---- what the API shows ---- */
 
-static json_t *time_of(const struct db_value *value)
-{
-	char text[CLOCK_TEXT_BYTES];
-
-	clock_format(text, value->integer * NS_PER_MS);
-	return json_string(text);
-}
-
-static json_t *value_of(const struct db_value *value)
-{
-	if (value->type == DB_INT)
-		return json_integer(value->integer);
-	if (value->type == DB_TEXT)
-		return json_stringn(value->bytes, value->len);
-	return json_null();
-}
-
 static int try_row(const struct db_value *row, size_t columns, void *arg)
 {
 	json_t *entry = json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number",
-		value_of(&row[0]), "started_at", time_of(&row[1]),
-		"duration_ms", value_of(&row[2]), "address", value_of(&row[3]),
-		"http_status", value_of(&row[4]), "error", value_of(&row[5]),
-		"response", value_of(&row[6]));
+		record_value(&row[0]), "started_at", record_time(&row[1]),
+		"duration_ms", record_value(&row[2]), "address",
+		record_value(&row[3]), "http_status", record_value(&row[4]),
+		"error", record_value(&row[5]), "response",
+		record_value(&row[6]));
 
 	(void)columns;
 	return json_array_append_new(arg, entry) ? -ENOMEM : 0;
@@ -363,9 +347,9 @@ static int template_row(const struct db_value *row, size_t columns, void *arg)
 	json_t **ret = arg;
 
 	(void)columns;
-	*ret = json_pack("{s:o, s:o, s:o, s:o}", "id", value_of(&row[0]),
-			 "method", value_of(&row[1]), "content_type",
-			 value_of(&row[2]), "body", value_of(&row[3]));
+	*ret = json_pack("{s:o, s:o, s:o, s:o}", "id", record_value(&row[0]),
+			 "method", record_value(&row[1]), "content_type",
+			 record_value(&row[2]), "body", record_value(&row[3]));
 	return *ret ? 0 : -ENOMEM;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct schedule_turn;
 struct store;
 
 /* A failed run that is to start again. */
@@ -42,10 +43,15 @@ struct project_run_new {
 	const char *project_name;
 	json_t *tests;    /* array of {id, name}, in their order; borrowed */
 	json_t *callback; /* when it ends failed; borrowed, or NULL */
+	const struct schedule_turn *schedule; /* NULL: of no schedule */
 	int64_t created_at;
 };
 
-/** @return 0; -EIO; -ENOMEM */
+/** The tests of a project in the order of their ids: new array of {id, name,
+ * tags}. @return 0; -EIO; -ENOMEM */
+int store_project_tests(struct store *s, int64_t project_id, json_t **ret);
+
+/** @return 0; -EALREADY the schedule's turn was taken; -EIO; -ENOMEM */
 int store_project_run_create(struct store *s, const struct project_run_new *run,
 			     int64_t *ret_id);
 

@@ -1,6 +1,7 @@
 #include "control/server/store/store_lease_run.h"
 
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_schedule.h"
 #include "control/server/store/store_secret.h"
 
 #include <errno.h>
@@ -135,6 +136,9 @@ static int take_turn(struct db *db, const struct run_new *run)
 					DB_I(run->project_position)};
 	int taken = 1;
 
+	if (run->schedule)
+		return schedule_take(db, run->schedule, run->session_id, NULL,
+				     run->created_at);
 	if (run->retry_of_id)
 		taken = lease_exec(db,
 				   "UPDATE run SET retry_state = 'started', "

@@ -32,6 +32,8 @@ struct run_role {
 	json_t *spec;        /* kept encrypted, until the lease ends */
 };
 
+struct schedule_turn;
+
 struct run_new {
 	const char *session_id;
 	json_t *test; /* of store_test_load(), overrides applied, borrowed; id
@@ -44,17 +46,19 @@ struct run_new {
 	int64_t created_at;
 	const struct run_role *roles;
 	size_t role_count;
-	unsigned retries_left;    /* times it may start again */
-	unsigned attempt;         /* from 1 */
-	int64_t retry_of_id;      /* 0: it is the first attempt */
-	const char *retry_of;     /* session of that run; NULL */
-	int64_t project_run_id;   /* 0: none */
-	int64_t project_position; /* of the test in it */
+	unsigned retries_left;                /* times it may start again */
+	unsigned attempt;                     /* from 1 */
+	int64_t retry_of_id;                  /* 0: it is the first attempt */
+	const char *retry_of;                 /* session of that run; NULL */
+	int64_t project_run_id;               /* 0: none */
+	int64_t project_position;             /* of the test in it */
+	const struct schedule_turn *schedule; /* NULL: of no schedule */
 };
 
 /**
  * Make a run in `queued` and its leases in `waiting`, all or nothing. One that
- * follows another run, or is a project run's turn, takes that turn.
+ * follows another run, or is the turn of a project run or schedule, takes that
+ * turn.
  * @return 0; -EALREADY the turn was taken or called off; -EIO; -ENOMEM
  */
 int store_run_create(struct store *s, const struct run_new *run,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run.h"
+#include "control/server/store/store_schedule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +32,37 @@ static int insert_tests(struct db *db, int64_t id, json_t *tests)
 		if (err < 0)
 			return err;
 	}
+	return 0;
+}
+
+static int project_test_row(const struct db_value *row, size_t columns,
+			    void *arg)
+{
+	json_t *tags = json_loadb(row[2].bytes, row[2].len, 0, NULL);
+	json_t *test =
+		json_pack("{s:I, s:s, s:o}", "id", (json_int_t)row[0].integer,
+			  "name", (const char *)row[1].bytes, "tags", tags);
+
+	(void)columns;
+	return json_array_append_new(arg, test) ? -ENOMEM : 0;
+}
+
+int store_project_tests(struct store *s, int64_t project_id, json_t **ret)
+{
+	const struct db_value param = DB_I(project_id);
+	json_t *tests = json_array();
+	int err = tests ? 0 : -ENOMEM;
+
+	if (!err)
+		err = db_query(store_reader(s),
+			       "SELECT id, name, tags_json FROM test "
+			       "WHERE project_id = $1 ORDER BY id",
+			       &param, 1, project_test_row, tests);
+	if (err < 0) {
+		json_decref(tests);
+		return err;
+	}
+	*ret = tests;
 	return 0;
 }
 
@@ -70,6 +102,9 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
 		err = insert_tests(db, id, run->tests);
 	if (!err)
 		err = idempotency_started(s, db, run->uuid);
+	if (!err && run->schedule)
+		err = schedule_take(db, run->schedule, NULL, run->uuid,
+				    run->created_at);
 	err = store_write_end(s, err);
 	free(box);
 	if (err < 0)

@@ -1,0 +1,48 @@
+/**
+ * Cron expressions: minute, hour, day of the month, month, day of the week.
+ * `*`, lists, ranges, steps, names of months and weekdays, and @hourly, @daily,
+ * @midnight, @weekly, @monthly, @yearly, @annually. As in crontab(5) a day must
+ * be in either day field if neither begins with `*`, else in both.
+ * Source: POSIX.1-2017 crontab; steps, names and @ as in crontab(5) of Debian
+ * Thread: any; pure.
+ */
+#ifndef OFFHOOK_SERVER_SCHEDULE_CRON_H
+#define OFFHOOK_SERVER_SCHEDULE_CRON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CRON_REASON_BYTES 160
+
+struct zone;
+
+struct cron {
+	uint64_t minutes; /* a bit each */
+	uint32_t hours;
+	uint32_t days;    /* bits 1 to 31 */
+	uint16_t months;  /* bits 1 to 12 */
+	uint8_t weekdays; /* bits 0 to 6, Sunday first */
+	bool every_hour;  /* the field begins with `*`; likewise the others */
+	bool every_day;
+	bool every_weekday;
+};
+
+/**
+ * @param reason  filled on -EINVAL: which field, and what is wrong with it
+ * @return 0; -EINVAL
+ */
+int cron_parse(struct cron *ret, const char *text,
+	       char reason[static CRON_REASON_BYTES]);
+
+/**
+ * The next time after an instant. Where the hour is named, each time happens
+ * once a day: one that the wall clock skips happens when it is put forward, one
+ * that it shows twice the first time. With `*` for the hour it is what the wall
+ * clock shows that counts.
+ * @param after_s  seconds since 1970
+ * @return 0; -ENOENT there is none within 40 years
+ */
+int cron_next(const struct cron *c, const struct zone *z, int64_t after_s,
+	      int64_t *ret_s);
+
+#endif
