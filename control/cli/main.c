@@ -1,8 +1,9 @@
-/* offhook: calls from the foreground, without a controller. */
+/* offhook: calls from the foreground, and what a controller has. */
 #include "control/cli/analyze.h"
 #include "control/cli/emodel.h"
 #include "control/cli/options.h"
 #include "control/cli/plan.h"
+#include "control/cli/records.h"
 #include "control/cli/session.h"
 
 #include <stdio.h>
@@ -21,6 +22,8 @@ int main(int argc, char **argv)
 		return analyze_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
 		return emodel_main(argc - 1, argv + 1);
+	if (argc > 1 && records_command(argv[1]))
+		return records_main(argc - 1, argv + 1);
 	if (cli_options_read(&options, argc, argv))
 		return CLI_EXIT_USAGE;
 	if (options.command == CLI_HELP) {

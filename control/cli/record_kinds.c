@@ -1,0 +1,168 @@
+#include "control/cli/record_kinds.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const schedule_fields[] = {
+	"name",    "test_id",     "project_id", "test_ids", "tags",
+	"cron",    "run_at",      "timezone",   "overlap",  "missed",
+	"enabled", "report_mode", NULL,
+};
+
+static const char *const template_fields[] = {
+	"name", "method", "content_type", "body", NULL,
+};
+
+static const struct record_kind kinds[] = {
+	{.command = "scenario",
+	 .path = "/scenarios",
+	 .plural = "scenarios",
+	 .singular = "scenario",
+	 .startable = true,
+	 .columns = {"name", "available", "roles", "title"}},
+	{.command = "schedule",
+	 .path = "/schedules",
+	 .plural = "schedules",
+	 .singular = "schedule",
+	 .writable = true,
+	 .columns = {"id", "name", "enabled", "cron", "run_at", "timezone",
+		     "next_at"},
+	 .fields = schedule_fields},
+	{.command = "callback",
+	 .path = "/callbacks",
+	 .plural = "callbacks",
+	 .singular = "callback",
+	 .columns = {"id", "created_at", "state", "try_count", "next_try_at",
+		     "session_id", "url"}},
+	{.command = "callback-template",
+	 .path = "/callback-templates",
+	 .plural = "callback_templates",
+	 .singular = "callback_template",
+	 .writable = true,
+	 .columns = {"id", "name", "method", "content_type"},
+	 .fields = template_fields},
+};
+
+const struct record_kind *record_kind_find(const char *command)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i].command, command) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+char *record_text(const json_t *value)
+{
+	if (!value || json_is_null(value))
+		return NULL;
+	if (json_is_string(value))
+		return strdup(json_string_value(value));
+	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+/* What others wrote must not steer the terminal. */
+static size_t print_plain(FILE *out, const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
+		width += (c & 0xc0) != 0x80; /* characters, not bytes */
+	}
+	return width;
+}
+
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+static char *cell(const json_t *row, const char *column)
+{
+	char *text = record_text(json_object_get(row, column));
+
+	return text ? text : strdup("-");
+}
+
+static void print_row(FILE *out, const struct record_kind *kind,
+		      const json_t *row, const size_t *widths)
+{
+	for (size_t c = 0; c < KIND_COLUMNS_MAX && kind->columns[c]; c++) {
+		bool last = c + 1 == KIND_COLUMNS_MAX || !kind->columns[c + 1];
+		char *text = row ? cell(row, kind->columns[c])
+				 : strdup(kind->columns[c]);
+		size_t width = print_plain(out, text ? text : "");
+
+		for (; !last && width < widths[c] + 2; width++)
+			fputc(' ', out);
+		free(text);
+	}
+	fputc('\n', out);
+}
+
+void record_print_list(FILE *out, const struct record_kind *kind,
+		       const json_t *rows)
+{
+	size_t widths[KIND_COLUMNS_MAX] = {0}, i;
+	json_t *row;
+
+	for (size_t c = 0; c < KIND_COLUMNS_MAX && kind->columns[c]; c++) {
+		widths[c] = strlen(kind->columns[c]);
+		json_array_foreach(rows, i, row)
+		{
+			char *text = cell(row, kind->columns[c]);
+			size_t width = text ? width_of(text) : 0;
+
+			if (width > widths[c])
+				widths[c] = width;
+			free(text);
+		}
+	}
+	print_row(out, kind, NULL, widths);
+	json_array_foreach(rows, i, row)
+	{
+		print_row(out, kind, row, widths);
+	}
+}
+
+static void print_member(FILE *out, const char *name, const json_t *value)
+{
+	char *text = record_text(value);
+
+	fprintf(out, "%s: ", name);
+	print_plain(out, text ? text : "-");
+	fputc('\n', out);
+	free(text);
+}
+
+void record_print(FILE *out, json_t *record)
+{
+	const char *name;
+	json_t *value, *entry;
+	size_t i;
+
+	json_object_foreach(record, name, value)
+	{
+		if (!json_is_object(json_array_get(value, 0))) {
+			print_member(out, name, value);
+			continue;
+		}
+		fprintf(out, "%s:\n", name);
+		json_array_foreach(value, i, entry)
+		{
+			char *text = record_text(entry);
+
+			fputs("  ", out);
+			print_plain(out, text ? text : "");
+			fputc('\n', out);
+			free(text);
+		}
+	}
+}

@@ -1,0 +1,288 @@
+#include "control/cli/record_command.h"
+
+#include "base/str.h"
+#include "control/cli/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES  300
+#define FILE_MAX    (1u << 20)
+#define POLL_S      1
+#define EXIT_FAILED 1
+
+/* ---- fields ---- */
+
+static json_t *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = malloc(FILE_MAX + 1);
+	json_t *value = NULL;
+	size_t len;
+
+	if (file && text) {
+		len = fread(text, 1, FILE_MAX + 1, file);
+		if (!ferror(file) && len <= FILE_MAX)
+			value = json_stringn(text, len);
+	}
+	if (file)
+		fclose(file);
+	free(text);
+	return value;
+}
+
+/* @return 0; exit status */
+static int add_fields(const struct record_command *c, json_t *fields)
+{
+	for (int i = 0; i < c->field_count; i++) {
+		const char *equals = strchr(c->fields[i], '=');
+		char name[100];
+		json_t *value;
+
+		if (!equals || equals == c->fields[i] ||
+		    equals - c->fields[i] >= (int)sizeof(name))
+			return record_usage("%s is not NAME=VALUE",
+					    c->fields[i]);
+		str_print(name, sizeof(name), "%.*s",
+			  (int)(equals - c->fields[i]), c->fields[i]);
+		value = equals[1] == '@' ? read_file(equals + 2)
+					 : json_string(equals + 1);
+		if (!value || json_object_set_new(fields, name, value))
+			return record_usage("%s: it cannot be read, is larger "
+					    "than 1 MiB, or is not UTF-8 text",
+					    name);
+	}
+	return 0;
+}
+
+/* ---- verbs ---- */
+
+static int call(struct record_command *c, const char *method, const char *path,
+		json_t *fields, const char *if_match, struct remote_answer *ret)
+{
+	char reason[REMOTE_REASON_BYTES];
+	if (remote_call(c->remote, method, path, fields, if_match, ret,
+			reason)) {
+		fprintf(stderr, "offhook: %s\n", reason);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+static void print_json(const json_t *value)
+{
+	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	putchar('\n');
+}
+
+static void print_one(const struct record_command *c,
+		      const struct remote_answer *a)
+{
+	if (c->json)
+		print_json(a->body);
+	else
+		record_print(stdout,
+			     json_object_get(a->body, c->kind->singular));
+}
+
+static int list(struct record_command *c)
+{
+	json_t *rows = json_array();
+	char path[PATH_BYTES];
+	json_int_t total = 1;
+	int status = 0;
+
+	while (!status && (json_int_t)json_array_size(rows) < total) {
+		struct remote_answer a;
+		json_t *page;
+
+		str_print(path, sizeof(path), "%s?start=%zu&count=1000",
+			  c->kind->path, json_array_size(rows));
+		status = call(c, "GET", path, NULL, NULL, &a);
+		if (status)
+			break;
+		page = json_object_get(a.body, c->kind->plural);
+		total = json_array_size(page)
+				? json_integer_value(
+					  json_object_get(a.body, "total"))
+				: 0;
+		json_array_extend(rows, page);
+		remote_answer_release(&a);
+	}
+	if (!status && c->json)
+		print_json(rows);
+	else if (!status)
+		record_print_list(stdout, c->kind, rows);
+	json_decref(rows);
+	return status;
+}
+
+static int show(struct record_command *c)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status;
+
+	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
+	status = call(c, "GET", path, NULL, NULL, &a);
+	if (status)
+		return status;
+	print_one(c, &a);
+	remote_answer_release(&a);
+	return 0;
+}
+
+static int create(struct record_command *c)
+{
+	json_t *fields = json_object();
+	int status = add_fields(c, fields);
+	struct remote_answer a;
+
+	if (!status)
+		status = call(c, "POST", c->kind->path, fields, NULL, &a);
+	if (!status) {
+		print_one(c, &a);
+		remote_answer_release(&a);
+	}
+	json_decref(fields);
+	return status;
+}
+
+/* The fields of the record as it is, with the given ones in their place. */
+static int merge(struct record_command *c, const json_t *record, json_t *fields)
+{
+	for (const char *const *name = c->kind->fields; *name; name++) {
+		char *text = record_text(json_object_get(record, *name));
+
+		if (text)
+			json_object_set_new(fields, *name, json_string(text));
+		free(text);
+	}
+	if (strcmp(c->verb, "enable") == 0)
+		json_object_set_new(fields, "enabled", json_string("1"));
+	if (strcmp(c->verb, "disable") == 0)
+		json_object_set_new(fields, "enabled", json_string("0"));
+	return add_fields(c, fields);
+}
+
+/* A text field that was emptied is left out: then it has its default. */
+static void drop_empty(json_t *fields)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(fields, next, name, value)
+	{
+		if (!json_string_length(value))
+			json_object_del(fields, name);
+	}
+}
+
+static int update(struct record_command *c)
+{
+	json_t *fields = json_object();
+	struct remote_answer old, new = {.status = 0};
+	char path[PATH_BYTES];
+	int status;
+
+	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
+	status = call(c, "GET", path, NULL, NULL, &old);
+	if (!status) {
+		status = merge(c, json_object_get(old.body, c->kind->singular),
+			       fields);
+		drop_empty(fields);
+		if (!status)
+			status = call(c, "PUT", path, fields, old.etag, &new);
+		if (!status)
+			print_one(c, &new);
+		remote_answer_release(&new);
+		remote_answer_release(&old);
+	}
+	json_decref(fields);
+	return status;
+}
+
+static int delete (struct record_command *c)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status;
+
+	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
+	status = call(c, "DELETE", path, NULL, NULL, &a);
+	if (!status)
+		remote_answer_release(&a);
+	return status;
+}
+
+/* ---- runs ---- */
+
+static int wait_for(struct record_command *c, const char *session_id)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status;
+
+	str_print(path, sizeof(path), "/runs/%s/status", session_id);
+	while ((status = call(c, "GET", path, NULL, NULL, &a)) == 0) {
+		json_t *run = json_object_get(a.body, "run");
+		const char *state =
+			json_string_value(json_object_get(run, "status"));
+		bool passed = state && strcmp(state, "passed") == 0;
+
+		if (state && strcmp(state, "running") != 0) {
+			if (c->json)
+				print_json(a.body);
+			else
+				record_print(stdout, run);
+			remote_answer_release(&a);
+			return passed ? 0 : EXIT_FAILED;
+		}
+		remote_answer_release(&a);
+		sleep(POLL_S);
+	}
+	return status;
+}
+
+static int run(struct record_command *c)
+{
+	json_t *fields = json_object(), *data;
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status = add_fields(c, fields);
+
+	str_print(path, sizeof(path), "/tests/scenarios/%s", c->id);
+	if (!status)
+		status = call(c, "POST", path, fields, NULL, &a);
+	json_decref(fields);
+	if (status)
+		return status;
+	data = json_object_get(a.body, "data");
+	if (c->wait)
+		status = wait_for(c, json_string_value(json_object_get(
+					     data, "session_id")));
+	else if (c->json)
+		print_json(a.body);
+	else
+		record_print(stdout, data);
+	remote_answer_release(&a);
+	return status;
+}
+
+int record_carry_out(struct record_command *c)
+{
+	if (strcmp(c->verb, "list") == 0)
+		return list(c);
+	if (strcmp(c->verb, "show") == 0)
+		return show(c);
+	if (strcmp(c->verb, "create") == 0)
+		return create(c);
+	if (strcmp(c->verb, "delete") == 0)
+		return delete (c);
+	if (strcmp(c->verb, "run") == 0)
+		return run(c);
+	return update(c);
+}

@@ -1,0 +1,251 @@
+#include "control/cli/remote.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define ANSWER_BYTES_MAX (64u << 20)
+#define BODY_BYTES_MAX   (1u << 20)
+#define HEADER_BYTES     100
+#define URL_BYTES        2048
+#define TIMEOUT_S        30L
+
+struct remote {
+	CURL *easy;
+	char *key;
+	char url[URL_BYTES]; /* with /api/v2 */
+};
+
+int remote_new(struct remote **ret, const char *url, const char *key,
+	       const char *ca_file, char reason[static REMOTE_REASON_BYTES])
+{
+	size_t len = strlen(url);
+	struct remote *r;
+
+	reason[0] = '\0';
+	while (len && url[len - 1] == '/')
+		len--;
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "%s is no URL such as https://offhook.example.net",
+			  url);
+	else if (!strchr(key, ':'))
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "the key must be PUBLIC:SECRET");
+	else if (len > URL_BYTES - 20)
+		str_print(reason, REMOTE_REASON_BYTES, "the URL is too long");
+	if (reason[0])
+		return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r || curl_global_init(CURL_GLOBAL_DEFAULT)) {
+		free(r);
+		return -ENOMEM;
+	}
+	str_print(r->url, sizeof(r->url), "%.*s/api/v2", (int)len, url);
+	r->key = strdup(key);
+	r->easy = curl_easy_init();
+	if (!r->key || !r->easy) {
+		remote_free(r);
+		return -ENOMEM;
+	}
+	if (ca_file)
+		curl_easy_setopt(r->easy, CURLOPT_CAINFO, ca_file);
+	curl_easy_setopt(r->easy, CURLOPT_USERPWD, r->key);
+	curl_easy_setopt(r->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
+	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(r->easy, CURLOPT_USERAGENT,
+			 "offhook/" OFFHOOK_VERSION);
+	*ret = r;
+	return 0;
+}
+
+struct remote *remote_free(struct remote *r)
+{
+	if (r) {
+		curl_easy_cleanup(r->easy);
+		if (r->key)
+			explicit_bzero(r->key, strlen(r->key));
+		free(r->key);
+		free(r);
+		curl_global_cleanup();
+	}
+	return NULL;
+}
+
+void remote_answer_release(struct remote_answer *a)
+{
+	json_decref(a->body);
+	*a = (struct remote_answer){.status = 0};
+}
+
+static size_t take_body(char *data, size_t size, size_t count, void *arg)
+{
+	return buf_add(arg, data, size * count) ? 0 : size * count;
+}
+
+static size_t take_header(char *data, size_t size, size_t count, void *arg)
+{
+	static const char name[] = "etag:";
+	struct remote_answer *a = arg;
+	size_t len = size * count, from = sizeof(name) - 1;
+
+	if (len > from && strncasecmp(data, name, from) == 0) {
+		while (from < len && isspace((unsigned char)data[from]))
+			from++;
+		while (len > from && isspace((unsigned char)data[len - 1]))
+			len--;
+		str_print(a->etag, sizeof(a->etag), "%.*s", (int)(len - from),
+			  data + from);
+	}
+	return size * count;
+}
+
+/* name=value&..., percent-encoded */
+static int encode(CURL *easy, json_t *fields, struct buf *body)
+{
+	const char *name;
+	json_t *value;
+	int err = 0;
+
+	json_object_foreach(fields, name, value)
+	{
+		const char *text = json_string_value(value);
+		char *left = curl_easy_escape(easy, name, 0);
+		char *right = curl_easy_escape(easy, text,
+					       (int)json_string_length(value));
+
+		if (!err)
+			err = left && right ? buf_print(body, "%s%s=%s",
+							body->used ? "&" : "",
+							left, right)
+					    : -ENOMEM;
+		curl_free(left);
+		curl_free(right);
+	}
+	return err ? err : buf_print(body, "%s", "");
+}
+
+/* What an error of the API says: its entries, or its detail. */
+static void explain(const struct remote_answer *a,
+		    char reason[static REMOTE_REASON_BYTES])
+{
+	json_t *error, *errors = json_object_get(a->body, "errors");
+	const char *detail =
+		json_string_value(json_object_get(a->body, "detail"));
+	size_t i;
+	int used = 0;
+
+	json_array_foreach(errors, i, error)
+	{
+		const char *pointer =
+			json_string_value(json_object_get(error, "pointer"));
+		int len;
+
+		if (used >= REMOTE_REASON_BYTES - 1)
+			break;
+		len = str_print(
+			reason + used, REMOTE_REASON_BYTES - (size_t)used,
+			"%s%s%s%s", used ? "\n" : "",
+			pointer && pointer[0] ? pointer + 1 : "",
+			pointer && pointer[0] ? ": " : "",
+			json_string_value(json_object_get(error, "detail")));
+		used = len < 0 ? REMOTE_REASON_BYTES : used + len;
+	}
+	if (!used)
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "the controller answered %ld: %s", a->status,
+			  detail ? detail : "nothing that is understood");
+}
+
+static int read_answer(struct remote *r, const struct buf *text,
+		       struct remote_answer *a,
+		       char reason[static REMOTE_REASON_BYTES])
+{
+	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &a->status);
+	if (text->used)
+		a->body = json_loadb(text->data, text->used, 0, NULL);
+	if (a->status >= 200 && a->status < 300 && (a->body || !text->used))
+		return 0;
+	explain(a, reason);
+	return a->status >= 300 ? -EINVAL : -EIO;
+}
+
+static int transfer(struct remote *r, struct remote_answer *a,
+		    const struct buf *body, const char *if_match,
+		    char reason[static REMOTE_REASON_BYTES])
+{
+	char header[HEADER_BYTES], error[CURL_ERROR_SIZE] = "";
+	struct curl_slist *headers = NULL;
+	struct buf text;
+	CURLcode code;
+	int err;
+
+	if (if_match) {
+		str_print(header, sizeof(header), "If-Match: %s", if_match);
+		headers = curl_slist_append(NULL, header);
+		if (!headers)
+			return -ENOMEM;
+	}
+	buf_init(&text, ANSWER_BYTES_MAX);
+	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, body->data);
+	if (!body->data)
+		curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &text);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, a);
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, error);
+	code = curl_easy_perform(r->easy);
+	if (code) {
+		str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
+			  error[0] ? error : curl_easy_strerror(code));
+		err = -EIO;
+	} else {
+		err = read_answer(r, &text, a, reason);
+	}
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, NULL);
+	curl_slist_free_all(headers);
+	buf_release(&text);
+	return err;
+}
+
+int remote_call(struct remote *r, const char *method, const char *path,
+		json_t *fields, const char *if_match, struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES])
+{
+	struct remote_answer answer = {.status = 0};
+	char url[URL_BYTES + 512];
+	struct buf body;
+	int err = 0;
+
+	reason[0] = '\0';
+	str_print(url, sizeof(url), "%s%s", r->url, path);
+	buf_init(&body, BODY_BYTES_MAX);
+	if (fields)
+		err = encode(r->easy, fields, &body);
+	if (err == -EMSGSIZE)
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "the request is larger than 1 MiB");
+	curl_easy_setopt(r->easy, CURLOPT_URL, url);
+	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, method);
+	if (!err)
+		err = transfer(r, &answer, &body, if_match, reason);
+	buf_release(&body);
+	if (err) {
+		if (!reason[0])
+			str_print(reason, REMOTE_REASON_BYTES, "%s",
+				  strerror(-err));
+		remote_answer_release(&answer);
+		return err;
+	}
+	*ret = answer;
+	return 0;
+}

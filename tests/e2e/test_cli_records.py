@@ -1,0 +1,130 @@
+"""`offhook scenario`, `schedule`, `callback`, `callback-template` against a controller."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from certificates import Authority
+from controller import Controller
+from receiver import Receiver
+from test_api_project_runs import Lab, TIMES
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Controller(**{**TIMES, "callback_allow": "127.0.0.1"}) as c:
+        lab = Lab(c)
+        lab.standing, (lab.passes, lab.fails) = lab.project("passed", "failed")
+        yield lab
+
+
+@pytest.fixture
+def offhook(build, tmp_path, lab):
+    def run(*arguments, status=0, url=None, key=None, text=None):
+        done = subprocess.run(
+            [build / "offhook", *map(str, arguments)], text=True, capture_output=True, timeout=90,
+            cwd=tmp_path, input=text, check=False,
+            env={**os.environ, "OFFHOOK_URL": url or lab.c.url,
+                 "OFFHOOK_KEY": key if key is not None else ":".join(lab.c.keys["admin"])})
+        assert done.returncode == status, done.stdout + done.stderr
+        assert lab.c.keys["admin"][1] not in done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr or done.stdout
+    return run
+
+
+def test_schedules(offhook, lab):
+    assert offhook("schedule", "list").split() == [
+        "id", "name", "enabled", "cron", "run_at", "timezone", "next_at"]
+    made = json.loads(offhook(
+        "schedule", "create", "name=Nightly & co", f"project_id={lab.standing}",
+        'tags=["a", "b"]', "cron=30 2 * * mon-fri", "timezone=Europe/Berlin",
+        "--json"))["schedule"]
+    assert made["name"] == "Nightly & co" and made["tags"] == '["a","b"]'
+    number = made["id"]
+    row = offhook("schedule", "list").splitlines()[1]
+    assert "Nightly & co" in row and made["next_at"] in row
+    shown = offhook("schedule", "show", number)
+    assert "cron: 30 2 * * mon-fri\n" in shown and "run_at: -\n" in shown
+    assert "enabled: 0\n" in offhook("schedule", "disable", number)
+    offhook("schedule", "update", number, "overlap=wait", "tags=", "name=renamed")
+    now = lab.c.api("GET", f"/schedules/{number}")["schedule"]
+    assert (now["name"], now["overlap"], now["tags"], now["cron"], now["timezone"], now["enabled"],
+            now["next_at"]) == ("renamed", "wait", None, "30 2 * * mon-fri", "Europe/Berlin", 0, None)
+    assert "enabled: 1\n" in offhook("schedule", "enable", number)
+    wrong = offhook("schedule", "update", number, "cron=61 * * * *", "timezone=Nowhere", status=1)
+    assert wrong == "offhook: cron: minute: 61 is not from 0 to 59\n"
+    assert offhook("schedule", "delete", number) == ""
+    assert "there is no such schedule" in offhook("schedule", "show", number, status=1)
+    assert json.loads(offhook("schedule", "list", "--json")) == []
+
+
+def test_templates_from_files(offhook, lab, tmp_path):
+    body = '{"text": "{{test_name}} &=+%\nä"}'
+    (tmp_path / "body.json").write_text(body)
+    offhook("callback-template", "create", "name=chat", "body=@body.json")
+    template, = lab.c.api("GET", "/callback-templates")["callback_templates"]
+    assert template["body"] == body
+    offhook("callback-template", "update", template["id"], "method=PUT")
+    template, = lab.c.api("GET", "/callback-templates")["callback_templates"]
+    assert template["body"] == body and template["method"] == "PUT"
+    # what is in a name does not steer the terminal
+    lab.c.api("POST", "/callback-templates", {"name": "\x1b[2Jx\n", "body": ""})
+    assert "?[2Jx?" in offhook("callback-template", "list")
+    offhook("callback-template", "delete", template["id"])
+    assert "cannot be read" in offhook("callback-template", "create", "name=x", "body=@nothing",
+                                       status=2)
+
+
+def test_scenarios_and_callbacks(offhook, lab):
+    listed = offhook("scenario", "list").splitlines()
+    assert len(listed) == 1 + lab.c.api("GET", "/scenarios")["total"]
+    assert '"name":"agentpool_id"' in offhook("scenario", "show", "registration")
+    start = ["scenario", "run", "registration", f"agentpool_id={lab.pool}",
+             f"target_pool={lab.target}", "password=x",
+             # the agent of the test does not say that it unregisters
+             'conditions=[{"role": "caller", "condition_type": '
+             '"caller-sipclient-state-conditions", "conditions": []}]']
+    assert "username" in offhook("scenario", "run", "registration", f"agentpool_id={lab.pool}",
+                                 f"target_pool={lab.target}", status=1)
+    with Receiver() as r, lab.worker():
+        lab.waits_for(lambda: any(a["state"] == "online"
+                                  for a in lab.c.api("GET", "/agents")["agents"]))
+        assert "status: passed\n" in offhook(*start, "username=passed", "--wait")
+        done = offhook(*start, "username=failed", f"callback_url={r.url}", "--wait", status=1)
+        assert "status: failed\n" in done
+        lab.waits_for(lambda: "delivered" in offhook("callback", "list"))
+    assert '"http_status":200' in offhook("callback", "show", 1)
+    assert json.loads(offhook("callback", "show", 1, "--json"))["callback"]["state"] == "delivered"
+    session = [line.removeprefix("session_id: ") for line in offhook(
+        *start, "username=passed").splitlines() if line.startswith("session_id: ")][0]
+    assert lab.c.api("POST", f"/runs/{session}/stop")
+
+
+@pytest.mark.parametrize("arguments", [
+    ["schedule"], ["schedule", "explode"], ["schedule", "show"], ["schedule", "show", "../tests"],
+    ["callback", "delete", "1"], ["callback-template", "enable", "1"], ["scenario", "create"],
+    ["schedule", "create", "name"], ["schedule", "create", "=x"], ["schedule", "list", "x"],
+    ["schedule", "list", "--wait"], ["schedule", "list", "--no-such-option"]])
+def test_wrong_usage(offhook, arguments):
+    assert "offhook" in offhook(*arguments, status=2)
+
+
+def test_who_asks(offhook, lab, tmp_path):
+    assert "no API key" not in offhook("schedule", "list", "--help")
+    assert "PUBLIC:SECRET" in offhook("schedule", "list", key="x", status=2)
+    assert "401" in offhook("schedule", "list", key="ok_no:body", status=1)
+    assert "no URL" in offhook("schedule", "list", url="offhook.example", status=2)
+    assert "127.0.0.1:1" in offhook("schedule", "list", url="http://127.0.0.1:1", status=1)
+    (tmp_path / "key").write_text(":".join(lab.c.keys["admin"]) + "\n")
+    assert "next_at" in offhook("schedule", "list", "--key-file", "key", key="x")
+
+
+def test_over_tls(offhook, tmp_path):
+    ca = Authority(tmp_path)
+    certificate, key = ca.issue("server")
+    with Controller(tls_certificate_file=certificate, tls_key_file=key) as c:
+        given = ":".join(c.keys["admin"])
+        assert "next_at" in offhook("schedule", "list", "--ca-file", ca.file, url=c.url,
+                                    key=given)
+        assert "certificate" in offhook("schedule", "list", url=c.url, key=given, status=1)
