@@ -9,16 +9,23 @@
 #define YAML   "application/yaml" /* RFC 9512 */
 
 /* X(symbol as in meson.build, name below /static, content type) */
-#define ASSETS(X)                             \
-	X(report_html, "report.html", HTML)   \
-	X(report_js, "report.js", SCRIPT)     \
-	X(account_html, "account.html", HTML) \
-	X(account_js, "account.js", SCRIPT)   \
-	X(offhook_css, "offhook.css", STYLE)  \
-	X(dygraph_js, "dygraph.js", SCRIPT)   \
-	X(dygraph_css, "dygraph.css", STYLE)  \
-	X(openapi_yaml, "openapi.yaml", YAML) \
-	X(apidocs_html, "apidocs.html", HTML) \
+#define ASSETS(X)                                 \
+	X(report_html, "report.html", HTML)       \
+	X(report_js, "report.js", SCRIPT)         \
+	X(account_html, "account.html", HTML)     \
+	X(account_js, "account.js", SCRIPT)       \
+	X(page_js, "page.js", SCRIPT)             \
+	X(scenarios_html, "scenarios.html", HTML) \
+	X(scenarios_js, "scenarios.js", SCRIPT)   \
+	X(callbacks_html, "callbacks.html", HTML) \
+	X(callbacks_js, "callbacks.js", SCRIPT)   \
+	X(schedules_html, "schedules.html", HTML) \
+	X(schedules_js, "schedules.js", SCRIPT)   \
+	X(offhook_css, "offhook.css", STYLE)      \
+	X(dygraph_js, "dygraph.js", SCRIPT)       \
+	X(dygraph_css, "dygraph.css", STYLE)      \
+	X(openapi_yaml, "openapi.yaml", YAML)     \
+	X(apidocs_html, "apidocs.html", HTML)     \
 	X(apidocs_css, "apidocs.css", STYLE)
 
 #define X(symbol, name, type)               \

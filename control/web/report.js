@@ -8,43 +8,6 @@ const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467
 // What people look at first stands first; the rest follows by name.
 const FIRST = ['rtp_mos', 'rtp_jitter', 'rtp_lost_pct', 'rtp_rtt', 'rtp_pkt_per_sec'];
 
-const byId = (id) => document.getElementById(id);
-
-function element(tag, text, className) {
-  const node = document.createElement(tag);
-  if (text !== undefined && text !== null) node.textContent = String(text);
-  if (className) node.className = className;
-  return node;
-}
-
-// A figure that is unknown is shown as a dash, never as a zero.
-function figure(value, digits) {
-  if (value === undefined || value === null) return '–';
-  return digits === undefined ? String(value) : Number(value).toFixed(digits);
-}
-
-// columns: [title, row -> text or node, 'number' | 'wide' | undefined]
-function table(rows, columns) {
-  const tableNode = element('table');
-  const head = tableNode.createTHead().insertRow();
-  for (const [title, , kind] of columns) head.append(element('th', title, kind));
-  const body = tableNode.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    for (const [, cell, kind] of columns) {
-      const content = cell(row);
-      const node = element('td', content instanceof Node ? null : content, kind);
-      if (content instanceof Node) node.append(content);
-      line.append(node);
-    }
-  }
-  return tableNode;
-}
-
-function fill(id, rows, columns, nothing) {
-  byId(id).replaceChildren(rows.length ? table(rows, columns) : element('p', nothing, 'note'));
-}
-
 function drawHead(run) {
   document.title = `${run.status}: ${run.test_name} – Offhook`;
   byId('title').textContent = run.test_name;

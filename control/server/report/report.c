@@ -116,7 +116,22 @@ static void get_account(struct request *req, struct reply *rep)
 	reply_header(rep, "Referrer-Policy", "no-referrer");
 }
 
+/* Pages that are all script: "/schedules" is schedules.html. */
+static void get_named_page(struct request *req, struct reply *rep)
+{
+	char name[64];
+
+	str_print(name, sizeof(name), "%s.html", req->path + 1);
+	reply_asset(rep, name);
+	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
+	reply_header(rep, "Referrer-Policy", "no-referrer");
+	reply_header(rep, "Cache-Control", "no-cache");
+}
+
 const struct route report_routes[] = {
+	{"GET", "/scenarios", "scenarios", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/callbacks", "callbacks", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/schedules", "schedules", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/login", "sign in", RIGHT_NONE, get_account, NULL},
 	{"GET", "/setup", "first user", RIGHT_NONE, get_account, NULL},
 	{"GET", "/account", "account", RIGHT_READ, get_account, NULL},

@@ -1,0 +1,109 @@
+'use strict';
+// Deliveries of callbacks with their tries, and the templates of their bodies.
+
+const PAGE = 50;
+const BADGES = { delivered: 'passed', failed: 'failed', waiting: 'running', sending: 'running' };
+
+let shown = []; // the latest first
+let start = 0;  // of the oldest that is shown
+let edited = null;
+
+function runOf(callback) {
+  return callback.session_id ? link('run', `/run/details/${callback.session_id}`)
+    : link('project run', `/run/project/${callback.project_run_uuid}`);
+}
+
+function drawCallbacks() {
+  fill('callbacks', shown, [
+    ['Made (UTC)', (c) => c.created_at],
+    ['', runOf],
+    ['To', (c) => `${c.method} ${c.url}`, 'wide'],
+    ['', (c) => element('span', c.state, `badge ${BADGES[c.state]}`)],
+    ['Next try (UTC)', (c) => figure(c.next_try_at)],
+    ['Tries', (c) => button(String(c.try_count), () => showOne(c.id), 'link'), 'number'],
+  ], 'Nobody had to be told yet.');
+  byId('older').hidden = start === 0;
+}
+
+async function older() {
+  const from = Math.max(0, start - PAGE);
+  const page = await api('GET', `/callbacks?start=${from}&count=${start - from}`);
+  shown.push(...page.callbacks.reverse());
+  start = from;
+  drawCallbacks();
+}
+
+async function newest() {
+  shown = [];
+  start = (await api('GET', '/callbacks?count=1')).total;
+  if (start) await older();
+  else drawCallbacks();
+}
+
+async function showOne(id) {
+  const { callback } = await api('GET', `/callbacks/${id}`);
+  byId('one').hidden = false;
+  byId('one-title').textContent = `Tries of callback ${id}`;
+  fill('tries', callback.tries, [
+    ['Try', (t) => t.number, 'number'],
+    ['Began (UTC)', (t) => t.started_at],
+    ['Took ms', (t) => figure(t.duration_ms), 'number'],
+    ['Address', (t) => figure(t.address)],
+    ['Answer', (t) => figure(t.http_status), 'number'],
+    ['', (t) => t.error || 'delivered', 'wide'],
+    ['Its body', (t) => t.response || '', 'wide'],
+  ], 'None yet.');
+}
+
+// ---- templates ----
+
+async function drawTemplates() {
+  fill('templates', await all('/callback-templates', 'callback_templates'), [
+    ['Name', (t) => t.name, 'wide'],
+    ['Method', (t) => t.method],
+    ['Content type', (t) => t.content_type],
+    ['Body', (t) => t.body, 'wide'],
+    ['', actions],
+  ], 'There is no template: bodies are the run as JSON.');
+}
+
+function actions(template) {
+  if (!may('write')) return '';
+  return buttons(
+    button('Edit', () => edit(template), 'plain'),
+    buttonTwice('Delete', async () => {
+      await api('DELETE', `/callback-templates/${template.id}`);
+      if (edited && edited.id === template.id) clear();
+      await drawTemplates();
+      say('done', `${template.name} was deleted.`);
+    }));
+}
+
+function clear() {
+  edited = null;
+  byId('form').reset();
+  byId('form-title').textContent = 'New template';
+}
+
+function edit(template) {
+  edited = template;
+  setValues(byId('form'), template);
+  byId('form-title').textContent = `Edit ${template.name}`;
+  byId('form').scrollIntoView();
+}
+
+async function save(form) {
+  const body = values(form);
+  await (edited ? api('PUT', `/callback-templates/${edited.id}`, body) : api('POST', '/callback-templates', body));
+  clear();
+  await drawTemplates();
+  say('done', `${body.name} was saved.`);
+}
+
+startPage(async () => {
+  byId('older').addEventListener('click', () => during(byId('older'), older));
+  byId('clear').addEventListener('click', clear);
+  onSubmit('form', save);
+  await newest();
+  await drawTemplates();
+});
