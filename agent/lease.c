@@ -226,9 +226,13 @@ static json_t *job_message(const struct lease *l)
 			  c->sip_port, "rtp_min", c->rtp_min, "rtp_max",
 			  c->rtp_max, "prompt_dir", c->prompt_dir);
 
-	if (engine && c->default_prompt[0] &&
-	    json_object_set_new(engine, "default_prompt",
-				json_string(c->default_prompt)) != 0) {
+	if (engine &&
+	    ((c->default_prompt[0] &&
+	      json_object_set_new(engine, "default_prompt",
+				  json_string(c->default_prompt)) != 0) ||
+	     (c->codec_values[0] &&
+	      json_object_set_new(engine, "codec_values",
+				  json_string(c->codec_values)) != 0))) {
 		json_decref(engine);
 		return NULL;
 	}

@@ -4,6 +4,7 @@
 #include "agent/options.h"
 #include "agent/supervisor.h"
 #include "base/log.h"
+#include "media/analysis/emodel_values.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,11 +21,27 @@ enum {
 	EXIT_UNWANTED = 3, /* the controller refused this agent for good */
 };
 
+/* conf knows no codecs: the text is read here, and by every engine. */
+static int codec_values_check(const struct agent_conf *conf, const char *path,
+			      struct conf_error *error)
+{
+	struct emodel_declarations declarations = {0};
+	const char *reason;
+	int err = emodel_declare(&declarations, conf->codec_values, &reason);
+
+	if (err)
+		snprintf(error->text, sizeof(error->text),
+			 "%s: codec_values: %s", path, reason);
+	return err;
+}
+
 static int load(struct agent_conf *conf, const struct options *options)
 {
 	struct conf_error error;
 	int err = agent_conf_load(conf, options->config, &error);
 
+	if (err == 0)
+		err = codec_values_check(conf, options->config, &error);
 	if (err == 0)
 		err = join_token_resolve(conf, options->join_token, &error);
 	if (err)

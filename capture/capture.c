@@ -86,11 +86,13 @@ static void make_map(const struct capture *c, const struct flow_key *key,
 	memset(ret, 0, sizeof(*ret));
 	for (size_t k = 0; k < 2; k++) {
 		for (size_t i = 0; from[k] && i < from[k]->count; i++)
-			rtp_payload_map_add(ret, from[k]->entries[i].pt,
-					    from[k]->entries[i].codec,
-					    from[k]->entries[i].clock_hz);
+			rtp_payload_map_copy(ret, &from[k]->entries[i]);
 	}
 	sdp_add_static(ret);
+	for (size_t i = 0; i < ret->count; i++)
+		emodel_declarations_apply(c->options.declarations,
+					  ret->entries[i].codec,
+					  &ret->entries[i].values);
 }
 
 /* An SDP came since: it may be about this stream. */

@@ -43,6 +43,7 @@ struct capture_options {
 	int64_t interval_ns;   /* > 0; detailed only */
 	double fixed_delay_ms; /* of the fixed buffer */
 	enum capture_buffer buffer; /* the model of the brief figures */
+	const struct emodel_declarations *declarations; /* borrowed; NULL */
 	size_t streams_max;
 };
 
@@ -80,10 +81,13 @@ struct capture_interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
-	bool has_codec; /* it can have a score at all */
-	bool has_score;
+	bool has_codec; /* it can have a score by G.113 at all */
+	bool has_score; /* by G.113 */
 	double r;
 	double mos;
+	bool has_declared; /* by declared values */
+	double declared_r;
+	double declared_mos;
 	struct distribution series[DETAIL_SERIES_COUNT];
 };
 

@@ -65,9 +65,7 @@ static void merge(struct rtp_payload_map *ret,
 {
 	*ret = *new;
 	for (size_t i = 0; i < old->count; i++)
-		rtp_payload_map_add(ret, old->entries[i].pt,
-				    old->entries[i].codec,
-				    old->entries[i].clock_hz);
+		rtp_payload_map_copy(ret, &old->entries[i]);
 }
 
 static void set_map(struct endpoints *e, uint32_t i,

@@ -109,14 +109,19 @@ static void rate_interval(struct capture_interval *i,
 	const struct stream_second *n = &i->second;
 	struct score score;
 
-	i->has_codec = r->score.codec != NULL;
-	score_rate(&score, r->score.codec,
-		   n->expected ? 100.0 * (double)n->lost / (double)n->expected
-			       : 0.0,
-		   1.0, 0.0);
+	double ppl = n->expected ? 100.0 * (double)n->lost / (double)n->expected
+				 : 0.0;
+
+	i->has_codec = r->score.values.standard != NULL;
+	score_rate(&score, r->score.values.standard, ppl, 1.0, 0.0);
 	i->has_score = score.valid && n->packets > 0;
 	i->r = score.r;
 	i->mos = score.mos;
+	score_rate_values(&score, &r->score.values, ppl, 1.0, 0.0);
+	i->has_declared = score.valid && n->packets > 0 &&
+			  score.codec->provenance == EMODEL_DECLARED;
+	i->declared_r = score.r;
+	i->declared_mos = score.mos;
 }
 
 static void close_interval(struct capture_stream *s, int64_t interval_ns,

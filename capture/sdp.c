@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define FMTP_BYTES 256 /* longer ones name no mode */
+
 /* RFC 3551 section 6, tables 4 and 5 */
 static const struct {
 	uint8_t pt;
@@ -36,6 +38,11 @@ struct scan {
 	bool has_address;
 	struct address session;
 	struct sdp_media media;
+	size_t formats;
+	struct {
+		uint32_t pt;
+		struct span parameters;
+	} format[RTP_PAYLOADS_MAX]; /* of the open media line */
 };
 
 static void add_static(struct rtp_payload_map *map, uint32_t pt)
@@ -140,6 +147,28 @@ static bool is_unspecified(const struct address *a)
 	       memcmp(a, &zero4, sizeof(zero4)) == 0;
 }
 
+/* Format parameters may name the codec's mode, and stand before the rtpmap. */
+static void set_modes(struct scan *c)
+{
+	for (size_t i = 0; i < c->formats; i++) {
+		const struct span *s = &c->format[i].parameters;
+		char text[FMTP_BYTES];
+		size_t n = (size_t)(s->end - s->at);
+
+		if (n >= sizeof(text))
+			continue;
+		memcpy(text, s->at, n);
+		text[n] = '\0';
+		for (size_t k = 0; k < c->media.map.count; k++) {
+			struct rtp_payload *p = &c->media.map.entries[k];
+
+			if (p->pt == c->format[i].pt)
+				emodel_values_of(&p->values, p->codec,
+						 p->clock_hz, text);
+		}
+	}
+}
+
 static void end_media(struct scan *c)
 {
 	struct sdp_media *m = &c->media;
@@ -147,6 +176,7 @@ static void end_media(struct scan *c)
 	if (!c->in_media)
 		return;
 	c->in_media = false;
+	set_modes(c);
 	if (!c->has_address && !c->has_session_address)
 		return;
 	if (!c->has_address)
@@ -168,6 +198,7 @@ static void begin_media(struct scan *c, struct span s)
 	end_media(c);
 	memset(&c->media, 0, sizeof(c->media));
 	c->has_address = false;
+	c->formats = 0;
 	word(&s); /* audio, video... */
 	if (!number(&s, UINT16_MAX, &port))
 		return;
@@ -222,6 +253,18 @@ static void read_rtpmap(struct scan *c, struct span s)
 	set_payload(&c->media.map, (uint8_t)pt, name, clock_hz);
 }
 
+/* a=fmtp:97 mode-set=0,1,2 */
+static void read_fmtp(struct scan *c, struct span s)
+{
+	uint32_t pt;
+
+	if (c->formats >= RTP_PAYLOADS_MAX || !number(&s, 127, &pt))
+		return;
+	skip_blanks(&s);
+	c->format[c->formats].pt = pt;
+	c->format[c->formats++].parameters = s;
+}
+
 static void read_line(struct scan *c, struct span s)
 {
 	uint32_t port;
@@ -251,6 +294,8 @@ static void read_line(struct scan *c, struct span s)
 		}
 	} else if (c->in_media && skip(&s, "a=rtpmap:")) {
 		read_rtpmap(c, s);
+	} else if (c->in_media && skip(&s, "a=fmtp:")) {
+		read_fmtp(c, s);
 	} else if (c->in_media && skip(&s, "a=rtcp:")) {
 		if (number(&s, UINT16_MAX, &port))
 			c->media.rtcp_port = (uint16_t)port;

@@ -85,6 +85,7 @@ static const struct conf_key keys[] = {
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
 	     "a directory"),
 	TEXT(default_prompt, "", NULL, NULL),
+	TEXT(codec_values, "", NULL, NULL),
 	TEXT(engine_program, "", NULL, NULL),
 	U32(stop_s, 0, 86400, "60"),
 	U32(cancel_s, 1, 600, "30"),

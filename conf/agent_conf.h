@@ -28,6 +28,8 @@ struct agent_conf {
 	uint16_t rtp_max;
 	char prompt_dir[CONF_PATH_BYTES];
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
+	char codec_values[CONF_TEXT_BYTES];   /* emodel_declare(); the agent
+					     * checks it */
 	char engine_program[CONF_PATH_BYTES]; /* empty: ourselves */
 	uint32_t stop_s;   /* how long running jobs may finish at SIGTERM */
 	uint32_t cancel_s; /* how long a cancelled engine may take to end */

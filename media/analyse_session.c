@@ -40,6 +40,15 @@ void analysis_srtp(struct analysis_session *a, const struct packet_record *r)
 		a->srtp_refused++;
 }
 
+/* What is sent is scored with the same values as what is received. */
+static void sender_values(struct analysis_session *a, const struct command *c)
+{
+	const struct rtp_payload *p = rtp_payload_map_find(&c->map, c->pt);
+
+	if (p)
+		rtp_sender_set_values(&a->sender, &p->values);
+}
+
 void analysis_start(struct analysis_session *a, const struct command *c,
 		    uint32_t ssrc)
 {
@@ -55,6 +64,7 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 	a->suite_out = c->suite_tx;
 	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
 			c->codec->clock_hz);
+	sender_values(a, c);
 }
 
 void analysis_apply(struct analysis_session *a, const struct command *c)
@@ -64,9 +74,11 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 	a->maps[a->map] = c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
 		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
-	if (c->codec != a->codec)
+	if (c->codec != a->codec) {
 		rtp_sender_set_codec(&a->sender, c->codec->rtpmap,
 				     c->codec->clock_hz);
+		sender_values(a, c);
+	}
 	a->codec = c->codec;
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;

@@ -9,6 +9,7 @@
 #ifndef OFFHOOK_MEDIA_MEDIA_H
 #define OFFHOOK_MEDIA_MEDIA_H
 
+#include "media/analysis/emodel_values.h"
 #include "media/analysis/summary.h"
 #include "media/dtmf.h"
 #include "media/params.h"
@@ -22,6 +23,8 @@ struct media_engine_params {
 	uint32_t sessions_max;     /* ceiling, 1..10000 */
 	uint32_t rtcp_interval_ms; /* 0: RFC 3550 section 6.2 with the reduced
 				    * minimum of 360/kbps seconds */
+	const struct emodel_declarations *declarations; /* borrowed while the
+				    * engine lives; NULL: none */
 };
 
 /** Evidence that the tester itself was not the bottleneck (features D1). */

@@ -430,6 +430,10 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
 	err = map_fill(&c->map, n);
+	for (size_t i = 0; !err && i < c->map.count; i++)
+		emodel_declarations_apply(
+			c->session->engine->params.declarations,
+			c->map.entries[i].codec, &c->map.entries[i].values);
 	return err ? err : keys_fill(c, n);
 }
 

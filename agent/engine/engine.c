@@ -63,7 +63,12 @@ static int text_read(json_t *object, const char *name, char *dst, size_t size)
 static int settings_read(struct engine *e, json_t *object)
 {
 	struct engine_settings *s = &e->settings;
+	const char *values =
+		json_string_value(json_object_get(object, "codec_values"));
+	const char *reason;
 
+	if (values && emodel_declare(&s->declarations, values, &reason))
+		return -EINVAL;
 	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
 	    bind_parse(s->bind, &e->bind) ||
 	    port_read(object, "sip_port", &s->sip_port) ||
@@ -137,6 +142,7 @@ static int stacks_start(struct engine *e)
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
 		.sessions_max = e->sessions_max,
+		.declarations = &e->settings.declarations,
 	};
 	const struct sip_ua_params ua = {
 		.bind_addr = e->settings.bind,

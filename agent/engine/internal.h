@@ -349,6 +349,7 @@ struct engine_settings {
 	uint16_t rtp_max;
 	char prompt_dir[ENGINE_PATH_BYTES];
 	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
+	struct emodel_declarations declarations;
 };
 
 struct engine {

@@ -24,6 +24,7 @@ enum option_code {
 	OPTION_JITTER_BUFFER,
 	OPTION_SDP_ONLY,
 	OPTION_MAX_STREAMS,
+	OPTION_CODEC,
 	OPTION_HELP,
 };
 
@@ -33,6 +34,7 @@ static const struct option long_options[] = {
 	{"jitter-buffer", required_argument, NULL, OPTION_JITTER_BUFFER},
 	{"sdp-only", no_argument, NULL, OPTION_SDP_ONLY},
 	{"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
+	{"codec", required_argument, NULL, OPTION_CODEC},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -40,6 +42,7 @@ static const struct option long_options[] = {
 struct analyze_arguments {
 	bool json;
 	bool help;
+	struct emodel_declarations declarations;
 	struct analyze_report report;
 };
 
@@ -55,6 +58,9 @@ static void usage(FILE *out)
 	      "  --jitter-buffer M    buffer models: fixed:MS or adaptive, or both with\n"
 	      "                       a comma (default: fixed:60,adaptive); the table\n"
 	      "                       uses the first\n"
+	      "  --codec NAME=V       score RTP encoding NAME with V: a codec of\n"
+	      "                       \"offhook emodel --list\", or IE,BPL,SCALE (nb, wb, fb)\n"
+	      "                       of your own, as opus=12,10,fb; may be repeated\n"
 	      "  --sdp-only           only media that an SDP in the capture announced\n"
 	      "  --max-streams N      measure at most N streams (default: 10000)\n"
 	      "\n"
@@ -110,6 +116,7 @@ static int read_buffers(struct capture_options *o, const char *text)
 static int option(struct analyze_arguments *a, int code)
 {
 	struct capture_options *o = &a->report.options;
+	const char *reason;
 	uint64_t n;
 	double x;
 
@@ -135,6 +142,11 @@ static int option(struct analyze_arguments *a, int code)
 			return complain("--max-streams is 1 to %d",
 					CAPTURE_STREAMS_MAX);
 		o->streams_max = (size_t)n;
+		return 0;
+	case OPTION_CODEC:
+		if (emodel_declare(&a->declarations, optarg, &reason))
+			return complain("--codec %s: %s", optarg, reason);
+		o->declarations = &a->declarations;
 		return 0;
 	case OPTION_HELP:
 		a->help = true;

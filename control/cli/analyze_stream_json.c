@@ -130,10 +130,22 @@ static json_t *json_pattern(const struct loss_pattern *p)
 			 gilbert, "run_histogram", json_runs(p));
 }
 
-static json_t *json_score(const struct rtp_stream *r, const struct score *s,
-			  double ta_ms)
+/* A score by declared values, beside the standard's. */
+static json_t *json_declared(const struct score *s)
 {
-	const struct emodel_codec *codec = r->score.codec;
+	return json_pack(
+		"{s:s, s:s, s:f, s:o, s:s, s:f, s:f}", "codec", s->codec->name,
+		"model", emodel_model_name(s->codec->scale), "Ie", s->codec->ie,
+		"Bpl", number_or_null(s->codec->has_bpl, s->codec->bpl),
+		"source", s->codec->source, "R", s->r, "MOS", s->mos);
+}
+
+/* @param s     by G.113 alone
+ * @param used  by the values of the payload type */
+static json_t *json_score(const struct rtp_stream *r, const struct score *s,
+			  const struct score *used, double ta_ms)
+{
+	const struct emodel_codec *codec = r->score.values.standard;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "codec",
@@ -151,11 +163,7 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 		json_object_set_new(
 			o, "model",
 			json_string(emodel_model_name(codec->scale)));
-		json_object_set_new(
-			o, "provenance",
-			json_string(codec->provenance == EMODEL_STANDARD
-					    ? "standard"
-					    : "declared"));
+		json_object_set_new(o, "provenance", json_string("standard"));
 	}
 	json_object_set_new(o, "R", number_or_null(s->valid, s->r));
 	json_object_set_new(o, "MOS", number_or_null(s->valid, s->mos));
@@ -163,6 +171,8 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 		json_object_set_new(
 			o, "reason",
 			json_string(s->reason ? s->reason : "not computable"));
+	if (used->valid && used->codec->provenance == EMODEL_DECLARED)
+		json_object_set_new(o, "declared", json_declared(used));
 	return o;
 }
 
@@ -172,18 +182,23 @@ static json_t *json_mos(struct capture_stream *s)
 	struct detail_score fixed;
 	struct detail_score adaptive;
 	struct score network;
+	struct score used;
 
 	rtp_stream_total(&s->stream, &total);
-	score_rate(&network, s->stream.score.codec, total.loss_pct,
+	score_rate(&network, s->stream.score.values.standard, total.loss_pct,
 		   total.burst_ratio, 0.0);
+	score_rate_values(&used, &s->stream.score.values, total.loss_pct,
+			  total.burst_ratio, 0.0);
 	stream_detail_score_fixed(&s->detail->figures, &fixed);
 	stream_detail_score_adaptive(&s->detail->figures, &adaptive);
-	return json_pack(
-		"{s:o, s:o, s:o}", "network",
-		json_score(&s->stream, &network, 0.0), "jb_fixed",
-		json_score(&s->stream, &fixed.score, fixed.ta_ms),
-		"jb_adaptive",
-		json_score(&s->stream, &adaptive.score, adaptive.ta_ms));
+	return json_pack("{s:o, s:o, s:o}", "network",
+			 json_score(&s->stream, &network, &used, 0.0),
+			 "jb_fixed",
+			 json_score(&s->stream, &fixed.standard, &fixed.score,
+				    fixed.ta_ms),
+			 "jb_adaptive",
+			 json_score(&s->stream, &adaptive.standard,
+				    &adaptive.score, adaptive.ta_ms));
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -357,5 +372,9 @@ json_t *json_interval(const struct capture_interval *i, int64_t interval_ns)
 		json_object_set_new(o, "MOS",
 				    number_or_null(i->has_score, i->mos));
 	}
+	if (i->has_declared)
+		json_object_set_new(o, "declared",
+				    json_pack("{s:f, s:f}", "R", i->declared_r,
+					      "MOS", i->declared_mos));
 	return o;
 }

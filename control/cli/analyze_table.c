@@ -61,7 +61,7 @@ static void set_notes(char cell[CELL_BYTES], const struct capture_stream *s,
 		      const struct stream_total *total)
 {
 	const struct rtp_stream *r = &s->stream;
-	const struct emodel_codec *codec = r->score.codec;
+	const char *scale = total->score_scale;
 
 	add_note(cell, !s->announced, "no SDP");
 	add_note(cell, s->untimed, "no times");
@@ -77,9 +77,9 @@ static void set_notes(char cell[CELL_BYTES], const struct capture_stream *s,
 	add_note(cell, r->cn_packets > 0, "%" PRIu64 " CN", r->cn_packets);
 	add_note(cell, r->unknown_pt_packets > 0,
 		 "%" PRIu64 " of unknown payload type", r->unknown_pt_packets);
-	add_note(cell, codec && codec->scale == EMODEL_WB, "wideband scale");
-	add_note(cell, codec && codec->provenance == EMODEL_DECLARED,
-		 "declared Ie");
+	add_note(cell, scale && strcmp(scale, "wb") == 0, "wideband scale");
+	add_note(cell, scale && strcmp(scale, "fb") == 0, "fullband scale");
+	add_note(cell, total->score_declared != NULL, "declared Ie/Bpl");
 	add_note(cell, !total->has_score && r->codec[0], "%s",
 		 total->no_score_reason ? total->no_score_reason : "no score");
 }
@@ -189,7 +189,9 @@ static int print_interval(const void *record, void *arg)
 		expected > 0 ? 100.0 * (double)i->second.lost / expected : 0.0);
 	if (j->n > 0)
 		fprintf(p->out, "  jitter %.2f max %.2f", j->avg, j->max);
-	if (i->has_score)
+	if (i->has_declared)
+		fprintf(p->out, "  MOS %.2f", i->declared_mos);
+	else if (i->has_score)
 		fprintf(p->out, "  MOS %.2f", i->mos);
 	fputs("\n", p->out);
 	return 0;

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "media/analysis/emodel.h"
+#include "media/analysis/emodel_values.h"
 
 #define INPUT_BYTES_MAX (64u << 20)
 #define REASON_BYTES    160
@@ -24,6 +24,9 @@ enum option_code {
 	OPTION_LOSS,
 	OPTION_BURST_RATIO,
 	OPTION_DELAY,
+	OPTION_IE,
+	OPTION_BPL,
+	OPTION_MODEL,
 	OPTION_LIST,
 	OPTION_HELP,
 };
@@ -34,6 +37,9 @@ static const struct option long_options[] = {
 	{"loss", required_argument, NULL, OPTION_LOSS},
 	{"burst-ratio", required_argument, NULL, OPTION_BURST_RATIO},
 	{"delay", required_argument, NULL, OPTION_DELAY},
+	{"ie", required_argument, NULL, OPTION_IE},
+	{"bpl", required_argument, NULL, OPTION_BPL},
+	{"model", required_argument, NULL, OPTION_MODEL},
 	{"list", no_argument, NULL, OPTION_LIST},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
@@ -48,20 +54,26 @@ struct emodel_arguments {
 	double loss;
 	double burst_ratio;
 	double delay_ms;
+	bool has_ie;
+	bool has_bpl;
+	double ie;
+	double bpl;
+	const char *model; /* NULL: the codec's */
 };
 
 /** One score to compute. */
 struct emodel_case {
 	enum emodel_scale scale;
 	bool has_bpl;
-	bool standard;
+	const struct emodel_codec *codec; /* NULL: named by its values only */
 	struct emodel_params params;
 };
 
 static void usage(FILE *out)
 {
 	fputs("Usage: offhook emodel --codec NAME [--loss PERCENT] [--burst-ratio R]\n"
-	      "                      [--delay MS] [--json]\n"
+	      "                      [--delay MS] [--ie X] [--bpl X] [--json]\n"
+	      "       offhook emodel --ie X [--bpl X] [--model M] [OPTION]...\n"
 	      "       offhook emodel --json < CASES\n"
 	      "       offhook emodel --list\n"
 	      "\n"
@@ -70,6 +82,8 @@ static void usage(FILE *out)
 	      "  --burst-ratio R    1 for random loss, more for bursts (default: 1)\n"
 	      "  --delay MS         one way, mouth to ear; with an echo path of the same\n"
 	      "                     length (default: 0)\n"
+	      "  --ie X, --bpl X    declare Ie and Bpl, of a codec without or instead of its own\n"
+	      "  --model M          their scale: NB (G.107, default), WB (G.107.1), FB\n"
 	      "  --json             print all terms; without --codec answer\n"
 	      "                     {\"cases\": [...]} of standard input with\n"
 	      "                     {\"results\": [...]} in the same order\n"
@@ -107,6 +121,16 @@ static int option(struct emodel_arguments *a, int code)
 	case OPTION_JSON:
 		a->json = true;
 		return 0;
+	case OPTION_IE:
+		a->single = a->has_ie = true;
+		return read_number("--ie", 0, 200, &a->ie);
+	case OPTION_BPL:
+		a->single = a->has_bpl = true;
+		return read_number("--bpl", 0.001, 1000, &a->bpl);
+	case OPTION_MODEL:
+		a->single = true;
+		a->model = optarg;
+		return 0;
 	case OPTION_LIST:
 		a->list = true;
 		return 0;
@@ -133,8 +157,32 @@ static int option(struct emodel_arguments *a, int code)
 static const struct emodel_codec *find_codec(const char *name)
 {
 	const struct emodel_codec *codec = emodel_codec_by_name(name);
+	struct emodel_values values;
 
-	return codec ? codec : emodel_codec_by_encoding(name);
+	if (codec)
+		return codec;
+	emodel_values_of(&values, name, 0, NULL);
+	return values.standard ? values.standard : values.declared;
+}
+
+/* Are the values that went in those of the codec, and G.113's? */
+static bool is_standard(const struct emodel_case *c)
+{
+	const struct emodel_codec *codec = c->codec;
+
+	return codec && codec->provenance == EMODEL_STANDARD &&
+	       codec->scale == c->scale && codec->ie == c->params.ie &&
+	       (c->params.ppl <= 0.0 || codec->bpl == c->params.bpl);
+}
+
+static const char *source(const struct emodel_case *c)
+{
+	const struct emodel_codec *codec = c->codec;
+
+	if (codec && codec->scale == c->scale && codec->ie == c->params.ie &&
+	    (c->params.ppl <= 0.0 || codec->bpl == c->params.bpl))
+		return codec->source;
+	return "declared by the user";
 }
 
 const char *emodel_model_name(enum emodel_scale scale)
@@ -155,13 +203,17 @@ static json_t *json_result(const struct emodel_case *c,
 			   const struct emodel_result *r)
 {
 	return json_pack(
-		"{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
-		" s:f, s:f, s:f, s:f}",
+		"{s:s, s:b, s:s, s:s, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:f,"
+		" s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
 		"model", emodel_model_name(c->scale), "standard",
-		(int)c->standard, "No", r->no, "Ro", r->ro, "Iolr", r->iolr,
-		"Ist", r->ist, "Iq", r->iq, "Is", r->is, "Idte", r->idte,
-		"Idle", r->idle, "Idd", r->idd, "Id", r->id, "A", r->a,
-		"Ie_eff", r->ie_eff, "R", r->r, "MOS", r->mos);
+		(int)is_standard(c), "provenance",
+		is_standard(c) ? "standard" : "declared", "source", source(c),
+		"Ie", c->params.ie, "Bpl",
+		c->has_bpl ? json_real(c->params.bpl) : json_null(), "No",
+		r->no, "Ro", r->ro, "Iolr", r->iolr, "Ist", r->ist, "Iq", r->iq,
+		"Is", r->is, "Idte", r->idte, "Idle", r->idle, "Idd", r->idd,
+		"Id", r->id, "A", r->a, "Ie_eff", r->ie_eff, "R", r->r, "MOS",
+		r->mos);
 }
 
 static json_t *json_error(const char *reason)
@@ -306,7 +358,7 @@ static bool read_case(json_t *from, struct emodel_case *c,
 	if (!codec || c->scale != codec->scale)
 		emodel_params_default(&c->params, c->scale);
 	c->has_bpl = bpl ? json_is_number(bpl) : codec && codec->has_bpl;
-	c->standard = codec && codec->provenance == EMODEL_STANDARD;
+	c->codec = codec;
 	if (!take_params(from, false, &c->params, reason))
 		return false;
 	/* Ta alone: an echo path of the same length */
@@ -388,37 +440,75 @@ static int run_batch(void)
 	return code;
 }
 
+/* @return false: wrong usage, said so */
+static bool make_case(const struct emodel_arguments *a, struct emodel_case *c)
+{
+	const struct emodel_codec *codec =
+		a->codec ? find_codec(a->codec) : NULL;
+
+	*c = (struct emodel_case){
+		.codec = codec,
+		.scale = codec ? codec->scale : EMODEL_NB,
+		.has_bpl = a->has_bpl || (codec && codec->has_bpl),
+	};
+	if (a->codec && !codec && !a->has_ie) {
+		complain("there is no codec %s (see --list), and no --ie",
+			 a->codec);
+		return false;
+	}
+	if (a->model && !take_model(a->model, &c->scale)) {
+		complain("there is no model %s", a->model);
+		return false;
+	}
+	if (codec && codec->scale != c->scale && !a->has_ie) {
+		complain("%s has no Ie for model %s", codec->name,
+			 emodel_model_name(c->scale));
+		return false;
+	}
+	emodel_params_default(&c->params, c->scale);
+	if (codec && codec->scale == c->scale)
+		emodel_params_codec(&c->params, codec, 0.0);
+	else
+		c->has_bpl = a->has_bpl;
+	c->params.ta_ms = a->delay_ms;
+	c->params.t_ms = a->delay_ms;
+	c->params.tr_ms = 2 * a->delay_ms;
+	c->params.ppl = a->loss;
+	c->params.burst_r = a->burst_ratio;
+	if (a->has_ie)
+		c->params.ie = a->ie;
+	if (a->has_bpl)
+		c->params.bpl = a->bpl;
+	return true;
+}
+
 static int run_single(const struct emodel_arguments *a)
 {
-	const struct emodel_codec *codec = find_codec(a->codec);
-	struct emodel_case c = {0};
+	const char *name = a->codec ? a->codec : "declared values";
+	struct emodel_case c;
 	json_t *o;
 	int code = 0;
 
-	if (!codec) {
-		complain("there is no codec %s (see --list)", a->codec);
+	if (!make_case(a, &c))
 		return 2;
-	}
-	c.scale = codec->scale;
-	c.has_bpl = codec->has_bpl;
-	c.standard = codec->provenance == EMODEL_STANDARD;
-	emodel_params_codec(&c.params, codec, a->delay_ms);
-	c.params.ppl = a->loss;
-	c.params.burst_r = a->burst_ratio;
+	if (c.codec)
+		name = c.codec->name;
 	o = rate(&c);
 	if (!o)
 		return 1;
 	if (json_object_get(o, "error")) {
-		fprintf(stderr, "offhook emodel: %s: %s\n", codec->name,
+		fprintf(stderr, "offhook emodel: %s: %s\n", name,
 			json_string_value(json_object_get(o, "error")));
+		if (!c.has_bpl)
+			fputs("       --bpl declares one\n", stderr);
 		code = 1;
 	}
 	if (a->json)
 		json_dumpf(o, stdout, FORMAT);
 	else if (code == 0)
-		printf("%s (%s%s): R %.2f, MOS %.3f", codec->name,
+		printf("%s (%s%s): R %.2f, MOS %.3f", name,
 		       emodel_model_name(c.scale),
-		       c.standard ? "" : ", declared",
+		       is_standard(&c) ? "" : ", declared",
 		       json_real_value(json_object_get(o, "R")),
 		       json_real_value(json_object_get(o, "MOS")));
 	if (a->json || code == 0)
@@ -432,17 +522,15 @@ static int run_list(void)
 	size_t count;
 	const struct emodel_codec *codec = emodel_codecs(&count);
 
-	printf("%-22s %-8s %5s %5s  %s\n", "codec", "model", "Ie", "Bpl",
+	printf("%-22s %-15s %5s %5s  %s\n", "codec", "model", "Ie", "Bpl",
 	       "source");
 	for (size_t i = 0; i < count; i++) {
 		char bpl[16] = "-";
 
 		if (codec[i].has_bpl)
 			snprintf(bpl, sizeof(bpl), "%.1f", codec[i].bpl);
-		printf("%-22s %-8s %5.1f %5s  %s%s\n", codec[i].name,
+		printf("%-22s %-15s %5.1f %5s  %s\n", codec[i].name,
 		       emodel_model_name(codec[i].scale), codec[i].ie, bpl,
-		       codec[i].provenance == EMODEL_STANDARD ? ""
-							      : "declared: ",
 		       codec[i].source);
 	}
 	return 0;
@@ -469,10 +557,11 @@ int emodel_main(int argc, char **argv)
 	}
 	if (a.list)
 		return run_list();
-	if (a.codec)
+	if (a.codec || a.has_ie)
 		return run_single(&a);
 	if (!a.json || a.single) {
-		complain("which codec? --codec NAME, or --json for a batch");
+		complain(
+			"which codec? --codec NAME or --ie X, or --json for a batch");
 		return 2;
 	}
 	return run_batch();

@@ -127,15 +127,21 @@ void detail_score_pattern(const struct rtp_stream *stream,
 			  const struct loss_pattern *p, double buffer_ms,
 			  struct detail_score *ret)
 {
-	const struct emodel_codec *codec = stream->score.codec;
+	const struct emodel_values *values = &stream->score.values;
+	const struct emodel_codec *codec;
+	double burst_r = loss_runs_burst_r(&p->runs, p->packets);
 	double ppl = 0.0;
+	const char *reason;
 
-	ret->ta_ms = buffer_ms + period_ms(stream) +
-		     (codec ? codec->look_ahead_ms : 0.0);
 	if (p->packets > 0)
 		ppl = 100.0 * (double)p->runs.lost / (double)p->packets;
-	score_rate(&ret->score, codec, ppl,
-		   loss_runs_burst_r(&p->runs, p->packets), ret->ta_ms);
+	codec = emodel_values_pick(values, ppl, &reason);
+	if (!codec)
+		codec = values->standard;
+	ret->ta_ms = buffer_ms + period_ms(stream) +
+		     (codec ? codec->look_ahead_ms : 0.0);
+	score_rate_values(&ret->score, values, ppl, burst_r, ret->ta_ms);
+	score_rate(&ret->standard, values->standard, ppl, burst_r, ret->ta_ms);
 }
 
 void stream_detail_score_fixed(const struct stream_detail *d,
@@ -183,7 +189,6 @@ void detail_voip_metrics(const struct voip_input *in,
 	struct burst_gap_figures f;
 	struct detail_score quality; /* with the delay */
 	struct score listening;      /* without any */
-	const struct emodel_codec *codec = in->stream->score.codec;
 
 	burst_gap_figures(&p->burst_gap, period_ms(in->stream), &f);
 	detail_score_pattern(in->stream, p, in->buffer_ms + in->network_ms,
@@ -209,12 +214,14 @@ void detail_voip_metrics(const struct voip_input *in,
 		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
 	};
 	/* R and MOS of XR are of the narrowband scale: 0..100, tenths */
-	if (!quality.score.valid || codec->scale != EMODEL_NB)
+	/* and the block has no room to say that values are declared */
+	if (!quality.standard.valid ||
+	    quality.standard.codec->scale != EMODEL_NB)
 		return;
-	ret->r_factor = (uint8_t)fmin(floor(quality.score.r + 0.5), 100.0);
-	ret->mos_cq = (uint8_t)floor(10 * quality.score.mos + 0.5);
-	score_rate(&listening, codec, quality.score.ppl, quality.score.burst_r,
-		   0.0);
+	ret->r_factor = (uint8_t)fmin(floor(quality.standard.r + 0.5), 100.0);
+	ret->mos_cq = (uint8_t)floor(10 * quality.standard.mos + 0.5);
+	score_rate(&listening, quality.standard.codec, quality.standard.ppl,
+		   quality.standard.burst_r, 0.0);
 	ret->mos_lq = (uint8_t)floor(10 * listening.mos + 0.5);
 }
 

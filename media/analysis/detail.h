@@ -74,7 +74,8 @@ double stream_detail_period_ms(const struct stream_detail *d,
 
 /** Score with the discards and the delay of a buffer model. */
 struct detail_score {
-	struct score score;
+	struct score score;    /* by the values of the payload type */
+	struct score standard; /* by those of G.113 alone */
 	double ta_ms; /* buffer, packet time and look-ahead of the codec */
 };
 /** Of a pattern of bad packets behind a buffer that delays by buffer_ms. */

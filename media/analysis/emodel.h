@@ -29,16 +29,13 @@ struct emodel_codec {
 	bool has_bpl; /* false: no score with loss */
 	double bpl;
 	enum emodel_provenance provenance;
-	const char *source;   /* table and edition, or where it comes from */
+	const char *source;   /* table and edition, or where it comes from;
+			       * static, or its owner's */
 	double look_ahead_ms; /* algorithmic, part of the delay */
 };
 
 /** By the table's own name ("G.711-PLC"). @return NULL: no such row */
 const struct emodel_codec *emodel_codec_by_name(const char *name);
-
-/** By RTP encoding name, any case ("PCMU"). @return NULL: no entry, no
- * score */
-const struct emodel_codec *emodel_codec_by_encoding(const char *encoding);
 
 /** All rows. */
 const struct emodel_codec *emodel_codecs(size_t *ret_count);

@@ -8,6 +8,10 @@
 #define G113_AMR  "ITU-T G.113 Table IV.1, monotic (no Bpl,WB is published)"
 #define G113_DIO  "ITU-T G.113 Tables IV.3 and IV.4, diotic"
 #define G113_FB   "ITU-T G.113 (09/2024) Appendix V, diotic"
+/* The smallest Bpl there is: of a receiver that conceals nothing. Never better
+ * than the codec. */
+#define BPL_DEFAULT "Bpl the default of G.107 Table 2 (no concealment)"
+#define BPL_DIOTIC  "Bpl,WB of the same mode's diotic row, Table IV.4"
 
 #define BPL(x) true, (x)
 #define NO_BPL false, 0.0
@@ -37,6 +41,14 @@ static const struct emodel_codec codecs[] = {
 	 "declared: a value in circulation, no row in G.113", 0},
 	{"AMR-12.2", EMODEL_NB, 5, BPL(10.0), DECL,
 	 "declared: as GSM-EFR (the same codec core), no row in G.113", 0},
+	{"AMR-7.4", EMODEL_NB, 10, NO_BPL, DECL,
+	 "declared: as IS-641 (the same codec core), no row in G.113", 0},
+	{"GSM-FR-declared", EMODEL_NB, 20, BPL(4.3), DECL,
+	 "declared: Ie of G.113; " BPL_DEFAULT, 0},
+	{"G.726-32-declared", EMODEL_NB, 7, BPL(4.3), DECL,
+	 "declared: Ie of G.113; " BPL_DEFAULT, 0},
+	{"L16-8", EMODEL_NB, 0, BPL(4.3), DECL,
+	 "declared: linear PCM is no worse than G.711; " BPL_DEFAULT, 0},
 	{"G.722-64", EMODEL_WB, 13, NO_BPL, STD, G113_WB, 1.5},
 	{"G.722-56", EMODEL_WB, 20, NO_BPL, STD, G113_WB, 1.5},
 	{"G.722-48", EMODEL_WB, 31, NO_BPL, STD, G113_WB, 1.5},
@@ -54,6 +66,22 @@ static const struct emodel_codec codecs[] = {
 	{"AMR-WB-12.65-diotic", EMODEL_WB, 20, BPL(4.3), STD, G113_DIO, 0},
 	{"AMR-WB-23.05-diotic", EMODEL_WB, 8, BPL(4.6), STD, G113_DIO, 0},
 	{"AMR-WB-23.85-diotic", EMODEL_WB, 10, BPL(4.9), STD, G113_DIO, 0},
+	{"G.722-64-declared", EMODEL_WB, 13, BPL(4.3), DECL,
+	 "declared: Ie,WB of G.113; " BPL_DEFAULT, 1.5},
+	{"AMR-WB-12.65-declared", EMODEL_WB, 13, BPL(4.3), DECL,
+	 "declared: monotic Ie,WB of G.113; " BPL_DIOTIC, 0},
+	{"AMR-WB-23.05-declared", EMODEL_WB, 1, BPL(4.6), DECL,
+	 "declared: monotic Ie,WB of G.113; " BPL_DIOTIC, 0},
+	{"AMR-WB-23.85-declared", EMODEL_WB, 8, BPL(4.9), DECL,
+	 "declared: monotic Ie,WB of G.113; " BPL_DIOTIC, 0},
+	{"L16-16", EMODEL_WB, 0, BPL(4.3), DECL,
+	 "declared: linear PCM of the scale's bandwidth; " BPL_DEFAULT, 0},
+	{"L16-48", EMODEL_FB, 0, BPL(4.3), DECL,
+	 "declared: linear PCM of the scale's bandwidth; " BPL_DEFAULT, 0},
+	{"opus", EMODEL_FB, 10.2, BPL(9.6), DECL,
+	 "declared: as EVS-SWB 48 kbit/s, the worst of EVS from 24.4 kbit/s; "
+	 "no ITU-T value for Opus on any scale",
+	 6.5},
 	{"EVS-SWB-48", EMODEL_FB, 10.2, BPL(9.6), STD, G113_FB, 0},
 	{"EVS-SWB-32", EMODEL_FB, 8.7, BPL(9.3), STD,
 	 G113_FB ", Erratum 1 (01/2026)", 0},
@@ -63,22 +91,6 @@ static const struct emodel_codec codecs[] = {
 	{"EVS-SWB-9.6", EMODEL_FB, 22.7, BPL(13.0), STD, G113_FB, 0},
 };
 
-/* An encoding name names one mode: the one in common use. Opus has no ITU-T
- * value on any scale, and a codec without a row gets no score. */
-static const struct {
-	const char *encoding;
-	const char *name;
-} encodings[] = {
-	{"PCMU", "G.711-PLC"},   {"PCMA", "G.711-PLC"},
-	{"G729", "G.729A+VAD"},  {"G723", "G.723.1-6.3+VAD"},
-	{"GSM", "GSM-FR"},       {"GSM-EFR", "GSM-EFR"},
-	{"GSM-HR-08", "GSM-HR"}, {"G726-40", "G.726-40"},
-	{"G726-32", "G.726-32"}, {"G726-24", "G.726-24"},
-	{"G726-16", "G.726-16"}, {"G728", "G.728-16"},
-	{"iLBC", "iLBC"},        {"AMR", "AMR-12.2"},
-	{"G722", "G.722-64"},
-};
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 const struct emodel_codec *emodel_codec_by_name(const char *name)
@@ -86,15 +98,6 @@ const struct emodel_codec *emodel_codec_by_name(const char *name)
 	for (size_t i = 0; i < COUNT(codecs); i++) {
 		if (!strcasecmp(codecs[i].name, name))
 			return &codecs[i];
-	}
-	return NULL;
-}
-
-const struct emodel_codec *emodel_codec_by_encoding(const char *encoding)
-{
-	for (size_t i = 0; i < COUNT(encodings); i++) {
-		if (!strcasecmp(encodings[i].encoding, encoding))
-			return emodel_codec_by_name(encodings[i].name);
 	}
 	return NULL;
 }

@@ -13,6 +13,7 @@ void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
 	s.extrapolated = emodel_clamp_burst_r(&burst_r) || s.ppl > 20.0 ||
 			 ta_ms > 500.0 || (burst_r > 2.0 && s.ppl >= 2.0);
 	s.burst_r = burst_r;
+	s.codec = codec;
 	if (!codec) {
 		s.reason = "no standardised Ie/Bpl";
 	} else if (s.ppl > 0.0 && !codec->has_bpl) {
@@ -29,8 +30,19 @@ void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
 	*ret = s;
 }
 
-void score_total(const struct score *s, const struct emodel_codec *codec,
-		 struct stream_total *ret)
+void score_rate_values(struct score *ret, const struct emodel_values *values,
+		       double ppl, double burst_r, double ta_ms)
+{
+	const char *reason = NULL;
+	const struct emodel_codec *codec =
+		emodel_values_pick(values, ppl, &reason);
+
+	score_rate(ret, codec, ppl, burst_r, ta_ms);
+	if (!codec)
+		ret->reason = reason;
+}
+
+void score_total(const struct score *s, struct stream_total *ret)
 {
 	static const char *const scales[] = {"nb", "wb", "fb"};
 
@@ -40,10 +52,10 @@ void score_total(const struct score *s, const struct emodel_codec *codec,
 	ret->no_score_reason = s->reason;
 	if (!s->valid)
 		return;
-	ret->has_mos_wb = score_mos_wb(codec, s->r, &ret->mos_wb);
-	ret->score_scale = scales[codec->scale];
-	if (codec->provenance == EMODEL_DECLARED)
-		ret->score_declared = codec->source;
+	ret->has_mos_wb = score_mos_wb(s->codec, s->r, &ret->mos_wb);
+	ret->score_scale = scales[s->codec->scale];
+	if (s->codec->provenance == EMODEL_DECLARED)
+		ret->score_declared = s->codec->source;
 }
 
 bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret)
@@ -110,16 +122,26 @@ void mos_histogram_distribution(struct distribution *ret,
 	ret->stddev = moments_stddev(&h->moments);
 }
 
-void rtp_score_set_codec(struct rtp_score *s, const char *encoding)
+void rtp_score_set(struct rtp_score *s, const struct emodel_values *values)
 {
-	const struct emodel_codec *codec = emodel_codec_by_encoding(encoding);
+	s->values = *values;
+	s->last = NULL;
+}
+
+/* The row of a second and its R without loss. */
+static bool pick(struct rtp_score *s, double ppl)
+{
+	const char *reason;
+	const struct emodel_codec *codec =
+		emodel_values_pick(&s->values, ppl, &reason);
 	struct score score;
 
-	if (codec == s->codec)
-		return;
-	s->codec = codec;
-	score_rate(&score, codec, 0.0, 1.0, 0.0);
-	s->r_base = score.r;
+	if (codec && codec != s->last) {
+		score_rate(&score, codec, 0.0, 1.0, 0.0);
+		s->r_base = score.r;
+	}
+	s->last = codec;
+	return codec != NULL;
 }
 
 bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
@@ -137,18 +159,17 @@ bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
 		sum_expected += s->expected[i];
 		sum_lost += s->lost[i];
 	}
-	if (!known || !s->codec || sum_expected <= 0)
+	if (!known || sum_expected <= 0)
 		return false;
 	ppl = sum_lost > 0 ? 100.0 * (double)sum_lost / (double)sum_expected
 			   : 0.0;
-	if (ppl > 0.0 && !s->codec->has_bpl)
+	if (!pick(s, ppl))
 		return false;
 	/* Ie,eff is the only term of R that loss moves */
-	r = s->r_base + s->codec->ie -
-	    emodel_ie_eff(s->codec->scale, s->codec->ie, s->codec->bpl, ppl,
-			  1.0);
+	r = s->r_base + s->last->ie -
+	    emodel_ie_eff(s->last->scale, s->last->ie, s->last->bpl, ppl, 1.0);
 	*ret_r = fmax(r, 0.0);
-	*ret_mos = emodel_mos(s->codec->scale, r);
+	*ret_mos = emodel_mos(s->last->scale, r);
 	mos_histogram_add(&s->mos, *ret_mos);
 	return true;
 }

@@ -12,6 +12,7 @@
 
 #include "media/analysis/distribution.h"
 #include "media/analysis/emodel.h"
+#include "media/analysis/emodel_values.h"
 
 /** Seconds that a second's R and MOS look back over. */
 #define RTP_SCORE_SECONDS 8
@@ -24,6 +25,7 @@ struct score {
 	double burst_r;     /* clamped to 1..8 */
 	bool extrapolated;  /* outside the domain of G.107 Table 3 */
 	const char *reason; /* static text why there is none; NULL if valid */
+	const struct emodel_codec *codec; /* it was made with; NULL: none */
 };
 
 /**
@@ -36,10 +38,13 @@ struct score {
 void score_rate(struct score *ret, const struct emodel_codec *codec, double ppl,
 		double burst_r, double ta_ms);
 
+/** The same with the row that a score with this loss uses. */
+void score_rate_values(struct score *ret, const struct emodel_values *values,
+		       double ppl, double burst_r, double ta_ms);
+
 /** What a score says of a whole stream: has_score, r_factor, mos_total,
  * no_score_reason, mos_wb, score_scale, score_declared. */
-void score_total(const struct score *s, const struct emodel_codec *codec,
-		 struct stream_total *ret);
+void score_total(const struct score *s, struct stream_total *ret);
 
 /**
  * MOS on the wideband scale, on which codecs of both can be compared. A
@@ -64,21 +69,22 @@ void mos_histogram_distribution(struct distribution *ret,
 
 /** Seconds of one stream. */
 struct rtp_score {
-	const struct emodel_codec *codec; /* NULL: no entry */
-	double r_base;                    /* R without loss, Ta = 0 */
+	struct emodel_values values;
+	const struct emodel_codec *last; /* of the last second; NULL: none */
+	double r_base;                   /* R of it without loss, Ta = 0 */
 	int64_t expected[RTP_SCORE_SECONDS];
 	int64_t lost[RTP_SCORE_SECONDS];
 	uint8_t next;
 	struct mos_histogram mos;
 };
 
-/** All zero is a stream without a codec. Set or change it by encoding name. */
-void rtp_score_set_codec(struct rtp_score *s, const char *encoding);
+/** All zero is a stream without a codec. Set or change it. */
+void rtp_score_set(struct rtp_score *s, const struct emodel_values *values);
 
 /**
  * Close a second: note its loss and rate the last 8.
  * @param known  something was received or reported in it: else no score
- * @return true and *ret_r, *ret_mos written; false: no score
+ * @return true, *ret_r and *ret_mos written, s->last the row; false: no score
  */
 bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
 		      int64_t lost, double *ret_r, double *ret_mos);

@@ -25,11 +25,19 @@ void rtp_sender_set_codec(struct rtp_sender *s, const char *codec,
 			  uint32_t clock_hz)
 {
 	size_t n = strnlen(codec, sizeof(s->codec_name) - 1);
+	struct emodel_values values;
 
 	memcpy(s->codec_name, codec, n);
 	memset(s->codec_name + n, 0, sizeof(s->codec_name) - n);
 	s->clock_hz = clock_hz;
-	rtp_score_set_codec(&s->score, codec);
+	emodel_values_of(&values, codec, clock_hz, NULL);
+	rtp_sender_set_values(s, &values);
+}
+
+void rtp_sender_set_values(struct rtp_sender *s,
+			   const struct emodel_values *values)
+{
+	rtp_score_set(&s->score, values);
 }
 
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
@@ -154,7 +162,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		s->second_lost, &ret->r_factor, &ret->mos);
 	ret->has_mos_wb =
 		ret->has_mos &&
-		score_mos_wb(s->score.codec, ret->r_factor, &ret->mos_wb);
+		score_mos_wb(s->score.last, ret->r_factor, &ret->mos_wb);
 	remote_close_second(&s->remote, ret);
 	s->packets_before = s->packets;
 	s->bytes_before = s->bytes;
@@ -196,6 +204,6 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 				? 0
 				: (uint64_t)((int64_t)s->expected - s->lost);
 	ret->loss_pct = 100.0 * (double)s->lost / (double)s->expected;
-	score_rate(&score, s->score.codec, ret->loss_pct, 1.0, 0.0);
-	score_total(&score, s->score.codec, ret);
+	score_rate_values(&score, &s->score.values, ret->loss_pct, 1.0, 0.0);
+	score_total(&score, ret);
 }

@@ -17,14 +17,14 @@ enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
 	return RTP_PAYLOAD_AUDIO;
 }
 
-static const struct rtp_payload *find_payload(const struct rtp_payload_map *map,
-					      uint8_t pt)
+/* map->count: it is not there */
+static size_t find_index(const struct rtp_payload_map *map, uint8_t pt)
 {
-	for (size_t i = 0; i < map->count; i++) {
-		if (map->entries[i].pt == pt)
-			return &map->entries[i];
-	}
-	return NULL;
+	size_t i = 0;
+
+	while (i < map->count && map->entries[i].pt != pt)
+		i++;
+	return i;
 }
 
 static void copy_name(char to[static 16], const char *from)
@@ -42,7 +42,7 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 
 	if (pt > 127)
 		return -EINVAL;
-	if (find_payload(map, pt))
+	if (find_index(map, pt) < map->count)
 		return -EEXIST;
 	if (map->count >= RTP_PAYLOADS_MAX)
 		return -ENOSPC;
@@ -51,7 +51,27 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 	p->clock_hz = clock_hz;
 	p->kind = (uint8_t)rtp_payload_kind_of(encoding);
 	copy_name(p->codec, encoding);
+	emodel_values_of(&p->values, encoding, clock_hz, NULL);
 	return 0;
+}
+
+int rtp_payload_map_copy(struct rtp_payload_map *map,
+			 const struct rtp_payload *entry)
+{
+	int err = rtp_payload_map_add(map, entry->pt, entry->codec,
+				      entry->clock_hz);
+
+	if (!err)
+		map->entries[map->count - 1].values = entry->values;
+	return err;
+}
+
+const struct rtp_payload *rtp_payload_map_find(
+	const struct rtp_payload_map *map, uint8_t pt)
+{
+	size_t i = find_index(map, pt);
+
+	return i < map->count ? &map->entries[i] : NULL;
 }
 
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
@@ -105,7 +125,7 @@ void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 /* A payload type other than the last one's. */
 static void enter_pt(struct rtp_stream *s, uint8_t pt)
 {
-	const struct rtp_payload *p = find_payload(s->map, pt);
+	const struct rtp_payload *p = rtp_payload_map_find(s->map, pt);
 
 	s->has_pt = true;
 	s->last_pt = pt;
@@ -121,7 +141,7 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 	s->has_audio_pt = true;
 	s->audio_pt = pt;
 	copy_name(s->codec, p->codec);
-	rtp_score_set_codec(&s->score, p->codec);
+	rtp_score_set(&s->score, &p->values);
 }
 
 /* An audio packet that takes part in timing. */
@@ -285,7 +305,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 					&ret->r_factor, &ret->mos);
 	ret->has_mos_wb =
 		ret->has_mos &&
-		score_mos_wb(s->score.codec, ret->r_factor, &ret->mos_wb);
+		score_mos_wb(s->score.last, ret->r_factor, &ret->mos_wb);
 	s->before = now;
 	s->bytes_before = s->bytes;
 	s->samples_before = s->timing.samples;
@@ -330,9 +350,9 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 		ret->no_score_reason = "no packets";
 		return;
 	}
-	score_rate(&score, s->score.codec, ret->loss_pct, ret->burst_ratio,
-		   0.0);
-	score_total(&score, s->score.codec, ret);
+	score_rate_values(&score, &s->score.values, ret->loss_pct,
+			  ret->burst_ratio, 0.0);
+	score_total(&score, ret);
 }
 
 void rtp_stream_counters(struct rtp_stream *s, struct rtp_counters *ret)

@@ -38,10 +38,11 @@ enum rtp_payload_kind {
 
 /** What a payload type means (the SDP's rtpmap, or RFC 3551). */
 struct rtp_payload {
-	uint32_t clock_hz; /* RTP clock; 0: unknown, no jitter */
-	uint8_t pt;        /* 0..127 */
-	uint8_t kind;      /* enum rtp_payload_kind */
-	char codec[16];    /* encoding name, e.g. "PCMU" */
+	uint32_t clock_hz;           /* RTP clock; 0: unknown, no jitter */
+	uint8_t pt;                  /* 0..127 */
+	uint8_t kind;                /* enum rtp_payload_kind */
+	char codec[16];              /* encoding name, e.g. "PCMU" */
+	struct emodel_values values; /* that it is scored with */
 };
 
 /** Constant while a stream uses it; may be shared by streams. */
@@ -54,7 +55,8 @@ struct rtp_payload_map {
 enum rtp_payload_kind rtp_payload_kind_of(const char *encoding);
 
 /**
- * Append a payload type; kind from the name.
+ * Append a payload type; kind from the name, values as emodel_values_of()
+ * without format parameters.
  * @return 0; -ENOSPC the map is full; -EINVAL pt > 127; -EEXIST
  */
 int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
@@ -116,6 +118,14 @@ _Static_assert((sizeof(struct rtp_stream) + 63) / 64 % 64 != 0, "stream size");
  */
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 		     const struct rtp_payload_map *map);
+
+/** Append an entry of another map, with its values. @return the same */
+int rtp_payload_map_copy(struct rtp_payload_map *map,
+			 const struct rtp_payload *entry);
+
+/** The entry of a payload type. @return NULL: not in it */
+const struct rtp_payload *rtp_payload_map_find(
+	const struct rtp_payload_map *map, uint8_t pt);
 
 /** Payload types changed (a new answer); counters and timing go on. */
 void rtp_stream_set_map(struct rtp_stream *s,
@@ -226,9 +236,14 @@ struct rtp_sender {
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 		     const char *codec, uint32_t clock_hz);
 
-/** Another codec from here on (a new answer). */
+/** Another codec from here on (a new answer); values as emodel_values_of()
+ * without format parameters. */
 void rtp_sender_set_codec(struct rtp_sender *s, const char *codec,
 			  uint32_t clock_hz);
+
+/** Other values for the score; after the codec. */
+void rtp_sender_set_values(struct rtp_sender *s,
+			   const struct emodel_values *values);
 
 /** One packet left (kind PACKET_RTP_SENT). */
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);

@@ -200,14 +200,15 @@ static void check_detail_score(struct check *c, const json_t *mos,
 	const json_t *want = check_member(c, mos, name);
 
 	if (json_object_get(want, "Ppl")) {
-		check_real(c, want, "Ppl", s->score.ppl, RATIO_TOLERANCE);
-		check_real(c, want, "BurstR", s->score.burst_r,
+		check_real(c, want, "Ppl", s->standard.ppl, RATIO_TOLERANCE);
+		check_real(c, want, "BurstR", s->standard.burst_r,
 			   RATIO_TOLERANCE);
 		check_real(c, want, "Ta", s->ta_ms, 5e-6);
-		check_bool(c, want, "extrapolated", s->score.extrapolated);
+		check_bool(c, want, "extrapolated", s->standard.extrapolated);
 	}
-	check_maybe(c, want, "R", s->score.valid, s->score.r, R_TOLERANCE);
-	check_maybe(c, want, "MOS", s->score.valid, s->score.mos,
+	check_maybe(c, want, "R", s->standard.valid, s->standard.r,
+		    R_TOLERANCE);
+	check_maybe(c, want, "MOS", s->standard.valid, s->standard.mos,
 		    MOS_TOLERANCE);
 }
 
@@ -290,7 +291,7 @@ static void check_interval(struct check *c, const json_t *want,
 		check_distribution(c, want, series_names[k], &i->series[k]);
 	if (!json_object_get(want, "R"))
 		return;
-	score_rate(&score, s->stream->score.codec,
+	score_rate(&score, s->stream->score.values.standard,
 		   n->expected ? 100.0 * (double)n->lost / (double)n->expected
 			       : 0,
 		   1.0, 0.0);
@@ -305,18 +306,25 @@ static void check_network_score(struct check *c, const json_t *want,
 	struct score score;
 
 	rtp_stream_total(s, &total);
-	score_rate(&score, s->score.codec, total.loss_pct, total.burst_ratio,
-		   0.0);
+	score_rate(&score, s->score.values.standard, total.loss_pct,
+		   total.burst_ratio, 0.0);
 	if (json_object_get(want, "Ppl")) {
 		check_real(c, want, "Ppl", score.ppl, RATIO_TOLERANCE);
 		check_real(c, want, "BurstR", score.burst_r, RATIO_TOLERANCE);
 		check_bool(c, want, "extrapolated", score.extrapolated);
 	}
-	check_maybe(c, want, "R", total.has_score, total.r_factor, R_TOLERANCE);
-	check_maybe(c, want, "MOS", total.has_score, total.mos_total,
-		    MOS_TOLERANCE);
-	if (total.no_score_reason)
-		check_text(c, want, "reason", total.no_score_reason);
+	check_maybe(c, want, "R", score.valid, score.r, R_TOLERANCE);
+	check_maybe(c, want, "MOS", score.valid, score.mos, MOS_TOLERANCE);
+	if (score.valid) {
+		check_real(c, want, "R", total.r_factor, R_TOLERANCE);
+		check_real(c, want, "MOS", total.mos_total, MOS_TOLERANCE);
+		return;
+	}
+	/* what the standard has no value for is declared, and says so */
+	check_text(c, want, "reason", score.reason);
+	if (total.has_score && !total.score_declared)
+		check_fail(c, "score_declared",
+			   "a score without standard is not marked");
 }
 
 static void check_stream(struct check *c, const json_t *want,

@@ -291,11 +291,72 @@ def test_emodel_errors_stay_in_order():
     assert "TELl" in results[5]["error"]
 
 
+def test_declared_scores_stand_beside_the_standard():
+    stream = json.loads(analyze(DATA / "opus_48k.pcap", "--json").stdout)["streams"][0]
+    for name in ("network", "jb_fixed", "jb_adaptive"):
+        mos = stream["mos"][name]
+        assert mos["R"] is None and mos["reason"] == "no standardised Ie/Bpl"
+        assert mos["declared"]["model"] == "G.107.2-reduced"
+        assert "no ITU-T value" in mos["declared"]["source"]
+        assert 1 < mos["declared"]["MOS"] < 4.5
+    loss = stream["loss_pct"]
+    ratio = min(max(stream["loss"]["burst_r"], 1), 8)
+    assert abs(stream["mos"]["network"]["declared"]["R"]
+               - (148 - 10.2 - (132 - 10.2) * loss / (loss / ratio + 9.6))) < 1e-3
+    assert any("declared" in i for i in stream["intervals"])
+    stream = json.loads(analyze(DATA / "g722_8000clock.pcap", "--json").stdout)["streams"][0]
+    assert stream["mos"]["network"]["MOS"] is None
+    assert stream["mos"]["network"]["declared"]["Bpl"] == 4.3
+    stream = json.loads(analyze(DATA / "loss_random_2pct.pcap", "--json").stdout)["streams"][0]
+    assert "declared" not in stream["mos"]["network"]
+    row = [l for l in analyze(DATA / "opus_48k.pcap").stdout.decode().splitlines()
+           if "opus" in l][0]
+    assert "declared Ie/Bpl" in row and "fullband scale" in row
+
+
+def test_values_of_the_user_go_first():
+    arguments = (DATA / "loss_random_2pct.pcap", "--json")
+    plain = json.loads(analyze(*arguments).stdout)["streams"][0]["mos"]["network"]
+    own = json.loads(analyze(*arguments, "--codec", "PCMU=5,10,nb,a test").stdout)
+    mos = own["streams"][0]["mos"]["network"]
+    assert mos["R"] == plain["R"]
+    assert mos["declared"]["source"] == "a test" and mos["declared"]["Ie"] == 5
+    want = 93.206208 - 5 - 90 * mos["Ppl"] / (mos["Ppl"] / mos["BurstR"] + 10)
+    assert abs(mos["declared"]["R"] - want) < 1e-3
+    row = json.loads(analyze(*arguments, "--codec", "PCMU=G.711-noPLC").stdout)
+    mos = row["streams"][0]["mos"]["network"]
+    assert mos["codec"] == "G.711-noPLC" and mos["R"] < plain["R"] - 20
+    assert "declared" not in mos
+    assert analyze("x", "--codec", "PCMU").returncode == 2
+    assert b"no codec" in analyze("x", "--codec", "PCMU=fine").stderr
+
+
+def test_emodel_declares():
+    done = subprocess.run([OFFHOOK, "emodel", "--ie", "10.2", "--bpl", "9.6", "--model", "FB",
+                           "--loss", "2", "--json"], capture_output=True)
+    got = json.loads(done.stdout)
+    assert abs(got["R"] - 116.8) < 1e-3
+    assert got["provenance"] == "declared" and got["standard"] is False
+    done = subprocess.run([OFFHOOK, "emodel", "--codec", "G722", "--loss", "1", "--bpl", "4.3"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "declared" in done.stdout
+    # G.711 with its own values, and with others under its name
+    results = emodel({"cases": [{"codec": "PCMU", "Ppl": 1}, {"codec": "PCMU", "Ppl": 1, "Bpl": 5},
+                                {"codec": "opus", "Ppl": 1}]})
+    assert [r["provenance"] for r in results] == ["standard", "declared", "declared"]
+    assert "EVS" in results[2]["source"]
+    for arguments in (["--model", "FB"], ["--ie", "x"], ["--bpl", "0", "--ie", "1"],
+                      ["--ie", "1", "--model", "XB"], ["--codec", "PCMU", "--model", "WB"]):
+        done = subprocess.run([OFFHOOK, "emodel", *arguments], capture_output=True,
+                              stdin=subprocess.DEVNULL)
+        assert done.returncode == 2, arguments
+
+
 def test_emodel_flags():
     done = subprocess.run([OFFHOOK, "emodel", "--codec", "PCMA", "--loss", "5"],
                           capture_output=True, text=True)
     assert done.returncode == 0 and "R 77.43" in done.stdout
-    for arguments, code in ((["--codec", "opus"], 2), (["--codec", "G722", "--loss", "1"], 1),
+    for arguments, code in ((["--codec", "speex"], 2), (["--codec", "opus"], 0), (["--codec", "G722", "--loss", "1"], 1),
                             (["--loss", "1"], 2), (["--codec", "PCMU", "--loss", "101"], 2)):
         done = subprocess.run([OFFHOOK, "emodel", *arguments], capture_output=True,
                               stdin=subprocess.DEVNULL)
