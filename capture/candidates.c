@@ -43,16 +43,9 @@ static bool follows(const struct packet_record *before,
 
 static struct candidate *slot(struct candidates *c, const struct flow_key *key)
 {
-	uint64_t w[5];
-	uint64_t h = 0;
-	struct candidate *set;
-	struct candidate *oldest;
+	struct candidate *set = c->set[flow_key_hash(key) % CANDIDATE_SETS];
+	struct candidate *oldest = &set[0];
 
-	memcpy(w, key, sizeof(w));
-	for (size_t i = 0; i < 5; i++)
-		h = (h ^ w[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;
-	set = c->set[(h >> 40) % CANDIDATE_SETS];
-	oldest = &set[0];
 	for (size_t i = 0; i < CANDIDATE_WAYS; i++) {
 		if (set[i].last > 0 &&
 		    memcmp(&set[i].key, key, sizeof(*key)) == 0)

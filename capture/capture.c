@@ -7,9 +7,11 @@
 #include "capture/candidates.h"
 #include "capture/datagram.h"
 #include "capture/endpoints.h"
+#include "capture/fragments.h"
 #include "capture/measure.h"
 #include "capture/reports.h"
 #include "capture/sdp.h"
+#include "capture/segments.h"
 #include "media/analysis/rtp_header.h"
 
 #define SAMPLES_BUDGET (8u << 20) /* doubles: 64 MiB */
@@ -23,6 +25,8 @@ struct capture {
 	uint32_t last; /* index of the stream of the packet before */
 	struct endpoints endpoints;
 	struct candidates candidates;
+	struct fragments fragments;
+	struct segments segments;
 	struct reports reports;
 	struct spool intervals;
 	struct samples_budget budget;
@@ -61,6 +65,8 @@ struct capture *capture_free(struct capture *c)
 	flow_table_release(&c->table);
 	endpoints_release(&c->endpoints);
 	candidates_release(&c->candidates);
+	fragments_release(&c->fragments);
+	segments_release(&c->segments);
 	reports_release(&c->reports);
 	spool_release(&c->intervals);
 	free(c);
@@ -258,14 +264,19 @@ static void learn(const struct sdp_media *media, void *arg)
 	endpoints_learn(&c->endpoints, media);
 }
 
+static void take_message(const uint8_t *data, size_t bytes, bool cut, void *arg)
+{
+	struct capture *c = arg;
+
+	c->counters.sip++;
+	c->counters.sdp += sdp_scan((const char *)data, bytes, cut, learn, c);
+}
+
 static void take_sip(struct capture *c, const struct datagram *d)
 {
-	if (!sdp_is_sip(d->payload, d->captured))
-		return;
-	c->counters.sip++;
-	c->counters.sdp +=
-		sdp_scan((const char *)d->payload, d->captured,
-			 d->captured < d->bytes || d->fragment, learn, c);
+	if (sdp_is_sip(d->payload, d->captured))
+		take_message(d->payload, d->captured,
+			     d->captured < d->bytes || d->fragment, c);
 }
 
 static void take_udp(struct capture *c, struct datagram *d,
@@ -307,6 +318,24 @@ static void take_udp(struct capture *c, struct datagram *d,
 	c->counters.non_media_udp++;
 }
 
+/* A datagram of several fragments. One with a part missing is no media, as no
+ * receiver would have got it; what an SDP says of it is true all the same. */
+static void take_fragmented(enum fragments_fate fate, enum datagram_kind kind,
+			    struct datagram *d, int64_t ns, void *arg)
+{
+	struct capture *c = arg;
+	const struct frame f = {.ns = ns, .timed = true};
+
+	if (kind == DATAGRAM_IS_UDP && fate == FRAGMENTS_GIVEN_UP)
+		take_sip(c, d);
+	else if (kind == DATAGRAM_IS_UDP)
+		take_udp(c, d, &f);
+	else if (kind == DATAGRAM_IS_TCP)
+		segments_take(&c->segments, d, take_message, c);
+	else
+		c->counters.not_udp++;
+}
+
 void capture_take(struct capture *c, const struct frame *f)
 {
 	struct datagram d;
@@ -314,15 +343,15 @@ void capture_take(struct capture *c, const struct frame *f)
 	c->counters.frames++;
 	switch (datagram_parse(&d, f)) {
 	case DATAGRAM_IS_UDP:
-		c->counters.fragments += d.fragment;
 		take_udp(c, &d, f);
 		return;
 	case DATAGRAM_IS_TCP:
-		take_sip(c, &d);
+		segments_take(&c->segments, &d, take_message, c);
 		break;
 	case DATAGRAM_IS_FRAGMENT:
 		c->counters.fragments++;
-		break;
+		fragments_take(&c->fragments, &d, f->ns, take_fragmented, c);
+		return;
 	case DATAGRAM_BAD_LINK:
 		c->counters.bad_link++;
 		c->counters.bad_link_type = f->link;
@@ -335,6 +364,10 @@ void capture_take(struct capture *c, const struct frame *f)
 
 void capture_finish(struct capture *c)
 {
+	fragments_flush(&c->fragments, take_fragmented, c);
+	segments_flush(&c->segments, take_message, c);
+	c->counters.fragmented = c->fragments.whole;
+	c->counters.incomplete = c->fragments.incomplete;
 	for (size_t i = 0; i < c->table.count; i++)
 		measure_finish(c->stream[i], &c->options, &c->intervals);
 	reports_count(&c->reports, &c->counters);

@@ -55,8 +55,10 @@ struct capture_counters {
 	uint64_t invalid; /* on a media port and none of these */
 	uint64_t non_media_udp;
 	uint64_t not_udp;
-	uint64_t fragments; /* of IP datagrams: not put together */
-	uint64_t bad_link;  /* frames of a link type that is not read */
+	uint64_t fragments;  /* of IP datagrams */
+	uint64_t fragmented; /* datagrams put together of them */
+	uint64_t incomplete; /* not put together: a part is missing or cut */
+	uint64_t bad_link;   /* frames of a link type that is not read */
 	uint32_t bad_link_type;
 	uint64_t sip; /* messages */
 	uint64_t sdp;

@@ -36,10 +36,17 @@ enum ether_type {
 #define IPV6_MOBILITY  135
 #define EXTENSIONS_MAX 8
 #define TAGS_MAX       4
+#define TCP_FIN_RST    0x05
+#define MORE_IPV4      0x2000
 
 static inline uint16_t be16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)be16(p) << 16 | be16(p + 2);
 }
 
 static enum datagram_kind parse_udp(struct datagram *ret, const uint8_t *p,
@@ -78,12 +85,24 @@ static enum datagram_kind parse_tcp(struct datagram *ret, const uint8_t *p,
 	ret->captured = captured - header;
 	if (ret->captured > ret->bytes)
 		ret->captured = ret->bytes;
+	ret->tcp.seq = be32(p + 4);
+	ret->tcp.end = (p[13] & TCP_FIN_RST) != 0;
 	return DATAGRAM_IS_TCP;
 }
 
-static enum datagram_kind parse_transport(struct datagram *ret,
-					  uint8_t protocol, const uint8_t *p,
-					  size_t captured, size_t bytes)
+/* A part of a datagram: what it is part of shows when all of it is there. */
+static enum datagram_kind set_part(struct datagram *ret, const uint8_t *p,
+				   size_t captured, size_t bytes)
+{
+	ret->payload = p;
+	ret->bytes = bytes;
+	ret->captured = captured < bytes ? captured : bytes;
+	return DATAGRAM_IS_FRAGMENT;
+}
+
+enum datagram_kind datagram_transport(struct datagram *ret, uint8_t protocol,
+				      const uint8_t *p, size_t captured,
+				      size_t bytes)
 {
 	if (protocol == PROTOCOL_UDP)
 		return parse_udp(ret, p, captured);
@@ -106,9 +125,7 @@ static enum datagram_kind parse_ipv4(struct datagram *ret, const uint8_t *p,
 	if (header < 20 || header > captured)
 		return DATAGRAM_IS_OTHER;
 	fragment = be16(p + 6) & 0x3fff;
-	if (fragment & 0x1fff)
-		return DATAGRAM_IS_FRAGMENT;
-	ret->fragment = fragment != 0;
+	ret->fragment = false;
 	address_set_ipv4(&ret->src, p + 12);
 	address_set_ipv4(&ret->dst, p + 16);
 	/* 0 where the network card was to fill it in */
@@ -116,13 +133,22 @@ static enum datagram_kind parse_ipv4(struct datagram *ret, const uint8_t *p,
 		bytes = captured;
 	if (bytes < header)
 		return DATAGRAM_IS_OTHER;
-	return parse_transport(ret, p[9], p + header, captured - header,
-			       bytes - header);
+	if (fragment) {
+		ret->part.id = be16(p + 4);
+		ret->part.at = 8u * (fragment & 0x1fff);
+		ret->part.more = (fragment & MORE_IPV4) != 0;
+		ret->part.protocol = p[9];
+		return set_part(ret, p + header, captured - header,
+				bytes - header);
+	}
+	return datagram_transport(ret, p[9], p + header, captured - header,
+				  bytes - header);
 }
 
-/* Walk the extension headers. @return length of all; 0: not followed */
+/* Walk the extension headers, up to that of a fragment: *ret_part set.
+ * @return length of all; 0: not followed */
 static size_t skip_extensions(const uint8_t *p, size_t captured, uint8_t *next,
-			      bool *ret_more, bool *ret_later)
+			      struct datagram *ret, bool *ret_part)
 {
 	size_t at = IPV6_HEADER;
 
@@ -147,13 +173,19 @@ static size_t skip_extensions(const uint8_t *p, size_t captured, uint8_t *next,
 			length = 4 * ((size_t)p[at + 1] + 2);
 		if (*next == IPV6_FRAGMENT) {
 			length = 8;
-			*ret_later = (be16(p + at + 2) & 0xfff8) != 0;
-			*ret_more = (be16(p + at + 2) & 1) != 0;
+			ret->part.at = be16(p + at + 2) & 0xfff8u;
+			ret->part.more = (be16(p + at + 2) & 1) != 0;
+			ret->part.id = be32(p + at + 4);
+			ret->part.protocol = p[at];
+			/* one alone may carry the header, too (RFC 6946) */
+			*ret_part = ret->part.at > 0 || ret->part.more;
 		}
 		*next = p[at];
 		at += length;
 		if (at > captured)
 			return 0;
+		if (*ret_part)
+			return at;
 	}
 	return 0;
 }
@@ -164,24 +196,23 @@ static enum datagram_kind parse_ipv6(struct datagram *ret, const uint8_t *p,
 	uint8_t next;
 	size_t at;
 	size_t bytes;
-	bool more = false;
-	bool later = false;
+	bool part = false;
 
 	if (captured < IPV6_HEADER || p[0] >> 4 != 6)
 		return DATAGRAM_IS_OTHER;
 	next = p[6];
-	at = skip_extensions(p, captured, &next, &more, &later);
-	if (later)
-		return DATAGRAM_IS_FRAGMENT;
+	at = skip_extensions(p, captured, &next, ret, &part);
 	if (at == 0)
 		return DATAGRAM_IS_OTHER;
-	ret->fragment = more;
+	ret->fragment = false;
 	memcpy(&ret->src, p + 8, sizeof(ret->src));
 	memcpy(&ret->dst, p + 24, sizeof(ret->dst));
 	bytes = IPV6_HEADER + (size_t)be16(p + 4);
 	if (bytes < at)
 		return DATAGRAM_IS_OTHER;
-	return parse_transport(ret, next, p + at, captured - at, bytes - at);
+	if (part)
+		return set_part(ret, p + at, captured - at, bytes - at);
+	return datagram_transport(ret, next, p + at, captured - at, bytes - at);
 }
 
 static enum datagram_kind parse_ip(struct datagram *ret, const uint8_t *p,

@@ -17,7 +17,7 @@
 enum datagram_kind {
 	DATAGRAM_IS_UDP,
 	DATAGRAM_IS_TCP,
-	DATAGRAM_IS_FRAGMENT, /* a later part of an IP datagram */
+	DATAGRAM_IS_FRAGMENT, /* a part of an IP datagram */
 	DATAGRAM_IS_OTHER,    /* anything else, or too short to tell */
 	DATAGRAM_BAD_LINK,    /* a link type this program does not know */
 };
@@ -32,13 +32,31 @@ struct datagram {
 			uint16_t dport;
 		};
 	};
-	bool fragment; /* the first part of a fragmented one */
-	const uint8_t *payload;
-	size_t captured; /* of the payload, <= bytes */
-	size_t bytes;    /* by the UDP length or the IP length */
+	bool fragment; /* the beginning of one whose rest is not here */
+	const uint8_t *payload; /* a fragment's: what follows the IP header */
+	size_t captured;        /* of the payload, <= bytes */
+	size_t bytes;           /* by the UDP length or the IP length */
+	union {
+		struct {
+			uint32_t seq; /* of the first byte */
+			bool end;     /* FIN or RST */
+		} tcp;
+		struct {
+			uint32_t id;
+			uint32_t at; /* bytes before it in the datagram */
+			bool more;   /* it is not the last */
+			uint8_t protocol;
+		} part; /* of a fragment */
+	};
 };
 
-/** @param ret  valid for UDP and TCP only */
+/** @param ret  valid for UDP, TCP and fragments only; the ports not for these */
 enum datagram_kind datagram_parse(struct datagram *ret, const struct frame *f);
+
+/** What follows the IP header: of UDP and TCP ports, payload and sizes are set.
+ * @param captured  bytes of it that are there, of `bytes` by the IP header */
+enum datagram_kind datagram_transport(struct datagram *ret, uint8_t protocol,
+				      const uint8_t *p, size_t captured,
+				      size_t bytes);
 
 #endif

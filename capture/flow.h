@@ -85,6 +85,20 @@ static inline bool flow_key_equal(const struct flow_key *a,
 		(flow_key_rest(a) ^ flow_key_rest(b))) == 0;
 }
 
+/** A hash without seed, for tables of fixed size where a collision only costs
+ * a place. */
+static inline uint64_t flow_key_hash(const struct flow_key *k)
+{
+	const uint64_t w[5] = {k->src.words[0], k->src.words[1],
+			       k->dst.words[0], k->dst.words[1],
+			       flow_key_rest(k)};
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < 5; i++)
+		h = (h ^ w[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;
+	return h >> 40;
+}
+
 void flow_table_init(struct flow_table *t, size_t max);
 void flow_table_release(struct flow_table *t);
 

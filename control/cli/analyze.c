@@ -217,11 +217,11 @@ static void add_notes(struct analyze_report *r)
 		     "%" PRIu64 " frames are of link type %" PRIu32
 		     ", which is not supported",
 		     n->bad_link, n->bad_link_type);
-	if (n->fragments)
+	if (n->incomplete)
 		note(r,
-		     "%" PRIu64 " parts of fragmented IP datagrams, which are "
-		     "not put together: a large SDP may be missing",
-		     n->fragments);
+		     "%" PRIu64 " fragmented IP datagrams are not whole in the "
+		     "capture: a large SDP may be missing",
+		     n->incomplete);
 	if (f->untimed)
 		note(r,
 		     "%" PRIu64 " frames carry no time (simple packet blocks): "

@@ -50,12 +50,15 @@ static json_t *json_input(const struct analyze_report *r)
 
 static json_t *json_other(const struct capture_counters *n)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
+			 " s:I}",
 			 "stun", count(n->stun), "dtls", count(n->dtls), "rtcp",
 			 count(n->rtcp), "invalid", count(n->invalid),
 			 "non_media_udp", count(n->non_media_udp), "not_udp",
 			 count(n->not_udp), "fragments", count(n->fragments),
-			 "sip", count(n->sip), "sdp", count(n->sdp));
+			 "fragmented", count(n->fragmented), "incomplete",
+			 count(n->incomplete), "sip", count(n->sip), "sdp",
+			 count(n->sdp));
 }
 
 static void add_change(const struct flow_key *flow, uint64_t changes, void *arg)

@@ -260,6 +260,97 @@ def test_brief_and_detailed_table_say_the_same():
             assert rows[0] == rows[1] and rows[0]
 
 
+def ethernet(ip):
+    return bytes(12) + b"\x08\x00" + ip
+
+
+def ipv4(protocol, payload, ident=0, offset=0, more=False):
+    import struct
+    return struct.pack(">HHHHBBH4s4s", 0x4500, 20 + len(payload), ident,
+                       offset // 8 | (0x2000 if more else 0), 64, protocol, 0,
+                       b"\x0a\0\0\1", b"\x0a\0\0\2") + payload
+
+
+def resent(data, send):
+    """The capture with its SIP in other frames: send(UDP payload) gives them."""
+    import struct
+    out, at, changed = data[:24], 24, 0
+    while at < len(data):
+        length = struct.unpack("<I", data[at + 8:at + 12])[0]
+        frame = data[at + 16:at + 16 + length]
+        frames = [frame]
+        if b"SIP/2.0" in frame:
+            frames = send(frame[14 + 28:])
+            changed += 1
+        for f in frames:
+            out += data[at:at + 8] + struct.pack("<II", len(f), len(f)) + f
+        at += 16 + length
+    assert changed == 2
+    return out
+
+
+def fragmented(sip):
+    import struct
+    udp = struct.pack(">HHHH", 5060, 5060, 8 + len(sip), 0) + sip
+    parts = [(i, udp[i:i + 104]) for i in range(0, len(udp), 104)]
+    fragmented.ident = getattr(fragmented, "ident", 0) + 1
+    frames = [ethernet(ipv4(17, part, fragmented.ident, i, i + 104 < len(udp)))
+              for i, part in parts]
+    return frames[::-1]
+
+
+def over_tcp(sip):
+    import struct
+    frames = []
+    start = over_tcp.sent = getattr(over_tcp, "sent", 2**32 - 200)
+    for i in range(0, len(sip), 150):
+        frames.append(ethernet(ipv4(6, struct.pack(
+            ">HHIIBBHHH", 5060, 5060, (start + i) % 2**32, 0, 0x50, 0x18, 1024, 0, 0)
+            + sip[i:i + 150])))
+    over_tcp.sent = start + len(sip)
+    frames[1:] = frames[:0:-1]
+    return frames
+
+
+@pytest.mark.parametrize("send", [fragmented, over_tcp])
+def test_sdp_of_several_frames_names_the_streams(send):
+    data = (DATA / "opus_48k.pcap").read_bytes()
+    got = json.loads(analyze("-", "--json", stdin=resent(data, send)).stdout)
+    want = expected("opus_48k")
+    assert got["other"]["sip"] == 2 and got["other"]["sdp"] == 2
+    assert got["notes"] == []
+    stream = got["streams"][0]
+    assert stream["announced"] and stream["codec"] == "opus"
+    assert stream["counters"] == want["streams"][0]["counters"]
+    assert abs(stream["jitter_last_ms"] - want["streams"][0]["jitter_last_ms"]) < US
+    if send is fragmented:
+        assert got["other"]["fragmented"] == 2 and got["other"]["incomplete"] == 0
+
+
+def test_missing_fragment_is_noted():
+    data = (DATA / "opus_48k.pcap").read_bytes()
+    got = json.loads(analyze("-", "--json",
+                             stdin=resent(data, lambda sip: fragmented(sip)[1:])).stdout)
+    assert got["other"]["incomplete"] == 2
+    assert "2 fragmented IP datagrams are not whole" in got["notes"][0]
+
+
+def test_format_parameters_name_the_mode():
+    data = (DATA / "opus_48k.pcap").read_bytes()
+
+    def amr(sip):
+        sip = sip.replace(b"opus/48000/2", b"AMR-WB/16000").replace(b"opus/48000", b"AMR-WB/16000")
+        return [ethernet(ipv4(17, b"\x13\xc4\x13\xc4" + (
+            len(sip) + 8 + 29).to_bytes(2, "big") + b"\0\0" + sip.rstrip()
+            + b"\r\na=fmtp:96 mode-set=0,1,2\r\n".ljust(29 + len(sip) - len(sip.rstrip()))))]
+
+    got = json.loads(analyze("-", "--json", stdin=resent(data, amr)).stdout)
+    stream = got["streams"][0]
+    assert stream["codec"] == "AMR-WB"
+    assert stream["mos"]["network"]["codec"] == "AMR-WB-12.65"
+    assert stream["mos"]["network"]["declared"]["codec"] == "AMR-WB-12.65-declared"
+
+
 def emodel(document):
     done = subprocess.run([OFFHOOK, "emodel", "--json"], input=json.dumps(document).encode(),
                           capture_output=True, timeout=60)

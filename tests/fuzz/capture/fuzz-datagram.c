@@ -28,8 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kind = datagram_parse(&d, &f);
 	if ((kind == DATAGRAM_BAD_LINK) != (f.link == 147))
 		abort();
-	if (kind != DATAGRAM_IS_UDP && kind != DATAGRAM_IS_TCP)
+	if (kind == DATAGRAM_IS_OTHER || kind == DATAGRAM_BAD_LINK)
 		return 0;
+	if (kind == DATAGRAM_IS_FRAGMENT &&
+	    (d.part.at % 8 != 0 || d.part.at > UINT16_MAX ||
+	     (d.part.at == 0 && !d.part.more)))
+		abort();
 	if (d.captured > d.bytes || d.bytes > UINT16_MAX + 40u ||
 	    d.payload < f.data ||
 	    d.captured > (size_t)(f.data + f.captured - d.payload))

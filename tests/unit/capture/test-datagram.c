@@ -15,8 +15,12 @@ static const struct frame_fields udp = {
 	.version = FRAME_IPV4, .protocol = 17, .sport = 4000, .dport = 5000};
 static const struct frame_fields udp6 = {
 	.version = FRAME_IPV6, .protocol = 17, .sport = 4000, .dport = 5000};
-static const struct frame_fields tcp = {
-	.version = FRAME_IPV4, .protocol = 6, .sport = 5060, .dport = 5062};
+static const struct frame_fields tcp = {.version = FRAME_IPV4,
+					.protocol = 6,
+					.sport = 5060,
+					.dport = 5062,
+					.tcp_seq = 77,
+					.tcp_flags = 0x11};
 
 static const char payload[] = "a payload";
 
@@ -180,6 +184,8 @@ static void test_tcp_segment(void **state)
 	frame_make(&b, &tcp, payload, sizeof(payload));
 	assert_int_equal(parse(&b, &d), DATAGRAM_IS_TCP);
 	assert_int_equal(d.sport, 5060);
+	assert_int_equal(d.tcp.seq, 77);
+	assert_true(d.tcp.end);
 	assert_int_equal(d.captured, sizeof(payload));
 	assert_memory_equal(d.payload, payload, sizeof(payload));
 	/* Ethernet pads short frames: that is no payload */
@@ -209,14 +215,23 @@ static void test_fragments(void **state)
 		f.version = v6 ? FRAME_IPV6 : FRAME_IPV4;
 		f.fragment = 0x2000; /* more follow */
 		frame_make(&b, &f, payload, sizeof(payload));
-		assert_int_equal(parse(&b, &d), DATAGRAM_IS_UDP);
-		assert_true(d.fragment);
+		assert_int_equal(parse(&b, &d), DATAGRAM_IS_FRAGMENT);
+		assert_int_equal(d.part.at, 0);
+		assert_true(d.part.more);
+		assert_int_equal(d.part.protocol, 17);
+		assert_int_equal(d.bytes, 8 + sizeof(payload));
+		assert_int_equal(d.captured, d.bytes);
+		assert_memory_equal(d.payload, "\x0f\xa0", 2); /* a port */
 		f.fragment = 0x2000 | 2;
 		frame_make(&b, &f, payload, sizeof(payload));
 		assert_int_equal(parse(&b, &d), DATAGRAM_IS_FRAGMENT);
 		f.fragment = 2;
+		f.ip_id = 0x1234;
 		frame_make(&b, &f, payload, sizeof(payload));
 		assert_int_equal(parse(&b, &d), DATAGRAM_IS_FRAGMENT);
+		assert_int_equal(d.part.at, 16);
+		assert_false(d.part.more);
+		assert_int_equal(d.part.id, 0x1234);
 	}
 }
 

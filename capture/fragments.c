@@ -1,0 +1,163 @@
+#include "capture/fragments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT  8 /* offsets of fragments are multiples of it */
+#define UNITS (FRAGMENT_BYTES / UNIT)
+
+struct fragment_set {
+	struct datagram d; /* addresses and part.id, part.protocol */
+	int64_t ns;
+	uint64_t last;  /* count of calls when a part came; 0: free */
+	uint32_t end;   /* of the datagram; 0: its last part did not come */
+	uint32_t units; /* that are there */
+	uint64_t there[UNITS / 64];
+	uint8_t data[FRAGMENT_BYTES];
+};
+
+static bool is_there(const struct fragment_set *s, uint32_t unit)
+{
+	return s->there[unit / 64] >> (unit % 64) & 1;
+}
+
+static bool is_part_of(const struct fragment_set *s, const struct datagram *d)
+{
+	return s->d.part.id == d->part.id &&
+	       s->d.part.protocol == d->part.protocol &&
+	       memcmp(&s->d.src, &d->src, sizeof(d->src)) == 0 &&
+	       memcmp(&s->d.dst, &d->dst, sizeof(d->dst)) == 0;
+}
+
+static void hand_on(struct fragment_set *s, uint32_t captured,
+		    enum fragments_fate fate, fragments_h *handler, void *arg)
+{
+	struct datagram d = s->d;
+	uint8_t protocol = d.part.protocol;
+	enum datagram_kind kind =
+		datagram_transport(&d, protocol, s->data, captured,
+				   s->end > captured ? s->end : captured);
+
+	d.fragment = fate != FRAGMENTS_WHOLE;
+	handler(fate, kind, &d, s->ns, arg);
+}
+
+/* Give a set up: what is there of its beginning. */
+static void drop(struct fragments *f, struct fragment_set *s,
+		 fragments_h *handler, void *arg)
+{
+	uint32_t units = 0;
+	uint32_t bytes;
+
+	while (units < UNITS && is_there(s, units))
+		units++;
+	bytes = units * UNIT;
+	if (s->end && bytes > s->end)
+		bytes = s->end;
+	f->incomplete++;
+	s->last = 0;
+	if (bytes > 0)
+		hand_on(s, bytes, FRAGMENTS_GIVEN_UP, handler, arg);
+}
+
+static void begin(struct fragment_set *s, const struct datagram *d)
+{
+	s->d = *d;
+	s->end = 0;
+	s->units = 0;
+	memset(s->there, 0, sizeof(s->there));
+}
+
+/* NULL: no memory */
+static struct fragment_set *find(struct fragments *f, const struct datagram *d,
+				 int64_t ns, fragments_h *handler, void *arg)
+{
+	struct fragment_set **place = &f->set[0];
+	struct fragment_set *s;
+
+	for (size_t i = 0; i < FRAGMENT_SETS; i++) {
+		s = f->set[i];
+		if (s && s->last && is_part_of(s, d)) {
+			if (ns - s->ns <= FRAGMENT_TIMEOUT_NS)
+				return s;
+			/* the number is used again */
+			drop(f, s, handler, arg);
+			begin(s, d);
+			return s;
+		}
+		if (*place && (*place)->last &&
+		    (!s || s->last < (*place)->last))
+			place = &f->set[i];
+	}
+	if (!*place)
+		*place = malloc(sizeof(**place));
+	else if ((*place)->last)
+		drop(f, *place, handler, arg);
+	if (*place)
+		begin(*place, d);
+	return *place;
+}
+
+static void add(struct fragment_set *s, const struct datagram *d)
+{
+	uint32_t from = d->part.at / UNIT;
+	uint32_t to = (d->part.at + (uint32_t)d->bytes + UNIT - 1) / UNIT;
+
+	memcpy(s->data + d->part.at, d->payload, d->bytes);
+	if (!d->part.more)
+		s->end = d->part.at + (uint32_t)d->bytes;
+	for (uint32_t i = from; i < to; i++) {
+		s->units += !is_there(s, i);
+		s->there[i / 64] |= UINT64_C(1) << (i % 64);
+	}
+}
+
+void fragments_take(struct fragments *f, const struct datagram *d, int64_t ns,
+		    fragments_h *handler, void *arg)
+{
+	struct fragment_set *s;
+
+	if (d->captured < d->bytes) {
+		struct datagram first = *d;
+		enum datagram_kind kind;
+
+		if (d->part.at > 0)
+			return;
+		f->incomplete++;
+		kind = datagram_transport(&first, d->part.protocol, d->payload,
+					  d->captured, d->bytes);
+		first.fragment = true;
+		handler(FRAGMENTS_CUT, kind, &first, ns, arg);
+		return;
+	}
+	/* what is not last is a multiple of units */
+	if (d->bytes == 0 || d->part.at + d->bytes > FRAGMENT_BYTES ||
+	    (d->part.more && d->bytes % UNIT != 0))
+		return;
+	s = find(f, d, ns, handler, arg);
+	if (!s)
+		return;
+	s->last = ++f->calls;
+	s->ns = ns;
+	add(s, d);
+	if (s->end == 0 || s->units < (s->end + UNIT - 1) / UNIT)
+		return;
+	f->whole++;
+	s->last = 0;
+	hand_on(s, s->end, FRAGMENTS_WHOLE, handler, arg);
+}
+
+void fragments_flush(struct fragments *f, fragments_h *handler, void *arg)
+{
+	for (size_t i = 0; i < FRAGMENT_SETS; i++) {
+		if (f->set[i] && f->set[i]->last)
+			drop(f, f->set[i], handler, arg);
+	}
+}
+
+void fragments_release(struct fragments *f)
+{
+	for (size_t i = 0; i < FRAGMENT_SETS; i++)
+		free(f->set[i]);
+	*f = (struct fragments){0};
+}
