@@ -141,6 +141,27 @@ def test_pcapng_gives_the_same(tmp_path):
     assert a["streams"] == b["streams"] and len(a["streams"]) == 16
 
 
+@pytest.mark.parametrize("name", ["loss_random_2pct", "loss_every_20", "jitter_fifo_8ms",
+                                  "seq_wrap", "delay_spike", "opus_48k", "hdr_odd_ipv6",
+                                  "pt_switch_same_clock"])
+def test_tshark_says_the_same_where_it_should(name):
+    """docs/measurement.md: plain loss, jitter and wraps agree to 0.01 ms."""
+    path = DATA / f"{name}.pcap"
+    done = subprocess.run(["tshark", "-q", "-z", "rtp,streams", "-r", path],
+                          capture_output=True, text=True, timeout=60)
+    lines = [l for l in done.stdout.splitlines() if "0x" in l]
+    assert len(lines) == 1, done.stderr
+    stream = json.loads(analyze(path, "--json").stdout)["streams"][0]
+    ssrc, rest = lines[0].split("0x")[1].split(" ", 1)
+    fields = rest.split()
+    at = [i for i, f in enumerate(fields) if f.startswith("(")][0]
+    assert ssrc.lower() == stream["key"]["ssrc"]
+    assert int(fields[at - 2]) == stream["counters"]["packets"]
+    assert int(fields[at - 1]) == stream["counters"]["lost"]
+    assert abs(float(fields[at + 6]) - stream["jit_ms"]["max"]) < 0.01
+    assert abs(float(fields[at + 5]) - stream["jit_ms"]["avg"]) < 0.01
+
+
 def swapped(data):
     """The same capture as another machine would have written it."""
     import struct
