@@ -129,7 +129,7 @@ void capture_stream_score(const struct capture_stream *s,
 			  const struct capture_options *options,
 			  struct detail_score *ret);
 
-/** A report block, DLRR sub-block or VoIP metrics block. */
+/** A report block, DLRR sub-block, VoIP metrics or statistics summary block. */
 struct capture_report {
 	int64_t ns;
 	struct rtcp_item item;

@@ -80,6 +80,7 @@ static void take_item(struct reports *r, const struct rtcp_item *item,
 		add_rtt(r, item, report.rtt_ms);
 	if (r->keep && (item->kind == RTCP_ITEM_REPORT ||
 			item->kind == RTCP_ITEM_XR_DLRR ||
+			item->kind == RTCP_ITEM_XR_SUMMARY ||
 			item->kind == RTCP_ITEM_XR_VOIP))
 		spool_add(&r->spool, &r->chain, &report);
 }

@@ -146,6 +146,33 @@ static json_t *json_voip(const struct rtcp_voip_metrics *v)
 	return o;
 }
 
+/* Members that the block's flags left out are null. */
+static json_t *json_summary(const struct rtcp_stat_summary *s)
+{
+	static const char *const names[] = {
+		"min_jitter_ticks", "max_jitter_ticks", "mean_jitter_ticks",
+		"dev_jitter_ticks"};
+	const uint32_t ticks[] = {s->min_jitter_ticks, s->max_jitter_ticks,
+				  s->mean_jitter_ticks, s->dev_jitter_ticks};
+	json_t *o = json_object();
+
+	if (!o)
+		return NULL;
+	set_ssrc(o, "ssrc", s->ssrc);
+	json_object_set_new(o, "begin_seq", json_integer(s->begin_seq));
+	json_object_set_new(o, "end_seq", json_integer(s->end_seq));
+	json_object_set_new(o, "lost",
+			    s->has_loss ? json_integer(s->lost) : json_null());
+	json_object_set_new(o, "duplicates",
+			    s->has_duplicates ? json_integer(s->duplicates)
+					      : json_null());
+	for (size_t i = 0; i < 4; i++)
+		json_object_set_new(o, names[i],
+				    s->has_jitter ? json_integer(ticks[i])
+						  : json_null());
+	return o;
+}
+
 static json_t *json_report(const struct capture_report *r)
 {
 	const struct rtcp_report *b = &r->item.u.report;
@@ -160,6 +187,12 @@ static json_t *json_report(const struct capture_report *r)
 	if (r->item.kind == RTCP_ITEM_XR_VOIP) {
 		json_object_set_new(o, "type", json_string("XR-VOIP"));
 		json_object_set_new(o, "metrics", json_voip(&r->item.u.voip));
+		return o;
+	}
+	if (r->item.kind == RTCP_ITEM_XR_SUMMARY) {
+		json_object_set_new(o, "type", json_string("XR-SUMMARY"));
+		json_object_set_new(o, "summary",
+				    json_summary(&r->item.u.summary));
 		return o;
 	}
 	json_object_set_new(o, "rtt_ms",

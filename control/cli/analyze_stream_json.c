@@ -173,6 +173,9 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 			json_string(s->reason ? s->reason : "not computable"));
 	if (used->valid && used->codec->provenance == EMODEL_DECLARED)
 		json_object_set_new(o, "declared", json_declared(used));
+	/* the part of Ta that a capture cannot tell */
+	if (ta_ms > 0.0)
+		json_object_set_new(o, "network_delay_ms", json_null());
 	return o;
 }
 

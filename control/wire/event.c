@@ -53,6 +53,8 @@ static json_t *buffer_encode(const struct stream_buffer *b)
 
 	if (o && b->has_score) {
 		err |= put(o, "ta_ms", json_real(b->ta_ms));
+		if (b->has_network)
+			err |= put(o, "network_ms", json_real(b->network_ms));
 		err |= put(o, "r_factor", json_real(b->r_factor));
 		err |= put(o, "mos", json_real(b->mos));
 	}

@@ -115,8 +115,10 @@ struct stream_buffer {
 	double burst_duration_ms; /* mean */
 	double gap_duration_ms;
 	double burst_ratio;
-	bool has_score; /* with discards, burst ratio and delay */
-	double ta_ms;   /* delay that went into it */
+	bool has_score;    /* with discards, burst ratio and delay */
+	double ta_ms;      /* delay that went into it */
+	bool has_network;  /* the network's part is known, and in it */
+	double network_ms; /* half of the mean round trip */
 	double r_factor;
 	double mos;
 };

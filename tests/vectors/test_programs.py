@@ -348,6 +348,24 @@ def test_sdp_of_several_frames_names_the_streams(send):
         assert got["other"]["fragmented"] == 2 and got["other"]["incomplete"] == 0
 
 
+def test_statistics_summary_is_printed():
+    import struct
+    data = (DATA / "rtcp_rtt.pcap").read_bytes()
+    block = struct.pack(">BBHIHHIIIIIIBBBB", 6, 0xe0, 9, 0x10115027, 10, 60, 3, 1, 2, 90, 20, 7,
+                        0, 0, 0, 0)
+    xr = struct.pack(">BBHI", 0x80, 207, 11, 0x5fc311f0) + block
+    frame = ethernet(ipv4(17, struct.pack(">HHHH", 4001, 5001, 8 + len(xr), 0) + xr))
+    record = struct.pack("<IIII", 1700000001, 0, len(frame), len(frame)) + frame
+    before = json.loads(analyze("-", "--json", stdin=data).stdout)["rtcp"]["reports"]
+    got = json.loads(analyze("-", "--json", stdin=data + record).stdout)["rtcp"]["reports"]
+    assert got[:-1] == before
+    assert got[-1]["type"] == "XR-SUMMARY" and got[-1]["reporter"] == "5fc311f0"
+    assert got[-1]["summary"] == {
+        "ssrc": "10115027", "begin_seq": 10, "end_seq": 60, "lost": 3, "duplicates": 1,
+        "min_jitter_ticks": 2, "max_jitter_ticks": 90, "mean_jitter_ticks": 20,
+        "dev_jitter_ticks": 7}
+
+
 def test_missing_fragment_is_noted():
     data = (DATA / "opus_48k.pcap").read_bytes()
     got = json.loads(analyze("-", "--json",

@@ -96,7 +96,9 @@ static void test_stream_quality(void **state)
 			  .gap_duration_ms = 900,
 			  .burst_ratio = 1.5,
 			  .has_score = true,
-			  .ta_ms = 80.25,
+			  .ta_ms = 95.25,
+			  .has_network = true,
+			  .network_ms = 15,
 			  .r_factor = 70,
 			  .mos = 3.5},
 		.adaptive = {.known = true, .delay_ms = 25},
@@ -116,7 +118,8 @@ static void test_stream_quality(void **state)
 		"\"burst_duration_ms\":40.0,\"burst_lost\":2,"
 		"\"burst_ratio\":1.5,\"delay_ms\":60.0,\"discarded\":3,"
 		"\"gap_density_pct\":1.0,\"gap_duration_ms\":900.0,"
-		"\"mos\":3.5,\"r_factor\":70.0,\"ta_ms\":80.25},"
+		"\"mos\":3.5,\"network_ms\":15.0,\"r_factor\":70.0,"
+		"\"ta_ms\":95.25},"
 		"\"gap_max_ms\":80.5,\"lateness_max_ms\":0.5,"
 		"\"mos_declared\":\"declared: by whom\",\"mos_scale\":\"nb\","
 		"\"mos_total\":4.0,\"mos_wb_total\":3.0,\"out_of_order\":2,"
