@@ -118,13 +118,34 @@ static void settle(struct loss_pattern *p, bool good)
 	burst_gap_add(&p->burst_gap, good);
 }
 
-static void flush(struct loss_pattern *p)
+/* The same for many bad ones at once: a gap may be 65536 long. */
+static void settle_bad(struct loss_pattern *p, uint64_t count)
+{
+	struct burst_gap *b = &p->burst_gap;
+
+	if (count == 0)
+		return;
+	settle(p, false);
+	count--;
+	p->packets += count;
+	loss_runs_add_lost(&p->runs, count);
+	p->after_bad += count;
+	b->group_packets += count;
+	b->group_bad += count;
+}
+
+static void settle_window(struct loss_pattern *p)
 {
 	int64_t from = p->max - (p->settle - 1);
 
 	for (int64_t ext = from < p->base ? p->base : from; ext <= p->max;
 	     ext++)
 		settle(p, is_good(p, ext));
+}
+
+static void flush(struct loss_pattern *p)
+{
+	settle_window(p);
 	end_run(p);
 	p->runs.open = 0;
 	p->has_last = false;
@@ -143,6 +164,12 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 		p->max = ext;
 		set_bit(p, ext, good);
 		return;
+	}
+	if (ext - p->max >= p->settle) {
+		settle_window(p);
+		settle_bad(p, (uint64_t)(ext - p->max - p->settle));
+		memset(p->good, 0, sizeof(p->good));
+		p->max = ext;
 	}
 	for (; p->max < ext; p->max++) {
 		int64_t oldest = p->max - (p->settle - 1);

@@ -90,6 +90,50 @@ static void test_burst_gap_equals_definition(void **state)
 	}
 }
 
+static void compare_patterns(const struct loss_pattern *a,
+			     const struct loss_pattern *b)
+{
+	assert_int_equal(a->packets, b->packets);
+	assert_memory_equal(&a->runs, &b->runs, sizeof(a->runs));
+	assert_memory_equal(a->run_short, b->run_short, sizeof(a->run_short));
+	assert_int_equal(a->after_good, b->after_good);
+	assert_int_equal(a->after_bad, b->after_bad);
+	assert_int_equal(a->good_to_bad, b->good_to_bad);
+	assert_int_equal(a->bad_to_good, b->bad_to_good);
+	assert_memory_equal(&a->burst_gap, &b->burst_gap, sizeof(a->burst_gap));
+}
+
+/* A gap taken at once is the same as one number after another: a pattern that
+ * settles late sees as one by one what another takes at once. */
+static void test_long_gaps_at_once(void **state)
+{
+	static struct loss_pattern late;
+	static struct loss_pattern early;
+	uint64_t seed = 8;
+
+	(void)state;
+	for (int round = 0; round < 500; round++) {
+		int32_t settle = 1 + (int32_t)random_below(&seed, 200);
+		int64_t at = (int64_t)random_below(&seed, 70000);
+
+		pattern_init(&late);
+		pattern_init_settling(&early, settle);
+		for (int i = 0; i < 200; i++) {
+			bool good = random_below(&seed, 10) != 0;
+			bool segment = random_below(&seed, 50) == 0;
+
+			at += 1 + (random_below(&seed, 5)
+					   ? 0
+					   : random_below(&seed, 900));
+			pattern_add(&late, at, segment, good);
+			pattern_add(&early, at, segment, good);
+		}
+		pattern_finish(&late);
+		pattern_finish(&early);
+		compare_patterns(&late, &early);
+	}
+}
+
 static void test_runs_in_the_histogram(void **state)
 {
 	static struct loss_pattern p;
@@ -200,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burst_gap_equals_definition),
+		cmocka_unit_test(test_long_gaps_at_once),
 		cmocka_unit_test(test_runs_in_the_histogram),
 		cmocka_unit_test(test_gilbert_of_alternation),
 		cmocka_unit_test(test_fixed_buffer),
