@@ -12,12 +12,11 @@ static const struct condition_type *const types[] = {
 	&condition_state,      &condition_pdd,           &condition_mos,
 	&condition_loss,       &condition_jitter,        &condition_rtt,
 	&condition_call_count, &condition_register_time, &condition_sip,
-	&condition_rtp,        &condition_dtmf,
+	&condition_rtp,        &condition_dtmf,          &condition_cli,
 };
 
 /* Of decisions.md section 4, not there yet: refused, never ignored. */
 static const char *const later[] = {
-	"cli-conditions",
 	"audio-conditions",
 	"transcription-conditions",
 };

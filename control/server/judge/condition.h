@@ -77,6 +77,7 @@ extern const struct condition_type condition_call_count;
 extern const struct condition_type condition_register_time;
 extern const struct condition_type condition_dtmf;
 extern const struct condition_type condition_sip;
+extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 
 /** Say what is wrong with a member of the entry. @return -EINVAL */

@@ -1,5 +1,6 @@
 #include "control/server/judge/sip_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,8 +31,9 @@ struct sip_part sip_method(const char *message)
 	return word(message);
 }
 
-/* RFC 3261 section 20 and the extensions' own; the compact form. */
-static const char *compact(const char *name)
+/* RFC 3261 section 20 and the extensions' own: the other form of a name, full
+ * or compact. */
+static const char *other_form(const char *name)
 {
 	static const char *const forms[][2] = {
 		{"Call-ID", "i"},
@@ -49,11 +51,19 @@ static const char *compact(const char *name)
 		{"Referred-By", "b"},
 		{"Session-Expires", "x"},
 		{"Allow-Events", "u"},
+		{"Accept-Contact", "a"},
+		{"Reject-Contact", "j"},
+		{"Request-Disposition", "d"},
+		{"Identity", "y"},
+		{"Identity-Info", "n"},
 	};
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcasecmp(forms[i][0], name) == 0)
 			return forms[i][1];
+		if (strcasecmp(forms[i][1], name) == 0)
+			return forms[i][0];
+	}
 	return name;
 }
 
@@ -83,7 +93,7 @@ bool sip_header(const char *message, const char *name, unsigned nth,
 		struct sip_part *ret)
 {
 	const char *line = next_line(message);
-	const char *other = compact(name);
+	const char *other = other_form(name);
 
 	while (*line && line_len(line)) {
 		const char *end = next_line(line);
@@ -125,6 +135,65 @@ struct sip_part sip_body(const char *message)
 		line = next_line(line);
 	line = next_line(line);
 	return (struct sip_part){line, strlen(line)};
+}
+
+static bool starts(struct sip_part part, const char *text)
+{
+	size_t len = strlen(text);
+
+	return part.len >= len && strncasecmp(part.p, text, len) == 0;
+}
+
+/* The part of a multipart body (RFC 2046 5.1.1) with an SDP; len 0: none. */
+static struct sip_part multipart_sdp(struct sip_part body)
+{
+	static const char type[] = "application/sdp";
+	const char *end = body.p + body.len;
+	const char *p = memmem(body.p, body.len, "v=0", 3);
+
+	if (!p || !memmem(body.p, (size_t)(p - body.p), type, sizeof(type) - 1))
+		return (struct sip_part){body.p, 0};
+	body.p = p;
+	body.len = (size_t)(end - p);
+	p = memmem(body.p, body.len, "\r\n--", 4);
+	if (p)
+		body.len = (size_t)(p + 2 - body.p);
+	return body;
+}
+
+struct sip_part sip_sdp(const char *message)
+{
+	struct sip_part body = sip_body(message);
+	struct sip_part type;
+
+	if (!sip_header(message, "Content-Type", 0, &type))
+		return starts(body, "v=0") ? body : (struct sip_part){0};
+	if (starts(type, "multipart/"))
+		return multipart_sdp(body);
+	if (!starts(type, "application/sdp"))
+		body.len = 0;
+	return body;
+}
+
+char *sip_unfolded(struct sip_part part)
+{
+	char *text = malloc(part.len + 1);
+	size_t used = 0;
+
+	for (size_t i = 0; text && i < part.len; i++) {
+		if (!strchr("\r\n", part.p[i])) {
+			text[used++] = part.p[i];
+			continue;
+		}
+		while (i + 1 < part.len && strchr(" \t\r\n", part.p[i + 1]))
+			i++;
+		while (used && strchr(" \t", text[used - 1]))
+			used--;
+		text[used++] = ' ';
+	}
+	if (text)
+		text[used] = '\0';
+	return text;
 }
 
 bool sip_part_is(struct sip_part part, const char *text)

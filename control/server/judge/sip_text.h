@@ -33,6 +33,13 @@ struct sip_part sip_cseq_method(const char *message);
 /** What stands behind the empty line; len 0 without a body. */
 struct sip_part sip_body(const char *message);
 
+/** The session description in the body, alone or a part; len 0: none. */
+struct sip_part sip_sdp(const char *message);
+
+/** A header's value with its folded lines joined by one space (RFC 3261 7.3.1).
+ * @return to be freed; NULL: out of memory */
+char *sip_unfolded(struct sip_part value);
+
 bool sip_part_is(struct sip_part part, const char *text);
 
 #endif

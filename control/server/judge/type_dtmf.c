@@ -1,6 +1,7 @@
 /* {role}-dtmf-conditions: the digits a call brought, or how long each was */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
+#include "control/server/judge/text_test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,17 +9,6 @@
 #define DIGITS_MAX 256 /* of a call that are looked at */
 #define MS_MAX     60000
 
-enum text_test {
-	TEST_IS,
-	TEST_ISNOT,
-	TEST_STARTSWITH,
-	TEST_ENDSWITH,
-	TEST_HAS,
-	TEST_HASNOT,
-};
-
-static const char *const tests[] = {"is",  "isnot",  "startswith", "endswith",
-				    "has", "hasnot", NULL};
 static const char *const phrases[] = {"are",      "are not", "start with",
 				      "end with", "hold",    "do not hold"};
 static const char *const ways[] = {"any", "rtpevent", "info", "inband", NULL};
@@ -65,7 +55,8 @@ static int parse(struct condition *c, struct judge_problem *problem)
 		return err;
 	if (field == 1)
 		return limit_parse(&c->limit, c->item, 0, MS_MAX, problem);
-	err = condition_choice(&c->choice, c, "type", tests, problem);
+	err = condition_choice(&c->choice, c, "type", text_value_tests,
+			       problem);
 	return err ? err : digits_check(c, problem);
 }
 
@@ -77,26 +68,12 @@ static bool counts(const struct condition *c, const struct dtmf_record *d)
 
 static bool matches(const struct condition *c, const char *digits)
 {
+	const struct sip_part part = {digits, strlen(digits)};
 	const char *value =
 		json_string_value(json_object_get(c->item, "value"));
-	size_t len = strlen(digits);
-	size_t want = strlen(value);
+	enum text_test test = (enum text_test)c->choice;
 
-	switch ((enum text_test)c->choice) {
-	case TEST_IS:
-		return strcmp(digits, value) == 0;
-	case TEST_ISNOT:
-		return strcmp(digits, value) != 0;
-	case TEST_STARTSWITH:
-		return strncmp(digits, value, want) == 0;
-	case TEST_ENDSWITH:
-		return want <= len && strcmp(digits + len - want, value) == 0;
-	case TEST_HAS:
-		return strstr(digits, value) != NULL;
-	case TEST_HASNOT:
-		return strstr(digits, value) == NULL;
-	}
-	return false;
+	return text_test_holds(test, part, value) != text_test_negated(test);
 }
 
 static void judge_digits(struct tally *t, const struct condition *c,
@@ -169,7 +146,8 @@ static int judge(const struct judge_input *in, const struct condition *c,
 		  c->outgoing ? "sent" : "received", c->via ? " by " : "",
 		  c->via ? ways[c->via] : "", expected);
 	for (size_t i = 0; i < in->calls.count; i++) {
-		if (strcmp(calls[i].role, c->set->role) != 0)
+		if (strcmp(calls[i].role, c->set->role) != 0 ||
+		    calls[i].serves_other)
 			continue;
 		if (duration)
 			judge_durations(&t, c, &calls[i], expected);

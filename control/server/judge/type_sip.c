@@ -1,24 +1,12 @@
 /* {role}-sip-conditions: header, SDP, text or peer of selected messages */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
-#include "control/server/judge/sip_text.h"
+#include "control/server/judge/text_test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum test {
-	IS,
-	ISNOT,
-	STARTSWITH,
-	ENDSWITH,
-	HAS,
-	HASNOT,
-	ISPRESENT,
-	NOTPRESENT,
-};
-static const char *const tests[] = {"is",        "isnot",      "startswith",
-				    "endswith",  "has",        "hasnot",
-				    "ispresent", "notpresent", NULL};
 enum field {
 	HEADER,
 	SDP,
@@ -67,7 +55,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	unsigned test, field, unused;
 	int err;
 
-	err = condition_choice(&test, c, "type", tests, problem);
+	err = condition_choice(&test, c, "type", text_tests, problem);
 	if (!err)
 		err = condition_choice(&field, c, "field", fields, problem);
 	if (!err && json_object_get(c->item, "direction"))
@@ -77,74 +65,59 @@ static int parse(struct condition *c, struct judge_problem *problem)
 		err = check_texts(c, (enum field)field, problem);
 	if (err)
 		return err;
-	if (test != ISPRESENT && test != NOTPRESENT &&
+	if (test != TEXT_ISPRESENT && test != TEXT_NOTPRESENT &&
 	    !json_object_get(c->item, "value"))
 		return condition_refuse(problem, "value", "value is missing");
-	c->negated = test == ISNOT || test == HASNOT || test == NOTPRESENT;
+	c->negated = text_test_negated((enum text_test)test);
 	c->choice = test | field << 8;
 	return 0;
 }
 
-static bool test_part(enum test test, struct sip_part part, const char *value)
-{
-	size_t len = strlen(value);
-
-	switch (test) {
-	case IS:
-	case ISNOT:
-		return sip_part_is(part, value);
-	case STARTSWITH:
-		return part.len >= len && memcmp(part.p, value, len) == 0;
-	case ENDSWITH:
-		return part.len >= len &&
-		       memcmp(part.p + part.len - len, value, len) == 0;
-	case HAS:
-	case HASNOT:
-		return len == 0 || memmem(part.p, part.len, value, len);
-	case ISPRESENT:
-	case NOTPRESENT:
-		return part.len > 0;
-	}
-	return false;
-}
-
-static bool test_header(enum test test, const char *message, const char *name,
-			const char *value)
+static bool test_header(enum text_test test, const char *message,
+			const char *name, const char *value)
 {
 	struct sip_part part;
+	bool holds = false;
 
-	for (unsigned n = 0; sip_header(message, name, n, &part); n++)
-		if (test == ISPRESENT || test == NOTPRESENT ||
-		    test_part(test, part, value))
-			return true;
-	return false;
+	for (unsigned n = 0; !holds && sip_header(message, name, n, &part);
+	     n++) {
+		char *text = sip_unfolded(part);
+
+		if (text)
+			part = (struct sip_part){text, strlen(text)};
+		holds = test == TEXT_ISPRESENT || test == TEXT_NOTPRESENT ||
+			text_test_holds(test, part, value);
+		free(text);
+	}
+	return holds;
 }
 
 /* The address with its port, or without. */
-static bool test_peer(enum test test, const char *peer, const char *value)
+static bool test_peer(enum text_test test, const char *peer, const char *value)
 {
 	const char *colon = strrchr(peer, ':');
 	struct sip_part whole = {peer, strlen(peer)};
 	struct sip_part host = {peer,
 				colon ? (size_t)(colon - peer) : whole.len};
 
-	return test_part(test, whole, value) || test_part(test, host, value);
+	return text_test_holds(test, whole, value) ||
+	       text_test_holds(test, host, value);
 }
 
 static bool matches(const struct condition *c, const struct message_record *m)
 {
-	enum test test = c->choice & 0xff;
+	enum text_test test = c->choice & 0xff;
 	const char *value = member(c, "value");
 
 	switch ((enum field)(c->choice >> 8)) {
 	case HEADER:
 		return test_header(test, m->data, member(c, "header"), value);
 	case SDP:
-		return test_part(test, sip_body(m->data), value);
+		return text_test_holds(test, sip_sdp(m->data), value);
 	case MESSAGE:
-		return test_part(test,
-				 (struct sip_part){m->data, strlen(m->data)},
-				 value);
+		return text_test_holds(
+			test, (struct sip_part){m->data, strlen(m->data)},
+			value);
 	case FILTER_PROXY:
 		return test_peer(test, m->peer, value);
 	}
@@ -231,7 +204,8 @@ static void describe(char *text, size_t size, const struct condition *c)
 		  header[0] ? header : member(c, "field"),
 		  mseq[0] ? "the " : "a ", direction, direction[0] ? " " : "",
 		  method, mseq[0] ? " number " : "", mseq,
-		  cseq[0] ? " with CSeq " : "", cseq, tests[c->choice & 0xff],
+		  cseq[0] ? " with CSeq " : "", cseq,
+		  text_tests[c->choice & 0xff],
 		  member(c, "value")[0] ? " '" : "", member(c, "value"),
 		  member(c, "value")[0] ? "'" : "");
 }

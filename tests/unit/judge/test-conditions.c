@@ -79,6 +79,21 @@ static const struct row rows[] = {
 	 "{\"conditions\":[{\"field\":\"duration\",\"type\":\"is\",\"value\":"
 	 "\"1\"}]}",
 	 "/conditions/0/type", "ge, le"},
+	{"caller", "caller-cli-conditions",
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"1001\"},{\"type\":"
+	 "\"ispresent\",\"field\":\"name\",\"header\":"
+	 "\"P-Asserted-Identity\"}]}",
+	 NULL, NULL},
+	{"caller", "caller-cli-conditions",
+	 "{\"conditions\":[{\"type\":\"is\"}]}", "/conditions/0/value",
+	 "must be a string"},
+	{"caller", "caller-cli-conditions",
+	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"1\"}]}",
+	 "/conditions/0/type", "is, isnot"},
+	{"caller", "caller-cli-conditions",
+	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"1\",\"header\":"
+	 "\"To\"}]}",
+	 "/conditions/0/header", "From, P-Asserted-Identity"},
 	/* wrong names */
 	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
 	 "unknown condition type"},
