@@ -34,12 +34,29 @@ static struct sip_account *account_by_user(struct sip_ua *ua,
 	return named;
 }
 
+/* Below 2^31 (RFC 3261 8.1.1.5); libre takes what fits of any number. */
+static bool cseq_valid(const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_CSEQ);
+	uint64_t number = 0;
+	size_t i;
+
+	if (!hdr)
+		return false;
+	for (i = 0; i < hdr->val.l && hdr->val.p[i] >= '0' &&
+		    hdr->val.p[i] <= '9' && number <= INT32_MAX;
+	     i++)
+		number = 10 * number + (uint64_t)(hdr->val.p[i] - '0');
+	return i > 0 && number <= INT32_MAX && i < hdr->val.l &&
+	       (hdr->val.p[i] == ' ' || hdr->val.p[i] == '\t');
+}
+
 static bool well_formed(const struct sip_msg *msg)
 {
 	return pl_isset(&msg->callid) && pl_isset(&msg->from.tag) &&
 	       pl_isset(&msg->from.auri) && pl_isset(&msg->to.auri) &&
 	       pl_isset(&msg->via.branch) && pl_isset(&msg->cseq.met) &&
-	       !pl_cmp(&msg->cseq.met, &msg->met);
+	       !pl_cmp(&msg->cseq.met, &msg->met) && cseq_valid(msg);
 }
 
 /* What is supported depends on who is addressed. */

@@ -88,6 +88,16 @@ class Capture:
             ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, *arguments],
             check=True, capture_output=True, text=True, env=env).stdout
 
+    def sip_fields(self, display, fields, ports):
+        """Rows of the SIP packets of these ports that a display filter lets through."""
+        decode = [a for port in ports for a in ("-d", f"udp.port=={port},sip")]
+        names = [a for name in fields for a in ("-e", name)]
+        out = subprocess.run(
+            ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, "-Y", display,
+             "-T", "fields", *names], check=True, capture_output=True, text=True,
+            env=dict(os.environ, HOME=str(self.file.parent), LC_ALL="C")).stdout
+        return [line.split("\t") for line in out.splitlines()]
+
     def streams(self):
         """Every RTP stream: {(ssrc, source port, target port): Stream}."""
         out = self._tshark("-Y", "rtp", "-T", "fields", "-e", "frame.time_epoch",

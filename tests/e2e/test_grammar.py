@@ -1,0 +1,113 @@
+"""What we send, held to RFC 3261's grammar by a checker of our own and by
+tshark. Every other test that drives an engine does the first as well."""
+import pytest
+
+import sip_grammar
+from capture import Capture
+from engine import Engine, target
+from peers import SUBSCRIBERS, Kamailio
+
+GOOD = (b"INVITE sip:1002@example.net;x=%41 SIP/2.0\r\n"
+        b"Via: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK1;rport\r\n"
+        b"Max-Forwards: 70\r\nFrom: \"A \\\"B\\\"\" <sip:1001@example.net>;tag=1\r\n"
+        b"To: <sip:1002@[2001:db8::1]:5062>\r\nCall-ID: a@b\r\nCSeq: 1 INVITE\r\n"
+        b"Contact: <sip:1001@127.0.0.1:5060>\r\nSupported: 100rel,\r\n timer\r\n"
+        b"Content-Type: application/sdp\r\nContent-Length: 5\r\n\r\nv=0\r\n")
+BAD = {
+    "no start line": (b"INVITE sip:1002@example.net;x=%41 SIP/2.0", b"INVITE"),
+    "space in URI": (b"sip:1002@example.net;", b"sip:10 02@example.net;"),
+    "no version": (b" SIP/2.0\r\nVia", b"\r\nVia"),
+    "lone LF": (b"Max-Forwards: 70\r\n", b"Max-Forwards: 70\n"),
+    "no branch": (b"branch=z9hG4bK1", b"branch=1"),
+    "no tag": (b";tag=1", b""),
+    "open quote": (b"\"A \\\"B\\\"\"", b"\"A"),
+    "no brackets closed": (b"5062>", b"5062"),
+    "CSeq of another method": (b"1 INVITE", b"1 BYE"),
+    "CSeq without number": (b"CSeq: 1 ", b"CSeq: "),
+    "length too small": (b"Content-Length: 5", b"Content-Length: 4"),
+    "two lengths": (b"Content-Length: 5\r\n", b"Content-Length: 5\r\nl: 5\r\n"),
+    "no type": (b"Content-Type: application/sdp\r\n", b""),
+    "no contact": (b"Contact: <sip:1001@127.0.0.1:5060>\r\n", b""),
+    "empty token": (b"100rel,\r\n timer", b"100rel,,timer"),
+    "unknown header": (b"Max-Forwards", b"X-Forwards"),
+    "no colon": (b"Max-Forwards: 70", b"Max-Forwards 70"),
+    "number": (b"Max-Forwards: 70", b"Max-Forwards: many"),
+    "escape": (b"%41", b"%4"),
+}
+
+
+def test_checker_takes_what_is_right():
+    assert sip_grammar.errors(GOOD) == []
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_checker_refuses(name):
+    old, new = BAD[name]
+    assert GOOD.count(old) >= 1
+    assert sip_grammar.errors(GOOD.replace(old, new, 1)) != [], name
+
+
+def answer(user, port, **more):
+    return {"type": "answer", "credentials": [{"username": user}],
+            "target": target("127.0.0.1", port), **more}
+
+
+def both(build, ports, callee_steps, caller_steps, **more):
+    """A callee on ports.phone and a caller; both run to their ends."""
+    with Engine(build, "callee", callee_steps, ports, sip_port=ports.phone, offset=0) as callee, \
+            Engine(build, "caller", caller_steps, ports, offset=8, **more) as caller:
+        callee.step(0)
+        caller.step(0)
+        for step in range(1, len(caller_steps)):
+            caller.step(step)
+            callee.step(step)
+        caller.end()
+        callee.end()
+    return callee, caller
+
+
+SCRIPT = [["assert_established", "20000"], ["hold"], ["wait", "100"], ["resume"], ["reinvite"],
+          ["update"], ["message", "hi"], ["options"], ["dtmf", "1"],
+          ["transfer_attended", "start 1003"], ["transfer_attended", "exec"], ["hangup"]]
+HEADERS = [["X-Long", "a" * 500, "any"], ["Subject", "a, b; c=\"d\"", "invites"]]
+
+
+def test_all_requests_of_a_call(build, ports):
+    """Every request we know, its answers, and our answers to them."""
+    common = {"prack": "supported", "session_timer": 90, "dtmf_mode": "info"}
+    callee, caller = both(
+        build, ports,
+        [[answer("1002", ports.phone, **common, answer_delay=100, credentials=[
+            {"username": "1002"}, {"username": "1003", "display_name": "C \"c\" \\ é"}])], []],
+        [[], [{"type": "call", "dial_destination": "1002", "custom_headers": HEADERS,
+               "credentials": [{"username": "10@01%&é", "display_name": "A, \"b\" <c>"}],
+               "target": target("127.0.0.1", ports.phone), **common, "call_duration": "60",
+               "sipclient_actions": SCRIPT}]],
+        extra_headers=["X-Long"])
+    assert caller.asserts() == []
+    methods = {m.split(" ")[0] for e in (callee, caller) for m in e.sent()}
+    assert methods >= {"INVITE", "ACK", "BYE", "PRACK", "UPDATE", "MESSAGE", "OPTIONS", "INFO",
+                       "REFER", "NOTIFY", "SIP/2.0"}, methods
+
+
+def test_registered_call_seen_by_tshark(build, ports, tmp_path):
+    """Digest, routes and a CANCEL; the whole capture has nothing malformed."""
+    credentials = [{"username": "1001", "password": SUBSCRIBERS["1001"]}]
+    register = {"type": "register", "credentials": credentials,
+                "target": target("127.0.0.1", ports.sip)}
+    callee_register = {**register, "credentials": [
+        {"username": "1002", "password": SUBSCRIBERS["1002"], "display_name": "B"}]}
+    with Capture(tmp_path, (ports.base, ports.base + 9)) as capture, Kamailio(tmp_path, ports.sip):
+        callee, caller = both(
+            build, ports,
+            [[callee_register, {"type": "answer"}], [], [{"type": "unregister"}]],
+            [[register], [{"type": "call", "dial_destination": "1002", "call_duration": "1"}],
+             [{"type": "call", "dial_destination": "1002",
+               "sipclient_actions": [["assert_state", "CALL_RINGING"], ["hangup"]]}]])
+    assert caller.calls()[0]["established"] and callee.sent("REGISTER")
+    sip_ports = [ports.sip, ports.phone]
+    assert len(capture.sip_fields("sip.Method", ["sip.Method"], sip_ports)) >= 10
+    assert capture.sip_fields(
+        "sip && (_ws.malformed || _ws.expert.severity == error)",
+        ["frame.number", "sip.Request-Line", "sip.Status-Line", "_ws.expert.message"],
+        sip_ports) == []
