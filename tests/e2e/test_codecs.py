@@ -11,6 +11,8 @@ import wave
 
 import pytest
 
+from netns import cable
+
 BARESIP = shutil.which("baresip")
 MODULES = "/usr/lib/baresip/modules"
 
@@ -30,28 +32,10 @@ CODECS = {
 }
 
 
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def namespaces():
-    """Two namespaces joined by a cable: (name, name); .1 is ours."""
-    ours, theirs = (f"off{os.getpid()}{c}" for c in "ab")
-    try:
-        ip("netns", "add", ours)
-        ip("netns", "add", theirs)
-        ip("link", "add", "va", "netns", ours, "type", "veth",
-           "peer", "name", "vb", "netns", theirs)
-        for name, link, host in ((ours, "va", 1), (theirs, "vb", 2)):
-            ip("-n", name, "addr", "add", f"10.99.0.{host}/24", "dev", link)
-            ip("-n", name, "link", "set", link, "up")
-            ip("-n", name, "link", "set", "lo", "up")
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no network namespaces: {error}")
-    yield ours, theirs
-    for name in (ours, theirs):
-        subprocess.run(["ip", "netns", "del", name], check=False)
+    with cable() as names:
+        yield names
 
 
 def tone_write(path, rate, hz, seconds=10):

@@ -1,0 +1,270 @@
+"""The signalling of calls with foreign implementations, feature by feature."""
+import os
+import time
+
+import pytest
+
+import interop
+from engine import Engine, target
+from netns import cable
+from peers import SUBSCRIBERS, Kamailio
+from phones import BARESIP, LINPHONE, PHONE, Baresip, Linphone
+from ports import PortBlock
+
+OURS = "10.99.0.1"
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
+PATIENCE_S = 30
+
+
+def account(user):
+    return {"username": user, "password": SUBSCRIBERS[user]}
+
+
+class Proxied:
+    """Engines registered at kamailio: one step each, so that they can be driven."""
+
+    def __init__(self, build, ports):
+        self.build, self.ports, self.count = build, ports, 0
+
+    def engine(self, role, steps, **more):
+        self.count += 1
+        return Engine(self.build, role, steps, self.ports, offset=self.count % 5 * 3, **more)
+
+    def register(self, user, **more):
+        return {"type": "register", "credentials": [account(user)],
+                "target": target("127.0.0.1", self.ports.sip, **more)}
+
+
+def finish(*engines):
+    for engine in engines:
+        engine.step(engine.steps - 1)
+    for engine in engines:
+        engine.end()
+
+
+def test_kamailio(build, ports, tmp_path):
+    seen = {}
+    lab = Proxied(build, ports)
+    with Kamailio(tmp_path, ports.sip):
+        for transport in ("udp", "tcp"):
+            with lab.engine("caller", [[lab.register("1001", transport=transport)],
+                                       [{"type": "unregister"}]]) as one:
+                one.step(0)
+                finish(one)
+            assert "REGISTER_OK" in one.states()
+            assert one.sent("REGISTER", "Authorization: Digest") and len(
+                one.received("SIP/2.0 401")) >= 1
+            seen[f"registration, {transport.upper()}, digest MD5"] = "yes"
+        # one user, two phones: both ring, the first to answer has it
+        dial = {"type": "call", "dial_destination": "1002", "call_duration": "1"}
+        slow = [[lab.register("1002"), {"type": "answer", "answer_delay": 20000}], []]
+        quick = [[lab.register("1002"), {"type": "answer", "answer_delay": 300}], []]
+        with lab.engine("A", slow) as a, lab.engine("B", quick) as b, \
+                lab.engine("caller", [[lab.register("1001")], [dial]]) as c:
+            for e in (a, b, c):
+                e.step(0)
+            c.step(1)
+            finish(a, b)
+            c.end()
+        assert c.calls()[0]["established"] and b.calls()[0]["established"]
+        assert a.calls()[0]["end"] == "cancelled" and a.received("CANCEL")
+        assert "CALL_RINGING" in a.states()
+        seen["forking: the branch that loses is cancelled"] = "yes"
+        # both refuse: the proxy's best answer
+        refuse = [[lab.register("1003"), {"type": "answer", "answer_code": 486}], []]
+        with lab.engine("A", refuse) as a, lab.engine(
+                "caller", [[lab.register("1001")], [{**dial, "dial_destination": "1003"}]]) as c:
+            for e in (a, c):
+                e.step(0)
+            c.step(1)
+            finish(a)
+            c.end()
+        assert c.calls()[0]["code"] == 486
+        seen["final answer through a proxy"] = "yes"
+        # everything within a dialog crosses Record-Route
+        script = [["assert_established", "20000"], ["hold"], ["resume"], ["reinvite"],
+                  ["update"], ["message", "hi"], ["options"], ["dtmf", "5"], ["hangup"]]
+        more = {"prack": "supported", "dtmf_mode": "info", "session_timer": 90}
+        with lab.engine("A", [[lab.register("1004"), {"type": "answer", **more}], []]) as a, \
+                lab.engine("caller", [[lab.register("1001")], [
+                    {**dial, **more, "dial_destination": "1004", "call_duration": "60",
+                     "sipclient_actions": script}]]) as c:
+            for e in (a, c):
+                e.step(0)
+            c.step(1)
+            finish(a)
+            c.end()
+        assert c.asserts() == [], c.asserts()
+        assert all("Route: <sip:127.0.0.1" in m for m in c.sent("UPDATE") + c.sent("PRACK"))
+        for feature in ("hold and resume", "re-INVITE", "UPDATE", "PRACK", "MESSAGE", "OPTIONS",
+                        "DTMF by INFO"):
+            seen[f"{feature} through Record-Route"] = "yes"
+        # the caller gives up while it rings
+        with lab.engine("A", [[lab.register("1005"), {"type": "answer", "ring_only": 1}], []]) \
+                as a, lab.engine("caller", [[lab.register("1001")], [
+                    {**dial, "dial_destination": "1005",
+                     "sipclient_actions": [["assert_state", "CALL_RINGING"], ["hangup"]]}]]) as c:
+            for e in (a, c):
+                e.step(0)
+            c.step(1)
+            finish(a)
+            c.end()
+        assert c.calls()[0]["end"] == "cancelled" == a.calls()[0]["end"]
+        seen["CANCEL through a proxy"] = "yes"
+    interop.compare("kamailio", seen)
+
+
+# ---- phones ----
+
+
+def within(engine, condition):
+    """Does it become true?"""
+    end = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < end and not engine.finish:
+        engine.pump()
+    return bool(condition())
+
+
+class Desk:
+    """Our engine beside the phone; each call is an engine of its own."""
+
+    def __init__(self, build, namespace, ports):
+        self.build, self.ports = build, ports
+        self.prefix = ["ip", "netns", "exec", namespace]
+
+    def engine(self, steps, sip_port=0):
+        return Engine(self.build, "caller", steps, self.ports, bind=OURS, prefix=self.prefix,
+                      sip_port=sip_port)
+
+    def call(self, script, **more):
+        """Call the phone with a script. @return the engine, ended"""
+        action = {"type": "call", "dial_destination": f"sip:phone@{PHONE}", "call_duration": "20",
+                  "target": target(PHONE, 5060), "sipclient_actions": script,
+                  "credentials": [{"username": "1001"}], **more}
+        with self.engine([[action]]) as engine:
+            engine.run()
+        return engine
+
+    def answer(self, port=5070, **more):
+        action = {"type": "answer", "credentials": [{"username": "1002"}, {"username": "1003"}],
+                  "target": target(OURS, port), "audio_codecs": ["PCMU"], **more}
+        return self.engine([[action], []], sip_port=port)
+
+
+def established_first(*script):
+    return [["assert_established", "15000"], ["assert_state", "CALL_RTPESTAB"], *script,
+            ["hangup"]]
+
+
+def cell(engine, *needed):
+    """yes, or why not"""
+    if engine.asserts():
+        return "no: " + engine.asserts()[0]["text"][:60]
+    missing = [s for s in needed if s not in engine.states()]
+    return "no: no " + missing[0] if missing else "yes"
+
+
+def called_features(desk):
+    """We call the phone."""
+    seen = {}
+    seen["called: call and audio"] = cell(desk.call(established_first()), "CALL_RTPESTAB")
+    seen["called: hold and resume by us"] = cell(desk.call(established_first(
+        ["hold"], ["wait", "300"], ["resume"], ["wait", "300"])), "CALL_HOLD", "CALL_RESUME")
+    seen["called: re-INVITE"] = cell(desk.call(established_first(["reinvite"])))
+    seen["called: UPDATE"] = cell(desk.call(established_first(["update"])))
+    seen["called: OPTIONS in the dialog"] = cell(desk.call(established_first(["options"])))
+    seen["called: MESSAGE in the dialog"] = cell(desk.call(established_first(["message", "hi"])))
+    seen["called: DTMF by INFO"] = cell(desk.call(established_first(["dtmf", "5"]),
+                                                  dtmf_mode="info"))
+    seen["called: late offer"] = cell(desk.call(established_first(), late_offer=1),
+                                      "CALL_RTPESTAB")
+    engine = desk.call(established_first(), prack="supported")
+    seen["called: PRACK"] = "yes" if engine.sent("PRACK") else "no: it sends no reliable answer"
+    engine = desk.call(established_first(["wait", "3000"]), session_timer=4)
+    timer = any("\r\nSession-Expires:" in m for m in engine.received("SIP/2.0 200"))
+    seen["called: session timer"] = "yes" if timer else "no: no Session-Expires in its answer"
+    return seen
+
+
+def transferred(desk):
+    """It is transferred by us, to a third line of ours."""
+    with desk.answer() as third:
+        third.step(0)
+        engine = desk.call(established_first(["transfer", f"sip:1003@{OURS}:5070"]))
+        third.step(1)
+        third.end()
+    return {"called: blind transfer by us": cell(engine, "CALL_TRANSFER")}
+
+
+def calling_features(desk, phone):
+    """The phone calls us, and does things."""
+    seen = {}
+    with desk.answer() as engine:
+        engine.step(0)
+        phone.dial(f"sip:1002@{OURS}:5070")
+        up = within(engine, lambda: "CALL_RTPESTAB" in engine.states())
+        seen["calling: call and audio"] = "yes" if up else "no: not established"
+        for name, do, state in (("hold by it", phone.hold, "CALL_HOLD"),
+                                ("resume by it", phone.resume, "CALL_RESUME")):
+            time.sleep(0.5)
+            do()
+            seen[f"calling: {name}"] = "yes" if within(
+                engine, lambda s=state: s in engine.states()) else f"no: no {state}"
+        phone.hang_up()
+        ended = within(engine, lambda: "CALL_ENDED_REMOTE" in engine.states())
+        seen["calling: BYE by it"] = "yes" if ended else "no: none came"
+        engine.step(1)
+        engine.end()
+    with desk.answer() as engine:
+        engine.step(0)
+        phone.dial(f"sip:1002@{OURS}:5070")
+        within(engine, lambda: "CALL_RTPESTAB" in engine.states())
+        time.sleep(0.5)
+        phone.transfer(f"sip:1003@{OURS}:5070")
+        moved = within(engine, lambda: engine.states().count("CALL_ESTABLISHED") >= 3)
+        seen["calling: blind transfer by it"] = "yes" if moved else "no: " + (
+            "no REFER came" if "REFER" not in engine.states() else "the new call failed")
+        phone.hang_up()
+        engine.step(1)
+        engine.end()
+    with desk.answer(answer_code=486) as engine:
+        engine.step(0)
+        phone.dial(f"sip:1002@{OURS}:5070")
+        busy = within(engine, lambda: "CALL_REJECTED" in engine.states())
+        seen["calling: 486 to it"] = "yes" if busy else "no: no call came"
+        engine.step(1)
+        engine.end()
+    return seen
+
+
+@pytest.fixture(scope="module")
+def namespaces():
+    with cable() as names:
+        yield names
+
+
+@pytest.fixture(scope="module")
+def module_ports():
+    block = PortBlock()
+    yield block
+    block.close()
+
+
+@root
+@pytest.mark.parametrize("program", [
+    pytest.param((Baresip, "baresip"), marks=pytest.mark.skipif(not BARESIP, reason="no baresip")),
+    pytest.param((Linphone, "linphone-cli"),
+                 marks=pytest.mark.skipif(not LINPHONE, reason="no linphonec"))],
+    ids=["baresip", "linphone"])
+def test_phone(build, namespaces, module_ports, tmp_path, program):
+    phone_class, name = program
+    desk = Desk(build, namespaces[0], module_ports)
+    with phone_class(tmp_path, namespaces[1]) as phone:
+        try:
+            seen = {**called_features(desk), **transferred(desk), **calling_features(desk, phone)}
+        except BaseException:
+            print(phone.text()[-4000:])
+            raise
+    for feature, result in seen.items():
+        print(f"{name}: {feature}: {result}")
+    interop.compare(name, seen)
