@@ -167,7 +167,7 @@ static bool rack_match(const struct sip_call *call, const struct sip_msg *msg)
 	       !re_regex(rack->val.p, rack->val.l,
 			 "[0-9]+[ \t]+[0-9]+[ \t]+[^ \t]+", &rseq, NULL, &cseq,
 			 NULL, &method) &&
-	       pl_u32(&rseq) == call->reliable.rseq &&
+	       rseq.p == rack->val.p && pl_u32(&rseq) == call->reliable.rseq &&
 	       pl_u32(&cseq) == call->msg->cseq.num &&
 	       !pl_strcmp(&method, "INVITE");
 }

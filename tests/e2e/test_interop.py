@@ -10,6 +10,7 @@ from netns import cable
 from peers import SUBSCRIBERS, Kamailio
 from phones import BARESIP, LINPHONE, PHONE, Baresip, Linphone
 from ports import PortBlock
+from sipp import Scenario, Sipp
 
 OURS = "10.99.0.1"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
@@ -112,6 +113,138 @@ def test_kamailio(build, ports, tmp_path):
         assert c.calls()[0]["end"] == "cancelled" == a.calls()[0]["end"]
         seen["CANCEL through a proxy"] = "yes"
     interop.compare("kamailio", seen)
+
+
+# ---- sipp ----
+
+RELIABLE = ["Require: 100rel", "RSeq: 5"]
+FRAGMENT = {"body": "SIP/2.0 200 OK", "kind": "message/sipfrag;version=2.0"}
+
+
+def called_scenarios():
+    """feature: (what sipp does when it is called, parameters of our call, ours to look at)"""
+    def taken(**more):
+        return Scenario(True).expect("INVITE", keep=True, **more).keep_invite()
+
+    def bye(scenario):
+        return scenario.expect("BYE").reply(200)
+
+    talk = [["assert_established", "15000"], ["wait", "300"], ["hangup"]]
+    return {
+        "PRACK": (bye(
+            taken(has=("Supported", "100rel"))
+            .invite_reply(183, "Progress", RELIABLE, sdp=True)
+            .expect("PRACK", has=("RAck", "5 [0-9]+ INVITE")).reply(200)
+            .invite_reply(200).expect("ACK")), {"prack": "supported", "sipclient_actions": talk}),
+        "UPDATE": (bye(
+            taken().invite_reply(200, sdp=True).expect("ACK")
+            .expect("UPDATE", has=("body", "m=audio")).reply(200, sdp=True)
+            .request("UPDATE", sdp=True).expect(response=200, has=("body", "m=audio"))),
+            {"sipclient_actions": [["assert_established", "15000"], ["update"], ["wait", "700"],
+                                   ["hangup"]]}),
+        "session timer": (bye(
+            taken(has=("Session-Expires", "4"))
+            .invite_reply(200, lines=["Allow: UPDATE", "Require: timer",
+                                      "Session-Expires: 4;refresher=uac"], sdp=True)
+            .expect("ACK").expect("UPDATE", has=("Session-Expires", "4;refresher=uac"))
+            .reply(200, lines=["Session-Expires: 4;refresher=uac"])),
+            {"session_timer": 4, "sipclient_actions": [
+                ["assert_established", "15000"], ["wait", "3000"], ["hangup"]]}),
+        "late offer": (bye(
+            taken().invite_reply(200, sdp=True).expect("ACK", has=("body", "m=audio"))),
+            {"late_offer": 1, "sipclient_actions": talk}),
+        "REFER by us": (bye(
+            taken().invite_reply(200, sdp=True).expect("ACK")
+            .expect("REFER", has=("Refer-To", "1003")).reply(202, "Accepted")
+            .request("NOTIFY", ["Event: refer", "Subscription-State: terminated;reason=x"],
+                     **FRAGMENT).expect(response=200)),
+            {"sipclient_actions": [["assert_established", "15000"], ["transfer", "1003"],
+                                   ["hangup"]]}),
+        "REFER by it": (bye(
+            taken().invite_reply(200, sdp=True).expect("ACK")
+            .request("REFER", ["Refer-To: <sip:1@127.0.0.1:[local_port];method=none>"])
+            .expect(response=202)
+            .expect("NOTIFY", has=("body", "SIP/2.0 100")).reply(200)),
+            {"sipclient_actions": [["assert_established", "15000"], ["assert_state", "REFER"],
+                                   ["wait", "300"], ["hangup"]]}),
+        "re-INVITE by it": (bye(
+            taken().invite_reply(200, sdp=True).expect("ACK")
+            .request("INVITE", sdp=True).expect(response=100, optional=True)
+            .expect(response=200, has=("body", "m=audio")).request("ACK")),
+            {"sipclient_actions": [["assert_established", "15000"], ["wait", "700"], ["hangup"]]}),
+    }
+
+
+def calling_scenarios():
+    """feature: (what sipp does when it calls us, parameters of our answer)"""
+    def placed(*lines, sdp=True):
+        return Scenario(False).invite(lines, sdp).expect(response=100, optional=True)
+
+    def bye(scenario):
+        return scenario.request("BYE").expect(response=200)
+
+    def up(scenario, **more):
+        return scenario.expect(response=180, optional=True).expect(response=200, **more)
+
+    return {
+        "PRACK": (bye(
+            placed("Supported: 100rel").expect(
+                response=180, has=("RSeq", "[0-9]+"), name="rseq")
+            .request("PRACK", ["RAck: [$rseq] 1 INVITE"]).expect(response=200)
+            .expect(response=200).request("ACK")), {"prack": "supported", "answer_delay": 500}),
+        "UPDATE": (bye(
+            up(placed()).request("ACK").request("UPDATE", sdp=True)
+            .expect(response=200, has=("body", "m=audio"))), {}),
+        "session timer": (bye(
+            up(placed("Supported: timer", "Session-Expires: 4;refresher=uas", "Min-SE: 2"),
+               has=("Session-Expires", "4;refresher=uas"))
+            .request("ACK").expect("INVITE", has=("Session-Expires", "4;refresher=uac"))
+            .reply(200, sdp=True, lines=["Session-Expires: 4;refresher=uac"])
+            .expect("ACK")), {"session_timer": 4}),
+        "late offer": (bye(
+            up(placed(sdp=False), has=("body", "m=audio")).request("ACK", sdp=True)
+            .pause(300)), {}),
+        "REFER by it": (bye(
+            up(placed()).request("ACK")
+            .request("REFER", ["Refer-To: <sip:1@127.0.0.1:[local_port];method=none>"])
+            .expect(response=202).expect("NOTIFY", has=("body", "SIP/2.0 100")).reply(200)), {}),
+        "re-INVITE": (bye(
+            up(placed()).request("ACK").request("INVITE", sdp=True)
+            .expect(response=100, optional=True).expect(response=200, has=("body", "m=audio"))
+            .request("ACK")), {}),
+    }
+
+
+def test_sipp(build, ports, tmp_path):
+    seen, said = {}, {}
+    for feature, (scenario, more) in called_scenarios().items():
+        folder = tmp_path / f"called {feature}"
+        folder.mkdir()
+        action = {"type": "call", "dial_destination": "sipp", "call_duration": "30",
+                  "credentials": [{"username": "1001"}],
+                  "target": target("127.0.0.1", ports.phone), **more}
+        with Sipp(folder, scenario, ports.phone) as sipp, \
+                Engine(build, "caller", [[action]], ports) as engine:
+            engine.step(0)
+            code, errors = sipp.wait()
+            engine.end()
+        good = code == 0 and not engine.asserts()
+        seen[f"called: {feature}"] = "yes" if good else "no"
+        said[f"called: {feature}"] = errors, engine.asserts(), engine.calls()
+    for feature, (scenario, more) in calling_scenarios().items():
+        folder = tmp_path / f"calling {feature}"
+        folder.mkdir()
+        action = {"type": "answer", "credentials": [{"username": "1002"}], **more}
+        with Engine(build, "callee", [[action], []], ports, sip_port=ports.silent) as engine:
+            engine.step(0)
+            with Sipp(folder, scenario, ports.phone, to=ports.silent) as sipp:
+                code, errors = sipp.wait()
+            finish(engine)
+        seen[f"calling: {feature}"] = "yes" if code == 0 else "no"
+        said[f"calling: {feature}"] = errors, engine.asserts(), engine.calls()
+    for feature, result in seen.items():
+        print(f"sipp: {feature}: {result}", "" if result == "yes" else said[feature])
+    interop.compare("sipp", seen)
 
 
 # ---- phones ----

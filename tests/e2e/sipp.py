@@ -1,0 +1,170 @@
+"""SIPp scenarios of our own, written step by step: as called and as calling
+party, with requests of its own within the dialog both ways."""
+import socket
+import subprocess
+import time
+
+SDP = """v=0
+o=sipp 1 1 IN IP[local_ip_type] [local_ip]
+s=-
+c=IN IP[media_ip_type] [media_ip]
+t=0 0
+m=audio [media_port] RTP/AVP 0
+a=rtpmap:0 PCMU/8000"""
+CONTACT = "Contact: <sip:sipp@[local_ip]:[local_port];transport=[transport]>"
+
+
+def _body(lines, sdp, body="", kind=""):
+    if sdp:
+        body, kind = SDP, "application/sdp"
+    if kind:
+        lines = [*lines, f"Content-Type: {kind}"]
+    return "\n".join([*lines, "Content-Length: [len]", "", body])
+
+
+def _send(text, attributes=""):
+    return f"<send{attributes}><![CDATA[\n\n{text}\n\n]]></send>"
+
+
+class Scenario:
+    """steps as XML; called: SIPp takes the call, else it places it."""
+
+    def __init__(self, called):
+        self.called, self.steps, self._cseq = called, [], 1
+        self.variables = []
+
+    def expect(self, request=None, response=None, optional=False, has=None, keep=False,
+               name=None):
+        """has: (header, regular expression) that must be there, kept as name."""
+        what = f'request="{request}"' if request else f'response="{response}"'
+        extra = ' optional="true"' if optional else ""
+        extra += ' rrs="true"' if not self.called else ""
+        actions = []
+        if keep:
+            for header, expression, kept in (
+                    ("From:", ".*", "from"), ("To:", ".*", "to"), ("Contact:", "sip:[^&gt;]*",
+                                                                   "uri")):
+                actions.append(f'<ereg regexp="{expression}" search_in="hdr" header="{header}" '
+                               f'assign_to="{kept}"/>')
+                self.variables.append(kept)
+        if has:
+            name = name or f"seen{len(self.steps)}"
+            where = ('search_in="body"' if has[0] == "body"
+                     else f'search_in="hdr" header="{has[0]}:"')
+            actions.append(f'<ereg regexp="{has[1]}" {where} check_it="true" '
+                           f'assign_to="{name}"/>')
+            self.variables.append(name)
+        inner = f"<action>{''.join(actions)}</action>" if actions else ""
+        self.steps.append(f"<recv {what}{extra}>{inner}</recv>")
+        return self
+
+    def reply(self, code, phrase="OK", lines=(), sdp=False, first=False):
+        """To the last request; first: with our tag."""
+        tag = ";tag=[pid]SIPp[call_number]" if first else ""
+        self.steps.append(_send(_body(
+            [f"SIP/2.0 {code} {phrase}", "[last_Via:]", "[last_From:]", f"[last_To:]{tag}",
+             "[last_Call-ID:]", "[last_CSeq:]", CONTACT, *lines], sdp)))
+        return self
+
+    def invite_reply(self, code, phrase="OK", lines=(), sdp=False):
+        """To the INVITE, whatever came since: its headers were kept."""
+        self.steps.append(_send(_body(
+            [f"SIP/2.0 {code} {phrase}", "Via:[$via]", "From:[$from]",
+             "To:[$to];tag=[pid]SIPp[call_number]", "[last_Call-ID:]", "CSeq:[$cseq]", CONTACT,
+             *lines], sdp), ' retrans="500"'))
+        return self
+
+    def keep_invite(self):
+        """Directly behind the INVITE's expect(keep=True)."""
+        extra = "".join(
+            f'<ereg regexp=".*" search_in="hdr" header="{h}:" assign_to="{n}"/>'
+            for h, n in (("Via", "via"), ("CSeq", "cseq")))
+        self.variables += ["via", "cseq"]
+        self.steps[-1] = self.steps[-1].replace("</action>", extra + "</action>")
+        return self
+
+    def request(self, method, lines=(), sdp=False, body="", kind=""):
+        """Within the dialog."""
+        self._cseq += 1
+        if self.called:
+            head = [f"{method} [$uri] SIP/2.0",
+                    "Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]",
+                    "From:[$to];tag=[pid]SIPp[call_number]", "To:[$from]"]
+        else:
+            head = [f"{method} [next_url] SIP/2.0",
+                    "Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]",
+                    "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
+                    "To: <sip:[service]@[remote_ip]:[remote_port]>[peer_tag_param]"]
+        cseq = 1 if method == "ACK" else self._cseq
+        if method == "ACK":
+            self._cseq -= 1
+            cseq = self._invite_cseq
+        elif method == "INVITE":
+            self._invite_cseq = cseq
+        head += ["Call-ID: [call_id]", f"CSeq: {cseq} {method}", "Max-Forwards: 70", CONTACT]
+        retrans = "" if method == "ACK" else ' retrans="500"'
+        self.steps.append(_send(_body([*head, *lines], sdp, body, kind), retrans))
+        return self
+
+    def invite(self, lines=(), sdp=True):
+        self._invite_cseq = 1
+        self.steps.append(_send(_body(
+            ["INVITE sip:[service]@[remote_ip]:[remote_port] SIP/2.0",
+             "Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]",
+             "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
+             "To: <sip:[service]@[remote_ip]:[remote_port]>", "Call-ID: [call_id]",
+             "CSeq: 1 INVITE", "Max-Forwards: 70", CONTACT, *lines], sdp), ' retrans="500"'))
+        return self
+
+    def pause(self, ms):
+        self.steps.append(f'<pause milliseconds="{ms}"/>')
+        return self
+
+    def xml(self):
+        names = ",".join(sorted(set(self.variables)))
+        reference = f'<Reference variables="{names}"/>' if names else ""
+        steps = "\n".join(self.steps)
+        return (f'<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="s">\n{steps}\n'
+                f"{reference}\n</scenario>\n")
+
+
+class Sipp:
+    """One call of a scenario; wait() is 0 if it went as it says."""
+
+    def __init__(self, folder, scenario, port, to=None, service="1002"):
+        self.port, self._folder = port, folder
+        file = folder / "scenario.xml"
+        file.write_text(scenario.xml())
+        self._log = folder / "sipp.log"
+        self._command = ["/usr/bin/sipp", "-sf", str(file), "-i", "127.0.0.1", "-p", str(port),
+                         "-mi", "127.0.0.1", "-cp", str(port + 1), "-nostdin", "-m", "1",
+                         "-timeout", "60", "-recv_timeout", "20000", "-trace_err", "-nd",
+                         "-error_file", str(folder / "errors.log"), "-s", service]
+        if to:
+            self._command.append(f"127.0.0.1:{to}")
+        self._listens = not to
+
+    def __enter__(self):
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
+                                             cwd=self._folder)
+        deadline = time.monotonic() + 10
+        while self._listens and time.monotonic() < deadline and self._process.poll() is None:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                try:
+                    s.bind(("127.0.0.1", self.port))
+                except OSError:
+                    break
+            time.sleep(0.05)
+        return self
+
+    def wait(self, timeout=70):
+        code = self._process.wait(timeout)
+        errors = self._folder / "errors.log"
+        said = errors.read_text(errors="replace") if errors.exists() else ""
+        return code, said[-1500:]
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
