@@ -1,11 +1,10 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "sip/internal.h"
+#include "sip/tls.h"
 
 #define REGEXPIRE_DEFAULT_S 3600
-#define HOSTS_PATH          "/etc/hosts"
 
 static void account_destructor(void *arg)
 {
@@ -25,6 +24,10 @@ static void account_destructor(void *arg)
 	mem_deref(account->contact_user);
 	mem_deref(account->next_hop);
 	mem_deref(account->target_text);
+	for (size_t i = 0; i < account->host_count; i++)
+		mem_deref((void *)(uintptr_t)account->hosts[i].host);
+	mem_deref(account->tls);
+	mem_deref(account->tls_name);
 	mem_deref(account->outbound_proxy);
 	mem_deref(account->digest);
 	mem_deref(account->auth_username);
@@ -49,88 +52,89 @@ static bool texts_valid(const struct sip_account_params *p)
 	       (!p->domain || !strpbrk(p->domain, " <>@;\""));
 }
 
-/* A name of /etc/hosts: libre asks name servers only, and a lookup through
- * the C library would block the loop. */
-static bool hosts_lookup(char *dst, size_t size, const char *name, int af)
+static enum sip_transp transp_of(enum sip_transport transport)
 {
-	bool found = false;
-	char line[512];
-	struct sa sa;
-	FILE *file;
-
-	if (sa_set_str(&sa, name, 0) == 0)
-		return false;
-	file = fopen(HOSTS_PATH, "re");
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		char *rest = NULL;
-		char *addr, *word;
-
-		line[strcspn(line, "#\n")] = '\0';
-		addr = strtok_r(line, " \t", &rest);
-		if (!addr || sa_set_str(&sa, addr, 0) || sa_af(&sa) != af)
-			continue;
-		while (!found && (word = strtok_r(NULL, " \t", &rest)))
-			found = strcasecmp(word, name) == 0 &&
-				str_copy(dst, size, addr) == 0;
-	}
-	if (file)
-		fclose(file);
-	return found;
+	return transport == SIP_TRANSPORT_UDP   ? SIP_TRANSP_UDP
+	       : transport == SIP_TRANSPORT_TCP ? SIP_TRANSP_TCP
+						: SIP_TRANSP_TLS;
 }
 
-static bool is_ipv6(const char *host)
+static int host_add(struct sip_account *account, const struct sip_host *h)
 {
-	struct sa sa;
-
-	return !sa_set_str(&sa, host, 0) && sa_af(&sa) == AF_INET6;
-}
-
-/* Brackets may stand around an IPv6 literal, or not. */
-static int host_plain(char *dst, size_t size, const char *host)
-{
-	size_t len = strlen(host);
-
-	if (len > 2 && host[0] == '[' && host[len - 1] == ']')
-		return str_print(dst, size, "%.*s", (int)len - 2, host + 1);
-	return str_copy(dst, size, host);
-}
-
-static int target_set(struct sip_account *account, const struct sip_host *t)
-{
-	const char *transport =
-		t->transport == SIP_TRANSPORT_TCP ? "tcp" : "udp";
-	char name[256], host[256], port[8] = "";
-	const char *format;
+	struct resolve_host *host = &account->hosts[account->host_count];
+	char *name;
 	int err;
 
-	if (t->transport == SIP_TRANSPORT_TLS)
-		return -EPROTONOSUPPORT;
-	if (host_plain(name, sizeof(name), t->host) < 0)
+	if (account->host_count == HOSTS_MAX || !h->host || !h->host[0] ||
+	    strpbrk(h->host, " <>@;\"") || !header_text_valid(h->host))
 		return -EINVAL;
+	err = text_print(&name, "%s", h->host);
+	if (err)
+		return err;
+	*host = (struct resolve_host){
+		.host = name,
+		.port = h->port,
+		.tp = transp_of(h->transport),
+	};
+	account->host_count++;
+	return 0;
+}
+
+static int target_set(struct sip_account *account,
+		      const struct sip_account_params *p)
+{
+	const struct sip_host *t = &p->target;
+	enum sip_transp tp = transp_of(t->transport);
+	char name[256], port[8] = "";
+	int err;
+
+	if (resolve_plain(name, sizeof(name), t->host))
+		return -EINVAL;
+	err = host_add(account, t);
+	for (size_t i = 0; !err && i < p->more_count; i++)
+		err = host_add(account, &p->more[i]);
 	if (t->port)
 		str_print(port, sizeof(port), ":%u", t->port);
-	if (!hosts_lookup(host, sizeof(host), name, sa_af(&account->ua->laddr)))
-		(void)str_copy(host, sizeof(host), name);
-	format = is_ipv6(host) ? "sip:[%s]%s;transport=%s"
-			       : "sip:%s%s;transport=%s";
-	err = text_print(&account->next_hop, format, host, port, transport);
+	if (!err)
+		err = text_print(&account->next_hop,
+				 resolve_is_ipv6(name) ? "sip:[%s]%s%s"
+						       : "sip:%s%s%s",
+				 name, port, sip_transp_param(tp));
 	if (!err && !account->domain)
 		err = text_print(&account->domain,
-				 is_ipv6(name) ? "[%s]%s" : "%s%s", name,
-				 t->port == SIP_PORT ? "" : port);
+				 resolve_is_ipv6(name) ? "[%s]%s" : "%s%s",
+				 name,
+				 t->port == sip_transp_port(tp, 0) ? "" : port);
 	if (!err)
-		err = text_print(
-			&account->target_text,
-			is_ipv6(name) ? "[%s]:%u over %s" : "%s:%u over %s",
-			name, t->port ? t->port : SIP_PORT,
-			t->transport == SIP_TRANSPORT_TCP ? "TCP" : "UDP");
+		err = text_print(&account->target_text,
+				 resolve_is_ipv6(name) ? "[%s]:%u over %s"
+						       : "%s:%u over %s",
+				 name, sip_transp_port(tp, t->port),
+				 sip_transp_name(tp));
+	return err;
+}
+
+static int tls_set(struct sip_account *account,
+		   const struct sip_account_params *p)
+{
+	static const struct sip_tls none = {.verify = false};
+	const struct sip_tls *tls = p->tls ? p->tls : &none;
+	char reason[SIP_REASON_BYTES];
+	int err;
+
+	err = tls_context_get(&account->tls, &account->ua->tls, tls, false,
+			      p->reason ? p->reason : reason, sizeof(reason));
+	if (!err && tls->server_name)
+		err = text_print(&account->tls_name, "%s", tls->server_name);
 	return err;
 }
 
 static int proxy_set(struct sip_account *account, const char *proxy,
 		     enum sip_transport transport)
 {
-	const char *prefix = strncasecmp(proxy, "sip:", 4) == 0 ? "" : "sip:";
+	bool has_scheme = strncasecmp(proxy, "sip:", 4) == 0 ||
+			  strncasecmp(proxy, "sips:", 5) == 0;
+	const char *prefix = has_scheme ? "" : "sip:";
 	struct uri uri;
 	struct pl pl;
 	char *text;
@@ -145,13 +149,11 @@ static int proxy_set(struct sip_account *account, const char *proxy,
 		mem_deref(text);
 		return -EINVAL;
 	}
-	err = text_print(
-		&account->outbound_proxy, "%s%s%s", text,
-		transport == SIP_TRANSPORT_TCP &&
-				msg_param_decode(&uri.params, "transport", &pl)
-			? ";transport=tcp"
-			: "",
-		msg_param_exists(&uri.params, "lr", &pl) ? ";lr" : "");
+	err = text_print(&account->outbound_proxy, "%s%s%s", text,
+			 msg_param_decode(&uri.params, "transport", &pl)
+				 ? sip_transp_param(transp_of(transport))
+				 : "",
+			 msg_param_exists(&uri.params, "lr", &pl) ? ";lr" : "");
 	mem_deref(text);
 	return err;
 }
@@ -189,13 +191,13 @@ static int names_set(struct sip_account *account,
 	int err = 0;
 
 	if (p->domain) {
-		if (host_plain(host, sizeof(host), p->domain) < 0)
+		if (resolve_plain(host, sizeof(host), p->domain))
 			return -EINVAL;
 		err = text_print(&account->domain,
-				 is_ipv6(host) ? "[%s]" : "%s", host);
+				 resolve_is_ipv6(host) ? "[%s]" : "%s", host);
 	}
 	if (!err)
-		err = target_set(account, &p->target);
+		err = target_set(account, p);
 	if (!err && p->outbound_proxy && p->outbound_proxy[0])
 		err = proxy_set(account, p->outbound_proxy,
 				p->target.transport);
@@ -220,6 +222,8 @@ static int account_fill(struct sip_account *account,
 {
 	int err = names_set(account, p);
 
+	if (!err)
+		err = tls_set(account, p);
 	if (!err)
 		err = text_print(&account->auth_username, "%s",
 				 p->auth_username ? p->auth_username
@@ -298,23 +302,17 @@ struct sip_account *sip_account_free(struct sip_account *account)
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err)
 {
-	failure_at(dst, size, account->target_text, err);
+	failure_at(dst, size, account, account->target_text, err);
 }
 
-void failure_at(char *dst, size_t size, const char *where, int err)
+void failure_at(char *dst, size_t size, const struct sip_account *account,
+		const char *where, int err)
 {
+	if (account->ua->failure[0]) {
+		str_print(dst, size, "%s", account->ua->failure);
+		return;
+	}
 	switch (err) {
-	case ETIMEDOUT:
-		str_print(dst, size, "no answer from %s within %u s", where,
-			  64 * SIP_T1 / 1000);
-		break;
-	case ECONNREFUSED:
-		str_print(dst, size, "connection refused by %s", where);
-		break;
-	case ECONNRESET:
-	case EPIPE:
-		str_print(dst, size, "connection closed by %s", where);
-		break;
 	case EDESTADDRREQ:
 	case ENODATA:
 	case EINVAL:

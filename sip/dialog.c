@@ -288,31 +288,68 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 	return neg(err);
 }
 
-int dialog_send(struct sip_request **ret, struct sip_account *account,
+/* The next hop a URI names (RFC 3263 4). */
+static int uri_host(struct resolve_host *ret, char *host, size_t size,
+		    const char *text)
+{
+	struct uri uri;
+	struct pl pl;
+
+	pl_set_str(&pl, text);
+	if (uri_decode(&uri, &pl))
+		return -EINVAL;
+	*ret = (struct resolve_host){
+		.host = host,
+		.port = uri.port,
+		.tp = SIP_TRANSP_NONE,
+		.secure = !pl_strcasecmp(&uri.scheme, "sips"),
+	};
+	if (!ret->secure && pl_strcasecmp(&uri.scheme, "sip"))
+		return -EPROTONOSUPPORT;
+	if (!msg_param_decode(&uri.params, "transport", &pl)) {
+		ret->tp = resolve_transport(&pl);
+		if (ret->tp == SIP_TRANSP_NONE)
+			return -EPROTONOSUPPORT;
+	}
+	if (msg_param_decode(&uri.params, "maddr", &pl))
+		pl = uri.host;
+	return neg(pl_strcpy(&pl, host, size));
+}
+
+int dialog_send(struct client **ret, struct sip_account *account,
 		struct dialog *dialog, struct digest *digest,
 		const struct request *request)
 {
-	bool stateful = strcmp(request->method, "ACK") != 0;
-	const char *hop = dialog->next_hop;
-	struct mbuf *mb = mbuf_alloc(2048);
-	struct uri route;
-	struct pl pl;
-	int err;
+	struct client_params params = {
+		.account = account,
+		.method = request->method,
+		.uri = dialog->target,
+		.hosts = account->hosts,
+		.host_count = account->host_count,
+		.key = hash_joaat_str(dialog->callid),
+		.in_dialog = dialog->rtag != NULL,
+		.sendh = request->sendh,
+		.resph = request->resph,
+		.arg = request->arg,
+	};
+	struct resolve_host hop;
+	char host[256];
+	int err = 0;
 
-	if (!mb)
+	if (!dialog->next_hop) {
+		err = uri_host(&hop, host, sizeof(host),
+			       dialog->route ? dialog->route : dialog->target);
+		params.hosts = &hop;
+		params.host_count = 1;
+	}
+	if (err)
+		return err;
+	params.mb = mbuf_alloc(2048);
+	if (!params.mb)
 		return -ENOMEM;
-	if (!hop)
-		hop = dialog->route ? dialog->route : dialog->target;
-	pl_set_str(&pl, hop);
-	err = neg(uri_decode(&route, &pl));
+	err = request_print(params.mb, account, dialog, digest, request);
 	if (!err)
-		err = request_print(mb, account, dialog, digest, request);
-	if (!err)
-		err = neg(sip_request(
-			ret, account->ua->sip, stateful, request->method, -1,
-			dialog->target, -1, &route, mb,
-			(size_t)hash_joaat_str(dialog->callid), request->sendh,
-			request->resph, request->arg));
-	mem_deref(mb);
+		err = client_send(ret, &params);
+	mem_deref(params.mb);
 	return err;
 }

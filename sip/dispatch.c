@@ -158,29 +158,28 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 		uas_invite(ua, account, msg);
 }
 
-bool dispatch_request(const struct sip_msg *msg, void *arg)
+static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct sip_ua *ua = arg;
 	struct sip_call *call;
 
 	if (method_is(msg, "ACK")) {
 		call = call_find(ua, msg);
 		if (call)
 			uas_ack(call, msg);
-		return true;
+		return;
 	}
 	if (!well_formed(msg)) {
 		if (pl_isset(&msg->via.branch))
 			(void)sip_reply(ua->sip, msg, 400, "Bad Request");
-		return true;
+		return;
 	}
 	if (method_is(msg, "CANCEL")) {
 		(void)sip_reply(ua->sip, msg, 481,
 				"Call/Transaction Does Not Exist");
-		return true;
+		return;
 	}
 	if (extensions_refused(ua, msg))
-		return true;
+		return;
 	if (pl_isset(&msg->to.tag))
 		request_in_dialog(ua, msg);
 	else if (method_is(msg, "INVITE"))
@@ -198,25 +197,32 @@ bool dispatch_request(const struct sip_msg *msg, void *arg)
 				 "Call/Transaction Does Not Exist");
 	else
 		method_refuse(ua, msg);
-	return true;
 }
 
 /* No client transaction wanted it: a repeated 2xx to INVITE (13.2.2.4), or
  * nothing of ours. */
-bool dispatch_response(const struct sip_msg *msg, void *arg)
+static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct sip_ua *ua = arg;
 	struct sip_call *call;
 
 	if (msg->scode / 100 != 2 || pl_strcmp(&msg->cseq.met, "INVITE"))
-		return true;
+		return;
 	call = call_find(ua, msg);
 	if (call) {
 		uac_ack_again(call, msg);
-		return true;
+		return;
 	}
 	call = call_find_branch(ua, msg);
 	if (call)
 		fork_answered(call, msg);
-	return true;
+}
+
+void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	if (msg->req) {
+		if (!server_request(ua, msg))
+			request_received(ua, msg);
+	} else if (!client_response(ua, msg)) {
+		response_received(ua, msg);
+	}
 }

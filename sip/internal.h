@@ -10,8 +10,21 @@
 #include <re.h>
 
 #include "base/buf.h"
+#include "sip/client.h"
 #include "sip/sdp.h"
+#include "sip/server.h"
+#include "sip/transport.h"
 #include "sip/ua.h"
+
+/* The names of libre's transactions, until the last file is converted to
+ * ours. */
+#define sip_request        client
+#define sip_request_cancel client_cancel
+#define sip_strans         server
+#define sip_strans_alloc   server_new
+#define sip_treply         server_reply
+#define sip_treplyf        server_replyf
+#define sip_reply          server_reply_once
 
 #define REASON_BYTES 192
 
@@ -27,6 +40,9 @@
 
 /* Other branches of an INVITE that are ended; more are left alone. */
 #define CALL_FORKS_MAX 16
+
+/* Hosts of a target. */
+#define HOSTS_MAX 16
 
 /* Requests of ours within a dialog, INVITE and BYE aside, at a time. */
 #define CALL_REQUESTS_MAX 32
@@ -143,29 +159,40 @@ int dialog_send(struct sip_request **ret, struct sip_account *account,
 /* ---- ua.c, dispatch.c, trace.c ---- */
 
 struct sip_ua {
-	struct sip *sip;
+	struct transport *sip;
 	struct dnsc *dnsc;
-	struct sip_lsnr *lsnr_request;
-	struct sip_lsnr *lsnr_response;
-	struct sa laddr;
+	struct list tls; /* contexts in use */
+	struct sa laddr; /* of all transports */
 	char *software;
 	struct list accounts;
 	struct hash *calls;     /* by Call-ID */
 	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
+	struct hash *clients;   /* transactions by branch */
+	struct hash *servers;   /* by branch */
+	struct hash *merges;    /* the same ones by Call-ID */
+	struct list resolving;  /* client transactions without address yet */
+	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;
 	uint32_t contact_count; /* makes contact users unique */
 	sip_message_h *trace_h;
 	void *arg;
-	int64_t sent_ns;     /* last message put on the wire */
-	int64_t received_ns; /* the message being handled */
+	int64_t sent_ns;            /* last message put on the wire */
+	int64_t received_ns;        /* the message being handled */
+	char failure[REASON_BYTES]; /* why the last request got no answer */
 };
 
 void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
 		   const struct sa *dst, const uint8_t *pkt, size_t len,
 		   void *arg);
-bool dispatch_request(const struct sip_msg *msg, void *arg);
-bool dispatch_response(const struct sip_msg *msg, void *arg);
+/** What was received and could be decoded. */
+void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
+
+/* ---- keepalive.c ---- */
+
+/** A STUN message on the SIP socket (RFC 5626 3.5.2). */
+void keepalive_stun(struct sip_ua *ua, const struct sa *src,
+		    const uint8_t *data, size_t len);
 
 /* ---- account.c, register.c ---- */
 
@@ -186,11 +213,15 @@ struct sip_account {
 	char *from;   /* From without tag */
 	char *aor;    /* sip:user@domain */
 	char *contact_user;
-	char *next_hop;        /* URI that leads to the target */
-	char *target_text;     /* "127.0.0.1:5060 over UDP" */
-	char *outbound_proxy;  /* URI with ;lr, or NULL */
-	struct digest *digest; /* of REGISTER */
-	struct list outside;   /* requests outside of dialogs */
+	char *next_hop; /* URI that leads to the target; NULL: direct */
+	struct resolve_host hosts[HOSTS_MAX]; /* of the target, in order */
+	size_t host_count;
+	char *target_text;       /* "127.0.0.1:5060 over UDP" */
+	struct tls_context *tls; /* never NULL */
+	char *tls_name;          /* NULL: the host */
+	char *outbound_proxy;    /* URI with ;lr, or NULL */
+	struct digest *digest;   /* of REGISTER */
+	struct list outside;     /* requests outside of dialogs */
 	char *auth_username;
 	char *password;
 	struct header_list headers;
@@ -216,11 +247,12 @@ struct sip_account {
 
 void register_stop(struct sip_account *account);
 void register_sent(struct sip_account *account, int64_t mono_ns);
-/** Why no answer came; err as libre gives it. */
+/** Why no answer came; err as sip_resp_h gives it. */
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err);
 /** The same of a request that went elsewhere. */
-void failure_at(char *dst, size_t size, const char *where, int err);
+void failure_at(char *dst, size_t size, const struct sip_account *account,
+		const char *where, int err);
 
 /* ---- calls ---- */
 

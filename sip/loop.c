@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "sip/internal.h"
@@ -21,6 +22,8 @@ int sip_loop_init(void)
 				      ? (int)limit.rlim_cur
 				      : DESCRIPTORS_MAX;
 	}
+	/* OpenSSL writes to sockets that the peer may have closed. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	/* The descriptors' table must have its size before all else. */
 	err = fd_setsize(descriptors);
 	if (err)

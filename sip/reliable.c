@@ -45,13 +45,8 @@ static void again_handler(void *arg)
 {
 	struct sip_call *call = arg;
 	struct reliable *r = &call->reliable;
-	struct sa dst;
-	struct pl pl;
 
-	sip_reply_addr(&dst, call->msg,
-		       !msg_param_exists(&call->msg->via.params, "rport", &pl));
-	(void)sip_send(call->ua->sip, call->msg->sock, call->msg->tp, &dst,
-		       r->mb);
+	(void)server_resend(call->ua->sip, call->msg, r->mb);
 	r->count++;
 	tmr_start(&r->tmr, (uint64_t)SIP_T1 << r->count, again_handler, call);
 }

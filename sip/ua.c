@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "sip/internal.h"
+#include "sip/tls.h"
 
 #define HASH_MIN        16
 #define HASH_MAX        65536
@@ -12,9 +13,11 @@ static void ua_destructor(void *arg)
 {
 	struct sip_ua *ua = arg;
 
-	mem_deref(ua->lsnr_request);
-	mem_deref(ua->lsnr_response);
 	mem_deref(ua->sip);
+	list_flush(&ua->tls);
+	mem_deref(ua->clients);
+	mem_deref(ua->servers);
+	mem_deref(ua->merges);
 	mem_deref(ua->dnsc);
 	mem_deref(ua->calls);
 	mem_deref(ua->registers);
@@ -22,53 +25,62 @@ static void ua_destructor(void *arg)
 }
 
 /* UDP and TCP on the same port, since one Contact stands for both. */
-static int transports_add(struct sip_ua *ua)
-{
-	struct sa laddr = ua->laddr;
-	int err;
-
-	err = sip_transp_add(ua->sip, SIP_TRANSP_UDP, &laddr);
-	if (err)
-		return neg(err);
-	err = sip_transp_laddr(ua->sip, &laddr, SIP_TRANSP_UDP, &ua->laddr);
-	if (!err)
-		err = sip_transp_add(ua->sip, SIP_TRANSP_TCP, &laddr);
-	if (err) {
-		sip_transp_flush(ua->sip);
-		return neg(err);
-	}
-	ua->laddr = laddr;
-	return 0;
-}
-
-static int transports_bind(struct sip_ua *ua)
+static int transport_bind(struct sip_ua *ua)
 {
 	bool any_port = sa_port(&ua->laddr) == 0;
 	int err = -EADDRINUSE;
 
 	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
-		err = transports_add(ua);
+		err = transport_new(&ua->sip, ua, &ua->laddr);
 		if (!any_port)
 			break;
 	}
+	if (!err)
+		ua->laddr = ua->sip->laddr;
 	return err;
 }
 
-static int resolver_new(struct dnsc **ret)
+/* "192.0.2.1, [2001:db8::1]:5353" */
+static int servers_parse(struct sa *servers, uint32_t *count, const char *text)
+{
+	*count = 0;
+	while (*text) {
+		size_t len = strcspn(text, ", ");
+
+		if (len > 0 && *count == DNS_SERVERS_MAX)
+			return -EINVAL;
+		if (len > 0 && sa_decode(&servers[*count], text, len)) {
+			struct pl pl = {.p = text, .l = len};
+
+			if (sa_set(&servers[*count], &pl, DNS_PORT))
+				return -EINVAL;
+		}
+		*count += len > 0;
+		text += len + (text[len] != '\0');
+	}
+	return *count ? 0 : -EINVAL;
+}
+
+static int resolver_new(struct dnsc **ret, const char *name_servers)
 {
 	struct sa servers[DNS_SERVERS_MAX];
 	uint32_t count = DNS_SERVERS_MAX;
 
-	/* Without a name server only literals and /etc/hosts work. */
-	if (dns_srv_get(NULL, 0, servers, &count) || count == 0)
+	if (name_servers) {
+		if (servers_parse(servers, &count, name_servers))
+			return -EINVAL;
+	} else if (dns_srv_get(NULL, 0, servers, &count) || count == 0) {
+		/* Without a name server only literals and /etc/hosts work. */
 		return 0;
+	}
 	return neg(dnsc_alloc(ret, NULL, servers, count));
 }
 
-static int stack_new(struct sip_ua *ua)
+static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
 {
 	uint32_t size =
 		ua->calls_max < HASH_MAX / 2 ? 2 * ua->calls_max : HASH_MAX;
+	char reason[SIP_REASON_BYTES];
 	int err;
 
 	size = hash_valid_size(size < HASH_MIN ? HASH_MIN : size);
@@ -76,18 +88,20 @@ static int stack_new(struct sip_ua *ua)
 	if (!err)
 		err = neg(hash_alloc(&ua->registers, size));
 	if (!err)
-		err = resolver_new(&ua->dnsc);
+		err = neg(hash_alloc(&ua->clients, size));
 	if (!err)
-		err = neg(sip_alloc(&ua->sip, ua->dnsc, size, size, size,
-				    ua->software, NULL, ua));
+		err = neg(hash_alloc(&ua->servers, size));
 	if (!err)
-		err = neg(sip_listen(&ua->lsnr_request, ua->sip, true,
-				     dispatch_request, ua));
+		err = neg(hash_alloc(&ua->merges, size));
 	if (!err)
-		err = neg(sip_listen(&ua->lsnr_response, ua->sip, false,
-				     dispatch_response, ua));
+		err = resolver_new(&ua->dnsc, params->name_servers);
 	if (!err)
-		err = transports_bind(ua);
+		err = transport_bind(ua);
+	if (!err && params->tls)
+		err = tls_context_get(&ua->sip->server_tls, &ua->tls,
+				      params->tls, true,
+				      params->reason ? params->reason : reason,
+				      sizeof(reason));
 	return err;
 }
 
@@ -112,12 +126,11 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	if (!err && params->software)
 		err = text_print(&ua->software, "%s", params->software);
 	if (!err)
-		err = stack_new(ua);
+		err = stack_new(ua, params);
 	if (err) {
 		mem_deref(ua);
 		return err;
 	}
-	sip_set_trace_handler(ua->sip, trace_handler);
 	*ret = ua;
 	return 0;
 }
@@ -139,8 +152,9 @@ struct sip_ua *sip_ua_free(struct sip_ua *ua)
 	if (!ua)
 		return NULL;
 	/* What released calls and accounts left running: BYE, 2xx. */
-	sip_close(ua->sip, true);
+	client_close_all(ua);
+	server_close_all(ua);
 	hash_apply(ua->calls, abandon_handler, NULL);
-	sip_transp_flush(ua->sip);
+	transport_flush(ua->sip);
 	return mem_deref(ua);
 }

@@ -16,6 +16,8 @@ struct sip_ua;
 struct sip_account;
 struct sip_call;
 
+#define SIP_REASON_BYTES 192
+
 enum sip_transport {
 	SIP_TRANSPORT_UDP,
 	SIP_TRANSPORT_TCP,
@@ -38,13 +40,28 @@ typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
 
 /* ---- the user agent ---- */
 
+/** How TLS is spoken. Files are PEM; texts are copied. */
+struct sip_tls {
+	bool verify;             /* the peer's certificate, and its name */
+	const char *ca_file;     /* NULL: those of the system */
+	const char *cert_file;   /* ours, with its chain; NULL: none */
+	const char *key_file;    /* NULL: it is in cert_file */
+	const char *server_name; /* SNI and name to verify; NULL: the host */
+};
+
 struct sip_ua_params {
-	const char *bind_addr;  /* IPv4 or IPv6 literal, not "any" */
-	uint16_t port;          /* 0: any free one, UDP and TCP */
-	const char *software;   /* User-Agent */
-	uint32_t calls_max;     /* sizes libre's hash tables */
+	const char *bind_addr; /* IPv4 or IPv6 literal, not "any" */
+	uint16_t port;         /* 0: any free one; UDP, TCP and TLS */
+	const char *software;  /* User-Agent */
+	uint32_t calls_max;    /* sizes the hash tables */
+	/* For connections that we accept, cert_file set; verify: clients must
+	 * show a certificate of ca_file. NULL: TLS is not accepted. */
+	const struct sip_tls *tls;
+	/* "192.0.2.1, [2001:db8::1]:5353"; NULL: those of the system */
+	const char *name_servers;
 	sip_message_h *trace_h; /* may be NULL */
 	void *arg;
+	char *reason; /* SIP_REASON_BYTES, why a file is refused; or NULL */
 };
 
 /** Set up libre once a process (descriptors, loop); before anything else. */
@@ -54,10 +71,13 @@ int sip_loop_run(void);
 void sip_loop_stop(void);
 void sip_loop_close(void);
 
-/** @return 0; -EINVAL; -EADDRINUSE; -ENOMEM; -errno */
+/**
+ * @param params  reason, if not NULL, gets a sentence on failure
+ * @return 0; -EINVAL; -EADDRINUSE; -ENOMEM; -errno
+ */
 int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
 
-/** The port that UDP and TCP are bound to. */
+/** The port that all transports are bound to. */
 uint16_t sip_ua_port(const struct sip_ua *ua);
 
 /** Release; accounts and calls must be gone. @return NULL */
@@ -115,11 +135,14 @@ typedef void(sip_incoming_h)(struct sip_account *account, struct sip_call *call,
 
 struct sip_account_params {
 	const char *username;
-	const char *auth_username; /* NULL: username */
-	const char *password;      /* copied; wiped on release */
-	const char *domain;        /* NULL: the target host */
-	const char *display_name;  /* may be NULL */
-	struct sip_host target;    /* where requests go */
+	const char *auth_username;   /* NULL: username */
+	const char *password;        /* copied; wiped on release */
+	const char *domain;          /* NULL: the target host */
+	const char *display_name;    /* may be NULL */
+	struct sip_host target;      /* where requests go */
+	const struct sip_host *more; /* tried after it, in this order */
+	size_t more_count;
+	const struct sip_tls *tls; /* NULL: nothing is verified or shown */
 	bool direct; /* send to the URI itself; target names the domain alone */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
 	uint32_t regexpire_s;       /* 0: 3600 */
@@ -128,8 +151,10 @@ struct sip_account_params {
 	sip_account_h *account_h;
 	sip_incoming_h *incoming_h; /* NULL: incoming calls get 480 */
 	void *arg;
+	char *reason; /* SIP_REASON_BYTES, why a file is refused; or NULL */
 };
 
+/** @return 0; -EINVAL; -ENOMEM */
 int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 		    const struct sip_account_params *params);
 /** Register, refresh before expiry, until sip_account_unregister(). */

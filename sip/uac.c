@@ -87,9 +87,14 @@ int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp)
 
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 {
+	const struct hop hop = {
+		.tp = call->ack_tp,
+		.addr = call->ack_dst,
+		.tls = call->account->tls,
+	};
+
 	if (call->ack_mb && msg->cseq.num == call->ack_cseq)
-		(void)sip_send(call->ua->sip, NULL, call->ack_tp,
-			       &call->ack_dst, call->ack_mb);
+		(void)transport_send(call->ua->sip, &hop, call->ack_mb, NULL);
 }
 
 /* The SDP of a provisional response: an answer, even if it may be lost
@@ -310,7 +315,8 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 static void no_answer_reason(const struct sip_call *call, char *reason, int err)
 {
 	if (redirect_away(call))
-		failure_at(reason, REASON_BYTES, call->dialog->target, err);
+		failure_at(reason, REASON_BYTES, call->account,
+			   call->dialog->target, err);
 	else
 		failure_reason(reason, REASON_BYTES, call->account, err);
 }

@@ -103,13 +103,8 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 static void ok_send_again(void *arg)
 {
 	struct sip_call *call = arg;
-	struct sa dst;
-	struct pl pl;
 
-	sip_reply_addr(&dst, call->msg,
-		       !msg_param_exists(&call->msg->via.params, "rport", &pl));
-	(void)sip_send(call->ua->sip, call->msg->sock, call->msg->tp, &dst,
-		       call->ok_mb);
+	(void)server_resend(call->ua->sip, call->msg, call->ok_mb);
 	call->ok_count++;
 	tmr_start(&call->tmr_ok,
 		  call->ok_count < 3 ? (uint64_t)SIP_T1 << call->ok_count

@@ -320,6 +320,7 @@ static void test_account_refuses_bad_texts(void **state)
 	struct sip_account_params params = {.username = "u",
 					    .target = {"127.0.0.1", 1, 0}};
 	struct sip_account *account = NULL;
+	char reason[SIP_REASON_BYTES] = "";
 	struct world world;
 	(void)state;
 
@@ -334,9 +335,14 @@ static void test_account_refuses_bad_texts(void **state)
 	params.display_name = "a\r\nb";
 	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
 	params.display_name = NULL;
-	params.target.transport = SIP_TRANSPORT_TLS;
-	assert_int_equal(sip_account_new(&account, world.ua, &params),
-			 -EPROTONOSUPPORT);
+	params.target.host = "a b";
+	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
+	params.target.host = "127.0.0.1";
+	params.tls = &(const struct sip_tls){.ca_file = "/no/such/file"};
+	params.reason = reason;
+	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
+	assert_string_equal(reason, "cannot use the CA file /no/such/file: "
+				    "No such file or directory");
 	assert_null(account);
 	world_close(&world);
 }

@@ -1,0 +1,57 @@
+/**
+ * Client transactions (RFC 3261 17.1) over the addresses of a target: a host
+ * that refuses, does not answer or says 503 leads to the next one (RFC 3263
+ * 4.3). What libre's have no room for: several hosts, connections that end
+ * under a request, custom headers on CANCEL and on the ACK to a refusal.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_CLIENT_H
+#define OFFHOOK_SIP_CLIENT_H
+
+#include <re.h>
+
+#include "sip/resolve.h"
+
+struct sip_account;
+
+/**
+ * A request under way. Whoever releases it before its final response wants to
+ * hear nothing more: an INVITE is cancelled then.
+ */
+struct client;
+
+struct client_params {
+	struct sip_account *account; /* a reference is kept */
+	const char *method;
+	const char *uri; /* request URI */
+	const struct resolve_host
+		*hosts; /* next hop, in order; see resolve.h */
+	size_t host_count;
+	struct mbuf *mb; /* header lines from Max-Forwards on, body */
+	uint32_t key;    /* the same for the requests of a dialog */
+	bool in_dialog;  /* for the custom headers of an ACK */
+	sip_send_h *sendh;
+	sip_resp_h *resph;
+	void *arg;
+};
+
+/**
+ * Send a request. An ACK has no transaction: nothing is heard of it.
+ * @param ret  set to NULL when the final response is about to be told
+ * @return 0; -errno, and resph is not called
+ */
+int client_send(struct client **ret, const struct client_params *params);
+
+/** Cancel an INVITE, when a provisional response came (RFC 3261 9.1). */
+void client_cancel(struct client *client);
+
+/** A response. @return true: it belongs to a transaction of ours */
+bool client_response(struct sip_ua *ua, const struct sip_msg *msg);
+
+/** ICMP said that nobody is there (RFC 3261 18.4). */
+void client_unreachable(struct sip_ua *ua, const struct sa *dst, int err);
+
+/** End all of them with ECONNABORTED. */
+void client_close_all(struct sip_ua *ua);
+
+#endif

@@ -1,0 +1,413 @@
+#include "sip/server.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sip/internal.h"
+
+/* RFC 3261 17.2: timers H, I and J */
+#define WAIT_MS (64 * SIP_T1)
+
+enum server_state {
+	SERVER_TRYING,
+	SERVER_PROCEEDING,
+	SERVER_ACCEPTED, /* 2xx to INVITE: repeated by the call (13.3.1.4) */
+	SERVER_COMPLETED,
+	SERVER_CONFIRMED,
+};
+
+struct server {
+	struct le he;
+	struct le he_merge;
+	struct sip_ua *ua;
+	struct sip_msg *msg;
+	struct mbuf *mb; /* the last response */
+	struct hop hop;
+	enum server_state state;
+	bool invite;
+	bool own; /* nobody holds it */
+	unsigned sent;
+	struct tmr tmr;
+	struct tmr tmr_again;
+	sip_cancel_h *cancel_h;
+	void *arg;
+};
+
+static void server_destructor(void *arg)
+{
+	struct server *server = arg;
+
+	hash_unlink(&server->he);
+	hash_unlink(&server->he_merge);
+	tmr_cancel(&server->tmr);
+	tmr_cancel(&server->tmr_again);
+	mem_deref(server->msg);
+	mem_deref(server->mb);
+}
+
+int server_new(struct server **ret, struct transport *transport,
+	       const struct sip_msg *msg, sip_cancel_h *cancel_h, void *arg)
+{
+	struct server *server = mem_zalloc(sizeof(*server), server_destructor);
+	struct sip_ua *ua = transport->ua;
+
+	if (!server)
+		return -ENOMEM;
+	server->ua = ua;
+	server->msg = msg_ref(msg);
+	server->invite = !pl_strcmp(&msg->met, "INVITE");
+	server->cancel_h = cancel_h;
+	server->arg = arg;
+	hash_append(ua->servers, hash_joaat_pl(&msg->via.branch), &server->he,
+		    server);
+	hash_append(ua->merges, hash_joaat_pl(&msg->callid), &server->he_merge,
+		    server);
+	*ret = server;
+	return 0;
+}
+
+/* ---- responses ---- */
+
+/* RFC 3581 section 4 and RFC 3261 18.2.1 */
+static int via_write(struct mbuf *mb, const struct sip_msg *msg,
+		     const struct sip_hdr *hdr)
+{
+	const struct pl *val = &hdr->val;
+	struct pl rport;
+	bool asked = !msg_param_exists(&msg->via.params, "rport", &rport);
+	int err;
+
+	if (!asked) {
+		err = mbuf_printf(mb, "Via: %r", val);
+	} else {
+		size_t before = (size_t)(rport.p - val->p);
+		size_t after = before + rport.l;
+
+		err = mbuf_printf(mb, "Via: %b%b;rport=%u", val->p, before,
+				  val->p + after, val->l - after,
+				  sa_port(&msg->src));
+	}
+	if (!err && (asked || !sa_cmp(&msg->src, &msg->via.addr, SA_ADDR)))
+		err = mbuf_printf(mb, ";received=%j", &msg->src);
+	return err ? err : mbuf_write_str(mb, "\r\n");
+}
+
+static int copied_write(struct mbuf *mb, const struct sip_msg *msg, bool routes,
+			uint16_t code)
+{
+	bool first = true;
+	struct le *le;
+	int err = 0;
+
+	LIST_FOREACH(&msg->hdrl, le)
+	{
+		const struct sip_hdr *hdr = le->data;
+
+		if (err)
+			break;
+		if (hdr->id == SIP_HDR_VIA && first) {
+			err = via_write(mb, msg, hdr);
+			first = false;
+		} else if (hdr->id == SIP_HDR_VIA) {
+			err = mbuf_printf(mb, "Via: %r\r\n", &hdr->val);
+		} else if (hdr->id == SIP_HDR_RECORD_ROUTE && routes) {
+			err = mbuf_printf(mb, "Record-Route: %r\r\n",
+					  &hdr->val);
+		}
+	}
+	if (!err)
+		err = mbuf_printf(mb, "From: %r\r\nTo: %r", &msg->from.val,
+				  &msg->to.val);
+	if (!err && code > 100 && !pl_isset(&msg->to.tag))
+		err = mbuf_printf(mb, ";tag=%016llx", msg->tag);
+	if (!err)
+		err = mbuf_printf(mb, "\r\nCall-ID: %r\r\nCSeq: %u %r\r\n",
+				  &msg->callid, msg->cseq.num, &msg->cseq.met);
+	return err;
+}
+
+/* Where responses go (18.2.2, RFC 3581). */
+static void reply_hop(struct hop *hop, const struct sip_msg *msg)
+{
+	struct pl pl;
+
+	*hop = (struct hop){
+		.tp = msg->tp,
+		.addr = msg->src,
+		.conn = msg->sock,
+	};
+	if (msg->tp == SIP_TRANSP_UDP &&
+	    !msg_param_decode(&msg->via.params, "maddr", &pl) &&
+	    !sa_set(&hop->addr, &pl, 0))
+		;
+	else if (msg->tp == SIP_TRANSP_UDP &&
+		 !msg_param_exists(&msg->via.params, "rport", &pl))
+		return;
+	sa_set_port(&hop->addr,
+		    sip_transp_port(msg->tp, sa_port(&msg->via.addr)));
+}
+
+int server_resend(struct transport *transport, const struct sip_msg *msg,
+		  struct mbuf *mb)
+{
+	struct hop hop;
+
+	reply_hop(&hop, msg);
+	return transport_send(transport, &hop, mb, NULL);
+}
+
+static void wait_handler(void *arg)
+{
+	mem_deref(arg);
+}
+
+static void again_handler(void *arg)
+{
+	struct server *server = arg;
+	uint32_t wait_ms =
+		server->sent < 3 ? (uint32_t)SIP_T1 << server->sent : SIP_T2;
+
+	server->sent++;
+	(void)transport_send(server->ua->sip, &server->hop, server->mb, NULL);
+	tmr_start(&server->tmr_again, wait_ms, again_handler, server);
+}
+
+/* The final response is out: it lives on by itself as long as the request may
+ * be repeated. */
+static void finish(struct server *server, uint16_t code)
+{
+	bool reliable = server->hop.tp != SIP_TRANSP_UDP;
+
+	server->own = true;
+	server->cancel_h = NULL;
+	tmr_start(&server->tmr, WAIT_MS, wait_handler, server);
+	if (server->invite && code < 300) {
+		server->state = SERVER_ACCEPTED;
+		return;
+	}
+	server->state = SERVER_COMPLETED;
+	if (server->invite && !reliable)
+		tmr_start(&server->tmr_again, SIP_T1, again_handler, server);
+	if (!server->invite && reliable)
+		mem_deref(server);
+}
+
+static int reply_send(struct server **place, struct transport *transport,
+		      const struct sip_msg *msg, uint16_t code, struct mbuf *mb)
+{
+	struct server *server = place ? *place : NULL;
+	int err = 0;
+
+	if (!server)
+		err = server_new(&server, transport, msg, NULL, NULL);
+	if (err)
+		return err;
+	reply_hop(&server->hop, msg);
+	mem_deref(server->mb);
+	server->mb = mem_ref(mb);
+	err = transport_send(transport, &server->hop, mb, NULL);
+	if (place)
+		*place = err || code >= 200 ? NULL : server;
+	if (err) {
+		mem_deref(server);
+		return err;
+	}
+	if (code >= 200)
+		finish(server, code);
+	else
+		server->state = SERVER_PROCEEDING;
+	return 0;
+}
+
+static int reply_print(struct mbuf *mb, const struct sip_ua *ua,
+		       const struct sip_msg *msg, bool routes, uint16_t code,
+		       const char *reason)
+{
+	int err = mbuf_printf(mb, "SIP/2.0 %u %s\r\n", code, reason);
+
+	if (!err)
+		err = copied_write(mb, msg, routes, code);
+	if (!err && ua->software)
+		err = mbuf_printf(mb, "Server: %s\r\n", ua->software);
+	return neg(err);
+}
+
+int server_replyf(struct server **server, struct mbuf **ret_mb,
+		  struct transport *transport, const struct sip_msg *msg,
+		  bool routes, uint16_t code, const char *reason,
+		  const char *fmt, ...)
+{
+	struct mbuf *mb;
+	va_list args;
+	int err;
+
+	if (!pl_strcmp(&msg->met, "ACK"))
+		return 0;
+	mb = mbuf_alloc(1024);
+	if (!mb)
+		return -ENOMEM;
+	err = reply_print(mb, transport->ua, msg, routes, code, reason);
+	if (!err && fmt) {
+		va_start(args, fmt);
+		err = neg(mbuf_vprintf(mb, fmt, args));
+		va_end(args);
+	} else if (!err) {
+		err = neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
+	}
+	mb->pos = 0;
+	if (!err)
+		err = reply_send(server, transport, msg, code, mb);
+	else if (server)
+		*server = mem_deref(*server);
+	if (!err && ret_mb)
+		*ret_mb = mb;
+	else
+		mem_deref(mb);
+	return err;
+}
+
+int server_reply(struct server **server, struct transport *transport,
+		 const struct sip_msg *msg, uint16_t code, const char *reason)
+{
+	return server_replyf(server, NULL, transport, msg, false, code, reason,
+			     NULL);
+}
+
+int server_reply_once(struct transport *transport, const struct sip_msg *msg,
+		      uint16_t code, const char *reason)
+{
+	struct mbuf *mb;
+	int err;
+
+	if (!pl_strcmp(&msg->met, "ACK"))
+		return 0;
+	mb = mbuf_alloc(1024);
+	if (!mb)
+		return -ENOMEM;
+	err = reply_print(mb, transport->ua, msg, false, code, reason);
+	if (!err)
+		err = neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
+	mb->pos = 0;
+	if (!err)
+		err = server_resend(transport, msg, mb);
+	mem_deref(mb);
+	return err;
+}
+
+/* ---- requests ---- */
+
+static bool same_branch(const struct sip_msg *a, const struct sip_msg *b)
+{
+	return !pl_cmp(&a->via.branch, &b->via.branch) &&
+	       !pl_cmp(&a->via.sentby, &b->via.sentby);
+}
+
+static bool repeated_handler(struct le *le, void *arg)
+{
+	const struct server *server = le->data;
+	const struct sip_msg *msg = arg;
+
+	return same_branch(server->msg, msg) &&
+	       !pl_cmp(&server->msg->cseq.met, &msg->cseq.met);
+}
+
+static bool invite_handler(struct le *le, void *arg)
+{
+	const struct server *server = le->data;
+
+	return server->invite && same_branch(server->msg, arg);
+}
+
+/* The same request over another path (8.2.2.2). */
+static bool merged_handler(struct le *le, void *arg)
+{
+	const struct sip_msg *before = ((const struct server *)le->data)->msg;
+	const struct sip_msg *msg = arg;
+
+	return !pl_cmp(&before->callid, &msg->callid) &&
+	       !pl_cmp(&before->from.tag, &msg->from.tag) &&
+	       !pl_cmp(&before->cseq.met, &msg->cseq.met) &&
+	       before->cseq.num == msg->cseq.num &&
+	       !pl_cmp(&before->ruri, &msg->ruri);
+}
+
+static struct server *find(struct hash *hash, const struct pl *key,
+			   list_apply_h *match, const struct sip_msg *msg)
+{
+	return list_ledata(hash_lookup(hash, hash_joaat_pl(key), match,
+				       (void *)(uintptr_t)msg));
+}
+
+static bool ack_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct server *server =
+		find(ua->servers, &msg->via.branch, invite_handler, msg);
+
+	/* That of a 2xx is the call's. */
+	if (!server || server->state == SERVER_ACCEPTED)
+		return false;
+	if (server->state == SERVER_COMPLETED) {
+		server->state = SERVER_CONFIRMED;
+		tmr_cancel(&server->tmr_again);
+		tmr_start(&server->tmr,
+			  server->hop.tp == SIP_TRANSP_UDP ? SIP_T4 : 0,
+			  wait_handler, server);
+	}
+	return true;
+}
+
+static bool cancel_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct server *server =
+		find(ua->servers, &msg->via.branch, invite_handler, msg);
+
+	if (!server)
+		return false;
+	/* The To tag of both answers is the same (9.2). */
+	((struct sip_msg *)(uintptr_t)msg)->tag = server->msg->tag;
+	(void)server_reply(NULL, ua->sip, msg, 200, "OK");
+	if (server->cancel_h)
+		server->cancel_h(server->arg);
+	return true;
+}
+
+bool server_request(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct server *server;
+
+	if (!pl_isset(&msg->via.branch))
+		return false;
+	if (!pl_strcmp(&msg->met, "ACK"))
+		return ack_received(ua, msg);
+	server = find(ua->servers, &msg->via.branch, repeated_handler, msg);
+	if (server) {
+		if (server->state == SERVER_PROCEEDING ||
+		    server->state == SERVER_COMPLETED)
+			(void)transport_send(ua->sip, &server->hop, server->mb,
+					     NULL);
+		return true;
+	}
+	if (!pl_strcmp(&msg->met, "CANCEL"))
+		return cancel_received(ua, msg);
+	if (!pl_isset(&msg->to.tag) &&
+	    find(ua->merges, &msg->callid, merged_handler, msg)) {
+		(void)server_reply_once(ua->sip, msg, 482, "Loop Detected");
+		return true;
+	}
+	return false;
+}
+
+static bool close_handler(struct le *le, void *arg)
+{
+	struct server *server = le->data;
+	(void)arg;
+
+	if (server->own)
+		mem_deref(server);
+	return false;
+}
+
+void server_close_all(struct sip_ua *ua)
+{
+	hash_apply(ua->servers, close_handler, NULL);
+}

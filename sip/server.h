@@ -1,0 +1,51 @@
+/**
+ * Server transactions (RFC 3261 17.2) and the responses sent in them.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_SERVER_H
+#define OFFHOOK_SIP_SERVER_H
+
+#include <re.h>
+
+#include "sip/transport.h"
+
+/** Held by its owner until the final response, then by itself. */
+struct server;
+
+/**
+ * A transaction for a request that is answered later.
+ * @param cancel_h  a CANCEL came and was answered; the INVITE is not yet
+ * @return 0; -ENOMEM
+ */
+int server_new(struct server **ret, struct transport *transport,
+	       const struct sip_msg *msg, sip_cancel_h *cancel_h, void *arg);
+
+/**
+ * Answer a request.
+ * @param server  NULL: made for this response. Set to NULL by a final one
+ * @param ret_mb  a reference to the message; may be NULL
+ * @param routes  copy Record-Route
+ * @param fmt     header lines, from Content-Length on the body; NULL: neither
+ * @return 0; -errno, and the transaction is gone
+ */
+int server_replyf(struct server **server, struct mbuf **ret_mb,
+		  struct transport *transport, const struct sip_msg *msg,
+		  bool routes, uint16_t code, const char *reason,
+		  const char *fmt, ...);
+int server_reply(struct server **server, struct transport *transport,
+		 const struct sip_msg *msg, uint16_t code, const char *reason);
+/** The same without a transaction. */
+int server_reply_once(struct transport *transport, const struct sip_msg *msg,
+		      uint16_t code, const char *reason);
+
+/** Send a response again, to where it went. */
+int server_resend(struct transport *transport, const struct sip_msg *msg,
+		  struct mbuf *mb);
+
+/** A request. @return true: a transaction took it */
+bool server_request(struct sip_ua *ua, const struct sip_msg *msg);
+
+/** Release those that have their final response. */
+void server_close_all(struct sip_ua *ua);
+
+#endif
