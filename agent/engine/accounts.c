@@ -129,10 +129,20 @@ static int headers_build(const struct engine *e,
 	return err;
 }
 
+static struct sip_host host_of(const struct wire_host *h)
+{
+	return (struct sip_host){
+		.host = h->host,
+		.port = h->port,
+		.transport = sip_transport_of(h->transport),
+	};
+}
+
 static int account_sip_new(struct account *a)
 {
 	const struct wire_action *action = a->origin;
 	const struct wire_credential *c = a->credential;
+	struct sip_host more[WIRE_HOSTS_MAX];
 	struct headers headers = {0};
 	struct sip_account_params params = {
 		.username = account_name(a),
@@ -149,12 +159,11 @@ static int account_sip_new(struct account *a)
 	int err;
 
 	if (action->host_count) {
-		params.target = (struct sip_host){
-			.host = action->hosts[0].host,
-			.port = action->hosts[0].port,
-			.transport =
-				sip_transport_of(action->hosts[0].transport),
-		};
+		params.target = host_of(&action->hosts[0]);
+		/* One that fails leads to the next (RFC 3263 4.3). */
+		for (size_t i = 1; i < action->host_count; i++)
+			more[params.more_count++] = host_of(&action->hosts[i]);
+		params.more = more;
 	} else {
 		/* Takes calls: what it sends goes where its URI leads. */
 		params.target.host = a->engine->settings.bind;
