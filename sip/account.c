@@ -117,8 +117,8 @@ static int target_set(struct sip_account *account,
 static int tls_set(struct sip_account *account,
 		   const struct sip_account_params *p)
 {
-	static const struct sip_tls none = {.verify = false};
-	const struct sip_tls *tls = p->tls ? p->tls : &none;
+	static const struct sip_tls careful = {.verify = true};
+	const struct sip_tls *tls = p->tls ? p->tls : &careful;
 	char reason[SIP_REASON_BYTES];
 	int err;
 

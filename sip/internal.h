@@ -188,12 +188,6 @@ void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
 /** What was received and could be decoded. */
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
 
-/* ---- keepalive.c ---- */
-
-/** A STUN message on the SIP socket (RFC 5626 3.5.2). */
-void keepalive_stun(struct sip_ua *ua, const struct sa *src,
-		    const uint8_t *data, size_t len);
-
 /* ---- account.c, register.c ---- */
 
 enum register_state {

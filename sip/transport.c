@@ -145,10 +145,8 @@ static void datagram_received(struct transport *t, const struct sa *src,
 	if (crlf == len)
 		return; /* a keep-alive of the peer */
 	if (is_stun(t->rx, len))
-		keepalive_stun(t->ua, src, t->rx, len);
-	else
-		transport_received(t, SIP_TRANSP_UDP, src, &t->laddr, NULL,
-				   t->rx, len);
+		return; /* neither asked for by us nor answered: no SIP */
+	transport_received(t, SIP_TRANSP_UDP, src, &t->laddr, NULL, t->rx, len);
 }
 
 static void udp_handler(int flags, void *arg)

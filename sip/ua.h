@@ -142,7 +142,7 @@ struct sip_account_params {
 	struct sip_host target;      /* where requests go */
 	const struct sip_host *more; /* tried after it, in this order */
 	size_t more_count;
-	const struct sip_tls *tls; /* NULL: nothing is verified or shown */
+	const struct sip_tls *tls; /* NULL: verified by the system's CAs */
 	bool direct; /* send to the URI itself; target names the domain alone */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
 	uint32_t regexpire_s;       /* 0: 3600 */
