@@ -13,7 +13,7 @@ static void account_destructor(void *arg)
 	list_unlink(&account->le);
 	hash_unlink(&account->he);
 	tmr_cancel(&account->tmr);
-	tmr_cancel(&account->tmr_events);
+	later_cancel(&account->due);
 	list_flush(&account->events);
 	mem_deref(account->dialog);
 	mem_deref(account->username);

@@ -20,7 +20,7 @@ static void call_destructor(void *arg)
 	if (call->he.list)
 		call->ua->call_count--;
 	hash_unlink(&call->he);
-	tmr_cancel(&call->tmr_events);
+	later_cancel(&call->due);
 	tmr_cancel(&call->tmr_end);
 	tmr_cancel(&call->tmr_ring);
 	tmr_cancel(&call->tmr_ok);
@@ -126,7 +126,7 @@ static void event_append(struct sip_call *call, struct call_event *event)
 {
 	list_append(&call->events, &event->le, event);
 	if (call->handler)
-		tmr_start(&call->tmr_events, 0, events_deliver, call);
+		later_start(call->ua, &call->due, events_deliver, call);
 }
 
 struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
@@ -331,7 +331,7 @@ int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 	call->handler = handler;
 	call->arg = arg;
 	if (list_head(&call->events))
-		tmr_start(&call->tmr_events, 0, events_deliver, call);
+		later_start(call->ua, &call->due, events_deliver, call);
 	return 0;
 }
 
@@ -353,7 +353,7 @@ struct sip_call *sip_call_free(struct sip_call *call)
 		return NULL;
 	call->handler = NULL;
 	sip_call_hangup(call);
-	tmr_cancel(&call->tmr_events);
+	later_cancel(&call->due);
 	list_flush(&call->events);
 	return mem_deref(call);
 }

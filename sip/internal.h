@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "sip/client.h"
+#include "sip/later.h"
 #include "sip/sdp.h"
 #include "sip/server.h"
 #include "sip/transport.h"
@@ -171,6 +172,8 @@ struct sip_ua {
 	struct hash *servers;   /* by branch */
 	struct hash *merges;    /* the same ones by Call-ID */
 	struct list resolving;  /* client transactions without address yet */
+	struct list due;        /* see later.h */
+	struct tmr tmr_due;
 	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;
@@ -231,7 +234,7 @@ struct sip_account {
 	struct dialog *dialog;
 	struct sip_request *req;
 	struct tmr tmr; /* refresh; end of an unregister */
-	struct tmr tmr_events;
+	struct later due;
 	struct list events;
 	int64_t began_ns;
 	int64_t first_sent_ns; /* 0: not on the wire yet */
@@ -331,7 +334,7 @@ struct sip_call {
 	/* events on their way to the handler */
 	struct list events;
 	struct call_event *closed; /* made beforehand: it must not fail */
-	struct tmr tmr_events;
+	struct later due;
 
 	/* client transactions: each holds a reference while it runs */
 	struct sip_request *req; /* INVITE or re-INVITE */

@@ -62,7 +62,7 @@ static void event_add(struct sip_account *account, enum sip_account_event what,
 					   : account->began_ns);
 	str_print(event->reason, sizeof(event->reason), "%s", reason);
 	list_append(&account->events, &event->le, event);
-	tmr_start(&account->tmr_events, 0, events_deliver, account);
+	later_start(account->ua, &account->due, events_deliver, account);
 }
 
 void register_sent(struct sip_account *account, int64_t mono_ns)

@@ -126,6 +126,7 @@ void transport_received(struct transport *t, enum sip_transp tp,
 		}
 	}
 	mem_deref(mb);
+	later_run(t->ua);
 }
 
 static bool is_stun(const uint8_t *data, size_t len)

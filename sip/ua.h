@@ -80,7 +80,8 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
 /** The port that all transports are bound to. */
 uint16_t sip_ua_port(const struct sip_ua *ua);
 
-/** Release; accounts and calls must be gone. @return NULL */
+/** Release, never within a handler; accounts and calls must be gone.
+ * @return NULL */
 struct sip_ua *sip_ua_free(struct sip_ua *ua);
 
 /* ---- accounts ---- */

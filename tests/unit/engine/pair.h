@@ -34,7 +34,7 @@ struct pair {
 	uint16_t port; /* the callee's */
 };
 
-/** A UDP port that is free now. */
+/** A port that UDP and TCP are free on now. */
 uint16_t free_port(void);
 /** Take what comes within 20 ms. */
 void pump(struct process *p);

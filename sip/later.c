@@ -1,0 +1,40 @@
+#include "sip/later.h"
+
+#include "sip/internal.h"
+
+static void timer_handler(void *arg)
+{
+	later_run(arg);
+}
+
+void later_start(struct sip_ua *ua, struct later *later,
+		 void (*handler)(void *arg), void *arg)
+{
+	later->handler = handler;
+	later->arg = arg;
+	if (later->le.list)
+		return;
+	list_append(&ua->due, &later->le, later);
+	if (!tmr_isrunning(&ua->tmr_due))
+		tmr_start(&ua->tmr_due, 0, timer_handler, ua);
+}
+
+void later_cancel(struct later *later)
+{
+	list_unlink(&later->le);
+}
+
+void later_run(struct sip_ua *ua)
+{
+	struct later *later;
+
+	for (uint32_t left = list_count(&ua->due);
+	     left > 0 && (later = list_ledata(list_head(&ua->due))); left--) {
+		list_unlink(&later->le);
+		later->handler(later->arg);
+	}
+	if (list_head(&ua->due))
+		tmr_start(&ua->tmr_due, 0, timer_handler, ua);
+	else
+		tmr_cancel(&ua->tmr_due);
+}
