@@ -218,6 +218,13 @@ static void on_process_end(const char *how, void *arg)
 	check_over(l);
 }
 
+/* What is empty is left out. */
+static int setting_add(json_t *engine, const char *name, const char *text)
+{
+	return text[0] ? json_object_set_new(engine, name, json_string(text))
+		       : 0;
+}
+
 static json_t *job_message(const struct lease *l)
 {
 	const struct agent_conf *c = l->env->conf;
@@ -227,12 +234,11 @@ static json_t *job_message(const struct lease *l)
 			  c->rtp_max, "prompt_dir", c->prompt_dir);
 
 	if (engine &&
-	    ((c->default_prompt[0] &&
-	      json_object_set_new(engine, "default_prompt",
-				  json_string(c->default_prompt)) != 0) ||
-	     (c->codec_values[0] &&
-	      json_object_set_new(engine, "codec_values",
-				  json_string(c->codec_values)) != 0))) {
+	    (setting_add(engine, "default_prompt", c->default_prompt) ||
+	     setting_add(engine, "codec_values", c->codec_values) ||
+	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
+	     setting_add(engine, "tls_key", c->sip_tls_key) ||
+	     setting_add(engine, "name_servers", c->name_servers))) {
 		json_decref(engine);
 		return NULL;
 	}

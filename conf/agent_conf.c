@@ -61,6 +61,13 @@ static const char *check_bind(const char *text)
 	return conf_check_address(text);
 }
 
+static const char *check_servers(const char *text)
+{
+	return text[strspn(text, "0123456789abcdefABCDEF.:[], ")]
+		       ? "has something else than addresses in it"
+		       : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
 	     "a URL such as https://offhook.example.net"),
@@ -80,6 +87,10 @@ static const struct conf_key keys[] = {
 	U32(capacity, 1, 64, "4"),
 	TEXT(bind, "127.0.0.1", check_bind, "a literal address of this host"),
 	U16(sip_port, 0, 65535, "0"),
+	TEXT(sip_tls_certificate, "", NULL, NULL),
+	TEXT(sip_tls_key, "", NULL, NULL),
+	TEXT(name_servers, "", check_servers,
+	     "literal addresses, each with :PORT or not, with commas"),
 	U16(rtp_min, 1024, 65534, "20000"),
 	U16(rtp_max, 1025, 65535, "29999"),
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
@@ -108,6 +119,10 @@ static const char *check(const void *settings, const char **ret_key)
 		*ret_key = "sip_port";
 		return "several jobs cannot share one SIP port; allowed is 0, "
 		       "or capacity = 1";
+	}
+	if (c->sip_tls_key[0] && !c->sip_tls_certificate[0]) {
+		*ret_key = "sip_tls_key";
+		return "is of use with sip_tls_certificate only";
 	}
 	if (c->join_token[0] && c->join_token_file[0]) {
 		*ret_key = "join_token_file";

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string.h>
 
@@ -37,15 +38,42 @@ static int file_refuse(char *reason, size_t size, const char *what,
 	return -EINVAL;
 }
 
+/* All certificates of a PEM text. @return 0; -EINVAL one is unusable, or
+ * there is none */
+static int authorities_load(SSL_CTX *ctx, const char *pem)
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+	BIO *bio = BIO_new_mem_buf(pem, -1);
+	bool added = true;
+	int count = 0;
+	X509 *cert;
+
+	while (bio && added &&
+	       (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+		added = X509_STORE_add_cert(store, cert) == 1;
+		X509_free(cert);
+		count++;
+	}
+	BIO_free(bio);
+	if (!added || count == 0)
+		return -EINVAL;
+	/* The reader says that nothing follows the last one. */
+	if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+		return -EINVAL;
+	ERR_clear_error();
+	return 0;
+}
+
 static int files_load(SSL_CTX *ctx, const struct sip_tls *p, char *reason,
 		      size_t size)
 {
 	const char *key = p->key_file ? p->key_file : p->cert_file;
 
 	ERR_clear_error();
-	if (p->ca_file && !SSL_CTX_load_verify_file(ctx, p->ca_file))
-		return file_refuse(reason, size, "CA file", p->ca_file);
-	if (!p->ca_file && p->verify && !SSL_CTX_set_default_verify_paths(ctx))
+	if (p->ca && authorities_load(ctx, p->ca))
+		return file_refuse(reason, size, "CA certificates",
+				   "that were given");
+	if (!p->ca && p->verify && !SSL_CTX_set_default_verify_paths(ctx))
 		return file_refuse(reason, size, "CA files", "of the system");
 	if (!p->cert_file)
 		return 0;
@@ -56,6 +84,20 @@ static int files_load(SSL_CTX *ctx, const struct sip_tls *p, char *reason,
 	return 0;
 }
 
+static const char *alert_text(int alert)
+{
+	switch (alert) { /* of TLS 1.3; OpenSSL 3.0 has no text for them */
+	case SSL_AD_MISSING_EXTENSION:
+		return "missing extension";
+	case SSL_AD_CERTIFICATE_REQUIRED:
+		return "certificate required";
+	case SSL_AD_NO_APPLICATION_PROTOCOL:
+		return "no application protocol";
+	default:
+		return SSL_alert_desc_string_long(alert);
+	}
+}
+
 static void info_handler(const SSL *ssl, int where, int ret)
 {
 	const char **alert = SSL_get_app_data(ssl);
@@ -63,7 +105,7 @@ static void info_handler(const SSL *ssl, int where, int ret)
 	/* 0 is close_notify: an orderly end. */
 	if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && alert &&
 	    (ret & 0xff) != 0)
-		*alert = SSL_alert_desc_string_long(ret);
+		*alert = alert_text(ret & 0xff);
 }
 
 static int context_fill(struct tls_context *context, const struct sip_tls *p,
@@ -102,7 +144,7 @@ int tls_context_get(struct tls_context **ret, struct list *contexts,
 		return -EINVAL;
 	}
 	err = text_print(&key, "%d%d|%s|%s|%s", server, params->verify,
-			 text_or_none(params->ca_file),
+			 text_or_none(params->ca),
 			 text_or_none(params->cert_file),
 			 text_or_none(params->key_file));
 	if (err)

@@ -40,10 +40,10 @@ typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
 
 /* ---- the user agent ---- */
 
-/** How TLS is spoken. Files are PEM; texts are copied. */
+/** How TLS is spoken. Files are PEM, read once; texts are copied. */
 struct sip_tls {
 	bool verify;             /* the peer's certificate, and its name */
-	const char *ca_file;     /* NULL: those of the system */
+	const char *ca;          /* PEM text; NULL: those of the system */
 	const char *cert_file;   /* ours, with its chain; NULL: none */
 	const char *key_file;    /* NULL: it is in cert_file */
 	const char *server_name; /* SNI and name to verify; NULL: the host */
@@ -55,7 +55,7 @@ struct sip_ua_params {
 	const char *software;  /* User-Agent */
 	uint32_t calls_max;    /* sizes the hash tables */
 	/* For connections that we accept, cert_file set; verify: clients must
-	 * show a certificate of ca_file. NULL: TLS is not accepted. */
+	 * show a certificate that ca signed. NULL: TLS is not accepted. */
 	const struct sip_tls *tls;
 	/* "192.0.2.1, [2001:db8::1]:5353"; NULL: those of the system */
 	const char *name_servers;

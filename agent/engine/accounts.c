@@ -138,11 +138,19 @@ static struct sip_host host_of(const struct wire_host *h)
 	};
 }
 
-static int account_sip_new(struct account *a)
+static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 {
 	const struct wire_action *action = a->origin;
 	const struct wire_credential *c = a->credential;
 	struct sip_host more[WIRE_HOSTS_MAX];
+	const struct engine_settings *s = &a->engine->settings;
+	const struct sip_tls tls = {
+		.verify = action->tls.verify,
+		.ca = action->tls.ca,
+		.server_name = action->tls.server_name,
+		.cert_file = s->tls_certificate[0] ? s->tls_certificate : NULL,
+		.key_file = s->tls_key[0] ? s->tls_key : NULL,
+	};
 	struct headers headers = {0};
 	struct sip_account_params params = {
 		.username = account_name(a),
@@ -151,10 +159,12 @@ static int account_sip_new(struct account *a)
 		.domain = c && c->domain ? c->domain : action->domain,
 		.display_name = c ? c->display_name : NULL,
 		.outbound_proxy = action->outbound_proxy,
+		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
 		.account_h = account_handler,
 		.incoming_h = answering_incoming,
 		.arg = a,
+		.reason = reason,
 	};
 	int err;
 
@@ -186,6 +196,7 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 {
 	struct account *a = calloc(1, sizeof(*a));
 	char where[WIRE_REASON_BYTES];
+	char reason[SIP_REASON_BYTES] = "";
 
 	*ret_err = -ENOMEM;
 	if (!a)
@@ -193,11 +204,11 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 	a->engine = e;
 	a->origin = action;
 	a->credential = credential;
-	*ret_err = account_sip_new(a);
+	*ret_err = account_sip_new(a, reason);
 	if (*ret_err) {
 		account_where(a, where, sizeof(where));
 		engine_end(e, "error", "role %s: account %s: %s", e->job->role,
-			   where, strerror(-*ret_err));
+			   where, reason[0] ? reason : strerror(-*ret_err));
 		free(a);
 		return NULL;
 	}

@@ -15,16 +15,34 @@ static bool text_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool hosts_same(const struct wire_action *a, const struct wire_action *b)
+{
+	if (a->host_count == 0 || a->host_count != b->host_count)
+		return false;
+	for (size_t i = 0; i < a->host_count; i++) {
+		if (strcmp(a->hosts[i].host, b->hosts[i].host) != 0 ||
+		    a->hosts[i].port != b->hosts[i].port ||
+		    a->hosts[i].transport != b->hosts[i].transport)
+			return false;
+	}
+	return true;
+}
+
+static bool tls_same(const struct wire_tls *a, const struct wire_tls *b)
+{
+	return a->verify == b->verify &&
+	       text_same(a->server_name, b->server_name) &&
+	       text_same(a->ca, b->ca);
+}
+
 /** May the registered account place the calls of this action as it is? */
 static bool account_fits(const struct account *a,
 			 const struct wire_action *action)
 {
 	const struct wire_action *o = a->origin;
 
-	return action->header_count == 0 && o->host_count &&
-	       strcmp(o->hosts[0].host, action->hosts[0].host) == 0 &&
-	       o->hosts[0].port == action->hosts[0].port &&
-	       o->hosts[0].transport == action->hosts[0].transport &&
+	return action->header_count == 0 && hosts_same(o, action) &&
+	       tls_same(&o->tls, &action->tls) &&
 	       text_same(o->domain, action->domain) &&
 	       text_same(o->outbound_proxy, action->outbound_proxy);
 }

@@ -78,7 +78,12 @@ static int settings_read(struct engine *e, json_t *object)
 	    text_read(object, "prompt_dir", s->prompt_dir,
 		      sizeof(s->prompt_dir)) ||
 	    text_read(object, "default_prompt", s->default_prompt,
-		      sizeof(s->default_prompt)))
+		      sizeof(s->default_prompt)) ||
+	    text_read(object, "tls_certificate", s->tls_certificate,
+		      sizeof(s->tls_certificate)) ||
+	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||
+	    text_read(object, "name_servers", s->name_servers,
+		      sizeof(s->name_servers)))
 		return -EINVAL;
 	return 0;
 }
@@ -136,6 +141,35 @@ static void max_duration_over(void *arg)
 		e->job->role, e->job->max_duration_s, where);
 }
 
+static int sip_start(struct engine *e)
+{
+	const struct engine_settings *s = &e->settings;
+	const struct sip_tls tls = {
+		.cert_file = s->tls_certificate,
+		.key_file = s->tls_key[0] ? s->tls_key : NULL,
+	};
+	char reason[SIP_REASON_BYTES] = "";
+	const struct sip_ua_params ua = {
+		.bind_addr = s->bind,
+		.port = s->sip_port,
+		.software = "offhook/" OFFHOOK_VERSION,
+		.calls_max = e->sessions_max,
+		.tls = s->tls_certificate[0] ? &tls : NULL,
+		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
+		.trace_h = report_sip,
+		.arg = e,
+		.reason = reason,
+	};
+	int err = sip_ua_new(&e->ua, &ua);
+
+	if (err)
+		engine_end(e, "error",
+			   "role %s: SIP cannot be set up on %s port %u: %s",
+			   e->job->role, s->bind, s->sip_port,
+			   reason[0] ? reason : strerror(-err));
+	return err;
+}
+
 static int stacks_start(struct engine *e)
 {
 	const struct media_engine_params media = {
@@ -143,14 +177,6 @@ static int stacks_start(struct engine *e)
 		.port_max = e->settings.rtp_max,
 		.sessions_max = e->sessions_max,
 		.declarations = &e->settings.declarations,
-	};
-	const struct sip_ua_params ua = {
-		.bind_addr = e->settings.bind,
-		.port = e->settings.sip_port,
-		.software = "offhook/" OFFHOOK_VERSION,
-		.calls_max = media.sessions_max,
-		.trace_h = report_sip,
-		.arg = e,
 	};
 	int err = media_engine_new(&e->media, &media);
 
@@ -165,15 +191,7 @@ static int stacks_start(struct engine *e)
 			   e->job->role, strerror(err));
 		return -err;
 	}
-	err = sip_ua_new(&e->ua, &ua);
-	if (err) {
-		engine_end(e, "error",
-			   "role %s: SIP cannot be set up on %s port %u: %s",
-			   e->job->role, e->settings.bind, e->settings.sip_port,
-			   strerror(-err));
-		return err;
-	}
-	return 0;
+	return sip_start(e);
 }
 
 static void job_start(struct engine *e, json_t *message)

@@ -36,7 +36,7 @@
 #include <netinet/in.h>
 
 #define ENGINE_NAME_BYTES    64
-#define ENGINE_PATH_BYTES    512
+#define ENGINE_PATH_BYTES    1024
 #define ENGINE_REGISTERS_MAX 100u /* REGISTERs under way at a time */
 
 /* Bounds of an orderly end. The user agent gives up on a BYE or on the removal
@@ -350,6 +350,10 @@ struct engine_settings {
 	char prompt_dir[ENGINE_PATH_BYTES];
 	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
 	struct emodel_declarations declarations;
+	/* PEM files of ours for TLS; "": none */
+	char tls_certificate[ENGINE_PATH_BYTES];
+	char tls_key[ENGINE_PATH_BYTES];
+	char name_servers[ENGINE_PATH_BYTES]; /* "": those of the system */
 };
 
 struct engine {

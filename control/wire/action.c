@@ -174,6 +174,40 @@ static int hosts_decode(struct decoder *d, json_t *target, json_t *action,
 	return err;
 }
 
+/* An empty text is what a form sends for a field that was left out. */
+static bool is_given(json_t *object, const char *name)
+{
+	json_t *value = json_object_get(object, name);
+
+	return value && (!json_is_string(value) || json_string_length(value));
+}
+
+static int tls_decode(struct decoder *d, json_t *target, struct wire_tls *tls)
+{
+	json_t *object = json_object_get(target, "tls");
+	size_t mark;
+	int err;
+
+	if (!object || json_is_null(object))
+		return 0;
+	if (!json_is_object(object))
+		return decoder_refuse_member(d, "tls", "must be an object");
+	mark = decoder_enter(d, "/tls");
+	err = decode_bool(d, object, "verify", &tls->verify);
+	if (!err && is_given(object, "server_name"))
+		err = decode_text(d, object, "server_name", TEXT_WORD,
+				  WIRE_NAME_BYTES_MAX, &tls->server_name);
+	if (!err && is_given(object, "ca"))
+		err = decode_text(d, object, "ca", TEXT_ANY, WIRE_PEM_BYTES_MAX,
+				  &tls->ca);
+	if (!err && tls->ca && !strstr(tls->ca, "-----BEGIN CERTIFICATE-----"))
+		err = decoder_refuse_member(
+			d, "ca", "holds no certificate in PEM format");
+	if (!err)
+		decoder_leave(d, mark);
+	return err;
+}
+
 static int target_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
@@ -193,6 +227,8 @@ static int target_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_text(d, target, "outbound_proxy", TEXT_LINE,
 				  WIRE_NAME_BYTES_MAX, &a->outbound_proxy);
+	if (!err)
+		err = tls_decode(d, target, &a->tls);
 	if (!err)
 		decoder_leave(d, mark);
 	return err;
@@ -454,6 +490,7 @@ static void target_inherit(struct wire_action *a,
 	a->host_count = registered->host_count;
 	a->domain = registered->domain;
 	a->outbound_proxy = registered->outbound_proxy;
+	a->tls = registered->tls;
 }
 
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,
@@ -463,6 +500,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 {
 	struct wire_action a = {
 		.regexpire_s = 3600,
+		.tls = {.verify = true},
 		.ptime_ms = 20,
 		.answer_code = 200,
 		.max_total_calls = 1,

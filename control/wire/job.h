@@ -65,6 +65,8 @@ struct wire_client_action {
 	const char *argument; /* never NULL */
 };
 
+#define WIRE_PEM_BYTES_MAX 65536
+
 #define WIRE_DIGITS_MAX 64
 
 /* Argument of a `dtmf` action: "1234# 100 100". */
@@ -127,6 +129,13 @@ struct wire_call_options {
 	uint32_t redirects_max;  /* contacts of 3xx to try; 0: end there */
 };
 
+/* How TLS to the hosts of a target is verified. */
+struct wire_tls {
+	bool verify;
+	const char *server_name; /* NULL: the host's name */
+	const char *ca;          /* PEM, NULL: those of the system */
+};
+
 struct wire_action {
 	enum wire_action_type type;
 	unsigned index; /* position within its step in the test */
@@ -137,7 +146,8 @@ struct wire_action {
 	size_t host_count;
 	const char *domain;         /* of the target; NULL: the host */
 	const char *outbound_proxy; /* SIP URI or NULL */
-	uint32_t regexpire_s;       /* default 3600 */
+	struct wire_tls tls;
+	uint32_t regexpire_s; /* default 3600 */
 	const struct wire_header *headers;
 	size_t header_count;
 

@@ -30,11 +30,11 @@ class Bench:
     """with Bench(tmp_path, ports) as b: run = b.run(b.single_call(duration=10))"""
 
     def __init__(self, folder, ports, relay=None, agents=1, proxy=True,
-                 subscribers=None, **conf):
+                 subscribers=None, agent_conf=None, **conf):
         self.folder, self.ports, self.relay = folder, ports, relay
         self._conf = {**QUICK, **conf}
         self._agent_count, self._with_proxy = agents, proxy
-        self._subscribers = subscribers
+        self._subscribers, self._agent_conf = subscribers, agent_conf or {}
         self._stack = ExitStack()
         self.agents = []
         self._numbers = iter(range(1, 1000))
@@ -50,7 +50,8 @@ class Bench:
             self.pool_id, token = pool["id"], pool["join_token"]
             for number in range(self._agent_count):
                 self.agents.append(Agent(self.folder, self.controller.url, token,
-                                         self.ports.rtp, name=f"agent{number}"))
+                                         self.ports.rtp, name=f"agent{number}",
+                                         **self._agent_conf))
                 self._stack.callback(self.agents[-1].close)
                 self.agents[-1].start()
             self.wait_online()

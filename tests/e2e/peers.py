@@ -15,7 +15,8 @@ SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1009)}
 class Kamailio:
     """Registrar and proxy with the quickstart's configuration."""
 
-    def __init__(self, folder, port, relay=None, subscribers=None):
+    def __init__(self, folder, port, relay=None, subscribers=None, tls=None):
+        """tls: (certificate, key); served on the port after the other one"""
         self.port = port
         self.subscribers = dict(subscribers or SUBSCRIBERS)
         self.log = Path(folder) / "kamailio.log"
@@ -31,6 +32,10 @@ class Kamailio:
         if relay:
             text = text.replace("@RELAY@", relay.socket_name)
             self._command += ["-A", "WITH_RELAY"]
+        if tls:
+            text = text.replace("@TLS_PORT@", str(port + 1))
+            text = text.replace("@CERTIFICATE@", str(tls[0])).replace("@KEY@", str(tls[1]))
+            self._command += ["-A", "WITH_TLS"]
         (self._folder / "cfg").write_text(text)
         self._process = None
 

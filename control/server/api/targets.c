@@ -2,6 +2,9 @@
 #include "control/server/api/resource.h"
 #include "control/wire/job.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const struct column columns[] = {
 	{"id", "id", NULL, COLUMN_INT},
 	{"name", "name", "name", COLUMN_TEXT},
@@ -60,12 +63,19 @@ static void check_hosts(struct request *req, json_t *value, const char *pointer,
 static void check_tls(struct request *req, json_t *value, const char *pointer,
 		      struct reply *rep)
 {
+	char at[64];
 	json_t *read =
 		fields_read(req, value, false, pointer, tls_fields,
 			    sizeof(tls_fields) / sizeof(*tls_fields), rep);
 
+	const char *ca = json_string_value(json_object_get(value, "ca"));
+
 	if (read)
 		json_object_update(value, read);
+	if (ca && ca[0] && !strstr(ca, "-----BEGIN CERTIFICATE-----")) {
+		snprintf(at, sizeof(at), "%s/ca", pointer);
+		field_error(rep, at, "must hold a certificate in PEM format");
+	}
 	json_decref(read);
 }
 

@@ -18,7 +18,7 @@
 struct plan_source {
 	/** Credentials with passwords, as a job carries them: new array. */
 	int (*credentials)(void *arg, int64_t pool_id, json_t **ret);
-	/** {hosts, domain, outbound_proxy}: new object. */
+	/** {hosts, domain, outbound_proxy, tls}: new object. */
 	int (*target)(void *arg, int64_t target_id, json_t **ret);
 	void *arg;
 };

@@ -110,9 +110,9 @@ static int target_row(const struct db_value *row, size_t columns, void *arg)
 	json_t **ret = arg;
 
 	(void)columns;
-	*ret = json_pack("{s:o, s:o, s:o}", "hosts", json_of(&row[0]), "domain",
-			 text_or_null(&row[1]), "outbound_proxy",
-			 text_or_null(&row[2]));
+	*ret = json_pack("{s:o, s:o, s:o, s:o}", "hosts", json_of(&row[0]),
+			 "domain", text_or_null(&row[1]), "outbound_proxy",
+			 text_or_null(&row[2]), "tls", json_of(&row[3]));
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -123,7 +123,8 @@ int store_target_load(struct store *s, int64_t target_id, json_t **ret)
 	int err;
 
 	err = db_query(store_reader(s),
-		       "SELECT hosts_json, domain, outbound_proxy FROM target "
+		       "SELECT hosts_json, domain, outbound_proxy, "
+		       "tls_json FROM target "
 		       "WHERE id = $1",
 		       &id, 1, target_row, &target);
 	if (err < 0)

@@ -338,11 +338,15 @@ static void test_account_refuses_bad_texts(void **state)
 	params.target.host = "a b";
 	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
 	params.target.host = "127.0.0.1";
-	params.tls = &(const struct sip_tls){.ca_file = "/no/such/file"};
+	params.tls = &(const struct sip_tls){.cert_file = "/no/such/file"};
 	params.reason = reason;
 	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
-	assert_string_equal(reason, "cannot use the CA file /no/such/file: "
+	assert_string_equal(reason, "cannot use the certificate /no/such/file: "
 				    "No such file or directory");
+	params.tls = &(const struct sip_tls){.ca = "no PEM"};
+	assert_int_equal(sip_account_new(&account, world.ua, &params), -EINVAL);
+	assert_string_equal(reason, "cannot use the CA certificates that were "
+				    "given: no start line");
 	assert_null(account);
 	world_close(&world);
 }

@@ -80,7 +80,9 @@ static void test_job_complete(void **state)
 		       "\"target\":{\"hosts\":[{\"host\":\"b\",\"priority\":2},"
 		       "{\"host\":\"a\",\"port\":5070,\"transport\":\"tcp\",\"priority\":1,"
 		       "\"weight\":7},{\"host\":\"c\",\"priority\":2}],"
-		       "\"domain\":\"d.test\",\"outbound_proxy\":\"sip:p;lr\"}},"
+		       "\"domain\":\"d.test\",\"outbound_proxy\":\"sip:p;lr\","
+		       "\"tls\":{\"verify\":0,\"server_name\":\"s.test\",\"ca\":"
+		       "\"-----BEGIN CERTIFICATE-----\"}}},"
 		       "{" CALL ",\"call_duration\":\"normal:20,2.5\","
 		       "\"audio_codecs\":[\"pcma\",\"PCMU\"],\"ptime\":30,"
 		       "\"max_total_calls\":12,\"max_concurrent_calls\":3,"
@@ -119,6 +121,9 @@ static void test_job_complete(void **state)
 	assert_string_equal(a->hosts[1].host, "b"); /* equals keep order */
 	assert_string_equal(a->hosts[2].host, "c");
 	assert_string_equal(a->outbound_proxy, "sip:p;lr");
+	assert_false(a->tls.verify);
+	assert_string_equal(a->tls.server_name, "s.test");
+	assert_non_null(a->tls.ca);
 
 	a = &job->steps[1].actions[1];
 	assert_int_equal(a->type, WIRE_ACTION_CALL);

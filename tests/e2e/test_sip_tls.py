@@ -1,0 +1,193 @@
+"""SIP over TLS: what is verified, what we show, and what is said when it fails."""
+import re
+import socket
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from agent import Agent
+from bench import Bench, assert_no_flaws, state_condition
+from certificates import Authority
+from peers import Kamailio
+from ports import PortBlock
+from sip_peer import SipPeer
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory, authority):
+    """Its agent has a certificate, so that the proxy can connect to it too."""
+    folder, ports = tmp_path_factory.mktemp("bench"), PortBlock()
+    cert, key = authority.issue("agent", "IP:127.0.0.1,DNS:agent.test")
+    with Kamailio(folder, ports.sip, tls=authority.issue("proxy")):
+        with Bench(folder, ports, proxy=False,
+                   agent_conf={"sip_tls_certificate": cert, "sip_tls_key": key}) as b:
+            yield b
+    ports.close()
+
+
+@contextmanager
+def another_agent(bench, folder, name, **conf):
+    """An agent in a pool of its own; yields the pool's id."""
+    pool = bench.api("POST", "/agent-pools", {"name": name})["agent_pool"]
+    agent = Agent(folder, bench.controller.url, pool["join_token"], bench.ports.rtp,
+                  name=name, **conf)
+    try:
+        agent.start()
+        deadline = time.monotonic() + 30
+        while not any(a["name"] == name and a["state"] == "online"
+                      for a in bench.api("GET", "/agents")["agents"]):
+            assert time.monotonic() < deadline, agent.log()
+            time.sleep(0.1)
+        yield pool["id"]
+    finally:
+        agent.close()
+    assert not re.search("Sanitizer|runtime error:", agent.log()), agent.log()
+
+
+def tls_target(bench, host, port, **tls):
+    return bench.api("POST", "/targets", {
+        "name": f"tls {time.monotonic_ns()}", "domain": "127.0.0.1",
+        "hosts": [{"host": host, "port": port, "transport": "tls"}],
+        "tls": tls})["target"]["id"]
+
+
+def register(bench, target, pool=None):
+    """A run that registers the caller; (run, messages of the report)."""
+    test = bench.api("POST", "/tests", {
+        "name": f"register {time.monotonic_ns()}", "project_id": bench.project_id,
+        "scenario": "registration", "agentpool_id": pool or bench.pool_id, "record": "sip",
+        "steps": [[{"type": "register", "role": "caller", "target_pool": target,
+                    "credential_pool": bench.callers}]],
+        "conditions": [state_condition("caller", "REGISTER_OK")]})["test"]["id"]
+    return bench.run(test)
+
+
+def test_call_over_verified_tls(bench, authority):
+    target = tls_target(bench, "127.0.0.1", bench.ports.control, ca=authority.file.read_text())
+    run, report = bench.run(bench.single_call(duration=2, target=target))
+    assert run["status"] == "passed", run["result_description"]
+    assert_no_flaws(report)
+    assert {m["line"].split()[0] for m in report["messages"]} >= {"REGISTER", "INVITE", "BYE"}
+    for message in report["messages"]:
+        top, = re.findall(r"^Via: SIP/2.0/(\w+)", message["text"], re.M)[:1]
+        assert top == "TLS", message
+
+
+@pytest.mark.parametrize("tls, says", [
+    ({}, "the peer's certificate is refused: unable to get local issuer certificate"),
+    ({"ca": "own", "server_name": "other.test"},
+     "the peer's certificate is refused: hostname mismatch"),
+    ({"ca": "other"}, "the peer's certificate is refused: unable to get local issuer"),
+])
+def test_certificate_that_does_not_fit(bench, authority, tmp_path, tls, says):
+    authorities = {"own": authority, "other": Authority(tmp_path, "other")}
+    if "ca" in tls:
+        tls = {**tls, "ca": authorities[tls["ca"]].file.read_text()}
+    target = tls_target(bench, "127.0.0.1", bench.ports.control, **tls)
+    run, _ = register(bench, target)
+    assert run["status"] == "failed"
+    assert says in run["result_description"], run["result_description"]
+    assert f"127.0.0.1:{bench.ports.control}" in run["result_description"]
+
+
+def test_expired_certificate_and_no_verification(bench, authority):
+    files = authority.issue("expired", expired=True)
+    with SipPeer(bench.ports.phone, lambda r: r.registered(), tls=files):
+        target = tls_target(bench, "127.0.0.1", bench.ports.phone,
+                            ca=authority.file.read_text())
+        run, _ = register(bench, target)
+        assert "certificate has expired" in run["result_description"]
+        target = tls_target(bench, "127.0.0.1", bench.ports.phone, verify=0)
+        run, _ = register(bench, target)
+        assert run["status"] == "passed", run["result_description"]
+
+
+def test_server_name_and_client_certificate(bench, authority):
+    """The peer wants a certificate of ours, which is in the agent's configuration."""
+    server = authority.issue("named", "DNS:proxy.test")
+    port = bench.ports.base + 10
+    target = tls_target(bench, "127.0.0.1", port, ca=authority.file.read_text(),
+                        server_name="proxy.test")
+    with SipPeer(port, lambda r: r.registered(), tls=server, client_ca=authority.file) as peer:
+        run, _ = register(bench, target)
+    assert run["status"] == "passed", run["result_description"]
+    request = peer.requests[0]
+    assert (request.transport, request.server_name) == ("tls", "proxy.test")
+    assert ("DNS", "agent.test") in request.certificate["subjectAltName"]
+    assert request.header("via").startswith("SIP/2.0/TLS ")
+    assert "transport=tls" in request.header("contact")
+
+
+def test_peer_that_wants_a_certificate_we_lack(bench, authority, tmp_path):
+    cert, key = authority.issue("strict")
+    port = bench.ports.base + 12
+    server = subprocess.Popen(
+        ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", cert, "-key", key,
+         "-CAfile", authority.file, "-Verify", "1", "-quiet"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        target = tls_target(bench, "127.0.0.1", port, ca=authority.file.read_text())
+        with another_agent(bench, tmp_path, "plain") as pool:
+            run, _ = register(bench, target, pool)
+    finally:
+        server.kill()
+        server.wait()
+    assert run["status"] == "failed"
+    assert 'the peer sent the alert "certificate required"' in run["result_description"], \
+        run["result_description"]
+
+
+def test_files_that_cannot_be_used(bench):
+    target = tls_target(bench, "127.0.0.1", bench.ports.control,
+                        ca="-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n")
+    run, _ = register(bench, target)
+    assert run["status"] == "errored"
+    assert "cannot use the CA certificates" in run["result_description"]
+    answer = bench.controller.request("POST", "/targets", json={
+        "name": "no pem", "hosts": [{"host": "h", "transport": "tls"}], "tls": {"ca": "x"}})
+    assert answer.status_code == 422, answer.text
+
+
+def test_foreign_client_reaches_us_over_tls(bench, authority, tmp_path):
+    """openssl s_client speaks to the agent's own port while it takes calls."""
+    cert, key = authority.issue("phone")
+    port = bench.ports.base + 11
+    options = (f"OPTIONS sip:127.0.0.1:{port};transport=tls SIP/2.0\r\n"
+               "Via: SIP/2.0/TLS 127.0.0.1:9;branch=z9hG4bK1;rport\r\nMax-Forwards: 1\r\n"
+               "From: <sip:a@b>;tag=1\r\nTo: <sip:c@d>\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\n"
+               "Content-Length: 0\r\n\r\n")
+    with another_agent(bench, tmp_path, "phone", sip_tls_certificate=cert, sip_tls_key=key,
+                       sip_port=port, capacity=1) as pool:
+        test = bench.api("POST", "/tests", {
+            "name": "phone", "project_id": bench.project_id, "scenario": "single-call",
+            "agentpool_id": pool, "record": "sip",
+            "steps": [[{"type": "answer", "role": "callee"}],
+                      [{"type": "wait", "role": "callee", "wait_ms": 120000}]],
+            "conditions": []})["test"]["id"]
+        session = bench.start(test)
+        deadline = time.monotonic() + 60
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        client = subprocess.Popen(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-quiet", "-no_ign_eof",
+             "-CAfile", authority.file, "-verify_return_error", "-verify_ip", "127.0.0.1"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        guard = threading.Timer(60, client.kill)
+        guard.start()
+        client.stdin.write(options.encode())
+        client.stdin.flush()
+        line = client.stdout.readline()
+        guard.cancel()
+        client.kill()
+        assert line == b"SIP/2.0 200 OK\r\n", client.communicate()[1].decode()
+        bench.api("POST", f"/runs/{session}/stop")
+        bench.wait(session)
