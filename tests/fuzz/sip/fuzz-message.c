@@ -1,0 +1,193 @@
+/* Datagrams to a user agent with an account and a call of its own under way:
+ * parser, transactions, dialogs. Inputs hold several, divided by a NUL; where
+ * %c, %t, %b and %u stand go Call-ID, tag and branch of the INVITE we sent last
+ * and the user of our Contact. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sip/internal.h"
+
+#define TEXT_MAX 65536
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct fuzz {
+	struct sip_ua *ua;
+	struct sip_account *account;
+	struct sip_call *call, *incoming;
+	char branch[64];
+};
+
+static const struct media_local *media(void)
+{
+	static struct media_local local;
+	struct sa sa;
+
+	sa_set_str(&sa, "127.0.0.1", 30000);
+	memcpy(&local.rtp.ss, &sa.u, sa.len);
+	local.rtp.len = sa.len;
+	local.rtcp = local.rtp;
+	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
+	local.codec_count = 1;
+	local.ptime_ms = 20;
+	return &local;
+}
+
+static void sent_handler(const struct sip_trace *trace, void *arg)
+{
+	struct fuzz *f = arg;
+	const char *p;
+	struct pl branch;
+
+	if (!trace->sent || trace->len < 7 || memcmp(trace->data, "INVITE ", 7))
+		return;
+	p = memmem(trace->data, trace->len, "branch=", 7);
+	if (!p)
+		return;
+	branch.p = p + 7;
+	branch.l = strcspn(branch.p, ";\r");
+	(void)pl_strcpy(&branch, f->branch, sizeof(f->branch));
+}
+
+static void call_handler(struct sip_call *call, enum sip_call_event event,
+			 const struct sip_call_info *info, void *arg)
+{
+	struct fuzz *f = arg;
+
+	if (!info->reason)
+		abort();
+	if (event == SIP_CALL_REFERRED)
+		(void)sip_call_refer_progress(call, 200, "OK");
+	if (event != SIP_CALL_CLOSED)
+		return;
+	if (call == f->call)
+		f->call = sip_call_free(call);
+	else if (call == f->incoming)
+		f->incoming = sip_call_free(call);
+	else
+		abort();
+}
+
+static void incoming_handler(struct sip_account *account, struct sip_call *call,
+			     void *arg)
+{
+	struct fuzz *f = arg;
+
+	(void)account;
+	if (f->incoming) {
+		(void)sip_call_reject(call, 486, NULL);
+		return;
+	}
+	f->incoming = call;
+	if (sip_call_adopt(call, call_handler, f) ||
+	    sip_call_answer(call, media()))
+		sip_call_hangup(call);
+}
+
+static void account_handler(struct sip_account *account,
+			    enum sip_account_event event,
+			    const struct sip_account_info *info, void *arg)
+{
+	(void)account;
+	(void)event;
+	(void)arg;
+	if (!info->reason)
+		abort();
+}
+
+static size_t fill(char *dst, const uint8_t *text, size_t len,
+		   const struct fuzz *f)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < len && used < TEXT_MAX; i++) {
+		const char *word = NULL;
+
+		if (text[i] == '%' && i + 1 < len && f->call) {
+			word = text[i + 1] == 'c'   ? f->call->dialog->callid
+			       : text[i + 1] == 't' ? f->call->dialog->ltag
+			       : text[i + 1] == 'b' ? f->branch
+			       : text[i + 1] == 'u' ? f->account->contact_user
+						    : NULL;
+		}
+		if (!word) {
+			dst[used++] = (char)text[i];
+			continue;
+		}
+		if (used + strlen(word) > TEXT_MAX)
+			break;
+		memcpy(dst + used, word, strlen(word));
+		used += strlen(word);
+		i++;
+	}
+	return used;
+}
+
+static void feed(struct fuzz *f, const uint8_t *data, size_t size)
+{
+	static char text[TEXT_MAX];
+	struct sa src;
+
+	sa_set_str(&src, "127.0.0.1", 9);
+	while (size > 0) {
+		const uint8_t *end = memchr(data, '\0', size);
+		size_t len = end ? (size_t)(end - data) : size;
+		size_t used = fill(text, data, len, f);
+		uint8_t *copy = malloc(used ? used : 1);
+
+		if (!copy)
+			return;
+		memcpy(copy, text, used);
+		transport_received(f->ua->sip, SIP_TRANSP_UDP, &src,
+				   &f->ua->laddr, NULL, copy, used);
+		free(copy);
+		later_run(f->ua);
+		data += len + (end != NULL);
+		size -= len + (end != NULL);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool ready;
+	struct fuzz f = {0};
+	const struct sip_ua_params ua = {
+		.bind_addr = "127.0.0.1",
+		.calls_max = 4,
+		.name_servers = "127.0.0.1:9",
+		.trace_h = sent_handler,
+		.arg = &f,
+	};
+	const struct sip_account_params account = {
+		.username = "1001",
+		.password = "secret",
+		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
+		.account_h = account_handler,
+		.incoming_h = incoming_handler,
+		.arg = &f,
+	};
+	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
+	const struct sip_call_params call = {
+		.uri = "1002",
+		.media = media(),
+		.options = &options,
+		.call_h = call_handler,
+		.arg = &f,
+	};
+
+	if (!ready && sip_loop_init())
+		abort();
+	ready = true;
+	if (sip_ua_new(&f.ua, &ua) ||
+	    sip_account_new(&f.account, f.ua, &account))
+		abort();
+	sip_account_call_options(f.account, &options);
+	(void)sip_account_register(f.account);
+	(void)sip_call_dial(&f.call, f.account, &call);
+	feed(&f, data, size);
+	f.call = sip_call_free(f.call);
+	f.incoming = sip_call_free(f.incoming);
+	f.account = sip_account_free(f.account);
+	sip_ua_free(f.ua);
+	return 0;
+}
