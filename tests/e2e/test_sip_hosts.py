@@ -1,0 +1,171 @@
+"""From the hosts of a target to the one that answers: DNS, failover, proxies."""
+import socket
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from bench import CALLEE, Bench, state_condition
+from dns_server import DnsServer
+from peers import SilentPort
+from ports import PortBlock
+from sip_peer import SipPeer
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    folder, ports = tmp_path_factory.mktemp("bench"), PortBlock()
+    with Bench(folder, ports, agent_conf={"name_servers": f"127.0.0.1:{ports.base + 10}"}) as b:
+        yield b
+    ports.close()
+
+
+def target(bench, *hosts, **more):
+    """hosts: (host, port, transport)"""
+    return bench.api("POST", "/targets", {
+        "name": f"target {time.monotonic_ns()}", "domain": "127.0.0.1",
+        "hosts": [{"host": h, "port": p, "transport": t} for h, p, t in hosts],
+        **more})["target"]["id"]
+
+
+def register(bench, target_id, **action):
+    test = bench.api("POST", "/tests", {
+        "name": f"register {time.monotonic_ns()}", "project_id": bench.project_id,
+        "scenario": "registration", "agentpool_id": bench.pool_id, "record": "sip",
+        "steps": [[{"type": "register", "role": "caller", "target_pool": target_id,
+                    "credential_pool": bench.callers, **action}]],
+        "conditions": [state_condition("caller", "REGISTER_OK")]})["test"]["id"]
+    return bench.run(test)
+
+
+def peers_of(report, method="REGISTER"):
+    """Where requests of ours went, in order, without repetitions."""
+    found = []
+    for message in report["messages"]:
+        if message["dir"] == "sent" and message["line"].startswith(method + " ") \
+                and message["peer"] not in found:
+            found.append(message["peer"])
+    return found
+
+
+def registered(request):
+    return request.registered()
+
+
+def test_srv_by_priority_and_the_next_one_when_a_host_fails(bench):
+    """NAPTR prefers TCP; its first host refuses, its second says 503, the UDP
+    service is what answers."""
+    base = bench.ports.base
+    zone = {
+        ("pbx.test", "NAPTR"): [(20, 10, "s", "SIP+D2U", "_sip._udp.pbx.test"),
+                                (10, 10, "s", "SIP+D2T", "_sip._tcp.pbx.test"),
+                                (5, 10, "u", "E2U+sip", "other.test")],
+        ("_sip._tcp.pbx.test", "SRV"): [(20, 0, base + 12, "b.pbx.test"),
+                                        (10, 0, base + 11, "a.pbx.test")],
+        ("_sip._udp.pbx.test", "SRV"): [(10, 0, bench.ports.sip, "c.pbx.test")],
+        ("a.pbx.test", "A"): ["127.0.0.1"], ("b.pbx.test", "A"): ["127.0.0.1"],
+        ("c.pbx.test", "A"): ["127.0.0.1"]}
+    with DnsServer(base + 10, zone) as dns, \
+            SipPeer(base + 12, lambda r: r.reply(503, "Service Unavailable")) as full:
+        # without port and transport in the URI all three steps are asked
+        run, report = register(
+            bench, target(bench, ("127.0.0.1", bench.ports.sip, "udp"),
+                          outbound_proxy="sip:pbx.test;lr"))
+    assert run["status"] == "passed", run["result_description"]
+    assert [r.transport for r in full.requests] == ["tcp"] * len(full.requests) and full.requests
+    assert peers_of(report) == [f"127.0.0.1:{base + 12}", f"127.0.0.1:{bench.ports.sip}"]
+    assert ("pbx.test", "NAPTR") in dns.asked and ("a.pbx.test", "A") in dns.asked
+    first = [m for m in report["messages"] if m["dir"] == "sent"][0]
+    assert "\r\nRoute: <sip:pbx.test;lr>\r\n" in first["text"]
+
+
+def test_transport_without_port_is_asked_by_srv(bench):
+    base = bench.ports.base
+    zone = {("_sip._udp.pbx.test", "SRV"): [(1, 10, bench.ports.sip, "a.pbx.test"),
+                                            (1, 0, base + 12, "b.pbx.test")],
+            ("a.pbx.test", "A"): ["127.0.0.1"], ("b.pbx.test", "A"): ["127.0.0.1"]}
+    with DnsServer(base + 10, zone) as dns:
+        run, report = register(bench, target(bench, ("pbx.test", 0, "udp")))
+    assert run["status"] == "passed", run["result_description"]
+    assert peers_of(report) == [f"127.0.0.1:{bench.ports.sip}"]
+    assert not any(kind == "NAPTR" for _, kind in dns.asked)
+
+
+def test_port_leaves_the_address_alone_to_ask(bench):
+    zone = {("pbx.test", "A"): ["127.0.0.1"]}
+    with DnsServer(bench.ports.base + 10, zone) as dns:
+        run, _ = register(bench, target(bench, ("pbx.test", bench.ports.sip, "tcp")))
+    assert run["status"] == "passed", run["result_description"]
+    assert set(dns.asked) == {("pbx.test", "A")}
+
+
+def test_name_that_does_not_exist(bench):
+    with DnsServer(bench.ports.base + 10, {}):
+        run, _ = register(bench, target(bench, ("gone.test", 5060, "udp")))
+    assert run["status"] == "failed"
+    assert "no address was found for gone.test:5060 over UDP" in run["result_description"]
+
+
+def test_silent_host_leads_to_the_next(bench):
+    base = bench.ports.base
+    with SilentPort(base + 11):
+        run, report = register(bench, target(bench, ("127.0.0.1", base + 11, "udp"),
+                                             ("127.0.0.1", base + 12, "udp"),
+                                             ("127.0.0.1", bench.ports.sip, "udp")))
+    assert run["status"] == "passed", run["result_description"]
+    assert peers_of(report) == [f"127.0.0.1:{p}" for p in
+                                (base + 11, base + 12, bench.ports.sip)]
+
+
+def test_no_host_is_left(bench):
+    base = bench.ports.base
+    run, _ = register(bench, target(bench, ("127.0.0.1", base + 11, "tcp"),
+                                    ("127.0.0.1", base + 12, "udp")))
+    assert run["status"] == "failed"
+    assert f"connection refused by 127.0.0.1:{base + 12} over UDP (the last of 2 hosts)" \
+        in run["result_description"], run["result_description"]
+
+
+def test_invite_fails_over_too(bench):
+    """The call's own target: its first host refuses, the proxy is the second."""
+    here = target(bench, ("127.0.0.1", bench.ports.base + 11, "tcp"),
+                  ("127.0.0.1", bench.ports.sip, "udp"))
+    run, report = bench.run(bench.single_call(duration=1, target=here))
+    assert run["status"] == "passed", run["result_description"]
+    assert peers_of(report, "INVITE")[0] == f"127.0.0.1:{bench.ports.sip}"
+    assert CALLEE in report["calls"][0]["peer"] + report["calls"][1]["peer"]
+
+
+def test_connection_that_ends_under_a_request(bench):
+    """The peer takes the REGISTER and hangs up: said as it is, at once."""
+    base = bench.ports.base
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", base + 13)))
+        session = bench.start(bench.api("POST", "/tests", {
+            "name": "hang up", "project_id": bench.project_id, "scenario": "registration",
+            "agentpool_id": bench.pool_id, "record": "sip",
+            "steps": [[{"type": "register", "role": "caller", "credential_pool": bench.callers,
+                        "target_pool": target(bench, ("127.0.0.1", base + 13, "tcp"))}]],
+            "conditions": []})["test"]["id"])
+        server.settimeout(30)
+        client, _ = server.accept()
+        assert client.recv(65536).startswith(b"REGISTER ")
+        client.close()
+        run = bench.wait(session)
+    assert f"TCP connection with 127.0.0.1:{base + 13} ended: the peer closed it" \
+        in run["result_description"]
+
+
+def test_undecodable_messages_are_recorded(bench):
+    """What is no SIP is uploaded as it came, whatever its bytes are."""
+    junk = [b"\xff\xfe\x00 no SIP at all", b"SIP/2.0 abc\r\n\r\n",
+            b"INVITE sip:x SIP/2.0\r\nBroken"]
+
+    with SipPeer(bench.ports.base + 12, lambda r: junk + [r.registered()]):
+        run, report = register(bench, target(bench, ("127.0.0.1", bench.ports.base + 12, "udp")))
+    assert run["status"] == "passed", run["result_description"]
+    got = [m for m in report["messages"] if m["dir"] == "received"]
+    assert len(got) >= 4
+    texts = "".join(str(m.get("text")) for m in got)
+    assert "SIP/2.0 abc" in texts and "Broken" in texts
+    assert "//4AIG5vIFNJUCBhdCBhbGw=" in texts or "no SIP at all" in texts, got[0]
