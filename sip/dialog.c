@@ -261,6 +261,12 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 				   : 0;
 	unsigned scopes = headers_scopes(request->method, dialog->rtag != NULL,
 					 request->headers);
+	const struct digest_request signing = {
+		.method = request->method,
+		.uri = dialog->target,
+		.body = text,
+		.body_len = body,
+	};
 	uint32_t cseq = request->ack_cseq;
 	int err;
 
@@ -272,7 +278,7 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 			mb, "To: %s\r\nCall-ID: %s\r\nCSeq: %u %s\r\n",
 			dialog->remote, dialog->callid, cseq, request->method);
 	if (!err && digest)
-		err = digest_write(mb, digest, request->method, dialog->target);
+		err = digest_write(mb, digest, &signing);
 	if (!err)
 		err = headers_write(mb, &account->headers, scopes);
 	if (!err)

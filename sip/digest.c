@@ -11,8 +11,10 @@ struct challenge {
 	char *realm;
 	char *nonce;
 	char *opaque;
-	bool qop; /* auth */
+	const char *qop; /* "auth", "auth-int"; NULL: none was offered */
 	bool sha256;
+	bool sess;         /* the key is of this nonce (RFC 7616 3.4.2) */
+	uint64_t cnonce;   /* made with the first request of the nonce */
 	uint32_t count;    /* requests with this nonce */
 	unsigned answered; /* in the present transaction */
 };
@@ -74,17 +76,50 @@ struct pick {
 	int err;
 };
 
-static bool qop_has_auth(const struct pl *qop)
+/* The one we answer with: auth before auth-int. @return NULL: neither */
+static const char *qop_choose(const struct pl *qop)
 {
 	struct pl rest = *qop;
+	const char *found = NULL;
 	struct pl word;
 
 	while (!re_regex(rest.p, rest.l, "[^, \t]+", &word)) {
 		if (!pl_strcasecmp(&word, "auth"))
-			return true;
+			return "auth";
+		if (!pl_strcasecmp(&word, "auth-int"))
+			found = "auth-int";
 		pl_advance(&rest, (ssize_t)(word.p + word.l - rest.p));
 	}
-	return false;
+	return found;
+}
+
+struct algorithm {
+	bool sha256;
+	bool sess;
+};
+
+static int algorithm_read(struct algorithm *ret, const struct pl *name)
+{
+	static const struct {
+		const char *name;
+		struct algorithm is;
+	} known[] = {
+		{"MD5", {false, false}},
+		{"MD5-sess", {false, true}},
+		{"SHA-256", {true, false}},
+		{"SHA-256-sess", {true, true}},
+	};
+
+	*ret = known[0].is; /* when none is named */
+	for (size_t i = 0; pl_isset(name); i++) {
+		if (i == sizeof(known) / sizeof(known[0]))
+			return -EPROTONOSUPPORT;
+		if (pl_strcasecmp(name, known[i].name))
+			continue;
+		*ret = known[i].is;
+		break;
+	}
+	return 0;
 }
 
 static struct challenge *challenge_find(struct digest *digest,
@@ -100,11 +135,14 @@ static struct challenge *challenge_find(struct digest *digest,
 }
 
 static int challenge_set(struct challenge *c,
-			 const struct httpauth_digest_chall *chall, bool sha256)
+			 const struct httpauth_digest_chall *chall,
+			 const struct algorithm *algorithm)
 {
 	challenge_clear(c);
-	c->sha256 = sha256;
-	c->qop = pl_isset(&chall->qop);
+	c->sha256 = algorithm->sha256;
+	c->sess = algorithm->sess;
+	c->qop = qop_choose(&chall->qop);
+	c->cnonce = rand_u64();
 	c->count = 0;
 	if (pl_strdup(&c->nonce, &chall->nonce))
 		return -ENOMEM;
@@ -115,7 +153,7 @@ static int challenge_set(struct challenge *c,
 
 static int challenge_take(struct pick *pick,
 			  const struct httpauth_digest_chall *chall,
-			  bool sha256)
+			  const struct algorithm *algorithm)
 {
 	struct digest *digest = pick->digest;
 	struct challenge *c =
@@ -134,37 +172,36 @@ static int challenge_take(struct pick *pick,
 	} else if (c->nonce && c->count == 0) {
 		/* The same message offers its challenge twice, with SHA-256
 		 * and MD5 (RFC 8760): the stronger one stays. */
-		return sha256 && !c->sha256 ? challenge_set(c, chall, sha256)
-					    : 0;
+		return algorithm->sha256 && !c->sha256
+			       ? challenge_set(c, chall, algorithm)
+			       : 0;
 	} else if ((c->answered > 0 && !stale) ||
 		   c->answered >= DIGEST_TRIES_MAX) {
 		return -EACCES;
 	}
 	c->answered++;
-	return challenge_set(c, chall, sha256);
+	return challenge_set(c, chall, algorithm);
 }
 
 static bool challenge_handler(const struct sip_hdr *hdr,
 			      const struct sip_msg *msg, void *arg)
 {
 	struct httpauth_digest_chall chall;
+	struct algorithm algorithm;
 	struct pick *pick = arg;
-	bool sha256;
 	(void)msg;
 
 	if (httpauth_digest_challenge_decode(&chall, &hdr->val)) {
 		pick->unknown = true;
 		return false;
 	}
-	sha256 = !pl_strcasecmp(&chall.algorithm, "SHA-256");
-	if ((pl_isset(&chall.algorithm) && !sha256 &&
-	     pl_strcasecmp(&chall.algorithm, "MD5")) ||
-	    (pl_isset(&chall.qop) && !qop_has_auth(&chall.qop))) {
+	if (algorithm_read(&algorithm, &chall.algorithm) ||
+	    (pl_isset(&chall.qop) && !qop_choose(&chall.qop))) {
 		pick->unknown = true;
 		return false;
 	}
 	pick->seen = true;
-	pick->err = challenge_take(pick, &chall, sha256);
+	pick->err = challenge_take(pick, &chall, &algorithm);
 	return pick->err != 0;
 }
 
@@ -186,31 +223,39 @@ int digest_challenge(struct digest *digest, const struct sip_msg *msg)
 	return pick.unknown ? -EPROTONOSUPPORT : -EBADMSG;
 }
 
-static int hash_hex(char hex[static HEX_BYTES], bool sha256, const char *fmt,
-		    ...)
+static int bytes_hex(char hex[static HEX_BYTES], bool sha256, const void *data,
+		     size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned int len = 0;
+
+	if (!EVP_Digest(data, size, md, &len, sha256 ? EVP_sha256() : EVP_md5(),
+			NULL))
+		return -EPROTONOSUPPORT; /* MD5 is off in FIPS mode */
+	for (unsigned i = 0; i < len; i++) {
+		hex[2 * i] = digits[md[i] >> 4];
+		hex[2 * i + 1] = digits[md[i] & 15];
+	}
+	hex[2 * len] = '\0';
+	return 0;
+}
+
+static int hash_hex(char hex[static HEX_BYTES], bool sha256, const char *fmt,
+		    ...)
+{
 	char *text = NULL;
 	va_list args;
 	int err;
 
 	va_start(args, fmt);
-	err = re_vsdprintf(&text, fmt, args);
+	err = neg(re_vsdprintf(&text, fmt, args));
 	va_end(args);
 	if (err)
-		return neg(err);
-	if (!EVP_Digest(text, strlen(text), md, &len,
-			sha256 ? EVP_sha256() : EVP_md5(), NULL))
-		err = -EPROTONOSUPPORT; /* MD5 is off in FIPS mode */
+		return err;
+	err = bytes_hex(hex, sha256, text, strlen(text));
 	explicit_bzero(text, strlen(text));
 	mem_deref(text);
-	for (unsigned i = 0; i < len && !err; i++) {
-		hex[2 * i] = digits[md[i] >> 4];
-		hex[2 * i + 1] = digits[md[i] & 15];
-	}
-	hex[2 * len] = '\0';
 	return err;
 }
 
@@ -228,27 +273,45 @@ static int quoted_write(struct mbuf *mb, const char *text)
 	return err ? err : mbuf_write_u8(mb, '"');
 }
 
-static int credentials_write(struct mbuf *mb, const struct digest *digest,
-			     struct challenge *c, const char *method,
-			     const char *uri)
+/* RFC 7616 3.4.1 to 3.4.3 */
+static int response_make(char response[static HEX_BYTES],
+			 const struct digest *digest, const struct challenge *c,
+			 const struct digest_request *request)
 {
-	char ha1[HEX_BYTES], ha2[HEX_BYTES], response[HEX_BYTES];
-	uint64_t cnonce = rand_u64();
+	char ha1[HEX_BYTES], ha2[HEX_BYTES], body[HEX_BYTES];
+	bool whole = c->qop && strcmp(c->qop, "auth-int") == 0;
 	int err;
 
-	c->count++;
 	err = hash_hex(ha1, c->sha256, "%s:%s:%s", digest->username, c->realm,
 		       digest->password);
+	if (!err && c->sess)
+		err = hash_hex(ha1, c->sha256, "%s:%s:%016llx", ha1, c->nonce,
+			       c->cnonce);
+	if (!err && whole)
+		err = bytes_hex(body, c->sha256, request->body,
+				request->body_len);
 	if (!err)
-		err = hash_hex(ha2, c->sha256, "%s:%s", method, uri);
+		err = hash_hex(ha2, c->sha256, whole ? "%s:%s:%s" : "%s:%s",
+			       request->method, request->uri, body);
 	if (!err && c->qop)
-		err = hash_hex(response, c->sha256,
-			       "%s:%s:%08x:%016llx:auth:%s", ha1, c->nonce,
-			       c->count, cnonce, ha2);
+		err = hash_hex(response, c->sha256, "%s:%s:%08x:%016llx:%s:%s",
+			       ha1, c->nonce, c->count, c->cnonce, c->qop, ha2);
 	else if (!err)
 		err = hash_hex(response, c->sha256, "%s:%s:%s", ha1, c->nonce,
 			       ha2);
 	explicit_bzero(ha1, sizeof(ha1));
+	return err;
+}
+
+static int credentials_write(struct mbuf *mb, const struct digest *digest,
+			     struct challenge *c,
+			     const struct digest_request *request)
+{
+	char response[HEX_BYTES];
+	int err;
+
+	c->count++;
+	err = response_make(response, digest, c, request);
 	if (err)
 		return err;
 	err = mbuf_printf(mb, "%s: Digest username=",
@@ -258,28 +321,29 @@ static int credentials_write(struct mbuf *mb, const struct digest *digest,
 	err |= quoted_write(mb, digest->username);
 	err |= mbuf_printf(mb,
 			   ", realm=\"%s\", nonce=\"%s\", uri=\"%s\""
-			   ", response=\"%s\", algorithm=%s",
-			   c->realm, c->nonce, uri, response,
-			   c->sha256 ? "SHA-256" : "MD5");
+			   ", response=\"%s\", algorithm=%s%s",
+			   c->realm, c->nonce, request->uri, response,
+			   c->sha256 ? "SHA-256" : "MD5",
+			   c->sess ? "-sess" : "");
 	if (c->opaque)
 		err |= mbuf_printf(mb, ", opaque=\"%s\"", c->opaque);
 	if (c->qop)
-		err |= mbuf_printf(mb,
-				   ", qop=auth, nc=%08x, cnonce=\"%016llx\"",
-				   c->count, cnonce);
+		err |= mbuf_printf(mb, ", qop=%s, nc=%08x", c->qop, c->count);
+	if (c->qop || c->sess)
+		err |= mbuf_printf(mb, ", cnonce=\"%016llx\"", c->cnonce);
 	err |= mbuf_write_str(mb, "\r\n");
 	return err ? -ENOMEM : 0;
 }
 
-int digest_write(struct mbuf *mb, struct digest *digest, const char *method,
-		 const char *uri)
+int digest_write(struct mbuf *mb, struct digest *digest,
+		 const struct digest_request *request)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < digest->realm_count && !err; i++) {
 		if (digest->realms[i].nonce)
 			err = credentials_write(mb, digest, &digest->realms[i],
-						method, uri);
+						request);
 	}
 	return err;
 }

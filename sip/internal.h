@@ -67,6 +67,14 @@ static inline int neg(int libre_error)
 
 struct digest;
 
+/** What is signed. */
+struct digest_request {
+	const char *method;
+	const char *uri;
+	const void *body; /* auth-int */
+	size_t body_len;
+};
+
 int digest_new(struct digest **ret, const char *username, const char *password);
 /** A transaction begins: its first challenge is answered in any case. */
 void digest_begin(struct digest *digest);
@@ -77,8 +85,8 @@ void digest_begin(struct digest *digest);
  */
 int digest_challenge(struct digest *digest, const struct sip_msg *msg);
 /** Append (Proxy-)Authorization for the challenges seen. */
-int digest_write(struct mbuf *mb, struct digest *digest, const char *method,
-		 const char *uri);
+int digest_write(struct mbuf *mb, struct digest *digest,
+		 const struct digest_request *request);
 /** What to report when digest_challenge() said no. */
 void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg);
 
@@ -196,6 +204,7 @@ void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
 enum register_state {
 	REGISTER_IDLE,
 	REGISTER_TRYING, /* the first one, or a recovery */
+	REGISTER_LOST,   /* a refresh failed; it is tried again later */
 	REGISTER_DONE,   /* bound; a refresh may be under way */
 	REGISTER_REMOVING,
 };
@@ -240,6 +249,8 @@ struct sip_account {
 	int64_t first_sent_ns; /* 0: not on the wire yet */
 	uint32_t expires_s;    /* asked for */
 	bool raised;           /* by a 423 */
+	unsigned busy;         /* waits for Retry-After */
+	unsigned recoveries;   /* failed ones in a row */
 };
 
 void register_stop(struct sip_account *account);

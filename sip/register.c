@@ -7,6 +7,15 @@
 #define REFRESH_PERCENT 90 /* of what the registrar granted */
 #define EVENTS_MAX      16 /* kept for a handler that is busy */
 
+/* A registrar that is busy (503, 500 with Retry-After) is asked again. */
+#define BUSY_TRIES_MAX    3
+#define RETRY_AFTER_MAX_S 120
+
+/* A binding that was lost is sought again (RFC 5626 4.5, base time of a user
+ * agent with one flow). */
+#define RECOVER_BASE_S 30
+#define RECOVER_MAX_S  1800
+
 struct account_event {
 	struct le le;
 	enum sip_account_event event;
@@ -15,6 +24,7 @@ struct account_event {
 };
 
 static int register_send(struct sip_account *account);
+static void refresh_handler(void *arg);
 
 static void event_destructor(void *arg)
 {
@@ -86,14 +96,32 @@ void register_stop(struct sip_account *account)
 	request_drop(account);
 }
 
+/* Half of it by chance, so that thousands do not come back at once. */
+static void recover_later(struct sip_account *account)
+{
+	unsigned doublings = account->recoveries < 6 ? account->recoveries : 6;
+	uint32_t wait_s = (uint32_t)RECOVER_BASE_S << doublings;
+
+	if (wait_s > RECOVER_MAX_S)
+		wait_s = RECOVER_MAX_S;
+	account->state = REGISTER_LOST;
+	account->recoveries++;
+	account->busy = 0;
+	tmr_start(&account->tmr, wait_s * 500 + rand_u32() % (wait_s * 500),
+		  refresh_handler, account);
+}
+
 static void register_failed(struct sip_account *account, int64_t mono_ns,
 			    uint16_t code, const char *reason)
 {
 	bool removing = account->state == REGISTER_REMOVING;
+	bool lost = account->state == REGISTER_DONE;
 
-	account->state = REGISTER_IDLE;
+	account->state = lost ? REGISTER_LOST : REGISTER_IDLE;
 	tmr_cancel(&account->tmr);
 	account->expires_s = 0;
+	if (!removing && (lost || account->recoveries))
+		recover_later(account);
 	event_add(account,
 		  removing ? SIP_ACCOUNT_UNREGISTERED
 			   : SIP_ACCOUNT_REGISTER_FAIL,
@@ -106,9 +134,29 @@ static void refresh_handler(void *arg)
 	char reason[REASON_BYTES];
 	int err;
 
+	if (account->state == REGISTER_LOST)
+		account->state = REGISTER_TRYING;
+	if (account->state == REGISTER_DONE)
+		account->busy = 0;
 	account->expires_s = account->regexpire_s;
+	account->raised = false;
 	account->first_sent_ns = 0;
 	account->began_ns = clock_mono_ns();
+	digest_begin(account->digest);
+	err = register_send(account);
+	if (err) {
+		failure_reason(reason, sizeof(reason), account, -err);
+		register_failed(account, clock_mono_ns(), 0, reason);
+	}
+}
+
+/* The registrar was busy: the same attempt goes on. */
+static void again_handler(void *arg)
+{
+	struct sip_account *account = arg;
+	char reason[REASON_BYTES];
+	int err;
+
 	digest_begin(account->digest);
 	err = register_send(account);
 	if (err) {
@@ -180,11 +228,56 @@ static void register_done(struct sip_account *account,
 		return;
 	}
 	account->state = REGISTER_DONE;
+	account->recoveries = 0;
+	account->busy = 0;
 	wait_ms = (uint64_t)account->expires_s * 10 * REFRESH_PERCENT;
 	tmr_start(&account->tmr, wait_ms, refresh_handler, account);
 	if (!refresh)
 		event_add(account, SIP_ACCOUNT_REGISTER_OK, now, msg->scode,
 			  phrase);
+}
+
+/* Retry-After (20.33): "120 (comment);duration=60". @return 0: there is none */
+static uint32_t retry_after_s(const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_RETRY_AFTER);
+	struct pl seconds;
+
+	if (!hdr || re_regex(hdr->val.p, hdr->val.l, "[0-9]+", &seconds) ||
+	    seconds.l > 9)
+		return 0;
+	return pl_u32(&seconds);
+}
+
+/* @return 0: asked again when the registrar said; else the reason stands in
+ * dst */
+static int register_wait(struct sip_account *account, const struct sip_msg *msg,
+			 char *dst, size_t size)
+{
+	uint32_t wait_s = retry_after_s(msg);
+	char phrase[64];
+
+	msg_line(phrase, sizeof(phrase), msg);
+	str_print(dst, size, "%s", phrase);
+	if ((msg->scode != 503 && msg->scode != 500) || wait_s == 0 ||
+	    account->state == REGISTER_REMOVING)
+		return -EACCES;
+	if (wait_s > RETRY_AFTER_MAX_S) {
+		str_print(dst, size,
+			  "%s, Retry-After: %u s is more than the %u s that "
+			  "are waited for",
+			  phrase, wait_s, RETRY_AFTER_MAX_S);
+		return -EACCES;
+	}
+	if (account->busy >= BUSY_TRIES_MAX) {
+		str_print(dst, size, "%s, also after %u waits", phrase,
+			  account->busy);
+		return -EACCES;
+	}
+	account->busy++;
+	tmr_start(&account->tmr, (uint64_t)wait_s * 1000, again_handler,
+		  account);
+	return 0;
 }
 
 /* @return 0: sent again; else the reason stands in dst */
@@ -207,8 +300,7 @@ static int register_again(struct sip_account *account,
 			account->expires_s = minimum;
 		msg_line(dst, size, msg);
 	} else {
-		msg_line(dst, size, msg);
-		return -EACCES;
+		return register_wait(account, msg, dst, size);
 	}
 	return err ? err : register_send(account);
 }
@@ -291,7 +383,7 @@ int sip_account_register(struct sip_account *account)
 	int err;
 
 	if (account->state == REGISTER_TRYING ||
-	    account->state == REGISTER_DONE)
+	    account->state == REGISTER_LOST || account->state == REGISTER_DONE)
 		return -EALREADY;
 	err = dialog_make(account);
 	if (err)
@@ -300,6 +392,8 @@ int sip_account_register(struct sip_account *account)
 	account->state = REGISTER_TRYING;
 	account->expires_s = account->regexpire_s;
 	account->raised = false;
+	account->busy = 0;
+	account->recoveries = 0;
 	account->first_sent_ns = 0;
 	account->began_ns = clock_mono_ns();
 	digest_begin(account->digest);
@@ -346,6 +440,7 @@ int sip_account_unregister(struct sip_account *account)
 	}
 	register_stop(account);
 	account->state = REGISTER_REMOVING;
+	account->recoveries = 0;
 	digest_begin(account->digest);
 	tmr_start(&account->tmr, END_WAIT_MS, unregister_handler, account);
 	err = register_send(account);

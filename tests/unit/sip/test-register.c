@@ -223,6 +223,78 @@ static void test_register_response_refresh_and_loss(void **state)
 	world_close(&world);
 }
 
+static void script_busy(struct peer *peer)
+{
+	peer_expect(peer, "REGISTER ");
+	peer_reply(peer, 503, "Service Unavailable",
+		   "Retry-After: 1 (restarting);duration=9\r\n", NULL);
+	peer_silence(peer, "REGISTER ", 500);
+	peer_expect(peer, "REGISTER ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+}
+
+static void test_register_waits_for_retry_after(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &(struct world_options){.password = "secret"});
+	world.script = script_busy;
+	world.account_h = stop_when_final;
+	assert_int_equal(sip_account_register(world.account), 0);
+	world_run(&world);
+	assert_string_equal(world.log, "REGISTERING REGISTER_OK");
+	assert_true(world.account_info.took_ns >= 1000000000);
+	world_close(&world);
+}
+
+static void script_busy_for_long(struct peer *peer)
+{
+	peer_expect(peer, "REGISTER ");
+	peer_reply(peer, 503, "Service Unavailable", "Retry-After: 3600\r\n",
+		   NULL);
+}
+
+static void script_busy_for_ever(struct peer *peer)
+{
+	for (int i = 0; i < 4; i++) {
+		peer_expect(peer, "REGISTER ");
+		peer_reply(peer, 503, "Service Unavailable",
+			   "Retry-After: 1\r\n", NULL);
+	}
+	peer_silence(peer, "REGISTER ", 1500);
+}
+
+static void test_register_does_not_wait_for_ever(void **state)
+{
+	static const struct {
+		void (*script)(struct peer *peer);
+		const char *reason;
+	} cases[] = {
+		{script_busy_for_long,
+		 "Service Unavailable, Retry-After: 3600 s is more than the "
+		 "120 s that are waited for"},
+		{script_busy_for_ever,
+		 "Service Unavailable, also after 3 waits"},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world world;
+
+		world_open(&world,
+			   &(struct world_options){.password = "secret"});
+		world.script = cases[i].script;
+		world.account_h = stop_when_final;
+		assert_int_equal(sip_account_register(world.account), 0);
+		world_run(&world);
+		assert_string_equal(world.log, "REGISTERING REGISTER_FAIL");
+		assert_int_equal(world.account_info.code, 503);
+		assert_string_equal(world.account_reason, cases[i].reason);
+		world_close(&world);
+	}
+}
+
 static void test_register_connection_refused(void **state)
 {
 	struct world world;
@@ -360,6 +432,8 @@ int main(void)
 		cmocka_unit_test(
 			test_register_prefers_sha256_and_fails_with_403),
 		cmocka_unit_test(test_register_response_refresh_and_loss),
+		cmocka_unit_test(test_register_waits_for_retry_after),
+		cmocka_unit_test(test_register_does_not_wait_for_ever),
 		cmocka_unit_test(test_register_connection_refused),
 		cmocka_unit_test(test_register_no_answer),
 		cmocka_unit_test(test_unregister_without_answer),
