@@ -9,10 +9,6 @@
 
 #define UNREGISTERED_USER "offhook"
 
-static void account_handler(struct sip_account *sip,
-			    enum sip_account_event event,
-			    const struct sip_account_info *info, void *arg);
-
 const char *account_name(const struct account *a)
 {
 	return a->credential ? a->credential->username : UNREGISTERED_USER;
@@ -30,8 +26,7 @@ static enum sip_transport sip_transport_of(enum wire_transport t)
 			       : SIP_TRANSPORT_TLS;
 }
 
-/** "1002 at 127.0.0.1:5070 over UDP" */
-static void account_where(const struct account *a, char *dst, size_t size)
+void account_where(const struct account *a, char *dst, size_t size)
 {
 	const struct wire_host *h = a->origin->hosts;
 	char port[8] = "";
@@ -161,7 +156,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		.outbound_proxy = action->outbound_proxy,
 		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
-		.account_h = account_handler,
+		.account_h = registering_event,
 		.incoming_h = answering_incoming,
 		.arg = a,
 		.reason = reason,
@@ -213,6 +208,7 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 		return NULL;
 	}
 	list_append(&e->accounts, &a->le, a);
+	e->account_counts[a->state]++;
 	return a;
 }
 
@@ -229,201 +225,23 @@ int accounts_make(struct engine *e, const struct wire_action *action)
 
 unsigned accounts_in_state(const struct engine *e, enum account_state state)
 {
-	unsigned count = 0;
-	struct le *le;
-
-	LIST_FOREACH(&e->accounts, le)
-	{
-		const struct account *a = le->data;
-
-		count += a->state == state;
-	}
-	return count;
+	return e->account_counts[state];
 }
 
-static void register_refused(struct account *a,
-			     const struct sip_account_info *info)
+void account_set_state(struct account *a, enum account_state state)
 {
-	struct engine *e = a->engine;
-	char where[WIRE_REASON_BYTES / 2];
-
-	account_where(a, where, sizeof(where));
-	if (info->code)
-		engine_end(e, "failed",
-			   "role %s: registration of %s was refused: %u %s",
-			   e->job->role, where, info->code, info->reason);
-	else
-		engine_end(e, "failed",
-			   "role %s: registration of %s failed: %s",
-			   e->job->role, where, info->reason);
-}
-
-/** Start as many registrations as may run at a time. */
-static void register_more(struct engine *e)
-{
-	unsigned trying = accounts_in_state(e, ACCOUNT_TRYING);
-	struct le *le;
-
-	LIST_FOREACH(&e->accounts, le)
-	{
-		struct account *a = le->data;
-		int err;
-
-		if (a->state != ACCOUNT_WAITING)
-			continue;
-		if (trying >= ENGINE_REGISTERS_MAX)
-			return;
-		a->state = ACCOUNT_TRYING;
-		err = sip_account_register(a->sip);
-		if (err) {
-			const struct sip_account_info info = {
-				.reason = strerror(-err),
-			};
-
-			a->state = ACCOUNT_IDLE;
-			register_refused(a, &info);
-			return;
-		}
-		trying++;
-	}
-	if (trying == 0)
-		steps_done(e);
-}
-
-void accounts_register(struct engine *e, const struct wire_action *action)
-{
-	for (size_t i = 0; i < action->credential_count; i++) {
-		struct account *a;
-		int err;
-
-		a = account_new(e, action, &action->credentials[i], &err);
-		if (!a)
-			return;
-		a->state = ACCOUNT_WAITING;
-		a->registers = true;
-	}
-	register_more(e);
-}
-
-static void report_register(struct account *a, bool ok,
-			    const struct sip_account_info *info)
-{
-	const struct wire_event_register r = {
-		.account = account_name(a),
-		.ok = ok,
-		.code = info->code,
-		.reason = info->reason,
-		.ms = (double)info->took_ns / (double)NS_PER_MS,
-		.expires_s = info->expires_s,
-	};
-	struct engine *e = a->engine;
-	char text[192];
-
-	snprintf(text, sizeof(text), "%u %s", info->code, info->reason);
-	report_state(e, info->mono_ns, ok ? UA_REGISTER_OK : UA_REGISTER_FAIL,
-		     account_name(a), NULL, info->code ? text : info->reason);
-	report_event(e, wire_event_register(report_time(e, info->mono_ns), &r));
-	if (ok)
-		report_sample(e, true, MEASURE_sip_register_time, info->mono_ns,
-			      r.ms);
-}
-
-static void account_registered(struct account *a)
-{
-	struct engine *e = a->engine;
-	bool first = a->state == ACCOUNT_TRYING;
-
-	/* A removal may be under way already. */
-	if (a->state != ACCOUNT_REMOVING)
-		a->state = ACCOUNT_REGISTERED;
-	if (first && engine_working(e))
-		register_more(e);
-}
-
-static void account_refused(struct account *a,
-			    const struct sip_account_info *info)
-{
-	bool first = a->state == ACCOUNT_TRYING;
-
-	if (first) {
-		a->state = ACCOUNT_IDLE;
-		register_refused(a, info);
-		engine_end_check(a->engine);
-	}
-	/* A refresh that failed is an event: the user agent goes on trying and
-	 * the judge knows. */
-}
-
-static void account_removed(struct account *a)
-{
-	struct engine *e = a->engine;
-
-	a->state = ACCOUNT_IDLE;
-	if (accounts_in_state(e, ACCOUNT_REMOVING))
-		return;
-	if (engine_working(e))
-		steps_done(e);
-	else
-		engine_end_check(e);
-}
-
-static void account_handler(struct sip_account *sip,
-			    enum sip_account_event event,
-			    const struct sip_account_info *info, void *arg)
-{
-	struct account *a = arg;
-
-	(void)sip;
-	switch (event) {
-	case SIP_ACCOUNT_REGISTERING:
-		report_state(a->engine, info->mono_ns, UA_REGISTERING,
-			     account_name(a), NULL, NULL);
-		break;
-	case SIP_ACCOUNT_REGISTER_OK:
-		report_register(a, true, info);
-		account_registered(a);
-		break;
-	case SIP_ACCOUNT_REGISTER_FAIL:
-		report_register(a, false, info);
-		account_refused(a, info);
-		break;
-	case SIP_ACCOUNT_UNREGISTERED:
-		account_removed(a);
-		break;
-	}
-}
-
-void accounts_unregister(struct engine *e)
-{
-	int64_t now_ns = clock_mono_ns();
-	struct le *le;
-
-	LIST_FOREACH(&e->accounts, le)
-	{
-		struct account *a = le->data;
-		bool bound = a->state == ACCOUNT_REGISTERED ||
-			     a->state == ACCOUNT_TRYING;
-
-		if (a->state == ACCOUNT_WAITING)
-			a->state = ACCOUNT_IDLE;
-		if (!bound)
-			continue;
-		report_state(e, now_ns, UA_UNREGISTERING, account_name(a), NULL,
-			     NULL);
-		if (sip_account_unregister(a->sip) == 0)
-			a->state = ACCOUNT_REMOVING;
-		else
-			a->state = ACCOUNT_IDLE;
-	}
-	if (engine_working(e) && accounts_in_state(e, ACCOUNT_REMOVING) == 0)
-		steps_done(e);
+	a->engine->account_counts[a->state]--;
+	a->state = state;
+	a->engine->account_counts[state]++;
 }
 
 void accounts_free(struct engine *e)
 {
+	tmr_cancel(&e->registering.tmr);
 	while (e->accounts.head) {
 		struct account *a = e->accounts.head->data;
 
+		e->account_counts[a->state]--;
 		list_unlink(&a->le);
 		sip_account_free(a->sip);
 		free(a);

@@ -424,9 +424,12 @@ void engine_end_check(struct engine *e)
 	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
 	    !e->calling.action && !e->answering)
 		end_accounts(e);
-	else if (e->phase == ENGINE_ENDING_ACCOUNTS &&
-		 accounts_in_state(e, ACCOUNT_REMOVING) == 0)
+	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
 		end_write(e);
+	else if (e->phase == ENGINE_ENDING_ACCOUNTS)
+		/* One is gone: the bound is one of standing still. */
+		tmr_start(&e->tmr_end, ENGINE_ACCOUNTS_END_MS, accounts_overdue,
+			  e);
 }
 
 static void write_overdue(void *arg)

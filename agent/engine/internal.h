@@ -56,7 +56,9 @@ enum account_state {
 	ACCOUNT_WAITING, /* its turn to register has not come */
 	ACCOUNT_TRYING,
 	ACCOUNT_REGISTERED,
+	ACCOUNT_LEAVING, /* its turn to be removed has not come */
 	ACCOUNT_REMOVING,
+	ACCOUNT_STATES
 };
 
 struct account {
@@ -70,11 +72,32 @@ struct account {
 	bool registers; /* made by a register action */
 };
 
+void account_set_state(struct account *a, enum account_state state);
+/** "1002 at 127.0.0.1:5070 over UDP" */
+void account_where(const struct account *a, char *dst, size_t size);
+
+/* ---- registering.c ---- */
+
+/* At most ENGINE_REGISTERS_MAX requests at a time, both ways. */
+struct registering {
+	struct le *next;     /* of the accounts: where to look on */
+	int64_t interval_ns; /* calls_per_second; 0: no rate */
+	int64_t next_ns;     /* when the next one is due */
+	bool held_up;        /* too many were under way */
+	struct tmr tmr;
+	struct le *removed; /* of the accounts: where to look on */
+};
+
+/** sip_account_h of every account. */
+void registering_event(struct sip_account *sip, enum sip_account_event event,
+		       const struct sip_account_info *info, void *arg);
 /** Make the accounts of a register action and register them; steps_done()
  * when all are, engine_end() when one is refused. */
 void accounts_register(struct engine *e, const struct wire_action *action);
 /** Remove the bindings; steps_done() when all are gone or timed out. */
 void accounts_unregister(struct engine *e);
+/** Bindings are still to be removed. */
+bool accounts_leaving(const struct engine *e);
 /** Accounts of an action itself, unregistered. @return 0; -errno */
 int accounts_make(struct engine *e, const struct wire_action *action);
 void accounts_free(struct engine *e);
@@ -371,10 +394,12 @@ struct engine {
 	struct steps steps;
 	struct calling calling;
 	struct asking asking;
+	struct registering registering;
 	struct list accounts;
-	struct list calls;       /* until accounted for */
-	uint32_t sessions_max;   /* ceiling of calls */
-	unsigned call_count;     /* names */
+	unsigned account_counts[ACCOUNT_STATES]; /* by their state */
+	struct list calls;                       /* until accounted for */
+	uint32_t sessions_max;                   /* ceiling of calls */
+	unsigned call_count;                     /* names */
 	uint32_t calls_taken;    /* by the active answer action */
 	uint32_t calls_up[2];    /* taken, placed: begun and not closed */
 	uint32_t calls_begun[2]; /* since the last tick */

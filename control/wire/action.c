@@ -520,6 +520,9 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		a.max_concurrent_calls = 0;
 		a.duration.a_s = 0;
 	}
+	/* Registrations wait for each other, but for no clock. */
+	if (a.type == WIRE_ACTION_REGISTER)
+		a.calls_per_second = 0;
 	if (!err)
 		err = decode_u32(d, object, "index", 0, 1000, &position);
 	if (!err)

@@ -174,7 +174,7 @@ struct wire_action {
 	/* default 1; of an answer action 0: no limit */
 	uint32_t max_total_calls;
 	uint32_t max_concurrent_calls;
-	double calls_per_second; /* default 1 */
+	double calls_per_second; /* default 1; register: 0, no rate */
 	/* default 10 s; of an answer action fixed 0: until the peer ends it */
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;

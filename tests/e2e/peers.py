@@ -27,7 +27,8 @@ class Kamailio:
         text = KAMAILIO_CFG.read_text()
         text = re.sub(r"^@SUBSCRIBERS@$", lambda _: lines, text, flags=re.M)
         text = text.replace("@SIP_PORT@", str(port))
-        self._command = ["/usr/sbin/kamailio", "-DD", "-E", "-m", "32", "-M", "4",
+        self._command = ["/usr/sbin/kamailio", "-DD", "-E", "-m", "32",
+                         "-M", str(4 + len(self.subscribers) // 50),
                          "-Y", str(self._folder), "-f", str(self._folder / "cfg")]
         if relay:
             text = text.replace("@RELAY@", relay.socket_name)

@@ -30,6 +30,7 @@ static const struct step_param params[] = {
 	{"max_concurrent_calls", "integer", NULL, "answer"},
 	{"call_duration", "string", NULL, "answer"},
 	{"calls_per_second", "number", "1", "call"},
+	{"calls_per_second", "number", NULL, "register"},
 	{"ramp_up", "integer", "0", "call"},
 	{"call_duration", "string", "\"10\"", "call"},
 	{"sipclient_actions", "array", "[]", MEDIA},
