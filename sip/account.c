@@ -26,6 +26,9 @@ static void account_destructor(void *arg)
 	mem_deref(account->target_text);
 	for (size_t i = 0; i < account->host_count; i++)
 		mem_deref((void *)(uintptr_t)account->hosts[i].host);
+	mem_deref(account->keepalive);
+	mem_deref(account->service_routes);
+	mem_deref(account->service_route);
 	mem_deref(account->tls);
 	mem_deref(account->tls_name);
 	mem_deref(account->outbound_proxy);
@@ -264,9 +267,24 @@ int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 		mem_deref(account);
 		return err;
 	}
+	uuid_make(account->instance);
 	list_append(&ua->accounts, &account->le, account);
 	*ret = account;
 	return 0;
+}
+
+void contact_set(struct contact *contact, const struct sip_account *account,
+		 const struct sa *addr, enum sip_transp tp)
+{
+	*contact = (struct contact){account, addr, tp};
+}
+
+int contact_print(struct re_printf *pf, const struct contact *contact)
+{
+	return re_hprintf(pf, "Contact: <sip:%s@%J%s%s>\r\n",
+			  contact->account->contact_user, contact->addr,
+			  sip_transp_param(contact->tp),
+			  contact->account->outbound ? ";ob" : "");
 }
 
 void sip_account_accept_calls(struct sip_account *account, bool accept)

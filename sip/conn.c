@@ -280,7 +280,9 @@ void conn_ping(struct conn *conn)
 {
 	if (conn->state != CONN_UP)
 		return;
-	tmr_start(&conn->tmr_pong, PONG_MS, pong_timeout, conn);
+	/* One that is still awaited is late, whatever follows it. */
+	if (!tmr_isrunning(&conn->tmr_pong))
+		tmr_start(&conn->tmr_pong, PONG_MS, pong_timeout, conn);
 	crlf_send(conn, "\r\n\r\n");
 }
 

@@ -17,6 +17,23 @@ static void dialog_destructor(void *arg)
 	mem_deref(dialog->route);
 }
 
+/* The outbound proxy, then what the registrar said (RFC 3608 5). */
+static int routes_preload(struct dialog *dialog,
+			  const struct sip_account *account)
+{
+	const char *proxy = account->outbound_proxy;
+	int err;
+
+	err = text_print(&dialog->routes, "%s%s%s%s", proxy ? "Route: <" : "",
+			 proxy ? proxy : "", proxy ? ">\r\n" : "",
+			 account->service_routes ? account->service_routes
+						 : "");
+	if (!err)
+		err = text_print(&dialog->route, "%s",
+				 proxy ? proxy : account->service_route);
+	return err;
+}
+
 int dialog_new(struct dialog **ret, const struct sip_account *account,
 	       const char *target, const char *to_uri)
 {
@@ -37,12 +54,8 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 		err = text_print(&dialog->remote, "<%s>", to_uri);
 	if (!err)
 		err = text_print(&dialog->target, "%s", target);
-	if (!err && account->outbound_proxy) {
-		err = text_print(&dialog->routes, "Route: <%s>\r\n",
-				 account->outbound_proxy);
-		if (!err)
-			err = text_print(&dialog->route, "%s",
-					 account->outbound_proxy);
+	if (!err && (account->outbound_proxy || account->service_route)) {
+		err = routes_preload(dialog, account);
 	} else if (!err && account->next_hop) {
 		err = text_print(&dialog->next_hop, "%s", account->next_hop);
 	}
@@ -75,9 +88,8 @@ static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
 	return routes->err != 0;
 }
 
-/* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
- * response. */
-static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
+int routes_read(char **ret_lines, char **ret_first, const struct sip_msg *msg,
+		enum sip_hdrid id, bool forward)
 {
 	struct routes routes = {.mb = mbuf_alloc(256)};
 	char *text = NULL;
@@ -85,8 +97,7 @@ static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
 
 	if (!routes.mb)
 		return -ENOMEM;
-	sip_msg_hdr_apply(msg, msg->req, SIP_HDR_RECORD_ROUTE, route_handler,
-			  &routes);
+	sip_msg_hdr_apply(msg, forward, id, route_handler, &routes);
 	err = routes.err;
 	routes.mb->pos = 0;
 	if (!err && routes.first)
@@ -96,11 +107,19 @@ static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
 		mem_deref(routes.first);
 		return neg(err);
 	}
-	mem_deref(dialog->routes);
-	mem_deref(dialog->route);
-	dialog->routes = text;
-	dialog->route = routes.first;
+	mem_deref(*ret_lines);
+	mem_deref(*ret_first);
+	*ret_lines = text;
+	*ret_first = routes.first;
 	return 0;
+}
+
+/* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
+ * response. */
+static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
+{
+	return routes_read(&dialog->routes, &dialog->route, msg,
+			   SIP_HDR_RECORD_ROUTE, msg->req);
 }
 
 /* The remote target (12.1, 12.2): the URI in Contact. */

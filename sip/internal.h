@@ -10,7 +10,9 @@
 #include <re.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "sip/client.h"
+#include "sip/keepalive.h"
 #include "sip/later.h"
 #include "sip/sdp.h"
 #include "sip/server.h"
@@ -141,6 +143,12 @@ int dialog_accept(struct dialog **ret, const struct sip_msg *msg);
  * on from that of the INVITE (12.1.2). */
 int dialog_branch(struct dialog **ret, const struct dialog *dialog,
 		  const struct sip_msg *msg);
+/**
+ * Route lines of all headers of this kind, and the URI of the first; what was
+ * there is released. Both NULL: there are none.
+ */
+int routes_read(char **ret_lines, char **ret_first, const struct sip_msg *msg,
+		enum sip_hdrid id, bool forward);
 /** The 2xx to our INVITE came. */
 int dialog_establish(struct dialog *dialog, const struct sip_msg *msg);
 /** Target refresh (12.2). */
@@ -181,6 +189,7 @@ struct sip_ua {
 	struct hash *merges;    /* the same ones by Call-ID */
 	struct list resolving;  /* client transactions without address yet */
 	struct list due;        /* see later.h */
+	struct list keepalives;
 	struct tmr tmr_due;
 	bool closing;
 	uint32_t calls_max;
@@ -246,14 +255,30 @@ struct sip_account {
 	struct later due;
 	struct list events;
 	int64_t began_ns;
-	int64_t first_sent_ns; /* 0: not on the wire yet */
-	uint32_t expires_s;    /* asked for */
-	bool raised;           /* by a 423 */
-	unsigned busy;         /* waits for Retry-After */
-	unsigned recoveries;   /* failed ones in a row */
+	int64_t first_sent_ns;          /* 0: not on the wire yet */
+	uint32_t expires_s;             /* asked for */
+	bool raised;                    /* by a 423 */
+	unsigned busy;                  /* waits for Retry-After */
+	unsigned recoveries;            /* failed ones in a row */
+	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
+	bool outbound;                  /* the registrar keeps the flow */
+	struct keepalive *keepalive;    /* NULL: not offered */
+	char *service_routes;           /* Route lines (RFC 3608), or NULL */
+	char *service_route;            /* URI of the first, or NULL */
 };
 
 void register_stop(struct sip_account *account);
+/** The flow the binding stands on is gone: it is sought again. */
+void register_flow_lost(struct sip_account *account, const char *reason);
+/** Contact of requests and responses that make dialogs. */
+struct contact {
+	const struct sip_account *account;
+	const struct sa *addr;
+	enum sip_transp tp;
+};
+void contact_set(struct contact *contact, const struct sip_account *account,
+		 const struct sa *addr, enum sip_transp tp);
+int contact_print(struct re_printf *pf, const struct contact *contact);
 void register_sent(struct sip_account *account, int64_t mono_ns);
 /** Why no answer came; err as sip_resp_h gives it. */
 void failure_reason(char *dst, size_t size, const struct sip_account *account,

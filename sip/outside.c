@@ -36,7 +36,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct outside *o = arg;
-	struct sip_contact contact;
+	struct contact contact;
 	(void)dst;
 
 	if (!o->account)
@@ -45,8 +45,8 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 		o->sent_ns = clock_mono_ns();
 	if (strcmp(o->method, "MESSAGE") == 0)
 		return 0; /* carries no Contact (RFC 3428 section 4) */
-	sip_contact_set(&contact, o->account->contact_user, src, tp);
-	return mbuf_printf(mb, "%H", sip_contact_print, &contact);
+	contact_set(&contact, o->account, src, tp);
+	return mbuf_printf(mb, "%H", contact_print, &contact);
 }
 
 static int outside_send(struct outside *o);

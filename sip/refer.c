@@ -226,7 +226,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
 	struct sip_ua *ua = call->ua;
-	struct sip_contact contact;
+	struct contact contact;
 	struct call_event *event;
 	char *target = NULL;
 	char *replaces = NULL;
@@ -255,10 +255,9 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	call->referred = true;
 	call->refer_silent = sub && !pl_strcasecmp(&sub->val, "false");
 	call->refer_seq = msg->cseq.num;
-	sip_contact_set(&contact, call->account->contact_user, &ua->laddr,
-			msg->tp);
+	contact_set(&contact, call->account, &ua->laddr, msg->tp);
 	(void)sip_treplyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
-			  "%H%sContent-Length: 0\r\n\r\n", sip_contact_print,
+			  "%H%sContent-Length: 0\r\n\r\n", contact_print,
 			  &contact,
 			  call->refer_silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */

@@ -92,6 +92,8 @@ static void request_drop(struct sip_account *account)
 void register_stop(struct sip_account *account)
 {
 	account->state = REGISTER_IDLE;
+	account->keepalive = mem_deref(account->keepalive);
+	account->outbound = false;
 	tmr_cancel(&account->tmr);
 	request_drop(account);
 }
@@ -165,6 +167,14 @@ static void again_handler(void *arg)
 	}
 }
 
+void register_flow_lost(struct sip_account *account, const char *reason)
+{
+	if (account->state != REGISTER_DONE)
+		return;
+	request_drop(account);
+	register_failed(account, clock_mono_ns(), 0, reason);
+}
+
 struct binding {
 	const struct sip_account *account;
 	bool found;
@@ -204,6 +214,23 @@ static uint32_t granted_s(const struct sip_account *account,
 	return account->expires_s;
 }
 
+/* What the registrar offers for the flow, and for what we send (RFC 5626 6,
+ * RFC 3608). */
+static void offers_take(struct sip_account *account, const struct sip_msg *msg)
+{
+	const struct sip_hdr *timer = sip_msg_hdr(msg, SIP_HDR_FLOW_TIMER);
+
+	(void)routes_read(&account->service_routes, &account->service_route,
+			  msg, SIP_HDR_SERVICE_ROUTE, true);
+	account->outbound = extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
+	if (account->outbound)
+		(void)keepalive_start(
+			&account->keepalive, account, msg,
+			timer && timer->val.l < 6 ? pl_u32(&timer->val) : 0);
+	else
+		account->keepalive = mem_deref(account->keepalive);
+}
+
 static void register_done(struct sip_account *account,
 			  const struct sip_msg *msg)
 {
@@ -227,6 +254,7 @@ static void register_done(struct sip_account *account,
 				"the registrar granted no time (expires=0)");
 		return;
 	}
+	offers_take(account, msg);
 	account->state = REGISTER_DONE;
 	account->recoveries = 0;
 	account->busy = 0;
@@ -328,26 +356,29 @@ static int send_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct sip_account *account = arg;
-	struct sip_contact contact;
 	(void)dst;
 
-	sip_contact_set(&contact, account->contact_user, src, tp);
-	return mbuf_printf(mb, "%H", sip_contact_print, &contact);
+	return mbuf_printf(mb,
+			   "Contact: <sip:%s@%J%s>;+sip.instance="
+			   "\"<urn:uuid:%s>\";reg-id=1\r\n",
+			   account->contact_user, src, sip_transp_param(tp),
+			   account->instance);
 }
 
 static int register_send(struct sip_account *account)
 {
-	char expires[32];
+	char lines[80];
 	const struct request request = {
 		.method = "REGISTER",
-		.headers = expires,
+		.headers = lines,
 		.sendh = send_handler,
 		.resph = response_handler,
 		.arg = account,
 	};
 	int err;
 
-	str_print(expires, sizeof(expires), "Expires: %u\r\n",
+	str_print(lines, sizeof(lines),
+		  "Expires: %u\r\nSupported: path, outbound\r\n",
 		  account->state == REGISTER_REMOVING ? 0 : account->expires_s);
 	mem_ref(account);
 	err = dialog_send(&account->req, account, account->dialog,

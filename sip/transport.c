@@ -145,8 +145,10 @@ static void datagram_received(struct transport *t, const struct sa *src,
 		crlf++;
 	if (crlf == len)
 		return; /* a keep-alive of the peer */
-	if (is_stun(t->rx, len))
-		return; /* neither asked for by us nor answered: no SIP */
+	if (is_stun(t->rx, len)) {
+		(void)keepalive_stun(t->ua, src, t->rx, len);
+		return;
+	}
 	transport_received(t, SIP_TRANSP_UDP, src, &t->laddr, NULL, t->rx, len);
 }
 
@@ -188,6 +190,14 @@ static int udp_send_to(struct transport *t, const struct sa *dst,
 			errors_read(t);
 	}
 	return n < 0 ? -errno : 0;
+}
+
+void transport_datagram(struct transport *t, const struct sa *dst,
+			const uint8_t *data, size_t len)
+{
+	if (sendto(t->udp_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		   &dst->u.sa, dst->len) < 0)
+		errors_read(t);
 }
 
 int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,

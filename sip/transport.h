@@ -70,6 +70,10 @@ int transport_new(struct transport **ret, struct sip_ua *ua,
 int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
 		   struct conn_watch *watch);
 
+/** Send what is no SIP, over UDP. */
+void transport_datagram(struct transport *t, const struct sa *dst,
+			const uint8_t *data, size_t len);
+
 /** A whole message came: trace it, decode it and give it to the user agent. */
 void transport_received(struct transport *t, enum sip_transp tp,
 			const struct sa *src, const struct sa *dst,

@@ -13,11 +13,11 @@ int invite_send_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct sip_call *call = arg;
-	struct sip_contact contact;
+	struct contact contact;
 	(void)dst;
 
-	sip_contact_set(&contact, call->account->contact_user, src, tp);
-	return mbuf_printf(mb, "%H", sip_contact_print, &contact);
+	contact_set(&contact, call->account, src, tp);
+	return mbuf_printf(mb, "%H", contact_print, &contact);
 }
 
 int uac_invite(struct sip_call *call)

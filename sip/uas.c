@@ -139,7 +139,7 @@ static void no_ack_handler(void *arg)
 int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 {
 	size_t len = sdp ? call->sdp.used : 0;
-	struct sip_contact contact;
+	struct contact contact;
 	struct mbuf *mb = NULL;
 	char *extensions;
 	int err;
@@ -148,11 +148,10 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
-			msg->tp);
+	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
 	err = neg(sip_treplyf(&call->st, &mb, call->ua->sip, msg, true, 200,
 			      "OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-			      sip_contact_print, &contact, extensions,
+			      contact_print, &contact, extensions,
 			      timer_response, call,
 			      sdp ? "Content-Type: application/sdp\r\n" : "",
 			      len, sdp ? call->sdp.data : "", len));

@@ -52,7 +52,7 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 		    const char *headers, bool sdp)
 {
 	size_t len = sdp ? call->sdp.used : 0;
-	struct sip_contact contact;
+	struct contact contact;
 	struct call_event *event;
 	char *extensions;
 	int err;
@@ -60,12 +60,11 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
-			call->msg->tp);
+	contact_set(&contact, call->account, &call->ua->laddr, call->msg->tp);
 	err = neg(sip_treplyf(&call->st, ret, call->ua->sip, call->msg, true,
 			      code, phrase_of(code),
 			      "%H%s%s%sContent-Length: %zu\r\n\r\n%b",
-			      sip_contact_print, &contact, extensions, headers,
+			      contact_print, &contact, extensions, headers,
 			      sdp ? "Content-Type: application/sdp\r\n" : "",
 			      len, sdp ? call->sdp.data : "", len));
 	mem_deref(extensions);

@@ -292,19 +292,17 @@ static bool theirs_is_open(const struct sip_call *call)
 static void reply(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 {
 	size_t len = sdp ? call->sdp.used : 0;
-	struct sip_contact contact;
+	struct contact contact;
 	char *extensions;
 
 	if (extensions_response(&extensions, call))
 		return;
-	sip_contact_set(&contact, call->account->contact_user, &call->ua->laddr,
-			msg->tp);
+	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
 	(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
 			  "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-			  sip_contact_print, &contact, extensions,
-			  timer_response, call,
-			  sdp ? "Content-Type: application/sdp\r\n" : "", len,
-			  sdp ? call->sdp.data : "", len);
+			  contact_print, &contact, extensions, timer_response,
+			  call, sdp ? "Content-Type: application/sdp\r\n" : "",
+			  len, sdp ? call->sdp.data : "", len);
 	mem_deref(extensions);
 }
 

@@ -3,7 +3,18 @@ import re
 import select
 import socket
 import ssl
+import struct
 import threading
+
+
+COOKIE = b"\x21\x12\xa4\x42"
+
+
+def binding(transaction, mapped):
+    """A STUN success response (RFC 5389) with XOR-MAPPED-ADDRESS."""
+    port = struct.pack("!H", mapped[1] ^ 0x2112)
+    address = bytes(a ^ b for a, b in zip(socket.inet_aton(mapped[0]), COOKIE))
+    return b"\1\1\0\x0c" + COOKIE + transaction + b"\0\x20\0\x08\0\1" + port + address
 
 
 class Request:
@@ -49,6 +60,8 @@ class SipPeer:
 
     def __init__(self, port, answer, tls=None, client_ca=None, host="127.0.0.1"):
         self.port, self.answer, self.requests, self.errors = port, answer, [], []
+        self.pings, self.deaf = 0, False  # keep-alives that came; answer none
+        self.mapped = ("192.0.2.1", 4711)  # what STUN tells
         self._host, self._stop = host, threading.Event()
         self._tls = None
         if tls:
@@ -99,6 +112,11 @@ class SipPeer:
     def _datagrams(self):
         while self._readable(self._udp):
             data, source = self._udp.recvfrom(65536)
+            if data[:2] == b"\0\1" and data[4:8] == COOKIE:
+                self.pings += 1
+                if not self.deaf:
+                    self._udp.sendto(binding(data[8:20], self.mapped), source)
+                continue
             self._take(data, lambda answer: self._udp.sendto(answer, source), "udp", source)
 
     def _accept(self):
@@ -134,7 +152,12 @@ class SipPeer:
                 return
             data += more
             while True:
-                data = data.lstrip(b"\r\n")
+                while data.startswith(b"\r\n\r\n"):
+                    data = data[4:]
+                    self.pings += 1
+                    if not self.deaf:
+                        sock.sendall(b"\r\n")
+                data = data.lstrip(b"\r\n") if len(data) > 3 else data
                 end = data.find(b"\r\n\r\n")
                 if end < 0:
                     break
