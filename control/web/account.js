@@ -49,6 +49,7 @@ async function show() {
   byId("login").hidden = Boolean(session.user) || session.setup;
   byId("setup").hidden = Boolean(session.user) || !session.setup;
   byId("account").hidden = !session.user;
+  byId("nav").hidden = !session.user;
   byId("title").textContent = session.user ? "Account" : session.setup ? "First user" : "Sign in";
   if (session.user) {
     byId("name").textContent = session.user.name;

@@ -248,6 +248,17 @@ def test_reader_sees_no_forms(driver, lab):
     assert not page.find("#start").is_displayed()
 
 
+def test_account_leads_to_the_pages(page, lab):
+    page.driver.get(f"{lab.c.url}/account")
+    page.wait(lambda: page.texts("#nav a"))
+    for name in page.texts("#nav a"):
+        page.driver.get(f"{lab.c.url}/account")
+        page.wait(lambda: page.find("#nav").is_displayed())
+        page.driver.find_element(By.LINK_TEXT, name).click()
+        page.wait(lambda: name in page.find("h1").text or "API" in page.driver.title)
+    assert serious(page.driver) == []
+
+
 @pytest.mark.parametrize("path", ["/scenarios", "/schedules", "/callbacks"])
 def test_pages_need_a_session(lab, path):
     answer = requests.get(lab.c.url + path, timeout=60, allow_redirects=False,
