@@ -209,6 +209,8 @@ CREATE TABLE IF NOT EXISTS project_run (
 );
 CREATE INDEX IF NOT EXISTS project_run_active ON project_run (id)
   WHERE status = 'running';
+CREATE INDEX IF NOT EXISTS project_run_callback_due ON project_run (id)
+  WHERE callback_state = 'due';
 
 CREATE TABLE IF NOT EXISTS project_run_test (
   project_run_id INTEGER NOT NULL REFERENCES project_run(id) ON DELETE CASCADE,

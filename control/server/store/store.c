@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raised with every change of schema.sql. */
-#define SCHEMA_VERSION "7"
+#define SCHEMA_VERSION "8"
 
 /* Hex digits of the hash that stands beside the version, and the end. */
 #define SCHEMA_PRINT_BYTES 17
