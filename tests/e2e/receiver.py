@@ -1,14 +1,16 @@
 """A web server that takes callbacks and answers what it is told to."""
 import http.server
+import ssl
 import threading
 import time
 
 
 class Receiver:
     """Answers by `script`: a status for each request in turn, the last one for all
-    further ones; "hang": never, until it is closed. Requests are in `got`."""
+    further ones; "hang": never, until it is closed. Requests are in `got`.
+    tls: (certificate file, key file)"""
 
-    def __init__(self, *script):
+    def __init__(self, *script, tls=None):
         self.script = list(script) or [200]
         self.got = []
         self.headers = {}   # of the answers
@@ -42,7 +44,11 @@ class Receiver:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/hook"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/hook"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
 

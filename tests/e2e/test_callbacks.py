@@ -8,6 +8,7 @@ import urllib.parse
 
 import pytest
 
+from certificates import Authority
 from controller import ROOT, Controller
 from receiver import Receiver
 from test_api_basics import problem
@@ -334,6 +335,23 @@ def test_name_of_a_refused_address(lab, make_test):
     assert found["state"] == "failed" and found["try_count"] == 1
     assert "loopback or other special address" in found["tries"][0]["error"]
     assert found["tries"][0]["address"] in ("127.0.0.1", "::1")
+
+
+def test_https_receiver_is_verified(tmp_path):
+    ca, stranger = Authority(tmp_path), Authority(tmp_path, "stranger")
+    for issuer, state in ((ca, "delivered"), (stranger, "waiting")):
+        with Receiver(tls=issuer.issue("receiver")) as r, \
+                Controller(**{**CONF, "callback_ca_file": ca.file, "callback_retry_s": 3600}) as c:
+            other = Lab(c)
+            _, (test,) = other.project("failed")
+            with other.worker():
+                run = started(other, test, callback_url=r.url)
+                other.waits_for(lambda: any(
+                    b["state"] in ("delivered", "waiting") and b["tries"]
+                    for b in callbacks(other, run)))
+            found, = callbacks(other, run)
+            assert found["state"] == state and len(r.got) == (state == "delivered")
+    assert "certificate" in found["tries"][0]["error"] and found["next_try_at"]
 
 
 def test_start_keys_are_checked(lab, make_test):
