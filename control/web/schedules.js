@@ -107,7 +107,8 @@ startPage(async () => {
   options(byId('form').elements.what, [
     ...tests.map((t) => [`test_id ${t.id}`, `test ${t.name}`]),
     ...projects.map((p) => [`project_id ${p.id}`, `project ${p.name}`])], '– choose –');
-  options(byId('zones'), Intl.supportedValuesOf('timeZone').map((z) => [z, z]));
+  const zones = Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [];
+  options(byId('zones'), zones.map((z) => [z, z]));
   onSubmit('form', save);
   byId('clear').addEventListener('click', clear);
   await drawList();
