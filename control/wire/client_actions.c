@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #define ARGUMENT_BYTES_MAX 512
+#define REDIRECT_URIS_MAX  8 /* what a 3xx of ours holds */
 #define HEADER_NAME_MAX    64
 #define HEADER_VALUE_MAX   1024
 #define WAIT_MS_MAX        86400000u /* a day */
@@ -22,7 +23,8 @@ enum argument {
 	ARGUMENT_MS_OR_NONE,
 	ARGUMENT_STATE,
 	ARGUMENT_TEXT, /* not empty */
-	ARGUMENT_ANY,
+	ARGUMENT_URI_OR_NONE,
+	ARGUMENT_URIS,     /* separated by commas */
 	ARGUMENT_TRANSFER, /* URI, then "norefersub" perhaps */
 	ARGUMENT_ATTENDED, /* "start URI", exec or abort */
 	ARGUMENT_PROGRESS, /* 101 to 199 */
@@ -53,9 +55,9 @@ static const struct client_action_kind {
 	{"transfer_attended", ARGUMENT_ATTENDED},
 	{"sndcode", ARGUMENT_PROGRESS},
 	{"reject", ARGUMENT_REJECT},
-	{"redirect", ARGUMENT_TEXT},
+	{"redirect", ARGUMENT_URIS},
 	{"message", ARGUMENT_TEXT},
-	{"options", ARGUMENT_ANY},
+	{"options", ARGUMENT_URI_OR_NONE},
 	{"record_start", ARGUMENT_UNSUPPORTED},
 	{"record_stop", ARGUMENT_UNSUPPORTED},
 };
@@ -135,11 +137,44 @@ static int code_check(struct decoder *d,
 	return 0;
 }
 
+/* A URI, user@host, or a user part; what would end its brackets is none. */
+static bool uri_valid(const char *text, size_t len)
+{
+	if (len > 4 && strncasecmp(text, "sip:", 4) == 0) {
+		text += 4;
+		len -= 4;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (strchr(" <>\"", text[i]))
+			return false;
+	}
+	return len > 0 && text[0] != '@' && text[len - 1] != '@';
+}
+
+static int uris_check(struct decoder *d,
+		      const struct wire_client_action *action)
+{
+	const char *p = action->argument;
+	int count = 0;
+
+	do {
+		p += *p == ',';
+		p += strspn(p, " ");
+		if (!uri_valid(p, strcspn(p, ",")) ||
+		    ++count > REDIRECT_URIS_MAX)
+			return decoder_refuse(
+				d, "%s needs 1 to %d URIs, separated by commas",
+				action->name, REDIRECT_URIS_MAX);
+		p += strcspn(p, ",");
+	} while (*p);
+	return 0;
+}
+
 static int transfer_check(struct decoder *d, const char *argument)
 {
 	size_t len = strcspn(argument, " ");
 
-	if (len == 0 ||
+	if (!uri_valid(argument, len) ||
 	    (argument[len] && strcmp(argument + len, " norefersub") != 0))
 		return decoder_refuse(
 			d, "transfer needs a URI, and norefersub perhaps");
@@ -148,8 +183,8 @@ static int transfer_check(struct decoder *d, const char *argument)
 
 static int attended_check(struct decoder *d, const char *argument)
 {
-	bool start = strncmp(argument, "start ", 6) == 0 && argument[6] &&
-		     !strchr(argument + 6, ' ');
+	bool start = strncmp(argument, "start ", 6) == 0 &&
+		     uri_valid(argument + 6, strlen(argument + 6));
 
 	if (!start && strcmp(argument, "exec") != 0 &&
 	    strcmp(argument, "abort") != 0)
@@ -218,8 +253,14 @@ static int argument_check(struct decoder *d,
 			return decoder_refuse(d, "%s needs an argument",
 					      kind->name);
 		return 0;
-	case ARGUMENT_ANY:
+	case ARGUMENT_URI_OR_NONE:
+		if (action->argument[0] &&
+		    !uri_valid(action->argument, strlen(action->argument)))
+			return decoder_refuse(d, "%s needs a URI, or nothing",
+					      kind->name);
 		return 0;
+	case ARGUMENT_URIS:
+		return uris_check(d, action);
 	case ARGUMENT_TRANSFER:
 		return transfer_check(d, action->argument);
 	case ARGUMENT_ATTENDED:
