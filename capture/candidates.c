@@ -1,6 +1,5 @@
 #include "capture/candidates.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +8,6 @@
 #define DYNAMIC_PT    96
 #define STEP_MAX      50
 #define TICKS_MAX     (1 << 24)
-
-int candidates_init(struct candidates *c)
-{
-	*c = (struct candidates){
-		.set = calloc(CANDIDATE_SETS, sizeof(*c->set))};
-	return c->set ? 0 : -ENOMEM;
-}
 
 void candidates_release(struct candidates *c)
 {
@@ -65,6 +57,10 @@ struct candidate *candidates_take(struct candidates *c,
 	struct candidate *s;
 
 	if (!is_possible(key, r))
+		return NULL;
+	if (!c->set)
+		c->set = calloc(CANDIDATE_SETS, sizeof(*c->set));
+	if (!c->set)
 		return NULL;
 	s = slot(c, key);
 	s->last = ++c->calls;

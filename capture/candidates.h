@@ -33,18 +33,17 @@ struct candidate {
 	struct packet_record record[CANDIDATE_PACKETS];
 };
 
+/** All zero: empty. The table is made with the first packet. */
 struct candidates {
 	struct candidate (*set)[CANDIDATE_WAYS];
 	uint64_t calls;
 };
 
-/** @return 0; -ENOMEM */
-int candidates_init(struct candidates *c);
 void candidates_release(struct candidates *c);
 
 /**
  * One packet of a flow without a stream.
- * @return NULL; the flow is RTP: its packets, this one last; free it with
+ * @return NULL (also without memory); the flow is RTP: its packets, this one last; free it with
  *         candidates_drop()
  */
 struct candidate *candidates_take(struct candidates *c,

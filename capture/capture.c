@@ -35,7 +35,6 @@ struct capture {
 int capture_new(struct capture **ret, const struct capture_options *options)
 {
 	struct capture *c = calloc(1, sizeof(*c));
-	int err;
 
 	if (!c)
 		return -ENOMEM;
@@ -45,14 +44,9 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 	endpoints_init(&c->endpoints);
 	spool_init(&c->intervals, sizeof(struct capture_interval),
 		   CAPTURE_INTERVALS_MAX);
-	err = candidates_init(&c->candidates);
-	if (!err)
-		err = reports_init(&c->reports, options->detailed, &c->budget);
-	if (err)
-		capture_free(c);
-	else
-		*ret = c;
-	return err;
+	reports_init(&c->reports, options->detailed, &c->budget);
+	*ret = c;
+	return 0;
 }
 
 struct capture *capture_free(struct capture *c)

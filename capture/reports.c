@@ -1,17 +1,23 @@
 #include "capture/reports.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-int reports_init(struct reports *r, bool keep, struct samples_budget *budget)
+void reports_init(struct reports *r, bool keep, struct samples_budget *budget)
 {
 	*r = (struct reports){.keep = keep, .budget = budget};
 	flow_table_init(&r->table, CAPTURE_REPORTERS_MAX);
 	spool_init(&r->spool, sizeof(struct capture_report),
 		   CAPTURE_REPORTS_MAX);
-	r->tap = calloc(REPORT_TAPS, sizeof(*r->tap));
-	r->reporter = calloc(CAPTURE_REPORTERS_MAX, sizeof(struct reporter *));
-	return r->tap && r->reporter ? 0 : -ENOMEM;
+}
+
+static bool make_tables(struct reports *r)
+{
+	if (!r->reporter)
+		r->reporter = calloc(CAPTURE_REPORTERS_MAX,
+				     sizeof(struct reporter *));
+	if (!r->tap)
+		r->tap = calloc(REPORT_TAPS, sizeof(*r->tap));
+	return r->tap && r->reporter;
 }
 
 void reports_release(struct reports *r)
@@ -91,7 +97,7 @@ void reports_take(struct reports *r, const uint8_t *data, size_t bytes,
 	struct rtcp_reader reader;
 	struct rtcp_item item;
 
-	if (rtcp_reader_init(&reader, data, bytes))
+	if (rtcp_reader_init(&reader, data, bytes) || !make_tables(r))
 		return;
 	while (rtcp_reader_next(&reader, &item))
 		take_item(r, &item, ns);
@@ -129,7 +135,7 @@ void reports_count(const struct reports *r, struct capture_counters *ret)
 {
 	ret->negative_rtt = 0;
 	ret->unmatched_reports = 0;
-	for (size_t i = 0; i < REPORT_TAPS; i++) {
+	for (size_t i = 0; r->tap && i < REPORT_TAPS; i++) {
 		ret->negative_rtt += r->tap[i].negative;
 		ret->unmatched_reports += r->tap[i].unmatched;
 	}

@@ -22,7 +22,7 @@ struct reporter {
 };
 
 struct reports {
-	struct rtcp_tap *tap;    /* REPORT_TAPS */
+	struct rtcp_tap *tap;    /* REPORT_TAPS; NULL: nothing taken yet */
 	struct flow_table table; /* SSRC only */
 	struct reporter **reporter;
 	struct samples_budget *budget;
@@ -31,8 +31,9 @@ struct reports {
 	struct spool_chain chain;
 };
 
-/** @param keep  the reports themselves, too. @return 0; -ENOMEM */
-int reports_init(struct reports *r, bool keep, struct samples_budget *budget);
+/** The tables are made with the first packet.
+ * @param keep  the reports themselves, too */
+void reports_init(struct reports *r, bool keep, struct samples_budget *budget);
 void reports_release(struct reports *r);
 
 /** One datagram of RTCP. */
