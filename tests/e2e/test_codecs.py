@@ -151,6 +151,12 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     # baresip halves the packet time of L16/44100
     assert 130 <= found["in"]["packets"] <= (
         340 if codec == "L16/44100" else 170)
+    # every codec has a score; where no standard has its values, it says so
+    declared = codec == "opus" or name == "L16"
+    assert found["in"]["mos_total"] > 3.5
+    assert ("mos_declared" in found["in"]) == declared, found["in"]
+    assert found["in"]["mos_scale"] == {
+        "G722": "wb", "L16/16000": "wb", "opus": "fb", "L16/44100": "fb"}.get(codec, "nb")
     heard, = tmp_path.glob("dump-*-dec.wav")
     level = level_at(heard, 1000)
     print(f"{codec}: heard 1000 Hz at {20 * math.log10(level / 8000):+.2f} dB, "
