@@ -162,8 +162,42 @@ static int set_conditions(json_t *conditions, const char *role,
 	return json_array_append_new(conditions, set) ? -ENOMEM : 0;
 }
 
-static int apply_condition(const char *key, json_t *value, json_t *conditions,
-			   json_t *errors)
+static bool has_role(const json_t *steps, const char *role)
+{
+	const json_t *step, *action;
+	size_t s, a;
+
+	json_array_foreach(steps, s, step)
+	{
+		json_array_foreach(step, a, action)
+		{
+			const char *name = json_string_value(
+				json_object_get(action, "role"));
+
+			if (name && strcmp(name, role) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What the judge accepts; a condition on nobody would fail for ever. */
+static int check_override(const char *role, const char *type, json_t *value,
+			  const json_t *steps, struct judge_problem *problem)
+{
+	int err = judge_conditions_check(role, type, value, problem);
+
+	if (err || has_role(steps, role) ||
+	    !json_array_size(json_object_get(value, "conditions")))
+		return err;
+	problem->pointer[0] = '\0';
+	str_print(problem->reason, sizeof(problem->reason),
+		  "the test has no role '%.40s'", role);
+	return -EINVAL;
+}
+
+static int apply_condition(const char *key, json_t *value, const json_t *steps,
+			   json_t *conditions, json_t *errors)
 {
 	const char *rest = key + strlen("condition.");
 	size_t len = strcspn(rest, ".");
@@ -191,7 +225,7 @@ static int apply_condition(const char *key, json_t *value, json_t *conditions,
 		json_decref(parsed);
 		return 0;
 	}
-	err = judge_conditions_check(role, rest, parsed, &problem);
+	err = check_override(role, rest, parsed, steps, &problem);
 	if (err == -EINVAL) {
 		plan_key_error(errors, key, problem.pointer, "%s",
 			       problem.reason);
@@ -282,7 +316,8 @@ int override_apply(json_t *body, const char *const *known, json_t *steps,
 		if (strncmp(key, "step.", 5) == 0)
 			err = apply_step(key, value, steps, errors);
 		else if (strncmp(key, "condition.", 10) == 0)
-			err = apply_condition(key, value, conditions, errors);
+			err = apply_condition(key, value, steps, conditions,
+					      errors);
 		else if (!listed(known, key))
 			plan_key_error(errors, key, "", "unknown key '%.100s'",
 				       key);
