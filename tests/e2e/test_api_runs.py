@@ -205,6 +205,7 @@ def test_dates_and_pages(server):
     assert ids(server, f"?startdate={T0 + 3}") == [5, 4, 3]
     assert ids(server, f"?enddate={T0 + 3}") == [2, 1]
     assert ids(server, f"?startdate={T0 + 2}&enddate={T0 + 4}") == [3, 2]
+    assert ids(server, "?startdate=0&enddate=4000000000") == [5, 4, 3, 2, 1]
     answer = server.request("GET", "/runs?start=1&count=2&orderby=id"
                             "&filtername=tags&filterval=b%25")
     assert [r["id"] for r in answer.json()["runs"]] == [2, 4]
@@ -215,7 +216,7 @@ def test_dates_and_pages(server):
     "orderby=status", "orderby=id;DROP TABLE run", "orderdir=up",
     "filtername=id", "filterval=1", "filtername=x&filterval=1",
     "filtername=id&filterval=one", "filtername=started_at&filterval=today",
-    "startdate=yesterday", "count=0x10",
+    "startdate=yesterday", "enddate=1700000000000", "count=0x10",
     "&".join(["filtername=id&filterval=1"] * 21)])
 def test_wrong_list_parameters(server, query):
     problem(server.request("GET", f"/runs?{query}"), 422)

@@ -18,6 +18,9 @@
 #define STATUS_BYTES (4u << 20)
 #define LIST_BYTES   (64u << 20)
 
+/* The end of the year 9999: what is written with four digits. */
+#define DATE_S_MAX UINT64_C(253402300799)
+
 /* Collects the filtername and filterval pairs. @return false: rep is a 422 */
 static bool read_filters(const struct request *req, struct run_query *query,
 			 struct run_filter filters[RUN_FILTERS_MAX],
@@ -68,7 +71,7 @@ static void read_date(const struct request *req, const char *name, bool *has,
 
 	if (!text)
 		return;
-	if (str_to_u64(text, INT32_MAX, &seconds)) {
+	if (str_to_u64(text, DATE_S_MAX, &seconds)) {
 		field_error(rep, name, "must be seconds since 1970");
 		return;
 	}
