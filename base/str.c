@@ -92,3 +92,18 @@ bool uuid_valid(const char *text)
 	}
 	return text[UUID_TEXT_BYTES - 1] == '\0';
 }
+
+bool str_has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && len > 0 && memcmp(words, word, n) == 0)
+			return true;
+		words += n;
+		words += strspn(words, " ");
+	}
+	return false;
+}

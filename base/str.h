@@ -44,4 +44,8 @@ void uuid_make(char text[static UUID_TEXT_BYTES]);
 /** True for 36 characters in the form of a UUID, either case. */
 bool uuid_valid(const char *text);
 
+/** True if the word is one of those that stand in words, separated by blanks.
+ * No empty word is. */
+bool str_has_word(const char *words, const char *word);
+
 #endif

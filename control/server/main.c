@@ -235,6 +235,8 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.prefix = "/api/v2",
 		.routes = api_routes,
 		.count = api_route_count,
+		.queries = api_queries,
+		.query_count = api_query_count,
 	};
 	tables[1] = (struct route_table){
 		.prefix = "",

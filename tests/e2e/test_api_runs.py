@@ -217,6 +217,7 @@ def test_dates_and_pages(server):
     "filtername=id", "filterval=1", "filtername=x&filterval=1",
     "filtername=id&filterval=one", "filtername=started_at&filterval=today",
     "startdate=yesterday", "enddate=1700000000000", "count=0x10",
+    "filername=id&filterval=1", "limit=5", "start=0&start=1",
     "&".join(["filtername=id&filterval=1"] * 21)])
 def test_wrong_list_parameters(server, query):
     problem(server.request("GET", f"/runs?{query}"), 422)
@@ -275,7 +276,9 @@ def test_test_stats_cover_all_its_runs(server):
 
 def test_wrong_stats_parameters(server):
     problem(server.request("GET", "/runs/2/stats/rtp_joy"), 404)
-    problem(server.request("GET", "/runs/2/stats/rtp_mos?dir=up"), 422)
+    for query in ("dir=up", "confidence=sure", "confidence=", "roles=caller"):
+        problem(server.request("GET", f"/runs/2/stats/rtp_mos?{query}"), 422)
+        problem(server.request("GET", f"/tests/1/stats/rtp_mos?{query}"), 422)
     assert server.api("GET", "/runs/2/stats/rtp_mos?role=nobody"
                       "&confidence=max")["stats_data"] == []
 

@@ -159,6 +159,28 @@ def test_other_methods_are_refused(server):
     assert refused > 150
 
 
+def test_query_parameters_are_those_of_the_document(server):
+    """An unknown one is refused, and one that stands there twice and may not."""
+    refused = 0
+    for o in contract().operations:
+        if o.spec["x-right"] in ("agent", "none"):
+            continue  # agents may tell more than we know
+        path = re.sub(r"\{measure\}", "rtp_mos", re.sub(r"\{(?!measure)\w+\}", "999999", o.path))
+        names = {p["name"]: p for p in o.spec["parameters"] if p["in"] == "query"}
+        cases = [("x=0", "x")] + [(f"{n}=0", None) for n in names] + \
+            [(f"{n}=0&{n}=0", n) for n, p in names.items() if not p.get("explode")]
+        for query, wrong in cases:
+            answer = server.request(o.method, f"{path}?{query}")
+            found = {e["pointer"]: e["detail"] for e in answer.json().get("errors", ())}
+            if wrong:
+                assert answer.status_code == 422, (o.id, query)
+                assert found[wrong] in ("is not known here", "is there twice"), (o.id, query)
+                refused += 1
+            else:
+                assert "is not known here" not in found.values(), f"{ADD}: {o.id} {query}"
+    assert refused > 100
+
+
 def source(path):
     return (ROOT / path).read_text()
 

@@ -78,8 +78,9 @@ def queries(operation):
     documented = [st.tuples(st.just(p["name"]), from_schema(p["schema"]).map(
         lambda v: v if isinstance(v, str) else str(v)))
         for p in operation.spec["parameters"] if p["in"] == "query"]
-    pair = st.one_of(*documented, st.tuples(texts, texts))
-    return st.lists(pair, max_size=4).map(lambda q: urlencode(q, errors="replace"))
+    known = st.lists(st.one_of(documented), max_size=4) if documented else st.just([])
+    return often(known, st.lists(st.tuples(texts, texts), max_size=4)).map(
+        lambda q: urlencode(q, errors="replace"))
 
 
 def header_values():

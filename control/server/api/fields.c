@@ -91,17 +91,9 @@ static json_t *read_choice(const struct field *f, json_t *value,
 			   const char *pointer, struct reply *rep)
 {
 	const char *text = json_string_value(value);
-	const char *at = f->choices;
-	size_t len = text ? strlen(text) : 0;
 
-	while (len > 0 && *at) {
-		size_t word = strcspn(at, " ");
-
-		if (word == len && memcmp(at, text, len) == 0)
-			return json_incref(value);
-		at += word;
-		at += strspn(at, " ");
-	}
+	if (text && str_has_word(f->choices, text))
+		return json_incref(value);
 	field_error(rep, pointer, "must be one of: %s", f->choices);
 	return NULL;
 }

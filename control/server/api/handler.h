@@ -90,6 +90,13 @@ struct route {
 	const char *successor; /* deprecated: path of the RESTful form */
 };
 
+/** The query parameters that a handler reads; another one is a 422. */
+struct route_query {
+	api_handler *handler;
+	const char *names; /* separated by blanks, `*` behind those that may be
+			    * repeated */
+};
+
 /** {"...": value, "status": code}: takes over body (may be NULL: {}). */
 void reply_json(struct reply *rep, unsigned status, json_t *body);
 

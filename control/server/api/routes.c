@@ -136,3 +136,17 @@ const struct route api_routes[] = {
 /* clang-format on */
 
 const size_t api_route_count = sizeof(api_routes) / sizeof(*api_routes);
+
+#define PAGE    "start count"
+#define METRICS "role dir confidence"
+
+const struct route_query api_queries[] = {
+	{resource_list, PAGE},
+	{scenarios_list, PAGE},
+	{runs_list,
+	 PAGE " orderby orderdir startdate enddate filtername* filterval*"},
+	{run_stats_data, METRICS},
+	{test_stats_data, METRICS},
+};
+
+const size_t api_query_count = sizeof(api_queries) / sizeof(*api_queries);

@@ -10,6 +10,10 @@
 extern const struct route api_routes[];
 extern const size_t api_route_count;
 
+/** The query parameters of their handlers. */
+extern const struct route_query api_queries[];
+extern const size_t api_query_count;
+
 /** GET /: the endpoints and their methods. */
 void endpoints_list(struct request *req, struct reply *rep);
 

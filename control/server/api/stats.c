@@ -1,3 +1,4 @@
+#include "base/str.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
 #include "control/server/store/store_run.h"
@@ -47,6 +48,7 @@ static void dimensions(struct request *req, struct reply *rep, bool test)
 
 static void data(struct request *req, struct reply *rep, bool test)
 {
+	const char *confidence = query_get(req, "confidence");
 	const char *dir = query_get(req, "dir");
 	const char *role = query_get(req, "role");
 	struct stats_scope scope;
@@ -60,10 +62,13 @@ static void data(struct request *req, struct reply *rep, bool test)
 		reply_problem(rep, 404, "there is no such measure");
 		return;
 	}
-	if (dir && strcmp(dir, "in") != 0 && strcmp(dir, "out") != 0) {
+	if (dir && !str_has_word("in out", dir))
 		field_error(rep, "dir", "must be in or out");
+	/* narrows transcription measures, of which there are none */
+	if (confidence && !str_has_word("min max avg", confidence))
+		field_error(rep, "confidence", "must be min, max or avg");
+	if (rep->status)
 		return;
-	}
 	err = store_stats_data(req->store, &scope, measure_name(measure), role,
 			       dir, &list);
 	if (err == -EMSGSIZE)

@@ -59,27 +59,12 @@ static const struct step_param params[] = {
 
 #define PARAM_COUNT (sizeof(params) / sizeof(*params))
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	while (*words) {
-		size_t n = strcspn(words, " ");
-
-		if (n == len && memcmp(words, word, n) == 0)
-			return true;
-		words += n;
-		words += strspn(words, " ");
-	}
-	return false;
-}
-
 const struct step_param *step_param_find(const char *action_type,
 					 const char *name)
 {
 	for (size_t i = 0; i < PARAM_COUNT; i++) {
 		if (strcmp(params[i].name, name) == 0 &&
-		    has_word(params[i].actions, action_type))
+		    str_has_word(params[i].actions, action_type))
 			return &params[i];
 	}
 	return NULL;
@@ -268,7 +253,7 @@ json_t *steps_parameters(json_t *steps)
 			for (size_t n = 0; type && n < PARAM_COUNT; n++) {
 				char key[96];
 
-				if (!has_word(params[n].actions, type))
+				if (!str_has_word(params[n].actions, type))
 					continue;
 				str_print(key, sizeof(key), "step.%zu.%zu.%s",
 					  i, k, params[n].name);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/server/http/auth.h"
+#include "control/server/http/query.h"
 #include "control/server/http/rate.h"
 
 #include <arpa/inet.h>
@@ -111,41 +112,6 @@ static void find_client(struct exchange *x)
 	client_find(&x->client, &facts, &x->params->proxies);
 }
 
-struct arguments {
-	json_t *query;
-	bool broken;
-};
-
-static enum MHD_Result add_argument(void *cls, enum MHD_ValueKind kind,
-				    const char *name, const char *value)
-{
-	struct arguments *a = cls;
-	char *name_copy = strdup(name);
-	char *value_copy = strdup(value ? value : "");
-
-	(void)kind;
-	/* libmicrohttpd has made blanks of '+' and left the escapes to us */
-	if (!name_copy || !value_copy || percent_decode(name_copy, false) < 0 ||
-	    percent_decode(value_copy, false) < 0)
-		a->broken = true;
-	else
-		json_array_append_new(
-			a->query, json_pack("[s, s]", name_copy, value_copy));
-	free(name_copy);
-	free(value_copy);
-	return MHD_YES;
-}
-
-static bool parse_query(struct exchange *x)
-{
-	struct arguments a = {.query = json_array()};
-
-	MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND,
-				  add_argument, &a);
-	x->request.query = a.query;
-	return !a.broken;
-}
-
 static bool route_request(struct exchange *x, struct reply *rep)
 {
 	const struct route_table *table = find_table(x);
@@ -160,7 +126,8 @@ static bool route_request(struct exchange *x, struct reply *rep)
 	}
 	below = x->raw_path + strlen(table->prefix);
 	err = path_split(&x->path, below);
-	if (err == -EILSEQ || !parse_query(x)) {
+	req->query = query_read(x->connection);
+	if (err == -EILSEQ || !req->query) {
 		reply_problem(rep, 400,
 			      "the address is not percent-encoded "
 			      "UTF-8 text");
@@ -185,7 +152,7 @@ static bool route_request(struct exchange *x, struct reply *rep)
 		return false;
 	}
 	x->route = match.route;
-	x->prefix = table->prefix;
+	x->table = table;
 	memcpy(req->params, match.params, sizeof(match.params));
 	req->path = *below ? below : "/";
 	return true;
@@ -196,7 +163,8 @@ static bool wants_login(const struct exchange *x)
 {
 	const char *accept = request_header(&x->request, "Accept");
 
-	return x->prefix[0] == '\0' && accept && strstr(accept, "text/html") &&
+	return x->table->prefix[0] == '\0' && accept &&
+	       strstr(accept, "text/html") &&
 	       !request_header(&x->request, "Authorization");
 }
 
@@ -266,6 +234,21 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
+/* Agents may tell more than we know, decisions.md section 7. */
+static bool query_fits(const struct exchange *x, struct reply *rep)
+{
+	const struct route_table *table = x->table;
+	const char *known = "";
+
+	if (!table->queries || x->route->right == RIGHT_AGENT ||
+	    x->route->right == RIGHT_NONE)
+		return true;
+	for (size_t i = 0; i < table->query_count; i++)
+		if (table->queries[i].handler == x->route->handler)
+			known = table->queries[i].names;
+	return query_check(x->request.query, known, rep);
+}
+
 bool admit(struct exchange *x, struct store *store, struct reply *rep)
 {
 	struct request *req = &x->request;
@@ -285,5 +268,5 @@ bool admit(struct exchange *x, struct store *store, struct reply *rep)
 	req->secure = x->client.secure;
 	req->header = request_header;
 	return route_request(x, rep) && authorize(x, rep) &&
-	       within_rate(x, rep);
+	       within_rate(x, rep) && query_fits(x, rep);
 }

@@ -280,7 +280,7 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	if (x->route && x->route->successor) {
 		reply_header(&rep, "Deprecation", "true");
 		reply_header(&rep, "Link", "<%s%s>; rel=\"successor-version\"",
-			     x->prefix, x->route->successor);
+			     x->table->prefix, x->route->successor);
 	}
 	build_response(x, &rep);
 	log_request(x);

@@ -38,9 +38,9 @@ struct exchange {
 	bool admitted;
 	bool prepared;
 	const struct route *route;
-	const char *prefix; /* of the route's table */
-	struct path path;   /* until it is queued: HTTP thread */
-	json_t *headers;    /* of the answer, from exchange_admit(); or NULL */
+	const struct route_table *table; /* the route's */
+	struct path path;                /* until it is queued: HTTP thread */
+	json_t *headers; /* of the answer, from exchange_admit(); or NULL */
 	struct request request;
 	void *mapped; /* the spooled body, or NULL */
 	struct body_file file;

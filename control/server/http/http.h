@@ -23,6 +23,9 @@ struct route_table {
 	const char *prefix; /* "/api/v2", or "" for pages */
 	const struct route *routes;
 	size_t count;
+	const struct route_query *queries; /* of handlers that are not among
+					    * them: none. NULL: any */
+	size_t query_count;
 };
 
 /**

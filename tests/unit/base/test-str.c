@@ -68,6 +68,17 @@ static void test_uuid_form(void **state)
 	assert_false(uuid_valid(a));
 }
 
+static void test_has_word_whole_words_only(void **state)
+{
+	(void)state;
+	assert_true(str_has_word("in out", "in"));
+	assert_true(str_has_word("in out", "out"));
+	assert_false(str_has_word("in out", "ou"));
+	assert_false(str_has_word("in out", "in out"));
+	assert_false(str_has_word("in  out ", ""));
+	assert_false(str_has_word("", "in"));
+}
+
 static void test_clock_format_known_time(void **state)
 {
 	char text[CLOCK_TEXT_BYTES];
@@ -97,6 +108,7 @@ int main(void)
 		cmocka_unit_test(test_u64_bounds),
 		cmocka_unit_test(test_double_refuses_non_finite),
 		cmocka_unit_test(test_uuid_form),
+		cmocka_unit_test(test_has_word_whole_words_only),
 		cmocka_unit_test(test_clock_format_known_time),
 		cmocka_unit_test(test_state_names_round_trip),
 	};
