@@ -131,6 +131,47 @@ def test_passwords_are_never_read(server, unique):
     assert gone["credential_pool"]["credentials"][0]["has_password"] is False
 
 
+TABLE = ('Username;Password;"Display_name";extension\r\n1001;"se;cret ""1""";Ann;77\r\n'
+         "1002;;;\r\n")
+
+
+@pytest.mark.parametrize("kwargs", [
+    {"json": {"csv": TABLE}}, {"data": {"csv": TABLE}},
+    {"files": {"csv": (None, TABLE)}}, {"files": {"csv": ("phones.csv", "\ufeff" + TABLE)}}],
+    ids=["json", "urlencoded", "multipart", "file"])
+def test_credentials_from_a_spreadsheet(server, unique, kwargs):
+    (kind, body), = kwargs.items()
+    named = {kind: {**body, "name": (None, unique) if kind == "files" else unique}}
+    answer = server.request("POST", "/credential-pools", **named)
+    assert answer.status_code == 201, answer.text
+    pool = answer.json()["credential_pool"]
+    assert [(c["username"], c["display_name"], c["extension"], c["has_password"])
+            for c in pool["credentials"]] == \
+        [("1001", "Ann", "77", True), ("1002", None, None, False)]
+    assert "csv" not in pool and 'se;cret' not in answer.text
+    path = f"/credential-pools/{pool['id']}"
+    again = server.api("PUT", path, {"name": unique, "csv": "username\n1003\n"})
+    assert [c["username"] for c in again["credential_pool"]["credentials"]] == ["1003"]
+
+
+@pytest.mark.parametrize("table, pointers", [
+    ("", {"/csv"}), ("name\n1001\n", {"/csv/2/username", "/csv/2/name"}),
+    ("username,password\n1001\n", {"/csv"}), ('username\n"1001\n', {"/csv"}),
+    ("username,domain\n1001,x\n,y\n1002," + "z" * 256 + "\n",
+     {"/csv/3/username", "/csv/4/domain"}),
+    ("username\n" + "1\n" * 10001, {"/csv/10002"}),
+], ids=["empty", "no such column", "too short", "open quote", "wrong cells", "too long"])
+def test_wrong_spreadsheets(server, unique, table, pointers):
+    answer = server.request("POST", "/credential-pools", {"name": unique, "csv": table})
+    assert {e["pointer"] for e in problem(answer, 422)["errors"]} == pointers
+    both = {"name": unique, "csv": "username\n1\n", "credentials": [{"username": "2"}]}
+    answer = server.request("POST", "/credential-pools", both)
+    assert {e["pointer"] for e in problem(answer, 422)["errors"]} == {"/csv"}
+    names = [p["name"] for p in server.api("GET", "/credential-pools?count=1000")[
+        "credential_pools"]]
+    assert unique not in names
+
+
 def test_join_token_is_shown_once(server, unique):
     pool = make(server, unique, "agent-pools")
     assert len(pool["join_token"]) == 43

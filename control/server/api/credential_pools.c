@@ -1,3 +1,5 @@
+#include "base/str.h"
+#include "control/server/api/csv.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource.h"
 #include "control/server/store/store_credential.h"
@@ -54,7 +56,58 @@ static const struct field fields[] = {
 	 .fallback = "[]",
 	 .max = WIRE_CREDENTIALS_MAX,
 	 .check = check_credentials},
+	{.name = "csv", .kind = FIELD_TEXT},
 };
+
+/* Wrong rows that one answer tells of. */
+#define ROW_ERRORS_MAX 100
+
+struct table_reading {
+	struct request *req;
+	struct reply *rep;
+	json_t *credentials;
+};
+
+/* In a pointer the row's line stands where an array has the index. */
+static int add_row(unsigned line, json_t *row, void *arg)
+{
+	struct table_reading *t = arg;
+	char at[POINTER_BYTES];
+	json_t *credential;
+
+	str_print(at, sizeof(at), "/csv/%u", line);
+	if (json_array_size(t->credentials) == WIRE_CREDENTIALS_MAX) {
+		field_error(t->rep, at, "is more than %d credentials",
+			    WIRE_CREDENTIALS_MAX);
+		return 1;
+	}
+	credential = fields_read(
+		t->req, row, true, at, credential_fields,
+		sizeof(credential_fields) / sizeof(*credential_fields), t->rep);
+	if (credential)
+		json_array_append_new(t->credentials, credential);
+	return json_array_size(json_object_get(t->rep->body, "errors")) >
+	       ROW_ERRORS_MAX;
+}
+
+/* A table in place of the array. */
+static void check(struct request *req, json_t *values, struct reply *rep)
+{
+	const char *csv = json_string_value(json_object_get(values, "csv"));
+	struct table_reading t = {.req = req, .rep = rep};
+	char reason[CSV_REASON_BYTES] = "cannot be read";
+
+	if (!csv)
+		return;
+	if (json_array_size(json_object_get(values, "credentials"))) {
+		field_error(rep, "/csv", "excludes credentials");
+		return;
+	}
+	t.credentials = json_array();
+	if (csv_read(csv, add_row, &t, reason) < 0)
+		field_error(rep, "/csv", "%s", reason);
+	json_object_set_new(values, "credentials", t.credentials);
+}
 
 static int detail(struct request *req, json_t *row)
 {
@@ -84,6 +137,7 @@ const struct resource credential_pool_resource = {
 	.field_count = sizeof(fields) / sizeof(*fields),
 	.children = store_credentials_replace,
 	.updated_at = true,
+	.check = check,
 	.detail = detail,
 	.may_delete = may_delete,
 };
