@@ -47,6 +47,8 @@ static const struct conf_key keys[] = {
 	 .min = 1024,
 	 .max = UINT64_C(1) << 30,
 	 .fallback = "64M"},
+	U32(json_depth, 8, 512, "32"),
+	U32(page_limit, 1, 10000, "1000"),
 	{.name = "session_status_alias",
 	 .type = CONF_FLAG,
 	 .offset = offsetof(struct controller_conf, session_status_alias),

@@ -192,6 +192,29 @@ def test_rate_limit():
         assert c.request("GET", "/projects").ok
 
 
+def test_limits_are_configured():
+    with Controller(json_depth=9, page_limit=3) as c:
+        for i in range(5):
+            c.api("POST", "/projects", {"name": f"{i}"})
+        answer = c.request("GET", "/projects")
+        assert len(answer.json()["projects"]) == answer.json()["count"] == 3
+        assert "start=3&count=3" in answer.headers["Link"]
+        problem(c.request("GET", "/projects?count=4"), 422)
+        deep = {"name": "deep", "description": eval("[" * 8 + "]" * 8)}
+        assert problem(c.request("POST", "/projects", deep), 422)["errors"][0]["pointer"] == \
+            "/description"
+        deep["description"] = [deep["description"]]
+        assert "nested deeper than 9" in problem(c.request("POST", "/projects", deep), 422)[
+            "detail"]
+
+
+@pytest.mark.parametrize("depth, reason", [(32, "must be an object"), (33, "JSON array")])
+def test_json_in_a_form_has_a_depth(server, depth, reason):
+    hosts = "[" * depth + "]" * depth
+    answer = server.request("POST", "/targets", data={"name": "deep", "hosts": hosts})
+    assert reason in problem(answer, 422)["errors"][0]["detail"]
+
+
 def connect(server):
     host, port = server.url[7:].rsplit(":", 1)
     return socket.create_connection((host, int(port)), 20)

@@ -1,4 +1,5 @@
 #include "control/server/api/fields.h"
+#include "control/server/http/body.h"
 
 #include "base/str.h"
 
@@ -106,8 +107,7 @@ static json_t *read_document(const struct field *f, json_t *value, bool strings,
 	json_t *document = NULL;
 
 	if (json_is_string(value) && text_allowed)
-		document = json_loads(json_string_value(value),
-				      JSON_REJECT_DUPLICATES, NULL);
+		document = body_json_text(json_string_value(value));
 	else if (json_is_array(value) || json_is_object(value))
 		document = json_deep_copy(value);
 	if (array ? !json_is_array(document) : !json_is_object(document)) {

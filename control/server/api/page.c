@@ -1,7 +1,9 @@
 #include "control/server/api/page.h"
 
 #include "base/str.h"
+#include "conf/controller_conf.h"
 #include "control/server/api/fields.h"
+#include "control/server/controller.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,10 +27,12 @@ static bool read_number(const struct request *req, const char *name,
 
 bool page_read(const struct request *req, struct page *ret, struct reply *rep)
 {
+	uint32_t max = req->controller->conf->page_limit;
+
 	ret->start = 0;
-	ret->count = PAGE_COUNT;
+	ret->count = max < PAGE_COUNT ? max : PAGE_COUNT;
 	return read_number(req, "start", INT32_MAX, &ret->start, rep) &&
-	       read_number(req, "count", PAGE_COUNT_MAX, &ret->count, rep);
+	       read_number(req, "count", max, &ret->count, rep);
 }
 
 static void add_escaped(char *dst, size_t size, const char *text)

@@ -7,8 +7,7 @@
 #include "control/server/api/handler.h"
 #include "control/server/store/record.h"
 
-#define PAGE_COUNT     100
-#define PAGE_COUNT_MAX 1000
+#define PAGE_COUNT 100 /* unless the configured limit is lower */
 
 /** Read start and count. @return true; false: rep is a 422 */
 bool page_read(const struct request *req, struct page *ret, struct reply *rep);

@@ -12,7 +12,7 @@
 
 /* Depth of brackets outside strings; jansson has no limit of its own that is
  * low enough. Broken text may give any figure, the parser refuses it. */
-static bool too_deep(const char *data, size_t len)
+static bool too_deep(const char *data, size_t len, unsigned max)
 {
 	bool in_string = false;
 	unsigned depth = 0;
@@ -28,7 +28,7 @@ static bool too_deep(const char *data, size_t len)
 		} else if (c == '"') {
 			in_string = true;
 		} else if (c == '{' || c == '[') {
-			if (++depth > BODY_DEPTH_MAX)
+			if (++depth > max)
 				return true;
 		} else if ((c == '}' || c == ']') && depth > 0) {
 			depth--;
@@ -37,15 +37,24 @@ static bool too_deep(const char *data, size_t len)
 	return false;
 }
 
-static int parse_json(struct body *ret, const char *data, size_t len)
+json_t *body_json_text(const char *text)
+{
+	size_t len = strlen(text);
+
+	return too_deep(text, len, BODY_DEPTH)
+		       ? NULL
+		       : json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static int parse_json(struct body *ret, const char *data, size_t len,
+		      unsigned depth)
 {
 	json_error_t error;
 	json_t *value;
 
-	if (too_deep(data, len)) {
+	if (too_deep(data, len, depth)) {
 		str_print(ret->reason, sizeof(ret->reason),
-			  "the JSON document is nested deeper than %d",
-			  BODY_DEPTH_MAX);
+			  "the JSON document is nested deeper than %u", depth);
 		return -EBADMSG;
 	}
 	value = json_loadb(data, len, JSON_REJECT_DUPLICATES, &error);
@@ -158,18 +167,18 @@ static int parse(struct body *ret, const char *content_type, const char *data,
 }
 
 int body_parse(struct body *ret, const char *content_type, const char *data,
-	       size_t len)
+	       size_t len, unsigned depth)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!content_type)
 		content_type = "";
 	if (is_type(content_type, "application/json"))
-		return parse_json(ret, data, len);
+		return parse_json(ret, data, len, depth);
 	return parse(ret, content_type, data, len);
 }
 
 int body_parse_file(struct body *ret, const char *content_type,
-		    const char *data, size_t len, size_t max,
+		    const char *data, size_t len, unsigned depth, size_t max,
 		    struct body_file *file)
 {
 	int err;
@@ -177,7 +186,8 @@ int body_parse_file(struct body *ret, const char *content_type,
 	memset(file, 0, sizeof(*file));
 	if (!content_type || !is_type(content_type, "multipart/form-data"))
 		return len > max ? -EFBIG
-				 : body_parse(ret, content_type, data, len);
+				 : body_parse(ret, content_type, data, len,
+					      depth);
 	memset(ret, 0, sizeof(*ret));
 	ret->file = file;
 	err = parse(ret, content_type, data, len);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BODY_DEPTH_MAX        32
+#define BODY_DEPTH            32   /* of JSON within a text of a body */
 #define BODY_MEMBERS_MAX      2000 /* fields of a form */
 #define BODY_REASON_BYTES     160
 #define BODY_FILENAME_BYTES   256
@@ -35,11 +35,19 @@ struct body {
  * Decode a body.
  * @param content_type  value of the header, may be NULL
  * @param data          len bytes, a 0 behind them
+ * @param depth         brackets in each other that JSON may have
  * @return 0; -EMEDIUMTYPE content type; -EBADMSG broken, too deep, a
  *         duplicate member, no object (ret->reason); -ENOMEM
  */
 int body_parse(struct body *ret, const char *content_type, const char *data,
-	       size_t len);
+	       size_t len, unsigned depth);
+
+/**
+ * Decode JSON that stands in a text, as forms have it: an object or array, no
+ * deeper than BODY_DEPTH.
+ * @return new reference; NULL: it is something else
+ */
+json_t *body_json_text(const char *text);
 
 /**
  * Decode a body that may be a form with one file in it.
@@ -47,7 +55,7 @@ int body_parse(struct body *ret, const char *content_type, const char *data,
  * @return as body_parse(); -EFBIG larger
  */
 int body_parse_file(struct body *ret, const char *content_type,
-		    const char *data, size_t len, size_t max,
+		    const char *data, size_t len, unsigned depth, size_t max,
 		    struct body_file *file);
 
 #endif

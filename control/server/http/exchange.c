@@ -112,7 +112,8 @@ static int parse_upload(struct exchange *x, const char *type, struct body *body)
 	if (!x->upload_rule->form)
 		return take_upload(x, type, body);
 	err = body_parse_file(body, type, mapped, x->spooled,
-			      x->params->body_bytes, &x->file);
+			      x->params->json_depth, x->params->body_bytes,
+			      &x->file);
 	if (err == 0 && x->file.data) {
 		x->upload = (struct upload){
 			.data = x->file.data,
@@ -137,7 +138,8 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	if (x->upload_rule)
 		err = parse_upload(x, type, &body);
 	else
-		err = body_parse(&body, type, x->body.data, x->body.used);
+		err = body_parse(&body, type, x->body.data, x->body.used,
+				 x->params->json_depth);
 	buf_release(&x->body);
 	switch (err) {
 	case 0:

@@ -58,6 +58,7 @@ struct http_params {
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
 	size_t body_bytes;
+	unsigned json_depth;
 	const struct http_upload *uploads; /* kept by reference */
 	size_t upload_count;
 	const char *upload_dir; /* of the files; kept by reference */

@@ -1,6 +1,7 @@
 #include "control/server/run/override.h"
 
 #include "base/str.h"
+#include "control/server/http/body.h"
 #include "control/server/judge/judge.h"
 #include "control/server/run/params.h"
 
@@ -215,8 +216,7 @@ static int apply_condition(const char *key, json_t *value, const json_t *steps,
 	role[len] = '\0';
 	rest += len + 1;
 	if (json_is_string(value))
-		parsed = json_loads(json_string_value(value),
-				    JSON_REJECT_DUPLICATES, NULL);
+		parsed = body_json_text(json_string_value(value));
 	else
 		parsed = json_incref(value);
 	if (!json_is_object(parsed)) {

@@ -1,4 +1,5 @@
 #include "control/server/run/params.h"
+#include "control/server/http/body.h"
 
 #include "base/str.h"
 
@@ -77,7 +78,7 @@ static int list_of(json_t *value, json_t **ret)
 		return new_value(json_incref(value), ret);
 	if (!text)
 		return -EINVAL;
-	array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	array = body_json_text(text);
 	if (!json_is_array(array)) {
 		json_decref(array);
 		return -EINVAL;

@@ -1,3 +1,4 @@
+#include "control/server/http/body.h"
 #include "control/server/scenario/scenario_internal.h"
 
 #include "base/str.h"
@@ -125,7 +126,7 @@ int target_parse(json_t *value, json_t **ret)
 		return -EINVAL;
 	if (text[0] != '{')
 		return parse_text(text, ret);
-	parsed = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	parsed = body_json_text(text);
 	err = json_is_object(parsed) ? parse_object(parsed, ret) : -EINVAL;
 	json_decref(parsed);
 	return err;

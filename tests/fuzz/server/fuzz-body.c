@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = malloc(len + 1);
 	memcpy(copy, data + size - len, len);
 	copy[len] = '\0';
-	if (body_parse(&body, end ? type : NULL, copy, len) == 0) {
+	if (body_parse(&body, end ? type : NULL, copy, len, 32) == 0) {
 		const char *name;
 		json_t *value;
 

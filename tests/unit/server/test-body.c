@@ -20,7 +20,7 @@ static int parse(struct body *b, const char *type, const char *data, size_t len)
 
 	memcpy(copy, data, len);
 	copy[len] = '\0';
-	err = body_parse(b, type, copy, len);
+	err = body_parse(b, type, copy, len, BODY_DEPTH);
 	free(copy);
 	return err;
 }
@@ -69,7 +69,7 @@ static void test_json_depth(void **state)
 	struct body b;
 
 	(void)state;
-	for (int depth = BODY_DEPTH_MAX; depth <= BODY_DEPTH_MAX + 1; depth++) {
+	for (int depth = BODY_DEPTH; depth <= BODY_DEPTH + 1; depth++) {
 		size_t inner = (size_t)depth - 1;
 		size_t len = 0;
 
@@ -79,7 +79,7 @@ static void test_json_depth(void **state)
 		strcpy(text + len + 2 * inner, "}");
 		assert_int_equal(
 			parse(&b, "application/json", text, strlen(text)),
-			depth > BODY_DEPTH_MAX ? -EBADMSG : 0);
+			depth > BODY_DEPTH ? -EBADMSG : 0);
 		json_decref(b.object);
 	}
 	/* brackets within text do not count */
@@ -187,6 +187,26 @@ static void test_other_types(void **state)
 	refuse("application/json-patch+json", "{}", -EMEDIUMTYPE);
 }
 
+static void test_json_in_a_text_has_a_depth(void **state)
+{
+	char text[2 * BODY_DEPTH + 3];
+
+	(void)state;
+	for (int depth = BODY_DEPTH; depth <= BODY_DEPTH + 1; depth++) {
+		json_t *value;
+
+		memset(text, '[', (size_t)depth);
+		memset(text + depth, ']', (size_t)depth);
+		text[2 * depth] = '\0';
+		value = body_json_text(text);
+		assert_int_equal(!value, depth > BODY_DEPTH);
+		json_decref(value);
+	}
+	assert_null(body_json_text("1"));
+	assert_null(body_json_text("[1] 2"));
+	assert_null(body_json_text("{\"a\": 1, \"a\": 2}"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_multipart),
 		cmocka_unit_test(test_multipart_broken),
 		cmocka_unit_test(test_other_types),
+		cmocka_unit_test(test_json_in_a_text_has_a_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
