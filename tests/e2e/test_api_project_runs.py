@@ -214,7 +214,9 @@ def test_deprecated_route(lab):
                 assert entry["session_id"] in page.text
     assert lab.c.session.get(data["report_url"][:-1] + "x",
                              auth=None).status_code == 404
-    for body in ({}, {"id": project, "project.name": name}, {"id": 0},
+    both = lab.c.api("POST", "/projects/run", {"id": project, "project.name": name})
+    lab.c.api("POST", f"/projects/runs/{both['data']['project_run_uuid']}/stop")
+    for body in ({}, {"id": project, "project.name": name + "x"}, {"id": 0},
                  {"id": "x"}, {"project.name": ""}):
         problem(lab.c.request("POST", "/projects/run", body), 422)
     problem(lab.c.request("POST", "/projects/run", {"id": 99999}), 404)

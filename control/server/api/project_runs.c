@@ -153,28 +153,36 @@ void project_run(struct request *req, struct reply *rep)
 	json_decref(project);
 }
 
-/* The project that the body names. @return NULL: rep is an error */
+/* By id or, without it, by name; both must be of the same project.
+ * @return NULL: rep is an error */
 static json_t *find_project(struct request *req, json_t *values,
 			    struct reply *rep)
 {
 	json_t *id = json_object_get(values, "id"), *project = NULL;
-	const char *name =
-		json_string_value(json_object_get(values, "project.name"));
+	json_t *name = json_object_get(values, "project.name");
 	int64_t number = json_integer_value(id);
 	int err = 0;
 
-	if (json_is_null(id) == !name) {
-		field_error(rep, "/id",
-			    "exactly one of id and project.name must be given");
+	if (json_is_null(id) && json_is_null(name)) {
+		field_error(rep, "/id", "id or project.name must be given");
 		return NULL;
 	}
-	if (name)
-		err = store_project_find(req->store, name, &number);
+	if (json_is_null(id))
+		err = store_project_find(req->store, json_string_value(name),
+					 &number);
 	if (!err)
 		err = record_get(req->store, project_resource.table, number,
 				 &project);
-	if (err)
+	if (err) {
 		reply_store_error(rep, err, "project");
+	} else if (!json_is_null(name) &&
+		   !json_equal(name, json_object_get(project, "name"))) {
+		field_error(rep, "/project.name",
+			    "is not the name of project %lld",
+			    (long long)number);
+		json_decref(project);
+		project = NULL;
+	}
 	return project;
 }
 
