@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import contract  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
+contract.install()
+
 
 @pytest.fixture(autouse=True)
 def answers_as_documented():

@@ -10,12 +10,7 @@ from pathlib import Path
 
 import requests
 
-import contract
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
-contract.install()
 
 
 def build_dir():

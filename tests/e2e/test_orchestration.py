@@ -417,7 +417,7 @@ def test_enrolment_refused(bench):
     ("condition.caller.caller-transcription-conditions", {"conditions": []},
      "/condition.caller.caller-transcription-conditions", "not implemented"),
     ("condition.B.B-mos-conditions", {"conditions": [
-        {"type": "ge", "value": "4"}]}, "/conditions/1/role", "no role 'B'"),
+        {"type": "ge", "value": "4"}]}, "/condition.B.B-mos-conditions", "no role 'B'"),
     ("report.mode", "loud", "/report.mode", "full, kiosk or print"),
     ("tset.name", "x", "/tset.name", "unknown key"),
 ])
