@@ -211,6 +211,36 @@ def test_parameters_of_actions_are_those_of_the_code():
     assert overridable == set().union(*actions.values())
 
 
+def condition_types():
+    """suffix: members of an entry, of every type that the judge knows"""
+    found = {}
+    for path in sorted((ROOT / "control/server/judge").glob("type_*.c")):
+        text = path.read_text()
+        for body in re.findall(r"^const struct condition_type \w+ = \{(.*?)^\};", text, re.M | re.S):
+            suffix, = re.findall(r'\.suffix = "([\w-]+)"', body)
+            inline = re.search(r"\.fields =\s*\(const char \*const\[\]\)\{(.*?)NULL\}", body, re.S)
+            name = re.search(r"\.fields = (\w+),", body)
+            members = inline.group(1) if inline else re.search(
+                name.group(1) + r"\[\] = \{(.*?)NULL\}", text, re.S).group(1)
+            found[suffix] = set(re.findall(r'"(\w+)"', members))
+    return found
+
+
+def test_condition_types_are_those_of_the_code():
+    types = condition_types()
+    assert len(types) >= 11
+    documented = {}
+    for s in contract().inlined("#/components/schemas/ConditionSet")["oneOf"]:
+        pattern = s["properties"]["condition_type"]["pattern"]
+        suffix = re.fullmatch(r"\^\[A-Za-z0-9_\]\+-([\w-]+)\$", pattern).group(1)
+        documented[suffix] = set(s["properties"]["conditions"]["items"]["properties"])
+    assert documented == types
+    for name in ("RunStart", "RunStartByName"):
+        keys = Contract().raw["components"]["schemas"][name]["patternProperties"]
+        assert {re.search(r"\+-([\w-]+)\$$", k).group(1) for k in keys if "condition" in k} == \
+            set(types), name
+
+
 # ---- what the controller serves ----
 
 def test_document_is_served(server):
