@@ -208,7 +208,8 @@ class Contract:
         elif media == "application/x-www-form-urlencoded":
             value = form_object(self, schema, parse_qsl(body.decode(), keep_blank_values=True))
         elif media == "multipart/form-data":
-            value = form_object(self, schema, multipart_fields(request_type, body))
+            value = form_object(self, schema,
+                                multipart_fields(schema, request_type, body))
         else:
             return None
         wrong = self.validate(schema, value)
@@ -239,14 +240,16 @@ def form_object(documents, schema, fields):
     return value
 
 
-def multipart_fields(request_type, body):
-    """(name, text) of each part. The one with a file name may have any name."""
+def multipart_fields(schema, request_type, body):
+    """(name, text) of each part. Where a file is taken, its part may have any name."""
     message = email.message_from_bytes(
         b"Content-Type: " + request_type.encode() + b"\r\n\r\n" + body)
     for part in message.get_payload():
         name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
-        yield name, content.decode("utf-8", "replace")
+        if part.get_filename() is not None and "file" in schema.get("properties", {}):
+            yield "file", "its bytes"
+            continue
+        yield name, part.get_payload(decode=True).decode("utf-8", "replace")
 
 
 def unique_members(pairs):

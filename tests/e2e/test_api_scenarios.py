@@ -117,6 +117,10 @@ def body_of(c, **more):
     ({"report.mode": "loud"}, "/report.mode", "kiosk"),
     ({"tags": [1]}, "/tags", "texts"),
     ({"retries_on_failure": 11}, "/retries_on_failure", "from 0 to 10"),
+    ({"retries_on_failure": "null"}, "/retries_on_failure", "whole number"),
+    ({"tags": "null"}, "/tags", "array"),
+    ({"record": "null"}, "/record", "none, sip, media"),
+    ({"name": []}, "/name", "string"),
 ])
 def test_wrong_parameters(controller, more, pointer, words):
     errors = refused(start(controller, "single-call", body_of(controller, **more)))

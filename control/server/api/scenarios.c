@@ -261,9 +261,10 @@ static json_t *make_test(struct request *req, json_t *scenario,
 				    "/agentpool_id", errors, err);
 	json_t *project_name = name_of(req, &project_resource, project,
 				       "/project_id", errors, err);
+	/* what was wrong is not there: errors has it */
 	json_t *test = json_pack(
-		"{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:O, s:O, s:O, s:O, s:i, "
-		"s:O}",
+		"{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:O?, s:O, s:O, s:O?, "
+		"s:i, s:O?}",
 		"id", 0, "name", json_is_string(name) ? name : title,
 		"scenario", title, "project_id", or_zero(project),
 		"project_name", project_name, "agentpool_id", or_zero(pool),
