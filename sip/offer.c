@@ -98,6 +98,31 @@ static int xr_write(struct buf *b, unsigned xr)
 	return err ? err : buf_print(b, "\r\n");
 }
 
+/* The profile of our audio line: the peer's, once it is known. */
+static const char *proto_text(const struct sdp_draft *draft)
+{
+	const struct sdp *frame = draft->frame;
+
+	if (frame && frame->has_audio)
+		return frame->lines[frame->audio].proto;
+	return draft->local->encryption == MEDIA_ENCRYPTION_SDES_MANDATORY
+		       ? "RTP/SAVP"
+		       : "RTP/AVP";
+}
+
+static int keys_write(struct buf *b, const struct sdp_draft *draft)
+{
+	int err = 0;
+
+	if (draft->answer)
+		return draft->answer->encrypted
+			       ? sdp_crypto_write(b, &draft->answer->crypto_tx)
+			       : 0;
+	for (size_t i = 0; !err && i < draft->local->crypto_count; i++)
+		err = sdp_crypto_write(b, &draft->local->crypto[i]);
+	return err;
+}
+
 static int audio_write(struct buf *b, const struct sdp_draft *draft)
 {
 	char rtcp_text[64];
@@ -110,7 +135,7 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 	    addr_text(rtcp_text, sizeof(rtcp_text), &draft->local->rtcp,
 		      &rtcp_port))
 		return -EINVAL;
-	err = buf_print(b, "m=audio %u RTP/AVP", rtp_port);
+	err = buf_print(b, "m=audio %u %s", rtp_port, proto_text(draft));
 	for (size_t i = 0; !err && i < draft->codec_count; i++)
 		err = buf_print(b, " %u", draft->codecs[i].pt);
 	if (!err)
@@ -121,7 +146,9 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 		err = buf_print(b, "a=ptime:%u\r\na=rtcp:%u IN %s\r\na=%s\r\n",
 				draft->local->ptime_ms, rtcp_port, rtcp_text,
 				direction_names[draft->direction]);
-	return err ? err : xr_write(b, draft->local->xr);
+	if (!err)
+		err = xr_write(b, draft->local->xr);
+	return err ? err : keys_write(b, draft);
 }
 
 int sdp_write(struct buf *b, const struct sdp_draft *draft)
@@ -194,6 +221,33 @@ static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
 	}
 }
 
+/* SRTP or not. @return 0; -ENOKEY */
+static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
+		       const struct media_local *local, bool ours)
+{
+	bool wanted = local->encryption != MEDIA_ENCRYPTION_NONE;
+
+	if (wanted && sdp_crypto_settle(deal, &peer->crypto, local, ours))
+		return 0;
+	/* an answer with keys that were not offered protects nothing */
+	if (peer->secure || (wanted && ours && peer->crypto.offered) ||
+	    local->encryption > MEDIA_ENCRYPTION_SDES)
+		return -ENOKEY;
+	return 0;
+}
+
+const char *sdp_key_reason(const struct sdp *peer,
+			   const struct media_local *local)
+{
+	if (local->encryption == MEDIA_ENCRYPTION_NONE)
+		return "the peer's SDP asks for SRTP, media_encryption is none";
+	if (!peer->crypto.offered)
+		return "SRTP is mandatory, the peer's SDP has no a=crypto line";
+	if (peer->crypto.count > 0)
+		return "no a=crypto line of the peer's SDP is one of ours";
+	return peer->crypto.refusal;
+}
+
 /*
  * The formats both sides know, in the peer's order. An answer repeats the
  * peer's payload types; what our own offer announced is received with ours.
@@ -204,6 +258,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 {
 	struct media_negotiated deal;
 	bool has_speech = false;
+	int err;
 
 	memset(&deal, 0, sizeof(deal));
 
@@ -229,6 +284,9 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	if (!has_speech)
 		return -ENOENT;
 	event_settle(&deal, peer, local);
+	err = settle_keys(&deal, peer, local, ours);
+	if (err)
+		return err;
 	deal.rtp = peer->rtp;
 	deal.rtcp = peer->rtcp;
 	deal.xr = peer->xr;

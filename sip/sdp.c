@@ -10,12 +10,6 @@
 #define PTIME_MIN_MS 10
 #define PTIME_MAX_MS 120
 
-/* A piece of a line: [p, end). */
-struct span {
-	const char *p;
-	const char *end;
-};
-
 /* Payload types with a fixed meaning (RFC 3551 tables 4 and 5, audio). */
 static const struct media_codec static_codecs[] = {
 	{"PCMU", 0, 1, 8000, ""},   {"GSM", 3, 1, 8000, ""},
@@ -56,64 +50,6 @@ enum media_direction sdp_direction(bool sends, bool receives)
 	if (sends)
 		return receives ? MEDIA_SENDRECV : MEDIA_SENDONLY;
 	return receives ? MEDIA_RECVONLY : MEDIA_INACTIVE;
-}
-
-/* Cut the next word (up to a blank) off. */
-static struct span span_word(struct span *s)
-{
-	struct span word;
-
-	while (s->p < s->end && *s->p == ' ')
-		s->p++;
-	word.p = s->p;
-	while (s->p < s->end && *s->p != ' ')
-		s->p++;
-	word.end = s->p;
-	return word;
-}
-
-/* Cut what stands before a separator off; the separator goes too. */
-static struct span span_until(struct span *s, char separator)
-{
-	struct span part = {s->p, s->p};
-
-	while (s->p < s->end && *s->p != separator)
-		s->p++;
-	part.end = s->p;
-	if (s->p < s->end)
-		s->p++;
-	return part;
-}
-
-static bool span_is(struct span s, const char *text)
-{
-	size_t len = strlen(text);
-
-	return (size_t)(s.end - s.p) == len && strncasecmp(s.p, text, len) == 0;
-}
-
-/* Copy a word that we may print again: visible ASCII only. */
-static bool span_copy(char *dst, size_t size, struct span s)
-{
-	size_t len = (size_t)(s.end - s.p);
-
-	if (len == 0 || len >= size)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (s.p[i] <= ' ' || s.p[i] > '~')
-			return false;
-	}
-	memcpy(dst, s.p, len);
-	dst[len] = '\0';
-	return true;
-}
-
-static bool span_number(struct span s, uint64_t max, uint64_t *ret)
-{
-	char text[24];
-
-	return span_copy(text, sizeof(text), s) &&
-	       str_to_u64(text, max, ret) == 0;
 }
 
 /* "IN IP4 192.0.2.1" or "IN IP6 2001:db8::1"; names are not resolved. */
@@ -180,6 +116,28 @@ static void formats_parse(struct sdp *sdp, struct span s)
 	}
 }
 
+/* @param ret_secure  SRTP is not optional (RFC 3711 section 9, RFC 5764 8) */
+static bool proto_known(struct span proto, bool *ret_secure)
+{
+	static const struct {
+		const char *name;
+		bool secure;
+	} protos[] = {
+		{"RTP/AVP", false},
+		{"RTP/AVPF", false},
+		{"RTP/SAVP", true},
+		{"RTP/SAVPF", true},
+	};
+
+	for (size_t i = 0; i < sizeof(protos) / sizeof(protos[0]); i++) {
+		if (span_is(proto, protos[i].name)) {
+			*ret_secure = protos[i].secure;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int media_line(struct parser *parser, struct span s)
 {
 	struct sdp *sdp = parser->sdp;
@@ -205,7 +163,7 @@ static int media_line(struct parser *parser, struct span s)
 	}
 	sdp->line_count++;
 	if (sdp->has_audio || !span_is(type, "audio") ||
-	    !span_is(proto, "RTP/AVP"))
+	    !proto_known(proto, &sdp->secure))
 		return 0;
 	if (port == 0) {
 		sdp->audio_refused = true;
@@ -366,6 +324,8 @@ static void attribute_line(struct parser *parser, struct span s)
 		rtpmap_parse(sdp, s);
 	else if (span_is(name, "fmtp"))
 		fmtp_parse(sdp, s);
+	else if (span_is(name, "crypto"))
+		sdp_crypto_parse(&sdp->crypto, s);
 	else if (span_is(name, "rtcp"))
 		rtcp_parse(parser, s);
 	else if (span_is(name, "rtcp-xr"))

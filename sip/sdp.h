@@ -1,5 +1,5 @@
 /**
- * SDP for one audio stream over RTP/AVP (RFC 4566, RFC 3264): a bounded
+ * SDP for one audio stream over RTP or SRTP (RFC 4566, RFC 3264): a bounded
  * parser, a writer, and the two halves of offer/answer. Pure: no libre.
  * Thread: any; no state.
  */
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "media/params.h"
+#include "sip/sdp_crypto.h"
 
 /* Ceilings: more m= lines refuse the description, more formats are ignored. */
 #define SDP_LINES_MAX   32
@@ -28,7 +29,7 @@ struct sdp_line {
 struct sdp {
 	struct sdp_line lines[SDP_LINES_MAX];
 	size_t line_count;
-	bool has_audio;        /* an audio line over RTP/AVP with a port */
+	bool has_audio;        /* an audio line over (S)RTP with a port */
 	bool audio_refused;    /* audio lines, but all with port 0 */
 	size_t audio;          /* its index; has_audio only, like all below */
 	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
@@ -39,6 +40,8 @@ struct sdp {
 	uint16_t maxptime_ms;           /* 0: not said */
 	enum media_direction direction; /* as seen by the peer */
 	unsigned xr;                    /* enum media_xr it asks for */
+	bool secure; /* the profile is SAVP: SRTP or nothing */
+	struct sdp_crypto crypto;
 };
 
 /**
@@ -60,6 +63,7 @@ struct sdp_draft {
 	uint64_t session_id; /* o= line */
 	uint64_t version;
 	const struct sdp *frame; /* m= lines to repeat; NULL: audio only */
+	const struct media_negotiated *answer; /* NULL: this is an offer */
 };
 
 /** Append the description. @return 0; -EINVAL (address); -ENOMEM;
@@ -71,7 +75,8 @@ int sdp_write(struct buf *b, const struct sdp_draft *draft);
  * order with its payload types, and the direction both want.
  * @param want   the direction we would like
  * @param ret    what is settled; ret->accepted is what to write in the answer
- * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer
+ * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer; -ENOKEY
+ *         SRTP is wanted and there is no key, or the other way round
  */
 int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 	       const struct media_local *local, enum media_direction want);
@@ -79,10 +84,18 @@ int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 /**
  * Take the answer to our offer (RFC 3264 section 7).
  * @param offered  the direction we offered
- * @return 0; -ENOENT no common codec; -EINVAL the audio was refused
+ * @return 0; -ENOENT no common codec; -EINVAL the audio was refused; -ENOKEY
+ *         as above
  */
 int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
 	       const struct media_local *local, enum media_direction offered);
+
+/**
+ * Why sdp_answer() or sdp_accept() said -ENOKEY.
+ * @return static text
+ */
+const char *sdp_key_reason(const struct sdp *peer,
+			   const struct media_local *local);
 
 /** We send, or receive, in this direction. */
 bool sdp_sends(enum media_direction direction);

@@ -75,6 +75,7 @@ int session_answer(struct sip_call *call, enum media_direction want)
 	draft.codecs = deal.accepted;
 	draft.codec_count = deal.accepted_count;
 	draft.direction = deal.direction;
+	draft.answer = &deal;
 	err = draft_write(call, &draft);
 	if (err)
 		return err;
@@ -141,16 +142,20 @@ static void no_codec_reason(char *reason, const struct sdp *sdp)
 			  "no common codec, the peer's SDP has none");
 }
 
-static void unusable_reason(char *reason, const struct sdp *sdp, int err)
+static void unusable_reason(char *reason, const struct sdp *sdp,
+			    const struct media_local *local, int err)
 {
 	if (err == -ENOENT)
 		no_codec_reason(reason, sdp);
+	else if (err == -ENOKEY)
+		str_print(reason, REASON_BYTES, "%s",
+			  sdp_key_reason(sdp, local));
 	else if (sdp->audio_refused)
 		str_print(reason, REASON_BYTES,
 			  "the peer's SDP refuses the audio (port 0)");
 	else
 		str_print(reason, REASON_BYTES,
-			  "the peer's SDP has no audio over RTP/AVP");
+			  "the peer's SDP has no audio over RTP");
 	/* what a peer sent stands in it */
 	for (; *reason; reason++) {
 		if ((unsigned char)*reason < 0x20)
@@ -165,7 +170,7 @@ int session_accept(struct sip_call *call, char *reason)
 
 	err = sdp_accept(&deal, call->remote, &call->local, call->offered);
 	if (err) {
-		unusable_reason(reason, call->remote, err);
+		unusable_reason(reason, call->remote, &call->local, err);
 		return err;
 	}
 	call->media = deal;
@@ -192,7 +197,10 @@ static bool media_same(const struct media_negotiated *a,
 	    !codec_same(&a->codec, &b->codec) ||
 	    a->accepted_count != b->accepted_count ||
 	    a->has_event_pt != b->has_event_pt || a->event_pt != b->event_pt ||
-	    a->ptime_ms != b->ptime_ms || a->direction != b->direction)
+	    a->ptime_ms != b->ptime_ms || a->direction != b->direction ||
+	    a->encrypted != b->encrypted ||
+	    !sdp_crypto_same(&a->crypto_tx, &b->crypto_tx) ||
+	    !sdp_crypto_same(&a->crypto_rx, &b->crypto_rx))
 		return false;
 	for (size_t i = 0; i < a->accepted_count; i++) {
 		if (!codec_same(&a->accepted[i], &b->accepted[i]))
