@@ -9,6 +9,7 @@ static void event_destructor(void *arg)
 	struct call_event *event = arg;
 
 	list_unlink(&event->le);
+	explicit_bzero(&event->media, sizeof(event->media));
 	mem_deref(event->target);
 	mem_deref(event->replaces);
 }
@@ -46,6 +47,12 @@ static void call_destructor(void *arg)
 	mem_deref(call->peer);
 	mem_deref(call->replaces_line);
 	mem_deref(call->replaces);
+	/* keys of SRTP */
+	if (call->sdp.data)
+		explicit_bzero(call->sdp.data, call->sdp.used);
+	explicit_bzero(&call->local, sizeof(call->local));
+	explicit_bzero(&call->media, sizeof(call->media));
+	explicit_bzero(&call->reported, sizeof(call->reported));
 	buf_release(&call->sdp);
 	mem_deref(call->account);
 }

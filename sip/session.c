@@ -97,6 +97,11 @@ bool session_empty(const struct sip_msg *msg)
 	return body_bytes(msg) == 0;
 }
 
+static void sdp_destructor(void *arg)
+{
+	explicit_bzero(arg, sizeof(struct sdp)); /* keys of SRTP */
+}
+
 int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 {
 	size_t len = body_bytes(msg);
@@ -110,7 +115,7 @@ int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 		str_print(reason, REASON_BYTES, "the body is not SDP");
 		return -EPROTONOSUPPORT;
 	}
-	sdp = mem_zalloc(sizeof(*sdp), NULL);
+	sdp = mem_zalloc(sizeof(*sdp), sdp_destructor);
 	if (!sdp)
 		return -ENOMEM;
 	err = sdp_parse(sdp, (const char *)mbuf_buf(msg->mb), len, &why);

@@ -310,6 +310,9 @@ void sip_call_hangup(struct sip_call *call);
 /** Re-INVITE with another direction (RFC 3264 8.4); SIP_CALL_HELD follows. */
 int sip_call_hold(struct sip_call *call);
 int sip_call_resume(struct sip_call *call);
+/** What the next offer or answer of ours says: other keys, candidates. Copied.
+ * @return 0; -EINVAL */
+int sip_call_relocate(struct sip_call *call, const struct media_local *media);
 /** Re-INVITE with what is in force; SIP_CALL_REINVITED follows. */
 int sip_call_reinvite(struct sip_call *call);
 

@@ -412,6 +412,11 @@ int call_local_set(struct sip_call *call, const struct media_local *media)
 	return err;
 }
 
+int sip_call_relocate(struct sip_call *call, const struct media_local *media)
+{
+	return call_local_set(call, media);
+}
+
 static void ring_handler(void *arg)
 {
 	struct sip_call *call = arg;

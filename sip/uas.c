@@ -208,11 +208,14 @@ void uas_answer(struct sip_call *call)
 	bool sdp = !call->reliable.answered;
 	int err = answer_describe(call);
 
-	if (err == -ENOENT) {
+	if (err == -ENOENT || err == -ENOKEY) {
 		(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
 				 "Not Acceptable Here");
-		call_set_end(call, SIP_END_REJECTED, true, 488,
-			     "no common codec in the caller's offer");
+		call_set_end(
+			call, SIP_END_REJECTED, true, 488,
+			err == -ENOENT
+				? "no common codec in the caller's offer"
+				: sdp_key_reason(call->remote, &call->local));
 		call_close(call);
 		return;
 	}

@@ -42,6 +42,14 @@ static int transfer(struct call *c, const char *argument)
 	return err ? err : 1;
 }
 
+/* An encrypted call gets new keys with it (RFC 4568 section 7.1.4). */
+static int reinvite(struct call *c)
+{
+	int err = call_security_rekey(c);
+
+	return err ? err : sip_call_reinvite(c->sip);
+}
+
 int acting_do(const struct wire_client_action *a, void *arg)
 {
 	struct call *c = arg;
@@ -71,7 +79,7 @@ int acting_do(const struct wire_client_action *a, void *arg)
 		err = sip_call_request(c->sip, "MESSAGE",
 				       "text/plain;charset=UTF-8", a->argument);
 	else if (is(a, "reinvite"))
-		err = sip_call_reinvite(c->sip);
+		err = reinvite(c);
 	else if (is(a, "update"))
 		err = sip_call_update(c->sip);
 	else

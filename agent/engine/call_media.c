@@ -22,6 +22,9 @@ int call_media_new(struct call *c)
 		return err;
 	memcpy(params.codecs, c->action->codecs, sizeof(params.codecs));
 	params.prompt_file = prompt[0] ? prompt : NULL;
+	err = call_security_params(c, &params);
+	if (err)
+		return err;
 	return media_session_new(&c->media, e->media, &params);
 }
 
@@ -48,6 +51,7 @@ void call_media_apply(struct call *c, const struct media_negotiated *negotiated)
 		return;
 	}
 	c->media_applied = true;
+	call_security_applied(c, negotiated);
 	call_media_deadline(c);
 }
 

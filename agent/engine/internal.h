@@ -11,6 +11,7 @@
  * call_script.c, call_media.c, call_dtmf.c, call_events.c  its script's view,
  *             its audio, its digits, what the user agent reports of it
  * consulting.c  attended transfer
+ * call_security.c  its encryption; redact.c  no key leaves the process
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
  * report.c    what goes to the supervisor
@@ -185,6 +186,8 @@ struct call {
 	bool replaces;             /* takes another one's place: at once */
 	struct sip_call *sip;
 	struct media_session *media;
+	bool encrypted;
+	const struct srtp_suite_info *suite; /* valid if encrypted */
 	bool media_applied;
 	bool media_stopped; /* nothing is left to come */
 	bool closed;        /* SIP_CALL_CLOSED came */
@@ -255,6 +258,23 @@ void call_media_apply(struct call *c,
 /** Send until the planned end, to the packet. */
 void call_media_deadline(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
+
+/* ---- call_security.c ---- */
+
+/** @return 0; -EINVAL */
+int call_security_params(const struct call *c,
+			 struct media_session_params *params);
+/** Before a re-INVITE: new keys, if the call is encrypted. @return 0; -errno */
+int call_security_rekey(struct call *c);
+/** Offer and answer settled: CALL_MENC where encryption is new. */
+void call_security_applied(struct call *c,
+			   const struct media_negotiated *negotiated);
+
+/* ---- redact.c ---- */
+
+/** Overwrite the keys of a=crypto lines (RFC 4568) with asterisks, in place;
+ * the length stays. */
+void redact_keys(char *text, size_t len);
 
 /* ---- call_dtmf.c ---- */
 

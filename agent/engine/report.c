@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A stream's second ends a second after the sample's time and reaches us some
@@ -79,23 +80,33 @@ void report_sip(const struct sip_trace *trace, void *arg)
 	struct engine *e = arg;
 	char local[ADDR_BYTES];
 	char peer[ADDR_BYTES];
-	const struct wire_sip_message message = {
+	struct wire_sip_message message = {
 		.sent = trace->sent,
 		.transport = transports[trace->transport],
 		.local = local,
 		.peer = peer,
-		.data = trace->data,
 		.len = trace->len,
 	};
+	char *copy;
 
 	if (!e->job->record_sip)
 		return;
+	copy = malloc(trace->len);
+	if (!copy) {
+		outbox_add(e->outbox, OUTBOX_SIP, NULL, trace->len);
+		return;
+	}
+	memcpy(copy, trace->data, trace->len);
+	redact_keys(copy, trace->len);
+	message.data = copy;
 	addr_text(local, &trace->local);
 	addr_text(peer, &trace->peer);
 	outbox_add(e->outbox, OUTBOX_SIP,
 		   wire_sip_message_encode(report_time(e, trace->mono_ns),
 					   &message),
 		   trace->len + EVENT_BYTES);
+	explicit_bzero(copy, trace->len);
+	free(copy);
 }
 
 void report_send(struct engine *e, json_t *message)

@@ -289,7 +289,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 		const char *name;
 		const char *off;
 	} parameters[] = {
-		{"media_encryption", "none"},
 		{"media_nat", "none"},
 		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
@@ -539,6 +538,8 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = wire_call_options_decode(d, object, &a.call_options);
 	if (!err)
 		err = unsupported_check(d, object);
+	if (!err)
+		err = wire_security_decode(d, object, &a);
 	if (!err)
 		err = lists_decode(d, object, &a);
 	if (!err)

@@ -20,4 +20,9 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		       const struct wire_action *registered,
 		       struct wire_action *ret);
 
+/** How its media is protected: media_encryption, srtp_suites.
+ * @return 0; -EINVAL; -ENOMEM */
+int wire_security_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a);
+
 #endif

@@ -167,6 +167,14 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	if (!o)
 		return NULL;
 	err |= put(o, "stray", json_integer((json_int_t)total->stray));
+	if (total->srtp_suite)
+		err |= put_text(o, "srtp_suite", total->srtp_suite);
+	if (total->srtp_suite && !outgoing) {
+		err |= put(o, "srtp_auth_failed",
+			   json_integer((json_int_t)total->srtp_refused));
+		err |= put(o, "srtp_replayed",
+			   json_integer((json_int_t)total->srtp_replayed));
+	}
 	if (total->has_loss) {
 		err |= put(o, "received",
 			   json_integer((json_int_t)total->received));

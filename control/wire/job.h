@@ -19,6 +19,7 @@
 #define WIRE_HEADERS_MAX        32
 #define WIRE_CLIENT_ACTIONS_MAX 200
 #define WIRE_CODECS_MAX         16
+#define WIRE_SRTP_SUITES_MAX    6
 
 enum wire_action_type {
 	WIRE_ACTION_REGISTER,
@@ -91,6 +92,12 @@ enum wire_dtmf_mode {
 	WIRE_DTMF_INBAND,     /* tones in the audio */
 };
 
+enum wire_encryption {
+	WIRE_ENCRYPTION_NONE,
+	WIRE_ENCRYPTION_SDES,
+	WIRE_ENCRYPTION_SDES_MANDATORY,
+};
+
 /* How long a call lasts (decisions.md section 3, call_duration). */
 struct wire_duration {
 	enum {
@@ -155,6 +162,9 @@ struct wire_action {
 	size_t codec_count; /* 0: engine's default */
 	uint16_t ptime_ms;  /* default 20 */
 	const char *prompt; /* NULL: agent's default */
+	enum wire_encryption encryption;
+	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
+	size_t srtp_suite_count; /* 0: all, in the engine's order */
 	enum wire_dtmf_mode dtmf_mode;
 
 	struct wire_call_options call_options;

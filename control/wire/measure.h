@@ -41,6 +41,8 @@
 	X(rtp_xr_duplicates, "packets")  \
 	X(rtp_xr_jitter_mean, "ms")      \
 	X(rtp_xr_jitter_max, "ms")       \
+	X(srtp_auth_failed, "packets")   \
+	X(srtp_replayed, "packets")      \
 	X(audio_level, "dBov")           \
 	X(sip_pdd, "ms")                 \
 	X(sip_register_time, "ms")       \

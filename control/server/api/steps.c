@@ -42,6 +42,7 @@ static const struct step_param params[] = {
 	{"ptime", "integer", "20", MEDIA},
 	{"prompt", "string", NULL, MEDIA},
 	{"media_encryption", "string", "\"none\"", MEDIA},
+	{"srtp_suites", "array", "[]", MEDIA},
 	{"media_nat", "string", "\"none\"", MEDIA},
 	{"early_media", "boolean", "false", "answer"},
 	{"prack", "string", "\"none\"", MEDIA},

@@ -351,7 +351,7 @@ static void test_call_unusable_answers(void **state)
 	check_unusable("v=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 0 RTP/AVP 0\r\n",
 		       "the peer's SDP refuses the audio (port 0)");
 	check_unusable("v=0\r\nc=IN IP4 127.0.0.1\r\nm=video 9 RTP/AVP 31\r\n",
-		       "the peer's SDP has no audio over RTP/AVP");
+		       "the peer's SDP has no audio over RTP");
 	check_unusable("v=0\r\nm=audio 9 RTP/AVP 0\r\n",
 		       "the SDP names no IP address for its audio");
 	check_unusable("hello", "the SDP does not begin with v=0");

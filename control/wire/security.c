@@ -1,0 +1,62 @@
+#include "control/wire/action.h"
+
+/* As the engine knows them: media/params.h has the list, with its sources. */
+static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
+				     "AES_CM_128_HMAC_SHA1_32",
+				     "AES_256_CM_HMAC_SHA1_80",
+				     "AES_256_CM_HMAC_SHA1_32",
+				     "AEAD_AES_128_GCM",
+				     "AEAD_AES_256_GCM",
+				     NULL};
+
+static int suites_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	json_t *array;
+	int err = decode_array(d, object, "srtp_suites", WIRE_SRTP_SUITES_MAX,
+			       &array);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const char *name = json_string_value(json_array_get(array, i));
+		size_t k;
+
+		if (!name || !decode_word(suites, name, &k))
+			return decoder_refuse_member(
+				d, "srtp_suites",
+				"there is no SRTP crypto suite \"%.30s\"",
+				name ? name : "");
+		for (size_t n = 0; n < a->srtp_suite_count; n++) {
+			if (a->srtp_suites[n] == suites[k])
+				return decoder_refuse_member(d, "srtp_suites",
+							     "names %s twice",
+							     suites[k]);
+		}
+		a->srtp_suites[a->srtp_suite_count++] = suites[k];
+	}
+	return 0;
+}
+
+int wire_security_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	static const char *const words[] = {"none", "", "sdes",
+					    "sdes-mandatory", NULL};
+	static const enum wire_encryption values[] = {
+		WIRE_ENCRYPTION_NONE, WIRE_ENCRYPTION_NONE,
+		WIRE_ENCRYPTION_SDES, WIRE_ENCRYPTION_SDES_MANDATORY};
+	const char *text =
+		json_string_value(json_object_get(object, "media_encryption"));
+	json_t *value = json_object_get(object, "media_encryption");
+	size_t k;
+
+	if (value && !json_is_null(value)) {
+		if (!text || !decode_word(words, text, &k))
+			return decoder_refuse_member(
+				d, "media_encryption",
+				"must be none, sdes or sdes-mandatory");
+		a->encryption = values[k];
+	}
+	return suites_decode(d, object, a);
+}
