@@ -90,6 +90,14 @@ def cases(phone):
             "dtmf", ["caller", "callee"],
             {"wait_ms": 500, "digits": "42#",
              "step.0.1.sipclient_actions": [["assert_dtmf", "43#"]]}, "failed", "assert_dtmf"),
+        "encrypted": ("srtp", ["caller", "callee"], short, "passed", ""),
+        "encrypted, if the peer wants": (
+            "srtp", ["caller", "callee"],
+            {**short, "media_encryption": "sdes", "srtp_suites": ["AEAD_AES_256_GCM"]},
+            "passed", ""),
+        "encrypted, the peer in plain": (
+            "srtp", ["caller", "callee"], {**short, "step.0.1.media_encryption": "none"},
+            "failed", "CALL_MENC"),
         "codecs": ("codec-matrix", ["caller", "callee"], {"duration": "1"}, "passed", ""),
         "codecs, one is not there": (
             "codec-matrix", ["caller", "callee"],

@@ -29,7 +29,8 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	unsigned out;
 	int err;
 
-	if (!name || strncmp(name, "rtp_", 4) != 0 ||
+	if (!name ||
+	    (strncmp(name, "rtp_", 4) != 0 && strncmp(name, "srtp_", 5) != 0) ||
 	    !measure_parse(name, &c->measure))
 		return condition_refuse(problem, "type_rtp_measures",
 					"type_rtp_measures must be one of "

@@ -127,6 +127,32 @@ static void test_stream_quality(void **state)
 		"\"ssrc\":\"00000001\",\"stray\":0}");
 }
 
+/* What was refused is known of what was received, not of what was sent. */
+static void test_stream_encrypted(void **state)
+{
+	const struct stream_total total = {
+		.ssrc = 1,
+		.codec = "PCMU",
+		.no_score_reason = "x",
+		.srtp_suite = "AEAD_AES_128_GCM",
+		.srtp_refused = 5,
+		.srtp_replayed = 2,
+	};
+
+	(void)state;
+	is_json(wire_stream_encode(&total, false),
+		"{\"bytes\":0,\"codec\":\"PCMU\",\"dir\":\"in\","
+		"\"duplicates\":0,\"no_score\":\"x\",\"packets\":0,"
+		"\"reordered\":0,\"srtp_auth_failed\":5,"
+		"\"srtp_replayed\":2,\"srtp_suite\":\"AEAD_AES_128_GCM\","
+		"\"ssrc\":\"00000001\",\"stray\":0}");
+	is_json(wire_stream_encode(&total, true),
+		"{\"bytes\":0,\"codec\":\"PCMU\",\"dir\":\"out\","
+		"\"duplicates\":0,\"no_score\":\"x\",\"packets\":0,"
+		"\"reordered\":0,\"srtp_suite\":\"AEAD_AES_128_GCM\","
+		"\"ssrc\":\"00000001\",\"stray\":0}");
+}
+
 static void test_sip_message_bytes(void **state)
 {
 	const struct wire_sip_message text = {
@@ -166,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
 		cmocka_unit_test(test_stream_without_reports),
 		cmocka_unit_test(test_stream_quality),
+		cmocka_unit_test(test_stream_encrypted),
 		cmocka_unit_test(test_sip_message_bytes),
 	};
 

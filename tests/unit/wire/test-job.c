@@ -86,7 +86,9 @@ static void test_job_complete(void **state)
 		       "{" CALL ",\"call_duration\":\"normal:20,2.5\","
 		       "\"audio_codecs\":[\"pcma\",\"PCMU\"],\"ptime\":30,"
 		       "\"max_total_calls\":12,\"max_concurrent_calls\":3,"
-		       "\"calls_per_second\":0.5,\"media_encryption\":\"none\","
+		       "\"calls_per_second\":0.5,\"media_encryption\":\"sdes\","
+		       "\"srtp_suites\":[\"aead_aes_256_gcm\","
+		       "\"AES_256_CM_HMAC_SHA1_80\"],"
 		       "\"sipclient_actions\":[[\"assert_established\",\"\"],"
 		       "[\"wait\",250],[\"hold\"]],"
 		       "\"custom_headers\":\"[[\\\"X-A\\\",\\\"b\\\",\\\"invites\\\"],"
@@ -132,6 +134,9 @@ static void test_job_complete(void **state)
 	assert_true(a->duration.a_s == 20 && a->duration.b_s == 2.5);
 	assert_string_equal(a->codecs[0], "PCMA");
 	assert_int_equal(a->codec_count, 2);
+	assert_int_equal(a->encryption, WIRE_ENCRYPTION_SDES);
+	assert_int_equal(a->srtp_suite_count, 2);
+	assert_string_equal(a->srtp_suites[0], "AEAD_AES_256_GCM");
 	assert_int_equal(a->ptime_ms, 30);
 	assert_int_equal(a->max_total_calls, 12);
 	assert_true(a->calls_per_second == 0.5);
@@ -166,6 +171,8 @@ static void test_job_defaults(void **state)
 	assert_false(job->record_sip);
 	assert_int_equal(a->regexpire_s, 3600);
 	assert_int_equal(a->ptime_ms, 20);
+	assert_int_equal(a->encryption, WIRE_ENCRYPTION_NONE);
+	assert_int_equal(a->srtp_suite_count, 0);
 	assert_int_equal(a->answer_code, 200);
 	assert_int_equal(a->max_total_calls, 1);
 	assert_int_equal(a->max_concurrent_calls, 1);
@@ -234,8 +241,17 @@ static void test_job_refusals(void **state)
 		 "/steps/0/0/audio_codecs: the codec \"G729\""},
 		{HEAD "\"steps\":[[{" CALL ",\"transport\":\"sctp\"}]]}",
 		 "transport: must be udp, tcp or tls"},
-		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":\"sdes\"}]]}",
-		 "/steps/0/0/media_encryption: is not supported"},
+		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":\"zrtp\"}]]}",
+		 "/steps/0/0/media_encryption: must be none, sdes"},
+		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":1}]]}",
+		 "/steps/0/0/media_encryption: must be none, sdes"},
+		{HEAD "\"steps\":[[{" CALL ",\"srtp_suites\":\"x\"}]]}",
+		 "/steps/0/0/srtp_suites: must be"},
+		{HEAD "\"steps\":[[{" CALL ",\"srtp_suites\":[\"DES\"]}]]}",
+		 "/steps/0/0/srtp_suites: there is no SRTP crypto suite"},
+		{HEAD "\"steps\":[[{" CALL ",\"srtp_suites\":["
+		      "\"AEAD_AES_128_GCM\",\"aead_aes_128_gcm\"]}]]}",
+		 "/steps/0/0/srtp_suites: names AEAD_AES_128_GCM twice"},
 		{HEAD "\"steps\":[[{" CALL
 		      ",\"call_duration\":\"uniform:3\"}]]}",
 		 "/steps/0/0/call_duration: must be seconds"},

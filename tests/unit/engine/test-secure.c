@@ -1,0 +1,214 @@
+/* Calls between engine processes whose media is encrypted. */
+#include "pair.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *text_of(json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+/* What one sent is what the other received, counted and sized alike. */
+static void check_exact(json_t *from, json_t *to, const char *suite)
+{
+	static const char *const equal[] = {"packets", "bytes"};
+	static const char *const zero[] = {"lost", "duplicates",
+					   "srtp_auth_failed", "srtp_replayed"};
+	json_t *out = stream(from, "out");
+	json_t *in = stream(to, "in");
+
+	assert_string_equal(text_of(out, "srtp_suite"), suite);
+	assert_string_equal(text_of(in, "srtp_suite"), suite);
+	assert_true(number(in, "packets") > 0);
+	for (size_t i = 0; i < sizeof(equal) / sizeof(equal[0]); i++)
+		assert_int_equal(number(in, equal[i]), number(out, equal[i]));
+	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
+		assert_int_equal(number(in, zero[i]), 0);
+}
+
+/* Its key stands in SDP, and nowhere in what an engine reports. */
+static void check_redacted(const struct process *p, bool keyed)
+{
+	static const char start[] = "inline:";
+	size_t keys = 0;
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(p->messages, i, m)
+	{
+		const char *at = text_of(m, "data");
+
+		while ((at = strstr(at, start))) {
+			at += strlen(start);
+			assert_true(strspn(at, "*") >= 40);
+			at += strspn(at, "*");
+			assert_true(*at == '\r' || *at == '|');
+			keys++;
+		}
+	}
+	assert_int_equal(keys > 0, keyed);
+}
+
+static void check_call(struct pair *pair, const char *suite)
+{
+	json_t *caller = event(&pair->caller, "call", NULL, 0);
+	json_t *callee = event(&pair->callee, "call", NULL, 0);
+
+	assert_true(json_is_true(json_object_get(caller, "established")));
+	check_exact(caller, callee, suite);
+	check_exact(callee, caller, suite);
+	assert_string_equal(
+		text_of(event(&pair->caller, "state", "CALL_MENC", 0), "text"),
+		suite);
+	assert_string_equal(
+		text_of(event(&pair->callee, "state", "CALL_MENC", 0), "text"),
+		suite);
+	assert_null(event(&pair->caller, "state", "CALL_MENC", 1));
+	check_redacted(&pair->caller, true);
+	check_redacted(&pair->callee, true);
+	/* one sample a second and stream */
+	assert_true(samples(&pair->caller, "in", "srtp_auth_failed") > 0);
+	assert_int_equal(samples(&pair->caller, "out", "srtp_auth_failed"), 0);
+}
+
+static void test_secure_suites(void **state)
+{
+	static const char *const suites[] = {
+		"AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32",
+		"AES_256_CM_HMAC_SHA1_80", "AES_256_CM_HMAC_SHA1_32",
+		"AEAD_AES_128_GCM",        "AEAD_AES_256_GCM",
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
+		struct pair pair;
+		char call[256];
+
+		snprintf(call, sizeof(call),
+			 ",\"call_duration\":1,\"media_encryption\":"
+			 "\"sdes-mandatory\",\"srtp_suites\":[\"%s\"]",
+			 suites[i]);
+		pair_start(&pair, ",\"media_encryption\":\"sdes\"", call);
+		pair_end(&pair);
+		check_call(&pair, suites[i]);
+		pair_release(&pair);
+	}
+}
+
+/* Who wants what, and what becomes of the call. */
+static void test_secure_wishes(void **state)
+{
+	static const struct {
+		const char *callee;
+		const char *caller;
+		bool established;
+		bool encrypted;
+		const char *reason; /* the callee's */
+	} cases[] = {
+		{"none", "sdes", true, false, ""},
+		{"sdes", "none", true, false, ""},
+		{"sdes", "sdes", true, true, ""},
+		{"sdes-mandatory", "sdes", true, true, ""},
+		{"none", "sdes-mandatory", false, false,
+		 "the peer's SDP asks for SRTP, media_encryption is none"},
+		{"sdes-mandatory", "none", false, false,
+		 "SRTP is mandatory, the peer's SDP has no a=crypto line"},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair pair;
+		char answer[128];
+		char call[128];
+		json_t *caller;
+		json_t *callee;
+
+		snprintf(answer, sizeof(answer), ",\"media_encryption\":\"%s\"",
+			 cases[i].callee);
+		snprintf(call, sizeof(call),
+			 ",\"call_duration\":1,\"media_encryption\":\"%s\"",
+			 cases[i].caller);
+		pair_start(&pair, answer, call);
+		pair_end(&pair);
+		caller = event(&pair.caller, "call", NULL, 0);
+		callee = event(&pair.callee, "call", NULL, 0);
+		assert_int_equal(
+			json_is_true(json_object_get(caller, "established")),
+			cases[i].established);
+		assert_int_equal(has_state(&pair.caller, "CALL_MENC"),
+				 cases[i].encrypted);
+		assert_int_equal(has_state(&pair.callee, "CALL_MENC"),
+				 cases[i].encrypted);
+		if (!cases[i].established) {
+			assert_int_equal(number(caller, "code"), 488);
+			assert_string_equal(text_of(callee, "reason"),
+					    cases[i].reason);
+		} else if (!cases[i].encrypted) {
+			assert_null(json_object_get(stream(caller, "in"),
+						    "srtp_suite"));
+			assert_int_equal(
+				number(stream(callee, "in"), "packets"),
+				number(stream(caller, "out"), "packets"));
+		}
+		pair_release(&pair);
+	}
+}
+
+/* How many versions of our session (o= line) went out. */
+static unsigned versions_sent(const struct process *p)
+{
+	unsigned long last = 0;
+	unsigned count = 0;
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(p->messages, i, m)
+	{
+		const char *at = strstr(text_of(m, "data"), "o=- ");
+		unsigned long id, version;
+
+		if (!at || strcmp(text_of(m, "dir"), "sent") != 0)
+			continue;
+		assert_int_equal(sscanf(at, "o=- %lu %lu", &id, &version), 2);
+		if (count == 0 || version > last)
+			count++;
+		last = version;
+	}
+	return count;
+}
+
+/* New keys with each re-INVITE, and nothing is lost. That they are new shows
+ * in the version: a plain re-INVITE changes nothing and keeps it. */
+static void test_secure_rekey(void **state)
+{
+	struct pair pair;
+	(void)state;
+
+	pair_start(&pair, ",\"media_encryption\":\"sdes\"",
+		   ",\"call_duration\":20,\"media_encryption\":"
+		   "\"sdes-mandatory\",\"sipclient_actions\":["
+		   "[\"assert_established\",\"\"],[\"wait\",\"500\"],"
+		   "[\"reinvite\",\"\"],[\"wait\",\"500\"],[\"hold\",\"\"],"
+		   "[\"resume\",\"\"],[\"reinvite\",\"\"],[\"wait\",\"500\"],"
+		   "[\"hangup\",\"\"]]");
+	pair_end(&pair);
+	assert_null(event(&pair.caller, "assert", NULL, 0));
+	check_call(&pair, "AES_CM_128_HMAC_SHA1_80");
+	assert_true(has_state(&pair.caller, "CALL_RESUME"));
+	assert_int_equal(versions_sent(&pair.caller), 5);
+	pair_release(&pair);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_secure_suites),
+		cmocka_unit_test(test_secure_wishes),
+		cmocka_unit_test(test_secure_rekey),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
