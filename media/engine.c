@@ -26,6 +26,8 @@
 
 /* Records delivered in one turn of the loop; the rest in the next. */
 #define POLL_MAX 4096
+/* 400 kB: handshakes that wait for a turn of the loop */
+#define DTLS_DATAGRAMS 256
 
 static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
 {
@@ -77,6 +79,9 @@ static int rings_open(struct media_engine *e)
 	if (!err)
 		err = ring_new(&e->rtcp, sizeof(struct rtcp_event),
 			       ring_size(max, RTCP_PER_SESSION, RTCP_MAX));
+	if (!err)
+		err = ring_new(&e->datagrams, sizeof(struct dtls_datagram),
+			       DTLS_DATAGRAMS);
 	if (!err)
 		err = ring_new(&e->answers, sizeof(struct report_answer),
 			       ring_size(max, 1, RTCP_MAX));
@@ -236,6 +241,8 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->rtcp);
 	ring_free(e->sent);
 	ring_free(e->answers);
+	ring_free(e->datagrams);
+	dtls_identity_free(e->identity);
 	ring_free(e->records);
 	free(e->sessions);
 	free(e->tx_sessions);
@@ -272,6 +279,7 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 	int left = POLL_MAX;
 
 	engine_wake_clear(e->records_fd);
+	session_dtls_poll(e, handler, arg);
 	while (left-- > 0 && ring_pop(e->records, &record)) {
 		/* release: pairs with the acquire in records_full() */
 		atomic_fetch_add_explicit(&e->records_polled, 1,
@@ -293,6 +301,8 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
 	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);
 	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
+	ret->dtls_dropped =
+		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
 	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
 	ret->ring_drops = ring_dropped(e->received) + ring_dropped(e->rtcp) +

@@ -98,6 +98,7 @@ struct rx_counters {
 	_Atomic uint64_t srtp_refused;
 	_Atomic uint64_t srtp_replayed;
 	_Atomic uint64_t srtp_unkeyed;
+	_Atomic uint64_t dtls_dropped; /* the loop adds to it too */
 };
 
 struct tx_counters {
@@ -114,11 +115,15 @@ struct media_engine {
 	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
 				* which no step of the wall clock moves */
 	struct thread threads[THREAD_COUNT];
-	struct ring *received; /* packet_record; RX -> analysis */
-	struct ring *rtcp;     /* rtcp_event; RX -> analysis */
-	struct ring *sent;     /* packet_record; TX -> analysis */
-	struct ring *answers;  /* report_answer; analysis -> TX */
-	struct ring *records;  /* media_record; analysis -> loop */
+	struct ring *received;  /* packet_record; RX -> analysis */
+	struct ring *rtcp;      /* rtcp_event; RX -> analysis */
+	struct ring *sent;      /* packet_record; TX -> analysis */
+	struct ring *answers;   /* report_answer; analysis -> TX */
+	struct ring *records;   /* media_record; analysis -> loop */
+	struct ring *datagrams; /* dtls_datagram; RX -> loop */
+	/* DTLS handshakes under way: the analysis wakes the loop for their
+	 * timers */
+	_Atomic unsigned handshake_count;
 	size_t records_count;
 	int records_fd; /* eventfd */
 	int epoll_fd;
@@ -127,6 +132,8 @@ struct media_engine {
 	struct prompt_cache *prompts;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
+	struct dtls_identity *identity;   /* NULL: no session wanted DTLS */
+	struct media_session *handshakes; /* by session_dtls.next */
 	uint32_t sessions_owned; /* not released; at most sessions_max */
 
 	_Atomic bool quit; /* written by the loop */

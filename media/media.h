@@ -40,7 +40,9 @@ struct media_evidence {
 	uint64_t srtp_refused;        /* not authentic: dropped */
 	uint64_t srtp_replayed; /* authentic, seen before: measured as what
 				 * they are, duplicates */
-	uint64_t srtp_unkeyed;  /* came before a key, none came in time */
+	uint64_t dtls_dropped; /* DTLS datagrams not looked at: too many, from a
+				* stranger, too long */
+	uint64_t srtp_unkeyed; /* came before a key, none came in time */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
 	double send_lateness_p99_ms;
@@ -52,6 +54,7 @@ enum media_record_kind {
 			      * session in each direction */
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
 	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
+	MEDIA_RECORD_SECURED,   /* the DTLS handshake ended, well or not */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
 	MEDIA_RECORD_STOPPED,   /* the session is fully accounted for; nothing
 			       * of it follows and it may be freed */
@@ -66,6 +69,12 @@ struct media_dtmf {
 	bool last;         /* sent: of its order */
 };
 
+/** How a DTLS handshake ended. */
+struct media_secured {
+	const char *suite;  /* SRTP suite; static text; NULL: it failed */
+	const char *reason; /* why; as long as the session */
+};
+
 /** What media_engine_poll() delivers. */
 struct media_record {
 	enum media_record_kind kind;
@@ -76,6 +85,7 @@ struct media_record {
 		struct stream_second second;
 		struct stream_total total;
 		struct media_dtmf dtmf;
+		struct media_secured secured;
 	} u;
 };
 
@@ -110,6 +120,7 @@ struct media_session_params {
 	/* SRTP suites by preference; none: all of them */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
+	bool rtcp_mux;           /* offer it; with DTLS always */
 	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */

@@ -85,6 +85,16 @@ struct media_crypto {
 	uint8_t key[MEDIA_SRTP_KEY_BYTES_MAX]; /* key, then salt */
 };
 
+#define MEDIA_FINGERPRINT_HASH_BYTES 8
+#define MEDIA_FINGERPRINT_BYTES      64
+
+/** Of a certificate (RFC 8122 section 5). */
+struct media_fingerprint {
+	char hash[MEDIA_FINGERPRINT_HASH_BYTES]; /* "sha-256" */
+	uint8_t bytes[MEDIA_FINGERPRINT_BYTES];
+	size_t len; /* 0: none */
+};
+
 /** Our side of an offer or an answer. */
 struct media_local {
 	struct media_addr rtp;  /* what the peer shall send RTP to */
@@ -94,7 +104,11 @@ struct media_local {
 	uint16_t ptime_ms; /* packet time to announce, 10..120 */
 	enum media_direction direction;
 	unsigned xr; /* enum media_xr: what we ask for */
+	/* offer RTCP on the port of RTP (RFC 5761); an offer of it is always
+	 * taken */
+	bool rtcp_mux;
 	enum media_encryption encryption;
+	struct media_fingerprint fingerprint; /* DTLS: of our certificate */
 	/* our keys, by preference of their suites; tags 1, 2, ... */
 	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
 	size_t crypto_count;
@@ -104,6 +118,7 @@ struct media_local {
 struct media_negotiated {
 	struct media_addr rtp;    /* the peer's RTP address; len 0: port 0 */
 	struct media_addr rtcp;   /* the peer's RTCP address */
+	bool rtcp_mux;            /* RTCP goes to, and over, RTP's ports */
 	struct media_codec codec; /* to send with */
 	struct media_codec accepted[MEDIA_CODECS_MAX]; /* may be received */
 	size_t accepted_count;
@@ -113,9 +128,12 @@ struct media_negotiated {
 	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
 	unsigned xr;                    /* enum media_xr the peer asks for */
-	bool encrypted;                 /* SRTP, with these: */
-	struct media_crypto crypto_tx;  /* ours */
-	struct media_crypto crypto_rx;  /* the peer's */
+	bool encrypted;   /* SRTP, with the keys below, or with those of: */
+	bool dtls;        /* DTLS-SRTP (RFC 5764) */
+	bool dtls_active; /* we begin the handshake (RFC 4145 setup:active) */
+	struct media_fingerprint fingerprint; /* the peer's */
+	struct media_crypto crypto_tx;        /* ours */
+	struct media_crypto crypto_rx;        /* the peer's */
 };
 
 #endif

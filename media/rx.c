@@ -45,6 +45,7 @@ struct rx {
 	size_t linger_first;
 	size_t linger_count;
 	struct rx_stash stash;
+	struct dtls_datagram dtls; /* on its way to the loop */
 };
 
 struct datagram {
@@ -286,6 +287,32 @@ static void stash_discard(struct rx *rx, const struct media_session *s)
 		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
 }
 
+/* A handshake is the loop's, at a bounded rate. */
+static void dtls_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct media_session *s = d->socket->session;
+	struct dtls_datagram *out = &rx->dtls;
+
+	if (!s->rx.dtls.open || d->socket->rtcp) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return;
+	}
+	/* a stranger must not use up the peer's rate */
+	if (d->bytes > sizeof(out->data) ||
+	    (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source)) ||
+	    !dtls_gate_take(&s->rx.dtls, rx->now_ns)) {
+		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
+		return;
+	}
+	out->slot = s->slot;
+	out->ssrc = s->ssrc;
+	out->source = d->source;
+	out->bytes = d->bytes;
+	memcpy(out->data, d->data, d->bytes);
+	if (ring_push(rx->e->datagrams, out))
+		engine_wake(rx->e->records_fd);
+}
+
 static void datagram_arrived(struct rx *rx, struct datagram *d)
 {
 	enum datagram_class class = datagram_classify(d->data, d->captured);
@@ -296,6 +323,8 @@ static void datagram_arrived(struct rx *rx, struct datagram *d)
 		media_arrived(rx, d, true); /* on the RTP port too: RFC 5761 */
 	else if (class == DATAGRAM_RTP && !d->socket->rtcp)
 		media_arrived(rx, d, false);
+	else if (class == DATAGRAM_DTLS)
+		dtls_arrived(rx, d);
 	else
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 }

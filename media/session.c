@@ -86,12 +86,37 @@ static void command_push(struct command *c, unsigned threads)
 
 /* ---- making one ---- */
 
-static int encryption_choose(struct media_local *local,
+/* One certificate an engine process: a job is short. */
+static int identity_use(struct media_session *s)
+{
+	struct media_engine *e = s->engine;
+	int err = e->identity ? 0 : dtls_identity_new(&e->identity);
+
+	if (err)
+		return err;
+	s->local.fingerprint = *dtls_identity_fingerprint(e->identity);
+	s->rx.dtls.open = true;
+	return 0;
+}
+
+static int encryption_choose(struct media_session *s,
 			     const struct media_session_params *params)
 {
+	struct media_local *local = &s->local;
+
 	local->encryption = params->encryption;
+	local->rtcp_mux =
+		params->rtcp_mux || params->encryption == MEDIA_ENCRYPTION_DTLS;
 	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
 		return -EINVAL;
+	s->suite_count = params->suite_count;
+	memcpy(s->suites, params->suites, sizeof(s->suites));
+	for (size_t i = 0; i < params->suite_count; i++) {
+		if (!srtp_suite_info(params->suites[i]))
+			return -EINVAL;
+	}
+	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
+		return identity_use(s);
 	if (local->encryption != MEDIA_ENCRYPTION_SDES &&
 	    local->encryption != MEDIA_ENCRYPTION_SDES_MANDATORY)
 		return 0;
@@ -101,8 +126,6 @@ static int encryption_choose(struct media_local *local,
 		local->crypto[i].suite = params->suite_count
 						 ? params->suites[i]
 						 : (enum media_srtp_suite)i;
-		if (!srtp_suite_info(local->crypto[i].suite))
-			return -EINVAL;
 	}
 	session_keys_choose(local);
 	return 0;
@@ -271,7 +294,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	identity_choose(s);
 	err = codecs_choose(&s->local, params);
 	if (!err)
-		err = encryption_choose(&s->local, params);
+		err = encryption_choose(s, params);
 	if (!err)
 		err = slot_take(s);
 	if (!err)
@@ -311,6 +334,7 @@ void session_destroy(struct media_session *s)
 		s->commands = c->next;
 		free(c);
 	}
+	session_dtls_release(s);
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
 	prompt_put(s->prompt);
@@ -400,6 +424,8 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 		session_keys_none(&s->keys_tx);
 		return 0;
 	}
+	if (n->dtls && !s->dtls.secured)
+		return 0; /* they are still to come */
 	err = session_keys_get(&c->key_rx, &s->keys_rx, &n->crypto_rx);
 	if (!err)
 		err = session_keys_get(&c->key_tx, &s->keys_tx, &n->crypto_tx);
@@ -422,6 +448,9 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	err = codec_fill(c, &n->codec, ptime_ms);
 	if (err)
 		return err;
+	c->rtcp_mux = n->rtcp_mux;
+	if (n->rtcp_mux)
+		c->rtcp = c->rtp;
 	c->has_event = n->has_event_pt;
 	c->event_pt = n->event_pt & PACKET_PT_MASK;
 	c->event_clock_hz =
@@ -445,25 +474,29 @@ static void command_drop(struct command *c)
 }
 
 int media_session_apply(struct media_session *s,
-			const struct media_negotiated *n)
+			const struct media_negotiated *negotiated)
 {
-	uint16_t ptime_ms = n->ptime_ms ? n->ptime_ms : s->local.ptime_ms;
+	struct media_negotiated n = *negotiated;
 	struct command *c;
 	int err;
 
 	if (s->stop_given)
 		return -EINVAL;
-	err = command_new(&c, s, COMMAND_APPLY);
+	err = n.dtls ? session_dtls_settle(s, &n) : 0;
+	if (!err)
+		err = command_new(&c, s, COMMAND_APPLY);
 	if (err)
 		return err;
-	err = apply_fill(c, n, ptime_ms);
+	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
+	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
 	if (err) {
 		command_drop(c);
 		return err;
 	}
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
-	s->has_event = n->has_event_pt;
+	s->has_event = n.has_event_pt;
 	command_push(c, TO_RX | TO_TX | TO_ANALYSIS);
 	return 0;
 }

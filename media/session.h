@@ -13,6 +13,7 @@
 #include "media/media.h"
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
+#include "media/session_dtls.h"
 #include "media/session_key.h"
 #include "media/socket.h"
 
@@ -53,6 +54,7 @@ struct command {
 	/* COMMAND_APPLY */
 	struct media_addr rtp;
 	struct media_addr rtcp;
+	bool rtcp_mux;
 	bool sends;
 	uint8_t pt;
 	const struct codec *codec;
@@ -89,6 +91,7 @@ struct rx_session {
 	int64_t linger_until_ns;                     /* once stopped */
 	/* SRTP is expected, or may be settled: nothing is read in plain */
 	bool encrypted;
+	struct dtls_gate dtls;
 	bool rekeying;           /* what no key fits waits for the next one */
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *key_before;
@@ -118,6 +121,7 @@ struct tx_session {
 	const struct clip *clip;
 	struct media_addr rtp;
 	struct media_addr rtcp;
+	bool rtcp_mux;
 	bool encrypted;
 	struct session_key *key; /* NULL: plain, or nothing may be sent */
 	size_t clip_at;          /* next byte, or frame, of the clip */
@@ -216,6 +220,9 @@ struct media_session {
 	struct media_local local;
 	struct prompt *prompt;
 	void *user;
+	/* DTLS: suites by preference; none: all */
+	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
+	size_t suite_count;
 
 	/* loop */
 	int64_t start_ns; /* 0: not applied */
@@ -227,6 +234,7 @@ struct media_session {
 	struct command *commands;
 	struct session_keys keys_rx;
 	struct session_keys keys_tx;
+	struct session_dtls dtls;
 	struct command add;
 	struct command stop;
 

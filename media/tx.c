@@ -198,7 +198,9 @@ static bool event_send(struct media_engine *e, struct media_session *s)
 
 static bool may_send(const struct tx_session *tx)
 {
-	return tx->sends && (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
+	/* a key that is still to come: nothing leaves in plain */
+	return tx->sends && !(tx->encrypted && !tx->key) &&
+	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
 }
 
 static void rtp_due(struct media_engine *e, struct media_session *s)
@@ -339,7 +341,8 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 		xr_fill(&c, tx->xr, answer, now_ns);
 	bytes = rtcp_compound_write(data, &c);
 	if (secure(tx, data, &bytes, sizeof(data), true) ||
-	    sendto(s->rx.sockets[SOCKET_RTCP].fd, data, bytes, 0,
+	    sendto(s->rx.sockets[tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP].fd,
+		   data, bytes, 0,
 		   (const struct sockaddr *)(const void *)&tx->rtcp.ss,
 		   tx->rtcp.len) < 0)
 		COUNTER_ADD(&e->tx.errors, 1);
@@ -442,6 +445,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
+	tx->rtcp_mux = c->rtcp_mux;
 	key_apply(tx, c);
 	tx->sends = c->sends && (!tx->encrypted || tx->key);
 	tx->xr = c->xr;

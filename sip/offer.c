@@ -105,15 +105,32 @@ static const char *proto_text(const struct sdp_draft *draft)
 
 	if (frame && frame->has_audio)
 		return frame->lines[frame->audio].proto;
-	return draft->local->encryption == MEDIA_ENCRYPTION_SDES_MANDATORY
-		       ? "RTP/SAVP"
-		       : "RTP/AVP";
+	switch (draft->local->encryption) {
+	case MEDIA_ENCRYPTION_SDES_MANDATORY:
+		return "RTP/SAVP";
+	case MEDIA_ENCRYPTION_DTLS:
+		return "UDP/TLS/RTP/SAVP";
+	case MEDIA_ENCRYPTION_NONE:
+	case MEDIA_ENCRYPTION_SDES:
+		break;
+	}
+	return "RTP/AVP";
+}
+
+static enum sdp_setup setup_of(const struct media_negotiated *answer)
+{
+	if (!answer)
+		return SDP_SETUP_ACTPASS; /* RFC 5763 5: an offer leaves it */
+	return answer->dtls_active ? SDP_SETUP_ACTIVE : SDP_SETUP_PASSIVE;
 }
 
 static int keys_write(struct buf *b, const struct sdp_draft *draft)
 {
 	int err = 0;
 
+	if (draft->local->encryption == MEDIA_ENCRYPTION_DTLS)
+		return sdp_dtls_write(b, &draft->local->fingerprint,
+				      setup_of(draft->answer));
 	if (draft->answer)
 		return draft->answer->encrypted
 			       ? sdp_crypto_write(b, &draft->answer->crypto_tx)
@@ -148,6 +165,9 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 				direction_names[draft->direction]);
 	if (!err)
 		err = xr_write(b, draft->local->xr);
+	if (!err &&
+	    (draft->answer ? draft->answer->rtcp_mux : draft->local->rtcp_mux))
+		err = buf_print(b, "a=rtcp-mux\r\n");
 	return err ? err : keys_write(b, draft);
 }
 
@@ -227,6 +247,11 @@ static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 {
 	bool wanted = local->encryption != MEDIA_ENCRYPTION_NONE;
 
+	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
+		return sdp_dtls_settle(deal, &peer->association, deal->rtcp_mux,
+				       ours)
+			       ? -ENOKEY
+			       : 0;
 	if (wanted && sdp_crypto_settle(deal, &peer->crypto, local, ours))
 		return 0;
 	/* an answer with keys that were not offered protects nothing */
@@ -239,6 +264,15 @@ static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 const char *sdp_key_reason(const struct sdp *peer,
 			   const struct media_local *local)
 {
+	struct media_negotiated scratch;
+
+	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
+		return sdp_dtls_settle(&scratch, &peer->association,
+				       peer->rtcp_mux, false);
+	if (peer->secure && peer->association.fingerprint.len > 0 &&
+	    !peer->crypto.offered)
+		return "the peer's SDP asks for DTLS-SRTP, media_encryption is "
+		       "not dtls";
 	if (local->encryption == MEDIA_ENCRYPTION_NONE)
 		return "the peer's SDP asks for SRTP, media_encryption is none";
 	if (!peer->crypto.offered)
@@ -284,11 +318,13 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	if (!has_speech)
 		return -ENOENT;
 	event_settle(&deal, peer, local);
+	/* an answer may not bring it up, an offer's is taken */
+	deal.rtcp_mux = peer->rtcp_mux && (!ours || local->rtcp_mux);
 	err = settle_keys(&deal, peer, local, ours);
 	if (err)
 		return err;
 	deal.rtp = peer->rtp;
-	deal.rtcp = peer->rtcp;
+	deal.rtcp = deal.rtcp_mux ? peer->rtp : peer->rtcp;
 	deal.xr = peer->xr;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
 	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)

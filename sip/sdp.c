@@ -33,6 +33,7 @@ struct parser {
 	struct span rtcp_addr;
 	enum media_direction session_direction;
 	unsigned session_xr;
+	struct sdp_dtls association; /* of the session */
 };
 
 bool sdp_sends(enum media_direction direction)
@@ -123,10 +124,9 @@ static bool proto_known(struct span proto, bool *ret_secure)
 		const char *name;
 		bool secure;
 	} protos[] = {
-		{"RTP/AVP", false},
-		{"RTP/AVPF", false},
-		{"RTP/SAVP", true},
-		{"RTP/SAVPF", true},
+		{"RTP/AVP", false},         {"RTP/AVPF", false},
+		{"RTP/SAVP", true},         {"RTP/SAVPF", true},
+		{"UDP/TLS/RTP/SAVP", true}, {"UDP/TLS/RTP/SAVPF", true},
 	};
 
 	for (size_t i = 0; i < sizeof(protos) / sizeof(protos[0]); i++) {
@@ -255,6 +255,15 @@ static bool direction_parse(struct span s, enum media_direction *ret)
 	return true;
 }
 
+static void association_line(struct sdp_dtls *dtls, struct span name,
+			     struct span s)
+{
+	if (span_is(name, "fingerprint"))
+		sdp_fingerprint_parse(dtls, s);
+	else if (span_is(name, "setup"))
+		sdp_setup_parse(dtls, s);
+}
+
 /* The flags of stat-summary; without any: all */
 static unsigned summary_flags(struct span s)
 {
@@ -305,6 +314,8 @@ static void session_attribute(struct parser *parser, struct span s)
 	name = span_until(&s, ':');
 	if (span_is(name, "rtcp-xr"))
 		parser->session_xr = rtcp_xr_parse(s);
+	else
+		association_line(&parser->association, name, s);
 }
 
 static void attribute_line(struct parser *parser, struct span s)
@@ -320,12 +331,15 @@ static void attribute_line(struct parser *parser, struct span s)
 	if (!parser->in_audio || direction_parse(s, &sdp->direction))
 		return;
 	name = span_until(&s, ':');
+	association_line(&sdp->association, name, s);
 	if (span_is(name, "rtpmap"))
 		rtpmap_parse(sdp, s);
 	else if (span_is(name, "fmtp"))
 		fmtp_parse(sdp, s);
 	else if (span_is(name, "crypto"))
 		sdp_crypto_parse(&sdp->crypto, s);
+	else if (span_is(name, "rtcp-mux"))
+		sdp->rtcp_mux = true;
 	else if (span_is(name, "rtcp"))
 		rtcp_parse(parser, s);
 	else if (span_is(name, "rtcp-xr"))
@@ -369,6 +383,10 @@ static int audio_finish(struct parser *parser)
 
 	if (!sdp->has_audio)
 		return 0;
+	if (sdp->association.fingerprint.len == 0)
+		sdp->association.fingerprint = parser->association.fingerprint;
+	if (sdp->association.setup == SDP_SETUP_NONE)
+		sdp->association.setup = parser->association.setup;
 	if (rtcp_port == 0)
 		rtcp_port = (uint16_t)(parser->rtp_port + 1);
 	if (!parser->addr.p)

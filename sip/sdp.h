@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "media/params.h"
 #include "sip/sdp_crypto.h"
+#include "sip/sdp_dtls.h"
 
 /* Ceilings: more m= lines refuse the description, more formats are ignored. */
 #define SDP_LINES_MAX   32
@@ -40,7 +41,9 @@ struct sdp {
 	uint16_t maxptime_ms;           /* 0: not said */
 	enum media_direction direction; /* as seen by the peer */
 	unsigned xr;                    /* enum media_xr it asks for */
-	bool secure; /* the profile is SAVP: SRTP or nothing */
+	bool secure;   /* the profile is SAVP: SRTP or nothing */
+	bool rtcp_mux; /* a=rtcp-mux (RFC 5761) */
+	struct sdp_dtls association;
 	struct sdp_crypto crypto;
 };
 

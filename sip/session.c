@@ -203,7 +203,10 @@ static bool media_same(const struct media_negotiated *a,
 	    a->accepted_count != b->accepted_count ||
 	    a->has_event_pt != b->has_event_pt || a->event_pt != b->event_pt ||
 	    a->ptime_ms != b->ptime_ms || a->direction != b->direction ||
-	    a->encrypted != b->encrypted ||
+	    a->encrypted != b->encrypted || a->rtcp_mux != b->rtcp_mux ||
+	    a->dtls != b->dtls || a->dtls_active != b->dtls_active ||
+	    memcmp(&a->fingerprint, &b->fingerprint, sizeof(a->fingerprint)) !=
+		    0 ||
 	    !sdp_crypto_same(&a->crypto_tx, &b->crypto_tx) ||
 	    !sdp_crypto_same(&a->crypto_rx, &b->crypto_rx))
 		return false;

@@ -85,6 +85,10 @@ void call_media_record(struct call *c, const struct media_record *record)
 		call_dtmf_media(c, record);
 		call_go_on(c);
 		break;
+	case MEDIA_RECORD_SECURED:
+		call_security_dtls(c, record);
+		call_go_on(c);
+		break;
 	case MEDIA_RECORD_STOPPED:
 		c->media_stopped = true;
 		call_finish_soon(c);

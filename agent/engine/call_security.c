@@ -11,6 +11,8 @@ static enum media_encryption encryption_of(const struct wire_action *action)
 		return MEDIA_ENCRYPTION_SDES;
 	case WIRE_ENCRYPTION_SDES_MANDATORY:
 		return MEDIA_ENCRYPTION_SDES_MANDATORY;
+	case WIRE_ENCRYPTION_DTLS:
+		return MEDIA_ENCRYPTION_DTLS;
 	case WIRE_ENCRYPTION_NONE:
 		break;
 	}
@@ -23,6 +25,7 @@ int call_security_params(const struct call *c,
 	const struct wire_action *action = c->action;
 
 	params->encryption = encryption_of(action);
+	params->rtcp_mux = action->rtcp_mux;
 	for (size_t i = 0; i < action->srtp_suite_count; i++) {
 		if (srtp_suite_by_name(&params->suites[i],
 				       action->srtp_suites[i]))
@@ -36,7 +39,8 @@ int call_security_rekey(struct call *c)
 {
 	int err;
 
-	if (!c->encrypted)
+	/* the association of DTLS goes on */
+	if (!c->encrypted || c->action->encryption == WIRE_ENCRYPTION_DTLS)
 		return 0;
 	err = media_session_rekey(c->media);
 	return err ? err
@@ -51,9 +55,29 @@ void call_security_applied(struct call *c,
 	bool news =
 		negotiated->encrypted && (!c->encrypted || c->suite != suite);
 
+	if (negotiated->dtls)
+		return; /* call_security_dtls() */
 	c->encrypted = negotiated->encrypted;
 	c->suite = suite;
 	if (!news)
 		return;
 	call_state(c, clock_mono_ns(), UA_CALL_MENC, suite->name);
+}
+
+void call_security_dtls(struct call *c, const struct media_record *record)
+{
+	const struct media_secured *end = &record->u.secured;
+
+	if (c->closed)
+		return;
+	if (end->suite) {
+		c->encrypted = true;
+		call_state(c, record->mono_ns, UA_CALL_MENC, end->suite);
+		return;
+	}
+	report_event(c->engine,
+		     wire_event_assert(report_time(c->engine, record->mono_ns),
+				       c->name, "media_encryption", "dtls",
+				       end->reason));
+	call_hangup(c);
 }

@@ -269,6 +269,8 @@ int call_security_rekey(struct call *c);
 /** Offer and answer settled: CALL_MENC where encryption is new. */
 void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated);
+/** The DTLS handshake ended: CALL_MENC, or the end of the call. */
+void call_security_dtls(struct call *c, const struct media_record *record);
 
 /* ---- redact.c ---- */
 

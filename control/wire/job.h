@@ -96,6 +96,7 @@ enum wire_encryption {
 	WIRE_ENCRYPTION_NONE,
 	WIRE_ENCRYPTION_SDES,
 	WIRE_ENCRYPTION_SDES_MANDATORY,
+	WIRE_ENCRYPTION_DTLS,
 };
 
 /* How long a call lasts (decisions.md section 3, call_duration). */
@@ -163,6 +164,7 @@ struct wire_action {
 	uint16_t ptime_ms;  /* default 20 */
 	const char *prompt; /* NULL: agent's default */
 	enum wire_encryption encryption;
+	bool rtcp_mux; /* offer it; with DTLS always */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */
 	enum wire_dtmf_mode dtmf_mode;

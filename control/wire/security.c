@@ -1,5 +1,7 @@
 #include "control/wire/action.h"
 
+#include <errno.h>
+
 /* As the engine knows them: media/params.h has the list, with its sources. */
 static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
 				     "AES_CM_128_HMAC_SHA1_32",
@@ -41,11 +43,12 @@ static int suites_decode(struct decoder *d, json_t *object,
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
-	static const char *const words[] = {"none", "", "sdes",
-					    "sdes-mandatory", NULL};
+	static const char *const words[] = {"none",           "",     "sdes",
+					    "sdes-mandatory", "dtls", NULL};
 	static const enum wire_encryption values[] = {
 		WIRE_ENCRYPTION_NONE, WIRE_ENCRYPTION_NONE,
-		WIRE_ENCRYPTION_SDES, WIRE_ENCRYPTION_SDES_MANDATORY};
+		WIRE_ENCRYPTION_SDES, WIRE_ENCRYPTION_SDES_MANDATORY,
+		WIRE_ENCRYPTION_DTLS};
 	const char *text =
 		json_string_value(json_object_get(object, "media_encryption"));
 	json_t *value = json_object_get(object, "media_encryption");
@@ -55,8 +58,10 @@ int wire_security_decode(struct decoder *d, json_t *object,
 		if (!text || !decode_word(words, text, &k))
 			return decoder_refuse_member(
 				d, "media_encryption",
-				"must be none, sdes or sdes-mandatory");
+				"must be none, sdes, sdes-mandatory or dtls");
 		a->encryption = values[k];
 	}
+	if (decode_bool(d, object, "rtcp_mux", &a->rtcp_mux))
+		return -EINVAL;
 	return suites_decode(d, object, a);
 }

@@ -43,6 +43,7 @@ static const struct step_param params[] = {
 	{"prompt", "string", NULL, MEDIA},
 	{"media_encryption", "string", "\"none\"", MEDIA},
 	{"srtp_suites", "array", "[]", MEDIA},
+	{"rtcp_mux", "boolean", "false", MEDIA},
 	{"media_nat", "string", "\"none\"", MEDIA},
 	{"early_media", "boolean", "false", "answer"},
 	{"prack", "string", "\"none\"", MEDIA},

@@ -69,6 +69,33 @@ static void answer(const struct sdp *offer, const struct media_local *local)
 	buf_release(&b);
 }
 
+/* Both ends have made up their minds, and differently. */
+static void answer_dtls(const struct sdp *offer,
+			const struct media_local *local)
+{
+	struct media_negotiated deal;
+	struct sdp_draft draft = {.local = local, .frame = offer};
+	const char *reason;
+	struct sdp again;
+	struct buf b;
+	bool active;
+
+	if (sdp_answer(&deal, offer, local, MEDIA_SENDRECV))
+		return;
+	active = deal.dtls_active;
+	check(deal.fingerprint.len > 0 &&
+	      deal.fingerprint.len <= MEDIA_FINGERPRINT_BYTES);
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	draft.answer = &deal;
+	buf_init(&b, 4 * SDP_TEXT_MAX);
+	check(sdp_write(&b, &draft) == 0);
+	check(sdp_parse(&again, b.data, b.used, &reason) == 0);
+	check(sdp_dtls_settle(&deal, &again.association, true, true) == NULL);
+	check(deal.dtls_active != active);
+	buf_release(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct media_negotiated deal;
@@ -84,6 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(sdp.line_count <= SDP_LINES_MAX);
 	check(sdp.codec_count <= SDP_FORMATS_MAX);
 	answer(&sdp, &local);
+	local.encryption = MEDIA_ENCRYPTION_DTLS;
+	local.fingerprint = (struct media_fingerprint){"sha-1", {1}, 20};
+	answer_dtls(&sdp, &local);
 	(void)sdp_accept(&deal, &sdp, &local, MEDIA_SENDONLY);
 	return 0;
 }

@@ -52,7 +52,7 @@ static void check_redacted(const struct process *p, bool keyed)
 	assert_int_equal(keys > 0, keyed);
 }
 
-static void check_call(struct pair *pair, const char *suite)
+static void check_call(struct pair *pair, const char *suite, bool keyed)
 {
 	json_t *caller = event(&pair->caller, "call", NULL, 0);
 	json_t *callee = event(&pair->callee, "call", NULL, 0);
@@ -67,8 +67,8 @@ static void check_call(struct pair *pair, const char *suite)
 		text_of(event(&pair->callee, "state", "CALL_MENC", 0), "text"),
 		suite);
 	assert_null(event(&pair->caller, "state", "CALL_MENC", 1));
-	check_redacted(&pair->caller, true);
-	check_redacted(&pair->callee, true);
+	check_redacted(&pair->caller, keyed);
+	check_redacted(&pair->callee, keyed);
 	/* one sample a second and stream */
 	assert_true(samples(&pair->caller, "in", "srtp_auth_failed") > 0);
 	assert_int_equal(samples(&pair->caller, "out", "srtp_auth_failed"), 0);
@@ -93,7 +93,7 @@ static void test_secure_suites(void **state)
 			 suites[i]);
 		pair_start(&pair, ",\"media_encryption\":\"sdes\"", call);
 		pair_end(&pair);
-		check_call(&pair, suites[i]);
+		check_call(&pair, suites[i], true);
 		pair_release(&pair);
 	}
 }
@@ -112,6 +112,12 @@ static void test_secure_wishes(void **state)
 		{"sdes", "none", true, false, ""},
 		{"sdes", "sdes", true, true, ""},
 		{"sdes-mandatory", "sdes", true, true, ""},
+		{"none", "dtls", false, false,
+		 "the peer's SDP asks for DTLS-SRTP, media_encryption is not "
+		 "dtls"},
+		{"dtls", "sdes-mandatory", false, false,
+		 "DTLS-SRTP is mandatory, the peer's SDP has no a=fingerprint "
+		 "of a hash we know"},
 		{"none", "sdes-mandatory", false, false,
 		 "the peer's SDP asks for SRTP, media_encryption is none"},
 		{"sdes-mandatory", "none", false, false,
@@ -196,9 +202,66 @@ static void test_secure_rekey(void **state)
 		   "[\"hangup\",\"\"]]");
 	pair_end(&pair);
 	assert_null(event(&pair.caller, "assert", NULL, 0));
-	check_call(&pair, "AES_CM_128_HMAC_SHA1_80");
+	check_call(&pair, "AES_CM_128_HMAC_SHA1_80", true);
 	assert_true(has_state(&pair.caller, "CALL_RESUME"));
 	assert_int_equal(versions_sent(&pair.caller), 5);
+	pair_release(&pair);
+}
+
+/* DTLS-SRTP: as exact; a silence of the handshake's length comes first. */
+static void test_secure_dtls(void **state)
+{
+	static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
+					     "AEAD_AES_256_GCM"};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
+		struct pair pair;
+		char call[320];
+
+		snprintf(call, sizeof(call),
+			 ",\"call_duration\":20,\"media_encryption\":\"dtls\","
+			 "\"srtp_suites\":[\"%s\"],\"sipclient_actions\":["
+			 "[\"assert_state\",\"CALL_MENC\"],"
+			 "[\"wait\",\"700\"],[\"hold\",\"\"],[\"resume\",\"\"],"
+			 "[\"reinvite\",\"\"],[\"wait\",\"500\"],"
+			 "[\"hangup\",\"\"]]",
+			 suites[i]);
+		pair_start(&pair, ",\"media_encryption\":\"dtls\"", call);
+		pair_end(&pair);
+		assert_null(event(&pair.caller, "assert", NULL, 0));
+		assert_null(event(&pair.callee, "assert", NULL, 0));
+		check_call(&pair, suites[i], false);
+		assert_int_equal(
+			number(event(&pair.caller, "evidence", NULL, 0),
+			       "send_errors"),
+			0);
+		pair_release(&pair);
+	}
+}
+
+/* RTCP over the port of RTP: reports arrive, packets are no less exact. */
+static void test_secure_mux(void **state)
+{
+	struct pair pair;
+	json_t *call;
+	(void)state;
+
+	pair_start(&pair, "",
+		   ",\"call_duration\":20,\"rtcp_mux\":true,"
+		   "\"sipclient_actions\":[[\"assert_state\",\"CALL_RTCP\"],"
+		   "[\"wait\",\"1500\"],[\"hangup\",\"\"]]");
+	pair_end(&pair);
+	assert_null(event(&pair.caller, "assert", NULL, 0));
+	call = event(&pair.callee, "call", NULL, 0);
+	assert_int_equal(
+		number(stream(call, "in"), "packets"),
+		number(stream(event(&pair.caller, "call", NULL, 0), "out"),
+		       "packets"));
+	assert_true(has_state(&pair.callee, "CALL_RTCP"));
+	assert_non_null(
+		strstr(text_of(json_array_get(pair.caller.messages, 0), "data"),
+		       "a=rtcp-mux\r\n"));
 	pair_release(&pair);
 }
 
@@ -208,6 +271,8 @@ int main(void)
 		cmocka_unit_test(test_secure_suites),
 		cmocka_unit_test(test_secure_wishes),
 		cmocka_unit_test(test_secure_rekey),
+		cmocka_unit_test(test_secure_dtls),
+		cmocka_unit_test(test_secure_mux),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,11 @@ static void record_log(const struct media_record *record, void *arg)
 		assert_true(log->digits[out] < RIG_DIGITS);
 		log->digit[out][log->digits[out]++] = record->u.dtmf;
 		break;
+	case MEDIA_RECORD_SECURED:
+		log->secured++;
+		log->suite = record->u.secured.suite;
+		log->reason = record->u.secured.reason;
+		break;
 	case MEDIA_RECORD_STOPPED:
 		log->stopped++;
 		break;

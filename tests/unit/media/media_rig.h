@@ -24,6 +24,9 @@ struct rig_log {
 	struct media_dtmf digit[2][RIG_DIGITS];
 	size_t first_rtp;
 	size_t first_rtcp;
+	size_t secured;
+	const char *suite; /* DTLS; NULL: it failed */
+	const char *reason;
 	size_t stopped;
 	bool disordered; /* a record came after one that must be later */
 };

@@ -329,6 +329,136 @@ static void test_crypto_offer_profile(void **state)
 	}
 }
 
+#define FP32                                                                   \
+	"00:01:02:03:04:05:06:07:08:09:0A:0b:0C:0D:0E:0F:10:11:12:13:14:15:16" \
+	":17:18:19:1A:1B:1C:1D:1E:1F"
+#define DTLS  HEAD "UDP/TLS/RTP/SAVP 0\r\na=rtcp-mux\r\n"
+#define PRINT "a=fingerprint:SHA-256 " FP32 "\r\n"
+
+static struct media_local dtls_local(void)
+{
+	struct media_local local = local_make(MEDIA_ENCRYPTION_NONE);
+
+	local.encryption = MEDIA_ENCRYPTION_DTLS;
+	local.rtcp_mux = true;
+	strcpy(local.fingerprint.hash, "sha-256");
+	local.fingerprint.len = 32;
+	return local;
+}
+
+/* Who begins, as answerer and as offerer: RFC 5763 section 5. */
+static void test_dtls_settle_table(void **state)
+{
+	enum {
+		ACTIVE,
+		PASSIVE,
+		NO,
+	};
+	static const struct {
+		const char *text;
+		int offer;
+		int answer;
+	} cases[] = {
+		{DTLS PRINT "a=setup:actpass\r\n", ACTIVE, NO},
+		{DTLS PRINT "a=setup:active\r\n", PASSIVE, PASSIVE},
+		{DTLS PRINT "a=setup:passive\r\n", ACTIVE, ACTIVE},
+		{DTLS PRINT "a=setup:holdconn\r\n", NO, NO},
+		{DTLS PRINT, PASSIVE, ACTIVE},
+		{DTLS "a=setup:actpass\r\n", NO, NO},
+		{DTLS "a=setup:active\r\na=fingerprint:md5 "
+		      "00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F\r\n",
+		 NO, NO},
+		{DTLS "a=setup:active\r\na=fingerprint:sha-256 00:01\r\n", NO,
+		 NO},
+		{HEAD "UDP/TLS/RTP/SAVPF 0\r\na=setup:active\r\n" PRINT, NO,
+		 NO},
+		{HEAD "RTP/AVP 0\r\n", NO, NO},
+		/* what stands at the session counts too */
+		{"v=0\r\na=setup:passive\r\n" PRINT
+		 "c=IN IP4 192.0.2.2\r\nm=audio 6000 UDP/TLS/RTP/SAVP 0\r\n"
+		 "a=rtcp-mux\r\n",
+		 ACTIVE, ACTIVE},
+	};
+	struct media_local local = dtls_local();
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int ours = 0; ours < 2; ours++) {
+			int want = ours ? cases[i].answer : cases[i].offer;
+			struct media_negotiated deal = {.dtls = false};
+			struct sdp sdp;
+			int err;
+
+			parse(&sdp, cases[i].text);
+			err = ours ? sdp_accept(&deal, &sdp, &local,
+						MEDIA_SENDRECV)
+				   : sdp_answer(&deal, &sdp, &local,
+						MEDIA_SENDRECV);
+			assert_int_equal(err, want == NO ? -ENOKEY : 0);
+			if (err)
+				continue;
+			assert_true(deal.dtls && deal.encrypted &&
+				    deal.rtcp_mux);
+			assert_int_equal(deal.dtls_active, want == ACTIVE);
+			assert_string_equal(deal.fingerprint.hash, "sha-256");
+			for (uint8_t k = 0; k < 32; k++)
+				assert_int_equal(deal.fingerprint.bytes[k], k);
+		}
+	}
+}
+
+static void test_dtls_is_read_back(void **state)
+{
+	struct media_local local = dtls_local();
+	struct media_negotiated deal = {.dtls_active = true, .rtcp_mux = true};
+	struct sdp_draft draft = {
+		.local = &local,
+		.codecs = local.codecs,
+		.codec_count = local.codec_count,
+	};
+	struct sdp sdp;
+	struct buf b;
+	(void)state;
+
+	memset(local.fingerprint.bytes, 0xc5, 32);
+	buf_init(&b, SDP_TEXT_MAX);
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_non_null(strstr(b.data, "m=audio 5000 UDP/TLS/RTP/SAVP 0\r\n"));
+	parse(&sdp, b.data);
+	assert_true(sdp.secure && sdp.rtcp_mux);
+	assert_int_equal(sdp.association.setup, SDP_SETUP_ACTPASS);
+	assert_memory_equal(sdp.association.fingerprint.bytes,
+			    local.fingerprint.bytes, 32);
+	buf_consume(&b, b.used);
+	draft.answer = &deal;
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	parse(&sdp, b.data);
+	assert_int_equal(sdp.association.setup, SDP_SETUP_ACTIVE);
+	buf_release(&b);
+}
+
+static void test_rtcp_mux_table(void **state)
+{
+	struct media_local local = local_make(MEDIA_ENCRYPTION_NONE);
+	struct media_negotiated deal;
+	struct sdp sdp;
+	(void)state;
+
+	parse(&sdp, HEAD "RTP/AVP 0\r\na=rtcp:7777\r\na=rtcp-mux\r\n");
+	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_true(deal.rtcp_mux);
+	assert_memory_equal(&deal.rtcp, &deal.rtp, sizeof(deal.rtp));
+	/* not offered: an answer does not bring it up */
+	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_false(deal.rtcp_mux);
+	local.rtcp_mux = true;
+	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_true(deal.rtcp_mux);
+	sdp.rtcp_mux = false;
+	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_false(deal.rtcp_mux);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +469,9 @@ int main(void)
 		cmocka_unit_test(test_crypto_settle_table),
 		cmocka_unit_test(test_crypto_answer_picks),
 		cmocka_unit_test(test_crypto_offer_profile),
+		cmocka_unit_test(test_dtls_settle_table),
+		cmocka_unit_test(test_dtls_is_read_back),
+		cmocka_unit_test(test_rtcp_mux_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

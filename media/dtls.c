@@ -1,0 +1,425 @@
+#include "media/dtls.h"
+
+#include "base/str.h"
+#include "media/socket.h"
+#include "media/srtp_keys.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINK_MTU       1200 /* of a path with tunnels; IPv6 guarantees 1280 */
+#define CERT_DAYS      30
+#define PROFILES_BYTES 160
+#define EXPORTER_LABEL "EXTRACTOR-dtls_srtp" /* RFC 5764 4.2 */
+#define CURVE          "P-256"
+
+/* RFC 5764 4.1.2, RFC 7714 14.2; OpenSSL's names */
+static const char *const profiles[MEDIA_SRTP_SUITE_COUNT] = {
+	[MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80] = "SRTP_AES128_CM_SHA1_80",
+	[MEDIA_SRTP_AES_CM_128_HMAC_SHA1_32] = "SRTP_AES128_CM_SHA1_32",
+	[MEDIA_SRTP_AEAD_AES_128_GCM] = "SRTP_AEAD_AES_128_GCM",
+	[MEDIA_SRTP_AEAD_AES_256_GCM] = "SRTP_AEAD_AES_256_GCM",
+};
+
+struct dtls_identity {
+	SSL_CTX *context;
+	struct media_fingerprint fingerprint;
+	BIO_METHOD *method;
+};
+
+struct dtls {
+	SSL *ssl;
+	BIO *in;
+	dtls_send_h *send;
+	void *arg;
+	bool client;
+	struct media_fingerprint peer;
+	enum dtls_state state;
+	char reason[DTLS_REASON_BYTES];
+	struct media_crypto tx;
+	struct media_crypto rx;
+};
+
+/* ---- what OpenSSL writes: a call is a datagram ---- */
+
+static int bio_write(BIO *bio, const char *data, int bytes)
+{
+	struct dtls *d = BIO_get_data(bio);
+
+	if (bytes > 0)
+		d->send((const uint8_t *)data, (size_t)bytes, d->arg);
+	return bytes;
+}
+
+static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+static int bio_create(BIO *bio)
+{
+	BIO_set_init(bio, 1);
+	return 1;
+}
+
+/* ---- identity ---- */
+
+/* The chain proves nothing, the fingerprint does: see peer_check(). */
+static int verify_later(int ok, X509_STORE_CTX *store)
+{
+	(void)ok;
+	(void)store;
+	return 1;
+}
+
+static int name_set(X509 *cert)
+{
+	X509_NAME *name = X509_get_subject_name(cert);
+
+	return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+					  (const unsigned char *)"offhook", -1,
+					  -1, 0) == 1 &&
+	       X509_set_issuer_name(cert, name) == 1;
+}
+
+static int certificate_make(X509 **ret, EVP_PKEY *key)
+{
+	X509 *cert = X509_new();
+	uint32_t serial;
+
+	if (!cert)
+		return -ENOMEM;
+	random_bytes(&serial, sizeof(serial));
+	if (X509_set_version(cert, X509_VERSION_3) != 1 ||
+	    ASN1_INTEGER_set(X509_get_serialNumber(cert),
+			     (long)(serial >> 1)) != 1 ||
+	    !X509_gmtime_adj(X509_getm_notBefore(cert), -24L * 3600) ||
+	    !X509_gmtime_adj(X509_getm_notAfter(cert),
+			     CERT_DAYS * 24L * 3600) ||
+	    X509_set_pubkey(cert, key) != 1 || !name_set(cert) ||
+	    X509_sign(cert, key, EVP_sha256()) == 0) {
+		X509_free(cert);
+		return -EIO;
+	}
+	*ret = cert;
+	return 0;
+}
+
+static int fingerprint_of(struct media_fingerprint *ret, const X509 *cert,
+			  const char *hash)
+{
+	const EVP_MD *md = EVP_get_digestbyname(hash);
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	unsigned count = 0;
+
+	if (!md || X509_digest(cert, md, bytes, &count) != 1 ||
+	    count > sizeof(ret->bytes))
+		return -EIO;
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret->bytes, bytes, count);
+	ret->len = count;
+	return str_copy(ret->hash, sizeof(ret->hash), hash);
+}
+
+static int context_fill(SSL_CTX *context, EVP_PKEY *key, X509 *cert)
+{
+	SSL_CTX_set_options(context, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET |
+					     SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_verify(context,
+			   SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+			   verify_later);
+	SSL_CTX_set_read_ahead(context, 1);
+	if (SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION) != 1 ||
+	    SSL_CTX_use_certificate(context, cert) != 1 ||
+	    SSL_CTX_use_PrivateKey(context, key) != 1)
+		return -EIO;
+	return 0;
+}
+
+int dtls_identity_new(struct dtls_identity **ret)
+{
+	struct dtls_identity *id = calloc(1, sizeof(*id));
+	EVP_PKEY *key = NULL;
+	X509 *cert = NULL;
+	int err = -EIO;
+
+	if (!id)
+		return -ENOMEM;
+	key = EVP_EC_gen(CURVE);
+	id->context = SSL_CTX_new(DTLS_method());
+	id->method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+				  "datagrams");
+	if (!key || !id->context || !id->method ||
+	    BIO_meth_set_write(id->method, bio_write) != 1 ||
+	    BIO_meth_set_ctrl(id->method, bio_ctrl) != 1 ||
+	    BIO_meth_set_create(id->method, bio_create) != 1)
+		goto out;
+	err = certificate_make(&cert, key);
+	if (!err)
+		err = context_fill(id->context, key, cert);
+	if (!err)
+		err = fingerprint_of(&id->fingerprint, cert, "sha-256");
+out:
+	EVP_PKEY_free(key);
+	X509_free(cert);
+	if (err) {
+		ERR_clear_error();
+		dtls_identity_free(id);
+		return err;
+	}
+	*ret = id;
+	return 0;
+}
+
+struct dtls_identity *dtls_identity_free(struct dtls_identity *id)
+{
+	if (!id)
+		return NULL;
+	SSL_CTX_free(id->context);
+	BIO_meth_free(id->method);
+	free(id);
+	return NULL;
+}
+
+const struct media_fingerprint *dtls_identity_fingerprint(
+	const struct dtls_identity *id)
+{
+	return &id->fingerprint;
+}
+
+/* ---- the handshake ---- */
+
+static void fail(struct dtls *d, const char *why)
+{
+	d->state = DTLS_FAILED;
+	str_print(d->reason, sizeof(d->reason), "%s", why);
+}
+
+static bool peer_check(struct dtls *d)
+{
+	X509 *cert = SSL_get1_peer_certificate(d->ssl);
+	struct media_fingerprint found;
+	int err;
+
+	if (!cert)
+		return false;
+	err = fingerprint_of(&found, cert, d->peer.hash);
+	X509_free(cert);
+	return !err && found.len == d->peer.len &&
+	       CRYPTO_memcmp(found.bytes, d->peer.bytes, found.len) == 0;
+}
+
+static int suite_of(enum media_srtp_suite *ret, const char *profile)
+{
+	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
+		if (profiles[i] && strcmp(profiles[i], profile) == 0) {
+			*ret = (enum media_srtp_suite)i;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* RFC 5764 4.2: client key, server key, client salt, server salt */
+static int keys_export(struct dtls *d)
+{
+	uint8_t all[2 * MEDIA_SRTP_KEY_BYTES_MAX];
+	const SRTP_PROTECTION_PROFILE *profile =
+		SSL_get_selected_srtp_profile(d->ssl);
+	const struct srtp_suite_info *info;
+	struct media_crypto *client = d->client ? &d->tx : &d->rx;
+	struct media_crypto *server = d->client ? &d->rx : &d->tx;
+	enum media_srtp_suite suite;
+	size_t key, salt;
+
+	if (!profile || suite_of(&suite, profile->name))
+		return -ENOENT;
+	info = srtp_suite_info(suite);
+	key = info->key_bytes;
+	salt = info->salt_bytes;
+	if (SSL_export_keying_material(d->ssl, all, 2 * (key + salt),
+				       EXPORTER_LABEL, strlen(EXPORTER_LABEL),
+				       NULL, 0, 0) != 1)
+		return -EIO;
+	client->suite = suite;
+	server->suite = suite;
+	memcpy(client->key, all, key);
+	memcpy(server->key, all + key, key);
+	memcpy(client->key + key, all + 2 * key, salt);
+	memcpy(server->key + key, all + 2 * key + salt, salt);
+	OPENSSL_cleanse(all, sizeof(all));
+	return 0;
+}
+
+static void finish(struct dtls *d)
+{
+	if (!peer_check(d))
+		fail(d, "the peer's certificate is not that of the "
+			"fingerprint in its SDP");
+	else if (keys_export(d))
+		fail(d, "no SRTP protection profile was agreed on");
+	else
+		d->state = DTLS_DONE;
+}
+
+static void go_on(struct dtls *d)
+{
+	int r, why;
+
+	if (d->state != DTLS_UNDER_WAY)
+		return;
+	ERR_clear_error();
+	r = SSL_do_handshake(d->ssl);
+	if (r == 1) {
+		finish(d);
+		return;
+	}
+	why = SSL_get_error(d->ssl, r);
+	if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
+		const char *text = ERR_reason_error_string(ERR_peek_error());
+
+		fail(d, text ? text : "the peer closed the handshake");
+	}
+	ERR_clear_error();
+}
+
+/* "A:B:C" of what OpenSSL knows. @return false: none is left */
+static bool profiles_text(char *dst, const struct dtls_params *params)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < params->suite_count; i++) {
+		const char *name = profiles[params->suites[i]];
+		int n;
+
+		if (!name)
+			continue;
+		n = str_print(dst + used, PROFILES_BYTES - used, "%s%s",
+			      used ? ":" : "", name);
+		if (n < 0)
+			return false;
+		used += (size_t)n;
+	}
+	return used > 0;
+}
+
+static int bios_set(struct dtls *d, const struct dtls_identity *id)
+{
+	BIO *in = BIO_new(BIO_s_mem());
+	BIO *out = BIO_new(id->method);
+
+	if (!in || !out) {
+		BIO_free(in);
+		BIO_free(out);
+		return -ENOMEM;
+	}
+	BIO_set_mem_eof_return(in, -1); /* empty: try again later */
+	BIO_set_data(out, d);
+	SSL_set_bio(d->ssl, in, out); /* owns both */
+	d->in = in;
+	return 0;
+}
+
+int dtls_new(struct dtls **ret, const struct dtls_identity *id,
+	     const struct dtls_params *params)
+{
+	char names[PROFILES_BYTES];
+	struct dtls *d;
+	int err;
+
+	if (!profiles_text(names, params))
+		return -EINVAL;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->send = params->send;
+	d->arg = params->arg;
+	d->client = params->client;
+	d->peer = params->peer;
+	d->ssl = SSL_new(id->context);
+	err = d->ssl ? bios_set(d, id) : -ENOMEM;
+	if (!err && (SSL_set_tlsext_use_srtp(d->ssl, names) != 0 ||
+		     DTLS_set_link_mtu(d->ssl, LINK_MTU) != 1))
+		err = -EIO; /* the former says 0 for success */
+	if (err) {
+		ERR_clear_error();
+		dtls_free(d);
+		return err;
+	}
+	if (d->client)
+		SSL_set_connect_state(d->ssl);
+	else
+		SSL_set_accept_state(d->ssl);
+	go_on(d);
+	*ret = d;
+	return 0;
+}
+
+struct dtls *dtls_free(struct dtls *d)
+{
+	if (!d)
+		return NULL;
+	SSL_free(d->ssl);
+	OPENSSL_cleanse(d, sizeof(*d));
+	free(d);
+	return NULL;
+}
+
+void dtls_input(struct dtls *d, const uint8_t *data, size_t bytes)
+{
+	uint8_t rest[64];
+
+	if (d->state == DTLS_FAILED || bytes == 0 || bytes > INT32_MAX)
+		return;
+	/* what OpenSSL did not read of the last one does not begin this one */
+	(void)BIO_reset(d->in);
+	if (BIO_write(d->in, data, (int)bytes) != (int)bytes)
+		return;
+	if (d->state == DTLS_UNDER_WAY) {
+		go_on(d);
+		return;
+	}
+	/* our last flight got lost and the peer repeats its own: reading
+	 * answers that */
+	ERR_clear_error();
+	(void)SSL_read(d->ssl, rest, sizeof(rest));
+	ERR_clear_error();
+}
+
+void dtls_tick(struct dtls *d)
+{
+	if (d->state != DTLS_UNDER_WAY)
+		return;
+	ERR_clear_error();
+	if (DTLSv1_handle_timeout(d->ssl) < 0)
+		fail(d, "the peer does not answer the DTLS handshake");
+	ERR_clear_error();
+}
+
+enum dtls_state dtls_state(const struct dtls *d)
+{
+	return d->state;
+}
+
+const char *dtls_reason(const struct dtls *d)
+{
+	return d->reason;
+}
+
+int dtls_keys(const struct dtls *d, struct media_crypto *ret_tx,
+	      struct media_crypto *ret_rx)
+{
+	if (d->state != DTLS_DONE)
+		return -EINVAL;
+	*ret_tx = d->tx;
+	*ret_rx = d->rx;
+	return 0;
+}
