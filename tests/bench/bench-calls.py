@@ -1,0 +1,281 @@
+#!/usr/bin/python3
+"""What real calls cost: two engines that call each other, plain and encrypted, and SIPp.
+
+All calls of a round are up at once, two-way G.711 at 20 ms, SIP and RTP on loopback. Of a window of
+SECONDS in which nothing but media happens it prints the processor time of both processes (all of their
+threads, /proc/PID/task/*/schedstat), a call and, which a busy machine disturbs least, a packet; and at the end what the engine says of itself: packets, loss,
+99th percentile of the send lateness, what was dropped. SIPp's user agents stream the same codec; they
+send, and do not read what they receive. Rounds follow each other, so that what else the machine does
+disturbs ratios little; the load average is printed.
+
+Usage: bench-calls.py BUILD [CALLS [SECONDS [MODE...]]]
+MODE: plain, a crypto suite, dtls, sipp; by default plain, two suites and sipp. Needs sip-tester for sipp.
+"""
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ENGINE_FD = 3
+UUID = "0a1b2c3d-0000-4000-8000-000000000001"
+
+UAC = """<?xml version="1.0" encoding="UTF-8" ?>
+<scenario name="caller">
+<send retrans="500"><![CDATA[
+
+INVITE sip:callee@[remote_ip]:[remote_port] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+From: <sip:caller@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]
+To: <sip:callee@[remote_ip]:[remote_port]>
+Call-ID: [call_id]
+CSeq: 1 INVITE
+Contact: <sip:caller@[local_ip]:[local_port]>
+Max-Forwards: 70
+Content-Type: application/sdp
+Content-Length: [len]
+
+v=0
+o=sipp 1 1 IN IP[local_ip_type] [local_ip]
+s=-
+c=IN IP[media_ip_type] [media_ip]
+t=0 0
+m=audio [rtpstream_audio_port] RTP/AVP 0
+a=rtpmap:0 PCMU/8000
+a=ptime:20
+
+]]></send>
+<recv response="180" optional="true"/>
+<recv response="200"/>
+<send><![CDATA[
+
+ACK sip:callee@[remote_ip]:[remote_port] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+From: <sip:caller@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]
+To: <sip:callee@[remote_ip]:[remote_port]>[peer_tag_param]
+Call-ID: [call_id]
+CSeq: 1 ACK
+Max-Forwards: 70
+Content-Length: 0
+
+]]></send>
+<nop><action><exec rtp_stream="tone.ulaw,-1,0"/></action></nop>
+<pause milliseconds="600000"/>
+</scenario>
+"""
+
+
+def cpu_ns(pid):
+    """All that its threads ran."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except FileNotFoundError:
+            pass
+    return total
+
+
+class Engine:
+    """offhook-agent --engine: lines of JSON on a socket."""
+
+    def __init__(self, build, role, steps, rtp, sip_port=0):
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        self._pending = b""
+        self.ready, self.live, self.finish = -1, {}, None
+        self.events = []
+
+        def child():
+            os.dup2(theirs.fileno(), ENGINE_FD)
+        self.process = subprocess.Popen(
+            [str(build / "offhook-agent"), f"--engine={ENGINE_FD}"], preexec_fn=child,
+            close_fds=False, stderr=subprocess.DEVNULL)
+        theirs.close()
+        self.send({"type": "job", "spec": {
+            "session_id": UUID, "role": role, "attempt": 1, "interval_s": 10,
+            "max_duration_s": 3600, "record": "none", "steps": steps}, "engine": {
+                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp + 4999}})
+
+    def send(self, message):
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def go(self, step):
+        self.send({"type": "go", "step": step, "in_ms": 0})
+
+    def pump(self, seconds=0.1):
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return
+        data = self._socket.recv(1 << 20)
+        if not data and self.finish is None:
+            raise RuntimeError("the engine died")
+        self._pending += data
+        *lines, self._pending = self._pending.split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            kind = message["type"]
+            if kind == "ready":
+                self.ready = message["step"]
+            elif kind == "live":
+                self.live = message
+            elif kind == "events":
+                self.events += message["events"]
+            elif kind == "finish":
+                self.finish = message
+
+
+def until(engines, condition, what, seconds=180):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"never came: {what}")
+        for engine in engines:
+            engine.pump()
+
+
+def hold(engines, seconds):
+    if not engines:
+        time.sleep(seconds)
+        return
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for engine in engines:
+            engine.pump()
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def options(mode):
+    if mode == "plain":
+        return {}
+    if mode == "dtls":
+        return {"media_encryption": "dtls"}
+    return {"media_encryption": "sdes-mandatory", "srtp_suites": [mode]}
+
+
+def snapshot(engine):
+    """(processor ns, packets sent and received), at a moment when the engine tells."""
+    engine.live = {}
+    until([engine], lambda: engine.live, "live figures")
+    return (cpu_ns(engine.process.pid),
+            engine.live["in"]["packets"] + engine.live["out"]["packets"], time.monotonic())
+
+
+def measure(engines, seconds):
+    """(processors used, processor us a packet sent or received)"""
+    before = [snapshot(e) for e in engines]
+    hold(engines, seconds)
+    after = [snapshot(e) for e in engines]
+    ns = sum(a[0] - b[0] for a, b in zip(after, before))
+    packets = sum(a[1] - b[1] for a, b in zip(after, before))
+    return (sum((a[0] - b[0]) / (a[2] - b[2]) / 1e9 for a, b in zip(after, before)),
+            ns / packets / 1000)
+
+
+def round_of_engines(build, mode, calls, seconds):
+    port, more = free_port(), {**options(mode), "audio_codecs": ["PCMU"]}
+    callee = Engine(build, "callee", [[{
+        "type": "answer", "credentials": [{"username": "1002"}], **more}], []], 20000, port)
+    callee.go(0)
+    until([callee], lambda: callee.ready == 0, "the listening callee")
+    caller = Engine(build, "caller", [[], [{
+        "type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
+        "target": {"hosts": [{"host": "127.0.0.1", "port": port}]}, "max_total_calls": calls,
+        "max_concurrent_calls": calls, "calls_per_second": 50, "call_duration": 3000, **more}]],
+        40000)
+    caller.go(0)
+    both = [caller, callee]
+    until(both, lambda: caller.ready == 0, "the caller")
+    caller.go(1)
+    callee.go(1)
+    until(both, lambda: all(e.live.get("calls_active") == calls for e in both), "all calls")
+    hold(both, 3)
+    used = measure(both, seconds)
+    for engine in both:
+        engine.send({"type": "cancel"})
+    until(both, lambda: all(e.finish for e in both), "the end")
+    for engine in both:
+        engine.process.wait(20)
+    return used, both
+
+
+def describe(both):
+    lost = sum(s.get("lost", 0) for e in both for c in e.events if c["kind"] == "call"
+               for s in c["streams"] if s["dir"] == "in")
+    refused = sum(s.get("srtp_auth_failed", 0) for e in both for c in e.events
+                  if c["kind"] == "call" for s in c["streams"] if s["dir"] == "in")
+    evidence = [next(x for x in e.events if x["kind"] == "evidence") for e in both]
+    lateness = ", ".join(f"{x['send_lateness_ms']['p99']:.3f}" for x in evidence)
+    drops = sum(x["receive_queue_drops"] + x["ring_drops"] + x["send_errors"] for x in evidence)
+    return (f"{sum(x['packets_sent'] for x in evidence)} packets, {lost} lost, {refused} refused, "
+            f"{drops} dropped by ourselves, p99 send lateness {lateness} ms")
+
+
+def round_of_sipp(calls, seconds):
+    folder = Path(tempfile.mkdtemp())
+    (folder / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
+    (folder / "uac.xml").write_text(UAC)
+    uas = Path(__file__).resolve().parents[1] / "e2e" / "uas.xml"
+    port, processes = free_port(), []
+    common = ["-i", "127.0.0.1", "-mi", "127.0.0.1", "-nostdin", "-mp"]
+    with open(os.devnull, "wb") as null:
+        for args in (["-sf", str(uas), "-p", str(port), "-l", str(calls), *common, "20000"],
+                     ["-sf", str(folder / "uac.xml"), f"127.0.0.1:{port}", "-p", str(free_port()),
+                      "-l", str(calls), "-m", str(calls), "-r", "50", *common, "40000"]):
+            processes.append(subprocess.Popen(["/usr/bin/sipp", *args], cwd=folder, stdout=null,
+                                              stderr=null))
+            time.sleep(0.5)
+    try:
+        time.sleep(calls / 50 + 5)
+        if any(p.poll() is not None for p in processes):
+            raise RuntimeError("sipp ended")
+        before, start = [cpu_ns(p.pid) for p in processes], time.monotonic()
+        time.sleep(seconds)
+        took = time.monotonic() - start
+        return sum(cpu_ns(p.pid) - b for p, b in zip(processes, before)) / took / 1e9, None
+    finally:
+        for p in processes:
+            p.kill()
+            p.wait()
+        shutil.rmtree(folder)
+
+
+def main():
+    if len(sys.argv) < 2 or not re.fullmatch(r"\d+", (sys.argv[2:] or ["1"])[0]):
+        sys.exit(__doc__)
+    build = Path(sys.argv[1]).resolve()
+    calls = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 10
+    modes = sys.argv[4:] or ["plain", "AES_CM_128_HMAC_SHA1_80", "AEAD_AES_128_GCM", "sipp"]
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    print(f"{calls} two-way calls, {seconds} s, {os.cpu_count()} processors, load average "
+          f"{os.getloadavg()[0]:.1f}")
+    plain = None
+    for mode in modes:
+        if mode == "sipp":
+            (used, packet_us), text = round_of_sipp(calls, seconds), ""
+        else:
+            (used, packet_us), both = round_of_engines(build, mode, calls, seconds)
+            text = describe(both)
+        plain = packet_us if mode == "plain" else plain
+        print(f"{mode}: {100 * used:.1f} % of a processor in both processes, "
+              f"{1000 * used / calls / 2:.2f} permille a call and side"
+              + (f", {packet_us:.2f} us a packet" if packet_us else "")
+              + (f", {packet_us / plain:.2f} of plain" if packet_us and plain else "")
+              + f"\n  {text}".rstrip(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
