@@ -299,6 +299,7 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->packets_received = COUNTER_READ(&e->rx.packets);
 	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
 	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
+	ret->ssrc_collisions = COUNTER_READ(&e->rx.collisions);
 	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);
 	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
 	ret->dtls_dropped =

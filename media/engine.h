@@ -94,6 +94,7 @@ struct rx_counters {
 	_Atomic uint64_t packets;
 	_Atomic uint64_t invalid;
 	_Atomic uint64_t foreign;
+	_Atomic uint64_t collisions;
 	_Atomic uint64_t queue_drops;
 	_Atomic uint64_t srtp_refused;
 	_Atomic uint64_t srtp_replayed;

@@ -106,6 +106,8 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 	}
 	if (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source))
 		COUNTER_ADD(&rx->e->rx.foreign, 1);
+	if (h.ssrc == s->ssrc)
+		COUNTER_ADD(&rx->e->rx.collisions, 1);
 	r = ring_reserve(rx->e->received);
 	if (!r)
 		return;

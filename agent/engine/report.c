@@ -208,6 +208,12 @@ void report_rest(struct engine *e)
 		.receive_queue_drops = m.receive_queue_drops,
 		.ring_drops = m.ring_drops,
 		.invalid_packets = m.invalid_packets,
+		.foreign_packets = m.foreign_packets,
+		.ssrc_collisions = m.ssrc_collisions,
+		.srtp_refused = m.srtp_refused,
+		.srtp_replayed = m.srtp_replayed,
+		.srtp_unkeyed = m.srtp_unkeyed,
+		.dtls_dropped = m.dtls_dropped,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 	};

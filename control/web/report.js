@@ -108,6 +108,10 @@ function drawEvidence(evidence) {
     ['Receive queue drops', (e) => figure(e.receive_queue_drops), 'number'],
     ['Ring drops', (e) => figure(e.ring_drops), 'number'],
     ['Invalid packets', (e) => figure(e.invalid_packets), 'number'],
+    ['Foreign', (e) => figure(e.foreign_packets), 'number'],
+    ['SSRC collisions', (e) => figure(e.ssrc_collisions), 'number'],
+    ['SRTP refused', (e) => figure(e.srtp_refused), 'number'],
+    ['DTLS dropped', (e) => figure(e.dtls_dropped), 'number'],
   ], 'Reported when the agents have finished.');
 }
 

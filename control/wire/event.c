@@ -301,6 +301,12 @@ json_t *wire_event_evidence(struct wire_time when,
 		{"receive_queue_drops", e->receive_queue_drops},
 		{"ring_drops", e->ring_drops},
 		{"invalid_packets", e->invalid_packets},
+		{"foreign_packets", e->foreign_packets},
+		{"ssrc_collisions", e->ssrc_collisions},
+		{"srtp_refused", e->srtp_refused},
+		{"srtp_replayed", e->srtp_replayed},
+		{"srtp_unkeyed", e->srtp_unkeyed},
+		{"dtls_dropped", e->dtls_dropped},
 	};
 	json_t *o = wire_event_new(when, "evidence");
 	json_t *lateness;

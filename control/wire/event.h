@@ -92,6 +92,13 @@ struct wire_event_evidence {
 	uint64_t receive_queue_drops;
 	uint64_t ring_drops;
 	uint64_t invalid_packets;
+	/* what strangers and broken peers did (media/media.h) */
+	uint64_t foreign_packets;
+	uint64_t ssrc_collisions;
+	uint64_t srtp_refused;
+	uint64_t srtp_replayed;
+	uint64_t srtp_unkeyed;
+	uint64_t dtls_dropped;
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 };

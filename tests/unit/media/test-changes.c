@@ -1,0 +1,233 @@
+/* A peer that changes in mid-call, and strangers who join in. */
+#include "media_peer.h"
+#include "media_rig.h"
+
+#include "base/clock.h"
+#include "media/analysis/rtp_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SSRC 0x11223344
+
+struct world {
+	struct rig rig;
+	struct rig_log *log;
+	struct peer rtp;
+	struct peer other;
+	struct media_addr to;
+};
+
+static int world_open(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	rig_open(&w->rig, 4, 200);
+	w->log = rig_session(&w->rig, 0);
+	peer_open(&w->rtp);
+	peer_open(&w->other);
+	w->to = media_session_local(w->log->session)->rtp;
+	*state = w;
+	return 0;
+}
+
+static int world_close(void **state)
+{
+	struct world *w = *state;
+
+	rig_close(&w->rig);
+	peer_close(&w->rtp);
+	peer_close(&w->other);
+	free(w);
+	return 0;
+}
+
+static void settle(struct world *w, const struct peer *peer)
+{
+	struct media_negotiated n =
+		rig_settle(&peer->at, &peer->at, MEDIA_SENDRECV);
+
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	rig_run_ms(&w->rig, 100);
+}
+
+static struct media_evidence ended(struct world *w)
+{
+	struct media_evidence e;
+
+	rig_run_ms(&w->rig, 100);
+	rig_stop(&w->rig, 1);
+	rig_check_seconds(w->log);
+	media_engine_evidence(w->rig.engine, &e);
+	return e;
+}
+
+/* RTP packets of ours that are there; the first one's header. */
+static size_t drain(const struct peer *p, struct rtp_header *ret)
+{
+	uint8_t data[2048];
+	size_t count = 0;
+	int len;
+
+	while ((len = peer_receive(p, data, sizeof(data))) >= 0) {
+		struct rtp_header h;
+
+		if (datagram_classify(data, (size_t)len) != DATAGRAM_RTP ||
+		    rtp_header_parse(&h, data, (size_t)len, (size_t)len))
+			continue;
+		if (count++ == 0)
+			*ret = h;
+	}
+	return count;
+}
+
+/* Offer and answer name another address: we send there, and what comes from
+ * there is the same stream. */
+static void test_address_changes(void **state)
+{
+	struct world *w = *state;
+	struct rtp_header before, after;
+	struct media_evidence e;
+	size_t at_first, at_second;
+
+	settle(w, &w->rtp);
+	for (uint16_t i = 0; i < 30; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+	rig_run_ms(&w->rig, 200);
+	settle(w, &w->other);
+	at_first = drain(&w->rtp, &before);
+	for (uint16_t i = 30; i < 60; i++)
+		peer_send_rtp(&w->other, &w->to, SSRC, i);
+	rig_run_ms(&w->rig, 200);
+	e = ended(w);
+	at_second = drain(&w->other, &after);
+	assert_int_equal(w->log->total[0].packets, 60);
+	assert_int_equal(w->log->total[0].received, 60);
+	assert_int_equal(w->log->total[0].lost, 0);
+	assert_int_equal(e.foreign_packets, 0);
+	/* what was on its way when the first was read */
+	at_first += drain(&w->rtp, &before);
+	assert_true(at_first > 5 && at_second > 5);
+	assert_int_equal(at_first + at_second, w->log->total[1].packets);
+	assert_int_equal(after.ssrc, w->log->total[1].ssrc);
+}
+
+/* The peer begins anew with another SSRC (RFC 3550 8): nothing is lost. */
+static void test_ssrc_changes(void **state)
+{
+	struct world *w = *state;
+
+	settle(w, &w->rtp);
+	for (uint16_t i = 0; i < 40; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+	for (uint16_t i = 0; i < 60; i++)
+		peer_send_rtp(&w->rtp, &w->to, SSRC + 1, (uint16_t)(65530 + i));
+	ended(w);
+	assert_int_equal(w->log->total[0].packets, 100);
+	assert_int_equal(w->log->total[0].received, 100);
+	assert_int_equal(w->log->total[0].lost, 0);
+	assert_int_equal(w->log->total[0].ssrc, SSRC + 1);
+}
+
+/* Our number for what we receive, the peer's for what we send. */
+static void test_payload_types_differ(void **state)
+{
+	struct world *w = *state;
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtp.at, MEDIA_SENDRECV);
+	uint8_t data[172] = {0x80, 97};
+	struct rtp_header sent;
+
+	n.codec.pt = 111;
+	n.accepted[0].pt = 97;
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	for (uint8_t i = 0; i < 50; i++) {
+		data[3] = i;
+		data[6] = (uint8_t)(i * 160 >> 8);
+		data[7] = (uint8_t)(i * 160);
+		peer_send(&w->rtp, &w->to, data, sizeof(data));
+	}
+	rig_run_ms(&w->rig, 100);
+	ended(w);
+	assert_true(drain(&w->rtp, &sent) > 0);
+	assert_int_equal(sent.pt, 111);
+	assert_int_equal(w->log->total[0].packets, 50);
+	assert_string_equal(w->log->total[0].codec, "PCMA");
+	assert_true(w->log->total[0].has_score);
+}
+
+/* 15 contributing sources and an extension are header, not payload. */
+static void test_csrcs_and_extension(void **state)
+{
+	struct world *w = *state;
+	uint8_t data[12 + 60 + 4 + 8 + 160];
+
+	memset(data, 0x5a, sizeof(data));
+	data[0] = 0x9f;
+	data[1] = 8;
+	memcpy(data + 8, "\x11\x22\x33\x44", 4);
+	memcpy(data + 72, "\xbe\xde\0\x02", 4);
+	settle(w, &w->rtp);
+	for (uint8_t i = 0; i < 50; i++) {
+		data[2] = 0;
+		data[3] = i;
+		data[4] = data[5] = 0;
+		data[6] = (uint8_t)(i * 160 >> 8);
+		data[7] = (uint8_t)(i * 160);
+		peer_send(&w->rtp, &w->to, data, sizeof(data));
+	}
+	/* an extension that says it is longer than the packet */
+	data[74] = 0x10;
+	peer_send(&w->rtp, &w->to, data, sizeof(data));
+	assert_int_equal(ended(w).invalid_packets, 1);
+	assert_int_equal(w->log->total[0].packets, 50);
+	assert_int_equal(w->log->total[0].lost, 0);
+	assert_int_equal(w->log->total[0].bytes, 50 * sizeof(data));
+}
+
+/* Strangers and loops are counted by name; the peer's stream is what it is. */
+static void test_strangers_and_collisions(void **state)
+{
+	struct world *w = *state;
+	struct media_evidence e;
+	struct rtp_header ours;
+
+	settle(w, &w->rtp);
+	assert_true(drain(&w->rtp, &ours) > 0);
+	for (uint16_t i = 0; i < 200; i++) {
+		peer_send_rtp(&w->rtp, &w->to, SSRC, i);
+		if (i % 2)
+			peer_send_rtp(&w->other, &w->to, 0xdeadbeef, i);
+		if (i % 10 == 0)
+			peer_send_rtp(&w->rtp, &w->to, ours.ssrc, i);
+	}
+	e = ended(w);
+	assert_int_equal(e.foreign_packets, 100);
+	assert_int_equal(e.ssrc_collisions, 20);
+	assert_int_equal(w->log->total[0].ssrc, SSRC);
+	assert_int_equal(w->log->total[0].packets, 320);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_address_changes),
+		TEST(test_ssrc_changes),
+		TEST(test_payload_types_differ),
+		TEST(test_csrcs_and_extension),
+		TEST(test_strangers_and_collisions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
