@@ -20,6 +20,8 @@ enum option_code {
 	OPTION_TRANSPORT,
 	OPTION_DURATION,
 	OPTION_CODEC,
+	OPTION_ENCRYPTION,
+	OPTION_SRTP_SUITE,
 	OPTION_ACTIONS,
 	OPTION_BIND,
 	OPTION_PROMPT,
@@ -45,6 +47,8 @@ static const struct option long_options[] = {
 	{"transport", required_argument, NULL, OPTION_TRANSPORT},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"codec", required_argument, NULL, OPTION_CODEC},
+	{"encryption", required_argument, NULL, OPTION_ENCRYPTION},
+	{"srtp-suite", required_argument, NULL, OPTION_SRTP_SUITE},
 	{"actions", required_argument, NULL, OPTION_ACTIONS},
 	{"bind", required_argument, NULL, OPTION_BIND},
 	{"prompt", required_argument, NULL, OPTION_PROMPT},
@@ -92,6 +96,9 @@ void cli_usage(void)
 	      "                        exponential:mean normal:mean,sd\n"
 	      "  --codec NAME          PCMU, PCMA, G722, opus, GSM, L16/8000,\n"
 	      "                        L16/16000, L16/44100; may be repeated\n"
+	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
+	      "                        dtls\n"
+	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
 	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
 	      "  --calls N             answer: end after N calls (default: 1)\n"
@@ -235,6 +242,11 @@ static int value_option(struct cli_options *o, int code)
 			return complain("too many --codec");
 		o->codecs[o->codec_count++] = optarg;
 		return 0;
+	case OPTION_SRTP_SUITE:
+		if (o->srtp_suite_count == CLI_SRTP_SUITES_MAX)
+			return complain("too many --srtp-suite");
+		o->srtp_suites[o->srtp_suite_count++] = optarg;
+		return 0;
 	case OPTION_SIP_PORT:
 		return port_read(optarg, &o->sip_port);
 	case OPTION_RTP_PORTS:
@@ -263,6 +275,9 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_DURATION:
 		o->duration = optarg;
+		return 0;
+	case OPTION_ENCRYPTION:
+		o->encryption = optarg;
 		return 0;
 	case OPTION_ACTIONS:
 		o->actions = optarg;

@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLI_HOST_BYTES 256
-#define CLI_CODECS_MAX 8
-#define CLI_EXIT_USAGE 2
+#define CLI_HOST_BYTES      256
+#define CLI_CODECS_MAX      8
+#define CLI_SRTP_SUITES_MAX 6
+#define CLI_EXIT_USAGE      2
 
 enum cli_command {
 	CLI_CALL,
@@ -33,6 +34,9 @@ struct cli_options {
 	const char *duration; /* seconds or a distribution; NULL: default */
 	const char *codecs[CLI_CODECS_MAX];
 	size_t codec_count;
+	const char *encryption; /* as media_encryption; NULL: none */
+	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
+	size_t srtp_suite_count;
 	const char *actions; /* sipclient_actions as text or NULL */
 	const char *bind;    /* NULL: found out */
 	const char *prompt;  /* path of a WAV file or NULL */

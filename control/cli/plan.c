@@ -101,16 +101,25 @@ static json_t *action(const struct cli_options *o, const char *type)
 	return a;
 }
 
+static void put_list(json_t *object, const char *name, const char *const *texts,
+		     size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_string(texts[i]));
+	if (count)
+		json_object_set(object, name, list);
+	json_decref(list);
+}
+
 static json_t *media_action(const struct cli_options *o)
 {
 	json_t *a = action(o, o->command == CLI_CALL ? "call" : "answer");
-	json_t *codecs = json_array();
 
-	for (size_t i = 0; i < o->codec_count; i++)
-		json_array_append_new(codecs, json_string(o->codecs[i]));
-	if (o->codec_count)
-		json_object_set(a, "audio_codecs", codecs);
-	json_decref(codecs);
+	put_list(a, "audio_codecs", o->codecs, o->codec_count);
+	put_list(a, "srtp_suites", o->srtp_suites, o->srtp_suite_count);
+	put_text(a, "media_encryption", o->encryption);
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
 	put_text(a, "sipclient_actions", o->actions);

@@ -47,9 +47,12 @@ def extend(sequence):
 
 
 class Capture:
-    """Captures UDP of a range of ports from `with` to its end."""
+    """Captures UDP of a range of ports from `with` to its end, on lo or on an
+    interface of a network namespace."""
 
-    def __init__(self, folder, ports):
+    def __init__(self, folder, ports, namespace=None, interface="lo"):
+        self._where = ["ip", "netns", "exec", namespace] if namespace else []
+        self._interface = interface
         self.file = Path(folder) / "capture.pcap"
         self.ports = ports
         self._log = Path(folder) / "tshark.log"
@@ -57,7 +60,8 @@ class Capture:
     def __enter__(self):
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                ["/usr/bin/dumpcap", "-q", "-P", "-i", "lo", "-B", "16", "-f",
+                [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
+                 "-B", "16", "-f",
                  f"udp portrange {self.ports[0]}-{self.ports[1]}",
                  "-w", str(self.file)], stdout=log, stderr=log)
         deadline = time.monotonic() + 15
@@ -65,7 +69,7 @@ class Capture:
         while b"File:" not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
-                raise RuntimeError("dumpcap cannot capture on lo (it needs root or "
+                raise RuntimeError(f"dumpcap cannot capture on {self._interface} (it needs root or "
                                    "the group wireshark):\n" + self._log.read_text())
             time.sleep(0.05)
         return self
@@ -100,7 +104,7 @@ class Capture:
 
     def streams(self):
         """Every RTP stream: {(ssrc, source port, target port): Stream}."""
-        out = self._tshark("-Y", "rtp", "-T", "fields", "-e", "frame.time_epoch",
+        out = self._tshark("-Y", "rtp.ssrc", "-T", "fields", "-e", "frame.time_epoch",
                            "-e", "udp.srcport", "-e", "udp.dstport", "-e", "rtp.ssrc",
                            "-e", "rtp.seq", "-e", "rtp.timestamp")
         streams = {}

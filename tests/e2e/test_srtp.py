@@ -1,0 +1,215 @@
+"""Encrypted calls with foreign phones, each suite of each, the
+packets counted by an independent capture."""
+import json
+import math
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from capture import Capture
+from test_codecs import BARESIP, Baresip, level_at, namespaces, tone_write  # noqa: F401
+
+LINPHONE = shutil.which("linphonec")
+OURS, THEIRS = "10.99.0.1", "10.99.0.2"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
+
+RTP = (20000, 20099)
+SUITES = [(kind, suite) for kind, suites in {
+    "baresip": ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32", "AEAD_AES_128_GCM",
+                "AEAD_AES_256_GCM"],
+    "linphone": ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32",
+                 "AES_256_CM_HMAC_SHA1_80", "AES_256_CM_HMAC_SHA1_32"],
+}.items() for suite in suites]
+
+
+class BaresipPhone(Baresip):
+    """It plays a 440 Hz tone and records what it hears; calls with PCMA."""
+
+    def __init__(self, folder, namespace, account="", modules=(), config=()):
+        super().__init__(folder, namespace, "g711", "PCMA/8000/1")
+        self._folder = folder
+        accounts = folder / "accounts"
+        accounts.write_text(accounts.read_text().rstrip("\n") + account + "\n")
+        with open(folder / "config", "a") as f:
+            f.write("\n".join([*(f"module {name}.so" for name in modules), *config, ""]))
+
+    def record(self):
+        """What it hears in its next call is recorded anew: it does so by itself."""
+
+    def heard(self):
+        """The recording of its last call."""
+        return max(self._folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+
+class Linphone:
+    """It plays a 440 Hz tone and records what it hears."""
+
+    def __init__(self, folder, namespace):
+        self._folder, self._namespace, self._records = folder, namespace, 0
+        self._log, self._detail = folder / "linphonec.log", folder / "detail.log"
+        # it does not make the folder of its database itself
+        (folder / ".local" / "share" / "linphone").mkdir(parents=True)
+        tone_write(folder / "tone.wav", 48000, 440, 30)
+        (folder / "rc").write_text("\n".join([
+            "[sip]", "sip_port=5060", "sip_tcp_port=0", "sip_tls_port=0",
+            "media_encryption=srtp", f"contact=sip:phone@{THEIRS}",
+            "[rtp]", "audio_rtp_port=30000", "[sound]", "echocancellation=0", ""]))
+
+    def _say(self, line):
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _until(self, words):
+        deadline = time.monotonic() + 30
+        while words not in self._log.read_text(errors="replace"):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.__exit__()
+                raise RuntimeError(self.text())
+            time.sleep(0.05)
+
+    def __enter__(self):
+        # it wants one; there may be one
+        subprocess.run(["ip", "-n", self._namespace, "route", "add", "default", "via", OURS],
+                       check=False, capture_output=True)
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                ["ip", "netns", "exec", self._namespace, LINPHONE, "-a",
+                 "-c", str(self._folder / "rc"), "-d", "6", "-l", str(self._detail)],
+                stdin=subprocess.PIPE, stdout=log, stderr=log,
+                env=dict(os.environ, HOME=str(self._folder)))
+        self._until("linphonec>")
+        self._say("soundcard use files")
+        self._say(f"play {self._folder / 'tone.wav'}")
+        return self
+
+    def record(self):
+        self._records += 1
+        self._say(f"record {self.heard()}")
+        self._until(str(self.heard()))   # it echoes what it has taken
+
+    def heard(self):
+        return self._folder / f"heard{self._records}.wav"
+
+    def text(self):
+        texts = [p.read_text(errors="replace")[-20000:]
+                 for p in (self._log, self._detail) if p.exists()]
+        return "\n".join(texts)
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._say("quit")
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdin.close()
+
+
+def phone_make(kind, folder, namespace, account=""):
+    if kind == "baresip":
+        if not BARESIP:
+            pytest.skip("needs baresip")
+        return BaresipPhone(folder, namespace, account, ["srtp"])
+    if not LINPHONE:
+        pytest.skip("needs linphone-cli")
+    return Linphone(folder, namespace)
+
+
+@pytest.fixture(scope="module")
+def phone(request, tmp_path_factory, namespaces):
+    """(kind, a phone that takes all calls of its suites)"""
+    folder = tmp_path_factory.mktemp(request.param)
+    with phone_make(request.param, folder, namespaces[1], ";mediaenc=srtp-mand") as p:
+        yield request.param, p
+
+
+def call(build, namespace, *options, to=f"sip:phone@{THEIRS}"):
+    done = subprocess.run(
+        ["ip", "netns", "exec", namespace, str(build / "offhook"), "call", to, "--bind", OURS,
+         "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec", "PCMA", "--json", *options],
+        capture_output=True, text=True, timeout=60)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def streams(result):
+    found, = result["calls"]
+    return {s["dir"]: s for s in found["streams"]}
+
+
+def assert_exact(found, capture):
+    """Both directions, packet by packet, as the capture has them."""
+    captured = capture.streams()
+    for way in ("in", "out"):
+        seen = found[way]
+        ssrc = int(seen["ssrc"], 16)
+        witness, = (s for key, s in captured.items() if key[0] == ssrc)
+        print(f"{way}: {seen['packets']} packets, capture {len(witness.packets)}")
+        assert seen["packets"] == len(witness.packets)
+        assert witness.lost() == 0
+    assert found["in"]["lost"] == 0
+    assert found["in"]["srtp_replayed"] == 0
+
+
+def test_phone_in_plain_is_refused(tmp_path, build, namespaces):
+    """baresip without SRTP answers an RTP/SAVP offer with port 0 or 488."""
+    with phone_make("baresip", tmp_path, namespaces[1]) as phone:
+        code, result = call(build, namespaces[0], "--duration", "1",
+                            "--encryption", "sdes-mandatory")
+        assert code == 1, (result, phone.text())
+        assert "was not established" in result["reason"]
+        # and an offer that leaves the choice is taken as it is
+        code, result = call(build, namespaces[0], "--duration", "1", "--encryption", "sdes")
+        assert code == 0, (result, phone.text())
+        assert "srtp_suite" not in streams(result)["in"]
+
+
+@pytest.mark.parametrize("phone,suite", SUITES, indirect=["phone"])
+def test_suite_with_phone(tmp_path, build, namespaces, phone, suite):
+    kind, phone = phone
+    tone_write(tmp_path / "prompt.wav", 48000, 1000)
+    phone.record()
+    with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
+        code, result = call(build, namespaces[0], "--duration", "2",
+                            "--encryption", "sdes-mandatory", "--srtp-suite", suite,
+                            "--prompt", str(tmp_path / "prompt.wav"))
+    assert code == 0, (result, phone.text())
+    found = streams(result)
+    assert found["in"]["srtp_suite"] == found["out"]["srtp_suite"] == suite
+    assert found["out"]["packets"] == 100
+    assert_exact(found, capture)
+    refused = found["in"]["srtp_auth_failed"]
+    if suite.endswith("HMAC_SHA1_32"):
+        # both shorten the tag of SRTCP too, which is 80 bits (RFC 4568 6.2)
+        assert refused <= 3, found
+    else:
+        # baresip takes its leave with an RTCP BYE in plain
+        assert refused <= (1 if kind == "baresip" else 0), found
+    level = level_at(phone.heard(), 1000)
+    print(f"{kind} {suite}: heard 1000 Hz at {20 * math.log10(level / 8000):+.2f} dB")
+    assert abs(20 * math.log10(level / 8000)) < 1.5
+
+
+def test_dtls_with_baresip(tmp_path, build, namespaces):
+    """Their phone answers our offer as the active side."""
+    if not BARESIP:
+        pytest.skip("needs baresip")
+    tone_write(tmp_path / "prompt.wav", 48000, 1000)
+    with BaresipPhone(tmp_path, namespaces[1], ";mediaenc=dtls_srtp", ["dtls_srtp"],
+                      ["rtcp_mux yes"]) as phone:
+        with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
+            code, result = call(build, namespaces[0], "--duration", "3", "--encryption", "dtls",
+                                "--prompt", str(tmp_path / "prompt.wav"))
+    assert code == 0, (result, phone.text())
+    found = streams(result)
+    assert found["in"]["srtp_suite"] == found["out"]["srtp_suite"]
+    assert_exact(found, capture)
+    assert abs(20 * math.log10(level_at(phone.heard(), 1000) / 8000)) < 1.5
