@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "capture/candidates.h"
 #include "capture/datagram.h"
 #include "capture/endpoints.h"
@@ -22,7 +23,7 @@ struct capture {
 	struct flow_table table; /* of streams, by key and SSRC */
 	struct capture_stream **stream;
 	size_t allocated;
-	uint32_t last; /* index of the stream of the packet before */
+	struct capture_stream *last; /* of the packet before */
 	struct endpoints endpoints;
 	struct candidates candidates;
 	struct fragments fragments;
@@ -143,11 +144,13 @@ static struct capture_stream *add_stream(struct capture *c,
 	}
 	c->stream[i] = s;
 	s->key = *key;
-	s->successor = i;
+	s->successor = s;
 	s->announced = announced;
 	s->generation = c->endpoints.generation;
 	make_map(c, key, &s->map);
-	measure_start(s, ns);
+	measure_start(s, &c->options, ns);
+	if (!c->last)
+		c->last = s;
 	return s;
 }
 
@@ -174,21 +177,16 @@ static void take_candidate(struct capture *c, const struct flow_key *key,
 	candidates_drop(found);
 }
 
-/* The state that a packet touches: by the time its stream's turn comes it
- * should be in the cache. */
-static void prefetch_stream(const struct capture_stream *s)
+/* By the time their turn comes, the lines that a packet writes should be in the
+ * cache: which of the run's it will be is known of the next stream only, whose
+ * first line was asked for a packet ago. */
+static void prefetch_next(const struct capture_stream *s)
 {
-	const char *at = (const char *)s;
+	const struct capture_stream *next = s->successor;
+	const struct capture_stream *after = next->successor;
 
-	for (size_t i = 0; i < offsetof(struct rtp_stream, before); i += 64)
-		__builtin_prefetch(at + i, 1);
-	__builtin_prefetch(&s->stream.jitter, 1);
-	__builtin_prefetch(&s->key);
-	__builtin_prefetch(&s->brief.fixed, 1);
-	__builtin_prefetch(&s->brief.pattern, 1);
-	__builtin_prefetch(&s->brief.pattern.runs, 1);
-	__builtin_prefetch(&s->brief.pattern.after_good, 1);
-	__builtin_prefetch(&s->brief.pattern.burst_gap, 1);
+	prefetch(rtp_stream_next_line(&next->stream), 1);
+	prefetch(after, 2 * PREFETCH_LINE);
 }
 
 /* Media flows in a rhythm: after a stream's packet usually comes that of the
@@ -196,23 +194,22 @@ static void prefetch_stream(const struct capture_stream *s)
 static struct capture_stream *find_stream(struct capture *c,
 					  const struct flow_key *key)
 {
-	struct capture_stream *last;
+	struct capture_stream *s;
 	uint32_t i;
 
-	if (c->table.count == 0)
+	if (!c->last)
 		return NULL;
-	last = c->stream[c->last];
-	i = last->successor;
-	if (!flow_key_equal(&c->stream[i]->key, key)) {
+	s = c->last->successor;
+	if (!flow_key_equal(&s->key, key)) {
 		i = flow_table_find(&c->table, key);
 		if (i == FLOW_NONE)
 			return NULL;
-		last->successor = i;
+		s = c->stream[i];
+		c->last->successor = s;
 	}
-	c->last = i;
-	if (c->stream[i]->successor != i)
-		prefetch_stream(c->stream[c->stream[i]->successor]);
-	return c->stream[i];
+	c->last = s;
+	prefetch_next(s);
+	return s;
 }
 
 static void take_rtp(struct capture *c, struct datagram *d,

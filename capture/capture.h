@@ -69,6 +69,7 @@ struct capture_counters {
 
 /** What the table needs: one buffer model, bad packets behind it. */
 struct capture_brief {
+	const struct rtp_stream *stream;
 	struct jb_fixed fixed;
 	struct jb_adaptive adaptive;
 	struct loss_pattern pattern; /* lost, or discarded by the model */
@@ -108,18 +109,21 @@ struct capture_detail {
 };
 
 struct capture_stream {
-	struct rtp_stream stream;
-	struct flow_key key;
-	uint32_t successor;  /* index of the stream whose packet came next */
-	uint64_t generation; /* of the endpoints when the map was made */
+	/* hot: every packet; one cache line, the first of `stream` follows */
+	_Alignas(64) struct flow_key key;
+	struct capture_stream *successor; /* whose packet came next */
+	int64_t last_ns;
+	uint32_t generation; /* of the endpoints when the map was made */
 	bool announced;      /* by an SDP */
 	bool untimed;        /* frames without a time among it */
-	int64_t last_ns;
+	_Alignas(64) struct rtp_stream stream;
 	struct capture_detail *detail; /* NULL if not detailed */
 	struct capture_brief brief;    /* unused if detailed */
 	int64_t first_ns;
 	struct rtp_payload_map map;
 };
+
+_Static_assert(offsetof(struct capture_stream, stream) == 64, "hot line");
 
 /** Bad packets behind the buffer model of the brief figures, and the score
  * they give. */

@@ -19,7 +19,7 @@ struct endpoints {
 	struct flow_table table;      /* src and sport only */
 	struct rtp_payload_map **map; /* by index; NULL: RTCP only */
 	size_t allocated;
-	uint64_t generation; /* moves when a payload map changed */
+	uint32_t generation; /* moves when a payload map changed */
 	uint64_t left_out;   /* beyond the ceiling */
 };
 

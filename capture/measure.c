@@ -1,19 +1,24 @@
 #include "capture/measure.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/prefetch.h"
 
 struct capture_stream *measure_new(const struct capture_options *options,
 				   struct samples_budget *budget)
 {
-	struct capture_stream *s = calloc(1, sizeof(*s));
+	struct capture_stream *s =
+		aligned_alloc(_Alignof(struct capture_stream), sizeof(*s));
 
-	if (!s || !options->detailed) {
-		if (s) {
-			jb_fixed_init(&s->brief.fixed, options->fixed_delay_ms);
-			jb_adaptive_init(&s->brief.adaptive);
-			pattern_init(&s->brief.pattern);
-		}
+	if (!s)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	if (!options->detailed) {
+		jb_fixed_init(&s->brief.fixed, options->fixed_delay_ms);
+		jb_adaptive_init(&s->brief.adaptive);
+		pattern_init(&s->brief.pattern);
 		return s;
 	}
 	s->detail = calloc(1, sizeof(*s->detail));
@@ -36,18 +41,10 @@ struct capture_stream *measure_free(struct capture_stream *s)
 	return NULL;
 }
 
-void measure_start(struct capture_stream *s, int64_t ns)
-{
-	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map);
-	s->first_ns = ns;
-	s->last_ns = ns;
-}
-
 /* One buffer and one pattern: as stream_detail_observe(), less the rest. */
-static void observe_brief(const struct rtp_observation *o, void *arg)
+static void brief_fixed(const struct rtp_observation *o, void *arg)
 {
-	struct capture_stream *s = arg;
-	struct capture_brief *b = &s->brief;
+	struct capture_brief *b = arg;
 	bool good = true;
 
 	if (o->verdict == RTP_PENDING || o->verdict == RTP_DUPLICATE)
@@ -64,11 +61,25 @@ static void observe_brief(const struct rtp_observation *o, void *arg)
 	pattern_add(&b->pattern, o->ext, o->new_segment, good);
 }
 
-static void observe_brief_adaptive(const struct rtp_observation *o, void *arg)
+static void brief_fixed_run(const struct rtp_run *run, void *arg)
 {
-	struct capture_stream *s = arg;
-	struct capture_brief *b = &s->brief;
-	const struct rtp_timing *t = &s->stream.timing;
+	struct capture_brief *b = arg;
+	const struct rtp_run_samples *x = run->samples;
+
+	pattern_add_run(&b->pattern, run->ext, (uint32_t)x->count,
+			jb_fixed_run(&b->fixed, x->transit_ms, x->count));
+}
+
+static double period_ms(const struct capture_brief *b)
+{
+	const struct rtp_timing *t = &b->stream->timing;
+
+	return t->period_ticks * 1000.0 / t->clock_hz;
+}
+
+static void brief_adaptive(const struct rtp_observation *o, void *arg)
+{
+	struct capture_brief *b = arg;
 	bool good = true;
 
 	if (o->verdict == RTP_PENDING || o->verdict == RTP_DUPLICATE)
@@ -80,13 +91,22 @@ static void observe_brief_adaptive(const struct rtp_observation *o, void *arg)
 		if (o->sample.reference)
 			jb_adaptive_epoch(&b->adaptive);
 		good = jb_adaptive_update(&b->adaptive, o->sample.transit_ms,
-					  t->period_ticks * 1000.0 /
-						  t->clock_hz) == JB_PLAYED;
+					  period_ms(b)) == JB_PLAYED;
 	}
 	pattern_add(&b->pattern, o->ext, o->new_segment, good);
 }
 
-static void observe_all(const struct rtp_observation *o, void *arg)
+static void brief_adaptive_run(const struct rtp_run *run, void *arg)
+{
+	struct capture_brief *b = arg;
+	const struct rtp_run_samples *x = run->samples;
+
+	pattern_add_run(&b->pattern, run->ext, (uint32_t)x->count,
+			jb_adaptive_run(&b->adaptive, x->transit_ms, x->count,
+					period_ms(b)));
+}
+
+static void all(const struct rtp_observation *o, void *arg)
 {
 	struct capture_detail *d = arg;
 	const struct rtp_sample *x = &o->sample;
@@ -101,6 +121,57 @@ static void observe_all(const struct rtp_observation *o, void *arg)
 		samples_add(&d->samples[DETAIL_DELTA], d->budget, x->delta_ms);
 	if (x->has_pdv)
 		samples_add(&d->samples[DETAIL_PDV], d->budget, x->pdv_ms);
+}
+
+static void all_run(const struct rtp_run *run, void *arg)
+{
+	struct capture_detail *d = arg;
+	const double *const samples[DETAIL_SERIES_COUNT] = {
+		[DETAIL_IPDV] = run->samples->ipdv_ms,
+		[DETAIL_JITTER] = run->samples->jitter_ms,
+		[DETAIL_DELTA] = run->samples->delta_ms,
+		[DETAIL_PDV] = run->samples->pdv_ms,
+	};
+
+	stream_detail_observe_run(run, &d->figures);
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++) {
+		for (size_t i = 0; i < run->samples->count; i++)
+			samples_add(&d->samples[k], d->budget, samples[k][i]);
+	}
+}
+
+static void brief_prefetch(const void *arg)
+{
+	const struct capture_brief *b = arg;
+
+	prefetch(b, offsetof(struct capture_brief, pattern));
+	pattern_prefetch(&b->pattern);
+}
+
+static const struct rtp_observer brief_observers[] = {
+	[CAPTURE_BUFFER_FIXED] = {.packet = brief_fixed,
+				  .run = brief_fixed_run,
+				  .prefetch = brief_prefetch},
+	[CAPTURE_BUFFER_ADAPTIVE] = {.packet = brief_adaptive,
+				     .run = brief_adaptive_run,
+				     .prefetch = brief_prefetch},
+};
+
+static const struct rtp_observer all_observer = {.packet = all, .run = all_run};
+
+void measure_start(struct capture_stream *s,
+		   const struct capture_options *options, int64_t ns)
+{
+	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map);
+	s->brief.stream = &s->stream;
+	if (s->detail)
+		rtp_stream_observe(&s->stream, &all_observer, s->detail);
+	else
+		rtp_stream_observe(&s->stream,
+				   &brief_observers[options->buffer],
+				   &s->brief);
+	s->first_ns = ns;
+	s->last_ns = ns;
 }
 
 static void rate_interval(struct capture_interval *i,
@@ -183,24 +254,18 @@ void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  struct spool *intervals)
 {
 	s->last_ns = r->mono_ns;
-	if (!s->detail) {
-		rtp_stream_update_observed(&s->stream, r,
-					   options->buffer ==
-							   CAPTURE_BUFFER_FIXED
-						   ? observe_brief
-						   : observe_brief_adaptive,
-					   s);
-		return;
+	if (s->detail) {
+		close_intervals(s, r->mono_ns, options->interval_ns, intervals);
+		rtp_strict_update(&s->detail->figures.no_probation, r->seq);
 	}
-	close_intervals(s, r->mono_ns, options->interval_ns, intervals);
-	rtp_strict_update(&s->detail->figures.no_probation, r->seq);
-	rtp_stream_update_observed(&s->stream, r, observe_all, s->detail);
+	rtp_stream_update(&s->stream, r);
 }
 
 void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
 		    struct spool *intervals)
 {
+	rtp_stream_end_run(&s->stream);
 	if (!s->detail) {
 		pattern_finish(&s->brief.pattern);
 		return;

@@ -13,7 +13,8 @@ struct capture_stream *measure_new(const struct capture_options *options,
 struct capture_stream *measure_free(struct capture_stream *s);
 
 /** Key and payload map are set: begin with a packet at ns. */
-void measure_start(struct capture_stream *s, int64_t ns);
+void measure_start(struct capture_stream *s,
+		   const struct capture_options *options, int64_t ns);
 
 void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  const struct capture_options *options,

@@ -143,8 +143,7 @@ void analysis_received(struct analysis_session *a,
 	if (a->second_ns != 0)
 		stream = streams_find(a, r->ssrc);
 	if (stream)
-		rtp_stream_update_observed(&stream->rtp, r, rtp_quality_observe,
-					   &stream->quality);
+		rtp_stream_update(&stream->rtp, r);
 	else
 		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
 }

@@ -18,6 +18,18 @@ void series_add(struct series *s, double ms)
 	histogram_add(&s->interval, ms);
 }
 
+void series_add_block(struct series *s, const double *ms, size_t n)
+{
+	if (s->n + n > DETAIL_SAMPLES_MAX) {
+		for (size_t i = 0; i < n; i++)
+			series_add(s, ms[i]);
+		return;
+	}
+	histogram_add_block(&s->all, ms, n);
+	memcpy(&s->samples[s->n], ms, n * sizeof(*ms));
+	s->n += n;
+}
+
 void series_close(struct series *s, struct distribution *ret)
 {
 	if (s->n <= DETAIL_SAMPLES_MAX) {
@@ -114,6 +126,29 @@ void stream_detail_observe(const struct rtp_observation *o, void *arg)
 	pattern_add(&d->network, o->ext, o->new_segment, true);
 	pattern_add(&d->fixed, o->ext, o->new_segment, fixed);
 	pattern_add(&d->adaptive, o->ext, o->new_segment, adaptive);
+}
+
+/* stream_detail_observe() of each. */
+void stream_detail_observe_run(const struct rtp_run *run, void *arg)
+{
+	struct stream_detail *d = arg;
+	const struct rtp_run_samples *x = run->samples;
+	const uint32_t count = (uint32_t)x->count;
+
+	d->pt_packets[run->pt] += count;
+	series_add_block(&d->series[DETAIL_IPDV], x->ipdv_ms, count);
+	series_add_block(&d->series[DETAIL_JITTER], x->jitter_ms, count);
+	series_add_block(&d->series[DETAIL_DELTA], x->delta_ms, count);
+	series_add_block(&d->series[DETAIL_PDV], x->pdv_ms, count);
+	for (uint32_t i = 0; i < count; i++)
+		skew_add(&d->skew, false, x->media_ms[i], x->transit_ms[i]);
+	pattern_add_run(&d->network, run->ext, count,
+			UINT32_MAX >> (32 - count));
+	pattern_add_run(&d->fixed, run->ext, count,
+			jb_fixed_run(&d->jb_fixed, x->transit_ms, count));
+	pattern_add_run(&d->adaptive, run->ext, count,
+			jb_adaptive_run(&d->jb_adaptive, x->transit_ms, count,
+					stream_detail_period_ms(d, NULL)));
 }
 
 void stream_detail_finish(struct stream_detail *d)

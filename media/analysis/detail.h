@@ -15,6 +15,7 @@
 #define OFFHOOK_MEDIA_ANALYSIS_DETAIL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "media/analysis/jitter_buffer.h"
@@ -33,6 +34,8 @@ struct series {
 };
 
 void series_add(struct series *s, double ms);
+/** The same for several samples at once. */
+void series_add_block(struct series *s, const double *ms, size_t n);
 /** Distribution of the open interval; the next one begins. */
 void series_close(struct series *s, struct distribution *ret);
 
@@ -61,8 +64,9 @@ struct stream_detail {
 void stream_detail_init(struct stream_detail *d,
 			const struct rtp_stream *stream);
 
-/** For rtp_stream_update_observed(); arg is the struct stream_detail. */
+/** For the observer of a stream; arg is the struct stream_detail. */
 void stream_detail_observe(const struct rtp_observation *o, void *arg);
+void stream_detail_observe_run(const struct rtp_run *run, void *arg);
 
 /** The stream is over: patterns become final. Once, last. */
 void stream_detail_finish(struct stream_detail *d);

@@ -38,6 +38,30 @@ void moments_merge(struct moments *into, const struct moments *from)
 		into->max = from->max;
 }
 
+/* One pass: squares about the first sample, near which the others are. */
+void moments_add_block(struct moments *m, const double *x, size_t n)
+{
+	struct moments block = {.n = n};
+	double sum = 0.0;
+	double squares = 0.0;
+
+	if (n == 0)
+		return;
+	block.min = x[0];
+	block.max = x[0];
+	for (size_t i = 0; i < n; i++) {
+		double d = x[i] - x[0];
+
+		sum += d;
+		squares += d * d;
+		block.min = x[i] < block.min ? x[i] : block.min;
+		block.max = x[i] > block.max ? x[i] : block.max;
+	}
+	block.mean = x[0] + sum / (double)n;
+	block.m2 = fmax(squares - sum * sum / (double)n, 0.0);
+	moments_merge(m, &block);
+}
+
 double moments_stddev(const struct moments *m)
 {
 	if (m->n == 0 || m->m2 <= 0.0)
@@ -186,30 +210,14 @@ void histogram_add(struct histogram *h, double ms)
 		++*count;
 }
 
-/* One pass: squares about the first sample, near which the others are. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 {
-	struct moments m = {.n = n};
-	double sum = 0.0;
-	double squares = 0.0;
-
-	if (n == 0)
-		return;
-	m.min = ms[0];
-	m.max = ms[0];
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *count = &h->counts[histogram_index(ms[i])];
-		double d = ms[i] - ms[0];
 
 		*count += *count != UINT32_MAX;
-		sum += d;
-		squares += d * d;
-		m.min = ms[i] < m.min ? ms[i] : m.min;
-		m.max = ms[i] > m.max ? ms[i] : m.max;
 	}
-	m.mean = ms[0] + sum / (double)n;
-	m.m2 = fmax(squares - sum * sum / (double)n, 0.0);
-	moments_merge(&h->moments, &m);
+	moments_add_block(&h->moments, ms, n);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

@@ -21,6 +21,8 @@ struct moments {
 };
 
 void moments_add(struct moments *m, double x);
+/** The same for several samples at once: moments of the block, merged. */
+void moments_add_block(struct moments *m, const double *x, size_t n);
 void moments_merge(struct moments *into, const struct moments *from);
 
 /** Standard deviation of the population; 0 if n is 0. */

@@ -10,6 +10,7 @@
 #define OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define JB_FIXED_DELAY_MS 60.0
@@ -37,6 +38,13 @@ void jb_fixed_init(struct jb_fixed *j, double delay_ms);
 void jb_fixed_epoch(struct jb_fixed *j);
 /** One packet. @param transit_ms  relative to the epoch's first packet */
 enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms);
+/**
+ * Packets one after another.
+ * @param count  1..32
+ * @return bit 0: the first is played
+ */
+uint32_t jb_fixed_run(struct jb_fixed *j, const double *transit_ms,
+		      size_t count);
 /** A packet so late that its transit time is not measured. */
 void jb_fixed_very_late(struct jb_fixed *j);
 
@@ -58,6 +66,9 @@ void jb_adaptive_epoch(struct jb_adaptive *j);
  * a packet at most */
 enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 				double period_ms);
+/** As jb_fixed_run(). */
+uint32_t jb_adaptive_run(struct jb_adaptive *j, const double *transit_ms,
+			 size_t count, double period_ms);
 void jb_adaptive_very_late(struct jb_adaptive *j);
 /** Mean time a packet was held back; 0 if none was played. */
 double jb_adaptive_delay_ms(const struct jb_adaptive *j);

@@ -1,6 +1,9 @@
 #include "media/analysis/pattern.h"
 
+#include <stddef.h>
 #include <string.h>
+
+#include "base/prefetch.h"
 
 void pattern_init(struct loss_pattern *p)
 {
@@ -73,6 +76,22 @@ static void burst_gap_add(struct burst_gap *b, bool good)
 	}
 }
 
+/* burst_gap_add() of good ones. */
+static void burst_gap_add_good(struct burst_gap *b, uint64_t count)
+{
+	if (b->group_bad > 0) {
+		uint64_t rest = PATTERN_GMIN - b->good_since;
+		uint64_t n = count < rest ? count : rest;
+
+		b->good_since += n;
+		count -= n;
+		if (b->good_since < PATTERN_GMIN)
+			return;
+		end_group(b);
+	}
+	b->gap_open += count;
+}
+
 static void burst_gap_finish(struct burst_gap *b)
 {
 	end_group(b);
@@ -134,13 +153,68 @@ static void settle_bad(struct loss_pattern *p, uint64_t count)
 	b->group_bad += count;
 }
 
+/* settle() of good ones. */
+static void settle_good(struct loss_pattern *p, uint32_t count)
+{
+	p->packets += count;
+	end_run(p);
+	p->runs.open = 0;
+	if (p->has_last && !p->last_good) {
+		p->after_bad++;
+		p->bad_to_good++;
+	} else if (p->has_last) {
+		p->after_good++;
+	}
+	p->after_good += count - 1;
+	p->has_last = true;
+	p->last_good = true;
+	burst_gap_add_good(&p->burst_gap, count);
+}
+
+static uint64_t low_bits(uint32_t count)
+{
+	return (UINT64_C(1) << count) - 1;
+}
+
+static uint32_t window_get(const struct loss_pattern *p, int64_t ext,
+			   uint32_t count)
+{
+	size_t word = slot(ext) / 64;
+	size_t bit = slot(ext) % 64;
+	uint64_t bits = p->good[word] >> bit;
+
+	if (bit + count > 64)
+		bits |= p->good[(word + 1) % (RTP_WINDOW_BITS / 64)]
+			<< (64 - bit);
+	return (uint32_t)(bits & low_bits(count));
+}
+
+/* settle() of `count` numbers, at most 32. */
+static void settle_run(struct loss_pattern *p, int64_t ext, uint32_t count)
+{
+	uint32_t good = window_get(p, ext, count);
+
+	if (good == low_bits(count)) {
+		settle_good(p, count);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		settle(p, good >> i & 1);
+}
+
 static void settle_window(struct loss_pattern *p)
 {
-	int64_t from = p->max - (p->settle - 1);
+	int64_t ext = p->max - (p->settle - 1);
 
-	for (int64_t ext = from < p->base ? p->base : from; ext <= p->max;
-	     ext++)
-		settle(p, is_good(p, ext));
+	if (ext < p->base)
+		ext = p->base;
+	while (ext <= p->max) {
+		uint32_t count =
+			p->max - ext < 31 ? (uint32_t)(p->max - ext) + 1 : 32;
+
+		settle_run(p, ext, count);
+		ext += count;
+	}
 }
 
 static void flush(struct loss_pattern *p)
@@ -182,6 +256,44 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 		p->base = ext;
 	if (ext > p->max - p->settle)
 		set_bit(p, ext, good);
+}
+
+static void window_put(struct loss_pattern *p, int64_t ext, uint32_t count,
+		       uint64_t good)
+{
+	size_t word = slot(ext) / 64;
+	size_t bit = slot(ext) % 64;
+	uint64_t *at = &p->good[word];
+
+	*at = (*at & ~(low_bits(count) << bit)) | good << bit;
+	if (bit + count <= 64)
+		return;
+	at = &p->good[(word + 1) % (RTP_WINDOW_BITS / 64)];
+	*at = (*at & ~(low_bits(count) >> (64 - bit))) | good >> (64 - bit);
+}
+
+void pattern_add_run(struct loss_pattern *p, int64_t ext, uint32_t count,
+		     uint32_t good)
+{
+	int64_t oldest = p->max - (p->settle - 1);
+	int64_t end = oldest + count;
+
+	if (!p->started || ext != p->max + 1 || (int64_t)count > p->settle) {
+		for (uint32_t i = 0; i < count; i++)
+			pattern_add(p, ext + i, false, good >> i & 1);
+		return;
+	}
+	if (oldest < p->base)
+		oldest = p->base;
+	if (oldest < end)
+		settle_run(p, oldest, (uint32_t)(end - oldest));
+	window_put(p, ext, count, good);
+	p->max += count;
+}
+
+void pattern_prefetch(const struct loss_pattern *p)
+{
+	prefetch(p, offsetof(struct loss_pattern, run_short));
 }
 
 void pattern_finish(struct loss_pattern *p)

@@ -36,24 +36,26 @@ struct burst_gap {
 };
 
 struct loss_pattern {
+	/* hot: every packet */
 	bool started;
+	bool has_last;
+	bool last_good;
 	int32_t settle; /* numbers this far behind the newest are final */
 	int64_t base;
 	int64_t max;
-	uint64_t good[RTP_WINDOW_BITS / 64];
-	struct loss_runs runs;
 	uint64_t packets;
+	struct loss_runs runs;
+	uint64_t after_good; /* packets that follow a good one */
+	uint64_t after_bad;
+	uint64_t good_to_bad;
+	uint64_t bad_to_good;
+	struct burst_gap burst_gap;
+	uint64_t good[RTP_WINDOW_BITS / 64];
+	/* cold */
 	uint32_t run_short[PATTERN_RUNS_SHORT]; /* by length; 0 unused */
 	uint64_t run_long[PATTERN_RUNS_LONG];   /* lengths */
 	uint32_t run_long_count;
 	uint64_t run_long_dropped; /* runs beyond the table */
-	uint64_t after_good;       /* packets that follow a good one */
-	uint64_t after_bad;
-	uint64_t good_to_bad;
-	uint64_t bad_to_good;
-	bool has_last;
-	bool last_good;
-	struct burst_gap burst_gap;
 };
 
 void pattern_init(struct loss_pattern *p);
@@ -66,6 +68,18 @@ void pattern_init_settling(struct loss_pattern *p, int32_t settle);
  * @param new_segment  the numbers begin anew with it */
 void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 		 bool good);
+
+/**
+ * pattern_add() of numbers in sequence, none of them a new segment.
+ * @param ext    of the first
+ * @param count  1..32
+ * @param good   bit 0 for the first
+ */
+void pattern_add_run(struct loss_pattern *p, int64_t ext, uint32_t count,
+		     uint32_t good);
+
+/** prefetch() what pattern_add_run() will write. */
+void pattern_prefetch(const struct loss_pattern *p);
 
 /** The stream is over: what the window holds is final. Once, last. */
 void pattern_finish(struct loss_pattern *p);

@@ -1,8 +1,10 @@
 #include "media/analysis/quality.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "media/analysis/detail.h"
 
 /* RFC 3611 4.7.6: a buffer that does not adapt; concealment unspecified */
@@ -16,6 +18,7 @@ void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream)
 	jb_adaptive_init(&q->adaptive);
 	pattern_init_settling(&q->fixed_pattern, RTP_MAX_MISORDER);
 	pattern_init_settling(&q->adaptive_pattern, RTP_MAX_MISORDER);
+	rtp_stream_observe(stream, &rtp_quality_observer, q);
 }
 
 static uint64_t discarded(const struct rtp_quality *q)
@@ -66,7 +69,15 @@ static void take_buffers(struct rtp_quality *q, const struct rtp_observation *o)
 	pattern_add(&q->adaptive_pattern, o->ext, o->new_segment, adaptive);
 }
 
-void rtp_quality_observe(const struct rtp_observation *o, void *arg)
+static void take_gap(struct rtp_quality *q, double delta_ms)
+{
+	if (q->has_gap_second && delta_ms <= q->gap_second_ms)
+		return;
+	q->has_gap_second = true;
+	q->gap_second_ms = delta_ms;
+}
+
+static void observe(const struct rtp_observation *o, void *arg)
 {
 	struct rtp_quality *q = arg;
 	const struct rtp_sample *x = &o->sample;
@@ -77,23 +88,59 @@ void rtp_quality_observe(const struct rtp_observation *o, void *arg)
 	take_buffers(q, o);
 	if (x->has_ipdv)
 		moments_add(&q->ipdv_ms, x->ipdv_ms);
-	if (x->has_delta &&
-	    (!q->has_gap_second || x->delta_ms > q->gap_second_ms)) {
-		q->has_gap_second = true;
-		q->gap_second_ms = x->delta_ms;
-	}
+	if (x->has_delta)
+		take_gap(q, x->delta_ms);
 }
+
+/* observe() of each. */
+static void observe_run(const struct rtp_run *run, void *arg)
+{
+	struct rtp_quality *q = arg;
+	const struct rtp_run_samples *x = run->samples;
+	const uint32_t count = (uint32_t)x->count;
+	double delta_ms = x->delta_ms[0];
+
+	q->last_ext = run->ext + count - 1;
+	pattern_add_run(&q->fixed_pattern, run->ext, count,
+			jb_fixed_run(&q->fixed, x->transit_ms, count));
+	pattern_add_run(&q->adaptive_pattern, run->ext, count,
+			jb_adaptive_run(&q->adaptive, x->transit_ms, count,
+					period_ms(q)));
+	moments_add_block(&q->ipdv_ms, x->ipdv_ms, count);
+	for (uint32_t i = 1; i < count; i++)
+		delta_ms =
+			x->delta_ms[i] > delta_ms ? x->delta_ms[i] : delta_ms;
+	take_gap(q, delta_ms);
+}
+
+static void prefetch_run(const void *arg)
+{
+	const struct rtp_quality *q = arg;
+
+	prefetch(q, offsetof(struct rtp_quality, fixed_pattern));
+	pattern_prefetch(&q->fixed_pattern);
+	pattern_prefetch(&q->adaptive_pattern);
+}
+
+const struct rtp_observer rtp_quality_observer = {
+	.prefetch = prefetch_run,
+	.packet = observe,
+	.run = observe_run,
+};
 
 void rtp_quality_finish(struct rtp_quality *q)
 {
+	rtp_stream_end_run(q->stream);
 	pattern_finish(&q->fixed_pattern);
 	pattern_finish(&q->adaptive_pattern);
 }
 
 void rtp_quality_close_second(struct rtp_quality *q, struct stream_second *ret)
 {
-	uint64_t burst_bad = q->fixed_pattern.burst_gap.burst_bad;
+	uint64_t burst_bad;
 
+	rtp_stream_end_run(q->stream);
+	burst_bad = q->fixed_pattern.burst_gap.burst_bad;
 	ret->discarded = discarded(q) - q->discarded_before;
 	ret->out_of_order = q->out_of_order - q->out_of_order_before;
 	ret->burst_lost = burst_bad - q->burst_bad_before;
@@ -113,8 +160,9 @@ void rtp_quality_close_second(struct rtp_quality *q, struct stream_second *ret)
 	q->gap_second_ms = 0.0;
 }
 
-bool rtp_quality_is_open(const struct rtp_quality *q)
+bool rtp_quality_is_open(struct rtp_quality *q)
 {
+	rtp_stream_end_run(q->stream);
 	return q->burst_bad_before != q->fixed_pattern.burst_gap.burst_bad;
 }
 
@@ -155,8 +203,9 @@ static void model_total(const struct rtp_quality *q,
 	};
 }
 
-void rtp_quality_total(const struct rtp_quality *q, struct stream_total *ret)
+void rtp_quality_total(struct rtp_quality *q, struct stream_total *ret)
 {
+	rtp_stream_end_run(q->stream);
 	ret->has_quality = q->has_last;
 	ret->out_of_order = q->out_of_order;
 	ret->has_gap = q->has_gap;
@@ -169,17 +218,17 @@ void rtp_quality_total(const struct rtp_quality *q, struct stream_total *ret)
 		    jb_adaptive_delay_ms(&q->adaptive), &ret->adaptive);
 }
 
-void rtp_quality_voip(const struct rtp_quality *q,
-		      struct rtcp_voip_metrics *ret)
+void rtp_quality_voip(struct rtp_quality *q, struct rtcp_voip_metrics *ret)
 {
-	/* what is not final yet belongs to the block too */
-	struct loss_pattern pattern = q->fixed_pattern;
 	const struct moments *rtt = &q->stream->rtt.moments;
+	struct loss_pattern pattern;
 	struct rtp_counters c;
 	struct detail_score score;
 
-	pattern_finish(&pattern);
 	rtp_stream_counters(q->stream, &c);
+	/* what is not final yet belongs to the block too */
+	pattern = q->fixed_pattern;
+	pattern_finish(&pattern);
 	detail_voip_metrics(
 		&(struct voip_input){
 			.stream = q->stream,
@@ -204,13 +253,15 @@ static uint32_t to_ticks(double ms, uint32_t clock_hz)
 
 bool rtp_quality_summary(struct rtp_quality *q, struct rtcp_stat_summary *ret)
 {
-	uint32_t clock_hz = q->stream->timing.clock_hz;
-	uint16_t end = (uint16_t)(q->stream->seq.max + 1);
 	struct rtp_counters c;
+	uint32_t clock_hz;
+	uint16_t end;
 
+	rtp_stream_counters(q->stream, &c);
+	clock_hz = q->stream->timing.clock_hz;
+	end = (uint16_t)(q->stream->seq.max + 1);
 	if (!q->has_last || (q->has_report && end == q->report_begin))
 		return false;
-	rtp_stream_counters(q->stream, &c);
 	*ret = (struct rtcp_stat_summary){
 		.ssrc = q->stream->ssrc,
 		.begin_seq = q->report_begin,

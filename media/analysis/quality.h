@@ -28,8 +28,6 @@ struct rtp_quality {
 	struct rtp_stream *stream; /* the observed one */
 	struct jb_fixed fixed;
 	struct jb_adaptive adaptive;
-	struct loss_pattern fixed_pattern; /* lost, or discarded by the model */
-	struct loss_pattern adaptive_pattern;
 	bool has_last;
 	int64_t last_ext; /* of the unique packet that came last */
 	uint64_t out_of_order;
@@ -47,13 +45,16 @@ struct rtp_quality {
 	uint16_t report_begin; /* first number of the next one */
 	uint64_t report_lost;  /* until its end */
 	uint64_t report_duplicates;
+	struct loss_pattern fixed_pattern; /* lost, or discarded by the model */
+	struct loss_pattern adaptive_pattern;
 };
 
-/** @param stream  the observed one; borrowed */
+/** Becomes the observer of a stream.
+ * @param stream  has no packet yet; borrowed */
 void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream);
 
-/** For rtp_stream_update_observed(); arg is the struct rtp_quality. */
-void rtp_quality_observe(const struct rtp_observation *o, void *arg);
+/** The observer's; arg is the struct rtp_quality. */
+extern const struct rtp_observer rtp_quality_observer;
 
 /** The stream is over: patterns become final. Once, before its last second is
  * closed. */
@@ -64,19 +65,18 @@ void rtp_quality_finish(struct rtp_quality *q);
 void rtp_quality_close_second(struct rtp_quality *q, struct stream_second *ret);
 
 /** Something that no closed second has told yet. */
-bool rtp_quality_is_open(const struct rtp_quality *q);
+bool rtp_quality_is_open(struct rtp_quality *q);
 
 /** Fill what the whole stream says beside rtp_stream_total(). After
  * rtp_quality_finish(). */
-void rtp_quality_total(const struct rtp_quality *q, struct stream_total *ret);
+void rtp_quality_total(struct rtp_quality *q, struct stream_total *ret);
 
 /**
  * The VoIP metrics block about this stream: everything since its start, behind
  * the fixed buffer.
  * Source: RFC 3611 section 4.7
  */
-void rtp_quality_voip(const struct rtp_quality *q,
-		      struct rtcp_voip_metrics *ret);
+void rtp_quality_voip(struct rtp_quality *q, struct rtcp_voip_metrics *ret);
 
 /**
  * The statistics summary block: packets since the one before.

@@ -35,6 +35,8 @@ struct packet_record {
 
 _Static_assert(sizeof(struct packet_record) == 32, "ring record size");
 
+#define RTP_RUN_MAX 27 /* packets of a stream taken into account at once */
+
 /** What a run of packets in sequence, of one payload type and without marker,
  * keeps of each; members as in packet_record. */
 struct rtp_arrival {

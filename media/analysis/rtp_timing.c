@@ -7,8 +7,7 @@
 #define TS_JUMP_MS 1000.0 /* docs/measurement.md "Discontinuities" */
 /* Divisions took a quarter of a packet's time: multiply instead. */
 #define NS_MS 1e-6
-/* Of a run in 64-bit arithmetic: nanoseconds times clock. */
-#define RUN_NS_MAX    (UINT64_C(1) << 40)
+/* A run is shorter than a minute: nanoseconds times clock in 64 bits. */
 #define RUN_CLOCK_MAX (UINT32_C(1) << 23)
 
 void rtp_timing_init(struct rtp_timing *t)
@@ -85,9 +84,9 @@ static void integer_jitter(struct rtp_timing *t, const struct packet_record *r)
 		t->int_jitter_max = t->int_jitter >> 4;
 }
 
-/* What only an observer asks for; before the reference moves on. */
-static void detail_sample(struct rtp_timing *t, const struct packet_record *r,
-			  int64_t dq, int32_t step, struct rtp_sample *ret)
+/* Beside jitter; before the reference moves on. */
+static void variation(struct rtp_timing *t, const struct packet_record *r,
+		      int64_t dq, int32_t step, struct rtp_sample *ret)
 {
 	int64_t twice = 2 * dq * (int64_t)t->period_ticks;
 
@@ -105,8 +104,7 @@ static void detail_sample(struct rtp_timing *t, const struct packet_record *r,
 }
 
 static void take_sample(struct rtp_timing *t, const struct packet_record *r,
-			int64_t ext, double d_ms, bool detailed,
-			struct rtp_sample *ret)
+			int64_t ext, double d_ms, struct rtp_sample *ret)
 {
 	int32_t step = (int32_t)(r->rtp_ts - t->ref_ts);
 	int64_t dq = ext - t->ref_ext;
@@ -117,8 +115,7 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 	ret->has_ipdv = true;
 	ret->ipdv_ms = fabs(d_ms);
 	ret->jitter_ms = t->jitter_ms;
-	if (detailed)
-		detail_sample(t, r, dq, step, ret);
+	variation(t, r, dq, step, ret);
 	if (dq == 1 && !packet_marker(r) && step > 0 &&
 	    (uint64_t)step * 5 <= t->clock_hz) {
 		t->period_ticks = (uint32_t)step;
@@ -131,8 +128,7 @@ static void take_sample(struct rtp_timing *t, const struct packet_record *r,
 }
 
 void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
-		       int64_t ext, uint32_t clock_hz, bool detailed,
-		       struct rtp_sample *ret)
+		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret)
 {
 	int32_t step;
 	double step_ms;
@@ -170,106 +166,106 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		set_reference(t, r, ext, ret);
 		return;
 	}
-	take_sample(t, r, ext, d_ms, detailed, ret);
+	take_sample(t, r, ext, d_ms, ret);
 }
 
-/* The common case, with what changes in registers: samples up to the first
- * packet that is anything else. The arithmetic is take_sample()'s. */
-static size_t plain_run(struct rtp_timing *t, const struct rtp_arrival *run,
-			size_t count, double *ret_jitter)
-{
-	const uint32_t clock_hz = t->clock_hz;
-	const int64_t start_ns = run[0].mono_ns / NS_PER_S * NS_PER_S;
-	const uint32_t start_ticks =
-		(uint32_t)((uint64_t)(start_ns / NS_PER_S) * clock_hz);
-	int64_t ref_ns = t->ref_ns;
-	uint32_t ref_ts = t->ref_ts;
-	uint32_t transit = t->int_transit;
-	uint32_t jitter = t->int_jitter;
-	uint32_t highest = t->int_jitter_max << 4;
-	const double tick_ms = t->tick_ms;
-	double jitter_ms = t->jitter_ms;
-	uint32_t period = t->period_ticks;
-	bool has_period = t->has_period;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		uint64_t ns = (uint64_t)(run[i].mono_ns - start_ns);
-		int32_t step = (int32_t)(run[i].rtp_ts - ref_ts);
-		double d_ms = fabs((double)(run[i].mono_ns - ref_ns) * NS_MS -
-				   step * tick_ms);
-		int32_t d;
-
-		if (step == 0 || d_ms > TS_JUMP_MS || ns > RUN_NS_MAX)
-			break;
-		jitter_ms = jitter_after(jitter_ms, d_ms);
-		ret_jitter[i] = jitter_ms;
-		d = (int32_t)(start_ticks +
-			      (uint32_t)(ns * clock_hz / NS_PER_S) -
-			      run[i].rtp_ts - transit);
-		transit += (uint32_t)d;
-		jitter += (d < 0 ? 0u - (uint32_t)d : (uint32_t)d) -
-			  ((jitter + 8) >> 4);
-		highest = jitter > highest ? jitter : highest;
-		if (step > 0 && (uint32_t)step <= clock_hz / 5) {
-			period = (uint32_t)step;
-			has_period = true;
-		}
-		ref_ns = run[i].mono_ns;
-		ref_ts = run[i].rtp_ts;
-	}
-	t->period_ticks = period;
-	t->has_period = has_period;
-	t->jitter_ms = jitter_ms;
-	t->int_transit = transit;
-	t->int_jitter = jitter;
-	t->int_jitter_max = highest >> 4;
-	t->ref_ns = ref_ns;
-	t->ref_ts = ref_ts;
-	t->ref_ext += (int64_t)i;
-	t->samples += (uint32_t)i;
-	return i;
-}
-
-/* May the packet with this number be taken by plain_run()? */
+/* May rtp_timing_run() begin with this packet? */
 static bool is_plain(const struct rtp_timing *t, const struct rtp_arrival *a,
 		     int64_t ext, uint32_t clock_hz)
 {
 	return t->has_ref && !t->gap_kind && ext == t->ref_ext + 1 &&
 	       clock_hz == t->clock_hz && clock_hz <= RUN_CLOCK_MAX &&
-	       a->mono_ns >= 0;
+	       t->period_ticks > 0 &&
+	       (uint64_t)t->period_ticks * 5 <= clock_hz && a->mono_ns >= 0;
 }
 
-size_t rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
-		      size_t count, int64_t ext, uint32_t clock_hz,
-		      double *ret_jitter)
+/* take_sample() but its integers; up to the first packet that is anything
+ * else. */
+static size_t run_samples(struct rtp_timing *t, const struct rtp_arrival *run,
+			  size_t count, int64_t start_ns,
+			  struct rtp_run_samples *ret)
 {
-	size_t samples = 0;
+	const double step_ms = (int32_t)t->period_ticks * t->tick_ms;
+	int64_t media_ticks = t->media_ticks;
+	uint32_t ts = t->ref_ts;
+	int64_t ref_ns = t->ref_ns;
+	double jitter_ms = t->jitter_ms;
+	double min_ms = t->min_transit_ms;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		double delta_ms = (double)(run[i].mono_ns - ref_ns) * NS_MS;
+		double d_ms = fabs(delta_ms - step_ms);
+		double transit_ms;
+
+		ts += t->period_ticks;
+		if (run[i].rtp_ts != ts || d_ms > TS_JUMP_MS ||
+		    run[i].mono_ns < start_ns)
+			break;
+		media_ticks += t->period_ticks;
+		jitter_ms = jitter_after(jitter_ms, d_ms);
+		ret->delta_ms[i] = delta_ms;
+		ret->ipdv_ms[i] = d_ms;
+		ret->jitter_ms[i] = jitter_ms;
+		ret->media_ms[i] = (double)media_ticks * t->tick_ms;
+		transit_ms = (double)(run[i].mono_ns - t->epoch_ns) * NS_MS -
+			     ret->media_ms[i];
+		min_ms = transit_ms < min_ms ? transit_ms : min_ms;
+		ret->transit_ms[i] = transit_ms;
+		ret->pdv_ms[i] = transit_ms - min_ms;
+		ref_ns = run[i].mono_ns;
+	}
+	t->ref_ns = ref_ns;
+	t->ref_ts += (uint32_t)i * t->period_ticks;
+	t->ref_ext += (int64_t)i;
+	t->media_ticks = media_ticks;
+	t->jitter_ms = jitter_ms;
+	t->min_transit_ms = min_ms;
+	t->samples += (uint32_t)i;
+	return i;
+}
+
+/* integer_jitter() of each, with what changes in registers. */
+static void run_integer(struct rtp_timing *t, const struct rtp_arrival *run,
+			size_t count, int64_t start_ns)
+{
+	const uint32_t clock_hz = t->clock_hz;
+	const uint32_t start_ticks =
+		(uint32_t)((uint64_t)(start_ns / NS_PER_S) * clock_hz);
+	uint32_t transit = t->int_transit;
+	uint32_t jitter = t->int_jitter;
+	uint32_t highest = t->int_jitter_max << 4;
 
 	for (size_t i = 0; i < count; i++) {
-		struct packet_record r;
-		struct rtp_sample sample;
+		uint64_t ns = (uint64_t)(run[i].mono_ns - start_ns);
+		int32_t d = (int32_t)(start_ticks +
+				      (uint32_t)(ns * clock_hz / NS_PER_S) -
+				      run[i].rtp_ts - transit);
 
-		if (is_plain(t, &run[i], ext + (int64_t)i, clock_hz)) {
-			size_t n = plain_run(t, &run[i], count - i,
-					     &ret_jitter[samples]);
-
-			samples += n;
-			i += n;
-			if (i == count)
-				break;
-		}
-		r = (struct packet_record){
-			.mono_ns = run[i].mono_ns,
-			.rtp_ts = run[i].rtp_ts,
-		};
-		sample.has_ipdv = false;
-		rtp_timing_update(t, &r, ext + (int64_t)i, clock_hz, false,
-				  &sample);
-		if (sample.has_ipdv)
-			ret_jitter[samples++] = sample.jitter_ms;
+		transit += (uint32_t)d;
+		jitter += (d < 0 ? 0u - (uint32_t)d : (uint32_t)d) -
+			  ((jitter + 8) >> 4);
+		highest = jitter > highest ? jitter : highest;
 	}
-	return samples;
+	t->int_transit = transit;
+	t->int_jitter = jitter;
+	t->int_jitter_max = highest >> 4;
+}
+
+void rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
+		    size_t count, int64_t ext, uint32_t clock_hz,
+		    struct rtp_run_samples *ret)
+{
+	const int64_t start_ns = run[0].mono_ns / NS_PER_S * NS_PER_S;
+
+	ret->count = 0;
+	if (!is_plain(t, run, ext, clock_hz))
+		return;
+	ret->count = run_samples(t, run, count, start_ns, ret);
+	if (ret->count == 0)
+		return;
+	run_integer(t, run, ret->count, start_ns);
+	t->has_period = true;
 }
 
 uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t)

@@ -32,8 +32,20 @@ struct rtp_sample {
 	bool clock_change;
 };
 
+/** Samples of `count` packets in sequence; members as in rtp_sample, all of
+ * them known. None is a reference. */
+struct rtp_run_samples {
+	size_t count;
+	double ipdv_ms[RTP_RUN_MAX];
+	double jitter_ms[RTP_RUN_MAX];
+	double delta_ms[RTP_RUN_MAX];
+	double pdv_ms[RTP_RUN_MAX];
+	double transit_ms[RTP_RUN_MAX];
+	double media_ms[RTP_RUN_MAX];
+};
+
 struct rtp_timing {
-	/* warm: every run of packets; one cache line */
+	/* warm: every run of packets; two cache lines */
 	int64_t ref_ns;   /* arrival of the packet before */
 	int64_t ref_ext;  /* its extended sequence number */
 	double jitter_ms; /* J */
@@ -48,10 +60,10 @@ struct rtp_timing {
 	bool has_ref;
 	bool has_period; /* period_ticks was measured, not assumed */
 	bool gap_kind;   /* CN or an event came since: no delta */
-	/* cold */
 	int64_t epoch_ns;
 	int64_t media_ticks; /* since the epoch's first packet */
 	double min_transit_ms;
+	/* cold */
 	uint64_t discontinuities;
 	uint64_t clock_changes;
 	uint64_t same_ts;
@@ -66,22 +78,22 @@ void rtp_timing_restart(struct rtp_timing *t);
  * Take an audio packet (no duplicate, not very late).
  * @param ext       extended sequence number
  * @param clock_hz  > 0
- * @param detailed  fill all of *ret; false: has_ipdv, ipdv_ms and jitter_ms
- *                  only. The same for all packets of a stream.
+ * @param ret       all zero before
  */
 void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
-		       int64_t ext, uint32_t clock_hz, bool detailed,
-		       struct rtp_sample *ret);
+		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret);
 
 /**
- * rtp_timing_update() of `count` packets in sequence, none with a marker.
- * @param ext         extended sequence number of the first
- * @param ret_jitter  J after each sample, ms; room for `count`
- * @return samples
+ * rtp_timing_update() of packets in sequence without marker, as far as each
+ * is a sample at the distance of the packets before.
+ * @param count  1..RTP_RUN_MAX
+ * @param ext    extended sequence number of the first
+ * @param ret    its count: the packets taken; 0: the first is not such a
+ *               packet, to be taken by rtp_timing_update()
  */
-size_t rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
-		      size_t count, int64_t ext, uint32_t clock_hz,
-		      double *ret_jitter);
+void rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
+		    size_t count, int64_t ext, uint32_t clock_hz,
+		    struct rtp_run_samples *ret);
 
 /** A comfort noise or telephone-event packet went by. */
 void rtp_timing_skip(struct rtp_timing *t);

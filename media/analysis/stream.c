@@ -1,5 +1,7 @@
 #include "media/analysis/stream.h"
 
+#include "base/prefetch.h"
+
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -89,34 +91,9 @@ void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 	s->run_seq = NO_SEQ;
 }
 
-/* Take the packets of the run into account. */
-__attribute__((noinline)) static void end_run(struct rtp_stream *s)
-{
-	const uint32_t count = s->run_count;
-	double jitter_ms[RTP_RUN_MAX];
-	uint32_t payload_bytes = 0;
-	uint32_t header_bytes = 0;
-	size_t samples;
-
-	if (count == 0)
-		return;
-	s->run_count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		payload_bytes += s->run[i].payload_bytes;
-		header_bytes += s->run[i].header_bytes;
-	}
-	s->payload_bytes += payload_bytes;
-	s->bytes += (uint64_t)payload_bytes + header_bytes;
-	rtp_strict_run(&s->strict, (uint16_t)(s->run_seq - count), count);
-	samples = rtp_timing_run(&s->timing, s->run, count, s->seq.max + 1,
-				 s->pt_clock_hz, jitter_ms);
-	rtp_seq_run(&s->seq, count, &s->run[count - 1]);
-	histogram_add_block(&s->jitter, jitter_ms, samples);
-}
-
 void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 {
-	end_run(s);
+	rtp_stream_end_run(s);
 	s->map = map;
 	s->has_pt = false; /* look it up again */
 	s->run_octet = NO_OCTET;
@@ -146,17 +123,16 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 
 /* An audio packet that takes part in timing. */
 static void add_timing(struct rtp_stream *s, const struct packet_record *r,
-		       int64_t ext, bool detailed, struct rtp_sample *ret)
+		       int64_t ext, struct rtp_sample *ret)
 {
-	rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz, detailed, ret);
+	rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz, ret);
 	if (ret->has_ipdv)
 		histogram_add(&s->jitter, ret->jitter_ms);
 }
 
 /* A unique packet that counts: kind, bytes, timing. */
 static void credit(struct rtp_stream *s, const struct packet_record *r,
-		   int64_t ext, bool timing, bool detailed,
-		   struct rtp_sample *ret)
+		   int64_t ext, bool timing, struct rtp_sample *ret)
 {
 	uint8_t pt = packet_pt(r);
 
@@ -168,7 +144,7 @@ static void credit(struct rtp_stream *s, const struct packet_record *r,
 	switch (s->pt_kind) {
 	case RTP_PAYLOAD_AUDIO:
 		if (timing && s->pt_clock_hz > 0)
-			add_timing(s, r, ext, detailed, ret);
+			add_timing(s, r, ext, ret);
 		break;
 	case RTP_PAYLOAD_CN:
 		s->cn_packets++;
@@ -184,6 +160,12 @@ static void credit(struct rtp_stream *s, const struct packet_record *r,
 	}
 }
 
+static void observe(const struct rtp_stream *s, const struct rtp_observation *o)
+{
+	if (s->observer)
+		s->observer->packet(o, s->observer_arg);
+}
+
 /* Extended number of a packet that was accepted at or below the newest. */
 static int64_t extended(const struct rtp_stream *s,
 			const struct packet_record *r)
@@ -192,8 +174,7 @@ static int64_t extended(const struct rtp_stream *s,
 }
 
 static void credit_pending(struct rtp_stream *s,
-			   const struct packet_record *pending, bool restart,
-			   rtp_observe_h *observe, void *arg)
+			   const struct packet_record *pending, bool restart)
 {
 	struct rtp_observation o = {
 		.record = pending,
@@ -204,41 +185,33 @@ static void credit_pending(struct rtp_stream *s,
 
 	if (restart)
 		rtp_timing_restart(&s->timing);
-	credit(s, pending, o.ext, true, observe != NULL, &o.sample);
-	if (observe)
-		observe(&o, arg);
+	credit(s, pending, o.ext, true, &o.sample);
+	observe(s, &o);
 }
 
-/* A packet that is not part of a run. */
-static void update(struct rtp_stream *s, const struct packet_record *r,
-		   rtp_observe_h *observe, void *arg)
+/* A packet that is not part of a run. Out of the way of those that are: no
+ * registers to save for them. */
+__attribute__((noinline)) static void update_alone(
+	struct rtp_stream *s, const struct packet_record *r)
 {
 	struct packet_record pending;
 	struct rtp_observation o = {.record = r};
 
+	rtp_stream_end_run(s);
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
 	rtp_strict_update(&s->strict, r->seq);
 	o.verdict = rtp_seq_update(&s->seq, r, s->timing.period_ticks,
 				   s->timing.clock_hz, &pending);
 	if (o.verdict == RTP_OUTAGE || o.verdict == RTP_RESTART)
-		credit_pending(s, &pending, o.verdict == RTP_RESTART, observe,
-			       arg);
+		credit_pending(s, &pending, o.verdict == RTP_RESTART);
 	if (o.verdict != RTP_PENDING)
 		o.ext = extended(s, r);
 	if (o.verdict != RTP_PENDING && o.verdict != RTP_DUPLICATE)
-		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, observe != NULL,
-		       &o.sample);
-	if (observe)
-		observe(&o, arg);
-}
-
-/* Out of the way of the packets of a run: no registers to save for them. */
-__attribute__((noinline)) static void update_alone(
-	struct rtp_stream *s, const struct packet_record *r)
-{
-	end_run(s);
-	update(s, r, NULL, NULL);
-	s->run_seq = s->seq.started ? (uint16_t)(s->seq.max + 1) : NO_SEQ;
+		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, &o.sample);
+	observe(s, &o);
+	if (!s->observer || s->observer->run)
+		s->run_seq =
+			s->seq.started ? (uint16_t)(s->seq.max + 1) : NO_SEQ;
 }
 
 void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r)
@@ -258,16 +231,80 @@ void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r)
 	s->run_seq = (uint16_t)(r->seq + 1);
 	s->run_count = (uint8_t)(i + 1);
 	if (i + 1 == RTP_RUN_MAX)
-		end_run(s);
+		rtp_stream_end_run(s);
 }
 
-void rtp_stream_update_observed(struct rtp_stream *s,
-				const struct packet_record *r,
-				rtp_observe_h *observe, void *arg)
+/* Timing of packets of the run. @return those dealt with, at least 1 */
+static size_t run_timing(struct rtp_stream *s, const struct rtp_arrival *run,
+			 size_t count, int64_t ext)
 {
-	end_run(s);
-	update(s, r, observe, arg);
-	s->run_seq = NO_SEQ;
+	struct rtp_run_samples samples;
+	struct packet_record r;
+	struct rtp_observation o = {.record = &r, .ext = ext};
+
+	rtp_timing_run(&s->timing, run, count, ext, s->pt_clock_hz, &samples);
+	if (samples.count > 0) {
+		histogram_add_block(&s->jitter, samples.jitter_ms,
+				    samples.count);
+		if (s->observer)
+			s->observer->run(&(struct rtp_run){.ext = ext,
+							   .pt = s->last_pt,
+							   .samples = &samples},
+					 s->observer_arg);
+		return samples.count;
+	}
+	r = (struct packet_record){
+		.mono_ns = run->mono_ns,
+		.rtp_ts = run->rtp_ts,
+		.ssrc = s->ssrc,
+		.seq = (uint16_t)ext,
+		.payload_bytes = run->payload_bytes,
+		.header_bytes = run->header_bytes,
+		.marker_pt = s->last_pt,
+	};
+	add_timing(s, &r, ext, &o.sample);
+	observe(s, &o);
+	return 1;
+}
+
+__attribute__((noinline)) static void take_run(struct rtp_stream *s)
+{
+	const uint32_t count = s->run_count;
+	int64_t ext;
+	uint32_t payload_bytes = 0;
+	uint32_t header_bytes = 0;
+
+	/* lines that the run writes, all at once */
+	prefetch(&s->observer, offsetof(struct rtp_stream, marker_packets) -
+				       offsetof(struct rtp_stream, observer));
+	prefetch(&s->jitter.moments, sizeof(s->jitter.moments));
+	if (s->observer && s->observer->prefetch)
+		s->observer->prefetch(s->observer_arg);
+	s->run_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		payload_bytes += s->run[i].payload_bytes;
+		header_bytes += s->run[i].header_bytes;
+	}
+	ext = s->seq.max + 1;
+	s->payload_bytes += payload_bytes;
+	s->bytes += (uint64_t)payload_bytes + header_bytes;
+	rtp_strict_run(&s->strict, (uint16_t)(s->run_seq - count), count);
+	rtp_seq_run(&s->seq, count, &s->run[count - 1]);
+	for (uint32_t i = 0; i < count;)
+		i += (uint32_t)run_timing(s, &s->run[i], count - i, ext + i);
+}
+
+void rtp_stream_end_run(struct rtp_stream *s)
+{
+	if (s->run_count > 0)
+		take_run(s);
+}
+
+void rtp_stream_observe(struct rtp_stream *s,
+			const struct rtp_observer *observer, void *arg)
+{
+	s->observer = observer;
+	s->observer_arg = arg;
 }
 
 void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
@@ -283,7 +320,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	struct rtp_counters now;
 	const struct rtp_counters *before = &s->before;
 
-	end_run(s);
+	rtp_stream_end_run(s);
 	rtp_seq_counters(&s->seq, &now);
 	*ret = (struct stream_second){
 		.start_ns = s->second_start_ns,
@@ -324,7 +361,7 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 	struct loss_runs runs;
 	struct score score;
 
-	end_run(s);
+	rtp_stream_end_run(s);
 	rtp_seq_counters(&s->seq, &c);
 	rtp_seq_loss_runs(&s->seq, &runs);
 	*ret = (struct stream_total){
@@ -357,19 +394,19 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 
 void rtp_stream_counters(struct rtp_stream *s, struct rtp_counters *ret)
 {
-	end_run(s);
+	rtp_stream_end_run(s);
 	rtp_seq_counters(&s->seq, ret);
 }
 
 bool rtp_stream_validated(struct rtp_stream *s)
 {
-	end_run(s);
+	rtp_stream_end_run(s);
 	return s->strict.valid;
 }
 
 bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret)
 {
-	end_run(s);
+	rtp_stream_end_run(s);
 	if (s->timing.samples == 0)
 		return false;
 	*ret = s->timing.jitter_ms;
@@ -378,7 +415,7 @@ bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret)
 
 bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret)
 {
-	end_run(s);
+	rtp_stream_end_run(s);
 	if (!s->strict.valid)
 		return false;
 	*ret = (struct rtcp_report){

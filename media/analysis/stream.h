@@ -28,7 +28,6 @@
 #include "media/analysis/summary.h"
 
 #define RTP_PAYLOADS_MAX 24 /* payload types of a session */
-#define RTP_RUN_MAX      19 /* packets taken into account at once */
 
 enum rtp_payload_kind {
 	RTP_PAYLOAD_AUDIO,
@@ -62,6 +61,34 @@ enum rtp_payload_kind rtp_payload_kind_of(const char *encoding);
 int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 			const char *encoding, uint32_t clock_hz);
 
+/** What became of one packet: for whoever needs every sample. */
+struct rtp_observation {
+	const struct packet_record *record;
+	enum rtp_verdict verdict; /* of a packet credited after it was pending:
+				   * RTP_IN_ORDER, `new_segment` set if so */
+	bool new_segment;
+	int64_t ext; /* extended number; not if RTP_PENDING */
+	struct rtp_sample sample;
+};
+
+/** What became of packets in sequence, without marker, of the payload type of
+ * the packet before: each as an RTP_IN_ORDER observation of its sample. */
+struct rtp_run {
+	int64_t ext; /* extended number of the first */
+	uint8_t pt;
+	const struct rtp_run_samples *samples;
+};
+
+/** Who wants to know what became of packets. */
+struct rtp_observer {
+	/** A packet, or a credited pending one before the packet. */
+	void (*packet)(const struct rtp_observation *o, void *arg);
+	/** Several at once; NULL: every packet singly. */
+	void (*run)(const struct rtp_run *run, void *arg);
+	/** A run follows: prefetch() what it will write. May be NULL. */
+	void (*prefetch)(const void *arg);
+};
+
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
 	/* hot: every packet; from a 64-byte boundary the first line, and one
@@ -77,6 +104,8 @@ struct rtp_stream {
 	uint8_t run_count;
 	struct rtp_arrival run[RTP_RUN_MAX];
 	/* warm: every run, and every other packet */
+	const struct rtp_observer *observer; /* NULL: nobody */
+	void *observer_arg;
 	struct rtp_strict strict;
 	uint64_t bytes; /* RTP header + payload */
 	uint64_t payload_bytes;
@@ -136,23 +165,22 @@ void rtp_stream_set_map(struct rtp_stream *s,
  * together: whatever reads the stream does that first. */
 void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r);
 
-/** What became of one packet: for whoever needs every sample. */
-struct rtp_observation {
-	const struct packet_record *record;
-	enum rtp_verdict verdict; /* of a packet credited after it was pending:
-				   * RTP_IN_ORDER, `new_segment` set if so */
-	bool new_segment;
-	int64_t ext; /* extended number; not if RTP_PENDING */
-	struct rtp_sample sample;
-};
+/**
+ * Tell an observer of every packet; before the first one.
+ * @param observer  borrowed while the stream is used
+ */
+void rtp_stream_observe(struct rtp_stream *s,
+			const struct rtp_observer *observer, void *arg);
 
-/** Called for the packet, or for the credited pending one and the packet. */
-typedef void(rtp_observe_h)(const struct rtp_observation *o, void *arg);
+/** The cache line that its next packet is written to, beside the first one of
+ * *s: to be prefetched by who knows whose packet comes next. */
+static inline const void *rtp_stream_next_line(const struct rtp_stream *s)
+{
+	return &s->run[s->run_count];
+}
 
-/** The same with an observer. */
-void rtp_stream_update_observed(struct rtp_stream *s,
-				const struct packet_record *r,
-				rtp_observe_h *observe, void *arg);
+/** Take the packets into account that wait. The functions below do. */
+void rtp_stream_end_run(struct rtp_stream *s);
 
 /** An RTCP round trip that belongs to this stream's session, ms. */
 void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms);

@@ -31,6 +31,23 @@ static void observe(const struct rtp_observation *o, void *arg)
 	exact_add(&s->exact[DETAIL_PDV], x->has_pdv, x->pdv_ms);
 }
 
+static void observe_run(const struct rtp_run *run, void *arg)
+{
+	struct capture_stream *s = arg;
+	const struct rtp_run_samples *x = run->samples;
+
+	stream_detail_observe_run(run, s->detail);
+	for (size_t i = 0; i < x->count; i++) {
+		exact_add(&s->exact[DETAIL_IPDV], true, x->ipdv_ms[i]);
+		exact_add(&s->exact[DETAIL_JITTER], true, x->jitter_ms[i]);
+		exact_add(&s->exact[DETAIL_DELTA], true, x->delta_ms[i]);
+		exact_add(&s->exact[DETAIL_PDV], true, x->pdv_ms[i]);
+	}
+}
+
+static const struct rtp_observer observer = {.packet = observe,
+					     .run = observe_run};
+
 static void close_interval(struct capture_stream *s)
 {
 	struct interval *i = &s->interval[s->intervals];
@@ -89,6 +106,7 @@ static struct capture_stream *find_stream(struct capture *c,
 		abort();
 	rtp_stream_init(s->stream, ssrc, ns, &c->map);
 	stream_detail_init(s->detail, s->stream);
+	rtp_stream_observe(s->stream, &observer, s);
 	return s;
 }
 
@@ -109,7 +127,7 @@ static void take_rtp(struct capture *c, const struct datagram *d, int64_t ns)
 		close_interval(s);
 	s->last_ns = ns;
 	rtp_strict_update(&s->detail->no_probation, h.seq);
-	rtp_stream_update_observed(s->stream, &r, observe, s);
+	rtp_stream_update(s->stream, &r);
 }
 
 static void take_rtcp(struct capture *c, const struct datagram *d, int64_t ns)

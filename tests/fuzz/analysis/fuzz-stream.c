@@ -60,8 +60,19 @@ static void observe(const struct rtp_observation *o, void *arg)
 	struct both *b = arg;
 
 	stream_detail_observe(o, &b->detail);
-	rtp_quality_observe(o, &b->quality);
+	rtp_quality_observer.packet(o, &b->quality);
 }
+
+static void observe_run(const struct rtp_run *run, void *arg)
+{
+	struct both *b = arg;
+
+	stream_detail_observe_run(run, &b->detail);
+	rtp_quality_observer.run(run, &b->quality);
+}
+
+static const struct rtp_observer observer = {.packet = observe,
+					     .run = observe_run};
 
 /* Seconds of the live figures sum to the stream's; the buffers are the same. */
 static void check_quality(struct both *b, const uint64_t sums[3],
@@ -114,11 +125,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rtp_stream_init(&stream, 0, 0, &map);
 	stream_detail_init(detail, &stream);
 	rtp_quality_init(&both.quality, &stream);
+	rtp_stream_observe(&stream, &observer, &both);
 	for (; size >= STEP_BYTES; size -= STEP_BYTES, data += STEP_BYTES) {
 		struct packet_record r = step(&at, data);
 
-		rtp_stream_update_observed(&stream, &r, observe, &both);
-		check(&stream);
+		rtp_stream_update(&stream, &r);
+		if (data[0] & 64) /* it ends a run */
+			check(&stream);
 		if (r.mono_ns >= stream.second_start_ns + 1000000000) {
 			rtp_stream_close_second(&stream, r.mono_ns, &second);
 			rtp_quality_close_second(&both.quality, &second);
@@ -126,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			add(sums, &second);
 		}
 	}
+	check(&stream);
 	rtp_quality_finish(&both.quality);
 	rtp_stream_close_second(&stream, at.mono_ns + 1, &second);
 	rtp_quality_close_second(&both.quality, &second);

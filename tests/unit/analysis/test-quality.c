@@ -53,7 +53,7 @@ static void take(int64_t i, int64_t delay_ms)
 {
 	struct packet_record r = packet(i, delay_ms);
 
-	rtp_stream_update_observed(&stream, &r, rtp_quality_observe, &quality);
+	rtp_stream_update(&stream, &r);
 }
 
 static struct stream_second close_at(int64_t end_ns)
@@ -177,7 +177,7 @@ static void test_gap_is_the_longest_interruption(void **state)
 	r = packet(51, 0);
 	r.mono_ns += 700 * MS;
 	r.rtp_ts += 8 * 700;
-	rtp_stream_update_observed(&stream, &r, rtp_quality_observe, &quality);
+	rtp_stream_update(&stream, &r);
 	n = close_at(3 * S);
 	near(n.gap_ms, 30 * 20 - 3, 1e-9);
 	near(total().gap_max_ms, 597, 1e-9);
@@ -199,8 +199,17 @@ static void compare_burst_gap(const struct burst_gap *a,
 static void observe_both(const struct rtp_observation *o, void *arg)
 {
 	stream_detail_observe(o, arg);
-	rtp_quality_observe(o, &quality);
+	rtp_quality_observer.packet(o, &quality);
 }
+
+static void observe_both_run(const struct rtp_run *run, void *arg)
+{
+	stream_detail_observe_run(run, arg);
+	rtp_quality_observer.run(run, &quality);
+}
+
+static const struct rtp_observer both = {.packet = observe_both,
+					 .run = observe_both_run};
 
 /* Whatever happens: the same as the analysis of captures, which waits for a
  * thousand packets, and the seconds sum to the stream. */
@@ -219,6 +228,7 @@ static void test_equals_detail_and_sums(void **state)
 
 		setup(NULL);
 		stream_detail_init(&detail, &stream);
+		rtp_stream_observe(&stream, &both, &detail);
 		for (int64_t i = 0; i < 3000; i++) {
 			uint32_t kind = random_below(&seed, 100);
 			int64_t k = ++at;
@@ -237,11 +247,10 @@ static void test_equals_detail_and_sums(void **state)
 				sums[1] += n.burst_lost;
 				sums[2] += n.out_of_order;
 			}
-			rtp_stream_update_observed(&stream, &r, observe_both,
-						   &detail);
+			rtp_stream_update(&stream, &r);
 		}
-		stream_detail_finish(&detail);
 		rtp_quality_finish(&quality);
+		stream_detail_finish(&detail);
 		n = close_at(end);
 		t = total();
 		compare_burst_gap(&quality.fixed_pattern.burst_gap,
@@ -325,6 +334,7 @@ static void test_voip_metrics(void **state)
 	assert_true(v.mos_cq <= v.mos_lq);
 	/* it was a look only: the stream goes on */
 	take(400, 0);
+	rtp_stream_end_run(&stream);
 	assert_int_equal(quality.fixed_pattern.packets, 401 - 100);
 	rtp_quality_finish(&quality);
 	assert_int_equal(quality.fixed_pattern.packets, 401);
@@ -350,8 +360,7 @@ static void test_wideband_scale(void **state)
 		struct packet_record r = packet(i, 0);
 
 		r.marker_pt = 9;
-		rtp_stream_update_observed(&stream, &r, rtp_quality_observe,
-					   &quality);
+		rtp_stream_update(&stream, &r);
 	}
 	n = close_at(S);
 	near(n.mos_wb, n.mos, 1e-12);

@@ -1,0 +1,118 @@
+/* While calls are up, the threads of an engine neither allocate nor lock:
+ * receiving, sending, analysis, RTCP with extended reports, a digit. */
+#include "media/media.h"
+#include "media_rig.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* Calls of the allocator and of locks by threads other than this one. */
+static atomic_ulong calls;
+static atomic_ulong seen; /* before `counting`: that they are counted */
+static atomic_bool counting;
+static pthread_t loop_thread;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+void __real_free(void *p);
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+void __wrap_free(void *p);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+
+static void count(void)
+{
+	/* relaxed: sums, read when the threads have been idle or joined */
+	if (!atomic_load_explicit(&counting, memory_order_relaxed))
+		atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
+	else if (!pthread_equal(pthread_self(), loop_thread))
+		atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+	count();
+	return __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	count();
+	return __real_calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *p, size_t bytes)
+{
+	count();
+	return __real_realloc(p, bytes);
+}
+
+void __wrap_free(void *p)
+{
+	count();
+	__real_free(p);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+	count();
+	return __real_pthread_mutex_lock(m);
+}
+
+static void settle(struct rig_log *log, const struct rig_log *peer)
+{
+	const struct media_local *at = media_session_local(peer->session);
+	struct media_negotiated n =
+		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
+
+	n.xr = MEDIA_XR_ALL;
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+}
+
+static void test_threads_neither_allocate_nor_lock(void **state)
+{
+	static struct rig rig;
+	struct rig_log *a;
+	struct rig_log *b;
+
+	(void)state;
+	loop_thread = pthread_self();
+	rig_open(&rig, 2, 200);
+	a = rig_session(&rig, 0);
+	b = rig_session(&rig, 1);
+	settle(a, b);
+	settle(b, a);
+	rig_run_ms(&rig, 500);
+	assert_true(atomic_load(&seen) > 0); /* the counter works */
+	atomic_store(&counting, true);
+	rig_run_ms(&rig, 3000);
+	atomic_store(&counting, false);
+	assert_int_equal(atomic_load(&calls), 0);
+	rig_stop(&rig, 2);
+	/* it was what it is to be about */
+	assert_true(a->total[0].packets > 100);
+	assert_true(b->total[1].packets > 100);
+	assert_true(a->total[0].has_quality);
+	assert_true(a->total[1].voip.known && a->total[1].summary.known);
+	assert_true(a->total[0].rtt_ms.n > 0);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threads_neither_allocate_nor_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
