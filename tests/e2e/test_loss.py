@@ -1,4 +1,5 @@
 """A relay that loses packets on purpose: the report must equal its log."""
+import math
 import os
 import random
 
@@ -11,11 +12,33 @@ from relay import TO_CALLEE, TO_CALLER, Relay
 RECEIVER = {TO_CALLEE: "callee", TO_CALLER: "caller"}
 
 
+SENDER = {TO_CALLEE: "caller", TO_CALLER: "callee"}
+
+
 def lost_map(log):
     """Which of the packets between the first and the last that got through were
     lost: what any receiver can know."""
     kept = [i for i, p in enumerate(log) if not p.dropped]
     return [p.dropped for p in log[kept[0]:kept[-1] + 1]]
+
+
+def assert_told_by_xr(sent, lost):
+    """The receiver's extended reports told the sender the loss until the last of
+    them: what was lost of some first part of the packets, exactly and in 1/256."""
+    voip, summary = sent["xr_voip"], sent["xr_summary"]
+    print(voip, summary)
+    until = [n for n in range(len(lost) // 4, len(lost) + 1)
+             if sum(lost[:n]) == summary["lost"]
+             and voip["loss_pct"] == pytest.approx(
+                 100 * math.floor(256 * sum(lost[:n]) / n) / 256)]
+    assert until, "no part of the stream lost that much"
+    assert voip["discard_pct"] < 5 and voip["buffer_ms"] == 60
+    part = lost[:until[-1]]
+    mos = g107.mos(g107.r_with_loss(100 * sum(part) / len(part), g107.burst_ratio(part)))
+    assert voip["mos_lq"] == pytest.approx(mos, abs=0.3)   # tenths; discards
+    assert summary["duplicates"] == 0
+    assert 0 <= summary["jitter_min_ms"] <= summary["jitter_mean_ms"] \
+        <= summary["jitter_max_ms"]
 
 
 @pytest.mark.parametrize("direction", [TO_CALLEE, TO_CALLER])
@@ -30,6 +53,7 @@ def test_loss_of_one_direction_is_reported_exactly(tmp_path, ports, direction):
         role = RECEIVER[direction]
         damaged = stream(report, role, "in")
         points = bench.points(session, "rtp_lost", role, "in")
+        told = bench.points(session, "rtp_xr_loss", SENDER[direction], "out")
     assert not relay.errors
     (ssrc, log), = relay.log(direction).items()
     lost = lost_map(log)
@@ -51,9 +75,14 @@ def test_loss_of_one_direction_is_reported_exactly(tmp_path, ports, direction):
     assert damaged["mos_total"] == pytest.approx(expected, abs=0.001)
     assert damaged["mos_total"] < 4.3
 
+    sent = stream(report, SENDER[direction], "out")
+    assert_told_by_xr(sent, lost)
+    assert max(float(p["max"]) for p in told) >= sent["xr_voip"]["loss_pct"]
+
     # The other direction went through the same relay unharmed.
     other = stream(report, "caller" if role == "callee" else "callee", "in")
     assert other["lost"] == 0
+    assert stream(report, role, "out")["xr_voip"]["loss_pct"] == 0
     assert round(other["mos_total"], 2) == 4.41
 
 
