@@ -87,21 +87,39 @@ static bool publish_event(struct analyse *an, struct media_session *s,
 	return publish(an, &record);
 }
 
+/* A second of one direction, written where the loop will read it; closed all
+ * the same, and counted, when the loop does not keep up. */
+static void second_publish(struct analyse *an, struct media_session *s,
+			   int64_t end_ns, bool outgoing)
+{
+	struct media_engine *e = an->e;
+	struct media_record *record =
+		records_full(e) ? NULL : ring_reserve(e->records);
+	struct stream_second unheard;
+	struct stream_second *second = record ? &record->u.second : &unheard;
+
+	if (outgoing)
+		rtp_sender_close_second(&s->analysis.sender, end_ns, second);
+	else
+		analysis_close_in(&s->analysis, end_ns, second);
+	if (!record) {
+		COUNTER_ADD(&e->records_dropped, 1);
+		return;
+	}
+	record->kind = MEDIA_RECORD_SECOND;
+	record->session = s;
+	record->outgoing = outgoing;
+	record->mono_ns = end_ns;
+	ring_commit(e->records);
+	e->records_pushed++;
+	an->published = true;
+}
+
 static void second_close(struct analyse *an, struct media_session *s,
 			 int64_t end_ns)
 {
-	struct media_record record = {
-		.kind = MEDIA_RECORD_SECOND,
-		.session = s,
-		.mono_ns = end_ns,
-	};
-
-	analysis_close_in(&s->analysis, end_ns, &record.u.second);
-	publish_or_drop(an, &record);
-	record.outgoing = true;
-	memset(&record.u, 0, sizeof(record.u));
-	rtp_sender_close_second(&s->analysis.sender, end_ns, &record.u.second);
-	publish_or_drop(an, &record);
+	second_publish(an, s, end_ns, false);
+	second_publish(an, s, end_ns, true);
 	s->analysis.second_ns = end_ns;
 }
 
