@@ -39,6 +39,18 @@ static int reserve(struct buf *b, size_t more)
 	return 0;
 }
 
+int buf_extend(struct buf *b, size_t len, char **ret)
+{
+	int err = reserve(b, len);
+
+	if (err)
+		return err;
+	*ret = b->data + b->used;
+	b->used += len;
+	b->data[b->used] = '\0';
+	return 0;
+}
+
 int buf_add(struct buf *b, const void *data, size_t len)
 {
 	int err = reserve(b, len);

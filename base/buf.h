@@ -26,6 +26,13 @@ void buf_release(struct buf *b);
  */
 int buf_add(struct buf *b, const void *data, size_t len);
 
+/**
+ * Append bytes that the caller writes.
+ * @param ret  where they stand, until the next call
+ * @return as buf_add()
+ */
+int buf_extend(struct buf *b, size_t len, char **ret);
+
 /** Append formatted text. @return as buf_add() */
 int buf_print(struct buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -32,7 +32,7 @@ int64_t clock_wall_offset_ns(void);
 /**
  * Format a wall time as the API does: `YYYY-MM-DD HH:MM:SS`, UTC.
  * @param text     at least CLOCK_TEXT_BYTES bytes
- * @param wall_ns  ns since 1970, years 0 to 9999
+ * @param wall_ns  ns since 1970
  */
 void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns);
 

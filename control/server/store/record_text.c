@@ -3,20 +3,17 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Text of an int64_t with its sign. */
 #define NUMBER_BYTES 24
 
-static int add_text(struct buf *b, const char *text)
+/* Digits into the end of the text. @return where they begin */
+static char *integer_text(char text[static NUMBER_BYTES], int64_t value)
 {
-	return buf_add(b, text, strlen(text));
-}
-
-static int add_integer(struct buf *b, int64_t value)
-{
-	char text[NUMBER_BYTES], *c = text + sizeof(text);
+	char *c = text + NUMBER_BYTES;
 	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 
 	do {
@@ -25,7 +22,7 @@ static int add_integer(struct buf *b, int64_t value)
 	} while (rest > 0);
 	if (value < 0)
 		*--c = '-';
-	return buf_add(b, c, (size_t)(text + sizeof(text) - c));
+	return c;
 }
 
 /* Source: RFC 8259 section 7 */
@@ -45,11 +42,33 @@ static int add_escape(struct buf *b, unsigned char c)
 	return buf_add(b, text, 6);
 }
 
-/* What is stored came in as JSON: it is UTF-8. */
-static int add_string(struct buf *b, const char *text, size_t len)
+/* Bytes that must be escaped: eight at a time, in each byte the highest bit.
+ * Borrows of the subtractions may mark too much, never too little. */
+static bool needs_escape(const char *text, size_t len)
+{
+	const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t word, found = 0;
+	size_t i;
+
+	for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, text + i, sizeof(word));
+		found |= (word - 0x20 * ones) & ~word;
+		found |= ((word ^ '"' * ones) - ones) & ~(word ^ '"' * ones);
+		found |= ((word ^ '\\' * ones) - ones) & ~(word ^ '\\' * ones);
+	}
+	for (; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c < 0x20 || c == '"' || c == '\\')
+			return true;
+	}
+	return (found & high) != 0;
+}
+
+static int add_escaped(struct buf *b, const char *text, size_t len)
 {
 	size_t start = 0;
-	int err = buf_add(b, "\"", 1);
+	int err = 0;
 
 	for (size_t i = 0; i < len && err == 0; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -61,13 +80,53 @@ static int add_string(struct buf *b, const char *text, size_t len)
 			err = add_escape(b, c);
 		start = i + 1;
 	}
-	if (err == 0)
-		err = buf_add(b, text + start, len - start);
-	return err ? err : buf_add(b, "\"", 1);
+	return err ? err : buf_add(b, text + start, len - start);
+}
+
+/* The beginning of an object or a comma, the name, and the value. */
+static int add_member(struct buf *b, char first, const char *name,
+		      const char *value, size_t len)
+{
+	const size_t name_len = strlen(name);
+	char *to;
+	int err = buf_extend(b, name_len + len + 4, &to);
+
+	if (err)
+		return err;
+	*to++ = first;
+	*to++ = '"';
+	memcpy(to, name, name_len);
+	to += name_len;
+	*to++ = '"';
+	*to++ = ':';
+	memcpy(to, value, len);
+	return 0;
+}
+
+/* What is stored came in as JSON: it is UTF-8. */
+static int add_string(struct buf *b, char first, const char *name,
+		      const char *text, size_t len)
+{
+	char *to;
+	int err = add_member(b, first, name, "\"", 1);
+
+	if (err)
+		return err;
+	if (needs_escape(text, len)) {
+		err = add_escaped(b, text, len);
+		return err ? err : buf_add(b, "\"", 1);
+	}
+	err = buf_extend(b, len + 1, &to);
+	if (err)
+		return err;
+	memcpy(to, text, len);
+	to[len] = '"';
+	return 0;
 }
 
 /* As jansson prints them: a real is no integer to the reader. */
-static int add_real(struct buf *b, const struct db_value *v)
+static int add_real(struct buf *b, char first, const char *name,
+		    const struct db_value *v)
 {
 	double value = v->type == DB_INT ? (double)v->integer : v->real;
 	char text[40];
@@ -75,37 +134,46 @@ static int add_real(struct buf *b, const struct db_value *v)
 	snprintf(text, sizeof(text), "%.17g", value);
 	if (!strpbrk(text, ".eE"))
 		strcat(text, ".0");
-	return add_text(b, text);
+	return add_member(b, first, name, text, strlen(text));
 }
 
-static int add_time(struct buf *b, int64_t ms)
+static int add_integer(struct buf *b, char first, const char *name,
+		       int64_t value)
 {
-	char text[CLOCK_TEXT_BYTES];
-	int err = buf_add(b, "\"", 1);
+	char text[NUMBER_BYTES], *c = integer_text(text, value);
 
-	clock_format(text, ms * NS_PER_MS);
-	if (err == 0)
-		err = add_text(b, text);
-	return err ? err : buf_add(b, "\"", 1);
+	return add_member(b, first, name, c, (size_t)(text + NUMBER_BYTES - c));
 }
 
-static int add_value(struct buf *b, const struct column *c,
+static int add_time(struct buf *b, char first, const char *name, int64_t ms)
+{
+	char text[CLOCK_TEXT_BYTES + 2];
+
+	clock_format(text + 1, ms * NS_PER_MS);
+	text[0] = text[CLOCK_TEXT_BYTES] = '"';
+	return add_member(b, first, name, text, CLOCK_TEXT_BYTES + 1);
+}
+
+static int add_value(struct buf *b, char first, const struct column *c,
 		     const struct db_value *v)
 {
 	if (v->type == DB_NULL)
-		return buf_add(b, "null", 4);
+		return add_member(b, first, c->name, "null", 4);
 	switch (c->kind) {
 	case COLUMN_INT:
-		return add_integer(b, v->integer);
+		return add_integer(b, first, c->name, v->integer);
 	case COLUMN_REAL:
-		return add_real(b, v);
+		return add_real(b, first, c->name, v);
 	case COLUMN_TEXT:
-		return v->type == DB_TEXT ? add_string(b, v->bytes, v->len)
-					  : -EIO;
+		return v->type == DB_TEXT
+			       ? add_string(b, first, c->name, v->bytes, v->len)
+			       : -EIO;
 	case COLUMN_JSON: /* a document as it is */
-		return v->type == DB_TEXT ? buf_add(b, v->bytes, v->len) : -EIO;
+		return v->type == DB_TEXT
+			       ? add_member(b, first, c->name, v->bytes, v->len)
+			       : -EIO;
 	case COLUMN_TIME:
-		return add_time(b, v->integer);
+		return add_time(b, first, c->name, v->integer);
 	case COLUMN_HASHED:
 	default:
 		return -EIO;
@@ -115,25 +183,19 @@ static int add_value(struct buf *b, const struct column *c,
 int record_text_row(struct buf *text, const struct table *t,
 		    const struct db_value *row, size_t columns)
 {
-	const char *separator = "{\"";
+	char first = '{';
 	size_t at = 0;
-	int err = 0;
 
 	for (size_t i = 0; i < t->column_count && at < columns; i++) {
 		const struct column *c = &t->columns[i];
+		int err;
 
 		if (c->kind == COLUMN_HASHED)
 			continue;
-		err = add_text(text, separator);
-		if (err == 0)
-			err = add_text(text, c->name);
-		if (err == 0)
-			err = buf_add(text, "\":", 2);
-		if (err == 0)
-			err = add_value(text, c, &row[at++]);
+		err = add_value(text, first, c, &row[at++]);
 		if (err)
 			return err;
-		separator = ",\"";
+		first = ',';
 	}
 	return buf_add(text, "}", 1);
 }
