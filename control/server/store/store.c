@@ -14,10 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Raised with every change of schema.sql. */
 #define SCHEMA_VERSION "8"
+
+/* Another thread's transaction may take so long, as one that waits for a lock
+ * on the file does; then the answer is 503. */
+#define WRITE_WAIT_NS (5 * NS_PER_S)
 
 /* Hex digits of the hash that stands beside the version, and the end. */
 #define SCHEMA_PRINT_BYTES 17
@@ -301,9 +306,13 @@ struct db *store_reader(struct store *s)
 int store_write_begin(struct store *s, struct db **ret)
 {
 	struct database *d = s->database;
+	const int64_t until = clock_mono_ns() + WRITE_WAIT_NS;
+	const struct timespec deadline = {.tv_sec = until / NS_PER_S,
+					  .tv_nsec = until % NS_PER_S};
 	int err;
 
-	pthread_mutex_lock(&d->write_lock);
+	if (pthread_mutex_clocklock(&d->write_lock, CLOCK_MONOTONIC, &deadline))
+		return -EBUSY;
 	err = db_begin(d->writer);
 	if (err) {
 		log_error("database: %s", db_error(d->writer));
