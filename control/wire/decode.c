@@ -81,7 +81,7 @@ static json_t *member(json_t *object, const char *name)
 	return json_is_null(value) ? NULL : value;
 }
 
-static bool text_allowed(enum text_rule rule, const char *text)
+bool decode_text_allowed(enum text_rule rule, const char *text)
 {
 	if (rule == TEXT_ANY)
 		return true;
@@ -113,7 +113,7 @@ int decode_text(struct decoder *d, json_t *object, const char *name,
 	if (strlen(text) > max)
 		return decoder_refuse_member(d, name,
 					     "is longer than %zu bytes", max);
-	if (!text_allowed(rule, text))
+	if (!decode_text_allowed(rule, text))
 		return decoder_refuse_member(
 			d, name, "holds a character that is not allowed");
 	copy = arena_text(d->arena, text);

@@ -45,6 +45,9 @@ enum text_rule {
 	TEXT_WORD, /* a line without blanks, quotes, angle brackets */
 };
 
+/** True if every character of a text may stand where the rule is for. */
+bool decode_text_allowed(enum text_rule rule, const char *text);
+
 /** @return 0; -EINVAL wrong type, empty, longer than max; -ENOMEM */
 int decode_text(struct decoder *d, json_t *object, const char *name,
 		enum text_rule rule, size_t max, const char **ret);

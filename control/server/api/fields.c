@@ -2,6 +2,7 @@
 #include "control/server/http/body.h"
 
 #include "base/str.h"
+#include "control/wire/decode.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -289,4 +290,22 @@ bool param_id(const struct request *req, size_t at, int64_t *ret)
 		return false;
 	*ret = (int64_t)id;
 	return true;
+}
+
+void field_line(struct request *req, json_t *value, const char *pointer,
+		struct reply *rep)
+{
+	(void)req;
+	if (!decode_text_allowed(TEXT_LINE, json_string_value(value)))
+		field_error(rep, pointer, "must hold no control characters");
+}
+
+void field_word(struct request *req, json_t *value, const char *pointer,
+		struct reply *rep)
+{
+	(void)req;
+	if (!decode_text_allowed(TEXT_WORD, json_string_value(value)))
+		field_error(rep, pointer,
+			    "must hold no blanks, quotes, angle brackets, "
+			    "commas, semicolons or control characters");
 }

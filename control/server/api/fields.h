@@ -59,6 +59,11 @@ void fields_read_elements(struct request *req, json_t *array,
 			  const char *pointer, const struct field *fields,
 			  size_t count, struct reply *rep);
 
+/** Checks of a FIELD_TEXT that goes into a SIP message: a line, and a word of
+ * one, as the agent demands them (control/wire/decode.h). */
+field_check_h field_line;
+field_check_h field_word;
+
 /** First value of a query parameter, or NULL. */
 const char *query_get(const struct request *req, const char *name);
 

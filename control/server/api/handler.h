@@ -107,6 +107,9 @@ void reply_text(struct reply *rep, struct buf *text);
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* What is wrong beyond these is not told. */
+#define REPLY_ERRORS_MAX 100
+
 /** Add an {pointer, detail} entry to a problem (made by reply_problem). */
 void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

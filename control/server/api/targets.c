@@ -29,7 +29,8 @@ static const struct field host_fields[] = {
 	 .kind = FIELD_TEXT,
 	 .required = true,
 	 .min = 1,
-	 .max = 255},
+	 .max = 255,
+	 .check = field_word},
 	{.name = "port", .kind = FIELD_INTEGER, .max = 65535, .fallback = "0"},
 	{.name = "transport",
 	 .kind = FIELD_CHOICE,
@@ -47,7 +48,10 @@ static const struct field host_fields[] = {
 
 static const struct field tls_fields[] = {
 	{.name = "verify", .kind = FIELD_FLAG, .fallback = "1"},
-	{.name = "server_name", .kind = FIELD_TEXT, .max = 255},
+	{.name = "server_name",
+	 .kind = FIELD_TEXT,
+	 .max = 255,
+	 .check = field_word},
 	{.name = "ca", .kind = FIELD_TEXT, .max = 65536}, /* PEM */
 };
 
@@ -90,8 +94,11 @@ static const struct field fields[] = {
 	 .required = true,
 	 .max = WIRE_HOSTS_MAX,
 	 .check = check_hosts},
-	{.name = "domain", .kind = FIELD_TEXT, .max = 255},
-	{.name = "outbound_proxy", .kind = FIELD_TEXT, .max = 255},
+	{.name = "domain", .kind = FIELD_TEXT, .max = 255, .check = field_word},
+	{.name = "outbound_proxy",
+	 .kind = FIELD_TEXT,
+	 .max = 255,
+	 .check = field_line},
 	{.name = "tls",
 	 .kind = FIELD_OBJECT,
 	 .fallback = "{}",

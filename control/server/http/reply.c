@@ -91,15 +91,17 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 
 void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 {
+	json_t *errors = json_object_get(rep->body, "errors");
 	char detail[DETAIL_BYTES];
 	va_list args;
 
+	if (json_array_size(errors) >= REPLY_ERRORS_MAX)
+		return;
 	va_start(args, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, args);
 	va_end(args);
-	json_array_append_new(
-		json_object_get(rep->body, "errors"),
-		json_pack("{s:s, s:s}", "pointer", pointer, "detail", detail));
+	json_array_append_new(errors, json_pack("{s:s, s:s}", "pointer",
+						pointer, "detail", detail));
 }
 
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
