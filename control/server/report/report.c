@@ -1,6 +1,7 @@
 #include "control/server/report/report.h"
 
 #include "base/str.h"
+#include "control/server/report/download.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
@@ -149,6 +150,12 @@ const struct route report_routes[] = {
 	{"GET", "/run/details/:uuid", "report", RIGHT_READ, get_page, NULL},
 	{"GET", "/run/details/:uuid/data", "report data", RIGHT_READ, get_data,
 	 NULL},
+	{"GET", "/run/details/:uuid/sip.txt", "SIP messages", RIGHT_READ,
+	 download_sip_text, NULL},
+	{"GET", "/run/details/:uuid/sip.pcap", "SIP messages as packets",
+	 RIGHT_READ, download_sip_pcap, NULL},
+	{"GET", "/run/details/:uuid/stats.csv", "metrics as a table",
+	 RIGHT_READ, download_stats_csv, NULL},
 	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_page, NULL},
 	{"GET", "/kiosk/:uuid/:kiosk/data", "kiosk data", RIGHT_NONE,
 	 get_kiosk_data, NULL},

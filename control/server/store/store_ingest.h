@@ -61,6 +61,10 @@ int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg);
 
+/** The same by their time, where agents share a run. @return likewise */
+int store_run_messages_by_time(struct store *s, int64_t run_id,
+			       ingest_row_h *row_h, void *arg);
+
 /** Borrowed until it returns. @return 0; else stop */
 typedef int(ingest_point_h)(const struct wire_point *point, void *arg);
 

@@ -52,6 +52,15 @@ int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 			    row_h, arg);
 }
 
+int store_run_messages_by_time(struct store *s, int64_t run_id,
+			       ingest_row_h *row_h, void *arg)
+{
+	return read_objects(s, run_id,
+			    "SELECT role, message_json FROM sip_message "
+			    "WHERE run_id = $1 ORDER BY t_us, id",
+			    row_h, arg);
+}
+
 static double number(const struct db_value *value)
 {
 	return value->type == DB_INT ? (double)value->integer : value->real;

@@ -1,0 +1,16 @@
+/**
+ * What a run recorded, as files for other programs: /run/details/ID/sip.txt,
+ * sip.pcap and stats.csv (docs/report.md).
+ * Thread: worker.
+ */
+#ifndef OFFHOOK_SERVER_REPORT_DOWNLOAD_H
+#define OFFHOOK_SERVER_REPORT_DOWNLOAD_H
+
+#include "control/server/api/handler.h"
+
+/* api_handler */
+void download_sip_text(struct request *req, struct reply *rep);
+void download_sip_pcap(struct request *req, struct reply *rep);
+void download_stats_csv(struct request *req, struct reply *rep);
+
+#endif

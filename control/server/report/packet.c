@@ -1,0 +1,169 @@
+#include "control/server/report/packet.h"
+
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#define PCAP_MAGIC   0xa1b2c3d4u
+#define LINKTYPE_RAW 101u
+
+#define IPV4_BYTES 20
+#define IPV6_BYTES 40
+#define UDP_BYTES  8
+#define HOPS       64
+
+static void put16(uint8_t *to, size_t value)
+{
+	to[0] = (uint8_t)(value >> 8);
+	to[1] = (uint8_t)value;
+}
+
+static void put32_native(uint8_t *to, uint32_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+void packet_file_header(uint8_t header[static PACKET_FILE_HEADER_BYTES])
+{
+	const uint16_t version[] = {2, 4};
+
+	memset(header, 0, PACKET_FILE_HEADER_BYTES);
+	put32_native(header, PCAP_MAGIC);
+	memcpy(header + 4, version, sizeof(version));
+	put32_native(header + 16, PACKET_HEADER_BYTES + PACKET_DATA_BYTES);
+	put32_native(header + 20, LINKTYPE_RAW);
+}
+
+void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
+			  int64_t t_us, size_t len)
+{
+	put32_native(header, (uint32_t)(t_us / 1000000));
+	put32_native(header + 4, (uint32_t)(t_us % 1000000));
+	put32_native(header + 8, (uint32_t)len);
+	put32_native(header + 12, (uint32_t)len);
+}
+
+int packet_address(struct sockaddr_storage *ret, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	struct sockaddr_in *in = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+	char host[INET6_ADDRSTRLEN + 2];
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	uint64_t port;
+
+	if (!colon || len == 0 || len >= sizeof(host) ||
+	    str_to_u64(colon + 1, 65535, &port))
+		return -EINVAL;
+	memset(ret, 0, sizeof(*ret));
+	if (text[0] == '[' && len > 2 && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	memcpy(host, text, len);
+	host[len] = '\0';
+	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons((uint16_t)port);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons((uint16_t)port);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Source: RFC 1071 */
+static uint32_t sum(uint32_t total, const uint8_t *data, size_t len)
+{
+	for (size_t i = 0; i + 1 < len; i += 2)
+		total += (uint32_t)(data[i] << 8 | data[i + 1]);
+	if (len % 2)
+		total += (uint32_t)(data[len - 1] << 8);
+	return (total & 0xffff) + (total >> 16);
+}
+
+static uint16_t folded(uint32_t total)
+{
+	while (total >> 16)
+		total = (total & 0xffff) + (total >> 16);
+	return (uint16_t)~total;
+}
+
+/* The address in 16 bytes, IPv4 mapped (RFC 4291 section 2.5.5.2). */
+static void put_ipv6(uint8_t to[16], const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6) {
+		memcpy(to, &((const struct sockaddr_in6 *)address)->sin6_addr,
+		       16);
+		return;
+	}
+	memset(to, 0, 10);
+	memset(to + 10, 0xff, 2);
+	memcpy(to + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
+}
+
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+	return ntohs(address->ss_family == AF_INET6
+			     ? ((const struct sockaddr_in6 *)address)->sin6_port
+			     : ((const struct sockaddr_in *)address)->sin_port);
+}
+
+static void put_ipv4_header(uint8_t *h, const struct sockaddr_storage *from,
+			    const struct sockaddr_storage *to, size_t udp_len)
+{
+	memset(h, 0, IPV4_BYTES);
+	h[0] = 0x45;
+	put16(h + 2, IPV4_BYTES + udp_len);
+	h[6] = 0x40; /* do not fragment */
+	h[8] = HOPS;
+	h[9] = IPPROTO_UDP;
+	memcpy(h + 12, &((const struct sockaddr_in *)from)->sin_addr, 4);
+	memcpy(h + 16, &((const struct sockaddr_in *)to)->sin_addr, 4);
+	put16(h + 10, folded(sum(0, h, IPV4_BYTES)));
+}
+
+static void put_ipv6_header(uint8_t *h, const struct sockaddr_storage *from,
+			    const struct sockaddr_storage *to, size_t udp_len)
+{
+	memset(h, 0, IPV6_BYTES);
+	h[0] = 0x60;
+	put16(h + 4, udp_len);
+	h[6] = IPPROTO_UDP;
+	h[7] = HOPS;
+	put_ipv6(h + 8, from);
+	put_ipv6(h + 24, to);
+}
+
+size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
+		     const struct sockaddr_storage *from,
+		     const struct sockaddr_storage *to, const void *data,
+		     size_t len)
+{
+	const bool v4 = from->ss_family == AF_INET && to->ss_family == AF_INET;
+	const size_t ip_len = v4 ? IPV4_BYTES : IPV6_BYTES;
+	const size_t udp_len = UDP_BYTES + len;
+	uint8_t *udp = header + ip_len;
+	uint32_t total = IPPROTO_UDP + (uint32_t)udp_len;
+	uint16_t checksum;
+
+	if (v4)
+		put_ipv4_header(header, from, to, udp_len);
+	else
+		put_ipv6_header(header, from, to, udp_len);
+	put16(udp, port_of(from));
+	put16(udp + 2, port_of(to));
+	put16(udp + 4, udp_len);
+	put16(udp + 6, 0);
+	total = v4 ? sum(total, header + 12, 8) : sum(total, header + 8, 32);
+	total = sum(total, udp, UDP_BYTES);
+	checksum = folded(sum(total, data, len));
+	put16(udp + 6, checksum ? checksum : 0xffff); /* 0: there is none */
+	return ip_len + UDP_BYTES;
+}

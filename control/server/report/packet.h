@@ -1,0 +1,46 @@
+/**
+ * SIP messages as packets of a capture file: IP and UDP headers around each,
+ * whatever carried it. Such a file is no evidence of the transport.
+ * Thread: any; pure.
+ */
+#ifndef OFFHOOK_SERVER_REPORT_PACKET_H
+#define OFFHOOK_SERVER_REPORT_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* IPv6 and UDP headers: the longest there are. */
+#define PACKET_HEADER_BYTES 48
+/* Longest message that a UDP datagram over IPv4 holds. */
+#define PACKET_DATA_BYTES 65507
+
+#define PACKET_FILE_HEADER_BYTES   24
+#define PACKET_RECORD_HEADER_BYTES 16
+
+/** Header of the file: libpcap 2.4, microseconds, LINKTYPE_RAW. Its integers
+ * are of the machine's order, as readers expect.
+ * Source: draft-ietf-opsawg-pcap-02 section 4 */
+void packet_file_header(uint8_t header[static PACKET_FILE_HEADER_BYTES]);
+
+/** Header of a packet in the file (section 5).
+ * @param t_us  since 1970; len  of the packet */
+void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
+			  int64_t t_us, size_t len);
+
+/** "192.0.2.1:5060" or "[2001:db8::1]:5060". @return 0; -EINVAL */
+int packet_address(struct sockaddr_storage *ret, const char *text);
+
+/**
+ * Headers of a datagram (RFC 791, RFC 8200, RFC 768), checksums included. Of
+ * two address families the packet is of IPv6, with an IPv4-mapped address.
+ * @param len  of the data, at most PACKET_DATA_BYTES
+ * @return bytes of the header
+ */
+size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
+		     const struct sockaddr_storage *from,
+		     const struct sockaddr_storage *to, const void *data,
+		     size_t len);
+
+#endif

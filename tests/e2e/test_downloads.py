@@ -1,0 +1,152 @@
+"""What a run recorded, as files: read back by the programs they are for."""
+import base64
+import csv
+import io
+import subprocess
+import time
+
+import pytest
+
+from controller import Controller
+from fake_agent import FakeAgent, point, registered
+from test_api_basics import problem
+from test_api_project_runs import TIMES
+
+T0 = 1700000000
+
+
+def message(i, direction, local, peer, transport="udp", body=None):
+    data = body or (f"OPTIONS sip:a@example.org SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK{i}\r\n"
+                    f"From: <sip:a@h>;tag=1\r\nTo: <sip:b@h>\r\nCall-ID: call-{i}\r\n"
+                    f"CSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n")
+    m = {"t": T0 * 1000000 + i * 1000 + 7, "mono": i, "dir": direction, "transport": transport,
+         "local": local, "peer": peer, "data": data}
+    if isinstance(data, bytes):
+        m.update(data=base64.b64encode(data).decode(), encoding="base64")
+    return m
+
+
+BINARY = (b"MESSAGE sip:a@h SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bKb\r\nFrom: <sip:a@h>;tag=1\r\n"
+          b"To: <sip:b@h>\r\nCall-ID: call-5\r\nCSeq: 1 MESSAGE\r\nContent-Length: 5\r\n\r\n\xff\xfe\x00\x01x")
+
+# uploaded in another order than they were sent and received
+MESSAGES = [
+    message(2, "received", "192.0.2.1:5062", "198.51.100.7:5060", "tcp"),
+    message(1, "sent", "192.0.2.1:5062", "198.51.100.7:5060"),
+    message(3, "sent", "[2001:db8::1]:5062", "[2001:db8::2]:65535", "tls"),
+    message(4, "received", "2001:db8::1:5062", "198.51.100.7:5060"),
+    message(5, "sent", "192.0.2.1:1", "198.51.100.7:2", body=BINARY),
+    message(6, "sent", "no address", "198.51.100.7:5060"),
+]
+
+
+@pytest.fixture(scope="module")
+def run():
+    with Controller(**TIMES) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
+        agent = FakeAgent(c, pool["join_token"], "agent")
+        started = c.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": pool["id"], "target": "sip:127.0.0.1", "username": "1001",
+            "password": "x"})["data"]
+        job = list(agent.jobs(1).values())[0]
+        assert agent.start(job).ok
+        role = job["role"]
+        assert agent.upload(job, "events", registered("1001")).ok
+        assert agent.upload(job, "sip", MESSAGES).ok
+        assert agent.upload(job, "stats", [
+            point(role, T0 + 10 * i, 1.5 + i) for i in range(3)]).ok
+        assert agent.finish(job).ok
+        until = time.monotonic() + 30
+        while c.api("GET", f"/runs/{started['session_id']}/status")["run"]["status"] == "running":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        c.uuid, c.role = started["session_id"], role
+        yield c
+
+
+def download(c, name, **kwargs):
+    return c.session.get(f"{c.url}/run/details/{c.uuid}/{name}", timeout=60,
+                         **{"auth": c.keys["admin"], **kwargs})
+
+
+def test_text_has_every_message_as_it_was(run):
+    answer = download(run, "sip.txt")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert run.uuid in answer.headers["Content-Disposition"]
+    rest = answer.content
+    for m in sorted(MESSAGES, key=lambda m: m["t"]):
+        data = base64.b64decode(m["data"]) if "encoding" in m else m["data"].encode()
+        sent = m["dir"] == "sent"
+        head = (f"2023-11-14 22:13:20.{m['t'] % 1000000:06} {run.role} {m['dir']} {m['transport']} "
+                f"{m['local' if sent else 'peer']} -> {m['peer' if sent else 'local']}, "
+                f"{len(data)} bytes\n\n").encode()
+        assert rest.startswith(head + data + b"\n\n"), rest[:300]
+        rest = rest[len(head) + len(data) + 2:]
+    assert rest == b""
+
+
+def test_packets_are_read_by_another_program(run, tmp_path):
+    answer = download(run, "sip.pcap")
+    assert answer.headers["Content-Type"] == "application/vnd.tcpdump.pcap"
+    file = tmp_path / "sip.pcap"
+    file.write_bytes(answer.content)
+    fields = ["frame.time_epoch", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.srcport",
+              "udp.dstport", "sip.Call-ID", "ip.checksum.status", "udp.checksum.status",
+              "_ws.expert.message"]
+    out = subprocess.run(
+        ["tshark", "-n", "-r", file, "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+         "-d", "udp.port==1-65535,sip", "-T", "fields", "-E", "separator=|",
+         *(a for f in fields for a in ("-e", f))],
+        check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = [dict(zip(fields, line.split("|"))) for line in out]
+    a, b = "192.0.2.1", "198.51.100.7"
+    expected = [(a, b, "", "", "5062", "5060", "call-1"), (b, a, "", "", "5060", "5062", "call-2"),
+                ("", "", "2001:db8::1", "2001:db8::2", "5062", "65535", "call-3"),
+                ("", "", "::ffff:198.51.100.7", "2001:db8::1", "5060", "5062", "call-4"),
+                (a, b, "", "", "1", "2", "call-5")]
+    assert [tuple(r[f] for f in fields[1:8]) for r in rows] == expected
+    for i, row in enumerate(rows):
+        assert abs(float(row["frame.time_epoch"]) - (T0 + (i + 1) / 1000 + 7e-6)) < 1e-6
+        assert row["ip.checksum.status"] in ("", "1") and row["udp.checksum.status"] == "1"
+    payload = subprocess.run(
+        ["tshark", "-n", "-r", file, "-Y", "frame.number == 5", "-d", "udp.port==1-65535,data",
+         "-T", "fields", "-e", "udp.payload"], check=True, capture_output=True, text=True).stdout
+    assert bytes.fromhex(payload.strip().replace(":", "")) == BINARY
+
+
+def test_table_has_the_figures_of_the_api(run):
+    answer = download(run, "stats.csv")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    data = run.api("GET", f"/runs/{run.uuid}/stats/rtp_jitter")["stats_data"]
+    assert len(rows) == len(data) == 3
+    for row, point_of_api in zip(rows, data):
+        assert (row["measure"], row["n"]) != ("", "")
+        for name in ("time", "role", "dir"):
+            assert row[name] == point_of_api[name]
+        for name in ("avg", "min", "max", "median", "p75", "p90", "p95", "stddev"):
+            assert float(row[name]) == pytest.approx(float(point_of_api[name]), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sip.txt", "sip.pcap", "stats.csv"])
+def test_who_may_read_them(run, name):
+    problem(download(run, name, auth=None), 401)
+    problem(download(run, name, auth=("x", "y")), 401)
+    url = f"{run.url}/run/details/00000000-0000-4000-8000-000000000000/{name}"
+    problem(run.session.get(url, auth=run.keys["admin"], timeout=60), 404)
+    head = run.session.head(f"{run.url}/run/details/{run.uuid}/{name}", auth=run.keys["admin"],
+                            timeout=60)
+    assert head.ok and int(head.headers["Content-Length"]) == len(download(run, name).content)
+
+
+def test_empty_run(run):
+    """One that never started has files without rows."""
+    pool = run.api("POST", "/agent-pools", {"name": "empty"})["agent_pool"]["id"]
+    uuid = run.api("POST", "/tests/scenarios/registration", {
+        "agentpool_id": pool, "target": "sip:127.0.0.1", "username": "1001", "password": "x"}
+                   )["data"]["session_id"]
+    sizes = [len(run.session.get(f"{run.url}/run/details/{uuid}/{name}", timeout=60,
+                                 auth=run.keys["admin"]).content)
+             for name in ("sip.txt", "sip.pcap", "stats.csv")]
+    assert sizes == [0, 24, len("time,role,dir,measure,n,avg,min,max,median,p75,p90,p95,stddev") + 2]
