@@ -49,7 +49,38 @@ struct http {
 	 * polled while stopping, and nothing is published with it. */
 	atomic_uint active;
 	atomic_uint uploads; /* relaxed: it only counts */
+	/* relaxed: they only count */
+	atomic_uint_fast64_t answers[6];
+	atomic_uint_fast64_t times[HTTP_TIMES_MAX + 1];
+	atomic_uint_fast64_t time_ns;
 };
+
+static const double time_bounds[HTTP_TIMES_MAX] = HTTP_TIMES;
+
+static void count_one(atomic_uint_fast64_t *counter, uint64_t by)
+{
+	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static uint64_t counted(atomic_uint_fast64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void count_answer(struct http *http, const struct exchange *x)
+{
+	const int64_t ns = clock_mono_ns() - x->started_ns;
+	size_t i = 0;
+
+	if (!x->response || x->status < 100 || x->status > 599)
+		return; /* cut off */
+	while (i < HTTP_TIMES_MAX &&
+	       (double)ns > time_bounds[i] * (double)NS_PER_S)
+		i++;
+	count_one(&http->answers[x->status / 100], 1);
+	count_one(&http->times[i], 1);
+	count_one(&http->time_ns, (uint64_t)ns);
+}
 
 static enum MHD_Result send_response(struct exchange *x)
 {
@@ -199,6 +230,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 		return;
 	peers_idle(http->peers, peer_of(connection));
 	x = *context;
+	count_answer(http, x);
 	if (x->upload_rule)
 		atomic_fetch_sub_explicit(&http->uploads, 1,
 					  memory_order_relaxed);
@@ -447,6 +479,21 @@ int http_start(struct http **ret, const struct http_params *params)
 const char *http_address(const struct http *http)
 {
 	return http->address;
+}
+
+void http_count(struct http *http, struct http_counters *ret)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < 6; i++)
+		ret->answers[i] = counted(&http->answers[i]);
+	for (size_t i = 0; i <= HTTP_TIMES_MAX; i++) {
+		sum += counted(&http->times[i]);
+		ret->times[i] = sum;
+	}
+	ret->seconds = (double)counted(&http->time_ns) / (double)NS_PER_S;
+	ret->queued = queue_count(http->queue);
+	ret->active = atomic_load_explicit(&http->active, memory_order_relaxed);
 }
 
 /* Requests whose answers are still being written. */

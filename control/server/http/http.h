@@ -84,6 +84,26 @@ int http_start(struct http **ret, const struct http_params *params);
 /** "http://127.0.0.1:45123", or https: where it listens, the port as bound. */
 const char *http_address(const struct http *http);
 
+/* Bounds of the histogram of answer times, in seconds; the last is infinite. */
+#define HTTP_TIMES                                      \
+	{                                               \
+		0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60 \
+	}
+#define HTTP_TIMES_MAX 8
+
+/** What was counted since the start. */
+struct http_counters {
+	uint64_t answers[6]; /* by the first digit of the status; [0] unused */
+	uint64_t times[HTTP_TIMES_MAX +
+		       1]; /* not above a bound; the last: all */
+	double seconds;    /* from the headers to the answer */
+	size_t queued;     /* now: waiting and parked */
+	unsigned active;   /* now: requests not answered */
+};
+
+/** Thread: any. */
+void http_count(struct http *http, struct http_counters *ret);
+
 /**
  * Refuse what is new, answer parked requests, finish what is in progress (at
  * most drain_ns), and release everything. Accepts NULL. @return NULL

@@ -176,6 +176,16 @@ void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 	pthread_mutex_unlock(&q->lock);
 }
 
+size_t queue_count(struct queue *q)
+{
+	size_t count;
+
+	pthread_mutex_lock(&q->lock);
+	count = q->count;
+	pthread_mutex_unlock(&q->lock);
+	return count;
+}
+
 void queue_wake(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);

@@ -44,6 +44,9 @@ struct queue_item *queue_take(struct queue *q);
 void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 		int64_t park_ns);
 
+/** How many there are, waiting and parked. */
+size_t queue_count(struct queue *q);
+
 /** Queue all parked items. */
 void queue_wake(struct queue *q);
 

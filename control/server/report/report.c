@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/server/report/download.h"
+#include "control/server/report/metrics.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
@@ -143,6 +144,8 @@ const struct route report_routes[] = {
 	{"POST", "/account/password", "password", RIGHT_READ, session_password,
 	 NULL},
 	{"GET", "/healthz", "health", RIGHT_NONE, get_health, NULL},
+	{"GET", "/metrics", "figures for monitoring", RIGHT_READ, metrics_get,
+	 NULL},
 	{"GET", "/static/:file", "static", RIGHT_NONE, get_static, NULL},
 	{"GET", "/apidocs", "API", RIGHT_NONE, get_apidocs, NULL},
 	{"GET", "/apidocs/openapi.yaml", "API description", RIGHT_NONE,

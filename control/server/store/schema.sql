@@ -184,6 +184,7 @@ CREATE INDEX IF NOT EXISTS run_by_test ON run (test_id, id);
 CREATE INDEX IF NOT EXISTS run_by_start ON run (started_at, id);
 CREATE INDEX IF NOT EXISTS run_by_project ON run (project_id, id);
 CREATE INDEX IF NOT EXISTS run_active ON run (phase) WHERE phase <> 'done';
+CREATE INDEX IF NOT EXISTS run_by_status ON run (status) WHERE phase = 'done';
 CREATE INDEX IF NOT EXISTS run_retry_due ON run (id) WHERE retry_state = 'due';
 CREATE INDEX IF NOT EXISTS run_callback_due ON run (id)
   WHERE callback_state = 'due';

@@ -1,0 +1,168 @@
+#include "control/server/report/metrics.h"
+
+#include "base/buf.h"
+#include "conf/controller_conf.h"
+#include "control/server/controller.h"
+#include "control/server/http/http.h"
+#include "control/server/store/store.h"
+#include "control/server/store/store_metrics.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TEXT_BYTES 65536
+
+/* A metric's first lines. */
+static int head(struct buf *b, const char *name, const char *type,
+		const char *help)
+{
+	return buf_print(b, "# HELP offhook_%s %s\n# TYPE offhook_%s %s\n",
+			 name, help, name, type);
+}
+
+struct labelled {
+	struct buf *text;
+	const char *name;
+	const char *label; /* NULL: the group is part of the name */
+};
+
+/* Groups are words of ours. */
+static int put_count(const char *group, int64_t count, void *arg)
+{
+	const struct labelled *l = arg;
+
+	if (!l->label)
+		return buf_print(l->text,
+				 "# TYPE offhook_agents_%s gauge\n"
+				 "offhook_agents_%s %" PRId64 "\n",
+				 group, group, count);
+	return buf_print(l->text, "offhook_%s{%s=\"%s\"} %" PRId64 "\n",
+			 l->name, l->label, group, count);
+}
+
+static int put_store(struct buf *b, struct request *req)
+{
+	const int64_t seen =
+		store_now_ms() - (int64_t)req->controller->conf->lease_s * 1000;
+	struct labelled active = {b, "runs_active", "phase"};
+	struct labelled done = {b, "runs_stored", "status"};
+	struct labelled agents = {b, "agents", "state"};
+	struct labelled places = {b, "agents", NULL};
+	int err = head(b, "runs_active", "gauge", "Runs in progress.");
+
+	if (!err)
+		err = store_count_active(req->store, put_count, &active);
+	if (!err)
+		err = head(b, "runs_stored", "gauge",
+			   "Runs that are over and not deleted.");
+	if (!err)
+		err = store_count_done(req->store, put_count, &done);
+	if (!err)
+		err = head(b, "agents", "gauge", "Enrolled agents.");
+	if (!err)
+		err = store_count_agents(req->store, seen, put_count, &agents);
+	if (!err) /* jobs that agents who are not offline can take, and have */
+		err = store_count_places(req->store, seen, put_count, &places);
+	return err;
+}
+
+static int put_http(struct buf *b, struct http *http)
+{
+	static const double bounds[HTTP_TIMES_MAX] = HTTP_TIMES;
+	struct http_counters c;
+	int err = head(b, "http_answers_total", "counter",
+		       "Answers by class of their status.");
+
+	http_count(http, &c);
+	for (int i = 1; !err && i < 6; i++)
+		err = buf_print(b,
+				"offhook_http_answers_total{code=\"%dxx\"} "
+				"%" PRIu64 "\n",
+				i, c.answers[i]);
+	if (!err)
+		err = head(b, "http_answer_seconds", "histogram",
+			   "From a request's headers to the end of its answer; "
+			   "long-polls wait by intention.");
+	for (size_t i = 0; !err && i < HTTP_TIMES_MAX; i++)
+		err = buf_print(b,
+				"offhook_http_answer_seconds_bucket{le=\"%g\"} "
+				"%" PRIu64 "\n",
+				bounds[i], c.times[i]);
+	if (!err)
+		err = buf_print(
+			b,
+			"offhook_http_answer_seconds_bucket{le=\"+Inf\"} "
+			"%" PRIu64 "\noffhook_http_answer_seconds_sum %.9g\n"
+			"offhook_http_answer_seconds_count %" PRIu64 "\n",
+			c.times[HTTP_TIMES_MAX], c.seconds,
+			c.times[HTTP_TIMES_MAX]);
+	if (!err)
+		err = head(b, "http_requests_open", "gauge",
+			   "Requests that are not answered yet.");
+	if (!err)
+		err = buf_print(b, "offhook_http_requests_open %u\n", c.active);
+	if (!err)
+		err = head(b, "http_requests_queued", "gauge",
+			   "Of these: waiting for a worker, or parked.");
+	if (!err)
+		err = buf_print(b, "offhook_http_requests_queued %zu\n",
+				c.queued);
+	return err;
+}
+
+/* Names that every exporter gives its process. */
+static int put_process(struct buf *b)
+{
+	struct rusage usage;
+	long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (file) {
+		if (fscanf(file, "%*s %ld", &pages) != 1)
+			pages = 0;
+		fclose(file);
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	return buf_print(
+		b,
+		"# TYPE process_cpu_seconds_total counter\n"
+		"process_cpu_seconds_total %.6f\n"
+		"# TYPE process_resident_memory_bytes gauge\n"
+		"process_resident_memory_bytes %lld\n",
+		(double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			(double)(usage.ru_utime.tv_usec +
+				 usage.ru_stime.tv_usec) /
+				1e6,
+		(long long)pages * sysconf(_SC_PAGESIZE));
+}
+
+void metrics_get(struct request *req, struct reply *rep)
+{
+	struct http *http = atomic_load_explicit(&req->controller->http,
+						 memory_order_acquire);
+	struct buf text;
+	int err;
+
+	buf_init(&text, TEXT_BYTES);
+	err = head(&text, "build_info", "gauge", "Always 1.");
+	if (!err)
+		err = buf_print(&text, "offhook_build_info{version=\"%s\"} 1\n",
+				OFFHOOK_VERSION);
+	if (!err)
+		err = put_store(&text, req);
+	if (!err && http) /* it is there but for the first moment */
+		err = put_http(&text, http);
+	if (!err)
+		err = put_process(&text);
+	if (err) {
+		buf_release(&text);
+		reply_problem(rep, 503, "the figures could not be read");
+		reply_header(rep, "Retry-After", "5");
+		return;
+	}
+	reply_text(rep, &text);
+	rep->content_type = "text/plain; version=0.0.4; charset=utf-8";
+}

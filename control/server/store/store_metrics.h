@@ -1,0 +1,33 @@
+/**
+ * Figures of the whole installation, for monitoring.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_METRICS_H
+#define OFFHOOK_SERVER_STORE_STORE_METRICS_H
+
+#include <stdint.h>
+
+struct store;
+
+/** One group and how many there are of it. @return 0; else stop */
+typedef int(store_count_h)(const char *group, int64_t count, void *arg);
+
+/** Runs in progress by phase. @return 0; -EIO; or the handler's value */
+int store_count_active(struct store *s, store_count_h *count_h, void *arg);
+
+/** Stored runs that are over, by status. @return likewise */
+int store_count_done(struct store *s, store_count_h *count_h, void *arg);
+
+/**
+ * Agents by state (online, draining, offline), each also when there is none.
+ * @param seen_after_ms  silent since: offline
+ * @return likewise
+ */
+int store_count_agents(struct store *s, int64_t seen_after_ms,
+		       store_count_h *count_h, void *arg);
+
+/** "capacity" and "in_use" of the agents that are not offline. */
+int store_count_places(struct store *s, int64_t seen_after_ms,
+		       store_count_h *count_h, void *arg);
+
+#endif

@@ -1,0 +1,93 @@
+"""GET /metrics: the text format of Prometheus, and figures that are so."""
+import re
+import time
+
+import pytest
+
+from controller import Controller
+from fake_agent import FakeAgent
+from test_api_basics import problem
+from test_api_project_runs import TIMES
+from test_api_server import make_test
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{([a-z]+)="([^"]*)"\})? (\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Controller(**TIMES) as c:
+        yield c
+
+
+def metrics(server, **kwargs):
+    answer = server.session.get(f"{server.url}/metrics", timeout=60,
+                                **{"auth": server.keys["admin"], **kwargs})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    types, samples = {}, {}
+    assert answer.text.endswith("\n")
+    for line in answer.text.splitlines():
+        if line.startswith("# HELP "):
+            continue
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name not in types and kind in ("gauge", "counter", "histogram")
+            types[name] = kind
+            continue
+        found = SAMPLE.fullmatch(line)
+        assert found, line
+        name, _, group, value = found.groups()
+        assert re.sub("_(bucket|sum|count)$", "", name) in types or name in types, line
+        assert (name, group) not in samples, line
+        samples[name, group] = float(value)
+    return samples
+
+
+def test_who_may_read_it(server):
+    problem(server.session.get(f"{server.url}/metrics", timeout=60), 401)
+
+
+def test_runs_and_agents(server):
+    pool, test = make_test(server)
+    before = metrics(server)
+    assert before["offhook_agents", "online"] == 0 and before["offhook_agents_capacity", None] == 0
+    assert ("offhook_runs_active", "queued") not in before
+    agent = FakeAgent(server, pool["join_token"], "a", capacity=1)
+    runs = [server.api("POST", f"/tests/{test['id']}/run", {})["data"]["session_id"]
+            for _ in range(3)]
+    job = agent.jobs(1)["caller"]
+    assert agent.start(job).ok
+    now = metrics(server)
+    assert now["offhook_agents", "online"] == 1 and now["offhook_agents_capacity", None] == 1
+    assert now["offhook_agents_in_use", None] == 1
+    assert sum(v for (name, _), v in now.items() if name == "offhook_runs_active") == 3
+    for run in runs:
+        server.api("POST", f"/runs/{run}/stop")
+    agent.finish(job, "stopped")
+    until = time.monotonic() + 30
+    while metrics(server).get(("offhook_runs_stored", "stopped")) != 3:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert agent.post("/disconnect", {"reason": "over"}).ok
+    now = metrics(server)
+    assert now["offhook_agents", "offline"] == 1 and now["offhook_agents_capacity", None] == 0
+
+
+def test_answers_are_counted(server):
+    def answers(samples):
+        return [samples["offhook_http_answers_total", f"{i}xx"] for i in range(1, 6)]
+    # one connection: an answer is counted before the next request is read
+    before = metrics(server)
+    for _ in range(7):
+        server.request("GET", "/projects")
+    for _ in range(5):
+        server.request("GET", "/nothing")
+    after = metrics(server)
+    assert [b - a for a, b in zip(answers(before), answers(after))] == [0, 8, 0, 5, 0]
+    buckets = [v for (name, _), v in after.items() if name == "offhook_http_answer_seconds_bucket"]
+    assert buckets == sorted(buckets) and len(buckets) == 9
+    assert buckets[-1] == after["offhook_http_answer_seconds_count", None] == sum(answers(after))
+    assert after["offhook_http_answer_seconds_sum", None] > 0
+    assert after["offhook_http_requests_open", None] >= 1  # this one
+    assert after["process_resident_memory_bytes", None] > 1e6
+    assert after["process_cpu_seconds_total", None] >= before["process_cpu_seconds_total", None]
