@@ -161,7 +161,8 @@ static int put_text(const char *role, json_t *object, void *arg)
 
 static int write_text(struct store *s, int64_t run_id, FILE *file)
 {
-	return store_run_messages_by_time(s, run_id, put_text, file);
+	return store_run_messages_by_time(s, run_id, INGEST_ALL, put_text,
+					  file);
 }
 
 static int put_packet(const char *role, json_t *object, void *arg)
@@ -196,7 +197,8 @@ static int write_pcap(struct store *s, int64_t run_id, FILE *file)
 
 	packet_file_header(header);
 	fwrite(header, 1, sizeof(header), file);
-	return store_run_messages_by_time(s, run_id, put_packet, file);
+	return store_run_messages_by_time(s, run_id, INGEST_ALL, put_packet,
+					  file);
 }
 
 void download_sip_text(struct request *req, struct reply *rep)

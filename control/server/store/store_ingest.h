@@ -53,16 +53,24 @@ int store_ingest(struct store *s, const struct ingest *upload,
 /** Called per row, in order of arrival. @return 0; else stop */
 typedef int(ingest_row_h)(const char *role, json_t *object, void *arg);
 
-/** All events of a run. @return 0; -EIO; -ENOMEM; or the handler's value */
-int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
-		     void *arg);
+/* Ceiling of a read without one. */
+#define INGEST_ALL INT64_MAX
+
+/**
+ * Events of a run.
+ * @param kind  only these; NULL: all
+ * @param max   the first so many
+ * @return 0; -EIO; -ENOMEM; or the handler's value
+ */
+int store_run_events(struct store *s, int64_t run_id, const char *kind,
+		     int64_t max, ingest_row_h *row_h, void *arg);
 
 /** All SIP messages of a run. @return likewise */
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg);
 
-/** The same by their time, where agents share a run. @return likewise */
-int store_run_messages_by_time(struct store *s, int64_t run_id,
+/** The first of them by their time, where agents share a run. */
+int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			       ingest_row_h *row_h, void *arg);
 
 /** Borrowed until it returns. @return 0; else stop */

@@ -24,41 +24,50 @@ static int object_row(const struct db_value *row, size_t columns, void *arg)
 	return err;
 }
 
-static int read_objects(struct store *s, int64_t run_id, const char *sql,
+static int read_objects(struct store *s, const char *sql,
+			const struct db_value *params, size_t count,
 			ingest_row_h *row_h, void *arg)
 {
 	struct reading reading = {.row_h = row_h, .arg = arg};
-	const struct db_value id = DB_I(run_id);
-	int err = db_query(store_reader(s), sql, &id, 1, object_row, &reading);
+	int err = db_query(store_reader(s), sql, params, count, object_row,
+			   &reading);
 
 	return err < 0 ? err : 0;
 }
 
-int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
-		     void *arg)
+int store_run_events(struct store *s, int64_t run_id, const char *kind,
+		     int64_t max, ingest_row_h *row_h, void *arg)
 {
-	return read_objects(s, run_id,
+	const struct db_value params[] = {DB_I(run_id), DB_I(max),
+					  db_text(kind)};
+
+	return read_objects(s,
 			    "SELECT role, event_json FROM event "
-			    "WHERE run_id = $1 ORDER BY id",
-			    row_h, arg);
+			    "WHERE run_id = $1 AND ($3 IS NULL OR kind = $3) "
+			    "ORDER BY id LIMIT $2",
+			    params, 3, row_h, arg);
 }
 
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg)
 {
-	return read_objects(s, run_id,
+	const struct db_value id = DB_I(run_id);
+
+	return read_objects(s,
 			    "SELECT role, message_json FROM sip_message "
 			    "WHERE run_id = $1 ORDER BY id",
-			    row_h, arg);
+			    &id, 1, row_h, arg);
 }
 
-int store_run_messages_by_time(struct store *s, int64_t run_id,
+int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			       ingest_row_h *row_h, void *arg)
 {
-	return read_objects(s, run_id,
+	const struct db_value params[] = {DB_I(run_id), DB_I(max)};
+
+	return read_objects(s,
 			    "SELECT role, message_json FROM sip_message "
-			    "WHERE run_id = $1 ORDER BY t_us, id",
-			    row_h, arg);
+			    "WHERE run_id = $1 ORDER BY t_us, id LIMIT $2",
+			    params, 2, row_h, arg);
 }
 
 static double number(const struct db_value *value)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_ingest.h"
 #include "control/wire/measure.h"
 
 #include <errno.h>
@@ -106,48 +107,25 @@ int64_t store_report_run(struct store *store, const char *session_id,
 
 /* ---- events ---- */
 
-static int document_row(const struct db_value *row, size_t columns, void *arg)
+static int collect(const char *role, json_t *object, void *arg)
 {
-	json_t *doc = document(&row[1]);
-
-	(void)columns;
-	if (!json_is_object(doc)) {
-		json_decref(doc);
-		return 0;
-	}
-	json_object_set_new(doc, "role", text(&row[0]));
-	return check(json_array_append_new(arg, doc));
-}
-
-static int collect_documents(struct store *store, const char *sql,
-			     const struct db_value *params, size_t count,
-			     json_t **ret)
-{
-	json_t *array = json_array();
-	int rows;
-
-	if (!array)
-		return -ENOMEM;
-	rows = db_query(store_reader(store), sql, params, count, document_row,
-			array);
-	if (rows < 0) {
-		json_decref(array);
-		return rows;
-	}
-	*ret = array;
-	return 0;
+	json_object_set_new(object, "role", json_string(role));
+	return check(json_array_append(arg, object));
 }
 
 int store_report_events(struct store *store, int64_t run_id, const char *kind,
 			json_t **ret)
 {
-	static const char sql[] = "SELECT role, event_json FROM event"
-				  " WHERE run_id = $1 AND kind = $2"
-				  " ORDER BY id LIMIT $3";
-	const struct db_value params[] = {DB_I(run_id), db_text(kind),
-					  DB_I(REPORT_EVENTS_MAX)};
+	json_t *array = json_array();
+	int err = store_run_events(store, run_id, kind, REPORT_EVENTS_MAX,
+				   collect, array);
 
-	return collect_documents(store, sql, params, 3, ret);
+	if (err) {
+		json_decref(array);
+		return err;
+	}
+	*ret = array;
+	return 0;
 }
 
 /* ---- SIP messages ---- */
@@ -164,23 +142,25 @@ int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
 {
 	static const char count_sql[] =
 		"SELECT count(*) FROM sip_message WHERE run_id = $1";
-	static const char sql[] = "SELECT role, message_json FROM sip_message"
-				  " WHERE run_id = $1"
-				  " ORDER BY t_us, id LIMIT $2";
-	const struct db_value params[] = {DB_I(run_id),
-					  DB_I(REPORT_MESSAGES_MAX)};
+	const struct db_value id = DB_I(run_id);
+	json_t *array;
 	int64_t total = 0;
-	int rows;
+	int rows = db_query(store_reader(store), count_sql, &id, 1, count_row,
+			    &total);
 	int err;
 
-	rows = db_query(store_reader(store), count_sql, params, 1, count_row,
-			&total);
 	if (rows < 0)
 		return rows;
-	err = collect_documents(store, sql, params, 2, ret);
-	if (!err)
-		*ret_total = total;
-	return err;
+	array = json_array();
+	err = store_run_messages_by_time(store, run_id, REPORT_MESSAGES_MAX,
+					 collect, array);
+	if (err) {
+		json_decref(array);
+		return err;
+	}
+	*ret = array;
+	*ret_total = total;
+	return 0;
 }
 
 /* ---- series ---- */

@@ -630,8 +630,9 @@ static void test_upload_counts_once(void **state)
 	u.seq = 1;
 	assert_int_equal(store_ingest(b.store, &u, &times, &result), 0);
 	assert_int_equal(result.next_seq, 3);
-	assert_int_equal(
-		store_run_events(b.store, b.run_id, count_event, &count), 0);
+	assert_int_equal(store_run_events(b.store, b.run_id, NULL, INGEST_ALL,
+					  count_event, &count),
+			 0);
 	assert_int_equal(count, 2);
 	u.agent_id = b.agents[1];
 	assert_int_equal(store_ingest(b.store, &u, &times, &result), -ENOENT);
