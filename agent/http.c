@@ -42,7 +42,9 @@ struct http_call {
 	int timeout_s;
 	bool once;
 	bool anonymous;
-	bool added; /* to the multi handle */
+	bool raw;
+	bool overflow; /* the answer was above its ceiling */
+	bool added;    /* to the multi handle */
 	struct backoff backoff;
 	struct loop_timer retry;
 	struct buf answer;
@@ -160,23 +162,34 @@ static void call_done(struct http_call *call, CURLcode code)
 	else if (!call->error[0])
 		snprintf(call->error, sizeof(call->error), "%s",
 			 curl_easy_strerror(code));
-	if (status && call->answer.used)
+	if (call->raw && call->overflow)
+		status = 413; /* it would be as long the next time */
+	if (status && call->answer.used && !(call->raw && status == 200))
 		body = json_loadb(call->answer.data, call->answer.used, 0,
 				  NULL);
 	describe(call, (int)status, code, body, text, sizeof(text));
 	if (http_is_transient((int)status) && !call->once) {
 		call_again(call, text);
 	} else {
+		struct buf raw = {.data = NULL};
+
+		if (call->raw && status == 200)
+			raw = call->answer;
 		struct http_answer answer = {.status = (int)status,
 					     .body = body,
 					     .text = text,
+					     .data = raw.data,
+					     .len = raw.used,
 					     .sent_ns = call->sent_ns,
 					     .done_ns = clock_mono_ns()};
 		http_answer_h *handler = call->answer_h;
 		void *arg = call->arg;
 
+		if (raw.data)
+			buf_init(&call->answer, 0);
 		call_free(call);
 		handler(&answer, arg);
+		buf_release(&raw);
 	}
 	json_decref(body);
 }
@@ -276,7 +289,10 @@ static size_t on_answer_bytes(char *data, size_t size, size_t count, void *arg)
 {
 	struct http_call *call = arg;
 
-	return buf_add(&call->answer, data, size * count) ? 0 : size * count;
+	if (buf_add(&call->answer, data, size * count) == 0)
+		return size * count;
+	call->overflow = true;
+	return 0;
 }
 
 static CURLcode call_prepare(struct http_call *call)
@@ -289,8 +305,11 @@ static CURLcode call_prepare(struct http_call *call)
 	err = err ? err : curl_easy_setopt(easy, option, value)
 	SET(CURLOPT_URL, call->url);
 	SET(CURLOPT_CUSTOMREQUEST, call->method);
-	SET(CURLOPT_POSTFIELDS, call->body);
-	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
+	if (call->body) {
+		SET(CURLOPT_POSTFIELDS, call->body);
+		SET(CURLOPT_POSTFIELDSIZE_LARGE,
+		    (curl_off_t)strlen(call->body));
+	}
 	SET(CURLOPT_HTTPHEADER, http->headers);
 	SET(CURLOPT_USERAGENT, "offhook-agent/" OFFHOOK_VERSION);
 	SET(CURLOPT_WRITEFUNCTION, on_answer_bytes);
@@ -319,6 +338,7 @@ static CURLcode call_prepare(struct http_call *call)
 static int call_try(struct http_call *call)
 {
 	buf_release(&call->answer);
+	call->overflow = false;
 	call->error[0] = '\0';
 	call->sent_ns = clock_mono_ns();
 	if (curl_multi_add_handle(call->http->multi, call->easy) != CURLM_OK)
@@ -350,7 +370,9 @@ static struct http_call *call_new(struct http *http,
 		     request->path);
 	if (n < 0)
 		call->url = NULL;
-	call->body = json_dumps(request->body, JSON_COMPACT);
+	call->body =
+		request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	call->raw = request->raw_bytes > 0;
 	snprintf(call->method, sizeof(call->method), "%s", request->method);
 	call->timeout_s = request->timeout_s;
 	call->once = request->once;
@@ -359,7 +381,8 @@ static struct http_call *call_new(struct http *http,
 	call->arg = request->arg;
 	call->retry.due_h = on_retry;
 	call->retry.arg = call;
-	buf_init(&call->answer, HTTP_ANSWER_BYTES);
+	buf_init(&call->answer,
+		 call->raw ? request->raw_bytes : HTTP_ANSWER_BYTES);
 	return call;
 }
 
@@ -373,7 +396,7 @@ int http_send(struct http_call **ret, struct http *http,
 		return -ENOMEM;
 	call->slot = ret;
 	*ret = call;
-	if (call->easy && call->url && call->body)
+	if (call->easy && call->url && (call->body || !request->body))
 		err = call_prepare(call) == CURLE_OK ? call_try(call) : -ENOMEM;
 	if (err)
 		call_free(call);

@@ -37,7 +37,9 @@ struct http_answer {
 	int status;       /* 0: no answer; only where there are no retries */
 	json_t *body;     /* borrowed; NULL: none, or no JSON object */
 	const char *text; /* what a log should say about it; never NULL */
-	int64_t sent_ns;  /* monotonic, of the try that was answered */
+	const char *data; /* with raw_bytes and status 200; else NULL */
+	size_t len;
+	int64_t sent_ns; /* monotonic, of the try that was answered */
 	int64_t done_ns;
 };
 /** The call is released when the handler returns. */
@@ -46,10 +48,13 @@ typedef void(http_answer_h)(const struct http_answer *answer, void *arg);
 struct http_request {
 	const char *method;
 	const char *path;   /* below /api/v2/agent, copied */
-	const json_t *body; /* object, encoded here */
-	int timeout_s;      /* of one try */
-	bool once;          /* do not try again */
-	bool anonymous;     /* without credentials */
+	const json_t *body; /* object, encoded here; NULL: none */
+	/* the answer is not JSON, and longer is an error that is final;
+	 * 0: HTTP_ANSWER_BYTES of JSON */
+	size_t raw_bytes;
+	int timeout_s;  /* of one try */
+	bool once;      /* do not try again */
+	bool anonymous; /* without credentials */
 	http_answer_h *answer_h;
 	void *arg;
 };

@@ -1,6 +1,7 @@
 #include "agent/lease.h"
 
 #include "agent/lease_internal.h"
+#include "agent/prompts.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #define REQUEST_S 30
+/* A prompt of 64 MiB over a link of 1 Mbit/s. */
+#define PROMPT_S 600
 /* An engine ends a job at its max_duration; this much later it hangs. */
 #define DURATION_SLACK_S 60
 /* An engine that has finished has little left to do. */
@@ -41,7 +44,8 @@ static void stop_timers(struct lease *l)
 
 static void check_over(struct lease *l)
 {
-	if (l->uploaded && !l->process && l->state != LEASE_CONFIRMING) {
+	if (l->uploaded && !l->process && l->state != LEASE_CONFIRMING &&
+	    l->state != LEASE_FETCHING) {
 		stop_timers(l);
 		http_cancel(&l->renew);
 		over_soon(l);
@@ -112,6 +116,16 @@ static void finish(struct lease *l, const char *outcome, const char *reason)
 
 /* ---- the engine ---- */
 
+/* The job is ours and has no engine. */
+static void end_unstarted(struct lease *l, const char *outcome,
+			  const char *reason)
+{
+	http_cancel(&l->start);
+	l->state = LEASE_FLUSHING;
+	finish(l, outcome, reason);
+	l->env->idle_h(l, l->env->arg);
+}
+
 void lease_cancel(struct lease *l, const char *reason)
 {
 	json_t *message;
@@ -120,6 +134,10 @@ void lease_cancel(struct lease *l, const char *reason)
 		str_print(l->error, sizeof(l->error), "%s", reason);
 	if (l->state == LEASE_CONFIRMING) {
 		lease_drop(l); /* an offer only: no call was made */
+		return;
+	}
+	if (l->state == LEASE_FETCHING) {
+		end_unstarted(l, "stopped", "");
 		return;
 	}
 	if (!l->process || l->cancelled)
@@ -229,9 +247,10 @@ static json_t *job_message(const struct lease *l)
 {
 	const struct agent_conf *c = l->env->conf;
 	json_t *engine =
-		json_pack("{s:s,s:i,s:i,s:i,s:s}", "bind", c->bind, "sip_port",
-			  c->sip_port, "rtp_min", c->rtp_min, "rtp_max",
-			  c->rtp_max, "prompt_dir", c->prompt_dir);
+		json_pack("{s:s,s:i,s:i,s:i,s:s,s:s}", "bind", c->bind,
+			  "sip_port", c->sip_port, "rtp_min", c->rtp_min,
+			  "rtp_max", c->rtp_max, "prompt_dir", c->prompt_dir,
+			  "prompt_cache", l->env->prompt_cache);
 
 	if (engine &&
 	    (setting_add(engine, "default_prompt", c->default_prompt) ||
@@ -287,6 +306,56 @@ static void start_engine(struct lease *l)
 	}
 }
 
+static void fetch_prompts(struct lease *l);
+
+static void on_prompt(const struct http_answer *answer, void *arg)
+{
+	struct lease *l = arg;
+	char reason[256];
+	int err = 0;
+
+	if (answer->status == 401) {
+		l->env->unauthorized_h(l->env->arg);
+		return;
+	}
+	if (answer->status == 200)
+		err = prompts_keep(l->env->prompt_cache, l->fetched,
+				   answer->data ? answer->data : "",
+				   answer->len);
+	if (answer->status == 200 && err == 0) {
+		fetch_prompts(l);
+		return;
+	}
+	str_print(reason, sizeof(reason),
+		  "role %s: a prompt cannot be fetched from the controller: %s",
+		  l->role,
+		  err == -EBADMSG ? "what came is not what its hash says"
+		  : err           ? strerror(-err)
+				  : answer->text);
+	end_unstarted(l, "error", reason);
+}
+
+/* One after the other; the engine starts when all are there. */
+static void fetch_prompts(struct lease *l)
+{
+	char path[128];
+	struct http_request request = {.method = "GET",
+				       .path = path,
+				       .raw_bytes = PROMPT_FILE_BYTES,
+				       .timeout_s = PROMPT_S,
+				       .answer_h = on_prompt,
+				       .arg = l};
+
+	l->fetched = prompts_missing(l->spec, l->env->prompt_cache);
+	if (!l->fetched) {
+		start_engine(l);
+		return;
+	}
+	str_print(path, sizeof(path), "/appimages/%s", l->fetched);
+	if (http_send(&l->start, l->env->http, &request))
+		end_unstarted(l, "error", "out of memory");
+}
+
 static void on_started(const struct http_answer *answer, void *arg)
 {
 	struct lease *l = arg;
@@ -305,7 +374,8 @@ static void on_started(const struct http_answer *answer, void *arg)
 	log_info("run=%s role=%s lease=%s: started", l->session_id, l->role,
 		 l->id);
 	lease_renewal_begin(l, answer->sent_ns);
-	start_engine(l);
+	l->state = LEASE_FETCHING;
+	fetch_prompts(l);
 }
 
 /* ---- making one ---- */
@@ -478,5 +548,6 @@ const char *lease_id(const struct lease *l)
 
 bool lease_is_busy(const struct lease *l)
 {
-	return l->state == LEASE_CONFIRMING || l->process;
+	return l->state == LEASE_CONFIRMING || l->state == LEASE_FETCHING ||
+	       l->process;
 }

@@ -13,6 +13,7 @@
 
 enum lease_state {
 	LEASE_CONFIRMING, /* the start is asked for */
+	LEASE_FETCHING,   /* it is ours: prompts are on the way */
 	LEASE_RUNNING,    /* there is an engine */
 	LEASE_FLUSHING,   /* no engine any more; results are uploaded */
 };
@@ -44,7 +45,8 @@ struct lease {
 	int64_t step; /* the engine is in it */
 
 	/* controller */
-	struct http_call *start;
+	struct http_call *start; /* then: the prompt */
+	const char *fetched;     /* its hash, of spec */
 	struct http_call *renew;
 	struct http_call *barrier;
 	bool lost;            /* 410 to a renewal: no more of them */

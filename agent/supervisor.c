@@ -227,6 +227,11 @@ static int open_state(struct supervisor *s)
 		err = -ENAMETOOLONG;
 	if (err == 0)
 		err = make_dir(s->spool_dir);
+	if (err == 0 && str_print(s->prompt_cache, sizeof(s->prompt_cache),
+				  "%s/prompts", s->conf->state_dir) < 0)
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = make_dir(s->prompt_cache);
 	if (err)
 		return err;
 	err = identity_load(&s->identity, s->conf->state_dir);
@@ -280,6 +285,7 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.conf = conf;
 	s->env.engine_program = engine_program;
 	s->env.spool_dir = s->spool_dir;
+	s->env.prompt_cache = s->prompt_cache;
 	s->env.space = &s->space;
 	s->env.idle_h = on_lease_idle;
 	s->env.over_h = on_lease_over;

@@ -77,6 +77,8 @@ static int settings_read(struct engine *e, json_t *object)
 	    s->rtp_max <= s->rtp_min ||
 	    text_read(object, "prompt_dir", s->prompt_dir,
 		      sizeof(s->prompt_dir)) ||
+	    text_read(object, "prompt_cache", s->prompt_cache,
+		      sizeof(s->prompt_cache)) ||
 	    text_read(object, "default_prompt", s->default_prompt,
 		      sizeof(s->default_prompt)) ||
 	    text_read(object, "tls_certificate", s->tls_certificate,
@@ -94,6 +96,11 @@ int engine_prompt(const struct engine *e, const struct wire_action *action,
 	dst[0] = '\0';
 	if (!action->prompt)
 		return str_copy(dst, size, e->settings.default_prompt);
+	if (action->prompt_sha256)
+		return str_print(dst, size, "%s/%s", e->settings.prompt_cache,
+				 action->prompt_sha256) < 0
+			       ? -ENAMETOOLONG
+			       : 0;
 	if (!e->settings.prompt_dir[0])
 		return -ENOENT;
 	return str_print(dst, size, "%s/%s", e->settings.prompt_dir,

@@ -393,6 +393,7 @@ struct engine_settings {
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	char prompt_dir[ENGINE_PATH_BYTES];
+	char prompt_cache[ENGINE_PATH_BYTES];   /* by hash; "": none */
 	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
 	struct emodel_declarations declarations;
 	/* PEM files of ours for TLS; "": none */

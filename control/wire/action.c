@@ -560,6 +560,13 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err && a.prompt && (strchr(a.prompt, '/') || a.prompt[0] == '.'))
 		err = decoder_refuse_member(d, "prompt",
 					    "must be a plain file name");
+	if (!err)
+		err = decode_text(d, object, "prompt_sha256", TEXT_WORD, 64,
+				  &a.prompt_sha256);
+	if (!err && a.prompt_sha256 &&
+	    strspn(a.prompt_sha256, "0123456789abcdef") != 64)
+		err = decoder_refuse_member(d, "prompt_sha256",
+					    "must be 64 lower-case hex digits");
 	if (err)
 		return err;
 	target_inherit(&a, registered);

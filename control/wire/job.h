@@ -167,6 +167,9 @@ struct wire_action {
 	bool rtcp_mux; /* offer it; with DTLS always */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */
+	/* of an uploaded prompt, 64 lower-case hex digits; NULL: the agent has
+	 * a file of the name */
+	const char *prompt_sha256;
 	enum wire_dtmf_mode dtmf_mode;
 
 	struct wire_call_options call_options;

@@ -122,6 +122,8 @@ class Lab:
             return {"uuid": self.project_run}
         if o.path.startswith("/runs/"):
             return {"id": self.done, "sid": self.done, "measure": "rtp_jitter"}
+        if o.path == "/agent/appimages/{sha256}":
+            return {"sha256": self.c.api("GET", "/appimages/1")["appimage"]["sha256"]}
         return {"id": self.standing_id(o.path.split("/")[1]), "tid": 2, "measure": "rtp_jitter",
                 "name": "single-call"}
 

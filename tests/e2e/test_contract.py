@@ -5,6 +5,7 @@ operations have in common (wrong credentials, a body that is too large, ...) is
 provoked the same way for all; PROVOKED names what is special. contract.py
 checks each answer. A pair that nobody provokes is a failure.
 """
+import base64
 import http.client
 import json
 import re
@@ -275,6 +276,14 @@ def file_is_lost(lab, o):
     number = lab.create("appimages", "lost")
     (lab.c.state_dir / "appimages" / str(number)).unlink()
     send(lab, o, f"/appimages/{number}/content")
+
+
+@provokes(500, "getAgentAppimagesBySha256")
+def fetched_file_is_lost(lab, o):
+    content = base64.b64encode(b"of no other").decode()
+    made = lab.c.api("POST", "/appimages", {"name": "lost for agents", "content": content})
+    (lab.c.state_dir / "appimages" / str(made["appimage"]["id"])).unlink()
+    send(lab, o, f"/agent/appimages/{made['appimage']['sha256']}")
 
 
 # ---- agents ----

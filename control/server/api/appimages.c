@@ -7,6 +7,7 @@
 #include "control/server/api/resource.h"
 #include "control/server/controller.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_appimage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,6 +329,21 @@ void appimage_content(struct request *req, struct reply *rep)
 	int err = -ENOENT;
 
 	if (param_id(req, 0, &id))
+		err = record_get(req->store, &table, id, &row);
+	if (err)
+		reply_store_error(rep, err, "appimage");
+	else
+		send_file(req, rep, id, row);
+	json_decref(row);
+}
+
+void agent_appimage(struct request *req, struct reply *rep)
+{
+	json_t *row = NULL;
+	int64_t id;
+	int err = store_appimage_find(req->store, req->params[0], &id);
+
+	if (err == 0)
 		err = record_get(req->store, &table, id, &row);
 	if (err)
 		reply_store_error(rep, err, "appimage");

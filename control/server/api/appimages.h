@@ -11,6 +11,8 @@
 
 void appimage_create(struct request *req, struct reply *rep);
 void appimage_content(struct request *req, struct reply *rep);
+/** The content by its hash, for agents. */
+void agent_appimage(struct request *req, struct reply *rep);
 void appimage_delete(struct request *req, struct reply *rep);
 
 #endif

@@ -84,6 +84,7 @@ const struct route api_routes[] = {
 
 	{"POST", "/agent/register", "enrol an agent", RIGHT_NONE, agent_register, NULL},
 	{"POST", "/agent/poll", "wait for jobs", RIGHT_AGENT, agent_poll, NULL},
+	{"GET", "/agent/appimages/:sha256", "fetch a prompt", RIGHT_AGENT, agent_appimage, NULL},
 	{"POST", "/agent/disconnect", "agent goes away", RIGHT_AGENT, agent_disconnect, NULL},
 	{"POST", "/agent/leases/:id/start", "confirm a job", RIGHT_AGENT, agent_lease_start, NULL},
 	{"PUT", "/agent/leases/:id", "renew a lease", RIGHT_AGENT, agent_lease_renew, NULL},

@@ -24,7 +24,8 @@ static int no_pool(void *arg, int64_t id, json_t **ret)
 
 static int try_plan(const struct scenario_plan *filled, json_t *errors)
 {
-	const struct plan_source source = {no_pool, no_pool, NULL};
+	const struct plan_source source = {.credentials = no_pool,
+					   .target = no_pool};
 	const struct plan_params params = {
 		.session_id = "00000000-0000-4000-8000-000000000000",
 		.attempt = 1,

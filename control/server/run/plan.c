@@ -126,6 +126,23 @@ static bool is_inline(const char *name)
 	return strcmp(name, "credentials") == 0 || strcmp(name, "target") == 0;
 }
 
+/* An uploaded prompt goes by its hash; any other is a file of the agents'. */
+static int plan_prompt(json_t *planned, const struct plan_source *source,
+		       const char *name)
+{
+	char sha256[65];
+	int err = source->prompt && name
+			  ? source->prompt(source->arg, name, sha256)
+			  : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return json_object_set_new(planned, "prompt_sha256",
+				   json_string(sha256))
+		       ? -ENOMEM
+		       : 0;
+}
+
 /* One member of a test's action into the job's. */
 static int plan_member(json_t *planned, const char *type, const char *name,
 		       json_t *value, const struct plan_source *source,
@@ -160,6 +177,13 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 			      json_integer_value(typed), pointer, errors);
 		json_decref(typed);
 		return err;
+	}
+	if (strcmp(name, "prompt") == 0) {
+		err = plan_prompt(planned, source, json_string_value(typed));
+		if (err) {
+			json_decref(typed);
+			return err;
+		}
 	}
 	return json_object_set_new(planned, name, typed) ? -ENOMEM : 0;
 }

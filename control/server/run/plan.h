@@ -20,6 +20,9 @@ struct plan_source {
 	int (*credentials)(void *arg, int64_t pool_id, json_t **ret);
 	/** {hosts, domain, outbound_proxy, tls}: new object. */
 	int (*target)(void *arg, int64_t target_id, json_t **ret);
+	/** Hash of the uploaded prompt of a name. May be NULL: there are none.
+	 * @param sha256  receives 64 digits */
+	int (*prompt)(void *arg, const char *name, char sha256[static 65]);
 	void *arg;
 };
 

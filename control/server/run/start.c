@@ -4,6 +4,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/run/plan.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease_run.h"
 
 #include <errno.h>
@@ -17,6 +18,11 @@ static int find_credentials(void *arg, int64_t pool_id, json_t **ret)
 static int find_target(void *arg, int64_t target_id, json_t **ret)
 {
 	return store_target_load(arg, target_id, ret);
+}
+
+static int find_prompt(void *arg, const char *name, char sha256[static 65])
+{
+	return store_prompt_find(arg, name, sha256);
 }
 
 static int create(struct store *store, struct run_new *run,
@@ -46,8 +52,12 @@ static int create(struct store *store, struct run_new *run,
 static int plan_and_create(struct store *store, struct run_new *run,
 			   json_t *errors, int64_t *ret_id)
 {
-	const struct plan_source source = {find_credentials, find_target,
-					   store};
+	const struct plan_source source = {
+		.credentials = find_credentials,
+		.target = find_target,
+		.prompt = find_prompt,
+		.arg = store,
+	};
 	const struct plan_params params = {
 		.session_id = run->session_id,
 		.attempt = run->attempt,

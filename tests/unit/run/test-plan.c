@@ -50,10 +50,23 @@ static int target(void *arg, int64_t target_id, json_t **ret)
 	return 0;
 }
 
+static int prompt(void *arg, const char *name, char sha256[static 65])
+{
+	(void)arg;
+	if (strcmp(name, "broken") == 0)
+		return -EIO;
+	if (strcmp(name, "uploaded") != 0)
+		return -ENOENT;
+	memset(sha256, 'a', 64);
+	sha256[64] = '\0';
+	return 0;
+}
+
 static int make(struct plan *plan, const char *steps, const char *conditions,
 		json_t *errors)
 {
-	const struct plan_source source = {credentials, target, NULL};
+	const struct plan_source source = {
+		.credentials = credentials, .target = target, .prompt = prompt};
 	struct plan_params params = {
 		.session_id = "00000000-0000-4000-8000-000000000001",
 		.attempt = 1,
@@ -199,6 +212,35 @@ static void test_plan_mistakes(void **state)
 	}
 }
 
+#define WITH_PROMPT(name)                                      \
+	"[[{'type':'register','role':'a','credential_pool':1," \
+	"'target_pool':5},{'type':'answer','role':'a','prompt':'" name "'}]]"
+
+static void test_plan_prompt(void **state)
+{
+	json_t *errors = json_array();
+	struct plan plan;
+
+	(void)state;
+	assert_int_equal(make(&plan, WITH_PROMPT("uploaded"), "[]", errors), 0);
+	assert_int_equal(json_array_size(errors), 0);
+	assert_int_equal(json_string_length(json_object_get(at(&plan, 0, 0, 1),
+							    "prompt_sha256")),
+			 64);
+	assert_null(json_object_get(at(&plan, 0, 0, 0), "prompt_sha256"));
+	plan_release(&plan);
+	/* a file of the agents' */
+	assert_int_equal(make(&plan, WITH_PROMPT("local.wav"), "[]", errors),
+			 0);
+	assert_int_equal(json_array_size(errors), 0);
+	assert_null(json_object_get(at(&plan, 0, 0, 1), "prompt_sha256"));
+	plan_release(&plan);
+	assert_int_equal(make(&plan, WITH_PROMPT("broken"), "[]", errors),
+			 -EIO);
+	plan_release(&plan);
+	json_decref(errors);
+}
+
 static void test_plan_source_that_fails(void **state)
 {
 	json_t *errors = json_array();
@@ -220,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_plan_single_call),
 		cmocka_unit_test(test_plan_records_sip_for_conditions),
 		cmocka_unit_test(test_plan_mistakes),
+		cmocka_unit_test(test_plan_prompt),
 		cmocka_unit_test(test_plan_source_that_fails),
 	};
 

@@ -1,0 +1,50 @@
+#include "control/server/store/store_appimage.h"
+
+#include "base/str.h"
+#include "control/server/store/store_db.h"
+
+#include <errno.h>
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
+{
+	const struct db_value param = db_text(sha256);
+	int64_t id = 0;
+	int rows = db_query(store_reader(s),
+			    "SELECT id FROM appimage WHERE sha256 = $1 "
+			    "ORDER BY id LIMIT 1",
+			    &param, 1, id_row, &id);
+
+	if (rows <= 0)
+		return rows < 0 ? rows : -ENOENT;
+	*ret_id = id;
+	return 0;
+}
+
+static int hash_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	return str_copy(arg, APPIMAGE_HASH_BYTES, row[0].bytes) ? -EIO : 0;
+}
+
+int store_prompt_find(struct store *s, const char *name,
+		      char sha256[static APPIMAGE_HASH_BYTES])
+{
+	const struct db_value param = db_text(name);
+	char found[APPIMAGE_HASH_BYTES];
+	int rows = db_query(store_reader(s),
+			    "SELECT sha256 FROM appimage WHERE name = $1 "
+			    "AND kind = 'prompt' ORDER BY id DESC LIMIT 1",
+			    &param, 1, hash_row, found);
+
+	if (rows <= 0)
+		return rows < 0 ? rows : -ENOENT;
+	str_copy(sha256, APPIMAGE_HASH_BYTES, found);
+	return 0;
+}

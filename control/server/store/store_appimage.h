@@ -1,0 +1,22 @@
+/**
+ * Appimages, beyond what record.h does.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_APPIMAGE_H
+#define OFFHOOK_SERVER_STORE_STORE_APPIMAGE_H
+
+#include <stdint.h>
+
+struct store;
+
+/** Hex digits of a SHA-256 and the end. */
+#define APPIMAGE_HASH_BYTES 65
+
+/** Find one by its content. @return 0; -ENOENT; -EIO */
+int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id);
+
+/** The hash of the prompt of a name, its latest upload. @return likewise */
+int store_prompt_find(struct store *s, const char *name,
+		      char sha256[static APPIMAGE_HASH_BYTES]);
+
+#endif

@@ -1,0 +1,133 @@
+"""Uploaded prompts: fetched by their hash, kept, and heard in the call."""
+import hashlib
+import io
+import os
+import struct
+import time
+import wave
+
+import pytest
+
+from bench import Bench
+from capture import Capture
+from fake_agent import FakeAgent
+from ports import PortBlock
+from test_api_basics import problem
+
+
+def wav(level, seconds=1):
+    """A constant: in G.711 the same byte over and over, as no tone is."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as w:
+        w.setnchannels(1)
+        w.setsampwidth(2)
+        w.setframerate(8000)
+        w.writeframes(struct.pack("<h", level) * 8000 * seconds)
+    return out.getvalue()
+
+
+def upload(bench, name, content, **more):
+    answer = bench.controller.request(
+        "POST", "/appimages", data={"name": name, "kind": "prompt", **more},
+        files={"file": ("p.wav", content, "audio/wav")})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["appimage"]
+
+
+def common_bytes(capture):
+    """Of each stream the payload's commonest byte and its share."""
+    out = capture._tshark("-Y", "rtp && !rtcp", "-T", "fields", "-e", "rtp.ssrc",
+                          "-e", "rtp.p_type", "-e", "rtp.payload")
+    streams = {}
+    for line in out.splitlines():
+        ssrc, kind, payload = line.split("\t")
+        if kind in ("0", "8"):
+            streams.setdefault(ssrc, bytearray()).extend(
+                bytes.fromhex(payload.replace(":", "")))
+    return {ssrc: max((data.count(b) / len(data), b) for b in range(256))
+            for ssrc, data in streams.items() if data}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    ports = PortBlock()
+    with Bench(tmp_path_factory.mktemp("prompts"), ports) as b:
+        yield b
+    ports.close()
+
+
+def cache(bench):
+    return bench.agents[0].state_dir / "prompts"
+
+
+def test_prompt_is_fetched_once_and_heard(bench, tmp_path):
+    content = wav(8000)
+    image = upload(bench, "announcement", content)
+    test = bench.single_call(duration=3, audio_codecs=["PCMA"], prompt="announcement")
+    with Capture(tmp_path, bench.ports.rtp) as capture:
+        run, _ = bench.run(test)
+    assert run["status"] == "passed", run["result_description"]
+    assert (cache(bench) / image["sha256"]).read_bytes() == content
+    shares = sorted(common_bytes(capture).values())
+    assert len(shares) == 2
+    # one role plays it, the other the agent's own tone
+    assert shares[1][0] > 0.95 and shares[0][0] < 0.5, shares
+    fetches = f"/agent/appimages/{image['sha256']}"
+    assert bench.controller.log().count(fetches) == 1
+    run, _ = bench.run(test)
+    assert run["status"] == "passed" and bench.controller.log().count(fetches) == 1
+
+
+def test_latest_upload_of_a_name_counts(bench):
+    for version, level in (("1", 1000), ("2", 2000)):
+        image = upload(bench, "versions", wav(level), version=version)
+    run, _ = bench.run(bench.single_call(duration=1, prompt="versions"))
+    assert run["status"] == "passed", run["result_description"]
+    assert sorted(os.listdir(cache(bench)))
+    assert (cache(bench) / image["sha256"]).exists()
+    assert not (cache(bench) / hashlib.sha256(wav(1000)).hexdigest()).exists()
+
+
+def test_lost_file_is_an_error_of_ours(bench):
+    image = upload(bench, "lost", wav(3000))
+    os.unlink(bench.controller.state_dir / "appimages" / str(image["id"]))
+    session = bench.start(bench.single_call(duration=1, prompt="lost"))
+    # 500 is worth another try: it goes on until somebody stops it
+    until = time.monotonic() + 30
+    while image["sha256"] not in bench.controller.log() and time.monotonic() < until:
+        time.sleep(0.05)
+    bench.api("POST", f"/runs/{session}/stop")
+    assert bench.wait(session)["status"] == "stopped"
+    assert not (cache(bench) / image["sha256"]).exists()
+    run, _ = bench.run(bench.single_call(duration=1))
+    assert run["status"] == "passed"  # the agent is free again
+
+
+def test_prompt_that_was_deleted_is_named(bench):
+    """Between the start and the fetch: the job names what is no more."""
+    image = upload(bench, "gone", wav(4000))
+    agent = bench.agents[0]
+    agent.stop()
+    test = bench.single_call(duration=1, prompt="gone")
+    session = bench.start(test)
+    problem(bench.controller.request("DELETE", f"/appimages/{image['id']}"), 409)
+    bench.controller.request("DELETE", f"/tests/{test}")
+    answer = bench.controller.request("DELETE", f"/appimages/{image['id']}")
+    assert answer.status_code == 204, answer.text
+    agent.start()
+    run = bench.wait(session)
+    assert run["status"] == "errored" and "prompt" in run["result_description"]
+
+
+def test_only_agents_fetch_by_hash(bench):
+    image = upload(bench, "hash", wav(5000))
+    c = bench.controller
+    path = f"/agent/appimages/{image['sha256']}"
+    problem(c.request("GET", path), 401)
+    problem(c.request("GET", path, key=None), 401)
+    pool = c.api("POST", "/agent-pools", {"name": "hash"})["agent_pool"]
+    fake = FakeAgent(c, pool["join_token"], "hash")
+    answer = c.request("GET", path, key=fake.auth)
+    assert answer.status_code == 200 and answer.content == wav(5000)
+    for wrong in ("0" * 64, "x", "..%2F..%2Foffhook.db", image["sha256"].upper()):
+        problem(c.request("GET", f"/agent/appimages/{wrong}", key=fake.auth), 404)
