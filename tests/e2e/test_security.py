@@ -1,5 +1,6 @@
 """Clients that mean harm, and a database that is in trouble."""
 import base64
+import itertools
 import json
 import os
 import signal
@@ -180,6 +181,12 @@ def test_no_line_break_reaches_http(server, text):
 
 # ---- bodies ----
 
+def sanitized(server):
+    """Its memory is not what a program without the sanitizer takes: freed is kept."""
+    with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
+        return "libasan" in maps.read()
+
+
 def memory(server):
     with open(f"/proc/{server.process.pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
@@ -217,7 +224,7 @@ def test_deep_text_in_a_member(server, unchanged, name):
     problem(answer, 422)
 
 
-@pytest.mark.parametrize("media, body", [
+@pytest.mark.parametrize("media, body", ids=itertools.count(), argvalues=[
     ("application/x-www-form-urlencoded", b"&".join(b"k%d=v" % i for i in range(3000))),
     ("application/x-www-form-urlencoded", b"&" * 1000000),
     ("application/x-www-form-urlencoded", b"name=" + b"%41" * 340000),
@@ -240,7 +247,8 @@ def test_large_bodies_below_the_limit(server, unchanged, media, body):
     for _ in range(3):
         answer = server.request("POST", "/projects", data=body, headers={"Content-Type": media})
         problem(answer, 422)
-    assert memory(server) < before + 64 * 1024  # kB; they are not kept
+    # kB; they are not kept
+    assert sanitized(server) or memory(server) < before + 64 * 1024
 
 
 def test_bodies_above_the_limit(server, unchanged):
@@ -272,7 +280,7 @@ def test_half_open_uploads_leave_room(server):
                       f"\r\nContent-Type: multipart/form-data; boundary=b\r\n"
                       f"Content-Length: 100000\r\n\r\n--b".encode())
             held.append(s)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         answer = None
         while time.monotonic() < until:
             answer = server.request("POST", "/appimages", {"name": "u", "content": ""})
@@ -285,7 +293,7 @@ def test_half_open_uploads_leave_room(server):
     finally:
         for s in held:
             s.close()
-    until = time.monotonic() + 30  # the places come back with the end of the connections
+    until = time.monotonic() + 90  # the places come back with the end of the connections
     while answer.status_code == 503 and time.monotonic() < until:
         answer = server.request("POST", "/appimages", {"name": "u", "content": ""})
     assert answer.status_code == 201

@@ -210,6 +210,7 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
     assert info['job']['engine'] == {
         'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000,
         'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
+        'prompt_cache': f'{agent.state}/prompts',
         'default_prompt': 'a.wav'}
     # standard streams and its socket; signals as a program expects them
     assert info['fds'] == [0, 1, 2, 3]
