@@ -127,7 +127,7 @@ def load(url, pid, options, headers=()):
         raise SystemExit(f"{url}: {bad.group(0)}")
     count = int(re.search(r"(\d+) requests in", done).group(1))
     return (float(re.search(r"Requests/sec:\s*([\d.]+)", done).group(1)),
-            milliseconds(re.search(r"99%\s+(\S+)", done).group(1)),
+            milliseconds(re.search(r"(?m)^\s*99%\s+(\S+)", done).group(1)),
             (cpu_seconds(pid) - before) / count * 1e6)
 
 
