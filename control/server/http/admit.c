@@ -249,11 +249,10 @@ static bool query_fits(const struct exchange *x, struct reply *rep)
 	return query_check(x->request.query, known, rep);
 }
 
-bool admit(struct exchange *x, struct store *store, struct reply *rep)
+bool admit(struct exchange *x, struct reply *rep)
 {
 	struct request *req = &x->request;
 
-	req->store = store;
 	if (x->admitted)
 		return true;
 	x->admitted = true;

@@ -15,11 +15,11 @@ const struct http_upload *admit_upload(struct exchange *x);
 void admit_request_id(struct exchange *x);
 
 /**
- * Fill the request but its body, and check it. Done once; later calls are
- * true.
+ * Fill the request but its body and store, and check it with the store it has.
+ * Done once; later calls are true.
  * Thread: worker.
  * @return false: the reply says why not
  */
-bool admit(struct exchange *x, struct store *store, struct reply *rep);
+bool admit(struct exchange *x, struct reply *rep);
 
 #endif

@@ -168,10 +168,10 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	}
 }
 
-static bool prepare(struct exchange *x, struct store *store, struct reply *rep)
+static bool prepare(struct exchange *x, struct reply *rep)
 {
 	x->prepared = true;
-	if (!admit(x, store, rep))
+	if (!admit(x, rep))
 		return false;
 	if (x->too_large) {
 		reply_problem(rep, 413, "the body is larger than %zu bytes",
@@ -249,7 +249,8 @@ void exchange_admit(struct exchange *x, struct store *store)
 {
 	struct reply rep = {.status = 0};
 
-	if (admit(x, store, &rep)) {
+	x->request.store = store;
+	if (admit(x, &rep)) {
 		/* the rate's headers: the answer says them */
 		x->headers = rep.headers;
 		return;
@@ -264,8 +265,10 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	struct reply rep = {.status = 0, .headers = x->headers};
 
 	x->headers = NULL;
+	/* a request that waited may come to another worker */
+	x->request.store = store;
 	x->request.waited = x->item.expired;
-	if (x->prepared || prepare(x, store, &rep))
+	if (x->prepared || prepare(x, &rep))
 		repeat_serve(x->route, &x->request, &rep);
 	if (rep.park_ms > 0 && !x->request.waited) {
 		json_decref(rep.body);
