@@ -82,12 +82,13 @@ static void report(int64_t mono_ns)
 
 	rtp_stream_report(&stream, &block);
 	rtp_quality_voip(&quality, &voip);
-	rtp_quality_summary(&quality, &summary);
 	block.lsr = 1;
 	rtp_sender_report(&sender, &block, (uint32_t)mono_ns, &rtt_ms);
 	rtp_stream_add_rtt(&stream, 12.5);
 	remote_voip_take(&sender.remote, &voip);
-	remote_summary_take(&sender.remote, &summary, 8000, sender.packets);
+	if (rtp_quality_summary(&quality, &summary))
+		remote_summary_take(&sender.remote, &summary, 8000,
+				    sender.packets);
 }
 
 static void close_second(int64_t end_ns)
