@@ -228,14 +228,15 @@ def from_text(documents, schema, text):
 
 
 def form_object(documents, schema, fields):
-    """A form as the object it stands for; an empty text leaves a field out."""
+    """A form as the object it stands for; an empty text that cannot be leaves a field out."""
     value = {}
     for name, text in fields:
         own = schema.get("properties", {}).get(name)
         for pattern, found in schema.get("patternProperties", {}).items():
             own = own or (found if re.search(pattern, name) else None)
         value[name] = from_text(documents, own, text) if own else text
-        if text == "" and name not in schema.get("required", ()):
+        if text == "" and own and documents.validate(own, "") and \
+                name not in schema.get("required", ()):
             del value[name]
     return value
 
