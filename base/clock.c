@@ -76,9 +76,9 @@ static void put_digits(char *text, unsigned value, size_t count)
 	}
 }
 
-void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns)
+void clock_format_ms(char text[static CLOCK_TEXT_BYTES], int64_t wall_ms)
 {
-	const int64_t seconds = floor_div(wall_ns, NS_PER_S);
+	const int64_t seconds = floor_div(wall_ms, 1000);
 	const int64_t day = floor_div(seconds, 86400);
 	const unsigned second = (unsigned)(seconds - day * 86400);
 	struct date date;
@@ -96,4 +96,9 @@ void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns)
 	text[16] = ':';
 	put_digits(text + 17, second % 60, 2);
 	text[19] = '\0';
+}
+
+void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns)
+{
+	clock_format_ms(text, floor_div(wall_ns, NS_PER_MS));
 }

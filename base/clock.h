@@ -36,4 +36,7 @@ int64_t clock_wall_offset_ns(void);
  */
 void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns);
 
+/** The same of ms since 1970: years up to 9999, where ns end in 2262. */
+void clock_format_ms(char text[static CLOCK_TEXT_BYTES], int64_t wall_ms);
+
 #endif

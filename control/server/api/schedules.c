@@ -166,7 +166,7 @@ static bool same_times(json_t *stored, json_t *values)
 				json_object_get(values, names[i])))
 			return false;
 	if (json_is_integer(run_at))
-		clock_format(text, json_integer_value(run_at) * NS_PER_MS);
+		clock_format_ms(text, json_integer_value(run_at));
 	return strcmp(text, was ? was : "") == 0;
 }
 
@@ -220,7 +220,7 @@ static json_t *next_times(json_t *row)
 		    &is_cron))
 		times = NULL; /* the zone is gone: the one time is known */
 	for (size_t i = 0; at && i < NEXT_TIMES; i++) {
-		clock_format(text, at * NS_PER_MS);
+		clock_format_ms(text, at);
 		json_array_append_new(list, json_string(text));
 		at = times ? schedule_times_next(times, at) : 0;
 	}

@@ -104,7 +104,7 @@ static int miss(struct store *store, const struct schedule_turn *turn,
 	while (count < COUNT_MAX && (at = schedule_times_next(times, at)) > 0 &&
 	       at <= now)
 		count++;
-	clock_format(from, turn->due_at * NS_PER_MS);
+	clock_format_ms(from, turn->due_at);
 	str_print(detail, sizeof(detail),
 		  "%s%u time%s since %s: no controller was running",
 		  count == COUNT_MAX ? "more than " : "", count,

@@ -35,7 +35,7 @@ json_t *record_time(const struct db_value *v)
 
 	if (v->type != DB_INT)
 		return json_null();
-	clock_format(text, v->integer * NS_PER_MS);
+	clock_format_ms(text, v->integer);
 	return json_string(text);
 }
 

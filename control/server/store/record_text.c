@@ -149,7 +149,7 @@ static int add_time(struct buf *b, char first, const char *name, int64_t ms)
 {
 	char text[CLOCK_TEXT_BYTES + 2];
 
-	clock_format(text + 1, ms * NS_PER_MS);
+	clock_format_ms(text + 1, ms);
 	text[0] = text[CLOCK_TEXT_BYTES] = '"';
 	return add_member(b, first, name, text, CLOCK_TEXT_BYTES + 1);
 }

@@ -33,7 +33,7 @@ static json_t *time_text(const struct db_value *value)
 
 	if (value->type != DB_INT)
 		return json_null();
-	clock_format(written, value->integer * NS_PER_MS);
+	clock_format_ms(written, value->integer);
 	return json_string(written);
 }
 

@@ -124,7 +124,7 @@ static json_t *time_text(const struct db_value *value)
 
 	if (value->type != DB_INT)
 		return json_null();
-	clock_format(text, value->integer * NS_PER_MS);
+	clock_format_ms(text, value->integer);
 	return json_string(text);
 }
 

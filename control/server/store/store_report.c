@@ -26,7 +26,7 @@ static json_t *time_text(const struct db_value *v)
 
 	if (v->type != DB_INT)
 		return json_null();
-	clock_format(buf, v->integer * NS_PER_MS);
+	clock_format_ms(buf, v->integer);
 	return json_string(buf);
 }
 

@@ -48,12 +48,25 @@ static void test_format_before_1970(void **state)
 	assert_string_equal(text, "1969-12-31 23:59:59");
 }
 
+/* ns would have ended in 2262 */
+static void test_format_years_of_four_digits(void **state)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	(void)state;
+	clock_format_ms(text, INT64_C(32503679999000));
+	assert_string_equal(text, "2999-12-31 23:59:59");
+	clock_format_ms(text, INT64_C(253402300799999));
+	assert_string_equal(text, "9999-12-31 23:59:59");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format_every_day),
 		cmocka_unit_test(test_format_every_second_of_a_day),
 		cmocka_unit_test(test_format_before_1970),
+		cmocka_unit_test(test_format_years_of_four_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
