@@ -1,5 +1,6 @@
 #include "agent/prompts.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -93,21 +94,6 @@ static int make_room(const char *path, size_t len)
 	return err;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
 static int write_file(const char *dir, const char *sha256, const void *data,
 		      size_t len)
 {
@@ -120,7 +106,7 @@ static int write_file(const char *dir, const char *sha256, const void *data,
 	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, data, len);
+	err = file_write_synced(fd, data, len);
 	close(fd);
 	if (err == 0 && rename(part, path))
 		err = -errno;

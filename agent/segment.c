@@ -1,5 +1,7 @@
 #include "agent/segment.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -45,21 +47,6 @@ static uint64_t get_le(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int segment_append(int fd, uint64_t *end, const struct record *record)
 {
 	size_t len = SEGMENT_HEADER_BYTES + record->len;
@@ -76,7 +63,7 @@ int segment_append(int fd, uint64_t *end, const struct record *record)
 	put_le(frame + KIND_AT, record->kind, 4);
 	memcpy(frame + SEGMENT_HEADER_BYTES, record->text, record->len);
 	put_le(frame + CRC_AT, segment_crc(frame + SEQ_AT, len - SEQ_AT), 4);
-	err = write_all(fd, frame, len);
+	err = file_write(fd, frame, len);
 	free(frame);
 	if (err == 0)
 		*end += len;

@@ -1,5 +1,6 @@
 #include "control/server/api/appimages.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
@@ -172,21 +173,6 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 	json_object_del(values, "content");
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
 /* Write the content to a file of a random name. */
 static int keep(struct request *req, struct source *s)
 {
@@ -200,7 +186,7 @@ static int keep(struct request *req, struct source *s)
 	fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, s->data, s->len);
+	err = file_write_synced(fd, s->data, s->len);
 	close(fd);
 	if (err)
 		unlink(s->path);
