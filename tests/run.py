@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """Run meson tests of a build directory and count their cases.
 
-usage: run.py BUILD [NAME...]; NAME is a suite, a meson test or one case.
+usage: run.py [--repeat N] BUILD [NAME...]; NAME is a suite, a meson test or one case.
 Counts cmocka cases and pytest cases; any other test counts as one.
+
+--repeat N: where at most N tests failed, run each of them once more, alone.
+A test that passes then is named as unsteady and counts as it ended.
 """
+import argparse
 import json
 import os
 import re
@@ -78,24 +82,50 @@ def run_pytest(build, path, name):
 
 
 def run_meson(build, arguments):
+    """Meson's exit status and {name: entry of its testlog.json}."""
     log = Path(build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     # A timeout is for a test that hangs, not for a machine that is slow.
     status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
                              "--timeout-multiplier", "4",
                              "--print-errorlogs", *arguments]).returncode
-    total = [0, 0, 0]
-    if log.exists():
-        for line in log.read_text(errors="replace").splitlines():
-            for i, n in enumerate(cases(json.loads(line))):
-                total[i] += n
-    if status != 0 and total[1] == 0:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    entries = [json.loads(line) for line in lines]
+    return status, {e["name"].split(" / ")[-1].strip(): e for e in entries}
+
+
+def repeat_failed(build, entries, most):
+    """Run failed tests once more, alone; the names of those that pass then."""
+    failed = sorted(n for n, e in entries.items() if cases(e)[1])
+    if not 0 < len(failed) <= most:
+        return []
+    unsteady = []
+    for name in failed:
+        print(f"{name} failed; once more, alone", flush=True)
+        status, again = run_meson(build, [name])
+        if status == 0 and name in again:
+            entries[name] = again[name]
+            unsteady.append(name)
+    return unsteady
+
+
+def run_suites(build, arguments, most):
+    """((passed, failed, skipped), unsteady tests) of one call of meson."""
+    status, entries = run_meson(build, arguments)
+    unsteady = repeat_failed(build, entries, most)
+    total = [sum(n) for n in zip((0, 0, 0), *map(cases, entries.values()))]
+    if status != 0 and not unsteady and total[1] == 0:
         total[1] = 1
-    return total
+    return total, unsteady
 
 
 def main():
-    build, names = sys.argv[1], sys.argv[2:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repeat", type=int, default=0)
+    parser.add_argument("build")
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    build, names = given.build, given.names
     tests = known_tests(build)
     suites = [n for n in names if n in SUITES]
     plain, single = [], []
@@ -126,14 +156,19 @@ def main():
         jobs.append(plain)
     if not names:
         jobs.append([])
+    unsteady = []
     for arguments in jobs:
-        total = [a + b for a, b in zip(total, run_meson(build, arguments))]
+        seen, again = run_suites(build, arguments, given.repeat)
+        total = [a + b for a, b in zip(total, seen)]
+        unsteady += again
     for path, name in single:
         total = [a + b for a, b in zip(total, run_pytest(build, path, name))]
     passed, failed, skipped = total
     print()
     if skipped:
         print(f"{skipped} skipped")
+    for name in unsteady:
+        print(f"unsteady: {name} failed among the others and passed alone")
     if passed + failed == 0:
         print("nothing was run")
         failed = 1

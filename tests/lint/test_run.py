@@ -1,0 +1,48 @@
+"""tests/run.py counts what happened, also where a test passes only when repeated."""
+import subprocess
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).resolve().parents[1] / "run.py"
+PROJECT = """project('three')
+sh = find_program('sh')
+test('steady', sh, args: ['-c', 'true'])
+test('unsteady', sh, args: ['-c', 'test -e {here}/seen || {{ touch {here}/seen; false; }}'])
+test('broken', sh, args: ['-c', 'test -e {here}/mended'])
+"""
+
+
+@pytest.fixture
+def build(tmp_path):
+    (tmp_path / "meson.build").write_text(PROJECT.format(here=tmp_path))
+    subprocess.run(["/usr/bin/meson", "setup", "build"], cwd=tmp_path, check=True,
+                   stdout=subprocess.DEVNULL)
+    return tmp_path / "build"
+
+
+def run(build, *options):
+    done = subprocess.run(["/usr/bin/python3", RUN, *options, build], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = done.stdout.splitlines()
+    return done.returncode, lines[-1], [x for x in lines if x.startswith("unsteady:")]
+
+
+NAMED = ["unsteady: unsteady failed among the others and passed alone"]
+
+
+def test_without_the_option_nothing_is_repeated(build):
+    assert run(build) == (1, "1 passed, 2 failed", [])
+
+
+def test_what_fails_again_has_failed(build):
+    assert run(build, "--repeat", "2") == (1, "2 passed, 1 failed", NAMED)
+
+
+def test_what_passes_alone_is_named(build):
+    (build.parent / "mended").touch()
+    assert run(build, "--repeat", "2") == (0, "3 passed, 0 failed", NAMED)
+
+
+def test_more_failures_than_allowed_are_not_repeated(build):
+    assert run(build, "--repeat", "1") == (1, "1 passed, 2 failed", [])
