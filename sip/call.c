@@ -249,7 +249,7 @@ struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg)
 
 static void end_handler(void *arg)
 {
-	call_close(arg); /* what still runs is libre's business now */
+	call_close(arg); /* what still runs ends by itself */
 }
 
 static void bye_response(int err, const struct sip_msg *msg, void *arg)
@@ -303,7 +303,7 @@ void uac_cancel(struct sip_call *call)
 	tmr_cancel(&call->tmr_ring);
 	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
 	if (call->req)
-		sip_request_cancel(call->req);
+		client_cancel(call->req);
 	else
 		call_close(call);
 }

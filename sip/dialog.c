@@ -154,7 +154,7 @@ int dialog_accept(struct dialog **ret, const struct sip_msg *msg)
 		err = routes_take(dialog, msg);
 	if (!err)
 		err = neg(pl_strdup(&dialog->callid, &msg->callid));
-	/* libre answers with this tag (sip_replyf). */
+	/* server.c answers with this tag. */
 	if (!err)
 		err = text_print(&dialog->ltag, "%016llx", msg->tag);
 	if (!err)

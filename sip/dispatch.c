@@ -75,9 +75,9 @@ static bool extensions_refused(struct sip_ua *ua, const struct sip_msg *msg)
 
 static void options_reply(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
-			  ALLOW_HEADER "Accept: application/sdp\r\n"
-				       "Content-Length: 0\r\n\r\n");
+	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
+			    ALLOW_HEADER "Accept: application/sdp\r\n"
+					 "Content-Length: 0\r\n\r\n");
 }
 
 static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
@@ -86,14 +86,14 @@ static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
 	     i++) {
 		if (!method_is(msg, known_methods[i]))
 			continue;
-		(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 405,
-				  "Method Not Allowed",
-				  ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+		(void)server_replyf(NULL, NULL, ua->sip, msg, false, 405,
+				    "Method Not Allowed",
+				    ALLOW_HEADER "Content-Length: 0\r\n\r\n");
 		return;
 	}
-	(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 501,
-			  "Not Implemented",
-			  ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 501,
+			    "Not Implemented",
+			    ALLOW_HEADER "Content-Length: 0\r\n\r\n");
 }
 
 static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
@@ -101,13 +101,13 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 	struct sip_call *call = call_find(ua, msg);
 
 	if (!call || call->state == CALL_DONE) {
-		(void)sip_treply(NULL, ua->sip, msg, 481,
-				 "Call/Transaction Does Not Exist");
+		(void)server_reply(NULL, ua->sip, msg, 481,
+				   "Call/Transaction Does Not Exist");
 		return;
 	}
 	if (!dialog_in_order(call_dialog(call, msg), msg)) {
-		(void)sip_treply(NULL, ua->sip, msg, 500,
-				 "Server Internal Error");
+		(void)server_reply(NULL, ua->sip, msg, 500,
+				   "Server Internal Error");
 		return;
 	}
 	if (method_is(msg, "BYE"))
@@ -119,7 +119,7 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 	else if (method_is(msg, "INFO"))
 		info_received(call, msg);
 	else if (method_is(msg, "MESSAGE"))
-		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
+		(void)server_reply(NULL, ua->sip, msg, 200, "OK");
 	else if (method_is(msg, "PRACK"))
 		reliable_received(call, msg);
 	else if (method_is(msg, "UPDATE"))
@@ -136,9 +136,9 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	if (account_by_user(ua, msg))
-		(void)sip_treply(NULL, ua->sip, msg, 200, "OK");
+		(void)server_reply(NULL, ua->sip, msg, 200, "OK");
 	else
-		(void)sip_treply(NULL, ua->sip, msg, 404, "Not Found");
+		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
 }
 
 static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -146,14 +146,14 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 	struct sip_account *account = account_by_user(ua, msg);
 
 	if (!account)
-		(void)sip_treply(NULL, ua->sip, msg, 404, "Not Found");
+		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
 	else if (!account->incoming_h ||
 		 (!account->accepts && !sip_msg_hdr(msg, SIP_HDR_REPLACES)))
-		(void)sip_treply(NULL, ua->sip, msg, 480,
-				 "Temporarily Unavailable");
+		(void)server_reply(NULL, ua->sip, msg, 480,
+				   "Temporarily Unavailable");
 	else if (ua->call_count >= 2 * ua->calls_max + 16)
-		(void)sip_treply(NULL, ua->sip, msg, 503,
-				 "Service Unavailable");
+		(void)server_reply(NULL, ua->sip, msg, 503,
+				   "Service Unavailable");
 	else
 		uas_invite(ua, account, msg);
 }
@@ -170,12 +170,13 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 	}
 	if (!well_formed(msg)) {
 		if (pl_isset(&msg->via.branch))
-			(void)sip_reply(ua->sip, msg, 400, "Bad Request");
+			(void)server_reply_once(ua->sip, msg, 400,
+						"Bad Request");
 		return;
 	}
 	if (method_is(msg, "CANCEL")) {
-		(void)sip_reply(ua->sip, msg, 481,
-				"Call/Transaction Does Not Exist");
+		(void)server_reply_once(ua->sip, msg, 481,
+					"Call/Transaction Does Not Exist");
 		return;
 	}
 	if (extensions_refused(ua, msg))
@@ -189,12 +190,12 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 	else if (method_is(msg, "MESSAGE"))
 		message_received(ua, msg);
 	else if (method_is(msg, "REFER"))
-		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
+		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
 		 method_is(msg, "NOTIFY") || method_is(msg, "PRACK") ||
 		 method_is(msg, "UPDATE"))
-		(void)sip_treply(NULL, ua->sip, msg, 481,
-				 "Call/Transaction Does Not Exist");
+		(void)server_reply(NULL, ua->sip, msg, 481,
+				   "Call/Transaction Does Not Exist");
 	else
 		method_refuse(ua, msg);
 }

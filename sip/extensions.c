@@ -82,10 +82,10 @@ static bool refuse_420(struct sip_ua *ua, const struct sip_msg *msg,
 			  &refusal);
 	refused = refusal.mb->end > 0;
 	if (refused)
-		(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 420,
-				  "Bad Extension",
-				  "%bContent-Length: 0\r\n\r\n",
-				  refusal.mb->buf, refusal.mb->end);
+		(void)server_replyf(NULL, NULL, ua->sip, msg, false, 420,
+				    "Bad Extension",
+				    "%bContent-Length: 0\r\n\r\n",
+				    refusal.mb->buf, refusal.mb->end);
 	mem_deref(refusal.mb);
 	return refused;
 }
@@ -102,9 +102,9 @@ bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
 	    extensions_has(msg, SIP_HDR_SUPPORTED, TAG_100REL) ||
 	    extensions_has(msg, SIP_HDR_REQUIRE, TAG_100REL))
 		return false;
-	(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 421,
-			  "Extension Required",
-			  "Require: " TAG_100REL "\r\n"
-			  "Content-Length: 0\r\n\r\n");
+	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 421,
+			    "Extension Required",
+			    "Require: " TAG_100REL "\r\n"
+			    "Content-Length: 0\r\n\r\n");
 	return true;
 }

@@ -12,8 +12,8 @@ struct fork {
 	struct sip_account *account;
 	struct dialog *dialog;
 	struct digest *digest;
-	struct sip_request *ack;
-	struct sip_request *bye;
+	struct client *ack;
+	struct client *bye;
 	uint32_t cseq;
 };
 

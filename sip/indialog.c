@@ -8,7 +8,7 @@
 /* A request under way; it holds a reference to its call. */
 struct inner {
 	struct sip_call *call;
-	struct sip_request *req;
+	struct client *req;
 	const char *method; /* static */
 	char *headers;
 	char *type;
@@ -113,7 +113,7 @@ static int inner_send(struct inner *inner)
 	};
 	struct sip_call *call = inner->call;
 
-	/* The finished request is libre's to release. */
+	/* The finished request releases itself. */
 	inner->req = NULL;
 	return dialog_send(&inner->req, call->account, call->dialog,
 			   call->digest, &request);
@@ -165,7 +165,7 @@ void info_received(struct sip_call *call, const struct sip_msg *msg)
 	struct dtmf_info info;
 	struct pl name = PL_INIT;
 
-	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_reply(NULL, call->ua->sip, msg, 200, "OK");
 	if (!type || re_regex(type->val.p, type->val.l, "[^; \t]+", &name) ||
 	    !body_length(msg) || body_length(msg) > DTMF_INFO_BODY_BYTES ||
 	    dtmf_info_parse(&info, name.p, name.l,

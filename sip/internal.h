@@ -19,16 +19,6 @@
 #include "sip/transport.h"
 #include "sip/ua.h"
 
-/* The names of libre's transactions, until the last file is converted to
- * ours. */
-#define sip_request        client
-#define sip_request_cancel client_cancel
-#define sip_strans         server
-#define sip_strans_alloc   server_new
-#define sip_treply         server_reply
-#define sip_treplyf        server_replyf
-#define sip_reply          server_reply_once
-
 #define REASON_BYTES 192
 
 /* Events a call keeps for a handler that has not come yet. */
@@ -169,7 +159,7 @@ struct request {
 	void *arg;
 };
 /** Send a request of the account within (or beginning) the dialog. */
-int dialog_send(struct sip_request **ret, struct sip_account *account,
+int dialog_send(struct client **ret, struct sip_account *account,
 		struct dialog *dialog, struct digest *digest,
 		const struct request *request);
 
@@ -250,7 +240,7 @@ struct sip_account {
 	/* registration */
 	enum register_state state;
 	struct dialog *dialog;
-	struct sip_request *req;
+	struct client *req;
 	struct tmr tmr; /* refresh; end of an unregister */
 	struct later due;
 	struct list events;
@@ -373,9 +363,9 @@ struct sip_call {
 	struct later due;
 
 	/* client transactions: each holds a reference while it runs */
-	struct sip_request *req; /* INVITE or re-INVITE */
-	struct sip_request *bye;
-	struct sip_request *ack;
+	struct client *req; /* INVITE or re-INVITE */
+	struct client *bye;
+	struct client *ack;
 	struct mbuf *ack_mb; /* repeated for a repeated 2xx */
 	struct sa ack_dst;
 	enum sip_transp ack_tp;
@@ -390,7 +380,7 @@ struct sip_call {
 	struct tmr tmr_end;
 
 	/* server side of INVITE and re-INVITE */
-	struct sip_strans *st;
+	struct server *st;
 	struct sip_msg *msg;
 	struct mbuf *ok_mb; /* the 2xx, until the ACK */
 	uint32_t ok_count;

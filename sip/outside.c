@@ -12,7 +12,7 @@ struct outside {
 		*account;      /* NULL: released, the answer is nobody's */
 	struct dialog *dialog; /* Call-ID, tags and CSeq of one request */
 	struct digest *digest;
-	struct sip_request *req;
+	struct client *req;
 	const char *method; /* static */
 	char *type;
 	char *body;

@@ -4,7 +4,7 @@
 struct prack {
 	struct sip_call *call;
 	struct dialog *dialog;
-	struct sip_request *req;
+	struct client *req;
 	char *headers;
 	struct buf sdp;
 	bool has_sdp;

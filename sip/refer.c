@@ -126,18 +126,18 @@ void refer_notified(struct sip_call *call, const struct sip_msg *msg)
 
 	if (!event || event->val.l < 5 ||
 	    strncasecmp(event->val.p, "refer", 5) != 0) {
-		(void)sip_treply(NULL, call->ua->sip, msg, 489, "Bad Event");
+		(void)server_reply(NULL, call->ua->sip, msg, 489, "Bad Event");
 		return;
 	}
 	if (!call->transferring || !state) {
-		(void)sip_treply(NULL, call->ua->sip, msg,
-				 call->transferring ? 400 : 481,
-				 call->transferring
-					 ? "Bad Request"
-					 : "Subscription Does Not Exist");
+		(void)server_reply(NULL, call->ua->sip, msg,
+				   call->transferring ? 400 : 481,
+				   call->transferring
+					   ? "Bad Request"
+					   : "Subscription Does Not Exist");
 		return;
 	}
-	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_reply(NULL, call->ua->sip, msg, 200, "OK");
 	if (fragment_read(msg, &code, reason, sizeof(reason)))
 		transfer_note(call, code, reason);
 	if (code >= 200)
@@ -232,13 +232,13 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	char *replaces = NULL;
 
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
-		(void)sip_treply(NULL, ua->sip, msg, 481,
-				 "Call/Transaction Does Not Exist");
+		(void)server_reply(NULL, ua->sip, msg, 481,
+				   "Call/Transaction Does Not Exist");
 		return;
 	}
 	if (target_read(&target, &replaces, msg)) {
 		mem_deref(replaces);
-		(void)sip_treply(NULL, ua->sip, msg, 400, "Bad Refer-To");
+		(void)server_reply(NULL, ua->sip, msg, 400, "Bad Refer-To");
 		return;
 	}
 	event = call->referred ? NULL
@@ -247,7 +247,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	if (!event) {
 		mem_deref(target);
 		mem_deref(replaces);
-		(void)sip_treply(NULL, ua->sip, msg, 603, "Decline");
+		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
 		return;
 	}
 	event->target = target;
@@ -256,10 +256,10 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	call->refer_silent = sub && !pl_strcasecmp(&sub->val, "false");
 	call->refer_seq = msg->cseq.num;
 	contact_set(&contact, call->account, &ua->laddr, msg->tp);
-	(void)sip_treplyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
-			  "%H%sContent-Length: 0\r\n\r\n", contact_print,
-			  &contact,
-			  call->refer_silent ? "Refer-Sub: false\r\n" : "");
+	(void)server_replyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
+			    "%H%sContent-Length: 0\r\n\r\n", contact_print,
+			    &contact,
+			    call->refer_silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
 	(void)sip_call_refer_progress(call, 100, "Trying");
 }

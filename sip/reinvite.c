@@ -216,7 +216,7 @@ int reinvite_refresh(struct sip_call *call)
 static void refuse(struct sip_call *call, const struct sip_msg *msg,
 		   uint16_t code, const char *phrase)
 {
-	(void)sip_treply(NULL, call->ua->sip, msg, code, phrase);
+	(void)server_reply(NULL, call->ua->sip, msg, code, phrase);
 }
 
 /* The peer's offer, or the wish for ours. */
@@ -236,10 +236,10 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	int err;
 
 	if (call->state == CALL_INCOMING || call->answer_in_ack) {
-		(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 500,
-				  "Server Internal Error",
-				  "Retry-After: 5\r\n"
-				  "Content-Length: 0\r\n\r\n");
+		(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 500,
+				    "Server Internal Error",
+				    "Retry-After: 5\r\n"
+				    "Content-Length: 0\r\n\r\n");
 		return;
 	}
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {

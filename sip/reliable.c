@@ -56,8 +56,8 @@ static void unacknowledged_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* RFC 3262 section 3: a 5xx to the INVITE. */
-	(void)sip_treply(&call->st, call->ua->sip, call->msg, 504,
-			 "Server Time-out");
+	(void)server_reply(&call->st, call->ua->sip, call->msg, 504,
+			   "Server Time-out");
 	call_set_end(call, SIP_END_FAILED, true, 504,
 		     "no PRACK for our provisional response within 32 s");
 	call_close(call);
@@ -173,9 +173,9 @@ static void prack_accept(struct sip_call *call, const struct sip_msg *msg,
 	const char *type = sdp ? "Content-Type: application/sdp\r\n" : "";
 	size_t len = sdp ? call->sdp.used : 0;
 
-	(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
-			  "%sContent-Length: %zu\r\n\r\n%b", type, len,
-			  sdp ? call->sdp.data : "", len);
+	(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
+			    "%sContent-Length: %zu\r\n\r\n%b", type, len,
+			    sdp ? call->sdp.data : "", len);
 }
 
 /* The PRACK answers our offer. */
@@ -192,9 +192,10 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 		prack_accept(call, msg, false);
 		return;
 	}
-	(void)sip_treply(NULL, call->ua->sip, msg, 488, "Not Acceptable Here");
-	(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
-			 "Not Acceptable Here");
+	(void)server_reply(NULL, call->ua->sip, msg, 488,
+			   "Not Acceptable Here");
+	(void)server_reply(&call->st, call->ua->sip, call->msg, 488,
+			   "Not Acceptable Here");
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
 	call_close(call);
 }
@@ -204,8 +205,8 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 	int r = 1;
 
 	if (call->state != CALL_INCOMING || !rack_match(call, msg)) {
-		(void)sip_treply(NULL, call->ua->sip, msg, 481,
-				 "Call/Transaction Does Not Exist");
+		(void)server_reply(NULL, call->ua->sip, msg, 481,
+				   "Call/Transaction Does Not Exist");
 		return;
 	}
 	mem_ref(call);
@@ -217,8 +218,8 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 			r = call->reliable.answered ? session_offered(call, msg)
 						    : -EINVAL;
 		if (r < 0)
-			(void)sip_treply(NULL, call->ua->sip, msg, 488,
-					 "Not Acceptable Here");
+			(void)server_reply(NULL, call->ua->sip, msg, 488,
+					   "Not Acceptable Here");
 		else
 			prack_accept(call, msg, r == 0);
 		if (r == 0)

@@ -219,17 +219,32 @@ static int reply_send(struct server **place, struct transport *transport,
 	return 0;
 }
 
-static int reply_print(struct mbuf *mb, const struct sip_ua *ua,
+/* The response up to its own lines; what follows is written behind it. */
+static int reply_begin(struct mbuf **ret, const struct sip_ua *ua,
 		       const struct sip_msg *msg, bool routes, uint16_t code,
 		       const char *reason)
 {
-	int err = mbuf_printf(mb, "SIP/2.0 %u %s\r\n", code, reason);
+	struct mbuf *mb = mbuf_alloc(1024);
+	int err;
 
+	if (!mb)
+		return -ENOMEM;
+	err = mbuf_printf(mb, "SIP/2.0 %u %s\r\n", code, reason);
 	if (!err)
 		err = copied_write(mb, msg, routes, code);
 	if (!err && ua->software)
 		err = mbuf_printf(mb, "Server: %s\r\n", ua->software);
-	return neg(err);
+	if (err) {
+		mem_deref(mb);
+		return neg(err);
+	}
+	*ret = mb;
+	return 0;
+}
+
+static int reply_end(struct mbuf *mb)
+{
+	return neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
 }
 
 int server_replyf(struct server **server, struct mbuf **ret_mb,
@@ -237,24 +252,22 @@ int server_replyf(struct server **server, struct mbuf **ret_mb,
 		  bool routes, uint16_t code, const char *reason,
 		  const char *fmt, ...)
 {
-	struct mbuf *mb;
+	struct mbuf *mb = NULL;
 	va_list args;
 	int err;
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	mb = mbuf_alloc(1024);
-	if (!mb)
-		return -ENOMEM;
-	err = reply_print(mb, transport->ua, msg, routes, code, reason);
+	err = reply_begin(&mb, transport->ua, msg, routes, code, reason);
 	if (!err && fmt) {
 		va_start(args, fmt);
 		err = neg(mbuf_vprintf(mb, fmt, args));
 		va_end(args);
 	} else if (!err) {
-		err = neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
+		err = reply_end(mb);
 	}
-	mb->pos = 0;
+	if (mb)
+		mb->pos = 0;
 	if (!err)
 		err = reply_send(server, transport, msg, code, mb);
 	else if (server)
@@ -276,20 +289,18 @@ int server_reply(struct server **server, struct transport *transport,
 int server_reply_once(struct transport *transport, const struct sip_msg *msg,
 		      uint16_t code, const char *reason)
 {
-	struct mbuf *mb;
+	struct mbuf *mb = NULL;
 	int err;
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	mb = mbuf_alloc(1024);
-	if (!mb)
-		return -ENOMEM;
-	err = reply_print(mb, transport->ua, msg, false, code, reason);
+	err = reply_begin(&mb, transport->ua, msg, false, code, reason);
 	if (!err)
-		err = neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
-	mb->pos = 0;
-	if (!err)
+		err = reply_end(mb);
+	if (!err) {
+		mb->pos = 0;
 		err = server_resend(transport, msg, mb);
+	}
 	mem_deref(mb);
 	return err;
 }

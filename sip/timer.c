@@ -103,10 +103,10 @@ bool timer_asked(struct sip_call *call, const struct sip_msg *msg)
 	t->peer_knows = extensions_has(msg, SIP_HDR_SUPPORTED, "timer") ||
 			extensions_has(msg, SIP_HDR_REQUIRE, "timer");
 	if (asked.given && asked.s < own_min_s(call) && t->peer_knows) {
-		(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 422,
-				  "Session Interval Too Small",
-				  "Min-SE: %u\r\nContent-Length: 0\r\n\r\n",
-				  own_min_s(call));
+		(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 422,
+				    "Session Interval Too Small",
+				    "Min-SE: %u\r\nContent-Length: 0\r\n\r\n",
+				    own_min_s(call));
 		return false;
 	}
 	/* What is asked for may be lowered, but not below the Min-SE. */

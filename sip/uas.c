@@ -9,8 +9,8 @@ static void cancel_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* libre has answered the CANCEL itself. */
-	(void)sip_treply(&call->st, call->ua->sip, call->msg, 487,
-			 "Request Terminated");
+	(void)server_reply(&call->st, call->ua->sip, call->msg, 487,
+			   "Request Terminated");
 	call_set_end(call, SIP_END_CANCELLED, false, 487,
 		     "cancelled by the caller");
 	call->end_ns = call->ua->received_ns;
@@ -20,7 +20,7 @@ static void cancel_handler(void *arg)
 static void invite_refuse(struct sip_ua *ua, const struct sip_msg *msg,
 			  uint16_t code, const char *phrase)
 {
-	(void)sip_treply(NULL, ua->sip, msg, code, phrase);
+	(void)server_reply(NULL, ua->sip, msg, code, phrase);
 }
 
 static int incoming_make(struct sip_call **ret, struct sip_account *account,
@@ -69,10 +69,10 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	}
 	err = session_read(call, msg, reason);
 	if (err == -EPROTONOSUPPORT) {
-		(void)sip_treplyf(NULL, NULL, ua->sip, msg, false, 415,
-				  "Unsupported Media Type",
-				  "Accept: application/sdp\r\n"
-				  "Content-Length: 0\r\n\r\n");
+		(void)server_replyf(NULL, NULL, ua->sip, msg, false, 415,
+				    "Unsupported Media Type",
+				    "Accept: application/sdp\r\n"
+				    "Content-Length: 0\r\n\r\n");
 	} else if (err < 0) {
 		invite_refuse(ua, msg, 400, "Bad Session Description");
 	} else if (err == 0 && !call->remote->has_audio) {
@@ -81,8 +81,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	} else if (!timer_asked(call, msg)) {
 		err = -EINVAL;
 	} else {
-		err = neg(sip_strans_alloc(&call->st, ua->sip, msg,
-					   cancel_handler, call));
+		err = server_new(&call->st, ua->sip, msg, cancel_handler, call);
 		if (err)
 			invite_refuse(ua, msg, 500, "Server Internal Error");
 	}
@@ -92,7 +91,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	}
 	call_register(call);
 	timer_peer(call, msg);
-	(void)sip_treply(&call->st, ua->sip, msg, 100, "Trying");
+	(void)server_reply(&call->st, ua->sip, msg, 100, "Trying");
 	if (call->remote) {
 		call_event(call, SIP_CALL_REMOTE_SDP, false, ua->received_ns);
 		session_hold_events(call, ua->received_ns);
@@ -149,12 +148,12 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	if (err)
 		return err;
 	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
-	err = neg(sip_treplyf(&call->st, &mb, call->ua->sip, msg, true, 200,
-			      "OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-			      contact_print, &contact, extensions,
-			      timer_response, call,
-			      sdp ? "Content-Type: application/sdp\r\n" : "",
-			      len, sdp ? call->sdp.data : "", len));
+	err = neg(server_replyf(&call->st, &mb, call->ua->sip, msg, true, 200,
+				"OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
+				contact_print, &contact, extensions,
+				timer_response, call,
+				sdp ? "Content-Type: application/sdp\r\n" : "",
+				len, sdp ? call->sdp.data : "", len));
 	mem_deref(extensions);
 	if (err)
 		return err;
@@ -209,8 +208,8 @@ void uas_answer(struct sip_call *call)
 	int err = answer_describe(call);
 
 	if (err == -ENOENT || err == -ENOKEY) {
-		(void)sip_treply(&call->st, call->ua->sip, call->msg, 488,
-				 "Not Acceptable Here");
+		(void)server_reply(&call->st, call->ua->sip, call->msg, 488,
+				   "Not Acceptable Here");
 		call_set_end(
 			call, SIP_END_REJECTED, true, 488,
 			err == -ENOENT
@@ -308,10 +307,10 @@ out:
 void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 {
 	mem_ref(call);
-	(void)sip_treply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_reply(NULL, call->ua->sip, msg, 200, "OK");
 	if (call->state == CALL_INCOMING) {
-		(void)sip_treply(&call->st, call->ua->sip, call->msg, 487,
-				 "Request Terminated");
+		(void)server_reply(&call->st, call->ua->sip, call->msg, 487,
+				   "Request Terminated");
 		call_set_end(call, SIP_END_CANCELLED, false, 487,
 			     "ended by the caller");
 	} else if (call->state == CALL_ACCEPTED || call->state == CALL_UP) {

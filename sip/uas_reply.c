@@ -61,12 +61,12 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	if (err)
 		return err;
 	contact_set(&contact, call->account, &call->ua->laddr, call->msg->tp);
-	err = neg(sip_treplyf(&call->st, ret, call->ua->sip, call->msg, true,
-			      code, phrase_of(code),
-			      "%H%s%s%sContent-Length: %zu\r\n\r\n%b",
-			      contact_print, &contact, extensions, headers,
-			      sdp ? "Content-Type: application/sdp\r\n" : "",
-			      len, sdp ? call->sdp.data : "", len));
+	err = neg(server_replyf(&call->st, ret, call->ua->sip, call->msg, true,
+				code, phrase_of(code),
+				"%H%s%s%sContent-Length: %zu\r\n\r\n%b",
+				contact_print, &contact, extensions, headers,
+				sdp ? "Content-Type: application/sdp\r\n" : "",
+				len, sdp ? call->sdp.data : "", len));
 	mem_deref(extensions);
 	if (err)
 		return err;
@@ -155,8 +155,8 @@ int sip_call_ring(struct sip_call *call)
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
 {
 	if (call->st)
-		(void)sip_treply(&call->st, call->ua->sip, call->msg, code,
-				 reason);
+		(void)server_reply(&call->st, call->ua->sip, call->msg, code,
+				   reason);
 	call_set_end(call, SIP_END_REJECTED, true, code, reason);
 	call->end_ns = call->ua->sent_ns;
 	call_close(call);
@@ -216,10 +216,10 @@ int sip_call_redirect(struct sip_call *call, uint16_t code,
 		return -ENOMEM;
 	err = contacts_write(mb, call, contacts);
 	if (!err) {
-		(void)sip_treplyf(&call->st, NULL, call->ua->sip, call->msg,
-				  false, code, phrase_of(code),
-				  "%bContent-Length: 0\r\n\r\n", mb->buf,
-				  mb->end);
+		(void)server_replyf(&call->st, NULL, call->ua->sip, call->msg,
+				    false, code, phrase_of(code),
+				    "%bContent-Length: 0\r\n\r\n", mb->buf,
+				    mb->end);
 		call_set_end(call, SIP_END_REJECTED, true, code,
 			     phrase_of(code));
 		call->end_ns = call->ua->sent_ns;

@@ -13,7 +13,7 @@ struct update {
 	struct sip_call *call;
 	struct dialog *dialog;
 	struct early *early; /* before the 2xx of our INVITE, else NULL */
-	struct sip_request *req;
+	struct client *req;
 	struct tmr tmr;
 	bool offers;
 	bool refreshes; /* for the session timer: nobody else asks */
@@ -298,11 +298,12 @@ static void reply(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	if (extensions_response(&extensions, call))
 		return;
 	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
-	(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
-			  "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-			  contact_print, &contact, extensions, timer_response,
-			  call, sdp ? "Content-Type: application/sdp\r\n" : "",
-			  len, sdp ? call->sdp.data : "", len);
+	(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
+			    "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
+			    contact_print, &contact, extensions, timer_response,
+			    call,
+			    sdp ? "Content-Type: application/sdp\r\n" : "", len,
+			    sdp ? call->sdp.data : "", len);
 	mem_deref(extensions);
 }
 
@@ -313,25 +314,25 @@ static int offer_take(struct sip_call *call, struct early *early,
 	int err;
 
 	if (ours_is_open(call, early)) {
-		(void)sip_treply(NULL, call->ua->sip, msg, 491,
-				 "Request Pending");
+		(void)server_reply(NULL, call->ua->sip, msg, 491,
+				   "Request Pending");
 		return -EBUSY;
 	}
 	if (theirs_is_open(call)) {
-		(void)sip_treplyf(NULL, NULL, call->ua->sip, msg, false, 500,
-				  "Server Internal Error",
-				  "Retry-After: %u\r\n"
-				  "Content-Length: 0\r\n\r\n",
-				  rand_u32() % (RETRY_MAX_S + 1));
+		(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 500,
+				    "Server Internal Error",
+				    "Retry-After: %u\r\n"
+				    "Content-Length: 0\r\n\r\n",
+				    rand_u32() % (RETRY_MAX_S + 1));
 		return -EBUSY;
 	}
 	err = session_offered(call, msg);
 	if (err == -EPROTONOSUPPORT)
-		(void)sip_treply(NULL, call->ua->sip, msg, 415,
-				 "Unsupported Media Type");
+		(void)server_reply(NULL, call->ua->sip, msg, 415,
+				   "Unsupported Media Type");
 	else if (err)
-		(void)sip_treply(NULL, call->ua->sip, msg, 488,
-				 "Not Acceptable Here");
+		(void)server_reply(NULL, call->ua->sip, msg, 488,
+				   "Not Acceptable Here");
 	return err;
 }
 
@@ -341,8 +342,8 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 	bool offers = !session_empty(msg);
 
 	if (call->state == CALL_ENDING || call->state == CALL_DONE) {
-		(void)sip_treply(NULL, call->ua->sip, msg, 481,
-				 "Call/Transaction Does Not Exist");
+		(void)server_reply(NULL, call->ua->sip, msg, 481,
+				   "Call/Transaction Does Not Exist");
 		return;
 	}
 	if (call->state == CALL_UP && !timer_asked(call, msg))
