@@ -1,5 +1,6 @@
 #include "agent/identity.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -63,18 +64,6 @@ int identity_load(struct identity *ret, const char *state_dir)
 	return err;
 }
 
-static int write_synced(int fd, const char *text)
-{
-	size_t len = strlen(text);
-	ssize_t n = write(fd, text, len);
-
-	if (n < 0)
-		return -errno;
-	if ((size_t)n < len)
-		return -ENOSPC;
-	return fsync(fd) ? -errno : 0;
-}
-
 int identity_save(const struct identity *identity, const char *state_dir)
 {
 	json_t *object = json_pack("{s:s,s:s}", "agent_id", identity->agent_id,
@@ -91,7 +80,7 @@ int identity_save(const struct identity *identity, const char *state_dir)
 	unlinkat(dir_fd, "credentials.new", 0);
 	fd = openat(dir_fd, "credentials.new",
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	err = fd < 0 ? -errno : write_synced(fd, text);
+	err = fd < 0 ? -errno : file_write_synced(fd, text, strlen(text));
 	if (err == 0 &&
 	    renameat(dir_fd, "credentials.new", dir_fd, "credentials") != 0)
 		err = -errno;

@@ -54,24 +54,32 @@ static void lose(struct lease *l, const char *text)
 	lease_cancel(l, NULL);
 }
 
+/* @return true if the controller knows this agent or lease no more */
+static bool is_disowned(struct lease *l, const struct http_answer *answer)
+{
+	switch (answer->status) {
+	case 401:
+		l->env->unauthorized_h(l->env->arg);
+		return true;
+	case 403:
+	case 404:
+	case 410:
+		lose(l, answer->text);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void on_renewed(const struct http_answer *answer, void *arg)
 {
 	struct lease *l = arg;
 	const char *command;
 	json_t *lease_s;
 
-	switch (answer->status) {
-	case 200:
-		break;
-	case 401:
-		l->env->unauthorized_h(l->env->arg);
+	if (is_disowned(l, answer))
 		return;
-	case 403:
-	case 404:
-	case 410:
-		lose(l, answer->text);
-		return;
-	default:
+	if (answer->status != 200) {
 		log_warning("lease=%s: not renewed (%s)", l->id, answer->text);
 		return;
 	}
@@ -191,6 +199,8 @@ static void on_barrier(const struct http_answer *answer, void *arg)
 	char reason[256];
 	int64_t gap;
 
+	if (is_disowned(l, answer))
+		return;
 	switch (answer->status) {
 	case 200:
 		pass_barrier(l, answer);
@@ -203,14 +213,6 @@ static void on_barrier(const struct http_answer *answer, void *arg)
 			loop_arm(l->env->loop, &l->barrier_timer, gap);
 		else
 			renew_now(l);
-		return;
-	case 401:
-		l->env->unauthorized_h(l->env->arg);
-		return;
-	case 403:
-	case 404:
-	case 410:
-		lose(l, answer->text);
 		return;
 	default:
 		str_print(reason, sizeof(reason),

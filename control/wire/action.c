@@ -18,10 +18,10 @@
 #define WAIT_MS_MAX          86400000
 #define REGEXPIRE_S_MAX      86400
 
-static int credential_decode(struct decoder *d, json_t *object,
-			     struct wire_credential *c)
+static int credential_decode(struct decoder *d, json_t *object, void *item)
 {
 	const size_t max = WIRE_NAME_BYTES_MAX;
+	struct wire_credential *c = item;
 	int err;
 
 	if (!json_is_object(object))
@@ -52,30 +52,17 @@ static int credential_decode(struct decoder *d, json_t *object,
 static int credentials_decode(struct decoder *d, json_t *object,
 			      struct wire_action *a)
 {
-	struct wire_credential *list;
 	json_t *array;
-	size_t count;
-	int err;
+	int err = decode_array(d, object, "credentials", WIRE_CREDENTIALS_MAX,
+			       &array);
 
-	err = decode_array(d, object, "credentials", WIRE_CREDENTIALS_MAX,
-			   &array);
-	count = json_array_size(array);
-	if (err || count == 0)
+	if (err || json_array_size(array) == 0)
 		return err;
-	list = arena_alloc(d->arena, count, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		size_t mark = decoder_enter(d, "/credentials/%zu", i);
-
-		err = credential_decode(d, json_array_get(array, i), &list[i]);
-		if (err)
-			return err;
-		decoder_leave(d, mark);
-	}
-	a->credentials = list;
-	a->credential_count = count;
-	return 0;
+	a->credentials =
+		decode_items(d, array, "/credentials", sizeof(*a->credentials),
+			     credential_decode, &err);
+	a->credential_count = a->credentials ? json_array_size(array) : 0;
+	return err;
 }
 
 static int transport_decode(struct decoder *d, json_t *object, bool *ret_given,
@@ -98,8 +85,9 @@ static int transport_decode(struct decoder *d, json_t *object, bool *ret_given,
 	return 0;
 }
 
-static int host_decode(struct decoder *d, json_t *object, struct wire_host *h)
+static int host_decode(struct decoder *d, json_t *object, void *item)
 {
+	struct wire_host *h = item;
 	bool given = false;
 	uint32_t priority = 0;
 	uint32_t weight = 0;
@@ -153,17 +141,10 @@ static int hosts_decode(struct decoder *d, json_t *target, json_t *action,
 	count = json_array_size(array);
 	if (err || count == 0)
 		return err;
-	list = arena_alloc(d->arena, count, sizeof(*list));
+	list = decode_items(d, array, "/hosts", sizeof(*list), host_decode,
+			    &err);
 	if (!list)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		size_t mark = decoder_enter(d, "/hosts/%zu", i);
-
-		err = host_decode(d, json_array_get(array, i), &list[i]);
-		if (err)
-			return err;
-		decoder_leave(d, mark);
-	}
+		return err;
 	/* The action's own transport overrides its target's. */
 	err = transport_decode(d, action, &given, &transport);
 	for (size_t i = 0; given && i < count; i++)

@@ -92,6 +92,27 @@ static json_t *array_load(struct decoder *d, json_t *value, size_t max)
 	return NULL;
 }
 
+/** The items of an array, or of an array as text. @return 0 or a refusal */
+static int items_load(struct decoder *d, json_t *value, size_t max, size_t size,
+		      int (*item_h)(struct decoder *d, json_t *entry,
+				    void *item),
+		      void **ret, size_t *ret_count)
+{
+	json_t *array = array_load(d, value, max);
+	void *list;
+	int err = 0;
+
+	if (!array)
+		return -EINVAL;
+	list = decode_items(d, array, "", size, item_h, &err);
+	if (list) {
+		*ret = list;
+		*ret_count = json_array_size(array);
+	}
+	json_decref(array);
+	return err;
+}
+
 /** An entry's text; a whole number is taken as its text.
  * @return 0; -EINVAL; -ENOMEM. *ret untouched if there is no such entry. */
 static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
@@ -277,9 +298,9 @@ static int argument_check(struct decoder *d,
 	return -EINVAL;
 }
 
-static int client_action_decode(struct decoder *d, json_t *entry,
-				struct wire_client_action *ret)
+static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 {
+	struct wire_client_action *ret = item;
 	int err;
 
 	if (!json_is_array(entry) || json_array_size(entry) < 1 ||
@@ -299,31 +320,13 @@ int client_actions_decode(struct decoder *d, json_t *value,
 			  const struct wire_client_action **ret,
 			  size_t *ret_count)
 {
-	json_t *array = array_load(d, value, WIRE_CLIENT_ACTIONS_MAX);
-	struct wire_client_action *list;
-	size_t count;
-	int err = 0;
+	void *list = NULL;
+	int err = items_load(d, value, WIRE_CLIENT_ACTIONS_MAX, sizeof(**ret),
+			     client_action_decode, &list, ret_count);
 
-	if (!array)
-		return -EINVAL;
-	count = json_array_size(array);
-	list = arena_alloc(d->arena, count, sizeof(*list));
-	if (!list)
-		err = -ENOMEM;
-	for (size_t i = 0; !err && i < count; i++) {
-		size_t mark = decoder_enter(d, "/%zu", i);
-
-		err = client_action_decode(d, json_array_get(array, i),
-					   &list[i]);
-		if (!err)
-			decoder_leave(d, mark);
-	}
-	json_decref(array);
-	if (err)
-		return err;
-	*ret = list;
-	*ret_count = count;
-	return 0;
+	if (!err)
+		*ret = list;
+	return err;
 }
 
 static bool is_token(const char *text)
@@ -364,9 +367,9 @@ static bool is_protected(const char *name)
 	return decode_word(names, name, &i);
 }
 
-static int header_decode(struct decoder *d, json_t *entry,
-			 struct wire_header *ret)
+static int header_decode(struct decoder *d, json_t *entry, void *item)
 {
+	struct wire_header *ret = item;
 	static const char *const types[] = {"any",      "registers", "calls",
 					    "presence", "invites",   "updates",
 					    "refers",   NULL};
@@ -409,30 +412,13 @@ static int header_decode(struct decoder *d, json_t *entry,
 int custom_headers_decode(struct decoder *d, json_t *value,
 			  const struct wire_header **ret, size_t *ret_count)
 {
-	json_t *array = array_load(d, value, WIRE_HEADERS_MAX);
-	struct wire_header *list;
-	size_t count;
-	int err = 0;
+	void *list = NULL;
+	int err = items_load(d, value, WIRE_HEADERS_MAX, sizeof(**ret),
+			     header_decode, &list, ret_count);
 
-	if (!array)
-		return -EINVAL;
-	count = json_array_size(array);
-	list = arena_alloc(d->arena, count, sizeof(*list));
-	if (!list)
-		err = -ENOMEM;
-	for (size_t i = 0; !err && i < count; i++) {
-		size_t mark = decoder_enter(d, "/%zu", i);
-
-		err = header_decode(d, json_array_get(array, i), &list[i]);
-		if (!err)
-			decoder_leave(d, mark);
-	}
-	json_decref(array);
-	if (err)
-		return err;
-	*ret = list;
-	*ret_count = count;
-	return 0;
+	if (!err)
+		*ret = list;
+	return err;
 }
 
 int wire_client_actions_check(json_t *value,

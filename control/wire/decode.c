@@ -218,6 +218,27 @@ int decode_array(struct decoder *d, json_t *object, const char *name,
 	return 0;
 }
 
+void *decode_items(struct decoder *d, json_t *array, const char *place,
+		   size_t size,
+		   int (*item_h)(struct decoder *d, json_t *entry, void *item),
+		   int *ret_err)
+{
+	size_t count = json_array_size(array);
+	char *list = arena_alloc(d->arena, count, size);
+	int err = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t mark = decoder_enter(d, "%s/%zu", place, i);
+
+		err = item_h(d, json_array_get(array, i), list + i * size);
+		if (!err)
+			decoder_leave(d, mark);
+	}
+	if (err)
+		*ret_err = err;
+	return err ? NULL : list;
+}
+
 bool decode_word(const char *const *words, const char *text, size_t *ret)
 {
 	for (size_t i = 0; words[i]; i++) {

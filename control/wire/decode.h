@@ -70,6 +70,19 @@ int decode_bool(struct decoder *d, json_t *object, const char *name, bool *ret);
 int decode_array(struct decoder *d, json_t *object, const char *name,
 		 size_t max, json_t **ret);
 
+/**
+ * Decode every entry of an array into a list of the arena.
+ * @param place  goes before the entry's number in the pointer: "/hosts", or ""
+ * @param size   bytes of an item of the list
+ * @param item_h decodes one entry into its item, which is all zeros
+ * @return the list, json_array_size(array) items; NULL: *ret_err is -EINVAL,
+ *         or -ENOMEM, or what item_h returned
+ */
+void *decode_items(struct decoder *d, json_t *array, const char *place,
+		   size_t size,
+		   int (*item_h)(struct decoder *d, json_t *entry, void *item),
+		   int *ret_err);
+
 /** The place of a word in a NULL-terminated list, by case-blind comparison.
  * @return true and *ret set */
 bool decode_word(const char *const *words, const char *text, size_t *ret);
