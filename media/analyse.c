@@ -433,6 +433,10 @@ static bool stopping_check(const struct analyse *an, struct media_session *s)
 	 * counts they stored before */
 	return atomic_load_explicit(&s->rx_done, memory_order_acquire) &&
 	       atomic_load_explicit(&s->tx_done, memory_order_acquire) &&
+	       /* acquire: pairs with the release in session_remove() of the
+		* audio thread; its records are before ours */
+	       (!s->audio ||
+		atomic_load_explicit(&s->audio_done, memory_order_acquire)) &&
 	       an->received_head.taken >= s->rx_last_packet &&
 	       an->rtcp_head.taken >= s->rx_last_rtcp &&
 	       an->sent_head.taken >= s->tx_last_packet;

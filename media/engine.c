@@ -1,6 +1,7 @@
 #include "media/engine.h"
 
 #include "base/clock.h"
+#include "media/audio.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -88,6 +89,9 @@ static int rings_open(struct media_engine *e)
 	if (!err)
 		err = ring_new(&e->records, sizeof(struct media_record),
 			       e->records_count);
+	if (!err)
+		err = ring_new(&e->audio_records, sizeof(struct media_record),
+			       e->records_count);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
 		err = wake_open(&e->threads[i].wake_fd);
 		if (!err)
@@ -115,6 +119,8 @@ static int tables_open(struct media_engine *e)
 		err = rx_new(&e->rx_state, e);
 	if (!err)
 		err = analyse_new(&e->analyse_state, e);
+	if (!err)
+		err = audio_new(&e->audio_state, e);
 	return err;
 }
 
@@ -143,6 +149,7 @@ static int threads_start(struct media_engine *e)
 		[THREAD_TX] = {tx_thread, e, "media-tx"},
 		[THREAD_ANALYSIS] = {analyse_thread, e->analyse_state,
 				     "media-analysis"},
+		[THREAD_AUDIO] = {audio_thread, e->audio_state, "media-audio"},
 	};
 	sigset_t all;
 	sigset_t before;
@@ -233,6 +240,8 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	}
 	fd_close(e->epoll_fd);
 	fd_close(e->records_fd);
+	audio_free(e->audio_state);
+	audio_rings_close(e);
 	analyse_free(e->analyse_state);
 	rx_free(e->rx_state);
 	prompt_cache_free(e->prompts);
@@ -244,6 +253,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->datagrams);
 	dtls_identity_free(e->identity);
 	ring_free(e->records);
+	ring_free(e->audio_records);
 	free(e->sessions);
 	free(e->tx_sessions);
 	free(e);
@@ -272,6 +282,22 @@ static void record_deliver(const struct media_record *record,
 		session_destroy(s);
 }
 
+static int audio_poll(struct media_engine *e, media_record_h *handler,
+		      void *arg)
+{
+	struct media_record record;
+	int count = 0;
+
+	while (ring_pop(e->audio_records, &record)) {
+		/* release: pairs with the acquire in audio_publish() */
+		atomic_fetch_add_explicit(&e->audio_polled, 1,
+					  memory_order_release);
+		record_deliver(&record, handler, arg);
+		count++;
+	}
+	return count;
+}
+
 void media_engine_poll(struct media_engine *e, media_record_h *handler,
 		       void *arg)
 {
@@ -280,10 +306,14 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 
 	engine_wake_clear(e->records_fd);
 	session_dtls_poll(e, handler, arg);
+	left -= audio_poll(e, handler, arg);
 	while (left-- > 0 && ring_pop(e->records, &record)) {
 		/* release: pairs with the acquire in records_full() */
 		atomic_fetch_add_explicit(&e->records_polled, 1,
 					  memory_order_release);
+		/* the audio thread was through with it before */
+		if (record.kind == MEDIA_RECORD_STOPPED)
+			audio_poll(e, handler, arg);
 		record_deliver(&record, handler, arg);
 	}
 	if (left < 0)
@@ -306,9 +336,13 @@ void media_engine_evidence(const struct media_engine *e,
 		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
 	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
-	ret->ring_drops = ring_dropped(e->received) + ring_dropped(e->rtcp) +
-			  ring_dropped(e->sent) + ring_dropped(e->answers) +
-			  COUNTER_READ(&e->records_dropped);
+	for (int i = 0; i < 2; i++) {
+		if (e->payloads[i])
+			ret->ring_drops += payload_ring_dropped(e->payloads[i]);
+	}
+	ret->ring_drops += ring_dropped(e->received) + ring_dropped(e->rtcp) +
+			   ring_dropped(e->sent) + ring_dropped(e->answers) +
+			   COUNTER_READ(&e->records_dropped);
 	lateness_read(&e->tx.lateness, &ret->send_lateness_ms,
 		      &ret->send_lateness_p99_ms);
 }

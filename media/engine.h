@@ -9,6 +9,7 @@
 #include "media/analysis/record.h"
 #include "media/lateness.h"
 #include "media/media.h"
+#include "media/payload_ring.h"
 #include "media/session.h"
 #include "media/tx_heap.h"
 
@@ -26,6 +27,7 @@ enum media_thread {
 	THREAD_RX,
 	THREAD_TX,
 	THREAD_ANALYSIS,
+	THREAD_AUDIO,
 	THREAD_COUNT
 };
 
@@ -116,12 +118,16 @@ struct media_engine {
 	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
 				* which no step of the wall clock moves */
 	struct thread threads[THREAD_COUNT];
-	struct ring *received;  /* packet_record; RX -> analysis */
-	struct ring *rtcp;      /* rtcp_event; RX -> analysis */
-	struct ring *sent;      /* packet_record; TX -> analysis */
-	struct ring *answers;   /* report_answer; analysis -> TX */
-	struct ring *records;   /* media_record; analysis -> loop */
-	struct ring *datagrams; /* dtls_datagram; RX -> loop */
+	struct ring *received;      /* packet_record; RX -> analysis */
+	struct ring *rtcp;          /* rtcp_event; RX -> analysis */
+	struct ring *sent;          /* packet_record; TX -> analysis */
+	struct ring *answers;       /* report_answer; analysis -> TX */
+	struct ring *records;       /* media_record; analysis -> loop */
+	struct ring *datagrams;     /* dtls_datagram; RX -> loop */
+	struct ring *audio_records; /* media_record; audio -> loop */
+	/* payloads to decode, received and sent ones; RX, TX -> audio; made
+	 * with the first session that wants audio */
+	struct payload_ring *payloads[2];
 	/* DTLS handshakes under way: the analysis wakes the loop for their
 	 * timers */
 	_Atomic unsigned handshake_count;
@@ -154,8 +160,13 @@ struct media_engine {
 	/* analysis thread, and the loop's side of the same ring */
 	struct analyse *analyse_state;
 	uint64_t records_pushed;
-	_Atomic uint64_t records_polled; /* loop */
-	_Atomic uint64_t records_dropped;
+	_Atomic uint64_t records_polled;  /* loop */
+	_Atomic uint64_t records_dropped; /* the audio thread adds to it too */
+
+	/* audio thread, and the loop's side of the same ring */
+	struct audio *audio_state;
+	uint64_t audio_pushed;
+	_Atomic uint64_t audio_polled; /* loop */
 };
 
 /* State of a thread that is too large for its stack; made by the loop. */

@@ -58,7 +58,10 @@ enum media_record_kind {
 	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
 	MEDIA_RECORD_SECURED,   /* the DTLS handshake ended, well or not */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
-	MEDIA_RECORD_STOPPED,   /* the session is fully accounted for; nothing
+	MEDIA_RECORD_AUDIO_SECOND, /* a decoded second, where it was wanted */
+	MEDIA_RECORD_AUDIO_TOTAL,  /* of a decoded direction; the last one of
+				    * its audio */
+	MEDIA_RECORD_STOPPED, /* the session is fully accounted for; nothing
 			       * of it follows and it may be freed */
 };
 
@@ -88,6 +91,8 @@ struct media_record {
 		struct stream_total total;
 		struct media_dtmf dtmf;
 		struct media_secured secured;
+		struct audio_second audio_second;
+		struct audio_total audio_total;
 	} u;
 };
 
@@ -111,6 +116,11 @@ void media_engine_poll(struct media_engine *engine, media_record_h *handler,
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
 
+/** What a session decodes for; without any it decodes nothing. */
+enum media_audio {
+	MEDIA_AUDIO_MEASURE = 1, /* both directions, a record a second */
+};
+
 struct media_session_params {
 	struct media_addr bind; /* local address to use; port ignored */
 	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference, see
@@ -126,6 +136,7 @@ struct media_session_params {
 	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */
+	unsigned audio;          /* enum media_audio */
 	void *user;              /* for media_session_user() */
 };
 

@@ -1,6 +1,7 @@
 /* The RX thread: every RTP and RTCP socket of the engine. */
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
+#include "media/audio.h"
 #include "media/engine.h"
 #include "media/rx_secure.h"
 
@@ -94,6 +95,26 @@ static void event_arrived(struct rx *rx, const struct datagram *d,
 	push_packet(rx, &r);
 }
 
+/* To the audio thread; a payload that was cut is no use to a decoder. */
+static void audio_arrived(const struct datagram *d, const struct rtp_header *h)
+{
+	struct media_session *s = d->socket->session;
+	const struct payload head = {
+		.mono_ns = d->mono_ns,
+		.slot = s->slot,
+		.ssrc = h->ssrc,
+		.ts = h->ts,
+		.seq = h->seq,
+		.bytes = (uint16_t)h->payload_bytes,
+		.pt = h->pt,
+	};
+
+	if (h->header_bytes + h->payload_bytes <= d->captured)
+		audio_push(s, &head, d->data + h->header_bytes, false);
+	else
+		s->rx.audio_dropped++;
+}
+
 static void rtp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct media_session *s = d->socket->session;
@@ -108,6 +129,8 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 		COUNTER_ADD(&rx->e->rx.foreign, 1);
 	if (h.ssrc == s->ssrc)
 		COUNTER_ADD(&rx->e->rx.collisions, 1);
+	if (s->audio)
+		audio_arrived(d, &h);
 	r = ring_reserve(rx->e->received);
 	if (!r)
 		return;

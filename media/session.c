@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "media/audio.h"
 #include "media/engine.h"
 #include "media/srtp_keys.h"
 
@@ -83,6 +84,11 @@ static void command_push(struct command *c, unsigned threads)
 #define TO_RX       (1u << THREAD_RX)
 #define TO_TX       (1u << THREAD_TX)
 #define TO_ANALYSIS (1u << THREAD_ANALYSIS)
+
+static unsigned to_audio(const struct media_session *s)
+{
+	return s->audio ? 1u << THREAD_AUDIO : 0;
+}
 
 /* ---- making one ---- */
 
@@ -273,6 +279,19 @@ static int slot_take(struct media_session *s)
 	return -ENOSPC;
 }
 
+static int audio_choose(struct media_session *s, unsigned wanted)
+{
+	int err;
+
+	if (!wanted)
+		return 0;
+	err = audio_rings_open(s->engine);
+	if (!err)
+		err = audio_session_new(&s->audio, s, wanted);
+	s->audio_sent = wanted & MEDIA_AUDIO_MEASURE;
+	return err;
+}
+
 int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
 {
@@ -301,6 +320,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		err = prompt_choose(s, params->prompt_file);
 	if (!err)
 		err = sockets_open(s, &params->bind);
+	if (!err)
+		err = audio_choose(s, params->audio);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -312,7 +333,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		s->rx.encrypted = true;
 	}
 	s->add.mono_ns = clock_mono_ns();
-	command_push(&s->add, TO_RX | TO_ANALYSIS);
+	command_push(&s->add, TO_RX | TO_ANALYSIS | to_audio(s));
 	*ret = s;
 	return 0;
 }
@@ -337,6 +358,7 @@ void session_destroy(struct media_session *s)
 	session_dtls_release(s);
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
+	audio_session_free(s->audio);
 	prompt_put(s->prompt);
 	explicit_bzero(&s->local, sizeof(s->local));
 	free(s);
@@ -458,6 +480,8 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	c->xr = n->xr;
 	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
 				      n->direction == MEDIA_SENDONLY);
+	c->receives = n->direction == MEDIA_SENDRECV ||
+		      n->direction == MEDIA_RECVONLY;
 	err = map_fill(&c->map, n);
 	for (size_t i = 0; !err && i < c->map.count; i++)
 		emodel_declarations_apply(
@@ -497,7 +521,7 @@ int media_session_apply(struct media_session *s,
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
 	s->has_event = n.has_event_pt;
-	command_push(c, TO_RX | TO_TX | TO_ANALYSIS);
+	command_push(c, TO_RX | TO_TX | TO_ANALYSIS | to_audio(s));
 	return 0;
 }
 
@@ -563,7 +587,7 @@ void media_session_stop(struct media_session *s)
 		return;
 	s->stop_given = true;
 	s->stop.mono_ns = clock_mono_ns();
-	command_push(&s->stop, TO_RX | TO_TX | TO_ANALYSIS);
+	command_push(&s->stop, TO_RX | TO_TX | TO_ANALYSIS | to_audio(s));
 }
 
 struct media_session *media_session_free(struct media_session *s)

@@ -56,6 +56,7 @@ struct command {
 	struct media_addr rtcp;
 	bool rtcp_mux;
 	bool sends;
+	bool receives; /* by direction */
 	uint8_t pt;
 	const struct codec *codec;
 	const struct clip *clip; /* of the session's prompt */
@@ -96,6 +97,7 @@ struct rx_session {
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *key_before;
 	int64_t before_until_ns;
+	uint64_t audio_dropped; /* payloads the audio thread has not got */
 };
 
 /* ---- TX thread ---- */
@@ -146,6 +148,7 @@ struct tx_session {
 	int64_t rtcp_last_ns;
 	uint64_t packets_reported[2]; /* at the last two reports */
 	uint64_t random;              /* state of the generator */
+	uint64_t audio_dropped;       /* as in rx_session */
 };
 
 /* ---- analysis thread ---- */
@@ -223,6 +226,8 @@ struct media_session {
 	/* DTLS: suites by preference; none: all */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
+	struct audio_session *audio; /* NULL: nothing is decoded */
+	bool audio_sent;             /* what we send is decoded, too */
 
 	/* loop */
 	int64_t start_ns; /* 0: not applied */
@@ -256,6 +261,9 @@ struct media_session {
 
 	/* analysis thread */
 	struct analysis_session analysis;
+
+	/* set by the audio thread when it is through with the session */
+	_Atomic bool audio_done;
 };
 
 /** Release everything. Thread: loop; no other thread may know it. */

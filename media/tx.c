@@ -1,6 +1,7 @@
 /* The TX thread: RTP of all sessions by absolute deadlines, and RTCP. */
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
+#include "media/audio.h"
 #include "media/engine.h"
 
 #include <errno.h>
@@ -101,6 +102,23 @@ static int secure(struct tx_session *tx, uint8_t *data, size_t *bytes,
 		    : srtp_context_protect(tx->key->context, data, bytes, room);
 }
 
+/* To the audio thread. */
+static void audio_left(struct media_session *s, const uint8_t *data,
+		       size_t payload, uint32_t ts)
+{
+	const struct payload head = {
+		.mono_ns = s->tx.due_ns,
+		.slot = s->slot,
+		.ssrc = s->ssrc,
+		.ts = ts,
+		.seq = s->tx.seq,
+		.bytes = (uint16_t)payload,
+		.pt = data[1] & PACKET_PT_MASK,
+	};
+
+	audio_push(s, &head, data + RTP_HEADER_BYTES, true);
+}
+
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
 static void packet_send(struct media_engine *e, struct media_session *s,
 			uint8_t *data, size_t payload, uint32_t ts)
@@ -123,6 +141,8 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 	size_t bytes = RTP_HEADER_BYTES + payload;
 	ssize_t sent = -1;
 
+	if (s->audio_sent) /* before it is encrypted in place */
+		audio_left(s, data, payload, ts);
 	if (secure(tx, data, &bytes, PACKET_BYTES_MAX, false) == 0)
 		sent = sendto(
 			s->rx.sockets[SOCKET_RTP].fd, data, bytes, 0,

@@ -34,6 +34,8 @@ static void call_release(struct call *c)
 	if (c->sip)
 		sip_call_free(c->sip);
 	json_decref(c->streams);
+	json_decref(c->audio[0]);
+	json_decref(c->audio[1]);
 	free(c->peer);
 	free(c->call_id);
 	free(c);

@@ -14,6 +14,7 @@ int call_media_new(struct call *c)
 		.codec_count = c->action->codec_count,
 		.ptime_ms = c->action->ptime_ms,
 		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT,
+		.audio = call_audio_wanted(c->action),
 		.user = c,
 	};
 	int err = engine_prompt(e, c->action, prompt, sizeof(prompt));
@@ -89,7 +90,12 @@ void call_media_record(struct call *c, const struct media_record *record)
 		call_security_dtls(c, record);
 		call_go_on(c);
 		break;
+	case MEDIA_RECORD_AUDIO_SECOND:
+	case MEDIA_RECORD_AUDIO_TOTAL:
+		call_audio_record(c, record);
+		break;
 	case MEDIA_RECORD_STOPPED:
+		call_audio_end(c);
 		c->media_stopped = true;
 		call_finish_soon(c);
 		break;

@@ -212,6 +212,22 @@ void collect_second(struct collect *c, bool outgoing,
 	remote_add(c, wall_ns, &second->voip, &second->summary);
 }
 
+void collect_audio(struct collect *c, bool outgoing,
+		   const struct audio_second *second, int64_t wall_offset_ns)
+{
+	const struct sample samples[] = {
+		{second->has_level, MEASURE_audio_level, second->level_dbov},
+		{second->has_level, MEASURE_audio_peak, second->peak_dbov},
+		{second->has_level, MEASURE_audio_clipping,
+		 second->clipped_pct},
+		{second->expected && second->duration_ns == NS_PER_S,
+		 MEASURE_audio_heard, second->heard_ms},
+	};
+
+	samples_add(c, outgoing, second->start_ns + wall_offset_ns, samples,
+		    COUNT(samples));
+}
+
 static int series_close(struct collect *c, const struct interval *interval,
 			bool outgoing, enum measure m, collect_point_h *handler,
 			void *arg)

@@ -39,6 +39,10 @@ void collect_add(struct collect *c, bool outgoing, enum measure m,
 void collect_second(struct collect *c, bool outgoing,
 		    const struct stream_second *second, int64_t wall_offset_ns);
 
+/** The same of decoded audio. */
+void collect_audio(struct collect *c, bool outgoing,
+		   const struct audio_second *second, int64_t wall_offset_ns);
+
 typedef void(collect_point_h)(json_t *point, void *arg); /* new reference */
 
 /**

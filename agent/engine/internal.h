@@ -8,8 +8,9 @@
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
  * call.c      one call: its beginning, its end, its figures
- * call_script.c, call_media.c, call_dtmf.c, call_events.c  its script's view,
- *             its audio, its digits, what the user agent reports of it
+ * call_script.c, call_media.c, call_audio.c, call_dtmf.c, call_events.c  its
+ *             script's view, its media, what it sounds like, its digits, what
+ *             the user agent reports of it
  * consulting.c  attended transfer
  * call_security.c  its encryption; redact.c  no key leaves the process
  * acting.c    script actions that are signalling, and being transferred
@@ -199,6 +200,8 @@ struct call {
 	struct tmr tmr_answer;
 	struct tmr tmr_finish;
 
+	json_t *audio[2]; /* totals of in and out; NULL: not decoded */
+
 	int64_t invite_ns; /* 0: did not happen */
 	int64_t first_18x_ns;
 	int64_t answered_ns;
@@ -258,6 +261,15 @@ void call_media_apply(struct call *c,
 /** Send until the planned end, to the packet. */
 void call_media_deadline(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
+
+/* ---- call_audio.c ---- */
+
+/** What the call's media is to be decoded for: enum media_audio. */
+unsigned call_audio_wanted(const struct wire_action *action);
+/** MEDIA_RECORD_AUDIO_... */
+void call_audio_record(struct call *c, const struct media_record *record);
+/** All totals are there: join them. */
+void call_audio_end(struct call *c);
 
 /* ---- call_security.c ---- */
 

@@ -29,6 +29,7 @@ enum option_code {
 	OPTION_RTP_PORTS,
 	OPTION_CALLS,
 	OPTION_REGISTER,
+	OPTION_AUDIO_CHECKS,
 	OPTION_JSON,
 	OPTION_VERBOSE,
 	OPTION_TRACE,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{"rtp-ports", required_argument, NULL, OPTION_RTP_PORTS},
 	{"calls", required_argument, NULL, OPTION_CALLS},
 	{"register", no_argument, NULL, OPTION_REGISTER},
+	{"audio-checks", no_argument, NULL, OPTION_AUDIO_CHECKS},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"verbose", no_argument, NULL, OPTION_VERBOSE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
@@ -101,6 +103,7 @@ void cli_usage(void)
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
 	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
+	      "  --audio-checks        decode and measure what is heard and sent\n"
 	      "  --calls N             answer: end after N calls (default: 1)\n"
 	      "Output\n"
 	      "  --json                one JSON object at the end, nothing else\n"
@@ -290,6 +293,9 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_REGISTER:
 		o->registers = true;
+		return 0;
+	case OPTION_AUDIO_CHECKS:
+		o->audio_checks = true;
 		return 0;
 	case OPTION_JSON:
 		o->json = true;

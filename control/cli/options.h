@@ -39,8 +39,9 @@ struct cli_options {
 	size_t srtp_suite_count;
 	const char *actions; /* sipclient_actions as text or NULL */
 	const char *bind;    /* NULL: found out */
-	const char *prompt;  /* path of a WAV file or NULL */
-	uint16_t sip_port;   /* 0: any */
+	bool audio_checks;
+	const char *prompt; /* path of a WAV file or NULL */
+	uint16_t sip_port;  /* 0: any */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	unsigned calls; /* answer: how many to take */

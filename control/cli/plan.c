@@ -123,6 +123,8 @@ static json_t *media_action(const struct cli_options *o)
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
 	put_text(a, "sipclient_actions", o->actions);
+	if (o->audio_checks)
+		json_object_set_new(a, "audio_checks", json_true());
 	return a;
 }
 

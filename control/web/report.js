@@ -84,6 +84,9 @@ function drawCalls(calls) {
     ['Jitter ms', (s) => average(s.jitter_ms, 3), 'number'],
     ['Max', (s) => figure(s.jitter_ms ? s.jitter_ms.max : undefined, 3), 'number'],
     ['RTT ms', (s) => average(s.rtt_ms, 2), 'number'],
+    ['Level dBov', (s) => figure(s.audio ? s.audio.level_dbov : undefined, 1), 'number'],
+    ['Silence ms', (s) => figure(s.audio ? s.audio.silence_max_ms : undefined, 0), 'number'],
+    ['Clipped %', (s) => figure(s.audio ? s.audio.clipped_pct : undefined, 2), 'number'],
     ['R', (s) => figure(s.r_factor, 1), 'number'],
     ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
   ], 'No stream ended yet.');

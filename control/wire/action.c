@@ -241,26 +241,6 @@ static int codecs_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-static int dtmf_mode_decode(struct decoder *d, json_t *object,
-			    struct wire_action *a)
-{
-	static const char *const words[] = {"rtpevent", "info", "info-dtmf",
-					    NULL};
-	static const enum wire_dtmf_mode values[] = {
-		WIRE_DTMF_RTPEVENT, WIRE_DTMF_INFO, WIRE_DTMF_INFO_PLAIN};
-	const char *text = NULL;
-	size_t i;
-	int err = decode_text(d, object, "dtmf_mode", TEXT_LINE, 16, &text);
-
-	if (err || !text || !text[0])
-		return err;
-	if (!decode_word(words, text, &i))
-		return decoder_refuse_member(
-			d, "dtmf_mode", "must be rtpevent, info or info-dtmf");
-	a->dtmf_mode = values[i];
-	return 0;
-}
-
 /* Parameters that change what a test means and are not carried out yet: only
  * the value that stands for "off" may be given, else the run would claim what
  * it did not test. */
@@ -514,7 +494,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err)
 		err = codecs_decode(d, object, &a);
 	if (!err)
-		err = dtmf_mode_decode(d, object, &a);
+		err = wire_audio_decode(d, object, &a);
 	if (!err)
 		err = wire_call_options_decode(d, object, &a.call_options);
 	if (!err)

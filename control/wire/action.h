@@ -25,4 +25,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a);
 
+/** What is heard and said: dtmf_mode, audio_checks. @return 0; -EINVAL */
+int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
+
 #endif

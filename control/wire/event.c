@@ -192,6 +192,47 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	return finish(o, err);
 }
 
+static json_t *tones_encode(const struct audio_total *total)
+{
+	json_t *array = json_array();
+	int err = 0;
+
+	for (size_t i = 0; array && i < total->tone_count; i++) {
+		const struct audio_tone *t = &total->tones[i];
+
+		err |= json_array_append_new(
+			array, json_pack("{s:f, s:f, s:f}", "hz", t->hz, "dbov",
+					 t->dbov, "ms", t->ms));
+	}
+	return array ? finish(array, err) : NULL;
+}
+
+json_t *wire_audio_encode(const struct audio_total *total, bool outgoing)
+{
+	json_t *o = json_pack(
+		"{s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "expected_ms",
+		total->expected_ms, "heard_ms", total->heard_ms,
+		"silence_max_ms", total->silence_max_ms, "packets",
+		(json_int_t)total->packets, "late", (json_int_t)total->late,
+		"undecodable", (json_int_t)total->undecodable, "dropped",
+		(json_int_t)total->dropped);
+	int err = 0;
+
+	if (!o)
+		return NULL;
+	if (total->packets) {
+		err |= put(o, "peak_dbov", json_real(total->peak_dbov));
+		err |= put(o, "clipped_pct", json_real(total->clipped_pct));
+	}
+	if (total->has_level)
+		err |= put(o, "level_dbov", json_real(total->level_dbov));
+	if (!outgoing)
+		err |= put(o, "one_way_ms", json_real(total->one_way_ms));
+	if (total->tone_count)
+		err |= put(o, "tones", tones_encode(total));
+	return finish(o, err);
+}
+
 json_t *wire_event_state(struct wire_time when, enum ua_state state,
 			 const char *account, const char *call,
 			 const char *text)

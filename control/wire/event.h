@@ -20,6 +20,9 @@ int wire_distribution_decode(struct distribution *ret, json_t *object);
 
 json_t *wire_stream_encode(const struct stream_total *total, bool outgoing);
 
+/** What a decoded stream sounded like: member "audio" of a stream. */
+json_t *wire_audio_encode(const struct audio_total *total, bool outgoing);
+
 /* When an event happened. */
 struct wire_time {
 	int64_t wall_us; /* since 1970 */

@@ -171,6 +171,7 @@ struct wire_action {
 	 * a file of the name */
 	const char *prompt_sha256;
 	enum wire_dtmf_mode dtmf_mode;
+	bool audio_checks; /* decode and measure what is heard and sent */
 
 	struct wire_call_options call_options;
 

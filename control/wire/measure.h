@@ -44,6 +44,9 @@
 	X(srtp_auth_failed, "packets")   \
 	X(srtp_replayed, "packets")      \
 	X(audio_level, "dBov")           \
+	X(audio_peak, "dBov")            \
+	X(audio_clipping, "%")           \
+	X(audio_heard, "ms")             \
 	X(sip_pdd, "ms")                 \
 	X(sip_register_time, "ms")       \
 	X(sip_invite_200_time, "ms")     \

@@ -166,4 +166,47 @@ struct stream_total {
 	struct remote_summary summary;
 };
 
+/* Different tones of one stream that are told apart. */
+#define AUDIO_TONES_MAX 8
+
+/** A tone, by blocks of 100 ms that consist of it. */
+struct audio_tone {
+	double hz;
+	double dbov;
+	double ms;
+};
+
+/** A second of one direction, decoded. Levels in dBov (RFC 6464 section 3):
+ * 0 is the power of a square wave of full scale. */
+struct audio_second {
+	int64_t start_ns;
+	int64_t duration_ns;
+	bool has_level;     /* samples came */
+	double level_dbov;  /* mean power of all samples, at least -96 */
+	double peak_dbov;   /* of the largest sample */
+	double clipped_pct; /* samples at the end of the scale, in rows */
+	bool expected;      /* by direction it had to carry audio, all of it */
+	double heard_ms;    /* frames that were not silent */
+	struct audio_tone tone; /* the last one; ms 0: none */
+};
+
+/** One direction over its whole life. */
+struct audio_total {
+	double expected_ms; /* that it had to carry audio, by direction */
+	double heard_ms;
+	double silence_max_ms; /* longest time without sound that was expected */
+	bool has_level;        /* something was heard */
+	double level_dbov;     /* mean power of what was heard */
+	double peak_dbov;
+	double clipped_pct;
+	double one_way_ms; /* `in`: longest time, in whole seconds, in which we
+			    * sent sound and heard none */
+	struct audio_tone tones[AUDIO_TONES_MAX]; /* in order of their coming */
+	size_t tone_count;
+	uint64_t packets;     /* decoded */
+	uint64_t late;        /* after a newer one: no decoder goes back */
+	uint64_t undecodable; /* refused by the decoder, or its type unknown */
+	uint64_t dropped;     /* lost between our threads */
+};
+
 #endif

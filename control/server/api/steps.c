@@ -53,6 +53,7 @@ static const struct step_param params[] = {
 	{"ring_timeout", "integer", "180", "call"},
 	{"max_redirects", "integer", "5", "call"},
 	{"dtmf_mode", "string", "\"rtpevent\"", MEDIA},
+	{"audio_checks", "boolean", "false", MEDIA},
 	{"record", "string", "\"none\"", MEDIA},
 	{"store_artifacts", "boolean", "false", MEDIA},
 	{"wait_ms", "integer", "0", "wait"},

@@ -13,11 +13,11 @@ static const struct condition_type *const types[] = {
 	&condition_loss,       &condition_jitter,        &condition_rtt,
 	&condition_call_count, &condition_register_time, &condition_sip,
 	&condition_rtp,        &condition_dtmf,          &condition_cli,
+	&condition_audio,
 };
 
 /* Of decisions.md section 4, not there yet: refused, never ignored. */
 static const char *const later[] = {
-	"audio-conditions",
 	"transcription-conditions",
 };
 
@@ -343,6 +343,16 @@ bool judge_conditions_need_messages(const struct judge_conditions *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (c->sets[i].count && c->sets[i].type->needs_messages)
+			return true;
+	return false;
+}
+
+bool judge_conditions_need_audio(const struct judge_conditions *c,
+				 const char *role)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->sets[i].count && c->sets[i].type == &condition_audio &&
+		    strcmp(c->sets[i].role, role) == 0)
 			return true;
 	return false;
 }

@@ -76,6 +76,7 @@ extern const struct condition_type condition_rtt;
 extern const struct condition_type condition_call_count;
 extern const struct condition_type condition_register_time;
 extern const struct condition_type condition_dtmf;
+extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;

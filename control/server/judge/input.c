@@ -112,6 +112,7 @@ static void stream_of(struct stream_record *s, const json_t *object)
 	s->has_mos = number_of(&s->mos, object, "mos_total");
 	s->no_score = json_string_value(json_object_get(object, "no_score"));
 	s->has_loss = number_of(&s->loss_pct, object, "loss_pct");
+	s->audio = json_object_get(object, "audio");
 	distribution_of(&s->jitter_ms, json_object_get(object, "jitter_ms"));
 	distribution_of(&s->rtt_ms, json_object_get(object, "rtt_ms"));
 }

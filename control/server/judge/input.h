@@ -29,6 +29,7 @@ struct stream_record {
 	const char *no_score; /* NULL: not said */
 	bool has_loss;
 	double loss_pct;
+	const json_t *audio;           /* NULL: not decoded */
 	struct distribution jitter_ms; /* n 0: unknown */
 	struct distribution rtt_ms;
 };

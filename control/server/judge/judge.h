@@ -93,6 +93,9 @@ int judge_input_add_point(struct judge_input *in,
  * not load the others. */
 bool judge_conditions_need_messages(const struct judge_conditions *c);
 bool judge_conditions_need_points(const struct judge_conditions *c);
+/** True if one needs the role's audio decoded. */
+bool judge_conditions_need_audio(const struct judge_conditions *c,
+				 const char *role);
 
 enum judge_status {
 	JUDGE_PASSED,

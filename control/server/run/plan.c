@@ -414,26 +414,42 @@ static bool does_something(const json_t *steps)
 }
 
 /* Conditions as a whole: what the test itself carries was never checked. */
-static int check_conditions(const struct plan_params *params, bool *ret_record,
-			    json_t *errors)
+static int check_conditions(const struct plan_params *params,
+			    struct judge_conditions **ret, json_t *errors)
 {
-	struct judge_conditions *conditions;
 	struct judge_problem problem;
 	char pointer[JUDGE_POINTER_BYTES + 16];
 	int err;
 
-	*ret_record = false;
-	err = judge_conditions_new(&conditions, params->conditions, &problem);
+	err = judge_conditions_new(ret, params->conditions, &problem);
 	if (err == -EINVAL) {
 		str_print(pointer, sizeof(pointer), "/conditions%s",
 			  problem.pointer);
 		plan_error(errors, pointer, "%s", problem.reason);
 		return 0;
 	}
-	if (err)
-		return err;
-	*ret_record = judge_conditions_need_messages(conditions);
-	judge_conditions_free(conditions);
+	return err;
+}
+
+/* Audio is decoded where a condition asks about it. */
+static int audio_checks(struct plan_role *role)
+{
+	json_t *step, *action;
+	size_t s, a;
+
+	json_array_foreach(json_object_get(role->spec, "steps"), s, step)
+	{
+		json_array_foreach(step, a, action)
+		{
+			const char *type = text_of(action, "type");
+
+			if (strcmp(type, "call") && strcmp(type, "answer"))
+				continue;
+			if (json_object_set_new(action, "audio_checks",
+						json_true()))
+				return -ENOMEM;
+		}
+	}
 	return 0;
 }
 
@@ -462,6 +478,7 @@ static void check_roles(struct plan *plan, const struct plan_params *params,
 int plan_make(struct plan *plan, const struct plan_params *params,
 	      const struct plan_source *source, json_t *errors)
 {
+	struct judge_conditions *conditions = NULL;
 	bool record;
 	int err;
 
@@ -472,9 +489,16 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 			   "calls");
 		return 0;
 	}
-	err = check_conditions(params, &record, errors);
+	err = check_conditions(params, &conditions, errors);
+	record = conditions && judge_conditions_need_messages(conditions);
 	if (!err)
 		err = plan_steps(plan, params, source, record, errors);
+	for (size_t i = 0; !err && conditions && i < plan->role_count; i++) {
+		if (judge_conditions_need_audio(conditions,
+						plan->roles[i].role))
+			err = audio_checks(&plan->roles[i]);
+	}
+	judge_conditions_free(conditions);
 	if (err || json_array_size(errors))
 		return err;
 	check_roles(plan, params, errors);

@@ -94,6 +94,24 @@ static const struct row rows[] = {
 	 "{\"conditions\":[{\"type\":\"is\",\"value\":\"1\",\"header\":"
 	 "\"To\"}]}",
 	 "/conditions/0/header", "From, P-Asserted-Identity"},
+	{"caller", "caller-audio-conditions",
+	 "{\"conditions\":[{\"field\":\"tone\",\"type\":\"ge\",\"value\":\"500\","
+	 "\"hz\":\"440\"},{\"field\":\"level\",\"type\":\"ge\",\"value\":\"-30\"}]}",
+	 NULL, NULL},
+	{"caller", "caller-audio-conditions",
+	 "{\"conditions\":[{\"field\":\"loudness\",\"type\":\"ge\","
+	 "\"value\":\"1\"}]}",
+	 "/conditions/0/field", "level, peak, clipping"},
+	{"caller", "caller-audio-conditions",
+	 "{\"conditions\":[{\"field\":\"level\",\"type\":\"ge\",\"value\":\"1\"}]}",
+	 "/conditions/0/value", "from -96 to 0"},
+	{"caller", "caller-audio-conditions",
+	 "{\"conditions\":[{\"field\":\"tone\",\"type\":\"ge\",\"value\":\"1\"}]}",
+	 "/conditions/0/hz", "from 100 to 3600"},
+	{"caller", "caller-audio-conditions",
+	 "{\"conditions\":[{\"field\":\"one_way\",\"type\":\"lt\","
+	 "\"value\":\"1\",\"direction\":\"out\"}]}",
+	 "/conditions/0/direction", "direction in"},
 	/* wrong names */
 	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
 	 "unknown condition type"},

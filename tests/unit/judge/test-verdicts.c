@@ -88,7 +88,21 @@ struct row {
 								  "100") "," GOOD("caller-1",         \
 										  "120") "," EVIDENCE \
 											 "]"
-#define DTMF               "dtmf-conditions"
+#define DTMF  "dtmf-conditions"
+#define AUDIO "audio-conditions"
+/* a stream with audio, one that was decoded and silent, one that was not */
+#define HEARD                                                               \
+	"[" REGISTERED                                                      \
+	"," CALL("caller-1",                                                \
+		 "'established':true,'code':200,'end':'local','streams':[{" \
+		 "'dir':'in','audio':{'expected_ms':5000,'heard_ms':4000,"  \
+		 "'silence_max_ms':620.5,'level_dbov':-21.5,'peak_dbov':"   \
+		 "-6.25,'clipped_pct':0.25,'one_way_ms':0,'tones':[{'hz':"  \
+		 "440.2,'dbov':-20,'ms':1800},{'hz':1000,'dbov':-20,'ms':"  \
+		 "300}]}},{'dir':'out','audio':{'expected_ms':5000,"        \
+		 "'heard_ms':0,'silence_max_ms':5000}}]") "," EVIDENCE "]"
+#define LEVEL(field, type, value) \
+	"[{'field':'" field "','type':'" type "','value':'" value "'}]"
 #define PDD                "postdial-delay-conditions"
 #define ST                 "sipclient-state-conditions"
 #define LIMIT(type, value) "[{'type':'" type "','value':'" value "'}]"
@@ -199,6 +213,37 @@ static const struct row rows[] = {
 	 "'value':'','via':'inband'},{'type':'is','value':'9','direction':"
 	 "'out'},{'field':'duration','type':'ge','value':80}]",
 	 JUDGE_PASSED, 12, ""},
+	{"audio level", CALLER(1), HEARD, "caller-" AUDIO,
+	 LEVEL("level", "ge", "-21.5"), JUDGE_PASSED, 4, ""},
+	{"audio too quiet", CALLER(1), HEARD, "caller-" AUDIO,
+	 LEVEL("level", "ge", "-21.4"), JUDGE_FAILED, 4,
+	 "level of what was heard of stream 'in' of call caller-1 was -21.5 "
+	 "dBov, expected at least -21.4 dBov"},
+	{"audio clipped", CALLER(1), HEARD, "caller-" AUDIO,
+	 LEVEL("clipping", "lt", "0.2"), JUDGE_FAILED, 4, "was 0.25 %"},
+	{"audio silence", CALLER(1), HEARD, "caller-" AUDIO,
+	 LEVEL("silence", "lt", "600"), JUDGE_FAILED, 4,
+	 "longest silence of stream 'in' of call caller-1 was 620.5 ms"},
+	{"audio is not one-way", CALLER(1), HEARD, "caller-" AUDIO,
+	 LEVEL("one_way", "lt", "1000"), JUDGE_PASSED, 4, ""},
+	{"audio peak and sound", CALLER(1), HEARD, "caller-" AUDIO,
+	 "[{'field':'peak','type':'le','value':'-6'},{'field':'heard','type':"
+	 "'ge','value':4000}]",
+	 JUDGE_PASSED, 5, ""},
+	{"audio tone", CALLER(1), HEARD, "caller-" AUDIO,
+	 "[{'field':'tone','hz':'440','type':'ge','value':'1800'}]",
+	 JUDGE_PASSED, 4, ""},
+	{"audio without the tone", CALLER(1), HEARD, "caller-" AUDIO,
+	 "[{'field':'tone','hz':450,'type':'ge','value':'100'}]", JUDGE_FAILED,
+	 4, "tone of 450 Hz of stream 'in' of call caller-1 was 0 ms"},
+	{"audio sent was silent", CALLER(1), HEARD, "caller-" AUDIO,
+	 "[{'field':'level','type':'le','value':'-10','direction':'out'}]",
+	 JUDGE_FAILED, 4, "has no level of what was heard (nothing was heard)"},
+	{"audio was not decoded", CALLER(1), ONE, "caller-" AUDIO,
+	 LEVEL("level", "ge", "-90"), JUDGE_FAILED, 4, "it was not decoded"},
+	{"audio of no call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
+	 "caller-" AUDIO, LEVEL("level", "ge", "-90"), JUDGE_FAILED, 0,
+	 "there was no call, so there is no audio"},
 	{"digits is not", CALLER(1), DIGITS, "caller-" DTMF,
 	 "[{'type':'is','value':'21'}]", JUDGE_FAILED, 4,
 	 "caller: digits received of call caller-1 were \"12\", expected that "

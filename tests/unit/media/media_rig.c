@@ -50,20 +50,32 @@ struct rig_log *rig_session(struct rig *r, size_t index)
 	return rig_session_encrypted(r, index, MEDIA_ENCRYPTION_NONE);
 }
 
+static struct rig_log *session_open(struct rig *r, size_t index,
+				    struct media_session_params *params)
+{
+	struct rig_log *log = &r->logs[index];
+
+	params->bind = rig_loopback();
+	params->user = log;
+	memset(log, 0, sizeof(*log));
+	assert_int_equal(media_session_new(&log->session, r->engine, params),
+			 0);
+	return log;
+}
+
 struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
 				      enum media_encryption encryption)
 {
-	struct rig_log *log = &r->logs[index];
-	struct media_session_params params = {
-		.bind = rig_loopback(),
-		.encryption = encryption,
-		.user = log,
-	};
+	struct media_session_params params = {.encryption = encryption};
 
-	memset(log, 0, sizeof(*log));
-	assert_int_equal(media_session_new(&log->session, r->engine, &params),
-			 0);
-	return log;
+	return session_open(r, index, &params);
+}
+
+struct rig_log *rig_session_audio(struct rig *r, size_t index, unsigned audio)
+{
+	struct media_session_params params = {.audio = audio};
+
+	return session_open(r, index, &params);
 }
 
 struct media_negotiated rig_settle(const struct media_addr *rtp,
@@ -115,6 +127,14 @@ static void record_log(const struct media_record *record, void *arg)
 	case MEDIA_RECORD_DTMF:
 		assert_true(log->digits[out] < RIG_DIGITS);
 		log->digit[out][log->digits[out]++] = record->u.dtmf;
+		break;
+	case MEDIA_RECORD_AUDIO_SECOND:
+		log->disordered |= log->audio_totals[out] > 0;
+		log->audio_seconds[out]++;
+		break;
+	case MEDIA_RECORD_AUDIO_TOTAL:
+		log->audio_totals[out]++;
+		log->audio[out] = record->u.audio_total;
 		break;
 	case MEDIA_RECORD_SECURED:
 		log->secured++;

@@ -22,6 +22,9 @@ struct rig_log {
 	struct stream_total total[2];
 	size_t digits[2];
 	struct media_dtmf digit[2][RIG_DIGITS];
+	size_t audio_seconds[2];
+	size_t audio_totals[2];
+	struct audio_total audio[2];
 	size_t first_rtp;
 	size_t first_rtcp;
 	size_t secured;
@@ -46,6 +49,9 @@ struct media_addr rig_loopback(void);
 struct rig_log *rig_session(struct rig *r, size_t index);
 struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
 				      enum media_encryption encryption);
+
+/** @param audio  enum media_audio */
+struct rig_log *rig_session_audio(struct rig *r, size_t index, unsigned audio);
 
 /** What an offer and answer with a peer at these addresses settle: PCMA. */
 struct media_negotiated rig_settle(const struct media_addr *rtp,

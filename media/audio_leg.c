@@ -1,0 +1,181 @@
+#include "media/audio_leg.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* A time stamp further away begins a new line of time; it is no gap. */
+#define GAP_MAX_MS 60000
+
+/* The magnitude that stands for the end of the scale. */
+static double clip_value(const struct codec *codec)
+{
+	/* largest values of the laws: ITU-T G.711 tables 1a and 2a */
+	if (codec == &codec_pcma)
+		return 32256 / 32768.0;
+	if (codec == &codec_pcmu)
+		return 32124 / 32768.0;
+	if (codec->bytes_per_s && codec != &codec_g722)
+		return 32767 / 32768.0;
+	/* what was clipped before it was coded comes out a little different */
+	return 32000 / 32768.0;
+}
+
+static void decoder_drop(struct audio_leg *leg)
+{
+	if (leg->codec && leg->codec->decoder_free)
+		leg->codec->decoder_free(leg->decoder);
+	leg->reduce = audio_reduce_free(leg->reduce);
+	leg->codec = NULL;
+	leg->decoder = NULL;
+	leg->has_next = false;
+	audio_tones_break(&leg->tones);
+}
+
+static bool decoder_have(struct audio_leg *leg, const struct codec *codec)
+{
+	if (leg->codec == codec)
+		return true;
+	decoder_drop(leg);
+	if (audio_reduce_new(&leg->reduce, codec->sample_hz))
+		return false;
+	if (codec->decoder_new && codec->decoder_new(&leg->decoder)) {
+		leg->reduce = audio_reduce_free(leg->reduce);
+		return false;
+	}
+	leg->codec = codec;
+	audio_meter_rate(&leg->meter, codec->sample_hz, clip_value(codec));
+	return true;
+}
+
+/* @return false: it is not the one that is heard */
+static bool source_heard(struct audio_leg *leg, const struct payload *head)
+{
+	if (leg->has_stream && head->ssrc == leg->ssrc) {
+		leg->has_other = false;
+		return true;
+	}
+	if (leg->has_stream &&
+	    !(leg->has_other && leg->other_ssrc == head->ssrc &&
+	      (uint16_t)(leg->other_seq + 1) == head->seq)) {
+		leg->has_other = true;
+		leg->other_ssrc = head->ssrc;
+		leg->other_seq = head->seq;
+		return false;
+	}
+	decoder_drop(leg);
+	leg->has_stream = true;
+	leg->has_other = false;
+	leg->ssrc = head->ssrc;
+	leg->seq = (uint16_t)(head->seq - 1);
+	return true;
+}
+
+static void silence_until(struct audio_leg *leg, int64_t mono_ns)
+{
+	double ms = (double)(mono_ns - leg->heard_ns) / (double)NS_PER_MS;
+
+	if (leg->expected && ms > leg->silence_max_ms)
+		leg->silence_max_ms = ms;
+}
+
+void audio_leg_expect(struct audio_leg *leg, bool expected, int64_t mono_ns)
+{
+	if (leg->expected == expected)
+		return;
+	silence_until(leg, mono_ns);
+	if (leg->expected)
+		leg->expected_ms += (double)(mono_ns - leg->expected_ns) /
+				    (double)NS_PER_MS;
+	leg->expected = expected;
+	leg->expected_ns = mono_ns;
+	leg->heard_ns = mono_ns;
+}
+
+/* Time of the stream between this packet and the end of the last one. */
+static double gap_ms(const struct audio_leg *leg, uint32_t ts)
+{
+	int32_t ticks = (int32_t)(ts - leg->next_ts);
+	double ms = 1000.0 * ticks / leg->codec->clock_hz;
+
+	return leg->has_next && ms > 0 && ms <= GAP_MAX_MS ? ms : 0;
+}
+
+bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
+		      const struct payload *head, const uint8_t *data,
+		      struct audio_samples *ret)
+{
+	int count = -1;
+
+	if (!source_heard(leg, head))
+		return false;
+	if ((int16_t)(head->seq - leg->seq) <= 0) {
+		leg->late++;
+		return false;
+	}
+	leg->seq = head->seq;
+	if (!codec)
+		return false;
+	if (decoder_have(leg, codec))
+		count = codec->decode(codec, leg->decoder, ret->pcm,
+				      CODEC_SAMPLES_MAX, data, head->bytes);
+	if (count <= 0) {
+		leg->undecodable++;
+		return false;
+	}
+	leg->packets++;
+	ret->mono_ns = head->mono_ns;
+	ret->rate_hz = codec->sample_hz;
+	ret->count = (size_t)count;
+	ret->gap_ms = gap_ms(leg, head->ts);
+	ret->reduced_count = audio_reduce_add(leg->reduce, ret->reduced,
+					      ret->pcm, ret->count);
+	leg->has_next = true;
+	leg->next_ts = head->ts + (uint32_t)((uint64_t)count * codec->clock_hz /
+					     codec->sample_hz);
+	if (ret->gap_ms > 0)
+		audio_tones_break(&leg->tones);
+	return true;
+}
+
+void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,
+		       const float *reduced, size_t reduced_count,
+		       int64_t mono_ns, struct audio_slice *ret)
+{
+	ret->heard = audio_meter_add(&leg->meter, pcm, count) > 0;
+	audio_tones_add(&leg->tones, reduced, reduced_count, &ret->tone);
+	if (!ret->heard)
+		return;
+	silence_until(leg, mono_ns);
+	leg->heard_ns = mono_ns;
+}
+
+void audio_leg_second(struct audio_leg *leg, int64_t start_ns, int64_t end_ns,
+		      struct audio_second *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->start_ns = start_ns;
+	ret->duration_ns = end_ns - start_ns;
+	ret->expected = leg->expected && leg->expected_ns <= start_ns;
+	audio_meter_second(&leg->meter, ret);
+	audio_tones_second(&leg->tones, &ret->tone);
+}
+
+void audio_leg_total(struct audio_leg *leg, int64_t end_ns,
+		     struct audio_total *ret)
+{
+	audio_leg_expect(leg, false, end_ns);
+	audio_meter_total(&leg->meter, ret);
+	ret->expected_ms = leg->expected_ms;
+	ret->silence_max_ms = leg->silence_max_ms;
+	memcpy(ret->tones, leg->tones.list, sizeof(ret->tones));
+	ret->tone_count = leg->tones.count;
+	ret->packets = leg->packets;
+	ret->late = leg->late;
+	ret->undecodable = leg->undecodable;
+}
+
+void audio_leg_release(struct audio_leg *leg)
+{
+	decoder_drop(leg);
+}
