@@ -270,11 +270,27 @@ static void take_sip(struct capture *c, const struct datagram *d)
 			     d->captured < d->bytes || d->fragment, c);
 }
 
+static bool is_left_out(struct capture *c, const struct datagram *d, bool tcp)
+{
+	if (!c->options.filter || filter_matches(c->options.filter, d, tcp))
+		return false;
+	c->counters.left_out++;
+	return true;
+}
+
+static void take_tcp(struct capture *c, const struct datagram *d)
+{
+	if (!is_left_out(c, d, true))
+		segments_take(&c->segments, d, take_message, c);
+}
+
 static void take_udp(struct capture *c, struct datagram *d,
 		     const struct frame *f)
 {
 	enum datagram_class class = datagram_classify(d->payload, d->captured);
 
+	if (is_left_out(c, d, false))
+		return;
 	switch (class) {
 	case DATAGRAM_RTP:
 		take_rtp(c, d, f);
@@ -317,12 +333,13 @@ static void take_fragmented(enum fragments_fate fate, enum datagram_kind kind,
 	struct capture *c = arg;
 	const struct frame f = {.ns = ns, .timed = true};
 
-	if (kind == DATAGRAM_IS_UDP && fate == FRAGMENTS_GIVEN_UP)
-		take_sip(c, d);
-	else if (kind == DATAGRAM_IS_UDP)
+	if (kind == DATAGRAM_IS_UDP && fate == FRAGMENTS_GIVEN_UP) {
+		if (!is_left_out(c, d, false))
+			take_sip(c, d);
+	} else if (kind == DATAGRAM_IS_UDP)
 		take_udp(c, d, &f);
 	else if (kind == DATAGRAM_IS_TCP)
-		segments_take(&c->segments, d, take_message, c);
+		take_tcp(c, d);
 	else
 		c->counters.not_udp++;
 }
@@ -337,7 +354,7 @@ void capture_take(struct capture *c, const struct frame *f)
 		take_udp(c, &d, f);
 		return;
 	case DATAGRAM_IS_TCP:
-		segments_take(&c->segments, &d, take_message, c);
+		take_tcp(c, &d);
 		break;
 	case DATAGRAM_IS_FRAGMENT:
 		c->counters.fragments++;
@@ -362,6 +379,93 @@ void capture_finish(struct capture *c)
 	for (size_t i = 0; i < c->table.count; i++)
 		measure_finish(c->stream[i], &c->options, &c->intervals);
 	reports_count(&c->reports, &c->counters);
+}
+
+void capture_tick(struct capture *c, int64_t end_ns,
+		  capture_interval_h *handler, void *arg)
+{
+	for (size_t i = 0; i < c->table.count; i++) {
+		struct capture_interval interval;
+
+		if (rtp_stream_second_start_ns(&c->stream[i]->stream) >= end_ns)
+			continue;
+		measure_tick(c->stream[i], end_ns, &interval);
+		handler(c->stream[i], &interval, arg);
+	}
+}
+
+/* The streams that stay, in a table of their own. */
+static bool keep_streams(struct capture *c, struct flow_table *kept,
+			 int64_t before_ns, capture_stream_h *handler,
+			 void *arg)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->table.count; i++) {
+		struct capture_stream *s = c->stream[i];
+
+		if (s->last_ns >= before_ns &&
+		    flow_table_add(kept, &s->key) == FLOW_NONE)
+			return false;
+	}
+	for (size_t i = 0; i < c->table.count; i++) {
+		struct capture_stream *s = c->stream[i];
+
+		if (s->last_ns >= before_ns) {
+			s->successor = s;
+			c->stream[left++] = s;
+			continue;
+		}
+		measure_finish(s, &c->options, &c->intervals);
+		handler(s, arg);
+		measure_free(s);
+	}
+	return true;
+}
+
+static void use(struct flow_table *used, const struct address *address,
+		unsigned port)
+{
+	const struct flow_key key = {.src = *address, .sport = (uint16_t)port};
+
+	if (flow_table_find(used, &key) == FLOW_NONE)
+		flow_table_add(used, &key);
+}
+
+/* Ports that no stream uses make room; of a stream, RTCP's, too. */
+static void expire_endpoints(struct capture *c)
+{
+	struct flow_table used;
+
+	flow_table_init(&used, 4 * c->options.streams_max);
+	for (size_t i = 0; i < c->table.count; i++) {
+		const struct flow_key *k = &c->table.keys[i];
+
+		for (unsigned rtcp = 0; rtcp < 2; rtcp++) {
+			use(&used, &k->src, k->sport + rtcp);
+			use(&used, &k->dst, k->dport + rtcp);
+		}
+	}
+	endpoints_keep(&c->endpoints, &used);
+	flow_table_release(&used);
+}
+
+void capture_expire(struct capture *c, int64_t before_ns,
+		    capture_stream_h *handler, void *arg)
+{
+	struct flow_table kept;
+
+	flow_table_init(&kept, c->options.streams_max);
+	if (keep_streams(c, &kept, before_ns, handler, arg)) {
+		flow_table_release(&c->table);
+		c->table = kept;
+		c->last = kept.count ? c->stream[0] : NULL;
+	} else { /* no memory: all stay */
+		flow_table_release(&kept);
+	}
+	if (endpoints_crowded(&c->endpoints))
+		expire_endpoints(c);
+	reports_expire(&c->reports);
 }
 
 const struct capture_counters *capture_counters(const struct capture *c)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/filter.h"
 #include "capture/flow.h"
 #include "capture/reader.h"
 #include "capture/samples.h"
@@ -45,6 +46,7 @@ struct capture_options {
 	enum capture_buffer buffer; /* the model of the brief figures */
 	const struct emodel_declarations *declarations; /* borrowed; NULL */
 	size_t streams_max;
+	const struct filter *filter; /* borrowed; NULL: everything */
 };
 
 struct capture_counters {
@@ -63,6 +65,7 @@ struct capture_counters {
 	uint64_t sip; /* messages */
 	uint64_t sdp;
 	uint64_t streams_left_out; /* packets of streams above the ceiling */
+	uint64_t left_out;         /* datagrams and segments, by the filter */
 	uint64_t negative_rtt;
 	uint64_t unmatched_reports; /* LSR of no sender report seen here */
 };
@@ -151,6 +154,28 @@ void capture_take(struct capture *c, const struct frame *f);
 
 /** No more frames: figures become final. Once, last. */
 void capture_finish(struct capture *c);
+
+/* ---- without end: not detailed ---- */
+
+/** @param i  only second, has_codec and the scores; the rest 0 */
+typedef void(capture_interval_h)(struct capture_stream *s,
+				 const struct capture_interval *i, void *arg);
+
+/** End the interval of every stream at a time: the frames before it were
+ * taken, those from then on not yet. Streams that began later are left out. */
+void capture_tick(struct capture *c, int64_t end_ns,
+		  capture_interval_h *handler, void *arg);
+
+typedef void(capture_stream_h)(struct capture_stream *s, void *arg);
+
+/**
+ * Let go of streams whose last packet came before a time. What was learned of
+ * ports and reporters goes with them when half of its ceiling is reached, but
+ * for what is about streams that stay.
+ * @param handler  gets each with its final figures
+ */
+void capture_expire(struct capture *c, int64_t before_ns,
+		    capture_stream_h *handler, void *arg);
 
 const struct capture_counters *capture_counters(const struct capture *c);
 size_t capture_stream_count(const struct capture *c);

@@ -95,6 +95,30 @@ void endpoints_learn(struct endpoints *e, const struct sdp_media *media)
 		find_or_add(e, &media->address, media->rtcp_port);
 }
 
+bool endpoints_crowded(const struct endpoints *e)
+{
+	return e->table.count >= ENDPOINTS_MAX / 2;
+}
+
+void endpoints_keep(struct endpoints *e, const struct flow_table *used)
+{
+	struct flow_table kept;
+	size_t left = 0;
+
+	flow_table_init(&kept, ENDPOINTS_MAX);
+	for (size_t i = 0; i < e->table.count; i++) {
+		const struct flow_key *k = &e->table.keys[i];
+
+		if (flow_table_find(used, k) != FLOW_NONE &&
+		    flow_table_add(&kept, k) != FLOW_NONE)
+			e->map[left++] = e->map[i];
+		else
+			free(e->map[i]);
+	}
+	flow_table_release(&e->table);
+	e->table = kept;
+}
+
 bool endpoints_known(const struct endpoints *e, const struct address *address,
 		     uint16_t port)
 {

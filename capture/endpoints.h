@@ -30,6 +30,12 @@ void endpoints_release(struct endpoints *e);
  * replaces what it contradicts. */
 void endpoints_learn(struct endpoints *e, const struct sdp_media *media);
 
+/** Half of the places are taken: time for endpoints_keep(). */
+bool endpoints_crowded(const struct endpoints *e);
+
+/** Forget all but these. @param used  keys with src and sport only */
+void endpoints_keep(struct endpoints *e, const struct flow_table *used);
+
 /** @return somebody announced this address and port */
 bool endpoints_known(const struct endpoints *e, const struct address *address,
 		     uint16_t port);

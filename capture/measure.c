@@ -225,6 +225,14 @@ static void close_interval(struct capture_stream *s, int64_t interval_ns,
 	spool_add(intervals, &d->intervals, &i);
 }
 
+void measure_tick(struct capture_stream *s, int64_t end_ns,
+		  struct capture_interval *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	rtp_stream_close_second(&s->stream, end_ns, &ret->second);
+	rate_interval(ret, &s->stream);
+}
+
 /* Close what ended before a packet at ns; a long silence at once. */
 static void close_intervals(struct capture_stream *s, int64_t ns,
 			    int64_t interval_ns, struct spool *intervals)

@@ -20,6 +20,10 @@ void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  const struct capture_options *options,
 		  struct spool *intervals);
 
+/** Close the interval at end_ns; not detailed, as capture_interval_h says. */
+void measure_tick(struct capture_stream *s, int64_t end_ns,
+		  struct capture_interval *ret);
+
 void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
 		    struct spool *intervals);

@@ -10,6 +10,16 @@ void reports_init(struct reports *r, bool keep, struct samples_budget *budget)
 		   CAPTURE_REPORTS_MAX);
 }
 
+void reports_expire(struct reports *r)
+{
+	struct samples_budget *budget = r->budget;
+
+	if (r->keep || r->table.count < CAPTURE_REPORTERS_MAX / 2)
+		return;
+	reports_release(r);
+	reports_init(r, false, budget);
+}
+
 static bool make_tables(struct reports *r)
 {
 	if (!r->reporter)
@@ -25,6 +35,8 @@ void reports_release(struct reports *r)
 	for (size_t i = 0; i < r->table.count; i++) {
 		if (!r->reporter[i])
 			continue;
+		r->budget->left += r->reporter[i]->by_report.samples.allocated +
+				   r->reporter[i]->by_dlrr.samples.allocated;
 		samples_release(&r->reporter[i]->by_report.samples);
 		samples_release(&r->reporter[i]->by_dlrr.samples);
 		free(r->reporter[i]);

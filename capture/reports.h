@@ -36,6 +36,9 @@ struct reports {
 void reports_init(struct reports *r, bool keep, struct samples_budget *budget);
 void reports_release(struct reports *r);
 
+/** When half of the places for reporters are taken: begin anew. */
+void reports_expire(struct reports *r);
+
 /** One datagram of RTCP. */
 void reports_take(struct reports *r, const uint8_t *data, size_t bytes,
 		  int64_t ns);

@@ -181,8 +181,7 @@ static int read_arguments(struct analyze_arguments *a, int argc, char **argv)
 	return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void note(struct analyze_report *r,
-						       const char *fmt, ...)
+void analyze_note(struct analyze_report *r, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -197,49 +196,62 @@ __attribute__((format(printf, 2, 3))) static void note(struct analyze_report *r,
 		free(text);
 }
 
-static void add_notes(struct analyze_report *r)
+void analyze_notes_release(struct analyze_report *r)
+{
+	while (r->note_count > 0)
+		free(r->note[--r->note_count]);
+}
+
+void analyze_note_capture(struct analyze_report *r)
 {
 	const struct capture_counters *n = capture_counters(r->capture);
-	const struct reader *f = r->reader;
 
 	if (n->streams_left_out)
-		note(r,
-		     "%" PRIu64 " RTP packets belong to more than %zu streams "
-		     "and were not measured (--max-streams)",
-		     n->streams_left_out, r->options.streams_max);
+		analyze_note(r,
+			     "%" PRIu64 " RTP packets belong to more than %zu "
+			     "streams and were not measured (--max-streams)",
+			     n->streams_left_out, r->options.streams_max);
 	if (capture_left_out(r->capture))
-		note(r,
-		     "%" PRIu64 " intervals or reports could not be kept "
-		     "(too many, or no room for temporary files)",
-		     capture_left_out(r->capture));
+		analyze_note(r,
+			     "%" PRIu64 " intervals or reports could not be "
+			     "kept (too many, or no room for temporary files)",
+			     capture_left_out(r->capture));
 	if (n->bad_link)
-		note(r,
-		     "%" PRIu64 " frames are of link type %" PRIu32
-		     ", which is not supported",
-		     n->bad_link, n->bad_link_type);
+		analyze_note(r,
+			     "%" PRIu64 " frames are of link type %" PRIu32
+			     ", which is not supported",
+			     n->bad_link, n->bad_link_type);
 	if (n->incomplete)
-		note(r,
-		     "%" PRIu64 " fragmented IP datagrams are not whole in the "
-		     "capture: a large SDP may be missing",
-		     n->incomplete);
-	if (f->untimed)
-		note(r,
-		     "%" PRIu64 " frames carry no time (simple packet blocks): "
-		     "no jitter, no buffer figures for their streams",
-		     f->untimed);
-	if (f->bad_times)
-		note(r, "%" PRIu64 " frames have times that cannot be",
-		     f->bad_times);
-	if (f->dropped)
-		note(r,
-		     "%" PRIu64 " frames of an interface the file does not "
-		     "describe were left out",
-		     f->dropped);
+		analyze_note(r,
+			     "%" PRIu64 " fragmented IP datagrams are not "
+			     "whole in the capture: a large SDP may be missing",
+			     n->incomplete);
 	if (n->negative_rtt)
-		note(r,
-		     "%" PRIu64 " RTCP reports give a negative round trip and "
-		     "were not used",
-		     n->negative_rtt);
+		analyze_note(r,
+			     "%" PRIu64 " RTCP reports give a negative round "
+			     "trip and were not used",
+			     n->negative_rtt);
+}
+
+static void add_notes(struct analyze_report *r)
+{
+	const struct reader *f = r->reader;
+
+	analyze_note_capture(r);
+	if (f->untimed)
+		analyze_note(r,
+			     "%" PRIu64 " frames carry no time (simple packet "
+			     "blocks): no jitter, no buffer figures for their "
+			     "streams",
+			     f->untimed);
+	if (f->bad_times)
+		analyze_note(r, "%" PRIu64 " frames have times that cannot be",
+			     f->bad_times);
+	if (f->dropped)
+		analyze_note(r,
+			     "%" PRIu64 " frames of an interface the file does "
+			     "not describe were left out",
+			     f->dropped);
 }
 
 /* @return 0; -errno: nothing could be read at all, the reason was printed */
@@ -282,8 +294,7 @@ static int report(struct analyze_arguments *a)
 	if (err)
 		fprintf(stderr, "offhook analyze: cannot print: %s\n",
 			strerror(-err));
-	for (size_t i = 0; i < r->note_count; i++)
-		free(r->note[i]);
+	analyze_notes_release(r);
 	return err || r->damage || capture_stream_count(r->capture) == 0
 		       ? EXIT_NOTHING
 		       : EXIT_FOUND;

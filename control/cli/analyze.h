@@ -27,6 +27,13 @@ struct analyze_report {
  * or the input is damaged, 2 usage */
 int analyze_main(int argc, char **argv);
 
+/** Add to the notes; one too many is left out. */
+void analyze_note(struct analyze_report *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** The notes on what was seen, whatever it was read from. */
+void analyze_note_capture(struct analyze_report *r);
+void analyze_notes_release(struct analyze_report *r);
+
 /** @return 0; -ENOMEM, -EIO */
 int analyze_print_json(const struct analyze_report *r, FILE *out);
 int analyze_print_table(const struct analyze_report *r, FILE *out);

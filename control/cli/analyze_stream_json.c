@@ -34,7 +34,7 @@ json_t *json_distribution(const struct distribution *d)
 			       d->n > 1 ? d->stddev * sqrt(n / (n - 1)) : 0));
 }
 
-static json_t *json_key(const struct flow_key *k)
+json_t *json_key(const struct flow_key *k)
 {
 	char src[ADDRESS_TEXT_BYTES];
 	char dst[ADDRESS_TEXT_BYTES];

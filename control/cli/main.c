@@ -5,6 +5,7 @@
 #include "control/cli/plan.h"
 #include "control/cli/records.h"
 #include "control/cli/session.h"
+#include "control/cli/tap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
 	/* programs that measure and place no call have options of their own */
 	if (argc > 1 && strcmp(argv[1], "analyze") == 0)
 		return analyze_main(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "tap") == 0)
+		return tap_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
 		return emodel_main(argc - 1, argv + 1);
 	if (argc > 1 && records_command(argv[1]))

@@ -1,10 +1,11 @@
-"""A media relay that loses packets on purpose and keeps book of every one.
+"""A media relay that loses and delays packets on purpose and keeps book of every one.
 
 Speaks the rtpproxy control protocol (UDP), so that kamailio's rtpproxy module
 puts it into the media path by rewriting the SDP. Losses come from a seeded
 generator, one draw a packet of a direction in the order of arrival: the same
-seed loses the same packets of a stream.
+seed loses the same packets of a stream. Delays come from another one.
 """
+import heapq
 import random
 import selectors
 import socket
@@ -37,8 +38,10 @@ class Leg:
 
 
 class Relay:
-    def __init__(self, control_port, ports, loss=0.0, direction=None, seed=1):
-        """Lose `loss` (0..1) of the RTP packets of one direction."""
+    def __init__(self, control_port, ports, loss=0.0, direction=None, seed=1,
+                 delay_ms=0.0):
+        """Lose `loss` (0..1) of the RTP packets of one direction; hold every RTP packet
+        for 0 to delay_ms, each for itself: above a packet time they overtake."""
         self.socket_name = f"udp:127.0.0.1:{control_port}"
         self.loss, self.direction, self.seed = loss, direction, seed
         self.packets = []        # the log, in order of arrival
@@ -46,6 +49,8 @@ class Relay:
         self.errors = []
         self._ports = iter(range(ports[0] + ports[0] % 2, ports[1], 2))
         self._random = random.Random(seed)
+        self._delay_ms, self._delays = delay_ms, random.Random(seed + 1)
+        self._held = []          # heap of (due, number, socket, data, address)
         self._calls = {}         # call id -> (leg of caller, leg of callee)
         self._answers = {}       # cookie -> answer, for repeated commands
         self._selector = selectors.DefaultSelector()
@@ -76,11 +81,18 @@ class Relay:
 
     def _run(self):
         while not self._stop.is_set():
-            for key, _ in self._selector.select(timeout=0.1):
+            self._release()
+            wait = self._held[0][0] - time.monotonic() if self._held else 0.1
+            for key, _ in self._selector.select(timeout=max(0.0, min(wait, 0.1))):
                 try:
                     key.data(key.fileobj)
                 except Exception as error:  # shown by the test, not lost
                     self.errors.append(repr(error))
+
+    def _release(self):
+        while self._held and self._held[0][0] <= time.monotonic():
+            _, _, sock, data, address = heapq.heappop(self._held)
+            sock.sendto(data, address)
 
     # ---- control ----
 
@@ -151,5 +163,10 @@ class Relay:
                 self._random.random() < self.loss
             self.packets.append(Packet(time.time(), direction, ssrc, seq, dropped))
             if dropped:
+                return
+            if self._delay_ms:
+                due = time.monotonic() + self._delays.uniform(0, self._delay_ms) / 1000
+                heapq.heappush(self._held, (due, len(self.packets), target.sockets[0], data,
+                                            target.peer))
                 return
         target.sockets[kind].sendto(data, (target.peer[0], target.peer[1] + kind))

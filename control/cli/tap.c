@@ -1,0 +1,467 @@
+#include "control/cli/tap.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "control/cli/analyze.h"
+
+#define EXIT_FOUND   0
+#define EXIT_NOTHING 1
+#define EXIT_USAGE   2
+
+#define INTERVAL_MIN_S 0.1
+#define INTERVAL_MAX_S 3600.0
+#define DURATION_MAX_S 1e8
+/* An interval is closed this long after its end: what came in it has then left
+ * the ring. */
+#define GRACE_NS (5 * TAP_BLOCK_MS * NS_PER_MS)
+/* When there is little room, streams that were silent for so long go. */
+#define SILENT_NS (60 * NS_PER_S)
+
+enum option_code {
+	OPTION_INTERFACE = 256,
+	OPTION_FILTER,
+	OPTION_JSON,
+	OPTION_INTERVAL,
+	OPTION_DURATION,
+	OPTION_SDP_ONLY,
+	OPTION_MAX_STREAMS,
+	OPTION_CODEC,
+	OPTION_PROMISCUOUS,
+	OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+	{"interface", required_argument, NULL, OPTION_INTERFACE},
+	{"filter", required_argument, NULL, OPTION_FILTER},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"interval", required_argument, NULL, OPTION_INTERVAL},
+	{"duration", required_argument, NULL, OPTION_DURATION},
+	{"sdp-only", no_argument, NULL, OPTION_SDP_ONLY},
+	{"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
+	{"codec", required_argument, NULL, OPTION_CODEC},
+	{"promiscuous", no_argument, NULL, OPTION_PROMISCUOUS},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct tapping {
+	/* options */
+	struct tap_params params;
+	struct filter filter;
+	struct emodel_declarations declarations;
+	int64_t duration_ns; /* 0: until it is interrupted */
+	bool json;
+	bool help;
+	/* at work */
+	struct analyze_report report;
+	struct tap *tap;
+	bool terminal;
+	int64_t end_ns;  /* of the open interval, Unix time */
+	uint64_t gone;   /* streams that made room */
+	int print_error; /* 0; -errno: the end */
+};
+
+static void usage(void)
+{
+	puts("Usage: offhook tap --interface IF [OPTION]...\n"
+	     "\n"
+	     "Measures the RTP that passes a network interface, live. Needs the\n"
+	     "capability CAP_NET_RAW.\n"
+	     "\n"
+	     "  --interface IF     the network interface\n"
+	     "  --filter F         what to look at, as \"host 192.0.2.1 and port 10000-20000\":\n"
+	     "                     [src|dst] host ADDRESS[/BITS], [src|dst] port N[-M], udp,\n"
+	     "                     tcp, joined with and, or, not, ( )\n"
+	     "  --interval S       seconds between figures (default: 1)\n"
+	     "  --duration S       end after so many seconds (default: when interrupted)\n"
+	     "  --json             a line of JSON for each stream and interval\n"
+	     "  --sdp-only         only media that an SDP seen here announced\n"
+	     "  --max-streams N    measure at most N streams at a time (default: 10000)\n"
+	     "  --codec NAME=V     as of \"offhook analyze\"\n"
+	     "  --promiscuous      frames for other hosts, too (a mirror port)\n"
+	     "\n"
+	     "Exit status: 0 streams were seen, 1 none, or it could not be tapped,\n"
+	     "2 wrong usage.");
+}
+
+__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("offhook tap: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputs("\n       offhook tap --help says more\n", stderr);
+	return -EINVAL;
+}
+
+static int read_filter(struct tapping *t)
+{
+	char reason[FILTER_REASON_BYTES];
+
+	if (filter_parse(&t->filter, optarg, reason))
+		return complain("--filter: %s", reason);
+	t->params.filter = &t->filter;
+	t->report.options.filter = &t->filter;
+	return 0;
+}
+
+static int read_seconds(const char *name, double min, double max, int64_t *ret)
+{
+	double x;
+
+	if (str_to_double(optarg, &x) || x < min || x > max)
+		return complain("%s is %g to %.0f seconds", name, min, max);
+	*ret = (int64_t)(x * 1e9 + 0.5);
+	return 0;
+}
+
+static int option(struct tapping *t, int code)
+{
+	struct capture_options *o = &t->report.options;
+	const char *reason;
+	uint64_t n;
+
+	switch (code) {
+	case OPTION_INTERFACE:
+		t->params.interface = optarg;
+		return 0;
+	case OPTION_FILTER:
+		return read_filter(t);
+	case OPTION_JSON:
+		t->json = true;
+		return 0;
+	case OPTION_INTERVAL:
+		return read_seconds("--interval", INTERVAL_MIN_S,
+				    INTERVAL_MAX_S, &o->interval_ns);
+	case OPTION_DURATION:
+		return read_seconds("--duration", INTERVAL_MIN_S,
+				    DURATION_MAX_S, &t->duration_ns);
+	case OPTION_SDP_ONLY:
+		o->sdp_only = true;
+		return 0;
+	case OPTION_MAX_STREAMS:
+		if (str_to_u64(optarg, CAPTURE_STREAMS_MAX, &n) || n == 0)
+			return complain("--max-streams is 1 to %d",
+					CAPTURE_STREAMS_MAX);
+		o->streams_max = (size_t)n;
+		return 0;
+	case OPTION_CODEC:
+		if (emodel_declare(&t->declarations, optarg, &reason))
+			return complain("--codec %s: %s", optarg, reason);
+		o->declarations = &t->declarations;
+		return 0;
+	case OPTION_PROMISCUOUS:
+		t->params.promiscuous = true;
+		return 0;
+	case OPTION_HELP:
+		t->help = true;
+		return 0;
+	default:
+		return complain("wrong usage");
+	}
+}
+
+static int read_arguments(struct tapping *t, int argc, char **argv)
+{
+	int code;
+
+	t->report.options = (struct capture_options){
+		.interval_ns = NS_PER_S,
+		.fixed_delay_ms = JB_FIXED_DELAY_MS,
+		.streams_max = CAPTURE_STREAMS_DEFAULT,
+	};
+	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option(t, code))
+			return -EINVAL;
+	}
+	if (t->help)
+		return 0;
+	if (optind != argc)
+		return complain("\"%s\" is not understood", argv[optind]);
+	if (!t->params.interface)
+		return complain("--interface is missing: \"ip link\" lists "
+				"them");
+	t->report.path = t->params.interface;
+	return 0;
+}
+
+/* ---- figures ---- */
+
+static void add_notes(struct tapping *t)
+{
+	struct tap_counters n;
+
+	tap_counters(t->tap, &n);
+	analyze_note_capture(&t->report);
+	if (n.dropped)
+		analyze_note(&t->report,
+			     "%" PRIu64 " of %" PRIu64 " frames were dropped "
+			     "as we did not keep up: they show as loss; a "
+			     "--filter helps",
+			     n.dropped, n.frames);
+	if (t->gone)
+		analyze_note(&t->report,
+			     "%" PRIu64 " streams that had ended made room "
+			     "and are not shown (--max-streams)",
+			     t->gone);
+}
+
+/* As many lines as the window has, the last one says what is missing. */
+static void print_screen(char *text, FILE *out)
+{
+	struct winsize size = {0};
+	char *line = text;
+	unsigned rows = 0;
+	unsigned more = 0;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || size.ws_row < 3)
+		size.ws_row = UINT16_MAX;
+	fputs("\033[H\033[2J", out);
+	for (char *end; *line && (end = strchr(line, '\n')); line = end + 1) {
+		if (++rows < size.ws_row - 1u)
+			fprintf(out, "%.*s\n", (int)(end - line), line);
+		else
+			more++;
+	}
+	if (more)
+		fprintf(out,
+			"... and %u lines more: a larger window or "
+			"--filter shows them\n",
+			more);
+}
+
+static int print_table(struct tapping *t, int64_t end_ns, bool last)
+{
+	char time[CLOCK_TEXT_BYTES];
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	clock_format(time, end_ns);
+	fprintf(out, "%s UTC, %s%s\n", time, t->params.interface,
+		last ? ", the end" : "");
+	add_notes(t);
+	err = analyze_print_table(&t->report, out);
+	analyze_notes_release(&t->report);
+	if (fclose(out))
+		err = -ENOMEM;
+	if (!err && t->terminal && !last)
+		print_screen(text, stdout);
+	else if (!err)
+		fprintf(stdout, "%s%s\n", t->terminal ? "\033[H\033[2J" : "",
+			text);
+	free(text);
+	return err;
+}
+
+static void take_interval(struct capture_stream *s,
+			  const struct capture_interval *i, void *arg)
+{
+	struct tapping *t = arg;
+
+	if (t->json && !t->print_error &&
+	    (i->second.packets > 0 || i->second.lost != 0))
+		t->print_error = tap_print_interval(stdout, s, i);
+}
+
+static void take_gone(struct capture_stream *s, void *arg)
+{
+	struct tapping *t = arg;
+
+	t->gone++;
+	if (t->json && !t->print_error)
+		t->print_error =
+			tap_print_stream(stdout, s, &t->report.options);
+}
+
+static void flush_output(struct tapping *t)
+{
+	if (!t->print_error && fflush(stdout))
+		t->print_error = -errno;
+}
+
+static void end_interval(struct tapping *t)
+{
+	struct capture *c = t->report.capture;
+	struct tap_counters n;
+
+	capture_tick(c, t->end_ns, take_interval, t);
+	if (capture_stream_count(c) > t->report.options.streams_max / 4 * 3)
+		capture_expire(c, t->end_ns - SILENT_NS, take_gone, t);
+	if (t->print_error)
+		return;
+	if (t->json) {
+		tap_counters(t->tap, &n);
+		t->print_error = tap_print_state(stdout, c, &n, t->end_ns);
+	} else {
+		t->print_error = print_table(t, t->end_ns, false);
+	}
+	flush_output(t);
+}
+
+/* Intervals are whole multiples of their length. */
+static void set_end(struct tapping *t, int64_t after_ns)
+{
+	int64_t length = t->report.options.interval_ns;
+
+	t->end_ns = (after_ns / length + 1) * length;
+}
+
+/* Intervals that ended by then; a long silence at once. */
+static void advance(struct tapping *t, int64_t ns)
+{
+	int64_t length = t->report.options.interval_ns;
+
+	if (ns < t->end_ns - 2 * length) /* the clock was set back */
+		set_end(t, ns);
+	if (ns < t->end_ns)
+		return;
+	end_interval(t);
+	set_end(t, ns);
+}
+
+static void take_frame(const struct frame *f, void *arg)
+{
+	struct tapping *t = arg;
+
+	advance(t, f->ns);
+	capture_take(t->report.capture, f);
+}
+
+static int print_end(struct tapping *t)
+{
+	struct capture *c = t->report.capture;
+	int64_t now_ns = clock_wall_ns();
+	struct tap_counters n;
+	int err = 0;
+
+	capture_tick(c, now_ns, take_interval, t);
+	capture_finish(c);
+	if (!t->json)
+		return print_table(t, now_ns, true);
+	for (size_t i = 0; !err && i < capture_stream_count(c); i++)
+		err = tap_print_stream(stdout, capture_stream(c, i),
+				       &t->report.options);
+	tap_print_reporters(stdout, c);
+	tap_counters(t->tap, &n);
+	return err ? err : tap_print_state(stdout, c, &n, now_ns);
+}
+
+/* ---- the loop ---- */
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int wait_ms(const struct tapping *t, int64_t until_ns)
+{
+	int64_t left = t->end_ns + GRACE_NS - clock_wall_ns();
+	int64_t rest = until_ns - clock_mono_ns();
+
+	if (until_ns && rest < left)
+		left = rest;
+	if (left > NS_PER_S) /* the wall clock may be set */
+		left = NS_PER_S;
+	return left < 0 ? 0 : (int)(left / NS_PER_MS) + 1;
+}
+
+static int run(struct tapping *t, int signals)
+{
+	int64_t until_ns =
+		t->duration_ns ? clock_mono_ns() + t->duration_ns : 0;
+	struct pollfd fds[2] = {{.fd = tap_fd(t->tap), .events = POLLIN},
+				{.fd = signals, .events = POLLIN}};
+	int err = 0;
+
+	set_end(t, clock_wall_ns());
+	while (!err && !t->print_error && !fds[1].revents &&
+	       (!until_ns || clock_mono_ns() < until_ns)) {
+		poll(fds, 2, wait_ms(t, until_ns));
+		err = tap_read(t->tap, take_frame, t);
+		advance(t, clock_wall_ns() - GRACE_NS);
+	}
+	/* the block that is being filled */
+	poll(NULL, 0, 2 * TAP_BLOCK_MS);
+	if (!err)
+		err = tap_read(t->tap, take_frame, t);
+	if (err == -ENETDOWN)
+		fprintf(stderr, "offhook tap: %s went down\n",
+			t->params.interface);
+	else if (err)
+		fprintf(stderr, "offhook tap: %s: %s\n", t->params.interface,
+			strerror(-err));
+	if (!t->print_error)
+		t->print_error = print_end(t);
+	flush_output(t);
+	if (t->print_error)
+		fprintf(stderr, "offhook tap: cannot print: %s\n",
+			strerror(-t->print_error));
+	return err || t->print_error;
+}
+
+int tap_main(int argc, char **argv)
+{
+	struct tapping *t = calloc(1, sizeof(*t));
+	char reason[TAP_REASON_BYTES] = "out of memory";
+	int code = EXIT_NOTHING;
+	int signals = -1;
+	int err;
+
+	if (!t)
+		return EXIT_NOTHING;
+	if (read_arguments(t, argc, argv)) {
+		free(t);
+		return EXIT_USAGE;
+	}
+	if (t->help) {
+		usage();
+		free(t);
+		return 0;
+	}
+	t->terminal = isatty(STDOUT_FILENO) == 1;
+	err = capture_new(&t->report.capture, &t->report.options);
+	if (!err)
+		err = tap_open(&t->tap, &t->params, reason);
+	if (err) {
+		fprintf(stderr, "offhook tap: %s\n", reason);
+	} else {
+		signals = open_signals();
+		fprintf(stderr, "offhook tap: listening on %s\n",
+			t->params.interface);
+		code = run(t, signals) == 0 &&
+				       (t->gone ||
+					capture_stream_count(t->report.capture))
+			       ? EXIT_FOUND
+			       : EXIT_NOTHING;
+	}
+	if (signals >= 0)
+		close(signals);
+	tap_close(t->tap);
+	capture_free(t->report.capture);
+	free(t);
+	return code;
+}
