@@ -1,5 +1,5 @@
 /* The RX thread: every RTP and RTCP socket of the engine. */
-#include "base/clock.h"
+#include "base/stamp.h"
 #include "media/analysis/rtp_header.h"
 #include "media/audio.h"
 #include "media/engine.h"
@@ -16,9 +16,6 @@
 #define BATCH      32
 /* Larger datagrams are cut: their header is read, their true size is known. */
 #define DATAGRAM_BYTES 2048
-/* A kernel time stamp older than this against the clock read with it comes
- * from a step of the wall clock, not from waiting in a queue. */
-#define STAMP_AGE_MAX_NS (5 * NS_PER_S)
 
 /* Batches read from a socket when its session stops. */
 #define STOP_BATCHES_MAX 64
@@ -30,15 +27,13 @@ struct slot {
 	uint8_t data[DATAGRAM_BYTES];
 	struct sockaddr_storage source;
 	alignas(struct cmsghdr)
-		uint8_t control[CMSG_SPACE(sizeof(struct timespec)) +
-				CMSG_SPACE(sizeof(uint32_t))];
+		uint8_t control[STAMP_SPACE + CMSG_SPACE(sizeof(uint32_t))];
 	struct iovec iov;
 };
 
 struct rx {
 	struct media_engine *e;
-	int64_t now_ns; /* at the start of the batch */
-	int64_t wall_offset_ns;
+	struct stamp_clock clock; /* behind the reading of the batch */
 	struct mmsghdr messages[BATCH];
 	struct slot slots[BATCH];
 	/* sessions that linger, the first to end first: all linger alike */
@@ -57,12 +52,6 @@ struct datagram {
 	int64_t mono_ns;
 	struct media_addr source;
 };
-
-static void clock_read(struct rx *rx)
-{
-	rx->wall_offset_ns = clock_wall_offset_ns();
-	rx->now_ns = clock_mono_ns();
-}
 
 static void push_packet(struct rx *rx, const struct packet_record *r)
 {
@@ -248,7 +237,8 @@ static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 	int err = -EBADMSG;
 
 	if (d->captured == d->bytes)
-		err = rx_secure_open(s, d->data, &bytes, rtcp, rx->now_ns);
+		err = rx_secure_open(s, d->data, &bytes, rtcp,
+				     rx->clock.mono_ns);
 	if (err == -ENOKEY || (err == -EACCES && s->rekeying)) {
 		stash(rx, d);
 		return false;
@@ -288,7 +278,7 @@ static void stash_read(struct rx *rx, const struct media_session *s)
 
 	if (s->rx.encrypted && !s->rx.key)
 		return; /* it is still to come */
-	clock_read(rx);
+	stamp_clock_read(&rx->clock);
 	while ((item = stash_take(&rx->stash, s))) {
 		struct datagram d = {
 			.socket = item->from,
@@ -325,7 +315,7 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
 	/* a stranger must not use up the peer's rate */
 	if (d->bytes > sizeof(out->data) ||
 	    (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source)) ||
-	    !dtls_gate_take(&s->rx.dtls, rx->now_ns)) {
+	    !dtls_gate_take(&s->rx.dtls, rx->clock.mono_ns)) {
 		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
 		return;
 	}
@@ -364,32 +354,17 @@ static void drops_seen(struct rx *rx, struct rx_socket *socket, uint32_t drops)
 	socket->drops = drops;
 }
 
-static int64_t to_monotonic(const struct rx *rx, const struct timespec *stamp)
-{
-	int64_t wall_ns = (int64_t)stamp->tv_sec * NS_PER_S + stamp->tv_nsec;
-	int64_t mono_ns = wall_ns - rx->wall_offset_ns;
-
-	if (mono_ns > rx->now_ns || mono_ns < rx->now_ns - STAMP_AGE_MAX_NS)
-		return rx->now_ns;
-	return mono_ns;
-}
-
 /* Read the control messages: receive time and the socket's drops. */
 static int64_t control_read(struct rx *rx, struct rx_socket *socket,
 			    struct msghdr *header)
 {
-	int64_t mono_ns = rx->now_ns;
+	int64_t mono_ns = rx->clock.mono_ns;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c;
 	     c = CMSG_NXTHDR(header, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_TIMESTAMPNS) {
-			struct timespec stamp;
-
-			memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
-			mono_ns = to_monotonic(rx, &stamp);
-		} else if (c->cmsg_type == SO_RXQ_OVFL) {
+		if (!stamp_take(&mono_ns, c, &rx->clock) &&
+		    c->cmsg_level == SOL_SOCKET &&
+		    c->cmsg_type == SO_RXQ_OVFL) {
 			uint32_t drops;
 
 			memcpy(&drops, CMSG_DATA(c), sizeof(drops));
@@ -425,7 +400,7 @@ static int batch_read(struct rx *rx, struct rx_socket *socket)
 
 	if (count <= 0)
 		return 0;
-	clock_read(rx);
+	stamp_clock_read(&rx->clock);
 	for (int i = 0; i < count; i++) {
 		struct msghdr *header = &rx->messages[i].msg_hdr;
 		struct datagram d = {

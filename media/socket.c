@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/stamp.h"
+
 /* Room for about a second of 20 ms packets of one stream with the kernel's
  * overhead for each, and for bursts: a late RX thread loses nothing. */
 #define RECEIVE_BUFFER_BYTES (512 * 1024)
@@ -88,8 +90,11 @@ static int socket_options(int fd, int family)
 	if (family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
 		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on)) < 0)
+	int err = stamp_enable(fd);
+
+	if (err)
+		return err;
+	if (setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on)) < 0)
 		return -errno;
 	/* above net.core.rmem_max only with CAP_NET_ADMIN; what the kernel
 	 * grants is enough to run, and drops are counted */
