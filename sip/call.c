@@ -197,7 +197,7 @@ void call_close(struct sip_call *call)
 	timer_stop(call);
 	update_stop(call);
 	event->event = SIP_CALL_CLOSED;
-	event->mono_ns = call->end_ns ? call->end_ns : clock_mono_ns();
+	event->mono_ns = call->end_ns ? call->end_ns : ua_event_ns(call->ua);
 	event->local = call->end_local;
 	event->code = call->end_code;
 	event->end = call->end;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/stamp.h"
 #include "base/str.h"
 #include "sip/frame.h"
 #include "sip/internal.h"
@@ -42,6 +43,7 @@ struct conn {
 	struct list tx;
 	size_t tx_bytes;
 	struct mbuf *rx;
+	int64_t rx_ns; /* its last bytes came */
 	struct list watches;
 	struct tmr tmr;
 	struct tmr tmr_pong;
@@ -114,12 +116,28 @@ static void watches_tell(struct conn *conn, int err, const char *reason)
 	}
 }
 
+/* The first bytes of what was read. */
+static struct arrival arrival_of(struct conn *conn, size_t len)
+{
+	return (struct arrival){
+		.mono_ns = conn->rx_ns,
+		.tp = conn->tp,
+		.src = &conn->paddr,
+		.dst = &conn->laddr,
+		.conn = conn,
+		.data = conn->rx->buf,
+		.len = len,
+	};
+}
+
 /* What is left over is no message, but it came. */
 static void rest_trace(struct conn *conn)
 {
-	if (conn->rx && conn->rx->end > 0)
-		trace_handler(false, conn->tp, &conn->paddr, &conn->laddr,
-			      conn->rx->buf, conn->rx->end, conn->t->ua);
+	if (conn->rx && conn->rx->end > 0) {
+		const struct arrival rest = arrival_of(conn, conn->rx->end);
+
+		trace_received(conn->t->ua, &rest);
+	}
 	conn->rx = mem_deref(conn->rx);
 }
 
@@ -211,9 +229,9 @@ static ssize_t bytes_write(struct conn *conn, const uint8_t *p, size_t len)
 static void item_trace(struct conn *conn, const struct tx_item *item)
 {
 	if (item->message && item->pos == item->start)
-		trace_handler(true, conn->tp, &conn->laddr, &conn->paddr,
-			      item->mb->buf + item->start,
-			      item->mb->end - item->start, conn->t->ua);
+		trace_sent(conn->t->ua, conn->tp, &conn->laddr, &conn->paddr,
+			   item->mb->buf + item->start,
+			   item->mb->end - item->start);
 }
 
 static void conn_flush(struct conn *conn)
@@ -318,6 +336,7 @@ static void frames_take(struct conn *conn)
 {
 	while (conn->state == CONN_UP && conn->rx->end > 0) {
 		size_t len = crlf_take(conn);
+		struct arrival arrival;
 		int err;
 
 		if (len > 0) {
@@ -337,22 +356,49 @@ static void frames_take(struct conn *conn)
 					     "came");
 			return;
 		}
-		transport_received(conn->t, conn->tp, &conn->paddr,
-				   &conn->laddr, conn, conn->rx->buf, len);
+		arrival = arrival_of(conn, len);
+		transport_received(conn->t, &arrival);
 		if (conn->rx)
 			rx_drop(conn, len);
 	}
 }
 
+/* recv(), and when what was read had come. */
+static ssize_t stamped_recv(struct conn *conn, void *p, size_t size, int flags)
+{
+	union {
+		char bytes[STAMP_SPACE];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {p, size};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct stamp_clock clock;
+	ssize_t n = recvmsg(conn->fd, &msg, flags | MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	stamp_clock_read(&clock);
+	conn->rx_ns = stamp_find(&msg, &clock);
+	return n;
+}
+
 /* @return bytes; 0 the peer closed; -EAGAIN; -errno */
 static ssize_t bytes_read(struct conn *conn, uint8_t *p, size_t size)
 {
+	uint8_t next;
 	ssize_t n;
 
-	if (!conn->ssl) {
-		n = recv(conn->fd, p, size, MSG_DONTWAIT);
-		return n < 0 ? -errno : n;
-	}
+	if (!conn->ssl)
+		return stamped_recv(conn, p, size, 0);
+	/* OpenSSL reads the socket itself. What it holds came with the bytes
+	 * before: their time stays. */
+	if (SSL_pending(conn->ssl) == 0)
+		(void)stamped_recv(conn, &next, 1, MSG_PEEK);
 	ERR_clear_error();
 	n = SSL_read(conn->ssl, p, (int)size);
 	if (n > 0)
@@ -525,6 +571,8 @@ static struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 	conn->laddr.len = sizeof(conn->laddr.u);
 	(void)getsockname(fd, &conn->laddr.u.sa, &conn->laddr.len);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)stamp_enable(fd); /* without, messages are timed when read */
+	conn->rx_ns = clock_mono_ns();
 	tmr_start(&conn->tmr, OPEN_MS, open_timeout, conn);
 	hash_append(t->conns, sa_hash(paddr, SA_ALL), &conn->he, conn);
 	t->conn_count++;

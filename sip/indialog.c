@@ -47,7 +47,7 @@ static void answer_event(struct inner *inner, const struct sip_msg *msg)
 	struct call_event *event;
 
 	event = call_event(call, SIP_CALL_ANSWER_TO, true,
-			   msg ? call->ua->received_ns : clock_mono_ns());
+			   ua_event_ns(call->ua));
 	if (!event)
 		return;
 	event->method = inner->method;

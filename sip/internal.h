@@ -188,13 +188,17 @@ struct sip_ua {
 	sip_message_h *trace_h;
 	void *arg;
 	int64_t sent_ns;            /* last message put on the wire */
-	int64_t received_ns;        /* the message being handled */
+	int64_t received_ns;        /* the message being handled came */
+	bool handling;              /* there is one */
 	char failure[REASON_BYTES]; /* why the last request got no answer */
 };
 
-void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
-		   const struct sa *dst, const uint8_t *pkt, size_t len,
-		   void *arg);
+/** A message is about to be handed to the socket. */
+void trace_sent(struct sip_ua *ua, enum sip_transp tp, const struct sa *src,
+		const struct sa *dst, const uint8_t *data, size_t len);
+void trace_received(struct sip_ua *ua, const struct arrival *arrival);
+/** When it happens: the arrival of the message being handled, else now. */
+int64_t ua_event_ns(const struct sip_ua *ua);
 /** What was received and could be decoded. */
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
 
@@ -371,6 +375,7 @@ struct sip_call {
 	enum sip_transp ack_tp;
 	uint32_t ack_cseq;
 	int64_t invite_sent_ns;
+	int64_t invite_came_ns; /* 0: it is ours */
 	uint16_t last_provisional;
 	struct list early;
 	struct list targets;       /* of redirections, best first */

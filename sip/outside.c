@@ -56,7 +56,7 @@ static void outside_done(struct outside *o, int err, const struct sip_msg *msg)
 	char reason[REASON_BYTES];
 	struct sip_outside_info info = {
 		.account = o->account,
-		.mono_ns = msg ? o->account->ua->received_ns : clock_mono_ns(),
+		.mono_ns = ua_event_ns(o->account->ua),
 		.code = msg ? msg->scode : 0,
 		.reason = reason,
 	};

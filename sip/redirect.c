@@ -153,7 +153,8 @@ static int next(struct sip_call *call)
 	list_flush(&call->early);
 	call->last_provisional = 0;
 	digest_begin(call->digest);
-	event = call_event(call, SIP_CALL_REDIRECTED, false, clock_mono_ns());
+	event = call_event(call, SIP_CALL_REDIRECTED, false,
+			   ua_event_ns(call->ua));
 	if (event)
 		event->target = mem_ref(target->uri);
 	return uac_invite(call);

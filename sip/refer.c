@@ -22,7 +22,7 @@ static void transfer_end(struct sip_call *call, bool good)
 	tmr_cancel(&call->tmr_transfer);
 	event = call_event(call,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
-			   true, call->ua->received_ns);
+			   true, ua_event_ns(call->ua));
 	if (!event)
 		return;
 	event->code = call->transfer_code;

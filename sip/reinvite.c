@@ -26,7 +26,7 @@ static void reinvite_failed(struct sip_call *call, uint16_t code,
 	if (call->reinvite_refreshes)
 		return;
 	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
-			   code ? call->ua->received_ns : clock_mono_ns());
+			   ua_event_ns(call->ua));
 	if (event) {
 		event->code = code;
 		str_print(event->reason, sizeof(event->reason), "%s", reason);

@@ -70,28 +70,47 @@ static void request_sent(struct sip_ua *ua, const char *text, size_t len)
 	}
 }
 
-void trace_handler(bool tx, enum sip_transp tp, const struct sa *src,
-		   const struct sa *dst, const uint8_t *pkt, size_t len,
-		   void *arg)
+static void trace(struct sip_ua *ua, const struct sip_trace *what,
+		  const struct sa *local, const struct sa *peer)
 {
-	struct sip_ua *ua = arg;
-	struct sip_trace trace = {
+	struct sip_trace copy = *what;
+
+	if (!ua->trace_h)
+		return;
+	addr_set(&copy.local, local);
+	addr_set(&copy.peer, peer);
+	ua->trace_h(&copy, ua->arg);
+}
+
+void trace_sent(struct sip_ua *ua, enum sip_transp tp, const struct sa *src,
+		const struct sa *dst, const uint8_t *data, size_t len)
+{
+	const struct sip_trace sent = {
 		.mono_ns = clock_mono_ns(),
-		.sent = tx,
+		.sent = true,
 		.transport = transport_of(tp),
-		.data = (const char *)pkt,
+		.data = (const char *)data,
 		.len = len,
 	};
 
-	if (tx)
-		ua->sent_ns = trace.mono_ns;
-	else
-		ua->received_ns = trace.mono_ns;
-	if (ua->trace_h) {
-		addr_set(&trace.local, tx ? src : dst);
-		addr_set(&trace.peer, tx ? dst : src);
-		ua->trace_h(&trace, ua->arg);
-	}
-	if (tx)
-		request_sent(ua, trace.data, len);
+	ua->sent_ns = sent.mono_ns;
+	trace(ua, &sent, src, dst);
+	request_sent(ua, sent.data, len);
+}
+
+void trace_received(struct sip_ua *ua, const struct arrival *arrival)
+{
+	const struct sip_trace received = {
+		.mono_ns = arrival->mono_ns,
+		.transport = transport_of(arrival->tp),
+		.data = (const char *)arrival->data,
+		.len = arrival->len,
+	};
+
+	trace(ua, &received, arrival->dst, arrival->src);
+}
+
+int64_t ua_event_ns(const struct sip_ua *ua)
+{
+	return ua->handling ? ua->received_ns : clock_mono_ns();
 }

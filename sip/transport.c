@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/stamp.h"
 #include "sip/conn.h"
 #include "sip/internal.h"
 #include "sip/tls.h"
@@ -104,24 +105,25 @@ static void errors_read(struct transport *t)
 	}
 }
 
-void transport_received(struct transport *t, enum sip_transp tp,
-			const struct sa *src, const struct sa *dst,
-			struct conn *conn, const uint8_t *data, size_t len)
+void transport_received(struct transport *t, const struct arrival *arrival)
 {
-	struct mbuf *mb = mbuf_alloc(len);
+	struct mbuf *mb = mbuf_alloc(arrival->len);
 	struct sip_msg *msg;
 
-	trace_handler(false, tp, src, dst, data, len, t->ua);
+	trace_received(t->ua, arrival);
 	if (!mb)
 		return;
-	if (mbuf_write_mem(mb, data, len) == 0) {
+	if (mbuf_write_mem(mb, arrival->data, arrival->len) == 0) {
 		mb->pos = 0;
 		if (sip_msg_decode(&msg, mb) == 0) {
-			msg->src = *src;
-			msg->dst = *dst;
-			msg->tp = tp;
-			msg->sock = mem_ref(conn);
+			msg->src = *arrival->src;
+			msg->dst = *arrival->dst;
+			msg->tp = arrival->tp;
+			msg->sock = mem_ref(arrival->conn);
+			t->ua->received_ns = arrival->mono_ns;
+			t->ua->handling = true;
 			dispatch_message(t->ua, msg);
+			t->ua->handling = false;
 			mem_deref(msg);
 		}
 	}
@@ -137,8 +139,16 @@ static bool is_stun(const uint8_t *data, size_t len)
 }
 
 static void datagram_received(struct transport *t, const struct sa *src,
-			      size_t len)
+			      size_t len, int64_t mono_ns)
 {
+	const struct arrival arrival = {
+		.mono_ns = mono_ns,
+		.tp = SIP_TRANSP_UDP,
+		.src = src,
+		.dst = &t->laddr,
+		.data = t->rx,
+		.len = len,
+	};
 	size_t crlf = 0;
 
 	while (crlf < len && (t->rx[crlf] == '\r' || t->rx[crlf] == '\n'))
@@ -149,7 +159,35 @@ static void datagram_received(struct transport *t, const struct sa *src,
 		(void)keepalive_stun(t->ua, src, t->rx, len);
 		return;
 	}
-	transport_received(t, SIP_TRANSP_UDP, src, &t->laddr, NULL, t->rx, len);
+	transport_received(t, &arrival);
+}
+
+/* @return bytes; -errno */
+static ssize_t datagram_read(struct transport *t, struct sa *src,
+			     int64_t *ret_ns)
+{
+	union {
+		char bytes[STAMP_SPACE];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {t->rx, DATAGRAM_BYTES_MAX};
+	struct msghdr msg = {
+		.msg_name = &src->u,
+		.msg_namelen = sizeof(src->u),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct stamp_clock clock;
+	ssize_t len = recvmsg(t->udp_fd, &msg, MSG_DONTWAIT);
+
+	if (len < 0)
+		return -errno;
+	src->len = msg.msg_namelen;
+	stamp_clock_read(&clock);
+	*ret_ns = stamp_find(&msg, &clock);
+	return len;
 }
 
 static void udp_handler(int flags, void *arg)
@@ -157,15 +195,15 @@ static void udp_handler(int flags, void *arg)
 	struct transport *t = arg;
 
 	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
-		struct sa src = {.len = sizeof(src.u)};
-		ssize_t len = recvfrom(t->udp_fd, t->rx, DATAGRAM_BYTES_MAX,
-				       MSG_DONTWAIT, &src.u.sa, &src.len);
+		struct sa src = {0};
+		int64_t mono_ns = 0;
+		ssize_t len = datagram_read(t, &src, &mono_ns);
 
 		if (len >= 0) {
-			datagram_received(t, &src, (size_t)len);
+			datagram_received(t, &src, (size_t)len, mono_ns);
 			continue;
 		}
-		if (errno == EAGAIN || errno == EINTR)
+		if (len == -EAGAIN || len == -EINTR)
 			break;
 		errors_read(t);
 	}
@@ -178,8 +216,8 @@ static int udp_send_to(struct transport *t, const struct sa *dst,
 {
 	ssize_t n = -1;
 
-	trace_handler(true, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
-		      mbuf_get_left(mb), t->ua);
+	trace_sent(t->ua, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
+		   mbuf_get_left(mb));
 	/* The first error may be about an earlier datagram. */
 	for (int i = 0; i < 2 && n < 0; i++) {
 		n = sendto(t->udp_fd, mbuf_buf(mb), mbuf_get_left(mb),
@@ -243,6 +281,8 @@ static int udp_open(struct transport *t)
 	(void)setsockopt(t->udp_fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	(void)setsockopt(t->udp_fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
 			 v6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof(on));
+	(void)stamp_enable(
+		t->udp_fd); /* without, messages are timed when read */
 	t->laddr.len = sizeof(t->laddr.u);
 	if (getsockname(t->udp_fd, &t->laddr.u.sa, &t->laddr.len) < 0)
 		return -errno;

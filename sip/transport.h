@@ -74,10 +74,19 @@ int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
 void transport_datagram(struct transport *t, const struct sa *dst,
 			const uint8_t *data, size_t len);
 
+/** What came. */
+struct arrival {
+	int64_t mono_ns; /* the kernel's time; of a stream see base/stamp.h */
+	enum sip_transp tp;
+	const struct sa *src;
+	const struct sa *dst;
+	struct conn *conn; /* NULL: UDP */
+	const uint8_t *data;
+	size_t len;
+};
+
 /** A whole message came: trace it, decode it and give it to the user agent. */
-void transport_received(struct transport *t, enum sip_transp tp,
-			const struct sa *src, const struct sa *dst,
-			struct conn *conn, const uint8_t *data, size_t len);
+void transport_received(struct transport *t, const struct arrival *arrival);
 
 /** Close all connections, telling nobody. */
 void transport_flush(struct transport *t);

@@ -203,7 +203,7 @@ enum sip_call_event {
 	SIP_CALL_RINGING,     /* 180 sent or received */
 	SIP_CALL_PROGRESS,    /* other 18x sent or received */
 	SIP_CALL_ANSWERED,    /* final 2xx sent or received */
-	SIP_CALL_ESTABLISHED, /* ACK received, or sent */
+	SIP_CALL_ESTABLISHED, /* the 2xx came (RFC 3261 12.1), or the ACK */
 	SIP_CALL_LOCAL_SDP,   /* our offer or answer was sent */
 	SIP_CALL_REMOTE_SDP,  /* the peer's came; info->media if settled */
 	SIP_CALL_HELD,        /* by the peer or by us; info->local says who */
@@ -269,6 +269,8 @@ int sip_call_dial(struct sip_call **ret, struct sip_account *account,
  * was sent. The handler is never called before this returns.
  */
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
+/** When the INVITE of an incoming call came. */
+int64_t sip_call_came_ns(const struct sip_call *call);
 int sip_call_ring(struct sip_call *call);
 /**
  * The call that an incoming one replaces (RFC 3891); NULL: none. It ends when

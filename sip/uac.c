@@ -239,7 +239,8 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 		call_bye(call);
 		return;
 	}
-	event = call_event(call, SIP_CALL_ESTABLISHED, true, call->ua->sent_ns);
+	event = call_event(call, SIP_CALL_ESTABLISHED, true,
+			   call->ua->received_ns);
 	call_event_reason(event, msg);
 }
 

@@ -33,6 +33,7 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	if (err)
 		return err;
 	call->msg = msg_ref(msg);
+	call->invite_came_ns = call->ua->received_ns;
 	call->options = account->call_options;
 	err = neg(pl_strdup(&call->peer, &msg->from.auri));
 	if (!err)
@@ -229,6 +230,11 @@ void uas_answer(struct sip_call *call)
 	call->state = CALL_ACCEPTED;
 	answer_events(call, sdp);
 	replaces_done(call);
+}
+
+int64_t sip_call_came_ns(const struct sip_call *call)
+{
+	return call->invite_came_ns;
 }
 
 int sip_call_answer(struct sip_call *call, const struct media_local *media)

@@ -59,7 +59,7 @@ static void tell(struct update *update, uint16_t code, const char *reason)
 	if (update->refreshes)
 		return;
 	event = call_event(call, SIP_CALL_ANSWER_TO, true,
-			   code ? call->ua->received_ns : clock_mono_ns());
+			   ua_event_ns(call->ua));
 	if (!event)
 		return;
 	event->method = "UPDATE";

@@ -305,7 +305,7 @@ void call_take(struct engine *e, const struct wire_action *action,
 		return;
 	}
 	c->sip = sip;
-	c->invite_ns = clock_mono_ns();
+	c->invite_ns = sip_call_came_ns(sip);
 	c->replaces = sip_call_replaced(sip) != NULL;
 	call_begun(c);
 	call_state(c, c->invite_ns, UA_CALL_INCOMING, NULL);

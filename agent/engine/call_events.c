@@ -56,6 +56,8 @@ static void on_established(struct call *c, int64_t mono_ns)
 			  call_ms_until(mono_ns + c->duration_ns,
 					clock_mono_ns()),
 			  duration_over, c);
+	call_state(c, mono_ns, UA_CALL_ESTABLISHED, NULL);
+	call_media_established(c);
 }
 
 static enum ua_state end_state(const struct sip_call_info *info)
@@ -95,6 +97,7 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 	tmr_cancel(&c->tmr_script);
 	tmr_cancel(&c->tmr_duration);
 	tmr_cancel(&c->tmr_answer);
+	call_media_closed(c);
 	if (info->end == SIP_END_REJECTED && info->code / 100 == 3)
 		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);
 	call_state(c, info->mono_ns, end_state(info), text);
@@ -139,7 +142,7 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	if (text && !text[0])
 		text = NULL;
 	if (info->media)
-		call_media_apply(c, info->media);
+		call_media_apply(c, info->media, at);
 	switch (event) {
 	case SIP_CALL_OUTGOING:
 		c->invite_ns = at;
@@ -161,7 +164,6 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 		break;
 	case SIP_CALL_ESTABLISHED:
 		on_established(c, at);
-		call_state(c, at, UA_CALL_ESTABLISHED, NULL);
 		consult_established(c);
 		break;
 	case SIP_CALL_LOCAL_SDP:

@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 int call_media_new(struct call *c)
@@ -37,7 +38,8 @@ void call_media_deadline(struct call *c)
 					 c->established_ns + c->duration_ns);
 }
 
-void call_media_apply(struct call *c, const struct media_negotiated *negotiated)
+void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
+		      int64_t at_ns)
 {
 	struct engine *e = c->engine;
 	int err;
@@ -52,8 +54,61 @@ void call_media_apply(struct call *c, const struct media_negotiated *negotiated)
 		return;
 	}
 	c->media_applied = true;
-	call_security_applied(c, negotiated);
+	if (!c->settled_ns)
+		c->settled_ns = at_ns;
+	call_security_applied(c, negotiated, at_ns);
 	call_media_deadline(c);
+}
+
+static void first_packet_report(struct call *c, struct first_packet *first,
+				enum ua_state state, int64_t from_ns)
+{
+	int64_t before_ns = from_ns - first->mono_ns;
+	char text[64];
+
+	first->waits = false;
+	snprintf(text, sizeof(text), "the first packet came %.3f ms before",
+		 (double)before_ns / (double)NS_PER_MS);
+	call_state(c, before_ns > 0 ? from_ns : first->mono_ns, state,
+		   before_ns > 0 ? text : NULL);
+}
+
+/* RTP goes past the proxies that a 200 or its ACK goes through, and may come
+ * before it. It counts from when the call is established; as early media, for
+ * which a provisional response settled the session, at once. */
+static void first_packet(struct call *c, struct first_packet *first,
+			 enum ua_state state, int64_t mono_ns)
+{
+	bool early = !c->answered_ns || c->settled_ns < c->answered_ns;
+
+	first->mono_ns = mono_ns;
+	if (early)
+		first_packet_report(c, first, state, c->settled_ns);
+	else if (c->established_ns)
+		first_packet_report(c, first, state, c->established_ns);
+	else if (c->closed)
+		first_packet_report(c, first, state, mono_ns);
+	else
+		first->waits = true;
+}
+
+static void first_packets_report(struct call *c, int64_t from_ns)
+{
+	if (c->first_rtp.waits)
+		first_packet_report(c, &c->first_rtp, UA_CALL_RTPESTAB,
+				    from_ns);
+	if (c->first_rtcp.waits)
+		first_packet_report(c, &c->first_rtcp, UA_CALL_RTCP, from_ns);
+}
+
+void call_media_established(struct call *c)
+{
+	first_packets_report(c, c->established_ns);
+}
+
+void call_media_closed(struct call *c)
+{
+	first_packets_report(c, 0);
 }
 
 void call_media_record(struct call *c, const struct media_record *record)
@@ -75,11 +130,12 @@ void call_media_record(struct call *c, const struct media_record *record)
 				c->name);
 		break;
 	case MEDIA_RECORD_FIRST_RTP:
-		call_state(c, record->mono_ns, UA_CALL_RTPESTAB, NULL);
+		first_packet(c, &c->first_rtp, UA_CALL_RTPESTAB,
+			     record->mono_ns);
 		call_go_on(c);
 		break;
 	case MEDIA_RECORD_RTCP:
-		call_state(c, record->mono_ns, UA_CALL_RTCP, NULL);
+		first_packet(c, &c->first_rtcp, UA_CALL_RTCP, record->mono_ns);
 		call_go_on(c);
 		break;
 	case MEDIA_RECORD_DTMF:

@@ -48,7 +48,8 @@ int call_security_rekey(struct call *c)
 }
 
 void call_security_applied(struct call *c,
-			   const struct media_negotiated *negotiated)
+			   const struct media_negotiated *negotiated,
+			   int64_t at_ns)
 {
 	const struct srtp_suite_info *suite =
 		srtp_suite_info(negotiated->crypto_tx.suite);
@@ -61,7 +62,7 @@ void call_security_applied(struct call *c,
 	c->suite = suite;
 	if (!news)
 		return;
-	call_state(c, clock_mono_ns(), UA_CALL_MENC, suite->name);
+	call_state(c, at_ns, UA_CALL_MENC, suite->name);
 }
 
 void call_security_dtls(struct call *c, const struct media_record *record)

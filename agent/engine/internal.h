@@ -171,6 +171,12 @@ struct consult {
 	char uri[512];
 };
 
+/** Of a session, on its way to be a state of the call. */
+struct first_packet {
+	int64_t mono_ns; /* it came */
+	bool waits;      /* for the call to be established */
+};
+
 struct call {
 	struct le le;
 	struct engine *engine;
@@ -190,6 +196,9 @@ struct call {
 	bool encrypted;
 	const struct srtp_suite_info *suite; /* valid if encrypted */
 	bool media_applied;
+	int64_t settled_ns; /* offer and answer first did; 0: they have not */
+	struct first_packet first_rtp;
+	struct first_packet first_rtcp;
 	bool media_stopped; /* nothing is left to come */
 	bool closed;        /* SIP_CALL_CLOSED came */
 	struct script script;
@@ -256,11 +265,16 @@ uint64_t call_ms_until(int64_t at_ns, int64_t now_ns);
 /** @return 0; -errno as of media_session_new() and engine_prompt() */
 int call_media_new(struct call *c);
 /** What offer and answer settled. */
-void call_media_apply(struct call *c,
-		      const struct media_negotiated *negotiated);
+/** @param at_ns  what settled it was sent, or came */
+void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
+		      int64_t at_ns);
 /** Send until the planned end, to the packet. */
 void call_media_deadline(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
+/** CALL_ESTABLISHED was reported: report what waited for it. */
+void call_media_established(struct call *c);
+/** The call ends: report what still waits. */
+void call_media_closed(struct call *c);
 
 /* ---- call_audio.c ---- */
 
@@ -280,7 +294,8 @@ int call_security_params(const struct call *c,
 int call_security_rekey(struct call *c);
 /** Offer and answer settled: CALL_MENC where encryption is new. */
 void call_security_applied(struct call *c,
-			   const struct media_negotiated *negotiated);
+			   const struct media_negotiated *negotiated,
+			   int64_t at_ns);
 /** The DTLS handshake ended: CALL_MENC, or the end of the call. */
 void call_security_dtls(struct call *c, const struct media_record *record);
 

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 import select
+import signal
 import socket
 import subprocess
 import tempfile
@@ -106,6 +107,13 @@ class Engine:
         self.go(self.steps)
         self.until(lambda: self.finish, "the job ends")
         return self
+
+    def pause(self):
+        """None of its threads runs; what comes waits in the kernel."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
 
     def cancel(self):
         self._send({"type": "cancel"})

@@ -127,6 +127,11 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 {
 	static char text[TEXT_MAX];
 	struct sa src;
+	struct arrival arrival = {
+		.tp = SIP_TRANSP_UDP,
+		.src = &src,
+		.dst = &f->ua->laddr,
+	};
 
 	sa_set_str(&src, "127.0.0.1", 9);
 	while (size > 0) {
@@ -138,8 +143,9 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 		if (!copy)
 			return;
 		memcpy(copy, text, used);
-		transport_received(f->ua->sip, SIP_TRANSP_UDP, &src,
-				   &f->ua->laddr, NULL, copy, used);
+		arrival.data = copy;
+		arrival.len = used;
+		transport_received(f->ua->sip, &arrival);
 		free(copy);
 		later_run(f->ua);
 		data += len + (end != NULL);
