@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import contract  # noqa: E402
+from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
 contract.install()
@@ -35,3 +36,10 @@ def ports():
     block = PortBlock()
     yield block
     block.close()
+
+
+@pytest.fixture(scope="module")
+def namespaces():
+    """The names of two network namespaces with a cable between them (netns.py)."""
+    with cable() as names:
+        yield names

@@ -1,25 +1,53 @@
-"""Foreign phones at 10.99.0.2 of a cable (netns.py): baresip and linphonec."""
+"""Foreign phones at 10.99.0.2 of a cable (netns.py): baresip and linphonec. Each answers by
+itself, plays a tone of 440 Hz and can record what it hears."""
+import array
+import cmath
 import json
 import math
 import os
 import shutil
-import struct
 import subprocess
 import time
 import wave
 
 BARESIP, LINPHONE = shutil.which("baresip"), shutil.which("linphonec")
 MODULES = "/usr/lib/baresip/modules"
-PHONE = "10.99.0.2"
+OURS, PHONE = "10.99.0.1", "10.99.0.2"
+
+# our name of a codec: baresip's module, its name for it
+CODECS = {
+    "PCMU": ("g711", "PCMU/8000/1"),
+    "PCMA": ("g711", "PCMA/8000/1"),
+    "G722": ("g722", "G722/16000/1"),
+    "opus": ("opus", "opus/48000/2"),
+    "GSM": ("gsm", "GSM/8000/1"),
+    "L16/8000": ("l16", "L16/8000/1"),
+    "L16/16000": ("l16", "L16/16000/1"),
+    "L16/44100": ("l16", "L16/44100/1"),
+}
 
 
-def tone(path, rate=8000, hz=440, seconds=10):
+def tone_write(path, rate, hz, seconds=10):
     with wave.open(str(path), "wb") as f:
         f.setnchannels(1)
         f.setsampwidth(2)
         f.setframerate(rate)
-        f.writeframes(b"".join(struct.pack("<h", round(8000 * math.sin(
-            2 * math.pi * hz * i / rate))) for i in range(rate * seconds)))
+        f.writeframes(array.array("h", (
+            round(8000 * math.sin(2 * math.pi * hz * i / rate))
+            for i in range(rate * seconds))).tobytes())
+
+
+def level_at(path, hz):
+    """Amplitude of a frequency in the loudest second, full scale 32768."""
+    with wave.open(str(path), "rb") as f:
+        rate = f.getframerate()
+        samples = array.array("h", f.readframes(f.getnframes()))[::f.getnchannels()]
+    best = 0
+    for start in range(0, len(samples) - rate + 1, rate // 2):
+        turned = sum(cmath.exp(-2j * math.pi * hz * i / rate) * samples[start + i]
+                     for i in range(rate))
+        best = max(best, 2 * abs(turned) / rate)
+    return best
 
 
 class Phone:
@@ -40,16 +68,29 @@ class Phone:
                 ["ip", "netns", "exec", self.namespace, *self.command()],
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
                 env=dict(os.environ, HOME=str(self.folder)))
-        deadline = time.monotonic() + 20
-        while self.ready not in self.text():
+        self.until(self.ready)
+        return self
+
+    def until(self, words):
+        """Until it says so."""
+        deadline = time.monotonic() + 30
+        while words not in self.log.read_text(errors="replace"):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
                 raise RuntimeError(self.text())
             time.sleep(0.05)
-        return self
 
     def text(self):
+        """What it says, for a person to read."""
         return self.log.read_text(errors="replace")
+
+    def record(self):
+        """What it hears in its next call is recorded anew."""
+        raise NotImplementedError
+
+    def heard(self):
+        """The recording of its last call."""
+        raise NotImplementedError
 
     def __exit__(self, *_):
         self.process.terminate()
@@ -62,23 +103,38 @@ class Phone:
 
 
 class Baresip(Phone):
-    """Answers by itself; driven over its ctrl_tcp."""
+    """Driven over its ctrl_tcp. account: more of its parameters, such as ";mediaenc=srtp";
+    config: more lines."""
     ready = "baresip is ready"
 
+    def __init__(self, folder, namespace, codec="PCMU", account="", modules=(), config=(),
+                 dtmf="info"):
+        super().__init__(folder, namespace)
+        module, theirs = CODECS[codec]
+        rate = theirs.split("/")[1]
+        tone_write(folder / "tone.wav", int(rate), 440)
+        (folder / "accounts").write_text(
+            f"<sip:phone@{PHONE}>;regint=0;answermode=auto;audio_codecs={theirs};"
+            f"dtmfmode={dtmf}{account}\n")
+        (folder / "contacts").write_text("")
+        (folder / "config").write_text("\n".join([
+            f"sip_listen {PHONE}:5060", f"snd_path {folder}",
+            f"audio_source aufile,{folder}/tone.wav", "audio_alert aufile,/dev/null",
+            f"ausrc_srate {rate}", f"auplay_srate {rate}", "ausrc_channels 1",
+            "auplay_channels 1", "rtp_ports 30000-30100", "net_interface vb",
+            "module_path " + MODULES, f"module {module}.so", "module aufile.so",
+            "module sndfile.so", *(f"module {name}.so" for name in modules),
+            "module_app account.so", "module_app menu.so", "module_app ctrl_tcp.so",
+            f"ctrl_tcp_listen {PHONE}:4444", *config, ""]))
+
     def command(self):
-        tone(self.folder / "tone.wav")
-        (self.folder / "accounts").write_text(
-            f"<sip:phone@{PHONE}>;regint=0;answermode=auto;audio_codecs=PCMU/8000/1;"
-            "dtmfmode=info\n")
-        (self.folder / "contacts").write_text("")
-        (self.folder / "config").write_text("\n".join([
-            f"sip_listen {PHONE}:5060", f"audio_source aufile,{self.folder}/tone.wav",
-            "audio_player aufile,/dev/null", "audio_alert aufile,/dev/null",
-            "ausrc_srate 8000", "auplay_srate 8000", "ausrc_channels 1", "auplay_channels 1",
-            "rtp_ports 30000-30100", "net_interface vb", "module_path " + MODULES,
-            "module g711.so", "module aufile.so", "module_app account.so", "module_app menu.so",
-            "module_app ctrl_tcp.so", f"ctrl_tcp_listen {PHONE}:4444", ""]))
         return [BARESIP, "-v", "-f", str(self.folder)]
+
+    def record(self):
+        """It does so by itself."""
+
+    def heard(self):
+        return max(self.folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
 
     def do(self, command, params=""):
         """Sends a command as a netstring of JSON, from within its namespace."""
@@ -107,23 +163,42 @@ class Baresip(Phone):
 
 
 class Linphone(Phone):
-    """linphonec; driven over its standard input."""
+    """linphonec; driven over its standard input. sip: more lines of that section."""
     ready = "linphonec>"
 
+    def __init__(self, folder, namespace, sip=()):
+        super().__init__(folder, namespace)
+        self.detail, self._records = folder / "detail.log", 0
+        # it does not make the folder of its database itself
+        (folder / ".local" / "share" / "linphone").mkdir(parents=True)
+        tone_write(folder / "tone.wav", 48000, 440, 30)
+        (folder / "linphonerc").write_text("\n".join([
+            "[sip]", "sip_port=5060", "sip_tcp_port=-1", "sip_tls_port=-1", "guess_hostname=0",
+            f"contact=sip:phone@{PHONE}", "use_info=1", *sip, "[net]", "mtu=0",
+            "nat_policy_ref=", "[rtp]", "audio_rtp_port=30000", "[sound]", "echocancellation=0",
+            ""]))
+
     def command(self):
-        tone(self.folder / "hello.wav")
-        (self.folder / ".local" / "share" / "linphone").mkdir(parents=True)
-        config = self.folder / "linphonerc"
-        config.write_text("[sip]\nsip_port=5060\nsip_tcp_port=-1\nsip_tls_port=-1\n"
-                          "guess_hostname=0\ncontact=sip:phone@10.99.0.2\nuse_info=1\n"
-                          "[net]\nmtu=0\nnat_policy_ref=\n[rtp]\naudio_rtp_port=30000\n")
-        return [LINPHONE, "-a", "-c", str(config)]
+        return [LINPHONE, "-a", "-c", str(self.folder / "linphonerc"), "-d", "6", "-l",
+                str(self.detail)]
 
     def __enter__(self):
         super().__enter__()
         self.do("soundcard use files")
-        self.do(f"play {self.folder}/hello.wav")
+        self.do(f"play {self.folder}/tone.wav")
         return self
+
+    def text(self):
+        return "\n".join(p.read_text(errors="replace")[-20000:]
+                         for p in (self.log, self.detail) if p.exists())
+
+    def record(self):
+        self._records += 1
+        self.do(f"record {self.heard()}")
+        self.until(str(self.heard()))   # it echoes what it has taken
+
+    def heard(self):
+        return self.folder / f"heard{self._records}.wav"
 
     def do(self, command, _=""):
         self.process.stdin.write((command + "\n").encode())
@@ -143,3 +218,12 @@ class Linphone(Phone):
 
     def transfer(self, uri):
         self.do(f"transfer {uri}")
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.do("quit")
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+        super().__exit__()

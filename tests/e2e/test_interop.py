@@ -6,13 +6,11 @@ import pytest
 
 import interop
 from engine import Engine, target
-from netns import cable
 from peers import SUBSCRIBERS, Kamailio
-from phones import BARESIP, LINPHONE, PHONE, Baresip, Linphone
+from phones import BARESIP, LINPHONE, OURS, PHONE, Baresip, Linphone
 from ports import PortBlock
 from sipp import Scenario, Sipp
 
-OURS = "10.99.0.1"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 PATIENCE_S = 30
 
@@ -368,12 +366,6 @@ def calling_features(desk, phone):
         engine.step(1)
         engine.end()
     return seen
-
-
-@pytest.fixture(scope="module")
-def namespaces():
-    with cable() as names:
-        yield names
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,12 @@ packets counted by an independent capture."""
 import json
 import math
 import os
-import shutil
 import subprocess
-import time
 
 import pytest
 
 from capture import Capture
-from test_codecs import BARESIP, Baresip, level_at, namespaces, tone_write  # noqa: F401
-
-LINPHONE = shutil.which("linphonec")
-OURS, THEIRS = "10.99.0.1", "10.99.0.2"
+from phones import BARESIP, LINPHONE, OURS, PHONE, Baresip, Linphone, level_at, tone_write
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 
@@ -26,101 +21,14 @@ SUITES = [(kind, suite) for kind, suites in {
 }.items() for suite in suites]
 
 
-class BaresipPhone(Baresip):
-    """It plays a 440 Hz tone and records what it hears; calls with PCMA."""
-
-    def __init__(self, folder, namespace, account="", modules=(), config=()):
-        super().__init__(folder, namespace, "g711", "PCMA/8000/1")
-        self._folder = folder
-        accounts = folder / "accounts"
-        accounts.write_text(accounts.read_text().rstrip("\n") + account + "\n")
-        with open(folder / "config", "a") as f:
-            f.write("\n".join([*(f"module {name}.so" for name in modules), *config, ""]))
-
-    def record(self):
-        """What it hears in its next call is recorded anew: it does so by itself."""
-
-    def heard(self):
-        """The recording of its last call."""
-        return max(self._folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
-
-    def text(self):
-        return self.log.read_text(errors="replace")
-
-
-class Linphone:
-    """It plays a 440 Hz tone and records what it hears."""
-
-    def __init__(self, folder, namespace):
-        self._folder, self._namespace, self._records = folder, namespace, 0
-        self._log, self._detail = folder / "linphonec.log", folder / "detail.log"
-        # it does not make the folder of its database itself
-        (folder / ".local" / "share" / "linphone").mkdir(parents=True)
-        tone_write(folder / "tone.wav", 48000, 440, 30)
-        (folder / "rc").write_text("\n".join([
-            "[sip]", "sip_port=5060", "sip_tcp_port=0", "sip_tls_port=0",
-            "media_encryption=srtp", f"contact=sip:phone@{THEIRS}",
-            "[rtp]", "audio_rtp_port=30000", "[sound]", "echocancellation=0", ""]))
-
-    def _say(self, line):
-        self._process.stdin.write(line.encode() + b"\n")
-        self._process.stdin.flush()
-
-    def _until(self, words):
-        deadline = time.monotonic() + 30
-        while words not in self._log.read_text(errors="replace"):
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                self.__exit__()
-                raise RuntimeError(self.text())
-            time.sleep(0.05)
-
-    def __enter__(self):
-        # it wants one; there may be one
-        subprocess.run(["ip", "-n", self._namespace, "route", "add", "default", "via", OURS],
-                       check=False, capture_output=True)
-        with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
-                ["ip", "netns", "exec", self._namespace, LINPHONE, "-a",
-                 "-c", str(self._folder / "rc"), "-d", "6", "-l", str(self._detail)],
-                stdin=subprocess.PIPE, stdout=log, stderr=log,
-                env=dict(os.environ, HOME=str(self._folder)))
-        self._until("linphonec>")
-        self._say("soundcard use files")
-        self._say(f"play {self._folder / 'tone.wav'}")
-        return self
-
-    def record(self):
-        self._records += 1
-        self._say(f"record {self.heard()}")
-        self._until(str(self.heard()))   # it echoes what it has taken
-
-    def heard(self):
-        return self._folder / f"heard{self._records}.wav"
-
-    def text(self):
-        texts = [p.read_text(errors="replace")[-20000:]
-                 for p in (self._log, self._detail) if p.exists()]
-        return "\n".join(texts)
-
-    def __exit__(self, *_):
-        if self._process.poll() is None:
-            self._say("quit")
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdin.close()
-
-
 def phone_make(kind, folder, namespace, account=""):
     if kind == "baresip":
         if not BARESIP:
             pytest.skip("needs baresip")
-        return BaresipPhone(folder, namespace, account, ["srtp"])
+        return Baresip(folder, namespace, "PCMA", account, ["srtp"])
     if not LINPHONE:
         pytest.skip("needs linphone-cli")
-    return Linphone(folder, namespace)
+    return Linphone(folder, namespace, ["media_encryption=srtp"])
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +39,7 @@ def phone(request, tmp_path_factory, namespaces):
         yield request.param, p
 
 
-def call(build, namespace, *options, to=f"sip:phone@{THEIRS}"):
+def call(build, namespace, *options, to=f"sip:phone@{PHONE}"):
     done = subprocess.run(
         ["ip", "netns", "exec", namespace, str(build / "offhook"), "call", to, "--bind", OURS,
          "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec", "PCMA", "--json", *options],
@@ -203,8 +111,8 @@ def test_dtls_with_baresip(tmp_path, build, namespaces):
     if not BARESIP:
         pytest.skip("needs baresip")
     tone_write(tmp_path / "prompt.wav", 48000, 1000)
-    with BaresipPhone(tmp_path, namespaces[1], ";mediaenc=dtls_srtp", ["dtls_srtp"],
-                      ["rtcp_mux yes"]) as phone:
+    with Baresip(tmp_path, namespaces[1], "PCMA", ";mediaenc=dtls_srtp", ["dtls_srtp"],
+                 ["rtcp_mux yes"]) as phone:
         with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
             code, result = call(build, namespaces[0], "--duration", "3", "--encryption", "dtls",
                                 "--prompt", str(tmp_path / "prompt.wav"))
