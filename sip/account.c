@@ -1,8 +1,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/events.h"
 #include "sip/internal.h"
 #include "sip/tls.h"
+#include "sip/verify.h"
 
 #define REGEXPIRE_DEFAULT_S 3600
 
@@ -38,6 +40,8 @@ static void account_destructor(void *arg)
 		explicit_bzero(account->password, strlen(account->password));
 	mem_deref(account->password);
 	headers_release(&account->headers);
+	mem_deref(account->served);
+	mem_deref(account->verifier);
 }
 
 static bool texts_valid(const struct sip_account_params *p)
@@ -313,6 +317,8 @@ struct sip_account *sip_account_free(struct sip_account *account)
 	account->accepts = false;
 	register_stop(account);
 	outside_stop(account);
+	sip_account_serve_end(account);
+	sip_account_verify(account, NULL);
 	list_unlink(&account->le);
 	return mem_deref(account);
 }

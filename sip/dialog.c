@@ -198,15 +198,16 @@ int dialog_branch(struct dialog **ret, const struct dialog *from,
 
 int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
 {
+	const struct sip_taddr *peer = msg->req ? &msg->from : &msg->to;
 	char *remote = NULL;
 	char *rtag = NULL;
 	int err = 0;
 
 	if (dialog->rtag)
 		return 0;
-	if (!pl_isset(&msg->to.tag))
+	if (!pl_isset(&peer->tag))
 		return -EBADMSG;
-	if (pl_strdup(&rtag, &msg->to.tag) || pl_strdup(&remote, &msg->to.val))
+	if (pl_strdup(&rtag, &peer->tag) || pl_strdup(&remote, &peer->val))
 		err = -ENOMEM;
 	if (!err)
 		err = routes_take(dialog, msg);

@@ -1,10 +1,7 @@
-#include <openssl/evp.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "sip/internal.h"
-
-#define HEX_BYTES (2 * EVP_MAX_MD_SIZE + 1)
 
 struct challenge {
 	enum sip_hdrid header; /* WWW- or Proxy-Authenticate */
@@ -223,42 +220,6 @@ int digest_challenge(struct digest *digest, const struct sip_msg *msg)
 	return pick.unknown ? -EPROTONOSUPPORT : -EBADMSG;
 }
 
-static int bytes_hex(char hex[static HEX_BYTES], bool sha256, const void *data,
-		     size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char md[EVP_MAX_MD_SIZE];
-	unsigned int len = 0;
-
-	if (!EVP_Digest(data, size, md, &len, sha256 ? EVP_sha256() : EVP_md5(),
-			NULL))
-		return -EPROTONOSUPPORT; /* MD5 is off in FIPS mode */
-	for (unsigned i = 0; i < len; i++) {
-		hex[2 * i] = digits[md[i] >> 4];
-		hex[2 * i + 1] = digits[md[i] & 15];
-	}
-	hex[2 * len] = '\0';
-	return 0;
-}
-
-static int hash_hex(char hex[static HEX_BYTES], bool sha256, const char *fmt,
-		    ...)
-{
-	char *text = NULL;
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = neg(re_vsdprintf(&text, fmt, args));
-	va_end(args);
-	if (err)
-		return err;
-	err = bytes_hex(hex, sha256, text, strlen(text));
-	explicit_bzero(text, strlen(text));
-	mem_deref(text);
-	return err;
-}
-
 /* quoted-string (RFC 3261 25.1) */
 static int quoted_write(struct mbuf *mb, const char *text)
 {
@@ -273,41 +234,34 @@ static int quoted_write(struct mbuf *mb, const char *text)
 	return err ? err : mbuf_write_u8(mb, '"');
 }
 
-/* RFC 7616 3.4.1 to 3.4.3 */
-static int response_make(char response[static HEX_BYTES],
+static int response_make(char response[static DIGEST_HEX_BYTES],
 			 const struct digest *digest, const struct challenge *c,
 			 const struct digest_request *request)
 {
-	char ha1[HEX_BYTES], ha2[HEX_BYTES], body[HEX_BYTES];
-	bool whole = c->qop && strcmp(c->qop, "auth-int") == 0;
-	int err;
+	char nc[9], cnonce[17];
+	const struct digest_input input = {
+		.sha256 = c->sha256,
+		.sess = c->sess,
+		.username = digest->username,
+		.realm = c->realm,
+		.password = digest->password,
+		.nonce = c->nonce,
+		.qop = c->qop,
+		.nc = nc,
+		.cnonce = cnonce,
+		.request = request,
+	};
 
-	err = hash_hex(ha1, c->sha256, "%s:%s:%s", digest->username, c->realm,
-		       digest->password);
-	if (!err && c->sess)
-		err = hash_hex(ha1, c->sha256, "%s:%s:%016llx", ha1, c->nonce,
-			       c->cnonce);
-	if (!err && whole)
-		err = bytes_hex(body, c->sha256, request->body,
-				request->body_len);
-	if (!err)
-		err = hash_hex(ha2, c->sha256, whole ? "%s:%s:%s" : "%s:%s",
-			       request->method, request->uri, body);
-	if (!err && c->qop)
-		err = hash_hex(response, c->sha256, "%s:%s:%08x:%016llx:%s:%s",
-			       ha1, c->nonce, c->count, c->cnonce, c->qop, ha2);
-	else if (!err)
-		err = hash_hex(response, c->sha256, "%s:%s:%s", ha1, c->nonce,
-			       ha2);
-	explicit_bzero(ha1, sizeof(ha1));
-	return err;
+	(void)re_snprintf(nc, sizeof(nc), "%08x", c->count);
+	(void)re_snprintf(cnonce, sizeof(cnonce), "%016llx", c->cnonce);
+	return digest_response(response, &input);
 }
 
 static int credentials_write(struct mbuf *mb, const struct digest *digest,
 			     struct challenge *c,
 			     const struct digest_request *request)
 {
-	char response[HEX_BYTES];
+	char response[DIGEST_HEX_BYTES];
 	int err;
 
 	c->count++;

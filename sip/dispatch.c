@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "sip/event_dialog.h"
 #include "sip/internal.h"
 
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
@@ -96,10 +97,26 @@ static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
 			    ALLOW_HEADER "Content-Length: 0\r\n\r\n");
 }
 
+/* @return true: it belongs to a subscription, ours or another's */
+static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct event_dialog *d = event_dialog_find(ua, msg);
+
+	if (d && !d->notifier && method_is(msg, "NOTIFY"))
+		subscription_notified(d, msg);
+	else if (d && d->notifier && method_is(msg, "SUBSCRIBE"))
+		watcher_refreshed(d, msg);
+	else
+		return false;
+	return true;
+}
+
 static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_call *call = call_find(ua, msg);
 
+	if (!call && event_received(ua, msg))
+		return;
 	if (!call || call->state == CALL_DONE) {
 		(void)server_reply(NULL, ua->sip, msg, 481,
 				   "Call/Transaction Does Not Exist");
@@ -110,6 +127,8 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 				   "Server Internal Error");
 		return;
 	}
+	if (!verify_request(call->account, msg))
+		return;
 	if (method_is(msg, "BYE"))
 		uas_bye(call, msg);
 	else if (method_is(msg, "INVITE"))
@@ -135,10 +154,24 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 /* RFC 3428 section 7: only who is addressed takes a message. */
 static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	if (account_by_user(ua, msg))
-		(void)server_reply(NULL, ua->sip, msg, 200, "OK");
-	else
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
 		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
+	else if (verify_request(account, msg))
+		(void)server_reply(NULL, ua->sip, msg, 200, "OK");
+}
+
+static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
+	else if (!account->served)
+		method_refuse(ua, msg);
+	else if (verify_request(account, msg))
+		notifier_subscribed(account, msg);
 }
 
 static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -154,7 +187,7 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 	else if (ua->call_count >= 2 * ua->calls_max + 16)
 		(void)server_reply(NULL, ua->sip, msg, 503,
 				   "Service Unavailable");
-	else
+	else if (verify_request(account, msg))
 		uas_invite(ua, account, msg);
 }
 
@@ -189,6 +222,8 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 		options_reply(ua, msg);
 	else if (method_is(msg, "MESSAGE"))
 		message_received(ua, msg);
+	else if (method_is(msg, "SUBSCRIBE"))
+		subscribe_received(ua, msg);
 	else if (method_is(msg, "REFER"))
 		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||

@@ -147,15 +147,6 @@ int indialog_send(struct sip_call *call, const char *method,
 	return err;
 }
 
-/* What follows a datagram's body is no part of it (RFC 3261 18.3). */
-static size_t body_length(const struct sip_msg *msg)
-{
-	size_t left = msg->mb ? mbuf_get_left(msg->mb) : 0;
-	size_t said = pl_isset(&msg->clen) ? pl_u32(&msg->clen) : left;
-
-	return said < left ? said : left;
-}
-
 /* Digits by INFO; whatever else an INFO carries is taken without a word (RFC
  * 6086 section 4.2.2 leaves that to the receiver). */
 void info_received(struct sip_call *call, const struct sip_msg *msg)
@@ -167,9 +158,11 @@ void info_received(struct sip_call *call, const struct sip_msg *msg)
 
 	(void)server_reply(NULL, call->ua->sip, msg, 200, "OK");
 	if (!type || re_regex(type->val.p, type->val.l, "[^; \t]+", &name) ||
-	    !body_length(msg) || body_length(msg) > DTMF_INFO_BODY_BYTES ||
+	    !msg_body_length(msg) ||
+	    msg_body_length(msg) > DTMF_INFO_BODY_BYTES ||
 	    dtmf_info_parse(&info, name.p, name.l,
-			    (const char *)mbuf_buf(msg->mb), body_length(msg)))
+			    (const char *)mbuf_buf(msg->mb),
+			    msg_body_length(msg)))
 		return;
 	event = call_event(call, SIP_CALL_DTMF, false, call->ua->received_ns);
 	if (!event)

@@ -82,6 +82,28 @@ int digest_write(struct mbuf *mb, struct digest *digest,
 /** What to report when digest_challenge() said no. */
 void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg);
 
+/* ---- digest_hash.c: the arithmetic of both sides ---- */
+
+#define DIGEST_HEX_BYTES 129 /* a digest of 64 bytes in hex */
+
+struct digest_input {
+	bool sha256;
+	bool sess;
+	const char *username;
+	const char *realm;
+	const char *password;
+	const char *nonce;
+	const char *qop;    /* NULL: none */
+	const char *nc;     /* with a qop */
+	const char *cnonce; /* with a qop, or sess */
+	const struct digest_request *request;
+};
+
+/** The response (RFC 7616 3.4.1 to 3.4.3). @return 0; -ENOMEM;
+ * -EPROTONOSUPPORT MD5 is off in this process */
+int digest_response(char response[static DIGEST_HEX_BYTES],
+		    const struct digest_input *in);
+
 /* ---- headers.c: custom headers ---- */
 
 struct header_list {
@@ -139,7 +161,7 @@ int dialog_branch(struct dialog **ret, const struct dialog *dialog,
  */
 int routes_read(char **ret_lines, char **ret_first, const struct sip_msg *msg,
 		enum sip_hdrid id, bool forward);
-/** The 2xx to our INVITE came. */
+/** The 2xx to our INVITE came, or a NOTIFY to our SUBSCRIBE. */
 int dialog_establish(struct dialog *dialog, const struct sip_msg *msg);
 /** Target refresh (12.2). */
 void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg);
@@ -177,6 +199,7 @@ struct sip_ua {
 	struct hash *clients;   /* transactions by branch */
 	struct hash *servers;   /* by branch */
 	struct hash *merges;    /* the same ones by Call-ID */
+	struct hash *events;    /* event dialogs by Call-ID */
 	struct list resolving;  /* client transactions without address yet */
 	struct list due;        /* see later.h */
 	struct list keepalives;
@@ -259,6 +282,9 @@ struct sip_account {
 	struct keepalive *keepalive;    /* NULL: not offered */
 	char *service_routes;           /* Route lines (RFC 3608), or NULL */
 	char *service_route;            /* URI of the first, or NULL */
+
+	struct served *served; /* to subscribers; NULL: none are taken */
+	struct sip_verifier *verifier; /* NULL: nobody is challenged */
 };
 
 void register_stop(struct sip_account *account);
@@ -641,6 +667,18 @@ void refer_stop(struct sip_call *call);
 /** Our REFER was answered; msg NULL: it was not. */
 void refer_answered(struct sip_call *call, const struct sip_msg *msg);
 
+/* notifier.c: RFC 6665 section 4.2 */
+/** A SUBSCRIBE outside of dialogs. */
+void notifier_subscribed(struct sip_account *account,
+			 const struct sip_msg *msg);
+
+/* verify.c */
+/**
+ * Has this request the credentials that the account asks for?
+ * @return false: it was answered
+ */
+bool verify_request(struct sip_account *account, const struct sip_msg *msg);
+
 /* outside.c */
 void outside_stop(struct sip_account *account);
 
@@ -658,5 +696,7 @@ int text_print(char **ret, const char *fmt, ...);
 int text_user(char **ret, const char *user);
 struct sip_msg *msg_ref(const struct sip_msg *msg);
 void msg_line(char *dst, size_t size, const struct sip_msg *msg);
+/** What follows a datagram's body is no part of it (RFC 3261 18.3). */
+size_t msg_body_length(const struct sip_msg *msg);
 
 #endif

@@ -59,3 +59,11 @@ void msg_line(char *dst, size_t size, const struct sip_msg *msg)
 		len = 0;
 	dst[len] = '\0';
 }
+
+size_t msg_body_length(const struct sip_msg *msg)
+{
+	size_t left = msg->mb ? mbuf_get_left(msg->mb) : 0;
+	size_t said = pl_isset(&msg->clen) ? pl_u32(&msg->clen) : left;
+
+	return said < left ? said : left;
+}

@@ -19,6 +19,7 @@ static void ua_destructor(void *arg)
 	mem_deref(ua->clients);
 	mem_deref(ua->servers);
 	mem_deref(ua->merges);
+	mem_deref(ua->events);
 	mem_deref(ua->dnsc);
 	mem_deref(ua->calls);
 	mem_deref(ua->registers);
@@ -94,6 +95,8 @@ static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
 		err = neg(hash_alloc(&ua->servers, size));
 	if (!err)
 		err = neg(hash_alloc(&ua->merges, size));
+	if (!err)
+		err = neg(hash_alloc(&ua->events, size));
 	if (!err)
 		err = resolver_new(&ua->dnsc, params->name_servers);
 	if (!err)

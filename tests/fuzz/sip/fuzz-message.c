@@ -1,11 +1,14 @@
 /* Datagrams to a user agent with an account and a call of its own under way:
- * parser, transactions, dialogs. Inputs hold several, divided by a NUL; where
- * %c, %t, %b and %u stand go Call-ID, tag and branch of the INVITE we sent last
- * and the user of our Contact. */
+ * parser, transactions, dialogs. It watches somebody, may be watched, and
+ * its second account (1003) challenges. Inputs hold several, divided by a NUL;
+ * where %c, %t, %b and %u stand go Call-ID, tag and branch of the INVITE we
+ * sent last and the user of our Contact, for %s and %q Call-ID and tag of our
+ * SUBSCRIBE. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/event_dialog.h"
+#include "sip/verify.h"
 
 #define TEXT_MAX 65536
 
@@ -13,8 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct fuzz {
 	struct sip_ua *ua;
-	struct sip_account *account;
+	struct sip_account *account, *second;
 	struct sip_call *call, *incoming;
+	struct sip_subscription *subscription;
 	char branch[64];
 };
 
@@ -95,6 +99,63 @@ static void account_handler(struct sip_account *account,
 		abort();
 }
 
+static void subscription_handler(struct sip_subscription *s,
+				 enum sip_subscription_event event,
+				 const struct sip_subscription_info *info,
+				 void *arg)
+{
+	struct fuzz *f = arg;
+
+	if (!info->reason)
+		abort();
+	if (event == SIP_SUBSCRIBE_FAIL || event == SIP_UNSUBSCRIBED)
+		f->subscription = sip_subscription_free(s);
+}
+
+static void watcher_handler(struct sip_account *account,
+			    enum sip_watcher_event event,
+			    const struct sip_watcher_info *info, void *arg)
+{
+	(void)account;
+	(void)arg;
+	if (!info->reason || !info->uri ||
+	    (event == SIP_WATCHER_NEW && !info->watchers))
+		abort();
+}
+
+/* What the user agent does beside its calls. */
+static void events_begin(struct fuzz *f)
+{
+	static const struct sip_presence presence = {.open = true};
+	static const struct sip_mwi mwi = {.waiting = true};
+	static const struct sip_user user = {"2001", "secret"};
+	const struct sip_verifier_params check = {
+		.code = 401, .all = true, .users = &user, .user_count = 1};
+	const struct sip_subscribe_params watch = {
+		.expires_s = 60, .handler = subscription_handler, .arg = f};
+	struct sip_verifier *verifier;
+
+	if (sip_verifier_new(&verifier, &check) ||
+	    sip_account_serve(f->account, &presence, &mwi, watcher_handler,
+			      f) ||
+	    sip_account_serve(f->second, &presence, NULL, watcher_handler, f))
+		abort();
+	sip_account_verify(f->second, verifier);
+	sip_verifier_free(verifier);
+	(void)sip_subscribe(&f->subscription, f->account, &watch);
+}
+
+static const char *event_word(const struct fuzz *f, uint8_t letter)
+{
+	const struct event_dialog *d = (const void *)f->subscription;
+
+	if (!d || !d->dialog)
+		return NULL;
+	return letter == 's'   ? d->dialog->callid
+	       : letter == 'q' ? d->dialog->ltag
+			       : NULL;
+}
+
 static size_t fill(char *dst, const uint8_t *text, size_t len,
 		   const struct fuzz *f)
 {
@@ -110,6 +171,8 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 			       : text[i + 1] == 'u' ? f->account->contact_user
 						    : NULL;
 		}
+		if (text[i] == '%' && i + 1 < len && !word)
+			word = event_word(f, text[i + 1]);
 		if (!word) {
 			dst[used++] = (char)text[i];
 			continue;
@@ -172,6 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.incoming_h = incoming_handler,
 		.arg = &f,
 	};
+	struct sip_account_params second = account;
 	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
 	const struct sip_call_params call = {
 		.uri = "1002",
@@ -184,15 +248,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!ready && sip_loop_init())
 		abort();
 	ready = true;
+	second.username = "1003";
 	if (sip_ua_new(&f.ua, &ua) ||
-	    sip_account_new(&f.account, f.ua, &account))
+	    sip_account_new(&f.account, f.ua, &account) ||
+	    sip_account_new(&f.second, f.ua, &second))
 		abort();
+	events_begin(&f);
 	sip_account_call_options(f.account, &options);
 	(void)sip_account_register(f.account);
 	(void)sip_call_dial(&f.call, f.account, &call);
 	feed(&f, data, size);
 	f.call = sip_call_free(f.call);
 	f.incoming = sip_call_free(f.incoming);
+	f.subscription = sip_subscription_free(f.subscription);
+	f.second = sip_account_free(f.second);
 	f.account = sip_account_free(f.account);
 	sip_ua_free(f.ua);
 	return 0;

@@ -1,0 +1,50 @@
+/**
+ * What both sides of a subscription share: its dialog, found by Call-ID, and
+ * the requests sent within it.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_EVENT_DIALOG_H
+#define OFFHOOK_SIP_EVENT_DIALOG_H
+
+#include "sip/events.h"
+#include "sip/internal.h"
+
+/** First member of a subscription and of a watcher. */
+struct event_dialog {
+	struct le he; /* in ua->events */
+	struct sip_account *account;
+	struct dialog *dialog;
+	struct digest *digest;
+	struct client *req; /* under way, or NULL */
+	enum sip_package package;
+	bool notifier; /* we are */
+};
+
+/** The dialog is set: others find it by its Call-ID. */
+int event_dialog_init(struct event_dialog *d, struct sip_account *account,
+		      struct dialog *dialog);
+void event_dialog_release(struct event_dialog *d);
+/** The one a request within a dialog belongs to; not established ones too. */
+struct event_dialog *event_dialog_find(struct sip_ua *ua,
+				       const struct sip_msg *msg);
+
+/** A request within it. @return 0; -errno */
+int event_dialog_send(struct event_dialog *d, const struct request *request);
+
+/** Event header. @param ret_id  its id parameter, or NULL
+ * @return 0; -ENOENT there is none; -EPROTONOSUPPORT another package */
+int event_read(enum sip_package *ret, struct pl *ret_id,
+	       const struct sip_msg *msg);
+
+/** Content-Type of a package's bodies. */
+const char *event_type(enum sip_package package);
+
+/** Seconds of a header; otherwise where it is absent or none. */
+uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
+		       uint32_t otherwise);
+
+/* subscribe.c, notifier.c */
+void subscription_notified(struct event_dialog *d, const struct sip_msg *msg);
+void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg);
+
+#endif

@@ -1,0 +1,154 @@
+/**
+ * Event notification (RFC 6665) and publication (RFC 3903): presence (RFC
+ * 3856) and message waiting (RFC 3842), as subscriber, as notifier and as who
+ * publishes. What is told is told through handlers.
+ *
+ * Thread: all functions and handlers run on the loop thread.
+ */
+#ifndef OFFHOOK_SIP_EVENTS_H
+#define OFFHOOK_SIP_EVENTS_H
+
+#include "sip/mwi.h"
+#include "sip/presence.h"
+#include "sip/ua.h"
+
+enum sip_package {
+	SIP_PACKAGE_PRESENCE,
+	SIP_PACKAGE_MWI, /* message-summary */
+	SIP_PACKAGES
+};
+
+/** "presence", "message-summary" */
+const char *sip_package_name(enum sip_package package);
+
+/* ---- we subscribe ---- */
+
+struct sip_subscription;
+
+enum sip_subscription_event {
+	SIP_SUBSCRIBED,     /* 2xx to the first SUBSCRIBE */
+	SIP_SUBSCRIBE_FAIL, /* it was refused, or no NOTIFY came: the last one */
+	SIP_NOTIFIED,       /* a NOTIFY that we answered 200 */
+	SIP_UNSUBSCRIBED,   /* it ended, whoever ended it: the last one */
+};
+
+struct sip_subscription_info {
+	int64_t mono_ns;
+	uint16_t code;      /* SIP status; 0: none */
+	const char *reason; /* never NULL; of SIP_UNSUBSCRIBED: why */
+	uint32_t expires_s; /* granted */
+	const char *state;  /* SIP_NOTIFIED: active, pending, ... */
+	/* SIP_NOTIFIED with a body: one of them is set */
+	const struct sip_presence *presence;
+	const struct sip_mwi *mwi;
+};
+
+typedef void(sip_subscription_h)(struct sip_subscription *subscription,
+				 enum sip_subscription_event event,
+				 const struct sip_subscription_info *info,
+				 void *arg);
+
+struct sip_subscribe_params {
+	enum sip_package package;
+	const char *uri;    /* as in sip_call_params; NULL: the account's own */
+	uint32_t expires_s; /* 0: fetch once (RFC 6665 4.4.3) */
+	sip_subscription_h *handler;
+	void *arg;
+};
+
+/**
+ * Subscribe, refresh before expiry, subscribe again when the notifier wants
+ * it (reason deactivated, timeout, probation; RFC 6665 4.1.3), until
+ * sip_unsubscribe(). One dialog: notifiers of other branches get 481 (RFC
+ * 3856 section 6.10). The handler is never called before this returns.
+ * @return 0; -EINVAL; -ENOMEM; -errno
+ */
+int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
+		  const struct sip_subscribe_params *params);
+/** End it: SIP_UNSUBSCRIBED follows within 5 s. */
+void sip_unsubscribe(struct sip_subscription *subscription);
+/** Also within its handler. @return NULL */
+struct sip_subscription *sip_subscription_free(
+	struct sip_subscription *subscription);
+
+/* ---- we publish ---- */
+
+struct sip_publication;
+
+enum sip_publication_event {
+	SIP_PUBLISHED,    /* what was asked for is with the compositor */
+	SIP_PUBLISH_FAIL, /* it is not, or a refresh was refused */
+	SIP_UNPUBLISHED,  /* removed, or no answer to that */
+};
+
+struct sip_publication_info {
+	int64_t mono_ns;
+	uint16_t code; /* 0: no answer */
+	const char *reason;
+	uint32_t expires_s; /* granted */
+};
+
+typedef void(sip_publication_h)(struct sip_publication *publication,
+				enum sip_publication_event event,
+				const struct sip_publication_info *info,
+				void *arg);
+
+/**
+ * Publish the account's presence, and refresh it before it expires: entity
+ * tags, 412 (published anew) and 423 are obeyed (RFC 3903 section 4).
+ * @param expires_s  asked for, > 0
+ * @return 0; -EINVAL; -ENOMEM; -errno
+ */
+int sip_publish(struct sip_publication **ret, struct sip_account *account,
+		const struct sip_presence *presence, uint32_t expires_s,
+		sip_publication_h *handler, void *arg);
+/** Publish another state. @return 0; -EBUSY a request is under way; -errno */
+int sip_publication_modify(struct sip_publication *publication,
+			   const struct sip_presence *presence);
+/** Remove it: SIP_UNPUBLISHED follows within 5 s. */
+void sip_unpublish(struct sip_publication *publication);
+/** Also within its handler. @return NULL */
+struct sip_publication *sip_publication_free(
+	struct sip_publication *publication);
+
+/* ---- others subscribe ---- */
+
+enum sip_watcher_event {
+	SIP_WATCHER_NEW,      /* a subscription was accepted */
+	SIP_WATCHER_NOTIFIED, /* a NOTIFY was answered 2xx */
+	SIP_WATCHER_GONE,     /* it ended; info->reason says why */
+};
+
+struct sip_watcher_info {
+	int64_t mono_ns;
+	enum sip_package package;
+	const char *uri;    /* who watches */
+	uint16_t code;      /* answer to our NOTIFY; 0: none */
+	const char *reason; /* never NULL */
+	unsigned watchers;  /* there are now, of this package */
+	unsigned due;       /* NOTIFYs of this package not answered yet */
+};
+
+typedef void(sip_watcher_h)(struct sip_account *account,
+			    enum sip_watcher_event event,
+			    const struct sip_watcher_info *info, void *arg);
+
+/** Subscriptions that an account takes; beyond: 503. */
+#define SIP_WATCHERS_MAX 256
+
+/**
+ * Take subscriptions from now on (NULL before: SUBSCRIBE gets 405), and tell
+ * the state whenever it changes. Packages that were never given get 489.
+ * @param presence  copied; NULL: stays as it is
+ * @param mwi       copied; NULL: stays as it is
+ * @return 0; -ENOMEM
+ */
+int sip_account_serve(struct sip_account *account,
+		      const struct sip_presence *presence,
+		      const struct sip_mwi *mwi, sip_watcher_h *handler,
+		      void *arg);
+/** End all subscriptions (terminated, reason noresource); nothing is heard of
+ * them any more. */
+void sip_account_serve_end(struct sip_account *account);
+
+#endif

@@ -1,0 +1,288 @@
+/* We ask who calls: a scripted caller with credentials of its own making. */
+#include <openssl/evp.h>
+
+#include "sip/verify.h"
+#include "world.h"
+
+static const struct world_options plain = {.domain = "example.net"};
+static uint16_t ua_port; /* set before the script's thread starts */
+
+/* What the peer answers a challenge with; a digest of its own. */
+struct answer {
+	const char *user;
+	const char *password;
+	const char *nonce; /* NULL: that of the challenge */
+	unsigned nc;
+	bool sha256;
+	bool bare; /* without qop */
+};
+
+static void hex_of(char *hex, bool sha256, const char *text)
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned int len = 0;
+
+	EVP_Digest(text, strlen(text), md, &len,
+		   sha256 ? EVP_sha256() : EVP_md5(), NULL);
+	for (unsigned i = 0; i < len; i++)
+		sprintf(hex + 2 * i, "%02x", md[i]);
+}
+
+static void nonce_of(struct peer *peer, char *nonce, size_t size)
+{
+	const char *p = strstr(peer->in, "nonce=\"");
+
+	nonce[0] = '\0';
+	if (p)
+		snprintf(nonce, size, "%.*s", (int)strcspn(p + 7, "\""), p + 7);
+}
+
+static void credentials(struct peer *peer, char *line, size_t size,
+			const char *name, const char *method, const char *nonce,
+			const struct answer *a)
+{
+	char text[1024], ha1[130], ha2[130], response[130];
+
+	snprintf(text, sizeof(text), "%s:example.net:%s", a->user, a->password);
+	hex_of(ha1, a->sha256, text);
+	snprintf(text, sizeof(text), "%s:%s", method, peer->target);
+	hex_of(ha2, a->sha256, text);
+	if (a->bare)
+		snprintf(text, sizeof(text), "%s:%s:%s", ha1, nonce, ha2);
+	else
+		snprintf(text, sizeof(text), "%s:%s:%08x:c0:auth:%s", ha1,
+			 nonce, a->nc, ha2);
+	hex_of(response, a->sha256, text);
+	snprintf(line, size,
+		 "%s: Digest username=\"%s\", realm=\"example.net\", "
+		 "nonce=\"%s\", uri=\"%s\", response=\"%s\", algorithm=%s",
+		 name, a->user, nonce, peer->target, response,
+		 a->sha256 ? "SHA-256" : "MD5");
+	if (!a->bare)
+		snprintf(line + strlen(line), size - strlen(line),
+			 ", qop=auth, nc=%08x, cnonce=\"c0\"", a->nc);
+	strcat(line, "\r\n");
+}
+
+static void aim(struct peer *peer)
+{
+	peer_aim(peer, ua_port);
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@x>");
+}
+
+static void message(struct peer *peer, const char *nonce,
+		    const struct answer *a, const char *expected)
+{
+	char line[1024];
+
+	credentials(peer, line, sizeof(line), "Authorization", "MESSAGE",
+		    a->nonce ? a->nonce : nonce, a);
+	peer_request(peer, "MESSAGE", line, NULL);
+	peer_expect(peer, expected);
+}
+
+static void script_messages(struct peer *peer)
+{
+	struct answer good = {.user = "2001", .password = "s", .nc = 1};
+	struct answer bad = {.user = "2001", .password = "x", .nc = 1};
+	struct answer no_one = {.user = "9", .password = "s", .nc = 1};
+	struct answer strong = good, bare = good, foreign = good;
+	char nonce[128];
+
+	strong.sha256 = true;
+	bare.bare = true;
+	foreign.nonce = "0000deadbeef";
+	aim(peer);
+	peer_request(peer, "MESSAGE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 401 Unauthorized\r\n");
+	peer_has(peer,
+		 "WWW-Authenticate: Digest realm=\"example.net\", nonce=");
+	peer_has(peer, "algorithm=MD5, qop=\"auth\"\r\n");
+	nonce_of(peer, nonce, sizeof(nonce));
+	/* wrong ones are challenged again, and not as stale */
+	message(peer, nonce, &bad, "SIP/2.0 401 ");
+	peer_has_not(peer, "stale");
+	message(peer, nonce, &no_one, "SIP/2.0 401 ");
+	peer_has_not(peer, "stale");
+	message(peer, nonce, &strong, "SIP/2.0 401 ");
+	peer_has_not(peer, "stale");
+	message(peer, nonce, &bare, "SIP/2.0 401 ");
+	peer_has_not(peer, "stale");
+	/* the right one, once: its count must grow */
+	message(peer, nonce, &good, "SIP/2.0 200 ");
+	message(peer, nonce, &good, "SIP/2.0 401 ");
+	peer_has(peer, "stale=true");
+	good.nc = 7;
+	message(peer, nonce, &good, "SIP/2.0 200 ");
+	good.nc = 6;
+	message(peer, nonce, &good, "SIP/2.0 401 ");
+	peer_has(peer, "stale=true");
+	/* three requests a nonce: one is left */
+	good.nc = 8;
+	message(peer, nonce, &good, "SIP/2.0 200 ");
+	good.nc = 9;
+	message(peer, nonce, &good, "SIP/2.0 401 ");
+	peer_has(peer, "stale=true");
+	nonce_of(peer, nonce, sizeof(nonce));
+	good.nc = 1;
+	message(peer, nonce, &good, "SIP/2.0 200 ");
+	/* a nonce that we never gave */
+	message(peer, nonce, &foreign, "SIP/2.0 401 ");
+	peer_has(peer, "stale=true");
+	/* OPTIONS is open */
+	peer_request(peer, "OPTIONS", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static char verdicts[1024];
+
+static void verify_h(struct sip_account *account, enum sip_verdict verdict,
+		     const struct sip_verify_info *info, void *arg)
+{
+	size_t used = strlen(verdicts);
+
+	(void)account;
+	(void)arg;
+	snprintf(verdicts + used, sizeof(verdicts) - used, "%s %s%s%s, ",
+		 info->method, info->username,
+		 verdict == SIP_VERIFIED ? "" : ": ", info->reason);
+}
+
+static const struct sip_user users[] = {{"2002", "t"}, {"2001", "s"}};
+
+static struct sip_verifier *verifier(const struct sip_verifier_params *params)
+{
+	struct sip_verifier_params p = *params;
+	struct sip_verifier *v;
+
+	p.users = users;
+	p.user_count = 2;
+	p.handler = verify_h;
+	verdicts[0] = '\0';
+	assert_int_equal(sip_verifier_new(&v, &p), 0);
+	return v;
+}
+
+static void test_credentials(void **state)
+{
+	const struct sip_verifier_params params = {.code = 401,
+						   .nonce_uses = 3};
+	struct sip_verifier *v = verifier(&params);
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_messages;
+	world.linger = true;
+	sip_account_verify(world.account, v);
+	v = sip_verifier_free(v);
+	world_run(&world);
+	assert_string_equal(
+		verdicts,
+		"MESSAGE 2001: the password is wrong, "
+		"MESSAGE 9: the user is not known, "
+		"MESSAGE 2001: another algorithm than that of the challenge, "
+		"MESSAGE 2001: qop, nc or cnonce is missing, MESSAGE 2001, "
+		"MESSAGE 2001, MESSAGE 2001, MESSAGE 2001, ");
+	world_close(&world);
+}
+
+/* ---- a call ---- */
+
+static void script_call(struct peer *peer)
+{
+	struct answer good = {
+		.user = "2002", .password = "t", .nc = 1, .sha256 = true};
+	char nonce[128], line[1024];
+
+	aim(peer);
+	peer_request(peer, "INVITE", NULL, peer_sdp);
+	peer_expect(peer, "SIP/2.0 407 Proxy Authentication Required\r\n");
+	peer_has(peer, "Proxy-Authenticate: Digest ");
+	peer_has(peer, "algorithm=SHA-256");
+	nonce_of(peer, nonce, sizeof(nonce));
+	peer_tag_from_response(peer);
+	peer_request(peer, "ACK", NULL, NULL);
+	aim(peer);
+	/* right, and called stale once */
+	credentials(peer, line, sizeof(line), "Proxy-Authorization", "INVITE",
+		    nonce, &good);
+	peer_request(peer, "INVITE", line, peer_sdp);
+	peer_expect(peer, "SIP/2.0 407 ");
+	peer_has(peer, "stale=true");
+	nonce_of(peer, nonce, sizeof(nonce));
+	peer_tag_from_response(peer);
+	peer_request(peer, "ACK", NULL, NULL);
+	aim(peer);
+	credentials(peer, line, sizeof(line), "Proxy-Authorization", "INVITE",
+		    nonce, &good);
+	peer_request(peer, "INVITE", line, peer_sdp);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_dialog_from_response(peer);
+	peer_request(peer, "ACK", NULL, NULL);
+	/* within the call */
+	peer_request(peer, "INFO", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 407 ");
+	good.nc = 2;
+	credentials(peer, line, sizeof(line), "Proxy-Authorization", "BYE",
+		    nonce, &good);
+	peer_request(peer, "BYE", line, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void answer_h(struct world *world, struct sip_call *call)
+{
+	assert_int_equal(sip_call_answer(call, &world->media), 0);
+}
+
+static void test_call(void **state)
+{
+	const struct sip_verifier_params params = {
+		.code = 407, .sha256 = true, .all = true, .stale = 1};
+	struct sip_verifier *v = verifier(&params);
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_call;
+	world.incoming_h = answer_h;
+	sip_account_verify(world.account, v);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	assert_string_equal(verdicts, "INVITE 2002, BYE 2002, ");
+	sip_account_verify(world.account, NULL);
+	v = sip_verifier_free(v);
+	world_close(&world);
+}
+
+static void test_parameters(void **state)
+{
+	struct sip_verifier_params p = {
+		.code = 401, .users = users, .user_count = 2};
+	struct sip_verifier *v;
+	(void)state;
+
+	p.code = 403;
+	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+	p.code = 407;
+	p.realm = "a\"b";
+	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+	p.realm = NULL;
+	p.user_count = 0;
+	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_parameters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
