@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,18 @@ const void *ring_front(struct ring *r)
 			return NULL;
 	}
 	return r->records + (tail & r->mask) * r->record_bytes;
+}
+
+const void *ring_ahead(const struct ring *r, size_t ahead)
+{
+	/* relaxed: the consumer alone writes tail */
+	size_t at =
+		atomic_load_explicit(&r->tail, memory_order_relaxed) + ahead;
+
+	/* what is before head_seen was published to ring_front() */
+	if ((ptrdiff_t)(r->head_seen - at) <= 0)
+		return NULL;
+	return r->records + (at & r->mask) * r->record_bytes;
 }
 
 void ring_release(struct ring *r)

@@ -44,6 +44,15 @@ bool ring_push(struct ring *r, const void *record);
 const void *ring_front(struct ring *r);
 void ring_release(struct ring *r);
 
+/**
+ * The record `ahead` places after the oldest, if the consumer knows of it
+ * already: what comes soon, to be prepared for.
+ * Thread: the consumer only; never blocks. After a ring_front() that was not
+ * NULL, until ring_release().
+ * @return NULL: none known
+ */
+const void *ring_ahead(const struct ring *r, size_t ahead);
+
 /** Copy the oldest record out, and release it. @return false if the ring is
  * empty */
 bool ring_pop(struct ring *r, void *record);

@@ -38,6 +38,49 @@ static void test_ring_full_refuses_newest(void **state)
 	ring_free(r);
 }
 
+/* At every place of the ring, also where its end wraps to its start. */
+static void test_ring_ahead_is_what_comes(void **state)
+{
+	struct ring *r;
+	uint64_t pushed = 0;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(pushed), 8), 0);
+	for (uint64_t oldest = 0; oldest < 20; oldest++) {
+		while (pushed < oldest + 5 && ring_push(r, &pushed))
+			pushed++;
+		assert_int_equal(*(const uint64_t *)ring_front(r), oldest);
+		for (uint64_t k = 0; k < 10; k++) {
+			const uint64_t *at = ring_ahead(r, k);
+
+			if (at)
+				assert_int_equal(*at, oldest + k);
+			assert_true(at ? k < 5 : k > 0);
+		}
+		ring_release(r);
+	}
+	ring_free(r);
+}
+
+/* Nothing is known of what came after the consumer looked. */
+static void test_ring_ahead_of_news(void **state)
+{
+	struct ring *r;
+	uint64_t v = 0;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(v), 4), 0);
+	ring_push(r, &v);
+	assert_non_null(ring_front(r));
+	v = 1;
+	ring_push(r, &v);
+	assert_null(ring_ahead(r, 1));
+	ring_release(r);
+	assert_non_null(ring_front(r));
+	assert_int_equal(*(const uint64_t *)ring_ahead(r, 0), 1);
+	ring_free(r);
+}
+
 #define STRESS_RECORDS 2000000
 
 static void *produce(void *arg)
@@ -77,6 +120,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_size_must_be_power_of_two),
 		cmocka_unit_test(test_ring_full_refuses_newest),
+		cmocka_unit_test(test_ring_ahead_is_what_comes),
+		cmocka_unit_test(test_ring_ahead_of_news),
 		cmocka_unit_test(test_ring_two_threads_account_exactly),
 	};
 
