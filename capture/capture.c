@@ -178,15 +178,15 @@ static void take_candidate(struct capture *c, const struct flow_key *key,
 }
 
 /* By the time their turn comes, the lines that a packet writes should be in the
- * cache: which of the run's it will be is known of the next stream only, whose
- * first line was asked for a packet ago. */
+ * cache. */
 static void prefetch_next(const struct capture_stream *s)
 {
 	const struct capture_stream *next = s->successor;
 	const struct capture_stream *after = next->successor;
 
-	prefetch(rtp_stream_next_line(&next->stream), 1);
-	prefetch(after, 2 * PREFETCH_LINE);
+	rtp_stream_prefetch_run(&next->stream);
+	rtp_stream_prefetch(&after->stream);
+	prefetch(after, PREFETCH_LINE);
 }
 
 /* Media flows in a rhythm: after a stream's packet usually comes that of the

@@ -64,10 +64,10 @@ static void brief_fixed(const struct rtp_observation *o, void *arg)
 static void brief_fixed_run(const struct rtp_run *run, void *arg)
 {
 	struct capture_brief *b = arg;
-	const struct rtp_run_samples *x = run->samples;
+	const struct jb_run transit = jb_run_of(run->samples);
 
-	pattern_add_run(&b->pattern, run->ext, (uint32_t)x->count,
-			jb_fixed_run(&b->fixed, x->transit_ms, x->count));
+	pattern_add_run(&b->pattern, run->ext, (uint32_t)transit.count,
+			jb_fixed_run(&b->fixed, &transit));
 }
 
 static double period_ms(const struct capture_brief *b)
@@ -99,11 +99,10 @@ static void brief_adaptive(const struct rtp_observation *o, void *arg)
 static void brief_adaptive_run(const struct rtp_run *run, void *arg)
 {
 	struct capture_brief *b = arg;
-	const struct rtp_run_samples *x = run->samples;
+	const struct jb_run transit = jb_run_of(run->samples);
 
-	pattern_add_run(&b->pattern, run->ext, (uint32_t)x->count,
-			jb_adaptive_run(&b->adaptive, x->transit_ms, x->count,
-					period_ms(b)));
+	pattern_add_run(&b->pattern, run->ext, (uint32_t)transit.count,
+			jb_adaptive_run(&b->adaptive, &transit, period_ms(b)));
 }
 
 static void all(const struct rtp_observation *o, void *arg)
@@ -126,14 +125,16 @@ static void all(const struct rtp_observation *o, void *arg)
 static void all_run(const struct rtp_run *run, void *arg)
 {
 	struct capture_detail *d = arg;
+	double pdv_ms[RTP_RUN_MAX];
 	const double *const samples[DETAIL_SERIES_COUNT] = {
 		[DETAIL_IPDV] = run->samples->ipdv_ms,
 		[DETAIL_JITTER] = run->samples->jitter_ms,
 		[DETAIL_DELTA] = run->samples->delta_ms,
-		[DETAIL_PDV] = run->samples->pdv_ms,
+		[DETAIL_PDV] = pdv_ms,
 	};
 
 	stream_detail_observe_run(run, &d->figures);
+	rtp_run_pdv_ms(run->samples, pdv_ms);
 	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++) {
 		for (size_t i = 0; i < run->samples->count; i++)
 			samples_add(&d->samples[k], d->budget, samples[k][i]);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PACKETS_AHEAD 8 /* that memory is asked for */
+
 /* A source of records, with the next one taken out and looked at. */
 struct head {
 	bool full;
@@ -354,6 +356,28 @@ static void command_take(struct analyse *an)
 
 /* ---- the order of things ---- */
 
+/*
+ * Packets of many calls come one after another, and each is written to lines
+ * that are in no cache any more: ask for them some packets before. Which of a
+ * session's streams it will be is not known yet: nearly always the first.
+ */
+static void prefetch_ahead(const struct analyse *an)
+{
+	const struct ring *ring = an->e->received;
+	const struct packet_record *soon = ring_ahead(ring, PACKETS_AHEAD);
+	const struct packet_record *later = ring_ahead(ring, 2 * PACKETS_AHEAD);
+	const struct media_session *s;
+
+	if (later && (s = an->slots[later->session])) {
+		prefetch(&s->analysis, PREFETCH_LINE);
+		rtp_stream_prefetch(&s->analysis.streams[0].rtp);
+	}
+	if (soon && (s = an->slots[soon->session])) {
+		prefetch(&an->running[s->analysis.running_at], 1);
+		rtp_stream_prefetch_run(&s->analysis.streams[0].rtp);
+	}
+}
+
 static void heads_fill(struct analyse *an)
 {
 	struct media_engine *e = an->e;
@@ -362,6 +386,7 @@ static void heads_fill(struct analyse *an)
 	    (an->received = ring_front(e->received))) {
 		an->received_head.full = true;
 		an->received_head.mono_ns = an->received->mono_ns;
+		prefetch_ahead(an);
 	}
 	if (!an->rtcp_head.full && (an->rtcp = ring_front(e->rtcp))) {
 		an->rtcp_head.full = true;

@@ -108,7 +108,7 @@ static struct analysis_stream *streams_find(struct analysis_session *a,
 {
 	struct analysis_stream *stream = NULL;
 
-	for (size_t i = 0; i < a->stream_count; i++) {
+	for (uint32_t i = 0; i < a->stream_count; i++) {
 		if (a->streams[i].rtp.ssrc == ssrc) {
 			a->stream_recent = i;
 			return &a->streams[i];
@@ -118,7 +118,7 @@ static struct analysis_stream *streams_find(struct analysis_session *a,
 		a->stream_recent = a->stream_count;
 		stream = &a->streams[a->stream_count++];
 	} else {
-		for (size_t i = 0; i < a->stream_count && !stream; i++) {
+		for (uint32_t i = 0; i < a->stream_count && !stream; i++) {
 			if (rtp_stream_validated(&a->streams[i].rtp))
 				continue;
 			a->stream_recent = i;

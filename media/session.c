@@ -292,10 +292,25 @@ static int audio_choose(struct media_session *s, unsigned wanted)
 	return err;
 }
 
+/* Zeroed by calloc(), not by hand: most of a session is never touched. */
+static struct media_session *session_allocate(void)
+{
+	const uintptr_t align = _Alignof(struct media_session);
+	void *memory = calloc(1, sizeof(struct media_session) + align - 1);
+	struct media_session *s;
+
+	if (!memory)
+		return NULL;
+	s = (struct media_session *)(((uintptr_t)memory + align - 1) / align *
+				     align);
+	s->memory = memory;
+	return s;
+}
+
 int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
 {
-	struct media_session *s = calloc(1, sizeof(*s));
+	struct media_session *s = session_allocate();
 	int err;
 
 	if (!s)
@@ -361,7 +376,7 @@ void session_destroy(struct media_session *s)
 	audio_session_free(s->audio);
 	prompt_put(s->prompt);
 	explicit_bzero(&s->local, sizeof(s->local));
-	free(s);
+	free(s->memory);
 }
 
 const struct media_local *media_session_local(const struct media_session *s)

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_MEDIA_SESSION_H
 #define OFFHOOK_MEDIA_SESSION_H
 
+#include "base/prefetch.h"
 #include "media/analysis/quality.h"
 #include "media/analysis/stream.h"
 #include "media/codec.h"
@@ -162,7 +163,7 @@ enum analysis_state {
 
 /** A received stream of a session. */
 struct analysis_stream {
-	struct rtp_stream rtp;
+	_Alignas(PREFETCH_LINE) struct rtp_stream rtp;
 	struct rtp_quality quality;
 	bool has_sr; /* the source's last sender report */
 	uint32_t lsr;
@@ -176,18 +177,24 @@ struct analysis_stream {
 #define EARLY_NS          INT64_C(900000000)
 
 struct analysis_session {
-	enum analysis_state state;
+	/* hot: every received packet; one cache line, the first of streams[]
+	 * follows */
+	_Alignas(PREFETCH_LINE) enum analysis_state state;
+	uint32_t running_at;    /* place in the list of running sessions */
+	int64_t second_ns;      /* start of the open second */
+	uint32_t stream_count;  /* of streams[] */
+	uint32_t stream_recent; /* last one that received */
+	bool has_rtp;
+	bool has_rtcp;
+	struct dtmf_receive dtmf; /* hot: the first byte */
+	struct analysis_stream streams[SESSION_STREAMS_MAX];
+	struct rtp_sender sender;
+	/* cold */
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
 	size_t early_count;
-	uint32_t running_at; /* place in the list of running sessions */
-	int64_t second_ns;   /* start of the open second */
-	int64_t stop_ns;     /* valid from ANALYSIS_STOPPING on */
+	int64_t stop_ns; /* valid from ANALYSIS_STOPPING on */
 	struct rtp_payload_map maps[2];
-	unsigned map; /* which of them is in force */
-	struct analysis_stream streams[SESSION_STREAMS_MAX];
-	size_t stream_count;
-	size_t stream_recent; /* last one that received */
-	struct rtp_sender sender;
+	unsigned map;  /* which of them is in force */
 	bool has_rrtr; /* a request for a DLRR that is not answered yet */
 	struct rtcp_dlrr rrtr;
 	int64_t rrtr_ns;
@@ -206,9 +213,6 @@ struct analysis_session {
 	uint64_t published_in; /* packets in closed seconds */
 	uint64_t published_out;
 	const struct codec *codec; /* being sent */
-	struct dtmf_receive dtmf;
-	bool has_rtp;
-	bool has_rtcp;
 	uint8_t closing_step;
 };
 
@@ -216,6 +220,7 @@ struct analysis_session {
 
 struct media_session {
 	/* constant after media_session_new() */
+	void *memory; /* that this is in */
 	struct media_engine *engine;
 	uint32_t slot;
 	uint32_t ssrc;

@@ -333,9 +333,9 @@ json_t *json_stream(struct capture_stream *s, double *scratch)
 	json_object_set_new(o, "jitter_last_ms",
 			    json_real(r->timing.jitter_ms));
 	json_object_set_new(o, "jitter_int_last_ticks",
-			    json_integer(rtp_timing_jitter_ticks(&r->timing)));
+			    json_integer(jitter_ticks_last(&d->jitter_ticks)));
 	json_object_set_new(o, "jitter_int_max_ticks",
-			    json_integer(r->timing.int_jitter_max));
+			    json_integer(d->jitter_ticks.highest));
 	add_series(o, s->detail);
 	known = skew_ppm(&d->skew, scratch, &x);
 	json_object_set_new(o, "skew_ppm", number_or_null(known, x));

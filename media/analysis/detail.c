@@ -84,6 +84,31 @@ static void add_samples(struct stream_detail *d, const struct rtp_sample *s)
 	skew_add(&d->skew, s->reference, s->media_ms, s->transit_ms);
 }
 
+static void add_ticks(struct stream_detail *d, const struct packet_record *r,
+		      const struct rtp_sample *s)
+{
+	const uint32_t clock_hz = d->stream->timing.clock_hz;
+
+	if (s->reference)
+		jitter_ticks_reference(&d->jitter_ticks, r->mono_ns, r->rtp_ts,
+				       clock_hz);
+	else if (s->has_ipdv)
+		jitter_ticks_update(&d->jitter_ticks, r->mono_ns, r->rtp_ts,
+				    clock_hz);
+}
+
+static void add_run_ticks(struct stream_detail *d, const struct rtp_run *run)
+{
+	uint32_t rtp_ts = run->rtp_ts;
+
+	for (size_t i = 1; i <= run->samples->count; i++) {
+		rtp_ts += run->period_ticks;
+		jitter_ticks_update(&d->jitter_ticks,
+				    run->mono_ns + run->at_ns[i], rtp_ts,
+				    d->stream->timing.clock_hz);
+	}
+}
+
 /* Run the packet through both buffers; what they cannot judge is good. */
 static void add_buffers(struct stream_detail *d,
 			const struct rtp_observation *o, bool *ret_fixed,
@@ -122,6 +147,7 @@ void stream_detail_observe(const struct rtp_observation *o, void *arg)
 		return;
 	d->pt_packets[packet_pt(o->record)] += o->sample.audio;
 	add_samples(d, &o->sample);
+	add_ticks(d, o->record, &o->sample);
 	add_buffers(d, o, &fixed, &adaptive);
 	pattern_add(&d->network, o->ext, o->new_segment, true);
 	pattern_add(&d->fixed, o->ext, o->new_segment, fixed);
@@ -134,20 +160,25 @@ void stream_detail_observe_run(const struct rtp_run *run, void *arg)
 	struct stream_detail *d = arg;
 	const struct rtp_run_samples *x = run->samples;
 	const uint32_t count = (uint32_t)x->count;
+	const struct jb_run transit = jb_run_of(x);
+	double pdv_ms[RTP_RUN_MAX];
 
+	rtp_run_pdv_ms(x, pdv_ms);
 	d->pt_packets[run->pt] += count;
 	series_add_block(&d->series[DETAIL_IPDV], x->ipdv_ms, count);
 	series_add_block(&d->series[DETAIL_JITTER], x->jitter_ms, count);
 	series_add_block(&d->series[DETAIL_DELTA], x->delta_ms, count);
-	series_add_block(&d->series[DETAIL_PDV], x->pdv_ms, count);
+	series_add_block(&d->series[DETAIL_PDV], pdv_ms, count);
+	add_run_ticks(d, run);
 	for (uint32_t i = 0; i < count; i++)
-		skew_add(&d->skew, false, x->media_ms[i], x->transit_ms[i]);
+		skew_add(&d->skew, false, rtp_run_media_ms(x, i),
+			 x->transit_ms[i]);
 	pattern_add_run(&d->network, run->ext, count,
 			UINT32_MAX >> (32 - count));
 	pattern_add_run(&d->fixed, run->ext, count,
-			jb_fixed_run(&d->jb_fixed, x->transit_ms, count));
+			jb_fixed_run(&d->jb_fixed, &transit));
 	pattern_add_run(&d->adaptive, run->ext, count,
-			jb_adaptive_run(&d->jb_adaptive, x->transit_ms, count,
+			jb_adaptive_run(&d->jb_adaptive, &transit,
 					stream_detail_period_ms(d, NULL)));
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "media/analysis/jitter_buffer.h"
+#include "media/analysis/jitter_ticks.h"
 #include "media/analysis/pattern.h"
 #include "media/analysis/skew.h"
 #include "media/analysis/stream.h"
@@ -56,6 +57,7 @@ struct stream_detail {
 	struct jb_adaptive jb_adaptive;
 	struct skew skew;
 	struct rtp_strict no_probation;
+	struct jitter_ticks jitter_ticks;
 	uint64_t pt_packets[128]; /* audio packets with timing */
 	const struct rtp_stream *stream;
 };

@@ -21,6 +21,7 @@ void moments_merge(struct moments *into, const struct moments *from)
 {
 	double delta = from->mean - into->mean;
 	uint64_t n = into->n + from->n;
+	double part;
 
 	if (from->n == 0)
 		return;
@@ -28,9 +29,9 @@ void moments_merge(struct moments *into, const struct moments *from)
 		*into = *from;
 		return;
 	}
-	into->mean += delta * (double)from->n / (double)n;
-	into->m2 += from->m2 + delta * delta * (double)into->n *
-				       (double)from->n / (double)n;
+	part = (double)from->n / (double)n;
+	into->mean += delta * part;
+	into->m2 += from->m2 + delta * delta * (double)into->n * part;
 	into->n = n;
 	if (from->min < into->min)
 		into->min = from->min;
@@ -38,27 +39,39 @@ void moments_merge(struct moments *into, const struct moments *from)
 		into->max = from->max;
 }
 
-/* One pass: squares about the first sample, near which the others are. */
+/* Squares about the first sample, near which the others are; even and odd
+ * ones apart, as one sum would wait for each addition. */
+static void moments_of_block(struct moments *ret, const double *x, size_t n)
+{
+	const double first = x[0];
+	double sum[2] = {0.0, 0.0};
+	double squares[2] = {0.0, 0.0};
+
+	for (size_t i = n % 2; i < n; i += 2) {
+		double d[2] = {x[i] - first, x[i + 1] - first};
+
+		sum[0] += d[0];
+		sum[1] += d[1];
+		squares[0] += d[0] * d[0];
+		squares[1] += d[1] * d[1];
+	}
+	sum[0] += sum[1];
+	squares[0] += squares[1] - sum[0] * sum[0] / (double)n;
+	*ret = (struct moments){
+		.n = n,
+		.mean = first + sum[0] / (double)n,
+		.m2 = squares[0] > 0.0 ? squares[0] : 0.0,
+	};
+	samples_range(x, n, &ret->min, &ret->max);
+}
+
 void moments_add_block(struct moments *m, const double *x, size_t n)
 {
-	struct moments block = {.n = n};
-	double sum = 0.0;
-	double squares = 0.0;
+	struct moments block;
 
 	if (n == 0)
 		return;
-	block.min = x[0];
-	block.max = x[0];
-	for (size_t i = 0; i < n; i++) {
-		double d = x[i] - x[0];
-
-		sum += d;
-		squares += d * d;
-		block.min = x[i] < block.min ? x[i] : block.min;
-		block.max = x[i] > block.max ? x[i] : block.max;
-	}
-	block.mean = x[0] + sum / (double)n;
-	block.m2 = fmax(squares - sum * sum / (double)n, 0.0);
+	moments_of_block(&block, x, n);
 	moments_merge(m, &block);
 }
 
@@ -169,21 +182,32 @@ _Static_assert(1 << HISTOGRAM_SUB_LOG2 == HISTOGRAM_SUB_BUCKETS, "sub-buckets");
 #define DOUBLE_FRACTION_BITS 52
 #define DOUBLE_BIAS          1023
 
-static size_t histogram_index(double ms)
+/* Where the last bucket ends. */
+#define HISTOGRAM_TOP ((double)(HISTOGRAM_SUB_BUCKETS << HISTOGRAM_OCTAVES))
+#define UNITS_PER_MS  (1e6 / (1 << HISTOGRAM_SHIFT))
+
+/* Of at least HISTOGRAM_SUB_BUCKETS units; not limited. */
+static uint64_t octave_index(double units)
 {
 	const uint64_t first = (uint64_t)(DOUBLE_BIAS + HISTOGRAM_SUB_LOG2)
 			       << HISTOGRAM_SUB_LOG2;
-	double units = ms * (1e6 / (1 << HISTOGRAM_SHIFT));
 	uint64_t bits;
-	size_t index;
+
+	memcpy(&bits, &units, sizeof(bits));
+	return HISTOGRAM_SUB_BUCKETS +
+	       (bits >> (DOUBLE_FRACTION_BITS - HISTOGRAM_SUB_LOG2)) - first;
+}
+
+static size_t histogram_index(double ms)
+{
+	double units = ms * UNITS_PER_MS;
+	uint64_t index;
 
 	if (!(units >= HISTOGRAM_SUB_BUCKETS))
 		return units > 0.0 ? (size_t)units : 0;
-	memcpy(&bits, &units, sizeof(bits));
-	index = HISTOGRAM_SUB_BUCKETS +
-		(size_t)((bits >> (DOUBLE_FRACTION_BITS - HISTOGRAM_SUB_LOG2)) -
-			 first);
-	return index < HISTOGRAM_BUCKETS ? index : HISTOGRAM_BUCKETS - 1;
+	index = octave_index(units);
+	return index < HISTOGRAM_BUCKETS ? (size_t)index
+					 : HISTOGRAM_BUCKETS - 1;
 }
 
 /* Lower edge of a bucket, in ms. */
@@ -201,23 +225,38 @@ static double histogram_edge(size_t index)
 	       unit_ms;
 }
 
-void histogram_add(struct histogram *h, double ms)
+static void count_one(struct histogram *h, double ms)
 {
 	uint32_t *count = &h->counts[histogram_index(ms)];
 
-	moments_add(&h->moments, ms);
 	if (*count != UINT32_MAX)
 		++*count;
 }
 
+void histogram_add(struct histogram *h, double ms)
+{
+	count_one(h, ms);
+	moments_add(&h->moments, ms);
+}
+
 void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint32_t *count = &h->counts[histogram_index(ms[i])];
+	struct moments block;
 
-		*count += *count != UINT32_MAX;
+	if (n == 0)
+		return;
+	moments_of_block(&block, ms, n);
+	if (block.min * UNITS_PER_MS >= HISTOGRAM_SUB_BUCKETS &&
+	    block.max * UNITS_PER_MS < HISTOGRAM_TOP &&
+	    h->moments.n < UINT32_MAX - n) {
+		/* none below or above the octaves, no count can be full */
+		for (size_t i = 0; i < n; i++)
+			h->counts[octave_index(ms[i] * UNITS_PER_MS)]++;
+	} else {
+		for (size_t i = 0; i < n; i++)
+			count_one(h, ms[i]);
 	}
-	moments_add_block(&h->moments, ms, n);
+	moments_merge(&h->moments, &block);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

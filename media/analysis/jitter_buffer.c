@@ -45,24 +45,23 @@ enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms)
 	return JB_PLAYED;
 }
 
-uint32_t jb_fixed_run(struct jb_fixed *j, const double *transit_ms,
-		      size_t count)
+static uint32_t all_of(size_t count)
+{
+	return (uint32_t)((UINT64_C(1) << count) - 1);
+}
+
+uint32_t jb_fixed_run(struct jb_fixed *j, const struct jb_run *run)
 {
 	const double deadline_ms = j->anchor_ms + j->delay_ms;
 	uint32_t played = 0;
-	bool plain = j->in_row < JB_FIXED_REANCHOR;
 
-	for (size_t i = 0; i < count; i++) {
-		double ahead_ms = deadline_ms - transit_ms[i];
-
-		plain &= ahead_ms >= 0.0 && ahead_ms <= JB_FIXED_DEPTH_MS;
-	}
-	if (plain) {
+	if (j->in_row < JB_FIXED_REANCHOR && deadline_ms - run->max_ms >= 0.0 &&
+	    deadline_ms - run->min_ms <= JB_FIXED_DEPTH_MS) {
 		j->in_row = 0;
-		return (uint32_t)((UINT64_C(1) << count) - 1);
+		return all_of(run->count);
 	}
-	for (size_t i = 0; i < count; i++)
-		played |= (uint32_t)(jb_fixed_update(j, transit_ms[i]) ==
+	for (size_t i = 0; i < run->count; i++)
+		played |= (uint32_t)(jb_fixed_update(j, run->transit_ms[i]) ==
 				     JB_PLAYED)
 			  << i;
 	return played;
@@ -94,66 +93,106 @@ static inline double higher(double a, double b)
 	return a > b ? a : b;
 }
 
-static inline void adapt(struct jb_adaptive *j, double q, double shrink_ms)
+/* Of everything that does not change from packet to packet. */
+struct limits {
+	double low_ms;
+	double high_ms;
+	double shrink_ms;
+};
+
+static struct limits limits_of(const struct jb_adaptive *j, double period_ms)
+{
+	return (struct limits){
+		.low_ms = j->min_ms + DELAY_MIN_MS,
+		.high_ms = j->min_ms + DELAY_MAX_MS,
+		.shrink_ms = SHRINK_PACKET * period_ms,
+	};
+}
+
+static inline void adapt(struct jb_adaptive *j, double q,
+			 const struct limits *l)
 {
 	double target;
 
 	/* algorithm 2 where the delay grows: there BETA gives the larger */
 	j->mean_ms = higher(ALPHA * j->mean_ms + (1 - ALPHA) * q,
 			    BETA * j->mean_ms + (1 - BETA) * q);
-	j->deviation_ms =
-		ALPHA * j->deviation_ms + (1 - ALPHA) * fabs(j->mean_ms - q);
-	target = j->mean_ms + DEVIATIONS * j->deviation_ms;
-	target = lower(higher(target, j->min_ms + DELAY_MIN_MS),
-		       j->min_ms + DELAY_MAX_MS);
+	j->spread_ms = ALPHA * j->spread_ms +
+		       DEVIATIONS * (1 - ALPHA) * fabs(j->mean_ms - q);
+	target = j->mean_ms + j->spread_ms;
+	target = lower(higher(target, l->low_ms), l->high_ms);
 	/* at once when it grows, else by steps */
-	j->playout_ms = higher(target, j->playout_ms - shrink_ms);
+	j->playout_ms = higher(target, j->playout_ms - l->shrink_ms);
 }
 
 static void start(struct jb_adaptive *j, double transit_ms)
 {
 	j->started = true;
 	j->mean_ms = transit_ms;
-	j->deviation_ms = 0.0;
+	j->spread_ms = 0.0;
 	j->min_ms = transit_ms;
 	j->playout_ms = transit_ms + DELAY_MIN_MS;
-}
-
-static inline bool play(struct jb_adaptive *j, double transit_ms,
-			double shrink_ms)
-{
-	bool played = transit_ms <= j->playout_ms;
-
-	j->delay_sum_ms += played ? j->playout_ms - j->min_ms : 0.0;
-	j->min_ms = lower(j->min_ms, transit_ms);
-	adapt(j, transit_ms, shrink_ms);
-	return played;
 }
 
 enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 				double period_ms)
 {
-	return jb_adaptive_run(j, &transit_ms, 1, period_ms) ? JB_PLAYED
-							     : JB_LATE;
-}
-
-uint32_t jb_adaptive_run(struct jb_adaptive *j, const double *transit_ms,
-			 size_t count, double period_ms)
-{
-	const double shrink_ms = SHRINK_PACKET * period_ms;
-	struct jb_adaptive now;
-	uint32_t played = 0;
-	uint64_t n;
+	struct limits l;
+	bool played;
 
 	if (!j->started)
-		start(j, transit_ms[0]);
-	now = *j; /* in registers */
-	for (size_t i = 0; i < count; i++)
-		played |= (uint32_t)play(&now, transit_ms[i], shrink_ms) << i;
+		start(j, transit_ms);
+	played = transit_ms <= j->playout_ms;
+	if (played) {
+		j->delay_sum_ms += j->playout_ms - j->min_ms;
+		j->played++;
+	} else {
+		j->late++;
+	}
+	j->min_ms = lower(j->min_ms, transit_ms);
+	l = limits_of(j, period_ms);
+	adapt(j, transit_ms, &l);
+	return played ? JB_PLAYED : JB_LATE;
+}
+
+/* A run without a new minimum, in which nothing is late.
+ * @return false: it is not, j unchanged */
+static bool run_plain(struct jb_adaptive *j, const struct jb_run *run,
+		      double period_ms)
+{
+	const struct limits l = limits_of(j, period_ms);
+	struct jb_adaptive now = *j; /* in registers */
+	double sum_ms = 0.0;
+	double ahead_ms = 0.0; /* least: below 0 is late */
+
+	if (!j->started || run->min_ms < j->min_ms)
+		return false;
+	for (size_t i = 0; i < run->count; i++) {
+		double q = run->transit_ms[i];
+
+		ahead_ms = lower(now.playout_ms - q, ahead_ms);
+		sum_ms += now.playout_ms;
+		adapt(&now, q, &l);
+	}
+	if (ahead_ms < 0.0)
+		return false;
+	now.delay_sum_ms += sum_ms - (double)run->count * j->min_ms;
+	now.played += run->count;
 	*j = now;
-	n = (uint64_t)__builtin_popcount(played);
-	j->played += n;
-	j->late += count - n;
+	return true;
+}
+
+uint32_t jb_adaptive_run(struct jb_adaptive *j, const struct jb_run *run,
+			 double period_ms)
+{
+	uint32_t played = 0;
+
+	if (run_plain(j, run, period_ms))
+		return all_of(run->count);
+	for (size_t i = 0; i < run->count; i++)
+		played |= (uint32_t)(jb_adaptive_update(j, run->transit_ms[i],
+							period_ms) == JB_PLAYED)
+			  << i;
 	return played;
 }
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "media/analysis/rtp_timing.h"
+
 #define JB_FIXED_DELAY_MS 60.0
 #define JB_FIXED_DEPTH_MS 200.0
 #define JB_FIXED_REANCHOR 50 /* discards in a row */
@@ -22,6 +24,24 @@ enum jb_fate {
 	JB_LATE,  /* after its playout time */
 	JB_EARLY, /* the buffer was full */
 };
+
+/** Transit times of packets one after another. */
+struct jb_run {
+	const double *transit_ms;
+	size_t count; /* 1..32 */
+	double min_ms;
+	double max_ms;
+};
+
+static inline struct jb_run jb_run_of(const struct rtp_run_samples *r)
+{
+	return (struct jb_run){
+		.transit_ms = r->transit_ms,
+		.count = r->count,
+		.min_ms = r->transit_min_ms,
+		.max_ms = r->transit_max_ms,
+	};
+}
 
 /** Fixed playout delay. */
 struct jb_fixed {
@@ -38,23 +58,18 @@ void jb_fixed_init(struct jb_fixed *j, double delay_ms);
 void jb_fixed_epoch(struct jb_fixed *j);
 /** One packet. @param transit_ms  relative to the epoch's first packet */
 enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms);
-/**
- * Packets one after another.
- * @param count  1..32
- * @return bit 0: the first is played
- */
-uint32_t jb_fixed_run(struct jb_fixed *j, const double *transit_ms,
-		      size_t count);
+/** Packets one after another. @return bit 0: the first is played */
+uint32_t jb_fixed_run(struct jb_fixed *j, const struct jb_run *run);
 /** A packet so late that its transit time is not measured. */
 void jb_fixed_very_late(struct jb_fixed *j);
 
 /** Adaptive playout delay. */
 struct jb_adaptive {
 	bool started;
-	double playout_ms;   /* E: decided before a packet is seen */
-	double mean_ms;      /* d */
-	double deviation_ms; /* v */
-	double min_ms;       /* m */
+	double playout_ms; /* E: decided before a packet is seen */
+	double mean_ms;    /* d */
+	double spread_ms;  /* 4 v: DEVIATIONS */
+	double min_ms;     /* m */
 	double delay_sum_ms;
 	uint64_t played;
 	uint64_t late;
@@ -67,8 +82,8 @@ void jb_adaptive_epoch(struct jb_adaptive *j);
 enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 				double period_ms);
 /** As jb_fixed_run(). */
-uint32_t jb_adaptive_run(struct jb_adaptive *j, const double *transit_ms,
-			 size_t count, double period_ms);
+uint32_t jb_adaptive_run(struct jb_adaptive *j, const struct jb_run *run,
+			 double period_ms);
 void jb_adaptive_very_late(struct jb_adaptive *j);
 /** Mean time a packet was held back; 0 if none was played. */
 double jb_adaptive_delay_ms(const struct jb_adaptive *j);

@@ -98,19 +98,18 @@ static void observe_run(const struct rtp_run *run, void *arg)
 	struct rtp_quality *q = arg;
 	const struct rtp_run_samples *x = run->samples;
 	const uint32_t count = (uint32_t)x->count;
-	double delta_ms = x->delta_ms[0];
+	const struct jb_run transit = jb_run_of(x);
+	double delta_min_ms;
+	double delta_max_ms;
 
 	q->last_ext = run->ext + count - 1;
 	pattern_add_run(&q->fixed_pattern, run->ext, count,
-			jb_fixed_run(&q->fixed, x->transit_ms, count));
+			jb_fixed_run(&q->fixed, &transit));
 	pattern_add_run(&q->adaptive_pattern, run->ext, count,
-			jb_adaptive_run(&q->adaptive, x->transit_ms, count,
-					period_ms(q)));
+			jb_adaptive_run(&q->adaptive, &transit, period_ms(q)));
 	moments_add_block(&q->ipdv_ms, x->ipdv_ms, count);
-	for (uint32_t i = 1; i < count; i++)
-		delta_ms =
-			x->delta_ms[i] > delta_ms ? x->delta_ms[i] : delta_ms;
-	take_gap(q, delta_ms);
+	samples_range(x->delta_ms, count, &delta_min_ms, &delta_max_ms);
+	take_gap(q, delta_max_ms);
 }
 
 static void prefetch_run(const void *arg)

@@ -35,16 +35,11 @@ struct packet_record {
 
 _Static_assert(sizeof(struct packet_record) == 32, "ring record size");
 
-#define RTP_RUN_MAX 27 /* packets of a stream taken into account at once */
-
-/** What a run of packets in sequence, of one payload type and without marker,
- * keeps of each; members as in packet_record. */
-struct rtp_arrival {
-	int64_t mono_ns;
-	uint32_t rtp_ts;
-	uint16_t payload_bytes;
-	uint16_t header_bytes;
-};
+/* Packets of a stream that are taken into account at once: half a second of
+ * 20 ms, so that few wait when a second is closed. */
+#define RTP_RUN_MAX 25
+/* Arrays of a run: of whole vectors; what is beyond the run is never used. */
+#define RTP_RUN_WHOLE 28
 
 static inline uint8_t packet_pt(const struct packet_record *r)
 {

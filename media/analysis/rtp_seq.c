@@ -247,8 +247,8 @@ static bool run_in_word(struct rtp_seq *q, uint32_t count)
 	return true;
 }
 
-void rtp_seq_run(struct rtp_seq *q, uint32_t count,
-		 const struct rtp_arrival *last)
+void rtp_seq_run(struct rtp_seq *q, uint32_t count, uint32_t rtp_ts,
+		 int64_t mono_ns)
 {
 	while (count > 0) {
 		uint32_t room = WORD_BITS - 1 - slot(q->max) % WORD_BITS;
@@ -258,13 +258,13 @@ void rtp_seq_run(struct rtp_seq *q, uint32_t count,
 			n = 1;
 			q->packets++;
 			window_store(q);
-			advance(q, 1, last->rtp_ts, last->mono_ns);
+			advance(q, 1, rtp_ts, mono_ns);
 			window_load(q);
 		}
 		count -= n;
 	}
-	q->max_ts = last->rtp_ts;
-	q->max_ns = last->mono_ns;
+	q->max_ts = rtp_ts;
+	q->max_ns = mono_ns;
 }
 
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret)

@@ -88,10 +88,10 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 /**
  * rtp_seq_update() of `count` packets in sequence from the number after the
  * newest; all of them are RTP_IN_ORDER. Something must have been received.
- * @param last  the last of them
+ * @param rtp_ts, mono_ns  of the last of them
  */
-void rtp_seq_run(struct rtp_seq *q, uint32_t count,
-		 const struct rtp_arrival *last);
+void rtp_seq_run(struct rtp_seq *q, uint32_t count, uint32_t rtp_ts,
+		 int64_t mono_ns);
 
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
 

@@ -36,13 +36,32 @@ struct rtp_sample {
  * them known. None is a reference. */
 struct rtp_run_samples {
 	size_t count;
-	double ipdv_ms[RTP_RUN_MAX];
-	double jitter_ms[RTP_RUN_MAX];
-	double delta_ms[RTP_RUN_MAX];
-	double pdv_ms[RTP_RUN_MAX];
-	double transit_ms[RTP_RUN_MAX];
-	double media_ms[RTP_RUN_MAX];
+	_Alignas(16) double ipdv_ms[RTP_RUN_WHOLE];
+	double jitter_ms[RTP_RUN_WHOLE];
+	double delta_ms[RTP_RUN_WHOLE];
+	double transit_ms[RTP_RUN_WHOLE];
+	double transit_min_ms;
+	double transit_max_ms;
+	/* of the packet before the run */
+	double min_before_ms; /* the epoch's minimum so far */
+	double media_before;  /* media time, ticks */
+	double period_ticks;
+	double tick_ms;
 };
+
+/** Media time since the epoch's first packet. @param i  < r->count */
+static inline double rtp_run_media_ms(const struct rtp_run_samples *r, size_t i)
+{
+	return (r->media_before + r->period_ticks * (double)((int)i + 1)) *
+	       r->tick_ms;
+}
+
+/** Transit above the epoch's minimum so far, of each. */
+void rtp_run_pdv_ms(const struct rtp_run_samples *r,
+		    double ret[static RTP_RUN_MAX]);
+
+/* Arrival of a run's packet after the packet before the run, at most, ns. */
+#define RTP_RUN_NS_MAX INT32_MAX
 
 struct rtp_timing {
 	/* warm: every run of packets; two cache lines */
@@ -53,10 +72,7 @@ struct rtp_timing {
 	uint32_t samples;
 	uint32_t ref_ts;
 	uint32_t clock_hz;
-	uint32_t period_ticks;   /* P: last step of adjacent packets */
-	uint32_t int_transit;    /* integer A.8 */
-	uint32_t int_jitter;     /* 16 * J */
-	uint32_t int_jitter_max; /* highest reported value */
+	uint32_t period_ticks; /* P: last step of adjacent packets */
 	bool has_ref;
 	bool has_period; /* period_ticks was measured, not assumed */
 	bool gap_kind;   /* CN or an event came since: no delta */
@@ -84,21 +100,26 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 		       int64_t ext, uint32_t clock_hz, struct rtp_sample *ret);
 
 /**
- * rtp_timing_update() of packets in sequence without marker, as far as each
- * is a sample at the distance of the packets before.
- * @param count  1..RTP_RUN_MAX
- * @param ext    extended sequence number of the first
- * @param ret    its count: the packets taken; 0: the first is not such a
- *               packet, to be taken by rtp_timing_update()
+ * Is the packet after `ext` a sample like the one before it, if it comes in
+ * sequence, with a timestamp one period on, without marker?
  */
-void rtp_timing_run(struct rtp_timing *t, const struct rtp_arrival *run,
-		    size_t count, int64_t ext, uint32_t clock_hz,
-		    struct rtp_run_samples *ret);
+bool rtp_timing_is_plain(const struct rtp_timing *t, int64_t ext,
+			 uint32_t clock_hz);
+
+/**
+ * rtp_timing_update() of such packets.
+ * @param at_ns    [0] is 0; then the arrival of each after t->ref_ns, ns, 0 to
+ *                 RTP_RUN_NS_MAX; RTP_RUN_WHOLE + 1 elements
+ * @param count    1..RTP_RUN_MAX
+ * @param transit  wanted: transit and what follows it in *ret
+ */
+void rtp_timing_run(struct rtp_timing *t, const uint32_t *at_ns, size_t count,
+		    bool transit, struct rtp_run_samples *ret);
 
 /** A comfort noise or telephone-event packet went by. */
 void rtp_timing_skip(struct rtp_timing *t);
 
-/** J of the integer variant of A.8, ticks. */
+/** J in ticks, cut off: as a report carries it. */
 uint32_t rtp_timing_jitter_ticks(const struct rtp_timing *t);
 
 #endif

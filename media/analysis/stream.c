@@ -1,13 +1,10 @@
 #include "media/analysis/stream.h"
 
-#include "base/prefetch.h"
-
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #define PT_UNKNOWN 255
-#define NO_OCTET   256
 #define NO_SEQ     65536
 
 enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
@@ -87,7 +84,6 @@ void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 	s->second_start_ns = start_ns;
 	s->map = map;
 	s->pt_kind = PT_UNKNOWN;
-	s->run_octet = NO_OCTET;
 	s->run_seq = NO_SEQ;
 }
 
@@ -96,7 +92,7 @@ void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 	rtp_stream_end_run(s);
 	s->map = map;
 	s->has_pt = false; /* look it up again */
-	s->run_octet = NO_OCTET;
+	s->run_seq = NO_SEQ;
 }
 
 /* A payload type other than the last one's. */
@@ -108,11 +104,8 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 	s->last_pt = pt;
 	s->pt_kind = p ? p->kind : PT_UNKNOWN;
 	s->pt_clock_hz = p ? p->clock_hz : 0;
-	s->run_octet = NO_OCTET;
 	if (!p || p->kind != RTP_PAYLOAD_AUDIO)
 		return;
-	if (p->clock_hz > 0)
-		s->run_octet = pt;
 	if (s->has_audio_pt && s->audio_pt != pt)
 		s->pt_changes++;
 	s->has_audio_pt = true;
@@ -189,6 +182,60 @@ static void credit_pending(struct rtp_stream *s,
 	observe(s, &o);
 }
 
+void rtp_stream_prefetch_warm(const struct rtp_stream *s)
+{
+	prefetch(&s->observer, offsetof(struct rtp_stream, marker_packets) -
+				       offsetof(struct rtp_stream, observer));
+	prefetch(&s->jitter.moments, sizeof(s->jitter.moments));
+	if (s->observer && s->observer->prefetch)
+		s->observer->prefetch(s->observer_arg);
+}
+
+__attribute__((noinline)) static void take_run(struct rtp_stream *s)
+{
+	const uint32_t count = s->run_count;
+	struct rtp_run_samples samples;
+	const struct rtp_run run = {
+		.ext = s->seq.max + 1,
+		.mono_ns = s->run_ns,
+		.at_ns = s->run,
+		.rtp_ts = s->timing.ref_ts,
+		.period_ticks = s->run_period,
+		.pt = s->last_pt,
+		.samples = &samples,
+	};
+
+	s->bytes += (uint64_t)s->run_payload_bytes + s->run_header_bytes;
+	s->payload_bytes += s->run_payload_bytes;
+	s->run_ns += s->run[count];
+	s->run_count = 0;
+	s->run_payload_bytes = 0;
+	s->run_header_bytes = 0;
+	rtp_strict_run(&s->strict, (uint16_t)run.ext, count);
+	rtp_seq_run(&s->seq, count, s->run_ts - s->run_period, s->run_ns);
+	rtp_timing_run(&s->timing, s->run, count, s->observer, &samples);
+	histogram_add_block(&s->jitter, samples.jitter_ms, count);
+	if (s->observer)
+		s->observer->run(&run, s->observer_arg);
+}
+
+/* From here on, packets that are as plain as the one before may wait. */
+static void begin_run(struct rtp_stream *s)
+{
+	const struct rtp_timing *t = &s->timing;
+
+	s->run_seq = NO_SEQ;
+	if ((s->observer && !s->observer->run) || !s->has_pt ||
+	    s->pt_kind != RTP_PAYLOAD_AUDIO ||
+	    !rtp_timing_is_plain(t, s->seq.max, s->pt_clock_hz))
+		return;
+	s->run_seq = (uint16_t)(s->seq.max + 1);
+	s->run_ts = t->ref_ts + t->period_ticks;
+	s->run_period = t->period_ticks;
+	s->run_octet = s->last_pt;
+	s->run_ns = t->ref_ns;
+}
+
 /* A packet that is not part of a run. Out of the way of those that are: no
  * registers to save for them. */
 __attribute__((noinline)) static void update_alone(
@@ -209,89 +256,28 @@ __attribute__((noinline)) static void update_alone(
 	if (o.verdict != RTP_PENDING && o.verdict != RTP_DUPLICATE)
 		credit(s, r, o.ext, o.verdict != RTP_VERY_LATE, &o.sample);
 	observe(s, &o);
-	if (!s->observer || s->observer->run)
-		s->run_seq =
-			s->seq.started ? (uint16_t)(s->seq.max + 1) : NO_SEQ;
+	begin_run(s);
 }
 
 void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r)
 {
-	uint32_t i = s->run_count;
+	const uint64_t at_ns = (uint64_t)(r->mono_ns - s->run_ns);
+	const uint32_t n = s->run_count + 1u;
 
-	if (r->seq != s->run_seq || r->marker_pt != s->run_octet) {
+	if (((r->seq ^ s->run_seq) | (r->rtp_ts ^ s->run_ts) |
+	     (uint32_t)(r->marker_pt ^ s->run_octet)) != 0 ||
+	    at_ns > RTP_RUN_NS_MAX) {
 		update_alone(s, r);
 		return;
 	}
-	s->run[i] = (struct rtp_arrival){
-		.mono_ns = r->mono_ns,
-		.rtp_ts = r->rtp_ts,
-		.payload_bytes = r->payload_bytes,
-		.header_bytes = r->header_bytes,
-	};
+	s->run[n] = (uint32_t)at_ns;
 	s->run_seq = (uint16_t)(r->seq + 1);
-	s->run_count = (uint8_t)(i + 1);
-	if (i + 1 == RTP_RUN_MAX)
-		rtp_stream_end_run(s);
-}
-
-/* Timing of packets of the run. @return those dealt with, at least 1 */
-static size_t run_timing(struct rtp_stream *s, const struct rtp_arrival *run,
-			 size_t count, int64_t ext)
-{
-	struct rtp_run_samples samples;
-	struct packet_record r;
-	struct rtp_observation o = {.record = &r, .ext = ext};
-
-	rtp_timing_run(&s->timing, run, count, ext, s->pt_clock_hz, &samples);
-	if (samples.count > 0) {
-		histogram_add_block(&s->jitter, samples.jitter_ms,
-				    samples.count);
-		if (s->observer)
-			s->observer->run(&(struct rtp_run){.ext = ext,
-							   .pt = s->last_pt,
-							   .samples = &samples},
-					 s->observer_arg);
-		return samples.count;
-	}
-	r = (struct packet_record){
-		.mono_ns = run->mono_ns,
-		.rtp_ts = run->rtp_ts,
-		.ssrc = s->ssrc,
-		.seq = (uint16_t)ext,
-		.payload_bytes = run->payload_bytes,
-		.header_bytes = run->header_bytes,
-		.marker_pt = s->last_pt,
-	};
-	add_timing(s, &r, ext, &o.sample);
-	observe(s, &o);
-	return 1;
-}
-
-__attribute__((noinline)) static void take_run(struct rtp_stream *s)
-{
-	const uint32_t count = s->run_count;
-	int64_t ext;
-	uint32_t payload_bytes = 0;
-	uint32_t header_bytes = 0;
-
-	/* lines that the run writes, all at once */
-	prefetch(&s->observer, offsetof(struct rtp_stream, marker_packets) -
-				       offsetof(struct rtp_stream, observer));
-	prefetch(&s->jitter.moments, sizeof(s->jitter.moments));
-	if (s->observer && s->observer->prefetch)
-		s->observer->prefetch(s->observer_arg);
-	s->run_count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		payload_bytes += s->run[i].payload_bytes;
-		header_bytes += s->run[i].header_bytes;
-	}
-	ext = s->seq.max + 1;
-	s->payload_bytes += payload_bytes;
-	s->bytes += (uint64_t)payload_bytes + header_bytes;
-	rtp_strict_run(&s->strict, (uint16_t)(s->run_seq - count), count);
-	rtp_seq_run(&s->seq, count, &s->run[count - 1]);
-	for (uint32_t i = 0; i < count;)
-		i += (uint32_t)run_timing(s, &s->run[i], count - i, ext + i);
+	s->run_ts = r->rtp_ts + s->run_period;
+	s->run_payload_bytes += r->payload_bytes;
+	s->run_header_bytes += r->header_bytes;
+	s->run_count = (uint8_t)n;
+	if (n == RTP_RUN_MAX)
+		take_run(s);
 }
 
 void rtp_stream_end_run(struct rtp_stream *s)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/prefetch.h"
 #include "media/analysis/distribution.h"
 #include "media/analysis/emodel.h"
 #include "media/analysis/record.h"
@@ -72,9 +73,14 @@ struct rtp_observation {
 };
 
 /** What became of packets in sequence, without marker, of the payload type of
- * the packet before: each as an RTP_IN_ORDER observation of its sample. */
+ * the packet before, each a period after it: each as an RTP_IN_ORDER
+ * observation of its sample. */
 struct rtp_run {
-	int64_t ext; /* extended number of the first */
+	int64_t ext;           /* extended number of the first */
+	int64_t mono_ns;       /* arrival of the packet before */
+	const uint32_t *at_ns; /* [0] is 0; then of each, after that */
+	uint32_t rtp_ts;       /* of the packet before */
+	uint32_t period_ticks;
 	uint8_t pt;
 	const struct rtp_run_samples *samples;
 };
@@ -91,21 +97,28 @@ struct rtp_observer {
 
 /** A received stream. Private; read it through the functions. */
 struct rtp_stream {
-	/* hot: every packet; from a 64-byte boundary the first line, and one
-	 * of `run`. A run is the packets that are not taken into account yet:
-	 * in sequence, audio of the last payload type, no marker. */
+	/* hot: every packet; of three cache lines from a 64-byte boundary the
+	 * first and one more. A run is the packets that are not taken into
+	 * account yet: in sequence, audio of the last payload type, a packet
+	 * time apart, no marker. */
 	uint32_t run_seq; /* number that continues the run; over 65535: none */
-	uint16_t run_octet; /* second octet of the run's packets; over 255:
-			     * none */
-	uint8_t last_pt;
-	uint8_t pt_kind;      /* of last_pt; 255: unknown */
-	uint32_t pt_clock_hz; /* of last_pt */
-	bool has_pt;
+	uint32_t run_ts;  /* timestamp that does */
+	uint32_t run_period; /* ticks between packets */
+	uint16_t run_octet;  /* second octet of the run's packets; over 255:
+			      * none */
 	uint8_t run_count;
-	struct rtp_arrival run[RTP_RUN_MAX];
+	uint8_t last_pt;
+	int64_t run_ns; /* arrival of the packet before the run */
+	uint32_t run_payload_bytes;
+	uint32_t ssrc;
+	uint32_t run_header_bytes;
+	uint32_t run[RTP_RUN_WHOLE + 1]; /* [0] is 0; arrival after run_ns */
 	/* warm: every run, and every other packet */
 	const struct rtp_observer *observer; /* NULL: nobody */
 	void *observer_arg;
+	uint32_t pt_clock_hz; /* of last_pt */
+	uint8_t pt_kind;      /* of last_pt; 255: unknown */
+	bool has_pt;
 	struct rtp_strict strict;
 	uint64_t bytes; /* RTP header + payload */
 	uint64_t payload_bytes;
@@ -123,7 +136,6 @@ struct rtp_stream {
 	uint64_t cn_packets;
 	uint64_t unknown_pt_packets;
 	uint64_t pt_changes;
-	uint32_t ssrc;
 	char codec[16];   /* of the last audio payload type */
 	uint8_t audio_pt; /* last audio payload type */
 	bool has_audio_pt;
@@ -160,6 +172,9 @@ const struct rtp_payload *rtp_payload_map_find(
 void rtp_stream_set_map(struct rtp_stream *s,
 			const struct rtp_payload_map *map);
 
+/** Ask for the lines that a run writes. */
+void rtp_stream_prefetch_warm(const struct rtp_stream *s);
+
 /** Take one received packet of this SSRC, in order of arrival. Packets in
  * sequence wait in the stream, up to RTP_RUN_MAX, and are taken into account
  * together: whatever reads the stream does that first. */
@@ -172,11 +187,21 @@ void rtp_stream_update(struct rtp_stream *s, const struct packet_record *r);
 void rtp_stream_observe(struct rtp_stream *s,
 			const struct rtp_observer *observer, void *arg);
 
-/** The cache line that its next packet is written to, beside the first one of
- * *s: to be prefetched by who knows whose packet comes next. */
-static inline const void *rtp_stream_next_line(const struct rtp_stream *s)
+#define RTP_STREAM_HOT_BYTES (3 * PREFETCH_LINE)
+
+/** Ask for the lines that its next packet is written to: by who knows whose
+ * packet comes soon. */
+static inline void rtp_stream_prefetch(const struct rtp_stream *s)
 {
-	return &s->run[s->run_count];
+	prefetch(s, RTP_STREAM_HOT_BYTES);
+}
+
+/** The same for what its next packet ends: a run, of all its packets. Reads
+ * the first of those lines. */
+static inline void rtp_stream_prefetch_run(const struct rtp_stream *s)
+{
+	if (s->run_count == RTP_RUN_MAX - 1)
+		rtp_stream_prefetch_warm(s);
 }
 
 /** Take the packets into account that wait. The functions below do. */

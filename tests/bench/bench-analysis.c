@@ -24,6 +24,7 @@
 #define START_ROUNDS    64
 #define CLOSE_SECONDS   20
 #define CLOSE_PACKETS   50 /* a second of 20 ms packets */
+#define PACKETS_AHEAD   8  /* as the analysis thread looks, media/analyse.c */
 #define RING_RECORDS    4096
 #define RING_BATCH      64
 #define RING_HOPS       1000000
@@ -51,8 +52,8 @@ struct bench {
 	size_t streams;
 	struct place *places;
 	struct minimal *minimal;
-	struct packet_record *block;
-	size_t block_records; /* a multiple of streams */
+	struct packet_record *block; /* and what is looked at ahead of it */
+	size_t block_records;        /* a multiple of streams */
 	uint32_t random;
 	uint64_t round; /* packets of each stream so far */
 	struct rtp_payload_map map;
@@ -84,7 +85,7 @@ static uint32_t next_random(struct bench *b)
 /* A round is one packet of each stream: 20 ms of G.711, up to 2 ms late. */
 static void make_block(struct bench *b)
 {
-	for (size_t i = 0; i < b->block_records; i++) {
+	for (size_t i = 0; i < b->block_records + 2 * PACKETS_AHEAD; i++) {
 		size_t stream = i % b->streams;
 		uint64_t n = b->round + i / b->streams;
 
@@ -127,11 +128,18 @@ static void minimal_update(struct minimal *m, const struct packet_record *r)
 	m->ref_ts = r->rtp_ts;
 }
 
+static struct rtp_stream *stream_of(struct bench *b, size_t i)
+{
+	return &b->places[b->block[i].session].stream;
+}
+
 static void block_update(struct bench *b)
 {
-	for (size_t i = 0; i < b->block_records; i++)
-		rtp_stream_update(&b->places[b->block[i].session].stream,
-				  &b->block[i]);
+	for (size_t i = 0; i < b->block_records; i++) {
+		rtp_stream_prefetch(stream_of(b, i + 2 * PACKETS_AHEAD));
+		rtp_stream_prefetch_run(stream_of(b, i + PACKETS_AHEAD));
+		rtp_stream_update(stream_of(b, i), &b->block[i]);
+	}
 }
 
 static void block_minimal(struct bench *b)
@@ -188,7 +196,8 @@ static void bench_open(struct bench *b, bool quality, size_t streams)
 	b->block_records = rounds * streams;
 	b->places = memory(streams * sizeof(*b->places));
 	b->minimal = memory(streams * sizeof(*b->minimal));
-	b->block = memory(b->block_records * sizeof(*b->block));
+	b->block = memory((b->block_records + 2 * PACKETS_AHEAD) *
+			  sizeof(*b->block));
 	rtp_payload_map_add(&b->map, 0, "PCMU", 8000);
 	for (size_t i = 0; i < streams; i++) {
 		struct place *p = &b->places[i];
@@ -274,6 +283,17 @@ static void bench_update(bool quality, size_t streams, size_t repeats)
 	bench_close(&b);
 }
 
+/* One packet of each stream. */
+static void round_update(struct bench *b)
+{
+	size_t records = b->block_records;
+
+	b->block_records = b->streams;
+	make_block(b);
+	block_update(b);
+	b->block_records = records;
+}
+
 static void close_seconds(struct bench *b, struct stream_second *out)
 {
 	for (size_t n = 0; n < CLOSE_STREAMS; n++) {
@@ -287,8 +307,9 @@ static void close_seconds(struct bench *b, struct stream_second *out)
 }
 
 /* A second of packets, then the time of closing it in every stream. The
- * reference copies what closing hands out. */
-static void bench_second(bool quality, size_t repeats)
+ * reference copies what closing hands out.
+ * @param waiting  packets that are not taken into account yet: closing does */
+static void bench_second(bool quality, uint32_t waiting, size_t repeats)
 {
 	struct bench b;
 	struct stream_second *out = memory(CLOSE_STREAMS * sizeof(*out));
@@ -297,16 +318,21 @@ static void bench_second(bool quality, size_t repeats)
 	double reference[REPEATS_MAX];
 	double block_ns[2][CLOSE_SECONDS];
 	double least = HUGE_VAL;
+	char what[64];
 
 	bench_open(&b, quality, CLOSE_STREAMS);
+	close_seconds(&b, out); /* nothing waits from here on */
 	for (size_t k = 0; k < repeats; k++) {
 		for (size_t i = 0; i < CLOSE_SECONDS; i++) {
-			uint64_t end = b.round + CLOSE_PACKETS;
 			int64_t at[3];
 
-			while (b.round < end) {
-				make_block(&b);
-				block_update(&b);
+			for (uint32_t n = 0;
+			     n < CLOSE_PACKETS - RTP_RUN_MAX + waiting; n++)
+				round_update(&b);
+			if (b.places[i].stream.run_count != waiting) {
+				fprintf(stderr, "bench-analysis: %u wait\n",
+					b.places[i].stream.run_count);
+				exit(1);
 			}
 			at[0] = clock_mono_ns();
 			close_seconds(&b, out);
@@ -322,9 +348,9 @@ static void bench_second(bool quality, size_t repeats)
 		ns[k] = median(block_ns[1], CLOSE_SECONDS) / CLOSE_STREAMS;
 		least = fmin(least, block_ns[1][0] / CLOSE_STREAMS);
 	}
-	print_line(quality ? "closing a second with quality"
-			   : "closing a second, 1000 streams",
-		   ns, least, reference, repeats);
+	snprintf(what, sizeof(what), "closing a second%s, %u waiting",
+		 quality ? " with quality" : "", waiting);
+	print_line(what, ns, least, reference, repeats);
 	bench_close(&b);
 	free(out);
 	free(copy);
@@ -497,7 +523,8 @@ int main(int argc, char **argv)
 	for (int quality = 0; quality < 2; quality++) {
 		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 			bench_update(quality, counts[i], repeats);
-		bench_second(quality, repeats);
+		bench_second(quality, 0, repeats);
+		bench_second(quality, RTP_RUN_MAX - 1, repeats);
 	}
 	bench_ring(repeats);
 	return 0;

@@ -35,13 +35,15 @@ static void observe_run(const struct rtp_run *run, void *arg)
 {
 	struct capture_stream *s = arg;
 	const struct rtp_run_samples *x = run->samples;
+	double pdv_ms[RTP_RUN_MAX];
 
+	rtp_run_pdv_ms(x, pdv_ms);
 	stream_detail_observe_run(run, s->detail);
 	for (size_t i = 0; i < x->count; i++) {
 		exact_add(&s->exact[DETAIL_IPDV], true, x->ipdv_ms[i]);
 		exact_add(&s->exact[DETAIL_JITTER], true, x->jitter_ms[i]);
 		exact_add(&s->exact[DETAIL_DELTA], true, x->delta_ms[i]);
-		exact_add(&s->exact[DETAIL_PDV], true, x->pdv_ms[i]);
+		exact_add(&s->exact[DETAIL_PDV], true, pdv_ms[i]);
 	}
 }
 
