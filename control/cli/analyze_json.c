@@ -229,7 +229,8 @@ static int print_report(const void *record, void *arg)
 static int print_streams(struct printer *p)
 {
 	struct capture *c = p->report->capture;
-	double *scratch = malloc(SKEW_SCRATCH * sizeof(*scratch));
+	double *scratch =
+		malloc(SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE) * sizeof(*scratch));
 	int err = scratch ? 0 : -ENOMEM;
 
 	fputs(",\n\"streams\":[", p->out);

@@ -14,7 +14,8 @@ json_t *json_distribution(const struct distribution *d);
 /** Addresses, ports and SSRC. @return new reference; NULL: no memory */
 json_t *json_key(const struct flow_key *k);
 
-/** Everything but `intervals`. @param scratch  SKEW_SCRATCH doubles
+/** Everything but `intervals`.
+ *  @param scratch  SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE) doubles
  *  @return new reference; NULL: no memory */
 json_t *json_stream(struct capture_stream *s, double *scratch);
 

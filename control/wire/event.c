@@ -121,6 +121,8 @@ static int put_quality(json_t *o, const struct stream_total *total)
 			   json_integer((json_int_t)total->out_of_order));
 	if (total->has_gap)
 		err |= put(o, "gap_max_ms", json_real(total->gap_max_ms));
+	if (total->has_skew)
+		err |= put(o, "skew_ppm", json_real(total->skew_ppm));
 	if (total->fixed.known)
 		err |= put(o, "fixed_buffer", buffer_encode(&total->fixed));
 	if (total->adaptive.known)

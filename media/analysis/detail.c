@@ -51,7 +51,7 @@ void stream_detail_init(struct stream_detail *d,
 	pattern_init(&d->adaptive);
 	jb_fixed_init(&d->jb_fixed, JB_FIXED_DELAY_MS);
 	jb_adaptive_init(&d->jb_adaptive);
-	skew_init(&d->skew);
+	skew_init(&d->skew, d->skew_points, SKEW_WINDOWS_CAPTURE);
 	rtp_strict_init(&d->no_probation, 0);
 }
 
@@ -170,9 +170,7 @@ void stream_detail_observe_run(const struct rtp_run *run, void *arg)
 	series_add_block(&d->series[DETAIL_DELTA], x->delta_ms, count);
 	series_add_block(&d->series[DETAIL_PDV], pdv_ms, count);
 	add_run_ticks(d, run);
-	for (uint32_t i = 0; i < count; i++)
-		skew_add(&d->skew, false, rtp_run_media_ms(x, i),
-			 x->transit_ms[i]);
+	skew_add_run(&d->skew, x);
 	pattern_add_run(&d->network, run->ext, count,
 			UINT32_MAX >> (32 - count));
 	pattern_add_run(&d->fixed, run->ext, count,

@@ -56,6 +56,7 @@ struct stream_detail {
 	struct jb_fixed jb_fixed;
 	struct jb_adaptive jb_adaptive;
 	struct skew skew;
+	struct skew_point skew_points[2 * SKEW_WINDOWS_CAPTURE];
 	struct rtp_strict no_probation;
 	struct jitter_ticks jitter_ticks;
 	uint64_t pt_packets[128]; /* audio packets with timing */

@@ -82,6 +82,10 @@ double moments_stddev(const struct moments *m)
 	return sqrt(m->m2 / (double)m->n);
 }
 
+/* Halves of a selection that are looked for in turn: twice as many as there
+ * may be, if nobody chose the samples. */
+#define SELECT_TRIES 64
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a;
@@ -149,6 +153,70 @@ double percentile(const double *sorted, size_t n, double p)
 	if (low + 1 >= n)
 		return sorted[n - 1];
 	return sorted[low] + part * (sorted[low + 1] - sorted[low]);
+}
+
+/* Of the first, the middle and the last one. */
+static double pivot_of(const double *a, size_t n)
+{
+	double x = a[0];
+	double y = a[n / 2];
+	double z = a[n - 1];
+
+	if (x > y)
+		return y > z ? y : (x > z ? z : x);
+	return x > z ? x : (y > z ? z : y);
+}
+
+/* Put the one with rank k in its place: none before it is larger, none after
+ * it smaller. */
+static void samples_select(double *a, size_t n, size_t k)
+{
+	for (int tries = 0; n > 1; tries++) {
+		double pivot = pivot_of(a, n);
+		size_t i = 0;
+		size_t j = n - 1;
+
+		if (tries == SELECT_TRIES) {
+			samples_sort(a, n);
+			return;
+		}
+		for (;; i++, j--) {
+			double x;
+
+			while (a[i] < pivot)
+				i++;
+			while (a[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			x = a[i];
+			a[i] = a[j];
+			a[j] = x;
+		}
+		/* [0, i) <= pivot <= [i, n) */
+		if (i == 0)
+			i = 1; /* the pivot itself, smallest */
+		if (k < i) {
+			n = i;
+		} else {
+			a += i;
+			n -= i;
+			k -= i;
+		}
+	}
+}
+
+double samples_median(double *samples, size_t n)
+{
+	size_t k = n / 2;
+	double below;
+	double above;
+
+	samples_select(samples, n, k);
+	if (n % 2)
+		return samples[k];
+	samples_range(samples, k, &below, &above);
+	return above + 0.5 * (samples[k] - above);
 }
 
 void distribution_of_samples(struct distribution *ret, double *samples,

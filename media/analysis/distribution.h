@@ -57,6 +57,10 @@ void samples_sort(double *samples, size_t n);
  */
 double percentile(const double *sorted, size_t n, double p);
 
+/** percentile() 0.5 of samples in any order, which it changes.
+ * @param n  >= 1 */
+double samples_median(double *samples, size_t n);
+
 /** Exact figures of samples; sorts them in place. n = 0 gives ret->n = 0. */
 void distribution_of_samples(struct distribution *ret, double *samples,
 			     size_t n);

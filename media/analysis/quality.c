@@ -18,6 +18,7 @@ void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream)
 	jb_adaptive_init(&q->adaptive);
 	pattern_init_settling(&q->fixed_pattern, RTP_MAX_MISORDER);
 	pattern_init_settling(&q->adaptive_pattern, RTP_MAX_MISORDER);
+	skew_init(&q->skew, q->skew_points, SKEW_WINDOWS_LIVE);
 	rtp_stream_observe(stream, &rtp_quality_observer, q);
 }
 
@@ -90,6 +91,8 @@ static void observe(const struct rtp_observation *o, void *arg)
 		moments_add(&q->ipdv_ms, x->ipdv_ms);
 	if (x->has_delta)
 		take_gap(q, x->delta_ms);
+	if (x->has_pdv)
+		skew_add(&q->skew, x->reference, x->media_ms, x->transit_ms);
 }
 
 /* observe() of each. */
@@ -110,6 +113,7 @@ static void observe_run(const struct rtp_run *run, void *arg)
 	moments_add_block(&q->ipdv_ms, x->ipdv_ms, count);
 	samples_range(x->delta_ms, count, &delta_min_ms, &delta_max_ms);
 	take_gap(q, delta_max_ms);
+	skew_add_run(&q->skew, x);
 }
 
 static void prefetch_run(const void *arg)
@@ -204,11 +208,14 @@ static void model_total(const struct rtp_quality *q,
 
 void rtp_quality_total(struct rtp_quality *q, struct stream_total *ret)
 {
+	double scratch[SKEW_SCRATCH(SKEW_WINDOWS_LIVE)];
+
 	rtp_stream_end_run(q->stream);
 	ret->has_quality = q->has_last;
 	ret->out_of_order = q->out_of_order;
 	ret->has_gap = q->has_gap;
 	ret->gap_max_ms = q->gap_max_ms;
+	ret->has_skew = skew_ppm(&q->skew, scratch, &ret->skew_ppm);
 	if (!q->has_last)
 		return;
 	model_total(q, &q->fixed_pattern, discarded(q), q->fixed.delay_ms,

@@ -20,6 +20,7 @@
 #include "media/analysis/jitter_buffer.h"
 #include "media/analysis/pattern.h"
 #include "media/analysis/rtcp.h"
+#include "media/analysis/skew.h"
 #include "media/analysis/stream.h"
 #include "media/analysis/summary.h"
 
@@ -45,8 +46,10 @@ struct rtp_quality {
 	uint16_t report_begin; /* first number of the next one */
 	uint64_t report_lost;  /* until its end */
 	uint64_t report_duplicates;
+	struct skew skew;
 	struct loss_pattern fixed_pattern; /* lost, or discarded by the model */
 	struct loss_pattern adaptive_pattern;
+	struct skew_point skew_points[2 * SKEW_WINDOWS_LIVE];
 };
 
 /** Becomes the observer of a stream.

@@ -13,35 +13,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SKEW_WINDOWS_MIN 5
-/* More windows than this: two become one, and windows twice as long. */
-#define SKEW_WINDOWS_MAX 512
-#define SKEW_SCRATCH     (SKEW_WINDOWS_MAX * (SKEW_WINDOWS_MAX - 1) / 2)
+#include "media/analysis/rtp_timing.h"
 
+#define SKEW_WINDOWS_MIN 5
+/* More windows than these: two become one, and windows twice as long. */
+#define SKEW_WINDOWS_CAPTURE 512
+#define SKEW_WINDOWS_LIVE    64
+/* The slopes between the points of so many windows. */
+#define SKEW_SCRATCH(windows) ((windows) * ((windows)-1) / 2)
+
+/** The packet with the smallest transit of a window. */
+struct skew_point {
+	double media_ms;
+	double transit_ms;
+};
+
+/** Packets with one timing reference. */
 struct skew_epoch {
 	double window_ms;
-	int64_t window; /* index of the last point's window */
+	double end_ms;  /* of the newest window, media time */
 	double last_ms; /* newest media time */
-	size_t n;
-	struct {
-		double media_ms;
-		double transit_ms;
-	} point[SKEW_WINDOWS_MAX];
+	size_t n;       /* points */
+	struct skew_point *point;
 };
 
 struct skew {
 	bool started;
+	size_t windows_max;
 	struct skew_epoch now;
-	struct skew_epoch longest;
+	struct skew_epoch longest; /* of those before */
 };
 
-void skew_init(struct skew *s);
+/**
+ * @param points       2 * windows_max, borrowed
+ * @param windows_max  even, > SKEW_WINDOWS_MIN
+ */
+void skew_init(struct skew *s, struct skew_point *points, size_t windows_max);
 
 /** One packet. @param epoch  it is the first with a new timing reference */
 void skew_add(struct skew *s, bool epoch, double media_ms, double transit_ms);
 
+/** Packets of a run. */
+void skew_add_run(struct skew *s, const struct rtp_run_samples *r);
+
 /**
- * @param scratch  SKEW_SCRATCH doubles
+ * @param scratch  SKEW_SCRATCH(windows_max) doubles
  * @param ret_ppm  positive: the sender is fast
  * @return false: fewer than SKEW_WINDOWS_MIN windows
  */

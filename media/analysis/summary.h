@@ -155,6 +155,8 @@ struct stream_total {
 	uint64_t out_of_order;
 	bool has_gap;
 	double gap_max_ms;
+	bool has_skew;   /* `in`: over 4 s with one timing reference */
+	double skew_ppm; /* of the sender's clock; positive: it is fast */
 	struct stream_buffer fixed;
 	struct stream_buffer adaptive;
 	bool has_lateness; /* sent streams */

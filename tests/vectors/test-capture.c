@@ -235,7 +235,7 @@ static void check_bounded(struct check *c, const char *name,
 static void check_detail(struct check *c, const json_t *want,
 			 const struct stream_detail *d)
 {
-	static double scratch[SKEW_SCRATCH];
+	static double scratch[SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE)];
 	const json_t *mos = check_member(c, want, "mos");
 	struct detail_score score;
 	double ppm = 0;

@@ -261,9 +261,37 @@ static void test_sketch_round_trip_of_buckets(void **state)
 	near(sketch_quantile(&from, 0.0), -20.5, 0.205);
 }
 
+/* Equal ones, sorted ones and small steps among them. */
+static void test_median_of_any_order(void **state)
+{
+	static double x[3000];
+	static double sorted[3000];
+	uint64_t seed = 5;
+
+	(void)state;
+	for (size_t round = 0; round < 2000; round++) {
+		size_t n = 1 + random_below(&seed, round < 1900 ? 40 : 3000);
+		uint32_t values = 1 + random_below(&seed, 2 * (uint32_t)n);
+		uint32_t kind = random_below(&seed, 4);
+
+		for (size_t i = 0; i < n; i++) {
+			x[i] = kind == 0   ? (double)i
+			       : kind == 1 ? (double)(n - i)
+			       : kind == 2 ? (double)(i % 2 ? i : n - i)
+					   : random_below(&seed, values) - 5.0;
+			sorted[i] = x[i];
+		}
+		samples_sort(sorted, n);
+		near(samples_median(x, n), percentile(sorted, n, 0.5), 0);
+		samples_sort(x, n); /* none is lost */
+		assert_memory_equal(x, sorted, n * sizeof(*x));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_median_of_any_order),
 		cmocka_unit_test(test_samples_exact),
 		cmocka_unit_test(test_sort_any_length),
 		cmocka_unit_test(test_moments_merge_exactly),

@@ -211,33 +211,87 @@ static void test_adaptive_buffer_follows(void **state)
 	assert_true(j.playout_ms <= j.min_ms + 200);
 }
 
+#define WINDOWS SKEW_WINDOWS_CAPTURE
+
+static struct skew_point points[2 * WINDOWS];
+static double scratch[SKEW_SCRATCH(WINDOWS)];
+
+/* 150 ppm fast, 5 ms of noise, a stall of 400 ms. */
+static double fast_transit(int i, uint64_t *seed)
+{
+	double transit = i * 20.0 * (1 / 1.000150 - 1) + 5 * random_unit(seed);
+
+	return i > 2000 && i < 2020 ? transit + 400 : transit;
+}
+
+/* 100 and 1000 s, of which captures keep 512 windows and live streams 64 */
 static void test_skew_of_a_fast_sender(void **state)
 {
-	static double scratch[SKEW_SCRATCH];
-	static struct skew s;
+	static const size_t windows[] = {SKEW_WINDOWS_CAPTURE,
+					 SKEW_WINDOWS_LIVE};
+	struct skew s;
 	uint64_t seed = 99;
 	double ppm = 0;
 
 	(void)state;
-	/* 100 and 1000 s: with and without longer windows; a stall in it */
 	for (int packets = 5000; packets <= 50000; packets *= 10) {
-		skew_init(&s);
-		for (int i = 0; i < packets; i++) {
-			double media = i * 20.0;
-			double transit = media * (1 / 1.000150 - 1) +
-					 5 * random_unit(&seed);
-
-			if (i > 2000 && i < 2020)
-				transit += 400;
-			skew_add(&s, i == 0, media, transit);
+		for (size_t w = 0; w < 2; w++) {
+			skew_init(&s, points, windows[w]);
+			for (int i = 0; i < packets; i++)
+				skew_add(&s, i == 0, i * 20.0,
+					 fast_transit(i, &seed));
+			assert_true(skew_ppm(&s, scratch, &ppm));
+			assert_true(fabs(ppm - 150) < 5);
 		}
-		assert_true(skew_ppm(&s, scratch, &ppm));
-		assert_true(fabs(ppm - 150) < 5);
 	}
-	skew_init(&s);
+	skew_init(&s, points, WINDOWS);
 	for (int i = 0; i < 200; i++)
 		skew_add(&s, i == 0, i * 20.0, 0);
 	assert_false(skew_ppm(&s, scratch, &ppm)); /* 4 s */
+}
+
+/* The longest stretch with one reference counts, wherever it stands. */
+static void test_skew_of_the_longest_epoch(void **state)
+{
+	static const int lengths[] = {500, 3000, 400, 1000};
+
+	(void)state;
+	for (int longest = 0; longest < 4; longest++) {
+		struct skew s;
+		double ppm = 0;
+
+		skew_init(&s, points, SKEW_WINDOWS_LIVE);
+		for (int e = 0; e < 4; e++) {
+			int n = lengths[(e + longest) % 4];
+			double slope = n == 3000 ? -200e-6 : 900e-6;
+
+			for (int i = 0; i < n; i++)
+				skew_add(&s, i == 0, i * 20.0,
+					 i * 20.0 * slope);
+		}
+		assert_true(skew_ppm(&s, scratch, &ppm));
+		assert_true(fabs(ppm - 200) < 0.1);
+	}
+}
+
+/* A packet every five seconds: windows of two are as many as of one. */
+static void test_skew_of_points_far_apart(void **state)
+{
+	static struct skew_point few[2 * SKEW_WINDOWS_LIVE + 1];
+	struct skew s;
+	double ppm = 0;
+
+	(void)state;
+	few[2 * SKEW_WINDOWS_LIVE].media_ms = 7; /* not to be written to */
+	for (int epoch = 0; epoch < 2; epoch++) {
+		skew_init(&s, few, SKEW_WINDOWS_LIVE);
+		for (int i = 0; i < 2000; i++)
+			skew_add(&s, i == 0, i * 5000.0, i * 5000.0 * 1e-4);
+		assert_true(s.now.n <= SKEW_WINDOWS_LIVE);
+		assert_true(skew_ppm(&s, scratch, &ppm));
+		assert_true(fabs(ppm + 100) < 0.1);
+	}
+	assert_true(few[2 * SKEW_WINDOWS_LIVE].media_ms == 7);
 }
 
 int main(void)
@@ -250,6 +304,8 @@ int main(void)
 		cmocka_unit_test(test_fixed_buffer),
 		cmocka_unit_test(test_adaptive_buffer_follows),
 		cmocka_unit_test(test_skew_of_a_fast_sender),
+		cmocka_unit_test(test_skew_of_the_longest_epoch),
+		cmocka_unit_test(test_skew_of_points_far_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -368,6 +368,25 @@ static void test_wideband_scale(void **state)
 	assert_string_equal(total().score_scale, "wb");
 }
 
+/* A sender whose clock runs 300 ppm fast, with a lost packet and a late one
+ * now and then; five windows are needed. */
+static void test_skew_of_the_sender(void **state)
+{
+	(void)state;
+	for (int64_t i = 0; i < 1000; i++) {
+		struct packet_record r = packet(i, i % 17 == 0 ? 3 : 0);
+
+		if (i == 195)
+			assert_false(total().has_skew);
+		if (i % 100 == 50)
+			continue;
+		r.mono_ns -= i * 20 * MS / 1000000 * 300;
+		rtp_stream_update(&stream, &r);
+	}
+	assert_true(total().has_skew);
+	near(total().skew_ppm, (1 / (1 - 300e-6) - 1) * 1e6, 1e-3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup(test_summaries_sum_to_the_stream, setup),
 		cmocka_unit_test_setup(test_voip_metrics, setup),
 		cmocka_unit_test_setup(test_wideband_scale, setup),
+		cmocka_unit_test_setup(test_skew_of_the_sender, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

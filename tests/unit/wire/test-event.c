@@ -86,6 +86,8 @@ static void test_stream_quality(void **state)
 		.out_of_order = 2,
 		.has_gap = true,
 		.gap_max_ms = 80.5,
+		.has_skew = true,
+		.skew_ppm = -12.5,
 		.fixed = {.known = true,
 			  .discarded = 3,
 			  .delay_ms = 60,
@@ -124,7 +126,7 @@ static void test_stream_quality(void **state)
 		"\"mos_declared\":\"declared: by whom\",\"mos_scale\":\"nb\","
 		"\"mos_total\":4.0,\"mos_wb_total\":3.0,\"out_of_order\":2,"
 		"\"packets\":0,\"r_factor\":81.0,\"reordered\":0,"
-		"\"ssrc\":\"00000001\",\"stray\":0}");
+		"\"skew_ppm\":-12.5,\"ssrc\":\"00000001\",\"stray\":0}");
 }
 
 /* What was refused is known of what was received, not of what was sent. */
