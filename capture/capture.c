@@ -23,7 +23,8 @@ struct capture {
 	struct flow_table table; /* of streams, by key and SSRC */
 	struct capture_stream **stream;
 	size_t allocated;
-	struct capture_stream *last; /* of the packet before */
+	struct capture_stream *last;    /* of the packet before */
+	struct rtp_payload_map statics; /* of RFC 3551 */
 	struct endpoints endpoints;
 	struct candidates candidates;
 	struct fragments fragments;
@@ -42,6 +43,7 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 	c->options = *options;
 	c->budget.left = SAMPLES_BUDGET;
 	flow_table_init(&c->table, options->streams_max);
+	sdp_add_static(&c->statics);
 	endpoints_init(&c->endpoints);
 	spool_init(&c->intervals, sizeof(struct capture_interval),
 		   CAPTURE_INTERVALS_MAX);
@@ -79,17 +81,17 @@ static bool is_known(const struct capture *c, const struct datagram *d)
 static void make_map(const struct capture *c, const struct flow_key *key,
 		     struct rtp_payload_map *ret)
 {
-	const struct rtp_payload_map *from[2] = {
+	const struct rtp_payload_map *from[] = {
 		endpoints_map(&c->endpoints, &key->dst, key->dport),
 		endpoints_map(&c->endpoints, &key->src, key->sport),
+		&c->statics,
 	};
 
 	memset(ret, 0, sizeof(*ret));
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < sizeof(from) / sizeof(from[0]); k++) {
 		for (size_t i = 0; from[k] && i < from[k]->count; i++)
 			rtp_payload_map_copy(ret, &from[k]->entries[i]);
 	}
-	sdp_add_static(ret);
 	for (size_t i = 0; i < ret->count; i++)
 		emodel_declarations_apply(c->options.declarations,
 					  ret->entries[i].codec,

@@ -34,17 +34,24 @@ static void copy_name(char to[static 16], const char *from)
 	memset(to + n, 0, 16 - n);
 }
 
-int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
-			const char *encoding, uint32_t clock_hz)
+/* @return 0; or why not */
+static int has_room(const struct rtp_payload_map *map, uint8_t pt)
 {
-	struct rtp_payload *p;
-
 	if (pt > 127)
 		return -EINVAL;
 	if (find_index(map, pt) < map->count)
 		return -EEXIST;
-	if (map->count >= RTP_PAYLOADS_MAX)
-		return -ENOSPC;
+	return map->count < RTP_PAYLOADS_MAX ? 0 : -ENOSPC;
+}
+
+int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
+			const char *encoding, uint32_t clock_hz)
+{
+	struct rtp_payload *p;
+	int err = has_room(map, pt);
+
+	if (err)
+		return err;
 	p = &map->entries[map->count++];
 	p->pt = pt;
 	p->clock_hz = clock_hz;
@@ -57,11 +64,10 @@ int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
 int rtp_payload_map_copy(struct rtp_payload_map *map,
 			 const struct rtp_payload *entry)
 {
-	int err = rtp_payload_map_add(map, entry->pt, entry->codec,
-				      entry->clock_hz);
+	int err = has_room(map, entry->pt);
 
 	if (!err)
-		map->entries[map->count - 1].values = entry->values;
+		map->entries[map->count++] = *entry;
 	return err;
 }
 
