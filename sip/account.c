@@ -246,8 +246,8 @@ static int account_fill(struct sip_account *account,
 	return err;
 }
 
-int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
-		    const struct sip_account_params *params)
+int native_account_new(struct sip_account **ret, struct sip_ua *ua,
+		       const struct sip_account_params *params)
 {
 	struct sip_account *account;
 	int err;
@@ -257,6 +257,7 @@ int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 	account = mem_zalloc(sizeof(*account), account_destructor);
 	if (!account)
 		return -ENOMEM;
+	account->object.ops = &native_ops;
 	account->ua = ua;
 	account->regexpire_s =
 		params->regexpire_s ? params->regexpire_s : REGEXPIRE_DEFAULT_S;
@@ -291,24 +292,24 @@ int contact_print(struct re_printf *pf, const struct contact *contact)
 			  contact->account->outbound ? ";ob" : "");
 }
 
-void sip_account_accept_calls(struct sip_account *account, bool accept)
+void native_account_accept_calls(struct sip_account *account, bool accept)
 {
 	account->accepts = accept;
 }
 
-void sip_account_call_options(struct sip_account *account,
-			      const struct sip_call_options *options)
+void native_account_call_options(struct sip_account *account,
+				 const struct sip_call_options *options)
 {
 	account->call_options = *options;
 }
 
-const char *sip_account_username(const struct sip_account *account)
+const char *native_account_username(const struct sip_account *account)
 {
 	return account->username;
 }
 
 /* Calls of the account may live on; they keep it in memory. */
-struct sip_account *sip_account_free(struct sip_account *account)
+struct sip_account *native_account_free(struct sip_account *account)
 {
 	if (!account)
 		return NULL;

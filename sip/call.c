@@ -64,6 +64,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 
 	if (!call)
 		return -ENOMEM;
+	call->object.ops = &native_ops;
 	call->ua = account->ua;
 	call->account = mem_ref(account);
 	call->outgoing = outgoing;
@@ -308,7 +309,7 @@ void uac_cancel(struct sip_call *call)
 		call_close(call);
 }
 
-void sip_call_hangup(struct sip_call *call)
+void native_call_hangup(struct sip_call *call)
 {
 	switch (call->state) {
 	case CALL_INVITING:
@@ -333,7 +334,7 @@ void sip_call_hangup(struct sip_call *call)
 	}
 }
 
-int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
+int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 {
 	call->handler = handler;
 	call->arg = arg;
@@ -342,24 +343,24 @@ int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 	return 0;
 }
 
-const char *sip_call_id(const struct sip_call *call)
+const char *native_call_id(const struct sip_call *call)
 {
 	return call->dialog->callid;
 }
 
-const char *sip_call_peer(const struct sip_call *call)
+const char *native_call_peer(const struct sip_call *call)
 {
 	return call->peer;
 }
 
 /* What runs on the wire (BYE, CANCEL, an unacknowledged 2xx) is finished in
  * the background; it holds the memory until then. */
-struct sip_call *sip_call_free(struct sip_call *call)
+struct sip_call *native_call_free(struct sip_call *call)
 {
 	if (!call)
 		return NULL;
 	call->handler = NULL;
-	sip_call_hangup(call);
+	native_call_hangup(call);
 	later_cancel(&call->due);
 	list_flush(&call->events);
 	return mem_deref(call);

@@ -171,8 +171,8 @@ void info_received(struct sip_call *call, const struct sip_msg *msg)
 	event->digit_ms = info.ms;
 }
 
-int sip_call_request(struct sip_call *call, const char *method,
-		     const char *type, const char *body)
+int native_call_request(struct sip_call *call, const char *method,
+			const char *type, const char *body)
 {
 	static const char *const methods[] = {"MESSAGE", "OPTIONS", "INFO"};
 

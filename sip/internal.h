@@ -14,6 +14,7 @@
 #include "sip/client.h"
 #include "sip/keepalive.h"
 #include "sip/later.h"
+#include "sip/native.h"
 #include "sip/sdp.h"
 #include "sip/server.h"
 #include "sip/transport.h"
@@ -188,6 +189,7 @@ int dialog_send(struct client **ret, struct sip_account *account,
 /* ---- ua.c, dispatch.c, trace.c ---- */
 
 struct sip_ua {
+	struct sip_object object;
 	struct transport *sip;
 	struct dnsc *dnsc;
 	struct list tls; /* contexts in use */
@@ -236,6 +238,7 @@ enum register_state {
 };
 
 struct sip_account {
+	struct sip_object object;
 	struct le le;
 	struct le he;
 	struct sip_ua *ua;
@@ -373,6 +376,7 @@ struct call_event {
 };
 
 struct sip_call {
+	struct sip_object object;
 	struct le he;
 	struct sip_ua *ua;
 	struct sip_account *account;

@@ -125,9 +125,9 @@ static int outside_fill(struct outside *o, const char *uri, const char *type,
 	return err;
 }
 
-int sip_account_request(struct sip_account *account, const char *method,
-			const char *uri, const char *type, const char *body,
-			sip_outside_h *handler, void *arg)
+int native_account_request(struct sip_account *account, const char *method,
+			   const char *uri, const char *type, const char *body,
+			   sip_outside_h *handler, void *arg)
 {
 	bool message = strcmp(method, "MESSAGE") == 0;
 	struct outside *o;

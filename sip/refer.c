@@ -174,7 +174,7 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 	return err;
 }
 
-int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
+int native_call_transfer(struct sip_call *call, const char *uri, bool silent)
 {
 	char *target;
 	int err = peer_uri(&target, call->account, uri);
@@ -186,8 +186,8 @@ int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
 	return err;
 }
 
-int sip_call_transfer_attended(struct sip_call *call,
-			       const struct sip_call *other)
+int native_call_transfer_attended(struct sip_call *call,
+				  const struct sip_call *other)
 {
 	char *target;
 	int err = other->state == CALL_UP ? replaces_refer(&target, other)
@@ -261,11 +261,11 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 			    &contact,
 			    call->refer_silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
-	(void)sip_call_refer_progress(call, 100, "Trying");
+	(void)native_call_refer_progress(call, 100, "Trying");
 }
 
-int sip_call_refer_progress(struct sip_call *call, uint16_t code,
-			    const char *reason)
+int native_call_refer_progress(struct sip_call *call, uint16_t code,
+			       const char *reason)
 {
 	char headers[128], body[REASON_BYTES + 32];
 	const char *state = code < 200 ? "active;expires=180"

@@ -408,7 +408,7 @@ static int dialog_make(struct sip_account *account)
 	return err;
 }
 
-int sip_account_register(struct sip_account *account)
+int native_account_register(struct sip_account *account)
 {
 	char reason[REASON_BYTES];
 	int err;
@@ -454,7 +454,7 @@ static void unregister_handler(void *arg)
 	mem_deref(account);
 }
 
-int sip_account_unregister(struct sip_account *account)
+int native_account_unregister(struct sip_account *account)
 {
 	char reason[REASON_BYTES];
 	int err;

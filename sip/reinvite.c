@@ -193,17 +193,17 @@ static int reinvite_begin(struct sip_call *call, bool hold, bool plain,
 	return err;
 }
 
-int sip_call_hold(struct sip_call *call)
+int native_call_hold(struct sip_call *call)
 {
 	return reinvite_begin(call, true, false, false);
 }
 
-int sip_call_resume(struct sip_call *call)
+int native_call_resume(struct sip_call *call)
 {
 	return reinvite_begin(call, false, false, false);
 }
 
-int sip_call_reinvite(struct sip_call *call)
+int native_call_reinvite(struct sip_call *call)
 {
 	return reinvite_begin(call, call->held, true, false);
 }

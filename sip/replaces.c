@@ -110,7 +110,7 @@ void replaces_done(struct sip_call *call)
 		call_set_end(old, SIP_END_LOCAL, true, 0, why);
 		call_bye(old);
 	} else {
-		sip_call_hangup(old);
+		native_call_hangup(old);
 	}
 	mem_deref(old);
 }
@@ -153,7 +153,7 @@ int replaces_referred(char **ret, const struct uri *uri)
 	return 0;
 }
 
-const struct sip_call *sip_call_replaced(const struct sip_call *call)
+const struct sip_call *native_call_replaced(const struct sip_call *call)
 {
 	return call->replaces;
 }

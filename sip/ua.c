@@ -120,6 +120,7 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	ua = mem_zalloc(sizeof(*ua), ua_destructor);
 	if (!ua)
 		return -ENOMEM;
+	ua->object.ops = &native_ops;
 	list_init(&ua->accounts);
 	ua->calls_max = params->calls_max ? params->calls_max : 1;
 	ua->trace_h = params->trace_h;
@@ -139,7 +140,7 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	return 0;
 }
 
-uint16_t sip_ua_port(const struct sip_ua *ua)
+uint16_t native_ua_port(const struct sip_ua *ua)
 {
 	return sa_port(&ua->laddr);
 }
@@ -151,7 +152,7 @@ static bool abandon_handler(struct le *le, void *arg)
 	return false;
 }
 
-struct sip_ua *sip_ua_free(struct sip_ua *ua)
+struct sip_ua *native_ua_free(struct sip_ua *ua)
 {
 	if (!ua)
 		return NULL;

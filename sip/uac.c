@@ -413,7 +413,7 @@ int call_local_set(struct sip_call *call, const struct media_local *media)
 	return err;
 }
 
-int sip_call_relocate(struct sip_call *call, const struct media_local *media)
+int native_call_relocate(struct sip_call *call, const struct media_local *media)
 {
 	return call_local_set(call, media);
 }
@@ -431,8 +431,8 @@ static void ring_handler(void *arg)
 	uac_cancel(call);
 }
 
-int sip_call_dial(struct sip_call **ret, struct sip_account *account,
-		  const struct sip_call_params *params)
+int native_call_dial(struct sip_call **ret, struct sip_account *account,
+		     const struct sip_call_params *params)
 {
 	char reason[REASON_BYTES];
 	struct sip_call *call;

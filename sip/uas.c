@@ -232,12 +232,12 @@ void uas_answer(struct sip_call *call)
 	replaces_done(call);
 }
 
-int64_t sip_call_came_ns(const struct sip_call *call)
+int64_t native_call_came_ns(const struct sip_call *call)
 {
 	return call->invite_came_ns;
 }
 
-int sip_call_answer(struct sip_call *call, const struct media_local *media)
+int native_call_answer(struct sip_call *call, const struct media_local *media)
 {
 	int err;
 
@@ -305,7 +305,7 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 		call_event(call, SIP_CALL_ESTABLISHED, false,
 			   call->ua->received_ns);
 	if (call->bye_after_ack)
-		sip_call_hangup(call);
+		native_call_hangup(call);
 out:
 	mem_deref(call);
 }

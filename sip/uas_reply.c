@@ -138,8 +138,8 @@ int uas_progress(struct sip_call *call, uint16_t code,
 	return 0;
 }
 
-int sip_call_progress(struct sip_call *call, uint16_t code,
-		      const struct media_local *media)
+int native_call_progress(struct sip_call *call, uint16_t code,
+			 const struct media_local *media)
 {
 	if (call->state != CALL_INCOMING || !call->st || code <= 100 ||
 	    code > 199)
@@ -147,9 +147,9 @@ int sip_call_progress(struct sip_call *call, uint16_t code,
 	return uas_progress(call, code, media);
 }
 
-int sip_call_ring(struct sip_call *call)
+int native_call_ring(struct sip_call *call)
 {
-	return sip_call_progress(call, 180, NULL);
+	return native_call_progress(call, 180, NULL);
 }
 
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
@@ -162,7 +162,7 @@ void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
 	call_close(call);
 }
 
-int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+int native_call_reject(struct sip_call *call, uint16_t code, const char *reason)
 {
 	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
 	    (reason && !header_text_valid(reason)))
@@ -202,8 +202,8 @@ static int contacts_write(struct mbuf *mb, const struct sip_call *call,
 	return count ? neg(mbuf_write_str(mb, "\r\n")) : -EINVAL;
 }
 
-int sip_call_redirect(struct sip_call *call, uint16_t code,
-		      const char *contacts)
+int native_call_redirect(struct sip_call *call, uint16_t code,
+			 const char *contacts)
 {
 	struct mbuf *mb;
 	int err;

@@ -238,7 +238,7 @@ static int begin(struct sip_call *call, struct early *early, bool offers,
 	return 0;
 }
 
-int sip_call_update(struct sip_call *call)
+int native_call_update(struct sip_call *call)
 {
 	struct early *early;
 
