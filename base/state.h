@@ -53,7 +53,19 @@
 	X(CALL_REJECTED)        \
 	X(CALL_FAILED)          \
 	X(MWI_NOTIFY)           \
-	X(REFER)
+	X(REFER)                \
+	X(PRESENCE_NOTIFY)      \
+	X(SUBSCRIBE_OK)         \
+	X(SUBSCRIBE_FAIL)       \
+	X(SUBSCRIBE_CLOSED)     \
+	X(PUBLISH_OK)           \
+	X(PUBLISH_FAIL)         \
+	X(PUBLISH_CLOSED)       \
+	X(WATCHER_NEW)          \
+	X(WATCHER_NOTIFIED)     \
+	X(WATCHER_GONE)         \
+	X(CALLER_VERIFIED)      \
+	X(CALLER_REFUSED)
 
 enum ua_state {
 #define X(name) UA_##name,

@@ -28,7 +28,8 @@ struct transaction {
 	struct le he;
 	struct sip_ua *ua;
 	struct sip_account *account;
-	struct client *handle; /* NULL: nobody listens */
+	struct header_list *headers; /* instead of the account's; or NULL */
+	struct client *handle;       /* NULL: nobody listens */
 	char *method;
 	char *uri;
 	struct mbuf *mb;
@@ -82,6 +83,7 @@ static void transaction_destructor(void *arg)
 	mem_deref(t->mb);
 	mem_deref(t->wire);
 	mem_deref(t->ack);
+	mem_deref(t->headers);
 	mem_deref(t->account);
 }
 
@@ -200,11 +202,16 @@ static void again_handler(void *arg)
 		attempt_failed(t, -err, NULL);
 }
 
+static const struct header_list *custom_of(const struct transaction *t)
+{
+	return t->headers ? t->headers : &t->account->headers;
+}
+
 /* What the sender adds for this transport; a custom Contact replaces its. The
  * handler of an ACK keeps the message, and adds nothing. */
 static int sender_write(struct transaction *t, struct mbuf *mb)
 {
-	const struct header_list *custom = &t->account->headers;
+	const struct header_list *custom = custom_of(t);
 	unsigned scopes = headers_scopes(t->method, t->in_dialog, NULL);
 	struct mbuf *own;
 	char *text = NULL;
@@ -322,6 +329,7 @@ static int transaction_fill(struct transaction *t,
 {
 	t->ua = p->account->ua;
 	t->account = mem_ref(p->account);
+	t->headers = mem_ref(p->headers);
 	t->invite = strcmp(p->method, "INVITE") == 0;
 	t->stateful = strcmp(p->method, "ACK") != 0;
 	t->in_dialog = p->in_dialog;
@@ -390,7 +398,7 @@ static int derived_write(struct mbuf *mb, const struct transaction *t,
 			 const char *method, const struct sip_msg *invite,
 			 const struct sip_msg *answer)
 {
-	const struct header_list *custom = &t->account->headers;
+	const struct header_list *custom = custom_of(t);
 	unsigned scopes = headers_scopes(method, true, NULL);
 	int err;
 

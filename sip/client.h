@@ -12,6 +12,7 @@
 
 #include "sip/resolve.h"
 
+struct header_list;
 struct sip_account;
 
 /**
@@ -30,6 +31,8 @@ struct client_params {
 	struct mbuf *mb; /* header lines from Max-Forwards on, body */
 	uint32_t key;    /* the same for the requests of a dialog */
 	bool in_dialog;  /* for the custom headers of an ACK */
+	struct header_list *headers; /* these instead of the account's; a
+				      * reference is kept; or NULL */
 	sip_send_h *sendh;
 	sip_resp_h *resph;
 	void *arg;

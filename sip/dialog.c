@@ -15,6 +15,7 @@ static void dialog_destructor(void *arg)
 	mem_deref(dialog->next_hop);
 	mem_deref(dialog->routes);
 	mem_deref(dialog->route);
+	mem_deref(dialog->headers);
 }
 
 /* The outbound proxy, then what the registrar said (RFC 3608 5). */
@@ -181,6 +182,7 @@ int dialog_branch(struct dialog **ret, const struct dialog *from,
 	if (!dialog)
 		return -ENOMEM;
 	dialog->lseq = msg->cseq.num;
+	dialog->headers = mem_ref(from->headers);
 	err = text_print(&dialog->callid, "%s", from->callid);
 	if (!err)
 		err = text_print(&dialog->ltag, "%s", from->ltag);
@@ -248,11 +250,17 @@ bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
 	return true;
 }
 
+static const struct header_list *custom_of(const struct sip_account *account,
+					   const struct dialog *dialog)
+{
+	return dialog->headers ? dialog->headers : &account->headers;
+}
+
 /* What every request has, but for what custom headers replace. */
 static int common_print(struct mbuf *mb, const struct sip_account *account,
 			const struct dialog *dialog, unsigned scopes)
 {
-	const struct header_list *custom = &account->headers;
+	const struct header_list *custom = custom_of(account, dialog);
 	const char *from = headers_find(custom, scopes, "From");
 	int err = headers_write_own(mb, custom, scopes, "Max-Forwards: 70\r\n");
 
@@ -274,6 +282,7 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 			 struct dialog *dialog, struct digest *digest,
 			 const struct request *request)
 {
+	const struct header_list *custom = custom_of(account, dialog);
 	const char *type = request->sdp ? "application/sdp" : request->type;
 	const char *text = request->sdp ? request->sdp->data : request->body;
 	size_t body = request->sdp ? request->sdp->used
@@ -300,10 +309,9 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 	if (!err && digest)
 		err = digest_write(mb, digest, &signing);
 	if (!err)
-		err = headers_write(mb, &account->headers, scopes);
+		err = headers_write(mb, custom, scopes);
 	if (!err)
-		err = headers_write_own(mb, &account->headers, scopes,
-					request->headers);
+		err = headers_write_own(mb, custom, scopes, request->headers);
 	if (!err && type)
 		err = mbuf_printf(mb, "Content-Type: %s\r\n", type);
 	if (!err)
@@ -354,6 +362,7 @@ int dialog_send(struct client **ret, struct sip_account *account,
 		.host_count = account->host_count,
 		.key = hash_joaat_str(dialog->callid),
 		.in_dialog = dialog->rtag != NULL,
+		.headers = dialog->headers,
 		.sendh = request->sendh,
 		.resph = request->resph,
 		.arg = request->arg,

@@ -92,6 +92,22 @@ int event_read(enum sip_package *ret, struct pl *ret_id,
 	return -EPROTONOSUPPORT;
 }
 
+_Static_assert(EVENT_BODY_BYTES >= SIP_MWI_BODY_BYTES, "of either package");
+
+int event_body(char *dst, size_t size, enum sip_package package,
+	       const struct sip_presence *presence, const struct sip_mwi *mwi,
+	       const char *aor)
+{
+	struct sip_mwi named;
+
+	if (package == SIP_PACKAGE_PRESENCE)
+		return presence_print(dst, size, presence, aor);
+	named = *mwi;
+	if (!named.account[0])
+		(void)str_copy(named.account, sizeof(named.account), aor);
+	return mwi_print(dst, size, &named);
+}
+
 uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 		       uint32_t otherwise)
 {

@@ -39,6 +39,14 @@ int event_read(enum sip_package *ret, struct pl *ret_id,
 /** Content-Type of a package's bodies. */
 const char *event_type(enum sip_package package);
 
+#define EVENT_BODY_BYTES SIP_PRESENCE_BODY_BYTES
+
+/** The body of a package: presence, or mwi (the account's, where it names
+ * none). @return length; -ENAMETOOLONG */
+int event_body(char *dst, size_t size, enum sip_package package,
+	       const struct sip_presence *presence, const struct sip_mwi *mwi,
+	       const char *aor);
+
 /** Seconds of a header; otherwise where it is absent or none. */
 uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 		       uint32_t otherwise);

@@ -21,6 +21,12 @@ enum sip_package {
 /** "presence", "message-summary" */
 const char *sip_package_name(enum sip_package package);
 
+/** What is published, or told to watchers: one of them, or both. */
+struct sip_event_state {
+	const struct sip_presence *presence;
+	const struct sip_mwi *mwi;
+};
+
 /* ---- we subscribe ---- */
 
 struct sip_subscription;
@@ -94,17 +100,19 @@ typedef void(sip_publication_h)(struct sip_publication *publication,
 				void *arg);
 
 /**
- * Publish the account's presence, and refresh it before it expires: entity
- * tags, 412 (published anew) and 423 are obeyed (RFC 3903 section 4).
+ * Publish the account's state, and refresh it before it expires: entity tags,
+ * 412 (published anew) and 423 are obeyed (RFC 3903 section 4).
+ * @param state      exactly one of it is set, copied: the event package
  * @param expires_s  asked for, > 0
  * @return 0; -EINVAL; -ENOMEM; -errno
  */
 int sip_publish(struct sip_publication **ret, struct sip_account *account,
-		const struct sip_presence *presence, uint32_t expires_s,
+		const struct sip_event_state *state, uint32_t expires_s,
 		sip_publication_h *handler, void *arg);
-/** Publish another state. @return 0; -EBUSY a request is under way; -errno */
+/** Publish another state of the same package. @return 0; -EINVAL; -EBUSY a
+ * request is under way; -errno */
 int sip_publication_modify(struct sip_publication *publication,
-			   const struct sip_presence *presence);
+			   const struct sip_event_state *state);
 /** Remove it: SIP_UNPUBLISHED follows within 5 s. */
 void sip_unpublish(struct sip_publication *publication);
 /** Also within its handler. @return NULL */
@@ -126,7 +134,6 @@ struct sip_watcher_info {
 	uint16_t code;      /* answer to our NOTIFY; 0: none */
 	const char *reason; /* never NULL */
 	unsigned watchers;  /* there are now, of this package */
-	unsigned due;       /* NOTIFYs of this package not answered yet */
 };
 
 typedef void(sip_watcher_h)(struct sip_account *account,
@@ -139,14 +146,14 @@ typedef void(sip_watcher_h)(struct sip_account *account,
 /**
  * Take subscriptions from now on (NULL before: SUBSCRIBE gets 405), and tell
  * the state whenever it changes. Packages that were never given get 489.
- * @param presence  copied; NULL: stays as it is
- * @param mwi       copied; NULL: stays as it is
+ * @param state  copied; what is NULL stays as it is
  * @return 0; -ENOMEM
  */
 int sip_account_serve(struct sip_account *account,
-		      const struct sip_presence *presence,
-		      const struct sip_mwi *mwi, sip_watcher_h *handler,
-		      void *arg);
+		      const struct sip_event_state *state,
+		      sip_watcher_h *handler, void *arg);
+/** NOTIFYs that are not answered yet, or not sent. */
+unsigned sip_account_notifies(const struct sip_account *account);
 /** End all subscriptions (terminated, reason noresource); nothing is heard of
  * them any more. */
 void sip_account_serve_end(struct sip_account *account);

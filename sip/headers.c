@@ -148,6 +148,19 @@ nomem:
 	return -ENOMEM;
 }
 
+int headers_new(struct header_list **ret,
+		const struct sip_custom_header *headers, size_t count)
+{
+	struct header_list *list = mem_zalloc(sizeof(*list), items_destructor);
+	int err = list ? headers_copy(list, headers, count) : -ENOMEM;
+
+	if (err)
+		mem_deref(list);
+	else
+		*ret = list;
+	return err;
+}
+
 unsigned headers_scopes(const char *method, bool in_dialog, const char *lines)
 {
 	bool notify = strcmp(method, "NOTIFY") == 0;

@@ -115,6 +115,9 @@ struct header_list {
 int headers_copy(struct header_list *ret,
 		 const struct sip_custom_header *headers, size_t count);
 void headers_release(struct header_list *list);
+/** A list of its own, to be shared (mem_ref). @return as headers_copy() */
+int headers_new(struct header_list **ret,
+		const struct sip_custom_header *headers, size_t count);
 /**
  * The scopes a request belongs to, as bits 1 << enum sip_header_scope.
  * @param lines  its own header lines, may be NULL: a NOTIFY of a REFER is no
@@ -147,6 +150,7 @@ struct dialog {
 	char *route;    /* URI of the first one, may be NULL */
 	uint32_t lseq;  /* of the last request */
 	uint32_t rseq;  /* of the peer's last request */
+	struct header_list *headers; /* instead of the account's; or NULL */
 };
 
 int dialog_new(struct dialog **ret, const struct sip_account *account,

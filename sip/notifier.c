@@ -75,10 +75,7 @@ static void tell(struct watcher *w, enum sip_watcher_event event,
 	{
 		const struct watcher *other = le->data;
 
-		if (other->d.package != w->d.package)
-			continue;
-		info.watchers++;
-		info.due += other->d.req != NULL || other->again;
+		info.watchers += other->d.package == w->d.package;
 	}
 	if (event == SIP_WATCHER_GONE)
 		info.watchers--;
@@ -151,28 +148,20 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 static int body_print(char *dst, size_t size, const struct watcher *w)
 {
 	const struct sip_account *account = w->d.account;
-	struct sip_mwi mwi;
+	const struct served *served = account->served;
 	int n;
 
-	if (!account->served)
+	if (!served)
 		return 1;
-	if (w->d.package == SIP_PACKAGE_PRESENCE)
-		n = presence_print(dst, size, &account->served->presence,
-				   account->aor);
-	else {
-		mwi = account->served->mwi;
-		if (!mwi.account[0])
-			(void)str_copy(mwi.account, sizeof(mwi.account),
-				       account->aor);
-		n = mwi_print(dst, size, &mwi);
-	}
+	n = event_body(dst, size, w->d.package, &served->presence, &served->mwi,
+		       account->aor);
 	return n < 0 ? n : 0;
 }
 
 /* One at a time (RFC 6665 4.2.2): the next one says what came meanwhile. */
 static int notify(struct watcher *w)
 {
-	char lines[192], body[SIP_PRESENCE_BODY_BYTES];
+	char lines[192], body[EVENT_BODY_BYTES];
 	struct request request = {
 		.method = "NOTIFY",
 		.headers = lines,
@@ -376,9 +365,8 @@ void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg)
 /* ---- interface ---- */
 
 int sip_account_serve(struct sip_account *account,
-		      const struct sip_presence *presence,
-		      const struct sip_mwi *mwi, sip_watcher_h *handler,
-		      void *arg)
+		      const struct sip_event_state *state,
+		      sip_watcher_h *handler, void *arg)
 {
 	struct served *served = account->served;
 	struct le *le;
@@ -391,26 +379,43 @@ int sip_account_serve(struct sip_account *account,
 	}
 	served->handler = handler;
 	served->arg = arg;
-	if (presence) {
+	if (state->presence) {
 		served->has[SIP_PACKAGE_PRESENCE] = true;
-		served->presence = *presence;
+		served->presence = *state->presence;
 	}
-	if (mwi) {
+	if (state->mwi) {
 		served->has[SIP_PACKAGE_MWI] = true;
-		served->mwi = *mwi;
+		served->mwi = *state->mwi;
 	}
 	le = list_head(&served->watchers);
 	while (le) {
 		struct watcher *w = le->data;
 		bool news = w->d.package == SIP_PACKAGE_PRESENCE
-				    ? presence != NULL
-				    : mwi != NULL;
+				    ? state->presence != NULL
+				    : state->mwi != NULL;
 
 		le = le->next;
 		if (news && !w->ending)
 			notify_soon(w);
 	}
 	return 0;
+}
+
+unsigned sip_account_notifies(const struct sip_account *account)
+{
+	const struct served *served = account->served;
+	unsigned count = 0;
+	struct le *le;
+
+	if (!served)
+		return 0;
+	LIST_FOREACH(&served->watchers, le)
+	{
+		const struct watcher *w = le->data;
+
+		count += w->d.req != NULL || w->again;
+	}
+	return count;
 }
 
 void sip_account_serve_end(struct sip_account *account)

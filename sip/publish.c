@@ -17,7 +17,9 @@ struct sip_publication {
 	struct dialog *dialog; /* Call-ID, tag and CSeq: one for all */
 	struct digest *digest;
 	struct client *req;
+	enum sip_package package;
 	struct sip_presence presence;
+	struct sip_mwi mwi;
 	char etag[ETAG_BYTES]; /* "": the compositor has nothing of ours */
 	uint32_t asked_s;
 	bool raised;     /* by a 423 */
@@ -192,7 +194,7 @@ static void bare_handler(int err, const struct sip_msg *msg, void *arg)
 static int publish(struct sip_publication *p, bool with_body)
 {
 	char lines[ETAG_BYTES + 128];
-	char body[SIP_PRESENCE_BODY_BYTES];
+	char body[EVENT_BODY_BYTES];
 	struct request request = {
 		.method = "PUBLISH",
 		.headers = lines,
@@ -201,16 +203,16 @@ static int publish(struct sip_publication *p, bool with_body)
 	};
 
 	if (with_body) {
-		int n = presence_print(body, sizeof(body), &p->presence,
-				       p->account->aor);
+		int n = event_body(body, sizeof(body), p->package, &p->presence,
+				   &p->mwi, p->account->aor);
 
 		if (n < 0)
 			return n;
-		request.type = SIP_PRESENCE_TYPE;
+		request.type = event_type(p->package);
 		request.body = body;
 	}
-	str_print(lines, sizeof(lines), "Event: presence\r\nExpires: %u\r\n",
-		  p->removing ? 0 : p->asked_s);
+	str_print(lines, sizeof(lines), "Event: %s\r\nExpires: %u\r\n",
+		  sip_package_name(p->package), p->removing ? 0 : p->asked_s);
 	if (p->etag[0])
 		str_print(lines + strlen(lines), sizeof(lines) - strlen(lines),
 			  "SIP-If-Match: %s\r\n", p->etag);
@@ -218,20 +220,31 @@ static int publish(struct sip_publication *p, bool with_body)
 	return dialog_send(&p->req, p->account, p->dialog, p->digest, &request);
 }
 
+static void state_take(struct sip_publication *p,
+		       const struct sip_event_state *state)
+{
+	if (state->presence)
+		p->presence = *state->presence;
+	else
+		p->mwi = *state->mwi;
+}
+
 int sip_publish(struct sip_publication **ret, struct sip_account *account,
-		const struct sip_presence *presence, uint32_t expires_s,
+		const struct sip_event_state *state, uint32_t expires_s,
 		sip_publication_h *handler, void *arg)
 {
 	struct sip_publication *p;
 	int err;
 
-	if (expires_s == 0 || expires_s > EXPIRES_MAX_S)
+	if (expires_s == 0 || expires_s > EXPIRES_MAX_S ||
+	    !state->presence == !state->mwi)
 		return -EINVAL;
 	p = mem_zalloc(sizeof(*p), destructor);
 	if (!p)
 		return -ENOMEM;
 	p->account = mem_ref(account);
-	p->presence = *presence;
+	p->package = state->presence ? SIP_PACKAGE_PRESENCE : SIP_PACKAGE_MWI;
+	state_take(p, state);
 	p->asked_s = expires_s;
 	p->handler = handler;
 	p->arg = arg;
@@ -250,11 +263,14 @@ int sip_publish(struct sip_publication **ret, struct sip_account *account,
 }
 
 int sip_publication_modify(struct sip_publication *p,
-			   const struct sip_presence *presence)
+			   const struct sip_event_state *state)
 {
+	if (!state->presence == !state->mwi ||
+	    (p->package == SIP_PACKAGE_PRESENCE) != (state->presence != NULL))
+		return -EINVAL;
 	if (p->removing || (p->req && !p->refreshing))
 		return -EBUSY;
-	p->presence = *presence;
+	state_take(p, state);
 	p->refreshing = false;
 	p->raised = false;
 	p->lost = 0;

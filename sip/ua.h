@@ -255,6 +255,10 @@ struct sip_call_params {
 	const struct media_local *media;        /* copied; what is offered */
 	const struct sip_call_options *options; /* copied; NULL: all zeros */
 	const char *replaces; /* value of a Replaces header, or NULL */
+	const struct sip_custom_header *headers; /* copied: for this call
+						  * instead of the account's;
+						  * NULL: those */
+	size_t header_count;
 	sip_call_h *call_h;
 	void *arg;
 };

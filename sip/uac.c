@@ -462,6 +462,9 @@ int native_call_dial(struct sip_call **ret, struct sip_account *account,
 	if (!err)
 		err = dialog_new(&call->dialog, account, call->peer,
 				 call->peer);
+	if (!err && params->headers)
+		err = headers_new(&call->dialog->headers, params->headers,
+				  params->header_count);
 	if (!err && !call->options.late_offer)
 		err = session_offer(call, call->local.direction);
 	if (err) {

@@ -41,89 +41,6 @@ void account_where(const struct account *a, char *dst, size_t size)
 		 port, transport_name(h->transport));
 }
 
-static enum sip_header_scope scope_of(const char *message_type)
-{
-	static const struct {
-		const char *name;
-		enum sip_header_scope scope;
-	} scopes[] = {
-		{"registers", SIP_SCOPE_REGISTERS},
-		{"calls", SIP_SCOPE_CALLS},
-		{"presence", SIP_SCOPE_PRESENCE},
-		{"invites", SIP_SCOPE_INVITES},
-		{"updates", SIP_SCOPE_UPDATES},
-		{"refers", SIP_SCOPE_REFERS},
-	};
-
-	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
-		if (strcmp(scopes[i].name, message_type) == 0)
-			return scopes[i].scope;
-	}
-	return SIP_SCOPE_ANY;
-}
-
-struct headers {
-	struct sip_custom_header *list;
-	size_t count;
-	size_t size;
-};
-
-/**
- * Append the headers of an action. Those of an answer or call action never go
- * on a REGISTER, which is another action's request.
- */
-static int headers_append(struct headers *h, const struct wire_action *action)
-{
-	bool registers = action->type == WIRE_ACTION_REGISTER;
-
-	for (size_t i = 0; i < action->header_count; i++) {
-		const struct wire_header *from = &action->headers[i];
-		enum sip_header_scope scope = scope_of(from->message_type);
-
-		if (!registers && scope == SIP_SCOPE_REGISTERS)
-			continue;
-		if (!registers && scope == SIP_SCOPE_ANY)
-			scope = SIP_SCOPE_NOT_REGISTERS;
-		if (h->count == h->size) {
-			size_t size = h->size + WIRE_HEADERS_MAX;
-			void *list = realloc(h->list, size * sizeof(*h->list));
-
-			if (!list)
-				return -ENOMEM;
-			h->list = list;
-			h->size = size;
-		}
-		h->list[h->count++] = (struct sip_custom_header){
-			.name = from->name,
-			.value = from->value,
-			.scope = scope,
-		};
-	}
-	return 0;
-}
-
-/**
- * The headers of an account: its action's, and for a registered account those
- * of the job's answer actions too, since it is the one that takes the calls.
- */
-static int headers_build(const struct engine *e,
-			 const struct wire_action *action, struct headers *h)
-{
-	int err = headers_append(h, action);
-
-	if (action->type != WIRE_ACTION_REGISTER)
-		return err;
-	for (size_t s = 0; !err && s < e->job->step_count; s++) {
-		const struct wire_step *step = &e->job->steps[s];
-
-		for (size_t i = 0; !err && i < step->action_count; i++) {
-			if (step->actions[i].type == WIRE_ACTION_ANSWER)
-				err = headers_append(h, &step->actions[i]);
-		}
-	}
-	return err;
-}
-
 static struct sip_host host_of(const struct wire_host *h)
 {
 	return (struct sip_host){
@@ -146,7 +63,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		.cert_file = s->tls_certificate[0] ? s->tls_certificate : NULL,
 		.key_file = s->tls_key[0] ? s->tls_key : NULL,
 	};
-	struct headers headers = {0};
+	struct headers headers;
 	struct sip_account_params params = {
 		.username = account_name(a),
 		.auth_username = c ? c->auth_username : NULL,
@@ -174,12 +91,13 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		params.target.host = a->engine->settings.bind;
 		params.direct = true;
 	}
-	err = headers_build(a->engine, action, &headers);
+	err = headers_make(&headers, a, a->index);
+	if (err)
+		return err;
 	params.headers = headers.list;
 	params.header_count = headers.count;
-	if (!err)
-		err = sip_account_new(&a->sip, a->engine->ua, &params);
-	free(headers.list);
+	err = sip_account_new(&a->sip, a->engine->ua, &params);
+	headers_free(&headers);
 	if (!err)
 		sip_account_accept_calls(a->sip, false);
 	return err;
@@ -187,7 +105,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 
 struct account *account_new(struct engine *e, const struct wire_action *action,
 			    const struct wire_credential *credential,
-			    int *ret_err)
+			    unsigned index, int *ret_err)
 {
 	struct account *a = calloc(1, sizeof(*a));
 	char where[WIRE_REASON_BYTES];
@@ -199,6 +117,7 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 	a->engine = e;
 	a->origin = action;
 	a->credential = credential;
+	a->index = index;
 	*ret_err = account_sip_new(a, reason);
 	if (*ret_err) {
 		account_where(a, where, sizeof(where));
@@ -217,9 +136,10 @@ int accounts_make(struct engine *e, const struct wire_action *action)
 	int err = 0;
 
 	if (action->credential_count == 0)
-		account_new(e, action, NULL, &err);
+		account_new(e, action, NULL, 0, &err);
 	for (size_t i = 0; !err && i < action->credential_count; i++)
-		account_new(e, action, &action->credentials[i], &err);
+		account_new(e, action, &action->credentials[i], (unsigned)i,
+			    &err);
 	return err;
 }
 

@@ -22,6 +22,8 @@ void answering_start(struct engine *e, const struct wire_action *action)
 		sip_account_call_options(a->sip, &options);
 		sip_account_accept_calls(a->sip, true);
 	}
+	if (serving_start(e, action))
+		return; /* the job was ended */
 	steps_done(e);
 }
 
@@ -36,6 +38,7 @@ void answering_stop(struct engine *e)
 
 		a->answers = NULL;
 		sip_account_accept_calls(a->sip, false);
+		serving_stop(a);
 	}
 }
 

@@ -188,8 +188,26 @@ static void call_begun(struct call *c)
 	e->calls_begun[c->outgoing]++;
 }
 
+static int call_dial(struct call *c, struct sip_call_params *params)
+{
+	struct headers headers = {.list = NULL};
+	int err = 0;
+
+	if (headers_vary(c->origin))
+		err = headers_make(&headers, c->origin, c->number);
+	if (err)
+		return err;
+	params->headers = headers.list;
+	params->header_count = headers.count;
+	params->media = media_session_local(c->media);
+	params->arg = c;
+	err = sip_call_dial(&c->sip, c->origin->sip, params);
+	headers_free(&headers);
+	return err;
+}
+
 int call_place(struct engine *e, const struct wire_action *action,
-	       struct account *account, const char *uri)
+	       struct account *account, const char *uri, unsigned n)
 {
 	struct call *c = call_new(e, action, account, true);
 	const struct sip_call_options options = call_options(action);
@@ -210,9 +228,8 @@ int call_place(struct engine *e, const struct wire_action *action,
 		call_release(c);
 		return err;
 	}
-	params.media = media_session_local(c->media);
-	params.arg = c;
-	err = sip_call_dial(&c->sip, account->sip, &params);
+	c->number = n;
+	err = call_dial(c, &params);
 	if (err) {
 		call_fault(c, "it cannot be dialled", err);
 		call_release(c);
@@ -245,12 +262,10 @@ int call_place_extra(struct call **ret, struct call *of, const char *uri,
 	(void)str_copy(c->placed_for, sizeof(c->placed_for), of->name);
 	/* The script is the other call's. */
 	script_init(&c->script, NULL, 0, &call_script_ops, c);
+	c->number = of->number;
 	err = call_media_new(c);
-	if (!err) {
-		params.media = media_session_local(c->media);
-		params.arg = c;
-		err = sip_call_dial(&c->sip, of->origin->sip, &params);
-	}
+	if (!err)
+		err = call_dial(c, &params);
 	if (err) {
 		call_release(c);
 		return err;

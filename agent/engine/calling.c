@@ -66,7 +66,8 @@ static int collect_registered(struct engine *e,
 		if (a->state != ACCOUNT_REGISTERED)
 			continue;
 		if (!account_fits(a, action))
-			a = account_new(e, action, a->credential, &err);
+			a = account_new(e, action, a->credential,
+					(unsigned)count, &err);
 		if (!a)
 			return err;
 		list[count++] = a;
@@ -136,9 +137,8 @@ static void place_one(struct engine *e)
 			e->job->role, g->placed + 1);
 		return;
 	}
-	g->placed++;
 	g->active++;
-	if (call_place(e, g->action, a, uri)) {
+	if (call_place(e, g->action, a, uri, g->placed++)) {
 		g->active--;
 		g->ended++;
 	}

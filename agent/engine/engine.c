@@ -403,6 +403,7 @@ static void end_begin(void *arg)
 	}
 	steps_stop(e);
 	calling_stop(e);
+	watching_end(e);
 	answering_stop(e);
 	/* All roles are done: a BYE of the other side may be on its way. */
 	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
@@ -429,7 +430,7 @@ static void end_accounts(struct engine *e)
 void engine_end_check(struct engine *e)
 {
 	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
-	    !e->calling.action && !e->answering)
+	    !e->calling.action && !e->answering && watching_ended(e))
 		end_accounts(e);
 	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
 		end_write(e);
@@ -515,6 +516,7 @@ static void engine_release(struct engine *e)
 	/* An abandoned call still stands in both stacks: the end of the process
 	 * is what releases them then. */
 	if (!e->abandoned) {
+		watching_free(e);
 		accounts_free(e);
 		if (e->ua)
 			sip_ua_free(e->ua);

@@ -15,6 +15,8 @@
  * call_security.c  its encryption; redact.c  no key leaves the process
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
+ * watching.c  the subscribe and publish actions
+ * serving.c   what an answer action tells subscribers, whom it lets call
  * report.c    what goes to the supervisor
  */
 #ifndef OFFHOOK_AGENT_ENGINE_INTERNAL_H
@@ -33,7 +35,9 @@
 #include "control/wire/frame.h"
 #include "control/wire/job.h"
 #include "media/media.h"
+#include "sip/events.h"
 #include "sip/ua.h"
+#include "sip/verify.h"
 
 #include <netinet/in.h>
 
@@ -64,6 +68,7 @@ enum account_state {
 };
 
 struct account {
+	unsigned index; /* within its action: {{n}} of its headers */
 	struct le le;
 	struct engine *engine;
 	struct sip_account *sip;
@@ -77,6 +82,21 @@ struct account {
 void account_set_state(struct account *a, enum account_state state);
 /** "1002 at 127.0.0.1:5070 over UDP" */
 void account_where(const struct account *a, char *dst, size_t size);
+
+/* ---- headers.c ---- */
+
+struct headers {
+	struct sip_custom_header *list;
+	size_t count;
+	size_t size;
+};
+
+/** Those of an account's requests; {{n}} and {{ROLE.username}} are those of
+ * n, the number of the account or of a call. @return 0; -errno */
+int headers_make(struct headers *ret, const struct account *a, unsigned n);
+void headers_free(struct headers *h);
+/** Each call has its own. */
+bool headers_vary(const struct account *a);
 
 /* ---- registering.c ---- */
 
@@ -107,7 +127,7 @@ void accounts_free(struct engine *e);
  * it shares the credential with. @return NULL: reason was reported */
 struct account *account_new(struct engine *e, const struct wire_action *action,
 			    const struct wire_credential *credential,
-			    int *ret_err);
+			    unsigned index, int *ret_err);
 const char *account_name(const struct account *a);
 unsigned accounts_in_state(const struct engine *e, enum account_state state);
 
@@ -184,6 +204,7 @@ struct call {
 	char name[ENGINE_NAME_BYTES];
 	char account[ENGINE_NAME_BYTES * 4];
 	bool outgoing;
+	unsigned number; /* {{n}}: of those its action placed, from 0 */
 	struct account *origin;
 	/* Placed for a transfer of this one, not by a generator; "" else. */
 	char placed_for[ENGINE_NAME_BYTES];
@@ -227,10 +248,10 @@ struct call {
 
 /** What the action's parameters ask of the user agent. */
 struct sip_call_options call_options(const struct wire_action *action);
-/** Place a call. @return 0; -errno (reported as a call that failed, unless it
+/** Place a call, number n of its action. @return 0; -errno (reported as a call that failed, unless it
  * is our own fault: then the job was ended) */
 int call_place(struct engine *e, const struct wire_action *action,
-	       struct account *account, const char *uri);
+	       struct account *account, const char *uri, unsigned n);
 /**
  * Place a call that belongs to another one, as its action says, without a
  * script; no generator counts it.
@@ -364,6 +385,41 @@ struct asking {
 /** One request an account, ENGINE_REGISTERS_MAX at a time; steps_done(). */
 void asking_start(struct engine *e, const struct wire_action *action);
 
+/* ---- watching.c ---- */
+
+struct watching {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t settled;
+	struct list list; /* what lasts: subscriptions, publications */
+	struct tmr tmr;
+};
+
+/** One subscription or publication an account, or the end of it;
+ * ENGINE_REGISTERS_MAX at a time; steps_done(). */
+void watching_start(struct engine *e, const struct wire_action *action);
+/** End them all; engine_end_check() when they have. */
+void watching_end(struct engine *e);
+bool watching_ended(const struct engine *e);
+void watching_free(struct engine *e);
+
+/* ---- serving.c ---- */
+
+struct serving_state {
+	struct sip_event_state state; /* points to what follows */
+	struct sip_presence presence;
+	struct sip_mwi mwi;
+};
+
+/** What an action says of presence and messages, for the user agent. */
+void serving_state(struct serving_state *dst, const struct wire_action *a);
+/** Those that answer with this action: subscriptions are taken, callers are
+ * challenged, as it says. @return 0; -errno: the job was ended */
+int serving_start(struct engine *e, const struct wire_action *action);
+void serving_stop(struct account *a);
+/** A notify action; steps_done() when every watcher has answered. */
+void serving_notify(struct engine *e, const struct wire_action *action);
+
 /* ---- steps.c ---- */
 
 enum steps_phase {
@@ -444,6 +500,8 @@ struct engine {
 	struct steps steps;
 	struct calling calling;
 	struct asking asking;
+	struct watching watching;
+	bool notifying; /* a notify action is under way */
 	struct registering registering;
 	struct list accounts;
 	unsigned account_counts[ACCOUNT_STATES]; /* by their state */

@@ -95,7 +95,8 @@ void accounts_register(struct engine *e, const struct wire_action *action)
 		struct account *a;
 		int err;
 
-		a = account_new(e, action, &action->credentials[i], &err);
+		a = account_new(e, action, &action->credentials[i], (unsigned)i,
+				&err);
 		if (!a)
 			return;
 		account_set_state(a, ACCOUNT_WAITING);

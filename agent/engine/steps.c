@@ -24,6 +24,12 @@ static const char *type_name(enum wire_action_type type)
 		return "message";
 	case WIRE_ACTION_OPTIONS:
 		return "options";
+	case WIRE_ACTION_SUBSCRIBE:
+		return "subscribe";
+	case WIRE_ACTION_PUBLISH:
+		return "publish";
+	case WIRE_ACTION_NOTIFY:
+		return "notify";
 	}
 	return "?";
 }
@@ -80,6 +86,13 @@ static void action_start(struct engine *e)
 	case WIRE_ACTION_MESSAGE:
 	case WIRE_ACTION_OPTIONS:
 		asking_start(e, a);
+		break;
+	case WIRE_ACTION_SUBSCRIBE:
+	case WIRE_ACTION_PUBLISH:
+		watching_start(e, a);
+		break;
+	case WIRE_ACTION_NOTIFY:
+		serving_notify(e, a);
 		break;
 	}
 }

@@ -17,6 +17,8 @@
 #define DELAY_MS_MAX         600000
 #define WAIT_MS_MAX          86400000
 #define REGEXPIRE_S_MAX      86400
+#define EXPIRES_S_DEFAULT    3600
+#define HEADER_BYTES_MAX     2048 /* its placeholders filled in */
 
 static int credential_decode(struct decoder *d, json_t *object, void *item)
 {
@@ -49,20 +51,25 @@ static int credential_decode(struct decoder *d, json_t *object, void *item)
 	return 0;
 }
 
-static int credentials_decode(struct decoder *d, json_t *object,
-			      struct wire_action *a)
+int wire_credentials_decode(struct decoder *d, json_t *object, const char *name,
+			    const struct wire_credential **ret,
+			    size_t *ret_count)
 {
+	const struct wire_credential *list;
+	char place[40];
 	json_t *array;
-	int err = decode_array(d, object, "credentials", WIRE_CREDENTIALS_MAX,
-			       &array);
+	int err = decode_array(d, object, name, WIRE_CREDENTIALS_MAX, &array);
 
 	if (err || json_array_size(array) == 0)
 		return err;
-	a->credentials =
-		decode_items(d, array, "/credentials", sizeof(*a->credentials),
-			     credential_decode, &err);
-	a->credential_count = a->credentials ? json_array_size(array) : 0;
-	return err;
+	snprintf(place, sizeof(place), "/%s", name);
+	list = decode_items(d, array, place, sizeof(*list), credential_decode,
+			    &err);
+	if (!list)
+		return err;
+	*ret = list;
+	*ret_count = json_array_size(array);
+	return 0;
 }
 
 static int transport_decode(struct decoder *d, json_t *object, bool *ret_given,
@@ -302,6 +309,24 @@ static int lists_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
+/* Values of custom headers are templates like dial_destination. */
+static int headers_check(struct decoder *d, const struct wire_job *job,
+			 const struct wire_action *a)
+{
+	char expanded[HEADER_BYTES_MAX];
+
+	for (size_t i = 0; i < a->header_count; i++) {
+		if (wire_expand_dial(expanded, sizeof(expanded),
+				     a->headers[i].value, job, 0, "") >= 0)
+			continue;
+		return decoder_refuse_member(
+			d, "custom_headers",
+			"the value of %s has a placeholder that is unknown or names a role without users",
+			a->headers[i].name);
+	}
+	return 0;
+}
+
 static int duration_decode(struct decoder *d, json_t *object,
 			   struct wire_duration *ret)
 {
@@ -386,13 +411,16 @@ static int numbers_decode(struct decoder *d, json_t *object,
 static int type_decode(struct decoder *d, json_t *object,
 		       enum wire_action_type *ret)
 {
-	static const char *const types[] = {"register",   "answer", "call",
-					    "unregister", "wait",   "message",
-					    "options",    "stream", NULL};
+	static const char *const types[] = {
+		"register", "answer",  "call",    "unregister",
+		"wait",     "message", "options", "subscribe",
+		"publish",  "notify",  "stream",  NULL};
 	static const enum wire_action_type values[] = {
-		WIRE_ACTION_REGISTER,   WIRE_ACTION_ANSWER, WIRE_ACTION_CALL,
-		WIRE_ACTION_UNREGISTER, WIRE_ACTION_WAIT,   WIRE_ACTION_MESSAGE,
-		WIRE_ACTION_OPTIONS};
+		WIRE_ACTION_REGISTER, WIRE_ACTION_ANSWER,
+		WIRE_ACTION_CALL,     WIRE_ACTION_UNREGISTER,
+		WIRE_ACTION_WAIT,     WIRE_ACTION_MESSAGE,
+		WIRE_ACTION_OPTIONS,  WIRE_ACTION_SUBSCRIBE,
+		WIRE_ACTION_PUBLISH,  WIRE_ACTION_NOTIFY};
 	const char *text = NULL;
 	size_t i;
 	int err = decode_text(d, object, "type", TEXT_LINE, 32, &text);
@@ -417,7 +445,9 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	bool redirects = a->answer_code / 100 == 3;
 	bool calls = a->type == WIRE_ACTION_CALL ||
 		     a->type == WIRE_ACTION_MESSAGE ||
-		     a->type == WIRE_ACTION_OPTIONS;
+		     a->type == WIRE_ACTION_OPTIONS ||
+		     a->type == WIRE_ACTION_SUBSCRIBE ||
+		     a->type == WIRE_ACTION_PUBLISH;
 
 	if (a->type == WIRE_ACTION_REGISTER && a->credential_count == 0)
 		return decoder_refuse_member(d, "credentials",
@@ -453,6 +483,28 @@ static void target_inherit(struct wire_action *a,
 	a->tls = registered->tls;
 }
 
+static int prompt_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	int err = decode_text(d, object, "prompt", TEXT_LINE,
+			      WIRE_NAME_BYTES_MAX, &a->prompt);
+
+	/* A name below the agent's prompt folder, never a path of the
+	 * controller's choice. */
+	if (!err && a->prompt &&
+	    (strchr(a->prompt, '/') || a->prompt[0] == '.'))
+		err = decoder_refuse_member(d, "prompt",
+					    "must be a plain file name");
+	if (!err)
+		err = decode_text(d, object, "prompt_sha256", TEXT_WORD, 64,
+				  &a->prompt_sha256);
+	if (!err && a->prompt_sha256 &&
+	    strspn(a->prompt_sha256, "0123456789abcdef") != 64)
+		err = decoder_refuse_member(d, "prompt_sha256",
+					    "must be 64 lower-case hex digits");
+	return err;
+}
+
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		       const struct wire_job *job,
 		       const struct wire_action *registered,
@@ -467,6 +519,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		.max_concurrent_calls = 1,
 		.calls_per_second = 1,
 		.duration = {.kind = WIRE_DURATION_FIXED, .a_s = 10},
+		.expires_s = EXPIRES_S_DEFAULT,
 	};
 	uint32_t position = (uint32_t)index;
 	int err;
@@ -486,7 +539,9 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err)
 		err = decode_u32(d, object, "index", 0, 1000, &position);
 	if (!err)
-		err = credentials_decode(d, object, &a);
+		err = wire_credentials_decode(d, object, "credentials",
+					      &a.credentials,
+					      &a.credential_count);
 	if (!err)
 		err = target_decode(d, object, &a);
 	if (!err)
@@ -504,6 +559,12 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err)
 		err = lists_decode(d, object, &a);
 	if (!err)
+		err = headers_check(d, job, &a);
+	if (!err)
+		err = wire_notification_decode(d, object, &a);
+	if (!err)
+		err = wire_challenge_decode(d, object, &a.challenge);
+	if (!err)
 		err = duration_decode(d, object, &a.duration);
 	if (!err)
 		err = dial_decode(d, object, job, &a);
@@ -514,20 +575,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = decode_text(d, object, "answer_contact", TEXT_LINE,
 				  DIAL_BYTES_MAX - 1, &a.answer_contact);
 	if (!err)
-		err = decode_text(d, object, "prompt", TEXT_LINE,
-				  WIRE_NAME_BYTES_MAX, &a.prompt);
-	/* A name below the agent's prompt folder, never a path of the
-	 * controller's choice. */
-	if (!err && a.prompt && (strchr(a.prompt, '/') || a.prompt[0] == '.'))
-		err = decoder_refuse_member(d, "prompt",
-					    "must be a plain file name");
-	if (!err)
-		err = decode_text(d, object, "prompt_sha256", TEXT_WORD, 64,
-				  &a.prompt_sha256);
-	if (!err && a.prompt_sha256 &&
-	    strspn(a.prompt_sha256, "0123456789abcdef") != 64)
-		err = decoder_refuse_member(d, "prompt_sha256",
-					    "must be 64 lower-case hex digits");
+		err = prompt_decode(d, object, &a);
 	if (err)
 		return err;
 	target_inherit(&a, registered);

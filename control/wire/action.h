@@ -20,6 +20,21 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		       const struct wire_action *registered,
 		       struct wire_action *ret);
 
+/** An array of credentials. *ret is untouched where there is none.
+ * @return 0; -EINVAL; -ENOMEM */
+int wire_credentials_decode(struct decoder *d, json_t *object, const char *name,
+			    const struct wire_credential **ret,
+			    size_t *ret_count);
+
+/** event, expires, presence, mwi. a->type is set. @return 0; -EINVAL;
+ * -ENOMEM */
+int wire_notification_decode(struct decoder *d, json_t *object,
+			     struct wire_action *a);
+
+/** challenge and its kin. @return 0; -EINVAL; -ENOMEM */
+int wire_challenge_decode(struct decoder *d, json_t *object,
+			  struct wire_challenge *ret);
+
 /** How its media is protected: media_encryption, srtp_suites.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_security_decode(struct decoder *d, json_t *object,

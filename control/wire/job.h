@@ -29,6 +29,9 @@ enum wire_action_type {
 	WIRE_ACTION_WAIT,
 	WIRE_ACTION_MESSAGE,
 	WIRE_ACTION_OPTIONS,
+	WIRE_ACTION_SUBSCRIBE,
+	WIRE_ACTION_PUBLISH,
+	WIRE_ACTION_NOTIFY,
 };
 
 struct wire_credential {
@@ -137,6 +140,39 @@ struct wire_call_options {
 	uint32_t redirects_max;  /* contacts of 3xx to try; 0: end there */
 };
 
+/* Event packages: presence (RFC 3856), message waiting (RFC 3842). */
+enum wire_package {
+	WIRE_PRESENCE,
+	WIRE_MESSAGE_SUMMARY,
+};
+
+struct wire_presence {
+	bool given;
+	bool open;
+	const char *note; /* or NULL */
+};
+
+/* Voice messages of a mailbox: "2/8 (0/2)", new/old, and of them urgent. */
+struct wire_mwi {
+	bool given;
+	uint32_t fresh;
+	uint32_t old;
+	bool has_urgent;
+	uint32_t urgent_fresh;
+	uint32_t urgent_old;
+};
+
+/* answer: who calls must show credentials (digest). */
+struct wire_challenge {
+	uint16_t code;       /* 401, 407; 0: nobody is asked */
+	bool sha256;         /* else MD5 */
+	bool all;            /* also requests within calls */
+	uint32_t nonce_uses; /* requests that a nonce is good for; 0: any */
+	uint32_t stale;      /* so many right answers are called stale first */
+	const struct wire_credential *credentials; /* that are let through */
+	size_t credential_count;
+};
+
 /* How TLS to the hosts of a target is verified. */
 struct wire_tls {
 	bool verify;
@@ -199,6 +235,15 @@ struct wire_action {
 	/* message */
 	const char *message; /* its text */
 
+	/* subscribe, publish: 0 ends what there is, subscribe else fetches */
+	enum wire_package package;
+	uint32_t expires_s; /* default 3600 */
+	/* answer, publish, notify: what subscribers are told */
+	struct wire_presence presence;
+	struct wire_mwi mwi;
+
+	struct wire_challenge challenge; /* answer */
+
 	/* wait */
 	uint32_t wait_ms;
 };
@@ -260,6 +305,9 @@ int wire_custom_headers_check(json_t *value,
 int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);
 /** The same of `assert_dtmf`. @return 0; -EINVAL */
 int wire_dtmf_expect_parse(const char *text, struct wire_dtmf_expect *ret);
+
+/** Parse "2/8" or "2/8 (0/2)". @return 0; -EINVAL */
+int wire_mwi_parse(const char *text, struct wire_mwi *ret);
 
 /** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
 int wire_duration_parse(const char *text, struct wire_duration *ret);

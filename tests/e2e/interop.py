@@ -6,12 +6,16 @@ from pathlib import Path
 FILE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
 HEAD = """# Interoperation
 
-Written by `tests/e2e/test_interop.py` (`OFFHOOK_WRITE_INTEROP=1 ./runtests e2e-interop`); the suite
-fails when a peer does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end,
-with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
+Written by `tests/e2e/test_interop.py` and `test_presence.py` (`OFFHOOK_WRITE_INTEROP=1 ./runtests
+e2e-interop`, then the same with `e2e-presence`); the suite fails when a peer does otherwise than
+stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
 
 """
+
+
+# Rows that begin so are written by another test than a peer's others.
+GROUPS = ("presence: ", "challenge: ")
 
 
 def load():
@@ -25,15 +29,22 @@ def load():
             for n, peer in enumerate(peers)}
 
 
-def compare(peer, seen):
-    """seen: {feature: cell}"""
+def compare(peer, seen, groups=()):
+    """seen: {feature: cell}, all that begin with one of these groups; without
+    any: all that begin with none."""
     table = load()
+
+    def mine(feature):
+        return feature.startswith(groups) if groups else not feature.startswith(GROUPS)
+
+    column = table.get(peer, {})
     if os.environ.get("OFFHOOK_WRITE_INTEROP"):
-        table[peer] = seen
+        table[peer] = {**{f: c for f, c in column.items() if not mine(f)}, **seen}
         features = list(dict.fromkeys(f for column in table.values() for f in column))
         lines = ["| feature | " + " | ".join(table) + " |", "|---" * (len(table) + 1) + "|"]
         lines += ["| " + " | ".join([f] + [table[p].get(f, "") for p in table]) + " |"
                   for f in features]
         FILE.write_text(HEAD + "\n".join(lines) + "\n")
     else:
-        assert seen == table.get(peer), f"docs/interop.md says otherwise of {peer}"
+        assert seen == {f: c for f, c in column.items() if mine(f)}, \
+            f"docs/interop.md says otherwise of {peer}"

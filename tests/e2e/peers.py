@@ -15,6 +15,8 @@ SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1009)}
 class Kamailio:
     """Registrar and proxy with the quickstart's configuration."""
 
+    CFG = KAMAILIO_CFG
+
     def __init__(self, folder, port, relay=None, subscribers=None, tls=None):
         """tls: (certificate, key); served on the port after the other one"""
         self.port = port
@@ -24,7 +26,7 @@ class Kamailio:
         self._folder.mkdir()
         lines = "\n".join(f'\t$sht(subscriber=>{user}) = "{password}";'
                           for user, password in self.subscribers.items())
-        text = KAMAILIO_CFG.read_text()
+        text = self.CFG.read_text()
         text = re.sub(r"^@SUBSCRIBERS@$", lambda _: lines, text, flags=re.M)
         text = text.replace("@SIP_PORT@", str(port))
         self._command = ["/usr/sbin/kamailio", "-DD", "-E", "-m", "32",
@@ -60,6 +62,22 @@ class Kamailio:
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+
+
+class PresenceServer(Kamailio):
+    """Kamailio as presence agent, state compositor and mailbox (RFC 3856, 3903, 3842)."""
+
+    CFG = Path(__file__).with_name("presence.cfg")
+    TABLES = Path("/usr/share/kamailio/dbtext/kamailio")
+
+    def __init__(self, folder, port):
+        super().__init__(folder, port)
+        database = self._folder / "tables"
+        database.mkdir()
+        for name in ("version", "presentity", "active_watchers", "watchers", "xcap"):
+            (database / name).write_bytes((self.TABLES / name).read_bytes())
+        cfg = self._folder / "cfg"
+        cfg.write_text(cfg.read_text().replace("@DATABASE@", str(database)))
 
 
 def answers_options(port, timeout=0.5):

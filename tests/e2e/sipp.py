@@ -34,11 +34,13 @@ class Scenario:
         self.variables = []
 
     def expect(self, request=None, response=None, optional=False, has=None, keep=False,
-               name=None):
-        """has: (header, regular expression) that must be there, kept as name."""
+               name=None, auth=False):
+        """has: (header, regular expression) that must be there, kept as name; auth: a
+        challenge that [authentication] answers."""
         what = f'request="{request}"' if request else f'response="{response}"'
         extra = ' optional="true"' if optional else ""
         extra += ' rrs="true"' if not self.called else ""
+        extra += ' auth="true"' if auth else ""
         actions = []
         if keep:
             for header, expression, kept in (
@@ -107,13 +109,28 @@ class Scenario:
         return self
 
     def invite(self, lines=(), sdp=True):
-        self._invite_cseq = 1
+        return self.begin("INVITE", lines, sdp)
+
+    def begin(self, method, lines=(), sdp=False, again=False):
+        """Outside of dialogs; again: with the next CSeq number."""
+        self._cseq = self._cseq + 1 if again else 1
+        self._invite_cseq = self._cseq
         self.steps.append(_send(_body(
-            ["INVITE sip:[service]@[remote_ip]:[remote_port] SIP/2.0",
+            [f"{method} sip:[service]@[remote_ip]:[remote_port] SIP/2.0",
              "Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]",
              "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
              "To: <sip:[service]@[remote_ip]:[remote_port]>", "Call-ID: [call_id]",
-             "CSeq: 1 INVITE", "Max-Forwards: 70", CONTACT, *lines], sdp), ' retrans="500"'))
+             f"CSeq: {self._cseq} {method}", "Max-Forwards: 70", CONTACT, *lines], sdp),
+            ' retrans="500"'))
+        return self
+
+    def acknowledge_refusal(self):
+        """The ACK to a final answer other than 2xx, of the INVITE's transaction."""
+        self.steps.append(_send(_body(
+            ["ACK sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",
+             "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
+             "To: <sip:[service]@[remote_ip]:[remote_port]>[peer_tag_param]",
+             "Call-ID: [call_id]", f"CSeq: {self._cseq} ACK", "Max-Forwards: 70"], False)))
         return self
 
     def pause(self, ms):

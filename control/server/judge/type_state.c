@@ -12,9 +12,8 @@ enum {
 /* States of an account, not of a call. */
 static bool of_account(enum ua_state state)
 {
-	return state == UA_REGISTERING || state == UA_REGISTER_OK ||
-	       state == UA_REGISTER_FAIL || state == UA_UNREGISTERING ||
-	       state == UA_MWI_NOTIFY;
+	return state <= UA_UNREGISTERING || state == UA_MWI_NOTIFY ||
+	       state >= UA_PRESENCE_NOTIFY;
 }
 
 static int parse(struct condition *c, struct judge_problem *problem)

@@ -69,12 +69,32 @@ static bool known_member(const char *name)
 	       strcmp(name, "credential_share") == 0;
 }
 
+static const struct {
+	const char *pool;
+	const char *as; /* what a job has in its place */
+} pools[] = {
+	{"credential_pool", "credentials"},
+	{"challenge_pool", "challenge_credentials"},
+	{"target_pool", "target"},
+};
+
+#define POOL_COUNT (sizeof(pools) / sizeof(pools[0]))
+
+static const char *pool_member(const char *name)
+{
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (strcmp(pools[i].pool, name) == 0)
+			return pools[i].as;
+	}
+	return NULL;
+}
+
 /* Replaces a pool's id by what it holds. */
 static int resolve(json_t *action, const struct plan_source *source,
 		   const char *member, const char *as, int64_t id,
 		   const char *pointer, json_t *errors)
 {
-	bool credentials = strcmp(member, "credential_pool") == 0;
+	bool credentials = strcmp(member, "target_pool") != 0;
 	json_t *value;
 	int err;
 
@@ -149,6 +169,7 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 		       const char *pointer, json_t *errors)
 {
 	const struct step_param *param = step_param_find(type, name);
+	const char *as;
 	json_t *typed;
 	int err;
 
@@ -168,12 +189,9 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	}
 	if (err)
 		return err;
-	if (strcmp(name, "credential_pool") == 0 ||
-	    strcmp(name, "target_pool") == 0) {
-		bool credentials = name[0] == 'c';
-
-		err = resolve(planned, source, name,
-			      credentials ? "credentials" : "target",
+	as = pool_member(name);
+	if (as) {
+		err = resolve(planned, source, name, as,
 			      json_integer_value(typed), pointer, errors);
 		json_decref(typed);
 		return err;
@@ -365,10 +383,10 @@ static void report(const struct plan_role *role, const char *reason,
 		if (len < sizeof(member))
 			memcpy(member, end + 1, len);
 	}
-	if (strcmp(member, "credentials") == 0)
-		str_copy(member, sizeof(member), "credential_pool");
-	else if (strcmp(member, "target") == 0)
-		str_copy(member, sizeof(member), "target_pool");
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (strcmp(member, pools[i].as) == 0)
+			str_copy(member, sizeof(member), pools[i].pool);
+	}
 	action = json_array_get(
 		json_array_get(json_object_get(role->spec, "steps"), s), a);
 	index = (unsigned long)json_integer_value(
@@ -510,19 +528,29 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 	return err;
 }
 
+static void passwords_remove(json_t *credentials)
+{
+	json_t *credential;
+	size_t i;
+
+	json_array_foreach(credentials, i, credential)
+	{
+		json_object_del(credential, "password");
+	}
+}
+
 json_t *plan_spec_public(const json_t *spec)
 {
-	json_t *copy = json_deep_copy(spec), *step, *action, *credential;
-	size_t s, a, c;
+	json_t *copy = json_deep_copy(spec), *step, *action;
+	size_t s, a;
 
 	json_array_foreach(json_object_get(copy, "steps"), s, step)
 	{
 		json_array_foreach(step, a, action)
 		{
-			json_array_foreach(
-				json_object_get(action, "credentials"), c,
-				credential)(void)
-				json_object_del(credential, "password");
+			for (size_t i = 0; i < POOL_COUNT; i++)
+				passwords_remove(
+					json_object_get(action, pools[i].as));
 		}
 	}
 	return copy;

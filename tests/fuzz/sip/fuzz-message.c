@@ -128,6 +128,8 @@ static void events_begin(struct fuzz *f)
 {
 	static const struct sip_presence presence = {.open = true};
 	static const struct sip_mwi mwi = {.waiting = true};
+	static const struct sip_event_state both = {&presence, &mwi};
+	static const struct sip_event_state one = {&presence, NULL};
 	static const struct sip_user user = {"2001", "secret"};
 	const struct sip_verifier_params check = {
 		.code = 401, .all = true, .users = &user, .user_count = 1};
@@ -136,9 +138,8 @@ static void events_begin(struct fuzz *f)
 	struct sip_verifier *verifier;
 
 	if (sip_verifier_new(&verifier, &check) ||
-	    sip_account_serve(f->account, &presence, &mwi, watcher_handler,
-			      f) ||
-	    sip_account_serve(f->second, &presence, NULL, watcher_handler, f))
+	    sip_account_serve(f->account, &both, watcher_handler, f) ||
+	    sip_account_serve(f->second, &one, watcher_handler, f))
 		abort();
 	sip_account_verify(f->second, verifier);
 	sip_verifier_free(verifier);

@@ -16,9 +16,9 @@ static void watcher_h(struct sip_account *account, enum sip_watcher_event event,
 	(void)account;
 	(void)arg;
 	assert_non_null(info->reason);
-	snprintf(heard + used, sizeof(heard) - used, "%s %s %s %u %s %u/%u, ",
+	snprintf(heard + used, sizeof(heard) - used, "%s %s %s %u %s %u, ",
 		 words[event], sip_package_name(info->package), info->uri,
-		 info->code, info->reason, info->watchers, info->due);
+		 info->code, info->reason, info->watchers);
 	if (event == SIP_WATCHER_GONE && info->watchers == 0)
 		sip_loop_stop();
 }
@@ -124,24 +124,25 @@ static void test_watched(void **state)
 		const char *heard;
 	} cases[] = {
 		{script_watched,
-		 "new presence sip:peer@127.0.0.1 0  1/0, "
-		 "notified presence sip:peer@127.0.0.1 200 OK 1/0, "
-		 "notified presence sip:peer@127.0.0.1 200 OK 1/0, "
-		 "gone presence sip:peer@127.0.0.1 200 timeout 0/0, "},
+		 "new presence sip:peer@127.0.0.1 0  1, "
+		 "notified presence sip:peer@127.0.0.1 200 OK 1, "
+		 "notified presence sip:peer@127.0.0.1 200 OK 1, "
+		 "gone presence sip:peer@127.0.0.1 200 timeout 0, "},
 		{script_expires,
-		 "new message-summary sip:peer@127.0.0.1 0  1/0, "
-		 "notified message-summary sip:peer@127.0.0.1 200 OK 1/0, "
-		 "gone message-summary sip:peer@127.0.0.1 200 timeout 0/0, "},
+		 "new message-summary sip:peer@127.0.0.1 0  1, "
+		 "notified message-summary sip:peer@127.0.0.1 200 OK 1, "
+		 "gone message-summary sip:peer@127.0.0.1 200 timeout 0, "},
 		{script_refuses,
-		 "new presence sip:peer@127.0.0.1 0  1/0, "
+		 "new presence sip:peer@127.0.0.1 0  1, "
 		 "gone presence sip:peer@127.0.0.1 481 Subscription Does Not "
-		 "Exist 0/0, "},
+		 "Exist 0, "},
 	};
 	const struct sip_presence presence = {.open = true};
 	const struct sip_mwi mwi = {
 		.waiting = true,
 		.counts[SIP_MWI_VOICE] = {true, 2, 8, true, 0, 2},
 	};
+	const struct sip_event_state told = {&presence, &mwi};
 	struct world world;
 	(void)state;
 
@@ -150,8 +151,8 @@ static void test_watched(void **state)
 		world_open(&world, &plain);
 		ua_port = world.port;
 		world.script = cases[i].script;
-		assert_int_equal(sip_account_serve(world.account, &presence,
-						   &mwi, watcher_h, NULL),
+		assert_int_equal(sip_account_serve(world.account, &told,
+						   watcher_h, NULL),
 				 0);
 		world_run(&world);
 		assert_string_equal(heard, cases[i].heard);
@@ -187,16 +188,19 @@ static void changes_h(struct sip_account *account, enum sip_watcher_event event,
 	static const struct sip_presence states[] = {
 		{.note = "first"}, {.note = "second"}, {.note = "third"}};
 
+	(void)info;
 	if (event != SIP_WATCHER_NOTIFIED)
 		return;
 	changes++;
 	if (changes == 1) {
-		for (size_t i = 0; i < 3; i++)
-			assert_int_equal(sip_account_serve(account, &states[i],
-							   NULL, changes_h,
-							   arg),
+		for (size_t i = 0; i < 3; i++) {
+			const struct sip_event_state told = {&states[i], NULL};
+
+			assert_int_equal(sip_account_serve(account, &told,
+							   changes_h, arg),
 					 0);
-		assert_int_equal(info->due, 0);
+		}
+		assert_int_equal(sip_account_notifies(account), 1);
 	}
 	if (changes == 3)
 		sip_account_serve_end(account);
@@ -205,6 +209,7 @@ static void changes_h(struct sip_account *account, enum sip_watcher_event event,
 static void test_changes_are_told(void **state)
 {
 	const struct sip_presence presence = {.open = true};
+	const struct sip_event_state told = {&presence, NULL};
 	struct world world;
 	(void)state;
 
@@ -213,9 +218,8 @@ static void test_changes_are_told(void **state)
 	ua_port = world.port;
 	world.script = script_changes;
 	world.linger = true;
-	assert_int_equal(sip_account_serve(world.account, &presence, NULL,
-					   changes_h, NULL),
-			 0);
+	assert_int_equal(
+		sip_account_serve(world.account, &told, changes_h, NULL), 0);
 	world_run(&world);
 	assert_int_equal(changes, 3);
 	world_close(&world);

@@ -328,6 +328,7 @@ static void publication_h(struct sip_publication *p,
 			  const struct sip_publication_info *info, void *arg)
 {
 	static const struct sip_presence busy = {.note = "a <b> & \"c\""};
+	static const struct sip_event_state state = {.presence = &busy};
 	static const char *const words[] = {"published", "failed", "removed"};
 
 	(void)arg;
@@ -335,7 +336,7 @@ static void publication_h(struct sip_publication *p,
 	note("%s %u %s %us, ", words[event], info->code, info->reason,
 	     info->expires_s);
 	if (event == SIP_PUBLISHED && ++own.published == 1)
-		assert_int_equal(sip_publication_modify(p, &busy), 0);
+		assert_int_equal(sip_publication_modify(p, &state), 0);
 	else if (event == SIP_PUBLISHED)
 		sip_unpublish(p);
 	else
@@ -409,6 +410,7 @@ static void script_412(struct peer *peer)
 static void test_publish(void **state)
 {
 	static const struct sip_presence open = {.open = true};
+	static const struct sip_event_state here = {.presence = &open};
 	static const struct {
 		world_script_h *script;
 		const char *log;
@@ -428,7 +430,7 @@ static void test_publish(void **state)
 		world_open(&world, &plain);
 		world.script = cases[i].script;
 		assert_int_equal(sip_publish(&own.publication, world.account,
-					     &open, 30, publication_h, NULL),
+					     &here, 30, publication_h, NULL),
 				 0);
 		world_run(&world);
 		assert_string_equal(watch.log, cases[i].log);
@@ -442,11 +444,12 @@ static void refresh_h(struct sip_publication *p,
 		      const struct sip_publication_info *info, void *arg)
 {
 	static const struct sip_presence closed = {.open = false};
+	static const struct sip_event_state away = {.presence = &closed};
 
 	(void)arg;
 	note("%d %u %us, ", event, info->code, info->expires_s);
 	if (event == SIP_PUBLISHED && ++own.published == 1)
-		assert_int_equal(sip_publication_modify(p, &closed), 0);
+		assert_int_equal(sip_publication_modify(p, &away), 0);
 	if (event == SIP_PUBLISH_FAIL)
 		sip_loop_stop();
 }
@@ -454,6 +457,7 @@ static void refresh_h(struct sip_publication *p,
 static void test_publication_refreshed(void **state)
 {
 	static const struct sip_presence open = {.open = true};
+	static const struct sip_event_state here = {.presence = &open};
 	struct world world;
 	(void)state;
 
@@ -461,10 +465,10 @@ static void test_publication_refreshed(void **state)
 	own.published = 0;
 	world_open(&world, &plain);
 	world.script = script_refresh;
-	assert_int_equal(sip_publish(&own.publication, world.account, &open, 2,
+	assert_int_equal(sip_publish(&own.publication, world.account, &here, 2,
 				     refresh_h, NULL),
 			 0);
-	assert_int_equal(sip_publication_modify(own.publication, &open),
+	assert_int_equal(sip_publication_modify(own.publication, &here),
 			 -EBUSY);
 	world_run(&world);
 	assert_string_equal(watch.log, "0 200 2s, 0 200 2s, 1 500 0s, ");

@@ -272,11 +272,101 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{" CALL
 		      ",\"custom_headers\":[[\"X\",\"a\\nB: c\"]]}]]}",
 		 "/steps/0/0/custom_headers/0: entry 1 holds a control"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"custom_headers\":[[\"X\",\"{{B.username}}\"]]}]]}",
+		 "/steps/0/0/custom_headers: the value of X has a placeholder"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		refused(cases[i].spec, cases[i].reason);
+}
+
+#define ANSWER    "\"type\":\"answer\""
+#define SUBSCRIBE "\"type\":\"subscribe\"," TARGET
+#define PUBLISH   "\"type\":\"publish\"," TARGET
+#define USERS     "\"challenge_credentials\":[{\"username\":\"u\"}]"
+
+static void test_event_refusals(void **state)
+{
+	static const struct {
+		const char *action;
+		const char *reason;
+	} cases[] = {
+		{"\"type\":\"subscribe\"", "target: is missing"},
+		{SUBSCRIBE ",\"event\":\"dialog\"", "event: must be presence"},
+		{SUBSCRIBE ",\"expires\":86401", "expires: must be"},
+		{PUBLISH, "event: presence needs presence"},
+		{PUBLISH ",\"mwi\":\"1/2\"", "event: presence needs"},
+		{PUBLISH ",\"event\":\"message-summary\"",
+		 "event: message-summary needs mwi"},
+		{PUBLISH ",\"presence\":\"busy\"", "presence: must be open"},
+		{PUBLISH ",\"expires\":0,\"presence_note\":\"x\"",
+		 "presence_note: goes with presence only"},
+		{"\"type\":\"notify\"", "presence: is missing, and so is mwi"},
+		{ANSWER ",\"mwi\":\"2\"", "mwi: must be new/old"},
+		{ANSWER ",\"mwi\":\"2/8 (1\"", "mwi: must be new/old"},
+		{ANSWER ",\"mwi\":\"2/8 (1/2) \"", "mwi: must be new/old"},
+		{ANSWER ",\"mwi\":\"2/99999999999\"", "mwi: must be new/old"},
+		{ANSWER ",\"challenge\":403", "challenge: must be 401, 407"},
+		{ANSWER ",\"challenge\":401",
+		 "challenge_credentials: is missing or empty"},
+		{ANSWER
+		 ",\"challenge\":401,\"challenge_algorithm\":\"MD4\"," USERS,
+		 "challenge_algorithm: must be MD5 or SHA-256"},
+		{ANSWER ",\"challenge_requests\":\"some\"",
+		 "challenge_requests: must be initial or all"},
+		{ANSWER ",\"challenge\":401,\"challenge_credentials\":[{}]",
+		 "challenge_credentials/0/username: is missing"},
+	};
+	char spec[1024], reason[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(spec, sizeof(spec), HEAD "\"steps\":[[{%s}]]}",
+			 cases[i].action);
+		snprintf(reason, sizeof(reason), "/steps/0/0/%s",
+			 cases[i].reason);
+		refused(spec, reason);
+	}
+}
+
+static void test_event_actions(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	const struct wire_action *a;
+	struct wire_job *job;
+
+	(void)state;
+	assert_int_equal(
+		decode(&job,
+		       HEAD "\"steps\":[[{" ANSWER
+			    ",\"presence\":\"closed\",\"mwi\":\"2/8  (0/2)\","
+			    "\"challenge\":\"407\",\"challenge_algorithm\":"
+			    "\"sha-256\",\"challenge_requests\":\"all\","
+			    "\"challenge_stale\":1," USERS "},{" SUBSCRIBE
+			    ",\"event\":\"message-summary\"},{" PUBLISH
+			    ",\"expires\":0}]]}",
+		       reason),
+		0);
+	a = job->steps[0].actions;
+	assert_true(a[0].presence.given && !a[0].presence.open);
+	assert_true(a[0].mwi.given && a[0].mwi.has_urgent);
+	assert_int_equal(a[0].mwi.fresh, 2);
+	assert_int_equal(a[0].mwi.old, 8);
+	assert_int_equal(a[0].mwi.urgent_fresh, 0);
+	assert_int_equal(a[0].mwi.urgent_old, 2);
+	assert_int_equal(a[0].challenge.code, 407);
+	assert_true(a[0].challenge.sha256 && a[0].challenge.all);
+	assert_int_equal(a[0].challenge.stale, 1);
+	assert_int_equal(a[0].challenge.nonce_uses, 0);
+	assert_string_equal(a[0].challenge.credentials[0].username, "u");
+	assert_int_equal(a[1].type, WIRE_ACTION_SUBSCRIBE);
+	assert_int_equal(a[1].package, WIRE_MESSAGE_SUMMARY);
+	assert_int_equal(a[1].expires_s, 3600);
+	assert_false(a[1].presence.given);
+	assert_int_equal(a[2].expires_s, 0);
+	wire_job_free(job);
 }
 
 static void test_job_too_many_steps(void **state)
@@ -483,6 +573,8 @@ int main(void)
 		cmocka_unit_test(test_job_complete),
 		cmocka_unit_test(test_job_defaults),
 		cmocka_unit_test(test_job_refusals),
+		cmocka_unit_test(test_event_refusals),
+		cmocka_unit_test(test_event_actions),
 		cmocka_unit_test(test_job_too_many_steps),
 		cmocka_unit_test(test_job_no_password_in_reason),
 		cmocka_unit_test(test_client_actions),

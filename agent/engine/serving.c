@@ -1,0 +1,181 @@
+/* What an answer action tells subscribers, and whom it lets call. */
+#include "agent/engine/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A notify action is ready when every watcher has answered. */
+static void told(struct engine *e)
+{
+	struct le *le;
+
+	LIST_FOREACH(&e->accounts, le)
+	{
+		const struct account *a = le->data;
+
+		if (a->answers && sip_account_notifies(a->sip))
+			return;
+	}
+	e->notifying = false;
+	steps_done(e);
+}
+
+static void watcher_event(struct sip_account *sip, enum sip_watcher_event event,
+			  const struct sip_watcher_info *info, void *arg)
+{
+	static const enum ua_state states[] = {
+		[SIP_WATCHER_NEW] = UA_WATCHER_NEW,
+		[SIP_WATCHER_NOTIFIED] = UA_WATCHER_NOTIFIED,
+		[SIP_WATCHER_GONE] = UA_WATCHER_GONE,
+	};
+	struct engine *e = arg;
+	char text[512];
+
+	if (info->code)
+		snprintf(text, sizeof(text), "%s: %.256s, %u %.128s",
+			 sip_package_name(info->package), info->uri, info->code,
+			 info->reason);
+	else
+		snprintf(text, sizeof(text), "%s: %.256s%s%.128s",
+			 sip_package_name(info->package), info->uri,
+			 info->reason[0] ? ", " : "", info->reason);
+	report_state(e, info->mono_ns, states[event], sip_account_username(sip),
+		     NULL, text);
+	if (event != SIP_WATCHER_NEW && e->notifying)
+		told(e);
+}
+
+void serving_state(struct serving_state *dst, const struct wire_action *a)
+{
+	const struct wire_presence *p = &a->presence;
+	const struct wire_mwi *m = &a->mwi;
+
+	*dst = (struct serving_state){
+		.presence = {.has_basic = true, .open = p->open},
+		.mwi = {.waiting = m->fresh > 0,
+			.counts[SIP_MWI_VOICE] = {true, m->fresh, m->old,
+						  m->has_urgent,
+						  m->urgent_fresh,
+						  m->urgent_old}},
+	};
+	if (p->note)
+		snprintf(dst->presence.note, sizeof(dst->presence.note), "%s",
+			 p->note);
+	dst->state.presence = p->given ? &dst->presence : NULL;
+	dst->state.mwi = m->given ? &dst->mwi : NULL;
+}
+
+static int serve(struct engine *e, struct account *a,
+		 const struct wire_action *action)
+{
+	struct serving_state s;
+
+	if (!action->presence.given && !action->mwi.given)
+		return 0;
+	serving_state(&s, action);
+	return sip_account_serve(a->sip, &s.state, watcher_event, e);
+}
+
+/* ---- challenges ---- */
+
+static void verify_event(struct sip_account *sip, enum sip_verdict verdict,
+			 const struct sip_verify_info *info, void *arg)
+{
+	struct engine *e = arg;
+	bool good = verdict == SIP_VERIFIED;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s of %.256s%s%s", info->method,
+		 info->username, good ? "" : ": ", info->reason);
+	report_state(e, info->mono_ns,
+		     good ? UA_CALLER_VERIFIED : UA_CALLER_REFUSED,
+		     sip_account_username(sip), NULL, text);
+}
+
+static int verifier_new(struct sip_verifier **ret, struct engine *e,
+			const struct wire_challenge *c)
+{
+	struct sip_user *users = calloc(c->credential_count, sizeof(*users));
+	struct sip_verifier_params params = {
+		.code = c->code,
+		.sha256 = c->sha256,
+		.all = c->all,
+		.nonce_uses = c->nonce_uses,
+		.stale = c->stale,
+		.users = users,
+		.user_count = c->credential_count,
+		.handler = verify_event,
+		.arg = e,
+	};
+	int err;
+
+	if (!users)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->credential_count; i++) {
+		const struct wire_credential *from = &c->credentials[i];
+
+		users[i].username = from->auth_username ? from->auth_username
+							: from->username;
+		users[i].password = from->password;
+	}
+	err = sip_verifier_new(ret, &params);
+	free(users);
+	return err;
+}
+
+int serving_start(struct engine *e, const struct wire_action *action)
+{
+	struct sip_verifier *verifier = NULL;
+	struct le *le;
+	int err = 0;
+
+	if (action->challenge.code)
+		err = verifier_new(&verifier, e, &action->challenge);
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		if (err)
+			break;
+		if (a->answers != action)
+			continue;
+		sip_account_verify(a->sip, verifier);
+		err = serve(e, a, action);
+	}
+	sip_verifier_free(verifier);
+	if (err)
+		engine_end(
+			e, "error",
+			"role %s: presence or challenge cannot be set up: %s",
+			e->job->role, strerror(-err));
+	return err;
+}
+
+void serving_stop(struct account *a)
+{
+	sip_account_verify(a->sip, NULL);
+	sip_account_serve_end(a->sip);
+}
+
+void serving_notify(struct engine *e, const struct wire_action *action)
+{
+	struct le *le;
+	int err = 0;
+
+	e->notifying = true;
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		if (a->answers && !err)
+			err = serve(e, a, action);
+	}
+	if (err)
+		engine_end(e, "error",
+			   "role %s: the state cannot be notified: %s",
+			   e->job->role, strerror(-err));
+	else
+		told(e);
+}
