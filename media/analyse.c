@@ -223,10 +223,10 @@ static void digit_sent(struct analyse *an, struct media_session *s,
 {
 	const struct media_dtmf dtmf = {
 		.digit = (char)r->seq,
-		.via = DTMF_RTPEVENT,
+		.via = r->marker_pt & DIGIT_TONE ? DTMF_INBAND : DTMF_RTPEVENT,
 		.ended = true,
 		.ms = r->payload_bytes,
-		.last = r->marker_pt != 0,
+		.last = r->marker_pt & DIGIT_LAST,
 	};
 
 	dtmf_publish(an, s, r->mono_ns, &dtmf, true);

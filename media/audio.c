@@ -93,7 +93,11 @@ static void command_take(struct audio *au, struct command *c)
 		au->slots[s->slot] = s;
 		au->list[au->count++] = s;
 	} else if (c->kind == COMMAND_APPLY) {
-		audio_session_apply(s->audio, c);
+		audio_session_apply(s->audio, c, &au->samples);
+	} else if (c->kind == COMMAND_LISTEN) {
+		audio_session_listen(s->audio, c);
+	} else if (c->kind == COMMAND_RECORD) {
+		audio_session_record(s->audio, c);
 	} else if (c->kind == COMMAND_STOP) {
 		s->audio->stop_ns = c->mono_ns;
 	}

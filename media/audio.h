@@ -7,7 +7,10 @@
 #ifndef OFFHOOK_MEDIA_AUDIO_H
 #define OFFHOOK_MEDIA_AUDIO_H
 
+#include "media/audio_early.h"
 #include "media/audio_leg.h"
+#include "media/audio_record.h"
+#include "media/dtmf_tones.h"
 #include "media/media.h"
 
 struct media_engine;
@@ -20,14 +23,19 @@ struct audio_session {
 	unsigned wanted; /* enum media_audio; constant */
 
 	bool running; /* offer and answer were settled */
+	struct audio_early early;
 	int64_t second_ns;
 	struct audio_leg legs[2]; /* [1]: sent */
-	bool one_way_now;         /* sound sent, none heard: in every whole */
-	int64_t one_way_ns;       /* second since */
-	double one_way_ms;        /* the longest such time */
-	int64_t stop_ns;          /* 0: not told to stop */
-	bool over;                /* RX and TX are through with it */
-	unsigned totals;          /* published */
+	struct audio_recorder recorders[2];
+	struct dtmf_tones *dtmf;    /* NULL: not listened for */
+	struct media_listen listen; /* id 0: for nothing */
+	int64_t listen_ns;          /* from then on */
+	bool one_way_now;           /* sound sent, none heard: in every whole */
+	int64_t one_way_ns;         /* second since */
+	double one_way_ms;          /* the longest such time */
+	int64_t stop_ns;            /* 0: not told to stop */
+	bool over;                  /* RX and TX are through with it */
+	unsigned totals;            /* published */
 	/* payload type -> codec, in force; [1]: what we send with */
 	const struct codec *codecs[128];
 	const struct codec *codec_sent;
@@ -40,8 +48,15 @@ struct audio_session *audio_session_free(struct audio_session *a);
 
 /* ---- what the audio thread does with one: audio_session.c ---- */
 
-/** What offer and answer settled. */
-void audio_session_apply(struct audio_session *a, const struct command *c);
+/** What offer and answer settled. @param scratch  room for samples */
+void audio_session_apply(struct audio_session *a, const struct command *c,
+			 struct audio_samples *scratch);
+
+/** Listen for something. */
+void audio_session_listen(struct audio_session *a, const struct command *c);
+
+/** Begin or end to record. */
+void audio_session_record(struct audio_session *a, struct command *c);
 
 /** A packet. @param scratch  room for its samples */
 void audio_session_take(struct audio_session *a, const struct payload *head,

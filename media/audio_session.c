@@ -23,7 +23,8 @@ static void second_publish(struct audio_session *a, bool sent,
 		.u.audio_second = *second,
 	};
 
-	if (second->has_level || second->expected)
+	if (a->wanted & MEDIA_AUDIO_MEASURE &&
+	    (second->has_level || second->expected))
 		audio_publish_or_drop(a->session, &record);
 }
 
@@ -62,6 +63,101 @@ static void second_close(struct audio_session *a, int64_t end_ns)
 	a->second_ns = end_ns;
 }
 
+/* ---- what is heard ---- */
+
+static void digits_publish(struct audio_session *a, const struct dtmf_heard *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		const struct media_record record = {
+			.kind = MEDIA_RECORD_DTMF,
+			.session = a->session,
+			.mono_ns = h->steps[i].mono_ns,
+			.u.dtmf = {.digit = h->steps[i].digit,
+				   .via = DTMF_INBAND,
+				   .ended = h->steps[i].ended,
+				   .ms = h->steps[i].ms},
+		};
+
+		audio_publish_or_drop(a->session, &record);
+	}
+}
+
+void audio_session_listen(struct audio_session *a, const struct command *c)
+{
+	a->listen = c->listen;
+	a->listen_ns = c->mono_ns;
+}
+
+static void listen_check(struct audio_session *a,
+			 const struct audio_slice *slice, int64_t mono_ns)
+{
+	struct media_record record = {
+		.kind = MEDIA_RECORD_HEARD,
+		.session = a->session,
+		.mono_ns = mono_ns,
+		.u.heard.id = a->listen.id,
+	};
+
+	if (!a->listen.id || mono_ns < a->listen_ns)
+		return;
+	if (a->listen.hz > 0) {
+		if (slice->tone.ms <= 0 ||
+		    !audio_tone_same(slice->tone.hz, a->listen.hz))
+			return;
+		record.u.heard.tone = slice->tone;
+	} else if (!slice->heard) {
+		return;
+	}
+	if (audio_publish(a->session, &record))
+		a->listen.id = 0; /* else with the next sound */
+}
+
+static void slice_heard(struct audio_session *a,
+			const struct audio_slice *slice, const float *reduced,
+			size_t count, int64_t mono_ns)
+{
+	struct dtmf_heard digits;
+
+	listen_check(a, slice, mono_ns);
+	if (!a->dtmf)
+		return;
+	dtmf_tones_add(a->dtmf, reduced, count, mono_ns, &digits);
+	digits_publish(a, &digits);
+}
+
+/* ---- recording ---- */
+
+static void recording_end(struct audio_session *a)
+{
+	for (int i = 0; i < 2; i++) {
+		struct media_record record = {
+			.kind = MEDIA_RECORD_RECORDED,
+			.session = a->session,
+			.outgoing = i == 1,
+			.mono_ns = clock_mono_ns(),
+		};
+		struct audio_recorded how;
+
+		if (!audio_recorder_end(&a->recorders[i], &how))
+			continue;
+		record.u.recorded.written = how.written;
+		record.u.recorded.cut = how.cut;
+		record.u.recorded.ms = how.ms;
+		audio_publish_or_drop(a->session, &record);
+	}
+}
+
+void audio_session_record(struct audio_session *a, struct command *c)
+{
+	recording_end(a);
+	for (int i = 0; i < 2 && c->paths[i]; i++) {
+		audio_recorder_begin(&a->recorders[i], c->paths[i]);
+		c->paths[i] = NULL;
+		if (a->running)
+			audio_recorder_start(&a->recorders[i], c->mono_ns);
+	}
+}
+
 static void slices_measure(struct audio_session *a,
 			   const struct audio_samples *s, bool sent)
 {
@@ -82,6 +178,8 @@ static void slices_measure(struct audio_session *a,
 			m = narrow;
 		audio_leg_measure(leg, s->pcm + done, n, s->reduced + reduced,
 				  m, at_ns, &heard);
+		if (!sent)
+			slice_heard(a, &heard, s->reduced + reduced, m, at_ns);
 		done += n;
 		reduced += m;
 	}
@@ -93,13 +191,20 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 {
 	const struct codec *codec = a->codecs[head->pt & PACKET_PT_MASK];
 
-	if (!a->running)
+	if (!a->running) {
+		audio_early_keep(&a->early, head, data, sent);
 		return;
+	}
 	if (sent && codec)
 		codec = a->codec_sent;
 	while (head->mono_ns >= a->second_ns + NS_PER_S)
 		second_close(a, a->second_ns + NS_PER_S);
-	if (audio_leg_decode(&a->legs[sent], codec, head, data, scratch))
+	if (!audio_leg_decode(&a->legs[sent], codec, head, data, scratch))
+		return;
+	audio_recorder_write(&a->recorders[sent], scratch->pcm, scratch->count,
+			     scratch->rate_hz, scratch->mono_ns,
+			     scratch->gap_ms);
+	if (a->wanted & ~(unsigned)MEDIA_AUDIO_RECORD)
 		slices_measure(a, scratch, sent);
 }
 
@@ -118,21 +223,50 @@ static void codecs_know(struct audio_session *a, const struct command *c)
 	a->codec_sent = c->codec;
 }
 
-void audio_session_apply(struct audio_session *a, const struct command *c)
+/* What came before the start belongs to it, as for the analysis. */
+static void early_take(struct audio_session *a, struct audio_samples *scratch)
 {
-	if (!a->running) {
-		a->running = true;
-		a->second_ns = c->mono_ns;
+	struct audio_early_item *item;
+
+	while ((item = audio_early_take(&a->early))) {
+		audio_session_take(a, &item->head, item->data, item->sent,
+				   scratch);
+		free(item);
 	}
-	audio_leg_expect(&a->legs[0], c->receives, c->mono_ns);
+}
+
+static int64_t start_of(struct audio_session *a, const struct command *c)
+{
+	while (a->early.first &&
+	       a->early.first->head.mono_ns < c->mono_ns - EARLY_NS)
+		free(audio_early_take(&a->early));
+	return a->early.first && a->early.first->head.mono_ns < c->mono_ns
+		       ? a->early.first->head.mono_ns
+		       : c->mono_ns;
+}
+
+void audio_session_apply(struct audio_session *a, const struct command *c,
+			 struct audio_samples *scratch)
+{
+	bool starts = !a->running;
+	int64_t start_ns = starts ? start_of(a, c) : c->mono_ns;
+
+	audio_leg_expect(&a->legs[0], c->receives, start_ns);
 	audio_leg_expect(&a->legs[1], c->sends, c->mono_ns);
 	codecs_know(a, c);
+	if (!starts)
+		return;
+	a->running = true;
+	a->second_ns = start_ns;
+	for (int i = 0; i < 2; i++)
+		audio_recorder_start(&a->recorders[i], start_ns);
+	early_take(a, scratch);
 }
 
 /* @return false: no room, try again */
 static bool totals_publish(struct audio_session *a)
 {
-	while (a->running && a->totals < 2) {
+	while (a->running && a->wanted & MEDIA_AUDIO_MEASURE && a->totals < 2) {
 		bool sent = a->totals == 1;
 		struct media_record record = {
 			.kind = MEDIA_RECORD_AUDIO_TOTAL,
@@ -163,6 +297,13 @@ bool audio_session_time(struct audio_session *a, int64_t now_ns)
 		return true;
 	if (a->running && a->totals == 0 && a->stop_ns > a->second_ns)
 		second_close(a, a->stop_ns);
+	recording_end(a);
+	if (a->dtmf && a->totals == 0) {
+		struct dtmf_heard digits;
+
+		dtmf_tones_end(a->dtmf, &digits);
+		digits_publish(a, &digits);
+	}
 	return totals_publish(a);
 }
 
@@ -173,6 +314,10 @@ int audio_session_new(struct audio_session **ret, struct media_session *s,
 
 	if (!a)
 		return -ENOMEM;
+	if (wanted & MEDIA_AUDIO_DTMF && dtmf_tones_new(&a->dtmf)) {
+		free(a);
+		return -ENOMEM;
+	}
 	a->session = s;
 	a->wanted = wanted;
 	*ret = a;
@@ -181,8 +326,16 @@ int audio_session_new(struct audio_session **ret, struct media_session *s,
 
 struct audio_session *audio_session_free(struct audio_session *a)
 {
-	for (int i = 0; a && i < 2; i++)
+	for (int i = 0; a && i < 2; i++) {
+		struct audio_recorded unheard;
+
 		audio_leg_release(&a->legs[i]);
+		audio_recorder_end(&a->recorders[i], &unheard);
+	}
+	if (a)
+		dtmf_tones_free(a->dtmf);
+	if (a)
+		audio_early_release(&a->early);
 	free(a);
 	return NULL;
 }

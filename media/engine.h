@@ -37,13 +37,18 @@ enum {
 	/* in the ring of received ones */
 	PACKET_SRTP_REFUSED, /* not authentic */
 	PACKET_SRTP_REPLAYED,
-	/* A digit was sent: seq its character, payload_bytes its ms, marker_pt
-	 * 1 with the last one of an order */
+	/* A digit was sent: seq its character, payload_bytes its ms (0: it was
+	 * not), marker_pt enum digit_sent */
 	PACKET_DIGIT_SENT,
 	/* A telephone-event packet was received, besides its record: seq the
 	 * event, payload_bytes its duration, marker_pt the E bit, lateness_us
 	 * the clock rate */
 	PACKET_EVENT_RECEIVED,
+};
+
+enum digit_sent {
+	DIGIT_LAST = 1, /* of an order */
+	DIGIT_TONE = 2, /* in the audio */
 };
 
 enum rtcp_event_kind {

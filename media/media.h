@@ -59,6 +59,8 @@ enum media_record_kind {
 	MEDIA_RECORD_SECURED,   /* the DTLS handshake ended, well or not */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
 	MEDIA_RECORD_AUDIO_SECOND, /* a decoded second, where it was wanted */
+	MEDIA_RECORD_RECORDED,     /* a recording of a direction is closed */
+	MEDIA_RECORD_HEARD,        /* what was listened for */
 	MEDIA_RECORD_AUDIO_TOTAL,  /* of a decoded direction; the last one of
 				    * its audio */
 	MEDIA_RECORD_STOPPED, /* the session is fully accounted for; nothing
@@ -80,6 +82,25 @@ struct media_secured {
 	const char *reason; /* why; as long as the session */
 };
 
+/** What to listen for, from now on. */
+struct media_listen {
+	unsigned id; /* comes back with the record; 0: for nothing any more */
+	double hz;   /* a tone of this frequency; 0: any sound */
+};
+
+/** Sound that was listened for, once. */
+struct media_heard {
+	unsigned id;
+	struct audio_tone tone; /* ms 0: it was any sound */
+};
+
+/** How a recording went. */
+struct media_recorded {
+	bool written; /* a whole file is there */
+	bool cut;     /* the disk or the ceiling ended it before its time */
+	double ms;
+};
+
 /** What media_engine_poll() delivers. */
 struct media_record {
 	enum media_record_kind kind;
@@ -93,6 +114,8 @@ struct media_record {
 		struct media_secured secured;
 		struct audio_second audio_second;
 		struct audio_total audio_total;
+		struct media_heard heard;
+		struct media_recorded recorded;
 	} u;
 };
 
@@ -119,6 +142,8 @@ void media_engine_evidence(const struct media_engine *engine,
 /** What a session decodes for; without any it decodes nothing. */
 enum media_audio {
 	MEDIA_AUDIO_MEASURE = 1, /* both directions, a record a second */
+	MEDIA_AUDIO_DTMF = 2,    /* digits as tones in what is heard */
+	MEDIA_AUDIO_RECORD = 4,  /* media_session_record() may be called */
 };
 
 struct media_session_params {
@@ -176,6 +201,18 @@ int media_session_apply(struct media_session *s,
  */
 int media_session_rekey(struct media_session *s);
 
+/**
+ * Record both directions to WAV files of their own from now on, at most 48 MiB
+ * each; MEDIA_RECORD_RECORDED comes for each when media_session_record_stop()
+ * or the end of the session closed it. A direction without audio has no file.
+ * @return 0; -EINVAL stopped; -ENOTSUP without MEDIA_AUDIO_RECORD; -EBUSY one
+ *         is going on; -EAGAIN; -ENOMEM
+ */
+int media_session_record(struct media_session *s, const char *path_in,
+			 const char *path_out);
+/** @return 0; -EINVAL none is going on, or stopped; -EAGAIN; -ENOMEM */
+int media_session_record_stop(struct media_session *s);
+
 /** When the first media_session_apply() started it: monotonic, ns; packets are
  * due at start + n * packet time. 0: not yet. */
 int64_t media_session_start_ns(const struct media_session *s);
@@ -195,6 +232,23 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns);
  *         not agreed; -EBUSY an order is under way; -EAGAIN; -ENOMEM
  */
 int media_session_dtmf(struct media_session *s, const struct dtmf_order *order);
+
+/**
+ * The same as tones in the audio, instead of the prompt (which goes on unheard).
+ * An order that a change of codec cuts off ends with a record of ms 0.
+ * @return 0; -EINVAL; -ENOTCONN not applied yet; -EBUSY; -EAGAIN; -ENOMEM
+ */
+int media_session_tones(struct media_session *s,
+			const struct dtmf_order *order);
+
+/**
+ * Listen for sound or a tone in what is received from now on, instead of what
+ * was listened for before; MEDIA_RECORD_HEARD comes when it is there.
+ * @return 0; -EINVAL stopped; -ENOTSUP without MEDIA_AUDIO_MEASURE; -EAGAIN;
+ *         -ENOMEM
+ */
+int media_session_listen(struct media_session *s,
+			 const struct media_listen *what);
 
 /**
  * End the session: sends an RTCP BYE, goes on receiving for 200 ms what the

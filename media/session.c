@@ -22,6 +22,21 @@
 
 /* ---- commands ---- */
 
+static void command_free(struct command *c)
+{
+	clip_release(&c->tones.clip);
+	free(c->paths[0]);
+	free(c->paths[1]);
+	free(c);
+}
+
+void command_drop(struct command *c)
+{
+	/* made last, so it is the first of the list */
+	c->session->commands = c->next;
+	command_free(c);
+}
+
 /* Free what every thread gave back. @return how many are still out */
 static size_t commands_sweep(struct media_session *s)
 {
@@ -38,13 +53,13 @@ static size_t commands_sweep(struct media_session *s)
 			continue;
 		}
 		*link = c->next;
-		free(c);
+		command_free(c);
 	}
 	return held;
 }
 
-static int command_new(struct command **ret, struct media_session *s,
-		       enum command_kind kind)
+int command_new(struct command **ret, struct media_session *s,
+		enum command_kind kind)
 {
 	struct command *c;
 
@@ -63,7 +78,7 @@ static int command_new(struct command **ret, struct media_session *s,
 	return 0;
 }
 
-static void command_push(struct command *c, unsigned threads)
+void command_push(struct command *c, unsigned threads)
 {
 	struct media_engine *e = c->session->engine;
 
@@ -81,13 +96,9 @@ static void command_push(struct command *c, unsigned threads)
 	}
 }
 
-#define TO_RX       (1u << THREAD_RX)
-#define TO_TX       (1u << THREAD_TX)
-#define TO_ANALYSIS (1u << THREAD_ANALYSIS)
-
 static unsigned to_audio(const struct media_session *s)
 {
-	return s->audio ? 1u << THREAD_AUDIO : 0;
+	return s->audio ? TO_AUDIO : 0;
 }
 
 /* ---- making one ---- */
@@ -288,7 +299,7 @@ static int audio_choose(struct media_session *s, unsigned wanted)
 	err = audio_rings_open(s->engine);
 	if (!err)
 		err = audio_session_new(&s->audio, s, wanted);
-	s->audio_sent = wanted & MEDIA_AUDIO_MEASURE;
+	s->audio_sent = wanted & (MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_RECORD);
 	return err;
 }
 
@@ -368,7 +379,7 @@ void session_destroy(struct media_session *s)
 		struct command *c = s->commands;
 
 		s->commands = c->next;
-		free(c);
+		command_free(c);
 	}
 	session_dtls_release(s);
 	session_keys_release(&s->keys_rx);
@@ -505,13 +516,6 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	return err ? err : keys_fill(c, n);
 }
 
-static void command_drop(struct command *c)
-{
-	/* made last, so it is the first of the list */
-	c->session->commands = c->next;
-	free(c);
-}
-
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated)
 {
@@ -535,6 +539,9 @@ int media_session_apply(struct media_session *s,
 	}
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
+	s->codec = c->codec;
+	s->ptime_ms = c->ptime_ms;
+	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
 	s->has_event = n.has_event_pt;
 	command_push(c, TO_RX | TO_TX | TO_ANALYSIS | to_audio(s));
 	return 0;

@@ -17,6 +17,7 @@
 #include "media/session_dtls.h"
 #include "media/session_key.h"
 #include "media/socket.h"
+#include "media/tx_tones.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,7 +36,10 @@ enum command_kind {
 	COMMAND_APPLY, /* offer and answer are settled (again) */
 	COMMAND_UNTIL, /* do not send at or after until_ns */
 	COMMAND_DTMF,  /* send digits */
-	COMMAND_REKEY, /* new keys of ours are on offer: the peer may use new
+	COMMAND_TONES, /* the same as tones */
+	COMMAND_LISTEN,
+	COMMAND_RECORD, /* begin, or end */
+	COMMAND_REKEY,  /* new keys of ours are on offer: the peer may use new
 			* ones of its own before they are known */
 	COMMAND_STOP,
 };
@@ -74,6 +78,12 @@ struct command {
 	const char *suite_tx;
 	/* COMMAND_DTMF */
 	struct dtmf_order order;
+	/* COMMAND_TONES, of `codec`; given back when they were sent */
+	struct dtmf_clip tones;
+	/* COMMAND_LISTEN */
+	struct media_listen listen;
+	/* COMMAND_RECORD: in, out; NULL: end. The audio thread takes them */
+	char *paths[2];
 };
 
 /* ---- RX thread ---- */
@@ -116,6 +126,7 @@ struct tx_session {
 	bool sends;  /* by direction; until_ns limits it too */
 	bool marker; /* the next packet begins a talkspurt */
 	uint8_t pt;
+	const struct codec *codec;
 	uint16_t ptime_ms;
 	uint32_t ticks; /* a packet */
 	uint32_t clock_hz;
@@ -136,6 +147,7 @@ struct tx_session {
 	uint8_t event_pt;
 	uint32_t event_clock_hz;
 	struct dtmf_send dtmf;
+	struct tx_tones tones;
 	uint64_t packets;
 	uint64_t payload_bytes;
 	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
@@ -235,9 +247,13 @@ struct media_session {
 	bool audio_sent;             /* what we send is decoded, too */
 
 	/* loop */
-	int64_t start_ns; /* 0: not applied */
-	bool has_event;   /* telephone-event was agreed */
-	bool dtmf_busy;   /* an order is under way */
+	int64_t start_ns;          /* 0: not applied */
+	const struct codec *codec; /* to send, in force; NULL: none yet */
+	struct codec_settings codec_settings;
+	uint16_t ptime_ms;
+	bool has_event; /* telephone-event was agreed */
+	bool recording;
+	bool dtmf_busy; /* an order is under way */
 	bool stop_given;
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */
@@ -270,6 +286,19 @@ struct media_session {
 	/* set by the audio thread when it is through with the session */
 	_Atomic bool audio_done;
 };
+
+#define TO_RX       (1u << THREAD_RX)
+#define TO_TX       (1u << THREAD_TX)
+#define TO_ANALYSIS (1u << THREAD_ANALYSIS)
+#define TO_AUDIO    (1u << THREAD_AUDIO)
+
+/** A command, dated now. Thread: loop. @return 0; -EAGAIN; -ENOMEM */
+int command_new(struct command **ret, struct media_session *s,
+		enum command_kind kind);
+/** Give it to threads. @param threads  TO_... */
+void command_push(struct command *c, unsigned threads);
+/** Forget the one made last, which was not pushed. */
+void command_drop(struct command *c);
 
 /** Release everything. Thread: loop; no other thread may know it. */
 void session_destroy(struct media_session *s);

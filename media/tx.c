@@ -33,31 +33,36 @@ static double random_unit(struct tx_session *tx)
 
 /* ---- RTP ---- */
 
-static size_t payload_write(struct tx_session *tx, uint8_t *dst)
+/* The next packet of a clip. @param at  in/out: next byte, or frame */
+static size_t clip_read(const struct clip *clip, size_t *at, size_t bytes,
+			uint8_t *dst)
 {
-	const struct clip *clip = tx->clip;
 	size_t begin = 0;
 	size_t n;
 
 	if (clip->ends) {
-		if (tx->clip_at > 0)
-			begin = clip->ends[tx->clip_at - 1];
-		n = clip->ends[tx->clip_at] - begin;
+		if (*at > 0)
+			begin = clip->ends[*at - 1];
+		n = clip->ends[*at] - begin;
 		if (n > CODEC_PAYLOAD_MAX)
 			n = 0;
 		memcpy(dst, clip->data + begin, n);
-		tx->clip_at = (tx->clip_at + 1) % clip->frames;
+		*at = (*at + 1) % clip->frames;
 		return n;
 	}
-	for (size_t done = 0; done < tx->stream_bytes; done += n) {
-		size_t left = clip->bytes - tx->clip_at;
+	for (size_t done = 0; done < bytes; done += n) {
+		size_t left = clip->bytes - *at;
 
-		n = tx->stream_bytes - done < left ? tx->stream_bytes - done
-						   : left;
-		memcpy(dst + done, clip->data + tx->clip_at, n);
-		tx->clip_at = (tx->clip_at + n) % clip->bytes;
+		n = bytes - done < left ? bytes - done : left;
+		memcpy(dst + done, clip->data + *at, n);
+		*at = (*at + n) % clip->bytes;
 	}
-	return tx->stream_bytes;
+	return bytes;
+}
+
+static size_t payload_write(struct tx_session *tx, uint8_t *dst)
+{
+	return clip_read(tx->clip, &tx->clip_at, tx->stream_bytes, dst);
 }
 
 static void header_write(const struct media_session *s, uint8_t *dst,
@@ -165,11 +170,10 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 		e->sent_pushed++;
 }
 
-static void audio_send(struct media_engine *e, struct media_session *s)
+/* Send the audio that stands behind the header's place. */
+static void audio_send(struct media_engine *e, struct media_session *s,
+		       uint8_t *data, size_t payload)
 {
-	uint8_t data[PACKET_BYTES_MAX];
-	size_t payload = payload_write(&s->tx, data + RTP_HEADER_BYTES);
-
 	if (payload == 0) { /* DTX: the next packet begins a talkspurt */
 		s->tx.marker = true;
 		return;
@@ -178,18 +182,19 @@ static void audio_send(struct media_engine *e, struct media_session *s)
 	packet_send(e, s, data, payload, s->tx.ts);
 }
 
-/* ---- telephone-events ---- */
+/* ---- digits ---- */
 
+/* @param flags  enum digit_sent */
 static void digit_sent(struct media_engine *e, struct media_session *s,
-		       const struct dtmf_packet *p)
+		       char digit, unsigned ms, unsigned flags)
 {
 	const struct packet_record r = {
 		.mono_ns = clock_mono_ns(),
 		.ssrc = s->ssrc,
 		.session = s->slot,
-		.seq = (uint16_t)p->digit,
-		.payload_bytes = s->tx.dtmf.order.duration_ms,
-		.marker_pt = p->last,
+		.seq = (uint16_t)digit,
+		.payload_bytes = (uint16_t)ms,
+		.marker_pt = (uint8_t)flags,
 		.kind = PACKET_DIGIT_SENT,
 	};
 
@@ -212,8 +217,51 @@ static bool event_send(struct media_engine *e, struct media_session *s)
 	dtmf_payload_write(data + RTP_HEADER_BYTES, &p.payload);
 	packet_send(e, s, data, DTMF_PAYLOAD_BYTES, p.ts);
 	if (p.finished)
-		digit_sent(e, s, &p);
+		digit_sent(e, s, p.digit, tx->dtmf.order.duration_ms,
+			   p.last ? DIGIT_LAST : 0);
 	return true;
+}
+
+/* @return payload bytes; a packet without the prompt's next one */
+static size_t tones_write(struct media_engine *e, struct media_session *s,
+			  uint8_t *dst)
+{
+	struct tx_session *tx = &s->tx;
+	const struct dtmf_clip *tones = &tx->tones.command->tones;
+	struct dtmf_clip_step step;
+	size_t payload;
+
+	/* the prompt goes on unheard */
+	payload_write(tx, dst);
+	payload = clip_read(&tones->clip, &tx->tones.at, tx->stream_bytes, dst);
+	dtmf_clip_step(tones, tx->tones.packet++, &tx->tones.digit, &step);
+	if (step.finished)
+		digit_sent(e, s, step.digit, tones->order.duration_ms,
+			   DIGIT_TONE | (step.over ? DIGIT_LAST : 0));
+	if (step.over)
+		tx_tones_end(&tx->tones);
+	return payload;
+}
+
+/* An order that can no longer be sent. */
+static void tones_cut(struct media_engine *e, struct media_session *s)
+{
+	if (!s->tx.tones.command)
+		return;
+	digit_sent(e, s, s->tx.tones.command->tones.order.digits[0], 0,
+		   DIGIT_TONE | DIGIT_LAST);
+	tx_tones_end(&s->tx.tones);
+}
+
+static void prompt_or_tones_send(struct media_engine *e,
+				 struct media_session *s)
+{
+	uint8_t data[PACKET_BYTES_MAX];
+	uint8_t *dst = data + RTP_HEADER_BYTES;
+
+	audio_send(e, s, data,
+		   s->tx.tones.command ? tones_write(e, s, dst)
+				       : payload_write(&s->tx, dst));
 }
 
 static bool may_send(const struct tx_session *tx)
@@ -232,7 +280,7 @@ static void rtp_due(struct media_engine *e, struct media_session *s)
 		return;
 	}
 	if (!event_send(e, s))
-		audio_send(e, s);
+		prompt_or_tones_send(e, s);
 	step(tx, 1);
 	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
@@ -473,7 +521,11 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	if (tx->clip != c->clip)
 		tx->clip_at = 0;
 	tx->clip = c->clip;
+	if (tx->tones.command &&
+	    !tx_tones_fit(&tx->tones, c->codec, c->ptime_ms))
+		tones_cut(e, s);
 	tx->ptime_ms = c->ptime_ms;
+	tx->codec = c->codec;
 	tx->ticks = codec_ticks(c->codec, c->ptime_ms);
 	tx->clock_hz = c->codec->clock_hz;
 	tx->has_event = c->has_event;
@@ -503,6 +555,7 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 	       tx->due_ns < stop_ns)
 		rtp_due(e, s);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+	tx_tones_end(&tx->tones);
 	tx->report_wanted = false;
 	/* 6.3.7: who never sent anything says no BYE */
 	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))
@@ -531,6 +584,12 @@ static void command_take(struct media_engine *e, struct command *c)
 		/* one at a time: the loop sees to that */
 		(void)dtmf_send_order(&s->tx.dtmf, &c->order,
 				      s->tx.event_clock_hz);
+	} else if (kind == COMMAND_TONES) {
+		/* one at a time, too; given back when they were sent */
+		tx_tones_begin(&s->tx.tones, c);
+		if (!tx_tones_fit(&s->tx.tones, s->tx.codec, s->tx.ptime_ms))
+			tones_cut(e, s);
+		return;
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)

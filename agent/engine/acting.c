@@ -64,6 +64,8 @@ int acting_do(const struct wire_client_action *a, void *arg)
 					 NULL);
 	if (is(a, "dtmf"))
 		return call_dtmf_send(c, a->argument);
+	if (is(a, "assert_audio"))
+		return call_audio_assert(c, a->argument);
 	if (is(a, "transfer"))
 		return transfer(c, a->argument);
 	if (is(a, "transfer_attended"))

@@ -29,6 +29,7 @@ static void call_release(struct call *c)
 	tmr_cancel(&c->tmr_answer);
 	tmr_cancel(&c->tmr_finish);
 	tmr_cancel(&c->info_dtmf.tmr);
+	tmr_cancel(&c->listening.tmr);
 	if (c->media)
 		media_session_free(c->media);
 	if (c->sip)
@@ -65,6 +66,7 @@ static struct call *call_new(struct engine *e, const struct wire_action *action,
 	tmr_init(&c->tmr_answer);
 	tmr_init(&c->tmr_finish);
 	tmr_init(&c->info_dtmf.tmr);
+	tmr_init(&c->listening.tmr);
 	snprintf(c->name, sizeof(c->name), "%s-%u", e->job->role,
 		 ++e->call_count);
 	(void)str_copy(c->account, sizeof(c->account), account_name(account));

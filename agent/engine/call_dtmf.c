@@ -67,7 +67,12 @@ static int media_send(struct call *c, const struct wire_dtmf *d)
 	int err;
 
 	memcpy(order.digits, d->digits, sizeof(d->digits));
-	err = c->media ? media_session_dtmf(c->media, &order) : -ENOTCONN;
+	if (!c->media)
+		err = -ENOTCONN;
+	else if (c->action->dtmf_mode == WIRE_DTMF_INBAND)
+		err = media_session_tones(c->media, &order);
+	else
+		err = media_session_dtmf(c->media, &order);
 	if (err == -ENOTSUP) {
 		script_acted(&c->script, "dtmf",
 			     "the peer did not agree to telephone-event");
@@ -88,7 +93,10 @@ void call_dtmf_media(struct call *c, const struct media_record *record)
 		.ms = d->ms,
 	};
 
-	if (record->outgoing) {
+	if (record->outgoing && d->ms <= 0) {
+		script_acted(&c->script, "dtmf",
+			     "the codec changed while the tones were sent");
+	} else if (record->outgoing) {
 		report_digit(c, record->mono_ns, &sent);
 		if (d->last)
 			script_acted(&c->script, "dtmf", NULL);
@@ -196,7 +204,8 @@ int call_dtmf_send(struct call *c, const char *argument)
 	/* Checked when the job was decoded. */
 	if (wire_dtmf_parse(argument, &order))
 		return -EINVAL;
-	if (c->action->dtmf_mode == WIRE_DTMF_RTPEVENT)
+	if (c->action->dtmf_mode == WIRE_DTMF_RTPEVENT ||
+	    c->action->dtmf_mode == WIRE_DTMF_INBAND)
 		return media_send(c, &order);
 	if (c->info_dtmf.order.digits[0])
 		return -EBUSY;

@@ -150,6 +150,12 @@ void call_media_record(struct call *c, const struct media_record *record)
 	case MEDIA_RECORD_AUDIO_TOTAL:
 		call_audio_record(c, record);
 		break;
+	case MEDIA_RECORD_RECORDED:
+		break;
+	case MEDIA_RECORD_HEARD:
+		call_audio_record(c, record);
+		call_go_on(c);
+		break;
 	case MEDIA_RECORD_STOPPED:
 		call_audio_end(c);
 		c->media_stopped = true;

@@ -176,6 +176,16 @@ struct call_info_dtmf {
 	struct tmr tmr;
 };
 
+/* An assert_audio under way. */
+struct call_listening {
+	unsigned id; /* of the order; 0: none is under way */
+	unsigned ids;
+	struct wire_audio_expect expect;
+	int64_t begin_ns;
+	int64_t end_ns;
+	struct tmr tmr;
+};
+
 /* An attended transfer under way (consulting.c). */
 struct consult {
 	enum consult_phase {
@@ -230,7 +240,9 @@ struct call {
 	struct tmr tmr_answer;
 	struct tmr tmr_finish;
 
-	json_t *audio[2]; /* totals of in and out; NULL: not decoded */
+	struct call_listening listening;
+	struct audio_second heard; /* the last second received */
+	json_t *audio[2];          /* totals of in and out; NULL: not decoded */
 
 	int64_t invite_ns; /* 0: did not happen */
 	int64_t first_18x_ns;
@@ -303,6 +315,8 @@ void call_media_closed(struct call *c);
 unsigned call_audio_wanted(const struct wire_action *action);
 /** MEDIA_RECORD_AUDIO_... */
 void call_audio_record(struct call *c, const struct media_record *record);
+/** The assert_audio action. @return as the act of script_ops */
+int call_audio_assert(struct call *c, const char *argument);
 /** All totals are there: join them. */
 void call_audio_end(struct call *c);
 

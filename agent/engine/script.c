@@ -228,7 +228,8 @@ static bool waits_for_call(const struct wire_client_action *a)
 	if (is(a, "options"))
 		return !a->argument[0];
 	return is(a, "reinvite") || is(a, "transfer") ||
-	       is(a, "transfer_attended") || is(a, "message") || is(a, "dtmf");
+	       is(a, "transfer_attended") || is(a, "message") ||
+	       is(a, "dtmf") || is(a, "assert_audio");
 }
 
 static bool acts(const struct wire_client_action *a)

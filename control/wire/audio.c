@@ -1,12 +1,23 @@
 #include "control/wire/action.h"
 
+#include "base/str.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WAIT_MS_MAX     600000u
+#define WAIT_MS_DEFAULT 32000 /* as of assert_dtmf */
+#define TONE_HZ_MIN     100   /* docs/audio.md */
+#define TONE_HZ_MAX     3600
+
 static int dtmf_mode_decode(struct decoder *d, json_t *object,
 			    struct wire_action *a)
 {
 	static const char *const words[] = {"rtpevent", "info", "info-dtmf",
-					    NULL};
+					    "inband", NULL};
 	static const enum wire_dtmf_mode values[] = {
-		WIRE_DTMF_RTPEVENT, WIRE_DTMF_INFO, WIRE_DTMF_INFO_PLAIN};
+		WIRE_DTMF_RTPEVENT, WIRE_DTMF_INFO, WIRE_DTMF_INFO_PLAIN,
+		WIRE_DTMF_INBAND};
 	const char *text = NULL;
 	size_t i;
 	int err = decode_text(d, object, "dtmf_mode", TEXT_LINE, 16, &text);
@@ -15,7 +26,8 @@ static int dtmf_mode_decode(struct decoder *d, json_t *object,
 		return err;
 	if (!decode_word(words, text, &i))
 		return decoder_refuse_member(
-			d, "dtmf_mode", "must be rtpevent, info or info-dtmf");
+			d, "dtmf_mode",
+			"must be rtpevent, info, info-dtmf or inband");
 	a->dtmf_mode = values[i];
 	return 0;
 }
@@ -27,4 +39,62 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	if (!err)
 		err = decode_bool(d, object, "audio_checks", &a->audio_checks);
 	return err;
+}
+
+/* "tone 440 5000": the words behind the first one. @return how many; -EINVAL */
+static int numbers_parse(const char *text, uint64_t numbers[static 2])
+{
+	int count = 0;
+
+	while (*text) {
+		size_t len;
+		char word[16] = "";
+
+		text++; /* the blank */
+		len = strcspn(text, " ");
+		if (count == 2 || len == 0 || len >= sizeof(word))
+			return -EINVAL;
+		memcpy(word, text, len);
+		if (str_to_u64(word, WAIT_MS_MAX, &numbers[count++]))
+			return -EINVAL;
+		text += len;
+	}
+	return count;
+}
+
+int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret)
+{
+	static const struct {
+		const char *name;
+		enum wire_audio_kind kind;
+		int least; /* numbers */
+		int most;
+	} kinds[] = {
+		{"sound", WIRE_AUDIO_SOUND, 0, 1},
+		{"silence", WIRE_AUDIO_SILENCE, 1, 1},
+		{"tone", WIRE_AUDIO_TONE, 1, 2},
+	};
+	struct wire_audio_expect e = {.wait_ms = WAIT_MS_DEFAULT};
+	size_t len = strcspn(text, " ");
+	uint64_t numbers[2] = {0, 0};
+	int count = numbers_parse(text + len, numbers);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strlen(kinds[i].name) != len ||
+		    strncmp(text, kinds[i].name, len) != 0)
+			continue;
+		if (count < kinds[i].least || count > kinds[i].most)
+			return -EINVAL;
+		e.kind = kinds[i].kind;
+		if (e.kind == WIRE_AUDIO_TONE)
+			e.hz = (uint16_t)numbers[0];
+		if (count == kinds[i].most)
+			e.wait_ms = (uint32_t)numbers[count - 1];
+		if (e.kind == WIRE_AUDIO_TONE &&
+		    (numbers[0] < TONE_HZ_MIN || numbers[0] > TONE_HZ_MAX))
+			return -EINVAL;
+		*ret = e;
+		return 0;
+	}
+	return -EINVAL;
 }

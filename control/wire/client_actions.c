@@ -30,6 +30,7 @@ enum argument {
 	ARGUMENT_PROGRESS, /* 101 to 199 */
 	ARGUMENT_DTMF,     /* digits, duration, gap */
 	ARGUMENT_EXPECT_DTMF,
+	ARGUMENT_EXPECT_AUDIO,
 	ARGUMENT_REJECT, /* 400 to 699, or nothing: 603 */
 };
 
@@ -44,7 +45,7 @@ static const struct client_action_kind {
 	{"wait", ARGUMENT_MS},
 	{"hangup", ARGUMENT_NONE},
 	{"assert_dtmf", ARGUMENT_EXPECT_DTMF},
-	{"assert_audio", ARGUMENT_UNSUPPORTED},
+	{"assert_audio", ARGUMENT_EXPECT_AUDIO},
 	{"dtmf", ARGUMENT_DTMF},
 	{"mute", ARGUMENT_UNSUPPORTED},
 	{"unmute", ARGUMENT_UNSUPPORTED},
@@ -235,6 +236,17 @@ static int dtmf_check(struct decoder *d,
 		       : 0;
 }
 
+static int audio_check(struct decoder *d, const char *argument)
+{
+	struct wire_audio_expect expect;
+
+	return wire_audio_expect_parse(argument, &expect)
+		       ? decoder_refuse(
+				 d,
+				 "assert_audio needs sound, silence MS or tone HZ (100 to 3600); behind sound and tone perhaps the longest wait in ms")
+		       : 0;
+}
+
 static int argument_check(struct decoder *d,
 			  const struct wire_client_action *action)
 {
@@ -291,6 +303,8 @@ static int argument_check(struct decoder *d,
 	case ARGUMENT_DTMF:
 	case ARGUMENT_EXPECT_DTMF:
 		return dtmf_check(d, action);
+	case ARGUMENT_EXPECT_AUDIO:
+		return audio_check(d, action->argument);
 	case ARGUMENT_REJECT:
 		return action->argument[0] ? code_check(d, action, 400, 699)
 					   : 0;

@@ -87,6 +87,20 @@ struct wire_dtmf_expect {
 	uint32_t wait_ms; /* the longest wait */
 };
 
+enum wire_audio_kind {
+	WIRE_AUDIO_SOUND,
+	WIRE_AUDIO_SILENCE,
+	WIRE_AUDIO_TONE,
+};
+
+/* Argument of an `assert_audio` action: "sound 5000", "silence 2000",
+ * "tone 440 5000". */
+struct wire_audio_expect {
+	enum wire_audio_kind kind;
+	uint16_t hz;      /* tone: 100 to 3600 */
+	uint32_t wait_ms; /* the longest wait; silence: how long */
+};
+
 /* How digits are sent. */
 enum wire_dtmf_mode {
 	WIRE_DTMF_RTPEVENT,   /* RFC 4733 */
@@ -308,6 +322,8 @@ int wire_dtmf_expect_parse(const char *text, struct wire_dtmf_expect *ret);
 
 /** Parse "2/8" or "2/8 (0/2)". @return 0; -EINVAL */
 int wire_mwi_parse(const char *text, struct wire_mwi *ret);
+/** The same of `assert_audio`. @return 0; -EINVAL */
+int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret);
 
 /** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
 int wire_duration_parse(const char *text, struct wire_duration *ret);

@@ -34,7 +34,7 @@ class Engine:
 
     def __init__(self, build, role, steps, ports, sip_port=0, bind="127.0.0.1", offset=0,
                  prefix=(), max_duration_s=180, peers=None, extra_headers=(),
-                 copies=False, rtp_last=None):
+                 copies=False, rtp_last=None, settings=None):
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._extra, self._copies = extra_headers, copies
@@ -53,7 +53,7 @@ class Engine:
             "interval_s": 1, "max_duration_s": max_duration_s, "record": "sip",
             "peers": peers or {}, "steps": steps},
             "engine": {"bind": bind, "sip_port": sip_port, "rtp_min": first,
-                       "rtp_max": rtp_last or ports.rtp[1]}})
+                       "rtp_max": rtp_last or ports.rtp[1], **(settings or {})}})
 
     def _send(self, message):
         self._socket.sendall(json.dumps(message).encode() + b"\n")

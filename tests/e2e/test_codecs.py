@@ -40,7 +40,7 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     tone_write(tmp_path / "prompt.wav", 48000, 1000)
     with Baresip(tmp_path, namespaces[1], codec) as phone:
         code, result = call(build, namespaces[0], "--codec", codec,
-                            "--duration", "3",
+                            "--duration", "3", "--audio-checks",
                             "--prompt", str(tmp_path / "prompt.wav"))
     log = phone.text()
     assert code == 0, (result, log)
@@ -59,7 +59,14 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     assert ("mos_declared" in found["in"]) == declared, found["in"]
     assert found["in"]["mos_scale"] == {
         "G722": "wb", "L16/16000": "wb", "opus": "fb", "L16/44100": "fb"}.get(codec, "nb")
+    # its tone, as we heard it; baresip's file of 8000 of 32768 is -15.26 dBov
+    audio = found["in"]["audio"]
+    tone, = audio["tones"]
+    assert audio["packets"] == found["in"]["packets"], audio
+    assert abs(tone["hz"] - 440) < 1 and tone["ms"] >= 2000, audio
+    assert abs(tone["dbov"] + 15.26) < 1.5 and audio["clipped_pct"] == 0, audio
     level = level_at(phone.heard(), 1000)
     print(f"{codec}: heard 1000 Hz at {20 * math.log10(level / 8000):+.2f} dB, "
-          f"in {found['in']['packets']}, out {found['out']['packets']}")
+          f"in {found['in']['packets']}, out {found['out']['packets']}; "
+          f"we heard {tone['hz']:.2f} Hz at {tone['dbov']:+.2f} dBov for {tone['ms']:.0f} ms")
     assert abs(20 * math.log10(level / 8000)) < 1.5

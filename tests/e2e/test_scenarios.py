@@ -86,6 +86,9 @@ def cases(phone):
             {"calls": 4, "calls_per_second": 10, "max_concurrent_calls": 4,
              "duration": "2", "step.0.1.max_concurrent_calls": 1}, "failed", "ratio"),
         "digits": ("dtmf", ["caller", "callee"], {"wait_ms": 500, "digits": "42#"}, "passed", ""),
+        "digits, as tones": ("dtmf", ["caller", "callee"],
+                             {"wait_ms": 500, "digits": "7D*", "dtmf_mode": "inband"},
+                             "passed", ""),
         "digits, others": (
             "dtmf", ["caller", "callee"],
             {"wait_ms": 500, "digits": "42#",

@@ -136,6 +136,14 @@ static void record_log(const struct media_record *record, void *arg)
 		log->audio_totals[out]++;
 		log->audio[out] = record->u.audio_total;
 		break;
+	case MEDIA_RECORD_RECORDED:
+		log->recordings[out]++;
+		log->recorded[out] = record->u.recorded;
+		break;
+	case MEDIA_RECORD_HEARD:
+		log->heard++;
+		log->heard_last = record->u.heard;
+		break;
 	case MEDIA_RECORD_SECURED:
 		log->secured++;
 		log->suite = record->u.secured.suite;

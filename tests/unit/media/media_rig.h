@@ -25,6 +25,10 @@ struct rig_log {
 	size_t audio_seconds[2];
 	size_t audio_totals[2];
 	struct audio_total audio[2];
+	size_t recordings[2];
+	struct media_recorded recorded[2];
+	size_t heard;
+	struct media_heard heard_last;
 	size_t first_rtp;
 	size_t first_rtcp;
 	size_t secured;

@@ -464,6 +464,17 @@ static void test_client_actions(void **state)
 		{"[[\"dtmf\",\"1 20\"]]", "/0: dtmf needs digits"},
 		{"[[\"assert_dtmf\",\"\"]]", "/0: assert_dtmf needs digits"},
 		{"[[\"assert_dtmf\",\"1 x\"]]", "/0: assert_dtmf needs digits"},
+		{"[[\"assert_audio\",\"\"]]", "/0: assert_audio needs sound"},
+		{"[[\"assert_audio\",\"noise\"]]",
+		 "/0: assert_audio needs sound"},
+		{"[[\"assert_audio\",\"silence\"]]",
+		 "/0: assert_audio needs sound"},
+		{"[[\"assert_audio\",\"tone 99\"]]",
+		 "/0: assert_audio needs sound"},
+		{"[[\"assert_audio\",\"tone 440 1 2\"]]",
+		 "/0: assert_audio needs sound"},
+		{"[[\"assert_audio\",\"sound  1\"]]",
+		 "/0: assert_audio needs sound"},
 	};
 	char reason[WIRE_REASON_BYTES];
 
@@ -566,6 +577,30 @@ static void test_dial(void **state)
 	}
 }
 
+static void test_audio_that_is_expected(void **state)
+{
+	struct wire_audio_expect e;
+
+	(void)state;
+	assert_int_equal(wire_audio_expect_parse("sound", &e), 0);
+	assert_int_equal(e.kind, WIRE_AUDIO_SOUND);
+	assert_int_equal(e.wait_ms, 32000);
+	assert_int_equal(wire_audio_expect_parse("sound 5", &e), 0);
+	assert_int_equal(e.wait_ms, 5);
+	assert_int_equal(wire_audio_expect_parse("silence 2000", &e), 0);
+	assert_int_equal(e.kind, WIRE_AUDIO_SILENCE);
+	assert_int_equal(e.wait_ms, 2000);
+	assert_int_equal(wire_audio_expect_parse("tone 440", &e), 0);
+	assert_int_equal(e.kind, WIRE_AUDIO_TONE);
+	assert_int_equal(e.hz, 440);
+	assert_int_equal(e.wait_ms, 32000);
+	assert_int_equal(wire_audio_expect_parse("tone 3600 600000", &e), 0);
+	assert_int_equal(e.wait_ms, 600000);
+	assert_int_equal(wire_audio_expect_parse("tone 3600 600001", &e),
+			 -EINVAL);
+	assert_int_equal(wire_audio_expect_parse("tones 440", &e), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -581,6 +616,7 @@ int main(void)
 		cmocka_unit_test(test_custom_headers),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_dial),
+		cmocka_unit_test(test_audio_that_is_expected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

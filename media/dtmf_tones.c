@@ -1,0 +1,174 @@
+#include "media/dtmf_tones.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <spandsp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_HZ 8000
+/* spandsp's block; a digit begins and ends with the second one in a row. */
+#define BLOCK        102
+#define BLOCK_NS     (BLOCK * NS_PER_S / RATE_HZ)
+#define BLOCKS_KNOWN 2
+
+/* ---- sending ---- */
+
+int dtmf_clip_make(struct dtmf_clip *ret, const struct dtmf_order *order,
+		   const struct codec *codec, uint16_t ptime_ms,
+		   const struct codec_settings *settings)
+{
+	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
+	size_t used = dtmf_tone_samples(order, codec->sample_hz);
+	size_t packets = (used + packet - 1) / packet;
+	int16_t *pcm = calloc(packets * packet, sizeof(*pcm));
+	struct clip clip;
+	int err;
+
+	if (!pcm)
+		return -ENOMEM;
+	dtmf_tones_write(pcm, order, codec->sample_hz);
+	err = codec->encode(codec, &clip, pcm, packets * packet, ptime_ms,
+			    settings);
+	free(pcm);
+	if (err)
+		return err;
+	*ret = (struct dtmf_clip){
+		.order = *order,
+		.clip = clip,
+		.packets = packets,
+		.ptime_ms = ptime_ms,
+	};
+	return 0;
+}
+
+void dtmf_clip_step(const struct dtmf_clip *c, size_t packet, size_t *digit,
+		    struct dtmf_clip_step *ret)
+{
+	const struct dtmf_order *order = &c->order;
+	size_t each = (size_t)order->duration_ms + order->gap_ms;
+	size_t sent_ms = (packet + 1) * c->ptime_ms;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->over = packet + 1 >= c->packets;
+	if (!order->digits[*digit] ||
+	    (!order->digits[*digit + 1] && !ret->over) ||
+	    sent_ms < *digit * each + order->duration_ms)
+		return;
+	ret->finished = true;
+	ret->digit = order->digits[(*digit)++];
+}
+
+/* ---- hearing ---- */
+
+struct dtmf_tones {
+	dtmf_rx_state_t *rx;
+	size_t used;  /* samples of the open block */
+	int reported; /* what the callback said of it: -1 nothing, 0 end */
+	char digit;   /* that goes on; 0: none */
+	int64_t begin_ns;
+	int64_t end_ns; /* of the last block */
+};
+
+static void on_tone(void *arg, int code, int level, int delay)
+{
+	struct dtmf_tones *t = arg;
+
+	(void)level;
+	(void)delay;
+	t->reported = code;
+}
+
+int dtmf_tones_new(struct dtmf_tones **ret)
+{
+	struct dtmf_tones *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->rx = dtmf_rx_init(NULL, NULL, NULL);
+	if (!t->rx) {
+		free(t);
+		return -ENOMEM;
+	}
+	dtmf_rx_set_realtime_callback(t->rx, on_tone, t);
+	t->reported = -1;
+	*ret = t;
+	return 0;
+}
+
+struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t)
+{
+	if (t)
+		dtmf_rx_free(t->rx);
+	free(t);
+	return NULL;
+}
+
+static void digit_end(struct dtmf_tones *t, int64_t end_ns,
+		      struct dtmf_heard *ret)
+{
+	if (!t->digit)
+		return;
+	if (ret->count < DTMF_STEPS_MAX)
+		ret->steps[ret->count++] = (struct dtmf_step){
+			.ended = true,
+			.digit = t->digit,
+			.ms = (double)(end_ns - t->begin_ns) /
+			      (double)NS_PER_MS,
+			.mono_ns = end_ns,
+		};
+	t->digit = 0;
+}
+
+static void block_end(struct dtmf_tones *t, int64_t end_ns,
+		      struct dtmf_heard *ret)
+{
+	int64_t change_ns = end_ns - BLOCKS_KNOWN * BLOCK_NS;
+	int code = t->reported;
+
+	t->used = 0;
+	t->end_ns = end_ns;
+	t->reported = -1;
+	if (code < 0)
+		return;
+	digit_end(t, change_ns, ret);
+	if (code == 0 || dtmf_event_of((char)code) < 0)
+		return;
+	t->digit = (char)code;
+	t->begin_ns = change_ns;
+	if (ret->count < DTMF_STEPS_MAX)
+		ret->steps[ret->count++] = (struct dtmf_step){
+			.digit = t->digit,
+			.mono_ns = change_ns,
+		};
+}
+
+void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
+		    int64_t mono_ns, struct dtmf_heard *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (size_t done = 0; done < count;) {
+		int16_t block[BLOCK];
+		size_t n = BLOCK - t->used;
+
+		if (n > count - done)
+			n = count - done;
+		for (size_t i = 0; i < n; i++)
+			block[i] = (int16_t)lrintf(pcm[done + i] * 32767.0f);
+		dtmf_rx(t->rx, block, (int)n);
+		done += n;
+		t->used += n;
+		if (t->used == BLOCK)
+			block_end(t,
+				  mono_ns + (int64_t)done * NS_PER_S / RATE_HZ,
+				  ret);
+	}
+}
+
+void dtmf_tones_end(struct dtmf_tones *t, struct dtmf_heard *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	digit_end(t, t->end_ns, ret);
+}

@@ -1,0 +1,211 @@
+/* Recordings: what stands in the files, against what was played. */
+#include "media/audio_record.h"
+#include "media/audio_tone.h"
+
+#include "base/clock.h"
+#include "media_rig.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PI 3.14159265358979323846
+
+struct file {
+	SF_INFO info;
+	float *pcm;
+};
+
+static void file_read(struct file *f, const char *path)
+{
+	SNDFILE *file;
+
+	memset(f, 0, sizeof(*f));
+	file = sf_open(path, SFM_READ, &f->info);
+	assert_non_null(file);
+	assert_int_equal(f->info.channels, 1);
+	assert_int_equal(f->info.format, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
+	f->pcm = calloc((size_t)f->info.frames + 1, sizeof(float));
+	assert_non_null(f->pcm);
+	assert_int_equal(sf_readf_float(file, f->pcm, f->info.frames),
+			 f->info.frames);
+	sf_close(file);
+}
+
+static void file_release(struct file *f)
+{
+	free(f->pcm);
+}
+
+static char *folder_make(void)
+{
+	char *folder = strdup("/tmp/offhook-record-XXXXXX");
+
+	assert_non_null(folder);
+	assert_non_null(mkdtemp(folder));
+	return folder;
+}
+
+static void path_in(char *dst, size_t size, const char *folder,
+		    const char *name)
+{
+	assert_true(snprintf(dst, size, "%s/%s", folder, name) < (int)size);
+}
+
+static void tone(int16_t *pcm, size_t count, double hz, unsigned rate_hz)
+{
+	for (size_t i = 0; i < count; i++)
+		pcm[i] = (int16_t)lrint(8000 *
+					sin(2 * PI * hz * (double)i / rate_hz));
+}
+
+/* The file is the line of time: silence before the first packet, for a gap, and
+ * audio of another rate as long as it lasted. */
+static void test_file_is_the_line_of_time(void **state)
+{
+	char *folder = folder_make();
+	char path[128];
+	struct audio_recorder r;
+	struct audio_recorded how;
+	struct audio_tone found;
+	int16_t pcm[3200];
+	struct file f;
+
+	(void)state;
+	path_in(path, sizeof(path), folder, "a.wav");
+	audio_recorder_begin(&r, strdup(path));
+	audio_recorder_start(&r, NS_PER_S);
+	audio_recorder_start(&r, 5 * NS_PER_S); /* changes nothing */
+	tone(pcm, 1600, 1000, 8000);
+	/* 100 ms after the start, 200 ms long; then a hole of 50 ms */
+	audio_recorder_write(&r, pcm, 1600, 8000, NS_PER_S + 100 * NS_PER_MS,
+			     0);
+	audio_recorder_write(&r, pcm, 1600, 8000, 0, 50);
+	tone(pcm, 3200, 500, 16000);
+	audio_recorder_write(&r, pcm, 3200, 16000, 0, 0);
+	assert_true(audio_recorder_end(&r, &how));
+	assert_true(how.written);
+	assert_false(how.cut);
+	assert_float_equal(how.ms, 750, 0.2);
+	assert_false(audio_recorder_end(&r, &how));
+	file_read(&f, path);
+	assert_int_equal(f.info.samplerate, 8000);
+	assert_int_equal(f.info.frames, 6000);
+	for (int i = 0; i < 800; i++)
+		assert_true(fabsf(f.pcm[i]) <= 0);
+	assert_true(audio_tone_find(&found, f.pcm + 800, 1600, 8000));
+	assert_float_equal(found.hz, 1000, 0.1);
+	for (int i = 2400; i < 2800; i++)
+		assert_true(fabsf(f.pcm[i]) <= 0);
+	assert_true(audio_tone_find(&found, f.pcm + 4400, 1600, 8000));
+	assert_float_equal(found.hz, 500, 0.1);
+	assert_float_equal(found.dbov, -15.26, 0.1);
+	file_release(&f);
+	unlink(path);
+	rmdir(folder);
+	free(folder);
+}
+
+static void test_recording_that_cannot_be_written(void **state)
+{
+	struct audio_recorder r;
+	struct audio_recorded how;
+	int16_t pcm[160] = {0};
+
+	(void)state;
+	audio_recorder_begin(&r, strdup("/nowhere/at/all.wav"));
+	audio_recorder_write(&r, pcm, 160, 8000, 1, 0);
+	audio_recorder_write(&r, pcm, 160, 8000, 2, 0);
+	assert_true(audio_recorder_end(&r, &how));
+	assert_false(how.written);
+	assert_true(how.cut);
+	/* nothing came: no file, and nothing is missing */
+	audio_recorder_begin(&r, strdup("/nowhere/at/all.wav"));
+	assert_true(audio_recorder_end(&r, &how));
+	assert_false(how.written);
+	assert_false(how.cut);
+}
+
+static void settle(struct rig_log *log, const struct rig_log *peer)
+{
+	const struct media_local *at = media_session_local(peer->session);
+	struct media_negotiated n =
+		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
+
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+}
+
+static void test_session_is_recorded(void **state)
+{
+	static const char *const names[] = {"1-in", "1-out", "2-in", "2-out"};
+	char *folder = folder_make();
+	char paths[4][128];
+	struct rig_log *a, *b;
+	struct rig r;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		path_in(paths[i], sizeof(paths[i]), folder, names[i]);
+	rig_open(&r, RIG_SESSIONS, 0);
+	a = rig_session_audio(&r, 0, MEDIA_AUDIO_RECORD);
+	b = rig_session(&r, 1);
+	assert_int_equal(media_session_record(b->session, "/a", "/b"),
+			 -ENOTSUP);
+	assert_int_equal(media_session_record_stop(a->session), -EINVAL);
+	assert_int_equal(media_session_record(a->session, paths[0], paths[1]),
+			 0);
+	assert_int_equal(media_session_record(a->session, "/a", "/b"), -EBUSY);
+	settle(a, b);
+	settle(b, a);
+	rig_run_ms(&r, 1200);
+	assert_int_equal(media_session_record_stop(a->session), 0);
+	rig_run_ms(&r, 400);
+	assert_int_equal(media_session_record(a->session, paths[2], paths[3]),
+			 0);
+	rig_run_ms(&r, 600);
+	rig_stop(&r, 2);
+	for (int out = 0; out < 2; out++) {
+		struct audio_tone found;
+		struct file f;
+
+		assert_int_equal(a->recordings[out], 2);
+		assert_true(a->recorded[out].written);
+		/* the last one is as long as its packets are */
+		assert_true(a->recorded[out].ms >= 500);
+		file_read(&f, paths[out]);
+		assert_int_equal(f.info.samplerate, 8000);
+		assert_true(f.info.frames >= 8 * 1100);
+		/* the built-in tones: 425 Hz for 0.4 s */
+		assert_true(audio_tone_find(&found, f.pcm + 800, 1600, 8000));
+		assert_float_equal(found.hz, 425, 1);
+		file_release(&f);
+		unlink(paths[out]);
+		unlink(paths[2 + out]);
+	}
+	assert_int_equal(a->audio_totals[0], 0);
+	rig_close(&r);
+	assert_int_equal(rmdir(folder), 0);
+	free(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_is_the_line_of_time),
+		cmocka_unit_test(test_recording_that_cannot_be_written),
+		cmocka_unit_test(test_session_is_recorded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
