@@ -31,6 +31,16 @@ static bool touch(const char *dir, const char *sha256)
 	       utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
+/* @return the hash in a member, if its file is not there; NULL: it is */
+static const char *missing_of(const json_t *action, const char *member,
+			      const char *dir)
+{
+	const char *hash = json_string_value(json_object_get(action, member));
+
+	return hash && prompts_hash_valid(hash) && !touch(dir, hash) ? hash
+								     : NULL;
+}
+
 const char *prompts_missing(const json_t *spec, const char *dir)
 {
 	const json_t *step, *action;
@@ -41,12 +51,13 @@ const char *prompts_missing(const json_t *spec, const char *dir)
 	{
 		json_array_foreach(step, k, action)
 		{
-			const char *hash = json_string_value(
-				json_object_get(action, "prompt_sha256"));
+			const char *said =
+				missing_of(action, "prompt_sha256", dir);
+			const char *heard =
+				missing_of(action, "expect_prompt_sha256", dir);
 
-			if (hash && prompts_hash_valid(hash) &&
-			    !touch(dir, hash) && !missing)
-				missing = hash;
+			if (!missing)
+				missing = said ? said : heard;
 		}
 	}
 	return missing;

@@ -9,6 +9,8 @@
 
 #include "media/audio_early.h"
 #include "media/audio_leg.h"
+#include "media/audio_marker.h"
+#include "media/audio_match.h"
 #include "media/audio_record.h"
 #include "media/dtmf_tones.h"
 #include "media/media.h"
@@ -27,7 +29,16 @@ struct audio_session {
 	int64_t second_ns;
 	struct audio_leg legs[2]; /* [1]: sent */
 	struct audio_recorder recorders[2];
-	struct dtmf_tones *dtmf;    /* NULL: not listened for */
+	struct dtmf_tones *dtmf;     /* NULL: not listened for */
+	struct audio_match *match;   /* NULL: no prompt is expected */
+	struct audio_marker *marker; /* NULL: none are looked for */
+	bool has_delay;              /* within the open second */
+	double delay_ms;
+	uint64_t markers;
+	double delay_sum_ms;
+	double delay_min_ms;
+	double delay_max_ms;
+	int64_t start_ns;           /* audio was expected */
 	struct media_listen listen; /* id 0: for nothing */
 	int64_t listen_ns;          /* from then on */
 	bool one_way_now;           /* sound sent, none heard: in every whole */
@@ -41,9 +52,10 @@ struct audio_session {
 	const struct codec *codec_sent;
 };
 
-/** @return 0; -ENOMEM */
+/** @param reference  what should be heard, borrowed; NULL: nothing is
+ * @return 0; -ENOMEM */
 int audio_session_new(struct audio_session **ret, struct media_session *s,
-		      unsigned wanted);
+		      unsigned wanted, struct audio_reference *reference);
 struct audio_session *audio_session_free(struct audio_session *a);
 
 /* ---- what the audio thread does with one: audio_session.c ---- */

@@ -1,7 +1,7 @@
 /**
  * Decoded audio of any codec's rate as 8000 Hz, packet by packet: a
  * windowed-sinc low-pass at the rational places. Level, phase and time of the
- * voice band stay, but for AUDIO_REDUCE_DELAY_MS. Docs: audio.md
+ * voice band stay, but for AUDIO_REDUCE_DELAY_NS. Docs: audio.md
  * Thread: one at a time (the audio thread; new and free allocate).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_REDUCE_H
@@ -14,7 +14,7 @@
 
 #define AUDIO_REDUCED_HZ 8000
 /* A packet's samples come out this much later, in time of the audio. */
-#define AUDIO_REDUCE_DELAY_MS 3.0
+#define AUDIO_REDUCE_DELAY_NS INT64_C(3000000)
 /* Most samples out of one packet: 120 ms, and what was held back. */
 #define AUDIO_REDUCED_MAX (AUDIO_REDUCED_HZ * 120 / 1000 + 32)
 

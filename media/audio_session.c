@@ -56,6 +56,9 @@ static void second_close(struct audio_session *a, int64_t end_ns)
 	for (int i = 0; i < 2; i++)
 		audio_leg_second(&a->legs[i], a->second_ns, end_ns,
 				 &seconds[i]);
+	seconds[0].has_delay = a->has_delay;
+	seconds[0].delay_ms = a->delay_ms;
+	a->has_delay = false;
 	if (end_ns - a->second_ns == NS_PER_S)
 		one_way_take(a, &seconds[0], &seconds[1]);
 	for (int i = 0; i < 2; i++)
@@ -88,8 +91,10 @@ void audio_session_listen(struct audio_session *a, const struct command *c)
 	a->listen_ns = c->mono_ns;
 }
 
+/* @param correlation  of a window that ended with it; -1: none did */
 static void listen_check(struct audio_session *a,
-			 const struct audio_slice *slice, int64_t mono_ns)
+			 const struct audio_slice *slice, double correlation,
+			 int64_t mono_ns)
 {
 	struct media_record record = {
 		.kind = MEDIA_RECORD_HEARD,
@@ -100,7 +105,10 @@ static void listen_check(struct audio_session *a,
 
 	if (!a->listen.id || mono_ns < a->listen_ns)
 		return;
-	if (a->listen.hz > 0) {
+	if (a->listen.prompt) {
+		if (correlation < AUDIO_MATCH_SAME)
+			return;
+	} else if (a->listen.hz > 0) {
 		if (slice->tone.ms <= 0 ||
 		    !audio_tone_same(slice->tone.hz, a->listen.hz))
 			return;
@@ -112,13 +120,37 @@ static void listen_check(struct audio_session *a,
 		a->listen.id = 0; /* else with the next sound */
 }
 
-static void slice_heard(struct audio_session *a,
-			const struct audio_slice *slice, const float *reduced,
+static void marker_take(struct audio_session *a, const float *reduced,
 			size_t count, int64_t mono_ns)
 {
-	struct dtmf_heard digits;
+	double ms;
 
-	listen_check(a, slice, mono_ns);
+	if (!audio_marker_add(a->marker, reduced, count,
+			      mono_ns + a->session->engine->ntp_offset_ns, &ms))
+		return;
+	a->has_delay = true;
+	a->delay_ms = ms;
+	if (a->markers == 0 || ms < a->delay_min_ms)
+		a->delay_min_ms = ms;
+	if (a->markers == 0 || ms > a->delay_max_ms)
+		a->delay_max_ms = ms;
+	a->delay_sum_ms += ms;
+	a->markers++;
+}
+
+static void slice_heard(struct audio_session *a,
+			const struct audio_slice *slice, const float *reduced,
+			size_t count, int64_t mono_ns, double gap_ms)
+{
+	struct dtmf_heard digits;
+	double correlation = -1;
+
+	if (a->match)
+		correlation = audio_match_add(a->match, reduced, count, mono_ns,
+					      gap_ms);
+	listen_check(a, slice, correlation, mono_ns);
+	if (a->marker)
+		marker_take(a, reduced, count, mono_ns);
 	if (!a->dtmf)
 		return;
 	dtmf_tones_add(a->dtmf, reduced, count, mono_ns, &digits);
@@ -164,6 +196,8 @@ static void slices_measure(struct audio_session *a,
 	struct audio_leg *leg = &a->legs[sent];
 	size_t slice = (size_t)s->rate_hz * SLICE_MS / 1000;
 	size_t narrow = (size_t)AUDIO_REDUCED_HZ * SLICE_MS / 1000;
+	int64_t late_ns =
+		s->rate_hz > AUDIO_REDUCED_HZ ? AUDIO_REDUCE_DELAY_NS : 0;
 	size_t done = 0;
 	size_t reduced = 0;
 
@@ -179,7 +213,8 @@ static void slices_measure(struct audio_session *a,
 		audio_leg_measure(leg, s->pcm + done, n, s->reduced + reduced,
 				  m, at_ns, &heard);
 		if (!sent)
-			slice_heard(a, &heard, s->reduced + reduced, m, at_ns);
+			slice_heard(a, &heard, s->reduced + reduced, m,
+				    at_ns - late_ns, reduced ? 0 : s->gap_ms);
 		done += n;
 		reduced += m;
 	}
@@ -257,10 +292,32 @@ void audio_session_apply(struct audio_session *a, const struct command *c,
 	if (!starts)
 		return;
 	a->running = true;
+	a->start_ns = start_ns;
 	a->second_ns = start_ns;
 	for (int i = 0; i < 2; i++)
 		audio_recorder_start(&a->recorders[i], start_ns);
 	early_take(a, scratch);
+}
+
+static void delay_total(const struct audio_session *a, struct audio_total *t)
+{
+	t->markers = a->markers;
+	t->delay_min_ms = a->delay_min_ms;
+	t->delay_max_ms = a->delay_max_ms;
+	t->delay_avg_ms = a->delay_sum_ms / (double)a->markers;
+}
+
+static void match_total(const struct audio_session *a, struct audio_total *t)
+{
+	struct audio_matched matched;
+
+	audio_match_result(a->match, &matched);
+	t->has_match = matched.known;
+	t->match = matched.correlation;
+	t->match_ms = matched.same_ms;
+	t->has_match_begin = matched.has_begin;
+	t->match_begin_ms =
+		(double)(matched.begin_ns - a->start_ns) / (double)NS_PER_MS;
 }
 
 /* @return false: no room, try again */
@@ -278,6 +335,10 @@ static bool totals_publish(struct audio_session *a)
 
 		audio_leg_total(&a->legs[sent], a->stop_ns, t);
 		t->one_way_ms = sent ? 0 : a->one_way_ms;
+		if (!sent && a->match)
+			match_total(a, t);
+		if (!sent && a->markers)
+			delay_total(a, t);
 		t->dropped = sent ? a->session->tx.audio_dropped
 				  : a->session->rx.audio_dropped;
 		if (!audio_publish(a->session, &record))
@@ -308,14 +369,16 @@ bool audio_session_time(struct audio_session *a, int64_t now_ns)
 }
 
 int audio_session_new(struct audio_session **ret, struct media_session *s,
-		      unsigned wanted)
+		      unsigned wanted, struct audio_reference *reference)
 {
 	struct audio_session *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
-	if (wanted & MEDIA_AUDIO_DTMF && dtmf_tones_new(&a->dtmf)) {
-		free(a);
+	if ((wanted & MEDIA_AUDIO_DTMF && dtmf_tones_new(&a->dtmf)) ||
+	    (wanted & MEDIA_AUDIO_MARKER && audio_marker_new(&a->marker)) ||
+	    (reference && audio_match_new(&a->match, reference))) {
+		audio_session_free(a);
 		return -ENOMEM;
 	}
 	a->session = s;
@@ -326,16 +389,18 @@ int audio_session_new(struct audio_session **ret, struct media_session *s,
 
 struct audio_session *audio_session_free(struct audio_session *a)
 {
-	for (int i = 0; a && i < 2; i++) {
+	if (!a)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
 		struct audio_recorded unheard;
 
 		audio_leg_release(&a->legs[i]);
 		audio_recorder_end(&a->recorders[i], &unheard);
 	}
-	if (a)
-		dtmf_tones_free(a->dtmf);
-	if (a)
-		audio_early_release(&a->early);
+	audio_match_free(a->match);
+	audio_marker_free(a->marker);
+	dtmf_tones_free(a->dtmf);
+	audio_early_release(&a->early);
 	free(a);
 	return NULL;
 }

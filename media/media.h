@@ -86,6 +86,7 @@ struct media_secured {
 struct media_listen {
 	unsigned id; /* comes back with the record; 0: for nothing any more */
 	double hz;   /* a tone of this frequency; 0: any sound */
+	bool prompt; /* the prompt that is expected, instead */
 };
 
 /** Sound that was listened for, once. */
@@ -144,6 +145,9 @@ enum media_audio {
 	MEDIA_AUDIO_MEASURE = 1, /* both directions, a record a second */
 	MEDIA_AUDIO_DTMF = 2,    /* digits as tones in what is heard */
 	MEDIA_AUDIO_RECORD = 4,  /* media_session_record() may be called */
+	/* play marker tones instead of a prompt, and measure the delay of those
+	 * that come; with MEDIA_AUDIO_MEASURE */
+	MEDIA_AUDIO_MARKER = 8,
 };
 
 struct media_session_params {
@@ -162,7 +166,10 @@ struct media_session_params {
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */
 	unsigned audio;          /* enum media_audio */
-	void *user;              /* for media_session_user() */
+	/* What should be heard is this file; with MEDIA_AUDIO_MEASURE. NULL:
+	 * nothing is expected */
+	const char *expect_file;
+	void *user; /* for media_session_user() */
 };
 
 /**
@@ -171,7 +178,8 @@ struct media_session_params {
  * (a peer may send before we see its answer: RFC 3264 section 5.1); else stray.
  * @return 0; -EINVAL codec or packet time unknown; -EADDRINUSE no port left;
  *         -ENOENT or -EILSEQ prompt missing or not audio; -EFBIG prompt
- *         longer than 10 min; -ENOSPC sessions_max reached; -ENOMEM; -errno
+ *         longer than 10 min, or expected and longer than 2 min; -ENOSPC
+ *         sessions_max reached; -ENOMEM; -errno
  */
 int media_session_new(struct media_session **ret, struct media_engine *engine,
 		      const struct media_session_params *params);

@@ -1,5 +1,8 @@
 #include "media/prompt.h"
 
+#include "media/audio_marker.h"
+#include "media/audio_match.h"
+#include "media/audio_reduce.h"
 #include "media/resample.h"
 
 #include <errno.h>
@@ -34,6 +37,7 @@ struct prompt {
 	int16_t *pcm;
 	size_t count;
 	unsigned rate_hz;
+	struct audio_reference *reference; /* NULL: not asked for */
 	size_t encodings;
 	struct encoding *encoding[PROMPT_CLIPS_MAX];
 };
@@ -194,6 +198,7 @@ static struct prompt *prompt_release(struct prompt *p)
 			clip_release(&p->encoding[i]->clip);
 			free(p->encoding[i]);
 		}
+		audio_reference_free(p->reference);
 		free(p->pcm);
 		free(p->path);
 		free(p);
@@ -311,6 +316,25 @@ out:
 	return err;
 }
 
+int prompt_get_marker(struct prompt **ret)
+{
+	struct prompt *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->references = 1;
+	p->rate_hz = AUDIO_MARKER_RATE_HZ;
+	p->count = AUDIO_MARKER_COUNT;
+	p->pcm = calloc(p->count, sizeof(*p->pcm));
+	if (!p->pcm) {
+		free(p);
+		return -ENOMEM;
+	}
+	audio_marker_write(p->pcm);
+	*ret = p;
+	return 0;
+}
+
 struct prompt *prompt_put(struct prompt *p)
 {
 	if (!p || --p->references > 0)
@@ -330,6 +354,33 @@ static bool same_settings(const struct codec_settings *a,
 	       a->dtx == b->dtx && a->cbr == b->cbr;
 }
 
+/* All samples at a rate. */
+static int samples_at(int16_t **ret, size_t *ret_count, const struct prompt *p,
+		      unsigned rate_hz)
+{
+	return p->pcm ? resample_loop(ret, ret_count, p->pcm, p->count,
+				      p->rate_hz, rate_hz)
+		      : tones_make(ret, ret_count, rate_hz);
+}
+
+int prompt_reference(struct audio_reference **ret, struct prompt *p)
+{
+	int16_t *pcm;
+	size_t count;
+	int err = 0;
+
+	if (!p->reference) {
+		err = samples_at(&pcm, &count, p, AUDIO_REDUCED_HZ);
+		if (err)
+			return err;
+		err = audio_reference_new(&p->reference, pcm, count);
+		free(pcm);
+	}
+	if (!err)
+		*ret = p->reference;
+	return err;
+}
+
 static int encoding_make(struct encoding **ret, const struct prompt *p,
 			 const struct encoding *want)
 {
@@ -342,9 +393,7 @@ static int encoding_make(struct encoding **ret, const struct prompt *p,
 	if (!e)
 		return -ENOMEM;
 	*e = *want;
-	err = p->pcm ? resample_loop(&pcm, &count, p->pcm, p->count, p->rate_hz,
-				     codec->sample_hz)
-		     : tones_make(&pcm, &count, codec->sample_hz);
+	err = samples_at(&pcm, &count, p, codec->sample_hz);
 	if (!err)
 		err = codec->encode(codec, &e->clip, pcm, count, want->ptime_ms,
 				    &want->settings);

@@ -37,8 +37,21 @@ struct prompt_cache *prompt_cache_free(struct prompt_cache *cache);
 int prompt_get(struct prompt **ret, struct prompt_cache *cache,
 	       const char *path);
 
+/** Marker tones instead of a file (audio_marker.h); not shared.
+ * @return 0; -ENOMEM */
+int prompt_get_marker(struct prompt **ret);
+
 /** Give the clip back; the last one releases it. @return NULL */
 struct prompt *prompt_put(struct prompt *prompt);
+
+struct audio_reference;
+
+/**
+ * Its samples to compare what is heard with; made now if this is the first
+ * time. As long as the prompt is held; the audio thread may use it.
+ * @return 0; -EFBIG longer than AUDIO_MATCH_SECONDS_MAX; -ENOMEM
+ */
+int prompt_reference(struct audio_reference **ret, struct prompt *prompt);
 
 /**
  * Its encoding; made now if this is the first time. Opus takes about 1 ms a

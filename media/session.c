@@ -215,9 +215,13 @@ static int codecs_choose(struct media_local *local,
 
 /* The encodings that are likely to be needed, so that none has to be made
  * when the call is answered. */
-static int prompt_choose(struct media_session *s, const char *path)
+static int prompt_choose(struct media_session *s,
+			 const struct media_session_params *params)
 {
-	int err = prompt_get(&s->prompt, s->engine->prompts, path);
+	int err = params->audio & MEDIA_AUDIO_MARKER
+			  ? prompt_get_marker(&s->prompt)
+			  : prompt_get(&s->prompt, s->engine->prompts,
+				       params->prompt_file);
 
 	for (size_t i = 0; !err && i < s->local.codec_count; i++) {
 		const struct media_codec *c = &s->local.codecs[i];
@@ -290,15 +294,23 @@ static int slot_take(struct media_session *s)
 	return -ENOSPC;
 }
 
-static int audio_choose(struct media_session *s, unsigned wanted)
+static int audio_choose(struct media_session *s,
+			const struct media_session_params *params)
 {
+	unsigned wanted = params->audio;
+	struct audio_reference *reference = NULL;
 	int err;
 
 	if (!wanted)
 		return 0;
 	err = audio_rings_open(s->engine);
+	if (!err && params->expect_file)
+		err = prompt_get(&s->expected, s->engine->prompts,
+				 params->expect_file);
+	if (!err && s->expected)
+		err = prompt_reference(&reference, s->expected);
 	if (!err)
-		err = audio_session_new(&s->audio, s, wanted);
+		err = audio_session_new(&s->audio, s, wanted, reference);
 	s->audio_sent = wanted & (MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_RECORD);
 	return err;
 }
@@ -343,11 +355,11 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	if (!err)
 		err = slot_take(s);
 	if (!err)
-		err = prompt_choose(s, params->prompt_file);
+		err = prompt_choose(s, params);
 	if (!err)
 		err = sockets_open(s, &params->bind);
 	if (!err)
-		err = audio_choose(s, params->audio);
+		err = audio_choose(s, params);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -386,6 +398,7 @@ void session_destroy(struct media_session *s)
 	session_keys_release(&s->keys_tx);
 	audio_session_free(s->audio);
 	prompt_put(s->prompt);
+	prompt_put(s->expected);
 	explicit_bzero(&s->local, sizeof(s->local));
 	free(s->memory);
 }
@@ -539,6 +552,7 @@ int media_session_apply(struct media_session *s,
 	}
 	if (s->start_ns == 0)
 		s->start_ns = c->mono_ns;
+	c->aligned = s->audio && s->audio->wanted & MEDIA_AUDIO_MARKER;
 	s->codec = c->codec;
 	s->ptime_ms = c->ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);

@@ -62,6 +62,7 @@ struct command {
 	bool rtcp_mux;
 	bool sends;
 	bool receives; /* by direction */
+	bool aligned;  /* the clip keeps step with the wall clock */
 	uint8_t pt;
 	const struct codec *codec;
 	const struct clip *clip; /* of the session's prompt */
@@ -123,8 +124,9 @@ enum tx_timer {
 
 struct tx_session {
 	bool applied;
-	bool sends;  /* by direction; until_ns limits it too */
-	bool marker; /* the next packet begins a talkspurt */
+	bool sends;   /* by direction; until_ns limits it too */
+	bool marker;  /* the next packet begins a talkspurt */
+	bool aligned; /* as in the command */
 	uint8_t pt;
 	const struct codec *codec;
 	uint16_t ptime_ms;
@@ -239,6 +241,7 @@ struct media_session {
 	char cname[RTCP_CNAME_BYTES];
 	struct media_local local;
 	struct prompt *prompt;
+	struct prompt *expected; /* NULL: nothing is */
 	void *user;
 	/* DTLS: suites by preference; none: all */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];

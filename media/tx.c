@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
 #include "media/audio.h"
+#include "media/audio_marker.h"
 #include "media/engine.h"
 
 #include <errno.h>
@@ -285,6 +286,27 @@ static void rtp_due(struct media_engine *e, struct media_session *s)
 	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
 
+/* The next packet's place in a clip that keeps step with the wall clock: its
+ * due time becomes a multiple of the packet time there. */
+static void clip_align(const struct media_engine *e, struct tx_session *tx)
+{
+	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
+	int64_t wall_ns = tx->due_ns + e->ntp_offset_ns;
+	int64_t over_ns = wall_ns % packet_ns;
+	int64_t at_ns;
+
+	if (!tx->aligned)
+		return;
+	if (over_ns > 0)
+		tx->due_ns += packet_ns - over_ns;
+	at_ns = (tx->due_ns + e->ntp_offset_ns) % AUDIO_MARKER_PERIOD_NS;
+	if (tx->clip->ends)
+		tx->clip_at = (size_t)(at_ns / packet_ns) % tx->clip->frames;
+	else
+		tx->clip_at = (size_t)(at_ns / packet_ns) * tx->stream_bytes %
+			      tx->clip->bytes;
+}
+
 /* After direction or limit changed. */
 static void sending_review(struct media_engine *e, struct media_session *s,
 			   int64_t now_ns)
@@ -304,6 +326,7 @@ static void sending_review(struct media_engine *e, struct media_session *s,
 	tx->marker = true;
 	if (tx->due_ns < now_ns)
 		step(tx, (now_ns - tx->due_ns + packet_ns - 1) / packet_ns);
+	clip_align(e, tx);
 	if (may_send(tx))
 		tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
@@ -517,6 +540,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	key_apply(tx, c);
 	tx->sends = c->sends && (!tx->encrypted || tx->key);
 	tx->xr = c->xr;
+	tx->aligned = c->aligned;
 	tx->pt = c->pt;
 	if (tx->clip != c->clip)
 		tx->clip_at = 0;
@@ -537,6 +561,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 			      : (double)tx->stream_bytes;
 	if (!tx->applied) {
 		session_start(e, s, c->mono_ns);
+		clip_align(e, tx);
 		if (may_send(tx))
 			tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 		return;

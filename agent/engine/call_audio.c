@@ -10,12 +10,16 @@
 
 unsigned call_audio_wanted(const struct wire_action *action)
 {
-	unsigned wanted = action->audio_checks ? MEDIA_AUDIO_MEASURE : 0;
+	unsigned wanted = action->audio_checks || action->expect_prompt
+				  ? MEDIA_AUDIO_MEASURE
+				  : 0;
 
 	for (size_t i = 0; i < action->client_action_count; i++) {
 		if (strcmp(action->client_actions[i].name, "assert_audio") == 0)
 			wanted |= MEDIA_AUDIO_MEASURE;
 	}
+	if (action->audio_marker)
+		wanted |= MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER;
 	if (action->dtmf_mode == WIRE_DTMF_INBAND)
 		wanted |= MEDIA_AUDIO_DTMF;
 	return wanted;
@@ -59,7 +63,11 @@ static void listening_over(void *arg)
 	char text[192];
 
 	last_second_text(c, last, sizeof(last));
-	if (e->kind == WIRE_AUDIO_TONE)
+	if (e->kind == WIRE_AUDIO_PROMPT)
+		snprintf(text, sizeof(text),
+			 "the prompt was not heard in %u ms: %s", e->wait_ms,
+			 last);
+	else if (e->kind == WIRE_AUDIO_TONE)
 		snprintf(text, sizeof(text),
 			 "no tone of %u Hz was heard in %u ms: %s", e->hz,
 			 e->wait_ms, last);
@@ -94,6 +102,12 @@ int call_audio_assert(struct call *c, const char *argument)
 		return -EINVAL;
 	if (l->expect.kind == WIRE_AUDIO_TONE)
 		what.hz = l->expect.hz;
+	what.prompt = l->expect.kind == WIRE_AUDIO_PROMPT;
+	if (what.prompt && !c->action->expect_prompt) {
+		script_acted(&c->script, "assert_audio",
+			     "the action has no expect_prompt to listen for");
+		return 1;
+	}
 	err = c->media ? media_session_listen(c->media, &what) : -ENOTCONN;
 	if (err)
 		return err;

@@ -10,6 +10,7 @@ int call_media_new(struct call *c)
 {
 	struct engine *e = c->engine;
 	char prompt[ENGINE_PATH_BYTES * 2];
+	char expected[ENGINE_PATH_BYTES * 2];
 	struct media_session_params params = {
 		.bind = e->bind,
 		.codec_count = c->action->codec_count,
@@ -20,8 +21,11 @@ int call_media_new(struct call *c)
 	};
 	int err = engine_prompt(e, c->action, prompt, sizeof(prompt));
 
+	if (!err)
+		err = engine_expected(e, c->action, expected, sizeof(expected));
 	if (err)
 		return err;
+	params.expect_file = expected[0] ? expected : NULL;
 	memcpy(params.codecs, c->action->codecs, sizeof(params.codecs));
 	params.prompt_file = prompt[0] ? prompt : NULL;
 	err = call_security_params(c, &params);

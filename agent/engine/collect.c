@@ -222,6 +222,7 @@ void collect_audio(struct collect *c, bool outgoing,
 		 second->clipped_pct},
 		{second->expected && second->duration_ns == NS_PER_S,
 		 MEASURE_audio_heard, second->heard_ms},
+		{second->has_delay, MEASURE_audio_delay, second->delay_ms},
 	};
 
 	samples_add(c, outgoing, second->start_ns + wall_offset_ns, samples,

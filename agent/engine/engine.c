@@ -90,23 +90,36 @@ static int settings_read(struct engine *e, json_t *object)
 	return 0;
 }
 
+static int prompt_path(const struct engine *e, const char *name,
+		       const char *sha256, char *dst, size_t size)
+{
+	const char *folder =
+		sha256 ? e->settings.prompt_cache : e->settings.prompt_dir;
+
+	if (!folder[0])
+		return -ENOENT;
+	return str_print(dst, size, "%s/%s", folder, sha256 ? sha256 : name) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
 int engine_prompt(const struct engine *e, const struct wire_action *action,
 		  char *dst, size_t size)
 {
 	dst[0] = '\0';
 	if (!action->prompt)
 		return str_copy(dst, size, e->settings.default_prompt);
-	if (action->prompt_sha256)
-		return str_print(dst, size, "%s/%s", e->settings.prompt_cache,
-				 action->prompt_sha256) < 0
-			       ? -ENAMETOOLONG
-			       : 0;
-	if (!e->settings.prompt_dir[0])
-		return -ENOENT;
-	return str_print(dst, size, "%s/%s", e->settings.prompt_dir,
-			 action->prompt) < 0
-		       ? -ENAMETOOLONG
-		       : 0;
+	return prompt_path(e, action->prompt, action->prompt_sha256, dst, size);
+}
+
+int engine_expected(const struct engine *e, const struct wire_action *action,
+		    char *dst, size_t size)
+{
+	dst[0] = '\0';
+	if (!action->expect_prompt)
+		return 0;
+	return prompt_path(e, action->expect_prompt,
+			   action->expect_prompt_sha256, dst, size);
 }
 
 static void media_record(const struct media_record *record, void *arg)

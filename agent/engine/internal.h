@@ -558,5 +558,8 @@ void engine_end_check(struct engine *e);
 /** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
 int engine_prompt(const struct engine *e, const struct wire_action *action,
 		  char *dst, size_t size);
+/** The prompt that should be heard. @return as engine_prompt(); "": none */
+int engine_expected(const struct engine *e, const struct wire_action *action,
+		    char *dst, size_t size);
 
 #endif

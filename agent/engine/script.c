@@ -228,14 +228,30 @@ static bool waits_for_call(const struct wire_client_action *a)
 	if (is(a, "options"))
 		return !a->argument[0];
 	return is(a, "reinvite") || is(a, "transfer") ||
-	       is(a, "transfer_attended") || is(a, "message") ||
-	       is(a, "dtmf") || is(a, "assert_audio");
+	       is(a, "transfer_attended") || is(a, "message") || is(a, "dtmf");
 }
 
 static bool acts(const struct wire_client_action *a)
 {
 	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
-	       is(a, "redirect") || is(a, "update") || waits_for_call(a);
+	       is(a, "redirect") || is(a, "update") || is(a, "assert_audio") ||
+	       waits_for_call(a);
+}
+
+/* There may be something to hear: early media, or the call itself. */
+static bool has_media(const struct script *s)
+{
+	return has_reached(s, UA_CALL_PROGRESS) ||
+	       has_reached(s, UA_CALL_RTPESTAB) ||
+	       has_reached(s, UA_CALL_ESTABLISHED);
+}
+
+static bool must_wait(const struct script *s,
+		      const struct wire_client_action *a)
+{
+	if (is(a, "assert_audio"))
+		return !has_media(s);
+	return waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED);
 }
 
 static bool run_act(struct script *s)
@@ -248,8 +264,7 @@ static bool run_act(struct script *s)
 		done(s);
 		return true;
 	}
-	if (s->begun ||
-	    (waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED)))
+	if (s->begun || must_wait(s, a))
 		return false;
 	s->begun = true;
 	s->acted = false;

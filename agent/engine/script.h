@@ -19,8 +19,9 @@
  * assert_dtmf         holds if the digits came in a row since the last
  *                     assert_dtmf, or do within SCRIPT_STATE_WAIT_NS (or the ms
  *                     of the argument)
- * assert_audio        waits until the call is established, then until the
- *                     sound is heard, or the silence is over
+ * assert_audio        waits for CALL_PROGRESS, CALL_RTPESTAB or
+ *                     CALL_ESTABLISHED, then until the sound is heard, or the
+ *                     silence is over
  * hangup              ends the call
  *
  * An action that does not hold is reported once and ends the script; the call

@@ -483,28 +483,6 @@ static void target_inherit(struct wire_action *a,
 	a->tls = registered->tls;
 }
 
-static int prompt_decode(struct decoder *d, json_t *object,
-			 struct wire_action *a)
-{
-	int err = decode_text(d, object, "prompt", TEXT_LINE,
-			      WIRE_NAME_BYTES_MAX, &a->prompt);
-
-	/* A name below the agent's prompt folder, never a path of the
-	 * controller's choice. */
-	if (!err && a->prompt &&
-	    (strchr(a->prompt, '/') || a->prompt[0] == '.'))
-		err = decoder_refuse_member(d, "prompt",
-					    "must be a plain file name");
-	if (!err)
-		err = decode_text(d, object, "prompt_sha256", TEXT_WORD, 64,
-				  &a->prompt_sha256);
-	if (!err && a->prompt_sha256 &&
-	    strspn(a->prompt_sha256, "0123456789abcdef") != 64)
-		err = decoder_refuse_member(d, "prompt_sha256",
-					    "must be 64 lower-case hex digits");
-	return err;
-}
-
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		       const struct wire_job *job,
 		       const struct wire_action *registered,
@@ -574,8 +552,6 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!err)
 		err = decode_text(d, object, "answer_contact", TEXT_LINE,
 				  DIAL_BYTES_MAX - 1, &a.answer_contact);
-	if (!err)
-		err = prompt_decode(d, object, &a);
 	if (err)
 		return err;
 	target_inherit(&a, registered);

@@ -40,7 +40,8 @@ int wire_challenge_decode(struct decoder *d, json_t *object,
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a);
 
-/** What is heard and said: dtmf_mode, audio_checks. @return 0; -EINVAL */
+/** What is heard and said: prompts, dtmf_mode, audio_checks.
+ * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
 #endif

@@ -32,12 +32,46 @@ static int dtmf_mode_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
+/* A file of the agent's, or an uploaded one by its hash. */
+static int prompt_decode(struct decoder *d, json_t *object, const char *member,
+			 const char **ret_name, const char **ret_sha256)
+{
+	char hash_member[32];
+	int err = decode_text(d, object, member, TEXT_LINE, WIRE_NAME_BYTES_MAX,
+			      ret_name);
+
+	/* A name below the agent's prompt folder, never a path of the
+	 * controller's choice. */
+	if (!err && *ret_name &&
+	    (strchr(*ret_name, '/') || (*ret_name)[0] == '.'))
+		err = decoder_refuse_member(d, member,
+					    "must be a plain file name");
+	(void)str_print(hash_member, sizeof(hash_member), "%s_sha256", member);
+	if (!err)
+		err = decode_text(d, object, hash_member, TEXT_WORD, 64,
+				  ret_sha256);
+	if (!err && *ret_sha256 &&
+	    strspn(*ret_sha256, "0123456789abcdef") != 64)
+		err = decoder_refuse_member(d, hash_member,
+					    "must be 64 lower-case hex digits");
+	return err;
+}
+
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	int err = dtmf_mode_decode(d, object, a);
 
 	if (!err)
+		err = prompt_decode(d, object, "prompt", &a->prompt,
+				    &a->prompt_sha256);
+	if (!err)
+		err = prompt_decode(d, object, "expect_prompt",
+				    &a->expect_prompt,
+				    &a->expect_prompt_sha256);
+	if (!err)
 		err = decode_bool(d, object, "audio_checks", &a->audio_checks);
+	if (!err)
+		err = decode_bool(d, object, "audio_marker", &a->audio_marker);
 	return err;
 }
 
@@ -73,6 +107,7 @@ int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret)
 		{"sound", WIRE_AUDIO_SOUND, 0, 1},
 		{"silence", WIRE_AUDIO_SILENCE, 1, 1},
 		{"tone", WIRE_AUDIO_TONE, 1, 2},
+		{"prompt", WIRE_AUDIO_PROMPT, 0, 1},
 	};
 	struct wire_audio_expect e = {.wait_ms = WAIT_MS_DEFAULT};
 	size_t len = strcspn(text, " ");

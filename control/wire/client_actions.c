@@ -243,7 +243,7 @@ static int audio_check(struct decoder *d, const char *argument)
 	return wire_audio_expect_parse(argument, &expect)
 		       ? decoder_refuse(
 				 d,
-				 "assert_audio needs sound, silence MS or tone HZ (100 to 3600); behind sound and tone perhaps the longest wait in ms")
+				 "assert_audio needs sound, silence MS, tone HZ (100 to 3600) or prompt; behind all but silence perhaps the longest wait in ms")
 		       : 0;
 }
 

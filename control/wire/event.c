@@ -230,6 +230,20 @@ json_t *wire_audio_encode(const struct audio_total *total, bool outgoing)
 		err |= put(o, "level_dbov", json_real(total->level_dbov));
 	if (!outgoing)
 		err |= put(o, "one_way_ms", json_real(total->one_way_ms));
+	if (total->markers) {
+		err |= put(o, "markers",
+			   json_integer((json_int_t)total->markers));
+		err |= put(o, "delay_min_ms", json_real(total->delay_min_ms));
+		err |= put(o, "delay_avg_ms", json_real(total->delay_avg_ms));
+		err |= put(o, "delay_max_ms", json_real(total->delay_max_ms));
+	}
+	if (total->has_match) {
+		err |= put(o, "prompt_match", json_real(total->match));
+		err |= put(o, "prompt_ms", json_real(total->match_ms));
+	}
+	if (total->has_match_begin)
+		err |= put(o, "prompt_begin_ms",
+			   json_real(total->match_begin_ms));
 	if (total->tone_count)
 		err |= put(o, "tones", tones_encode(total));
 	return finish(o, err);

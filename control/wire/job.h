@@ -91,10 +91,11 @@ enum wire_audio_kind {
 	WIRE_AUDIO_SOUND,
 	WIRE_AUDIO_SILENCE,
 	WIRE_AUDIO_TONE,
+	WIRE_AUDIO_PROMPT, /* the one that is expected */
 };
 
 /* Argument of an `assert_audio` action: "sound 5000", "silence 2000",
- * "tone 440 5000". */
+ * "tone 440 5000", "prompt 5000". */
 struct wire_audio_expect {
 	enum wire_audio_kind kind;
 	uint16_t hz;      /* tone: 100 to 3600 */
@@ -221,7 +222,11 @@ struct wire_action {
 	 * a file of the name */
 	const char *prompt_sha256;
 	enum wire_dtmf_mode dtmf_mode;
+	/* what should be heard, as prompt and prompt_sha256; NULL: anything */
+	const char *expect_prompt;
+	const char *expect_prompt_sha256;
 	bool audio_checks; /* decode and measure what is heard and sent */
+	bool audio_marker; /* play marker tones, measure the delay of those heard */
 
 	struct wire_call_options call_options;
 

@@ -47,6 +47,7 @@
 	X(audio_peak, "dBov")            \
 	X(audio_clipping, "%")           \
 	X(audio_heard, "ms")             \
+	X(audio_delay, "ms")             \
 	X(sip_pdd, "ms")                 \
 	X(sip_register_time, "ms")       \
 	X(sip_invite_200_time, "ms")     \

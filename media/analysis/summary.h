@@ -190,6 +190,8 @@ struct audio_second {
 	bool expected;      /* by direction it had to carry audio, all of it */
 	double heard_ms;    /* frames that were not silent */
 	struct audio_tone tone; /* the last one; ms 0: none */
+	bool has_delay;         /* `in`: a marker came */
+	double delay_ms;        /* how late the last one was */
 };
 
 /** One direction over its whole life. */
@@ -203,6 +205,18 @@ struct audio_total {
 	double clipped_pct;
 	double one_way_ms; /* `in`: longest time, in whole seconds, in which we
 			    * sent sound and heard none */
+	/* `in`, where markers were looked for: how late they were */
+	uint64_t markers;
+	double delay_min_ms;
+	double delay_avg_ms;
+	double delay_max_ms;
+	/* `in`, where a prompt was expected */
+	bool has_match;  /* sound came to compare */
+	double match;    /* 0..1: correlation with the prompt */
+	double match_ms; /* that were the prompt */
+	bool has_match_begin;
+	double match_begin_ms; /* from when audio was expected to the prompt's
+				* first sample */
 	struct audio_tone tones[AUDIO_TONES_MAX]; /* in order of their coming */
 	size_t tone_count;
 	uint64_t packets;     /* decoded */

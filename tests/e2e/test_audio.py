@@ -4,6 +4,7 @@ import array
 import io
 import math
 import wave
+from random import Random
 
 import pytest
 
@@ -36,7 +37,28 @@ def dbov(amplitude):
     return 20 * math.log10(amplitude / 32768) - 3.01
 
 
+def voice(seed, seconds=4):
+    """Like speech: syllables of harmonics of a changing pitch, with pauses."""
+    random = Random(seed)
+    samples = []
+    while len(samples) < 8000 * seconds:
+        pitch, first, second = random.uniform(90, 210), random.uniform(300, 800), \
+            random.uniform(900, 2400)
+        weights = [(k * pitch, 1 / (1 + ((k * pitch - first) / 150) ** 2) +
+                    0.5 / (1 + ((k * pitch - second) / 200) ** 2))
+                   for k in range(1, int(3300 / pitch))]
+        length = random.randrange(1000, 2400)
+        for i in range(length):
+            gain = 5000 * math.sin(math.pi * i / length)
+            samples.append(gain * sum(w * math.sin(2 * math.pi * f * i / 8000)
+                                      for f, w in weights))
+        samples += [0] * random.randrange(200, 1200)
+    return wav(samples[:8000 * seconds])
+
+
 PROMPTS = {
+    "voice": voice(1),
+    "stranger": voice(2),
     "tone": tone(),
     "other": tone(1000),
     "quiet": tone(440, 800),
@@ -149,6 +171,37 @@ def test_assert_silence(build, ports, prompts):
 
 
 @pytest.mark.parametrize("codec", ["PCMU", "opus"])
+def test_prompt_is_told_from_another(build, ports, prompts, codec):
+    common = {"audio_codecs": [codec], "expect_prompt": "voice.wav", "audio_checks": False}
+    asserted = [["assert_audio", "prompt 2500"]]
+    one, two = pair(build, ports, prompts,
+                    {**common, "prompt": "stranger.wav", "sipclient_actions": asserted},
+                    {**common, "prompt": "voice.wav", "sipclient_actions": asserted})
+    right, wrong = audio(one), audio(two)
+    print(f"{codec}: {right['prompt_match']:.3f}, began {right['prompt_begin_ms']:.2f} ms after "
+          f"audio was expected; another {wrong['prompt_match']:.3f}")
+    assert right["prompt_match"] > 0.85 and right["prompt_ms"] >= 1000 * (SECONDS - 1)
+    # it begins with the call
+    assert -1000 < right["prompt_begin_ms"] < 1000
+    assert wrong["prompt_match"] < 0.6 and "prompt_begin_ms" not in wrong
+    assert one.asserts() == []
+    (missed,) = two.asserts()
+    assert "the prompt was not heard in 2500 ms" in missed["text"], missed
+
+
+def test_markers_tell_the_delay(build, ports, prompts):
+    common = {"audio_marker": True, "audio_checks": False, "call_duration": "5"}
+    one, two = pair(build, ports, prompts, common, common)
+    for engine in (one, two):
+        heard = audio(engine)
+        print(f"{engine.role}: {heard['delay_avg_ms']:.3f} ms")
+        assert heard["markers"] >= 1 and -1 < heard["delay_min_ms"] < 300, heard
+        assert "markers" not in audio(engine, "out")
+        points = [p for p in engine.series if p["measure"] == "audio_delay"]
+        assert sum(p["n"] for p in points) == heard["markers"], points
+
+
+@pytest.mark.parametrize("codec", ["PCMU", "opus"])
 def test_digits_as_tones(build, ports, prompts, codec):
     common = {"dtmf_mode": "inband", "audio_checks": False, "audio_codecs": [codec],
               "prompt": "silence.wav"}
@@ -172,47 +225,68 @@ def test_digits_as_tones(build, ports, prompts, codec):
 
 # ---- through the controller ----
 
+SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1021)}
 CONDITIONS = [("level", "ge", "-20"), ("level", "le", "-10"), ("clipping", "le", "0"),
-              ("silence", "lt", "1000"), ("one_way", "lt", "1000"), ("heard", "ge", "1500")]
+              ("silence", "lt", "1000"), ("one_way", "lt", "1000"), ("heard", "ge", "1000")]
+TONE = {"field": "tone", "hz": "440", "type": "ge", "value": "1000"}
+VOICE = [{"field": "prompt", "type": "ge", "value": "0.9"},
+         {"field": "prompt_begin", "type": "lt", "value": "1000"}]
+# what the callee plays, what the caller asks of it, what is found
+RUNS = {
+    "clean": ("tone", [TONE, {**TONE, "direction": "out"}], []),
+    "clipped": ("clipped", [], ["clipped samples of stream 'in'"]),
+    "silence": ("silence", [], ["longest silence", "longest one-way audio",
+                                "no level of what was heard"]),
+    "quiet": ("quiet", [], ["level of what was heard"]),
+    "other tone": ("other", [TONE], ["tone of 440 Hz"]),
+    "prompt": ("voice", VOICE, []),
+    "other prompt": ("stranger", VOICE, ["correlation with the prompt", "it was not the prompt"]),
+}
 
 
 @pytest.fixture(scope="module", name="bench")
 def bench_fixture(tmp_path_factory):
     ports = PortBlock()
-    with Bench(tmp_path_factory.mktemp("audio"), ports) as b:
+    with Bench(tmp_path_factory.mktemp("audio"), ports, subscribers=SUBSCRIBERS,
+               claim_timeout_s=120) as b:
         for name, content in PROMPTS.items():
             upload(b, name, content)
         yield b
     ports.close()
 
 
-def judged(bench, prompt, more=()):
-    """What the caller thinks of a callee that plays a prompt."""
-    conditions = [{"field": f, "type": t, "value": v} for f, t, v in CONDITIONS] + list(more)
-    test = bench.single_call(duration=SECONDS, audio_codecs=["PCMA"], prompt="tone")
-    run, _ = bench.run(test, {"step.0.1.prompt": prompt,
-                              "condition.caller.caller-audio-conditions":
-                              {"conditions": conditions}})
-    return run
+@pytest.fixture(scope="module", name="runs")
+def runs_fixture(bench):
+    """All at once, each with accounts of its own."""
+    numbers = iter(sorted(SUBSCRIBERS))
+    started = {}
+    for name, (prompt, more, _) in RUNS.items():
+        body = {"agentpool_id": bench.pool_id, "target_pool": bench.target_id, "name": name,
+                "duration": str(SECONDS), "audio_codecs": ["PCMA"],
+                "step.0.1.prompt": prompt, "step.1.1.prompt": "tone",
+                "conditions": [{"role": "caller", "condition_type": "caller-audio-conditions",
+                                "conditions": [{"field": f, "type": t, "value": v}
+                                               for f, t, v in CONDITIONS] + more}]}
+        if more is VOICE:
+            body["step.1.1.expect_prompt"] = "voice"
+        for role in ("caller", "callee"):
+            body[f"{role}.username"] = next(numbers)
+            body[f"{role}.password"] = SUBSCRIBERS[body[f"{role}.username"]]
+        answer = bench.api("POST", "/tests/scenarios/single-call", body)
+        started[name] = answer["data"]["session_id"]
+    return started
 
 
-@pytest.mark.parametrize("prompt, words", [
-    ("clipped", ["clipped samples of stream 'in'"]),
-    ("silence", ["longest silence", "longest one-way audio", "no level of what was heard"]),
-    ("quiet", ["level of what was heard"]),
-    ("other", ["tone of 440 Hz"]),
-])
-def test_bad_audio_is_found(bench, prompt, words):
-    run = judged(bench, prompt, [{"field": "tone", "hz": 440, "type": "ge", "value": 500}])
-    assert run["status"] == "failed"
+@pytest.mark.parametrize("name", RUNS)
+def test_bad_audio_is_found_and_clean_is_not(bench, runs, name):
+    run = bench.wait(runs[name], timeout=120)
+    words = RUNS[name][2]
+    assert run["status"] == ("failed" if words else "passed"), run["result_description"]
     for word in words:
         assert word in run["result_description"], run["result_description"]
 
 
-def test_clean_call_passes(bench):
-    run = judged(bench, "tone", [{"field": "tone", "hz": "440", "type": "ge", "value": "1000"},
-                         {"field": "tone", "hz": "440", "type": "ge", "value": "1000",
-                          "direction": "out"}])
-    assert run["status"] == "passed", run["result_description"]
-    data = bench.api("GET", f"/runs/{run['session_id']}/stats/audio_level?role=caller&dir=in")
-    assert abs(float(data["stats_data"][0]["max"]) - dbov(8000)) < 0.5, data
+def test_level_is_a_measure(bench, runs):
+    bench.wait(runs["clean"], timeout=120)
+    points = bench.points(runs["clean"], "audio_level", "caller", "in")
+    assert abs(float(points[0]["max"]) - dbov(8000)) < 0.5, points

@@ -64,6 +64,8 @@ static const struct step_param params[] = {
 	{"ring_timeout", "integer", "180", "call"},
 	{"max_redirects", "integer", "5", "call"},
 	{"dtmf_mode", "string", "\"rtpevent\"", MEDIA},
+	{"expect_prompt", "string", NULL, MEDIA},
+	{"audio_marker", "boolean", "false", MEDIA},
 	{"audio_checks", "boolean", "false", MEDIA},
 	{"record", "string", "\"none\"", MEDIA},
 	{"store_artifacts", "boolean", "false", MEDIA},

@@ -19,10 +19,14 @@ enum field {
 	SILENCE,
 	ONE_WAY,
 	TONE,
+	PROMPT,
+	PROMPT_BEGIN,
+	DELAY,
 };
 
-static const char *const names[] = {"level",   "peak",    "clipping", "heard",
-				    "silence", "one_way", "tone",     NULL};
+static const char *const names[] = {
+	"level", "peak",   "clipping",     "heard", "silence", "one_way",
+	"tone",  "prompt", "prompt_begin", "delay", NULL};
 
 /* By enum field: for sentences, unit, range, member of `audio`. */
 static const struct figure {
@@ -39,6 +43,11 @@ static const struct figure {
 	[SILENCE] = {"longest silence", " ms", 0, MS_MAX, "silence_max_ms"},
 	[ONE_WAY] = {"longest one-way audio", " ms", 0, MS_MAX, "one_way_ms"},
 	[TONE] = {"tone", " ms", 0, MS_MAX, NULL},
+	[PROMPT] = {"correlation with the prompt", "", 0, 1, "prompt_match"},
+	[PROMPT_BEGIN] = {"beginning of the prompt", " ms", -MS_MAX, MS_MAX,
+			  "prompt_begin_ms"},
+	[DELAY] = {"mean delay of the markers", " ms", -1200, 1200,
+		   "delay_avg_ms"},
 };
 
 static double hz_of(const struct condition *c)
@@ -68,9 +77,10 @@ static int parse(struct condition *c, struct judge_problem *problem)
 				  figures[c->choice].max, problem);
 	if (err)
 		return err;
-	if (c->choice == ONE_WAY && c->outgoing)
+	if ((c->choice == ONE_WAY || c->choice >= PROMPT) && c->outgoing)
 		return condition_refuse(problem, "direction",
-					"one_way is of the direction in");
+					"%s is of the direction in",
+					names[c->choice]);
 	if (c->choice == TONE && !(hz_of(c) >= 100 && hz_of(c) <= 3600))
 		return condition_refuse(problem, "hz",
 					"hz must be from 100 to 3600");
@@ -111,6 +121,21 @@ static bool get(double *ret, const struct condition *c, const json_t *audio)
 	return json_is_number(value);
 }
 
+/* Why there is no figure. */
+static const char *none_text(const struct condition *c,
+			     const struct stream_record *s)
+{
+	if (!s->audio)
+		return "it was not decoded";
+	if (c->choice < PROMPT)
+		return "nothing was heard";
+	if (c->choice == DELAY)
+		return "no marker was heard";
+	return json_object_get(s->audio, "prompt_match")
+		       ? "it was not the prompt"
+		       : "nothing was heard, or no prompt expected";
+}
+
 static void judge_stream(struct tally *t, const struct condition *c,
 			 const struct call_record *call,
 			 const struct stream_record *s, const char *what,
@@ -126,9 +151,7 @@ static void judge_stream(struct tally *t, const struct condition *c,
 			   "stream '%s' of call %.60s has no %s (%s), expected "
 			   "%s",
 			   c->outgoing ? "out" : "in", call->name, what,
-			   s->audio ? "nothing was heard"
-				    : "it was not decoded",
-			   expected);
+			   none_text(c, s), expected);
 		return;
 	}
 	if (tally_figure(t, &c->limit, value))

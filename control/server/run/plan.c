@@ -148,19 +148,19 @@ static bool is_inline(const char *name)
 
 /* An uploaded prompt goes by its hash; any other is a file of the agents'. */
 static int plan_prompt(json_t *planned, const struct plan_source *source,
-		       const char *name)
+		       const char *member, const char *name)
 {
 	char sha256[65];
+	char hash[32];
 	int err = source->prompt && name
 			  ? source->prompt(source->arg, name, sha256)
 			  : -ENOENT;
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	return json_object_set_new(planned, "prompt_sha256",
-				   json_string(sha256))
-		       ? -ENOMEM
-		       : 0;
+	str_print(hash, sizeof(hash), "%s_sha256", member);
+	return json_object_set_new(planned, hash, json_string(sha256)) ? -ENOMEM
+								       : 0;
 }
 
 /* One member of a test's action into the job's. */
@@ -196,8 +196,9 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 		json_decref(typed);
 		return err;
 	}
-	if (strcmp(name, "prompt") == 0) {
-		err = plan_prompt(planned, source, json_string_value(typed));
+	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0) {
+		err = plan_prompt(planned, source, name,
+				  json_string_value(typed));
 		if (err) {
 			json_decref(typed);
 			return err;

@@ -1,0 +1,210 @@
+/* Marker tones: the delay they tell, against one that is known. */
+#include "media/audio_marker.h"
+#include "media/audio_reduce.h"
+#include "media/codec.h"
+
+#include "base/clock.h"
+#include "media_rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* 2026-01-01, a multiple of the period */
+#define EPOCH_NS (INT64_C(1767225600) * NS_PER_S)
+
+static void assert_near(double a, double b, double error)
+{
+	if (fabs(a - b) > error)
+		fail_msg("%f is not %f", a, b);
+}
+
+/* The period through a codec, heard late_ms late, with a gain.
+ * @return markers found */
+static size_t markers_heard(const struct codec *codec, double late_ms,
+			    double gain, double *ret_ms)
+{
+	const struct codec_settings none = {0};
+	uint16_t ptime_ms = codec_ptime(codec, 20);
+	size_t each = (size_t)codec->bytes_per_s * ptime_ms / 1000;
+	size_t step = AUDIO_MARKER_RATE_HZ / codec->sample_hz;
+	bool whole = AUDIO_MARKER_RATE_HZ % codec->sample_hz == 0;
+	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
+	size_t count = (size_t)codec->sample_hz * 24 / 10;
+	int16_t *period = calloc(AUDIO_MARKER_COUNT, sizeof(*period));
+	int16_t *down = calloc(2 * count, sizeof(*down));
+	float reduced[AUDIO_REDUCED_MAX];
+	int16_t pcm[CODEC_SAMPLES_MAX];
+	struct audio_reduce *reduce;
+	struct audio_marker *m;
+	int64_t wall_ns = EPOCH_NS + (int64_t)(late_ms * 1e6);
+	size_t found = 0;
+	void *decoder = NULL;
+	struct clip clip;
+
+	assert_int_equal(EPOCH_NS % AUDIO_MARKER_PERIOD_NS, 0);
+	assert_non_null(period);
+	assert_non_null(down);
+	audio_marker_write(period);
+	for (size_t i = 0; i < 2 * count; i++) {
+		double at = (double)i * AUDIO_MARKER_RATE_HZ / codec->sample_hz;
+		size_t k = whole ? i * step : (size_t)lrint(at);
+
+		down[i] = (int16_t)lrint(gain * period[k % AUDIO_MARKER_COUNT]);
+	}
+	assert_int_equal(
+		codec->encode(codec, &clip, down, 2 * count, ptime_ms, &none),
+		0);
+	assert_int_equal(audio_reduce_new(&reduce, codec->sample_hz), 0);
+	assert_int_equal(audio_marker_new(&m), 0);
+	if (codec->decoder_new)
+		assert_int_equal(codec->decoder_new(&decoder), 0);
+	if (codec->sample_hz > AUDIO_REDUCED_HZ)
+		wall_ns -= AUDIO_REDUCE_DELAY_NS;
+	for (size_t k = 0; k < 2 * count / packet; k++) {
+		size_t begin = clip.ends ? k ? clip.ends[k - 1] : 0 : k * each;
+		size_t bytes = clip.ends ? clip.ends[k] - begin : each;
+		int n = codec->decode(codec, decoder, pcm, CODEC_SAMPLES_MAX,
+				      clip.data + begin, bytes);
+		size_t out;
+
+		assert_true(n > 0);
+		out = audio_reduce_add(reduce, reduced, pcm, (size_t)n);
+		for (size_t at = 0; at < out; at += 160)
+			found += audio_marker_add(
+				m, reduced + at,
+				out - at < 160 ? out - at : 160,
+				wall_ns + (int64_t)at * NS_PER_S / 8000,
+				ret_ms);
+		wall_ns += ptime_ms * NS_PER_MS;
+	}
+	if (codec->decoder_free)
+		codec->decoder_free(decoder);
+	audio_marker_free(m);
+	audio_reduce_free(reduce);
+	clip_release(&clip);
+	free(period);
+	free(down);
+	return found;
+}
+
+static void test_delay_is_told_over_every_codec(void **state)
+{
+	const struct codec *codec;
+	double ms;
+
+	(void)state;
+	for (size_t i = 0; (codec = codec_at(i)); i++) {
+		assert_int_equal(markers_heard(codec, 137, 1, &ms), 2);
+		print_message("%s: 137 ms, and its own %+.2f ms\n", codec->name,
+			      ms - 137);
+		/* Opus has 6.5 ms of its own, G.722 1.4 */
+		assert_true(ms > 136.7 && ms < 145);
+	}
+}
+
+static void test_delay_in_any_size(void **state)
+{
+	static const double late[] = {0, 0.5, 20, 444, 1190, -30};
+	double ms;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		assert_int_equal(markers_heard(&codec_pcmu, late[i], 0.2, &ms),
+				 2);
+		assert_near(ms, late[i], 0.2);
+	}
+}
+
+/* Other sounds are no markers. */
+static void test_noise_is_no_marker(void **state)
+{
+	struct audio_marker *m;
+	float pcm[160];
+	uint64_t random = 1;
+	double ms;
+
+	(void)state;
+	assert_int_equal(audio_marker_new(&m), 0);
+	for (int n = 0; n < 300; n++) {
+		for (size_t i = 0; i < 160; i++) {
+			random = random * 6364136223846793005u + 1;
+			pcm[i] = (float)(random >> 40) / 16777216.0f - 0.5f;
+			if (n >= 150)
+				pcm[i] = 0.3f * (float)sin(0.7 * (double)i +
+							   112 * (double)n);
+		}
+		assert_false(audio_marker_add(
+			m, pcm, 160, EPOCH_NS + n * 20 * NS_PER_MS, &ms));
+	}
+	audio_marker_free(m);
+}
+
+static void settle(struct rig_log *log, const struct rig_log *peer,
+		   const char *codec, uint8_t pt, uint32_t clock_hz)
+{
+	const struct media_local *at = media_session_local(peer->session);
+	struct media_negotiated n =
+		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
+
+	strcpy(n.codec.name, codec);
+	n.codec.pt = pt;
+	n.codec.clock_hz = clock_hz;
+	n.codec.channels = clock_hz == 48000 ? 2 : 1;
+	n.accepted[0] = n.codec;
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+}
+
+/* Over loopback there is next to none. */
+static void test_sessions_tell_their_delay(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t pt;
+		uint32_t clock_hz;
+	} codecs[] = {{"PCMA", 8, 8000}, {"opus", 96, 48000}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct rig_log *a, *b;
+		struct rig r;
+		unsigned audio = MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER;
+
+		rig_open(&r, RIG_SESSIONS, 0);
+		a = rig_session_audio(&r, 0, audio);
+		b = rig_session_audio(&r, 1, audio);
+		settle(a, b, codecs[i].name, codecs[i].pt, codecs[i].clock_hz);
+		settle(b, a, codecs[i].name, codecs[i].pt, codecs[i].clock_hz);
+		rig_run_ms(&r, 5300);
+		rig_stop(&r, 2);
+		print_message("%s: %.3f and %.3f ms\n", codecs[i].name,
+			      a->audio[0].delay_avg_ms,
+			      b->audio[0].delay_avg_ms);
+		assert_true(a->audio[0].markers >= 2);
+		assert_true(b->audio[0].markers >= 2);
+		assert_int_equal(a->audio[1].markers, 0);
+		assert_true(a->audio[0].delay_min_ms > -0.3);
+		/* a busy machine is later, never earlier */
+		assert_true(a->audio[0].delay_min_ms < 500);
+		rig_close(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_delay_is_told_over_every_codec),
+		cmocka_unit_test(test_delay_in_any_size),
+		cmocka_unit_test(test_noise_is_no_marker),
+		cmocka_unit_test(test_sessions_tell_their_delay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
