@@ -7,11 +7,14 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define PATH_PREFIX        "/api/v2/agent"
@@ -20,6 +23,7 @@ struct http {
 	struct loop *loop;
 	CURLM *multi;
 	struct curl_slist *headers;
+	struct curl_slist *file_headers;
 	struct loop_timer timer; /* libcurl's */
 	char *base_url;
 	char *ca_file;
@@ -39,6 +43,8 @@ struct http_call {
 	char *url;
 	char method[8];
 	char *body;
+	int file_fd; /* the body; -1: it is not a file */
+	curl_off_t file_len;
 	int timeout_s;
 	bool once;
 	bool anonymous;
@@ -72,6 +78,8 @@ static void call_free(struct http_call *call)
 	if (call->answer.data)
 		explicit_bzero(call->answer.data, call->answer.allocated);
 	buf_release(&call->answer);
+	if (call->file_fd >= 0)
+		close(call->file_fd);
 	free(call->body);
 	free(call->url);
 	free(call);
@@ -295,6 +303,45 @@ static size_t on_answer_bytes(char *data, size_t size, size_t count, void *arg)
 	return 0;
 }
 
+static size_t on_file_wanted(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_call *call = arg;
+	ssize_t n;
+
+	do {
+		n = read(call->file_fd, data, size * count);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+static int on_file_seek(void *arg, curl_off_t offset, int origin)
+{
+	struct http_call *call = arg;
+
+	return lseek(call->file_fd, (off_t)offset, origin) < 0
+		       ? CURL_SEEKFUNC_FAIL
+		       : CURL_SEEKFUNC_OK;
+}
+
+static CURLcode call_prepare_file(struct http_call *call)
+{
+	CURL *easy = call->easy;
+	CURLcode err = CURLE_OK;
+
+#define SET(option, value) \
+	err = err ? err : curl_easy_setopt(easy, option, value)
+	SET(CURLOPT_UPLOAD, 1L);
+	SET(CURLOPT_READFUNCTION, on_file_wanted);
+	SET(CURLOPT_READDATA, call);
+	SET(CURLOPT_SEEKFUNCTION, on_file_seek);
+	SET(CURLOPT_SEEKDATA, call);
+	SET(CURLOPT_INFILESIZE_LARGE, call->file_len);
+	/* a large file waits for a 100: it may be refused before it is sent */
+	SET(CURLOPT_HTTPHEADER, call->http->file_headers);
+#undef SET
+	return err;
+}
+
 static CURLcode call_prepare(struct http_call *call)
 {
 	const struct http *http = call->http;
@@ -310,7 +357,10 @@ static CURLcode call_prepare(struct http_call *call)
 		SET(CURLOPT_POSTFIELDSIZE_LARGE,
 		    (curl_off_t)strlen(call->body));
 	}
-	SET(CURLOPT_HTTPHEADER, http->headers);
+	if (call->file_fd < 0)
+		SET(CURLOPT_HTTPHEADER, http->headers);
+	else
+		err = err ? err : call_prepare_file(call);
 	SET(CURLOPT_USERAGENT, "offhook-agent/" OFFHOOK_VERSION);
 	SET(CURLOPT_WRITEFUNCTION, on_answer_bytes);
 	SET(CURLOPT_WRITEDATA, call);
@@ -341,6 +391,8 @@ static int call_try(struct http_call *call)
 	call->overflow = false;
 	call->error[0] = '\0';
 	call->sent_ns = clock_mono_ns();
+	if (call->file_fd >= 0 && lseek(call->file_fd, 0, SEEK_SET) < 0)
+		return -errno;
 	if (curl_multi_add_handle(call->http->multi, call->easy) != CURLM_OK)
 		return -EIO;
 	call->added = true;
@@ -365,6 +417,7 @@ static struct http_call *call_new(struct http *http,
 	if (!call)
 		return NULL;
 	call->http = http;
+	call->file_fd = -1;
 	call->easy = curl_easy_init();
 	n = asprintf(&call->url, "%s" PATH_PREFIX "%s", http->base_url,
 		     request->path);
@@ -386,6 +439,17 @@ static struct http_call *call_new(struct http *http,
 	return call;
 }
 
+static int call_open_file(struct http_call *call, const char *path)
+{
+	struct stat st;
+
+	call->file_fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (call->file_fd < 0 || fstat(call->file_fd, &st))
+		return -errno;
+	call->file_len = (curl_off_t)st.st_size;
+	return 0;
+}
+
 int http_send(struct http_call **ret, struct http *http,
 	      const struct http_request *request)
 {
@@ -397,6 +461,8 @@ int http_send(struct http_call **ret, struct http *http,
 	call->slot = ret;
 	*ret = call;
 	if (call->easy && call->url && (call->body || !request->body))
+		err = request->file ? call_open_file(call, request->file) : 0;
+	if (err == 0)
 		err = call_prepare(call) == CURLE_OK ? call_try(call) : -ENOMEM;
 	if (err)
 		call_free(call);
@@ -444,11 +510,13 @@ int http_new(struct http **ret, struct loop *loop,
 	http->multi = curl_multi_init();
 	http->headers =
 		curl_slist_append(NULL, "Content-Type: application/json");
+	http->file_headers = curl_slist_append(
+		NULL, "Content-Type: application/octet-stream");
 	/* the body goes with the first packets: no wait for a 100 */
 	if (http->headers)
 		curl_slist_append(http->headers, "Expect:");
 	if (!http->base_url || (params->ca_file && !http->ca_file) ||
-	    !http->multi || !http->headers)
+	    !http->multi || !http->headers || !http->file_headers)
 		goto fail;
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
@@ -468,6 +536,7 @@ struct http *http_free(struct http *http)
 			curl_multi_cleanup(http->multi);
 		loop_disarm(http->loop, &http->timer);
 		curl_slist_free_all(http->headers);
+		curl_slist_free_all(http->file_headers);
 		if (http->userpwd)
 			explicit_bzero(http->userpwd, strlen(http->userpwd));
 		free(http->userpwd);

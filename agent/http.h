@@ -49,6 +49,9 @@ struct http_request {
 	const char *method;
 	const char *path;   /* below /api/v2/agent, copied */
 	const json_t *body; /* object, encoded here; NULL: none */
+	/* instead of body: the path of a file that is sent as it is, and stays
+	 * as it is until the answer */
+	const char *file;
 	/* the answer is not JSON, and longer is an error that is final;
 	 * 0: HTTP_ANSWER_BYTES of JSON */
 	size_t raw_bytes;
@@ -63,7 +66,7 @@ struct http_request {
  * Start a request. The handler is never called before this returns.
  * @param ret  in/out slot of the owner: set now, set to NULL before the
  *             handler is called; must be NULL
- * @return 0; -ENOMEM; -EIO
+ * @return 0; -ENOMEM; -EIO; -errno the file cannot be read
  */
 int http_send(struct http_call **ret, struct http *http,
 	      const struct http_request *request);

@@ -61,6 +61,7 @@ void lease_drop(struct lease *l)
 	l->state = LEASE_FLUSHING;
 	l->upload = upload_free(l->upload);
 	l->spool = spool_remove(l->spool);
+	l->artifacts = artifacts_remove(l->artifacts);
 	l->report.spool = NULL;
 	l->uploaded = true;
 	if (l->process)
@@ -178,11 +179,40 @@ static void keep(struct lease *l, enum record_kind kind, json_t *items)
 		upload_poke(l->upload);
 }
 
+static void on_lost(const char *name, const char *why, void *arg)
+{
+	struct lease *l = arg;
+
+	if (l->spool && report_lost(&l->report, name, why))
+		log_error("lease=%s: the spool cannot be written", l->id);
+	if (l->upload)
+		upload_poke(l->upload);
+}
+
 static const char *text_member(json_t *message, const char *name)
 {
 	const char *text = json_string_value(json_object_get(message, name));
 
 	return text ? text : "";
+}
+
+static void on_artifact_message(struct lease *l, json_t *message)
+{
+	const char *name = text_member(message, "name");
+	int err = l->artifacts ? artifacts_take(l->artifacts, name) : 0;
+
+	if (err) {
+		log_warning("run=%s role=%s lease=%s: artifact %.100s: %s",
+			    l->session_id, l->role, l->id, name,
+			    strerror(-err));
+		on_lost(name,
+			err == -EDQUOT ? "there is no room for it in the "
+					 "spool of the agent"
+				       : strerror(-err),
+			l);
+	} else if (l->upload) {
+		upload_poke(l->upload);
+	}
 }
 
 static void on_finish_message(struct lease *l, json_t *message)
@@ -216,6 +246,8 @@ static void on_message(json_t *message, void *arg)
 		keep(l, RECORD_EVENTS, json_object_get(message, "events"));
 	else if (strcmp(type, "sip") == 0)
 		keep(l, RECORD_SIP, json_object_get(message, "messages"));
+	else if (strcmp(type, "artifact") == 0)
+		on_artifact_message(l, message);
 	else if (strcmp(type, "finish") == 0)
 		on_finish_message(l, message);
 }
@@ -253,7 +285,8 @@ static json_t *job_message(const struct lease *l)
 			  "prompt_cache", l->env->prompt_cache);
 
 	if (engine &&
-	    (setting_add(engine, "default_prompt", c->default_prompt) ||
+	    (setting_add(engine, "artifact_dir", artifacts_dir(l->artifacts)) ||
+	     setting_add(engine, "default_prompt", c->default_prompt) ||
 	     setting_add(engine, "codec_values", c->codec_values) ||
 	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
 	     setting_add(engine, "tls_key", c->sip_tls_key) ||
@@ -400,8 +433,10 @@ static int lease_open_upload(struct lease *l)
 	struct upload_params params = {.loop = l->env->loop,
 				       .http = l->env->http,
 				       .spool = l->spool,
+				       .artifacts = l->artifacts,
 				       .lease_id = l->id,
 				       .cancel_h = on_upload_cancel,
+				       .lost_h = on_lost,
 				       .end_h = on_upload_end,
 				       .arg = l};
 
@@ -454,6 +489,12 @@ static int begin_spool(struct lease *l)
 	return err;
 }
 
+static int open_artifacts(struct lease *l)
+{
+	return artifacts_open(&l->artifacts, l->env->artifact_dir, l->id,
+			      l->env->space);
+}
+
 int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 {
 	json_t *spec = json_object_get(job, "spec");
@@ -477,11 +518,14 @@ int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 	if (err == 0)
 		err = begin_spool(l);
 	if (err == 0)
+		err = open_artifacts(l);
+	if (err == 0)
 		err = lease_open_upload(l);
 	if (err == 0)
 		err = request_start(l);
 	if (err) {
 		l->spool = spool_remove(l->spool);
+		l->artifacts = artifacts_remove(l->artifacts);
 		lease_free(l);
 		return err;
 	}
@@ -503,6 +547,8 @@ int lease_recover(struct lease **ret, struct lease_env *env, const char *id)
 		err = set_names(l, id, meta);
 		json_decref(meta);
 	}
+	if (err == 0)
+		err = open_artifacts(l);
 	if (err == 0)
 		err = lease_open_upload(l);
 	if (err) {
@@ -532,10 +578,13 @@ struct lease *lease_free(struct lease *l)
 	http_cancel(&l->barrier);
 	upload_free(l->upload);
 	process_free(l->process);
-	if (l->uploaded)
+	if (l->uploaded) {
 		spool_remove(l->spool);
-	else
+		artifacts_remove(l->artifacts);
+	} else {
 		spool_free(l->spool);
+		artifacts_free(l->artifacts);
+	}
 	json_decref(l->spec);
 	free(l);
 	return NULL;

@@ -26,6 +26,7 @@ struct lease_env {
 	const struct agent_conf *conf;
 	const char *engine_program;
 	const char *spool_dir;
+	const char *artifact_dir; /* folder of all leases' */
 	const char *prompt_cache; /* folder of prompts.h */
 	struct spool_space *space;
 	uint32_t renew_s; /* as the controller said last */

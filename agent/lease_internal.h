@@ -29,7 +29,8 @@ struct lease {
 	size_t step_count;
 
 	/* results */
-	struct spool *spool; /* NULL: dropped */
+	struct spool *spool;         /* NULL: dropped */
+	struct artifacts *artifacts; /* NULL: likewise */
 	struct report report;
 	struct upload *upload;
 	bool finished; /* the outcome is in the spool */

@@ -89,6 +89,18 @@ int report_items(struct report *r, enum record_kind kind, json_t *items)
 	return err;
 }
 
+int report_lost(struct report *r, const char *name, const char *why)
+{
+	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
+				 .mono_ns = clock_mono_ns()};
+	json_t *events =
+		json_pack("[o]", wire_event_artifact_lost(when, name, why));
+	int err = events ? keep(r, RECORD_EVENTS, events) : -ENOMEM;
+
+	json_decref(events);
+	return err;
+}
+
 int report_finish(struct report *r, const char *outcome, const char *reason)
 {
 	json_t *finish =

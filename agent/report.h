@@ -30,6 +30,13 @@ struct report {
 int report_items(struct report *r, enum record_kind kind, json_t *items);
 
 /**
+ * Tell that an artifact does not get to the controller.
+ * @param name  as it came from the engine
+ * @return 0; -errno
+ */
+int report_lost(struct report *r, const char *name, const char *why);
+
+/**
  * Keep the outcome of the job, after the flaws that are not told yet.
  * @return 0; -errno
  */

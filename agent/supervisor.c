@@ -1,5 +1,6 @@
 #include "agent/supervisor_internal.h"
 
+#include "agent/artifacts.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -35,8 +36,10 @@ size_t supervisor_free_slots(const struct supervisor *s)
 	return busy < s->conf->capacity ? s->conf->capacity - busy : 0;
 }
 
-static bool has_lease(const struct supervisor *s, const char *id)
+static bool has_lease(const char *id, void *arg)
 {
+	const struct supervisor *s = arg;
+
 	for (size_t i = 0; i < s->lease_count; i++) {
 		if (strcmp(lease_id(s->leases[i]), id) == 0)
 			return true;
@@ -53,7 +56,7 @@ void supervisor_offer(struct supervisor *s, json_t *job)
 		log_error("the controller offered a job without a lease");
 		return;
 	}
-	if (has_lease(s, id))
+	if (has_lease(id, s))
 		return; /* its start is on the way */
 	if (supervisor_free_slots(s) == 0) {
 		log_warning("lease=%s: offered without room for it: left to "
@@ -135,6 +138,7 @@ static void recover_leases(struct supervisor *s)
 	}
 	if (dir)
 		closedir(dir);
+	artifacts_sweep(s->artifact_dir, has_lease, s);
 }
 
 /* ---- the end ---- */
@@ -227,6 +231,11 @@ static int open_state(struct supervisor *s)
 		err = -ENAMETOOLONG;
 	if (err == 0)
 		err = make_dir(s->spool_dir);
+	if (err == 0 && str_print(s->artifact_dir, sizeof(s->artifact_dir),
+				  "%s/artifacts", s->conf->state_dir) < 0)
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = make_dir(s->artifact_dir);
 	if (err == 0 && str_print(s->prompt_cache, sizeof(s->prompt_cache),
 				  "%s/prompts", s->conf->state_dir) < 0)
 		err = -ENAMETOOLONG;
@@ -285,6 +294,7 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.conf = conf;
 	s->env.engine_program = engine_program;
 	s->env.spool_dir = s->spool_dir;
+	s->env.artifact_dir = s->artifact_dir;
 	s->env.prompt_cache = s->prompt_cache;
 	s->env.space = &s->space;
 	s->env.idle_h = on_lease_idle;

@@ -53,6 +53,7 @@ struct supervisor {
 
 	/* leases */
 	char spool_dir[PATH_MAX];
+	char artifact_dir[PATH_MAX];
 	char prompt_cache[PATH_MAX];
 	struct spool_space space;
 	struct lease_env env;

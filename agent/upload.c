@@ -6,12 +6,15 @@
 #include "control/wire/event.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* At most four syncs a second and lease. */
 #define SYNC_MS   250
 #define REQUEST_S 60
+/* An artifact of 64 MiB over a link of 1 Mbit/s. */
+#define ARTIFACT_S 600
 /* Ranges of one 409 that are kept; the next 409 names the rest. */
 #define MISSING_MAX 64
 /* A controller that keeps missing the same is broken. */
@@ -27,6 +30,8 @@ struct range {
 struct upload {
 	struct upload_params params;
 	struct http_call *call;
+	struct http_call *file_call;
+	char file[WIRE_ARTIFACT_NAME_BYTES]; /* sent with it */
 	struct loop_timer sync;
 	uint64_t limit;   /* durable: may be sent */
 	uint64_t next;    /* lowest that was never sent */
@@ -45,6 +50,8 @@ static void end(struct upload *u, enum upload_end how)
 	if (u->ended)
 		return;
 	u->ended = true;
+	http_cancel(&u->call);
+	http_cancel(&u->file_call);
 	loop_disarm(u->params.loop, &u->sync);
 	u->params.end_h(how, u->params.arg);
 }
@@ -172,6 +179,21 @@ static void on_finished(const struct http_answer *answer, void *arg)
 	pump(u);
 }
 
+static void on_file_sent(const struct http_answer *answer, void *arg)
+{
+	struct upload *u = arg;
+
+	if (ended_by(u, answer))
+		return;
+	if (!is_success(answer)) {
+		log_warning("lease %s: artifact %s was refused (%s)",
+			    u->params.lease_id, u->file, answer->text);
+		u->params.lost_h(u->file, answer->text, u->params.arg);
+	}
+	artifacts_drop(u->params.artifacts, u->file);
+	pump(u);
+}
+
 /* ---- requests ---- */
 
 static int request(struct upload *u, const char *what, json_t *body,
@@ -255,17 +277,62 @@ static int send_finish(struct upload *u)
 	return err;
 }
 
+static int send_file(struct upload *u)
+{
+	char path[128 + WIRE_ARTIFACT_NAME_BYTES], file[PATH_MAX];
+	struct http_request request = {.method = "PUT",
+				       .path = path,
+				       .file = file,
+				       .timeout_s = ARTIFACT_S,
+				       .answer_h = on_file_sent,
+				       .arg = u};
+
+	str_print(path, sizeof(path), "/leases/%s/artifacts/%s",
+		  u->params.lease_id, u->file);
+	if (str_print(file, sizeof(file), "%s/%s",
+		      artifacts_dir(u->params.artifacts), u->file) < 0)
+		return -ENAMETOOLONG;
+	return http_send(&u->file_call, u->params.http, &request);
+}
+
+/* @return true: none is on the way or waits */
+static bool pump_files(struct upload *u)
+{
+	int err;
+
+	while (!u->file_call &&
+	       artifacts_next(u->params.artifacts, u->file) == 1) {
+		err = send_file(u);
+		if (err == -ENOMEM || err == -EIO) {
+			loop_arm(u->params.loop, &u->sync, MEMORY_MS);
+			return false;
+		}
+		if (err) {
+			log_error("lease %s: artifact %s: %s",
+				  u->params.lease_id, u->file, strerror(-err));
+			u->params.lost_h(u->file, strerror(-err),
+					 u->params.arg);
+			artifacts_drop(u->params.artifacts, u->file);
+		}
+	}
+	return !u->file_call;
+}
+
 static void pump(struct upload *u)
 {
+	bool no_files;
 	int err = 0;
 
-	if (u->call || u->ended)
+	if (u->ended)
+		return;
+	no_files = pump_files(u);
+	if (u->call)
 		return;
 	if (u->missing_count > 0)
 		err = send_upload(u, u->missing[0].from);
 	else if (u->next <= u->limit)
 		err = send_upload(u, u->next);
-	else if (spool_finish(u->params.spool) &&
+	else if (no_files && spool_finish(u->params.spool) &&
 		 u->next > spool_last_seq(u->params.spool))
 		err = send_finish(u);
 	if (err) {
@@ -314,6 +381,7 @@ struct upload *upload_free(struct upload *u)
 {
 	if (u) {
 		http_cancel(&u->call);
+		http_cancel(&u->file_call);
 		loop_disarm(u->params.loop, &u->sync);
 		free(u);
 	}

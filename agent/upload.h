@@ -1,12 +1,14 @@
 /**
  * Brings the spool of one lease to the controller: in one sequence, one
- * request at a time, only what is durable; then the finish, with what the
- * controller says is missing sent again (docs/wire.md).
+ * request at a time, only what is durable; beside it the artifacts, one at a
+ * time; then the finish, with what the controller says is missing sent again
+ * (docs/wire.md).
  * Thread: the loop's; handlers too.
  */
 #ifndef OFFHOOK_AGENT_UPLOAD_H
 #define OFFHOOK_AGENT_UPLOAD_H
 
+#include "agent/artifacts.h"
 #include "agent/http.h"
 #include "agent/spool.h"
 
@@ -22,10 +24,13 @@ enum upload_end {
 struct upload_params {
 	struct loop *loop;
 	struct http *http;
-	struct spool *spool;  /* borrowed */
-	const char *lease_id; /* borrowed */
+	struct spool *spool;         /* borrowed */
+	struct artifacts *artifacts; /* borrowed */
+	const char *lease_id;        /* borrowed */
 	/** The controller wants the job cancelled; may come more than once. */
 	void (*cancel_h)(void *arg);
+	/** An artifact does not get there, and is deleted; may append. */
+	void (*lost_h)(const char *name, const char *why, void *arg);
 	/** Once; nothing more is sent. Not the place to release it. */
 	void (*end_h)(enum upload_end end, void *arg);
 	void *arg;
@@ -37,8 +42,8 @@ int upload_new(struct upload **ret, const struct upload_params *params);
 struct upload *upload_free(struct upload *u);
 
 /**
- * Something was appended: it is synced within a quarter of a second and sent
- * then; with the outcome in the spool the finish follows.
+ * Something was appended, or an artifact taken: it is synced within a quarter
+ * of a second and sent then; with the outcome in the spool the finish follows.
  */
 void upload_poke(struct upload *u);
 

@@ -79,6 +79,8 @@ static int settings_read(struct engine *e, json_t *object)
 		      sizeof(s->prompt_dir)) ||
 	    text_read(object, "prompt_cache", s->prompt_cache,
 		      sizeof(s->prompt_cache)) ||
+	    text_read(object, "artifact_dir", s->artifact_dir,
+		      sizeof(s->artifact_dir)) ||
 	    text_read(object, "default_prompt", s->default_prompt,
 		      sizeof(s->default_prompt)) ||
 	    text_read(object, "tls_certificate", s->tls_certificate,

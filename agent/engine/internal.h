@@ -17,6 +17,7 @@
  * asking.c    the message and options actions
  * watching.c  the subscribe and publish actions
  * serving.c   what an answer action tells subscribers, whom it lets call
+ * artifact.c  files for the run
  * report.c    what goes to the supervisor
  */
 #ifndef OFFHOOK_AGENT_ENGINE_INTERNAL_H
@@ -491,6 +492,7 @@ struct engine_settings {
 	uint16_t rtp_max;
 	char prompt_dir[ENGINE_PATH_BYTES];
 	char prompt_cache[ENGINE_PATH_BYTES];   /* by hash; "": none */
+	char artifact_dir[ENGINE_PATH_BYTES];   /* "": none are wanted */
 	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
 	struct emodel_declarations declarations;
 	/* PEM files of ours for TLS; "": none */
@@ -542,6 +544,25 @@ struct engine {
 	int signal_fd;
 	int exit_code;
 };
+
+/* ---- artifact.c ---- */
+
+/**
+ * Where to write a file that the run is to keep (docs/wire.md, "artifact"):
+ * a recording, a capture. Whoever writes bounds its size; what is not given
+ * when the engine ends is deleted.
+ * @param name  wire_artifact_name_valid(), of its own within the job; begins
+ *              with the call's name where it is of one: "caller-1-in.wav"
+ * @return 0; -ENOTSUP nobody takes artifacts; -EINVAL name; -ENAMETOOLONG
+ */
+int artifact_path(const struct engine *e, const char *name, char *dst,
+		  size_t size);
+/**
+ * The file is written and closed: hand it over, before `finish`. It may be
+ * gone from its path at once.
+ * @return 0; -ENOTSUP; -EINVAL; -ENOMEM; as wire_channel_send()
+ */
+int artifact_give(struct engine *e, const char *name);
 
 /**
  * Begin the orderly end; a later call changes nothing.

@@ -398,6 +398,19 @@ json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 	return finish(o, err);
 }
 
+json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
+				 const char *text)
+{
+	json_t *o = wire_event_new(when, "artifact_lost");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "name", name);
+	err |= put_text(o, "text", text);
+	return finish(o, err);
+}
+
 /** RFC 4648 section 4. @return text to free(), NULL when out of memory */
 static char *base64(const char *data, size_t len)
 {

@@ -111,6 +111,10 @@ json_t *wire_event_evidence(struct wire_time when,
 json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 			const char *text);
 
+/** An artifact that does not reach the controller. */
+json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
+				 const char *text);
+
 struct wire_sip_message {
 	bool sent;
 	const char *transport; /* "udp", "tcp", "tls" */

@@ -19,6 +19,7 @@ class Lease:
         self.offered = False
         self.started = 0
         self.uploads = {}        # seq -> (kind, body)
+        self.artifacts = {}      # name -> bytes
         self.finish = None       # body of the last finish
         self.command = 'continue'
         self.gone = False
@@ -61,7 +62,8 @@ class Controller:
             def serve(self):
                 length = int(self.headers.get('Content-Length', 0))
                 raw = self.rfile.read(length)
-                body = json.loads(raw) if raw else None
+                is_file = '/artifacts/' in self.path
+                body = raw if is_file else json.loads(raw) if raw else None
                 answer = controller.answer(Request(
                     self.command, self.path[len(PREFIX):], body,
                     self.headers.get('Authorization')))
@@ -212,6 +214,9 @@ class Controller:
             return 200, {'lease_s': self.intervals['lease_s'],
                          'command': lease.command,
                          'server_time': int(time.time() * 1e6)}
+        if what == 'artifacts':
+            lease.artifacts[parts[4]] = request.body
+            return 201, {}
         if what == 'barriers':
             return 200, {'go_in_ms': 10}
         if what == 'finish':

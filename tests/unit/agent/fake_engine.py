@@ -71,6 +71,12 @@ def act(verb, *args):
         time.sleep(args[0])
     elif verb == 'progress':
         send('progress', progress=args[0])
+    elif verb in ('file', 'part'):
+        path = os.path.join(job['engine']['artifact_dir'], args[0] + '.part')
+        with open(path, 'wb') as f:
+            f.write(b'x' * args[1])
+        if verb == 'file':
+            send('artifact', name=args[0])
     elif verb == 'die':
         os.kill(os.getpid(), getattr(signal, args[0]))
     elif verb == 'exit':

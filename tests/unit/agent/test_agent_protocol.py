@@ -211,6 +211,7 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
         'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000,
         'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
         'prompt_cache': f'{agent.state}/prompts',
+        'artifact_dir': f'{agent.state}/artifacts/l-1',
         'default_prompt': 'a.wav'}
     # standard streams and its socket; signals as a program expects them
     assert info['fds'] == [0, 1, 2, 3]
@@ -549,6 +550,66 @@ def test_engine_ends_when_the_agent_is_killed(controller, agent, tmp_path):
     while runs(pid) and time.monotonic() < end:
         time.sleep(0.05)
     assert not runs(pid)
+
+
+def artifacts_left(agent):
+    return sorted(str(p.relative_to(agent.state / 'artifacts'))
+                  for p in (agent.state / 'artifacts').rglob('*'))
+
+
+def test_artifacts_are_brought_before_the_finish(controller, agent):
+    lease = controller.offer('a1', spec={'fake': [
+        [0, 'file', 'one.wav', 3000000], [0, 'file', 'two.txt', 0],
+        [0, 'part', 'torn.wav', 5]]})
+    # tried again, and a full 503 costs nothing
+    controller.script['/leases/a1/artifacts/two.txt'] = [(503, {'detail': 'later'}), None]
+    agent.start()
+    finished(controller, lease)
+    assert lease.artifacts == {'one.wav': b'x' * 3000000, 'two.txt': b''}
+    paths = [r.path for r in controller.requests]
+    assert paths.index('/leases/a1/finish') > max(
+        i for i, p in enumerate(paths) if '/artifacts/' in p)
+    assert not [e for e in lease.items('events', 'events') if e['kind'] == 'artifact_lost']
+    spool_empty(controller, agent)
+    controller.wait(lambda: artifacts_left(agent) == [], 10, 'artifacts removed')
+
+
+def test_artifact_that_is_refused_is_told(controller, agent):
+    lease = controller.offer('a1', spec={'fake': [
+        [0, 'file', 'big', 10], [0, 'file', 'good', 10]]})
+    controller.script['/leases/a1/artifacts/big'] = [(413, {'detail': 'too large'})]
+    agent.start()
+    finished(controller, lease)
+    lost = [e for e in lease.items('events', 'events') if e['kind'] == 'artifact_lost']
+    assert [(e['name'], e['text']) for e in lost] == [('big', '413: too large')]
+    assert list(lease.artifacts) == ['good']
+
+
+def test_artifacts_survive_the_death_of_the_agent(controller, agent):
+    lease = controller.offer('a1', spec={'fake': [
+        [0, 'file', 'one', 100000], [0, 'part', 'torn', 10], [0, 'sleep', 600]]})
+    controller.script['/leases/a1/artifacts/one'] = [(503, {'detail': 'later'})]
+    agent.start()
+    controller.wait(lambda: controller.calls('/leases/a1/artifacts/one'), what='artifact')
+    agent.kill()
+    (agent.state / 'artifacts' / 'nobody').mkdir()
+    (agent.state / 'artifacts' / 'nobody' / 'x').write_text('of a lease that is gone')
+    assert 'a1/one' in artifacts_left(agent)
+    agent.start()
+    finished(controller, lease)
+    assert lease.artifacts == {'one': b'x' * 100000}
+    controller.wait(lambda: artifacts_left(agent) == [], 10, 'artifacts removed')
+
+
+def test_artifacts_leave_room_for_statistics(controller, agent):
+    lease = controller.offer('a1', spec={'fake': [
+        [0, 'file', 'large', 400000], [0, 'stats', 50]]})
+    agent.start(spool_limit='512K')
+    finished(controller, lease)
+    lost = [e for e in lease.items('events', 'events') if e['kind'] == 'artifact_lost']
+    assert [e['name'] for e in lost] == ['large'] and 'no room' in lost[0]['text']
+    assert len(lease.items('stats', 'series')) == 50 and lease.artifacts == {}
+    assert not [e for e in lease.items('events', 'events') if e['kind'] == 'flaw']
 
 
 def test_full_spool_drops_statistics_and_says_how_many(controller, agent):
