@@ -20,12 +20,13 @@ struct controller_conf {
 	uint32_t connections;
 	uint32_t connections_per_address; /* 0: no limit */
 	uint32_t header_timeout_s;
-	uint32_t threads;      /* serving connections */
-	uint32_t workers;      /* serving requests over the store */
-	uint64_t body_limit;   /* bytes of a request body */
-	uint64_t upload_limit; /* bytes of an uploaded file */
-	uint32_t json_depth;   /* of a request body */
-	uint32_t page_limit;   /* items that a listing answers at most */
+	uint32_t threads;        /* serving connections */
+	uint32_t workers;        /* serving requests over the store */
+	uint64_t body_limit;     /* bytes of a request body */
+	uint64_t upload_limit;   /* bytes of an uploaded file */
+	uint64_t artifact_limit; /* bytes of a run's artifacts */
+	uint32_t json_depth;     /* of a request body */
+	uint32_t page_limit;     /* items that a listing answers at most */
 	bool session_status_alias;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/appimages.h"
+#include "control/server/api/artifact_files.h"
 #include "control/server/api/routes.h"
 #include "control/server/callback/callback.h"
 #include "control/server/controller.h"
@@ -203,6 +204,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 {
 	static const struct http_upload uploads[] = {
 		{"POST", "/appimages", true},
+		{"PUT", "/agent/leases/:id/artifacts/:name", false},
 	};
 	const struct controller_conf *conf = c->conf;
 	char listen[CONF_TEXT_BYTES + 16];
@@ -262,6 +264,18 @@ static int start_http(struct controller *c, struct route_table tables[2],
 	return err;
 }
 
+static int begin_artifacts(struct controller *c)
+{
+	struct store *store;
+	int err = store_new(&store, c->database);
+
+	if (err)
+		return err;
+	err = artifact_files_begin(c->conf, store);
+	store_free(store);
+	return err;
+}
+
 /* Run until a signal says stop. */
 static int serve(struct controller *c, const sigset_t *stop_signals)
 {
@@ -269,6 +283,9 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	char uploads[CONF_PATH_BYTES];
 	int signal_number, err;
 
+	err = begin_artifacts(c);
+	if (err)
+		return err;
 	err = sessions_new(&c->sessions, c);
 	if (err)
 		return err;

@@ -118,6 +118,37 @@ function drawEvidence(evidence) {
   ], 'Reported when the agents have finished.');
 }
 
+// The run's own page only: a public link does not lead to files.
+function drawFiles(report) {
+  if (!report.artifacts) return;
+  const link = (text, address) => {
+    const a = element('a', text);
+    a.href = address;
+    return a;
+  };
+  const beside = location.pathname.replace(/\/$/, '');
+  byId('files-section').hidden = false;
+  byId('downloads').replaceChildren(
+    link('SIP messages as text', `${beside}/sip.txt`), ' · ',
+    link('SIP messages as packets (pcap)', `${beside}/sip.pcap`), ' · ',
+    link('metrics as a table (CSV)', `${beside}/stats.csv`));
+  const all = `/api/v2/runs/${report.run.session_id}/artifacts`;
+  if (report.artifacts.length) {
+    fill('artifacts', report.artifacts, [
+      ['Role', (f) => f.role],
+      ['File', (f) => link(f.name, `${all}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`), 'wide'],
+      ['Type', (f) => f.media_type],
+      ['Bytes', (f) => figure(f.size), 'number'],
+      ['Brought (UTC)', (f) => f.created_at],
+    ], '');
+  }
+  if (report.artifacts_omitted) {
+    byId('artifacts').append(element('p', `${report.artifacts_omitted} further files are not shown.`, 'note'));
+  }
+  byId('artifacts-lost').replaceChildren(...report.artifacts_lost.map(
+    (e) => element('p', `${e.role}: the file ${e.name} was not kept: ${e.text}`, 'note')));
+}
+
 function drawLadder(messages, omitted) {
   const nodes = messages.map((m) => {
     const line = element('div', null, `message ${m.dir}`);
@@ -197,6 +228,7 @@ function draw(report) {
   drawCalls(report.calls);
   drawEvidence(report.evidence);
   drawFlaws(report.flaws);
+  drawFiles(report);
   drawLadder(report.messages, report.messages_omitted);
   drawPlots(report.series);
 }

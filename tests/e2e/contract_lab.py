@@ -121,7 +121,8 @@ class Lab:
         if o.path.startswith("/projects/runs/"):
             return {"uuid": self.project_run}
         if o.path.startswith("/runs/"):
-            return {"id": self.done, "sid": self.done, "measure": "rtp_jitter"}
+            return {"id": self.done, "sid": self.done, "measure": "rtp_jitter",
+                    "role": "caller", "name": "notes.txt"}
         if o.path == "/agent/appimages/{sha256}":
             return {"sha256": self.c.api("GET", "/appimages/1")["appimage"]["sha256"]}
         return {"id": self.standing_id(o.path.split("/")[1]), "tid": 2, "measure": "rtp_jitter",
@@ -193,6 +194,7 @@ class Lab:
         assert self.agent.upload(job, "events", registered("1001")).ok
         assert self.agent.upload(job, "stats", [
             point("caller", T0 + 10 * i, 1.5 + i) for i in range(3)]).ok
+        assert self.agent.artifact(job, "notes.txt", b"what an agent left").ok
         assert self.agent.finish(job).ok
         return self.wait_for(job["session_id"])
 

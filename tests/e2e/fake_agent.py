@@ -80,6 +80,11 @@ class FakeAgent:
         return self.post(f"/leases/{lease}/{kind}",
                          {"seq": seq, member: items})
 
+    def artifact(self, job, name, content, media="application/octet-stream"):
+        return self.session.put(
+            f"{self.controller.url}/api/v2/agent/leases/{job['lease_id']}/artifacts/{name}",
+            data=content, headers={"Content-Type": media}, auth=self.auth, timeout=60)
+
     def finish(self, job, outcome="completed", reason="", last_seq=None):
         lease = job["lease_id"]
         if last_seq is None:

@@ -60,6 +60,8 @@ def encoded(media, content, example):
         return {}
     if media == "application/json":
         return {"json": example}
+    if media == "application/octet-stream":
+        return {"data": example, "headers": {"Content-Type": media}}
     texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in example.items()}
     if media == "application/x-www-form-urlencoded":
         return {"data": texts or b"", "headers": {"Content-Type": media}}
@@ -345,9 +347,36 @@ def lease_goes_on(lab, o):
                 assert answer.ok, answer.text
 
 
-@provokes(404, "putAgentLeasesByIdArtifactsByName")
-def no_lease_at_all(lab, o):
-    send(lab, o, address(o, id="x"))
+@provokes(201, "putAgentLeasesByIdArtifactsByName")
+def artifact_is_new(lab, o):
+    with lab.job() as job:
+        assert lab.agent.start(job).ok
+        answer = send(lab, o, address(o, id=job["lease_id"]), **first_example(o))
+        assert answer.status_code == 201, answer.text
+
+
+@provokes(200, "putAgentLeasesByIdArtifactsByName")
+def artifact_is_replaced(lab, o):
+    with lab.job() as job:
+        assert lab.agent.start(job).ok
+        for _ in range(2):
+            answer = send(lab, o, address(o, id=job["lease_id"]), **first_example(o))
+        assert answer.status_code == 200, answer.text
+
+
+@provokes(422, "putAgentLeasesByIdArtifactsByName")
+def no_name_of_an_artifact(lab, o):
+    send(lab, o, address(o, name=".x"), **first_example(o))
+
+
+@provokes(500, "getRunsByIdArtifactsByRoleByName")
+def file_of_an_artifact_is_lost(lab, o):
+    with lab.job() as job:
+        assert lab.agent.start(job).ok
+        assert lab.agent.artifact(job, "lost", b"x").ok
+        for file in (lab.c.state_dir / "artifacts" / job["session_id"]).iterdir():
+            file.unlink()
+        send(lab, o, address(o, id=job["session_id"], role=job["role"], name="lost"))
 
 
 @provokes(204, "postAgentLeasesByIdBarriersByStep")

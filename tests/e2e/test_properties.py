@@ -122,6 +122,9 @@ def bodies(operation):
     content = operation.spec.get("requestBody", {}).get("content", {})
     if not content:
         return st.just((None, b""))
+    if "application/octet-stream" in content:
+        return often(st.tuples(st.just("application/octet-stream"), st.binary(max_size=200)),
+                     st.tuples(st.sampled_from([*TYPES, "", None]), st.binary(max_size=200)))
     schema = next(iter(content.values()))["schema"]
     sound = st.tuples(st.sampled_from(sorted(TYPES)), often(from_schema(schema))).map(
         lambda p: (p[0], TYPES[p[0]](p[1])))

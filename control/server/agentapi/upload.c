@@ -56,11 +56,3 @@ void agent_lease_sip(struct request *req, struct reply *rep)
 {
 	upload(req, rep, INGEST_SIP, "messages");
 }
-
-/* No action makes artifacts yet; an agent that has one drops it. */
-void agent_lease_artifact(struct request *req, struct reply *rep)
-{
-	if (agent_lease(req, rep))
-		reply_problem(rep, 413,
-			      "artifacts are not kept by this version");
-}

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource.h"
 #include "control/server/controller.h"
@@ -17,10 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define FILENAME_MAX_BYTES   255
+#define FILENAME_MAX_BYTES   (FILE_NAME_BYTES - 1)
 #define MEDIA_TYPE_MAX_BYTES 127
 
 static const struct column columns[] = {
@@ -262,50 +262,22 @@ void appimage_create(struct request *req, struct reply *rep)
 	json_decref(values);
 }
 
-/* The name as a quoted string of visible ASCII (RFC 6266). */
-static void add_disposition(struct reply *rep, const char *filename)
-{
-	char name[FILENAME_MAX_BYTES + 1];
-	size_t i;
-
-	for (i = 0; filename[i] && i + 1 < sizeof(name); i++) {
-		char c = filename[i];
-
-		name[i] = c < ' ' || c > '~' || strchr("\"\\/;%", c) ? '_' : c;
-	}
-	name[i] = '\0';
-	reply_header(rep, "Content-Disposition", "attachment; filename=\"%s\"",
-		     name);
-}
-
 static void send_file(struct request *req, struct reply *rep, int64_t id,
 		      json_t *row)
 {
 	char path[CONF_PATH_BYTES];
-	struct stat st;
-	int fd = -1;
+	int err = id_path(req, path, id);
 
-	if (id_path(req, path, id) == 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &st)) {
-		log_error("appimage %lld: its file is not there",
-			  (long long)id);
-		reply_problem(rep, 500, "the file of the appimage is lost");
-		if (fd >= 0)
-			close(fd);
+	if (err == 0)
+		err = reply_file(
+			rep, path,
+			json_string_value(json_object_get(row, "filename")),
+			json_string_value(json_object_get(row, "sha256")),
+			"application/octet-stream");
+	if (err == 0)
 		return;
-	}
-	rep->status = 200;
-	rep->has_file = true;
-	rep->file_fd = fd;
-	rep->file_len = (uint64_t)st.st_size;
-	reply_header(rep, "ETag", "\"%s\"",
-		     json_string_value(json_object_get(row, "sha256")));
-	add_disposition(rep,
-			json_string_value(json_object_get(row, "filename")));
-	/* it goes to a browser too: nothing of it may run there */
-	reply_header(rep, "Content-Security-Policy", "sandbox");
-	rep->content_type = "application/octet-stream";
+	log_error("appimage %lld: %s", (long long)id, strerror(-err));
+	reply_problem(rep, 500, "the file of the appimage is lost");
 }
 
 void appimage_content(struct request *req, struct reply *rep)

@@ -3,6 +3,7 @@
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/api/agent_pools.h"
 #include "control/server/api/appimages.h"
+#include "control/server/api/artifacts.h"
 #include "control/server/api/callbacks.h"
 #include "control/server/api/legacy.h"
 #include "control/server/api/project_runs.h"
@@ -106,6 +107,8 @@ const struct route api_routes[] = {
 	{"DELETE", "/runs/:id/kiosk", "revoke the public link", RIGHT_WRITE, run_kiosk_revoke, NULL},
 	{"GET", "/runs/:id/status", "run status", RIGHT_READ, run_status, NULL},
 	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},
+	{"GET", "/runs/:id/artifacts", "artifacts of a run", RIGHT_READ, run_artifacts, NULL},
+	{"GET", "/runs/:id/artifacts/:role/:name", "artifact", RIGHT_READ, run_artifact_content, NULL},
 	{"GET", "/runs/:sid/stats", "run metrics", RIGHT_READ, run_stats_dimensions, NULL},
 	{"GET", "/runs/:sid/stats/:measure", "run metrics", RIGHT_READ, run_stats_data, NULL},
 	{"GET", "/tests/:id/status/last", "test status", RIGHT_READ, test_status_last, NULL},
@@ -144,6 +147,7 @@ const size_t api_route_count = sizeof(api_routes) / sizeof(*api_routes);
 const struct route_query api_queries[] = {
 	{resource_list, PAGE},
 	{scenarios_list, PAGE},
+	{run_artifacts, PAGE},
 	{runs_list,
 	 PAGE " orderby orderdir startdate enddate filtername* filterval*"},
 	{run_stats_data, METRICS},

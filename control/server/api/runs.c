@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/artifact_files.h"
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
@@ -252,6 +253,10 @@ void run_delete(struct request *req, struct reply *rep)
 	}
 	err = store_run_delete(req->store,
 			       json_integer_value(json_object_get(run, "id")));
+	if (err == 0)
+		artifact_files_delete(
+			req->controller->conf,
+			json_string_value(json_object_get(run, "session_id")));
 	json_decref(run);
 	if (err == -EBUSY)
 		reply_problem(rep, 409,

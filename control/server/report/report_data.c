@@ -1,9 +1,12 @@
 #include "control/server/report/report_data.h"
 
+#include "control/server/store/store_artifact.h"
 #include "control/server/store/store_report.h"
 
 #include <errno.h>
 #include <string.h>
+
+#define ARTIFACTS_SHOWN 1000
 
 /* A line of the ladder: time since the first message, in ms. */
 static json_t *ladder_line(json_t *message, json_int_t first_us, bool with_text)
@@ -69,7 +72,7 @@ static int add_events(struct store *store, int64_t run_id, json_t *report)
 	} parts[] = {
 		{"call", "calls"},        {"register", "registrations"},
 		{"assert", "assertions"}, {"evidence", "evidence"},
-		{"flaw", "flaws"},
+		{"flaw", "flaws"},        {"artifact_lost", "artifacts_lost"},
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -82,6 +85,23 @@ static int add_events(struct store *store, int64_t run_id, json_t *report)
 		if (json_object_set_new(report, parts[i].member, events))
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int add_artifacts(struct store *store, int64_t run_id, json_t *report)
+{
+	const struct page page = {.count = ARTIFACTS_SHOWN};
+	json_t *rows;
+	int64_t total;
+	int err = store_artifact_list(store, run_id, &page, &rows, &total);
+
+	if (err)
+		return err;
+	total -= (int64_t)json_array_size(rows);
+	if (json_object_set_new(report, "artifacts", rows) ||
+	    json_object_set_new(report, "artifacts_omitted",
+				json_integer(total)))
+		return -ENOMEM;
 	return 0;
 }
 
@@ -99,6 +119,9 @@ int report_data(struct store *store, const char *session_id,
 	err = add_events(store, run_id, report);
 	if (!err)
 		err = add_ladder(store, run_id, kiosk_id == NULL, report);
+	/* their files are not public */
+	if (!err && !kiosk_id)
+		err = add_artifacts(store, run_id, report);
 	if (!err)
 		err = store_report_series(store, run_id, &series);
 	if (!err && json_object_set_new(report, "series", series))

@@ -342,6 +342,19 @@ CREATE TABLE IF NOT EXISTS sip_message (
 );
 CREATE INDEX IF NOT EXISTS sip_message_by_run ON sip_message (run_id, id);
 
+-- Files that agents leave with a run; they lie below state_dir/artifacts.
+CREATE TABLE IF NOT EXISTS artifact (
+  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  role TEXT NOT NULL,
+  name TEXT NOT NULL,
+  media_type TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,                -- hex
+  file TEXT NOT NULL,                  -- in the folder of the run's session
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (run_id, role, name)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS series (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,

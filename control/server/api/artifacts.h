@@ -1,0 +1,13 @@
+/**
+ * api_handler: the artifacts of runs, for those who read runs. Agents bring
+ * them (agentapi.h).
+ */
+#ifndef OFFHOOK_SERVER_API_ARTIFACTS_H
+#define OFFHOOK_SERVER_API_ARTIFACTS_H
+
+#include "control/server/api/handler.h"
+
+void run_artifacts(struct request *req, struct reply *rep);
+void run_artifact_content(struct request *req, struct reply *rep);
+
+#endif

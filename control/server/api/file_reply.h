@@ -1,0 +1,23 @@
+/**
+ * Answering with a file from the disk.
+ * Thread: worker.
+ */
+#ifndef OFFHOOK_SERVER_API_FILE_REPLY_H
+#define OFFHOOK_SERVER_API_FILE_REPLY_H
+
+#include "control/server/api/handler.h"
+
+#define FILE_NAME_BYTES 256
+
+/**
+ * Send it as a download: nothing of it runs in a browser.
+ * @param path      of ours
+ * @param filename  for the client; what is not plain becomes `_`
+ * @param sha256    hex, for the ETag
+ * @param type      media type that may be told to a browser
+ * @return 0; -errno it cannot be read: rep is untouched
+ */
+int reply_file(struct reply *rep, const char *path, const char *filename,
+	       const char *sha256, const char *type);
+
+#endif
