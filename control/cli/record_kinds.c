@@ -14,6 +14,20 @@ static const char *const template_fields[] = {
 	"name", "method", "content_type", "body", NULL,
 };
 
+static const char *const user_fields[] = {
+	"name",
+	"rights",
+	"password",
+	NULL,
+};
+
+static const char *const agent_fields[] = {
+	"name",
+	"pool_id",
+	"draining",
+	NULL,
+};
+
 static const struct record_kind kinds[] = {
 	{.command = "scenario",
 	 .path = "/scenarios",
@@ -35,6 +49,28 @@ static const struct record_kind kinds[] = {
 	 .singular = "callback",
 	 .columns = {"id", "created_at", "state", "try_count", "next_try_at",
 		     "session_id", "url"}},
+	{.command = "user",
+	 .path = "/users",
+	 .plural = "users",
+	 .singular = "user",
+	 .writable = true,
+	 .columns = {"id", "name", "rights", "created_at", "updated_at"},
+	 .fields = user_fields},
+	{.command = "agent",
+	 .path = "/agents",
+	 .plural = "agents",
+	 .singular = "agent",
+	 .writable = true,
+	 .made_elsewhere = true,
+	 .columns = {"id", "name", "pool_name", "state", "capacity", "in_use",
+		     "version", "last_seen"},
+	 .fields = agent_fields},
+	{.command = "artifact",
+	 .path = "/artifacts",
+	 .plural = "artifacts",
+	 .of_run = true,
+	 .columns = {"role", "name", "media_type", "size", "created_at",
+		     "sha256"}},
 	{.command = "callback-template",
 	 .path = "/callback-templates",
 	 .plural = "callback_templates",

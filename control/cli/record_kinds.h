@@ -16,7 +16,9 @@ struct record_kind {
 	const char *plural;   /* member of listings */
 	const char *singular; /* member of one */
 	bool writable;
+	bool made_elsewhere; /* writable, but there is no create */
 	bool startable;
+	bool of_run; /* listed for a run: path below /runs/ID */
 	const char *columns[KIND_COLUMNS_MAX]; /* of a listing */
 	const char *const *fields; /* what PUT takes, NULL-terminated */
 };

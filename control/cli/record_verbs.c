@@ -2,10 +2,15 @@
 
 #include "base/str.h"
 #include "control/cli/remote.h"
+#include "control/wire/artifact.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES  300
@@ -15,7 +20,8 @@
 
 /* ---- fields ---- */
 
-static json_t *read_file(const char *path)
+/* @param line  only the first one, without its end */
+static json_t *read_file(const char *path, bool line)
 {
 	FILE *file = fopen(path, "re");
 	char *text = malloc(FILE_MAX + 1);
@@ -24,6 +30,10 @@ static json_t *read_file(const char *path)
 
 	if (file && text) {
 		len = fread(text, 1, FILE_MAX + 1, file);
+		if (line && len <= FILE_MAX) {
+			text[len] = '\0';
+			len = strcspn(text, "\r\n");
+		}
 		if (!ferror(file) && len <= FILE_MAX)
 			value = json_stringn(text, len);
 	}
@@ -47,8 +57,10 @@ static int add_fields(const struct record_command *c, json_t *fields)
 					    c->fields[i]);
 		str_print(name, sizeof(name), "%.*s",
 			  (int)(equals - c->fields[i]), c->fields[i]);
-		value = equals[1] == '@' ? read_file(equals + 2)
-					 : json_string(equals + 1);
+		value = equals[1] == '@'
+				? read_file(equals + 2,
+					    strcmp(name, "password") == 0)
+				: json_string(equals + 1);
 		if (!value || json_object_set_new(fields, name, value))
 			return record_usage("%s: it cannot be read, is larger "
 					    "than 1 MiB, or is not UTF-8 text",
@@ -87,9 +99,9 @@ static void print_one(const struct record_command *c,
 			     json_object_get(a->body, c->kind->singular));
 }
 
-static int list(struct record_command *c)
+/* @param rows  the whole listing is added to it */
+static int read_list(struct record_command *c, json_t *rows)
 {
-	json_t *rows = json_array();
 	char path[PATH_BYTES];
 	json_int_t total = 1;
 	int status = 0;
@@ -98,8 +110,10 @@ static int list(struct record_command *c)
 		struct remote_answer a;
 		json_t *page;
 
-		str_print(path, sizeof(path), "%s?start=%zu&count=1000",
-			  c->kind->path, json_array_size(rows));
+		str_print(path, sizeof(path), "%s%s%s?start=%zu&count=1000",
+			  c->kind->of_run ? "/runs/" : "",
+			  c->kind->of_run ? c->id : "", c->kind->path,
+			  json_array_size(rows));
 		status = call(c, "GET", path, NULL, NULL, &a);
 		if (status)
 			break;
@@ -111,6 +125,14 @@ static int list(struct record_command *c)
 		json_array_extend(rows, page);
 		remote_answer_release(&a);
 	}
+	return status;
+}
+
+static int list(struct record_command *c)
+{
+	json_t *rows = json_array();
+	int status = read_list(c, rows);
+
 	if (!status && c->json)
 		print_json(rows);
 	else if (!status)
@@ -218,6 +240,75 @@ static int delete (struct record_command *c)
 	return status;
 }
 
+/* ---- artifacts ---- */
+
+/* Names of files and of roles that the controller could send to lead us out
+ * of the folder are not used. */
+static bool names_valid(const char *role, const char *name)
+{
+	size_t i = 0;
+
+	while (role && (isalnum((unsigned char)role[i]) || role[i] == '_'))
+		i++;
+	return i > 0 && !role[i] && name && wire_artifact_name_valid(name);
+}
+
+static int save_one(struct record_command *c, const char *folder,
+		    const json_t *row)
+{
+	const char *role = json_string_value(json_object_get(row, "role"));
+	const char *name = json_string_value(json_object_get(row, "name"));
+	char path[PATH_BYTES], file[PATH_MAX], reason[REMOTE_REASON_BYTES];
+	FILE *out;
+	int err;
+
+	if (!names_valid(role, name) ||
+	    str_print(file, sizeof(file), "%s/%s-%s", folder, role, name) < 0 ||
+	    str_print(path, sizeof(path), "/runs/%s/artifacts/%s/%s", c->id,
+		      role, name) < 0) {
+		fprintf(stderr, "offhook: a name that is no file's\n");
+		return EXIT_FAILED;
+	}
+	out = fopen(file, "wxe");
+	if (!out) {
+		fprintf(stderr, "offhook: %s: %s\n", file, strerror(errno));
+		return EXIT_FAILED;
+	}
+	err = remote_save(c->remote, path, out, reason);
+	if (fclose(out) && !err) {
+		str_print(reason, sizeof(reason), "%s: %s", file,
+			  strerror(errno));
+		err = -EIO;
+	}
+	if (err) {
+		fprintf(stderr, "offhook: %s\n", reason);
+		unlink(file);
+		return EXIT_FAILED;
+	}
+	puts(file);
+	return 0;
+}
+
+static int save(struct record_command *c)
+{
+	const char *folder = c->field_count ? c->fields[0] : ".";
+	json_t *rows = json_array(), *row;
+	int status = read_list(c, rows);
+	size_t i;
+
+	if (!status && mkdir(folder, 0777) && errno != EEXIST) {
+		fprintf(stderr, "offhook: %s: %s\n", folder, strerror(errno));
+		status = EXIT_FAILED;
+	}
+	json_array_foreach(rows, i, row)
+	{
+		if (!status)
+			status = save_one(c, folder, row);
+	}
+	json_decref(rows);
+	return status;
+}
+
 /* ---- runs ---- */
 
 static int wait_for(struct record_command *c, const char *session_id)
@@ -276,6 +367,8 @@ int record_carry_out(struct record_command *c)
 {
 	if (strcmp(c->verb, "list") == 0)
 		return list(c);
+	if (strcmp(c->verb, "save") == 0)
+		return save(c);
 	if (strcmp(c->verb, "show") == 0)
 		return show(c);
 	if (strcmp(c->verb, "create") == 0)

@@ -38,6 +38,11 @@ static const char usage_text[] =
 	"       offhook schedule create FIELD=VALUE...\n"
 	"       offhook schedule update ID FIELD=VALUE...\n"
 	"       offhook callback list | show ID\n"
+	"       offhook user list | show ID | delete ID\n"
+	"       offhook user create name=NAME rights=RIGHTS password=@FILE\n"
+	"       offhook user update ID FIELD=VALUE...\n"
+	"       offhook agent list | show ID | update ID FIELD=VALUE... | delete ID\n"
+	"       offhook artifact list RUN | save RUN [FOLDER]\n"
 	"       offhook callback-template list | show ID | delete ID\n"
 	"       offhook callback-template create FIELD=VALUE...\n"
 	"       offhook callback-template update ID FIELD=VALUE...\n"
@@ -50,7 +55,7 @@ static const char usage_text[] =
 	"  --wait           wait for the end of the run; 0 only if it passed\n"
 	"\n"
 	"VALUE @FILE is the content of a file. An update changes the fields that are\n"
-	"given; FIELD= empties one. Fields and parameters: docs/schedules.md,\n"
+	"given; FIELD= empties one. password=@FILE is its first line. Fields and parameters: docs/schedules.md,\n"
 	"docs/callbacks.md, and `offhook scenario show NAME`.\n"
 	"\n"
 	"Exit status: 0; 1 it was refused, or the run did not pass; 2 wrong usage.\n";
@@ -63,7 +68,8 @@ int record_usage(const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fputs("\nUsage: offhook scenario|schedule|callback|callback-template "
+	fputs("\nUsage: offhook scenario|schedule|callback|callback-template|"
+	      "artifact|user|agent "
 	      "VERB...; --help tells more\n",
 	      stderr);
 	return CLI_EXIT_USAGE;
@@ -111,23 +117,28 @@ static int read_options(struct record_command *c, int argc, char **argv)
 /* Verbs, and whether they take an id and fields. */
 static const struct {
 	const char *name;
-	bool id, fields, writes, starts;
+	bool id, fields, writes, starts, of_run;
 } verbs[] = {
-	{"list", false, false, false, false},
-	{"show", true, false, false, false},
-	{"create", false, true, true, false},
-	{"update", true, true, true, false},
-	{"delete", true, false, true, false},
-	{"enable", true, false, true, false},
-	{"disable", true, false, true, false},
-	{"run", true, true, false, true},
+	{"list", false, false, false, false, false},
+	{"list", true, false, false, false, true},
+	{"save", true, true, false, false, true},
+	{"show", true, false, false, false, false},
+	{"create", false, true, true, false, false},
+	{"update", true, true, true, false, false},
+	{"delete", true, false, true, false, false},
+	{"enable", true, false, true, false, false},
+	{"disable", true, false, true, false, false},
+	{"run", true, true, false, true, false},
 };
 
 static bool verb_fits(const struct record_kind *kind, size_t v)
 {
 	bool toggles = strstr(verbs[v].name, "able") != NULL;
 
-	return (!verbs[v].writes || kind->writable) &&
+	if (kind->made_elsewhere && strcmp(verbs[v].name, "create") == 0)
+		return false;
+	return verbs[v].of_run == kind->of_run &&
+	       (!verbs[v].writes || kind->writable) &&
 	       (!verbs[v].starts || kind->startable) &&
 	       (!toggles || strcmp(kind->command, "schedule") == 0);
 }
@@ -164,6 +175,8 @@ static int read_verb(struct record_command *c, int argc, char **argv)
 	c->field_count = argc - at;
 	if (c->field_count && !verbs[v].fields)
 		return record_usage("%s is too much", argv[at]);
+	if (c->field_count > 1 && verbs[v].of_run)
+		return record_usage("%s is too much", argv[at + 1]);
 	if (c->wait && !verbs[v].starts)
 		return record_usage("--wait is for run");
 	return 0;

@@ -1,6 +1,6 @@
 /**
- * `offhook scenario`, `schedule`, `callback` and `callback-template`: what a
- * controller has of these, through its REST API.
+ * `offhook scenario`, `schedule`, `callback`, `artifact` and
+ * `callback-template`: what a controller has of these, through its REST API.
  */
 #ifndef OFFHOOK_CONTROL_CLI_RECORDS_H
 #define OFFHOOK_CONTROL_CLI_RECORDS_H

@@ -15,6 +15,7 @@
 #define HEADER_BYTES     100
 #define URL_BYTES        2048
 #define TIMEOUT_S        30L
+#define FILE_TIMEOUT_S   600L
 
 struct remote {
 	CURL *easy;
@@ -177,14 +178,32 @@ static int read_answer(struct remote *r, const struct buf *text,
 	return a->status >= 300 ? -EINVAL : -EIO;
 }
 
+/* Carry out what is set up. */
+static int perform(struct remote *r, struct remote_answer *a,
+		   char reason[static REMOTE_REASON_BYTES])
+{
+	char error[CURL_ERROR_SIZE] = "";
+	CURLcode code;
+
+	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, a);
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, error);
+	code = curl_easy_perform(r->easy);
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, NULL);
+	if (!code)
+		return 0;
+	str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
+		  error[0] ? error : curl_easy_strerror(code));
+	return -EIO;
+}
+
 static int transfer(struct remote *r, struct remote_answer *a,
 		    const struct buf *body, const char *if_match,
 		    char reason[static REMOTE_REASON_BYTES])
 {
-	char header[HEADER_BYTES], error[CURL_ERROR_SIZE] = "";
 	struct curl_slist *headers = NULL;
+	char header[HEADER_BYTES];
 	struct buf text;
-	CURLcode code;
 	int err;
 
 	if (if_match) {
@@ -200,18 +219,9 @@ static int transfer(struct remote *r, struct remote_answer *a,
 		curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &text);
-	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, a);
-	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, error);
-	code = curl_easy_perform(r->easy);
-	if (code) {
-		str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
-			  error[0] ? error : curl_easy_strerror(code));
-		err = -EIO;
-	} else {
+	err = perform(r, a, reason);
+	if (!err)
 		err = read_answer(r, &text, a, reason);
-	}
-	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
 	buf_release(&text);
 	return err;
@@ -248,4 +258,54 @@ int remote_call(struct remote *r, const char *method, const char *path,
 	}
 	*ret = answer;
 	return 0;
+}
+
+/* A file, or the words of an error. */
+struct saving {
+	CURL *easy;
+	FILE *file;
+	struct buf text;
+};
+
+static bool is_success(CURL *easy)
+{
+	long status = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	return status >= 200 && status < 300;
+}
+
+static size_t take_file(char *data, size_t size, size_t count, void *arg)
+{
+	struct saving *s = arg;
+
+	if (!is_success(s->easy))
+		return take_body(data, size, count, &s->text);
+	return fwrite(data, 1, size * count, s->file);
+}
+
+int remote_save(struct remote *r, const char *path, FILE *file,
+		char reason[static REMOTE_REASON_BYTES])
+{
+	struct saving saving = {.easy = r->easy, .file = file};
+	struct remote_answer answer = {.status = 0};
+	char url[URL_BYTES + 512];
+	int err;
+
+	str_print(url, sizeof(url), "%s%s", r->url, path);
+	buf_init(&saving.text, BODY_BYTES_MAX);
+	curl_easy_setopt(r->easy, CURLOPT_URL, url);
+	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, "GET");
+	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_file);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &saving);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, FILE_TIMEOUT_S);
+	err = perform(r, &answer, reason);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
+	if (!err && !is_success(r->easy))
+		err = read_answer(r, &saving.text, &answer, reason);
+	remote_answer_release(&answer);
+	buf_release(&saving.text);
+	return err;
 }

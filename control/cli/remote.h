@@ -6,6 +6,7 @@
 #define OFFHOOK_CONTROL_CLI_REMOTE_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #define REMOTE_REASON_BYTES 512
 #define REMOTE_ETAG_BYTES   64
@@ -40,6 +41,14 @@ struct remote *remote_free(struct remote *r);
  */
 int remote_call(struct remote *r, const char *method, const char *path,
 		json_t *fields, const char *if_match, struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES]);
+
+/**
+ * Get a file below /api/v2, ten minutes at most.
+ * @param file  what came is written to it, as far as it came
+ * @return 0; -EINVAL; -EIO, also where it could not be written
+ */
+int remote_save(struct remote *r, const char *path, FILE *file,
 		char reason[static REMOTE_REASON_BYTES]);
 
 void remote_answer_release(struct remote_answer *a);

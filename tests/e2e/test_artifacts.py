@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import os
 import stat
+import subprocess
 import time
 from pathlib import Path
 
@@ -233,6 +234,42 @@ def test_left_overs_are_cleared_at_the_start():
         assert b.content(job, "a").content == b"x"
     finally:
         b.c.__exit__(None, None, None)
+
+
+def test_command_line(bench, build, tmp_path):
+    job = bench.job()
+    sound = os.urandom(30000)
+    for name, data in (("a.wav", sound), ("b.txt", b"text")):
+        assert bench.agent.artifact(job, name, data).ok
+    bench.end(job)
+
+    def offhook(*arguments, status=0):
+        done = subprocess.run([build / "offhook", "artifact", *arguments], text=True, timeout=60,
+                              capture_output=True, cwd=tmp_path, check=False, env={
+                                  **os.environ, "OFFHOOK_URL": bench.c.url,
+                                  "OFFHOOK_KEY": ":".join(bench.c.keys["read"])})
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stderr if status else done.stdout
+
+    run, role = job["session_id"], job["role"]
+    rows = offhook("list", run).splitlines()
+    assert rows[0].split() == ["role", "name", "media_type", "size", "created_at", "sha256"]
+    assert rows[1].split()[:4] == [role, "a.wav", "audio/wav", "30000"] and len(rows) == 3
+    assert offhook("save", run, "files").splitlines() == [f"files/{role}-a.wav", f"files/{role}-b.txt"]
+    assert (tmp_path / "files" / f"{role}-a.wav").read_bytes() == sound
+    assert (tmp_path / "files" / f"{role}-b.txt").read_bytes() == b"text"
+    assert "File exists" in offhook("save", run, "files", status=1)
+    assert (tmp_path / "files" / f"{role}-a.wav").read_bytes() == sound
+    assert "no such run" in offhook("save", NOBODY, "other", status=1)
+    # a file that is lost leaves nothing behind that looks like it
+    for file in bench.files(job):
+        if file.read_bytes() == b"text":
+            file.unlink()
+    assert "is lost" in offhook("save", run, "half", status=1)
+    assert [f.name for f in (tmp_path / "half").iterdir()] == [f"{role}-a.wav"]
+    for wrong in (["list"], ["save"], ["show", run], ["list", run, "x"], ["save", run, "a", "b"],
+                  ["save", "../tests"]):
+        offhook(*wrong, status=2)
 
 
 ENGINE = Path(__file__).with_name("engine_of_files.py")
