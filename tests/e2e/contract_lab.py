@@ -25,6 +25,7 @@ NEEDS = {
     "api-keys": {"rights": "read"},
     "appimages": {"content": "AAAA", "kind": "prompt"},
     "callback-templates": {"body": "{{test_name}}"},
+    "users": {"rights": "read", "password": "correct horse battery"},
     "schedules": {"test_id": 1, "cron": "0 3 * * *", "enabled": 0},
 }
 
@@ -49,6 +50,7 @@ def seed(c):
     for base in ("projects", "targets", "credential-pools", "agent-pools", "callback-templates"):
         made = c.api("POST", f"/{base}", {"name": "standing", **NEEDS[base]})
         assert made[member(base)]["id"] == 1
+    c.api("POST", "/users", {"name": "standing", **NEEDS["users"], "rights": "admin"})
     c.api("POST", "/appimages", {"name": "used", **NEEDS["appimages"]})
     c.api("POST", "/tests", {"name": "Single call", "project_id": 1, "agentpool_id": 1,
                              "tags": ["nightly"], "steps": test_steps("used"),

@@ -239,6 +239,12 @@ def agent_has_jobs(lab, o):
         send(lab, o, f"/agents/{lab.agent.auth[0]}")
 
 
+@provokes(409, "putAgentsById")
+def agent_of_this_name_in_the_pool(lab, o):
+    one, two = (lab.c.api("GET", f"/agents/{lab.new_agent().auth[0]}")["agent"] for _ in "ab")
+    send(lab, o, address(o, id=one["id"]), json={"name": two["name"], "pool_id": two["pool_id"]})
+
+
 @provokes(409, "deleteAppimagesById")
 def prompt_is_used(lab, o):
     send(lab, o, f"/appimages/{lab.prompt_of_standing_test()}")

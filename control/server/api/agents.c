@@ -1,13 +1,15 @@
-#include "control/server/api/resource.h"
+#include "control/server/api/agents.h"
 
 #include "conf/controller_conf.h"
+#include "control/server/api/resource.h"
 #include "control/server/controller.h"
+#include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
 static const struct column columns[] = {
 	{"id", "a.id", NULL, COLUMN_INT},
-	{"name", "a.name", NULL, COLUMN_TEXT},
-	{"pool_id", "a.pool_id", NULL, COLUMN_INT},
+	{"name", "a.name", "name", COLUMN_TEXT},
+	{"pool_id", "a.pool_id", "pool_id", COLUMN_INT},
 	{"pool_name", "p.name", NULL, COLUMN_TEXT},
 	{"version", "a.version", NULL, COLUMN_TEXT},
 	{"protocol", "a.protocol", NULL, COLUMN_INT},
@@ -20,9 +22,10 @@ static const struct column columns[] = {
 	{"last_seen", "a.last_seen", NULL, COLUMN_TIME},
 	{"clock_offset_us", "a.clock_offset_us", NULL, COLUMN_INT},
 	{"address", "a.address", NULL, COLUMN_TEXT},
+	{"draining", "a.held", "held", COLUMN_INT},
 	{"created_at", "a.created_at", NULL, COLUMN_TIME},
 	/* what `state` is made of */
-	{"draining", "a.draining", NULL, COLUMN_INT},
+	{"leaving", "a.draining", NULL, COLUMN_INT},
 	{"disconnected", "a.disconnected", NULL, COLUMN_INT},
 	{"last_seen_ms", "a.last_seen", NULL, COLUMN_INT},
 };
@@ -48,13 +51,48 @@ static int present(struct request *req, json_t *row)
 
 	if (number(row, "disconnected") || silent_ms > lease_ms)
 		state = "offline";
-	else if (number(row, "draining"))
+	else if (number(row, "leaving") || number(row, "draining"))
 		state = "draining";
 	json_object_set_new(row, "state", json_string(state));
-	json_object_del(row, "draining");
+	json_object_del(row, "leaving");
 	json_object_del(row, "disconnected");
 	json_object_del(row, "last_seen_ms");
 	return 0;
+}
+
+/* It goes into sentences and listings. */
+static void check_name(struct request *req, json_t *value, const char *pointer,
+		       struct reply *rep)
+{
+	const char *text = json_string_value(value);
+
+	(void)req;
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			break;
+	if (*text)
+		field_error(rep, pointer, "holds control characters");
+}
+
+static const struct field fields[] = {
+	{.name = "name",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = 100,
+	 .check = check_name},
+	{.name = "pool_id",
+	 .kind = FIELD_INTEGER,
+	 .required = true,
+	 .min = 1,
+	 .max = INT64_MAX},
+	{.name = "draining", .kind = FIELD_FLAG, .fallback = "0"},
+};
+
+static void check(struct request *req, json_t *values, struct reply *rep)
+{
+	resource_reference(req, rep, agent_pool_resource.table,
+			   json_object_get(values, "pool_id"), "/pool_id");
 }
 
 static bool may_delete(struct request *req, int64_t id, struct reply *rep)
@@ -76,6 +114,16 @@ const struct resource agent_resource = {
 	.plural = "agents",
 	.singular = "agent",
 	.table = &table,
+	.fields = fields,
+	.field_count = sizeof(fields) / sizeof(*fields),
+	.check = check,
 	.present = present,
 	.may_delete = may_delete,
 };
+
+void agent_replace(struct request *req, struct reply *rep)
+{
+	resource_replace(req, rep);
+	if (rep->status == 200) /* what waits may have a place now */
+		run_engine_poke(req->controller);
+}

@@ -14,7 +14,7 @@ static const struct resource *const resources[] = {
 	&agent_resource,           &test_resource,
 	&api_key_resource,         &appimage_resource,
 	&callback_resource,        &callback_template_resource,
-	&schedule_resource,
+	&schedule_resource,        &user_resource,
 };
 
 static const struct resource *resource_of(const struct request *req)

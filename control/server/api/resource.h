@@ -64,5 +64,6 @@ extern const struct resource appimage_resource;
 extern const struct resource callback_resource;
 extern const struct resource callback_template_resource;
 extern const struct resource schedule_resource;
+extern const struct resource user_resource;
 
 #endif

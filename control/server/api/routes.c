@@ -2,6 +2,7 @@
 
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/api/agent_pools.h"
+#include "control/server/api/agents.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/artifacts.h"
 #include "control/server/api/callbacks.h"
@@ -11,6 +12,7 @@
 #include "control/server/api/runs.h"
 #include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
+#include "control/server/api/users.h"
 
 /* one endpoint a line */
 /* clang-format off */
@@ -44,6 +46,7 @@ const struct route api_routes[] = {
 
 	{"GET", "/agents", "agents", RIGHT_READ, resource_list, NULL},
 	{"GET", "/agents/:id", "agent", RIGHT_READ, resource_get, NULL},
+	{"PUT", "/agents/:id", "agent", RIGHT_WRITE, agent_replace, NULL},
 	{"DELETE", "/agents/:id", "agent", RIGHT_WRITE, resource_delete, NULL},
 
 	{"GET", "/tests", "tests", RIGHT_READ, resource_list, NULL},
@@ -100,6 +103,12 @@ const struct route api_routes[] = {
 	{"POST", "/api-keys", "API keys", RIGHT_ADMIN, resource_create, NULL},
 	{"GET", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_get, NULL},
 	{"DELETE", "/api-keys/:id", "API key", RIGHT_ADMIN, resource_delete, NULL},
+
+	{"GET", "/users", "users", RIGHT_ADMIN, resource_list, NULL},
+	{"POST", "/users", "users", RIGHT_ADMIN, user_create, NULL},
+	{"GET", "/users/:id", "user", RIGHT_ADMIN, resource_get, NULL},
+	{"PUT", "/users/:id", "user", RIGHT_ADMIN, resource_replace, NULL},
+	{"DELETE", "/users/:id", "user", RIGHT_ADMIN, resource_delete, NULL},
 
 	{"GET", "/runs", "runs", RIGHT_READ, runs_list, NULL},
 	{"GET", "/runs/:id", "run", RIGHT_READ, run_get, NULL},

@@ -21,6 +21,9 @@ const char *password_refused(const char *name, const char *password)
 		return "must have at least 10 characters";
 	if (len > PASSWORD_MAX)
 		return "must have at most 1024 bytes";
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)password[i] < ' ' || password[i] == 0x7f)
+			return "must not have control characters";
 	if (strcasecmp(name, password) == 0)
 		return "must not be the name";
 	if (strspn(password, (const char[]){password[0], '\0'}) == len)

@@ -95,6 +95,18 @@ bool session_enter(struct request *req, struct reply *rep, const char *name)
 	return false;
 }
 
+int session_hash(struct controller *c, const char *password,
+		 char hash[static USER_PASSWORD_BYTES])
+{
+	int err;
+
+	if (sem_trywait(&c->sessions->hashing))
+		return -EBUSY;
+	err = password_hash(password, hash);
+	sem_post(&c->sessions->hashing);
+	return err;
+}
+
 static void set_cookie(struct request *req, struct reply *rep,
 		       const char *token, int64_t max_age_s)
 {

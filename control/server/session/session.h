@@ -35,6 +35,16 @@ bool session_token(const struct request *req,
 void session_csrf(const struct store *s, const char *token,
 		  char csrf[static SESSION_CSRF_BYTES]);
 
+/**
+ * Hash a password (password.h), as many at the same time as signing in may.
+ * @return 0; -EBUSY; -ENOMEM
+ */
+int session_hash(struct controller *c, const char *password,
+		 char hash[static USER_PASSWORD_BYTES]);
+
+/** There is a user: the page that makes the first one has done. */
+void setup_over(struct controller *c);
+
 /* api_handler */
 void session_get(struct request *req, struct reply *rep);
 void session_login(struct request *req, struct reply *rep);

@@ -59,6 +59,14 @@ int setup_prepare(struct sessions *s, struct store *store,
 	return 0;
 }
 
+void setup_over(struct controller *c)
+{
+	/* relaxed: it publishes nothing */
+	if (atomic_exchange_explicit(&c->sessions->setup, false,
+				     memory_order_relaxed))
+		unlink(c->sessions->code_file);
+}
+
 static bool code_matches(const struct sessions *s, const char *code)
 {
 	char text[SECRET_TOKEN_BYTES] = "";
@@ -104,8 +112,7 @@ static void first_user(struct request *req, struct reply *rep, const char *code,
 		reply_store_error(rep, err, "user");
 		return;
 	}
-	atomic_store_explicit(&s->setup, false, memory_order_relaxed);
-	unlink(s->code_file);
+	setup_over(req->controller);
 	log_info("the first user was made from %s", req->remote_addr);
 	session_start(req, rep, id);
 }

@@ -76,7 +76,7 @@ static int read_row(const struct db_value *row, size_t columns, void *arg)
 		const struct column *c = &reading->table->columns[i];
 		json_t *value;
 
-		if (c->kind == COLUMN_HASHED || at >= columns)
+		if (!c->sql || at >= columns)
 			continue;
 		value = value_json(c, &row[at++]);
 		/* a row we cannot read whole is an error, not a shorter row */
@@ -96,7 +96,7 @@ static int select_columns(struct buf *sql, const struct table *t)
 	for (size_t i = 0; i < t->column_count && err == 0; i++) {
 		const char *column = t->columns[i].sql;
 
-		if (t->columns[i].kind == COLUMN_HASHED)
+		if (!column)
 			continue;
 		/* of every request: plain copies are quicker than a format */
 		err = buf_add(sql, separator, strlen(separator));

@@ -19,12 +19,12 @@ enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_JSON,   /* JSON document in a text column */
 	COLUMN_TIME,   /* ms since 1970; read as `YYYY-MM-DD HH:MM:SS` */
-	COLUMN_HASHED, /* written as the keyed hash of a token; never read */
+	COLUMN_HASHED, /* written as the keyed hash of a token */
 };
 
 struct column {
 	const char *name; /* of the member */
-	const char *sql;  /* expression to read */
+	const char *sql;  /* expression to read; NULL: it never is */
 	const char *own;  /* column of the table to write; NULL: read only */
 	enum column_kind kind;
 };

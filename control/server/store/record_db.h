@@ -27,8 +27,8 @@ int record_select(struct store *s, const struct table *t,
 		  const struct selection *selection, const struct page *page,
 		  json_t **ret, int64_t *total);
 
-/** Hand them to a function, the values in the order of the columns (hashed
- * ones left out). @return 0; -EIO; -ENOMEM; what row_h returned if negative */
+/** Hand them to a function, the values in the order of the columns (those
+ * never read left out). @return 0; -EIO; -ENOMEM; what row_h returned if negative */
 int record_select_rows(struct store *s, const struct table *t,
 		       const struct selection *selection,
 		       const struct page *page, db_row_h *row_h, void *arg);

@@ -190,7 +190,7 @@ int record_text_row(struct buf *text, const struct table *t,
 		const struct column *c = &t->columns[i];
 		int err;
 
-		if (c->kind == COLUMN_HASHED)
+		if (!c->sql)
 			continue;
 		err = add_value(text, first, c, &row[at++]);
 		if (err)

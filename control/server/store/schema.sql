@@ -96,7 +96,8 @@ CREATE TABLE IF NOT EXISTS agent (
   protocol INTEGER NOT NULL,
   features_json TEXT NOT NULL DEFAULT '[]',
   capacity INTEGER NOT NULL,           -- jobs at once
-  draining INTEGER NOT NULL DEFAULT 0,
+  draining INTEGER NOT NULL DEFAULT 0, -- it says so itself
+  held INTEGER NOT NULL DEFAULT 0,     -- its operator wants it to drain
   last_seen INTEGER,                   -- online: seen within the lease time
   polled_at INTEGER,                   -- its latest poll came in
   disconnected INTEGER NOT NULL DEFAULT 0,

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Raised with every change of schema.sql. */
-#define SCHEMA_VERSION "9"
+#define SCHEMA_VERSION "10"
 
 /* Another thread's transaction may take so long, as one that waits for a lock
  * on the file does; then the answer is 503. */

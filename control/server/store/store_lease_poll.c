@@ -150,7 +150,7 @@ static int find_rooms(struct db *db, const struct lease_poll *poll,
 		"WHERE l.agent_id = a.id AND l.state IN ('offered', "
 		"'started')) AS room FROM agent a WHERE a.pool_id = (SELECT "
 		"pool_id FROM agent WHERE id = $1) AND a.id <> $1 AND "
-		"a.draining = 0 AND a.disconnected = 0 AND a.last_seen > $2 "
+		"a.draining = 0 AND a.held = 0 AND a.disconnected = 0 AND a.last_seen > $2 "
 		"ORDER BY room DESC, a.id",
 		LEASE_PARAMS(params), room_row, rooms);
 }
@@ -237,7 +237,7 @@ static int own_room(struct db *db, const struct lease_poll *poll, int64_t *ret)
 				    "SELECT capacity - (SELECT count(*) FROM "
 				    "lease WHERE agent_id = $1 AND state IN "
 				    "('offered', 'started')) FROM agent "
-				    "WHERE id = $1",
+				    "WHERE id = $1 AND held = 0",
 				    &agent, 1, &room);
 	if (err)
 		return err;

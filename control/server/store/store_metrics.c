@@ -52,7 +52,8 @@ int store_count_agents(struct store *s, int64_t seen_after_ms,
 		     "(SELECT 'online' AS state UNION ALL SELECT 'draining' "
 		     "UNION ALL SELECT 'offline') t LEFT JOIN "
 		     "(SELECT CASE WHEN disconnected = 1 OR last_seen < $1 "
-		     "THEN 'offline' WHEN draining = 1 THEN 'draining' "
+		     "THEN 'offline' WHEN draining = 1 OR held = 1 "
+		     "THEN 'draining' "
 		     "ELSE 'online' END AS state FROM agent) a "
 		     "ON a.state = t.state GROUP BY t.state",
 		     &after, 1, count_h, arg);

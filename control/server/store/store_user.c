@@ -25,6 +25,32 @@ int store_user_count(struct store *s, int64_t *ret)
 	return err < 0 ? err : 0;
 }
 
+int store_user_admins(struct store *s, int64_t *ret)
+{
+	int err = db_query(store_reader(s),
+			   "SELECT count(*) FROM web_user "
+			   "WHERE rights = 'admin'",
+			   NULL, 0, number_row, ret);
+
+	return err < 0 ? err : 0;
+}
+
+static int end_sessions(struct db *db, int64_t id)
+{
+	const struct db_value user = DB_I(id);
+
+	return db_query(db, "DELETE FROM web_session WHERE user_id = $1", &user,
+			1, NULL, NULL);
+}
+
+int store_user_children(struct store *s, struct db *db, int64_t id,
+			json_t *values)
+{
+	(void)s;
+	return json_object_get(values, "password_hash") ? end_sessions(db, id)
+							: 0;
+}
+
 /* id, name, password_hash, rights */
 static int user_row(const struct db_value *row, size_t columns, void *arg)
 {
@@ -66,13 +92,7 @@ static int put(struct db *db, const char *name, const char *password_hash,
 			   "rights = COALESCE($3, rights) RETURNING id",
 			   params, 4, number_row, id);
 
-	if (err > 0) {
-		const struct db_value user = DB_I(*id);
-
-		err = db_query(db, "DELETE FROM web_session WHERE user_id = $1",
-			       &user, 1, NULL, NULL);
-	}
-	return err;
+	return err > 0 ? end_sessions(db, *id) : err;
 }
 
 int store_user_put(struct store *s, const char *name, const char *password_hash,

@@ -6,6 +6,7 @@
 #define OFFHOOK_SERVER_STORE_STORE_USER_H
 
 #include "control/server/api/handler.h"
+#include "control/server/store/record.h"
 #include "control/server/store/store_secret.h"
 
 #include <stdbool.h>
@@ -27,6 +28,13 @@ struct web_user {
 
 /** Number of users. @return 0; -EIO */
 int store_user_count(struct store *s, int64_t *ret);
+
+/** Number of those who may do everything. @return 0; -EIO */
+int store_user_admins(struct store *s, int64_t *ret);
+
+/** A record_children_h: a new password ends the sessions of its user. */
+int store_user_children(struct store *s, struct db *db, int64_t id,
+			json_t *values);
 
 /** Find a user. @return 0; -ENOENT; -EIO */
 int store_user_find(struct store *s, const char *name, struct web_user *ret);

@@ -15,7 +15,7 @@
 static const struct column columns[] = {
 	{"id", "id", NULL, COLUMN_INT},
 	{"text", "text", NULL, COLUMN_TEXT},
-	{"hidden", "hidden", NULL, COLUMN_HASHED},
+	{"hidden", NULL, "hidden", COLUMN_HASHED},
 	{"real", "real", NULL, COLUMN_REAL},
 	{"at", "at", NULL, COLUMN_TIME},
 	{"doc", "doc", NULL, COLUMN_JSON},

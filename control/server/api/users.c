@@ -1,0 +1,130 @@
+#include "control/server/api/users.h"
+
+#include "control/server/api/resource.h"
+#include "control/server/session/password.h"
+#include "control/server/session/session.h"
+#include "control/server/store/store_user.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+static const struct column columns[] = {
+	{"id", "id", NULL, COLUMN_INT},
+	{"name", "name", "name", COLUMN_TEXT},
+	{"rights", "rights", "rights", COLUMN_TEXT},
+	{"password_hash", NULL, "password_hash", COLUMN_TEXT},
+	{"created_at", "created_at", "created_at", COLUMN_TIME},
+	{"updated_at", "updated_at", "updated_at", COLUMN_TIME},
+};
+
+static const struct table table = {
+	.name = "web_user",
+	.from = "web_user",
+	.id = "id",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(*columns),
+};
+
+static const struct field fields[] = {
+	{.name = "name",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = USER_NAME_BYTES - 1},
+	{.name = "rights",
+	 .kind = FIELD_CHOICE,
+	 .required = true,
+	 .choices = "read run write admin"},
+	{.name = "password", .kind = FIELD_TEXT, .max = PASSWORD_MAX},
+};
+
+/* Nobody may lock everybody out. */
+static bool is_last_admin(struct request *req, int64_t id)
+{
+	json_t *user;
+	int64_t admins;
+	bool last;
+
+	if (record_get(req->store, &table, id, &user))
+		return false; /* what follows says why */
+	last = strcmp(json_string_value(json_object_get(user, "rights")),
+		      "admin") == 0 &&
+	       store_user_admins(req->store, &admins) == 0 && admins == 1;
+	json_decref(user);
+	return last;
+}
+
+static void set_password(struct request *req, json_t *values, struct reply *rep)
+{
+	const char *name = json_string_value(json_object_get(values, "name"));
+	const char *password =
+		json_string_value(json_object_get(values, "password"));
+	const char *refused = password_refused(name, password);
+	char hash[USER_PASSWORD_BYTES];
+	int err;
+
+	if (refused) {
+		field_error(rep, "/password", "%s", refused);
+		return;
+	}
+	if (rep->status)
+		return;
+	err = session_hash(req->controller, password, hash);
+	if (err) {
+		reply_problem(rep, 503,
+			      err == -EBUSY ? "too many people sign in at once"
+					    : "out of memory");
+		reply_header(rep, "Retry-After", "1");
+		return;
+	}
+	json_object_set_new(values, "password_hash", json_string(hash));
+	sodium_memzero(hash, sizeof(hash));
+}
+
+static void check(struct request *req, json_t *values, struct reply *rep)
+{
+	const bool is_new = strcmp(req->method, "POST") == 0;
+	const char *rights =
+		json_string_value(json_object_get(values, "rights"));
+	int64_t id;
+
+	if (!is_new && strcmp(rights, "admin") != 0 && param_id(req, 0, &id) &&
+	    is_last_admin(req, id))
+		field_error(rep, "/rights",
+			    "must stay: this is the last user who may do "
+			    "everything");
+	if (!json_is_null(json_object_get(values, "password")))
+		set_password(req, values, rep);
+	else if (is_new)
+		field_error(rep, "/password", "is missing");
+	json_object_del(values, "password");
+}
+
+static bool may_delete(struct request *req, int64_t id, struct reply *rep)
+{
+	if (!is_last_admin(req, id))
+		return true;
+	reply_problem(rep, 409, "this is the last user who may do everything");
+	return false;
+}
+
+const struct resource user_resource = {
+	.path = "/users",
+	.plural = "users",
+	.singular = "user",
+	.table = &table,
+	.fields = fields,
+	.field_count = sizeof(fields) / sizeof(*fields),
+	.children = store_user_children,
+	.updated_at = true,
+	.check = check,
+	.may_delete = may_delete,
+};
+
+void user_create(struct request *req, struct reply *rep)
+{
+	resource_create(req, rep);
+	if (rep->status == 201)
+		setup_over(req->controller);
+}

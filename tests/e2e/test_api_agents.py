@@ -1,0 +1,109 @@
+"""Agents as their operator changes them: name, pool, draining."""
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from controller import Controller
+from fake_agent import FakeAgent
+from test_api_basics import problem
+from test_api_project_runs import TIMES
+from test_artifacts import scenario
+
+
+class Lab:
+    def __init__(self, c):
+        self.c = c
+        self.pools = [c.api("POST", "/agent-pools", {"name": n})["agent_pool"] for n in "ab"]
+        self.agent = FakeAgent(c, self.pools[0]["join_token"], "one")
+        self.path = f"/agents/{self.agent.auth[0]}"
+
+    def read(self):
+        return self.c.api("GET", self.path)["agent"]
+
+    def put(self, **fields):
+        now = self.read()
+        body = {**{k: now[k] for k in ("name", "pool_id", "draining")}, **fields}
+        return self.c.request("PUT", self.path, body)
+
+    def end(self, job):
+        assert self.agent.finish(job, "failed", "x").ok
+
+
+@pytest.fixture
+def lab():
+    with Controller(**{**TIMES, "poll_s": 1}) as c:
+        yield Lab(c)
+
+
+def test_named_and_moved(lab):
+    lab.agent.poll()
+    answer = lab.put(name="another", pool_id=lab.pools[1]["id"])
+    assert answer.ok, answer.text
+    now = lab.read()
+    assert (now["name"], now["pool_name"], now["draining"]) == ("another", "b", 0)
+    # it is given the jobs of its new pool, and none of the old one
+    old, new = scenario(lab.c, lab.pools[0]), scenario(lab.c, lab.pools[1])
+    job, = lab.agent.jobs(1).values()
+    assert job["session_id"] == new != old
+    lab.agent.start(job)
+    lab.end(job)
+    other = FakeAgent(lab.c, lab.pools[1]["join_token"], "other")
+    problem(lab.put(name="other"), 409)
+    for wrong in ({"name": ""}, {"name": "a\nb"}, {"pool_id": 99}, {"draining": 2}, {"capacity": 3}):
+        problem(lab.put(**wrong), 422)
+    assert other.auth != lab.agent.auth
+
+
+def test_drained_and_back(lab):
+    """It keeps its job, and gets others only when it is taken back: then at once."""
+    scenario(lab.c, lab.pools[0])
+    job, = lab.agent.jobs(1).values()
+    lab.agent.start(job)
+    assert lab.put(draining=1).ok
+    assert (lab.read()["state"], lab.read()["draining"]) == ("draining", 1)
+    second = scenario(lab.c, lab.pools[0])
+    assert lab.agent.renew(job).json()["command"] == "continue"
+    for _ in range(2):
+        assert lab.agent.poll() == []
+    assert lab.read()["state"] == "draining"
+    lab.end(job)
+    got = []
+    waiting = threading.Thread(target=lambda: got.extend(lab.agent.jobs(1).values()))
+    waiting.start()
+    time.sleep(0.1)
+    assert lab.put(draining=0).ok
+    waiting.join()
+    assert got[0]["session_id"] == second and lab.read()["state"] == "online"
+    lab.agent.start(got[0])
+    lab.end(got[0])
+
+
+def test_another_poll_does_not_place_on_it(lab):
+    """Of two agents of a pool the drained one is left out, also when the other one asks."""
+    two = FakeAgent(lab.c, lab.pools[0]["join_token"], "two", capacity=1)
+    lab.agent.poll()
+    two.poll()
+    assert lab.put(draining=1).ok
+    runs = {scenario(lab.c, lab.pools[0]) for _ in range(2)}
+    job, = two.jobs(1).values()
+    two.start(job)
+    assert lab.agent.poll() == []
+    two.finish(job, "failed", "x")
+    last, = two.jobs(1).values()
+    two.start(last)
+    two.finish(last, "failed", "x")
+    assert {job["session_id"], last["session_id"]} == runs
+
+
+def test_metrics_and_command_line(lab, build):
+    lab.agent.poll()
+    done = subprocess.run(
+        [build / "offhook", "agent", "update", lab.agent.auth[0], "draining=1"], text=True,
+        capture_output=True, timeout=60, check=False, env={
+            **os.environ, "OFFHOOK_URL": lab.c.url, "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
+    assert done.returncode == 0 and "state: draining" in done.stdout, done.stdout + done.stderr
+    text = lab.c.session.get(lab.c.url + "/metrics", auth=lab.c.keys["admin"], timeout=60).text
+    assert 'offhook_agents{state="draining"} 1' in text
