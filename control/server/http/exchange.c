@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "control/server/http/admit.h"
 #include "control/server/http/body.h"
+#include "control/server/http/library.h"
 #include "control/server/http/repeat.h"
 
 #include <errno.h>
@@ -222,7 +223,7 @@ static void build_response(struct exchange *x, struct reply *rep)
 	if (x->response) {
 		if (text || rep->has_file)
 			add_header(x->response, "Content-Type", type);
-		add_header(x->response, "X-Request-Id", x->request_id);
+		add_header(x->response, REQUEST_ID_HEADER, x->request_id);
 		add_header(x->response, "X-Content-Type-Options", "nosniff");
 		if (!json_object_get(rep->headers, "Cache-Control"))
 			add_header(x->response, "Cache-Control", "no-store");

@@ -49,13 +49,16 @@ static const char *title_of(unsigned status)
 		{410, "Gone"},
 		{412, "Precondition Failed"},
 		{413, "Content Too Large"},
+		{414, "URI Too Long"},
 		{415, "Unsupported Media Type"},
 		{422, "Unprocessable Content"},
 		{426, "Upgrade Required"},
 		{429, "Too Many Requests"},
+		{431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"},
 		{501, "Not Implemented"},
 		{503, "Service Unavailable"},
+		{505, "HTTP Version Not Supported"},
 	};
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {

@@ -1,0 +1,19 @@
+/**
+ * What libmicrohttpd answers by itself (a request line that is none, headers
+ * above its memory, another version of HTTP) without calling anybody, as
+ * problem+json with a request id instead of its page of HTML.
+ *
+ * It queues these answers by its own public MHD_queue_response(), through the
+ * dynamic linker: this program's definition of that name stands before the
+ * library's (ld.so(8): the first one found is used by all), and passes on
+ * everything that is ours. Where the library was linked otherwise
+ * (statically, -Bsymbolic) its own pages would come back, and
+ * tests/e2e/test_api_hygiene.py would say so.
+ */
+#ifndef OFFHOOK_SERVER_HTTP_LIBRARY_H
+#define OFFHOOK_SERVER_HTTP_LIBRARY_H
+
+/* Of every answer of ours: the library's have none. */
+#define REQUEST_ID_HEADER "X-Request-Id"
+
+#endif
