@@ -325,3 +325,47 @@ def test_session_status_alias():
         assert c.api("GET", "/runs/1/status") == {
             "run": {"status": "running", "session_status": "running"},
             "status": 200}
+
+
+def listings(server, query="", times=16):
+    """The same one often enough to meet every worker, each with what it has kept."""
+    return [server.api("GET", "/runs" + query)["runs"] for _ in range(times)]
+
+
+def test_every_listing_says_what_the_runs_say(server):
+    alone = {n: server.api("GET", f"/runs/{n}")["run"] for n in ids(server)}
+    assert len(alone) >= 3
+    for query in ("", "?orderby=test_name&orderdir=desc", "?start=2&count=3",
+                  "?filtername=is_finished&filterval=1"):
+        for rows in listings(server, query):
+            for row in rows:
+                assert row == {k: alone[row["id"]][k] for k in row}
+        assert len({json.dumps(rows) for rows in listings(server, query)}) == 1
+
+
+def test_listing_follows_what_happens():
+    """A run that ends, and one that is deleted, in listings that have been read before."""
+    with Controller(claim_timeout_s=300) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]["id"]
+        runs = [c.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": pool, "target": "sip:127.0.0.1", "username": "1001",
+            "password": "x"})["data"]["session_id"] for _ in range(3)]
+        for rows in listings(c):
+            assert [(r["session_id"], r["status"]) for r in rows] == [
+                (u, "running") for u in reversed(runs)]
+        c.api("POST", f"/runs/{runs[2]}/stop")
+        while c.api("GET", f"/runs/{runs[2]}/status")["run"]["status"] == "running":
+            pass
+        for rows in listings(c):
+            assert rows[0]["status"] == rows[0]["session_status"] == "stopped"
+            assert rows[0]["stopped_at"] and rows[1]["status"] == "running"
+        last = rows[0]["id"]
+        assert c.request("DELETE", f"/runs/{runs[2]}").status_code == 204
+        for rows in listings(c):
+            assert [r["session_id"] for r in rows] == runs[1::-1]
+        # the number of a run that is gone is given to no other
+        again = c.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": pool, "target": "sip:127.0.0.1", "username": "1001",
+            "password": "x"})["data"]["session_id"]
+        assert c.api("GET", f"/runs/{again}")["run"]["id"] == last + 1
+        assert all(rows[0]["session_id"] == again for rows in listings(c))

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/server/store/record_db.h"
-#include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
 
 #include <errno.h>
@@ -147,15 +146,16 @@ static int count_row(const struct db_value *row, size_t columns, void *arg)
 
 /* Without conditions the figure is kept until something is changed: counting
  * 100 000 rows takes as long as reading a page of them. */
-static int count_rows(struct store *s, const struct table *t,
-		      const struct selection *selection, int64_t *ret)
+int record_count(struct store *s, const struct table *t,
+		 const struct selection *selection, int64_t *ret)
 {
 	struct store_total *kept = store_total(s);
 	uint64_t changes = store_changes(s);
 	struct buf sql;
 	int err;
 
-	if (!selection->where && kept->of == t && kept->changes == changes) {
+	if (!selection->where && kept->of == t->name &&
+	    kept->changes == changes) {
 		*ret = kept->rows;
 		return 0;
 	}
@@ -170,7 +170,7 @@ static int count_rows(struct store *s, const struct table *t,
 	if (err < 0)
 		return err;
 	if (!selection->where)
-		*kept = (struct store_total){t, changes, *ret};
+		*kept = (struct store_total){t->name, changes, *ret};
 	return 0;
 }
 
@@ -206,7 +206,7 @@ int record_select(struct store *s, const struct table *t,
 		  json_t **ret, int64_t *total)
 {
 	struct reading reading = {.table = t, .rows = json_array()};
-	int err = total ? count_rows(s, t, selection, total) : 0;
+	int err = total ? record_count(s, t, selection, total) : 0;
 
 	if (err == 0)
 		err = record_select_rows(s, t, selection, page, read_row,
@@ -216,36 +216,6 @@ int record_select(struct store *s, const struct table *t,
 	else
 		*ret = reading.rows;
 	return err;
-}
-
-struct writing {
-	const struct table *table;
-	struct buf *text;
-	const char *separator;
-};
-
-static int write_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct writing *w = arg;
-	int err = buf_add(w->text, w->separator, strlen(w->separator));
-
-	w->separator = ",";
-	return err ? err : record_text_row(w->text, w->table, row, columns);
-}
-
-int record_select_text(struct store *s, const struct table *t,
-		       const struct selection *selection,
-		       const struct page *page, struct buf *text,
-		       int64_t *total)
-{
-	struct writing w = {.table = t, .text = text, .separator = ""};
-	int err = total ? count_rows(s, t, selection, total) : 0;
-
-	if (err == 0)
-		err = buf_add(text, "[", 1);
-	if (err == 0)
-		err = record_select_rows(s, t, selection, page, write_row, &w);
-	return err ? err : buf_add(text, "]", 1);
 }
 
 int record_list(struct store *s, const struct table *t, const struct page *page,

@@ -5,7 +5,6 @@
 #ifndef OFFHOOK_SERVER_STORE_RECORD_DB_H
 #define OFFHOOK_SERVER_STORE_RECORD_DB_H
 
-#include "base/buf.h"
 #include "control/server/store/db.h"
 #include "control/server/store/record.h"
 
@@ -17,6 +16,10 @@ struct selection {
 	size_t count;      /* at most RECORD_PARAMS_MAX */
 	const char *order; /* SQL, never from outside */
 };
+
+/** Count the selected rows. @return 0; -EIO; -ENOMEM */
+int record_count(struct store *s, const struct table *t,
+		 const struct selection *selection, int64_t *ret);
 
 /**
  * Read a page of the selected rows.
@@ -32,13 +35,6 @@ int record_select(struct store *s, const struct table *t,
 int record_select_rows(struct store *s, const struct table *t,
 		       const struct selection *selection,
 		       const struct page *page, db_row_h *row_h, void *arg);
-
-/** Append them to a text as a JSON array. @return as above; -EMSGSIZE; then
- * the text is half written */
-int record_select_text(struct store *s, const struct table *t,
-		       const struct selection *selection,
-		       const struct page *page, struct buf *text,
-		       int64_t *total);
 
 /** A value of a row as JSON; one of a time column (ms) as the API writes it. */
 json_t *record_value(const struct db_value *value);

@@ -139,7 +139,7 @@ CREATE TABLE IF NOT EXISTS test (
 
 -- A run carries all it needs of its test as it was at the start.
 CREATE TABLE IF NOT EXISTS run (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice
   session_id TEXT NOT NULL UNIQUE,
   test_id INTEGER,
   test_name TEXT NOT NULL,

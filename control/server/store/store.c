@@ -45,6 +45,7 @@ struct store {
 	struct database *database;
 	struct db *reader;
 	struct store_total total;
+	struct run_texts *run_texts;     /* store_run_text.c's; likewise */
 	struct key_cache *keys;          /* store_key.c's; NULL: nothing yet */
 	const struct idempotency *claim; /* of the request; or NULL */
 };
@@ -252,6 +253,7 @@ struct store *store_free(struct store *s)
 	if (!s)
 		return NULL;
 	db_close(s->reader);
+	run_texts_free(s->run_texts);
 	key_cache_free(s->keys);
 	free(s);
 	return NULL;
@@ -291,6 +293,11 @@ struct store_total *store_total(struct store *s)
 const struct idempotency **store_claim(struct store *s)
 {
 	return &s->claim;
+}
+
+struct run_texts **store_run_texts(struct store *s)
+{
+	return &s->run_texts;
 }
 
 struct key_cache **store_key_cache(struct store *s)

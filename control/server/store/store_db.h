@@ -20,11 +20,16 @@ uint64_t store_changes(const struct store *s);
 
 /** The latest count of a whole table that this store has read (record.c). */
 struct store_total {
-	const void *of; /* NULL: none yet */
+	const void *of; /* its name, the constant; NULL: none yet */
 	uint64_t changes;
 	int64_t rows;
 };
 struct store_total *store_total(struct store *s);
+
+/** Runs that this store has written as text (store_run_text.c). */
+struct run_texts;
+struct run_texts **store_run_texts(struct store *s);
+struct run_texts *run_texts_free(struct run_texts *texts);
 
 /** Keys that this store has read (store_key.c). */
 struct key_cache;

@@ -113,7 +113,8 @@ static int run_started(struct db *db, int64_t run_id, int64_t now)
 
 	err = lease_exec(db,
 			 "UPDATE run SET started_at = $2 "
-			 "WHERE id = $1 AND started_at IS NULL",
+			 "WHERE id = $1 AND started_at IS NULL "
+			 "AND phase <> 'done'",
 			 LEASE_PARAMS(params));
 	if (err < 0)
 		return err;

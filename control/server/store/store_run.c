@@ -5,6 +5,7 @@
 #include "control/server/store/record_db.h"
 #include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_run_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -255,8 +256,8 @@ int store_run_list(struct store *s, const struct run_query *query,
 		.order = order_sql,
 	};
 	if (err == 0)
-		err = record_select_text(s, &listed, &selection, &query->page,
-					 text, total);
+		err = run_text_select(s, &listed, DONE, &selection,
+				      &query->page, text, total);
 	for (size_t i = 0; i < b.text_count; i++)
 		free(b.texts[i]);
 	buf_release(&b.where);
