@@ -40,21 +40,16 @@ static int start_retry(struct store *store, const struct controller_conf *conf,
 static int start_turn(struct store *store, const struct controller_conf *conf,
 		      const struct project_turn *turn)
 {
-	json_t *test = NULL, *errors = json_array();
+	json_t *test, *errors = json_array();
 	struct run_start start = {
 		.report_mode = turn->report_mode,
 		.project = turn,
 	};
 	struct run_started started;
 	char text[RUN_REFUSAL_BYTES];
-	int err = store_test_load(store, turn->test_id, NULL, &test);
+	int err = run_start_stored(store, conf, turn->test_id, &start, errors,
+				   &test, &started);
 
-	if (!err) {
-		start.test = test;
-		start.retries_left = (unsigned)json_integer_value(
-			json_object_get(test, "retries_on_failure"));
-		err = run_start(store, conf, &start, errors, &started);
-	}
 	if (run_is_refusal(err)) {
 		run_refusal(text, err, errors);
 		err = store_project_turn_refuse(store, turn, test, text,

@@ -124,6 +124,22 @@ int run_start(struct store *store, const struct controller_conf *conf,
 	return 0;
 }
 
+int run_start_stored(struct store *store, const struct controller_conf *conf,
+		     int64_t test_id, struct run_start *start, json_t *errors,
+		     json_t **ret_test, struct run_started *ret)
+{
+	int err;
+
+	*ret_test = NULL;
+	err = store_test_load(store, test_id, NULL, ret_test);
+	if (err)
+		return err;
+	start->test = *ret_test;
+	start->retries_left = (unsigned)json_integer_value(
+		json_object_get(*ret_test, "retries_on_failure"));
+	return run_start(store, conf, start, errors, ret);
+}
+
 bool run_is_refusal(int err)
 {
 	return err == -EINVAL || err == -EBADMSG || err == -ENOENT;

@@ -36,6 +36,17 @@ int run_start(struct store *store, const struct controller_conf *conf,
 	      const struct run_start *start, json_t *errors,
 	      struct run_started *ret);
 
+/**
+ * Start a stored test as it is, with its retries.
+ * @param start     its test and retries_left are set here
+ * @param ret_test  the test, a new reference, as far as it could be read; else
+ *                  NULL; also on failure
+ * @return as above; -ENOENT there is none
+ */
+int run_start_stored(struct store *store, const struct controller_conf *conf,
+		     int64_t test_id, struct run_start *start, json_t *errors,
+		     json_t **ret_test, struct run_started *ret);
+
 #define RUN_REFUSAL_BYTES 700
 
 /** Whether an error of a start will be the same the next time. */

@@ -40,15 +40,10 @@ static int start_test(struct store *store, const struct controller_conf *conf,
 	struct run_start start = {.report_mode = turn->report_mode,
 				  .schedule = turn};
 	struct run_started started;
-	json_t *test = NULL;
-	int err = store_test_load(store, turn->test_id, NULL, &test);
+	json_t *test;
+	int err = run_start_stored(store, conf, turn->test_id, &start, errors,
+				   &test, &started);
 
-	if (!err) {
-		start.test = test;
-		start.retries_left = (unsigned)json_integer_value(
-			json_object_get(test, "retries_on_failure"));
-		err = run_start(store, conf, &start, errors, &started);
-	}
 	if (!err)
 		log_info("schedule=%lld run=%s", (long long)turn->id,
 			 started.session_id);

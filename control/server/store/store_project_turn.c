@@ -94,23 +94,17 @@ static int turn_row(const struct db_value *row, size_t columns, void *arg)
 
 int store_project_turn_next(struct store *s, struct project_turn *ret)
 {
-	struct project_turn turn = {.project_run_id = 0};
-	int err;
-
-	err = db_query(store_reader(s),
-		       "SELECT p.id, t.position, t.test_id, t.test_name, "
-		       "p.project_id, p.project_name, p.report_mode "
-		       "FROM project_run p JOIN project_run_test t "
-		       "ON t.project_run_id = p.id "
-		       "WHERE p.status = 'running' AND t.state = 'waiting' "
-		       "AND NOT EXISTS (SELECT 1 FROM project_run_test o "
-		       "WHERE o.project_run_id = p.id AND o.state = 'started') "
-		       "ORDER BY p.id, t.position LIMIT 1",
-		       NULL, 0, turn_row, &turn);
-	if (err <= 0)
-		return err;
-	*ret = turn;
-	return 1;
+	/* one row at most: 1, 0 or an error */
+	return db_query(store_reader(s),
+			"SELECT p.id, t.position, t.test_id, t.test_name, "
+			"p.project_id, p.project_name, p.report_mode "
+			"FROM project_run p JOIN project_run_test t "
+			"ON t.project_run_id = p.id "
+			"WHERE p.status = 'running' AND t.state = 'waiting' "
+			"AND NOT EXISTS (SELECT 1 FROM project_run_test o "
+			"WHERE o.project_run_id = p.id AND o.state = "
+			"'started') ORDER BY p.id, t.position LIMIT 1",
+			NULL, 0, turn_row, ret);
 }
 
 /* A run that never began: done at once. */
