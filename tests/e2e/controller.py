@@ -10,6 +10,8 @@ from pathlib import Path
 
 import requests
 
+from witness import Witness
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -41,6 +43,7 @@ class Controller:
         self.url = None    # http://127.0.0.1:PORT
         self.keys = {}     # rights -> (public key, secret)
         self.session = requests.Session()
+        self._witness = None
 
     def _write_conf(self):
         def text(value):
@@ -97,11 +100,19 @@ class Controller:
         self.process.wait()
         self.process = None
 
+    def witness(self):
+        """A relay whose url is for clients that are no tests: their exchanges are checked."""
+        if not self._witness:
+            self._witness = Witness(self.url).__enter__()
+        return self._witness
+
     def close(self):
         if self.process:
             self.kill()
         self.session.close()
         self._dir.cleanup()
+        if self._witness:
+            self._witness.__exit__()
 
     def __enter__(self):
         return self.start()

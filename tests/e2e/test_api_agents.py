@@ -103,7 +103,7 @@ def test_metrics_and_command_line(lab, build):
     done = subprocess.run(
         [build / "offhook", "agent", "update", lab.agent.auth[0], "draining=1"], text=True,
         capture_output=True, timeout=60, check=False, env={
-            **os.environ, "OFFHOOK_URL": lab.c.url, "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
+            **os.environ, "OFFHOOK_URL": lab.c.witness().url, "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
     assert done.returncode == 0 and "state: draining" in done.stdout, done.stdout + done.stderr
     text = lab.c.session.get(lab.c.url + "/metrics", auth=lab.c.keys["admin"], timeout=60).text
     assert 'offhook_agents{state="draining"} 1' in text

@@ -101,7 +101,7 @@ def test_command_line(server, build, tmp_path):
     def offhook(*arguments, status=0):
         done = subprocess.run([build / "offhook", "user", *map(str, arguments)], text=True, timeout=60,
                               capture_output=True, cwd=tmp_path, check=False, env={
-                                  **os.environ, "OFFHOOK_URL": server.url,
+                                  **os.environ, "OFFHOOK_URL": server.witness().url,
                                   "OFFHOOK_KEY": ":".join(server.keys["admin"])})
         assert done.returncode == status, done.stdout + done.stderr
         return done.stderr if status else done.stdout

@@ -246,7 +246,7 @@ def test_command_line(bench, build, tmp_path):
     def offhook(*arguments, status=0):
         done = subprocess.run([build / "offhook", "artifact", *arguments], text=True, timeout=60,
                               capture_output=True, cwd=tmp_path, check=False, env={
-                                  **os.environ, "OFFHOOK_URL": bench.c.url,
+                                  **os.environ, "OFFHOOK_URL": bench.c.witness().url,
                                   "OFFHOOK_KEY": ":".join(bench.c.keys["read"])})
         assert done.returncode == status, done.stdout + done.stderr
         return done.stderr if status else done.stdout
@@ -278,6 +278,7 @@ ENGINE = Path(__file__).with_name("engine_of_files.py")
 def test_an_agent_brings_what_its_engine_gives(ports, tmp_path):
     """The real agent with an engine that makes files and no calls: they are there when the
     run ends, and none is left behind. One is above the controller's limit: the run says so."""
+    # past the witness: it would read what is refused by its length
     with Controller(**{**TIMES, "upload_limit": "3M"}) as c:
         pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
         agent = Agent(tmp_path, c.url, pool["join_token"], ports.rtp, engine_program=ENGINE)

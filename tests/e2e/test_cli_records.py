@@ -25,7 +25,7 @@ def offhook(build, tmp_path, lab):
         done = subprocess.run(
             [build / "offhook", *map(str, arguments)], text=True, capture_output=True, timeout=90,
             cwd=tmp_path, input=text, check=False,
-            env={**os.environ, "OFFHOOK_URL": url or lab.c.url,
+            env={**os.environ, "OFFHOOK_URL": url or lab.c.witness().url,
                  "OFFHOOK_KEY": key if key is not None else ":".join(lab.c.keys["admin"])})
         assert done.returncode == status, done.stdout + done.stderr
         assert lab.c.keys["admin"][1] not in done.stdout + done.stderr

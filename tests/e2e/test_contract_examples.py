@@ -204,8 +204,7 @@ class Lab:
 def lab(tmp_path_factory):
     ports = PortBlock()
     folder = tmp_path_factory.mktemp("examples")
-    with Examples(folder, ports, agents=2, subscribers=SUBSCRIBERS, claim_timeout_s=120,
-                  witness=True) as b:
+    with Examples(folder, ports, agents=2, subscribers=SUBSCRIBERS, claim_timeout_s=120) as b:
         lab = Lab(b, folder)
         lab.start_all()
         yield lab
@@ -343,7 +342,7 @@ def test_agents_were_looked_at(lab):
     """Their exchanges were held to docs/openapi.yaml: each that a run has, and none was
     anything else (Witness.__exit__ has the last word)."""
     seen = {(method, re.sub(r"[0-9a-f-]{36}|\d+", "x", path.removeprefix("/api/v2/agent")),
-             status) for method, path, status in lab.bench.witness.seen}
+             status) for method, path, status in lab.bench.controller.witness().seen}
     for method, path, status in (
             ("POST", "/register", 201), ("POST", "/poll", 200), ("POST", "/poll", 204),
             ("POST", "/leases/x/start", 200), ("PUT", "/leases/x", 200),
@@ -351,7 +350,7 @@ def test_agents_were_looked_at(lab):
             ("POST", "/leases/x/events", 200), ("POST", "/leases/x/sip", 200),
             ("POST", "/leases/x/finish", 200)):
         assert (method, path, status) in seen, (path, sorted(seen))
-    assert lab.bench.witness.wrong == []
+    assert lab.bench.controller.witness().wrong == []
 
 
 def test_document_is_whole():

@@ -39,7 +39,7 @@ class Page:
         self.driver, self.lab = driver, lab
 
     def sign_in(self, name):
-        url = self.lab.c.url
+        url = self.lab.c.witness().url
         answer = requests.post(f"{url}/login", json={"name": name, "password": PASSWORD},
                                timeout=60)
         assert answer.status_code == 200, answer.text
@@ -49,7 +49,7 @@ class Page:
         return self
 
     def open(self, path):
-        self.driver.get(self.lab.c.url + path)
+        self.driver.get(self.lab.c.witness().url + path)
         self.wait(lambda: self.find("body").get_attribute("data-drawn") == "done")
         assert serious(self.driver) == []
 
@@ -166,7 +166,7 @@ def test_history_of_a_schedule(page, lab):
     assert made["run_at"] in row and "started" in row
     address = page.find("#history a").get_attribute("href")
     run = lab.c.api("GET", "/runs?count=1")["runs"][0]
-    assert address == f"{lab.c.url}/run/details/{run['session_id']}"
+    assert address == f"{lab.c.witness().url}/run/details/{run['session_id']}"
     lab.c.api("POST", f"/runs/{run['id']}/stop")
 
 
@@ -226,7 +226,7 @@ def test_scenarios(page, lab):
     run = lab.c.api("GET", "/runs?count=1")["runs"][0]
     assert run["testcase_name"] == "registration"
     assert page.find("#started a").get_attribute("href") == \
-        f"{lab.c.url}/run/details/{run['session_id']}"
+        f"{lab.c.witness().url}/run/details/{run['session_id']}"
     shown = {i.get_attribute("name") for i in page.all("#form [name]")}
     params = lab.c.api("GET", "/scenarios/registration/params")["params"]
     assert shown == {p["name"] for p in params}
@@ -249,10 +249,10 @@ def test_reader_sees_no_forms(driver, lab):
 
 
 def test_account_leads_to_the_pages(page, lab):
-    page.driver.get(f"{lab.c.url}/account")
+    page.driver.get(f"{lab.c.witness().url}/account")
     page.wait(lambda: page.texts("#nav a"))
     for name in page.texts("#nav a"):
-        page.driver.get(f"{lab.c.url}/account")
+        page.driver.get(f"{lab.c.witness().url}/account")
         page.wait(lambda: page.find("#nav").is_displayed())
         page.driver.find_element(By.LINK_TEXT, name).click()
         page.wait(lambda: name in page.find("h1").text or "API" in page.driver.title)

@@ -28,7 +28,7 @@ def test_readme_commands_work(tmp_path, ports):
             ["/bin/bash", "-c", script], cwd=work, text=True, timeout=150,
             capture_output=True,
             env={"PATH": "/usr/bin:/bin", "HOME": str(work),
-                 "BASE": bench.controller.url + "/api/v2",
+                 "BASE": bench.controller.witness().url + "/api/v2",
                  "KEY": f"{public_key}:{secret}", "SIP_PORT": str(ports.sip),
                  "PASSWORD_1001": SUBSCRIBERS["1001"],
                  "PASSWORD_1002": SUBSCRIBERS["1002"]})

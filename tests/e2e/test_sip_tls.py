@@ -37,7 +37,7 @@ def bench(tmp_path_factory, authority):
 def another_agent(bench, folder, name, **conf):
     """An agent in a pool of its own; yields the pool's id."""
     pool = bench.api("POST", "/agent-pools", {"name": name})["agent_pool"]
-    agent = Agent(folder, bench.controller.url, pool["join_token"], bench.ports.rtp,
+    agent = Agent(folder, bench.controller.witness().url, pool["join_token"], bench.ports.rtp,
                   name=name, **conf)
     try:
         agent.start()
