@@ -133,13 +133,14 @@ class Page:
         for paragraph in d["info"]["description"].strip().split("\n\n"):
             self.put(f"<p>{prose(paragraph)}</p>")
         self.put('<p>The document itself: <a href="/apidocs/openapi.yaml">openapi.yaml</a>.'
-                 f" All paths are below <code>{d['servers'][0]['url']}</code>.</p>")
+                 f" All paths are below <code>{d['servers'][0]['url']}</code>, but those of "
+                 "“Signing in”: they are below the root.</p>")
         for tag in d["tags"]:
             self.put(f"<h2>{text(tag['name'])}</h2>")
             for path, item in d["paths"].items():
                 for method in METHODS:
                     if method in item and tag["name"] in item[method]["tags"]:
-                        self.operation(method, path, item[method])
+                        self.operation(method, root(item) + path, item[method])
         self.put("<h2>Schemas</h2>")
         for name, schema in d["components"]["schemas"].items():
             self.put(f'<details id="schema-{name}" class="schema"><summary><code>{name}</code>'
@@ -148,6 +149,11 @@ class Page:
             self.put("</details>")
         self.put("</body></html>\n")
         return "\n".join(self.out)
+
+
+def root(item):
+    """What stands before a path that is not below the common address."""
+    return item["servers"][0]["url"].rstrip("/") if "servers" in item else ""
 
 
 def text(value):

@@ -58,9 +58,12 @@ class Contract:
         self.text = DOCUMENT.read_text()
         self.raw = raw or yaml.load(self.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         self.document = self._inline(self.raw["paths"], ())
-        self.operations = [Operation(m, path, item[m])
-                           for path, item in self.document.items()
-                           for m in METHODS if m in item]
+        everything = [(Operation(m, path, item[m]), "servers" in item)
+                      for path, item in self.document.items()
+                      for m in METHODS if m in item]
+        self.operations = [o for o, root in everything if not root]
+        # not below PREFIX but below the root, as the pages are
+        self.root_operations = {(o.method, o.path): o for o, root in everything if root}
         self.seen = {}          # (operationId, status) -> times
         self.broken = []        # messages, for exchanges in threads
         self._validators = {}
@@ -102,14 +105,21 @@ class Contract:
         error = jsonschema.exceptions.best_match(validator.iter_errors(value))
         return error and f"{error.json_path}: {error.message}"[:1500]
 
+    def covers(self, method, path):
+        """Whether an exchange is documented, or would have to be."""
+        return path == PREFIX or path.startswith(PREFIX + "/") or \
+            (method, path) in self.root_operations
+
     # ---- one exchange ----
 
     def check(self, method, url, status, headers, content, request_body=None,
               request_type=""):
         """@return None, or a sentence on what the document does not say"""
         path = urlsplit(url).path
-        operation, methods = self.find("GET" if method == "HEAD" else method,
-                                       path[len(PREFIX):])
+        operation, methods = self.root_operations.get((method, path)), {method}
+        if operation is None:
+            operation, methods = self.find("GET" if method == "HEAD" else method,
+                                           path[len(PREFIX):])
         headers = {k.lower(): v for k, v in headers.items()}
         if "x-request-id" not in headers:
             return "the answer has no X-Request-Id"
@@ -275,7 +285,7 @@ def check_response(response):
     """Check an answer of requests; raises AssertionError."""
     request = response.request
     parts = urlsplit(request.url)
-    if not (parts.path == PREFIX or parts.path.startswith(PREFIX + "/")):
+    if not contract().covers(request.method, parts.path):
         return
     body = request.body if isinstance(request.body, (bytes, str)) else None
     wrong = contract().check(request.method, request.url, response.status_code,

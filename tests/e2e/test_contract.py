@@ -436,7 +436,7 @@ def test_status_is_provoked(lab, broken, limited, operation, code):
 def test_no_pair_is_forgotten():
     """The cases above are the whole document; nothing left of PROVOKED is stale."""
     assert len(PAIRS) == sum(len(o["responses"]) for item in contract().raw["paths"].values()
-                             for m, o in item.items())
+                             for m, o in item.items() if "servers" not in item)
     stale = set(PROVOKED) - set(PAIRS)
     assert stale <= {(o.id, code) for o in LEASES for code in (200, 410)}, stale
 
