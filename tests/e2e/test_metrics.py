@@ -10,7 +10,8 @@ from test_api_basics import problem
 from test_api_project_runs import TIMES
 from test_api_server import make_test
 
-SAMPLE = re.compile(r'([a-z_]+)(?:\{([a-z]+)="([^"]*)"\})? (\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
+LABEL = r'[a-z]+="(?:[^"\\\n]|\\["\\n])*"'
+SAMPLE = re.compile(r'([a-z_]+)(?:\{(' + LABEL + '(?:,' + LABEL + r')*)\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,9 @@ def metrics(server, **kwargs):
             continue
         found = SAMPLE.fullmatch(line)
         assert found, line
-        name, _, group, value = found.groups()
+        name, labels, value = found.groups()
+        # of a single label its value, of more all of them
+        group = labels and (labels.split("=", 1)[1][1:-1] if labels.count("=") == 1 else labels)
         assert re.sub("_(bucket|sum|count)$", "", name) in types or name in types, line
         assert (name, group) not in samples, line
         samples[name, group] = float(value)
@@ -91,3 +94,18 @@ def test_answers_are_counted(server):
     assert after["offhook_http_requests_open", None] >= 1  # this one
     assert after["process_resident_memory_bytes", None] > 1e6
     assert after["process_cpu_seconds_total", None] >= before["process_cpu_seconds_total", None]
+
+
+def test_each_agent(server):
+    pool = server.api("POST", "/agent-pools", {"name": 'p "1" \\ ä'})["agent_pool"]
+    agent = FakeAgent(server, pool["join_token"], 'host "7"', capacity=3)
+    agent.poll(free=0, t=int(time.time() * 1e6))
+    labels = 'pool="p \\"1\\" \\\\ ä",agent="host \\"7\\""'
+    now = metrics(server)
+    assert now["offhook_agent_up", labels] == 1
+    assert (now["offhook_agent_capacity", labels], now["offhook_agent_in_use", labels]) == (3, 0)
+    assert abs(now["offhook_agent_last_seen_seconds", labels] - time.time()) < 60
+    assert abs(now["offhook_agent_clock_offset_seconds", labels]) < 60
+    assert agent.post("/disconnect", {"reason": "over"}).ok
+    assert metrics(server)["offhook_agent_up", labels] == 0
+    assert now["offhook_artifacts_bytes", None] == 0

@@ -1,6 +1,7 @@
 #include "control/server/report/metrics.h"
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/controller.h"
 #include "control/server/http/http.h"
@@ -13,7 +14,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TEXT_BYTES 65536
+/* METRICS_AGENTS_MAX agents with names of 200 and 100 bytes, escaped, fit. */
+#define TEXT_BYTES (4u << 20)
 
 /* A metric's first lines. */
 static int head(struct buf *b, const char *name, const char *type,
@@ -43,6 +45,121 @@ static int put_count(const char *group, int64_t count, void *arg)
 			 l->name, l->label, group, count);
 }
 
+/* A label's value: names are not words of ours. */
+static int put_escaped(struct buf *b, const char *text)
+{
+	int err = 0;
+
+	for (; !err && *text; text++) {
+		if (*text == '"' || *text == '\\')
+			err = buf_add(b, "\\", 1);
+		if (!err)
+			err = *text == '\n' ? buf_add(b, "\\n", 2)
+					    : buf_add(b, text, 1);
+	}
+	return err;
+}
+
+/* One metric of all agents, as the format wants its lines together. */
+struct agent_metric {
+	struct buf *text;
+	const char *name;
+	bool (*value)(const struct agent_figures *agent, double *ret);
+};
+
+static bool up(const struct agent_figures *agent, double *ret)
+{
+	*ret = agent->up;
+	return true;
+}
+
+static bool capacity(const struct agent_figures *agent, double *ret)
+{
+	*ret = (double)agent->capacity;
+	return true;
+}
+
+static bool in_use(const struct agent_figures *agent, double *ret)
+{
+	*ret = (double)agent->in_use;
+	return true;
+}
+
+static bool last_seen(const struct agent_figures *agent, double *ret)
+{
+	*ret = (double)agent->last_seen_ms / 1e3;
+	return agent->last_seen_ms > 0;
+}
+
+static bool clock_offset(const struct agent_figures *agent, double *ret)
+{
+	*ret = (double)agent->clock_offset_us / 1e6;
+	return agent->has_offset;
+}
+
+static int put_agent(const struct agent_figures *agent, void *arg)
+{
+	const struct agent_metric *m = arg;
+	double value;
+	int err;
+
+	if (!m->value(agent, &value))
+		return 0;
+	err = buf_print(m->text, "offhook_agent_%s{pool=\"", m->name);
+	if (!err)
+		err = put_escaped(m->text, agent->pool);
+	if (!err)
+		err = buf_print(m->text, "\",agent=\"");
+	if (!err)
+		err = put_escaped(m->text, agent->name);
+	return err ? err : buf_print(m->text, "\"} %.15g\n", value);
+}
+
+static int put_agents(struct buf *b, struct request *req, int64_t seen)
+{
+	static const struct {
+		const char *name;
+		const char *help;
+		bool (*value)(const struct agent_figures *, double *);
+	} metrics[] = {
+		{"up", "1: it polls, 0: it is offline.", up},
+		{"capacity", "Jobs that it can take.", capacity},
+		{"in_use", "Jobs that it has.", in_use},
+		{"last_seen_seconds", "When it was heard of last, since 1970.",
+		 last_seen},
+		{"clock_offset_seconds",
+		 "Its clock minus the controller's, an estimate.",
+		 clock_offset},
+	};
+
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++) {
+		struct agent_metric m = {b, metrics[i].name, metrics[i].value};
+		char name[64];
+		int err;
+
+		str_print(name, sizeof(name), "agent_%s", metrics[i].name);
+		err = head(b, name, "gauge", metrics[i].help);
+		if (!err)
+			err = store_each_agent(req->store, seen, put_agent, &m);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int put_artifacts(struct buf *b, struct request *req)
+{
+	int64_t bytes;
+	int err = store_artifact_bytes(req->store, &bytes);
+
+	if (!err)
+		err = head(b, "artifacts_bytes", "gauge",
+			   "Files of runs that are kept.");
+	return err ? err
+		   : buf_print(b, "offhook_artifacts_bytes %" PRId64 "\n",
+			       bytes);
+}
+
 static int put_store(struct buf *b, struct request *req)
 {
 	const int64_t seen =
@@ -66,6 +183,10 @@ static int put_store(struct buf *b, struct request *req)
 		err = store_count_agents(req->store, seen, put_count, &agents);
 	if (!err) /* jobs that agents who are not offline can take, and have */
 		err = store_count_places(req->store, seen, put_count, &places);
+	if (!err)
+		err = put_agents(b, req, seen);
+	if (!err)
+		err = put_artifacts(b, req);
 	return err;
 }
 

@@ -73,3 +73,61 @@ int store_count_places(struct store *s, int64_t seen_after_ms,
 		     "AND a.disconnected = 0 AND a.last_seen >= $1",
 		     &after, 1, count_h, arg);
 }
+
+struct telling {
+	store_agent_h *agent_h;
+	void *arg;
+};
+
+static int agent_row(const struct db_value *row, size_t columns, void *arg)
+{
+	const struct telling *t = arg;
+	const struct agent_figures agent = {
+		.pool = row[0].bytes,
+		.name = row[1].bytes,
+		.up = row[2].integer != 0,
+		.capacity = row[3].integer,
+		.in_use = row[4].integer,
+		.last_seen_ms = row[5].integer,
+		.has_offset = row[6].type == DB_INT,
+		.clock_offset_us = row[6].integer,
+	};
+
+	(void)columns;
+	return t->agent_h(&agent, t->arg);
+}
+
+int store_each_agent(struct store *s, int64_t seen_after_ms,
+		     store_agent_h *agent_h, void *arg)
+{
+	const struct db_value params[] = {DB_I(seen_after_ms),
+					  DB_I(METRICS_AGENTS_MAX)};
+	struct telling telling = {agent_h, arg};
+	int err = db_query(store_reader(s),
+			   "SELECT p.name, a.name, a.disconnected = 0 AND "
+			   "coalesce(a.last_seen, 0) >= $1, a.capacity, "
+			   "(SELECT count(*) FROM lease l WHERE l.agent_id = "
+			   "a.id AND l.state IN ('offered', 'started')), "
+			   "coalesce(a.last_seen, 0), a.clock_offset_us FROM "
+			   "agent a JOIN agent_pool p ON p.id = a.pool_id "
+			   "ORDER BY a.id LIMIT $2",
+			   params, 2, agent_row, &telling);
+
+	return err < 0 ? err : 0;
+}
+
+static int bytes_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+int store_artifact_bytes(struct store *s, int64_t *ret)
+{
+	int err = db_query(store_reader(s),
+			   "SELECT coalesce(sum(size), 0) FROM artifact", NULL,
+			   0, bytes_row, ret);
+
+	return err < 0 ? err : 0;
+}

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_METRICS_H
 #define OFFHOOK_SERVER_STORE_STORE_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct store;
@@ -25,6 +26,28 @@ int store_count_done(struct store *s, store_count_h *count_h, void *arg);
  */
 int store_count_agents(struct store *s, int64_t seen_after_ms,
 		       store_count_h *count_h, void *arg);
+
+/* Agents that are told one by one; there is no further figure of others. */
+#define METRICS_AGENTS_MAX 1000
+
+struct agent_figures {
+	const char *pool; /* names as they were given */
+	const char *name;
+	bool up;
+	int64_t capacity;
+	int64_t in_use;
+	int64_t last_seen_ms; /* since 1970; 0: never */
+	bool has_offset;
+	int64_t clock_offset_us;
+};
+typedef int(store_agent_h)(const struct agent_figures *agent, void *arg);
+
+/** Each agent, by its id. @return 0; -EIO; or the handler's value */
+int store_each_agent(struct store *s, int64_t seen_after_ms,
+		     store_agent_h *agent_h, void *arg);
+
+/** Bytes of all artifacts. @return 0; -EIO */
+int store_artifact_bytes(struct store *s, int64_t *ret);
 
 /** "capacity" and "in_use" of the agents that are not offline. */
 int store_count_places(struct store *s, int64_t seen_after_ms,
