@@ -5,6 +5,9 @@
 const POLL_MS = 2000;
 const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];
 
+// report.mode=print: everything is open, and the print dialog comes when the run is done.
+const PRINT = new URLSearchParams(location.search).get('mode') === 'print';
+
 // What people look at first stands first; the rest follows by name.
 const FIRST = ['rtp_mos', 'rtp_jitter', 'rtp_lost_pct', 'rtp_rtt', 'rtp_pkt_per_sec'];
 
@@ -160,6 +163,7 @@ function drawLadder(messages, omitted) {
     if (m.text) {
       const details = element('details');
       details.append(element('summary', summary), element('pre', m.text));
+      details.open = PRINT;
       text.append(details);
     } else {
       text.textContent = summary;
@@ -248,6 +252,7 @@ async function refresh() {
   }
   if (again) setTimeout(refresh, POLL_MS);
   document.body.dataset.drawn = again ? 'partly' : 'done';
+  if (PRINT && !again) window.print();
 }
 
 refresh();

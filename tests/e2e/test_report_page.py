@@ -99,3 +99,55 @@ def test_signed_in_reader_sees_the_messages(browser, finished):
     opened(browser, f"{bench.controller.url}/run/details/{session}")
     bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
     assert any("INVITE" in b.get_attribute("textContent") for b in bodies)
+    # what can be downloaded is what is linked to
+    links = [a.get_attribute("href") for a in
+             browser.find_elements(By.CSS_SELECTOR, "#downloads a")]
+    assert [link.rsplit("/", 1)[1] for link in links] == ["sip.txt", "sip.pcap", "stats.csv"]
+    for link in links:
+        answer = requests.get(link, cookies=signed_in.cookies, timeout=60)
+        assert answer.status_code == 200 and len(answer.content) > 100, link
+    # for paper: everything is open
+    assert not any(d.get_attribute("open")
+                   for d in browser.find_elements(By.CSS_SELECTOR, "#ladder details"))
+    opened(browser, f"{bench.controller.url}/run/details/{session}?mode=print")
+    details = browser.find_elements(By.CSS_SELECTOR, "#ladder details")
+    assert details and all(d.get_attribute("open") for d in details)
+
+
+def test_artifacts_are_linked(browser):
+    """And what did not arrive is told; the public link has neither."""
+    from fake_agent import NOW_US
+    from test_artifacts import Bench as Files
+    b = Files()
+    try:
+        run = b.c.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": b.pool["id"], "target": "sip:127.0.0.1", "username": "1001",
+            "password": "x", "report.mode": "kiosk"})["data"]
+        job, = b.agent.jobs(1).values()
+        assert b.agent.start(job).ok
+        for name, data in (("caller-1-in.wav", b"RIFF"), ("notes.txt", b"two")):
+            assert b.agent.artifact(job, name, data).ok
+        assert b.agent.upload(job, "events", [{
+            "t": NOW_US, "mono": 1, "kind": "artifact_lost", "name": MARKUP,
+            "text": "there is no room"}]).ok
+        b.end(job)
+        signed_in = requests.post(f"{b.c.url}/setup", timeout=60, json={
+            "code": (b.c.state_dir / "setup-code").read_text().strip(),
+            "name": "reader", "password": "reads the report"})
+        browser.get(f"{b.c.url}/healthz")
+        browser.add_cookie({"name": "offhook_session",
+                            "value": signed_in.cookies["offhook_session"]})
+        opened(browser, f"{b.c.url}/run/details/{run['session_id']}")
+        assert [r.text.split()[:4] for r in rows(browser, "artifacts")] == [
+            [job["role"], "caller-1-in.wav", "audio/wav", "4"],
+            [job["role"], "notes.txt", "text/plain", "3"]]
+        link = browser.find_element(By.CSS_SELECTOR, "#artifacts a").get_attribute("href")
+        assert requests.get(link, cookies=signed_in.cookies, timeout=60).content == b"RIFF"
+        lost = browser.find_element(By.ID, "artifacts-lost").text
+        assert MARKUP in lost and "no room" in lost
+        opened(browser, run["report_url"])
+        assert not browser.find_element(By.ID, "files-section").is_displayed()
+        data = requests.get(run["report_url"] + "/data", timeout=60).json()
+        assert "artifacts" not in data
+    finally:
+        b.c.__exit__(None, None, None)
