@@ -48,6 +48,15 @@ enum media_direction session_wanted(const struct sip_call *call, bool held)
 			     sdp_receives(base) && !held);
 }
 
+/* To an offer: what the peer holds, or not any more, stands in that. */
+static enum media_direction willing(const struct sip_call *call)
+{
+	enum media_direction base = call->local.direction;
+
+	return sdp_direction(sdp_sends(base),
+			     sdp_receives(base) && !call->held);
+}
+
 int session_offer(struct sip_call *call, enum media_direction direction)
 {
 	struct sdp_draft draft = {
@@ -279,7 +288,7 @@ int session_offered(struct sip_call *call, const struct sip_msg *msg)
 	if (none)
 		err = 0;
 	else if (!err)
-		err = session_answer(call, session_wanted(call, call->held));
+		err = session_answer(call, willing(call));
 	if (err) {
 		mem_deref(call->remote);
 		call->remote = before;

@@ -1,0 +1,140 @@
+/* Hold in all its forms (RFC 3264 section 8.4), by us and by the peer, also
+ * both at once. The peer says with a digit what we are to do: 1 hold, 2
+ * resume. */
+#include "world.h"
+
+static const struct world_options plain = {.domain = "example.net"};
+
+static const struct {
+	char digit;         /* we offer; 0: the peer does */
+	const char *offer;  /* direction that is offered */
+	const char *answer; /* and answered */
+	const char *hold;   /* the event that follows */
+} steps[] = {
+	{'1', "sendonly", "recvonly", "HELD local"},
+	{0, "sendonly", "inactive", "HELD remote"},
+	{'2', "sendrecv", "sendonly", "RESUMED local"},
+	{'1', "inactive", "inactive", "HELD local"},
+	{0, "sendrecv", "sendonly", "RESUMED remote"},
+	{'2', "sendrecv", "sendrecv", "RESUMED local"},
+	{0, "inactive", "inactive", "HELD remote"},
+	{0, "recvonly", "sendonly", "RESUMED remote"},
+	{0, "0.0.0.0", "recvonly", "HELD remote"},
+	{'1', "inactive", "inactive", "HELD local"},
+	{0, "recvonly", "sendonly", "RESUMED remote"},
+	{'2', "sendrecv", "recvonly", "RESUMED local"},
+};
+
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
+
+static void sdp_make(char *dst, size_t size, const char *direction)
+{
+	if (strcmp(direction, "0.0.0.0") == 0)
+		snprintf(dst, size,
+			 "v=0\r\no=peer 1 9 IN IP4 127.0.0.1\r\ns=-\r\n"
+			 "c=IN IP4 0.0.0.0\r\nt=0 0\r\n"
+			 "m=audio 40000 RTP/AVP 0\r\n");
+	else
+		snprintf(dst, size, "%sa=%s\r\n", peer_sdp, direction);
+}
+
+static void we_offer(struct peer *peer, size_t i)
+{
+	char digit[64], line[64], sdp[512];
+
+	snprintf(digit, sizeof(digit),
+		 "Content-Type: application/dtmf\r\n"
+		 "Content-Length: 1\r\n\r\n%c",
+		 steps[i].digit);
+	peer_request(peer, "INFO", digit, NULL);
+	peer_expect(peer, "INVITE sip:peer@");
+	snprintf(line, sizeof(line), "a=%s\r\n", steps[i].offer);
+	peer_has(peer, line);
+	sdp_make(sdp, sizeof(sdp), steps[i].answer);
+	peer_reply(peer, 200, "OK", NULL, sdp);
+	peer_expect(peer, "ACK ");
+}
+
+static void peer_offers(struct peer *peer, size_t i)
+{
+	char line[64], sdp[512];
+
+	sdp_make(sdp, sizeof(sdp), steps[i].offer);
+	peer_request(peer, "INVITE", NULL, sdp);
+	peer_expect(peer, "SIP/2.0 200 ");
+	snprintf(line, sizeof(line), "a=%s\r\n", steps[i].answer);
+	peer_has(peer, line);
+	peer_request(peer, "ACK", NULL, NULL);
+}
+
+static void script_hold(struct peer *peer)
+{
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	for (size_t i = 0; i < STEPS; i++) {
+		if (steps[i].digit)
+			we_offer(peer, i);
+		else
+			peer_offers(peer, i);
+		if (peer->fail[0]) {
+			size_t used = strlen(peer->fail);
+
+			snprintf(peer->fail + used, sizeof(peer->fail) - used,
+				 " (step %zu)", i);
+			return;
+		}
+	}
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static char holds[1024];
+
+static void hold_h(struct world *world, struct sip_call *call,
+		   enum sip_call_event event, const struct sip_call_info *info)
+{
+	size_t used = strlen(holds);
+
+	(void)world;
+	if (event == SIP_CALL_DTMF)
+		assert_int_equal(info->digit == '1' ? sip_call_hold(call)
+						    : sip_call_resume(call),
+				 0);
+	if (event == SIP_CALL_HELD || event == SIP_CALL_RESUMED)
+		snprintf(holds + used, sizeof(holds) - used, "%s %s, ",
+			 event == SIP_CALL_HELD ? "HELD" : "RESUMED",
+			 info->local ? "local" : "remote");
+	assert_int_not_equal(event, SIP_CALL_REINVITE_FAIL);
+}
+
+static void test_every_form(void **state)
+{
+	char expected[1024] = "";
+	struct world world;
+	(void)state;
+
+	holds[0] = '\0';
+	for (size_t i = 0; i < STEPS; i++) {
+		strcat(expected, steps[i].hold);
+		strcat(expected, ", ");
+	}
+	world_open(&world, &plain);
+	world.script = script_hold;
+	world.call_h = hold_h;
+	world_dial(&world);
+	world_run(&world);
+	assert_string_equal(holds, expected);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_form),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
