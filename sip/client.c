@@ -35,7 +35,7 @@ struct transaction {
 	struct mbuf *mb;
 	bool invite;
 	bool stateful;
-	bool in_dialog;
+	unsigned scopes;
 	bool cancelled;
 	bool cancel_sent;
 	sip_send_h *sendh;
@@ -212,12 +212,11 @@ static const struct header_list *custom_of(const struct transaction *t)
 static int sender_write(struct transaction *t, struct mbuf *mb)
 {
 	const struct header_list *custom = custom_of(t);
-	unsigned scopes = headers_scopes(t->method, t->in_dialog, NULL);
 	struct mbuf *own;
 	char *text = NULL;
 	int err;
 
-	if (!t->stateful || !headers_find(custom, scopes, "Contact"))
+	if (!t->stateful || !headers_find(custom, t->scopes, "Contact"))
 		return neg(t->sendh(t->hop.tp, &t->ua->laddr, &t->hop.addr, mb,
 				    t->arg));
 	own = mbuf_alloc(128);
@@ -229,7 +228,7 @@ static int sender_write(struct transaction *t, struct mbuf *mb)
 	if (!err)
 		err = neg(mbuf_strdup(own, &text, own->end));
 	if (!err)
-		err = headers_write_own(mb, custom, scopes, text);
+		err = headers_write_own(mb, custom, t->scopes, text);
 	mem_deref(text);
 	mem_deref(own);
 	return err;
@@ -332,7 +331,7 @@ static int transaction_fill(struct transaction *t,
 	t->headers = mem_ref(p->headers);
 	t->invite = strcmp(p->method, "INVITE") == 0;
 	t->stateful = strcmp(p->method, "ACK") != 0;
-	t->in_dialog = p->in_dialog;
+	t->scopes = p->scopes;
 	t->sendh = p->sendh;
 	t->resph = p->resph;
 	t->arg = p->arg;

@@ -30,7 +30,7 @@ struct client_params {
 	size_t host_count;
 	struct mbuf *mb; /* header lines from Max-Forwards on, body */
 	uint32_t key;    /* the same for the requests of a dialog */
-	bool in_dialog;  /* for the custom headers of an ACK */
+	unsigned scopes; /* headers_scopes() of the request */
 	struct header_list *headers; /* these instead of the account's; a
 				      * reference is kept; or NULL */
 	sip_send_h *sendh;
