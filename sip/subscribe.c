@@ -33,6 +33,7 @@ struct sip_subscription {
 	uint32_t granted_s;
 	bool raised;   /* by a 423 */
 	bool answered; /* SIP_SUBSCRIBED was told */
+	bool expired;  /* under a refresh: its answer decides */
 	unsigned renewals;
 	struct tmr tmr;     /* refresh */
 	struct tmr tmr_end; /* no NOTIFY, no refresh, no end */
@@ -94,6 +95,10 @@ static void end_handler(void *arg)
 	struct sip_subscription *s = arg;
 	char reason[REASON_BYTES];
 
+	if (s->state == SUBSCRIPTION_ACTIVE && s->d.req) {
+		s->expired = true;
+		return;
+	}
 	mem_ref(s);
 	if (s->state == SUBSCRIPTION_ASKING)
 		str_print(reason, sizeof(reason), "no NOTIFY within %u s",
@@ -137,6 +142,7 @@ static void granted(struct sip_subscription *s, uint32_t expires_s)
 	uint64_t ms = (uint64_t)expires_s * 1000;
 
 	s->granted_s = expires_s;
+	s->expired = false;
 	tmr_start(&s->tmr_end, ms, end_handler, s);
 	tmr_start(&s->tmr, ms * REFRESH_PERCENT / 100, refresh_handler, s);
 }
@@ -240,8 +246,11 @@ static void refused(struct sip_subscription *s, int err,
 		return;
 	/* A refresh that failed: the subscription lasts on as long as it was
 	 * granted, unless the notifier does not know it (RFC 6665 4.1.2.2). */
-	if (s->state == SUBSCRIPTION_ACTIVE && (err || msg->scode != 481))
+	if (s->state == SUBSCRIPTION_ACTIVE && (err || msg->scode != 481)) {
+		if (s->expired)
+			end_handler(s);
 		return;
+	}
 	over(s, msg, s->reason);
 }
 
@@ -482,6 +491,8 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 	struct sip_subscription *s;
 	int err;
 
+	if (!account_is_native(account))
+		return -EOPNOTSUPP;
 	if (params->expires_s > EXPIRES_MAX_S ||
 	    (unsigned)params->package >= SIP_PACKAGES)
 		return -EINVAL;
