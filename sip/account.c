@@ -319,7 +319,7 @@ struct sip_account *native_account_free(struct sip_account *account)
 	register_stop(account);
 	outside_stop(account);
 	sip_account_serve_end(account);
-	sip_account_verify(account, NULL);
+	(void)sip_account_verify(account, NULL);
 	list_unlink(&account->le);
 	return mem_deref(account);
 }

@@ -1,7 +1,8 @@
 /**
  * Event notification (RFC 6665) and publication (RFC 3903): presence (RFC
  * 3856) and message waiting (RFC 3842), as subscriber, as notifier and as who
- * publishes. What is told is told through handlers.
+ * publishes. What is told is told through handlers. Accounts of another user
+ * agent than the native one get -EOPNOTSUPP.
  *
  * Thread: all functions and handlers run on the loop thread.
  */

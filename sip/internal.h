@@ -294,6 +294,11 @@ struct sip_account {
 	struct sip_verifier *verifier; /* NULL: nobody is challenged */
 };
 
+/** Not one of another user agent: of these only ops.h is known. */
+static inline bool account_is_native(const struct sip_account *account)
+{
+	return ((const struct sip_object *)account)->ops == &native_ops;
+}
 void register_stop(struct sip_account *account);
 /** The flow the binding stands on is gone: it is sought again. */
 void register_flow_lost(struct sip_account *account, const char *reason);

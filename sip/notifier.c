@@ -368,9 +368,12 @@ int sip_account_serve(struct sip_account *account,
 		      const struct sip_event_state *state,
 		      sip_watcher_h *handler, void *arg)
 {
-	struct served *served = account->served;
+	struct served *served;
 	struct le *le;
 
+	if (!account_is_native(account))
+		return -EOPNOTSUPP;
+	served = account->served;
 	if (!served) {
 		served = mem_zalloc(sizeof(*served), served_destructor);
 		if (!served)
@@ -403,13 +406,12 @@ int sip_account_serve(struct sip_account *account,
 
 unsigned sip_account_notifies(const struct sip_account *account)
 {
-	const struct served *served = account->served;
 	unsigned count = 0;
 	struct le *le;
 
-	if (!served)
+	if (!account_is_native(account) || !account->served)
 		return 0;
-	LIST_FOREACH(&served->watchers, le)
+	LIST_FOREACH(&account->served->watchers, le)
 	{
 		const struct watcher *w = le->data;
 
@@ -420,11 +422,12 @@ unsigned sip_account_notifies(const struct sip_account *account)
 
 void sip_account_serve_end(struct sip_account *account)
 {
-	struct served *served = account->served;
+	struct served *served;
 	struct watcher *w;
 
-	if (!served)
+	if (!account_is_native(account) || !account->served)
 		return;
+	served = account->served;
 	account->served = NULL;
 	while ((w = list_ledata(list_head(&served->watchers)))) {
 		list_unlink(&w->le);

@@ -236,6 +236,8 @@ int sip_publish(struct sip_publication **ret, struct sip_account *account,
 	struct sip_publication *p;
 	int err;
 
+	if (!account_is_native(account))
+		return -EOPNOTSUPP;
 	if (expires_s == 0 || expires_s > EXPIRES_MAX_S ||
 	    !state->presence == !state->mwi)
 		return -EINVAL;

@@ -99,11 +99,14 @@ struct sip_verifier *sip_verifier_free(struct sip_verifier *verifier)
 	return mem_deref(verifier);
 }
 
-void sip_account_verify(struct sip_account *account,
-			struct sip_verifier *verifier)
+int sip_account_verify(struct sip_account *account,
+		       struct sip_verifier *verifier)
 {
+	if (!account_is_native(account))
+		return verifier ? -EOPNOTSUPP : 0;
 	mem_deref(account->verifier);
 	account->verifier = mem_ref(verifier);
+	return 0;
 }
 
 /* ---- challenges ---- */

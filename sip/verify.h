@@ -59,8 +59,9 @@ struct sip_verifier *sip_verifier_free(struct sip_verifier *verifier);
  * up, unknown, or whose count does not grow is answered stale=true if the
  * response itself is right.
  * @param verifier  NULL: nobody is challenged any more
+ * @return 0; -EOPNOTSUPP the account's user agent is not the native one
  */
-void sip_account_verify(struct sip_account *account,
-			struct sip_verifier *verifier);
+int sip_account_verify(struct sip_account *account,
+		       struct sip_verifier *verifier);
 
 #endif

@@ -141,8 +141,9 @@ int serving_start(struct engine *e, const struct wire_action *action)
 			break;
 		if (a->answers != action)
 			continue;
-		sip_account_verify(a->sip, verifier);
-		err = serve(e, a, action);
+		err = sip_account_verify(a->sip, verifier);
+		if (!err)
+			err = serve(e, a, action);
 	}
 	sip_verifier_free(verifier);
 	if (err)
@@ -155,7 +156,7 @@ int serving_start(struct engine *e, const struct wire_action *action)
 
 void serving_stop(struct account *a)
 {
-	sip_account_verify(a->sip, NULL);
+	(void)sip_account_verify(a->sip, NULL);
 	sip_account_serve_end(a->sip);
 }
 

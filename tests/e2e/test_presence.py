@@ -6,6 +6,7 @@ import interop
 from bench import CALLEE, CALLER, Bench, state_condition
 from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio, PresenceServer
+from sip_peer import SipPeer
 from sipp import Scenario, Sipp
 
 PIDF = ("<presence xmlns='urn:ietf:params:xml:ns:pidf' entity='pres:sipp@x'><tuple id='t'>"
@@ -253,6 +254,36 @@ def test_sipp(build, ports, tmp_path):
     for feature, result in seen.items():
         print(f"sipp: {feature}: {result}", "" if result == "yes" else said[feature])
     interop.compare("sipp", seen, ("presence: ", "challenge: "))
+
+
+# ---- refusals ----
+
+
+def test_what_is_refused_is_an_event(build, ports):
+    def answer(request):
+        if request.header("event") == "presence":
+            return request.reply(403, "Forbidden")
+        return request.reply(489, "Bad Event")
+
+    common = {"credentials": account("1001"), "target": target("127.0.0.1", ports.phone)}
+    with SipPeer(ports.phone, answer):
+        with Engine(build, "caller", [[
+                {"type": "subscribe", **common, "dial_destination": "1002"},
+                {"type": "subscribe", **common, "event": "message-summary"},
+                {"type": "publish", **common, "presence": "open"},
+                {"type": "publish", **common, "expires": 0}]], ports) as engine:
+            engine.run()
+    assert texts(engine) == [
+        ("SUBSCRIBE_FAIL", "presence: 403 Forbidden"),
+        ("SUBSCRIBE_FAIL", "message-summary: 489 Bad Event"),
+        ("PUBLISH_FAIL", "presence: 403 Forbidden"),
+        ("PUBLISH_CLOSED", "presence: there was no publication to remove")]
+    assert [(a["action"], a["argument"], a["text"]) for a in engine.asserts()] == [
+        ("subscribe", "1002", "presence: 403 Forbidden"),
+        ("subscribe", "1001", "message-summary: 489 Bad Event"),
+        ("publish", "1001", "presence: 403 Forbidden"),
+        ("publish", "1001", "presence: there was no publication to remove")]
+    assert engine.finish["outcome"] == "completed"
 
 
 # ---- a run ----

@@ -141,7 +141,7 @@ static void events_begin(struct fuzz *f)
 	    sip_account_serve(f->account, &both, watcher_handler, f) ||
 	    sip_account_serve(f->second, &one, watcher_handler, f))
 		abort();
-	sip_account_verify(f->second, verifier);
+	(void)sip_account_verify(f->second, verifier);
 	sip_verifier_free(verifier);
 	(void)sip_subscribe(&f->subscription, f->account, &watch);
 }

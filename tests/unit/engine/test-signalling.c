@@ -95,6 +95,32 @@ static void test_redirection_is_followed(void **state)
 	pair_release(&pair);
 }
 
+static void test_every_digit_is_a_state(void **state)
+{
+	static const char *const names[] = {
+		"0", "1", "2", "3", "4", "5", "6",        "7",
+		"8", "9", "A", "B", "C", "D", "ASTERISK", "POUND"};
+	struct pair pair;
+
+	(void)state;
+	pair_start(&pair, ",\"dtmf_mode\":\"info\"",
+		   ",\"call_duration\":30,\"dtmf_mode\":\"info\","
+		   "\"sipclient_actions\":[[\"dtmf\","
+		   "\"0123456789ABCD*# 40 40\"],[\"wait\",\"200\"],"
+		   "[\"hangup\"]]");
+	pair_end(&pair);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "CALL_DTMF_%s", names[i]);
+		assert_true(has_state(&pair.callee, name));
+	}
+	assert_true(has_state(&pair.callee, "CALL_DTMF_START"));
+	assert_true(has_state(&pair.callee, "CALL_DTMF_END"));
+	assert_false(has_state(&pair.caller, "CALL_DTMF_START"));
+	pair_release(&pair);
+}
+
 static void test_ring_timeout(void **state)
 {
 	struct pair pair;
@@ -108,6 +134,8 @@ static void test_ring_timeout(void **state)
 			    "failed");
 	assert_string_equal(json_string_value(json_object_get(call, "reason")),
 			    "no final answer within 1 s");
+	assert_true(has_state(&pair.caller, "CALL_FAILED"));
+	assert_true(has_state(&pair.callee, "CALL_ENDED_REMOTE"));
 	assert_string_equal(
 		json_string_value(json_object_get(
 			event(&pair.callee, "call", NULL, 0), "end")),
@@ -209,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_late_offer),
 		cmocka_unit_test(test_redirection_is_followed),
+		cmocka_unit_test(test_every_digit_is_a_state),
 		cmocka_unit_test(test_ring_timeout),
 		cmocka_unit_test(test_attended_transfer),
 		cmocka_unit_test(test_attended_transfer_given_up),
