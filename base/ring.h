@@ -7,11 +7,30 @@
 #ifndef OFFHOOK_BASE_RING_H
 #define OFFHOOK_BASE_RING_H
 
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct ring;
+#define RING_LINE_BYTES 64
+
+/* Private; here for the functions of the hot path. */
+struct ring {
+	/* constant after ring_new() */
+	size_t record_bytes;
+	size_t mask;
+	uint8_t *records;
+
+	/* producer */
+	alignas(RING_LINE_BYTES) _Atomic size_t head; /* next to write */
+	size_t tail_seen; /* consumer's index when last looked at */
+	_Atomic uint64_t dropped;
+
+	/* consumer */
+	alignas(RING_LINE_BYTES) _Atomic size_t tail; /* next to read */
+	size_t head_seen; /* producer's index when last looked at */
+};
 
 /**
  * Make a ring.
@@ -30,8 +49,34 @@ struct ring *ring_free(struct ring *r);
  * Thread: the producer only; never blocks.
  * @return NULL if the ring is full (counted in ring_dropped())
  */
-void *ring_reserve(struct ring *r);
-void ring_commit(struct ring *r);
+static inline void *ring_reserve(struct ring *r)
+{
+	/* relaxed: the producer alone writes head */
+	size_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+
+	if (head - r->tail_seen > r->mask) {
+		/* acquire: pairs with the release in ring_release(); the slot's
+		 * content was read before we write it again */
+		r->tail_seen =
+			atomic_load_explicit(&r->tail, memory_order_acquire);
+		if (head - r->tail_seen > r->mask) {
+			/* relaxed: a statistic, it orders nothing */
+			atomic_fetch_add_explicit(&r->dropped, 1,
+						  memory_order_relaxed);
+			return NULL;
+		}
+	}
+	return r->records + (head & r->mask) * r->record_bytes;
+}
+
+static inline void ring_commit(struct ring *r)
+{
+	/* relaxed: the producer alone writes head */
+	size_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+
+	/* release: publishes the record to ring_front() */
+	atomic_store_explicit(&r->head, head + 1, memory_order_release);
+}
 
 /** Copy a record in: reserve and commit. @return false if the ring is full */
 bool ring_push(struct ring *r, const void *record);
@@ -41,8 +86,29 @@ bool ring_push(struct ring *r, const void *record);
  * Thread: the consumer only; never blocks.
  * @return NULL if the ring is empty
  */
-const void *ring_front(struct ring *r);
-void ring_release(struct ring *r);
+static inline const void *ring_front(struct ring *r)
+{
+	/* relaxed: the consumer alone writes tail */
+	size_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+
+	if (tail == r->head_seen) {
+		/* acquire: pairs with the release in ring_commit() */
+		r->head_seen =
+			atomic_load_explicit(&r->head, memory_order_acquire);
+		if (tail == r->head_seen)
+			return NULL;
+	}
+	return r->records + (tail & r->mask) * r->record_bytes;
+}
+
+static inline void ring_release(struct ring *r)
+{
+	/* relaxed: the consumer alone writes tail */
+	size_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+
+	/* release: hands the slot back to ring_reserve() */
+	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+}
 
 /**
  * The record `ahead` places after the oldest, if the consumer knows of it
@@ -51,7 +117,17 @@ void ring_release(struct ring *r);
  * NULL, until ring_release().
  * @return NULL: none known
  */
-const void *ring_ahead(const struct ring *r, size_t ahead);
+static inline const void *ring_ahead(const struct ring *r, size_t ahead)
+{
+	/* relaxed: the consumer alone writes tail */
+	size_t at =
+		atomic_load_explicit(&r->tail, memory_order_relaxed) + ahead;
+
+	/* what is before head_seen was published to ring_front() */
+	if ((ptrdiff_t)(r->head_seen - at) <= 0)
+		return NULL;
+	return r->records + (at & r->mask) * r->record_bytes;
+}
 
 /** Copy the oldest record out, and release it. @return false if the ring is
  * empty */
