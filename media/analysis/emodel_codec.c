@@ -4,10 +4,14 @@
 
 #define G113_2007 "ITU-T G.113 (11/2007) Appendix I"
 #define G113_IE   "ITU-T G.113 Appendix I (Ie; no Bpl is published)"
-#define G113_WB   "ITU-T G.113 Appendix IV (Ie,WB; no Bpl,WB is published)"
-#define G113_AMR  "ITU-T G.113 Table IV.1, monotic (no Bpl,WB is published)"
-#define G113_DIO  "ITU-T G.113 Tables IV.3 and IV.4, diotic"
-#define G113_FB   "ITU-T G.113 (09/2024) Appendix V, diotic"
+/* Known from publications that cite them: docs/measurement.md "Scores" */
+#define SECOND_HAND "; second-hand"
+#define G113_WB \
+	"ITU-T G.113 Appendix IV (Ie,WB; no Bpl,WB is published)" SECOND_HAND
+#define G113_AMR \
+	"ITU-T G.113 Table IV.1, monotic (no Bpl,WB is published)" SECOND_HAND
+#define G113_DIO "ITU-T G.113 Tables IV.3 and IV.4, diotic" SECOND_HAND
+#define G113_FB  "ITU-T G.113 (09/2024) Appendix V, diotic" SECOND_HAND
 /* The smallest Bpl there is: of a receiver that conceals nothing. Never better
  * than the codec. */
 #define BPL_DEFAULT "Bpl the default of G.107 Table 2 (no concealment)"
@@ -84,7 +88,8 @@ static const struct emodel_codec codecs[] = {
 	 6.5},
 	{"EVS-SWB-48", EMODEL_FB, 10.2, BPL(9.6), STD, G113_FB, 0},
 	{"EVS-SWB-32", EMODEL_FB, 8.7, BPL(9.3), STD,
-	 G113_FB ", Erratum 1 (01/2026)", 0},
+	 "ITU-T G.113 (09/2024) Appendix V, Erratum 1 (01/2026), diotic" SECOND_HAND,
+	 0},
 	{"EVS-SWB-24.4", EMODEL_FB, 7.2, BPL(11.4), STD, G113_FB, 0},
 	{"EVS-SWB-16.4", EMODEL_FB, 10.8, BPL(10.3), STD, G113_FB, 0},
 	{"EVS-SWB-13.2", EMODEL_FB, 17.1, BPL(11.7), STD, G113_FB, 0},
