@@ -16,6 +16,7 @@ static inline void prefetch(const void *at, size_t bytes)
 
 	for (size_t i = 0; i < bytes; i += PREFETCH_LINE)
 		__builtin_prefetch(p + i, 1);
+	__builtin_prefetch(p + bytes - 1, 1);
 }
 
 #endif

@@ -146,7 +146,7 @@ static void brief_prefetch(const void *arg)
 	const struct capture_brief *b = arg;
 
 	prefetch(b, offsetof(struct capture_brief, pattern));
-	pattern_prefetch(&b->pattern);
+	pattern_prefetch(&b->pattern, RTP_WINDOW_BITS);
 }
 
 static const struct rtp_observer brief_observers[] = {

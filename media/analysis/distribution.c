@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
+
 void moments_add(struct moments *m, double x)
 {
 	double delta = x - m->mean;
@@ -325,6 +327,22 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 			count_one(h, ms[i]);
 	}
 	moments_merge(&h->moments, &block);
+}
+
+#define LINE_COUNTS (PREFETCH_LINE / sizeof(uint32_t))
+
+_Static_assert(HISTOGRAM_BUCKETS / LINE_COUNTS < UINT8_MAX, "uint8_t");
+
+uint8_t histogram_line(double ms)
+{
+	return (uint8_t)(histogram_index(ms) / LINE_COUNTS);
+}
+
+void histogram_prefetch(const struct histogram *h, uint8_t line)
+{
+	const char *at = (const char *)&h->counts[line * LINE_COUNTS];
+
+	prefetch(at - PREFETCH_LINE, 3 * PREFETCH_LINE);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

@@ -84,6 +84,10 @@ struct histogram {
 void histogram_add(struct histogram *h, double ms);
 /** The same for several samples at once: moments of the block, merged. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n);
+/** Where the count of a sample lies, for histogram_prefetch(). */
+uint8_t histogram_line(double ms);
+/** Ask for the counts of samples up to about a third larger or smaller. */
+void histogram_prefetch(const struct histogram *h, uint8_t line);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 double histogram_percentile(const struct histogram *h, double p);
 void distribution_of_histogram(struct distribution *ret,

@@ -5,6 +5,8 @@
 
 #include "base/prefetch.h"
 
+#define WORD_BITS 64
+
 void pattern_init(struct loss_pattern *p)
 {
 	pattern_init_settling(p, RTP_WINDOW_BITS);
@@ -14,26 +16,37 @@ void pattern_init_settling(struct loss_pattern *p, int32_t settle)
 {
 	memset(p, 0, sizeof(*p));
 	p->settle = settle;
+	/* no more than is needed: fewer lines of the cache */
+	p->window_bits = WORD_BITS;
+	while (p->window_bits < settle)
+		p->window_bits = (uint16_t)(2 * p->window_bits);
 }
 
-static size_t slot(int64_t ext)
+static size_t slot(const struct loss_pattern *p, int64_t ext)
 {
-	return (size_t)((uint64_t)ext & (RTP_WINDOW_BITS - 1));
+	return (size_t)((uint64_t)ext & (p->window_bits - 1u));
+}
+
+/* The word of the window after one. */
+static size_t word_after(const struct loss_pattern *p, size_t word)
+{
+	return (word + 1) & (p->window_bits / WORD_BITS - 1u);
 }
 
 static bool is_good(const struct loss_pattern *p, int64_t ext)
 {
-	return p->good[slot(ext) / 64] >> (slot(ext) % 64) & 1;
+	return p->good[slot(p, ext) / WORD_BITS] >> (slot(p, ext) % WORD_BITS) &
+	       1;
 }
 
 static void set_bit(struct loss_pattern *p, int64_t ext, bool good)
 {
-	uint64_t bit = UINT64_C(1) << (slot(ext) % 64);
+	uint64_t bit = UINT64_C(1) << (slot(p, ext) % WORD_BITS);
 
 	if (good)
-		p->good[slot(ext) / 64] |= bit;
+		p->good[slot(p, ext) / WORD_BITS] |= bit;
 	else
-		p->good[slot(ext) / 64] &= ~bit;
+		p->good[slot(p, ext) / WORD_BITS] &= ~bit;
 }
 
 /* A group of bad packets ended: a single one stays in the gap, more are a
@@ -179,13 +192,12 @@ static uint64_t low_bits(uint32_t count)
 static uint32_t window_get(const struct loss_pattern *p, int64_t ext,
 			   uint32_t count)
 {
-	size_t word = slot(ext) / 64;
-	size_t bit = slot(ext) % 64;
+	size_t word = slot(p, ext) / WORD_BITS;
+	size_t bit = slot(p, ext) % WORD_BITS;
 	uint64_t bits = p->good[word] >> bit;
 
 	if (bit + count > 64)
-		bits |= p->good[(word + 1) % (RTP_WINDOW_BITS / 64)]
-			<< (64 - bit);
+		bits |= p->good[word_after(p, word)] << (64 - bit);
 	return (uint32_t)(bits & low_bits(count));
 }
 
@@ -261,14 +273,14 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 static void window_put(struct loss_pattern *p, int64_t ext, uint32_t count,
 		       uint64_t good)
 {
-	size_t word = slot(ext) / 64;
-	size_t bit = slot(ext) % 64;
+	size_t word = slot(p, ext) / WORD_BITS;
+	size_t bit = slot(p, ext) % WORD_BITS;
 	uint64_t *at = &p->good[word];
 
 	*at = (*at & ~(low_bits(count) << bit)) | good << bit;
 	if (bit + count <= 64)
 		return;
-	at = &p->good[(word + 1) % (RTP_WINDOW_BITS / 64)];
+	at = &p->good[word_after(p, word)];
 	*at = (*at & ~(low_bits(count) >> (64 - bit))) | good >> (64 - bit);
 }
 
@@ -291,9 +303,14 @@ void pattern_add_run(struct loss_pattern *p, int64_t ext, uint32_t count,
 	p->max += count;
 }
 
-void pattern_prefetch(const struct loss_pattern *p)
+void pattern_prefetch(const struct loss_pattern *p, int32_t settle)
 {
-	prefetch(p, offsetof(struct loss_pattern, run_short));
+	const size_t start = offsetof(struct loss_pattern, burst_gap.group_bad);
+	const size_t end =
+		offsetof(struct loss_pattern, good) +
+		(size_t)(settle + WORD_BITS - 1) / WORD_BITS * sizeof(uint64_t);
+
+	prefetch((const char *)p + start, end - start);
 }
 
 void pattern_finish(struct loss_pattern *p)

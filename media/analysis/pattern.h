@@ -28,30 +28,32 @@ struct burst_gap {
 	uint64_t gap_packets;
 	uint64_t gap_bad;
 	/* the scan: packets since the last burst, and what may become one */
-	uint64_t gap_open;
 	uint64_t gap_open_bad;
 	uint64_t group_packets; /* first bad to last bad */
+	uint64_t good_since;    /* after the last bad one */
+	/* hot */
 	uint64_t group_bad;
-	uint64_t good_since; /* after the last bad one */
+	uint64_t gap_open;
 };
 
 struct loss_pattern {
-	/* hot: every packet */
+	struct burst_gap burst_gap; /* hot: from group_bad on */
+	/* hot: every run of packets */
+	int32_t settle; /* numbers this far behind the newest are final */
+	uint16_t window_bits;
 	bool started;
 	bool has_last;
 	bool last_good;
-	int32_t settle; /* numbers this far behind the newest are final */
 	int64_t base;
 	int64_t max;
 	uint64_t packets;
-	struct loss_runs runs;
-	uint64_t after_good; /* packets that follow a good one */
+	uint64_t after_good;   /* packets that follow a good one */
+	struct loss_runs runs; /* hot: open */
+	uint64_t good[RTP_WINDOW_BITS / 64]; /* hot: two words */
+	/* cold */
 	uint64_t after_bad;
 	uint64_t good_to_bad;
 	uint64_t bad_to_good;
-	struct burst_gap burst_gap;
-	uint64_t good[RTP_WINDOW_BITS / 64];
-	/* cold */
 	uint32_t run_short[PATTERN_RUNS_SHORT]; /* by length; 0 unused */
 	uint64_t run_long[PATTERN_RUNS_LONG];   /* lengths */
 	uint32_t run_long_count;
@@ -78,8 +80,9 @@ void pattern_add(struct loss_pattern *p, int64_t ext, bool new_segment,
 void pattern_add_run(struct loss_pattern *p, int64_t ext, uint32_t count,
 		     uint32_t good);
 
-/** prefetch() what pattern_add_run() will write. */
-void pattern_prefetch(const struct loss_pattern *p);
+/** prefetch() what pattern_add_run() will write, without a look at it.
+ * @param settle  as it was made with */
+void pattern_prefetch(const struct loss_pattern *p, int32_t settle);
 
 /** The stream is over: what the window holds is final. Once, last. */
 void pattern_finish(struct loss_pattern *p);

@@ -121,8 +121,8 @@ static void prefetch_run(const void *arg)
 	const struct rtp_quality *q = arg;
 
 	prefetch(q, offsetof(struct rtp_quality, fixed_pattern));
-	pattern_prefetch(&q->fixed_pattern);
-	pattern_prefetch(&q->adaptive_pattern);
+	pattern_prefetch(&q->fixed_pattern, RTP_MAX_MISORDER);
+	pattern_prefetch(&q->adaptive_pattern, RTP_MAX_MISORDER);
 }
 
 const struct rtp_observer rtp_quality_observer = {

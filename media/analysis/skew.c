@@ -5,6 +5,8 @@
 #include "media/analysis/distribution.h"
 
 #define WINDOW_MS 1000.0
+/* Of our time to the sender's: less is packets that came all at once. */
+#define RATIO_MIN 1e-3
 
 void skew_init(struct skew *s, struct skew_point *points, size_t windows_max)
 {
@@ -13,6 +15,7 @@ void skew_init(struct skew *s, struct skew_point *points, size_t windows_max)
 		.now.point = points,
 		.now.end_ms = -INFINITY,
 		.longest.point = points + windows_max,
+		.longest.end_ms = -INFINITY,
 	};
 }
 
@@ -39,64 +42,110 @@ static double window_end_ms(const struct skew_epoch *e, double media_ms)
 	return (floor(media_ms / e->window_ms) + 1.0) * e->window_ms;
 }
 
-/* Windows twice as long. */
-static void widen(struct skew_epoch *e)
+static bool has_newest(const struct skew_epoch *e)
 {
-	size_t n = 0;
-	double end_ms = -INFINITY;
-
-	e->window_ms *= 2;
-	for (size_t i = 0; i < e->n; i++) {
-		const struct skew_point *p = &e->point[i];
-
-		if (p->media_ms >= end_ms) {
-			e->point[n++] = *p;
-			end_ms = window_end_ms(e, p->media_ms);
-		} else if (p->transit_ms < e->point[n - 1].transit_ms) {
-			e->point[n - 1] = *p;
-		}
-	}
-	e->n = n;
-	e->end_ms = end_ms;
+	return e->end_ms > -INFINITY;
 }
 
-static void add(struct skew_epoch *e, size_t windows_max, double media_ms,
-		double transit_ms)
+/* The newest window is over, or none was open. A reordered packet of an earlier
+ * window counts in the newest. */
+static void begin_window(struct skew_epoch *e, struct skew_point first)
 {
-	const struct skew_point point = {media_ms, transit_ms};
+	if (has_newest(e))
+		e->point[e->n++] = e->newest;
+	e->newest = first;
+	e->end_ms = window_end_ms(e, first.media_ms);
+}
 
+static void take_point(struct skew_epoch *e, struct skew_point p)
+{
+	if (p.media_ms >= e->end_ms)
+		begin_window(e, p);
+	else if (p.transit_ms < e->newest.transit_ms)
+		e->newest = p;
+}
+
+/* Windows twice as long: what they hold once more. */
+static void widen(struct skew_epoch *e)
+{
+	const struct skew_point newest = e->newest;
+	const size_t n = e->n;
+
+	e->window_ms *= 2;
+	e->end_ms = -INFINITY;
+	e->n = 0;
+	for (size_t i = 0; i < n; i++)
+		take_point(e, e->point[i]);
+	take_point(e, newest);
+}
+
+/* A packet beyond the newest window. */
+static void enter_window(struct skew_epoch *e, size_t windows_max,
+			 struct skew_point first)
+{
 	/* more than once where points are far apart */
-	while (media_ms >= e->end_ms && e->n == windows_max)
+	while (has_newest(e) && first.media_ms >= e->end_ms &&
+	       e->n + 1 == windows_max)
 		widen(e);
-	if (media_ms >= e->end_ms) {
-		e->point[e->n++] = point;
-		e->end_ms = window_end_ms(e, media_ms);
-	} else if (transit_ms < e->point[e->n - 1].transit_ms) {
-		/* a reordered packet of an earlier window counts in this one */
-		e->point[e->n - 1] = point;
-	}
+	take_point(e, first);
 }
 
 void skew_add(struct skew *s, bool epoch, double media_ms, double transit_ms)
 {
+	struct skew_epoch *e = &s->now;
+	const struct skew_point p = {media_ms, transit_ms};
+
 	if (!s->started || epoch)
 		begin_epoch(s);
-	add(&s->now, s->windows_max, media_ms, transit_ms);
-	if (media_ms > s->now.last_ms)
-		s->now.last_ms = media_ms;
+	if (media_ms >= e->end_ms)
+		enter_window(e, s->windows_max, p);
+	else
+		take_point(e, p);
+	if (media_ms > e->last_ms)
+		e->last_ms = media_ms;
+}
+
+/* The packet with the least transit of [from, to). */
+static struct skew_point lowest(const struct rtp_run_samples *r, size_t from,
+				size_t to)
+{
+	size_t at = from;
+
+	for (size_t i = from + 1; i < to; i++) {
+		if (r->transit_ms[i] < r->transit_ms[at])
+			at = i;
+	}
+	return (struct skew_point){rtp_run_media_ms(r, at), r->transit_ms[at]};
+}
+
+/* How many packets of the run come before this media time. */
+static size_t packets_before(const struct rtp_run_samples *r, double media_ms)
+{
+	size_t n = 0;
+
+	while (n < r->count && rtp_run_media_ms(r, n) < media_ms)
+		n++;
+	return n;
 }
 
 void skew_add_run(struct skew *s, const struct rtp_run_samples *r)
 {
 	const double last_ms = rtp_run_media_ms(r, r->count - 1);
 	struct skew_epoch *e = &s->now;
+	size_t from = 0;
 
-	if (last_ms >= e->end_ms ||
-	    r->transit_min_ms < e->point[e->n - 1].transit_ms) {
-		for (size_t i = 0; i < r->count; i++)
-			add(e, s->windows_max, rtp_run_media_ms(r, i),
-			    r->transit_ms[i]);
+	while (last_ms >= e->end_ms) {
+		size_t to = packets_before(r, e->end_ms);
+
+		if (to > from)
+			take_point(e, lowest(r, from, to));
+		enter_window(e, s->windows_max,
+			     (struct skew_point){rtp_run_media_ms(r, to),
+						 r->transit_ms[to]});
+		from = to + 1;
 	}
+	if (from < r->count && r->transit_min_ms < e->newest.transit_ms)
+		take_point(e, lowest(r, from, r->count));
 	if (last_ms > e->last_ms)
 		e->last_ms = last_ms;
 }
@@ -105,12 +154,16 @@ bool skew_ppm(const struct skew *s, double *scratch, double *ret_ppm)
 {
 	const struct skew_epoch *e =
 		s->now.last_ms > s->longest.last_ms ? &s->now : &s->longest;
+	size_t points = e->n;
 	size_t n = 0;
+	double ratio;
 
-	if (e->n < SKEW_WINDOWS_MIN)
+	if (has_newest(e))
+		e->point[points++] = e->newest; /* there is room for it */
+	if (points < SKEW_WINDOWS_MIN)
 		return false;
-	for (size_t i = 0; i < e->n; i++) {
-		for (size_t k = i + 1; k < e->n; k++) {
+	for (size_t i = 0; i < points; i++) {
+		for (size_t k = i + 1; k < points; k++) {
 			double run =
 				e->point[k].media_ms - e->point[i].media_ms;
 
@@ -122,6 +175,9 @@ bool skew_ppm(const struct skew *s, double *scratch, double *ret_ppm)
 	}
 	if (n == 0)
 		return false;
-	*ret_ppm = (1.0 / (1.0 + samples_median(scratch, n)) - 1.0) * 1e6;
+	ratio = 1.0 + samples_median(scratch, n);
+	if (ratio < RATIO_MIN)
+		return false;
+	*ret_ppm = (1.0 / ratio - 1.0) * 1e6;
 	return true;
 }

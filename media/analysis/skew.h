@@ -31,9 +31,10 @@ struct skew_point {
 /** Packets with one timing reference. */
 struct skew_epoch {
 	double window_ms;
-	double end_ms;  /* of the newest window, media time */
-	double last_ms; /* newest media time */
-	size_t n;       /* points */
+	double end_ms;            /* of the newest window, media time */
+	double last_ms;           /* newest media time */
+	struct skew_point newest; /* of the newest window; if any */
+	size_t n;                 /* points of the windows before it */
 	struct skew_point *point;
 };
 
@@ -59,7 +60,8 @@ void skew_add_run(struct skew *s, const struct rtp_run_samples *r);
 /**
  * @param scratch  SKEW_SCRATCH(windows_max) doubles
  * @param ret_ppm  positive: the sender is fast
- * @return false: fewer than SKEW_WINDOWS_MIN windows
+ * @return false: fewer than SKEW_WINDOWS_MIN windows, or packets that came all
+ * at once
  */
 bool skew_ppm(const struct skew *s, double *scratch, double *ret_ppm);
 

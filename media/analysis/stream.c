@@ -190,9 +190,10 @@ static void credit_pending(struct rtp_stream *s,
 
 void rtp_stream_prefetch_warm(const struct rtp_stream *s)
 {
-	prefetch(&s->observer, offsetof(struct rtp_stream, marker_packets) -
+	prefetch(&s->observer, offsetof(struct rtp_stream, jitter.counts) -
 				       offsetof(struct rtp_stream, observer));
-	prefetch(&s->jitter.moments, sizeof(s->jitter.moments));
+	prefetch(&s->seq, PREFETCH_LINE);
+	histogram_prefetch(&s->jitter, s->jitter_line);
 	if (s->observer && s->observer->prefetch)
 		s->observer->prefetch(s->observer_arg);
 }
@@ -221,6 +222,7 @@ __attribute__((noinline)) static void take_run(struct rtp_stream *s)
 	rtp_seq_run(&s->seq, count, s->run_ts - s->run_period, s->run_ns);
 	rtp_timing_run(&s->timing, s->run, count, s->observer, &samples);
 	histogram_add_block(&s->jitter, samples.jitter_ms, count);
+	s->jitter_line = histogram_line(s->timing.jitter_ms);
 	if (s->observer)
 		s->observer->run(&run, s->observer_arg);
 }

@@ -104,8 +104,8 @@ struct rtp_stream {
 	uint32_t run_seq; /* number that continues the run; over 65535: none */
 	uint32_t run_ts;  /* timestamp that does */
 	uint32_t run_period; /* ticks between packets */
-	uint16_t run_octet;  /* second octet of the run's packets; over 255:
-			      * none */
+	uint8_t run_octet;   /* second octet of the run's packets */
+	uint8_t jitter_line; /* histogram_line() of J */
 	uint8_t run_count;
 	uint8_t last_pt;
 	int64_t run_ns; /* arrival of the packet before the run */
@@ -122,8 +122,9 @@ struct rtp_stream {
 	struct rtp_strict strict;
 	uint64_t bytes; /* RTP header + payload */
 	uint64_t payload_bytes;
-	struct rtp_seq seq;
 	struct rtp_timing timing;
+	struct histogram jitter; /* warm: moments, and a few counts */
+	_Alignas(PREFETCH_LINE) struct rtp_seq seq; /* warm: the first line */
 	uint64_t marker_packets;
 	/* state at the start of the open second */
 	struct rtp_counters before;
@@ -143,7 +144,6 @@ struct rtp_stream {
 	double rtt_ms;
 	struct rtp_score score;
 	struct histogram rtt;
-	struct histogram jitter;
 };
 
 /* Streams side by side must not have their hot lines in one set of the cache,

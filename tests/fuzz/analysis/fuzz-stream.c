@@ -91,7 +91,8 @@ static void check_quality(struct both *b, const uint64_t sums[3],
 		    b->detail.jb_fixed.late + b->detail.jb_fixed.early ||
 	    total->adaptive.discarded != b->detail.jb_adaptive.late ||
 	    b->quality.fixed_pattern.packets > b->detail.fixed.packets ||
-	    (total->has_gap && !(total->gap_max_ms >= 0)))
+	    (total->has_gap && !(total->gap_max_ms >= 0)) ||
+	    (total->has_skew && !isfinite(total->skew_ppm)))
 		abort();
 }
 

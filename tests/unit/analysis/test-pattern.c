@@ -274,6 +274,19 @@ static void test_skew_of_the_longest_epoch(void **state)
 	}
 }
 
+/* Ten seconds of media in no time: no clock runs so fast. */
+static void test_skew_of_packets_at_once(void **state)
+{
+	struct skew s;
+	double ppm;
+
+	(void)state;
+	skew_init(&s, points, WINDOWS);
+	for (int i = 0; i < 500; i++)
+		skew_add(&s, i == 0, i * 20.0, -i * 20.0);
+	assert_false(skew_ppm(&s, scratch, &ppm));
+}
+
 /* A packet every five seconds: windows of two are as many as of one. */
 static void test_skew_of_points_far_apart(void **state)
 {
@@ -306,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_skew_of_a_fast_sender),
 		cmocka_unit_test(test_skew_of_the_longest_epoch),
 		cmocka_unit_test(test_skew_of_points_far_apart),
+		cmocka_unit_test(test_skew_of_packets_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

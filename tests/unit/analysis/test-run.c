@@ -177,6 +177,8 @@ static void same_epoch(const struct skew_epoch *a, const struct skew_epoch *b)
 {
 	assert_int_equal(a->n, b->n);
 	near(a->last_ms, b->last_ms);
+	near(a->newest.media_ms, b->newest.media_ms);
+	near(a->newest.transit_ms, b->newest.transit_ms);
 	for (size_t i = 0; i < a->n; i++) {
 		near(a->point[i].media_ms, b->point[i].media_ms);
 		near(a->point[i].transit_ms, b->point[i].transit_ms);
