@@ -1,7 +1,7 @@
 #include "control/cli/child.h"
 
 #include "base/clock.h"
-#include "base/str.h"
+#include "control/cli/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,34 +17,6 @@
 
 #define PROGRAM     "offhook-agent"
 #define WAIT_NS_MAX (5 * NS_PER_S)
-
-/* As we were started. @return false: it is not known */
-static bool own_name(char dst[static PATH_MAX])
-{
-	const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);
-
-	return name && realpath(name, dst);
-}
-
-/** The program beside ours. @return 0; -ENOENT */
-static int beside(char *dst, size_t size)
-{
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (len >= 0)
-		self[len] = '\0';
-	else if (!own_name(self)) /* no /proc, as in a bare chroot */
-		return -ENOENT;
-	slash = strrchr(self, '/');
-	if (!slash)
-		return -ENOENT;
-	*slash = '\0';
-	if (str_print(dst, size, "%s/%s", self, PROGRAM) < 0)
-		return -ENOENT;
-	return access(dst, X_OK) == 0 ? 0 : -ENOENT;
-}
 
 /* After fork(): only what is safe there, and no way back. */
 static void run(const char *path, const char *argument, int fd, bool quiet)
@@ -77,7 +48,7 @@ int child_start(pid_t *ret_pid, int *ret_fd, bool quiet)
 	int fds[2];
 	pid_t pid;
 
-	if (beside(path, sizeof(path)))
+	if (program_beside(path, sizeof(path), PROGRAM))
 		path[0] = '\0';
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return -errno;

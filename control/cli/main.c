@@ -3,7 +3,8 @@
 #include "control/cli/emodel.h"
 #include "control/cli/options.h"
 #include "control/cli/plan.h"
-#include "control/cli/records.h"
+#include "control/cli/program.h"
+#include "control/cli/record_kinds.h"
 #include "control/cli/session.h"
 #include "control/cli/tap.h"
 
@@ -25,8 +26,12 @@ int main(int argc, char **argv)
 		return tap_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
 		return emodel_main(argc - 1, argv + 1);
-	if (argc > 1 && records_command(argv[1]))
-		return records_main(argc - 1, argv + 1);
+	/* a program of its own: to load what speaks HTTP takes longer than to
+	 * analyze a small capture */
+	if (argc > 1 && record_kind_find(argv[1])) {
+		program_become("offhook-records", argv);
+		return 1;
+	}
 	if (cli_options_read(&options, argc, argv))
 		return CLI_EXIT_USAGE;
 	if (options.command == CLI_HELP) {
