@@ -20,21 +20,26 @@ void stamp_clock_read(struct stamp_clock *clock)
 	clock->mono_ns = clock_mono_ns();
 }
 
+int64_t stamp_mono_ns(int64_t wall_ns, const struct stamp_clock *clock)
+{
+	int64_t mono_ns = wall_ns - clock->wall_offset_ns;
+
+	if (mono_ns > clock->mono_ns || mono_ns < clock->mono_ns - AGE_MAX_NS)
+		return clock->mono_ns;
+	return mono_ns;
+}
+
 bool stamp_take(int64_t *ret_ns, const struct cmsghdr *control,
 		const struct stamp_clock *clock)
 {
 	struct timespec stamp;
-	int64_t mono_ns;
 
 	if (control->cmsg_level != SOL_SOCKET ||
 	    control->cmsg_type != SCM_TIMESTAMPNS)
 		return false;
 	memcpy(&stamp, CMSG_DATA(control), sizeof(stamp));
-	mono_ns = (int64_t)stamp.tv_sec * NS_PER_S + stamp.tv_nsec -
-		  clock->wall_offset_ns;
-	if (mono_ns > clock->mono_ns || mono_ns < clock->mono_ns - AGE_MAX_NS)
-		mono_ns = clock->mono_ns;
-	*ret_ns = mono_ns;
+	*ret_ns = stamp_mono_ns(
+		(int64_t)stamp.tv_sec * NS_PER_S + stamp.tv_nsec, clock);
 	return true;
 }
 

@@ -28,9 +28,14 @@ struct stamp_clock {
 void stamp_clock_read(struct stamp_clock *clock);
 
 /**
+ * A stamp of the wall clock as monotonic time: the clock's own time where it
+ * lies after it or 5 s before, which is a step of the wall clock, no waiting.
+ */
+int64_t stamp_mono_ns(int64_t wall_ns, const struct stamp_clock *clock);
+
+/**
  * Read a control message.
- * @param ret_ns  monotonic; the clock's own time where the stamp lies after
- *                it or 5 s before: a step of the wall clock, no waiting
+ * @param ret_ns  as of stamp_mono_ns()
  * @return false: it is no stamp (*ret_ns untouched)
  */
 bool stamp_take(int64_t *ret_ns, const struct cmsghdr *control,

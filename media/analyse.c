@@ -245,6 +245,24 @@ static void received_one(struct analyse *an, struct media_session *s,
 	analysis_received(&s->analysis, r);
 }
 
+static void tapped_one(struct analyse *an, struct media_session *s,
+		       const struct packet_record *r)
+{
+	if (s->analysis.state == ANALYSIS_RUNNING)
+		advance(an, s, r->mono_ns);
+	analysis_tapped(&s->analysis, r);
+}
+
+/* What was kept until the start. */
+static void early_one(struct analyse *an, struct media_session *s,
+		      const struct packet_record *r)
+{
+	if (r->kind == PACKET_TAPPED_SENT)
+		tapped_one(an, s, r);
+	else
+		received_one(an, s, r);
+}
+
 static void received_take(struct analyse *an)
 {
 	const struct packet_record *r = an->received;
@@ -259,7 +277,12 @@ static void received_take(struct analyse *an)
 		event_take(an, s, r);
 		return;
 	}
-	if (r->kind >= PACKET_PRIVATE) {
+	if (r->kind == PACKET_TAPPED_SENT &&
+	    s->analysis.state != ANALYSIS_WAITING) {
+		tapped_one(an, s, r);
+		return;
+	}
+	if (r->kind >= PACKET_PRIVATE && r->kind != PACKET_TAPPED_SENT) {
 		if (s->analysis.state == ANALYSIS_RUNNING)
 			advance(an, s, r->mono_ns);
 		analysis_srtp(&s->analysis, r);
@@ -346,7 +369,7 @@ static void command_take(struct analyse *an)
 			analysis_start(&s->analysis, c, s->ssrc);
 			running_add(an, s);
 			for (size_t i = 0; i < s->analysis.early_count; i++)
-				received_one(an, s, &s->analysis.early[i]);
+				early_one(an, s, &s->analysis.early[i]);
 		}
 	} else if (c->kind == COMMAND_STOP) {
 		session_stop(an, s, c->mono_ns);
@@ -498,9 +521,12 @@ static bool closing_publish(struct analyse *an, struct media_session *s)
 		if (record.outgoing) {
 			rtp_sender_total(&a->sender, &record.u.total);
 			/* what TX counted: exact even if a ring was full */
-			record.u.total.packets = s->tx_packets;
-			record.u.total.bytes = s->tx_payload_bytes +
-					       s->tx_packets * RTP_HEADER_BYTES;
+			if (!s->tapped) {
+				record.u.total.packets = s->tx_packets;
+				record.u.total.bytes =
+					s->tx_payload_bytes +
+					s->tx_packets * RTP_HEADER_BYTES;
+			}
 			record.u.total.srtp_suite = a->suite_out;
 		} else {
 			analysis_total_in(a, &record.u.total);

@@ -11,9 +11,11 @@ static void stray_add(struct analysis_session *a, uint64_t packets,
 
 static void early_drop(struct analysis_session *a)
 {
-	stray_add(a, 1,
-		  (uint64_t)a->early[0].header_bytes +
-			  a->early[0].payload_bytes);
+	/* sent ones are strays of no received stream */
+	if (a->early[0].kind == PACKET_RTP_RECEIVED)
+		stray_add(a, 1,
+			  (uint64_t)a->early[0].header_bytes +
+				  a->early[0].payload_bytes);
 	a->early_count--;
 	memmove(a->early, a->early + 1, a->early_count * sizeof(a->early[0]));
 }
@@ -38,6 +40,12 @@ void analysis_srtp(struct analysis_session *a, const struct packet_record *r)
 		a->srtp_replayed++;
 	else
 		a->srtp_refused++;
+}
+
+void analysis_tapped(struct analysis_session *a, const struct packet_record *r)
+{
+	a->sender.ssrc = r->ssrc;
+	rtp_sender_update(&a->sender, r);
 }
 
 /* What is sent is scored with the same values as what is received. */

@@ -24,6 +24,9 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 /** Later ones. */
 void analysis_apply(struct analysis_session *a, const struct command *c);
 
+/** The program of a tapped session sent an RTP packet. */
+void analysis_tapped(struct analysis_session *a, const struct packet_record *r);
+
 /** An SRTP packet was not authentic, or seen before. In any state. */
 void analysis_srtp(struct analysis_session *a, const struct packet_record *r);
 

@@ -1,4 +1,5 @@
 #include "media/engine.h"
+#include "media/rx_tap.h"
 
 #include "base/clock.h"
 #include "media/audio.h"
@@ -138,6 +139,31 @@ static int epoll_open(struct media_engine *e)
 	return 0;
 }
 
+static int tap_open_all(struct media_engine *e)
+{
+	const struct media_engine_params *p = &e->params;
+	char reason[MEDIA_REASON_BYTES];
+	int fds[2];
+	size_t count;
+	int err;
+
+	if (p->tap.len == 0)
+		return 0;
+	err = rx_tap_new(&e->tap, &p->tap, p->port_min, p->port_max,
+			 p->reason ? p->reason : reason);
+	if (err)
+		return err;
+	count = rx_tap_fds(e->tap, fds);
+	for (size_t i = 0; i < count; i++) {
+		struct epoll_event event = {.events = EPOLLIN,
+					    .data.ptr = e->tap};
+
+		if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 static int threads_start(struct media_engine *e)
 {
 	struct {
@@ -210,6 +236,8 @@ int media_engine_new(struct media_engine **ret,
 	if (!err)
 		err = epoll_open(e);
 	if (!err)
+		err = tap_open_all(e);
+	if (!err)
 		err = threads_start(e);
 	if (err) {
 		media_engine_free(e);
@@ -244,6 +272,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	audio_rings_close(e);
 	analyse_free(e->analyse_state);
 	rx_free(e->rx_state);
+	rx_tap_free(e->tap);
 	prompt_cache_free(e->prompts);
 	tx_heap_release(&e->heap);
 	ring_free(e->received);

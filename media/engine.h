@@ -40,6 +40,8 @@ enum {
 	/* A digit was sent: seq its character, payload_bytes its ms (0: it was
 	 * not), marker_pt enum digit_sent */
 	PACKET_DIGIT_SENT,
+	/* The program of a tapped session sent it: as PACKET_RTP_SENT */
+	PACKET_TAPPED_SENT,
 	/* A telephone-event packet was received, besides its record: seq the
 	 * event, payload_bytes its duration, marker_pt the E bit, lateness_us
 	 * the clock rate */
@@ -152,6 +154,7 @@ struct media_engine {
 
 	/* RX thread */
 	struct rx *rx_state;
+	struct rx_tap *tap; /* NULL: nothing is tapped */
 	struct rx_counters rx;
 	uint64_t received_pushed;
 	uint64_t rtcp_pushed;
@@ -175,6 +178,7 @@ struct media_engine {
 };
 
 /* State of a thread that is too large for its stack; made by the loop. */
+struct rx_tap;
 struct rx;
 struct analyse;
 

@@ -25,7 +25,13 @@ struct media_engine_params {
 				    * minimum of 360/kbps seconds */
 	const struct emodel_declarations *declarations; /* borrowed while the
 				    * engine lives; NULL: none */
+	/* Tap what another program sends and receives at this address and the
+	 * ports above, for sessions with `tapped`; len 0: there are none */
+	struct media_addr tap;
+	char *reason; /* MEDIA_REASON_BYTES, why it cannot be tapped; or NULL */
 };
+
+#define MEDIA_REASON_BYTES 256
 
 /** Evidence that the tester itself was not the bottleneck (features D1). */
 struct media_evidence {
@@ -169,6 +175,9 @@ struct media_session_params {
 	/* What should be heard is this file; with MEDIA_AUDIO_MEASURE. NULL:
 	 * nothing is expected */
 	const char *expect_file;
+	/* another program sends and receives: nothing but its measurement, from
+	 * media_session_tap() on */
+	bool tapped;
 	void *user; /* for media_session_user() */
 };
 
@@ -220,6 +229,14 @@ int media_session_record(struct media_session *s, const char *path_in,
 			 const char *path_out);
 /** @return 0; -EINVAL none is going on, or stopped; -EAGAIN; -ENOMEM */
 int media_session_record_stop(struct media_session *s);
+
+/**
+ * Where the program of a tapped session receives (RTP and RTCP), and sends
+ * from: as soon as it is known. A later one replaces it.
+ * @return 0; -EINVAL not tapped, stopped, no address; -EAGAIN; -ENOMEM
+ */
+int media_session_tap(struct media_session *s, const struct media_addr *rtp,
+		      const struct media_addr *rtcp);
 
 /** When the first media_session_apply() started it: monotonic, ns; packets are
  * due at start + n * packet time. 0: not yet. */

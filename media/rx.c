@@ -4,6 +4,7 @@
 #include "media/audio.h"
 #include "media/engine.h"
 #include "media/rx_secure.h"
+#include "media/rx_tap.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -128,7 +129,7 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 	ring_commit(rx->e->received);
 	rx->e->received_pushed++;
 	/* still readable: only this thread writes to the ring */
-	if (s->rx.event_clock_hz[h.pt])
+	if (s->rx.event_clock_hz[h.pt] && !s->rx.tap_secure)
 		event_arrived(rx, d, &h, r);
 }
 
@@ -178,18 +179,19 @@ static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 	}
 	event.kind = RTCP_EVENT_SEEN;
 	push_rtcp(rx, &event);
-	while (rtcp_reader_next(&reader, &item)) {
+	/* what follows cannot be read without the keys */
+	while (!s->rx.tap_secure && rtcp_reader_next(&reader, &item)) {
 		event.ssrc = item.ssrc;
 		if (item.kind == RTCP_ITEM_SENDER) {
 			event.kind = RTCP_EVENT_SENDER;
 			event.lsr = rtcp_ntp_middle(item.u.sender.ntp);
 			push_rtcp(rx, &event);
 		} else if (item.kind == RTCP_ITEM_REPORT &&
-			   item.u.report.ssrc == s->ssrc) {
+			   item.u.report.ssrc == s->rx.own_ssrc) {
 			event.kind = RTCP_EVENT_REPORT;
 			event.u.report = item.u.report;
 			push_rtcp(rx, &event);
-		} else if (xr_event(&event, &item, s->ssrc) &&
+		} else if (xr_event(&event, &item, s->rx.own_ssrc) &&
 			   !(blocks & 1u << event.kind)) {
 			blocks |= 1u << event.kind;
 			push_rtcp(rx, &event);
@@ -420,8 +422,89 @@ static int batch_read(struct rx *rx, struct rx_socket *socket)
 	return count;
 }
 
+/* ---- tapped sessions ---- */
+
+/* Frames come while the ring is read: they are behind the clock then. */
+static int64_t tapped_ns(struct rx *rx, const struct rx_tapped *t)
+{
+	if (t->ns - rx->clock.wall_offset_ns > rx->clock.mono_ns)
+		stamp_clock_read(&rx->clock);
+	return stamp_mono_ns(t->ns, &rx->clock);
+}
+
+static void tapped_sent(struct rx *rx, const struct rx_tapped *t)
+{
+	struct media_session *s = t->session;
+	struct packet_record r;
+	struct rtp_header h;
+
+	if (datagram_classify(t->data, t->captured) != DATAGRAM_RTP ||
+	    rtp_header_parse(&h, t->data, t->captured, t->bytes))
+		return;
+	rtp_header_record(&r, &h, PACKET_RTP_SENT, tapped_ns(rx, t));
+	r.kind = PACKET_TAPPED_SENT;
+	r.session = s->slot;
+	r.lateness_us = INT32_MIN; /* only the program knows when it was due */
+	s->rx.own_ssrc = h.ssrc;
+	push_packet(rx, &r);
+}
+
+static void tapped_arrived(const struct rx_tapped *t, void *arg)
+{
+	struct rx *rx = arg;
+	struct media_session *s = t->session;
+	struct datagram d = {
+		.socket = &s->rx.sockets[t->rtcp ? SOCKET_RTCP : SOCKET_RTP],
+		.data = rx->slots[0].data,
+		.captured = t->captured < DATAGRAM_BYTES ? t->captured
+							 : DATAGRAM_BYTES,
+		.bytes = t->bytes,
+		.mono_ns = tapped_ns(rx, t),
+		.source = t->peer,
+	};
+	enum datagram_class class;
+
+	if (t->sent) {
+		tapped_sent(rx, t);
+		return;
+	}
+	memcpy(d.data, t->data, d.captured);
+	class = datagram_classify(d.data, d.captured);
+	if (class == DATAGRAM_RTCP)
+		rtcp_arrived(rx, &d);
+	else if (class == DATAGRAM_RTP && !t->rtcp)
+		rtp_arrived(rx, &d);
+	/* STUN and DTLS are between the program and its peer */
+}
+
+static void tap_read_all(struct rx *rx)
+{
+	stamp_clock_read(&rx->clock);
+	rx_tap_read(rx->e->tap, tapped_arrived, rx);
+}
+
+static void tap_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
+		       uint16_t rtcp)
+{
+	rx_tap_assign(rx->e->tap, s->rx.tap_rtp, s->rx.tap_rtcp, NULL);
+	s->rx.tap_rtp = rtp;
+	s->rx.tap_rtcp = rtcp;
+	rx_tap_assign(rx->e->tap, rtp, rtcp, s);
+}
+
+static void tap_stop(struct rx *rx, struct media_session *s)
+{
+	tap_read_all(rx);
+	tap_assign(rx, s, 0, 0);
+	COUNTER_ADD(&rx->e->rx.queue_drops, rx_tap_drops(rx->e->tap));
+}
+
+/* ---- commands ---- */
+
 static void session_add(struct rx *rx, struct media_session *s)
 {
+	if (s->tapped)
+		return;
 	for (size_t i = 0; i < SOCKET_COUNT; i++) {
 		struct epoll_event event = {
 			.events = EPOLLIN,
@@ -437,7 +520,9 @@ static void session_add(struct rx *rx, struct media_session *s)
 
 static void session_stop(struct rx *rx, struct media_session *s)
 {
-	for (size_t i = 0; i < SOCKET_COUNT; i++) {
+	if (s->tapped)
+		tap_stop(rx, s);
+	for (size_t i = 0; i < SOCKET_COUNT && !s->tapped; i++) {
 		struct rx_socket *socket = &s->rx.sockets[i];
 		uint32_t drops;
 		/* what had arrived belongs to the call; a flood must not hold
@@ -509,8 +594,14 @@ static void command_take(struct rx *rx, struct command *c)
 		s->rx.has_peer = c->rtp.len > 0;
 		s->rx.peer = c->rtp;
 		events_know(s, &c->map);
-		rx_secure_apply(&s->rx, c, clock_mono_ns());
-		stash_read(rx, s);
+		if (s->tapped) {
+			s->rx.tap_secure = c->encrypted;
+		} else {
+			rx_secure_apply(&s->rx, c, clock_mono_ns());
+			stash_read(rx, s);
+		}
+	} else if (kind == COMMAND_TAP) {
+		tap_assign(rx, s, c->tap_rtp, c->tap_rtcp);
 	} else if (kind == COMMAND_REKEY) {
 		s->rx.rekeying = true;
 	}
@@ -570,10 +661,12 @@ void *rx_thread(void *arg)
 		/* one batch a socket and turn: a flood on one does not starve
 		 * the others, epoll brings the rest again */
 		for (int i = 0; i < count; i++) {
-			if (events[i].data.ptr)
-				batch_read(rx, events[i].data.ptr);
-			else
+			if (!events[i].data.ptr)
 				commands = true;
+			else if (events[i].data.ptr == rx->e->tap)
+				tap_read_all(rx);
+			else
+				batch_read(rx, events[i].data.ptr);
 		}
 		/* last: a stopped session may still be in `events` */
 		if (commands)

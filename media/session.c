@@ -101,6 +101,11 @@ static unsigned to_audio(const struct media_session *s)
 	return s->audio ? TO_AUDIO : 0;
 }
 
+static unsigned to_all(const struct media_session *s)
+{
+	return TO_RX | TO_ANALYSIS | to_audio(s) | (s->tapped ? 0 : TO_TX);
+}
+
 /* ---- making one ---- */
 
 /* One certificate an engine process: a job is short. */
@@ -349,14 +354,18 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	for (int i = 0; i < TX_TIMER_COUNT; i++)
 		s->tx.timer_at[i] = TX_NO_TIMER;
 	identity_choose(s);
-	err = codecs_choose(&s->local, params);
-	if (!err)
+	s->rx.own_ssrc = s->ssrc;
+	s->tapped = params->tapped;
+	/* relaxed: no thread knows it yet; TX never will */
+	atomic_store_explicit(&s->tx_done, s->tapped, memory_order_relaxed);
+	err = s->tapped && !e->tap ? -EINVAL : codecs_choose(&s->local, params);
+	if (!err && !s->tapped)
 		err = encryption_choose(s, params);
 	if (!err)
 		err = slot_take(s);
-	if (!err)
+	if (!err && !s->tapped)
 		err = prompt_choose(s, params);
-	if (!err)
+	if (!err && !s->tapped)
 		err = sockets_open(s, &params->bind);
 	if (!err)
 		err = audio_choose(s, params);
@@ -364,7 +373,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		session_destroy(s);
 		return err;
 	}
-	if (params->encryption != MEDIA_ENCRYPTION_NONE) {
+	if (params->encryption != MEDIA_ENCRYPTION_NONE && !s->tapped) {
 		/* RFC 3711 3.3.1: a wrap before the first packet arrives would
 		 * leave the receiver with the wrong roll-over counter */
 		s->tx.seq &= 0x7fff;
@@ -469,6 +478,8 @@ static int codec_fill(struct command *c, const struct media_codec *settled,
 	c->pt = settled->pt;
 	c->codec = codec;
 	c->ptime_ms = codec_ptime(codec, ptime_ms);
+	if (c->session->tapped)
+		return 0;
 	return prompt_clip(&c->clip, c->session->prompt, codec, c->ptime_ms,
 			   &settings);
 }
@@ -480,6 +491,13 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	int err;
 
 	c->encrypted = n->encrypted;
+	if (s->tapped) { /* keys are the program's */
+		if (n->encrypted && !n->dtls) {
+			c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+			c->suite_tx = c->suite_rx;
+		}
+		return 0;
+	}
 	if (!n->encrypted) {
 		session_keys_none(&s->keys_rx);
 		session_keys_none(&s->keys_tx);
@@ -538,7 +556,7 @@ int media_session_apply(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	err = n.dtls ? session_dtls_settle(s, &n) : 0;
+	err = n.dtls && !s->tapped ? session_dtls_settle(s, &n) : 0;
 	if (!err)
 		err = command_new(&c, s, COMMAND_APPLY);
 	if (err)
@@ -557,7 +575,26 @@ int media_session_apply(struct media_session *s,
 	s->ptime_ms = c->ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
 	s->has_event = n.has_event_pt;
-	command_push(c, TO_RX | TO_TX | TO_ANALYSIS | to_audio(s));
+	command_push(c, to_all(s));
+	return 0;
+}
+
+int media_session_tap(struct media_session *s, const struct media_addr *rtp,
+		      const struct media_addr *rtcp)
+{
+	struct command *c;
+	int err;
+
+	if (!s->tapped || s->stop_given || !media_addr_valid(rtp))
+		return -EINVAL;
+	err = command_new(&c, s, COMMAND_TAP);
+	if (err)
+		return err;
+	c->tap_rtp = media_addr_port(rtp);
+	c->tap_rtcp = media_addr_valid(rtcp) ? media_addr_port(rtcp) : 0;
+	if (c->tap_rtcp == c->tap_rtp)
+		c->tap_rtcp = 0;
+	command_push(c, TO_RX);
 	return 0;
 }
 
@@ -588,6 +625,8 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns)
 
 	if (s->stop_given)
 		return -EINVAL;
+	if (s->tapped)
+		return 0; /* nothing of ours is sent */
 	err = command_new(&c, s, COMMAND_UNTIL);
 	if (err)
 		return err;
@@ -604,7 +643,7 @@ int media_session_dtmf(struct media_session *s, const struct dtmf_order *order)
 
 	if (s->stop_given || dtmf_order_check(&checked))
 		return -EINVAL;
-	if (!s->has_event)
+	if (!s->has_event || s->tapped)
 		return -ENOTSUP;
 	if (s->dtmf_busy)
 		return -EBUSY;
@@ -623,7 +662,7 @@ void media_session_stop(struct media_session *s)
 		return;
 	s->stop_given = true;
 	s->stop.mono_ns = clock_mono_ns();
-	command_push(&s->stop, TO_RX | TO_TX | TO_ANALYSIS | to_audio(s));
+	command_push(&s->stop, to_all(s));
 }
 
 struct media_session *media_session_free(struct media_session *s)

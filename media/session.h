@@ -41,6 +41,7 @@ enum command_kind {
 	COMMAND_RECORD, /* begin, or end */
 	COMMAND_REKEY,  /* new keys of ours are on offer: the peer may use new
 			* ones of its own before they are known */
+	COMMAND_TAP,   /* ports of a tapped session */
 	COMMAND_STOP,
 };
 
@@ -85,6 +86,9 @@ struct command {
 	struct media_listen listen;
 	/* COMMAND_RECORD: in, out; NULL: end. The audio thread takes them */
 	char *paths[2];
+	/* COMMAND_TAP */
+	uint16_t tap_rtp;
+	uint16_t tap_rtcp;
 };
 
 /* ---- RX thread ---- */
@@ -110,6 +114,11 @@ struct rx_session {
 	struct session_key *key_before;
 	int64_t before_until_ns;
 	uint64_t audio_dropped; /* payloads the audio thread has not got */
+	uint32_t own_ssrc; /* whom the peer's reports are about: ours, or that
+			    * of the program of a tapped session */
+	uint16_t tap_rtp;  /* ports of a tapped session; 0: not known yet */
+	uint16_t tap_rtcp;
+	bool tap_secure; /* it is SRTP: only headers can be read */
 };
 
 /* ---- TX thread ---- */
@@ -238,6 +247,7 @@ struct media_session {
 	struct media_engine *engine;
 	uint32_t slot;
 	uint32_t ssrc;
+	bool tapped; /* TX has no part in it */
 	char cname[RTCP_CNAME_BYTES];
 	struct media_local local;
 	struct prompt *prompt;

@@ -1,0 +1,236 @@
+#include "media/rx_tap.h"
+
+#include "base/str.h"
+#include "capture/datagram.h"
+#include "capture/tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAPS_MAX   2 /* the interface, and loopback */
+#define PORT_COUNT 65536
+#define RING_BYTES (8u << 20) /* of each */
+
+struct rx_tap {
+	struct address address; /* of the other program */
+	struct tap *taps[TAPS_MAX];
+	uint64_t dropped[TAPS_MAX]; /* told already */
+	size_t tap_count;
+	struct {
+		struct media_session *session; /* NULL: nobody's */
+		bool rtcp;
+	} ports[PORT_COUNT];
+	rx_tapped_h *handler; /* during rx_tap_read() */
+	void *arg;
+};
+
+static bool address_of(struct address *ret, const struct sockaddr *sa)
+{
+	if (sa && sa->sa_family == AF_INET) {
+		address_set_ipv4(
+			ret, (const uint8_t *)&((const struct sockaddr_in *)sa)
+				     ->sin_addr);
+		return true;
+	}
+	if (sa && sa->sa_family == AF_INET6) {
+		memcpy(ret->bytes,
+		       &((const struct sockaddr_in6 *)sa)->sin6_addr, 16);
+		return true;
+	}
+	return false;
+}
+
+/* Names of the interface with the address, and of the loopback one. */
+static int interfaces_find(const struct address *want,
+			   char names[TAPS_MAX][IF_NAMESIZE])
+{
+	struct ifaddrs *all;
+	struct address a;
+
+	names[0][0] = '\0';
+	names[1][0] = '\0';
+	if (getifaddrs(&all))
+		return -errno;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		if (i->ifa_flags & IFF_LOOPBACK)
+			(void)str_copy(names[1], IF_NAMESIZE, i->ifa_name);
+		else if (address_of(&a, i->ifa_addr) &&
+			 memcmp(&a, want, sizeof(a)) == 0)
+			(void)str_copy(names[0], IF_NAMESIZE, i->ifa_name);
+	}
+	freeifaddrs(all);
+	return names[0][0] ? 0 : -EADDRNOTAVAIL;
+}
+
+static int taps_open(struct rx_tap *t, const struct filter *filter,
+		     char *reason)
+{
+	char names[TAPS_MAX][IF_NAMESIZE];
+	int err = interfaces_find(&t->address, names);
+
+	if (err)
+		snprintf(reason, TAP_REASON_BYTES,
+			 "no network interface has the agent's address");
+	for (size_t i = 0; !err && i < TAPS_MAX; i++) {
+		const struct tap_params params = {
+			.interface = names[i],
+			.filter = filter,
+			.ring_bytes = RING_BYTES,
+		};
+
+		if (!names[i][0])
+			continue;
+		err = tap_open(&t->taps[t->tap_count], &params, reason);
+		if (!err)
+			t->tap_count++;
+	}
+	return err;
+}
+
+int rx_tap_new(struct rx_tap **ret, const struct media_addr *address,
+	       uint16_t port_min, uint16_t port_max, char *reason)
+{
+	struct rx_tap *t = calloc(1, sizeof(*t));
+	char host[ADDRESS_TEXT_BYTES];
+	char text[128];
+	struct filter filter;
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	if (!address_of(&t->address, (const struct sockaddr *)&address->ss)) {
+		free(t);
+		return -EINVAL;
+	}
+	address_text(&t->address, host);
+	/* RTCP's port is the one behind */
+	(void)str_print(text, sizeof(text), "udp and host %s and port %u-%u",
+			host, port_min,
+			port_max < UINT16_MAX ? port_max + 1u : port_max);
+	err = filter_parse(&filter, text, reason);
+	if (!err)
+		err = taps_open(t, &filter, reason);
+	if (err)
+		return rx_tap_free(t), err;
+	*ret = t;
+	return 0;
+}
+
+struct rx_tap *rx_tap_free(struct rx_tap *t)
+{
+	if (!t)
+		return NULL;
+	for (size_t i = 0; i < t->tap_count; i++)
+		tap_close(t->taps[i]);
+	free(t);
+	return NULL;
+}
+
+size_t rx_tap_fds(const struct rx_tap *t, int ret[2])
+{
+	for (size_t i = 0; i < t->tap_count; i++)
+		ret[i] = tap_fd(t->taps[i]);
+	return t->tap_count;
+}
+
+void rx_tap_assign(struct rx_tap *t, uint16_t rtp, uint16_t rtcp,
+		   struct media_session *session)
+{
+	if (rtcp) {
+		t->ports[rtcp].session = session;
+		t->ports[rtcp].rtcp = true;
+	}
+	if (rtp) {
+		t->ports[rtp].session = session;
+		t->ports[rtp].rtcp = false;
+	}
+}
+
+static void peer_set(struct media_addr *ret, const struct address *a,
+		     uint16_t port, bool v4)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
+
+	memset(ret, 0, sizeof(*ret));
+	if (v4) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		memcpy(&in->sin_addr, a->bytes + 12, 4);
+		ret->len = sizeof(*in);
+	} else {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		memcpy(&in6->sin6_addr, a->bytes, 16);
+		ret->len = sizeof(*in6);
+	}
+}
+
+static bool is_v4(const struct address *a)
+{
+	struct address mapped;
+
+	address_set_ipv4(&mapped, a->bytes + 12);
+	return memcmp(&mapped, a, sizeof(mapped)) == 0;
+}
+
+static void take_end(struct rx_tap *t, const struct datagram *d,
+		     const struct frame *f, bool sent)
+{
+	uint16_t ours = sent ? d->sport : d->dport;
+	struct rx_tapped r = {
+		.session = t->ports[ours].session,
+		.sent = sent,
+		.rtcp = t->ports[ours].rtcp,
+		.ns = f->ns,
+		.data = d->payload,
+		.captured = d->captured,
+		.bytes = d->bytes,
+	};
+
+	if (!r.session ||
+	    memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
+		return;
+	peer_set(&r.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
+		 is_v4(&t->address));
+	t->handler(&r, t->arg);
+}
+
+/* Between two tapped sessions a packet is of both. */
+static void take_frame(const struct frame *f, void *arg)
+{
+	struct rx_tap *t = arg;
+	struct datagram d;
+
+	if (datagram_parse(&d, f) != DATAGRAM_IS_UDP)
+		return;
+	take_end(t, &d, f, true);
+	take_end(t, &d, f, false);
+}
+
+void rx_tap_read(struct rx_tap *t, rx_tapped_h *handler, void *arg)
+{
+	t->handler = handler;
+	t->arg = arg;
+	for (size_t i = 0; i < t->tap_count; i++)
+		tap_read(t->taps[i], take_frame, t);
+}
+
+uint64_t rx_tap_drops(struct rx_tap *t)
+{
+	uint64_t more = 0;
+
+	for (size_t i = 0; i < t->tap_count; i++) {
+		struct tap_counters n;
+
+		tap_counters(t->taps[i], &n);
+		more += n.dropped - t->dropped[i];
+		t->dropped[i] = n.dropped;
+	}
+	return more;
+}

@@ -1,0 +1,49 @@
+/**
+ * Sessions whose RTP is another program's on this host: their packets are
+ * tapped (capture/tap.h) and told apart by their port here.
+ * Thread: made and freed by the loop while no other thread runs; else RX.
+ */
+#ifndef OFFHOOK_MEDIA_RX_TAP_H
+#define OFFHOOK_MEDIA_RX_TAP_H
+
+#include "media/session.h"
+
+struct rx_tap;
+
+/** A UDP datagram of a tapped session. */
+struct rx_tapped {
+	struct media_session *session;
+	bool sent;  /* by the other program; false: to it */
+	bool rtcp;  /* the port for RTCP */
+	int64_t ns; /* Unix time */
+	struct media_addr peer;
+	const uint8_t *data; /* valid during the call */
+	size_t captured;
+	size_t bytes;
+};
+typedef void(rx_tapped_h)(const struct rx_tapped *d, void *arg);
+
+/**
+ * Tap the interface that has the address, and the loopback interface, which
+ * packets to an address of this host pass.
+ * @param reason  TAP_REASON_BYTES; written on failure: cause and remedy
+ * @return 0; -EADDRNOTAVAIL no interface has it; as tap_open()
+ */
+int rx_tap_new(struct rx_tap **ret, const struct media_addr *address,
+	       uint16_t port_min, uint16_t port_max, char *reason);
+struct rx_tap *rx_tap_free(struct rx_tap *t);
+
+/** @param ret  descriptors that are readable when there is work; 2 places
+ *  @return how many */
+size_t rx_tap_fds(const struct rx_tap *t, int ret[2]);
+
+/** What comes to and from these ports is a session's; NULL: nobody's. */
+void rx_tap_assign(struct rx_tap *t, uint16_t rtp, uint16_t rtcp,
+		   struct media_session *session);
+
+void rx_tap_read(struct rx_tap *t, rx_tapped_h *handler, void *arg);
+
+/** Datagrams the kernel dropped since the last call. */
+uint64_t rx_tap_drops(struct rx_tap *t);
+
+#endif
