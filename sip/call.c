@@ -343,6 +343,13 @@ int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 	return 0;
 }
 
+int native_call_digit(struct sip_call *call, char digit)
+{
+	(void)call;
+	(void)digit;
+	return -ENOTSUP;
+}
+
 const char *native_call_id(const struct sip_call *call)
 {
 	return call->dialog->callid;

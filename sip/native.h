@@ -48,6 +48,7 @@ int native_call_transfer_attended(struct sip_call *call,
 				  const struct sip_call *other);
 int native_call_refer_progress(struct sip_call *call, uint16_t code,
 			       const char *reason);
+int native_call_digit(struct sip_call *call, char digit);
 const char *native_call_id(const struct sip_call *call);
 const char *native_call_peer(const struct sip_call *call);
 struct sip_call *native_call_free(struct sip_call *call);

@@ -61,6 +61,7 @@ struct sip_ops {
 				      const struct sip_call *other);
 	int (*call_refer_progress)(struct sip_call *call, uint16_t code,
 				   const char *reason);
+	int (*call_digit)(struct sip_call *call, char digit);
 	const char *(*call_id)(const struct sip_call *call);
 	const char *(*call_peer)(const struct sip_call *call);
 	struct sip_call *(*call_free)(struct sip_call *call);

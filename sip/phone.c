@@ -37,6 +37,7 @@ const struct sip_ops native_ops = {
 	.call_transfer = native_call_transfer,
 	.call_transfer_attended = native_call_transfer_attended,
 	.call_refer_progress = native_call_refer_progress,
+	.call_digit = native_call_digit,
 	.call_id = native_call_id,
 	.call_peer = native_call_peer,
 	.call_free = native_call_free,
@@ -196,6 +197,11 @@ int sip_call_refer_progress(struct sip_call *call, uint16_t code,
 			    const char *reason)
 {
 	return ops_of(call)->call_refer_progress(call, code, reason);
+}
+
+int sip_call_digit(struct sip_call *call, char digit)
+{
+	return ops_of(call)->call_digit(call, digit);
 }
 
 const char *sip_call_id(const struct sip_call *call)

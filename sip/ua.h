@@ -118,6 +118,8 @@ enum sip_account_event {
 	SIP_ACCOUNT_REGISTER_OK,   /* first 2xx, and after each recovery */
 	SIP_ACCOUNT_REGISTER_FAIL, /* final answer other than 2xx, or none */
 	SIP_ACCOUNT_UNREGISTERED,  /* binding removed, or removing it failed */
+	SIP_ACCOUNT_LOST, /* its user agent ended, or hangs: info->reason. Its
+			   * calls were closed before */
 };
 
 struct sip_account_info {
@@ -134,6 +136,15 @@ typedef void(sip_account_h)(struct sip_account *account,
 typedef void(sip_incoming_h)(struct sip_account *account, struct sip_call *call,
 			     void *arg);
 
+/** For a user agent with media of its own: what its calls offer and take. */
+struct sip_account_media {
+	const char *codecs[MEDIA_CODECS_MAX]; /* names as in media/codec.h */
+	size_t codec_count;                   /* 0: PCMU, PCMA */
+	uint16_t ptime_ms;
+	enum media_encryption encryption;
+	bool rtcp_mux;
+};
+
 struct sip_account_params {
 	const char *username;
 	const char *auth_username;   /* NULL: username */
@@ -147,6 +158,7 @@ struct sip_account_params {
 	bool direct; /* send to the URI itself; target names the domain alone */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
 	uint32_t regexpire_s;       /* 0: 3600 */
+	const struct sip_account_media *media;   /* NULL: no wishes */
 	const struct sip_custom_header *headers; /* copied */
 	size_t header_count;
 	sip_account_h *account_h;
@@ -220,6 +232,8 @@ enum sip_call_event {
 	SIP_CALL_REFERRED, /* the peer wants a call to info->target; it was told
 			    * 202: sip_call_refer_progress() must follow */
 	SIP_CALL_DTMF,     /* an INFO brought a digit: info->digit */
+	SIP_CALL_SECURED,  /* a user agent with media of its own has keys by
+			    * DTLS; info->reason says of what */
 	SIP_CALL_CLOSED,   /* the last event of a call, exactly once */
 };
 
@@ -239,12 +253,17 @@ struct sip_call_info {
 	const char *method;    /* SIP_CALL_ANSWER_TO, or NULL */
 	char digit;            /* SIP_CALL_DTMF: 0-9 * # A-D */
 	unsigned digit_ms;     /* of it; 0: not said */
+	bool digit_in_rtp;     /* it was no INFO, but in encrypted media */
 	const char *target;    /* SIP_CALL_REFERRED: Refer-To URI;
 				* SIP_CALL_REDIRECTED: the contact; or NULL */
 	const char *replaces;  /* SIP_CALL_REFERRED: for sip_call_params */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
 	const struct media_negotiated *media; /* set when offer/answer settled
 					       * something new; else NULL */
+	/* SIP_CALL_LOCAL_SDP of a user agent with media of its own: where it
+	 * receives; else NULL */
+	const struct media_addr *client_rtp;
+	const struct media_addr *client_rtcp;
 };
 typedef void(sip_call_h)(struct sip_call *call, enum sip_call_event event,
 			 const struct sip_call_info *info, void *arg);
@@ -338,6 +357,12 @@ int sip_call_update(struct sip_call *call);
  */
 int sip_call_request(struct sip_call *call, const char *method,
 		     const char *type, const char *body);
+/**
+ * Send a digit in the audio (RFC 4733), of a user agent with media of its own.
+ * SIP_CALL_ANSWER_TO with method "DTMF" follows when it is on its way.
+ * @return 0; -ENOTSUP its media are not its own; -ENOTCONN
+ */
+int sip_call_digit(struct sip_call *call, char digit);
 /**
  * Blind transfer (RFC 3515): SIP_CALL_TRANSFERRED or SIP_CALL_TRANSFER_FAIL
  * follows with the last status the peer notified. The call goes on: who wants

@@ -1,0 +1,177 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sip/baresip/internal.h"
+
+static uint16_t port(const struct sip_ua *ua)
+{
+	(void)ua;
+	return 0;
+}
+
+static struct sip_ua *ua_free(struct sip_ua *ua)
+{
+	free(ua);
+	return NULL;
+}
+
+/* ---- what baresip 1.0.0 has no command for ---- */
+
+static void call_options(struct sip_account *account,
+			 const struct sip_call_options *options)
+{
+	(void)account;
+	(void)options; /* refused where the job is decoded */
+}
+
+static int account_request(struct sip_account *account, const char *method,
+			   const char *uri, const char *type, const char *body,
+			   sip_outside_h *handler, void *arg)
+{
+	(void)account;
+	(void)method;
+	(void)uri;
+	(void)type;
+	(void)body;
+	(void)handler;
+	(void)arg;
+	return -ENOTSUP;
+}
+
+static int call_ring(struct sip_call *call)
+{
+	(void)call; /* it rings by itself */
+	return 0;
+}
+
+static const struct sip_call *call_replaced(const struct sip_call *call)
+{
+	(void)call;
+	return NULL;
+}
+
+static int call_progress(struct sip_call *call, uint16_t code,
+			 const struct media_local *media)
+{
+	(void)call;
+	(void)code;
+	(void)media;
+	return -ENOTSUP;
+}
+
+static int call_redirect(struct sip_call *call, uint16_t code,
+			 const char *contacts)
+{
+	(void)call;
+	(void)code;
+	(void)contacts;
+	return -ENOTSUP;
+}
+
+static int call_relocate(struct sip_call *call, const struct media_local *media)
+{
+	(void)call;
+	(void)media;
+	return 0; /* keys are its own */
+}
+
+static int call_update(struct sip_call *call)
+{
+	(void)call;
+	return -ENOTSUP;
+}
+
+static int call_request(struct sip_call *call, const char *method,
+			const char *type, const char *body)
+{
+	(void)call;
+	(void)method;
+	(void)type;
+	(void)body;
+	return -ENOTSUP;
+}
+
+static int call_transfer_attended(struct sip_call *call,
+				  const struct sip_call *other)
+{
+	(void)call;
+	(void)other;
+	return -ENOTSUP;
+}
+
+static int call_refer_progress(struct sip_call *call, uint16_t code,
+			       const char *reason)
+{
+	(void)call;
+	(void)code;
+	(void)reason;
+	return -ENOTSUP;
+}
+
+const struct sip_ops baresip_ops = {
+	.port = port,
+	.free = ua_free,
+	.account_new = baresip_account_new,
+	.account_register = baresip_account_register,
+	.account_unregister = baresip_account_unregister,
+	.account_accept_calls = baresip_account_accept_calls,
+	.account_username = baresip_account_username,
+	.account_free = baresip_account_free,
+	.account_call_options = call_options,
+	.account_request = account_request,
+	.call_dial = baresip_call_dial,
+	.call_adopt = baresip_call_adopt,
+	.call_came_ns = baresip_call_came_ns,
+	.call_ring = call_ring,
+	.call_replaced = call_replaced,
+	.call_progress = call_progress,
+	.call_redirect = call_redirect,
+	.call_answer = baresip_call_answer,
+	.call_reject = baresip_call_reject,
+	.call_hangup = baresip_call_hangup,
+	.call_hold = baresip_call_hold,
+	.call_resume = baresip_call_resume,
+	.call_relocate = call_relocate,
+	.call_reinvite = baresip_call_reinvite,
+	.call_update = call_update,
+	.call_request = call_request,
+	.call_transfer = baresip_call_transfer,
+	.call_transfer_attended = call_transfer_attended,
+	.call_refer_progress = call_refer_progress,
+	.call_digit = baresip_call_digit,
+	.call_id = baresip_call_id,
+	.call_peer = baresip_call_peer,
+	.call_free = baresip_call_free,
+};
+
+int baresip_new(struct sip_ua **ret, const struct baresip_params *params)
+{
+	struct baresip_ua *u;
+	struct sa bind;
+	int err = baresip_installed(params->reason);
+
+	if (err)
+		return err;
+	if (sa_set_str(&bind, params->bind_addr, 0))
+		return -EINVAL;
+	if (sa_is_loopback(&bind)) {
+		snprintf(params->reason, SIP_REASON_BYTES,
+			 "client baresip: it refuses loopback addresses: the "
+			 "agent's bind must be another one than %s",
+			 params->bind_addr);
+		return -EADDRNOTAVAIL;
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->object.ops = &baresip_ops;
+	(void)str_copy(u->bind_addr, sizeof(u->bind_addr), params->bind_addr);
+	u->rtp_min = params->rtp_min;
+	u->rtp_max = params->rtp_max;
+	u->trace_h = params->trace_h;
+	u->arg = params->arg;
+	list_init(&u->accounts);
+	*ret = (struct sip_ua *)u;
+	return 0;
+}

@@ -1,0 +1,187 @@
+/**
+ * What the files of sip/baresip/ share.
+ * account.c  accounts, their processes and registrations
+ * call.c     calls: what is asked of baresip
+ * dialog.c   calls: what its SIP messages say
+ */
+#ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
+#define OFFHOOK_SIP_BARESIP_INTERNAL_H
+
+#include <errno.h>
+#include <re.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/baresip/baresip.h"
+#include "sip/baresip/process.h"
+#include "sip/ops.h"
+#include "sip/sdp.h"
+
+#define BARESIP_URI_BYTES     512
+#define BARESIP_ACCOUNT_BYTES 2048
+#define BARESIP_CALLS_MAX     64 /* of an account: call_max_calls */
+#define BARESIP_END_MS        5000
+
+struct baresip_ua {
+	struct sip_object object;
+	char bind_addr[INET6_ADDRSTRLEN];
+	uint16_t rtp_min;
+	uint16_t rtp_max;
+	sip_message_h *trace_h;
+	void *arg;
+	struct list accounts;
+};
+
+enum baresip_registration {
+	BARESIP_UNREGISTERED,
+	BARESIP_REGISTERING,
+	BARESIP_REGISTERED,
+	BARESIP_REMOVING,
+};
+
+struct baresip_account {
+	struct sip_object object;
+	struct le le;
+	struct baresip_ua *ua;
+	char *username;
+	char aor[BARESIP_URI_BYTES]; /* sip:user@domain */
+	char domain[256];
+	char params[BARESIP_ACCOUNT_BYTES]; /* of its account; secret */
+	bool rtcp_mux;
+	uint32_t regexpire_s;
+	bool accepts;
+	sip_account_h *account_h;
+	sip_incoming_h *incoming_h;
+	void *arg;
+	struct baresip_process *process; /* NULL: not running */
+	struct list calls;
+	uint32_t call_count;
+	/* registration */
+	enum baresip_registration registration;
+	int64_t register_sent_ns; /* first REGISTER of the attempt; 0: none */
+	int64_t register_answer_ns;
+	uint16_t register_code;
+	char register_reason[SIP_REASON_BYTES];
+	uint32_t register_expires_s;
+	bool challenged;         /* once in this attempt */
+	struct tmr tmr_register; /* bound of an attempt or a removal */
+	struct sa tcp_local;     /* of its TCP connection, once known */
+};
+
+/* A re-INVITE that was asked for. */
+enum baresip_change {
+	BARESIP_CHANGE_NONE,
+	BARESIP_CHANGE_HOLD,
+	BARESIP_CHANGE_RESUME,
+	BARESIP_CHANGE_REINVITE,
+};
+
+struct baresip_call {
+	struct sip_object object;
+	struct le le;
+	struct baresip_account *account; /* NULL: it is gone */
+	uint32_t number;                 /* of the account's calls */
+	char id[BARESIP_ID_BYTES];       /* Call-ID; "": INVITE not seen yet */
+	char *peer;
+	bool outgoing;
+	bool announced; /* incoming: handed to incoming_h */
+	sip_call_h *handler;
+	void *arg;
+	struct tmr tmr; /* what waits for the handler */
+	int64_t offered_ns;
+	int64_t rang_ns; /* 180 sent before it was adopted */
+	/* what was said of media */
+	struct sdp *local;
+	struct sdp *remote;
+	bool has_local;
+	bool has_remote;
+	bool local_news; /* since it was settled */
+	bool remote_news;
+	struct media_negotiated settled;
+	bool has_settled;
+	/* the dialog */
+	bool ringing;
+	bool answered;
+	bool established;
+	bool hung_up;   /* by us */
+	bool ending;    /* baresip let go, our BYE waits for its answer */
+	int64_t bye_ns; /* it was sent; 0: it was not */
+	bool bye_received;
+	bool cancelled; /* by the peer */
+	bool closed;
+	uint16_t code; /* final answer that refused it, or 0 */
+	char reason[SIP_REASON_BYTES];
+	uint32_t invite_cseq;
+	uint32_t change_cseq; /* of our re-INVITE; 0: none */
+	uint32_t their_cseq;  /* of the peer's */
+	enum baresip_change change;
+	bool held; /* by us */
+	bool held_by_peer;
+	bool transferring;
+	bool info_digit; /* one came by INFO: its event is no other */
+};
+
+extern const struct sip_ops baresip_ops;
+
+/* ---- account.c ---- */
+
+int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
+			const struct sip_account_params *params);
+int baresip_account_register(struct sip_account *account);
+int baresip_account_unregister(struct sip_account *account);
+void baresip_account_accept_calls(struct sip_account *account, bool accept);
+const char *baresip_account_username(const struct sip_account *account);
+struct sip_account *baresip_account_free(struct sip_account *account);
+/** Start its process if it does not run. @return 0; -errno */
+int baresip_account_start(struct baresip_account *a);
+/** A response to its REGISTER, or the request. */
+void baresip_account_registers(struct baresip_account *a,
+			       const struct sip_msg *msg, bool sent);
+void baresip_account_message(const struct baresip_message *m, void *arg);
+
+/* ---- call.c ---- */
+
+int baresip_call_dial(struct sip_call **ret, struct sip_account *account,
+		      const struct sip_call_params *params);
+int baresip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
+int64_t baresip_call_came_ns(const struct sip_call *call);
+int baresip_call_answer(struct sip_call *call, const struct media_local *m);
+int baresip_call_reject(struct sip_call *call, uint16_t code,
+			const char *reason);
+void baresip_call_hangup(struct sip_call *call);
+int baresip_call_hold(struct sip_call *call);
+int baresip_call_resume(struct sip_call *call);
+int baresip_call_reinvite(struct sip_call *call);
+int baresip_call_transfer(struct sip_call *call, const char *uri, bool silent);
+int baresip_call_digit(struct sip_call *call, char digit);
+const char *baresip_call_id(const struct sip_call *call);
+const char *baresip_call_peer(const struct sip_call *call);
+struct sip_call *baresip_call_free(struct sip_call *call);
+
+struct baresip_call *baresip_call_make(struct baresip_account *a,
+				       bool outgoing);
+struct baresip_call *baresip_call_release(struct baresip_call *c);
+/** By Call-ID. @return NULL: none */
+struct baresip_call *baresip_call_find(const struct baresip_account *a,
+				       const char *id);
+/** Tell the handler; info->reason may be NULL. */
+void baresip_call_emit(struct baresip_call *c, enum sip_call_event event,
+		       struct sip_call_info *info);
+/** It is over; with a BYE of ours when that is answered, or 5 s later.
+ *  @param why  what baresip says; NULL: our own reason follows
+ *  from the messages */
+void baresip_call_close(struct baresip_call *c, const char *why);
+/** The peer has answered our BYE. */
+void baresip_call_bye_answered(struct baresip_call *c);
+/** An answer to a command about calls. */
+void baresip_call_answered(struct baresip_account *a,
+			   const struct baresip_message *m);
+
+/* ---- dialog.c ---- */
+
+/** One SIP message of the account's process. */
+void baresip_dialog_message(struct baresip_account *a,
+			    const struct sip_msg *msg, bool sent,
+			    int64_t now_ns);
+
+#endif
