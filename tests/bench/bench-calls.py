@@ -8,8 +8,13 @@ threads, /proc/PID/task/*/schedstat), a call and, which a busy machine disturbs 
 send, and do not read what they receive. Rounds follow each other, so that what else the machine does
 disturbs ratios little; the load average is printed.
 
+The mode "one" is the acceptance line of a single engine: it places all calls to a SIPp, both ends in one
+round, two-way, with the processor time of each a call and side and the engine's send lateness beside its
+target of 2 ms (99th percentile).
+
 Usage: bench-calls.py BUILD [CALLS [SECONDS [MODE...]]]
-MODE: plain, a crypto suite, dtls, sipp; by default plain, two suites and sipp. Needs sip-tester for sipp.
+MODE: plain, a crypto suite, dtls, sipp, one; by default plain, two suites, sipp and one. Needs sip-tester for
+sipp and one. "bench-calls.py build 500 20 one" is the line of 500 calls.
 """
 import json
 import os
@@ -222,20 +227,67 @@ def describe(both):
             f"{drops} dropped by ourselves, p99 send lateness {lateness} ms")
 
 
+LATENESS_TARGET_MS = 2.0
+
+
+def start_uas(folder, calls, port, null):
+    """A SIPp that answers and streams."""
+    (folder / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
+    uas = Path(__file__).resolve().parents[1] / "e2e" / "uas.xml"
+    return subprocess.Popen(
+        ["/usr/bin/sipp", "-sf", str(uas), "-p", str(port), "-l", str(calls), "-i", "127.0.0.1",
+         "-mi", "127.0.0.1", "-nostdin", "-mp", "20000"], cwd=folder, stdout=null, stderr=null)
+
+
+def round_of_one(build, calls, seconds):
+    """One engine with all calls, a SIPp as the other end. @return a line"""
+    folder, port = Path(tempfile.mkdtemp()), free_port()
+    with open(os.devnull, "wb") as null:
+        sipp = start_uas(folder, calls, port, null)
+    try:
+        time.sleep(1)
+        engine = Engine(build, "caller", [[{
+            "type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
+            "target": {"hosts": [{"host": "127.0.0.1", "port": port}]}, "audio_codecs": ["PCMU"],
+            "max_total_calls": calls, "max_concurrent_calls": calls, "calls_per_second": 50,
+            "call_duration": 3000}]], 40000)
+        engine.go(0)
+        until([engine], lambda: engine.live.get("calls_active") == calls, "all calls")
+        hold([engine], 3)
+        sipp_before, start = cpu_ns(sipp.pid), time.monotonic()
+        used, packet_us = measure([engine], seconds)
+        sipp_used = (cpu_ns(sipp.pid) - sipp_before) / (time.monotonic() - start) / 1e9
+        engine.send({"type": "cancel"})
+        until([engine], lambda: engine.finish, "the end")
+        engine.process.wait(20)
+    finally:
+        sipp.kill()
+        sipp.wait()
+        shutil.rmtree(folder)
+    evidence = next(x for x in engine.events if x["kind"] == "evidence")
+    late = evidence["send_lateness_ms"]
+    received = sum(s["packets"] for c in engine.events if c["kind"] == "call"
+                   for s in c["streams"] if s["dir"] == "in")
+    return (f"one: engine {100 * used:.1f} % of a processor, {1000 * used / calls:.2f} permille a "
+            f"call, {packet_us:.2f} us a packet; SIPp, which does not read what it receives, "
+            f"{100 * sipp_used:.1f} %, {1000 * sipp_used / calls:.2f} permille a call; "
+            f"{used / sipp_used:.2f} of SIPp\n  {evidence['packets_sent']} packets sent, {received} "
+            f"received, send lateness p50 {late['median']:.3f} p95 {late['p95']:.3f} "
+            f"p99 {late['p99']:.3f} max {late['max']:.3f} ms: target of {LATENESS_TARGET_MS} ms "
+            f"{'met' if late['p99'] < LATENESS_TARGET_MS else 'MISSED'}")
+
+
 def round_of_sipp(calls, seconds):
     folder = Path(tempfile.mkdtemp())
-    (folder / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
     (folder / "uac.xml").write_text(UAC)
-    uas = Path(__file__).resolve().parents[1] / "e2e" / "uas.xml"
     port, processes = free_port(), []
-    common = ["-i", "127.0.0.1", "-mi", "127.0.0.1", "-nostdin", "-mp"]
     with open(os.devnull, "wb") as null:
-        for args in (["-sf", str(uas), "-p", str(port), "-l", str(calls), *common, "20000"],
-                     ["-sf", str(folder / "uac.xml"), f"127.0.0.1:{port}", "-p", str(free_port()),
-                      "-l", str(calls), "-m", str(calls), "-r", "50", *common, "40000"]):
-            processes.append(subprocess.Popen(["/usr/bin/sipp", *args], cwd=folder, stdout=null,
-                                              stderr=null))
-            time.sleep(0.5)
+        processes.append(start_uas(folder, calls, port, null))
+        time.sleep(0.5)
+        processes.append(subprocess.Popen(
+            ["/usr/bin/sipp", "-sf", str(folder / "uac.xml"), f"127.0.0.1:{port}", "-p",
+             str(free_port()), "-l", str(calls), "-m", str(calls), "-r", "50", "-i", "127.0.0.1",
+             "-mi", "127.0.0.1", "-nostdin", "-mp", "40000"], cwd=folder, stdout=null, stderr=null))
     try:
         time.sleep(calls / 50 + 5)
         if any(p.poll() is not None for p in processes):
@@ -257,13 +309,16 @@ def main():
     build = Path(sys.argv[1]).resolve()
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 10
-    modes = sys.argv[4:] or ["plain", "AES_CM_128_HMAC_SHA1_80", "AEAD_AES_128_GCM", "sipp"]
+    modes = sys.argv[4:] or ["plain", "AES_CM_128_HMAC_SHA1_80", "AEAD_AES_128_GCM", "sipp", "one"]
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     print(f"{calls} two-way calls, {seconds} s, {os.cpu_count()} processors, load average "
           f"{os.getloadavg()[0]:.1f}")
     plain = None
     for mode in modes:
+        if mode == "one":
+            print(round_of_one(build, calls, seconds), flush=True)
+            continue
         if mode == "sipp":
             (used, packet_us), text = round_of_sipp(calls, seconds), ""
         else:
