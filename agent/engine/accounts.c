@@ -64,6 +64,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		.key_file = s->tls_key[0] ? s->tls_key : NULL,
 	};
 	struct headers headers;
+	struct sip_account_media media;
 	struct sip_account_params params = {
 		.username = account_name(a),
 		.auth_username = c ? c->auth_username : NULL,
@@ -73,6 +74,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		.outbound_proxy = action->outbound_proxy,
 		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
+		.media = &media,
 		.account_h = registering_event,
 		.incoming_h = answering_incoming,
 		.arg = a,
@@ -80,6 +82,8 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 	};
 	int err;
 
+	a->media = clients_media_of(a->engine, action);
+	clients_media(&media, a->media);
 	if (action->host_count) {
 		params.target = host_of(&action->hosts[0]);
 		/* One that fails leads to the next (RFC 3263 4.3). */
@@ -96,7 +100,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		return err;
 	params.headers = headers.list;
 	params.header_count = headers.count;
-	err = sip_account_new(&a->sip, a->engine->ua, &params);
+	err = sip_account_new(&a->sip, clients_ua(a->engine, action), &params);
 	headers_free(&headers);
 	if (!err)
 		sip_account_accept_calls(a->sip, false);

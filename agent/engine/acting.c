@@ -123,7 +123,8 @@ void acting_answered(struct call *c, enum sip_call_event event,
 		good = false;
 	if (event == SIP_CALL_TRANSFERRED || event == SIP_CALL_TRANSFER_FAIL)
 		consult_transferred(c, good ? NULL : refusal);
-	if (event == SIP_CALL_ANSWER_TO && strcmp(info->method, "INFO") == 0)
+	if (event == SIP_CALL_ANSWER_TO && (strcmp(info->method, "INFO") == 0 ||
+					    strcmp(info->method, "DTMF") == 0))
 		call_dtmf_answered(c, good ? NULL : refusal);
 	else
 		script_acted(&c->script, name, good ? NULL : refusal);

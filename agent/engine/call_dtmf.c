@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CLIENT_DIGIT_NS (350 * NS_PER_MS)
+
 static void info_next(void *arg);
 
 static enum ua_state digit_state(char digit)
@@ -107,7 +109,13 @@ void call_dtmf_media(struct call *c, const struct media_record *record)
 	}
 }
 
-/* ---- INFO ---- */
+/* ---- INFO, and digits that the call's client sends ---- */
+
+/* Its media are not ours: it sends them, of its own length. */
+static bool by_client(const struct call *c)
+{
+	return c->action->client != WIRE_CLIENT_NATIVE;
+}
 
 static int info_send(struct call *c)
 {
@@ -123,6 +131,11 @@ static int info_send(struct call *c)
 	k->answered = false;
 	k->next_ns = clock_mono_ns() +
 		     (k->order.duration_ms + k->order.gap_ms) * NS_PER_MS;
+	/* its digits have a length of their own, below this */
+	if (by_client(c) && k->next_ns < clock_mono_ns() + CLIENT_DIGIT_NS)
+		k->next_ns = clock_mono_ns() + CLIENT_DIGIT_NS;
+	if (by_client(c))
+		return sip_call_digit(c->sip, k->order.digits[k->at]);
 	return sip_call_request(
 		c->sip, "INFO",
 		plain ? "application/dtmf" : "application/dtmf-relay", body);
@@ -171,7 +184,7 @@ void call_dtmf_answered(struct call *c, const char *refusal)
 		.call = c->name,
 		.outgoing = true,
 		.digit = k->order.digits[k->at],
-		.via = dtmf_via_name(DTMF_INFO),
+		.via = dtmf_via_name(by_client(c) ? DTMF_RTPEVENT : DTMF_INFO),
 		.has_ms = c->action->dtmf_mode == WIRE_DTMF_INFO,
 		.ms = k->order.duration_ms,
 	};
@@ -191,7 +204,9 @@ void call_dtmf_answered(struct call *c, const char *refusal)
 void call_dtmf_info(struct call *c, const struct sip_call_info *info)
 {
 	digit_began(c, info->mono_ns, info->digit);
-	digit_ended(c, info->mono_ns, info->digit, DTMF_INFO, info->digit_ms);
+	digit_ended(c, info->mono_ns, info->digit,
+		    info->digit_in_rtp ? DTMF_RTPEVENT : DTMF_INFO,
+		    info->digit_ms);
 }
 
 /* ---- the action ---- */
@@ -204,8 +219,9 @@ int call_dtmf_send(struct call *c, const char *argument)
 	/* Checked when the job was decoded. */
 	if (wire_dtmf_parse(argument, &order))
 		return -EINVAL;
-	if (c->action->dtmf_mode == WIRE_DTMF_RTPEVENT ||
-	    c->action->dtmf_mode == WIRE_DTMF_INBAND)
+	if ((c->action->dtmf_mode == WIRE_DTMF_RTPEVENT ||
+	     c->action->dtmf_mode == WIRE_DTMF_INBAND) &&
+	    !by_client(c))
 		return media_send(c, &order);
 	if (c->info_dtmf.order.digits[0])
 		return -EBUSY;

@@ -126,6 +126,17 @@ static void on_reinvite(struct call *c, const struct sip_call_info *info,
 	consult_reinvited(c, NULL);
 }
 
+static void on_reinvite_refused(struct call *c, const char *text)
+{
+	char refusal[256];
+
+	snprintf(refusal, sizeof(refusal), "was refused: %s",
+		 text ? text : "no answer");
+	script_reinvite(&c->script, refusal);
+	consult_reinvited(c, refusal);
+	script_acted(&c->script, "reinvite", refusal);
+}
+
 void call_handler(struct sip_call *sip, enum sip_call_event event,
 		  const struct sip_call_info *info, void *arg)
 {
@@ -141,6 +152,8 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	}
 	if (text && !text[0])
 		text = NULL;
+	if (info->client_rtp)
+		call_media_tap(c, info);
 	if (info->media)
 		call_media_apply(c, info->media, at);
 	switch (event) {
@@ -166,6 +179,9 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 		on_established(c, at);
 		consult_established(c);
 		break;
+	case SIP_CALL_SECURED:
+		call_security_client(c, info);
+		break;
 	case SIP_CALL_LOCAL_SDP:
 		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);
 		break;
@@ -178,16 +194,9 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_RESUMED:
 		on_reinvite(c, info, UA_CALL_RESUME);
 		break;
-	case SIP_CALL_REINVITE_FAIL: {
-		char refusal[256];
-
-		snprintf(refusal, sizeof(refusal), "was refused: %s",
-			 text ? text : "no answer");
-		script_reinvite(&c->script, refusal);
-		consult_reinvited(c, refusal);
-		script_acted(&c->script, "reinvite", refusal);
+	case SIP_CALL_REINVITE_FAIL:
+		on_reinvite_refused(c, text);
 		break;
-	}
 	case SIP_CALL_REINVITED:
 	case SIP_CALL_ANSWER_TO:
 	case SIP_CALL_TRANSFERRED:

@@ -19,7 +19,14 @@ int call_media_new(struct call *c)
 		.audio = call_audio_wanted(c->action),
 		.user = c,
 	};
-	int err = engine_prompt(e, c->action, prompt, sizeof(prompt));
+	int err = 0;
+
+	/* a client with media of its own plays what it likes */
+	params.tapped = c->action->client == WIRE_CLIENT_BARESIP;
+	if (params.tapped)
+		prompt[0] = '\0';
+	else
+		err = engine_prompt(e, c->action, prompt, sizeof(prompt));
 
 	if (!err)
 		err = engine_expected(e, c->action, expected, sizeof(expected));
@@ -32,6 +39,19 @@ int call_media_new(struct call *c)
 	if (err)
 		return err;
 	return media_session_new(&c->media, e->media, &params);
+}
+
+void call_media_tap(struct call *c, const struct sip_call_info *info)
+{
+	int err = c->media ? media_session_tap(c->media, info->client_rtp,
+					       info->client_rtcp)
+			   : 0;
+
+	if (err)
+		report_event(
+			c->engine,
+			wire_event_flaw(report_time(c->engine, info->mono_ns),
+					"media_tap", 1, strerror(-err)));
 }
 
 void call_media_deadline(struct call *c)

@@ -4,27 +4,14 @@
 
 #include <errno.h>
 
-static enum media_encryption encryption_of(const struct wire_action *action)
-{
-	switch (action->encryption) {
-	case WIRE_ENCRYPTION_SDES:
-		return MEDIA_ENCRYPTION_SDES;
-	case WIRE_ENCRYPTION_SDES_MANDATORY:
-		return MEDIA_ENCRYPTION_SDES_MANDATORY;
-	case WIRE_ENCRYPTION_DTLS:
-		return MEDIA_ENCRYPTION_DTLS;
-	case WIRE_ENCRYPTION_NONE:
-		break;
-	}
-	return MEDIA_ENCRYPTION_NONE;
-}
-
 int call_security_params(const struct call *c,
 			 struct media_session_params *params)
 {
 	const struct wire_action *action = c->action;
+	struct sip_account_media media;
 
-	params->encryption = encryption_of(action);
+	clients_media(&media, action);
+	params->encryption = media.encryption;
 	params->rtcp_mux = action->rtcp_mux;
 	for (size_t i = 0; i < action->srtp_suite_count; i++) {
 		if (srtp_suite_by_name(&params->suites[i],
@@ -63,6 +50,14 @@ void call_security_applied(struct call *c,
 	if (!news)
 		return;
 	call_state(c, at_ns, UA_CALL_MENC, suite->name);
+}
+
+void call_security_client(struct call *c, const struct sip_call_info *info)
+{
+	if (c->encrypted)
+		return; /* each of its streams says so */
+	c->encrypted = true;
+	call_state(c, info->mono_ns, UA_CALL_MENC, info->reason);
 }
 
 void call_security_dtls(struct call *c, const struct media_record *record)

@@ -41,8 +41,8 @@ static bool account_fits(const struct account *a,
 {
 	const struct wire_action *o = a->origin;
 
-	return action->header_count == 0 && hosts_same(o, action) &&
-	       tls_same(&o->tls, &action->tls) &&
+	return clients_serve(a, action) && action->header_count == 0 &&
+	       hosts_same(o, action) && tls_same(&o->tls, &action->tls) &&
 	       text_same(o->domain, action->domain) &&
 	       text_same(o->outbound_proxy, action->outbound_proxy);
 }

@@ -194,17 +194,27 @@ static int sip_start(struct engine *e)
 
 static int stacks_start(struct engine *e)
 {
+	char reason[MEDIA_REASON_BYTES] = "";
 	const struct media_engine_params media = {
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
 		.sessions_max = e->sessions_max,
 		.declarations = &e->settings.declarations,
+		.tap = clients_want(e, WIRE_CLIENT_BARESIP)
+			       ? e->bind
+			       : (struct media_addr){.len = 0},
+		.reason = reason,
 	};
-	int err = media_engine_new(&e->media, &media);
+	int err = clients_start(e);
 
+	if (err)
+		return err;
+	err = media_engine_new(&e->media, &media);
 	if (err) {
-		engine_end(e, "error", "role %s: the media engine: %s",
-			   e->job->role, strerror(-err));
+		engine_end(e, "error", "role %s: %s: %s", e->job->role,
+			   reason[0] ? "client baresip is measured by a tap"
+				     : "the media engine",
+			   reason[0] ? reason : strerror(-err));
 		return err;
 	}
 	err = fd_listen(media_engine_fd(e->media), FD_READ, media_handler, e);
@@ -535,6 +545,7 @@ static void engine_release(struct engine *e)
 		accounts_free(e);
 		if (e->ua)
 			sip_ua_free(e->ua);
+		clients_free(e);
 		if (e->media)
 			media_engine_free(e->media);
 	}

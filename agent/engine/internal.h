@@ -75,6 +75,8 @@ struct account {
 	struct sip_account *sip;
 	const struct wire_credential *credential; /* NULL: none was given */
 	const struct wire_action *origin;         /* the action that made it */
+	/* whose media a client with media of its own was set up for */
+	const struct wire_action *media;
 	const struct wire_action *answers; /* active answer action or NULL */
 	enum account_state state;
 	bool registers; /* made by a register action */
@@ -98,6 +100,26 @@ int headers_make(struct headers *ret, const struct account *a, unsigned n);
 void headers_free(struct headers *h);
 /** Each call has its own. */
 bool headers_vary(const struct account *a);
+
+/* ---- clients.c ---- */
+
+/** The job wants this client somewhere. */
+bool clients_want(const struct engine *e, enum wire_client client);
+/** Set up the user agents that the job wants. @return 0; -errno: it was ended */
+int clients_start(struct engine *e);
+void clients_free(struct engine *e);
+struct sip_ua *clients_ua(const struct engine *e,
+			  const struct wire_action *action);
+/** The action whose media an account of this one is set up for. */
+const struct wire_action *clients_media_of(const struct engine *e,
+					   const struct wire_action *action);
+/** As an account's parameters say it. */
+void clients_media(struct sip_account_media *ret,
+		   const struct wire_action *action);
+/** What is not in ua.h (events.h, verify.h) is of the native user agent. */
+bool clients_native(const struct account *a);
+/** An account made for one action may serve the other one's calls. */
+bool clients_serve(const struct account *a, const struct wire_action *action);
 
 /* ---- registering.c ---- */
 
@@ -298,6 +320,8 @@ uint64_t call_ms_until(int64_t at_ns, int64_t now_ns);
 
 /** @return 0; -errno as of media_session_new() and engine_prompt() */
 int call_media_new(struct call *c);
+/** Where the client of the call receives, if its media are its own. */
+void call_media_tap(struct call *c, const struct sip_call_info *info);
 /** What offer and answer settled. */
 /** @param at_ns  what settled it was sent, or came */
 void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
@@ -332,6 +356,8 @@ int call_security_rekey(struct call *c);
 void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated,
 			   int64_t at_ns);
+/** A client with media of its own has keys. */
+void call_security_client(struct call *c, const struct sip_call_info *info);
 /** The DTLS handshake ended: CALL_MENC, or the end of the call. */
 void call_security_dtls(struct call *c, const struct media_record *record);
 
@@ -509,6 +535,7 @@ struct engine {
 	struct media_addr bind;
 	struct media_engine *media;
 	struct sip_ua *ua;
+	struct sip_ua *baresip; /* NULL: no action wants it */
 	enum engine_phase phase;
 	const char *outcome;
 	char reason[WIRE_REASON_BYTES];

@@ -193,6 +193,19 @@ static void account_removed(struct account *a)
 		steps_done(e);
 }
 
+/* Its user agent is gone: no call can be, and none that was is true. */
+static void account_lost(struct account *a, const struct sip_account_info *info)
+{
+	struct engine *e = a->engine;
+	char where[WIRE_REASON_BYTES / 2];
+
+	account_where(a, where, sizeof(where));
+	account_set_state(a, ACCOUNT_IDLE);
+	engine_end(e, "error", "role %s: account %s: %s", e->job->role, where,
+		   info->reason);
+	engine_end_check(e);
+}
+
 void registering_event(struct sip_account *sip, enum sip_account_event event,
 		       const struct sip_account_info *info, void *arg)
 {
@@ -214,6 +227,9 @@ void registering_event(struct sip_account *sip, enum sip_account_event event,
 		break;
 	case SIP_ACCOUNT_UNREGISTERED:
 		account_removed(a);
+		break;
+	case SIP_ACCOUNT_LOST:
+		account_lost(a, info);
 		break;
 	}
 }

@@ -15,7 +15,8 @@ static void told(struct engine *e)
 	{
 		const struct account *a = le->data;
 
-		if (a->answers && sip_account_notifies(a->sip))
+		if (a->answers && clients_native(a) &&
+		    sip_account_notifies(a->sip))
 			return;
 	}
 	e->notifying = false;
@@ -139,7 +140,7 @@ int serving_start(struct engine *e, const struct wire_action *action)
 
 		if (err)
 			break;
-		if (a->answers != action)
+		if (a->answers != action || !clients_native(a))
 			continue;
 		err = sip_account_verify(a->sip, verifier);
 		if (!err)
@@ -156,6 +157,8 @@ int serving_start(struct engine *e, const struct wire_action *action)
 
 void serving_stop(struct account *a)
 {
+	if (!clients_native(a))
+		return;
 	(void)sip_account_verify(a->sip, NULL);
 	sip_account_serve_end(a->sip);
 }
@@ -170,7 +173,7 @@ void serving_notify(struct engine *e, const struct wire_action *action)
 	{
 		struct account *a = le->data;
 
-		if (a->answers && !err)
+		if (a->answers && clients_native(a) && !err)
 			err = serve(e, a, action);
 	}
 	if (err)

@@ -555,7 +555,9 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (err)
 		return err;
 	target_inherit(&a, registered);
-	err = required_check(d, &a);
+	err = wire_client_decode(d, object, registered, &a);
+	if (!err)
+		err = required_check(d, &a);
 	if (err)
 		return err;
 	a.index = position;

@@ -195,9 +195,16 @@ struct wire_tls {
 	const char *ca;          /* PEM, NULL: those of the system */
 };
 
+/* Who carries it out. */
+enum wire_client {
+	WIRE_CLIENT_NATIVE,
+	WIRE_CLIENT_BARESIP,
+};
+
 struct wire_action {
 	enum wire_action_type type;
-	unsigned index; /* position within its step in the test */
+	enum wire_client client; /* register, answer, call */
+	unsigned index;          /* position within its step in the test */
 
 	const struct wire_credential *credentials; /* register, call, answer */
 	size_t credential_count;

@@ -1,13 +1,40 @@
 """Two network namespaces joined by a cable: 10.99.0.1 is ours, .2 the phone's."""
+import ctypes
 import os
 import subprocess
 from contextlib import contextmanager
 
 import pytest
 
+CLONE_NEWNET = 0x40000000
+
 
 def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@contextmanager
+def own_network():
+    """This process, and what it starts, in a namespace of its own with 10.99.0.1; skips where
+    there can be none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        if libc.unshare(CLONE_NEWNET):
+            pytest.skip(f"no network namespaces: {os.strerror(ctypes.get_errno())}")
+        try:
+            ip("link", "set", "lo", "up")
+            ip("link", "add", "va", "type", "veth", "peer", "name", "vb")
+            ip("addr", "add", "10.99.0.1/24", "dev", "va")
+            for link in ("va", "vb"):
+                ip("link", "set", link, "up")
+            ip("route", "add", "default", "dev", "va")
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no network namespaces: {error}")
+        yield "10.99.0.1"
+    finally:
+        libc.setns(before, CLONE_NEWNET)
+        os.close(before)
 
 
 @contextmanager

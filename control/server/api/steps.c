@@ -20,6 +20,7 @@ static const struct step_param params[] = {
 	{"target_pool", "integer", NULL, "register call message options subscribe publish"},
 	{"transport", "string", NULL, "register call message options subscribe publish"},
 	{"regexpire", "integer", "3600", "register"},
+	{"client", "string", NULL, "register answer call"},
 	{"custom_headers", "array", "[]", "register answer call unregister message options subscribe publish"},
 	{"dial_destination", "string", NULL, "call message options subscribe"},
 	{"message", "string", NULL, "message"},

@@ -1,0 +1,155 @@
+/* Who carries an action out, and what the second client cannot. */
+#include "control/wire/action.h"
+
+#include <string.h>
+
+#define BARESIP_CREDENTIALS_MAX 64 /* each account is a process */
+
+static bool is_offered(const struct wire_client_action *a)
+{
+	static const char *const names[] = {"assert_established",
+					    "assert_state",
+					    "assert_dtmf",
+					    "hold",
+					    "resume",
+					    "wait",
+					    "dtmf",
+					    "hangup",
+					    "reinvite"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], a->name) == 0)
+			return true;
+	}
+	if (strcmp(a->name, "transfer") == 0)
+		return !strchr(a->argument, ' '); /* no norefersub */
+	return strcmp(a->name, "reject") == 0 &&
+	       strcmp(a->argument, "486") == 0;
+}
+
+/* Its tone has 48000 Hz, which it divides by whole numbers only. */
+static bool any_44100(const struct wire_action *a)
+{
+	for (size_t i = 0; i < a->codec_count; i++) {
+		if (strcmp(a->codecs[i], "L16/44100") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int actions_check(struct decoder *d, const struct wire_action *a)
+{
+	for (size_t i = 0; i < a->client_action_count; i++) {
+		const struct wire_client_action *c = &a->client_actions[i];
+
+		if (!is_offered(c))
+			return decoder_refuse_member(
+				d, "sipclient_actions",
+				"client baresip cannot do \"%s%s%.40s\"",
+				c->name, c->argument[0] ? " " : "",
+				c->argument);
+	}
+	return 0;
+}
+
+static bool any_tls(const struct wire_action *a)
+{
+	for (size_t i = 0; i < a->host_count; i++) {
+		if (a->hosts[i].transport == WIRE_TLS)
+			return true;
+	}
+	return false;
+}
+
+/* What baresip 1.0.0 has no means for: docs/second-client.md. */
+static int baresip_check(struct decoder *d, const struct wire_action *a)
+{
+	const struct wire_call_options *o = &a->call_options;
+	const struct {
+		bool wanted;
+		const char *name;
+		const char *why;
+	} limits[] = {
+		{a->dtmf_mode != WIRE_DTMF_RTPEVENT, "dtmf_mode",
+		 "client baresip sends digits as rtpevent only"},
+		{o->prack != WIRE_PRACK_NONE, "prack",
+		 "client baresip does not know it"},
+		{o->session_timer_s != 0, "session_timer",
+		 "client baresip does not know it"},
+		{o->late_offer, "late_offer",
+		 "client baresip always sends an offer"},
+		{o->ring_timeout_s != 0, "ring_timeout",
+		 "client baresip takes none"},
+		{o->redirects_max != WIRE_REDIRECTS_DEFAULT, "max_redirects",
+		 "client baresip takes none"},
+		{a->srtp_suite_count > 0, "srtp_suites",
+		 "client baresip chooses by itself"},
+		{a->challenge.code != 0, "challenge",
+		 "client baresip challenges nobody"},
+		{a->presence.given, "presence",
+		 "client baresip tells nobody its presence"},
+		{a->mwi.given, "mwi",
+		 "client baresip tells nobody of messages"},
+		{a->early_media, "early_media",
+		 "client baresip answers only, it sends no 183"},
+		{a->answer_code != 200 && a->answer_code != 486, "answer_code",
+		 "client baresip refuses with 486 only"},
+		{a->audio_checks, "audio_checks",
+		 "client baresip decodes for itself: its audio is not known"},
+		{any_44100(a), "audio_codecs",
+		 "client baresip has no tone for L16/44100"},
+		{a->prompt != NULL, "prompt",
+		 "client baresip plays a tone of 440 Hz"},
+		{a->header_count > 0, "custom_headers",
+		 "client baresip sends none"},
+		{any_tls(a), "target",
+		 "client baresip verifies no certificate: transport tls is for "
+		 "the native client"},
+		{a->host_count > 1, "target",
+		 "client baresip knows one host of a target only"},
+		{a->credential_count > BARESIP_CREDENTIALS_MAX, "credentials",
+		 "client baresip takes 64 accounts at most"},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (limits[i].wanted)
+			return decoder_refuse_member(d, limits[i].name, "%s",
+						     limits[i].why);
+	}
+	return actions_check(d, a);
+}
+
+int wire_client_decode(struct decoder *d, json_t *object,
+		       const struct wire_action *registered,
+		       struct wire_action *a)
+{
+	static const char *const words[] = {"native", "baresip", NULL};
+	static const enum wire_client values[] = {WIRE_CLIENT_NATIVE,
+						  WIRE_CLIENT_BARESIP};
+	bool calls =
+		a->type == WIRE_ACTION_ANSWER || a->type == WIRE_ACTION_CALL;
+	const char *text = NULL;
+	size_t i;
+	int err = 0;
+
+	if (!calls && a->type != WIRE_ACTION_REGISTER)
+		return 0;
+	err = decode_text(d, object, "client", TEXT_WORD, 16, &text);
+	if (err)
+		return err;
+	if (!text || !text[0])
+		a->client = calls && registered ? registered->client
+						: WIRE_CLIENT_NATIVE;
+	else if (decode_word(words, text, &i))
+		a->client = values[i];
+	else
+		return decoder_refuse_member(d, "client",
+					     "must be native or baresip");
+	/* who has registered takes the calls */
+	if (a->type == WIRE_ACTION_ANSWER && registered &&
+	    registered->client != a->client)
+		return decoder_refuse_member(
+			d, "client",
+			"must be that of the role's register action");
+	return a->client == WIRE_CLIENT_BARESIP ? baresip_check(d, a) : 0;
+}
