@@ -11,12 +11,12 @@
 
 #define TICK_MS 20
 
-/* Bytes of the payload rings: 16 KiB for each session are 1.6 s of G.711 at 20
- * ms, that is how long the thread may be held up before something is lost (and
- * counted). */
-#define RING_BYTES_SESSION 16384
-#define RING_BYTES_MIN     (1u << 20)
-#define RING_BYTES_MAX     (1u << 25)
+/* Bytes of the payload rings: how long the thread may be held up before
+ * something is lost (and counted). 64 KiB for each session are 6 s of G.711 at
+ * 20 ms and 0.7 s of L16 at 44100 Hz. */
+#define RING_BYTES_SESSION 65536
+#define RING_BYTES_MIN     (1u << 24)
+#define RING_BYTES_MAX     (1u << 26)
 
 struct audio {
 	struct media_engine *e;

@@ -24,6 +24,7 @@ struct audio_reference {
 	float *pcm;   /* count + WINDOW: goes on at its beginning */
 	double *energy;           /* of the samples before each */
 	double complex *spectrum; /* NULL: not yet needed */
+	struct fft *fft;          /* goes with it */
 };
 
 static size_t power_of_two(size_t least)
@@ -69,6 +70,7 @@ struct audio_reference *audio_reference_free(struct audio_reference *r)
 		free(r->pcm);
 		free(r->energy);
 		free(r->spectrum);
+		fft_free(r->fft);
 	}
 	free(r);
 	return NULL;
@@ -83,12 +85,14 @@ static bool spectrum_have(struct audio_reference *r)
 {
 	if (r->spectrum)
 		return true;
+	if (!r->fft && fft_new(&r->fft, r->size))
+		return false;
 	r->spectrum = calloc(r->size, sizeof(*r->spectrum));
 	if (!r->spectrum)
 		return false;
 	for (size_t i = 0; i < r->count + WINDOW; i++)
 		r->spectrum[i] = r->pcm[i];
-	fft(r->spectrum, r->size, false);
+	fft_run(r->fft, r->spectrum, false);
 	return true;
 }
 
@@ -175,10 +179,15 @@ static struct place search_all(const struct audio_match *m, double energy)
 	}
 	for (size_t i = 0; i < WINDOW; i++)
 		x[i] = m->window[i];
-	fft(x, r->size, false);
-	for (size_t i = 0; i < r->size; i++)
-		x[i] = r->spectrum[i] * conj(x[i]);
-	fft(x, r->size, true);
+	fft_run(r->fft, x, false);
+	for (size_t i = 0; i < r->size; i++) {
+		double complex a = r->spectrum[i];
+		double re = creal(a) * creal(x[i]) + cimag(a) * cimag(x[i]);
+		double im = cimag(a) * creal(x[i]) - creal(a) * cimag(x[i]);
+
+		x[i] = re + im * I; /* a, and x turned over */
+	}
+	fft_run(r->fft, x, true);
 	for (size_t at = 0; at < r->count; at++)
 		place_try(&best, at, creal(x[at]) / (double)r->size, energy,
 			  energy_at(r, at));

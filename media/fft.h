@@ -10,9 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct fft; /* the factors of a size; constant once made */
+
+/** @param count  a power of two, >= 1 @return 0; -EINVAL; -ENOMEM */
+int fft_new(struct fft **ret, size_t count);
+struct fft *fft_free(struct fft *f);
+
 /** Transform in place, without a factor either way: forth and back again is
- * count times as much.
- * @param count  a power of two, >= 1 */
-void fft(double complex *x, size_t count, bool inverse);
+ * count times as much. */
+void fft_run(const struct fft *f, double complex *x, bool inverse);
 
 #endif

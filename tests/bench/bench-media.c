@@ -1,6 +1,8 @@
 /* N two-way sessions on loopback: how late packets leave, and what a session
- * costs. Usage: bench-media [SESSIONS [SECONDS [srtp]]]; SESSIONS is even. With
- * "srtp" plain ones first, then each SRTP suite with its cost over plain. */
+ * costs. Usage: bench-media [SESSIONS [SECONDS [srtp | audio PROMPT]]]; SESSIONS is
+ * even.
+ * With "srtp" plain ones first, then each SRTP suite with its cost over plain;
+ * with "audio" what it costs to decode, a codec and a kind of work each. */
 #include "base/clock.h"
 #include "base/str.h"
 #include "media/media.h"
@@ -13,6 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/** What the sessions of a run are. */
+struct kind {
+	const char *name;
+	unsigned suite;    /* MEDIA_SRTP_SUITE_COUNT: plain */
+	const char *codec; /* NULL: the default one */
+	unsigned audio;    /* enum media_audio */
+	const char *expect_file;
+};
 
 struct result {
 	bool each; /* print every stream: a few, to compare with a capture */
@@ -88,11 +99,15 @@ static int apply(struct media_session *s, const struct media_session *peer)
 	return media_session_apply(s, &n);
 }
 
-/* @param suite  MEDIA_SRTP_SUITE_COUNT: plain */
 static int run(struct media_engine *e, struct media_session **s, uint64_t count,
-	       int64_t seconds, unsigned suite, double *ret_cpu)
+	       int64_t seconds, const struct kind *kind, double *ret_cpu)
 {
-	struct media_session_params params = {0};
+	struct media_session_params params = {
+		.audio = kind->audio,
+		.expect_file = kind->expect_file,
+		.codecs = {kind->codec},
+		.codec_count = kind->codec ? 1 : 0,
+	};
 	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&params.bind.ss;
 	struct media_evidence evidence;
 	struct result r = {.each = count <= 8};
@@ -103,9 +118,9 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	params.bind.len = sizeof(*in);
-	if (suite < MEDIA_SRTP_SUITE_COUNT) {
+	if (kind->suite < MEDIA_SRTP_SUITE_COUNT) {
 		params.encryption = MEDIA_ENCRYPTION_SDES_MANDATORY;
-		params.suites[0] = (enum media_srtp_suite)suite;
+		params.suites[0] = (enum media_srtp_suite)kind->suite;
 		params.suite_count = 1;
 	}
 	for (uint64_t i = 0; i < count && !err; i++)
@@ -159,7 +174,7 @@ static const char *const suite_names[] = {MEDIA_SRTP_SUITES(NAME) "plain"};
 
 /* An engine of its own for each run: nothing is left of the one before. */
 static int run_one(const struct media_engine_params *params, uint64_t count,
-		   int64_t seconds, unsigned suite, double *ret_cpu)
+		   int64_t seconds, const struct kind *kind, double *ret_cpu)
 {
 	struct media_session **s = calloc(count, sizeof(*s));
 	struct media_engine *e;
@@ -169,8 +184,8 @@ static int run_one(const struct media_engine_params *params, uint64_t count,
 		return -ENOMEM;
 	err = media_engine_new(&e, params);
 	if (!err) {
-		printf("-- %s\n", suite_names[suite]);
-		err = run(e, s, count, seconds, suite, ret_cpu);
+		printf("-- %s\n", kind->name);
+		err = run(e, s, count, seconds, kind, ret_cpu);
 		media_engine_free(e);
 	}
 	free(s);
@@ -181,13 +196,16 @@ static int run_one(const struct media_engine_params *params, uint64_t count,
 static int run_suites(const struct media_engine_params *params, uint64_t count,
 		      int64_t seconds)
 {
+	struct kind kind = {.name = "plain", .suite = MEDIA_SRTP_SUITE_COUNT};
 	double cpu[MEDIA_SRTP_SUITE_COUNT + 1];
 	double plain;
-	int err =
-		run_one(params, count, seconds, MEDIA_SRTP_SUITE_COUNT, &plain);
+	int err = run_one(params, count, seconds, &kind, &plain);
 
-	for (unsigned i = 0; !err && i <= MEDIA_SRTP_SUITE_COUNT; i++)
-		err = run_one(params, count, seconds, i, &cpu[i]);
+	for (unsigned i = 0; !err && i <= MEDIA_SRTP_SUITE_COUNT; i++) {
+		kind.name = suite_names[i];
+		kind.suite = i;
+		err = run_one(params, count, seconds, &kind, &cpu[i]);
+	}
 	if (err)
 		return err;
 	plain = (plain + cpu[MEDIA_SRTP_SUITE_COUNT]) / 2;
@@ -197,33 +215,107 @@ static int run_suites(const struct media_engine_params *params, uint64_t count,
 	return 0;
 }
 
+/* The kinds of a codec come one after the other, so that a busy machine is as
+ * busy for what is compared. */
+static int run_audio(const struct media_engine_params *params, uint64_t count,
+		     int64_t seconds, const char *expect_file)
+{
+	static const char *const codecs[] = {"PCMU", "G722",      "GSM",
+					     "opus", "L16/16000", "L16/44100"};
+	const struct {
+		const char *name;
+		unsigned audio;
+		const char *expect_file;
+	} works[] = {
+		{"nothing", 0, NULL},
+		{"checks", MEDIA_AUDIO_MEASURE, NULL},
+		{"digits", MEDIA_AUDIO_DTMF, NULL},
+		{"markers", MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER, NULL},
+		{"prompt", MEDIA_AUDIO_MEASURE, expect_file},
+	};
+	enum {
+		WORKS = sizeof(works) / sizeof(works[0])
+	};
+	double cpu[sizeof(codecs) / sizeof(codecs[0])][WORKS];
+	size_t done = 0;
+	int err = 0;
+
+	for (; !err && done < sizeof(codecs) / sizeof(codecs[0]); done++) {
+		for (size_t k = 0; !err && k < WORKS; k++) {
+			char name[64];
+			const struct kind kind = {
+				.name = name,
+				.suite = MEDIA_SRTP_SUITE_COUNT,
+				.codec = codecs[done],
+				.audio = works[k].audio,
+				.expect_file = works[k].expect_file,
+			};
+
+			snprintf(name, sizeof(name), "%s, %s", codecs[done],
+				 works[k].name);
+			err = run_one(params, count, seconds, &kind,
+				      &cpu[done][k]);
+		}
+	}
+	if (err)
+		return err;
+	printf("%% of a core a session; over nothing:\n%-10s", "codec");
+	for (size_t k = 0; k < WORKS; k++)
+		printf(" %9s", works[k].name);
+	for (size_t i = 0; i < done; i++) {
+		printf("\n%-10s %9.3f", codecs[i], cpu[i][0]);
+		for (size_t k = 1; k < WORKS; k++)
+			printf(" %+9.3f", cpu[i][k] - cpu[i][0]);
+	}
+	printf("\n");
+	return 0;
+}
+
+/* @return what to do; NULL: wrong usage */
+static const char *arguments_read(int argc, char **argv, uint64_t *count,
+				  uint64_t *seconds)
+{
+	const char *mode = argc > 3 ? argv[3] : "plain";
+
+	if ((argc > 1 && str_to_u64(argv[1], 10000, count)) ||
+	    (argc > 2 && str_to_u64(argv[2], 3600, seconds)) || *count % 2 ||
+	    *count == 0)
+		return NULL;
+	if (strcmp(mode, "audio") == 0 && argc > 4)
+		return mode;
+	return argc <= 4 && strcmp(mode, "audio") != 0 ? mode : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	struct media_engine_params params = {
 		.port_min = 20000,
 		.port_max = 60000,
 	};
-	bool srtp = argc > 3 && strcmp(argv[3], "srtp") == 0;
+	const struct kind plain = {.name = "plain",
+				   .suite = MEDIA_SRTP_SUITE_COUNT};
 	struct rlimit files;
 	uint64_t count = 100;
 	uint64_t seconds = 10;
+	const char *mode = arguments_read(argc, argv, &count, &seconds);
 	double cpu;
 	int err;
 
-	if ((argc > 1 && str_to_u64(argv[1], 10000, &count)) ||
-	    (argc > 2 && str_to_u64(argv[2], 3600, &seconds)) || count % 2 ||
-	    count == 0 || (argc > 3 && !srtp)) {
+	if (!mode) {
 		fprintf(stderr,
-			"usage: bench-media [SESSIONS [SECONDS [srtp]]]\n");
+			"usage: bench-media [SESSIONS [SECONDS [srtp | audio PROMPT]]]\n");
 		return 2;
 	}
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	params.sessions_max = (uint32_t)count;
-	err = srtp ? run_suites(&params, count, (int64_t)seconds)
-		   : run_one(&params, count, (int64_t)seconds,
-			     MEDIA_SRTP_SUITE_COUNT, &cpu);
+	if (strcmp(mode, "audio") == 0)
+		err = run_audio(&params, count, (int64_t)seconds, argv[4]);
+	else if (strcmp(mode, "srtp") == 0)
+		err = run_suites(&params, count, (int64_t)seconds);
+	else
+		err = run_one(&params, count, (int64_t)seconds, &plain, &cpu);
 	if (err)
 		fprintf(stderr, "bench: %s\n", strerror(-err));
 	return err ? 1 : 0;

@@ -42,7 +42,7 @@ def phone(request, tmp_path_factory, namespaces):
 def call(build, namespace, *options, to=f"sip:phone@{PHONE}"):
     done = subprocess.run(
         ["ip", "netns", "exec", namespace, str(build / "offhook"), "call", to, "--bind", OURS,
-         "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec", "PCMA", "--json", *options],
+         "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec", "PCMA", "--audio-checks", "--json", *options],
         capture_output=True, text=True, timeout=60)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -65,6 +65,16 @@ def assert_exact(found, capture):
         assert witness.lost() == 0
     assert found["in"]["lost"] == 0
     assert found["in"]["srtp_replayed"] == 0
+
+
+def assert_heard(found):
+    """The phone's tone of 440 Hz, 8000 of 32768, out of its packets."""
+    audio = found["in"]["audio"]
+    tone = max(audio["tones"], key=lambda t: t["ms"])
+    print(f"we heard {tone['hz']:.2f} Hz at {tone['dbov']:+.2f} dBov for {tone['ms']:.0f} ms")
+    assert audio["packets"] == found["in"]["packets"], audio
+    assert abs(tone["hz"] - 440) < 1 and abs(tone["dbov"] + 15.26) < 1.5, audio
+    assert tone["ms"] >= 1000 and audio["clipped_pct"] == 0, audio
 
 
 def test_phone_in_plain_is_refused(tmp_path, build, namespaces):
@@ -101,6 +111,7 @@ def test_suite_with_phone(tmp_path, build, namespaces, phone, suite):
     else:
         # baresip takes its leave with an RTCP BYE in plain
         assert refused <= (1 if kind == "baresip" else 0), found
+    assert_heard(found)
     level = level_at(phone.heard(), 1000)
     print(f"{kind} {suite}: heard 1000 Hz at {20 * math.log10(level / 8000):+.2f} dB")
     assert abs(20 * math.log10(level / 8000)) < 1.5
@@ -120,4 +131,5 @@ def test_dtls_with_baresip(tmp_path, build, namespaces):
     found = streams(result)
     assert found["in"]["srtp_suite"] == found["out"]["srtp_suite"]
     assert_exact(found, capture)
+    assert_heard(found)
     assert abs(20 * math.log10(level_at(phone.heard(), 1000) / 8000)) < 1.5
