@@ -64,6 +64,10 @@ int acting_do(const struct wire_client_action *a, void *arg)
 					 NULL);
 	if (is(a, "dtmf"))
 		return call_dtmf_send(c, a->argument);
+	if (is(a, "record_start"))
+		return call_record_begin(c);
+	if (is(a, "record_stop"))
+		return call_record_end(c);
 	if (is(a, "assert_audio"))
 		return call_audio_assert(c, a->argument);
 	if (is(a, "transfer"))

@@ -8,16 +8,23 @@
 /* What was heard is known this long after it came (media/audio_session.c). */
 #define KNOWN_NS (150 * NS_PER_MS)
 
-unsigned call_audio_wanted(const struct wire_action *action)
+unsigned call_audio_wanted(const struct call *c)
 {
-	unsigned wanted = action->audio_checks || action->expect_prompt
-				  ? MEDIA_AUDIO_MEASURE
-				  : 0;
+	const struct wire_action *action = c->action;
+	unsigned wanted = 0;
 
+	if (action->audio_checks || action->expect_prompt)
+		wanted |= MEDIA_AUDIO_MEASURE;
 	for (size_t i = 0; i < action->client_action_count; i++) {
-		if (strcmp(action->client_actions[i].name, "assert_audio") == 0)
+		const char *name = action->client_actions[i].name;
+
+		if (strcmp(name, "assert_audio") == 0)
 			wanted |= MEDIA_AUDIO_MEASURE;
+		if (strcmp(name, "record_start") == 0)
+			wanted |= MEDIA_AUDIO_RECORD;
 	}
+	if (call_record_wanted(c))
+		wanted |= MEDIA_AUDIO_RECORD;
 	if (action->audio_marker)
 		wanted |= MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER;
 	if (action->dtmf_mode == WIRE_DTMF_INBAND)

@@ -16,7 +16,7 @@ int call_media_new(struct call *c)
 		.codec_count = c->action->codec_count,
 		.ptime_ms = c->action->ptime_ms,
 		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT,
-		.audio = call_audio_wanted(c->action),
+		.audio = call_audio_wanted(c),
 		.user = c,
 	};
 	int err = 0;
@@ -38,7 +38,10 @@ int call_media_new(struct call *c)
 	err = call_security_params(c, &params);
 	if (err)
 		return err;
-	return media_session_new(&c->media, e->media, &params);
+	err = media_session_new(&c->media, e->media, &params);
+	if (!err)
+		call_record_begin_all(c);
+	return err;
 }
 
 void call_media_tap(struct call *c, const struct sip_call_info *info)
@@ -175,6 +178,7 @@ void call_media_record(struct call *c, const struct media_record *record)
 		call_audio_record(c, record);
 		break;
 	case MEDIA_RECORD_RECORDED:
+		call_recorded(c, record);
 		break;
 	case MEDIA_RECORD_HEARD:
 		call_audio_record(c, record);

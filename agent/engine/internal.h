@@ -8,9 +8,9 @@
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
  * call.c      one call: its beginning, its end, its figures
- * call_script.c, call_media.c, call_audio.c, call_dtmf.c, call_events.c  its
- *             script's view, its media, what it sounds like, its digits, what
- *             the user agent reports of it
+ * call_script.c, call_media.c, call_audio.c, call_record.c, call_dtmf.c,
+ * call_events.c  its script's view, its media, what it sounds like, its
+ *             recordings, its digits, what the user agent reports of it
  * consulting.c  attended transfer
  * call_security.c  its encryption; redact.c  no key leaves the process
  * acting.c    script actions that are signalling, and being transferred
@@ -265,6 +265,8 @@ struct call {
 
 	struct call_listening listening;
 	struct audio_second heard; /* the last second received */
+	unsigned recordings;       /* begun */
+	unsigned recorded[2];      /* closed: in, out */
 	json_t *audio[2];          /* totals of in and out; NULL: not decoded */
 
 	int64_t invite_ns; /* 0: did not happen */
@@ -337,13 +339,26 @@ void call_media_closed(struct call *c);
 /* ---- call_audio.c ---- */
 
 /** What the call's media is to be decoded for: enum media_audio. */
-unsigned call_audio_wanted(const struct wire_action *action);
+unsigned call_audio_wanted(const struct call *c);
 /** MEDIA_RECORD_AUDIO_... */
 void call_audio_record(struct call *c, const struct media_record *record);
 /** The assert_audio action. @return as the act of script_ops */
 int call_audio_assert(struct call *c, const char *argument);
 /** All totals are there: join them. */
 void call_audio_end(struct call *c);
+
+/* ---- call_record.c ---- */
+
+/** The action, or the job, wants every call recorded. */
+bool call_record_wanted(const struct call *c);
+/** Begin where that is so; what is not to be had is said to the run. */
+void call_record_begin_all(struct call *c);
+/** The record_start action. @return 0; -errno */
+int call_record_begin(struct call *c);
+/** And record_stop. */
+int call_record_end(struct call *c);
+/** A file is closed. */
+void call_recorded(struct call *c, const struct media_record *record);
 
 /* ---- call_security.c ---- */
 

@@ -235,6 +235,7 @@ static bool acts(const struct wire_client_action *a)
 {
 	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
 	       is(a, "redirect") || is(a, "update") || is(a, "assert_audio") ||
+	       is(a, "record_start") || is(a, "record_stop") ||
 	       waits_for_call(a);
 }
 
@@ -249,7 +250,8 @@ static bool has_media(const struct script *s)
 static bool must_wait(const struct script *s,
 		      const struct wire_client_action *a)
 {
-	if (is(a, "assert_audio"))
+	if (is(a, "assert_audio") || is(a, "record_start") ||
+	    is(a, "record_stop"))
 		return !has_media(s);
 	return waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED);
 }

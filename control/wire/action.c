@@ -260,7 +260,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 		{"media_nat", "none"},
 		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
-		{"record", "none"},
 	};
 
 	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]);

@@ -57,6 +57,23 @@ static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 	return err;
 }
 
+static int record_decode(struct decoder *d, json_t *object,
+			 struct wire_action *a)
+{
+	static const char *const words[] = {"none", "media", NULL};
+	const char *text = NULL;
+	size_t i;
+	int err = decode_text(d, object, "record", TEXT_LINE, 16, &text);
+
+	if (err || !text || !text[0])
+		return err;
+	if (!decode_word(words, text, &i))
+		return decoder_refuse_member(d, "record",
+					     "must be none or media");
+	a->record_media = i == 1;
+	return 0;
+}
+
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	int err = dtmf_mode_decode(d, object, a);
@@ -72,6 +89,8 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 		err = decode_bool(d, object, "audio_checks", &a->audio_checks);
 	if (!err)
 		err = decode_bool(d, object, "audio_marker", &a->audio_marker);
+	if (!err)
+		err = record_decode(d, object, a);
 	return err;
 }
 

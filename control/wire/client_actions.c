@@ -59,8 +59,8 @@ static const struct client_action_kind {
 	{"redirect", ARGUMENT_URIS},
 	{"message", ARGUMENT_TEXT},
 	{"options", ARGUMENT_URI_OR_NONE},
-	{"record_start", ARGUMENT_UNSUPPORTED},
-	{"record_stop", ARGUMENT_UNSUPPORTED},
+	{"record_start", ARGUMENT_NONE},
+	{"record_stop", ARGUMENT_NONE},
 };
 
 static const struct client_action_kind *kind_find(const char *name)

@@ -176,10 +176,8 @@ static int head_decode(struct decoder *d, json_t *spec, struct wire_job *job)
 	if (!decode_word(records, record, &i))
 		return decoder_refuse_member(d, "record",
 					     "must be none, sip or media");
-	if (i == 2)
-		return decoder_refuse_member(
-			d, "record", "media is not supported by this version");
 	job->record_sip = i > 0;
+	job->record_media = i == 2;
 	return 0;
 }
 

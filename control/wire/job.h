@@ -234,6 +234,7 @@ struct wire_action {
 	const char *expect_prompt_sha256;
 	bool audio_checks; /* decode and measure what is heard and sent */
 	bool audio_marker; /* play marker tones, measure the delay of those heard */
+	bool record_media; /* every call to WAV files, a direction each */
 
 	struct wire_call_options call_options;
 
@@ -293,6 +294,7 @@ struct wire_job {
 	uint32_t interval_s;
 	uint32_t max_duration_s;
 	bool record_sip;
+	bool record_media; /* of all actions */
 	const struct wire_step *steps;
 	size_t step_count;
 	const struct wire_peer_role *peers;

@@ -46,6 +46,7 @@ class Engine:
         self._rest = b""
         self.role, self.ready, self.finish, self.log = role, -1, None, ""
         self.events, self.messages, self.series = [], [], []
+        self.artifacts = []
         self.steps = len(steps)
         first = ports.rtp[0] + 4 * offset
         self._send({"type": "job", "spec": {
@@ -68,6 +69,8 @@ class Engine:
             self.events += message["events"]
         elif kind == "sip":
             self.messages += message["messages"]
+        elif kind == "artifact":
+            self.artifacts.append(message["name"])
         elif kind == "stats":
             self.series += message["series"]
 

@@ -82,7 +82,7 @@ def pair(build, ports, prompts, caller=None, callee=None):
                    "target": target("127.0.0.1", ports.phone), **common, **(caller or {})}]]
     answer = {"type": "answer", "credentials": [{"username": "1002"}], **common,
               **(callee or {})}
-    folder = {"prompt_dir": str(prompts)}
+    folder = {"prompt_dir": str(prompts), "artifact_dir": str(prompts)}
     with Engine(build, "callee", [[answer], []], ports, sip_port=ports.phone,
                 settings=folder) as two, \
             Engine(build, "caller", steps, ports, offset=8, settings=folder) as one:
@@ -189,6 +189,39 @@ def test_prompt_is_told_from_another(build, ports, prompts, codec):
     assert "the prompt was not heard in 2500 ms" in missed["text"], missed
 
 
+def heard_in(file):
+    """(seconds, dB of 440 and of 1000 Hz in the second second)"""
+    with wave.open(file, "rb") as f:
+        assert (f.getnchannels(), f.getsampwidth()) == (1, 2)
+        rate = f.getframerate()
+        samples = array.array("h", f.readframes(f.getnframes()))
+    part = samples[rate:rate + rate // 2]
+    levels = []
+    for hz in (440, 1000):
+        turned = [x * complex(math.cos(a), -math.sin(a)) for i, x in enumerate(part)
+                  for a in (2 * math.pi * hz * i / rate,)]
+        levels.append(20 * math.log10(2 * abs(sum(turned)) / len(part) / 8000 + 1e-9))
+    return len(samples) / rate, *levels
+
+
+def test_calls_are_recorded(build, ports, prompts):
+    script = [["assert_established", "10000"], ["record_start"], ["wait", "1800"],
+              ["record_stop"], ["wait", "300"], ["record_start"]]
+    one, two = pair(build, ports, prompts, {"record": "media", "audio_checks": False},
+                    {"sipclient_actions": script, "prompt": "other.wav"})
+    assert one.asserts() == [] and two.asserts() == []
+    assert sorted(one.artifacts) == ["caller-1-in.wav", "caller-1-out.wav"]
+    assert sorted(two.artifacts) == ["callee-1-in-2.wav", "callee-1-in.wav",
+                                     "callee-1-out-2.wav", "callee-1-out.wav"]
+    for name, index, least in (("caller-1-in", 1, SECONDS - 0.5), ("caller-1-out", 0, SECONDS - 0.1),
+                               ("callee-1-in", 0, 1.5), ("callee-1-out", 1, 1.5)):
+        seconds, *levels = heard_in(str(prompts / f"{name}.wav.part"))
+        print(f"{name}: {seconds:.2f} s, 440 Hz {levels[0]:+.1f} dB, 1000 Hz {levels[1]:+.1f} dB")
+        assert seconds >= least, name
+        assert abs(levels[index]) < 0.5 and levels[1 - index] < -30, (name, levels)
+    assert "audio" not in stream(one, "in")
+
+
 def test_markers_tell_the_delay(build, ports, prompts):
     common = {"audio_marker": True, "audio_checks": False, "call_duration": "5"}
     one, two = pair(build, ports, prompts, common, common)
@@ -267,6 +300,8 @@ def runs_fixture(bench):
                 "conditions": [{"role": "caller", "condition_type": "caller-audio-conditions",
                                 "conditions": [{"field": f, "type": t, "value": v}
                                                for f, t, v in CONDITIONS] + more}]}
+        if name == "clean":
+            body["record"] = "media"
         if more is VOICE:
             body["step.1.1.expect_prompt"] = "voice"
         for role in ("caller", "callee"):
@@ -290,3 +325,15 @@ def test_level_is_a_measure(bench, runs):
     bench.wait(runs["clean"], timeout=120)
     points = bench.points(runs["clean"], "audio_level", "caller", "in")
     assert abs(float(points[0]["max"]) - dbov(8000)) < 0.5, points
+
+
+def test_recordings_are_artifacts(bench, runs):
+    run = bench.wait(runs["clean"], timeout=120)
+    kept = bench.api("GET", f"/runs/{run['id']}/artifacts")["artifacts"]
+    assert sorted((a["role"], a["name"]) for a in kept) == [
+        (role, f"{role}-1-{way}.wav") for role in ("callee", "caller") for way in ("in", "out")]
+    for artifact in kept:
+        content = bench.controller.request(
+            "GET", f"/runs/{run['id']}/artifacts/{artifact['role']}/{artifact['name']}").content
+        seconds, level, _ = heard_in(io.BytesIO(content))
+        assert seconds >= SECONDS - 1 and abs(level) < 0.5, artifact

@@ -85,7 +85,7 @@ static void test_what_an_engine_would_refuse(void **state)
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
 	assert_non_null(strstr(reason, "call_duration"));
 	o = base;
-	o.actions = "[[\"record_start\",\"\"]]";
+	o.actions = "[[\"mute\",\"\"]]";
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
 	assert_non_null(strstr(reason, "not supported by this version"));
 	o = base;
