@@ -95,6 +95,38 @@ struct media_fingerprint {
 	size_t len; /* 0: none */
 };
 
+/** Candidate types (RFC 8445 section 5.1.1). */
+enum media_candidate_type {
+	MEDIA_CANDIDATE_HOST,
+	MEDIA_CANDIDATE_SRFLX, /* server reflexive: as a STUN server sees us */
+	MEDIA_CANDIDATE_PRFLX, /* peer reflexive: as the peer sees us */
+	MEDIA_CANDIDATE_RELAY, /* on a TURN server */
+	MEDIA_CANDIDATE_TYPES
+};
+
+/** An address that media may be sent to (RFC 8839 section 5.1). */
+struct media_candidate {
+	enum media_candidate_type type;
+	uint8_t component; /* 1: RTP, 2: RTCP */
+	uint32_t priority; /* RFC 8445 section 5.1.2 */
+	struct media_addr addr;
+	struct media_addr related; /* host: not set */
+};
+
+#define MEDIA_CANDIDATES_MAX  10
+#define MEDIA_ICE_UFRAG_BYTES 257 /* RFC 8839 section 5.4, terminated */
+#define MEDIA_ICE_PWD_BYTES   257
+#define MEDIA_ICE_COMPONENTS  2
+
+/** What one side's SDP says of ICE. */
+struct media_ice {
+	char ufrag[MEDIA_ICE_UFRAG_BYTES]; /* "": it does no ICE */
+	char pwd[MEDIA_ICE_PWD_BYTES];
+	bool lite;
+	struct media_candidate candidates[MEDIA_CANDIDATES_MAX];
+	size_t candidate_count;
+};
+
 /** Our side of an offer or an answer. */
 struct media_local {
 	struct media_addr rtp;  /* what the peer shall send RTP to */
@@ -112,6 +144,7 @@ struct media_local {
 	/* our keys, by preference of their suites; tags 1, 2, ... */
 	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
 	size_t crypto_count;
+	struct media_ice ice; /* offered, and answered to an offer of it */
 };
 
 /** What offer and answer settled (RFC 3264): what to send, and where. */
@@ -134,6 +167,11 @@ struct media_negotiated {
 	struct media_fingerprint fingerprint; /* the peer's */
 	struct media_crypto crypto_tx;        /* ours */
 	struct media_crypto crypto_rx;        /* the peer's */
+	bool ice;             /* the addresses above are those before ICE */
+	bool ice_controlling; /* RFC 8445 section 6.1.1 */
+	bool ice_mismatch;    /* the peer's SDP was changed on its way: no ICE
+			       * (RFC 8839 section 4.2.5) */
+	struct media_ice ice_peer;
 };
 
 #endif

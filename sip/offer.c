@@ -140,6 +140,23 @@ static int keys_write(struct buf *b, const struct sdp_draft *draft)
 	return err;
 }
 
+/* What ICE says of the audio line, or of the session; in an answer only if the
+ * offer does it. */
+static int ice_write(struct buf *b, const struct sdp_draft *draft,
+		     bool in_session)
+{
+	const struct media_negotiated *answer = draft->answer;
+	const struct media_ice *ice = &draft->local->ice;
+
+	if (answer && answer->ice_mismatch && !in_session)
+		return buf_print(b, "a=ice-mismatch\r\n");
+	if (!ice->ufrag[0] || (answer && !answer->ice))
+		return 0;
+	if (in_session)
+		return sdp_ice_write_session(b, ice);
+	return sdp_ice_write(b, ice, answer && answer->rtcp_mux ? 1 : 2);
+}
+
 static int audio_write(struct buf *b, const struct sdp_draft *draft)
 {
 	char rtcp_text[64];
@@ -168,6 +185,8 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 	if (!err &&
 	    (draft->answer ? draft->answer->rtcp_mux : draft->local->rtcp_mux))
 		err = buf_print(b, "a=rtcp-mux\r\n");
+	if (!err)
+		err = ice_write(b, draft, false);
 	return err ? err : keys_write(b, draft);
 }
 
@@ -184,6 +203,8 @@ int sdp_write(struct buf *b, const struct sdp_draft *draft)
 			"v=0\r\no=- %" PRIu64 " %" PRIu64
 			" IN %s\r\ns=-\r\nc=IN %s\r\nt=0 0\r\n",
 			draft->session_id, draft->version, text, text);
+	if (!err)
+		err = ice_write(b, draft, true);
 	if (err || !frame)
 		return err ? err : audio_write(b, draft);
 	for (size_t i = 0; !err && i < frame->line_count; i++) {
@@ -325,6 +346,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		return err;
 	deal.rtp = peer->rtp;
 	deal.rtcp = deal.rtcp_mux ? peer->rtp : peer->rtcp;
+	sdp_ice_settle(&deal, &peer->ice, &local->ice, ours);
 	deal.xr = peer->xr;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
 	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)

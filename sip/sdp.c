@@ -34,6 +34,7 @@ struct parser {
 	enum media_direction session_direction;
 	unsigned session_xr;
 	struct sdp_dtls association; /* of the session */
+	struct media_ice ice;        /* of the session */
 };
 
 bool sdp_sends(enum media_direction direction)
@@ -316,6 +317,8 @@ static void session_attribute(struct parser *parser, struct span s)
 		parser->session_xr = rtcp_xr_parse(s);
 	else
 		association_line(&parser->association, name, s);
+	if (!span_is(name, "candidate"))
+		sdp_ice_parse(&parser->ice, name, s);
 }
 
 static void attribute_line(struct parser *parser, struct span s)
@@ -332,6 +335,7 @@ static void attribute_line(struct parser *parser, struct span s)
 		return;
 	name = span_until(&s, ':');
 	association_line(&sdp->association, name, s);
+	sdp_ice_parse(&sdp->ice, name, s);
 	if (span_is(name, "rtpmap"))
 		rtpmap_parse(sdp, s);
 	else if (span_is(name, "fmtp"))
@@ -387,6 +391,7 @@ static int audio_finish(struct parser *parser)
 		sdp->association.fingerprint = parser->association.fingerprint;
 	if (sdp->association.setup == SDP_SETUP_NONE)
 		sdp->association.setup = parser->association.setup;
+	sdp_ice_inherit(&sdp->ice, &parser->ice);
 	if (rtcp_port == 0)
 		rtcp_port = (uint16_t)(parser->rtp_port + 1);
 	if (!parser->addr.p)

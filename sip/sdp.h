@@ -10,6 +10,7 @@
 #include "media/params.h"
 #include "sip/sdp_crypto.h"
 #include "sip/sdp_dtls.h"
+#include "sip/sdp_ice.h"
 
 /* Ceilings: more m= lines refuse the description, more formats are ignored. */
 #define SDP_LINES_MAX   32
@@ -45,6 +46,7 @@ struct sdp {
 	bool rtcp_mux; /* a=rtcp-mux (RFC 5761) */
 	struct sdp_dtls association;
 	struct sdp_crypto crypto;
+	struct media_ice ice;
 };
 
 /**

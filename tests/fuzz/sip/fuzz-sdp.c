@@ -96,6 +96,30 @@ static void answer_dtls(const struct sdp *offer,
 	buf_release(&b);
 }
 
+/* Who offers ICE gets our candidates, unless its SDP was changed. */
+static void answer_ice(const struct sdp *offer, const struct media_local *local)
+{
+	struct media_negotiated deal;
+	struct sdp_draft draft = {.local = local, .frame = offer};
+	const char *reason;
+	struct sdp again;
+	struct buf b;
+
+	check(offer->ice.candidate_count <= MEDIA_CANDIDATES_MAX);
+	if (sdp_answer(&deal, offer, local, MEDIA_SENDRECV))
+		return;
+	check(!(deal.ice && deal.ice_mismatch) && !deal.ice_controlling);
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	draft.answer = &deal;
+	buf_init(&b, 4 * SDP_TEXT_MAX);
+	check(sdp_write(&b, &draft) == 0);
+	check(sdp_parse(&again, b.data, b.used, &reason) == 0);
+	check((again.ice.ufrag[0] != 0) == deal.ice);
+	check(again.ice.candidate_count == (deal.ice ? 1 : 0));
+	buf_release(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct media_negotiated deal;
@@ -111,6 +135,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(sdp.line_count <= SDP_LINES_MAX);
 	check(sdp.codec_count <= SDP_FORMATS_MAX);
 	answer(&sdp, &local);
+	strcpy(local.ice.ufrag, "ours");
+	strcpy(local.ice.pwd, "a password of ours: 22+");
+	local.ice.candidate_count = 1;
+	local.ice.candidates[0] = (struct media_candidate){
+		.component = 1, .addr = local.rtp, .related = local.rtp};
+	answer(&sdp, &local);
+	answer_ice(&sdp, &local);
 	local.encryption = MEDIA_ENCRYPTION_DTLS;
 	local.fingerprint = (struct media_fingerprint){"sha-1", {1}, 20};
 	answer_dtls(&sdp, &local);

@@ -1,0 +1,246 @@
+/* ICE in SDP: RFC 8839. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sip/sdp.h"
+
+#define PWD "asd88fgpdd777uzjYhagZg"
+#define HEAD                                                               \
+	"v=0\r\no=- 1 1 IN IP4 192.0.2.2\r\ns=-\r\nc=IN IP4 192.0.2.2\r\n" \
+	"t=0 0\r\n"
+#define AUDIO "m=audio 6000 RTP/AVP 0\r\n"
+#define WHO   "a=ice-ufrag:8hhY\r\na=ice-pwd:" PWD "\r\n"
+#define HOST  "a=candidate:1 1 UDP 2130706431 192.0.2.2 6000 typ host\r\n"
+
+static struct media_addr addr(const char *host, uint16_t port)
+{
+	struct media_addr a;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a.ss;
+
+	memset(&a, 0, sizeof(a));
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	assert_int_equal(inet_pton(AF_INET, host, &in->sin_addr), 1);
+	a.len = sizeof(*in);
+	return a;
+}
+
+static struct media_local local_make(void)
+{
+	struct media_local local;
+	struct media_ice *ice = &local.ice;
+
+	memset(&local, 0, sizeof(local));
+	local.rtp = addr("192.0.2.1", 5000);
+	local.rtcp = addr("192.0.2.1", 5001);
+	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
+	local.codec_count = 1;
+	local.ptime_ms = 20;
+	strcpy(ice->ufrag, "ours");
+	strcpy(ice->pwd, "0123456789abcdefghijkl");
+	ice->candidates[0] = (struct media_candidate){
+		.component = 1, .priority = 2130706431, .addr = local.rtp};
+	ice->candidates[1] = (struct media_candidate){
+		.component = 2, .priority = 2130706430, .addr = local.rtcp};
+	ice->candidates[2] = (struct media_candidate){
+		.type = MEDIA_CANDIDATE_SRFLX,
+		.component = 1,
+		.priority = 1694498815,
+		.addr = addr("198.51.100.1", 7000),
+		.related = local.rtp,
+	};
+	ice->candidate_count = 3;
+	return local;
+}
+
+static void parse(struct sdp *sdp, const char *text)
+{
+	const char *reason = "";
+
+	if (sdp_parse(sdp, text, strlen(text), &reason))
+		fail_msg("%s", reason);
+}
+
+static void test_candidate_lines(void **state)
+{
+	static const struct {
+		const char *line;
+		int type; /* -1: ignored */
+	} cases[] = {
+		{"1 1 UDP 2130706431 192.0.2.2 6000 typ host", 0},
+		{"abc+/9 2 udp 1 198.51.100.7 1 typ srflx raddr 10.0.0.1 rport "
+		 "5",
+		 1},
+		{"1 1 UDP 5 192.0.2.2 6000 typ prflx generation 0", 2},
+		{"1 1 UDP 5 2001:db8::1 6000 typ relay", 3},
+		{"1 1 TCP 5 192.0.2.2 6000 typ host tcptype passive", -1},
+		{"1 0 UDP 5 192.0.2.2 6000 typ host", -1},
+		{"1 3 UDP 5 192.0.2.2 6000 typ host", -1},
+		{"1 1 UDP 2147483648 192.0.2.2 6000 typ host", -1},
+		{"1 1 UDP 5 b2f9a1.local 6000 typ host", -1},
+		{"1 1 UDP 5 0.0.0.0 6000 typ host", -1},
+		{"1 1 UDP 5 192.0.2.2 0 typ host", -1},
+		{"1 1 UDP 5 192.0.2.2 65536 typ host", -1},
+		{"1 1 UDP 5 192.0.2.2 6000 typ", -1},
+		{"1 1 UDP 5 192.0.2.2 6000 host", -1},
+		{"1 1 UDP 5 192.0.2.2 6000 typ other", -1},
+		{"", -1},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[512];
+		struct sdp sdp;
+
+		strcpy(text, HEAD AUDIO WHO "a=candidate:");
+		strcat(text, cases[i].line);
+		strcat(text, "\r\n");
+		parse(&sdp, text);
+		assert_int_equal(sdp.ice.candidate_count, cases[i].type >= 0);
+		if (cases[i].type >= 0)
+			assert_int_equal(sdp.ice.candidates[0].type,
+					 cases[i].type);
+	}
+}
+
+static void test_candidates_ceiling(void **state)
+{
+	char text[4096] = HEAD AUDIO WHO;
+	struct sdp sdp;
+	(void)state;
+
+	for (int i = 0; i < MEDIA_CANDIDATES_MAX + 5; i++)
+		strcat(text, HOST);
+	parse(&sdp, text);
+	assert_int_equal(sdp.ice.candidate_count, MEDIA_CANDIDATES_MAX);
+}
+
+static void test_secrets(void **state)
+{
+	struct sdp sdp;
+	(void)state;
+
+	parse(&sdp, HEAD "a=ice-lite\r\n" WHO AUDIO HOST);
+	assert_string_equal(sdp.ice.ufrag, "8hhY");
+	assert_string_equal(sdp.ice.pwd, PWD);
+	assert_true(sdp.ice.lite);
+	/* the audio line's own are in force */
+	parse(&sdp,
+	      HEAD WHO AUDIO "a=ice-ufrag:mine\r\na=ice-pwd:" PWD "9\r\n");
+	assert_string_equal(sdp.ice.ufrag, "mine");
+	assert_string_equal(sdp.ice.pwd, PWD "9");
+	assert_false(sdp.ice.lite);
+	/* too short, and no ice-char */
+	parse(&sdp, HEAD AUDIO "a=ice-ufrag:abc\r\na=ice-pwd:short\r\n");
+	assert_string_equal(sdp.ice.ufrag, "");
+	assert_string_equal(sdp.ice.pwd, "");
+	parse(&sdp, HEAD AUDIO "a=ice-ufrag:ab:cd\r\n");
+	assert_string_equal(sdp.ice.ufrag, "");
+	/* of another m= line */
+	parse(&sdp, HEAD AUDIO "m=video 7000 RTP/AVP 31\r\n" WHO HOST);
+	assert_string_equal(sdp.ice.ufrag, "");
+	assert_int_equal(sdp.ice.candidate_count, 0);
+}
+
+static void test_settle(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ice, mismatch;
+	} cases[] = {
+		{HEAD AUDIO WHO HOST, true, false},
+		{HEAD AUDIO, false, false},
+		{HEAD AUDIO "a=ice-ufrag:8hhY\r\n" HOST, false, false},
+		/* somebody changed the address, and knows no ICE */
+		{"v=0\r\nc=IN IP4 203.0.113.5\r\n" AUDIO WHO HOST, false, true},
+		/* on hold as in RFC 2543 */
+		{"v=0\r\nc=IN IP4 0.0.0.0\r\n" AUDIO WHO HOST, true, false},
+	};
+	struct media_local local = local_make();
+	struct media_local without = local;
+	(void)state;
+
+	without.ice.ufrag[0] = '\0';
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct media_negotiated deal;
+		struct sdp sdp;
+
+		parse(&sdp, cases[i].text);
+		assert_int_equal(
+			sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+		assert_int_equal(deal.ice, cases[i].ice);
+		assert_int_equal(deal.ice_mismatch, cases[i].mismatch);
+		assert_false(deal.ice_controlling);
+		assert_int_equal(
+			sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+		assert_int_equal(deal.ice, cases[i].ice);
+		assert_int_equal(deal.ice_controlling, cases[i].ice);
+		assert_int_equal(
+			sdp_answer(&deal, &sdp, &without, MEDIA_SENDRECV), 0);
+		assert_false(deal.ice || deal.ice_mismatch);
+	}
+}
+
+static void test_is_read_back(void **state)
+{
+	struct media_local local = local_make();
+	struct media_negotiated deal = {.ice = true, .rtcp_mux = true};
+	struct sdp_draft draft = {
+		.local = &local,
+		.codecs = local.codecs,
+		.codec_count = local.codec_count,
+	};
+	struct sdp sdp;
+	struct buf b;
+	(void)state;
+
+	local.ice.lite = true;
+	buf_init(&b, SDP_TEXT_MAX);
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_non_null(strstr(b.data, "a=candidate:2 1 UDP 1694498815 "
+				       "198.51.100.1 7000 typ srflx raddr "
+				       "192.0.2.1 rport 5000\r\n"));
+	/* before any m= line */
+	assert_true(strstr(b.data, "a=ice-lite\r\n") < strstr(b.data, "m="));
+	parse(&sdp, b.data);
+	assert_true(sdp.ice.lite);
+	assert_string_equal(sdp.ice.pwd, local.ice.pwd);
+	assert_int_equal(sdp.ice.candidate_count, 3);
+	/* RTCP has no address of its own: no candidates either */
+	buf_consume(&b, b.used);
+	draft.answer = &deal;
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	parse(&sdp, b.data);
+	assert_int_equal(sdp.ice.candidate_count, 2);
+	/* the offer did none */
+	buf_consume(&b, b.used);
+	deal.ice = false;
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_null(strstr(b.data, "ice"));
+	buf_consume(&b, b.used);
+	deal.ice_mismatch = true;
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	assert_non_null(strstr(b.data, "a=ice-mismatch\r\n"));
+	assert_null(strstr(b.data, "candidate"));
+	buf_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_candidate_lines),
+		cmocka_unit_test(test_candidates_ceiling),
+		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_is_read_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
