@@ -571,7 +571,7 @@ static void endings_check(struct analyse *an)
 static void tick(struct analyse *an)
 {
 	/* relaxed: a wake-up too many or too late does no harm */
-	if (atomic_load_explicit(&an->e->handshake_count, memory_order_relaxed))
+	if (atomic_load_explicit(&an->e->ticking, memory_order_relaxed))
 		engine_wake(an->e->records_fd);
 	int64_t until_ns = clock_mono_ns() - ANALYSIS_DELAY_NS;
 

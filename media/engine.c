@@ -28,8 +28,8 @@
 
 /* Records delivered in one turn of the loop; the rest in the next. */
 #define POLL_MAX 4096
-/* 400 kB: handshakes that wait for a turn of the loop */
-#define DTLS_DATAGRAMS 256
+/* 400 kB: datagrams that wait for a turn of the loop */
+#define HANDOVERS 256
 
 static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
 {
@@ -82,8 +82,8 @@ static int rings_open(struct media_engine *e)
 		err = ring_new(&e->rtcp, sizeof(struct rtcp_event),
 			       ring_size(max, RTCP_PER_SESSION, RTCP_MAX));
 	if (!err)
-		err = ring_new(&e->datagrams, sizeof(struct dtls_datagram),
-			       DTLS_DATAGRAMS);
+		err = ring_new(&e->datagrams, sizeof(struct handover),
+			       HANDOVERS);
 	if (!err)
 		err = ring_new(&e->answers, sizeof(struct report_answer),
 			       ring_size(max, 1, RTCP_MAX));
@@ -327,6 +327,23 @@ static int audio_poll(struct media_engine *e, media_record_h *handler,
 	return count;
 }
 
+/* What the RX thread handed over. */
+static void handovers_take(struct media_engine *e)
+{
+	struct handover d;
+
+	for (int i = 0; i < HANDOVERS && ring_pop(e->datagrams, &d); i++) {
+		struct media_session *s = e->sessions[d.slot];
+
+		if (!s || s->ssrc != d.ssrc || s->stop_given)
+			continue;
+		if (d.kind == HANDOVER_DTLS)
+			session_dtls_input(s, &d);
+		else
+			session_ice_input(s, &d);
+	}
+}
+
 void media_engine_poll(struct media_engine *e, media_record_h *handler,
 		       void *arg)
 {
@@ -334,6 +351,8 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 	int left = POLL_MAX;
 
 	engine_wake_clear(e->records_fd);
+	handovers_take(e);
+	session_ice_poll(e, handler, arg);
 	session_dtls_poll(e, handler, arg);
 	left -= audio_poll(e, handler, arg);
 	while (left-- > 0 && ring_pop(e->records, &record)) {
@@ -363,6 +382,7 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
 	ret->dtls_dropped =
 		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
+	ret->stun_dropped = COUNTER_READ(&e->rx.stun_dropped);
 	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
 	for (int i = 0; i < 2; i++) {

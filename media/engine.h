@@ -109,6 +109,7 @@ struct rx_counters {
 	_Atomic uint64_t srtp_replayed;
 	_Atomic uint64_t srtp_unkeyed;
 	_Atomic uint64_t dtls_dropped; /* the loop adds to it too */
+	_Atomic uint64_t stun_dropped;
 };
 
 struct tx_counters {
@@ -130,14 +131,14 @@ struct media_engine {
 	struct ring *sent;          /* packet_record; TX -> analysis */
 	struct ring *answers;       /* report_answer; analysis -> TX */
 	struct ring *records;       /* media_record; analysis -> loop */
-	struct ring *datagrams;     /* dtls_datagram; RX -> loop */
+	struct ring *datagrams;     /* handover; RX -> loop */
 	struct ring *audio_records; /* media_record; audio -> loop */
 	/* payloads to decode, received and sent ones; RX, TX -> audio; made
 	 * with the first session that wants audio */
 	struct payload_ring *payloads[2];
-	/* DTLS handshakes under way: the analysis wakes the loop for their
-	 * timers */
-	_Atomic unsigned handshake_count;
+	/* DTLS handshakes under way, ICE agents: the analysis wakes the loop
+	 * for their timers */
+	_Atomic unsigned ticking;
 	size_t records_count;
 	int records_fd; /* eventfd */
 	int epoll_fd;
@@ -148,6 +149,7 @@ struct media_engine {
 	uint32_t slot_next;
 	struct dtls_identity *identity;   /* NULL: no session wanted DTLS */
 	struct media_session *handshakes; /* by session_dtls.next */
+	struct media_session *checking;   /* by session_ice.next */
 	uint32_t sessions_owned; /* not released; at most sessions_max */
 
 	_Atomic bool quit; /* written by the loop */

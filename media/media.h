@@ -50,6 +50,8 @@ struct media_evidence {
 				 * they are, duplicates */
 	uint64_t dtls_dropped; /* DTLS datagrams not looked at: too many, from a
 				* stranger, too long */
+	uint64_t stun_dropped; /* STUN messages not looked at: too many, too
+				* long */
 	uint64_t srtp_unkeyed; /* came before a key, none came in time */
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
@@ -63,6 +65,7 @@ enum media_record_kind {
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
 	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
 	MEDIA_RECORD_SECURED,   /* the DTLS handshake ended, well or not */
+	MEDIA_RECORD_PATH,      /* ICE selected a pair, or failed */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
 	MEDIA_RECORD_AUDIO_SECOND, /* a decoded second, where it was wanted */
 	MEDIA_RECORD_RECORDED,     /* a recording of a direction is closed */
@@ -108,6 +111,17 @@ struct media_recorded {
 	double ms;
 };
 
+/** Where ICE leads. */
+struct media_path {
+	const char *reason; /* it failed; static text; NULL: it did not */
+	bool controlling;
+	bool lite; /* we are */
+	/* the selected pairs: of RTP, and of RTCP where it has its own */
+	unsigned component_count;
+	struct media_candidate local[MEDIA_ICE_COMPONENTS];
+	struct media_candidate remote[MEDIA_ICE_COMPONENTS];
+};
+
 /** What media_engine_poll() delivers. */
 struct media_record {
 	enum media_record_kind kind;
@@ -123,6 +137,7 @@ struct media_record {
 		struct audio_total audio_total;
 		struct media_heard heard;
 		struct media_recorded recorded;
+		const struct media_path *path; /* good during the call */
 	} u;
 };
 
@@ -168,6 +183,8 @@ struct media_session_params {
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
 	bool rtcp_mux;           /* offer it; with DTLS always */
+	bool ice;                /* offer it, and answer it */
+	bool ice_lite;           /* ... as a lite agent */
 	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */

@@ -42,7 +42,7 @@ struct rx {
 	size_t linger_first;
 	size_t linger_count;
 	struct rx_stash stash;
-	struct dtls_datagram dtls; /* on its way to the loop */
+	struct handover handover; /* on its way to the loop */
 };
 
 struct datagram {
@@ -304,30 +304,55 @@ static void stash_discard(struct rx *rx, const struct media_session *s)
 		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
 }
 
+static void hand_over(struct rx *rx, const struct datagram *d,
+		      enum handover_kind kind)
+{
+	const struct media_session *s = d->socket->session;
+	struct handover *out = &rx->handover;
+
+	out->kind = kind;
+	out->slot = s->slot;
+	out->ssrc = s->ssrc;
+	out->rtcp = d->socket->rtcp;
+	out->source = d->source;
+	out->bytes = d->bytes;
+	memcpy(out->data, d->data, d->bytes);
+	if (ring_push(rx->e->datagrams, out))
+		engine_wake(rx->e->records_fd);
+}
+
 /* A handshake is the loop's, at a bounded rate. */
 static void dtls_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct media_session *s = d->socket->session;
-	struct dtls_datagram *out = &rx->dtls;
 
 	if (!s->rx.dtls.open || d->socket->rtcp) {
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 		return;
 	}
 	/* a stranger must not use up the peer's rate */
-	if (d->bytes > sizeof(out->data) ||
+	if (d->bytes > HANDOVER_BYTES ||
 	    (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source)) ||
-	    !dtls_gate_take(&s->rx.dtls, rx->clock.mono_ns)) {
+	    !handover_take(&s->rx.dtls, rx->clock.mono_ns)) {
 		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
 		return;
 	}
-	out->slot = s->slot;
-	out->ssrc = s->ssrc;
-	out->source = d->source;
-	out->bytes = d->bytes;
-	memcpy(out->data, d->data, d->bytes);
-	if (ring_push(rx->e->datagrams, out))
-		engine_wake(rx->e->records_fd);
+	hand_over(rx, d, HANDOVER_DTLS);
+}
+
+/* So are checks, whoever sends them: the peer's address is what they find
+ * out. */
+static void stun_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct media_session *s = d->socket->session;
+
+	if (!s->rx.stun.open)
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+	else if (d->bytes > HANDOVER_BYTES ||
+		 !handover_take(&s->rx.stun, rx->clock.mono_ns))
+		COUNTER_ADD(&rx->e->rx.stun_dropped, 1);
+	else
+		hand_over(rx, d, HANDOVER_STUN);
 }
 
 static void datagram_arrived(struct rx *rx, struct datagram *d)
@@ -342,6 +367,8 @@ static void datagram_arrived(struct rx *rx, struct datagram *d)
 		media_arrived(rx, d, false);
 	else if (class == DATAGRAM_DTLS)
 		dtls_arrived(rx, d);
+	else if (class == DATAGRAM_STUN)
+		stun_arrived(rx, d);
 	else
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 }

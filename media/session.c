@@ -117,7 +117,10 @@ static int identity_use(struct media_session *s)
 	if (err)
 		return err;
 	s->local.fingerprint = *dtls_identity_fingerprint(e->identity);
-	s->rx.dtls.open = true;
+	s->rx.dtls = (struct handover_gate){
+		.open = true,
+		.rate = HANDOVER_DTLS_RATE,
+	};
 	return 0;
 }
 
@@ -369,6 +372,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		err = sockets_open(s, &params->bind);
 	if (!err)
 		err = audio_choose(s, params);
+	if (!err && params->ice)
+		err = session_ice_open(s, params->ice_lite);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -403,6 +408,7 @@ void session_destroy(struct media_session *s)
 		command_free(c);
 	}
 	session_dtls_release(s);
+	session_ice_release(s);
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
 	audio_session_free(s->audio);
@@ -556,7 +562,9 @@ int media_session_apply(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	err = n.dtls && !s->tapped ? session_dtls_settle(s, &n) : 0;
+	err = n.ice ? session_ice_settle(s, &n) : 0;
+	if (!err && n.dtls && !s->tapped)
+		err = session_dtls_settle(s, &n);
 	if (!err)
 		err = command_new(&c, s, COMMAND_APPLY);
 	if (err)

@@ -15,6 +15,7 @@
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
 #include "media/session_dtls.h"
+#include "media/session_ice.h"
 #include "media/session_key.h"
 #include "media/socket.h"
 #include "media/tx_tones.h"
@@ -108,7 +109,8 @@ struct rx_session {
 	int64_t linger_until_ns;                     /* once stopped */
 	/* SRTP is expected, or may be settled: nothing is read in plain */
 	bool encrypted;
-	struct dtls_gate dtls;
+	struct handover_gate dtls;
+	struct handover_gate stun;
 	bool rekeying;           /* what no key fits waits for the next one */
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *key_before;
@@ -274,6 +276,7 @@ struct media_session {
 	struct session_keys keys_rx;
 	struct session_keys keys_tx;
 	struct session_dtls dtls;
+	struct session_ice ice;
 	struct command add;
 	struct command stop;
 

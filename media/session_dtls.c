@@ -10,19 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define POLL_MAX 256 /* datagrams a turn of the loop */
-
-bool dtls_gate_take(struct dtls_gate *gate, int64_t now_ns)
-{
-	if (!gate->open)
-		return false;
-	if (now_ns - gate->second_ns >= NS_PER_S) {
-		gate->second_ns = now_ns;
-		gate->taken = 0;
-	}
-	return gate->taken++ < DTLS_RATE_MAX;
-}
-
 /* ---- the list of handshakes under way ---- */
 
 static void list_remove(struct media_session *s)
@@ -35,8 +22,7 @@ static void list_remove(struct media_session *s)
 			continue;
 		*link = s->dtls.next;
 		/* relaxed: the analysis only wakes us a bit too often */
-		atomic_fetch_sub_explicit(&e->handshake_count, 1,
-					  memory_order_relaxed);
+		atomic_fetch_sub_explicit(&e->ticking, 1, memory_order_relaxed);
 		return;
 	}
 }
@@ -47,7 +33,7 @@ static void list_add(struct media_session *s)
 
 	s->dtls.next = e->handshakes;
 	e->handshakes = s;
-	atomic_fetch_add_explicit(&e->handshake_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&e->ticking, 1, memory_order_relaxed);
 }
 
 /* ---- a session ---- */
@@ -62,8 +48,7 @@ static void send_datagram(const uint8_t *data, size_t bytes, void *arg)
 		     (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
-static bool from_peer(const struct media_session *s,
-		      const struct dtls_datagram *d)
+static bool from_peer(const struct media_session *s, const struct handover *d)
 {
 	return media_addr_equal(&s->dtls.settled.rtp, &d->source);
 }
@@ -146,7 +131,7 @@ void session_dtls_release(struct media_session *s)
 	explicit_bzero(&s->dtls.settled, sizeof(s->dtls.settled));
 }
 
-static void keep_early(struct media_session *s, const struct dtls_datagram *d)
+static void keep_early(struct media_session *s, const struct handover *d)
 {
 	if (!s->dtls.early)
 		s->dtls.early = calloc(DTLS_EARLY_MAX, sizeof(*d));
@@ -154,18 +139,14 @@ static void keep_early(struct media_session *s, const struct dtls_datagram *d)
 		s->dtls.early[s->dtls.early_count++] = *d;
 }
 
-static void input(struct media_engine *e, const struct dtls_datagram *d)
+void session_dtls_input(struct media_session *s, const struct handover *d)
 {
-	struct media_session *s = e->sessions[d->slot];
-
-	if (!s || s->ssrc != d->ssrc || s->stop_given)
-		return;
 	if (!s->dtls.dtls)
 		keep_early(s, d);
 	else if (from_peer(s, d))
 		dtls_input(s->dtls.dtls, d->data, d->bytes);
 	else
-		COUNTER_ADD(&e->rx.dtls_dropped, 1);
+		COUNTER_ADD(&s->engine->rx.dtls_dropped, 1);
 }
 
 /* ---- its end ---- */
@@ -214,11 +195,7 @@ void session_dtls_poll(struct media_engine *e, media_record_h *handler,
 {
 	struct media_session *s = e->handshakes;
 	int64_t now_ns = clock_mono_ns();
-	struct dtls_datagram d;
 
-	for (int i = 0; i < POLL_MAX && ring_pop(e->datagrams, &d); i++)
-		input(e, &d);
-	s = e->handshakes;
 	while (s) {
 		struct media_session *next = s->dtls.next;
 		struct media_record r;

@@ -37,6 +37,7 @@ static void call_release(struct call *c)
 	json_decref(c->streams);
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);
+	json_decref(c->path);
 	free(c->peer);
 	free(c->call_id);
 	free(c);
@@ -127,6 +128,7 @@ static void call_report(struct call *c)
 		.code = c->code,
 		.reason = c->reason,
 		.streams = c->streams,
+		.path = c->path,
 	};
 
 	report_event(e,

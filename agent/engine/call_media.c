@@ -35,6 +35,7 @@ int call_media_new(struct call *c)
 	params.expect_file = expected[0] ? expected : NULL;
 	memcpy(params.codecs, c->action->codecs, sizeof(params.codecs));
 	params.prompt_file = prompt[0] ? prompt : NULL;
+	call_nat_params(c, &params);
 	err = call_security_params(c, &params);
 	if (err)
 		return err;
@@ -183,6 +184,9 @@ void call_media_record(struct call *c, const struct media_record *record)
 	case MEDIA_RECORD_HEARD:
 		call_audio_record(c, record);
 		call_go_on(c);
+		break;
+	case MEDIA_RECORD_PATH:
+		call_nat_path(c, record);
 		break;
 	case MEDIA_RECORD_STOPPED:
 		call_audio_end(c);

@@ -12,6 +12,7 @@
  * call_events.c  its script's view, its media, what it sounds like, its
  *             recordings, its digits, what the user agent reports of it
  * consulting.c  attended transfer
+ * call_nat.c  its way through NATs
  * call_security.c  its encryption; redact.c  no key leaves the process
  * acting.c    script actions that are signalling, and being transferred
  * asking.c    the message and options actions
@@ -281,6 +282,7 @@ struct call {
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
 	json_t *streams;
+	json_t *path; /* NULL: ICE did not end */
 };
 
 /** What the action's parameters ask of the user agent. */
@@ -376,9 +378,16 @@ void call_security_client(struct call *c, const struct sip_call_info *info);
 /** The DTLS handshake ended: CALL_MENC, or the end of the call. */
 void call_security_dtls(struct call *c, const struct media_record *record);
 
+/* ---- call_nat.c ---- */
+
+void call_nat_params(const struct call *c, struct media_session_params *params);
+/** ICE selected pairs: a path event; or failed: the end of the call. */
+void call_nat_path(struct call *c, const struct media_record *record);
+
 /* ---- redact.c ---- */
 
-/** Overwrite the keys of a=crypto lines (RFC 4568) with asterisks, in place;
+/** Overwrite the keys of a=crypto lines (RFC 4568) and the passwords of
+ * a=ice-pwd lines (RFC 8839) with asterisks, in place;
  * the length stays. */
 void redact_keys(char *text, size_t len);
 

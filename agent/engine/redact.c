@@ -4,12 +4,20 @@
 #include <string.h>
 #include <strings.h>
 
-static const char line_start[] = "\na=crypto:";
+static const char crypto_line[] = "\na=crypto:";
 static const char key_start[] = "inline:";
+static const char ice_line[] = "\na=ice-pwd:";
 
 static bool base64(char c)
 {
 	return isalnum((unsigned char)c) || c == '+' || c == '/' || c == '=';
+}
+
+static char *hide(char *p, char *end)
+{
+	while (p < end && base64(*p))
+		*p++ = '*';
+	return p;
 }
 
 /* All keys of one line. */
@@ -18,29 +26,32 @@ static void redact_line(char *p, char *end)
 	const size_t skip = sizeof(key_start) - 1;
 
 	while ((size_t)(end - p) > skip) {
-		if (strncasecmp(p, key_start, skip) != 0) {
+		if (strncasecmp(p, key_start, skip) != 0)
 			p++;
-			continue;
-		}
-		for (p += skip; p < end && base64(*p); p++)
-			*p = '*';
+		else
+			p = hide(p + skip, end);
 	}
+}
+
+static bool begins(const char *text, const char *end, const char *line)
+{
+	size_t len = strlen(line);
+
+	return (size_t)(end - text) > len && strncasecmp(text, line, len) == 0;
 }
 
 void redact_keys(char *text, size_t len)
 {
-	const size_t skip = sizeof(line_start) - 1;
 	char *end = text + len;
 
-	while ((size_t)(end - text) > skip) {
-		char *eol;
+	for (; text < end; text++) {
+		if (begins(text, end, crypto_line)) {
+			char *key = text + sizeof(crypto_line) - 1;
+			char *eol = memchr(key, '\n', (size_t)(end - key));
 
-		if (strncasecmp(text, line_start, skip) != 0) {
-			text++;
-			continue;
+			redact_line(key, eol ? eol : end);
+		} else if (begins(text, end, ice_line)) {
+			(void)hide(text + sizeof(ice_line) - 1, end);
 		}
-		text += skip;
-		eol = memchr(text, '\n', (size_t)(end - text));
-		redact_line(text, eol ? eol : end);
 	}
 }

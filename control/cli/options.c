@@ -21,6 +21,9 @@ enum option_code {
 	OPTION_DURATION,
 	OPTION_CODEC,
 	OPTION_ENCRYPTION,
+	OPTION_NAT,
+	OPTION_ICE_LITE,
+	OPTION_RTCP_MUX,
 	OPTION_SRTP_SUITE,
 	OPTION_ACTIONS,
 	OPTION_BIND,
@@ -49,6 +52,9 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"codec", required_argument, NULL, OPTION_CODEC},
 	{"encryption", required_argument, NULL, OPTION_ENCRYPTION},
+	{"nat", required_argument, NULL, OPTION_NAT},
+	{"ice-lite", no_argument, NULL, OPTION_ICE_LITE},
+	{"rtcp-mux", no_argument, NULL, OPTION_RTCP_MUX},
 	{"srtp-suite", required_argument, NULL, OPTION_SRTP_SUITE},
 	{"actions", required_argument, NULL, OPTION_ACTIONS},
 	{"bind", required_argument, NULL, OPTION_BIND},
@@ -102,6 +108,9 @@ void cli_usage(void)
 	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
 	      "                        dtls\n"
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
+	      "  --nat none|ice        how media gets through NATs (default: none)\n"
+	      "  --ice-lite            with --nat ice: as a lite agent\n"
+	      "  --rtcp-mux            offer RTCP on the port of RTP\n"
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
 	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
 	      "  --audio-checks        decode and measure what is heard and sent\n"
@@ -282,6 +291,15 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_ENCRYPTION:
 		o->encryption = optarg;
+		return 0;
+	case OPTION_NAT:
+		o->nat = optarg;
+		return 0;
+	case OPTION_ICE_LITE:
+		o->ice_lite = true;
+		return 0;
+	case OPTION_RTCP_MUX:
+		o->rtcp_mux = true;
 		return 0;
 	case OPTION_ACTIONS:
 		o->actions = optarg;

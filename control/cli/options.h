@@ -35,6 +35,9 @@ struct cli_options {
 	const char *codecs[CLI_CODECS_MAX];
 	size_t codec_count;
 	const char *encryption; /* as media_encryption; NULL: none */
+	const char *nat;        /* as media_nat; NULL: none */
+	bool ice_lite;
+	bool rtcp_mux;
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;
 	const char *actions; /* sipclient_actions as text or NULL */

@@ -120,6 +120,11 @@ static json_t *media_action(const struct cli_options *o)
 	put_list(a, "audio_codecs", o->codecs, o->codec_count);
 	put_list(a, "srtp_suites", o->srtp_suites, o->srtp_suite_count);
 	put_text(a, "media_encryption", o->encryption);
+	put_text(a, "media_nat", o->nat);
+	if (o->ice_lite)
+		json_object_set_new(a, "ice_lite", json_true());
+	if (o->rtcp_mux)
+		json_object_set_new(a, "rtcp_mux", json_true());
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
 	put_text(a, "sipclient_actions", o->actions);

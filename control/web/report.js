@@ -57,6 +57,12 @@ function drawRegistrations(registrations) {
   ], 'None.');
 }
 
+function path(p) {
+  if (!p) return '–';
+  if (!p.rtp) return p.reason;
+  return `${p.rtp.local_type} ${p.rtp.local} – ${p.rtp.remote_type} ${p.rtp.remote}`;
+}
+
 function drawCalls(calls) {
   fill('calls', calls, [
     ['', (c) => element('span', c.established ? '✓' : '✗', c.established ? 'ok' : 'no')],
@@ -67,6 +73,7 @@ function drawCalls(calls) {
     ['PDD ms', (c) => figure(c.pdd_ms, 1), 'number'],
     ['Set-up ms', (c) => figure(c.setup_ms, 1), 'number'],
     ['Duration s', (c) => figure(c.duration_ms === undefined ? undefined : c.duration_ms / 1000, 3), 'number'],
+    ['Path', (c) => path(c.path), 'wide'],
     ['Ended by', (c) => figure(c.end)],
     ['Last answer', (c) => `${c.code || ''} ${c.reason || ''}`.trim() || '–', 'wide'],
   ], 'No call ended yet.');
@@ -118,6 +125,7 @@ function drawEvidence(evidence) {
     ['SSRC collisions', (e) => figure(e.ssrc_collisions), 'number'],
     ['SRTP refused', (e) => figure(e.srtp_refused), 'number'],
     ['DTLS dropped', (e) => figure(e.dtls_dropped), 'number'],
+    ['STUN dropped', (e) => figure(e.stun_dropped), 'number'],
   ], 'Reported when the agents have finished.');
 }
 

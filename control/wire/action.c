@@ -257,7 +257,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 		const char *name;
 		const char *off;
 	} parameters[] = {
-		{"media_nat", "none"},
 		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
 	};
@@ -533,6 +532,8 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = unsupported_check(d, object);
 	if (!err)
 		err = wire_security_decode(d, object, &a);
+	if (!err)
+		err = wire_nat_decode(d, object, &a);
 	if (!err)
 		err = lists_decode(d, object, &a);
 	if (!err)

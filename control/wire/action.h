@@ -35,6 +35,10 @@ int wire_notification_decode(struct decoder *d, json_t *object,
 int wire_challenge_decode(struct decoder *d, json_t *object,
 			  struct wire_challenge *ret);
 
+/** How its media gets through NATs: media_nat, ice_lite.
+ * @return 0; -EINVAL */
+int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a);
+
 /** How its media is protected: media_encryption, srtp_suites.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_security_decode(struct decoder *d, json_t *object,

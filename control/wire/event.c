@@ -309,6 +309,45 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	err |= put_text(o, "reason", c->reason);
 	err |= put(o, "streams",
 		   c->streams ? json_incref(c->streams) : json_array());
+	if (c->path)
+		err |= put(o, "path", json_incref(c->path));
+	return finish(o, err);
+}
+
+json_t *wire_path_encode(const struct wire_path *path)
+{
+	static const char *const names[] = {"rtp", "rtcp"};
+	json_t *o = json_object();
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put(o, "connected", json_boolean(path->reason == NULL));
+	err |= put_text(o, "reason", path->reason);
+	err |= put_text(o, "role",
+			path->controlling ? "controlling" : "controlled");
+	err |= put(o, "lite", json_boolean(path->lite));
+	for (size_t i = 0; i < path->pair_count && i < 2; i++) {
+		const struct wire_path_pair *p = &path->pairs[i];
+
+		err |= put(o, names[i],
+			   json_pack("{s:s, s:s, s:s, s:s}", "local_type",
+				     p->local_type, "local", p->local,
+				     "remote_type", p->remote_type, "remote",
+				     p->remote));
+	}
+	return finish(o, err);
+}
+
+json_t *wire_event_path(struct wire_time when, const char *call, json_t *path)
+{
+	json_t *o = wire_event_new(when, "path");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "call", call);
+	err |= put(o, "path", json_incref(path));
 	return finish(o, err);
 }
 
@@ -364,6 +403,7 @@ json_t *wire_event_evidence(struct wire_time when,
 		{"srtp_replayed", e->srtp_replayed},
 		{"srtp_unkeyed", e->srtp_unkeyed},
 		{"dtls_dropped", e->dtls_dropped},
+		{"stun_dropped", e->stun_dropped},
 	};
 	json_t *o = wire_event_new(when, "evidence");
 	json_t *lateness;

@@ -70,8 +70,28 @@ struct wire_event_call {
 	unsigned code; /* 0: none */
 	const char *reason;
 	json_t *streams; /* array of streams, borrowed; may be NULL */
+	json_t *path;    /* of wire_path_encode(), borrowed; may be NULL */
 };
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
+
+struct wire_path_pair {
+	const char *local_type; /* host, srflx, prflx, relay */
+	const char *local;      /* "addr:port" */
+	const char *remote_type;
+	const char *remote;
+};
+
+/** Where ICE led a call's media. */
+struct wire_path {
+	const char *reason; /* it failed; NULL: it did not */
+	bool controlling;
+	bool lite;
+	size_t pair_count; /* RTP, RTCP: 0 to 2 */
+	struct wire_path_pair pairs[2];
+};
+json_t *wire_path_encode(const struct wire_path *path);
+/** @param path  of wire_path_encode(), borrowed */
+json_t *wire_event_path(struct wire_time when, const char *call, json_t *path);
 
 struct wire_event_dtmf {
 	const char *call;
@@ -102,6 +122,7 @@ struct wire_event_evidence {
 	uint64_t srtp_replayed;
 	uint64_t srtp_unkeyed;
 	uint64_t dtls_dropped;
+	uint64_t stun_dropped;
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 };

@@ -117,6 +117,11 @@ enum wire_encryption {
 	WIRE_ENCRYPTION_DTLS,
 };
 
+enum wire_nat {
+	WIRE_NAT_NONE,
+	WIRE_NAT_ICE,
+};
+
 /* How long a call lasts (decisions.md section 3, call_duration). */
 struct wire_duration {
 	enum {
@@ -222,6 +227,8 @@ struct wire_action {
 	uint16_t ptime_ms;  /* default 20 */
 	const char *prompt; /* NULL: agent's default */
 	enum wire_encryption encryption;
+	enum wire_nat nat;
+	bool ice_lite;
 	bool rtcp_mux; /* offer it; with DTLS always */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */

@@ -57,6 +57,7 @@ static const struct step_param params[] = {
 	{"srtp_suites", "array", "[]", MEDIA},
 	{"rtcp_mux", "boolean", "false", MEDIA},
 	{"media_nat", "string", "\"none\"", MEDIA},
+	{"ice_lite", "boolean", "false", MEDIA},
 	{"early_media", "boolean", "false", "answer"},
 	{"prack", "string", "\"none\"", MEDIA},
 	{"session_timer", "integer", "0", MEDIA},
