@@ -340,7 +340,7 @@ static void handovers_take(struct media_engine *e)
 		if (d.kind == HANDOVER_DTLS)
 			session_dtls_input(s, &d);
 		else
-			session_ice_input(s, &d);
+			session_nat_input(s, &d);
 	}
 }
 
@@ -352,7 +352,7 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 
 	engine_wake_clear(e->records_fd);
 	handovers_take(e);
-	session_ice_poll(e, handler, arg);
+	session_nat_poll(e, handler, arg);
 	session_dtls_poll(e, handler, arg);
 	left -= audio_poll(e, handler, arg);
 	while (left-- > 0 && ring_pop(e->records, &record)) {

@@ -31,6 +31,7 @@ struct handover {
 	uint32_t slot;
 	uint32_t ssrc; /* ours: tells whether the slot is still the session's */
 	bool rtcp;     /* the socket it came to */
+	bool relayed;  /* by our TURN server; source is the peer */
 	struct media_addr source;
 	size_t bytes;
 	uint8_t data[HANDOVER_BYTES];

@@ -65,7 +65,10 @@ enum media_record_kind {
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
 	MEDIA_RECORD_RTCP,      /* first RTCP packet of the session received */
 	MEDIA_RECORD_SECURED,   /* the DTLS handshake ended, well or not */
-	MEDIA_RECORD_PATH,      /* ICE selected a pair, or failed */
+	MEDIA_RECORD_GATHERED,  /* the STUN and TURN servers have answered, or
+			       * not: media_session_local() is complete */
+	MEDIA_RECORD_PATH,      /* ICE selected a pair, or failed; without ICE:
+			       * the way by a server is open, or lost */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
 	MEDIA_RECORD_AUDIO_SECOND, /* a decoded second, where it was wanted */
 	MEDIA_RECORD_RECORDED,     /* a recording of a direction is closed */
@@ -111,12 +114,22 @@ struct media_recorded {
 	double ms;
 };
 
-/** Where ICE leads. */
+/** How media gets through NATs. */
+enum media_nat {
+	MEDIA_NAT_NONE,
+	MEDIA_NAT_STUN, /* SDP says what a STUN server sees */
+	MEDIA_NAT_TURN, /* all goes through a TURN server */
+	MEDIA_NAT_ICE,  /* offered, and answered to an offer of it */
+};
+
+/** Where ICE leads, or a server. */
 struct media_path {
-	const char *reason; /* it failed; static text; NULL: it did not */
+	enum media_nat mode;
+	const char *reason; /* it failed; as long as the session; NULL: it did
+			     * not */
 	bool controlling;
 	bool lite; /* we are */
-	/* the selected pairs: of RTP, and of RTCP where it has its own */
+	/* the pairs in use: of RTP, and of RTCP where it has its own */
 	unsigned component_count;
 	struct media_candidate local[MEDIA_ICE_COMPONENTS];
 	struct media_candidate remote[MEDIA_ICE_COMPONENTS];
@@ -138,6 +151,8 @@ struct media_record {
 		struct media_heard heard;
 		struct media_recorded recorded;
 		const struct media_path *path; /* good during the call */
+		const char *gathered; /* why a server gave no address; as long
+				       * as the session; NULL: all did */
 	} u;
 };
 
@@ -161,6 +176,15 @@ void media_engine_poll(struct media_engine *engine, media_record_h *handler,
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
 
+struct media_nat_params {
+	enum media_nat mode;
+	bool ice_lite; /* ICE: with the sockets' addresses only */
+	struct media_addr stun_server; /* len 0: none */
+	struct media_addr turn_server; /* len 0: none; over UDP */
+	const char *username;          /* at the TURN server; copied */
+	const char *password;          /* copied */
+};
+
 /** What a session decodes for; without any it decodes nothing. */
 enum media_audio {
 	MEDIA_AUDIO_MEASURE = 1, /* both directions, a record a second */
@@ -182,9 +206,8 @@ struct media_session_params {
 	/* SRTP suites by preference; none: all of them */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
-	bool rtcp_mux;           /* offer it; with DTLS always */
-	bool ice;                /* offer it, and answer it */
-	bool ice_lite;           /* ... as a lite agent */
+	bool rtcp_mux; /* offer it; with DTLS always */
+	struct media_nat_params nat;
 	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in
 				  * tone sequence. Loaded before return. */
@@ -202,7 +225,8 @@ struct media_session_params {
  * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
  * kept and measured once offer and answer are settled, if that is within 0.9 s
  * (a peer may send before we see its answer: RFC 3264 section 5.1); else stray.
- * @return 0; -EINVAL codec or packet time unknown; -EADDRINUSE no port left;
+ * @return 0; -EINVAL codec or packet time unknown, no server for the way
+ *         through NATs; -EADDRINUSE no port left;
  *         -ENOENT or -EILSEQ prompt missing or not audio; -EFBIG prompt
  *         longer than 10 min, or expected and longer than 2 min; -ENOSPC
  *         sessions_max reached; -ENOMEM; -errno
@@ -210,8 +234,13 @@ struct media_session_params {
 int media_session_new(struct media_session **ret, struct media_engine *engine,
 		      const struct media_session_params *params);
 
-/** Our side for SDP; valid for the session's life. */
+/** Our side for SDP; valid for the session's life. Complete when
+ * media_session_ready() says so. */
 const struct media_local *media_session_local(const struct media_session *s);
+
+/** @return false: a STUN or TURN server was asked for our addresses;
+ * MEDIA_RECORD_GATHERED will come, after 8 s at the latest */
+bool media_session_ready(const struct media_session *s);
 
 void *media_session_user(const struct media_session *s);
 

@@ -5,6 +5,7 @@
 #include "media/engine.h"
 #include "media/rx_secure.h"
 #include "media/rx_tap.h"
+#include "media/turn_frame.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -52,6 +53,7 @@ struct datagram {
 	size_t bytes;
 	int64_t mono_ns;
 	struct media_addr source;
+	bool relayed; /* by our TURN server */
 };
 
 static void push_packet(struct rx *rx, const struct packet_record *r)
@@ -314,6 +316,7 @@ static void hand_over(struct rx *rx, const struct datagram *d,
 	out->slot = s->slot;
 	out->ssrc = s->ssrc;
 	out->rtcp = d->socket->rtcp;
+	out->relayed = d->relayed;
 	out->source = d->source;
 	out->bytes = d->bytes;
 	memcpy(out->data, d->data, d->bytes);
@@ -341,26 +344,67 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
 }
 
 /* So are checks, whoever sends them: the peer's address is what they find
- * out. */
-static void stun_arrived(struct rx *rx, const struct datagram *d)
+ * out. Who is known has a rate of its own, that no stranger uses up. */
+static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 {
 	struct media_session *s = d->socket->session;
 
+	known |= s->rx.has_peer && media_addr_equal(&s->rx.peer, &d->source);
 	if (!s->rx.stun.open)
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 	else if (d->bytes > HANDOVER_BYTES ||
-		 !handover_take(&s->rx.stun, rx->clock.mono_ns))
+		 !handover_take(known ? &s->rx.stun_known : &s->rx.stun,
+				rx->clock.mono_ns))
 		COUNTER_ADD(&rx->e->rx.stun_dropped, 1);
 	else
 		hand_over(rx, d, HANDOVER_STUN);
 }
 
+/* Unpack what a TURN server sends: the datagram of the peer is left.
+ * @return false: it is none, and done with */
+static bool relay_open(struct rx *rx, struct datagram *d)
+{
+	const struct relay_map *map = &d->socket->relay;
+	struct turn_frame frame;
+
+	if (turn_frame_parse(&frame, d->data, d->captured, d->bytes)) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return false;
+	}
+	if (frame.kind == TURN_FRAME_CONTROL) {
+		stun_arrived(rx, d, true);
+		return false;
+	}
+	for (size_t i = 0;
+	     frame.kind == TURN_FRAME_CHANNEL && i < RELAY_CHANNELS_MAX; i++) {
+		if (map->channels[i].number == frame.channel)
+			frame.peer = map->channels[i].peer;
+	}
+	if (frame.peer.len == 0) {
+		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		return false;
+	}
+	d->relayed = true;
+	d->source = frame.peer;
+	d->data += frame.offset;
+	d->captured -= frame.offset;
+	d->bytes = frame.bytes;
+	if (d->captured > d->bytes)
+		d->captured = d->bytes;
+	return true;
+}
+
 static void datagram_arrived(struct rx *rx, struct datagram *d)
 {
-	enum datagram_class class = datagram_classify(d->data, d->captured);
+	enum datagram_class class;
 
 	if (!d->socket->rtcp)
 		COUNTER_ADD(&rx->e->rx.packets, 1);
+	if (d->socket->relay.server.len > 0 &&
+	    media_addr_equal(&d->socket->relay.server, &d->source) &&
+	    !relay_open(rx, d))
+		return;
+	class = datagram_classify(d->data, d->captured);
 	if (class == DATAGRAM_RTCP)
 		media_arrived(rx, d, true); /* on the RTP port too: RFC 5761 */
 	else if (class == DATAGRAM_RTP && !d->socket->rtcp)
@@ -368,7 +412,7 @@ static void datagram_arrived(struct rx *rx, struct datagram *d)
 	else if (class == DATAGRAM_DTLS)
 		dtls_arrived(rx, d);
 	else if (class == DATAGRAM_STUN)
-		stun_arrived(rx, d);
+		stun_arrived(rx, d, false);
 	else
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 }
@@ -629,6 +673,8 @@ static void command_take(struct rx *rx, struct command *c)
 		}
 	} else if (kind == COMMAND_TAP) {
 		tap_assign(rx, s, c->tap_rtp, c->tap_rtcp);
+	} else if (kind == COMMAND_RELAY) {
+		s->rx.sockets[c->socket].relay = c->relay;
 	} else if (kind == COMMAND_REKEY) {
 		s->rx.rekeying = true;
 	}

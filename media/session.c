@@ -372,8 +372,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		err = sockets_open(s, &params->bind);
 	if (!err)
 		err = audio_choose(s, params);
-	if (!err && params->ice)
-		err = session_ice_open(s, params->ice_lite);
+	if (!err)
+		err = session_nat_open(s, &params->nat);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -397,6 +397,7 @@ void session_destroy(struct media_session *s)
 		if (!s->released)
 			s->engine->sessions_owned--;
 	}
+	session_nat_release(s);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		if (s->rx.sockets[i].fd >= 0)
 			close(s->rx.sockets[i].fd);
@@ -408,7 +409,6 @@ void session_destroy(struct media_session *s)
 		command_free(c);
 	}
 	session_dtls_release(s);
-	session_ice_release(s);
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
 	audio_session_free(s->audio);
@@ -562,7 +562,7 @@ int media_session_apply(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	err = n.ice ? session_ice_settle(s, &n) : 0;
+	err = session_nat_settle(s, &n);
 	if (!err && n.dtls && !s->tapped)
 		err = session_dtls_settle(s, &n);
 	if (!err)
@@ -570,6 +570,8 @@ int media_session_apply(struct media_session *s,
 	if (err)
 		return err;
 	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	if (!err)
+		session_nat_route(s, c);
 	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
 	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
 	if (err) {
@@ -604,6 +606,25 @@ int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 		c->tap_rtcp = 0;
 	command_push(c, TO_RX);
 	return 0;
+}
+
+int session_relay_put(struct media_session *s, unsigned socket,
+		      const struct relay_map *map)
+{
+	struct command *c;
+	int err = command_new(&c, s, COMMAND_RELAY);
+
+	if (err)
+		return err;
+	c->socket = socket;
+	c->relay = *map;
+	command_push(c, TO_RX);
+	return 0;
+}
+
+bool media_session_ready(const struct media_session *s)
+{
+	return !s->nat.gathering;
 }
 
 int media_session_rekey(struct media_session *s)

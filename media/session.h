@@ -15,8 +15,8 @@
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
 #include "media/session_dtls.h"
-#include "media/session_ice.h"
 #include "media/session_key.h"
+#include "media/session_nat.h"
 #include "media/socket.h"
 #include "media/tx_tones.h"
 
@@ -43,6 +43,7 @@ enum command_kind {
 	COMMAND_REKEY,  /* new keys of ours are on offer: the peer may use new
 			* ones of its own before they are known */
 	COMMAND_TAP,   /* ports of a tapped session */
+	COMMAND_RELAY, /* what comes from a TURN server, and by which channel */
 	COMMAND_STOP,
 };
 
@@ -61,6 +62,10 @@ struct command {
 	/* COMMAND_APPLY */
 	struct media_addr rtp;
 	struct media_addr rtcp;
+	/* through a TURN server, to the peers above: */
+	struct media_addr via;
+	uint16_t channel_rtp; /* 0: straight */
+	uint16_t channel_rtcp;
 	bool rtcp_mux;
 	bool sends;
 	bool receives; /* by direction */
@@ -79,6 +84,9 @@ struct command {
 	struct session_key *key_tx;
 	const char *suite_rx; /* static text; NULL: plain */
 	const char *suite_tx;
+	/* COMMAND_RELAY */
+	unsigned socket;
+	struct relay_map relay;
 	/* COMMAND_DTMF */
 	struct dtmf_order order;
 	/* COMMAND_TONES, of `codec`; given back when they were sent */
@@ -99,6 +107,7 @@ struct rx_socket {
 	int fd;         /* constant after media_session_new() */
 	bool rtcp;      /* constant */
 	uint32_t drops; /* SO_RXQ_OVFL last seen */
+	struct relay_map relay;
 };
 
 struct rx_session {
@@ -111,6 +120,7 @@ struct rx_session {
 	bool encrypted;
 	struct handover_gate dtls;
 	struct handover_gate stun;
+	struct handover_gate stun_known; /* from the peer, or a server */
 	bool rekeying;           /* what no key fits waits for the next one */
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *key_before;
@@ -148,6 +158,9 @@ struct tx_session {
 	const struct clip *clip;
 	struct media_addr rtp;
 	struct media_addr rtcp;
+	struct media_addr via; /* a TURN server */
+	uint16_t channel_rtp;  /* 0: straight */
+	uint16_t channel_rtcp;
 	bool rtcp_mux;
 	bool encrypted;
 	struct session_key *key; /* NULL: plain, or nothing may be sent */
@@ -276,7 +289,7 @@ struct media_session {
 	struct session_keys keys_rx;
 	struct session_keys keys_tx;
 	struct session_dtls dtls;
-	struct session_ice ice;
+	struct session_nat nat;
 	struct command add;
 	struct command stop;
 
@@ -315,6 +328,10 @@ int command_new(struct command **ret, struct media_session *s,
 void command_push(struct command *c, unsigned threads);
 /** Forget the one made last, which was not pushed. */
 void command_drop(struct command *c);
+
+/** Tell the RX thread what a TURN server sends. @return 0; -EAGAIN; -ENOMEM */
+int session_relay_put(struct media_session *s, unsigned socket,
+		      const struct relay_map *map);
 
 /** Release everything. Thread: loop; no other thread may know it. */
 void session_destroy(struct media_session *s);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* ---- the list of handshakes under way ---- */
 
@@ -41,11 +40,13 @@ static void list_add(struct media_session *s)
 static void send_datagram(const uint8_t *data, size_t bytes, void *arg)
 {
 	const struct media_session *s = arg;
-	const struct media_addr *to = &s->dtls.settled.rtp;
+	const struct ice_path to = {
+		.component = 1,
+		.relayed = session_nat_relayed(s, SOCKET_RTP),
+		.peer = s->dtls.settled.rtp,
+	};
 
-	/* what is lost is repeated */
-	(void)sendto(s->rx.sockets[SOCKET_RTP].fd, data, bytes, 0,
-		     (const struct sockaddr *)(const void *)&to->ss, to->len);
+	session_nat_send(s, &to, data, bytes);
 }
 
 static bool from_peer(const struct media_session *s, const struct handover *d)

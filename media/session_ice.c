@@ -1,93 +1,81 @@
 #include "media/session_ice.h"
 
 #include "base/clock.h"
-#include "media/engine.h"
 #include "media/session.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
-/* ---- the list of those that are due now and then ---- */
-
-static void list_add(struct media_session *s)
+static void send_h(const struct ice_path *path, const uint8_t *data,
+		   size_t bytes, void *arg)
 {
-	struct media_engine *e = s->engine;
-
-	s->ice.begun = true;
-	s->ice.next = e->checking;
-	e->checking = s;
-	/* relaxed: the analysis only wakes us a bit too late */
-	atomic_fetch_add_explicit(&e->ticking, 1, memory_order_relaxed);
-	engine_wake(e->records_fd);
-}
-
-static void list_remove(struct media_session *s)
-{
-	struct media_engine *e = s->engine;
-
-	if (!s->ice.begun)
-		return;
-	for (struct media_session **link = &e->checking; *link;
-	     link = &(*link)->ice.next) {
-		if (*link != s)
-			continue;
-		*link = s->ice.next;
-		break;
-	}
-	s->ice.begun = false;
-	/* relaxed: the analysis only wakes us a bit too often */
-	atomic_fetch_sub_explicit(&e->ticking, 1, memory_order_relaxed);
-}
-
-/* ---- a session ---- */
-
-static void send_datagram(const struct ice_path *path, const uint8_t *data,
-			  size_t bytes, void *arg)
-{
-	const struct media_session *s = arg;
-	int socket = path->component == 1 ? SOCKET_RTP : SOCKET_RTCP;
-
-	/* what is lost is repeated */
-	(void)sendto(s->rx.sockets[socket].fd, data, bytes, 0,
-		     (const struct sockaddr *)(const void *)&path->peer.ss,
-		     path->peer.len);
+	session_nat_send(arg, path, data, bytes);
 }
 
 int session_ice_open(struct media_session *s, bool lite)
 {
 	const struct ice_params params = {
 		.lite = lite,
-		.send = send_datagram,
+		.send = send_h,
 		.arg = s,
 	};
 	const struct media_addr *addrs[] = {&s->local.rtp, &s->local.rtcp};
-	int err = ice_new(&s->ice.ice, &params);
+	struct session_ice *i = &s->nat.ice;
+	int err = ice_new(&i->ice, &params);
 
-	for (uint8_t i = 0; !err && i < MEDIA_ICE_COMPONENTS; i++) {
+	for (uint8_t k = 0; !err && k < MEDIA_ICE_COMPONENTS; k++) {
 		const struct media_candidate host = {
 			.type = MEDIA_CANDIDATE_HOST,
-			.component = (uint8_t)(i + 1),
-			.addr = *addrs[i],
+			.component = (uint8_t)(k + 1),
+			.addr = *addrs[k],
 		};
 
-		err = ice_candidate_add(s->ice.ice, &host);
+		err = ice_candidate_add(i->ice, &host);
 	}
-	if (err)
-		return err;
-	s->local.ice = *ice_local(s->ice.ice);
-	s->rx.stun = (struct handover_gate){
-		.open = true,
-		.rate = HANDOVER_STUN_RATE,
+	if (!err)
+		s->local.ice = *ice_local(i->ice);
+	return err;
+}
+
+static void candidate_add(struct media_session *s,
+			  enum media_candidate_type type, unsigned socket,
+			  const struct media_addr *addr,
+			  const struct media_addr *related)
+{
+	const struct media_candidate c = {
+		.type = type,
+		.component = (uint8_t)(socket + 1),
+		.addr = *addr,
+		.related = *related,
 	};
-	return 0;
+
+	/* one of each type: there is room */
+	if (addr->len > 0)
+		(void)ice_candidate_add(s->nat.ice.ice, &c);
+}
+
+void session_ice_gathered(struct media_session *s)
+{
+	struct session_nat *nat = &s->nat;
+	const struct media_addr *hosts[] = {&s->local.rtp, &s->local.rtcp};
+
+	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
+		const struct turn *stun = nat->stuns[k];
+		const struct turn *turn = nat->turns[k];
+
+		if (stun && turn_state(stun) == TURN_READY)
+			candidate_add(s, MEDIA_CANDIDATE_SRFLX, k,
+				      turn_mapped(stun), hosts[k]);
+		if (turn && turn_state(turn) == TURN_READY)
+			candidate_add(s, MEDIA_CANDIDATE_RELAY, k,
+				      turn_relayed(turn), turn_mapped(turn));
+	}
+	s->local.ice = *ice_local(nat->ice.ice);
 }
 
 void session_ice_release(struct media_session *s)
 {
-	list_remove(s);
-	s->ice.ice = ice_free(s->ice.ice);
-	explicit_bzero(&s->ice.settled, sizeof(s->ice.settled));
+	s->nat.ice.ice = ice_free(s->nat.ice.ice);
 }
 
 static struct media_addr remote_of(const struct ice *ice, uint8_t component)
@@ -113,109 +101,95 @@ static unsigned components_of(const struct media_negotiated *n)
 	return 1;
 }
 
+/* Let the peer's checks come through our relay. */
+static void permit_all(struct media_session *s, const struct media_ice *peer)
+{
+	for (size_t i = 0; i < peer->candidate_count; i++) {
+		const struct media_candidate *c = &peer->candidates[i];
+		struct turn *turn = s->nat.turns[c->component - 1];
+
+		/* no room: that pair fails */
+		if (turn)
+			(void)turn_permit(turn, &c->addr);
+	}
+}
+
 int session_ice_settle(struct media_session *s, struct media_negotiated *n)
 {
-	struct session_ice *i = &s->ice;
-	unsigned components = components_of(n);
+	struct session_ice *i = &s->nat.ice;
 	int err;
 
 	if (!i->ice)
 		return -EINVAL;
-	i->settled = *n;
-	err = ice_start(i->ice, &n->ice_peer, components, n->ice_controlling,
+	i->components = components_of(n);
+	err = ice_start(i->ice, &n->ice_peer, i->components, n->ice_controlling,
 			clock_mono_ns());
 	if (err)
 		return err;
-	if (!i->begun)
-		list_add(s);
+	permit_all(s, &n->ice_peer);
 	n->rtp = remote_of(i->ice, 1);
 	if (n->rtcp_mux)
 		n->rtcp = n->rtp;
-	else if (components == 2)
+	else if (i->components == 2)
 		n->rtcp = remote_of(i->ice, 2);
 	return 0;
 }
 
-void session_ice_input(struct media_session *s, const struct handover *d)
+bool session_ice_relayed(const struct media_session *s, uint8_t component)
 {
-	const struct ice_path from = {
-		.component = d->rtcp ? 2 : 1,
-		.peer = d->source,
-	};
+	struct ice_selected pair;
 
-	if (s->ice.ice)
-		ice_input(s->ice.ice, &from, d->data, d->bytes,
-			  clock_mono_ns());
+	return s->nat.ice.ice &&
+	       ice_selected(s->nat.ice.ice, component, &pair) && pair.relayed;
 }
 
-/* ---- what came of it ---- */
-
-static void path_fill(struct media_path *path, const struct media_session *s)
+/* A channel to whom we send to through the relay. */
+static void channels_bind(struct media_session *s)
 {
-	const struct ice *ice = s->ice.ice;
-
-	memset(path, 0, sizeof(*path));
-	path->controlling = ice_controlling(ice);
-	path->lite = s->local.ice.lite;
-	if (ice_state(ice) == ICE_FAILED)
-		path->reason = ice_reason(ice);
-	for (uint8_t i = 0; i < MEDIA_ICE_COMPONENTS; i++) {
+	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		struct ice_selected pair;
 
-		if (!ice_selected(ice, (uint8_t)(i + 1), &pair))
-			break;
-		path->local[i] = pair.local;
-		path->remote[i] = pair.remote;
-		path->component_count = i + 1u;
+		if (s->nat.turns[k] &&
+		    ice_selected(s->nat.ice.ice, (uint8_t)(k + 1), &pair) &&
+		    pair.relayed)
+			(void)turn_bind(s->nat.turns[k], &pair.remote.addr);
 	}
 }
 
-/* @return something is to be told */
-static bool review(struct media_session *s, int64_t now_ns,
-		   struct media_path *path)
+bool session_ice_tick(struct media_session *s, int64_t now_ns)
 {
-	struct session_ice *i = &s->ice;
-	unsigned version;
+	struct session_ice *i = &s->nat.ice;
 
 	ice_tick(i->ice, now_ns);
-	version = ice_version(i->ice);
-	if (version == i->version)
+	if (ice_version(i->ice) == i->version)
 		return false;
-	/* too many changes at once: the next time */
-	if (media_session_apply(s, &i->settled))
-		return false;
-	i->version = version;
-	if (ice_state(i->ice) != ICE_CONNECTED &&
-	    ice_state(i->ice) != ICE_FAILED)
-		return false;
-	path_fill(path, s);
+	channels_bind(s);
 	return true;
 }
 
-void session_ice_poll(struct media_engine *e, media_record_h *handler,
-		      void *arg)
+bool session_ice_path(struct media_session *s, struct media_path *ret)
 {
-	struct media_session *s = e->checking;
-	int64_t now_ns = s ? clock_mono_ns() : 0;
+	struct session_ice *i = &s->nat.ice;
+	bool failed = ice_state(i->ice) == ICE_FAILED;
 
-	while (s) {
-		struct media_session *next = s->ice.next;
-		struct media_path path;
+	if (ice_version(i->ice) == i->version)
+		return false;
+	i->version = ice_version(i->ice);
+	if (!failed && ice_state(i->ice) != ICE_CONNECTED)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	ret->mode = MEDIA_NAT_ICE;
+	ret->controlling = ice_controlling(i->ice);
+	ret->lite = s->local.ice.lite;
+	ret->reason = failed ? ice_reason(i->ice) : NULL;
+	for (uint8_t k = 0; k < MEDIA_ICE_COMPONENTS; k++) {
+		struct ice_selected pair;
 
-		if (s->stop_given || s->released) {
-			list_remove(s);
-		} else if (review(s, now_ns, &path)) {
-			const struct media_record r = {
-				.kind = MEDIA_RECORD_PATH,
-				.session = s,
-				.mono_ns = now_ns,
-				.u.path = &path,
-			};
-
-			handler(&r, arg);
-			/* the handler may have ended others */
-			next = e->checking;
-		}
-		s = next;
+		if (!ice_selected(i->ice, (uint8_t)(k + 1), &pair))
+			break;
+		ret->local[k] = pair.local;
+		ret->remote[k] = pair.remote;
+		ret->component_count = k + 1u;
 	}
+	return true;
 }

@@ -1,12 +1,10 @@
 /**
- * Inside of the media engine: ICE of a session. The RX thread hands STUN
- * messages over, the loop does the checks and puts the selected pairs in force
- * as the addresses to send to. Docs: nat.md
+ * Inside of the media engine: ICE of a session. The selected pairs become the
+ * addresses to send to. Docs: nat.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_ICE_H
 #define OFFHOOK_MEDIA_SESSION_ICE_H
 
-#include "media/handover.h"
 #include "media/ice.h"
 #include "media/media.h"
 
@@ -14,31 +12,34 @@
 
 /** Of a session. Loop thread. */
 struct session_ice {
-	struct ice *ice;            /* NULL: not wanted */
-	struct media_session *next; /* begun; of the engine's list */
-	bool begun;
-	unsigned version; /* of the agent, in force */
-	struct media_negotiated settled;
+	struct ice *ice;     /* NULL: not wanted */
+	unsigned version;    /* of the agent, in force */
+	unsigned components; /* once begun */
 };
 
-/** Make the agent with the candidates of the session's sockets.
- * @return 0; -ENOMEM */
+/** Make the agent with the sockets' own candidates. @return 0; -ENOMEM */
 int session_ice_open(struct media_session *s, bool lite);
-/** It ends, if there is one. */
+/** What the servers told are candidates, too. */
+void session_ice_gathered(struct media_session *s);
 void session_ice_release(struct media_session *s);
 
 /**
- * Offer and answer settled ICE: begin, or go on.
+ * Begin, or go on.
  * @param n  in/out: with the addresses of the selected pairs; not set where
  *           none is yet
  * @return 0; -EINVAL
  */
 int session_ice_settle(struct media_session *s, struct media_negotiated *n);
 
-/** A STUN message of it. */
-void session_ice_input(struct media_session *s, const struct handover *d);
-/** All that is due. */
-void session_ice_poll(struct media_engine *e, media_record_h *handler,
-		      void *arg);
+/** @return the component's selected pair goes through our TURN server */
+bool session_ice_relayed(const struct media_session *s, uint8_t component);
+
+/**
+ * What is due.
+ * @return the pairs are others than those in force
+ */
+bool session_ice_tick(struct media_session *s, int64_t now_ns);
+/** They are in force. @return there is something to tell: *ret */
+bool session_ice_path(struct media_session *s, struct media_path *ret);
 
 #endif

@@ -112,8 +112,9 @@ int stun_message_write(uint8_t dst[static STUN_MESSAGE_BYTES], size_t *ret,
 		       const struct stun_draft *d)
 {
 	struct stun_errcode error = {.code = (uint16_t)d->error};
-	struct sa mapped, peer;
+	struct sa mapped, relayed, peer;
 	bool has_mapped = sa_of(&mapped, d->mapped);
+	bool has_relayed = sa_of(&relayed, d->relayed);
 	bool has_peer = sa_of(&peer, d->peer);
 	struct mbuf *mb = mbuf_alloc(STUN_MESSAGE_BYTES);
 	char reason[64] = "";
@@ -127,12 +128,13 @@ int stun_message_write(uint8_t dst[static STUN_MESSAGE_BYTES], size_t *ret,
 	err = stun_msg_encode(
 		mb, (uint16_t)d->method, (uint8_t)d->class, d->id,
 		d->error ? &error : NULL, d->key, d->key_bytes, d->fingerprint,
-		0x00, 12, STUN_ATTR_USERNAME, d->username, STUN_ATTR_REALM,
+		0x00, 13, STUN_ATTR_USERNAME, d->username, STUN_ATTR_REALM,
 		d->realm, STUN_ATTR_NONCE, d->nonce, STUN_ATTR_PRIORITY,
 		d->priority, STUN_ATTR_CONTROLLING, d->controlling,
 		STUN_ATTR_CONTROLLED, d->controlled, STUN_ATTR_USE_CAND,
 		d->use_candidate ? &d->use_candidate : NULL,
 		STUN_ATTR_XOR_MAPPED_ADDR, has_mapped ? &mapped : NULL,
+		STUN_ATTR_XOR_RELAY_ADDR, has_relayed ? &relayed : NULL,
 		STUN_ATTR_XOR_PEER_ADDR, has_peer ? &peer : NULL,
 		STUN_ATTR_LIFETIME, d->lifetime_s, STUN_ATTR_CHANNEL_NUMBER,
 		d->channel ? &d->channel : NULL, STUN_ATTR_REQ_TRANSPORT,

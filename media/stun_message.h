@@ -87,6 +87,7 @@ struct stun_draft {
 	const uint64_t *controlling, *controlled; /* tie-breaker */
 	bool use_candidate;
 	const struct media_addr *mapped;
+	const struct media_addr *relayed;
 	const struct media_addr *peer;
 	const uint32_t *lifetime_s;
 	uint16_t channel;

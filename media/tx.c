@@ -4,6 +4,7 @@
 #include "media/audio.h"
 #include "media/audio_marker.h"
 #include "media/engine.h"
+#include "media/turn_frame.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -125,6 +126,35 @@ static void audio_left(struct media_session *s, const uint8_t *data,
 	audio_push(s, &head, data + RTP_HEADER_BYTES, true);
 }
 
+/* To the peer, straight or in a channel of the TURN server. */
+static ssize_t transmit(const struct media_session *s, unsigned socket,
+			const struct media_addr *to, uint16_t channel,
+			const uint8_t *data, size_t bytes)
+{
+	const struct media_addr *via = channel ? &s->tx.via : to;
+	union {
+		const uint8_t *in;
+		void *out; /* sendmsg() does not write there */
+	} payload = {.in = data};
+	uint8_t header[TURN_CHANNEL_BYTES];
+	struct iovec parts[2] = {{header, channel ? sizeof(header) : 0},
+				 {payload.out, bytes}};
+	struct sockaddr_storage name = via->ss;
+	const struct msghdr message = {
+		.msg_name = &name,
+		.msg_namelen = via->len,
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+	};
+
+	if (!channel)
+		return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
+			      (const struct sockaddr *)(const void *)&to->ss,
+			      to->len);
+	turn_frame_channel(header, channel, bytes);
+	return sendmsg(s->rx.sockets[socket].fd, &message, 0);
+}
+
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
 static void packet_send(struct media_engine *e, struct media_session *s,
 			uint8_t *data, size_t payload, uint32_t ts)
@@ -150,10 +180,8 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 	if (s->audio_sent) /* before it is encrypted in place */
 		audio_left(s, data, payload, ts);
 	if (secure(tx, data, &bytes, PACKET_BYTES_MAX, false) == 0)
-		sent = sendto(
-			s->rx.sockets[SOCKET_RTP].fd, data, bytes, 0,
-			(const struct sockaddr *)(const void *)&tx->rtp.ss,
-			tx->rtp.len);
+		sent = transmit(s, SOCKET_RTP, &tx->rtp, tx->channel_rtp, data,
+				bytes);
 
 	/* a refused packet keeps its number: the receiver sees it as lost,
 	 * which it is */
@@ -432,10 +460,8 @@ static void rtcp_send(struct media_engine *e, struct media_session *s,
 		xr_fill(&c, tx->xr, answer, now_ns);
 	bytes = rtcp_compound_write(data, &c);
 	if (secure(tx, data, &bytes, sizeof(data), true) ||
-	    sendto(s->rx.sockets[tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP].fd,
-		   data, bytes, 0,
-		   (const struct sockaddr *)(const void *)&tx->rtcp.ss,
-		   tx->rtcp.len) < 0)
+	    transmit(s, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP, &tx->rtcp,
+		     tx->channel_rtcp, data, bytes) < 0)
 		COUNTER_ADD(&e->tx.errors, 1);
 	tx->average_bytes +=
 		((double)bytes + UDP_IP_BYTES - tx->average_bytes) /
@@ -537,6 +563,9 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
 	tx->rtcp_mux = c->rtcp_mux;
+	tx->via = c->via;
+	tx->channel_rtp = c->channel_rtp;
+	tx->channel_rtcp = c->channel_rtcp;
 	key_apply(tx, c);
 	tx->sends = c->sends && (!tx->encrypted || tx->key);
 	tx->xr = c->xr;

@@ -38,6 +38,8 @@ static void call_release(struct call *c)
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);
 	json_decref(c->path);
+	free(c->dial_uri);
+	free(c->dial_replaces);
 	free(c->peer);
 	free(c->call_id);
 	free(c);
@@ -152,6 +154,10 @@ void call_hangup(struct call *c)
 {
 	if (c->closed || c->hangup_ns)
 		return;
+	if (!c->sip) {
+		call_give_up(c, "ended before it was dialled");
+		return;
+	}
 	c->hangup_ns = clock_mono_ns();
 	tmr_cancel(&c->tmr_duration);
 	tmr_cancel(&c->tmr_answer);
@@ -192,34 +198,46 @@ static void call_begun(struct call *c)
 	e->calls_begun[c->outgoing]++;
 }
 
-static int call_dial(struct call *c, struct sip_call_params *params)
+/* Now that it is known what the offer says. */
+static int dial(struct call *c)
 {
+	const struct sip_call_options options = call_options(c->action);
 	struct headers headers = {.list = NULL};
+	struct sip_call_params params = {
+		.uri = c->dial_uri,
+		.media = media_session_local(c->media),
+		.options = &options,
+		.replaces = c->dial_replaces,
+		.call_h = call_handler,
+		.arg = c,
+	};
 	int err = 0;
 
 	if (headers_vary(c->origin))
 		err = headers_make(&headers, c->origin, c->number);
 	if (err)
 		return err;
-	params->headers = headers.list;
-	params->header_count = headers.count;
-	params->media = media_session_local(c->media);
-	params->arg = c;
-	err = sip_call_dial(&c->sip, c->origin->sip, params);
+	params.headers = headers.list;
+	params.header_count = headers.count;
+	err = sip_call_dial(&c->sip, c->origin->sip, &params);
 	headers_free(&headers);
 	return err;
+}
+
+/* Dial, at once or when it can be. @return 0; -errno */
+static int dial_soon(struct call *c, const char *uri, const char *replaces)
+{
+	c->dial_uri = strdup(uri);
+	c->dial_replaces = replaces ? strdup(replaces) : NULL;
+	if (!c->dial_uri || (replaces && !c->dial_replaces))
+		return -ENOMEM;
+	return media_session_ready(c->media) ? dial(c) : 0;
 }
 
 int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri, unsigned n)
 {
 	struct call *c = call_new(e, action, account, true);
-	const struct sip_call_options options = call_options(action);
-	struct sip_call_params params = {
-		.uri = uri,
-		.options = &options,
-		.call_h = call_handler,
-	};
 	int err;
 
 	if (!c) {
@@ -233,28 +251,22 @@ int call_place(struct engine *e, const struct wire_action *action,
 		return err;
 	}
 	c->number = n;
-	err = call_dial(c, &params);
+	err = dial_soon(c, uri, NULL);
 	if (err) {
 		call_fault(c, "it cannot be dialled", err);
 		call_release(c);
 		return err;
 	}
 	call_begun(c);
-	call_go_on(c);
+	if (c->sip)
+		call_go_on(c);
 	return 0;
 }
 
 int call_place_extra(struct call **ret, struct call *of, const char *uri,
 		     const char *replaces)
 {
-	const struct sip_call_options options = call_options(of->action);
 	struct engine *e = of->engine;
-	struct sip_call_params params = {
-		.uri = uri,
-		.options = &options,
-		.replaces = replaces,
-		.call_h = call_handler,
-	};
 	struct call *c;
 	int err;
 
@@ -269,7 +281,7 @@ int call_place_extra(struct call **ret, struct call *of, const char *uri,
 	c->number = of->number;
 	err = call_media_new(c);
 	if (!err)
-		err = call_dial(c, &params);
+		err = dial_soon(c, uri, replaces);
 	if (err) {
 		call_release(c);
 		return err;
@@ -298,6 +310,10 @@ static void answer_due(void *arg)
 		return;
 	}
 	err = c->media ? 0 : call_media_new(c);
+	if (!err && !media_session_ready(c->media)) {
+		c->answer_waits = true;
+		return;
+	}
 	if (err)
 		call_fault(c, "its audio cannot be set up", err);
 	else
@@ -307,6 +323,59 @@ static void answer_due(void *arg)
 		log_warning("run=%s call=%s cannot be answered: %s",
 			    c->engine->job->session_id, c->name, c->reason);
 		call_hangup(c);
+	}
+}
+
+void call_ready(struct call *c)
+{
+	int err = 0;
+
+	if (c->progress_waits)
+		sip_call_progress(c->sip, 183, media_session_local(c->media));
+	c->progress_waits = false;
+	if (c->answer_waits) {
+		c->answer_waits = false;
+		answer_due(c);
+	} else if (c->dial_uri && !c->sip) {
+		err = dial(c);
+	}
+	if (err)
+		call_give_up(c, strerror(-err));
+	else
+		call_go_on(c);
+}
+
+void call_give_up(struct call *c, const char *reason)
+{
+	const struct sip_call_info info = {
+		.mono_ns = clock_mono_ns(),
+		.local = true,
+		.reason = reason,
+		.end = SIP_END_FAILED,
+	};
+
+	if (c->sip)
+		call_hangup(c);
+	else
+		call_closed(c, &info, reason);
+}
+
+/* Early media, or the servers' answers as soon as can be. */
+static void media_early(struct call *c, bool rings)
+{
+	const struct wire_action *action = c->action;
+	bool wanted = action->early_media ||
+		      (call_nat_asks(action) && action->answer_code == 200 &&
+		       !action->ring_only);
+	bool made = wanted && call_media_new(c) == 0;
+
+	if (action->early_media && made) {
+		c->progress_waits = !media_session_ready(c->media);
+		if (!c->progress_waits)
+			sip_call_progress(c->sip, 183,
+					  media_session_local(c->media));
+	} else if (rings) {
+		sip_call_ring(c->sip);
 	}
 }
 
@@ -333,10 +402,7 @@ void call_take(struct engine *e, const struct wire_action *action,
 		answer_due(c);
 		return;
 	}
-	if (action->early_media && call_media_new(c) == 0)
-		sip_call_progress(sip, 183, media_session_local(c->media));
-	else if (rings)
-		sip_call_ring(sip);
+	media_early(c, rings);
 	if (!action->ring_only && !acting_refuses(action))
 		tmr_start(&c->tmr_answer, action->answer_delay_ms, answer_due,
 			  c);

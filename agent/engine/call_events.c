@@ -87,8 +87,8 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 		 const char *text)
 {
 	c->closed = true;
-	c->peer = strdup(sip_call_peer(c->sip));
-	c->call_id = strdup(sip_call_id(c->sip));
+	c->peer = strdup(c->sip ? sip_call_peer(c->sip) : c->dial_uri);
+	c->call_id = c->sip ? strdup(sip_call_id(c->sip)) : NULL;
 	c->closed_ns = info->mono_ns;
 	c->end = info->end;
 	c->code = info->code;

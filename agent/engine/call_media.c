@@ -185,6 +185,9 @@ void call_media_record(struct call *c, const struct media_record *record)
 		call_audio_record(c, record);
 		call_go_on(c);
 		break;
+	case MEDIA_RECORD_GATHERED:
+		call_nat_gathered(c, record);
+		break;
 	case MEDIA_RECORD_PATH:
 		call_nat_path(c, record);
 		break;

@@ -6,14 +6,163 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
+#include <string.h>
 
-#define ADDR_BYTES (INET6_ADDRSTRLEN + 8)
+#define STUN_SERVER_PORT 3478 /* RFC 8489 section 13 */
+#define ADDR_BYTES       (INET6_ADDRSTRLEN + 8)
+
+/* ---- the servers ---- */
+
+/* "host", "host:port", "[2001:db8::1]:port" */
+static int server_split(char *host, size_t size, char port[static 8],
+			const char *text)
+{
+	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
+	const char *colon = strchr(end ? end : text, ':');
+	const char *begin = end ? text + 1 : text;
+	uint64_t number = STUN_SERVER_PORT;
+
+	/* a literal of IPv6 without brackets has no port */
+	if (!end && colon && strchr(colon + 1, ':'))
+		colon = NULL;
+	if (!end)
+		end = colon ? colon : text + strlen(text);
+	if (colon && (str_to_u64(colon + 1, UINT16_MAX, &number) || !number))
+		return -EINVAL;
+	(void)str_print(port, 8, "%u", (unsigned)number);
+	return str_print(host, size, "%.*s", (int)(end - begin), begin) < 0
+		       ? -EINVAL
+		       : 0;
+}
+
+static int server_resolve(struct nat_server *ret, const struct engine *e,
+			  const char *text)
+{
+	struct addrinfo hints = {
+		.ai_family = e->bind.ss.ss_family,
+		.ai_socktype = SOCK_DGRAM,
+	};
+	struct addrinfo *found;
+	char host[ENGINE_PATH_BYTES];
+	char port[8];
+
+	if (server_split(host, sizeof(host), port, text) ||
+	    getaddrinfo(host, port, &hints, &found))
+		return -ENOENT;
+	memcpy(&ret->addr.ss, found->ai_addr, found->ai_addrlen);
+	ret->addr.len = found->ai_addrlen;
+	ret->text = text;
+	freeaddrinfo(found);
+	return 0;
+}
+
+static const struct nat_server *server_find(const struct engine *e,
+					    const char *text)
+{
+	for (size_t i = 0; text && i < e->nat_server_count; i++) {
+		if (strcmp(e->nat_servers[i].text, text) == 0)
+			return &e->nat_servers[i];
+	}
+	return NULL;
+}
+
+static int server_add(struct engine *e, const char *text)
+{
+	if (!text || server_find(e, text))
+		return 0;
+	if (e->nat_server_count == ENGINE_NAT_SERVERS_MAX) {
+		engine_end(e, "error",
+			   "role %s: the job names more than %d STUN and TURN "
+			   "servers",
+			   e->job->role, ENGINE_NAT_SERVERS_MAX);
+		return -ENOSPC;
+	}
+	if (server_resolve(&e->nat_servers[e->nat_server_count], e, text)) {
+		engine_end(e, "error",
+			   "role %s: the STUN or TURN server %s has no address "
+			   "of our family",
+			   e->job->role, text);
+		return -ENOENT;
+	}
+	e->nat_server_count++;
+	return 0;
+}
+
+int call_nat_servers(struct engine *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < e->job->step_count; i++) {
+		const struct wire_step *step = &e->job->steps[i];
+
+		for (size_t k = 0; !err && k < step->action_count; k++) {
+			const struct wire_action *a = &step->actions[k];
+
+			if (a->nat == WIRE_NAT_NONE)
+				continue;
+			err = server_add(e, a->stun_server);
+			if (!err)
+				err = server_add(e, a->turn_server);
+		}
+	}
+	return err;
+}
 
 void call_nat_params(const struct call *c, struct media_session_params *params)
 {
-	params->ice = c->action->nat == WIRE_NAT_ICE;
-	params->ice_lite = c->action->ice_lite;
+	static const enum media_nat modes[] = {
+		[WIRE_NAT_NONE] = MEDIA_NAT_NONE,
+		[WIRE_NAT_STUN] = MEDIA_NAT_STUN,
+		[WIRE_NAT_TURN] = MEDIA_NAT_TURN,
+		[WIRE_NAT_ICE] = MEDIA_NAT_ICE,
+	};
+	const struct wire_action *a = c->action;
+	const struct nat_server *stun = server_find(c->engine, a->stun_server);
+	const struct nat_server *turn = server_find(c->engine, a->turn_server);
+
+	params->nat = (struct media_nat_params){
+		.mode = modes[a->nat],
+		.ice_lite = a->ice_lite,
+		.username = a->turn_username,
+		.password = a->turn_password,
+	};
+	if (stun)
+		params->nat.stun_server = stun->addr;
+	if (turn)
+		params->nat.turn_server = turn->addr;
 }
+
+bool call_nat_asks(const struct wire_action *action)
+{
+	return action->nat != WIRE_NAT_NONE &&
+	       (action->stun_server || action->turn_server);
+}
+
+void call_nat_gathered(struct call *c, const struct media_record *record)
+{
+	const char *reason = record->u.gathered;
+	const struct wire_action *a = c->action;
+
+	if (c->closed)
+		return;
+	if (reason)
+		report_event(c->engine,
+			     wire_event_assert(
+				     report_time(c->engine, record->mono_ns),
+				     c->name, "media_nat",
+				     a->nat == WIRE_NAT_ICE    ? "ice"
+				     : a->nat == WIRE_NAT_TURN ? "turn"
+							       : "stun",
+				     reason));
+	/* ICE may find another way */
+	if (reason && a->nat != WIRE_NAT_ICE)
+		call_give_up(c, reason);
+	else
+		call_ready(c);
+}
+
+/* ---- the path ---- */
 
 /* "192.0.2.1:5000", "[2001:db8::1]:5000" */
 static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
@@ -35,7 +184,15 @@ static json_t *path_encode(const struct media_path *path)
 {
 	char local[MEDIA_ICE_COMPONENTS][ADDR_BYTES];
 	char remote[MEDIA_ICE_COMPONENTS][ADDR_BYTES];
+	static const char *const modes[] = {
+		[MEDIA_NAT_NONE] = "",
+		[MEDIA_NAT_STUN] = "stun",
+		[MEDIA_NAT_TURN] = "turn",
+		[MEDIA_NAT_ICE] = "ice",
+	};
+	bool ice = path->mode == MEDIA_NAT_ICE;
 	struct wire_path w = {
+		.mode = modes[path->mode],
 		.reason = path->reason,
 		.controlling = path->controlling,
 		.lite = path->lite,
@@ -48,7 +205,8 @@ static json_t *path_encode(const struct media_path *path)
 		w.pairs[i] = (struct wire_path_pair){
 			.local_type = ice_type_name(path->local[i].type),
 			.local = local[i],
-			.remote_type = ice_type_name(path->remote[i].type),
+			.remote_type = ice ? ice_type_name(path->remote[i].type)
+					   : NULL,
 			.remote = remote[i],
 		};
 	}
@@ -72,8 +230,10 @@ void call_nat_path(struct call *c, const struct media_record *record)
 					c->name, c->path));
 	if (!path->reason || c->closed)
 		return;
-	report_event(e,
-		     wire_event_assert(report_time(e, record->mono_ns), c->name,
-				       "media_nat", "ice", path->reason));
+	report_event(e, wire_event_assert(report_time(e, record->mono_ns),
+					  c->name, "media_nat",
+					  json_string_value(json_object_get(
+						  c->path, "by")),
+					  path->reason));
 	call_hangup(c);
 }

@@ -246,8 +246,13 @@ struct call {
 	struct consult consult;
 	struct call *consults_for; /* whose second call it is, or NULL */
 	bool replaces;             /* takes another one's place: at once */
-	struct sip_call *sip;
+	struct sip_call *sip;      /* NULL: not dialled yet, or over */
 	struct media_session *media;
+	/* what waits until the media's addresses are known */
+	char *dial_uri; /* NULL: nothing is to be dialled */
+	char *dial_replaces;
+	bool progress_waits;
+	bool answer_waits;
 	bool encrypted;
 	const struct srtp_suite_info *suite; /* valid if encrypted */
 	bool media_applied;
@@ -302,6 +307,10 @@ int call_place_extra(struct call **ret, struct call *of, const char *uri,
 /** Take an incoming call; one that replaces another is answered at once. */
 void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
+/** Its media's addresses are known: dial, or answer, if that waits. */
+void call_ready(struct call *c);
+/** It cannot be, or is not to be any more. */
+void call_give_up(struct call *c, const char *reason);
 void call_hangup(struct call *c);
 /** At the end of the job: the dialog did not end in time, go on without it. */
 void call_overdue(struct call *c);
@@ -380,6 +389,13 @@ void call_security_dtls(struct call *c, const struct media_record *record);
 
 /* ---- call_nat.c ---- */
 
+/** Find the addresses of all STUN and TURN servers of the job; may block, so
+ * before anything else. @return 0; -errno: the job was ended */
+int call_nat_servers(struct engine *e);
+/** Its calls ask servers for addresses before there is SDP. */
+bool call_nat_asks(const struct wire_action *action);
+/** They have answered. */
+void call_nat_gathered(struct call *c, const struct media_record *record);
 void call_nat_params(const struct call *c, struct media_session_params *params);
 /** ICE selected pairs: a path event; or failed: the end of the call. */
 void call_nat_path(struct call *c, const struct media_record *record);
@@ -535,6 +551,14 @@ enum engine_phase {
 	ENGINE_WRITING, /* finish is queued */
 };
 
+#define ENGINE_NAT_SERVERS_MAX 8
+
+/* A STUN or TURN server of the job. */
+struct nat_server {
+	const char *text; /* as the action names it */
+	struct media_addr addr;
+};
+
 struct engine_settings {
 	char bind[INET6_ADDRSTRLEN];
 	uint16_t sip_port;
@@ -579,6 +603,8 @@ struct engine {
 	uint32_t calls_up[2];    /* taken, placed: begun and not closed */
 	uint32_t calls_begun[2]; /* since the last tick */
 	const struct wire_action *answering;
+	struct nat_server nat_servers[ENGINE_NAT_SERVERS_MAX];
+	size_t nat_server_count;
 	struct draw draw;
 
 	int64_t wall_offset_ns; /* taken once: one time line for the job */

@@ -46,9 +46,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "offhook: %s\n", reason);
 		cli_usage_hint();
 		explicit_bzero(options.password, sizeof(options.password));
+		explicit_bzero(options.turn_password,
+			       sizeof(options.turn_password));
 		return CLI_EXIT_USAGE;
 	}
 	explicit_bzero(options.password, sizeof(options.password));
+	explicit_bzero(options.turn_password, sizeof(options.turn_password));
 	exit_code = session_run(&options, job, steps);
 	json_decref(job);
 	return exit_code;

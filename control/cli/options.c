@@ -24,6 +24,10 @@ enum option_code {
 	OPTION_NAT,
 	OPTION_ICE_LITE,
 	OPTION_RTCP_MUX,
+	OPTION_STUN_SERVER,
+	OPTION_TURN_SERVER,
+	OPTION_TURN_USER,
+	OPTION_TURN_PASSWORD,
 	OPTION_SRTP_SUITE,
 	OPTION_ACTIONS,
 	OPTION_BIND,
@@ -55,6 +59,10 @@ static const struct option long_options[] = {
 	{"nat", required_argument, NULL, OPTION_NAT},
 	{"ice-lite", no_argument, NULL, OPTION_ICE_LITE},
 	{"rtcp-mux", no_argument, NULL, OPTION_RTCP_MUX},
+	{"stun-server", required_argument, NULL, OPTION_STUN_SERVER},
+	{"turn-server", required_argument, NULL, OPTION_TURN_SERVER},
+	{"turn-user", required_argument, NULL, OPTION_TURN_USER},
+	{"turn-password", required_argument, NULL, OPTION_TURN_PASSWORD},
 	{"srtp-suite", required_argument, NULL, OPTION_SRTP_SUITE},
 	{"actions", required_argument, NULL, OPTION_ACTIONS},
 	{"bind", required_argument, NULL, OPTION_BIND},
@@ -108,7 +116,11 @@ void cli_usage(void)
 	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
 	      "                        dtls\n"
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
-	      "  --nat none|ice        how media gets through NATs (default: none)\n"
+	      "  --nat none|stun|turn|ice\n"
+	      "                        how media gets through NATs (default: none)\n"
+	      "  --stun-server HOST[:PORT], --turn-server HOST[:PORT] (over UDP)\n"
+	      "  --turn-user NAME, --turn-password TEXT (better: environment\n"
+	      "                        OFFHOOK_TURN_PASSWORD)\n"
 	      "  --ice-lite            with --nat ice: as a lite agent\n"
 	      "  --rtcp-mux            offer RTCP on the port of RTP\n"
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
@@ -243,6 +255,11 @@ static int value_option(struct cli_options *o, int code)
 		/* ps(1) shows the arguments to everybody. */
 		memset(optarg, '*', strlen(optarg));
 		return 0;
+	case OPTION_TURN_PASSWORD:
+		if (text_option(o->turn_password, "--turn-password"))
+			return -EINVAL;
+		memset(optarg, '*', strlen(optarg));
+		return 0;
 	case OPTION_TARGET:
 		return host_read(o, optarg);
 	case OPTION_TRANSPORT:
@@ -300,6 +317,15 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_RTCP_MUX:
 		o->rtcp_mux = true;
+		return 0;
+	case OPTION_STUN_SERVER:
+		o->stun_server = optarg;
+		return 0;
+	case OPTION_TURN_SERVER:
+		o->turn_server = optarg;
+		return 0;
+	case OPTION_TURN_USER:
+		o->turn_user = optarg;
 		return 0;
 	case OPTION_ACTIONS:
 		o->actions = optarg;
@@ -374,25 +400,28 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv)
 		.calls = 1,
 	};
 	const char *password = getenv("OFFHOOK_PASSWORD");
+	const char *turn = getenv("OFFHOOK_TURN_PASSWORD");
 	int code;
 
 	if (password && str_copy(o.password, sizeof(o.password), password))
 		return complain("OFFHOOK_PASSWORD is too long");
+	if (turn && str_copy(o.turn_password, sizeof(o.turn_password), turn))
+		return complain("OFFHOOK_TURN_PASSWORD is too long");
 	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (code == '?')
 			cli_usage_hint();
 		if (code == '?' || option(&o, code)) {
-			explicit_bzero(o.password, sizeof(o.password));
+			explicit_bzero(&o, sizeof(o));
 			return -EINVAL;
 		}
 	}
 	if (command_read(&o, argc, argv)) {
-		explicit_bzero(o.password, sizeof(o.password));
+		explicit_bzero(&o, sizeof(o));
 		return -EINVAL;
 	}
 	if (!o.transport)
 		o.transport = "udp";
 	*ret = o;
-	explicit_bzero(o.password, sizeof(o.password));
+	explicit_bzero(&o, sizeof(o));
 	return 0;
 }

@@ -37,6 +37,10 @@ struct cli_options {
 	const char *encryption; /* as media_encryption; NULL: none */
 	const char *nat;        /* as media_nat; NULL: none */
 	bool ice_lite;
+	const char *stun_server; /* "host:port"; NULL: none */
+	const char *turn_server;
+	const char *turn_user;              /* NULL: none */
+	char turn_password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
 	bool rtcp_mux;
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;

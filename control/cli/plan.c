@@ -121,6 +121,13 @@ static json_t *media_action(const struct cli_options *o)
 	put_list(a, "srtp_suites", o->srtp_suites, o->srtp_suite_count);
 	put_text(a, "media_encryption", o->encryption);
 	put_text(a, "media_nat", o->nat);
+	put_text(a, "stun_server", o->stun_server);
+	put_text(a, "turn_server", o->turn_server);
+	if (o->turn_user)
+		json_object_set_new(a, "turn_credentials",
+				    json_pack("[{s:s, s:s}]", "username",
+					      o->turn_user, "password",
+					      o->turn_password));
 	if (o->ice_lite)
 		json_object_set_new(a, "ice_lite", json_true());
 	if (o->rtcp_mux)

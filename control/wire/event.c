@@ -322,16 +322,20 @@ json_t *wire_path_encode(const struct wire_path *path)
 
 	if (!o)
 		return NULL;
-	err = put(o, "connected", json_boolean(path->reason == NULL));
+	err = put_text(o, "by", path->mode);
+	err |= put(o, "connected", json_boolean(path->reason == NULL));
 	err |= put_text(o, "reason", path->reason);
-	err |= put_text(o, "role",
-			path->controlling ? "controlling" : "controlled");
-	err |= put(o, "lite", json_boolean(path->lite));
+	if (strcmp(path->mode, "ice") == 0) {
+		err |= put_text(o, "role",
+				path->controlling ? "controlling"
+						  : "controlled");
+		err |= put(o, "lite", json_boolean(path->lite));
+	}
 	for (size_t i = 0; i < path->pair_count && i < 2; i++) {
 		const struct wire_path_pair *p = &path->pairs[i];
 
 		err |= put(o, names[i],
-			   json_pack("{s:s, s:s, s:s, s:s}", "local_type",
+			   json_pack("{s:s, s:s, s:s*, s:s}", "local_type",
 				     p->local_type, "local", p->local,
 				     "remote_type", p->remote_type, "remote",
 				     p->remote));

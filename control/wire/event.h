@@ -75,16 +75,17 @@ struct wire_event_call {
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
 
 struct wire_path_pair {
-	const char *local_type; /* host, srflx, prflx, relay */
-	const char *local;      /* "addr:port" */
-	const char *remote_type;
+	const char *local_type;  /* host, srflx, prflx, relay */
+	const char *local;       /* "addr:port" */
+	const char *remote_type; /* NULL: not known without ICE */
 	const char *remote;
 };
 
 /** Where ICE led a call's media. */
 struct wire_path {
+	const char *mode;   /* "stun", "turn", "ice" */
 	const char *reason; /* it failed; NULL: it did not */
-	bool controlling;
+	bool controlling;   /* ice */
 	bool lite;
 	size_t pair_count; /* RTP, RTCP: 0 to 2 */
 	struct wire_path_pair pairs[2];

@@ -119,6 +119,8 @@ enum wire_encryption {
 
 enum wire_nat {
 	WIRE_NAT_NONE,
+	WIRE_NAT_STUN, /* the address that a STUN server sees */
+	WIRE_NAT_TURN, /* through a TURN server */
 	WIRE_NAT_ICE,
 };
 
@@ -229,6 +231,10 @@ struct wire_action {
 	enum wire_encryption encryption;
 	enum wire_nat nat;
 	bool ice_lite;
+	const char *stun_server; /* "host", "host:port"; NULL: none */
+	const char *turn_server;
+	const char *turn_username; /* NULL: none */
+	const char *turn_password;
 	bool rtcp_mux; /* offer it; with DTLS always */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */

@@ -2,20 +2,75 @@
 
 #include <errno.h>
 
-int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
+#define SERVER_BYTES_MAX 280 /* a name, a colon, a port */
+#define SECRET_BYTES_MAX 255
+
+static int mode_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
-	static const char *const words[] = {"none", "", "ice", NULL};
+	static const char *const words[] = {"none", "",    "stun",
+					    "turn", "ice", NULL};
 	static const enum wire_nat values[] = {WIRE_NAT_NONE, WIRE_NAT_NONE,
+					       WIRE_NAT_STUN, WIRE_NAT_TURN,
 					       WIRE_NAT_ICE};
 	json_t *value = json_object_get(object, "media_nat");
 	const char *text = json_string_value(value);
 	size_t k;
 
-	if (value && !json_is_null(value)) {
-		if (!text || !decode_word(words, text, &k))
-			return decoder_refuse_member(d, "media_nat",
-						     "must be none or ice");
-		a->nat = values[k];
-	}
-	return decode_bool(d, object, "ice_lite", &a->ice_lite);
+	if (!value || json_is_null(value))
+		return 0;
+	if (!text || !decode_word(words, text, &k))
+		return decoder_refuse_member(d, "media_nat",
+					     "must be none, stun, turn or ice");
+	a->nat = values[k];
+	return 0;
+}
+
+/* Of a pool of several the first one. */
+static int credentials_decode(struct decoder *d, json_t *object,
+			      struct wire_action *a)
+{
+	static const char name[] = "turn_credentials";
+	json_t *array, *first;
+	size_t mark;
+	int err = decode_array(d, object, name, 10000, &array);
+
+	first = json_array_get(array, 0);
+	if (err || !first)
+		return err;
+	if (!json_is_object(first))
+		return decoder_refuse_member(d, name, "must hold objects");
+	mark = decoder_enter(d, "/turn_credentials/0");
+	err = decode_text(d, first, "username", TEXT_LINE, SECRET_BYTES_MAX,
+			  &a->turn_username);
+	if (!err)
+		err = decode_text(d, first, "password", TEXT_ANY,
+				  SECRET_BYTES_MAX, &a->turn_password);
+	if (!err)
+		decoder_leave(d, mark);
+	return err;
+}
+
+int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
+{
+	int err = mode_decode(d, object, a);
+
+	if (!err)
+		err = decode_bool(d, object, "ice_lite", &a->ice_lite);
+	if (!err)
+		err = decode_text(d, object, "stun_server", TEXT_WORD,
+				  SERVER_BYTES_MAX, &a->stun_server);
+	if (!err)
+		err = decode_text(d, object, "turn_server", TEXT_WORD,
+				  SERVER_BYTES_MAX, &a->turn_server);
+	if (!err)
+		err = credentials_decode(d, object, a);
+	if (err)
+		return err;
+	if (a->nat == WIRE_NAT_STUN && !a->stun_server)
+		return decoder_refuse_member(d, "stun_server",
+					     "is missing: media_nat is stun");
+	if (a->nat == WIRE_NAT_TURN && !a->turn_server)
+		return decoder_refuse_member(d, "turn_server",
+					     "is missing: media_nat is turn");
+	return 0;
 }

@@ -1,4 +1,5 @@
-"""Two network namespaces joined by a cable: 10.99.0.1 is ours, .2 the phone's."""
+"""Network namespaces: two joined by a cable, 10.99.0.1 ours and .2 the phone's; or
+with a router between that translates addresses, 10.98.0.2 ours behind it."""
 import ctypes
 import os
 import subprocess
@@ -38,9 +39,10 @@ def own_network():
 
 
 @contextmanager
-def cable():
-    """The names of the two namespaces; skips where there can be none."""
-    ours, theirs = (f"off{os.getpid()}{c}" for c in "ab")
+def cable(tag=""):
+    """The names of the two namespaces; skips where there can be none.
+    Several at a time have different tags."""
+    ours, theirs = (f"off{os.getpid()}{tag}{c}" for c in "ab")
     try:
         ip("netns", "add", ours)
         ip("netns", "add", theirs)
@@ -60,3 +62,33 @@ def cable():
     finally:
         for name in (ours, theirs):
             subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+@contextmanager
+def translated(*rules):
+    """As cable(), with ours at 10.98.0.2 behind the kernel's NAT, whose outside is
+    10.99.0.1. Rules are further ones of the router's iptables."""
+    inside = f"off{os.getpid()}nc"
+    with cable("n") as (router, phone):
+        try:
+            ip("netns", "add", inside)
+            ip("link", "add", "vi", "netns", inside, "type", "veth",
+               "peer", "name", "vj", "netns", router)
+            for name, link, host in ((inside, "vi", 2), (router, "vj", 1)):
+                ip("-n", name, "addr", "add", f"10.98.0.{host}/24", "dev", link)
+                ip("-n", name, "link", "set", link, "up")
+            ip("-n", inside, "link", "set", "lo", "up")
+            ip("-n", inside, "route", "add", "default", "via", "10.98.0.1")
+            run = ["ip", "netns", "exec", router]
+            for command in (["sysctl", "-q", "net.ipv4.ip_forward=1"],
+                            ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "va",
+                             "-j", "MASQUERADE"],
+                            *(["iptables", *rule.split()] for rule in rules)):
+                subprocess.run([*run, *command], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            subprocess.run(["ip", "netns", "del", inside], check=False, capture_output=True)
+            pytest.skip(f"no address translation: {error}")
+        try:
+            yield inside, phone
+        finally:
+            subprocess.run(["ip", "netns", "del", inside], check=False)

@@ -1,14 +1,23 @@
-"""Media through NATs, with foreign peers; packets counted by an independent
-capture."""
+"""Media through NATs, with foreign peers: baresip, coturn and the kernel's
+address translation; packets counted by an independent capture."""
 import os
+from contextlib import contextmanager
 
 import pytest
 
 from capture import Capture
-from test_codecs import BARESIP, namespaces, tone_write  # noqa: F401
-from test_srtp import OURS, RTP, BaresipPhone, assert_exact, call, streams
+from netns import translated
+from phones import BARESIP, OURS, Baresip
+from test_srtp import RTP, assert_exact, call, streams
+from turn import CREDENTIALS, RELAYS, SERVER, TURNSERVER, Coturn
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not BARESIP,
+                                reason="needs root for network namespaces, and baresip")
+needs_coturn = pytest.mark.skipif(not TURNSERVER, reason="needs coturn")
+
+PHONE_PORTS = (30000, 30100)
+# nothing but SIP and the TURN server gets through
+ONLY_TURN = "-A FORWARD -p udp -d 10.99.0.2 -m multiport ! --dports 3478,5060 -j DROP"
 
 
 def path(result):
@@ -16,21 +25,114 @@ def path(result):
     return found["path"]
 
 
+def phone(folder, namespace, ice=True, mux=True, encryption=None):
+    nat = ";medianat=ice" if ice else ""
+    menc = f";mediaenc={encryption}" if encryption else ""
+    return Baresip(folder, namespace, "PCMA", nat + menc,
+                   ["ice"] * ice + [encryption] * bool(encryption),
+                   [f"rtcp_mux {'yes' if mux else 'no'}"])
+
+
 @pytest.mark.parametrize("mux", [False, True])
 def test_ice_with_baresip(tmp_path, build, namespaces, mux):
     """Two host candidates meet; baresip answers the checks and sends its own."""
-    if not BARESIP:
-        pytest.skip("needs baresip")
-    with BaresipPhone(tmp_path, namespaces[1], ";medianat=ice", ["ice"],
-                      [f"rtcp_mux {'yes' if mux else 'no'}"]) as phone:
+    with phone(tmp_path, namespaces[1], mux=mux) as peer:
         with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
             code, result = call(build, namespaces[0], "--duration", "3", "--nat", "ice",
                                 *["--rtcp-mux"] * mux)
-    assert code == 0, (result, phone.text())
+    assert code == 0, (result, peer.text())
     print(path(result))
-    assert path(result)["connected"], phone.text()
+    assert path(result)["connected"], peer.text()
     assert path(result)["role"] == "controlling"
     assert path(result)["rtp"]["local"].startswith(OURS)
     assert path(result)["rtp"]["remote_type"] == "host"
     assert ("rtcp" in path(result)) != mux
     assert_exact(streams(result), capture)
+
+
+@needs_coturn
+@pytest.mark.parametrize("mux", [False, True])
+def test_turn_relays(tmp_path, build, namespaces, mux):
+    """All goes through the relay, whose other side is captured."""
+    with Coturn(tmp_path, namespaces[1]) as server, \
+            phone(tmp_path, namespaces[1], ice=False, mux=mux) as peer:
+        with Capture(tmp_path, PHONE_PORTS, namespaces[1], "lo") as capture:
+            code, result = call(build, namespaces[0], "--duration", "2", "--nat", "turn",
+                                "--turn-server", SERVER, *CREDENTIALS, *["--rtcp-mux"] * mux)
+    assert code == 0, (result, peer.text(), server.text())
+    print(path(result))
+    assert path(result)["by"] == "turn" and path(result)["rtp"]["local_type"] == "relay"
+    port = int(path(result)["rtp"]["local"].split(":")[1])
+    assert RELAYS[0] <= port <= RELAYS[1]
+    assert_exact(streams(result), capture)
+    assert result["evidence"]["foreign_packets"] == 0
+    assert result["evidence"]["invalid_packets"] == 0
+
+
+@needs_coturn
+def test_turn_refuses(tmp_path, build, namespaces):
+    """What the server says ends the call, and is its reason."""
+    with Coturn(tmp_path, namespaces[1]), phone(tmp_path, namespaces[1], ice=False):
+        code, result = call(build, namespaces[0], "--duration", "1", "--nat", "turn",
+                            "--turn-server", SERVER, *CREDENTIALS[:3], "wrong")
+    assert code == 1
+    assert "the TURN server says 401" in result["reason"]
+    assert "401" in result["asserts"][0]["text"]
+    assert "wrong" not in str(result)
+
+
+@contextmanager
+def behind_nat(folder, *rules, **options):
+    """(ours, the phone's namespace, the phone)"""
+    with translated(*rules) as (ours, theirs), Coturn(folder, theirs), \
+            phone(folder, theirs, **options) as peer:
+        yield ours, theirs, peer
+
+
+BIND = ["--bind", "10.98.0.2"]
+
+
+@needs_coturn
+def test_stun_through_nat(tmp_path, build):
+    """SDP says what the NAT makes of our address. The NAT lets in whom we sent to."""
+    with behind_nat(tmp_path, ice=False) as (ours, theirs, peer):
+        with Capture(tmp_path, PHONE_PORTS, theirs, "vb") as capture:
+            code, result = call(build, ours, *BIND, "--duration", "2", "--nat", "stun",
+                                "--stun-server", SERVER)
+    assert code == 0, (result, peer.text())
+    print(path(result))
+    assert path(result)["rtp"]["local_type"] == "srflx"
+    assert path(result)["rtp"]["local"].startswith("10.99.0.1:")
+    assert_exact(streams(result), capture)
+
+
+@needs_coturn
+def test_ice_through_nat(tmp_path, build):
+    with behind_nat(tmp_path) as (ours, theirs, peer):
+        with Capture(tmp_path, PHONE_PORTS, theirs, "vb") as capture:
+            code, result = call(build, ours, *BIND, "--duration", "3", "--nat", "ice",
+                                "--rtcp-mux", "--stun-server", SERVER)
+    assert code == 0, (result, peer.text())
+    print(path(result))
+    assert path(result)["rtp"]["local_type"] in ("srflx", "prflx")
+    assert path(result)["rtp"]["local"].startswith("10.99.0.1:")
+    assert_exact(streams(result), capture)
+
+
+@needs_coturn
+@pytest.mark.parametrize("encryption", [None, "dtls_srtp", "srtp"])
+def test_ice_through_relay(tmp_path, build, encryption):
+    """A firewall leaves no way but the relay: ICE finds it."""
+    ours_option = {"dtls_srtp": ["--encryption", "dtls"],
+                   "srtp": ["--encryption", "sdes"]}.get(encryption, [])
+    with behind_nat(tmp_path, ONLY_TURN, encryption=encryption) as (ours, theirs, peer):
+        with Capture(tmp_path, PHONE_PORTS, theirs, "lo") as capture:
+            code, result = call(build, ours, *BIND, "--duration", "6", "--nat", "ice",
+                                "--rtcp-mux", "--stun-server", SERVER, "--turn-server", SERVER,
+                                *CREDENTIALS, *ours_option)
+    assert code == 0, (result, peer.text())
+    print(path(result))
+    assert path(result)["rtp"]["local_type"] == "relay"
+    found = streams(result)
+    assert ("srtp_suite" in found["in"]) == bool(encryption)
+    assert_exact(found, capture)

@@ -171,6 +171,12 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 			resource_reference(
 				req, rep, credential_pool_resource.table,
 				json_object_get(action, "challenge_pool"), at);
+			str_print(at, sizeof(at),
+				  "/steps/%zu/%zu/turn_credential_pool", i, k);
+			resource_reference(
+				req, rep, credential_pool_resource.table,
+				json_object_get(action, "turn_credential_pool"),
+				at);
 			str_print(at, sizeof(at), "/steps/%zu/%zu/target_pool",
 				  i, k);
 			resource_reference(

@@ -75,6 +75,7 @@ static const struct {
 } pools[] = {
 	{"credential_pool", "credentials"},
 	{"challenge_pool", "challenge_credentials"},
+	{"turn_credential_pool", "turn_credentials"},
 	{"target_pool", "target"},
 };
 

@@ -149,6 +149,10 @@ static void record_log(const struct media_record *record, void *arg)
 		log->suite = record->u.secured.suite;
 		log->reason = record->u.secured.reason;
 		break;
+	case MEDIA_RECORD_GATHERED:
+		log->gathered++;
+		log->reason = record->u.gathered;
+		break;
 	case MEDIA_RECORD_PATH:
 		log->paths++;
 		log->path = *record->u.path;

@@ -34,6 +34,7 @@ struct rig_log {
 	size_t secured;
 	const char *suite; /* DTLS; NULL: it failed */
 	const char *reason;
+	size_t gathered;
 	size_t paths;
 	struct media_path path; /* ICE's last */
 	size_t stopped;

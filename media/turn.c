@@ -1,0 +1,456 @@
+#include "media/turn.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "media/socket.h"
+#include "media/stun_message.h"
+#include "media/turn_frame.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 16 /* MD5: RFC 8489 9.2.2 */
+/* Answers that ask for other credentials, in a row (a stale nonce is one) */
+#define CHALLENGES_MAX 4
+#define UDP            17 /* REQUESTED-TRANSPORT */
+
+struct request {
+	bool open;
+	enum stun_message_method method;
+	uint8_t id[STUN_TRANSACTION_BYTES];
+	unsigned sent;
+	unsigned challenges;
+	int64_t next_ns;
+};
+
+struct peer {
+	struct media_addr addr;
+	uint16_t number; /* of the channel; 0: a permission alone */
+	bool good;
+	bool refused;
+	int64_t renew_ns;
+	struct request request;
+};
+
+struct turn {
+	struct turn_params params;
+	char username[TURN_USER_BYTES];
+	char password[TURN_USER_BYTES];
+	enum turn_state state;
+	char reason[TURN_REASON_BYTES];
+	unsigned version;
+	struct media_addr mapped;
+	struct media_addr relayed;
+	char realm[STUN_TEXT_BYTES]; /* "": not asked for credentials yet */
+	char nonce[STUN_TEXT_BYTES];
+	uint8_t key[KEY_BYTES];
+	uint32_t lifetime_s;
+	int64_t now_ns;
+	int64_t renew_ns;       /* the allocation */
+	struct request request; /* about it, or for our address */
+	struct peer peers[TURN_PEERS_MAX];
+	size_t peer_count;
+	uint16_t channel_next;
+};
+
+int turn_new(struct turn **ret, const struct turn_params *params)
+{
+	struct turn *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->params = *params;
+	t->params.username = NULL;
+	t->params.password = NULL;
+	if (str_copy(t->username, sizeof(t->username),
+		     params->username ? params->username : "") ||
+	    str_copy(t->password, sizeof(t->password),
+		     params->password ? params->password : "")) {
+		turn_free(t);
+		return -EINVAL;
+	}
+	t->lifetime_s = TURN_LIFETIME_S;
+	t->channel_next = TURN_CHANNEL_MIN;
+	*ret = t;
+	return 0;
+}
+
+struct turn *turn_free(struct turn *t)
+{
+	if (t)
+		explicit_bzero(t, sizeof(*t));
+	free(t);
+	return NULL;
+}
+
+enum turn_state turn_state(const struct turn *t)
+{
+	return t->state;
+}
+
+const char *turn_reason(const struct turn *t)
+{
+	return t->reason;
+}
+
+const struct media_addr *turn_mapped(const struct turn *t)
+{
+	return &t->mapped;
+}
+
+const struct media_addr *turn_relayed(const struct turn *t)
+{
+	return &t->relayed;
+}
+
+unsigned turn_version(const struct turn *t)
+{
+	return t->version;
+}
+
+static const char *server(const struct turn *t)
+{
+	return t->params.stun ? "STUN" : "TURN";
+}
+
+__attribute__((format(printf, 2, 3))) static void fail(struct turn *t,
+						       const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(t->reason, sizeof(t->reason), fmt, args);
+	va_end(args);
+	/* a server may say anything */
+	for (char *p = t->reason; *p; p++) {
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	}
+	t->state = TURN_FAILED;
+	t->version++;
+}
+
+/* ---- requests ---- */
+
+static void request_write(struct turn *t, const struct request *r,
+			  const struct peer *peer, uint32_t lifetime_s)
+{
+	bool known = t->realm[0] != '\0';
+	bool permits = r->method == STUN_MESSAGE_PERMISSION ||
+		       r->method == STUN_MESSAGE_CHANNEL;
+	bool allocates = r->method == STUN_MESSAGE_ALLOCATE ||
+			 r->method == STUN_MESSAGE_REFRESH;
+	struct stun_draft draft = {
+		.method = r->method,
+		.class = STUN_MESSAGE_REQUEST,
+		.id = r->id,
+		.key = known ? t->key : NULL,
+		.key_bytes = sizeof(t->key),
+		.fingerprint = true,
+		.username = known ? t->username : NULL,
+		.realm = known ? t->realm : NULL,
+		.nonce = known ? t->nonce : NULL,
+		.peer = permits ? &peer->addr : NULL,
+		.channel = r->method == STUN_MESSAGE_CHANNEL ? peer->number : 0,
+		.lifetime_s = allocates ? &lifetime_s : NULL,
+		.transport = r->method == STUN_MESSAGE_ALLOCATE ? UDP : 0,
+	};
+	uint8_t data[STUN_MESSAGE_BYTES];
+	size_t bytes;
+
+	if (stun_message_write(data, &bytes, &draft) == 0)
+		t->params.send(data, bytes, t->params.arg);
+}
+
+static void request_begin(struct turn *t, struct request *r,
+			  const struct peer *peer,
+			  enum stun_message_method method)
+{
+	unsigned challenges = r->challenges;
+
+	*r = (struct request){
+		.open = true,
+		.method = method,
+		.sent = 1,
+		.challenges = challenges,
+		.next_ns = t->now_ns + TURN_RTO_NS,
+	};
+	random_bytes(r->id, sizeof(r->id));
+	request_write(t, r, peer, t->lifetime_s);
+}
+
+/* @return false: it is given up */
+static bool request_repeat(struct turn *t, struct request *r,
+			   const struct peer *peer)
+{
+	if (!r->open || t->now_ns < r->next_ns)
+		return true;
+	if (r->sent == TURN_SENDS_MAX) {
+		r->open = false;
+		return false;
+	}
+	r->next_ns = t->now_ns + (TURN_RTO_NS << r->sent);
+	r->sent++;
+	if (!t->params.reliable)
+		request_write(t, r, peer, t->lifetime_s);
+	return true;
+}
+
+static void peer_request(struct turn *t, struct peer *peer)
+{
+	peer->request.challenges = 0;
+	request_begin(t, &peer->request, peer,
+		      peer->number ? STUN_MESSAGE_CHANNEL
+				   : STUN_MESSAGE_PERMISSION);
+}
+
+static void own_request(struct turn *t)
+{
+	t->request.challenges = 0;
+	request_begin(t, &t->request, NULL,
+		      t->params.stun           ? STUN_MESSAGE_BINDING
+		      : t->state == TURN_READY ? STUN_MESSAGE_REFRESH
+					       : STUN_MESSAGE_ALLOCATE);
+}
+
+static void peers_tick(struct turn *t)
+{
+	for (size_t i = 0; i < t->peer_count; i++) {
+		struct peer *p = &t->peers[i];
+
+		if (p->refused)
+			continue;
+		if (!p->request.open && t->now_ns >= p->renew_ns)
+			peer_request(t, p);
+		else if (!request_repeat(t, &p->request, p))
+			p->renew_ns = t->now_ns + NS_PER_S;
+	}
+}
+
+void turn_tick(struct turn *t, int64_t now_ns)
+{
+	t->now_ns = now_ns;
+	if (t->state == TURN_FAILED)
+		return;
+	if (!t->request.open && now_ns >= t->renew_ns)
+		own_request(t);
+	else if (!request_repeat(t, &t->request, NULL))
+		fail(t, "the %s server does not answer", server(t));
+	if (t->state == TURN_READY)
+		peers_tick(t);
+}
+
+/* ---- answers ---- */
+
+/* RFC 8489 9.2.2: MD5(user ":" realm ":" password) */
+static bool key_make(struct turn *t)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	unsigned bytes = 0;
+	bool good =
+		md && EVP_DigestInit_ex(md, EVP_md5(), NULL) == 1 &&
+		EVP_DigestUpdate(md, t->username, strlen(t->username)) == 1 &&
+		EVP_DigestUpdate(md, ":", 1) == 1 &&
+		EVP_DigestUpdate(md, t->realm, strlen(t->realm)) == 1 &&
+		EVP_DigestUpdate(md, ":", 1) == 1 &&
+		EVP_DigestUpdate(md, t->password, strlen(t->password)) == 1 &&
+		EVP_DigestFinal_ex(md, t->key, &bytes) == 1;
+
+	EVP_MD_CTX_free(md);
+	return good;
+}
+
+/* Another try with what the server asks for. @return false: none is left */
+static bool challenge_take(struct turn *t, struct request *r,
+			   const struct peer *peer,
+			   const struct stun_message *m)
+{
+	bool first = t->realm[0] == '\0';
+
+	if (!(m->error == 438 || (m->error == 401 && (first || peer))) ||
+	    !m->realm || !m->nonce || !t->username[0] ||
+	    ++r->challenges > CHALLENGES_MAX ||
+	    str_copy(t->realm, sizeof(t->realm), m->realm) ||
+	    str_copy(t->nonce, sizeof(t->nonce), m->nonce) || !key_make(t))
+		return false;
+	request_begin(t, r, peer, r->method);
+	return true;
+}
+
+static void own_answer(struct turn *t, const struct stun_message *m)
+{
+	bool ready = t->state == TURN_READY;
+
+	if (m->class == STUN_MESSAGE_ERROR) {
+		if (!challenge_take(t, &t->request, NULL, m))
+			fail(t, "the %s server says %u %s", server(t), m->error,
+			     m->reason ? m->reason : "");
+		return;
+	}
+	t->request.open = false;
+	if (m->has_lifetime)
+		t->lifetime_s = m->lifetime_s;
+	t->renew_ns = t->params.stun
+			      ? INT64_MAX
+			      : t->now_ns + t->lifetime_s * NS_PER_S * 3 / 4;
+	if (ready)
+		return;
+	if (m->mapped.len == 0 || (!t->params.stun && m->relayed.len == 0)) {
+		fail(t, "the %s server names no address", server(t));
+		return;
+	}
+	t->mapped = m->mapped;
+	t->relayed = m->relayed;
+	t->state = TURN_READY;
+	t->version++;
+}
+
+static void peer_answer(struct turn *t, struct peer *p,
+			const struct stun_message *m)
+{
+	if (m->class == STUN_MESSAGE_ERROR) {
+		if (challenge_take(t, &p->request, p, m))
+			return;
+		p->request.open = false;
+		p->refused = true;
+		if (p->number)
+			fail(t,
+			     "the TURN server binds no channel to the peer: "
+			     "%u %s",
+			     m->error, m->reason ? m->reason : "");
+		return;
+	}
+	p->request.open = false;
+	p->renew_ns = t->now_ns + TURN_PERMISSION_NS;
+	if (p->good)
+		return;
+	p->good = true;
+	t->version++;
+}
+
+static bool is_of(const struct request *r, const struct stun_message *m)
+{
+	return r->open && r->method == m->method &&
+	       memcmp(r->id, m->id, sizeof(m->id)) == 0;
+}
+
+static void answer_take(struct turn *t, const struct stun_message *m)
+{
+	if (m->class == STUN_MESSAGE_SUCCESS && t->realm[0] &&
+	    !stun_message_verify(m, t->key, sizeof(t->key)))
+		return;
+	if (is_of(&t->request, m)) {
+		own_answer(t, m);
+		return;
+	}
+	for (size_t i = 0; i < t->peer_count; i++) {
+		if (is_of(&t->peers[i].request, m)) {
+			peer_answer(t, &t->peers[i], m);
+			return;
+		}
+	}
+}
+
+void turn_input(struct turn *t, const uint8_t *data, size_t bytes,
+		int64_t now_ns)
+{
+	struct stun_message m;
+
+	t->now_ns = now_ns;
+	if (t->state == TURN_FAILED || stun_message_open(&m, data, bytes))
+		return;
+	if (m.class == STUN_MESSAGE_SUCCESS || m.class == STUN_MESSAGE_ERROR)
+		answer_take(t, &m);
+	stun_message_close(&m);
+}
+
+/* ---- peers ---- */
+
+/* A permission is for an address, whatever its port (RFC 8656 9). */
+static bool permits(const struct peer *p, const struct media_addr *peer)
+{
+	struct media_addr at = *peer;
+
+	if (p->addr.ss.ss_family != peer->ss.ss_family)
+		return false;
+	media_addr_set_port(&at, media_addr_port(&p->addr));
+	return media_addr_equal(&p->addr, &at);
+}
+
+static int peer_add(struct turn *t, const struct media_addr *peer,
+		    uint16_t number)
+{
+	if (!media_addr_valid(peer) || t->params.stun)
+		return -EINVAL;
+	if (t->peer_count == TURN_PEERS_MAX)
+		return -ENOSPC;
+	/* another family than the relay's would be refused */
+	if (t->relayed.len > 0 && t->relayed.ss.ss_family != peer->ss.ss_family)
+		return -EINVAL;
+	t->peers[t->peer_count++] =
+		(struct peer){.addr = *peer, .number = number};
+	return 0;
+}
+
+int turn_permit(struct turn *t, const struct media_addr *peer)
+{
+	for (size_t i = 0; i < t->peer_count; i++) {
+		if (permits(&t->peers[i], peer))
+			return 0;
+	}
+	return peer_add(t, peer, 0);
+}
+
+int turn_bind(struct turn *t, const struct media_addr *peer)
+{
+	int err;
+
+	for (size_t i = 0; i < t->peer_count; i++) {
+		if (t->peers[i].number &&
+		    media_addr_equal(&t->peers[i].addr, peer))
+			return 0;
+	}
+	err = peer_add(t, peer, t->channel_next);
+	if (!err)
+		t->channel_next++;
+	return err;
+}
+
+uint16_t turn_channel(const struct turn *t, const struct media_addr *peer)
+{
+	for (size_t i = 0; i < t->peer_count; i++) {
+		const struct peer *p = &t->peers[i];
+
+		if (p->number && p->good && media_addr_equal(&p->addr, peer))
+			return p->number;
+	}
+	return 0;
+}
+
+uint16_t turn_channel_at(const struct turn *t, size_t n,
+			 struct media_addr *ret_peer)
+{
+	for (size_t i = 0; i < t->peer_count; i++) {
+		const struct peer *p = &t->peers[i];
+
+		if (!p->number || n-- > 0)
+			continue;
+		*ret_peer = p->addr;
+		return p->number;
+	}
+	return 0;
+}
+
+void turn_end(struct turn *t)
+{
+	struct request r = {.method = STUN_MESSAGE_REFRESH};
+
+	if (t->params.stun || t->state != TURN_READY)
+		return;
+	random_bytes(r.id, sizeof(r.id));
+	request_write(t, &r, NULL, 0);
+}
