@@ -281,6 +281,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->answers);
 	ring_free(e->datagrams);
 	dtls_identity_free(e->identity);
+	relay_streams_free(e->relay_streams);
 	ring_free(e->records);
 	ring_free(e->audio_records);
 	free(e->sessions);

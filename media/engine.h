@@ -147,9 +147,10 @@ struct media_engine {
 	struct prompt_cache *prompts;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
-	struct dtls_identity *identity;     /* NULL: no session wanted DTLS */
-	struct media_session *handshakes;   /* by session_dtls.next */
-	struct media_session *nat_sessions; /* by session_nat.next */
+	struct dtls_identity *identity;      /* NULL: no session wanted DTLS */
+	struct media_session *handshakes;    /* by session_dtls.next */
+	struct media_session *nat_sessions;  /* by session_nat.next */
+	struct relay_streams *relay_streams; /* NULL: no session wanted one */
 	uint32_t sessions_owned; /* not released; at most sessions_max */
 
 	_Atomic bool quit; /* written by the loop */

@@ -176,13 +176,23 @@ void media_engine_poll(struct media_engine *engine, media_record_h *handler,
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
 
+/** How a TURN server is spoken to; it relays UDP always. */
+enum media_turn_transport {
+	MEDIA_TURN_UDP,
+	MEDIA_TURN_TCP,
+	MEDIA_TURN_TLS,
+};
+
 struct media_nat_params {
 	enum media_nat mode;
 	bool ice_lite; /* ICE: with the sockets' addresses only */
 	struct media_addr stun_server; /* len 0: none */
-	struct media_addr turn_server; /* len 0: none; over UDP */
-	const char *username;          /* at the TURN server; copied */
-	const char *password;          /* copied */
+	struct media_addr turn_server; /* len 0: none */
+	enum media_turn_transport turn_transport;
+	bool turn_verify;      /* TLS: the server's certificate */
+	const char *turn_name; /* TLS: the server's name; copied */
+	const char *username;  /* at the TURN server; copied */
+	const char *password;  /* copied */
 };
 
 /** What a session decodes for; without any it decodes nothing. */

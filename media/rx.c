@@ -394,15 +394,21 @@ static bool relay_open(struct rx *rx, struct datagram *d)
 	return true;
 }
 
+static bool from_server(const struct datagram *d)
+{
+	const struct media_addr *server = &d->socket->relay.server;
+
+	return d->socket->stream ||
+	       (server->len > 0 && media_addr_equal(server, &d->source));
+}
+
 static void datagram_arrived(struct rx *rx, struct datagram *d)
 {
 	enum datagram_class class;
 
 	if (!d->socket->rtcp)
 		COUNTER_ADD(&rx->e->rx.packets, 1);
-	if (d->socket->relay.server.len > 0 &&
-	    media_addr_equal(&d->socket->relay.server, &d->source) &&
-	    !relay_open(rx, d))
+	if (from_server(d) && !relay_open(rx, d))
 		return;
 	class = datagram_classify(d->data, d->captured);
 	if (class == DATAGRAM_RTCP)
@@ -572,20 +578,31 @@ static void tap_stop(struct rx *rx, struct media_session *s)
 
 /* ---- commands ---- */
 
+/* Sockets, then connections to TURN servers. */
+#define READ_COUNT (2 * SOCKET_COUNT)
+
+static struct rx_socket *read_at(struct media_session *s, size_t i)
+{
+	return i < SOCKET_COUNT ? &s->rx.sockets[i]
+				: &s->rx.streams[i - SOCKET_COUNT];
+}
+
 static void session_add(struct rx *rx, struct media_session *s)
 {
 	if (s->tapped)
 		return;
-	for (size_t i = 0; i < SOCKET_COUNT; i++) {
+	for (size_t i = 0; i < READ_COUNT; i++) {
+		struct rx_socket *socket = read_at(s, i);
 		struct epoll_event event = {
 			.events = EPOLLIN,
-			.data.ptr = &s->rx.sockets[i],
+			.data.ptr = socket,
 		};
 
 		/* fails for want of kernel memory only; then nothing is
 		 * received and the measurement says so */
-		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_ADD, s->rx.sockets[i].fd,
-			  &event);
+		if (socket->fd >= 0)
+			epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_ADD, socket->fd,
+				  &event);
 	}
 }
 
@@ -593,13 +610,15 @@ static void session_stop(struct rx *rx, struct media_session *s)
 {
 	if (s->tapped)
 		tap_stop(rx, s);
-	for (size_t i = 0; i < SOCKET_COUNT && !s->tapped; i++) {
-		struct rx_socket *socket = &s->rx.sockets[i];
+	for (size_t i = 0; i < READ_COUNT && !s->tapped; i++) {
+		struct rx_socket *socket = read_at(s, i);
 		uint32_t drops;
 		/* what had arrived belongs to the call; a flood must not hold
 		 * the thread here */
 		int batches = STOP_BATCHES_MAX;
 
+		if (socket->fd < 0)
+			continue;
 		while (batch_read(rx, socket) == BATCH && --batches > 0)
 			continue;
 		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
@@ -675,6 +694,7 @@ static void command_take(struct rx *rx, struct command *c)
 		tap_assign(rx, s, c->tap_rtp, c->tap_rtcp);
 	} else if (kind == COMMAND_RELAY) {
 		s->rx.sockets[c->socket].relay = c->relay;
+		s->rx.streams[c->socket].relay = c->relay;
 	} else if (kind == COMMAND_REKEY) {
 		s->rx.rekeying = true;
 	}

@@ -106,12 +106,15 @@ struct rx_socket {
 	struct media_session *session;
 	int fd;         /* constant after media_session_new() */
 	bool rtcp;      /* constant */
+	bool stream;    /* constant: frames of a TURN server, see
+			 * media/relay_stream.h */
 	uint32_t drops; /* SO_RXQ_OVFL last seen */
 	struct relay_map relay;
 };
 
 struct rx_session {
 	struct rx_socket sockets[SOCKET_COUNT];
+	struct rx_socket streams[SOCKET_COUNT]; /* fd -1: none */
 	bool has_peer;
 	struct media_addr peer; /* negotiated RTP address */
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */

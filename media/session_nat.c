@@ -66,27 +66,67 @@ static void send_stun(const uint8_t *data, size_t bytes, void *arg)
 		data, bytes);
 }
 
+static void send_server(const struct media_session *s, unsigned socket,
+			const uint8_t *data, size_t bytes)
+{
+	int stream = s->rx.streams[socket].fd;
+
+	if (stream >= 0)
+		(void)send(stream, data, bytes, 0);
+	else
+		send_to(s, socket, &s->nat.turn_server, data, bytes);
+}
+
 static void send_turn(const uint8_t *data, size_t bytes, void *arg)
 {
 	const struct rx_socket *socket = arg;
-	const struct media_session *s = socket->session;
 
-	send_to(s, socket->rtcp ? SOCKET_RTCP : SOCKET_RTP, &s->nat.turn_server,
-		data, bytes);
+	send_server(socket->session, socket->rtcp ? SOCKET_RTCP : SOCKET_RTP,
+		    data, bytes);
+}
+
+/* Over TCP or TLS: a connection for each of our sockets. */
+static int streams_open(struct media_session *s,
+			const struct media_nat_params *params)
+{
+	struct media_engine *e = s->engine;
+	const struct relay_stream_params p = {
+		.server = params->turn_server,
+		.local = s->local.rtp,
+		.tls = params->turn_transport == MEDIA_TURN_TLS,
+		.verify = params->turn_verify,
+		.name = params->turn_name,
+	};
+	int err = 0;
+
+	if (!e->relay_streams)
+		err = relay_streams_new(&e->relay_streams);
+	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
+		err = relay_stream_open(&s->nat.streams[k], e->relay_streams,
+					&p);
+		if (!err)
+			s->rx.streams[k].fd =
+				relay_stream_fd(s->nat.streams[k]);
+	}
+	return err;
 }
 
 static int servers_open(struct media_session *s,
 			const struct media_nat_params *params)
 {
 	struct session_nat *nat = &s->nat;
+	bool reliable = params->turn_transport != MEDIA_TURN_UDP;
 	int err = 0;
 
+	if (nat->turn_server.len > 0 && reliable)
+		err = streams_open(s, params);
 	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
 		struct turn_params stun = {.stun = true,
 					   .send = send_stun,
 					   .arg = &s->rx.sockets[k]};
 		struct turn_params turn = {.username = params->username,
 					   .password = params->password,
+					   .reliable = reliable,
 					   .send = send_turn,
 					   .arg = &s->rx.sockets[k]};
 
@@ -94,7 +134,8 @@ static int servers_open(struct media_session *s,
 			err = turn_new(&nat->stuns[k], &stun);
 		if (!err && nat->turn_server.len > 0)
 			err = turn_new(&nat->turns[k], &turn);
-		s->rx.sockets[k].relay.server = nat->turn_server;
+		if (!reliable)
+			s->rx.sockets[k].relay.server = nat->turn_server;
 	}
 	return err;
 }
@@ -141,6 +182,7 @@ void session_nat_release(struct media_session *s)
 		if (nat->turns[k])
 			turn_end(nat->turns[k]);
 		nat->turns[k] = turn_free(nat->turns[k]);
+		nat->streams[k] = relay_stream_close(nat->streams[k]);
 		nat->stuns[k] = turn_free(nat->stuns[k]);
 	}
 	session_ice_release(s);
@@ -258,7 +300,7 @@ void session_nat_send(const struct media_session *s, const struct ice_path *to,
 	}
 	bytes = turn_frame_send(frame, sizeof(frame), &to->peer, data, bytes);
 	if (bytes > 0)
-		send_to(s, socket, &s->nat.turn_server, frame, bytes);
+		send_server(s, socket, frame, bytes);
 }
 
 /* ---- what comes ---- */
@@ -278,16 +320,18 @@ void session_nat_input(struct media_session *s, const struct handover *d)
 		.peer = d->source,
 	};
 	unsigned socket = d->rtcp ? SOCKET_RTCP : SOCKET_RTP;
+	/* what comes by a connection has no address */
+	bool stream = !d->relayed && d->source.len == 0;
 	int64_t now_ns = clock_mono_ns();
 
 	/* one server may be both */
-	if (!d->relayed && is_server(&nat->turn_server, &d->source) &&
-	    nat->turns[socket])
+	if (!d->relayed && nat->turns[socket] &&
+	    (stream || is_server(&nat->turn_server, &d->source)))
 		turn_input(nat->turns[socket], d->data, d->bytes, now_ns);
 	if (!d->relayed && is_server(&nat->stun_server, &d->source) &&
 	    nat->stuns[socket])
 		turn_input(nat->stuns[socket], d->data, d->bytes, now_ns);
-	if (nat->ice.ice)
+	if (nat->ice.ice && !stream)
 		ice_input(nat->ice.ice, &from, d->data, d->bytes, now_ns);
 }
 
@@ -298,6 +342,9 @@ static void servers_tick(struct session_nat *nat, int64_t now_ns)
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		if (nat->stuns[k])
 			turn_tick(nat->stuns[k], now_ns);
+		if (nat->streams[k] && relay_stream_reason(nat->streams[k]))
+			turn_lost(nat->turns[k],
+				  relay_stream_reason(nat->streams[k]));
 		if (nat->turns[k])
 			turn_tick(nat->turns[k], now_ns);
 	}
@@ -310,7 +357,8 @@ static void map_fill(struct relay_map *map, const struct session_nat *nat,
 	uint16_t number;
 
 	memset(map, 0, sizeof(*map));
-	map->server = nat->turn_server;
+	if (!nat->streams[socket])
+		map->server = nat->turn_server;
 	for (size_t n = 0;; n++) {
 		number = turn_channel_at(nat->turns[socket], n, &peer);
 		if (number == 0)

@@ -8,6 +8,7 @@
 
 #include "media/handover.h"
 #include "media/media.h"
+#include "media/relay_stream.h"
 #include "media/session_ice.h"
 #include "media/socket.h"
 #include "media/turn.h"
@@ -35,7 +36,8 @@ struct session_nat {
 	struct media_addr turn_server; /* len 0: none */
 	struct turn *stuns[SOCKET_COUNT];
 	struct turn *turns[SOCKET_COUNT];
-	unsigned versions[SOCKET_COUNT]; /* of turns, in force */
+	struct relay_stream *streams[SOCKET_COUNT]; /* TCP, TLS; else NULL */
+	unsigned versions[SOCKET_COUNT];            /* of turns, in force */
 	bool gathering;
 	bool listed;
 	struct media_session *next; /* of those that are due now and then */

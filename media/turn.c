@@ -445,6 +445,12 @@ uint16_t turn_channel_at(const struct turn *t, size_t n,
 	return 0;
 }
 
+void turn_lost(struct turn *t, const char *reason)
+{
+	if (t->state != TURN_FAILED)
+		fail(t, "%s", reason);
+}
+
 void turn_end(struct turn *t)
 {
 	struct request r = {.method = STUN_MESSAGE_REFRESH};

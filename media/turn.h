@@ -78,6 +78,9 @@ uint16_t turn_channel_at(const struct turn *t, size_t n,
 /** Grows when state or channels change. */
 unsigned turn_version(const struct turn *t);
 
+/** The connection to the server is gone. */
+void turn_lost(struct turn *t, const char *reason);
+
 /** Give the allocation back; nothing is repeated. */
 void turn_end(struct turn *t);
 

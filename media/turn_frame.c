@@ -131,6 +131,22 @@ int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
 	return 0;
 }
 
+int turn_frame_size(size_t *ret, const uint8_t *data, size_t bytes)
+{
+	size_t body;
+
+	if (bytes < TURN_CHANNEL_BYTES)
+		return -EAGAIN;
+	body = be16(data + 2);
+	if (data[0] >> 6 == 1)
+		*ret = (TURN_CHANNEL_BYTES + body + 3) & ~(size_t)3;
+	else if (data[0] >> 6 == 0 && body % 4 == 0)
+		*ret = STUN_HEADER_BYTES + body;
+	else
+		return -EBADMSG;
+	return 0;
+}
+
 void turn_frame_channel(uint8_t dst[static TURN_CHANNEL_BYTES],
 			uint16_t channel, size_t bytes)
 {

@@ -42,6 +42,12 @@ struct turn_frame {
 int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
 		     size_t captured, size_t bytes);
 
+/**
+ * How many bytes of a stream are the next frame, with its padding.
+ * @return 0; -EAGAIN too few bytes to tell; -EBADMSG it is none
+ */
+int turn_frame_size(size_t *ret, const uint8_t *data, size_t bytes);
+
 /** Write the header of ChannelData. */
 void turn_frame_channel(uint8_t dst[static TURN_CHANNEL_BYTES],
 			uint16_t channel, size_t bytes);

@@ -140,9 +140,10 @@ static ssize_t transmit(const struct media_session *s, unsigned socket,
 	struct iovec parts[2] = {{header, channel ? sizeof(header) : 0},
 				 {payload.out, bytes}};
 	struct sockaddr_storage name = via->ss;
+	int stream = s->rx.streams[socket].fd;
 	const struct msghdr message = {
-		.msg_name = &name,
-		.msg_namelen = via->len,
+		.msg_name = stream < 0 ? &name : NULL,
+		.msg_namelen = stream < 0 ? via->len : 0,
 		.msg_iov = parts,
 		.msg_iovlen = 2,
 	};
@@ -152,7 +153,8 @@ static ssize_t transmit(const struct media_session *s, unsigned socket,
 			      (const struct sockaddr *)(const void *)&to->ss,
 			      to->len);
 	turn_frame_channel(header, channel, bytes);
-	return sendmsg(s->rx.sockets[socket].fd, &message, 0);
+	return sendmsg(stream < 0 ? s->rx.sockets[socket].fd : stream, &message,
+		       0);
 }
 
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */

@@ -9,19 +9,20 @@
 #include <netdb.h>
 #include <string.h>
 
-#define STUN_SERVER_PORT 3478 /* RFC 8489 section 13 */
-#define ADDR_BYTES       (INET6_ADDRSTRLEN + 8)
+#define STUN_SERVER_PORT  3478 /* RFC 8489 section 13 */
+#define TURNS_SERVER_PORT 5349 /* RFC 8656 section 16 */
+#define ADDR_BYTES        (INET6_ADDRSTRLEN + 8)
 
 /* ---- the servers ---- */
 
 /* "host", "host:port", "[2001:db8::1]:port" */
 static int server_split(char *host, size_t size, char port[static 8],
-			const char *text)
+			const char *text, bool tls)
 {
 	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
 	const char *colon = strchr(end ? end : text, ':');
 	const char *begin = end ? text + 1 : text;
-	uint64_t number = STUN_SERVER_PORT;
+	uint64_t number = tls ? TURNS_SERVER_PORT : STUN_SERVER_PORT;
 
 	/* a literal of IPv6 without brackets has no port */
 	if (!end && colon && strchr(colon + 1, ':'))
@@ -37,39 +38,40 @@ static int server_split(char *host, size_t size, char port[static 8],
 }
 
 static int server_resolve(struct nat_server *ret, const struct engine *e,
-			  const char *text)
+			  const char *text, bool tls)
 {
 	struct addrinfo hints = {
 		.ai_family = e->bind.ss.ss_family,
 		.ai_socktype = SOCK_DGRAM,
 	};
 	struct addrinfo *found;
-	char host[ENGINE_PATH_BYTES];
 	char port[8];
 
-	if (server_split(host, sizeof(host), port, text) ||
-	    getaddrinfo(host, port, &hints, &found))
+	if (server_split(ret->host, sizeof(ret->host), port, text, tls) ||
+	    getaddrinfo(ret->host, port, &hints, &found))
 		return -ENOENT;
 	memcpy(&ret->addr.ss, found->ai_addr, found->ai_addrlen);
 	ret->addr.len = found->ai_addrlen;
 	ret->text = text;
+	ret->tls = tls;
 	freeaddrinfo(found);
 	return 0;
 }
 
 static const struct nat_server *server_find(const struct engine *e,
-					    const char *text)
+					    const char *text, bool tls)
 {
 	for (size_t i = 0; text && i < e->nat_server_count; i++) {
-		if (strcmp(e->nat_servers[i].text, text) == 0)
+		if (strcmp(e->nat_servers[i].text, text) == 0 &&
+		    e->nat_servers[i].tls == tls)
 			return &e->nat_servers[i];
 	}
 	return NULL;
 }
 
-static int server_add(struct engine *e, const char *text)
+static int server_add(struct engine *e, const char *text, bool tls)
 {
-	if (!text || server_find(e, text))
+	if (!text || server_find(e, text, tls))
 		return 0;
 	if (e->nat_server_count == ENGINE_NAT_SERVERS_MAX) {
 		engine_end(e, "error",
@@ -78,7 +80,8 @@ static int server_add(struct engine *e, const char *text)
 			   e->job->role, ENGINE_NAT_SERVERS_MAX);
 		return -ENOSPC;
 	}
-	if (server_resolve(&e->nat_servers[e->nat_server_count], e, text)) {
+	if (server_resolve(&e->nat_servers[e->nat_server_count], e, text,
+			   tls)) {
 		engine_end(e, "error",
 			   "role %s: the STUN or TURN server %s has no address "
 			   "of our family",
@@ -101,9 +104,10 @@ int call_nat_servers(struct engine *e)
 
 			if (a->nat == WIRE_NAT_NONE)
 				continue;
-			err = server_add(e, a->stun_server);
+			err = server_add(e, a->stun_server, false);
 			if (!err)
-				err = server_add(e, a->turn_server);
+				err = server_add(e, a->turn_server,
+						 a->turn_transport == WIRE_TLS);
 		}
 	}
 	return err;
@@ -118,19 +122,30 @@ void call_nat_params(const struct call *c, struct media_session_params *params)
 		[WIRE_NAT_ICE] = MEDIA_NAT_ICE,
 	};
 	const struct wire_action *a = c->action;
-	const struct nat_server *stun = server_find(c->engine, a->stun_server);
-	const struct nat_server *turn = server_find(c->engine, a->turn_server);
+	static const enum media_turn_transport transports[] = {
+		[WIRE_UDP] = MEDIA_TURN_UDP,
+		[WIRE_TCP] = MEDIA_TURN_TCP,
+		[WIRE_TLS] = MEDIA_TURN_TLS,
+	};
+	const struct nat_server *stun =
+		server_find(c->engine, a->stun_server, false);
+	const struct nat_server *turn = server_find(
+		c->engine, a->turn_server, a->turn_transport == WIRE_TLS);
 
 	params->nat = (struct media_nat_params){
 		.mode = modes[a->nat],
 		.ice_lite = a->ice_lite,
+		.turn_transport = transports[a->turn_transport],
+		.turn_verify = a->turn_verify,
 		.username = a->turn_username,
 		.password = a->turn_password,
 	};
 	if (stun)
 		params->nat.stun_server = stun->addr;
-	if (turn)
+	if (turn) {
 		params->nat.turn_server = turn->addr;
+		params->nat.turn_name = turn->host;
+	}
 }
 
 bool call_nat_asks(const struct wire_action *action)

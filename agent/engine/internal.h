@@ -556,6 +556,8 @@ enum engine_phase {
 /* A STUN or TURN server of the job. */
 struct nat_server {
 	const char *text; /* as the action names it */
+	bool tls;         /* its port, if none is named, is that of TLS */
+	char host[256];
 	struct media_addr addr;
 };
 

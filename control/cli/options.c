@@ -26,6 +26,8 @@ enum option_code {
 	OPTION_RTCP_MUX,
 	OPTION_STUN_SERVER,
 	OPTION_TURN_SERVER,
+	OPTION_TURN_TRANSPORT,
+	OPTION_TURN_INSECURE,
 	OPTION_TURN_USER,
 	OPTION_TURN_PASSWORD,
 	OPTION_SRTP_SUITE,
@@ -61,6 +63,8 @@ static const struct option long_options[] = {
 	{"rtcp-mux", no_argument, NULL, OPTION_RTCP_MUX},
 	{"stun-server", required_argument, NULL, OPTION_STUN_SERVER},
 	{"turn-server", required_argument, NULL, OPTION_TURN_SERVER},
+	{"turn-transport", required_argument, NULL, OPTION_TURN_TRANSPORT},
+	{"turn-insecure", no_argument, NULL, OPTION_TURN_INSECURE},
 	{"turn-user", required_argument, NULL, OPTION_TURN_USER},
 	{"turn-password", required_argument, NULL, OPTION_TURN_PASSWORD},
 	{"srtp-suite", required_argument, NULL, OPTION_SRTP_SUITE},
@@ -118,7 +122,9 @@ void cli_usage(void)
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
 	      "  --nat none|stun|turn|ice\n"
 	      "                        how media gets through NATs (default: none)\n"
-	      "  --stun-server HOST[:PORT], --turn-server HOST[:PORT] (over UDP)\n"
+	      "  --stun-server HOST[:PORT], --turn-server HOST[:PORT]\n"
+	      "  --turn-transport udp|tcp|tls (default: udp)\n"
+	      "  --turn-insecure       take any certificate of the TURN server\n"
 	      "  --turn-user NAME, --turn-password TEXT (better: environment\n"
 	      "                        OFFHOOK_TURN_PASSWORD)\n"
 	      "  --ice-lite            with --nat ice: as a lite agent\n"
@@ -323,6 +329,12 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_TURN_SERVER:
 		o->turn_server = optarg;
+		return 0;
+	case OPTION_TURN_TRANSPORT:
+		o->turn_transport = optarg;
+		return 0;
+	case OPTION_TURN_INSECURE:
+		o->turn_insecure = true;
 		return 0;
 	case OPTION_TURN_USER:
 		o->turn_user = optarg;

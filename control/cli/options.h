@@ -39,6 +39,8 @@ struct cli_options {
 	bool ice_lite;
 	const char *stun_server; /* "host:port"; NULL: none */
 	const char *turn_server;
+	const char *turn_transport;         /* "udp", "tcp", "tls"; NULL: udp */
+	bool turn_insecure;                 /* TLS: any certificate is fine */
 	const char *turn_user;              /* NULL: none */
 	char turn_password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
 	bool rtcp_mux;

@@ -123,6 +123,9 @@ static json_t *media_action(const struct cli_options *o)
 	put_text(a, "media_nat", o->nat);
 	put_text(a, "stun_server", o->stun_server);
 	put_text(a, "turn_server", o->turn_server);
+	put_text(a, "turn_transport", o->turn_transport);
+	if (o->turn_insecure)
+		json_object_set_new(a, "turn_verify", json_false());
 	if (o->turn_user)
 		json_object_set_new(a, "turn_credentials",
 				    json_pack("[{s:s, s:s}]", "username",

@@ -233,6 +233,8 @@ struct wire_action {
 	bool ice_lite;
 	const char *stun_server; /* "host", "host:port"; NULL: none */
 	const char *turn_server;
+	enum wire_transport turn_transport;
+	bool turn_verify;          /* TLS: the certificate; default true */
 	const char *turn_username; /* NULL: none */
 	const char *turn_password;
 	bool rtcp_mux; /* offer it; with DTLS always */

@@ -25,6 +25,25 @@ static int mode_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	return 0;
 }
 
+static int transport_decode(struct decoder *d, json_t *object,
+			    struct wire_action *a)
+{
+	static const char *const words[] = {"udp", "tcp", "tls", NULL};
+	static const enum wire_transport values[] = {WIRE_UDP, WIRE_TCP,
+						     WIRE_TLS};
+	const char *text = NULL;
+	size_t k;
+	int err = decode_text(d, object, "turn_transport", TEXT_WORD, 8, &text);
+
+	if (err || !text)
+		return err;
+	if (!decode_word(words, text, &k))
+		return decoder_refuse_member(d, "turn_transport",
+					     "must be udp, tcp or tls");
+	a->turn_transport = values[k];
+	return 0;
+}
+
 /* Of a pool of several the first one. */
 static int credentials_decode(struct decoder *d, json_t *object,
 			      struct wire_action *a)
@@ -62,6 +81,11 @@ int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	if (!err)
 		err = decode_text(d, object, "turn_server", TEXT_WORD,
 				  SERVER_BYTES_MAX, &a->turn_server);
+	if (!err)
+		err = transport_decode(d, object, a);
+	a->turn_verify = true;
+	if (!err)
+		err = decode_bool(d, object, "turn_verify", &a->turn_verify);
 	if (!err)
 		err = credentials_decode(d, object, a);
 	if (err)

@@ -1,6 +1,7 @@
 """Media through NATs, with foreign peers: baresip, coturn and the kernel's
 address translation; packets counted by an independent capture."""
 import os
+import subprocess
 from contextlib import contextmanager
 
 import pytest
@@ -16,7 +17,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not BARESIP,
 needs_coturn = pytest.mark.skipif(not TURNSERVER, reason="needs coturn")
 
 PHONE_PORTS = (30000, 30100)
-# nothing but SIP and the TURN server gets through
+# of UDP nothing but SIP gets through
+ONLY_SIP = "-A FORWARD -p udp -d 10.99.0.2 ! --dport 5060 -j DROP"
+# nothing but SIP and the TURN server
 ONLY_TURN = "-A FORWARD -p udp -d 10.99.0.2 -m multiport ! --dports 3478,5060 -j DROP"
 
 
@@ -67,6 +70,55 @@ def test_turn_relays(tmp_path, build, namespaces, mux):
     assert_exact(streams(result), capture)
     assert result["evidence"]["foreign_packets"] == 0
     assert result["evidence"]["invalid_packets"] == 0
+
+
+@pytest.fixture(scope="module")
+def tls_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("turns")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/CN=turn.example.net", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, capture_output=True)
+    return ["--cert", str(folder / "cert.pem"), "--pkey", str(folder / "key.pem"), "--no-dtls"]
+
+
+@needs_coturn
+@pytest.mark.parametrize("transport", ["tcp", "tls"])
+def test_turn_by_stream(tmp_path, build, namespaces, tls_files, transport):
+    """To the server by TCP or TLS, from there by UDP: as exact."""
+    with Coturn(tmp_path, namespaces[1], *tls_files) as server, \
+            phone(tmp_path, namespaces[1], ice=False, mux=False) as peer:
+        with Capture(tmp_path, PHONE_PORTS, namespaces[1], "lo") as capture:
+            code, result = call(build, namespaces[0], "--duration", "2", "--nat", "turn",
+                                "--turn-server", SERVER, "--turn-transport", transport,
+                                "--turn-insecure", *CREDENTIALS)
+    assert code == 0, (result, peer.text(), server.text())
+    assert path(result)["rtp"]["local_type"] == "relay"
+    assert_exact(streams(result), capture)
+    assert result["evidence"]["invalid_packets"] == 0
+    assert result["evidence"]["send_errors"] == 0
+
+
+@needs_coturn
+def test_turn_certificate_is_verified(tmp_path, build, namespaces, tls_files):
+    with Coturn(tmp_path, namespaces[1], *tls_files), \
+            phone(tmp_path, namespaces[1], ice=False):
+        code, result = call(build, namespaces[0], "--duration", "1", "--nat", "turn",
+                            "--turn-server", SERVER, "--turn-transport", "tls", *CREDENTIALS)
+    assert code == 1
+    assert "the TURN server's certificate is not valid" in result["reason"]
+
+
+@needs_coturn
+def test_ice_through_stream_relay(tmp_path, build):
+    """ICE with a relay that is reached by TCP alone."""
+    with behind_nat(tmp_path, ONLY_SIP) as (ours, theirs, peer):
+        with Capture(tmp_path, PHONE_PORTS, theirs, "lo") as capture:
+            code, result = call(build, ours, *BIND, "--duration", "6", "--nat", "ice",
+                                "--rtcp-mux", "--turn-server", SERVER, "--turn-transport", "tcp",
+                                *CREDENTIALS)
+    assert code == 0, (result, peer.text())
+    assert path(result)["rtp"]["local_type"] == "relay"
+    assert_exact(streams(result), capture)
 
 
 @needs_coturn

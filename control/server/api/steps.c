@@ -60,6 +60,8 @@ static const struct step_param params[] = {
 	{"ice_lite", "boolean", "false", MEDIA},
 	{"stun_server", "string", NULL, MEDIA},
 	{"turn_server", "string", NULL, MEDIA},
+	{"turn_transport", "string", "\"udp\"", MEDIA},
+	{"turn_verify", "boolean", "true", MEDIA},
 	{"turn_credential_pool", "integer", NULL, MEDIA},
 	{"early_media", "boolean", "false", "answer"},
 	{"prack", "string", "\"none\"", MEDIA},

@@ -8,12 +8,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct turn_frame f;
-	size_t bytes;
+	size_t bytes, whole;
 
 	if (size < 1)
 		return 0;
 	/* the first byte: so much was cut off when it was read */
 	bytes = size - 1 + data[0] % 8;
+	/* of a stream: a datagram that is a frame is a whole one there */
+	if (turn_frame_size(&whole, data + 1, size - 1) == 0 &&
+	    (whole < TURN_CHANNEL_BYTES || whole > 65535 + 20 + 3))
+		abort();
 	if (turn_frame_parse(&f, data + 1, size - 1, bytes))
 		return 0;
 	if (f.offset + f.bytes > bytes || f.offset > size - 1 + 7)
