@@ -228,7 +228,11 @@ static bool role_agree(struct ice *ice, const struct stun_message *m)
 {
 	bool larger = ice->tie_breaker >= m->tie_breaker;
 
-	if (!ice->started || ice->local.lite)
+	/* a lite agent cannot lead: who does not check has nothing to nominate
+	 * (rtpengine 10.5 asks for it where we offer) */
+	if (ice->local.lite)
+		return !m->controlled;
+	if (!ice->started)
 		return true;
 	if (ice->controlling && m->controlling) {
 		if (larger)

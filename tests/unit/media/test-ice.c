@@ -320,6 +320,46 @@ static void test_role_conflict(void **state)
 	}
 }
 
+/* Who checks leads, if we are lite: a peer that thinks we do is told. */
+static void test_lite_does_not_lead(void **state)
+{
+	struct world w;
+	char name[2 * MEDIA_ICE_UFRAG_BYTES];
+	const struct ice_path from = {.component = 1, .peer = host_of(1, 1)};
+	uint32_t priority = 1;
+	struct stun_draft draft = {
+		.method = STUN_MESSAGE_BINDING,
+		.class = STUN_MESSAGE_REQUEST,
+		.id = (const uint8_t *)"twelve bytes",
+		.fingerprint = true,
+		.username = name,
+		.priority = &priority,
+		.controlled = &(uint64_t){1},
+	};
+	uint8_t data[STUN_MESSAGE_BYTES];
+	struct stun_message m;
+	size_t bytes;
+	(void)state;
+
+	world_open(&w, true, false);
+	draft.key = ice_local(w.agents[0])->pwd;
+	draft.key_bytes = strlen(draft.key);
+	snprintf(name, sizeof(name), "%s:theirs",
+		 ice_local(w.agents[0])->ufrag);
+	/* before the peer's SDP, too */
+	assert_int_equal(stun_message_write(data, &bytes, &draft), 0);
+	ice_input(w.agents[0], &from, data, bytes, w.now_ns);
+	assert_int_equal(w.flight_count, 1);
+	assert_int_equal(
+		stun_message_open(&m, w.flights[0].data, w.flights[0].bytes),
+		0);
+	assert_int_equal(m.class, STUN_MESSAGE_ERROR);
+	assert_int_equal(m.error, 487);
+	assert_true(stun_message_verify(&m, draft.key, draft.key_bytes));
+	stun_message_close(&m);
+	world_close(&w);
+}
+
 static void test_nobody_there(void **state)
 {
 	struct world w;
@@ -497,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_early_checks),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_role_conflict),
+		cmocka_unit_test(test_lite_does_not_lead),
 		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_consent),
 		cmocka_unit_test(test_restart),

@@ -1,0 +1,126 @@
+"""kamailio and rtpengine in the path of a call, in one namespace (netns.py).
+
+kamailio takes calls at 10.99.0.2:5080 and sends them to 10.99.0.2:5060; the user part
+of the URI says how rtpengine changes the SDP towards the called side."""
+import shutil
+import subprocess
+import time
+
+RTPENGINE, KAMAILIO = shutil.which("rtpengine"), shutil.which("kamailio")
+HOST, SIP_PORT = "10.99.0.2", 5080
+RELAYS = (40000, 40999)
+
+# user part: flags of the offer
+WAYS = {
+    "plain": "replace-origin replace-session-connection RTP/AVP ICE=remove",
+    "srtp": "replace-origin replace-session-connection RTP/SAVP ICE=remove",
+    "dtls": "replace-origin replace-session-connection UDP/TLS/RTP/SAVP ICE=remove "
+            "rtcp-mux-offer",
+    "demux": "replace-origin replace-session-connection RTP/AVP ICE=remove rtcp-mux-demux",
+    "ice": "replace-origin replace-session-connection RTP/AVP ICE=force",
+}
+
+CONFIG = """
+log_stderror=yes
+children=2
+listen=udp:%(host)s:%(port)d
+loadmodule "tm.so"
+loadmodule "sl.so"
+loadmodule "rr.so"
+loadmodule "pv.so"
+loadmodule "maxfwd.so"
+loadmodule "textops.so"
+loadmodule "siputils.so"
+loadmodule "rtpengine.so"
+modparam("rtpengine", "rtpengine_sock", "udp:127.0.0.1:2223")
+request_route {
+	if (is_method("OPTIONS") && !has_totag()) { sl_send_reply("200", "OK"); exit; }
+	if (has_totag()) {
+		loose_route();
+		if (is_method("BYE")) rtpengine_manage();
+		t_on_reply("MEDIA");
+		t_relay();
+		exit;
+	}
+	if (is_method("CANCEL")) { if (t_check_trans()) t_relay(); exit; }
+	if (is_method("INVITE")) {
+		record_route();
+%(ways)s
+		t_on_reply("MEDIA");
+	}
+	$du = "sip:%(host)s:5060";
+	t_relay();
+}
+onreply_route[MEDIA] {
+	if (has_body("application/sdp")) rtpengine_manage();
+}
+"""
+
+
+class Daemon:
+    def __init__(self, log, namespace, command):
+        self._log, self._command = log, ["ip", "netns", "exec", namespace, *command]
+
+    def start(self):
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+
+    def alive(self):
+        return self._process.poll() is None
+
+    def text(self):
+        return self._log.read_text(errors="replace")[-8000:]
+
+    def stop(self):
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class RtpengineProxy:
+    def __init__(self, folder, namespace):
+        self._namespace = namespace
+        ways = "\n".join(f'\t\tif ($rU == "{user}") rtpengine_manage("{flags}");'
+                         for user, flags in WAYS.items())
+        (folder / "kamailio.cfg").write_text(
+            CONFIG % {"host": HOST, "port": SIP_PORT, "ways": ways})
+        (folder / "run").mkdir()
+        self._parts = [
+            Daemon(folder / "rtpengine.log", namespace,
+                   [RTPENGINE, "--foreground", "--log-stderr", "--log-level=6", "--table=-1",
+                    f"--interface={HOST}", "--listen-ng=127.0.0.1:2223", "--num-threads=2",
+                    f"--port-min={RELAYS[0]}", f"--port-max={RELAYS[1]}",
+                    "--config-file=none"]),
+            Daemon(folder / "kamailio.log", namespace,
+                   [KAMAILIO, "-DD", "-E", "-m", "32", "-M", "4", "-Y", str(folder / "run"),
+                    "-f", str(folder / "kamailio.cfg")]),
+        ]
+
+    def __enter__(self):
+        for part in self._parts:
+            part.start()
+        probe = ("import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                 "s.connect(('%s', %d))\ns.settimeout(0.3)\nh = '%%s:%%d' %% s.getsockname()\n"
+                 "s.send(('OPTIONS sip:probe SIP/2.0\\r\\nVia: SIP/2.0/UDP '+h+';branch=z9hG4bKp'"
+                 "'\\r\\nFrom: <sip:p@p>;tag=1\\r\\nTo: <sip:p@p>\\r\\nCall-ID: p\\r\\n"
+                 "CSeq: 1 OPTIONS\\r\\nMax-Forwards: 5\\r\\nContent-Length: 0\\r\\n\\r\\n').encode())\n"
+                 "assert s.recv(4096).startswith(b'SIP/2.0 200')\n" % (HOST, SIP_PORT))
+        deadline = time.monotonic() + 30
+        while subprocess.run(["ip", "netns", "exec", self._namespace, "/usr/bin/python3", "-c",
+                              probe], capture_output=True, check=False).returncode:
+            if time.monotonic() > deadline or not all(p.alive() for p in self._parts):
+                text = self.text()
+                self.__exit__()
+                raise RuntimeError(text)
+            time.sleep(0.1)
+        return self
+
+    def text(self):
+        return "\n".join(p.text() for p in self._parts)
+
+    def __exit__(self, *_):
+        for part in self._parts:
+            part.stop()
