@@ -167,7 +167,7 @@ function drawLadder(messages, omitted) {
       element('span', m.role, 'role'),
       element('span', m.dir === 'sent' ? '→' : '←', 'arrow'));
     const text = element('div');
-    const summary = `${m.line}  ${m.peer || ''}`;
+    const summary = `${m.line}  ${(m.transport || '').toUpperCase()} ${m.peer || ''}`;
     if (m.text) {
       const details = element('details');
       details.append(element('summary', summary), element('pre', m.text));

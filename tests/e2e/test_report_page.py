@@ -77,7 +77,8 @@ def test_names_are_text_and_no_markup(browser, finished):
 def test_public_link_shows_no_message_bodies(browser, finished):
     bench, url, session = finished
     opened(browser, url)
-    assert browser.find_elements(By.CSS_SELECTOR, "#ladder .message")
+    ladder = browser.find_elements(By.CSS_SELECTOR, "#ladder .message")
+    assert ladder and all("  UDP 127.0.0.1:" in m.get_attribute("textContent") for m in ladder)
     assert browser.find_elements(By.CSS_SELECTOR, "#ladder pre") == []
     private = f"{bench.controller.url}/run/details/{session}"
     assert requests.get(private, timeout=10).status_code == 401

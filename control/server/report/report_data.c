@@ -20,6 +20,8 @@ static json_t *ladder_line(json_t *message, json_int_t first_us, bool with_text)
 			    json_real((double)(t_us - first_us) / 1000));
 	json_object_set(line, "role", json_object_get(message, "role"));
 	json_object_set(line, "dir", json_object_get(message, "dir"));
+	json_object_set(line, "transport",
+			json_object_get(message, "transport"));
 	json_object_set(line, "peer", json_object_get(message, "peer"));
 	if (json_object_get(message, "encoding"))
 		json_object_set_new(line, "line",
