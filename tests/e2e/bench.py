@@ -3,6 +3,7 @@ import re
 import time
 from contextlib import ExitStack
 
+import sip_witness
 from agent import Agent
 from controller import Controller
 from peers import SUBSCRIBERS, Kamailio
@@ -72,10 +73,21 @@ class Bench:
     def __exit__(self, kind, value, traceback):
         if kind:
             self._show_logs()
+        elif self.controller.process:
+            self._note_messages()
         self._stack.__exit__(kind, value, traceback)
         # Also engines, whose output is in the agent's log.
         for log in [self.controller.last_log] + [a.log() for a in self.agents]:
             assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]
+
+    def _note_messages(self):
+        """What the engines sent is looked at when the file ends."""
+        for run in self.api("GET", "/runs?count=1000")["runs"]:
+            answer = self.controller.session.get(
+                f"{self.controller.url}/run/details/{run['session_id']}/sip.txt",
+                auth=self.controller.keys["admin"], timeout=60)
+            if answer.status_code == 200:
+                sip_witness.note(sip_witness.sent_of_text(answer.content))
 
     def _show_logs(self):
         for agent in self.agents:

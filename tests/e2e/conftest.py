@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import contract  # noqa: E402
+import sip_witness  # noqa: E402
 from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
@@ -22,6 +23,13 @@ def answers_as_documented():
     yield
     broken = contract.CONTRACT.broken if contract.CONTRACT else []
     assert broken[before:] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def messages_as_they_must_be():
+    """What the tests of this file sent over SIP."""
+    yield
+    assert sip_witness.findings() == []
 
 
 @pytest.fixture(scope="session")

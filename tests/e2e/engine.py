@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import sip_grammar
+import sip_witness
 
 PATIENCE_S = 150
 
@@ -30,6 +31,7 @@ class Engine:
 
     copies: its answers, and its requests within a dialog, copy headers of a
     peer that breaks the grammar: they are not held to it.
+    settings: more of the agent's own, such as tls_certificate
     """
 
     def __init__(self, build, role, steps, ports, sip_port=0, bind="127.0.0.1", offset=0,
@@ -146,12 +148,16 @@ class Engine:
                 out.append(data.decode(errors="replace"))
         return out
 
+    def ours(self):
+        """The messages it sent that are not made of a peer's broken ones"""
+        sent = [message_bytes(m) for m in self.messages if m["dir"] == "sent"]
+        return [data for data in sent
+                if not (self._copies and (data.startswith(b"SIP/2.0") or
+                                          re.search(rb"\r\nTo:[^\r]*;\s*tag=", data)))]
+
     def grammar_errors(self):
         """(what, message) of every message sent that breaks RFC 3261's grammar"""
-        sent = [message_bytes(m) for m in self.messages if m["dir"] == "sent"]
-        return [(found, data) for data in sent
-                if not (self._copies and (data.startswith(b"SIP/2.0") or
-                                          re.search(rb"\r\nTo:[^\r]*;\s*tag=", data)))
+        return [(found, data) for data in self.ours()
                 for found in sip_grammar.errors(data, self._extra)]
 
     def close(self):
@@ -178,4 +184,5 @@ class Engine:
             return
         assert self._process.returncode == (0 if self.finish else 1), log
         assert "Sanitizer" not in log and "runtime error" not in log, log
+        sip_witness.note(self.ours(), grammar=False)
         assert self.grammar_errors() == []

@@ -3,6 +3,7 @@ tshark. Every other test that drives an engine does the first as well."""
 import pytest
 
 import sip_grammar
+import sip_witness
 from capture import Capture
 from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio
@@ -45,6 +46,44 @@ def test_checker_refuses(name):
     old, new = BAD[name]
     assert GOOD.count(old) >= 1
     assert sip_grammar.errors(GOOD.replace(old, new, 1)) != [], name
+
+
+def test_tshark_takes_what_is_right():
+    assert sip_witness.dissect([GOOD, GOOD.replace(b"v=0\r\n", b"").replace(b": 5", b": 0")]) == []
+
+
+@pytest.mark.parametrize("old,new", [
+    (b"Content-Length: 5", b"Content-Length: -1"), (b" SIP/2.0", b""),
+    (b"Max-Forwards: 70", b"Max-Forwards 70"),
+    (b"Content-Length: 5\r\n\r\nv=0\r\n",
+     b"Content-Length: 31\r\n\r\nv=0\r\nm=audio 99999 RTP/AVP 0\r\n"),
+])
+def test_tshark_finds(old, new):
+    broken = GOOD.replace(old, new, 1)
+    assert [m for _, m in sip_witness.dissect([GOOD, broken, GOOD])] == [broken]
+
+
+def test_what_is_noted_is_found(build, ports):
+    """An engine's message, and those of a download: good ones, and one that is not."""
+    with Engine(build, "caller", [[{"type": "options", "credentials": [{"username": "1"}],
+                                    "target": target("127.0.0.1", ports.silent)}]], ports) as e:
+        e.go(0)
+        e.until(lambda: e.sent("OPTIONS"), "it is sent")
+        e.cancel()
+        e.until(lambda: e.finish, "the job ends")
+    noted = sip_witness._noted[:]
+    try:
+        assert (e.ours()[0], False) in noted
+        assert sip_witness.findings() == []
+        bad = GOOD.replace(b"70", b"many")
+        text = b"".join(b"2026-11-21 10:00:00.000001 caller %s udp 127.0.0.1:1 -> 127.0.0.1:2, "
+                        b"%d bytes\n\n%s\n\n" % (way, len(m), m)
+                        for way, m in ((b"sent", GOOD), (b"sent", bad), (b"received", b"\0")))
+        sip_witness.note(sip_witness.sent_of_text(text))
+        assert {m for _, m in sip_witness.findings()} == {bad}
+        assert sip_witness.findings() == []
+    finally:
+        sip_witness._noted[:] = noted
 
 
 def answer(user, port, **more):

@@ -1,0 +1,75 @@
+"""Every SIP message of ours that the tests of a file recorded, held to the grammar (sip_grammar.py)
+and to tshark's dissectors of SIP and SDP when the file's last test is over. One test alone has its
+own messages looked at in the same way. Engines and benches note theirs when they end."""
+import os
+import re
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+import sip_grammar
+
+GRAMMAR_MAX = 4000   # messages of a file that the grammar looks at, evenly spread
+_noted = []          # (message, held to the grammar)
+HEAD = re.compile(rb"[0-9-]{10} [0-9:.]{15} \S+ (sent|received) \S+ \S+ -> \S+, (\d+) bytes\n\n")
+
+
+def note(messages, grammar=True):
+    """Messages (bytes) that were sent."""
+    _noted.extend((m, grammar) for m in messages)
+
+
+def sent_of_text(data):
+    """The messages sent in what /run/details/<session>/sip.txt gives."""
+    at = 0
+    while at < len(data):
+        head = HEAD.match(data, at)
+        assert head, data[at:at + 200]
+        end = head.end() + int(head[2])
+        if head[1] == b"sent":
+            yield data[head.end():end]
+        at = end + 2
+
+
+def pcap(messages):
+    """Exported PDUs (link type 252): no lower layer is invented, none limits the length."""
+    tags = struct.pack("!HH4sHH", 12, 4, b"sip\0", 0, 0)   # the dissector's name; the end
+    records = [struct.pack("=IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, 1 << 20, 252)]
+    for number, message in enumerate(messages):
+        size = len(tags) + len(message)
+        records += [struct.pack("=IIII", number, 0, size, size), tags, message]
+    return b"".join(records)
+
+
+def dissect(messages):
+    """(what, message) of those that tshark finds malformed, or in error"""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sent.pcap"
+        file.write_bytes(pcap(messages))
+        out = subprocess.run(
+            ["/usr/bin/tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|",
+             "-e", "frame.number", "-e", "frame.protocols", "-e", "_ws.malformed",
+             "-e", "_ws.expert.severity", "-e", "_ws.expert.message"],
+            check=True, capture_output=True, text=True, errors="replace",
+            env=dict(os.environ, HOME=folder, LC_ALL="C")).stdout.splitlines()
+    assert len(out) == len(messages), (len(out), len(messages))
+    found = []
+    for line in out:
+        number, protocols, malformed, severity, text = line.split("|", 4)
+        levels = [int(s) for s in severity.split(",") if s]
+        # 0x600000 a warning, 0x800000 an error
+        if malformed or ":sip" not in protocols or max(levels, default=0) >= 0x600000:
+            found.append((f"tshark: {malformed or text or protocols}", messages[int(number) - 1]))
+    return found
+
+
+def findings():
+    """(what, message) of all that was noted since the last call"""
+    noted, _noted[:] = list(_noted), []
+    held = [m for m, grammar in noted if grammar]
+    found = dissect([m for m, _ in noted]) if noted else []
+    for message in held[::len(held) // GRAMMAR_MAX + 1]:
+        custom = {n.decode() for n in re.findall(rb"(?im)^(x-[\w-]+)[ \t]*:", message)}
+        found += [(what, message) for what in sip_grammar.errors(message, custom)]
+    return found
