@@ -15,7 +15,8 @@ The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adv
 
 
 # Rows that begin so are written by another test than a peer's others.
-GROUPS = ("presence: ", "challenge: ")
+GROUPS = ("presence: ", "challenge: ", "digest MD5: ", "digest SHA-256: ", "fork: ", "redirect: ",
+          "TLS: ")
 
 
 def load():
@@ -33,6 +34,8 @@ def compare(peer, seen, groups=()):
     """seen: {feature: cell}, all that begin with one of these groups; without
     any: all that begin with none."""
     table = load()
+    for feature, result in seen.items():
+        print(f"{peer}: {feature}: {result}")
 
     def mine(feature):
         return feature.startswith(groups) if groups else not feature.startswith(GROUPS)

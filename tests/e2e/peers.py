@@ -17,8 +17,11 @@ class Kamailio:
 
     CFG = KAMAILIO_CFG
 
-    def __init__(self, folder, port, relay=None, subscribers=None, tls=None):
-        """tls: (certificate, key); served on the port after the other one"""
+    def __init__(self, folder, port, relay=None, subscribers=None, tls=None, algorithm=None,
+                 nonce_s=None, routes=""):
+        """tls: (certificate, key); served on the port after the other one
+        algorithm: of its digest, such as SHA-256; nonce_s: for how long a nonce is good
+        routes: what it does with a request from outside of dialogs before anything else"""
         self.port = port
         self.subscribers = dict(subscribers or SUBSCRIBERS)
         self.log = Path(folder) / "kamailio.log"
@@ -29,6 +32,14 @@ class Kamailio:
         text = self.CFG.read_text()
         text = re.sub(r"^@SUBSCRIBERS@$", lambda _: lines, text, flags=re.M)
         text = text.replace("@SIP_PORT@", str(port))
+        if algorithm:
+            text = self._edited(text, r'modparam\("auth", "nonce_expire"',
+                                f'modparam("auth", "algorithm", "{algorithm}")\n\\g<0>')
+        if nonce_s:
+            text = self._edited(text, r'"nonce_expire", \d+', f'"nonce_expire", {nonce_s}')
+        if routes:
+            text = self._edited(text, 'loadmodule "htable.so"', '\\g<0>\nloadmodule "corex.so"')
+            text = self._edited(text, r"\troute\(AUTHENTICATE\);", routes + "\\g<0>")
         self._command = ["/usr/sbin/kamailio", "-DD", "-E", "-m", "32",
                          "-M", str(4 + len(self.subscribers) // 50),
                          "-Y", str(self._folder), "-f", str(self._folder / "cfg")]
@@ -41,6 +52,12 @@ class Kamailio:
             self._command += ["-A", "WITH_TLS"]
         (self._folder / "cfg").write_text(text)
         self._process = None
+
+    @staticmethod
+    def _edited(text, what, by):
+        text, count = re.subn(what, by, text)
+        assert count == 1, what
+        return text
 
     def __enter__(self):
         with open(self.log, "ab") as log:

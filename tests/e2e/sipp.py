@@ -85,6 +85,31 @@ class Scenario:
         self.steps[-1] = self.steps[-1].replace("</action>", extra + "</action>")
         return self
 
+    def keep(self, prefix):
+        """Directly behind a request's expect(): for kept_reply()."""
+        names = [(h, prefix + h.lower()) for h in ("Via", "From", "To", "CSeq")]
+        actions = "".join(f'<ereg regexp=".*" search_in="hdr" header="{h}:" '
+                          f'assign_to="{name}"/>' for h, name in names)
+        self.variables += [name for _, name in names]
+        self.steps[-1] = self.steps[-1].replace(
+            "></recv>", f"><action>{actions}</action></recv>")
+        return self
+
+    def kept_reply(self, prefix, code, phrase):
+        """To a request of before."""
+        self.steps.append(_send(_body(
+            [f"SIP/2.0 {code} {phrase}", *(f"{h}:[${prefix}{h.lower()}]" for h in
+                                           ("Via", "From", "To", "CSeq")),
+             "[last_Call-ID:]", CONTACT], False)))
+        return self
+
+    def ack_refused(self):
+        """To a final answer other than 2xx: with the branch of the INVITE."""
+        back = len(self.steps) - self._invite_step
+        self.request("ACK")
+        self.steps[-1] = self.steps[-1].replace("[branch]", f"[branch-{back}]")
+        return self
+
     def request(self, method, lines=(), sdp=False, body="", kind=""):
         """Within the dialog."""
         self._cseq += 1
@@ -102,7 +127,7 @@ class Scenario:
             self._cseq -= 1
             cseq = self._invite_cseq
         elif method == "INVITE":
-            self._invite_cseq = cseq
+            self._invite_cseq, self._invite_step = cseq, len(self.steps)
         head += ["Call-ID: [call_id]", f"CSeq: {cseq} {method}", "Max-Forwards: 70", CONTACT]
         retrans = "" if method == "ACK" else ' retrans="500"'
         self.steps.append(_send(_body([*head, *lines], sdp, body, kind), retrans))

@@ -1,10 +1,13 @@
 """The signalling of calls with foreign implementations, feature by feature."""
 import os
+import re
 import time
 
 import pytest
 
 import interop
+from adversary import Peer
+from certificates import Authority
 from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio
 from phones import BARESIP, LINPHONE, OURS, PHONE, Baresip, Linphone
@@ -22,16 +25,18 @@ def account(user):
 class Proxied:
     """Engines registered at kamailio: one step each, so that they can be driven."""
 
-    def __init__(self, build, ports):
-        self.build, self.ports, self.count = build, ports, 0
+    def __init__(self, build, ports, **settings):
+        self.build, self.ports, self.count, self.settings = build, ports, 0, settings
 
     def engine(self, role, steps, **more):
         self.count += 1
-        return Engine(self.build, role, steps, self.ports, offset=self.count % 5 * 3, **more)
+        return Engine(self.build, role, steps, self.ports, offset=self.count % 5 * 3,
+                      **self.settings, **more)
 
-    def register(self, user, **more):
+    def register(self, user, transport="udp", **more):
         return {"type": "register", "credentials": [account(user)],
-                "target": target("127.0.0.1", self.ports.sip, **more)}
+                "target": target("127.0.0.1", self.ports.sip + (transport == "tls"), transport,
+                                 **more)}
 
 
 def finish(*engines):
@@ -41,19 +46,121 @@ def finish(*engines):
         engine.end()
 
 
+@pytest.mark.parametrize("algorithm", ["MD5", "SHA-256"])
+def test_kamailio_digest(build, ports, tmp_path, algorithm):
+    """A registration, a call through it and an end after the nonce has gone stale, over each
+    transport: the proxy reaches the called phone over TLS too."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("agent")
+    lab = Proxied(build, ports, tls_certificate=str(cert), tls_key=str(key))
+    trust = {"tls": {"verify": 1, "ca": authority.file.read_text()}}
+    seen = {}
+    with Kamailio(tmp_path, ports.sip, tls=authority.issue("proxy"), nonce_s=1,
+                  algorithm=None if algorithm == "MD5" else algorithm):
+        for transport in ("udp", "tcp", "tls"):
+            action = {"type": "call", "dial_destination": "1002", "call_duration": "2"}
+            with lab.engine("callee", [[lab.register("1002", transport, **trust),
+                                        {"type": "answer"}], [{"type": "unregister"}]]) as b, \
+                    lab.engine("caller", [[lab.register("1001", transport, **trust)], [action],
+                                          [{"type": "unregister"}]]) as a:
+                b.step(0)
+                a.step(0)
+                a.step(1)
+                finish(a, b)
+            for engine in (a, b):
+                assert "REGISTER_OK" in engine.states() and engine.calls()[0]["established"]
+                assert {m["transport"] for m in engine.messages} == {transport}
+                first, *_, last = engine.sent("REGISTER")
+                assert "Authorization" not in first and "Contact: <" in last
+                assert re.search(r"[; ]expires=0|Expires: 0\r", last), last
+                # kamailio gives another nonce, and does not say stale=true
+                asked = [re.search('nonce="([^"]*)"', m)[1]
+                         for m in engine.received("SIP/2.0 401", "REGISTER")]
+                assert len(asked) == 2 and asked[0] != asked[1]
+                assert f'nonce="{asked[1]}"' in last and asked[0] in engine.sent("REGISTER")[-2]
+                assert engine.received("SIP/2.0 200", "REGISTER")[-1:] and \
+                    "REGISTER_FAIL" not in engine.states()
+                assert f"algorithm={algorithm}" in last.split("Authorization: ")[1]
+            assert f"algorithm={algorithm}" in a.sent("INVITE")[-1].split("Authorization: ")[1]
+            for feature in ("registration", "call", "nonce that has expired"):
+                seen[f"digest {algorithm}: {feature}, {transport.upper()}"] = "yes"
+    interop.compare("kamailio", seen, (f"digest {algorithm}: ",))
+
+
+def proxied_call(lab, user, **more):
+    return lab.engine("caller", [[lab.register("1001")], [
+        {"type": "call", "dial_destination": user, "call_duration": "1", **more}]])
+
+
+def test_kamailio_several_2xx(build, ports, tmp_path):
+    """Both branches of a forked INVITE answer: the second 200 crosses the CANCEL."""
+    seen, lab = {}, Proxied(build, ports)
+    with Peer() as first, Peer() as second, Kamailio(tmp_path, ports.sip, routes=f"""
+        if ($rU == "twins") {{
+            record_route();
+            $ru = "sip:one@127.0.0.1:{first.port}";
+            append_branch("sip:two@127.0.0.1:{second.port}");
+            t_relay();
+            exit;
+        }}
+"""), proxied_call(lab, "twins") as engine:
+        first.tag, second.tag = "one", "two"
+        engine.step(0)
+        engine.go(1)
+        one, two = (p.expect("INVITE") for p in (first, second))
+        second.reply(two, 180, "Ringing")
+        engine.until(lambda: "CALL_RINGING" in engine.states(), "it rings")
+        first.reply(one, 200, "OK", body=first.sdp)
+        first.expect("ACK")
+        cancel = second.expect("CANCEL")
+        second.reply(two, 200, "OK", body=second.sdp)
+        second.expect("ACK")
+        second.reply(second.expect("BYE"), 200)
+        second.reply(cancel, 200)
+        first.reply(first.expect("BYE"), 200)
+        engine.until(lambda: engine.ready >= 1, "the call ends")
+        engine.end()
+    call, = engine.calls()
+    assert call["established"] and call["end"] == "local" and call["duration_ms"] >= 1000, call
+    assert {re.search(r"\r\nTo:.*;tag=(\w+)", m)[1] for m in engine.received("SIP/2.0 200")
+            if re.search(r"\r\nCSeq: \d+ INVITE", m)} == {"one", "two"}
+    byes = engine.sent("BYE")
+    assert ["tag=two" in b for b in byes] == [True, False], byes
+    seen["fork: a second 200 is acknowledged and ended"] = "yes"
+    interop.compare("kamailio", seen, ("fork: ",))
+
+
+def test_kamailio_redirects(build, ports, tmp_path):
+    """A 302 with two contacts: the better one refuses, the other takes the call."""
+    seen, lab = {}, Proxied(build, ports)
+    with Peer() as busy, Kamailio(tmp_path, ports.sip, routes=f"""
+        if ($rU == "moved") {{
+            append_to_reply("Contact: <sip:1002@127.0.0.1:{ports.phone}>;q=0.3, <sip:b@127.0.0.1:{busy.port}>;q=0.9\r\n");
+            sl_send_reply("302", "Moved Temporarily");
+            exit;
+        }}
+"""), Engine(build, "callee", [[{"type": "answer", "credentials": [{"username": "1002"}]}], []],
+             ports, sip_port=ports.phone, offset=8) as callee, \
+            proxied_call(lab, "moved") as engine:
+        callee.step(0)
+        engine.step(0)
+        engine.go(1)
+        busy.reply(busy.expect("INVITE"), 486, "Busy Here")
+        busy.expect("ACK")
+        engine.until(lambda: engine.ready >= 1, "the call ends")
+        finish(callee)
+        engine.end()
+    assert engine.calls()[0]["established"] and callee.calls()[0]["established"]
+    assert [e["text"] for e in engine.events if e.get("state") == "CALL_REDIRECT"] == [
+        f"sip:b@127.0.0.1:{busy.port}", f"sip:1002@127.0.0.1:{ports.phone}"]
+    seen["redirect: contacts of a 302 by their q"] = "yes"
+    interop.compare("kamailio", seen, ("redirect: ",))
+
+
 def test_kamailio(build, ports, tmp_path):
     seen = {}
     lab = Proxied(build, ports)
     with Kamailio(tmp_path, ports.sip):
-        for transport in ("udp", "tcp"):
-            with lab.engine("caller", [[lab.register("1001", transport=transport)],
-                                       [{"type": "unregister"}]]) as one:
-                one.step(0)
-                finish(one)
-            assert "REGISTER_OK" in one.states()
-            assert one.sent("REGISTER", "Authorization: Digest") and len(
-                one.received("SIP/2.0 401")) >= 1
-            seen[f"registration, {transport.upper()}, digest MD5"] = "yes"
         # one user, two phones: both ring, the first to answer has it
         dial = {"type": "call", "dial_destination": "1002", "call_duration": "1"}
         slow = [[lab.register("1002"), {"type": "answer", "answer_delay": 20000}], []]
@@ -116,6 +223,26 @@ def test_kamailio(build, ports, tmp_path):
 # ---- sipp ----
 
 RELIABLE = ["Require: 100rel", "RSeq: 5"]
+CHALLENGE = 'Digest realm="sipp", nonce="n-{}", algorithm={}, qop="auth"'
+AGAIN = [["assert_established", "15000"], ["reinvite"], ["wait", "100"], ["hangup"]]
+
+
+def glare(scenario):
+    """Our re-INVITE and its own cross: both are answered 491, ours comes again."""
+    return scenario.expect("INVITE").keep("ours_").request("INVITE", sdp=True).expect(
+        response=491).ack_refused().kept_reply("ours_", 491, "Request Pending").expect(
+        "ACK").expect("INVITE", has=("body", "m=audio")).reply(200, sdp=True).expect("ACK")
+
+
+def challenged(scenario):
+    """Our re-INVITE is answered 401, our BYE 407."""
+    return scenario.expect("INVITE").reply(
+        401, "Unauthorized", ["WWW-Authenticate: " + CHALLENGE.format(1, "SHA-256")]).expect(
+        "ACK").expect("INVITE", has=("Authorization", "n-1.*SHA-256.*nc=00000001")).reply(
+        200, sdp=True).expect("ACK").expect("BYE").reply(
+        407, "Proxy Authentication Required",
+        ["Proxy-Authenticate: " + CHALLENGE.format(2, "MD5")]).expect(
+        "BYE", has=("Proxy-Authorization", "n-2.*algorithm=MD5.*nc=00000001")).reply(200)
 FRAGMENT = {"body": "SIP/2.0 200 OK", "kind": "message/sipfrag;version=2.0"}
 
 
@@ -170,6 +297,11 @@ def called_scenarios():
             .request("INVITE", sdp=True).expect(response=100, optional=True)
             .expect(response=200, has=("body", "m=audio")).request("ACK")),
             {"sipclient_actions": [["assert_established", "15000"], ["wait", "700"], ["hangup"]]}),
+        "glare": (bye(glare(taken().invite_reply(200, sdp=True).expect("ACK"))),
+                  {"sipclient_actions": AGAIN}),
+        "401 and 407 in the dialog": (
+            challenged(taken().invite_reply(200, sdp=True).expect("ACK")),
+            {"sipclient_actions": AGAIN}),
     }
 
 
@@ -210,6 +342,10 @@ def calling_scenarios():
             up(placed()).request("ACK").request("INVITE", sdp=True)
             .expect(response=100, optional=True).expect(response=200, has=("body", "m=audio"))
             .request("ACK")), {}),
+        "glare": (glare(up(placed()).request("ACK")).expect("BYE").reply(200),
+                  {"sipclient_actions": AGAIN}),
+        "401 and 407 in the dialog": (challenged(up(placed()).request("ACK")),
+                                      {"sipclient_actions": AGAIN}),
     }
 
 
@@ -219,7 +355,7 @@ def test_sipp(build, ports, tmp_path):
         folder = tmp_path / f"called {feature}"
         folder.mkdir()
         action = {"type": "call", "dial_destination": "sipp", "call_duration": "30",
-                  "credentials": [{"username": "1001"}],
+                  "credentials": [{"username": "1001", "password": "secret"}],
                   "target": target("127.0.0.1", ports.phone), **more}
         with Sipp(folder, scenario, ports.phone) as sipp, \
                 Engine(build, "caller", [[action]], ports) as engine:
@@ -232,7 +368,8 @@ def test_sipp(build, ports, tmp_path):
     for feature, (scenario, more) in calling_scenarios().items():
         folder = tmp_path / f"calling {feature}"
         folder.mkdir()
-        action = {"type": "answer", "credentials": [{"username": "1002"}], **more}
+        action = {"type": "answer", **more,
+                  "credentials": [{"username": "1002", "password": "secret"}]}
         with Engine(build, "callee", [[action], []], ports, sip_port=ports.silent) as engine:
             engine.step(0)
             with Sipp(folder, scenario, ports.phone, to=ports.silent) as sipp:
@@ -241,7 +378,8 @@ def test_sipp(build, ports, tmp_path):
         seen[f"calling: {feature}"] = "yes" if code == 0 else "no"
         said[f"calling: {feature}"] = errors, engine.asserts(), engine.calls()
     for feature, result in seen.items():
-        print(f"sipp: {feature}: {result}", "" if result == "yes" else said[feature])
+        if result != "yes":
+            print(f"sipp: {feature}:", said[feature])
     interop.compare("sipp", seen)
 
 
@@ -390,6 +528,4 @@ def test_phone(build, namespaces, module_ports, tmp_path, program):
         except BaseException:
             print(phone.text()[-4000:])
             raise
-    for feature, result in seen.items():
-        print(f"{name}: {feature}: {result}")
     interop.compare(name, seen)
