@@ -290,6 +290,7 @@ static json_t *job_message(const struct lease *l)
 	     setting_add(engine, "codec_values", c->codec_values) ||
 	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
 	     setting_add(engine, "tls_key", c->sip_tls_key) ||
+	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||
 	     setting_add(engine, "name_servers", c->name_servers))) {
 		json_decref(engine);
 		return NULL;

@@ -89,6 +89,8 @@ static const struct conf_key keys[] = {
 	U16(sip_port, 0, 65535, "0"),
 	TEXT(sip_tls_certificate, "", NULL, NULL),
 	TEXT(sip_tls_key, "", NULL, NULL),
+	TEXT(sip_tls_certificates, "/etc/offhook/certificates",
+	     conf_check_filled, "a directory"),
 	TEXT(name_servers, "", check_servers,
 	     "literal addresses, each with :PORT or not, with commas"),
 	U16(rtp_min, 1024, 65534, "20000"),

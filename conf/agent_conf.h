@@ -24,9 +24,10 @@ struct agent_conf {
 	uint32_t capacity;          /* jobs at a time */
 	char bind[CONF_TEXT_BYTES]; /* address literal, not "any" */
 	uint16_t sip_port;          /* 0: any free one */
-	char sip_tls_certificate[CONF_PATH_BYTES]; /* empty: none */
-	char sip_tls_key[CONF_PATH_BYTES];         /* empty: same file */
-	char name_servers[CONF_TEXT_BYTES];        /* empty: the system's */
+	char sip_tls_certificate[CONF_PATH_BYTES];  /* empty: none */
+	char sip_tls_key[CONF_PATH_BYTES];          /* empty: same file */
+	char sip_tls_certificates[CONF_PATH_BYTES]; /* directory */
+	char name_servers[CONF_TEXT_BYTES];         /* empty: the system's */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	char prompt_dir[CONF_PATH_BYTES];

@@ -1,11 +1,13 @@
 #include "agent/engine/internal.h"
 
 #include "base/log.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNREGISTERED_USER "offhook"
 
@@ -50,18 +52,48 @@ static struct sip_host host_of(const struct wire_host *h)
 	};
 }
 
+struct certificate {
+	char cert[ENGINE_PATH_BYTES + 80];
+	char key[ENGINE_PATH_BYTES + 80]; /* "": in the same file */
+};
+
+/* Ours, of the name that the target says, or the agent's own. */
+static int certificate_find(struct certificate *ret,
+			    const struct engine_settings *s, const char *name,
+			    char reason[SIP_REASON_BYTES])
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!name) {
+		(void)str_copy(ret->cert, sizeof(ret->cert),
+			       s->tls_certificate);
+		(void)str_copy(ret->key, sizeof(ret->key), s->tls_key);
+		return 0;
+	}
+	str_print(ret->cert, sizeof(ret->cert), "%s/%s.pem",
+		  s->tls_certificates, name);
+	str_print(ret->key, sizeof(ret->key), "%s/%s.key", s->tls_certificates,
+		  name);
+	if (access(ret->key, F_OK) != 0)
+		ret->key[0] = '\0';
+	if (s->tls_certificates[0] && access(ret->cert, R_OK) == 0)
+		return 0;
+	str_print(reason, SIP_REASON_BYTES,
+		  "the target wants the certificate %.64s, and this agent has "
+		  "no file %.64s.pem in its sip_tls_certificates",
+		  name, name);
+	return -EINVAL;
+}
+
 static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 {
+	struct certificate own;
 	const struct wire_action *action = a->origin;
 	const struct wire_credential *c = a->credential;
 	struct sip_host more[WIRE_HOSTS_MAX];
-	const struct engine_settings *s = &a->engine->settings;
-	const struct sip_tls tls = {
+	struct sip_tls tls = {
 		.verify = action->tls.verify,
 		.ca = action->tls.ca,
 		.server_name = action->tls.server_name,
-		.cert_file = s->tls_certificate[0] ? s->tls_certificate : NULL,
-		.key_file = s->tls_key[0] ? s->tls_key : NULL,
 	};
 	struct headers headers;
 	struct sip_account_media media;
@@ -82,6 +114,12 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 	};
 	int err;
 
+	err = certificate_find(&own, &a->engine->settings,
+			       action->tls.certificate, reason);
+	if (err)
+		return err;
+	tls.cert_file = own.cert[0] ? own.cert : NULL;
+	tls.key_file = own.key[0] ? own.key : NULL;
 	a->media = clients_media_of(a->engine, action);
 	clients_media(&media, a->media);
 	if (action->host_count) {

@@ -32,7 +32,8 @@ static bool tls_same(const struct wire_tls *a, const struct wire_tls *b)
 {
 	return a->verify == b->verify &&
 	       text_same(a->server_name, b->server_name) &&
-	       text_same(a->ca, b->ca);
+	       text_same(a->ca, b->ca) &&
+	       text_same(a->certificate, b->certificate);
 }
 
 /** May the registered account place the calls of this action as it is? */

@@ -86,6 +86,8 @@ static int settings_read(struct engine *e, json_t *object)
 	    text_read(object, "tls_certificate", s->tls_certificate,
 		      sizeof(s->tls_certificate)) ||
 	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||
+	    text_read(object, "tls_certificates", s->tls_certificates,
+		      sizeof(s->tls_certificates)) ||
 	    text_read(object, "name_servers", s->name_servers,
 		      sizeof(s->name_servers)))
 		return -EINVAL;

@@ -574,7 +574,8 @@ struct engine_settings {
 	/* PEM files of ours for TLS; "": none */
 	char tls_certificate[ENGINE_PATH_BYTES];
 	char tls_key[ENGINE_PATH_BYTES];
-	char name_servers[ENGINE_PATH_BYTES]; /* "": those of the system */
+	char tls_certificates[ENGINE_PATH_BYTES]; /* a directory */
+	char name_servers[ENGINE_PATH_BYTES];     /* "": those of the system */
 };
 
 struct engine {

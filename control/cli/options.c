@@ -18,6 +18,12 @@ enum option_code {
 	OPTION_TARGET,
 	OPTION_DOMAIN,
 	OPTION_TRANSPORT,
+	OPTION_TLS_VERIFY,
+	OPTION_TLS_CA,
+	OPTION_TLS_NAME,
+	OPTION_TLS_CERT,
+	OPTION_TLS_KEY,
+	OPTION_EXPIRES,
 	OPTION_DURATION,
 	OPTION_CODEC,
 	OPTION_ENCRYPTION,
@@ -55,6 +61,12 @@ static const struct option long_options[] = {
 	{"registrar", required_argument, NULL, OPTION_TARGET},
 	{"domain", required_argument, NULL, OPTION_DOMAIN},
 	{"transport", required_argument, NULL, OPTION_TRANSPORT},
+	{"tls-verify", required_argument, NULL, OPTION_TLS_VERIFY},
+	{"tls-ca", required_argument, NULL, OPTION_TLS_CA},
+	{"tls-name", required_argument, NULL, OPTION_TLS_NAME},
+	{"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
+	{"tls-key", required_argument, NULL, OPTION_TLS_KEY},
+	{"expires", required_argument, NULL, OPTION_EXPIRES},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"codec", required_argument, NULL, OPTION_CODEC},
 	{"encryption", required_argument, NULL, OPTION_ENCRYPTION},
@@ -88,6 +100,7 @@ void cli_usage(void)
 {
 	fputs("Usage: offhook call URI [OPTION]...    place one call, measure it, judge it\n"
 	      "       offhook answer [OPTION]...      take calls, measure them\n"
+	      "       offhook register [OPTION]...    register, and unregister again\n"
 	      "       offhook analyze FILE [OPTION]... measure the RTP of a capture\n"
 	      "       offhook emodel [OPTION]...      R and MOS of codec, loss and delay\n"
 	      "       offhook tap --interface IF [OPTION]...   measure the RTP of an interface\n"
@@ -107,8 +120,14 @@ void cli_usage(void)
 	      "Where requests go\n"
 	      "  --target HOST[:PORT]  proxy or registrar (also --registrar;\n"
 	      "                        default: the host of URI)\n"
-	      "  --transport udp|tcp   (default: udp, or transport= of URI)\n"
+	      "  --transport udp|tcp|tls  (default: udp, or transport= of URI)\n"
+	      "  --tls-verify yes|no   the peer's certificate (default: yes)\n"
+	      "  --tls-ca FILE         who must have signed it (default: the system's)\n"
+	      "  --tls-name NAME       which it must be of (default: the host's)\n"
+	      "  --tls-cert FILE       our own certificate, with its chain\n"
+	      "  --tls-key FILE        its key (default: in the same file)\n"
 	      "  --register            register first, unregister at the end\n"
+	      "  --expires S           of the registration (default: 3600)\n"
 	      "  --bind ADDRESS        local address (default: as the kernel routes)\n"
 	      "  --sip-port PORT       local SIP port (default: any)\n"
 	      "  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n"
@@ -140,7 +159,7 @@ void cli_usage(void)
 	      "  --help, --version\n"
 	      "\n"
 	      "Exit status: 0 the call was established and audio flowed both ways,\n"
-	      "1 it was not, 2 wrong usage.\n",
+	      "1 it was not, 2 wrong usage. register: 0 it was taken.\n",
 	      stdout);
 }
 
@@ -213,6 +232,9 @@ static int uri_read(struct cli_options *o)
 	if (!o->transport && parameters &&
 	    strcasestr(parameters, ";transport=tcp"))
 		o->transport = "tcp";
+	if (!o->transport && parameters &&
+	    strcasestr(parameters, ";transport=tls"))
+		o->transport = "tls";
 	if (o->host[0])
 		return 0;
 	at = strchr(o->uri, '@');
@@ -269,9 +291,20 @@ static int value_option(struct cli_options *o, int code)
 	case OPTION_TARGET:
 		return host_read(o, optarg);
 	case OPTION_TRANSPORT:
-		if (strcmp(optarg, "udp") != 0 && strcmp(optarg, "tcp") != 0)
-			return complain("--transport is udp or tcp");
+		if (strcmp(optarg, "udp") != 0 && strcmp(optarg, "tcp") != 0 &&
+		    strcmp(optarg, "tls") != 0)
+			return complain("--transport is udp, tcp or tls");
 		o->transport = optarg;
+		return 0;
+	case OPTION_TLS_VERIFY:
+		if (strcmp(optarg, "yes") != 0 && strcmp(optarg, "no") != 0)
+			return complain("--tls-verify is yes or no");
+		o->tls_unverified = optarg[0] == 'n';
+		return 0;
+	case OPTION_EXPIRES:
+		if (str_to_u64(optarg, 86400, &count) || count == 0)
+			return complain("--expires is 1 to 86400 seconds");
+		o->expires_s = (uint32_t)count;
 		return 0;
 	case OPTION_CODEC:
 		if (o->codec_count == CLI_CODECS_MAX)
@@ -308,6 +341,18 @@ static int option(struct cli_options *o, int code)
 		return 0;
 	case OPTION_DOMAIN:
 		o->domain = optarg;
+		return 0;
+	case OPTION_TLS_CA:
+		o->tls_ca = optarg;
+		return 0;
+	case OPTION_TLS_NAME:
+		o->tls_name = optarg;
+		return 0;
+	case OPTION_TLS_CERT:
+		o->tls_cert = optarg;
+		return 0;
+	case OPTION_TLS_KEY:
+		o->tls_key = optarg;
 		return 0;
 	case OPTION_DURATION:
 		o->duration = optarg;
@@ -379,7 +424,7 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 	if (o->command == CLI_HELP || o->command == CLI_VERSION)
 		return 0;
 	if (optind == argc)
-		return complain("what shall be done? call or answer");
+		return complain("what shall be done? call, answer or register");
 	if (strcmp(argv[optind], "answer") == 0) {
 		o->command = CLI_ANSWER;
 		if (optind + 1 != argc)
@@ -388,6 +433,13 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 			return complain("answer needs --registrar or --bind");
 		if (o->host[0])
 			o->registers = true;
+	} else if (strcmp(argv[optind], "register") == 0) {
+		o->command = CLI_REGISTER;
+		o->registers = true;
+		if (optind + 1 != argc)
+			return complain("register takes no argument");
+		if (!o->host[0])
+			return complain("register needs --registrar");
 	} else if (strcmp(argv[optind], "call") == 0) {
 		o->command = CLI_CALL;
 		if (optind + 2 != argc)
@@ -398,6 +450,8 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 	} else {
 		return complain("there is no command %s", argv[optind]);
 	}
+	if (o->tls_key && !o->tls_cert)
+		return complain("--tls-key is of use with --tls-cert only");
 	if (o->registers && !o->user[0])
 		return complain("registering needs --user");
 	return 0;

@@ -16,6 +16,7 @@
 enum cli_command {
 	CLI_CALL,
 	CLI_ANSWER,
+	CLI_REGISTER,
 	CLI_HELP,
 	CLI_VERSION,
 };
@@ -30,7 +31,13 @@ struct cli_options {
 	char host[CLI_HOST_BYTES];     /* target; "": none (answer only) */
 	uint16_t port;                 /* 0: default of the transport */
 	const char *domain;            /* NULL: the target */
-	const char *transport;         /* "udp", "tcp" */
+	const char *transport;         /* "udp", "tcp", "tls" */
+	bool tls_unverified;
+	const char *tls_ca;   /* file or NULL */
+	const char *tls_name; /* to verify and to ask for, or NULL: the host */
+	const char *tls_cert; /* ours: file or NULL */
+	const char *tls_key;  /* file; NULL: in tls_cert */
+	uint32_t expires_s;   /* of a registration; 0: default */
 	const char *duration; /* seconds or a distribution; NULL: default */
 	const char *codecs[CLI_CODECS_MAX];
 	size_t codec_count;

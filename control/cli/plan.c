@@ -81,12 +81,22 @@ static json_t *credentials(const struct cli_options *o)
 	return json_pack("[o]", c);
 }
 
+static json_t *tls(const struct cli_options *o)
+{
+	json_t *t = json_pack("{s:b}", "verify", !o->tls_unverified);
+
+	put_text(t, "server_name", o->tls_name);
+	return t;
+}
+
 static json_t *target(const struct cli_options *o)
 {
 	json_t *t = json_pack("{s:[{s:s, s:i, s:s}]}", "hosts", "host", o->host,
 			      "port", (int)o->port, "transport", o->transport);
 
 	put_text(t, "domain", o->domain);
+	if (strcmp(o->transport, "tls") == 0)
+		json_object_set_new(t, "tls", tls(o));
 	return t;
 }
 
@@ -143,23 +153,38 @@ static json_t *media_action(const struct cli_options *o)
 	return a;
 }
 
+static json_t *register_action(const struct cli_options *o)
+{
+	json_t *a = action(o, "register");
+
+	if (o->expires_s)
+		json_object_set_new(a, "regexpire", json_integer(o->expires_s));
+	return a;
+}
+
 static json_t *steps(const struct cli_options *o, unsigned *ret_steps)
 {
-	json_t *media = media_action(o);
+	json_t *media;
 
+	if (o->command == CLI_REGISTER) {
+		*ret_steps = 2;
+		return json_pack("[[o], [{s:s}]]", register_action(o), "type",
+				 "unregister");
+	}
+	media = media_action(o);
 	*ret_steps = 1;
 	if (!o->registers)
 		return json_pack("[[o]]", media);
 	if (o->command == CLI_ANSWER)
-		return json_pack("[[o, o]]", action(o, "register"), media);
+		return json_pack("[[o, o]]", register_action(o), media);
 	*ret_steps = 2;
-	return json_pack("[[o], [o]]", action(o, "register"), media);
+	return json_pack("[[o], [o]]", register_action(o), media);
 }
 
 static json_t *spec(const struct cli_options *o, unsigned *ret_steps)
 {
 	char id[UUID_TEXT_BYTES];
-	bool calls = o->command == CLI_CALL;
+	bool calls = o->command != CLI_ANSWER;
 
 	uuid_make(id);
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "session_id",
@@ -177,7 +202,40 @@ static json_t *engine(const struct cli_options *o, const char *bind)
 			      "rtp_max", (int)o->rtp_max);
 
 	put_text(e, "default_prompt", o->prompt);
+	put_text(e, "tls_certificate", o->tls_cert);
+	put_text(e, "tls_key", o->tls_key);
 	return e;
+}
+
+/* Says to every target who signs its certificates. @return 0; -EINVAL, reason */
+static int ca_add(json_t *job, const char *file, char *reason)
+{
+	char pem[WIRE_PEM_BYTES_MAX + 1];
+	FILE *in = fopen(file, "re");
+	size_t len = in ? fread(pem, 1, sizeof(pem), in) : 0;
+	json_t *list, *one;
+	size_t i, k;
+
+	if (!in || ferror(in) || len == sizeof(pem)) {
+		snprintf(reason, CLI_REASON_BYTES, "%s: %s", file,
+			 len == sizeof(pem) ? "more than 64 KiB"
+					    : strerror(errno));
+		if (in)
+			fclose(in);
+		return -EINVAL;
+	}
+	fclose(in);
+	json_array_foreach(json_object_get(job, "steps"), i, list)
+	{
+		json_array_foreach(list, k, one)
+		{
+			json_t *t = json_object_get(
+				json_object_get(one, "target"), "tls");
+
+			json_object_set_new(t, "ca", json_stringn(pem, len));
+		}
+	}
+	return 0;
 }
 
 int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
@@ -201,6 +259,11 @@ int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	s = spec(o, ret_steps);
 	if (!s)
 		return -ENOMEM;
+	err = o->tls_ca ? ca_add(s, o->tls_ca, reason) : 0;
+	if (err) {
+		json_decref(s);
+		return err;
+	}
 	err = wire_job_decode(&job, s, reason);
 	wire_job_free(job);
 	if (err) {

@@ -56,7 +56,7 @@ static void on_ready(struct session *s, json_t *message)
 
 	if (step + 1 < s->steps)
 		send_go(s, (unsigned)step + 1);
-	else if (s->options->command == CLI_CALL)
+	else if (s->options->command != CLI_ANSWER)
 		end(s);
 	else if (!s->options->json)
 		view_line(&s->view, "Waiting for calls; ^C ends.");
@@ -221,7 +221,7 @@ int session_run(const struct cli_options *o, json_t *job, unsigned steps)
 	struct session s = {.options = o, .steps = steps};
 	int exit_code;
 
-	verdict_init(&s.verdict);
+	verdict_init(&s.verdict, o->command == CLI_REGISTER);
 	view_init(&s.view, stdout);
 	s.signal_fd = signals_open();
 	if (s.signal_fd < 0)

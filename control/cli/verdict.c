@@ -12,13 +12,14 @@ static const char *text_of(json_t *object, const char *name)
 	return text ? text : "";
 }
 
-void verdict_init(struct verdict *v)
+void verdict_init(struct verdict *v, bool registers)
 {
 	*v = (struct verdict){
 		.calls = json_array(),
 		.asserts = json_array(),
 		.flaws = json_array(),
 		.registers = json_array(),
+		.registers_only = registers,
 	};
 }
 
@@ -126,8 +127,24 @@ void verdict_finish(struct verdict *v, json_t *message)
 
 bool verdict_passed(const struct verdict *v)
 {
-	return v->finished && !v->failed && json_array_size(v->calls) > 0 &&
+	const json_t *wanted = v->registers_only ? v->registers : v->calls;
+
+	return v->finished && !v->failed && json_array_size(wanted) > 0 &&
 	       json_array_size(v->asserts) == 0;
+}
+
+static const char *registered_reason(struct verdict *v)
+{
+	json_t *event = json_array_get(v->registers, 0);
+
+	if (!event)
+		return "there was no answer to the REGISTER";
+	snprintf(v->reason, sizeof(v->reason),
+		 "%s was registered in %.1f ms for %d s",
+		 text_of(event, "account"),
+		 json_number_value(json_object_get(event, "ms")),
+		 (int)json_integer_value(json_object_get(event, "expires_s")));
+	return v->reason;
 }
 
 const char *verdict_reason(struct verdict *v)
@@ -143,6 +160,8 @@ const char *verdict_reason(struct verdict *v)
 			     text_of(failed, "text"));
 	if (v->failed)
 		return v->reason;
+	if (v->registers_only)
+		return registered_reason(v);
 	if (count == 0)
 		return "there was no call";
 	snprintf(v->reason, sizeof(v->reason),

@@ -1,7 +1,7 @@
 /**
  * Whether what the command line asked for went well: every call was
- * established and audio flowed both ways, no assertion failed, the job was
- * completed.
+ * established and audio flowed both ways, or the registration succeeded; no
+ * assertion failed, the job was completed.
  */
 #ifndef OFFHOOK_CONTROL_CLI_VERDICT_H
 #define OFFHOOK_CONTROL_CLI_VERDICT_H
@@ -17,13 +17,15 @@ struct verdict {
 	json_t *asserts;  /* `assert` events */
 	json_t *evidence; /* or NULL */
 	json_t *flaws;
-	json_t *registers;
+	json_t *registers; /* `register` events */
+	bool registers_only;
 	bool finished;
 	bool failed;
 	char reason[VERDICT_REASON_BYTES]; /* the first cause of a failure */
 };
 
-void verdict_init(struct verdict *v);
+/** @param registers  there are no calls: a registration is what counts */
+void verdict_init(struct verdict *v, bool registers);
 void verdict_release(struct verdict *v);
 void verdict_event(struct verdict *v, json_t *event);
 /** The `finish` message. */

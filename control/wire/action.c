@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CERTIFICATE_NAME_MAX 64
+
 #define DIAL_BYTES_MAX 512
 /* RFC 3428 section 8: 1300 bytes of a request at most. */
 #define MESSAGE_BYTES_MAX    800
@@ -170,6 +172,15 @@ static bool is_given(json_t *object, const char *name)
 	return value && (!json_is_string(value) || json_string_length(value));
 }
 
+bool wire_certificate_name_valid(const char *name)
+{
+	size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "abcdefghijklmnopqrstuvwxyz0123456789._-");
+
+	return len > 0 && len <= CERTIFICATE_NAME_MAX && !name[len] &&
+	       name[0] != '.';
+}
+
 static int tls_decode(struct decoder *d, json_t *target, struct wire_tls *tls)
 {
 	json_t *object = json_object_get(target, "tls");
@@ -188,6 +199,13 @@ static int tls_decode(struct decoder *d, json_t *target, struct wire_tls *tls)
 	if (!err && is_given(object, "ca"))
 		err = decode_text(d, object, "ca", TEXT_ANY, WIRE_PEM_BYTES_MAX,
 				  &tls->ca);
+	if (!err && is_given(object, "certificate"))
+		err = decode_text(d, object, "certificate", TEXT_WORD,
+				  WIRE_NAME_BYTES_MAX, &tls->certificate);
+	if (!err && tls->certificate &&
+	    !wire_certificate_name_valid(tls->certificate))
+		err = decoder_refuse_member(d, "certificate",
+					    "is no name of a certificate");
 	if (!err && tls->ca && !strstr(tls->ca, "-----BEGIN CERTIFICATE-----"))
 		err = decoder_refuse_member(
 			d, "ca", "holds no certificate in PEM format");

@@ -200,7 +200,12 @@ struct wire_tls {
 	bool verify;
 	const char *server_name; /* NULL: the host's name */
 	const char *ca;          /* PEM, NULL: those of the system */
+	const char *certificate; /* name of ours on the agent; NULL: its own */
 };
+
+/** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
+ * of a file's name (docs/agent.md). Thread: any. */
+bool wire_certificate_name_valid(const char *name);
 
 /* Who carries it out. */
 enum wire_client {

@@ -11,7 +11,7 @@ import pytest
 from agent import Agent
 from bench import Bench, assert_no_flaws, state_condition
 from certificates import Authority
-from peers import Kamailio
+from peers import SUBSCRIBERS, Kamailio
 from ports import PortBlock
 from sip_peer import SipPeer
 
@@ -124,6 +124,102 @@ def test_server_name_and_client_certificate(bench, authority):
     assert ("DNS", "agent.test") in request.certificate["subjectAltName"]
     assert request.header("via").startswith("SIP/2.0/TLS ")
     assert "transport=tls" in request.header("contact")
+
+
+def test_certificate_of_the_target(bench, authority, tmp_path):
+    """Each target names the certificate that is shown to it; the agent's own is for others."""
+    certificates = tmp_path / "certificates"
+    certificates.mkdir()
+    for name, together in (("trunk-a", False), ("trunk_b.2", True)):
+        cert, key = authority.issue(name, f"DNS:{name.replace('_', '-')}.test")
+        (certificates / f"{name}.pem").write_text(
+            cert.read_text() + (key.read_text() if together else ""))
+        if not together:
+            (certificates / f"{name}.key").write_text(key.read_text())
+    own, own_key = authority.issue("own", "DNS:own.test")
+    port = bench.ports.base + 13
+    ca = authority.file.read_text()
+    with SipPeer(port, lambda r: r.registered(), tls=authority.issue("wants"),
+                 client_ca=authority.file) as peer, \
+            another_agent(bench, tmp_path, "named", sip_tls_certificates=certificates,
+                          sip_tls_certificate=own, sip_tls_key=own_key) as pool:
+        for name, shown in (("trunk-a", "trunk-a.test"), ("trunk_b.2", "trunk-b.2.test"),
+                            (None, "own.test"), ("", "own.test")):
+            more = {} if name is None else {"certificate": name}
+            run, _ = register(bench, tls_target(bench, "127.0.0.1", port, ca=ca, **more), pool)
+            assert run["status"] == "passed", run["result_description"]
+            assert peer.requests[-1].certificate["subjectAltName"] == (("DNS", shown),)
+        run, _ = register(bench, tls_target(bench, "127.0.0.1", port, ca=ca,
+                                            certificate="trunk-c"), pool)
+    assert run["status"] == "errored"
+    assert "wants the certificate trunk-c, and this agent has no file trunk-c.pem" in \
+        run["result_description"], run["result_description"]
+
+
+@pytest.mark.parametrize("name", ["../agent", "a/b", ".hidden", "a b", "x" * 65, 7])
+def test_certificate_name_that_is_none(bench, name):
+    answer = bench.controller.request("POST", "/targets", json={
+        "name": "bad name", "hosts": [{"host": "h", "transport": "tls"}],
+        "tls": {"certificate": name}})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"] == "/tls/certificate"
+
+
+def test_tls_over_ipv6(bench, authority, tmp_path):
+    """Verified by the address, from our own, which our headers have in brackets."""
+    port = bench.ports.base + 14
+    with SipPeer(port, lambda r: r.registered(), tls=authority.issue("six", "IP:::1"),
+                 host="::1") as peer, another_agent(bench, tmp_path, "six", bind="::1") as pool:
+        target = tls_target(bench, "::1", port, ca=authority.file.read_text())
+        run, _ = register(bench, target, pool)
+        assert run["status"] == "passed", run["result_description"]
+        request = peer.requests[-1]
+        assert request.transport == "tls" and request.source[0] == "::1"
+        assert request.header("via").startswith("SIP/2.0/TLS [::1]:")
+        assert "@[::1]:" in request.header("contact")
+        target = tls_target(bench, "::1", port, ca=authority.file.read_text(),
+                            server_name="::2")
+        run, _ = register(bench, target, pool)
+        assert "mismatch" in run["result_description"], run["result_description"]
+
+
+def test_command_line(bench, build, authority, tmp_path):
+    """register, and call, with the options of TLS."""
+    def offhook(*arguments):
+        done = subprocess.run([build / "offhook", *map(str, arguments)], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=90)
+        print(done.stdout + done.stderr)
+        return done.returncode, done.stdout + done.stderr
+
+    user = ("--user", "1003", "--password", SUBSCRIBERS["1003"], "--transport", "tls")
+    registrar = ("register", "--registrar", f"127.0.0.1:{bench.ports.control}", *user)
+    code, said = offhook(*registrar, "--tls-ca", authority.file, "--expires", 77)
+    assert code == 0 and re.search(r"PASSED: 1003 was registered in [0-9.]+ ms for 77 s", said)
+    code, said = offhook(*registrar)
+    assert code == 1 and "unable to get local issuer certificate" in said
+    code, said = offhook(*registrar, "--tls-verify", "no")
+    assert code == 0
+    code, said = offhook(*registrar, "--tls-ca", authority.file, "--tls-name", "other.test")
+    assert code == 1 and "hostname mismatch" in said
+    code, said = offhook(*registrar, "--tls-ca", tmp_path / "none.pem")
+    assert code == 2 and "none.pem: No such file" in said
+    code, said = offhook("register", "--registrar", f"127.0.0.1:{bench.ports.sip}", "--user",
+                         "1003", "--password", "wrong")
+    assert code == 1 and re.search("40[13]", said)
+    cert, key = authority.issue("client", "DNS:client.test")
+    port = bench.ports.base + 15
+    with SipPeer(port, lambda r: r.registered(), tls=authority.issue("asks"),
+                 client_ca=authority.file) as peer:
+        code, said = offhook("register", "--registrar", f"127.0.0.1:{port}", *user, "--tls-ca",
+                             authority.file, "--tls-cert", cert, "--tls-key", key)
+        assert code == 0
+        assert peer.requests[0].certificate["subjectAltName"] == (("DNS", "client.test"),)
+    code, said = offhook("call", f"sip:1004@127.0.0.1:{bench.ports.control};transport=tls",
+                         "--user", "1003", "--password", SUBSCRIBERS["1003"],
+                         "--tls-ca", authority.file, "--trace")
+    assert code == 1 and "480" in said and "SIP/2.0/TLS" in said
+    assert offhook("call", "sip:a@127.0.0.1", "--tls-key", "x")[0] == 2
+    assert offhook(*registrar, "--tls-verify", "perhaps")[0] == 2
 
 
 def test_peer_that_wants_a_certificate_we_lack(bench, authority, tmp_path):

@@ -53,6 +53,7 @@ static const struct field tls_fields[] = {
 	 .max = 255,
 	 .check = field_word},
 	{.name = "ca", .kind = FIELD_TEXT, .max = 65536}, /* PEM */
+	{.name = "certificate", .kind = FIELD_TEXT, .max = 64},
 };
 
 static void check_hosts(struct request *req, json_t *value, const char *pointer,
@@ -73,12 +74,20 @@ static void check_tls(struct request *req, json_t *value, const char *pointer,
 			    sizeof(tls_fields) / sizeof(*tls_fields), rep);
 
 	const char *ca = json_string_value(json_object_get(value, "ca"));
+	const char *name =
+		json_string_value(json_object_get(value, "certificate"));
 
 	if (read)
 		json_object_update(value, read);
 	if (ca && ca[0] && !strstr(ca, "-----BEGIN CERTIFICATE-----")) {
 		snprintf(at, sizeof(at), "%s/ca", pointer);
 		field_error(rep, at, "must hold a certificate in PEM format");
+	}
+	if (name && name[0] && !wire_certificate_name_valid(name)) {
+		snprintf(at, sizeof(at), "%s/certificate", pointer);
+		field_error(rep, at,
+			    "must be the name of a certificate on the agents: "
+			    "letters, digits, '.', '_' and '-'");
 	}
 	json_decref(read);
 }

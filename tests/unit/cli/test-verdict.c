@@ -16,14 +16,14 @@
 	"{\"kind\":\"assert\",\"call\":\"caller-1\",\"action\":\"hold\"," \
 	"\"argument\":\"\",\"text\":\"was refused: 488\"}"
 
-static void judge(const char *event, const char *second, const char *finish,
-		  bool passed, const char *reason)
+static void judge_kind(bool registers, const char *event, const char *second,
+		       const char *finish, bool passed, const char *reason)
 {
 	const char *const events[] = {event, second};
 	struct verdict v;
 	json_t *o;
 
-	verdict_init(&v);
+	verdict_init(&v, registers);
 	for (size_t i = 0; i < 2; i++) {
 		if (!events[i])
 			continue;
@@ -40,6 +40,30 @@ static void judge(const char *event, const char *second, const char *finish,
 	assert_int_equal(verdict_passed(&v), passed);
 	assert_string_equal(verdict_reason(&v), reason);
 	verdict_release(&v);
+}
+
+static void judge(const char *event, const char *second, const char *finish,
+		  bool passed, const char *reason)
+{
+	judge_kind(false, event, second, finish, passed, reason);
+}
+
+static void test_registration(void **state)
+{
+	static const char ok[] =
+		"{\"kind\":\"register\",\"account\":\"1001\",\"ok\":true,"
+		"\"code\":200,\"ms\":12.34,\"expires_s\":60}";
+
+	(void)state;
+	judge_kind(true, ok, NULL, FINISH, true,
+		   "1001 was registered in 12.3 ms for 60 s");
+	judge_kind(true, NULL, NULL, FINISH, false,
+		   "there was no answer to the REGISTER");
+	judge_kind(true, ok, NULL,
+		   "{\"outcome\":\"failed\",\"reason\":\"role caller: 403\"}",
+		   false, "role caller: 403");
+	judge_kind(true, ok, NULL, NULL, false,
+		   "1001 was registered in 12.3 ms for 60 s");
 }
 
 static void test_verdicts(void **state)
@@ -71,7 +95,7 @@ static void test_unfinished(void **state)
 	json_t *o = json_loads(CALL("true", "10", "10"), 0, NULL);
 
 	(void)state;
-	verdict_init(&v);
+	verdict_init(&v, false);
 	verdict_event(&v, o);
 	assert_false(verdict_passed(&v));
 	json_decref(o);
@@ -82,6 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_registration),
 		cmocka_unit_test(test_unfinished),
 	};
 
