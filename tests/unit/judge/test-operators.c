@@ -79,6 +79,14 @@ static const struct {
 	 "Reason: last\r\n\r\n"},
 };
 
+/* the contract's six (4.3), the first without an offset */
+static const enum measure measures[] = {
+	MEASURE_rtp_rtt,          MEASURE_rtp_pkt_per_sec,
+	MEASURE_rtp_byte_per_sec, MEASURE_rtp_lost_per_sec,
+	MEASURE_rtp_jitter,       MEASURE_rtp_mos,
+};
+#define SEED_MEASURES (sizeof(measures) / sizeof(measures[0]))
+
 static json_t *load(const char *text)
 {
 	char buffer[8192];
@@ -116,19 +124,21 @@ static void fill(struct judge_input *in)
 		assert_int_equal(judge_input_add_message(in, "caller", m), 0);
 		json_decref(m);
 	}
-	for (i = 0; i < 2; i++) {
+	/* each measure has figures of its own, and another role all of them */
+	for (i = 0; i < 4 * SEED_MEASURES; i++) {
+		double base = 100 * (double)(i / 4) + (double)(i % 4);
 		struct judge_point point = {
-			.role = "caller",
-			.outgoing = i == 1,
-			.measure = MEASURE_rtp_rtt,
+			.role = i % 4 < 2 ? "caller" : "callee",
+			.outgoing = i % 2 == 1,
+			.measure = measures[i / 4],
 			.d = {.n = 4,
-			      .min = 10 + (double)i,
-			      .avg = 20 + (double)i,
-			      .median = 30 + (double)i,
-			      .p75 = 40 + (double)i,
-			      .p90 = 50 + (double)i,
-			      .p95 = 60 + (double)i,
-			      .max = 70 + (double)i},
+			      .min = base + 10,
+			      .avg = base + 20,
+			      .median = base + 30,
+			      .p75 = base + 40,
+			      .p90 = base + 50,
+			      .p95 = base + 60,
+			      .max = base + 70},
 		};
 
 		assert_int_equal(judge_input_add_point(in, &point), 0);
@@ -213,6 +223,19 @@ static const struct figure figures[] = {
 	{RTP("max", "in"), 70, 1},
 	{RTP("min", "out"), 11, 1},
 	{RTP("max", "out"), 71, 1},
+#define MEASURE(name, direction)                                           \
+	"rtp-advanced", ",'type_rtp_measures':'" name "','type_statistics" \
+			"':'avg','direction':'" direction "'"
+	{MEASURE("rtp_pkt_per_sec", "in"), 120, 1},
+	{MEASURE("rtp_pkt_per_sec", "out"), 121, 1},
+	{MEASURE("rtp_byte_per_sec", "in"), 220, 1},
+	{MEASURE("rtp_byte_per_sec", "out"), 221, 1},
+	{MEASURE("rtp_lost_per_sec", "in"), 320, 1},
+	{MEASURE("rtp_lost_per_sec", "out"), 321, 1},
+	{MEASURE("rtp_jitter", "in"), 420, 1},
+	{MEASURE("rtp_jitter", "out"), 421, 1},
+	{MEASURE("rtp_mos", "in"), 520, 1},
+	{MEASURE("rtp_mos", "out"), 521, 1},
 };
 
 static void test_figures(void **state)

@@ -478,6 +478,35 @@ static void test_states_sorted_by_time(void **state)
 	judge_row(&row, "['strict_order']");
 }
 
+/* Equal times: as the agent told them. */
+static void test_states_of_one_time(void **state)
+{
+	struct row row = {
+		"one message settles and establishes",
+		CALLER(1),
+		"[" EVIDENCE ",{'kind':'state','state':'CALL_ANSWERED',"
+		"'account':'1001','call':'caller-1','mono':9},{'kind':'state',"
+		"'state':'CALL_ESTABLISHED','account':'1001','call':'caller-1',"
+		"'mono':9},{'kind':'state','state':'CALL_RTPESTAB','account':"
+		"'1001','call':'caller-1','mono':9}," REGISTERED
+		"," CALL("caller-1", "'established':true") "]",
+		"caller-" ST,
+		"[{'type':'has','state':'CALL_ANSWERED'},{'type':'has','state':"
+		"'CALL_ESTABLISHED'},{'type':'has','state':'CALL_RTPESTAB'}]",
+		JUDGE_PASSED,
+		6,
+		""};
+
+	(void)state;
+	judge_row(&row, "['strict_order']");
+	row.conditions = "[{'type':'has','state':'CALL_RTPESTAB'},{'type':"
+			 "'has','state':'CALL_ESTABLISHED'}]";
+	row.status = JUDGE_FAILED;
+	row.verdicts = 5;
+	row.description = "CALL_ESTABLISHED is missing there";
+	judge_row(&row, "['strict_order']");
+}
+
 /* A call known by its states only is a call, too. */
 static void test_call_never_accounted_for(void **state)
 {
@@ -697,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_verdict_every_row),
 		cmocka_unit_test(test_strict_order),
 		cmocka_unit_test(test_states_sorted_by_time),
+		cmocka_unit_test(test_states_of_one_time),
 		cmocka_unit_test(test_call_never_accounted_for),
 		cmocka_unit_test(test_sip_every_row),
 		cmocka_unit_test(test_rtp_statistics),
