@@ -5,6 +5,7 @@ import cmath
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -161,6 +162,9 @@ class Baresip(Phone):
     def transfer(self, uri):
         return self.do("transfer", uri)
 
+    def digit(self, digit):
+        return self.do("sndcode", digit)
+
 
 class Linphone(Phone):
     """linphonec; driven over its standard input. sip: more lines of that section."""
@@ -218,6 +222,14 @@ class Linphone(Phone):
 
     def transfer(self, uri):
         self.do(f"transfer {uri}")
+
+    def transfer_attended(self):
+        """The other party of the call before to that of its last call."""
+        ids = re.findall(r"assigned id (\d+)", self.log.read_text(errors="replace"))
+        self.do("transfer {} --to-call {}".format(*ids[-2:]))
+
+    def digit(self, digit):
+        self.do(digit)
 
     def __exit__(self, *_):
         if self.process.poll() is None:

@@ -12,6 +12,7 @@ from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio
 from phones import BARESIP, LINPHONE, OURS, PHONE, Baresip, Linphone
 from ports import PortBlock
+from sip_relay import SipRelay
 from sipp import Scenario, Sipp
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
@@ -397,13 +398,14 @@ def within(engine, condition):
 class Desk:
     """Our engine beside the phone; each call is an engine of its own."""
 
-    def __init__(self, build, namespace, ports):
-        self.build, self.ports = build, ports
+    def __init__(self, build, namespace, ports, **settings):
+        self.build, self.ports, self.settings = build, ports, settings
+        self.namespace = namespace
         self.prefix = ["ip", "netns", "exec", namespace]
 
     def engine(self, steps, sip_port=0):
         return Engine(self.build, "caller", steps, self.ports, bind=OURS, prefix=self.prefix,
-                      sip_port=sip_port)
+                      sip_port=sip_port, **self.settings)
 
     def call(self, script, **more):
         """Call the phone with a script. @return the engine, ended"""
@@ -462,7 +464,44 @@ def transferred(desk):
         engine = desk.call(established_first(["transfer", f"sip:1003@{OURS}:5070"]))
         third.step(1)
         third.end()
-    return {"called: blind transfer by us": cell(engine, "CALL_TRANSFER")}
+    seen = {"called: blind transfer by us": cell(engine, "CALL_TRANSFER")}
+    with SipRelay(desk.namespace, OURS, 5080), desk.answer() as third:
+        third.step(0)
+        engine = desk.call(established_first(
+            ["transfer_attended", f"start sip:1003@{OURS}:5070"], ["wait", "300"],
+            ["transfer_attended", "exec"]), target=target(OURS, 5080))
+        third.step(1)
+        third.end()
+    replaced = any("\r\nReplaces:" in m for m in third.received("INVITE"))
+    good = cell(engine, "CALL_TRANSFER")
+    seen["called: attended transfer by us"] = good if good != "yes" or replaced else \
+        "no: its INVITE has no Replaces"
+    return seen
+
+
+def attended_by_it(desk, phone):
+    """It calls two lines of ours and connects them."""
+    with desk.answer() as engine:
+        engine.step(0)
+        for count, user in enumerate(("1002", "1003"), 1):
+            phone.dial(f"sip:{user}@{OURS}:5070")
+            within(engine, lambda n=count: engine.states().count("CALL_RTPESTAB") == n)
+            time.sleep(0.5)
+            if count == 1:
+                phone.hold()
+                within(engine, lambda: "CALL_HOLD" in engine.states())
+        phone.transfer_attended()
+        # the new call: placed by one line, taken by the other
+        moved = within(engine, lambda: engine.states().count("CALL_ESTABLISHED") == 4 and
+                       engine.states().count("CALL_ENDED_REMOTE") >= 1)
+        phone.hang_up()
+        engine.step(1)
+        engine.end()
+    replaced = engine.sent("INVITE", "\r\nReplaces:")
+    if moved and replaced:
+        return "yes"
+    return "no: " + ("no REFER came" if "REFER" not in engine.states() else
+                     "its REFER has no Replaces" if not replaced else "the new call failed")
 
 
 def calling_features(desk, phone):
@@ -489,6 +528,19 @@ def calling_features(desk, phone):
         phone.dial(f"sip:1002@{OURS}:5070")
         within(engine, lambda: "CALL_RTPESTAB" in engine.states())
         time.sleep(0.5)
+        phone.digit("5")
+        within(engine, lambda: any(e["kind"] == "dtmf" for e in engine.events))
+        phone.hang_up()
+        engine.step(1)
+        engine.end()
+        digits = {(e["digit"], e["via"]) for e in engine.events if e["kind"] == "dtmf"}
+        seen["calling: DTMF by INFO by it"] = "yes" if ("5", "info") in digits else \
+            "no: as telephone-event alone" if digits else "no: no digit came"
+    with desk.answer() as engine:
+        engine.step(0)
+        phone.dial(f"sip:1002@{OURS}:5070")
+        within(engine, lambda: "CALL_RTPESTAB" in engine.states())
+        time.sleep(0.5)
         phone.transfer(f"sip:1003@{OURS}:5070")
         moved = within(engine, lambda: engine.states().count("CALL_ESTABLISHED") >= 3)
         seen["calling: blind transfer by it"] = "yes" if moved else "no: " + (
@@ -496,6 +548,8 @@ def calling_features(desk, phone):
         phone.hang_up()
         engine.step(1)
         engine.end()
+    if hasattr(phone, "transfer_attended"):
+        seen["calling: attended transfer by it"] = attended_by_it(desk, phone)
     with desk.answer(answer_code=486) as engine:
         engine.step(0)
         phone.dial(f"sip:1002@{OURS}:5070")
@@ -513,12 +567,14 @@ def module_ports():
     block.close()
 
 
-@root
-@pytest.mark.parametrize("program", [
+PHONES = [
     pytest.param((Baresip, "baresip"), marks=pytest.mark.skipif(not BARESIP, reason="no baresip")),
     pytest.param((Linphone, "linphone-cli"),
-                 marks=pytest.mark.skipif(not LINPHONE, reason="no linphonec"))],
-    ids=["baresip", "linphone"])
+                 marks=pytest.mark.skipif(not LINPHONE, reason="no linphonec"))]
+
+
+@root
+@pytest.mark.parametrize("program", PHONES, ids=["baresip", "linphone"])
 def test_phone(build, namespaces, module_ports, tmp_path, program):
     phone_class, name = program
     desk = Desk(build, namespaces[0], module_ports)
@@ -529,3 +585,45 @@ def test_phone(build, namespaces, module_ports, tmp_path, program):
             print(phone.text()[-4000:])
             raise
     interop.compare(name, seen)
+
+
+def tls_phone(program, folder, namespace, authority):
+    cert, key = authority.issue("phone", f"IP:{PHONE}")
+    if program is Linphone:
+        return Linphone(folder, namespace, ["sip_tls_port=5061", f"root_ca={authority.file}",
+                                            "verify_server_certs=1", "verify_server_cn=1"])
+    both = folder / "both.pem"
+    both.write_text(cert.read_text() + key.read_text())
+    return Baresip(folder, namespace, config=[f"sip_certificate {both}",
+                                              f"sip_cafile {authority.file}"])
+
+
+@root
+@pytest.mark.parametrize("program", PHONES, ids=["baresip", "linphone"])
+def test_phone_tls(build, namespaces, module_ports, tmp_path, program):
+    phone_class, name = program
+    authority, seen = Authority(tmp_path), {}
+    # linphone's TLS library knows no addresses in certificates, only names
+    cert, key = authority.issue("ours", f"IP:{OURS},DNS:{OURS}")
+    desk = Desk(build, namespaces[0], module_ports, tls_certificate=str(cert), tls_key=str(key))
+    trust = {"verify": 1, "ca": authority.file.read_text()}
+    with tls_phone(phone_class, tmp_path, namespaces[1], authority) as phone:
+        if phone_class is Baresip:   # linphonec listens without a certificate of its own
+            engine = desk.call(established_first(),
+                               dial_destination=f"sip:phone@{PHONE}:5061;transport=tls",
+                               target=target(PHONE, 5061, "tls", tls=trust))
+            assert {m["transport"] for m in engine.messages} == {"tls"}
+            seen["TLS: called, verified by us"] = cell(engine, "CALL_RTPESTAB")
+        with desk.answer() as engine:
+            engine.step(0)
+            phone.dial(f"sip:1002@{OURS}:5070;transport=tls")
+            up = within(engine, lambda: "CALL_RTPESTAB" in engine.states())
+            time.sleep(0.5)
+            phone.hang_up()
+            ended = within(engine, lambda: "CALL_ENDED_REMOTE" in engine.states())
+            engine.step(1)
+            engine.end()
+        assert {m["transport"] for m in engine.messages} <= {"tls"}
+        seen["TLS: calling, verified by it" if phone_class is Linphone else
+             "TLS: calling"] = "yes" if up and ended else "no: not established"
+    interop.compare(name, seen, ("TLS: ",))
