@@ -170,7 +170,8 @@ class Engine:
                 self._process.kill()
                 self._process.wait()
             self._stderr.seek(0)
-            self.log = self._stderr.read().decode(errors="replace")
+            self.log = self._stderr.read().decode(errors="replace") + \
+                f"(it ended with status {self._process.returncode})\n"
             self._stderr.close()
         return self.log
 

@@ -32,7 +32,7 @@ class Proxied:
     def engine(self, role, steps, **more):
         self.count += 1
         return Engine(self.build, role, steps, self.ports, offset=self.count % 5 * 3,
-                      **self.settings, **more)
+                      settings=self.settings, **more)
 
     def register(self, user, transport="udp", **more):
         return {"type": "register", "credentials": [account(user)],
@@ -405,7 +405,7 @@ class Desk:
 
     def engine(self, steps, sip_port=0):
         return Engine(self.build, "caller", steps, self.ports, bind=OURS, prefix=self.prefix,
-                      sip_port=sip_port, **self.settings)
+                      sip_port=sip_port, settings=self.settings)
 
     def call(self, script, **more):
         """Call the phone with a script. @return the engine, ended"""
