@@ -29,6 +29,7 @@ struct watcher {
 	int64_t end_ns;     /* when it expires */
 	bool again;         /* what it was told is not the latest */
 	const char *ending; /* static: reason of the last NOTIFY, or NULL */
+	bool told_end;      /* that one went out */
 	struct tmr tmr;
 };
 
@@ -110,7 +111,7 @@ static void settled(struct watcher *w, const struct sip_msg *msg)
 	char reason[REASON_BYTES];
 
 	msg_line(reason, sizeof(reason), msg);
-	if (w->ending) {
+	if (w->told_end) {
 		gone(w, msg, w->ending);
 		return;
 	}
@@ -174,6 +175,7 @@ static int notify(struct watcher *w)
 	char state[64];
 
 	w->again = false;
+	w->told_end = w->ending != NULL;
 	if (r < 0)
 		return r;
 	if (r == 0) {

@@ -90,6 +90,7 @@ static void script_watched(struct peer *peer)
 /* What was sent before is heard: the loop ends with the script. */
 static void settle(struct peer *peer)
 {
+	aim(peer);
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 }
@@ -108,6 +109,31 @@ static void script_expires(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	notified(peer, "Subscription-State: terminated;reason=timeout\r\n",
 		 "yes");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	settle(peer);
+}
+
+/* It leaves before it has answered: the last NOTIFY comes all the same. */
+static void script_leaves(struct peer *peer)
+{
+	static char first[sizeof(peer->in)];
+
+	aim(peer);
+	peer_request(peer, "SUBSCRIBE", "Event: presence\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_dialog_from_response(peer);
+	peer_expect(peer, "NOTIFY ");
+	memcpy(first, peer->in, sizeof(first));
+	peer_request(peer, "SUBSCRIBE", "Event: presence\r\nExpires: 0\r\n",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	memcpy(peer->in, first, sizeof(first));
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	/* the first one may have been repeated meanwhile */
+	do
+		peer_expect(peer, "NOTIFY ");
+	while (!peer->fail[0] && strstr(peer->in, "State: active"));
+	peer_has(peer, "Subscription-State: terminated;reason=timeout\r\n");
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	settle(peer);
 }
@@ -139,6 +165,10 @@ static void test_watched(void **state)
 		 "new message-summary sip:peer@127.0.0.1 0  1, "
 		 "notified message-summary sip:peer@127.0.0.1 200 OK 1, "
 		 "gone message-summary sip:peer@127.0.0.1 200 timeout 0, "},
+		{script_leaves,
+		 "new presence sip:peer@127.0.0.1 0  1, "
+		 "notified presence sip:peer@127.0.0.1 200 OK 1, "
+		 "gone presence sip:peer@127.0.0.1 200 timeout 0, "},
 		{script_refuses,
 		 "new presence sip:peer@127.0.0.1 0  1, "
 		 "gone presence sip:peer@127.0.0.1 481 Subscription Does Not "
