@@ -67,7 +67,8 @@ static bool line_read(struct sip_mwi *mwi, bool *waiting, struct span line)
 	if (!*waiting || name.p == name.end)
 		return false;
 	if (span_is(name, "Message-Account"))
-		return span_copy(mwi->account, sizeof(mwi->account), value);
+		return !mwi->account[0] &&
+		       span_copy(mwi->account, sizeof(mwi->account), value);
 	for (size_t i = 0; i < SIP_MWI_CONTEXTS; i++) {
 		if (span_is(name, contexts[i]))
 			return count_read(&mwi->counts[i], value);

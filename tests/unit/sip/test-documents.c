@@ -171,6 +171,9 @@ static void test_summary_read(void **state)
 		 NULL},
 		{"Messages-Waiting: yes\r\nMessage-Account: a b\r\n", NULL},
 		{"Messages-Waiting: yes\r\n: x\r\n", NULL},
+		{"Messages-Waiting: yes\r\nMessage-Account: sip:a@b\r\n"
+		 "Message-Account: sip:c@d\r\n",
+		 NULL},
 	};
 	struct sip_mwi mwi;
 	char said[256];
