@@ -1,14 +1,20 @@
 """Presence, message waiting and publication, both ways, and callers that are
 challenged: against kamailio, SIPp, and a whole run through the API."""
+import os
 import re
+import time
+
+import pytest
 
 import interop
 from bench import CALLEE, CALLER, Bench, state_condition
 from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio, PresenceServer
+from phones import BARESIP, LINPHONE, OURS, Baresip, Linphone
 from sip_peer import SipPeer
 from sipp import Scenario, Sipp
 
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 PIDF = ("<presence xmlns='urn:ietf:params:xml:ns:pidf' entity='pres:sipp@x'><tuple id='t'>"
         "<status><basic>open</basic></status></tuple></presence>")
 PIDF_KIND = "application/pidf+xml"
@@ -254,6 +260,69 @@ def test_sipp(build, ports, tmp_path):
     for feature, result in seen.items():
         print(f"sipp: {feature}: {result}", "" if result == "yes" else said[feature])
     interop.compare("sipp", seen, ("presence: ", "challenge: "))
+
+
+# ---- phones ----
+
+
+def challenged_phone(build, namespace, ports, phone, **challenge):
+    """It calls us and is asked who it is. @return the engine, ended"""
+    action = {"type": "answer", "credentials": [{"username": "1002"}], "audio_codecs": ["PCMU"],
+              "target": target(OURS, 5070), "challenge": 407, "challenge_requests": "all",
+              "challenge_credentials": account("phone", "s"), **challenge}
+    with Engine(build, "callee", [[action], []], ports, bind=OURS, sip_port=5070,
+                prefix=["ip", "netns", "exec", namespace]) as engine:
+        engine.step(0)
+        phone.dial(f"sip:1002@{OURS}:5070")
+        within(engine, lambda: {"CALL_RTPESTAB", "CALLER_REFUSED"} & set(engine.states()))
+        phone.hang_up()
+        within(engine, lambda: "CALL_ENDED_REMOTE" in engine.states())
+        engine.step(1)
+        engine.end()
+    return engine
+
+
+def within(engine, condition, seconds=30):
+    """Waits, but not for ever: a phone may never do it."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end and not engine.finish:
+        engine.pump()
+
+
+def challenge_rows(build, namespace, ports, phone, algorithm):
+    engine = challenged_phone(build, namespace, ports, phone, challenge_algorithm=algorithm)
+    verified = [t for _, t in texts(engine, "CALLER_VERIFIED")]
+    seen = {f"challenge: by us, {algorithm}, BYE too":
+            "yes" if verified == ["INVITE of phone", "BYE of phone"] else f"no: {verified}"}
+    if algorithm != "MD5":
+        return seen
+    engine = challenged_phone(build, namespace, ports, phone, challenge_stale=1)
+    seen["challenge: a stale nonce"] = "yes" if any(
+        "stale=true" in m for m in engine.sent("SIP/2.0 407")) and "CALL_ESTABLISHED" in \
+        engine.states() else "no"
+    return seen
+
+
+@root
+@pytest.mark.skipif(not BARESIP, reason="no baresip")
+def test_baresip_is_challenged(build, namespaces, ports, tmp_path):
+    with Baresip(tmp_path, namespaces[1], account=";auth_pass=s") as phone:
+        seen = challenge_rows(build, namespaces[0], ports, phone, "MD5")
+    interop.compare("baresip", seen, ("challenge: ",))
+
+
+@root
+@pytest.mark.skipif(not LINPHONE, reason="no linphonec")
+def test_linphone_is_challenged(build, namespaces, ports, tmp_path):
+    seen = {}
+    for algorithm in ("MD5", "SHA-256"):
+        folder = tmp_path / algorithm
+        folder.mkdir()
+        known = ("[auth_info_0]", "username=phone", "passwd=s", "realm=" + OURS + ":5070",
+                 f"algorithm={algorithm}")
+        with Linphone(folder, namespaces[1], sip=known) as phone:
+            seen.update(challenge_rows(build, namespaces[0], ports, phone, algorithm))
+    interop.compare("linphone-cli", seen, ("challenge: ",))
 
 
 # ---- refusals ----
