@@ -42,7 +42,7 @@ enum command_kind {
 	COMMAND_RECORD, /* begin, or end */
 	COMMAND_REKEY,  /* new keys of ours are on offer: the peer may use new
 			* ones of its own before they are known */
-	COMMAND_TAP,   /* ports of a tapped session */
+	COMMAND_TAP,    /* ports of a tapped session */
 	COMMAND_RELAY, /* what comes from a TURN server, and by which channel */
 	COMMAND_STOP,
 };

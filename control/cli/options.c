@@ -330,93 +330,63 @@ static int value_option(struct cli_options *o, int code)
 	}
 }
 
+/* Options that are taken as they stand. */
+static const struct {
+	int code;
+	size_t at; /* of a const char * in struct cli_options */
+} texts[] = {
+	{OPTION_AUTH_USER, offsetof(struct cli_options, auth_user)},
+	{OPTION_CALLER_ID, offsetof(struct cli_options, caller_id)},
+	{OPTION_DOMAIN, offsetof(struct cli_options, domain)},
+	{OPTION_TLS_CA, offsetof(struct cli_options, tls_ca)},
+	{OPTION_TLS_NAME, offsetof(struct cli_options, tls_name)},
+	{OPTION_TLS_CERT, offsetof(struct cli_options, tls_cert)},
+	{OPTION_TLS_KEY, offsetof(struct cli_options, tls_key)},
+	{OPTION_DURATION, offsetof(struct cli_options, duration)},
+	{OPTION_ENCRYPTION, offsetof(struct cli_options, encryption)},
+	{OPTION_NAT, offsetof(struct cli_options, nat)},
+	{OPTION_STUN_SERVER, offsetof(struct cli_options, stun_server)},
+	{OPTION_TURN_SERVER, offsetof(struct cli_options, turn_server)},
+	{OPTION_TURN_TRANSPORT, offsetof(struct cli_options, turn_transport)},
+	{OPTION_TURN_USER, offsetof(struct cli_options, turn_user)},
+	{OPTION_ACTIONS, offsetof(struct cli_options, actions)},
+	{OPTION_BIND, offsetof(struct cli_options, bind)},
+	{OPTION_PROMPT, offsetof(struct cli_options, prompt)},
+};
+
+static const struct {
+	int code;
+	size_t at; /* of a bool */
+} switches[] = {
+	{OPTION_ICE_LITE, offsetof(struct cli_options, ice_lite)},
+	{OPTION_RTCP_MUX, offsetof(struct cli_options, rtcp_mux)},
+	{OPTION_TURN_INSECURE, offsetof(struct cli_options, turn_insecure)},
+	{OPTION_REGISTER, offsetof(struct cli_options, registers)},
+	{OPTION_AUDIO_CHECKS, offsetof(struct cli_options, audio_checks)},
+	{OPTION_JSON, offsetof(struct cli_options, json)},
+	{OPTION_TRACE, offsetof(struct cli_options, trace)},
+	{OPTION_VERBOSE, offsetof(struct cli_options, verbose)},
+};
+
 static int option(struct cli_options *o, int code)
 {
-	switch (code) {
-	case OPTION_AUTH_USER:
-		o->auth_user = optarg;
-		return 0;
-	case OPTION_CALLER_ID:
-		o->caller_id = optarg;
-		return 0;
-	case OPTION_DOMAIN:
-		o->domain = optarg;
-		return 0;
-	case OPTION_TLS_CA:
-		o->tls_ca = optarg;
-		return 0;
-	case OPTION_TLS_NAME:
-		o->tls_name = optarg;
-		return 0;
-	case OPTION_TLS_CERT:
-		o->tls_cert = optarg;
-		return 0;
-	case OPTION_TLS_KEY:
-		o->tls_key = optarg;
-		return 0;
-	case OPTION_DURATION:
-		o->duration = optarg;
-		return 0;
-	case OPTION_ENCRYPTION:
-		o->encryption = optarg;
-		return 0;
-	case OPTION_NAT:
-		o->nat = optarg;
-		return 0;
-	case OPTION_ICE_LITE:
-		o->ice_lite = true;
-		return 0;
-	case OPTION_RTCP_MUX:
-		o->rtcp_mux = true;
-		return 0;
-	case OPTION_STUN_SERVER:
-		o->stun_server = optarg;
-		return 0;
-	case OPTION_TURN_SERVER:
-		o->turn_server = optarg;
-		return 0;
-	case OPTION_TURN_TRANSPORT:
-		o->turn_transport = optarg;
-		return 0;
-	case OPTION_TURN_INSECURE:
-		o->turn_insecure = true;
-		return 0;
-	case OPTION_TURN_USER:
-		o->turn_user = optarg;
-		return 0;
-	case OPTION_ACTIONS:
-		o->actions = optarg;
-		return 0;
-	case OPTION_BIND:
-		o->bind = optarg;
-		return 0;
-	case OPTION_PROMPT:
-		o->prompt = optarg;
-		return 0;
-	case OPTION_REGISTER:
-		o->registers = true;
-		return 0;
-	case OPTION_AUDIO_CHECKS:
-		o->audio_checks = true;
-		return 0;
-	case OPTION_JSON:
-		o->json = true;
-		return 0;
-	case OPTION_TRACE:
-		o->trace = true;
-		return 0;
-	case OPTION_VERBOSE:
-		o->verbose = true;
-		return 0;
-	case OPTION_HELP:
-		o->command = CLI_HELP;
-		return 0;
-	case OPTION_VERSION:
-		o->command = CLI_VERSION;
-		return 0;
-	default:
-		return value_option(o, code);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].code == code) {
+			*(const char **)((char *)o + texts[i].at) = optarg;
+			return 0;
+		}
 	}
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+		if (switches[i].code == code) {
+			*(bool *)((char *)o + switches[i].at) = true;
+			return 0;
+		}
+	}
+	if (code == OPTION_HELP || code == OPTION_VERSION) {
+		o->command = code == OPTION_HELP ? CLI_HELP : CLI_VERSION;
+		return 0;
+	}
+	return value_option(o, code);
 }
 
 static int command_read(struct cli_options *o, int argc, char **argv)
