@@ -242,7 +242,9 @@ def test_its_codecs_and_encryptions(build, ports, namespaces, more):
         states = p.caller.states("caller-1")
         for sent, got in (("caller", "callee"), ("callee", "caller")):
             out, heard = streams[sent, "out"], streams[got, "in"]
-            assert out["packets"] == heard["packets"] > 40, (out, heard)
+            # who ends the call may send once more before the other is told, who then hears no more
+            assert 0 <= out["packets"] - heard["packets"] <= 2 and heard["packets"] > 40, \
+                (out, heard)
             assert heard["lost"] == 0
         codec = more.get("audio_codecs", ["PCMU"])[0].split("/")[0]
         assert streams["caller", "in"]["codec"] == streams["caller", "out"]["codec"] == codec
