@@ -53,6 +53,24 @@ def test_ice_with_baresip(tmp_path, build, namespaces, mux):
     assert_exact(streams(result), capture)
 
 
+# a peer may send before the server has our channel for it, a round trip after its
+# answer: the server drops that, and the stream begins with the next packet
+BEFORE_CHANNEL = 10
+
+
+def assert_relayed(found, capture):
+    """Exact from the first packet that the server let through."""
+    captured = capture.streams()
+    ssrcs = {way: int(found[way]["ssrc"], 16) for way in ("in", "out")}
+    came, went = ([s for key, s in captured.items() if key[0] == ssrcs[way]][0]
+                  for way in ("in", "out"))
+    print(f"in: {found['in']['packets']} packets, capture {len(came.packets)}; "
+          f"out: {found['out']['packets']}, capture {len(went.packets)}")
+    assert found["out"]["packets"] == len(went.packets) and went.lost() == 0
+    assert 0 <= len(came.packets) - found["in"]["packets"] <= BEFORE_CHANNEL
+    assert found["in"]["lost"] == 0 and found["in"]["duplicates"] == 0
+
+
 @needs_coturn
 @pytest.mark.parametrize("mux", [False, True])
 def test_turn_relays(tmp_path, build, namespaces, mux):
@@ -67,7 +85,7 @@ def test_turn_relays(tmp_path, build, namespaces, mux):
     assert path(result)["by"] == "turn" and path(result)["rtp"]["local_type"] == "relay"
     port = int(path(result)["rtp"]["local"].split(":")[1])
     assert RELAYS[0] <= port <= RELAYS[1]
-    assert_exact(streams(result), capture)
+    assert_relayed(streams(result), capture)
     assert result["evidence"]["foreign_packets"] == 0
     assert result["evidence"]["invalid_packets"] == 0
 
@@ -93,7 +111,7 @@ def test_turn_by_stream(tmp_path, build, namespaces, tls_files, transport):
                                 "--turn-insecure", *CREDENTIALS)
     assert code == 0, (result, peer.text(), server.text())
     assert path(result)["rtp"]["local_type"] == "relay"
-    assert_exact(streams(result), capture)
+    assert_relayed(streams(result), capture)
     assert result["evidence"]["invalid_packets"] == 0
     assert result["evidence"]["send_errors"] == 0
 
