@@ -114,12 +114,6 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 	};
 	int err;
 
-	err = certificate_find(&own, &a->engine->settings,
-			       action->tls.certificate, reason);
-	if (err)
-		return err;
-	tls.cert_file = own.cert[0] ? own.cert : NULL;
-	tls.key_file = own.key[0] ? own.key : NULL;
 	a->media = clients_media_of(a->engine, action);
 	clients_media(&media, a->media);
 	if (action->host_count) {
@@ -133,6 +127,12 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		params.target.host = a->engine->settings.bind;
 		params.direct = true;
 	}
+	err = certificate_find(&own, &a->engine->settings,
+			       action->tls.certificate, reason);
+	if (err)
+		return err;
+	tls.cert_file = own.cert[0] ? own.cert : NULL;
+	tls.key_file = own.key[0] ? own.key : NULL;
 	err = headers_make(&headers, a, a->index);
 	if (err)
 		return err;

@@ -203,10 +203,6 @@ struct wire_tls {
 	const char *certificate; /* name of ours on the agent; NULL: its own */
 };
 
-/** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
- * of a file's name (docs/agent.md). Thread: any. */
-bool wire_certificate_name_valid(const char *name);
-
 /* Who carries it out. */
 enum wire_client {
 	WIRE_CLIENT_NATIVE,
@@ -333,6 +329,10 @@ struct wire_job {
  */
 int wire_job_decode(struct wire_job **ret, json_t *spec,
 		    char reason[static WIRE_REASON_BYTES]);
+
+/** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
+ * of a file's name (docs/signalling.md). Thread: any. */
+bool wire_certificate_name_valid(const char *name);
 
 /** Release; passwords are wiped. @return NULL */
 struct wire_job *wire_job_free(struct wire_job *job);

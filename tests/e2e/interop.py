@@ -15,8 +15,8 @@ The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adv
 
 
 # Rows that begin so are written by another test than a peer's others.
-GROUPS = ("presence: ", "challenge: ", "digest MD5: ", "digest SHA-256: ", "fork: ", "redirect: ",
-          "TLS: ")
+GROUPS = ("presence: ", "challenge: ", "registration, ", "call, ",
+          "nonce that has expired, ", "fork: ", "redirect: ", "TLS: ")
 
 
 def load():
