@@ -567,6 +567,10 @@ static void tap_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
 	s->rx.tap_rtp = rtp;
 	s->rx.tap_rtcp = rtcp;
 	rx_tap_assign(rx->e->tap, rtp, rtcp, s);
+	if (rtp) {
+		stamp_clock_read(&rx->clock);
+		rx_tap_claim(rx->e->tap, s, tapped_arrived, rx);
+	}
 }
 
 static void tap_stop(struct rx *rx, struct media_session *s)

@@ -16,6 +16,17 @@
 #define PORT_COUNT 65536
 #define RING_BYTES (8u << 20) /* of each */
 
+/* A datagram of a port that was nobody's. */
+struct kept {
+	uint16_t port; /* of the program; 0: free */
+	bool sent;
+	int64_t ns;
+	struct media_addr peer;
+	size_t captured;
+	size_t bytes;
+	uint8_t data[RX_TAP_KEPT_BYTES];
+};
+
 struct rx_tap {
 	struct address address; /* of the other program */
 	struct tap *taps[TAPS_MAX];
@@ -25,6 +36,9 @@ struct rx_tap {
 		struct media_session *session; /* NULL: nobody's */
 		bool rtcp;
 	} ports[PORT_COUNT];
+	struct kept kept[RX_TAP_KEPT_MAX]; /* a ring */
+	size_t kept_next;
+	int64_t newest_ns;    /* of all that passed */
 	rx_tapped_h *handler; /* during rx_tap_read() */
 	void *arg;
 };
@@ -179,6 +193,45 @@ static bool is_v4(const struct address *a)
 	return memcmp(&mapped, a, sizeof(mapped)) == 0;
 }
 
+static void keep(struct rx_tap *t, const struct rx_tapped *r, uint16_t port)
+{
+	struct kept *k = &t->kept[t->kept_next];
+
+	t->kept_next = (t->kept_next + 1) % RX_TAP_KEPT_MAX;
+	k->port = port;
+	k->sent = r->sent;
+	k->ns = r->ns;
+	k->peer = r->peer;
+	k->bytes = r->bytes;
+	k->captured = r->captured < RX_TAP_KEPT_BYTES ? r->captured
+						      : RX_TAP_KEPT_BYTES;
+	memcpy(k->data, r->data, k->captured);
+}
+
+void rx_tap_claim(struct rx_tap *t, const struct media_session *session,
+		  rx_tapped_h *handler, void *arg)
+{
+	for (size_t i = 0; i < RX_TAP_KEPT_MAX; i++) {
+		struct kept *k = &t->kept[(t->kept_next + i) % RX_TAP_KEPT_MAX];
+		const struct rx_tapped r = {
+			.session = t->ports[k->port].session,
+			.sent = k->sent,
+			.rtcp = t->ports[k->port].rtcp,
+			.ns = k->ns,
+			.peer = k->peer,
+			.data = k->data,
+			.captured = k->captured,
+			.bytes = k->bytes,
+		};
+
+		if (k->port == 0 || r.session != session)
+			continue;
+		k->port = 0;
+		if (k->ns > t->newest_ns - RX_TAP_KEPT_NS)
+			handler(&r, arg);
+	}
+}
+
 static void take_end(struct rx_tap *t, const struct datagram *d,
 		     const struct frame *f, bool sent)
 {
@@ -193,12 +246,15 @@ static void take_end(struct rx_tap *t, const struct datagram *d,
 		.bytes = d->bytes,
 	};
 
-	if (!r.session ||
-	    memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
+	if (memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
 		return;
 	peer_set(&r.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
 		 is_v4(&t->address));
-	t->handler(&r, t->arg);
+	t->newest_ns = f->ns;
+	if (r.session)
+		t->handler(&r, t->arg);
+	else
+		keep(t, &r, ours);
 }
 
 /* Between two tapped sessions a packet is of both. */

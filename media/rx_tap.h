@@ -37,9 +37,20 @@ struct rx_tap *rx_tap_free(struct rx_tap *t);
  *  @return how many */
 size_t rx_tap_fds(const struct rx_tap *t, int ret[2]);
 
-/** What comes to and from these ports is a session's; NULL: nobody's. */
+/* Where a program receives may be known after its first packets passed: so many
+ * of nobody's are kept for so long. */
+#define RX_TAP_KEPT_MAX   1024
+#define RX_TAP_KEPT_BYTES 256 /* of each: headers, and events */
+#define RX_TAP_KEPT_NS    INT64_C(2000000000)
+
+/** What comes to and from these ports is a session's; NULL: nobody's.
+ * rx_tap_claim() is due then. */
 void rx_tap_assign(struct rx_tap *t, uint16_t rtp, uint16_t rtcp,
 		   struct media_session *session);
+
+/** Hand out what was kept of the session's ports, in its order. */
+void rx_tap_claim(struct rx_tap *t, const struct media_session *session,
+		  rx_tapped_h *handler, void *arg);
 
 void rx_tap_read(struct rx_tap *t, rx_tapped_h *handler, void *arg);
 

@@ -125,7 +125,7 @@ static void ending_over(void *arg)
 static bool awaits_answer(const struct baresip_call *c)
 {
 	return c->account && c->account->process && c->established &&
-	       c->hung_up && c->bye_ns && !c->bye_received;
+	       c->hung_up && c->bye_ns && !c->bye_received && !c->bye_answered;
 }
 
 void baresip_call_close(struct baresip_call *c, const char *why)
@@ -142,6 +142,7 @@ void baresip_call_close(struct baresip_call *c, const char *why)
 
 void baresip_call_bye_answered(struct baresip_call *c)
 {
+	c->bye_answered = true;
 	if (c->ending && !c->closed)
 		finish(c, NULL);
 }

@@ -106,6 +106,7 @@ struct baresip_call {
 	bool hung_up;   /* by us */
 	bool ending;    /* baresip let go, our BYE waits for its answer */
 	int64_t bye_ns; /* it was sent; 0: it was not */
+	bool bye_answered;
 	bool bye_received;
 	bool cancelled; /* by the peer */
 	bool closed;
