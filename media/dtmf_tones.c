@@ -70,6 +70,9 @@ struct dtmf_tones {
 	char digit;   /* that goes on; 0: none */
 	int64_t begin_ns;
 	int64_t end_ns; /* of the last block */
+	uint64_t
+		blocks; /* since the digit began: how long it is by the samples, which
+			 * come unevenly */
 };
 
 static void on_tone(void *arg, int code, int level, int delay)
@@ -106,7 +109,8 @@ struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t)
 	return NULL;
 }
 
-static void digit_end(struct dtmf_tones *t, int64_t end_ns,
+/* @param blocks  of the digit */
+static void digit_end(struct dtmf_tones *t, int64_t end_ns, uint64_t blocks,
 		      struct dtmf_heard *ret)
 {
 	if (!t->digit)
@@ -115,8 +119,7 @@ static void digit_end(struct dtmf_tones *t, int64_t end_ns,
 		ret->steps[ret->count++] = (struct dtmf_step){
 			.ended = true,
 			.digit = t->digit,
-			.ms = (double)(end_ns - t->begin_ns) /
-			      (double)NS_PER_MS,
+			.ms = (double)blocks * BLOCK * 1000 / RATE_HZ,
 			.mono_ns = end_ns,
 		};
 	t->digit = 0;
@@ -131,13 +134,15 @@ static void block_end(struct dtmf_tones *t, int64_t end_ns,
 	t->used = 0;
 	t->end_ns = end_ns;
 	t->reported = -1;
+	t->blocks++;
 	if (code < 0)
 		return;
-	digit_end(t, change_ns, ret);
+	digit_end(t, change_ns, t->blocks - BLOCKS_KNOWN, ret);
 	if (code == 0 || dtmf_event_of((char)code) < 0)
 		return;
 	t->digit = (char)code;
 	t->begin_ns = change_ns;
+	t->blocks = BLOCKS_KNOWN;
 	if (ret->count < DTMF_STEPS_MAX)
 		ret->steps[ret->count++] = (struct dtmf_step){
 			.digit = t->digit,
@@ -170,5 +175,5 @@ void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
 void dtmf_tones_end(struct dtmf_tones *t, struct dtmf_heard *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	digit_end(t, t->end_ns, ret);
+	digit_end(t, t->end_ns, t->blocks, ret);
 }

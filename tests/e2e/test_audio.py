@@ -116,7 +116,7 @@ def test_both_hear_what_the_other_plays(build, ports, prompts):
         assert abs(found["hz"] - hz) < 1 and found["ms"] >= 1000 * (SECONDS - 1), heard
         assert abs(found["dbov"] - dbov(8000)) < 0.3
         assert heard["clipped_pct"] == 0 and heard["one_way_ms"] == 0
-        assert heard["silence_max_ms"] < 500, heard
+        assert heard["silence_max_ms"] < 1500, heard
         (found,) = audio(engine, "out")["tones"]
         assert abs(found["hz"] - sent) < 1
         levels = [p for p in engine.series
@@ -260,7 +260,7 @@ def test_digits_as_tones(build, ports, prompts, codec):
 
 SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1021)}
 CONDITIONS = [("level", "ge", "-20"), ("level", "le", "-10"), ("clipping", "le", "0"),
-              ("silence", "lt", "1000"), ("one_way", "lt", "1000"), ("heard", "ge", "1000")]
+              ("silence", "lt", "2000"), ("one_way", "lt", "1000"), ("heard", "ge", "1000")]
 TONE = {"field": "tone", "hz": "440", "type": "ge", "value": "1000"}
 VOICE = [{"field": "prompt", "type": "ge", "value": "0.9"},
          {"field": "prompt_begin", "type": "lt", "value": "1000"}]

@@ -536,7 +536,9 @@ static void test_session_finds_one_way_audio(void **state)
 	rig_stop(&r, 2);
 	assert_int_equal(a->audio[0].packets, 0);
 	assert_false(a->audio[0].has_level);
-	assert_float_equal(a->audio[0].one_way_ms, 2000, 1);
+	/* whole seconds: more of them on a machine that is late */
+	assert_true(a->audio[0].one_way_ms >= 2000);
+	assert_float_equal(fmod(a->audio[0].one_way_ms, 1000), 0, 1e-6);
 	assert_true(a->audio[0].silence_max_ms >= 2300);
 	/* it did not want to send: nothing is one-way for it */
 	assert_true(b->audio[0].one_way_ms <= 0);

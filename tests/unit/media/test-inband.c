@@ -220,9 +220,10 @@ static void test_session_sends_and_hears_digits(void **state)
 		assert_int_equal(media_session_apply(a->session, &n), 0);
 	}
 	rig_run_ms(&r, 300);
-	assert_int_equal(a->digits[1], 4);
-	assert_true(a->digit[1][3].last);
-	assert_float_equal(a->digit[1][3].ms, 0, 0);
+	/* cut off, at once as a rule */
+	assert_true(a->digits[1] >= 4);
+	assert_true(a->digit[1][a->digits[1] - 1].last);
+	assert_float_equal(a->digit[1][a->digits[1] - 1].ms, 0, 0);
 	rig_stop(&r, 2);
 	assert_true(b->digits[0] >= 6);
 	for (size_t i = 0; i < 6; i++) {
