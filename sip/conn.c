@@ -396,9 +396,12 @@ static ssize_t bytes_read(struct conn *conn, uint8_t *p, size_t size)
 	if (!conn->ssl)
 		return stamped_recv(conn, p, size, 0);
 	/* OpenSSL reads the socket itself. What it holds came with the bytes
-	 * before: their time stays. */
-	if (SSL_pending(conn->ssl) == 0)
-		(void)stamped_recv(conn, &next, 1, MSG_PEEK);
+	 * before: their time stays. What comes after this look is for the next
+	 * one, which takes its time. */
+	if (SSL_pending(conn->ssl) == 0 &&
+	    stamped_recv(conn, &next, 1, MSG_PEEK) == -EAGAIN &&
+	    !SSL_has_pending(conn->ssl))
+		return -EAGAIN;
 	ERR_clear_error();
 	n = SSL_read(conn->ssl, p, (int)size);
 	if (n > 0)

@@ -63,7 +63,8 @@ test_body.__test__ = False
     ("targets", {"hosts": [{"host": "a.example", "port": 5061,
                             "transport": "tls", "priority": 1, "weight": 2}],
                  "domain": "example", "outbound_proxy": "sip:p.example",
-                 "tls": {"verify": 0, "server_name": "x", "ca": None}}),
+                 "tls": {"verify": 0, "server_name": "x", "ca": None,
+                         "certificate": "office"}}),
     ("agent-pools", {"description": None, "capabilities": ["opus"]}),
 ])
 def test_create_read_replace_delete(server, unique, kind, fields):

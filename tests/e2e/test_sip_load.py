@@ -28,7 +28,9 @@ def load(tmp_path_factory):
                  {"type": "register", "role": "caller", "target_pool": target,
                   "credential_pool": callers, "calls_per_second": 100}],
                 [{"type": "call", "role": "caller", "max_total_calls": CALLS,
-                  "max_concurrent_calls": 20, "calls_per_second": 15, "call_duration": "1",
+                  # both legs have their media here, for a moment longer than the call:
+                  # 80 ports are enough for 20
+                  "max_concurrent_calls": 14, "calls_per_second": 12, "call_duration": "1",
                   "dial_destination": "{{callee.username}}"}],
                 [{"type": "unregister", "role": "caller"}]],
             "conditions": [

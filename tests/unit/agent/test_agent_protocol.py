@@ -212,6 +212,7 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
         'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
         'prompt_cache': f'{agent.state}/prompts',
         'artifact_dir': f'{agent.state}/artifacts/l-1',
+        'tls_certificates': '/etc/offhook/certificates',
         'default_prompt': 'a.wav'}
     # standard streams and its socket; signals as a program expects them
     assert info['fds'] == [0, 1, 2, 3]
