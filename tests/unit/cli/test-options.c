@@ -114,7 +114,7 @@ static void test_wrong_usage(void **state)
 		"offhook call 1002",
 		"offhook call sip:a@b sip:c@d",
 		"offhook call sip:a@b --no-such-option",
-		"offhook call sip:a@b --transport tls",
+		"offhook call sip:a@b --transport sctp",
 		"offhook call sip:a@b --sip-port 70000",
 		"offhook call sip:a@b --rtp-ports 5",
 		"offhook call sip:a@b --rtp-ports 20-10",

@@ -14,6 +14,7 @@ static struct {
 	char log[1024];
 	bool leave;        /* at the first NOTIFY */
 	unsigned notifies; /* until then */
+	bool stays;        /* after the end: the script says more */
 } watch;
 
 static void note(const char *fmt, ...)
@@ -55,7 +56,8 @@ static void watch_h(struct sip_subscription *s,
 		note("%s %u %s", event == SIP_UNSUBSCRIBED ? "ended" : "failed",
 		     info->code, info->reason);
 		watch.subscription = sip_subscription_free(s);
-		sip_loop_stop();
+		if (!watch.stays)
+			sip_loop_stop();
 		break;
 	}
 }
@@ -280,6 +282,8 @@ static void test_subscribe(void **state)
 		watch.notifies = cases[i].notifies;
 		world_open(&world, &plain);
 		world.script = cases[i].script;
+		watch.stays = world.script == script_renewed;
+		world.linger = watch.stays;
 		assert_int_equal(sip_subscribe(&watch.subscription,
 					       world.account, &params),
 				 0);
