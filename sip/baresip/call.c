@@ -206,7 +206,7 @@ static struct baresip_call *token_call(const struct baresip_account *a,
 	return NULL;
 }
 
-static struct baresip_call *first_dialled(const struct baresip_account *a)
+struct baresip_call *baresip_call_dialled(const struct baresip_account *a)
 {
 	struct le *le;
 
@@ -236,7 +236,7 @@ void baresip_call_answered(struct baresip_account *a,
 
 	info.reason = m->text;
 	if (strcmp(m->token, TOKEN_DIAL) == 0) {
-		c = m->ok ? NULL : first_dialled(a);
+		c = m->ok ? NULL : baresip_call_dialled(a);
 		if (c)
 			baresip_call_close(c, m->text);
 	} else if (token_is(m, TOKEN_CHANGE)) {

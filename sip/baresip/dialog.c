@@ -151,25 +151,11 @@ static void answer_note(struct baresip_call *c, const struct sip_msg *msg)
 
 /* ---- the first INVITE ---- */
 
-static struct baresip_call *dialled(struct baresip_account *a)
-{
-	struct le *le;
-
-	LIST_FOREACH(&a->calls, le)
-	{
-		struct baresip_call *c = le->data;
-
-		if (c->outgoing && !c->id[0])
-			return c;
-	}
-	return NULL;
-}
-
 static void invite_first(struct baresip_account *a, const struct sip_msg *msg,
 			 bool sent, int64_t now_ns)
 {
 	struct sip_call_info info = {.mono_ns = now_ns};
-	struct baresip_call *c = sent ? dialled(a) : NULL;
+	struct baresip_call *c = sent ? baresip_call_dialled(a) : NULL;
 
 	if (!sent && list_count(&a->calls) < BARESIP_CALLS_MAX)
 		c = baresip_call_make(a, false);

@@ -165,6 +165,9 @@ struct baresip_call *baresip_call_release(struct baresip_call *c);
 /** By Call-ID. @return NULL: none */
 struct baresip_call *baresip_call_find(const struct baresip_account *a,
 				       const char *id);
+/** The one that was dialled first of those whose INVITE was not seen yet.
+ * @return NULL: none */
+struct baresip_call *baresip_call_dialled(const struct baresip_account *a);
 /** Tell the handler; info->reason may be NULL. */
 void baresip_call_emit(struct baresip_call *c, enum sip_call_event event,
 		       struct sip_call_info *info);

@@ -280,26 +280,11 @@ static void send_file(struct request *req, struct reply *rep, int64_t id,
 	reply_problem(rep, 500, "the file of the appimage is lost");
 }
 
-void appimage_content(struct request *req, struct reply *rep)
+/* @param err  of finding the id; 0: it is known */
+static void reply_content(struct request *req, struct reply *rep, int64_t id,
+			  int err)
 {
 	json_t *row = NULL;
-	int64_t id;
-	int err = -ENOENT;
-
-	if (param_id(req, 0, &id))
-		err = record_get(req->store, &table, id, &row);
-	if (err)
-		reply_store_error(rep, err, "appimage");
-	else
-		send_file(req, rep, id, row);
-	json_decref(row);
-}
-
-void agent_appimage(struct request *req, struct reply *rep)
-{
-	json_t *row = NULL;
-	int64_t id;
-	int err = store_appimage_find(req->store, req->params[0], &id);
 
 	if (err == 0)
 		err = record_get(req->store, &table, id, &row);
@@ -308,6 +293,22 @@ void agent_appimage(struct request *req, struct reply *rep)
 	else
 		send_file(req, rep, id, row);
 	json_decref(row);
+}
+
+void appimage_content(struct request *req, struct reply *rep)
+{
+	int64_t id = 0;
+	int err = param_id(req, 0, &id) ? 0 : -ENOENT;
+
+	reply_content(req, rep, id, err);
+}
+
+void agent_appimage(struct request *req, struct reply *rep)
+{
+	int64_t id = 0;
+	int err = store_appimage_find(req->store, req->params[0], &id);
+
+	reply_content(req, rep, id, err);
 }
 
 /* Actions name a prompt. */
