@@ -1,4 +1,5 @@
 #include "agent/engine/internal.h"
+#include "agent/engine/pace.h"
 
 #include "base/log.h"
 
@@ -157,22 +158,23 @@ static bool may_place(const struct engine *e)
 
 /**
  * Place what is due, then wait for the next one. A generator that was held up
- * by max_concurrent_calls does not catch up: calls_per_second is a ceiling at
- * every moment.
+ * by max_concurrent_calls does not catch up: calls_per_second, and what ramp_up
+ * allows of it, is a ceiling at every moment.
  */
 static void place_due(void *arg)
 {
 	struct engine *e = arg;
 	struct calling *g = &e->calling;
-	int64_t interval_ns;
 	int64_t now_ns = clock_mono_ns();
 
 	if (!engine_working(e) || !g->action)
 		return;
-	interval_ns = (int64_t)((double)NS_PER_S / g->action->calls_per_second);
 	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
 		place_one(e);
-		g->next_ns += interval_ns;
+		g->next_ns =
+			g->begin_ns + pace_next_ns(g->next_ns - g->begin_ns,
+						   g->action->calls_per_second,
+						   g->action->ramp_up_s);
 	}
 	if (!engine_working(e))
 		return;
@@ -198,7 +200,7 @@ void calling_start(struct engine *e, const struct wire_action *action)
 	tmr_init(&g->tmr);
 	if (calling_gather(e, action))
 		return; /* the job was ended */
-	g->next_ns = clock_mono_ns();
+	g->begin_ns = g->next_ns = clock_mono_ns();
 	place_due(e);
 }
 

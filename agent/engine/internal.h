@@ -173,6 +173,7 @@ struct calling {
 	uint32_t placed;
 	uint32_t ended;
 	uint32_t active; /* SIP calls placed and not closed */
+	int64_t begin_ns;
 	int64_t next_ns; /* when the next one is due */
 	struct tmr tmr;
 };

@@ -17,6 +17,7 @@
 #define CONCURRENT_MAX       10000
 #define CALLS_PER_SECOND_MAX 1000.0
 #define DELAY_MS_MAX         600000
+#define RAMP_UP_S_MAX        86400
 #define WAIT_MS_MAX          86400000
 #define REGEXPIRE_S_MAX      86400
 #define EXPIRES_S_DEFAULT    3600
@@ -275,7 +276,6 @@ static int unsupported_check(struct decoder *d, json_t *object)
 		const char *name;
 		const char *off;
 	} parameters[] = {
-		{"ramp_up", "0"},
 		{"store_artifacts", "0"},
 	};
 
@@ -418,6 +418,9 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_double(d, object, "calls_per_second", 0.001,
 				    CALLS_PER_SECOND_MAX, &a->calls_per_second);
+	if (!err)
+		err = decode_u32(d, object, "ramp_up", 0, RAMP_UP_S_MAX,
+				 &a->ramp_up_s);
 	if (!err)
 		err = decode_u32(d, object, "wait_ms", 0, WAIT_MS_MAX,
 				 &a->wait_ms);

@@ -270,6 +270,7 @@ struct wire_action {
 	uint32_t max_total_calls;
 	uint32_t max_concurrent_calls;
 	double calls_per_second; /* default 1; register: 0, no rate */
+	uint32_t ramp_up_s;      /* until the full rate; default 0 */
 	/* default 10 s; of an answer action fixed 0: until the peer ends it */
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;

@@ -52,6 +52,24 @@ def test_several_calls(bench):
     assert len([c for c in report["calls"] if c["role"] == "caller"]) == 3
 
 
+def test_rate_rises(bench):
+    """The n-th call of 10 a second, reached in 4 s, is due at sqrt(2 * 4 * n / 10) s."""
+    run, report = bench.run(bench.single_call(duration=0.2), {
+        "step.1.1.max_total_calls": "6", "step.1.1.max_concurrent_calls": "10",
+        "step.1.1.calls_per_second": "10", "step.1.1.ramp_up": "4"})
+    assert run["status"] == "passed", run["result_description"]
+    placed = {}
+    for message in report["messages"]:
+        if message["role"] == "caller" and message["dir"] == "sent" and \
+                message["line"].startswith("INVITE "):
+            call_id, = re.findall(r"(?mi)^Call-ID: *(\S+)", message["text"])
+            placed.setdefault(call_id, message["t_ms"])
+    begin, *others = placed.values()
+    assert len(others) == 5
+    for n, at in enumerate(others, 1):  # a late machine makes it later
+        assert at - begin > 1000 * (0.8 * n) ** 0.5 - 20, (n, placed)
+
+
 def test_regexpire_and_custom_header_on_the_wire(bench):
     run, report = bench.run(bench.single_call(duration=1), {
         "step.1.0.regexpire": "77",

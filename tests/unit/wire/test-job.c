@@ -86,7 +86,7 @@ static void test_job_complete(void **state)
 		       "{" CALL ",\"call_duration\":\"normal:20,2.5\","
 		       "\"audio_codecs\":[\"pcma\",\"PCMU\"],\"ptime\":30,"
 		       "\"max_total_calls\":12,\"max_concurrent_calls\":3,"
-		       "\"calls_per_second\":0.5,\"media_encryption\":\"sdes\","
+		       "\"calls_per_second\":0.5,\"ramp_up\":\"90\",\"media_encryption\":\"sdes\","
 		       "\"srtp_suites\":[\"aead_aes_256_gcm\","
 		       "\"AES_256_CM_HMAC_SHA1_80\"],"
 		       "\"sipclient_actions\":[[\"assert_established\",\"\"],"
@@ -140,6 +140,7 @@ static void test_job_complete(void **state)
 	assert_int_equal(a->ptime_ms, 30);
 	assert_int_equal(a->max_total_calls, 12);
 	assert_true(a->calls_per_second == 0.5);
+	assert_int_equal(a->ramp_up_s, 90);
 	assert_int_equal(a->client_action_count, 3);
 	assert_string_equal(a->client_actions[1].argument, "250");
 	assert_string_equal(a->client_actions[2].argument, "");
@@ -177,6 +178,7 @@ static void test_job_defaults(void **state)
 	assert_int_equal(a->max_total_calls, 1);
 	assert_int_equal(a->max_concurrent_calls, 1);
 	assert_true(a->calls_per_second == 1);
+	assert_int_equal(a->ramp_up_s, 0);
 	assert_int_equal(a->duration.kind, WIRE_DURATION_FIXED);
 	assert_true(a->duration.a_s == 10);
 	assert_int_equal(a->hosts[0].transport, WIRE_UDP);
