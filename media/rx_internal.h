@@ -1,0 +1,80 @@
+/**
+ * Inside of the RX thread. Docs: media.md
+ * Thread: RX, all functions.
+ *
+ * rx.c           the thread: sockets, commands
+ * rx_datagram.c  what a datagram is: media, through SRTP, or the loop's
+ * rx_packet.c    what RTP and RTCP tell the analysis
+ * rx_tapped.c    sessions of another program
+ */
+#ifndef OFFHOOK_MEDIA_RX_INTERNAL_H
+#define OFFHOOK_MEDIA_RX_INTERNAL_H
+
+#include "base/stamp.h"
+#include "media/engine.h"
+#include "media/rx_secure.h"
+#include "media/rx_tap.h"
+
+#include <stdalign.h>
+#include <sys/socket.h>
+
+#define BATCH 32
+/* Larger datagrams are cut: their header is read, their true size is known. */
+#define DATAGRAM_BYTES 2048
+
+struct slot {
+	uint8_t data[DATAGRAM_BYTES];
+	struct sockaddr_storage source;
+	alignas(struct cmsghdr)
+		uint8_t control[STAMP_SPACE + CMSG_SPACE(sizeof(uint32_t))];
+	struct iovec iov;
+};
+
+struct rx {
+	struct media_engine *e;
+	struct stamp_clock clock; /* behind the reading of the batch */
+	struct mmsghdr messages[BATCH];
+	struct slot slots[BATCH];
+	/* sessions that linger, the first to end first: all linger alike */
+	struct media_session **lingering; /* ring of e->slots places */
+	size_t linger_first;
+	size_t linger_count;
+	struct rx_stash stash;
+	struct handover handover; /* on its way to the loop */
+};
+
+struct datagram {
+	struct rx_socket *socket;
+	uint8_t *data; /* decrypted in place */
+	size_t captured;
+	size_t bytes;
+	int64_t mono_ns;
+	struct media_addr source;
+	bool relayed; /* by our TURN server */
+};
+
+/** To the analysis; a full ring counts it. */
+void rx_push_packet(struct rx *rx, const struct packet_record *r);
+
+/** Media in plain: records of what it says. */
+void rx_rtp_arrived(struct rx *rx, const struct datagram *d);
+void rx_rtcp_arrived(struct rx *rx, const struct datagram *d);
+
+/** Whatever came to a socket of a session. @param d  changed */
+void rx_datagram_arrived(struct rx *rx, struct datagram *d);
+
+/** Keys are settled: what waited for them is read, as if it came now, with the
+ * times at which it came. */
+void rx_stash_read(struct rx *rx, const struct media_session *s);
+/** The session ends: what still waits is of no use. */
+void rx_stash_discard(struct rx *rx, const struct media_session *s);
+
+/** The tap has work. */
+void rx_tapped_read(struct rx *rx);
+/** A tapped session's ports are these from now on; 0: none. */
+void rx_tapped_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
+		      uint16_t rtcp);
+/** A tapped session ends: take what was seen until now. */
+void rx_tapped_stop(struct rx *rx, struct media_session *s);
+
+#endif

@@ -1,0 +1,84 @@
+/* Sessions of another program on this host: what the tap sees of them. */
+#include "media/analysis/rtp_header.h"
+#include "media/rx_internal.h"
+
+#include <string.h>
+
+/* Frames come while the ring is read: they are behind the clock then. */
+static int64_t tapped_ns(struct rx *rx, const struct rx_tapped *t)
+{
+	if (t->ns - rx->clock.wall_offset_ns > rx->clock.mono_ns)
+		stamp_clock_read(&rx->clock);
+	return stamp_mono_ns(t->ns, &rx->clock);
+}
+
+static void tapped_sent(struct rx *rx, const struct rx_tapped *t)
+{
+	struct media_session *s = t->session;
+	struct packet_record r;
+	struct rtp_header h;
+
+	if (datagram_classify(t->data, t->captured) != DATAGRAM_RTP ||
+	    rtp_header_parse(&h, t->data, t->captured, t->bytes))
+		return;
+	rtp_header_record(&r, &h, PACKET_RTP_SENT, tapped_ns(rx, t));
+	r.kind = PACKET_TAPPED_SENT;
+	r.session = s->slot;
+	r.lateness_us = INT32_MIN; /* only the program knows when it was due */
+	s->rx.own_ssrc = h.ssrc;
+	rx_push_packet(rx, &r);
+}
+
+static void tapped_arrived(const struct rx_tapped *t, void *arg)
+{
+	struct rx *rx = arg;
+	struct media_session *s = t->session;
+	struct datagram d = {
+		.socket = &s->rx.sockets[t->rtcp ? SOCKET_RTCP : SOCKET_RTP],
+		.data = rx->slots[0].data,
+		.captured = t->captured < DATAGRAM_BYTES ? t->captured
+							 : DATAGRAM_BYTES,
+		.bytes = t->bytes,
+		.mono_ns = tapped_ns(rx, t),
+		.source = t->peer,
+	};
+	enum datagram_class class;
+
+	if (t->sent) {
+		tapped_sent(rx, t);
+		return;
+	}
+	memcpy(d.data, t->data, d.captured);
+	class = datagram_classify(d.data, d.captured);
+	if (class == DATAGRAM_RTCP)
+		rx_rtcp_arrived(rx, &d);
+	else if (class == DATAGRAM_RTP && !t->rtcp)
+		rx_rtp_arrived(rx, &d);
+	/* STUN and DTLS are between the program and its peer */
+}
+
+void rx_tapped_read(struct rx *rx)
+{
+	stamp_clock_read(&rx->clock);
+	rx_tap_read(rx->e->tap, tapped_arrived, rx);
+}
+
+void rx_tapped_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
+		      uint16_t rtcp)
+{
+	rx_tap_assign(rx->e->tap, s->rx.tap_rtp, s->rx.tap_rtcp, NULL);
+	s->rx.tap_rtp = rtp;
+	s->rx.tap_rtcp = rtcp;
+	rx_tap_assign(rx->e->tap, rtp, rtcp, s);
+	if (rtp) {
+		stamp_clock_read(&rx->clock);
+		rx_tap_claim(rx->e->tap, s, tapped_arrived, rx);
+	}
+}
+
+void rx_tapped_stop(struct rx *rx, struct media_session *s)
+{
+	rx_tapped_read(rx);
+	rx_tapped_assign(rx, s, 0, 0);
+	COUNTER_ADD(&rx->e->rx.queue_drops, rx_tap_drops(rx->e->tap));
+}
