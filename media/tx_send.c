@@ -1,0 +1,48 @@
+/* How a packet of ours leaves: encrypted, to the peer or its relay. */
+#include "media/turn_frame.h"
+#include "media/tx_internal.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
+	      bool rtcp)
+{
+	if (!tx->encrypted)
+		return 0;
+	if (!tx->key)
+		return -ENOKEY;
+	return rtcp ? srtp_context_protect_rtcp(tx->key->context, data, bytes,
+						room)
+		    : srtp_context_protect(tx->key->context, data, bytes, room);
+}
+
+ssize_t tx_transmit(const struct media_session *s, unsigned socket,
+		    const struct media_addr *to, uint16_t channel,
+		    const uint8_t *data, size_t bytes)
+{
+	const struct media_addr *via = channel ? &s->tx.via : to;
+	union {
+		const uint8_t *in;
+		void *out; /* sendmsg() does not write there */
+	} payload = {.in = data};
+	uint8_t header[TURN_CHANNEL_BYTES];
+	struct iovec parts[2] = {{header, channel ? sizeof(header) : 0},
+				 {payload.out, bytes}};
+	struct sockaddr_storage name = via->ss;
+	int stream = s->rx.streams[socket].fd;
+	const struct msghdr message = {
+		.msg_name = stream < 0 ? &name : NULL,
+		.msg_namelen = stream < 0 ? via->len : 0,
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+	};
+
+	if (!channel)
+		return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
+			      (const struct sockaddr *)(const void *)&to->ss,
+			      to->len);
+	turn_frame_channel(header, channel, bytes);
+	return sendmsg(stream < 0 ? s->rx.sockets[socket].fd : stream, &message,
+		       0);
+}
