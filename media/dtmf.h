@@ -13,6 +13,7 @@
 #define DTMF_DIGITS_MAX    64 /* of one order */
 #define DTMF_EVENTS        16 /* 0..9 * # A..D */
 #define DTMF_PAYLOAD_BYTES 4
+#define DTMF_CLOCK_HZ      8000 /* where no other was agreed */
 
 /* Of each digit. The longest fits the 16 bits of a duration at 48 kHz, so that
  * no event needs segments (RFC 4733 2.5.1.3). */

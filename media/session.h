@@ -331,6 +331,12 @@ int command_new(struct command **ret, struct media_session *s,
 void command_push(struct command *c, unsigned threads);
 /** Forget the one made last, which was not pushed. */
 void command_drop(struct command *c);
+/** Free all of a session. No thread may have one. */
+void commands_release(struct media_session *s);
+/** The audio thread, if it has a part in the session. @return TO_AUDIO; 0 */
+unsigned command_to_audio(const struct media_session *s);
+/** All threads that have a part in it. @return TO_... */
+unsigned command_to_all(const struct media_session *s);
 
 /** Tell the RX thread what a TURN server sends. @return 0; -EAGAIN; -ENOMEM */
 int session_relay_put(struct media_session *s, unsigned socket,

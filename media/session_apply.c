@@ -1,0 +1,169 @@
+/* What offer and answer settled, as a command to the media threads. */
+#include "media/audio.h"
+#include "media/engine.h"
+#include "media/srtp_keys.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CN_PT       13 /* RFC 3551 table 4: needs no rtpmap */
+#define CN_CLOCK_HZ 8000
+
+static int map_fill(struct rtp_payload_map *map,
+		    const struct media_negotiated *n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n->accepted_count; i++) {
+		const struct media_codec *c = &n->accepted[i];
+
+		err = rtp_payload_map_add(map, c->pt, c->name, c->clock_hz);
+		if (err == -EEXIST)
+			err = 0;
+	}
+	/* a payload type that is there already keeps its meaning */
+	if (!err)
+		err = rtp_payload_map_add(map, n->codec.pt, n->codec.name,
+					  n->codec.clock_hz);
+	if (n->has_event_pt && (!err || err == -EEXIST))
+		err = rtp_payload_map_add(map, n->event_pt, "telephone-event",
+					  n->event_clock_hz ? n->event_clock_hz
+							    : DTMF_CLOCK_HZ);
+	if (!err || err == -EEXIST)
+		err = rtp_payload_map_add(map, CN_PT, "CN", CN_CLOCK_HZ);
+	return err == -EEXIST ? 0 : err;
+}
+
+/* Take a peer's address; one that cannot be sent to becomes "not set". */
+static int addr_take(struct media_addr *ret, const struct media_addr *a)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (a->len == 0)
+		return 0;
+	if (!media_addr_valid(a) || media_addr_port(a) == 0)
+		return -EINVAL;
+	if (!media_addr_unspecified(a))
+		*ret = *a;
+	return 0;
+}
+
+/* What to send, and how: may make an encoding. */
+static int codec_fill(struct command *c, const struct media_codec *settled,
+		      uint16_t ptime_ms)
+{
+	const struct codec *codec =
+		codec_by_rtpmap(settled->name, settled->clock_hz);
+	struct codec_settings settings;
+
+	if (!codec || settled->pt > PACKET_PT_MASK)
+		return -EINVAL;
+	if (ptime_ms < CODEC_PTIME_MIN_MS || ptime_ms > CODEC_PTIME_MAX_MS)
+		return -EINVAL;
+	codec_settings_parse(&settings, settled->fmtp);
+	c->pt = settled->pt;
+	c->codec = codec;
+	c->ptime_ms = codec_ptime(codec, ptime_ms);
+	if (c->session->tapped)
+		return 0;
+	return prompt_clip(&c->clip, c->session->prompt, codec, c->ptime_ms,
+			   &settings);
+}
+
+/* Last: keys that are made here are in force. */
+static int keys_fill(struct command *c, const struct media_negotiated *n)
+{
+	struct media_session *s = c->session;
+	int err;
+
+	c->encrypted = n->encrypted;
+	if (s->tapped) { /* keys are the program's */
+		if (n->encrypted && !n->dtls) {
+			c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+			c->suite_tx = c->suite_rx;
+		}
+		return 0;
+	}
+	if (!n->encrypted) {
+		session_keys_none(&s->keys_rx);
+		session_keys_none(&s->keys_tx);
+		return 0;
+	}
+	if (n->dtls && !s->dtls.secured)
+		return 0; /* they are still to come */
+	err = session_keys_get(&c->key_rx, &s->keys_rx, &n->crypto_rx);
+	if (!err)
+		err = session_keys_get(&c->key_tx, &s->keys_tx, &n->crypto_tx);
+	if (err)
+		return err;
+	c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+	c->suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
+	return 0;
+}
+
+static int apply_fill(struct command *c, const struct media_negotiated *n,
+		      uint16_t ptime_ms)
+{
+	int err;
+
+	if (n->accepted_count > MEDIA_CODECS_MAX)
+		return -EINVAL;
+	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
+		return -EINVAL;
+	err = codec_fill(c, &n->codec, ptime_ms);
+	if (err)
+		return err;
+	c->rtcp_mux = n->rtcp_mux;
+	if (n->rtcp_mux)
+		c->rtcp = c->rtp;
+	c->has_event = n->has_event_pt;
+	c->event_pt = n->event_pt & PACKET_PT_MASK;
+	c->event_clock_hz =
+		n->event_clock_hz ? n->event_clock_hz : DTMF_CLOCK_HZ;
+	c->xr = n->xr;
+	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
+				      n->direction == MEDIA_SENDONLY);
+	c->receives = n->direction == MEDIA_SENDRECV ||
+		      n->direction == MEDIA_RECVONLY;
+	err = map_fill(&c->map, n);
+	for (size_t i = 0; !err && i < c->map.count; i++)
+		emodel_declarations_apply(
+			c->session->engine->params.declarations,
+			c->map.entries[i].codec, &c->map.entries[i].values);
+	return err ? err : keys_fill(c, n);
+}
+
+int media_session_apply(struct media_session *s,
+			const struct media_negotiated *negotiated)
+{
+	struct media_negotiated n = *negotiated;
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	err = session_nat_settle(s, &n);
+	if (!err && n.dtls && !s->tapped)
+		err = session_dtls_settle(s, &n);
+	if (!err)
+		err = command_new(&c, s, COMMAND_APPLY);
+	if (err)
+		return err;
+	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	if (!err)
+		session_nat_route(s, c);
+	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
+	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
+	if (err) {
+		command_drop(c);
+		return err;
+	}
+	if (s->start_ns == 0)
+		s->start_ns = c->mono_ns;
+	c->aligned = s->audio && s->audio->wanted & MEDIA_AUDIO_MARKER;
+	s->codec = c->codec;
+	s->ptime_ms = c->ptime_ms;
+	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
+	s->has_event = n.has_event_pt;
+	command_push(c, command_to_all(s));
+	return 0;
+}

@@ -1,0 +1,335 @@
+/* A session: made, and released. */
+#include "base/clock.h"
+#include "base/str.h"
+#include "media/audio.h"
+#include "media/engine.h"
+#include "media/srtp_keys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PTIME_DEFAULT_MS 20
+#define PTIME_STEP_MS    10
+#define PTIME_MIN_MS     10 /* announced */
+#define EVENT_NAME       "telephone-event"
+#define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
+
+/* One certificate an engine process: a job is short. */
+static int identity_use(struct media_session *s)
+{
+	struct media_engine *e = s->engine;
+	int err = e->identity ? 0 : dtls_identity_new(&e->identity);
+
+	if (err)
+		return err;
+	s->local.fingerprint = *dtls_identity_fingerprint(e->identity);
+	s->rx.dtls = (struct handover_gate){
+		.open = true,
+		.rate = HANDOVER_DTLS_RATE,
+	};
+	return 0;
+}
+
+static int encryption_choose(struct media_session *s,
+			     const struct media_session_params *params)
+{
+	struct media_local *local = &s->local;
+
+	local->encryption = params->encryption;
+	local->rtcp_mux =
+		params->rtcp_mux || params->encryption == MEDIA_ENCRYPTION_DTLS;
+	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
+		return -EINVAL;
+	s->suite_count = params->suite_count;
+	memcpy(s->suites, params->suites, sizeof(s->suites));
+	for (size_t i = 0; i < params->suite_count; i++) {
+		if (!srtp_suite_info(params->suites[i]))
+			return -EINVAL;
+	}
+	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
+		return identity_use(s);
+	if (local->encryption != MEDIA_ENCRYPTION_SDES &&
+	    local->encryption != MEDIA_ENCRYPTION_SDES_MANDATORY)
+		return 0;
+	local->crypto_count = params->suite_count ? params->suite_count
+						  : MEDIA_SRTP_SUITE_COUNT;
+	for (size_t i = 0; i < local->crypto_count; i++) {
+		local->crypto[i].suite = params->suite_count
+						 ? params->suites[i]
+						 : (enum media_srtp_suite)i;
+	}
+	session_keys_choose(local);
+	return 0;
+}
+
+/* A telephone-event for each clock rate of the codecs, which an event's must be
+ * (RFC 4733 2.1), and 8000 for those who know no other. */
+static void events_add(struct media_local *local)
+{
+	static const struct {
+		uint32_t clock_hz;
+		uint8_t pt;
+	} events[] = {{8000, 101}, {16000, 102}, {44100, 103}, {48000, 104}};
+	size_t codecs = local->codec_count;
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct media_codec *dst = &local->codecs[local->codec_count];
+		bool wanted = events[i].clock_hz == DTMF_CLOCK_HZ;
+
+		for (size_t k = 0; k < codecs; k++)
+			wanted |=
+				local->codecs[k].clock_hz == events[i].clock_hz;
+		if (!wanted || local->codec_count == MEDIA_CODECS_MAX)
+			continue;
+		str_copy(dst->name, sizeof(dst->name), EVENT_NAME);
+		str_copy(dst->fmtp, sizeof(dst->fmtp), EVENT_FMTP);
+		dst->pt = events[i].pt;
+		dst->channels = 1;
+		dst->clock_hz = events[i].clock_hz;
+		local->codec_count++;
+	}
+}
+
+static int codecs_choose(struct media_local *local,
+			 const struct media_session_params *params)
+{
+	size_t count =
+		params->codec_count ? params->codec_count : CODECS_DEFAULT;
+
+	if (count > MEDIA_CODECS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		struct media_codec *dst = &local->codecs[i];
+		const struct codec *codec =
+			params->codec_count ? codec_by_name(params->codecs[i])
+					    : codec_at(i);
+
+		if (!codec)
+			return -EINVAL;
+		str_copy(dst->name, sizeof(dst->name), codec->rtpmap);
+		dst->pt = codec->pt;
+		dst->channels = codec->channels;
+		dst->clock_hz = codec->clock_hz;
+		if (codec->fmtp)
+			str_copy(dst->fmtp, sizeof(dst->fmtp), codec->fmtp);
+	}
+	local->codec_count = count;
+	if (!params->no_events)
+		events_add(local);
+	local->direction = MEDIA_SENDRECV;
+	local->xr = MEDIA_XR_ALL;
+	local->ptime_ms =
+		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
+	if (local->ptime_ms < PTIME_MIN_MS ||
+	    local->ptime_ms > CODEC_PTIME_MAX_MS ||
+	    local->ptime_ms % PTIME_STEP_MS != 0)
+		return -EINVAL;
+	return 0;
+}
+
+/* The encodings that are likely to be needed, so that none has to be made
+ * when the call is answered. */
+static int prompt_choose(struct media_session *s,
+			 const struct media_session_params *params)
+{
+	int err = params->audio & MEDIA_AUDIO_MARKER
+			  ? prompt_get_marker(&s->prompt)
+			  : prompt_get(&s->prompt, s->engine->prompts,
+				       params->prompt_file);
+
+	for (size_t i = 0; !err && i < s->local.codec_count; i++) {
+		const struct media_codec *c = &s->local.codecs[i];
+		const struct codec *codec =
+			codec_by_rtpmap(c->name, c->clock_hz);
+		struct codec_settings settings;
+		const struct clip *clip;
+
+		if (!codec)
+			continue; /* telephone-event */
+		codec_settings_parse(&settings, c->fmtp);
+		err = prompt_clip(&clip, s->prompt, codec,
+				  codec_ptime(codec, s->local.ptime_ms),
+				  &settings);
+	}
+	return err;
+}
+
+static int sockets_open(struct media_session *s, const struct media_addr *bind)
+{
+	const struct media_engine_params *p = &s->engine->params;
+	struct media_addr addrs[SOCKET_COUNT];
+	int fds[SOCKET_COUNT];
+	int err = socket_pair_bind(fds, addrs, bind, p->port_min, p->port_max);
+
+	if (err)
+		return err;
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		s->rx.sockets[i].fd = fds[i];
+	s->local.rtp = addrs[SOCKET_RTP];
+	s->local.rtcp = addrs[SOCKET_RTCP];
+	return 0;
+}
+
+/* SSRC, first sequence number and time stamp: RFC 3550 5.1; CNAME: RFC 7022 */
+static void identity_choose(struct media_session *s)
+{
+	uint64_t name[2];
+
+	random_bytes(&s->ssrc, sizeof(s->ssrc));
+	random_bytes(&s->tx.seq, sizeof(s->tx.seq));
+	random_bytes(&s->tx.ts, sizeof(s->tx.ts));
+	random_bytes(&s->tx.random, sizeof(s->tx.random));
+	s->tx.random |= 1; /* xorshift stands still at 0 */
+	random_bytes(name, sizeof(name));
+	str_print(s->cname, sizeof(s->cname), "%016llx%08llx",
+		  (unsigned long long)name[0],
+		  (unsigned long long)(name[1] & 0xffffffff));
+}
+
+static int slot_take(struct media_session *s)
+{
+	struct media_engine *e = s->engine;
+	uint32_t max = e->slots;
+
+	if (e->sessions_owned >= e->params.sessions_max)
+		return -ENOSPC;
+	/* in turn, so that a slot rests before it is used again */
+	for (uint32_t i = 0; i < max; i++) {
+		uint32_t slot = (e->slot_next + i) % max;
+
+		if (e->sessions[slot])
+			continue;
+		e->sessions[slot] = s;
+		e->slot_next = slot + 1;
+		e->sessions_owned++;
+		s->slot = slot;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static int audio_choose(struct media_session *s,
+			const struct media_session_params *params)
+{
+	unsigned wanted = params->audio;
+	struct audio_reference *reference = NULL;
+	int err;
+
+	if (!wanted)
+		return 0;
+	err = audio_rings_open(s->engine);
+	if (!err && params->expect_file)
+		err = prompt_get(&s->expected, s->engine->prompts,
+				 params->expect_file);
+	if (!err && s->expected)
+		err = prompt_reference(&reference, s->expected);
+	if (!err)
+		err = audio_session_new(&s->audio, s, wanted, reference);
+	s->audio_sent = wanted & (MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_RECORD);
+	return err;
+}
+
+/* Zeroed by calloc(), not by hand: most of a session is never touched. */
+static struct media_session *session_allocate(void)
+{
+	const uintptr_t align = _Alignof(struct media_session);
+	void *memory = calloc(1, sizeof(struct media_session) + align - 1);
+	struct media_session *s;
+
+	if (!memory)
+		return NULL;
+	s = (struct media_session *)(((uintptr_t)memory + align - 1) / align *
+				     align);
+	s->memory = memory;
+	return s;
+}
+
+int media_session_new(struct media_session **ret, struct media_engine *e,
+		      const struct media_session_params *params)
+{
+	struct media_session *s = session_allocate();
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->engine = e;
+	s->slot = UINT32_MAX;
+	s->user = params->user;
+	s->add = (struct command){.kind = COMMAND_ADD, .session = s};
+	s->stop = (struct command){.kind = COMMAND_STOP, .session = s};
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		s->rx.sockets[i] = (struct rx_socket){
+			.session = s, .fd = -1, .rtcp = i == SOCKET_RTCP};
+		s->rx.streams[i] = s->rx.sockets[i];
+		s->rx.streams[i].stream = true;
+	}
+	for (int i = 0; i < TX_TIMER_COUNT; i++)
+		s->tx.timer_at[i] = TX_NO_TIMER;
+	identity_choose(s);
+	s->rx.own_ssrc = s->ssrc;
+	s->tapped = params->tapped;
+	/* relaxed: no thread knows it yet; TX never will */
+	atomic_store_explicit(&s->tx_done, s->tapped, memory_order_relaxed);
+	err = s->tapped && !e->tap ? -EINVAL : codecs_choose(&s->local, params);
+	if (!err && !s->tapped)
+		err = encryption_choose(s, params);
+	if (!err)
+		err = slot_take(s);
+	if (!err && !s->tapped)
+		err = prompt_choose(s, params);
+	if (!err && !s->tapped)
+		err = sockets_open(s, &params->bind);
+	if (!err)
+		err = audio_choose(s, params);
+	if (!err)
+		err = session_nat_open(s, &params->nat);
+	if (err) {
+		session_destroy(s);
+		return err;
+	}
+	if (params->encryption != MEDIA_ENCRYPTION_NONE && !s->tapped) {
+		/* RFC 3711 3.3.1: a wrap before the first packet arrives would
+		 * leave the receiver with the wrong roll-over counter */
+		s->tx.seq &= 0x7fff;
+		s->rx.encrypted = true;
+	}
+	s->add.mono_ns = clock_mono_ns();
+	command_push(&s->add, TO_RX | TO_ANALYSIS | command_to_audio(s));
+	*ret = s;
+	return 0;
+}
+
+void session_destroy(struct media_session *s)
+{
+	if (s->slot != UINT32_MAX) {
+		s->engine->sessions[s->slot] = NULL;
+		if (!s->released)
+			s->engine->sessions_owned--;
+	}
+	session_nat_release(s);
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		if (s->rx.sockets[i].fd >= 0)
+			close(s->rx.sockets[i].fd);
+	}
+	commands_release(s);
+	session_dtls_release(s);
+	session_keys_release(&s->keys_rx);
+	session_keys_release(&s->keys_tx);
+	audio_session_free(s->audio);
+	prompt_put(s->prompt);
+	prompt_put(s->expected);
+	explicit_bzero(&s->local, sizeof(s->local));
+	free(s->memory);
+}
+
+const struct media_local *media_session_local(const struct media_session *s)
+{
+	return &s->local;
+}
+
+void *media_session_user(const struct media_session *s)
+{
+	return s->user;
+}
