@@ -6,9 +6,11 @@ from pathlib import Path
 FILE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
 HEAD = """# Interoperation
 
-Written by `tests/e2e/test_interop.py` and `test_presence.py` (`OFFHOOK_WRITE_INTEROP=1 ./runtests
-e2e-interop`, then the same with `e2e-presence`); the suite fails when a peer does otherwise than
-stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
+Written by `tests/e2e/test_interop.py`, `test_sipp.py` and `test_presence.py` (`OFFHOOK_WRITE_INTEROP=1
+./runtests e2e-interop`, then the same with `e2e-sipp` and `e2e-presence`); the suite fails when a peer
+does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
+"called": by us, "calling": it calls us. Kamailio gives a new nonce for one that has expired and never
+says `stale=true`; SIPp does, in "registrar: a nonce that is stale".
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
 
 """

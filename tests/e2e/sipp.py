@@ -15,8 +15,11 @@ CONTACT = "Contact: <sip:sipp@[local_ip]:[local_port];transport=[transport]>"
 
 
 def _body(lines, sdp, body="", kind=""):
+    """sdp: True, or what stands in it besides (a line), or instead (a connection address)"""
     if sdp:
         body, kind = SDP, "application/sdp"
+        if isinstance(sdp, str):
+            body = f"{SDP}\n{sdp}" if sdp.startswith("a=") else SDP.replace("[media_ip]", sdp)
     if kind:
         lines = [*lines, f"Content-Type: {kind}"]
     return "\n".join([*lines, "Content-Length: [len]", "", body])
@@ -31,12 +34,12 @@ class Scenario:
 
     def __init__(self, called):
         self.called, self.steps, self._cseq = called, [], 1
-        self.variables = []
+        self.variables, self._labels = [], 0
 
     def expect(self, request=None, response=None, optional=False, has=None, keep=False,
-               name=None, auth=False):
-        """has: (header, regular expression) that must be there, kept as name; auth: a
-        challenge that [authentication] answers."""
+               name=None, auth=False, hasnot=None):
+        """has: (header, regular expression) that must be there, kept as name; hasnot: one that
+        must not; auth: a challenge that [authentication] answers."""
         what = f'request="{request}"' if request else f'response="{response}"'
         extra = ' optional="true"' if optional else ""
         extra += ' rrs="true"' if not self.called else ""
@@ -49,15 +52,30 @@ class Scenario:
                 actions.append(f'<ereg regexp="{expression}" search_in="hdr" header="{header}" '
                                f'assign_to="{kept}"/>')
                 self.variables.append(kept)
-        if has:
-            name = name or f"seen{len(self.steps)}"
-            where = ('search_in="body"' if has[0] == "body"
-                     else f'search_in="hdr" header="{has[0]}:"')
-            actions.append(f'<ereg regexp="{has[1]}" {where} check_it="true" '
-                           f'assign_to="{name}"/>')
-            self.variables.append(name)
+        for wanted, check in ((has, "check_it"), (hasnot, "check_it_inverse")):
+            if not wanted:
+                continue
+            kept = name or f"{check}{len(self.steps)}"
+            where = ('search_in="body"' if wanted[0] == "body"
+                     else f'search_in="hdr" header="{wanted[0]}:"')
+            actions.append(f'<ereg regexp="{wanted[1]}" {where} {check}="true" '
+                           f'assign_to="{kept}"/>')
+            self.variables.append(kept)
         inner = f"<action>{''.join(actions)}</action>" if actions else ""
         self.steps.append(f"<recv {what}{extra}>{inner}</recv>")
+        return self
+
+    def expect_credentials(self, request, username, password):
+        """The request, with an answer to the challenge that SIPp finds right; else it says 403."""
+        self.expect(request)
+        self.variables.append("right")
+        self.steps[-1] = self.steps[-1].replace(
+            "></recv>", f'><action><verifyauth assign_to="right" username="{username}" '
+                        f'password="{password}"/></action></recv>')
+        self._labels += 1
+        self.steps.append(f'<nop next="{self._labels}" test="right"/>')
+        self.reply(403, "Wrong Credentials", first=True)
+        self.steps.append(f'<label id="{self._labels}"/>')
         return self
 
     def reply(self, code, phrase="OK", lines=(), sdp=False, first=False):
@@ -68,12 +86,13 @@ class Scenario:
              "[last_Call-ID:]", "[last_CSeq:]", CONTACT, *lines], sdp)))
         return self
 
-    def invite_reply(self, code, phrase="OK", lines=(), sdp=False):
+    def invite_reply(self, code, phrase="OK", lines=(), sdp=False,
+                     tag="[pid]SIPp[call_number]"):
         """To the INVITE, whatever came since: its headers were kept."""
         self.steps.append(_send(_body(
             [f"SIP/2.0 {code} {phrase}", "Via:[$via]", "From:[$from]",
-             "To:[$to];tag=[pid]SIPp[call_number]", "[last_Call-ID:]", "CSeq:[$cseq]", CONTACT,
-             *lines], sdp), ' retrans="500"'))
+             f"To:[$to];tag={tag}", "[last_Call-ID:]", "CSeq:[$cseq]", CONTACT,
+             *lines], sdp), ' retrans="500"' if code >= 200 else ""))
         return self
 
     def keep_invite(self):
@@ -156,6 +175,15 @@ class Scenario:
              "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
              "To: <sip:[service]@[remote_ip]:[remote_port]>[peer_tag_param]",
              "Call-ID: [call_id]", f"CSeq: {self._cseq} ACK", "Max-Forwards: 70"], False)))
+        return self
+
+    def cancel(self):
+        """The INVITE, which was answered provisionally."""
+        self.steps.append(_send(_body(
+            ["CANCEL sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",
+             "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
+             "To: <sip:[service]@[remote_ip]:[remote_port]>", "Call-ID: [call_id]",
+             f"CSeq: {self._cseq} CANCEL", "Max-Forwards: 70"], False), ' retrans="500"'))
         return self
 
     def pause(self, ms):
