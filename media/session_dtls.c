@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DTLS_RECORD_BYTES      13 /* its header */
+#define DTLS_CONTENT_HANDSHAKE 22
+#define DTLS_CLIENT_HELLO      1
+
 /* ---- the list of handshakes under way ---- */
 
 static void list_remove(struct media_session *s)
@@ -73,6 +77,8 @@ static int begin(struct media_session *s)
 	err = dtls_new(&s->dtls.dtls, s->engine->identity, &params);
 	if (err)
 		return err;
+	s->dtls.active = params.client;
+	s->dtls.expects = false;
 	s->dtls.until_ns = clock_mono_ns() + DTLS_PATIENCE_NS;
 	list_add(s);
 	for (size_t i = 0; i < s->dtls.early_count; i++) {
@@ -87,14 +93,32 @@ static int begin(struct media_session *s)
 	return 0;
 }
 
-static bool same_association(const struct media_negotiated *a,
-			     const struct media_negotiated *b)
+static bool same_fingerprint(const struct media_fingerprint *a,
+			     const struct media_fingerprint *b)
 {
-	return a->dtls_active == b->dtls_active &&
-	       a->fingerprint.len == b->fingerprint.len &&
-	       strcmp(a->fingerprint.hash, b->fingerprint.hash) == 0 &&
-	       memcmp(a->fingerprint.bytes, b->fingerprint.bytes,
-		      a->fingerprint.len) == 0;
+	return a->len == b->len && strcmp(a->hash, b->hash) == 0 &&
+	       memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+/* What was agreed on before is of no more use. */
+static void forget(struct media_session *s)
+{
+	list_remove(s);
+	s->dtls.dtls = dtls_free(s->dtls.dtls);
+	s->dtls.secured = false;
+}
+
+/* Is there an association that offer and answer leave in force? */
+static bool goes_on(struct session_dtls *d, const struct media_negotiated *n)
+{
+	bool turned = n->dtls_active != d->active;
+
+	if (!d->dtls ||
+	    !same_fingerprint(&d->settled.fingerprint, &n->fingerprint) ||
+	    (turned && (n->dtls_active || !d->secured)))
+		return false;
+	d->expects = turned;
+	return true;
 }
 
 int session_dtls_settle(struct media_session *s, struct media_negotiated *n)
@@ -103,11 +127,8 @@ int session_dtls_settle(struct media_session *s, struct media_negotiated *n)
 
 	if (s->local.encryption != MEDIA_ENCRYPTION_DTLS)
 		return -EINVAL;
-	if (d->dtls && !same_association(&d->settled, n)) {
-		list_remove(s);
-		d->dtls = dtls_free(d->dtls);
-		d->secured = false;
-	}
+	if (!goes_on(d, n))
+		forget(s);
 	d->settled = *n;
 	if (!d->dtls && n->rtp.len > 0) {
 		int err = begin(s);
@@ -140,8 +161,30 @@ static void keep_early(struct media_session *s, const struct handover *d)
 		s->dtls.early[s->dtls.early_count++] = *d;
 }
 
+/* A record of epoch 0 that begins with a ClientHello (RFC 6347 4.1, 4.2.2) */
+static bool is_hello(const struct handover *d)
+{
+	return d->bytes > DTLS_RECORD_BYTES &&
+	       d->data[0] == DTLS_CONTENT_HANDSHAKE && d->data[3] == 0 &&
+	       d->data[4] == 0 &&
+	       d->data[DTLS_RECORD_BYTES] == DTLS_CLIENT_HELLO;
+}
+
+/* The peer does begin anew. Without keys nothing is sent until it has. */
+static void begin_anew(struct media_session *s)
+{
+	struct media_negotiated n = s->dtls.settled;
+
+	forget(s);
+	/* without memory there is no handshake, which its patience tells */
+	if (begin(s) == 0)
+		(void)media_session_apply(s, &n);
+}
+
 void session_dtls_input(struct media_session *s, const struct handover *d)
 {
+	if (s->dtls.expects && from_peer(s, d) && is_hello(d))
+		begin_anew(s);
 	if (!s->dtls.dtls)
 		keep_early(s, d);
 	else if (from_peer(s, d))

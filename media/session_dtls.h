@@ -26,6 +26,8 @@ struct session_dtls {
 	struct media_negotiated settled;
 	int64_t until_ns;
 	bool secured; /* tx and rx are in force */
+	bool active;  /* our role in the association under way, or in force */
+	bool expects; /* roles have changed: the peer may begin another one */
 	struct media_crypto tx;
 	struct media_crypto rx;
 	struct handover *early; /* DTLS_EARLY_MAX; NULL: none came */
@@ -34,7 +36,9 @@ struct session_dtls {
 
 /**
  * Offer and answer settled DTLS: begin, or go on with the association that
- * fits (RFC 8842 section 5.5).
+ * fits (RFC 8842 section 5.5). One of which the peer alone has changed the
+ * roles, so that it is to begin anew, is in force until it does: linphone, which
+ * says a=setup:active in every answer, never does.
  * @param n  in/out: with keys and what it needs once they are known
  * @return 0; -EINVAL; -ENOMEM; -EIO
  */

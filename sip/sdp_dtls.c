@@ -88,6 +88,19 @@ int sdp_dtls_write(struct buf *b, const struct media_fingerprint *fingerprint,
 	return err ? err : buf_print(b, "\r\n");
 }
 
+void sdp_dtls_keep(struct sdp_dtls *peer, const struct media_negotiated *before)
+{
+	const struct media_fingerprint *f = &peer->fingerprint;
+
+	if (peer->setup != SDP_SETUP_ACTPASS || !before->dtls || f->len == 0 ||
+	    f->len != before->fingerprint.len ||
+	    strcmp(f->hash, before->fingerprint.hash) != 0 ||
+	    memcmp(f->bytes, before->fingerprint.bytes, f->len) != 0)
+		return;
+	peer->setup =
+		before->dtls_active ? SDP_SETUP_PASSIVE : SDP_SETUP_ACTIVE;
+}
+
 const char *sdp_dtls_settle(struct media_negotiated *ret,
 			    const struct sdp_dtls *peer, bool rtcp_mux,
 			    bool ours)

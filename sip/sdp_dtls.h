@@ -36,6 +36,16 @@ int sdp_dtls_write(struct buf *b, const struct media_fingerprint *fingerprint,
 		   enum sdp_setup setup);
 
 /**
+ * A peer that leaves open who begins goes on in the role it has: with another
+ * one its association would end (RFC 8842 sections 4 and 5.5). For answers,
+ * that may not leave it open, too: baresip's to a re-INVITE do.
+ * @param peer    in/out
+ * @param before  what was settled last
+ */
+void sdp_dtls_keep(struct sdp_dtls *peer,
+		   const struct media_negotiated *before);
+
+/**
  * Who begins (RFC 5763 section 5): as answerer we do, if the offer leaves it.
  * @param ours  the peer answers our offer
  * @return NULL; why it cannot be (static text)

@@ -77,6 +77,7 @@ int session_answer(struct sip_call *call, enum media_direction want)
 	struct sdp_draft draft;
 	int err;
 
+	sdp_dtls_keep(&call->remote->association, &call->media);
 	err = sdp_answer(&deal, call->remote, &call->local, want);
 	if (err)
 		return err;
@@ -182,6 +183,7 @@ int session_accept(struct sip_call *call, char *reason)
 	struct media_negotiated deal;
 	int err;
 
+	sdp_dtls_keep(&call->remote->association, &call->media);
 	err = sdp_accept(&deal, call->remote, &call->local, call->offered);
 	if (err) {
 		unusable_reason(reason, call->remote, &call->local, err);

@@ -144,20 +144,23 @@ static void keys_take(struct world *w)
 	assert_int_equal(srtp_context_new(&w->rx, &rx), 0);
 }
 
+static void peer_send_one(struct world *w, uint16_t i)
+{
+	uint8_t data[512] = {0x80, 8, 0, (uint8_t)i};
+	size_t len = 12 + PAYLOAD;
+
+	data[6] = (uint8_t)(i * 160u >> 8);
+	data[7] = (uint8_t)(i * 160u);
+	memcpy(data + 8, "\x11\x22\x33\x44", 4);
+	assert_int_equal(srtp_context_protect(w->tx, data, &len, sizeof(data)),
+			 0);
+	peer_send(&w->rtp, &w->to, data, len);
+}
+
 static void peer_sends(struct world *w, uint16_t count)
 {
-	for (uint16_t i = 0; i < count; i++) {
-		uint8_t data[512] = {0x80, 8, 0, (uint8_t)i};
-		size_t len = 12 + PAYLOAD;
-
-		data[6] = (uint8_t)(i * 160u >> 8);
-		data[7] = (uint8_t)(i * 160u);
-		memcpy(data + 8, "\x11\x22\x33\x44", 4);
-		assert_int_equal(
-			srtp_context_protect(w->tx, data, &len, sizeof(data)),
-			0);
-		peer_send(&w->rtp, &w->to, data, len);
-	}
+	for (uint16_t i = 0; i < count; i++)
+		peer_send_one(w, i);
 }
 
 static void check_media(struct world *w)
@@ -243,6 +246,52 @@ static void test_wrong_certificate(void **state)
 	assert_int_equal(w->log->total[1].packets, 0);
 }
 
+/* The peer's answer turns the roles round and nothing follows: media goes on. Then
+ * it begins anew, as it may. */
+static void test_turned_roles(void **state)
+{
+	struct world *w = *state;
+	struct media_negotiated n = settled(w, true);
+	uint64_t seen = 0;
+	uint8_t data[2048];
+	int len;
+
+	peer_begin(w, false);
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	shake(w);
+	keys_take(w);
+	n = settled(w, false);
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	rig_run_ms(&w->rig, 50);
+	peer_sends(w, 30);
+	while (peer_receive(&w->rtp, data, sizeof(data)) > 0)
+		continue;
+	rig_run_ms(&w->rig, 300);
+	while ((len = peer_receive(&w->rtp, data, sizeof(data))) > 0) {
+		size_t bytes = (size_t)len;
+
+		if (data[0] >= 128 && (data[1] & 0x7f) == 8)
+			seen += srtp_context_unprotect(w->rx, data, &bytes) ==
+				0;
+	}
+	assert_true(seen >= 5);
+	w->dtls = dtls_free(w->dtls);
+	w->tx = srtp_context_free(w->tx);
+	w->rx = srtp_context_free(w->rx);
+	w->log->secured = 0;
+	peer_begin(w, true);
+	shake(w);
+	assert_non_null(w->log->suite);
+	keys_take(w);
+	for (uint16_t k = 30; k < 50; k++)
+		peer_send_one(w, k);
+	rig_run_ms(&w->rig, 400);
+	rig_stop(&w->rig, 1);
+	assert_int_equal(w->log->total[0].packets, 50);
+	assert_int_equal(w->log->total[0].lost, 0);
+	assert_int_equal(w->log->total[0].srtp_refused, 0);
+}
+
 /* The flood is there before anything is settled: most of it is not looked at,
  * and when its second is over the handshake is done. */
 static void test_flood_before(void **state)
@@ -287,6 +336,7 @@ int main(void)
 		TEST(test_active),
 		TEST(test_passive),
 		TEST(test_wrong_certificate),
+		TEST(test_turned_roles),
 		TEST(test_flood_before),
 		TEST(test_not_wanted),
 	};

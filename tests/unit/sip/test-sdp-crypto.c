@@ -407,6 +407,33 @@ static void test_dtls_settle_table(void **state)
 	}
 }
 
+/* In an association that is there actpass means the role it has. */
+static void test_dtls_keeps_its_role(void **state)
+{
+	struct media_local local = dtls_local();
+	(void)state;
+
+	for (int k = 0; k < 8; k++) {
+		bool ours = k & 1, active = k & 2, other = k & 4;
+		struct media_negotiated before = {.dtls = false}, deal;
+		struct sdp sdp;
+		int err;
+
+		parse(&sdp, active ? DTLS PRINT "a=setup:passive\r\n"
+				   : DTLS PRINT "a=setup:active\r\n");
+		assert_int_equal(
+			sdp_accept(&before, &sdp, &local, MEDIA_SENDRECV), 0);
+		before.fingerprint.bytes[31] ^= other;
+		parse(&sdp, DTLS PRINT "a=setup:actpass\r\n");
+		sdp_dtls_keep(&sdp.association, &before);
+		err = ours ? sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV)
+			   : sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV);
+		assert_int_equal(err, ours && other ? -ENOKEY : 0);
+		if (!err)
+			assert_int_equal(deal.dtls_active, active || other);
+	}
+}
+
 static void test_dtls_is_read_back(void **state)
 {
 	struct media_local local = dtls_local();
@@ -470,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_crypto_answer_picks),
 		cmocka_unit_test(test_crypto_offer_profile),
 		cmocka_unit_test(test_dtls_settle_table),
+		cmocka_unit_test(test_dtls_keeps_its_role),
 		cmocka_unit_test(test_dtls_is_read_back),
 		cmocka_unit_test(test_rtcp_mux_table),
 	};
