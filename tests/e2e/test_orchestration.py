@@ -414,8 +414,11 @@ def test_enrolment_refused(bench):
     ("condition.caller.caller-mos-conditions", {"conditions": [
         {"type": "ge", "value": "6"}]},
      "/condition.caller.caller-mos-conditions/conditions/0/value", "1 to 5"),
-    ("condition.caller.caller-transcription-conditions", {"conditions": []},
-     "/condition.caller.caller-transcription-conditions", "not implemented"),
+    ("condition.caller.caller-transcription-conditions", {"conditions": [
+        {"type": "has", "value": "hello"}]},
+     "/condition.caller.caller-transcription-conditions/conditions/0", "transcribe nothing"),
+    ("condition.caller.caller-spelling-conditions", {"conditions": []},
+     "/condition.caller.caller-spelling-conditions", "unknown condition type"),
     ("condition.B.B-mos-conditions", {"conditions": [
         {"type": "ge", "value": "4"}]}, "/condition.B.B-mos-conditions", "no role 'B'"),
     ("report.mode", "loud", "/report.mode", "full, kiosk or print"),
@@ -437,6 +440,28 @@ def test_wrong_overrides(bench_shared, key, value, pointer, text):
 def bench_shared():
     with Controller(**TIMES) as c:
         yield Bench(c)
+
+
+def test_conditions_of_a_type_are_switched_off(bench_shared):
+    """An empty array is well with every type of decisions.md section 4."""
+    bench = bench_shared
+    for name in ("sipclient-state", "postdial-delay", "mos", "sip", "rtp-advanced", "loss",
+                 "jitter", "rtt", "call-count", "register-time", "dtmf", "cli", "audio",
+                 "transcription"):
+        key = f"condition.caller.caller-{name}-conditions"
+        run = bench.c.api("POST", f"/tests/{bench.test}/run", {key: {"conditions": []}})["data"]
+        bench.c.api("POST", f"/runs/{run['session_id']}/stop")
+    test = bench.c.api("GET", f"/tests/{bench.test}")["test"]
+    body = {k: test[k] for k in ("project_id", "agentpool_id", "steps")}
+    body |= {"name": "transcribed", "conditions": [
+        {"role": "caller", "condition_type": "caller-transcription-conditions",
+         "conditions": []}]}
+    made = bench.c.api("POST", "/tests", body)["test"]
+    bench.c.api("DELETE", f"/tests/{made['id']}")
+    body["conditions"][0]["conditions"] = [{"type": "has", "value": "hello"}]
+    answer = bench.c.request("POST", "/tests", body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/conditions/0/conditions/0"
 
 
 def test_overrides_reach_the_job(bench):

@@ -13,12 +13,7 @@ static const struct condition_type *const types[] = {
 	&condition_loss,       &condition_jitter,        &condition_rtt,
 	&condition_call_count, &condition_register_time, &condition_sip,
 	&condition_rtp,        &condition_dtmf,          &condition_cli,
-	&condition_audio,
-};
-
-/* Of decisions.md section 4, not there yet: refused, never ignored. */
-static const char *const later[] = {
-	"transcription-conditions",
+	&condition_audio,      &condition_transcription,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -119,6 +114,11 @@ static int parse_items(struct condition_set *set, json_t *items,
 					JUDGE_CONDITIONS_MAX);
 	if (!json_array_size(items))
 		return 0;
+	if (!set->type->parse)
+		return condition_refuse(problem, "conditions/0",
+					"agents of this version transcribe "
+					"nothing: %.60s must be empty",
+					set->name);
 	set->conditions =
 		calloc(json_array_size(items), sizeof(*set->conditions));
 	if (!set->conditions)
@@ -190,13 +190,6 @@ static int find_type(struct condition_set *set, const char *role,
 	for (size_t i = 0; i < COUNT(types); i++)
 		if (strcmp(types[i]->suffix, suffix) == 0)
 			set->type = types[i];
-	for (size_t i = 0; i < COUNT(later); i++)
-		if (strcmp(later[i], suffix) == 0)
-			return condition_refuse(
-				problem, "condition_type",
-				"condition type '%.80s' is not implemented in "
-				"this version",
-				name);
 	if (!set->type)
 		return condition_refuse(problem, "condition_type",
 					"unknown condition type '%.80s'", name);

@@ -43,6 +43,7 @@ struct condition_type {
 	const char *const *options; /* NULL-terminated */
 	bool needs_messages;
 	bool needs_points;
+	/* NULL: the type has no conditions that could be judged. */
 	int (*parse)(struct condition *c, struct judge_problem *problem);
 	/* Adds one verdict. */
 	int (*judge)(const struct judge_input *in, const struct condition *c,
@@ -80,6 +81,7 @@ extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
+extern const struct condition_type condition_transcription;
 
 /** Say what is wrong with a member of the entry. @return -EINVAL */
 int condition_refuse(struct judge_problem *problem, const char *member,

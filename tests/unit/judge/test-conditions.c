@@ -115,8 +115,17 @@ static const struct row rows[] = {
 	/* wrong names */
 	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
 	 "unknown condition type"},
-	{"caller", "caller-transcription-conditions", "{\"conditions\":[]}", "",
-	 "not implemented in this version"},
+	/* may be switched off; a condition of it could not be judged */
+	{"caller", "caller-transcription-conditions", "{\"conditions\":[]}",
+	 NULL, NULL},
+	{"caller", "caller-transcription-conditions",
+	 "{\"conditions\":[{\"type\":\"has\",\"value\":\"hello\"}]}",
+	 "/conditions/0", "transcribe nothing"},
+	{"caller", "caller-transcription-conditions", "{}", "/conditions",
+	 "must be an array"},
+	{"caller", "caller-transcription-conditions",
+	 "{\"conditions\":[],\"options\":[\"x\"]}", "/options/0",
+	 "has no such option"},
 	{"callee", STATE, "{\"conditions\":[]}", "", "does not start with"},
 	{"cal ler", STATE, "{\"conditions\":[]}", "", "is no role"},
 	/* wrong shapes */
