@@ -1,4 +1,5 @@
 """Conditional and repeated requests, limits, and clients that are no HTTP clients."""
+import base64
 import concurrent.futures
 import json
 import socket
@@ -297,6 +298,25 @@ def test_what_never_reaches_a_route(server, data, status):
         assert said["status"] == status and said["request_id"] == headers["x-request-id"]
         ids.add(said["request_id"])
     assert len(ids) == 2
+
+
+@pytest.mark.parametrize("head, status", [
+    ("GET {} HTTP/1.1\r\n", 400), ("GET {} HTTP/1.1\r\nHost: a\r\nhost: a\r\n", 400),
+    ("GET {} HTTP/1.0\r\nHost: a\r\nHost: b\r\n", 400), ("GET {} HTTP/1.1\r\nHost: a b\r\n", 400),
+    ("GET {} HTTP/1.1\r\nHost: a/b\r\n", 400), ("GET {} HTTP/1.1\r\nHost: <a>\r\n", 400),
+    ("GET {} HTTP/1.0\r\n", 200), ("GET {} HTTP/1.1\r\nHost: x_y.example:80\r\n", 200),
+    ("GET {} HTTP/1.1\r\nHost: [::1]:80\r\n", 200), ("GET {} HTTP/1.1\r\nHost:\r\n", 200)])
+@pytest.mark.parametrize("path", ["/api/v2/projects", "/healthz"])
+def test_host(server, path, head, status):
+    """RFC 9112 section 3.2: one Host, and one that is a host; none only in HTTP/1.0."""
+    key = base64.b64encode(":".join(server.keys["admin"]).encode()).decode()
+    with connect(server) as s:
+        s.sendall((head.format(path) + f"Authorization: Basic {key}\r\n"
+                   "Connection: close\r\n\r\n").encode())
+        answer = answer_of(s)
+    assert answer.split()[1] == str(status).encode(), answer
+    if status == 400:
+        assert b"Host" in answer.partition(b"\r\n\r\n")[2]
 
 
 def test_slow_clients_do_not_stop_others(server):

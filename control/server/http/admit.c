@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The prefix's table: the longest that begins the path. */
 static const struct route_table *find_table(const struct exchange *x)
@@ -110,6 +111,43 @@ static void find_client(struct exchange *x)
 
 	peer_address(x, peer, sizeof(peer));
 	client_find(&x->client, &facts, &x->params->proxies);
+}
+
+struct hosts {
+	unsigned count;
+	bool valid;
+};
+
+static enum MHD_Result see_host(void *arg, enum MHD_ValueKind kind,
+				const char *name, const char *value)
+{
+	struct hosts *hosts = arg;
+
+	(void)kind;
+	if (strcasecmp(name, "Host") != 0)
+		return MHD_YES;
+	hosts->count++;
+	/* the characters of RFC 3986 section 3.2.2, and the port's colon */
+	for (; value && *value; value++)
+		hosts->valid &= isalnum((unsigned char)*value) ||
+				strchr("-._~%!$&'()*+,;=:[]", *value);
+	return MHD_YES;
+}
+
+/* RFC 9112 section 3.2 */
+static bool check_host(struct exchange *x, struct reply *rep)
+{
+	struct hosts hosts = {.valid = true};
+
+	MHD_get_connection_values(x->connection, MHD_HEADER_KIND, see_host,
+				  &hosts);
+	if (hosts.count == 0 && x->needs_host)
+		reply_problem(rep, 400, "HTTP/1.1 needs the header Host");
+	else if (hosts.count > 1)
+		reply_problem(rep, 400, "the header Host is there twice");
+	else if (!hosts.valid)
+		reply_problem(rep, 400, "the header Host is no host");
+	return rep->status == 0;
 }
 
 static bool route_request(struct exchange *x, struct reply *rep)
@@ -266,6 +304,6 @@ bool admit(struct exchange *x, struct reply *rep)
 	req->base_url = x->client.base_url;
 	req->secure = x->client.secure;
 	req->header = request_header;
-	return route_request(x, rep) && authorize(x, rep) &&
-	       within_rate(x, rep) && query_fits(x, rep);
+	return check_host(x, rep) && route_request(x, rep) &&
+	       authorize(x, rep) && within_rate(x, rep) && query_fits(x, rep);
 }

@@ -25,6 +25,7 @@ struct exchange {
 	struct MHD_Connection *connection;
 	char method[16];
 	char *raw_path;
+	bool needs_host; /* HTTP/1.1 */
 	struct buf body;
 	bool too_large;
 	const struct http_upload *upload_rule; /* the body goes to spool_fd */

@@ -195,7 +195,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	struct exchange *x = *context;
 	enum MHD_Result result;
 
-	(void)version;
 	if (!x) {
 		if (exchange_new(&x, &http->params, http->address, connection,
 				 method, url))
@@ -203,6 +202,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		atomic_fetch_add_explicit(&http->active, 1,
 					  memory_order_relaxed);
 		*context = x;
+		x->needs_host = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 		peers_busy(http->peers, peer_of(connection));
 		return begin(http, x);
 	}
