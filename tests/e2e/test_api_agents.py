@@ -57,6 +57,27 @@ def test_named_and_moved(lab):
     assert other.auth != lab.agent.auth
 
 
+def test_what_an_agent_does_is_no_edit(lab):
+    """Its polls and jobs change what is shown of it: the tag, but nothing that If-Match looks at."""
+    first = lab.c.request("GET", lab.path)
+    body = {k: first.json()["agent"][k] for k in ("name", "pool_id", "draining")}
+    tag = first.headers["ETag"]
+    assert lab.c.request("GET", lab.path, headers={"If-None-Match": tag}).status_code == 304
+    scenario(lab.c, lab.pools[0])
+    job, = lab.agent.jobs(1).values()
+    lab.agent.start(job)
+    busy = lab.c.request("GET", lab.path, headers={"If-None-Match": tag})
+    assert busy.status_code == 200 and busy.json()["agent"]["in_use"] == 1
+    assert busy.headers["ETag"] != tag
+    lab.end(job)
+    edited = lab.c.request("PUT", lab.path, {**body, "name": "two"}, headers={"If-Match": tag})
+    assert edited.ok, edited.text
+    problem(lab.c.request("PUT", lab.path, body, headers={"If-Match": tag}), 412)
+    problem(lab.c.request("DELETE", lab.path, headers={"If-Match": tag}), 412)
+    assert lab.c.request("DELETE", lab.path,
+                         headers={"If-Match": edited.headers["ETag"]}).status_code == 204
+
+
 def test_drained_and_back(lab):
     """It keeps its job, and gets others only when it is taken back: then at once."""
     scenario(lab.c, lab.pools[0])

@@ -7,20 +7,27 @@
 
 #include "control/server/api/handler.h"
 
-#define ETAG_BYTES 35 /* quotes, 16 bytes of hex, terminator */
+/* "EDIT-OBSERVED" or "EDIT": the first part changes with what clients may
+ * change, the second with all that is shown. If-None-Match compares both,
+ * If-Match the first alone: what an agent, a clock or a run changed meanwhile
+ * is no edit that would be lost. */
+#define EDIT_HEX_BYTES 32
+#define ETAG_BYTES     52 /* with the quotes, the second part and the end */
 
 /**
  * Make the tag of a record.
- * @param shown    the record as answers show it
+ * @param edited   those members of it that clients may change
  * @param version  a number that changes with the record, where it does not
  *                 show all of it; or 0
+ * @param shown    the record as answers show it; NULL: edited is all of it
  * @return 0; -ENOMEM
  */
-int etag_make(char tag[static ETAG_BYTES], const json_t *shown,
-	      int64_t version);
+int etag_make(char tag[static ETAG_BYTES], const json_t *edited,
+	      int64_t version, const json_t *shown);
 
-/** True if a list of tags ("a", W/"b", or *) names this one. */
-bool etag_listed(const char *list, const char *tag);
+/** True if If-Match, a list of tags ("a", W/"b", or *), lets a change of the
+ * record with this tag through. */
+bool etag_allows(const char *list, const char *tag);
 
 /** Add the tag to the answer of a GET; make it a 304 where If-None-Match
  * names it. */

@@ -88,6 +88,24 @@ void resource_list(struct request *req, struct reply *rep)
 	page_reply(req, rep, r->plural, rows, &page, total);
 }
 
+static int make_tag(char tag[static ETAG_BYTES], const struct resource *r,
+		    json_t *row, int64_t version)
+{
+	json_t *edited = json_object();
+	int err = 0;
+
+	for (size_t i = 0; i < r->field_count; i++) {
+		json_t *value = json_object_get(row, r->fields[i].name);
+
+		if (value)
+			err |= json_object_set(edited, r->fields[i].name,
+					       value);
+	}
+	err = err ? -ENOMEM : etag_make(tag, edited, version, row);
+	json_decref(edited);
+	return err;
+}
+
 /* Read a record as it is shown alone, and its tag. */
 static int read_record(struct request *req, const struct resource *r,
 		       int64_t id, json_t **ret, char tag[static ETAG_BYTES])
@@ -108,7 +126,7 @@ static int read_record(struct request *req, const struct resource *r,
 	if (err == 0 && r->detail)
 		err = r->detail(req, row);
 	if (err == 0)
-		err = etag_make(tag, row, version);
+		err = make_tag(tag, r, row, version);
 	if (err) {
 		json_decref(row);
 		return err;
@@ -183,7 +201,7 @@ static bool matches(struct request *req, struct reply *rep,
 		return false;
 	}
 	json_decref(row);
-	if (etag_listed(wanted, tag))
+	if (etag_allows(wanted, tag))
 		return true;
 	reply_problem(rep, 412, "the %s has changed since it was read",
 		      r->singular);

@@ -164,7 +164,7 @@ void run_get(struct request *req, struct reply *rep)
 	if (!run)
 		return;
 	add_report_url(req, run);
-	err = etag_make(tag, run, 0);
+	err = etag_make(tag, run, 0, NULL);
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
 	if (err == 0)
 		etag_reply(req, rep, tag);
@@ -234,7 +234,7 @@ static bool run_matches(struct request *req, struct reply *rep, json_t *run)
 
 	add_report_url(req, run);
 	if (!wanted ||
-	    (etag_make(tag, run, 0) == 0 && etag_listed(wanted, tag)))
+	    (etag_make(tag, run, 0, NULL) == 0 && etag_allows(wanted, tag)))
 		return true;
 	reply_problem(rep, 412, "the run has changed since it was read");
 	return false;
