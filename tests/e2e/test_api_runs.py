@@ -288,7 +288,13 @@ def test_latest_of_test_and_project(server):
     assert server.api("GET", "/tests/2/status/last") == \
         {"run": None, "status": 200}
     problem(server.request("GET", "/tests/99/status/last"), 404)
+    parts = [server.request("GET", f"/projects/1/status/last?start={i}&count=1")
+             for i in range(2)]
     answer = server.api("GET", "/projects/1/status/last")
+    assert [p.json()["tests"] for p in parts] == [[t] for t in answer["tests"]]
+    assert parts[0].links["next"]["url"].endswith("/projects/1/status/last?start=1&count=1")
+    assert "next" not in parts[1].links
+    problem(server.request("GET", "/projects/1/status/last?count=1001"), 422)
     assert [e["test"]["name"] for e in answer["tests"]] == \
         ["ran", "never ran"]
     entry = answer["tests"][0]

@@ -86,6 +86,9 @@ def test_failed_run_is_told(lab, make_test):
     assert first["address"] == "127.0.0.1" and first["response"] == "thanks"
     one = lab.c.api("GET", f"/callbacks/{found['id']}")["callback"]
     assert one == found
+    page = lab.c.api("GET", f"/runs/{run}/callbacks?start=1&count=5")
+    assert (page["callbacks"], page["total"], page["start"], page["count"]) == ([], 1, 1, 5)
+    assert lab.c.request("GET", f"/runs/{run}/callbacks?count=x").status_code == 422
     listed = lab.c.api("GET", "/callbacks?count=1000")["callbacks"]
     assert {k: v for k, v in found.items() if k != "tries"} in listed
 

@@ -1,6 +1,7 @@
 #include "control/server/api/callbacks.h"
 
 #include "conf/controller_conf.h"
+#include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/callback/address.h"
 #include "control/server/callback/render.h"
@@ -64,13 +65,19 @@ const struct resource callback_resource = {
 void run_callbacks(struct request *req, struct reply *rep)
 {
 	json_t *run = NULL, *rows = NULL, *row;
+	struct page page;
+	int64_t total;
 	size_t i;
-	int err = store_run_get(req->store, req->params[0], &run);
+	int err;
 
+	if (!page_read(req, &page, rep))
+		return;
+	err = store_run_get(req->store, req->params[0], &run);
 	if (!err)
 		err = record_list_of(
 			req->store, &table, "c.run_id",
-			json_integer_value(json_object_get(run, "id")), &rows);
+			json_integer_value(json_object_get(run, "id")), &page,
+			&rows, &total);
 	json_decref(run);
 	json_array_foreach(rows, i, row)
 	{
@@ -81,7 +88,7 @@ void run_callbacks(struct request *req, struct reply *rep)
 		json_decref(rows);
 		reply_store_error(rep, err, "run");
 	} else {
-		reply_json(rep, 200, json_pack("{s:o}", "callbacks", rows));
+		page_reply(req, rep, "callbacks", rows, &page, total);
 	}
 }
 

@@ -157,6 +157,8 @@ const struct route_query api_queries[] = {
 	{resource_list, PAGE},
 	{scenarios_list, PAGE},
 	{run_artifacts, PAGE},
+	{run_callbacks, PAGE},
+	{project_status_last, PAGE},
 	{runs_list,
 	 PAGE " orderby orderdir startdate enddate filtername* filterval*"},
 	{run_stats_data, METRICS},

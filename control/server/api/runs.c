@@ -359,13 +359,19 @@ static int last_entry(struct request *req, json_t *test, json_t **ret)
 	return 0;
 }
 
+/* As many as a page may have, unless fewer are asked for. */
 void project_status_last(struct request *req, struct reply *rep)
 {
 	json_t *project, *tests = NULL, *test, *list, *entry;
-	int64_t id;
+	struct page page;
+	int64_t id, total = 0;
 	size_t i;
 	int err = -ENOENT;
 
+	if (!page_read(req, &page, rep))
+		return;
+	if (!query_get(req, "count"))
+		page.count = req->controller->conf->page_limit;
 	if (param_id(req, 0, &id))
 		err = record_get(req->store, project_resource.table, id,
 				 &project);
@@ -375,7 +381,7 @@ void project_status_last(struct request *req, struct reply *rep)
 	}
 	json_decref(project);
 	err = record_list_of(req->store, test_resource.table, "t.project_id",
-			     id, &tests);
+			     id, &page, &tests, &total);
 	list = json_array();
 	json_array_foreach(tests, i, test)
 	{
@@ -392,4 +398,5 @@ void project_status_last(struct request *req, struct reply *rep)
 		return;
 	}
 	reply_json(rep, 200, json_pack("{s:o}", "tests", list));
+	page_links(req, rep, &page, total);
 }

@@ -124,19 +124,6 @@ static int query_rows(struct store *s, const struct table *t, const char *tail,
 	return err < 0 ? err : 0;
 }
 
-static int read_rows(struct store *s, const struct table *t, const char *tail,
-		     const struct db_value *params, size_t count, json_t **ret)
-{
-	struct reading reading = {.table = t, .rows = json_array()};
-	int err = query_rows(s, t, tail, params, count, read_row, &reading);
-
-	if (err)
-		json_decref(reading.rows);
-	else
-		*ret = reading.rows;
-	return err;
-}
-
 static int count_row(const struct db_value *row, size_t columns, void *arg)
 {
 	(void)columns;
@@ -227,15 +214,18 @@ int record_list(struct store *s, const struct table *t, const struct page *page,
 }
 
 int record_list_of(struct store *s, const struct table *t, const char *column,
-		   int64_t value, json_t **ret)
+		   int64_t value, const struct page *page, json_t **ret,
+		   int64_t *total)
 {
+	static const struct page all = {.count = INT64_MAX};
 	const struct db_value param = DB_I(value);
-	char tail[256];
+	char where[128];
+	const struct selection of = {
+		.where = where, .params = &param, .count = 1, .order = t->id};
 
-	if (str_print(tail, sizeof(tail), " WHERE %s = $1 ORDER BY %s", column,
-		      t->id) < 0)
+	if (str_print(where, sizeof(where), "%s = $1", column) < 0)
 		return -EIO;
-	return read_rows(s, t, tail, &param, 1, ret);
+	return record_select(s, t, &of, page ? page : &all, ret, total);
 }
 
 int record_get(struct store *s, const struct table *t, int64_t id, json_t **ret)
@@ -243,7 +233,7 @@ int record_get(struct store *s, const struct table *t, int64_t id, json_t **ret)
 	json_t *rows;
 	int err;
 
-	err = record_list_of(s, t, t->id, id, &rows);
+	err = record_list_of(s, t, t->id, id, NULL, &rows, NULL);
 	if (err)
 		return err;
 	if (json_array_size(rows) == 0)

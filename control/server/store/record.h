@@ -53,12 +53,15 @@ int record_list(struct store *s, const struct table *t, const struct page *page,
 		json_t **ret, int64_t *total);
 
 /**
- * Read all rows with this number in a column, by id.
+ * Read rows with this number in a column, by id.
  * @param column  SQL expression, never from outside
+ * @param page    NULL: all of them
+ * @param total   rows without the page; may be NULL
  * @return 0; -EIO; -ENOMEM
  */
 int record_list_of(struct store *s, const struct table *t, const char *column,
-		   int64_t value, json_t **ret);
+		   int64_t value, const struct page *page, json_t **ret,
+		   int64_t *total);
 
 /** Read one row. @return 0; -ENOENT; -EIO; -ENOMEM */
 int record_get(struct store *s, const struct table *t, int64_t id,

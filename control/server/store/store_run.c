@@ -381,7 +381,7 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			     json_t **ret)
 {
 	return record_list_of(s, &attempts, "r.project_run_id", project_run_id,
-			      ret);
+			      NULL, ret, NULL);
 }
 
 int store_run_revoke(struct store *s, int64_t run_id)
