@@ -1,0 +1,145 @@
+#include <errno.h>
+
+#include "sip/client_parts.h"
+
+#define COMPLETED_MS 32000 /* RFC 3261 17.1: timer D */
+
+static void completed(struct transaction *t, uint32_t wait_ms)
+{
+	t->state = CLIENT_COMPLETED;
+	tmr_cancel(&t->tmr_again);
+	/* Reliable transports repeat nothing. */
+	tmr_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
+		  client_timeout, t);
+}
+
+static void ack_send(struct transaction *t, const struct sip_msg *msg)
+{
+	if (!t->ack && client_derive(&t->ack, t, "ACK", msg))
+		return;
+	(void)transport_send(t->ua->sip, &t->hop, t->ack, NULL);
+}
+
+static void provisional(struct transaction *t, const struct sip_msg *msg)
+{
+	t->state = CLIENT_PROCEEDING;
+	if (t->invite) {
+		tmr_cancel(&t->tmr_again);
+		if (!t->cancel_sent)
+			tmr_cancel(&t->tmr);
+	} else {
+		tmr_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
+	}
+	if (t->cancelled)
+		client_give_up(t);
+	if (t->resph)
+		t->resph(0, msg, t->arg);
+}
+
+static void final(struct transaction *t, const struct sip_msg *msg)
+{
+	if (t->invite && msg->scode >= 300)
+		ack_send(t, msg);
+	if (msg->scode == 503 && !t->cancelled && t->resph &&
+	    t->next < t->to.count) {
+		client_failure_note(t, 0, "503 Service Unavailable");
+		client_attempt_stop(t);
+		t->ack = mem_deref(t->ack);
+		if (client_attempt_next(t) == 0)
+			return;
+	}
+	if (t->invite && msg->scode < 300) {
+		/* Repetitions are the caller's: it has the ACK. */
+		hash_unlink(&t->he);
+		tmr_cancel(&t->tmr);
+		tmr_cancel(&t->tmr_again);
+		client_terminate(t, 0, msg);
+		mem_deref(t);
+		return;
+	}
+	completed(t, t->invite ? COMPLETED_MS : SIP_T4);
+	client_terminate(t, 0, msg);
+}
+
+static bool match_handler(struct le *le, void *arg)
+{
+	const struct transaction *t = le->data;
+	const struct sip_msg *msg = arg;
+
+	return !pl_strcmp(&msg->via.branch, t->branch) &&
+	       !pl_strcmp(&msg->cseq.met, t->method);
+}
+
+bool client_response(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct transaction *t;
+
+	if (!pl_isset(&msg->via.branch))
+		return false;
+	t = list_ledata(hash_lookup(ua->clients,
+				    hash_joaat_pl(&msg->via.branch),
+				    match_handler, (void *)(uintptr_t)msg));
+	if (!t)
+		return false;
+	if (t->state == CLIENT_COMPLETED) {
+		if (t->invite && msg->scode >= 300)
+			ack_send(t, msg);
+		return true;
+	}
+	if (msg->scode < 200)
+		provisional(t, msg);
+	else
+		final(t, msg);
+	return true;
+}
+
+struct unreachable {
+	const struct sa *dst;
+};
+
+static bool unreachable_handler(struct le *le, void *arg)
+{
+	const struct transaction *t = le->data;
+	const struct unreachable *u = arg;
+
+	return t->state == CLIENT_CALLING && t->hop.tp == SIP_TRANSP_UDP &&
+	       sa_cmp(&t->hop.addr, u->dst, SA_ALL);
+}
+
+void client_unreachable(struct sip_ua *ua, const struct sa *dst, int err)
+{
+	struct unreachable u = {.dst = dst};
+	struct le *le;
+
+	/* Each goes on to another address, or ends. */
+	while ((le = hash_apply(ua->clients, unreachable_handler, &u)))
+		client_attempt_failed(le->data, err, NULL);
+}
+
+static bool any_handler(struct le *le, void *arg)
+{
+	(void)le;
+	(void)arg;
+	return true;
+}
+
+void client_close_all(struct sip_ua *ua)
+{
+	struct le *le;
+
+	ua->closing = true;
+	while ((le = hash_apply(ua->clients, any_handler, NULL))) {
+		struct transaction *t = le->data;
+
+		hash_unlink(&t->he);
+		if (t->state != CLIENT_COMPLETED)
+			client_terminate(t, ECONNABORTED, NULL);
+		mem_deref(t);
+	}
+	while ((le = list_head(&ua->resolving))) {
+		struct transaction *t = le->data;
+
+		client_terminate(t, ECONNABORTED, NULL);
+		mem_deref(t);
+	}
+}
