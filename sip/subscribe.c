@@ -2,47 +2,14 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/event_dialog.h"
+#include "sip/notify.h"
+#include "sip/subscribe_parts.h"
 
 #define REFRESH_PERCENT 90 /* of what was granted */
-
-/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
-#define NOTIFY_WAIT_MS (64 * SIP_T1)
 
 /* New subscriptions after the notifier ended one; a wait that is obeyed. */
 #define RENEWALS_MAX      5
 #define RETRY_AFTER_MAX_S 120
-
-/* A longer one is refreshed after a day like any other. */
-#define EXPIRES_MAX_S 86400
-
-enum subscription_state {
-	SUBSCRIPTION_ASKING, /* no NOTIFY yet */
-	SUBSCRIPTION_PAUSED, /* it begins again when the notifier wants it */
-	SUBSCRIPTION_ACTIVE,
-	SUBSCRIPTION_LEAVING,
-	SUBSCRIPTION_OVER,
-};
-
-struct sip_subscription {
-	struct event_dialog d;
-	char *uri;
-	enum subscription_state state;
-	uint32_t asked_s;   /* of the whole */
-	uint32_t sending_s; /* of the request under way */
-	uint32_t granted_s;
-	bool raised;   /* by a 423 */
-	bool answered; /* SIP_SUBSCRIBED was told */
-	bool expired;  /* under a refresh: its answer decides */
-	unsigned renewals;
-	struct tmr tmr;     /* refresh */
-	struct tmr tmr_end; /* no NOTIFY, no refresh, no end */
-	char reason[REASON_BYTES];
-	sip_subscription_h *handler;
-	void *arg;
-};
-
-static int ask(struct sip_subscription *s, uint32_t expires_s);
 
 static void destructor(void *arg)
 {
@@ -54,8 +21,9 @@ static void destructor(void *arg)
 	mem_deref(s->uri);
 }
 
-static void tell(struct sip_subscription *s, enum sip_subscription_event event,
-		 struct sip_subscription_info *info)
+void subscription_tell(struct sip_subscription *s,
+		       enum sip_subscription_event event,
+		       struct sip_subscription_info *info)
 {
 	info->expires_s = s->granted_s;
 	if (!info->reason)
@@ -64,9 +32,8 @@ static void tell(struct sip_subscription *s, enum sip_subscription_event event,
 		s->handler(s, event, info, s->arg);
 }
 
-/* The last event. */
-static void over(struct sip_subscription *s, const struct sip_msg *msg,
-		 const char *reason)
+void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
+		       const char *reason)
 {
 	struct sip_subscription_info info = {
 		.mono_ns =
@@ -87,10 +54,10 @@ static void over(struct sip_subscription *s, const struct sip_msg *msg,
 	tmr_cancel(&s->tmr_end);
 	hash_unlink(&s->d.he);
 	s->d.req = mem_deref(s->d.req);
-	tell(s, event, &info);
+	subscription_tell(s, event, &info);
 }
 
-static void end_handler(void *arg)
+void subscription_end(void *arg)
 {
 	struct sip_subscription *s = arg;
 	char reason[REASON_BYTES];
@@ -110,7 +77,7 @@ static void end_handler(void *arg)
 	else
 		str_print(reason, sizeof(reason), "it expired%s%s",
 			  s->reason[0] ? ", the refresh: " : "", s->reason);
-	over(s, NULL, reason);
+	subscription_over(s, NULL, reason);
 	mem_deref(s);
 }
 
@@ -119,7 +86,7 @@ static void unsent(struct sip_subscription *s, int err)
 {
 	failure_reason(s->reason, sizeof(s->reason), s->d.account, -err);
 	if (s->state != SUBSCRIPTION_ACTIVE)
-		over(s, NULL, s->reason);
+		subscription_over(s, NULL, s->reason);
 }
 
 static void refresh_handler(void *arg)
@@ -130,20 +97,19 @@ static void refresh_handler(void *arg)
 	mem_ref(s);
 	s->renewals = 0;
 	digest_begin(s->d.digest);
-	err = ask(s, s->asked_s);
+	err = subscription_ask(s, s->asked_s);
 	if (err)
 		unsent(s, err);
 	mem_deref(s);
 }
 
-/* So long the notifier says it lasts. */
-static void granted(struct sip_subscription *s, uint32_t expires_s)
+void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
 {
 	uint64_t ms = (uint64_t)expires_s * 1000;
 
 	s->granted_s = expires_s;
 	s->expired = false;
-	tmr_start(&s->tmr_end, ms, end_handler, s);
+	tmr_start(&s->tmr_end, ms, subscription_end, s);
 	tmr_start(&s->tmr, ms * REFRESH_PERCENT / 100, refresh_handler, s);
 }
 
@@ -163,7 +129,7 @@ static int begin(struct sip_subscription *s)
 	s->raised = false;
 	s->reason[0] = '\0';
 	digest_begin(s->d.digest);
-	return ask(s, s->asked_s);
+	return subscription_ask(s, s->asked_s);
 }
 
 static void begin_handler(void *arg)
@@ -176,219 +142,6 @@ static void begin_handler(void *arg)
 	if (err)
 		unsent(s, err);
 	mem_deref(s);
-}
-
-/* ---- answers to SUBSCRIBE ---- */
-
-static void first_answered(struct sip_subscription *s,
-			   const struct sip_msg *msg)
-{
-	struct sip_subscription_info info = {
-		.mono_ns = s->d.account->ua->received_ns,
-		.code = msg->scode,
-		.reason = s->reason,
-	};
-	uint32_t expires_s = event_seconds(msg, SIP_HDR_EXPIRES, s->sending_s);
-
-	if (expires_s > s->sending_s)
-		expires_s = s->sending_s; /* RFC 6665 4.2.1.1 */
-	s->granted_s = expires_s;
-	if (!s->answered) {
-		s->answered = true;
-		msg_line(s->reason, sizeof(s->reason), msg);
-		tell(s, SIP_SUBSCRIBED, &info);
-		s->reason[0] = '\0';
-	}
-	/* A NOTIFY that overtook it said how long, too. */
-	if (s->state == SUBSCRIPTION_ASKING)
-		tmr_start(&s->tmr_end, NOTIFY_WAIT_MS, end_handler, s);
-}
-
-static void answered(struct sip_subscription *s, const struct sip_msg *msg)
-{
-	uint32_t expires_s = event_seconds(msg, SIP_HDR_EXPIRES, s->sending_s);
-
-	if (s->state == SUBSCRIPTION_ASKING || !s->answered)
-		first_answered(s, msg);
-	else if (s->state == SUBSCRIPTION_ACTIVE)
-		granted(s, expires_s < s->sending_s ? expires_s : s->sending_s);
-	/* LEAVING: the NOTIFY that says so comes, or 5 s are over. */
-}
-
-/* @return 0: it was asked again; else the reason stands in s->reason */
-static int again(struct sip_subscription *s, const struct sip_msg *msg)
-{
-	uint32_t least;
-	int err;
-
-	msg_line(s->reason, sizeof(s->reason), msg);
-	if (msg->scode == 401 || msg->scode == 407) {
-		err = digest_challenge(s->d.digest, msg);
-		if (err)
-			digest_reason(s->reason, sizeof(s->reason), err, msg);
-		return err ? err : ask(s, s->sending_s);
-	}
-	least = event_seconds(msg, SIP_HDR_MIN_EXPIRES, 0);
-	if (msg->scode != 423 || s->raised || least <= s->sending_s ||
-	    least > EXPIRES_MAX_S || s->sending_s == 0)
-		return -EACCES;
-	s->raised = true;
-	s->asked_s = least;
-	return ask(s, least);
-}
-
-static void refused(struct sip_subscription *s, int err,
-		    const struct sip_msg *msg)
-{
-	if (err)
-		failure_reason(s->reason, sizeof(s->reason), s->d.account, err);
-	else if (again(s, msg) == 0)
-		return;
-	/* A refresh that failed: the subscription lasts on as long as it was
-	 * granted, unless the notifier does not know it (RFC 6665 4.1.2.2). */
-	if (s->state == SUBSCRIPTION_ACTIVE && (err || msg->scode != 481)) {
-		if (s->expired)
-			end_handler(s);
-		return;
-	}
-	over(s, msg, s->reason);
-}
-
-static void response_handler(int err, const struct sip_msg *msg, void *arg)
-{
-	struct sip_subscription *s = arg;
-
-	if (!err && msg->scode < 200)
-		return;
-	mem_ref(s);
-	if (!err && msg->scode < 300)
-		answered(s, msg);
-	else
-		refused(s, err, err ? NULL : msg);
-	mem_deref(s);
-}
-
-static int sent_handler(enum sip_transp tp, const struct sa *src,
-			const struct sa *dst, struct mbuf *mb, void *arg)
-{
-	struct sip_subscription *s = arg;
-	struct contact contact;
-	(void)dst;
-
-	contact_set(&contact, s->d.account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
-}
-
-static int ask(struct sip_subscription *s, uint32_t expires_s)
-{
-	char lines[192];
-	const struct request request = {
-		.method = "SUBSCRIBE",
-		.headers = lines,
-		.sendh = sent_handler,
-		.resph = response_handler,
-		.arg = s,
-	};
-
-	s->sending_s = expires_s;
-	str_print(lines, sizeof(lines),
-		  "Event: %s\r\nAccept: %s\r\nExpires: %u\r\n",
-		  sip_package_name(s->d.package), event_type(s->d.package),
-		  expires_s);
-	return event_dialog_send(&s->d, &request);
-}
-
-/* ---- NOTIFY ---- */
-
-struct notify {
-	char state[32];
-	char reason[64];
-	bool terminated;
-	bool has_expires;
-	uint32_t expires_s;
-	uint32_t retry_after_s;
-	struct sip_presence presence;
-	struct sip_mwi mwi;
-	bool has_body;
-};
-
-static void word_copy(char *dst, size_t size, const struct pl *word)
-{
-	(void)re_snprintf(dst, size, "%r", word);
-}
-
-/* Subscription-State: active;expires=60 (RFC 6665 8.2.3) */
-static int state_read(struct notify *n, const struct sip_msg *msg)
-{
-	const struct sip_hdr *hdr =
-		sip_msg_hdr(msg, SIP_HDR_SUBSCRIPTION_STATE);
-	struct pl pl;
-
-	if (!hdr || re_regex(hdr->val.p, hdr->val.l, "[^; \t]+", &pl))
-		return -EBADMSG;
-	word_copy(n->state, sizeof(n->state), &pl);
-	n->terminated = !pl_strcasecmp(&pl, "terminated");
-	if (!msg_param_decode(&hdr->val, "reason", &pl))
-		word_copy(n->reason, sizeof(n->reason), &pl);
-	if (!msg_param_decode(&hdr->val, "expires", &pl)) {
-		n->has_expires = true;
-		n->expires_s = pl_u32(&pl);
-	}
-	if (!msg_param_decode(&hdr->val, "retry-after", &pl))
-		n->retry_after_s = pl_u32(&pl);
-	return 0;
-}
-
-/* @return 0; else the status that refuses it */
-static uint16_t body_read(struct notify *n, enum sip_package package,
-			  const struct sip_msg *msg)
-{
-	const char *text = msg->mb ? (const char *)mbuf_buf(msg->mb) : NULL;
-	size_t len = msg_body_length(msg);
-	const char *type = event_type(package);
-	const char *slash = strchr(type, '/');
-	int err;
-
-	if (len == 0)
-		return 0;
-	if (pl_strcasecmp(&msg->ctyp.subtype, slash + 1) ||
-	    pl_strcasecmp(&msg->ctyp.type, "application"))
-		return 415;
-	err = package == SIP_PACKAGE_PRESENCE
-		      ? presence_parse(&n->presence, text, len)
-		      : mwi_parse(&n->mwi, text, len);
-	n->has_body = !err;
-	return err ? 400 : 0;
-}
-
-/* @return false: it was refused */
-static bool notify_read(struct notify *n, struct sip_subscription *s,
-			const struct sip_msg *msg)
-{
-	struct sip_ua *ua = s->d.account->ua;
-	enum sip_package package;
-	struct pl id;
-	uint16_t code;
-	int err = event_read(&package, &id, msg);
-
-	if (err || package != s->d.package || pl_isset(&id)) {
-		(void)server_reply(NULL, ua->sip, msg, 489, "Bad Event");
-		return false;
-	}
-	if (state_read(n, msg)) {
-		(void)server_reply(NULL, ua->sip, msg, 400,
-				   "Bad Subscription-State");
-		return false;
-	}
-	code = body_read(n, package, msg);
-	if (code == 415)
-		(void)server_replyf(NULL, NULL, ua->sip, msg, false, code,
-				    "Unsupported Media Type",
-				    "Accept: %s\r\nContent-Length: 0\r\n\r\n",
-				    event_type(package));
-	else if (code)
-		(void)server_reply(NULL, ua->sip, msg, code, "Bad Body");
-	return code == 0;
 }
 
 /* The notifier ended it: does it want another one (RFC 6665 4.1.3)? */
@@ -409,7 +162,7 @@ static void terminated(struct sip_subscription *s, const struct sip_msg *msg,
 		/* It was there: this is its end, no refusal. */
 		if (s->state == SUBSCRIPTION_ASKING)
 			s->state = SUBSCRIPTION_ACTIVE;
-		over(s, msg, reason);
+		subscription_over(s, msg, reason);
 		return;
 	}
 	s->renewals++;
@@ -439,15 +192,16 @@ static void notified(struct sip_subscription *s, const struct sip_msg *msg,
 
 		s->state = SUBSCRIPTION_ACTIVE;
 		if (n->has_expires)
-			granted(s, n->expires_s);
+			subscription_granted(s, n->expires_s);
 		else if (first)
-			granted(s, s->granted_s ? s->granted_s : s->asked_s);
+			subscription_granted(s, s->granted_s ? s->granted_s
+							     : s->asked_s);
 	}
-	tell(s, SIP_NOTIFIED, &info);
+	subscription_tell(s, SIP_NOTIFIED, &info);
 	if (n->terminated && s->handler)
 		terminated(s, msg, n);
 	else if (s->asked_s == 0 && s->handler)
-		over(s, msg, "fetched");
+		subscription_over(s, msg, "fetched");
 }
 
 void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
@@ -468,7 +222,7 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 				   "Server Internal Error");
 		return;
 	}
-	if (!notify_read(&n, s, msg))
+	if (!notify_read(&n, ua, d->package, msg))
 		return;
 	/* It makes the dialog, not the 2xx (RFC 6665 4.4.1). */
 	if (!d->dialog->rtag && dialog_establish(d->dialog, msg)) {
@@ -493,7 +247,7 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 
 	if (!account_is_native(account))
 		return -EOPNOTSUPP;
-	if (params->expires_s > EXPIRES_MAX_S ||
+	if (params->expires_s > SUBSCRIBE_EXPIRES_MAX_S ||
 	    (unsigned)params->package >= SIP_PACKAGES)
 		return -EINVAL;
 	s = mem_zalloc(sizeof(*s), destructor);
@@ -527,14 +281,14 @@ void sip_unsubscribe(struct sip_subscription *s)
 	s->reason[0] = '\0';
 	digest_begin(s->d.digest);
 	/* Without a dialog there is nothing to end with. */
-	if (s->state != SUBSCRIPTION_ACTIVE || ask(s, 0)) {
+	if (s->state != SUBSCRIPTION_ACTIVE || subscription_ask(s, 0)) {
 		s->d.req = mem_deref(s->d.req);
 		str_print(s->reason, sizeof(s->reason),
 			  "there was no subscription to end");
 		wait_ms = 0;
 	}
 	s->state = SUBSCRIPTION_LEAVING;
-	tmr_start(&s->tmr_end, wait_ms, end_handler, s);
+	tmr_start(&s->tmr_end, wait_ms, subscription_end, s);
 }
 
 struct sip_subscription *sip_subscription_free(struct sip_subscription *s)
