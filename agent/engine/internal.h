@@ -7,7 +7,8 @@
  * accounts.c  the role's accounts: made, registered, removed
  * answering.c incoming calls while an answer action is active
  * calling.c   the call generator of a call action
- * call.c      one call: its beginning, its end, its figures
+ * call.c      one call: its life, its end, its figures; call_place.c and
+ *             call_take.c how it begins
  * call_script.c, call_media.c, call_audio.c, call_record.c, call_dtmf.c,
  * call_events.c  its script's view, its media, what it sounds like, its
  *             recordings, its digits, what the user agent reports of it
@@ -190,7 +191,7 @@ void calling_ended(struct engine *e);
 /** 0..1 of the action under way. */
 double calling_progress(const struct engine *e, int64_t now_ns);
 
-/* ---- call.c ---- */
+/* ---- call.c, call_place.c, call_take.c ---- */
 
 /* Digits that go out by INFO, one request after the other. */
 struct call_info_dtmf {
@@ -291,6 +292,20 @@ struct call {
 	json_t *path; /* NULL: ICE did not end */
 };
 
+/** A call not begun, of no list. @return NULL: out of memory */
+struct call *call_make(struct engine *e, const struct wire_action *action,
+		       struct account *account, bool outgoing);
+/** Who points to it hears of it. */
+void call_release(struct call *c);
+/** It counts from now on. */
+void call_begun(struct call *c);
+/** Our own fault: the job cannot go on truthfully. */
+void call_fault(struct call *c, const char *what, int err);
+/** Dial, now that it is known what the offer says. @return 0; -errno */
+int call_dial(struct call *c);
+/** Answer it as its action says, now or when its media is ready: a timer's
+ * handler. */
+void call_answer_due(void *call);
 /** What the action's parameters ask of the user agent. */
 struct sip_call_options call_options(const struct wire_action *action);
 /** Place a call, number n of its action. @return 0; -errno (reported as a call that failed, unless it
