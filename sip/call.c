@@ -298,6 +298,19 @@ void call_bye(struct sip_call *call)
 		call_close(call);
 }
 
+struct call_event *call_established(struct sip_call *call, bool local,
+				    uint16_t code, const char *refusal)
+{
+	call->state = CALL_UP;
+	call->hold_known = true;
+	if (!refusal)
+		return call_event(call, SIP_CALL_ESTABLISHED, local,
+				  call->ua->received_ns);
+	call_set_end(call, SIP_END_FAILED, true, code, refusal);
+	call_bye(call);
+	return NULL;
+}
+
 void uac_cancel(struct sip_call *call)
 {
 	call->state = CALL_ENDING;

@@ -499,6 +499,16 @@ struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg);
 /** The call whose INVITE this response belongs to, whatever its branch. */
 struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg);
 void call_bye(struct sip_call *call);
+/**
+ * The 2xx is acknowledged, offer and answer are over: the call is up, or ends
+ * at once.
+ * @param local    our ACK did it, not the peer's
+ * @param code     of the response that decided, or 0
+ * @param refusal  why the call cannot be; NULL: it can
+ * @return its event; NULL: it ends, or there is no memory
+ */
+struct call_event *call_established(struct sip_call *call, bool local,
+				    uint16_t code, const char *refusal);
 void call_bye_send(struct sip_call *call);
 void call_register(struct sip_call *call);
 

@@ -232,15 +232,8 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 	(void)uac_ack(call, msg->cseq.num, answer == 1 ? &call->sdp : NULL);
 	if (answer == 1)
 		session_answered(call);
-	call->state = CALL_UP;
-	call->hold_known = true;
-	if (answer < 0) {
-		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
-		call_bye(call);
-		return;
-	}
-	event = call_event(call, SIP_CALL_ESTABLISHED, true,
-			   call->ua->received_ns);
+	event = call_established(call, true, msg->scode,
+				 answer < 0 ? reason : NULL);
 	call_event_reason(event, msg);
 }
 

@@ -272,10 +272,7 @@ void uas_ack_overtaken(struct sip_call *call)
 
 	if (call->state != CALL_ACCEPTED)
 		return;
-	call->state = CALL_UP;
-	call->hold_known = true;
-	event = call_event(call, SIP_CALL_ESTABLISHED, false,
-			   call->ua->received_ns);
+	event = call_established(call, false, 0, NULL);
 	if (event)
 		(void)str_copy(event->reason, sizeof(event->reason),
 			       "a re-INVITE came before the ACK");
@@ -294,16 +291,8 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 	if (call->state == CALL_ENDING || call->state == CALL_DONE)
 		goto out;
 	err = ack_answer(call, msg, reason);
-	call->state = CALL_UP;
-	call->hold_known = true;
-	if (err) {
-		call_set_end(call, SIP_END_FAILED, true, 0, reason);
-		call_bye(call);
-		goto out;
-	}
-	if (first)
-		call_event(call, SIP_CALL_ESTABLISHED, false,
-			   call->ua->received_ns);
+	if (first || err)
+		(void)call_established(call, false, 0, err ? reason : NULL);
 	if (call->bye_after_ack)
 		native_call_hangup(call);
 out:
