@@ -107,3 +107,36 @@ bool str_has_word(const char *words, const char *word)
 	}
 	return false;
 }
+
+/* RFC 3629 section 4. @return bytes of the character; 0: it is none */
+static size_t utf8_len(const unsigned char *p)
+{
+	size_t len = p[0] < 0x80   ? 1
+		     : p[0] < 0xc2 ? 0
+		     : p[0] < 0xe0 ? 2
+		     : p[0] < 0xf0 ? 3
+		     : p[0] < 0xf5 ? 4
+				   : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong, surrogates, above U+10FFFF */
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+void str_utf8_repair(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	while (*p) {
+		size_t len = utf8_len(p);
+
+		if (!len)
+			*p = '?';
+		p += len ? len : 1;
+	}
+}

@@ -44,6 +44,12 @@ void uuid_make(char text[static UUID_TEXT_BYTES]);
 /** True for 36 characters in the form of a UUID, either case. */
 bool uuid_valid(const char *text);
 
+/**
+ * Make a text UTF-8 (RFC 3629 section 4): each byte that is none, and the rest
+ * of a character that was cut, becomes a '?'. Never longer than before.
+ */
+void str_utf8_repair(char *text);
+
 /** True if the word is one of those that stand in words, separated by blanks.
  * No empty word is. */
 bool str_has_word(const char *words, const char *word);

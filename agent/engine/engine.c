@@ -372,6 +372,7 @@ void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
 	e->outcome = outcome;
 	va_start(args, fmt);
 	vsnprintf(e->reason, sizeof(e->reason), fmt, args);
+	str_utf8_repair(e->reason); /* a peer's words, perhaps cut */
 	va_end(args);
 	log_info("run=%s the job ends: %s%s%s",
 		 e->job ? e->job->session_id : "-", outcome,

@@ -1,4 +1,5 @@
 #include "control/wire/event.h"
+#include "control/wire/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,9 @@ static int put(json_t *object, const char *name, json_t *value)
 	return json_object_set_new(object, name, value);
 }
 
-/** A text that comes from the peer may be no UTF-8: then it is left out. */
 static int put_text(json_t *object, const char *name, const char *text)
 {
-	json_t *value = text ? json_string(text) : NULL;
-
-	return value ? put(object, name, value) : 0;
+	return text ? put(object, name, wire_text(text)) : 0;
 }
 
 static int put_distribution(json_t *object, const char *name,

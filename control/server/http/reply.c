@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/wire/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,17 +80,11 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	json_decref(rep->body);
 	rep->status = status;
 	rep->content_type = "application/problem+json";
-	/* fails when the cut above left half a character of a client's text */
+	str_utf8_repair(detail); /* a client's text may have been cut */
 	rep->body = json_pack("{s:s, s:s, s:i, s:s, s:s, s:[]}", "type",
 			      "about:blank", "title", title_of(status),
 			      "status", (int)status, "detail", detail, "error",
 			      detail, "errors");
-	if (!rep->body)
-		rep->body = json_pack("{s:s, s:s, s:i, s:s, s:s, s:[]}", "type",
-				      "about:blank", "title", title_of(status),
-				      "status", (int)status, "detail",
-				      title_of(status), "error",
-				      title_of(status), "errors");
 }
 
 void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
@@ -103,8 +98,10 @@ void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, args);
 	va_end(args);
-	json_array_append_new(errors, json_pack("{s:s, s:s}", "pointer",
-						pointer, "detail", detail));
+	str_utf8_repair(detail);
+	json_array_append_new(errors,
+			      json_pack("{s:o, s:s}", "pointer",
+					wire_text(pointer), "detail", detail));
 }
 
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)

@@ -39,6 +39,8 @@ static void sentence_add(struct sentences *s, const char *text)
 	if (!s->err)
 		s->err = buf_print(&s->text, "%s%s", s->text.used ? "; " : "",
 				   text);
+	if (!s->err)
+		str_utf8_repair(s->text.data);
 }
 
 static int sentences_end(struct sentences *s, char **ret)

@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "control/server/judge/condition.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,12 +9,14 @@
 
 int verdict_add(json_t *verdicts, const struct verdict *v)
 {
+	/* texts may be cut within a character of a value or a peer's words */
 	json_t *object = json_pack(
-		"{s:s, s:s, s:s, s:b, s:b, s:s, s:s, s:s*, s:s*}", "role",
-		v->role, "condition_type", v->condition_type, "text", v->text,
-		"passed", v->passed, "built_in", v->built_in, "expected",
-		v->expected, "actual", v->actual, "call", v->call, "sentence",
-		v->passed ? NULL : v->sentence);
+		"{s:s, s:s, s:o, s:b, s:b, s:o, s:o, s:s*, s:o*}", "role",
+		v->role, "condition_type", v->condition_type, "text",
+		wire_text(v->text), "passed", v->passed, "built_in",
+		v->built_in, "expected", wire_text(v->expected), "actual",
+		wire_text(v->actual), "call", v->call, "sentence",
+		v->passed ? NULL : wire_text(v->sentence));
 
 	if (!object || json_array_append_new(verdicts, object))
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 #include "control/server/http/body.h"
 #include "control/server/judge/judge.h"
 #include "control/server/run/params.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -21,14 +22,11 @@ __attribute__((format(printf, 3, 0))) static void add_error(json_t *errors,
 {
 	char detail[DETAIL_BYTES];
 
-	/* Keys and values come from outside: cut in a character they would
-	 * be no UTF-8 any more, which jansson refuses. */
+	/* keys and values come from outside, and may be cut here */
 	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
-	if (json_array_append_new(errors, json_pack("{s:s, s:s}", "pointer",
-						    pointer, "detail", detail)))
-		(void)json_array_append_new(
-			errors, json_pack("{s:s, s:s}", "pointer", "", "detail",
-					  "a key or value is wrong"));
+	(void)json_array_append_new(
+		errors, json_pack("{s:o, s:o}", "pointer", wire_text(pointer),
+				  "detail", wire_text(detail)));
 }
 
 void plan_error(json_t *errors, const char *pointer, const char *fmt, ...)

@@ -88,6 +88,44 @@ static void test_clock_format_known_time(void **state)
 	assert_string_equal(text, "2023-11-14 22:13:20");
 }
 
+static void test_utf8_repair(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *repaired;
+	} rows[] = {
+		{"", ""},
+		{"plain\r\n\x7f", "plain\r\n\x7f"},
+		{"\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80",
+		 "\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80"},
+		{"\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf",
+		 "\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"},
+		/* cut */
+		{"a\xc3", "a?"},
+		{"a\xe2\x82", "a??"},
+		{"a\xf0\x9f\x98", "a???"},
+		{"\xc3(", "?("},
+		{"\xe2\x82\xc3\xa4", "??\xc3\xa4"},
+		/* Latin-1, lone continuation, overlong, surrogate, too large */
+		{"M\xfcller", "M?ller"},
+		{"\x80\xbf", "??"},
+		{"\xc0\xaf\xc1\xbf", "????"},
+		{"\xe0\x9f\xbf", "???"},
+		{"\xed\xa0\x80", "???"},
+		{"\xf0\x8f\xbf\xbf", "????"},
+		{"\xf4\x90\x80\x80", "????"},
+		{"\xf5\x80\x80\x80\xff\xfe", "??????"},
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(str_copy(text, sizeof(text), rows[i].text), 0);
+		str_utf8_repair(text);
+		assert_string_equal(text, rows[i].repaired);
+	}
+}
+
 static void test_state_names_round_trip(void **state)
 {
 	enum ua_state s;
@@ -110,6 +148,7 @@ int main(void)
 		cmocka_unit_test(test_uuid_form),
 		cmocka_unit_test(test_has_word_whole_words_only),
 		cmocka_unit_test(test_clock_format_known_time),
+		cmocka_unit_test(test_utf8_repair),
 		cmocka_unit_test(test_state_names_round_trip),
 	};
 
