@@ -107,6 +107,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.digit = event->digit,
 		.digit_ms = event->digit_ms,
 		.end = event->end,
+		.bye_ok_ns = event->bye_ok_ns,
 		.media = event->has_media ? &event->media : NULL,
 	};
 
@@ -202,6 +203,7 @@ void call_close(struct sip_call *call)
 	event->local = call->end_local;
 	event->code = call->end_code;
 	event->end = call->end;
+	event->bye_ok_ns = call->bye_ok_ns;
 	str_print(event->reason, sizeof(event->reason), "%s", call->end_reason);
 	event_append(call, event);
 }
@@ -259,6 +261,8 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
+	if (!err && msg->scode < 300)
+		call->bye_ok_ns = call->ua->received_ns;
 	if (!err && (msg->scode == 401 || msg->scode == 407) &&
 	    digest_challenge(call->digest, msg) == 0)
 		call_bye_send(call);

@@ -380,6 +380,7 @@ struct call_event {
 	char digit;
 	unsigned digit_ms;
 	enum sip_call_end end;
+	int64_t bye_ok_ns;
 	bool has_media;
 	struct media_negotiated media;
 };
@@ -441,6 +442,7 @@ struct sip_call {
 	uint16_t end_code;
 	char end_reason[REASON_BYTES];
 	int64_t end_ns;
+	int64_t bye_ok_ns; /* 0: not answered 2xx */
 
 	/* offer/answer */
 	bool has_local;

@@ -258,6 +258,9 @@ struct sip_call_info {
 				* SIP_CALL_REDIRECTED: the contact; or NULL */
 	const char *replaces;  /* SIP_CALL_REFERRED: for sip_call_params */
 	enum sip_call_end end; /* SIP_CALL_CLOSED only */
+	/* SIP_CALL_CLOSED: when the 2xx to our BYE came, which was sent at
+	 * mono_ns; 0: there was none, or it is unknown */
+	int64_t bye_ok_ns;
 	const struct media_negotiated *media; /* set when offer/answer settled
 					       * something new; else NULL */
 	/* SIP_CALL_LOCAL_SDP of a user agent with media of its own: where it

@@ -77,6 +77,15 @@ static enum ua_state end_state(const struct sip_call_info *info)
 	return UA_CALL_FAILED;
 }
 
+static void bye_sample(struct call *c, const struct sip_call_info *info)
+{
+	if (info->bye_ok_ns)
+		report_sample(c->engine, true, MEASURE_sip_bye_200_time,
+			      info->bye_ok_ns,
+			      (double)(info->bye_ok_ns - info->mono_ns) /
+				      (double)NS_PER_MS);
+}
+
 void call_finish_soon(struct call *c)
 {
 	if (c->closed && c->media_stopped)
@@ -102,6 +111,7 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);
 	call_state(c, info->mono_ns, end_state(info), text);
 	call_state(c, info->mono_ns, UA_CALL_CLOSED, NULL);
+	bye_sample(c, info);
 	script_close(&c->script);
 	consult_closed(c, text);
 	acting_progress(c, info->code >= 300 ? info->code : 503,

@@ -76,6 +76,8 @@ static void test_call(void **state)
 	assert_true(samples(&pair.callee, "in", "rtp_mos") >= 1);
 	assert_int_equal(samples(&pair.caller, "out", "sip_pdd"), 1);
 	assert_int_equal(samples(&pair.callee, "out", "sip_pdd"), 0);
+	assert_int_equal(samples(&pair.caller, "out", "sip_bye_200_time"), 1);
+	assert_int_equal(samples(&pair.callee, "out", "sip_bye_200_time"), 0);
 	assert_true(samples(&pair.caller, "out", "calls_active") >= 3);
 	assert_true(pair.caller.lives >= 2);
 	assert_true(json_array_size(pair.caller.messages) >= 6);

@@ -85,6 +85,7 @@ static void test_call_answered_and_hung_up_by_us(void **state)
 		    world.times[SIP_CALL_ESTABLISHED]);
 	assert_true(world.times[SIP_CALL_ESTABLISHED] <=
 		    world.times[SIP_CALL_CLOSED]);
+	assert_true(world.closed.bye_ok_ns > world.times[SIP_CALL_CLOSED]);
 	world_close(&world);
 }
 
@@ -122,6 +123,7 @@ static void test_call_hung_up_by_the_peer(void **state)
 	assert_string_equal(world.log, "OUTGOING LOCAL_SDP REMOTE_SDP ANSWERED "
 				       "ESTABLISHED CLOSED");
 	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	assert_int_equal(world.closed.bye_ok_ns, 0);
 	world_close(&world);
 }
 
