@@ -361,8 +361,10 @@ int judge_input_add_message(struct judge_input *in, const char *role,
 	record->peer = text_of(message, "peer");
 	record->data = text_of(message, "data");
 	if (text_of(message, "encoding")[0])
-		return decode(record);
-	return 0;
+		err = decode(record);
+	if (err || !sip_header(record->data, "Call-ID", 0, &record->call_id))
+		record->call_id = (struct sip_part){"", 0};
+	return err;
 }
 
 int judge_input_add_point(struct judge_input *in,

@@ -8,6 +8,7 @@
 
 #include "base/state.h"
 #include "control/server/judge/judge.h"
+#include "control/server/judge/sip_text.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -115,7 +116,8 @@ struct message_record {
 	size_t order;
 	const char *peer;
 	const char *data;
-	char *decoded; /* owned: data, where it came as base64 */
+	struct sip_part call_id; /* in data; empty without one */
+	char *decoded;           /* owned: data, where it came as base64 */
 };
 
 /* A growing array; items move when it grows. */
@@ -134,7 +136,7 @@ struct judge_input {
 	struct records digits;
 	struct records flaws;
 	struct records roles;
-	struct records messages;
+	struct records messages; /* linked: by role, Call-ID, time */
 	struct records points;
 };
 
@@ -144,6 +146,24 @@ void *records_add(struct records *r, size_t item_bytes, int *err);
 /** Sort, and give calls and accounts their states. @return 0; -ENOMEM;
  * -EMSGSIZE */
 int judge_input_link(struct judge_input *in);
+
+/** Sort the messages by role, dialog and time. */
+void judge_messages_link(struct judge_input *in);
+
+/* Messages of one dialog (one Call-ID), in the order of time. */
+struct message_span {
+	const struct message_record *first;
+	size_t count;
+};
+
+/** Of a role's dialog; count 0: there is none. Linked input only. */
+struct message_span judge_dialog(const struct judge_input *in, const char *role,
+				 const char *call_id);
+/** Where the messages of a role begin, or would. Linked input only. */
+size_t judge_role_messages(const struct judge_input *in, const char *role);
+/** The dialog that begins there; count 0: another role's, or the end. */
+struct message_span judge_dialog_at(const struct judge_input *in,
+				    const char *role, size_t at);
 
 #define RECORDS(in, kind, type) ((const struct type *)(in)->kind.items)
 

@@ -19,7 +19,7 @@
 #define JUDGE_CONDITIONS_MAX 200u     /* of a run, over all roles and types */
 
 #define JUDGE_POINTER_BYTES 256
-#define JUDGE_REASON_BYTES  256
+#define JUDGE_REASON_BYTES  384
 
 /** Where a condition is wrong, and why: one sentence. */
 struct judge_problem {

@@ -41,18 +41,6 @@ static int compare_accounts(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static int compare_messages(const void *a, const void *b)
-{
-	const struct message_record *x = a, *y = b;
-	int order = strcmp(x->role, y->role);
-
-	if (!order)
-		order = (x->mono_ns > y->mono_ns) - (x->mono_ns < y->mono_ns);
-	if (!order)
-		order = (x->order > y->order) - (x->order < y->order);
-	return order;
-}
-
 static int compare_digits(const void *a, const void *b)
 {
 	const struct dtmf_record *x = a, *y = b;
@@ -236,7 +224,7 @@ int judge_input_link(struct judge_input *in)
 	int err;
 
 	sort(&in->states, sizeof(struct state_record), compare_states);
-	sort(&in->messages, sizeof(struct message_record), compare_messages);
+	judge_messages_link(in);
 	err = add_subjects(in);
 	if (err)
 		return err;

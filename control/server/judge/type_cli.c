@@ -107,18 +107,14 @@ static struct sip_part name_of(char *text)
 static const char *invite_of(const struct judge_input *in,
 			     const struct call_record *call)
 {
-	const struct message_record *messages =
-		RECORDS(in, messages, message_record);
+	struct message_span dialog =
+		judge_dialog(in, call->role, call->call_id);
 
-	for (size_t i = 0; i < in->messages.count; i++) {
-		struct sip_part id;
+	for (size_t i = 0; i < dialog.count; i++) {
+		const struct message_record *m = &dialog.first[i];
 
-		if (!messages[i].sent &&
-		    strcmp(messages[i].role, call->role) == 0 &&
-		    sip_part_is(sip_method(messages[i].data), "INVITE") &&
-		    sip_header(messages[i].data, "Call-ID", 0, &id) &&
-		    sip_part_is(id, call->call_id))
-			return messages[i].data;
+		if (!m->sent && sip_part_is(sip_method(m->data), "INVITE"))
+			return m->data;
 	}
 	return NULL;
 }

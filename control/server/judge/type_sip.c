@@ -24,11 +24,24 @@ static const char *member(const struct condition *c, const char *name)
 	return text ? text : "";
 }
 
+/* A method's name as all of them are written (RFC 3261 section 7.1: they are
+ * case-sensitive), or a status code: what is neither would select nothing. */
+static bool method_valid(const char *text, bool or_code)
+{
+	size_t capitals = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	uint64_t code;
+
+	if (capitals)
+		return !text[capitals];
+	return or_code && str_to_u64(text, 699, &code) == 0 && code >= 100;
+}
+
 static int check_texts(const struct condition *c, enum field field,
 		       struct judge_problem *problem)
 {
 	static const char *const names[] = {"cseq", "mseq", "value", "header",
 					    "method"};
+	const char *cseq = member(c, "cseq"), *method = member(c, "method");
 	const char *mseq = member(c, "mseq");
 	uint64_t position;
 
@@ -44,6 +57,14 @@ static int check_texts(const struct condition *c, enum field field,
 	    (str_to_u64(mseq, 1000000, &position) || !position))
 		return condition_refuse(problem, "mseq",
 					"mseq must be 1, 2, 3, ... or last");
+	if (cseq[0] && !method_valid(cseq, false))
+		return condition_refuse(
+			problem, "cseq",
+			"cseq must be a method, such as INVITE");
+	if (method[0] && !method_valid(method, true))
+		return condition_refuse(problem, "method",
+					"method must be a method, such as "
+					"INVITE, or a code from 100 to 699");
 	if (field == HEADER && !member(c, "header")[0])
 		return condition_refuse(problem, "header",
 					"header must name a header field");
@@ -74,7 +95,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 }
 
 static bool test_header(enum text_test test, const char *message,
-			const char *name, const char *value)
+			const char *name, const char *value, unsigned *ret_nth)
 {
 	struct sip_part part;
 	bool holds = false;
@@ -87,6 +108,8 @@ static bool test_header(enum text_test test, const char *message,
 			part = (struct sip_part){text, strlen(text)};
 		holds = test == TEXT_ISPRESENT || test == TEXT_NOTPRESENT ||
 			text_test_holds(test, part, value);
+		if (holds)
+			*ret_nth = n;
 		free(text);
 	}
 	return holds;
@@ -104,14 +127,26 @@ static bool test_peer(enum text_test test, const char *peer, const char *value)
 	       text_test_holds(test, host, value);
 }
 
+static enum text_test test_of(const struct condition *c)
+{
+	return (enum text_test)(c->choice & 0xff);
+}
+
+static enum field field_of(const struct condition *c)
+{
+	return (enum field)(c->choice >> 8);
+}
+
 static bool matches(const struct condition *c, const struct message_record *m)
 {
-	enum text_test test = c->choice & 0xff;
+	enum text_test test = test_of(c);
 	const char *value = member(c, "value");
+	unsigned nth;
 
-	switch ((enum field)(c->choice >> 8)) {
+	switch (field_of(c)) {
 	case HEADER:
-		return test_header(test, m->data, member(c, "header"), value);
+		return test_header(test, m->data, member(c, "header"), value,
+				   &nth);
 	case SDP:
 		return text_test_holds(test, sip_sdp(m->data), value);
 	case MESSAGE:
@@ -130,8 +165,6 @@ static bool selected(const struct condition *c, const struct message_record *m)
 	const char *direction = member(c, "direction");
 	const char *cseq = member(c, "cseq"), *method = member(c, "method");
 
-	if (strcmp(m->role, c->set->role) != 0)
-		return false;
 	if (direction[0] && m->sent != (strcmp(direction, "sent") == 0))
 		return false;
 	if (method[0] && !sip_part_is(sip_method(m->data), method))
@@ -139,18 +172,73 @@ static bool selected(const struct condition *c, const struct message_record *m)
 	return !cseq[0] || sip_part_is(sip_cseq_method(m->data), cseq);
 }
 
+/* What the message has in the place that was looked at: the header that
+ * matches, or the first one. Empty where there is nothing. */
+static struct sip_part found(const struct condition *c,
+			     const struct message_record *m)
+{
+	struct sip_part part = {"", 0};
+	unsigned nth = 0;
+
+	switch (field_of(c)) {
+	case HEADER:
+		(void)test_header(test_of(c), m->data, member(c, "header"),
+				  member(c, "value"), &nth);
+		(void)sip_header(m->data, member(c, "header"), nth, &part);
+		break;
+	case SDP:
+		part = sip_sdp(m->data);
+		break;
+	case MESSAGE:
+		part = (struct sip_part){m->data, strlen(m->data)};
+		break;
+	case FILTER_PROXY:
+		part = (struct sip_part){m->peer, strlen(m->peer)};
+		break;
+	}
+	return part;
+}
+
+/* It in quotes, cut, on one line; or that there is none. */
+static void actual_text(char *dst, size_t size, const struct condition *c,
+			const struct message_record *m)
+{
+	struct sip_part part = found(c, m);
+	size_t used = 0, i;
+
+	if (!part.len) {
+		str_print(dst, size, field_of(c) == SDP ? "no SDP" : "none");
+		return;
+	}
+	dst[used++] = '\'';
+	for (i = 0; i < part.len && used + 5 < size; i++) {
+		if ((unsigned char)part.p[i] > ' ')
+			dst[used++] = part.p[i];
+		else if (dst[used - 1] != ' ')
+			dst[used++] = ' ';
+	}
+	str_print(dst + used, size - used, "%s'", i < part.len ? "..." : "");
+}
+
 struct hits {
 	size_t selected;
 	size_t matching;
+	/* the first that tells why it does not hold; NULL: none was there */
+	const struct message_record *shown;
 };
 
-/* Messages of one dialog (one Call-ID; NULL: of any) that the condition is
- * about. Messages are in the order of time. */
-static struct hits look(const struct judge_input *in, const struct condition *c,
-			const char *call_id)
+static void hits_add(struct hits *hits, const struct message_record *m,
+		     bool match, bool negated)
 {
-	const struct message_record *messages =
-		RECORDS(in, messages, message_record);
+	hits->selected++;
+	hits->matching += match;
+	if (!hits->shown && match == negated)
+		hits->shown = m;
+}
+
+/* Messages of one dialog that the condition is about. */
+static struct hits look(const struct condition *c, struct message_span dialog)
+{
 	const char *mseq = member(c, "mseq");
 	uint64_t wanted = 0, position = 0;
 	struct hits hits = {0};
@@ -158,24 +246,39 @@ static struct hits look(const struct judge_input *in, const struct condition *c,
 
 	if (mseq[0] && !last)
 		(void)str_to_u64(mseq, 1000000, &wanted);
-	for (size_t i = 0; i < in->messages.count; i++) {
-		struct sip_part id;
-
-		if (call_id &&
-		    (!sip_header(messages[i].data, "Call-ID", 0, &id) ||
-		     !sip_part_is(id, call_id)))
-			continue;
-		if (!selected(c, &messages[i]))
+	for (size_t i = 0; i < dialog.count; i++) {
+		if (!selected(c, &dialog.first[i]))
 			continue;
 		position++;
 		if (wanted && position != wanted)
 			continue;
 		if (last)
 			hits = (struct hits){0};
-		hits.selected++;
-		hits.matching += matches(c, &messages[i]);
+		hits_add(&hits, &dialog.first[i], matches(c, &dialog.first[i]),
+			 c->negated);
 	}
 	return hits;
+}
+
+/* The same of all the role's dialogs together. */
+static struct hits look_at_all(const struct judge_input *in,
+			       const struct condition *c)
+{
+	const char *role = c->set->role;
+	size_t at = judge_role_messages(in, role);
+	struct message_span dialog;
+	struct hits all = {0};
+
+	while ((dialog = judge_dialog_at(in, role, at)).count) {
+		struct hits hits = look(c, dialog);
+
+		all.selected += hits.selected;
+		all.matching += hits.matching;
+		if (!all.shown)
+			all.shown = hits.shown;
+		at += dialog.count;
+	}
+	return all;
 }
 
 /* Methods whose transactions belong to no call. */
@@ -198,40 +301,37 @@ static void describe(char *text, size_t size, const struct condition *c)
 	const char *direction = member(c, "direction");
 	const char *cseq = member(c, "cseq"), *method = member(c, "method");
 
-	str_print(text, size,
-		  "%s%.60s of %s%.12s%s%.20s message%s%.20s%s%.30s %s%s%.80s%s",
-		  header[0] ? "header " : "",
-		  header[0] ? header : member(c, "field"),
-		  mseq[0] ? "the " : "a ", direction, direction[0] ? " " : "",
-		  method, mseq[0] ? " number " : "", mseq,
-		  cseq[0] ? " with CSeq " : "", cseq,
-		  text_tests[c->choice & 0xff],
-		  member(c, "value")[0] ? " '" : "", member(c, "value"),
-		  member(c, "value")[0] ? "'" : "");
+	str_print(
+		text, size,
+		"%s%.60s of %s%.12s%s%.20s%smessage%s%.20s%s%.30s %s%s%.80s%s",
+		field_of(c) == HEADER ? "header " : "",
+		field_of(c) == HEADER ? header : member(c, "field"),
+		mseq[0] ? "the " : "a ", direction, direction[0] ? " " : "",
+		method, method[0] ? " " : "", mseq[0] ? " number " : "", mseq,
+		cseq[0] ? " with CSeq " : "", cseq, text_tests[test_of(c)],
+		member(c, "value")[0] ? " '" : "", member(c, "value"),
+		member(c, "value")[0] ? "'" : "");
 }
 
-static void judge_dialog(struct tally *t, const struct judge_input *in,
-			 const struct condition *c,
-			 const struct call_record *call, const char *text)
+static void judge_one(struct tally *t, const struct judge_input *in,
+		      const struct condition *c, const struct call_record *call,
+		      const char *text)
 {
-	struct hits hits = look(in, c, call ? call->call_id : NULL);
-	char where[80] = "";
+	struct hits hits =
+		call ? look(c, judge_dialog(in, call->role, call->call_id))
+		     : look_at_all(in, c);
+	char where[80] = "", actual[NUMBER_TEXT_BYTES] = "no such message";
 
 	t->subjects++;
+	if (c->negated ? !hits.matching : hits.matching)
+		return;
 	if (call)
 		str_print(where, sizeof(where), " in call %.60s", call->name);
-	if (c->negated) {
-		if (hits.matching)
-			tally_miss(t, call ? call->name : NULL, "found",
-				   "%.130s does not hold%.70s", text, where);
-	} else if (!hits.selected) {
-		tally_miss(t, call ? call->name : NULL, "no such message",
-			   "%.130s does not hold%.70s: no such message", text,
-			   where);
-	} else if (!hits.matching) {
-		tally_miss(t, call ? call->name : NULL, "not found",
-			   "%.130s does not hold%.70s", text, where);
-	}
+	if (hits.shown)
+		actual_text(actual, sizeof(actual), c, hits.shown);
+	tally_miss(t, call ? call->name : NULL, actual,
+		   "%.220s does not hold%.70s: %s%.47s", text, where,
+		   hits.shown ? "it is " : "", actual);
 }
 
 static int judge(const struct judge_input *in, const struct condition *c,
@@ -246,9 +346,9 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	for (size_t i = 0; !outside_calls(c) && i < in->calls.count; i++)
 		if (strcmp(calls[i].role, c->set->role) == 0 &&
 		    !calls[i].serves_other && calls[i].call_id)
-			judge_dialog(&t, in, c, &calls[i], inner);
+			judge_one(&t, in, c, &calls[i], inner);
 	if (!t.subjects)
-		judge_dialog(&t, in, c, NULL, inner);
+		judge_one(&t, in, c, NULL, inner);
 	return tally_verdict(&t, c, text, c->negated ? "no match" : "a match",
 			     "", "", verdicts);
 }

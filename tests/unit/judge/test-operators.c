@@ -1,25 +1,14 @@
 /* Every condition type with every operator, field and direction, against one
  * run whose figures and messages are known. What holds is computed here. */
+#include "case.h"
+
 #include "base/state.h"
-#include "control/server/judge/judge.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define DIST(avg)                                                            \
 	"{'n':9,'min':" #avg ".125,'max':" #avg ".875,'avg':" #avg           \
 	".25,'median':" #avg ".375,'p75':" #avg ".5,'p90':" #avg ".625,'p95" \
 	"':" #avg ".75,'stddev':1}"
 
-/* ' stands for " */
 static const char events[] =
 	"[{'kind':'state','state':'REGISTER_OK','account':'1001','mono':1},"
 	"{'kind':'register','account':'1001','ok':true,'code':200,'ms':12.5},"
@@ -86,23 +75,6 @@ static const enum measure measures[] = {
 	MEASURE_rtp_jitter,       MEASURE_rtp_mos,
 };
 #define SEED_MEASURES (sizeof(measures) / sizeof(measures[0]))
-
-static json_t *load(const char *text)
-{
-	char buffer[8192];
-	json_error_t error;
-	json_t *json;
-
-	assert_true(strlen(text) < sizeof(buffer));
-	snprintf(buffer, sizeof(buffer), "%s", text);
-	for (char *p = buffer; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	json = json_loads(buffer, JSON_DECODE_ANY, &error);
-	if (!json)
-		fail_msg("%s: %s", error.text, text);
-	return json;
-}
 
 static void fill(struct judge_input *in)
 {

@@ -1,65 +1,12 @@
-#include "control/server/judge/judge.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "case.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
-/* JSON in rows is written with ' for ". */
-static json_t *load(const char *text)
-{
-	char buffer[8192];
-	size_t i;
-	json_error_t error;
-	json_t *json;
-
-	for (i = 0; text[i] && i < sizeof(buffer) - 1; i++)
-		buffer[i] = text[i];
-	buffer[i] = '\0';
-	for (char *p = buffer; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	json = json_loads(buffer, JSON_DECODE_ANY, &error);
-	if (!json)
-		fail_msg("%s: %s", error.text, text);
-	return json;
-}
-
-#define EVIDENCE "{'kind':'evidence','receive_queue_drops':0,'ring_drops':0}"
-#define REGISTERED                                                          \
-	"{'kind':'state','state':'REGISTER_OK','account':'1001','mono':1}," \
-	"{'kind':'register','account':'1001','ok':true,'code':200,'ms':12.5}"
-#define CALL(name, rest)                                                       \
-	"{'kind':'call','call':'" name "','account':'1001','direction':'out'," \
-	"'peer':'sip:1002@x','call_id':'id-" name "'," rest "}"
-#define GOOD(name, pdd)                                                          \
-	"{'kind':'state','state':'CALL_OUTGOING','account':'1001','call':'" name \
-	"','mono':2},{'kind':'state','state':'CALL_RINGING','account':'1001',"   \
-	"'call':'" name "','mono':3},{'kind':'state','state':"                   \
-	"'CALL_ESTABLISHED','account':'1001','call':'" name                      \
-	"','mono':4}," CALL(                                                     \
-		name,                                                            \
-		"'established':true,'pdd_ms':" pdd ",'code':200,'end':"          \
-		"'local','streams':[{'dir':'in','mos_total':4.409286,"           \
-		"'loss_pct':0.5,'jitter_ms':{'n':9,'min':0,'max':3,'avg':1,"     \
-		"'median':1,'p75':2,'p90':2.5,'p95':2.8,'stddev':1}},{'dir':"    \
-		"'out','no_score':'no report of the peer'}]")
 #define BUSY(name)                                                               \
 	"{'kind':'state','state':'CALL_OUTGOING','account':'1001','call':'" name \
 	"','mono':2}," CALL(                                                     \
 		name, "'established':false,'code':486,'reason':'Busy Here',"     \
 		      "'end':'rejected','streams':[]")
-
-#define CALLER(calls)                                                      \
-	"{'role':'caller','steps':[[{'type':'register','credentials':["    \
-	"{'username':'1001'}]}],[{'type':'call','max_total_calls':" #calls \
-	"}]]}"
 
 struct row {
 	const char *name;
@@ -72,7 +19,6 @@ struct row {
 	const char *description; /* part of it */
 };
 
-#define ONE "[" REGISTERED "," GOOD("caller-1", "120") "," EVIDENCE "]"
 #define DIGIT(call, mono, dir, digit, ms)                                    \
 	"{'kind':'dtmf','call':'" call "','mono':" mono ",'direction':'" dir \
 	"','digit':'" digit "','via':'rtpevent','ms':" ms "}"
@@ -525,132 +471,6 @@ static void test_call_never_accounted_for(void **state)
 	judge_row(&row, "[]");
 }
 
-static const char invite[] = "INVITE sip:1002@x SIP/2.0\r\n"
-			     "i: id-caller-1\r\nCSeq: 7 INVITE\r\n"
-			     "From: \"A\" <sip:1001@x>;tag=1\r\n"
-			     "X-Long: one\r\n two\r\n\r\nv=0\r\no=- 1 1 IN\r\n";
-static const char trying[] = "SIP/2.0 100 Trying\r\nCall-ID: id-caller-1\r\n"
-			     "CSeq: 7 INVITE\r\n\r\n";
-static const char ok[] = "SIP/2.0 200 OK\r\nCall-ID: id-caller-1\r\n"
-			 "CSeq: 7 INVITE\r\nServer: proxy 1\r\n\r\n";
-static const char bye_ok[] = "SIP/2.0 200 OK\r\nCall-ID: id-caller-1\r\n"
-			     "CSeq: 8 BYE\r\n\r\n";
-static const char other[] = "INVITE sip:z SIP/2.0\r\nCall-ID: other\r\n"
-			    "CSeq: 1 INVITE\r\nServer: foreign\r\n\r\n";
-
-static const struct {
-	const char *item;
-	bool passes;
-	const char *sentence;
-} sip_rows[] = {
-	{"{'field':'header','header':'From','type':'has','value':'1001',"
-	 "'cseq':'INVITE','method':'INVITE','direction':'sent'}",
-	 true, ""},
-	{"{'field':'header','header':'from','type':'startswith','value':"
-	 "'\\'A\\''}",
-	 true, ""},
-	{"{'field':'header','header':'From','type':'endswith','value':'tag=1'}",
-	 true, ""},
-	{"{'field':'header','header':'Server','type':'is','value':'proxy 1',"
-	 "'method':'200'}",
-	 true, ""},
-	{"{'field':'header','header':'Server','type':'is','value':'proxy 2',"
-	 "'method':'200'}",
-	 false, "does not hold in call caller-1"},
-	{"{'field':'header','header':'Server','type':'isnot','value':'proxy 2'}",
-	 true, ""},
-	{"{'field':'header','header':'Server','type':'isnot','value':'proxy 1'}",
-	 false, "does not hold in call caller-1"},
-	{"{'field':'header','header':'Call-ID','type':'is','value':"
-	 "'id-caller-1','method':'INVITE'}",
-	 true, ""},
-	{"{'field':'header','header':'Reason','type':'notpresent','value':''}",
-	 true, ""},
-	{"{'field':'header','header':'Server','type':'ispresent','cseq':'BYE'}",
-	 false, "does not hold"},
-	{"{'field':'message','type':'ispresent','method':'486'}", false,
-	 "no such message"},
-	{"{'field':'message','type':'notpresent','method':'486'}", true, ""},
-	{"{'field':'sdp','type':'startswith','value':'v=0','method':'INVITE'}",
-	 true, ""},
-	{"{'field':'sdp','type':'has','value':'proxy 1'}", false,
-	 "does not hold"},
-	{"{'field':'message','type':'has','value':'Trying','mseq':'1',"
-	 "'direction':'received'}",
-	 true, ""},
-	{"{'field':'message','type':'has','value':'Trying','mseq':'2',"
-	 "'direction':'received'}",
-	 false, "does not hold"},
-	{"{'field':'message','type':'has','value':'8 BYE','mseq':'last'}", true,
-	 ""},
-	{"{'field':'filter_proxy','type':'is','value':'127.0.0.1'}", true, ""},
-	{"{'field':'filter_proxy','type':'is','value':'127.0.0.1:5070'}", true,
-	 ""},
-	{"{'field':'filter_proxy','type':'is','value':'127.0.0.2'}", false,
-	 "does not hold"},
-	{"{'field':'header','header':'Server','type':'hasnot','value':"
-	 "'foreign'}",
-	 true, ""},
-};
-
-static void add_message(struct judge_input *in, const char *dir, int mono,
-			const char *data)
-{
-	json_t *message =
-		json_pack("{s:s, s:i, s:s, s:s}", "dir", dir, "mono", mono,
-			  "peer", "127.0.0.1:5070", "data", data);
-
-	assert_non_null(message);
-	assert_int_equal(judge_input_add_message(in, "caller", message), 0);
-	json_decref(message);
-}
-
-static void test_sip_every_row(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(sip_rows) / sizeof(sip_rows[0]); i++) {
-		json_t *item = load(sip_rows[i].item);
-		json_t *spec = load(CALLER(1)), *events = load(ONE), *event;
-		json_t *array, *quotes;
-		struct judge_conditions *conditions;
-		struct judge_problem problem;
-		struct judge_result result;
-		struct judge_input *in;
-		size_t k;
-
-		quotes = json_object_get(item, "value");
-		if (quotes && strstr(json_string_value(quotes), "A"))
-			json_object_set_new(item, "value",
-					    json_string("\"A\""));
-		array = json_pack("[{s:s, s:s, s:[o]}]", "role", "caller",
-				  "condition_type", "caller-sip-conditions",
-				  "conditions", item);
-		assert_int_equal(
-			judge_conditions_new(&conditions, array, &problem), 0);
-		assert_true(judge_conditions_need_messages(conditions));
-		assert_int_equal(judge_input_new(&in), 0);
-		assert_int_equal(judge_input_add_spec(in, spec), 0);
-		json_array_foreach(events, k, event) assert_int_equal(
-			judge_input_add_event(in, "caller", event), 0);
-		add_message(in, "received", 4, bye_ok); /* late to arrive */
-		add_message(in, "sent", 1, invite);
-		add_message(in, "received", 2, trying);
-		add_message(in, "received", 3, ok);
-		add_message(in, "received", 2, other);
-		assert_int_equal(judge_run(&result, in, conditions), 0);
-		if ((result.status == JUDGE_PASSED) != sip_rows[i].passes ||
-		    !strstr(result.description, sip_rows[i].sentence))
-			fail_msg("%s: %d '%s'", sip_rows[i].item, result.status,
-				 result.description);
-		judge_result_release(&result);
-		judge_input_free(in);
-		judge_conditions_free(conditions);
-		json_decref(array);
-		json_decref(events);
-		json_decref(spec);
-	}
-}
-
 static void add_point(struct judge_input *in, double value, json_t *sketch)
 {
 	struct judge_point point = {
@@ -728,7 +548,6 @@ int main(void)
 		cmocka_unit_test(test_states_sorted_by_time),
 		cmocka_unit_test(test_states_of_one_time),
 		cmocka_unit_test(test_call_never_accounted_for),
-		cmocka_unit_test(test_sip_every_row),
 		cmocka_unit_test(test_rtp_statistics),
 	};
 
