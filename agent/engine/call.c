@@ -156,9 +156,11 @@ static void call_report(struct call *c)
 		.streams = c->streams,
 		.path = c->path,
 	};
+	json_t *figures =
+		wire_event_call(report_time(e, clock_mono_ns()), &event);
 
-	report_event(e,
-		     wire_event_call(report_time(e, clock_mono_ns()), &event));
+	call_record_figures(c, figures);
+	report_event(e, figures);
 }
 
 void call_finish(void *arg)

@@ -29,7 +29,8 @@ static void lost(struct call *c, const char *name, const char *text)
 
 bool call_record_wanted(const struct call *c)
 {
-	return c->action->record_media || c->engine->job->record_media;
+	return c->action->record_media || c->action->store_artifacts ||
+	       c->engine->job->record_media;
 }
 
 int call_record_begin(struct call *c)
@@ -86,4 +87,41 @@ void call_recorded(struct call *c, const struct media_record *record)
 	err = artifact_give(c->engine, name);
 	if (err)
 		lost(c, name, strerror(-err));
+}
+
+/* @return 0; -errno, and there is no file */
+static int figures_write(const char *path, const json_t *figures)
+{
+	FILE *out = fopen(path, "we");
+	int err;
+
+	if (!out)
+		return -errno;
+	err = json_dumpf(figures, out, JSON_INDENT(2) | JSON_SORT_KEYS) ? -EIO
+									: 0;
+	if (fclose(out) && !err)
+		err = -EIO;
+	if (err)
+		remove(path);
+	return err;
+}
+
+void call_record_figures(struct call *c, const json_t *figures)
+{
+	char path[ENGINE_PATH_BYTES * 2];
+	char name[NAME_BYTES];
+	int err;
+
+	if (!c->action->store_artifacts || !figures)
+		return;
+	snprintf(name, sizeof(name), "%s.json", c->name);
+	err = artifact_path(c->engine, name, path, sizeof(path));
+	if (!err)
+		err = figures_write(path, figures);
+	if (!err)
+		err = artifact_give(c->engine, name);
+	if (err)
+		lost(c, name,
+		     err == -ENOTSUP ? "nobody takes artifacts"
+				     : strerror(-err));
 }

@@ -386,6 +386,9 @@ int call_record_begin(struct call *c);
 int call_record_end(struct call *c);
 /** A file is closed. */
 void call_recorded(struct call *c, const struct media_record *record);
+/** With store_artifacts: keep the call's event as CALL.json, or say that it is
+ * lost. @param figures  borrowed; NULL: out of memory */
+void call_record_figures(struct call *c, const json_t *figures);
 
 /* ---- call_security.c ---- */
 

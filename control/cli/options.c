@@ -40,6 +40,10 @@ enum option_code {
 	OPTION_ACTIONS,
 	OPTION_BIND,
 	OPTION_PROMPT,
+	OPTION_EXPECT_PROMPT,
+	OPTION_RECORD,
+	OPTION_PTIME,
+	OPTION_DTMF_MODE,
 	OPTION_SIP_PORT,
 	OPTION_RTP_PORTS,
 	OPTION_CALLS,
@@ -83,6 +87,10 @@ static const struct option long_options[] = {
 	{"actions", required_argument, NULL, OPTION_ACTIONS},
 	{"bind", required_argument, NULL, OPTION_BIND},
 	{"prompt", required_argument, NULL, OPTION_PROMPT},
+	{"expect-prompt", required_argument, NULL, OPTION_EXPECT_PROMPT},
+	{"record", required_argument, NULL, OPTION_RECORD},
+	{"ptime", required_argument, NULL, OPTION_PTIME},
+	{"dtmf-mode", required_argument, NULL, OPTION_DTMF_MODE},
 	{"sip-port", required_argument, NULL, OPTION_SIP_PORT},
 	{"rtp-ports", required_argument, NULL, OPTION_RTP_PORTS},
 	{"calls", required_argument, NULL, OPTION_CALLS},
@@ -150,7 +158,12 @@ void cli_usage(void)
 	      "  --rtcp-mux            offer RTCP on the port of RTP\n"
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
 	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
-	      "  --audio-checks        decode and measure what is heard and sent\n"
+	      "  --dtmf-mode MODE      rtpevent (default), info, info-dtmf, inband\n"
+	      "  --ptime MS            packet time, 10 to 120 (default: 20)\n"
+	      "  --audio-checks        decode what is heard and sent, measure it, and\n"
+	      "                        fail if the peer is silent all along\n"
+	      "  --expect-prompt FILE  WAV file that must be heard; as --audio-checks\n"
+	      "  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
 	      "  --calls N             answer: end after N calls (default: 1)\n"
 	      "Output\n"
 	      "  --json                one JSON object at the end, nothing else\n"
@@ -352,6 +365,10 @@ static const struct {
 	{OPTION_ACTIONS, offsetof(struct cli_options, actions)},
 	{OPTION_BIND, offsetof(struct cli_options, bind)},
 	{OPTION_PROMPT, offsetof(struct cli_options, prompt)},
+	{OPTION_EXPECT_PROMPT, offsetof(struct cli_options, expect_prompt)},
+	{OPTION_RECORD, offsetof(struct cli_options, record)},
+	{OPTION_PTIME, offsetof(struct cli_options, ptime)},
+	{OPTION_DTMF_MODE, offsetof(struct cli_options, dtmf_mode)},
 };
 
 static const struct {

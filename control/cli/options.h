@@ -56,8 +56,12 @@ struct cli_options {
 	const char *actions; /* sipclient_actions as text or NULL */
 	const char *bind;    /* NULL: found out */
 	bool audio_checks;
-	const char *prompt; /* path of a WAV file or NULL */
-	uint16_t sip_port;  /* 0: any */
+	const char *prompt;        /* path of a WAV file or NULL */
+	const char *expect_prompt; /* path of what must be heard, or NULL */
+	const char *record;        /* folder for recordings, or NULL */
+	const char *ptime;         /* ms; NULL: default */
+	const char *dtmf_mode;     /* as dtmf_mode; NULL: default */
+	uint16_t sip_port;         /* 0: any */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	unsigned calls; /* answer: how many to take */

@@ -123,6 +123,14 @@ static void put_list(json_t *object, const char *name, const char *const *texts,
 	json_decref(list);
 }
 
+/* Of a path, what stands behind the folder. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static json_t *media_action(const struct cli_options *o)
 {
 	json_t *a = action(o, o->command == CLI_CALL ? "call" : "answer");
@@ -148,6 +156,12 @@ static json_t *media_action(const struct cli_options *o)
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
 	put_text(a, "sipclient_actions", o->actions);
+	put_text(a, "ptime", o->ptime);
+	put_text(a, "dtmf_mode", o->dtmf_mode);
+	if (o->expect_prompt)
+		put_text(a, "expect_prompt", file_name(o->expect_prompt));
+	if (o->record)
+		put_text(a, "record", "media");
 	if (o->audio_checks)
 		json_object_set_new(a, "audio_checks", json_true());
 	return a;
@@ -202,6 +216,18 @@ static json_t *engine(const struct cli_options *o, const char *bind)
 			      "rtp_max", (int)o->rtp_max);
 
 	put_text(e, "default_prompt", o->prompt);
+	put_text(e, "artifact_dir", o->record);
+	if (o->expect_prompt) {
+		const char *name = file_name(o->expect_prompt);
+
+		json_object_set_new(
+			e, "prompt_dir",
+			name == o->expect_prompt
+				? json_string(".")
+				: json_stringn(
+					  o->expect_prompt,
+					  (size_t)(name - o->expect_prompt)));
+	}
 	put_text(e, "tls_certificate", o->tls_cert);
 	put_text(e, "tls_key", o->tls_key);
 	return e;
@@ -238,6 +264,15 @@ static int ca_add(json_t *job, const char *file, char *reason)
 	return 0;
 }
 
+/* @return 0: there is nothing to check, or it may be used so */
+static int access_check(const char *path, int mode, char *reason)
+{
+	if (!path || access(path, mode) == 0)
+		return 0;
+	snprintf(reason, CLI_REASON_BYTES, "%s: %s", path, strerror(errno));
+	return -EINVAL;
+}
+
 int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	       char reason[static CLI_REASON_BYTES])
 {
@@ -248,11 +283,10 @@ int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	int err;
 
 	snprintf(reason, CLI_REASON_BYTES, "out of memory");
-	if (o->prompt && access(o->prompt, R_OK) != 0) {
-		snprintf(reason, CLI_REASON_BYTES, "%s: %s", o->prompt,
-			 strerror(errno));
+	if (access_check(o->prompt, R_OK, reason) ||
+	    access_check(o->expect_prompt, R_OK, reason) ||
+	    access_check(o->record, W_OK | X_OK, reason))
 		return -EINVAL;
-	}
 	err = bind_find(o, bind, sizeof(bind), reason);
 	if (err)
 		return err;

@@ -1,12 +1,15 @@
 #include "control/cli/session.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "control/cli/child.h"
 #include "control/cli/verdict.h"
 #include "control/cli/view.h"
+#include "control/wire/artifact.h"
 #include "control/wire/frame.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,6 +90,27 @@ static void on_event(struct session *s, json_t *event)
 	}
 }
 
+/* The engine closed NAME.part: it gets its name. */
+static void on_artifact(struct session *s, json_t *message)
+{
+	const char *folder = s->options->record;
+	const char *name = json_string_value(json_object_get(message, "name"));
+	char part[PATH_MAX], path[PATH_MAX];
+
+	if (!folder || !name || !wire_artifact_name_valid(name))
+		return;
+	if (str_print(path, sizeof(path), "%s/%s", folder, name) < 0 ||
+	    str_print(part, sizeof(part), "%s" WIRE_ARTIFACT_PART, path) < 0 ||
+	    rename(part, path)) {
+		verdict_fail(&s->verdict, "the recording %s/%s is lost: %s",
+			     folder, name, strerror(errno));
+		return;
+	}
+	verdict_recording(&s->verdict, path);
+	if (!s->options->json)
+		view_line(&s->view, "Recorded %s", path);
+}
+
 static void on_message(struct session *s, json_t *message)
 {
 	const char *type = json_string_value(json_object_get(message, "type"));
@@ -110,6 +134,8 @@ static void on_message(struct session *s, json_t *message)
 		}
 	} else if (strcmp(type, "live") == 0 && !s->options->json) {
 		view_live(&s->view, message, clock_mono_ns());
+	} else if (strcmp(type, "artifact") == 0) {
+		on_artifact(s, message);
 	} else if (strcmp(type, "finish") == 0) {
 		verdict_finish(&s->verdict, message);
 		s->finished = true;
@@ -222,6 +248,7 @@ int session_run(const struct cli_options *o, json_t *job, unsigned steps)
 	int exit_code;
 
 	verdict_init(&s.verdict, o->command == CLI_REGISTER);
+	s.verdict.expects_prompt = o->expect_prompt != NULL;
 	view_init(&s.view, stdout);
 	s.signal_fd = signals_open();
 	if (s.signal_fd < 0)

@@ -19,6 +19,7 @@ void verdict_init(struct verdict *v, bool registers)
 		.asserts = json_array(),
 		.flaws = json_array(),
 		.registers = json_array(),
+		.recordings = json_array(),
 		.registers_only = registers,
 	};
 }
@@ -29,6 +30,7 @@ void verdict_release(struct verdict *v)
 	json_decref(v->asserts);
 	json_decref(v->flaws);
 	json_decref(v->registers);
+	json_decref(v->recordings);
 	json_decref(v->evidence);
 }
 
@@ -66,6 +68,49 @@ static json_int_t packets_flowed(json_t *call, const char *dir)
 	return sum;
 }
 
+/* A direction of which the audio was decoded. @return NULL: none was */
+static json_t *audio_of(json_t *call, const char *dir)
+{
+	json_t *audio = NULL;
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(call, "streams"), i, s)
+	{
+		if (strcmp(text_of(s, "dir"), dir) == 0)
+			audio = json_object_get(s, "audio");
+	}
+	return audio;
+}
+
+/* The prompt counts as heard from the correlation on that a window of it has
+ * (docs/audio.md). */
+#define PROMPT_SAME 0.65
+
+static void judge_audio(struct verdict *v, json_t *call)
+{
+	json_t *audio = audio_of(call, "in");
+	json_t *match = json_object_get(audio, "prompt_match");
+	const char *name = text_of(call, "call");
+	const char *peer = text_of(call, "peer");
+
+	if (!audio ||
+	    json_number_value(json_object_get(audio, "expected_ms")) <= 0)
+		return;
+	if (json_number_value(json_object_get(audio, "heard_ms")) <= 0)
+		verdict_fail(v,
+			     "call %s was established, but %s was silent: no "
+			     "sound in %.0f ms",
+			     name, peer,
+			     json_number_value(
+				     json_object_get(audio, "expected_ms")));
+	else if (v->expects_prompt && json_number_value(match) < PROMPT_SAME)
+		verdict_fail(v,
+			     "call %s: what %s said is not the expected "
+			     "prompt: correlation %.2f, %.2f is the least",
+			     name, peer, json_number_value(match), PROMPT_SAME);
+}
+
 static void judge_call(struct verdict *v, json_t *call)
 {
 	const char *name = text_of(call, "call");
@@ -92,6 +137,8 @@ static void judge_call(struct verdict *v, json_t *call)
 		verdict_fail(v,
 			     "call %s was established, but no audio went to %s",
 			     name, text_of(call, "peer"));
+	} else {
+		judge_audio(v, call);
 	}
 }
 
@@ -111,6 +158,11 @@ void verdict_event(struct verdict *v, json_t *event)
 	} else if (strcmp(kind, "evidence") == 0 && !v->evidence) {
 		v->evidence = json_incref(event);
 	}
+}
+
+void verdict_recording(struct verdict *v, const char *path)
+{
+	json_array_append_new(v->recordings, json_string(path));
 }
 
 void verdict_finish(struct verdict *v, json_t *message)
@@ -172,10 +224,11 @@ const char *verdict_reason(struct verdict *v)
 
 void verdict_print_json(struct verdict *v, FILE *out)
 {
-	json_t *o = json_pack("{s:b, s:s, s:O, s:O, s:O, s:O}", "passed",
+	json_t *o = json_pack("{s:b, s:s, s:O, s:O, s:O, s:O, s:O}", "passed",
 			      verdict_passed(v), "reason", verdict_reason(v),
 			      "calls", v->calls, "asserts", v->asserts,
-			      "registers", v->registers, "flaws", v->flaws);
+			      "registers", v->registers, "flaws", v->flaws,
+			      "recordings", v->recordings);
 
 	if (o && v->evidence)
 		json_object_set(o, "evidence", v->evidence);

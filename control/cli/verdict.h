@@ -1,7 +1,8 @@
 /**
  * Whether what the command line asked for went well: every call was
  * established and audio flowed both ways, or the registration succeeded; no
- * assertion failed, the job was completed.
+ * assertion failed, the job was completed. Where audio was decoded, the peer
+ * must have sounded; where a prompt is expected, it must have been that.
  */
 #ifndef OFFHOOK_CONTROL_CLI_VERDICT_H
 #define OFFHOOK_CONTROL_CLI_VERDICT_H
@@ -17,8 +18,10 @@ struct verdict {
 	json_t *asserts;  /* `assert` events */
 	json_t *evidence; /* or NULL */
 	json_t *flaws;
-	json_t *registers; /* `register` events */
+	json_t *registers;  /* `register` events */
+	json_t *recordings; /* paths */
 	bool registers_only;
+	bool expects_prompt; /* set by the owner */
 	bool finished;
 	bool failed;
 	char reason[VERDICT_REASON_BYTES]; /* the first cause of a failure */
@@ -28,6 +31,8 @@ struct verdict {
 void verdict_init(struct verdict *v, bool registers);
 void verdict_release(struct verdict *v);
 void verdict_event(struct verdict *v, json_t *event);
+/** A recording is complete. */
+void verdict_recording(struct verdict *v, const char *path);
 /** The `finish` message. */
 void verdict_finish(struct verdict *v, json_t *message);
 /** A failure of our own; only the first cause is kept. */

@@ -202,6 +202,57 @@ static void streams_table(struct view *v, json_t *streams)
 	}
 }
 
+static void tones_line(struct view *v, const json_t *tones)
+{
+	json_t *t;
+	size_t i;
+
+	if (json_array_size(tones) == 0)
+		return;
+	fputs("            tones:", v->out);
+	json_array_foreach(tones, i, t)
+	{
+		char c[3][CELL_BYTES];
+
+		fprintf(v->out, "%s %s Hz %s dBov %s ms", i ? "," : "",
+			cell(c[0], t, "hz", 1), cell(c[1], t, "dbov", 1),
+			cell(c[2], t, "ms", 0));
+	}
+	fputc('\n', v->out);
+}
+
+/* What was decoded. */
+static void audio_lines(struct view *v, json_t *streams)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(streams, i, s)
+	{
+		json_t *a = json_object_get(s, "audio");
+		bool out = strcmp(text_of(s, "dir"), "out") == 0;
+		char c[6][CELL_BYTES];
+
+		if (!a)
+			continue;
+		fprintf(v->out,
+			"  %-9s level %s dBov, peak %s dBov, clipped %s %%, "
+			"longest silence %s ms",
+			out ? "said" : "heard", cell(c[0], a, "level_dbov", 1),
+			cell(c[1], a, "peak_dbov", 1),
+			cell(c[2], a, "clipped_pct", 2),
+			cell(c[3], a, "silence_max_ms", 0));
+		if (!out)
+			fprintf(v->out, ", one-way %s ms",
+				cell(c[4], a, "one_way_ms", 0));
+		if (json_object_get(a, "prompt_match"))
+			fprintf(v->out, ", prompt %s",
+				cell(c[5], a, "prompt_match", 2));
+		fputc('\n', v->out);
+		tones_line(v, json_object_get(a, "tones"));
+	}
+}
+
 void view_call(struct view *v, json_t *event)
 {
 	bool outgoing = strcmp(text_of(event, "direction"), "out") == 0;
@@ -227,6 +278,7 @@ void view_call(struct view *v, json_t *event)
 	view_line(v, "  duration         %s ms",
 		  cell(c, event, "duration_ms", 0));
 	streams_table(v, json_object_get(event, "streams"));
+	audio_lines(v, json_object_get(event, "streams"));
 }
 
 void view_evidence(struct view *v, json_t *event)

@@ -267,37 +267,6 @@ static int codecs_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-/* Parameters that change what a test means and are not carried out yet: only
- * the value that stands for "off" may be given, else the run would claim what
- * it did not test. */
-static int unsupported_check(struct decoder *d, json_t *object)
-{
-	static const struct {
-		const char *name;
-		const char *off;
-	} parameters[] = {
-		{"store_artifacts", "0"},
-	};
-
-	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]);
-	     i++) {
-		const char *name = parameters[i].name;
-		json_t *value = json_object_get(object, name);
-		const char *text = json_string_value(value);
-
-		if (!value || json_is_null(value) || json_is_false(value))
-			continue;
-		if (json_is_integer(value) && json_integer_value(value) == 0)
-			continue;
-		if (text && (text[0] == '\0' || strcmp(text, "none") == 0 ||
-			     strcmp(text, parameters[i].off) == 0))
-			continue;
-		return decoder_refuse_member(
-			d, name, "is not supported by this version");
-	}
-	return 0;
-}
-
 static int lists_decode(struct decoder *d, json_t *object,
 			struct wire_action *a)
 {
@@ -549,8 +518,6 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		err = wire_audio_decode(d, object, &a);
 	if (!err)
 		err = wire_call_options_decode(d, object, &a.call_options);
-	if (!err)
-		err = unsupported_check(d, object);
 	if (!err)
 		err = wire_security_decode(d, object, &a);
 	if (!err)

@@ -90,6 +90,9 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	if (!err)
 		err = decode_bool(d, object, "audio_marker", &a->audio_marker);
 	if (!err)
+		err = decode_bool(d, object, "store_artifacts",
+				  &a->store_artifacts);
+	if (!err)
 		err = record_decode(d, object, a);
 	return err;
 }

@@ -250,7 +250,8 @@ struct wire_action {
 	const char *expect_prompt_sha256;
 	bool audio_checks; /* decode and measure what is heard and sent */
 	bool audio_marker; /* play marker tones, measure the delay of those heard */
-	bool record_media; /* every call to WAV files, a direction each */
+	bool record_media;    /* every call to WAV files, a direction each */
+	bool store_artifacts; /* the same, and what is known of each call */
 
 	struct wire_call_options call_options;
 

@@ -302,6 +302,8 @@ def runs_fixture(bench):
                                                for f, t, v in CONDITIONS] + more}]}
         if name == "clean":
             body["record"] = "media"
+        if name == "quiet":
+            body["step.1.1.store_artifacts"] = True
         if more is VOICE:
             body["step.1.1.expect_prompt"] = "voice"
         for role in ("caller", "callee"):
@@ -337,3 +339,14 @@ def test_recordings_are_artifacts(bench, runs):
             "GET", f"/runs/{run['id']}/artifacts/{artifact['role']}/{artifact['name']}").content
         seconds, level, _ = heard_in(io.BytesIO(content))
         assert seconds >= SECONDS - 1 and abs(level) < 0.5, artifact
+
+
+def test_stored_artifacts_are_the_actions_own(bench, runs):
+    run = bench.wait(runs["quiet"], timeout=120)
+    kept = bench.api("GET", f"/runs/{run['id']}/artifacts")["artifacts"]
+    assert sorted((a["role"], a["name"]) for a in kept) == [
+        ("caller", "caller-1-in.wav"), ("caller", "caller-1-out.wav"), ("caller", "caller-1.json")]
+    call = bench.api("GET", f"/runs/{run['id']}/artifacts/caller/caller-1.json")
+    assert call["call"] == "caller-1" and call["established"] is True
+    (heard,) = [s["audio"] for s in call["streams"] if s["dir"] == "in"]
+    assert abs(heard["level_dbov"] - dbov(800)) < 0.5
