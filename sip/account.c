@@ -31,6 +31,7 @@ static void account_destructor(void *arg)
 	mem_deref(account->keepalive);
 	mem_deref(account->service_routes);
 	mem_deref(account->service_route);
+	mem_deref(account->registered);
 	mem_deref(account->tls);
 	mem_deref(account->tls_name);
 	mem_deref(account->outbound_proxy);
@@ -265,6 +266,7 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	account->incoming_h = params->incoming_h;
 	account->arg = params->arg;
 	account->accepts = params->incoming_h != NULL;
+	account->registered = mem_ref(params->registered);
 	err = account_fill(account, params);
 	if (params->direct)
 		account->next_hop = mem_deref(account->next_hop);
@@ -278,6 +280,12 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	return 0;
 }
 
+const struct sip_account *account_registration(
+	const struct sip_account *account)
+{
+	return account->registered ? account->registered : account;
+}
+
 void contact_set(struct contact *contact, const struct sip_account *account,
 		 const struct sa *addr, enum sip_transp tp)
 {
@@ -286,10 +294,11 @@ void contact_set(struct contact *contact, const struct sip_account *account,
 
 int contact_print(struct re_printf *pf, const struct contact *contact)
 {
-	return re_hprintf(pf, "Contact: <sip:%s@%J%s%s>\r\n",
-			  contact->account->contact_user, contact->addr,
-			  sip_transp_param(contact->tp),
-			  contact->account->outbound ? ";ob" : "");
+	return re_hprintf(
+		pf, "Contact: <sip:%s@%J%s%s>\r\n",
+		contact->account->contact_user, contact->addr,
+		sip_transp_param(contact->tp),
+		account_registration(contact->account)->outbound ? ";ob" : "");
 }
 
 void native_account_accept_calls(struct sip_account *account, bool accept)

@@ -22,16 +22,17 @@ static void dialog_destructor(void *arg)
 static int routes_preload(struct dialog *dialog,
 			  const struct sip_account *account)
 {
+	const struct sip_account *registered = account_registration(account);
 	const char *proxy = account->outbound_proxy;
+	const char *routes = registered->service_routes;
 	int err;
 
 	err = text_print(&dialog->routes, "%s%s%s%s", proxy ? "Route: <" : "",
 			 proxy ? proxy : "", proxy ? ">\r\n" : "",
-			 account->service_routes ? account->service_routes
-						 : "");
+			 routes ? routes : "");
 	if (!err)
 		err = text_print(&dialog->route, "%s",
-				 proxy ? proxy : account->service_route);
+				 proxy ? proxy : registered->service_route);
 	return err;
 }
 
@@ -55,7 +56,8 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 		err = text_print(&dialog->remote, "<%s>", to_uri);
 	if (!err)
 		err = text_print(&dialog->target, "%s", target);
-	if (!err && (account->outbound_proxy || account->service_route)) {
+	if (!err && (account->outbound_proxy ||
+		     account_registration(account)->service_route)) {
 		err = routes_preload(dialog, account);
 	} else if (!err && account->next_hop) {
 		err = text_print(&dialog->next_hop, "%s", account->next_hop);

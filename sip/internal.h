@@ -289,6 +289,7 @@ struct sip_account {
 	struct keepalive *keepalive;    /* NULL: not offered */
 	char *service_routes;           /* Route lines (RFC 3608), or NULL */
 	char *service_route;            /* URI of the first, or NULL */
+	struct sip_account *registered; /* whose these are; NULL: ours */
 
 	struct served *served; /* to subscribers; NULL: none are taken */
 	struct sip_verifier *verifier; /* NULL: nobody is challenged */
@@ -302,6 +303,9 @@ static inline bool account_is_native(const struct sip_account *account)
 void register_stop(struct sip_account *account);
 /** The flow the binding stands on is gone: it is sought again. */
 void register_flow_lost(struct sip_account *account, const char *reason);
+/** Whose registration its requests go by: another one's, or its own. */
+const struct sip_account *account_registration(
+	const struct sip_account *account);
 /** Contact of requests and responses that make dialogs. */
 struct contact {
 	const struct sip_account *account;

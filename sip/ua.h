@@ -157,7 +157,11 @@ struct sip_account_params {
 	const struct sip_tls *tls; /* NULL: verified by the system's CAs */
 	bool direct; /* send to the URI itself; target names the domain alone */
 	const char *outbound_proxy; /* SIP URI for a Route, may be NULL */
-	uint32_t regexpire_s;       /* 0: 3600 */
+	/* Of the same user agent: what its registrar said of routes (RFC 3608)
+	 * and of its flow (RFC 5626) goes for this one too. Referenced; NULL:
+	 * this one's own */
+	struct sip_account *registered;
+	uint32_t regexpire_s;                    /* 0: 3600 */
 	const struct sip_account_media *media;   /* NULL: no wishes */
 	const struct sip_custom_header *headers; /* copied */
 	size_t header_count;

@@ -84,7 +84,8 @@ static int certificate_find(struct certificate *ret,
 	return -EINVAL;
 }
 
-static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
+static int account_sip_new(struct account *a, const struct account *lender,
+			   char reason[SIP_REASON_BYTES])
 {
 	struct certificate own;
 	const struct wire_action *action = a->origin;
@@ -104,6 +105,7 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 		.domain = c && c->domain ? c->domain : action->domain,
 		.display_name = c ? c->display_name : NULL,
 		.outbound_proxy = action->outbound_proxy,
+		.registered = lender ? lender->sip : NULL,
 		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
 		.media = &media,
@@ -145,9 +147,11 @@ static int account_sip_new(struct account *a, char reason[SIP_REASON_BYTES])
 	return err;
 }
 
-struct account *account_new(struct engine *e, const struct wire_action *action,
-			    const struct wire_credential *credential,
-			    unsigned index, int *ret_err)
+static struct account *account_make(struct engine *e,
+				    const struct wire_action *action,
+				    const struct wire_credential *credential,
+				    unsigned index,
+				    const struct account *lender, int *ret_err)
 {
 	struct account *a = calloc(1, sizeof(*a));
 	char where[WIRE_REASON_BYTES];
@@ -160,7 +164,7 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 	a->origin = action;
 	a->credential = credential;
 	a->index = index;
-	*ret_err = account_sip_new(a, reason);
+	*ret_err = account_sip_new(a, lender, reason);
 	if (*ret_err) {
 		account_where(a, where, sizeof(where));
 		engine_end(e, "error", "role %s: account %s: %s", e->job->role,
@@ -171,6 +175,21 @@ struct account *account_new(struct engine *e, const struct wire_action *action,
 	list_append(&e->accounts, &a->le, a);
 	e->account_counts[a->state]++;
 	return a;
+}
+
+struct account *account_new(struct engine *e, const struct wire_action *action,
+			    const struct wire_credential *credential,
+			    unsigned index, int *ret_err)
+{
+	return account_make(e, action, credential, index, NULL, ret_err);
+}
+
+struct account *account_lent(const struct account *lender, bool registration,
+			     const struct wire_action *action, unsigned index,
+			     int *ret_err)
+{
+	return account_make(lender->engine, action, lender->credential, index,
+			    registration ? lender : NULL, ret_err);
 }
 
 int accounts_make(struct engine *e, const struct wire_action *action)

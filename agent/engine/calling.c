@@ -37,14 +37,13 @@ static bool tls_same(const struct wire_tls *a, const struct wire_tls *b)
 	       text_same(a->certificate, b->certificate);
 }
 
-/** May the registered account place the calls of this action as it is? */
-static bool account_fits(const struct account *a,
-			 const struct wire_action *action)
+/** Does the action go where the account has registered? */
+static bool way_same(const struct account *a, const struct wire_action *action)
 {
 	const struct wire_action *o = a->origin;
 
-	return clients_serve(a, action) && action->header_count == 0 &&
-	       hosts_same(o, action) && tls_same(&o->tls, &action->tls) &&
+	return clients_serve(a, action) && hosts_same(o, action) &&
+	       tls_same(&o->tls, &action->tls) &&
 	       text_same(o->domain, action->domain) &&
 	       text_same(o->outbound_proxy, action->outbound_proxy);
 }
@@ -60,6 +59,7 @@ static int collect_registered(struct engine *e,
 	LIST_FOREACH(&e->accounts, le)
 	{
 		struct account *a = le->data;
+		bool same;
 		int err;
 
 		/* Those made below stand at the end of the list. */
@@ -67,9 +67,10 @@ static int collect_registered(struct engine *e,
 			break;
 		if (a->state != ACCOUNT_REGISTERED)
 			continue;
-		if (!account_fits(a, action))
-			a = account_new(e, action, a->credential,
-					(unsigned)count, &err);
+		same = way_same(a, action);
+		if (!same || action->header_count > 0)
+			a = account_lent(a, same, action, (unsigned)count,
+					 &err);
 		if (!a)
 			return err;
 		list[count++] = a;

@@ -148,11 +148,17 @@ bool accounts_leaving(const struct engine *e);
 /** Accounts of an action itself, unregistered. @return 0; -errno */
 int accounts_make(struct engine *e, const struct wire_action *action);
 void accounts_free(struct engine *e);
-/** An account with other headers or another target than the registered one
- * it shares the credential with. @return NULL: reason was reported */
+/** @return NULL: reason was reported */
 struct account *account_new(struct engine *e, const struct wire_action *action,
 			    const struct wire_credential *credential,
 			    unsigned index, int *ret_err);
+/** One with other headers or another target than the registered one that lends
+ * it the credential.
+ * @param registration  it sends by the routes and the flow of that one too
+ * @return NULL: reason was reported */
+struct account *account_lent(const struct account *lender, bool registration,
+			     const struct wire_action *action, unsigned index,
+			     int *ret_err);
 const char *account_name(const struct account *a);
 unsigned accounts_in_state(const struct engine *e, enum account_state state);
 

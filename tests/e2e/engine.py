@@ -186,4 +186,4 @@ class Engine:
         assert self._process.returncode == (0 if self.finish else 1), log
         assert "Sanitizer" not in log and "runtime error" not in log, log
         sip_witness.note(self.ours(), grammar=False)
-        assert self.grammar_errors() == []
+        assert self.grammar_errors() == [], self.grammar_errors()[0]

@@ -9,15 +9,14 @@ HEAD = """# Interoperation
 Written by `tests/e2e/test_interop.py`, `test_sipp.py` and `test_presence.py` (`OFFHOOK_WRITE_INTEROP=1
 ./runtests e2e-interop`, then the same with `e2e-sipp` and `e2e-presence`); the suite fails when a peer
 does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
-"called": by us, "calling": it calls us. Kamailio gives a new nonce for one that has expired and never
-says `stale=true`; SIPp does, in "registrar: a nonce that is stale".
+"called": by us, "calling": it calls us. "nonce that has expired": kamailio's challenge says `stale=true`.
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
 
 """
 
 
 # Rows that begin so are written by another test than a peer's others.
-GROUPS = ("presence: ", "challenge: ", "registration, ", "call, ",
+GROUPS = ("presence: ", "challenge: ", "registration, ", "call, ", "edge: ", "IPv6: ",
           "nonce that has expired, ", "fork: ", "redirect: ", "TLS: ")
 
 

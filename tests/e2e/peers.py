@@ -18,11 +18,11 @@ class Kamailio:
     CFG = KAMAILIO_CFG
 
     def __init__(self, folder, port, relay=None, subscribers=None, tls=None, algorithm=None,
-                 nonce_s=None, routes=""):
+                 nonce_s=None, routes="", host="127.0.0.1"):
         """tls: (certificate, key); served on the port after the other one
         algorithm: of its digest, such as SHA-256; nonce_s: for how long a nonce is good
         routes: what it does with a request from outside of dialogs before anything else"""
-        self.port = port
+        self.port, self._host = port, host
         self.subscribers = dict(subscribers or SUBSCRIBERS)
         self.log = Path(folder) / "kamailio.log"
         self._folder = Path(folder) / "kamailio"
@@ -31,6 +31,7 @@ class Kamailio:
                           for user, password in self.subscribers.items())
         text = self.CFG.read_text()
         text = re.sub(r"^@SUBSCRIBERS@$", lambda _: lines, text, flags=re.M)
+        text = text.replace("127.0.0.1:@", f"[{host}]:@" if ":" in host else f"{host}:@")
         text = text.replace("@SIP_PORT@", str(port))
         if algorithm:
             text = self._edited(text, r'modparam\("auth", "nonce_expire"',
@@ -65,20 +66,57 @@ class Kamailio:
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 20
-        while not answers_options(self.port):
+        while not answers_options(self.port, host=self._host):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
                 raise RuntimeError("kamailio did not start:\n" + self.log.read_text())
         return self
 
+    def pause(self):
+        """None of its processes runs; what comes waits in the kernel."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def __exit__(self, *_):
         if self._process.poll() is None:
+            self.resume()
             self._process.terminate()
             try:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+
+
+class EdgeProxy(Kamailio):
+    """Kamailio before a registrar: Path (RFC 3327) and the token of a flow (RFC 5626)."""
+
+    CFG = Path(__file__).with_name("edge.cfg")
+
+    def __init__(self, folder, port, registrar):
+        super().__init__(folder, port)
+        cfg = self._folder / "cfg"
+        cfg.write_text(cfg.read_text().replace("@REGISTRAR@", str(registrar)))
+
+
+class EdgeRegistrar(Kamailio):
+    """The registrar behind edge proxies: it keeps Paths and tells each its Service-Route."""
+
+    SETTINGS = {"use_path": 1, "path_mode": 1, "path_check_local": 0, "outbound_mode": 1,
+                "flow_timer": 5}
+
+    def __init__(self, folder, port):
+        super().__init__(folder, port)
+        cfg = self._folder / "cfg"
+        text = self._edited(cfg.read_text(), 'loadmodule "htable.so"',
+                            '\\g<0>\nloadmodule "corex.so"')
+        for name, value in self.SETTINGS.items():
+            text = self._edited(text, 'modparam\\("registrar", "min_expires", 5\\)',
+                                f'\\g<0>\nmodparam("registrar", "{name}", {value})')
+        route = '\tappend_to_reply("Service-Route: <sip:$si:$sp;lr>\\\\r\\\\n");\n'
+        cfg.write_text(self._edited(text, r'\t\tif \(!save\("location"\)\)', route + "\\g<0>"))
 
 
 class PresenceServer(Kamailio):
@@ -97,17 +135,18 @@ class PresenceServer(Kamailio):
         cfg.write_text(cfg.read_text().replace("@DATABASE@", str(database)))
 
 
-def answers_options(port, timeout=0.5):
+def answers_options(port, timeout=0.5, host="127.0.0.1"):
     """Does a SIP element on this UDP port answer an OPTIONS?"""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        s.connect(("127.0.0.1", port))
+    six = ":" in host
+    with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.connect((host, port))
         s.settimeout(timeout)
-        here = f"127.0.0.1:{s.getsockname()[1]}"
+        host = f"[{host}]" if six else host
+        here = f"{host}:{s.getsockname()[1]}"
         try:
-            s.send((f"OPTIONS sip:127.0.0.1:{port} SIP/2.0\r\n"
+            s.send((f"OPTIONS sip:{host}:{port} SIP/2.0\r\n"
                     f"Via: SIP/2.0/UDP {here};branch=z9hG4bK{time.monotonic_ns()}\r\n"
-                    f"From: <sip:probe@{here}>;tag=1\r\nTo: <sip:127.0.0.1:{port}>\r\n"
+                    f"From: <sip:probe@{here}>;tag=1\r\nTo: <sip:{host}:{port}>\r\n"
                     f"Call-ID: {time.monotonic_ns()}@{here}\r\nCSeq: 1 OPTIONS\r\n"
                     "Max-Forwards: 1\r\nContent-Length: 0\r\n\r\n").encode())
             return s.recv(4096).startswith(b"SIP/2.0 200")

@@ -63,7 +63,9 @@ DIGEST = rf"""Digest[ \t]+{many(
     rf'|algorithm{EQUAL}{TOKEN}|qop{EQUAL}(?:auth|auth-int))')}"""
 CHALLENGE = rf"Digest[ \t]+{many(rf'{TOKEN}{EQUAL}(?:{TOKEN}|{QUOTED})')}"
 HEADERS = {name: re.compile(rule.encode("latin-1")) for name, rule in {
-    "Via": many(rf"SIP/2\.0/(?:UDP|TCP|TLS|SCTP)[ \t]+{HOSTPORT}{PARAMS}"),
+    # received: an IPv6 address without brackets
+    "Via": many(rf"SIP/2\.0/(?:UDP|TCP|TLS|SCTP)[ \t]+{HOSTPORT}"
+                rf"(?:{SEMI}(?:received{EQUAL}[0-9a-fA-F:.]+|{GENERIC}))*"),
     "From": TAGGED, "To": TAGGED,
     "Contact": rf"(?:\*|{many(TAGGED)})",
     "Call-ID": CALLID, "CSeq": rf"{DIGITS}[ \t]+{TOKEN}",
