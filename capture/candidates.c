@@ -1,7 +1,8 @@
 #include "capture/candidates.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "capture/pool.h"
 
 #define PORT_MIN      1024
 #define STATIC_PT_MAX 34
@@ -11,7 +12,7 @@
 
 void candidates_release(struct candidates *c)
 {
-	free(c->set);
+	pool_unmap(c->set, CANDIDATE_SETS * sizeof(*c->set));
 	*c = (struct candidates){0};
 }
 
@@ -59,7 +60,7 @@ struct candidate *candidates_take(struct candidates *c,
 	if (!is_possible(key, r))
 		return NULL;
 	if (!c->set)
-		c->set = calloc(CANDIDATE_SETS, sizeof(*c->set));
+		c->set = pool_map(CANDIDATE_SETS * sizeof(*c->set));
 	if (!c->set)
 		return NULL;
 	s = slot(c, key);

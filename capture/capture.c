@@ -15,15 +15,14 @@
 #include "capture/segments.h"
 #include "media/analysis/rtp_header.h"
 
-#define SAMPLES_BUDGET (8u << 20) /* doubles: 64 MiB */
-
 struct capture {
 	struct capture_options options;
 	struct capture_counters counters;
 	struct flow_table table; /* of streams, by key and SSRC */
 	struct capture_stream **stream;
 	size_t allocated;
-	struct capture_stream *last;    /* of the packet before */
+	struct capture_stream *last; /* of the packet before */
+	struct header_layouts layouts;
 	struct rtp_payload_map statics; /* of RFC 3551 */
 	struct endpoints endpoints;
 	struct candidates candidates;
@@ -31,7 +30,7 @@ struct capture {
 	struct segments segments;
 	struct reports reports;
 	struct spool intervals;
-	struct samples_budget budget;
+	struct measure_memory memory;
 };
 
 int capture_new(struct capture **ret, const struct capture_options *options)
@@ -41,13 +40,13 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 	if (!c)
 		return -ENOMEM;
 	c->options = *options;
-	c->budget.left = SAMPLES_BUDGET;
+	measure_memory_init(&c->memory);
 	flow_table_init(&c->table, options->streams_max);
 	sdp_add_static(&c->statics);
 	endpoints_init(&c->endpoints);
 	spool_init(&c->intervals, sizeof(struct capture_interval),
 		   CAPTURE_INTERVALS_MAX);
-	reports_init(&c->reports, options->detailed, &c->budget);
+	reports_init(&c->reports, options->detailed, &c->memory.samples);
 	*ret = c;
 	return 0;
 }
@@ -57,7 +56,8 @@ struct capture *capture_free(struct capture *c)
 	if (!c)
 		return NULL;
 	for (size_t i = 0; i < c->table.count; i++)
-		measure_free(c->stream[i]);
+		measure_free(c->stream[i], &c->memory);
+	measure_memory_release(&c->memory);
 	free(c->stream);
 	flow_table_release(&c->table);
 	endpoints_release(&c->endpoints);
@@ -136,12 +136,12 @@ static struct capture_stream *add_stream(struct capture *c,
 
 	if (c->table.count >= c->options.streams_max || !reserve_stream(c))
 		return NULL;
-	s = measure_new(&c->options, &c->budget);
+	s = measure_new(&c->options, &c->memory);
 	if (!s)
 		return NULL;
 	i = flow_table_add(&c->table, key);
 	if (i == FLOW_NONE) {
-		measure_free(s);
+		measure_free(s, &c->memory);
 		return NULL;
 	}
 	c->stream[i] = s;
@@ -188,7 +188,7 @@ static void prefetch_next(const struct capture_stream *s)
 
 	rtp_stream_prefetch_run(&next->stream);
 	rtp_stream_prefetch(&after->stream);
-	prefetch(after, PREFETCH_LINE);
+	prefetch(after, offsetof(struct capture_stream, stream));
 }
 
 /* Media flows in a rhythm: after a stream's packet usually comes that of the
@@ -214,6 +214,32 @@ static struct capture_stream *find_stream(struct capture *c,
 	return s;
 }
 
+static void take_packet(struct capture *c, struct capture_stream *s,
+			const struct packet_record *r, bool timed)
+{
+	if (s->generation != c->endpoints.generation)
+		renew_map(c, s);
+	if (!timed)
+		s->untimed = true;
+	measure_take(s, r, &c->options, &c->intervals);
+}
+
+/* The next packet of the stream whose turn it is, with the headers of the one
+ * before. */
+static bool take_repeated(struct capture *c, const struct frame *f)
+{
+	struct capture_stream *s = c->last->successor;
+	struct packet_record r;
+
+	if (!header_match_record(&s->headers, f, &r))
+		return false;
+	c->last = s;
+	prefetch_next(s);
+	take_packet(c, s, &r, f->timed);
+	return true;
+}
+
+/* @param f  data NULL: put together of several */
 static void take_rtp(struct capture *c, struct datagram *d,
 		     const struct frame *f)
 {
@@ -232,22 +258,19 @@ static void take_rtp(struct capture *c, struct datagram *d,
 	rtp_header_record(&r, &h, PACKET_RTP_RECEIVED, f->ns);
 	key->ssrc = h.ssrc;
 	s = find_stream(c, key);
-	if (s) {
-		if (s->generation != c->endpoints.generation)
-			renew_map(c, s);
-	} else if (is_known(c, d)) {
-		s = add_stream(c, key, f->ns, true);
-	} else {
+	if (!s && !is_known(c, d)) {
 		take_candidate(c, key, &r, f->timed);
 		return;
 	}
+	if (!s)
+		s = add_stream(c, key, f->ns, true);
 	if (!s) {
 		c->counters.streams_left_out++;
 		return;
 	}
-	if (!f->timed)
-		s->untimed = true;
-	measure_take(s, &r, &c->options, &c->intervals);
+	if (f->data)
+		header_match_learn(&s->headers, &c->layouts, f, d);
+	take_packet(c, s, &r, f->timed);
 }
 
 static void learn(const struct sdp_media *media, void *arg)
@@ -346,11 +369,13 @@ static void take_fragmented(enum fragments_fate fate, enum datagram_kind kind,
 		c->counters.not_udp++;
 }
 
-void capture_take(struct capture *c, const struct frame *f)
+/* Out of the way of the frames that repeat others: no registers to save for
+ * them. */
+__attribute__((noinline)) static void take_other(struct capture *c,
+						 const struct frame *f)
 {
 	struct datagram d;
 
-	c->counters.frames++;
 	switch (datagram_parse(&d, f)) {
 	case DATAGRAM_IS_UDP:
 		take_udp(c, &d, f);
@@ -370,6 +395,13 @@ void capture_take(struct capture *c, const struct frame *f)
 		break;
 	}
 	c->counters.not_udp++;
+}
+
+void capture_take(struct capture *c, const struct frame *f)
+{
+	c->counters.frames++;
+	if (!c->last || !take_repeated(c, f))
+		take_other(c, f);
 }
 
 void capture_finish(struct capture *c)
@@ -420,7 +452,7 @@ static bool keep_streams(struct capture *c, struct flow_table *kept,
 		}
 		measure_finish(s, &c->options, &c->intervals);
 		handler(s, arg);
-		measure_free(s);
+		measure_free(s, &c->memory);
 	}
 	return true;
 }

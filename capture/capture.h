@@ -18,6 +18,7 @@
 
 #include "capture/filter.h"
 #include "capture/flow.h"
+#include "capture/header_match.h"
 #include "capture/reader.h"
 #include "capture/samples.h"
 #include "capture/spool.h"
@@ -112,21 +113,23 @@ struct capture_detail {
 };
 
 struct capture_stream {
-	/* hot: every packet; one cache line, the first of `stream` follows */
-	_Alignas(64) struct flow_key key;
-	struct capture_stream *successor; /* whose packet came next */
+	/* hot: every packet; of two cache lines, the first of `stream` follows */
+	_Alignas(64) struct capture_stream
+		*successor; /* whose packet came next */
+	struct header_match headers;
 	int64_t last_ns;
 	uint32_t generation; /* of the endpoints when the map was made */
 	bool announced;      /* by an SDP */
 	bool untimed;        /* frames without a time among it */
 	_Alignas(64) struct rtp_stream stream;
+	struct flow_key key;
 	struct capture_detail *detail; /* NULL if not detailed */
 	struct capture_brief brief;    /* unused if detailed */
 	int64_t first_ns;
 	struct rtp_payload_map map;
 };
 
-_Static_assert(offsetof(struct capture_stream, stream) == 64, "hot line");
+_Static_assert(offsetof(struct capture_stream, stream) == 128, "hot lines");
 
 /** Bad packets behind the buffer model of the brief figures, and the score
  * they give. */

@@ -125,6 +125,7 @@ static enum datagram_kind parse_ipv4(struct datagram *ret, const uint8_t *p,
 	if (header < 20 || header > captured)
 		return DATAGRAM_IS_OTHER;
 	fragment = be16(p + 6) & 0x3fff;
+	ret->ip = p;
 	ret->fragment = false;
 	address_set_ipv4(&ret->src, p + 12);
 	address_set_ipv4(&ret->dst, p + 16);
@@ -204,6 +205,7 @@ static enum datagram_kind parse_ipv6(struct datagram *ret, const uint8_t *p,
 	at = skip_extensions(p, captured, &next, ret, &part);
 	if (at == 0)
 		return DATAGRAM_IS_OTHER;
+	ret->ip = p;
 	ret->fragment = false;
 	memcpy(&ret->src, p + 8, sizeof(ret->src));
 	memcpy(&ret->dst, p + 24, sizeof(ret->dst));

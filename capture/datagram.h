@@ -32,7 +32,8 @@ struct datagram {
 			uint16_t dport;
 		};
 	};
-	bool fragment; /* the beginning of one whose rest is not here */
+	bool fragment;     /* the beginning of one whose rest is not here */
+	const uint8_t *ip; /* its IP header; not set by datagram_transport() */
 	const uint8_t *payload; /* a fragment's: what follows the IP header */
 	size_t captured;        /* of the payload, <= bytes */
 	size_t bytes;           /* by the UDP length or the IP length */

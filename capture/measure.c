@@ -1,43 +1,56 @@
 #include "capture/measure.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/prefetch.h"
 
-struct capture_stream *measure_new(const struct capture_options *options,
-				   struct samples_budget *budget)
+#define SAMPLES_BUDGET (8u << 20) /* doubles: 64 MiB */
+
+void measure_memory_init(struct measure_memory *m)
 {
-	struct capture_stream *s =
-		aligned_alloc(_Alignof(struct capture_stream), sizeof(*s));
+	pool_init(&m->streams, sizeof(struct capture_stream));
+	pool_init(&m->details, sizeof(struct capture_detail));
+	m->samples.left = SAMPLES_BUDGET;
+}
+
+void measure_memory_release(struct measure_memory *m)
+{
+	pool_release(&m->streams);
+	pool_release(&m->details);
+}
+
+struct capture_stream *measure_new(const struct capture_options *options,
+				   struct measure_memory *m)
+{
+	struct capture_stream *s = pool_take(&m->streams);
 
 	if (!s)
 		return NULL;
-	memset(s, 0, sizeof(*s));
 	if (!options->detailed) {
 		jb_fixed_init(&s->brief.fixed, options->fixed_delay_ms);
 		jb_adaptive_init(&s->brief.adaptive);
 		pattern_init(&s->brief.pattern);
 		return s;
 	}
-	s->detail = calloc(1, sizeof(*s->detail));
+	s->detail = pool_take(&m->details);
 	if (!s->detail)
-		return measure_free(s);
+		return measure_free(s, m);
 	stream_detail_init(&s->detail->figures, &s->stream);
 	jb_fixed_init(&s->detail->figures.jb_fixed, options->fixed_delay_ms);
-	s->detail->budget = budget;
+	s->detail->budget = &m->samples;
 	return s;
 }
 
-struct capture_stream *measure_free(struct capture_stream *s)
+struct capture_stream *measure_free(struct capture_stream *s,
+				    struct measure_memory *m)
 {
 	if (!s)
 		return NULL;
 	for (size_t k = 0; s->detail && k < DETAIL_SERIES_COUNT; k++)
 		samples_release(&s->detail->samples[k]);
-	free(s->detail);
-	free(s);
+	pool_give(&m->details, s->detail);
+	pool_give(&m->streams, s);
 	return NULL;
 }
 

@@ -6,11 +6,24 @@
 #define OFFHOOK_CAPTURE_MEASURE_H
 
 #include "capture/capture.h"
+#include "capture/pool.h"
 
-/** @param budget  borrowed. @return NULL: no memory */
+/** What streams are made of; outlives them. */
+struct measure_memory {
+	struct pool streams;
+	struct pool details;
+	struct samples_budget samples;
+};
+
+void measure_memory_init(struct measure_memory *m);
+void measure_memory_release(struct measure_memory *m);
+
+/** @param m  borrowed. @return NULL: no memory */
 struct capture_stream *measure_new(const struct capture_options *options,
-				   struct samples_budget *budget);
-struct capture_stream *measure_free(struct capture_stream *s);
+				   struct measure_memory *m);
+/** @param m  that it was made of */
+struct capture_stream *measure_free(struct capture_stream *s,
+				    struct measure_memory *m);
 
 /** Key and payload map are set: begin with a packet at ns. */
 void measure_start(struct capture_stream *s,

@@ -1,15 +1,48 @@
-/* Any bytes as a frame of any link type: what is found lies within them. The
- * first octet chooses the link type. */
+/* Any bytes as a frame of any link type: what is found lies within them, and a
+ * frame that repeats the headers of it is what decoding says. The first octet
+ * chooses the link type. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture/datagram.h"
+#include "tests/unit/capture/header_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint32_t links[] = {1,   0,   12,  14,  101, 108,
 				 113, 228, 229, 276, 147};
+
+/* Frames with one octet changed, each, and of each shorter length. */
+static void check_repeated(const struct frame *f)
+{
+	struct header_layouts all = {0};
+	struct header_match m = {0};
+	struct packet_record r;
+	struct datagram d;
+	struct frame changed = *f;
+	uint8_t *copy;
+
+	if (!header_decode(f, &d, &r))
+		return;
+	header_match_learn(&m, &all, f, &d);
+	if (m.layout && !header_check(&m, &d, f))
+		abort();
+	copy = malloc(f->captured);
+	if (!copy)
+		return;
+	memcpy(copy, f->data, f->captured);
+	changed.data = copy;
+	for (size_t i = 0; i < f->captured; i++) {
+		copy[i] ^= f->data[f->captured - 1 - i] | 1;
+		header_check(&m, &d, &changed);
+		copy[i] = f->data[i];
+	}
+	for (; changed.captured > 0; changed.captured--)
+		header_check(&m, &d, &changed);
+	free(copy);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -38,5 +71,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    d.payload < f.data ||
 	    d.captured > (size_t)(f.data + f.captured - d.payload))
 		abort();
+	check_repeated(&f);
 	return 0;
 }

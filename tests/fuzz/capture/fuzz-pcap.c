@@ -1,10 +1,14 @@
-/* Any bytes as a capture file, through the whole analyser. The first octet
- * chooses the options. */
+/* Any bytes as a capture file, through the whole analyser: with frames that
+ * repeat headers and the same ones decoded one by one, for the same figures.
+ * The first octet chooses the options. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture/capture.h"
+
+#define LINK_ETHERNET 1
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,6 +56,77 @@ static void check_stream(struct capture *c, struct capture_stream *s,
 				     &s->detail->figures.series[k].all, &d);
 }
 
+/* Other Ethernet addresses in each frame: no two repeat each other's. */
+static void take_apart(struct capture *c, const struct frame *f, uint32_t n)
+{
+	struct frame other = *f;
+	uint8_t *copy = malloc(f->captured);
+
+	if (!copy)
+		abort();
+	memcpy(copy, f->data, f->captured);
+	memcpy(copy, &n, sizeof(n));
+	other.data = copy;
+	capture_take(c, &other);
+	free(copy);
+}
+
+/* NULL: no memory */
+static struct capture *read_all(const struct capture_options *options,
+				const uint8_t *data, size_t size, bool apart)
+{
+	struct capture *c;
+	struct source source;
+	struct reader reader;
+	struct frame f;
+	uint32_t n = 0;
+	int err;
+
+	if (capture_new(&c, options))
+		return NULL;
+	source_open_memory(&source, data, size);
+	err = reader_open(&reader, &source);
+	while (!err && reader_next(&reader, &f) > 0) {
+		if (apart && f.link == LINK_ETHERNET && f.captured >= 12)
+			take_apart(c, &f, ++n);
+		else
+			capture_take(c, &f);
+	}
+	capture_finish(c);
+	reader_close(&reader);
+	source_close(&source);
+	return c;
+}
+
+static bool is_same_total(struct capture_stream *a, struct capture_stream *b)
+{
+	struct stream_total x;
+	struct stream_total y;
+
+	rtp_stream_total(&a->stream, &x);
+	rtp_stream_total(&b->stream, &y);
+	return flow_key_equal(&a->key, &b->key) && a->first_ns == b->first_ns &&
+	       a->last_ns == b->last_ns && a->untimed == b->untimed &&
+	       x.packets == y.packets && x.bytes == y.bytes &&
+	       x.received == y.received && x.lost == y.lost &&
+	       x.duplicates == y.duplicates && x.reordered == y.reordered &&
+	       x.stray == y.stray && x.jitter_ms.n == y.jitter_ms.n &&
+	       x.jitter_ms.avg == y.jitter_ms.avg &&
+	       x.jitter_ms.max == y.jitter_ms.max;
+}
+
+static void check_same(struct capture *a, struct capture *b)
+{
+	if (memcmp(capture_counters(a), capture_counters(b),
+		   sizeof(struct capture_counters)) != 0 ||
+	    capture_stream_count(a) != capture_stream_count(b))
+		abort();
+	for (size_t i = 0; i < capture_stream_count(a); i++) {
+		if (!is_same_total(capture_stream(a, i), capture_stream(b, i)))
+			abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct capture_options options = {
@@ -60,11 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.streams_max = 64,
 	};
 	struct capture *c;
-	struct source source;
-	struct reader reader;
-	struct frame f;
+	struct capture *apart;
 	uint64_t sum = 0;
-	int err;
 
 	if (size < 1)
 		return 0;
@@ -72,21 +144,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.sdp_only = data[0] & 2;
 	options.buffer =
 		data[0] & 4 ? CAPTURE_BUFFER_ADAPTIVE : CAPTURE_BUFFER_FIXED;
-	if (capture_new(&c, &options))
-		return 0;
-	source_open_memory(&source, data + 1, size - 1);
-	err = reader_open(&reader, &source);
-	while (!err && reader_next(&reader, &f) > 0)
-		capture_take(c, &f);
-	capture_finish(c);
-	for (size_t i = 0; i < capture_stream_count(c); i++)
-		check_stream(c, capture_stream(c, i), &options);
-	if (capture_reports(c, touch, &sum) != 0)
-		abort();
-	capture_reporters(c, touch_reporter, &sum);
-	capture_ssrc_changes(c, touch_flow, &sum);
-	reader_close(&reader);
-	source_close(&source);
+	c = read_all(&options, data + 1, size - 1, false);
+	apart = read_all(&options, data + 1, size - 1, true);
+	if (c && apart) {
+		check_same(c, apart);
+		for (size_t i = 0; i < capture_stream_count(c); i++)
+			check_stream(c, capture_stream(c, i), &options);
+		if (capture_reports(c, touch, &sum) != 0)
+			abort();
+		capture_reporters(c, touch_reporter, &sum);
+		capture_ssrc_changes(c, touch_flow, &sum);
+	}
 	capture_free(c);
+	capture_free(apart);
 	return 0;
 }
