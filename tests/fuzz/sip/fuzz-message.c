@@ -12,7 +12,30 @@
 
 #define TEXT_MAX 65536
 
+/* Nothing is read of the disk for it. */
+static const struct sip_tls tls = {.verify = false};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* libre's, which ask OpenSSL: here every input gets the same numbers, so that
+ * what it does can be repeated, and they cost nothing. */
+static uint64_t chance;
+
+uint64_t rand_u64(void)
+{
+	chance = chance * 6364136223846793005u + 1442695040888963407u;
+	return chance ^ chance >> 29;
+}
+
+uint32_t rand_u32(void)
+{
+	return (uint32_t)(rand_u64() >> 32);
+}
+
+uint16_t rand_u16(void)
+{
+	return (uint16_t)(rand_u64() >> 48);
+}
 
 struct fuzz {
 	struct sip_ua *ua;
@@ -123,6 +146,15 @@ static void watcher_handler(struct sip_account *account,
 		abort();
 }
 
+static void mwi_handler(struct sip_account *account,
+			const struct sip_subscription_info *info, void *arg)
+{
+	(void)account;
+	(void)arg;
+	if (!info->reason || !info->state[0])
+		abort();
+}
+
 /* What the user agent does beside its calls. */
 static void events_begin(struct fuzz *f)
 {
@@ -135,14 +167,13 @@ static void events_begin(struct fuzz *f)
 		.code = 401, .all = true, .users = &user, .user_count = 1};
 	const struct sip_subscribe_params watch = {
 		.expires_s = 60, .handler = subscription_handler, .arg = f};
-	struct sip_verifier *verifier;
+	static struct sip_verifier *verifier;
 
-	if (sip_verifier_new(&verifier, &check) ||
+	if ((!verifier && sip_verifier_new(&verifier, &check)) ||
 	    sip_account_serve(f->account, &both, watcher_handler, f) ||
 	    sip_account_serve(f->second, &one, watcher_handler, f))
 		abort();
 	(void)sip_account_verify(f->second, verifier);
-	sip_verifier_free(verifier);
 	(void)sip_subscribe(&f->subscription, f->account, &watch);
 }
 
@@ -169,9 +200,10 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 			word = text[i + 1] == 'c'   ? f->call->dialog->callid
 			       : text[i + 1] == 't' ? f->call->dialog->ltag
 			       : text[i + 1] == 'b' ? f->branch
-			       : text[i + 1] == 'u' ? f->account->contact_user
 						    : NULL;
 		}
+		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'u')
+			word = f->account->contact_user;
 		if (text[i] == '%' && i + 1 < len && !word)
 			word = event_word(f, text[i + 1]);
 		if (!word) {
@@ -217,21 +249,61 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* A user agent, and an account that keeps its TLS context, are made once: they
+ * cost more than an input. What an input did to it is undone. */
+static struct sip_ua *ua_of(struct fuzz *f)
 {
-	static bool ready;
-	struct fuzz f = {0};
-	const struct sip_ua_params ua = {
+	static struct sip_ua *ua;
+	static struct sip_account *anchor;
+	static const struct sip_account_params nobody = {
+		.username = "0",
+		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
+		.tls = &tls,
+	};
+	const struct sip_ua_params params = {
 		.bind_addr = "127.0.0.1",
 		.calls_max = 4,
 		.name_servers = "127.0.0.1:9",
 		.trace_h = sent_handler,
-		.arg = &f,
 	};
+
+	if (!ua && (sip_loop_init() || sip_ua_new(&ua, &params) ||
+		    sip_account_new(&anchor, ua, &nobody)))
+		abort();
+	chance = 1;
+	ua->arg = f;
+	ua->contact_count = 1;
+	return ua;
+}
+
+static bool call_abandon(struct le *le, void *arg)
+{
+	(void)arg;
+	uas_stop_timers(le->data);
+	return false;
+}
+
+/* As sip_ua_free() does it. */
+static void ua_empty(struct sip_ua *ua)
+{
+	client_close_all(ua);
+	server_close_all(ua);
+	hash_apply(ua->calls, call_abandon, NULL);
+	transport_flush(ua->sip);
+	ua->closing = false;
+	later_run(ua);
+	if (ua->call_count || list_count(&ua->accounts) != 1)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz f = {.ua = ua_of(&f)};
 	const struct sip_account_params account = {
 		.username = "1001",
 		.password = "secret",
 		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
+		.tls = &tls,
 		.account_h = account_handler,
 		.incoming_h = incoming_handler,
 		.arg = &f,
@@ -246,13 +318,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.arg = &f,
 	};
 
-	if (!ready && sip_loop_init())
-		abort();
-	ready = true;
 	second.username = "1003";
-	if (sip_ua_new(&f.ua, &ua) ||
-	    sip_account_new(&f.account, f.ua, &account) ||
-	    sip_account_new(&f.second, f.ua, &second))
+	if (sip_account_new(&f.account, f.ua, &account) ||
+	    sip_account_new(&f.second, f.ua, &second) ||
+	    sip_account_mwi(f.account, mwi_handler))
 		abort();
 	events_begin(&f);
 	sip_account_call_options(f.account, &options);
@@ -264,6 +333,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.subscription = sip_subscription_free(f.subscription);
 	f.second = sip_account_free(f.second);
 	f.account = sip_account_free(f.account);
-	sip_ua_free(f.ua);
+	ua_empty(f.ua);
 	return 0;
 }
