@@ -162,6 +162,15 @@ static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
 		(void)server_reply(NULL, ua->sip, msg, 200, "OK");
 }
 
+static void notify_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account || !unsolicited_notified(account, msg))
+		(void)server_reply(NULL, ua->sip, msg, 481,
+				   "Subscription Does Not Exist");
+}
+
 static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_account *account = account_by_user(ua, msg);
@@ -226,9 +235,10 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 		subscribe_received(ua, msg);
 	else if (method_is(msg, "REFER"))
 		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
+	else if (method_is(msg, "NOTIFY"))
+		notify_received(ua, msg);
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
-		 method_is(msg, "NOTIFY") || method_is(msg, "PRACK") ||
-		 method_is(msg, "UPDATE"))
+		 method_is(msg, "PRACK") || method_is(msg, "UPDATE"))
 		(void)server_reply(NULL, ua->sip, msg, 481,
 				   "Call/Transaction Does Not Exist");
 	else

@@ -78,6 +78,23 @@ void sip_unsubscribe(struct sip_subscription *subscription);
 struct sip_subscription *sip_subscription_free(
 	struct sip_subscription *subscription);
 
+/* ---- we are told of our mailbox without having asked ---- */
+
+/** A NOTIFY that we answered 200: info->state is "unsolicited". arg is that of
+ * sip_account_params. */
+typedef void(sip_mwi_h)(struct sip_account *account,
+			const struct sip_subscription_info *info, void *arg);
+
+/**
+ * Take NOTIFYs of message-summary without a subscription, as PBXs send them to
+ * the contacts registered with them (RFC 3842 knows none; RFC 6665 4.1.3 has
+ * them refused): while the account is registered, or is being so. All others
+ * outside of dialogs get 481.
+ * @param handler  NULL: 481 to these too, as before this call
+ * @return 0; -EOPNOTSUPP
+ */
+int sip_account_mwi(struct sip_account *account, sip_mwi_h *handler);
+
 /* ---- we publish ---- */
 
 struct sip_publication;

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "sip/client.h"
+#include "sip/events.h"
 #include "sip/keepalive.h"
 #include "sip/later.h"
 #include "sip/native.h"
@@ -291,6 +292,7 @@ struct sip_account {
 	char *service_route;            /* URI of the first, or NULL */
 	struct sip_account *registered; /* whose these are; NULL: ours */
 
+	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
 	struct served *served; /* to subscribers; NULL: none are taken */
 	struct sip_verifier *verifier; /* NULL: nobody is challenged */
 };
@@ -700,6 +702,14 @@ void refer_answered(struct sip_call *call, const struct sip_msg *msg);
 /** A SUBSCRIBE outside of dialogs. */
 void notifier_subscribed(struct sip_account *account,
 			 const struct sip_msg *msg);
+
+/* unsolicited.c */
+/**
+ * A NOTIFY outside of any dialog.
+ * @return false: the account takes none of it; true: it was answered
+ */
+bool unsolicited_notified(struct sip_account *account,
+			  const struct sip_msg *msg);
 
 /* verify.c */
 /**

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 static void word_copy(char *dst, size_t size, const struct pl *word)
 {
 	(void)re_snprintf(dst, size, "%r", word);
@@ -14,9 +16,15 @@ static int state_read(struct notify *n, const struct sip_msg *msg)
 		sip_msg_hdr(msg, SIP_HDR_SUBSCRIPTION_STATE);
 	struct pl pl;
 
+	if (n->unsolicited) {
+		(void)str_copy(n->state, sizeof(n->state), "unsolicited");
+		if (!hdr)
+			return 0;
+	}
 	if (!hdr || re_regex(hdr->val.p, hdr->val.l, "[^; \t]+", &pl))
 		return -EBADMSG;
-	word_copy(n->state, sizeof(n->state), &pl);
+	if (!n->unsolicited)
+		word_copy(n->state, sizeof(n->state), &pl);
 	n->terminated = !pl_strcasecmp(&pl, "terminated");
 	if (!msg_param_decode(&hdr->val, "reason", &pl))
 		word_copy(n->reason, sizeof(n->reason), &pl);

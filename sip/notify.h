@@ -8,6 +8,8 @@
 #include "sip/event_dialog.h"
 
 struct notify {
+	bool unsolicited; /* set before: needs no Subscription-State, and
+			   * its state is "unsolicited" */
 	char state[32];
 	char reason[64];
 	bool terminated;
@@ -21,7 +23,7 @@ struct notify {
 
 /**
  * Read it.
- * @param n        zeros before
+ * @param n        zeros before, but for unsolicited
  * @param package  it has to be of
  * @return false: it was refused
  */

@@ -142,9 +142,12 @@ static int account_sip_new(struct account *a, const struct account *lender,
 	params.header_count = headers.count;
 	err = sip_account_new(&a->sip, clients_ua(a->engine, action), &params);
 	headers_free(&headers);
-	if (!err)
-		sip_account_accept_calls(a->sip, false);
-	return err;
+	if (err)
+		return err;
+	sip_account_accept_calls(a->sip, false);
+	if (clients_native(a))
+		(void)sip_account_mwi(a->sip, watching_mwi);
+	return 0;
 }
 
 static struct account *account_make(struct engine *e,

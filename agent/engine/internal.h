@@ -501,6 +501,9 @@ struct watching {
 	struct tmr tmr;
 };
 
+/** sip_mwi_h of every account. */
+void watching_mwi(struct sip_account *sip,
+		  const struct sip_subscription_info *info, void *account);
 /** One subscription or publication an account, or the end of it;
  * ENGINE_REGISTERS_MAX at a time; steps_done(). */
 void watching_start(struct engine *e, const struct wire_action *action);

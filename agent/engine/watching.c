@@ -121,6 +121,18 @@ static void notify_text(char *dst, size_t size,
 	}
 }
 
+void watching_mwi(struct sip_account *sip,
+		  const struct sip_subscription_info *info, void *arg)
+{
+	const struct account *a = arg;
+	char text[SIP_MWI_BODY_BYTES + 64];
+
+	(void)sip;
+	notify_text(text, sizeof(text), info);
+	report_state(a->engine, info->mono_ns, UA_MWI_NOTIFY, account_name(a),
+		     NULL, text);
+}
+
 static void subscription_event(struct sip_subscription *s,
 			       enum sip_subscription_event event,
 			       const struct sip_subscription_info *info,

@@ -479,6 +479,109 @@ static void test_publication_refreshed(void **state)
 	world_close(&world);
 }
 
+/* ---- without having subscribed ---- */
+
+#define SUMMARY "Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n"
+
+static uint16_t ua_port;
+
+static void unsolicited(struct peer *peer, const char *event, const char *state,
+			const char *type, const char *body, const char *answer)
+{
+	char extra[512];
+
+	snprintf(extra, sizeof(extra),
+		 "Event: %s\r\n%sContent-Type: %s\r\n"
+		 "Content-Length: %zu\r\n\r\n%s",
+		 event, state, type, strlen(body), body);
+	peer_request(peer, "NOTIFY", extra, NULL);
+	peer_expect(peer, answer);
+}
+
+static void script_unsolicited(struct peer *peer)
+{
+	peer_expect(peer, "REGISTER ");
+	peer_reply(peer, 200, "OK", "Expires: 60\r\n", NULL);
+	peer_aim(peer, ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, SUMMARY,
+		    "SIP/2.0 200 ");
+	unsolicited(peer, "message-summary",
+		    "Subscription-State: terminated;reason=timeout\r\n",
+		    SIP_MWI_TYPE, "Messages-Waiting: no\r\n", "SIP/2.0 200 ");
+	/* what is no summary, or not for us */
+	unsolicited(peer, "message-summary", "", "text/plain", SUMMARY,
+		    "SIP/2.0 415 ");
+	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, "x",
+		    "SIP/2.0 400 ");
+	unsolicited(peer, "message-summary", "Subscription-State: \r\n",
+		    SIP_MWI_TYPE, SUMMARY, "SIP/2.0 400 ");
+	unsolicited(peer, "presence", "", SIP_PRESENCE_TYPE, "<x/>",
+		    "SIP/2.0 481 ");
+	unsolicited(peer, "keep-alive", "", "text/plain", "x", "SIP/2.0 481 ");
+	/* a subscription that is none of ours */
+	snprintf(peer->remote_to, sizeof(peer->remote_to),
+		 "<sip:1001@h>;tag=other");
+	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, SUMMARY,
+		    "SIP/2.0 481 ");
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1009@h>");
+	snprintf(peer->target, sizeof(peer->target), "sip:1009@127.0.0.1:%u",
+		 ua_port);
+	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, SUMMARY,
+		    "SIP/2.0 481 ");
+}
+
+static void script_unregistered(struct peer *peer)
+{
+	peer_aim(peer, ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, SUMMARY,
+		    "SIP/2.0 481 ");
+}
+
+static void mwi_h(struct sip_account *account,
+		  const struct sip_subscription_info *info, void *arg)
+{
+	struct world *world = arg;
+	char text[256] = "-";
+
+	assert_ptr_equal(account, world->account);
+	assert_true(info->mono_ns > 0);
+	if (info->mwi)
+		mwi_text(text, sizeof(text), info->mwi);
+	note("%s: %s, ", info->state, text);
+}
+
+static void test_unsolicited(void **state)
+{
+	struct world world;
+	(void)state;
+
+	for (int registered = 0; registered < 2; registered++) {
+		watch.log[0] = '\0';
+		world_open(&world, &plain);
+		ua_port = world.port;
+		world.linger = true;
+		world.script =
+			registered ? script_unsolicited : script_unregistered;
+		assert_int_equal(sip_account_mwi(world.account, mwi_h), 0);
+		if (registered)
+			assert_int_equal(sip_account_register(world.account),
+					 0);
+		world_run(&world);
+		assert_string_equal(
+			watch.log,
+			registered ? "unsolicited: yes, voice-message 2/8 "
+				     "(0/2), unsolicited: no, "
+				   : "");
+		world_close(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,6 +589,7 @@ int main(void)
 		cmocka_unit_test(test_subscription_released),
 		cmocka_unit_test(test_publish),
 		cmocka_unit_test(test_publication_refreshed),
+		cmocka_unit_test(test_unsolicited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
