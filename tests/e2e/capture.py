@@ -47,7 +47,7 @@ def extend(sequence):
 
 
 class Capture:
-    """Captures UDP of a range of ports from `with` to its end, on lo or on an
+    """Captures UDP and TCP of a range of ports from `with` to its end, on lo or on an
     interface of a network namespace."""
 
     def __init__(self, folder, ports, namespace=None, interface="lo"):
@@ -62,7 +62,7 @@ class Capture:
             self._process = subprocess.Popen(
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
                  "-B", "16", "-f",
-                 f"udp portrange {self.ports[0]}-{self.ports[1]}",
+                 f"portrange {self.ports[0]}-{self.ports[1]}",
                  "-w", str(self.file)], stdout=log, stderr=log)
         deadline = time.monotonic() + 15
         # dumpcap names its file once the filter is in force.
@@ -94,7 +94,8 @@ class Capture:
 
     def sip_fields(self, display, fields, ports):
         """Rows of the SIP packets of these ports that a display filter lets through."""
-        decode = [a for port in ports for a in ("-d", f"udp.port=={port},sip")]
+        decode = [a for port in ports for kind in ("udp", "tcp")
+                  for a in ("-d", f"{kind}.port=={port},sip")]
         names = [a for name in fields for a in ("-e", name)]
         out = subprocess.run(
             ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, "-Y", display,

@@ -122,6 +122,7 @@ class SipPeer:
     def _accept(self):
         while self._readable(self._tcp):
             sock, source = self._tcp.accept()
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             thread = threading.Thread(target=self._serve, args=(sock, source))
             self._threads.append(thread)
             thread.start()

@@ -1,10 +1,14 @@
 """What we send, held to RFC 3261's grammar by a checker of our own and by
 tshark. Every other test that drives an engine does the first as well."""
+import re
+import subprocess
+
 import pytest
 
 import sip_grammar
 import sip_witness
 from capture import Capture
+from certificates import Authority
 from engine import Engine, target
 from peers import SUBSCRIBERS, Kamailio
 
@@ -150,3 +154,63 @@ def test_registered_call_seen_by_tshark(build, ports, tmp_path):
         "sip && (_ws.malformed || _ws.expert.severity == error)",
         ["frame.number", "sip.Request-Line", "sip.Status-Line", "_ws.expert.message"],
         sip_ports) == []
+
+
+TRACED = re.compile(r"(?m)^--- (sent to|received from) \S+ (udp|tcp|tls) *\n")
+
+
+def sent_of_trace(text):
+    """What `--trace` shows as sent, as it was: the lines' CRs are left out there."""
+    for head in TRACED.finditer(text):
+        message = text[head.end():].replace("\n", "\r\n").encode()
+        length = message.index(b"\r\n\r\n") + 4
+        length += int(re.search(rb"\nContent-Length: (\d+)", message[:length])[1])
+        if head[1] == "sent to":
+            yield message[:length]
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+def test_foreground_commands(build, ports, tmp_path, transport):
+    """offhook register, answer and call, through the proxy: as traced, and as captured where the
+    wire can be read."""
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("ours")
+    port = ports.sip + (transport == "tls")
+    middle = (ports.rtp[0] + ports.rtp[1]) // 2
+
+    def command(verb, user, *more):
+        where = "--target" if verb.startswith("call") else "--registrar"
+        return [build / "offhook", *verb.split(), *map(str, more), where, f"127.0.0.1:{port}", "--user", user,
+                "--password", SUBSCRIBERS[user], "--transport", transport, "--trace", "--tls-ca",
+                authority.file, "--tls-cert", cert, "--tls-key", key, "--bind", "127.0.0.1"]
+
+    with Kamailio(tmp_path, ports.sip, tls=authority.issue("proxy")), \
+            Capture(tmp_path, (ports.base, ports.base + 9)) as capture:
+        with subprocess.Popen(
+                command("answer", "1002", "--register", "--rtp-ports", f"{middle}-{ports.rtp[1]}"),
+                cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as callee:
+            said = ""
+            while "SIP/2.0 200" not in said:
+                line = callee.stdout.readline()
+                assert line, said
+                said += line
+            done = [subprocess.run(c, cwd=tmp_path, capture_output=True, text=True, timeout=90)
+                    for c in (command("call 1002", "1001", "--register", "--duration", "1",
+                                      "--rtp-ports", f"{ports.rtp[0]}-{middle - 1}"),
+                              command("register", "1003"))]
+            said += callee.communicate(timeout=60)[0]
+    assert [d.returncode for d in done] == [0, 0] and callee.returncode == 0, (done, said)
+    sent = [m for text in (said, *(d.stdout + d.stderr for d in done))
+            for m in sent_of_trace(text)]
+    kinds = {m.split(b" ")[0] for m in sent}
+    assert kinds >= {b"REGISTER", b"INVITE", b"ACK", b"BYE", b"SIP/2.0"}, kinds
+    sip_witness.note(sent)
+    assert sip_witness.findings() == []
+    if transport == "tls":
+        return
+    shown = ["frame.protocols", "sip.Method", "sip.User-Agent", "sip.Server"]
+    seen = capture.sip_fields("sip", shown, [ports.sip])
+    assert sum("offhook" in "".join(row) for row in seen) >= len(sent), (len(seen), len(sent))
+    assert {row[0].split(":")[-2 if "sdp" in row[0] else -1] for row in seen} == {"sip"}
+    assert capture.sip_fields("_ws.malformed || _ws.expert.severity == error", shown,
+                              [ports.sip]) == []

@@ -103,3 +103,29 @@ def test_target_and_credentials(bench, ports):
     caller, = (c for c in report["calls"] if c["role"] == "caller")
     assert caller["account"] == "1005"
     assert CALLEE in caller["peer"]
+
+
+# name: (an argument that it takes, one that it does not)
+ARGUMENTS = {
+    "assert_established": ("5000", "soon"), "assert_state": ("CALL_RINGING", "HAPPY"),
+    "assert_dtmf": ("12", "x"), "assert_audio": ("sound", "noise"), "hold": ("", "x"),
+    "resume": ("", "x"), "wait": ("100", "5s"), "dtmf": ("12#", "1x"), "reinvite": ("", "x"),
+    "update": ("", "x"), "transfer": ("1003", ""), "transfer_attended": ("start 1003", "1003"),
+    "sndcode": ("183", "200"), "hangup": ("", "x"), "reject": ("486", "302"),
+    "redirect": ("1003", ""), "message": ("hello", ""), "options": ("", "sip:a b"),
+    "record_start": ("", "x"), "record_stop": ("", "x")}
+
+
+def test_arguments_of_actions_are_checked_at_the_start(bench):
+    """Each is refused with its place, and no run is begun; the right one is not what is wrong."""
+    test_id = bench.single_call(duration=1)
+    before = bench.api("GET", "/runs")["total"]
+    key = "step.1.1.sipclient_actions"
+    for name, (good, bad) in ARGUMENTS.items():
+        answer = bench.controller.request("POST", f"/tests/{test_id}/run", {
+            key: json.dumps([["assert_established", ""], [name, good], [name, bad]])})
+        assert answer.status_code == 422, (name, answer.text)
+        error, = answer.json()["errors"]
+        assert error["pointer"] == "/" + key, error
+        assert (bad if name == "assert_state" else name) in error["detail"], error
+    assert bench.api("GET", "/runs")["total"] == before

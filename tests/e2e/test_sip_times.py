@@ -1,7 +1,6 @@
 """When messages came and states were reached: by the kernel's times, whatever
 the engine was doing meanwhile, and in which order."""
 import socket
-import threading
 import time
 
 import pytest
@@ -13,6 +12,8 @@ from sip_peer import SipPeer
 
 RTP = b"\x80\x00" + b"\x00\x07" + b"\x00\x00\x10\x00" + b"\x11\x22\x33\x44" + b"\xff" * 160
 RTCP = b"\x80\xc9\x00\x01\x11\x22\x33\x44"
+STALL_S = 0.6
+CLOCKS_NS = 20_000_000   # between the kernel's stamps and our clock
 IN_ORDER = ["CALL_ANSWERED", "CALL_ESTABLISHED", "CALL_RTPESTAB"]
 
 
@@ -34,6 +35,19 @@ def media_address(message):
     return lines["c"].split()[-1], int(lines["m"].split()[1])
 
 
+class Moment:
+    """When something was done: between these two."""
+
+    def __init__(self, do):
+        self.begin = time.monotonic_ns()
+        do()
+        self.end = time.monotonic_ns()
+
+    def is_before(self, other, ms):
+        return other.begin - self.end - CLOCKS_NS <= ms * 1e6 <= \
+            other.end - self.begin + CLOCKS_NS
+
+
 def calling(build, ports, peer_port, transport="udp", **tls):
     to = target("127.0.0.1", peer_port, transport, domain="127.0.0.1", **tls)
     return Engine(build, "caller", [[{"type": "call", "index": 0, "target": to,
@@ -46,14 +60,21 @@ def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transp
     they came, and their order."""
     rtp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     rtp.bind(("127.0.0.1", 0))
-    at, timers = {}, []
+    at = {}
 
-    def later(seconds, name, what):
-        def run():
-            what()
-            at[name] = time.monotonic_ns()
-        timers.append(threading.Timer(seconds, run))
-        timers[-1].start()
+    def stalled(request, reply):
+        """What follows a yield is done when the answer has been sent."""
+        caller.pause()
+        at["answer"] = time.monotonic_ns()
+        yield reply
+        at["answered"] = time.monotonic_ns()
+        time.sleep(STALL_S / 2)
+        at["rtp"] = time.monotonic_ns()
+        rtp.sendto(RTP, media_address(request.body))
+        at["rtp sent"] = time.monotonic_ns()
+        time.sleep(STALL_S / 2)
+        at["resumed"] = time.monotonic_ns()
+        caller.resume()
 
     def answer(request):
         if request.method == "ACK":
@@ -62,29 +83,26 @@ def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transp
             return request.reply(200, "OK")
         if "answer" in at:
             return None   # it is repeated: we stall about as long as its timer
-        caller.pause()
-        at["answer"] = time.monotonic_ns()
-        later(0.2, "rtp", lambda: rtp.sendto(RTP, media_address(request.body)))
-        later(0.5, "resumed", caller.resume)
         sdp = SDP.format(port=rtp.getsockname()[1])
         head, _, _ = request.reply(200, "OK", f"Contact: <sip:1002@127.0.0.1:{peer.port}>",
                                    "Content-Type: application/sdp").decode().rpartition(
                                        "Content-Length")
-        return f"{head}Content-Length: {len(sdp)}\r\n\r\n{sdp}".encode()
+        return stalled(request, f"{head}Content-Length: {len(sdp)}\r\n\r\n{sdp}".encode())
 
     pair = Authority(tmp_path).issue("peer") if transport == "tls" else None
     with SipPeer(ports.sip, answer, tls=pair) as peer, \
             calling(build, ports, peer.port, transport, tls={"verify": 0}) as caller:
         caller.run()
-    for timer in timers:
-        timer.join()
     rtp.close()
     came, = (m["mono"] for m in caller.messages if m["dir"] == "received" and
              b"CSeq: " in message_bytes(m) and b"INVITE\r\n" in message_bytes(m))
-    assert at["answer"] <= came < at["answer"] + 200_000_000 < at["rtp"], at
+    # the kernel's times: those of the sends, not of the end of the stall
+    assert at["answer"] - CLOCKS_NS <= came <= at["answered"] + CLOCKS_NS, (came, at)
+    assert at["answered"] + CLOCKS_NS < at["rtp"] < at["resumed"] - CLOCKS_NS
+    first = state(caller, "CALL_RTPESTAB")["mono"]
+    assert at["rtp"] - CLOCKS_NS <= first <= at["rtp sent"] + CLOCKS_NS, (first, at)
     assert came == state(caller, "CALL_ANSWERED")["mono"] == \
         state(caller, "CALL_ESTABLISHED")["mono"]
-    assert came < state(caller, "CALL_RTPESTAB")["mono"] < at["resumed"]
     assert ordered(caller, *IN_ORDER) == IN_ORDER
     assert "text" not in state(caller, "CALL_RTPESTAB")
 
@@ -109,12 +127,12 @@ def test_rtp_before_the_200(build, ports, early):
             peer.reply(invite, 183, "Session Progress", body=peer.sdp)
             caller.until(lambda: "CALL_PROGRESS" in caller.states(), "the 183 is there")
         host, port = media_address(invite.body)
-        peer._rtp.sendto(RTP, (host, port))
+        overtakes = Moment(lambda: peer._rtp.sendto(RTP, (host, port)))
         if early:
             peer._rtp.sendto(RTCP, (host, port + 1))
         time.sleep(0.1)
         before = time.monotonic_ns()
-        peer.reply(invite, 200, "OK", body=peer.sdp)
+        answered = Moment(lambda: peer.reply(invite, 200, "OK", body=peer.sdp))
         peer.expect("ACK")
         closed(caller, peer)
         caller.end()
@@ -127,10 +145,84 @@ def test_rtp_before_the_200(build, ports, early):
     else:
         assert got == IN_ORDER
         assert found["mono"] == state(caller, "CALL_ESTABLISHED")["mono"]
-        assert 100 <= float(found["text"].split()[-3]) < 900, found
+        assert overtakes.is_before(answered, float(found["text"].split()[-3])), found
         assert found["text"].startswith("the first packet came ")
     assert [s["received"] for c in caller.calls() for s in c["streams"]
             if s["dir"] == "in"] == [1]
+
+
+def first(engine, direction, start):
+    return next(m for m in engine.messages if m["dir"] == direction and
+                message_bytes(m).startswith(start))
+
+
+@pytest.mark.parametrize("rings", [True, False])
+def test_post_dial_delay(build, ports, rings):
+    """From the first INVITE sent to the first 18x, which a 100 is not, or to the 2xx. The INVITE
+    is repeated before."""
+    with Peer() as peer, calling(build, ports, peer.port) as caller:
+        caller.go(0)
+        peer.expect("INVITE")
+        taken = time.monotonic_ns()
+        invite = peer.expect("INVITE")
+        peer.reply(invite, 100, "Trying")
+        time.sleep(0.2)
+        rung = time.monotonic_ns()
+        for code in (181, 180) if rings else ():
+            peer.reply(invite, code)
+            time.sleep(0.1)
+        answered = time.monotonic_ns()
+        peer.reply(invite, 200, "OK", body=peer.sdp)
+        peer.expect("ACK")
+        closed(caller, peer)
+        caller.end()
+    sent = first(caller, "sent", b"INVITE ")["mono"]
+    ends = first(caller, "received", b"SIP/2.0 181" if rings else b"SIP/2.0 200")["mono"]
+    call, = caller.calls()
+    assert call["pdd_ms"] == pytest.approx((ends - sent) / 1e6, abs=1e-3)
+    assert state(caller, "CALL_OUTGOING")["mono"] == sent <= taken
+    assert ends >= (rung if rings else answered) - CLOCKS_NS
+    if rings:
+        assert ends < answered + CLOCKS_NS
+    assert call["setup_ms"] == pytest.approx(
+        (first(caller, "received", b"SIP/2.0 200")["mono"] - sent) / 1e6, abs=1e-3)
+
+
+JUNK = {"bytes": b"\xff\xfe\x00 no SIP at all\r\n\r\n", "line": b"SIP/2.0 abc\r\n\r\n",
+        "cut off": b"INVITE sip:x SIP/2.0\r\nVia: SIP/2.0/UDP"}
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+@pytest.mark.parametrize("junk", JUNK)
+def test_what_cannot_be_decoded_is_recorded(build, ports, tmp_path, transport, junk):
+    """With its bytes, both times, transport and peer; on a stream it is the end of the
+    connection, at the latest when the peer hangs up."""
+    at = {}
+
+    def answer(request):
+        def follow():
+            yield request.registered()
+            if "begin" not in at:
+                at["begin"], at["wall"] = time.monotonic_ns(), time.time()
+                yield JUNK[junk]
+                at["end"] = time.monotonic_ns()
+                if transport != "udp":
+                    raise ConnectionAbortedError
+        return follow()
+
+    pair = Authority(tmp_path).issue("peer") if transport == "tls" else None
+    with SipPeer(ports.sip, answer, tls=pair) as peer, Engine(build, "caller", [[{
+            "type": "register", "credentials": [{"username": "1001"}],
+            "target": target("127.0.0.1", peer.port, transport, tls={"verify": 0})}]],
+            ports) as caller:
+        caller.step(0)
+        caller.end()
+    found = [m for m in caller.messages if message_bytes(m) == JUNK[junk]]
+    assert [(m["dir"], m["transport"], m["peer"]) for m in found] == [
+        ("received", transport, f"127.0.0.1:{peer.port}")], caller.messages
+    assert at["begin"] - CLOCKS_NS <= found[0]["mono"] <= at["end"] + CLOCKS_NS
+    wall = at["wall"] + (found[0]["mono"] - at["begin"]) / 1e9
+    assert abs(found[0]["t"] / 1e6 - wall) < 0.1, (found[0], wall)
 
 
 def answering(build, ports, **options):
@@ -148,10 +240,10 @@ def test_rtp_before_the_ack(build, ports, acknowledged):
         peer.request("INVITE", body=peer.sdp)
         final = peer.expect("SIP/2.0 200")
         peer.remote, peer.target = final.get("To"), uri(final.get("Contact"))
-        peer._rtp.sendto(RTP, media_address(final.body))
+        overtakes = Moment(lambda: peer._rtp.sendto(RTP, media_address(final.body)))
         time.sleep(0.1)
         if acknowledged:
-            peer.request("ACK", cseq=peer.cseq)
+            ack = Moment(lambda: peer.request("ACK", cseq=peer.cseq))
         else:   # an ACK never comes, the caller gives up
             peer.request("BYE")
         closed(callee, peer)
@@ -160,7 +252,7 @@ def test_rtp_before_the_ack(build, ports, acknowledged):
     found = state(callee, "CALL_RTPESTAB")
     if acknowledged:
         assert ordered(callee, *IN_ORDER) == IN_ORDER
-        assert 100 <= float(found["text"].split()[-3]) < 900, found
+        assert overtakes.is_before(ack, float(found["text"].split()[-3])), found
     else:
         assert ordered(callee, *IN_ORDER, "CALL_CLOSED") == \
             ["CALL_ANSWERED", "CALL_RTPESTAB", "CALL_CLOSED"]
