@@ -396,8 +396,13 @@ static void prefetch_ahead(const struct analyse *an)
 		rtp_stream_prefetch(&s->analysis.streams[0].rtp);
 	}
 	if (soon && (s = an->slots[soon->session])) {
-		prefetch(&an->running[s->analysis.running_at], 1);
-		rtp_stream_prefetch_run(&s->analysis.streams[0].rtp);
+		const struct rtp_stream *stream = &s->analysis.streams[0].rtp;
+
+		if (soon->mono_ns >=
+		    an->running[s->analysis.running_at].second_end_ns)
+			rtp_stream_prefetch_second(stream);
+		else
+			rtp_stream_prefetch_run(stream);
 	}
 }
 

@@ -41,30 +41,45 @@ void moments_merge(struct moments *into, const struct moments *from)
 		into->max = from->max;
 }
 
+/* Two samples at once. */
+typedef double pair __attribute__((vector_size(16), aligned(8)));
+
+static inline pair pair_at(const double *x)
+{
+	pair v;
+
+	memcpy(&v, x, sizeof(v));
+	return v;
+}
+
 /* Squares about the first sample, near which the others are; even and odd
  * ones apart, as one sum would wait for each addition. */
 static void moments_of_block(struct moments *ret, const double *x, size_t n)
 {
-	const double first = x[0];
-	double sum[2] = {0.0, 0.0};
-	double squares[2] = {0.0, 0.0};
+	const pair first = {x[0], x[0]};
+	pair sum = {0.0, 0.0};
+	pair squares = {0.0, 0.0};
+	double low = x[0];
+	double high = x[0];
+	double m2;
 
 	for (size_t i = n % 2; i < n; i += 2) {
-		double d[2] = {x[i] - first, x[i + 1] - first};
+		pair d = pair_at(&x[i]) - first;
 
-		sum[0] += d[0];
-		sum[1] += d[1];
-		squares[0] += d[0] * d[0];
-		squares[1] += d[1] * d[1];
+		sum += d;
+		squares += d * d;
+		range_add(x[i], &low, &high);
+		range_add(x[i + 1], &low, &high);
 	}
 	sum[0] += sum[1];
-	squares[0] += squares[1] - sum[0] * sum[0] / (double)n;
+	m2 = squares[0] + (squares[1] - sum[0] * sum[0] / (double)n);
 	*ret = (struct moments){
 		.n = n,
-		.mean = first + sum[0] / (double)n,
-		.m2 = squares[0] > 0.0 ? squares[0] : 0.0,
+		.min = low,
+		.max = high,
+		.mean = x[0] + sum[0] / (double)n,
+		.m2 = m2 > 0.0 ? m2 : 0.0,
 	};
-	samples_range(x, n, &ret->min, &ret->max);
 }
 
 void moments_add_block(struct moments *m, const double *x, size_t n)

@@ -28,6 +28,13 @@ void moments_merge(struct moments *into, const struct moments *from);
 /** Standard deviation of the population; 0 if n is 0. */
 double moments_stddev(const struct moments *m);
 
+/** Widen a range by a sample. In this order each is one instruction of x86. */
+static inline void range_add(double x, double *low, double *high)
+{
+	*low = *low < x ? *low : x;
+	*high = *high > x ? *high : x;
+}
+
 /** Least and largest of samples. @param n  >= 1 */
 static inline void samples_range(const double *x, size_t n, double *ret_min,
 				 double *ret_max)
@@ -35,12 +42,9 @@ static inline void samples_range(const double *x, size_t n, double *ret_min,
 	double low = x[0];
 	double high = x[0];
 
-	/* in this order each is one instruction of x86 */
 	for (size_t i = n % 2; i < n; i += 2) {
-		low = low < x[i] ? low : x[i];
-		high = high > x[i] ? high : x[i];
-		low = low < x[i + 1] ? low : x[i + 1];
-		high = high > x[i + 1] ? high : x[i + 1];
+		range_add(x[i], &low, &high);
+		range_add(x[i + 1], &low, &high);
 	}
 	*ret_min = low;
 	*ret_max = high;

@@ -37,6 +37,13 @@ static void set_received(struct rtp_seq *q, int64_t ext)
 	q->window[slot(ext) / 64] |= UINT64_C(1) << (slot(ext) % 64);
 }
 
+/* A word begins there, and all of it was received. */
+static bool is_whole_word(const struct rtp_seq *q, int64_t ext)
+{
+	return slot(ext) % WORD_BITS == 0 && q->max - ext >= WORD_BITS - 1 &&
+	       q->window[slot(ext) / WORD_BITS] == UINT64_MAX;
+}
+
 /* Add what the window holds to the runs: the scan is in order of sequence. */
 static void scan_window(const struct rtp_seq *q, struct loss_runs *runs)
 {
@@ -44,8 +51,14 @@ static void scan_window(const struct rtp_seq *q, struct loss_runs *runs)
 
 	if (from < q->base)
 		from = q->base;
-	for (int64_t ext = from; ext <= q->max; ext++)
-		loss_runs_add(runs, !is_received(q, ext));
+	while (from <= q->max) {
+		if (is_whole_word(q, from)) {
+			runs->open = 0;
+			from += WORD_BITS;
+		} else {
+			loss_runs_add(runs, !is_received(q, from++));
+		}
+	}
 }
 
 static void begin_segment(struct rtp_seq *q, const struct packet_record *r)

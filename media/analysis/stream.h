@@ -175,6 +175,10 @@ void rtp_stream_set_map(struct rtp_stream *s,
 /** Ask for the lines that a run writes. */
 void rtp_stream_prefetch_warm(const struct rtp_stream *s);
 
+/** Ask for the lines that closing a second reads: by who closes it soon. Reads
+ * the first ones, of rtp_stream_prefetch(). */
+void rtp_stream_prefetch_second(const struct rtp_stream *s);
+
 /** Take one received packet of this SSRC, in order of arrival. Packets in
  * sequence wait in the stream, up to RTP_RUN_MAX, and are taken into account
  * together: whatever reads the stream does that first. */
