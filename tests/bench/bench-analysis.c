@@ -1,9 +1,13 @@
 /* What the measurement of a received stream costs, in ns and as a multiple of
- * a reference loop of the same run. Usage: bench-analysis [REPEATS] */
+ * a reference loop of the same run. Every figure is measured for a moment in each
+ * of many rounds, so that what disturbs the machine for a while disturbs a part
+ * of each of them, and medians do not see it.
+ * Usage: bench-analysis [ROUNDS [TEXT]]: only figures with this text in their name */
 #include "base/clock.h"
 #include "base/ring.h"
 #include "base/str.h"
 #include "media/analysis/quality.h"
+#include "tests/bench/figure.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -14,20 +18,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LINE_BYTES      64
-#define BLOCK_RECORDS   8192 /* at least, made before the clock runs */
-#define PACKETS_TIMED   4000000
-#define REPEATS_DEFAULT 7
-#define REPEATS_MAX     100
-#define CLOSE_STREAMS   1000 /* their state stays in the cache */
-#define BLOCKS_MAX      (PACKETS_TIMED / BLOCK_RECORDS + 1)
-#define START_ROUNDS    64
-#define CLOSE_SECONDS   20
-#define CLOSE_PACKETS   50 /* a second of 20 ms packets */
-#define PACKETS_AHEAD   8  /* as the analysis thread looks, media/analyse.c */
-#define RING_RECORDS    4096
-#define RING_BATCH      64
-#define RING_HOPS       1000000
+#define LINE_BYTES     64
+#define BLOCK_RECORDS  8192   /* at least, made before the clock runs */
+#define PACKETS_TIMED  500000 /* of each number of streams in a round */
+#define PACKETS_WARM   300000
+#define ROUNDS_DEFAULT 15
+#define ROUNDS_MAX     1000
+#define CLOSE_STREAMS  1000 /* their state stays in the cache */
+#define START_ROUNDS   64
+#define CLOSE_SECONDS  10
+#define CLOSE_PACKETS  50 /* a second of 20 ms packets */
+#define PACKETS_AHEAD  8  /* as the analysis thread looks, media/analyse.c */
+#define RING_RECORDS   4096
+#define RING_BATCH     64
+#define RING_HOPS      512000 /* whole batches */
 
 /* As an engine has them. There they lie where the allocator puts them: side by
  * side they must not share sets of the cache, so an odd number of lines. */
@@ -159,41 +163,6 @@ static void block_minimal(struct bench *b)
 		minimal_update(&b->minimal[b->block[i].session], &b->block[i]);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n)
-{
-	qsort(x, n, sizeof(*x), compare);
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
-static double smallest(const double *x, size_t n)
-{
-	double least = x[0];
-
-	for (size_t i = 1; i < n; i++)
-		least = fmin(least, x[i]);
-	return least;
-}
-
-/* @param least  of all blocks: what it costs where nothing else ran */
-static void print_line(const char *what, double *ns, double least,
-		       double *reference, size_t repeats)
-{
-	double x = median(ns, repeats);
-	double ref = median(reference, repeats);
-
-	printf("%-34s %8.1f ns  (min %6.1f)   reference %7.1f ns   ratio %5.2f\n",
-	       what, x, least, ref, x / ref);
-	fflush(stdout);
-}
-
 static void bench_open(struct bench *b, bool quality, size_t streams)
 {
 	size_t rounds = (BLOCK_RECORDS + streams - 1) / streams;
@@ -251,46 +220,31 @@ static void bench_close(struct bench *b)
 	free(b->block);
 }
 
-/* Blocks of both loops in turn, so that other load hits both. A repeat's
- * figure is the median of its blocks: one that was preempted does not count. */
-static void bench_update(bool quality, size_t streams, size_t repeats)
+/* Blocks of both loops in turn, so that other load hits both. */
+static void bench_update(bool quality, size_t streams, struct figure *f)
 {
 	struct bench b;
-	double ns[REPEATS_MAX];
-	double reference[REPEATS_MAX];
-	double block_ns[2][BLOCKS_MAX];
-	double least = HUGE_VAL;
-	char what[64];
-	size_t blocks;
+	double records;
 
 	bench_open(&b, quality, streams);
-	for (int warm = 0; warm < 40; warm++) {
+	records = (double)b.block_records;
+	for (size_t n = 0; n < PACKETS_WARM; n += b.block_records) {
 		make_block(&b);
 		block_minimal(&b);
 		block_update(&b);
 	}
-	blocks = PACKETS_TIMED / b.block_records / repeats + 1;
-	for (size_t k = 0; k < repeats; k++) {
-		for (size_t i = 0; i < blocks; i++) {
-			int64_t at[3];
+	for (size_t n = 0; n < PACKETS_TIMED; n += b.block_records) {
+		int64_t at[3];
 
-			make_block(&b);
-			at[0] = clock_mono_ns();
-			block_minimal(&b);
-			at[1] = clock_mono_ns();
-			block_update(&b);
-			at[2] = clock_mono_ns();
-			block_ns[0][i] = (double)(at[1] - at[0]);
-			block_ns[1][i] = (double)(at[2] - at[1]);
-		}
-		reference[k] =
-			median(block_ns[0], blocks) / (double)b.block_records;
-		ns[k] = median(block_ns[1], blocks) / (double)b.block_records;
-		least = fmin(least, block_ns[1][0] / (double)b.block_records);
+		make_block(&b);
+		at[0] = clock_mono_ns();
+		block_minimal(&b);
+		at[1] = clock_mono_ns();
+		block_update(&b);
+		at[2] = clock_mono_ns();
+		figure_add(f, (double)(at[2] - at[1]) / records,
+			   (double)(at[1] - at[0]) / records);
 	}
-	snprintf(what, sizeof(what), "%s, %zu streams",
-		 quality ? "update with quality" : "update", streams);
-	print_line(what, ns, least, reference, repeats);
 	bench_close(&b);
 }
 
@@ -305,11 +259,22 @@ static void round_update(struct bench *b)
 	b->block_records = records;
 }
 
+/* As the analysis thread, when packets of the next second come. */
+static void prefetch_closing(const struct bench *b, size_t n)
+{
+	size_t soon = (n + PACKETS_AHEAD) % CLOSE_STREAMS;
+	size_t later = (n + 2 * PACKETS_AHEAD) % CLOSE_STREAMS;
+
+	rtp_stream_prefetch(&b->places[later].in.stream);
+	rtp_stream_prefetch_second(&b->places[soon].in.stream);
+}
+
 static void close_seconds(struct bench *b, struct stream_second *out)
 {
 	for (size_t n = 0; n < CLOSE_STREAMS; n++) {
 		struct place *p = &b->places[n];
 
+		prefetch_closing(b, n);
 		rtp_stream_close_second(&p->in.stream,
 					(int64_t)b->round * 20000000, &out[n]);
 		if (b->quality)
@@ -317,51 +282,44 @@ static void close_seconds(struct bench *b, struct stream_second *out)
 	}
 }
 
+static void check_waiting(struct bench *b, uint32_t waiting)
+{
+	for (size_t i = 0; i < CLOSE_STREAMS; i++) {
+		if (b->places[i].in.stream.run_count == waiting)
+			continue;
+		fprintf(stderr, "bench-analysis: not %u packets wait\n",
+			waiting);
+		exit(1);
+	}
+}
+
 /* A second of packets, then the time of closing it in every stream. The
  * reference copies what closing hands out.
  * @param waiting  packets that are not taken into account yet: closing does */
-static void bench_second(bool quality, uint32_t waiting, size_t repeats)
+static void bench_second(bool quality, uint32_t waiting, struct figure *f)
 {
 	struct bench b;
 	struct stream_second *out = memory(CLOSE_STREAMS * sizeof(*out));
 	struct stream_second *copy = memory(CLOSE_STREAMS * sizeof(*copy));
-	double ns[REPEATS_MAX];
-	double reference[REPEATS_MAX];
-	double block_ns[2][CLOSE_SECONDS];
-	double least = HUGE_VAL;
-	char what[64];
 
 	bench_open(&b, quality, CLOSE_STREAMS);
 	close_seconds(&b, out); /* nothing waits from here on */
-	for (size_t k = 0; k < repeats; k++) {
-		for (size_t i = 0; i < CLOSE_SECONDS; i++) {
-			int64_t at[3];
+	for (size_t i = 0; i < CLOSE_SECONDS; i++) {
+		int64_t at[3];
 
-			for (uint32_t n = 0;
-			     n < CLOSE_PACKETS - RTP_RUN_MAX + waiting; n++)
-				round_update(&b);
-			if (b.places[i].in.stream.run_count != waiting) {
-				fprintf(stderr, "bench-analysis: %u wait\n",
-					b.places[i].in.stream.run_count);
-				exit(1);
-			}
-			at[0] = clock_mono_ns();
-			close_seconds(&b, out);
-			at[1] = clock_mono_ns();
-			memcpy(copy, out, CLOSE_STREAMS * sizeof(*out));
-			at[2] = clock_mono_ns();
-			block_ns[0][i] = (double)(at[2] - at[1]);
-			block_ns[1][i] = (double)(at[1] - at[0]);
-			b.sink += copy[i].packets;
-		}
-		reference[k] =
-			median(block_ns[0], CLOSE_SECONDS) / CLOSE_STREAMS;
-		ns[k] = median(block_ns[1], CLOSE_SECONDS) / CLOSE_STREAMS;
-		least = fmin(least, block_ns[1][0] / CLOSE_STREAMS);
+		for (uint32_t n = 0; n < CLOSE_PACKETS - RTP_RUN_MAX + waiting;
+		     n++)
+			round_update(&b);
+		check_waiting(&b, waiting);
+		at[0] = clock_mono_ns();
+		close_seconds(&b, out);
+		at[1] = clock_mono_ns();
+		memcpy(copy, out, CLOSE_STREAMS * sizeof(*out));
+		at[2] = clock_mono_ns();
+		figure_add(f, (double)(at[1] - at[0]) / CLOSE_STREAMS,
+			   (double)(at[2] - at[1]) / CLOSE_STREAMS);
+		b.sink += copy[i].packets;
 	}
-	snprintf(what, sizeof(what), "closing a second%s, %u waiting",
-		 quality ? " with quality" : "", waiting);
-	print_line(what, ns, least, reference, repeats);
 	bench_close(&b);
 	free(out);
 	free(copy);
@@ -475,7 +433,12 @@ static double ring_two_threads_ns(struct ring *ring, uint64_t *sink)
 	pthread_t producer;
 	int64_t start_ns = clock_mono_ns();
 	size_t got_count = 0;
+	cpu_set_t before;
+	double ns;
 
+	CPU_ZERO(&before);
+	pthread_getaffinity_np(pthread_self(), sizeof(before), &before);
+	pin(1);
 	if (pthread_create(&producer, NULL, produce, ring))
 		return NAN;
 	while (got_count < RING_HOPS) {
@@ -485,58 +448,116 @@ static double ring_two_threads_ns(struct ring *ring, uint64_t *sink)
 			sched_yield();
 	}
 	pthread_join(producer, NULL);
-	return (double)(clock_mono_ns() - start_ns) / RING_HOPS;
+	ns = (double)(clock_mono_ns() - start_ns) / RING_HOPS;
+	pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
+	return ns;
 }
 
-static void bench_ring(size_t repeats)
+static void bench_ring(bool two_threads, struct figure *f)
 {
 	struct ring *ring;
 	struct packet_record *slots = memory(RING_RECORDS * sizeof(*slots));
-	double one[REPEATS_MAX];
-	double two[REPEATS_MAX];
-	double reference[REPEATS_MAX];
 	uint64_t sink = 0;
 
 	if (ring_new(&ring, sizeof(struct packet_record), RING_RECORDS)) {
 		fprintf(stderr, "bench-analysis: out of memory\n");
 		exit(1);
 	}
-	pin(1);
-	for (size_t k = 0; k < repeats; k++) {
-		reference[k] = array_ns(slots, &sink);
-		one[k] = ring_one_thread_ns(ring, &sink);
-		two[k] = ring_two_threads_ns(ring, &sink);
+	for (int i = 0; i < 2; i++) {
+		double reference = array_ns(slots, &sink);
+
+		figure_add(f,
+			   two_threads ? ring_two_threads_ns(ring, &sink)
+				       : ring_one_thread_ns(ring, &sink),
+			   reference);
 	}
-	if (sink != 3 * records_sum() * repeats) {
+	if (sink != 4 * records_sum()) {
 		fprintf(stderr, "bench-analysis: records were lost\n");
 		exit(1);
 	}
-	print_line("ring hop, one thread", one, smallest(one, repeats),
-		   reference, repeats);
-	print_line("ring hop, two threads, pinned", two, smallest(two, repeats),
-		   reference, repeats);
 	ring_free(ring);
 	free(slots);
 }
 
+/* What is measured: an update, the closing of a second, a hop. */
+enum row_kind {
+	ROW_UPDATE,
+	ROW_SECOND,
+	ROW_RING,
+};
+
+struct row {
+	const char *what;
+	enum row_kind kind;
+	bool quality;
+	size_t number; /* streams; packets that wait; threads */
+	double target; /* ns; 0: none */
+};
+
+_Static_assert(RTP_RUN_MAX == 25, "24 wait at most");
+
+static const struct row rows[] = {
+	{"update, 1 stream", ROW_UPDATE, false, 1, 0},
+	{"update, 100 streams", ROW_UPDATE, false, 100, 0},
+	{"update, 1000 streams", ROW_UPDATE, false, 1000, 15},
+	{"update, 10 000 streams", ROW_UPDATE, false, 10000, 25},
+	{"update, 100 000 streams", ROW_UPDATE, false, 100000, 70},
+	{"closing a second, 0 waiting", ROW_SECOND, false, 0, 250},
+	{"closing a second, 24 waiting", ROW_SECOND, false, 24, 250},
+	{"with quality: update, 1 stream", ROW_UPDATE, true, 1, 0},
+	{"with quality: update, 100 streams", ROW_UPDATE, true, 100, 0},
+	{"with quality: update, 1000 streams", ROW_UPDATE, true, 1000, 0},
+	{"with quality: update, 10 000 streams", ROW_UPDATE, true, 10000, 0},
+	{"with quality: update, 100 000 streams", ROW_UPDATE, true, 100000, 0},
+	{"with quality: closing, 0 waiting", ROW_SECOND, true, 0, 0},
+	{"with quality: closing, 24 waiting", ROW_SECOND, true, 24, 0},
+	{"ring hop, one thread", ROW_RING, false, 1, 10},
+	{"ring hop, two threads, pinned", ROW_RING, false, 2, 10},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void bench_row(const struct row *row, struct figure *f)
+{
+	switch (row->kind) {
+	case ROW_UPDATE:
+		bench_update(row->quality, row->number, f);
+		break;
+	case ROW_SECOND:
+		bench_second(row->quality, (uint32_t)row->number, f);
+		break;
+	case ROW_RING:
+		bench_ring(row->number == 2, f);
+		break;
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const size_t counts[] = {1, 100, 1000, 10000, 100000};
-	uint64_t repeats = REPEATS_DEFAULT;
+	static struct figure figures[ROWS];
+	const char *text = argc > 2 ? argv[2] : "";
+	uint64_t rounds = ROUNDS_DEFAULT;
 
 	if (argc > 1 &&
-	    (str_to_u64(argv[1], REPEATS_MAX, &repeats) || repeats == 0)) {
-		fprintf(stderr, "usage: bench-analysis [REPEATS]\n");
+	    (str_to_u64(argv[1], ROUNDS_MAX, &rounds) || rounds == 0)) {
+		fprintf(stderr, "usage: bench-analysis [ROUNDS [TEXT]]\n");
 		return 2;
 	}
-	printf("medians of %llu repeats; state of a stream %zu bytes\n",
-	       (unsigned long long)repeats, sizeof(struct measured));
-	for (int quality = 0; quality < 2; quality++) {
-		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-			bench_update(quality, counts[i], repeats);
-		bench_second(quality, 0, repeats);
-		bench_second(quality, RTP_RUN_MAX - 1, repeats);
+	printf("medians of %llu rounds; state of a stream %zu bytes\n",
+	       (unsigned long long)rounds, sizeof(struct measured));
+	for (size_t i = 0; i < ROWS; i++) {
+		figures[i].what = rows[i].what;
+		figures[i].target = rows[i].target;
 	}
-	bench_ring(repeats);
+	for (uint64_t k = 0; k < rounds * ROWS; k++) {
+		if (strstr(rows[k % ROWS].what, text))
+			bench_row(&rows[k % ROWS], &figures[k % ROWS]);
+	}
+	figures_heading();
+	for (size_t i = 0; i < ROWS; i++) {
+		if (figures[i].n > 0)
+			figure_print(&figures[i]);
+		figure_release(&figures[i]);
+	}
 	return 0;
 }
