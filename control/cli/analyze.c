@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,40 +9,19 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "control/cli/measure_options.h"
 
 #define EXIT_FOUND   0
 #define EXIT_NOTHING 1
 #define EXIT_USAGE   2
 
 #define INTERVAL_MIN_S 0.01
-#define INTERVAL_MAX_S 3600.0
-
-enum option_code {
-	OPTION_JSON = 256,
-	OPTION_INTERVAL,
-	OPTION_JITTER_BUFFER,
-	OPTION_SDP_ONLY,
-	OPTION_MAX_STREAMS,
-	OPTION_CODEC,
-	OPTION_HELP,
-};
+#define OPTION_BUFFER  MEASURE_OPTION_OWN
 
 static const struct option long_options[] = {
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"interval", required_argument, NULL, OPTION_INTERVAL},
-	{"jitter-buffer", required_argument, NULL, OPTION_JITTER_BUFFER},
-	{"sdp-only", no_argument, NULL, OPTION_SDP_ONLY},
-	{"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
-	{"codec", required_argument, NULL, OPTION_CODEC},
-	{"help", no_argument, NULL, OPTION_HELP},
+	MEASURE_OPTIONS,
+	{"jitter-buffer", required_argument, NULL, OPTION_BUFFER},
 	{NULL, 0, NULL, 0},
-};
-
-struct analyze_arguments {
-	bool json;
-	bool help;
-	struct emodel_declarations declarations;
-	struct analyze_report report;
 };
 
 static void usage(FILE *out)
@@ -69,28 +47,18 @@ static void usage(FILE *out)
 	      out);
 }
 
-__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
-{
-	va_list args;
-
-	fputs("offhook analyze: ", stderr);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputs("\n       offhook analyze --help says more\n", stderr);
-	return -EINVAL;
-}
-
 /* fixed:60,adaptive in either order, or one of them */
-static int read_buffers(struct capture_options *o, const char *text)
+static int read_buffers(struct measure_options *options, const char *text)
 {
+	struct capture_options *o = &options->capture;
 	bool first = true;
 	char copy[64];
 	char *rest = copy;
 	char *word;
 
 	if (str_copy(copy, sizeof(copy), text))
-		return complain("--jitter-buffer is too long");
+		return measure_options_complain(options,
+						"--jitter-buffer is too long");
 	while ((word = strsep(&rest, ","))) {
 		if (strcmp(word, "adaptive") == 0) {
 			if (first)
@@ -99,13 +67,15 @@ static int read_buffers(struct capture_options *o, const char *text)
 			if (str_to_double(word + 6, &o->fixed_delay_ms) ||
 			    o->fixed_delay_ms < 1.0 ||
 			    o->fixed_delay_ms > JB_FIXED_DEPTH_MS)
-				return complain(
+				return measure_options_complain(
+					options,
 					"--jitter-buffer fixed:MS takes 1 to %.0f ms",
 					JB_FIXED_DEPTH_MS);
 			if (first)
 				o->buffer = CAPTURE_BUFFER_FIXED;
 		} else {
-			return complain(
+			return measure_options_complain(
+				options,
 				"--jitter-buffer is fixed:MS, adaptive, or both with a comma");
 		}
 		first = false;
@@ -113,71 +83,21 @@ static int read_buffers(struct capture_options *o, const char *text)
 	return 0;
 }
 
-static int option(struct analyze_arguments *a, int code)
-{
-	struct capture_options *o = &a->report.options;
-	const char *reason;
-	uint64_t n;
-	double x;
-
-	switch (code) {
-	case OPTION_JSON:
-		a->json = true;
-		return 0;
-	case OPTION_INTERVAL:
-		if (str_to_double(optarg, &x) || x < INTERVAL_MIN_S ||
-		    x > INTERVAL_MAX_S)
-			return complain("--interval is %.2f to %.0f seconds",
-					INTERVAL_MIN_S, INTERVAL_MAX_S);
-		o->interval_ns = (int64_t)(x * 1e9 + 0.5);
-		a->report.intervals = true;
-		return 0;
-	case OPTION_JITTER_BUFFER:
-		return read_buffers(o, optarg);
-	case OPTION_SDP_ONLY:
-		o->sdp_only = true;
-		return 0;
-	case OPTION_MAX_STREAMS:
-		if (str_to_u64(optarg, CAPTURE_STREAMS_MAX, &n) || n == 0)
-			return complain("--max-streams is 1 to %d",
-					CAPTURE_STREAMS_MAX);
-		o->streams_max = (size_t)n;
-		return 0;
-	case OPTION_CODEC:
-		if (emodel_declare(&a->declarations, optarg, &reason))
-			return complain("--codec %s: %s", optarg, reason);
-		o->declarations = &a->declarations;
-		return 0;
-	case OPTION_HELP:
-		a->help = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int read_arguments(struct analyze_arguments *a, int argc, char **argv)
+static int read_arguments(struct measure_options *o, int argc, char **argv)
 {
 	int code;
 
-	*a = (struct analyze_arguments){
-		.report.options = {
-			.interval_ns = INT64_C(1000000000),
-			.fixed_delay_ms = JB_FIXED_DELAY_MS,
-			.streams_max = CAPTURE_STREAMS_DEFAULT,
-		}};
-	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (code == '?')
-			return complain("wrong usage");
-		if (option(a, code))
+	measure_options_init(o, "analyze", INTERVAL_MIN_S);
+	while ((code = measure_options_next(o, argc, argv, long_options)) > 0) {
+		if (read_buffers(o, optarg))
 			return -EINVAL;
 	}
-	if (a->help)
-		return 0;
-	if (optind + 1 != argc)
-		return complain("takes one file, or - for standard input");
-	a->report.path = argv[optind];
-	a->report.options.detailed = a->json || a->report.intervals;
+	if (code < 0)
+		return code;
+	if (!o->help && optind + 1 != argc)
+		return measure_options_complain(
+			o, "takes one file, or - for standard input");
+	o->capture.detailed = o->json || o->has_interval;
 	return 0;
 }
 
@@ -275,9 +195,8 @@ static int read_capture(struct analyze_report *r, struct reader *reader,
 	return err;
 }
 
-static int report(struct analyze_arguments *a)
+static int report(struct analyze_report *r, bool json)
 {
-	struct analyze_report *r = &a->report;
 	int err;
 
 	if (r->damage)
@@ -287,8 +206,8 @@ static int report(struct analyze_arguments *a)
 				? "; what comes before it is shown"
 				: "");
 	add_notes(r);
-	err = a->json ? analyze_print_json(r, stdout)
-		      : analyze_print_table(r, stdout);
+	err = json ? analyze_print_json(r, stdout)
+		   : analyze_print_table(r, stdout);
 	if (!err && fflush(stdout))
 		err = -errno;
 	if (err)
@@ -302,37 +221,41 @@ static int report(struct analyze_arguments *a)
 
 int analyze_main(int argc, char **argv)
 {
-	struct analyze_arguments a;
+	struct measure_options o;
+	struct analyze_report r = {0};
 	struct reader reader = {0};
 	struct source source = {0};
 	int code = EXIT_NOTHING;
 	int fd = STDIN_FILENO;
 	int err;
 
-	if (read_arguments(&a, argc, argv))
+	if (read_arguments(&o, argc, argv))
 		return EXIT_USAGE;
-	if (a.help) {
+	if (o.help) {
 		usage(stdout);
 		return 0;
 	}
-	a.report.reader = &reader;
-	if (strcmp(a.report.path, "-") != 0)
-		fd = open(a.report.path, O_RDONLY | O_CLOEXEC);
+	r.path = argv[optind];
+	r.options = o.capture;
+	r.intervals = o.has_interval;
+	r.reader = &reader;
+	if (strcmp(r.path, "-") != 0)
+		fd = open(r.path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
-		fprintf(stderr, "offhook analyze: %s: %s\n", a.report.path,
+		fprintf(stderr, "offhook analyze: %s: %s\n", r.path,
 			strerror(errno));
 		return EXIT_NOTHING;
 	}
 	err = source_open(&source, fd);
 	if (!err)
-		err = capture_new(&a.report.capture, &a.report.options);
+		err = capture_new(&r.capture, &r.options);
 	if (err) {
 		fprintf(stderr, "offhook analyze: %s\n", strerror(-err));
 	} else {
-		read_capture(&a.report, &reader, &source);
-		code = report(&a);
+		read_capture(&r, &reader, &source);
+		code = report(&r, o.json);
 	}
-	capture_free(a.report.capture);
+	capture_free(r.capture);
 	reader_close(&reader);
 	source_close(&source);
 	if (fd != STDIN_FILENO)

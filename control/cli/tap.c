@@ -1,11 +1,9 @@
 #include "control/cli/tap.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,15 +11,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/str.h"
 #include "control/cli/analyze.h"
+#include "control/cli/measure_options.h"
 
 #define EXIT_FOUND   0
 #define EXIT_NOTHING 1
 #define EXIT_USAGE   2
 
 #define INTERVAL_MIN_S 0.1
-#define INTERVAL_MAX_S 3600.0
 #define DURATION_MAX_S 1e8
 /* An interval is closed this long after its end: what came in it has then left
  * the ring. */
@@ -30,29 +27,18 @@
 #define SILENT_NS (60 * NS_PER_S)
 
 enum option_code {
-	OPTION_INTERFACE = 256,
+	OPTION_INTERFACE = MEASURE_OPTION_OWN,
 	OPTION_FILTER,
-	OPTION_JSON,
-	OPTION_INTERVAL,
 	OPTION_DURATION,
-	OPTION_SDP_ONLY,
-	OPTION_MAX_STREAMS,
-	OPTION_CODEC,
 	OPTION_PROMISCUOUS,
-	OPTION_HELP,
 };
 
 static const struct option long_options[] = {
+	MEASURE_OPTIONS,
 	{"interface", required_argument, NULL, OPTION_INTERFACE},
 	{"filter", required_argument, NULL, OPTION_FILTER},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"interval", required_argument, NULL, OPTION_INTERVAL},
 	{"duration", required_argument, NULL, OPTION_DURATION},
-	{"sdp-only", no_argument, NULL, OPTION_SDP_ONLY},
-	{"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
-	{"codec", required_argument, NULL, OPTION_CODEC},
 	{"promiscuous", no_argument, NULL, OPTION_PROMISCUOUS},
-	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
 
@@ -60,10 +46,8 @@ struct tapping {
 	/* options */
 	struct tap_params params;
 	struct filter filter;
-	struct emodel_declarations declarations;
+	struct measure_options options;
 	int64_t duration_ns; /* 0: until it is interrupted */
-	bool json;
-	bool help;
 	/* at work */
 	struct analyze_report report;
 	struct tap *tap;
@@ -96,106 +80,59 @@ static void usage(void)
 	     "2 wrong usage.");
 }
 
-__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
-{
-	va_list args;
-
-	fputs("offhook tap: ", stderr);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputs("\n       offhook tap --help says more\n", stderr);
-	return -EINVAL;
-}
-
 static int read_filter(struct tapping *t)
 {
 	char reason[FILTER_REASON_BYTES];
 
 	if (filter_parse(&t->filter, optarg, reason))
-		return complain("--filter: %s", reason);
+		return measure_options_complain(&t->options, "--filter: %s",
+						reason);
 	t->params.filter = &t->filter;
-	t->report.options.filter = &t->filter;
-	return 0;
-}
-
-static int read_seconds(const char *name, double min, double max, int64_t *ret)
-{
-	double x;
-
-	if (str_to_double(optarg, &x) || x < min || x > max)
-		return complain("%s is %g to %.0f seconds", name, min, max);
-	*ret = (int64_t)(x * 1e9 + 0.5);
+	t->options.capture.filter = &t->filter;
 	return 0;
 }
 
 static int option(struct tapping *t, int code)
 {
-	struct capture_options *o = &t->report.options;
-	const char *reason;
-	uint64_t n;
-
 	switch (code) {
 	case OPTION_INTERFACE:
 		t->params.interface = optarg;
 		return 0;
 	case OPTION_FILTER:
 		return read_filter(t);
-	case OPTION_JSON:
-		t->json = true;
-		return 0;
-	case OPTION_INTERVAL:
-		return read_seconds("--interval", INTERVAL_MIN_S,
-				    INTERVAL_MAX_S, &o->interval_ns);
 	case OPTION_DURATION:
-		return read_seconds("--duration", INTERVAL_MIN_S,
-				    DURATION_MAX_S, &t->duration_ns);
-	case OPTION_SDP_ONLY:
-		o->sdp_only = true;
-		return 0;
-	case OPTION_MAX_STREAMS:
-		if (str_to_u64(optarg, CAPTURE_STREAMS_MAX, &n) || n == 0)
-			return complain("--max-streams is 1 to %d",
-					CAPTURE_STREAMS_MAX);
-		o->streams_max = (size_t)n;
-		return 0;
-	case OPTION_CODEC:
-		if (emodel_declare(&t->declarations, optarg, &reason))
-			return complain("--codec %s: %s", optarg, reason);
-		o->declarations = &t->declarations;
-		return 0;
-	case OPTION_PROMISCUOUS:
+		return measure_options_seconds(&t->options, "--duration",
+					       INTERVAL_MIN_S, DURATION_MAX_S,
+					       &t->duration_ns);
+	default:
 		t->params.promiscuous = true;
 		return 0;
-	case OPTION_HELP:
-		t->help = true;
-		return 0;
-	default:
-		return complain("wrong usage");
 	}
 }
 
 static int read_arguments(struct tapping *t, int argc, char **argv)
 {
+	struct measure_options *o = &t->options;
 	int code;
 
-	t->report.options = (struct capture_options){
-		.interval_ns = NS_PER_S,
-		.fixed_delay_ms = JB_FIXED_DELAY_MS,
-		.streams_max = CAPTURE_STREAMS_DEFAULT,
-	};
-	while ((code = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+	measure_options_init(o, "tap", INTERVAL_MIN_S);
+	while ((code = measure_options_next(o, argc, argv, long_options)) > 0) {
 		if (option(t, code))
 			return -EINVAL;
 	}
-	if (t->help)
+	if (code < 0)
+		return code;
+	if (o->help)
 		return 0;
 	if (optind != argc)
-		return complain("\"%s\" is not understood", argv[optind]);
+		return measure_options_complain(o, "\"%s\" is not understood",
+						argv[optind]);
 	if (!t->params.interface)
-		return complain("--interface is missing: \"ip link\" lists "
-				"them");
+		return measure_options_complain(o,
+						"--interface is missing: \"ip "
+						"link\" lists them");
 	t->report.path = t->params.interface;
+	t->report.options = o->capture;
 	return 0;
 }
 
@@ -276,7 +213,7 @@ static void take_interval(struct capture_stream *s,
 {
 	struct tapping *t = arg;
 
-	if (t->json && !t->print_error &&
+	if (t->options.json && !t->print_error &&
 	    (i->second.packets > 0 || i->second.lost != 0))
 		t->print_error = tap_print_interval(stdout, s, i);
 }
@@ -286,7 +223,7 @@ static void take_gone(struct capture_stream *s, void *arg)
 	struct tapping *t = arg;
 
 	t->gone++;
-	if (t->json && !t->print_error)
+	if (t->options.json && !t->print_error)
 		t->print_error =
 			tap_print_stream(stdout, s, &t->report.options);
 }
@@ -307,7 +244,7 @@ static void end_interval(struct tapping *t)
 		capture_expire(c, t->end_ns - SILENT_NS, take_gone, t);
 	if (t->print_error)
 		return;
-	if (t->json) {
+	if (t->options.json) {
 		tap_counters(t->tap, &n);
 		t->print_error = tap_print_state(stdout, c, &n, t->end_ns);
 	} else {
@@ -354,7 +291,7 @@ static int print_end(struct tapping *t)
 
 	capture_tick(c, now_ns, take_interval, t);
 	capture_finish(c);
-	if (!t->json)
+	if (!t->options.json)
 		return print_table(t, now_ns, true);
 	for (size_t i = 0; !err && i < capture_stream_count(c); i++)
 		err = tap_print_stream(stdout, capture_stream(c, i),
@@ -437,7 +374,7 @@ int tap_main(int argc, char **argv)
 		free(t);
 		return EXIT_USAGE;
 	}
-	if (t->help) {
+	if (t->options.help) {
 		usage();
 		free(t);
 		return 0;
