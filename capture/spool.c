@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void spool_init(struct spool *s, size_t record_bytes, uint64_t max)
 {
@@ -13,11 +14,6 @@ void spool_release(struct spool *s)
 	if (s->file)
 		fclose(s->file);
 	*s = (struct spool){0};
-}
-
-static off_t position(const struct spool *s, uint64_t number)
-{
-	return (off_t)(number * (s->record_bytes + sizeof(uint64_t)));
 }
 
 void spool_add(struct spool *s, struct spool_chain *chain, const void *record)
@@ -36,15 +32,16 @@ void spool_add(struct spool *s, struct spool_chain *chain, const void *record)
 	chain->count++;
 }
 
-static int read_at(struct spool *s, uint64_t number, uint64_t *ret_before,
-		   void *record)
+/* pread(): through the FILE each record would be a seek, which throws the
+ * buffer away, and a read of a whole one. */
+static int read_at(const struct spool *s, uint64_t number, size_t at, void *ret,
+		   size_t bytes)
 {
-	if (fseeko(s->file, position(s, number), SEEK_SET) ||
-	    fread(ret_before, sizeof(*ret_before), 1, s->file) != 1)
-		return -EIO;
-	if (record && fread(record, s->record_bytes, 1, s->file) != 1)
-		return -EIO;
-	return 0;
+	const size_t whole = sizeof(uint64_t) + s->record_bytes;
+	ssize_t got = pread(fileno(s->file), ret, bytes,
+			    (off_t)(number * whole + at));
+
+	return got == (ssize_t)bytes ? 0 : -EIO;
 }
 
 int spool_walk(struct spool *s, const struct spool_chain *chain,
@@ -52,12 +49,13 @@ int spool_walk(struct spool *s, const struct spool_chain *chain,
 {
 	uint64_t *number;
 	uint64_t at = chain->last;
-	uint64_t before;
 	void *record;
 	int err = 0;
 
 	if (chain->count == 0)
 		return 0;
+	if (fflush(s->file))
+		return -EIO;
 	number = malloc(chain->count * sizeof(*number));
 	record = malloc(s->record_bytes);
 	if (!number || !record)
@@ -65,10 +63,11 @@ int spool_walk(struct spool *s, const struct spool_chain *chain,
 	/* backwards along the chain, then forwards */
 	for (uint64_t i = chain->count; !err && i-- > 0;) {
 		number[i] = at - 1;
-		err = at > 0 ? read_at(s, at - 1, &at, NULL) : -EIO;
+		err = at > 0 ? read_at(s, at - 1, 0, &at, sizeof(at)) : -EIO;
 	}
 	for (uint64_t i = 0; !err && i < chain->count; i++) {
-		err = read_at(s, number[i], &before, record);
+		err = read_at(s, number[i], sizeof(uint64_t), record,
+			      s->record_bytes);
 		if (!err)
 			err = handler(record, arg);
 	}
