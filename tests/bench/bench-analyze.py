@@ -2,12 +2,13 @@
 """offhook analyze beside tshark -q -z rtp,streams, in the same run.
 
 Makes captures of a million G.729 packets in 1, 100 and 1000 streams (without
-SDP: both programs find RTP by its behaviour), reads each with both programs, and
-prints packets a second of elapsed time (best of the repeats), peak memory, and how
-many times the packets of tshark that is: by elapsed time, and by processor time,
-which says more on a busy machine.
+SDP: both programs find RTP by its behaviour), reads each with both programs in
+turns, and prints packets a second of elapsed time, peak memory, and how many times
+the packets of tshark that is: by elapsed time, with the target, and by processor
+time, which says more on a busy machine. In every turn offhook runs RUNS times, as it
+is over before a disturbance of the machine is; figures are medians of all runs.
 
-Usage: bench-analyze.py OFFHOOK [PACKETS [REPEATS]]
+Usage: bench-analyze.py OFFHOOK [PACKETS [TURNS]]
 """
 import os
 import resource
@@ -16,6 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
+
+TARGET = 100  # times the packets a second of tshark
+RUNS = 7  # of offhook, for each of tshark
 
 
 def checksum(header):
@@ -73,43 +78,61 @@ def run(arguments):
     return done.stdout, int(done.stderr.splitlines()[-1]) / 1024
 
 
-def best(arguments, repeats):
-    """Elapsed and processor time, the least of each; peak memory; output."""
-    elapsed, used = [], []
-    for _ in range(repeats):
+class Runs:
+    """Elapsed and processor time of each run; peak memory and output of the last."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+        self.elapsed, self.used = [], []
+        self.mib, self.text = 0.0, ""
+
+    def run(self):
         start, before = time.monotonic(), processor_s()
-        text, mib = run(arguments)
-        elapsed.append(time.monotonic() - start)
-        used.append(processor_s() - before)
-    return min(elapsed), min(used), mib, text
+        self.text, self.mib = run(self.arguments)
+        self.elapsed.append(time.monotonic() - start)
+        self.used.append(processor_s() - before)
+
+    def count(self, word):
+        return sum(1 for line in self.text.splitlines() if word in line.lower())
+
+
+def measure(offhook, path, streams, turns):
+    ours = Runs(offhook, "analyze", path)
+    json = Runs(offhook, "analyze", path, "--json")
+    theirs = Runs("tshark", "-n", "-q", "-o", "rtp.heuristic_rtp:TRUE", "-z", "rtp,streams",
+                  "-r", path)
+    for _ in range(turns):
+        theirs.run()
+        for _ in range(RUNS):
+            ours.run()
+    json.run()
+    for name, found in (("offhook", ours.count(" g729 ")), ("tshark", theirs.count("g729"))):
+        if found != streams:
+            raise SystemExit(f"{name} found {found} of {streams} streams")
+    return ours, json, theirs
 
 
 def main():
     offhook = sys.argv[1]
     packets = int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
-    repeats = int(sys.argv[3]) if len(sys.argv) > 3 else 3
-    print(f"{packets} packets, best of {repeats} (tshark: of 2)")
+    turns = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    print(f"{packets} packets; medians of {turns} runs of tshark, {turns * RUNS} of offhook; "
+          f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors")
     print(f"{'streams':>7}  {'offhook p/s':>12}  {'MiB':>6}  {'json p/s':>10}  {'MiB':>6}  "
-          f"{'tshark p/s':>10}  {'MiB':>6}  {'ratio':>6}  {'of CPU':>6}")
+          f"{'tshark p/s':>10}  {'MiB':>6}  {'ratio':>6}  {'target':>10}  {'of CPU':>6}  "
+          f"{'of best':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for streams in (1, 100, 1000):
             path = os.path.join(folder, "x.pcap")
             write_capture(path, packets, streams)
-            ours, ours_cpu, ours_mib, text = best([offhook, "analyze", path], repeats)
-            found = sum(1 for line in text.splitlines() if " G729 " in line)
-            if found != streams:
-                raise SystemExit(f"offhook found {found} of {streams} streams")
-            json, _, json_mib, _ = best([offhook, "analyze", path, "--json"], 1)
-            theirs, theirs_cpu, theirs_mib, text = best(
-                ["tshark", "-n", "-q", "-o", "rtp.heuristic_rtp:TRUE", "-z", "rtp,streams",
-                 "-r", path], min(repeats, 2))
-            found = sum(1 for line in text.splitlines() if "g729" in line.lower())
-            if found != streams:
-                raise SystemExit(f"tshark found {found} of {streams} streams")
-            print(f"{streams:7}  {packets / ours:12.0f}  {ours_mib:6.1f}  "
-                  f"{packets / json:10.0f}  {json_mib:6.1f}  "
-                  f"{packets / theirs:10.0f}  {theirs_mib:6.1f}  {theirs / ours:6.1f}  "
-                  f"{theirs_cpu / ours_cpu:6.1f}",
+            ours, json, theirs = measure(offhook, path, streams, turns)
+            elapsed, other = median(ours.elapsed), median(theirs.elapsed)
+            print(f"{streams:7}  {packets / elapsed:12.0f}  {ours.mib:6.1f}  "
+                  f"{packets / json.elapsed[0]:10.0f}  {json.mib:6.1f}  "
+                  f"{packets / other:10.0f}  {theirs.mib:6.1f}  {other / elapsed:6.1f}  "
+                  f"{TARGET:3} {'met' if other / elapsed >= TARGET else 'MISSED':>6}  "
+                  f"{median(theirs.used) / median(ours.used):6.1f}  "
+                  f"{min(theirs.elapsed) / min(ours.elapsed):7.1f}",
                   flush=True)
 
 
