@@ -306,6 +306,20 @@ void native_account_accept_calls(struct sip_account *account, bool accept)
 	account->accepts = accept;
 }
 
+int native_account_headers(struct sip_account *account,
+			   const struct sip_custom_header *headers,
+			   size_t count)
+{
+	struct header_list list;
+	int err = headers_copy(&list, headers, count);
+
+	if (err)
+		return err;
+	headers_release(&account->headers);
+	account->headers = list;
+	return 0;
+}
+
 void native_account_call_options(struct sip_account *account,
 				 const struct sip_call_options *options)
 {

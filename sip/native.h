@@ -13,6 +13,9 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 		       const struct sip_account_params *params);
 int native_account_register(struct sip_account *account);
 int native_account_unregister(struct sip_account *account);
+int native_account_headers(struct sip_account *account,
+			   const struct sip_custom_header *headers,
+			   size_t count);
 void native_account_accept_calls(struct sip_account *account, bool accept);
 const char *native_account_username(const struct sip_account *account);
 struct sip_account *native_account_free(struct sip_account *account);

@@ -21,6 +21,9 @@ struct sip_ops {
 	/* accounts */
 	int (*account_register)(struct sip_account *account);
 	int (*account_unregister)(struct sip_account *account);
+	int (*account_headers)(struct sip_account *account,
+			       const struct sip_custom_header *headers,
+			       size_t count);
 	void (*account_accept_calls)(struct sip_account *account, bool accept);
 	const char *(*account_username)(const struct sip_account *account);
 	struct sip_account *(*account_free)(struct sip_account *account);

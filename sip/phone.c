@@ -13,6 +13,7 @@ const struct sip_ops native_ops = {
 	.account_new = native_account_new,
 	.account_register = native_account_register,
 	.account_unregister = native_account_unregister,
+	.account_headers = native_account_headers,
 	.account_accept_calls = native_account_accept_calls,
 	.account_username = native_account_username,
 	.account_free = native_account_free,
@@ -67,6 +68,12 @@ int sip_account_register(struct sip_account *account)
 int sip_account_unregister(struct sip_account *account)
 {
 	return ops_of(account)->account_unregister(account);
+}
+
+int sip_account_headers(struct sip_account *account,
+			const struct sip_custom_header *headers, size_t count)
+{
+	return ops_of(account)->account_headers(account, headers, count);
 }
 
 void sip_account_accept_calls(struct sip_account *account, bool accept)

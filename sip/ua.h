@@ -178,6 +178,12 @@ int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 int sip_account_register(struct sip_account *account);
 /** Remove the binding; SIP_ACCOUNT_UNREGISTERED follows in bounded time. */
 int sip_account_unregister(struct sip_account *account);
+/**
+ * Other custom headers from now on: copied, in the place of the account's.
+ * @return 0; -EINVAL; -ENOMEM; -ENOTSUP not by this user agent
+ */
+int sip_account_headers(struct sip_account *account,
+			const struct sip_custom_header *headers, size_t count);
 /** Take or refuse (480) incoming calls from now on. */
 void sip_account_accept_calls(struct sip_account *account, bool accept);
 const char *sip_account_username(const struct sip_account *account);

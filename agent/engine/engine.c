@@ -451,7 +451,7 @@ static void end_accounts(struct engine *e)
 {
 	e->phase = ENGINE_ENDING_ACCOUNTS;
 	tmr_start(&e->tmr_end, ENGINE_ACCOUNTS_END_MS, accounts_overdue, e);
-	accounts_unregister(e);
+	accounts_unregister(e, NULL);
 	engine_end_check(e);
 }
 

@@ -60,14 +60,13 @@ static int room_make(struct headers *h)
 	return 0;
 }
 
-/**
- * Append the headers of an action. Those of an answer or call action never go
- * on a REGISTER, which is another action's request.
- */
-static int append(struct headers *h, const struct account *a,
-		  const struct wire_action *action, unsigned n)
+/* Those of an answer or call action never go on a REGISTER, which is another
+ * action's request. */
+int headers_append(struct headers *h, const struct account *a,
+		   const struct wire_action *action, unsigned n)
 {
-	bool registers = action->type == WIRE_ACTION_REGISTER;
+	bool registers = action->type == WIRE_ACTION_REGISTER ||
+			 action->type == WIRE_ACTION_UNREGISTER;
 
 	for (size_t i = 0; i < action->header_count; i++) {
 		const struct wire_header *from = &action->headers[i];
@@ -97,7 +96,7 @@ static int append(struct headers *h, const struct account *a,
 static int append_all(struct headers *h, const struct account *a, unsigned n)
 {
 	const struct wire_job *job = a->engine->job;
-	int err = append(h, a, a->origin, n);
+	int err = headers_append(h, a, a->origin, n);
 
 	if (a->origin->type != WIRE_ACTION_REGISTER)
 		return err;
@@ -106,7 +105,8 @@ static int append_all(struct headers *h, const struct account *a, unsigned n)
 
 		for (size_t i = 0; !err && i < step->action_count; i++) {
 			if (step->actions[i].type == WIRE_ACTION_ANSWER)
-				err = append(h, a, &step->actions[i], n);
+				err = headers_append(h, a, &step->actions[i],
+						     n);
 		}
 	}
 	return err;

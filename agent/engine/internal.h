@@ -99,6 +99,9 @@ struct headers {
 /** Those of an account's requests; {{n}} and {{ROLE.username}} are those of
  * n, the number of the account or of a call. @return 0; -errno */
 int headers_make(struct headers *ret, const struct account *a, unsigned n);
+/** Add those of another action of the account. @return 0; -errno */
+int headers_append(struct headers *h, const struct account *a,
+		   const struct wire_action *action, unsigned n);
 void headers_free(struct headers *h);
 /** Each call has its own. */
 bool headers_vary(const struct account *a);
@@ -133,6 +136,7 @@ struct registering {
 	bool held_up;        /* too many were under way */
 	struct tmr tmr;
 	struct le *removed; /* of the accounts: where to look on */
+	const struct wire_action *unregister; /* NULL: the end of the job */
 };
 
 /** sip_account_h of every account. */
@@ -141,8 +145,9 @@ void registering_event(struct sip_account *sip, enum sip_account_event event,
 /** Make the accounts of a register action and register them; steps_done()
  * when all are, engine_end() when one is refused. */
 void accounts_register(struct engine *e, const struct wire_action *action);
-/** Remove the bindings; steps_done() when all are gone or timed out. */
-void accounts_unregister(struct engine *e);
+/** Remove the bindings; steps_done() when all are gone or timed out.
+ * @param action  has headers for that; NULL: the job ends */
+void accounts_unregister(struct engine *e, const struct wire_action *action);
 /** Bindings are still to be removed. */
 bool accounts_leaving(const struct engine *e);
 /** Accounts of an action itself, unregistered. @return 0; -errno */

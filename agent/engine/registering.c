@@ -161,6 +161,26 @@ static void account_refused(struct account *a,
 	 * the judge knows. */
 }
 
+/* The headers of the action that removes the binding, with the account's.
+ * @return 0; -errno */
+static int headers_of_removal(struct account *a)
+{
+	const struct wire_action *action = a->engine->registering.unregister;
+	struct headers headers;
+	int err;
+
+	if (!action || !action->header_count)
+		return 0;
+	err = headers_make(&headers, a, a->index);
+	if (err)
+		return err;
+	err = headers_append(&headers, a, action, a->index);
+	if (!err)
+		err = sip_account_headers(a->sip, headers.list, headers.count);
+	headers_free(&headers);
+	return err;
+}
+
 /* Ask for as many removals as may run at a time. */
 static void remove_more(struct engine *e)
 {
@@ -175,9 +195,11 @@ static void remove_more(struct engine *e)
 			continue;
 		report_state(e, clock_mono_ns(), UA_UNREGISTERING,
 			     account_name(a), NULL, NULL);
-		account_set_state(a, sip_account_unregister(a->sip)
-					     ? ACCOUNT_IDLE
-					     : ACCOUNT_REMOVING);
+		account_set_state(a,
+				  headers_of_removal(a) ||
+						  sip_account_unregister(a->sip)
+					  ? ACCOUNT_IDLE
+					  : ACCOUNT_REMOVING);
 	}
 }
 
@@ -234,7 +256,7 @@ void registering_event(struct sip_account *sip, enum sip_account_event event,
 	}
 }
 
-void accounts_unregister(struct engine *e)
+void accounts_unregister(struct engine *e, const struct wire_action *action)
 {
 	struct le *le;
 
@@ -249,6 +271,7 @@ void accounts_unregister(struct engine *e)
 		    a->state == ACCOUNT_TRYING)
 			account_set_state(a, ACCOUNT_LEAVING);
 	}
+	e->registering.unregister = action;
 	e->registering.removed = list_head(&e->accounts);
 	remove_more(e);
 	if (engine_working(e) && !accounts_leaving(e))

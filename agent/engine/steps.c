@@ -78,7 +78,7 @@ static void action_start(struct engine *e)
 		calling_start(e, a);
 		break;
 	case WIRE_ACTION_UNREGISTER:
-		accounts_unregister(e);
+		accounts_unregister(e, a);
 		break;
 	case WIRE_ACTION_WAIT:
 		tmr_start(&e->steps.tmr, a->wait_ms, wait_over, e);

@@ -132,6 +132,10 @@ int wire_client_decode(struct decoder *d, json_t *object,
 	size_t i;
 	int err = 0;
 
+	if (a->type == WIRE_ACTION_UNREGISTER && a->header_count &&
+	    registered && registered->client == WIRE_CLIENT_BARESIP)
+		return decoder_refuse_member(d, "custom_headers",
+					     "client baresip sends none");
 	if (!calls && a->type != WIRE_ACTION_REGISTER)
 		return 0;
 	err = decode_text(d, object, "client", TEXT_WORD, 16, &text);

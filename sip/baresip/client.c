@@ -18,6 +18,15 @@ static struct sip_ua *ua_free(struct sip_ua *ua)
 
 /* ---- what baresip 1.0.0 has no command for ---- */
 
+static int account_headers(struct sip_account *account,
+			   const struct sip_custom_header *headers,
+			   size_t count)
+{
+	(void)account;
+	(void)headers; /* refused where the job is decoded */
+	return count ? -ENOTSUP : 0;
+}
+
 static void call_options(struct sip_account *account,
 			 const struct sip_call_options *options)
 {
@@ -119,6 +128,7 @@ const struct sip_ops baresip_ops = {
 	.account_username = baresip_account_username,
 	.account_free = baresip_account_free,
 	.account_call_options = call_options,
+	.account_headers = account_headers,
 	.account_request = account_request,
 	.call_dial = baresip_call_dial,
 	.call_adopt = baresip_call_adopt,

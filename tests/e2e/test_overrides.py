@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bench import CALLEE, Bench, state_condition
+from bench import CALLEE, CALLER, Bench, state_condition
 from peers import SUBSCRIBERS, SilentPort
 
 
@@ -79,6 +79,26 @@ def test_regexpire_and_custom_header_on_the_wire(bench):
     assert re.search(r"(?mi)^(Expires: *77|Contact:.*expires=77)", registers[0]), registers[0]
     assert all("X-Offhook-Probe: seen" in r for r in registers)
     assert not any("X-Offhook-Probe" in i for i in sent(report, "caller", "INVITE"))
+
+
+def test_headers_of_the_removal(bench):
+    """Those of an unregister action are on its REGISTER, beside the account's."""
+    role, pools = "caller", {"target_pool": bench.target_id, "credential_pool": bench.callers}
+    made = bench.api("POST", "/tests", {
+        "name": "come and go", "project_id": bench.project_id, "agentpool_id": bench.pool_id,
+        "steps": [[{"type": "register", "role": role, **pools,
+                    "custom_headers": [["X-Stays", "a", "registers"]]},
+                   {"type": "unregister", "role": role, "custom_headers": [
+                       ["X-Goes", "{{credential.username}}", "registers"], ["X-Any", "b"],
+                       ["X-Call", "c", "invites"]]}]]})["test"]["id"]
+    run, report = bench.run(made)
+    assert run["status"] == "passed", run["result_description"]
+    *first, last = sent(report, role, "REGISTER")
+    assert re.search(r"(?mi)^(Expires: *0|Contact:.*expires=0)", last), last
+    assert first and all("X-Stays: a" in r and "X-Goes" not in r for r in first)
+    for line in ("X-Stays: a", f"X-Goes: {CALLER}", "X-Any: b"):
+        assert line in last.splitlines(), last
+    assert "X-Call" not in last
 
 
 def test_dial_destination_nobody_has(bench):

@@ -86,6 +86,14 @@ static int parse_common(struct condition *c, const struct figure *f,
 	return err;
 }
 
+/* "p95 jitter"; the average is not named, nor is what has no statistics */
+static void figure_name(char *name, size_t size, const struct condition *c,
+			const struct figure *f)
+{
+	str_print(name, size, "%s%s%s", c->choice ? statistics[c->choice] : "",
+		  c->choice ? " " : "", f->name);
+}
+
 static void no_figure(struct tally *t, const struct condition *c,
 		      const struct figure *f, const struct call_record *call,
 		      const struct stream_record *s, const char *expected)
@@ -118,7 +126,7 @@ static void judge_call(struct tally *t, const struct condition *c,
 
 	for (size_t i = 0; i < call->stream_count; i++) {
 		const struct stream_record *s = &call->streams[i];
-		char actual[NUMBER_TEXT_BYTES];
+		char actual[NUMBER_TEXT_BYTES], name[40];
 		double value;
 
 		if (s->outgoing != c->outgoing)
@@ -131,10 +139,11 @@ static void judge_call(struct tally *t, const struct condition *c,
 		if (tally_figure(t, &c->limit, value))
 			continue;
 		number_text(actual, value, f->unit);
+		figure_name(name, sizeof(name), c, f);
 		tally_miss(t, call->name, actual,
 			   "%s of stream '%s' of call %.60s was %s, expected "
 			   "%s",
-			   f->name, direction(c), call->name, actual, expected);
+			   name, direction(c), call->name, actual, expected);
 	}
 	if (!streams)
 		no_figure(t, c, f, call, NULL, expected);
@@ -144,13 +153,13 @@ static int judge_figure(const struct judge_input *in, const struct condition *c,
 			const struct figure *f, json_t *verdicts)
 {
 	const struct call_record *calls = RECORDS(in, calls, call_record);
-	char text[160], expected[LIMIT_TEXT_BYTES], none[80];
+	char text[160], expected[LIMIT_TEXT_BYTES], none[80], name[40];
 	struct tally t = {0};
 
 	limit_text(expected, &c->limit, f->unit);
-	str_print(text, sizeof(text), "%s: %s%s%s of every stream '%s' %s",
-		  c->set->role, c->choice ? statistics[c->choice] : "",
-		  c->choice ? " " : "", f->name, direction(c), expected);
+	figure_name(name, sizeof(name), c, f);
+	str_print(text, sizeof(text), "%s: %s of every stream '%s' %s",
+		  c->set->role, name, direction(c), expected);
 	for (size_t i = 0; i < in->calls.count; i++)
 		if (strcmp(calls[i].role, c->set->role) == 0)
 			judge_call(&t, c, f, &calls[i], expected);

@@ -121,6 +121,10 @@ static int apply_step(const char *key, json_t *value, json_t *steps,
 			       type ? type : "broken", rest);
 		return 0;
 	}
+	if (json_is_null(value)) { /* as if it had been left out */
+		(void)json_object_del(action, param->name);
+		return 0;
+	}
 	err = param_normalize(param, value, &typed);
 	if (err == -EINVAL) {
 		plan_key_error(errors, key, "", "%s must be %s", param->name,

@@ -281,7 +281,7 @@ static const struct row rows[] = {
 	 LIMIT("le", "1"), JUDGE_PASSED, 4, ""},
 	{"jitter p95", CALLER(1), ONE, "caller-jitter-conditions",
 	 "[{'type':'le','value':'2.7','type_statistics':'p95'}]", JUDGE_FAILED,
-	 4, "jitter of stream 'in' of call caller-1 was 2.8 ms"},
+	 4, "p95 jitter of stream 'in' of call caller-1 was 2.8 ms"},
 	{"rtt unknown", CALLER(1), ONE, "caller-rtt-conditions",
 	 LIMIT("le", "100"), JUDGE_FAILED, 4, "has no round-trip time"},
 	/* counts and times */

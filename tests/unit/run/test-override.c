@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#define STEPS                                                                 \
-	"[[{\"type\":\"register\",\"role\":\"callee\"},{\"type\":\"answer\"," \
+#define STEPS                                                                                  \
+	"[[{\"type\":\"register\",\"role\":\"callee\",\"regexpire\":60},{\"type\":\"answer\"," \
 	"\"role\":\"callee\"}],[{\"type\":\"call\",\"role\":\"caller\"}]]"
 #define CONDITIONS                                                            \
 	"[{\"role\":\"caller\",\"condition_type\":\"caller-mos-conditions\"," \
@@ -74,6 +74,21 @@ static void test_override_texts_become_types(void **state)
 		json_object_get(action(&f, 1, 0), "sipclient_actions")));
 	assert_true(json_real_value(json_object_get(
 			    action(&f, 1, 0), "calls_per_second")) == 2.5);
+	release(&f);
+}
+
+/* null is the default, whatever the test says. */
+static void test_override_null_is_left_out(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	apply(&f, "{\"step.0.0.regexpire\":null,\"step.1.0.prompt\":null,"
+		  "\"step.1.0.call_duration\":null}");
+	assert_int_equal(json_array_size(f.errors), 0);
+	assert_null(json_object_get(action(&f, 0, 0), "regexpire"));
+	assert_null(json_object_get(action(&f, 1, 0), "prompt"));
+	assert_null(json_object_get(action(&f, 1, 0), "call_duration"));
 	release(&f);
 }
 
@@ -174,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_override_texts_become_types),
+		cmocka_unit_test(test_override_null_is_left_out),
 		cmocka_unit_test(test_override_wrong_keys_and_values),
 		cmocka_unit_test(test_override_reports_every_mistake),
 		cmocka_unit_test(test_override_replaces_conditions_of_the_type),
