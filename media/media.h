@@ -206,7 +206,8 @@ enum media_audio {
 };
 
 struct media_session_params {
-	struct media_addr bind; /* local address to use; port ignored */
+	struct media_addr bind; /* local address; port 0: any of the range,
+				 * else this even one */
 	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference, see
 					       * media/codec.h; empty:
 					       * PCMU, PCMA */

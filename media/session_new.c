@@ -161,7 +161,11 @@ static int sockets_open(struct media_session *s, const struct media_addr *bind)
 	const struct media_engine_params *p = &s->engine->params;
 	struct media_addr addrs[SOCKET_COUNT];
 	int fds[SOCKET_COUNT];
-	int err = socket_pair_bind(fds, addrs, bind, p->port_min, p->port_max);
+	uint16_t port = media_addr_port(bind);
+	int err = port ? socket_pair_bind(fds, addrs, bind, port,
+					  (uint16_t)(port + 1))
+		       : socket_pair_bind(fds, addrs, bind, p->port_min,
+					  p->port_max);
 
 	if (err)
 		return err;

@@ -71,7 +71,8 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 	tmr_init(&c->listening.tmr);
 	snprintf(c->name, sizeof(c->name), "%s-%u", e->job->role,
 		 ++e->call_count);
-	(void)str_copy(c->account, sizeof(c->account), account_name(account));
+	(void)str_copy(c->account, sizeof(c->account),
+		       account ? account_name(account) : "");
 	c->duration_ns =
 		endless ? INT64_MAX
 			: draw_duration_ns(&e->draw, &action->duration);
@@ -91,8 +92,8 @@ void call_fault(struct call *c, const char *what, int err)
 		why = "the prompt is not on this agent";
 	else if (err == -EILSEQ)
 		why = "the prompt is no audio file";
-	engine_end(e, "error", "role %s: call %s of %s: %s: %s", e->job->role,
-		   c->name, c->account, what, why);
+	engine_end(e, "error", "role %s: call %s%s%s: %s: %s", e->job->role,
+		   c->name, c->account[0] ? " of " : "", c->account, what, why);
 }
 
 void call_begun(struct call *c)
@@ -180,6 +181,10 @@ void call_hangup(struct call *c)
 {
 	if (c->closed || c->hangup_ns)
 		return;
+	if (c->action->type == WIRE_ACTION_STREAM) {
+		stream_end(c);
+		return;
+	}
 	if (!c->sip) {
 		call_give_up(c, "ended before it was dialled");
 		return;

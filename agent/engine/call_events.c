@@ -45,7 +45,7 @@ static void on_answered(struct call *c, int64_t mono_ns)
 			(double)(mono_ns - c->invite_ns) / (double)NS_PER_MS);
 }
 
-static void on_established(struct call *c, int64_t mono_ns)
+void call_is_up(struct call *c, int64_t mono_ns)
 {
 	if (c->established_ns)
 		return;
@@ -186,7 +186,7 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 		acting_progress(c, info->code, info->reason);
 		break;
 	case SIP_CALL_ESTABLISHED:
-		on_established(c, at);
+		call_is_up(c, at);
 		consult_established(c);
 		break;
 	case SIP_CALL_SECURED:

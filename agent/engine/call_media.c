@@ -12,20 +12,22 @@ int call_media_new(struct call *c)
 	char prompt[ENGINE_PATH_BYTES * 2];
 	char expected[ENGINE_PATH_BYTES * 2];
 	struct media_session_params params = {
-		.bind = e->bind,
 		.codec_count = c->action->codec_count,
 		.ptime_ms = c->action->ptime_ms,
-		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT,
+		/* a stream has nobody to agree with on digits */
+		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT ||
+			     c->action->type == WIRE_ACTION_STREAM,
 		.audio = call_audio_wanted(c),
 		.user = c,
 	};
-	int err = 0;
+	int err = engine_address(&params.bind, e->settings.bind,
+				 c->action->stream.local_port);
 
 	/* a client with media of its own plays what it likes */
 	params.tapped = c->action->client == WIRE_CLIENT_BARESIP;
 	if (params.tapped)
 		prompt[0] = '\0';
-	else
+	else if (!err)
 		err = engine_prompt(e, c->action, prompt, sizeof(prompt));
 
 	if (!err)

@@ -124,6 +124,17 @@ static void calling_finish(struct engine *e)
 	steps_done(e);
 }
 
+static void stream_one(struct engine *e)
+{
+	struct calling *g = &e->calling;
+
+	g->active++;
+	if (stream_place(e, g->action, g->placed++)) {
+		g->active--;
+		g->ended++;
+	}
+}
+
 static void place_one(struct engine *e)
 {
 	struct calling *g = &e->calling;
@@ -171,7 +182,10 @@ static void place_due(void *arg)
 	if (!engine_working(e) || !g->action)
 		return;
 	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
-		place_one(e);
+		if (g->action->type == WIRE_ACTION_STREAM)
+			stream_one(e);
+		else
+			place_one(e);
 		g->next_ns =
 			g->begin_ns + pace_next_ns(g->next_ns - g->begin_ns,
 						   g->action->calls_per_second,
@@ -199,7 +213,7 @@ void calling_start(struct engine *e, const struct wire_action *action)
 
 	*g = (struct calling){.action = action};
 	tmr_init(&g->tmr);
-	if (calling_gather(e, action))
+	if (action->type != WIRE_ACTION_STREAM && calling_gather(e, action))
 		return; /* the job was ended */
 	g->begin_ns = g->next_ns = clock_mono_ns();
 	place_due(e);

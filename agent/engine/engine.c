@@ -23,7 +23,7 @@ static void end_write(struct engine *e);
 
 /* ---- set-up ---- */
 
-static int bind_parse(const char *text, struct media_addr *ret)
+int engine_address(struct media_addr *ret, const char *text, uint16_t port)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
@@ -31,11 +31,13 @@ static int bind_parse(const char *text, struct media_addr *ret)
 	*ret = (struct media_addr){.len = 0};
 	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
 		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
 		ret->len = sizeof(*in);
 		return 0;
 	}
 	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
 		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
 		ret->len = sizeof(*in6);
 		return 0;
 	}
@@ -70,7 +72,7 @@ static int settings_read(struct engine *e, json_t *object)
 	if (values && emodel_declare(&s->declarations, values, &reason))
 		return -EINVAL;
 	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
-	    bind_parse(s->bind, &e->bind) ||
+	    engine_address(&e->bind, s->bind, 0) ||
 	    port_read(object, "sip_port", &s->sip_port) ||
 	    port_read(object, "rtp_min", &s->rtp_min) ||
 	    port_read(object, "rtp_max", &s->rtp_max) ||

@@ -346,6 +346,14 @@ void call_abandon(struct call *c);
 /** Accounted for: report it and release it. */
 void call_finish(void *call);
 
+/* ---- streaming.c ---- */
+
+/** Begin a stream, number n of its action; it is a call that is up at once.
+ * @return 0; -errno: the job was ended */
+int stream_place(struct engine *e, const struct wire_action *action,
+		 unsigned n);
+void stream_end(struct call *c);
+
 /* ---- call_script.c ---- */
 
 extern const struct script_ops call_script_ops;
@@ -453,6 +461,8 @@ void call_dtmf_info(struct call *c, const struct sip_call_info *info);
 /** sip_call_h of every call. */
 void call_handler(struct sip_call *sip, enum sip_call_event event,
 		  const struct sip_call_info *info, void *arg);
+/** It is up: its duration begins. */
+void call_is_up(struct call *c, int64_t mono_ns);
 /** The SIP call is over, for the reason in info. */
 void call_closed(struct call *c, const struct sip_call_info *info,
 		 const char *text);
@@ -689,6 +699,8 @@ static inline bool engine_working(const struct engine *e)
 }
 /** A call or an account is gone: the end may go on. */
 void engine_end_check(struct engine *e);
+/** An IPv4 or IPv6 address. @return 0; -EINVAL */
+int engine_address(struct media_addr *ret, const char *text, uint16_t port);
 /** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
 int engine_prompt(const struct engine *e, const struct wire_action *action,
 		  char *dst, size_t size);

@@ -30,6 +30,8 @@ static const char *type_name(enum wire_action_type type)
 		return "publish";
 	case WIRE_ACTION_NOTIFY:
 		return "notify";
+	case WIRE_ACTION_STREAM:
+		return "stream";
 	}
 	return "?";
 }
@@ -75,6 +77,7 @@ static void action_start(struct engine *e)
 		answering_start(e, a);
 		break;
 	case WIRE_ACTION_CALL:
+	case WIRE_ACTION_STREAM:
 		calling_start(e, a);
 		break;
 	case WIRE_ACTION_UNREGISTER:

@@ -408,7 +408,8 @@ static int type_decode(struct decoder *d, json_t *object,
 		WIRE_ACTION_CALL,     WIRE_ACTION_UNREGISTER,
 		WIRE_ACTION_WAIT,     WIRE_ACTION_MESSAGE,
 		WIRE_ACTION_OPTIONS,  WIRE_ACTION_SUBSCRIBE,
-		WIRE_ACTION_PUBLISH,  WIRE_ACTION_NOTIFY};
+		WIRE_ACTION_PUBLISH,  WIRE_ACTION_NOTIFY,
+		WIRE_ACTION_STREAM};
 	const char *text = NULL;
 	size_t i;
 	int err = decode_text(d, object, "type", TEXT_LINE, 32, &text);
@@ -420,10 +421,6 @@ static int type_decode(struct decoder *d, json_t *object,
 	if (!decode_word(types, text, &i))
 		return decoder_refuse_member(
 			d, "type", "there is no action type \"%s\"", text);
-	if (i >= sizeof(values) / sizeof(values[0]))
-		return decoder_refuse_member(
-			d, "type", "%s is not supported by this version",
-			types[i]);
 	*ret = values[i];
 	return 0;
 }
@@ -543,7 +540,9 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (err)
 		return err;
 	target_inherit(&a, registered);
-	err = wire_client_decode(d, object, registered, &a);
+	err = wire_stream_decode(d, object, &a);
+	if (!err)
+		err = wire_client_decode(d, object, registered, &a);
 	if (!err)
 		err = required_check(d, &a);
 	if (err)

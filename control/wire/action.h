@@ -48,6 +48,11 @@ int wire_security_decode(struct decoder *d, json_t *object,
  * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
+/** Where a stream action sends: dial_destination, local_port.
+ * @return 0; -EINVAL */
+int wire_stream_decode(struct decoder *d, json_t *object,
+		       struct wire_action *a);
+
 /**
  * `client`: native or baresip, which must be able to do all the rest; last.
  * @param registered  the last register action so far, or NULL

@@ -32,6 +32,14 @@ enum wire_action_type {
 	WIRE_ACTION_SUBSCRIBE,
 	WIRE_ACTION_PUBLISH,
 	WIRE_ACTION_NOTIFY,
+	WIRE_ACTION_STREAM,
+};
+
+/* RTP without signalling. */
+struct wire_stream {
+	char host[46];       /* IPv4 or IPv6 address */
+	uint16_t port;       /* of RTP; RTCP goes to the next one */
+	uint16_t local_port; /* even; 0: any of the RTP range */
 };
 
 struct wire_credential {
@@ -276,6 +284,8 @@ struct wire_action {
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;
 	size_t client_action_count;
+
+	struct wire_stream stream; /* stream */
 
 	/* message */
 	const char *message; /* its text */

@@ -101,6 +101,45 @@ def test_headers_of_the_removal(bench):
     assert "X-Call" not in last
 
 
+def test_streams_without_signalling(bench, ports):
+    """Two roles send to each other; a third one to nobody, and from any port."""
+    a, b = ports.base + 10, ports.base + 12
+    stream = {"type": "stream", "call_duration": 3}
+    made = bench.api("POST", "/tests", {
+        "name": "streams", "project_id": bench.project_id, "agentpool_id": bench.pool_id,
+        "steps": [[{**stream, "role": "A", "local_port": a, "dial_destination": f"127.0.0.1:{b}"},
+                   {**stream, "role": "B", "local_port": b, "dial_destination": f"127.0.0.1:{a}",
+                    "audio_codecs": ["PCMA", "PCMU"]},
+                   {**stream, "role": "C", "dial_destination": "127.0.0.1:9",
+                    "max_total_calls": 2, "max_concurrent_calls": 2}]],
+        "conditions": [
+            {"role": "A", "condition_type": "A-mos-conditions",
+             "conditions": [{"type": "ge", "value": "4"}]},
+            {"role": "B", "condition_type": "B-loss-conditions",
+             "conditions": [{"type": "eq", "value": "0"}]},
+            {"role": "A", "condition_type": "A-sipclient-state-conditions",
+             "conditions": [{"type": "has", "state": "CALL_RTPESTAB"}]},
+            {"role": "C", "condition_type": "C-sipclient-state-conditions",
+             "conditions": [{"type": "hasnot", "state": "CALL_RTPESTAB"}]}]})["test"]["id"]
+    run, report = bench.run(made)
+    assert run["status"] == "passed", run["result_description"]
+    calls = {c["call"]: c for c in report["calls"]}
+    assert sorted(calls) == ["A-1", "B-1", "C-1", "C-2"]
+    for name, other, codec in (("A-1", b, "PCMA"), ("B-1", a, "PCMU")):
+        call = calls[name]
+        streams = {s["dir"]: s for s in call["streams"]}
+        assert call["established"] and call["end"] == "local"
+        assert call["peer"] == f"rtp:127.0.0.1:{other}"
+        assert streams["out"]["packets"] == 150  # 3 s, to the packet
+        assert streams["in"]["codec"] == codec and streams["in"]["lost"] == 0
+        # what was sent before the other one listened is not there
+        assert 100 < streams["in"]["packets"] <= 150
+    assert not report["messages"]
+    run, _ = bench.run(made, {"condition.C.C-mos-conditions": {
+        "conditions": [{"type": "ge", "value": "1"}]}})
+    assert run["status"] == "failed" and "no packets received" in run["result_description"]
+
+
 def test_dial_destination_nobody_has(bench):
     run, report = bench.run(bench.single_call(duration=1), {
         "step.1.1.dial_destination": "9999"})

@@ -414,7 +414,7 @@ static int add_action(struct judge_input *in, struct role_record *record,
 	const char *type = text_of(action, "type");
 	const json_t *calls = json_object_get(action, "max_total_calls");
 
-	if (strcmp(type, "call") == 0) {
+	if (strcmp(type, "call") == 0 || strcmp(type, "stream") == 0) {
 		int64_t count = json_integer_value(calls);
 
 		record->places_calls = true;

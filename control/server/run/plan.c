@@ -463,7 +463,8 @@ static int audio_checks(struct plan_role *role)
 		{
 			const char *type = text_of(action, "type");
 
-			if (strcmp(type, "call") && strcmp(type, "answer"))
+			if (strcmp(type, "call") && strcmp(type, "answer") &&
+			    strcmp(type, "stream"))
 				continue;
 			if (json_object_set_new(action, "audio_checks",
 						json_true()))

@@ -13,6 +13,8 @@
 #define HEAD   "{" ID ",\"role\":\"caller\","
 #define TARGET "\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\"}]}"
 #define CALL   "\"type\":\"call\",\"dial_destination\":\"1002\"," TARGET
+#define STREAM(to) \
+	HEAD "\"steps\":[[{\"type\":\"stream\",\"dial_destination\":\"" to "\""
 
 static int decode(struct wire_job **ret, const char *text, char *reason)
 {
@@ -186,6 +188,34 @@ static void test_job_defaults(void **state)
 	wire_job_free(job);
 }
 
+static void test_job_stream(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	struct wire_job *job;
+	const struct wire_action *a;
+
+	(void)state;
+	assert_int_equal(decode(&job,
+				STREAM("192.0.2.1:4000") ",\"call_duration\":3,"
+							 "\"local_port\":"
+							 "\"5000\"}]]}",
+				reason),
+			 0);
+	a = &job->steps[0].actions[0];
+	assert_int_equal(a->type, WIRE_ACTION_STREAM);
+	assert_string_equal(a->stream.host, "192.0.2.1");
+	assert_int_equal(a->stream.port, 4000);
+	assert_int_equal(a->stream.local_port, 5000);
+	wire_job_free(job);
+	assert_int_equal(decode(&job, STREAM("[2001:db8::1]:4") "}]]}", reason),
+			 0);
+	a = &job->steps[0].actions[0];
+	assert_string_equal(a->stream.host, "2001:db8::1");
+	assert_int_equal(a->stream.port, 4);
+	assert_int_equal(a->stream.local_port, 0);
+	wire_job_free(job);
+}
+
 static void test_job_refusals(void **state)
 {
 	static const struct {
@@ -193,6 +223,25 @@ static void test_job_refusals(void **state)
 		const char *reason;
 	} cases[] = {
 		{"[]", "a job must be an object"},
+		{HEAD "\"steps\":[[{\"type\":\"stream\"}]]}",
+		 "/dial_destination: must be an address with a port"},
+		{STREAM("host:4000") "}]]}", "must be an address with a port"},
+		{STREAM("192.0.2.1") "}]]}", "must be an address with a port"},
+		{STREAM("192.0.2.1:0") "}]]}",
+		 "must be an address with a port"},
+		{STREAM("192.0.2.1:65535") "}]]}", "must be an address"},
+		{STREAM("2001:db8::1:4000") "}]]}", "must be an address"},
+		{STREAM("[2001:db8::1]") "}]]}", "must be an address"},
+		{STREAM("[192.0.2.1]:4000") "}]]}", "must be an address"},
+		{STREAM("192.0.2.1:4000") ",\"local_port\":4001}]]}",
+		 "/local_port: must be even"},
+		{STREAM("192.0.2.1:4000") ",\"local_port\":4000,"
+					  "\"max_concurrent_calls\":2}]]}",
+		 "max_concurrent_calls must be 1"},
+		{STREAM("192.0.2.1:4000") ",\"media_encryption\":\"sdes\"}]]}",
+		 "/media_encryption: keys are agreed on in SIP"},
+		{STREAM("192.0.2.1:4000") ",\"media_nat\":\"ice\"}]]}",
+		 "/media_nat: addresses are agreed on in SIP"},
 		{"{}", "/session_id: must be a UUID"},
 		{"{\"session_id\":\"x\"}", "/session_id: must be a UUID"},
 		{"{" ID "}", "/role: is missing"},
@@ -207,8 +256,6 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{}]]}", "/steps/0/0/type: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"dance\"}]]}",
 		 "/steps/0/0/type: there is no action type \"dance\""},
-		{HEAD "\"steps\":[[{\"type\":\"stream\"}]]}",
-		 "/steps/0/0/type: stream is not supported by this version"},
 		{HEAD "\"steps\":[[{\"type\":\"options\"}]]}",
 		 "/steps/0/0/target: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"message\"," TARGET "}]]}",
@@ -609,6 +656,7 @@ int main(void)
 		cmocka_unit_test(test_job_call_inherits_target),
 		cmocka_unit_test(test_job_complete),
 		cmocka_unit_test(test_job_defaults),
+		cmocka_unit_test(test_job_stream),
 		cmocka_unit_test(test_job_refusals),
 		cmocka_unit_test(test_event_refusals),
 		cmocka_unit_test(test_event_actions),
