@@ -107,6 +107,9 @@ void reply_text(struct reply *rep, struct buf *text);
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* A header's value; a longer one is left out. */
+#define REPLY_HEADER_BYTES 8192
+
 /* What is wrong beyond these is not told. */
 #define REPLY_ERRORS_MAX 100
 

@@ -51,8 +51,9 @@ static void add_escaped(char *dst, size_t size, const char *text)
 	dst[used] = '\0';
 }
 
-/* The query without start and count, each pair with a leading '&'. */
-static void other_query(const struct request *req, char *dst, size_t size)
+/* The query without start and count, each pair with a leading '&'.
+ * @return false: it does not fit; with a part of it a link would select more */
+static bool other_query(const struct request *req, char *dst, size_t size)
 {
 	json_t *pair;
 	size_t i;
@@ -67,40 +68,42 @@ static void other_query(const struct request *req, char *dst, size_t size)
 		if (strcmp(name, "start") == 0 || strcmp(name, "count") == 0)
 			continue;
 		if (used + 3 * (strlen(name) + strlen(value)) + 3 >= size)
-			return;
+			return false;
 		strcat(dst, "&");
 		add_escaped(dst, size, name);
 		strcat(dst, "=");
 		add_escaped(dst, size, value);
 	}
+	return true;
 }
 
-static void add_link(char *links, size_t size, const struct request *req,
-		     int64_t start, int64_t count, const char *rel)
+static bool add_link(char *links, size_t size, const struct request *req,
+		     const char *query, int64_t start, int64_t count,
+		     const char *rel)
 {
-	char query[512];
 	size_t used = strlen(links);
 
-	other_query(req, query, sizeof(query));
-	str_print(links + used, size - used,
-		  "%s</api/v2%s?start=%lld&count=%lld%s>; rel=\"%s\"",
-		  used ? ", " : "", req->path, (long long)start,
-		  (long long)count, query, rel);
+	return str_print(links + used, size - used,
+			 "%s</api/v2%s?start=%lld&count=%lld%s>; rel=\"%s\"",
+			 used ? ", " : "", req->path, (long long)start,
+			 (long long)count, query, rel) >= 0;
 }
 
 void page_links(struct request *req, struct reply *rep, const struct page *page,
 		int64_t total)
 {
-	char links[2048] = "";
+	char links[REPLY_HEADER_BYTES] = "", query[REPLY_HEADER_BYTES / 2];
 	int64_t previous = page->start - page->count;
+	bool fits = other_query(req, query, sizeof(query));
 
-	if (page->count > 0 && page->start + page->count < total)
-		add_link(links, sizeof(links), req, page->start + page->count,
-			 page->count, "next");
-	if (page->count > 0 && page->start > 0)
-		add_link(links, sizeof(links), req, previous > 0 ? previous : 0,
-			 page->count, "prev");
-	if (links[0])
+	if (fits && page->count > 0 && page->start + page->count < total)
+		fits = add_link(links, sizeof(links), req, query,
+				page->start + page->count, page->count, "next");
+	if (fits && page->count > 0 && page->start > 0)
+		fits = add_link(links, sizeof(links), req, query,
+				previous > 0 ? previous : 0, page->count,
+				"prev");
+	if (fits && links[0])
 		reply_header(rep, "Link", "%s", links);
 }
 

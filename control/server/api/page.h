@@ -19,7 +19,8 @@ bool page_read(const struct request *req, struct page *ret, struct reply *rep);
 void page_reply(struct request *req, struct reply *rep, const char *member,
 		json_t *rows, const struct page *page, int64_t total);
 
-/** Its Link header alone. */
+/** Its Link header alone; none where that would be longer than
+ * REPLY_HEADER_BYTES. */
 void page_links(struct request *req, struct reply *rep, const struct page *page,
 		int64_t total);
 

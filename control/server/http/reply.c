@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define DETAIL_BYTES 512
-#define HEADER_BYTES 1024
 
 void reply_json(struct reply *rep, unsigned status, json_t *body)
 {
@@ -106,7 +105,7 @@ void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 {
-	char value[HEADER_BYTES];
+	char value[REPLY_HEADER_BYTES];
 	va_list args;
 	int len;
 

@@ -150,13 +150,12 @@ static int add_condition(struct builder *b, const char *left,
 			 left, b->count, right);
 }
 
-/* The tags as they are stored, if the value is an array of them; else the
- * pattern that finds one tag in the stored text. */
+/* The tags as they are stored, if the value is an array of them; else one tag
+ * as it stands in the stored text. */
 static char *tags_value(const char *value, bool *ret_is_array)
 {
 	json_t *tags = json_loads(value, JSON_DECODE_ANY, NULL);
-	char *text = NULL, *quoted = NULL;
-	struct buf pattern;
+	char *text = NULL;
 
 	*ret_is_array = json_is_array(tags);
 	if (*ret_is_array) {
@@ -166,16 +165,8 @@ static char *tags_value(const char *value, bool *ret_is_array)
 	}
 	json_decref(tags);
 	tags = json_string(value);
-	quoted = json_dumps(tags, JSON_ENCODE_ANY | JSON_COMPACT);
+	text = json_dumps(tags, JSON_ENCODE_ANY | JSON_COMPACT);
 	json_decref(tags);
-	buf_init(&pattern, WHERE_BYTES);
-	buf_print(&pattern, "%%");
-	for (const char *c = quoted; c && *c; c++)
-		buf_print(&pattern, "%s%c", strchr("%_!", *c) ? "!" : "", *c);
-	if (buf_print(&pattern, "%%") == 0)
-		text = strdup(pattern.data);
-	buf_release(&pattern);
-	free(quoted);
 	return text;
 }
 
@@ -188,8 +179,9 @@ static int add_tags(struct builder *b, const char *value)
 		return -ENOMEM;
 	b->texts[b->text_count++] = text;
 	return is_array ? add_condition(b, "r.tags_json =", db_text(text), "")
-			: add_condition(b, "r.tags_json LIKE", db_text(text),
-					" ESCAPE '!'");
+			/* LIKE would take capitals for small letters */
+			: add_condition(b, "replace(r.tags_json,",
+					db_text(text), ", '') <> r.tags_json");
 }
 
 static int add_filter(struct builder *b, const struct run_filter *filter)
