@@ -6,6 +6,7 @@ import pytest
 
 from bench import CALLEE, CALLER, Bench, state_condition
 from peers import SUBSCRIBERS, SilentPort
+from sip_peer import SipPeer
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,19 @@ def test_headers_of_the_removal(bench):
     for line in ("X-Stays: a", f"X-Goes: {CALLER}", "X-Any: b"):
         assert line in last.splitlines(), last
     assert "X-Call" not in last
+
+
+def test_refusal_that_is_no_utf8(bench, ports):
+    """A phrase in Latin-1 must not keep the engine's last word from the controller."""
+    def refuse(request):
+        return request.reply(403, "f\xfcr Fremde").replace("\xfc".encode(), b"\xfc")
+
+    with SipPeer(ports.silent, refuse) as peer:
+        run, report = bench.run(bench.single_call(duration=1), {
+            "step.0.0.target_pool": bench.target(peer.port)})
+    assert run["status"] == "failed", run["result_description"]
+    assert "403 f?r Fremde" in run["result_description"]
+    assert any("f?r Fremde" in r["reason"] for r in report["registrations"])
 
 
 def test_streams_without_signalling(bench, ports):
