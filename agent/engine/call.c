@@ -87,7 +87,9 @@ void call_fault(struct call *c, const char *what, int err)
 	const char *why = strerror(-err);
 
 	if (err == -EADDRINUSE)
-		why = "no port of the RTP range is free";
+		why = c->action->stream.local_port
+			      ? "its local_port or the next one is in use"
+			      : "no port of the RTP range is free";
 	else if (err == -ENOENT)
 		why = "the prompt is not on this agent";
 	else if (err == -EILSEQ)
