@@ -61,5 +61,9 @@ int wire_stream_decode(struct decoder *d, json_t *object, struct wire_action *a)
 		err = decoder_refuse_member(
 			d, "media_nat",
 			"addresses are agreed on in SIP: a stream does not");
+	if (!err && a->client_action_count)
+		err = decoder_refuse_member(
+			d, "sipclient_actions",
+			"are those of a call: a stream has no script");
 	return err;
 }

@@ -242,6 +242,9 @@ static void test_job_refusals(void **state)
 		 "/media_encryption: keys are agreed on in SIP"},
 		{STREAM("192.0.2.1:4000") ",\"media_nat\":\"ice\"}]]}",
 		 "/media_nat: addresses are agreed on in SIP"},
+		{STREAM("192.0.2.1:4000") ",\"sipclient_actions\":[[\"hold\","
+					  "\"\"]]}]]}",
+		 "/sipclient_actions: are those of a call"},
 		{"{}", "/session_id: must be a UUID"},
 		{"{\"session_id\":\"x\"}", "/session_id: must be a UUID"},
 		{"{" ID "}", "/role: is missing"},
