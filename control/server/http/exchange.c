@@ -201,8 +201,10 @@ static void build_response(struct exchange *x, struct reply *rep)
 
 	if (rep->body && rep->status >= 400 &&
 	    json_object_get(rep->body, "title")) {
+		/* a path that is no UTF-8 cannot stand in JSON */
+		value = json_string(x->raw_path);
 		json_object_set_new(rep->body, "instance",
-				    json_string(x->raw_path));
+				    value ? value : json_string("/"));
 		json_object_set_new(rep->body, "request_id",
 				    json_string(x->request_id));
 	}
