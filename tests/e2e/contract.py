@@ -30,6 +30,10 @@ TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "cont
                      "transfer-encoding", "cache-control", "x-content-type-options"}
 
 
+# The X-Request-Id of every answer that was looked at.
+CHECKED = set()
+
+
 class Operation:
     def __init__(self, method, path, spec):
         self.method, self.path, self.spec = method.upper(), path, spec
@@ -123,6 +127,7 @@ class Contract:
         headers = {k.lower(): v for k, v in headers.items()}
         if "x-request-id" not in headers:
             return "the answer has no X-Request-Id"
+        CHECKED.add(headers["x-request-id"])
         if operation is None:
             return self._check_unrouted(method, methods, status, headers, content)
         if method != "HEAD":

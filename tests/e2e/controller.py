@@ -10,9 +10,14 @@ from pathlib import Path
 
 import requests
 
+import http_watch
+from contract import CHECKED, contract
 from witness import Witness
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# Of an answer in the debug log.
+ANSWERED = re.compile(r" ([A-Z]+) (/\S*): (\d+) in [\d.]+ ms request=(\S+)$", re.M)
 
 
 def build_dir():
@@ -81,6 +86,7 @@ class Controller:
                 self.url = found.group(1)
                 # the same port after a restart: agents know it
                 self.conf["port"] = int(self.url.rsplit(":", 1)[1])
+                http_watch.watch(self.conf["port"])
                 return self
             if self.process.poll() is not None:
                 break
@@ -122,11 +128,30 @@ class Controller:
             if self.process and exc[0] is None:
                 status = self.stop()
                 assert status == 0, f"exit status {status}:\n{self.log()}"
+                until = time.monotonic() + 20  # what the relay is still looking at
+                while self.unseen() and time.monotonic() < until:
+                    time.sleep(0.1)
+                assert self.unseen() == []
         finally:
             self.close()
 
     def log(self):
-        return self.log_file.read_text() if self.log_file.exists() else ""
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def unseen(self):
+        """Its answers that nobody held to docs/openapi.yaml (contract.py), but those that
+        their client did not wait for. Agents that speak TLS are not looked at."""
+        left = list(self._witness.given_up if self._witness else [])
+        found = []
+        for method, path, status, request in ANSWERED.findall(self.log()):
+            if request in CHECKED or not contract().covers(method, path) or \
+                    (self.url.startswith("https") and path.startswith("/api/v2/agent/")):
+                continue
+            if f"{method} {path}" in left:
+                left.remove(f"{method} {path}")
+            else:
+                found.append(f"{method} {path}: {status}")
+        return found
 
     def request(self, method, path, body=None, key="admin", **kwargs):
         """Any request; body is sent as JSON. Paths are below /api/v2."""

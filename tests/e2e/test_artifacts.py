@@ -278,10 +278,9 @@ ENGINE = Path(__file__).with_name("engine_of_files.py")
 def test_an_agent_brings_what_its_engine_gives(ports, tmp_path):
     """The real agent with an engine that makes files and no calls: they are there when the
     run ends, and none is left behind. One is above the controller's limit: the run says so."""
-    # past the witness: it would read what is refused by its length
     with Controller(**{**TIMES, "upload_limit": "3M"}) as c:
         pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
-        agent = Agent(tmp_path, c.url, pool["join_token"], ports.rtp, engine_program=ENGINE)
+        agent = Agent(tmp_path, c.witness().url, pool["join_token"], ports.rtp, engine_program=ENGINE)
         with contextlib.closing(agent.start()):
             run = scenario(c, pool)
             until = time.monotonic() + 120

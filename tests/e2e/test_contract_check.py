@@ -1,7 +1,10 @@
 """The check of contract.py can fail: each kind of difference is planted and met."""
+import base64
 import copy
+import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ import requests
 
 from contract import Contract, contract
 from controller import Controller
+from http_watch import SYN, CapturedConnection, Conversation
 from witness import Witness
 
 HERE = Path(__file__).parent
@@ -168,3 +172,103 @@ def test_witness_sees_what_passes_by(server, monkeypatch):
     with pytest.raises(AssertionError, match=words):
         with Witness(server.url) as witness:
             curl(witness.url)
+
+
+MISSING = "a member that is not documented"
+
+
+def raw(server):
+    host, port = server.url.removeprefix("http://").split(":")
+    key = base64.b64encode(":".join(server.keys["admin"]).encode()).decode()
+    with socket.create_connection((host, int(port)), 20) as s:
+        for piece in ("GET /api/v2/projects/1 HTTP/1.1\r\nHost: x\r\n",
+                      f"Authorization: Basic {key}\r\nConnection: close\r\n\r\n"):
+            s.sendall(piece.encode())
+        while s.recv(100):
+            pass
+
+
+def by_http_client(server):
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    key = base64.b64encode(":".join(server.keys["admin"]).encode()).decode()
+    connection.request("GET", "/api/v2/projects/1", headers={"Authorization": f"Basic {key}"})
+    connection.getresponse().read()
+    connection.close()
+
+
+@pytest.mark.parametrize("client", [raw, by_http_client])
+def test_sockets_are_looked_at(server, monkeypatch, client):
+    client(server)
+    change, _, words = PLANTED[MISSING]
+    monkeypatch.setattr("contract.CONTRACT", planted(change))
+    with pytest.raises(AssertionError, match=words):
+        client(server)
+
+
+ASKED = b"GET /api/v2/projects/1 HTTP/1.1\r\nHost: x\r\n\r\n"
+ANSWERS = {
+    "sound": (b"HTTP/1.1 404 x\r\nX-Request-Id: a\r\nContent-Type: application/problem+json\r\n"
+              b"Content-Length: %d\r\n\r\n%s", None),
+    "chunked": (b"HTTP/1.1 404 x\r\nX-Request-Id: a\r\nContent-Type: application/problem+json\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", None),
+    "no id": (b"HTTP/1.1 404 x\r\nContent-Length: %d\r\n\r\n%s", "X-Request-Id"),
+    "no HTTP": (b"HTTP/2 404\r\n%d\r\n\r\n%s", "no HTTP came"),
+    "cut off": (b"HTTP/1.1 404 x\r\nX-Request-Id: a\r\nContent-Length: 1%d\r\n\r\n%s", "cut off"),
+    "no head": (b"HTTP/1.1 404 x\r\n%d: %s", "cut off"),
+}
+PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "d", "error": "d",
+           "errors": [], "instance": "/", "request_id": "a"}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("piece", [1, 7, 10000])
+def test_bytes_are_understood(name, piece):
+    """The same answer, thrice on one connection, however its bytes come."""
+    form, words = ANSWERS[name]
+    body = json.dumps(PROBLEM).encode()
+    answer = form % (len(body), body)
+    conversation = Conversation()
+    found = []
+    for _ in range(1 if words else 3):
+        conversation.sent(ASKED)
+        for at in range(0, len(answer), piece):
+            found.append(conversation.received(answer[at:at + piece]))
+    found = [f for f in [*found, conversation.ended()] if f]
+    if words:
+        assert words in found[0]
+    else:
+        assert found == []
+        assert conversation.seen == [("GET", "/api/v2/projects/1", 404)] * 3
+        conversation.sent(ASKED)
+        assert conversation.unanswered() == "GET /api/v2/projects/1"
+
+
+def captured(*segments):
+    connection = CapturedConnection()
+    for sends, number, flags, data in ((True, 9, SYN, b""), (False, 2**32 - 1, SYN, b""),
+                                       (True, 10, 0, ASKED), *segments):
+        wrong = connection.segment(sends, number, flags, data)
+    return connection, wrong
+
+
+def test_captures_are_put_in_order():
+    form, words = ANSWERS["no id"]
+    answer = form % (2, b"{}")
+    late, early = (False, 0, 0, answer[:5]), (False, 5, 0, answer[5:])
+    connection, wrong = captured(early, early, late)
+    assert words in wrong and not connection.gap()
+    connection, wrong = captured(early)
+    assert wrong is None and connection.gap()
+
+
+def test_an_answer_that_nobody_looked_at_is_told():
+    c = Controller()
+    try:
+        c.start()
+        c.api("GET", "/projects")
+        subprocess.run(["curl", "-s", f"{c.url}/api/v2/projects/1"], timeout=60, check=True,
+                       capture_output=True)
+        assert c.stop() == 0
+        assert c.unseen() == ["GET /api/v2/projects/1: 401"]
+    finally:
+        c.close()

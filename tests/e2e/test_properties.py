@@ -157,17 +157,13 @@ def send(lab, method, target, extra, data, auth):
             client.putheader("Content-Length", str(len(data)))
         client.endheaders(data)
         answer = client.getresponse()
-        content = answer.read()
+        answer.read()  # checked as it comes: http_watch.py
     except (http.client.HTTPException, OSError):
         lab.client = None
         client.close()
         raise
     if answer.will_close:
         client.close()
-    wrong = contract().check(method, PREFIX + target, answer.status,
-                             dict(answer.getheaders()), content, data,
-                             extra.get("Content-Type", ""))
-    assert wrong is None, wrong
     return answer.status
 
 

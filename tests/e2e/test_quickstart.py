@@ -11,6 +11,8 @@ import pytest
 import requests
 
 from agent import is_alive
+from capture import Capture
+from http_watch import exchanges_of
 from ports import PortBlock, port_is_free
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,9 +34,15 @@ def quickstart(tmp_path_factory, build):
         print(done.stdout + done.stderr)
         return done
     run.state, run.ports = state, block
-    yield run
-    subprocess.run([ROOT / "quickstart", "--stop"], env=env, check=False)
+    with Capture(tmp_path_factory.mktemp("capture"), (block.http, block.http)) as capture:
+        yield run
+        subprocess.run([ROOT / "quickstart", "--stop"], env=env, check=False)
     block.close()
+    # what its own controller answered to the script and to the agent
+    count, wrong = exchanges_of(capture.file, block.http)
+    print(f"{count} exchanges")
+    assert wrong == []
+    assert count > 50
 
 
 def pids(state):

@@ -1,82 +1,78 @@
-"""An HTTP relay in front of a controller: what clients that are no tests (agents,
-commands, browsers) exchange with it is held to docs/openapi.yaml as well."""
-import http.client
+"""A relay in front of a controller: what clients that are no tests (agents, commands,
+browsers) exchange with it is held to docs/openapi.yaml as well."""
+import socket
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from contract import contract
+from http_watch import Conversation, plain_connection
 
-HOP = {"connection", "keep-alive", "transfer-encoding"}
-# A longer one is not compared with its schema: agents of a load test upload megabytes, and
-# the processor time would be missing where calls are measured.
-REQUEST_BYTES = 1 << 16
+PIECE_BYTES = 1 << 18
 
 
 class Witness:
     """with Witness(controller.url) as w: clients talk to w.url
 
     w.seen: (method, path, status) of each exchange; w.wrong: what the document does not
-    say. A client whose request is cut off, or whose controller is gone, is cut off too.
+    say; w.given_up: "METHOD target" of requests whose answer the client did not wait for.
+    All bytes pass as they are, each answer when it was looked at. A client whose controller
+    is gone is cut off too.
     """
 
     def __init__(self, url):
-        self.upstream = url.removeprefix("http://")
-        self.seen, self.wrong = [], []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        host, port = url.removeprefix("http://").rsplit(":", 1)
+        self._upstream = host, int(port)
+        self.seen, self.wrong, self.given_up = [], [], []
+        self._open, self._lock = set(), threading.Lock()
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
 
-    def _handler(self):
-        witness = self
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return  # closed
+            try:
+                upstream = plain_connection(self._upstream, 20)
+            except OSError:
+                client.close()
+                continue
+            upstream.settimeout(None)
+            for s in (client, upstream):
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self._lock:
+                self._open |= {client, upstream}
+            conversation = Conversation(self.seen)
+            left = [client, upstream]   # whoever ends last closes both
+            for come, go, look in ((client, upstream, conversation.sent),
+                                   (upstream, client, conversation.received)):
+                threading.Thread(target=self._pump, daemon=True,
+                                 args=(come, go, look, conversation, left)).start()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def relay(self):
-                witness.relay(self)
-
-            do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = relay
-
-            def log_message(self, *_):
-                pass
-
-        return Handler
-
-    def relay(self, client):
-        length = int(client.headers.get("Content-Length") or 0)
-        body = client.rfile.read(length)
+    def _pump(self, come, go, look, conversation, left):
         try:
-            upstream = http.client.HTTPConnection(self.upstream, timeout=120)
-            upstream.request(client.command, client.path, body or None, dict(client.headers))
-            answer = upstream.getresponse()
-            content = answer.read()
-            upstream.close()
-        except (OSError, http.client.HTTPException):
-            client.close_connection = True
-            return
-        self.look(client, answer, content, body if len(body) <= REQUEST_BYTES else None)
-        try:
-            client.send_response_only(answer.status, answer.reason)
-            for name, value in answer.getheaders():
-                if name.lower() not in HOP:
-                    client.send_header(name, value)
-            client.end_headers()
-            client.wfile.write(content)
+            while data := come.recv(PIECE_BYTES):
+                wrong = look(data)
+                if wrong:
+                    self.wrong.append(wrong)
+                go.sendall(data)
+            go.shutdown(socket.SHUT_WR)
         except OSError:
-            client.close_connection = True
-
-    def look(self, client, answer, content, body):
-        if not contract().covers(client.command, client.path.split("?")[0]):
-            return
-        wrong = contract().check(client.command, client.path, answer.status,
-                                 dict(answer.getheaders()), content, body,
-                                 client.headers.get("Content-Type", ""))
-        self.seen.append((client.command, client.path, answer.status))
-        if wrong:
-            self.wrong.append(f"{client.command} {client.path}: {wrong}")
+            for s in (come, go):    # a reset is passed on as an end
+                try:
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+        with self._lock:
+            left.remove(come)
+            if not left:
+                given_up = conversation.unanswered()
+                self.given_up += [given_up] if given_up else []
+                self._open -= {come, go}
+                come.close()
+                go.close()
 
     def __enter__(self):
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_):
@@ -84,5 +80,11 @@ class Witness:
         assert not self.wrong, self.wrong
 
     def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        with self._lock:
+            for s in self._open:
+                try:
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
