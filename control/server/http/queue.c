@@ -22,8 +22,29 @@ struct queue {
 	int64_t next_deadline_ns; /* not above the earliest of the parked */
 	size_t count;             /* waiting and parked */
 	uint64_t wakes;
+	unsigned idle;  /* workers that wait for an item */
+	unsigned woken; /* of them, told that there is one */
 	bool closed;
 };
+
+/* One worker is woken at a time: it wakes the next one where it leaves items
+ * behind. A burst of requests would wake all of them otherwise, only to wait
+ * for the lock, while those at work soon come for the next item anyway.
+ * @return true: signal q->ready, when the lock is no longer held */
+static bool must_wake(struct queue *q)
+{
+	if (q->woken > 0 || q->idle == 0)
+		return false;
+	q->woken++;
+	return true;
+}
+
+static void unlock(struct queue *q, bool wake)
+{
+	pthread_mutex_unlock(&q->lock);
+	if (wake)
+		pthread_cond_signal(&q->ready);
+}
 
 static void list_add(struct list *l, struct queue_item *item)
 {
@@ -80,6 +101,7 @@ struct queue *queue_free(struct queue *q)
 
 int queue_push(struct queue *q, struct queue_item *item)
 {
+	bool wake = false;
 	int err = 0;
 
 	pthread_mutex_lock(&q->lock);
@@ -90,9 +112,9 @@ int queue_push(struct queue *q, struct queue_item *item)
 	} else {
 		list_add(&q->waiting, item);
 		q->count++;
-		pthread_cond_signal(&q->ready);
+		wake = must_wake(q);
 	}
-	pthread_mutex_unlock(&q->lock);
+	unlock(q, wake);
 	return err;
 }
 
@@ -108,7 +130,6 @@ static void expire_parked(struct queue *q, int64_t now_ns)
 			list_remove(&q->parked, item);
 			item->expired = true;
 			list_add(&q->waiting, item);
-			pthread_cond_signal(&q->ready);
 		} else if (item->deadline_ns < q->next_deadline_ns) {
 			q->next_deadline_ns = item->deadline_ns;
 		}
@@ -119,18 +140,24 @@ static void wait_ready(struct queue *q)
 {
 	struct timespec until;
 
+	q->idle++;
 	if (q->next_deadline_ns == INT64_MAX) {
 		pthread_cond_wait(&q->ready, &q->lock);
-		return;
+	} else {
+		until.tv_sec = q->next_deadline_ns / NS_PER_S;
+		until.tv_nsec = q->next_deadline_ns % NS_PER_S;
+		pthread_cond_timedwait(&q->ready, &q->lock, &until);
 	}
-	until.tv_sec = q->next_deadline_ns / NS_PER_S;
-	until.tv_nsec = q->next_deadline_ns % NS_PER_S;
-	pthread_cond_timedwait(&q->ready, &q->lock, &until);
+	q->idle--;
+	/* whatever it was woken by: it looks at the items now */
+	if (q->woken > 0)
+		q->woken--;
 }
 
 struct queue_item *queue_take(struct queue *q)
 {
 	struct queue_item *item;
+	bool wake = false;
 
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
@@ -149,14 +176,17 @@ struct queue_item *queue_take(struct queue *q)
 		item->wakes_seen = q->wakes;
 		if (item->deadline_ns && item->deadline_ns <= clock_mono_ns())
 			item->expired = true;
+		wake = q->waiting.first && must_wake(q);
 	}
-	pthread_mutex_unlock(&q->lock);
+	unlock(q, wake);
 	return item;
 }
 
 void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 		int64_t park_ns)
 {
+	bool wake;
+
 	pthread_mutex_lock(&q->lock);
 	if (item->deadline_ns == 0)
 		item->deadline_ns = now_ns + park_ns;
@@ -172,8 +202,8 @@ void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 			q->next_deadline_ns = item->deadline_ns;
 	}
 	/* also for a worker that sleeps past the new deadline */
-	pthread_cond_signal(&q->ready);
-	pthread_mutex_unlock(&q->lock);
+	wake = must_wake(q);
+	unlock(q, wake);
 }
 
 size_t queue_count(struct queue *q)
