@@ -4,12 +4,15 @@ import math
 import re
 import sqlite3
 import statistics
+import time
 import uuid
 
 import pytest
 
 from controller import Controller
+from fake_agent import FakeAgent
 from test_api_basics import problem
+from test_artifacts import scenario
 
 T0 = 1_700_000_000  # 2023-11-14 22:13:20
 
@@ -392,3 +395,45 @@ def test_listing_follows_what_happens():
             "password": "x"})["data"]["session_id"]
         assert c.api("GET", f"/runs/{again}")["run"]["id"] == last + 1
         assert all(rows[0]["session_id"] == again for rows in listings(c))
+
+
+MANY = """
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+INSERT INTO run (session_id, test_name, testcase_name, project_id, project_name, agentpool_id,
+  agentpool_name, tags_json, phase, status, result_description, conditions_json, verdicts_json,
+  record, interval_s, max_duration_s, created_at, started_at, stopped_at)
+SELECT printf('%08x-0000-4000-8000-000000000000', i), 't', 'single-call', 1, 'p', 1, 'pool', '[]',
+  'done', 'passed', '', '[]', '[]', 'none', 10, 3600, i, i, i FROM n"""
+
+
+def test_runs_that_are_over_cost_nothing():
+    """What is asked again and again (for work, for jobs, for a run's state) finds its rows by
+    an index, however many runs there were. The controller tells of statements that do not."""
+    c = Controller(poll_s=1, lease_s=3, renew_s=1)
+    c.create_key()
+    db = sqlite3.connect(c.state_dir / "offhook.db")
+    db.execute(MANY)
+    db.commit()
+    db.close()
+    with c:
+        pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
+        agent = FakeAgent(c, pool["join_token"], "a")
+        for way in ("finish", "stop", "lose"):
+            run = scenario(c, pool)
+            job, = agent.jobs(1).values()
+            assert agent.start(job).ok
+            if way == "finish":
+                assert agent.finish(job).ok
+            elif way == "stop":
+                c.api("POST", f"/runs/{run}/stop")
+                assert agent.finish(job, "stopped").ok
+            agent.held.clear()
+            until = time.monotonic() + 60
+            while c.api("GET", f"/runs/{run}/status")["run"]["status"] == "running":
+                assert time.monotonic() < until
+                time.sleep(0.1)
+        told = set(re.findall(r"database: \d+ steps: (.*)", c.log()))
+        assert told == set()
+        # and it does tell
+        assert c.api("GET", "/runs?filtername=result_description&filterval=x")["total"] == 0
+        assert re.search(r"database: \d+ steps: SELECT count", c.log())

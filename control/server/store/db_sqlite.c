@@ -19,6 +19,10 @@
 
 #define COLUMNS_MAX 64
 
+/* Instructions of SQLite's machine above which a statement is told of: it may
+ * pass over a whole table for want of an index. */
+#define STEPS_TOLD 20000
+
 struct statement {
 	char *sql;
 	sqlite3_stmt *stmt;
@@ -297,6 +301,14 @@ static int run_rows(struct db *db, sqlite3_stmt *stmt, db_row_h *row_h,
 	return sqlite3_changes(db->sq);
 }
 
+static void tell_steps(sqlite3_stmt *stmt, const char *sql)
+{
+	int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 1);
+
+	if (steps > STEPS_TOLD)
+		log_debug("database: %d steps: %s", steps, sql);
+}
+
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg)
 {
@@ -310,6 +322,7 @@ int db_query(struct db *db, const char *sql, const struct db_value *params,
 	err = bind_all(stmt, params, count);
 	if (err == 0)
 		err = run_rows(db, stmt, row_h, arg);
+	tell_steps(stmt, sql);
 	finish(stmt, kept);
 	return err;
 }

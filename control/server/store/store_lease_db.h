@@ -48,6 +48,11 @@ int lease_exec(struct db *db, const char *sql, const struct db_value *params,
 int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 		  size_t count, int64_t *ret);
 
+/* In WHERE of what looks for runs that are not over. SQLite uses the partial
+ * index run_active only where its own condition stands there in these words;
+ * without them each look passes over all runs that ever were. */
+#define RUN_ACTIVE "phase <> 'done' "
+
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
 
 /* Purpose of the boxes in lease.secret_box. */

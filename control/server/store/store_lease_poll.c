@@ -259,13 +259,15 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 		return 0;
 	err = own_room(db, poll, &mine);
 	if (!err)
-		err = db_query(db,
-			       "SELECT id FROM run WHERE agentpool_id = "
-			       "(SELECT pool_id FROM agent WHERE id = $1) AND "
-			       "phase IN ('queued', 'dispatching') AND EXISTS "
-			       "(SELECT 1 FROM lease WHERE run_id = run.id AND "
-			       "state = 'waiting') ORDER BY id LIMIT 64",
-			       &agent, 1, id_row, &runs);
+		err = db_query(
+			db,
+			"SELECT id FROM run WHERE agentpool_id = "
+			"(SELECT pool_id FROM agent WHERE id = $1) "
+			"AND " RUN_ACTIVE
+			"AND phase IN ('queued', 'dispatching') AND EXISTS "
+			"(SELECT 1 FROM lease WHERE run_id = run.id AND "
+			"state = 'waiting') ORDER BY id LIMIT 64",
+			&agent, 1, id_row, &runs);
 	for (size_t i = 0; err >= 0 && i < runs.count && mine > 0; i++) {
 		err = place_run(db, poll, times, runs.numbers[i], mine,
 				ret_spread);

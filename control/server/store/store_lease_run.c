@@ -249,7 +249,8 @@ int store_run_to_judge(struct store *s, struct run_case *ret)
 	err = db_query(store_reader(s),
 		       "SELECT id, session_id, stop_reason, "
 		       "result_description, conditions_json FROM run "
-		       "WHERE phase = 'judging' ORDER BY id LIMIT 1",
+		       "WHERE " RUN_ACTIVE
+		       "AND phase = 'judging' ORDER BY id LIMIT 1",
 		       NULL, 0, case_row, &c);
 	if (err >= 0 && !c.id)
 		return 0;

@@ -112,11 +112,12 @@ static int sweep_offers(struct db *db, int64_t now)
 			     LEASE_PARAMS(params));
 	if (changed <= 0)
 		return changed;
-	err = lease_exec(db,
-			 "UPDATE run SET phase = 'queued' WHERE "
-			 "phase = 'dispatching' AND NOT EXISTS (SELECT 1 FROM "
-			 "lease WHERE run_id = run.id AND state <> 'waiting')",
-			 NULL, 0);
+	err = lease_exec(
+		db,
+		"UPDATE run SET phase = 'queued' WHERE " RUN_ACTIVE
+		"AND phase = 'dispatching' AND NOT EXISTS (SELECT 1 FROM "
+		"lease WHERE run_id = run.id AND state <> 'waiting')",
+		NULL, 0);
 	return err < 0 ? err : 1;
 }
 
@@ -194,7 +195,8 @@ static int sweep_waiting(struct db *db, const struct sweep_times *times)
 		"held = 0 AND last_seen > $1), "
 		"r.created_at, coalesce((SELECT max(last_seen) FROM agent "
 		"WHERE pool_id = r.agentpool_id), 0) "
-		"FROM run r WHERE r.phase IN ('queued', 'dispatching') "
+		"FROM run r WHERE " RUN_ACTIVE
+		"AND r.phase IN ('queued', 'dispatching') "
 		"AND EXISTS (SELECT 1 FROM lease WHERE run_id = r.id AND "
 		"state = 'waiting') ORDER BY r.id LIMIT 256";
 	struct waiting_list waiting;
@@ -231,11 +233,12 @@ static int sweep_overtime(struct db *db, int64_t now)
 	struct id_list runs = {.count = 0};
 	int changed = 0, err;
 
-	err = db_query(db,
-		       "SELECT id, max_duration_s FROM run WHERE phase IN "
-		       "('dispatching', 'running') AND started_at + "
-		       "max_duration_s * 1000 < $1 ORDER BY id LIMIT 256",
-		       LEASE_PARAMS(params), id_row, &runs);
+	err = db_query(
+		db,
+		"SELECT id, max_duration_s FROM run WHERE " RUN_ACTIVE
+		"AND phase IN ('dispatching', 'running') AND started_at + "
+		"max_duration_s * 1000 < $1 ORDER BY id LIMIT 256",
+		LEASE_PARAMS(params), id_row, &runs);
 	for (size_t i = 0; err >= 0 && i < runs.count; i++) {
 		char text[160];
 
@@ -253,8 +256,8 @@ static int sweep_ended(struct db *db)
 {
 	return lease_exec(
 		db,
-		"UPDATE run SET phase = 'judging' WHERE phase IN "
-		"('dispatching', 'running', 'stopping') AND NOT EXISTS "
+		"UPDATE run SET phase = 'judging' WHERE " RUN_ACTIVE
+		"AND phase IN ('dispatching', 'running', 'stopping') AND NOT EXISTS "
 		"(SELECT 1 FROM lease WHERE run_id = run.id AND state IN "
 		"('waiting', 'offered', 'started'))",
 		NULL, 0);
@@ -264,15 +267,14 @@ static int sweep_ended(struct db *db)
 static int anything_to_do(struct store *s, const struct sweep_times *times,
 			  bool *ret)
 {
-	const struct db_value params[] = {DB_I(0)};
 	int64_t active;
 	int err;
 
 	(void)times;
 	err = lease_integer(store_reader(s),
-			    "SELECT count(*) FROM run WHERE phase <> 'done' "
-			    "AND phase <> 'judging' AND id > $1",
-			    LEASE_PARAMS(params), &active);
+			    "SELECT count(*) FROM run WHERE " RUN_ACTIVE
+			    "AND phase <> 'judging'",
+			    NULL, 0, &active);
 	*ret = active > 0;
 	return err;
 }
