@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -157,6 +159,83 @@ static void test_sleeping_workers_end(void **state)
 	}
 }
 
+#define JOBS    4000
+#define WORKERS 4
+
+struct job {
+	struct queue_item item; /* first */
+	int turns;              /* parked so often before it is done */
+};
+
+struct crowd {
+	struct queue *q;
+	struct job jobs[JOBS];
+	/* relaxed: they only count, joining the threads publishes the rest */
+	atomic_int next, done;
+};
+
+static void *push_jobs(void *arg)
+{
+	struct crowd *crowd = arg;
+	int i;
+
+	while ((i = atomic_fetch_add_explicit(&crowd->next, 1,
+					      memory_order_relaxed)) < JOBS) {
+		crowd->jobs[i].turns = i % 3 ? 0 : i % 5;
+		while (queue_push(crowd->q, &crowd->jobs[i].item) == -EAGAIN)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void *do_jobs(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct job *job;
+
+	while ((job = (struct job *)queue_take(crowd->q)) != NULL) {
+		if (job->turns-- > 0 && !job->item.expired)
+			queue_park(crowd->q, &job->item, clock_mono_ns(),
+				   NS_PER_MS);
+		else
+			atomic_fetch_add_explicit(&crowd->done, 1,
+						  memory_order_relaxed);
+	}
+	return NULL;
+}
+
+/* A wake-up that is lost leaves a job undone, and this test without an end. */
+static void test_no_job_is_left(void **state)
+{
+	struct crowd *crowd = calloc(1, sizeof(*crowd));
+	pthread_t workers[WORKERS], pushers[2];
+
+	(void)state;
+	assert_non_null(crowd);
+	assert_int_equal(queue_new(&crowd->q, 8), 0);
+	for (int i = 0; i < WORKERS; i++)
+		assert_int_equal(
+			pthread_create(&workers[i], NULL, do_jobs, crowd), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			pthread_create(&pushers[i], NULL, push_jobs, crowd), 0);
+	while (atomic_load_explicit(&crowd->done, memory_order_relaxed) <
+	       JOBS / 2) {
+		queue_wake(crowd->q);
+		sched_yield();
+	}
+	while (atomic_load_explicit(&crowd->done, memory_order_relaxed) < JOBS)
+		sched_yield();
+	for (int i = 0; i < 2; i++)
+		pthread_join(pushers[i], NULL);
+	queue_close(crowd->q);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i], NULL);
+	assert_int_equal(queue_count(crowd->q), 0);
+	queue_free(crowd->q);
+	free(crowd);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -169,6 +248,7 @@ int main(void)
 		CASE(test_parked_ones_count),
 		CASE(test_close_expires_and_ends),
 		CASE(test_sleeping_workers_end),
+		CASE(test_no_job_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
