@@ -241,12 +241,13 @@ static int target_decode(struct decoder *d, json_t *object,
 	return err;
 }
 
+const char *const wire_codec_names[] = {
+	"PCMU",      "PCMA",      "G722", "opus", "L16/8000",
+	"L16/16000", "L16/44100", "L16",  "GSM",  NULL};
+
 static int codecs_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
-	static const char *const known[] = {
-		"PCMU",      "PCMA",      "G722", "opus", "L16/8000",
-		"L16/16000", "L16/44100", "L16",  "GSM",  NULL};
 	json_t *array;
 	int err;
 
@@ -257,12 +258,12 @@ static int codecs_decode(struct decoder *d, json_t *object,
 		const char *name = json_string_value(json_array_get(array, i));
 		size_t k;
 
-		if (!name || !decode_word(known, name, &k))
+		if (!name || !decode_word(wire_codec_names, name, &k))
 			return decoder_refuse_member(
 				d, "audio_codecs",
 				"the codec \"%.20s\" is not supported by this version",
 				name ? name : "");
-		a->codecs[a->codec_count++] = known[k];
+		a->codecs[a->codec_count++] = wire_codec_names[k];
 	}
 	return 0;
 }
