@@ -69,17 +69,21 @@ int str_to_double(const char *text, double *ret)
 
 void uuid_make(char text[static UUID_TEXT_BYTES])
 {
+	static const char hex[] = "0123456789abcdef";
 	uint8_t b[16];
 
 	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
 		abort(); /* 16 bytes never come short on Linux >= 3.17 */
 	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
 	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	snprintf(text, UUID_TEXT_BYTES,
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-		 "%02x%02x%02x%02x%02x%02x",
-		 b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9],
-		 b[10], b[11], b[12], b[13], b[14], b[15]);
+	/* of every request: a format takes several times as long */
+	for (size_t i = 0; i < sizeof(b); i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*text++ = '-';
+		*text++ = hex[b[i] >> 4];
+		*text++ = hex[b[i] & 15];
+	}
+	*text = '\0';
 }
 
 bool uuid_valid(const char *text)
