@@ -129,9 +129,9 @@ class Controller:
                 status = self.stop()
                 assert status == 0, f"exit status {status}:\n{self.log()}"
                 until = time.monotonic() + 20  # what the relay is still looking at
-                while self.unseen() and time.monotonic() < until:
+                while (left := self.unseen()) and time.monotonic() < until:
                     time.sleep(0.1)
-                assert self.unseen() == []
+                assert not left, f"answers that nobody looked at: {left}"
         finally:
             self.close()
 

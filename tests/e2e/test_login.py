@@ -233,6 +233,8 @@ def test_in_a_browser(fresh):
     _, test = make_test(server)
     run = server.api("POST", f"/tests/{test['id']}/run", {})["data"]
     assert re.search(r"/run/details/", run["report_url"])
+    url = server.witness().url
+    report = run["report_url"].replace(server.url, url)
     with chromium() as chrome:
         def find(css):
             return chrome.find_element(By.CSS_SELECTOR, css)
@@ -246,24 +248,24 @@ def test_in_a_browser(fresh):
                 find(f"#{form} [name={name}]").send_keys(value)
             find(f"#{form} button").click()
 
-        chrome.get(run["report_url"])
+        chrome.get(report)
         wait(lambda: find("body").get_attribute("data-ready"))
         assert "/login?next=/run/details/" in chrome.current_url
         fill("login", name="ada", password="not the password")
         wait(lambda: "is wrong" in find("#failure").text)
         assert len(serious(chrome)) == 1  # the 403
         fill("login", name="ada", password=PASSWORD)
-        wait(lambda: chrome.current_url == run["report_url"])
+        wait(lambda: chrome.current_url == report)
         wait(lambda: find("#status").text not in ("", "loading"))
-        chrome.get(server.url + "/account")
+        chrome.get(url + "/account")
         wait(lambda: find("#name").text == "ada")
         assert find("#rights").text == "do everything"
         fill("password", password=PASSWORD, new_password="in the browser")
         wait(lambda: "was changed" in find("#done").text)
         find("#logout").click()
         wait(lambda: "/login" in chrome.current_url)
-        chrome.get(server.url + "/login?next=//example.net/")
+        chrome.get(url + "/login?next=//example.net/")
         wait(lambda: find("body").get_attribute("data-ready"))
         fill("login", name="ada", password="in the browser")
-        wait(lambda: chrome.current_url == server.url + "/account")
+        wait(lambda: chrome.current_url == url + "/account")
         assert serious(chrome) == []

@@ -135,10 +135,11 @@ def test_artifacts_are_linked(browser):
         signed_in = requests.post(f"{b.c.url}/setup", timeout=60, json={
             "code": (b.c.state_dir / "setup-code").read_text().strip(),
             "name": "reader", "password": "reads the report"})
-        browser.get(f"{b.c.url}/healthz")
+        url = b.c.witness().url
+        browser.get(f"{url}/healthz")
         browser.add_cookie({"name": "offhook_session",
                             "value": signed_in.cookies["offhook_session"]})
-        opened(browser, f"{b.c.url}/run/details/{run['session_id']}")
+        opened(browser, f"{url}/run/details/{run['session_id']}")
         assert [r.text.split()[:4] for r in rows(browser, "artifacts")] == [
             [job["role"], "caller-1-in.wav", "audio/wav", "4"],
             [job["role"], "notes.txt", "text/plain", "3"]]
