@@ -126,24 +126,27 @@ static size_t match_pattern(const char *pattern, const struct path *path,
 	size_t element = 0, param = 0, fixed = 0;
 
 	while (*pattern == '/' && pattern[1]) {
-		const char *start = pattern + 1;
-		size_t len = strcspn(start, "/");
 		const char *given;
 
 		if (element == path->count)
 			return 0;
 		given = path->elements[element++];
-		if (*start == ':') {
+		pattern++;
+		if (*pattern == ':') {
 			if (param == PATH_PARAMS_MAX)
 				return 0;
 			params[param++] = given;
-		} else if (strlen(given) == len &&
-			   memcmp(given, start, len) == 0) {
-			fixed++;
-		} else {
-			return 0;
+			pattern += strcspn(pattern, "/");
+			continue;
 		}
-		pattern = start + len;
+		/* most patterns differ in their first bytes */
+		while (*pattern && *pattern != '/' && *pattern == *given) {
+			pattern++;
+			given++;
+		}
+		if (*given || (*pattern && *pattern != '/'))
+			return 0;
+		fixed++;
 	}
 	return element == path->count ? fixed + 1 : 0;
 }
