@@ -119,6 +119,13 @@ def test_tests_run_one_after_another(lab):
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", found[name])
     assert [(r["test_id"], r["status"]) for r in found["runs"]] == list(
         zip(tests, ["passed", "failed", "passed"]))
+    path = f"/projects/runs/{run}/status"
+    parts = [lab.c.request("GET", f"{path}?start={i}&count=2") for i in (0, 2)]
+    assert [p.json()["run"] for p in parts] == [
+        {**found, "runs": found["runs"][:2]}, {**found, "runs": found["runs"][2:]}]
+    assert parts[0].links["next"]["url"].endswith(f"{path}?start=2&count=2")
+    assert "next" not in parts[1].links
+    problem(lab.c.request("GET", f"{path}?count=-1"), 422)
     listed = lab.c.api("GET", "/runs?count=3&orderby=id&orderdir=desc")["runs"]
     for entry, run_row in zip(found["runs"], listed[::-1]):
         assert entry == {**run_row, "attempt": 1, "retry_of": None}

@@ -35,6 +35,16 @@ bool page_read(const struct request *req, struct page *ret, struct reply *rep)
 	       read_number(req, "count", max, &ret->count, rep);
 }
 
+bool page_read_all(const struct request *req, struct page *ret,
+		   struct reply *rep)
+{
+	if (!page_read(req, ret, rep))
+		return false;
+	if (!query_get(req, "count"))
+		ret->count = req->controller->conf->page_limit;
+	return true;
+}
+
 static void add_escaped(char *dst, size_t size, const char *text)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

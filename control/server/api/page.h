@@ -12,6 +12,10 @@
 /** Read start and count. @return true; false: rep is a 422 */
 bool page_read(const struct request *req, struct page *ret, struct reply *rep);
 
+/** Likewise; without count as many as a page may have. */
+bool page_read_all(const struct request *req, struct page *ret,
+		   struct reply *rep);
+
 /**
  * Answer a listing with its Link header (RFC 8288).
  * @param rows  taken over

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/api/callbacks.h"
+#include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
 #include "control/server/run/project.h"
@@ -226,13 +227,21 @@ void project_run_legacy(struct request *req, struct reply *rep)
 
 void project_run_status(struct request *req, struct reply *rep)
 {
+	struct page page;
+	int64_t total;
 	json_t *run;
-	int err = store_project_run_get(req->store, req->params[0], &run);
+	int err;
 
-	if (err)
+	if (!page_read_all(req, &page, rep))
+		return;
+	err = store_project_run_get(req->store, req->params[0], &page, &run,
+				    &total);
+	if (err) {
 		reply_store_error(rep, err, "project run");
-	else
-		reply_json(rep, 200, json_pack("{s:o}", "run", run));
+		return;
+	}
+	reply_json(rep, 200, json_pack("{s:o}", "run", run));
+	page_links(req, rep, &page, total);
 }
 
 void project_run_stop(struct request *req, struct reply *rep)

@@ -159,6 +159,7 @@ const struct route_query api_queries[] = {
 	{run_artifacts, PAGE},
 	{run_callbacks, PAGE},
 	{project_status_last, PAGE},
+	{project_run_status, PAGE},
 	{runs_list,
 	 PAGE " orderby orderdir startdate enddate filtername* filterval*"},
 	{run_stats_data, METRICS},

@@ -359,7 +359,6 @@ static int last_entry(struct request *req, json_t *test, json_t **ret)
 	return 0;
 }
 
-/* As many as a page may have, unless fewer are asked for. */
 void project_status_last(struct request *req, struct reply *rep)
 {
 	json_t *project, *tests = NULL, *test, *list, *entry;
@@ -368,10 +367,8 @@ void project_status_last(struct request *req, struct reply *rep)
 	size_t i;
 	int err = -ENOENT;
 
-	if (!page_read(req, &page, rep))
+	if (!page_read_all(req, &page, rep))
 		return;
-	if (!query_get(req, "count"))
-		page.count = req->controller->conf->page_limit;
 	if (param_id(req, 0, &id))
 		err = record_get(req->store, project_resource.table, id,
 				 &project);

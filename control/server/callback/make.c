@@ -49,7 +49,7 @@ static int read_run(struct store *store, const struct callback_due *due,
 static int read_project_run(struct store *store, const struct callback_due *due,
 			    const char *base_url, json_t **ret)
 {
-	int err = store_project_run_get(store, due->key, ret);
+	int err = store_project_run_get(store, due->key, NULL, ret, NULL);
 
 	if (!err && (json_object_set_new(*ret, "project_run_uuid",
 					 json_string(due->key)) ||

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct schedule_turn;
+struct page;
 struct store;
 
 /* A failed run that is to start again. */
@@ -58,9 +59,13 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
 /**
  * Read one as it is polled: run_status, project_id, total_tests,
  * tests_started, tests_passed, tests_failed, created_at, stopped_at, runs.
+ * @param page      of its runs; NULL: all of them
+ * @param ret_runs  how many it has; may be NULL
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
-int store_project_run_get(struct store *s, const char *uuid, json_t **ret);
+int store_project_run_get(struct store *s, const char *uuid,
+			  const struct page *page, json_t **ret,
+			  int64_t *ret_runs);
 
 /**
  * Call off what waits, and stop the run in progress.

@@ -146,7 +146,9 @@ static int polled_row(const struct db_value *row, size_t columns, void *arg)
 	return p->run ? 0 : -ENOMEM;
 }
 
-int store_project_run_get(struct store *s, const char *uuid, json_t **ret)
+int store_project_run_get(struct store *s, const char *uuid,
+			  const struct page *page, json_t **ret,
+			  int64_t *ret_runs)
 {
 	static const char sql[] =
 		"SELECT p.id, p.status, p.project_id, p.created_at, "
@@ -170,7 +172,7 @@ int store_project_run_get(struct store *s, const char *uuid, json_t **ret)
 	if (err == 0)
 		return -ENOENT;
 	if (err > 0)
-		err = store_run_of_project_run(s, p.id, &runs);
+		err = store_run_of_project_run(s, p.id, page, &runs, ret_runs);
 	if (!err)
 		err = json_object_set_new(p.run, "runs", runs) ? -ENOMEM : 0;
 	if (err) {

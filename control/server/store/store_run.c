@@ -370,10 +370,11 @@ int store_run_last(struct store *s, int64_t test_id, json_t **ret)
 }
 
 int store_run_of_project_run(struct store *s, int64_t project_run_id,
-			     json_t **ret)
+			     const struct page *page, json_t **ret,
+			     int64_t *total)
 {
 	return record_list_of(s, &attempts, "r.project_run_id", project_run_id,
-			      NULL, ret, NULL);
+			      page, ret, total);
 }
 
 int store_run_revoke(struct store *s, int64_t run_id)

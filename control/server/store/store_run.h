@@ -72,9 +72,11 @@ int store_run_conditions(struct store *s, int64_t run_id, json_t **ret);
 int store_run_last(struct store *s, int64_t test_id, json_t **ret);
 
 /** Read the runs of a project run, as listings have them and with `attempt` and
- * `retry_of`, in the order of their start. @return 0; -EIO; -ENOMEM */
+ * `retry_of`, in the order of their start; page and total as in
+ * record_list_of(). @return 0; -EIO; -ENOMEM */
 int store_run_of_project_run(struct store *s, int64_t project_run_id,
-			     json_t **ret);
+			     const struct page *page, json_t **ret,
+			     int64_t *total);
 
 /** End a run's public link; further attempts get none. @return 0; -ENOENT it has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
