@@ -404,6 +404,9 @@ INSERT INTO run (session_id, test_name, testcase_name, project_id, project_name,
   record, interval_s, max_duration_s, created_at, started_at, stopped_at)
 SELECT printf('%08x-0000-4000-8000-000000000000', i), 't', 'single-call', 1, 'p', 1, 'pool', '[]',
   'done', 'passed', '', '[]', '[]', 'none', 10, 3600, i, i, i FROM n"""
+THEIRS = """
+INSERT INTO lease (id, run_id, role, spec_json, agent_id, state, ended_at, outcome)
+SELECT session_id, id, 'caller', '{}', 1, 'finished', 1, 'completed' FROM run"""
 
 
 def test_runs_that_are_over_cost_nothing():
@@ -413,6 +416,7 @@ def test_runs_that_are_over_cost_nothing():
     c.create_key()
     db = sqlite3.connect(c.state_dir / "offhook.db")
     db.execute(MANY)
+    db.execute(THEIRS)
     db.commit()
     db.close()
     with c:

@@ -314,6 +314,9 @@ CREATE TABLE IF NOT EXISTS lease (
   UNIQUE (run_id, role)
 );
 CREATE INDEX IF NOT EXISTS lease_by_state ON lease (state);
+-- How many an agent has ended of late is looked up at each of its polls.
+CREATE INDEX IF NOT EXISTS lease_by_end ON lease (agent_id, ended_at)
+  WHERE ended_at IS NOT NULL;
 
 -- Which uploads arrived: one sequence a lease over stats, events and sip.
 CREATE TABLE IF NOT EXISTS upload (
