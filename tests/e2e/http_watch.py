@@ -249,7 +249,7 @@ def segments(file):
         length, = struct.unpack_from(order + "I", data, at + 8)
         packet = data[at + 16 + 14:at + 16 + length]
         at += 16 + length
-        if not packet or packet[0] >> 4 != 4:
+        if not packet or packet[0] >> 4 != 4 or packet[9] != 6:
             continue
         packet = packet[:struct.unpack_from(">H", packet, 2)[0] or None]
         tcp = packet[(packet[0] & 15) * 4:]
