@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A datagram that is kept; a longer one is no handshake of a sane MTU, and no
- * check. */
-#define HANDOVER_BYTES 1500
+/* A datagram that is kept, as long as the RX thread reads; a longer one is no
+ * check, and no handshake of a sane MTU. linphone sends a flight of 1649 bytes
+ * from its second call on. */
+#define HANDOVER_BYTES 2048
 /* Datagrams of a session and second that reach the loop. A DTLS handshake
  * takes about ten, and each costs the loop at most one verification of a
  * signature; */

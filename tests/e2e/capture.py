@@ -56,6 +56,7 @@ class Capture:
         self.file = Path(folder) / "capture.pcap"
         self.ports = ports
         self._log = Path(folder) / "tshark.log"
+        self._streams = None   # read once
 
     def __enter__(self):
         with open(self._log, "wb") as log:
@@ -105,6 +106,11 @@ class Capture:
 
     def streams(self):
         """Every RTP stream: {(ssrc, source port, target port): Stream}."""
+        if self._streams is None:
+            self._streams = self._streams_read()
+        return self._streams
+
+    def _streams_read(self):
         out = self._tshark("-Y", "rtp.ssrc", "-T", "fields", "-e", "frame.time_epoch",
                            "-e", "udp.srcport", "-e", "udp.dstport", "-e", "rtp.ssrc",
                            "-e", "rtp.seq", "-e", "rtp.timestamp")
@@ -115,6 +121,12 @@ class Capture:
             stream = streams.setdefault(key, Stream(*key))
             stream.packets.append((float(epoch), int(seq), int(ts)))
         return streams
+
+    def payloads(self, first, last=None):
+        """What was sent from these ports, in order."""
+        return [bytes.fromhex(line) for line in self._tshark(
+            "-Y", f"udp.srcport >= {first} && udp.srcport <= {last or first + 1}",
+            "-T", "fields", "-e", "udp.payload").splitlines()]
 
     def tshark_summary(self):
         """What `tshark -z rtp,streams` says: {(ssrc, source, target): dict}."""

@@ -33,9 +33,9 @@ def tone_write(path, rate, hz, seconds=10):
         f.setnchannels(1)
         f.setsampwidth(2)
         f.setframerate(rate)
-        f.writeframes(array.array("h", (
-            round(8000 * math.sin(2 * math.pi * hz * i / rate))
-            for i in range(rate * seconds))).tobytes())
+        second = array.array("h", (round(8000 * math.sin(2 * math.pi * hz * i / rate))
+                                   for i in range(rate)))   # whole periods
+        f.writeframes((second * seconds).tobytes())
 
 
 def level_at(path, hz):
@@ -49,6 +49,31 @@ def level_at(path, hz):
                      for i in range(rate))
         best = max(best, 2 * abs(turned) / rate)
     return best
+
+
+# One connection to baresip's ctrl_tcp, which drops the one before: commands from
+# standard input, a line each; answers and events to standard output.
+CONTROL = """
+import socket, sys, threading
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+def read():
+    rest = b""
+    while True:
+        data = s.recv(65536)
+        if not data:
+            return
+        rest += data
+        while b":" in rest:
+            size, _, behind = rest.partition(b":")
+            if len(behind) <= int(size):
+                break
+            print(behind[:int(size)].decode(), flush=True)
+            rest = behind[int(size) + 1:]
+threading.Thread(target=read, daemon=True).start()
+for line in sys.stdin:
+    line = line.strip()
+    s.sendall(f"{len(line.encode())}:{line},".encode())
+"""
 
 
 class Phone:
@@ -68,7 +93,7 @@ class Phone:
             self.process = subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace, *self.command()],
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
-                env=dict(os.environ, HOME=str(self.folder)))
+                env=dict(os.environ, HOME=str(self.folder), COLUMNS="400"))  # no folded echo
         self.until(self.ready)
         return self
 
@@ -87,6 +112,10 @@ class Phone:
 
     def record(self):
         """What it hears in its next call is recorded anew."""
+        raise NotImplementedError
+
+    def digits(self):
+        """Those that came to it since it runs."""
         raise NotImplementedError
 
     def heard(self):
@@ -128,8 +157,32 @@ class Baresip(Phone):
             "module_app account.so", "module_app menu.so", "module_app ctrl_tcp.so",
             f"ctrl_tcp_listen {PHONE}:4444", *config, ""]))
 
+        self._control, self._sent = None, 0
+
     def command(self):
         return [BARESIP, "-v", "-f", str(self.folder)]
+
+    def __enter__(self):
+        super().__enter__()
+        with open(self.folder / "control.log", "wb") as log:
+            self._control = subprocess.Popen(
+                ["ip", "netns", "exec", self.namespace, "/usr/bin/python3", "-c", CONTROL, PHONE,
+                 "4444"], stdin=subprocess.PIPE, stdout=log, stderr=log, text=True)
+        return self
+
+    def __exit__(self, *_):
+        if self._control:
+            self._control.stdin.close()
+            self._control.wait(10)
+        super().__exit__()
+
+    def said(self):
+        """What came over its control connection."""
+        lines = (self.folder / "control.log").read_text().split("\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def digits(self):
+        return "".join(m["param"] for m in self.said() if m.get("type") == "CALL_DTMF_START")
 
     def record(self):
         """It does so by itself."""
@@ -138,14 +191,18 @@ class Baresip(Phone):
         return max(self.folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
 
     def do(self, command, params=""):
-        """Sends a command as a netstring of JSON, from within its namespace."""
-        text = json.dumps({"command": command, "params": params, "token": "t"})
-        code = ("import socket,sys; s=socket.create_connection(('%s',4444),5); "
-                "s.sendall(sys.argv[1].encode()); print(s.recv(65536).decode())" % PHONE)
-        done = subprocess.run(
-            ["ip", "netns", "exec", self.namespace, "/usr/bin/python3", "-c", code,
-             f"{len(text)}:{text},"], capture_output=True, text=True, timeout=20)
-        return done.stdout
+        """@return its answer"""
+        self._sent += 1
+        token = str(self._sent)
+        print(json.dumps({"command": command, "params": params, "token": token}),
+              file=self._control.stdin, flush=True)
+        deadline = time.monotonic() + 20
+        while True:
+            for message in self.said():
+                if message.get("token") == token:
+                    return message
+            assert time.monotonic() < deadline, (command, self.text()[-2000:])
+            time.sleep(0.02)
 
     def dial(self, uri):
         return self.do("dial", uri)
@@ -170,7 +227,7 @@ class Linphone(Phone):
     """linphonec; driven over its standard input. sip: more lines of that section."""
     ready = "linphonec>"
 
-    def __init__(self, folder, namespace, sip=()):
+    def __init__(self, folder, namespace, sip=(), info=True):
         super().__init__(folder, namespace)
         self.detail, self._records = folder / "detail.log", 0
         # it does not make the folder of its database itself
@@ -178,7 +235,7 @@ class Linphone(Phone):
         tone_write(folder / "tone.wav", 48000, 440, 30)
         (folder / "linphonerc").write_text("\n".join([
             "[sip]", "sip_port=5060", "sip_tcp_port=-1", "sip_tls_port=-1", "guess_hostname=0",
-            f"contact=sip:phone@{PHONE}", "use_info=1", *sip, "[net]", "mtu=0",
+            f"contact=sip:phone@{PHONE}", f"use_info={int(info)}", *sip, "[net]", "mtu=0",
             "nat_policy_ref=", "[rtp]", "audio_rtp_port=30000", "[sound]", "echocancellation=0",
             ""]))
 
@@ -196,10 +253,21 @@ class Linphone(Phone):
         return "\n".join(p.read_text(errors="replace")[-20000:]
                          for p in (self.log, self.detail) if p.exists())
 
+    def enable_codecs(self):
+        """All it has."""
+        self.do("codec list")
+        self.until("17: L16")
+        for number, _ in re.findall(r"^ ?(\d+): (\S+)", self.log.read_text(), re.M):
+            self.do(f"codec enable {number}")
+
     def record(self):
         self._records += 1
         self.do(f"record {self.heard()}")
         self.until(str(self.heard()))   # it echoes what it has taken
+
+    def digits(self):
+        return "".join(re.findall(r"Receiving tone (.) from",
+                                  self.log.read_text(errors="replace")))
 
     def heard(self):
         return self.folder / f"heard{self._records}.wav"

@@ -19,6 +19,7 @@
 #define SSRC    0x11223344
 #define PAYLOAD 160
 #define FLOOD   400
+#define LARGE   2048 /* the largest that is read: HANDOVER_BYTES */
 
 struct world {
 	struct rig rig;
@@ -30,13 +31,26 @@ struct world {
 	struct dtls *dtls;
 	struct srtp_context *tx;
 	struct srtp_context *rx;
+	bool large; /* the peer's datagrams have LARGE bytes */
 };
 
 static void send_h(const uint8_t *data, size_t bytes, void *arg)
 {
 	struct world *w = arg;
+	/* a record of an epoch that there is not, which is passed over */
+	uint8_t large[LARGE] = {0};
+	uint8_t *more = large + bytes;
+	size_t left = LARGE - bytes;
 
-	peer_send(&w->rtp, &w->to, data, bytes);
+	if (!w->large) {
+		peer_send(&w->rtp, &w->to, data, bytes);
+		return;
+	}
+	memcpy(large, data, bytes);
+	memcpy(more, "\x17\xfe\xfd\0\x09\0\0\0\0\0\x01", 11);
+	more[11] = (uint8_t)((left - 13) >> 8);
+	more[12] = (uint8_t)(left - 13);
+	peer_send(&w->rtp, &w->to, large, LARGE);
 }
 
 static int world_open(void **state)
@@ -227,6 +241,15 @@ static void test_passive(void **state)
 	test_both_roles(state, false);
 }
 
+/* A peer that takes a datagram of any size for good. */
+static void test_large_flights(void **state)
+{
+	struct world *w = *state;
+
+	w->large = true;
+	test_passive(state);
+}
+
 static void test_wrong_certificate(void **state)
 {
 	struct world *w = *state;
@@ -333,11 +356,9 @@ static void test_not_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_active),
-		TEST(test_passive),
-		TEST(test_wrong_certificate),
-		TEST(test_turned_roles),
-		TEST(test_flood_before),
+		TEST(test_active),        TEST(test_passive),
+		TEST(test_large_flights), TEST(test_wrong_certificate),
+		TEST(test_turned_roles),  TEST(test_flood_before),
 		TEST(test_not_wanted),
 	};
 

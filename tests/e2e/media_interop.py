@@ -1,0 +1,239 @@
+"""Encrypted and plain calls with foreign phones, held to interop.md: what a test of
+one phone needs. The phone is at the far end of a cable (netns.py)."""
+import json
+import math
+import os
+import subprocess
+import time
+from contextlib import contextmanager
+
+import interop
+from capture import Capture
+from engine import Engine, target
+from phones import BARESIP, CODECS, LINPHONE, OURS, PHONE, Baresip, Linphone, level_at, tone_write
+
+# name: how each phone asks for it, what we say
+MODES = {
+    "plain": (None, "none", "none"),
+    "SDES": ("srtp-mand", "srtp", "sdes-mandatory"),
+    "DTLS-SRTP": ("dtls_srtp", "dtls", "dtls"),
+}
+RTP = (20000, 20099)
+PHONES = {"baresip": BARESIP, "linphone-cli": LINPHONE}
+PATIENCE_S = 20
+
+
+def phone_make(kind, folder, namespace, mode, codec="PCMA"):
+    folder.mkdir()
+    theirs = MODES[mode][kind != "baresip"]
+    if kind == "baresip":
+        module = {"srtp-mand": ["srtp"], "dtls_srtp": ["dtls_srtp"]}.get(theirs, [])
+        return Baresip(folder, namespace, codec, f";mediaenc={theirs}" if theirs else "", module,
+                       ["rtcp_mux " + ("yes" if mode == "DTLS-SRTP" else "no")], dtmf="rtpevent")
+    # without rtcp_mux it shakes hands for RTCP alone too, which we do not
+    secure = ["media_encryption_mandatory=1"] * (mode != "plain")
+    mux = ["[rtp]", "rtcp_mux=1", "[sip]"] * (mode == "DTLS-SRTP")
+    return Linphone(folder, namespace, [f"media_encryption={theirs}"] + secure + mux, info=False)
+
+
+def rtcp_replays(capture, port):
+    """How many SRTCP packets from a port have an index that one before had."""
+    seen, again = set(), 0
+    for data in capture.payloads(port):
+        if 192 <= data[1] <= 223:
+            index = data[4:8] + data[-14:-10]   # SSRC, E and index; a tag of 80 bits
+            again += index in seen
+            seen.add(index)
+    return again
+
+
+def exact(streams, capture, secure):
+    """Packets, losses and duplicates of both directions are the capture's."""
+    captured = capture.streams()
+    for way in ("in", "out"):
+        seen, ssrc = streams[way], int(streams[way]["ssrc"], 16)
+        witness, = (s for key, s in captured.items() if key[0] == ssrc)
+        twice = len(witness.packets) - len({n for _, n, _ in witness.packets})
+        assert seen["packets"] == len(witness.packets), (way, seen)
+        assert witness.lost() == 0 and seen["duplicates"] == (twice if way == "in" else 0), seen
+        if secure and way == "in":
+            # linphone begins anew with the index of SRTCP when it holds, with the same
+            # key: that is a replay, too (RFC 3711 3.4 forbids it)
+            again = rtcp_replays(capture, witness.source)
+            assert twice <= seen["srtp_replayed"] <= twice + again, (seen, twice, again)
+    assert streams["in"]["lost"] == 0
+    return streams["out"]["packets"], streams["in"]["packets"]
+
+
+def heard_by_us(streams):
+    """The phone's tone of 440 Hz. @return its level above that of its file, dB"""
+    tone = max(streams["in"]["audio"]["tones"], key=lambda t: t["ms"])
+    assert abs(tone["hz"] - 440) < 1 and tone["ms"] >= 800, tone
+    return tone["dbov"] + 15.26
+
+
+def heard_by_it(folder, since):
+    """How loud our tone of 1000 Hz is in what it recorded, dB."""
+    files = [p for p in (*folder.glob("dump-*-dec.wav"), *folder.glob("heard*.wav"))
+             if p.stat().st_mtime_ns >= since]
+    level = max(level_at(p, 1000) for p in files)
+    return 20 * math.log10(max(level, 1e-3) / 8000)
+
+
+def levels_cell(what, ours, theirs):
+    print(f"{what}: its tone came at {theirs:+.2f} dB, ours to it at {ours:+.2f} dB")
+    return "; ".join(["yes"] + [f"{whose} comes {'louder' if level > 0 else 'quieter'}"
+                                for whose, level in (("its tone", theirs), ("ours", ours))
+                                if abs(level) > 2])
+
+
+# ---- a call for each codec ----
+
+def codec_call(build, folder, namespaces, phone, mode, codec):
+    """@return (our streams, None), or (None, why there was no call)"""
+    done = subprocess.run(
+        ["ip", "netns", "exec", namespaces[0], str(build / "offhook"), "call",
+         f"sip:phone@{PHONE}", "--bind", OURS, "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec",
+         codec, "--audio-checks", "--json", "--duration", "1.8", "--prompt",
+         str(folder / "prompt.wav"), "--encryption", MODES[mode][2]],
+        capture_output=True, text=True, timeout=60, check=False)
+    result = json.loads(done.stdout)
+    if done.returncode:
+        code = result["calls"][0].get("code") if result["calls"] else None
+        assert code in (415, 488), (result["reason"], result["asserts"], phone.text()[-2000:])
+        return None, f"no: {code} to an offer of it alone"
+    streams = {s["dir"]: s for s in result["calls"][0]["streams"]}
+    assert ("srtp_suite" in streams["in"]) == ("srtp_suite" in streams["out"]) == (mode != "plain")
+    assert streams["in"]["codec"] == streams["out"]["codec"] == codec.split("/")[0]
+    return streams, None
+
+
+def codec_calls(build, folder, namespaces, kind, mode):
+    """A call with each codec: (codec, streams or None, why not, level of our tone)"""
+    if kind != "baresip":
+        with phone_make(kind, folder / "phone", namespaces[1], mode) as phone:
+            phone.enable_codecs()
+            for codec in CODECS:
+                phone.record()
+                since = time.time_ns()
+                streams, why = codec_call(build, folder, namespaces, phone, mode, codec)
+                yield codec, streams, why, streams and heard_by_it(phone.folder, since)
+        return
+    for codec in CODECS:   # one codec a process: its sound is of that rate
+        with phone_make(kind, folder / codec.replace("/", "-"), namespaces[1], mode,
+                        codec) as phone:
+            streams, why = codec_call(build, folder, namespaces, phone, mode, codec)
+            yield codec, streams, why, streams and heard_by_it(phone.folder, 0)
+
+
+def codecs(build, folder, namespaces, kind, mode):
+    tone_write(folder / "prompt.wav", 48000, 1000, 1)
+    with Capture(folder, RTP, namespaces[0], "va") as capture:
+        calls = list(codec_calls(build, folder, namespaces, kind, mode))
+    seen, group = {}, f"codec, {mode}: "
+    for codec, streams, why, level in calls:
+        if streams and codec != "L16/44100":   # larger than a frame: a filter by port sees parts
+            exact(streams, capture, mode != "plain")
+        seen[group + codec] = why or levels_cell(
+            f"{mode} {codec}: out {streams['out']['packets']}, in {streams['in']['packets']}",
+            level, heard_by_us(streams))
+    interop.compare(kind, seen, (group,))
+
+
+# ---- what happens within a call ----
+
+@contextmanager
+def desk(build, folder, namespaces, ports, action):
+    """Our engine, to call the phone or to be called."""
+    tone_write(folder / "prompt.wav", 8000, 1000, 1)
+    answers = action["type"] == "answer"
+    with Engine(build, "caller", [[action]] + [[]] * answers, ports, bind=OURS, sip_port=5070,
+                prefix=["ip", "netns", "exec", namespaces[0]],
+                settings={"prompt_dir": str(folder)}) as engine:
+        engine.go(0)
+        yield engine
+
+
+def digits(engine, direction):
+    return "".join(e["digit"] for e in engine.events
+                   if e["kind"] == "dtmf" and e["direction"] == direction)
+
+
+def during(engine, phone):
+    """The phone's part: it holds, resumes, and sends digits."""
+    def until(condition, what):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < end and not engine.asserts() and not engine.finish, (
+                what, engine.asserts(), engine.states(), phone.text()[-2000:])
+            engine.pump()
+
+    until(lambda: "CALL_RESUME" in engine.states(), "we hold and resume")
+    until(lambda: digits(engine, "out") == "159", "our digits are out")
+    until(lambda: phone.digits() == "159", "they came")
+    phone.hold()
+    until(lambda: engine.states().count("CALL_HOLD") == 2, "it holds")
+    time.sleep(0.3)
+    phone.resume()
+    until(lambda: engine.states().count("CALL_RESUME") == 2, "it resumes")
+    time.sleep(0.2)
+    for sent in ("4", "42"):
+        phone.digit(sent[-1])
+        until(lambda s=sent: digits(engine, "in") == s, "its digit comes")
+
+
+SCRIPT = [["assert_established", "15000"], ["assert_state", "CALL_RTPESTAB"], ["wait", "1200"],
+          ["hold"], ["wait", "300"], ["resume"], ["dtmf", "159"], ["assert_dtmf", "42 30000"],
+          ["reinvite"], ["dtmf", "7"], ["wait", "200"], ["hangup"]]
+
+
+def within(build, folder, namespaces, ports, kind, mode, we_call):
+    """{feature: cell} of one call"""
+    group = f"{mode}, {'called' if we_call else 'calling'}: "
+    action = {"type": "call" if we_call else "answer", "audio_codecs": ["PCMA"],
+              "audio_checks": 1, "prompt": "prompt.wav", "media_encryption": MODES[mode][2],
+              "credentials": [{"username": "1002"}], "sipclient_actions": SCRIPT,
+              "target": target(*((PHONE, 5060) if we_call else (OURS, 5070)))}
+    if we_call:
+        action.update({"dial_destination": f"sip:phone@{PHONE}", "call_duration": "60"})
+    since = time.time_ns()
+    with phone_make(kind, folder / "phone", namespaces[1], mode) as phone:
+        phone.record()
+        with Capture(folder, (ports.rtp[0], ports.rtp[1]), namespaces[0], "va") as capture, \
+                desk(build, folder, namespaces, ports, action) as engine:
+            if not we_call:
+                engine.until(lambda: engine.ready >= 0, "it answers")
+                phone.dial(f"sip:1002@{OURS}:5070")
+            during(engine, phone)
+            engine.until(engine.calls, "the call's end", PATIENCE_S)
+            if not we_call:
+                engine.go(1)
+            engine.end()
+        came, log = phone.digits(), phone.log.read_text(errors="replace")
+        assert not engine.asserts(), (engine.asserts(), phone.text()[-2000:])
+        streams = {s["dir"]: s for s in engine.calls()[0]["streams"]}
+        assert ("srtp_suite" in streams["in"]) == (mode != "plain")
+        counts = exact(streams, capture, mode != "plain")
+        # baresip takes its leave with an RTCP BYE in plain
+        if mode != "plain":
+            assert streams["in"]["srtp_auth_failed"] <= (kind == "baresip"), streams["in"]
+        assert levels_cell(f"{group}out {counts[0]}, in {counts[1]}, duplicates "
+                           f"{streams['in']['duplicates']}, digits {came}",
+                           heard_by_it(phone.folder, since), heard_by_us(streams)) == "yes"
+    assert digits(engine, "in") == "42" and came.startswith("159"), came
+    again = "yes" if came == "1597" else "no: " + (
+        "it cannot decrypt what comes with the new key" if "failed to decrypt" in log
+        else "the digit behind it did not come")
+    return {group + "hold and resume by both": "yes", group + "telephone-event both ways": "yes",
+            group + ("re-INVITE" if mode != "SDES" else "re-INVITE with new keys"): again}
+
+
+def operations(build, folder, namespaces, ports, kind, mode, we_call):
+    seen = within(build, folder, namespaces, ports, kind, mode, we_call)
+    interop.compare(kind, seen, (f"{mode}, {'called' if we_call else 'calling'}: ",))
+
+
+def skip_reason(kind):
+    if os.geteuid() != 0:
+        return "needs root for network namespaces"
+    return None if PHONES[kind] else f"needs {kind}"
