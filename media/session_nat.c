@@ -236,6 +236,47 @@ static void gathered(struct media_session *s)
 	}
 }
 
+/* ---- channels ---- */
+
+static void map_fill(struct relay_map *map, const struct session_nat *nat,
+		     unsigned socket)
+{
+	struct media_addr peer;
+	uint16_t number;
+
+	memset(map, 0, sizeof(*map));
+	if (!nat->streams[socket])
+		map->server = nat->turn_server;
+	for (size_t n = 0;; n++) {
+		number = turn_channel_at(nat->turns[socket], n, &peer);
+		if (number == 0)
+			break;
+		map->channels[n % RELAY_CHANNELS_MAX].number = number;
+		map->channels[n % RELAY_CHANNELS_MAX].peer = peer;
+	}
+}
+
+/* @return the channels of some TURN client are others than those in force */
+static bool channels_review(struct media_session *s)
+{
+	struct session_nat *nat = &s->nat;
+	bool news = false;
+
+	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
+		struct relay_map map;
+
+		if (!nat->turns[k] ||
+		    turn_version(nat->turns[k]) == nat->versions[k])
+			continue;
+		map_fill(&map, nat, k);
+		if (session_relay_put(s, k, &map))
+			continue; /* too many changes at once: the next time */
+		nat->versions[k] = turn_version(nat->turns[k]);
+		news = true;
+	}
+	return news;
+}
+
 /* ---- offer and answer ---- */
 
 int session_nat_settle(struct media_session *s, struct media_negotiated *n)
@@ -260,6 +301,9 @@ int session_nat_settle(struct media_session *s, struct media_negotiated *n)
 		err = turn_bind(nat->turns[SOCKET_RTP], &n->rtp);
 	if (!err && n->rtcp.len > 0 && !n->rtcp_mux)
 		err = turn_bind(nat->turns[SOCKET_RTCP], &n->rtcp);
+	/* what comes by them is known before it can come */
+	if (!err)
+		(void)channels_review(s);
 	return err;
 }
 
@@ -348,45 +392,6 @@ static void servers_tick(struct session_nat *nat, int64_t now_ns)
 		if (nat->turns[k])
 			turn_tick(nat->turns[k], now_ns);
 	}
-}
-
-static void map_fill(struct relay_map *map, const struct session_nat *nat,
-		     unsigned socket)
-{
-	struct media_addr peer;
-	uint16_t number;
-
-	memset(map, 0, sizeof(*map));
-	if (!nat->streams[socket])
-		map->server = nat->turn_server;
-	for (size_t n = 0;; n++) {
-		number = turn_channel_at(nat->turns[socket], n, &peer);
-		if (number == 0)
-			break;
-		map->channels[n % RELAY_CHANNELS_MAX].number = number;
-		map->channels[n % RELAY_CHANNELS_MAX].peer = peer;
-	}
-}
-
-/* @return the channels of some TURN client are others than those in force */
-static bool channels_review(struct media_session *s)
-{
-	struct session_nat *nat = &s->nat;
-	bool news = false;
-
-	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
-		struct relay_map map;
-
-		if (!nat->turns[k] ||
-		    turn_version(nat->turns[k]) == nat->versions[k])
-			continue;
-		map_fill(&map, nat, k);
-		if (session_relay_put(s, k, &map))
-			continue; /* too many changes at once: the next time */
-		nat->versions[k] = turn_version(nat->turns[k]);
-		news = true;
-	}
-	return news;
 }
 
 static void path_server(struct media_path *path, const struct media_session *s)

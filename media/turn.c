@@ -415,9 +415,14 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 			return 0;
 	}
 	err = peer_add(t, peer, t->channel_next);
-	if (!err)
-		t->channel_next++;
-	return err;
+	if (err)
+		return err;
+	t->channel_next++;
+	t->version++;
+	/* at once: until the server has it, it drops what the peer sends */
+	if (t->state == TURN_READY)
+		peer_request(t, &t->peers[t->peer_count - 1]);
+	return 0;
 }
 
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer)

@@ -68,14 +68,15 @@ void turn_tick(struct turn *t, int64_t now_ns);
 
 /** Let a peer send to us, and us to it. @return 0; -ENOSPC; -EINVAL */
 int turn_permit(struct turn *t, const struct media_addr *peer);
-/** Bind a channel to a peer; it permits, too. @return 0; -ENOSPC; -EINVAL */
+/** Bind a channel to a peer; it permits, too. The request leaves at once, if
+ * there is an allocation. @return 0; -ENOSPC; -EINVAL */
 int turn_bind(struct turn *t, const struct media_addr *peer);
 /** @return its number; 0: none is bound, yet */
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer);
 /** The n-th of those that are bound. @return its number; 0: no more */
 uint16_t turn_channel_at(const struct turn *t, size_t n,
 			 struct media_addr *ret_peer);
-/** Grows when state or channels change. */
+/** Grows when state or channels change, also when one is asked for. */
 unsigned turn_version(const struct turn *t);
 
 /** The connection to the server is gone. */

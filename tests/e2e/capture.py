@@ -122,11 +122,13 @@ class Capture:
             stream.packets.append((float(epoch), int(seq), int(ts)))
         return streams
 
-    def payloads(self, first, last=None):
-        """What was sent from these ports, in order."""
-        return [bytes.fromhex(line) for line in self._tshark(
-            "-Y", f"udp.srcport >= {first} && udp.srcport <= {last or first + 1}",
-            "-T", "fields", "-e", "udp.payload").splitlines()]
+    def datagrams(self, display="udp", transport="udp"):
+        """What passed: (epoch seconds, source port, target port, data), in order."""
+        rows = self._tshark("-Y", display, "-T", "fields", "-e", "frame.time_epoch",
+                            "-e", f"{transport}.srcport", "-e", f"{transport}.dstport",
+                            "-e", f"{transport}.payload").splitlines()
+        return [(float(t), int(source), int(to), bytes.fromhex(data))
+                for t, source, to, data in (row.split("\t") for row in rows)]
 
     def tshark_summary(self):
         """What `tshark -z rtp,streams` says: {(ssrc, source, target): dict}."""

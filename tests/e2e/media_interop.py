@@ -39,7 +39,7 @@ def phone_make(kind, folder, namespace, mode, codec="PCMA"):
 def rtcp_replays(capture, port):
     """How many SRTCP packets from a port have an index that one before had."""
     seen, again = set(), 0
-    for data in capture.payloads(port):
+    for _, _, _, data in capture.datagrams(f"udp.srcport in {{{port}, {port + 1}}}"):
         if 192 <= data[1] <= 223:
             index = data[4:8] + data[-14:-10]   # SSRC, E and index; a tag of 80 bits
             again += index in seen
