@@ -47,4 +47,15 @@ struct handover_gate {
 };
 bool handover_take(struct handover_gate *gate, int64_t now_ns);
 
+/** Addresses that the peer's SDP names, each as a hash of 64 bits: a stranger who
+ * finds another address with the same one wins the peer's rate, no more. */
+struct handover_known {
+	size_t count;
+	uint64_t keys[MEDIA_CANDIDATES_MAX];
+};
+/** Add one; behind the last place it is forgotten. */
+void handover_know(struct handover_known *known, const struct media_addr *addr);
+bool handover_knows(const struct handover_known *known,
+		    const struct media_addr *addr);
+
 #endif

@@ -197,6 +197,7 @@ static void command_take(struct rx *rx, struct command *c)
 	} else if (kind == COMMAND_APPLY) {
 		s->rx.has_peer = c->rtp.len > 0;
 		s->rx.peer = c->rtp;
+		s->rx.known = c->known;
 		events_know(s, &c->map);
 		if (s->tapped) {
 			s->rx.tap_secure = c->encrypted;

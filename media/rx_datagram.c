@@ -149,7 +149,9 @@ static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 {
 	struct media_session *s = d->socket->session;
 
-	known |= s->rx.has_peer && media_addr_equal(&s->rx.peer, &d->source);
+	known |=
+		(s->rx.has_peer && media_addr_equal(&s->rx.peer, &d->source)) ||
+		handover_knows(&s->rx.known, &d->source);
 	if (!s->rx.stun.open)
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 	else if (d->bytes > HANDOVER_BYTES ||

@@ -66,6 +66,7 @@ struct command {
 	struct media_addr via;
 	uint16_t channel_rtp; /* 0: straight */
 	uint16_t channel_rtcp;
+	struct handover_known known; /* ICE: the peer's candidates */
 	bool rtcp_mux;
 	bool sends;
 	bool receives; /* by direction */
@@ -124,6 +125,7 @@ struct rx_session {
 	struct handover_gate dtls;
 	struct handover_gate stun;
 	struct handover_gate stun_known; /* from the peer, or a server */
+	struct handover_known known;     /* the peer's candidates */
 	bool rekeying;           /* what no key fits waits for the next one */
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *key_before;

@@ -317,8 +317,11 @@ bool session_nat_relayed(const struct media_session *s, unsigned socket)
 void session_nat_route(const struct media_session *s, struct command *c)
 {
 	const struct session_nat *nat = &s->nat;
+	const struct media_ice *peer = &nat->settled.ice_peer;
 	unsigned rtcp = c->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP;
 
+	for (size_t i = 0; nat->settled.ice && i < peer->candidate_count; i++)
+		handover_know(&c->known, &peer->candidates[i].addr);
 	if (c->rtp.len > 0 && session_nat_relayed(s, SOCKET_RTP)) {
 		c->via = nat->turn_server;
 		c->channel_rtp = turn_channel(nat->turns[SOCKET_RTP], &c->rtp);
