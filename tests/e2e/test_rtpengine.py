@@ -29,9 +29,9 @@ def proxy(tmp_path_factory):
 class Answerer:
     """Our own program beside rtpengine, for one call."""
 
-    def __init__(self, build, namespace, *options):
+    def __init__(self, build, namespace, *options, bind=HOST):
         self._command = [
-            "ip", "netns", "exec", namespace, str(build / "offhook"), "answer", "--bind", HOST,
+            "ip", "netns", "exec", namespace, str(build / "offhook"), "answer", "--bind", bind,
             "--sip-port", "5060", "--rtp-ports", f"{FAR_RTP[0]}-{FAR_RTP[1]}", "--codec", "PCMA", "--json",
             *options]
         self._namespace = namespace

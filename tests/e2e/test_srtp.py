@@ -39,9 +39,9 @@ def phone(request, tmp_path_factory, namespaces):
         yield request.param, p
 
 
-def call(build, namespace, *options, to=f"sip:phone@{PHONE}"):
+def call(build, namespace, *options, to=f"sip:phone@{PHONE}", bind=OURS):
     done = subprocess.run(
-        ["ip", "netns", "exec", namespace, str(build / "offhook"), "call", to, "--bind", OURS,
+        ["ip", "netns", "exec", namespace, str(build / "offhook"), "call", to, "--bind", bind,
          "--rtp-ports", f"{RTP[0]}-{RTP[1]}", "--codec", "PCMA", "--audio-checks", "--json", *options],
         capture_output=True, text=True, timeout=60)
     assert done.stdout, done.stderr

@@ -1,0 +1,78 @@
+"""The tap and the engine measure the same call: plain and encrypted, IPv4 and IPv6, with and
+without loss. Both are our own programs' sides of one cable; what is lost never reaches it."""
+import os
+import subprocess
+
+import pytest
+
+from netns import cable, ip
+from test_rtpengine import Answerer
+from test_srtp import RTP, call, streams
+from test_tap import of, tap_json
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
+
+HOSTS = {4: ("10.99.0.1", "10.99.0.2"), 6: ("fd99::1", "fd99::2")}
+FAR_RTP = (30000, 30099)
+
+
+@pytest.fixture(scope="module")
+def both():
+    """A cable with addresses of both families."""
+    with cable("t") as names:
+        for name, link, host in zip(names, ("va", "vb"), HOSTS[6]):
+            ip("-n", name, "addr", "add", f"{host}/64", "dev", link, "nodad")
+        yield names
+
+
+def drop(namespace, family, way):
+    """Each eleventh RTP packet, from the third on, goes nowhere."""
+    tables = "iptables" if family == 4 else "ip6tables"
+    done = subprocess.run(
+        ["ip", "netns", "exec", namespace, tables, way, "OUTPUT", "-p", "udp", "--dport",
+         f"{RTP[0]}:{RTP[1]}", "-m", "length", "--length", "150:300", "-m", "statistic", "--mode",
+         "nth", "--every", "11", "--packet", "3", "-j", "DROP"], capture_output=True, text=True,
+        check=False)
+    if done.returncode:
+        pytest.skip(f"no packets can be dropped: {done.stderr}")
+
+
+@pytest.mark.parametrize("encryption", ["none", "sdes-mandatory", "dtls"])
+@pytest.mark.parametrize("lossy", [False, True], ids=["clean", "lossy"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_tap_and_engine_agree(build, both, family, lossy, encryption):
+    ours, theirs = both
+    near, far = HOSTS[family]
+    uri = f"sip:t@{far}" if family == 4 else f"sip:t@[{far}]"
+    if lossy:
+        drop(theirs, family, "-A")
+    try:
+        with Answerer(build, theirs, "--user", "t", "--encryption", encryption, bind=far) as answerer, \
+                tap_json("va", "--filter", f"udp and port {RTP[0]}-{RTP[1]} or port 5060",
+                         prefix=("ip", "netns", "exec", ours)) as seen:
+            code, result = call(build, ours, "--duration", "3", "--encryption", encryption, to=uri,
+                                bind=near)
+            assert code == 0, result["reason"]
+            answered = answerer.result()
+    finally:
+        if lossy:
+            drop(theirs, family, "-D")
+    assert of(seen, "tap")[-1]["dropped"] == 0
+    told, sent = streams(result)["in"], streams(answered)["out"]
+    for stream in (told, streams(result)["out"]):
+        tapped, = (s for s in of(seen, "stream") if s["key"]["ssrc"] == stream["ssrc"])
+        assert tapped["packets"] == stream["packets"], (tapped, stream)
+        if stream is not told:
+            continue
+        print(f"IPv{family} {encryption}: {told['packets']} of {sent['packets']} packets, lost "
+              f"{told['lost']}, jitter {told['jitter_ms']['avg']:.6f} ms, tap "
+              f"{tapped['jitter_ms']['avg']:.6f} ms")
+        for member in ("expected", "lost", "duplicates", "reordered"):
+            assert tapped[member] == told[member], (member, tapped, told)
+        for member in ("avg", "max", "p95"):
+            assert abs(tapped["jitter_ms"][member] - told["jitter_ms"][member]) < 0.1, member
+        assert tapped["announced"] and tapped["codec"] == "PCMA"
+    assert (told["lost"] > 5) == lossy and ("srtp_suite" in told) == (encryption != "none")
+    # the one that the kernel dropped was refused to its sender; the last one may be among them
+    assert sent["packets"] == told["packets"]
+    assert answered["evidence"]["send_errors"] - told["lost"] in (0, 1)
