@@ -127,6 +127,8 @@ static int servers_open(struct media_session *s,
 		struct turn_params turn = {.username = params->username,
 					   .password = params->password,
 					   .reliable = reliable,
+					   .ipv6 = s->local.rtp.ss.ss_family ==
+						   AF_INET6,
 					   .send = send_turn,
 					   .arg = &s->rx.sockets[k]};
 

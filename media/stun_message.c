@@ -128,7 +128,7 @@ int stun_message_write(uint8_t dst[static STUN_MESSAGE_BYTES], size_t *ret,
 	err = stun_msg_encode(
 		mb, (uint16_t)d->method, (uint8_t)d->class, d->id,
 		d->error ? &error : NULL, d->key, d->key_bytes, d->fingerprint,
-		0x00, 13, STUN_ATTR_USERNAME, d->username, STUN_ATTR_REALM,
+		0x00, 14, STUN_ATTR_USERNAME, d->username, STUN_ATTR_REALM,
 		d->realm, STUN_ATTR_NONCE, d->nonce, STUN_ATTR_PRIORITY,
 		d->priority, STUN_ATTR_CONTROLLING, d->controlling,
 		STUN_ATTR_CONTROLLED, d->controlled, STUN_ATTR_USE_CAND,
@@ -138,7 +138,8 @@ int stun_message_write(uint8_t dst[static STUN_MESSAGE_BYTES], size_t *ret,
 		STUN_ATTR_XOR_PEER_ADDR, has_peer ? &peer : NULL,
 		STUN_ATTR_LIFETIME, d->lifetime_s, STUN_ATTR_CHANNEL_NUMBER,
 		d->channel ? &d->channel : NULL, STUN_ATTR_REQ_TRANSPORT,
-		d->transport ? &d->transport : NULL);
+		d->transport ? &d->transport : NULL, STUN_ATTR_REQ_ADDR_FAMILY,
+		d->family ? &d->family : NULL);
 	if (!err && mb->end > STUN_MESSAGE_BYTES)
 		err = EMSGSIZE;
 	if (!err) {

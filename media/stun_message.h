@@ -92,6 +92,7 @@ struct stun_draft {
 	const uint32_t *lifetime_s;
 	uint16_t channel;
 	uint8_t transport; /* REQUESTED-TRANSPORT: an IP protocol */
+	uint8_t family;    /* REQUESTED-ADDRESS-FAMILY: 1 IPv4, 2 IPv6 */
 	unsigned error;
 	const char *reason; /* of the error */
 };

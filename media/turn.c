@@ -17,6 +17,7 @@
 /* Answers that ask for other credentials, in a row (a stale nonce is one) */
 #define CHALLENGES_MAX 4
 #define UDP            17 /* REQUESTED-TRANSPORT */
+#define FAMILY_IPV6    2  /* RFC 8656 18.6; without it: IPv4 */
 
 struct request {
 	bool open;
@@ -158,6 +159,9 @@ static void request_write(struct turn *t, const struct request *r,
 		.channel = r->method == STUN_MESSAGE_CHANNEL ? peer->number : 0,
 		.lifetime_s = allocates ? &lifetime_s : NULL,
 		.transport = r->method == STUN_MESSAGE_ALLOCATE ? UDP : 0,
+		.family = t->params.ipv6 && r->method == STUN_MESSAGE_ALLOCATE
+				  ? FAMILY_IPV6
+				  : 0,
 	};
 	uint8_t data[STUN_MESSAGE_BYTES];
 	size_t bytes;

@@ -37,6 +37,7 @@ typedef void(turn_send_h)(const uint8_t *data, size_t bytes, void *arg);
 struct turn_params {
 	bool stun;            /* ask for our address only, allocate nothing */
 	bool reliable;        /* over TCP or TLS: nothing is repeated */
+	bool ipv6;            /* relay from such an address (RFC 8656 5) */
 	const char *username; /* copied */
 	const char *password; /* copied */
 	turn_send_h *send;

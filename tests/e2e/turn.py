@@ -9,10 +9,11 @@ CREDENTIALS = ["--turn-user", "alice", "--turn-password", "secret"]
 
 
 class Coturn:
-    def __init__(self, folder, namespace, *options):
+    def __init__(self, folder, namespace, *options, host=SERVER):
+        self._host = host
         self._namespace, self._log = namespace, folder / "turnserver.log"
         self._command = [
-            TURNSERVER, "-n", "--listening-ip", SERVER, "--relay-ip", SERVER, "--lt-cred-mech",
+            TURNSERVER, "-n", "--listening-ip", host, "--relay-ip", host, "--lt-cred-mech",
             "--user", "alice:secret", "--realm", "example.net", "--no-cli", "--log-file", "stdout",
             "--min-port", str(RELAYS[0]), "--max-port", str(RELAYS[1]), "-v",
             "--pidfile", str(folder / "turnserver.pid"), "--userdb", str(folder / "turndb"),
@@ -24,7 +25,7 @@ class Coturn:
                 ["ip", "netns", "exec", self._namespace, *self._command], stdout=log,
                 stderr=subprocess.STDOUT)
         # it takes TCP on the same port
-        probe = ("import socket; socket.create_connection(('%s', %d), 1)" % (SERVER, PORT))
+        probe = ("import socket; socket.create_connection(('%s', %d), 1)" % (self._host, PORT))
         deadline = time.monotonic() + 20
         while subprocess.run(["ip", "netns", "exec", self._namespace, "/usr/bin/python3", "-c",
                               probe], capture_output=True, check=False).returncode:
