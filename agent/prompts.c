@@ -41,6 +41,24 @@ static const char *missing_of(const json_t *action, const char *member,
 								     : NULL;
 }
 
+/* The same of the uploads that its script plays. */
+static const char *missing_play(const json_t *action, const char *dir)
+{
+	json_t *map = json_object_get(action, "play_sha256");
+	const char *missing = NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(map, name, value)
+	{
+		const char *one = missing_of(map, name, dir);
+
+		if (!missing)
+			missing = one;
+	}
+	return missing;
+}
+
 const char *prompts_missing(const json_t *spec, const char *dir)
 {
 	const json_t *step, *action;
@@ -55,9 +73,10 @@ const char *prompts_missing(const json_t *spec, const char *dir)
 				missing_of(action, "prompt_sha256", dir);
 			const char *heard =
 				missing_of(action, "expect_prompt_sha256", dir);
+			const char *played = missing_play(action, dir);
 
 			if (!missing)
-				missing = said ? said : heard;
+				missing = said ? said : heard ? heard : played;
 		}
 	}
 	return missing;

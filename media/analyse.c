@@ -232,6 +232,20 @@ static void digit_sent(struct analyse *an, struct media_session *s,
 	dtmf_publish(an, s, r->mono_ns, &dtmf, true);
 }
 
+static void played(struct analyse *an, struct media_session *s,
+		   const struct packet_record *r)
+{
+	struct media_record record = {
+		.kind = MEDIA_RECORD_PLAYED,
+		.session = s,
+		.outgoing = true,
+		.mono_ns = r->mono_ns,
+		.u.played = r->marker_pt,
+	};
+
+	publish_or_drop(an, &record);
+}
+
 static void received_one(struct analyse *an, struct media_session *s,
 			 const struct packet_record *r)
 {
@@ -320,6 +334,8 @@ static void sent_take(struct analyse *an)
 		report_answer(an, s);
 	else if (r->kind == PACKET_DIGIT_SENT)
 		digit_sent(an, s, r);
+	else if (r->kind == PACKET_PLAYED)
+		played(an, s, r);
 }
 
 static void rtcp_take(struct analyse *an)

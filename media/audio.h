@@ -50,6 +50,7 @@ struct audio_session {
 	/* payload type -> codec, in force; [1]: what we send with */
 	const struct codec *codecs[128];
 	const struct codec *codec_sent;
+	unsigned noise_pt; /* of comfort noise; above all: none */
 };
 
 /** @param reference  what should be heard, borrowed; NULL: nothing is

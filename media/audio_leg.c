@@ -1,6 +1,7 @@
 #include "media/audio_leg.h"
 
 #include "base/clock.h"
+#include "media/codec_noise.h"
 
 #include <string.h>
 
@@ -138,6 +139,16 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 	return true;
 }
 
+void audio_leg_noise(struct audio_leg *leg, const struct payload *head,
+		     const uint8_t *data)
+{
+	if (!source_heard(leg, head) || (int16_t)(head->seq - leg->seq) <= 0)
+		return;
+	leg->seq = head->seq;
+	if (codec_noise_level(data, head->bytes, &leg->noise_dbov))
+		leg->noise_packets++;
+}
+
 void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,
 		       const float *reduced, size_t reduced_count,
 		       int64_t mono_ns, struct audio_slice *ret)
@@ -173,6 +184,8 @@ void audio_leg_total(struct audio_leg *leg, int64_t end_ns,
 	ret->packets = leg->packets;
 	ret->late = leg->late;
 	ret->undecodable = leg->undecodable;
+	ret->noise_packets = leg->noise_packets;
+	ret->noise_dbov = leg->noise_dbov;
 }
 
 void audio_leg_release(struct audio_leg *leg)

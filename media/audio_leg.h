@@ -51,6 +51,8 @@ struct audio_leg {
 	uint64_t packets;
 	uint64_t late;
 	uint64_t undecodable;
+	uint64_t noise_packets;
+	double noise_dbov;
 };
 
 /** Whether the direction has to carry audio from now on. */
@@ -65,6 +67,10 @@ void audio_leg_expect(struct audio_leg *leg, bool expected, int64_t mono_ns);
 bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 		      const struct payload *head, const uint8_t *data,
 		      struct audio_samples *ret);
+
+/** A packet of comfort noise: it counts, silence follows. */
+void audio_leg_noise(struct audio_leg *leg, const struct payload *head,
+		     const uint8_t *data);
 
 /** What part of a packet's samples was; at most 20 ms of it. */
 struct audio_slice {

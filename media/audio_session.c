@@ -234,6 +234,10 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 		codec = a->codec_sent;
 	while (head->mono_ns >= a->second_ns + NS_PER_S)
 		second_close(a, a->second_ns + NS_PER_S);
+	if (head->pt == a->noise_pt) {
+		audio_leg_noise(&a->legs[sent], head, data);
+		return;
+	}
 	if (!audio_leg_decode(&a->legs[sent], codec, head, data, scratch))
 		return;
 	audio_recorder_write(&a->recorders[sent], scratch->pcm, scratch->count,
@@ -248,9 +252,12 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 static void codecs_know(struct audio_session *a, const struct command *c)
 {
 	memset(a->codecs, 0, sizeof(a->codecs));
+	a->noise_pt = PACKET_PT_MASK + 1;
 	for (size_t i = 0; i < c->map.count; i++) {
 		const struct rtp_payload *p = &c->map.entries[i];
 
+		if (p->kind == RTP_PAYLOAD_CN)
+			a->noise_pt = p->pt;
 		if (p->kind == RTP_PAYLOAD_AUDIO)
 			a->codecs[p->pt & PACKET_PT_MASK] =
 				codec_by_rtpmap(p->codec, p->clock_hz);

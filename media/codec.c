@@ -114,5 +114,6 @@ void clip_release(struct clip *clip)
 {
 	free(clip->data);
 	free(clip->ends);
+	free(clip->noise);
 	memset(clip, 0, sizeof(*clip));
 }

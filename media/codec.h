@@ -27,20 +27,24 @@ struct codec_settings {
 	bool fec;                 /* useinbandfec */
 	bool dtx;                 /* usedtx */
 	bool cbr;
-	bool stereo; /* it would like stereo; we have mono to send */
+	bool stereo; /* both channels of it are alike: we have mono to send */
+	/* comfort noise was agreed on (RFC 3389): silence is not sent; not of
+	 * an fmtp */
+	bool noise;
 };
 
 /**
  * A clip encoded, for sending in a loop. Constant once made.
  * A byte stream (ends NULL) may be cut anywhere at payload borders; else it
  * consists of frames, one a packet, of one packet time. A frame of 0 bytes is
- * not sent (DTX).
+ * not sent (DTX), one marked in `noise` is comfort noise.
  */
 struct clip {
 	uint8_t *data;
 	size_t bytes;
 	uint32_t *ends; /* of each frame in data */
 	size_t frames;  /* valid with ends */
+	uint8_t *noise; /* a byte a frame; NULL: none is */
 };
 
 struct codec {

@@ -20,6 +20,8 @@
 struct encoder {
 	OpusEncoder *opus;
 	OpusRepacketizer *joiner; /* NULL: one call a packet */
+	int channels;
+	int16_t both[2 * CODEC_SAMPLES_MAX]; /* of stereo */
 	uint8_t part[PARTS_MAX][PART_MAX + 2];
 };
 
@@ -62,8 +64,9 @@ static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
 	if (!e)
 		return -ENOMEM;
 	/* parts can be joined if all are of one mode and bandwidth */
+	e->channels = s->stereo ? 2 : 1;
 	e->opus = opus_encoder_create(
-		RATE_HZ, 1,
+		RATE_HZ, e->channels,
 		joined ? OPUS_APPLICATION_RESTRICTED_LOWDELAY
 		       : OPUS_APPLICATION_VOIP,
 		&err);
@@ -79,6 +82,8 @@ static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
 	if (joined)
 		opus_encoder_ctl(e->opus, OPUS_SET_BANDWIDTH(bandwidth(
 						  s->max_playback_hz)));
+	if (s->stereo)
+		opus_encoder_ctl(e->opus, OPUS_SET_FORCE_CHANNELS(2));
 	opus_encoder_ctl(e->opus, OPUS_SET_VBR(s->cbr ? 0 : 1));
 	opus_encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(s->fec ? 1 : 0));
 	opus_encoder_ctl(e->opus,
@@ -91,6 +96,17 @@ static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
 	return 0;
 }
 
+/* As many channels as the encoder has. */
+static const int16_t *channels_fill(struct encoder *e, const int16_t *pcm,
+				    int samples)
+{
+	if (e->channels == 1)
+		return pcm;
+	for (int i = 0; i < samples; i++)
+		e->both[2 * i] = e->both[2 * i + 1] = pcm[i];
+	return e->both;
+}
+
 /* @return bytes; -EINVAL */
 static int packet_encode(struct encoder *e, const int16_t *pcm,
 			 uint16_t ptime_ms, uint8_t *dst, size_t size)
@@ -99,14 +115,16 @@ static int packet_encode(struct encoder *e, const int16_t *pcm,
 	int bytes;
 
 	if (!e->joiner) {
-		bytes = opus_encode(e->opus, pcm, ptime_ms * RATE_HZ / 1000,
-				    dst, (opus_int32)size);
+		samples = ptime_ms * RATE_HZ / 1000;
+		bytes = opus_encode(e->opus, channels_fill(e, pcm, samples),
+				    samples, dst, (opus_int32)size);
 		return bytes < 0 ? -EINVAL : bytes;
 	}
 	opus_repacketizer_init(e->joiner);
 	for (int i = 0; i < ptime_ms / PART_MS; i++) {
-		bytes = opus_encode(e->opus, pcm + i * samples, samples,
-				    e->part[i], sizeof(e->part[i]));
+		bytes = opus_encode(
+			e->opus, channels_fill(e, pcm + i * samples, samples),
+			samples, e->part[i], sizeof(e->part[i]));
 		if (bytes < 0 ||
 		    opus_repacketizer_cat(e->joiner, e->part[i], bytes))
 			return -EINVAL;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "media/audio.h"
+#include "media/session_prompt.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -115,7 +116,7 @@ static int tables_open(struct media_engine *e)
 		return -ENOMEM;
 	err = tx_heap_init(&e->heap, max);
 	if (!err)
-		err = prompt_cache_new(&e->prompts);
+		err = prompt_cache_new(&e->prompts, e->records_fd);
 	if (!err)
 		err = rx_new(&e->rx_state, e);
 	if (!err)
@@ -262,6 +263,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 		if (e->sessions[i]) /* released, but not yet let go of */
 			session_destroy(e->sessions[i]);
 	}
+	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
 	for (int i = 0; i < THREAD_COUNT; i++) {
 		ring_free(e->threads[i].commands);
 		fd_close(e->threads[i].wake_fd);
@@ -273,7 +275,6 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	analyse_free(e->analyse_state);
 	rx_free(e->rx_state);
 	rx_tap_free(e->tap);
-	prompt_cache_free(e->prompts);
 	tx_heap_release(&e->heap);
 	ring_free(e->received);
 	ring_free(e->rtcp);
@@ -306,6 +307,8 @@ static void record_deliver(const struct media_record *record,
 	if (record->kind == MEDIA_RECORD_DTMF && record->outgoing &&
 	    record->u.dtmf.last)
 		s->dtmf_busy = false;
+	if (record->kind == MEDIA_RECORD_PLAYED)
+		s->playing = false;
 	if (!released)
 		handler(record, arg); /* may free the session */
 	else if (record->kind == MEDIA_RECORD_STOPPED)
@@ -353,6 +356,7 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 
 	engine_wake_clear(e->records_fd);
 	handovers_take(e);
+	session_prompts_poll(e);
 	session_nat_poll(e, handler, arg);
 	session_dtls_poll(e, handler, arg);
 	left -= audio_poll(e, handler, arg);

@@ -40,6 +40,8 @@ enum {
 	/* A digit was sent: seq its character, payload_bytes its ms (0: it was
 	 * not), marker_pt enum digit_sent */
 	PACKET_DIGIT_SENT,
+	/* A file was played: marker_pt whether to its end */
+	PACKET_PLAYED,
 	/* The program of a tapped session sent it: as PACKET_RTP_SENT */
 	PACKET_TAPPED_SENT,
 	/* A telephone-event packet was received, besides its record: seq the

@@ -70,6 +70,7 @@ enum media_record_kind {
 	MEDIA_RECORD_PATH,      /* ICE selected a pair, or failed; without ICE:
 			       * the way by a server is open, or lost */
 	MEDIA_RECORD_DTMF,      /* a digit began or ended, or was sent */
+	MEDIA_RECORD_PLAYED,    /* what media_session_play() began is over */
 	MEDIA_RECORD_AUDIO_SECOND, /* a decoded second, where it was wanted */
 	MEDIA_RECORD_RECORDED,     /* a recording of a direction is closed */
 	MEDIA_RECORD_HEARD,        /* what was listened for */
@@ -145,6 +146,7 @@ struct media_record {
 		struct stream_second second;
 		struct stream_total total;
 		struct media_dtmf dtmf;
+		bool played; /* to its end; false: it was cut off */
 		struct media_secured secured;
 		struct audio_second audio_second;
 		struct audio_total audio_total;
@@ -213,6 +215,11 @@ struct media_session_params {
 					       * PCMU, PCMA */
 	size_t codec_count;
 	uint16_t ptime_ms; /* 0: 20 */
+	/* Opus: the parameters we announce (RFC 7587 6.1); NULL: the default */
+	const char *opus_fmtp;
+	/* Offer, and take, comfort noise for codecs of 8000 Hz (RFC 3389), and
+	 * DTX of Opus (usedtx): silence is not sent where both agree */
+	bool silence_suppression;
 	enum media_encryption encryption;
 	/* SRTP suites by preference; none: all of them */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
@@ -231,6 +238,21 @@ struct media_session_params {
 	bool tapped;
 	void *user; /* for media_session_user() */
 };
+
+/**
+ * Load what sessions of these parameters play and expect, and encode it for all
+ * their codecs, in a thread of its own, so that media_session_new() does not:
+ * kept while the engine lives. What fails, fails there.
+ * @return 0; -EINVAL as media_session_new(); -EAGAIN; -ENOMEM
+ */
+int media_engine_prepare(struct media_engine *engine,
+			 const struct media_session_params *params);
+/** The same for media_session_play(). */
+int media_engine_prepare_play(struct media_engine *engine,
+			      const struct media_session_params *params,
+			      const char *file);
+/** Whether all that is there; media_engine_fd() tells when it may be. */
+bool media_engine_prepared(const struct media_engine *engine);
 
 /**
  * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
@@ -322,6 +344,24 @@ int media_session_dtmf(struct media_session *s, const struct dtmf_order *order);
  */
 int media_session_tones(struct media_session *s,
 			const struct dtmf_order *order);
+
+/**
+ * Play a file once, from its beginning, instead of the prompt, which goes on
+ * unheard; MEDIA_RECORD_PLAYED comes when its last packet was sent, or when it
+ * was cut off by a change of codec or packet time; not at the end of the
+ * session. It is loaded (prompt_get()) now if media_engine_prepare() has not, and
+ * encoded by a thread of its own before it begins.
+ * @return 0; -EINVAL stopped, tapped; -ENOTCONN not applied yet; -EBUSY one is
+ *         being played; -ENOENT, -EILSEQ, -EFBIG as media_session_new(); -EAGAIN; -ENOMEM
+ */
+int media_session_play(struct media_session *s, const char *file);
+
+/**
+ * Send silence instead of prompt and files, which go on unheard; digits are
+ * sent. @param mute  false: no more
+ * @return 0; -EINVAL stopped, tapped; -EAGAIN; -ENOMEM
+ */
+int media_session_mute(struct media_session *s, bool mute);
 
 /**
  * Listen for sound or a tone in what is received from now on, instead of what

@@ -157,7 +157,10 @@ struct media_negotiated {
 	size_t accepted_count;
 	bool has_event_pt; /* telephone-event agreed (RFC 4733) */
 	uint8_t event_pt;
-	uint32_t event_clock_hz;        /* of the durations; 0: 8000 */
+	uint32_t event_clock_hz; /* of the durations; 0: 8000 */
+	/* comfort noise agreed on, at the clock rate of `codec` (RFC 3389) */
+	bool has_noise_pt;
+	uint8_t noise_pt;
 	uint16_t ptime_ms;              /* to send with */
 	enum media_direction direction; /* seen from our side */
 	unsigned xr;                    /* enum media_xr the peer asks for */

@@ -1,45 +1,52 @@
 /**
- * What a session plays, with its encodings: each is made when it is first
- * asked for and kept, so that the TX thread only copies. Sessions that play
- * the same unchanged file share one prompt.
+ * What a session plays, with its encodings: each is made once and kept, so that
+ * the TX thread only copies. Sessions that play the same unchanged file share
+ * one prompt. A thread of its own loads and encodes what is asked for ahead of
+ * time, or in a call (prompt_work.h).
  * Thread: the loop thread; a clip any, while a reference is held.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_H
 #define OFFHOOK_MEDIA_PROMPT_H
 
-#include "media/codec.h"
+#include "media/prompt_encode.h"
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /** Longest clip in seconds; bounds memory and loading time. */
 #define PROMPT_SECONDS_MAX 600
 /** Most encodings of one prompt. */
 #define PROMPT_CLIPS_MAX 64
+/** Most encodings asked for at once. */
+#define PROMPT_WANTS_MAX 64
+
+enum prompt_kind {
+	PROMPT_FILE,    /* decoded by libsndfile, mixed down to mono */
+	PROMPT_TONES,   /* a built-in sequence */
+	PROMPT_MARKER,  /* marker tones (audio_marker.h) */
+	PROMPT_SILENCE, /* a second or so of it */
+};
 
 struct prompt;
 struct prompt_cache;
 
-/** @return 0; -ENOMEM */
-int prompt_cache_new(struct prompt_cache **ret);
+/** @param wake_fd  eventfd, written to when prompt_cache_take() has work; -1:
+ *                  none
+ * @return 0; -ENOMEM */
+int prompt_cache_new(struct prompt_cache **ret, int wake_fd);
 
 /** Release; no prompt of it may be held any more. @return NULL */
 struct prompt_cache *prompt_cache_free(struct prompt_cache *cache);
 
 /**
- * Get a clip: decoded by libsndfile, mixed down to mono.
- * @param path  WAV (or what else libsndfile reads); NULL: a built-in tone
- *              sequence
+ * Get a clip; a file is loaded now if it is not there.
+ * @param path  PROMPT_FILE: what libsndfile reads
  * @return 0; -ENOENT; -EACCES and other -errno of open(); -EILSEQ not audio,
  *         empty or of a rate out of range; -EFBIG longer than
  *         PROMPT_SECONDS_MAX; -ENOMEM
  */
 int prompt_get(struct prompt **ret, struct prompt_cache *cache,
-	       const char *path);
-
-/** Marker tones instead of a file (audio_marker.h); not shared.
- * @return 0; -ENOMEM */
-int prompt_get_marker(struct prompt **ret);
+	       enum prompt_kind kind, const char *path);
 
 /** Give the clip back; the last one releases it. @return NULL */
 struct prompt *prompt_put(struct prompt *prompt);
@@ -56,11 +63,35 @@ int prompt_reference(struct audio_reference **ret, struct prompt *prompt);
 /**
  * Its encoding; made now if this is the first time. Opus takes about 1 ms a
  * second of audio, the others less.
- * @param ptime_ms  as codec_ptime() gave it; matters to frames only
  * @return 0; -ENOSPC PROMPT_CLIPS_MAX reached; -EINVAL; -ENOMEM
  */
 int prompt_clip(const struct clip **ret, struct prompt *prompt,
-		const struct codec *codec, uint16_t ptime_ms,
-		const struct codec_settings *settings);
+		const struct prompt_want *want);
+
+/**
+ * Its encoding, or begin to make it: prompt_cache_take() says when something
+ * is there, and then this one has it.
+ * @return 0; -EINPROGRESS; as prompt_clip() (what the worker failed at is tried
+ *         here again)
+ */
+int prompt_clip_begin(const struct clip **ret, struct prompt *prompt,
+		      const struct prompt_want *want);
+
+/**
+ * Load a file ahead of time, encode it, and keep it until the cache is
+ * released. Failures show when it is got.
+ * @param count      at most PROMPT_WANTS_MAX
+ * @param reference  prompt_reference() will be asked for
+ * @return 0: it is there, or under way; -EAGAIN too much is under way; -ENOMEM
+ */
+int prompt_prepare(struct prompt_cache *cache, enum prompt_kind kind,
+		   const char *path, const struct prompt_want *wants,
+		   size_t count, bool reference);
+
+/** Take over what was made. @return true: something was */
+bool prompt_cache_take(struct prompt_cache *cache);
+
+/** Whether something of prompt_prepare() is not there yet. */
+bool prompt_cache_busy(const struct prompt_cache *cache);
 
 #endif

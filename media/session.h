@@ -18,6 +18,7 @@
 #include "media/session_key.h"
 #include "media/session_nat.h"
 #include "media/socket.h"
+#include "media/tx_play.h"
 #include "media/tx_tones.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,9 @@ enum command_kind {
 	COMMAND_UNTIL, /* do not send at or after until_ns */
 	COMMAND_DTMF,  /* send digits */
 	COMMAND_TONES, /* the same as tones */
+	COMMAND_CLIP,  /* what is to be sent is encoded now */
+	COMMAND_PLAY,  /* a file, once */
+	COMMAND_MUTE,  /* send silence, or no longer */
 	COMMAND_LISTEN,
 	COMMAND_RECORD, /* begin, or end */
 	COMMAND_REKEY,  /* new keys of ours are on offer: the peer may use new
@@ -73,7 +77,12 @@ struct command {
 	bool aligned;  /* the clip keeps step with the wall clock */
 	uint8_t pt;
 	const struct codec *codec;
-	const struct clip *clip; /* of the session's prompt */
+	/* of the session's prompt; NULL: COMMAND_CLIP follows. COMMAND_PLAY: of
+	 * the file's */
+	const struct clip *clip;
+	const struct clip *mute; /* silence, instead; NULL: not muted */
+	struct prompt *prompt;   /* held by COMMAND_PLAY */
+	uint8_t noise_pt;        /* of comfort noise in a clip */
 	uint16_t ptime_ms;
 	bool has_event;
 	uint8_t event_pt;
@@ -158,9 +167,13 @@ struct tx_session {
 	uint16_t ptime_ms;
 	uint32_t ticks; /* a packet */
 	uint32_t clock_hz;
-	size_t stream_bytes; /* a packet of a byte stream */
-	double payload_mean; /* bytes a packet */
-	const struct clip *clip;
+	size_t stream_bytes;     /* a packet of a byte stream */
+	double payload_mean;     /* bytes a packet */
+	const struct clip *clip; /* NULL: it is being made */
+	const struct clip *mute; /* silence, instead; NULL: not muted */
+	size_t mute_at;
+	struct tx_play play;
+	uint8_t noise_pt; /* of clips with comfort noise */
 	struct media_addr rtp;
 	struct media_addr rtcp;
 	struct media_addr via; /* a TURN server */
@@ -284,7 +297,13 @@ struct media_session {
 	const struct codec *codec; /* to send, in force; NULL: none yet */
 	struct codec_settings codec_settings;
 	uint16_t ptime_ms;
-	bool has_event; /* telephone-event was agreed */
+	bool suppresses; /* silence_suppression */
+	bool clip_waits; /* COMMAND_CLIP is to follow */
+	bool muted;
+	struct prompt *silence; /* NULL: never muted */
+	struct prompt *play;    /* to be played once it is encoded */
+	bool playing;           /* one is under way */
+	bool has_event;         /* telephone-event was agreed */
 	bool recording;
 	bool dtmf_busy; /* an order is under way */
 	bool stop_given;

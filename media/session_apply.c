@@ -1,6 +1,7 @@
 /* What offer and answer settled, as a command to the media threads. */
 #include "media/audio.h"
 #include "media/engine.h"
+#include "media/session_prompt.h"
 #include "media/srtp_keys.h"
 
 #include <errno.h>
@@ -47,26 +48,25 @@ static int addr_take(struct media_addr *ret, const struct media_addr *a)
 	return 0;
 }
 
-/* What to send, and how: may make an encoding. */
-static int codec_fill(struct command *c, const struct media_codec *settled,
+/* What to send, and how. */
+static int codec_fill(struct command *c, const struct media_negotiated *n,
 		      uint16_t ptime_ms)
 {
+	const struct media_codec *settled = &n->codec;
 	const struct codec *codec =
 		codec_by_rtpmap(settled->name, settled->clock_hz);
-	struct codec_settings settings;
 
 	if (!codec || settled->pt > PACKET_PT_MASK)
 		return -EINVAL;
 	if (ptime_ms < CODEC_PTIME_MIN_MS || ptime_ms > CODEC_PTIME_MAX_MS)
 		return -EINVAL;
-	codec_settings_parse(&settings, settled->fmtp);
+	c->noise_pt = n->noise_pt & PACKET_PT_MASK;
 	c->pt = settled->pt;
 	c->codec = codec;
 	c->ptime_ms = codec_ptime(codec, ptime_ms);
 	if (c->session->tapped)
 		return 0;
-	return prompt_clip(&c->clip, c->session->prompt, codec, c->ptime_ms,
-			   &settings);
+	return session_prompt_fill(c, settled->fmtp, n->has_noise_pt);
 }
 
 /* Last: keys that are made here are in force. */
@@ -109,7 +109,7 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 		return -EINVAL;
 	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
 		return -EINVAL;
-	err = codec_fill(c, &n->codec, ptime_ms);
+	err = codec_fill(c, n, ptime_ms);
 	if (err)
 		return err;
 	c->rtcp_mux = n->rtcp_mux;
@@ -163,6 +163,8 @@ int media_session_apply(struct media_session *s,
 	s->codec = c->codec;
 	s->ptime_ms = c->ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
+	s->codec_settings.noise = n.has_noise_pt && s->suppresses;
+	s->clip_waits = !c->clip && !s->tapped;
 	s->has_event = n.has_event_pt;
 	command_push(c, command_to_all(s));
 	return 0;

@@ -8,6 +8,7 @@
 static void command_free(struct command *c)
 {
 	clip_release(&c->tones.clip);
+	prompt_put(c->prompt);
 	free(c->paths[0]);
 	free(c->paths[1]);
 	free(c);

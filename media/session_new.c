@@ -3,18 +3,13 @@
 #include "base/str.h"
 #include "media/audio.h"
 #include "media/engine.h"
+#include "media/session_prompt.h"
 #include "media/srtp_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PTIME_DEFAULT_MS 20
-#define PTIME_STEP_MS    10
-#define PTIME_MIN_MS     10 /* announced */
-#define EVENT_NAME       "telephone-event"
-#define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
 
 /* One certificate an engine process: a job is short. */
 static int identity_use(struct media_session *s)
@@ -62,98 +57,6 @@ static int encryption_choose(struct media_session *s,
 	}
 	session_keys_choose(local);
 	return 0;
-}
-
-/* A telephone-event for each clock rate of the codecs, which an event's must be
- * (RFC 4733 2.1), and 8000 for those who know no other. */
-static void events_add(struct media_local *local)
-{
-	static const struct {
-		uint32_t clock_hz;
-		uint8_t pt;
-	} events[] = {{8000, 101}, {16000, 102}, {44100, 103}, {48000, 104}};
-	size_t codecs = local->codec_count;
-
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-		struct media_codec *dst = &local->codecs[local->codec_count];
-		bool wanted = events[i].clock_hz == DTMF_CLOCK_HZ;
-
-		for (size_t k = 0; k < codecs; k++)
-			wanted |=
-				local->codecs[k].clock_hz == events[i].clock_hz;
-		if (!wanted || local->codec_count == MEDIA_CODECS_MAX)
-			continue;
-		str_copy(dst->name, sizeof(dst->name), EVENT_NAME);
-		str_copy(dst->fmtp, sizeof(dst->fmtp), EVENT_FMTP);
-		dst->pt = events[i].pt;
-		dst->channels = 1;
-		dst->clock_hz = events[i].clock_hz;
-		local->codec_count++;
-	}
-}
-
-static int codecs_choose(struct media_local *local,
-			 const struct media_session_params *params)
-{
-	size_t count =
-		params->codec_count ? params->codec_count : CODECS_DEFAULT;
-
-	if (count > MEDIA_CODECS_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < count; i++) {
-		struct media_codec *dst = &local->codecs[i];
-		const struct codec *codec =
-			params->codec_count ? codec_by_name(params->codecs[i])
-					    : codec_at(i);
-
-		if (!codec)
-			return -EINVAL;
-		str_copy(dst->name, sizeof(dst->name), codec->rtpmap);
-		dst->pt = codec->pt;
-		dst->channels = codec->channels;
-		dst->clock_hz = codec->clock_hz;
-		if (codec->fmtp)
-			str_copy(dst->fmtp, sizeof(dst->fmtp), codec->fmtp);
-	}
-	local->codec_count = count;
-	if (!params->no_events)
-		events_add(local);
-	local->direction = MEDIA_SENDRECV;
-	local->xr = MEDIA_XR_ALL;
-	local->ptime_ms =
-		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
-	if (local->ptime_ms < PTIME_MIN_MS ||
-	    local->ptime_ms > CODEC_PTIME_MAX_MS ||
-	    local->ptime_ms % PTIME_STEP_MS != 0)
-		return -EINVAL;
-	return 0;
-}
-
-/* The encodings that are likely to be needed, so that none has to be made
- * when the call is answered. */
-static int prompt_choose(struct media_session *s,
-			 const struct media_session_params *params)
-{
-	int err = params->audio & MEDIA_AUDIO_MARKER
-			  ? prompt_get_marker(&s->prompt)
-			  : prompt_get(&s->prompt, s->engine->prompts,
-				       params->prompt_file);
-
-	for (size_t i = 0; !err && i < s->local.codec_count; i++) {
-		const struct media_codec *c = &s->local.codecs[i];
-		const struct codec *codec =
-			codec_by_rtpmap(c->name, c->clock_hz);
-		struct codec_settings settings;
-		const struct clip *clip;
-
-		if (!codec)
-			continue; /* telephone-event */
-		codec_settings_parse(&settings, c->fmtp);
-		err = prompt_clip(&clip, s->prompt, codec,
-				  codec_ptime(codec, s->local.ptime_ms),
-				  &settings);
-	}
-	return err;
 }
 
 static int sockets_open(struct media_session *s, const struct media_addr *bind)
@@ -225,7 +128,7 @@ static int audio_choose(struct media_session *s,
 		return 0;
 	err = audio_rings_open(s->engine);
 	if (!err && params->expect_file)
-		err = prompt_get(&s->expected, s->engine->prompts,
+		err = prompt_get(&s->expected, s->engine->prompts, PROMPT_FILE,
 				 params->expect_file);
 	if (!err && s->expected)
 		err = prompt_reference(&reference, s->expected);
@@ -276,13 +179,14 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->tapped = params->tapped;
 	/* relaxed: no thread knows it yet; TX never will */
 	atomic_store_explicit(&s->tx_done, s->tapped, memory_order_relaxed);
-	err = s->tapped && !e->tap ? -EINVAL : codecs_choose(&s->local, params);
+	err = s->tapped && !e->tap ? -EINVAL
+				   : session_codecs_choose(&s->local, params);
 	if (!err && !s->tapped)
 		err = encryption_choose(s, params);
 	if (!err)
 		err = slot_take(s);
 	if (!err && !s->tapped)
-		err = prompt_choose(s, params);
+		err = session_prompt_choose(s, params);
 	if (!err && !s->tapped)
 		err = sockets_open(s, &params->bind);
 	if (!err)
@@ -322,7 +226,7 @@ void session_destroy(struct media_session *s)
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
 	audio_session_free(s->audio);
-	prompt_put(s->prompt);
+	session_prompt_release(s);
 	prompt_put(s->expected);
 	explicit_bzero(&s->local, sizeof(s->local));
 	free(s->memory);

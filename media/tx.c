@@ -30,6 +30,31 @@ static void key_apply(struct tx_session *tx, const struct command *c)
 	tx->key = c->key_tx;
 }
 
+/* @param clip  NULL: it is still being made */
+static void clip_take(struct tx_session *tx, const struct clip *clip)
+{
+	if (tx->clip != clip)
+		tx->clip_at = 0;
+	tx->clip = clip;
+	tx->payload_mean = clip && clip->ends
+				   ? (double)clip->bytes / (double)clip->frames
+				   : (double)tx->stream_bytes;
+}
+
+/* What was being made is there: nothing was sent until now. */
+static void clip_arrived(struct media_engine *e, struct media_session *s,
+			 const struct command *c)
+{
+	struct tx_session *tx = &s->tx;
+
+	if (tx->clip || tx->codec != c->codec || tx->ptime_ms != c->ptime_ms)
+		return; /* settled anew meanwhile */
+	clip_take(tx, c->clip);
+	if (tx->packets == 0 && tx->due_ns < c->mono_ns)
+		tx->due_ns = c->mono_ns;
+	tx_rtp_review(e, s, c->mono_ns);
+}
+
 static void session_apply(struct media_engine *e, struct media_session *s,
 			  const struct command *c)
 {
@@ -46,9 +71,11 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->xr = c->xr;
 	tx->aligned = c->aligned;
 	tx->pt = c->pt;
-	if (tx->clip != c->clip)
-		tx->clip_at = 0;
-	tx->clip = c->clip;
+	tx->mute = c->mute;
+	tx->mute_at = 0;
+	tx->noise_pt = c->noise_pt;
+	if (tx->play.command && !tx_play_fits(&tx->play, c->codec, c->ptime_ms))
+		tx_rtp_play_cut(e, s);
 	if (tx->tones.command &&
 	    !tx_tones_fit(&tx->tones, c->codec, c->ptime_ms))
 		tx_rtp_tones_cut(e, s);
@@ -60,9 +87,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->event_pt = c->event_pt;
 	tx->event_clock_hz = c->event_clock_hz;
 	tx->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
-	tx->payload_mean =
-		c->clip->ends ? (double)c->clip->bytes / (double)c->clip->frames
-			      : (double)tx->stream_bytes;
+	clip_take(tx, c->clip);
 	if (!tx->applied) {
 		session_start(e, s, c->mono_ns);
 		tx_rtp_align(e, tx);
@@ -85,6 +110,7 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 		tx_rtp_due(e, s);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
+	tx_play_end(&tx->play);
 	tx->report_wanted = false;
 	/* 6.3.7: who never sent anything says no BYE */
 	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))
@@ -119,6 +145,17 @@ static void command_take(struct media_engine *e, struct command *c)
 		if (!tx_tones_fit(&s->tx.tones, s->tx.codec, s->tx.ptime_ms))
 			tx_rtp_tones_cut(e, s);
 		return;
+	} else if (kind == COMMAND_PLAY) {
+		tx_rtp_play_cut(e, s);
+		tx_play_begin(&s->tx.play, c);
+		if (!tx_play_fits(&s->tx.play, s->tx.codec, s->tx.ptime_ms))
+			tx_rtp_play_cut(e, s);
+		return;
+	} else if (kind == COMMAND_CLIP) {
+		clip_arrived(e, s, c);
+	} else if (kind == COMMAND_MUTE) {
+		s->tx.mute = c->mute;
+		s->tx.mute_at = 0;
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)

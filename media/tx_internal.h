@@ -36,6 +36,8 @@ void tx_rtp_review(struct media_engine *e, struct media_session *s,
 		   int64_t now_ns);
 /** An order of tones that can no longer be sent. */
 void tx_rtp_tones_cut(struct media_engine *e, struct media_session *s);
+/** A file that can no longer be played. */
+void tx_rtp_play_cut(struct media_engine *e, struct media_session *s);
 
 /** The session begins: when its first report is due. */
 void tx_rtcp_start(struct media_engine *e, struct media_session *s,

@@ -10,10 +10,17 @@
 #define PACKET_BYTES_MAX \
 	(RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX + SRTP_OVERHEAD_BYTES)
 
+/** A packet's worth of a clip. */
+struct content {
+	size_t bytes; /* 0: nothing is sent */
+	bool noise;   /* comfort noise */
+};
+
 /* The next packet of a clip. @param at  in/out: next byte, or frame */
-static size_t clip_read(const struct clip *clip, size_t *at, size_t bytes,
-			uint8_t *dst)
+static struct content clip_read(const struct clip *clip, size_t *at,
+				size_t bytes, uint8_t *dst)
 {
+	struct content ret = {.bytes = bytes};
 	size_t begin = 0;
 	size_t n;
 
@@ -24,8 +31,10 @@ static size_t clip_read(const struct clip *clip, size_t *at, size_t bytes,
 		if (n > CODEC_PAYLOAD_MAX)
 			n = 0;
 		memcpy(dst, clip->data + begin, n);
+		ret.bytes = n;
+		ret.noise = clip->noise && clip->noise[*at];
 		*at = (*at + 1) % clip->frames;
-		return n;
+		return ret;
 	}
 	for (size_t done = 0; done < bytes; done += n) {
 		size_t left = clip->bytes - *at;
@@ -34,12 +43,48 @@ static size_t clip_read(const struct clip *clip, size_t *at, size_t bytes,
 		memcpy(dst + done, clip->data + *at, n);
 		*at = (*at + n) % clip->bytes;
 	}
-	return bytes;
+	return ret;
 }
 
-static size_t payload_write(struct tx_session *tx, uint8_t *dst)
+static void played(struct media_engine *e, struct media_session *s, bool whole)
 {
-	return clip_read(tx->clip, &tx->clip_at, tx->stream_bytes, dst);
+	const struct packet_record r = {
+		.mono_ns = clock_mono_ns(),
+		.ssrc = s->ssrc,
+		.session = s->slot,
+		.marker_pt = whole,
+		.kind = PACKET_PLAYED,
+	};
+
+	tx_play_end(&s->tx.play);
+	if (ring_push(e->sent, &r))
+		e->sent_pushed++;
+}
+
+void tx_rtp_play_cut(struct media_engine *e, struct media_session *s)
+{
+	if (s->tx.play.command)
+		played(e, s, false);
+}
+
+/* The next packet of what is played: the prompt goes on unheard behind a file,
+ * and both behind silence. */
+static struct content content_write(struct media_engine *e,
+				    struct media_session *s, uint8_t *dst)
+{
+	struct tx_session *tx = &s->tx;
+	struct content ret =
+		clip_read(tx->clip, &tx->clip_at, tx->stream_bytes, dst);
+
+	if (tx->play.command) {
+		ret = clip_read(tx->play.command->clip, &tx->play.at,
+				tx->stream_bytes, dst);
+		if (tx_play_step(&tx->play, tx->stream_bytes))
+			played(e, s, true);
+	}
+	if (tx->mute)
+		ret = clip_read(tx->mute, &tx->mute_at, tx->stream_bytes, dst);
+	return ret;
 }
 
 static void header_write(const struct media_session *s, uint8_t *dst,
@@ -134,14 +179,20 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 
 /* Send the audio that stands behind the header's place. */
 static void audio_send(struct media_engine *e, struct media_session *s,
-		       uint8_t *data, size_t payload)
+		       uint8_t *data, struct content content)
 {
-	if (payload == 0) { /* DTX: the next packet begins a talkspurt */
-		s->tx.marker = true;
+	struct tx_session *tx = &s->tx;
+
+	if (content.bytes == 0) { /* DTX: the next packet begins a talkspurt */
+		tx->marker = true;
 		return;
 	}
-	header_write(s, data, s->tx.pt, s->tx.marker, s->tx.ts);
-	packet_send(e, s, data, payload, s->tx.ts);
+	header_write(s, data, content.noise ? tx->noise_pt : tx->pt,
+		     tx->marker && !content.noise, tx->ts);
+	packet_send(e, s, data, content.bytes, tx->ts);
+	/* sound after noise begins a talkspurt (RFC 3551 section 4.1) */
+	if (content.noise)
+		tx->marker = true;
 }
 
 /* ---- digits ---- */
@@ -174,7 +225,7 @@ static bool event_send(struct media_engine *e, struct media_session *s)
 	if (!dtmf_send_next(&tx->dtmf, tx->due_ns, tx->ts, tx->ptime_ms, &p))
 		return false;
 	/* the prompt goes on unheard */
-	payload_write(tx, data + RTP_HEADER_BYTES);
+	content_write(e, s, data + RTP_HEADER_BYTES);
 	header_write(s, data, tx->event_pt, p.marker, p.ts);
 	dtmf_payload_write(data + RTP_HEADER_BYTES, &p.payload);
 	packet_send(e, s, data, DTMF_PAYLOAD_BYTES, p.ts);
@@ -184,25 +235,23 @@ static bool event_send(struct media_engine *e, struct media_session *s)
 	return true;
 }
 
-/* @return payload bytes; a packet without the prompt's next one */
-static size_t tones_write(struct media_engine *e, struct media_session *s,
-			  uint8_t *dst)
+/* In the place of all else. */
+static struct content tones_write(struct media_engine *e,
+				  struct media_session *s, uint8_t *dst)
 {
 	struct tx_session *tx = &s->tx;
 	const struct dtmf_clip *tones = &tx->tones.command->tones;
 	struct dtmf_clip_step step;
-	size_t payload;
+	struct content content;
 
-	/* the prompt goes on unheard */
-	payload_write(tx, dst);
-	payload = clip_read(&tones->clip, &tx->tones.at, tx->stream_bytes, dst);
+	content = clip_read(&tones->clip, &tx->tones.at, tx->stream_bytes, dst);
 	dtmf_clip_step(tones, tx->tones.packet++, &tx->tones.digit, &step);
 	if (step.finished)
 		digit_sent(e, s, step.digit, tones->order.duration_ms,
 			   DIGIT_TONE | (step.over ? DIGIT_LAST : 0));
 	if (step.over)
 		tx_tones_end(&tx->tones);
-	return payload;
+	return content;
 }
 
 void tx_rtp_tones_cut(struct media_engine *e, struct media_session *s)
@@ -219,16 +268,17 @@ static void prompt_or_tones_send(struct media_engine *e,
 {
 	uint8_t data[PACKET_BYTES_MAX];
 	uint8_t *dst = data + RTP_HEADER_BYTES;
+	struct content content = content_write(e, s, dst);
 
-	audio_send(e, s, data,
-		   s->tx.tones.command ? tones_write(e, s, dst)
-				       : payload_write(&s->tx, dst));
+	if (s->tx.tones.command)
+		content = tones_write(e, s, dst);
+	audio_send(e, s, data, content);
 }
 
 bool tx_rtp_may(const struct tx_session *tx)
 {
 	/* a key that is still to come: nothing leaves in plain */
-	return tx->sends && !(tx->encrypted && !tx->key) &&
+	return tx->sends && tx->clip && !(tx->encrypted && !tx->key) &&
 	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
 }
 
@@ -253,7 +303,7 @@ void tx_rtp_align(const struct media_engine *e, struct tx_session *tx)
 	int64_t over_ns = wall_ns % packet_ns;
 	int64_t at_ns;
 
-	if (!tx->aligned)
+	if (!tx->aligned || !tx->clip)
 		return;
 	if (over_ns > 0)
 		tx->due_ns += packet_ns - over_ns;

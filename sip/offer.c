@@ -262,6 +262,21 @@ static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
 	}
 }
 
+/* Comfort noise goes with a codec of its clock rate (RFC 3389 section 4). */
+static void noise_settle(struct media_negotiated *deal, const struct sdp *peer,
+			 const struct media_local *local)
+{
+	for (size_t i = 0; i < peer->codec_count && !deal->has_noise_pt; i++) {
+		const struct media_codec *theirs = &peer->codecs[i];
+
+		deal->has_noise_pt =
+			strcasecmp(theirs->name, NOISE_NAME) == 0 &&
+			theirs->clock_hz == deal->codec.clock_hz &&
+			codec_find(local, theirs);
+		deal->noise_pt = theirs->pt;
+	}
+}
+
 /* SRTP or not. @return 0; -ENOKEY */
 static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 		       const struct media_local *local, bool ours)
@@ -339,6 +354,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	if (!has_speech)
 		return -ENOENT;
 	event_settle(&deal, peer, local);
+	noise_settle(&deal, peer, local);
 	/* an answer may not bring it up, an offer's is taken */
 	deal.rtcp_mux = peer->rtcp_mux && (!ours || local->rtcp_mux);
 	err = settle_keys(&deal, peer, local, ours);

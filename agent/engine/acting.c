@@ -70,6 +70,11 @@ int acting_do(const struct wire_client_action *a, void *arg)
 		return call_record_end(c);
 	if (is(a, "assert_audio"))
 		return call_audio_assert(c, a->argument);
+	if (is(a, "play"))
+		return call_play(c, a->argument);
+	if (is(a, "mute") || is(a, "unmute"))
+		return c->media ? media_session_mute(c->media, is(a, "mute"))
+				: -ENOTCONN;
 	if (is(a, "transfer"))
 		return transfer(c, a->argument);
 	if (is(a, "transfer_attended"))

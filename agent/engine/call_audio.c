@@ -8,9 +8,9 @@
 /* What was heard is known this long after it came (media/audio_session.c). */
 #define KNOWN_NS (150 * NS_PER_MS)
 
-unsigned call_audio_wanted(const struct call *c)
+unsigned call_audio_wanted(const struct engine *e,
+			   const struct wire_action *action)
 {
-	const struct wire_action *action = c->action;
 	unsigned wanted = 0;
 
 	if (action->audio_checks || action->expect_prompt)
@@ -23,7 +23,7 @@ unsigned call_audio_wanted(const struct call *c)
 		if (strcmp(name, "record_start") == 0)
 			wanted |= MEDIA_AUDIO_RECORD;
 	}
-	if (call_record_wanted(c))
+	if (call_record_wanted(e, action))
 		wanted |= MEDIA_AUDIO_RECORD;
 	if (action->audio_marker)
 		wanted |= MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER;

@@ -6,42 +6,56 @@
 #include <stdio.h>
 #include <string.h>
 
-int call_media_new(struct call *c)
+int call_media_params(const struct engine *e, const struct wire_action *a,
+		      struct call_media_files *files,
+		      struct media_session_params *ret)
 {
-	struct engine *e = c->engine;
-	char prompt[ENGINE_PATH_BYTES * 2];
-	char expected[ENGINE_PATH_BYTES * 2];
-	struct media_session_params params = {
-		.codec_count = c->action->codec_count,
-		.ptime_ms = c->action->ptime_ms,
-		/* a stream has nobody to agree with on digits */
-		.no_events = c->action->dtmf_mode != WIRE_DTMF_RTPEVENT ||
-			     c->action->type == WIRE_ACTION_STREAM,
-		.audio = call_audio_wanted(c),
-		.user = c,
-	};
-	int err = engine_address(&params.bind, e->settings.bind,
-				 c->action->stream.local_port);
-
 	/* a client with media of its own plays what it likes */
-	params.tapped = c->action->client == WIRE_CLIENT_BARESIP;
-	if (params.tapped)
-		prompt[0] = '\0';
-	else if (!err)
-		err = engine_prompt(e, c->action, prompt, sizeof(prompt));
+	bool tapped = a->client == WIRE_CLIENT_BARESIP;
+	int err;
 
+	*ret = (struct media_session_params){
+		.codec_count = a->codec_count,
+		.ptime_ms = a->ptime_ms,
+		.opus_fmtp = a->opus_fmtp,
+		.silence_suppression = a->silence_suppression,
+		/* a stream has nobody to agree with on digits */
+		.no_events = a->dtmf_mode != WIRE_DTMF_RTPEVENT ||
+			     a->type == WIRE_ACTION_STREAM,
+		.audio = call_audio_wanted(e, a),
+		.tapped = tapped,
+	};
+	memcpy(ret->codecs, a->codecs, sizeof(ret->codecs));
+	err = engine_address(&ret->bind, e->settings.bind,
+			     a->stream.local_port);
+	if (tapped)
+		files->prompt[0] = '\0';
+	else if (!err)
+		err = engine_prompt(e, a, files->prompt, sizeof(files->prompt));
 	if (!err)
-		err = engine_expected(e, c->action, expected, sizeof(expected));
+		err = engine_expected(e, a, files->expected,
+				      sizeof(files->expected));
 	if (err)
 		return err;
-	params.expect_file = expected[0] ? expected : NULL;
-	memcpy(params.codecs, c->action->codecs, sizeof(params.codecs));
-	params.prompt_file = prompt[0] ? prompt : NULL;
+	ret->prompt_file = files->prompt[0] ? files->prompt : NULL;
+	ret->expect_file = files->expected[0] ? files->expected : NULL;
+	return 0;
+}
+
+int call_media_new(struct call *c)
+{
+	struct media_session_params params;
+	struct call_media_files files;
+	int err = call_media_params(c->engine, c->action, &files, &params);
+
+	if (err)
+		return err;
+	params.user = c;
 	call_nat_params(c, &params);
 	err = call_security_params(c, &params);
 	if (err)
 		return err;
-	err = media_session_new(&c->media, e->media, &params);
+	err = media_session_new(&c->media, c->engine->media, &params);
 	if (!err)
 		call_record_begin_all(c);
 	return err;
@@ -171,6 +185,9 @@ void call_media_record(struct call *c, const struct media_record *record)
 	case MEDIA_RECORD_DTMF:
 		call_dtmf_media(c, record);
 		call_go_on(c);
+		break;
+	case MEDIA_RECORD_PLAYED:
+		call_played(c, record);
 		break;
 	case MEDIA_RECORD_SECURED:
 		call_security_dtls(c, record);

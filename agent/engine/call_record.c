@@ -27,10 +27,11 @@ static void lost(struct call *c, const char *name, const char *text)
 					name, text));
 }
 
-bool call_record_wanted(const struct call *c)
+bool call_record_wanted(const struct engine *e,
+			const struct wire_action *action)
 {
-	return c->action->record_media || c->action->store_artifacts ||
-	       c->engine->job->record_media;
+	return action->record_media || action->store_artifacts ||
+	       e->job->record_media;
 }
 
 int call_record_begin(struct call *c)
@@ -58,7 +59,9 @@ int call_record_end(struct call *c)
 
 void call_record_begin_all(struct call *c)
 {
-	int err = call_record_wanted(c) ? call_record_begin(c) : 0;
+	int err = call_record_wanted(c->engine, c->action)
+			  ? call_record_begin(c)
+			  : 0;
 	char name[NAME_BYTES];
 
 	if (!err)

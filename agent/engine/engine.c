@@ -96,7 +96,7 @@ static int settings_read(struct engine *e, json_t *object)
 	return 0;
 }
 
-static int prompt_path(const struct engine *e, const char *name,
+int engine_prompt_path(const struct engine *e, const char *name,
 		       const char *sha256, char *dst, size_t size)
 {
 	const char *folder =
@@ -115,7 +115,8 @@ int engine_prompt(const struct engine *e, const struct wire_action *action,
 	dst[0] = '\0';
 	if (!action->prompt)
 		return str_copy(dst, size, e->settings.default_prompt);
-	return prompt_path(e, action->prompt, action->prompt_sha256, dst, size);
+	return engine_prompt_path(e, action->prompt, action->prompt_sha256, dst,
+				  size);
 }
 
 int engine_expected(const struct engine *e, const struct wire_action *action,
@@ -124,8 +125,8 @@ int engine_expected(const struct engine *e, const struct wire_action *action,
 	dst[0] = '\0';
 	if (!action->expect_prompt)
 		return 0;
-	return prompt_path(e, action->expect_prompt,
-			   action->expect_prompt_sha256, dst, size);
+	return engine_prompt_path(e, action->expect_prompt,
+				  action->expect_prompt_sha256, dst, size);
 }
 
 static void media_record(const struct media_record *record, void *arg)
@@ -140,6 +141,7 @@ static void media_handler(int flags, void *arg)
 
 	(void)flags;
 	media_engine_poll(e->media, media_record, e);
+	steps_prepared(e);
 }
 
 static void tick(void *arg)
@@ -257,6 +259,7 @@ static void job_start(struct engine *e, json_t *message)
 	e->sessions_max = sessions_wanted(e->job);
 	if (stacks_start(e) || call_nat_servers(e))
 		return;
+	preparing_start(e);
 	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
 		 e->job->role, (unsigned long long)e->draw.state);
 	tmr_start(&e->tmr_tick, TICK_MS, tick, e);

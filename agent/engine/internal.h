@@ -366,6 +366,16 @@ uint64_t call_ms_until(int64_t at_ns, int64_t now_ns);
 
 /* ---- call_media.c ---- */
 
+struct call_media_files {
+	char prompt[ENGINE_PATH_BYTES * 2];
+	char expected[ENGINE_PATH_BYTES * 2];
+};
+/** What the sessions of an action have in common: all but NATs and encryption.
+ * @param files  what *ret points to, as long as that
+ * @return 0; -errno as of engine_prompt() */
+int call_media_params(const struct engine *e, const struct wire_action *a,
+		      struct call_media_files *files,
+		      struct media_session_params *ret);
 /** @return 0; -errno as of media_session_new() and engine_prompt() */
 int call_media_new(struct call *c);
 /** Where the client of the call receives, if its media are its own. */
@@ -384,8 +394,9 @@ void call_media_closed(struct call *c);
 
 /* ---- call_audio.c ---- */
 
-/** What the call's media is to be decoded for: enum media_audio. */
-unsigned call_audio_wanted(const struct call *c);
+/** What the media of an action's calls is to be decoded for: enum media_audio. */
+unsigned call_audio_wanted(const struct engine *e,
+			   const struct wire_action *action);
 /** MEDIA_RECORD_AUDIO_... */
 void call_audio_record(struct call *c, const struct media_record *record);
 /** The assert_audio action. @return as the act of script_ops */
@@ -393,10 +404,26 @@ int call_audio_assert(struct call *c, const char *argument);
 /** All totals are there: join them. */
 void call_audio_end(struct call *c);
 
+/* ---- call_play.c ---- */
+
+/** Path of a prompt that a script plays. @return as engine_prompt() */
+int engine_play(const struct engine *e, const struct wire_action *action,
+		const char *name, char *dst, size_t size);
+/** The play action. @return as the act of script_ops */
+int call_play(struct call *c, const char *name);
+/** MEDIA_RECORD_PLAYED */
+void call_played(struct call *c, const struct media_record *record);
+
+/* ---- preparing.c ---- */
+
+/** Load and encode what the job's calls play; steps_prepared() follows. */
+void preparing_start(struct engine *e);
+
 /* ---- call_record.c ---- */
 
 /** The action, or the job, wants every call recorded. */
-bool call_record_wanted(const struct call *c);
+bool call_record_wanted(const struct engine *e,
+			const struct wire_action *action);
 /** Begin where that is so; what is not to be had is said to the run. */
 void call_record_begin_all(struct call *c);
 /** The record_start action. @return 0; -errno */
@@ -547,8 +574,9 @@ void serving_notify(struct engine *e, const struct wire_action *action);
 /* ---- steps.c ---- */
 
 enum steps_phase {
-	STEPS_WAITING, /* for the go of step `next` */
-	STEPS_DELAYED, /* go received, its delay runs */
+	STEPS_WAITING,   /* for the go of step `next` */
+	STEPS_DELAYED,   /* go received, its delay runs */
+	STEPS_PREPARING, /* it is over, prompts are still being encoded */
 	STEPS_RUNNING,
 };
 
@@ -560,6 +588,8 @@ struct steps {
 	struct tmr tmr_done; /* breaks the recursion action by action */
 };
 
+/** More prompts are ready, perhaps all. */
+void steps_prepared(struct engine *e);
 /** @return 0; -EPROTO out of turn */
 int steps_go(struct engine *e, uint64_t step, uint64_t in_ms);
 /** The action under way is ready. */
@@ -701,6 +731,10 @@ static inline bool engine_working(const struct engine *e)
 void engine_end_check(struct engine *e);
 /** An IPv4 or IPv6 address. @return 0; -EINVAL */
 int engine_address(struct media_addr *ret, const char *text, uint16_t port);
+/** A file of the agent's, or with a hash an upload. @return 0; -ENOENT;
+ * -ENAMETOOLONG */
+int engine_prompt_path(const struct engine *e, const char *name,
+		       const char *sha256, char *dst, size_t size);
 /** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
 int engine_prompt(const struct engine *e, const struct wire_action *action,
 		  char *dst, size_t size);

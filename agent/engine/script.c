@@ -235,8 +235,8 @@ static bool acts(const struct wire_client_action *a)
 {
 	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
 	       is(a, "redirect") || is(a, "update") || is(a, "assert_audio") ||
-	       is(a, "record_start") || is(a, "record_stop") ||
-	       waits_for_call(a);
+	       is(a, "record_start") || is(a, "record_stop") || is(a, "play") ||
+	       is(a, "mute") || is(a, "unmute") || waits_for_call(a);
 }
 
 /* There may be something to hear: early media, or the call itself. */
@@ -251,7 +251,7 @@ static bool must_wait(const struct script *s,
 		      const struct wire_client_action *a)
 {
 	if (is(a, "assert_audio") || is(a, "record_start") ||
-	    is(a, "record_stop"))
+	    is(a, "record_stop") || is(a, "play"))
 		return !has_media(s);
 	return waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED);
 }

@@ -22,6 +22,8 @@
  * assert_audio        waits for CALL_PROGRESS, CALL_RTPESTAB or
  *                     CALL_ESTABLISHED, then until the sound is heard, or the
  *                     silence is over
+ * play                waits like assert_audio, then for the end of the file
+ * mute, unmute        at once
  * hangup              ends the call
  *
  * An action that does not hold is reported once and ends the script; the call

@@ -109,9 +109,20 @@ static void go_due(void *arg)
 		engine_end(e, "completed", "%s", "");
 		return;
 	}
+	if (!media_engine_prepared(e->media)) {
+		s->phase = STEPS_PREPARING; /* steps_prepared() goes on */
+		return;
+	}
 	s->phase = STEPS_RUNNING;
 	s->action = 0;
 	action_start(e);
+}
+
+void steps_prepared(struct engine *e)
+{
+	if (e->steps.phase == STEPS_PREPARING && engine_working(e) &&
+	    media_engine_prepared(e->media))
+		go_due(e);
 }
 
 int steps_go(struct engine *e, uint64_t step, uint64_t in_ms)

@@ -44,6 +44,9 @@ int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a);
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a);
 
+/** A name below the agent's prompt folder, never a path. */
+bool wire_prompt_name_valid(const char *name);
+
 /** What is heard and said: prompts, dtmf_mode, audio_checks.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);

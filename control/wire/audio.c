@@ -32,6 +32,18 @@ static int dtmf_mode_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
+bool wire_prompt_name_valid(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/') &&
+	       strlen(name) <= WIRE_NAME_BYTES_MAX &&
+	       decode_text_allowed(TEXT_LINE, name);
+}
+
+static bool hash_valid(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == 64 && !text[64];
+}
+
 /* A file of the agent's, or an uploaded one by its hash. */
 static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 			 const char **ret_name, const char **ret_sha256)
@@ -40,20 +52,107 @@ static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 	int err = decode_text(d, object, member, TEXT_LINE, WIRE_NAME_BYTES_MAX,
 			      ret_name);
 
-	/* A name below the agent's prompt folder, never a path of the
-	 * controller's choice. */
-	if (!err && *ret_name &&
-	    (strchr(*ret_name, '/') || (*ret_name)[0] == '.'))
+	if (!err && *ret_name && !wire_prompt_name_valid(*ret_name))
 		err = decoder_refuse_member(d, member,
 					    "must be a plain file name");
 	(void)str_print(hash_member, sizeof(hash_member), "%s_sha256", member);
 	if (!err)
 		err = decode_text(d, object, hash_member, TEXT_WORD, 64,
 				  ret_sha256);
-	if (!err && *ret_sha256 &&
-	    strspn(*ret_sha256, "0123456789abcdef") != 64)
+	if (!err && *ret_sha256 && !hash_valid(*ret_sha256))
 		err = decoder_refuse_member(d, hash_member,
 					    "must be 64 lower-case hex digits");
+	return err;
+}
+
+/* Uploads that play actions name: {"name": hash}. */
+static int plays_decode(struct decoder *d, json_t *object,
+			struct wire_action *a)
+{
+	json_t *map = json_object_get(object, "play_sha256");
+	struct wire_prompt *list;
+	const char *name;
+	json_t *value;
+
+	if (!map || json_is_null(map))
+		return 0;
+	if (!json_is_object(map) ||
+	    json_object_size(map) > WIRE_CLIENT_ACTIONS_MAX)
+		return decoder_refuse_member(d, "play_sha256",
+					     "must be an object of hashes");
+	list = arena_alloc(d->arena, json_object_size(map) + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	a->plays = list;
+	json_object_foreach(map, name, value)
+	{
+		const char *hash = json_string_value(value);
+
+		if (!wire_prompt_name_valid(name) || !hash || !hash_valid(hash))
+			return decoder_refuse_member(
+				d, "play_sha256",
+				"must hold 64 lower-case hex digits a name");
+		list->name = arena_text(d->arena, name);
+		list->sha256 = arena_text(d->arena, hash);
+		if (!list->name || !list->sha256)
+			return -ENOMEM;
+		list++;
+		a->play_count++;
+	}
+	return 0;
+}
+
+/* RFC 7587 section 6.1: what an offer may say, and nothing else: a typing error
+ * would test another call. */
+static int opus_fmtp_check(const char *text)
+{
+	static const char *const names[] = {
+		"maxplaybackrate",   "sprop-maxcapturerate",
+		"maxaveragebitrate", "stereo",
+		"sprop-stereo",      "cbr",
+		"useinbandfec",      "usedtx",
+		"maxptime",          "ptime",
+		"minptime",          NULL};
+
+	while (*text) {
+		size_t len = strcspn(text, ";");
+		char word[64] = "";
+		char *equals;
+		uint64_t value;
+		size_t i;
+
+		if (len >= sizeof(word))
+			return -EINVAL;
+		text += *text == ' ';
+		len = strcspn(text, ";");
+		memcpy(word, text, len);
+		equals = strchr(word, '=');
+		if (!equals)
+			return -EINVAL;
+		*equals = '\0';
+		if (!decode_word(names, word, &i) ||
+		    str_to_u64(equals + 1, 1000000, &value))
+			return -EINVAL;
+		text += len;
+		text += *text == ';';
+	}
+	return 0;
+}
+
+static int sending_decode(struct decoder *d, json_t *object,
+			  struct wire_action *a)
+{
+	int err = decode_bool(d, object, "silence_suppression",
+			      &a->silence_suppression);
+
+	if (!err)
+		err = decode_text(d, object, "opus_fmtp", TEXT_LINE,
+				  WIRE_FMTP_BYTES_MAX, &a->opus_fmtp);
+	if (!err && a->opus_fmtp && opus_fmtp_check(a->opus_fmtp))
+		err = decoder_refuse_member(
+			d, "opus_fmtp",
+			"must be parameters of RFC 7587: "
+			"maxplaybackrate=16000;useinbandfec=1;...");
 	return err;
 }
 
@@ -92,6 +191,10 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	if (!err)
 		err = decode_bool(d, object, "store_artifacts",
 				  &a->store_artifacts);
+	if (!err)
+		err = plays_decode(d, object, a);
+	if (!err)
+		err = sending_decode(d, object, a);
 	if (!err)
 		err = record_decode(d, object, a);
 	return err;

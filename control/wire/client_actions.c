@@ -2,6 +2,7 @@
 
 #include "base/state.h"
 #include "base/str.h"
+#include "control/wire/action.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +18,6 @@
 #define WAIT_MS_MAX        86400000u /* a day */
 
 enum argument {
-	ARGUMENT_UNSUPPORTED, /* known (decisions.md 3), not carried out yet */
 	ARGUMENT_NONE,
 	ARGUMENT_MS, /* milliseconds */
 	ARGUMENT_MS_OR_NONE,
@@ -31,6 +31,7 @@ enum argument {
 	ARGUMENT_DTMF,     /* digits, duration, gap */
 	ARGUMENT_EXPECT_DTMF,
 	ARGUMENT_EXPECT_AUDIO,
+	ARGUMENT_PROMPT, /* of an upload, or a file of the agent */
 	ARGUMENT_REJECT, /* 400 to 699, or nothing: 603 */
 };
 
@@ -47,9 +48,9 @@ static const struct client_action_kind {
 	{"assert_dtmf", ARGUMENT_EXPECT_DTMF},
 	{"assert_audio", ARGUMENT_EXPECT_AUDIO},
 	{"dtmf", ARGUMENT_DTMF},
-	{"mute", ARGUMENT_UNSUPPORTED},
-	{"unmute", ARGUMENT_UNSUPPORTED},
-	{"play", ARGUMENT_UNSUPPORTED},
+	{"mute", ARGUMENT_NONE},
+	{"unmute", ARGUMENT_NONE},
+	{"play", ARGUMENT_PROMPT},
 	{"reinvite", ARGUMENT_NONE},
 	{"update", ARGUMENT_NONE},
 	{"transfer", ARGUMENT_TRANSFER},
@@ -258,9 +259,6 @@ static int argument_check(struct decoder *d,
 		return decoder_refuse(d, "there is no action \"%.40s\"",
 				      action->name);
 	switch (kind->argument) {
-	case ARGUMENT_UNSUPPORTED:
-		return decoder_refuse(d, "%s is not supported by this version",
-				      kind->name);
 	case ARGUMENT_NONE:
 		if (action->argument[0])
 			return decoder_refuse(d, "%s takes no argument",
@@ -305,6 +303,12 @@ static int argument_check(struct decoder *d,
 		return dtmf_check(d, action);
 	case ARGUMENT_EXPECT_AUDIO:
 		return audio_check(d, action->argument);
+	case ARGUMENT_PROMPT:
+		return wire_prompt_name_valid(action->argument)
+			       ? 0
+			       : decoder_refuse(d,
+						"%s needs the name of a prompt",
+						kind->name);
 	case ARGUMENT_REJECT:
 		return action->argument[0] ? code_check(d, action, 400, 699)
 					   : 0;

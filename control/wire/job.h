@@ -83,7 +83,14 @@ struct wire_client_action {
 
 #define WIRE_PEM_BYTES_MAX 65536
 
-#define WIRE_DIGITS_MAX 64
+#define WIRE_DIGITS_MAX     64
+#define WIRE_FMTP_BYTES_MAX 110 /* of MEDIA_FMTP_BYTES, with our own words */
+
+/* An uploaded prompt. */
+struct wire_prompt {
+	const char *name;
+	const char *sha256; /* 64 lower-case hex digits */
+};
 
 /* Argument of a `dtmf` action: "1234# 100 100". */
 struct wire_dtmf {
@@ -260,6 +267,10 @@ struct wire_action {
 	/* what should be heard, as prompt and prompt_sha256; NULL: anything */
 	const char *expect_prompt;
 	const char *expect_prompt_sha256;
+	const struct wire_prompt *plays; /* uploads that `play` names */
+	size_t play_count;
+	const char *opus_fmtp; /* what we announce; NULL: the default */
+	bool silence_suppression;
 	bool audio_checks; /* decode and measure what is heard and sent */
 	bool audio_marker; /* play marker tones, measure the delay of those heard */
 	bool record_media;    /* every call to WAV files, a direction each */

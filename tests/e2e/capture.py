@@ -130,6 +130,18 @@ class Capture:
         return [(float(t), int(source), int(to), bytes.fromhex(data))
                 for t, source, to, data in (row.split("\t") for row in rows)]
 
+    def packets(self):
+        """Every RTP packet: (ssrc, epoch, seq, ts, payload type, marker, payload)."""
+        out = self._tshark("-Y", "rtp.ssrc", "-T", "fields", "-e", "rtp.ssrc", "-e",
+                           "frame.time_epoch", "-e", "rtp.seq", "-e", "rtp.timestamp", "-e",
+                           "rtp.p_type", "-e", "rtp.marker", "-e", "rtp.payload")
+        rows = []
+        for line in out.splitlines():
+            ssrc, epoch, seq, ts, kind, marker, payload = line.split("\t")
+            rows.append((int(ssrc, 16), float(epoch), int(seq), int(ts), int(kind),
+                         marker in ("1", "True"), bytes.fromhex(payload.replace(":", ""))))
+        return rows
+
     def tshark_summary(self):
         """What `tshark -z rtp,streams` says: {(ssrc, source, target): dict}."""
         out = self._tshark("-q", "-z", "rtp,streams")

@@ -54,6 +54,8 @@ static const struct step_param params[] = {
 	{"audio_codecs", "array", "[]", "answer call stream"},
 	{"ptime", "integer", "20", "answer call stream"},
 	{"prompt", "string", NULL, "answer call stream"},
+	{"opus_fmtp", "string", NULL, MEDIA},
+	{"silence_suppression", "boolean", "false", MEDIA},
 	{"media_encryption", "string", "\"none\"", MEDIA},
 	{"srtp_suites", "array", "[]", MEDIA},
 	{"rtcp_mux", "boolean", "false", MEDIA},

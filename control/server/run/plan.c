@@ -164,6 +164,42 @@ static int plan_prompt(json_t *planned, const struct plan_source *source,
 								       : 0;
 }
 
+/* The hashes of the uploads that a script plays, by their names. */
+static int plan_plays(json_t *planned, const struct plan_source *source,
+		      const json_t *script)
+{
+	json_t *hashes = json_object();
+	json_t *entry;
+	size_t i;
+	int err = hashes ? 0 : -ENOMEM;
+
+	json_array_foreach(script, i, entry)
+	{
+		const char *action =
+			json_string_value(json_array_get(entry, 0));
+		const char *name = json_string_value(json_array_get(entry, 1));
+		char sha256[65];
+		int found;
+
+		if (err || !source->prompt || !action || !name ||
+		    strcmp(action, "play") != 0)
+			continue;
+		found = source->prompt(source->arg, name, sha256);
+		if (found == 0)
+			err = json_object_set_new(hashes, name,
+						  json_string(sha256))
+				      ? -ENOMEM
+				      : 0;
+		else if (found != -ENOENT)
+			err = found;
+	}
+	if (!err && json_object_size(hashes))
+		err = json_object_set(planned, "play_sha256", hashes) ? -ENOMEM
+								      : 0;
+	json_decref(hashes);
+	return err;
+}
+
 /* One member of a test's action into the job's. */
 static int plan_member(json_t *planned, const char *type, const char *name,
 		       json_t *value, const struct plan_source *source,
@@ -200,6 +236,13 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0) {
 		err = plan_prompt(planned, source, name,
 				  json_string_value(typed));
+		if (err) {
+			json_decref(typed);
+			return err;
+		}
+	}
+	if (strcmp(name, "sipclient_actions") == 0) {
+		err = plan_plays(planned, source, typed);
 		if (err) {
 			json_decref(typed);
 			return err;

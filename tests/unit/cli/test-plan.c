@@ -85,9 +85,12 @@ static void test_what_an_engine_would_refuse(void **state)
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
 	assert_non_null(strstr(reason, "call_duration"));
 	o = base;
-	o.actions = "[[\"mute\",\"\"]]";
+	o.actions = "[[\"mute\",\"now\"]]";
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
-	assert_non_null(strstr(reason, "not supported by this version"));
+	assert_non_null(strstr(reason, "mute takes no argument"));
+	o.actions = "[[\"play\",\"../secret.wav\"]]";
+	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
+	assert_non_null(strstr(reason, "play needs the name of a prompt"));
 	o = base;
 	o.prompt = "/nonexistent/prompt.wav";
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);

@@ -128,6 +128,10 @@ static void record_log(const struct media_record *record, void *arg)
 		assert_true(log->digits[out] < RIG_DIGITS);
 		log->digit[out][log->digits[out]++] = record->u.dtmf;
 		break;
+	case MEDIA_RECORD_PLAYED:
+		log->played++;
+		log->played_whole = record->u.played;
+		break;
 	case MEDIA_RECORD_AUDIO_SECOND:
 		log->disordered |= log->audio_totals[out] > 0;
 		log->audio_seconds[out]++;

@@ -29,6 +29,8 @@ struct rig_log {
 	struct media_recorded recorded[2];
 	size_t heard;
 	struct media_heard heard_last;
+	unsigned played;
+	bool played_whole;
 	size_t first_rtp;
 	size_t first_rtcp;
 	size_t secured;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <sndfile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,19 +78,26 @@ static double level_at(const uint8_t *clip, size_t count, double hz)
 	return 2 * sqrt(re * re + im * im) / (double)count;
 }
 
+static int clip_make(const struct clip **ret, struct prompt *p,
+		     const struct codec *codec)
+{
+	const struct prompt_want want = {.codec = codec, .ptime_ms = 20};
+
+	return prompt_clip(ret, p, &want);
+}
+
 static void check_rate(int rate, int channels, double hz, double want)
 {
 	struct prompt_cache *cache;
 	struct prompt *p;
-	const struct codec_settings none = {0};
 	const struct clip *made;
 	const uint8_t *clip;
 	size_t count;
 
 	wav_write(rate, channels, (size_t)rate, hz);
-	assert_int_equal(prompt_cache_new(&cache), 0);
-	assert_int_equal(prompt_get(&p, cache, path), 0);
-	assert_int_equal(prompt_clip(&made, p, &codec_pcma, 20, &none), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
+	assert_int_equal(clip_make(&made, p, &codec_pcma), 0);
 	clip = made->data;
 	count = made->bytes;
 	assert_int_equal(count, 8000);
@@ -123,18 +132,18 @@ static void test_prompt_same_file_is_shared(void **state)
 
 	(void)state;
 	wav_write(8000, 1, 800, 500);
-	assert_int_equal(prompt_cache_new(&cache), 0);
-	assert_int_equal(prompt_get(&a, cache, path), 0);
-	assert_int_equal(prompt_get(&b, cache, path), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_get(&a, cache, PROMPT_FILE, path), 0);
+	assert_int_equal(prompt_get(&b, cache, PROMPT_FILE, path), 0);
 	assert_ptr_equal(a, b);
 	wav_write(8000, 1, 801, 500); /* changed: another clip */
-	assert_int_equal(prompt_get(&c, cache, path), 0);
+	assert_int_equal(prompt_get(&c, cache, PROMPT_FILE, path), 0);
 	assert_ptr_not_equal(a, c);
 	assert_null(prompt_put(a));
 	prompt_put(b);
 	prompt_put(c);
-	assert_int_equal(prompt_get(&a, cache, NULL), 0);
-	assert_int_equal(prompt_get(&b, cache, NULL), 0);
+	assert_int_equal(prompt_get(&a, cache, PROMPT_TONES, NULL), 0);
+	assert_int_equal(prompt_get(&b, cache, PROMPT_TONES, NULL), 0);
 	assert_ptr_equal(a, b);
 	prompt_put(a);
 	prompt_put(b);
@@ -145,16 +154,15 @@ static void test_prompt_tones_are_audible(void **state)
 {
 	struct prompt_cache *cache;
 	struct prompt *p;
-	const struct codec_settings none = {0};
 	const struct clip *made;
 	const uint8_t *clip;
 	size_t count;
 	size_t loud = 0;
 
 	(void)state;
-	assert_int_equal(prompt_cache_new(&cache), 0);
-	assert_int_equal(prompt_get(&p, cache, NULL), 0);
-	assert_int_equal(prompt_clip(&made, p, &codec_pcmu, 20, &none), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_TONES, NULL), 0);
+	assert_int_equal(clip_make(&made, p, &codec_pcmu), 0);
 	clip = made->data;
 	count = made->bytes;
 	for (size_t i = 0; i < count; i++)
@@ -172,24 +180,27 @@ static void test_prompt_bad_files_are_refused(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(prompt_cache_new(&cache), 0);
-	assert_int_equal(prompt_get(&p, cache, "/nonexistent/x.wav"), -ENOENT);
-	assert_int_equal(prompt_get(&p, cache, "/tmp"), -EILSEQ);
-	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ); /* empty */
+	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(
+		prompt_get(&p, cache, PROMPT_FILE, "/nonexistent/x.wav"),
+		-ENOENT);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, "/tmp"), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path),
+			 -EILSEQ); /* empty */
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fwrite(text, 1, sizeof(text), f);
 	fclose(f);
-	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), -EILSEQ);
 	wav_write(8000, 1, 0, 0);
-	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), -EILSEQ);
 	wav_write(200000, 1, 100, 0);
-	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), -EILSEQ);
 	wav_write(4000, 1, 4000u * PROMPT_SECONDS_MAX, 0);
-	assert_int_equal(prompt_get(&p, cache, path), -EFBIG);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), -EFBIG);
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(prompt_get(&p, cache, path), -EILSEQ);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), -EILSEQ);
 	prompt_cache_free(cache);
 }
 
@@ -229,9 +240,82 @@ static void test_resample_loop_has_no_seam(void **state)
 
 #define file_test(f) cmocka_unit_test_setup_teardown(f, file_new, file_remove)
 
+/* What the worker does is there at some time. */
+static void until_taken(struct prompt_cache *cache, int wake_fd)
+{
+	struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
+	uint64_t count;
+
+	do {
+		assert_int_equal(poll(&wake, 1, 60000), 1);
+		assert_int_equal(read(wake_fd, &count, sizeof(count)),
+				 sizeof(count));
+	} while (!prompt_cache_take(cache));
+}
+
+static void test_prompt_is_encoded_ahead_of_time(void **state)
+{
+	struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
+	int wake_fd = eventfd(0, EFD_NONBLOCK);
+	struct prompt_cache *cache;
+	const struct clip *made, *again;
+	struct prompt *p;
+
+	(void)state;
+	wav_write(8000, 1, 8000, 440);
+	assert_int_equal(prompt_cache_new(&cache, wake_fd), 0);
+	assert_int_equal(
+		prompt_prepare(cache, PROMPT_FILE, path, &want, 1, true), 0);
+	assert_true(prompt_cache_busy(cache));
+	until_taken(cache, wake_fd);
+	assert_false(prompt_cache_busy(cache));
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
+	assert_int_equal(prompt_clip_begin(&made, p, &want), 0);
+	assert_int_equal(made->frames, 50);
+	/* another packet time: made in between, once */
+	want.ptime_ms = 40;
+	assert_int_equal(prompt_clip_begin(&made, p, &want), -EINPROGRESS);
+	assert_int_equal(prompt_clip_begin(&made, p, &want), -EINPROGRESS);
+	until_taken(cache, wake_fd);
+	assert_int_equal(prompt_clip_begin(&made, p, &want), 0);
+	assert_int_equal(made->frames, 25);
+	assert_int_equal(prompt_clip(&again, p, &want), 0);
+	assert_ptr_equal(made, again);
+	/* what is under way when all is released is dropped */
+	want.ptime_ms = 60;
+	assert_int_equal(prompt_clip_begin(&made, p, &want), -EINPROGRESS);
+	prompt_put(p);
+	prompt_cache_free(cache);
+	close(wake_fd);
+}
+
+static void test_prompt_that_cannot_be_prepared(void **state)
+{
+	const struct prompt_want want = {.codec = &codec_pcma, .ptime_ms = 20};
+	int wake_fd = eventfd(0, EFD_NONBLOCK);
+	struct prompt_cache *cache;
+	struct prompt *p;
+
+	(void)state;
+	assert_int_equal(prompt_cache_new(&cache, wake_fd), 0);
+	assert_int_equal(prompt_prepare(cache, PROMPT_FILE, "/nonexistent.wav",
+					&want, 1, true),
+			 0);
+	until_taken(cache, wake_fd);
+	assert_false(prompt_cache_busy(cache));
+	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, "/nonexistent.wav"),
+			 -ENOENT);
+	prompt_cache_free(cache);
+	close(wake_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_prompt_is_encoded_ahead_of_time, file_new,
+			file_remove),
+		cmocka_unit_test(test_prompt_that_cannot_be_prepared),
 		file_test(test_prompt_rates_and_channels),
 		file_test(test_prompt_same_file_is_shared),
 		cmocka_unit_test(test_prompt_tones_are_audible),

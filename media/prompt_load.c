@@ -1,0 +1,166 @@
+/* What a prompt sounds like, as samples: of a file, or built in. */
+#include "media/prompt_load.h"
+
+#include "media/prompt.h"
+#include "media/resample.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdlib.h>
+
+#define PI               3.14159265358979323846
+#define CHANNELS_MAX     16
+#define READ_FRAMES      4096
+#define RATE_KEPT_MAX_HZ 48000
+
+/* The built-in sequence: tones of the voice band with pauses. */
+struct tone {
+	double hz; /* 0: pause */
+	unsigned ms;
+};
+
+static const struct tone tones[] = {
+	{425, 400},  {0, 100}, {850, 400},  {0, 100},
+	{1020, 400}, {0, 100}, {1700, 400}, {0, 600},
+};
+
+#define TONE_LEVEL   7200.0 /* about -16 dBm0 */
+#define TONE_FADE_MS 5      /* no clicks */
+
+static size_t tone_samples(const struct tone *t, unsigned rate_hz)
+{
+	return (size_t)t->ms * rate_hz / 1000;
+}
+
+static void tone_write(int16_t *dst, const struct tone *t, unsigned rate_hz)
+{
+	size_t fade = (size_t)TONE_FADE_MS * rate_hz / 1000;
+	size_t n = tone_samples(t, rate_hz);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t edge = i < n - 1 - i ? i : n - 1 - i;
+		double gain = edge < fade ? (double)edge / (double)fade : 1.0;
+		double phase = 2 * PI * t->hz * (double)i / rate_hz;
+
+		dst[i] = (int16_t)lrint(TONE_LEVEL * gain * sin(phase));
+	}
+}
+
+int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz)
+{
+	size_t kinds = sizeof(tones) / sizeof(tones[0]);
+	size_t count = 0;
+	int16_t *pcm;
+
+	for (size_t i = 0; i < kinds; i++)
+		count += tone_samples(&tones[i], rate_hz);
+	pcm = calloc(count, sizeof(*pcm));
+	if (!pcm)
+		return -ENOMEM;
+	*ret = pcm;
+	*ret_count = count;
+	for (size_t i = 0; i < kinds; i++) {
+		tone_write(pcm, &tones[i], rate_hz);
+		pcm += tone_samples(&tones[i], rate_hz);
+	}
+	return 0;
+}
+
+static int16_t to_sample(float v)
+{
+	float scaled = v * 32768.0f;
+
+	if (!(scaled > -32768.0f)) /* NaN from a float file lands here too */
+		return -32768;
+	if (scaled > 32767.0f)
+		return 32767;
+	return (int16_t)lrintf(scaled);
+}
+
+/* Read all frames and mix them down. dst has room for `frames`. */
+static size_t read_mono(SNDFILE *file, const SF_INFO *info, int16_t *dst,
+			float *block)
+{
+	size_t channels = (size_t)info->channels;
+	size_t done = 0;
+
+	while (done < (size_t)info->frames) {
+		size_t left = (size_t)info->frames - done;
+		size_t want = left < READ_FRAMES ? left : READ_FRAMES;
+		sf_count_t got = sf_readf_float(file, block, (sf_count_t)want);
+
+		if (got <= 0)
+			break; /* a cut file: what is there is played */
+		for (size_t i = 0; i < (size_t)got; i++) {
+			float sum = 0;
+
+			for (size_t c = 0; c < channels; c++)
+				sum += block[i * channels + c];
+			dst[done + i] = to_sample(sum / (float)channels);
+		}
+		done += (size_t)got;
+	}
+	return done;
+}
+
+/* Rates that no codec has are not kept: they cost memory only. */
+static int rate_limit(struct prompt_samples *p)
+{
+	int16_t *fewer;
+	int err;
+
+	if (p->rate_hz <= RATE_KEPT_MAX_HZ)
+		return 0;
+	err = resample_loop(&fewer, &p->count, p->pcm, p->count, p->rate_hz,
+			    RATE_KEPT_MAX_HZ);
+	if (err)
+		return err;
+	free(p->pcm);
+	p->pcm = fewer;
+	p->rate_hz = RATE_KEPT_MAX_HZ;
+	return 0;
+}
+
+static int decode_checked(struct prompt_samples *p, SNDFILE *file,
+			  const SF_INFO *info)
+{
+	float *block;
+
+	p->rate_hz = (unsigned)info->samplerate;
+	p->pcm = calloc((size_t)info->frames, sizeof(*p->pcm));
+	block = calloc(READ_FRAMES * (size_t)info->channels, sizeof(*block));
+	if (!p->pcm || !block) {
+		free(block);
+		return -ENOMEM;
+	}
+	p->count = read_mono(file, info, p->pcm, block);
+	free(block);
+	return p->count == 0 ? -EILSEQ : rate_limit(p);
+}
+
+int prompt_load(struct prompt_samples *ret, int fd)
+{
+	struct prompt_samples p = {0};
+	SF_INFO info = {0};
+	SNDFILE *file = sf_open_fd(fd, SFM_READ, &info, 0);
+	int err;
+
+	if (!file)
+		return -EILSEQ;
+	if (info.frames <= 0 || info.channels < 1 ||
+	    info.channels > CHANNELS_MAX ||
+	    info.samplerate < RESAMPLE_RATE_MIN_HZ ||
+	    info.samplerate > RESAMPLE_RATE_MAX_HZ)
+		err = -EILSEQ;
+	else if (info.frames / info.samplerate >= PROMPT_SECONDS_MAX)
+		err = -EFBIG;
+	else
+		err = decode_checked(&p, file, &info);
+	sf_close(file);
+	if (err)
+		free(p.pcm);
+	else
+		*ret = p;
+	return err;
+}

@@ -1,0 +1,29 @@
+/**
+ * What a prompt sounds like, as samples: of a file, or built in.
+ * Thread: any; allocates.
+ */
+#ifndef OFFHOOK_MEDIA_PROMPT_LOAD_H
+#define OFFHOOK_MEDIA_PROMPT_LOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Mono, 16 bit, in a loop. */
+struct prompt_samples {
+	int16_t *pcm; /* free() */
+	size_t count;
+	unsigned rate_hz;
+};
+
+/**
+ * Decode a file by libsndfile, mixed down to mono, at most 48000 Hz.
+ * @param fd  open for reading, borrowed
+ * @return 0; -EILSEQ not audio, empty or of a rate out of range; -EFBIG longer
+ *         than PROMPT_SECONDS_MAX; -ENOMEM (each: nothing is written)
+ */
+int prompt_load(struct prompt_samples *ret, int fd);
+
+/** The built-in sequence of tones at a rate. @return 0; -ENOMEM */
+int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz);
+
+#endif

@@ -1,0 +1,35 @@
+/**
+ * Inside of the media engine: what a session plays, and the encodings of it.
+ * Thread: loop. Docs: media.md "Sending"
+ */
+#ifndef OFFHOOK_MEDIA_SESSION_PROMPT_H
+#define OFFHOOK_MEDIA_SESSION_PROMPT_H
+
+#include "media/media.h"
+
+struct command;
+
+/** Our side of SDP: codecs, events, comfort noise, packet time.
+ * @return 0; -EINVAL */
+int session_codecs_choose(struct media_local *local,
+			  const struct media_session_params *params);
+
+/** The prompt, with the encodings that are likely to be needed.
+ * @return 0; as prompt_get() and prompt_clip() */
+int session_prompt_choose(struct media_session *s,
+			  const struct media_session_params *params);
+
+/**
+ * What to send, into a COMMAND_APPLY with codec and ptime_ms: clip stays NULL
+ * where it is still to be encoded, and session_prompts_poll() sends it after.
+ * @param fmtp  the peer's
+ * @return 0; as prompt_clip()
+ */
+int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise);
+
+/** Something of that may be ready. */
+void session_prompts_poll(struct media_engine *e);
+
+void session_prompt_release(struct media_session *s);
+
+#endif
