@@ -3,6 +3,7 @@ heard, against the files that were played; the same through the controller."""
 import array
 import io
 import math
+import socket
 import wave
 from random import Random
 
@@ -11,6 +12,7 @@ import pytest
 from bench import Bench
 from engine import Engine, target
 from ports import PortBlock
+from sip_peer import SipPeer
 from test_prompts import upload
 
 SECONDS = 3
@@ -272,6 +274,7 @@ RUNS = {
                                 "no level of what was heard"]),
     "quiet": ("quiet", [], ["level of what was heard"]),
     "other tone": ("other", [TONE], ["tone of 440 Hz"]),
+    "played": ("tone", [{"field": "tone", "hz": "1000", "type": "ge", "value": "600"}], []),
     "prompt": ("voice", VOICE, []),
     "other prompt": ("stranger", VOICE, ["correlation with the prompt", "it was not the prompt"]),
 }
@@ -302,6 +305,8 @@ def runs_fixture(bench):
                                                for f, t, v in CONDITIONS] + more}]}
         if name == "clean":
             body["record"] = "media"
+        if name == "played":   # an upload, fetched by its hash
+            body["step.0.1.sipclient_actions"] = [["assert_established"], ["play", "other"]]
         if name == "quiet":
             body["step.1.1.store_artifacts"] = True
         if more is VOICE:
@@ -350,3 +355,33 @@ def test_stored_artifacts_are_the_actions_own(bench, runs):
     assert call["call"] == "caller-1" and call["established"] is True
     (heard,) = [s["audio"] for s in call["streams"] if s["dir"] == "in"]
     assert abs(heard["level_dbov"] - dbov(800)) < 0.5
+
+
+def test_peer_that_sends_nothing(bench):
+    """It takes the call and our audio, and not a packet comes back."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as rtp:
+        rtp.bind(("127.0.0.1", 0))
+        body = ("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+                f"m=audio {rtp.getsockname()[1]} RTP/AVP 8\r\n")
+
+        def answer(request):
+            if request.method == "ACK":
+                return None
+            if request.method != "INVITE":
+                return request.reply(200, "OK")
+            head = request.reply(200, "OK", f"Contact: <sip:x@127.0.0.1:{bench.ports.phone}>",
+                                 "Content-Type: application/sdp").decode()
+            return (head.replace("Content-Length: 0", f"Content-Length: {len(body)}") +
+                    body).encode()
+
+        with SipPeer(bench.ports.phone, answer):
+            started = bench.api("POST", "/tests/scenarios/single-call-caller", {
+                "agentpool_id": bench.pool_id, "target_pool": bench.target(bench.ports.phone),
+                "username": "nobody", "password": "none", "dial_destination": "x",
+                "duration": str(SECONDS), "audio_codecs": ["PCMA"], "conditions": [
+                    {"role": "caller", "condition_type": "caller-audio-conditions", "conditions": [
+                        {"field": f, "type": t, "value": v} for f, t, v in CONDITIONS]}]})
+            run = bench.wait(started["data"]["session_id"], timeout=120)
+    assert run["status"] == "failed", run["result_description"]
+    for words in ("longest silence", "longest one-way audio", "no level of what was heard"):
+        assert words in run["result_description"], run["result_description"]
