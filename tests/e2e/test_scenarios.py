@@ -181,7 +181,7 @@ def test_scenario_called_from_outside(bench):
     caller = bench.api("POST", "/tests/scenarios/single-call-caller", {
         **accounts, "username": "1079", "password": SUBSCRIBERS["1079"],
         "dial_destination": "1080", "duration": 2,
-        "step.1.0.expect_prompt": "announcement",
+        "step.0.1.expect_prompt": "announcement",
         "conditions": [{"role": "caller", "condition_type": "caller-audio-conditions",
                         "conditions": [{"field": "prompt", "type": "ge", "value": "0.9"}]}],
     })["data"]["session_id"]
