@@ -35,6 +35,45 @@ def until_text(engine, state, text):
     engine.until(lambda: any(text in t for _, t in texts(engine, state)), f"{state}: {text}")
 
 
+# ---- what nobody subscribed to ----
+
+SUMMARY = "Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n"
+
+
+def test_unsolicited(build, ports):
+    """A PBX tells who is registered with it of the mailbox, unasked; who is not registered
+    refuses it."""
+    def answer(request):
+        if request.method != "REGISTER":
+            return request.reply(200, "OK")
+        contact = request.header("contact")
+        notify = "\r\n".join([
+            f"NOTIFY {contact[contact.index('<') + 1:contact.index('>')]} SIP/2.0",
+            f"Via: SIP/2.0/UDP 127.0.0.1:{ports.sip};branch=z9hG4bK{request.header('call-id')}",
+            "Max-Forwards: 70", "From: <sip:pbx@127.0.0.1>;tag=pbx", "To: <sip:1001@127.0.0.1>",
+            f"Call-ID: mwi-{request.header('call-id')}", "CSeq: 1 NOTIFY",
+            "Event: message-summary", f"Content-Type: {SUMMARY_KIND}",
+            f"Content-Length: {len(SUMMARY)}", "", SUMMARY]).encode()
+        return [request.registered(), notify] if request.header("expires") != "0" \
+            else [request.registered("0"), notify.replace(b"mwi-", b"late-").replace(
+                b"z9hG4bK", b"z9hG4bKlate")]
+
+    register = {"type": "register", "credentials": [{"username": "1001", "password": "x"}],
+                "target": target("127.0.0.1", ports.sip), "regexpire": 90}
+    with SipPeer(ports.sip, answer) as peer, \
+            Engine(build, "caller", [[register], [{"type": "unregister"}],
+                                     [{"type": "wait", "wait_ms": 300}]], ports) as phone:
+        phone.step(0)
+        until_text(phone, "MWI_NOTIFY", "unsolicited: yes, voice-message 2/8 (0/2)")
+        phone.step(1)
+        phone.step(2)
+        phone.end()
+        assert not peer.errors
+    codes = [m.split()[1] for m in phone.sent("SIP/2.0") if "NOTIFY" in m]
+    assert codes == ["200", "481"], codes
+    assert [s for s, _ in texts(phone, "MWI_NOTIFY")] == ["MWI_NOTIFY"]
+
+
 # ---- kamailio ----
 
 
