@@ -171,8 +171,11 @@ static void keep(struct lease *l, enum record_kind kind, json_t *items)
 	if (err) {
 		str_print(reason, sizeof(reason),
 			  "the agent's spool cannot be written: %s",
-			  strerror(-err));
-		log_error("lease=%s: %s", l->id, reason);
+			  err == -ENOBUFS ? "events and SIP messages that the "
+					    "controller has not taken fill it"
+					  : strerror(-err));
+		if (!l->cancelled) /* what still comes is refused alike */
+			log_error("lease=%s: %s", l->id, reason);
 		lease_cancel(l, reason);
 	}
 	if (l->upload)

@@ -408,13 +408,15 @@ static int append(struct spool *s, const struct record *record)
 int spool_append(struct spool *s, enum record_kind kind, const char *text)
 {
 	struct record record = {.kind = kind, .seq = s->last_seq + 1};
+	uint64_t after;
 	int err;
 
 	record.len = strlen(text);
-	if (kind == RECORD_STATS &&
-	    s->space->used + SEGMENT_HEADER_BYTES + record.len >
-		    s->space->limit)
+	after = s->space->used + SEGMENT_HEADER_BYTES + record.len;
+	if (kind == RECORD_STATS && after > s->space->limit)
 		return -EDQUOT;
+	if (after / SPOOL_FULL_TIMES > s->space->limit)
+		return -ENOBUFS;
 	record.text = strdup(text);
 	if (!record.text)
 		return -ENOMEM;

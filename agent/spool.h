@@ -5,7 +5,8 @@
  * Survives the death of the process at any point: at the next start
  * spool_open() finds everything that was appended, a torn tail is cut.
  * Bounded over all leases by a struct spool_space: above the limit
- * statistics are refused, events, SIP messages and results never.
+ * statistics are refused; events and SIP messages are not dropped, but the job
+ * has to end when they reach SPOOL_FULL_TIMES the limit. Results never are.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_AGENT_SPOOL_H
@@ -17,6 +18,7 @@
 
 #define SPOOL_NAME_BYTES    65         /* a lease id with its terminator */
 #define SPOOL_SEGMENT_BYTES (1u << 20) /* a new segment is begun above it */
+#define SPOOL_FULL_TIMES    4u         /* of the limit: nothing more is taken */
 
 /* Shared by all spools of a process. */
 struct spool_space {
@@ -54,7 +56,8 @@ struct spool *spool_remove(struct spool *s);
 /**
  * Append an upload under the next sequence number.
  * @param kind  RECORD_STATS, RECORD_EVENTS or RECORD_SIP
- * @return 0; -EDQUOT statistics above the limit; -EMSGSIZE; -ENOMEM; -errno
+ * @return 0; -EDQUOT statistics above the limit; -ENOBUFS the spools are full;
+ *         -EMSGSIZE; -ENOMEM; -errno
  *         (nothing was appended)
  */
 int spool_append(struct spool *s, enum record_kind kind, const char *text);

@@ -268,6 +268,34 @@ static void test_spool_damage_while_open(void **state)
 	spool_remove(s);
 }
 
+/* A peer that floods us fills no disk: the job ends, its outcome is kept. */
+static void test_spool_full_keeps_the_outcome(void **state)
+{
+	struct spool_space space = {.limit = 2000};
+	struct spool *s = NULL;
+	char text[101];
+	int err = 0;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(spool_create(&s, dir, "full", &space, "{}"), 0);
+	for (int i = 0; i < 1000 && !err; i++)
+		err = spool_append(s, i % 2 ? RECORD_EVENTS : RECORD_SIP, text);
+	assert_int_equal(err, -ENOBUFS);
+	assert_in_range(space.used, 4 * 2000 - 200, 4 * 2000 + 4);
+	assert_int_equal(spool_append_finish(s, "{\"f\":1}"), 0);
+	assert_string_equal(spool_finish(s), "{\"f\":1}");
+	/* the same when it is found again */
+	spool_free(s);
+	assert_int_equal(space.used, 0);
+	assert_int_equal(spool_open(&s, dir, "full", &space), 0);
+	assert_string_equal(spool_finish(s), "{\"f\":1}");
+	assert_int_equal(spool_append(s, RECORD_EVENTS, text), -ENOBUFS);
+	spool_remove(s);
+	assert_int_equal(space.used, 0);
+}
+
 static void test_spool_overflow_drops_statistics_only(void **state)
 {
 	struct spool_space space = {.limit = 2000};
@@ -412,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_spool_every_bit_flipped),
 		cmocka_unit_test(test_spool_damage_while_open),
 		cmocka_unit_test(test_spool_overflow_drops_statistics_only),
+		cmocka_unit_test(test_spool_full_keeps_the_outcome),
 		cmocka_unit_test(test_spool_too_long),
 		cmocka_unit_test(test_spool_gives_segments_back),
 		cmocka_unit_test(test_spool_create_replaces_an_old_one),
