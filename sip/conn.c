@@ -15,12 +15,14 @@
 #define IDLE_MS         (900 * 1000) /* nothing sent or received */
 #define PONG_MS         10000        /* RFC 5626 4.4.1 */
 #define QUEUE_BYTES_MAX (1024 * 1024)
+#define QUEUE_CRLF_MAX  4 /* keep-alives; one answers for more */
 
 struct tx_item {
 	struct le le;
 	struct mbuf *mb;
 	size_t pos;
 	size_t start;
+	bool traced;
 	bool message; /* else a keep-alive: not traced */
 };
 
@@ -37,6 +39,7 @@ void conn_release(struct conn *conn)
 	conn->state = CONN_CLOSED;
 	tmr_cancel(&conn->tmr);
 	tmr_cancel(&conn->tmr_pong);
+	tmr_cancel(&conn->tmr_more);
 	if (conn->he.list) {
 		hash_unlink(&conn->he);
 		conn->t->conn_count--;
@@ -54,6 +57,7 @@ void conn_release(struct conn *conn)
 	}
 	list_flush(&conn->tx);
 	conn->tx_bytes = 0;
+	conn->tx_crlf = 0;
 }
 
 static void conn_destructor(void *arg)
@@ -149,12 +153,14 @@ int conn_events_want(struct conn *conn, int flags)
 	return neg(fd_listen(conn->fd, flags, conn_event_handler, conn));
 }
 
-static void item_trace(struct conn *conn, const struct tx_item *item)
+/* Once, when it is first handed to the socket. */
+static void item_trace(struct conn *conn, struct tx_item *item)
 {
-	if (item->message && item->pos == item->start)
+	if (item->message && !item->traced)
 		trace_sent(conn->t->ua, conn->tp, &conn->laddr, &conn->paddr,
 			   item->mb->buf + item->start,
 			   item->mb->end - item->start);
+	item->traced = true;
 }
 
 void conn_flush(struct conn *conn)
@@ -177,8 +183,10 @@ void conn_flush(struct conn *conn)
 		}
 		item->pos += (size_t)n;
 		conn->tx_bytes -= (size_t)n;
-		if (item->pos == item->mb->end)
-			mem_deref(item);
+		if (item->pos < item->mb->end)
+			continue;
+		conn->tx_crlf -= !item->message;
+		mem_deref(item);
 	}
 	(void)conn_events_want(conn, FD_READ);
 	conn_busy(conn);
@@ -188,7 +196,8 @@ static int item_add(struct conn *conn, struct mbuf *mb, bool message)
 {
 	struct tx_item *item;
 
-	if (conn->tx_bytes + mbuf_get_left(mb) > QUEUE_BYTES_MAX)
+	if (conn->tx_bytes + mbuf_get_left(mb) > QUEUE_BYTES_MAX ||
+	    (!message && conn->tx_crlf >= QUEUE_CRLF_MAX))
 		return -ENOBUFS;
 	item = mem_zalloc(sizeof(*item), item_destructor);
 	if (!item)
@@ -198,6 +207,7 @@ static int item_add(struct conn *conn, struct mbuf *mb, bool message)
 	item->pos = mb->pos;
 	item->message = message;
 	conn->tx_bytes += mbuf_get_left(mb);
+	conn->tx_crlf += !message;
 	list_append(&conn->tx, &item->le, item);
 	if (conn->state == CONN_UP && !conn->broken)
 		conn_flush(conn);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -115,6 +116,19 @@ void conn_event_handler(int flags, void *arg)
 	mem_deref(conn);
 }
 
+/* No descriptor is left: the peer shall know, and the listener not stay
+ * readable for ever. */
+static void accept_refuse(struct transport *t)
+{
+	int fd;
+
+	close(t->spare_fd);
+	fd = accept4(t->tcp_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	t->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 void conn_accept_handler(int flags, void *arg)
 {
 	struct transport *t = arg;
@@ -125,6 +139,8 @@ void conn_accept_handler(int flags, void *arg)
 
 	fd = accept4(t->tcp_fd, &paddr.u.sa, &paddr.len,
 		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		accept_refuse(t);
 	if (fd < 0)
 		return;
 	conn = conn_make(t, fd, SIP_TRANSP_TCP, &paddr);

@@ -33,11 +33,14 @@ struct conn {
 	const char *alert; /* the peer's last one, static */
 	struct list tx;
 	size_t tx_bytes;
-	struct mbuf *rx;
-	int64_t rx_ns; /* its last bytes came */
+	unsigned tx_crlf; /* keep-alives of them */
+	struct mbuf *rx;  /* NULL: nothing waits to be taken */
+	size_t rx_need;   /* bytes before another look is worth it */
+	int64_t rx_ns;    /* its last bytes came */
 	struct list watches;
 	struct tmr tmr;
 	struct tmr tmr_pong;
+	struct tmr tmr_more;
 	int broken; /* errno of a send that failed; told from a timer */
 };
 

@@ -4,9 +4,11 @@
 #include "sip/conn_parts.h"
 #include "sip/frame.h"
 
-#define READ_BYTES 16384
+#define READ_BYTES   16384
+#define READS_A_TURN 8 /* others have their turn, too */
+#define PONGS_A_READ 4 /* one answers all pings that came together */
 
-/* The first bytes of what was read. */
+/* The first bytes of what was read and is not taken yet. */
 static struct arrival arrival_of(struct conn *conn, size_t len)
 {
 	return (struct arrival){
@@ -15,15 +17,16 @@ static struct arrival arrival_of(struct conn *conn, size_t len)
 		.src = &conn->paddr,
 		.dst = &conn->laddr,
 		.conn = conn,
-		.data = conn->rx->buf,
+		.data = mbuf_buf(conn->rx),
 		.len = len,
 	};
 }
 
 void conn_rest_trace(struct conn *conn)
 {
-	if (conn->rx && conn->rx->end > 0) {
-		const struct arrival rest = arrival_of(conn, conn->rx->end);
+	if (conn->rx && mbuf_get_left(conn->rx) > 0) {
+		const struct arrival rest =
+			arrival_of(conn, mbuf_get_left(conn->rx));
 
 		trace_received(conn->t->ua, &rest);
 	}
@@ -32,13 +35,14 @@ void conn_rest_trace(struct conn *conn)
 
 /* CRLF between messages: two are a ping, one is a pong (RFC 5626 4.4.1).
  * @return bytes taken */
-static size_t crlf_take(struct conn *conn)
+static size_t crlf_take(struct conn *conn, unsigned *pongs)
 {
-	const uint8_t *p = conn->rx->buf;
-	size_t len = conn->rx->end;
+	const uint8_t *p = mbuf_buf(conn->rx);
+	size_t len = mbuf_get_left(conn->rx);
 
 	if (len >= 4 && memcmp(p, "\r\n\r\n", 4) == 0) {
-		conn_crlf_send(conn, "\r\n");
+		if ((*pongs)++ < PONGS_A_READ)
+			conn_crlf_send(conn, "\r\n");
 		return 4;
 	}
 	if (len >= 2 && memcmp(p, "\r\n", 2) == 0) {
@@ -51,49 +55,79 @@ static size_t crlf_take(struct conn *conn)
 	return 0;
 }
 
-static void rx_drop(struct conn *conn, size_t len)
+/* One message. @return false: it is not whole, or was the end */
+static bool frame_take(struct conn *conn)
 {
-	memmove(conn->rx->buf, conn->rx->buf + len, conn->rx->end - len);
-	conn->rx->end -= len;
-	conn->rx->pos = 0;
+	size_t left = mbuf_get_left(conn->rx);
+	struct arrival arrival;
+	size_t len;
+	int err;
+
+	if (left < conn->rx_need || (*mbuf_buf(conn->rx) == '\r' && left < 4))
+		return false;
+	conn->rx_need = 0;
+	err = frame_find(mbuf_buf(conn->rx), left, &len);
+	if (err == -EAGAIN) {
+		conn->rx_need = len;
+		return false;
+	}
+	if (err) {
+		conn_close(conn, EBADMSG,
+			   err == -EMSGSIZE
+				   ? "a message of more than 64 kB came"
+				   : "a message without Content-Length came");
+		return false;
+	}
+	arrival = arrival_of(conn, len);
+	transport_received(conn->t, &arrival);
+	if (conn->rx)
+		mbuf_advance(conn->rx, (ssize_t)len);
+	return conn->rx != NULL;
 }
 
 static void frames_take(struct conn *conn)
 {
-	while (conn->state == CONN_UP && conn->rx->end > 0) {
-		size_t len = crlf_take(conn);
-		struct arrival arrival;
-		int err;
+	unsigned pongs = 0;
+	size_t left;
 
-		if (len > 0) {
-			rx_drop(conn, len);
-			continue;
-		}
-		if (conn->rx->buf[0] == '\r' && conn->rx->end < 4)
-			return;
-		err = frame_find(conn->rx->buf, conn->rx->end, &len);
-		if (err == -EAGAIN)
-			return;
-		if (err) {
-			conn_close(conn, EBADMSG,
-				   err == -EMSGSIZE
-					   ? "a message of more than 64 kB came"
-					   : "a message without Content-Length "
-					     "came");
-			return;
-		}
-		arrival = arrival_of(conn, len);
-		transport_received(conn->t, &arrival);
-		if (conn->rx)
-			rx_drop(conn, len);
+	while (conn->state == CONN_UP && mbuf_get_left(conn->rx) > 0) {
+		size_t len = crlf_take(conn, &pongs);
+
+		if (len > 0)
+			mbuf_advance(conn->rx, (ssize_t)len);
+		else if (!frame_take(conn))
+			break;
 	}
+	if (!conn->rx)
+		return;
+	left = mbuf_get_left(conn->rx);
+	memmove(conn->rx->buf, mbuf_buf(conn->rx), left);
+	conn->rx->pos = 0;
+	conn->rx->end = left;
+	/* Most connections are idle most of the time. */
+	if (left == 0)
+		conn->rx = mem_deref(conn->rx);
+}
+
+static void more_handler(void *arg)
+{
+	struct conn *conn = arg;
+
+	mem_ref(conn);
+	conn_read(conn);
+	mem_deref(conn);
 }
 
 void conn_read(struct conn *conn)
 {
-	while (conn->state == CONN_UP && !conn->broken) {
+	for (int i = 0; conn->state == CONN_UP && !conn->broken; i++) {
 		ssize_t n;
 
+		if (i == READS_A_TURN) {
+			/* What OpenSSL holds makes no event. */
+			tmr_start(&conn->tmr_more, 0, more_handler, conn);
+			return;
+		}
 		if (!conn->rx)
 			conn->rx = mbuf_alloc(READ_BYTES);
 		if (!conn->rx ||
@@ -104,8 +138,11 @@ void conn_read(struct conn *conn)
 		}
 		n = conn_bytes_read(conn, conn->rx->buf + conn->rx->end,
 				    READ_BYTES);
-		if (n == -EAGAIN || n == -EINTR)
+		if (n == -EAGAIN || n == -EINTR) {
+			if (conn->rx->end == 0)
+				conn->rx = mem_deref(conn->rx);
 			return;
+		}
 		if (n == -EPROTO && conn->ssl) {
 			conn_tls_close(conn);
 			return;

@@ -265,7 +265,11 @@ static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
 
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	if (msg->req) {
+	if (list_count(&msg->hdrl) > HEADERS_MAX) {
+		if (msg->req && pl_isset(&msg->via.branch))
+			(void)server_reply_once(ua->sip, msg, 400,
+						"Too Many Header Fields");
+	} else if (msg->req) {
 		if (!server_request(ua, msg))
 			request_received(ua, msg);
 	} else if (!client_response(ua, msg)) {

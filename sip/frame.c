@@ -51,8 +51,12 @@ int frame_find(const uint8_t *data, size_t len, size_t *ret_len)
 	size_t body = 0;
 	int found = 0;
 
-	if (!end)
-		return len >= FRAME_BYTES_MAX ? -EMSGSIZE : -EAGAIN;
+	if (!end && len >= FRAME_BYTES_MAX)
+		return -EMSGSIZE;
+	if (!end) {
+		*ret_len = len + 1;
+		return -EAGAIN;
+	}
 	for (const char *line = text; line < end && found == 0;) {
 		size_t left = (size_t)(end - line);
 		const char *stop = memmem(line, left, "\r\n", 2);
@@ -66,8 +70,6 @@ int frame_find(const uint8_t *data, size_t len, size_t *ret_len)
 	body += (size_t)(end - text) + 4;
 	if (body > FRAME_BYTES_MAX)
 		return -EMSGSIZE;
-	if (body > len)
-		return -EAGAIN;
 	*ret_len = body;
-	return 0;
+	return body > len ? -EAGAIN : 0;
 }

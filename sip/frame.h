@@ -11,7 +11,9 @@
 #define FRAME_BYTES_MAX 65536
 
 /**
- * @param ret_len  length of the first message in the buffer
+ * @param ret_len  length of the first message in the buffer; with -EAGAIN how
+ *                 many bytes there must be before it is worth another look,
+ *                 more than len
  * @return 0; -EAGAIN more bytes are needed; -EBADMSG its head has no usable
  *         Content-Length: nobody knows where the next one begins; -EMSGSIZE it
  *         is, or will be, longer than FRAME_BYTES_MAX

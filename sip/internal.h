@@ -36,6 +36,13 @@
 /* Other branches of an INVITE that are ended; more are left alone. */
 #define CALL_FORKS_MAX 16
 
+/* Header fields of a message (a comma makes another one); more is refused. */
+#define HEADERS_MAX 512
+
+/* What the transactions of requests of others may keep; beyond it they are
+ * answered without one: a repetition is another request then. */
+#define SERVER_BYTES_MAX ((size_t)256 * 1024 * 1024)
+
 /* Hosts of a target. */
 #define HOSTS_MAX 16
 
@@ -211,6 +218,8 @@ struct sip_ua {
 	struct list due;        /* see later.h */
 	struct list keepalives;
 	struct tmr tmr_due;
+	size_t server_bytes; /* that their transactions keep */
+	size_t server_bytes_max;
 	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;

@@ -8,6 +8,10 @@
 /* RFC 3261 17.2: timers H, I and J */
 #define WAIT_MS (64 * SIP_T1)
 
+/* What one keeps beside the message: itself, its response, a header. */
+#define SERVER_BYTES 2048
+#define HEADER_BYTES 160
+
 enum server_state {
 	SERVER_TRYING,
 	SERVER_PROCEEDING,
@@ -24,6 +28,7 @@ struct server {
 	struct mbuf *mb; /* the last response */
 	struct hop hop;
 	enum server_state state;
+	size_t bytes;
 	bool invite;
 	bool own; /* nobody holds it */
 	unsigned sent;
@@ -41,6 +46,7 @@ static void server_destructor(void *arg)
 	hash_unlink(&server->he_merge);
 	tmr_cancel(&server->tmr);
 	tmr_cancel(&server->tmr_again);
+	server->ua->server_bytes -= server->bytes;
 	mem_deref(server->msg);
 	mem_deref(server->mb);
 }
@@ -48,12 +54,19 @@ static void server_destructor(void *arg)
 int server_new(struct server **ret, struct transport *transport,
 	       const struct sip_msg *msg, sip_cancel_h *cancel_h, void *arg)
 {
-	struct server *server = mem_zalloc(sizeof(*server), server_destructor);
 	struct sip_ua *ua = transport->ua;
+	size_t bytes = SERVER_BYTES + (msg->mb ? msg->mb->size : 0) +
+		       HEADER_BYTES * list_count(&msg->hdrl);
+	struct server *server;
 
+	if (bytes > ua->server_bytes_max - ua->server_bytes)
+		return -ENOBUFS;
+	server = mem_zalloc(sizeof(*server), server_destructor);
 	if (!server)
 		return -ENOMEM;
 	server->ua = ua;
+	server->bytes = bytes;
+	ua->server_bytes += bytes;
 	server->msg = msg_ref(msg);
 	server->invite = !pl_strcmp(&msg->met, "INVITE");
 	server->cancel_h = cancel_h;
@@ -200,6 +213,8 @@ static int reply_send(struct server **place, struct transport *transport,
 
 	if (!server)
 		err = server_new(&server, transport, msg, NULL, NULL);
+	if (err == -ENOBUFS)
+		return server_resend(transport, msg, mb);
 	if (err)
 		return err;
 	reply_hop(&server->hop, msg);

@@ -1,6 +1,7 @@
 #include "sip/transport.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/errqueue.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
@@ -317,6 +318,8 @@ static void transport_destructor(void *arg)
 		transport_flush(t);
 	descriptor_close(t->udp_fd);
 	descriptor_close(t->tcp_fd);
+	if (t->spare_fd >= 0)
+		close(t->spare_fd);
 	mem_deref(t->conns);
 	mem_deref(t->server_tls);
 	mem_deref(t->rx);
@@ -334,6 +337,7 @@ int transport_new(struct transport **ret, struct sip_ua *ua,
 	t->laddr = *laddr;
 	t->udp_fd = -1;
 	t->tcp_fd = -1;
+	t->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	t->rx = mem_alloc(DATAGRAM_BYTES_MAX, NULL);
 	err = t->rx ? neg(hash_alloc(&t->conns, CONN_HASH_SIZE)) : -ENOMEM;
 	if (!err)

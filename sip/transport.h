@@ -27,6 +27,7 @@ struct transport {
 	struct sa laddr;
 	int udp_fd;
 	int tcp_fd;
+	int spare_fd; /* given up to refuse a connection when none is left */
 	struct tls_context *server_tls; /* NULL: no TLS is accepted */
 	struct hash *conns;             /* by the peer's address */
 	uint32_t conn_count;

@@ -123,6 +123,7 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	ua->object.ops = &native_ops;
 	list_init(&ua->accounts);
 	ua->calls_max = params->calls_max ? params->calls_max : 1;
+	ua->server_bytes_max = SERVER_BYTES_MAX;
 	ua->trace_h = params->trace_h;
 	ua->arg = params->arg;
 	err = neg(sa_set_str(&ua->laddr, params->bind_addr, params->port));

@@ -83,7 +83,9 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		err = -EINVAL;
 	} else {
 		err = server_new(&call->st, ua->sip, msg, cancel_handler, call);
-		if (err)
+		if (err == -ENOBUFS)
+			invite_refuse(ua, msg, 503, "Service Unavailable");
+		else if (err)
 			invite_refuse(ua, msg, 500, "Server Internal Error");
 	}
 	if (err) {

@@ -18,6 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		break;
 	case -EAGAIN:
+		if (len <= size || len > FRAME_BYTES_MAX)
+			abort();
+		return 0;
 	case -EBADMSG:
 	case -EMSGSIZE:
 		return 0;
@@ -35,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			copy[i] = data[i];
 		err = frame_find(copy, part, &other);
 		free(copy);
-		if (err != -EAGAIN)
+		if (err != -EAGAIN || other <= part || other > len)
 			abort();
 		if (part > 256) /* the rest would only be slow */
 			break;

@@ -1,0 +1,348 @@
+/* Peers that send more than they should: what we keep of it is bounded, and
+ * everybody else is served. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sip/conn_parts.h"
+#include "world.h"
+
+static const struct world_options plain = {.password = "secret",
+					   .domain = "example.net"};
+static uint16_t ua_port;
+static struct sip_ua *user_agent;
+
+/* ---- header fields, transactions ---- */
+
+static void outside_options(struct peer *peer, const char *extra,
+			    const char *answer)
+{
+	peer_request(peer, "OPTIONS", extra, NULL);
+	peer_expect(peer, answer);
+}
+
+static void aim(struct peer *peer)
+{
+	peer_aim(peer, ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+}
+
+/* Header lines of as many fields. */
+static char *fields(size_t lines)
+{
+	char *text = calloc(lines, 8);
+
+	assert_non_null(text);
+	for (size_t i = 0; i < lines; i++)
+		memcpy(text + 5 * i, "X:1\r\n", 5);
+	return text;
+}
+
+static void script_headers(struct peer *peer)
+{
+	char *some = fields(400);
+	char *many = fields(HEADERS_MAX);
+
+	aim(peer);
+	outside_options(peer, some, "SIP/2.0 200 ");
+	outside_options(peer, many, "SIP/2.0 400 Too Many Header Fields");
+	peer_request(peer, "ACK", many, NULL);
+	peer_silence(peer, "SIP/2.0 ", 100);
+	outside_options(peer, NULL, "SIP/2.0 200 ");
+	free(some);
+	free(many);
+}
+
+static void run(struct world *world, world_script_h *script)
+{
+	world->linger = true;
+	world->script = script;
+	ua_port = world->port;
+	user_agent = world->ua;
+	world_run(world);
+}
+
+static void test_header_fields(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	run(&world, script_headers);
+	world_close(&world);
+}
+
+#define KEPT_MAX 40000
+
+static void script_transactions(struct peer *peer)
+{
+	char first[256];
+
+	aim(peer);
+	for (int i = 0; i < 100; i++) {
+		outside_options(peer, NULL, "SIP/2.0 200 ");
+		if (i == 0)
+			peer_header(peer, "To", first, sizeof(first));
+	}
+	/* no INVITE gets in any more */
+	peer_request(peer, "INVITE",
+		     "Contact: <sip:p@127.0.0.1:9>\r\n"
+		     "Content-Type: application/sdp\r\n",
+		     peer_sdp);
+	peer_expect(peer, "SIP/2.0 503 ");
+}
+
+static void test_transactions(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.ua->server_bytes_max = KEPT_MAX;
+	run(&world, script_transactions);
+	assert_in_range(world.ua->server_bytes, KEPT_MAX / 2, KEPT_MAX);
+	assert_int_equal(world.sent, 101);
+	assert_string_equal(world.log, "");
+	world_close(&world);
+}
+
+/* ---- streams ---- */
+
+static int stream_open(void)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(ua_port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)),
+			 0);
+	return fd;
+}
+
+static size_t options_print(char *dst, size_t size, unsigned n)
+{
+	return (size_t)snprintf(
+		dst, size,
+		"OPTIONS sip:1001@127.0.0.1 SIP/2.0\r\n"
+		"Via: SIP/2.0/TCP 127.0.0.1:9;branch=z9hG4bKflood%u\r\n"
+		"Max-Forwards: 70\r\nFrom: <sip:a@x>;tag=1\r\n"
+		"To: <sip:1001@x>\r\nCall-ID: flood%u\r\n"
+		"CSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n",
+		n, n);
+}
+
+/* Read until the answer to an OPTIONS is there. @return CRLFs before it;
+ * -1 the connection ended, or nothing came */
+static int answer_read(int fd)
+{
+	static char data[1 << 20];
+	size_t used = 0;
+	int count = 0;
+
+	while (used < sizeof(data) - 1) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		ssize_t n =
+			poll(&p, 1, 8000) == 1
+				? read(fd, data + used, sizeof(data) - 1 - used)
+				: -1;
+
+		if (n <= 0)
+			return -1;
+		used += (size_t)n;
+		data[used] = '\0';
+		if (!strstr(data, "SIP/2.0 200 ") || !strstr(data, "\r\n\r\n"))
+			continue;
+		while (strncmp(data + 2 * (size_t)count, "\r\n", 2) == 0)
+			count++;
+		return count;
+	}
+	return -1;
+}
+
+static unsigned queued_max;
+
+static bool queued_handler(struct le *le, void *arg)
+{
+	const struct conn *conn = le->data;
+	unsigned *sum = arg;
+	int small = 4096;
+
+	/* The kernel's buffer shall not hold what ours is looked at for. */
+	(void)setsockopt(conn->fd, SOL_SOCKET, SO_SNDBUF, &small,
+			 sizeof(small));
+	*sum += (unsigned)list_count(&conn->tx);
+	return false;
+}
+
+/* In the loop's thread, while the flood goes on. */
+static void queue_look(void *arg)
+{
+	struct tmr *tmr = arg;
+	unsigned sum = 0;
+
+	hash_apply(user_agent->sip->conns, queued_handler, &sum);
+	if (sum > queued_max)
+		queued_max = sum;
+	tmr_start(tmr, 1, queue_look, tmr);
+}
+
+#define PINGS      200000u
+#define PINGS_EACH 16u
+
+/* It pings and pings, and reads nothing; another one is served meanwhile. */
+static void script_pings(struct peer *peer)
+{
+	char crlf[4 * PINGS_EACH];
+	char text[512];
+	int fd = stream_open();
+	int other = stream_open();
+	int small = 4096;
+	int pongs;
+
+	for (size_t i = 0; i < sizeof(crlf); i += 2)
+		memcpy(crlf + i, "\r\n", 2);
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	for (unsigned i = 0; i < PINGS / PINGS_EACH; i++) {
+		if (send(fd, crlf, sizeof(crlf), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(crlf))
+			snprintf(peer->fail, sizeof(peer->fail), "not sent");
+		if (i != PINGS / PINGS_EACH / 2)
+			continue;
+		(void)!write(other, text, options_print(text, sizeof(text), 1));
+		if (answer_read(other) != 0)
+			snprintf(peer->fail, sizeof(peer->fail),
+				 "the other one was not answered");
+	}
+	(void)!write(fd, text, options_print(text, sizeof(text), 2));
+	pongs = answer_read(fd);
+	if (pongs < 1 || (unsigned)pongs > PINGS / 4)
+		snprintf(peer->fail, sizeof(peer->fail), "%d pongs", pongs);
+	close(fd);
+	close(other);
+}
+
+static void test_pings(void **state)
+{
+	struct world world;
+	struct tmr tmr;
+	(void)state;
+
+	world_open(&world, &plain);
+	user_agent = world.ua;
+	queued_max = 0;
+	tmr_init(&tmr);
+	queue_look(&tmr);
+	run(&world, script_pings);
+	tmr_cancel(&tmr);
+	assert_in_range(queued_max, 0, 16);
+	world_close(&world);
+}
+
+/* A long head and body in small pieces: one message. */
+static void script_pieces(struct peer *peer)
+{
+	static char text[40000];
+	char *many = fields(300);
+	size_t len = (size_t)snprintf(
+		text, sizeof(text),
+		"\r\n\r\nOPTIONS sip:1001@127.0.0.1 SIP/2.0\r\n"
+		"Via: SIP/2.0/TCP 127.0.0.1:9;branch=z9hG4bKpieces\r\n"
+		"Max-Forwards: 70\r\nFrom: <sip:a@x>;tag=1\r\n"
+		"To: <sip:1001@x>\r\nCall-ID: pieces\r\nCSeq: 1 OPTIONS\r\n"
+		"%sContent-Length: 30000\r\n\r\n",
+		many);
+	int fd = stream_open();
+	int answers = 0;
+
+	memset(text + len, 'x', 30000);
+	len += 30000;
+	for (size_t i = 0; i < len; i += 7)
+		answers += send(fd, text + i, i + 7 < len ? 7 : len - i,
+				MSG_NOSIGNAL) < 0;
+	if (answers || answer_read(fd) != 1)
+		snprintf(peer->fail, sizeof(peer->fail), "not answered");
+	close(fd);
+	free(many);
+}
+
+static void test_pieces(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	run(&world, script_pieces);
+	assert_int_equal(world.received, 1);
+	world_close(&world);
+}
+
+/* No descriptor is left: a connection is closed, and the loop rests. */
+static void script_no_descriptor(struct peer *peer)
+{
+	struct rlimit before, none;
+	char byte;
+	int spent[256];
+	int count = 0;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(ua_port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const struct timeval wait = {.tv_sec = 8};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 200;
+	setrlimit(RLIMIT_NOFILE, &none);
+	while (count < 256 && (spent[count] = dup(fd)) >= 0)
+		count++;
+	/* closed, perhaps with a reset */
+	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ||
+	    (recv(fd, &byte, 1, 0) != 0 && errno != ECONNRESET))
+		snprintf(peer->fail, sizeof(peer->fail), "it was left open");
+	while (count > 0)
+		close(spent[--count]);
+	setrlimit(RLIMIT_NOFILE, &before);
+	close(fd);
+	fd = stream_open();
+	(void)!write(fd, "\r\n\r\n", 4);
+	if (recv(fd, &byte, 1, 0) != 1)
+		snprintf(peer->fail, sizeof(peer->fail), "none after it");
+	close(fd);
+}
+
+static void test_no_descriptor(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	run(&world, script_no_descriptor);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_header_fields),
+		cmocka_unit_test(test_transactions),
+		cmocka_unit_test(test_pings),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_no_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
