@@ -104,6 +104,8 @@ static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
 
 	if (d && !d->notifier && method_is(msg, "NOTIFY"))
 		subscription_notified(d, msg);
+	else if (d && d->refers && method_is(msg, "SUBSCRIBE"))
+		referral_refreshed(d, msg);
 	else if (d && d->notifier && method_is(msg, "SUBSCRIBE"))
 		watcher_refreshed(d, msg);
 	else
@@ -171,6 +173,18 @@ static void notify_received(struct sip_ua *ua, const struct sip_msg *msg)
 				   "Subscription Does Not Exist");
 }
 
+static void refer_outside(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
+	else if (!account->refer_h)
+		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
+	else if (verify_request(account, msg))
+		referral_received(account, msg);
+}
+
 static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_account *account = account_by_user(ua, msg);
@@ -234,7 +248,7 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 	else if (method_is(msg, "SUBSCRIBE"))
 		subscribe_received(ua, msg);
 	else if (method_is(msg, "REFER"))
-		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
+		refer_outside(ua, msg);
 	else if (method_is(msg, "NOTIFY"))
 		notify_received(ua, msg);
 	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||

@@ -18,6 +18,7 @@ struct event_dialog {
 	struct client *req; /* under way, or NULL */
 	enum sip_package package;
 	bool notifier; /* we are */
+	bool refers;   /* of a REFER, of no package */
 };
 
 /** The dialog is set: others find it by its Call-ID. */
@@ -51,8 +52,9 @@ int event_body(char *dst, size_t size, enum sip_package package,
 uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 		       uint32_t otherwise);
 
-/* subscribe.c, notifier.c */
+/* subscribe.c, notifier.c, referral.c */
 void subscription_notified(struct event_dialog *d, const struct sip_msg *msg);
 void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg);
+void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg);
 
 #endif

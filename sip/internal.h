@@ -223,6 +223,7 @@ struct sip_ua {
 	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;
+	uint32_t referral_count;
 	uint32_t contact_count; /* makes contact users unique */
 	sip_message_h *trace_h;
 	void *arg;
@@ -301,6 +302,7 @@ struct sip_account {
 	char *service_route;            /* URI of the first, or NULL */
 	struct sip_account *registered; /* whose these are; NULL: ours */
 
+	sip_refer_h *refer_h;  /* NULL: REFERs outside of dialogs get 603 */
 	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
 	struct served *served; /* to subscribers; NULL: none are taken */
 	struct sip_verifier *verifier; /* NULL: nobody is challenged */
@@ -706,6 +708,23 @@ void refer_notified(struct sip_call *call, const struct sip_msg *msg);
 void refer_stop(struct sip_call *call);
 /** Our REFER was answered; msg NULL: it was not. */
 void refer_answered(struct sip_call *call, const struct sip_msg *msg);
+
+/** The target of a REFER, and the Replaces in it or NULL. @return 0; -errno */
+int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg);
+/** No NOTIFY is wanted (RFC 4488). */
+bool refer_is_silent(const struct sip_msg *msg);
+#define REFER_TYPE          "message/sipfrag;version=2.0"
+#define REFER_HEADERS_BYTES 128
+#define REFER_BODY_BYTES    (REASON_BYTES + 32)
+/** Header lines and body of the NOTIFY of a status.
+ * @param seq  CSeq of the REFER */
+void refer_status_print(char headers[static REFER_HEADERS_BYTES],
+			char body[static REFER_BODY_BYTES], uint32_t seq,
+			uint16_t code, const char *reason);
+
+/* referral.c: REFER outside of dialogs */
+/** refer_h of the account is set. */
+void referral_received(struct sip_account *account, const struct sip_msg *msg);
 
 /* notifier.c: RFC 6665 section 4.2 */
 /** A SUBSCRIBE outside of dialogs. */

@@ -202,8 +202,14 @@ int native_call_transfer_attended(struct sip_call *call,
 
 /* ---- we are referred ---- */
 
-static int target_read(char **ret, char **ret_replaces,
-		       const struct sip_msg *msg)
+bool refer_is_silent(const struct sip_msg *msg)
+{
+	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
+
+	return sub && !pl_strcasecmp(&sub->val, "false");
+}
+
+int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg)
 {
 	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
 	struct sip_addr addr;
@@ -224,7 +230,6 @@ static int target_read(char **ret, char **ret_replaces,
 
 void refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
-	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
 	struct sip_ua *ua = call->ua;
 	struct contact contact;
 	struct call_event *event;
@@ -236,7 +241,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 				   "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (target_read(&target, &replaces, msg)) {
+	if (refer_target(&target, &replaces, msg)) {
 		mem_deref(replaces);
 		(void)server_reply(NULL, ua->sip, msg, 400, "Bad Refer-To");
 		return;
@@ -253,7 +258,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	event->target = target;
 	event->replaces = replaces;
 	call->referred = true;
-	call->refer_silent = sub && !pl_strcasecmp(&sub->val, "false");
+	call->refer_silent = refer_is_silent(msg);
 	call->refer_seq = msg->cseq.num;
 	contact_set(&contact, call->account, &ua->laddr, msg->tp);
 	(void)server_replyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
@@ -264,12 +269,21 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	(void)native_call_refer_progress(call, 100, "Trying");
 }
 
+void refer_status_print(char headers[static REFER_HEADERS_BYTES],
+			char body[static REFER_BODY_BYTES], uint32_t seq,
+			uint16_t code, const char *reason)
+{
+	str_print(headers, REFER_HEADERS_BYTES,
+		  "Event: refer;id=%u\r\nSubscription-State: %s\r\n", seq,
+		  code < 200 ? "active;expires=180"
+			     : "terminated;reason=noresource");
+	str_print(body, REFER_BODY_BYTES, "SIP/2.0 %u %s\r\n", code, reason);
+}
+
 int native_call_refer_progress(struct sip_call *call, uint16_t code,
 			       const char *reason)
 {
-	char headers[128], body[REASON_BYTES + 32];
-	const char *state = code < 200 ? "active;expires=180"
-				       : "terminated;reason=noresource";
+	char headers[REFER_HEADERS_BYTES], body[REFER_BODY_BYTES];
 
 	if (!call->referred)
 		return -EALREADY;
@@ -280,10 +294,6 @@ int native_call_refer_progress(struct sip_call *call, uint16_t code,
 		return 0;
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
 		return -ENOTCONN;
-	str_print(headers, sizeof(headers),
-		  "Event: refer;id=%u\r\nSubscription-State: %s\r\n",
-		  call->refer_seq, state);
-	str_print(body, sizeof(body), "SIP/2.0 %u %s\r\n", code, reason);
-	return indialog_send(call, "NOTIFY", headers,
-			     "message/sipfrag;version=2.0", body);
+	refer_status_print(headers, body, call->refer_seq, code, reason);
+	return indialog_send(call, "NOTIFY", headers, REFER_TYPE, body);
 }

@@ -184,6 +184,38 @@ int sip_account_unregister(struct sip_account *account);
  */
 int sip_account_headers(struct sip_account *account,
 			const struct sip_custom_header *headers, size_t count);
+/* ---- being referred outside of any dialog (RFC 3515) ---- */
+
+/** Its subscription: whoever sent the REFER is told how the call goes. */
+struct sip_referral;
+
+struct sip_refer_info {
+	int64_t mono_ns;      /* the REFER came */
+	const char *target;   /* Refer-To URI */
+	const char *replaces; /* for sip_call_params, or NULL */
+};
+
+/**
+ * A REFER was answered 202. The handler owns the referral, and may release it.
+ * arg is that of sip_account_params.
+ */
+typedef void(sip_refer_h)(struct sip_account *account,
+			  struct sip_referral *referral,
+			  const struct sip_refer_info *info, void *arg);
+
+/**
+ * Take REFERs outside of dialogs from now on.
+ * @param handler  NULL: they get 603, as before this call
+ * @return 0; -EOPNOTSUPP
+ */
+int sip_account_refer(struct sip_account *account, sip_refer_h *handler);
+/** NOTIFY how the call goes; from 200 on it is the last one.
+ * @return 0; -EALREADY it is over; -EINVAL; -errno */
+int sip_referral_progress(struct sip_referral *referral, uint16_t code,
+			  const char *reason);
+/** Also within its handler. @return NULL */
+struct sip_referral *sip_referral_free(struct sip_referral *referral);
+
 /** Take or refuse (480) incoming calls from now on. */
 void sip_account_accept_calls(struct sip_account *account, bool accept);
 const char *sip_account_username(const struct sip_account *account);

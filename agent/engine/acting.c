@@ -157,10 +157,38 @@ void acting_referred(struct call *c, const struct sip_call_info *info)
 		sip_call_refer_progress(c->sip, 503, "Service Unavailable");
 }
 
+void acting_refer_outside(struct sip_account *sip,
+			  struct sip_referral *referral,
+			  const struct sip_refer_info *info, void *arg)
+{
+	struct account *account = arg;
+	struct engine *e = account->engine;
+	struct call *placed;
+	int err = -ECANCELED;
+
+	(void)sip;
+	report_state(e, info->mono_ns, UA_REFER, account_name(account), NULL,
+		     info->target);
+	if (account->answers && engine_working(e))
+		err = call_place_referred(&placed, account->answers, account,
+					  info->target, info->replaces);
+	if (!err) {
+		placed->referral = referral;
+		return;
+	}
+	if (err == -EINVAL)
+		sip_referral_progress(referral, 416, "Unsupported URI Scheme");
+	else
+		sip_referral_progress(referral, 503, "Service Unavailable");
+	sip_referral_free(referral);
+}
+
 void acting_progress(struct call *c, uint16_t code, const char *reason)
 {
 	struct call *referrer = c->referrer;
 
+	if (c->referral)
+		sip_referral_progress(c->referral, code, reason);
 	if (!referrer || referrer->closed || !referrer->sip)
 		return;
 	/* After the final one it says -EALREADY, as it should. */

@@ -21,6 +21,8 @@ void answering_start(struct engine *e, const struct wire_action *action)
 		a->answers = action;
 		sip_account_call_options(a->sip, &options);
 		sip_account_accept_calls(a->sip, true);
+		if (action->accept_refer)
+			(void)sip_account_refer(a->sip, acting_refer_outside);
 	}
 	if (serving_start(e, action))
 		return; /* the job was ended */
@@ -38,6 +40,8 @@ void answering_stop(struct engine *e)
 
 		a->answers = NULL;
 		sip_account_accept_calls(a->sip, false);
+		if (clients_native(a))
+			(void)sip_account_refer(a->sip, NULL);
 		serving_stop(a);
 	}
 }

@@ -33,6 +33,7 @@ void call_release(struct call *c)
 		media_session_free(c->media);
 	if (c->sip)
 		sip_call_free(c->sip);
+	sip_referral_free(c->referral);
 	json_decref(c->streams);
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);

@@ -70,22 +70,24 @@ int call_place(struct engine *e, const struct wire_action *action,
 	return 0;
 }
 
-int call_place_extra(struct call **ret, struct call *of, const char *uri,
-		     const char *replaces)
+/* A call of no generator, without a script. */
+static int place_extra(struct call **ret, const struct wire_action *action,
+		       struct account *account, const char *placed_for,
+		       unsigned number, const char *uri, const char *replaces)
 {
-	struct engine *e = of->engine;
+	struct engine *e = account->engine;
 	struct call *c;
 	int err;
 
 	if (list_count(&e->calls) >= ENGINE_CALLS_MAX)
 		return -EBUSY;
-	c = call_make(e, of->action, of->origin, true);
+	c = call_make(e, action, account, true);
 	if (!c)
 		return -ENOMEM;
-	(void)str_copy(c->placed_for, sizeof(c->placed_for), of->name);
+	(void)str_copy(c->placed_for, sizeof(c->placed_for), placed_for);
 	/* The script is the other call's. */
 	script_init(&c->script, NULL, 0, &call_script_ops, c);
-	c->number = of->number;
+	c->number = number;
 	err = call_media_new(c);
 	if (!err)
 		err = dial_soon(c, uri, replaces);
@@ -96,4 +98,18 @@ int call_place_extra(struct call **ret, struct call *of, const char *uri,
 	call_begun(c);
 	*ret = c;
 	return 0;
+}
+
+int call_place_extra(struct call **ret, struct call *of, const char *uri,
+		     const char *replaces)
+{
+	return place_extra(ret, of->action, of->origin, of->name, of->number,
+			   uri, replaces);
+}
+
+int call_place_referred(struct call **ret, const struct wire_action *action,
+			struct account *account, const char *uri,
+			const char *replaces)
+{
+	return place_extra(ret, action, account, "REFER", 0, uri, replaces);
 }

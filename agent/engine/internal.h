@@ -256,6 +256,7 @@ struct call {
 	/* Placed for a transfer of this one, not by a generator; "" else. */
 	char placed_for[ENGINE_NAME_BYTES];
 	struct call *referrer; /* wants to know how it goes; NULL: nobody */
+	struct sip_referral *referral; /* the same, outside of calls */
 	struct consult consult;
 	struct call *consults_for; /* whose second call it is, or NULL */
 	bool replaces;             /* takes another one's place: at once */
@@ -331,6 +332,13 @@ int call_place(struct engine *e, const struct wire_action *action,
  */
 int call_place_extra(struct call **ret, struct call *of, const char *uri,
 		     const char *replaces);
+/**
+ * The same for a REFER that came to an account outside of calls.
+ * @param action  the account's
+ */
+int call_place_referred(struct call **ret, const struct wire_action *action,
+			struct account *account, const char *uri,
+			const char *replaces);
 /** Take an incoming call; one that replaces another is answered at once. */
 void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
@@ -519,6 +527,10 @@ void acting_answered(struct call *c, enum sip_call_event event,
 		     const struct sip_call_info *info, const char *text);
 /** The peer wants a transfer. */
 void acting_referred(struct call *c, const struct sip_call_info *info);
+/** sip_refer_h of the accounts of an answer action with accept_refer. */
+void acting_refer_outside(struct sip_account *sip,
+			  struct sip_referral *referral,
+			  const struct sip_refer_info *info, void *account);
 /** A call placed for a transfer came this far. */
 void acting_progress(struct call *c, uint16_t code, const char *reason);
 

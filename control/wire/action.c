@@ -372,6 +372,8 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_bool(d, object, "ring_only", &a->ring_only);
 	if (!err)
+		err = decode_bool(d, object, "accept_refer", &a->accept_refer);
+	if (!err)
 		err = decode_u16(d, object, "answer_code", 200, 699,
 				 &a->answer_code);
 	if (!err && a->answer_code != 200 && a->answer_code < 300)

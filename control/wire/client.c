@@ -90,6 +90,8 @@ static int baresip_check(struct decoder *d, const struct wire_action *a)
 		 "client baresip tells nobody its presence"},
 		{a->mwi.given, "mwi",
 		 "client baresip tells nobody of messages"},
+		{a->accept_refer, "accept_refer",
+		 "client baresip places no call for it"},
 		{a->early_media, "early_media",
 		 "client baresip answers only, it sends no 183"},
 		{a->answer_code != 200 && a->answer_code != 486, "answer_code",

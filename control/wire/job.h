@@ -284,7 +284,8 @@ struct wire_action {
 	uint16_t answer_code; /* 200: take the call */
 	/* URIs, separated by commas; set if answer_code is a redirect */
 	const char *answer_contact;
-	bool early_media; /* 183 with SDP instead of 180 */
+	bool accept_refer; /* REFERs outside of dialogs: calls are placed */
+	bool early_media;  /* 183 with SDP instead of 180 */
 
 	/* call */
 	/* template, see wire_expand_dial(); message and options: NULL is the

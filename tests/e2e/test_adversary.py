@@ -532,6 +532,44 @@ def test_requests_of_no_dialog(answering):
     alive(answering)
 
 
+def test_refer_of_no_dialog(build):
+    """Where the action accepts it the call is placed, and who asked is told; 603 else."""
+    ports = PortBlock()
+    action = {"type": "answer", "credentials": [{"username": "1002"}], "accept_refer": 1}
+    with Peer() as peer, Peer() as third, \
+            Engine(build, "callee", [[action], []], ports, sip_port=ports.phone) as engine:
+        engine.step(0)
+
+        def refer(target):
+            peer.fresh("1002", ports.phone)
+            peer.request("REFER", headers=[f"Refer-To: <{target}>"])
+            peer.remote = peer.expect("SIP/2.0 202").get("To")
+            return told("100 Trying", "active")
+
+        def told(status, state):
+            message = peer.expect("NOTIFY")
+            peer.reply(message, 200)
+            assert message.get("Subscription-State").startswith(state), message.text
+            assert message.body.startswith(f"SIP/2.0 {status}"), message.text
+
+        refer(f"sip:1003@127.0.0.1:{third.port}")
+        third.called()
+        told("200 ", "terminated")
+        third.request("BYE")
+        assert third.final("BYE").code == 200
+        refer(f"sip:1003@127.0.0.1:{third.port}")
+        third.reply(third.expect("INVITE"), 486, "Busy Here")
+        told("486 Busy Here", "terminated")
+        engine.until(lambda: len(engine.calls()) == 2, "both calls are accounted for")
+        engine.step(1)
+        engine.end()
+    assert engine.states().count("REFER") == 2
+    assert sorted((c["placed_for"], c["direction"], c["established"], c["end"])
+                  for c in engine.calls()) == [("REFER", "out", False, "rejected"),
+                                               ("REFER", "out", True, "remote")]
+    ports.close()
+
+
 def test_pieces_over_tcp(answering):
     """One byte at a time, two in one, garbage, and connections that break."""
     with Peer() as peer:

@@ -51,6 +51,7 @@ static const struct step_param params[] = {
 	{"answer_code", "integer", "200", "answer"},
 	{"answer_contact", "string", NULL, "answer"},
 	{"ring_only", "boolean", "false", "answer"},
+	{"accept_refer", "boolean", "false", "answer"},
 	{"audio_codecs", "array", "[]", "answer call stream"},
 	{"ptime", "integer", "20", "answer call stream"},
 	{"prompt", "string", NULL, "answer call stream"},

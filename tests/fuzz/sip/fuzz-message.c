@@ -155,6 +155,18 @@ static void mwi_handler(struct sip_account *account,
 		abort();
 }
 
+static void refer_handler(struct sip_account *account,
+			  struct sip_referral *referral,
+			  const struct sip_refer_info *info, void *arg)
+{
+	(void)account;
+	(void)arg;
+	if (!info->target)
+		abort();
+	(void)sip_referral_progress(referral, 200, "OK");
+	(void)sip_referral_free(referral);
+}
+
 /* What the user agent does beside its calls. */
 static void events_begin(struct fuzz *f)
 {
@@ -321,7 +333,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	second.username = "1003";
 	if (sip_account_new(&f.account, f.ua, &account) ||
 	    sip_account_new(&f.second, f.ua, &second) ||
-	    sip_account_mwi(f.account, mwi_handler))
+	    sip_account_mwi(f.account, mwi_handler) ||
+	    sip_account_refer(f.account, refer_handler))
 		abort();
 	events_begin(&f);
 	sip_account_call_options(f.account, &options);

@@ -492,6 +492,111 @@ static void test_requests_outside_of_dialogs(void **state)
 	world_close(&world);
 }
 
+/* ---- REFER outside of dialogs ---- */
+
+static void aim_outside(struct peer *peer)
+{
+	peer_aim(peer, ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+}
+
+static bool notified(struct peer *peer, const char *state, const char *status)
+{
+	return peer_expect(peer, "NOTIFY sip:peer@127.0.0.1:") &&
+	       peer_has(peer, "Event: refer;id=") && peer_has(peer, state) &&
+	       peer_has(peer, status) &&
+	       peer_reply(peer, 200, "OK", NULL, NULL);
+}
+
+static void script_referred_outside(struct peer *peer)
+{
+	aim_outside(peer);
+	peer_request(peer, "REFER", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 400 Bad Refer-To");
+	peer_request(peer, "REFER", "Refer-To: <sip:fails@h>\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 202 ");
+	peer_has(peer, "\r\nExpires: 180\r\n");
+	peer_dialog_from_response(peer);
+	notified(peer, "State: active;expires=", "SIP/2.0 100 Trying\r\n");
+	notified(peer, "State: terminated;reason=noresource\r\n",
+		 "SIP/2.0 486 Busy Here\r\n");
+	/* it is over */
+	peer_request(peer, "SUBSCRIBE", "Event: refer\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 481 ");
+	/* one that waits is refreshed, then given up */
+	aim_outside(peer);
+	peer_request(peer, "REFER",
+		     "Refer-To: <sip:waits@h?Replaces=a%3Bto-tag%3Db%3B"
+		     "from-tag%3Dc>\r\n",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 202 ");
+	peer_dialog_from_response(peer);
+	notified(peer, "State: active;expires=", "SIP/2.0 100 Trying\r\n");
+	peer_request(peer, "SUBSCRIBE", "Event: refer\r\nExpires: 60\r\n",
+		     NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_has(peer, "\r\nExpires: 180\r\n");
+	peer_request(peer, "SUBSCRIBE", "Event: refer\r\nExpires: 0\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_has(peer, "\r\nExpires: 0\r\n");
+	/* nobody is told */
+	aim_outside(peer);
+	peer_request(peer, "REFER",
+		     "Refer-To: <sip:fails@h>\r\nRefer-Sub: false\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 202 ");
+	peer_has(peer, "Refer-Sub: false\r\n");
+	peer_silence(peer, "NOTIFY ", 300);
+}
+
+static struct sip_referral *waiting;
+static struct sip_referral *told; /* the first one */
+
+static void refer_h(struct sip_account *account, struct sip_referral *referral,
+		    const struct sip_refer_info *info, void *arg)
+{
+	struct world *world = arg;
+
+	assert_ptr_equal(account, world->account);
+	assert_true(info->mono_ns > 0);
+	strcat(targets, info->target);
+	strcat(targets, info->replaces ? "+ " : " ");
+	if (strcmp(info->target, "sip:waits@h") == 0) {
+		waiting = referral;
+		return;
+	}
+	assert_int_equal(sip_referral_progress(referral, 700, "x"), -EINVAL);
+	assert_int_equal(sip_referral_progress(referral, 486, "Busy Here"), 0);
+	assert_int_equal(sip_referral_progress(referral, 200, "OK"), -EALREADY);
+	/* its last NOTIFY is still under way */
+	if (told)
+		sip_referral_free(referral);
+	else
+		told = referral;
+}
+
+static void test_referred_outside_of_dialogs(void **state)
+{
+	struct world world;
+	(void)state;
+
+	targets[0] = '\0';
+	waiting = NULL;
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_referred_outside;
+	world.linger = true;
+	assert_int_equal(sip_account_refer(world.account, refer_h), 0);
+	world_run(&world);
+	assert_string_equal(targets, "sip:fails@h sip:waits@h+ sip:fails@h ");
+	/* nobody listens to it any more */
+	assert_int_equal(sip_referral_progress(waiting, 200, "OK"), 0);
+	waiting = sip_referral_free(waiting);
+	told = sip_referral_free(told);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_early_media_by_us),
 		cmocka_unit_test(test_redirect_by_us),
 		cmocka_unit_test(test_requests_outside_of_dialogs),
+		cmocka_unit_test(test_referred_outside_of_dialogs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
