@@ -447,15 +447,42 @@ static void end_begin(void *arg)
 
 static void accounts_overdue(void *arg)
 {
-	log_error("accounts were not removed within %d ms",
-		  ENGINE_ACCOUNTS_END_MS);
-	end_write(arg);
+	struct engine *e = arg;
+
+	log_error("run=%s %u bindings were not removed in time",
+		  e->job->session_id,
+		  accounts_in_state(e, ACCOUNT_LEAVING) +
+			  accounts_in_state(e, ACCOUNT_REMOVING));
+	end_write(e);
+}
+
+static void accounts_wait(struct engine *e)
+{
+	int64_t now_ns = clock_mono_ns();
+	uint64_t left_ms = call_ms_until(e->accounts_end_ns, now_ns);
+
+	tmr_start(&e->tmr_end,
+		  left_ms < ENGINE_ACCOUNTS_END_MS ? left_ms
+						   : ENGINE_ACCOUNTS_END_MS,
+		  accounts_overdue, e);
+}
+
+void engine_account_removed(struct engine *e, bool answered)
+{
+	engine_end_check(e);
+	/* It goes on: the bound is one of standing still. */
+	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
+		accounts_wait(e);
 }
 
 static void end_accounts(struct engine *e)
 {
 	e->phase = ENGINE_ENDING_ACCOUNTS;
-	tmr_start(&e->tmr_end, ENGINE_ACCOUNTS_END_MS, accounts_overdue, e);
+	e->accounts_end_ns =
+		strcmp(e->outcome, "stopped") == 0
+			? clock_mono_ns() + ENGINE_ACCOUNTS_STOP_MS * NS_PER_MS
+			: INT64_MAX;
+	accounts_wait(e);
 	accounts_unregister(e, NULL);
 	engine_end_check(e);
 }
@@ -467,10 +494,6 @@ void engine_end_check(struct engine *e)
 		end_accounts(e);
 	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
 		end_write(e);
-	else if (e->phase == ENGINE_ENDING_ACCOUNTS)
-		/* One is gone: the bound is one of standing still. */
-		tmr_start(&e->tmr_end, ENGINE_ACCOUNTS_END_MS, accounts_overdue,
-			  e);
 }
 
 static void write_overdue(void *arg)

@@ -53,8 +53,10 @@
 #define ENGINE_REMOTE_END_MS   500 /* the peers' BYEs, before ours */
 #define ENGINE_CALLS_END_MS    7000
 #define ENGINE_MEDIA_END_MS    3000
-#define ENGINE_ACCOUNTS_END_MS 6000
-#define ENGINE_WRITE_MS        10000
+#define ENGINE_ACCOUNTS_END_MS 6000 /* without an answer to a removal */
+/* All of them when the run was stopped: the supervisor kills after cancel_s. */
+#define ENGINE_ACCOUNTS_STOP_MS 12000
+#define ENGINE_WRITE_MS         10000
 
 struct engine;
 
@@ -703,9 +705,10 @@ struct engine {
 	double progress_sent;
 
 	struct tmr tmr_tick;
-	struct tmr tmr_max; /* max_duration_s */
-	struct tmr tmr_end; /* bounds of the end; also defers it */
-	bool abandoned;     /* a call was never accounted for */
+	struct tmr tmr_max;      /* max_duration_s */
+	struct tmr tmr_end;      /* bounds of the end; also defers it */
+	int64_t accounts_end_ns; /* bindings are removed until then */
+	bool abandoned;          /* a call was never accounted for */
 	int signal_fd;
 	int exit_code;
 };
@@ -741,6 +744,8 @@ static inline bool engine_working(const struct engine *e)
 }
 /** A call or an account is gone: the end may go on. */
 void engine_end_check(struct engine *e);
+/** The same of a binding. @param answered  the registrar said so */
+void engine_account_removed(struct engine *e, bool answered);
 /** An IPv4 or IPv6 address. @return 0; -EINVAL */
 int engine_address(struct media_addr *ret, const char *text, uint16_t port);
 /** A file of the agent's, or with a hash an upload. @return 0; -ENOENT;

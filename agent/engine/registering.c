@@ -203,14 +203,15 @@ static void remove_more(struct engine *e)
 	}
 }
 
-static void account_removed(struct account *a)
+static void account_removed(struct account *a,
+			    const struct sip_account_info *info)
 {
 	struct engine *e = a->engine;
 
 	account_set_state(a, ACCOUNT_IDLE);
 	remove_more(e);
 	if (!engine_working(e))
-		engine_end_check(e);
+		engine_account_removed(e, info->code != 0);
 	else if (!accounts_leaving(e))
 		steps_done(e);
 }
@@ -248,7 +249,7 @@ void registering_event(struct sip_account *sip, enum sip_account_event event,
 		account_refused(a, info);
 		break;
 	case SIP_ACCOUNT_UNREGISTERED:
-		account_removed(a);
+		account_removed(a, info);
 		break;
 	case SIP_ACCOUNT_LOST:
 		account_lost(a, info);

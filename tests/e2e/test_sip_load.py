@@ -2,7 +2,10 @@
 import pytest
 
 from bench import Bench, assert_no_flaws, state_condition
+from engine import Engine
+from engine import target as registrar
 from ports import PortBlock
+from sip_peer import SipPeer
 
 ACCOUNTS = 1000
 CALLS = 200
@@ -63,3 +66,26 @@ def test_registrations_keep_to_their_rate(load):
     for role in ("caller", "callee"):
         times = sorted(r["mono"] for r in report["registrations"] if r["role"] == role)
         assert times[-1] - times[0] > 4.5e9, (times[0], times[-1])
+
+
+def test_stopped_in_a_storm(build, ports):
+    """The registrar falls silent, the run is stopped: the engine ends by itself before the
+    supervisor would kill it (cancel_s, 30 s), however many bindings there are."""
+    taken, silent = set(), []
+
+    def answer(request):
+        if silent or (len(taken) == ACCOUNTS and request.header("call-id") not in taken):
+            return None
+        taken.add(request.header("call-id"))
+        return request.registered()
+
+    storm = {"type": "register", "target": registrar("127.0.0.1", ports.sip), "regexpire": 600,
+             "credentials": [{"username": f"u{n}", "password": "x"} for n in range(ACCOUNTS + 500)]}
+    with SipPeer(ports.sip, answer), Engine(build, "caller", [[storm]], ports) as engine:
+        engine.go(0)
+        engine.until(lambda: engine.states().count("REGISTER_OK") == ACCOUNTS, "the half is there")
+        silent.append(True)
+        engine.cancel()
+        engine.until(lambda: engine.finish, "the job ends", patience=30)
+    assert engine.finish["outcome"] == "stopped", engine.finish
+    assert engine.states().count("UNREGISTERING") >= 100
