@@ -193,6 +193,10 @@ void *rx_thread(void *rx);
 
 void *tx_thread(void *engine);
 
+/** Take the thread's class, if one is wanted. Thread: RX, TX, analysis, before all. */
+void engine_schedule(struct media_engine *e, enum media_thread thread,
+		     int priority);
+
 int analyse_new(struct analyse **ret, struct media_engine *e);
 struct analyse *analyse_free(struct analyse *an);
 void *analyse_thread(void *an);

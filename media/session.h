@@ -18,6 +18,7 @@
 #include "media/session_key.h"
 #include "media/session_nat.h"
 #include "media/socket.h"
+#include "media/tx_phase.h"
 #include "media/tx_play.h"
 #include "media/tx_tones.h"
 
@@ -155,8 +156,6 @@ enum tx_timer {
 	TX_TIMER_COUNT
 };
 
-#define TX_NO_TIMER UINT32_MAX
-
 struct tx_session {
 	bool applied;
 	bool sends;   /* by direction; until_ns limits it too */
@@ -186,6 +185,7 @@ struct tx_session {
 	uint16_t seq;            /* of the next packet */
 	uint32_t ts;             /* of the next packet */
 	int64_t due_ns;          /* of the next packet */
+	struct tx_phase phase;   /* its place in the packet time */
 	int64_t until_ns;        /* 0: no limit */
 	bool has_event;          /* telephone-event was agreed */
 	uint8_t event_pt;
@@ -194,7 +194,6 @@ struct tx_session {
 	struct tx_tones tones;
 	uint64_t packets;
 	uint64_t payload_bytes;
-	uint32_t timer_at[TX_TIMER_COUNT]; /* place in the heap */
 	/* RTCP */
 	unsigned xr;        /* enum media_xr: what the peer asks for */
 	bool report_wanted; /* the analysis was asked for a report block */

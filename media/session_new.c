@@ -168,12 +168,13 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->stop = (struct command){.kind = COMMAND_STOP, .session = s};
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		s->rx.sockets[i] = (struct rx_socket){
-			.session = s, .fd = -1, .rtcp = i == SOCKET_RTCP};
+			.session = s,
+			.fd = -1,
+			.rtcp = i == SOCKET_RTCP,
+		};
 		s->rx.streams[i] = s->rx.sockets[i];
 		s->rx.streams[i].stream = true;
 	}
-	for (int i = 0; i < TX_TIMER_COUNT; i++)
-		s->tx.timer_at[i] = TX_NO_TIMER;
 	identity_choose(s);
 	s->rx.own_ssrc = s->ssrc;
 	s->tapped = params->tapped;

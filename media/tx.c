@@ -15,7 +15,10 @@ static void session_start(struct media_engine *e, struct media_session *s,
 	e->tx_sessions[s->slot] = s;
 	tx->applied = true;
 	tx->marker = true;
-	tx->due_ns = start_ns;
+	/* markers keep to places of their own: tx_rtp_align() */
+	tx->due_ns = tx->aligned ? start_ns
+				 : tx_phase_take(&e->phases, &tx->phase,
+						 start_ns, tx->ptime_ms);
 	tx_rtcp_start(e, s, start_ns);
 }
 
@@ -105,12 +108,12 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
 	/* what was due before the stop is sent, however late this thread is */
-	while (tx->timer_at[TX_TIMER_RTP] != TX_NO_TIMER &&
-	       tx->due_ns < stop_ns)
+	while (tx_heap_has(&e->heap, s, TX_TIMER_RTP) && tx->due_ns < stop_ns)
 		tx_rtp_due(e, s);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
 	tx_play_end(&tx->play);
+	tx_phase_leave(&e->phases, &tx->phase);
 	tx->report_wanted = false;
 	/* 6.3.7: who never sent anything says no BYE */
 	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))
@@ -181,7 +184,7 @@ static void timers_run(struct media_engine *e)
 	const struct tx_entry *first;
 
 	while ((first = tx_heap_first(&e->heap)) && first->due_ns <= now_ns) {
-		if (first->timer == TX_TIMER_RTP)
+		if (tx_timer_of(first) == TX_TIMER_RTP)
 			tx_rtp_due(e, first->session);
 		else
 			tx_rtcp_due(e, first->session, now_ns);
@@ -196,15 +199,16 @@ static bool wait_for_work(struct media_engine *e)
 	};
 	const struct tx_entry *first = tx_heap_first(&e->heap);
 	struct timespec timeout = {0};
+	int64_t now_ns = clock_mono_ns();
+	bool waits = !first || first->due_ns > now_ns;
 
-	if (first) {
-		int64_t wait_ns = first->due_ns - clock_mono_ns();
+	if (first && waits) {
+		int64_t wait_ns = first->due_ns - now_ns;
 
-		if (wait_ns > 0) {
-			timeout.tv_sec = wait_ns / NS_PER_S;
-			timeout.tv_nsec = wait_ns % NS_PER_S;
-		}
+		timeout.tv_sec = wait_ns / NS_PER_S;
+		timeout.tv_nsec = wait_ns % NS_PER_S;
 	}
+	scheduling_watch(&e->threads[THREAD_TX].scheduling, waits, now_ns);
 	return ppoll(&wake, 1, first ? &timeout : NULL, NULL) > 0;
 }
 

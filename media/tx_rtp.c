@@ -327,7 +327,7 @@ void tx_rtp_review(struct media_engine *e, struct media_session *s,
 		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 		return;
 	}
-	if (tx->timer_at[TX_TIMER_RTP] != TX_NO_TIMER)
+	if (tx_heap_has(&e->heap, s, TX_TIMER_RTP))
 		return;
 	/* resume: the places passed by in silence stay silent */
 	tx->marker = true;

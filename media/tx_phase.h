@@ -1,0 +1,45 @@
+/**
+ * Inside of the TX thread: places in the packet time. Calls that begin in step
+ * (50 a second begin all 20 ms apart) would all send at once, and the last one
+ * late: sessions are spread over places, each of which is one waking of the thread.
+ * Thread: TX.
+ */
+#ifndef OFFHOOK_MEDIA_TX_PHASE_H
+#define OFFHOOK_MEDIA_TX_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of 20 ms, the usual packet time; a place is the time that about 30 packets
+ * take. */
+#define TX_PHASES    80
+#define TX_PHASE_NS  INT64_C(250000)
+#define TX_PERIOD_NS (TX_PHASES * TX_PHASE_NS)
+
+/** All zero: nobody sends. */
+struct tx_phases {
+	uint32_t total;
+	uint32_t packets[TX_PHASES]; /* of sessions, by place */
+};
+
+/** Of a session. All zero: none. */
+struct tx_phase {
+	bool taken;
+	bool twice; /* 10 ms after it, too */
+	uint8_t at;
+};
+
+/**
+ * Take the next place that is not fuller than places are on average.
+ * @param phase     not taken
+ * @param ptime_ms  the session's packet time; multiples of 10 keep to their
+ *                  places, others are counted as if they did
+ * @return the time of the place: from start_ns on, less than TX_PERIOD_NS after
+ */
+int64_t tx_phase_take(struct tx_phases *p, struct tx_phase *phase,
+		      int64_t start_ns, uint16_t ptime_ms);
+
+/** Give it back; it may be none. */
+void tx_phase_leave(struct tx_phases *p, struct tx_phase *phase);
+
+#endif
