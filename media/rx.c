@@ -1,12 +1,19 @@
 /* The RX thread: every RTP and RTCP socket of the engine. */
+#include "base/clock.h"
 #include "media/rx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #define EVENTS_MAX 256
+
+/* So many packets in a while, and turns are at least so far apart. */
+#define PACE_WINDOW_NS (20 * NS_PER_MS)
+#define PACE_EVENTS    40
+#define PACE_NS        NS_PER_MS
 
 /* Batches read from a socket when its session stops. */
 #define STOP_BATCHES_MAX 64
@@ -61,11 +68,11 @@ static void slots_reset(struct rx *rx, int used)
 	}
 }
 
-/* @return datagrams read; less than BATCH: the queue is empty */
-static int batch_read(struct rx *rx, struct rx_socket *socket)
+/* @return datagrams read; less than `max`: the queue is empty */
+static int batch_read(struct rx *rx, struct rx_socket *socket, unsigned max)
 {
 	/* MSG_TRUNC: msg_len is the true size of a cut datagram */
-	int count = recvmmsg(socket->fd, rx->messages, BATCH,
+	int count = recvmmsg(socket->fd, rx->messages, max,
 			     MSG_DONTWAIT | MSG_TRUNC, NULL);
 
 	if (count <= 0)
@@ -88,6 +95,44 @@ static int batch_read(struct rx *rx, struct rx_socket *socket)
 	}
 	slots_reset(rx, count);
 	return count;
+}
+
+/* Asking for more than there is costs the kernel a second look: one datagram,
+ * and twice as many as before where there was something in the turn before.
+ * @return more may wait */
+static bool socket_read(struct rx *rx, struct rx_socket *socket)
+{
+	bool again = socket->turn + 1 == rx->turn;
+	unsigned max = again ? 2 * socket->batch : 1;
+	int count;
+
+	if (max > BATCH)
+		max = BATCH;
+	count = batch_read(rx, socket, max);
+	socket->turn = rx->turn;
+	socket->batch = count < (int)max ? 1 : (uint8_t)max;
+	return max > 1 && count == (int)max;
+}
+
+/* ---- turns ---- */
+
+/* Many packets: one turn a while takes all that came meanwhile, instead of a
+ * waking for each. When they came, the kernel has noted. */
+static void pace(struct rx *rx, int64_t turn_ns, int events)
+{
+	struct rx_pace *p = &rx->pace;
+	int64_t next_ns = turn_ns + PACE_NS;
+	const struct timespec next = {.tv_sec = next_ns / NS_PER_S,
+				      .tv_nsec = next_ns % NS_PER_S};
+
+	p->events += (unsigned)events;
+	if (turn_ns - p->window_ns >= PACE_WINDOW_NS) {
+		p->on = p->events >= PACE_EVENTS;
+		p->window_ns = turn_ns;
+		p->events = 0;
+	}
+	if (p->on)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
 }
 
 /* ---- commands ---- */
@@ -133,7 +178,7 @@ static void session_stop(struct rx *rx, struct media_session *s)
 
 		if (socket->fd < 0)
 			continue;
-		while (batch_read(rx, socket) == BATCH && --batches > 0)
+		while (batch_read(rx, socket, BATCH) == BATCH && --batches > 0)
 			continue;
 		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
 		if (socket_drops(socket->fd, &drops) == 0)
@@ -265,6 +310,8 @@ void *rx_thread(void *arg)
 		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX,
 				       wait_ms);
 		bool commands = false;
+		bool more = count == EVENTS_MAX;
+		int64_t now_ns = clock_mono_ns();
 
 		/* one batch a socket and turn: a flood on one does not starve
 		 * the others, epoll brings the rest again */
@@ -274,11 +321,14 @@ void *rx_thread(void *arg)
 			else if (events[i].data.ptr == rx->e->tap)
 				rx_tapped_read(rx);
 			else
-				batch_read(rx, events[i].data.ptr);
+				more |= socket_read(rx, events[i].data.ptr);
 		}
 		/* last: a stopped session may still be in `events` */
 		if (commands)
 			commands_take(rx);
+		rx->turn++;
+		if (!more)
+			pace(rx, now_ns, count);
 		wait_ms = linger_check(rx);
 	}
 	return NULL;

@@ -30,6 +30,12 @@ struct slot {
 	struct iovec iov;
 };
 
+struct rx_pace {
+	bool on;
+	int64_t window_ns; /* when it began */
+	unsigned events;   /* in it */
+};
+
 struct rx {
 	struct media_engine *e;
 	struct stamp_clock clock; /* behind the reading of the batch */
@@ -39,6 +45,8 @@ struct rx {
 	struct media_session **lingering; /* ring of e->slots places */
 	size_t linger_first;
 	size_t linger_count;
+	uint32_t turn; /* counts those of the thread */
+	struct rx_pace pace;
 	struct rx_stash stash;
 	struct handover handover; /* on its way to the loop */
 };

@@ -120,6 +120,8 @@ struct rx_socket {
 	bool stream;    /* constant: frames of a TURN server, see
 			 * media/relay_stream.h */
 	uint32_t drops; /* SO_RXQ_OVFL last seen */
+	uint32_t turn;  /* of the thread, when it was last read */
+	uint8_t batch;  /* datagrams it was asked for, > 0 */
 	struct relay_map relay;
 };
 

@@ -171,6 +171,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 			.session = s,
 			.fd = -1,
 			.rtcp = i == SOCKET_RTCP,
+			.batch = 1,
 		};
 		s->rx.streams[i] = s->rx.sockets[i];
 		s->rx.streams[i].stream = true;
