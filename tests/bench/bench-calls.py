@@ -10,10 +10,12 @@ disturbs ratios little; the load average is printed.
 
 The mode "one" is the acceptance line of a single engine: it places all calls to a SIPp, both ends in one
 round, two-way, with the processor time of each a call and side and the engine's send lateness beside its
-target of 2 ms (99th percentile).
+target of 2 ms (99th percentile). What of that is the machine's is printed beside: how late bench-timer
+wakes meanwhile, a thread that only sleeps until the next millisecond, with and without real-time priority, and the
+processor time that the hypervisor gave to others (steal) or the threads of the engine waited for (run queue).
 
 Usage: bench-calls.py BUILD [CALLS [SECONDS [MODE...]]]
-MODE: plain, a crypto suite, dtls, sipp, one; by default plain, two suites, sipp and one. Needs sip-tester for
+MODE: plain, a crypto suite, dtls, sipp, one, one-normal (without real-time priority); by default plain, two suites, sipp and one. Needs sip-tester for
 sipp and one. "bench-calls.py build 500 20 one" is the line of 500 calls.
 """
 import json
@@ -88,10 +90,48 @@ def cpu_ns(pid):
     return total
 
 
+def run_queue_ns(pid):
+    """Per thread name: what its threads waited for a processor."""
+    waits = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            waits[name] = waits.get(name, 0) + int((task / "schedstat").read_text().split()[1])
+        except FileNotFoundError:
+            pass
+    return waits
+
+
+def steal_s():
+    """What the hypervisor kept from this machine, over all processors."""
+    return int(Path("/proc/stat").read_text().split("\n")[0].split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+class Timers:
+    """bench-timer as a plain thread and as a real-time one, for so long."""
+
+    def __init__(self, build, seconds):
+        program = build / "tests" / "bench" / "bench-timer"
+        subprocess.run(["ninja", "-C", str(build), str(program.relative_to(build))], check=True,
+                       stdout=subprocess.DEVNULL)
+        self._steal, self._start = steal_s(), time.monotonic()
+        self._running = [(name, subprocess.Popen(
+            [str(program), str(seconds), "1000", str(priority)], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)) for name, priority in (("plain", 0), ("real-time", 2))]
+
+    def end(self):
+        """@return lines"""
+        lines = [f"a bare timer, {name}: {process.communicate()[0].strip()}"
+                 for name, process in self._running]
+        took = time.monotonic() - self._start
+        stolen = 100 * (steal_s() - self._steal) / took / os.cpu_count()
+        return [*lines, f"steal {stolen:.1f} % of the processors' time"]
+
+
 class Engine:
     """offhook-agent --engine: lines of JSON on a socket."""
 
-    def __init__(self, build, role, steps, rtp, sip_port=0):
+    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto"):
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pending = b""
@@ -107,7 +147,8 @@ class Engine:
         self.send({"type": "job", "spec": {
             "session_id": UUID, "role": role, "attempt": 1, "interval_s": 10,
             "max_duration_s": 3600, "record": "none", "steps": steps}, "engine": {
-                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp + 4999}})
+                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp + 4999,
+                "media_scheduling": scheduling}})
 
     def send(self, message):
         self._socket.sendall(json.dumps(message).encode() + b"\n")
@@ -239,7 +280,7 @@ def start_uas(folder, calls, port, null):
          "-mi", "127.0.0.1", "-nostdin", "-mp", "20000"], cwd=folder, stdout=null, stderr=null)
 
 
-def round_of_one(build, calls, seconds):
+def round_of_one(build, calls, seconds, mode):
     """One engine with all calls, a SIPp as the other end. @return a line"""
     folder, port = Path(tempfile.mkdtemp()), free_port()
     with open(os.devnull, "wb") as null:
@@ -250,13 +291,20 @@ def round_of_one(build, calls, seconds):
             "type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
             "target": {"hosts": [{"host": "127.0.0.1", "port": port}]}, "audio_codecs": ["PCMU"],
             "max_total_calls": calls, "max_concurrent_calls": calls, "calls_per_second": 50,
-            "call_duration": 3000}]], 40000)
+            "call_duration": 3000}]], 40000,
+            scheduling="normal" if mode == "one-normal" else "auto")
         engine.go(0)
         until([engine], lambda: engine.live.get("calls_active") == calls, "all calls")
         hold([engine], 3)
+        timers = Timers(build, seconds)
+        waits = run_queue_ns(engine.process.pid)
         sipp_before, start = cpu_ns(sipp.pid), time.monotonic()
         used, packet_us = measure([engine], seconds)
-        sipp_used = (cpu_ns(sipp.pid) - sipp_before) / (time.monotonic() - start) / 1e9
+        took = time.monotonic() - start
+        sipp_used = (cpu_ns(sipp.pid) - sipp_before) / took / 1e9
+        waits = {name: (ns - waits.get(name, 0)) / took / 1e9
+                 for name, ns in run_queue_ns(engine.process.pid).items()}
+        machine = timers.end()
         engine.send({"type": "cancel"})
         until([engine], lambda: engine.finish, "the end")
         engine.process.wait(20)
@@ -268,13 +316,16 @@ def round_of_one(build, calls, seconds):
     late = evidence["send_lateness_ms"]
     received = sum(s["packets"] for c in engine.events if c["kind"] == "call"
                    for s in c["streams"] if s["dir"] == "in")
-    return (f"one: engine {100 * used:.1f} % of a processor, {1000 * used / calls:.2f} permille a "
+    return (f"{mode}: {evidence['send_scheduling']} scheduling, engine {100 * used:.1f} % of a processor, {1000 * used / calls:.2f} permille a "
             f"call, {packet_us:.2f} us a packet; SIPp, which does not read what it receives, "
             f"{100 * sipp_used:.1f} %, {1000 * sipp_used / calls:.2f} permille a call; "
             f"{used / sipp_used:.2f} of SIPp\n  {evidence['packets_sent']} packets sent, {received} "
             f"received, send lateness p50 {late['median']:.3f} p95 {late['p95']:.3f} "
             f"p99 {late['p99']:.3f} max {late['max']:.3f} ms: target of {LATENESS_TARGET_MS} ms "
-            f"{'met' if late['p99'] < LATENESS_TARGET_MS else 'MISSED'}")
+            f"{'met' if late['p99'] < LATENESS_TARGET_MS else 'MISSED'}"
+            + "".join(f"\n  {line}" for line in machine)
+            + "; threads that were ready waited for a processor: " + ", ".join(
+                f"{name} {100 * wait:.1f} %" for name, wait in sorted(waits.items()) if wait > 0.001))
 
 
 def round_of_sipp(calls, seconds):
@@ -316,8 +367,8 @@ def main():
           f"{os.getloadavg()[0]:.1f}")
     plain = None
     for mode in modes:
-        if mode == "one":
-            print(round_of_one(build, calls, seconds), flush=True)
+        if mode in ("one", "one-normal"):
+            print(round_of_one(build, calls, seconds, mode), flush=True)
             continue
         if mode == "sipp":
             (used, packet_us), text = round_of_sipp(calls, seconds), ""
