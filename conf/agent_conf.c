@@ -68,6 +68,14 @@ static const char *check_servers(const char *text)
 		       : NULL;
 }
 
+static const char *check_scheduling(const char *text)
+{
+	return strcmp(text, "auto") && strcmp(text, "realtime") &&
+			       strcmp(text, "normal")
+		       ? "is no such word"
+		       : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
 	     "a URL such as https://offhook.example.net"),
@@ -95,6 +103,8 @@ static const struct conf_key keys[] = {
 	     "literal addresses, each with :PORT or not, with commas"),
 	U16(rtp_min, 1024, 65534, "20000"),
 	U16(rtp_max, 1025, 65535, "29999"),
+	TEXT(media_scheduling, "auto", check_scheduling,
+	     "auto, realtime or normal"),
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
 	     "a directory"),
 	TEXT(default_prompt, "", NULL, NULL),

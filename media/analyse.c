@@ -646,6 +646,7 @@ void *analyse_thread(void *arg)
 		.events = POLLIN,
 	};
 
+	engine_schedule(an->e, THREAD_ANALYSIS, SCHEDULING_NICE_ONLY);
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&an->e->quit, memory_order_acquire)) {

@@ -165,6 +165,25 @@ static int tap_open_all(struct media_engine *e)
 	return 0;
 }
 
+void engine_schedule(struct media_engine *e, enum media_thread thread,
+		     int priority)
+{
+	if (e->params.realtime)
+		scheduling_take(&e->threads[thread].scheduling, priority);
+	sem_post(&e->scheduled);
+}
+
+#define SCHEDULED_THREADS 3 /* RX, TX, analysis */
+
+/* What media_engine_evidence() tells from now on is so. */
+static void scheduled_wait(struct media_engine *e)
+{
+	for (int i = 0; i < SCHEDULED_THREADS; i++) {
+		while (sem_wait(&e->scheduled) && errno == EINTR)
+			continue;
+	}
+}
+
 static int threads_start(struct media_engine *e)
 {
 	struct {
@@ -194,6 +213,8 @@ static int threads_start(struct media_engine *e)
 			pthread_setname_np(t->id, work[i].name);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		scheduled_wait(e);
 	return err;
 }
 
@@ -229,6 +250,7 @@ int media_engine_new(struct media_engine **ret,
 	e->records_fd = -1;
 	for (int i = 0; i < THREAD_COUNT; i++)
 		e->threads[i].wake_fd = -1;
+	sem_init(&e->scheduled, 0, 0);
 	err = rings_open(e);
 	if (!err)
 		err = wake_open(&e->records_fd);
@@ -270,6 +292,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	}
 	fd_close(e->epoll_fd);
 	fd_close(e->records_fd);
+	sem_destroy(&e->scheduled);
 	audio_free(e->audio_state);
 	audio_rings_close(e);
 	analyse_free(e->analyse_state);
@@ -397,6 +420,8 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->ring_drops += ring_dropped(e->received) + ring_dropped(e->rtcp) +
 			   ring_dropped(e->sent) + ring_dropped(e->answers) +
 			   COUNTER_READ(&e->records_dropped);
+	ret->sending = scheduling_read(&e->threads[THREAD_TX].scheduling);
+	ret->receiving = scheduling_read(&e->threads[THREAD_RX].scheduling);
 	lateness_read(&e->tx.lateness, &ret->send_lateness_ms,
 		      &ret->send_lateness_p99_ms);
 }

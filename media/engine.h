@@ -10,10 +10,12 @@
 #include "media/lateness.h"
 #include "media/media.h"
 #include "media/payload_ring.h"
+#include "media/scheduling.h"
 #include "media/session.h"
 #include "media/tx_heap.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,6 +100,7 @@ struct thread {
 	bool started;
 	int wake_fd;           /* eventfd: commands or answers wait */
 	struct ring *commands; /* struct command *; producer: loop */
+	struct scheduling scheduling;
 };
 
 /** Counters of the RX thread; relaxed: statistics, they order nothing. */
@@ -128,6 +131,7 @@ struct media_engine {
 	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
 				* which no step of the wall clock moves */
 	struct thread threads[THREAD_COUNT];
+	sem_t scheduled; /* RX, TX and analysis, once they have their class */
 	struct ring *received;      /* packet_record; RX -> analysis */
 	struct ring *rtcp;          /* rtcp_event; RX -> analysis */
 	struct ring *sent;          /* packet_record; TX -> analysis */
@@ -167,6 +171,7 @@ struct media_engine {
 	/* TX thread */
 	struct tx_counters tx;
 	struct tx_heap heap;
+	struct tx_phases phases;
 	struct media_session **tx_sessions; /* by slot; applied, not stopped */
 	uint64_t sent_pushed;
 

@@ -23,6 +23,9 @@ struct media_engine_params {
 	uint32_t sessions_max;     /* ceiling, 1..10000 */
 	uint32_t rtcp_interval_ms; /* 0: RFC 3550 section 6.2 with the reduced
 				    * minimum of 360/kbps seconds */
+	/* Threads that send and receive are to run at real-time priority, or as
+	 * near to it as the system allows */
+	bool realtime;
 	const struct emodel_declarations *declarations; /* borrowed while the
 				    * engine lives; NULL: none */
 	/* Tap what another program sends and receives at this address and the
@@ -32,6 +35,17 @@ struct media_engine_params {
 };
 
 #define MEDIA_REASON_BYTES 256
+
+/** How a thread that sends or receives is scheduled. */
+enum media_scheduling {
+	MEDIA_SCHEDULING_NORMAL,   /* as any other */
+	MEDIA_SCHEDULING_NICE,     /* a negative nice value */
+	MEDIA_SCHEDULING_REALTIME, /* SCHED_FIFO */
+	MEDIA_SCHEDULING_OVERRUN, /* normal since it never waited for a second */
+};
+
+/** "normal", "nice", "realtime", "overrun" */
+const char *media_scheduling_name(enum media_scheduling scheduling);
 
 /** Evidence that the tester itself was not the bottleneck (features D1). */
 struct media_evidence {
@@ -56,6 +70,8 @@ struct media_evidence {
 	struct distribution send_lateness_ms; /* every packet, due to sent; p99
 					       * below, exact to 1 % */
 	double send_lateness_p99_ms;
+	enum media_scheduling sending; /* now; of the threads */
+	enum media_scheduling receiving;
 };
 
 enum media_record_kind {

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #define EVENTS_MAX 256
+/* epoll_wait() that takes so long has waited. */
+#define IDLE_NS (50 * NS_PER_US)
 
 /* So many packets in a while, and turns are at least so far apart. */
 #define PACE_WINDOW_NS (20 * NS_PER_MS)
@@ -302,16 +304,22 @@ void *rx_thread(void *arg)
 {
 	struct rx *rx = arg;
 	struct epoll_event events[EVENTS_MAX];
+	struct scheduling *scheduling = &rx->e->threads[THREAD_RX].scheduling;
 	int wait_ms = -1;
 
+	engine_schedule(rx->e, THREAD_RX, SCHEDULING_PRIORITY_RX);
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&rx->e->quit, memory_order_acquire)) {
+		int64_t idle_ns = clock_mono_ns();
 		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX,
 				       wait_ms);
 		bool commands = false;
 		bool more = count == EVENTS_MAX;
 		int64_t now_ns = clock_mono_ns();
+
+		scheduling_watch(scheduling, now_ns - idle_ns > IDLE_NS,
+				 now_ns);
 
 		/* one batch a socket and turn: a flood on one does not starve
 		 * the others, epoll brings the rest again */

@@ -218,6 +218,7 @@ void *tx_thread(void *engine)
 
 	/* the default slack of 50 us would be lateness of our own making */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	engine_schedule(e, THREAD_TX, SCHEDULING_PRIORITY_TX);
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&e->quit, memory_order_acquire)) {

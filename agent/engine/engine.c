@@ -85,6 +85,8 @@ static int settings_read(struct engine *e, json_t *object)
 		      sizeof(s->artifact_dir)) ||
 	    text_read(object, "default_prompt", s->default_prompt,
 		      sizeof(s->default_prompt)) ||
+	    text_read(object, "media_scheduling", s->media_scheduling,
+		      sizeof(s->media_scheduling)) ||
 	    text_read(object, "tls_certificate", s->tls_certificate,
 		      sizeof(s->tls_certificate)) ||
 	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||
@@ -198,6 +200,23 @@ static int sip_start(struct engine *e)
 	return err;
 }
 
+static void scheduling_warn(const struct engine *e)
+{
+	struct media_evidence now;
+
+	media_engine_evidence(e->media, &now);
+	if (strcmp(e->settings.media_scheduling, "realtime") == 0 &&
+	    now.sending != MEDIA_SCHEDULING_REALTIME)
+		log_warning("run=%s role=%s media_scheduling: real-time "
+			    "priority was refused, RTP is sent by a thread of "
+			    "class \"%s\": packets may leave late on a busy "
+			    "host; allow it (LimitRTPRIO=2 and "
+			    "RestrictRealtime=no in the unit, ulimit -r 2, or "
+			    "CAP_SYS_NICE)",
+			    e->job->session_id, e->job->role,
+			    media_scheduling_name(now.sending));
+}
+
 static int stacks_start(struct engine *e)
 {
 	char reason[MEDIA_REASON_BYTES] = "";
@@ -205,6 +224,7 @@ static int stacks_start(struct engine *e)
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
 		.sessions_max = e->sessions_max,
+		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
 		.declarations = &e->settings.declarations,
 		.tap = clients_want(e, WIRE_CLIENT_BARESIP)
 			       ? e->bind
@@ -223,6 +243,7 @@ static int stacks_start(struct engine *e)
 			   reason[0] ? reason : strerror(-err));
 		return err;
 	}
+	scheduling_warn(e);
 	err = fd_listen(media_engine_fd(e->media), FD_READ, media_handler, e);
 	if (err) {
 		engine_end(e, "error", "role %s: the event loop: %s",

@@ -658,6 +658,8 @@ struct engine_settings {
 	char artifact_dir[ENGINE_PATH_BYTES];   /* "": none are wanted */
 	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
 	struct emodel_declarations declarations;
+	char media_scheduling
+		[16]; /* realtime, normal; else: if it is allowed */
 	/* PEM files of ours for TLS; "": none */
 	char tls_certificate[ENGINE_PATH_BYTES];
 	char tls_key[ENGINE_PATH_BYTES];

@@ -217,6 +217,10 @@ void report_rest(struct engine *e)
 		.stun_dropped = m.stun_dropped,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
+		.send_scheduling =
+			e->media ? media_scheduling_name(m.sending) : NULL,
+		.receive_scheduling =
+			e->media ? media_scheduling_name(m.receiving) : NULL,
 	};
 	report_event(e, wire_event_evidence(report_time(e, clock_mono_ns()),
 					    &evidence));

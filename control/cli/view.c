@@ -290,8 +290,10 @@ void view_evidence(struct view *v, json_t *event)
 
 	if (lateness)
 		view_line(v,
-			  "Send lateness p99 %s ms, max %s ms over %s packets",
+			  "Send lateness p99 %s ms, max %s ms over %s packets, "
+			  "%s scheduling",
 			  cell(p99, lateness, "p99", 3),
 			  cell(max, lateness, "max", 3),
-			  cell(sent, event, "packets_sent", 0));
+			  cell(sent, event, "packets_sent", 0),
+			  text_of(event, "send_scheduling"));
 }

@@ -117,6 +117,7 @@ function drawEvidence(evidence) {
     ['p95', (e) => late(e, 'p95'), 'number'],
     ['p99', (e) => late(e, 'p99'), 'number'],
     ['Max', (e) => late(e, 'max'), 'number'],
+    ['Sending thread', (e) => e.send_scheduling || ''],
     ['Send errors', (e) => figure(e.send_errors), 'number'],
     ['Receive queue drops', (e) => figure(e.receive_queue_drops), 'number'],
     ['Ring drops', (e) => figure(e.ring_drops), 'number'],

@@ -428,6 +428,10 @@ json_t *wire_event_evidence(struct wire_time when,
 				: -1;
 		err |= put(o, "send_lateness_ms", lateness);
 	}
+	if (e->send_scheduling)
+		err |= put_text(o, "send_scheduling", e->send_scheduling);
+	if (e->receive_scheduling)
+		err |= put_text(o, "receive_scheduling", e->receive_scheduling);
 	return finish(o, err);
 }
 

@@ -126,6 +126,10 @@ struct wire_event_evidence {
 	uint64_t stun_dropped;
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
+	/* class of the threads: normal, nice, realtime, overrun; NULL: there
+	 * are none */
+	const char *send_scheduling;
+	const char *receive_scheduling;
 };
 json_t *wire_event_evidence(struct wire_time when,
 			    const struct wire_event_evidence *e);

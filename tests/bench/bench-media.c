@@ -148,7 +148,7 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 		poll_once(e, &r);
 	media_engine_evidence(e, &evidence);
 	printf("sessions %llu, sent %llu, received %llu, lost %lld, worst J %.3f ms\n"
-	       "send lateness ms: p50 %.3f p95 %.3f p99 %.3f max %.3f\n"
+	       "send lateness ms: p50 %.3f p95 %.3f p99 %.3f max %.3f, %s\n"
 	       "CPU: %.3f %% of a core a session; send errors %llu, "
 	       "queue drops %llu, ring drops %llu\n",
 	       (unsigned long long)count, (unsigned long long)r.sent,
@@ -156,6 +156,7 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 	       r.jitter_max_ms, evidence.send_lateness_ms.median,
 	       evidence.send_lateness_ms.p95, evidence.send_lateness_p99_ms,
 	       evidence.send_lateness_ms.max,
+	       media_scheduling_name(evidence.sending),
 	       100 * cpu / ((double)start_ns / 1e9) / (double)count,
 	       (unsigned long long)evidence.send_errors,
 	       (unsigned long long)evidence.receive_queue_drops,
@@ -291,6 +292,7 @@ int main(int argc, char **argv)
 	struct media_engine_params params = {
 		.port_min = 20000,
 		.port_max = 60000,
+		.realtime = true,
 	};
 	const struct kind plain = {.name = "plain",
 				   .suite = MEDIA_SRTP_SUITE_COUNT};

@@ -210,7 +210,7 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
     assert info['job']['engine'] == {
         'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000,
         'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
-        'prompt_cache': f'{agent.state}/prompts',
+        'prompt_cache': f'{agent.state}/prompts', 'media_scheduling': 'auto',
         'artifact_dir': f'{agent.state}/artifacts/l-1',
         'tls_certificates': '/etc/offhook/certificates',
         'default_prompt': 'a.wav'}
