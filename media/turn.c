@@ -422,6 +422,7 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 	if (err)
 		return err;
 	t->channel_next++;
+	/* the server may send in it before its answer is read */
 	t->version++;
 	/* at once: until the server has it, it drops what the peer sends */
 	if (t->state == TURN_READY)
