@@ -153,6 +153,7 @@ struct media_engine {
 	struct prompt_cache *prompts;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
+	struct tx_phases phases;
 	struct dtls_identity *identity;      /* NULL: no session wanted DTLS */
 	struct media_session *handshakes;    /* by session_dtls.next */
 	struct media_session *nat_sessions;  /* by session_nat.next */
@@ -171,7 +172,6 @@ struct media_engine {
 	/* TX thread */
 	struct tx_counters tx;
 	struct tx_heap heap;
-	struct tx_phases phases;
 	struct media_session **tx_sessions; /* by slot; applied, not stopped */
 	uint64_t sent_pushed;
 

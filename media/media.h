@@ -333,8 +333,9 @@ int media_session_record_stop(struct media_session *s);
 int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 		      const struct media_addr *rtcp);
 
-/** When the first media_session_apply() started it: monotonic, ns; packets are
- * due at start + n * packet time. 0: not yet. */
+/** When the first packet is due, less than 20 ms after the first
+ * media_session_apply(): monotonic, ns; packets are due at start + n * packet
+ * time. 0: not yet. */
 int64_t media_session_start_ns(const struct media_session *s);
 
 /**

@@ -221,6 +221,15 @@ static int linger_check(struct rx *rx)
 	return -1;
 }
 
+static void peer_know(struct rx_session *rx, const struct command *c)
+{
+	if (media_addr_equal(&rx->peer, &c->rtp))
+		return;
+	rx->peer_before = rx->peer;
+	rx->peer = c->rtp;
+	rx->peer_ns = c->mono_ns;
+}
+
 static void events_know(struct media_session *s,
 			const struct rtp_payload_map *map)
 {
@@ -242,8 +251,7 @@ static void command_take(struct rx *rx, struct command *c)
 	if (kind == COMMAND_ADD) {
 		session_add(rx, s);
 	} else if (kind == COMMAND_APPLY) {
-		s->rx.has_peer = c->rtp.len > 0;
-		s->rx.peer = c->rtp;
+		peer_know(&s->rx, c);
 		s->rx.known = c->known;
 		events_know(s, &c->map);
 		if (s->tapped) {
@@ -253,6 +261,7 @@ static void command_take(struct rx *rx, struct command *c)
 			rx_stash_read(rx, s);
 		}
 	} else if (kind == COMMAND_TAP) {
+		rx_tapped_read(rx); /* what came before is whose it was */
 		rx_tapped_assign(rx, s, c->tap_rtp, c->tap_rtcp);
 	} else if (kind == COMMAND_RELAY) {
 		s->rx.sockets[c->socket].relay = c->relay;
@@ -314,26 +323,28 @@ void *rx_thread(void *arg)
 		int64_t idle_ns = clock_mono_ns();
 		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX,
 				       wait_ms);
-		bool commands = false;
 		bool more = count == EVENTS_MAX;
 		int64_t now_ns = clock_mono_ns();
 
 		scheduling_watch(scheduling, now_ns - idle_ns > IDLE_NS,
 				 now_ns);
 
+		/* first: who is still silent may be settled by one of them. A
+		 * stopped session, which may be in `events`, lingers. */
+		for (int i = 0; i < count; i++) {
+			if (!events[i].data.ptr)
+				commands_take(rx);
+		}
 		/* one batch a socket and turn: a flood on one does not starve
 		 * the others, epoll brings the rest again */
 		for (int i = 0; i < count; i++) {
 			if (!events[i].data.ptr)
-				commands = true;
-			else if (events[i].data.ptr == rx->e->tap)
+				continue;
+			if (events[i].data.ptr == rx->e->tap)
 				rx_tapped_read(rx);
 			else
 				more |= socket_read(rx, events[i].data.ptr);
 		}
-		/* last: a stopped session may still be in `events` */
-		if (commands)
-			commands_take(rx);
 		rx->turn++;
 		if (!more)
 			pace(rx, now_ns, count);

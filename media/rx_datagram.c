@@ -134,8 +134,7 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
 		return;
 	}
 	/* a stranger must not use up the peer's rate */
-	if (d->bytes > HANDOVER_BYTES ||
-	    (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source)) ||
+	if (d->bytes > HANDOVER_BYTES || rx_stranger(d) ||
 	    !handover_take(&s->rx.dtls, rx->clock.mono_ns)) {
 		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
 		return;
@@ -149,9 +148,8 @@ static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 {
 	struct media_session *s = d->socket->session;
 
-	known |=
-		(s->rx.has_peer && media_addr_equal(&s->rx.peer, &d->source)) ||
-		handover_knows(&s->rx.known, &d->source);
+	known |= (s->rx.peer.len > 0 && !rx_stranger(d)) ||
+		 handover_knows(&s->rx.known, &d->source);
 	if (!s->rx.stun.open)
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 	else if (d->bytes > HANDOVER_BYTES ||

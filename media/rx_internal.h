@@ -61,6 +61,16 @@ struct datagram {
 	bool relayed; /* by our TURN server */
 };
 
+/** From another address than the one that was settled when it came. */
+static inline bool rx_stranger(const struct datagram *d)
+{
+	const struct rx_session *rx = &d->socket->session->rx;
+	const struct media_addr *peer =
+		d->mono_ns < rx->peer_ns ? &rx->peer_before : &rx->peer;
+
+	return peer->len > 0 && !media_addr_equal(peer, &d->source);
+}
+
 /** To the analysis; a full ring counts it. */
 void rx_push_packet(struct rx *rx, const struct packet_record *r);
 

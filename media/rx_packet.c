@@ -64,7 +64,7 @@ void rx_rtp_arrived(struct rx *rx, const struct datagram *d)
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 		return;
 	}
-	if (s->rx.has_peer && !media_addr_equal(&s->rx.peer, &d->source))
+	if (rx_stranger(d))
 		COUNTER_ADD(&rx->e->rx.foreign, 1);
 	if (h.ssrc == s->ssrc)
 		COUNTER_ADD(&rx->e->rx.collisions, 1);

@@ -106,6 +106,7 @@ void media_session_stop(struct media_session *s)
 	if (s->stop_given)
 		return;
 	s->stop_given = true;
+	tx_phase_leave(&s->engine->phases, &s->phase);
 	s->stop.mono_ns = clock_mono_ns();
 	command_push(&s->stop, command_to_all(s));
 }

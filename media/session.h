@@ -65,6 +65,7 @@ struct command {
 	int64_t mono_ns;  /* when it was given */
 	int64_t until_ns; /* COMMAND_UNTIL */
 	/* COMMAND_APPLY */
+	int64_t start_ns; /* when the first packet is due */
 	struct media_addr rtp;
 	struct media_addr rtcp;
 	/* through a TURN server, to the peers above: */
@@ -128,8 +129,9 @@ struct rx_socket {
 struct rx_session {
 	struct rx_socket sockets[SOCKET_COUNT];
 	struct rx_socket streams[SOCKET_COUNT]; /* fd -1: none */
-	bool has_peer;
-	struct media_addr peer; /* negotiated RTP address */
+	struct media_addr peer;        /* negotiated RTP address; len 0: none */
+	struct media_addr peer_before; /* until peer_ns */
+	int64_t peer_ns;
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
 	int64_t linger_until_ns;                     /* once stopped */
 	/* SRTP is expected, or may be settled: nothing is read in plain */
@@ -187,7 +189,6 @@ struct tx_session {
 	uint16_t seq;            /* of the next packet */
 	uint32_t ts;             /* of the next packet */
 	int64_t due_ns;          /* of the next packet */
-	struct tx_phase phase;   /* its place in the packet time */
 	int64_t until_ns;        /* 0: no limit */
 	bool has_event;          /* telephone-event was agreed */
 	uint8_t event_pt;
@@ -295,6 +296,7 @@ struct media_session {
 
 	/* loop */
 	int64_t start_ns;          /* 0: not applied */
+	struct tx_phase phase;     /* its place in the packet time */
 	const struct codec *codec; /* to send, in force; NULL: none yet */
 	struct codec_settings codec_settings;
 	uint16_t ptime_ms;

@@ -132,6 +132,17 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	return err ? err : keys_fill(c, n);
 }
 
+static void start_choose(struct media_session *s, struct command *c)
+{
+	if (s->start_ns == 0 && (c->aligned || s->tapped))
+		s->start_ns =
+			c->mono_ns; /* places of the wall clock, or none */
+	else if (s->start_ns == 0)
+		s->start_ns = tx_phase_take(&s->engine->phases, &s->phase,
+					    c->mono_ns, c->ptime_ms);
+	c->start_ns = s->start_ns;
+}
+
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated)
 {
@@ -157,9 +168,8 @@ int media_session_apply(struct media_session *s,
 		command_drop(c);
 		return err;
 	}
-	if (s->start_ns == 0)
-		s->start_ns = c->mono_ns;
 	c->aligned = s->audio && s->audio->wanted & MEDIA_AUDIO_MARKER;
+	start_choose(s, c);
 	s->codec = c->codec;
 	s->ptime_ms = c->ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);

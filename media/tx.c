@@ -8,18 +8,15 @@
 /* ---- commands ---- */
 
 static void session_start(struct media_engine *e, struct media_session *s,
-			  int64_t start_ns)
+			  const struct command *c)
 {
 	struct tx_session *tx = &s->tx;
 
 	e->tx_sessions[s->slot] = s;
 	tx->applied = true;
 	tx->marker = true;
-	/* markers keep to places of their own: tx_rtp_align() */
-	tx->due_ns = tx->aligned ? start_ns
-				 : tx_phase_take(&e->phases, &tx->phase,
-						 start_ns, tx->ptime_ms);
-	tx_rtcp_start(e, s, start_ns);
+	tx->due_ns = c->start_ns;
+	tx_rtcp_start(e, s, c->mono_ns);
 }
 
 static void key_apply(struct tx_session *tx, const struct command *c)
@@ -58,11 +55,22 @@ static void clip_arrived(struct media_engine *e, struct media_session *s,
 	tx_rtp_review(e, s, c->mono_ns);
 }
 
+/* What was due before a change is sent as things were then, however late this
+ * thread is. */
+static void sent_before(struct media_engine *e, struct media_session *s,
+			int64_t change_ns)
+{
+	while (tx_heap_has(&e->heap, s, TX_TIMER_RTP) &&
+	       s->tx.due_ns < change_ns)
+		tx_rtp_due(e, s);
+}
+
 static void session_apply(struct media_engine *e, struct media_session *s,
 			  const struct command *c)
 {
 	struct tx_session *tx = &s->tx;
 
+	sent_before(e, s, c->mono_ns);
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
 	tx->rtcp_mux = c->rtcp_mux;
@@ -92,7 +100,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
 	clip_take(tx, c->clip);
 	if (!tx->applied) {
-		session_start(e, s, c->mono_ns);
+		session_start(e, s, c);
 		tx_rtp_align(e, tx);
 		if (tx_rtp_may(tx))
 			tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
@@ -107,13 +115,10 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 	struct tx_session *tx = &s->tx;
 
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
-	/* what was due before the stop is sent, however late this thread is */
-	while (tx_heap_has(&e->heap, s, TX_TIMER_RTP) && tx->due_ns < stop_ns)
-		tx_rtp_due(e, s);
+	sent_before(e, s, stop_ns);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
 	tx_play_end(&tx->play);
-	tx_phase_leave(&e->phases, &tx->phase);
 	tx->report_wanted = false;
 	/* 6.3.7: who never sent anything says no BYE */
 	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))

@@ -1,8 +1,8 @@
 /**
- * Inside of the TX thread: places in the packet time. Calls that begin in step
+ * Inside of the media engine: places in the packet time. Calls that begin in step
  * (50 a second begin all 20 ms apart) would all send at once, and the last one
- * late: sessions are spread over places, each of which is one waking of the thread.
- * Thread: TX.
+ * late: sessions are spread over places, each of which is one waking of the TX thread.
+ * Thread: loop.
  */
 #ifndef OFFHOOK_MEDIA_TX_PHASE_H
 #define OFFHOOK_MEDIA_TX_PHASE_H

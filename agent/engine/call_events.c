@@ -7,7 +7,7 @@
 static void duration_over(void *arg)
 {
 	struct call *c = arg;
-	int64_t end_ns = c->established_ns + c->duration_ns;
+	int64_t end_ns = call_end_ns(c);
 	int64_t now_ns = clock_mono_ns();
 
 	/* libre's clock ticks in whole milliseconds: it may be early. */

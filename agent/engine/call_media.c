@@ -74,12 +74,26 @@ void call_media_tap(struct call *c, const struct sip_call_info *info)
 					"media_tap", 1, strerror(-err)));
 }
 
+/* The first packet may be due a little after the call is established; then its
+ * end is later, too: a call has as many packets as its duration has places. */
+#define START_LATE_MAX_NS (200 * NS_PER_MS)
+
+int64_t call_end_ns(const struct call *c)
+{
+	int64_t late_ns = c->media_applied ? media_session_start_ns(c->media) -
+						     c->established_ns
+					   : 0;
+
+	if (late_ns < 0 || late_ns > START_LATE_MAX_NS)
+		late_ns = 0;
+	return c->established_ns + late_ns + c->duration_ns;
+}
+
 void call_media_deadline(struct call *c)
 {
 	if (c->media_applied && c->established_ns &&
 	    c->duration_ns != INT64_MAX)
-		media_session_send_until(c->media,
-					 c->established_ns + c->duration_ns);
+		media_session_send_until(c->media, call_end_ns(c));
 }
 
 void call_media_apply(struct call *c, const struct media_negotiated *negotiated,

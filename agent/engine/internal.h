@@ -394,6 +394,8 @@ void call_media_tap(struct call *c, const struct sip_call_info *info);
 /** @param at_ns  what settled it was sent, or came */
 void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		      int64_t at_ns);
+/** The planned end of an established call with a duration. */
+int64_t call_end_ns(const struct call *c);
 /** Send until the planned end, to the packet. */
 void call_media_deadline(struct call *c);
 void call_media_record(struct call *c, const struct media_record *record);
