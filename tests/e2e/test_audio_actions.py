@@ -224,6 +224,12 @@ def toc(payload):
     return payload[0] >> 3, bool(payload[0] & 4)
 
 
+def redundant(payload):
+    """Has a copy of the packet before (RFC 6716 4.2.3 and 4.2.4: the LBRR flag stands behind the
+    VAD flag of a mono packet of 20 ms, each one bit)."""
+    return toc(payload)[0] < 16 and bool(payload[1] & 0x40)
+
+
 # what the callee announces, and what has to be seen of the caller's packets
 OPUS = {
     "narrow": ("maxplaybackrate=8000", lambda c, stereo, size: c in range(0, 4) or c in range(16, 20)),
@@ -253,3 +259,9 @@ def test_opus_as_the_peer_announces_it(build, ports, prompts, name):
     # the encoder comes to its mode after some packets
     assert all(right(*x) for x in seen[10:]), sorted(set(seen))
     assert audio(two)["undecodable"] == 0 and "level_dbov" in audio(two)
+    copies = sum(redundant(p) for p in packets)
+    print(f"{name}: {copies} of {len(packets)} packets with a copy of the one before")
+    if name == "fec":
+        assert copies > len(packets) // 3
+    if name == "mono":   # useinbandfec=0
+        assert copies == 0
