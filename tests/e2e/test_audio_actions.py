@@ -62,7 +62,7 @@ def test_mute(build, ports, prompts, codec):
         build, ports, prompts,
         {"audio_codecs": [codec], "call_duration": "30",
          "sipclient_actions": [["assert_established"], ["assert_dtmf", "1"], ["mute"],
-                               ["dtmf", "2"], ["assert_dtmf", "3"], ["unmute"],
+                               ["wait", "300"], ["dtmf", "2"], ["assert_dtmf", "3"], ["unmute"],
                                ["assert_dtmf", "4"], ["wait", "1500"], ["hangup"]]},
         {"audio_codecs": [codec],
          "sipclient_actions": [["assert_audio", "tone 440 9000"], ["dtmf", "1"],
