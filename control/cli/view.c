@@ -158,6 +158,7 @@ void view_sip(struct view *v, json_t *message)
 			fputc((unsigned char)*p < 0x20 && *p != '\n' ? '?' : *p,
 			      v->out);
 	}
+	fflush(v->out);
 }
 
 static void stream_row(struct view *v, json_t *s)
