@@ -89,12 +89,13 @@ static int account_sip_new(struct account *a, const struct account *lender,
 {
 	struct certificate own;
 	const struct wire_action *action = a->origin;
+	const struct wire_action *way = lender ? lender->origin : action;
 	const struct wire_credential *c = a->credential;
 	struct sip_host more[WIRE_HOSTS_MAX];
 	struct sip_tls tls = {
-		.verify = action->tls.verify,
-		.ca = action->tls.ca,
-		.server_name = action->tls.server_name,
+		.verify = way->tls.verify,
+		.ca = way->tls.ca,
+		.server_name = way->tls.server_name,
 	};
 	struct headers headers;
 	struct sip_account_media media;
@@ -102,9 +103,9 @@ static int account_sip_new(struct account *a, const struct account *lender,
 		.username = account_name(a),
 		.auth_username = c ? c->auth_username : NULL,
 		.password = c ? c->password : NULL,
-		.domain = c && c->domain ? c->domain : action->domain,
+		.domain = c && c->domain ? c->domain : way->domain,
 		.display_name = c ? c->display_name : NULL,
-		.outbound_proxy = action->outbound_proxy,
+		.outbound_proxy = way->outbound_proxy,
 		.registered = lender ? lender->sip : NULL,
 		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
@@ -118,19 +119,19 @@ static int account_sip_new(struct account *a, const struct account *lender,
 
 	a->media = clients_media_of(a->engine, action);
 	clients_media(&media, a->media);
-	if (action->host_count) {
-		params.target = host_of(&action->hosts[0]);
+	if (way->host_count) {
+		params.target = host_of(&way->hosts[0]);
 		/* One that fails leads to the next (RFC 3263 4.3). */
-		for (size_t i = 1; i < action->host_count; i++)
-			more[params.more_count++] = host_of(&action->hosts[i]);
+		for (size_t i = 1; i < way->host_count; i++)
+			more[params.more_count++] = host_of(&way->hosts[i]);
 		params.more = more;
 	} else {
 		/* Takes calls: what it sends goes where its URI leads. */
 		params.target.host = a->engine->settings.bind;
 		params.direct = true;
 	}
-	err = certificate_find(&own, &a->engine->settings,
-			       action->tls.certificate, reason);
+	err = certificate_find(&own, &a->engine->settings, way->tls.certificate,
+			       reason);
 	if (err)
 		return err;
 	tls.cert_file = own.cert[0] ? own.cert : NULL;

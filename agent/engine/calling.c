@@ -37,15 +37,19 @@ static bool tls_same(const struct wire_tls *a, const struct wire_tls *b)
 	       text_same(a->certificate, b->certificate);
 }
 
+static bool target_same(const struct wire_action *a,
+			const struct wire_action *b)
+{
+	return hosts_same(a, b) && tls_same(&a->tls, &b->tls) &&
+	       text_same(a->domain, b->domain) &&
+	       text_same(a->outbound_proxy, b->outbound_proxy);
+}
+
 /** Does the action go where the account has registered? */
 static bool way_same(const struct account *a, const struct wire_action *action)
 {
-	const struct wire_action *o = a->origin;
-
-	return clients_serve(a, action) && hosts_same(o, action) &&
-	       tls_same(&o->tls, &action->tls) &&
-	       text_same(o->domain, action->domain) &&
-	       text_same(o->outbound_proxy, action->outbound_proxy);
+	return clients_serve(a, action) &&
+	       (action->target_inherited || target_same(a->origin, action));
 }
 
 /** The role's registered accounts, each as the action wants it. */

@@ -457,7 +457,7 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	return 0;
 }
 
-/* A call that names no target goes where its role has registered. */
+/* A call that names no target goes where its account has registered. */
 static void target_inherit(struct wire_action *a,
 			   const struct wire_action *registered)
 {
@@ -469,6 +469,7 @@ static void target_inherit(struct wire_action *a,
 	a->domain = registered->domain;
 	a->outbound_proxy = registered->outbound_proxy;
 	a->tls = registered->tls;
+	a->target_inherited = true;
 }
 
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,

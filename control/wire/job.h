@@ -237,6 +237,9 @@ struct wire_action {
 	size_t credential_count;
 	const struct wire_host *hosts; /* by priority */
 	size_t host_count;
+	/* no target was named: each account goes where it has registered; what
+	 * stands here is that of the role's last register action */
+	bool target_inherited;
 	const char *domain;         /* of the target; NULL: the host */
 	const char *outbound_proxy; /* SIP URI or NULL */
 	struct wire_tls tls;

@@ -102,7 +102,7 @@ class EdgeProxy(Kamailio):
 
 
 class EdgeRegistrar(Kamailio):
-    """The registrar behind edge proxies: it keeps Paths and tells each its Service-Route."""
+    """The registrar behind edge proxies: it keeps Paths, and offers RFC 5626."""
 
     SETTINGS = {"use_path": 1, "path_mode": 1, "path_check_local": 0, "outbound_mode": 1,
                 "flow_timer": 5}
@@ -110,13 +110,11 @@ class EdgeRegistrar(Kamailio):
     def __init__(self, folder, port):
         super().__init__(folder, port)
         cfg = self._folder / "cfg"
-        text = self._edited(cfg.read_text(), 'loadmodule "htable.so"',
-                            '\\g<0>\nloadmodule "corex.so"')
+        text = cfg.read_text()
         for name, value in self.SETTINGS.items():
             text = self._edited(text, 'modparam\\("registrar", "min_expires", 5\\)',
                                 f'\\g<0>\nmodparam("registrar", "{name}", {value})')
-        route = '\tappend_to_reply("Service-Route: <sip:$si:$sp;lr>\\\\r\\\\n");\n'
-        cfg.write_text(self._edited(text, r'\t\tif \(!save\("location"\)\)', route + "\\g<0>"))
+        cfg.write_text(text)
 
 
 class PresenceServer(Kamailio):

@@ -38,7 +38,7 @@ def test_flows_through_an_edge_proxy(build, ports, tmp_path):
                  register("1005", edge, "udp"), {"type": "answer"}],
                 [{"type": "unregister"}]], ports) as callee, \
             Engine(build, "caller", [
-                [register("1001", edge, "tcp")],
+                [register("1001", edge, "tcp"), register("1004", edge, "udp")],
                 [{**call, "dial_destination": "1002"}, {**call, "dial_destination": "1003"},
                  {"type": "options", "dial_destination": "1002"}],
                 [{**call, "dial_destination": "1002"},
@@ -70,13 +70,19 @@ def test_flows_through_an_edge_proxy(build, ports, tmp_path):
     assert lasted > 3 * FLOW_TIMER_S * 10**9
     granted = [m for e in (caller, callee) for m in e.received("SIP/2.0 200", "Service-Route:")]
     path = re.compile(rf"\r\nPath: <sip:[\w+/=]+@127.0.0.1:({edge}|{stalled});lr;ob>\r\n")
-    assert len(granted) == 10 and all(path.search(m) and f"\r\nFlow-Timer: {FLOW_TIMER_S}\r\n" in m
+    assert len(granted) == 12 and all(path.search(m) and f"\r\nFlow-Timer: {FLOW_TIMER_S}\r\n" in m
                                       for m in granted), granted
-    # all that leaves goes by the Service-Route, that with headers of its own too
-    for method, calls in (("INVITE", 4), ("OPTIONS", 1)):
+    # all that leaves goes by the Service-Route, that with headers of its own too, and each
+    # account by its own transport
+    sent_by = {(m["transport"], message_bytes(m).split(b"\r\nFrom: <sip:")[1][:4])
+               for m in caller.messages if m["dir"] == "sent"}
+    assert sent_by == {("tcp", b"1001"), ("udp", b"1004")}
+    for method, calls in (("INVITE", 4), ("OPTIONS", 2)):
         sent = caller.sent(method)
         assert len({re.search(r"\r\nCall-ID: (.*)\r\n", m)[1] for m in sent}) == calls
-        assert {tuple(route_set(m)) for m in sent} == {(f"<sip:127.0.0.1:{edge};lr>",)}
+        for message in sent:
+            transport = "tcp" if "\r\nFrom: <sip:1001@" in message else "udp"
+            assert route_set(message) == [f"<sip:127.0.0.1:{edge};transport={transport};lr>"]
         assert all(";ob>" in re.search(r"\r\nContact: (.*)\r\n", m)[1] for m in sent)
     assert "\r\nX-A: 1\r\n" in caller.sent("INVITE")[-1]
     interop.compare("kamailio", {f"edge: {what}": "yes" for what in (
