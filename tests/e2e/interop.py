@@ -6,9 +6,9 @@ from pathlib import Path
 FILE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
 HEAD = """# Interoperation
 
-Written by `tests/e2e/test_interop.py`, `test_sipp.py`, `test_presence.py`, `test_phone_baresip.py` and
-`test_phone_linphone.py` (`OFFHOOK_WRITE_INTEROP=1 ./runtests e2e-interop`, then the same with `e2e-sipp`
-and so on); the suite fails when a peer does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
+Written by `tests/e2e/test_interop.py`, `test_interop_phones.py`, `test_sipp.py`, `test_sip_edge.py`,
+`test_presence.py`, `test_phone_baresip.py` and `test_phone_linphone.py` (`OFFHOOK_WRITE_INTEROP=1 ./runtests
+e2e-interop`, then the same with `e2e-sipp` and so on); the suite fails when a peer does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
 "called": by us, "calling": it calls us. "nonce that has expired": kamailio's challenge says `stale=true`.
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
 Media: rows `codec` (a call with an offer of that codec alone), `plain`, `SDES`, `DTLS-SRTP`. Packets both ways are equal to

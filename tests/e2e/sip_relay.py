@@ -46,7 +46,12 @@ def main(host, port):
         sock.bind((host, port))
         print("ready", flush=True)
         while True:
-            sock.sendto(*forwarded(sock.recv(65536), host, port))
+            data = sock.recv(65536)
+            try:
+                message = forwarded(data, host, port)
+            except (StopIteration, TypeError):
+                continue   # a keep-alive, or nothing that leads anywhere
+            sock.sendto(*message)
 
 
 if __name__ == "__main__":

@@ -154,6 +154,49 @@ def test_streams_without_signalling(bench, ports):
     assert run["status"] == "failed" and "no packets received" in run["result_description"]
 
 
+IN_DIALOG = {"INVITE", "ACK", "UPDATE", "INFO", "MESSAGE", "REFER", "BYE"}
+# type: the requests of the caller that have a header of it; CANCEL is not sent here
+GO_ON = {"registers": {"REGISTER"}, "calls": IN_DIALOG, "invites": {"INVITE"},
+         "updates": {"UPDATE"}, "refers": {"REFER"}, "presence": {"SUBSCRIBE"},
+         "any": IN_DIALOG | {"SUBSCRIBE"}}
+
+
+def test_custom_headers_of_every_type(bench):
+    """Each on its requests and on no other, with its placeholders filled in; a header of ours
+    is replaced."""
+    def headers(*types):
+        return [[f"X-{t}", f"{t} {{{{n}}}} {{{{credential.username}}}}", t] for t in types]
+
+    script = [["assert_established", "20000"], ["reinvite"], ["update"], ["message", "hi"],
+              ["dtmf", "1"], ["transfer", f"{CALLEE} norefersub"], ["hangup"]]
+    test = bench.single_call(
+        duration=30, dtmf_mode="info", sipclient_actions=script, conditions=[],
+        custom_headers=headers("calls", "invites", "updates", "refers", "any") +
+        [["User-Agent", "a client for {{callee.username}}", "any"]])
+    body = bench.api("GET", f"/tests/{test}")["test"]
+    body["steps"][1][0]["custom_headers"] = headers("registers")
+    body["steps"].append([{"type": "subscribe", "role": "caller", "expires": 0,
+                           "dial_destination": CALLEE,
+                           "custom_headers": headers("presence", "any")}])
+    body["steps"][0][1]["presence"] = "open"
+    fields = ("name", "project_id", "scenario", "agentpool_id", "record", "steps", "conditions")
+    bench.api("PUT", f"/tests/{test}", {f: body[f] for f in fields})
+    run, report = bench.run(test)
+    assert run["status"] == "passed", run["result_description"]
+    requests = [m["text"] for m in report["messages"] if m["role"] == "caller" and
+                m["dir"] == "sent" and not m["line"].startswith("SIP/2.0")]
+    seen = {t: {r.split(" ")[0] for r in requests if f"\r\nX-{t}: {t} 0 1001\r\n" in r}
+            for t in GO_ON}
+    assert seen == GO_ON
+    for request in requests:
+        method = request.split(" ")[0]
+        found = re.findall(r"\r\n(X-\w+): (.*)\r\n", request.replace("\r\n", "\r\n\r\n"))
+        assert {name[2:] for name, _ in found} == {t for t in GO_ON if method in GO_ON[t]}, request
+        agents = re.findall(r"\r\nUser-Agent: (.*)\r\n", request)
+        assert agents == (["a client for 1002"] if method in IN_DIALOG else
+                          [a for a in agents if a.startswith("offhook/")][:1]), request
+
+
 def test_dial_destination_nobody_has(bench):
     run, report = bench.run(bench.single_call(duration=1), {
         "step.1.1.dial_destination": "9999"})
