@@ -95,7 +95,8 @@ def assert_relayed(found, capture, bound=None):
     if bound is None:
         assert 0 <= dropped <= BEFORE_CHANNEL
     else:
-        assert dropped == before
+        # one that came just before may have waited in its queue until the channel was there
+        assert 0 <= dropped <= before
     assert found["in"]["lost"] == 0 and found["in"]["duplicates"] == 0
 
 
