@@ -26,8 +26,9 @@ int call_security_rekey(struct call *c)
 {
 	int err;
 
-	/* the association of DTLS goes on */
-	if (!c->encrypted || c->action->encryption == WIRE_ENCRYPTION_DTLS)
+	/* the association of DTLS goes on; baresip keeps its keys */
+	if (!c->encrypted || c->action->encryption == WIRE_ENCRYPTION_DTLS ||
+	    c->action->client == WIRE_CLIENT_BARESIP)
 		return 0;
 	err = media_session_rekey(c->media);
 	return err ? err

@@ -82,6 +82,8 @@ static int baresip_check(struct decoder *d, const struct wire_action *a)
 		 "client baresip takes none"},
 		{o->redirects_max != WIRE_REDIRECTS_DEFAULT, "max_redirects",
 		 "client baresip takes none"},
+		{a->nat != WIRE_NAT_NONE, "media_nat",
+		 "client baresip sends from its own address only"},
 		{a->srtp_suite_count > 0, "srtp_suites",
 		 "client baresip chooses by itself"},
 		{a->challenge.code != 0, "challenge",

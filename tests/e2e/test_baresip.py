@@ -140,6 +140,43 @@ def test_a_run_through_the_api(tmp_path, ports, folder):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize("encryption", ["none", "sdes", "dtls"])
+def test_every_verb_of_a_call_it_answers(tmp_path, ports, encryption):
+    """It is called by a native client through the proxy it registered with."""
+    actions = {"callee": [UP, ["assert_dtmf", "159 20000"], ["hold", ""], ["wait", "300"],
+                          ["resume", ""], ["dtmf", "42"], ["reinvite", ""], ["wait", "500"],
+                          ["hangup", ""]],
+               "caller": [UP, ["assert_state", "CALL_RTPESTAB"], ["dtmf", "159"],
+                          ["assert_dtmf", "42 20000"]]}
+    with own_network() as address, \
+            Bench(tmp_path, ports, agent_conf={"bind": address}) as bench:
+        steps = [[{"type": "register", "role": "callee", "target_pool": bench.target_id,
+                   "credential_pool": bench.callees, "client": "baresip"},
+                  {"type": "answer", "role": "callee", "client": "baresip",
+                   "media_encryption": encryption, "sipclient_actions": actions["callee"]}],
+                 [{"type": "register", "role": "caller", "target_pool": bench.target_id,
+                   "credential_pool": bench.callers},
+                  {"type": "call", "role": "caller", "dial_destination": "1002",
+                   "call_duration": 60, "media_encryption": encryption,
+                   "sipclient_actions": actions["caller"]}]]
+        test = bench.api("POST", "/tests", {
+            "name": "answers", "project_id": bench.project_id, "scenario": "single-call",
+            "agentpool_id": bench.pool_id, "record": "sip", "steps": steps, "conditions": [
+                state_condition("callee", "CALL_INCOMING", "CALL_RINGING", "CALL_ANSWERED",
+                                "CALL_ESTABLISHED", "CALL_HOLD", "CALL_RESUME", "CALL_CLOSED"),
+                state_condition("caller", "CALL_HOLD", "CALL_RESUME", "CALL_ENDED_REMOTE")]})["test"]
+        run, report = bench.run(test["id"], timeout=90)
+        assert run["status"] == "passed", (run["result_description"], report)
+        for here, there in (("caller", "callee"), ("callee", "caller")):
+            sent, received = stream(report, here, "out"), stream(report, there, "in")
+            print(encryption, here, sent["packets"], received["packets"])
+            # who is told of the end last has sent once more perhaps
+            assert 0 <= sent["packets"] - received["packets"] <= 2 and received["lost"] == 0
+            # of a handshake of its own baresip tells no suite
+            assert ("srtp_suite" in received) == (
+                encryption == "sdes" or (encryption == "dtls" and there == "caller")), received
+
+
 def test_what_it_cannot_do_is_refused_with_its_place(tmp_path, ports):
     with Bench(tmp_path, ports, proxy=False) as bench:
         for wrong, pointer in (({"prack": "required"}, "prack"),
@@ -149,6 +186,7 @@ def test_what_it_cannot_do_is_refused_with_its_place(tmp_path, ports):
                                ({"prompt": "hello.wav"}, "prompt"),
                                ({"custom_headers": [["X-A", "b", "any"]]},
                                 "custom_headers"),
+                               ({"media_nat": "ice"}, "media_nat"),
                                ({"srtp_suites": ["AEAD_AES_128_GCM"]}, "srtp_suites"),
                                ({"audio_codecs": ["L16/44100"]}, "audio_codecs"),
                                ({"sipclient_actions": [["update", ""]]}, "sipclient_actions"),
