@@ -50,8 +50,8 @@ static void clip_arrived(struct media_engine *e, struct media_session *s,
 	if (tx->clip || tx->codec != c->codec || tx->ptime_ms != c->ptime_ms)
 		return; /* settled anew meanwhile */
 	clip_take(tx, c->clip);
-	if (tx->packets == 0 && tx->due_ns < c->mono_ns)
-		tx->due_ns = c->mono_ns;
+	/* calls that waited for the same one keep their places, not to send all
+	 * at once */
 	tx_rtp_review(e, s, c->mono_ns);
 }
 
