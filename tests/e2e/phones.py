@@ -56,6 +56,7 @@ def level_at(path, hz):
 CONTROL = """
 import socket, sys, threading
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+s.settimeout(None)
 def read():
     rest = b""
     while True:
