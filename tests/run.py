@@ -85,9 +85,11 @@ def run_meson(build, arguments):
     """Meson's exit status and {name: entry of its testlog.json}."""
     log = Path(build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    # A timeout is for a test that hangs, not for a machine that is slow.
+    # A timeout is for a test that hangs, not for a machine that is slow; and as most of a
+    # test is waiting for calls, one more than there are processors may run.
     status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
                              "--timeout-multiplier", "4",
+                             "--num-processes", str(os.cpu_count() + 1),
                              "--print-errorlogs", *arguments]).returncode
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     entries = [json.loads(line) for line in lines]

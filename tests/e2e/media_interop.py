@@ -76,6 +76,10 @@ def heard_by_it(folder, since):
     """How loud our tone of 1000 Hz is in what it recorded, dB."""
     files = [p for p in (*folder.glob("dump-*-dec.wav"), *folder.glob("heard*.wav"))
              if p.stat().st_mtime_ns >= since]
+    deadline = time.monotonic() + 20
+    while not all(p.read_bytes()[:4] == b"RIFF" for p in files):  # it closes them when it can
+        assert time.monotonic() < deadline, files
+        time.sleep(0.05)
     level = max(level_at(p, 1000) for p in files)
     return 20 * math.log10(max(level, 1e-3) / 8000)
 

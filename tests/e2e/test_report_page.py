@@ -93,11 +93,12 @@ def test_signed_in_reader_sees_the_messages(browser, finished):
         "code": (bench.controller.state_dir / "setup-code").read_text().strip(),
         "name": "reader", "password": "reads the report"})
     assert signed_in.status_code == 200, signed_in.text
-    browser.get(f"{bench.controller.url}/healthz")  # a cookie needs a page of its site
+    url = bench.controller.witness().url
+    browser.get(f"{url}/healthz")  # a cookie needs a page of its site
     browser.add_cookie({"name": "offhook_session",
                         "value": signed_in.cookies["offhook_session"]})
-    browser.get(f"{bench.controller.url}/run/details/{session}")
-    opened(browser, f"{bench.controller.url}/run/details/{session}")
+    browser.get(f"{url}/run/details/{session}")
+    opened(browser, f"{url}/run/details/{session}")
     bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
     assert any("INVITE" in b.get_attribute("textContent") for b in bodies)
     # what can be downloaded is what is linked to
@@ -110,7 +111,7 @@ def test_signed_in_reader_sees_the_messages(browser, finished):
     # for paper: everything is open
     assert not any(d.get_attribute("open")
                    for d in browser.find_elements(By.CSS_SELECTOR, "#ladder details"))
-    opened(browser, f"{bench.controller.url}/run/details/{session}?mode=print")
+    opened(browser, f"{url}/run/details/{session}?mode=print")
     details = browser.find_elements(By.CSS_SELECTOR, "#ladder details")
     assert details and all(d.get_attribute("open") for d in details)
 
