@@ -15,6 +15,11 @@
 #define MEDIA_CODECS_MAX       16
 #define MEDIA_FMTP_BYTES       128
 
+/* Comfort noise (RFC 3389); RFC 3551 table 4: it needs no rtpmap. */
+#define MEDIA_NOISE_NAME     "CN"
+#define MEDIA_NOISE_PT       13
+#define MEDIA_NOISE_CLOCK_HZ 8000
+
 /** One payload type of an m= line (RFC 4566, RFC 3551). */
 struct media_codec {
 	char name[MEDIA_CODEC_NAME_BYTES]; /* encoding name: "PCMU" */

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define CN_PT       13 /* RFC 3551 table 4: needs no rtpmap */
-#define CN_CLOCK_HZ 8000
-
 static int map_fill(struct rtp_payload_map *map,
 		    const struct media_negotiated *n)
 {
@@ -31,7 +28,8 @@ static int map_fill(struct rtp_payload_map *map,
 					  n->event_clock_hz ? n->event_clock_hz
 							    : DTMF_CLOCK_HZ);
 	if (!err || err == -EEXIST)
-		err = rtp_payload_map_add(map, CN_PT, "CN", CN_CLOCK_HZ);
+		err = rtp_payload_map_add(map, MEDIA_NOISE_PT, MEDIA_NOISE_NAME,
+					  MEDIA_NOISE_CLOCK_HZ);
 	return err == -EEXIST ? 0 : err;
 }
 

@@ -14,9 +14,6 @@
 #define PTIME_MIN_MS     10 /* announced */
 #define EVENT_NAME       "telephone-event"
 #define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
-#define NOISE_NAME       "CN"
-#define NOISE_PT         13 /* RFC 3551 table 4 */
-#define NOISE_CLOCK_HZ   8000
 
 /* ---- our side ---- */
 
@@ -28,15 +25,15 @@ static void noise_add(struct media_local *local)
 	bool wanted = false;
 
 	for (size_t i = 0; i < local->codec_count; i++)
-		wanted |= local->codecs[i].clock_hz == NOISE_CLOCK_HZ &&
+		wanted |= local->codecs[i].clock_hz == MEDIA_NOISE_CLOCK_HZ &&
 			  strcmp(local->codecs[i].name, EVENT_NAME) != 0;
 	if (!wanted || local->codec_count == MEDIA_CODECS_MAX)
 		return;
 	memset(dst, 0, sizeof(*dst));
-	str_copy(dst->name, sizeof(dst->name), NOISE_NAME);
-	dst->pt = NOISE_PT;
+	str_copy(dst->name, sizeof(dst->name), MEDIA_NOISE_NAME);
+	dst->pt = MEDIA_NOISE_PT;
 	dst->channels = 1;
-	dst->clock_hz = NOISE_CLOCK_HZ;
+	dst->clock_hz = MEDIA_NOISE_CLOCK_HZ;
 	local->codec_count++;
 }
 
@@ -156,7 +153,7 @@ static size_t wants_list(struct prompt_want *dst,
 		want->ptime_ms = codec_ptime(codec, local->ptime_ms);
 		codec_settings_parse(&want->settings, c->fmtp);
 		want->settings.noise =
-			suppresses && c->clock_hz == NOISE_CLOCK_HZ;
+			suppresses && c->clock_hz == MEDIA_NOISE_CLOCK_HZ;
 		count++;
 	}
 	return count;

@@ -9,7 +9,6 @@
 #include "base/str.h"
 
 #define EVENT_NAME "telephone-event" /* RFC 4733 */
-#define NOISE_NAME "CN"              /* RFC 3389 */
 
 static const char *const direction_names[] = {
 	[MEDIA_SENDRECV] = "sendrecv",
@@ -228,7 +227,7 @@ static bool codec_same(const struct media_codec *a, const struct media_codec *b)
 static bool codec_is_speech(const struct media_codec *codec)
 {
 	return strcasecmp(codec->name, EVENT_NAME) != 0 &&
-	       strcasecmp(codec->name, NOISE_NAME) != 0;
+	       strcasecmp(codec->name, MEDIA_NOISE_NAME) != 0;
 }
 
 static const struct media_codec *codec_find(const struct media_local *local,
@@ -270,7 +269,7 @@ static void noise_settle(struct media_negotiated *deal, const struct sdp *peer,
 		const struct media_codec *theirs = &peer->codecs[i];
 
 		deal->has_noise_pt =
-			strcasecmp(theirs->name, NOISE_NAME) == 0 &&
+			strcasecmp(theirs->name, MEDIA_NOISE_NAME) == 0 &&
 			theirs->clock_hz == deal->codec.clock_hz &&
 			codec_find(local, theirs);
 		deal->noise_pt = theirs->pt;

@@ -7,9 +7,14 @@
 /* A stopped session lingers 200 ms; the rest is for a loaded machine. */
 #define LINGER_S 1.0
 
+static bool originates(const struct wire_action *a)
+{
+	return a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM;
+}
+
 static double room(const struct wire_action *a)
 {
-	if (a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM)
+	if (originates(a))
 		return a->max_concurrent_calls +
 		       ceil(a->calls_per_second * LINGER_S) + 1;
 	if (a->type == WIRE_ACTION_ANSWER)
@@ -28,8 +33,7 @@ uint32_t sessions_wanted(const struct wire_job *job)
 		for (size_t i = 0; i < job->steps[s].action_count; i++) {
 			const struct wire_action *a = &job->steps[s].actions[i];
 
-			if (a->type == WIRE_ACTION_CALL ||
-			    a->type == WIRE_ACTION_STREAM)
+			if (originates(a))
 				call = fmax(call, room(a));
 			else
 				answer = fmax(answer, room(a));
