@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -192,16 +193,9 @@ static void on_lost(const char *name, const char *why, void *arg)
 		upload_poke(l->upload);
 }
 
-static const char *text_member(json_t *message, const char *name)
-{
-	const char *text = json_string_value(json_object_get(message, name));
-
-	return text ? text : "";
-}
-
 static void on_artifact_message(struct lease *l, json_t *message)
 {
-	const char *name = text_member(message, "name");
+	const char *name = text_of(message, "name");
 	int err = l->artifacts ? artifacts_take(l->artifacts, name) : 0;
 
 	if (err) {
@@ -222,13 +216,13 @@ static void on_finish_message(struct lease *l, json_t *message)
 {
 	static const char *const outcomes[] = {"completed", "failed", "error",
 					       "stopped"};
-	const char *outcome = text_member(message, "outcome");
+	const char *outcome = text_of(message, "outcome");
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(outcomes) / sizeof(*outcomes); i++)
 		known |= strcmp(outcome, outcomes[i]) == 0;
 	finish(l, known ? outcome : "error",
-	       known ? text_member(message, "reason")
+	       known ? text_of(message, "reason")
 		     : "the engine finished without a known outcome");
 	process_kill_after(l->process, EXIT_MS);
 }
@@ -236,7 +230,7 @@ static void on_finish_message(struct lease *l, json_t *message)
 static void on_message(json_t *message, void *arg)
 {
 	struct lease *l = arg;
-	const char *type = text_member(message, "type");
+	const char *type = text_of(message, "type");
 
 	if (strcmp(type, "ready") == 0)
 		lease_step_ready(l, json_object_get(message, "step"));
@@ -475,8 +469,8 @@ static int set_names(struct lease *l, const char *id, json_t *names)
 	if (err)
 		return err;
 	str_print(l->session_id, sizeof(l->session_id), "%s",
-		  text_member(names, "session_id"));
-	str_print(l->role, sizeof(l->role), "%s", text_member(names, "role"));
+		  text_of(names, "session_id"));
+	str_print(l->role, sizeof(l->role), "%s", text_of(names, "role"));
 	return 0;
 }
 
@@ -519,7 +513,7 @@ int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 				json_integer_value(duration) < INT32_MAX
 			? (uint32_t)json_integer_value(duration)
 			: 86400;
-	err = set_names(l, text_member(job, "lease_id"), job);
+	err = set_names(l, text_of(job, "lease_id"), job);
 	if (err == 0)
 		err = begin_spool(l);
 	if (err == 0)

@@ -1,16 +1,11 @@
 #include "control/cli/verdict.h"
 
+#include "control/wire/text.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-static const char *text_of(json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 void verdict_init(struct verdict *v, bool registers)
 {

@@ -1,19 +1,13 @@
 #include "control/cli/view.h"
 
 #include "base/clock.h"
+#include "control/wire/text.h"
 
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CELL_BYTES 48
-
-static const char *text_of(json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 /* Names and reasons come from the peer: no escape sequences on a terminal. */
 static void print_safe(FILE *out, const char *text)

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *text_of(const json_t *object, const char *member)
+{
+	const char *text = json_string_value(json_object_get(object, member));
+
+	return text ? text : "";
+}
+
 json_t *wire_text(const char *text)
 {
 	json_t *value = text ? json_string(text) : NULL;

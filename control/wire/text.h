@@ -1,5 +1,5 @@
 /**
- * Texts that were cut, or came from a peer, as JSON.
+ * Texts as JSON, and out of it.
  * Thread: any.
  */
 #ifndef OFFHOOK_WIRE_TEXT_H
@@ -7,8 +7,12 @@
 
 #include <jansson.h>
 
-/** A JSON string: what is no UTF-8 in the text becomes '?'.
- * @return NULL: out of memory, or text is NULL */
+/** The text of a member. @return borrowed from the object; "" where it has no
+ * such member, or no text in it; never NULL */
+const char *text_of(const json_t *object, const char *member);
+
+/** A JSON string of a text that was cut, or came from a peer: what is no UTF-8
+ * in it becomes '?'. @return NULL: out of memory, or text is NULL */
 json_t *wire_text(const char *text);
 
 #endif

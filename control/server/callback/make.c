@@ -14,7 +14,7 @@
 /* Turns taken in one pass; the next pass goes on. */
 #define TURNS_MAX 64
 
-static const char *text_of(const json_t *object, const char *member)
+static const char *text_or_null(const json_t *object, const char *member)
 {
 	return json_string_value(json_object_get(object, member));
 }
@@ -33,7 +33,7 @@ static int read_run(struct store *store, const struct callback_due *due,
 		json_decref(run);
 		return err;
 	}
-	kiosk = text_of(run, "kiosk_id");
+	kiosk = text_or_null(run, "kiosk_id");
 	if (json_object_set_new(run, "conditions", conditions) ||
 	    json_object_set_new(run, "report_url",
 				kiosk ? json_sprintf("%s/kiosk/%s/%s", base_url,
@@ -64,7 +64,7 @@ static int read_project_run(struct store *store, const struct callback_due *due,
 static json_t *body_of(const json_t *how, json_t *told, const char *type,
 		       int *err)
 {
-	const char *template = text_of(how, "body");
+	const char *template = text_or_null(how, "body");
 	struct buf body;
 	json_t *text = NULL;
 	char *whole;
@@ -86,9 +86,9 @@ static json_t *body_of(const json_t *how, json_t *told, const char *type,
 static int make_one(struct store *store, const struct callback_due *due,
 		    const char *base_url)
 {
-	const char *url = text_of(due->how, "url");
-	const char *method = text_of(due->how, "method");
-	const char *type = text_of(due->how, "content_type");
+	const char *url = text_or_null(due->how, "url");
+	const char *method = text_or_null(due->how, "method");
+	const char *type = text_or_null(due->how, "content_type");
 	struct callback_new callback = {
 		.url = url ? url : "",
 		.method = method ? method : "POST",

@@ -1,5 +1,7 @@
 #include "control/server/judge/input.h"
 
+#include "control/wire/text.h"
+
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -49,14 +51,6 @@ struct judge_input *judge_input_free(struct judge_input *in)
 	json_decref(in->kept);
 	free(in);
 	return NULL;
-}
-
-/* The text of a member, or of a number's absence: never NULL. */
-static const char *text_of(const json_t *object, const char *member)
-{
-	const char *text = json_string_value(json_object_get(object, member));
-
-	return text ? text : "";
 }
 
 static int64_t integer_of(const json_t *object, const char *member)

@@ -8,6 +8,7 @@
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/measure.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,13 +106,6 @@ struct message {
 	size_t len;
 	unsigned char *decoded; /* owned; or NULL */
 };
-
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 /* What agents upload was checked, but is not trusted. */
 static int read_message(struct message *m, const json_t *object)

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "control/server/store/store_project.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +13,6 @@
 #define PAGE_POLICY                                              \
 	"default-src 'none'; style-src 'self'; img-src 'self'; " \
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static const char *member(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 /* Text from outside as HTML text or attribute value. */
 static int put_text(struct buf *page, const char *text)
@@ -59,8 +53,8 @@ static int put_cell(struct buf *page, const char *text)
 /* Ids are UUIDs of ours. A run's kiosk link may have been revoked. */
 static int put_run(struct buf *page, const json_t *run, bool kiosk)
 {
-	const char *session = member(run, "session_id");
-	const char *kiosk_id = member(run, "kiosk_id");
+	const char *session = text_of(run, "session_id");
+	const char *kiosk_id = text_of(run, "kiosk_id");
 	bool linked = !kiosk || kiosk_id[0];
 	int err = buf_print(page, "<tr><td>");
 
@@ -70,7 +64,7 @@ static int put_run(struct buf *page, const json_t *run, bool kiosk)
 			    : buf_print(page, "<a href=\"/run/details/%s\">",
 					session);
 	if (!err)
-		err = put_text(page, member(run, "test_name"));
+		err = put_text(page, text_of(run, "test_name"));
 	if (!err && linked)
 		err = buf_print(page, "</a>");
 	if (!err)
@@ -78,9 +72,9 @@ static int put_run(struct buf *page, const json_t *run, bool kiosk)
 			page, "</td><td>%" JSON_INTEGER_FORMAT "</td>",
 			json_integer_value(json_object_get(run, "attempt")));
 	if (!err)
-		err = put_cell(page, member(run, "status"));
+		err = put_cell(page, text_of(run, "status"));
 	if (!err)
-		err = put_cell(page, member(run, "result_description"));
+		err = put_cell(page, text_of(run, "result_description"));
 	return err ? err : buf_print(page, "</tr>\n");
 }
 
@@ -96,7 +90,7 @@ static int put_page(struct buf *page, const json_t *doc, bool kiosk)
 			"<link rel=\"stylesheet\" href=\"/static/offhook.css\">"
 			"</head><body><main>\n<h1>");
 	if (!err)
-		err = put_text(page, member(doc, "project_name"));
+		err = put_text(page, text_of(doc, "project_name"));
 	if (!err)
 		err = buf_print(
 			page,
@@ -104,11 +98,12 @@ static int put_page(struct buf *page, const json_t *doc, bool kiosk)
 			" tests, started %s, ended %s (UTC).</p>\n<table>"
 			"<tr><th>test</th><th>attempt</th><th>status</th>"
 			"<th>result</th></tr>\n",
-			member(doc, "run_status"),
+			text_of(doc, "run_status"),
 			json_integer_value(json_object_get(doc, "total_tests")),
-			member(doc, "created_at"),
-			member(doc, "stopped_at")[0] ? member(doc, "stopped_at")
-						     : "not yet");
+			text_of(doc, "created_at"),
+			text_of(doc, "stopped_at")[0]
+				? text_of(doc, "stopped_at")
+				: "not yet");
 	json_array_foreach(json_object_get(doc, "runs"), i, run)
 	{
 		if (!err)

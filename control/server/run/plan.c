@@ -4,17 +4,11 @@
 #include "control/server/judge/judge.h"
 #include "control/server/run/params.h"
 #include "control/wire/job.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *member)
-{
-	const char *text = json_string_value(json_object_get(object, member));
-
-	return text ? text : "";
-}
 
 static void at(char pointer[static 96], size_t s, size_t a, const char *member)
 {

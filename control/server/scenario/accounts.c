@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/server/run/params.h"
 #include "control/server/run/plan.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,13 +31,6 @@ static const struct {
 
 #define FIELD_COUNT  (sizeof(fields) / sizeof(*fields))
 #define FIELD_TARGET 7 /* target_pool and what follows */
-
-static const char *text_of(const json_t *object, const char *member)
-{
-	const char *text = json_string_value(json_object_get(object, member));
-
-	return text ? text : "";
-}
 
 static bool is_type(const json_t *action, const char *type)
 {

@@ -149,7 +149,7 @@ json_t *session_fields(struct request *req, struct reply *rep,
 	return fields_read(req, req->body, false, "", fields, count, rep);
 }
 
-static const char *text_of(const json_t *values, const char *name)
+static const char *text_or_null(const json_t *values, const char *name)
 {
 	return json_string_value(json_object_get(values, name));
 }
@@ -187,9 +187,9 @@ void session_login(struct request *req, struct reply *rep)
 
 	if (!values)
 		return;
-	if (session_enter(req, rep, text_of(values, "name"))) {
-		login(req, rep, text_of(values, "name"),
-		      text_of(values, "password"));
+	if (session_enter(req, rep, text_or_null(values, "name"))) {
+		login(req, rep, text_or_null(values, "name"),
+		      text_or_null(values, "password"));
 		sem_post(&req->controller->sessions->hashing);
 	}
 	json_decref(values);
@@ -280,8 +280,8 @@ void session_password(struct request *req, struct reply *rep)
 	if (!values)
 		return;
 	if (session_enter(req, rep, user.name)) {
-		change(req, rep, &user, text_of(values, "password"),
-		       text_of(values, "new_password"));
+		change(req, rep, &user, text_or_null(values, "password"),
+		       text_or_null(values, "new_password"));
 		sem_post(&req->controller->sessions->hashing);
 	}
 	json_decref(values);

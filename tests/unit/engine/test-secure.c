@@ -1,15 +1,10 @@
 /* Calls between engine processes whose media is encrypted. */
 #include "pair.h"
 
+#include "control/wire/text.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static const char *text_of(json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 /* What one sent is what the other received, counted and sized alike. */
 static void check_exact(json_t *from, json_t *to, const char *suite)
