@@ -1,0 +1,162 @@
+#include "control/server/run/plan_action.h"
+
+#include "base/str.h"
+#include "control/server/run/params.h"
+#include "control/server/run/plan_pool.h"
+#include "control/wire/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+void plan_action_pointer(char pointer[static PLAN_POINTER_BYTES], size_t s,
+			 size_t a, const char *member)
+{
+	str_print(pointer, PLAN_POINTER_BYTES, "/step.%zu.%zu.%s", s, a,
+		  member);
+}
+
+static bool known_member(const char *name)
+{
+	return strcmp(name, "type") == 0 || strcmp(name, "role") == 0 ||
+	       strcmp(name, "name") == 0 ||
+	       strcmp(name, "credential_share") == 0;
+}
+
+/* Scenarios carry these: a stored test may not (steps_check()). */
+static bool is_inline(const char *name)
+{
+	return strcmp(name, "credentials") == 0 || strcmp(name, "target") == 0;
+}
+
+/* An uploaded prompt goes by its hash; any other is a file of the agents'. */
+static int plan_prompt(json_t *planned, const struct plan_source *source,
+		       const char *member, const char *name)
+{
+	char sha256[65];
+	char hash[32];
+	int err = source->prompt && name
+			  ? source->prompt(source->arg, name, sha256)
+			  : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	str_print(hash, sizeof(hash), "%s_sha256", member);
+	return json_object_set_new(planned, hash, json_string(sha256)) ? -ENOMEM
+								       : 0;
+}
+
+/* The hashes of the uploads that a script plays, by their names. */
+static int plan_plays(json_t *planned, const struct plan_source *source,
+		      const json_t *script)
+{
+	json_t *hashes = json_object();
+	json_t *entry;
+	size_t i;
+	int err = hashes ? 0 : -ENOMEM;
+
+	json_array_foreach(script, i, entry)
+	{
+		const char *action =
+			json_string_value(json_array_get(entry, 0));
+		const char *name = json_string_value(json_array_get(entry, 1));
+		char sha256[65];
+		int found;
+
+		if (err || !source->prompt || !action || !name ||
+		    strcmp(action, "play") != 0)
+			continue;
+		found = source->prompt(source->arg, name, sha256);
+		if (found == 0)
+			err = json_object_set_new(hashes, name,
+						  json_string(sha256))
+				      ? -ENOMEM
+				      : 0;
+		else if (found != -ENOENT)
+			err = found;
+	}
+	if (!err && json_object_size(hashes))
+		err = json_object_set(planned, "play_sha256", hashes) ? -ENOMEM
+								      : 0;
+	json_decref(hashes);
+	return err;
+}
+
+/* One member of a test's action into the job's. */
+static int plan_member(json_t *planned, const char *type, const char *name,
+		       json_t *value, const struct plan_source *source,
+		       const char *pointer, json_t *errors)
+{
+	const struct step_param *param = step_param_find(type, name);
+	json_t *typed;
+	int err;
+
+	if (is_inline(name))
+		return json_object_set(planned, name, value) ? -ENOMEM : 0;
+	if (!param) {
+		plan_error(errors, pointer,
+			   "a %.20s action has no parameter '%.60s'", type,
+			   name);
+		return 0;
+	}
+	err = param_normalize(param, value, &typed);
+	if (err == -EINVAL) {
+		plan_error(errors, pointer, "%s must be %s", name,
+			   param_type_name(param));
+		return 0;
+	}
+	if (err)
+		return err;
+	if (plan_pool_as(name)) {
+		err = plan_pool_resolve(planned, source, name,
+					json_integer_value(typed), pointer,
+					errors);
+		json_decref(typed);
+		return err;
+	}
+	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0) {
+		err = plan_prompt(planned, source, name,
+				  json_string_value(typed));
+		if (err) {
+			json_decref(typed);
+			return err;
+		}
+	}
+	if (strcmp(name, "sipclient_actions") == 0) {
+		err = plan_plays(planned, source, typed);
+		if (err) {
+			json_decref(typed);
+			return err;
+		}
+	}
+	return json_object_set_new(planned, name, typed) ? -ENOMEM : 0;
+}
+
+int plan_action_add(json_t *spec, size_t s, size_t a, json_t *action,
+		    const struct plan_source *source, json_t *errors)
+{
+	const char *type = text_of(action, "type"), *name;
+	json_t *steps = json_object_get(spec, "steps"), *value;
+	json_t *planned =
+		json_pack("{s:s, s:I}", "type", type, "index", (json_int_t)a);
+	char pointer[PLAN_POINTER_BYTES];
+	int err;
+
+	if (!planned ||
+	    json_array_append_new(json_array_get(steps, s), planned))
+		return -ENOMEM;
+	json_object_foreach(action, name, value)
+	{
+		if (known_member(name) || json_is_null(value))
+			continue;
+		plan_action_pointer(pointer, s, a, name);
+		err = plan_member(planned, type, name, value, source, pointer,
+				  errors);
+		if (err)
+			return err;
+	}
+	value = json_object_get(action, "credential_share");
+	if (!value || !json_object_get(planned, "credentials"))
+		return 0;
+	plan_action_pointer(pointer, s, a, "credential_pool");
+	return plan_pool_share(planned, value, pointer, errors);
+}

@@ -1,0 +1,28 @@
+/**
+ * One action of a test into a job's: parameters of their types, pools by what
+ * they hold, uploaded prompts by their hashes. Internal to the planner.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_SERVER_RUN_PLAN_ACTION_H
+#define OFFHOOK_SERVER_RUN_PLAN_ACTION_H
+
+#include "control/server/run/plan.h"
+
+#define PLAN_POINTER_BYTES 96
+
+/** Where a parameter of a test stands: "/step.S.A.MEMBER". */
+void plan_action_pointer(char pointer[static PLAN_POINTER_BYTES], size_t s,
+			 size_t a, const char *member);
+
+/**
+ * Add an action to a step of a role's job.
+ * @param spec    of the job; its steps are there
+ * @param s       step of the test
+ * @param a       position in that step
+ * @param action  of the test, borrowed
+ * @return 0 (see errors); -ENOMEM; -EIO
+ */
+int plan_action_add(json_t *spec, size_t s, size_t a, json_t *action,
+		    const struct plan_source *source, json_t *errors);
+
+#endif

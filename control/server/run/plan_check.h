@@ -1,0 +1,17 @@
+/**
+ * Whether agents will take the jobs of a plan. Internal to the planner.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_SERVER_RUN_PLAN_CHECK_H
+#define OFFHOOK_SERVER_RUN_PLAN_CHECK_H
+
+#include "control/server/run/plan.h"
+
+/**
+ * Decode every job as an agent does; what it refuses is reported where it
+ * stands in the test.
+ * @return 0 (see errors); -ENOMEM
+ */
+int plan_jobs_check(const struct plan *plan, json_t *errors);
+
+#endif
