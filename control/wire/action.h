@@ -26,6 +26,16 @@ int wire_credentials_decode(struct decoder *d, json_t *object, const char *name,
 			    const struct wire_credential **ret,
 			    size_t *ret_count);
 
+/** Where it goes: target, and the transport that overrides the target's.
+ * @return 0; -EINVAL; -ENOMEM */
+int wire_target_decode(struct decoder *d, json_t *object,
+		       struct wire_action *a);
+
+/** A call that names no target goes where its account has registered.
+ * @param registered  the last register action so far, or NULL */
+void wire_target_inherit(struct wire_action *a,
+			 const struct wire_action *registered);
+
 /** event, expires, presence, mwi. a->type is set. @return 0; -EINVAL;
  * -ENOMEM */
 int wire_notification_decode(struct decoder *d, json_t *object,
