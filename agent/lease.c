@@ -1,7 +1,6 @@
 #include "agent/lease.h"
 
 #include "agent/lease_internal.h"
-#include "agent/prompts.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -11,14 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define REQUEST_S 30
-/* A prompt of 64 MiB over a link of 1 Mbit/s. */
-#define PROMPT_S 600
-/* An engine ends a job at its max_duration; this much later it hangs. */
-#define DURATION_SLACK_S 60
-/* An engine that has finished has little left to do. */
-#define EXIT_MS 10000
 
 /* ---- the end ---- */
 
@@ -43,7 +34,7 @@ static void stop_timers(struct lease *l)
 	loop_disarm(l->env->loop, &l->duration);
 }
 
-static void check_over(struct lease *l)
+void lease_check_over(struct lease *l)
 {
 	if (l->uploaded && !l->process && l->state != LEASE_CONFIRMING &&
 	    l->state != LEASE_FETCHING) {
@@ -67,7 +58,7 @@ void lease_drop(struct lease *l)
 	l->uploaded = true;
 	if (l->process)
 		lease_cancel(l, NULL);
-	check_over(l);
+	lease_check_over(l);
 }
 
 static void on_upload_end(enum upload_end end, void *arg)
@@ -85,7 +76,7 @@ static void on_upload_end(enum upload_end end, void *arg)
 	l->dropped = end != UPLOAD_ACCEPTED;
 	if (l->dropped && l->process)
 		lease_cancel(l, NULL);
-	check_over(l);
+	lease_check_over(l);
 }
 
 static void on_upload_cancel(void *arg)
@@ -93,8 +84,7 @@ static void on_upload_cancel(void *arg)
 	lease_cancel(arg, NULL);
 }
 
-/* Keep the outcome and bring everything to the controller. */
-static void finish(struct lease *l, const char *outcome, const char *reason)
+void lease_finish(struct lease *l, const char *outcome, const char *reason)
 {
 	int err;
 
@@ -116,18 +106,6 @@ static void finish(struct lease *l, const char *outcome, const char *reason)
 	upload_poke(l->upload);
 }
 
-/* ---- the engine ---- */
-
-/* The job is ours and has no engine. */
-static void end_unstarted(struct lease *l, const char *outcome,
-			  const char *reason)
-{
-	http_cancel(&l->start);
-	l->state = LEASE_FLUSHING;
-	finish(l, outcome, reason);
-	l->env->idle_h(l, l->env->arg);
-}
-
 void lease_cancel(struct lease *l, const char *reason)
 {
 	json_t *message;
@@ -139,7 +117,7 @@ void lease_cancel(struct lease *l, const char *reason)
 		return;
 	}
 	if (l->state == LEASE_FETCHING) {
-		end_unstarted(l, "stopped", "");
+		lease_end_unstarted(l, "stopped", "");
 		return;
 	}
 	if (!l->process || l->cancelled)
@@ -156,34 +134,7 @@ void lease_cancel(struct lease *l, const char *reason)
 	process_kill_after(l->process, (int64_t)l->env->conf->cancel_s * 1000);
 }
 
-static void on_duration(void *arg)
-{
-	lease_cancel(arg, "the engine did not end the job at its longest "
-			  "duration");
-}
-
-static void keep(struct lease *l, enum record_kind kind, json_t *items)
-{
-	char reason[160];
-	int err = l->spool && !l->finished
-			  ? report_items(&l->report, kind, items)
-			  : 0;
-
-	if (err) {
-		str_print(reason, sizeof(reason),
-			  "the agent's spool cannot be written: %s",
-			  err == -ENOBUFS ? "events and SIP messages that the "
-					    "controller has not taken fill it"
-					  : strerror(-err));
-		if (!l->cancelled) /* what still comes is refused alike */
-			log_error("lease=%s: %s", l->id, reason);
-		lease_cancel(l, reason);
-	}
-	if (l->upload)
-		upload_poke(l->upload);
-}
-
-static void on_lost(const char *name, const char *why, void *arg)
+void lease_artifact_lost(const char *name, const char *why, void *arg)
 {
 	struct lease *l = arg;
 
@@ -191,223 +142,6 @@ static void on_lost(const char *name, const char *why, void *arg)
 		log_error("lease=%s: the spool cannot be written", l->id);
 	if (l->upload)
 		upload_poke(l->upload);
-}
-
-static void on_artifact_message(struct lease *l, json_t *message)
-{
-	const char *name = text_of(message, "name");
-	int err = l->artifacts ? artifacts_take(l->artifacts, name) : 0;
-
-	if (err) {
-		log_warning("run=%s role=%s lease=%s: artifact %.100s: %s",
-			    l->session_id, l->role, l->id, name,
-			    strerror(-err));
-		on_lost(name,
-			err == -EDQUOT ? "there is no room for it in the "
-					 "spool of the agent"
-				       : strerror(-err),
-			l);
-	} else if (l->upload) {
-		upload_poke(l->upload);
-	}
-}
-
-static void on_finish_message(struct lease *l, json_t *message)
-{
-	static const char *const outcomes[] = {"completed", "failed", "error",
-					       "stopped"};
-	const char *outcome = text_of(message, "outcome");
-	bool known = false;
-
-	for (size_t i = 0; i < sizeof(outcomes) / sizeof(*outcomes); i++)
-		known |= strcmp(outcome, outcomes[i]) == 0;
-	finish(l, known ? outcome : "error",
-	       known ? text_of(message, "reason")
-		     : "the engine finished without a known outcome");
-	process_kill_after(l->process, EXIT_MS);
-}
-
-static void on_message(json_t *message, void *arg)
-{
-	struct lease *l = arg;
-	const char *type = text_of(message, "type");
-
-	if (strcmp(type, "ready") == 0)
-		lease_step_ready(l, json_object_get(message, "step"));
-	else if (strcmp(type, "progress") == 0)
-		l->progress =
-			json_number_value(json_object_get(message, "progress"));
-	else if (strcmp(type, "stats") == 0)
-		keep(l, RECORD_STATS, json_object_get(message, "series"));
-	else if (strcmp(type, "events") == 0)
-		keep(l, RECORD_EVENTS, json_object_get(message, "events"));
-	else if (strcmp(type, "sip") == 0)
-		keep(l, RECORD_SIP, json_object_get(message, "messages"));
-	else if (strcmp(type, "artifact") == 0)
-		on_artifact_message(l, message);
-	else if (strcmp(type, "finish") == 0)
-		on_finish_message(l, message);
-}
-
-static void on_process_end(const char *how, void *arg)
-{
-	struct lease *l = arg;
-	char reason[256];
-
-	l->process = process_free(l->process);
-	l->state = LEASE_FLUSHING;
-	http_cancel(&l->barrier);
-	loop_disarm(l->env->loop, &l->barrier_timer);
-	loop_disarm(l->env->loop, &l->duration);
-	str_print(reason, sizeof(reason), "the engine process died: %s", how);
-	finish(l, "error", reason);
-	l->env->idle_h(l, l->env->arg);
-	check_over(l);
-}
-
-/* What is empty is left out. */
-static int setting_add(json_t *engine, const char *name, const char *text)
-{
-	return text[0] ? json_object_set_new(engine, name, json_string(text))
-		       : 0;
-}
-
-static json_t *job_message(const struct lease *l)
-{
-	const struct agent_conf *c = l->env->conf;
-	json_t *engine =
-		json_pack("{s:s,s:i,s:i,s:i,s:s,s:s}", "bind", c->bind,
-			  "sip_port", c->sip_port, "rtp_min", c->rtp_min,
-			  "rtp_max", c->rtp_max, "prompt_dir", c->prompt_dir,
-			  "prompt_cache", l->env->prompt_cache);
-
-	if (engine &&
-	    (setting_add(engine, "artifact_dir", artifacts_dir(l->artifacts)) ||
-	     setting_add(engine, "default_prompt", c->default_prompt) ||
-	     setting_add(engine, "codec_values", c->codec_values) ||
-	     setting_add(engine, "media_scheduling", c->media_scheduling) ||
-	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
-	     setting_add(engine, "tls_key", c->sip_tls_key) ||
-	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||
-	     setting_add(engine, "name_servers", c->name_servers))) {
-		json_decref(engine);
-		return NULL;
-	}
-	return json_pack("{s:s,s:O,s:o}", "type", "job", "spec", l->spec,
-			 "engine", engine);
-}
-
-static int begin_job(struct lease *l)
-{
-	json_t *job = job_message(l);
-	int err = job ? process_send(l->process, job) : -ENOMEM;
-
-	json_decref(job);
-	/* the spec has passwords: it lives in the engine from here on */
-	json_decref(l->spec);
-	l->spec = NULL;
-	return err ? err : lease_go(l, 0, 0);
-}
-
-static void start_engine(struct lease *l)
-{
-	struct process_params params = {.program = l->env->engine_program,
-					.message_h = on_message,
-					.end_h = on_process_end,
-					.arg = l};
-	char reason[160];
-	int err = process_start(&l->process, l->env->loop, &params);
-
-	if (err == 0) {
-		l->state = LEASE_RUNNING;
-		loop_arm(l->env->loop, &l->duration,
-			 ((int64_t)l->max_duration_s + DURATION_SLACK_S) *
-				 1000);
-		err = begin_job(l);
-		if (err)
-			process_kill(l->process);
-	} else {
-		l->state = LEASE_FLUSHING;
-		l->env->idle_h(l, l->env->arg);
-	}
-	if (err) {
-		str_print(reason, sizeof(reason),
-			  "the engine process cannot be started: %s",
-			  strerror(-err));
-		finish(l, "error", reason);
-	}
-}
-
-static void fetch_prompts(struct lease *l);
-
-static void on_prompt(const struct http_answer *answer, void *arg)
-{
-	struct lease *l = arg;
-	char reason[256];
-	int err = 0;
-
-	if (answer->status == 401) {
-		l->env->unauthorized_h(l->env->arg);
-		return;
-	}
-	if (answer->status == 200)
-		err = prompts_keep(l->env->prompt_cache, l->fetched,
-				   answer->data ? answer->data : "",
-				   answer->len);
-	if (answer->status == 200 && err == 0) {
-		fetch_prompts(l);
-		return;
-	}
-	str_print(reason, sizeof(reason),
-		  "role %s: a prompt cannot be fetched from the controller: %s",
-		  l->role,
-		  err == -EBADMSG ? "what came is not what its hash says"
-		  : err           ? strerror(-err)
-				  : answer->text);
-	end_unstarted(l, "error", reason);
-}
-
-/* One after the other; the engine starts when all are there. */
-static void fetch_prompts(struct lease *l)
-{
-	char path[128];
-	struct http_request request = {.method = "GET",
-				       .path = path,
-				       .raw_bytes = PROMPT_FILE_BYTES,
-				       .timeout_s = PROMPT_S,
-				       .answer_h = on_prompt,
-				       .arg = l};
-
-	l->fetched = prompts_missing(l->spec, l->env->prompt_cache);
-	if (!l->fetched) {
-		start_engine(l);
-		return;
-	}
-	str_print(path, sizeof(path), "/appimages/%s", l->fetched);
-	if (http_send(&l->start, l->env->http, &request))
-		end_unstarted(l, "error", "out of memory");
-}
-
-static void on_started(const struct http_answer *answer, void *arg)
-{
-	struct lease *l = arg;
-
-	if (answer->status == 401) {
-		l->env->unauthorized_h(l->env->arg);
-		return;
-	}
-	if (answer->status < 200 || answer->status >= 300) {
-		log_warning("run=%s role=%s lease=%s: not ours to start (%s)",
-			    l->session_id, l->role, l->id, answer->text);
-		lease_drop(l);
-		l->env->idle_h(l, l->env->arg);
-		return;
-	}
-	log_info("run=%s role=%s lease=%s: started", l->session_id, l->role,
-		 l->id);
-	lease_renewal_begin(l, answer->sent_ns);
-	l->state = LEASE_FETCHING;
-	fetch_prompts(l);
 }
 
 /* ---- making one ---- */
@@ -421,8 +155,7 @@ static struct lease *lease_alloc(struct lease_env *env)
 	l->env = env;
 	l->over.due_h = on_over;
 	l->over.arg = l;
-	l->duration.due_h = on_duration;
-	l->duration.arg = l;
+	lease_engine_init(l);
 	lease_renewal_init(l);
 	return l;
 }
@@ -435,30 +168,12 @@ static int lease_open_upload(struct lease *l)
 				       .artifacts = l->artifacts,
 				       .lease_id = l->id,
 				       .cancel_h = on_upload_cancel,
-				       .lost_h = on_lost,
+				       .lost_h = lease_artifact_lost,
 				       .end_h = on_upload_end,
 				       .arg = l};
 
 	l->report.spool = l->spool;
 	return upload_new(&l->upload, &params);
-}
-
-static int request_start(struct lease *l)
-{
-	char path[128];
-	json_t *body = json_object();
-	struct http_request request = {.method = "POST",
-				       .path = path,
-				       .body = body,
-				       .timeout_s = REQUEST_S,
-				       .answer_h = on_started,
-				       .arg = l};
-	int err;
-
-	str_print(path, sizeof(path), "/leases/%s/start", l->id);
-	err = body ? http_send(&l->start, l->env->http, &request) : -ENOMEM;
-	json_decref(body);
-	return err;
 }
 
 static int set_names(struct lease *l, const char *id, json_t *names)
@@ -521,7 +236,7 @@ int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 	if (err == 0)
 		err = lease_open_upload(l);
 	if (err == 0)
-		err = request_start(l);
+		err = lease_start(l);
 	if (err) {
 		l->spool = spool_remove(l->spool);
 		l->artifacts = artifacts_remove(l->artifacts);
@@ -558,8 +273,9 @@ int lease_recover(struct lease **ret, struct lease_env *env, const char *id)
 	if (spool_finish(l->spool))
 		l->finished = true;
 	else
-		finish(l, "error",
-		       "the agent was restarted while the job was running");
+		lease_finish(
+			l, "error",
+			"the agent was restarted while the job was running");
 	upload_poke(l->upload);
 	lease_renewal_begin(l, clock_mono_ns());
 	*ret = l;

@@ -1,6 +1,7 @@
 /**
- * Inside a lease: shared by lease.c (engine, results, end) and
- * lease_renewal.c (renewals, barriers).
+ * Inside a lease: shared by lease.c (making, results, end), lease_start.c (from
+ * the offer to the engine), lease_engine.c (the engine) and lease_renewal.c
+ * (renewals, barriers).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_LEASE_INTERNAL_H
@@ -58,6 +59,33 @@ struct lease {
 	struct loop_timer duration;
 	struct loop_timer over;
 };
+
+/* ---- lease.c ---- */
+
+/** Keep the outcome and bring everything to the controller. Once; a reason of
+ * ours goes before. */
+void lease_finish(struct lease *l, const char *outcome, const char *reason);
+/** Report an artifact that will not be there. arg: the lease. */
+void lease_artifact_lost(const char *name, const char *why, void *arg);
+/** Let it be released if nothing is left to do; not before this returns. */
+void lease_check_over(struct lease *l);
+
+/* ---- lease_start.c ---- */
+
+/** Ask for the start; the engine follows when it is ours and its prompts are
+ * here. @return as http_send() */
+int lease_start(struct lease *l);
+/** The job is ours and will have no engine. */
+void lease_end_unstarted(struct lease *l, const char *outcome,
+			 const char *reason);
+
+/* ---- lease_engine.c ---- */
+
+void lease_engine_init(struct lease *l);
+/** Start the engine and give it the job; a failure ends the job. */
+void lease_engine_start(struct lease *l);
+
+/* ---- lease_renewal.c ---- */
 
 void lease_renewal_init(struct lease *l);
 /** The lease runs from sent_ns on: renew it until it is over. */
