@@ -4,6 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import logs
 from controller import build_dir
 
 
@@ -28,7 +29,7 @@ class Agent:
         self.conf_file.write_text("".join(
             f"{key} = {value}\n" if isinstance(value, int) else f'{key} = "{value}"\n'
             for key, value in self.conf.items()))
-        with open(self.log_file, "ab") as log:
+        with logs.opened(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
                 [self.program, "--foreground", "--config", self.conf_file],
                 stdout=log, stderr=log)

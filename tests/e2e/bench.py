@@ -65,15 +65,12 @@ class Bench:
             self.callees = self.credentials("callees", {CALLEE: SUBSCRIBERS[CALLEE]})
             self.callers = self.credentials("callers", {CALLER: SUBSCRIBERS[CALLER]})
         except BaseException:
-            self._show_logs()
             self._stack.close()
             raise
         return self
 
     def __exit__(self, kind, value, traceback):
-        if kind:
-            self._show_logs()
-        elif self.controller.process:
+        if not kind and self.controller.process:
             self._note_messages()
         self._stack.__exit__(kind, value, traceback)
         # Also engines, whose output is in the agent's log.
@@ -88,12 +85,6 @@ class Bench:
                 auth=self.controller.keys["admin"], timeout=60)
             if answer.status_code == 200:
                 sip_witness.note(sip_witness.sent_of_text(answer.content))
-
-    def _show_logs(self):
-        for agent in self.agents:
-            print(f"--- log of {agent.name}\n{agent.log()[-6000:]}")
-        if hasattr(self, "controller"):
-            print("--- log of the controller\n" + self.controller.log()[-6000:])
 
     def api(self, method, path, body=None):
         return self.controller.api(method, path, body)

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import logs
+
 
 @dataclass
 class Stream:
@@ -59,7 +61,7 @@ class Capture:
         self._streams = None   # read once
 
     def __enter__(self):
-        with open(self._log, "wb") as log:
+        with logs.opened(self._log) as log:
             self._process = subprocess.Popen(
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
                  "-B", "16", "-f",

@@ -8,11 +8,25 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import contract  # noqa: E402
+import logs  # noqa: E402
 import sip_witness  # noqa: E402
 from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
 contract.install()
+
+
+def pytest_runtest_setup():
+    logs.test_begins()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport():
+    """What the programs beside it wrote stands below a test that fails."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        report.sections += logs.written()
 
 
 @pytest.fixture(autouse=True)

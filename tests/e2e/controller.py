@@ -11,6 +11,7 @@ from pathlib import Path
 import requests
 
 import http_watch
+import logs
 from contract import CHECKED, contract
 from witness import Witness
 
@@ -73,7 +74,7 @@ class Controller:
         if "admin" not in self.keys:
             self.create_key()
         self._write_conf()
-        with open(self.log_file, "a", encoding="utf-8") as log:
+        with logs.opened(self.log_file, "ab") as log:
             offset = log.tell()
             self.process = subprocess.Popen(
                 [self.program, "--config", self.conf_file], stderr=log,
@@ -116,6 +117,7 @@ class Controller:
         if self.process:
             self.kill()
         self.session.close()
+        logs.last(self.log_file)
         self._dir.cleanup()
         if self._witness:
             self._witness.__exit__()

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import logs
+
 ROOT = Path(__file__).resolve().parents[2]
 KAMAILIO_CFG = ROOT / "packaging" / "quickstart" / "kamailio.cfg"
 SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1009)}
@@ -18,10 +20,11 @@ class Kamailio:
     CFG = KAMAILIO_CFG
 
     def __init__(self, folder, port, relay=None, subscribers=None, tls=None, algorithm=None,
-                 nonce_s=None, routes="", host="127.0.0.1"):
+                 nonce_s=None, routes="", host="127.0.0.1", integrity=False):
         """tls: (certificate, key); served on the port after the other one
         algorithm: of its digest, such as SHA-256; nonce_s: for how long a nonce is good
-        routes: what it does with a request from outside of dialogs before anything else"""
+        routes: what it does with a request from outside of dialogs before anything else
+        integrity: it asks for qop=auth-int, and for nothing else"""
         self.port, self._host = port, host
         self.subscribers = dict(subscribers or SUBSCRIBERS)
         self.log = Path(folder) / "kamailio.log"
@@ -38,6 +41,8 @@ class Kamailio:
                                 f'modparam("auth", "algorithm", "{algorithm}")\n\\g<0>')
         if nonce_s:
             text = self._edited(text, r'"nonce_expire", \d+', f'"nonce_expire", {nonce_s}')
+        if integrity:
+            text = self._edited(text, r"\$var\(challenge\) = 1;", "$var(challenge) = 2;")
         if routes:
             text = self._edited(text, 'loadmodule "htable.so"', '\\g<0>\nloadmodule "corex.so"')
             text = self._edited(text, r"\troute\(AUTHENTICATE\);", routes + "\\g<0>")
@@ -61,7 +66,7 @@ class Kamailio:
         return text
 
     def __enter__(self):
-        with open(self.log, "ab") as log:
+        with logs.opened(self.log, "ab") as log:
             # A group of its own: its children end with it.
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True)
@@ -183,7 +188,7 @@ class SippCallee:
                          "-cp", str(port + 1), "-nostdin", "-m", "1", "-timeout", "120"]
 
     def __enter__(self):
-        with open(self.log, "wb") as log:
+        with logs.opened(self.log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
         deadline = time.monotonic() + 10

@@ -11,6 +11,8 @@ import subprocess
 import time
 import wave
 
+import logs
+
 BARESIP, LINPHONE = shutil.which("baresip"), shutil.which("linphonec")
 MODULES = "/usr/lib/baresip/modules"
 OURS, PHONE = "10.99.0.1", "10.99.0.2"
@@ -90,7 +92,7 @@ class Phone:
         raise NotImplementedError
 
     def __enter__(self):
-        with open(self.log, "wb") as log:
+        with logs.opened(self.log) as log:
             self.process = subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace, *self.command()],
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
@@ -165,7 +167,7 @@ class Baresip(Phone):
 
     def __enter__(self):
         super().__enter__()
-        with open(self.folder / "control.log", "wb") as log:
+        with logs.opened(self.folder / "control.log") as log:
             self._control = subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace, "/usr/bin/python3", "-c", CONTROL, PHONE,
                  "4444"], stdin=subprocess.PIPE, stdout=log, stderr=log, text=True)
@@ -231,6 +233,7 @@ class Linphone(Phone):
     def __init__(self, folder, namespace, sip=(), info=True):
         super().__init__(folder, namespace)
         self.detail, self._records = folder / "detail.log", 0
+        logs.note(self.detail)
         # it does not make the folder of its database itself
         (folder / ".local" / "share" / "linphone").mkdir(parents=True)
         tone_write(folder / "tone.wav", 48000, 440, 30)

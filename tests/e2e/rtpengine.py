@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import time
 
+import logs
+
 RTPENGINE, KAMAILIO = shutil.which("rtpengine"), shutil.which("kamailio")
 HOST, SIP_PORT = "10.99.0.2", 5080
 RELAYS = (40000, 40999)
@@ -62,7 +64,7 @@ class Daemon:
         self._log, self._command = log, ["ip", "netns", "exec", namespace, *command]
 
     def start(self):
-        with open(self._log, "wb") as log:
+        with logs.opened(self._log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
 
     def alive(self):

@@ -4,6 +4,8 @@ import socket
 import subprocess
 import time
 
+import logs
+
 SDP = """v=0
 o=sipp 1 1 IN IP[local_ip_type] [local_ip]
 s=-
@@ -212,10 +214,11 @@ class Sipp:
                          "-error_file", str(folder / "errors.log"), "-s", service]
         if to:
             self._command.append(f"127.0.0.1:{to}")
+        logs.note(folder / "errors.log")
         self._listens = not to
 
     def __enter__(self):
-        with open(self._log, "wb") as log:
+        with logs.opened(self._log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
         deadline = time.monotonic() + 10

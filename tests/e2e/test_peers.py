@@ -1,9 +1,13 @@
 """The witnesses themselves: relay, capture and E-model must be right before
 they may judge anything."""
+import os
 import random
 import socket
 import struct
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +106,45 @@ def test_kamailio_starts_and_refuses_strangers(tmp_path, ports):
     with Kamailio(tmp_path, ports.sip):
         assert answers_options(ports.sip, timeout=5)
     assert not answers_options(ports.sip, timeout=0.2)
+
+
+FAILING = """
+import pytest
+from controller import Controller
+from peers import Kamailio
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory):
+    with Kamailio(tmp_path_factory.mktemp("proxy"), %d) as kamailio:
+        yield kamailio
+
+
+def test_beside_one_that_goes_on(proxy):
+    with open(proxy.log, "a") as log:
+        log.write("what the proxy wrote")
+    assert False
+
+
+def test_beside_one_that_is_gone():
+    with Controller():
+        assert False
+
+
+def test_that_passes(proxy):
+    with open(proxy.log, "a") as log:
+        log.write("what nobody wants to read")
+"""
+
+
+def test_logs_are_shown_of_what_fails(tmp_path, ports):
+    (tmp_path / "test_failing.py").write_text(FAILING % ports.sip)
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "-s",
+         tmp_path / "test_failing.py"], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)})
+    assert "2 failed, 1 passed" in done.stdout, done.stdout
+    first, second = done.stdout.split("test_beside_one_that_is_gone ")
+    assert "kamailio.log" in first and "what the proxy wrote" in first
+    assert "controller.log" in second and "listening on http" in second
+    assert "nobody wants" not in done.stdout

@@ -3,6 +3,8 @@ import shutil
 import subprocess
 import time
 
+import logs
+
 TURNSERVER = shutil.which("turnserver")
 SERVER, PORT, RELAYS = "10.99.0.2", 3478, (49000, 49999)
 CREDENTIALS = ["--turn-user", "alice", "--turn-password", "secret"]
@@ -20,7 +22,7 @@ class Coturn:
             *(options or ["--no-tls", "--no-dtls"])]
 
     def __enter__(self):
-        with open(self._log, "wb") as log:
+        with logs.opened(self._log) as log:
             self._process = subprocess.Popen(
                 ["ip", "netns", "exec", self._namespace, *self._command], stdout=log,
                 stderr=subprocess.STDOUT)

@@ -1,0 +1,52 @@
+"""What programs beside a test wrote: of a test that fails it is shown, also where the
+program outlives the test or its directory does not."""
+import time
+from pathlib import Path
+
+TAIL = 6000     # bytes shown of each
+
+_files = {}     # path -> its last bytes, once it may be gone
+_begun = 0.0
+
+
+def opened(path, mode="wb"):
+    """Open a log for writing."""
+    _files[Path(path)] = None
+    return open(path, mode)  # pylint: disable=consider-using-with
+
+
+def note(path):
+    """A log that its program opens."""
+    _files[Path(path)] = None
+
+
+def last(path):
+    """Its directory is about to go."""
+    _files[Path(path)] = _tail(Path(path))
+
+
+def test_begins():
+    """Of what is gone, nothing belongs to the tests that follow."""
+    global _begun  # pylint: disable=global-statement
+    _begun = time.time()
+    for path in [p for p, text in _files.items() if text is not None or not p.exists()]:
+        del _files[path]
+
+
+def written():
+    """[(title, text)] of the logs that something was added to since the test began"""
+    found = []
+    for path, text in _files.items():
+        if text is None and path.exists() and path.stat().st_mtime >= _begun - 0.02:   # the kernel counts in ticks
+            text = _tail(path)
+        if text:
+            found.append((f"log {path}", text))
+    return found
+
+
+def _tail(path):
+    if not path.exists():
+        return ""
+    with open(path, "rb") as f:
+        f.seek(max(0, path.stat().st_size - TAIL))
+        return f.read().decode(errors="replace")
