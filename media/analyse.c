@@ -1,129 +1,14 @@
 /* The analysis thread: takes what RX and TX recorded in the order in which it
  * happened, and publishes seconds and totals. */
 #include "base/clock.h"
+#include "media/analyse_internal.h"
 #include "media/analyse_session.h"
-#include "media/analysis/rtp_header.h"
-#include "media/engine.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PACKETS_AHEAD 8 /* that memory is asked for */
-
-/* A source of records, with the next one taken out and looked at. */
-struct head {
-	bool full;
-	int64_t mono_ns;
-	uint64_t taken; /* records of it that are dealt with */
-};
-
-struct running {
-	int64_t second_end_ns; /* here, so that the walk stays in the cache */
-	struct media_session *session;
-};
-
-struct analyse {
-	struct media_engine *e;
-	struct media_session **slots; /* all that exist; NULL: free */
-	uint32_t slots_used;
-	struct running *running;
-	uint32_t running_count;
-	struct media_session **ending; /* STOPPING and CLOSING */
-	uint32_t ending_count;
-	bool published; /* since the loop was last woken */
-
-	struct head received_head;
-	struct head sent_head;
-	struct head rtcp_head;
-	struct head command_head;
-	/* the oldest records, where they lie in the rings; valid if the head
-	 * is full */
-	const struct packet_record *received;
-	const struct packet_record *sent;
-	const struct rtcp_event *rtcp;
-	struct command *command;
-};
-
-/* ---- publishing ---- */
-
-static bool records_full(const struct media_engine *e)
-{
-	/* acquire: pairs with the release in media_engine_poll(); what was
-	 * polled has left the ring */
-	uint64_t polled =
-		atomic_load_explicit(&e->records_polled, memory_order_acquire);
-
-	return e->records_pushed - polled >= e->records_count;
-}
-
-static bool publish(struct analyse *an, const struct media_record *record)
-{
-	if (records_full(an->e))
-		return false;
-	ring_push(an->e->records, record);
-	an->e->records_pushed++;
-	an->published = true;
-	return true;
-}
-
-/* A record that is lost, and counted, when the loop does not keep up. */
-static void publish_or_drop(struct analyse *an,
-			    const struct media_record *record)
-{
-	if (!publish(an, record))
-		COUNTER_ADD(&an->e->records_dropped, 1);
-}
-
-/* @return false: the ring is full; the next packet tries again */
-static bool publish_event(struct analyse *an, struct media_session *s,
-			  enum media_record_kind kind, int64_t mono_ns)
-{
-	struct media_record record = {
-		.kind = kind,
-		.session = s,
-		.mono_ns = mono_ns,
-	};
-
-	return publish(an, &record);
-}
-
-/* A second of one direction, written where the loop will read it; closed all
- * the same, and counted, when the loop does not keep up. */
-static void second_publish(struct analyse *an, struct media_session *s,
-			   int64_t end_ns, bool outgoing)
-{
-	struct media_engine *e = an->e;
-	struct media_record *record =
-		records_full(e) ? NULL : ring_reserve(e->records);
-	struct stream_second unheard;
-	struct stream_second *second = record ? &record->u.second : &unheard;
-
-	if (outgoing)
-		rtp_sender_close_second(&s->analysis.sender, end_ns, second);
-	else
-		analysis_close_in(&s->analysis, end_ns, second);
-	if (!record) {
-		COUNTER_ADD(&e->records_dropped, 1);
-		return;
-	}
-	record->kind = MEDIA_RECORD_SECOND;
-	record->session = s;
-	record->outgoing = outgoing;
-	record->mono_ns = end_ns;
-	ring_commit(e->records);
-	e->records_pushed++;
-	an->published = true;
-}
-
-static void second_close(struct analyse *an, struct media_session *s,
-			 int64_t end_ns)
-{
-	second_publish(an, s, end_ns, false);
-	second_publish(an, s, end_ns, true);
-	s->analysis.second_ns = end_ns;
-}
 
 /* ---- the list of running sessions ---- */
 
@@ -151,86 +36,12 @@ static void advance(struct analyse *an, struct media_session *s,
 	struct running *r = &an->running[s->analysis.running_at];
 
 	while (mono_ns >= r->second_end_ns) {
-		second_close(an, s, r->second_end_ns);
+		analyse_second_close(an, s, r->second_end_ns);
 		r->second_end_ns += NS_PER_S;
 	}
 }
 
 /* ---- what happened ---- */
-
-static void dtmf_publish(struct analyse *an, struct media_session *s,
-			 int64_t mono_ns, const struct media_dtmf *dtmf,
-			 bool outgoing)
-{
-	struct media_record record = {
-		.kind = MEDIA_RECORD_DTMF,
-		.session = s,
-		.outgoing = outgoing,
-		.mono_ns = mono_ns,
-		.u.dtmf = *dtmf,
-	};
-
-	publish_or_drop(an, &record);
-}
-
-static void dtmf_heard(struct analyse *an, struct media_session *s,
-		       const struct dtmf_heard *h)
-{
-	for (size_t i = 0; i < h->count; i++) {
-		const struct dtmf_step *step = &h->steps[i];
-		const struct media_dtmf dtmf = {
-			.digit = step->digit,
-			.via = DTMF_RTPEVENT,
-			.ended = step->ended,
-			.ms = step->ms,
-		};
-
-		dtmf_publish(an, s, step->mono_ns, &dtmf, false);
-	}
-}
-
-static void dtmf_time(struct analyse *an, struct media_session *s,
-		      int64_t mono_ns)
-{
-	struct dtmf_heard heard;
-
-	if (!s->analysis.dtmf.open)
-		return;
-	dtmf_receive_time(&s->analysis.dtmf, mono_ns, &heard);
-	dtmf_heard(an, s, &heard);
-}
-
-static void event_take(struct analyse *an, struct media_session *s,
-		       const struct packet_record *r)
-{
-	const struct dtmf_arrival arrival = {
-		.payload = {.event = (uint8_t)r->seq,
-			    .end = r->marker_pt != 0,
-			    .duration = r->payload_bytes},
-		.ssrc = r->ssrc,
-		.ts = r->rtp_ts,
-		.clock_hz = (uint32_t)r->lateness_us,
-		.mono_ns = r->mono_ns,
-	};
-	struct dtmf_heard heard;
-
-	dtmf_receive_packet(&s->analysis.dtmf, &arrival, &heard);
-	dtmf_heard(an, s, &heard);
-}
-
-static void digit_sent(struct analyse *an, struct media_session *s,
-		       const struct packet_record *r)
-{
-	const struct media_dtmf dtmf = {
-		.digit = (char)r->seq,
-		.via = r->marker_pt & DIGIT_TONE ? DTMF_INBAND : DTMF_RTPEVENT,
-		.ended = true,
-		.ms = r->payload_bytes,
-		.last = r->marker_pt & DIGIT_LAST,
-	};
-
-	dtmf_publish(an, s, r->mono_ns, &dtmf, true);
-}
 
 static void played(struct analyse *an, struct media_session *s,
 		   const struct packet_record *r)
@@ -243,7 +54,7 @@ static void played(struct analyse *an, struct media_session *s,
 		.u.played = r->marker_pt,
 	};
 
-	publish_or_drop(an, &record);
+	analyse_publish_or_drop(an, &record);
 }
 
 static void received_one(struct analyse *an, struct media_session *s,
@@ -251,9 +62,10 @@ static void received_one(struct analyse *an, struct media_session *s,
 {
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, r->mono_ns);
-		dtmf_time(an, s, r->mono_ns);
+		if (s->analysis.dtmf.open)
+			analyse_dtmf_time(an, s, r->mono_ns);
 		if (!s->analysis.has_rtp)
-			s->analysis.has_rtp = publish_event(
+			s->analysis.has_rtp = analyse_publish_event(
 				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
 	}
 	analysis_received(&s->analysis, r);
@@ -288,7 +100,7 @@ static void received_take(struct analyse *an)
 		return;
 	}
 	if (r->kind == PACKET_EVENT_RECEIVED) {
-		event_take(an, s, r);
+		analyse_dtmf_event(an, s, r);
 		return;
 	}
 	if (r->kind == PACKET_TAPPED_SENT &&
@@ -333,7 +145,7 @@ static void sent_take(struct analyse *an)
 	else if (r->kind == PACKET_REPORT_WANTED)
 		report_answer(an, s);
 	else if (r->kind == PACKET_DIGIT_SENT)
-		digit_sent(an, s, r);
+		analyse_digit_sent(an, s, r);
 	else if (r->kind == PACKET_PLAYED)
 		played(an, s, r);
 }
@@ -349,7 +161,7 @@ static void rtcp_take(struct analyse *an)
 	if (s->analysis.state == ANALYSIS_RUNNING) {
 		advance(an, s, event->mono_ns);
 		if (!s->analysis.has_rtcp)
-			s->analysis.has_rtcp = publish_event(
+			s->analysis.has_rtcp = analyse_publish_event(
 				an, s, MEDIA_RECORD_RTCP, event->mono_ns);
 	}
 	analysis_rtcp(&s->analysis, event,
@@ -493,100 +305,6 @@ static void take_until(struct analyse *an, int64_t until_ns)
 	}
 }
 
-/* ---- the end of a session ---- */
-
-/* All that RX and TX recorded of it has been taken. */
-static bool stopping_check(const struct analyse *an, struct media_session *s)
-{
-	/* acquire: pairs with the release in session_stop() of RX and TX; the
-	 * counts they stored before */
-	return atomic_load_explicit(&s->rx_done, memory_order_acquire) &&
-	       atomic_load_explicit(&s->tx_done, memory_order_acquire) &&
-	       /* acquire: pairs with the release in session_remove() of the
-		* audio thread; its records are before ours */
-	       (!s->audio ||
-		atomic_load_explicit(&s->audio_done, memory_order_acquire)) &&
-	       an->received_head.taken >= s->rx_last_packet &&
-	       an->rtcp_head.taken >= s->rx_last_rtcp &&
-	       an->sent_head.taken >= s->tx_last_packet;
-}
-
-static void last_second(struct analyse *an, struct media_session *s)
-{
-	struct analysis_session *a = &s->analysis;
-	int64_t end_ns = a->stop_ns;
-
-	if (a->second_ns == 0)
-		return; /* never applied */
-	analysis_finish(a);
-	if (end_ns <= a->second_ns) {
-		/* stopped on the boundary: a second of no length only if a
-		 * packet would else be in none */
-		if (!analysis_second_open(a))
-			return;
-		end_ns = a->second_ns + 1;
-	}
-	second_close(an, s, end_ns);
-}
-
-/* @return false: the ring is full, to be tried again */
-static bool closing_publish(struct analyse *an, struct media_session *s)
-{
-	struct analysis_session *a = &s->analysis;
-	struct media_record record = {.session = s, .mono_ns = a->stop_ns};
-
-	while (a->second_ns != 0 && a->closing_step < 2) {
-		record.kind = MEDIA_RECORD_TOTAL;
-		record.outgoing = a->closing_step == 1;
-		memset(&record.u, 0, sizeof(record.u));
-		if (record.outgoing) {
-			rtp_sender_total(&a->sender, &record.u.total);
-			/* what TX counted: exact even if a ring was full */
-			if (!s->tapped) {
-				record.u.total.packets = s->tx_packets;
-				record.u.total.bytes =
-					s->tx_payload_bytes +
-					s->tx_packets * RTP_HEADER_BYTES;
-			}
-			record.u.total.srtp_suite = a->suite_out;
-		} else {
-			analysis_total_in(a, &record.u.total);
-		}
-		if (!publish(an, &record))
-			return false;
-		a->closing_step++;
-	}
-	if (records_full(an->e))
-		return false;
-	/* before the record: the loop may free the session at once */
-	an->slots[s->slot] = NULL;
-	an->slots_used--;
-	memset(&record.u, 0, sizeof(record.u));
-	record.kind = MEDIA_RECORD_STOPPED;
-	record.outgoing = false;
-	publish(an, &record);
-	return true;
-}
-
-static void endings_check(struct analyse *an)
-{
-	for (uint32_t i = 0; i < an->ending_count;) {
-		struct media_session *s = an->ending[i];
-
-		if (s->analysis.state == ANALYSIS_STOPPING &&
-		    stopping_check(an, s)) {
-			dtmf_time(an, s, INT64_MAX);
-			last_second(an, s);
-			s->analysis.state = ANALYSIS_CLOSING;
-		}
-		if (s->analysis.state == ANALYSIS_CLOSING &&
-		    closing_publish(an, s))
-			an->ending[i] = an->ending[--an->ending_count];
-		else
-			i++;
-	}
-}
-
 /* ---- the thread ---- */
 
 static void tick(struct analyse *an)
@@ -601,7 +319,7 @@ static void tick(struct analyse *an)
 		if (until_ns >= an->running[i].second_end_ns)
 			advance(an, an->running[i].session, until_ns);
 	}
-	endings_check(an);
+	analyse_endings_check(an);
 	if (an->published) {
 		an->published = false;
 		engine_wake(an->e->records_fd);
