@@ -1,5 +1,7 @@
 #include "capture/datagram.h"
 
+#include "base/big_endian.h"
+
 #include <string.h>
 
 /* https://www.tcpdump.org/linktypes.html */
@@ -38,16 +40,6 @@ enum ether_type {
 #define TAGS_MAX       4
 #define TCP_FIN_RST    0x05
 #define MORE_IPV4      0x2000
-
-static inline uint16_t be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static inline uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)be16(p) << 16 | be16(p + 2);
-}
 
 static enum datagram_kind parse_udp(struct datagram *ret, const uint8_t *p,
 				    size_t captured)

@@ -1,8 +1,8 @@
 #include "capture/header_match.h"
 
-#include <endian.h>
 #include <string.h>
 
+#include "base/big_endian.h"
 #include "media/analysis/rtp_header.h"
 
 #define UDP_HEADER          8
@@ -10,22 +10,6 @@
 #define PADDING_OR_EXTENDED 0x30 /* octet 0 of RTP */
 #define CSRC_COUNT          0x0f
 #define WORD                sizeof(header_words)
-
-static uint16_t be16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be16toh(v);
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
-}
 
 static header_words words_at(const uint8_t *p)
 {

@@ -1,5 +1,7 @@
 #include "media/dtmf.h"
 
+#include "base/big_endian.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -115,8 +117,7 @@ void dtmf_payload_write(uint8_t dst[static DTMF_PAYLOAD_BYTES],
 {
 	dst[0] = p->event;
 	dst[1] = (uint8_t)((p->end ? 0x80 : 0) | (p->volume & 0x3f));
-	dst[2] = (uint8_t)(p->duration >> 8);
-	dst[3] = (uint8_t)p->duration;
+	be16_put(dst + 2, p->duration);
 }
 
 int dtmf_payload_parse(struct dtmf_payload *ret, const uint8_t *data,
@@ -127,6 +128,6 @@ int dtmf_payload_parse(struct dtmf_payload *ret, const uint8_t *data,
 	ret->event = data[0];
 	ret->end = data[1] & 0x80;
 	ret->volume = data[1] & 0x3f;
-	ret->duration = (uint16_t)(data[2] << 8 | data[3]);
+	ret->duration = be16(data + 2);
 	return 0;
 }

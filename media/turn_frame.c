@@ -1,5 +1,6 @@
 #include "media/turn_frame.h"
 
+#include "base/big_endian.h"
 #include "media/socket.h"
 
 #include <errno.h>
@@ -16,17 +17,6 @@
 #define FAMILY_V6         2
 #define PEER_V4_BYTES     8
 #define PEER_V6_BYTES     20
-
-static uint16_t be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static void put16(uint8_t *p, unsigned value)
-{
-	p[0] = (uint8_t)(value >> 8);
-	p[1] = (uint8_t)value;
-}
 
 /* Address bytes are XORed with cookie and identifier: they stand behind one
  * another in the header. */
@@ -150,8 +140,8 @@ int turn_frame_size(size_t *ret, const uint8_t *data, size_t bytes)
 void turn_frame_channel(uint8_t dst[static TURN_CHANNEL_BYTES],
 			uint16_t channel, size_t bytes)
 {
-	put16(dst, channel);
-	put16(dst + 2, (unsigned)bytes);
+	be16_put(dst, channel);
+	be16_put(dst + 2, bytes);
 }
 
 size_t turn_frame_send(uint8_t *dst, size_t room, const struct media_addr *peer,
@@ -169,23 +159,23 @@ size_t turn_frame_send(uint8_t *dst, size_t room, const struct media_addr *peer,
 	    STUN_HEADER_BYTES + body > room)
 		return 0;
 	memset(dst, 0, STUN_HEADER_BYTES + body);
-	put16(dst, TYPE_SEND);
-	put16(dst + 2, (unsigned)body);
-	put16(dst + 4, COOKIE >> 16);
-	put16(dst + 6, COOKIE & 0xffff);
+	be16_put(dst, TYPE_SEND);
+	be16_put(dst + 2, body);
+	be16_put(dst + 4, COOKIE >> 16);
+	be16_put(dst + 6, COOKIE & 0xffff);
 	random_bytes(dst + 8, 12);
-	put16(p, ATTR_XOR_PEER);
-	put16(p + 2, (unsigned)peer_bytes);
+	be16_put(p, ATTR_XOR_PEER);
+	be16_put(p + 2, peer_bytes);
 	p += ATTRIBUTE_BYTES;
 	p[1] = v6 ? FAMILY_V6 : FAMILY_V4;
-	put16(p + 2, media_addr_port(peer) ^ (COOKIE >> 16));
+	be16_put(p + 2, media_addr_port(peer) ^ (COOKIE >> 16));
 	xor_header(p + 4,
 		   v6 ? (const uint8_t *)&in6->sin6_addr
 		      : (const uint8_t *)&in->sin_addr,
 		   peer_bytes - 4, dst);
 	p += peer_bytes;
-	put16(p, ATTR_DATA);
-	put16(p + 2, (unsigned)bytes);
+	be16_put(p, ATTR_DATA);
+	be16_put(p + 2, bytes);
 	memcpy(p + ATTRIBUTE_BYTES, data, bytes);
 	return STUN_HEADER_BYTES + body;
 }

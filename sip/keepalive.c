@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/big_endian.h"
 #include "base/str.h"
 #include "sip/conn.h"
 #include "sip/internal.h"
@@ -113,8 +114,8 @@ static size_t mapped_read(uint8_t *dst, const uint8_t *data, size_t len)
 	size_t at = STUN_HEADER_BYTES;
 
 	while (at + 4 <= len) {
-		unsigned type = (unsigned)data[at] << 8 | data[at + 1];
-		size_t bytes = (size_t)data[at + 2] << 8 | data[at + 3];
+		uint16_t type = be16(data + at);
+		size_t bytes = be16(data + at + 2);
 
 		at += 4;
 		if (bytes > len - at)
@@ -159,8 +160,7 @@ bool keepalive_stun(struct sip_ua *ua, const struct sa *src,
 {
 	struct le *le;
 
-	if (len < STUN_HEADER_BYTES ||
-	    ((unsigned)data[0] << 8 | data[1]) != STUN_SUCCESS)
+	if (len < STUN_HEADER_BYTES || be16(data) != STUN_SUCCESS)
 		return false;
 	LIST_FOREACH(&ua->keepalives, le)
 	{

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/big_endian.h"
 #include "base/clock.h"
 
 #define RTCP_HEADER_BYTES 4
@@ -20,17 +21,6 @@
 
 /* From 1900 (NTP) to 1970 (POSIX): 70 years with 17 leap days. */
 #define NTP_UNIX_OFFSET_S INT64_C(2208988800)
-
-static uint16_t be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
-}
 
 static uint64_t be64(const uint8_t *p)
 {

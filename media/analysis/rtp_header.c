@@ -1,17 +1,8 @@
 #include "media/analysis/rtp_header.h"
 
+#include "base/big_endian.h"
+
 #include <errno.h>
-
-static uint16_t be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
-}
 
 enum datagram_class datagram_classify(const uint8_t *data, size_t bytes)
 {

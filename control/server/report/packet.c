@@ -1,5 +1,6 @@
 #include "control/server/report/packet.h"
 
+#include "base/big_endian.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
@@ -14,12 +15,6 @@
 #define IPV6_BYTES 40
 #define UDP_BYTES  8
 #define HOPS       64
-
-static void put16(uint8_t *to, size_t value)
-{
-	to[0] = (uint8_t)(value >> 8);
-	to[1] = (uint8_t)value;
-}
 
 static void put32_native(uint8_t *to, uint32_t value)
 {
@@ -120,13 +115,13 @@ static void put_ipv4_header(uint8_t *h, const struct sockaddr_storage *from,
 {
 	memset(h, 0, IPV4_BYTES);
 	h[0] = 0x45;
-	put16(h + 2, IPV4_BYTES + udp_len);
+	be16_put(h + 2, IPV4_BYTES + udp_len);
 	h[6] = 0x40; /* do not fragment */
 	h[8] = HOPS;
 	h[9] = IPPROTO_UDP;
 	memcpy(h + 12, &((const struct sockaddr_in *)from)->sin_addr, 4);
 	memcpy(h + 16, &((const struct sockaddr_in *)to)->sin_addr, 4);
-	put16(h + 10, folded(sum(0, h, IPV4_BYTES)));
+	be16_put(h + 10, folded(sum(0, h, IPV4_BYTES)));
 }
 
 static void put_ipv6_header(uint8_t *h, const struct sockaddr_storage *from,
@@ -134,7 +129,7 @@ static void put_ipv6_header(uint8_t *h, const struct sockaddr_storage *from,
 {
 	memset(h, 0, IPV6_BYTES);
 	h[0] = 0x60;
-	put16(h + 4, udp_len);
+	be16_put(h + 4, udp_len);
 	h[6] = IPPROTO_UDP;
 	h[7] = HOPS;
 	put_ipv6(h + 8, from);
@@ -157,13 +152,13 @@ size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
 		put_ipv4_header(header, from, to, udp_len);
 	else
 		put_ipv6_header(header, from, to, udp_len);
-	put16(udp, port_of(from));
-	put16(udp + 2, port_of(to));
-	put16(udp + 4, udp_len);
-	put16(udp + 6, 0);
+	be16_put(udp, port_of(from));
+	be16_put(udp + 2, port_of(to));
+	be16_put(udp + 4, udp_len);
+	be16_put(udp + 6, 0);
 	total = v4 ? sum(total, header + 12, 8) : sum(total, header + 8, 32);
 	total = sum(total, udp, UDP_BYTES);
 	checksum = folded(sum(total, data, len));
-	put16(udp + 6, checksum ? checksum : 0xffff); /* 0: there is none */
+	be16_put(udp + 6, checksum ? checksum : 0xffff); /* 0: there is none */
 	return ip_len + UDP_BYTES;
 }

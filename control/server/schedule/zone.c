@@ -1,5 +1,6 @@
 #include "control/server/schedule/zone.h"
 
+#include "base/big_endian.h"
 #include "base/str.h"
 #include "control/server/schedule/zone_rule.h"
 
@@ -47,15 +48,9 @@ struct counts {
 	uint32_t ut, standard, leap, times, types, chars;
 };
 
-static uint32_t big32(const uint8_t *b)
-{
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
-	       (uint32_t)b[2] << 8 | b[3];
-}
-
 static int64_t big64(const uint8_t *b)
 {
-	return (int64_t)((uint64_t)big32(b) << 32 | big32(b + 4));
+	return (int64_t)((uint64_t)be32(b) << 32 | be32(b + 4));
 }
 
 static bool read_header(const uint8_t *bytes, size_t len, struct counts *ret)
@@ -64,12 +59,12 @@ static bool read_header(const uint8_t *bytes, size_t len, struct counts *ret)
 	    bytes[4] < '2')
 		return false;
 	*ret = (struct counts){
-		.ut = big32(bytes + 20),
-		.standard = big32(bytes + 24),
-		.leap = big32(bytes + 28),
-		.times = big32(bytes + 32),
-		.types = big32(bytes + 36),
-		.chars = big32(bytes + 40),
+		.ut = be32(bytes + 20),
+		.standard = be32(bytes + 24),
+		.leap = be32(bytes + 28),
+		.times = be32(bytes + 32),
+		.types = be32(bytes + 36),
+		.chars = be32(bytes + 40),
 	};
 	/* leap seconds: "right/" zones count another time than we do */
 	return ret->ut <= TYPES_MAX && ret->standard <= TYPES_MAX &&
@@ -91,9 +86,9 @@ static bool read_table(struct zone *z, const uint8_t *block,
 	const uint8_t *kinds = block + (size_t)c->times * 8;
 	const uint8_t *types = kinds + c->times;
 
-	z->first = (int32_t)big32(types);
+	z->first = (int32_t)be32(types);
 	for (size_t i = 0; i < c->types; i++) {
-		int32_t offset = (int32_t)big32(types + 6 * i);
+		int32_t offset = (int32_t)be32(types + 6 * i);
 
 		if (offset < -OFFSET_SANE_S || offset > OFFSET_SANE_S)
 			return false;
@@ -102,7 +97,7 @@ static bool read_table(struct zone *z, const uint8_t *block,
 		z->at[i] = big64(block + 8 * i);
 		if ((i && z->at[i] <= z->at[i - 1]) || kinds[i] >= c->types)
 			return false;
-		z->offsets[i] = (int32_t)big32(types + 6 * kinds[i]);
+		z->offsets[i] = (int32_t)be32(types + 6 * kinds[i]);
 	}
 	z->count = c->times;
 	return true;
