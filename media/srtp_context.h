@@ -20,12 +20,6 @@
 /* What protecting adds at most: tag, and the index word of SRTCP. */
 #define SRTP_OVERHEAD_BYTES  16
 #define SRTCP_OVERHEAD_BYTES 20
-/* Sources a context keeps apart; a further one takes the place of the one that
- * was authenticated longest ago. */
-#define SRTP_SOURCES_MAX 8
-/* Packets the replay window reaches back (RFC 3711 3.3.2: 64 at least). Wide,
- * as the measurement wants to see late packets. */
-#define SRTP_WINDOW 1024
 
 struct srtp_context;
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "media/srtp_keys.h"
+#include "media/srtp_source.h"
 
 #include <srtp2/srtp.h>
 
