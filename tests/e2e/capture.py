@@ -10,6 +10,10 @@ from pathlib import Path
 import logs
 
 
+# Only the first fragment of a datagram has ports; tshark puts them together again.
+FRAGMENTS = "ip[6:2] & 0x1fff != 0 or ip6 proto 44"
+
+
 @dataclass
 class Stream:
     """RTP packets from one port to another, as captured."""
@@ -65,7 +69,7 @@ class Capture:
             self._process = subprocess.Popen(
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
                  "-B", "16", "-f",
-                 f"portrange {self.ports[0]}-{self.ports[1]}",
+                 f"portrange {self.ports[0]}-{self.ports[1]} or {FRAGMENTS}",
                  "-w", str(self.file)], stdout=log, stderr=log)
         deadline = time.monotonic() + 15
         # dumpcap names its file once the filter is in force.

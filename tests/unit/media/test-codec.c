@@ -197,6 +197,71 @@ static void test_codec_opus_honours_fmtp(void **state)
 	assert_true(unsent > 100);
 }
 
+/* ---- G.722 and its levels ---- */
+
+#define G722_SAMPLES 16000
+
+/* A triangle of 500 Hz that grows, in noise that does at the middle. */
+static void g722_signal(int16_t *pcm)
+{
+	uint32_t random = 1;
+
+	for (int i = 0; i < G722_SAMPLES; i++) {
+		int place = i % 32 < 16 ? i % 32 : 32 - i % 32;
+		int noise;
+
+		random = random * 1664525u + 1013904223u;
+		noise = (int16_t)(random >> 16);
+		pcm[i] = (int16_t)((place * 2 - 16) * (i / 16) / 10 +
+				   noise / (i < G722_SAMPLES / 2 ? 64 : 4));
+	}
+}
+
+/* FNV-1a, 64 bit */
+static uint64_t hash_add(uint64_t hash, unsigned byte)
+{
+	return (hash ^ byte) * UINT64_C(1099511628211);
+}
+
+/* The sums are those of what the encoder and the decoder of ITU-T G.191 (STL,
+ * G722 3.0) make of this signal. So 16 bits of ours are its 16 bits: a codec
+ * that scales them is 6 dB off, and its code differs. */
+static void test_codec_g722_is_that_of_itu(void **state)
+{
+	const struct codec_settings none = {0};
+	int16_t *pcm = calloc(G722_SAMPLES, sizeof(*pcm));
+	int16_t *heard = calloc(G722_SAMPLES, sizeof(*heard));
+	uint64_t sum = UINT64_C(14695981039346656037);
+	uint64_t sum_heard = sum;
+	struct clip clip;
+	void *decoder;
+
+	(void)state;
+	assert_non_null(pcm);
+	assert_non_null(heard);
+	g722_signal(pcm);
+	assert_int_equal(codec_g722.encode(&codec_g722, &clip, pcm,
+					   G722_SAMPLES, 20, &none),
+			 0);
+	assert_int_equal(clip.bytes, G722_SAMPLES / 2);
+	for (size_t i = 0; i < clip.bytes; i++)
+		sum = hash_add(sum, clip.data[i]);
+	assert_int_equal(sum, UINT64_C(0xb688b68910ae521f));
+	assert_int_equal(codec_g722.decoder_new(&decoder), 0);
+	assert_int_equal(codec_g722.decode(&codec_g722, decoder, heard,
+					   G722_SAMPLES, clip.data, clip.bytes),
+			 G722_SAMPLES);
+	for (size_t i = 0; i < G722_SAMPLES; i++) {
+		sum_heard = hash_add(sum_heard, (uint16_t)heard[i] & 0xff);
+		sum_heard = hash_add(sum_heard, (uint16_t)heard[i] >> 8);
+	}
+	assert_int_equal(sum_heard, UINT64_C(0x0f71336519c90f66));
+	codec_g722.decoder_free(decoder);
+	clip_release(&clip);
+	free(heard);
+	free(pcm);
+}
+
 static void test_codec_garbage_is_survived(void **state)
 {
 	int16_t dst[CODEC_SAMPLES_MAX];
@@ -305,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_codec_names),
 		cmocka_unit_test(test_codec_settings_of_fmtp),
 		cmocka_unit_test(test_codec_opus_honours_fmtp),
+		cmocka_unit_test(test_codec_g722_is_that_of_itu),
 		cmocka_unit_test(test_codec_garbage_is_survived),
 		cmocka_unit_test(test_codec_calls_with_own_payload_types),
 	};
