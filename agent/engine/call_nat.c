@@ -12,6 +12,7 @@
 #define STUN_SERVER_PORT  3478 /* RFC 8489 section 13 */
 #define TURNS_SERVER_PORT 5349 /* RFC 8656 section 16 */
 #define ADDR_BYTES        (INET6_ADDRSTRLEN + 8)
+#define REASON_BYTES      1024
 
 /* ---- the servers ---- */
 
@@ -83,9 +84,10 @@ static int server_add(struct engine *e, const char *text, bool tls)
 	if (server_resolve(&e->nat_servers[e->nat_server_count], e, text,
 			   tls)) {
 		engine_end(e, "error",
-			   "role %s: the STUN or TURN server %s has no address "
-			   "of our family",
-			   e->job->role, text);
+			   "role %s: the STUN or TURN server %s does not "
+			   "resolve to an IPv%c address, as ours is one",
+			   e->job->role, text,
+			   e->bind.ss.ss_family == AF_INET6 ? '6' : '4');
 		return -ENOENT;
 	}
 	e->nat_server_count++;
@@ -154,25 +156,38 @@ bool call_nat_asks(const struct wire_action *action)
 	       (action->stun_server || action->turn_server);
 }
 
+/* What went wrong, and with which server. */
+static void gathering_failed(struct call *c, const struct media_record *record)
+{
+	const struct wire_action *a = c->action;
+	const char *stun = a->nat == WIRE_NAT_TURN ? NULL : a->stun_server;
+	const char *turn = a->nat == WIRE_NAT_STUN ? NULL : a->turn_server;
+	char text[REASON_BYTES];
+
+	(void)str_print(text, sizeof(text), "%s (%s%s%s%s%s)",
+			record->u.gathered, stun ? "stun_server " : "",
+			stun ? stun : "", stun && turn ? ", " : "",
+			turn ? "turn_server " : "", turn ? turn : "");
+	report_event(c->engine,
+		     wire_event_assert(report_time(c->engine, record->mono_ns),
+				       c->name, "media_nat",
+				       a->nat == WIRE_NAT_ICE    ? "ice"
+				       : a->nat == WIRE_NAT_TURN ? "turn"
+								 : "stun",
+				       text));
+	/* ICE may find another way */
+	if (a->nat != WIRE_NAT_ICE)
+		call_give_up(c, text);
+	else
+		call_ready(c);
+}
+
 void call_nat_gathered(struct call *c, const struct media_record *record)
 {
-	const char *reason = record->u.gathered;
-	const struct wire_action *a = c->action;
-
 	if (c->closed)
 		return;
-	if (reason)
-		report_event(c->engine,
-			     wire_event_assert(
-				     report_time(c->engine, record->mono_ns),
-				     c->name, "media_nat",
-				     a->nat == WIRE_NAT_ICE    ? "ice"
-				     : a->nat == WIRE_NAT_TURN ? "turn"
-							       : "stun",
-				     reason));
-	/* ICE may find another way */
-	if (reason && a->nat != WIRE_NAT_ICE)
-		call_give_up(c, reason);
+	if (record->u.gathered)
+		gathering_failed(c, record);
 	else
 		call_ready(c);
 }

@@ -41,7 +41,9 @@ static int codecs_decode(struct decoder *d, json_t *object,
 		if (!name || !decode_word(wire_codec_names, name, &k))
 			return decoder_refuse_member(
 				d, "audio_codecs",
-				"the codec \"%.20s\" is not supported by this version",
+				"there is no codec \"%.20s\", but PCMU, PCMA, "
+				"G722, opus, GSM, L16/8000, L16/16000 and "
+				"L16/44100",
 				name ? name : "");
 		a->codecs[a->codec_count++] = wire_codec_names[k];
 	}

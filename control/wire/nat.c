@@ -92,9 +92,9 @@ int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
 		return err;
 	if (a->nat == WIRE_NAT_STUN && !a->stun_server)
 		return decoder_refuse_member(d, "stun_server",
-					     "is missing: media_nat is stun");
+					     "is missing: stun needs a server");
 	if (a->nat == WIRE_NAT_TURN && !a->turn_server)
 		return decoder_refuse_member(d, "turn_server",
-					     "is missing: media_nat is turn");
+					     "is missing: turn needs a server");
 	return 0;
 }

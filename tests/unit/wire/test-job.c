@@ -290,7 +290,7 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_ms\":1.5}]]}",
 		 "/steps/0/0/wait_ms: must be"},
 		{HEAD "\"steps\":[[{" CALL ",\"audio_codecs\":[\"G729\"]}]]}",
-		 "/steps/0/0/audio_codecs: the codec \"G729\""},
+		 "/steps/0/0/audio_codecs: there is no codec \"G729\""},
 		{HEAD "\"steps\":[[{" CALL ",\"transport\":\"sctp\"}]]}",
 		 "transport: must be udp, tcp or tls"},
 		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":\"zrtp\"}]]}",
