@@ -8,6 +8,7 @@
 #include "control/cli/session.h"
 #include "control/cli/tap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
 	json_t *job = NULL;
 	unsigned steps;
 	int exit_code;
+	int err;
 
 	/* programs that measure and place no call have options of their own */
 	if (argc > 1 && strcmp(argv[1], "analyze") == 0)
@@ -42,16 +44,16 @@ int main(int argc, char **argv)
 		puts("offhook " OFFHOOK_VERSION);
 		return 0;
 	}
-	if (plan_build(&job, &steps, &options, reason)) {
-		fprintf(stderr, "offhook: %s\n", reason);
-		cli_usage_hint();
-		explicit_bzero(options.password, sizeof(options.password));
-		explicit_bzero(options.turn_password,
-			       sizeof(options.turn_password));
-		return CLI_EXIT_USAGE;
-	}
+	err = plan_build(&job, &steps, &options, reason);
 	explicit_bzero(options.password, sizeof(options.password));
 	explicit_bzero(options.turn_password, sizeof(options.turn_password));
+	if (err) {
+		fprintf(stderr, "offhook: %s\n", reason);
+		if (err != -EINVAL)
+			return CLI_EXIT_ERRORED;
+		cli_usage_hint();
+		return CLI_EXIT_USAGE;
+	}
 	exit_code = session_run(&options, job, steps);
 	json_decref(job);
 	return exit_code;

@@ -1,7 +1,9 @@
 #include "control/cli/options.h"
 
 #include "base/str.h"
+#include "control/cli/option_use.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -104,82 +106,10 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-void cli_usage(void)
-{
-	fputs("Usage: offhook call URI [OPTION]...    place one call, measure it, judge it\n"
-	      "       offhook answer [OPTION]...      take calls, measure them\n"
-	      "       offhook register [OPTION]...    register, and unregister again\n"
-	      "       offhook analyze FILE [OPTION]... measure the RTP of a capture\n"
-	      "       offhook emodel [OPTION]...      R and MOS of codec, loss and delay\n"
-	      "       offhook tap --interface IF [OPTION]...   measure the RTP of an interface\n"
-	      "       offhook analyze --help, offhook emodel --help, offhook tap --help say more\n"
-	      "       offhook scenario|schedule|callback|callback-template VERB...\n"
-	      "                                       what a controller has; each with\n"
-	      "                                       --help\n"
-	      "\n"
-	      "URI is sip:USER@HOST[:PORT], or a user or number with --target.\n"
-	      "\n"
-	      "Who we are\n"
-	      "  --user NAME           our user name\n"
-	      "  --auth-user NAME      user name for authentication, if another\n"
-	      "  --password TEXT       password (better: environment OFFHOOK_PASSWORD)\n"
-	      "  --caller-id TEXT      display name in From\n"
-	      "  --domain NAME         domain of our address (default: the target)\n"
-	      "Where requests go\n"
-	      "  --target HOST[:PORT]  proxy or registrar (also --registrar;\n"
-	      "                        default: the host of URI)\n"
-	      "  --transport udp|tcp|tls  (default: udp, or transport= of URI)\n"
-	      "  --tls-verify yes|no   the peer's certificate (default: yes)\n"
-	      "  --tls-ca FILE         who must have signed it (default: the system's)\n"
-	      "  --tls-name NAME       which it must be of (default: the host's)\n"
-	      "  --tls-cert FILE       our own certificate, with its chain\n"
-	      "  --tls-key FILE        its key (default: in the same file)\n"
-	      "  --register            register first, unregister at the end\n"
-	      "  --expires S           of the registration (default: 3600)\n"
-	      "  --bind ADDRESS        local address (default: as the kernel routes)\n"
-	      "  --sip-port PORT       local SIP port (default: any)\n"
-	      "  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n"
-	      "The call\n"
-	      "  --duration S          seconds (default: 10), or uniform:a,b\n"
-	      "                        exponential:mean normal:mean,sd\n"
-	      "  --codec NAME          PCMU, PCMA, G722, opus, GSM, L16/8000,\n"
-	      "                        L16/16000, L16/44100; may be repeated\n"
-	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
-	      "                        dtls\n"
-	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
-	      "  --nat none|stun|turn|ice\n"
-	      "                        how media gets through NATs (default: none)\n"
-	      "  --stun-server HOST[:PORT], --turn-server HOST[:PORT]\n"
-	      "  --turn-transport udp|tcp|tls (default: udp)\n"
-	      "  --turn-insecure       take any certificate of the TURN server\n"
-	      "  --turn-user NAME, --turn-password TEXT (better: environment\n"
-	      "                        OFFHOOK_TURN_PASSWORD)\n"
-	      "  --ice-lite            with --nat ice: as a lite agent\n"
-	      "  --rtcp-mux            offer RTCP on the port of RTP\n"
-	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
-	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
-	      "  --dtmf-mode MODE      rtpevent (default), info, info-dtmf, inband\n"
-	      "  --ptime MS            packet time, 10 to 120 (default: 20)\n"
-	      "  --audio-checks        decode what is heard and sent, measure it, and\n"
-	      "                        fail if the peer is silent all along\n"
-	      "  --expect-prompt FILE  WAV file that must be heard; as --audio-checks\n"
-	      "  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
-	      "  --calls N             answer: end after N calls (default: 1)\n"
-	      "Output\n"
-	      "  --json                one JSON object at the end, nothing else\n"
-	      "  --verbose             states of calls and accounts, the engine's log\n"
-	      "  --trace               SIP messages too\n"
-	      "  --help, --version\n"
-	      "\n"
-	      "Exit status: 0 the call was established and audio flowed both ways,\n"
-	      "1 it was not, 2 wrong usage. register: 0 it was taken.\n",
-	      stdout);
-}
-
 void cli_usage_hint(void)
 {
-	fputs("Usage: offhook call URI [OPTION]...  |  offhook answer [OPTION]...\n"
-	      "       offhook --help says more\n",
+	fputs("Usage: offhook --help lists commands and options, man offhook "
+	      "explains them\n",
 	      stderr);
 }
 
@@ -270,9 +200,12 @@ static int rtp_ports_read(struct cli_options *o, const char *text)
 	*dash = '\0';
 	if (port_read(copy, &o->rtp_min) || port_read(dash + 1, &o->rtp_max))
 		return -EINVAL;
-	return o->rtp_min && o->rtp_max > o->rtp_min
-		       ? 0
-		       : complain("%s is no range of ports", text);
+	if (!o->rtp_min || o->rtp_max <= o->rtp_min)
+		return complain("%s is no range of ports", text);
+	/* RFC 3550 section 11: RTP on an even port, RTCP on the next one */
+	if (o->rtp_max < (o->rtp_min + 1) / 2 * 2 + 1)
+		return complain("%s has no even port with the next one", text);
+	return 0;
 }
 
 static int text_option(char *dst, const char *name)
@@ -285,6 +218,7 @@ static int text_option(char *dst, const char *name)
 
 static int value_option(struct cli_options *o, int code)
 {
+	struct in6_addr address;
 	uint64_t count;
 
 	switch (code) {
@@ -293,16 +227,25 @@ static int value_option(struct cli_options *o, int code)
 	case OPTION_PASSWORD:
 		if (text_option(o->password, "--password"))
 			return -EINVAL;
+		o->password_given = true;
 		/* ps(1) shows the arguments to everybody. */
 		memset(optarg, '*', strlen(optarg));
 		return 0;
 	case OPTION_TURN_PASSWORD:
 		if (text_option(o->turn_password, "--turn-password"))
 			return -EINVAL;
+		o->turn_password_given = true;
 		memset(optarg, '*', strlen(optarg));
 		return 0;
 	case OPTION_TARGET:
 		return host_read(o, optarg);
+	case OPTION_BIND:
+		if (inet_pton(AF_INET, optarg, &address) != 1 &&
+		    inet_pton(AF_INET6, optarg, &address) != 1)
+			return complain("--bind %s is no IPv4 or IPv6 address",
+					optarg);
+		o->bind = optarg;
+		return 0;
 	case OPTION_TRANSPORT:
 		if (strcmp(optarg, "udp") != 0 && strcmp(optarg, "tcp") != 0 &&
 		    strcmp(optarg, "tls") != 0)
@@ -335,7 +278,7 @@ static int value_option(struct cli_options *o, int code)
 		return rtp_ports_read(o, optarg);
 	case OPTION_CALLS:
 		if (str_to_u64(optarg, 100000, &count) || count == 0)
-			return complain("--calls is a number from 1");
+			return complain("--calls is a number from 1 to 100000");
 		o->calls = (unsigned)count;
 		return 0;
 	default:
@@ -363,7 +306,6 @@ static const struct {
 	{OPTION_TURN_TRANSPORT, offsetof(struct cli_options, turn_transport)},
 	{OPTION_TURN_USER, offsetof(struct cli_options, turn_user)},
 	{OPTION_ACTIONS, offsetof(struct cli_options, actions)},
-	{OPTION_BIND, offsetof(struct cli_options, bind)},
 	{OPTION_PROMPT, offsetof(struct cli_options, prompt)},
 	{OPTION_EXPECT_PROMPT, offsetof(struct cli_options, expect_prompt)},
 	{OPTION_RECORD, offsetof(struct cli_options, record)},
@@ -408,10 +350,12 @@ static int option(struct cli_options *o, int code)
 
 static int command_read(struct cli_options *o, int argc, char **argv)
 {
+	const char *option, *needs;
+
 	if (o->command == CLI_HELP || o->command == CLI_VERSION)
 		return 0;
 	if (optind == argc)
-		return complain("what shall be done? call, answer or register");
+		return complain("a command is missing, as call, answer, tap");
 	if (strcmp(argv[optind], "answer") == 0) {
 		o->command = CLI_ANSWER;
 		if (optind + 1 != argc)
@@ -437,11 +381,12 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 	} else {
 		return complain("there is no command %s", argv[optind]);
 	}
-	if (o->tls_key && !o->tls_cert)
-		return complain("--tls-key is of use with --tls-cert only");
+	if (!o->transport)
+		o->transport = "udp";
 	if (o->registers && !o->user[0])
 		return complain("registering needs --user");
-	return 0;
+	option = option_without_effect(o, &needs);
+	return option ? complain("%s is of use %s only", option, needs) : 0;
 }
 
 int cli_options_read(struct cli_options *ret, int argc, char **argv)
@@ -450,7 +395,6 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv)
 		.command = CLI_CALL,
 		.rtp_min = 20000,
 		.rtp_max = 29999,
-		.calls = 1,
 	};
 	const char *password = getenv("OFFHOOK_PASSWORD");
 	const char *turn = getenv("OFFHOOK_TURN_PASSWORD");
@@ -472,8 +416,6 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv)
 		explicit_bzero(&o, sizeof(o));
 		return -EINVAL;
 	}
-	if (!o.transport)
-		o.transport = "udp";
 	*ret = o;
 	explicit_bzero(&o, sizeof(o));
 	return 0;

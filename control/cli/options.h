@@ -12,6 +12,7 @@
 #define CLI_CODECS_MAX      8
 #define CLI_SRTP_SUITES_MAX 6
 #define CLI_EXIT_USAGE      2
+#define CLI_EXIT_ERRORED    3 /* ours is the fault: nothing is known */
 
 enum cli_command {
 	CLI_CALL,
@@ -27,6 +28,7 @@ struct cli_options {
 	char user[CLI_HOST_BYTES];     /* "": none */
 	const char *auth_user;         /* NULL: user */
 	char password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
+	bool password_given;           /* not of the environment */
 	const char *caller_id;         /* display name or NULL */
 	char host[CLI_HOST_BYTES];     /* target; "": none (answer only) */
 	uint16_t port;                 /* 0: default of the transport */
@@ -50,6 +52,7 @@ struct cli_options {
 	bool turn_insecure;                 /* TLS: any certificate is fine */
 	const char *turn_user;              /* NULL: none */
 	char turn_password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
+	bool turn_password_given;           /* not of the environment */
 	bool rtcp_mux;
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;
@@ -64,7 +67,7 @@ struct cli_options {
 	uint16_t sip_port;         /* 0: any */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
-	unsigned calls; /* answer: how many to take */
+	unsigned calls; /* answer: how many to take; 0: one */
 	bool registers;
 	bool json;
 	bool verbose;
@@ -80,7 +83,7 @@ int cli_options_read(struct cli_options *ret, int argc, char **argv);
 
 /** Print the help. */
 void cli_usage(void);
-/** Two lines on standard error, after a complaint. */
+/** A line on standard error, after a complaint. */
 void cli_usage_hint(void);
 
 #endif

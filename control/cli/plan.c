@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define DEFAULT_PORT   "5060"
+#define ANYWHERE       "192.0.2.1" /* RFC 5737: of nobody, by the default route */
 #define MAX_DURATION_S 86400
 #define ANSWER_FOREVER (7 * 86400)
 
@@ -46,18 +47,23 @@ static int bind_find(const struct cli_options *o, char *dst, size_t size,
 
 	if (o->bind)
 		return str_copy(dst, size, o->bind);
-	err = getaddrinfo(o->host, DEFAULT_PORT, &hints, &list);
-	if (err) {
-		snprintf(reason, CLI_REASON_BYTES, "%s: %s", o->host,
-			 gai_strerror(err));
-		return -EINVAL;
+	/* A domain may have SRV records only, which the engine looks for; it
+	 * also tells that there is none. */
+	if (getaddrinfo(o->host, DEFAULT_PORT, &hints, &list) &&
+	    getaddrinfo(ANYWHERE, DEFAULT_PORT, &hints, &list)) {
+		snprintf(reason, CLI_REASON_BYTES, "%s has no address",
+			 o->host);
+		return -EHOSTUNREACH;
 	}
 	err = source_address(list, dst, size);
 	freeaddrinfo(list);
-	if (err)
-		snprintf(reason, CLI_REASON_BYTES, "no way to %s: %s", o->host,
-			 strerror(-err));
-	return err;
+	if (err) {
+		snprintf(reason, CLI_REASON_BYTES,
+			 "no way to %s: %s (--bind ADDRESS chooses ours)",
+			 o->host, strerror(-err));
+		return -EHOSTUNREACH;
+	}
+	return 0;
 }
 
 /* The builders below pass NULL on: json_pack() and the last json_object_set
@@ -265,12 +271,74 @@ static int ca_add(json_t *job, const char *file, char *reason)
 }
 
 /* @return 0: there is nothing to check, or it may be used so */
-static int access_check(const char *path, int mode, char *reason)
+static int access_check(const char *option, const char *path, int mode,
+			char *reason)
 {
 	if (!path || access(path, mode) == 0)
 		return 0;
-	snprintf(reason, CLI_REASON_BYTES, "%s: %s", path, strerror(errno));
+	snprintf(reason, CLI_REASON_BYTES, "%s %s: %s", option, path,
+		 strerror(errno));
 	return -EINVAL;
+}
+
+static int files_check(const struct cli_options *o, char *reason)
+{
+	const struct {
+		const char *option;
+		const char *path;
+		int mode;
+	} files[] = {
+		{"--prompt", o->prompt, R_OK},
+		{"--expect-prompt", o->expect_prompt, R_OK},
+		{"--record", o->record, W_OK | X_OK},
+		{"--tls-cert", o->tls_cert, R_OK},
+		{"--tls-key", o->tls_key, R_OK},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(files) / sizeof(files[0]); i++)
+		err = access_check(files[i].option, files[i].path,
+				   files[i].mode, reason);
+	return err;
+}
+
+/* "/steps/0/0/ptime: must ..." names what a test has, and no option. */
+static void option_name(char *reason)
+{
+	static const struct {
+		const char *parameter;
+		const char *option;
+	} names[] = {
+		{"audio_codecs", "--codec"},
+		{"call_duration", "--duration"},
+		{"credentials", "--user, --password"},
+		{"dial_destination", "URI"},
+		{"dtmf_mode", "--dtmf-mode"},
+		{"media_encryption", "--encryption"},
+		{"media_nat", "--nat"},
+		{"ptime", "--ptime"},
+		{"sipclient_actions", "--actions"},
+		{"srtp_suites", "--srtp-suite"},
+		{"stun_server", "--stun-server"},
+		{"target", "--target"},
+		{"turn_credentials", "--turn-user, --turn-password"},
+		{"turn_server", "--turn-server"},
+		{"turn_transport", "--turn-transport"},
+	};
+	char copy[CLI_REASON_BYTES];
+	int start = 0;
+	size_t len;
+
+	(void)str_copy(copy, sizeof(copy), reason);
+	if (sscanf(copy, "/steps/%*u/%*u/%n", &start) < 0 || start == 0)
+		return;
+	len = strcspn(copy + start, "/:");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strncmp(copy + start, names[i].parameter, len) == 0 &&
+		    !names[i].parameter[len])
+			snprintf(reason, CLI_REASON_BYTES, "%s%s",
+				 names[i].option, copy + start + len);
+	}
 }
 
 int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
@@ -283,13 +351,8 @@ int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	int err;
 
 	snprintf(reason, CLI_REASON_BYTES, "out of memory");
-	if (access_check(o->prompt, R_OK, reason) ||
-	    access_check(o->expect_prompt, R_OK, reason) ||
-	    access_check(o->record, W_OK | X_OK, reason))
+	if (files_check(o, reason))
 		return -EINVAL;
-	err = bind_find(o, bind, sizeof(bind), reason);
-	if (err)
-		return err;
 	s = spec(o, ret_steps);
 	if (!s)
 		return -ENOMEM;
@@ -300,6 +363,10 @@ int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	}
 	err = wire_job_decode(&job, s, reason);
 	wire_job_free(job);
+	if (err)
+		option_name(reason);
+	else
+		err = bind_find(o, bind, sizeof(bind), reason);
 	if (err) {
 		json_decref(s);
 		return err;

@@ -85,7 +85,7 @@ static void on_event(struct session *s, json_t *event)
 			view_evidence(&s->view, event);
 	} else if (shown &&
 		   (s->options->verbose || strcmp(kind, "assert") == 0 ||
-		    strcmp(kind, "flaw") == 0)) {
+		    strcmp(kind, "dtmf") == 0 || strcmp(kind, "flaw") == 0)) {
 		view_event(&s->view, event);
 	}
 }
@@ -102,8 +102,8 @@ static void on_artifact(struct session *s, json_t *message)
 	if (str_print(path, sizeof(path), "%s/%s", folder, name) < 0 ||
 	    str_print(part, sizeof(part), "%s" WIRE_ARTIFACT_PART, path) < 0 ||
 	    rename(part, path)) {
-		verdict_fail(&s->verdict, "the recording %s/%s is lost: %s",
-			     folder, name, strerror(errno));
+		verdict_error(&s->verdict, "the recording %s/%s is lost: %s",
+			      folder, name, strerror(errno));
 		return;
 	}
 	verdict_recording(&s->verdict, path);
@@ -213,15 +213,15 @@ static int run(struct session *s, json_t *job)
 	int err = child_start(&pid, &fd, !s->options->verbose);
 
 	if (err) {
-		verdict_fail(&s->verdict, "the engine cannot be started: %s",
-			     strerror(-err));
+		verdict_error(&s->verdict, "the engine cannot be started: %s",
+			      strerror(-err));
 		return err;
 	}
 	err = wire_channel_new(&s->channel, fd);
 	if (err) {
 		close(fd);
 		child_wait(pid);
-		verdict_fail(&s->verdict, "%s", strerror(-err));
+		verdict_error(&s->verdict, "%s", strerror(-err));
 		return err;
 	}
 	err = wire_channel_send(s->channel, job);
@@ -232,14 +232,21 @@ static int run(struct session *s, json_t *job)
 	s->channel = wire_channel_free(s->channel);
 	code = child_wait(pid);
 	if (err && code == 127)
-		verdict_fail(
+		verdict_error(
 			&s->verdict,
 			"offhook-agent is neither beside offhook nor in PATH");
 	else if (err)
-		verdict_fail(&s->verdict,
-			     "the engine died before it finished (%s %d)",
-			     code < 0 ? "signal" : "exit code", code);
+		verdict_error(&s->verdict,
+			      "the engine died before it finished (%s %d)",
+			      code < 0 ? "signal" : "exit code", code);
 	return err;
+}
+
+static const char *word(int exit_code)
+{
+	if (exit_code == CLI_EXIT_ERRORED)
+		return "ERRORED";
+	return exit_code ? "FAILED" : "PASSED";
 }
 
 int session_run(const struct cli_options *o, json_t *job, unsigned steps)
@@ -252,15 +259,18 @@ int session_run(const struct cli_options *o, json_t *job, unsigned steps)
 	view_init(&s.view, stdout);
 	s.signal_fd = signals_open();
 	if (s.signal_fd < 0)
-		verdict_fail(&s.verdict, "signals cannot be read");
+		verdict_error(&s.verdict, "signals cannot be read");
 	else
 		run(&s, job);
-	exit_code = verdict_passed(&s.verdict) ? 0 : 1;
+	if (verdict_errored(&s.verdict))
+		exit_code = CLI_EXIT_ERRORED;
+	else
+		exit_code = verdict_passed(&s.verdict) ? 0 : 1;
 	if (o->json)
 		verdict_print_json(&s.verdict, stdout);
 	else
-		view_line(&s.view, "%s%s%s", exit_code ? "FAILED" : "PASSED",
-			  ": ", verdict_reason(&s.verdict));
+		view_line(&s.view, "%s: %s", word(exit_code),
+			  verdict_reason(&s.verdict));
 	verdict_release(&s.verdict);
 	if (s.signal_fd >= 0)
 		close(s.signal_fd);

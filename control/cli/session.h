@@ -12,7 +12,7 @@
  * Run the job and print what happens.
  * @param job    the `job` message, borrowed
  * @param steps  its number of steps
- * @return exit status of the command: 0 passed, 1 not
+ * @return exit status of the command: 0 passed, 1 failed, 3 errored
  */
 int session_run(const struct cli_options *o, json_t *job, unsigned steps);
 

@@ -12,6 +12,7 @@ void verdict_init(struct verdict *v, bool registers)
 	*v = (struct verdict){
 		.calls = json_array(),
 		.asserts = json_array(),
+		.digits = json_array(),
 		.flaws = json_array(),
 		.registers = json_array(),
 		.recordings = json_array(),
@@ -23,17 +24,31 @@ void verdict_release(struct verdict *v)
 {
 	json_decref(v->calls);
 	json_decref(v->asserts);
+	json_decref(v->digits);
 	json_decref(v->flaws);
 	json_decref(v->registers);
 	json_decref(v->recordings);
 	json_decref(v->evidence);
 }
 
-void verdict_fail(struct verdict *v, const char *fmt, ...)
+void verdict_error(struct verdict *v, const char *fmt, ...)
 {
 	va_list args;
 
-	if (v->failed)
+	if (v->errored)
+		return;
+	v->errored = true;
+	va_start(args, fmt);
+	vsnprintf(v->reason, sizeof(v->reason), fmt, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3))) static void verdict_fail(
+	struct verdict *v, const char *fmt, ...)
+{
+	va_list args;
+
+	if (v->failed || v->errored)
 		return;
 	v->failed = true;
 	va_start(args, fmt);
@@ -146,10 +161,17 @@ void verdict_event(struct verdict *v, json_t *event)
 		judge_call(v, event);
 	} else if (strcmp(kind, "assert") == 0) {
 		json_array_append(v->asserts, event);
+	} else if (strcmp(kind, "dtmf") == 0) {
+		if (json_array_size(v->digits) < VERDICT_DIGITS_MAX)
+			json_array_append(v->digits, event);
 	} else if (strcmp(kind, "register") == 0) {
 		json_array_append(v->registers, event);
 	} else if (strcmp(kind, "flaw") == 0) {
 		json_array_append(v->flaws, event);
+		verdict_error(v, "the tester itself was at fault: %s (%lld)",
+			      text_of(event, "text"),
+			      (long long)json_integer_value(
+				      json_object_get(event, "count")));
 	} else if (strcmp(kind, "evidence") == 0 && !v->evidence) {
 		v->evidence = json_incref(event);
 	}
@@ -164,20 +186,26 @@ void verdict_finish(struct verdict *v, json_t *message)
 {
 	const char *outcome = text_of(message, "outcome");
 
+	const char *reason = text_of(message, "reason");
+
 	v->finished = true;
-	if (strcmp(outcome, "completed") != 0)
-		verdict_fail(v, "%s",
-			     text_of(message, "reason")[0]
-				     ? text_of(message, "reason")
-				     : outcome);
+	if (strcmp(outcome, "error") == 0)
+		verdict_error(v, "%s", reason[0] ? reason : outcome);
+	else if (strcmp(outcome, "completed") != 0)
+		verdict_fail(v, "%s", reason[0] ? reason : outcome);
 }
 
 bool verdict_passed(const struct verdict *v)
 {
 	const json_t *wanted = v->registers_only ? v->registers : v->calls;
 
-	return v->finished && !v->failed && json_array_size(wanted) > 0 &&
-	       json_array_size(v->asserts) == 0;
+	return v->finished && !v->failed && !v->errored &&
+	       json_array_size(wanted) > 0 && json_array_size(v->asserts) == 0;
+}
+
+bool verdict_errored(const struct verdict *v)
+{
+	return v->errored;
 }
 
 static const char *registered_reason(struct verdict *v)
@@ -205,7 +233,7 @@ const char *verdict_reason(struct verdict *v)
 			     text_of(failed, "action"),
 			     text_of(failed, "argument"),
 			     text_of(failed, "text"));
-	if (v->failed)
+	if (v->failed || v->errored)
 		return v->reason;
 	if (v->registers_only)
 		return registered_reason(v);
@@ -219,11 +247,12 @@ const char *verdict_reason(struct verdict *v)
 
 void verdict_print_json(struct verdict *v, FILE *out)
 {
-	json_t *o = json_pack("{s:b, s:s, s:O, s:O, s:O, s:O, s:O}", "passed",
-			      verdict_passed(v), "reason", verdict_reason(v),
-			      "calls", v->calls, "asserts", v->asserts,
-			      "registers", v->registers, "flaws", v->flaws,
-			      "recordings", v->recordings);
+	json_t *o = json_pack("{s:b, s:b, s:s, s:O, s:O, s:O, s:O, s:O, s:O}",
+			      "passed", verdict_passed(v), "errored",
+			      v->errored, "reason", verdict_reason(v), "calls",
+			      v->calls, "asserts", v->asserts, "digits",
+			      v->digits, "registers", v->registers, "flaws",
+			      v->flaws, "recordings", v->recordings);
 
 	if (o && v->evidence)
 		json_object_set(o, "evidence", v->evidence);

@@ -26,7 +26,7 @@ void view_init(struct view *v, FILE *out)
 	*v = (struct view){
 		.out = out,
 		.terminal = isatty(fileno(out)) == 1,
-		.rtt_ms = {-1, -1},
+		.reported = {{-1, -1, -1}, {-1, -1, -1}},
 	};
 }
 
@@ -65,28 +65,38 @@ static const char *cell(char dst[static CELL_BYTES], json_t *object,
 	return dst;
 }
 
+/* Reports come every few seconds: the last figure stands until the next. */
+static const char *reported_cell(char dst[static CELL_BYTES], json_t *object,
+				 const char *name, int digits, double *last)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (json_is_number(value))
+		*last = json_number_value(value);
+	if (*last < 0)
+		return cell(dst, NULL, name, digits);
+	snprintf(dst, CELL_BYTES, "%.*f", digits, *last);
+	return dst;
+}
+
 static void live_direction(struct view *v, json_t *d, int dir)
 {
+	/* what comes in we measure ourselves: nothing of it is old */
+	struct view_reported old = {-1, -1, -1};
+	struct view_reported *of = dir ? &v->reported[dir] : &old;
 	char packets[CELL_BYTES];
 	char lost[CELL_BYTES];
 	char pct[CELL_BYTES];
 	char jitter[CELL_BYTES];
 	char rtt[CELL_BYTES];
 	char mos[CELL_BYTES];
-	json_t *value = json_object_get(d, "rtt_ms");
-
-	/* A round trip comes with a report every few seconds: the last one
-	 * stands until the next. */
-	if (json_is_number(value))
-		v->rtt_ms[dir] = json_number_value(value);
-	cell(rtt, d, "rtt_ms", 1);
-	if (v->rtt_ms[dir] >= 0)
-		snprintf(rtt, sizeof(rtt), "%.1f", v->rtt_ms[dir]);
 	fprintf(v->out,
 		"%s %s pkt, lost %s (%s %%), jitter %s ms, rtt %s ms, MOS %s",
 		dir ? "out" : "in", cell(packets, d, "packets", 0),
 		cell(lost, d, "lost", 0), cell(pct, d, "loss_pct", 2),
-		cell(jitter, d, "jitter_ms", 2), rtt, cell(mos, d, "mos", 2));
+		reported_cell(jitter, d, "jitter_ms", 2, &of->jitter_ms),
+		reported_cell(rtt, d, "rtt_ms", 1, &v->reported[dir].rtt_ms),
+		reported_cell(mos, d, "mos", 2, &of->mos));
 }
 
 static json_int_t packets_of(json_t *message, const char *dir)
@@ -132,6 +142,15 @@ void view_event(struct view *v, json_t *event)
 		view_line(v, "%s: %s %s: %s", text_of(event, "call"),
 			  text_of(event, "action"), text_of(event, "argument"),
 			  text_of(event, "text"));
+	} else if (strcmp(kind, "dtmf") == 0) {
+		view_line(v, "%s: digit %s %s by %s, %lld ms",
+			  text_of(event, "call"), text_of(event, "digit"),
+			  strcmp(text_of(event, "direction"), "out") == 0
+				  ? "sent"
+				  : "received",
+			  text_of(event, "via"),
+			  (long long)json_integer_value(
+				  json_object_get(event, "ms")));
 	} else if (strcmp(kind, "flaw") == 0) {
 		view_line(v, "Flaw of this measurement: %s (%lld)",
 			  text_of(event, "text"),
@@ -248,6 +267,61 @@ static void audio_lines(struct view *v, json_t *streams)
 	}
 }
 
+/* @return "": the first stream of this direction is not encrypted */
+static const char *suite_of(json_t *streams, const char *dir)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(streams, i, s)
+	{
+		if (strcmp(text_of(s, "dir"), dir) == 0)
+			return text_of(s, "srtp_suite");
+	}
+	return "";
+}
+
+static void encryption_line(struct view *v, json_t *streams)
+{
+	const char *in = suite_of(streams, "in");
+	const char *out = suite_of(streams, "out");
+
+	if (json_array_size(streams) == 0)
+		return;
+	if (strcmp(in, out) == 0)
+		view_line(v, "  encryption       %s", in[0] ? in : "none");
+	else
+		view_line(v, "  encryption       received %s, sent %s",
+			  in[0] ? in : "none", out[0] ? out : "none");
+}
+
+/* "host 192.0.2.1:4000 - srflx 198.51.100.1:5000" */
+static void pair_line(struct view *v, const char *name, json_t *pair)
+{
+	const char *types[] = {text_of(pair, "local_type"),
+			       text_of(pair, "remote_type")};
+
+	if (pair)
+		view_line(v, "  %-16s %s%s%s - %s%s%s", name, types[0],
+			  types[0][0] ? " " : "", text_of(pair, "local"),
+			  types[1], types[1][0] ? " " : "",
+			  text_of(pair, "remote"));
+}
+
+static void path_lines(struct view *v, json_t *path)
+{
+	char name[CELL_BYTES];
+
+	if (!path)
+		return;
+	snprintf(name, sizeof(name), "path by %s", text_of(path, "by"));
+	if (!json_is_true(json_object_get(path, "connected")))
+		view_line(v, "  %-16s not connected: %s", name,
+			  text_of(path, "reason"));
+	pair_line(v, name, json_object_get(path, "rtp"));
+	pair_line(v, "  of RTCP", json_object_get(path, "rtcp"));
+}
+
 void view_call(struct view *v, json_t *event)
 {
 	bool outgoing = strcmp(text_of(event, "direction"), "out") == 0;
@@ -272,6 +346,8 @@ void view_call(struct view *v, json_t *event)
 	view_line(v, "  INVITE to 200    %s ms", cell(c, event, "setup_ms", 1));
 	view_line(v, "  duration         %s ms",
 		  cell(c, event, "duration_ms", 0));
+	encryption_line(v, json_object_get(event, "streams"));
+	path_lines(v, json_object_get(event, "path"));
 	streams_table(v, json_object_get(event, "streams"));
 	audio_lines(v, json_object_get(event, "streams"));
 }

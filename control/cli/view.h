@@ -14,13 +14,18 @@ struct view {
 	bool terminal;    /* out understands ANSI sequences */
 	bool line_open;   /* a live line stands there, not ended */
 	int64_t start_ns; /* of the first live line, 0: none yet */
-	double rtt_ms[2]; /* last known, in and out; < 0: unknown */
+	/* what comes with the peer's reports, in and out: last known */
+	struct view_reported {
+		double rtt_ms; /* < 0: unknown */
+		double jitter_ms;
+		double mos;
+	} reported[2];
 };
 
 void view_init(struct view *v, FILE *out);
 /** A `live` message. */
 void view_live(struct view *v, json_t *message, int64_t now_ns);
-/** A `state`, `register` or `assert` event as a line. */
+/** A `state`, `dtmf`, `assert` or `flaw` event as a line. */
 void view_event(struct view *v, json_t *event);
 /** A SIP message. */
 void view_sip(struct view *v, json_t *message);

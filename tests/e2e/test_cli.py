@@ -1,10 +1,11 @@
 """`offhook call`: one call in the foreground, no controller."""
+import json
 import re
 import subprocess
 
 import pytest
 
-from peers import SUBSCRIBERS, Kamailio, SilentPort, SippCallee
+from peers import ROOT, SUBSCRIBERS, Kamailio, SilentPort, SippCallee
 
 
 @pytest.fixture
@@ -64,6 +65,63 @@ def test_wrong_usage_is_exit_2(offhook, arguments):
     done = offhook(*arguments)
     assert done.returncode == 2
     assert "usage" in (done.stdout + done.stderr).lower()
+
+
+def test_what_the_machine_here_cannot_do(offhook, tmp_path, ports):
+    """Exit status 3: nothing is known of the peer, and the sentence names what to change."""
+    (tmp_path / "notes.wav").write_text("no audio at all")
+    with SippCallee(tmp_path, ports.phone, ports.relay):
+        peer = ["call", f"sip:phone@127.0.0.1:{ports.phone}", "--duration", 1]
+        for option in ("--prompt", "--expect-prompt"):
+            done = offhook(*peer, option, "notes.wav")
+            assert done.returncode == 3, done.stdout
+            assert "notes.wav: no audio file" in done.stdout
+        done = offhook(*peer, "--bind", "127.0.0.1", "--sip-port", ports.phone, "--json")
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["passed"], result["errored"]) == (3, False, True)
+    assert f"port {ports.phone}: Address already in use" in result["reason"]
+
+
+def test_the_relay_that_does_not_answer_is_named(offhook, ports):
+    server = f"127.0.0.1:{ports.silent}"
+    done = offhook("call", f"sip:1002@127.0.0.1:{ports.sip}", "--nat", "turn", "--turn-server",
+                   server, "--duration", 1)
+    assert done.returncode == 1
+    assert f"does not answer (turn_server {server})" in done.stdout.splitlines()[-1]
+    done = offhook("call", f"sip:1002@127.0.0.1:{ports.sip}", "--nat", "turn", "--turn-server",
+                   "no-such-name.invalid", "--duration", 1)
+    assert done.returncode == 3
+    assert "no-such-name.invalid does not resolve" in done.stdout
+
+
+def test_a_name_that_does_not_resolve(offhook):
+    done = offhook("call", "sip:1002@no-such-name.invalid", "--bind", "127.0.0.1")
+    assert done.returncode == 1
+    assert "no address was found for no-such-name.invalid" in done.stdout
+
+
+def test_complaints_name_options(offhook, tmp_path):
+    for option, value, text in (("--codec", "G729", "--codec: there is no codec \"G729\""),
+                                ("--ptime", "25", "--ptime: must be a multiple of 10"),
+                                ("--encryption", "rot13", "--encryption: must be none, sdes"),
+                                ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
+                                ("--calls", "2", "--calls is of use with the command answer")):
+        done = offhook("call", "sip:a@127.0.0.1", option, value)
+        assert done.returncode == 2
+        assert text in done.stderr and "/steps" not in done.stderr
+
+
+def test_options_are_in_help_and_manual(build, offhook):
+    """Every option of the program is told of in both places."""
+    code = (ROOT / "control/cli/options.c").read_text()
+    options = set(re.findall(r'^\t\{"([a-z-]+)", ', code, re.M))
+    assert len(options) > 40
+    manual = (ROOT / "man/offhook.1").read_text().replace("\\", "")
+    assert options <= set(re.findall(r"--([a-z-]+)", offhook("--help").stdout))
+    assert options - {"help", "version"} <= set(re.findall(r"--([a-z-]+)", manual))
+    # and every command
+    for command in re.findall(r"^\.B offhook ([a-z-]+)$", manual.split(".SH DESCRIPTION")[0], re.M):
+        assert command in offhook("--help").stdout
 
 
 @pytest.mark.parametrize("program", ["offhook", "offhook-agent", "offhook-controller"])

@@ -98,4 +98,4 @@ def test_wrong_values_are_named(build, option, value):
     done = subprocess.run([build / "offhook", "call", "sip:b@127.0.0.1:9", option, value],
                           capture_output=True, text=True, timeout=30)
     assert done.returncode == 2, done
-    assert value in done.stderr or option.strip("-").replace("-", "_") in done.stderr, done.stderr
+    assert option in done.stderr, done.stderr

@@ -139,7 +139,7 @@ def test_turn_by_stream(tmp_path, build, namespaces, tls_files, transport):
                 at_server(tmp_path, namespaces[1]) as server_side:
             code, result = call(build, namespaces[0], "--duration", "2", "--nat", "turn",
                                 "--turn-server", SERVER, "--turn-transport", transport,
-                                "--turn-insecure", *CREDENTIALS)
+                                *(["--turn-insecure"] if transport == "tls" else []), *CREDENTIALS)
     assert code == 0, (result, peer.text(), server.text())
     assert path(result)["rtp"]["local_type"] == "relay"
     assert_relayed(streams(result), capture,

@@ -61,7 +61,8 @@ def test_turn(tmp_path, build, both, tls_files, transport):  # noqa: F811
             Capture(tmp_path, FAR_RTP, both[1], "lo") as capture, \
             at_server(tmp_path, both[1]) as server_side:
         result, answered = pair(build, both, [], "--nat", "turn", "--turn-server", f"[{FAR}]:3478",
-                                "--turn-transport", transport, "--turn-insecure", *CREDENTIALS)
+                                "--turn-transport", transport,
+                                *(["--turn-insecure"] if transport == "tls" else []), *CREDENTIALS)
     print(path(result))
     assert path(result)["rtp"]["local"].startswith(f"[{FAR}]:")
     assert path(result)["rtp"]["local_type"] == "relay"

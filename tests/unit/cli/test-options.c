@@ -70,12 +70,13 @@ static void test_password_is_overwritten(void **state)
 	char uri[] = "sip:a@b";
 	char option[] = "--password";
 	char password[] = "s3cret";
-	char *argv[] = {program, command, uri, option, password, NULL};
+	char user[] = "--user=a";
+	char *argv[] = {program, command, uri, option, password, user, NULL};
 	struct cli_options o;
 
 	(void)state;
 	optind = 0;
-	assert_int_equal(cli_options_read(&o, 5, argv), 0);
+	assert_int_equal(cli_options_read(&o, 6, argv), 0);
 	assert_string_equal(o.password, "s3cret");
 	assert_string_equal(password, "******");
 }
@@ -124,12 +125,66 @@ static void test_wrong_usage(void **state)
 		"offhook answer",
 		"offhook answer x --bind 127.0.0.1",
 		"offhook answer --bind 127.0.0.1 --calls 0",
+		"offhook answer --bind example",
+		"offhook call sip:a@b --rtp-ports 20001-20002",
 	};
 	struct cli_options o;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		assert_int_equal(read_line(&o, lines[i]), -EINVAL);
+}
+
+/* What would do nothing is a misunderstanding. */
+static void test_without_effect(void **state)
+{
+	static const char *const lines[] = {
+		"offhook call sip:a@b --password x",
+		"offhook call sip:a@b --caller-id x",
+		"offhook call sip:a@b --auth-user x",
+		"offhook call sip:a@b --domain x",
+		"offhook call sip:a@b --user a --expires 60",
+		"offhook call sip:a@b --tls-ca x",
+		"offhook call sip:a@b --tls-verify no",
+		"offhook call sip:a@b --transport tls --tls-key x",
+		"offhook call sip:a@b --calls 2",
+		"offhook register --registrar b --user a --codec PCMU",
+		"offhook register --registrar b --user a --nat stun",
+		"offhook call sip:a@b --srtp-suite AEAD_AES_128_GCM",
+		"offhook call sip:a@b --encryption none --srtp-suite x",
+		"offhook call sip:a@b --stun-server s",
+		"offhook call sip:a@b --nat turn --stun-server s",
+		"offhook call sip:a@b --nat stun --turn-server s",
+		"offhook call sip:a@b --nat stun --ice-lite",
+		"offhook call sip:a@b --nat ice --ice-lite --stun-server s",
+		"offhook call sip:a@b --nat ice --turn-transport tcp",
+		"offhook call sip:a@b --nat turn --turn-server s "
+		"--turn-insecure",
+		"offhook call sip:a@b --nat turn --turn-server s "
+		"--turn-password x",
+	};
+	static const char *const good[] = {
+		"offhook call sip:a@b;transport=tls --tls-verify no",
+		"offhook call sip:a@b --user a --register --expires 60",
+		"offhook answer --registrar b --user a --expires 60",
+		"offhook call sip:a@b --encryption dtls --srtp-suite "
+		"AEAD_AES_128_GCM",
+		"offhook call sip:a@b --nat ice --turn-server s --turn-user u "
+		"--turn-password x --turn-transport tls --turn-insecure",
+	};
+	struct cli_options o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_int_equal(read_line(&o, lines[i]), -EINVAL);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(read_line(&o, good[i]), 0);
+	/* an environment is not of this command alone */
+	setenv("OFFHOOK_PASSWORD", "from-env", 1);
+	setenv("OFFHOOK_TURN_PASSWORD", "from-env", 1);
+	assert_int_equal(read_line(&o, "offhook call sip:a@b"), 0);
+	unsetenv("OFFHOOK_PASSWORD");
+	unsetenv("OFFHOOK_TURN_PASSWORD");
 }
 
 int main(void)
@@ -141,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_password_of_the_environment),
 		cmocka_unit_test(test_answer),
 		cmocka_unit_test(test_wrong_usage),
+		cmocka_unit_test(test_without_effect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

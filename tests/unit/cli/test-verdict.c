@@ -88,6 +88,49 @@ static void test_verdicts(void **state)
 	      false, "role caller: refused");
 }
 
+#define FLAW                                                               \
+	"{\"kind\":\"flaw\",\"name\":\"ring_drops\",\"count\":7,\"text\":" \
+	"\"packets were lost inside\"}"
+
+/* What we did wrong says nothing about the peer. */
+static void judge_errored(const char *event, const char *second,
+			  const char *finish, const char *reason)
+{
+	const char *const texts[] = {event, second};
+	struct verdict v;
+	json_t *o;
+
+	verdict_init(&v, false);
+	for (size_t i = 0; i < 2; i++) {
+		if (!texts[i])
+			continue;
+		o = json_loads(texts[i], 0, NULL);
+		verdict_event(&v, o);
+		json_decref(o);
+	}
+	o = json_loads(finish, 0, NULL);
+	verdict_finish(&v, o);
+	json_decref(o);
+	assert_true(verdict_errored(&v));
+	assert_false(verdict_passed(&v));
+	assert_string_equal(verdict_reason(&v), reason);
+	verdict_release(&v);
+}
+
+static void test_errored(void **state)
+{
+	static const char flaw[] =
+		"the tester itself was at fault: packets were lost inside (7)";
+	static const char finish[] =
+		"{\"outcome\":\"error\",\"reason\":\"role caller: no port\"}";
+
+	(void)state;
+	judge_errored(CALL("true", "10", "10"), FLAW, FINISH, flaw);
+	judge_errored(CALL("false", "0", "0"), FLAW, FINISH, flaw);
+	judge_errored(CALL("true", "10", "10"), NULL, finish,
+		      "role caller: no port");
+}
+
 /* An engine that died has not passed, whatever it said before. */
 static void test_unfinished(void **state)
 {
@@ -108,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_registration),
 		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_errored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,110 @@
+#include "control/cli/option_use.h"
+
+#include <string.h>
+
+struct use {
+	const char *option;
+	bool given;
+	bool of_use;
+	const char *needs; /* with what it is */
+};
+
+static const char *first_without(const struct use *uses, size_t count,
+				 const char **ret_needs)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!uses[i].given || uses[i].of_use)
+			continue;
+		*ret_needs = uses[i].needs;
+		return uses[i].option;
+	}
+	return NULL;
+}
+
+static bool is(const char *text, const char *word)
+{
+	return text && strcmp(text, word) == 0;
+}
+
+static const char *account(const struct cli_options *o, const char **ret_needs)
+{
+	bool user = o->user[0];
+	bool tls = is(o->transport, "tls");
+	const struct use uses[] = {
+		{"--auth-user", o->auth_user, user, "with --user"},
+		{"--password", o->password_given, user, "with --user"},
+		{"--caller-id", o->caller_id, user, "with --user"},
+		{"--domain", o->domain, user, "with --user"},
+		{"--expires", o->expires_s, o->registers, "with --register"},
+		{"--tls-verify", o->tls_unverified, tls,
+		 "with --transport tls"},
+		{"--tls-ca", o->tls_ca, tls, "with --transport tls"},
+		{"--tls-name", o->tls_name, tls, "with --transport tls"},
+		{"--tls-cert", o->tls_cert, tls, "with --transport tls"},
+		{"--tls-key", o->tls_key, o->tls_cert, "with --tls-cert"},
+		{"--calls", o->calls, o->command == CLI_ANSWER,
+		 "with the command answer"},
+	};
+
+	return first_without(uses, sizeof(uses) / sizeof(uses[0]), ret_needs);
+}
+
+static const char *audio(const struct cli_options *o, const char **ret_needs)
+{
+	static const char needs[] = "with a call";
+	bool call = o->command != CLI_REGISTER;
+	const struct use uses[] = {
+		{"--duration", o->duration, call, needs},
+		{"--codec", o->codec_count, call, needs},
+		{"--encryption", o->encryption, call, needs},
+		{"--rtcp-mux", o->rtcp_mux, call, needs},
+		{"--nat", o->nat, call, needs},
+		{"--prompt", o->prompt, call, needs},
+		{"--actions", o->actions, call, needs},
+		{"--dtmf-mode", o->dtmf_mode, call, needs},
+		{"--ptime", o->ptime, call, needs},
+		{"--audio-checks", o->audio_checks, call, needs},
+		{"--expect-prompt", o->expect_prompt, call, needs},
+		{"--record", o->record, call, needs},
+		{"--srtp-suite", o->srtp_suite_count,
+		 o->encryption && !is(o->encryption, "none"),
+		 "with --encryption"},
+	};
+
+	return first_without(uses, sizeof(uses) / sizeof(uses[0]), ret_needs);
+}
+
+static const char *nat(const struct cli_options *o, const char **ret_needs)
+{
+	static const char server[] = "with --turn-server";
+	bool ice = is(o->nat, "ice");
+	const struct use uses[] = {
+		{"--ice-lite", o->ice_lite, ice, "with --nat ice"},
+		{"--stun-server", o->stun_server, ice || is(o->nat, "stun"),
+		 "with --nat stun or ice"},
+		{"--turn-server", o->turn_server, ice || is(o->nat, "turn"),
+		 "with --nat turn or ice"},
+		{"--stun-server", o->stun_server, !o->ice_lite,
+		 "without --ice-lite"},
+		{"--turn-server", o->turn_server, !o->ice_lite,
+		 "without --ice-lite"},
+		{"--turn-transport", o->turn_transport, o->turn_server, server},
+		{"--turn-user", o->turn_user, o->turn_server, server},
+		{"--turn-password", o->turn_password_given, o->turn_user,
+		 "with --turn-user"},
+		{"--turn-insecure", o->turn_insecure,
+		 is(o->turn_transport, "tls"), "with --turn-transport tls"},
+	};
+
+	return first_without(uses, sizeof(uses) / sizeof(uses[0]), ret_needs);
+}
+
+const char *option_without_effect(const struct cli_options *o,
+				  const char **ret_needs)
+{
+	const char *option = account(o, ret_needs);
+
+	if (!option)
+		option = audio(o, ret_needs);
+	return option ? option : nat(o, ret_needs);
+}
