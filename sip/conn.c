@@ -56,6 +56,9 @@ void conn_release(struct conn *conn)
 		conn->fd = -1;
 	}
 	list_flush(&conn->tx);
+	if (conn->tx_kept > 0) /* else the transport may be gone */
+		ceiling_give(conn->t->ua, CEILING_STREAM_OUT, conn->tx_kept);
+	conn->tx_kept = 0;
 	conn->tx_bytes = 0;
 	conn->tx_crlf = 0;
 }
@@ -163,7 +166,7 @@ static void item_trace(struct conn *conn, struct tx_item *item)
 	item->traced = true;
 }
 
-void conn_flush(struct conn *conn)
+static void items_write(struct conn *conn)
 {
 	struct tx_item *item;
 
@@ -192,6 +195,23 @@ void conn_flush(struct conn *conn)
 	conn_busy(conn);
 }
 
+/* What the peer did not take. */
+static void queue_account(struct conn *conn)
+{
+	ceiling_give(conn->t->ua, CEILING_STREAM_OUT, conn->tx_kept);
+	conn->tx_kept = 0;
+	if (ceiling_take(conn->t->ua, CEILING_STREAM_OUT, conn->tx_bytes))
+		conn->tx_kept = conn->tx_bytes;
+	else if (!conn->broken)
+		conn_break(conn, ENOBUFS);
+}
+
+void conn_flush(struct conn *conn)
+{
+	items_write(conn);
+	queue_account(conn);
+}
+
 static int item_add(struct conn *conn, struct mbuf *mb, bool message)
 {
 	struct tx_item *item;
@@ -211,6 +231,8 @@ static int item_add(struct conn *conn, struct mbuf *mb, bool message)
 	list_append(&conn->tx, &item->le, item);
 	if (conn->state == CONN_UP && !conn->broken)
 		conn_flush(conn);
+	else
+		queue_account(conn);
 	return 0;
 }
 

@@ -33,8 +33,10 @@ struct conn {
 	const char *alert; /* the peer's last one, static */
 	struct list tx;
 	size_t tx_bytes;
+	size_t tx_kept;   /* of CEILING_STREAM_OUT */
 	unsigned tx_crlf; /* keep-alives of them */
 	struct mbuf *rx;  /* NULL: nothing waits to be taken */
+	size_t rx_kept;   /* of CEILING_STREAM_IN */
 	size_t rx_need;   /* bytes before another look is worth it */
 	int64_t rx_ns;    /* its last bytes came */
 	struct list watches;

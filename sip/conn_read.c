@@ -31,6 +31,24 @@ void conn_rest_trace(struct conn *conn)
 		trace_received(conn->t->ua, &rest);
 	}
 	conn->rx = mem_deref(conn->rx);
+	ceiling_give(conn->t->ua, CEILING_STREAM_IN, conn->rx_kept);
+	conn->rx_kept = 0;
+}
+
+/* What was read and is not taken: a part of a message. */
+static void rest_account(struct conn *conn)
+{
+	size_t kept = conn->rx ? conn->rx->size : 0;
+
+	if (conn->state == CONN_CLOSED)
+		return; /* given back */
+	ceiling_give(conn->t->ua, CEILING_STREAM_IN, conn->rx_kept);
+	conn->rx_kept = 0;
+	if (ceiling_take(conn->t->ua, CEILING_STREAM_IN, kept))
+		conn->rx_kept = kept;
+	else
+		conn_close(conn, ENOBUFS,
+			   "parts of messages keep all the memory they may");
 }
 
 /* CRLF between messages: two are a ping, one is a pong (RFC 5626 4.4.1).
@@ -118,7 +136,7 @@ static void more_handler(void *arg)
 	mem_deref(conn);
 }
 
-void conn_read(struct conn *conn)
+static void bytes_take(struct conn *conn)
 {
 	for (int i = 0; conn->state == CONN_UP && !conn->broken; i++) {
 		ssize_t n;
@@ -157,4 +175,10 @@ void conn_read(struct conn *conn)
 		conn_busy(conn);
 		frames_take(conn);
 	}
+}
+
+void conn_read(struct conn *conn)
+{
+	bytes_take(conn);
+	rest_account(conn);
 }

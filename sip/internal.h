@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "sip/ceiling.h"
 #include "sip/client.h"
 #include "sip/events.h"
 #include "sip/keepalive.h"
@@ -38,10 +39,6 @@
 
 /* Header fields of a message (a comma makes another one); more is refused. */
 #define HEADERS_MAX 512
-
-/* What the transactions of requests of others may keep; beyond it they are
- * answered without one: a repetition is another request then. */
-#define SERVER_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 /* Hosts of a target. */
 #define HOSTS_MAX 16
@@ -218,14 +215,14 @@ struct sip_ua {
 	struct list due;        /* see later.h */
 	struct list keepalives;
 	struct tmr tmr_due;
-	size_t server_bytes; /* that their transactions keep */
-	size_t server_bytes_max;
+	struct ceiling ceilings[CEILINGS];
 	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;
 	uint32_t referral_count;
 	uint32_t contact_count; /* makes contact users unique */
 	sip_message_h *trace_h;
+	sip_full_h *full_h;
 	void *arg;
 	int64_t sent_ns;            /* last message put on the wire */
 	int64_t received_ns;        /* the message being handled came */

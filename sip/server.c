@@ -46,7 +46,7 @@ static void server_destructor(void *arg)
 	hash_unlink(&server->he_merge);
 	tmr_cancel(&server->tmr);
 	tmr_cancel(&server->tmr_again);
-	server->ua->server_bytes -= server->bytes;
+	ceiling_give(server->ua, CEILING_SERVERS, server->bytes);
 	mem_deref(server->msg);
 	mem_deref(server->mb);
 }
@@ -59,14 +59,15 @@ int server_new(struct server **ret, struct transport *transport,
 		       HEADER_BYTES * list_count(&msg->hdrl);
 	struct server *server;
 
-	if (bytes > ua->server_bytes_max - ua->server_bytes)
+	if (!ceiling_take(ua, CEILING_SERVERS, bytes))
 		return -ENOBUFS;
 	server = mem_zalloc(sizeof(*server), server_destructor);
-	if (!server)
+	if (!server) {
+		ceiling_give(ua, CEILING_SERVERS, bytes);
 		return -ENOMEM;
+	}
 	server->ua = ua;
 	server->bytes = bytes;
-	ua->server_bytes += bytes;
 	server->msg = msg_ref(msg);
 	server->invite = !pl_strcmp(&msg->met, "INVITE");
 	server->cancel_h = cancel_h;

@@ -15,7 +15,8 @@ struct server;
 /**
  * A transaction for a request that is answered later.
  * @param cancel_h  a CANCEL came and was answered; the INVITE is not yet
- * @return 0; -ENOMEM; -ENOBUFS all of them keep SERVER_BYTES_MAX already
+ * @return 0; -ENOMEM; -ENOBUFS all of them keep CEILING_BYTES_MAX already:
+ *         a repetition is another request then
  */
 int server_new(struct server **ret, struct transport *transport,
 	       const struct sip_msg *msg, sip_cancel_h *cancel_h, void *arg);

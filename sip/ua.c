@@ -123,8 +123,9 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	ua->object.ops = &native_ops;
 	list_init(&ua->accounts);
 	ua->calls_max = params->calls_max ? params->calls_max : 1;
-	ua->server_bytes_max = SERVER_BYTES_MAX;
+	ceilings_init(ua);
 	ua->trace_h = params->trace_h;
+	ua->full_h = params->full_h;
 	ua->arg = params->arg;
 	err = neg(sa_set_str(&ua->laddr, params->bind_addr, params->port));
 	if (!err && sa_is_any(&ua->laddr))

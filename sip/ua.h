@@ -37,6 +37,9 @@ struct sip_trace {
 	size_t len;
 };
 typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
+/** Peers made us keep as much of something as we do, and what we do beyond it:
+ * once for each such thing. It is for the log; nothing here may be called. */
+typedef void(sip_full_h)(const char *reason, void *arg);
 
 /* ---- the user agent ---- */
 
@@ -60,6 +63,7 @@ struct sip_ua_params {
 	/* "192.0.2.1, [2001:db8::1]:5353"; NULL: those of the system */
 	const char *name_servers;
 	sip_message_h *trace_h; /* may be NULL */
+	sip_full_h *full_h;     /* may be NULL */
 	void *arg;
 	char *reason; /* SIP_REASON_BYTES, why a file is refused; or NULL */
 };

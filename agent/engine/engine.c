@@ -171,6 +171,14 @@ static void max_duration_over(void *arg)
 		e->job->role, e->job->max_duration_s, where);
 }
 
+static void sip_full(const char *reason, void *arg)
+{
+	const struct engine *e = arg;
+
+	log_warning("run=%s role=%s %s", e->job->session_id, e->job->role,
+		    reason);
+}
+
 static int sip_start(struct engine *e)
 {
 	const struct engine_settings *s = &e->settings;
@@ -187,6 +195,7 @@ static int sip_start(struct engine *e)
 		.tls = s->tls_certificate[0] ? &tls : NULL,
 		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
 		.trace_h = report_sip,
+		.full_h = sip_full,
 		.arg = e,
 		.reason = reason,
 	};

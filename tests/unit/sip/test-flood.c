@@ -105,9 +105,14 @@ static void test_transactions(void **state)
 	(void)state;
 
 	world_open(&world, &plain);
-	world.ua->server_bytes_max = KEPT_MAX;
+	world.ua->ceilings[CEILING_SERVERS].bytes_max = KEPT_MAX;
 	run(&world, script_transactions);
-	assert_in_range(world.ua->server_bytes, KEPT_MAX / 2, KEPT_MAX);
+	assert_in_range(world.ua->ceilings[CEILING_SERVERS].bytes, KEPT_MAX / 2,
+			KEPT_MAX);
+	assert_string_equal(world.full,
+			    "requests of peers keep 256 MiB: further ones are "
+			    "answered without a transaction, INVITEs with "
+			    "503\n");
 	assert_int_equal(world.sent, 101);
 	assert_string_equal(world.log, "");
 	world_close(&world);
@@ -287,6 +292,141 @@ static void test_pieces(void **state)
 	world_close(&world);
 }
 
+/* ---- what all streams keep ---- */
+
+#define PARTS      6
+#define PART_BYTES 16384 /* of the buffer that a part is kept in */
+
+static void complain(struct peer *peer, const char *why)
+{
+	if (!peer->fail[0])
+		snprintf(peer->fail, sizeof(peer->fail), "%s", why);
+}
+
+/* Closed by the other side, at once or with a reset. */
+static bool ended(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	return poll(&p, 1, 8000) == 1 && recv(fd, &byte, 1, 0) <= 0;
+}
+
+/* Each sends the half of a message. There is room for four of them. */
+static void script_parts(struct peer *peer)
+{
+	char text[PARTS][512];
+	size_t len[PARTS];
+	int fds[PARTS];
+	int other;
+
+	for (unsigned i = 0; i < PARTS; i++) {
+		fds[i] = stream_open();
+		len[i] = options_print(text[i], sizeof(text[i]), i);
+		(void)!write(fds[i], text[i], len[i] / 2);
+		if (i < 4)
+			usleep(50000); /* in this order */
+		else if (!ended(fds[i]))
+			complain(peer, "a fifth part was kept");
+	}
+	/* whole messages need none of it */
+	other = stream_open();
+	(void)!write(other, text[5], len[5]);
+	if (answer_read(other) < 0)
+		complain(peer, "a whole message was not answered");
+	for (unsigned i = 0; i < 4; i++) {
+		(void)!write(fds[i], text[i] + len[i] / 2, len[i] - len[i] / 2);
+		if (answer_read(fds[i]) < 0)
+			complain(peer, "the second half was not answered");
+	}
+	/* what was kept is free again */
+	(void)!write(other, text[4], len[4] / 2);
+	usleep(50000);
+	(void)!write(other, text[4] + len[4] / 2, len[4] - len[4] / 2);
+	if (answer_read(other) < 0)
+		complain(peer, "a later one was not answered");
+	close(other);
+	for (unsigned i = 0; i < PARTS; i++)
+		close(fds[i]);
+}
+
+static void test_parts(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.ua->ceilings[CEILING_STREAM_IN].bytes_max =
+		4 * PART_BYTES + PART_BYTES / 2;
+	run(&world, script_parts);
+	assert_string_equal(world.full,
+			    "SIP messages that are not whole yet keep 256 MiB: "
+			    "connections that send more of them are closed\n");
+	assert_int_equal(world.ua->ceilings[CEILING_STREAM_IN].bytes, 0);
+	world_close(&world);
+}
+
+#define UNREAD_MAX ((size_t)512 * 1024)
+#define ASKED_MAX  400000u
+
+static size_t unread_max;
+
+static void unread_look(void *arg)
+{
+	struct tmr *tmr = arg;
+	size_t now = user_agent->ceilings[CEILING_STREAM_OUT].bytes;
+
+	if (now > unread_max)
+		unread_max = now;
+	tmr_start(tmr, 1, unread_look, tmr);
+}
+
+/* It asks and asks, and reads nothing, until it is closed; another one is
+ * served meanwhile. */
+static void script_unread(struct peer *peer)
+{
+	char text[512];
+	int fd = stream_open();
+	int other = stream_open();
+	unsigned i = 0;
+
+	for (bool open = true; open && i < ASKED_MAX; i++) {
+		size_t len = options_print(text, sizeof(text), i);
+
+		open = send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+	}
+	if (i == ASKED_MAX)
+		complain(peer, "it was not closed");
+	(void)!write(other, text, options_print(text, sizeof(text), ASKED_MAX));
+	if (answer_read(other) < 0)
+		complain(peer, "the other one was not answered");
+	close(fd);
+	close(other);
+}
+
+static void test_unread(void **state)
+{
+	struct world world;
+	struct tmr tmr;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.ua->ceilings[CEILING_STREAM_OUT].bytes_max = UNREAD_MAX;
+	user_agent = world.ua;
+	unread_max = 0;
+	tmr_init(&tmr);
+	unread_look(&tmr);
+	run(&world, script_unread);
+	tmr_cancel(&tmr);
+	assert_in_range(unread_max, 1, UNREAD_MAX); /* looked at each ms */
+	assert_string_equal(
+		world.full,
+		"SIP messages that connections do not take keep 256 MiB: "
+		"those that take none of more are closed\n");
+	assert_int_equal(world.ua->ceilings[CEILING_STREAM_OUT].bytes, 0);
+	world_close(&world);
+}
+
 /* No descriptor is left: a connection is closed, and the loop rests. */
 static void script_no_descriptor(struct peer *peer)
 {
@@ -341,6 +481,8 @@ int main(void)
 		cmocka_unit_test(test_transactions),
 		cmocka_unit_test(test_pings),
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_no_descriptor),
 	};
 

@@ -56,6 +56,15 @@ static void trace_handler(const struct sip_trace *trace, void *arg)
 		assert_int_equal(ntohs(in->sin_port), world->port);
 }
 
+static void full_handler(const char *reason, void *arg)
+{
+	struct world *world = arg;
+	size_t used = strlen(world->full);
+
+	snprintf(world->full + used, sizeof(world->full) - used, "%s\n",
+		 reason);
+}
+
 static void account_handler(struct sip_account *account,
 			    enum sip_account_event event,
 			    const struct sip_account_info *info, void *arg)
@@ -133,6 +142,7 @@ void world_open(struct world *world, const struct world_options *options)
 		.software = "offhook-test",
 		.calls_max = 10,
 		.trace_h = trace_handler,
+		.full_h = full_handler,
 		.arg = world,
 	};
 	struct sip_account_params params = {

@@ -38,6 +38,7 @@ struct world {
 	void (*incoming_h)(struct world *world, struct sip_call *call);
 	char log[1024];
 	char account_reason[256];
+	char full[512]; /* what the user agent keeps no more of */
 	struct sip_account_info account_info;
 	struct sip_call_info closed; /* reason below */
 	char closed_reason[256];
