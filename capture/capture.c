@@ -29,7 +29,7 @@ struct capture {
 	struct fragments fragments;
 	struct segments segments;
 	struct reports reports;
-	struct spool intervals;
+	struct chain_file intervals;
 	struct measure_memory memory;
 };
 
@@ -44,8 +44,8 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 	flow_table_init(&c->table, options->streams_max);
 	sdp_add_static(&c->statics);
 	endpoints_init(&c->endpoints);
-	spool_init(&c->intervals, sizeof(struct capture_interval),
-		   CAPTURE_INTERVALS_MAX);
+	chain_file_init(&c->intervals, sizeof(struct capture_interval),
+			CAPTURE_INTERVALS_MAX);
 	reports_init(&c->reports, options->detailed, &c->memory.samples);
 	*ret = c;
 	return 0;
@@ -65,7 +65,7 @@ struct capture *capture_free(struct capture *c)
 	fragments_release(&c->fragments);
 	segments_release(&c->segments);
 	reports_release(&c->reports);
-	spool_release(&c->intervals);
+	chain_file_release(&c->intervals);
 	free(c);
 	return NULL;
 }
@@ -518,21 +518,22 @@ struct capture_stream *capture_stream(struct capture *c, size_t i)
 }
 
 int capture_intervals(struct capture *c, const struct capture_stream *s,
-		      spool_h *handler, void *arg)
+		      chain_file_h *handler, void *arg)
 {
-	return s->detail ? spool_walk(&c->intervals, &s->detail->intervals,
-				      handler, arg)
+	return s->detail ? chain_file_walk(&c->intervals, &s->detail->intervals,
+					   handler, arg)
 			 : 0;
 }
 
-int capture_reports(struct capture *c, spool_h *handler, void *arg)
+int capture_reports(struct capture *c, chain_file_h *handler, void *arg)
 {
-	return spool_walk(&c->reports.spool, &c->reports.chain, handler, arg);
+	return chain_file_walk(&c->reports.file, &c->reports.chain, handler,
+			       arg);
 }
 
 uint64_t capture_left_out(const struct capture *c)
 {
-	return c->intervals.left_out + c->reports.spool.left_out;
+	return c->intervals.left_out + c->reports.file.left_out;
 }
 
 void capture_reporters(struct capture *c, capture_reporter_h *handler,

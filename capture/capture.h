@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/chain_file.h"
 #include "capture/filter.h"
 #include "capture/flow.h"
 #include "capture/header_match.h"
 #include "capture/reader.h"
 #include "capture/samples.h"
-#include "capture/spool.h"
 #include "media/analysis/detail.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/stream.h"
@@ -102,7 +102,7 @@ struct capture_detail {
 	struct stream_detail figures;
 	struct samples samples[DETAIL_SERIES_COUNT];
 	struct samples_budget *budget;
-	struct spool_chain intervals;
+	struct chain intervals;
 	uint64_t next_index;
 	uint64_t silence_left_out; /* intervals */
 	/* totals before the open interval */
@@ -185,11 +185,11 @@ size_t capture_stream_count(const struct capture *c);
 /** @param i  < capture_stream_count(), in order of the first packet */
 struct capture_stream *capture_stream(struct capture *c, size_t i);
 
-/** Intervals (const struct capture_interval *). @return as spool_walk() */
+/** Intervals (const struct capture_interval *). @return as chain_file_walk() */
 int capture_intervals(struct capture *c, const struct capture_stream *s,
-		      spool_h *handler, void *arg);
+		      chain_file_h *handler, void *arg);
 /** Reports (const struct capture_report *); detailed only. */
-int capture_reports(struct capture *c, spool_h *handler, void *arg);
+int capture_reports(struct capture *c, chain_file_h *handler, void *arg);
 /** Intervals and reports that could not be kept. */
 uint64_t capture_left_out(const struct capture *c);
 

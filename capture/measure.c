@@ -210,7 +210,7 @@ static void rate_interval(struct capture_interval *i,
 }
 
 static void close_interval(struct capture_stream *s, int64_t interval_ns,
-			   struct spool *intervals)
+			   struct chain_file *intervals)
 {
 	struct capture_detail *d = s->detail;
 	struct rtp_stream *r = &s->stream;
@@ -236,7 +236,7 @@ static void close_interval(struct capture_stream *s, int64_t interval_ns,
 	d->te_before = r->te_packets;
 	d->cn_before = r->cn_packets;
 	d->payload_before = r->payload_bytes;
-	spool_add(intervals, &d->intervals, &i);
+	chain_file_add(intervals, &d->intervals, &i);
 }
 
 void measure_tick(struct capture_stream *s, int64_t end_ns,
@@ -249,7 +249,7 @@ void measure_tick(struct capture_stream *s, int64_t end_ns,
 
 /* Close what ended before a packet at ns; a long silence at once. */
 static void close_intervals(struct capture_stream *s, int64_t ns,
-			    int64_t interval_ns, struct spool *intervals)
+			    int64_t interval_ns, struct chain_file *intervals)
 {
 	struct stream_second unused;
 	int64_t start = rtp_stream_second_start_ns(&s->stream);
@@ -273,7 +273,7 @@ static void close_intervals(struct capture_stream *s, int64_t ns,
 
 void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  const struct capture_options *options,
-		  struct spool *intervals)
+		  struct chain_file *intervals)
 {
 	s->last_ns = r->mono_ns;
 	if (s->detail) {
@@ -285,7 +285,7 @@ void measure_take(struct capture_stream *s, const struct packet_record *r,
 
 void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
-		    struct spool *intervals)
+		    struct chain_file *intervals)
 {
 	rtp_stream_end_run(&s->stream);
 	if (!s->detail) {

@@ -31,7 +31,7 @@ void measure_start(struct capture_stream *s,
 
 void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  const struct capture_options *options,
-		  struct spool *intervals);
+		  struct chain_file *intervals);
 
 /** Close the interval at end_ns; not detailed, as capture_interval_h says. */
 void measure_tick(struct capture_stream *s, int64_t end_ns,
@@ -39,6 +39,6 @@ void measure_tick(struct capture_stream *s, int64_t end_ns,
 
 void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
-		    struct spool *intervals);
+		    struct chain_file *intervals);
 
 #endif

@@ -6,8 +6,8 @@ void reports_init(struct reports *r, bool keep, struct samples_budget *budget)
 {
 	*r = (struct reports){.keep = keep, .budget = budget};
 	flow_table_init(&r->table, CAPTURE_REPORTERS_MAX);
-	spool_init(&r->spool, sizeof(struct capture_report),
-		   CAPTURE_REPORTS_MAX);
+	chain_file_init(&r->file, sizeof(struct capture_report),
+			CAPTURE_REPORTS_MAX);
 }
 
 void reports_expire(struct reports *r)
@@ -44,7 +44,7 @@ void reports_release(struct reports *r)
 	free(r->reporter);
 	free(r->tap);
 	flow_table_release(&r->table);
-	spool_release(&r->spool);
+	chain_file_release(&r->file);
 	*r = (struct reports){0};
 }
 
@@ -100,7 +100,7 @@ static void take_item(struct reports *r, const struct rtcp_item *item,
 			item->kind == RTCP_ITEM_XR_DLRR ||
 			item->kind == RTCP_ITEM_XR_SUMMARY ||
 			item->kind == RTCP_ITEM_XR_VOIP))
-		spool_add(&r->spool, &r->chain, &report);
+		chain_file_add(&r->file, &r->chain, &report);
 }
 
 void reports_take(struct reports *r, const uint8_t *data, size_t bytes,

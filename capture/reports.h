@@ -27,8 +27,8 @@ struct reports {
 	struct reporter **reporter;
 	struct samples_budget *budget;
 	bool keep;
-	struct spool spool;
-	struct spool_chain chain;
+	struct chain_file file;
+	struct chain chain;
 };
 
 /** The tables are made with the first packet.

@@ -1,22 +1,23 @@
-#include "capture/spool.h"
+#include "capture/chain_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-void spool_init(struct spool *s, size_t record_bytes, uint64_t max)
+void chain_file_init(struct chain_file *s, size_t record_bytes, uint64_t max)
 {
-	*s = (struct spool){.record_bytes = record_bytes, .max = max};
+	*s = (struct chain_file){.record_bytes = record_bytes, .max = max};
 }
 
-void spool_release(struct spool *s)
+void chain_file_release(struct chain_file *s)
 {
 	if (s->file)
 		fclose(s->file);
-	*s = (struct spool){0};
+	*s = (struct chain_file){0};
 }
 
-void spool_add(struct spool *s, struct spool_chain *chain, const void *record)
+void chain_file_add(struct chain_file *s, struct chain *chain,
+		    const void *record)
 {
 	if (!s->file && s->count < s->max)
 		s->file = tmpfile();
@@ -34,8 +35,8 @@ void spool_add(struct spool *s, struct spool_chain *chain, const void *record)
 
 /* pread(): through the FILE each record would be a seek, which throws the
  * buffer away, and a read of a whole one. */
-static int read_at(const struct spool *s, uint64_t number, size_t at, void *ret,
-		   size_t bytes)
+static int read_at(const struct chain_file *s, uint64_t number, size_t at,
+		   void *ret, size_t bytes)
 {
 	const size_t whole = sizeof(uint64_t) + s->record_bytes;
 	ssize_t got = pread(fileno(s->file), ret, bytes,
@@ -44,8 +45,8 @@ static int read_at(const struct spool *s, uint64_t number, size_t at, void *ret,
 	return got == (ssize_t)bytes ? 0 : -EIO;
 }
 
-int spool_walk(struct spool *s, const struct spool_chain *chain,
-	       spool_h *handler, void *arg)
+int chain_file_walk(struct chain_file *s, const struct chain *chain,
+		    chain_file_h *handler, void *arg)
 {
 	uint64_t *number;
 	uint64_t at = chain->last;

@@ -3,14 +3,14 @@
  * unlinked temporary file, in chains.
  * Thread: one owner.
  */
-#ifndef OFFHOOK_CAPTURE_SPOOL_H
-#define OFFHOOK_CAPTURE_SPOOL_H
+#ifndef OFFHOOK_CAPTURE_CHAIN_FILE_H
+#define OFFHOOK_CAPTURE_CHAIN_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct spool {
+struct chain_file {
 	FILE *file; /* NULL until the first record */
 	size_t record_bytes;
 	uint64_t count;
@@ -19,25 +19,26 @@ struct spool {
 };
 
 /** One chain; all zero: empty. */
-struct spool_chain {
+struct chain {
 	uint64_t last; /* number of its newest record + 1 */
 	uint64_t count;
 };
 
-void spool_init(struct spool *s, size_t record_bytes, uint64_t max);
-void spool_release(struct spool *s);
+void chain_file_init(struct chain_file *s, size_t record_bytes, uint64_t max);
+void chain_file_release(struct chain_file *s);
 
 /** Append a record; one that cannot be kept is counted. */
-void spool_add(struct spool *s, struct spool_chain *chain, const void *record);
+void chain_file_add(struct chain_file *s, struct chain *chain,
+		    const void *record);
 
 /** Return non-zero to stop. */
-typedef int(spool_h)(const void *record, void *arg);
+typedef int(chain_file_h)(const void *record, void *arg);
 
 /**
  * All records of a chain in the order they were added.
  * @return 0; what the handler returned; -ENOMEM, -EIO
  */
-int spool_walk(struct spool *s, const struct spool_chain *chain,
-	       spool_h *handler, void *arg);
+int chain_file_walk(struct chain_file *s, const struct chain *chain,
+		    chain_file_h *handler, void *arg);
 
 #endif
