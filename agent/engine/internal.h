@@ -25,12 +25,12 @@
 #ifndef OFFHOOK_AGENT_ENGINE_INTERNAL_H
 #define OFFHOOK_AGENT_ENGINE_INTERNAL_H
 
+#include "agent/engine/call.h"
 #include "agent/engine/collect.h"
 #include "agent/engine/draw.h"
 #include "agent/engine/live.h"
 #include "agent/engine/loop.h"
 #include "agent/engine/outbox.h"
-#include "agent/engine/script.h"
 #include "agent/engine/sessions.h"
 #include "base/clock.h"
 #include "base/state.h"
@@ -44,7 +44,6 @@
 
 #include <netinet/in.h>
 
-#define ENGINE_NAME_BYTES    64
 #define ENGINE_PATH_BYTES    1024
 #define ENGINE_REGISTERS_MAX 100u /* REGISTERs under way at a time */
 
@@ -203,158 +202,6 @@ void calling_closed(struct engine *e);
 void calling_ended(struct engine *e);
 /** 0..1 of the action under way. */
 double calling_progress(const struct engine *e, int64_t now_ns);
-
-/* ---- call.c, call_place.c, call_take.c ---- */
-
-/* Digits that go out by INFO, one request after the other. */
-struct call_info_dtmf {
-	struct wire_dtmf order; /* digits "": none is under way */
-	size_t at;
-	bool answered; /* the one at `at` */
-	int64_t next_ns;
-	struct tmr tmr;
-};
-
-/* An assert_audio under way. */
-struct call_listening {
-	unsigned id; /* of the order; 0: none is under way */
-	unsigned ids;
-	struct wire_audio_expect expect;
-	int64_t begin_ns;
-	int64_t end_ns;
-	struct tmr tmr;
-};
-
-/* An attended transfer under way (consulting.c). */
-struct consult {
-	enum consult_phase {
-		CONSULT_NONE,
-		CONSULT_HOLDING,
-		CONSULT_CALLING,
-		CONSULT_REFERRING,
-		CONSULT_RESUMING,
-	} phase;
-	struct call *second; /* the other call, while there is one */
-	bool holds;          /* the call was put on hold for it */
-	bool done;           /* the transfer succeeded */
-	char uri[512];
-};
-
-/** Of a session, on its way to be a state of the call. */
-struct first_packet {
-	int64_t mono_ns; /* it came */
-	bool waits;      /* for the call to be established */
-};
-
-struct call {
-	struct le le;
-	struct engine *engine;
-	const struct wire_action *action;
-	char name[ENGINE_NAME_BYTES];
-	char account[ENGINE_NAME_BYTES * 4];
-	bool outgoing;
-	unsigned number; /* {{n}}: of those its action placed, from 0 */
-	struct account *origin;
-	/* Placed for a transfer of this one, not by a generator; "" else. */
-	char placed_for[ENGINE_NAME_BYTES];
-	struct call *referrer; /* wants to know how it goes; NULL: nobody */
-	struct sip_referral *referral; /* the same, outside of calls */
-	struct consult consult;
-	struct call *consults_for; /* whose second call it is, or NULL */
-	bool replaces;             /* takes another one's place: at once */
-	struct sip_call *sip;      /* NULL: not dialled yet, or over */
-	struct media_session *media;
-	/* what waits until the media's addresses are known */
-	char *dial_uri; /* NULL: nothing is to be dialled */
-	char *dial_replaces;
-	bool progress_waits;
-	bool answer_waits;
-	bool encrypted;
-	const struct srtp_suite_info *suite; /* valid if encrypted */
-	bool media_applied;
-	int64_t settled_ns; /* offer and answer first did; 0: they have not */
-	struct first_packet first_rtp;
-	struct first_packet first_rtcp;
-	bool media_stopped; /* nothing is left to come */
-	bool closed;        /* SIP_CALL_CLOSED came */
-	struct script script;
-	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
-	struct call_info_dtmf info_dtmf;
-	struct tmr tmr_script;
-	struct tmr tmr_duration;
-	struct tmr tmr_answer;
-	struct tmr tmr_finish;
-
-	struct call_listening listening;
-	struct audio_second heard; /* the last second received */
-	unsigned recordings;       /* begun */
-	unsigned recorded[2];      /* closed: in, out */
-	json_t *audio[2];          /* totals of in and out; NULL: not decoded */
-
-	int64_t invite_ns; /* 0: did not happen */
-	int64_t first_18x_ns;
-	int64_t answered_ns;
-	int64_t established_ns;
-	int64_t closed_ns;
-	int64_t hangup_ns;
-	enum sip_call_end end;
-	unsigned code;
-	char reason[192];
-	char *peer; /* set when closed; NULL: out of memory */
-	char *call_id;
-	json_t *streams;
-	json_t *path; /* NULL: ICE did not end */
-};
-
-/** A call not begun, of no list. @return NULL: out of memory */
-struct call *call_make(struct engine *e, const struct wire_action *action,
-		       struct account *account, bool outgoing);
-/** Who points to it hears of it. */
-void call_release(struct call *c);
-/** It counts from now on. */
-void call_begun(struct call *c);
-/** Our own fault: the job cannot go on truthfully. */
-void call_fault(struct call *c, const char *what, int err);
-/** Dial, now that it is known what the offer says. @return 0; -errno */
-int call_dial(struct call *c);
-/** Answer it as its action says, now or when its media is ready: a timer's
- * handler. */
-void call_answer_due(void *call);
-/** What the action's parameters ask of the user agent. */
-struct sip_call_options call_options(const struct wire_action *action);
-/** Place a call, number n of its action. @return 0; -errno (reported as a call that failed, unless it
- * is our own fault: then the job was ended) */
-int call_place(struct engine *e, const struct wire_action *action,
-	       struct account *account, const char *uri, unsigned n);
-/**
- * Place a call that belongs to another one, as its action says, without a
- * script; no generator counts it.
- * @param replaces  value of a Replaces header, or NULL
- * @return 0; -errno
- */
-int call_place_extra(struct call **ret, struct call *of, const char *uri,
-		     const char *replaces);
-/**
- * The same for a REFER that came to an account outside of calls.
- * @param action  the account's
- */
-int call_place_referred(struct call **ret, const struct wire_action *action,
-			struct account *account, const char *uri,
-			const char *replaces);
-/** Take an incoming call; one that replaces another is answered at once. */
-void call_take(struct engine *e, const struct wire_action *action,
-	       struct account *account, struct sip_call *sip);
-/** Its media's addresses are known: dial, or answer, if that waits. */
-void call_ready(struct call *c);
-/** It cannot be, or is not to be any more. */
-void call_give_up(struct call *c, const char *reason);
-void call_hangup(struct call *c);
-/** At the end of the job: the dialog did not end in time, go on without it. */
-void call_overdue(struct call *c);
-/** The media engine did not account for it either: report it as it is. */
-void call_abandon(struct call *c);
-/** Accounted for: report it and release it. */
-void call_finish(void *call);
 
 /* ---- streaming.c ---- */
 
