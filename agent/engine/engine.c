@@ -4,11 +4,8 @@
 #include "base/log.h"
 #include "base/str.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,118 +15,8 @@
 #define TICK_MS 1000
 
 static void channel_handler(int flags, void *arg);
-static void end_begin(void *arg);
-static void end_write(struct engine *e);
 
 /* ---- set-up ---- */
-
-int engine_address(struct media_addr *ret, const char *text, uint16_t port)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
-
-	*ret = (struct media_addr){.len = 0};
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		ret->len = sizeof(*in);
-		return 0;
-	}
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		ret->len = sizeof(*in6);
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static int port_read(json_t *object, const char *name, uint16_t *ret)
-{
-	json_t *value = json_object_get(object, name);
-
-	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-	    json_integer_value(value) > 65535)
-		return -EINVAL;
-	*ret = (uint16_t)json_integer_value(value);
-	return 0;
-}
-
-static int text_read(json_t *object, const char *name, char *dst, size_t size)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? str_copy(dst, size, text) : 0;
-}
-
-static int settings_read(struct engine *e, json_t *object)
-{
-	struct engine_settings *s = &e->settings;
-	const char *values =
-		json_string_value(json_object_get(object, "codec_values"));
-	const char *reason;
-
-	if (values && emodel_declare(&s->declarations, values, &reason))
-		return -EINVAL;
-	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
-	    engine_address(&e->bind, s->bind, 0) ||
-	    port_read(object, "sip_port", &s->sip_port) ||
-	    port_read(object, "rtp_min", &s->rtp_min) ||
-	    port_read(object, "rtp_max", &s->rtp_max) ||
-	    s->rtp_max <= s->rtp_min ||
-	    text_read(object, "prompt_dir", s->prompt_dir,
-		      sizeof(s->prompt_dir)) ||
-	    text_read(object, "prompt_cache", s->prompt_cache,
-		      sizeof(s->prompt_cache)) ||
-	    text_read(object, "artifact_dir", s->artifact_dir,
-		      sizeof(s->artifact_dir)) ||
-	    text_read(object, "default_prompt", s->default_prompt,
-		      sizeof(s->default_prompt)) ||
-	    text_read(object, "media_scheduling", s->media_scheduling,
-		      sizeof(s->media_scheduling)) ||
-	    text_read(object, "tls_certificate", s->tls_certificate,
-		      sizeof(s->tls_certificate)) ||
-	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||
-	    text_read(object, "tls_certificates", s->tls_certificates,
-		      sizeof(s->tls_certificates)) ||
-	    text_read(object, "name_servers", s->name_servers,
-		      sizeof(s->name_servers)))
-		return -EINVAL;
-	return 0;
-}
-
-int engine_prompt_path(const struct engine *e, const char *name,
-		       const char *sha256, char *dst, size_t size)
-{
-	const char *folder =
-		sha256 ? e->settings.prompt_cache : e->settings.prompt_dir;
-
-	if (!folder[0])
-		return -ENOENT;
-	return str_print(dst, size, "%s/%s", folder, sha256 ? sha256 : name) < 0
-		       ? -ENAMETOOLONG
-		       : 0;
-}
-
-int engine_prompt(const struct engine *e, const struct wire_action *action,
-		  char *dst, size_t size)
-{
-	dst[0] = '\0';
-	if (!action->prompt)
-		return str_copy(dst, size, e->settings.default_prompt);
-	return engine_prompt_path(e, action->prompt, action->prompt_sha256, dst,
-				  size);
-}
-
-int engine_expected(const struct engine *e, const struct wire_action *action,
-		    char *dst, size_t size)
-{
-	dst[0] = '\0';
-	if (!action->expect_prompt)
-		return 0;
-	return engine_prompt_path(e, action->expect_prompt,
-				  action->expect_prompt_sha256, dst, size);
-}
 
 static void media_record(const struct media_record *record, void *arg)
 {
@@ -275,7 +162,7 @@ static void job_start(struct engine *e, json_t *message)
 			   reason);
 		return;
 	}
-	err = settings_read(e, json_object_get(message, "engine"));
+	err = engine_settings_read(e, json_object_get(message, "engine"));
 	if (!err)
 		err = collect_new(&e->collect, e->job->role,
 				  e->job->interval_s);
@@ -340,7 +227,7 @@ static void peer_lost(struct engine *e)
 		engine_end(e, "stopped", "%s", "the supervisor is gone");
 }
 
-static void channel_write(struct engine *e)
+void engine_flush(struct engine *e)
 {
 	int left = wire_channel_flush(e->channel);
 
@@ -381,7 +268,7 @@ static void channel_handler(int flags, void *arg)
 	struct engine *e = arg;
 
 	if (flags & FD_WRITE)
-		channel_write(e);
+		engine_flush(e);
 	if (!e->peer_gone && (flags & (FD_READ | FD_EXCEPT)))
 		channel_read(e);
 }
@@ -394,159 +281,6 @@ static void signal_handler(int flags, void *arg)
 	(void)flags;
 	if (read(e->signal_fd, &info, sizeof(info)) == sizeof(info))
 		engine_end(e, "stopped", "%s", "the engine was terminated");
-}
-
-/* ---- the orderly end ---- */
-
-void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
-{
-	va_list args;
-
-	if (e->outcome)
-		return;
-	e->outcome = outcome;
-	va_start(args, fmt);
-	vsnprintf(e->reason, sizeof(e->reason), fmt, args);
-	str_utf8_repair(e->reason); /* a peer's words, perhaps cut */
-	va_end(args);
-	log_info("run=%s the job ends: %s%s%s",
-		 e->job ? e->job->session_id : "-", outcome,
-		 e->reason[0] ? ": " : "", e->reason);
-	e->phase = ENGINE_ENDING_CALLS;
-	/* Called from handlers of what is taken down now: not at once. */
-	tmr_start(&e->tmr_end, 0, end_begin, e);
-}
-
-static void end_accounts(struct engine *e);
-
-static void media_overdue(void *arg)
-{
-	struct engine *e = arg;
-
-	log_error("media did not stop within %d ms", ENGINE_MEDIA_END_MS);
-	while (e->calls.head)
-		call_abandon(e->calls.head->data);
-	end_accounts(e);
-}
-
-static void calls_overdue(void *arg)
-{
-	struct engine *e = arg;
-	struct le *le;
-
-	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
-	LIST_FOREACH(&e->calls, le)
-	{
-		call_overdue(le->data);
-	}
-	tmr_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
-}
-
-static void calls_hangup(void *arg)
-{
-	struct engine *e = arg;
-	struct le *le;
-
-	LIST_FOREACH(&e->calls, le)
-	{
-		call_hangup(le->data);
-	}
-	tmr_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
-	engine_end_check(e);
-}
-
-static void end_begin(void *arg)
-{
-	struct engine *e = arg;
-
-	tmr_cancel(&e->tmr_max);
-	if (!e->ua) {
-		end_write(e);
-		return;
-	}
-	steps_stop(e);
-	calling_stop(e);
-	watching_end(e);
-	answering_stop(e);
-	/* All roles are done: a BYE of the other side may be on its way. */
-	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
-		tmr_start(&e->tmr_end, ENGINE_REMOTE_END_MS, calls_hangup, e);
-	else
-		calls_hangup(e);
-}
-
-static void accounts_overdue(void *arg)
-{
-	struct engine *e = arg;
-
-	log_error("run=%s %u bindings were not removed in time",
-		  e->job->session_id,
-		  accounts_in_state(e, ACCOUNT_LEAVING) +
-			  accounts_in_state(e, ACCOUNT_REMOVING));
-	end_write(e);
-}
-
-static void accounts_wait(struct engine *e)
-{
-	int64_t now_ns = clock_mono_ns();
-	uint64_t left_ms = call_ms_until(e->accounts_end_ns, now_ns);
-
-	tmr_start(&e->tmr_end,
-		  left_ms < ENGINE_ACCOUNTS_END_MS ? left_ms
-						   : ENGINE_ACCOUNTS_END_MS,
-		  accounts_overdue, e);
-}
-
-void engine_account_removed(struct engine *e, bool answered)
-{
-	engine_end_check(e);
-	/* It goes on: the bound is one of standing still. */
-	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
-		accounts_wait(e);
-}
-
-static void end_accounts(struct engine *e)
-{
-	e->phase = ENGINE_ENDING_ACCOUNTS;
-	e->accounts_end_ns =
-		strcmp(e->outcome, "stopped") == 0
-			? clock_mono_ns() + ENGINE_ACCOUNTS_STOP_MS * NS_PER_MS
-			: INT64_MAX;
-	accounts_wait(e);
-	accounts_unregister(e, NULL);
-	engine_end_check(e);
-}
-
-void engine_end_check(struct engine *e)
-{
-	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
-	    !e->calling.action && !e->answering && watching_ended(e))
-		end_accounts(e);
-	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
-		end_write(e);
-}
-
-static void write_overdue(void *arg)
-{
-	(void)arg;
-	log_error("the last results could not be written");
-	sip_loop_stop();
-}
-
-static void end_write(struct engine *e)
-{
-	e->phase = ENGINE_WRITING;
-	tmr_cancel(&e->tmr_tick);
-	if (e->peer_gone) {
-		sip_loop_stop();
-		return;
-	}
-	if (e->collect)
-		report_rest(e);
-	report_send(e, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
-				 e->outcome, "reason", e->reason));
-	tmr_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
-	channel_write(e);
 }
 
 /* ---- the process ---- */

@@ -2,7 +2,8 @@
  * What the files of agent/engine share. Everything here belongs to the loop
  * thread.
  *
- * engine.c    boot, socket, the second's tick, the end of the process
+ * engine.c    boot, socket, the second's tick, the end of the process;
+ *             engine_end.c the orderly end of the job; engine_settings.c
  * steps.c     which step and action is under way, when it is ready
  * accounts.c  the role's accounts: made, registered, removed
  * answering.c incoming calls while an answer action is active
@@ -593,10 +594,20 @@ static inline bool engine_working(const struct engine *e)
 {
 	return e->phase == ENGINE_WORKING;
 }
+/** Write to the supervisor what waits for it, as far as it takes it. */
+void engine_flush(struct engine *e);
+
+/* ---- engine_end.c ---- */
+
 /** A call or an account is gone: the end may go on. */
 void engine_end_check(struct engine *e);
 /** The same of a binding. @param answered  the registrar said so */
 void engine_account_removed(struct engine *e, bool answered);
+
+/* ---- engine_settings.c ---- */
+
+/** Those of a job message. @return 0; -EINVAL */
+int engine_settings_read(struct engine *e, json_t *object);
 /** An IPv4 or IPv6 address. @return 0; -EINVAL */
 int engine_address(struct media_addr *ret, const char *text, uint16_t port);
 /** A file of the agent's, or with a hash an upload. @return 0; -ENOENT;

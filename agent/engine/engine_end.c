@@ -1,0 +1,161 @@
+/* The orderly end: calls, then bindings, then what is left to write. */
+#include "agent/engine/internal.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void end_begin(void *arg);
+static void end_accounts(struct engine *e);
+static void end_write(struct engine *e);
+
+void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
+{
+	va_list args;
+
+	if (e->outcome)
+		return;
+	e->outcome = outcome;
+	va_start(args, fmt);
+	vsnprintf(e->reason, sizeof(e->reason), fmt, args);
+	str_utf8_repair(e->reason); /* a peer's words, perhaps cut */
+	va_end(args);
+	log_info("run=%s the job ends: %s%s%s",
+		 e->job ? e->job->session_id : "-", outcome,
+		 e->reason[0] ? ": " : "", e->reason);
+	e->phase = ENGINE_ENDING_CALLS;
+	/* Called from handlers of what is taken down now: not at once. */
+	tmr_start(&e->tmr_end, 0, end_begin, e);
+}
+
+static void media_overdue(void *arg)
+{
+	struct engine *e = arg;
+
+	log_error("media did not stop within %d ms", ENGINE_MEDIA_END_MS);
+	while (e->calls.head)
+		call_abandon(e->calls.head->data);
+	end_accounts(e);
+}
+
+static void calls_overdue(void *arg)
+{
+	struct engine *e = arg;
+	struct le *le;
+
+	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
+	LIST_FOREACH(&e->calls, le)
+	{
+		call_overdue(le->data);
+	}
+	tmr_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
+}
+
+static void calls_hangup(void *arg)
+{
+	struct engine *e = arg;
+	struct le *le;
+
+	LIST_FOREACH(&e->calls, le)
+	{
+		call_hangup(le->data);
+	}
+	tmr_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
+	engine_end_check(e);
+}
+
+static void end_begin(void *arg)
+{
+	struct engine *e = arg;
+
+	tmr_cancel(&e->tmr_max);
+	if (!e->ua) {
+		end_write(e);
+		return;
+	}
+	steps_stop(e);
+	calling_stop(e);
+	watching_end(e);
+	answering_stop(e);
+	/* All roles are done: a BYE of the other side may be on its way. */
+	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
+		tmr_start(&e->tmr_end, ENGINE_REMOTE_END_MS, calls_hangup, e);
+	else
+		calls_hangup(e);
+}
+
+static void accounts_overdue(void *arg)
+{
+	struct engine *e = arg;
+
+	log_error("run=%s %u bindings were not removed in time",
+		  e->job->session_id,
+		  accounts_in_state(e, ACCOUNT_LEAVING) +
+			  accounts_in_state(e, ACCOUNT_REMOVING));
+	end_write(e);
+}
+
+static void accounts_wait(struct engine *e)
+{
+	int64_t now_ns = clock_mono_ns();
+	uint64_t left_ms = call_ms_until(e->accounts_end_ns, now_ns);
+
+	tmr_start(&e->tmr_end,
+		  left_ms < ENGINE_ACCOUNTS_END_MS ? left_ms
+						   : ENGINE_ACCOUNTS_END_MS,
+		  accounts_overdue, e);
+}
+
+void engine_account_removed(struct engine *e, bool answered)
+{
+	engine_end_check(e);
+	/* It goes on: the bound is one of standing still. */
+	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
+		accounts_wait(e);
+}
+
+static void end_accounts(struct engine *e)
+{
+	e->phase = ENGINE_ENDING_ACCOUNTS;
+	e->accounts_end_ns =
+		strcmp(e->outcome, "stopped") == 0
+			? clock_mono_ns() + ENGINE_ACCOUNTS_STOP_MS * NS_PER_MS
+			: INT64_MAX;
+	accounts_wait(e);
+	accounts_unregister(e, NULL);
+	engine_end_check(e);
+}
+
+void engine_end_check(struct engine *e)
+{
+	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
+	    !e->calling.action && !e->answering && watching_ended(e))
+		end_accounts(e);
+	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
+		end_write(e);
+}
+
+static void write_overdue(void *arg)
+{
+	(void)arg;
+	log_error("the last results could not be written");
+	sip_loop_stop();
+}
+
+static void end_write(struct engine *e)
+{
+	e->phase = ENGINE_WRITING;
+	tmr_cancel(&e->tmr_tick);
+	if (e->peer_gone) {
+		sip_loop_stop();
+		return;
+	}
+	if (e->collect)
+		report_rest(e);
+	report_send(e, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
+				 e->outcome, "reason", e->reason));
+	tmr_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
+	engine_flush(e);
+}

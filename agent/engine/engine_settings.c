@@ -1,0 +1,115 @@
+/* What the supervisor's job message says of this host, and paths of it. */
+#include "agent/engine/internal.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+int engine_address(struct media_addr *ret, const char *text, uint16_t port)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
+
+	*ret = (struct media_addr){.len = 0};
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		ret->len = sizeof(*in);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		ret->len = sizeof(*in6);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int port_read(json_t *object, const char *name, uint16_t *ret)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > 65535)
+		return -EINVAL;
+	*ret = (uint16_t)json_integer_value(value);
+	return 0;
+}
+
+static int text_read(json_t *object, const char *name, char *dst, size_t size)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? str_copy(dst, size, text) : 0;
+}
+
+int engine_settings_read(struct engine *e, json_t *object)
+{
+	struct engine_settings *s = &e->settings;
+	const char *values =
+		json_string_value(json_object_get(object, "codec_values"));
+	const char *reason;
+
+	if (values && emodel_declare(&s->declarations, values, &reason))
+		return -EINVAL;
+	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
+	    engine_address(&e->bind, s->bind, 0) ||
+	    port_read(object, "sip_port", &s->sip_port) ||
+	    port_read(object, "rtp_min", &s->rtp_min) ||
+	    port_read(object, "rtp_max", &s->rtp_max) ||
+	    s->rtp_max <= s->rtp_min ||
+	    text_read(object, "prompt_dir", s->prompt_dir,
+		      sizeof(s->prompt_dir)) ||
+	    text_read(object, "prompt_cache", s->prompt_cache,
+		      sizeof(s->prompt_cache)) ||
+	    text_read(object, "artifact_dir", s->artifact_dir,
+		      sizeof(s->artifact_dir)) ||
+	    text_read(object, "default_prompt", s->default_prompt,
+		      sizeof(s->default_prompt)) ||
+	    text_read(object, "media_scheduling", s->media_scheduling,
+		      sizeof(s->media_scheduling)) ||
+	    text_read(object, "tls_certificate", s->tls_certificate,
+		      sizeof(s->tls_certificate)) ||
+	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||
+	    text_read(object, "tls_certificates", s->tls_certificates,
+		      sizeof(s->tls_certificates)) ||
+	    text_read(object, "name_servers", s->name_servers,
+		      sizeof(s->name_servers)))
+		return -EINVAL;
+	return 0;
+}
+
+int engine_prompt_path(const struct engine *e, const char *name,
+		       const char *sha256, char *dst, size_t size)
+{
+	const char *folder =
+		sha256 ? e->settings.prompt_cache : e->settings.prompt_dir;
+
+	if (!folder[0])
+		return -ENOENT;
+	return str_print(dst, size, "%s/%s", folder, sha256 ? sha256 : name) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+int engine_prompt(const struct engine *e, const struct wire_action *action,
+		  char *dst, size_t size)
+{
+	dst[0] = '\0';
+	if (!action->prompt)
+		return str_copy(dst, size, e->settings.default_prompt);
+	return engine_prompt_path(e, action->prompt, action->prompt_sha256, dst,
+				  size);
+}
+
+int engine_expected(const struct engine *e, const struct wire_action *action,
+		    char *dst, size_t size)
+{
+	dst[0] = '\0';
+	if (!action->expect_prompt)
+		return 0;
+	return engine_prompt_path(e, action->expect_prompt,
+				  action->expect_prompt_sha256, dst, size);
+}
