@@ -367,6 +367,21 @@ int native_call_digit(struct sip_call *call, char digit)
 	return -ENOTSUP;
 }
 
+int native_call_mute(struct sip_call *call, bool mute)
+{
+	(void)call;
+	(void)mute;
+	return -ENOTSUP;
+}
+
+int native_call_play(struct sip_call *call, const char *path, int64_t ns)
+{
+	(void)call;
+	(void)path;
+	(void)ns;
+	return -ENOTSUP;
+}
+
 const char *native_call_id(const struct sip_call *call)
 {
 	return call->dialog->callid;

@@ -52,6 +52,8 @@ int native_call_transfer_attended(struct sip_call *call,
 int native_call_refer_progress(struct sip_call *call, uint16_t code,
 			       const char *reason);
 int native_call_digit(struct sip_call *call, char digit);
+int native_call_mute(struct sip_call *call, bool mute);
+int native_call_play(struct sip_call *call, const char *path, int64_t ns);
 const char *native_call_id(const struct sip_call *call);
 const char *native_call_peer(const struct sip_call *call);
 struct sip_call *native_call_free(struct sip_call *call);

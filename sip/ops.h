@@ -65,6 +65,8 @@ struct sip_ops {
 	int (*call_refer_progress)(struct sip_call *call, uint16_t code,
 				   const char *reason);
 	int (*call_digit)(struct sip_call *call, char digit);
+	int (*call_mute)(struct sip_call *call, bool mute);
+	int (*call_play)(struct sip_call *call, const char *path, int64_t ns);
 	const char *(*call_id)(const struct sip_call *call);
 	const char *(*call_peer)(const struct sip_call *call);
 	struct sip_call *(*call_free)(struct sip_call *call);

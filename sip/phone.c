@@ -39,6 +39,8 @@ const struct sip_ops native_ops = {
 	.call_transfer_attended = native_call_transfer_attended,
 	.call_refer_progress = native_call_refer_progress,
 	.call_digit = native_call_digit,
+	.call_mute = native_call_mute,
+	.call_play = native_call_play,
 	.call_id = native_call_id,
 	.call_peer = native_call_peer,
 	.call_free = native_call_free,
@@ -209,6 +211,16 @@ int sip_call_refer_progress(struct sip_call *call, uint16_t code,
 int sip_call_digit(struct sip_call *call, char digit)
 {
 	return ops_of(call)->call_digit(call, digit);
+}
+
+int sip_call_mute(struct sip_call *call, bool mute)
+{
+	return ops_of(call)->call_mute(call, mute);
+}
+
+int sip_call_play(struct sip_call *call, const char *path, int64_t ns)
+{
+	return ops_of(call)->call_play(call, path, ns);
 }
 
 const char *sip_call_id(const struct sip_call *call)

@@ -413,6 +413,26 @@ int sip_call_request(struct sip_call *call, const char *method,
  */
 int sip_call_digit(struct sip_call *call, char digit);
 /**
+ * Silence instead of its sound, or its sound again, of a user agent with media
+ * of its own. SIP_CALL_ANSWER_TO with method "MUTE" or "UNMUTE" follows.
+ * @return 0; -ENOTSUP its media are not its own; -ENOTCONN
+ */
+int sip_call_mute(struct sip_call *call, bool mute);
+/** Behind what a user agent with media of its own plays; it must notice the
+ *  end within. */
+#define SIP_PLAY_TAIL_MS 15000
+/**
+ * Play a file once instead of its sound, of a user agent with media of its
+ * own. SIP_CALL_ANSWER_TO with method "PLAY" follows at its end.
+ * @param path  WAV, 48000 Hz, two channels, 16 bit, with SIP_PLAY_TAIL_MS of
+ *              silence behind what is to be played; it stays until the call
+ *              is over
+ * @param ns    of what is to be played
+ * @return 0; -ENOTSUP its media are not its own; -ENOTCONN; -EBUSY there is
+ *         another call of the account, which would hear it, too
+ */
+int sip_call_play(struct sip_call *call, const char *path, int64_t ns);
+/**
  * Blind transfer (RFC 3515): SIP_CALL_TRANSFERRED or SIP_CALL_TRANSFER_FAIL
  * follows with the last status the peer notified. The call goes on: who wants
  * it ended hangs up.

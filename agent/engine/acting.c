@@ -73,8 +73,7 @@ int acting_do(const struct wire_client_action *a, void *arg)
 	if (is(a, "play"))
 		return call_play(c, a->argument);
 	if (is(a, "mute") || is(a, "unmute"))
-		return c->media ? media_session_mute(c->media, is(a, "mute"))
-				: -ENOTCONN;
+		return call_mute(c, is(a, "mute"));
 	if (is(a, "transfer"))
 		return transfer(c, a->argument);
 	if (is(a, "transfer_attended"))
@@ -127,6 +126,9 @@ void acting_answered(struct call *c, enum sip_call_event event,
 		name = strcmp(info->method, "MESSAGE") == 0   ? "message"
 		       : strcmp(info->method, "OPTIONS") == 0 ? "options"
 		       : strcmp(info->method, "UPDATE") == 0  ? "update"
+		       : strcmp(info->method, "PLAY") == 0    ? "play"
+		       : strcmp(info->method, "MUTE") == 0    ? "mute"
+		       : strcmp(info->method, "UNMUTE") == 0  ? "unmute"
 							      : "";
 	if (event == SIP_CALL_TRANSFER_FAIL)
 		good = false;

@@ -19,6 +19,33 @@ int engine_play(const struct engine *e, const struct wire_action *action,
 	return engine_prompt_path(e, name, upload_of(action, name), dst, size);
 }
 
+static const char *refusal_of(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "the prompt is not on this agent";
+	case -EILSEQ:
+		return "the prompt is no audio file";
+	case -EFBIG:
+		return "the prompt is too long";
+	case -EBUSY:
+		return "client baresip plays to all calls of an account, and "
+		       "there is another one";
+	default:
+		return NULL;
+	}
+}
+
+/* Its media are not ours: its client plays a file of its own kind. */
+static int play_by_client(struct call *c, const char *path)
+{
+	char wav[CLIENT_SOUND_PATH_BYTES];
+	int64_t ns = 0;
+	int err = client_sounds_get(&c->engine->sounds, path, wav, &ns);
+
+	return err ? err : sip_call_play(c->sip, wav, ns);
+}
+
 int call_play(struct call *c, const char *name)
 {
 	char path[ENGINE_PATH_BYTES * 2];
@@ -27,13 +54,25 @@ int call_play(struct call *c, const char *name)
 			   : -ENOTCONN;
 
 	if (!err)
-		err = media_session_play(c->media, path);
-	if (err == -ENOENT || err == -EILSEQ) {
-		script_acted(&c->script, "play",
-			     err == -ENOENT ? "the prompt is not on this agent"
-					    : "the prompt is no audio file");
+		err = c->action->client == WIRE_CLIENT_NATIVE
+			      ? media_session_play(c->media, path)
+			      : play_by_client(c, path);
+	if (refusal_of(err)) {
+		script_acted(&c->script, "play", refusal_of(err));
 		return 1;
 	}
+	return err ? err : 1;
+}
+
+int call_mute(struct call *c, bool mute)
+{
+	int err;
+
+	if (!c->media)
+		return -ENOTCONN;
+	if (c->action->client == WIRE_CLIENT_NATIVE)
+		return media_session_mute(c->media, mute);
+	err = sip_call_mute(c->sip, mute);
 	return err ? err : 1;
 }
 

@@ -344,6 +344,7 @@ static void engine_release(struct engine *e)
 		if (e->media)
 			media_engine_free(e->media);
 	}
+	client_sounds_free(&e->sounds);
 	collect_free(e->collect);
 	outbox_free(e->outbox);
 	wire_job_free(e->job);

@@ -128,6 +128,36 @@ bool clients_native(const struct account *a);
 /** An account made for one action may serve the other one's calls. */
 bool clients_serve(const struct account *a, const struct wire_action *action);
 
+/* ---- client_sounds.c ---- */
+
+#define CLIENT_SOUNDS_MAX       64
+#define CLIENT_SOUND_PATH_BYTES 112 /* baresip takes 127 characters */
+
+struct client_sound {
+	char source[ENGINE_PATH_BYTES * 2];
+	int64_t ns; /* of the prompt */
+	int err;    /* it could not be made */
+};
+
+/** Files for a client with media of its own to play, in a folder of mode 0700
+ * that is made with the first one. */
+struct client_sounds {
+	char folder[CLIENT_SOUND_PATH_BYTES - 16]; /* "": there is none */
+	struct client_sound list[CLIENT_SOUNDS_MAX];
+	size_t count;
+};
+
+/** Its file; made now, in 10 ms a second of it or so, if this is the first
+ * time.
+ * @param ret_ns  of the prompt; a silence of SIP_PLAY_TAIL_MS is behind it
+ * @return 0; -ENOSPC there are CLIENT_SOUNDS_MAX; -errno of open(); as
+ *         prompt_wav() */
+int client_sounds_get(struct client_sounds *s, const char *source,
+		      char dst[static CLIENT_SOUND_PATH_BYTES],
+		      int64_t *ret_ns);
+/** Remove the files. */
+void client_sounds_free(struct client_sounds *s);
+
 /* ---- registering.c ---- */
 
 /* At most ENGINE_REGISTERS_MAX requests at a time, both ways. */
@@ -271,6 +301,8 @@ int engine_play(const struct engine *e, const struct wire_action *action,
 		const char *name, char *dst, size_t size);
 /** The play action. @return as the act of script_ops */
 int call_play(struct call *c, const char *name);
+/** The mute and unmute actions. @return as the act of script_ops */
+int call_mute(struct call *c, bool mute);
 /** MEDIA_RECORD_PLAYED */
 void call_played(struct call *c, const struct media_record *record);
 
@@ -526,6 +558,7 @@ struct engine {
 	struct media_engine *media;
 	struct sip_ua *ua;
 	struct sip_ua *baresip; /* NULL: no action wants it */
+	struct client_sounds sounds;
 	enum engine_phase phase;
 	const char *outcome;
 	char reason[WIRE_REASON_BYTES];

@@ -12,6 +12,8 @@ static void prepare_action(struct engine *e, const struct wire_action *a)
 	struct media_session_params params;
 	struct call_media_files files;
 	char path[ENGINE_PATH_BYTES * 2];
+	char wav[CLIENT_SOUND_PATH_BYTES];
+	int64_t ns;
 
 	if (call_media_params(e, a, &files, &params) ||
 	    media_engine_prepare(e->media, &params))
@@ -23,7 +25,11 @@ static void prepare_action(struct engine *e, const struct wire_action *a)
 		if (strcmp(c->name, "play") != 0 ||
 		    engine_play(e, a, c->argument, path, sizeof(path)))
 			continue;
-		(void)media_engine_prepare_play(e->media, &params, path);
+		if (a->client != WIRE_CLIENT_NATIVE)
+			(void)client_sounds_get(&e->sounds, path, wav, &ns);
+		else
+			(void)media_engine_prepare_play(e->media, &params,
+							path);
 	}
 }
 

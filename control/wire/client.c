@@ -14,6 +14,9 @@ static bool is_offered(const struct wire_client_action *a)
 					    "resume",
 					    "wait",
 					    "dtmf",
+					    "mute",
+					    "unmute",
+					    "play",
 					    "hangup",
 					    "reinvite"};
 

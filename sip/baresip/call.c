@@ -26,6 +26,7 @@ struct baresip_call *baresip_call_make(struct baresip_account *a, bool outgoing)
 	c->local = calloc(1, sizeof(*c->local));
 	c->remote = calloc(1, sizeof(*c->remote));
 	tmr_init(&c->tmr);
+	tmr_init(&c->tmr_play);
 	list_append(&a->calls, &c->le, c);
 	if (!c->local || !c->remote)
 		return baresip_call_release(c);
@@ -36,6 +37,7 @@ struct baresip_call *baresip_call_release(struct baresip_call *c)
 {
 	list_unlink(&c->le);
 	tmr_cancel(&c->tmr);
+	tmr_cancel(&c->tmr_play);
 	if (c->local)
 		explicit_bzero(c->local, sizeof(*c->local));
 	if (c->remote)
@@ -94,6 +96,7 @@ static void finish(struct baresip_call *c, const char *why)
 		.reason = why ? why : "",
 	};
 
+	baresip_sound_end(c);
 	c->closed = true;
 	tmr_cancel(&c->tmr);
 	list_unlink(&c->le);
@@ -163,9 +166,8 @@ struct sip_call *baresip_call_free(struct sip_call *call)
 
 /* ---- commands ---- */
 
-/* For this call: baresip has a current one, which is chosen first. */
-static int command(struct baresip_call *c, const char *name, const char *params,
-		   const char *token)
+int baresip_call_command(struct baresip_call *c, const char *name,
+			 const char *params, const char *token)
 {
 	char text[BARESIP_WORD_BYTES];
 	int err;
@@ -181,15 +183,14 @@ static int command(struct baresip_call *c, const char *name, const char *params,
 					     text);
 }
 
-static bool token_is(const struct baresip_message *m, const char *token)
+bool baresip_token_is(const struct baresip_message *m, const char *token)
 {
 	return strncmp(m->token, token, strlen(token)) == 0;
 }
 
-/* The call whose number the token has. */
-static struct baresip_call *token_call(const struct baresip_account *a,
-				       const struct baresip_message *m,
-				       const char *token)
+struct baresip_call *baresip_token_call(const struct baresip_account *a,
+					const struct baresip_message *m,
+					const char *token)
 {
 	uint64_t number;
 	struct le *le;
@@ -235,22 +236,24 @@ void baresip_call_answered(struct baresip_account *a,
 	struct baresip_call *c;
 
 	info.reason = m->text;
+	if (baresip_sound_answered(a, m))
+		return;
 	if (strcmp(m->token, TOKEN_DIAL) == 0) {
 		c = m->ok ? NULL : baresip_call_dialled(a);
 		if (c)
 			baresip_call_close(c, m->text);
-	} else if (token_is(m, TOKEN_CHANGE)) {
-		c = m->ok ? NULL : token_call(a, m, TOKEN_CHANGE);
+	} else if (baresip_token_is(m, TOKEN_CHANGE)) {
+		c = m->ok ? NULL : baresip_token_call(a, m, TOKEN_CHANGE);
 		if (c && c->change != BARESIP_CHANGE_NONE)
 			change_failed(c, m->text);
-	} else if (token_is(m, TOKEN_TRANSFER)) {
-		c = m->ok ? NULL : token_call(a, m, TOKEN_TRANSFER);
+	} else if (baresip_token_is(m, TOKEN_TRANSFER)) {
+		c = m->ok ? NULL : baresip_token_call(a, m, TOKEN_TRANSFER);
 		if (c && c->transferring) {
 			c->transferring = false;
 			baresip_call_emit(c, SIP_CALL_TRANSFER_FAIL, &info);
 		}
-	} else if (token_is(m, TOKEN_DIGIT)) {
-		c = token_call(a, m, TOKEN_DIGIT);
+	} else if (baresip_token_is(m, TOKEN_DIGIT)) {
+		c = baresip_token_call(a, m, TOKEN_DIGIT);
 		info.method = "DTMF";
 		info.code = m->ok ? 200 : 0;
 		if (c)
@@ -330,7 +333,8 @@ int64_t baresip_call_came_ns(const struct sip_call *call)
 int baresip_call_answer(struct sip_call *call, const struct media_local *m)
 {
 	(void)m; /* baresip answers with what its account says */
-	return command((struct baresip_call *)call, "accept", NULL, "accept ");
+	return baresip_call_command((struct baresip_call *)call, "accept", NULL,
+				    "accept ");
 }
 
 int baresip_call_reject(struct sip_call *call, uint16_t code,
@@ -343,7 +347,7 @@ int baresip_call_reject(struct sip_call *call, uint16_t code,
 	/* whoever refuses a call that it has not taken has no choice */
 	if (c->handler && code != 486)
 		return -ENOTSUP;
-	err = command(c, "hangup", NULL, "hangup ");
+	err = baresip_call_command(c, "hangup", NULL, "hangup ");
 	if (err && !c->handler)
 		baresip_call_release(c);
 	return err;
@@ -356,7 +360,7 @@ void baresip_call_hangup(struct sip_call *call)
 	if (c->closed || c->hung_up)
 		return;
 	c->hung_up = true;
-	if (command(c, "hangup", NULL, "hangup ") == 0)
+	if (baresip_call_command(c, "hangup", NULL, "hangup ") == 0)
 		return;
 	/* its INVITE was never seen, or there is no process: it is over */
 	baresip_call_close(c, "it was ended before it began");
@@ -372,7 +376,7 @@ static int change(struct sip_call *call, enum baresip_change wanted,
 		return -ENOTCONN;
 	if (c->change != BARESIP_CHANGE_NONE)
 		return -EBUSY;
-	err = command(c, name, NULL, TOKEN_CHANGE);
+	err = baresip_call_command(c, name, NULL, TOKEN_CHANGE);
 	if (!err)
 		c->change = wanted;
 	return err;
@@ -416,7 +420,7 @@ int baresip_call_transfer(struct sip_call *call, const char *uri, bool silent)
 			      ? ""
 			      : strchr(c->account->aor, '@')) < 0)
 		return -ENAMETOOLONG;
-	err = command(c, "transfer", whole, TOKEN_TRANSFER);
+	err = baresip_call_command(c, "transfer", whole, TOKEN_TRANSFER);
 	c->transferring = !err;
 	return err;
 }
@@ -428,7 +432,7 @@ int baresip_call_digit(struct sip_call *call, char digit)
 
 	if (!c->established)
 		return -ENOTCONN;
-	return command(c, "sndcode", text, TOKEN_DIGIT);
+	return baresip_call_command(c, "sndcode", text, TOKEN_DIGIT);
 }
 
 const char *baresip_call_id(const struct sip_call *call)

@@ -37,7 +37,7 @@ static int config_write(struct buf *b, const struct baresip_setup *s)
 			    "net_interface %s\n"
 			    "call_max_calls 64\n"
 			    "call_local_timeout 3600\n"
-			    "audio_source ausine,440\n"
+			    "audio_source " BARESIP_SOURCE "\n"
 			    "ausrc_srate 48000\n" /* ausine knows no other */
 			    "ausrc_channels 2\n"
 			    "audio_player aufile,/dev/null\n"

@@ -20,6 +20,9 @@ struct baresip_setup {
 	bool rtcp_mux;
 };
 
+/** What it sends: a tone. */
+#define BARESIP_SOURCE "ausine,440"
+
 /** Modules it loads, NULL behind the last one. */
 extern const char *const baresip_modules[];
 

@@ -2,6 +2,7 @@
  * What the files of sip/baresip/ share.
  * account.c  accounts, their processes and registrations
  * call.c     calls: what is asked of baresip
+ * sound.c    calls: what they send
  * dialog.c   calls: what its SIP messages say
  */
 #ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
@@ -119,6 +120,13 @@ struct baresip_call {
 	bool held; /* by us */
 	bool held_by_peer;
 	bool transferring;
+	/* its sound */
+	bool muted;      /* as baresip says */
+	bool mute_asked; /* the answer to a command waits */
+	bool mute_wanted;
+	bool playing;
+	int64_t play_ns; /* of the file */
+	struct tmr tmr_play;
 	bool info_digit; /* one came by INFO: its event is no other */
 };
 
@@ -180,6 +188,28 @@ void baresip_call_bye_answered(struct baresip_call *c);
 /** An answer to a command about calls. */
 void baresip_call_answered(struct baresip_account *a,
 			   const struct baresip_message *m);
+
+/** A command for this call: baresip has a current one, which is chosen first.
+ * @param token  for the answer; the call's number is put behind it
+ * @return 0; -ENOTCONN; as baresip_process_command() */
+int baresip_call_command(struct baresip_call *c, const char *name,
+			 const char *params, const char *token);
+/** The token begins so. */
+bool baresip_token_is(const struct baresip_message *m, const char *token);
+/** The call whose number the token has behind this. @return NULL: none */
+struct baresip_call *baresip_token_call(const struct baresip_account *a,
+					const struct baresip_message *m,
+					const char *token);
+
+/* ---- sound.c ---- */
+
+int baresip_call_mute(struct sip_call *call, bool mute);
+int baresip_call_play(struct sip_call *call, const char *path, int64_t ns);
+/** An answer to a command of these. @return false: it is none */
+bool baresip_sound_answered(struct baresip_account *a,
+			    const struct baresip_message *m);
+/** The call is over. */
+void baresip_sound_end(struct baresip_call *c);
 
 /* ---- dialog.c ---- */
 

@@ -189,7 +189,7 @@ static void control_write(struct baresip_process *p)
 {
 	ssize_t n = 1;
 
-	while (p->out.used > 0 && n > 0) {
+	while (p->control >= 0 && p->out.used > 0 && n > 0) {
 		n = send(p->control, p->out.data, p->out.used, MSG_NOSIGNAL);
 		if (n > 0)
 			buf_consume(&p->out, (size_t)n);
@@ -259,6 +259,10 @@ static void watch(void *arg)
 	exited(p);
 	if (p->lost)
 		return;
+	if (p->up && p->control < 0) {
+		lose(p, "baresip closed its control connection: it was ended");
+		return;
+	}
 	if (!p->up && now_ns - p->started_ns > BARESIP_START_MS * NS_PER_MS) {
 		lose(p, "baresip did not start within %d s: %s",
 		     BARESIP_START_MS / 1000,

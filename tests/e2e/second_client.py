@@ -1,0 +1,88 @@
+"""A client baresip and a native engine, with a cable between their namespaces."""
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import Engine, target
+
+NEEDED = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("baresip"),
+                            reason="needs root and baresip")
+OURS, THEIRS, SIP = "10.99.0.1", "10.99.0.2", 5070
+UP = ["assert_established", "20000"]
+
+
+@pytest.fixture(autouse=True, name="folder")
+def folder_fixture(monkeypatch):
+    """Where engines make the folders of baresip: one of the test's own, empty at its end."""
+    with tempfile.TemporaryDirectory(prefix="offhook-") as path:
+        monkeypatch.setenv("TMPDIR", path)
+        yield Path(path)
+
+
+class Pair:
+    """A baresip and a native engine with a cable between them; the one that calls first."""
+
+    def __init__(self, build, ports, namespaces, call, answer=None, caller="baresip",
+                 settings=None):
+        self._prefix = {OURS: ("ip", "netns", "exec", namespaces[0]),
+                        THEIRS: ("ip", "netns", "exec", namespaces[1])}
+        self._build, self._ports, self._settings = build, ports, settings
+        self.answer = {"type": "answer", "credentials": [{"username": "1002"}],
+                       **(answer or {})}
+        self.call = {"type": "call", "client": caller, "credentials": [{"username": "1001"}],
+                     "target": target(THEIRS, SIP), "dial_destination": "1002", **call}
+
+    def __enter__(self):
+        self.callee = Engine(self._build, "callee", [[self.answer], []], self._ports, bind=THEIRS,
+                             sip_port=SIP, prefix=self._prefix[THEIRS], settings=self._settings)
+        self.caller = Engine(self._build, "caller", [[], [self.call]], self._ports, bind=OURS,
+                             prefix=self._prefix[OURS], settings=self._settings)
+        return self
+
+    def run(self):
+        self.callee.step(0)
+        self.caller.step(0)
+        self.caller.go(1)
+        self.both(lambda: self.caller.ready >= 1 or self.caller.finish, "the caller is ready")
+        return self
+
+    def both(self, condition, what):
+        end = time.monotonic() + 90
+        while not condition():
+            assert time.monotonic() < end, what
+            self.caller.pump()
+            self.callee.pump(0.01)
+
+    def end(self):
+        if not self.callee.finish:
+            self.callee.step(1)
+            self.callee.end()
+        if not self.caller.finish:
+            self.caller.end()
+        return self
+
+    def __exit__(self, kind, *_):
+        for engine in (self.caller, self.callee):
+            log = engine.close()
+            assert "Sanitizer" not in log and "runtime error" not in log, log
+            if kind:
+                print(f"--- {engine.role} {engine.finish}\n{log}\n{engine.states()}\n"
+                      f"{engine.asserts()}\n{str(engine.calls())[:1500]}")
+
+    def streams(self):
+        """{(role, direction): stream} of the one call"""
+        return {(e.role, s["dir"]): s for e in (self.caller, self.callee)
+                for c in e.calls() for s in c["streams"]}
+
+
+def assert_counts_agree(streams):
+    """What each side sent the other one received, to the packet, as the tap saw it."""
+    for here, there in (("caller", "callee"), ("callee", "caller")):
+        sent, received = streams[here, "out"], streams[there, "in"]
+        assert sent["packets"] == received["packets"] > 50
+        assert sent["ssrc"] == received["ssrc"] and received["lost"] == 0
+        assert sent["codec"] == received["codec"] != ""

@@ -1,0 +1,78 @@
+"""What a client baresip sends and takes: codecs, encryptions, its sound as another engine
+hears it."""
+import json
+
+import pytest
+
+from second_client import NEEDED, UP, Pair, assert_counts_agree, folder_fixture  # noqa: F401
+from test_audio import PROMPTS
+
+pytestmark = NEEDED
+
+
+@pytest.fixture(name="prompts")
+def prompts_fixture(tmp_path):
+    for name, content in PROMPTS.items():
+        (tmp_path / f"{name}.wav").write_bytes(content)
+    (tmp_path / "text.wav").write_text("no audio")
+    return tmp_path
+
+
+@pytest.mark.parametrize("codec", ["PCMU", "opus"])
+def test_silence_and_a_file_instead_of_its_tone(build, ports, namespaces, prompts, folder, codec):
+    """The two tell each other by digits how far they are."""
+    with Pair(build, ports, namespaces, {
+            "audio_codecs": [codec], "call_duration": 90, "sipclient_actions": [
+                UP, ["assert_dtmf", "1"], ["mute", ""], ["mute", ""], ["dtmf", "2"],
+                ["assert_dtmf", "3"], ["unmute", ""], ["assert_dtmf", "4"],
+                ["play", "voice.wav"], ["dtmf", "5"], ["assert_dtmf", "6"], ["wait", "1000"],
+                ["hangup", ""]]}, {
+            "audio_codecs": [codec], "prompt": "silence.wav", "expect_prompt": "voice.wav",
+            "sipclient_actions": [
+                UP, ["assert_audio", "tone 440 20000"], ["dtmf", "1"], ["assert_dtmf", "2"],
+                ["assert_audio", "silence 700"], ["dtmf", "3"],
+                ["assert_audio", "tone 440 20000"], ["dtmf", "4"],
+                ["assert_audio", "prompt 20000"], ["assert_dtmf", "5"],
+                ["assert_audio", "tone 440 20000"], ["dtmf", "6"]]},
+            settings={"prompt_dir": str(prompts)}) as p:
+        p.run()
+        assert len(list(folder.iterdir())) == 1  # what it plays
+        p.end()
+        assert not p.caller.asserts() and not p.callee.asserts()
+        assert_counts_agree(p.streams())
+    assert not list(folder.iterdir())
+
+
+def test_what_cannot_be_played_is_said(build, ports, namespaces, prompts):
+    for name, reason in (("nowhere.wav", "not on this agent"), ("text.wav", "no audio file")):
+        with Pair(build, ports, namespaces, {"call_duration": 3, "sipclient_actions": [
+                UP, ["play", name]]}, settings={"prompt_dir": str(prompts)}) as p:
+            p.run().end()
+            missed, = p.caller.asserts()
+        assert missed["action"] == "play" and reason in missed["text"], missed
+
+
+@pytest.mark.parametrize("more", [
+    {"audio_codecs": ["PCMA"]}, {"audio_codecs": ["G722"]}, {"audio_codecs": ["opus"]},
+    {"audio_codecs": ["GSM"]}, {"audio_codecs": ["L16/16000"]}, {"ptime": 40},
+    {"media_encryption": "sdes"}, {"media_encryption": "sdes-mandatory"},
+    {"media_encryption": "dtls"}, {"rtcp_mux": True}], ids=str)
+def test_its_codecs_and_encryptions(build, ports, namespaces, more):
+    peer = {k: v for k, v in more.items() if k != "rtcp_mux"}
+    with Pair(build, ports, namespaces, {"call_duration": 3, **more}, peer) as p:
+        p.run().end()
+        streams = p.streams()
+        states = p.caller.states("caller-1")
+        for sent, got in (("caller", "callee"), ("callee", "caller")):
+            out, heard = streams[sent, "out"], streams[got, "in"]
+            # who ends the call may send once more before the other is told, who then hears no more
+            assert 0 <= out["packets"] - heard["packets"] <= 2 and heard["packets"] > 40, \
+                (out, heard)
+            assert heard["lost"] == 0
+        codec = more.get("audio_codecs", ["PCMU"])[0].split("/")[0]
+        assert streams["caller", "in"]["codec"] == streams["caller", "out"]["codec"] == codec
+        assert ("CALL_MENC" in states) == ("media_encryption" in more)
+        if more.get("media_encryption", "").startswith("sdes"):
+            assert streams["caller", "in"]["srtp_suite"] == streams["callee", "in"]["srtp_suite"]
+        if "inline:" in json.dumps(p.caller.messages):
+            assert "inline:*" in json.dumps(p.caller.messages)
