@@ -212,7 +212,7 @@ static void command_take(struct analyse *an)
  * that are in no cache any more: ask for them some packets before. Which of a
  * session's streams it will be is not known yet: nearly always the first.
  */
-static void prefetch_ahead(const struct analyse *an)
+static void prefetch_received(const struct analyse *an)
 {
 	const struct ring *ring = an->e->received;
 	const struct packet_record *soon = ring_ahead(ring, PACKETS_AHEAD);
@@ -234,6 +234,18 @@ static void prefetch_ahead(const struct analyse *an)
 	}
 }
 
+static void prefetch_sent(const struct analyse *an)
+{
+	const struct packet_record *soon =
+		ring_ahead(an->e->sent, PACKETS_AHEAD);
+	const struct media_session *s;
+
+	if (soon && (s = an->slots[soon->session])) {
+		prefetch(&s->analysis, PREFETCH_LINE);
+		prefetch(&s->analysis.sender, RTP_SENDER_HOT_BYTES);
+	}
+}
+
 static void heads_fill(struct analyse *an)
 {
 	struct media_engine *e = an->e;
@@ -242,7 +254,7 @@ static void heads_fill(struct analyse *an)
 	    (an->received = ring_front(e->received))) {
 		an->received_head.full = true;
 		an->received_head.mono_ns = an->received->mono_ns;
-		prefetch_ahead(an);
+		prefetch_received(an);
 	}
 	if (!an->rtcp_head.full && (an->rtcp = ring_front(e->rtcp))) {
 		an->rtcp_head.full = true;
@@ -251,6 +263,7 @@ static void heads_fill(struct analyse *an)
 	if (!an->sent_head.full && (an->sent = ring_front(e->sent))) {
 		an->sent_head.full = true;
 		an->sent_head.mono_ns = an->sent->mono_ns;
+		prefetch_sent(an);
 	}
 	/* last: the loop gave a command to us before RX or TX could act on it,
 	 * so it is there when a record of theirs is */

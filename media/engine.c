@@ -114,7 +114,9 @@ static int tables_open(struct media_engine *e)
 	e->tx_sessions = calloc(max, sizeof(struct media_session *));
 	if (!e->sessions || !e->tx_sessions)
 		return -ENOMEM;
-	err = tx_heap_init(&e->heap, max);
+	err = slab_new(&e->session_memory, sizeof(struct media_session));
+	if (!err)
+		err = tx_heap_init(&e->heap, max);
 	if (!err)
 		err = prompt_cache_new(&e->prompts, e->records_fd);
 	if (!err)
@@ -310,6 +312,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->audio_records);
 	free(e->sessions);
 	free(e->tx_sessions);
+	slab_free(e->session_memory);
 	free(e);
 	return NULL;
 }

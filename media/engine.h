@@ -6,6 +6,7 @@
 #define OFFHOOK_MEDIA_ENGINE_H
 
 #include "base/ring.h"
+#include "base/slab.h"
 #include "media/analysis/record.h"
 #include "media/lateness.h"
 #include "media/media.h"
@@ -151,6 +152,7 @@ struct media_engine {
 
 	/* loop */
 	struct prompt_cache *prompts;
+	struct slab *session_memory;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
 	struct tx_phases phases;

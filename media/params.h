@@ -51,8 +51,8 @@ enum media_direction {
 
 /** An IPv4 or IPv6 address with its port. */
 struct media_addr {
+	socklen_t len; /* 0: not set; first: in one line with what it counts */
 	struct sockaddr_storage ss;
-	socklen_t len; /* 0: not set */
 };
 
 /**

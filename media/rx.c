@@ -92,7 +92,7 @@ static int batch_read(struct rx *rx, struct rx_socket *socket, unsigned max)
 		d.captured =
 			d.bytes < DATAGRAM_BYTES ? d.bytes : DATAGRAM_BYTES;
 		d.source.len = header->msg_namelen;
-		memcpy(&d.source.ss, &rx->slots[i].source, sizeof(d.source.ss));
+		memcpy(&d.source.ss, &rx->slots[i].source, d.source.len);
 		rx_datagram_arrived(rx, &d);
 	}
 	slots_reset(rx, count);
@@ -117,6 +117,22 @@ static bool socket_read(struct rx *rx, struct rx_socket *socket)
 }
 
 /* ---- turns ---- */
+
+/* Sessions lie far apart, and are in no cache when something comes: ask for
+ * what reading it touches before. */
+static void prefetch_ahead(const struct rx *rx,
+			   const struct epoll_event *events, int left)
+{
+	const struct rx_socket *later = left > 2 ? events[2].data.ptr : NULL;
+	const struct rx_socket *next = left > 1 ? events[1].data.ptr : NULL;
+
+	if (later)
+		prefetch(later, PREFETCH_LINE);
+	if (next && events[1].data.ptr != rx->e->tap) {
+		prefetch(next->session, PREFETCH_LINE);
+		prefetch(&next->session->rx, PREFETCH_LINE);
+	}
+}
 
 /* Many packets: one turn a while takes all that came meanwhile, instead of a
  * waking for each. When they came, the kernel has noted. */
@@ -340,6 +356,7 @@ void *rx_thread(void *arg)
 		for (int i = 0; i < count; i++) {
 			if (!events[i].data.ptr)
 				continue;
+			prefetch_ahead(rx, events + i, count - i);
 			if (events[i].data.ptr == rx->e->tap)
 				rx_tapped_read(rx);
 			else

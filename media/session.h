@@ -24,6 +24,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Received streams (SSRCs) of one session that are measured; see
@@ -127,15 +128,18 @@ struct rx_socket {
 };
 
 struct rx_session {
-	struct rx_socket sockets[SOCKET_COUNT];
-	struct rx_socket streams[SOCKET_COUNT]; /* fd -1: none */
-	struct media_addr peer;        /* negotiated RTP address; len 0: none */
-	struct media_addr peer_before; /* until peer_ns */
+	/* hot: each packet; one line up to the peer's IPv4 or IPv6 address */
+	/* SRTP is expected, or may be settled: nothing is read in plain */
+	_Alignas(PREFETCH_LINE) bool encrypted;
+	bool tap_secure; /* a tapped one is SRTP: only headers can be read */
 	int64_t peer_ns;
+	struct media_addr peer; /* negotiated RTP address; len 0: none */
+	/* cold, but for the first bytes of what is read */
+	struct rx_socket sockets[SOCKET_COUNT];
+	struct rx_socket streams[SOCKET_COUNT];      /* fd -1: none */
+	struct media_addr peer_before;               /* until peer_ns */
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
 	int64_t linger_until_ns;                     /* once stopped */
-	/* SRTP is expected, or may be settled: nothing is read in plain */
-	bool encrypted;
 	struct handover_gate dtls;
 	struct handover_gate stun;
 	struct handover_gate stun_known; /* from the peer, or a server */
@@ -149,7 +153,6 @@ struct rx_session {
 			    * of the program of a tapped session */
 	uint16_t tap_rtp;  /* ports of a tapped session; 0: not known yet */
 	uint16_t tap_rtcp;
-	bool tap_secure; /* it is SRTP: only headers can be read */
 };
 
 /* ---- TX thread ---- */
@@ -161,42 +164,44 @@ enum tx_timer {
 };
 
 struct tx_session {
-	bool applied;
-	bool sends;   /* by direction; until_ns limits it too */
-	bool marker;  /* the next packet begins a talkspurt */
-	bool aligned; /* as in the command */
-	uint8_t pt;
-	const struct codec *codec;
-	uint16_t ptime_ms;
-	uint32_t ticks; /* a packet */
-	uint32_t clock_hz;
-	size_t stream_bytes;     /* a packet of a byte stream */
-	double payload_mean;     /* bytes a packet */
-	const struct clip *clip; /* NULL: it is being made */
+	/* hot: each packet; TX_HOT_BYTES from here, asked for together */
+	_Alignas(PREFETCH_LINE) int64_t due_ns; /* of the next packet */
+	int64_t until_ns;                       /* 0: no limit */
+	const struct clip *clip;                /* NULL: it is being made */
 	const struct clip *mute; /* silence, instead; NULL: not muted */
-	size_t mute_at;
-	struct tx_play play;
-	uint8_t noise_pt; /* of clips with comfort noise */
-	struct media_addr rtp;
-	struct media_addr rtcp;
-	struct media_addr via; /* a TURN server */
-	uint16_t channel_rtp;  /* 0: straight */
-	uint16_t channel_rtcp;
-	bool rtcp_mux;
-	bool encrypted;
 	struct session_key *key; /* NULL: plain, or nothing may be sent */
 	size_t clip_at;          /* next byte, or frame, of the clip */
-	uint16_t seq;            /* of the next packet */
+	size_t stream_bytes;     /* a packet of a byte stream */
 	uint32_t ts;             /* of the next packet */
-	int64_t due_ns;          /* of the next packet */
-	int64_t until_ns;        /* 0: no limit */
-	bool has_event;          /* telephone-event was agreed */
-	uint8_t event_pt;
-	uint32_t event_clock_hz;
-	struct dtmf_send dtmf;
-	struct tx_tones tones;
+	uint32_t ticks;          /* a packet */
+	uint16_t seq;            /* of the next packet */
+	uint16_t ptime_ms;
+	uint16_t channel_rtp; /* 0: straight */
+	uint8_t pt;
+	uint8_t noise_pt; /* of clips with comfort noise */
+	bool applied;
+	bool sends;  /* by direction; until_ns limits it too */
+	bool marker; /* the next packet begins a talkspurt */
+	bool encrypted;
 	uint64_t packets;
 	uint64_t payload_bytes;
+	struct tx_play play;
+	struct tx_tones tones;
+	struct media_addr rtp; /* the first bytes, IPv4 or IPv6 */
+	struct dtmf_send dtmf; /* the first byte */
+	/* cold */
+	bool aligned; /* as in the command */
+	const struct codec *codec;
+	uint32_t clock_hz;
+	double payload_mean; /* bytes a packet */
+	size_t mute_at;
+	struct media_addr rtcp;
+	struct media_addr via; /* a TURN server */
+	uint16_t channel_rtcp; /* 0: straight */
+	bool rtcp_mux;
+	bool has_event; /* telephone-event was agreed */
+	uint8_t event_pt;
+	uint32_t event_clock_hz;
 	/* RTCP */
 	unsigned xr;        /* enum media_xr: what the peer asks for */
 	bool report_wanted; /* the analysis was asked for a report block */
@@ -209,6 +214,8 @@ struct tx_session {
 	uint64_t random;              /* state of the generator */
 	uint64_t audio_dropped;       /* as in rx_session */
 };
+
+#define TX_HOT_BYTES (offsetof(struct tx_session, dtmf) + 1)
 
 /* ---- analysis thread ---- */
 
@@ -278,10 +285,12 @@ struct analysis_session {
 
 struct media_session {
 	/* constant after media_session_new() */
-	void *memory; /* that this is in */
-	struct media_engine *engine;
+	_Alignas(PREFETCH_LINE) struct media_engine *engine;
 	uint32_t slot;
 	uint32_t ssrc;
+	struct audio_session *audio; /* NULL: nothing is decoded */
+	bool audio_sent;             /* what we send is decoded, too */
+	/* so far in one line: each packet reads it */
 	bool tapped; /* TX has no part in it */
 	char cname[RTCP_CNAME_BYTES];
 	struct media_local local;
@@ -291,8 +300,6 @@ struct media_session {
 	/* DTLS: suites by preference; none: all */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
-	struct audio_session *audio; /* NULL: nothing is decoded */
-	bool audio_sent;             /* what we send is decoded, too */
 
 	/* loop */
 	int64_t start_ns;          /* 0: not applied */

@@ -138,25 +138,12 @@ static int audio_choose(struct media_session *s,
 	return err;
 }
 
-/* Zeroed by calloc(), not by hand: most of a session is never touched. */
-static struct media_session *session_allocate(void)
-{
-	const uintptr_t align = _Alignof(struct media_session);
-	void *memory = calloc(1, sizeof(struct media_session) + align - 1);
-	struct media_session *s;
-
-	if (!memory)
-		return NULL;
-	s = (struct media_session *)(((uintptr_t)memory + align - 1) / align *
-				     align);
-	s->memory = memory;
-	return s;
-}
+_Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
 
 int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
 {
-	struct media_session *s = session_allocate();
+	struct media_session *s = slab_take(e->session_memory);
 	int err;
 
 	if (!s)
@@ -213,10 +200,12 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 
 void session_destroy(struct media_session *s)
 {
+	struct media_engine *e = s->engine;
+
 	if (s->slot != UINT32_MAX) {
-		s->engine->sessions[s->slot] = NULL;
+		e->sessions[s->slot] = NULL;
 		if (!s->released)
-			s->engine->sessions_owned--;
+			e->sessions_owned--;
 	}
 	session_nat_release(s);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
@@ -231,7 +220,7 @@ void session_destroy(struct media_session *s)
 	session_prompt_release(s);
 	prompt_put(s->expected);
 	explicit_bzero(&s->local, sizeof(s->local));
-	free(s->memory);
+	slab_give(e->session_memory, s);
 }
 
 const struct media_local *media_session_local(const struct media_session *s)

@@ -17,32 +17,37 @@ int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
 		    : srtp_context_protect(tx->key->context, data, bytes, room);
 }
 
-ssize_t tx_transmit(const struct media_session *s, unsigned socket,
-		    const struct media_addr *to, uint16_t channel,
-		    const uint8_t *data, size_t bytes)
+/* In a channel of the TURN server. */
+static ssize_t relayed(const struct media_session *s, unsigned socket,
+		       uint16_t channel, const uint8_t *data, size_t bytes)
 {
-	const struct media_addr *via = channel ? &s->tx.via : to;
 	union {
 		const uint8_t *in;
 		void *out; /* sendmsg() does not write there */
 	} payload = {.in = data};
 	uint8_t header[TURN_CHANNEL_BYTES];
-	struct iovec parts[2] = {{header, channel ? sizeof(header) : 0},
+	struct iovec parts[2] = {{header, sizeof(header)},
 				 {payload.out, bytes}};
-	struct sockaddr_storage name = via->ss;
+	struct sockaddr_storage name = s->tx.via.ss;
 	int stream = s->rx.streams[socket].fd;
 	const struct msghdr message = {
 		.msg_name = stream < 0 ? &name : NULL,
-		.msg_namelen = stream < 0 ? via->len : 0,
+		.msg_namelen = stream < 0 ? s->tx.via.len : 0,
 		.msg_iov = parts,
 		.msg_iovlen = 2,
 	};
 
-	if (!channel)
-		return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
-			      (const struct sockaddr *)(const void *)&to->ss,
-			      to->len);
 	turn_frame_channel(header, channel, bytes);
 	return sendmsg(stream < 0 ? s->rx.sockets[socket].fd : stream, &message,
 		       0);
+}
+
+ssize_t tx_transmit(const struct media_session *s, unsigned socket,
+		    const struct media_addr *to, uint16_t channel,
+		    const uint8_t *data, size_t bytes)
+{
+	if (channel)
+		return relayed(s, socket, channel, data, bytes);
+	return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
+		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }

@@ -285,6 +285,9 @@ struct rtp_sender {
 	struct histogram jitter;
 };
 
+/* What a packet sent is written to. */
+#define RTP_SENDER_HOT_BYTES offsetof(struct rtp_sender, report_ext_max)
+
 /**
  * Start a sent stream.
  * @param codec     encoding name, for the score

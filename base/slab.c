@@ -1,0 +1,197 @@
+#include "base/slab.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The sanitizer knows objects of malloc() by itself, and these by this. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+/* A huge page of x86-64, and of arm64 with pages of 4 KiB. */
+#define CHUNK_BYTES ((size_t)2 << 20)
+
+/* At the start of its memory, which is a multiple of CHUNK_BYTES: an object's
+ * chunk is found by its address. */
+struct chunk {
+	struct chunk *next;
+	struct chunk *prev;
+	void **free; /* objects given back, each with the next one at its start */
+	size_t used;  /* objects taken and not given back */
+	size_t fresh; /* the first that was never taken, nor any after it */
+};
+
+#define HEADER_BYTES SLAB_LINE_BYTES
+_Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
+
+struct slab {
+	size_t bytes;
+	size_t stride;
+	size_t places;      /* in a chunk */
+	struct chunk *room; /* chunks with places left */
+	struct chunk *full;
+};
+
+static void unlink_from(struct chunk **list, struct chunk *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		*list = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+}
+
+static void link_to(struct chunk **list, struct chunk *c)
+{
+	c->prev = NULL;
+	c->next = *list;
+	if (c->next)
+		c->next->prev = c;
+	*list = c;
+}
+
+/* As much as is needed to have a multiple of CHUNK_BYTES in it, less what is
+ * before and after that. */
+static struct chunk *chunk_map(void)
+{
+	uint8_t *memory = mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	before = (CHUNK_BYTES - (uintptr_t)memory % CHUNK_BYTES) % CHUNK_BYTES;
+	if (before > 0)
+		munmap(memory, before);
+	munmap(memory + before + CHUNK_BYTES, CHUNK_BYTES - before);
+	/* refused: then pages are small */
+	(void)madvise(memory + before, CHUNK_BYTES, MADV_HUGEPAGE);
+	return (struct chunk *)(void *)(memory + before);
+}
+
+static void chunk_unmap(struct chunk *c)
+{
+	ASAN_UNPOISON_MEMORY_REGION(c, CHUNK_BYTES);
+	munmap(c, CHUNK_BYTES);
+}
+
+static struct chunk *chunk_new(struct slab *s)
+{
+	struct chunk *c = chunk_map();
+
+	if (!c)
+		return NULL;
+	ASAN_POISON_MEMORY_REGION((uint8_t *)c + HEADER_BYTES,
+				  CHUNK_BYTES - HEADER_BYTES);
+	link_to(&s->room, c);
+	return c;
+}
+
+int slab_new(struct slab **ret, size_t bytes)
+{
+	struct slab *s;
+	size_t lines = (bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES;
+
+	if (bytes < sizeof(void *) || bytes > SLAB_OBJECT_MAX)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->bytes = bytes;
+	/* odd: what all objects have at the same place must not be in the same
+	 * few sets of a cache */
+	s->stride = (lines | 1) * SLAB_LINE_BYTES;
+	s->places = (CHUNK_BYTES - HEADER_BYTES) / s->stride;
+	*ret = s;
+	return 0;
+}
+
+static void chunks_free(struct chunk *c)
+{
+	while (c) {
+		struct chunk *next = c->next;
+
+		chunk_unmap(c);
+		c = next;
+	}
+}
+
+struct slab *slab_free(struct slab *s)
+{
+	if (s) {
+		chunks_free(s->room);
+		chunks_free(s->full);
+		free(s);
+	}
+	return NULL;
+}
+
+/* Fresh memory is zero and stays untouched. */
+static void *place_take(const struct slab *s, struct chunk *c)
+{
+	void **object = c->free;
+
+	if (!object) {
+		uint8_t *fresh =
+			(uint8_t *)c + HEADER_BYTES + c->fresh++ * s->stride;
+
+		ASAN_UNPOISON_MEMORY_REGION(fresh, s->bytes);
+		return fresh;
+	}
+	ASAN_UNPOISON_MEMORY_REGION(object, s->bytes);
+	c->free = *object;
+	memset(object, 0, s->bytes);
+	return object;
+}
+
+void *slab_take(struct slab *s)
+{
+	struct chunk *c = s->room ? s->room : chunk_new(s);
+	void *object;
+
+	if (!c)
+		return NULL;
+	object = place_take(s, c);
+	if (++c->used == s->places) {
+		unlink_from(&s->room, c);
+		link_to(&s->full, c);
+	}
+	return object;
+}
+
+void slab_give(struct slab *s, void *object)
+{
+	struct chunk *c;
+	void **place = object;
+
+	if (!object)
+		return;
+	c = (struct chunk *)((uintptr_t)object / CHUNK_BYTES * CHUNK_BYTES);
+	if (c->used-- == s->places) {
+		unlink_from(&s->full, c);
+		link_to(&s->room, c);
+	}
+	if (c->used == 0 && (c->prev || c->next)) {
+		/* the others have room */
+		unlink_from(&s->room, c);
+		chunk_unmap(c);
+		return;
+	}
+	*place = c->free;
+	c->free = place;
+	ASAN_POISON_MEMORY_REGION(object, s->bytes);
+}

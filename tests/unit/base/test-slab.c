@@ -1,0 +1,136 @@
+#include "base/slab.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MANY 300
+
+static void test_slab_sizes_have_bounds(void **state)
+{
+	struct slab *s;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, sizeof(void *) - 1), -EINVAL);
+	assert_int_equal(slab_new(&s, SLAB_OBJECT_MAX + 1), -EINVAL);
+	assert_null(slab_free(NULL));
+}
+
+/* Each has its own memory, to its last byte. */
+static void objects_are_apart(size_t bytes)
+{
+	static uint8_t *objects[MANY];
+	struct slab *s;
+
+	assert_int_equal(slab_new(&s, bytes), 0);
+	for (int i = 0; i < MANY; i++) {
+		objects[i] = slab_take(s);
+		assert_non_null(objects[i]);
+		assert_int_equal((uintptr_t)objects[i] % SLAB_LINE_BYTES, 0);
+		memset(objects[i], 1 + i % 255, bytes);
+	}
+	for (int i = 0; i < MANY; i++) {
+		for (size_t at = 0; at < bytes; at++)
+			assert_int_equal(objects[i][at], 1 + i % 255);
+	}
+	for (int i = 0; i < MANY; i++)
+		slab_give(s, objects[i]);
+	slab_free(s);
+}
+
+static void test_slab_objects_are_apart(void **state)
+{
+	(void)state;
+	objects_are_apart(sizeof(void *));
+	objects_are_apart(SLAB_LINE_BYTES);
+	objects_are_apart(100001);
+	objects_are_apart(SLAB_OBJECT_MAX);
+}
+
+static void test_slab_what_was_used_is_zero_again(void **state)
+{
+	static const uint8_t zero[5000];
+	void *objects[MANY];
+	struct slab *s;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, sizeof(zero)), 0);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < MANY; i++) {
+			objects[i] = slab_take(s);
+			assert_memory_equal(objects[i], zero, sizeof(zero));
+			memset(objects[i], 0xff, sizeof(zero));
+		}
+		for (int i = 0; i < MANY; i++)
+			slab_give(s, objects[i]);
+	}
+	slab_give(s, NULL);
+	slab_free(s);
+}
+
+/* One that is taken and given back again and again costs no mapping each
+ * time, and what is left in between is not disturbed. */
+static void test_slab_places_are_used_again(void **state)
+{
+	struct slab *s;
+	uint8_t *kept[MANY];
+	void *first;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, 50000), 0);
+	first = slab_take(s);
+	slab_give(s, first);
+	for (int i = 0; i < MANY; i++) {
+		void *object = slab_take(s);
+
+		assert_ptr_equal(object, first);
+		slab_give(s, object);
+	}
+	for (int i = 0; i < MANY; i++) {
+		kept[i] = slab_take(s);
+		*kept[i] = (uint8_t)(i | 1);
+	}
+	/* every third stays: no chunk is given back but some are shared */
+	for (int i = 0; i < MANY; i++) {
+		if (i % 3)
+			slab_give(s, kept[i]);
+	}
+	for (int i = 0; i < MANY; i++) {
+		if (i % 3)
+			kept[i] = slab_take(s);
+		else
+			assert_int_equal(*kept[i], (uint8_t)(i | 1));
+	}
+	for (int i = MANY - 1; i >= 0; i--)
+		slab_give(s, kept[i]);
+	slab_free(s);
+}
+
+static void test_slab_is_freed_with_its_objects(void **state)
+{
+	struct slab *s;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, 100000), 0);
+	for (int i = 0; i < MANY; i++)
+		memset(slab_take(s), 0xff, 100000);
+	assert_null(slab_free(s));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slab_sizes_have_bounds),
+		cmocka_unit_test(test_slab_objects_are_apart),
+		cmocka_unit_test(test_slab_what_was_used_is_zero_again),
+		cmocka_unit_test(test_slab_places_are_used_again),
+		cmocka_unit_test(test_slab_is_freed_with_its_objects),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
