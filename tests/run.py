@@ -81,7 +81,7 @@ def run_pytest(build, path, name):
     return cases(entry)
 
 
-def run_meson(build, arguments):
+def run_meson(build, arguments, **environment):
     """Meson's exit status and {name: entry of its testlog.json}."""
     log = Path(build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
@@ -90,7 +90,8 @@ def run_meson(build, arguments):
     status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
                              "--timeout-multiplier", "4",
                              "--num-processes", str(os.cpu_count() + 1),
-                             "--print-errorlogs", *arguments]).returncode
+                             "--print-errorlogs", *arguments],
+                            env={**os.environ, **environment}).returncode
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     entries = [json.loads(line) for line in lines]
     return status, {e["name"].split(" / ")[-1].strip(): e for e in entries}
@@ -104,16 +105,25 @@ def repeat_failed(build, entries, most):
     unsteady = []
     for name in failed:
         print(f"{name} failed; once more, alone", flush=True)
-        status, again = run_meson(build, [name])
+        status, again = run_meson(build, [name], OFFHOOK_SHARDS="1")
         if status == 0 and name in again:
             entries[name] = again[name]
             unsteady.append(name)
     return unsteady
 
 
+def slowest(entries, count=8):
+    """The programs that took longest, for a person to read."""
+    longest = sorted(entries.values(), key=lambda e: -e.get("duration", 0))[:count]
+    whole = sum(e.get("duration", 0) for e in entries.values())
+    return f"{whole:.0f} s of tests; the longest: " + ", ".join(
+        f"{e['name'].split(' / ')[-1].strip()} {e.get('duration', 0):.0f} s" for e in longest)
+
+
 def run_suites(build, arguments, most):
     """((passed, failed, skipped), unsteady tests) of one call of meson."""
     status, entries = run_meson(build, arguments)
+    print(slowest(entries))
     unsteady = repeat_failed(build, entries, most)
     total = [sum(n) for n in zip((0, 0, 0), *map(cases, entries.values()))]
     if status != 0 and not unsteady and total[1] == 0:

@@ -1,24 +1,24 @@
-"""A call that is re-negotiated every 20 s and put on hold twice a minute keeps
-exact counters. Two minutes here; OFFHOOK_STEADY_CALL_S=600 for ten."""
+"""A call that is re-negotiated every 10 s, each other time to be put on hold, keeps
+exact counters. A minute here; OFFHOOK_STEADY_CALL_S=600 for ten."""
 import os
 
 from capture import Capture
 from engine import Engine, target
 
-SECONDS = int(os.environ.get("OFFHOOK_STEADY_CALL_S", "120"))
-HOLD_MS = 2000
+SECONDS = int(os.environ.get("OFFHOOK_STEADY_CALL_S", "60"))
+EVERY_S, HOLD_MS = 10, 2000
 
 
 def script():
-    """Every 20 s a re-INVITE that changes nothing, or hold and resume."""
+    """A re-INVITE that changes nothing, or hold and resume."""
     actions = [["assert_established", "20000"]]
-    for n in range(1, SECONDS // 20):
+    for n in range(1, SECONDS // EVERY_S):
         if n % 2:
-            actions += [["wait", "20000"], ["reinvite"]]
+            actions += [["wait", str(1000 * EVERY_S)], ["reinvite"]]
         else:
-            actions += [["wait", str(20000 - HOLD_MS)], ["hold"], ["wait", str(HOLD_MS)],
-                        ["resume"]]
-    return actions + [["wait", "20000"], ["hangup"]]
+            actions += [["wait", str(1000 * EVERY_S - HOLD_MS)], ["hold"],
+                        ["wait", str(HOLD_MS)], ["resume"]]
+    return actions + [["wait", str(1000 * EVERY_S)], ["hangup"]]
 
 
 def stream(engine, direction):
