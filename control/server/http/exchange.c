@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define JSON_TYPE "application/json"
+/* RFC 9745 section 2: 2026-11-21, when the API began; they never were new. */
+#define DEPRECATED_SINCE "@1795219200"
 
 int exchange_new(struct exchange **ret, const struct http_params *params,
 		 const char *address, struct MHD_Connection *connection,
@@ -286,7 +288,7 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 		reply_problem(&rep, 500, "no answer was made");
 	}
 	if (x->route && x->route->successor) {
-		reply_header(&rep, "Deprecation", "true");
+		reply_header(&rep, "Deprecation", DEPRECATED_SINCE);
 		reply_header(&rep, "Link", "<%s%s>; rel=\"successor-version\"",
 			     x->table->prefix, x->route->successor);
 	}
