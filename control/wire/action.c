@@ -87,8 +87,9 @@ static int headers_check(struct decoder *d, const struct wire_job *job,
 		if (wire_expand_dial(expanded, sizeof(expanded),
 				     a->headers[i].value, job, 0, "") >= 0)
 			continue;
-		return decoder_refuse_member(
-			d, "custom_headers",
+		decoder_enter(d, "/custom_headers/%zu/1", i);
+		return decoder_refuse(
+			d,
 			"the value of %s has a placeholder that is unknown or names a role without users",
 			a->headers[i].name);
 	}

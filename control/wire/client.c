@@ -45,12 +45,12 @@ static int actions_check(struct decoder *d, const struct wire_action *a)
 	for (size_t i = 0; i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
-		if (!is_offered(c))
-			return decoder_refuse_member(
-				d, "sipclient_actions",
-				"client baresip cannot do \"%s%s%.40s\"",
-				c->name, c->argument[0] ? " " : "",
-				c->argument);
+		if (is_offered(c))
+			continue;
+		decoder_enter(d, "/sipclient_actions/%zu", i);
+		return decoder_refuse(
+			d, "client baresip cannot do \"%s%s%.40s\"", c->name,
+			c->argument[0] ? " " : "", c->argument);
 	}
 	return 0;
 }

@@ -121,11 +121,14 @@ static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
 		      const char **ret)
 {
 	json_t *value = json_array_get(entry, i);
+	size_t mark = decoder_enter(d, "/%zu", i);
 	char digits[32];
 	const char *text;
 
-	if (!value || json_is_null(value))
+	if (!value || json_is_null(value)) {
+		decoder_leave(d, mark);
 		return 0;
+	}
 	if (json_is_integer(value)) {
 		snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT,
 			 json_integer_value(value));
@@ -133,16 +136,15 @@ static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
 	} else if (json_is_string(value)) {
 		text = json_string_value(value);
 	} else {
-		return decoder_refuse(d, "entry %zu must be a string", i);
+		return decoder_refuse(d, "must be a string");
 	}
 	if (strlen(text) > max)
-		return decoder_refuse(d, "entry %zu is longer than %zu bytes",
-				      i, max);
+		return decoder_refuse(d, "is longer than %zu bytes", max);
 	for (const char *p = text; *p; p++) {
 		if (iscntrl((unsigned char)*p))
-			return decoder_refuse(
-				d, "entry %zu holds a control character", i);
+			return decoder_refuse(d, "holds a control character");
 	}
+	decoder_leave(d, mark);
 	*ret = arena_text(d->arena, text);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -206,8 +208,9 @@ static int transfer_check(struct decoder *d, const char *argument)
 
 static int attended_check(struct decoder *d, const char *argument)
 {
-	bool start = strncmp(argument, "start ", 6) == 0 &&
-		     uri_valid(argument + 6, strlen(argument + 6));
+	size_t len = strlen(argument);
+	bool start = len > 6 && strncmp(argument, "start ", 6) == 0 &&
+		     uri_valid(argument + 6, len - 6);
 
 	if (!start && strcmp(argument, "exec") != 0 &&
 	    strcmp(argument, "abort") != 0)
@@ -249,15 +252,12 @@ static int audio_check(struct decoder *d, const char *argument)
 }
 
 static int argument_check(struct decoder *d,
+			  const struct client_action_kind *kind,
 			  const struct wire_client_action *action)
 {
-	const struct client_action_kind *kind = kind_find(action->name);
 	enum ua_state state;
 	uint64_t ms;
 
-	if (!kind)
-		return decoder_refuse(d, "there is no action \"%.40s\"",
-				      action->name);
 	switch (kind->argument) {
 	case ARGUMENT_NONE:
 		if (action->argument[0])
@@ -319,19 +319,31 @@ static int argument_check(struct decoder *d,
 static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 {
 	struct wire_client_action *ret = item;
+	const struct client_action_kind *kind;
+	size_t mark;
 	int err;
 
 	if (!json_is_array(entry) || json_array_size(entry) < 1 ||
 	    json_array_size(entry) > 2)
 		return decoder_refuse(d, "must be [action, argument]");
 	if (!json_is_string(json_array_get(entry, 0)))
-		return decoder_refuse(d, "the action must be a string");
+		return decoder_refuse_member(d, "0", "must be a string");
 	ret->argument = "";
 	err = entry_text(d, entry, 0, ARGUMENT_BYTES_MAX, &ret->name);
 	if (!err)
 		err = entry_text(d, entry, 1, ARGUMENT_BYTES_MAX,
 				 &ret->argument);
-	return err ? err : argument_check(d, ret);
+	if (err)
+		return err;
+	kind = kind_find(ret->name);
+	if (!kind)
+		return decoder_refuse_member(
+			d, "0", "there is no action \"%.40s\"", ret->name);
+	mark = decoder_enter(d, "/1");
+	err = argument_check(d, kind, ret);
+	if (!err)
+		decoder_leave(d, mark);
+	return err;
 }
 
 int client_actions_decode(struct decoder *d, json_t *value,
@@ -409,20 +421,20 @@ static int header_decode(struct decoder *d, json_t *entry, void *item)
 	if (!ret->name || !ret->value || !is_token(ret->name))
 		return decoder_refuse(d, "needs a header name and a value");
 	if (is_protected(ret->name))
-		return decoder_refuse(
-			d, "the header %s is set by the user agent itself",
+		return decoder_refuse_member(
+			d, "0", "the header %s is set by the user agent itself",
 			ret->name);
 	if ((strcasecmp(ret->name, "From") == 0 ||
 	     strcasecmp(ret->name, "f") == 0) &&
 	    strstr(ret->value, ";tag="))
-		return decoder_refuse(
-			d,
+		return decoder_refuse_member(
+			d, "1",
 			"a From must have no tag: the user agent adds its own");
 	if (type[0] == '\0')
 		type = "any";
 	if (!decode_word(types, type, &i))
-		return decoder_refuse(d, "there is no message type \"%.40s\"",
-				      type);
+		return decoder_refuse_member(
+			d, "2", "there is no message type \"%.40s\"", type);
 	ret->message_type = types[i];
 	return 0;
 }

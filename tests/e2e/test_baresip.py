@@ -102,7 +102,7 @@ def test_what_it_cannot_do_is_refused_with_its_place(tmp_path, ports):
                                ({"media_nat": "ice"}, "media_nat"),
                                ({"srtp_suites": ["AEAD_AES_128_GCM"]}, "srtp_suites"),
                                ({"audio_codecs": ["L16/44100"]}, "audio_codecs"),
-                               ({"sipclient_actions": [["update", ""]]}, "sipclient_actions"),
+                               ({"sipclient_actions": [["update", ""]]}, "sipclient_actions/0"),
                                ({"client": "linphone"}, "client")):
             answer = bench.controller.request("POST", "/tests", json={
                 "name": "t", "project_id": bench.project_id, "scenario": "single-call",

@@ -242,6 +242,6 @@ def test_arguments_of_actions_are_checked_at_the_start(bench):
             key: json.dumps([["assert_established", ""], [name, good], [name, bad]])})
         assert answer.status_code == 422, (name, answer.text)
         error, = answer.json()["errors"]
-        assert error["pointer"] == "/" + key, error
+        assert error["pointer"] == f"/{key}/2/1", error
         assert (bad if name == "assert_state" else name) in error["detail"], error
     assert bench.api("GET", "/runs")["total"] == before

@@ -87,7 +87,7 @@ static void test_what_an_engine_would_refuse(void **state)
 	o = base;
 	o.actions = "[[\"mute\",\"now\"]]";
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
-	assert_string_equal(reason, "--actions/0: mute takes no argument");
+	assert_string_equal(reason, "--actions/0/1: mute takes no argument");
 	o.actions = "[[\"play\",\"../secret.wav\"]]";
 	assert_int_equal(plan_build(&job, &steps, &o, reason), -EINVAL);
 	assert_non_null(strstr(reason, "play needs the name of a prompt"));

@@ -174,6 +174,16 @@ static const struct {
 	{"[[{'type':'answer','role':'B'},{'type':'call','role':'A',"
 	 "'target_pool':5}]]",
 	 "[]", "/step.0.1.dial_destination", "is missing"},
+	/* of a value: as an array, and as a form sends it */
+	{"[[{'type':'answer','role':'B','sipclient_actions':[['hold',''],"
+	 "['wait','x']]}]]",
+	 "[]", "/step.0.0.sipclient_actions/1/1",
+	 "sipclient_actions wait needs milliseconds"},
+	{"[[{'type':'answer','role':'B','sipclient_actions':'[[\\\"fly\\\"]]'}]]",
+	 "[]", "/step.0.0.sipclient_actions/0/0", "no action \"fly\""},
+	{"[[{'type':'answer','role':'B','custom_headers':[['X-A','b'],"
+	 "['Via','c']]}]]",
+	 "[]", "/step.0.0.custom_headers/1/0", "by the user agent itself"},
 	{"[[{'type':'answer'}]]", "[]", "/step.0.0.role", "no valid role"},
 	{"[[{'type':'answer','role':'B','bogus':1}]]", "[]", "/step.0.0.bogus",
 	 "no parameter"},
