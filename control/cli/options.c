@@ -383,6 +383,9 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 	}
 	if (!o->transport)
 		o->transport = "udp";
+	/* who is nowhere registered must be found: RFC 3261 section 19.1.2 */
+	if (o->command == CLI_ANSWER && !o->host[0] && !o->sip_port)
+		o->sip_port = strcmp(o->transport, "tls") == 0 ? 5061 : 5060;
 	if (o->registers && !o->user[0])
 		return complain("registering needs --user");
 	option = option_without_effect(o, &needs);

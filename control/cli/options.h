@@ -11,6 +11,7 @@
 #define CLI_HOST_BYTES      256
 #define CLI_CODECS_MAX      8
 #define CLI_SRTP_SUITES_MAX 6
+#define CLI_ANSWER_USER     "offhook" /* an account without credentials */
 #define CLI_EXIT_USAGE      2
 #define CLI_EXIT_ERRORED    3 /* ours is the fault: nothing is known */
 
@@ -64,7 +65,7 @@ struct cli_options {
 	const char *record;        /* folder for recordings, or NULL */
 	const char *ptime;         /* ms; NULL: default */
 	const char *dtmf_mode;     /* as dtmf_mode; NULL: default */
-	uint16_t sip_port;         /* 0: any */
+	uint16_t sip_port;         /* 0: any; answer without a target: none */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	unsigned calls; /* answer: how many to take; 0: one */

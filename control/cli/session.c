@@ -53,6 +53,32 @@ static void end(struct session *s)
 	s->ending = true;
 }
 
+static bool is_udp(const struct cli_options *o)
+{
+	return strcmp(o->transport, "udp") == 0;
+}
+
+/* Whom others may call: anyone else is not found here. */
+static void waiting(struct session *s)
+{
+	const struct cli_options *o = s->options;
+	const char *user = o->user[0] ? o->user : CLI_ANSWER_USER;
+	bool v6 = o->bind && strchr(o->bind, ':');
+
+	if (o->host[0])
+		view_line(&s->view,
+			  "Waiting for calls to %s, registered at %s; "
+			  "^C ends.",
+			  user, o->host);
+	else
+		view_line(&s->view,
+			  "Waiting for calls to sip:%s@%s%s%s:%u%s%s; "
+			  "^C ends.",
+			  user, v6 ? "[" : "", o->bind, v6 ? "]" : "",
+			  o->sip_port, is_udp(o) ? "" : ";transport=",
+			  is_udp(o) ? "" : o->transport);
+}
+
 static void on_ready(struct session *s, json_t *message)
 {
 	json_int_t step = json_integer_value(json_object_get(message, "step"));
@@ -62,7 +88,7 @@ static void on_ready(struct session *s, json_t *message)
 	else if (s->options->command != CLI_ANSWER)
 		end(s);
 	else if (!s->options->json)
-		view_line(&s->view, "Waiting for calls; ^C ends.");
+		waiting(s);
 }
 
 static void on_event(struct session *s, json_t *event)

@@ -1,5 +1,7 @@
 #include "control/cli/verdict.h"
 
+#include "control/wire/event.h"
+
 #include "control/wire/text.h"
 
 #include <inttypes.h>
@@ -124,21 +126,16 @@ static void judge_audio(struct verdict *v, json_t *call)
 static void judge_call(struct verdict *v, json_t *call)
 {
 	const char *name = text_of(call, "call");
-	json_int_t code = json_integer_value(json_object_get(call, "code"));
+	const char *way =
+		strcmp(text_of(call, "direction"), "in") == 0 ? "from" : "to";
+	char refusal[VERDICT_REASON_BYTES];
 
+	wire_call_refusal_text(refusal, sizeof(refusal), call);
 	if (!json_is_true(json_object_get(call, "established"))) {
-		if (code)
-			verdict_fail(
-				v,
-				"call %s to %s was not established (%s): %d %s",
-				name, text_of(call, "peer"),
-				text_of(call, "end"), (int)code,
-				text_of(call, "reason"));
-		else
-			verdict_fail(
-				v, "call %s to %s was not established (%s): %s",
-				name, text_of(call, "peer"),
-				text_of(call, "end"), text_of(call, "reason"));
+		verdict_fail(v, "call %s %s %s was not established (%s): %s",
+			     name, way, text_of(call, "peer"),
+			     text_of(call, "end"),
+			     refusal[0] ? refusal : text_of(call, "reason"));
 	} else if (packets_flowed(call, "in") == 0) {
 		verdict_fail(
 			v, "call %s was established, but no audio came from %s",
@@ -149,6 +146,31 @@ static void judge_call(struct verdict *v, json_t *call)
 			     name, text_of(call, "peer"));
 	} else {
 		judge_audio(v, call);
+	}
+}
+
+/* As the judge of a controller does it: what we lost ourselves is not the
+ * peer's. */
+static void judge_evidence(struct verdict *v, json_t *event)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} drops[] = {
+		{"receive_queue_drops", "were dropped in our receive queue"},
+		{"ring_drops", "were received but not measured, this machine "
+			       "was too busy"},
+	};
+
+	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		json_int_t count = json_integer_value(
+			json_object_get(event, drops[i].name));
+
+		if (count > 0)
+			verdict_error(v,
+				      "the tester itself was at fault: %lld "
+				      "packets %s",
+				      (long long)count, drops[i].text);
 	}
 }
 
@@ -174,6 +196,7 @@ void verdict_event(struct verdict *v, json_t *event)
 				      json_object_get(event, "count")));
 	} else if (strcmp(kind, "evidence") == 0 && !v->evidence) {
 		v->evidence = json_incref(event);
+		judge_evidence(v, event);
 	}
 }
 

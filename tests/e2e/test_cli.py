@@ -100,6 +100,25 @@ def test_a_name_that_does_not_resolve(offhook):
     assert "no address was found for no-such-name.invalid" in done.stdout
 
 
+def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
+    """488 says little: the verdict says what was offered."""
+    answer = subprocess.Popen(
+        [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
+         "--codec", "PCMA"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert answer.stdout.readline() == \
+            f"Waiting for calls to sip:offhook@127.0.0.1:{ports.phone}; ^C ends.\n"
+        done = offhook("call", f"sip:offhook@127.0.0.1:{ports.phone}", "--codec", "GSM",
+                       "--encryption", "sdes-mandatory")
+        assert answer.wait(30) == 1
+    finally:
+        answer.kill()
+        answer.communicate()
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].endswith(
+        "488 Not Acceptable Here to an offer of GSM with sdes-mandatory")
+
+
 def test_complaints_name_options(offhook, tmp_path):
     for option, value, text in (("--codec", "G729", "--codec: there is no codec \"G729\""),
                                 ("--ptime", "25", "--ptime: must be a multiple of 10"),

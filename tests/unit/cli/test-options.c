@@ -102,8 +102,13 @@ static void test_answer(void **state)
 			 0);
 	assert_true(o.registers);
 	assert_int_equal(o.calls, 3);
+	assert_int_equal(o.sip_port, 0);
 	assert_int_equal(read_line(&o, "offhook answer --bind 127.0.0.1"), 0);
 	assert_false(o.registers);
+	assert_int_equal(o.sip_port, 5060);
+	assert_int_equal(
+		read_line(&o, "offhook answer --bind ::1 --transport tls"), 0);
+	assert_int_equal(o.sip_port, 5061);
 }
 
 static void test_wrong_usage(void **state)
