@@ -148,6 +148,12 @@ static void call_report(struct call *c)
 		[SIP_END_CANCELLED] = "cancelled",
 		[SIP_END_FAILED] = "failed",
 	};
+	static const char *const encryptions[] = {
+		[WIRE_ENCRYPTION_NONE] = NULL,
+		[WIRE_ENCRYPTION_SDES] = "sdes",
+		[WIRE_ENCRYPTION_SDES_MANDATORY] = "sdes-mandatory",
+		[WIRE_ENCRYPTION_DTLS] = "dtls",
+	};
 	struct engine *e = c->engine;
 	int64_t first_ns = c->first_18x_ns ? c->first_18x_ns : c->answered_ns;
 	const struct wire_event_call event = {
@@ -169,6 +175,9 @@ static void call_report(struct call *c)
 		.end = ends[c->end],
 		.code = c->code,
 		.reason = c->reason,
+		.codecs = c->action->codecs,
+		.codec_count = c->action->codec_count,
+		.encryption = encryptions[c->action->encryption],
 		.streams = c->streams,
 		.path = c->path,
 	};

@@ -286,6 +286,15 @@ json_t *wire_event_register(struct wire_time when,
 	return finish(o, err);
 }
 
+static json_t *names(const char *const *texts, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < count; i++)
+		json_array_append_new(list, json_string(texts[i]));
+	return list;
+}
+
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 {
 	json_t *o = wire_event_new(when, "call");
@@ -310,6 +319,9 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	if (c->code)
 		err |= put(o, "code", json_integer(c->code));
 	err |= put_text(o, "reason", c->reason);
+	if (c->codec_count)
+		err |= put(o, "audio_codecs", names(c->codecs, c->codec_count));
+	err |= put_text(o, "media_encryption", c->encryption);
 	err |= put(o, "streams",
 		   c->streams ? json_incref(c->streams) : json_array());
 	if (c->path)

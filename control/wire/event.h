@@ -69,10 +69,22 @@ struct wire_event_call {
 	const char *end;
 	unsigned code; /* 0: none */
 	const char *reason;
-	json_t *streams; /* array of streams, borrowed; may be NULL */
-	json_t *path;    /* of wire_path_encode(), borrowed; may be NULL */
+	/* what our SDP was restricted to: codecs (none: all), encryption */
+	const char *const *codecs;
+	size_t codec_count;
+	const char *encryption; /* as media_encryption; NULL: none */
+	json_t *streams;        /* array of streams, borrowed; may be NULL */
+	json_t *path; /* of wire_path_encode(), borrowed; may be NULL */
 };
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
+
+/**
+ * The final answer of a call event in words: "486 Busy Here". Where it refuses
+ * what our SDP offered (RFC 3261 21.4.13, 21.4.26, 21.6.4) the offer is named:
+ * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory".
+ * @param text  empty where there was no answer from 300
+ */
+void wire_call_refusal_text(char *text, size_t size, const json_t *event);
 
 struct wire_path_pair {
 	const char *local_type;  /* host, srflx, prflx, relay */

@@ -107,7 +107,7 @@ static int judge_established(const struct role_record *role,
 			     const struct call_counts *n, json_t *verdicts)
 {
 	char text[160], expected[40], actual[40];
-	char sentence[2 * JUDGE_REASON_BYTES], why[96];
+	char sentence[2 * JUDGE_REASON_BYTES], why[CALL_END_BYTES];
 	const struct call_record *failed = n->first_failed;
 	int used;
 

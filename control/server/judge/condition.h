@@ -131,6 +131,9 @@ struct tally {
 	const char *miss_call;          /* first miss */
 	char miss[JUDGE_REASON_BYTES];  /* its sentence without the role */
 	char actual[NUMBER_TEXT_BYTES]; /* its figure; "" none */
+	const char *label;              /* of the call looked at; NULL: none */
+	char also[160];                 /* calls of the other misses */
+	bool also_full;
 };
 
 /** Add a figure. @return true if it holds the limit */
@@ -146,7 +149,10 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 		  const char *text, const char *expected, const char *unit,
 		  const char *none, json_t *verdicts);
 
-/** How a call ended, for sentences: "486 Busy Here", "no answer". */
+#define CALL_END_BYTES 224
+
+/** How a call ended, for sentences: "486 Busy Here", "no answer".
+ * @param text  CALL_END_BYTES hold it */
 void call_end_text(char *text, size_t size, const struct call_record *call);
 
 /** Built-in conditions, docs/conditions.md. */

@@ -147,6 +147,7 @@ static int add_call(struct judge_input *in, const char *role,
 	call->code = (int)integer_of(event, "code");
 	call->reason = text_of(event, "reason");
 	call->end = text_of(event, "end");
+	call->event = event;
 	call->streams = records;
 	call->stream_count = count;
 	return 0;

@@ -167,7 +167,7 @@ static void judge_call(struct tally *t, const struct condition *c,
 		       const char *expected)
 {
 	size_t streams = 0;
-	char why[96];
+	char why[CALL_END_BYTES];
 
 	for (size_t i = 0; i < call->stream_count; i++) {
 		if (call->streams[i].outgoing != c->outgoing)

@@ -15,7 +15,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 static void judge_call(struct tally *t, const struct condition *c,
 		       const struct call_record *call, const char *expected)
 {
-	char actual[NUMBER_TEXT_BYTES], why[96];
+	char actual[NUMBER_TEXT_BYTES], why[CALL_END_BYTES];
 
 	if (!call->has_pdd) {
 		t->subjects++;

@@ -37,6 +37,28 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	return 0;
 }
 
+/* What a state that did not come says, where its name does not. */
+static const char *meaning(enum ua_state state)
+{
+	if (state == UA_CALL_MENC)
+		return "no media encryption was agreed on";
+	if (state == UA_CALL_RTPESTAB)
+		return "no RTP came";
+	if (state == UA_CALL_DTMF_START)
+		return "no digit came";
+	return "";
+}
+
+/* The one codec that its SDP had: a call of a row of them. */
+static const char *only_codec(const struct call_record *call)
+{
+	const json_t *codecs = json_object_get(call->event, "audio_codecs");
+
+	return json_array_size(codecs) == 1
+		       ? json_string_value(json_array_get(codecs, 0))
+		       : NULL;
+}
+
 static void subject(struct tally *t, const struct condition *c,
 		    const char *noun, const char *call, const char *name,
 		    uint64_t reached, const char *why)
@@ -52,8 +74,8 @@ static void subject(struct tally *t, const struct condition *c,
 			   noun, name, state);
 	else
 		tally_miss(t, call, "not reached",
-			   "%s %.60s did not reach %s%s%.90s%s", noun, name,
-			   state, why[0] ? " (" : "", why, why[0] ? ")" : "");
+			   "%s %.60s did not reach %s%s%s%s", noun, name, state,
+			   why[0] ? " (" : "", why, why[0] ? ")" : "");
 }
 
 static void each_call(const struct judge_input *in, const struct condition *c,
@@ -62,13 +84,16 @@ static void each_call(const struct judge_input *in, const struct condition *c,
 	const struct call_record *calls = RECORDS(in, calls, call_record);
 
 	for (size_t i = 0; i < in->calls.count; i++) {
-		char why[96] = "";
+		char why[CALL_END_BYTES] = "";
 
 		if (strcmp(calls[i].role, c->set->role) != 0 ||
 		    calls[i].serves_other)
 			continue;
 		if (!calls[i].established)
 			call_end_text(why, sizeof(why), &calls[i]);
+		else
+			(void)str_copy(why, sizeof(why), meaning(c->state));
+		t->label = only_codec(&calls[i]);
 		subject(t, c, "call", calls[i].name, calls[i].name,
 			calls[i].reached, why);
 	}
@@ -169,6 +194,22 @@ static size_t in_order(const struct condition_set *set,
 	return found;
 }
 
+/* "there is no CALL_ANSWERED after CALL_RTPESTAB" */
+static const char *gap_text(char *text, size_t size,
+			    const struct condition_set *set,
+			    const struct condition *missing)
+{
+	const struct condition *before = NULL;
+
+	for (const struct condition *c = set->conditions; c < missing; c++)
+		if (!c->negated)
+			before = c;
+	str_print(text, size, "there is no %s%s%s",
+		  ua_state_name(missing->state), before ? " after " : "",
+		  before ? ua_state_name(before->state) : "");
+	return text;
+}
+
 static const struct account_record *account_of(const struct judge_input *in,
 					       const struct call_record *call)
 {
@@ -188,6 +229,7 @@ static void order_of_call(struct tally *t, const struct judge_input *in,
 {
 	const struct account_record *account = account_of(in, call);
 	const struct condition *missing;
+	char gap[80];
 
 	t->subjects++;
 	in_order(set, account ? account->states : NULL,
@@ -196,22 +238,25 @@ static void order_of_call(struct tally *t, const struct judge_input *in,
 	if (missing)
 		tally_miss(t, call->name, "out of order",
 			   "the states of call %.60s are not in the listed "
-			   "order: %s is missing there",
-			   call->name, ua_state_name(missing->state));
+			   "order: %s",
+			   call->name,
+			   gap_text(gap, sizeof(gap), set, missing));
 }
 
 static void order_of_account(struct tally *t, const struct condition_set *set,
 			     const struct account_record *account)
 {
 	const struct condition *missing;
+	char gap[80];
 
 	t->subjects++;
 	in_order(set, account->states, account->state_count, NULL, 0, &missing);
 	if (missing)
 		tally_miss(t, NULL, "out of order",
 			   "the states of account %.60s are not in the listed "
-			   "order: %s is missing there",
-			   account->name, ua_state_name(missing->state));
+			   "order: %s",
+			   account->name,
+			   gap_text(gap, sizeof(gap), set, missing));
 }
 
 static void order_text(char *text, size_t size, const struct condition_set *set)

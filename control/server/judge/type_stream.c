@@ -98,7 +98,7 @@ static void no_figure(struct tally *t, const struct condition *c,
 		      const struct figure *f, const struct call_record *call,
 		      const struct stream_record *s, const char *expected)
 {
-	char why[96];
+	char why[CALL_END_BYTES];
 
 	t->subjects++;
 	if (s) {

@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "control/server/judge/condition.h"
+#include "control/wire/event.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -34,13 +35,31 @@ bool tally_figure(struct tally *t, const struct limit *limit, double figure)
 	return limit_holds(limit, figure);
 }
 
+/* " caller-3 (PCMA), caller-4 (G722), ..." */
+static void also_missed(struct tally *t, const char *call)
+{
+	size_t used = strlen(t->also);
+	char one[80];
+
+	if (!call || t->also_full)
+		return;
+	str_print(one, sizeof(one), "%s%.40s%s%s%s", used ? ", " : "", call,
+		  t->label && t->label[0] ? " (" : "", t->label ? t->label : "",
+		  t->label && t->label[0] ? ")" : "");
+	t->also_full = used + strlen(one) + sizeof(", ...") > sizeof(t->also);
+	str_print(t->also + used, sizeof(t->also) - used, "%s",
+		  t->also_full ? ", ..." : one);
+}
+
 void tally_miss(struct tally *t, const char *call, const char *actual,
 		const char *fmt, ...)
 {
 	va_list ap;
 
-	if (t->misses++)
+	if (t->misses++) {
+		also_missed(t, call);
 		return;
+	}
 	t->miss_call = call;
 	if (str_copy(t->actual, sizeof(t->actual), actual))
 		memcpy(t->actual, "?", 2);
@@ -92,8 +111,9 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 		if (used > 0 && t->subjects > 1)
 			str_print(sentence + used,
 				  sizeof(sentence) - (size_t)used,
-				  " (%zu of %zu do not hold it)", t->misses,
-				  t->subjects);
+				  " (%zu of %zu do not hold it%s%s)", t->misses,
+				  t->subjects, t->also[0] ? "; also " : "",
+				  t->also);
 		v.call = t->miss_call;
 		v.actual = t->actual;
 	}
@@ -105,7 +125,7 @@ void call_end_text(char *text, size_t size, const struct call_record *call)
 	if (!call->finished)
 		str_print(text, size, "the agent never accounted for it");
 	else if (call->code >= 300)
-		str_print(text, size, "%d %.60s", call->code, call->reason);
+		wire_call_refusal_text(text, size, call->event);
 	else if (call->reason[0])
 		str_print(text, size, "%.80s", call->reason);
 	else

@@ -77,6 +77,13 @@ static void test_verdicts(void **state)
 	      "call caller-1 was established, but no audio went to sip:b");
 	judge(CALL("false", "0", "0"), NULL, FINISH, false,
 	      "call caller-1 to sip:b was not established (rejected): 486 Busy Here");
+	judge("{\"kind\":\"call\",\"call\":\"caller-1\",\"direction\":\"out\","
+	      "\"peer\":\"sip:b\",\"established\":false,\"end\":\"rejected\","
+	      "\"code\":488,\"reason\":\"No\",\"audio_codecs\":[\"GSM\"],"
+	      "\"media_encryption\":\"dtls\",\"streams\":[]}",
+	      NULL, FINISH, false,
+	      "call caller-1 to sip:b was not established (rejected): 488 No "
+	      "to an offer of GSM with dtls");
 	judge(CALL("true", "10", "10"), ASSERT, FINISH, false,
 	      "call caller-1: hold : was refused: 488");
 	/* The call says more than the assertion that came before it. */
@@ -127,6 +134,10 @@ static void test_errored(void **state)
 	(void)state;
 	judge_errored(CALL("true", "10", "10"), FLAW, FINISH, flaw);
 	judge_errored(CALL("false", "0", "0"), FLAW, FINISH, flaw);
+	judge_errored(CALL("true", "10", "10"),
+		      "{\"kind\":\"evidence\",\"ring_drops\":3}", FINISH,
+		      "the tester itself was at fault: 3 packets were received "
+		      "but not measured, this machine was too busy");
 	judge_errored(CALL("true", "10", "10"), NULL, finish,
 		      "role caller: no port");
 }

@@ -8,6 +8,10 @@
 		name, "'established':false,'code':486,'reason':'Busy Here',"     \
 		      "'end':'rejected','streams':[]")
 
+#define REFUSED(name, offer)                                             \
+	CALL(name, offer "'established':false,'code':488,'reason':'No'," \
+			 "'end':'rejected','streams':[]")
+
 struct row {
 	const char *name;
 	const char *spec;
@@ -139,6 +143,21 @@ static const struct row rows[] = {
 	 "caller-" ST, HAS("CALL_RINGING"), JUDGE_FAILED, 3,
 	 "call caller-2 did not reach CALL_RINGING (486 Busy Here) (1 of 2 do "
 	 "not hold it)"},
+	{"refused offers", CALLER(3),
+	 "[" REGISTERED
+	 "," REFUSED("caller-1", "'audio_codecs':['GSM'],") "," REFUSED(
+		 "caller-2",
+		 "'audio_codecs':['PCMA'],'media_encryption':'sdes',") "," REFUSED("caller-3",
+										   "") "," EVIDENCE
+										       "]",
+	 "caller-" ST, HAS("CALL_MENC"), JUDGE_FAILED, 3,
+	 "caller: call caller-1 did not reach CALL_MENC (488 No to an offer of "
+	 "GSM without encryption) (3 of 3 do not hold it; also caller-2 "
+	 "(PCMA), caller-3)"},
+	{"no encryption", CALLER(1), ONE, "caller-" ST, HAS("CALL_MENC"),
+	 JUDGE_FAILED, 3,
+	 "caller: call caller-1 did not reach CALL_MENC (no media encryption "
+	 "was agreed on)"},
 	{"has without calls", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
 	 "caller-" ST, HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 3,
 	 "there was no call, expected CALL_ESTABLISHED"},
@@ -391,8 +410,9 @@ static void test_strict_order(void **state)
 	row.name = "swapped";
 	row.status = JUDGE_FAILED;
 	row.verdicts = 5;
-	row.description = "the states of call caller-1 are not in the listed "
-			  "order: CALL_OUTGOING is missing there";
+	row.description =
+		"the states of call caller-1 are not in the listed "
+		"order: there is no CALL_OUTGOING after CALL_ESTABLISHED";
 	judge_row(&row, "['strict_order']");
 	row.name = "account alone";
 	row.conditions = "[{'type':'has','state':'REGISTER_OK'},"
@@ -449,7 +469,7 @@ static void test_states_of_one_time(void **state)
 			 "'has','state':'CALL_ESTABLISHED'}]";
 	row.status = JUDGE_FAILED;
 	row.verdicts = 5;
-	row.description = "CALL_ESTABLISHED is missing there";
+	row.description = "there is no CALL_ESTABLISHED";
 	judge_row(&row, "['strict_order']");
 }
 

@@ -1,0 +1,42 @@
+#include "base/str.h"
+#include "control/wire/event.h"
+#include "control/wire/text.h"
+
+static void offer_text(char *text, size_t size, const json_t *event)
+{
+	const json_t *codecs = json_object_get(event, "audio_codecs");
+	const char *encryption = text_of(event, "media_encryption");
+	size_t used = 0;
+
+	for (size_t i = 0; i < json_array_size(codecs) && used < size; i++) {
+		const char *name = json_string_value(json_array_get(codecs, i));
+		int n = str_print(text + used, size - used, "%s%s",
+				  i ? ", " : "", name ? name : "?");
+
+		used = n < 0 ? size : used + (size_t)n;
+	}
+	if (used < size)
+		(void)str_print(text + used, size - used, "%s %s%s",
+				used ? "" : "all our codecs",
+				encryption[0] ? "with " : "without encryption",
+				encryption);
+}
+
+void wire_call_refusal_text(char *text, size_t size, const json_t *event)
+{
+	int code = (int)json_integer_value(json_object_get(event, "code"));
+	const char *reason = text_of(event, "reason");
+	char offer[128];
+
+	text[0] = '\0';
+	if (code < 300)
+		return;
+	if ((code != 415 && code != 488 && code != 606) ||
+	    text_of(event, "direction")[0] != 'o') {
+		(void)str_print(text, size, "%d %.60s", code, reason);
+		return;
+	}
+	offer_text(offer, sizeof(offer), event);
+	(void)str_print(text, size, "%d %.60s to an offer of %s", code, reason,
+			offer);
+}
