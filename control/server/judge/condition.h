@@ -131,6 +131,7 @@ struct tally {
 	const char *miss_call;          /* first miss */
 	char miss[JUDGE_REASON_BYTES];  /* its sentence without the role */
 	char actual[NUMBER_TEXT_BYTES]; /* its figure; "" none */
+	char held[NUMBER_TEXT_BYTES];   /* what held it, where no figure did */
 	const char *label;              /* of the call looked at; NULL: none */
 	char also[160];                 /* calls of the other misses */
 	bool also_full;

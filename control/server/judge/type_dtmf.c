@@ -87,10 +87,15 @@ static void judge_digits(struct tally *t, const struct condition *c,
 		if (counts(c, &call->digits[i]))
 			digits[used++] = call->digits[i].digit;
 	digits[used] = '\0';
-	t->subjects++;
-	if (matches(c, digits))
-		return;
 	str_print(actual, sizeof(actual), "\"%.40s\"", digits);
+	t->subjects++;
+	if (matches(c, digits)) {
+		bool other = t->held[0] && strcmp(t->held, actual) != 0;
+
+		str_print(t->held, sizeof(t->held), "%s",
+			  other ? "different ones" : actual);
+		return;
+	}
 	tally_miss(t, call->name, actual,
 		   "digits %s of call %.60s were \"%.60s\", expected that they "
 		   "%.60s",

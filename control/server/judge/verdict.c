@@ -101,6 +101,8 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 	};
 
 	range_text(range, sizeof(range), t, unit);
+	if (!range[0])
+		(void)str_copy(range, sizeof(range), t->held);
 	if (!t->subjects) {
 		str_print(sentence, sizeof(sentence), "%s: %s, expected %s",
 			  c->set->role, none, expected);
