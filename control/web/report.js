@@ -60,7 +60,17 @@ function drawRegistrations(registrations) {
 function path(p) {
   if (!p) return '–';
   if (!p.rtp) return p.reason;
-  return `${p.rtp.local_type} ${p.rtp.local} – ${p.rtp.remote_type} ${p.rtp.remote}`;
+  // whose server it is that the peer's address belongs to, nobody tells without ICE
+  const end = (type, address) => (type ? `${type} ${address}` : address);
+  return `${p.by}: ${end(p.rtp.local_type, p.rtp.local)} – ${end(p.rtp.remote_type, p.rtp.remote)}`;
+}
+
+// The last answer; where it refuses what we offered, that too (RFC 3261 21.4.13, 21.4.26, 21.6.4).
+function answer(c) {
+  const said = `${c.code || ''} ${c.reason || ''}`.trim() || '–';
+  if (c.direction !== 'out' || ![415, 488, 606].includes(c.code)) return said;
+  return `${said}; offered: ${(c.audio_codecs || ['all our codecs']).join(', ')}, `
+    + `encryption ${c.media_encryption || 'none'}`;
 }
 
 function drawCalls(calls) {
@@ -75,7 +85,7 @@ function drawCalls(calls) {
     ['Duration s', (c) => figure(c.duration_ms === undefined ? undefined : c.duration_ms / 1000, 3), 'number'],
     ['Path', (c) => path(c.path), 'wide'],
     ['Ended by', (c) => figure(c.end)],
-    ['Last answer', (c) => `${c.code || ''} ${c.reason || ''}`.trim() || '–', 'wide'],
+    ['Last answer', answer, 'wide'],
   ], 'No call ended yet.');
   const streams = calls.flatMap((c) => (c.streams || []).map((s) => ({ ...s, call: c.call })));
   const average = (d, digits) => figure(d ? d.avg : undefined, digits);
@@ -83,23 +93,68 @@ function drawCalls(calls) {
     ['Call', (s) => s.call],
     ['Direction', (s) => (s.dir === 'in' ? 'received' : 'sent')],
     ['Codec', (s) => figure(s.codec)],
-    ['SRTP', (s) => figure(s.srtp_suite)],
+    ['Encryption', (s) => s.srtp_suite || 'none'],
     ['SSRC', (s) => figure(s.ssrc)],
+    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
+    ['R', (s) => figure(s.r_factor, 1), 'number'],
     ['Packets', (s) => figure(s.packets), 'number'],
     ['Lost', (s) => figure(s.lost), 'number'],
     ['Loss %', (s) => figure(s.loss_pct, 3), 'number'],
     ['Duplicates', (s) => figure(s.duplicates), 'number'],
     ['Reordered', (s) => figure(s.reordered), 'number'],
-    ['Refused', (s) => figure(s.srtp_auth_failed), 'number'],
     ['Jitter ms', (s) => average(s.jitter_ms, 3), 'number'],
     ['Max', (s) => figure(s.jitter_ms ? s.jitter_ms.max : undefined, 3), 'number'],
     ['RTT ms', (s) => average(s.rtt_ms, 2), 'number'],
-    ['Level dBov', (s) => figure(s.audio ? s.audio.level_dbov : undefined, 1), 'number'],
-    ['Silence ms', (s) => figure(s.audio ? s.audio.silence_max_ms : undefined, 0), 'number'],
-    ['Clipped %', (s) => figure(s.audio ? s.audio.clipped_pct : undefined, 2), 'number'],
-    ['R', (s) => figure(s.r_factor, 1), 'number'],
-    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
+    // packets of SRTP that were not authentic, or came twice
+    ...(streams.some((s) => s.srtp_suite) ? [
+      ['Not authentic', (s) => figure(s.srtp_auth_failed), 'number'],
+      ['Replayed', (s) => figure(s.srtp_replayed), 'number']] : []),
   ], 'No stream ended yet.');
+  drawAudio(streams.filter((s) => s.audio));
+}
+
+function drawAudio(streams) {
+  byId('audio-section').hidden = !streams.length;
+  const tones = (list) => {
+    const box = element('div');
+    box.append(...(list || []).map(
+      (t) => element('div', `${figure(t.hz, 1)} Hz, ${figure(t.dbov, 1)} dBov, ${t.ms} ms`)));
+    return box;
+  };
+  const has = (name) => streams.some((s) => s.audio[name] !== undefined);
+  fill('audio', streams, [
+    ['Call', (s) => s.call],
+    ['Direction', (s) => (s.dir === 'in' ? 'heard' : 'said')],
+    ['Codec', (s) => figure(s.codec)],
+    ['Level dBov', (s) => figure(s.audio.level_dbov, 1), 'number'],
+    ['Peak dBov', (s) => figure(s.audio.peak_dbov, 1), 'number'],
+    ['Clipped %', (s) => figure(s.audio.clipped_pct, 2), 'number'],
+    ['Sound ms', (s) => figure(s.audio.heard_ms, 0), 'number'],
+    ['of ms', (s) => figure(s.audio.expected_ms, 0), 'number'],
+    ['Longest silence ms', (s) => figure(s.audio.silence_max_ms, 0), 'number'],
+    ['One-way ms', (s) => figure(s.audio.one_way_ms, 0), 'number'],
+    ...(has('prompt_match') ? [['Like the prompt', (s) => figure(s.audio.prompt_match, 2), 'number']] : []),
+    ...(has('delay_avg_ms') ? [['Delay ms', (s) => figure(s.audio.delay_avg_ms, 1), 'number']] : []),
+    ['Tones', (s) => tones(s.audio.tones), 'wide'],
+  ], '');
+}
+
+// A line for the digits of a call in one direction and of one kind.
+function drawDigits(digits) {
+  byId('digits-section').hidden = !digits.length;
+  const lines = new Map();
+  for (const d of digits) {
+    const key = JSON.stringify([d.call, d.direction, d.via]);
+    if (!lines.has(key)) lines.set(key, []);
+    lines.get(key).push(d);
+  }
+  fill('digits', [...lines.values()], [
+    ['Call', (line) => line[0].call],
+    ['Direction', (line) => (line[0].direction === 'in' ? 'received' : 'sent')],
+    ['By', (line) => figure(line[0].via)],
+    ['Digits', (line) => line.map((d) => d.digit).join(' '), 'wide'],
+    ['Each ms', (line) => line.map((d) => figure(d.ms, 0)).join(' '), 'wide'],
+  ], '');
 }
 
 function drawFlaws(flaws) {
@@ -133,11 +188,6 @@ function drawEvidence(evidence) {
 // The run's own page only: a public link does not lead to files.
 function drawFiles(report) {
   if (!report.artifacts) return;
-  const link = (text, address) => {
-    const a = element('a', text);
-    a.href = address;
-    return a;
-  };
   const beside = location.pathname.replace(/\/$/, '');
   byId('files-section').hidden = false;
   byId('downloads').replaceChildren(
@@ -145,10 +195,20 @@ function drawFiles(report) {
     link('SIP messages as packets (pcap)', `${beside}/sip.pcap`), ' · ',
     link('metrics as a table (CSV)', `${beside}/stats.csv`));
   const all = `/api/v2/runs/${report.run.session_id}/artifacts`;
+  const address = (f) => `${all}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`;
+  const player = (f) => {
+    if (f.media_type !== 'audio/wav') return '';
+    const node = element('audio');
+    node.controls = true;
+    node.preload = 'none';
+    node.src = address(f);
+    return node;
+  };
   if (report.artifacts.length) {
     fill('artifacts', report.artifacts, [
       ['Role', (f) => f.role],
-      ['File', (f) => link(f.name, `${all}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`), 'wide'],
+      ['File', (f) => link(f.name, address(f)), 'wide'],
+      ['Listen', player],
       ['Type', (f) => f.media_type],
       ['Bytes', (f) => figure(f.size), 'number'],
       ['Brought (UTC)', (f) => f.created_at],
@@ -239,6 +299,7 @@ function draw(report) {
   drawVerdicts(report.verdicts);
   drawRegistrations(report.registrations);
   drawCalls(report.calls);
+  drawDigits(report.digits);
   drawEvidence(report.evidence);
   drawFlaws(report.flaws);
   drawFiles(report);

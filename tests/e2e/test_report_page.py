@@ -67,6 +67,57 @@ def test_page_shows_the_run(browser, finished):
     assert "rtp_lost" in browser.find_element(By.ID, "zero").text
 
 
+@pytest.fixture(scope="module")
+def media(finished):
+    """(bench, kiosk link, session) of a call with all that can be shown of media."""
+    bench, _, _ = finished
+    test_id = bench.single_call(
+        duration=4, media_encryption="sdes-mandatory", media_nat="ice", audio_codecs=["PCMA"],
+        audio_checks=True, record="media",
+        sipclient_actions=[["assert_established", "10000"], ["dtmf", "12#"], ["wait", "1000"]],
+        conditions=[{"role": "callee", "condition_type": "callee-dtmf-conditions",
+                     "conditions": [{"type": "is", "value": "12#"}]}])
+    data = bench.api("POST", f"/tests/{test_id}/run", {
+        "report.mode": "kiosk", "step.0.1.media_encryption": "sdes",
+        "step.0.1.media_nat": "ice"})["data"]
+    assert bench.wait(data["session_id"])["status"] == "passed"
+    return bench, data["report_url"], data["session_id"]
+
+
+def cells(browser, section):
+    titles = [t.text for t in browser.find_elements(By.CSS_SELECTOR, f"#{section} th")]
+    return [dict(zip(titles, [c.text for c in row.find_elements(By.TAG_NAME, "td")]))
+            for row in rows(browser, section)]
+
+
+def test_media_of_a_call_is_shown(browser, media):
+    _, url, _ = media
+    opened(browser, url)
+    streams = cells(browser, "streams")
+    assert {s["Encryption"] for s in streams} == {"AES_CM_128_HMAC_SHA1_80"}
+    assert {s["Not authentic"] for s in streams if s["Direction"] == "received"} == {"0"}
+    assert all(c["Path"].startswith("ice: host 127.0.0.1:") and "undefined" not in c["Path"]
+               for c in cells(browser, "calls"))
+    audio = cells(browser, "audio")
+    assert [(a["Call"], a["Direction"]) for a in audio] == [
+        ("caller-1", "heard"), ("caller-1", "said")]
+    assert all(-40 < float(a["Level dBov"]) < 0 and "Hz" in a["Tones"] for a in audio)
+    digits = {(d["Call"], d["Direction"]): d for d in cells(browser, "digits")}
+    assert digits["callee-1", "received"]["Digits"] == "1 2 #"
+    assert digits["callee-1", "received"]["By"] == "rtpevent"
+    assert digits["caller-1", "sent"]["Digits"] == "1 2 #"
+    verdict, = [v for v in cells(browser, "verdicts") if "digits" in v["Condition"]]
+    assert verdict["Actual"] == '"12#"'
+
+
+def test_a_call_without_audio_has_no_table_of_it(browser, finished):
+    _, url, _ = finished
+    opened(browser, url)
+    assert {s["Encryption"] for s in cells(browser, "streams")} == {"none"}
+    for section in ("audio-section", "digits-section"):
+        assert not browser.find_element(By.ID, section).is_displayed()
+
+
 def test_names_are_text_and_no_markup(browser, finished):
     _, url, _ = finished
     opened(browser, url)
@@ -87,17 +138,39 @@ def test_public_link_shows_no_message_bodies(browser, finished):
                         timeout=10).status_code == 404
 
 
-def test_signed_in_reader_sees_the_messages(browser, finished):
-    bench, _, session = finished
-    signed_in = requests.post(f"{bench.controller.url}/setup", timeout=60, json={
+@pytest.fixture(scope="module")
+def signed_in(browser, finished):
+    """A signed-in reader's session, which the browser has, too."""
+    bench, _, _ = finished
+    answer = requests.post(f"{bench.controller.url}/setup", timeout=60, json={
         "code": (bench.controller.state_dir / "setup-code").read_text().strip(),
         "name": "reader", "password": "reads the report"})
-    assert signed_in.status_code == 200, signed_in.text
-    url = bench.controller.witness().url
-    browser.get(f"{url}/healthz")  # a cookie needs a page of its site
+    assert answer.status_code == 200, answer.text
+    browser.get(f"{bench.controller.witness().url}/healthz")  # a cookie needs a page of its site
     browser.add_cookie({"name": "offhook_session",
-                        "value": signed_in.cookies["offhook_session"]})
-    browser.get(f"{url}/run/details/{session}")
+                        "value": answer.cookies["offhook_session"]})
+    return answer
+
+
+def test_recordings_are_played(browser, media, signed_in):
+    bench, _, session = media
+    opened(browser, f"{bench.controller.witness().url}/run/details/{session}")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#artifacts audio")) == 2
+    browser.set_script_timeout(30)
+    seconds = browser.execute_async_script("""
+        const done = arguments[0];
+        const player = document.querySelector('#artifacts audio');
+        player.onerror = () => done(`error ${player.error.code}`);
+        player.onloadedmetadata = () => done(player.duration);
+        player.load();
+        player.preload = 'metadata';""")
+    assert isinstance(seconds, (int, float)) and 3 < seconds < 6, seconds
+    assert complaints(browser) == []
+
+
+def test_signed_in_reader_sees_the_messages(browser, finished, signed_in):
+    bench, _, session = finished
+    url = bench.controller.witness().url
     opened(browser, f"{url}/run/details/{session}")
     bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
     assert any("INVITE" in b.get_attribute("textContent") for b in bodies)

@@ -13,10 +13,10 @@
 #include <string.h>
 
 /* Scripts and data come from us alone; dygraphs sets styles inline. */
-#define PAGE_POLICY                                                   \
-	"default-src 'none'; script-src 'self'; "                     \
-	"style-src 'self' 'unsafe-inline'; connect-src 'self'; "      \
-	"img-src 'self' data:; base-uri 'none'; form-action 'none'; " \
+#define PAGE_POLICY                                                                     \
+	"default-src 'none'; script-src 'self'; "                                       \
+	"style-src 'self' 'unsafe-inline'; connect-src 'self'; "                        \
+	"img-src 'self' data:; media-src 'self'; base-uri 'none'; form-action 'none'; " \
 	"frame-ancestors 'none'"
 
 static void reply_asset(struct reply *rep, const char *name)

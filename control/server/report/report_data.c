@@ -72,9 +72,13 @@ static int add_events(struct store *store, int64_t run_id, json_t *report)
 		const char *kind;
 		const char *member;
 	} parts[] = {
-		{"call", "calls"},        {"register", "registrations"},
-		{"assert", "assertions"}, {"evidence", "evidence"},
-		{"flaw", "flaws"},        {"artifact_lost", "artifacts_lost"},
+		{"call", "calls"},
+		{"register", "registrations"},
+		{"assert", "assertions"},
+		{"evidence", "evidence"},
+		{"dtmf", "digits"},
+		{"flaw", "flaws"},
+		{"artifact_lost", "artifacts_lost"},
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
