@@ -176,14 +176,15 @@ def test_foreground_commands(build, ports, tmp_path, transport):
     wire can be read."""
     authority = Authority(tmp_path)
     cert, key = authority.issue("ours")
+    files = ["--tls-ca", authority.file, "--tls-cert", cert, "--tls-key", key]
     port = ports.sip + (transport == "tls")
     middle = (ports.rtp[0] + ports.rtp[1]) // 2
 
     def command(verb, user, *more):
         where = "--target" if verb.startswith("call") else "--registrar"
-        return [build / "offhook", *verb.split(), *map(str, more), where, f"127.0.0.1:{port}", "--user", user,
-                "--password", SUBSCRIBERS[user], "--transport", transport, "--trace", "--tls-ca",
-                authority.file, "--tls-cert", cert, "--tls-key", key, "--bind", "127.0.0.1"]
+        return [build / "offhook", *verb.split(), *map(str, more), where, f"127.0.0.1:{port}",
+                "--user", user, "--password", SUBSCRIBERS[user], "--transport", transport,
+                "--trace", "--bind", "127.0.0.1", *(files if transport == "tls" else [])]
 
     with Kamailio(tmp_path, ports.sip, tls=authority.issue("proxy")), \
             Capture(tmp_path, (ports.base, ports.base + 9)) as capture:
