@@ -96,7 +96,7 @@ void call_fault(struct call *c, const char *what, int err)
 			      ? "its local_port or the next one is in use"
 			      : "no port of the RTP range is free";
 	else if (err == -ENOENT)
-		why = "not on this agent";
+		why = ENGINE_NO_PROMPT;
 	else if (err == -EILSEQ)
 		why = "no audio file that can be read";
 	else if (err == -EFBIG)

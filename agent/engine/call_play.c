@@ -23,7 +23,7 @@ static const char *refusal_of(int err)
 {
 	switch (err) {
 	case -ENOENT:
-		return "the prompt is not on this agent";
+		return "the prompt is " ENGINE_NO_PROMPT;
 	case -EILSEQ:
 		return "the prompt is no audio file";
 	case -EFBIG:

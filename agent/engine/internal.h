@@ -296,6 +296,11 @@ void call_audio_end(struct call *c);
 
 /* ---- call_play.c ---- */
 
+/* Where a prompt may come from. */
+#define ENGINE_NO_PROMPT                                                \
+	"not on this agent: neither in its prompt_dir nor an uploaded " \
+	"audio file"
+
 /** Path of a prompt that a script plays. @return as engine_prompt() */
 int engine_play(const struct engine *e, const struct wire_action *action,
 		const char *name, char *dst, size_t size);

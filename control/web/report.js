@@ -69,7 +69,7 @@ function path(p) {
 function answer(c) {
   const said = `${c.code || ''} ${c.reason || ''}`.trim() || '–';
   if (c.direction !== 'out' || ![415, 488, 606].includes(c.code)) return said;
-  return `${said}; offered: ${(c.audio_codecs || ['all our codecs']).join(', ')}, `
+  return `${said}; offered: ${(c.audio_codecs || ['PCMU', 'PCMA']).join(', ')}, `
     + `encryption ${c.media_encryption || 'none'}`;
 }
 

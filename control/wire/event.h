@@ -69,7 +69,7 @@ struct wire_event_call {
 	const char *end;
 	unsigned code; /* 0: none */
 	const char *reason;
-	/* what our SDP was restricted to: codecs (none: all), encryption */
+	/* of the action: codecs (none: PCMU and PCMA), encryption */
 	const char *const *codecs;
 	size_t codec_count;
 	const char *encryption; /* as media_encryption; NULL: none */

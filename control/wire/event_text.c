@@ -2,6 +2,9 @@
 #include "control/wire/event.h"
 #include "control/wire/text.h"
 
+/* what an action without audio_codecs offers (media/session_prompt.c) */
+#define UNRESTRICTED "PCMU, PCMA"
+
 static void offer_text(char *text, size_t size, const json_t *event)
 {
 	const json_t *codecs = json_object_get(event, "audio_codecs");
@@ -17,7 +20,7 @@ static void offer_text(char *text, size_t size, const json_t *event)
 	}
 	if (used < size)
 		(void)str_print(text + used, size - used, "%s %s%s",
-				used ? "" : "all our codecs",
+				used ? "" : UNRESTRICTED,
 				encryption[0] ? "with " : "without encryption",
 				encryption);
 }

@@ -119,6 +119,20 @@ def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
         "488 Not Acceptable Here to an offer of GSM with sdes-mandatory")
 
 
+def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports):
+    """Of a call without options: as in the INVITE that it sends."""
+    with subprocess.Popen(
+            [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
+             "--encryption", "dtls"], stdout=subprocess.PIPE, text=True) as answer:
+        answer.stdout.readline()
+        done = offhook("call", f"sip:offhook@127.0.0.1:{ports.phone}", "--trace")
+        answer.kill()
+    codecs = re.findall(r"^a=rtpmap:\d+ ([^/]+)/", done.stdout, re.M)
+    named = [c for c in codecs if c != "telephone-event"]
+    assert named and done.stdout.splitlines()[-1].endswith(
+        f"488 Not Acceptable Here to an offer of {', '.join(named)} without encryption")
+
+
 def test_complaints_name_options(offhook, tmp_path):
     for option, value, text in (("--codec", "G729", "--codec: there is no codec \"G729\""),
                                 ("--ptime", "25", "--ptime: must be a multiple of 10"),
