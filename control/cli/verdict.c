@@ -186,6 +186,9 @@ void verdict_event(struct verdict *v, json_t *event)
 	} else if (strcmp(kind, "dtmf") == 0) {
 		if (json_array_size(v->digits) < VERDICT_DIGITS_MAX)
 			json_array_append(v->digits, event);
+	} else if (strcmp(kind, "artifact_lost") == 0) {
+		verdict_error(v, "the recording %s is lost: %s",
+			      text_of(event, "name"), text_of(event, "text"));
 	} else if (strcmp(kind, "register") == 0) {
 		json_array_append(v->registers, event);
 	} else if (strcmp(kind, "flaw") == 0) {

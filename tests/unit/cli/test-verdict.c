@@ -138,6 +138,12 @@ static void test_errored(void **state)
 		      "{\"kind\":\"evidence\",\"ring_drops\":3}", FINISH,
 		      "the tester itself was at fault: 3 packets were received "
 		      "but not measured, this machine was too busy");
+	judge_errored(
+		CALL("true", "10", "10"),
+		"{\"kind\":\"artifact_lost\",\"name\":\"a-in.wav\","
+		"\"text\":\"it could not be written\"}",
+		FINISH,
+		"the recording a-in.wav is lost: it could not be written");
 	judge_errored(CALL("true", "10", "10"), NULL, finish,
 		      "role caller: no port");
 }
