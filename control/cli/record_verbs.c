@@ -43,6 +43,14 @@ static json_t *read_file(const char *path, bool line)
 	return value;
 }
 
+/* "password", "caller.password": the end of the line is not of it. */
+static bool of_password(const char *field)
+{
+	const char *dot = strrchr(field, '.');
+
+	return strcmp(dot ? dot + 1 : field, "password") == 0;
+}
+
 /* @return 0; exit status */
 static int add_fields(const struct record_command *c, json_t *fields)
 {
@@ -58,8 +66,7 @@ static int add_fields(const struct record_command *c, json_t *fields)
 		str_print(name, sizeof(name), "%.*s",
 			  (int)(equals - c->fields[i]), c->fields[i]);
 		value = equals[1] == '@'
-				? read_file(equals + 2,
-					    strcmp(name, "password") == 0)
+				? read_file(equals + 2, of_password(name))
 				: json_string(equals + 1);
 		if (!value || json_object_set_new(fields, name, value))
 			return record_usage("%s: it cannot be read, is larger "
@@ -352,13 +359,15 @@ static int run(struct record_command *c)
 	if (status)
 		return status;
 	data = json_object_get(a.body, "data");
+	if (!c->json) { /* its report can be looked at while it runs */
+		record_print(stdout, data);
+		fflush(stdout);
+	} else if (!c->wait) {
+		print_json(a.body);
+	}
 	if (c->wait)
 		status = wait_for(c, json_string_value(json_object_get(
 					     data, "session_id")));
-	else if (c->json)
-		print_json(a.body);
-	else
-		record_print(stdout, data);
 	remote_answer_release(&a);
 	return status;
 }

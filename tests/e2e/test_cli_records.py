@@ -76,7 +76,7 @@ def test_templates_from_files(offhook, lab, tmp_path):
                                        status=2)
 
 
-def test_scenarios_and_callbacks(offhook, lab):
+def test_scenarios_and_callbacks(offhook, lab, tmp_path):
     listed = offhook("scenario", "list").splitlines()
     assert len(listed) == 1 + lab.c.api("GET", "/scenarios")["total"]
     assert '"name":"agentpool_id"' in offhook("scenario", "show", "registration")
@@ -87,10 +87,16 @@ def test_scenarios_and_callbacks(offhook, lab):
              '"caller-sipclient-state-conditions", "conditions": []}]']
     assert "username" in offhook("scenario", "run", "registration", f"agentpool_id={lab.pool}",
                                  f"target_pool={lab.target}", status=1)
-    with Receiver() as r, lab.worker():
+    (tmp_path / "secret").write_text("s3cret\n")
+    with Receiver() as r, lab.worker() as worker:
         lab.waits_for(lambda: any(a["state"] == "online"
                                   for a in lab.c.api("GET", "/agents")["agents"]))
-        assert "status: passed\n" in offhook(*start, "username=passed", "--wait")
+        done = offhook(*start, "username=passed", "--wait")
+        assert "status: passed\n" in done and "report_url: http://" in done
+        offhook(*(f for f in start if f != "password=x"), "caller.username=passed",
+                f"caller.password=@{tmp_path}/secret", "--wait")
+        register = worker.specs[-1]["steps"][0][0]
+        assert register["credentials"][0]["password"] == "s3cret"
         done = offhook(*start, "username=failed", f"callback_url={r.url}", "--wait", status=1)
         assert "status: failed\n" in done
         lab.waits_for(lambda: "delivered" in offhook("callback", "list"))
