@@ -18,6 +18,15 @@ def bench(tmp_path_factory):
     ports.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def unanswered(bench):
+    """(port, session) of a run whose callee registers where nobody answers: it fails after 32 s
+    (timer F), while the others run."""
+    with SilentPort(bench.ports.silent) as peer:
+        yield peer.port, bench.start(bench.single_call(duration=1), {
+            "step.0.0.target_pool": bench.target(peer.port)})
+
+
 def sent(report, role, method):
     """First lines and bodies of the requests of a method that a role sent."""
     return [m["text"] for m in report["messages"]
@@ -102,12 +111,12 @@ def test_headers_of_the_removal(bench):
     assert "X-Call" not in last
 
 
-def test_refusal_that_is_no_utf8(bench, ports):
+def test_refusal_that_is_no_utf8(bench):
     """A phrase in Latin-1 must not keep the engine's last word from the controller."""
     def refuse(request):
         return request.reply(403, "f\xfcr Fremde").replace("\xfc".encode(), b"\xfc")
 
-    with SipPeer(ports.silent, refuse) as peer:
+    with SipPeer(bench.ports.phone, refuse) as peer:
         run, report = bench.run(bench.single_call(duration=1), {
             "step.0.0.target_pool": bench.target(peer.port)})
     assert run["status"] == "failed", run["result_description"]
@@ -204,14 +213,14 @@ def test_dial_destination_nobody_has(bench):
     assert "404" in run["result_description"], run["result_description"]
 
 
-def test_target_and_credentials(bench, ports):
-    """The callee registers at a target where nobody answers."""
-    with SilentPort(ports.silent) as peer:
-        other = bench.target(peer.port)
-        run, _ = bench.run(bench.single_call(duration=1), {
-            "step.0.0.target_pool": other}, timeout=90)
+def test_target(bench, unanswered):
+    port, session = unanswered
+    run = bench.wait(session, timeout=90)
     assert run["status"] == "failed"
-    assert str(peer.port) in run["result_description"]
+    assert str(port) in run["result_description"]
+
+
+def test_credentials(bench):
     pool = bench.credentials("others", {"1005": SUBSCRIBERS["1005"]})
     run, report = bench.run(bench.single_call(duration=1), {
         "step.1.0.credential_pool": pool})
