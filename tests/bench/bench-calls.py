@@ -10,13 +10,15 @@ disturbs ratios little; the load average is printed.
 
 The mode "one" is the acceptance line of a single engine: it places all calls to a SIPp, both ends in one
 round, two-way, with the processor time of each a call and side and the engine's send lateness beside its
-target of 2 ms (99th percentile). What of that is the machine's is printed beside: how late bench-timer
+target of 2 ms (99th percentile). SIPp sends and does not read, so the engine's time is also told by thread: sending stands
+against SIPp's, receiving and measuring has nothing to stand against. In "one-echo" the SIPp reads each packet and
+sends it back (-rtp_echo, one socket and one thread for all calls): it reads, too, and measures nothing. What of the lateness is the machine's is printed beside: how late bench-timer
 wakes meanwhile, a thread that only sleeps until the next millisecond, with and without real-time priority, and the
 processor time that the hypervisor gave to others (steal) or the threads of the engine waited for (run queue).
 
 Usage: bench-calls.py BUILD [CALLS [SECONDS [MODE...]]]
-MODE: plain, a crypto suite, dtls, sipp, one, one-normal (without real-time priority); by default plain, two suites, sipp and one. Needs sip-tester for
-sipp and one. "bench-calls.py build 500 20 one" is the line of 500 calls.
+MODE: plain, a crypto suite, dtls, sipp, one, one-echo, one-normal (without real-time priority); by default plain, two suites, sipp, one
+and one-echo. Needs sip-tester for sipp and one. "bench-calls.py build 500 20 one" is the line of 500 calls.
 """
 import json
 import os
@@ -90,16 +92,24 @@ def cpu_ns(pid):
     return total
 
 
-def run_queue_ns(pid):
-    """Per thread name: what its threads waited for a processor."""
-    waits = {}
+def threads_ns(pid):
+    """Per thread name: (what its threads ran, what they waited for a processor)."""
+    times = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             name = (task / "comm").read_text().strip()
-            waits[name] = waits.get(name, 0) + int((task / "schedstat").read_text().split()[1])
+            ran, waited = map(int, (task / "schedstat").read_text().split()[:2])
+            before = times.get(name, (0, 0))
+            times[name] = (before[0] + ran, before[1] + waited)
         except FileNotFoundError:
             pass
-    return waits
+    return times
+
+
+def by_thread(before, after, took):
+    """Per thread name: shares of a processor that it (ran, waited for)."""
+    return {name: tuple((x - y) / took / 1e9 for x, y in zip(times, before.get(name, (0, 0))))
+            for name, times in after.items()}
 
 
 def steal_s():
@@ -271,20 +281,54 @@ def describe(both):
 LATENESS_TARGET_MS = 2.0
 
 
-def start_uas(folder, calls, port, null):
-    """A SIPp that answers and streams."""
+def start_uas(folder, calls, port, null, echo=False):
+    """A SIPp that answers and streams, or sends back what it receives."""
     (folder / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
-    uas = Path(__file__).resolve().parents[1] / "e2e" / "uas.xml"
+    text = (Path(__file__).resolve().parents[1] / "e2e" / "uas.xml").read_text()
+    if echo:
+        text = re.sub("<nop>.*</nop>", "", text).replace("rtpstream_audio_port", "media_port")
+    (folder / "uas.xml").write_text(text)
     return subprocess.Popen(
-        ["/usr/bin/sipp", "-sf", str(uas), "-p", str(port), "-l", str(calls), "-i", "127.0.0.1",
-         "-mi", "127.0.0.1", "-nostdin", "-mp", "20000"], cwd=folder, stdout=null, stderr=null)
+        ["/usr/bin/sipp", "-sf", "uas.xml", "-p", str(port), "-l", str(calls), "-i", "127.0.0.1",
+         "-mi", "127.0.0.1", "-nostdin", "-mp", "20000", *(["-rtp_echo"] if echo else [])],
+        cwd=folder, stdout=null, stderr=null)
+
+
+def told_one(mode, calls, took, sipp, threads, sent, received):
+    """What each ratio is of. All of them are by packet that the side sent: a SIPp that gets no processor
+    sends less. @param threads  of the engine @return text"""
+    ran = {name: times[0] for name, times in threads.items()}
+    used, sends = sum(ran.values()), ran.get("media-tx", 0)
+    measures = ran.get("media-rx", 0) + ran.get("media-analysis", 0)
+    sipp_us = 1e6 * sipp * took / received
+    does = ("reads each packet and sends it back, and measures nothing" if mode == "one-echo" else
+            "sends, and does not read what it receives")
+
+    def share(name, value):
+        us = 1e6 * value * took / sent
+        return (f"\n  {name}: {100 * value:.1f} % of a processor, {1000 * value / calls:.2f} permille a call, "
+                f"{us:.2f} us a packet sent, {us / sipp_us:.2f} of SIPp's")
+    return (f"\n  SIPp, which {does}: {100 * sipp:.1f} % of a processor, {1000 * sipp / calls:.2f} permille a call, "
+            f"{sipp_us:.2f} us a packet sent"
+            + (f" (only {100 * received / sent:.0f} % of as many as the engine)"
+               if received < 0.98 * sent else "")
+            + share("the engine in all", used)
+            + share("of that, sending (RTP and RTCP)", sends)
+            + share("of that, receiving and measuring", measures)
+            + share("of that, calls, events and the rest", used - sends - measures))
+
+
+def packets_of(engine):
+    """(sent, received), when the engine tells."""
+    snapshot(engine)
+    return engine.live["out"]["packets"], engine.live["in"]["packets"]
 
 
 def round_of_one(build, calls, seconds, mode):
     """One engine with all calls, a SIPp as the other end. @return a line"""
     folder, port = Path(tempfile.mkdtemp()), free_port()
     with open(os.devnull, "wb") as null:
-        sipp = start_uas(folder, calls, port, null)
+        sipp = start_uas(folder, calls, port, null, mode == "one-echo")
     try:
         time.sleep(1)
         engine = Engine(build, "caller", [[{
@@ -297,13 +341,15 @@ def round_of_one(build, calls, seconds, mode):
         until([engine], lambda: engine.live.get("calls_active") == calls, "all calls")
         hold([engine], 3)
         timers = Timers(build, seconds)
-        waits = run_queue_ns(engine.process.pid)
+        sent, received = packets_of(engine)
+        before = threads_ns(engine.process.pid)
         sipp_before, start = cpu_ns(sipp.pid), time.monotonic()
-        used, packet_us = measure([engine], seconds)
+        hold([engine], seconds)
+        now_sent, now_received = packets_of(engine)
+        sent, received = now_sent - sent, now_received - received
         took = time.monotonic() - start
         sipp_used = (cpu_ns(sipp.pid) - sipp_before) / took / 1e9
-        waits = {name: (ns - waits.get(name, 0)) / took / 1e9
-                 for name, ns in run_queue_ns(engine.process.pid).items()}
+        threads = by_thread(before, threads_ns(engine.process.pid), took)
         machine = timers.end()
         engine.send({"type": "cancel"})
         until([engine], lambda: engine.finish, "the end")
@@ -314,18 +360,18 @@ def round_of_one(build, calls, seconds, mode):
         shutil.rmtree(folder)
     evidence = next(x for x in engine.events if x["kind"] == "evidence")
     late = evidence["send_lateness_ms"]
-    received = sum(s["packets"] for c in engine.events if c["kind"] == "call"
+    got = sum(s["packets"] for c in engine.events if c["kind"] == "call"
                    for s in c["streams"] if s["dir"] == "in")
-    return (f"{mode}: {evidence['send_scheduling']} scheduling, engine {100 * used:.1f} % of a processor, {1000 * used / calls:.2f} permille a "
-            f"call, {packet_us:.2f} us a packet; SIPp, which does not read what it receives, "
-            f"{100 * sipp_used:.1f} %, {1000 * sipp_used / calls:.2f} permille a call; "
-            f"{used / sipp_used:.2f} of SIPp\n  {evidence['packets_sent']} packets sent, {received} "
+    return (f"{mode}: {evidence['send_scheduling']} scheduling"
+            + told_one(mode, calls, took, sipp_used, threads, sent, received)
+            + f"\n  {evidence['packets_sent']} packets sent, {got} "
             f"received, send lateness p50 {late['median']:.3f} p95 {late['p95']:.3f} "
             f"p99 {late['p99']:.3f} max {late['max']:.3f} ms: target of {LATENESS_TARGET_MS} ms "
             f"{'met' if late['p99'] < LATENESS_TARGET_MS else 'MISSED'}"
             + "".join(f"\n  {line}" for line in machine)
             + "; threads that were ready waited for a processor: " + ", ".join(
-                f"{name} {100 * wait:.1f} %" for name, wait in sorted(waits.items()) if wait > 0.001))
+                f"{name} {100 * times[1]:.1f} %" for name, times in sorted(threads.items())
+                if times[1] > 0.001))
 
 
 def round_of_sipp(calls, seconds):
@@ -360,14 +406,14 @@ def main():
     build = Path(sys.argv[1]).resolve()
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 10
-    modes = sys.argv[4:] or ["plain", "AES_CM_128_HMAC_SHA1_80", "AEAD_AES_128_GCM", "sipp", "one"]
+    modes = sys.argv[4:] or ["plain", "AES_CM_128_HMAC_SHA1_80", "AEAD_AES_128_GCM", "sipp", "one", "one-echo"]
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     print(f"{calls} two-way calls, {seconds} s, {os.cpu_count()} processors, load average "
           f"{os.getloadavg()[0]:.1f}")
     plain = None
     for mode in modes:
-        if mode in ("one", "one-normal"):
+        if mode.startswith("one"):
             print(round_of_one(build, calls, seconds, mode), flush=True)
             continue
         if mode == "sipp":
