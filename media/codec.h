@@ -42,9 +42,11 @@ struct codec_settings {
 struct clip {
 	uint8_t *data;
 	size_t bytes;
-	uint32_t *ends; /* of each frame in data */
-	size_t frames;  /* valid with ends */
-	uint8_t *noise; /* a byte a frame; NULL: none is */
+	uint32_t *ends;          /* of each frame in data */
+	size_t frames;           /* valid with ends */
+	uint8_t *noise;          /* a byte a frame; NULL: none is */
+	bool begins;             /* more frames are still to be made: no loop */
+	const struct clip *head; /* a shorter one of the same; NULL: none */
 };
 
 struct codec {

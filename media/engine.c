@@ -118,7 +118,8 @@ static int tables_open(struct media_engine *e)
 	if (!err)
 		err = tx_heap_init(&e->heap, max);
 	if (!err)
-		err = prompt_cache_new(&e->prompts, e->records_fd);
+		err = prompt_cache_new(&e->prompts, e->records_fd,
+				       e->params.realtime);
 	if (!err)
 		err = rx_new(&e->rx_state, e);
 	if (!err)

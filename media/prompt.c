@@ -97,18 +97,20 @@ int prompt_file_open(int *ret_fd, struct stat *ret, enum prompt_kind kind,
 	return err;
 }
 
-/* All samples at a rate. */
+/* The samples at a rate. @param max  as many of them at most */
 static int samples_at(int16_t **ret, size_t *ret_count, const struct prompt *p,
-		      unsigned rate_hz)
+		      unsigned rate_hz, size_t max)
 {
 	const struct prompt_samples *s = &p->samples;
 
 	if (p->kind == PROMPT_TONES)
-		return prompt_tones(ret, ret_count, rate_hz);
+		return prompt_tones(ret, ret_count, rate_hz, max);
 	if (p->kind != PROMPT_SILENCE)
 		return resample_loop(ret, ret_count, s->pcm, s->count,
-				     s->rate_hz, rate_hz);
+				     s->rate_hz, rate_hz, max);
 	*ret_count = (size_t)rate_hz * SILENCE_MS / 1000;
+	if (*ret_count > max)
+		*ret_count = max;
 	*ret = calloc(*ret_count, sizeof(**ret));
 	return *ret ? 0 : -ENOMEM;
 }
@@ -125,9 +127,14 @@ int prompt_encoding_make(struct prompt_encoding **ret, const struct prompt *p,
 	if (!e)
 		return -ENOMEM;
 	e->want = *want;
-	err = samples_at(&pcm, &count, p, want->codec->sample_hz);
+	err = samples_at(&pcm, &count, p, want->codec->sample_hz,
+			 prompt_want_samples(want));
 	if (!err)
 		err = prompt_encode(&e->clip, want, pcm, count);
+	/* a short prompt has no more than its head */
+	if (count < prompt_want_samples(want))
+		e->want.head_ms = 0;
+	e->clip.begins = e->want.head_ms > 0;
 	free(pcm);
 	if (err) {
 		prompt_encoding_free(e);
@@ -141,7 +148,7 @@ int prompt_reference_make(struct audio_reference **ret, const struct prompt *p)
 {
 	int16_t *pcm;
 	size_t count;
-	int err = samples_at(&pcm, &count, p, AUDIO_REDUCED_HZ);
+	int err = samples_at(&pcm, &count, p, AUDIO_REDUCED_HZ, SIZE_MAX);
 
 	if (err)
 		return err;
@@ -160,6 +167,53 @@ const struct clip *prompt_clip_find(const struct prompt *p,
 	return NULL;
 }
 
+bool prompt_has_room(const struct prompt *p, const struct prompt_want *want)
+{
+	size_t wants = 0;
+
+	for (size_t i = 0; i < p->encodings; i++) {
+		struct prompt_want other = p->encoding[i]->want;
+		bool first = other.head_ms == PROMPT_HEAD_MS;
+
+		other.head_ms = want->head_ms;
+		if (prompt_want_same(&other, want))
+			return true; /* heads and their whole have one place */
+		other.head_ms = PROMPT_HEAD_MS;
+		wants += first || !prompt_clip_find(p, &other);
+	}
+	return wants < PROMPT_CLIPS_MAX;
+}
+
+const struct clip *prompt_head(const struct prompt *p,
+			       const struct prompt_want *want, uint32_t *ret_ms)
+{
+	const struct clip *head = NULL;
+	struct prompt_want shorter = *want;
+
+	*ret_ms = 0;
+	for (uint32_t ms = prompt_head_next(0);
+	     ms && (!want->head_ms || ms < want->head_ms);
+	     ms = prompt_head_next(ms)) {
+		const struct clip *found;
+
+		shorter.head_ms = ms;
+		found = prompt_clip_find(p, &shorter);
+		if (!found)
+			break;
+		head = found;
+		*ret_ms = ms;
+	}
+	return head;
+}
+
+void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e)
+{
+	uint32_t ms;
+
+	e->clip.head = prompt_head(p, &e->want, &ms);
+	p->encoding[p->encodings++] = e;
+}
+
 int prompt_reference(struct audio_reference **ret, struct prompt *p)
 {
 	int err = p->reference ? 0 : prompt_reference_make(&p->reference, p);
@@ -173,17 +227,19 @@ int prompt_clip(const struct clip **ret, struct prompt *p,
 		const struct prompt_want *want)
 {
 	const struct clip *found = prompt_clip_find(p, want);
+	struct prompt_encoding *e;
 	int err;
 
 	if (found) {
 		*ret = found;
 		return 0;
 	}
-	if (p->encodings == PROMPT_CLIPS_MAX)
+	if (!prompt_has_room(p, want))
 		return -ENOSPC;
-	err = prompt_encoding_make(&p->encoding[p->encodings], p, want);
+	err = prompt_encoding_make(&e, p, want);
 	if (err)
 		return err;
-	*ret = &p->encoding[p->encodings++]->clip;
+	prompt_encoding_add(p, e);
+	*ret = &e->clip;
 	return 0;
 }

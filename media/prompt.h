@@ -1,8 +1,8 @@
 /**
  * What a session plays, with its encodings: each is made once and kept, so that
  * the TX thread only copies. Sessions that play the same unchanged file share
- * one prompt. A thread of its own loads and encodes what is asked for ahead of
- * time, or in a call (prompt_work.h).
+ * one prompt. Threads of its own load and encode what is asked for ahead of
+ * time, or in a call (prompt_work.h): one, and one for what is urgent.
  * Thread: the loop thread; a clip any, while a reference is held.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_H
@@ -32,8 +32,10 @@ struct prompt_cache;
 
 /** @param wake_fd  eventfd, written to when prompt_cache_take() has work; -1:
  *                  none
+ * @param nice      what a call waits for goes before other programs
+ *                  (scheduling.h)
  * @return 0; -ENOMEM */
-int prompt_cache_new(struct prompt_cache **ret, int wake_fd);
+int prompt_cache_new(struct prompt_cache **ret, int wake_fd, bool nice);
 
 /** Release; no prompt of it may be held any more. @return NULL */
 struct prompt_cache *prompt_cache_free(struct prompt_cache *cache);
@@ -70,7 +72,10 @@ int prompt_clip(const struct clip **ret, struct prompt *prompt,
 
 /**
  * Its encoding, or begin to make it: prompt_cache_take() says when something
- * is there, and then this one has it.
+ * is there, and then this one has it, or more of it. Until then what consists
+ * of frames has a head, the first made here: PROMPT_HEAD_MS of it, the same
+ * frames. Marker tones are made here altogether.
+ * @param ret  with -EINPROGRESS: the longest head; NULL: it has none
  * @return 0; -EINPROGRESS; as prompt_clip() (what the worker failed at is tried
  *         here again)
  */
@@ -87,6 +92,12 @@ int prompt_clip_begin(const struct clip **ret, struct prompt *prompt,
 int prompt_prepare(struct prompt_cache *cache, enum prompt_kind kind,
 		   const char *path, const struct prompt_want *wants,
 		   size_t count, bool reference);
+
+struct prompt_task;
+
+/** Have something else made by a thread of the cache's (prompt_work.h): its
+ * take() is called by prompt_cache_take(). @return as prompt_worker_give() */
+int prompt_cache_give(struct prompt_cache *cache, struct prompt_task *task);
 
 /** Take over what was made. @return true: something was */
 bool prompt_cache_take(struct prompt_cache *cache);

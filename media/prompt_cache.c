@@ -43,13 +43,15 @@ void prompt_cache_add(struct prompt_cache *cache, struct prompt *p)
 	}
 }
 
-int prompt_cache_new(struct prompt_cache **ret, int wake_fd)
+int prompt_cache_new(struct prompt_cache **ret, int wake_fd, bool nice)
 {
 	struct prompt_cache *cache = calloc(1, sizeof(*cache));
 
 	if (!cache)
 		return -ENOMEM;
-	if (prompt_worker_new(&cache->worker, wake_fd)) {
+	if (prompt_worker_new(&cache->worker, wake_fd, false) ||
+	    prompt_worker_new(&cache->urgent, wake_fd, nice)) {
+		prompt_worker_free(cache->worker);
 		free(cache);
 		return -ENOMEM;
 	}
@@ -92,13 +94,16 @@ struct prompt *prompt_put(struct prompt *p)
 	}
 	return prompt_release(p);
 }
+
 struct prompt_cache *prompt_cache_free(struct prompt_cache *cache)
 {
 	if (!cache)
 		return NULL;
 	prompt_worker_stop(cache->worker);
+	prompt_worker_stop(cache->urgent);
 	prompt_works_take(cache, true);
 	prompt_worker_free(cache->worker);
+	prompt_worker_free(cache->urgent);
 	for (size_t i = 0; i < PROMPTS_SHARED; i++) {
 		if (cache->prompts[i] && cache->prompts[i]->kept)
 			prompt_put(cache->prompts[i]);

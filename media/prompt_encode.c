@@ -21,10 +21,35 @@ static bool any_packets(const struct prompt_want *want)
 	       !want->once;
 }
 
+bool prompt_want_frames(const struct prompt_want *want)
+{
+	return !any_packets(want) && !want->once;
+}
+
+size_t prompt_want_samples(const struct prompt_want *want)
+{
+	size_t packet = (size_t)want->codec->sample_hz * want->ptime_ms / 1000;
+	size_t packets = (want->head_ms + want->ptime_ms - 1u) / want->ptime_ms;
+
+	return want->head_ms ? packets * packet : SIZE_MAX;
+}
+
+uint32_t prompt_head_next(uint32_t head_ms)
+{
+	uint32_t next = PROMPT_HEAD_MS;
+
+	for (int i = 0; i < PROMPT_HEADS; i++) {
+		if (next > head_ms)
+			return next;
+		next *= PROMPT_HEAD_TIMES;
+	}
+	return 0;
+}
+
 bool prompt_want_same(const struct prompt_want *a, const struct prompt_want *b)
 {
 	if (a->codec != b->codec || a->once != b->once ||
-	    a->settings.noise != b->settings.noise)
+	    a->head_ms != b->head_ms || a->settings.noise != b->settings.noise)
 		return false;
 	if (any_packets(a))
 		return true;

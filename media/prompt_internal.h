@@ -32,13 +32,16 @@ struct prompt {
 	struct prompt_samples samples;     /* PROMPT_FILE, PROMPT_MARKER */
 	struct audio_reference *reference; /* NULL: not asked for */
 	size_t encodings;
-	struct prompt_encoding *encoding[PROMPT_CLIPS_MAX];
+	/* at most PROMPT_CLIPS_MAX, and heads of them */
+	struct prompt_encoding *encoding[PROMPT_CLIPS_MAX * (PROMPT_HEADS + 1)];
 };
 
 struct prompt_work;
 
 struct prompt_cache {
 	struct prompt_worker *worker;
+	struct prompt_worker
+		*urgent; /* what a call waits for, of a few seconds */
 	struct prompt_work *under_way;
 	struct prompt *prompts[PROMPTS_SHARED];
 };
@@ -72,6 +75,20 @@ int prompt_encoding_make(struct prompt_encoding **ret, const struct prompt *p,
 
 /** Thread: any @return NULL */
 struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e);
+
+/** Whether one more can be kept: PROMPT_CLIPS_MAX, heads and their whole
+ * being one. */
+bool prompt_has_room(const struct prompt *p, const struct prompt_want *want);
+
+/** The longest head that is there, shorter than what is wanted.
+ * @return NULL: none is, *ret_ms 0 */
+const struct clip *prompt_head(const struct prompt *p,
+			       const struct prompt_want *want,
+			       uint32_t *ret_ms);
+
+/** Keep it; its head is known by that. @param e  taken over; there is room for
+ * it */
+void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e);
 
 /** As prompt_encoding_make(). Thread: any @return 0; -EFBIG; -ENOMEM */
 int prompt_reference_make(struct audio_reference **ret, const struct prompt *p);

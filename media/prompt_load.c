@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <math.h>
 #include <sndfile.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define PI               3.14159265358979323846
 #define CHANNELS_MAX     16
 #define READ_FRAMES      4096
 #define RATE_KEPT_MAX_HZ 48000
+#define RATE_STEP_HZ     25 /* 8000, 11025, 44100: their greatest common one */
 
 /* The built-in sequence: tones of the voice band with pauses. */
 struct tone {
@@ -47,19 +49,19 @@ static void tone_write(int16_t *dst, const struct tone *t, unsigned rate_hz)
 	}
 }
 
-int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz)
+int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz, size_t max)
 {
-	size_t kinds = sizeof(tones) / sizeof(tones[0]);
+	size_t kinds = 0;
 	size_t count = 0;
 	int16_t *pcm;
 
-	for (size_t i = 0; i < kinds; i++)
-		count += tone_samples(&tones[i], rate_hz);
+	while (kinds < sizeof(tones) / sizeof(tones[0]) && count < max)
+		count += tone_samples(&tones[kinds++], rate_hz);
 	pcm = calloc(count, sizeof(*pcm));
 	if (!pcm)
 		return -ENOMEM;
 	*ret = pcm;
-	*ret_count = count;
+	*ret_count = count < max ? count : max;
 	for (size_t i = 0; i < kinds; i++) {
 		tone_write(pcm, &tones[i], rate_hz);
 		pcm += tone_samples(&tones[i], rate_hz);
@@ -104,20 +106,26 @@ static size_t read_mono(SNDFILE *file, const SF_INFO *info, int16_t *dst,
 	return done;
 }
 
-/* Rates that no codec has are not kept: they cost memory only. */
+/* Rates above those of the codecs cost memory only, and ones that have nothing
+ * in common with them a large filter each time. */
+static bool rate_kept(unsigned rate_hz)
+{
+	return rate_hz <= RATE_KEPT_MAX_HZ && rate_hz % RATE_STEP_HZ == 0;
+}
+
 static int rate_limit(struct prompt_samples *p)
 {
-	int16_t *fewer;
+	int16_t *other;
 	int err;
 
-	if (p->rate_hz <= RATE_KEPT_MAX_HZ)
+	if (rate_kept(p->rate_hz))
 		return 0;
-	err = resample_loop(&fewer, &p->count, p->pcm, p->count, p->rate_hz,
-			    RATE_KEPT_MAX_HZ);
+	err = resample_loop(&other, &p->count, p->pcm, p->count, p->rate_hz,
+			    RATE_KEPT_MAX_HZ, SIZE_MAX);
 	if (err)
 		return err;
 	free(p->pcm);
-	p->pcm = fewer;
+	p->pcm = other;
 	p->rate_hz = RATE_KEPT_MAX_HZ;
 	return 0;
 }

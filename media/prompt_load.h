@@ -23,7 +23,10 @@ struct prompt_samples {
  */
 int prompt_load(struct prompt_samples *ret, int fd);
 
-/** The built-in sequence of tones at a rate. @return 0; -ENOMEM */
-int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz);
+/** The built-in sequence of tones at a rate.
+ * @param max  samples wanted at most, > 0; the first ones
+ * @return 0; -ENOMEM */
+int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz,
+		 size_t max);
 
 #endif

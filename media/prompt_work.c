@@ -1,5 +1,7 @@
 #include "media/prompt_work.h"
 
+#include "media/scheduling.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +18,7 @@ struct prompt_worker {
 	pthread_t thread;
 	bool started;
 	int wake_fd;
+	bool nice;
 	unsigned under_way; /* loop: given, not taken */
 
 	pthread_mutex_t lock;
@@ -77,8 +80,11 @@ static struct prompt_task *next_task(struct prompt_worker *w)
 static void *run(void *arg)
 {
 	struct prompt_worker *w = arg;
+	struct scheduling scheduling = {0};
 	struct prompt_task *task;
 
+	if (w->nice)
+		scheduling_take(&scheduling, SCHEDULING_NICE_ONLY);
 	while ((task = next_task(w)) != NULL) {
 		task->work(task);
 		pthread_mutex_lock(&w->lock);
@@ -89,13 +95,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int prompt_worker_new(struct prompt_worker **ret, int wake_fd)
+int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice)
 {
 	struct prompt_worker *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
 	w->wake_fd = wake_fd;
+	w->nice = nice;
 	queue_init(&w->todo);
 	queue_init(&w->done);
 	pthread_mutex_init(&w->lock, NULL);

@@ -15,15 +15,19 @@
 /** Embedded in what is to be done; the worker's until it is taken. */
 struct prompt_task {
 	struct prompt_task *next;
+	/** Thread: the worker */
 	void (*work)(struct prompt_task *task);
+	/** Thread: loop; it is done, or (drop) nobody wants it: release it */
+	void (*take)(struct prompt_task *task, bool drop);
 };
 
 struct prompt_worker;
 
 /** The thread starts with the first task.
  * @param wake_fd  eventfd, written to when a task is done; -1: none
+ * @param nice     it takes the nice value that is allowed (scheduling.h)
  * @return 0; -ENOMEM */
-int prompt_worker_new(struct prompt_worker **ret, int wake_fd);
+int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice);
 
 /** Stop: waits for the task that is being worked on. Others are left, and
  * taken by prompt_worker_take(). */

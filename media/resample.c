@@ -104,25 +104,27 @@ static int16_t filter_at(const struct kernel *k, const int16_t *src,
 }
 
 int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
-		  size_t count, unsigned rate_hz, unsigned dst_hz)
+		  size_t count, unsigned rate_hz, unsigned dst_hz, size_t max)
 {
 	struct kernel k;
 	int16_t *dst;
 	size_t dst_count;
 	int err;
 
-	if (count == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
+	if (count == 0 || max == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
 	    rate_hz > RESAMPLE_RATE_MAX_HZ || dst_hz < RESAMPLE_RATE_MIN_HZ ||
 	    dst_hz > RESAMPLE_RATE_MAX_HZ)
 		return -EINVAL;
 	dst_count = (size_t)((uint64_t)count * dst_hz / rate_hz);
 	if (dst_count == 0)
 		dst_count = 1;
+	if (dst_count > max)
+		dst_count = max;
 	dst = calloc(dst_count, sizeof(*dst));
 	if (!dst)
 		return -ENOMEM;
 	if (rate_hz == dst_hz) {
-		memcpy(dst, src, count * sizeof(*dst));
+		memcpy(dst, src, dst_count * sizeof(*dst));
 	} else {
 		err = kernel_make(&k, rate_hz, dst_hz);
 		if (err) {

@@ -20,9 +20,10 @@
  * @param src        count samples
  * @param rate_hz    of src, RESAMPLE_RATE_MIN_HZ..RESAMPLE_RATE_MAX_HZ
  * @param dst_hz     of the result, in the same range
+ * @param max        samples wanted at most; the first ones of the same result
  * @return 0; -EINVAL no sample, rate out of range; -ENOMEM
  */
 int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
-		  size_t count, unsigned rate_hz, unsigned dst_hz);
+		  size_t count, unsigned rate_hz, unsigned dst_hz, size_t max);
 
 #endif

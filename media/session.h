@@ -80,8 +80,8 @@ struct command {
 	bool aligned;  /* the clip keeps step with the wall clock */
 	uint8_t pt;
 	const struct codec *codec;
-	/* of the session's prompt; NULL: COMMAND_CLIP follows. COMMAND_PLAY: of
-	 * the file's */
+	/* of the session's prompt; its head, or NULL: COMMAND_CLIP follows.
+	 * COMMAND_PLAY: of the file's */
 	const struct clip *clip;
 	const struct clip *mute; /* silence, instead; NULL: not muted */
 	struct prompt *prompt;   /* held by COMMAND_PLAY */
@@ -283,6 +283,8 @@ struct analysis_session {
 
 /* ---- the session ---- */
 
+struct tones_work; /* session_audio.c */
+
 struct media_session {
 	/* constant after media_session_new() */
 	_Alignas(PREFETCH_LINE) struct media_engine *engine;
@@ -307,15 +309,17 @@ struct media_session {
 	const struct codec *codec; /* to send, in force; NULL: none yet */
 	struct codec_settings codec_settings;
 	uint16_t ptime_ms;
-	bool suppresses; /* silence_suppression */
-	bool clip_waits; /* COMMAND_CLIP is to follow */
+	bool suppresses;         /* silence_suppression */
+	bool clip_waits;         /* COMMAND_CLIP is to follow */
+	const struct clip *clip; /* that was given to TX last */
 	bool muted;
 	struct prompt *silence; /* NULL: never muted */
 	struct prompt *play;    /* to be played once it is encoded */
 	bool playing;           /* one is under way */
 	bool has_event;         /* telephone-event was agreed */
 	bool recording;
-	bool dtmf_busy; /* an order is under way */
+	bool dtmf_busy;           /* an order is under way */
+	struct tones_work *tones; /* that is being encoded; NULL: none */
 	bool stop_given;
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */
@@ -372,6 +376,9 @@ unsigned command_to_all(const struct media_session *s);
 /** Tell the RX thread what a TURN server sends. @return 0; -EAGAIN; -ENOMEM */
 int session_relay_put(struct media_session *s, unsigned socket,
 		      const struct relay_map *map);
+
+/** What is being encoded for it is not wanted any more. Thread: loop */
+void session_tones_forget(struct media_session *s);
 
 /** Release everything. Thread: loop; no other thread may know it. */
 void session_destroy(struct media_session *s);

@@ -1,14 +1,94 @@
 /* What the loop asks of a session's audio: tones to send, sound to hear. */
 #include "media/audio.h"
 #include "media/engine.h"
+#include "media/prompt_work.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- digits as tones ---- */
+
+/** An order while it is encoded. The loop's, but for work(). */
+struct tones_work {
+	struct prompt_task task;       /* first */
+	struct media_session *session; /* NULL: it is gone */
+	struct dtmf_order order;
+	const struct codec *codec;
+	uint16_t ptime_ms;
+	struct codec_settings settings;
+	struct dtmf_clip made; /* order.digits "": it could not be */
+};
+
+static void tones_do(struct prompt_task *task)
+{
+	struct tones_work *w = (struct tones_work *)task;
+
+	if (dtmf_clip_make(&w->made, &w->order, w->codec, w->ptime_ms,
+			   &w->settings))
+		w->made = (struct dtmf_clip){0};
+}
+
+static int tones_give(struct tones_work *w)
+{
+	struct media_session *s = w->session;
+
+	clip_release(&w->made.clip);
+	w->codec = s->codec;
+	w->ptime_ms = s->ptime_ms;
+	w->settings = s->codec_settings;
+	return prompt_cache_give(s->engine->prompts, &w->task);
+}
+
+/* What is not there, or not of the codec in force, is cut off by TX. */
+static int tones_send(struct tones_work *w)
+{
+	struct media_session *s = w->session;
+	struct command *c;
+	int err = command_new(&c, s, COMMAND_TONES);
+
+	if (err)
+		return err;
+	c->codec = w->codec;
+	c->tones = w->made;
+	c->tones.order = w->order;
+	w->made = (struct dtmf_clip){0};
+	command_push(c, TO_TX);
+	return 0;
+}
+
+static void tones_done(struct prompt_task *task, bool drop)
+{
+	struct tones_work *w = (struct tones_work *)task;
+	struct media_session *s = w->session;
+
+	if (!drop && s && !s->stop_given) {
+		bool changed =
+			w->codec != s->codec || w->ptime_ms != s->ptime_ms;
+
+		/* settled anew, or no room for a command: once more */
+		if (changed && tones_give(w) == 0)
+			return;
+		if (tones_send(w) && tones_give(w) == 0)
+			return;
+	}
+	if (s)
+		s->tones = NULL;
+	clip_release(&w->made.clip);
+	free(w);
+}
+
+void session_tones_forget(struct media_session *s)
+{
+	if (s->tones)
+		s->tones->session = NULL;
+	s->tones = NULL;
+}
 
 int media_session_tones(struct media_session *s, const struct dtmf_order *order)
 {
 	struct dtmf_order checked = *order;
-	struct command *c;
+	struct tones_work *w;
 	int err;
 
 	if (s->stop_given || dtmf_order_check(&checked))
@@ -17,20 +97,24 @@ int media_session_tones(struct media_session *s, const struct dtmf_order *order)
 		return -ENOTCONN;
 	if (s->dtmf_busy)
 		return -EBUSY;
-	err = command_new(&c, s, COMMAND_TONES);
-	if (err)
-		return err;
-	c->codec = s->codec;
-	err = dtmf_clip_make(&c->tones, &checked, s->codec, s->ptime_ms,
-			     &s->codec_settings);
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->task.work = tones_do;
+	w->task.take = tones_done;
+	w->session = s;
+	w->order = checked;
+	err = tones_give(w);
 	if (err) {
-		command_drop(c);
+		free(w);
 		return err;
 	}
+	s->tones = w;
 	s->dtmf_busy = true;
-	command_push(c, TO_TX);
 	return 0;
 }
+
+/* ---- what is heard ---- */
 
 int media_session_listen(struct media_session *s,
 			 const struct media_listen *what)

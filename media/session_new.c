@@ -217,6 +217,7 @@ void session_destroy(struct media_session *s)
 	session_keys_release(&s->keys_rx);
 	session_keys_release(&s->keys_tx);
 	audio_session_free(s->audio);
+	session_tones_forget(s);
 	session_prompt_release(s);
 	prompt_put(s->expected);
 	explicit_bzero(&s->local, sizeof(s->local));

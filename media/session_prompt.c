@@ -252,30 +252,28 @@ int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise)
 	codec_settings_parse(&want.settings, fmtp);
 	want.settings.noise = has_noise && s->suppresses;
 	err = prompt_clip_begin(&c->clip, s->prompt, &want);
-	if (err == -EINPROGRESS) {
-		c->clip = NULL;
+	if (err == -EINPROGRESS)
 		err = 0;
-	}
 	return !err && s->muted ? silence_clip(&c->mute, s, &want) : err;
 }
 
-/* @return 0; -EINPROGRESS */
-static int clip_send(struct media_session *s)
+/* What there is now, if it is more than before. @return whether this is all */
+static bool clip_send(struct media_session *s)
 {
 	struct prompt_want want = want_now(s);
-	const struct clip *clip;
+	const struct clip *clip = NULL;
 	struct command *c;
 	int err = prompt_clip_begin(&clip, s->prompt, &want);
 
-	if (!err)
-		err = command_new(&c, s, COMMAND_CLIP);
-	if (err)
-		return err;
+	if ((err && err != -EINPROGRESS) || clip == s->clip ||
+	    command_new(&c, s, COMMAND_CLIP))
+		return false;
+	s->clip = clip;
 	c->clip = clip;
 	c->codec = s->codec;
 	c->ptime_ms = s->ptime_ms;
 	command_push(c, TO_TX);
-	return 0;
+	return !err;
 }
 
 /* Play what waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
@@ -312,7 +310,7 @@ void session_prompts_poll(struct media_engine *e)
 			continue;
 		/* what cannot be now is tried with the next one */
 		if (s->clip_waits)
-			s->clip_waits = clip_send(s) != 0;
+			s->clip_waits = !clip_send(s);
 		if (s->play)
 			(void)play_send(s);
 	}

@@ -20,8 +20,9 @@ int session_prompt_choose(struct media_session *s,
 			  const struct media_session_params *params);
 
 /**
- * What to send, into a COMMAND_APPLY with codec and ptime_ms: clip stays NULL
- * where it is still to be encoded, and session_prompts_poll() sends it after.
+ * What to send, into a COMMAND_APPLY with codec and ptime_ms: the head of the
+ * clip, or NULL, where it is still to be encoded, and session_prompts_poll()
+ * sends it after.
  * @param fmtp  the peer's
  * @return 0; as prompt_clip()
  */

@@ -33,21 +33,30 @@ static void key_apply(struct tx_session *tx, const struct command *c)
 /* @param clip  NULL: it is still being made */
 static void clip_take(struct tx_session *tx, const struct clip *clip)
 {
-	if (tx->clip != clip)
+	const struct clip *head = clip ? clip->head : NULL;
+	bool goes_on;
+
+	while (head && head != tx->clip)
+		head = head->head;
+	goes_on = head != NULL;
+	if (tx->clip != clip && !goes_on)
 		tx->clip_at = 0;
+	else if (goes_on && tx->clip_at == clip->frames)
+		tx->clip_at = 0; /* the head was all of it */
 	tx->clip = clip;
 	tx->payload_mean = clip && clip->ends
 				   ? (double)clip->bytes / (double)clip->frames
 				   : (double)tx->stream_bytes;
 }
 
-/* What was being made is there: nothing was sent until now. */
+/* What was being made is there: its head was sent, or nothing. */
 static void clip_arrived(struct media_engine *e, struct media_session *s,
 			 const struct command *c)
 {
 	struct tx_session *tx = &s->tx;
 
-	if (tx->clip || tx->codec != c->codec || tx->ptime_ms != c->ptime_ms)
+	if ((tx->clip && !tx->clip->begins) || tx->codec != c->codec ||
+	    tx->ptime_ms != c->ptime_ms)
 		return; /* settled anew meanwhile */
 	clip_take(tx, c->clip);
 	/* calls that waited for the same one keep their places, not to send all

@@ -33,7 +33,7 @@ static struct content clip_read(const struct clip *clip, size_t *at,
 		memcpy(dst, clip->data + begin, n);
 		ret.bytes = n;
 		ret.noise = clip->noise && clip->noise[*at];
-		*at = (*at + 1) % clip->frames;
+		*at = clip->begins ? *at + 1 : (*at + 1) % clip->frames;
 		return ret;
 	}
 	for (size_t done = 0; done < bytes; done += n) {
@@ -277,8 +277,11 @@ static void prompt_or_tones_send(struct media_engine *e,
 
 bool tx_rtp_may(const struct tx_session *tx)
 {
+	/* a head that is played to its end waits for the rest */
+	if (!tx->clip || (tx->clip->begins && tx->clip_at == tx->clip->frames))
+		return false;
 	/* a key that is still to come: nothing leaves in plain */
-	return tx->sends && tx->clip && !(tx->encrypted && !tx->key) &&
+	return tx->sends && !(tx->encrypted && !tx->key) &&
 	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
 }
 

@@ -96,7 +96,7 @@ static void check_rate(int rate, int channels, double hz, double want)
 	size_t count;
 
 	wav_write(rate, channels, (size_t)rate, hz);
-	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	assert_int_equal(clip_make(&made, p, &codec_pcma), 0);
 	clip = made->data;
@@ -133,7 +133,7 @@ static void test_prompt_same_file_is_shared(void **state)
 
 	(void)state;
 	wav_write(8000, 1, 800, 500);
-	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(prompt_get(&a, cache, PROMPT_FILE, path), 0);
 	assert_int_equal(prompt_get(&b, cache, PROMPT_FILE, path), 0);
 	assert_ptr_equal(a, b);
@@ -161,7 +161,7 @@ static void test_prompt_tones_are_audible(void **state)
 	size_t loud = 0;
 
 	(void)state;
-	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_TONES, NULL), 0);
 	assert_int_equal(clip_make(&made, p, &codec_pcmu), 0);
 	clip = made->data;
@@ -181,7 +181,7 @@ static void test_prompt_bad_files_are_refused(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(prompt_cache_new(&cache, -1), 0);
+	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(
 		prompt_get(&p, cache, PROMPT_FILE, "/nonexistent/x.wav"),
 		-ENOENT);
@@ -219,8 +219,9 @@ static void test_resample_loop_has_no_seam(void **state)
 	assert_non_null(src);
 	for (int i = 0; i < COUNT; i++)
 		src[i] = (int16_t)(16384 * sin(2 * PI * 100 * i / 48000.0));
-	assert_int_equal(resample_loop(&dst, &count, src, COUNT, 48000, 8000),
-			 0);
+	assert_int_equal(
+		resample_loop(&dst, &count, src, COUNT, 48000, 8000, SIZE_MAX),
+		0);
 	assert_int_equal(count, 8000);
 	for (size_t i = 0; i < count; i++) {
 		int step = dst[(i + 1) % count] - dst[i];
@@ -229,11 +230,12 @@ static void test_resample_loop_has_no_seam(void **state)
 		assert_true(abs(step) < 1300);
 	}
 	free(dst);
-	assert_int_equal(resample_loop(&dst, &count, src, 0, 8000, 8000),
+	assert_int_equal(resample_loop(&dst, &count, src, 0, 8000, 8000, 1),
 			 -EINVAL);
-	assert_int_equal(resample_loop(&dst, &count, src, 1, 3999, 8000),
+	assert_int_equal(resample_loop(&dst, &count, src, 1, 3999, 8000, 1),
 			 -EINVAL);
-	assert_int_equal(resample_loop(&dst, &count, src, 1, 192000, 8000), 0);
+	assert_int_equal(
+		resample_loop(&dst, &count, src, 1, 192000, 8000, SIZE_MAX), 0);
 	assert_int_equal(count, 1);
 	free(dst);
 	free(src);
@@ -264,7 +266,7 @@ static void test_prompt_is_encoded_ahead_of_time(void **state)
 
 	(void)state;
 	wav_write(8000, 1, 8000, 440);
-	assert_int_equal(prompt_cache_new(&cache, wake_fd), 0);
+	assert_int_equal(prompt_cache_new(&cache, wake_fd, false), 0);
 	assert_int_equal(
 		prompt_prepare(cache, PROMPT_FILE, path, &want, 1, true), 0);
 	assert_true(prompt_cache_busy(cache));
@@ -310,7 +312,7 @@ static void test_prompt_costs_the_loop_nothing(void **state)
 
 	(void)state;
 	wav_write(8000, 1, 60 * 8000, 440);
-	assert_int_equal(prompt_cache_new(&cache, wake_fd), 0);
+	assert_int_equal(prompt_cache_new(&cache, wake_fd, false), 0);
 	all_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	loop_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
 	assert_int_equal(
@@ -341,7 +343,7 @@ static void test_prompt_that_cannot_be_prepared(void **state)
 	struct prompt *p;
 
 	(void)state;
-	assert_int_equal(prompt_cache_new(&cache, wake_fd), 0);
+	assert_int_equal(prompt_cache_new(&cache, wake_fd, false), 0);
 	assert_int_equal(prompt_prepare(cache, PROMPT_FILE, "/nonexistent.wav",
 					&want, 1, true),
 			 0);
