@@ -102,33 +102,41 @@ static double gap_ms(const struct audio_leg *leg, uint32_t ts)
 	return leg->has_next && ms > 0 && ms <= GAP_MAX_MS ? ms : 0;
 }
 
-bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
-		      const struct payload *head, const uint8_t *data,
-		      struct audio_samples *ret)
+/* What this packet holds of the one before, if that was lost.
+ * @return samples, at most half of the room */
+static size_t recover(struct audio_leg *leg, const struct payload *head,
+		      const uint8_t *data, int16_t *dst)
 {
-	int count = -1;
+	const struct codec *codec = leg->codec;
+	size_t max = (size_t)(gap_ms(leg, head->ts) * codec->sample_hz / 1000);
+	int count;
 
-	if (!source_heard(leg, head))
+	if (max > CODEC_SAMPLES_MAX / 2)
+		max = CODEC_SAMPLES_MAX / 2;
+	if (max == 0 || !codec->recover)
+		return 0;
+	count = codec->recover(codec, leg->decoder, dst, max, data,
+			       head->bytes);
+	leg->recovered += count > 0;
+	return (size_t)count;
+}
+
+static bool decode(struct audio_leg *leg, const struct payload *head,
+		   const uint8_t *data, bool lost, struct audio_samples *ret)
+{
+	const struct codec *codec = leg->codec;
+	size_t before = lost ? recover(leg, head, data, ret->pcm) : 0;
+	double before_ms = 1000.0 * (double)before / codec->sample_hz;
+	int count =
+		codec->decode(codec, leg->decoder, ret->pcm + before,
+			      CODEC_SAMPLES_MAX - before, data, head->bytes);
+
+	if (count <= 0)
 		return false;
-	if ((int16_t)(head->seq - leg->seq) <= 0) {
-		leg->late++;
-		return false;
-	}
-	leg->seq = head->seq;
-	if (!codec)
-		return false;
-	if (decoder_have(leg, codec))
-		count = codec->decode(codec, leg->decoder, ret->pcm,
-				      CODEC_SAMPLES_MAX, data, head->bytes);
-	if (count <= 0) {
-		leg->undecodable++;
-		return false;
-	}
-	leg->packets++;
-	ret->mono_ns = head->mono_ns;
+	ret->mono_ns = head->mono_ns - (int64_t)(before_ms * NS_PER_MS);
 	ret->rate_hz = codec->sample_hz;
-	ret->count = (size_t)count;
-	ret->gap_ms = gap_ms(leg, head->ts);
+	ret->count = before + (size_t)count;
+	ret->gap_ms = gap_ms(leg, head->ts) - before_ms;
 	ret->reduced_count = audio_reduce_add(leg->reduce, ret->reduced,
 					      ret->pcm, ret->count);
 	leg->has_next = true;
@@ -139,14 +147,40 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 	return true;
 }
 
-void audio_leg_noise(struct audio_leg *leg, const struct payload *head,
-		     const uint8_t *data)
+bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
+		      const struct payload *head, const uint8_t *data,
+		      struct audio_samples *ret)
+{
+	bool lost;
+
+	if (!source_heard(leg, head))
+		return false;
+	if ((int16_t)(head->seq - leg->seq) <= 0) {
+		leg->late++;
+		return false;
+	}
+	lost = (uint16_t)(head->seq - leg->seq) > 1;
+	leg->seq = head->seq;
+	if (!codec)
+		return false;
+	if (!decoder_have(leg, codec) || !decode(leg, head, data, lost, ret)) {
+		leg->undecodable++;
+		return false;
+	}
+	leg->packets++;
+	return true;
+}
+
+double audio_leg_noise(struct audio_leg *leg, const struct payload *head,
+		       const uint8_t *data)
 {
 	if (!source_heard(leg, head) || (int16_t)(head->seq - leg->seq) <= 0)
-		return;
+		return -1;
 	leg->seq = head->seq;
-	if (codec_noise_level(data, head->bytes, &leg->noise_dbov))
-		leg->noise_packets++;
+	if (!codec_noise_level(data, head->bytes, &leg->noise_dbov))
+		return -1;
+	leg->noise_packets++;
+	return leg->codec ? gap_ms(leg, head->ts) : -1;
 }
 
 void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,
@@ -184,6 +218,7 @@ void audio_leg_total(struct audio_leg *leg, int64_t end_ns,
 	ret->packets = leg->packets;
 	ret->late = leg->late;
 	ret->undecodable = leg->undecodable;
+	ret->recovered = leg->recovered;
 	ret->noise_packets = leg->noise_packets;
 	ret->noise_dbov = leg->noise_dbov;
 }

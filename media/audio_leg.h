@@ -51,6 +51,7 @@ struct audio_leg {
 	uint64_t packets;
 	uint64_t late;
 	uint64_t undecodable;
+	uint64_t recovered;
 	uint64_t noise_packets;
 	double noise_dbov;
 };
@@ -68,9 +69,12 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 		      const struct payload *head, const uint8_t *data,
 		      struct audio_samples *ret);
 
-/** A packet of comfort noise: it counts, silence follows. */
-void audio_leg_noise(struct audio_leg *leg, const struct payload *head,
-		     const uint8_t *data);
+/**
+ * A packet of comfort noise: it counts, and is measured as silence.
+ * @return its time of the stream behind the last audio, ms; -1: nothing to hear
+ */
+double audio_leg_noise(struct audio_leg *leg, const struct payload *head,
+		       const uint8_t *data);
 
 /** What part of a packet's samples was; at most 20 ms of it. */
 struct audio_slice {

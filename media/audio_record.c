@@ -39,17 +39,30 @@ static void write_all(struct audio_recorder *r, const int16_t *pcm,
 	r->samples += count;
 }
 
-static void write_silence(struct audio_recorder *r, double ms)
+/* Silence, or noise. */
+static void write_fill(struct audio_recorder *r, double ms)
 {
-	static const int16_t silence[BLOCK];
 	uint64_t left = ms > 0 ? (uint64_t)(ms * r->rate_hz / 1000) : 0;
 
 	while (left > 0 && !r->full && !r->failed) {
+		int16_t block[BLOCK] = {0};
 		size_t n = left < BLOCK ? (size_t)left : BLOCK;
 
-		write_all(r, silence, n);
+		if (r->noise.on)
+			noise_synth_write(&r->noise, block, n);
+		write_all(r, block, n);
 		left -= n;
 	}
+}
+
+void audio_recorder_noise(struct audio_recorder *r, const uint8_t *payload,
+			  size_t bytes, double gap_ms)
+{
+	if (!r->file || gap_ms < r->filled_ms)
+		return;
+	write_fill(r, gap_ms - r->filled_ms);
+	r->filled_ms = gap_ms;
+	noise_synth_set(&r->noise, payload, bytes);
 }
 
 static bool opened(struct audio_recorder *r, unsigned rate_hz, int64_t mono_ns)
@@ -70,7 +83,7 @@ static bool opened(struct audio_recorder *r, unsigned rate_hz, int64_t mono_ns)
 	if (r->failed)
 		return false;
 	r->rate_hz = rate_hz;
-	write_silence(r, (double)(mono_ns - r->start_ns) / (double)NS_PER_MS);
+	write_fill(r, (double)(mono_ns - r->start_ns) / (double)NS_PER_MS);
 	return true;
 }
 
@@ -107,7 +120,9 @@ void audio_recorder_write(struct audio_recorder *r, const int16_t *pcm,
 	if (!opened(r, rate_hz, mono_ns))
 		return;
 	if (!first)
-		write_silence(r, gap_ms);
+		write_fill(r, gap_ms - r->filled_ms);
+	r->filled_ms = 0;
+	r->noise.on = false;
 	if (rate_hz == r->rate_hz)
 		write_all(r, pcm, count);
 	else

@@ -1,10 +1,13 @@
 /**
  * A direction of a call as a WAV file: mono, 16 bit, at the rate of its first
- * codec. The file is the line of time: what was not received is silence.
+ * codec. The file is the line of time: what was not received is silence, or the
+ * comfort noise that was asked for.
  * Thread: the audio thread; writes files.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_RECORD_H
 #define OFFHOOK_MEDIA_AUDIO_RECORD_H
+
+#include "media/noise_synth.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +25,8 @@ struct audio_recorder {
 	bool failed; /* no file, or a write failed */
 	bool full;   /* AUDIO_RECORD_BYTES_MAX reached */
 	uint64_t samples;
+	double filled_ms; /* of the gap that is open, up to its last noise packet */
+	struct noise_synth noise; /* until audio goes on */
 };
 
 /** Begin; the file is made with the first samples. @param path  taken over */
@@ -35,6 +40,12 @@ void audio_recorder_start(struct audio_recorder *r, int64_t start_ns);
 void audio_recorder_write(struct audio_recorder *r, const int16_t *pcm,
 			  size_t count, unsigned rate_hz, int64_t mono_ns,
 			  double gap_ms);
+
+/** A packet of comfort noise (RFC 3389), gap_ms of the stream's time after the
+ * last samples: it is heard until there are more. Before the first samples it is
+ * not. */
+void audio_recorder_noise(struct audio_recorder *r, const uint8_t *payload,
+			  size_t bytes, double gap_ms);
 
 /** How it went. */
 struct audio_recorded {

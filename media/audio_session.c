@@ -235,7 +235,11 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 	while (head->mono_ns >= a->second_ns + NS_PER_S)
 		second_close(a, a->second_ns + NS_PER_S);
 	if (head->pt == a->noise_pt) {
-		audio_leg_noise(&a->legs[sent], head, data);
+		double gap_ms = audio_leg_noise(&a->legs[sent], head, data);
+
+		if (gap_ms >= 0)
+			audio_recorder_noise(&a->recorders[sent], data,
+					     head->bytes, gap_ms);
 		return;
 	}
 	if (!audio_leg_decode(&a->legs[sent], codec, head, data, scratch))

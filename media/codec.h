@@ -70,6 +70,11 @@ struct codec {
 	/** @return samples written; -EBADMSG; does not allocate */
 	int (*decode)(const struct codec *codec, void *decoder, int16_t *dst,
 		      size_t max, const uint8_t *payload, size_t bytes);
+	/** Before decode() of a payload that follows a lost one: what it holds
+	 * of that. NULL: it never does. @return samples written, 0: none; does
+	 * not allocate */
+	int (*recover)(const struct codec *codec, void *decoder, int16_t *dst,
+		       size_t max, const uint8_t *payload, size_t bytes);
 };
 
 /** What is offered when nothing else is asked for: the first of them. */

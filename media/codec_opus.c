@@ -16,6 +16,8 @@
 #define DTX_BYTES_MAX 2  /* RFC 7587 3.1.3: no need to send it */
 #define FEC_LOSS_PCT  10 /* what the redundancy is made for */
 #define COMPLEXITY    5
+#define FRAMES_MAX    48   /* RFC 6716 3.2.5: in a packet */
+#define TOC_CELT_ONLY 0x80 /* table 2: configurations 16..31 */
 
 struct encoder {
 	OpusEncoder *opus;
@@ -225,6 +227,46 @@ static int decode(const struct codec *codec, void *decoder, int16_t *dst,
 	return count < 0 ? -EBADMSG : count;
 }
 
+/* Whether there is a copy of the frame before (LBRR, RFC 6716 4.2.4): a flag
+ * behind those of voice activity, one for each 20 ms, of the first frame. */
+static bool has_copy(const uint8_t *payload, size_t bytes)
+{
+	const unsigned char *frames[FRAMES_MAX];
+	opus_int16 sizes[FRAMES_MAX];
+	unsigned char toc;
+	int samples, silk;
+
+	if (bytes == 0 || payload[0] & TOC_CELT_ONLY ||
+	    opus_packet_parse(payload, (opus_int32)bytes, &toc, frames, sizes,
+			      NULL) < 1 ||
+	    sizes[0] == 0)
+		return false;
+	samples = opus_packet_get_samples_per_frame(payload, RATE_HZ);
+	silk = samples > RATE_HZ / 50 ? samples / (RATE_HZ / 50) : 1;
+	if (frames[0][0] >> (7 - silk) & 1)
+		return true;
+	return opus_packet_get_nb_channels(payload) == 2 &&
+	       frames[0][0] >> (6 - 2 * silk) & 1;
+}
+
+static int recover(const struct codec *codec, void *decoder, int16_t *dst,
+		   size_t max, const uint8_t *payload, size_t bytes)
+{
+	int frame, packet, count;
+
+	(void)codec;
+	if (!has_copy(payload, bytes))
+		return 0;
+	frame = opus_packet_get_samples_per_frame(payload, RATE_HZ);
+	packet =
+		opus_packet_get_nb_samples(payload, (opus_int32)bytes, RATE_HZ);
+	if (frame <= 0 || (size_t)frame > max || packet < 0 ||
+	    frame + packet > CODEC_SAMPLES_MAX)
+		return 0;
+	count = opus_decode(decoder, payload, (opus_int32)bytes, dst, frame, 1);
+	return count < 0 ? 0 : count;
+}
+
 const struct codec codec_opus = {
 	.name = "opus",
 	.rtpmap = "opus",
@@ -238,4 +280,5 @@ const struct codec codec_opus = {
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,
 	.decode = decode,
+	.recover = recover,
 };

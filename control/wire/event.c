@@ -224,6 +224,9 @@ json_t *wire_audio_encode(const struct audio_total *total, bool outgoing)
 		err |= put(o, "peak_dbov", json_real(total->peak_dbov));
 		err |= put(o, "clipped_pct", json_real(total->clipped_pct));
 	}
+	if (total->recovered)
+		err |= put(o, "recovered",
+			   json_integer((json_int_t)total->recovered));
 	if (total->noise_packets) {
 		err |= put(o, "noise_packets",
 			   json_integer((json_int_t)total->noise_packets));

@@ -222,6 +222,7 @@ struct audio_total {
 	uint64_t packets;     /* decoded */
 	uint64_t late;        /* after a newer one: no decoder goes back */
 	uint64_t undecodable; /* refused by the decoder, or its type unknown */
+	uint64_t recovered;   /* lost ones of which the next had a copy */
 	uint64_t noise_packets; /* comfort noise (RFC 3389) */
 	double noise_dbov;      /* the last one says; valid with them */
 	uint64_t dropped;       /* lost between our threads */

@@ -264,9 +264,9 @@ struct stream {
 	int64_t mono_ns;
 };
 
-static void stream_open(struct stream *s, const struct codec *codec, double hz)
+static void stream_open_as(struct stream *s, const struct codec *codec,
+			   double hz, const struct codec_settings *settings)
 {
-	const struct codec_settings none = {0};
 	size_t count = codec->sample_hz * 2;
 	int16_t *pcm = calloc(count, sizeof(*pcm));
 
@@ -283,11 +283,18 @@ static void stream_open(struct stream *s, const struct codec *codec, double hz)
 	s->ts = 0xffffff00;
 	s->mono_ns = NS_PER_S;
 	tone(pcm, count, hz, 8000, codec->sample_hz);
-	assert_int_equal(
-		codec->encode(codec, &s->clip, pcm, count, s->ptime_ms, &none),
-		0);
+	assert_int_equal(codec->encode(codec, &s->clip, pcm, count, s->ptime_ms,
+				       settings),
+			 0);
 	free(pcm);
 	audio_leg_expect(s->leg, true, s->mono_ns);
+}
+
+static void stream_open(struct stream *s, const struct codec *codec, double hz)
+{
+	const struct codec_settings none = {0};
+
+	stream_open_as(s, codec, hz, &none);
 }
 
 static void stream_close(struct stream *s)
@@ -380,6 +387,55 @@ static void test_late_and_lost_packets(void **state)
 	assert_float_equal(s.samples->gap_ms, 60, 0.01);
 	assert_int_equal(s.leg->packets, 2);
 	stream_close(&s);
+}
+
+/* Of Opus with redundancy one packet of three is lost, then two in a row. The
+ * encoder makes copies of what it finds worth it. */
+static void check_recovery(const char *fmtp, bool copies)
+{
+	struct codec_settings settings;
+	struct audio_total t = {0};
+	struct stream s;
+
+	codec_settings_parse(&settings, fmtp);
+	stream_open_as(&s, &codec_opus, 1000, &settings);
+	for (int k = 0; k < 90; k++) {
+		uint64_t before = s.leg->recovered;
+		bool recovered;
+
+		if (k > 10 && k % 3 == 0) {
+			stream_step(&s);
+			continue;
+		}
+		assert_true(stream_arrive(&s));
+		recovered = s.leg->recovered > before;
+		assert_true(!recovered || (k > 10 && k % 3 == 1));
+		assert_int_equal(s.samples->count, recovered ? 1920 : 960);
+		assert_float_equal(s.samples->gap_ms,
+				   k > 10 && k % 3 == 1 && !recovered ? 20 : 0,
+				   0.01);
+		assert_true(s.samples->mono_ns ==
+			    s.mono_ns - (recovered ? 40 : 20) * NS_PER_MS);
+	}
+	audio_leg_total(s.leg, s.mono_ns, &t);
+	print_message("%s: %u recovered, heard %.0f ms at %.2f dBov\n", fmtp,
+		      (unsigned)t.recovered, t.heard_ms, t.level_dbov);
+	if (copies)
+		assert_in_range(t.recovered, 13, 26);
+	else
+		assert_int_equal(t.recovered, 0);
+	/* they sound as what was sent */
+	assert_true(fabs(t.heard_ms - 64 * 20 - 20 * (double)t.recovered) <
+		    100);
+	assert_float_equal(t.level_dbov, -15.26, 1.0);
+	stream_close(&s);
+}
+
+static void test_lost_packet_is_recovered(void **state)
+{
+	(void)state;
+	check_recovery("useinbandfec=1;maxaveragebitrate=20000", true);
+	check_recovery("maxaveragebitrate=20000", false);
 }
 
 /* A stranger's packet is not heard; who sends two in sequence is. */
@@ -559,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_reduce_keeps_the_voice_band),
 		cmocka_unit_test(test_every_codec_is_heard),
 		cmocka_unit_test(test_late_and_lost_packets),
+		cmocka_unit_test(test_lost_packet_is_recovered),
 		cmocka_unit_test(test_source_changes),
 		cmocka_unit_test(test_silence_is_counted_while_expected),
 		cmocka_unit_test(test_garbage_is_no_sound),

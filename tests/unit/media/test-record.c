@@ -117,6 +117,71 @@ static void test_file_is_the_line_of_time(void **state)
 	free(folder);
 }
 
+static double power_dbov(const float *pcm, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += (double)pcm[i] * pcm[i];
+	return 10 * log10(sum / (double)count);
+}
+
+/* How much of the power changes from sample to sample: 2 of white noise. */
+static double roughness(const float *pcm, size_t count)
+{
+	double change = 0;
+	double sum = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		change += pow((double)pcm[i] - pcm[i - 1], 2);
+		sum += (double)pcm[i] * pcm[i];
+	}
+	return change / sum;
+}
+
+/* From a noise packet to the next one, or to audio, there is noise of its
+ * level; before the first one silence. */
+static void test_comfort_noise_is_heard(void **state)
+{
+	/* -40 dBov white; -50 with a first coefficient of -0.7 */
+	static const uint8_t white[] = {40}, low[] = {0x80 | 50, 38, 127};
+	char *folder = folder_make();
+	int16_t pcm[160] = {0};
+	struct audio_recorded how;
+	struct audio_recorder r;
+	char path[128];
+	struct file f;
+
+	(void)state;
+	path_in(path, sizeof(path), folder, "a.wav");
+	audio_recorder_begin(&r, strdup(path));
+	audio_recorder_noise(&r, white, 1, 0); /* nothing to follow */
+	audio_recorder_write(&r, pcm, 160, 8000, NS_PER_S, 0);
+	audio_recorder_noise(&r, white, sizeof(white), 100);
+	audio_recorder_noise(&r, white, 0, 300); /* empty */
+	audio_recorder_noise(&r, low, sizeof(low), 1100);
+	audio_recorder_noise(&r, white, sizeof(white), 600); /* late */
+	audio_recorder_write(&r, pcm, 160, 8000, 0, 2100);
+	audio_recorder_write(&r, pcm, 160, 8000, 0, 500);
+	assert_true(audio_recorder_end(&r, &how));
+	assert_float_equal(how.ms, 60 + 2100 + 500, 0.2);
+	file_read(&f, path);
+	for (int i = 0; i < 160 + 800; i++)
+		assert_true(fabsf(f.pcm[i]) <= 0);
+	assert_float_equal(power_dbov(f.pcm + 960, 8000), -40, 0.3);
+	assert_float_equal(roughness(f.pcm + 960, 8000), 2, 0.15);
+	assert_float_equal(power_dbov(f.pcm + 8960, 8000), -50, 0.5);
+	print_message("roughness %.2f\n", roughness(f.pcm + 8960, 8000));
+	/* of one pole the neighbours' correlation is the coefficient */
+	assert_float_equal(roughness(f.pcm + 8960, 8000), 0.6F, 0.1F);
+	for (int i = 16960; i < f.info.frames; i++)
+		assert_true(fabsf(f.pcm[i]) <= 0);
+	file_release(&f);
+	unlink(path);
+	rmdir(folder);
+	free(folder);
+}
+
 static void test_recording_that_cannot_be_written(void **state)
 {
 	struct audio_recorder r;
@@ -203,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_is_the_line_of_time),
+		cmocka_unit_test(test_comfort_noise_is_heard),
 		cmocka_unit_test(test_recording_that_cannot_be_written),
 		cmocka_unit_test(test_session_is_recorded),
 	};
