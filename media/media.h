@@ -269,6 +269,13 @@ int media_engine_prepare_play(struct media_engine *engine,
 			      const char *file);
 /** Whether all that is there; media_engine_fd() tells when it may be. */
 bool media_engine_prepared(const struct media_engine *engine);
+/**
+ * The first file that could not be loaded, or compared with.
+ * @param ret_file  the engine's
+ * @return 0: none; -errno as of media_session_new()
+ */
+int media_engine_prepare_failed(const struct media_engine *engine,
+				const char **ret_file);
 
 /**
  * Reserve ports and prepare a session. Nothing is sent yet; what arrives is
@@ -276,8 +283,10 @@ bool media_engine_prepared(const struct media_engine *engine);
  * (a peer may send before we see its answer: RFC 3264 section 5.1); else stray.
  * @return 0; -EINVAL codec or packet time unknown, no server for the way
  *         through NATs; -EADDRINUSE no port left;
- *         -ENOENT or -EILSEQ prompt missing or not audio; -EFBIG prompt
- *         longer than 10 min, or expected and longer than 2 min; -ENOSPC
+ *         -ENOENT or -EILSEQ prompt missing or not audio; -ENODATA
+ *         without a sample; -ERANGE of a rate or of channels that are not
+ *         read; -EFBIG longer than 10 min, or expected and longer than
+ *         2 min; -ENOSPC
  *         sessions_max reached; -ENOMEM; -errno
  */
 int media_session_new(struct media_session **ret, struct media_engine *engine,
@@ -370,7 +379,7 @@ int media_session_tones(struct media_session *s,
  * session. It is loaded (prompt_get()) now if media_engine_prepare() has not, and
  * encoded by a thread of its own before it begins.
  * @return 0; -EINVAL stopped, tapped; -ENOTCONN not applied yet; -EBUSY one is
- *         being played; -ENOENT, -EILSEQ, -EFBIG as media_session_new(); -EAGAIN; -ENOMEM
+ *         being played; of the file as media_session_new(); -EAGAIN; -ENOMEM
  */
 int media_session_play(struct media_session *s, const char *file);
 

@@ -43,9 +43,7 @@ struct prompt_cache *prompt_cache_free(struct prompt_cache *cache);
 /**
  * Get a clip; a file is loaded now if it is not there.
  * @param path  PROMPT_FILE: what libsndfile reads
- * @return 0; -ENOENT; -EACCES and other -errno of open(); -EILSEQ not audio,
- *         empty or of a rate out of range; -EFBIG longer than
- *         PROMPT_SECONDS_MAX; -ENOMEM
+ * @return 0; -ENOENT; -EACCES and other -errno of open(); as prompt_load()
  */
 int prompt_get(struct prompt **ret, struct prompt_cache *cache,
 	       enum prompt_kind kind, const char *path);
@@ -104,5 +102,11 @@ bool prompt_cache_take(struct prompt_cache *cache);
 
 /** Whether something of prompt_prepare() is not there yet. */
 bool prompt_cache_busy(const struct prompt_cache *cache);
+
+/** The first file of prompt_prepare() that could not be loaded, or made a
+ * reference of. @param ret_path  the cache's
+ * @return 0: none; -errno as of prompt_get(), prompt_reference() */
+int prompt_cache_failed(const struct prompt_cache *cache,
+			const char **ret_path);
 
 #endif

@@ -23,6 +23,7 @@ struct prompt_work {
 	size_t count;
 	struct prompt_want *wants;
 	/* made */
+	int failed; /* -errno of the file */
 	struct prompt *loaded;
 	struct prompt_encoding **encodings; /* NULL: could not be */
 	struct audio_reference *made_reference;
@@ -49,8 +50,11 @@ static void work_do(struct prompt_task *task)
 	struct stat identity;
 	int fd;
 
-	if (!p && prompt_file_open(&fd, &identity, w->kind, w->path) == 0) {
-		(void)prompt_make(&w->loaded, w->kind, fd, w->path, &identity);
+	if (!p)
+		w->failed = prompt_file_open(&fd, &identity, w->kind, w->path);
+	if (!p && !w->failed) {
+		w->failed = prompt_make(&w->loaded, w->kind, fd, w->path,
+					&identity);
 		p = w->loaded;
 		if (fd >= 0)
 			close(fd);
@@ -58,7 +62,7 @@ static void work_do(struct prompt_task *task)
 	for (size_t i = 0; p && i < w->count; i++)
 		(void)prompt_encoding_make(&w->encodings[i], p, &w->wants[i]);
 	if (p && w->reference)
-		(void)prompt_reference_make(&w->made_reference, p);
+		w->failed = prompt_reference_make(&w->made_reference, p);
 }
 
 /* Into the prompt what was made of it. */
@@ -83,6 +87,12 @@ static void work_take(struct prompt_cache *cache, struct prompt_work *w)
 {
 	struct prompt *p = w->prompt;
 
+	if (w->failed && w->kind == PROMPT_FILE && !cache->failed) {
+		cache->failed = w->failed;
+		cache->failed_path = w->path;
+		w->path = NULL;
+		return;
+	}
 	if (w->loaded) {
 		p = prompt_cache_find(cache, w->kind, w->path,
 				      &w->loaded->identity);
@@ -257,4 +267,11 @@ bool prompt_cache_busy(const struct prompt_cache *cache)
 			return true;
 	}
 	return false;
+}
+
+int prompt_cache_failed(const struct prompt_cache *cache, const char **ret_path)
+{
+	if (cache->failed)
+		*ret_path = cache->failed_path;
+	return cache->failed;
 }

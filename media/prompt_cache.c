@@ -108,6 +108,7 @@ struct prompt_cache *prompt_cache_free(struct prompt_cache *cache)
 		if (cache->prompts[i] && cache->prompts[i]->kept)
 			prompt_put(cache->prompts[i]);
 	}
+	free(cache->failed_path);
 	free(cache);
 	return NULL;
 }

@@ -44,6 +44,9 @@ struct prompt_cache {
 		*urgent; /* what a call waits for, of a few seconds */
 	struct prompt_work *under_way;
 	struct prompt *prompts[PROMPTS_SHARED];
+	/* the first of prompt_prepare() */
+	char *failed_path;
+	int failed;
 };
 
 /**

@@ -9,6 +9,7 @@
 #include <sndfile.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define PI               3.14159265358979323846
 #define CHANNELS_MAX     16
@@ -144,23 +145,28 @@ static int decode_checked(struct prompt_samples *p, SNDFILE *file,
 	}
 	p->count = read_mono(file, info, p->pcm, block);
 	free(block);
-	return p->count == 0 ? -EILSEQ : rate_limit(p);
+	return p->count == 0 ? -ENODATA : rate_limit(p);
 }
 
 int prompt_load(struct prompt_samples *ret, int fd)
 {
 	struct prompt_samples p = {0};
 	SF_INFO info = {0};
-	SNDFILE *file = sf_open_fd(fd, SFM_READ, &info, 0);
+	struct stat st;
+	SNDFILE *file;
 	int err;
 
+	if (fstat(fd, &st) == 0 && st.st_size == 0)
+		return -ENODATA;
+	file = sf_open_fd(fd, SFM_READ, &info, 0);
 	if (!file)
 		return -EILSEQ;
-	if (info.frames <= 0 || info.channels < 1 ||
-	    info.channels > CHANNELS_MAX ||
-	    info.samplerate < RESAMPLE_RATE_MIN_HZ ||
-	    info.samplerate > RESAMPLE_RATE_MAX_HZ)
-		err = -EILSEQ;
+	if (info.frames <= 0)
+		err = -ENODATA;
+	else if (info.channels < 1 || info.channels > CHANNELS_MAX ||
+		 info.samplerate < RESAMPLE_RATE_MIN_HZ ||
+		 info.samplerate > RESAMPLE_RATE_MAX_HZ)
+		err = -ERANGE;
 	else if (info.frames / info.samplerate >= PROMPT_SECONDS_MAX)
 		err = -EFBIG;
 	else

@@ -18,8 +18,10 @@ struct prompt_samples {
 /**
  * Decode a file by libsndfile, mixed down to mono, at most 48000 Hz.
  * @param fd  open for reading, borrowed
- * @return 0; -EILSEQ not audio, empty or of a rate out of range; -EFBIG longer
- *         than PROMPT_SECONDS_MAX; -ENOMEM (each: nothing is written)
+ * @return 0; -EILSEQ not audio; -ENODATA without a sample; -ERANGE of a rate
+ *         (RESAMPLE_RATE_MIN_HZ, _MAX_HZ) or a number of channels out of
+ *         range; -EFBIG longer than PROMPT_SECONDS_MAX; -ENOMEM (each: nothing
+ *         is written)
  */
 int prompt_load(struct prompt_samples *ret, int fd);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define PTIME_DEFAULT_MS 20
-#define PTIME_STEP_MS    10
 #define PTIME_MIN_MS     10 /* announced */
 #define EVENT_NAME       "telephone-event"
 #define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
@@ -118,8 +117,7 @@ int session_codecs_choose(struct media_local *local,
 	local->ptime_ms =
 		params->ptime_ms ? params->ptime_ms : PTIME_DEFAULT_MS;
 	if (local->ptime_ms < PTIME_MIN_MS ||
-	    local->ptime_ms > CODEC_PTIME_MAX_MS ||
-	    local->ptime_ms % PTIME_STEP_MS != 0)
+	    local->ptime_ms > CODEC_PTIME_MAX_MS)
 		return -EINVAL;
 	return 0;
 }
@@ -216,6 +214,12 @@ int media_engine_prepare_play(struct media_engine *e,
 bool media_engine_prepared(const struct media_engine *e)
 {
 	return !prompt_cache_busy(e->prompts);
+}
+
+int media_engine_prepare_failed(const struct media_engine *e,
+				const char **ret_file)
+{
+	return prompt_cache_failed(e->prompts, ret_file);
 }
 
 /* ---- what is settled ---- */

@@ -85,28 +85,12 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 void call_fault(struct call *c, const char *what, int err)
 {
 	struct engine *e = c->engine;
-	const char *prompt = c->action->prompt ? c->action->prompt
-					       : e->settings.default_prompt;
-	const char *expected = c->action->expect_prompt;
 	const char *why = strerror(-err);
-	char text[512];
 
 	if (err == -EADDRINUSE)
 		why = c->action->stream.local_port
 			      ? "its local_port or the next one is in use"
 			      : "no port of the RTP range is free";
-	else if (err == -ENOENT)
-		why = ENGINE_NO_PROMPT;
-	else if (err == -EILSEQ)
-		why = "no audio file that can be read";
-	else if (err == -EFBIG)
-		why = "too long";
-	if (err == -ENOENT || err == -EILSEQ || err == -EFBIG) {
-		(void)str_print(text, sizeof(text), "prompt %s%s%s: %s", prompt,
-				expected && prompt[0] ? " or " : "",
-				expected ? expected : "", why);
-		why = text;
-	}
 	engine_end(e, "error", "role %s: call %s%s%s: %s: %s", e->job->role,
 		   c->name, c->account[0] ? " of " : "", c->account, what, why);
 }

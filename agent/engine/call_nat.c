@@ -16,28 +16,6 @@
 
 /* ---- the servers ---- */
 
-/* "host", "host:port", "[2001:db8::1]:port" */
-static int server_split(char *host, size_t size, char port[static 8],
-			const char *text, bool tls)
-{
-	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
-	const char *colon = strchr(end ? end : text, ':');
-	const char *begin = end ? text + 1 : text;
-	uint64_t number = tls ? TURNS_SERVER_PORT : STUN_SERVER_PORT;
-
-	/* a literal of IPv6 without brackets has no port */
-	if (!end && colon && strchr(colon + 1, ':'))
-		colon = NULL;
-	if (!end)
-		end = colon ? colon : text + strlen(text);
-	if (colon && (str_to_u64(colon + 1, UINT16_MAX, &number) || !number))
-		return -EINVAL;
-	(void)str_print(port, 8, "%u", (unsigned)number);
-	return str_print(host, size, "%.*s", (int)(end - begin), begin) < 0
-		       ? -EINVAL
-		       : 0;
-}
-
 static int server_resolve(struct nat_server *ret, const struct engine *e,
 			  const char *text, bool tls)
 {
@@ -46,10 +24,13 @@ static int server_resolve(struct nat_server *ret, const struct engine *e,
 		.ai_socktype = SOCK_DGRAM,
 	};
 	struct addrinfo *found;
+	uint16_t number = tls ? TURNS_SERVER_PORT : STUN_SERVER_PORT;
 	char port[8];
 
-	if (server_split(ret->host, sizeof(ret->host), port, text, tls) ||
-	    getaddrinfo(ret->host, port, &hints, &found))
+	if (wire_server_parse(text, ret->host, sizeof(ret->host), &number))
+		return -EINVAL;
+	(void)str_print(port, sizeof(port), "%u", number);
+	if (getaddrinfo(ret->host, port, &hints, &found))
 		return -ENOENT;
 	memcpy(&ret->addr.ss, found->ai_addr, found->ai_addrlen);
 	ret->addr.len = found->ai_addrlen;

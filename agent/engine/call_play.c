@@ -26,6 +26,10 @@ static const char *refusal_of(int err)
 		return "the prompt is " ENGINE_NO_PROMPT;
 	case -EILSEQ:
 		return "the prompt is no audio file";
+	case -ENODATA:
+		return "the prompt has no audio in it";
+	case -ERANGE:
+		return "the prompt has a rate, or channels, that are not read";
 	case -EFBIG:
 		return "the prompt is too long";
 	case -EBUSY:

@@ -174,9 +174,8 @@ static void job_start(struct engine *e, json_t *message)
 	e->wall_offset_ns = clock_wall_offset_ns();
 	e->tick_ns = clock_mono_ns();
 	e->sessions_max = sessions_wanted(e->job);
-	if (stacks_start(e) || call_nat_servers(e))
+	if (stacks_start(e) || call_nat_servers(e) || preparing_start(e))
 		return;
-	preparing_start(e);
 	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
 		 e->job->role, (unsigned long long)e->draw.state);
 	tmr_start(&e->tmr_tick, TICK_MS, tick, e);

@@ -314,7 +314,10 @@ void call_played(struct call *c, const struct media_record *record);
 /* ---- preparing.c ---- */
 
 /** Load and encode what the job's calls play; steps_prepared() follows. */
-void preparing_start(struct engine *e);
+/** @return 0; -ENOENT: a file has no place, and the job ends */
+int preparing_start(struct engine *e);
+/** Whether a file could not be loaded: the job ends, and says which and why. */
+bool preparing_failed(struct engine *e);
 
 /* ---- call_record.c ---- */
 

@@ -113,6 +113,8 @@ static void go_due(void *arg)
 		s->phase = STEPS_PREPARING; /* steps_prepared() goes on */
 		return;
 	}
+	if (preparing_failed(e))
+		return;
 	s->phase = STEPS_RUNNING;
 	s->action = 0;
 	action_start(e);

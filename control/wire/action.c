@@ -25,6 +25,15 @@ const char *const wire_codec_names[] = {
 	"PCMU",      "PCMA",      "G722", "opus", "L16/8000",
 	"L16/16000", "L16/44100", "L16",  "GSM",  NULL};
 
+/* L16 is short for L16/16000. */
+static bool same_codec(const char *a, const char *b)
+{
+	static const char name[] = "L16", full[] = "L16/16000";
+
+	return strcmp(strcmp(a, name) == 0 ? full : a,
+		      strcmp(b, name) == 0 ? full : b) == 0;
+}
+
 static int codecs_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
@@ -45,6 +54,12 @@ static int codecs_decode(struct decoder *d, json_t *object,
 				"G722, opus, GSM, L16/8000, L16/16000 and "
 				"L16/44100",
 				name ? name : "");
+		for (size_t n = 0; n < a->codec_count; n++) {
+			if (same_codec(a->codecs[n], wire_codec_names[k]))
+				return decoder_refuse_member(
+					d, "audio_codecs", "names %s twice",
+					wire_codec_names[k]);
+		}
 		a->codecs[a->codec_count++] = wire_codec_names[k];
 	}
 	return 0;
@@ -146,9 +161,6 @@ static int numbers_decode(struct decoder *d, json_t *object,
 
 	if (!err)
 		err = decode_u16(d, object, "ptime", 10, 120, &a->ptime_ms);
-	if (!err && a->ptime_ms % 10 != 0)
-		err = decoder_refuse_member(d, "ptime",
-					    "must be a multiple of 10");
 	if (!err)
 		err = decode_u32(d, object, "answer_delay", 0, DELAY_MS_MAX,
 				 &a->answer_delay_ms);
@@ -313,6 +325,10 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		return err;
 	wire_target_inherit(&a, registered);
 	err = wire_stream_decode(d, object, &a);
+	if (!err)
+		err = wire_audio_check(d, &a);
+	if (!err)
+		err = wire_security_check(d, &a);
 	if (!err)
 		err = wire_client_decode(d, object, registered, &a);
 	if (!err)

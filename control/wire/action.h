@@ -61,6 +61,13 @@ bool wire_prompt_name_valid(const char *name);
  * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
+/** What does not go together: a packet time that markers do not fit in, a
+ * prompt to wait for that is not named. @return 0; -EINVAL */
+int wire_audio_check(struct decoder *d, const struct wire_action *a);
+
+/** Suites that DTLS has none of. @return 0; -EINVAL */
+int wire_security_check(struct decoder *d, const struct wire_action *a);
+
 /** Where a stream action sends: dial_destination, local_port.
  * @return 0; -EINVAL */
 int wire_stream_decode(struct decoder *d, json_t *object,

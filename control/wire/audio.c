@@ -200,6 +200,31 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	return err;
 }
 
+/* Markers begin when the clock is a multiple of it (docs/audio.md). */
+#define MARKER_PERIOD_MS 2400
+
+int wire_audio_check(struct decoder *d, const struct wire_action *a)
+{
+	if (a->audio_marker && MARKER_PERIOD_MS % a->ptime_ms != 0)
+		return decoder_refuse_member(
+			d, "ptime",
+			"must divide %d ms: audio_marker plays a marker "
+			"whenever so many are over",
+			MARKER_PERIOD_MS);
+	for (size_t i = 0; i < a->client_action_count; i++) {
+		const struct wire_client_action *c = &a->client_actions[i];
+		struct wire_audio_expect expect;
+
+		if (strcmp(c->name, "assert_audio") == 0 && !a->expect_prompt &&
+		    wire_audio_expect_parse(c->argument, &expect) == 0 &&
+		    expect.kind == WIRE_AUDIO_PROMPT)
+			return decoder_refuse_member(
+				d, "expect_prompt",
+				"is missing, and assert_audio prompt needs it");
+	}
+	return 0;
+}
+
 /* "tone 440 5000": the words behind the first one. @return how many; -EINVAL */
 static int numbers_parse(const char *text, uint64_t numbers[static 2])
 {

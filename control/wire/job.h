@@ -390,6 +390,13 @@ int wire_mwi_parse(const char *text, struct wire_mwi *ret);
 /** The same of `assert_audio`. @return 0; -EINVAL */
 int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret);
 
+/**
+ * Take a STUN or TURN server apart: "host", "host:port", "[2001:db8::1]:port".
+ * @param port  in: what is meant without one
+ * @return 0; -EINVAL (nothing is written) */
+int wire_server_parse(const char *text, char *host, size_t size,
+		      uint16_t *port);
+
 /** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
 int wire_duration_parse(const char *text, struct wire_duration *ret);
 

@@ -1,6 +1,9 @@
 #include "control/wire/action.h"
 
+#include "base/str.h"
+
 #include <errno.h>
+#include <string.h>
 
 #define SERVER_BYTES_MAX 280 /* a name, a colon, a port */
 #define SECRET_BYTES_MAX 255
@@ -69,6 +72,45 @@ static int credentials_decode(struct decoder *d, json_t *object,
 	return err;
 }
 
+/* "host", "host:port", "[2001:db8::1]:port" */
+int wire_server_parse(const char *text, char *host, size_t size, uint16_t *port)
+{
+	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
+	const char *colon = strchr(end ? end : text, ':');
+	const char *begin = end ? text + 1 : text;
+	uint64_t number = *port;
+
+	if (text[0] == '[' && (!end || (end[1] && end[1] != ':')))
+		return -EINVAL;
+	/* a literal of IPv6 without brackets has no port */
+	if (!end && colon && strchr(colon + 1, ':'))
+		colon = NULL;
+	if (!end)
+		end = colon ? colon : text + strlen(text);
+	if (end == begin ||
+	    (colon && (str_to_u64(colon + 1, UINT16_MAX, &number) || !number)))
+		return -EINVAL;
+	if (str_print(host, size, "%.*s", (int)(end - begin), begin) < 0)
+		return -EINVAL;
+	*port = (uint16_t)number;
+	return 0;
+}
+
+static int server_decode(struct decoder *d, json_t *object, const char *name,
+			 const char **ret)
+{
+	char host[SERVER_BYTES_MAX + 1];
+	uint16_t port = 0;
+	int err =
+		decode_text(d, object, name, TEXT_WORD, SERVER_BYTES_MAX, ret);
+
+	if (!err && *ret && wire_server_parse(*ret, host, sizeof(host), &port))
+		err = decoder_refuse_member(
+			d, name,
+			"must be host, host:port or [2001:db8::1]:port");
+	return err;
+}
+
 int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	int err = mode_decode(d, object, a);
@@ -76,11 +118,9 @@ int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	if (!err)
 		err = decode_bool(d, object, "ice_lite", &a->ice_lite);
 	if (!err)
-		err = decode_text(d, object, "stun_server", TEXT_WORD,
-				  SERVER_BYTES_MAX, &a->stun_server);
+		err = server_decode(d, object, "stun_server", &a->stun_server);
 	if (!err)
-		err = decode_text(d, object, "turn_server", TEXT_WORD,
-				  SERVER_BYTES_MAX, &a->turn_server);
+		err = server_decode(d, object, "turn_server", &a->turn_server);
 	if (!err)
 		err = transport_decode(d, object, a);
 	a->turn_verify = true;

@@ -1,6 +1,7 @@
 #include "control/wire/action.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* As the engine knows them: media/params.h has the list, with its sources. */
 static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
@@ -64,4 +65,19 @@ int wire_security_decode(struct decoder *d, json_t *object,
 	if (decode_bool(d, object, "rtcp_mux", &a->rtcp_mux))
 		return -EINVAL;
 	return suites_decode(d, object, a);
+}
+
+/* The SDP of DTLS names none: its handshake agrees on one (RFC 5764 section
+ * 4.1.2, RFC 7714 section 14.2), which AES-256-CM has no profile for. */
+int wire_security_check(struct decoder *d, const struct wire_action *a)
+{
+	if (a->encryption != WIRE_ENCRYPTION_DTLS || a->srtp_suite_count == 0)
+		return 0;
+	for (size_t i = 0; i < a->srtp_suite_count; i++) {
+		if (strncmp(a->srtp_suites[i], "AES_256_CM", 10) != 0)
+			return 0;
+	}
+	return decoder_refuse_member(d, "srtp_suites",
+				     "DTLS-SRTP has no profile for AES_256_CM: "
+				     "name another one, too, or none");
 }

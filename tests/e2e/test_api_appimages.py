@@ -39,14 +39,15 @@ def kept(server):
 @pytest.mark.parametrize("size", [0, 1, 4096, 100001, 2 << 20])
 def test_file_comes_back(server, unique, size):
     content = os.urandom(size)
-    answer = upload(server, unique, content, kind="prompt", version="2")
+    kind = "prompt" if size else "application"
+    answer = upload(server, unique, content, kind=kind, version="2")
     assert answer.status_code == 201, answer.text
     image = answer.json()["appimage"]
     path = f"/appimages/{image['id']}"
     assert answer.headers["Location"] == "/api/v2" + path
     assert (image["size"], image["sha256"]) == (size, hashlib.sha256(content).hexdigest())
     assert (image["name"], image["version"], image["kind"], image["filename"],
-            image["media_type"]) == (unique, "2", "prompt", "a.wav", "audio/wav")
+            image["media_type"]) == (unique, "2", kind, "a.wav", "audio/wav")
     assert image["created_at"]
     assert server.api("GET", path)["appimage"] == image
     assert image in server.api("GET", "/appimages?count=1000")["appimages"]

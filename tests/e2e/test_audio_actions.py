@@ -50,9 +50,15 @@ def test_play(build, ports, prompts, codec):
 
 
 def test_play_what_is_not_there(build, ports, prompts):
-    one, _ = pair(build, ports, prompts, {"sipclient_actions": [["play", "nowhere.wav"]]})
-    (missed,) = one.asserts()
-    assert missed["action"] == "play" and "not on this agent" in missed["text"], missed
+    """It is not the peer's fault: nobody is called."""
+    steps = [[{"type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
+               "target": target("127.0.0.1", ports.phone),
+               "sipclient_actions": [["play", "nowhere.wav"]]}]]
+    with Engine(build, "caller", steps, ports, settings={"prompt_dir": str(prompts)}) as one:
+        one.step(0)
+    assert one.finish["outcome"] == "error" and one.finish["reason"] == \
+        'role caller: play "nowhere.wav" is neither an uploaded prompt nor in the agent\'s prompt_dir'
+    assert not one.sent("INVITE")
 
 
 @pytest.mark.parametrize("codec", ["PCMU", "G722", "opus", "L16/44100"])

@@ -13,7 +13,7 @@ from sip_peer import SipPeer
 CODECS = {"PCMU": (8000, 1, 8), "PCMA": (8000, 1, 8), "G722": (8000, 1, 8), "GSM": (8000, 20, 0),
           "opus": (48000, 10, 0), "L16/8000": (8000, 1, 16), "L16/16000": (16000, 1, 32),
           "L16/44100": (44100, 10, 88.2)}
-TIMES = range(10, 121, 10)
+TIMES = (*range(10, 121, 10), 15, 37, 119)
 THEIRS = 30   # what the called side announces
 
 

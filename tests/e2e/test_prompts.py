@@ -26,6 +26,22 @@ def wav(level, seconds=1):
     return out.getvalue()
 
 
+def slow():
+    """1000 Hz, which no codec is made of."""
+    return wav(1000)[:24] + struct.pack("<I", 1000) + wav(1000)[28:]
+
+
+def long():
+    """11 minutes of 8 bit at 4000 Hz."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as w:
+        w.setnchannels(1)
+        w.setsampwidth(1)
+        w.setframerate(4000)
+        w.writeframes(b"\x80" * 4000 * 660)
+    return out.getvalue()
+
+
 def upload(bench, name, content, **more):
     answer = bench.controller.request(
         "POST", "/appimages", data={"name": name, "kind": "prompt", **more},
@@ -117,6 +133,47 @@ def test_prompt_that_was_deleted_is_named(bench):
     agent.start()
     run = bench.wait(session)
     assert run["status"] == "errored" and "prompt" in run["result_description"]
+
+
+BAD = {
+    "text": (b"no audio at all", 'prompt "text" is no audio file that libsndfile reads'),
+    "header": (wav(1)[:44], 'prompt "header" has no audio in it'),
+    "slow": (slow(), 'prompt "slow" has a rate that is not from 4000 to 192000 Hz'),
+    "long": (long(), 'prompt "long" is too long: 10 min at most'),
+}
+
+
+@pytest.fixture(scope="module", name="bad_runs")
+def bad_runs_fixture(bench):
+    """All started at once."""
+    started = {}
+    for name, (content, words) in BAD.items():
+        upload(bench, name, content)
+        started[name] = (bench.start(bench.single_call(duration=1, prompt=name)), words)
+    upload(bench, "fine", wav(6000))
+    play = [["assert_established"], ["play", "text"]]
+    started["play"] = (bench.start(bench.single_call(duration=1, sipclient_actions=play)),
+                       'play "text" is no audio file')
+    started["expect"] = (bench.start(bench.single_call(duration=1, expect_prompt="slow")),
+                         'expect_prompt "slow" has a rate')
+    started["nowhere"] = (bench.start(bench.single_call(duration=1, prompt="nowhere")),
+                          'prompt "nowhere" is neither an uploaded prompt nor in the agent\'s')
+    return started
+
+
+@pytest.mark.parametrize("name", [*BAD, "play", "expect", "nowhere"])
+def test_bad_prompt_is_named_before_anybody_is_called(bench, bad_runs, name):
+    session, words = bad_runs[name]
+    run = bench.wait(session, timeout=120)
+    assert run["status"] == "errored" and words in run["result_description"], run
+    lines = [m["line"] for m in bench.report(session)["messages"]]
+    assert not [line for line in lines if line.startswith("INVITE")], lines
+
+
+def test_empty_prompt_is_refused(bench):
+    answer = bench.controller.request("POST", "/appimages", data={"name": "empty", "kind": "prompt"},
+                                      files={"file": ("p.wav", b"", "audio/wav")})
+    assert problem(answer, 422)["errors"][0]["pointer"] == "/content"
 
 
 def test_only_agents_fetch_by_hash(bench):

@@ -171,6 +171,11 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 		json_object_set_new(values, "media_type",
 				    json_string("application/octet-stream"));
 	json_object_del(values, "content");
+	if (rep->status == 0 && s->len == 0 &&
+	    strcmp(json_string_value(json_object_get(values, "kind")),
+		   "prompt") == 0)
+		field_error(rep, "/content",
+			    "is empty: a prompt is an audio file");
 }
 
 /* Write the content to a file of a random name. */

@@ -271,9 +271,9 @@ static void test_engine_refuses_what_it_cannot_do(void **state)
 	params.bind = rig_loopback();
 	assert_int_equal(media_session_new(&s, rig.engine, &params), -EINVAL);
 	params.codecs[0] = "pcmu";
-	params.ptime_ms = 25;
+	params.ptime_ms = 9;
 	assert_int_equal(media_session_new(&s, rig.engine, &params), -EINVAL);
-	params.ptime_ms = 30;
+	params.ptime_ms = 25;
 	assert_int_equal(media_session_new(&s, rig.engine, &params), -ENOSPC);
 	n = rig_settle(&params.bind, &params.bind, MEDIA_SENDRECV);
 	assert_int_equal(media_session_apply(a->session, &n), -EINVAL);

@@ -309,8 +309,33 @@ static void test_job_refusals(void **state)
 		 "/steps/0/0/call_duration: must be seconds"},
 		{HEAD "\"steps\":[[{" CALL ",\"prompt\":\"../etc/x\"}]]}",
 		 "/steps/0/0/prompt: must be a plain file name"},
-		{HEAD "\"steps\":[[{" CALL ",\"ptime\":25}]]}",
-		 "/steps/0/0/ptime: must be a multiple of 10"},
+		{HEAD "\"steps\":[[{" CALL ",\"ptime\":9}]]}",
+		 "/steps/0/0/ptime: must be a whole number from 10 to 120"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"ptime\":70,\"audio_marker\":true}]]}",
+		 "/steps/0/0/ptime: must divide 2400 ms"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"sipclient_actions\":[[\"assert_audio\","
+		      "\"prompt 500\"]]}]]}",
+		 "/steps/0/0/expect_prompt: is missing"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"audio_codecs\":[\"PCMU\",\"pcmu\"]}]]}",
+		 "/steps/0/0/audio_codecs: names PCMU twice"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"audio_codecs\":[\"L16\",\"L16/16000\"]}]]}",
+		 "/steps/0/0/audio_codecs: names L16/16000 twice"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"media_encryption\":\"dtls\",\"srtp_suites\":"
+		      "[\"AES_256_CM_HMAC_SHA1_80\"]}]]}",
+		 "/steps/0/0/srtp_suites: DTLS-SRTP has no profile"},
+		{HEAD "\"steps\":[[{" CALL ",\"turn_server\":\"x:99999\"}]]}",
+		 "/steps/0/0/turn_server: must be host, host:port"},
+		{HEAD "\"steps\":[[{" CALL ",\"stun_server\":\":3478\"}]]}",
+		 "/steps/0/0/stun_server: must be host, host:port"},
+		{HEAD "\"steps\":[[{" CALL ",\"stun_server\":\"[::1\"}]]}",
+		 "/steps/0/0/stun_server: must be host, host:port"},
+		{HEAD "\"steps\":[[{" CALL ",\"stun_server\":\"[::1]x\"}]]}",
+		 "/steps/0/0/stun_server: must be host, host:port"},
 		{HEAD
 		 "\"steps\":[[{\"type\":\"answer\",\"answer_code\":302}]]}",
 		 "/steps/0/0/answer_contact: is missing"},
@@ -588,6 +613,33 @@ static void test_duration(void **state)
 	assert_true(d.kind == WIRE_DURATION_EXPONENTIAL && d.a_s == 30);
 }
 
+static void test_server(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *host;
+		uint16_t port;
+	} cases[] = {
+		{"stun.example", "stun.example", 3478},
+		{"192.0.2.1:19302", "192.0.2.1", 19302},
+		{"2001:db8::1", "2001:db8::1", 3478},
+		{"[2001:db8::1]", "2001:db8::1", 3478},
+		{"[2001:db8::1]:5349", "2001:db8::1", 5349},
+	};
+	char host[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint16_t port = 3478;
+
+		assert_int_equal(wire_server_parse(cases[i].text, host,
+						   sizeof(host), &port),
+				 0);
+		assert_string_equal(host, cases[i].host);
+		assert_int_equal(port, cases[i].port);
+	}
+}
+
 static void test_dial(void **state)
 {
 	static const char *const users[] = {"1002", "1003"};
@@ -669,6 +721,7 @@ int main(void)
 		cmocka_unit_test(test_client_actions),
 		cmocka_unit_test(test_custom_headers),
 		cmocka_unit_test(test_duration),
+		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_dial),
 		cmocka_unit_test(test_audio_that_is_expected),
 	};
