@@ -54,6 +54,8 @@ static bool closing_publish(struct analyse *an, struct media_session *s)
 			rtp_sender_total(&a->sender, &record.u.total);
 			/* what TX counted: exact even if a ring was full */
 			if (!s->tapped) {
+				record.u.total.has_ptime = a->ptime_ms > 0;
+				record.u.total.ptime_ms = a->ptime_ms;
 				record.u.total.packets = s->tx_packets;
 				record.u.total.bytes =
 					s->tx_payload_bytes +

@@ -68,6 +68,7 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 			       : c->mono_ns;
 	a->codec = c->codec;
 	a->maps[a->map] = c->map;
+	a->ptime_ms = c->ptime_ms;
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;
 	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
@@ -88,6 +89,7 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 		sender_values(a, c);
 	}
 	a->codec = c->codec;
+	a->ptime_ms = c->ptime_ms;
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;
 }

@@ -271,6 +271,7 @@ struct analysis_session {
 	uint64_t stray_bytes_before;
 	const char *suite_in; /* SRTP; NULL: plain */
 	const char *suite_out;
+	uint16_t ptime_ms; /* that we send with; 0: nothing settled */
 	uint64_t srtp_refused;
 	uint64_t srtp_replayed;
 	uint64_t srtp_refused_before; /* at the start of the second */

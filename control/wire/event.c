@@ -167,6 +167,10 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	if (!o)
 		return NULL;
 	err |= put(o, "stray", json_integer((json_int_t)total->stray));
+	if (total->clock_hz)
+		err |= put(o, "clock_hz", json_integer(total->clock_hz));
+	if (total->has_ptime)
+		err |= put(o, "ptime_ms", json_real(total->ptime_ms));
 	if (total->srtp_suite)
 		err |= put_text(o, "srtp_suite", total->srtp_suite);
 	if (total->srtp_suite && !outgoing) {

@@ -182,6 +182,7 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 
 	*ret = (struct stream_total){
 		.ssrc = s->ssrc,
+		.clock_hz = s->clock_hz,
 		.packets = s->packets,
 		.bytes = s->bytes,
 		.has_loss = s->has_report && s->expected > 0,

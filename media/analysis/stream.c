@@ -378,6 +378,8 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 	rtp_seq_loss_runs(&s->seq, &runs);
 	*ret = (struct stream_total){
 		.ssrc = s->ssrc,
+		.clock_hz = s->timing.clock_hz,
+		.has_ptime = s->timing.has_period,
 		.packets = c.packets,
 		.bytes = s->bytes,
 		.has_loss = c.received > 0,
@@ -390,6 +392,8 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 		.burst_ratio = loss_runs_burst_r(&runs, c.expected),
 	};
 	copy_name(ret->codec, s->codec);
+	if (ret->has_ptime)
+		ret->ptime_ms = s->timing.period_ticks * s->timing.tick_ms;
 	if (c.expected > 0)
 		ret->loss_pct = 100.0 * (double)c.lost / (double)c.expected;
 	distribution_of_histogram(&ret->jitter_ms, &s->jitter);

@@ -127,6 +127,9 @@ struct stream_buffer {
 struct stream_total {
 	uint32_t ssrc;
 	char codec[16];
+	uint32_t clock_hz; /* RTP clock; 0: unknown */
+	bool has_ptime;
+	double ptime_ms; /* packet time, the last one */
 	uint64_t packets;
 	uint64_t bytes; /* RTP header + payload */
 	bool has_loss;

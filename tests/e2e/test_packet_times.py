@@ -73,6 +73,7 @@ def test_every_packet_time_of_every_codec(build, ports, tmp_path):
                 assert stream["packets"] == len(packets), (codec, ptime, way, stream)
                 assert len(packets) >= 2
                 check(packets, codec, wanted)
+                assert (stream["ptime_ms"], stream["clock_hz"]) == (wanted, CODECS[codec][0])
             assert found["in"]["lost"] == 0, (codec, ptime)
             # a second of it, but for what the two ends of a call are apart, and the first call
             # waits until the packet time that the answer asks for is encoded

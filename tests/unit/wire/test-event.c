@@ -58,6 +58,9 @@ static void test_stream_without_reports(void **state)
 	const struct stream_total total = {
 		.ssrc = 0xbeef,
 		.codec = "PCMU",
+		.clock_hz = 8000,
+		.has_ptime = true,
+		.ptime_ms = 30,
 		.packets = 3,
 		.bytes = 516,
 		.no_score_reason = "no report of the peer",
@@ -65,9 +68,9 @@ static void test_stream_without_reports(void **state)
 
 	(void)state;
 	is_json(wire_stream_encode(&total, true),
-		"{\"bytes\":516,\"codec\":\"PCMU\",\"dir\":\"out\","
+		"{\"bytes\":516,\"clock_hz\":8000,\"codec\":\"PCMU\",\"dir\":\"out\","
 		"\"duplicates\":0,\"no_score\":\"no report of the peer\","
-		"\"packets\":3,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
+		"\"packets\":3,\"ptime_ms\":30.0,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
 }
 
 static void test_stream_quality(void **state)
