@@ -17,8 +17,8 @@
  * @param dst_fd   open for writing, borrowed
  * @param tail_ms  of silence behind the prompt
  * @param ret_ns   of the prompt, without the silence
- * @return 0; -EILSEQ not audio, empty or of a rate out of range; -EFBIG longer
- *         than PROMPT_WAV_SECONDS_MAX; -EIO it could not be written; -ENOMEM
+ * @return 0; as prompt_load(); -EFBIG longer than PROMPT_WAV_SECONDS_MAX; -EIO
+ *         it could not be written
  */
 int prompt_wav(int64_t *ret_ns, int fd, int dst_fd, unsigned tail_ms);
 
