@@ -63,7 +63,7 @@ void cli_usage(void)
 	      "  --prompt FILE         WAV file to play (default: a tone sequence)\n"
 	      "  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
 	      "  --dtmf-mode MODE      rtpevent (default), info, info-dtmf, inband\n"
-	      "  --ptime MS            packet time, 10, 20 to 120 (default: 20)\n"
+	      "  --ptime MS            packet time, 10 to 120 (default: 20)\n"
 	      "  --audio-checks        decode what is heard and sent, measure it, and\n"
 	      "                        fail if the peer is silent all along\n"
 	      "  --expect-prompt FILE  WAV file that must be heard; as --audio-checks\n"
