@@ -107,6 +107,8 @@ struct media_dtmf {
 
 /** How a DTLS handshake ended. */
 struct media_secured {
+	const char *port;   /* "RTP", "RTCP": each has its own; static text;
+			     * NULL: both share one (RFC 5761) */
 	const char *suite;  /* SRTP suite; static text; NULL: it failed */
 	const char *reason; /* why; as long as the session */
 };
@@ -240,7 +242,7 @@ struct media_session_params {
 	/* SRTP suites by preference; none: all of them */
 	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
 	size_t suite_count;
-	bool rtcp_mux; /* offer it; with DTLS always */
+	enum media_mux rtcp_mux;
 	struct media_nat_params nat;
 	bool no_events;          /* do not offer telephone-event */
 	const char *prompt_file; /* WAV to play in a loop; NULL: a built-in

@@ -82,6 +82,13 @@ enum media_encryption {
 	MEDIA_ENCRYPTION_DTLS,
 };
 
+/** RTCP on the port of RTP (RFC 5761). */
+enum media_mux {
+	MEDIA_MUX_TAKE, /* an offer of it is taken */
+	MEDIA_MUX_OFFER,
+	MEDIA_MUX_REFUSE, /* an answer to it has a port for RTCP */
+};
+
 /** A master key with its salt, as in an a=crypto line (RFC 4568). Secret:
  * never printed but in SDP. */
 struct media_crypto {
@@ -141,9 +148,7 @@ struct media_local {
 	uint16_t ptime_ms; /* packet time to announce, 10..120 */
 	enum media_direction direction;
 	unsigned xr; /* enum media_xr: what we ask for */
-	/* offer RTCP on the port of RTP (RFC 5761); an offer of it is always
-	 * taken */
-	bool rtcp_mux;
+	enum media_mux rtcp_mux;
 	enum media_encryption encryption;
 	struct media_fingerprint fingerprint; /* DTLS: of our certificate */
 	/* our keys, by preference of their suites; tags 1, 2, ... */

@@ -239,6 +239,8 @@ static int linger_check(struct rx *rx)
 
 static void peer_know(struct rx_session *rx, const struct command *c)
 {
+	rx->rtcp_peer = c->rtcp;
+	rx->rtcp_mux = c->rtcp_mux;
 	if (media_addr_equal(&rx->peer, &c->rtp))
 		return;
 	rx->peer_before = rx->peer;

@@ -44,7 +44,7 @@ static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 	int err = -EBADMSG;
 
 	if (d->captured == d->bytes)
-		err = rx_secure_open(s, d->data, &bytes, rtcp,
+		err = rx_secure_open(d->socket, d->data, &bytes, rtcp,
 				     rx->clock.mono_ns);
 	if (err == -ENOKEY || (err == -EACCES && s->rekeying)) {
 		stash(rx, d);
@@ -81,10 +81,8 @@ void rx_stash_read(struct rx *rx, const struct media_session *s)
 {
 	struct stashed *item;
 
-	if (s->rx.encrypted && !s->rx.key)
-		return; /* it is still to come */
 	stamp_clock_read(&rx->clock);
-	while ((item = stash_take(&rx->stash, s))) {
+	while ((item = stash_take(&rx->stash, s, true))) {
 		struct datagram d = {
 			.socket = item->from,
 			.data = item->data,
@@ -102,7 +100,7 @@ void rx_stash_read(struct rx *rx, const struct media_session *s)
 
 void rx_stash_discard(struct rx *rx, const struct media_session *s)
 {
-	while (stash_take(&rx->stash, s))
+	while (stash_take(&rx->stash, s, false))
 		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
 }
 
@@ -124,18 +122,28 @@ static void hand_over(struct rx *rx, const struct datagram *d,
 		engine_wake(rx->e->records_fd);
 }
 
+/* Where RTP and RTCP share a port, nobody shakes hands on the other one. */
+static bool rtcp_stranger(const struct rx_session *rx, const struct datagram *d)
+{
+	return rx->rtcp_mux || (rx->rtcp_peer.len > 0 &&
+				!media_addr_equal(&rx->rtcp_peer, &d->source));
+}
+
 /* A handshake is the loop's, at a bounded rate. */
 static void dtls_arrived(struct rx *rx, const struct datagram *d)
 {
-	struct media_session *s = d->socket->session;
+	struct rx_session *s = &d->socket->session->rx;
+	bool rtcp = d->socket->rtcp;
+	struct handover_gate *gate = &s->dtls[rtcp ? SOCKET_RTCP : SOCKET_RTP];
 
-	if (!s->rx.dtls.open || d->socket->rtcp) {
+	if (!gate->open) {
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 		return;
 	}
 	/* a stranger must not use up the peer's rate */
-	if (d->bytes > HANDOVER_BYTES || rx_stranger(d) ||
-	    !handover_take(&s->rx.dtls, rx->clock.mono_ns)) {
+	if (d->bytes > HANDOVER_BYTES ||
+	    (rtcp ? rtcp_stranger(s, d) : rx_stranger(d)) ||
+	    !handover_take(gate, rx->clock.mono_ns)) {
 		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
 		return;
 	}

@@ -13,13 +13,14 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost)
 }
 
 struct stashed *stash_take(struct rx_stash *stash,
-			   const struct media_session *s)
+			   const struct media_session *s, bool keyed)
 {
 	for (size_t i = 0; i < STASH_MAX; i++) {
 		struct stashed *item =
 			&stash->items[(stash->next + i) % STASH_MAX];
 
-		if (item->waits && item->from->session == s) {
+		if (item->waits && item->from->session == s &&
+		    (!keyed || rx_secure_keyed(item->from))) {
 			item->waits = false;
 			return item;
 		}
@@ -27,21 +28,41 @@ struct stashed *stash_take(struct rx_stash *stash,
 	return NULL;
 }
 
+static void key_apply(struct rx_keys *keys, struct session_key *key,
+		      int64_t now_ns)
+{
+	if (key == keys->key)
+		return;
+	if (key && keys->key)
+		srtp_context_continue(key->context, keys->key->context);
+	session_key_drop(keys->before);
+	keys->before = keys->key;
+	keys->before_until_ns = now_ns + KEY_BEFORE_NS;
+	keys->key = key;
+}
+
 void rx_secure_apply(struct rx_session *rx, const struct command *c,
 		     int64_t now_ns)
 {
-	struct session_key *key = c->key_rx;
-
 	rx->encrypted = c->encrypted;
 	rx->rekeying = false;
-	if (key == rx->key)
-		return;
-	if (key && rx->key)
-		srtp_context_continue(key->context, rx->key->context);
-	session_key_drop(rx->key_before);
-	rx->key_before = rx->key;
-	rx->before_until_ns = now_ns + KEY_BEFORE_NS;
-	rx->key = key;
+	rx->rtcp_keyed = c->rtcp_keyed;
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		key_apply(&rx->keys[i], c->keys_rx[i], now_ns);
+}
+
+/* A key belongs to its port, whatever comes there. */
+static struct rx_keys *keys_of(const struct rx_socket *socket)
+{
+	struct rx_session *rx = &socket->session->rx;
+
+	return &rx->keys[rx->rtcp_keyed && socket->rtcp ? SOCKET_RTCP
+							: SOCKET_RTP];
+}
+
+bool rx_secure_keyed(const struct rx_socket *socket)
+{
+	return !socket->session->rx.encrypted || keys_of(socket)->key;
 }
 
 static int open_with(struct session_key *key, uint8_t *data, size_t *bytes,
@@ -51,26 +72,28 @@ static int open_with(struct session_key *key, uint8_t *data, size_t *bytes,
 		    : srtp_context_unprotect(key->context, data, bytes);
 }
 
-int rx_secure_open(struct rx_session *rx, uint8_t *data, size_t *bytes,
+int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 		   bool rtcp, int64_t now_ns)
 {
 	uint8_t copy[STASH_DATAGRAM_BYTES];
-	bool two = rx->key_before && now_ns < rx->before_until_ns;
+	const struct rx_keys *keys = keys_of(from);
+	bool rekeying = from->session->rx.rekeying;
+	bool two = keys->before && now_ns < keys->before_until_ns;
 	int err;
 
-	if (!rx->key)
+	if (!keys->key)
 		return -ENOKEY;
 	if (*bytes > sizeof(copy))
 		return -EBADMSG;
 	/* AES-GCM overwrites what it cannot verify */
-	if (two || rx->rekeying)
+	if (two || rekeying)
 		memcpy(copy, data, *bytes);
-	err = open_with(rx->key, data, bytes, rtcp);
+	err = open_with(keys->key, data, bytes, rtcp);
 	if (err == -EACCES && two) {
 		memcpy(data, copy, *bytes);
-		err = open_with(rx->key_before, data, bytes, rtcp);
+		err = open_with(keys->before, data, bytes, rtcp);
 	}
-	if (err == -EACCES && (two || rx->rekeying))
+	if (err == -EACCES && (two || rekeying))
 		memcpy(data, copy, *bytes); /* another key may fit */
 	return err;
 }

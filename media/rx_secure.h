@@ -35,20 +35,26 @@ struct rx_stash {
 struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
 
 /** The oldest one of a session, removed from the stash and good until the next
- * stash_place(). @return NULL: there is none */
+ * stash_place(). @param keyed  whose key is known, only
+ * @return NULL: there is none */
 struct stashed *stash_take(struct rx_stash *stash,
-			   const struct media_session *s);
+			   const struct media_session *s, bool keyed);
 
 /** Keys as settled. */
 void rx_secure_apply(struct rx_session *rx, const struct command *c,
 		     int64_t now_ns);
 
+/** Is there a key for what comes by this socket, or is none needed? */
+bool rx_secure_keyed(const struct rx_socket *socket);
+
 /**
  * Verify and decrypt in place.
+ * @param from  the socket it came to
+ * @param rtcp  what it is
  * @return 0; -EALREADY a replay (decrypted); -EACCES not authentic; -EBADMSG
  *         no such packet; -ENOKEY there is no key yet
  */
-int rx_secure_open(struct rx_session *rx, uint8_t *data, size_t *bytes,
+int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 		   bool rtcp, int64_t now_ns);
 
 #endif

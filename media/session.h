@@ -93,8 +93,11 @@ struct command {
 	unsigned xr; /* enum media_xr: what the peer asks for */
 	struct rtp_payload_map map;
 	bool encrypted; /* SRTP; a key that is NULL is still to come */
-	struct session_key *key_rx;
-	struct session_key *key_tx;
+	/* by port where RTCP has keys of its own, see rtcp_keyed; else all goes
+	 * with the first */
+	struct session_key *keys_rx[SOCKET_COUNT];
+	struct session_key *keys_tx[SOCKET_COUNT];
+	bool rtcp_keyed;      /* DTLS-SRTP on two ports (RFC 5764 section 3) */
 	const char *suite_rx; /* static text; NULL: plain */
 	const char *suite_tx;
 	/* COMMAND_RELAY */
@@ -127,6 +130,13 @@ struct rx_socket {
 	struct relay_map relay;
 };
 
+/** Of one port. */
+struct rx_keys {
+	struct session_key *key; /* NULL: not known yet */
+	struct session_key *before;
+	int64_t before_until_ns;
+};
+
 struct rx_session {
 	/* hot: each packet; one line up to the peer's IPv4 or IPv6 address */
 	/* SRTP is expected, or may be settled: nothing is read in plain */
@@ -140,14 +150,15 @@ struct rx_session {
 	struct media_addr peer_before;               /* until peer_ns */
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
 	int64_t linger_until_ns;                     /* once stopped */
-	struct handover_gate dtls;
+	struct media_addr rtcp_peer; /* for DTLS; len 0: not known */
+	bool rtcp_mux;               /* agreed on: no DTLS for RTCP alone */
+	struct handover_gate dtls[SOCKET_COUNT];
 	struct handover_gate stun;
 	struct handover_gate stun_known; /* from the peer, or a server */
 	struct handover_known known;     /* the peer's candidates */
-	bool rekeying;           /* what no key fits waits for the next one */
-	struct session_key *key; /* NULL: not known yet */
-	struct session_key *key_before;
-	int64_t before_until_ns;
+	bool rekeying; /* what no key fits waits for the next one */
+	struct rx_keys keys[SOCKET_COUNT]; /* as in struct command */
+	bool rtcp_keyed;
 	uint64_t audio_dropped; /* payloads the audio thread has not got */
 	uint32_t own_ssrc; /* whom the peer's reports are about: ours, or that
 			    * of the program of a tapped session */
@@ -169,12 +180,13 @@ struct tx_session {
 	int64_t until_ns;                       /* 0: no limit */
 	const struct clip *clip;                /* NULL: it is being made */
 	const struct clip *mute; /* silence, instead; NULL: not muted */
-	struct session_key *key; /* NULL: plain, or nothing may be sent */
-	size_t clip_at;          /* next byte, or frame, of the clip */
-	size_t stream_bytes;     /* a packet of a byte stream */
-	uint32_t ts;             /* of the next packet */
-	uint32_t ticks;          /* a packet */
-	uint16_t seq;            /* of the next packet */
+	/* NULL: plain, or nothing may be sent; as in struct command */
+	struct session_key *keys[SOCKET_COUNT];
+	size_t clip_at;      /* next byte, or frame, of the clip */
+	size_t stream_bytes; /* a packet of a byte stream */
+	uint32_t ts;         /* of the next packet */
+	uint32_t ticks;      /* a packet */
+	uint16_t seq;        /* of the next packet */
 	uint16_t ptime_ms;
 	uint16_t channel_rtp; /* 0: straight */
 	uint8_t pt;
@@ -199,6 +211,7 @@ struct tx_session {
 	struct media_addr via; /* a TURN server */
 	uint16_t channel_rtcp; /* 0: straight */
 	bool rtcp_mux;
+	bool rtcp_keyed;
 	bool has_event; /* telephone-event was agreed */
 	uint8_t event_pt;
 	uint32_t event_clock_hz;
@@ -325,8 +338,8 @@ struct media_session {
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */
 	struct command *commands;
-	struct session_keys keys_rx;
-	struct session_keys keys_tx;
+	struct session_keys keys_rx[SOCKET_COUNT];
+	struct session_keys keys_tx[SOCKET_COUNT];
 	struct session_dtls dtls;
 	struct session_nat nat;
 	struct command add;

@@ -67,6 +67,47 @@ static int codec_fill(struct command *c, const struct media_negotiated *n,
 	return session_prompt_fill(c, settled->fmtp, n->has_noise_pt);
 }
 
+/* Of one port. */
+static int port_keys_fill(struct command *c, int port,
+			  const struct media_crypto *rx,
+			  const struct media_crypto *tx)
+{
+	struct media_session *s = c->session;
+	int err = session_keys_get(&c->keys_rx[port], &s->keys_rx[port], rx);
+
+	return err ? err
+		   : session_keys_get(&c->keys_tx[port], &s->keys_tx[port], tx);
+}
+
+static void port_keys_none(struct media_session *s, int port)
+{
+	session_keys_none(&s->keys_rx[port]);
+	session_keys_none(&s->keys_tx[port]);
+}
+
+/* Those that the handshakes have brought; the others are still to come. */
+static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
+{
+	const struct session_dtls *d = &c->session->dtls;
+	int err = 0;
+
+	c->rtcp_keyed = !n->rtcp_mux;
+	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
+		const struct dtls_association *a = &d->associations[i];
+
+		if (a->secured)
+			err = port_keys_fill(c, i, &a->rx, &a->tx);
+		else
+			port_keys_none(c->session, i);
+	}
+	if (err || !c->keys_rx[SOCKET_RTP])
+		return err;
+	c->suite_rx =
+		srtp_suite_info(d->associations[SOCKET_RTP].rx.suite)->name;
+	c->suite_tx = c->suite_rx;
+	return 0;
+}
+
 /* Last: keys that are made here are in force. */
 static int keys_fill(struct command *c, const struct media_negotiated *n)
 {
@@ -81,16 +122,14 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 		}
 		return 0;
 	}
+	if (n->encrypted && n->dtls)
+		return dtls_keys_fill(c, n);
+	port_keys_none(s, SOCKET_RTCP);
 	if (!n->encrypted) {
-		session_keys_none(&s->keys_rx);
-		session_keys_none(&s->keys_tx);
+		port_keys_none(s, SOCKET_RTP);
 		return 0;
 	}
-	if (n->dtls && !s->dtls.secured)
-		return 0; /* they are still to come */
-	err = session_keys_get(&c->key_rx, &s->keys_rx, &n->crypto_rx);
-	if (!err)
-		err = session_keys_get(&c->key_tx, &s->keys_tx, &n->crypto_tx);
+	err = port_keys_fill(c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
 	if (err)
 		return err;
 	c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;

@@ -13,7 +13,7 @@
 #define DTLS_CONTENT_HANDSHAKE 22
 #define DTLS_CLIENT_HELLO      1
 
-/* ---- the list of handshakes under way ---- */
+/* ---- the list of sessions with a handshake under way ---- */
 
 static void list_remove(struct media_session *s)
 {
@@ -24,42 +24,82 @@ static void list_remove(struct media_session *s)
 		if (*link != s)
 			continue;
 		*link = s->dtls.next;
-		/* relaxed: the analysis only wakes us a bit too often */
-		atomic_fetch_sub_explicit(&e->ticking, 1, memory_order_relaxed);
-		return;
+		break;
 	}
+	s->dtls.listed = false;
+	/* relaxed: the analysis only wakes us a bit too often */
+	atomic_fetch_sub_explicit(&e->ticking, 1, memory_order_relaxed);
 }
 
 static void list_add(struct media_session *s)
 {
 	struct media_engine *e = s->engine;
 
+	s->dtls.listed = true;
 	s->dtls.next = e->handshakes;
 	e->handshakes = s;
 	atomic_fetch_add_explicit(&e->ticking, 1, memory_order_relaxed);
 }
 
-/* ---- a session ---- */
+/* Is it where it belongs? */
+static void list_review(struct media_session *s)
+{
+	bool wanted = false;
+
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		wanted |= s->dtls.associations[i].under_way;
+	if (wanted && !s->dtls.listed)
+		list_add(s);
+	else if (!wanted && s->dtls.listed)
+		list_remove(s);
+}
+
+/* ---- an association ---- */
+
+void session_dtls_open(struct media_session *s)
+{
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		s->dtls.associations[i].session = s;
+		s->dtls.associations[i].rtcp = i == SOCKET_RTCP;
+	}
+}
+
+static const struct media_addr *peer_of(const struct dtls_association *a)
+{
+	const struct media_negotiated *n = &a->session->dtls.settled;
+
+	return a->rtcp ? &n->rtcp : &n->rtp;
+}
+
+static bool from_peer(const struct dtls_association *a,
+		      const struct handover *d)
+{
+	return media_addr_equal(peer_of(a), &d->source);
+}
 
 static void send_datagram(const uint8_t *data, size_t bytes, void *arg)
 {
-	const struct media_session *s = arg;
+	const struct dtls_association *a = arg;
 	const struct ice_path to = {
-		.component = 1,
-		.relayed = session_nat_relayed(s, SOCKET_RTP),
-		.peer = s->dtls.settled.rtp,
+		.component = a->rtcp ? 2 : 1,
+		.relayed = session_nat_relayed(
+			a->session, a->rtcp ? SOCKET_RTCP : SOCKET_RTP),
+		.peer = *peer_of(a),
 	};
 
-	session_nat_send(s, &to, data, bytes);
+	session_nat_send(a->session, &to, data, bytes);
 }
 
-static bool from_peer(const struct media_session *s, const struct handover *d)
+static void early_forget(struct dtls_association *a)
 {
-	return media_addr_equal(&s->dtls.settled.rtp, &d->source);
+	free(a->early);
+	a->early = NULL;
+	a->early_count = 0;
 }
 
-static int begin(struct media_session *s)
+static int begin(struct dtls_association *a)
 {
+	struct media_session *s = a->session;
 	enum media_srtp_suite all[MEDIA_SRTP_SUITE_COUNT];
 	struct dtls_params params = {
 		.client = s->dtls.settled.dtls_active,
@@ -68,27 +108,26 @@ static int begin(struct media_session *s)
 		.suite_count = s->suite_count ? s->suite_count
 					      : MEDIA_SRTP_SUITE_COUNT,
 		.send = send_datagram,
-		.arg = s,
+		.arg = a,
 	};
 	int err;
 
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++)
 		all[i] = (enum media_srtp_suite)i;
-	err = dtls_new(&s->dtls.dtls, s->engine->identity, &params);
+	err = dtls_new(&a->dtls, s->engine->identity, &params);
 	if (err)
 		return err;
-	s->dtls.active = params.client;
-	s->dtls.expects = false;
-	s->dtls.until_ns = clock_mono_ns() + DTLS_PATIENCE_NS;
-	list_add(s);
-	for (size_t i = 0; i < s->dtls.early_count; i++) {
-		if (from_peer(s, &s->dtls.early[i]))
-			dtls_input(s->dtls.dtls, s->dtls.early[i].data,
-				   s->dtls.early[i].bytes);
+	a->active = params.client;
+	a->expects = false;
+	a->under_way = true;
+	a->until_ns = clock_mono_ns() + DTLS_PATIENCE_NS;
+	list_review(s);
+	for (size_t i = 0; i < a->early_count; i++) {
+		if (from_peer(a, &a->early[i]))
+			dtls_input(a->dtls, a->early[i].data,
+				   a->early[i].bytes);
 	}
-	free(s->dtls.early);
-	s->dtls.early = NULL;
-	s->dtls.early_count = 0;
+	early_forget(a);
 	engine_wake(s->engine->records_fd);
 	return 0;
 }
@@ -101,64 +140,78 @@ static bool same_fingerprint(const struct media_fingerprint *a,
 }
 
 /* What was agreed on before is of no more use. */
-static void forget(struct media_session *s)
+static void forget(struct dtls_association *a)
 {
-	list_remove(s);
-	s->dtls.dtls = dtls_free(s->dtls.dtls);
-	s->dtls.secured = false;
+	a->dtls = dtls_free(a->dtls);
+	a->under_way = false;
+	a->secured = false;
+	a->expects = false;
+	list_review(a->session);
 }
 
 /* Is there an association that offer and answer leave in force? */
-static bool goes_on(struct session_dtls *d, const struct media_negotiated *n)
+static bool goes_on(struct dtls_association *a,
+		    const struct media_negotiated *n)
 {
-	bool turned = n->dtls_active != d->active;
+	bool turned = n->dtls_active != a->active;
 
-	if (!d->dtls ||
-	    !same_fingerprint(&d->settled.fingerprint, &n->fingerprint) ||
-	    (turned && (n->dtls_active || !d->secured)))
+	if (!a->dtls ||
+	    !same_fingerprint(&a->session->dtls.settled.fingerprint,
+			      &n->fingerprint) ||
+	    (turned && (n->dtls_active || !a->secured)))
 		return false;
-	d->expects = turned;
+	a->expects = turned;
 	return true;
 }
 
-int session_dtls_settle(struct media_session *s, struct media_negotiated *n)
+int session_dtls_settle(struct media_session *s,
+			const struct media_negotiated *n)
 {
-	struct session_dtls *d = &s->dtls;
+	int err = 0;
 
 	if (s->local.encryption != MEDIA_ENCRYPTION_DTLS)
 		return -EINVAL;
-	if (!goes_on(d, n))
-		forget(s);
-	d->settled = *n;
-	if (!d->dtls && n->rtp.len > 0) {
-		int err = begin(s);
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		struct dtls_association *a = &s->dtls.associations[i];
+		bool unused = a->rtcp && n->rtcp_mux;
 
-		if (err)
-			return err;
+		if (unused)
+			early_forget(a);
+		if (unused || !goes_on(a, n))
+			forget(a);
 	}
-	if (d->secured) {
-		n->crypto_tx = d->tx;
-		n->crypto_rx = d->rx;
+	s->dtls.settled = *n;
+	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
+		struct dtls_association *a = &s->dtls.associations[i];
+
+		if (!a->dtls && peer_of(a)->len > 0 &&
+		    !(a->rtcp && n->rtcp_mux))
+			err = begin(a);
 	}
-	return 0;
+	return err;
 }
 
 void session_dtls_release(struct media_session *s)
 {
-	list_remove(s);
-	dtls_free(s->dtls.dtls);
-	free(s->dtls.early);
-	explicit_bzero(&s->dtls.tx, sizeof(s->dtls.tx));
-	explicit_bzero(&s->dtls.rx, sizeof(s->dtls.rx));
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		struct dtls_association *a = &s->dtls.associations[i];
+
+		if (!a->session)
+			continue; /* not opened */
+		early_forget(a);
+		forget(a);
+		explicit_bzero(&a->tx, sizeof(a->tx));
+		explicit_bzero(&a->rx, sizeof(a->rx));
+	}
 	explicit_bzero(&s->dtls.settled, sizeof(s->dtls.settled));
 }
 
-static void keep_early(struct media_session *s, const struct handover *d)
+static void keep_early(struct dtls_association *a, const struct handover *d)
 {
-	if (!s->dtls.early)
-		s->dtls.early = calloc(DTLS_EARLY_MAX, sizeof(*d));
-	if (s->dtls.early && s->dtls.early_count < DTLS_EARLY_MAX)
-		s->dtls.early[s->dtls.early_count++] = *d;
+	if (!a->early)
+		a->early = calloc(DTLS_EARLY_MAX, sizeof(*d));
+	if (a->early && a->early_count < DTLS_EARLY_MAX)
+		a->early[a->early_count++] = *d;
 }
 
 /* A record of epoch 0 that begins with a ClientHello (RFC 6347 4.1, 4.2.2) */
@@ -171,67 +224,85 @@ static bool is_hello(const struct handover *d)
 }
 
 /* The peer does begin anew. Without keys nothing is sent until it has. */
-static void begin_anew(struct media_session *s)
+static void begin_anew(struct dtls_association *a)
 {
-	struct media_negotiated n = s->dtls.settled;
+	struct media_negotiated n = a->session->dtls.settled;
 
-	forget(s);
+	forget(a);
 	/* without memory there is no handshake, which its patience tells */
-	if (begin(s) == 0)
-		(void)media_session_apply(s, &n);
+	if (begin(a) == 0)
+		(void)media_session_apply(a->session, &n);
 }
 
 void session_dtls_input(struct media_session *s, const struct handover *d)
 {
-	if (s->dtls.expects && from_peer(s, d) && is_hello(d))
-		begin_anew(s);
-	if (!s->dtls.dtls)
-		keep_early(s, d);
-	else if (from_peer(s, d))
-		dtls_input(s->dtls.dtls, d->data, d->bytes);
+	struct dtls_association *a =
+		&s->dtls.associations[d->rtcp ? SOCKET_RTCP : SOCKET_RTP];
+
+	if (a->expects && from_peer(a, d) && is_hello(d))
+		begin_anew(a);
+	if (!a->dtls)
+		keep_early(a, d);
+	else if (from_peer(a, d))
+		dtls_input(a->dtls, d->data, d->bytes);
 	else
 		COUNTER_ADD(&s->engine->rx.dtls_dropped, 1);
 }
 
 /* ---- its end ---- */
 
-static void done(struct media_session *s, struct media_record *r)
+static void done(struct dtls_association *a, struct media_record *r)
 {
-	struct media_negotiated n = s->dtls.settled;
-	int err = dtls_keys(s->dtls.dtls, &s->dtls.tx, &s->dtls.rx);
+	struct media_negotiated n = a->session->dtls.settled;
+	int err = dtls_keys(a->dtls, &a->tx, &a->rx);
 
 	if (!err) {
-		s->dtls.secured = true;
-		err = media_session_apply(s, &n);
+		a->secured = true;
+		err = media_session_apply(a->session, &n);
 	}
 	if (err) {
 		r->u.secured.reason = strerror(-err);
 		return;
 	}
-	r->u.secured.suite = srtp_suite_info(s->dtls.tx.suite)->name;
+	r->u.secured.suite = srtp_suite_info(a->tx.suite)->name;
 }
 
 /* @return something is to be told */
-static bool review(struct media_session *s, int64_t now_ns,
+static bool review(struct dtls_association *a, int64_t now_ns,
 		   struct media_record *r)
 {
-	struct dtls *d = s->dtls.dtls;
-
-	dtls_tick(d);
+	dtls_tick(a->dtls);
 	memset(r, 0, sizeof(*r));
 	r->kind = MEDIA_RECORD_SECURED;
-	r->session = s;
+	r->session = a->session;
 	r->mono_ns = now_ns;
-	if (dtls_state(d) == DTLS_DONE)
-		done(s, r);
-	else if (dtls_state(d) == DTLS_FAILED)
-		r->u.secured.reason = dtls_reason(d);
-	else if (now_ns >= s->dtls.until_ns)
+	if (!a->session->dtls.settled.rtcp_mux)
+		r->u.secured.port = a->rtcp ? "RTCP" : "RTP";
+	if (dtls_state(a->dtls) == DTLS_DONE)
+		done(a, r);
+	else if (dtls_state(a->dtls) == DTLS_FAILED)
+		r->u.secured.reason = dtls_reason(a->dtls);
+	else if (now_ns >= a->until_ns)
 		r->u.secured.reason =
 			"the peer does not finish the DTLS handshake";
 	else
 		return false;
+	a->under_way = false;
+	list_review(a->session);
 	return true;
+}
+
+/* @return one of its associations has ended, well or not */
+static bool session_review(struct media_session *s, int64_t now_ns,
+			   struct media_record *r)
+{
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		struct dtls_association *a = &s->dtls.associations[i];
+
+		if (a->under_way && review(a, now_ns, r))
+			return true;
+	}
+	return false;
 }
 
 void session_dtls_poll(struct media_engine *e, media_record_h *handler,
@@ -244,11 +315,11 @@ void session_dtls_poll(struct media_engine *e, media_record_h *handler,
 		struct media_session *next = s->dtls.next;
 		struct media_record r;
 
-		if (review(s, now_ns, &r)) {
-			list_remove(s);
+		if (session_review(s, now_ns, &r)) {
 			if (!s->released && !s->stop_given)
 				handler(&r, arg);
-			/* the handler may have ended others */
+			/* it may have ended others, or this one; the other port
+			 * may have come to its end too */
 			next = e->handshakes;
 		}
 		s = next;

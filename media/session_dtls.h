@@ -9,6 +9,7 @@
 #include "media/dtls.h"
 #include "media/handover.h"
 #include "media/media.h"
+#include "media/socket.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,14 +20,15 @@
 /* How long a handshake may take: flights are repeated after 1, 2, 4, 8 s. */
 #define DTLS_PATIENCE_NS INT64_C(20000000000)
 
-/** Of a session. Loop thread. */
-struct session_dtls {
-	struct dtls *dtls;          /* NULL: not begun */
-	struct media_session *next; /* under way; of the engine's list */
-	struct media_negotiated settled;
-	int64_t until_ns;
-	bool secured; /* tx and rx are in force */
-	bool active;  /* our role in the association under way, or in force */
+/** Of one port of a session. Loop thread. */
+struct dtls_association {
+	struct media_session *session;
+	bool rtcp;         /* the port */
+	struct dtls *dtls; /* NULL: not begun */
+	bool under_way;
+	int64_t until_ns; /* it may take */
+	bool secured;     /* tx and rx are in force */
+	bool active;      /* our role in it */
 	bool expects; /* roles have changed: the peer may begin another one */
 	struct media_crypto tx;
 	struct media_crypto rx;
@@ -34,15 +36,28 @@ struct session_dtls {
 	size_t early_count;
 };
 
+/** Of a session. Loop thread. An association protects one port: without
+ * rtcp-mux there are two (RFC 5764 section 3). */
+struct session_dtls {
+	bool listed;                /* some association is under way */
+	struct media_session *next; /* of the engine's list */
+	struct media_negotiated settled;
+	struct dtls_association associations[SOCKET_COUNT];
+};
+
+/** Nothing is begun. */
+void session_dtls_open(struct media_session *s);
+
 /**
- * Offer and answer settled DTLS: begin, or go on with the association that
- * fits (RFC 8842 section 5.5). One of which the peer alone has changed the
+ * Offer and answer settled DTLS: begin, or go on with the associations that
+ * fit (RFC 8842 section 5.5). One of which the peer alone has changed the
  * roles, so that it is to begin anew, is in force until it does: linphone, which
  * says a=setup:active in every answer, never does.
- * @param n  in/out: with keys and what it needs once they are known
+ * The keys that are known stand in the associations.
  * @return 0; -EINVAL; -ENOMEM; -EIO
  */
-int session_dtls_settle(struct media_session *s, struct media_negotiated *n);
+int session_dtls_settle(struct media_session *s,
+			const struct media_negotiated *n);
 void session_dtls_release(struct media_session *s);
 
 /** A datagram of it. */

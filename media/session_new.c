@@ -20,10 +20,11 @@ static int identity_use(struct media_session *s)
 	if (err)
 		return err;
 	s->local.fingerprint = *dtls_identity_fingerprint(e->identity);
-	s->rx.dtls = (struct handover_gate){
-		.open = true,
-		.rate = HANDOVER_DTLS_RATE,
-	};
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		s->rx.dtls[i] = (struct handover_gate){
+			.open = true,
+			.rate = HANDOVER_DTLS_RATE,
+		};
 	return 0;
 }
 
@@ -33,8 +34,7 @@ static int encryption_choose(struct media_session *s,
 	struct media_local *local = &s->local;
 
 	local->encryption = params->encryption;
-	local->rtcp_mux =
-		params->rtcp_mux || params->encryption == MEDIA_ENCRYPTION_DTLS;
+	local->rtcp_mux = params->rtcp_mux;
 	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
 		return -EINVAL;
 	s->suite_count = params->suite_count;
@@ -151,6 +151,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->engine = e;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
+	session_dtls_open(s);
 	s->add = (struct command){.kind = COMMAND_ADD, .session = s};
 	s->stop = (struct command){.kind = COMMAND_STOP, .session = s};
 	for (int i = 0; i < SOCKET_COUNT; i++) {
@@ -214,8 +215,10 @@ void session_destroy(struct media_session *s)
 	}
 	commands_release(s);
 	session_dtls_release(s);
-	session_keys_release(&s->keys_rx);
-	session_keys_release(&s->keys_tx);
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		session_keys_release(&s->keys_rx[i]);
+		session_keys_release(&s->keys_tx[i]);
+	}
 	audio_session_free(s->audio);
 	session_tones_forget(s);
 	session_prompt_release(s);

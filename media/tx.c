@@ -19,15 +19,21 @@ static void session_start(struct media_engine *e, struct media_session *s,
 	tx_rtcp_start(e, s, c->mono_ns);
 }
 
-static void key_apply(struct tx_session *tx, const struct command *c)
+static void keys_apply(struct tx_session *tx, const struct command *c)
 {
 	tx->encrypted = c->encrypted;
-	if (tx->key == c->key_tx)
-		return;
-	if (tx->key && c->key_tx)
-		srtp_context_continue(c->key_tx->context, tx->key->context);
-	session_key_drop(tx->key);
-	tx->key = c->key_tx;
+	tx->rtcp_keyed = c->rtcp_keyed;
+	for (int i = 0; i < SOCKET_COUNT; i++) {
+		struct session_key *key = c->keys_tx[i];
+
+		if (tx->keys[i] == key)
+			continue;
+		if (tx->keys[i] && key)
+			srtp_context_continue(key->context,
+					      tx->keys[i]->context);
+		session_key_drop(tx->keys[i]);
+		tx->keys[i] = key;
+	}
 }
 
 /* @param clip  NULL: it is still being made */
@@ -86,8 +92,8 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->via = c->via;
 	tx->channel_rtp = c->channel_rtp;
 	tx->channel_rtcp = c->channel_rtcp;
-	key_apply(tx, c);
-	tx->sends = c->sends && (!tx->encrypted || tx->key);
+	keys_apply(tx, c);
+	tx->sends = c->sends && tx_keyed(tx, false);
 	tx->xr = c->xr;
 	tx->aligned = c->aligned;
 	tx->pt = c->pt;

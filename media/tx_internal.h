@@ -14,6 +14,8 @@
 
 #include <sys/types.h>
 
+/** There is a key for it, or none is needed. */
+bool tx_keyed(const struct tx_session *tx, bool rtcp);
 /** What must be encrypted is, in place. @return 0; -errno: it cannot be */
 int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
 	      bool rtcp);

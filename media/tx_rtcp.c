@@ -107,7 +107,7 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	size_t bytes;
 
 	tx->rtcp_last_ns = now_ns;
-	if (tx->rtcp.len == 0 || (tx->encrypted && !tx->key))
+	if (tx->rtcp.len == 0 || !tx_keyed(tx, true))
 		return;
 	c.sender = sender_info(e, s, now_ns);
 	if (answer && answer->has_report) {

@@ -281,7 +281,7 @@ bool tx_rtp_may(const struct tx_session *tx)
 	if (!tx->clip || (tx->clip->begins && tx->clip_at == tx->clip->frames))
 		return false;
 	/* a key that is still to come: nothing leaves in plain */
-	return tx->sends && !(tx->encrypted && !tx->key) &&
+	return tx->sends && tx_keyed(tx, false) &&
 	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
 }
 

@@ -5,16 +5,27 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+static struct session_key *key_of(const struct tx_session *tx, bool rtcp)
+{
+	return tx->keys[rtcp && tx->rtcp_keyed ? SOCKET_RTCP : SOCKET_RTP];
+}
+
+bool tx_keyed(const struct tx_session *tx, bool rtcp)
+{
+	return !tx->encrypted || key_of(tx, rtcp);
+}
+
 int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
 	      bool rtcp)
 {
+	const struct session_key *key = key_of(tx, rtcp);
+
 	if (!tx->encrypted)
 		return 0;
-	if (!tx->key)
+	if (!key)
 		return -ENOKEY;
-	return rtcp ? srtp_context_protect_rtcp(tx->key->context, data, bytes,
-						room)
-		    : srtp_context_protect(tx->key->context, data, bytes, room);
+	return rtcp ? srtp_context_protect_rtcp(key->context, data, bytes, room)
+		    : srtp_context_protect(key->context, data, bytes, room);
 }
 
 /* In a channel of the TURN server. */

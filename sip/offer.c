@@ -181,8 +181,8 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 				direction_names[draft->direction]);
 	if (!err)
 		err = xr_write(b, draft->local->xr);
-	if (!err &&
-	    (draft->answer ? draft->answer->rtcp_mux : draft->local->rtcp_mux))
+	if (!err && (draft->answer ? draft->answer->rtcp_mux
+				   : draft->local->rtcp_mux == MEDIA_MUX_OFFER))
 		err = buf_print(b, "a=rtcp-mux\r\n");
 	if (!err)
 		err = ice_write(b, draft, false);
@@ -283,10 +283,8 @@ static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 	bool wanted = local->encryption != MEDIA_ENCRYPTION_NONE;
 
 	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
-		return sdp_dtls_settle(deal, &peer->association, deal->rtcp_mux,
-				       ours)
-			       ? -ENOKEY
-			       : 0;
+		return sdp_dtls_settle(deal, &peer->association, ours) ? -ENOKEY
+								       : 0;
 	if (wanted && sdp_crypto_settle(deal, &peer->crypto, local, ours))
 		return 0;
 	/* an answer with keys that were not offered protects nothing */
@@ -302,8 +300,7 @@ const char *sdp_key_reason(const struct sdp *peer,
 	struct media_negotiated scratch;
 
 	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
-		return sdp_dtls_settle(&scratch, &peer->association,
-				       peer->rtcp_mux, false);
+		return sdp_dtls_settle(&scratch, &peer->association, false);
 	if (peer->secure && peer->association.fingerprint.len > 0 &&
 	    !peer->crypto.offered)
 		return "the peer's SDP asks for DTLS-SRTP, media_encryption is "
@@ -355,7 +352,9 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	event_settle(&deal, peer, local);
 	noise_settle(&deal, peer, local);
 	/* an answer may not bring it up, an offer's is taken */
-	deal.rtcp_mux = peer->rtcp_mux && (!ours || local->rtcp_mux);
+	deal.rtcp_mux =
+		peer->rtcp_mux && (ours ? local->rtcp_mux == MEDIA_MUX_OFFER
+					: local->rtcp_mux != MEDIA_MUX_REFUSE);
 	err = settle_keys(&deal, peer, local, ours);
 	if (err)
 		return err;

@@ -102,15 +102,11 @@ void sdp_dtls_keep(struct sdp_dtls *peer, const struct media_negotiated *before)
 }
 
 const char *sdp_dtls_settle(struct media_negotiated *ret,
-			    const struct sdp_dtls *peer, bool rtcp_mux,
-			    bool ours)
+			    const struct sdp_dtls *peer, bool ours)
 {
 	if (peer->fingerprint.len == 0)
 		return "DTLS-SRTP is mandatory, the peer's SDP has no "
 		       "a=fingerprint of a hash we know";
-	if (!rtcp_mux)
-		return "DTLS-SRTP is done with a=rtcp-mux only, which the "
-		       "peer's SDP lacks";
 	if (peer->setup == SDP_SETUP_HOLDCONN)
 		return "the peer's SDP holds the DTLS association off "
 		       "(a=setup:holdconn)";

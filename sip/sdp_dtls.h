@@ -51,7 +51,6 @@ void sdp_dtls_keep(struct sdp_dtls *peer,
  * @return NULL; why it cannot be (static text)
  */
 const char *sdp_dtls_settle(struct media_negotiated *ret,
-			    const struct sdp_dtls *peer, bool rtcp_mux,
-			    bool ours);
+			    const struct sdp_dtls *peer, bool ours);
 
 #endif

@@ -146,7 +146,7 @@ struct sip_account_media {
 	size_t codec_count;                   /* 0: PCMU, PCMA */
 	uint16_t ptime_ms;
 	enum media_encryption encryption;
-	bool rtcp_mux;
+	enum media_mux rtcp_mux;
 };
 
 struct sip_account_params {

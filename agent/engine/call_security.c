@@ -1,8 +1,13 @@
 #include "agent/engine/internal.h"
 
+#include "media/dtls.h"
 #include "media/srtp_keys.h"
 
+#include "base/str.h"
+
 #include <errno.h>
+
+#define SECURED_BYTES (DTLS_REASON_BYTES + 8) /* with the port */
 
 int call_security_params(const struct call *c,
 			 struct media_session_params *params)
@@ -12,7 +17,7 @@ int call_security_params(const struct call *c,
 
 	clients_media(&media, action);
 	params->encryption = media.encryption;
-	params->rtcp_mux = action->rtcp_mux;
+	params->rtcp_mux = media.rtcp_mux;
 	for (size_t i = 0; i < action->srtp_suite_count; i++) {
 		if (srtp_suite_by_name(&params->suites[i],
 				       action->srtp_suites[i]))
@@ -64,17 +69,22 @@ void call_security_client(struct call *c, const struct sip_call_info *info)
 void call_security_dtls(struct call *c, const struct media_record *record)
 {
 	const struct media_secured *end = &record->u.secured;
+	char text[SECURED_BYTES];
 
 	if (c->closed)
 		return;
 	if (end->suite) {
+		str_print(text, sizeof(text), "%s%s%s", end->suite,
+			  end->port ? ", " : "", end->port ? end->port : "");
 		c->encrypted = true;
-		call_state(c, record->mono_ns, UA_CALL_MENC, end->suite);
+		call_state(c, record->mono_ns, UA_CALL_MENC, text);
 		return;
 	}
+	str_print(text, sizeof(text), "%s%s%s", end->port ? end->port : "",
+		  end->port ? ": " : "", end->reason);
 	report_event(c->engine,
 		     wire_event_assert(report_time(c->engine, record->mono_ns),
 				       c->name, "media_encryption", "dtls",
-				       end->reason));
+				       text));
 	call_hangup(c);
 }

@@ -106,6 +106,19 @@ static enum media_encryption encryption_of(const struct wire_action *a)
 	return MEDIA_ENCRYPTION_NONE;
 }
 
+static enum media_mux mux_of(const struct wire_action *a)
+{
+	switch (a->rtcp_mux) {
+	case WIRE_MUX_OFFER:
+		return MEDIA_MUX_OFFER;
+	case WIRE_MUX_REFUSE:
+		return MEDIA_MUX_REFUSE;
+	case WIRE_MUX_TAKE:
+		break;
+	}
+	return MEDIA_MUX_TAKE;
+}
+
 void clients_media(struct sip_account_media *ret,
 		   const struct wire_action *action)
 {
@@ -113,7 +126,7 @@ void clients_media(struct sip_account_media *ret,
 		.codec_count = action->codec_count,
 		.ptime_ms = action->ptime_ms,
 		.encryption = encryption_of(action),
-		.rtcp_mux = action->rtcp_mux,
+		.rtcp_mux = mux_of(action),
 	};
 	memcpy(ret->codecs, action->codecs, sizeof(ret->codecs));
 }

@@ -32,6 +32,7 @@ enum option_code {
 	OPTION_NAT,
 	OPTION_ICE_LITE,
 	OPTION_RTCP_MUX,
+	OPTION_NO_RTCP_MUX,
 	OPTION_STUN_SERVER,
 	OPTION_TURN_SERVER,
 	OPTION_TURN_TRANSPORT,
@@ -79,6 +80,7 @@ static const struct option long_options[] = {
 	{"nat", required_argument, NULL, OPTION_NAT},
 	{"ice-lite", no_argument, NULL, OPTION_ICE_LITE},
 	{"rtcp-mux", no_argument, NULL, OPTION_RTCP_MUX},
+	{"no-rtcp-mux", no_argument, NULL, OPTION_NO_RTCP_MUX},
 	{"stun-server", required_argument, NULL, OPTION_STUN_SERVER},
 	{"turn-server", required_argument, NULL, OPTION_TURN_SERVER},
 	{"turn-transport", required_argument, NULL, OPTION_TURN_TRANSPORT},
@@ -319,6 +321,7 @@ static const struct {
 } switches[] = {
 	{OPTION_ICE_LITE, offsetof(struct cli_options, ice_lite)},
 	{OPTION_RTCP_MUX, offsetof(struct cli_options, rtcp_mux)},
+	{OPTION_NO_RTCP_MUX, offsetof(struct cli_options, no_rtcp_mux)},
 	{OPTION_TURN_INSECURE, offsetof(struct cli_options, turn_insecure)},
 	{OPTION_REGISTER, offsetof(struct cli_options, registers)},
 	{OPTION_AUDIO_CHECKS, offsetof(struct cli_options, audio_checks)},

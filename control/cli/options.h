@@ -54,7 +54,8 @@ struct cli_options {
 	const char *turn_user;              /* NULL: none */
 	char turn_password[CLI_HOST_BYTES]; /* "": none; wiped by the caller */
 	bool turn_password_given;           /* not of the environment */
-	bool rtcp_mux;
+	bool rtcp_mux; /* neither: as the encryption has it */
+	bool no_rtcp_mux;
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;
 	const char *actions; /* sipclient_actions as text or NULL */

@@ -159,6 +159,8 @@ static json_t *media_action(const struct cli_options *o)
 		json_object_set_new(a, "ice_lite", json_true());
 	if (o->rtcp_mux)
 		json_object_set_new(a, "rtcp_mux", json_true());
+	else if (o->no_rtcp_mux)
+		json_object_set_new(a, "rtcp_mux", json_false());
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
 	put_text(a, "sipclient_actions", o->actions);

@@ -136,6 +136,13 @@ enum wire_encryption {
 	WIRE_ENCRYPTION_DTLS,
 };
 
+/* RTCP on the port of RTP */
+enum wire_mux {
+	WIRE_MUX_TAKE, /* an offer of it is taken */
+	WIRE_MUX_OFFER,
+	WIRE_MUX_REFUSE, /* nor is an offer of it taken */
+};
+
 enum wire_nat {
 	WIRE_NAT_NONE,
 	WIRE_NAT_STUN, /* the address that a STUN server sees */
@@ -260,7 +267,7 @@ struct wire_action {
 	bool turn_verify;          /* TLS: the certificate; default true */
 	const char *turn_username; /* NULL: none */
 	const char *turn_password;
-	bool rtcp_mux; /* offer it; with DTLS always */
+	enum wire_mux rtcp_mux; /* default: with DTLS OFFER */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */
 	/* of an uploaded prompt, 64 lower-case hex digits; NULL: the agent has

@@ -41,6 +41,24 @@ static int suites_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
+/* The encryption is known. */
+static int mux_decode(struct decoder *d, json_t *object, struct wire_action *a)
+{
+	json_t *value = json_object_get(object, "rtcp_mux");
+	bool mux = false;
+
+	if (!value || json_is_null(value)) {
+		a->rtcp_mux = a->encryption == WIRE_ENCRYPTION_DTLS
+				      ? WIRE_MUX_OFFER
+				      : WIRE_MUX_TAKE;
+		return 0;
+	}
+	if (decode_bool(d, object, "rtcp_mux", &mux))
+		return -EINVAL;
+	a->rtcp_mux = mux ? WIRE_MUX_OFFER : WIRE_MUX_REFUSE;
+	return 0;
+}
+
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a)
 {
@@ -62,7 +80,7 @@ int wire_security_decode(struct decoder *d, json_t *object,
 				"must be none, sdes, sdes-mandatory or dtls");
 		a->encryption = values[k];
 	}
-	if (decode_bool(d, object, "rtcp_mux", &a->rtcp_mux))
+	if (mux_decode(d, object, a))
 		return -EINVAL;
 	return suites_decode(d, object, a);
 }

@@ -192,10 +192,8 @@ int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
 	a->object.ops = &baresip_ops;
 	a->ua = u;
 	a->username = strdup(params->username);
-	/* as the native one: DTLS-SRTP over one port */
-	a->rtcp_mux = params->media &&
-		      (params->media->rtcp_mux ||
-		       params->media->encryption == MEDIA_ENCRYPTION_DTLS);
+	a->rtcp_mux =
+		params->media && params->media->rtcp_mux == MEDIA_MUX_OFFER;
 	a->regexpire_s =
 		params->regexpire_s ? params->regexpire_s : REGEXPIRE_DEFAULT_S;
 	a->account_h = params->account_h;

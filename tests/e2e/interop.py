@@ -11,7 +11,7 @@ Written by `tests/e2e/test_interop.py`, `test_interop_phones.py`, `test_sipp.py`
 e2e-interop`, then the same with `e2e-sipp` and so on); the suite fails when a peer does otherwise than stands here. Versions are Debian 12's. "yes": seen end to end, with what the peer sent; "no": tried, and the peer does not do it (why stands behind it); "": not tried.
 "called": by us, "calling": it calls us. "nonce that has expired": kamailio's challenge says `stale=true`.
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
-Media: rows `codec` (a call with an offer of that codec alone), `plain`, `SDES`, `DTLS-SRTP`. Packets both ways are equal to
+Media: rows `codec` (a call with an offer of that codec alone), `plain`, `SDES`, `DTLS-SRTP` (with rtcp-mux; `on two ports` without, a handshake for each). Packets both ways are equal to
 a capture's, nothing is lost, and the tones heard on both sides are within 2 dB if nothing else is said. linphone's G.722 is
 6 dB off ITU-T's, ours and baresip's are not. More is in [media.md](media.md) and [nat.md](nat.md).
 
@@ -21,7 +21,8 @@ a capture's, nothing is lost, and the tones heard on both sides are within 2 dB 
 # Rows that begin so are written by another test than a peer's others.
 GROUPS = ("presence: ", "challenge: ", "registration, ", "call, ", "edge: ", "IPv6: ",
           "nonce that has expired, ", "fork: ", "redirect: ", "TLS: ",
-          "codec, ", "plain, ", "SDES, ", "DTLS-SRTP, ")
+          "codec, ", "plain, ", "SDES, ", "DTLS-SRTP, ",
+          "DTLS-SRTP on two ports, ")
 
 
 def load():

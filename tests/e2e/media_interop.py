@@ -17,7 +17,10 @@ MODES = {
     "plain": (None, "none", "none"),
     "SDES": ("srtp-mand", "srtp", "sdes-mandatory"),
     "DTLS-SRTP": ("dtls_srtp", "dtls", "dtls"),
+    # an association for RTP and one for RTCP: linphone's default, and baresip's
+    "DTLS-SRTP on two ports": ("dtls_srtp", "dtls", "dtls"),
 }
+CODEC_MODES = [m for m in MODES if m != "DTLS-SRTP on two ports"]
 RTP = (20000, 20099)
 PHONES = {"baresip": BARESIP, "linphone-cli": LINPHONE}
 PATIENCE_S = 20
@@ -30,7 +33,6 @@ def phone_make(kind, folder, namespace, mode, codec="PCMA"):
         module = {"srtp-mand": ["srtp"], "dtls_srtp": ["dtls_srtp"]}.get(theirs, [])
         return Baresip(folder, namespace, codec, f";mediaenc={theirs}" if theirs else "", module,
                        ["rtcp_mux " + ("yes" if mode == "DTLS-SRTP" else "no")], dtmf="rtpevent")
-    # without rtcp_mux it shakes hands for RTCP alone too, which we do not
     secure = ["media_encryption_mandatory=1"] * (mode != "plain")
     mux = ["[rtp]", "rtcp_mux=1", "[sip]"] * (mode == "DTLS-SRTP")
     return Linphone(folder, namespace, [f"media_encryption={theirs}"] + secure + mux, info=False)
@@ -191,6 +193,17 @@ SCRIPT = [["assert_established", "15000"], ["assert_state", "CALL_RTPESTAB"], ["
           ["reinvite"], ["dtmf", "7"], ["wait", "200"], ["hangup"]]
 
 
+def secured(engine, capture, ours, one_port):
+    """Each port that has a handshake in the capture has told its keys; reports came."""
+    ports = {d for _, _, d, data in capture.datagrams(f"udp.dstport >= {ours[0]} and udp.dstport <= {ours[1]}")
+             if 20 <= data[0] <= 63}
+    told = [e["text"].partition(", ")[2] for e in engine.events
+            if e["kind"] == "state" and e["state"] == "CALL_MENC"]
+    assert sorted(told) == ([""] if one_port else ["RTCP", "RTP"]), told
+    assert len(ports) == len(told), ports
+    assert "CALL_RTCP" in engine.states()
+
+
 def within(build, folder, namespaces, ports, kind, mode, we_call):
     """{feature: cell} of one call"""
     group = f"{mode}, {'called' if we_call else 'calling'}: "
@@ -218,6 +231,8 @@ def within(build, folder, namespaces, ports, kind, mode, we_call):
         streams = {s["dir"]: s for s in engine.calls()[0]["streams"]}
         assert ("srtp_suite" in streams["in"]) == (mode != "plain")
         counts = exact(streams, capture, mode != "plain")
+        if mode.startswith("DTLS"):
+            secured(engine, capture, ports.rtp, mode == "DTLS-SRTP")
         # baresip takes its leave with an RTCP BYE in plain
         if mode != "plain":
             assert streams["in"]["srtp_auth_failed"] <= (kind == "baresip"), streams["in"]

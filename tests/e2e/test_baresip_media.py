@@ -56,7 +56,8 @@ def test_what_cannot_be_played_is_said(build, ports, namespaces, prompts):
     {"audio_codecs": ["PCMA"]}, {"audio_codecs": ["G722"]}, {"audio_codecs": ["opus"]},
     {"audio_codecs": ["GSM"]}, {"audio_codecs": ["L16/16000"]}, {"ptime": 40},
     {"media_encryption": "sdes"}, {"media_encryption": "sdes-mandatory"},
-    {"media_encryption": "dtls"}, {"rtcp_mux": True}], ids=str)
+    {"media_encryption": "dtls"}, {"media_encryption": "dtls", "rtcp_mux": False},
+    {"rtcp_mux": True}], ids=str)
 def test_its_codecs_and_encryptions(build, ports, namespaces, more):
     peer = {k: v for k, v in more.items() if k != "rtcp_mux"}
     with Pair(build, ports, namespaces, {"call_duration": 3, **more}, peer) as p:

@@ -36,13 +36,14 @@ def phone(folder, namespace, ice=True, mux=True, encryption=None):
                    [f"rtcp_mux {'yes' if mux else 'no'}"])
 
 
-@pytest.mark.parametrize("mux", [False, True])
-def test_ice_with_baresip(tmp_path, build, namespaces, mux):
-    """Two host candidates meet; baresip answers the checks and sends its own."""
-    with phone(tmp_path, namespaces[1], mux=mux) as peer:
+@pytest.mark.parametrize("mux,encryption", [(False, None), (True, None), (False, "dtls_srtp")])
+def test_ice_with_baresip(tmp_path, build, namespaces, mux, encryption):
+    """Two host candidates meet; baresip answers the checks and sends its own. DTLS-SRTP
+    without rtcp-mux has the pair of each component."""
+    with phone(tmp_path, namespaces[1], mux=mux, encryption=encryption) as peer:
         with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
             code, result = call(build, namespaces[0], "--duration", "3", "--nat", "ice",
-                                *["--rtcp-mux"] * mux)
+                                *["--rtcp-mux"] * mux, *["--encryption", "dtls"] * bool(encryption))
     assert code == 0, (result, peer.text())
     print(path(result))
     assert path(result)["connected"], peer.text()
@@ -50,6 +51,7 @@ def test_ice_with_baresip(tmp_path, build, namespaces, mux):
     assert path(result)["rtp"]["local"].startswith(OURS)
     assert path(result)["rtp"]["remote_type"] == "host"
     assert ("rtcp" in path(result)) != mux
+    assert ("srtp_suite" in streams(result)["in"]) == bool(encryption)
     assert_exact(streams(result), capture)
 
 

@@ -59,7 +59,7 @@ static const struct step_param params[] = {
 	{"silence_suppression", "boolean", "false", MEDIA},
 	{"media_encryption", "string", "\"none\"", MEDIA},
 	{"srtp_suites", "array", "[]", MEDIA},
-	{"rtcp_mux", "boolean", "false", MEDIA},
+	{"rtcp_mux", "boolean", NULL, MEDIA},
 	{"media_nat", "string", "\"none\"", MEDIA},
 	{"ice_lite", "boolean", "false", MEDIA},
 	{"stun_server", "string", NULL, MEDIA},

@@ -91,7 +91,7 @@ static void answer_dtls(const struct sdp *offer,
 	buf_init(&b, 4 * SDP_TEXT_MAX);
 	check(sdp_write(&b, &draft) == 0);
 	check(sdp_parse(&again, b.data, b.used, &reason) == 0);
-	check(sdp_dtls_settle(&deal, &again.association, true, true) == NULL);
+	check(sdp_dtls_settle(&deal, &again.association, true) == NULL);
 	check(deal.dtls_active != active);
 	buf_release(&b);
 }

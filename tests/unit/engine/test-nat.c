@@ -78,6 +78,9 @@ static void test_nat_ice(void **state)
 		{ICE, ICE ",\"ice_lite\":true,\"rtcp_mux\":true", true, false},
 		{ICE ",\"media_encryption\":\"dtls\"",
 		 ICE ",\"media_encryption\":\"dtls\"", true, true},
+		/* a handshake over the pair of each component */
+		{ICE ",\"media_encryption\":\"dtls\",\"rtcp_mux\":false",
+		 ICE ",\"media_encryption\":\"dtls\"", false, true},
 		{ICE ",\"media_encryption\":\"sdes\"",
 		 ICE ",\"media_encryption\":\"sdes-mandatory\"", false, true},
 	};
@@ -114,6 +117,10 @@ static void test_nat_ice(void **state)
 			number(event(&pair.caller, "evidence", NULL, 0),
 			       "foreign_packets"),
 			0);
+		if (strstr(cases[i].call, "dtls"))
+			assert_int_equal(
+				!event(&pair.caller, "state", "CALL_MENC", 1),
+				cases[i].mux);
 		check_password_hidden(&pair.caller);
 		pair_release(&pair);
 	}

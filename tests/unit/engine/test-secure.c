@@ -235,6 +235,64 @@ static void test_secure_dtls(void **state)
 	}
 }
 
+/* Both ports said once that they have keys; reports came, all authentic. */
+static void check_ports(const struct process *side)
+{
+	unsigned seen = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const char *text =
+			text_of(event(side, "state", "CALL_MENC", i), "text");
+
+		seen |= strcmp(text, "AES_CM_128_HMAC_SHA1_80, RTP") ? 0 : 1;
+		seen |= strcmp(text, "AES_CM_128_HMAC_SHA1_80, RTCP") ? 0 : 2;
+	}
+	assert_int_equal(seen, 3);
+	assert_null(event(side, "state", "CALL_MENC", 2));
+	assert_true(has_state(side, "CALL_RTCP"));
+	assert_int_equal(
+		number(event(side, "evidence", NULL, 0), "srtp_refused"), 0);
+}
+
+/* DTLS-SRTP where one side has no a=rtcp-mux, or an offer of it: a handshake
+ * for each port. */
+static void test_secure_dtls_ports(void **state)
+{
+	static const char *const refusals[][2] = {{",\"rtcp_mux\":false", ""},
+						  {"", ",\"rtcp_mux\":false"}};
+	(void)state;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct pair pair;
+		char answer[80];
+		char call[480];
+
+		snprintf(answer, sizeof(answer),
+			 ",\"media_encryption\":\"dtls\"%s", refusals[i][0]);
+		snprintf(
+			call, sizeof(call),
+			",\"call_duration\":20,\"media_encryption\":\"dtls\"%s,"
+			"\"sipclient_actions\":[[\"assert_state\",\"CALL_RTCP\"],"
+			"[\"wait\",\"300\"],[\"hold\",\"\"],[\"resume\",\"\"],"
+			"[\"reinvite\",\"\"],[\"wait\",\"500\"],"
+			"[\"hangup\",\"\"]]",
+			refusals[i][1]);
+		pair_start(&pair, answer, call);
+		pair_end(&pair);
+		assert_null(event(&pair.caller, "assert", NULL, 0));
+		assert_null(event(&pair.callee, "assert", NULL, 0));
+		check_exact(event(&pair.caller, "call", NULL, 0),
+			    event(&pair.callee, "call", NULL, 0),
+			    "AES_CM_128_HMAC_SHA1_80");
+		check_exact(event(&pair.callee, "call", NULL, 0),
+			    event(&pair.caller, "call", NULL, 0),
+			    "AES_CM_128_HMAC_SHA1_80");
+		check_ports(&pair.caller);
+		check_ports(&pair.callee);
+		pair_release(&pair);
+	}
+}
+
 /* RTCP over the port of RTP: reports arrive, packets are no less exact. */
 static void test_secure_mux(void **state)
 {
@@ -267,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_secure_wishes),
 		cmocka_unit_test(test_secure_rekey),
 		cmocka_unit_test(test_secure_dtls),
+		cmocka_unit_test(test_secure_dtls_ports),
 		cmocka_unit_test(test_secure_mux),
 	};
 

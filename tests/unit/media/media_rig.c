@@ -66,7 +66,12 @@ static struct rig_log *session_open(struct rig *r, size_t index,
 struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
 				      enum media_encryption encryption)
 {
-	struct media_session_params params = {.encryption = encryption};
+	struct media_session_params params = {
+		.encryption = encryption,
+		.rtcp_mux = encryption == MEDIA_ENCRYPTION_DTLS
+				    ? MEDIA_MUX_OFFER
+				    : MEDIA_MUX_TAKE,
+	};
 
 	return session_open(r, index, &params);
 }
@@ -150,6 +155,9 @@ static void record_log(const struct media_record *record, void *arg)
 		break;
 	case MEDIA_RECORD_SECURED:
 		log->secured++;
+		log->ports[record->u.secured.port &&
+			   strcmp(record->u.secured.port, "RTCP") == 0] =
+			record->u.secured;
 		log->suite = record->u.secured.suite;
 		log->reason = record->u.secured.reason;
 		break;

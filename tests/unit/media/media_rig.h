@@ -36,6 +36,7 @@ struct rig_log {
 	size_t secured;
 	const char *suite; /* DTLS; NULL: it failed */
 	const char *reason;
+	struct media_secured ports[2]; /* the same of RTP, of RTCP alone */
 	size_t gathered;
 	size_t paths;
 	struct media_path path; /* ICE's last */

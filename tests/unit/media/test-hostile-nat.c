@@ -82,7 +82,8 @@ static struct rig_log *session(struct world *w, size_t index,
 	struct media_session_params params = {
 		.bind = rig_loopback(),
 		.user = log,
-		.rtcp_mux = nat->mode == MEDIA_NAT_ICE,
+		.rtcp_mux = nat->mode == MEDIA_NAT_ICE ? MEDIA_MUX_OFFER
+						       : MEDIA_MUX_TAKE,
 		.nat = *nat,
 	};
 

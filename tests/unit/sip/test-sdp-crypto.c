@@ -340,7 +340,7 @@ static struct media_local dtls_local(void)
 	struct media_local local = local_make(MEDIA_ENCRYPTION_NONE);
 
 	local.encryption = MEDIA_ENCRYPTION_DTLS;
-	local.rtcp_mux = true;
+	local.rtcp_mux = MEDIA_MUX_OFFER;
 	strcpy(local.fingerprint.hash, "sha-256");
 	local.fingerprint.len = 32;
 	return local;
@@ -370,8 +370,9 @@ static void test_dtls_settle_table(void **state)
 		 NO, NO},
 		{DTLS "a=setup:active\r\na=fingerprint:sha-256 00:01\r\n", NO,
 		 NO},
-		{HEAD "UDP/TLS/RTP/SAVPF 0\r\na=setup:active\r\n" PRINT, NO,
-		 NO},
+		/* without rtcp-mux: each port has its own */
+		{HEAD "UDP/TLS/RTP/SAVPF 0\r\na=setup:active\r\n" PRINT,
+		 PASSIVE, PASSIVE},
 		{HEAD "RTP/AVP 0\r\n", NO, NO},
 		/* what stands at the session counts too */
 		{"v=0\r\na=setup:passive\r\n" PRINT
@@ -397,8 +398,8 @@ static void test_dtls_settle_table(void **state)
 			assert_int_equal(err, want == NO ? -ENOKEY : 0);
 			if (err)
 				continue;
-			assert_true(deal.dtls && deal.encrypted &&
-				    deal.rtcp_mux);
+			assert_true(deal.dtls && deal.encrypted);
+			assert_int_equal(deal.rtcp_mux, sdp.rtcp_mux);
 			assert_int_equal(deal.dtls_active, want == ACTIVE);
 			assert_string_equal(deal.fingerprint.hash, "sha-256");
 			for (uint8_t k = 0; k < 32; k++)
@@ -478,9 +479,14 @@ static void test_rtcp_mux_table(void **state)
 	/* not offered: an answer does not bring it up */
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_false(deal.rtcp_mux);
-	local.rtcp_mux = true;
+	local.rtcp_mux = MEDIA_MUX_OFFER;
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_true(deal.rtcp_mux);
+	local.rtcp_mux = MEDIA_MUX_REFUSE;
+	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+	assert_false(deal.rtcp_mux);
+	assert_memory_equal(&deal.rtcp, &sdp.rtcp, sizeof(deal.rtcp));
+	local.rtcp_mux = MEDIA_MUX_OFFER;
 	sdp.rtcp_mux = false;
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_false(deal.rtcp_mux);

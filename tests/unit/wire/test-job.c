@@ -188,6 +188,39 @@ static void test_job_defaults(void **state)
 	wire_job_free(job);
 }
 
+/* Offered with DTLS if nothing is said; false is more than nothing. */
+static void test_job_rtcp_mux(void **state)
+{
+	static const struct {
+		const char *text;
+		enum wire_mux mux;
+	} cases[] = {
+		{"", WIRE_MUX_TAKE},
+		{",\"rtcp_mux\":null", WIRE_MUX_TAKE},
+		{",\"rtcp_mux\":true", WIRE_MUX_OFFER},
+		{",\"rtcp_mux\":\"0\"", WIRE_MUX_REFUSE},
+		{",\"media_encryption\":\"dtls\"", WIRE_MUX_OFFER},
+		{",\"rtcp_mux\":null,\"media_encryption\":\"dtls\"",
+		 WIRE_MUX_OFFER},
+		{",\"rtcp_mux\":false,\"media_encryption\":\"dtls\"",
+		 WIRE_MUX_REFUSE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char reason[WIRE_REASON_BYTES];
+		struct wire_job *job;
+		char text[1024];
+
+		snprintf(text, sizeof(text), HEAD "\"steps\":[[{" CALL "%s}]]}",
+			 cases[i].text);
+		assert_int_equal(decode(&job, text, reason), 0);
+		assert_int_equal(job->steps[0].actions[0].rtcp_mux,
+				 cases[i].mux);
+		wire_job_free(job);
+	}
+}
+
 static void test_job_stream(void **state)
 {
 	char reason[WIRE_REASON_BYTES];
@@ -712,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_job_call_inherits_target),
 		cmocka_unit_test(test_job_complete),
 		cmocka_unit_test(test_job_defaults),
+		cmocka_unit_test(test_job_rtcp_mux),
 		cmocka_unit_test(test_job_stream),
 		cmocka_unit_test(test_job_refusals),
 		cmocka_unit_test(test_event_refusals),
