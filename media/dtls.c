@@ -1,6 +1,7 @@
 #include "media/dtls.h"
 
 #include "base/str.h"
+#include "media/dtls_reassembly.h"
 #include "media/socket.h"
 #include "media/srtp_keys.h"
 
@@ -34,6 +35,7 @@ struct dtls_identity {
 struct dtls {
 	SSL *ssl;
 	BIO *in;
+	struct dtls_reassembly *messages; /* of the peer */
 	dtls_send_h *send;
 	void *arg;
 	bool client;
@@ -328,6 +330,27 @@ static int bios_set(struct dtls *d, const struct dtls_identity *id)
 	return 0;
 }
 
+static void record_arrived(const uint8_t *record, size_t bytes, void *arg)
+{
+	struct dtls *d = arg;
+	uint8_t rest[64];
+
+	/* what OpenSSL did not read of the last one does not begin this one */
+	(void)BIO_reset(d->in);
+	if (d->state == DTLS_FAILED ||
+	    BIO_write(d->in, record, (int)bytes) != (int)bytes)
+		return;
+	if (d->state == DTLS_UNDER_WAY) {
+		go_on(d);
+		return;
+	}
+	/* our last flight got lost and the peer repeats its own: reading
+	 * answers that */
+	ERR_clear_error();
+	(void)SSL_read(d->ssl, rest, sizeof(rest));
+	ERR_clear_error();
+}
+
 int dtls_new(struct dtls **ret, const struct dtls_identity *id,
 	     const struct dtls_params *params)
 {
@@ -344,8 +367,11 @@ int dtls_new(struct dtls **ret, const struct dtls_identity *id,
 	d->arg = params->arg;
 	d->client = params->client;
 	d->peer = params->peer;
-	d->ssl = SSL_new(id->context);
-	err = d->ssl ? bios_set(d, id) : -ENOMEM;
+	err = dtls_reassembly_new(&d->messages, d->client, record_arrived, d);
+	if (!err) {
+		d->ssl = SSL_new(id->context);
+		err = d->ssl ? bios_set(d, id) : -ENOMEM;
+	}
 	if (!err && (SSL_set_tlsext_use_srtp(d->ssl, names) != 0 ||
 		     DTLS_set_link_mtu(d->ssl, LINK_MTU) != 1))
 		err = -EIO; /* the former says 0 for success */
@@ -368,30 +394,35 @@ struct dtls *dtls_free(struct dtls *d)
 	if (!d)
 		return NULL;
 	SSL_free(d->ssl);
+	dtls_reassembly_free(d->messages);
 	OPENSSL_cleanse(d, sizeof(*d));
 	free(d);
 	return NULL;
 }
 
-void dtls_input(struct dtls *d, const uint8_t *data, size_t bytes)
+unsigned dtls_input(struct dtls *d, const uint8_t *data, size_t bytes)
 {
-	uint8_t rest[64];
+	uint64_t before = dtls_reassembly_refused(d->messages);
 
-	if (d->state == DTLS_FAILED || bytes == 0 || bytes > INT32_MAX)
+	if (d->state != DTLS_FAILED)
+		dtls_reassembly_input(d->messages, data, bytes);
+	return (unsigned)(dtls_reassembly_refused(d->messages) - before);
+}
+
+void dtls_give_up(struct dtls *d)
+{
+	const char *last = dtls_reassembly_reason(d->messages);
+
+	if (d->state != DTLS_UNDER_WAY)
 		return;
-	/* what OpenSSL did not read of the last one does not begin this one */
-	(void)BIO_reset(d->in);
-	if (BIO_write(d->in, data, (int)bytes) != (int)bytes)
-		return;
-	if (d->state == DTLS_UNDER_WAY) {
-		go_on(d);
-		return;
-	}
-	/* our last flight got lost and the peer repeats its own: reading
-	 * answers that */
-	ERR_clear_error();
-	(void)SSL_read(d->ssl, rest, sizeof(rest));
-	ERR_clear_error();
+	fail(d, "the peer does not finish the DTLS handshake");
+	if (last)
+		str_print(d->reason, sizeof(d->reason),
+			  "the peer does not finish the DTLS handshake; %llu "
+			  "times what came was refused, last %s",
+			  (unsigned long long)dtls_reassembly_refused(
+				  d->messages),
+			  last);
 }
 
 void dtls_tick(struct dtls *d)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DTLS_REASON_BYTES 128
+#define DTLS_REASON_BYTES 192
 
 /** Key pair, certificate and fingerprint. */
 struct dtls_identity;
@@ -51,10 +51,15 @@ int dtls_new(struct dtls **ret, const struct dtls_identity *id,
 	     const struct dtls_params *params);
 struct dtls *dtls_free(struct dtls *d);
 
-/** A datagram of the peer. What is no DTLS changes nothing. */
-void dtls_input(struct dtls *d, const uint8_t *data, size_t bytes);
+/** A datagram of the peer. What is no DTLS changes nothing, nor does what cannot
+ * be (see dtls_reassembly.h). @return how much of it was left out for that, or
+ * contradicts what came before */
+unsigned dtls_input(struct dtls *d, const uint8_t *data, size_t bytes);
 /** To be called now and then: repeats a flight whose time has come. */
 void dtls_tick(struct dtls *d);
+
+/** Wait no longer: what is under way has failed. */
+void dtls_give_up(struct dtls *d);
 
 enum dtls_state {
 	DTLS_UNDER_WAY,

@@ -414,6 +414,7 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
 	ret->dtls_dropped =
 		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
+	ret->dtls_refused = COUNTER_READ(&e->rx.dtls_refused);
 	ret->stun_dropped = COUNTER_READ(&e->rx.stun_dropped);
 	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);

@@ -115,6 +115,7 @@ struct rx_counters {
 	_Atomic uint64_t srtp_replayed;
 	_Atomic uint64_t srtp_unkeyed;
 	_Atomic uint64_t dtls_dropped; /* the loop adds to it too */
+	_Atomic uint64_t dtls_refused; /* by the loop */
 	_Atomic uint64_t stun_dropped;
 };
 

@@ -64,6 +64,8 @@ struct media_evidence {
 				 * they are, duplicates */
 	uint64_t dtls_dropped; /* DTLS datagrams not looked at: too many, from a
 				* stranger, too long */
+	uint64_t dtls_refused; /* records and fragments of it that cannot be, or
+				* contradict others: the handshake goes on */
 	uint64_t stun_dropped; /* STUN messages not looked at: too many, too
 				* long */
 	uint64_t srtp_unkeyed; /* came before a key, none came in time */

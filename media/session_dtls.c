@@ -90,6 +90,12 @@ static void send_datagram(const uint8_t *data, size_t bytes, void *arg)
 	session_nat_send(a->session, &to, data, bytes);
 }
 
+static void input(struct dtls_association *a, const struct handover *d)
+{
+	COUNTER_ADD(&a->session->engine->rx.dtls_refused,
+		    dtls_input(a->dtls, d->data, d->bytes));
+}
+
 static void early_forget(struct dtls_association *a)
 {
 	free(a->early);
@@ -124,8 +130,7 @@ static int begin(struct dtls_association *a)
 	list_review(s);
 	for (size_t i = 0; i < a->early_count; i++) {
 		if (from_peer(a, &a->early[i]))
-			dtls_input(a->dtls, a->early[i].data,
-				   a->early[i].bytes);
+			input(a, &a->early[i]);
 	}
 	early_forget(a);
 	engine_wake(s->engine->records_fd);
@@ -244,7 +249,7 @@ void session_dtls_input(struct media_session *s, const struct handover *d)
 	if (!a->dtls)
 		keep_early(a, d);
 	else if (from_peer(a, d))
-		dtls_input(a->dtls, d->data, d->bytes);
+		input(a, d);
 	else
 		COUNTER_ADD(&s->engine->rx.dtls_dropped, 1);
 }
@@ -278,13 +283,12 @@ static bool review(struct dtls_association *a, int64_t now_ns,
 	r->mono_ns = now_ns;
 	if (!a->session->dtls.settled.rtcp_mux)
 		r->u.secured.port = a->rtcp ? "RTCP" : "RTP";
+	if (now_ns >= a->until_ns)
+		dtls_give_up(a->dtls);
 	if (dtls_state(a->dtls) == DTLS_DONE)
 		done(a, r);
 	else if (dtls_state(a->dtls) == DTLS_FAILED)
 		r->u.secured.reason = dtls_reason(a->dtls);
-	else if (now_ns >= a->until_ns)
-		r->u.secured.reason =
-			"the peer does not finish the DTLS handshake";
 	else
 		return false;
 	a->under_way = false;

@@ -214,6 +214,7 @@ void report_rest(struct engine *e)
 		.srtp_replayed = m.srtp_replayed,
 		.srtp_unkeyed = m.srtp_unkeyed,
 		.dtls_dropped = m.dtls_dropped,
+		.dtls_refused = m.dtls_refused,
 		.stun_dropped = m.stun_dropped,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,

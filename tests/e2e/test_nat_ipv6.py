@@ -39,14 +39,16 @@ ICE = ["--nat", "ice"]
 
 @pytest.mark.parametrize("theirs,ours", [
     (ICE, ICE), (ICE, [*ICE, "--ice-lite"]), ([*ICE, "--ice-lite"], [*ICE, "--rtcp-mux"]),
-    ([*ICE, "--encryption", "dtls"], [*ICE, "--encryption", "dtls"])],
-    ids=["full", "lite-calls", "lite-is-called", "dtls"])
+    ([*ICE, "--encryption", "dtls"], [*ICE, "--encryption", "dtls"]),
+    ([*ICE, "--encryption", "dtls"], [*ICE, "--encryption", "dtls", "--no-rtcp-mux"])],
+    ids=["full", "lite-calls", "lite-is-called", "dtls", "dtls-on-two-ports"])
 def test_ice(tmp_path, build, both, theirs, ours):
     with Capture(tmp_path, RTP, both[0], "va") as capture:
         result, answered = pair(build, both, theirs, *ours)
     for side in (result, answered):
         print(path(side))
         assert path(side)["connected"] and path(side)["by"] == "ice"
+        assert ("srtp_suite" in streams(side)["in"]) == ("dtls" in ours)
     assert path(result)["rtp"]["local"].startswith(f"[{NEAR}]:")
     near, other = streams(result), streams(answered)
     assert_exact(near, capture)

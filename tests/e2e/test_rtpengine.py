@@ -62,6 +62,8 @@ CASES = {
     "plain-to-sdes": ("srtp", [], ["--encryption", "sdes-mandatory"]),
     "dtls-to-plain": ("demux", ["--encryption", "dtls"], []),
     "plain-to-dtls": ("dtls", [], ["--encryption", "dtls"]),
+    "dtls-on-two-ports-to-plain": ("demux", ["--encryption", "dtls", "--no-rtcp-mux"], []),
+    "plain-to-dtls-on-two-ports": ("dtls", [], ["--encryption", "dtls", "--no-rtcp-mux"]),
     "sdes-to-dtls": ("dtls", ["--encryption", "sdes-mandatory"], ["--encryption", "dtls"]),
     "ice": ("ice", ["--nat", "ice"], ["--nat", "ice"]),
     "ice-lite": ("ice", ["--nat", "ice", "--ice-lite"], ["--nat", "ice"]),

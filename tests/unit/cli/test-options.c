@@ -157,6 +157,7 @@ static void test_without_effect(void **state)
 		"offhook register --registrar b --user a --nat stun",
 		"offhook call sip:a@b --srtp-suite AEAD_AES_128_GCM",
 		"offhook call sip:a@b --encryption none --srtp-suite x",
+		"offhook call sip:a@b --rtcp-mux --no-rtcp-mux",
 		"offhook call sip:a@b --stun-server s",
 		"offhook call sip:a@b --nat turn --stun-server s",
 		"offhook call sip:a@b --nat stun --turn-server s",
@@ -172,6 +173,7 @@ static void test_without_effect(void **state)
 		"offhook call sip:a@b;transport=tls --tls-verify no",
 		"offhook call sip:a@b --user a --register --expires 60",
 		"offhook answer --registrar b --user a --expires 60",
+		"offhook call sip:a@b --encryption dtls --no-rtcp-mux",
 		"offhook call sip:a@b --encryption dtls --srtp-suite "
 		"AEAD_AES_128_GCM",
 		"offhook call sip:a@b --nat ice --turn-server s --turn-user u "

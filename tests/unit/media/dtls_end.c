@@ -93,6 +93,64 @@ void dtls_end_keys(struct dtls_end *e)
 	assert_int_equal(srtp_context_new(&e->rx, &rx), 0);
 }
 
+/* Pieces of messages that are never whole, of sizes that do not add up. */
+static size_t piece_make(uint8_t data[static 125], unsigned i)
+{
+	memset(data, 0x5a, 125);
+	memcpy(data, "\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x70", 13);
+	if (i % 3 == 0)
+		data[5] = 0x7f; /* a number far ahead of all others */
+	data[10] = (uint8_t)i;
+	data[13] = (uint8_t)(i % 24); /* the message's type */
+	data[14] = 0;                 /* its size, up to 2 kB */
+	data[15] = (uint8_t)(i % 8);
+	data[16] = (uint8_t)(7 * i);
+	data[17] = 0; /* its number */
+	data[18] = (uint8_t)(i % 5);
+	data[19] = 0; /* where the piece begins */
+	data[20] = (uint8_t)(i % 3);
+	data[21] = (uint8_t)(11 * i);
+	data[22] = data[23] = 0; /* and its size */
+	data[24] = (uint8_t)(i % 4 ? 100 : 255);
+	return i % 7 ? 125 : 1 + i % 125;
+}
+
+void dtls_end_spoil(const struct dtls_end *e, unsigned first, unsigned count)
+{
+	/* an alert of no level, a change to no cipher, data in plain, and the
+	 * first pieces of messages that are due, of another size */
+	static const struct {
+		const char *data;
+		size_t bytes;
+	} records[] = {
+		{"\x15\xfe\xfd\0\0\0\0\0\0\0\x01\0\x02\x05\x28", 15},
+		{"\x14\xfe\xfd\0\0\0\0\0\0\0\x02\0\x01\x02", 14},
+		{"\x17\xfe\xfd\0\0\0\0\0\0\0\x03\0\x01z", 14},
+		{"\x16\xfe\xfd\0\0\0\0\0\0\0\x04\0\x0e\x01\0\x09\0\0\0\0\0"
+		 "\0\0\0\x02zz",
+		 27},
+		{"\x16\xfe\xfd\0\0\0\0\0\0\0\x05\0\x0e\x0b\0\x02\0\0\x01\0"
+		 "\0\0\0\0\x02zz",
+		 27},
+		{"\x16\xfe\xfd\0\0\0\0\0\0\0\x06\0\x0e\x02\0\x01\0\0\0\0\0"
+		 "\0\0\0\x02zz",
+		 27},
+	};
+	const unsigned kinds = sizeof(records) / sizeof(records[0]);
+
+	for (unsigned i = first; i < first + count; i++) {
+		uint8_t piece[125];
+		size_t bytes = piece_make(piece, i);
+		unsigned k = i / 2 % kinds;
+
+		if (i % 2)
+			peer_send(&e->peer, &e->to, piece, bytes);
+		else
+			peer_send(&e->peer, &e->to, records[k].data,
+				  records[k].bytes);
+	}
+}
+
 void dtls_end_send_rtp(struct dtls_end *e, uint16_t seq)
 {
 	uint8_t data[512] = {0x80, 8, (uint8_t)(seq >> 8), (uint8_t)seq};

@@ -33,6 +33,10 @@ void dtls_end_run(struct dtls_end *e);
 /** It is done: make its keys. */
 void dtls_end_keys(struct dtls_end *e);
 
+/** Records and fragments that cannot be, or contradict the handshake's, of a
+ * fixed list: what a spoofer can send from the peer's address. */
+void dtls_end_spoil(const struct dtls_end *e, unsigned first, unsigned count);
+
 /** RTP of PCMA, 20 ms, encrypted; time stamps follow from the number. */
 void dtls_end_send_rtp(struct dtls_end *e, uint16_t seq);
 

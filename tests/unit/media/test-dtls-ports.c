@@ -359,6 +359,33 @@ static void test_turned_roles(void **state)
 	assert_int_equal(w->log->total[0].srtp_refused, 0);
 }
 
+/* What a spoofer sends on one port ends the handshake on neither. */
+static void test_spoiled(void **state)
+{
+	struct world *w = *state;
+	struct media_evidence e;
+
+	settle(w, false, false);
+	dtls_end_spoil(&w->ends[RTCP], 0, 20);
+	rig_run_ms(&w->rig, 50);
+	begin(w, RTP, w->id, true);
+	begin(w, RTCP, w->id, true);
+	dtls_end_spoil(&w->ends[RTCP], 20, 10);
+	shake(w, 2);
+	check_two(w);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_true(e.dtls_refused >= 15);
+	dtls_end_keys(&w->ends[RTP]);
+	dtls_end_keys(&w->ends[RTCP]);
+	send_rtp(w, 0, 20);
+	send_rtcp(w, RTCP, RTCP);
+	rig_run_ms(&w->rig, 500);
+	check_came(w, false);
+	rig_stop(&w->rig, 1);
+	assert_int_equal(w->log->total[0].packets, 20);
+	assert_int_equal(w->log->first_rtcp, 1);
+}
+
 /* It ends while both are under way. */
 static void test_end_under_way(void **state)
 {
@@ -384,6 +411,7 @@ int main(void)
 		TEST(test_rtcp_is_late),
 		TEST(test_mux_comes_and_goes),
 		TEST(test_turned_roles),
+		TEST(test_spoiled),
 		TEST(test_end_under_way),
 	};
 
