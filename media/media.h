@@ -135,14 +135,6 @@ struct media_recorded {
 	double ms;
 };
 
-/** How media gets through NATs. */
-enum media_nat {
-	MEDIA_NAT_NONE,
-	MEDIA_NAT_STUN, /* SDP says what a STUN server sees */
-	MEDIA_NAT_TURN, /* all goes through a TURN server */
-	MEDIA_NAT_ICE,  /* offered, and answered to an offer of it */
-};
-
 /** Where ICE leads, or a server. */
 struct media_path {
 	enum media_nat mode;
@@ -197,25 +189,6 @@ void media_engine_poll(struct media_engine *engine, media_record_h *handler,
 /** Counters over all sessions since the start. */
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
-
-/** How a TURN server is spoken to; it relays UDP always. */
-enum media_turn_transport {
-	MEDIA_TURN_UDP,
-	MEDIA_TURN_TCP,
-	MEDIA_TURN_TLS,
-};
-
-struct media_nat_params {
-	enum media_nat mode;
-	bool ice_lite; /* ICE: with the sockets' addresses only */
-	struct media_addr stun_server; /* len 0: none */
-	struct media_addr turn_server; /* len 0: none */
-	enum media_turn_transport turn_transport;
-	bool turn_verify;      /* TLS: the server's certificate */
-	const char *turn_name; /* TLS: the server's name; copied */
-	const char *username;  /* at the TURN server; copied */
-	const char *password;  /* copied */
-};
 
 /** What a session decodes for; without any it decodes nothing. */
 enum media_audio {

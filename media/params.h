@@ -139,6 +139,33 @@ struct media_ice {
 	size_t candidate_count;
 };
 
+/** How media gets through NATs. */
+enum media_nat {
+	MEDIA_NAT_NONE,
+	MEDIA_NAT_STUN, /* SDP says what a STUN server sees */
+	MEDIA_NAT_TURN, /* all goes through a TURN server */
+	MEDIA_NAT_ICE,  /* offered, and answered to an offer of it */
+};
+
+/** How a TURN server is spoken to; it relays UDP always. */
+enum media_turn_transport {
+	MEDIA_TURN_UDP,
+	MEDIA_TURN_TCP,
+	MEDIA_TURN_TLS,
+};
+
+struct media_nat_params {
+	enum media_nat mode;
+	bool ice_lite; /* ICE: with the sockets' addresses only */
+	struct media_addr stun_server; /* len 0: none */
+	struct media_addr turn_server; /* len 0: none */
+	enum media_turn_transport turn_transport;
+	bool turn_verify;      /* TLS: the server's certificate */
+	const char *turn_name; /* TLS: the server's name; copied */
+	const char *username;  /* at the TURN server; copied */
+	const char *password;  /* copied */
+};
+
 /** Our side of an offer or an answer. */
 struct media_local {
 	struct media_addr rtp;  /* what the peer shall send RTP to */

@@ -241,7 +241,7 @@ static void peer_know(struct rx_session *rx, const struct command *c)
 {
 	rx->rtcp_peer = c->rtcp;
 	rx->rtcp_mux = c->rtcp_mux;
-	if (media_addr_equal(&rx->peer, &c->rtp))
+	if (c->any_peer || media_addr_equal(&rx->peer, &c->rtp))
 		return;
 	rx->peer_before = rx->peer;
 	rx->peer = c->rtp;
@@ -280,7 +280,7 @@ static void command_take(struct rx *rx, struct command *c)
 		}
 	} else if (kind == COMMAND_TAP) {
 		rx_tapped_read(rx); /* what came before is whose it was */
-		rx_tapped_assign(rx, s, c->tap_rtp, c->tap_rtcp);
+		rx_tapped_assign(rx, s, &c->tap_rtp, &c->tap_rtcp);
 	} else if (kind == COMMAND_RELAY) {
 		s->rx.sockets[c->socket].relay = c->relay;
 		s->rx.streams[c->socket].relay = c->relay;

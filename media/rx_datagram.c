@@ -175,7 +175,8 @@ static bool relay_open(struct rx *rx, struct datagram *d)
 	const struct relay_map *map = &d->socket->relay;
 	struct turn_frame frame;
 
-	if (turn_frame_parse(&frame, d->data, d->captured, d->bytes)) {
+	if (turn_frame_parse(&frame, d->data, d->captured, d->bytes) ||
+	    frame.kind == TURN_FRAME_SEND) {
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 		return false;
 	}

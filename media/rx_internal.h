@@ -89,9 +89,10 @@ void rx_stash_discard(struct rx *rx, const struct media_session *s);
 
 /** The tap has work. */
 void rx_tapped_read(struct rx *rx);
-/** A tapped session's ports are these from now on; 0: none. */
-void rx_tapped_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
-		      uint16_t rtcp);
+/** A tapped session is here from now on. @param rtcp  len 0: none */
+void rx_tapped_assign(struct rx *rx, struct media_session *s,
+		      const struct media_addr *rtp,
+		      const struct media_addr *rtcp);
 /** A tapped session ends: take what was seen until now. */
 void rx_tapped_stop(struct rx *rx, struct media_session *s);
 

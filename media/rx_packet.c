@@ -120,15 +120,16 @@ void rx_rtcp_arrived(struct rx *rx, const struct datagram *d)
 	struct rtcp_item item;
 	unsigned blocks = 0; /* of XR: one of each kind a packet */
 
-	/* a cut compound does not add up to its size and is refused */
-	if (d->captured != d->bytes ||
-	    rtcp_reader_init(&reader, d->data, d->captured)) {
+	/* of another program's SRTCP only the kind can be read; a cut compound
+	 * does not add up to its size and is refused */
+	if (!s->rx.tap_secure &&
+	    (d->captured != d->bytes ||
+	     rtcp_reader_init(&reader, d->data, d->captured))) {
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
 		return;
 	}
 	event.kind = RTCP_EVENT_SEEN;
 	push_rtcp(rx, &event);
-	/* what follows cannot be read without the keys */
 	while (!s->rx.tap_secure && rtcp_reader_next(&reader, &item)) {
 		event.ssrc = item.ssrc;
 		if (item.kind == RTCP_ITEM_SENDER) {

@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "capture/datagram.h"
 #include "capture/tap.h"
+#include "media/socket.h"
+#include "media/tap_ways.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,8 +29,20 @@ struct kept {
 	uint8_t data[RX_TAP_KEPT_BYTES];
 };
 
+/* A session whose port is not known yet. */
+struct wanted {
+	struct media_session *session; /* NULL: free */
+	bool rtcp;
+	struct media_addr address;
+};
+
 struct rx_tap {
 	struct address address; /* of the other program */
+	uint16_t port_min;      /* of its RTP and RTCP */
+	uint16_t port_max;
+	struct tap_ways ways;
+	struct wanted wanted[RX_TAP_WANTED_MAX]; /* a ring */
+	size_t wanted_next;
 	struct tap *taps[TAPS_MAX];
 	uint64_t dropped[TAPS_MAX]; /* told already */
 	size_t tap_count;
@@ -122,10 +136,12 @@ int rx_tap_new(struct rx_tap **ret, const struct media_addr *address,
 		return -EINVAL;
 	}
 	address_text(&t->address, host);
+	t->port_min = port_min;
 	/* RTCP's port is the one behind */
+	t->port_max =
+		port_max < UINT16_MAX ? (uint16_t)(port_max + 1) : port_max;
 	(void)str_print(text, sizeof(text), "udp and host %s and port %u-%u",
-			host, port_min,
-			port_max < UINT16_MAX ? port_max + 1u : port_max);
+			host, t->port_min, t->port_max);
 	err = filter_parse(&filter, text, reason);
 	if (!err)
 		err = taps_open(t, &filter, reason);
@@ -150,19 +166,6 @@ size_t rx_tap_fds(const struct rx_tap *t, int ret[2])
 	for (size_t i = 0; i < t->tap_count; i++)
 		ret[i] = tap_fd(t->taps[i]);
 	return t->tap_count;
-}
-
-void rx_tap_assign(struct rx_tap *t, uint16_t rtp, uint16_t rtcp,
-		   struct media_session *session)
-{
-	if (rtcp) {
-		t->ports[rtcp].session = session;
-		t->ports[rtcp].rtcp = true;
-	}
-	if (rtp) {
-		t->ports[rtp].session = session;
-		t->ports[rtp].rtcp = false;
-	}
 }
 
 static void peer_set(struct media_addr *ret, const struct address *a,
@@ -208,15 +211,15 @@ static void keep(struct rx_tap *t, const struct rx_tapped *r, uint16_t port)
 	memcpy(k->data, r->data, k->captured);
 }
 
-void rx_tap_claim(struct rx_tap *t, const struct media_session *session,
-		  rx_tapped_h *handler, void *arg)
+/* Hand out what was kept of a port, in its order. */
+static void claim(struct rx_tap *t, uint16_t port)
 {
 	for (size_t i = 0; i < RX_TAP_KEPT_MAX; i++) {
 		struct kept *k = &t->kept[(t->kept_next + i) % RX_TAP_KEPT_MAX];
 		const struct rx_tapped r = {
-			.session = t->ports[k->port].session,
+			.session = t->ports[port].session,
 			.sent = k->sent,
-			.rtcp = t->ports[k->port].rtcp,
+			.rtcp = t->ports[port].rtcp,
 			.ns = k->ns,
 			.peer = k->peer,
 			.data = k->data,
@@ -224,37 +227,119 @@ void rx_tap_claim(struct rx_tap *t, const struct media_session *session,
 			.bytes = k->bytes,
 		};
 
-		if (k->port == 0 || r.session != session)
+		if (k->port != port)
 			continue;
 		k->port = 0;
 		if (k->ns > t->newest_ns - RX_TAP_KEPT_NS)
-			handler(&r, arg);
+			t->handler(&r, t->arg);
+	}
+}
+
+static void port_assign(struct rx_tap *t, uint16_t port, bool rtcp,
+			struct media_session *session)
+{
+	for (size_t i = t->port_min; i <= t->port_max; i++) {
+		if (t->ports[i].session == session && t->ports[i].rtcp == rtcp)
+			t->ports[i].session = NULL;
+	}
+	t->ports[port].session = session;
+	t->ports[port].rtcp = rtcp;
+	claim(t, port);
+}
+
+/* 0: not known */
+static uint16_t port_of(const struct rx_tap *t, const struct media_addr *a)
+{
+	struct address own;
+
+	uint16_t port;
+
+	if (address_of(&own, (const struct sockaddr *)&a->ss) &&
+	    memcmp(&own, &t->address, sizeof(own)) == 0)
+		port = media_addr_port(a);
+	else
+		port = tap_ways_port(&t->ways, a);
+	/* the filter lets no other through */
+	return port >= t->port_min && port <= t->port_max ? port : 0;
+}
+
+/* An address outside was learned. */
+static void wanted_look(struct rx_tap *t)
+{
+	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
+		struct wanted *w = &t->wanted[i];
+		struct media_session *session = w->session;
+		uint16_t port = session ? port_of(t, &w->address) : 0;
+
+		if (!port)
+			continue;
+		w->session = NULL;
+		port_assign(t, port, w->rtcp, session);
+	}
+}
+
+void rx_tap_assign(struct rx_tap *t, const struct media_addr *address,
+		   bool rtcp, struct media_session *session,
+		   rx_tapped_h *handler, void *arg)
+{
+	uint16_t port = port_of(t, address);
+
+	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
+		if (t->wanted[i].session == session &&
+		    t->wanted[i].rtcp == rtcp)
+			t->wanted[i].session = NULL;
+	}
+	t->handler = handler;
+	t->arg = arg;
+	if (port) {
+		port_assign(t, port, rtcp, session);
+		return;
+	}
+	t->wanted[t->wanted_next] = (struct wanted){session, rtcp, *address};
+	t->wanted_next = (t->wanted_next + 1) % RX_TAP_WANTED_MAX;
+}
+
+void rx_tap_release(struct rx_tap *t, const struct media_session *session)
+{
+	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
+		if (t->wanted[i].session == session)
+			t->wanted[i].session = NULL;
+	}
+	for (size_t i = t->port_min; i <= t->port_max; i++) {
+		if (t->ports[i].session == session)
+			t->ports[i].session = NULL;
 	}
 }
 
 static void take_end(struct rx_tap *t, const struct datagram *d,
 		     const struct frame *f, bool sent)
 {
-	uint16_t ours = sent ? d->sport : d->dport;
-	struct rx_tapped r = {
-		.session = t->ports[ours].session,
+	struct tap_ways_datagram w = {
+		.port = sent ? d->sport : d->dport,
 		.sent = sent,
-		.rtcp = t->ports[ours].rtcp,
-		.ns = f->ns,
 		.data = d->payload,
 		.captured = d->captured,
 		.bytes = d->bytes,
 	};
+	struct rx_tapped r = {.sent = sent, .ns = f->ns};
 
 	if (memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
 		return;
-	peer_set(&r.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
+	peer_set(&w.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
 		 is_v4(&t->address));
 	t->newest_ns = f->ns;
+	if (tap_ways_take(&t->ways, &w))
+		wanted_look(t);
+	r.session = t->ports[w.port].session;
+	r.rtcp = t->ports[w.port].rtcp;
+	r.peer = w.peer;
+	r.data = w.data;
+	r.captured = w.captured;
+	r.bytes = w.bytes;
 	if (r.session)
 		t->handler(&r, t->arg);
 	else
-		keep(t, &r, ours);
+		keep(t, &r, w.port);
 }
 
 /* Between two tapped sessions a packet is of both. */

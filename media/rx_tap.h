@@ -43,14 +43,23 @@ size_t rx_tap_fds(const struct rx_tap *t, int ret[2]);
 #define RX_TAP_KEPT_BYTES 256 /* of each: headers, and events */
 #define RX_TAP_KEPT_NS    INT64_C(2000000000)
 
-/** What comes to and from these ports is a session's; NULL: nobody's.
- * rx_tap_claim() is due then. */
-void rx_tap_assign(struct rx_tap *t, uint16_t rtp, uint16_t rtcp,
-		   struct media_session *session);
+/* Sessions whose ports are not known yet: the oldest makes room. */
+#define RX_TAP_WANTED_MAX 256
 
-/** Hand out what was kept of the session's ports, in its order. */
-void rx_tap_claim(struct rx_tap *t, const struct media_session *session,
-		  rx_tapped_h *handler, void *arg);
+/**
+ * What comes to and from the program's port with this address is a session's,
+ * of what was kept, too: handler is called before the return. An address at
+ * which a STUN or TURN server has it is a port's as soon as the server's
+ * answer has passed, and the port before it stays until then; what travels
+ * through the TURN server is taken out.
+ * @param rtcp  it is the port for RTCP alone
+ */
+void rx_tap_assign(struct rx_tap *t, const struct media_addr *address,
+		   bool rtcp, struct media_session *session,
+		   rx_tapped_h *handler, void *arg);
+
+/** The session has no ports any more. */
+void rx_tap_release(struct rx_tap *t, const struct media_session *session);
 
 void rx_tap_read(struct rx_tap *t, rx_tapped_h *handler, void *arg);
 

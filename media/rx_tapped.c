@@ -63,22 +63,22 @@ void rx_tapped_read(struct rx *rx)
 	rx_tap_read(rx->e->tap, tapped_arrived, rx);
 }
 
-void rx_tapped_assign(struct rx *rx, struct media_session *s, uint16_t rtp,
-		      uint16_t rtcp)
+void rx_tapped_assign(struct rx *rx, struct media_session *s,
+		      const struct media_addr *rtp,
+		      const struct media_addr *rtcp)
 {
-	rx_tap_assign(rx->e->tap, s->rx.tap_rtp, s->rx.tap_rtcp, NULL);
-	s->rx.tap_rtp = rtp;
-	s->rx.tap_rtcp = rtcp;
-	rx_tap_assign(rx->e->tap, rtp, rtcp, s);
-	if (rtp) {
-		stamp_clock_read(&rx->clock);
-		rx_tap_claim(rx->e->tap, s, tapped_arrived, rx);
-	}
+	struct rx_tap *tap = rx->e->tap;
+
+	stamp_clock_read(&rx->clock);
+	/* RTP's port last: it may be RTCP's, too */
+	if (rtcp->len)
+		rx_tap_assign(tap, rtcp, true, s, tapped_arrived, rx);
+	rx_tap_assign(tap, rtp, false, s, tapped_arrived, rx);
 }
 
 void rx_tapped_stop(struct rx *rx, struct media_session *s)
 {
 	rx_tapped_read(rx);
-	rx_tapped_assign(rx, s, 0, 0);
+	rx_tap_release(rx->e->tap, s);
 	COUNTER_ADD(&rx->e->rx.queue_drops, rx_tap_drops(rx->e->tap));
 }

@@ -16,10 +16,9 @@ int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 	err = command_new(&c, s, COMMAND_TAP);
 	if (err)
 		return err;
-	c->tap_rtp = media_addr_port(rtp);
-	c->tap_rtcp = media_addr_valid(rtcp) ? media_addr_port(rtcp) : 0;
-	if (c->tap_rtcp == c->tap_rtp)
-		c->tap_rtcp = 0;
+	c->tap_rtp = *rtp;
+	if (media_addr_valid(rtcp) && !media_addr_equal(rtcp, rtp))
+		c->tap_rtcp = *rtcp;
 	command_push(c, TO_RX);
 	return 0;
 }

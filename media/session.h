@@ -112,8 +112,10 @@ struct command {
 	/* COMMAND_RECORD: in, out; NULL: end. The audio thread takes them */
 	char *paths[2];
 	/* COMMAND_TAP */
-	uint16_t tap_rtp;
-	uint16_t tap_rtcp;
+	bool any_peer; /* COMMAND_APPLY of a tapped session: ICE of the
+			* program's finds out who the peer is */
+	struct media_addr tap_rtp;
+	struct media_addr tap_rtcp;
 };
 
 /* ---- RX thread ---- */
@@ -162,8 +164,6 @@ struct rx_session {
 	uint64_t audio_dropped; /* payloads the audio thread has not got */
 	uint32_t own_ssrc; /* whom the peer's reports are about: ours, or that
 			    * of the program of a tapped session */
-	uint16_t tap_rtp;  /* ports of a tapped session; 0: not known yet */
-	uint16_t tap_rtcp;
 };
 
 /* ---- TX thread ---- */

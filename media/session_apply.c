@@ -149,6 +149,7 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	err = codec_fill(c, n, ptime_ms);
 	if (err)
 		return err;
+	c->any_peer = c->session->tapped && n->ice;
 	c->rtcp_mux = n->rtcp_mux;
 	if (n->rtcp_mux)
 		c->rtcp = c->rtp;

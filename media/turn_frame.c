@@ -27,8 +27,8 @@ static void xor_header(uint8_t *dst, const uint8_t *src, size_t bytes,
 		dst[i] = src[i] ^ header[4 + i];
 }
 
-static bool peer_parse(struct media_addr *ret, const uint8_t *value,
-		       size_t bytes, const uint8_t *header)
+bool turn_frame_addr(struct media_addr *ret, const uint8_t *value, size_t bytes,
+		     const uint8_t *header)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
@@ -60,7 +60,9 @@ static bool peer_parse(struct media_addr *ret, const uint8_t *value,
 static int indication_parse(struct turn_frame *ret, const uint8_t *data,
 			    size_t captured, size_t end)
 {
-	struct turn_frame f = {.kind = TURN_FRAME_DATA};
+	struct turn_frame f = {.kind = be16(data) == TYPE_SEND
+					       ? TURN_FRAME_SEND
+					       : TURN_FRAME_DATA};
 	size_t at = STUN_HEADER_BYTES;
 
 	while (at + ATTRIBUTE_BYTES <= captured) {
@@ -75,7 +77,7 @@ static int indication_parse(struct turn_frame *ret, const uint8_t *data,
 			f.bytes = bytes;
 		} else if (type == ATTR_XOR_PEER && f.peer.len == 0) {
 			if (at + bytes > captured ||
-			    !peer_parse(&f.peer, data + at, bytes, data))
+			    !turn_frame_addr(&f.peer, data + at, bytes, data))
 				return -EBADMSG;
 		}
 		at += (bytes + 3) & ~(size_t)3;
@@ -112,7 +114,7 @@ int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
 	end = STUN_HEADER_BYTES + (size_t)be16(data + 2);
 	if (end > bytes)
 		return -EBADMSG;
-	if (be16(data) == TYPE_DATA)
+	if (be16(data) == TYPE_DATA || be16(data) == TYPE_SEND)
 		return indication_parse(ret, data,
 					captured < end ? captured : end, end);
 	f.kind = TURN_FRAME_CONTROL;

@@ -23,13 +23,14 @@
 enum turn_frame_kind {
 	TURN_FRAME_CONTROL, /* STUN: an answer to a request of ours */
 	TURN_FRAME_CHANNEL, /* data by a channel */
-	TURN_FRAME_DATA,    /* data by an indication */
+	TURN_FRAME_DATA,    /* data by an indication of the server */
+	TURN_FRAME_SEND,    /* data by one of a client */
 };
 
 struct turn_frame {
 	enum turn_frame_kind kind;
 	uint16_t channel;       /* TURN_FRAME_CHANNEL */
-	struct media_addr peer; /* TURN_FRAME_DATA: who sent it */
+	struct media_addr peer; /* of an indication: the other end */
 	size_t offset;          /* where the peer's datagram begins, */
 	size_t bytes;           /* and its size */
 };
@@ -47,6 +48,14 @@ int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
  * @return 0; -EAGAIN too few bytes to tell; -EBADMSG it is none
  */
 int turn_frame_size(size_t *ret, const uint8_t *data, size_t bytes);
+
+/**
+ * The address in an attribute such as XOR-PEER-ADDRESS (RFC 8489 section 14.2).
+ * @param header  of the message, 20 bytes
+ * @return false: it is none
+ */
+bool turn_frame_addr(struct media_addr *ret, const uint8_t *value, size_t bytes,
+		     const uint8_t *header);
 
 /** Write the header of ChannelData. */
 void turn_frame_channel(uint8_t dst[static TURN_CHANNEL_BYTES],

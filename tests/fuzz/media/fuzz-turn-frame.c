@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (f.offset + f.bytes > bytes || f.offset > size - 1 + 7)
 		abort();
-	if (f.kind == TURN_FRAME_DATA &&
+	if ((f.kind == TURN_FRAME_DATA || f.kind == TURN_FRAME_SEND) &&
 	    (f.peer.len == 0 || f.offset > size - 1))
 		abort();
 	if (f.kind == TURN_FRAME_CHANNEL &&
