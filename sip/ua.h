@@ -147,6 +147,7 @@ struct sip_account_media {
 	uint16_t ptime_ms;
 	enum media_encryption encryption;
 	enum media_mux rtcp_mux;
+	struct media_nat_params nat; /* no ice_lite; TURN by UDP */
 };
 
 struct sip_account_params {

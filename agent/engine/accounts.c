@@ -119,6 +119,7 @@ static int account_sip_new(struct account *a, const struct account *lender,
 
 	a->media = clients_media_of(a->engine, action);
 	clients_media(&media, a->media);
+	call_nat_of(&media.nat, a->engine, a->media);
 	if (way->host_count) {
 		params.target = host_of(&way->hosts[0]);
 		/* One that fails leads to the next (RFC 3263 4.3). */

@@ -51,7 +51,9 @@ int call_media_new(struct call *c)
 	if (err)
 		return err;
 	params.user = c;
-	call_nat_params(c, &params);
+	/* a client with media of its own finds its way itself */
+	if (!params.tapped)
+		call_nat_of(&params.nat, c->engine, c->action);
 	err = call_security_params(c, &params);
 	if (err)
 		return err;

@@ -96,7 +96,8 @@ int call_nat_servers(struct engine *e)
 	return err;
 }
 
-void call_nat_params(const struct call *c, struct media_session_params *params)
+void call_nat_of(struct media_nat_params *ret, const struct engine *e,
+		 const struct wire_action *a)
 {
 	static const enum media_nat modes[] = {
 		[WIRE_NAT_NONE] = MEDIA_NAT_NONE,
@@ -104,18 +105,16 @@ void call_nat_params(const struct call *c, struct media_session_params *params)
 		[WIRE_NAT_TURN] = MEDIA_NAT_TURN,
 		[WIRE_NAT_ICE] = MEDIA_NAT_ICE,
 	};
-	const struct wire_action *a = c->action;
 	static const enum media_turn_transport transports[] = {
 		[WIRE_UDP] = MEDIA_TURN_UDP,
 		[WIRE_TCP] = MEDIA_TURN_TCP,
 		[WIRE_TLS] = MEDIA_TURN_TLS,
 	};
-	const struct nat_server *stun =
-		server_find(c->engine, a->stun_server, false);
-	const struct nat_server *turn = server_find(
-		c->engine, a->turn_server, a->turn_transport == WIRE_TLS);
+	const struct nat_server *stun = server_find(e, a->stun_server, false);
+	const struct nat_server *turn =
+		server_find(e, a->turn_server, a->turn_transport == WIRE_TLS);
 
-	params->nat = (struct media_nat_params){
+	*ret = (struct media_nat_params){
 		.mode = modes[a->nat],
 		.ice_lite = a->ice_lite,
 		.turn_transport = transports[a->turn_transport],
@@ -124,16 +123,17 @@ void call_nat_params(const struct call *c, struct media_session_params *params)
 		.password = a->turn_password,
 	};
 	if (stun)
-		params->nat.stun_server = stun->addr;
+		ret->stun_server = stun->addr;
 	if (turn) {
-		params->nat.turn_server = turn->addr;
-		params->nat.turn_name = turn->host;
+		ret->turn_server = turn->addr;
+		ret->turn_name = turn->host;
 	}
 }
 
 bool call_nat_asks(const struct wire_action *action)
 {
-	return action->nat != WIRE_NAT_NONE &&
+	return action->client == WIRE_CLIENT_NATIVE &&
+	       action->nat != WIRE_NAT_NONE &&
 	       (action->stun_server || action->turn_server);
 }
 

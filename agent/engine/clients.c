@@ -131,10 +131,24 @@ void clients_media(struct sip_account_media *ret,
 	memcpy(ret->codecs, action->codecs, sizeof(ret->codecs));
 }
 
+static bool text_same(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool nat_same(const struct wire_action *a, const struct wire_action *b)
+{
+	return a->nat == b->nat && text_same(a->stun_server, b->stun_server) &&
+	       text_same(a->turn_server, b->turn_server) &&
+	       text_same(a->turn_username, b->turn_username) &&
+	       text_same(a->turn_password, b->turn_password);
+}
+
 static bool media_same(const struct wire_action *a, const struct wire_action *b)
 {
 	if (a->codec_count != b->codec_count || a->ptime_ms != b->ptime_ms ||
-	    a->encryption != b->encryption || a->rtcp_mux != b->rtcp_mux)
+	    a->encryption != b->encryption || a->rtcp_mux != b->rtcp_mux ||
+	    !nat_same(a, b))
 		return false;
 	for (size_t i = 0; i < a->codec_count; i++) {
 		if (strcmp(a->codecs[i], b->codecs[i]) != 0)

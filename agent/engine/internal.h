@@ -357,11 +357,13 @@ void call_security_dtls(struct call *c, const struct media_record *record);
 /** Find the addresses of all STUN and TURN servers of the job; may block, so
  * before anything else. @return 0; -errno: the job was ended */
 int call_nat_servers(struct engine *e);
-/** Its calls ask servers for addresses before there is SDP. */
+/** We ask servers for addresses of its calls before there is SDP. */
 bool call_nat_asks(const struct wire_action *action);
 /** They have answered. */
 void call_nat_gathered(struct call *c, const struct media_record *record);
-void call_nat_params(const struct call *c, struct media_session_params *params);
+/** What the action says, with the servers' addresses. */
+void call_nat_of(struct media_nat_params *ret, const struct engine *e,
+		 const struct wire_action *a);
 /** ICE selected pairs: a path event; or failed: the end of the call. */
 void call_nat_path(struct call *c, const struct media_record *record);
 

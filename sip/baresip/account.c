@@ -66,6 +66,45 @@ static int media_print(struct buf *b, const struct sip_account_media *m)
 	return err;
 }
 
+/* It knows one server: a TURN server tells of our own address, too. */
+static const struct media_addr *nat_server(const struct media_nat_params *n)
+{
+	bool turn = n->mode == MEDIA_NAT_TURN ||
+		    (n->mode == MEDIA_NAT_ICE && n->turn_server.len > 0);
+
+	return turn ? &n->turn_server : &n->stun_server;
+}
+
+static bool nat_wants_turn(const struct media_nat_params *n)
+{
+	return n->mode != MEDIA_NAT_NONE && nat_server(n) == &n->turn_server;
+}
+
+static int nat_print(struct buf *b, const struct media_nat_params *n)
+{
+	static const char *const names[] = {
+		[MEDIA_NAT_STUN] = "stun",
+		[MEDIA_NAT_TURN] = "turn",
+		[MEDIA_NAT_ICE] = "ice",
+	};
+	const struct media_addr *server = nat_server(n);
+	bool turn = nat_wants_turn(n);
+	char text[INET6_ADDRSTRLEN + 16];
+	struct sa sa;
+	int err;
+
+	if (n->mode == MEDIA_NAT_NONE)
+		return 0;
+	err = buf_print(b, ";medianat=%s", names[n->mode]);
+	if (err || server->len == 0)
+		return err;
+	if (sa_set_sa(&sa, (const struct sockaddr *)&server->ss) ||
+	    re_snprintf(text, sizeof(text), "%J", &sa) < 0)
+		return -EINVAL;
+	return buf_print(b, ";stunserver=\"%s:%s\"", turn ? "turn" : "stun",
+			 text);
+}
+
 static int refuse(const struct sip_account_params *p, const char *what)
 {
 	if (p->reason)
@@ -77,6 +116,22 @@ static int refuse(const struct sip_account_params *p, const char *what)
 static bool fits(const char *text)
 {
 	return !text || !strpbrk(text, PARAM_STOPS);
+}
+
+static int check_nat(const struct sip_account_params *p)
+{
+	const struct media_nat_params *n = &p->media->nat;
+
+	if (!nat_wants_turn(n))
+		return 0;
+	if (!n->username || !n->username[0] || !n->password || !n->password[0])
+		return refuse(p, "needs a user name and a password at the TURN "
+				 "server: turn_credential_pool");
+	if (!fits(n->username) || !fits(n->password))
+		return refuse(p, "takes no user name or password at the TURN "
+				 "server with a blank, a semicolon, a quote or "
+				 "<>");
+	return 0;
 }
 
 static int check(const struct sip_account_params *p)
@@ -100,7 +155,7 @@ static int check(const struct sip_account_params *p)
 				 "is for the native client");
 	if (p->header_count > 0)
 		return refuse(p, "sends no custom headers");
-	return 0;
+	return p->media ? check_nat(p) : 0;
 }
 
 static int target_print(struct buf *b, const struct sip_account_params *p)
@@ -129,8 +184,14 @@ static int target_print(struct buf *b, const struct sip_account_params *p)
 static int params_print(struct buf *b, const struct sip_account_params *p)
 {
 	static const struct sip_account_media none;
-	int err = buf_print(b, ";answermode=manual;call_transfer=no;mwi=no"
-			       ";stunuser=;stunpass=");
+	const struct sip_account_media *m = p->media ? p->media : &none;
+	bool turn = nat_wants_turn(&m->nat);
+	/* unsaid they are those of the account */
+	int err = buf_print(b,
+			    ";answermode=manual;call_transfer=no;mwi=no"
+			    ";stunuser=%s;stunpass=%s",
+			    turn ? m->nat.username : "",
+			    turn ? m->nat.password : "");
 
 	if (!err && p->auth_username && p->auth_username[0])
 		err = buf_print(b, ";auth_user=%s", p->auth_username);
@@ -139,7 +200,9 @@ static int params_print(struct buf *b, const struct sip_account_params *p)
 				p->password ? p->password : "");
 	if (!err)
 		err = target_print(b, p);
-	return err ? err : media_print(b, p->media ? p->media : &none);
+	if (!err)
+		err = media_print(b, m);
+	return err ? err : nat_print(b, &m->nat);
 }
 
 static int line_set(struct baresip_account *a,
@@ -560,6 +623,9 @@ void baresip_account_message(const struct baresip_message *m, void *arg)
 			baresip_call_reject((struct sip_call *)c, 486, NULL);
 		return;
 	case BARESIP_CALL_CLOSED:
+		/* it may give up before there is an INVITE */
+		if (!c && m->outgoing)
+			c = baresip_call_dialled(a);
 		if (c)
 			baresip_call_close(c, m->text);
 		return;

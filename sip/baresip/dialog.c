@@ -100,6 +100,7 @@ static bool settle(struct baresip_call *c)
 	n.direction = sdp_direction(
 		sdp_sends(l->direction) && sdp_receives(r->direction),
 		sdp_receives(l->direction) && sdp_sends(r->direction));
+	n.ice = l->ice.ufrag[0] && r->ice.ufrag[0];
 	encryption_settle(&n, c);
 	c->settled = n;
 	c->has_settled = found;

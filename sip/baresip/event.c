@@ -39,6 +39,13 @@ static enum baresip_event event_of(const char *name)
 	return BARESIP_OTHER;
 }
 
+static bool is_outgoing(const json_t *o)
+{
+	const char *text = json_string_value(json_object_get(o, "direction"));
+
+	return text && strcmp(text, "outgoing") == 0;
+}
+
 int baresip_message_parse(struct baresip_message *ret, const char *json,
 			  size_t len)
 {
@@ -55,6 +62,7 @@ int baresip_message_parse(struct baresip_message *ret, const char *json,
 	} else if (json_is_true(json_object_get(o, "event")) && type) {
 		m.event = event_of(type);
 		copy(m.id, sizeof(m.id), o, "id");
+		m.outgoing = is_outgoing(o);
 		copy(m.text, sizeof(m.text), o, "param");
 	} else {
 		err = -EBADMSG;

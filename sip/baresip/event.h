@@ -27,6 +27,7 @@ enum baresip_event {
 struct baresip_message {
 	enum baresip_event event;
 	bool ok;                        /* of an answer */
+	bool outgoing;                  /* an event of a call that it placed */
 	char token[BARESIP_WORD_BYTES]; /* of the command; "": none */
 	char id[BARESIP_ID_BYTES];      /* Call-ID; "": none */
 	char text[BARESIP_TEXT_BYTES];  /* param or data, cut; "": none */

@@ -15,9 +15,10 @@
 #define CONFIG_BYTES_MAX 8192
 
 const char *const baresip_modules[] = {
-	"g711.so",   "g722.so",     "opus.so", "gsm.so",       "l16.so",
-	"ausine.so", "aufile.so",   "srtp.so", "dtls_srtp.so", "account.so",
-	"menu.so",   "ctrl_tcp.so", NULL,
+	"g711.so",      "g722.so",   "opus.so",     "gsm.so",
+	"l16.so",       "ausine.so", "aufile.so",   "srtp.so",
+	"dtls_srtp.so", "ice.so",    "stun.so",     "turn.so",
+	"account.so",   "menu.so",   "ctrl_tcp.so", NULL,
 };
 
 static const char *const files[] = {"accounts", "config", "contacts", NULL};

@@ -27,8 +27,9 @@ class Pair:
     """A baresip and a native engine with a cable between them; the one that calls first."""
 
     def __init__(self, build, ports, namespaces, call, answer=None, caller="baresip",
-                 settings=None):
-        self._prefix = {OURS: ("ip", "netns", "exec", namespaces[0]),
+                 settings=None, bind=OURS):
+        self._bind = bind
+        self._prefix = {bind: ("ip", "netns", "exec", namespaces[0]),
                         THEIRS: ("ip", "netns", "exec", namespaces[1])}
         self._build, self._ports, self._settings = build, ports, settings
         self.answer = {"type": "answer", "credentials": [{"username": "1002"}],
@@ -39,8 +40,8 @@ class Pair:
     def __enter__(self):
         self.callee = Engine(self._build, "callee", [[self.answer], []], self._ports, bind=THEIRS,
                              sip_port=SIP, prefix=self._prefix[THEIRS], settings=self._settings)
-        self.caller = Engine(self._build, "caller", [[], [self.call]], self._ports, bind=OURS,
-                             prefix=self._prefix[OURS], settings=self._settings)
+        self.caller = Engine(self._build, "caller", [[], [self.call]], self._ports, bind=self._bind,
+                             prefix=self._prefix[self._bind], settings=self._settings)
         return self
 
     def run(self):
