@@ -279,6 +279,19 @@ RUNS = {
     "other prompt": ("stranger", VOICE, ["correlation with the prompt", "it was not the prompt"]),
 }
 
+HEAR_TONE = [["assert_established"], ["assert_audio", "tone 440 9000"]]
+# what only some calls have: settings, conditions of the caller
+OTHERS = {
+    "delay": ({"step.0.1.audio_marker": True, "step.1.1.audio_marker": True},
+              "audio", [{"field": "delay", "type": "gt", "value": "-100"},
+                        {"field": "delay", "type": "lt", "value": "300"}]),
+    "digits": ({"step.0.1.dtmf_mode": "inband", "step.1.1.dtmf_mode": "inband",
+                "step.0.1.sipclient_actions": HEAR_TONE + [["dtmf", "42"], ["wait", "1000"]],
+                "step.1.1.sipclient_actions": HEAR_TONE + [["assert_dtmf", "42 20000"]]},
+               "dtmf", [{"type": "is", "value": "42", "via": "inband"},
+                        {"field": "duration", "type": "ge", "value": "40"}]),
+}
+
 
 @pytest.fixture(scope="module", name="bench")
 def bench_fixture(tmp_path_factory):
@@ -328,10 +341,31 @@ def test_bad_audio_is_found_and_clean_is_not(bench, runs, name):
         assert word in run["result_description"], run["result_description"]
 
 
-def test_level_is_a_measure(bench, runs):
+def test_figures_are_measures(bench, runs):
     bench.wait(runs["clean"], timeout=120)
-    points = bench.points(runs["clean"], "audio_level", "caller", "in")
-    assert abs(float(points[0]["max"]) - dbov(8000)) < 0.5, points
+    for measure, value, error in (("level", dbov(8000), 0.5), ("peak", dbov(8000) + 3.01, 0.5),
+                                  ("clipping", 0, 1e-9), ("heard", 1000, 100)):
+        points = bench.points(runs["clean"], f"audio_{measure}", "caller", "in")
+        assert abs(float(points[0]["max"]) - value) < error, (measure, points)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_delay_and_digits(bench, name):
+    settings, kind, conditions = OTHERS[name]
+    numbers = sorted(SUBSCRIBERS)[2 * (len(RUNS) + list(OTHERS).index(name)):]
+    body = {"agentpool_id": bench.pool_id, "target_pool": bench.target_id, "name": name,
+            "duration": "6", "audio_codecs": ["PCMA"], "step.0.1.prompt": "tone",
+            "step.1.1.prompt": "tone", **settings,
+            "conditions": [{"role": "caller", "condition_type": f"caller-{kind}-conditions",
+                            "conditions": conditions}]}
+    for role, number in zip(("caller", "callee"), numbers):
+        body[f"{role}.username"], body[f"{role}.password"] = number, SUBSCRIBERS[number]
+    started = bench.api("POST", "/tests/scenarios/single-call", body)["data"]["session_id"]
+    run = bench.wait(started, timeout=120)
+    assert run["status"] == "passed", run["result_description"]
+    if name == "delay":
+        points = bench.points(started, "audio_delay", "caller", "in")
+        assert points and all(-100 < float(p["max"]) < 300 for p in points), points
 
 
 def test_recordings_are_artifacts(bench, runs):

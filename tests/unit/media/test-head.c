@@ -56,15 +56,19 @@ static void wav_write(int rate, double seconds, bool silence)
 	};
 	SNDFILE *file = sf_open(path, SFM_WRITE, &info);
 	size_t count = (size_t)(seconds * rate);
+	float *samples = calloc(count, sizeof(*samples));
 
 	assert_non_null(file);
+	assert_non_null(samples);
 	for (size_t i = 0; i < count; i++) {
 		double on = silence && i % 3200 > 1600 ? 0 : 0.3;
-		float sample =
-			(float)(on * sin(2 * PI * TONE_HZ * (double)i / rate));
 
-		assert_int_equal(sf_writef_float(file, &sample, 1), 1);
+		samples[i] =
+			(float)(on * sin(2 * PI * TONE_HZ * (double)i / rate));
 	}
+	assert_int_equal(sf_writef_float(file, samples, (sf_count_t)count),
+			 (int)count);
+	free(samples);
 	sf_close(file);
 }
 
