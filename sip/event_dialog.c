@@ -42,6 +42,20 @@ int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 	return 0;
 }
 
+int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
+			const struct sip_msg *msg)
+{
+	struct dialog *dialog;
+	int err = dialog_accept(&dialog, msg);
+
+	if (err)
+		return err;
+	err = event_dialog_init(d, account, dialog);
+	if (err)
+		mem_deref(dialog);
+	return err;
+}
+
 void event_dialog_release(struct event_dialog *d)
 {
 	hash_unlink(&d->he);

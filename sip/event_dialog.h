@@ -24,6 +24,10 @@ struct event_dialog {
 /** The dialog is set: others find it by its Call-ID. */
 int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 		      struct dialog *dialog);
+/** The same with the dialog that a request of the peer begins. @return 0;
+ * -errno */
+int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
+			const struct sip_msg *msg);
 void event_dialog_release(struct event_dialog *d);
 /** The one a request within a dialog belongs to; not established ones too. */
 struct event_dialog *event_dialog_find(struct sip_ua *ua,

@@ -649,6 +649,9 @@ int call_local_set(struct sip_call *call, const struct media_local *media);
 /** @param sdp  our answer to an offer in the 2xx, or NULL */
 int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
 int uac_invite(struct sip_call *call);
+/** An INVITE, whose method and handlers are set, with the call's headers; its
+ * response handler lets go of the call. @return 0; -errno */
+int uac_invite_send(struct sip_call *call, struct request *request);
 /** Give the INVITE up; how must have been set by call_set_end(). */
 void uac_cancel(struct sip_call *call);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);

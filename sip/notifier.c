@@ -274,7 +274,6 @@ static int watcher_new(struct watcher **ret, struct sip_account *account,
 		       const struct sip_msg *msg, const struct pl *id)
 {
 	struct watcher *w = mem_zalloc(sizeof(*w), watcher_destructor);
-	struct dialog *dialog;
 	int err;
 
 	if (!w)
@@ -284,12 +283,7 @@ static int watcher_new(struct watcher **ret, struct sip_account *account,
 	if (!err && pl_isset(id))
 		err = neg(pl_strdup(&w->id, id));
 	if (!err)
-		err = dialog_accept(&dialog, msg);
-	if (!err) {
-		err = event_dialog_init(&w->d, account, dialog);
-		if (err)
-			mem_deref(dialog);
-	}
+		err = event_dialog_accept(&w->d, account, msg);
 	if (err) {
 		mem_deref(w);
 		return err;

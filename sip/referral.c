@@ -104,7 +104,6 @@ static int referral_new(struct sip_referral **ret, struct sip_account *account,
 			const struct sip_msg *msg)
 {
 	struct sip_referral *r = mem_zalloc(sizeof(*r), destructor);
-	struct dialog *dialog;
 	int err;
 
 	if (!r)
@@ -113,12 +112,7 @@ static int referral_new(struct sip_referral **ret, struct sip_account *account,
 	r->d.refers = true;
 	r->seq = msg->cseq.num;
 	r->silent = refer_is_silent(msg);
-	err = dialog_accept(&dialog, msg);
-	if (!err) {
-		err = event_dialog_init(&r->d, account, dialog);
-		if (err)
-			mem_deref(dialog);
-	}
+	err = event_dialog_accept(&r->d, account, msg);
 	if (err) {
 		mem_deref(r);
 		return err;

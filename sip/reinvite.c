@@ -148,24 +148,14 @@ static int reinvite_send(struct sip_call *call)
 		.resph = response_handler,
 		.arg = call,
 	};
-	char *headers;
 	int err;
 
 	/* An offer of the peer may have come in between. */
 	err = session_offer(call, session_wanted(call, call->reinvite_hold));
 	if (!err)
-		err = extensions_request(&headers, call, true);
+		err = uac_invite_send(call, &request);
 	if (err)
 		return err;
-	request.headers = headers;
-	mem_ref(call);
-	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
-			  &request);
-	mem_deref(headers);
-	if (err) {
-		mem_deref(call);
-		return err;
-	}
 	call_event(call, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
 	return 0;
 }

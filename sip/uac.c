@@ -20,6 +20,24 @@ int invite_send_handler(enum sip_transp tp, const struct sa *src,
 	return mbuf_printf(mb, "%H", contact_print, &contact);
 }
 
+int uac_invite_send(struct sip_call *call, struct request *request)
+{
+	char *headers;
+	int err;
+
+	err = extensions_request(&headers, call, true);
+	if (err)
+		return err;
+	request->headers = headers;
+	mem_ref(call);
+	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
+			  request);
+	mem_deref(headers);
+	if (err)
+		mem_deref(call);
+	return err;
+}
+
 int uac_invite(struct sip_call *call)
 {
 	struct request request = {
@@ -29,20 +47,8 @@ int uac_invite(struct sip_call *call)
 		.resph = invite_response,
 		.arg = call,
 	};
-	char *headers;
-	int err;
 
-	err = extensions_request(&headers, call, true);
-	if (err)
-		return err;
-	request.headers = headers;
-	mem_ref(call);
-	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
-			  &request);
-	mem_deref(headers);
-	if (err)
-		mem_deref(call);
-	return err;
+	return uac_invite_send(call, &request);
 }
 
 void call_sent(struct sip_call *call, int64_t mono_ns)
