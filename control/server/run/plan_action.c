@@ -81,6 +81,18 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 	return err;
 }
 
+/* The hashes of what a parameter names, beside it. */
+static int plan_uploads(json_t *planned, const struct plan_source *source,
+			const char *name, const json_t *value)
+{
+	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0)
+		return plan_prompt(planned, source, name,
+				   json_string_value(value));
+	if (strcmp(name, "sipclient_actions") == 0)
+		return plan_plays(planned, source, value);
+	return 0;
+}
+
 /* One member of a test's action into the job's. */
 static int plan_member(json_t *planned, const char *type, const char *name,
 		       json_t *value, const struct plan_source *source,
@@ -88,6 +100,7 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 {
 	const struct step_param *param = step_param_find(type, name);
 	json_t *typed;
+	bool pool;
 	int err;
 
 	if (is_inline(name))
@@ -106,27 +119,14 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	}
 	if (err)
 		return err;
-	if (plan_pool_as(name)) {
-		err = plan_pool_resolve(planned, source, name,
-					json_integer_value(typed), pointer,
-					errors);
+	pool = plan_pool_as(name) != NULL;
+	err = pool ? plan_pool_resolve(planned, source, name,
+				       json_integer_value(typed), pointer,
+				       errors)
+		   : plan_uploads(planned, source, name, typed);
+	if (err || pool) {
 		json_decref(typed);
 		return err;
-	}
-	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0) {
-		err = plan_prompt(planned, source, name,
-				  json_string_value(typed));
-		if (err) {
-			json_decref(typed);
-			return err;
-		}
-	}
-	if (strcmp(name, "sipclient_actions") == 0) {
-		err = plan_plays(planned, source, typed);
-		if (err) {
-			json_decref(typed);
-			return err;
-		}
 	}
 	return json_object_set_new(planned, name, typed) ? -ENOMEM : 0;
 }
