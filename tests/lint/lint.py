@@ -67,6 +67,20 @@ def include_arrows(root):
                     yield f"{name}:{number}: {row} must not include {target}"
 
 
+def internal_headers(root):
+    """Includes of a folder's ..internal.h by code of another folder."""
+    root = Path(root)
+    for folder in CODE_DIRS:
+        if not (root / folder).is_dir():
+            continue
+        for path in tree_files(root / folder, ".c", ".h"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = re.match(r'\s*#\s*include\s+"([^"]+internal\.h)"', line)
+                if found and (root / found.group(1)).parent != path.parent:
+                    yield (f"{path.relative_to(root)}:{number}: "
+                           f"{found.group(1)} is of another folder")
+
+
 def long_files(root):
     for path in tree_files(root, ".c", ".h", ".py", ".sh", ".js"):
         lines = path.read_text().count("\n")

@@ -65,6 +65,17 @@ def test_an_include_beside_the_file_is_found(tree):
         'sip/ua.c:1: "near.h" is no path from the root']
 
 
+def test_internal_headers_stay_in_their_folder():
+    assert findings(lint.internal_headers, ROOT) == []
+
+
+def test_an_internal_header_of_another_folder_is_found(tree):
+    (tree / "sip" / "ua.c").write_text(
+        '#include "sip/ua_internal.h"\n#include "sip/baresip/internal.h"\n')
+    assert findings(lint.internal_headers, tree) == [
+        "sip/ua.c:2: sip/baresip/internal.h is of another folder"]
+
+
 def test_files_are_short():
     assert findings(lint.long_files, ROOT) == []
 
