@@ -3,18 +3,14 @@
 #include "base/state.h"
 #include "base/str.h"
 #include "control/wire/action.h"
+#include "control/wire/pairs.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define ARGUMENT_BYTES_MAX 512
-#define REDIRECT_URIS_MAX  8 /* what a 3xx of ours holds */
-#define HEADER_NAME_MAX    64
-#define HEADER_VALUE_MAX   1024
+#define REDIRECT_URIS_MAX  8         /* what a 3xx of ours holds */
 #define WAIT_MS_MAX        86400000u /* a day */
 
 enum argument {
@@ -71,82 +67,6 @@ static const struct client_action_kind *kind_find(const char *name)
 			return &kinds[i];
 	}
 	return NULL;
-}
-
-/** Array or array as text. @return a new reference; NULL: reason is set */
-static json_t *array_load(struct decoder *d, json_t *value, size_t max)
-{
-	json_t *array = NULL;
-
-	if (json_is_string(value))
-		array = json_loads(json_string_value(value),
-				   JSON_REJECT_DUPLICATES, NULL);
-	else if (json_is_array(value))
-		array = json_incref(value);
-	if (!json_is_array(array)) {
-		decoder_refuse(d, "must be a JSON array");
-	} else if (json_array_size(array) > max) {
-		decoder_refuse(d, "has more than %zu entries", max);
-	} else {
-		return array;
-	}
-	json_decref(array);
-	return NULL;
-}
-
-/** The items of an array, or of an array as text. @return 0 or a refusal */
-static int items_load(struct decoder *d, json_t *value, size_t max, size_t size,
-		      int (*item_h)(struct decoder *d, json_t *entry,
-				    void *item),
-		      void **ret, size_t *ret_count)
-{
-	json_t *array = array_load(d, value, max);
-	void *list;
-	int err = 0;
-
-	if (!array)
-		return -EINVAL;
-	list = decode_items(d, array, "", size, item_h, &err);
-	if (list) {
-		*ret = list;
-		*ret_count = json_array_size(array);
-	}
-	json_decref(array);
-	return err;
-}
-
-/** An entry's text; a whole number is taken as its text.
- * @return 0; -EINVAL; -ENOMEM. *ret untouched if there is no such entry. */
-static int entry_text(struct decoder *d, json_t *entry, size_t i, size_t max,
-		      const char **ret)
-{
-	json_t *value = json_array_get(entry, i);
-	size_t mark = decoder_enter(d, "/%zu", i);
-	char digits[32];
-	const char *text;
-
-	if (!value || json_is_null(value)) {
-		decoder_leave(d, mark);
-		return 0;
-	}
-	if (json_is_integer(value)) {
-		snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(value));
-		text = digits;
-	} else if (json_is_string(value)) {
-		text = json_string_value(value);
-	} else {
-		return decoder_refuse(d, "must be a string");
-	}
-	if (strlen(text) > max)
-		return decoder_refuse(d, "is longer than %zu bytes", max);
-	for (const char *p = text; *p; p++) {
-		if (iscntrl((unsigned char)*p))
-			return decoder_refuse(d, "holds a control character");
-	}
-	decoder_leave(d, mark);
-	*ret = arena_text(d->arena, text);
-	return *ret ? 0 : -ENOMEM;
 }
 
 static int code_check(struct decoder *d,
@@ -329,10 +249,10 @@ static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 	if (!json_is_string(json_array_get(entry, 0)))
 		return decoder_refuse_member(d, "0", "must be a string");
 	ret->argument = "";
-	err = entry_text(d, entry, 0, ARGUMENT_BYTES_MAX, &ret->name);
+	err = decode_pair_text(d, entry, 0, ARGUMENT_BYTES_MAX, &ret->name);
 	if (!err)
-		err = entry_text(d, entry, 1, ARGUMENT_BYTES_MAX,
-				 &ret->argument);
+		err = decode_pair_text(d, entry, 1, ARGUMENT_BYTES_MAX,
+				       &ret->argument);
 	if (err)
 		return err;
 	kind = kind_find(ret->name);
@@ -351,132 +271,10 @@ int client_actions_decode(struct decoder *d, json_t *value,
 			  size_t *ret_count)
 {
 	void *list = NULL;
-	int err = items_load(d, value, WIRE_CLIENT_ACTIONS_MAX, sizeof(**ret),
-			     client_action_decode, &list, ret_count);
+	int err = decode_pairs(d, value, WIRE_CLIENT_ACTIONS_MAX, sizeof(**ret),
+			       client_action_decode, &list, ret_count);
 
 	if (!err)
 		*ret = list;
-	return err;
-}
-
-static bool is_token(const char *text)
-{
-	/* RFC 3261 section 25.1, token */
-	for (const char *p = text; *p; p++) {
-		if (!isalnum((unsigned char)*p) && !strchr("-.!%*_+`'~", *p))
-			return false;
-	}
-	return text[0] != '\0';
-}
-
-/* Headers that make transactions and dialogs match, and what frames the body
- * (RFC 3261 8.1.1 and 20): another value would break the call, not test it.
- * All others may be set, also those that the user agent sets itself. */
-static bool is_protected(const char *name)
-{
-	static const char *const names[] = {
-		"Via",
-		"v",
-		"To",
-		"t",
-		"CSeq",
-		"Call-ID",
-		"i",
-		"Route",
-		"Record-Route",
-		"Content-Length",
-		"l",
-		"Content-Type",
-		"c",
-		"Authorization",
-		"Proxy-Authorization",
-		NULL,
-	};
-	size_t i;
-
-	return decode_word(names, name, &i);
-}
-
-static int header_decode(struct decoder *d, json_t *entry, void *item)
-{
-	struct wire_header *ret = item;
-	static const char *const types[] = {"any",      "registers", "calls",
-					    "presence", "invites",   "updates",
-					    "refers",   NULL};
-	const char *type = "any";
-	size_t i;
-	int err;
-
-	if (!json_is_array(entry) || json_array_size(entry) < 2 ||
-	    json_array_size(entry) > 3)
-		return decoder_refuse(d,
-				      "must be [header, value, message type]");
-	err = entry_text(d, entry, 0, HEADER_NAME_MAX, &ret->name);
-	if (!err)
-		err = entry_text(d, entry, 1, HEADER_VALUE_MAX, &ret->value);
-	if (!err)
-		err = entry_text(d, entry, 2, HEADER_NAME_MAX, &type);
-	if (err)
-		return err;
-	if (!ret->name || !ret->value || !is_token(ret->name))
-		return decoder_refuse(d, "needs a header name and a value");
-	if (is_protected(ret->name))
-		return decoder_refuse_member(
-			d, "0", "the header %s is set by the user agent itself",
-			ret->name);
-	if ((strcasecmp(ret->name, "From") == 0 ||
-	     strcasecmp(ret->name, "f") == 0) &&
-	    strstr(ret->value, ";tag="))
-		return decoder_refuse_member(
-			d, "1",
-			"a From must have no tag: the user agent adds its own");
-	if (type[0] == '\0')
-		type = "any";
-	if (!decode_word(types, type, &i))
-		return decoder_refuse_member(
-			d, "2", "there is no message type \"%.40s\"", type);
-	ret->message_type = types[i];
-	return 0;
-}
-
-int custom_headers_decode(struct decoder *d, json_t *value,
-			  const struct wire_header **ret, size_t *ret_count)
-{
-	void *list = NULL;
-	int err = items_load(d, value, WIRE_HEADERS_MAX, sizeof(**ret),
-			     header_decode, &list, ret_count);
-
-	if (!err)
-		*ret = list;
-	return err;
-}
-
-int wire_client_actions_check(json_t *value,
-			      char reason[static WIRE_REASON_BYTES])
-{
-	const struct wire_client_action *list;
-	struct arena arena = {NULL};
-	struct decoder d;
-	size_t count;
-	int err;
-
-	decoder_init(&d, &arena, reason);
-	err = client_actions_decode(&d, value, &list, &count);
-	arena_release(&arena);
-	return err;
-}
-
-int wire_custom_headers_check(json_t *value,
-			      char reason[static WIRE_REASON_BYTES])
-{
-	const struct wire_header *list;
-	struct arena arena = {NULL};
-	struct decoder d;
-	size_t count;
-	int err;
-
-	decoder_init(&d, &arena, reason);
-	err = custom_headers_decode(&d, value, &list, &count);
-	arena_release(&arena);
 	return err;
 }

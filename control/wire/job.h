@@ -375,18 +375,6 @@ bool wire_certificate_name_valid(const char *name);
 /** Release; passwords are wiped. @return NULL */
 struct wire_job *wire_job_free(struct wire_job *job);
 
-/**
- * Parse a sipclient_actions value: a JSON array of [name, argument] pairs or
- * the same as text. Each argument is checked for its action.
- * @return 0; -EINVAL with a reason
- */
-int wire_client_actions_check(json_t *value,
-			      char reason[static WIRE_REASON_BYTES]);
-
-/** Parse custom_headers (API 4.2), array or text. @return 0; -EINVAL */
-int wire_custom_headers_check(json_t *value,
-			      char reason[static WIRE_REASON_BYTES]);
-
 /** Parse the argument of a `dtmf` action. @return 0; -EINVAL */
 int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);
 /** The same of `assert_dtmf`. @return 0; -EINVAL */
