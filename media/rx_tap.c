@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "capture/datagram.h"
+#include "capture/fragments.h"
 #include "capture/tap.h"
 #include "media/socket.h"
 #include "media/tap_ways.h"
@@ -40,6 +41,7 @@ struct rx_tap {
 	struct address address; /* of the other program */
 	uint16_t port_min;      /* of its RTP and RTCP */
 	uint16_t port_max;
+	struct fragments fragments; /* of datagrams larger than a frame */
 	struct tap_ways ways;
 	struct wanted wanted[RX_TAP_WANTED_MAX]; /* a ring */
 	size_t wanted_next;
@@ -157,6 +159,7 @@ struct rx_tap *rx_tap_free(struct rx_tap *t)
 		return NULL;
 	for (size_t i = 0; i < t->tap_count; i++)
 		tap_close(t->taps[i]);
+	fragments_release(&t->fragments);
 	free(t);
 	return NULL;
 }
@@ -311,8 +314,8 @@ void rx_tap_release(struct rx_tap *t, const struct media_session *session)
 	}
 }
 
-static void take_end(struct rx_tap *t, const struct datagram *d,
-		     const struct frame *f, bool sent)
+static void take_end(struct rx_tap *t, const struct datagram *d, int64_t ns,
+		     bool sent)
 {
 	struct tap_ways_datagram w = {
 		.port = sent ? d->sport : d->dport,
@@ -321,13 +324,13 @@ static void take_end(struct rx_tap *t, const struct datagram *d,
 		.captured = d->captured,
 		.bytes = d->bytes,
 	};
-	struct rx_tapped r = {.sent = sent, .ns = f->ns};
+	struct rx_tapped r = {.sent = sent, .ns = ns};
 
 	if (memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
 		return;
 	peer_set(&w.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
 		 is_v4(&t->address));
-	t->newest_ns = f->ns;
+	t->newest_ns = ns;
 	if (tap_ways_take(&t->ways, &w))
 		wanted_look(t);
 	r.session = t->ports[w.port].session;
@@ -343,15 +346,30 @@ static void take_end(struct rx_tap *t, const struct datagram *d,
 }
 
 /* Between two tapped sessions a packet is of both. */
+static void take_datagram(struct rx_tap *t, const struct datagram *d,
+			  int64_t ns)
+{
+	take_end(t, d, ns, true);
+	take_end(t, d, ns, false);
+}
+
+static void take_whole(enum fragments_fate fate, enum datagram_kind kind,
+		       struct datagram *d, int64_t ns, void *arg)
+{
+	if (fate == FRAGMENTS_WHOLE && kind == DATAGRAM_IS_UDP)
+		take_datagram(arg, d, ns);
+}
+
 static void take_frame(const struct frame *f, void *arg)
 {
 	struct rx_tap *t = arg;
 	struct datagram d;
+	enum datagram_kind kind = datagram_parse(&d, f);
 
-	if (datagram_parse(&d, f) != DATAGRAM_IS_UDP)
-		return;
-	take_end(t, &d, f, true);
-	take_end(t, &d, f, false);
+	if (kind == DATAGRAM_IS_FRAGMENT)
+		fragments_take(&t->fragments, &d, f->ns, take_whole, t);
+	else if (kind == DATAGRAM_IS_UDP)
+		take_datagram(t, &d, f->ns);
 }
 
 void rx_tap_read(struct rx_tap *t, rx_tapped_h *handler, void *arg)
