@@ -406,6 +406,7 @@ void media_engine_evidence(const struct media_engine *e,
 	memset(ret, 0, sizeof(*ret));
 	ret->packets_sent = COUNTER_READ(&e->tx.packets);
 	ret->send_errors = COUNTER_READ(&e->tx.errors);
+	ret->packets_unsent = COUNTER_READ(&e->tx.unsent);
 	ret->packets_received = COUNTER_READ(&e->rx.packets);
 	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
 	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);

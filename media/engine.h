@@ -122,6 +122,7 @@ struct rx_counters {
 struct tx_counters {
 	_Atomic uint64_t packets;
 	_Atomic uint64_t errors;
+	_Atomic uint64_t unsent; /* places without an encoding */
 	struct lateness lateness;
 };
 

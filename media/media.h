@@ -50,6 +50,8 @@ const char *media_scheduling_name(enum media_scheduling scheduling);
 /** Evidence that the tester itself was not the bottleneck (features D1). */
 struct media_evidence {
 	uint64_t packets_sent;
+	uint64_t packets_unsent;      /* places in time that passed because the
+				       * prompt was not encoded yet */
 	uint64_t packets_received;    /* datagrams on RTP sockets */
 	uint64_t send_errors;         /* sendto() refused */
 	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */

@@ -275,14 +275,47 @@ static void prompt_or_tones_send(struct media_engine *e,
 	audio_send(e, s, data, content);
 }
 
-bool tx_rtp_may(const struct tx_session *tx)
+/* A head that is played to its end waits for the rest. */
+static bool supplied(const struct tx_session *tx)
 {
-	/* a head that is played to its end waits for the rest */
-	if (!tx->clip || (tx->clip->begins && tx->clip_at == tx->clip->frames))
-		return false;
-	/* a key that is still to come: nothing leaves in plain */
+	return tx->clip &&
+	       !(tx->clip->begins && tx->clip_at == tx->clip->frames);
+}
+
+/* A key that is still to come: nothing leaves in plain. */
+static bool wanted(const struct tx_session *tx)
+{
 	return tx->sends && tx_keyed(tx, false) &&
 	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
+}
+
+bool tx_rtp_may(const struct tx_session *tx)
+{
+	return supplied(tx) && wanted(tx);
+}
+
+/* Places from the next one on that are before now. */
+static int64_t places_passed(const struct tx_session *tx, int64_t now_ns)
+{
+	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
+
+	if (tx->due_ns >= now_ns)
+		return 0;
+	return (now_ns - tx->due_ns + packet_ns - 1) / packet_ns;
+}
+
+void tx_rtp_passed(struct media_engine *e, struct tx_session *tx,
+		   int64_t now_ns)
+{
+	int64_t end_ns = now_ns;
+
+	if (!tx->applied || !wanted(tx) || supplied(tx) || tx->due_ns >= now_ns)
+		return;
+	if (tx->until_ns != 0 && tx->until_ns < end_ns)
+		end_ns = tx->until_ns;
+	COUNTER_ADD(&e->tx.unsent, (uint64_t)places_passed(tx, end_ns));
+	step(tx, places_passed(tx, now_ns));
+	tx->marker = true;
 }
 
 void tx_rtp_due(struct media_engine *e, struct media_session *s)
@@ -322,7 +355,6 @@ void tx_rtp_review(struct media_engine *e, struct media_session *s,
 		   int64_t now_ns)
 {
 	struct tx_session *tx = &s->tx;
-	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
 
 	if (!tx->applied)
 		return;
@@ -334,8 +366,7 @@ void tx_rtp_review(struct media_engine *e, struct media_session *s,
 		return;
 	/* resume: the places passed by in silence stay silent */
 	tx->marker = true;
-	if (tx->due_ns < now_ns)
-		step(tx, (now_ns - tx->due_ns + packet_ns - 1) / packet_ns);
+	step(tx, places_passed(tx, now_ns));
 	tx_rtp_align(e, tx);
 	if (tx_rtp_may(tx))
 		tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);

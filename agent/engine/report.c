@@ -182,6 +182,9 @@ static void report_flaws(struct engine *e, const struct media_evidence *m)
 	     "threads was full");
 	flaw(e, "send_errors", m->send_errors,
 	     "packets could not be handed to the kernel");
+	flaw(e, "packets_unsent", m->packets_unsent,
+	     "packets were not sent in their place: the prompt was not encoded "
+	     "in time");
 	flaw(e, "samples_dropped", collect_dropped(e->collect),
 	     "samples are missing in the statistics");
 	flaw(e, "points_dropped", outbox_dropped(e->outbox, OUTBOX_SERIES),
@@ -215,6 +218,7 @@ void report_rest(struct engine *e)
 		.srtp_unkeyed = m.srtp_unkeyed,
 		.dtls_dropped = m.dtls_dropped,
 		.dtls_refused = m.dtls_refused,
+		.packets_unsent = m.packets_unsent,
 		.stun_dropped = m.stun_dropped,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,

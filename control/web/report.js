@@ -181,6 +181,7 @@ function drawEvidence(evidence) {
     ['SSRC collisions', (e) => figure(e.ssrc_collisions), 'number'],
     ['SRTP refused', (e) => figure(e.srtp_refused), 'number'],
     ['DTLS dropped', (e) => figure(e.dtls_dropped), 'number'],
+    ['packets not sent', (e) => figure(e.packets_unsent), 'number'],
     ['DTLS refused', (e) => figure(e.dtls_refused), 'number'],
     ['STUN dropped', (e) => figure(e.stun_dropped), 'number'],
   ], 'Reported when the agents have finished.');

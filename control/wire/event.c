@@ -430,6 +430,7 @@ json_t *wire_event_evidence(struct wire_time when,
 		{"srtp_unkeyed", e->srtp_unkeyed},
 		{"dtls_dropped", e->dtls_dropped},
 		{"dtls_refused", e->dtls_refused},
+		{"packets_unsent", e->packets_unsent},
 		{"stun_dropped", e->stun_dropped},
 	};
 	json_t *o = wire_event_new(when, "evidence");

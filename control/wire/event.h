@@ -136,6 +136,7 @@ struct wire_event_evidence {
 	uint64_t srtp_unkeyed;
 	uint64_t dtls_dropped;
 	uint64_t dtls_refused;
+	uint64_t packets_unsent;
 	uint64_t stun_dropped;
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;

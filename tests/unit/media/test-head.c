@@ -304,18 +304,24 @@ static void engine_open(struct rig *rig)
 	assert_int_equal(media_engine_new(&rig->engine, &params), 0);
 }
 
-static void settle(struct rig_log *log, const struct rig_log *peer,
-		   const char *fmtp, uint16_t ptime_ms)
+static void settle_way(struct rig_log *log, const struct rig_log *peer,
+		       const char *fmtp, uint16_t ptime_ms,
+		       enum media_direction way)
 {
 	const struct media_local *at = media_session_local(peer->session);
-	struct media_negotiated n =
-		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
+	struct media_negotiated n = rig_settle(&at->rtp, &at->rtcp, way);
 
 	n.codec = at->codecs[0];
 	n.accepted[0] = at->codecs[0];
 	n.ptime_ms = ptime_ms;
 	strcpy(n.codec.fmtp, fmtp);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
+}
+
+static void settle(struct rig_log *log, const struct rig_log *peer,
+		   const char *fmtp, uint16_t ptime_ms)
+{
+	settle_way(log, peer, fmtp, ptime_ms, MEDIA_SENDRECV);
 }
 
 /* @param again  it is settled anew in the middle */
@@ -366,6 +372,35 @@ static void test_head_call_settled_anew_goes_on(void **state)
 	check_call(true);
 }
 
+/* Nobody hands over what follows the head: the places are counted. */
+static void test_head_outrun_is_told(void **state)
+{
+	const struct timespec beyond_head = {.tv_nsec = 900 * NS_PER_MS};
+	struct media_evidence evidence;
+	struct rig_log *a, *b;
+	int64_t start_ns;
+	struct rig rig;
+
+	(void)state;
+	wav_write(44100, 60, false);
+	engine_open(&rig);
+	a = session(&rig, 0, 0);
+	b = session(&rig, 1, 0);
+	settle_way(b, a, "", 20, MEDIA_RECVONLY);
+	settle(a, b, "stereo=1;maxaveragebitrate=40000", 20);
+	start_ns = media_session_start_ns(a->session);
+	media_session_send_until(a->session, start_ns + 2000 * NS_PER_MS);
+	nanosleep(&beyond_head, NULL);
+	rig_run_until(&rig, start_ns + 2200 * NS_PER_MS);
+	rig_stop(&rig, 2);
+	media_engine_evidence(rig.engine, &evidence);
+	assert_true(a->total[1].packets < 100);
+	assert_int_equal(b->total[0].packets, a->total[1].packets);
+	assert_int_equal(b->total[0].lost, 0);
+	assert_int_equal(a->total[1].packets + evidence.packets_unsent, 100);
+	rig_close(&rig);
+}
+
 #define file_test(test) \
 	cmocka_unit_test_setup_teardown(test, file_new, file_remove)
 
@@ -379,6 +414,7 @@ int main(void)
 		file_test(test_head_and_whole_are_one_of_the_clips),
 		file_test(test_head_call_has_all_its_packets),
 		file_test(test_head_call_settled_anew_goes_on),
+		file_test(test_head_outrun_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
