@@ -26,7 +26,7 @@ static bool files_walk(struct engine *e, const struct wire_action *a,
 
 	f.err = engine_prompt(e, a, f.path, sizeof(f.path));
 	if (!f.name) /* of the agent's configuration */
-		f.member = f.name = "default_prompt";
+		f.name = e->settings.default_prompt;
 	if (a->client != WIRE_CLIENT_BARESIP && (f.err || f.path[0]) &&
 	    !tell_h(e, &f, arg))
 		return false;

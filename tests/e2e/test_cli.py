@@ -75,7 +75,7 @@ def test_what_the_machine_here_cannot_do(offhook, tmp_path, ports):
         for option in ("--prompt", "--expect-prompt"):
             done = offhook(*peer, option, "notes.wav")
             assert done.returncode == 3, done.stdout
-            assert "notes.wav: no audio file" in done.stdout
+            assert '"notes.wav" is no audio file' in done.stdout
         done = offhook(*peer, "--bind", "127.0.0.1", "--sip-port", ports.phone, "--json")
     result = json.loads(done.stdout)
     assert (done.returncode, result["passed"], result["errored"]) == (3, False, True)
@@ -135,7 +135,7 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
 
 def test_complaints_name_options(offhook, tmp_path):
     for option, value, text in (("--codec", "G729", "--codec: there is no codec \"G729\""),
-                                ("--ptime", "25", "--ptime: must be a multiple of 10"),
+                                ("--ptime", "5", "--ptime: must be a whole number from 10 to 120"),
                                 ("--encryption", "rot13", "--encryption: must be none, sdes"),
                                 ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
                                 ("--calls", "2", "--calls is of use with the command answer")):

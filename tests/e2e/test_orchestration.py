@@ -408,7 +408,7 @@ def test_enrolment_refused(bench):
      "no credential pool"),
     ("step.1.1.target_pool", 4711, "/step.1.1.target_pool", "no target"),
     ("step.1.1.sipclient_actions", '[["dance", "1"]]',
-     "/step.1.1.sipclient_actions", "dance"),
+     "/step.1.1.sipclient_actions/0/0", "dance"),
     ("step.1.1.dial_destination", "{{nobody.username}}",
      "/step.1.1.dial_destination", "placeholder"),
     ("condition.caller.caller-mos-conditions", {"conditions": [
