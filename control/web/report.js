@@ -73,6 +73,18 @@ function answer(c) {
     + `encryption ${c.media_encryption || 'none'}`;
 }
 
+// A score says nothing without its scale, and whether a standard has the codec's values.
+function scale(s) {
+  const node = element('span', figure(s.mos_scale) + (s.mos_declared ? ' *' : ''));
+  if (s.mos_declared) node.title = s.mos_declared;
+  return node;
+}
+
+// L16 alone does not say which.
+function codec(s) {
+  return figure(s.codec || undefined) + (s.codec && s.clock_hz ? `/${s.clock_hz}` : '');
+}
+
 function drawCalls(calls) {
   fill('calls', calls, [
     ['', (c) => element('span', c.established ? '✓' : '✗', c.established ? 'ok' : 'no')],
@@ -92,10 +104,12 @@ function drawCalls(calls) {
   fill('streams', streams, [
     ['Call', (s) => s.call],
     ['Direction', (s) => (s.dir === 'in' ? 'received' : 'sent')],
-    ['Codec', (s) => figure(s.codec)],
+    ['Codec', codec],
+    ['Packet ms', (s) => figure(s.ptime_ms), 'number'],
     ['Encryption', (s) => s.srtp_suite || 'none'],
     ['SSRC', (s) => figure(s.ssrc)],
     ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
+    ['Scale', scale],
     ['R', (s) => figure(s.r_factor, 1), 'number'],
     ['Packets', (s) => figure(s.packets), 'number'],
     ['Lost', (s) => figure(s.lost), 'number'],
@@ -109,8 +123,35 @@ function drawCalls(calls) {
     ...(streams.some((s) => s.srtp_suite) ? [
       ['Not authentic', (s) => figure(s.srtp_auth_failed), 'number'],
       ['Replayed', (s) => figure(s.srtp_replayed), 'number']] : []),
+    // behind a de-jitter buffer of 60 ms, a model
+    ...(streams.some((s) => s.fixed_buffer) ? [
+      ['Discarded by 60 ms buffer', (s) => figure(s.fixed_buffer ? s.fixed_buffer.discarded : undefined), 'number'],
+      ['MOS behind it', (s) => figure(s.fixed_buffer ? s.fixed_buffer.mos : undefined, 2), 'number']] : []),
   ], 'No stream ended yet.');
+  const declared = new Set(streams.map((s) => s.mos_declared).filter(Boolean));
+  if (declared.size) {
+    byId('streams').append(element('p', `* no standard has the values of this codec: ${[...declared].join('; ')}`, 'note'));
+  }
   drawAudio(streams.filter((s) => s.audio));
+  drawReported(streams.filter((s) => s.xr_voip));
+}
+
+function drawReported(streams) {
+  byId('reported-section').hidden = !streams.length;
+  const told = (name, digits) => (s) => figure(s.xr_voip[name], digits);
+  fill('reported', streams, [
+    ['Call', (s) => s.call],
+    ['Loss %', told('loss_pct', 2), 'number'],
+    ['Discarded %', told('discard_pct', 2), 'number'],
+    ['In bursts %', told('burst_density_pct', 2), 'number'],
+    ['Burst ms', told('burst_duration_ms'), 'number'],
+    ['RTT ms', told('rtt_ms'), 'number'],
+    ['End system ms', told('delay_ms'), 'number'],
+    ['Buffer ms', told('buffer_ms'), 'number'],
+    ['R', told('r_factor'), 'number'],
+    ['MOS-LQ', told('mos_lq', 1), 'number'],
+    ['MOS-CQ', told('mos_cq', 1), 'number'],
+  ], '');
 }
 
 function drawAudio(streams) {
@@ -134,6 +175,8 @@ function drawAudio(streams) {
     ['Longest silence ms', (s) => figure(s.audio.silence_max_ms, 0), 'number'],
     ['One-way ms', (s) => figure(s.audio.one_way_ms, 0), 'number'],
     ...(has('prompt_match') ? [['Like the prompt', (s) => figure(s.audio.prompt_match, 2), 'number']] : []),
+    ...(has('prompt_begin_ms') ? [['Prompt began ms', (s) => figure(s.audio.prompt_begin_ms, 1), 'number']] : []),
+    ...(has('noise_packets') ? [['Comfort noise dBov', (s) => figure(s.audio.noise_dbov, 0), 'number']] : []),
     ...(has('delay_avg_ms') ? [['Delay ms', (s) => figure(s.audio.delay_avg_ms, 1), 'number']] : []),
     ['Tones', (s) => tones(s.audio.tones), 'wide'],
   ], '');

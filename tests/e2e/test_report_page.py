@@ -95,6 +95,10 @@ def test_media_of_a_call_is_shown(browser, media):
     opened(browser, url)
     streams = cells(browser, "streams")
     assert {s["Encryption"] for s in streams} == {"AES_CM_128_HMAC_SHA1_80"}
+    assert {(s["Codec"], s["Packet ms"]) for s in streams} == {("PCMA/8000", "20")}
+    received = [s for s in streams if s["Direction"] == "received"]
+    assert {(s["Scale"], s["Discarded by 60 ms buffer"]) for s in received} == {("nb", "0")}
+    assert all(4 < float(s["MOS behind it"]) < 4.42 for s in received), received
     assert {s["Not authentic"] for s in streams if s["Direction"] == "received"} == {"0"}
     assert all(c["Path"].startswith("ice: host 127.0.0.1:") and "undefined" not in c["Path"]
                for c in cells(browser, "calls"))
