@@ -17,6 +17,8 @@
 #include <sys/resource.h>
 
 /** What the sessions of a run are. */
+#define ROUNDS 7u
+
 struct kind {
 	const char *name;
 	unsigned suite;    /* MEDIA_SRTP_SUITE_COUNT: plain */
@@ -193,27 +195,44 @@ static int run_one(const struct media_engine_params *params, uint64_t count,
 	return err;
 }
 
-/* Plain is measured before and after, as the machine is never quite alone. */
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Each suite to the plain run of its round, and the median of the rounds: one
+ * run of a few seconds may cost twice what the next does on a machine that is
+ * never quite alone. */
 static int run_suites(const struct media_engine_params *params, uint64_t count,
 		      int64_t seconds)
 {
-	struct kind kind = {.name = "plain", .suite = MEDIA_SRTP_SUITE_COUNT};
-	double cpu[MEDIA_SRTP_SUITE_COUNT + 1];
-	double plain;
-	int err = run_one(params, count, seconds, &kind, &plain);
+	double ratios[MEDIA_SRTP_SUITE_COUNT][ROUNDS];
+	int err = 0;
 
-	for (unsigned i = 0; !err && i <= MEDIA_SRTP_SUITE_COUNT; i++) {
-		kind.name = suite_names[i];
-		kind.suite = i;
-		err = run_one(params, count, seconds, &kind, &cpu[i]);
+	for (unsigned k = 0; !err && k < ROUNDS; k++) {
+		struct kind kind = {.name = "plain",
+				    .suite = MEDIA_SRTP_SUITE_COUNT};
+		double plain = 0;
+		double cpu = 0;
+
+		err = run_one(params, count, seconds, &kind, &plain);
+		for (unsigned i = 0; !err && i < MEDIA_SRTP_SUITE_COUNT; i++) {
+			kind.name = suite_names[i];
+			kind.suite = i;
+			err = run_one(params, count, seconds, &kind, &cpu);
+			ratios[i][k] = cpu / plain;
+		}
 	}
-	if (err)
-		return err;
-	plain = (plain + cpu[MEDIA_SRTP_SUITE_COUNT]) / 2;
-	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++)
-		printf("%-24s %.4f %% a session, %.2f of plain\n",
-		       suite_names[i], cpu[i], cpu[i] / plain);
-	return 0;
+	for (unsigned i = 0; !err && i < MEDIA_SRTP_SUITE_COUNT; i++) {
+		qsort(ratios[i], ROUNDS, sizeof(ratios[i][0]), compare);
+		printf("%-24s %.2f of plain (%u rounds: %.2f to %.2f)\n",
+		       suite_names[i], ratios[i][ROUNDS / 2], ROUNDS,
+		       ratios[i][0], ratios[i][ROUNDS - 1]);
+	}
+	return err;
 }
 
 /* The kinds of a codec come one after the other, so that a busy machine is as
