@@ -64,7 +64,7 @@ static void clip_arrived(struct media_engine *e, struct media_session *s,
 	if ((tx->clip && !tx->clip->begins) || tx->codec != c->codec ||
 	    tx->ptime_ms != c->ptime_ms)
 		return; /* settled anew meanwhile */
-	tx_rtp_passed(e, tx, c->mono_ns);
+	tx_rtp_passed(e, s, c->mono_ns);
 	clip_take(tx, c->clip);
 	/* calls that waited for the same one keep their places, not to send all
 	 * at once */
@@ -87,7 +87,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	struct tx_session *tx = &s->tx;
 
 	sent_before(e, s, c->mono_ns);
-	tx_rtp_passed(e, tx, c->mono_ns);
+	tx_rtp_passed(e, s, c->mono_ns);
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
 	tx->rtcp_mux = c->rtcp_mux;
@@ -133,7 +133,7 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
 	sent_before(e, s, stop_ns);
-	tx_rtp_passed(e, tx, stop_ns);
+	tx_rtp_passed(e, s, stop_ns);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
 	tx_play_end(&tx->play);

@@ -30,7 +30,7 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 bool tx_rtp_may(const struct tx_session *tx);
 /** Before clip, direction or limit change: the places that passed because no
  * encoding was there for them are counted, and left out. */
-void tx_rtp_passed(struct media_engine *e, struct tx_session *tx,
+void tx_rtp_passed(struct media_engine *e, struct media_session *s,
 		   int64_t now_ns);
 /** Send the next packet, and set the timer of the one after. */
 void tx_rtp_due(struct media_engine *e, struct media_session *s);

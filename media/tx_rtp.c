@@ -304,12 +304,16 @@ static int64_t places_passed(const struct tx_session *tx, int64_t now_ns)
 	return (now_ns - tx->due_ns + packet_ns - 1) / packet_ns;
 }
 
-void tx_rtp_passed(struct media_engine *e, struct tx_session *tx,
+void tx_rtp_passed(struct media_engine *e, struct media_session *s,
 		   int64_t now_ns)
 {
+	struct tx_session *tx = &s->tx;
 	int64_t end_ns = now_ns;
 
 	if (!tx->applied || !wanted(tx) || supplied(tx) || tx->due_ns >= now_ns)
+		return;
+	/* this thread is late, not the encoding: the packet is still sent */
+	if (tx_heap_has(&e->heap, s, TX_TIMER_RTP))
 		return;
 	if (tx->until_ns != 0 && tx->until_ns < end_ns)
 		end_ns = tx->until_ns;
