@@ -8,6 +8,20 @@ import logs
 from controller import build_dir
 
 
+def children(parent):
+    """(pid, words of its command line) of each child of a process (none without /proc)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            its_parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if its_parent == parent:
+            found.append((int(path.name), words))
+    return found
+
+
 class Agent:
     """Start, stop and kill an offhook-agent; keyword arguments are
     configuration keys. Its state survives stop() and kill()."""
@@ -37,17 +51,8 @@ class Agent:
 
     def engines(self):
         """Pids of its engine processes (none without /proc)."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (path / "cmdline").read_bytes().split(b"\0")
-                parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-            if any(w.startswith(b"--engine") for w in words) and \
-                    parent == self.process.pid:
-                found.append(int(path.name))
-        return found
+        return [pid for pid, words in children(self.process.pid)
+                if any(w.startswith(b"--engine") for w in words)]
 
     def kill(self):
         """End it as a power cut does; its engines notice by themselves."""

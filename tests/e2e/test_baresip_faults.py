@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent import children
 from engine import Engine, target
 from second_client import NEEDED, OURS, SIP, THEIRS, Pair, folder_fixture  # noqa: F401
 
@@ -16,15 +17,19 @@ pytestmark = NEEDED
 
 def pid_of_baresip(engine):
     """Of the child of the engine process."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
-        except (OSError, ValueError, IndexError):
-            continue
-        if words[0] == b"/usr/bin/baresip" and parent == engine._process.pid:
-            return int(path.name)
+    for pid, words in children(engine._process.pid):
+        if words[0] == b"/usr/bin/baresip":
+            return pid
     raise AssertionError("no baresip")
+
+
+def baresip_of_a_call(p):
+    """Its pid, when the call is up."""
+    p.callee.step(0)
+    p.caller.step(0)
+    p.caller.go(1)
+    p.both(lambda: "CALL_RTPESTAB" in p.caller.states(), "the call is up")
+    return pid_of_baresip(p.caller)
 
 
 def crash(pid, _):
@@ -54,11 +59,7 @@ def close_control(_, namespace):
 def test_its_end_is_the_end_of_the_job_with_a_reason(build, ports, namespaces, folder, how,
                                                      reason):
     with Pair(build, ports, namespaces, {"call_duration": 60}) as p:
-        p.callee.step(0)
-        p.caller.step(0)
-        p.caller.go(1)
-        p.both(lambda: "CALL_RTPESTAB" in p.caller.states(), "the call is up")
-        pid = pid_of_baresip(p.caller)
+        pid = baresip_of_a_call(p)
         how(pid, namespaces[0])
         p.both(lambda: p.caller.finish, "the job ends")
         finish, (call,) = p.caller.finish, p.caller.calls()
@@ -72,11 +73,7 @@ def test_its_end_is_the_end_of_the_job_with_a_reason(build, ports, namespaces, f
 
 def test_it_dies_with_its_engine(build, ports, namespaces):
     with Pair(build, ports, namespaces, {"call_duration": 60}) as p:
-        p.callee.step(0)
-        p.caller.step(0)
-        p.caller.go(1)
-        p.both(lambda: "CALL_RTPESTAB" in p.caller.states(), "the call is up")
-        pid = pid_of_baresip(p.caller)
+        pid = baresip_of_a_call(p)
         p.caller._process.kill()
         p.caller._process.wait()
         end = time.monotonic() + 20

@@ -45,6 +45,27 @@ struct media_addr rig_loopback(void)
 	return a;
 }
 
+struct media_addr rig_addr(const char *host, uint16_t port)
+{
+	struct media_addr a;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a.ss;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a.ss;
+
+	memset(&a, 0, sizeof(a));
+	if (strchr(host, ':')) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		assert_int_equal(inet_pton(AF_INET6, host, &in6->sin6_addr), 1);
+		a.len = sizeof(*in6);
+		return a;
+	}
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	assert_int_equal(inet_pton(AF_INET, host, &in->sin_addr), 1);
+	a.len = sizeof(*in);
+	return a;
+}
+
 struct rig_log *rig_session(struct rig *r, size_t index)
 {
 	return rig_session_encrypted(r, index, MEDIA_ENCRYPTION_NONE);

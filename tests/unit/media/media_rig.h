@@ -54,6 +54,8 @@ void rig_close(struct rig *r);
 
 /** 127.0.0.1, port 0. */
 struct media_addr rig_loopback(void);
+/** @param host  an address of IPv4 or IPv6 */
+struct media_addr rig_addr(const char *host, uint16_t port);
 
 /** A session on 127.0.0.1 whose user is its log. */
 struct rig_log *rig_session(struct rig *r, size_t index);

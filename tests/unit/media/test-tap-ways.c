@@ -4,6 +4,7 @@
 #include "media/stun_message.h"
 #include "media/tap_ways.h"
 #include "media/turn_frame.h"
+#include "media_rig.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -18,27 +19,6 @@
 
 #define PORT 30000
 
-static struct media_addr addr(const char *host, uint16_t port)
-{
-	struct media_addr a;
-	struct sockaddr_in *in = (struct sockaddr_in *)&a.ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a.ss;
-
-	memset(&a, 0, sizeof(a));
-	if (strchr(host, ':')) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		assert_int_equal(inet_pton(AF_INET6, host, &in6->sin6_addr), 1);
-		a.len = sizeof(*in6);
-		return a;
-	}
-	in->sin_family = AF_INET;
-	in->sin_port = htons(port);
-	assert_int_equal(inet_pton(AF_INET, host, &in->sin_addr), 1);
-	a.len = sizeof(*in);
-	return a;
-}
-
 static struct tap_ways_datagram last;
 
 /* Give it a datagram; `last` is what is left of it. */
@@ -48,7 +28,7 @@ static bool take(struct tap_ways *w, bool sent, uint16_t port,
 	last = (struct tap_ways_datagram){
 		.port = port,
 		.sent = sent,
-		.peer = addr("192.0.2.9", 3478),
+		.peer = rig_addr("192.0.2.9", 3478),
 		.data = data,
 		.captured = captured,
 		.bytes = bytes,
@@ -98,7 +78,7 @@ static void test_mapped_address(void **state)
 	(void)state;
 	assert_non_null(w);
 	for (size_t i = 0; i < 2; i++) {
-		struct media_addr a = addr(hosts[i], 4444);
+		struct media_addr a = rig_addr(hosts[i], 4444);
 
 		assert_int_equal(tap_ways_port(w, &a), 0);
 		assert_false(ask(w, STUN_MESSAGE_BINDING, id, PORT));
@@ -124,7 +104,7 @@ static void test_mapped_address(void **state)
 static void test_mapped_address_of_many(void **state)
 {
 	struct tap_ways *w = calloc(1, sizeof(*w));
-	struct media_addr a = addr("203.0.113.7", 1);
+	struct media_addr a = rig_addr("203.0.113.7", 1);
 	uint8_t id[12] = {7};
 
 	(void)state;
@@ -150,8 +130,8 @@ static void test_mapped_address_of_many(void **state)
 static void test_relayed_address(void **state)
 {
 	struct tap_ways *w = calloc(1, sizeof(*w));
-	struct media_addr mapped = addr("203.0.113.7", 4444);
-	struct media_addr relayed = addr("192.0.2.9", 49152);
+	struct media_addr mapped = rig_addr("203.0.113.7", 4444);
+	struct media_addr relayed = rig_addr("192.0.2.9", 49152);
 	const uint8_t id[12] = {1};
 
 	(void)state;
@@ -168,8 +148,8 @@ static void test_relayed_address(void **state)
 static void test_relayed_media(void **state)
 {
 	struct tap_ways *w = calloc(1, sizeof(*w));
-	const struct media_addr peer = addr("198.51.100.4", 5004);
-	const struct media_addr server = addr("192.0.2.9", 3478);
+	const struct media_addr peer = rig_addr("198.51.100.4", 5004);
+	const struct media_addr server = rig_addr("192.0.2.9", 3478);
 	const uint8_t rtp[] = {0x80, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0xaa};
 	const uint8_t id[12] = {1};
 	uint8_t data[128];

@@ -4,6 +4,7 @@
 #include "media/stun_message.h"
 #include "media/turn.h"
 #include "media/turn_frame.h"
+#include "media_rig.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,27 +17,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-static struct media_addr addr(const char *host, uint16_t port)
-{
-	struct media_addr a;
-	struct sockaddr_in *in = (struct sockaddr_in *)&a.ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a.ss;
-
-	memset(&a, 0, sizeof(a));
-	if (strchr(host, ':')) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		assert_int_equal(inet_pton(AF_INET6, host, &in6->sin6_addr), 1);
-		a.len = sizeof(*in6);
-		return a;
-	}
-	in->sin_family = AF_INET;
-	in->sin_port = htons(port);
-	assert_int_equal(inet_pton(AF_INET, host, &in->sin_addr), 1);
-	a.len = sizeof(*in);
-	return a;
-}
 
 /* ---- frames ---- */
 
@@ -83,7 +63,7 @@ static void test_frame_indication(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct media_addr peer = addr(hosts[i], 4711);
+		struct media_addr peer = rig_addr(hosts[i], 4711);
 		uint8_t data[128];
 		struct turn_frame f;
 		size_t size = data_indication(data, sizeof(data), &peer,
@@ -149,8 +129,8 @@ static void answer(struct server *s, const struct stun_message *m,
 		   unsigned error)
 {
 	static const uint32_t lifetime = 600;
-	struct media_addr mapped = addr("198.51.100.1", 7000);
-	struct media_addr relayed = addr("203.0.113.1", 49152);
+	struct media_addr mapped = rig_addr("198.51.100.1", 7000);
+	struct media_addr relayed = rig_addr("203.0.113.1", 49152);
 	bool allocated = m->method == STUN_MESSAGE_ALLOCATE && !error;
 	uint8_t key[16];
 	struct stun_draft d = {
@@ -237,7 +217,7 @@ static void run_s(struct server *s, int64_t seconds)
 static void test_stun_mapped(void **state)
 {
 	struct server s;
-	struct media_addr seen = addr("198.51.100.1", 7000);
+	struct media_addr seen = rig_addr("198.51.100.1", 7000);
 	(void)state;
 
 	server_open(&s, "", true);
@@ -250,10 +230,10 @@ static void test_stun_mapped(void **state)
 
 static void test_turn_life(void **state)
 {
-	struct media_addr peer = addr("192.0.2.2", 6000);
-	struct media_addr other = addr("192.0.2.3", 6000);
-	struct media_addr again = addr("192.0.2.3", 7000);
-	struct media_addr v6 = addr("2001:db8::1", 7000);
+	struct media_addr peer = rig_addr("192.0.2.2", 6000);
+	struct media_addr other = rig_addr("192.0.2.3", 6000);
+	struct media_addr again = rig_addr("192.0.2.3", 7000);
+	struct media_addr v6 = rig_addr("2001:db8::1", 7000);
 	struct server s;
 	struct media_addr at;
 	(void)state;
@@ -292,7 +272,7 @@ static void test_turn_life(void **state)
 static void test_turn_refused(void **state)
 {
 	struct server s;
-	struct media_addr peer = addr("192.0.2.2", 6000);
+	struct media_addr peer = rig_addr("192.0.2.2", 6000);
 	(void)state;
 
 	server_open(&s, "wrong", false);
@@ -331,7 +311,7 @@ static void test_turn_ceiling(void **state)
 	run_s(&s, 1);
 	for (uint16_t i = 0; i < TURN_PEERS_MAX; i++) {
 		struct media_addr peer =
-			addr("192.0.2.2", (uint16_t)(6000 + i));
+			rig_addr("192.0.2.2", (uint16_t)(6000 + i));
 
 		assert_int_equal(turn_bind(s.t, &peer), 0);
 	}
