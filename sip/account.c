@@ -1,9 +1,15 @@
+#include "sip/account_internal.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "sip/events.h"
-#include "sip/internal.h"
+#include "sip/digest.h"
+#include "sip/ops.h"
+#include "sip/outside.h"
+#include "sip/text.h"
 #include "sip/tls.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 #include "sip/verify.h"
 
 #define REGEXPIRE_DEFAULT_S 3600

@@ -1,8 +1,28 @@
+#include "sip/call_internal.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/client.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/early.h"
+#include "sip/message.h"
+#include "sip/ops.h"
+#include "sip/refer.h"
+#include "sip/reinvite.h"
+#include "sip/sdp.h"
+#include "sip/trace.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
+#include "sip/uas.h"
+#include "sip/update.h"
+
+/* Events a call keeps for a handler that has not come yet. */
+#define CALL_EVENTS_MAX 64
 
 static void event_destructor(void *arg)
 {

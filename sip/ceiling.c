@@ -1,6 +1,6 @@
 #include "sip/ceiling.h"
 
-#include "sip/internal.h"
+#include "sip/ua_internal.h"
 
 _Static_assert(CEILING_BYTES_MAX == (size_t)256 << 20, "as the words say");
 

@@ -4,7 +4,13 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/client_parts.h"
+#include "sip/account_internal.h"
+#include "sip/client_internal.h"
+#include "sip/error.h"
+#include "sip/headers.h"
+#include "sip/text.h"
+#include "sip/transport.h"
+#include "sip/ua_internal.h"
 
 /* Another host is left: it is not waited for as long. */
 #define FAILOVER_MS 8000

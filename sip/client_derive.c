@@ -1,7 +1,11 @@
+#include "sip/client_internal.h"
+
 #include <errno.h>
 
 #include "base/str.h"
-#include "sip/client_parts.h"
+#include "sip/error.h"
+#include "sip/headers.h"
+#include "sip/ua_internal.h"
 
 static bool route_write(const struct sip_hdr *hdr, const struct sip_msg *msg,
 			void *arg)

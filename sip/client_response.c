@@ -1,6 +1,8 @@
+#include "sip/client_internal.h"
+
 #include <errno.h>
 
-#include "sip/client_parts.h"
+#include "sip/ua_internal.h"
 
 #define COMPLETED_MS 32000 /* RFC 3261 17.1: timer D */
 

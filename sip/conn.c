@@ -7,9 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/stamp.h"
-#include "base/str.h"
-#include "sip/conn_parts.h"
+#include "sip/ceiling.h"
+#include "sip/conn_internal.h"
+#include "sip/error.h"
+#include "sip/text.h"
+#include "sip/tls.h"
+#include "sip/trace.h"
 
 #define OPEN_MS         10000        /* connect and handshake */
 #define IDLE_MS         (900 * 1000) /* nothing sent or received */

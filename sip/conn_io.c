@@ -1,9 +1,10 @@
+#include "sip/conn_internal.h"
+
 #include <errno.h>
 #include <openssl/err.h>
 #include <sys/socket.h>
 
 #include "base/stamp.h"
-#include "sip/conn_parts.h"
 
 ssize_t conn_bytes_write(struct conn *conn, const uint8_t *p, size_t len)
 {

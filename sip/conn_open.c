@@ -1,3 +1,5 @@
+#include "sip/conn_internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -5,8 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/str.h"
-#include "sip/conn_parts.h"
+#include "sip/error.h"
 
 #define TLS_HANDSHAKE 0x16 /* first byte of a TLS record (RFC 8446 5.1) */
 

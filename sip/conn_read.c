@@ -1,8 +1,12 @@
+#include "sip/conn_internal.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "sip/conn_parts.h"
+#include "sip/ceiling.h"
 #include "sip/frame.h"
+#include "sip/trace.h"
+#include "sip/transport.h"
 
 #define READ_BYTES   16384
 #define READS_A_TURN 8 /* others have their turn, too */

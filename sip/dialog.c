@@ -1,6 +1,15 @@
+#include "sip/dialog.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/digest.h"
+#include "sip/error.h"
+#include "sip/headers.h"
+#include "sip/resolve.h"
+#include "sip/text.h"
+#include "sip/ua_internal.h"
 
 static void dialog_destructor(void *arg)
 {

@@ -1,7 +1,15 @@
+#include "sip/digest.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/digest_hash.h"
+#include "sip/message.h"
+
+/* Challenges answered in one transaction, a realm (the first, then stale). */
+#define DIGEST_TRIES_MAX  3
+#define DIGEST_REALMS_MAX 4
 
 struct challenge {
 	enum sip_hdrid header; /* WWW- or Proxy-Authenticate */

@@ -1,7 +1,11 @@
+#include "sip/digest_hash.h"
+
+#include <errno.h>
 #include <openssl/evp.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/digest.h"
+#include "sip/error.h"
 
 _Static_assert(DIGEST_HEX_BYTES > 2 * 32, "SHA-256 in hex");
 

@@ -1,7 +1,29 @@
+#include "sip/dispatch.h"
+
 #include <string.h>
 
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/client.h"
+#include "sip/dialog.h"
+#include "sip/early.h"
 #include "sip/event_dialog.h"
-#include "sip/internal.h"
+#include "sip/extensions.h"
+#include "sip/fork.h"
+#include "sip/indialog.h"
+#include "sip/notifier.h"
+#include "sip/refer.h"
+#include "sip/referral.h"
+#include "sip/reinvite.h"
+#include "sip/reliable.h"
+#include "sip/server.h"
+#include "sip/subscribe.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
+#include "sip/uas.h"
+#include "sip/unsolicited.h"
+#include "sip/update.h"
+#include "sip/verify_internal.h"
 
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
  * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */

@@ -1,12 +1,12 @@
 #include "sip/dtmf_info.h"
 
-#include "base/str.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/str.h"
 
 #define MS_MAX 60000u
 

@@ -1,4 +1,10 @@
-#include "sip/internal.h"
+#include "sip/early.h"
+
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+
+/* Branches of an INVITE whose early dialogs are known. */
+#define CALL_EARLY_MAX 16
 
 static void early_destructor(void *arg)
 {

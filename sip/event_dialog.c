@@ -1,8 +1,14 @@
 #include "sip/event_dialog.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/account_internal.h"
+#include "sip/digest.h"
+#include "sip/mwi.h"
+#include "sip/presence.h"
+#include "sip/ua_internal.h"
 
 static const struct {
 	const char *name;

@@ -6,8 +6,10 @@
 #ifndef OFFHOOK_SIP_EVENT_DIALOG_H
 #define OFFHOOK_SIP_EVENT_DIALOG_H
 
+#include <re.h>
+
+#include "sip/dialog.h"
 #include "sip/events.h"
-#include "sip/internal.h"
 
 /** First member of a subscription and of a watcher. */
 struct event_dialog {
@@ -55,10 +57,5 @@ int event_body(char *dst, size_t size, enum sip_package package,
 /** Seconds of a header; otherwise where it is absent or none. */
 uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 		       uint32_t otherwise);
-
-/* subscribe.c, notifier.c, referral.c */
-void subscription_notified(struct event_dialog *d, const struct sip_msg *msg);
-void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg);
-void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg);
 
 #endif

@@ -1,6 +1,13 @@
+#include "sip/extensions.h"
+
 #include <strings.h>
 
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/timer.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 
 /* With it a response may be acknowledged, a session may expire, a call may
  * take another one's place. */

@@ -1,6 +1,15 @@
+#include "sip/fork.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+
+/* Other branches of an INVITE that are ended; more are left alone. */
+#define CALL_FORKS_MAX 16
 
 /*
  * A 2xx of another branch of our INVITE (RFC 3261 13.2.2.4): we have the

@@ -1,7 +1,10 @@
+#include "sip/headers.h"
+
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
-#include "sip/internal.h"
+#include "sip/error.h"
 
 /* What makes transactions and dialogs match, and what frames the body. */
 static const char *const reserved[] = {

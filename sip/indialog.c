@@ -1,9 +1,23 @@
+#include "sip/indialog.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
 #include "sip/dtmf_info.h"
-#include "sip/internal.h"
+#include "sip/headers.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/refer.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 /* A request under way; it holds a reference to its call. */
 struct inner {

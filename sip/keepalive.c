@@ -1,11 +1,15 @@
 #include "sip/keepalive.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/big_endian.h"
-#include "base/str.h"
+#include "sip/account_internal.h"
 #include "sip/conn.h"
-#include "sip/internal.h"
+#include "sip/register.h"
+#include "sip/text.h"
+#include "sip/transport.h"
+#include "sip/ua_internal.h"
 
 /* RFC 5626 4.4: without Flow-Timer; the middle of 24 to 29 s on UDP */
 #define EVERY_STREAM_S   120

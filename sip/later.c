@@ -1,6 +1,6 @@
 #include "sip/later.h"
 
-#include "sip/internal.h"
+#include "sip/ua_internal.h"
 
 static void timer_handler(void *arg)
 {

@@ -1,7 +1,9 @@
+#include <re.h>
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "sip/internal.h"
+#include "sip/error.h"
+#include "sip/ua.h"
 
 /* libre keeps a table of this size; one entry a descriptor number. */
 #define DESCRIPTORS_MAX 65536

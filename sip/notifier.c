@@ -1,8 +1,20 @@
+#include "sip/notifier.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/error.h"
 #include "sip/event_dialog.h"
+#include "sip/events.h"
+#include "sip/message.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/ua_internal.h"
 
 /* RFC 3856 6.4, RFC 3842 3.4; longer ones are cut to a day. */
 #define EXPIRES_DEFAULT_S 3600

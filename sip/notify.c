@@ -1,8 +1,15 @@
 #include "sip/notify.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/events.h"
+#include "sip/message.h"
+#include "sip/mwi.h"
+#include "sip/presence.h"
+#include "sip/server.h"
+#include "sip/ua_internal.h"
 
 static void word_copy(char *dst, size_t size, const struct pl *word)
 {

@@ -1,8 +1,19 @@
+#include "sip/outside.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/headers.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/text.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/uac.h"
 
 /* A request outside of dialogs. The account's list and the transaction hold a
  * reference each. */

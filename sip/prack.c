@@ -1,4 +1,18 @@
-#include "sip/internal.h"
+#include "sip/prack.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/early.h"
+#include "sip/extensions.h"
+#include "sip/indialog.h"
+#include "sip/sdp.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/uac.h"
 
 /* A PRACK under way; it holds a reference to its call and its dialog. */
 struct prack {

@@ -1,8 +1,16 @@
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
 #include "sip/event_dialog.h"
+#include "sip/events.h"
+#include "sip/message.h"
+#include "sip/text.h"
+#include "sip/ua_internal.h"
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 #define EXPIRES_MAX_S   86400

@@ -1,9 +1,19 @@
+#include "sip/redirect.h"
+
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/message.h"
+#include "sip/text.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/uac.h"
 
 /* Targets a call knows, tried and not yet. */
 #define TARGETS_MAX 32

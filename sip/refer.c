@@ -1,9 +1,23 @@
+#include "sip/refer.h"
+
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/error.h"
+#include "sip/headers.h"
+#include "sip/indialog.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/replaces.h"
+#include "sip/server.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 /* ---- we refer ---- */
 

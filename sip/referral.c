@@ -1,7 +1,19 @@
+#include "sip/referral.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
 #include "sip/event_dialog.h"
+#include "sip/headers.h"
+#include "sip/refer.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 
 /* REFERs outside of dialogs that a user agent carries out at a time. */
 #define REFERRALS_MAX 256

@@ -1,8 +1,21 @@
+#include "sip/register.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/extensions.h"
+#include "sip/keepalive.h"
+#include "sip/later.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 
 #define REFRESH_PERCENT 90 /* of what the registrar granted */
 #define EVENTS_MAX      16 /* kept for a handler that is busy */

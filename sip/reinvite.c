@@ -1,8 +1,25 @@
+#include "sip/reinvite.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/server.h"
+#include "sip/session.h"
+#include "sip/text.h"
+#include "sip/timer.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
+#include "sip/uas.h"
+#include "sip/update.h"
 
 static int reinvite_send(struct sip_call *call);
 

@@ -1,5 +1,20 @@
+#include "sip/reliable.h"
+
+#include <errno.h>
+
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/extensions.h"
+#include "sip/server.h"
+#include "sip/session.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
+#include "sip/uas.h"
+
+/* Provisional responses that wait for a PRACK. */
+#define PRACK_QUEUE_MAX 8
 
 #define WAIT_MS ((uint64_t)64 * SIP_T1)
 

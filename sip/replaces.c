@@ -1,6 +1,17 @@
+#include "sip/replaces.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/early.h"
+#include "sip/headers.h"
+#include "sip/native.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 #define REPLACES_BYTES 512
 

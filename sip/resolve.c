@@ -6,7 +6,9 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "sip/resolve_parts.h"
+#include "sip/error.h"
+#include "sip/resolve_internal.h"
+#include "sip/ua_internal.h"
 
 #define HOSTS_PATH  "/etc/hosts"
 #define QUERIES_MAX 64 /* a search */

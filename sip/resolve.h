@@ -11,6 +11,9 @@
 struct sip_ua;
 struct resolve;
 
+/* Hosts of a target. */
+#define HOSTS_MAX 16
+
 #define DESTINATIONS_MAX 16
 
 /** A host as it was configured, or as it stands in a URI. */

@@ -1,9 +1,10 @@
+#include "sip/resolve_internal.h"
+
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/str.h"
-#include "sip/resolve_parts.h"
 
 static void srv_step_add(struct resolve *r, struct le **after,
 			 const struct step *base, enum sip_transp tp,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/str.h"
+#include "sip/span.h"
 
 #define PTIME_MIN_MS 10
 #define PTIME_MAX_MS 120

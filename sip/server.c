@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/internal.h"
+#include "sip/ceiling.h"
+#include "sip/error.h"
+#include "sip/message.h"
+#include "sip/ua_internal.h"
 
 /* RFC 3261 17.2: timers H, I and J */
 #define WAIT_MS (64 * SIP_T1)

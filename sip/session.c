@@ -1,7 +1,18 @@
+#include "sip/session.h"
+
+#include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/sdp.h"
+#include "sip/sdp_crypto.h"
+#include "sip/sdp_dtls.h"
+#include "sip/sdp_ice.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 
 /* The text of a description behind its o= line, which has the version. */
 static const char *behind_origin(const struct buf *sdp)

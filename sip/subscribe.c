@@ -1,9 +1,21 @@
+#include "sip/subscribe.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/account_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/event_dialog.h"
+#include "sip/events.h"
 #include "sip/notify.h"
-#include "sip/subscribe_parts.h"
+#include "sip/server.h"
+#include "sip/subscribe_internal.h"
+#include "sip/text.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 

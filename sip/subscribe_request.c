@@ -1,5 +1,13 @@
+#include "sip/subscribe_internal.h"
+
+#include <errno.h>
+
 #include "base/str.h"
-#include "sip/subscribe_parts.h"
+#include "sip/account_internal.h"
+#include "sip/digest.h"
+#include "sip/events.h"
+#include "sip/message.h"
+#include "sip/ua_internal.h"
 
 static void first_answered(struct sip_subscription *s,
 			   const struct sip_msg *msg)

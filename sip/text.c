@@ -1,8 +1,11 @@
+#include "sip/text.h"
+
 #include <ctype.h>
+#include <errno.h>
+#include <re.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "sip/internal.h"
+#include "sip/error.h"
 
 int text_print(char **ret, const char *fmt, ...)
 {
@@ -19,7 +22,6 @@ int text_print(char **ret, const char *fmt, ...)
 	return 0;
 }
 
-/* The user part of a URI (RFC 3261 25.1): escape what may not stand there. */
 int text_user(char **ret, const char *user)
 {
 	static const char marks[] = "-_.!~*'()&=+$,;?/";
@@ -41,29 +43,4 @@ int text_user(char **ret, const char *user)
 		err = mbuf_strdup(mb, ret, mbuf_get_left(mb));
 	mem_deref(mb);
 	return neg(err);
-}
-
-struct sip_msg *msg_ref(const struct sip_msg *msg)
-{
-	return mem_ref((void *)(uintptr_t)msg);
-}
-
-/* "486 Busy Here" without the code: the phrase a peer sent, bounded. */
-void msg_line(char *dst, size_t size, const struct sip_msg *msg)
-{
-	size_t len = msg->reason.l < size - 1 ? msg->reason.l : size - 1;
-
-	if (msg->reason.p)
-		memcpy(dst, msg->reason.p, len);
-	else
-		len = 0;
-	dst[len] = '\0';
-}
-
-size_t msg_body_length(const struct sip_msg *msg)
-{
-	size_t left = msg->mb ? mbuf_get_left(msg->mb) : 0;
-	size_t said = pl_isset(&msg->clen) ? pl_u32(&msg->clen) : left;
-
-	return said < left ? said : left;
 }

@@ -1,7 +1,17 @@
+#include "sip/timer.h"
+
+#include <errno.h>
 #include <strings.h>
 
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/call_internal.h"
+#include "sip/extensions.h"
+#include "sip/reinvite.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/update.h"
 
 /* RFC 4028 section 4: nobody has to accept less. */
 #define MIN_SE_S 90

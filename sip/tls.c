@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/text.h"
 
 static void context_destructor(void *arg)
 {

@@ -1,7 +1,16 @@
+#include "sip/trace.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/register.h"
+#include "sip/transport.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 static void addr_set(struct media_addr *addr, const struct sa *sa)
 {

@@ -10,9 +10,14 @@
 #include <unistd.h>
 
 #include "base/stamp.h"
+#include "sip/client.h"
 #include "sip/conn.h"
-#include "sip/internal.h"
-#include "sip/tls.h"
+#include "sip/dispatch.h"
+#include "sip/error.h"
+#include "sip/keepalive.h"
+#include "sip/later.h"
+#include "sip/trace.h"
+#include "sip/ua_internal.h"
 
 #define DATAGRAM_BYTES_MAX 65536
 #define DATAGRAMS_A_TURN   64

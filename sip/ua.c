@@ -1,8 +1,20 @@
+#include "sip/ua.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "sip/internal.h"
+#include "sip/ceiling.h"
+#include "sip/client.h"
+#include "sip/error.h"
+#include "sip/headers.h"
+#include "sip/native.h"
+#include "sip/ops.h"
+#include "sip/server.h"
+#include "sip/text.h"
 #include "sip/tls.h"
+#include "sip/transport.h"
+#include "sip/ua_internal.h"
+#include "sip/uas.h"
 
 #define HASH_MIN        16
 #define HASH_MAX        65536

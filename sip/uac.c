@@ -1,8 +1,26 @@
+#include "sip/uac.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "media/params.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/early.h"
+#include "sip/extensions.h"
+#include "sip/headers.h"
+#include "sip/native.h"
+#include "sip/prack.h"
+#include "sip/redirect.h"
+#include "sip/session.h"
+#include "sip/text.h"
+#include "sip/timer.h"
+#include "sip/transport.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
 
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
 #define RING_TIMEOUT_S 180

@@ -1,8 +1,25 @@
+#include "sip/uas.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/error.h"
+#include "sip/extensions.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/replaces.h"
+#include "sip/sdp.h"
+#include "sip/server.h"
+#include "sip/session.h"
+#include "sip/text.h"
+#include "sip/timer.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 static void cancel_handler(void *arg)
 {

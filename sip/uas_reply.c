@@ -1,7 +1,21 @@
+#include "sip/uas.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/error.h"
+#include "sip/extensions.h"
+#include "sip/headers.h"
+#include "sip/native.h"
+#include "sip/reliable.h"
+#include "sip/server.h"
+#include "sip/session.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 /* What an incoming INVITE is answered with but for the 2xx. */
 

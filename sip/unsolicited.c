@@ -1,4 +1,15 @@
+#include "sip/unsolicited.h"
+
+#include <errno.h>
+
+#include "sip/account_internal.h"
+#include "sip/event_dialog.h"
+#include "sip/events.h"
 #include "sip/notify.h"
+#include "sip/register.h"
+#include "sip/server.h"
+#include "sip/ua_internal.h"
+#include "sip/verify_internal.h"
 
 int sip_account_mwi(struct sip_account *account, sip_mwi_h *handler)
 {

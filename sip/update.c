@@ -1,8 +1,27 @@
+#include "sip/update.h"
+
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
+#include "sip/dialog.h"
+#include "sip/digest.h"
+#include "sip/early.h"
+#include "sip/extensions.h"
+#include "sip/message.h"
+#include "sip/native.h"
+#include "sip/reinvite.h"
+#include "sip/server.h"
+#include "sip/session.h"
+#include "sip/text.h"
+#include "sip/timer.h"
+#include "sip/trace.h"
+#include "sip/ua.h"
+#include "sip/ua_internal.h"
+#include "sip/uac.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */
 #define RETRY_MAX_S 10

@@ -1,10 +1,17 @@
 #include "sip/verify.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/str.h"
-#include "sip/internal.h"
+#include "sip/account_internal.h"
+#include "sip/digest.h"
+#include "sip/digest_hash.h"
+#include "sip/headers.h"
+#include "sip/server.h"
+#include "sip/text.h"
+#include "sip/ua_internal.h"
+#include "sip/verify_internal.h"
 
 /* The oldest makes room. A nonce begins with its place in hex. */
 #define NONCES_MAX   4096

@@ -20,7 +20,7 @@ def tree(tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "architecture.md", tmp_path / "docs")
     shutil.copy(ROOT / ".clang-format", tmp_path)
-    for folder in ("base", "sip", "media/analysis", "control/server/api"):
+    for folder in ("agent", "base", "sip", "media/analysis", "control/server/api"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "base" / "good.c").write_text(
         '#include "base/good.h"\n\nint good(void)\n{\n\treturn 1;\n}\n')
@@ -44,6 +44,7 @@ def test_includes_follow_the_arrows():
     ("media/analysis", "media/media.h"),
     ("control/server/api", "sip/ua.h"),
     ("control/server", "agent/engine/engine.h"),
+    ("agent", "sip/dialog.h"),
 ])
 def test_a_planted_include_is_found(tree, folder, include):
     (tree / folder / "bad.c").write_text(f'\n#include "{include}"\n')

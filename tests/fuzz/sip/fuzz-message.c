@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sip/account_internal.h"
+#include "sip/call_internal.h"
 #include "sip/event_dialog.h"
+#include "sip/later.h"
+#include "sip/server.h"
+#include "sip/transport.h"
+#include "sip/ua_internal.h"
+#include "sip/uas.h"
 #include "sip/verify.h"
 
 #define TEXT_MAX 65536

@@ -3,10 +3,11 @@
  * notifications) and subscribe_request.c (SUBSCRIBE and the answers to it).
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_SUBSCRIBE_PARTS_H
-#define OFFHOOK_SIP_SUBSCRIBE_PARTS_H
+#ifndef OFFHOOK_SIP_SUBSCRIBE_INTERNAL_H
+#define OFFHOOK_SIP_SUBSCRIBE_INTERNAL_H
 
 #include "sip/event_dialog.h"
+#include "sip/text.h"
 
 /* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
 #define NOTIFY_WAIT_MS (64 * SIP_T1)

@@ -4,11 +4,12 @@
  * conn_open.c (how it comes about, and how it is found).
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_CONN_PARTS_H
-#define OFFHOOK_SIP_CONN_PARTS_H
+#ifndef OFFHOOK_SIP_CONN_INTERNAL_H
+#define OFFHOOK_SIP_CONN_INTERNAL_H
+
+#include <re.h>
 
 #include "sip/conn.h"
-#include "sip/internal.h"
 #include "sip/tls.h"
 
 enum conn_state {

@@ -4,11 +4,14 @@
  * client_response.c (responses, ICMP errors and the end of all).
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_CLIENT_PARTS_H
-#define OFFHOOK_SIP_CLIENT_PARTS_H
+#ifndef OFFHOOK_SIP_CLIENT_INTERNAL_H
+#define OFFHOOK_SIP_CLIENT_INTERNAL_H
+
+#include <re.h>
 
 #include "sip/client.h"
-#include "sip/internal.h"
+#include "sip/resolve.h"
+#include "sip/transport.h"
 
 /* RFC 3261 17.1: timers B and F */
 #define CLIENT_TIMEOUT_MS (64 * SIP_T1)

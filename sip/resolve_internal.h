@@ -3,10 +3,11 @@
  * in which order) and resolve_records.c (what the answers lead to).
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_RESOLVE_PARTS_H
-#define OFFHOOK_SIP_RESOLVE_PARTS_H
+#ifndef OFFHOOK_SIP_RESOLVE_INTERNAL_H
+#define OFFHOOK_SIP_RESOLVE_INTERNAL_H
 
-#include "sip/internal.h"
+#include <re.h>
+
 #include "sip/resolve.h"
 
 #define HOST_BYTES   256

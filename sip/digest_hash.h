@@ -1,0 +1,32 @@
+/**
+ * The arithmetic of digest authentication, of both sides.
+ * Thread: any; no state.
+ */
+#ifndef OFFHOOK_SIP_DIGEST_HASH_H
+#define OFFHOOK_SIP_DIGEST_HASH_H
+
+#include <stdbool.h>
+
+struct digest_request;
+
+#define DIGEST_HEX_BYTES 129 /* a digest of 64 bytes in hex */
+
+struct digest_input {
+	bool sha256;
+	bool sess;
+	const char *username;
+	const char *realm;
+	const char *password;
+	const char *nonce;
+	const char *qop;    /* NULL: none */
+	const char *nc;     /* with a qop */
+	const char *cnonce; /* with a qop, or sess */
+	const struct digest_request *request;
+};
+
+/** The response (RFC 7616 3.4.1 to 3.4.3). @return 0; -ENOMEM;
+ * -EPROTONOSUPPORT MD5 is off in this process */
+int digest_response(char response[static DIGEST_HEX_BYTES],
+		    const struct digest_input *in);
+
+#endif

@@ -1,0 +1,17 @@
+/**
+ * What of a received message libre does not tell.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_MESSAGE_H
+#define OFFHOOK_SIP_MESSAGE_H
+
+#include <re.h>
+
+/** @return a reference, the caller's */
+struct sip_msg *msg_ref(const struct sip_msg *msg);
+/** "Busy Here" of "486 Busy Here": the phrase a peer sent, cut to what there is room for. */
+void msg_line(char *dst, size_t size, const struct sip_msg *msg);
+/** What follows a datagram's body is no part of it (RFC 3261 18.3). */
+size_t msg_body_length(const struct sip_msg *msg);
+
+#endif

@@ -1,0 +1,18 @@
+/**
+ * REFER outside of dialogs (RFC 3515).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_REFERRAL_H
+#define OFFHOOK_SIP_REFERRAL_H
+
+#include <re.h>
+
+struct event_dialog;
+struct sip_account;
+
+/** refer_h of the account is set. */
+void referral_received(struct sip_account *account, const struct sip_msg *msg);
+/** A SUBSCRIBE within the dialog of one. */
+void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg);
+
+#endif

@@ -1,0 +1,34 @@
+/**
+ * Reliable provisional responses as called party (RFC 3262).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_RELIABLE_H
+#define OFFHOOK_SIP_RELIABLE_H
+
+#include <re.h>
+
+struct media_local;
+struct sip_call;
+
+/** Our reliable provisional responses (RFC 3262 section 3). */
+struct reliable {
+	struct mbuf *mb; /* the one that waits for its PRACK, or NULL */
+	uint32_t rseq;
+	unsigned count;
+	bool offers;      /* it has our offer: the PRACK answers */
+	bool answered;    /* one of them had our answer */
+	bool answer_next; /* sip_call_answer() waits */
+	struct list queue;
+	struct tmr tmr;
+	struct tmr tmr_end;
+};
+
+/** The INVITE and our options ask for reliable responses. */
+bool reliable_wanted(const struct sip_call *call);
+void reliable_received(struct sip_call *call, const struct sip_msg *msg);
+void reliable_stop(struct sip_call *call);
+/** Send now, or when the PRACK for the one before came. */
+int reliable_send(struct sip_call *call, uint16_t code,
+		  const struct media_local *media);
+
+#endif

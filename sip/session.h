@@ -1,0 +1,48 @@
+/**
+ * Offer and answer of a call (RFC 3264).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_SESSION_H
+#define OFFHOOK_SIP_SESSION_H
+
+#include <re.h>
+
+#include "media/params.h"
+
+struct call_event;
+struct sip_call;
+
+int session_offer(struct sip_call *call, enum media_direction direction);
+int session_answer(struct sip_call *call, enum media_direction want);
+/**
+ * Take the peer's description from a message.
+ * @param reason  REASON_BYTES, why it is unusable
+ * @return 1 there is none; 0 parsed, in call->remote; -errno
+ */
+int session_read(struct sip_call *call, const struct sip_msg *msg,
+		 char *reason);
+/** The message has no body. */
+bool session_empty(const struct sip_msg *msg);
+/** The remote description answers our offer. @return 0; -errno, reason */
+int session_accept(struct sip_call *call, char *reason);
+/**
+ * The answer to our offer, with its events: where every offer of ours ends.
+ * @param missing  the reason if the message has none
+ * @return 0; -errno with the reason: media is what it was
+ */
+int session_conclude(struct sip_call *call, const struct sip_msg *msg,
+		     const char *missing, char *reason);
+/**
+ * An offer within the call: make our answer, in call->sdp.
+ * @return 0; 1 there is none; -errno: everything is what it was
+ */
+int session_offered(struct sip_call *call, const struct sip_msg *msg);
+/** The answer of session_offered() was sent: the events. */
+void session_answered(struct sip_call *call);
+/** What is settled differs from what was reported. */
+bool session_news(const struct sip_call *call);
+void session_event_media(struct sip_call *call, struct call_event *event);
+void session_hold_events(struct sip_call *call, int64_t mono_ns);
+enum media_direction session_wanted(const struct sip_call *call, bool held);
+
+#endif

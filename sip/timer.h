@@ -1,0 +1,38 @@
+/**
+ * Session timers (RFC 4028).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_TIMER_H
+#define OFFHOOK_SIP_TIMER_H
+
+#include <re.h>
+
+struct sip_call;
+
+/** RFC 4028: what the present session's timer is. */
+struct session_timer {
+	uint32_t interval_s; /* agreed; 0: none */
+	uint32_t min_s;      /* what 422 answers asked for */
+	unsigned raises;     /* 422 answers obeyed */
+	bool ours;           /* we refresh */
+	bool peer_knows;
+	bool peer_updates; /* it takes UPDATE */
+	struct tmr tmr;
+};
+
+/** Print the lines of a request of ours, and of our 2xx to one. */
+int timer_request(struct re_printf *pf, const struct sip_call *call);
+int timer_response(struct re_printf *pf, const struct sip_call *call);
+/** The peer's request: what its 2xx will say. timer_run() follows the 2xx.
+ * @return false: it was answered 422 */
+bool timer_asked(struct sip_call *call, const struct sip_msg *msg);
+/** The 2xx to our request. */
+void timer_answered(struct sip_call *call, const struct sip_msg *msg);
+/** 422: @return true: ask again */
+bool timer_raise(struct sip_call *call, const struct sip_msg *msg);
+void timer_run(struct sip_call *call);
+void timer_stop(struct sip_call *call);
+/** Does the peer take UPDATE? */
+void timer_peer(struct sip_call *call, const struct sip_msg *msg);
+
+#endif

@@ -1,0 +1,53 @@
+/**
+ * The native user agent, as the files of sip/ know it.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_UA_INTERNAL_H
+#define OFFHOOK_SIP_UA_INTERNAL_H
+
+#include <re.h>
+
+#include "sip/ceiling.h"
+#include "sip/native.h"
+#include "sip/text.h"
+#include "sip/ua.h"
+
+struct transport;
+
+/* After BYE, CANCEL or the removal of a binding: report, do not wait on. */
+#define END_WAIT_MS 5000
+
+struct sip_ua {
+	struct sip_object object;
+	struct transport *sip;
+	struct dnsc *dnsc;
+	struct list tls; /* contexts in use */
+	struct sa laddr; /* of all transports */
+	char *software;
+	struct list accounts;
+	struct hash *calls;     /* by Call-ID */
+	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
+	struct hash *clients;   /* transactions by branch */
+	struct hash *servers;   /* by branch */
+	struct hash *merges;    /* the same ones by Call-ID */
+	struct hash *events;    /* event dialogs by Call-ID */
+	struct list resolving;  /* client transactions without address yet */
+	struct list due;        /* see later.h */
+	struct list keepalives;
+	struct tmr tmr_due;
+	struct ceiling ceilings[CEILINGS];
+	bool closing;
+	uint32_t calls_max;
+	uint32_t call_count;
+	uint32_t referral_count;
+	uint32_t contact_count; /* makes contact users unique */
+	sip_message_h *trace_h;
+	sip_full_h *full_h;
+	void *arg;
+	int64_t sent_ns;            /* last message put on the wire */
+	int64_t received_ns;        /* the message being handled came */
+	bool handling;              /* there is one */
+	char failure[REASON_BYTES]; /* why the last request got no answer */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/**
+ * The answers to an INVITE that came (RFC 3261 13.3).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_UAS_H
+#define OFFHOOK_SIP_UAS_H
+
+#include <re.h>
+
+struct media_local;
+struct sip_account;
+struct sip_call;
+struct sip_ua;
+
+void uas_invite(struct sip_ua *ua, struct sip_account *account,
+		const struct sip_msg *msg);
+void uas_ack(struct sip_call *call, const struct sip_msg *msg);
+void uas_ack_overtaken(struct sip_call *call);
+const char *phrase_of(uint16_t code);
+void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
+void uas_bye(struct sip_call *call, const struct sip_msg *msg);
+/** @param sdp  with call->sdp */
+int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp);
+/** Send what sip_call_answer() was asked for. */
+void uas_answer(struct sip_call *call);
+int uas_progress(struct sip_call *call, uint16_t code,
+		 const struct media_local *media);
+/** A provisional response as it goes on the wire, and its event.
+ * @param ret      to send it again, or NULL
+ * @param headers  more lines
+ * @param sdp      with call->sdp */
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp);
+void uas_stop_timers(struct sip_call *call);
+
+#endif
