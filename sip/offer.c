@@ -1,100 +1,28 @@
 #include "sip/sdp.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/sockaddr.h"
 #include "base/str.h"
-
-#define EVENT_NAME "telephone-event" /* RFC 4733 */
-
-static const char *const direction_names[] = {
-	[MEDIA_SENDRECV] = "sendrecv",
-	[MEDIA_SENDONLY] = "sendonly",
-	[MEDIA_RECVONLY] = "recvonly",
-	[MEDIA_INACTIVE] = "inactive",
-};
+#include "sip/sdp_format.h"
+#include "sip/sdp_xr.h"
 
 /* "IP4 192.0.2.1" */
 static int addr_text(char *dst, size_t size, const struct media_addr *addr,
 		     uint16_t *port)
 {
-	const struct sockaddr_in *in = (const void *)&addr->ss;
-	const struct sockaddr_in6 *in6 = (const void *)&addr->ss;
-	char text[INET6_ADDRSTRLEN];
-	const void *raw;
+	char host[INET6_ADDRSTRLEN];
 
-	if (addr->len == 0)
-		return -EINVAL;
-	if (addr->ss.ss_family == AF_INET) {
-		raw = &in->sin_addr;
-		*port = ntohs(in->sin_port);
-	} else if (addr->ss.ss_family == AF_INET6) {
-		raw = &in6->sin6_addr;
-		*port = ntohs(in6->sin6_port);
-	} else {
-		return -EINVAL;
-	}
-	if (!inet_ntop(addr->ss.ss_family, raw, text, sizeof(text)))
+	if (addr->len == 0 || sockaddr_host(host, port, &addr->ss))
 		return -EINVAL;
 	return str_print(dst, size, "%s %s",
 			 addr->ss.ss_family == AF_INET ? "IP4" : "IP6",
-			 text) < 0
+			 host) < 0
 		       ? -EINVAL
 		       : 0;
-}
-
-static int codec_write(struct buf *b, const struct media_codec *codec)
-{
-	int err;
-
-	if (codec->channels > 1)
-		err = buf_print(b, "a=rtpmap:%u %s/%u/%u\r\n", codec->pt,
-				codec->name, codec->clock_hz, codec->channels);
-	else
-		err = buf_print(b, "a=rtpmap:%u %s/%u\r\n", codec->pt,
-				codec->name, codec->clock_hz);
-	if (!err && codec->fmtp[0])
-		err = buf_print(b, "a=fmtp:%u %s\r\n", codec->pt, codec->fmtp);
-	else if (!err && strcasecmp(codec->name, EVENT_NAME) == 0)
-		err = buf_print(b, "a=fmtp:%u 0-16\r\n", codec->pt);
-	return err;
-}
-
-/* RFC 3611 section 5.1 */
-static int xr_write(struct buf *b, unsigned xr)
-{
-	static const struct {
-		unsigned flag;
-		const char *text;
-	} items[] = {
-		{MEDIA_XR_RTT, "rcvr-rtt=all"},  {MEDIA_XR_LOSS, "loss"},
-		{MEDIA_XR_DUPLICATES, "dup"},    {MEDIA_XR_JITTER, "jitt"},
-		{MEDIA_XR_VOIP, "voip-metrics"},
-	};
-	const char *blank = "";
-	bool in_summary = false;
-	int err = 0;
-
-	if (!xr)
-		return 0;
-	err = buf_print(b, "a=rtcp-xr:");
-	for (size_t i = 0; !err && i < sizeof(items) / sizeof(items[0]); i++) {
-		bool flag = items[i].flag & MEDIA_XR_SUMMARY;
-
-		if (!(xr & items[i].flag))
-			continue;
-		if (flag && in_summary)
-			blank = ",";
-		err = buf_print(b, "%s%s%s", blank,
-				flag && !in_summary ? "stat-summary=" : "",
-				items[i].text);
-		in_summary = flag;
-		blank = " ";
-	}
-	return err ? err : buf_print(b, "\r\n");
 }
 
 /* The profile of our audio line: the peer's, once it is known. */
@@ -174,13 +102,13 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 	if (!err)
 		err = buf_print(b, "\r\n");
 	for (size_t i = 0; !err && i < draft->codec_count; i++)
-		err = codec_write(b, &draft->codecs[i]);
+		err = sdp_format_write(b, &draft->codecs[i]);
 	if (!err)
 		err = buf_print(b, "a=ptime:%u\r\na=rtcp:%u IN %s\r\na=%s\r\n",
 				draft->local->ptime_ms, rtcp_port, rtcp_text,
-				direction_names[draft->direction]);
+				sdp_direction_name(draft->direction));
 	if (!err)
-		err = xr_write(b, draft->local->xr);
+		err = sdp_xr_write(b, draft->local->xr);
 	if (!err && (draft->answer ? draft->answer->rtcp_mux
 				   : draft->local->rtcp_mux == MEDIA_MUX_OFFER))
 		err = buf_print(b, "a=rtcp-mux\r\n");
@@ -218,15 +146,9 @@ int sdp_write(struct buf *b, const struct sdp_draft *draft)
 	return err;
 }
 
-static bool codec_same(const struct media_codec *a, const struct media_codec *b)
-{
-	return strcasecmp(a->name, b->name) == 0 &&
-	       a->clock_hz == b->clock_hz && a->channels == b->channels;
-}
-
 static bool codec_is_speech(const struct media_codec *codec)
 {
-	return strcasecmp(codec->name, EVENT_NAME) != 0 &&
+	return strcasecmp(codec->name, SDP_EVENT_NAME) != 0 &&
 	       strcasecmp(codec->name, MEDIA_NOISE_NAME) != 0;
 }
 
@@ -234,7 +156,7 @@ static const struct media_codec *codec_find(const struct media_local *local,
 					    const struct media_codec *codec)
 {
 	for (size_t i = 0; i < local->codec_count; i++) {
-		if (codec_same(&local->codecs[i], codec))
+		if (sdp_format_same(&local->codecs[i], codec))
 			return &local->codecs[i];
 	}
 	return NULL;
@@ -248,7 +170,7 @@ static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
 	for (size_t i = 0; i < peer->codec_count; i++) {
 		const struct media_codec *theirs = &peer->codecs[i];
 
-		if (strcasecmp(theirs->name, EVENT_NAME) != 0 ||
+		if (strcasecmp(theirs->name, SDP_EVENT_NAME) != 0 ||
 		    !codec_find(local, theirs) ||
 		    (deal->has_event_pt &&
 		     theirs->clock_hz != deal->codec.clock_hz))

@@ -1,25 +1,15 @@
 #include "sip/sdp.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/sockaddr.h"
+#include "sip/sdp_format.h"
+#include "sip/sdp_xr.h"
 #include "sip/span.h"
 
 #define PTIME_MIN_MS 10
 #define PTIME_MAX_MS 120
-
-/* Payload types with a fixed meaning (RFC 3551 tables 4 and 5, audio). */
-static const struct media_codec static_codecs[] = {
-	{"PCMU", 0, 1, 8000, ""},   {"GSM", 3, 1, 8000, ""},
-	{"G723", 4, 1, 8000, ""},   {"DVI4", 5, 1, 8000, ""},
-	{"DVI4", 6, 1, 16000, ""},  {"LPC", 7, 1, 8000, ""},
-	{"PCMA", 8, 1, 8000, ""},   {"G722", 9, 1, 8000, ""},
-	{"L16", 10, 2, 44100, ""},  {"L16", 11, 1, 44100, ""},
-	{"QCELP", 12, 1, 8000, ""}, {"CN", 13, 1, 8000, ""},
-	{"G728", 15, 1, 8000, ""},  {"G729", 18, 1, 8000, ""},
-};
 
 struct parser {
 	struct sdp *sdp;
@@ -37,23 +27,6 @@ struct parser {
 	struct media_ice ice;        /* of the session */
 };
 
-bool sdp_sends(enum media_direction direction)
-{
-	return direction == MEDIA_SENDRECV || direction == MEDIA_SENDONLY;
-}
-
-bool sdp_receives(enum media_direction direction)
-{
-	return direction == MEDIA_SENDRECV || direction == MEDIA_RECVONLY;
-}
-
-enum media_direction sdp_direction(bool sends, bool receives)
-{
-	if (sends)
-		return receives ? MEDIA_SENDRECV : MEDIA_SENDONLY;
-	return receives ? MEDIA_RECVONLY : MEDIA_INACTIVE;
-}
-
 /* "IN IP4 192.0.2.1" or "IN IP6 2001:db8::1"; names are not resolved. */
 static int addr_parse(struct media_addr *ret, struct span s, uint16_t port)
 {
@@ -62,60 +35,16 @@ static int addr_parse(struct media_addr *ret, struct span s, uint16_t port)
 	struct span type = span_word(&s);
 	struct span value = span_word(&s);
 	struct media_addr addr = {.len = 0};
-	struct sockaddr_in *in = (struct sockaddr_in *)&addr.ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&addr.ss;
 
 	value = span_until(&value, '/'); /* a TTL of multicast */
-	if (!span_is(net, "IN") || !span_copy(text, sizeof(text), value))
+	if (!span_is(net, "IN") || !span_copy(text, sizeof(text), value) ||
+	    sockaddr_parse(&addr.ss, &addr.len, text, port) ||
+	    !span_is(type, addr.ss.ss_family == AF_INET ? "IP4" : "IP6"))
 		return -EBADMSG;
-	if (span_is(type, "IP4") &&
-	    inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		addr.len = in->sin_addr.s_addr == INADDR_ANY ? 0 : sizeof(*in);
-	} else if (span_is(type, "IP6") &&
-		   inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		addr.len = IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)
-				   ? 0
-				   : sizeof(*in6);
-	} else {
-		return -EBADMSG;
-	}
+	if (sockaddr_is_any(&addr.ss))
+		addr.len = 0;
 	*ret = addr;
 	return 0;
-}
-
-static struct media_codec *codec_by_pt(struct sdp *sdp, uint64_t pt)
-{
-	for (size_t i = 0; i < sdp->codec_count; i++) {
-		if (sdp->codecs[i].pt == pt)
-			return &sdp->codecs[i];
-	}
-	return NULL;
-}
-
-/* The formats of the audio line; dynamic ones get their name by rtpmap. */
-static void formats_parse(struct sdp *sdp, struct span s)
-{
-	for (;;) {
-		struct media_codec *codec = &sdp->codecs[sdp->codec_count];
-		struct span word = span_word(&s);
-		uint64_t pt;
-
-		if (word.p == word.end || sdp->codec_count == SDP_FORMATS_MAX)
-			return;
-		if (!span_number(word, 127, &pt) || codec_by_pt(sdp, pt))
-			continue;
-		memset(codec, 0, sizeof(*codec));
-		for (size_t i = 0;
-		     i < sizeof(static_codecs) / sizeof(static_codecs[0]); i++)
-			if (static_codecs[i].pt == pt)
-				*codec = static_codecs[i];
-		codec->pt = (uint8_t)pt;
-		sdp->codec_count++;
-	}
 }
 
 /* @param ret_secure  SRTP is not optional (RFC 3711 section 9, RFC 5764 8) */
@@ -176,57 +105,8 @@ static int media_line(struct parser *parser, struct span s)
 	sdp->xr = parser->session_xr;
 	parser->in_audio = true;
 	parser->rtp_port = (uint16_t)port;
-	formats_parse(sdp, rest);
+	sdp_formats_parse(sdp, rest);
 	return 0;
-}
-
-/* rtpmap:<pt> <name>/<clock>[/<channels>] (RFC 4566 section 6) */
-static void rtpmap_parse(struct sdp *sdp, struct span s)
-{
-	struct span number = span_word(&s);
-	struct span value = span_word(&s);
-	struct span name = span_until(&value, '/');
-	struct span clock = span_until(&value, '/');
-	struct media_codec found = {.channels = 1};
-	struct media_codec *codec;
-	uint64_t pt, hz, channels;
-
-	if (!span_number(number, 127, &pt) ||
-	    !span_number(clock, UINT32_MAX, &hz) || hz == 0)
-		return;
-	codec = codec_by_pt(sdp, pt);
-	if (!codec || !span_copy(found.name, sizeof(found.name), name))
-		return;
-	if (span_number(value, UINT8_MAX, &channels) && channels > 0)
-		found.channels = (uint8_t)channels;
-	memcpy(found.fmtp, codec->fmtp, sizeof(found.fmtp));
-	found.pt = (uint8_t)pt;
-	found.clock_hz = (uint32_t)hz;
-	*codec = found;
-}
-
-/* fmtp:<pt> <parameters> (RFC 4566 section 6); too long ones are ignored */
-static void fmtp_parse(struct sdp *sdp, struct span s)
-{
-	struct span number = span_word(&s);
-	struct media_codec *codec;
-	size_t len;
-	uint64_t pt;
-
-	while (s.p < s.end && *s.p == ' ')
-		s.p++;
-	len = (size_t)(s.end - s.p);
-	if (!span_number(number, 127, &pt) || len >= MEDIA_FMTP_BYTES)
-		return;
-	for (size_t i = 0; i < len; i++) {
-		if (s.p[i] < ' ' || s.p[i] > '~')
-			return;
-	}
-	codec = codec_by_pt(sdp, pt);
-	if (!codec)
-		return;
-	memset(codec->fmtp, 0, sizeof(codec->fmtp));
-	memcpy(codec->fmtp, s.p, len);
 }
 
 static void rtcp_parse(struct parser *parser, struct span s)
@@ -241,21 +121,6 @@ static void rtcp_parse(struct parser *parser, struct span s)
 	parser->rtcp_addr = s; /* empty: that of RTP */
 }
 
-static bool direction_parse(struct span s, enum media_direction *ret)
-{
-	if (span_is(s, "sendrecv"))
-		*ret = MEDIA_SENDRECV;
-	else if (span_is(s, "sendonly"))
-		*ret = MEDIA_SENDONLY;
-	else if (span_is(s, "recvonly"))
-		*ret = MEDIA_RECVONLY;
-	else if (span_is(s, "inactive"))
-		*ret = MEDIA_INACTIVE;
-	else
-		return false;
-	return true;
-}
-
 static void association_line(struct sdp_dtls *dtls, struct span name,
 			     struct span s)
 {
@@ -265,56 +130,15 @@ static void association_line(struct sdp_dtls *dtls, struct span name,
 		sdp_setup_parse(dtls, s);
 }
 
-/* The flags of stat-summary; without any: all */
-static unsigned summary_flags(struct span s)
-{
-	unsigned flags = 0;
-
-	if (s.p == s.end)
-		return MEDIA_XR_SUMMARY;
-	while (s.p < s.end) {
-		struct span flag = span_until(&s, ',');
-
-		if (span_is(flag, "loss"))
-			flags |= MEDIA_XR_LOSS;
-		else if (span_is(flag, "dup"))
-			flags |= MEDIA_XR_DUPLICATES;
-		else if (span_is(flag, "jitt"))
-			flags |= MEDIA_XR_JITTER;
-	}
-	return flags;
-}
-
-/* rtcp-xr:<block>[=<value>] ... (RFC 3611 section 5.1); blocks we have not
- * are ignored, "rtcp-xr:" alone asks for none */
-static unsigned rtcp_xr_parse(struct span s)
-{
-	unsigned xr = 0;
-
-	for (;;) {
-		struct span word = span_word(&s);
-		struct span name = span_until(&word, '=');
-
-		if (name.p == name.end)
-			return xr;
-		if (span_is(name, "rcvr-rtt"))
-			xr |= MEDIA_XR_RTT;
-		else if (span_is(name, "stat-summary"))
-			xr |= summary_flags(word);
-		else if (span_is(name, "voip-metrics"))
-			xr |= MEDIA_XR_VOIP;
-	}
-}
-
 static void session_attribute(struct parser *parser, struct span s)
 {
 	struct span name;
 
-	if (direction_parse(s, &parser->session_direction))
+	if (sdp_direction_parse(&parser->session_direction, s))
 		return;
 	name = span_until(&s, ':');
 	if (span_is(name, "rtcp-xr"))
-		parser->session_xr = rtcp_xr_parse(s);
+		parser->session_xr = sdp_xr_parse(s);
 	else
 		association_line(&parser->association, name, s);
 	if (!span_is(name, "candidate"))
@@ -331,15 +155,15 @@ static void attribute_line(struct parser *parser, struct span s)
 		session_attribute(parser, s);
 		return;
 	}
-	if (!parser->in_audio || direction_parse(s, &sdp->direction))
+	if (!parser->in_audio || sdp_direction_parse(&sdp->direction, s))
 		return;
 	name = span_until(&s, ':');
 	association_line(&sdp->association, name, s);
 	sdp_ice_parse(&sdp->ice, name, s);
 	if (span_is(name, "rtpmap"))
-		rtpmap_parse(sdp, s);
+		sdp_rtpmap_parse(sdp, s);
 	else if (span_is(name, "fmtp"))
-		fmtp_parse(sdp, s);
+		sdp_fmtp_parse(sdp, s);
 	else if (span_is(name, "crypto"))
 		sdp_crypto_parse(&sdp->crypto, s);
 	else if (span_is(name, "rtcp-mux"))
@@ -347,7 +171,7 @@ static void attribute_line(struct parser *parser, struct span s)
 	else if (span_is(name, "rtcp"))
 		rtcp_parse(parser, s);
 	else if (span_is(name, "rtcp-xr"))
-		sdp->xr = rtcp_xr_parse(s);
+		sdp->xr = sdp_xr_parse(s);
 	else if (span_is(name, "ptime") &&
 		 span_number(span_word(&s), PTIME_MAX_MS, &ms) &&
 		 ms >= PTIME_MIN_MS)
@@ -382,7 +206,6 @@ static int line_parse(struct parser *parser, struct span s)
 static int audio_finish(struct parser *parser)
 {
 	struct sdp *sdp = parser->sdp;
-	size_t kept = 0;
 	uint16_t rtcp_port = parser->rtcp_port;
 
 	if (!sdp->has_audio)
@@ -403,11 +226,7 @@ static int audio_finish(struct parser *parser)
 		parser->reason = "the SDP names no IP address for its audio";
 		return -EBADMSG;
 	}
-	for (size_t i = 0; i < sdp->codec_count; i++) {
-		if (sdp->codecs[i].name[0])
-			sdp->codecs[kept++] = sdp->codecs[i];
-	}
-	sdp->codec_count = kept;
+	sdp_formats_named(sdp);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "media/params.h"
 #include "sip/sdp_crypto.h"
+#include "sip/sdp_direction.h"
 #include "sip/sdp_dtls.h"
 #include "sip/sdp_ice.h"
 
@@ -101,10 +102,5 @@ int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
  */
 const char *sdp_key_reason(const struct sdp *peer,
 			   const struct media_local *local);
-
-/** We send, or receive, in this direction. */
-bool sdp_sends(enum media_direction direction);
-bool sdp_receives(enum media_direction direction);
-enum media_direction sdp_direction(bool sends, bool receives);
 
 #endif

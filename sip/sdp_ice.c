@@ -1,8 +1,9 @@
 #include "sip/sdp_ice.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+
+#include "base/sockaddr.h"
 
 static const char *const types[MEDIA_CANDIDATE_TYPES] = {
 	[MEDIA_CANDIDATE_HOST] = "host",
@@ -16,28 +17,13 @@ static const char *const types[MEDIA_CANDIDATE_TYPES] = {
 static bool addr_parse(struct media_addr *ret, struct span host,
 		       struct span port)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
 	char text[INET6_ADDRSTRLEN];
 	uint64_t number;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!span_copy(text, sizeof(text), host) ||
-	    !span_number(port, UINT16_MAX, &number) || number == 0)
-		return false;
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons((uint16_t)number);
-		ret->len = sizeof(*in);
-		return in->sin_addr.s_addr != INADDR_ANY;
-	}
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons((uint16_t)number);
-		ret->len = sizeof(*in6);
-		return !IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
-	}
-	return false;
+	return span_copy(text, sizeof(text), host) &&
+	       span_number(port, UINT16_MAX, &number) && number != 0 &&
+	       !sockaddr_parse(&ret->ss, &ret->len, text, (uint16_t)number) &&
+	       !sockaddr_is_any(&ret->ss);
 }
 
 static bool type_parse(enum media_candidate_type *ret, struct span word)
@@ -118,31 +104,12 @@ void sdp_ice_inherit(struct media_ice *ice, const struct media_ice *session)
 
 /* ---- writing ---- */
 
-static int addr_text(char dst[static INET6_ADDRSTRLEN], uint16_t *port,
-		     const struct media_addr *a)
-{
-	const struct sockaddr_in *in = (const void *)&a->ss;
-	const struct sockaddr_in6 *in6 = (const void *)&a->ss;
-	const char *done;
-
-	if (a->len == 0)
-		return -EINVAL;
-	if (a->ss.ss_family == AF_INET) {
-		*port = ntohs(in->sin_port);
-		done = inet_ntop(AF_INET, &in->sin_addr, dst, INET6_ADDRSTRLEN);
-	} else {
-		*port = ntohs(in6->sin6_port);
-		done = inet_ntop(AF_INET6, &in6->sin6_addr, dst,
-				 INET6_ADDRSTRLEN);
-	}
-	return done ? 0 : -EINVAL;
-}
-
 static int candidate_write(struct buf *b, const struct media_candidate *c)
 {
 	char host[INET6_ADDRSTRLEN];
 	uint16_t port;
-	int err = addr_text(host, &port, &c->addr);
+	int err =
+		c->addr.len ? sockaddr_host(host, &port, &c->addr.ss) : -EINVAL;
 
 	/* one base and one server a type: the type is the foundation */
 	if (!err)
@@ -150,7 +117,7 @@ static int candidate_write(struct buf *b, const struct media_candidate *c)
 				(unsigned)c->type + 1, c->component,
 				c->priority, host, port, types[c->type]);
 	if (!err && c->related.len > 0) {
-		err = addr_text(host, &port, &c->related);
+		err = sockaddr_host(host, &port, &c->related.ss);
 		if (!err)
 			err = buf_print(b, " raddr %s rport %u", host, port);
 	}
