@@ -292,21 +292,6 @@ const struct sip_account *account_registration(
 	return account->registered ? account->registered : account;
 }
 
-void contact_set(struct contact *contact, const struct sip_account *account,
-		 const struct sa *addr, enum sip_transp tp)
-{
-	*contact = (struct contact){account, addr, tp};
-}
-
-int contact_print(struct re_printf *pf, const struct contact *contact)
-{
-	return re_hprintf(
-		pf, "Contact: <sip:%s@%J%s%s>\r\n",
-		contact->account->contact_user, contact->addr,
-		sip_transp_param(contact->tp),
-		account_registration(contact->account)->outbound ? ";ob" : "");
-}
-
 void native_account_accept_calls(struct sip_account *account, bool accept)
 {
 	account->accepts = accept;

@@ -87,15 +87,6 @@ static inline bool account_is_native(const struct sip_account *account)
 /** Whose registration its requests go by: another one's, or its own. */
 const struct sip_account *account_registration(
 	const struct sip_account *account);
-/** Contact of requests and responses that make dialogs. */
-struct contact {
-	const struct sip_account *account;
-	const struct sa *addr;
-	enum sip_transp tp;
-};
-void contact_set(struct contact *contact, const struct sip_account *account,
-		 const struct sa *addr, enum sip_transp tp);
-int contact_print(struct re_printf *pf, const struct contact *contact);
 /** Why no answer came; err as sip_resp_h gives it. */
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err);

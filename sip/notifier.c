@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/error.h"
@@ -111,11 +112,9 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct watcher *w = arg;
-	struct contact contact;
 	(void)dst;
 
-	contact_set(&contact, w->d.account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
+	return contact_write(mb, w->d.account, src, tp);
 }
 
 static void settled(struct watcher *w, const struct sip_msg *msg)
@@ -254,7 +253,7 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 			  w);
 	else
 		w->ending = REASON_TIMEOUT;
-	contact_set(&contact, account, &account->ua->laddr, msg->tp);
+	contact_answer(&contact, account, msg);
 	(void)server_replyf(NULL, NULL, account->ua->sip, msg, true, 200, "OK",
 			    "%HExpires: %u\r\nContent-Length: 0\r\n\r\n",
 			    contact_print, &contact, expires_s);

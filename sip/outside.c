@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "sip/account_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/headers.h"
@@ -47,7 +48,6 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct outside *o = arg;
-	struct contact contact;
 	(void)dst;
 
 	if (!o->account)
@@ -56,8 +56,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 		o->sent_ns = clock_mono_ns();
 	if (strcmp(o->method, "MESSAGE") == 0)
 		return 0; /* carries no Contact (RFC 3428 section 4) */
-	contact_set(&contact, o->account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
+	return contact_write(mb, o->account, src, tp);
 }
 
 static int outside_send(struct outside *o);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/error.h"
 #include "sip/headers.h"
 #include "sip/indialog.h"
@@ -274,7 +275,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	call->referred = true;
 	call->refer_silent = refer_is_silent(msg);
 	call->refer_seq = msg->cseq.num;
-	contact_set(&contact, call->account, &ua->laddr, msg->tp);
+	contact_answer(&contact, call->account, msg);
 	(void)server_replyf(NULL, NULL, ua->sip, msg, true, 202, "Accepted",
 			    "%H%sContent-Length: 0\r\n\r\n", contact_print,
 			    &contact,

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/event_dialog.h"
@@ -45,11 +46,9 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	const struct sip_referral *r = arg;
-	struct contact contact;
 	(void)dst;
 
-	contact_set(&contact, r->d.account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
+	return contact_write(mb, r->d.account, src, tp);
 }
 
 static void response_handler(int err, const struct sip_msg *msg, void *arg)
@@ -140,7 +139,7 @@ static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 	struct sip_account *account = r->d.account;
 	struct contact contact;
 
-	contact_set(&contact, account, &account->ua->laddr, msg->tp);
+	contact_answer(&contact, account, msg);
 	(void)server_replyf(NULL, NULL, account->ua->sip, msg, true, code,
 			    phrase,
 			    "%H%sExpires: %u\r\n"

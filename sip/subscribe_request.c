@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/contact.h"
 #include "sip/digest.h"
 #include "sip/events.h"
 #include "sip/message.h"
@@ -102,11 +103,9 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct sip_subscription *s = arg;
-	struct contact contact;
 	(void)dst;
 
-	contact_set(&contact, s->d.account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
+	return contact_write(mb, s->d.account, src, tp);
 }
 
 int subscription_ask(struct sip_subscription *s, uint32_t expires_s)

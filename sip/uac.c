@@ -7,6 +7,7 @@
 #include "media/params.h"
 #include "sip/account_internal.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/early.h"
@@ -31,11 +32,9 @@ int invite_send_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct sip_call *call = arg;
-	struct contact contact;
 	(void)dst;
 
-	contact_set(&contact, call->account, src, tp);
-	return mbuf_printf(mb, "%H", contact_print, &contact);
+	return contact_write(mb, call->account, src, tp);
 }
 
 int uac_invite_send(struct sip_call *call, struct request *request)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/error.h"
 #include "sip/extensions.h"
@@ -167,7 +168,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
+	contact_answer(&contact, call->account, msg);
 	err = neg(server_replyf(&call->st, &mb, call->ua->sip, msg, true, 200,
 				"OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
 				contact_print, &contact, extensions,

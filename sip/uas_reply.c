@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/account_internal.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/error.h"
 #include "sip/extensions.h"
 #include "sip/headers.h"
@@ -74,7 +74,7 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	contact_set(&contact, call->account, &call->ua->laddr, call->msg->tp);
+	contact_answer(&contact, call->account, call->msg);
 	err = neg(server_replyf(&call->st, ret, call->ua->sip, call->msg, true,
 				code, phrase_of(code),
 				"%H%s%s%sContent-Length: %zu\r\n\r\n%b",

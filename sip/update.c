@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/account_internal.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/early.h"
@@ -316,7 +316,7 @@ static void reply(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 
 	if (extensions_response(&extensions, call))
 		return;
-	contact_set(&contact, call->account, &call->ua->laddr, msg->tp);
+	contact_answer(&contact, call->account, msg);
 	(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
 			    "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
 			    contact_print, &contact, extensions, timer_response,
