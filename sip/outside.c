@@ -11,10 +11,10 @@
 #include "sip/headers.h"
 #include "sip/message.h"
 #include "sip/native.h"
+#include "sip/peer.h"
 #include "sip/text.h"
 #include "sip/trace.h"
 #include "sip/ua.h"
-#include "sip/uac.h"
 
 /* A request outside of dialogs. The account's list and the transaction hold a
  * reference each. */

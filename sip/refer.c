@@ -13,12 +13,12 @@
 #include "sip/indialog.h"
 #include "sip/message.h"
 #include "sip/native.h"
+#include "sip/peer.h"
 #include "sip/replaces.h"
 #include "sip/server.h"
 #include "sip/trace.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 
 /* ---- we refer ---- */
 

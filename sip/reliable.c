@@ -10,7 +10,6 @@
 #include "sip/text.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 #include "sip/uas.h"
 
 /* Provisional responses that wait for a PRACK. */
@@ -86,7 +85,7 @@ static int describe(struct sip_call *call, const struct media_local *media)
 
 	if (!media || r->answered || r->offers)
 		return 0;
-	err = call_local_set(call, media);
+	err = session_local_set(call, media);
 	if (err)
 		return err;
 	if (call->remote)

@@ -6,13 +6,39 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "sip/call_internal.h"
+#include "sip/message.h"
+#include "sip/native.h"
 #include "sip/sdp.h"
 #include "sip/sdp_crypto.h"
+#include "sip/sdp_direction.h"
 #include "sip/sdp_dtls.h"
 #include "sip/sdp_ice.h"
 #include "sip/text.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
+
+static int local_check(const struct media_local *media)
+{
+	bool valid = media->rtp.len > 0 && media->rtcp.len > 0 &&
+		     media->codec_count > 0 &&
+		     media->codec_count <= MEDIA_CODECS_MAX;
+
+	return valid ? 0 : -EINVAL;
+}
+
+int session_local_set(struct sip_call *call, const struct media_local *media)
+{
+	int err = local_check(media);
+
+	if (!err)
+		call->local = *media;
+	return err;
+}
+
+int native_call_relocate(struct sip_call *call, const struct media_local *media)
+{
+	return session_local_set(call, media);
+}
 
 /* The text of a description behind its o= line, which has the version. */
 static const char *behind_origin(const struct buf *sdp)
@@ -104,18 +130,9 @@ int session_answer(struct sip_call *call, enum media_direction want)
 	return 0;
 }
 
-static size_t body_bytes(const struct sip_msg *msg)
-{
-	size_t len = mbuf_get_left(msg->mb);
-
-	if (pl_isset(&msg->clen) && pl_u32(&msg->clen) < len)
-		len = pl_u32(&msg->clen);
-	return len;
-}
-
 bool session_empty(const struct sip_msg *msg)
 {
-	return body_bytes(msg) == 0;
+	return msg_body_length(msg) == 0;
 }
 
 static void sdp_destructor(void *arg)
@@ -125,7 +142,7 @@ static void sdp_destructor(void *arg)
 
 int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 {
-	size_t len = body_bytes(msg);
+	size_t len = msg_body_length(msg);
 	const char *why = "";
 	struct sdp *sdp;
 	int err;

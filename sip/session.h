@@ -12,6 +12,8 @@
 struct call_event;
 struct sip_call;
 
+/** What our next offer or answer says; copied. @return 0; -EINVAL */
+int session_local_set(struct sip_call *call, const struct media_local *media);
 int session_offer(struct sip_call *call, enum media_direction direction);
 int session_answer(struct sip_call *call, enum media_direction want);
 /**

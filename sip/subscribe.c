@@ -11,11 +11,11 @@
 #include "sip/event_dialog.h"
 #include "sip/events.h"
 #include "sip/notify.h"
+#include "sip/peer.h"
 #include "sip/server.h"
 #include "sip/subscribe_internal.h"
 #include "sip/text.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 

@@ -20,7 +20,6 @@
 #include "sip/timer.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 
 static void cancel_handler(void *arg)
 {
@@ -263,7 +262,7 @@ int native_call_answer(struct sip_call *call, const struct media_local *media)
 
 	if (call->state != CALL_INCOMING || !call->st)
 		return -EINVAL;
-	err = call_local_set(call, media);
+	err = session_local_set(call, media);
 	if (err)
 		return err;
 	if (call->reliable.mb)

@@ -10,12 +10,12 @@
 #include "sip/extensions.h"
 #include "sip/headers.h"
 #include "sip/native.h"
+#include "sip/peer.h"
 #include "sip/reliable.h"
 #include "sip/server.h"
 #include "sip/session.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 
 /* What an incoming INVITE is answered with but for the 2xx. */
 
@@ -111,7 +111,7 @@ static int early_answer(struct sip_call *call, const struct media_local *media)
 		return 0;
 	if (!call->remote)
 		return -EINVAL;
-	err = call_local_set(call, media);
+	err = session_local_set(call, media);
 	if (!err)
 		err = session_answer(call, media->direction);
 	if (err)
