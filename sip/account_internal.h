@@ -87,6 +87,14 @@ static inline bool account_is_native(const struct sip_account *account)
 /** Whose registration its requests go by: another one's, or its own. */
 const struct sip_account *account_registration(
 	const struct sip_account *account);
+/**
+ * Tell the account's handler, from the timer: never within a call of the API.
+ * @param code    SIP status, or 0
+ * @param reason  copied
+ */
+void account_event_add(struct sip_account *account,
+		       enum sip_account_event event, int64_t mono_ns,
+		       uint16_t code, const char *reason);
 /** Why no answer came; err as sip_resp_h gives it. */
 void failure_reason(char *dst, size_t size, const struct sip_account *account,
 		    int err);

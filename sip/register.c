@@ -8,85 +8,16 @@
 #include "sip/account_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
-#include "sip/extensions.h"
-#include "sip/keepalive.h"
-#include "sip/later.h"
-#include "sip/message.h"
 #include "sip/native.h"
+#include "sip/register_internal.h"
 #include "sip/text.h"
 #include "sip/ua.h"
 #include "sip/ua_internal.h"
-
-#define REFRESH_PERCENT 90 /* of what the registrar granted */
-#define EVENTS_MAX      16 /* kept for a handler that is busy */
-
-/* A registrar that is busy (503, 500 with Retry-After) is asked again. */
-#define BUSY_TRIES_MAX    3
-#define RETRY_AFTER_MAX_S 120
 
 /* A binding that was lost is sought again (RFC 5626 4.5, base time of a user
  * agent with one flow). */
 #define RECOVER_BASE_S 30
 #define RECOVER_MAX_S  1800
-
-struct account_event {
-	struct le le;
-	enum sip_account_event event;
-	struct sip_account_info info;
-	char reason[REASON_BYTES];
-};
-
-static int register_send(struct sip_account *account);
-static void refresh_handler(void *arg);
-
-static void event_destructor(void *arg)
-{
-	struct account_event *event = arg;
-
-	list_unlink(&event->le);
-}
-
-static void events_deliver(void *arg)
-{
-	struct sip_account *account = arg;
-	struct account_event *event;
-
-	mem_ref(account); /* the handler may release it */
-	while ((event = list_ledata(list_head(&account->events)))) {
-		list_unlink(&event->le);
-		event->info.reason = event->reason;
-		if (account->account_h)
-			account->account_h(account, event->event, &event->info,
-					   account->arg);
-		mem_deref(event);
-	}
-	mem_deref(account);
-}
-
-/* Handlers run from the timer, never from within a call of the API. */
-static void event_add(struct sip_account *account, enum sip_account_event what,
-		      int64_t mono_ns, uint16_t code, const char *reason)
-{
-	struct account_event *event;
-
-	if (list_count(&account->events) >= EVENTS_MAX)
-		return;
-	event = mem_zalloc(sizeof(*event), event_destructor);
-	if (!event)
-		return;
-	event->event = what;
-	event->info.mono_ns = mono_ns;
-	event->info.code = code;
-	event->info.expires_s = account->expires_s;
-	if (what != SIP_ACCOUNT_REGISTERING)
-		event->info.took_ns =
-			mono_ns - (account->first_sent_ns
-					   ? account->first_sent_ns
-					   : account->began_ns);
-	str_print(event->reason, sizeof(event->reason), "%s", reason);
-	list_append(&account->events, &event->le, event);
-	later_start(account->ua, &account->due, events_deliver, account);
-}
 
 void register_sent(struct sip_account *account, int64_t mono_ns)
 {
@@ -123,11 +54,11 @@ static void recover_later(struct sip_account *account)
 	account->recoveries++;
 	account->busy = 0;
 	tmr_start(&account->tmr, wait_s * 500 + rand_u32() % (wait_s * 500),
-		  refresh_handler, account);
+		  register_refresh, account);
 }
 
-static void register_failed(struct sip_account *account, int64_t mono_ns,
-			    uint16_t code, const char *reason)
+void register_failed(struct sip_account *account, int64_t mono_ns,
+		     uint16_t code, const char *reason)
 {
 	bool removing = account->state == REGISTER_REMOVING;
 	bool lost = account->state == REGISTER_DONE;
@@ -137,17 +68,34 @@ static void register_failed(struct sip_account *account, int64_t mono_ns,
 	account->expires_s = 0;
 	if (!removing && (lost || account->recoveries))
 		recover_later(account);
-	event_add(account,
-		  removing ? SIP_ACCOUNT_UNREGISTERED
-			   : SIP_ACCOUNT_REGISTER_FAIL,
-		  mono_ns, code, reason);
+	account_event_add(account,
+			  removing ? SIP_ACCOUNT_UNREGISTERED
+				   : SIP_ACCOUNT_REGISTER_FAIL,
+			  mono_ns, code, reason);
 }
 
-static void refresh_handler(void *arg)
+static void unsent(struct sip_account *account, int err)
+{
+	char reason[REASON_BYTES];
+
+	failure_reason(reason, sizeof(reason), account, -err);
+	register_failed(account, clock_mono_ns(), 0, reason);
+}
+
+void register_resume(void *arg)
 {
 	struct sip_account *account = arg;
-	char reason[REASON_BYTES];
 	int err;
+
+	digest_begin(account->digest);
+	err = register_send(account);
+	if (err)
+		unsent(account, err);
+}
+
+void register_refresh(void *arg)
+{
+	struct sip_account *account = arg;
 
 	if (account->state == REGISTER_LOST)
 		account->state = REGISTER_TRYING;
@@ -157,27 +105,7 @@ static void refresh_handler(void *arg)
 	account->raised = false;
 	account->first_sent_ns = 0;
 	account->began_ns = clock_mono_ns();
-	digest_begin(account->digest);
-	err = register_send(account);
-	if (err) {
-		failure_reason(reason, sizeof(reason), account, -err);
-		register_failed(account, clock_mono_ns(), 0, reason);
-	}
-}
-
-/* The registrar was busy: the same attempt goes on. */
-static void again_handler(void *arg)
-{
-	struct sip_account *account = arg;
-	char reason[REASON_BYTES];
-	int err;
-
-	digest_begin(account->digest);
-	err = register_send(account);
-	if (err) {
-		failure_reason(reason, sizeof(reason), account, -err);
-		register_failed(account, clock_mono_ns(), 0, reason);
-	}
+	register_resume(account);
 }
 
 void register_flow_lost(struct sip_account *account, const char *reason)
@@ -186,183 +114,6 @@ void register_flow_lost(struct sip_account *account, const char *reason)
 		return;
 	request_drop(account);
 	register_failed(account, clock_mono_ns(), 0, reason);
-}
-
-struct binding {
-	const struct sip_account *account;
-	bool found;
-	uint32_t expires_s;
-};
-
-static bool contact_handler(const struct sip_hdr *hdr,
-			    const struct sip_msg *msg, void *arg)
-{
-	struct binding *binding = arg;
-	struct sip_addr addr;
-	struct pl expires;
-	(void)msg;
-
-	if (sip_addr_decode(&addr, &hdr->val) ||
-	    pl_strcmp(&addr.uri.user, binding->account->contact_user))
-		return false;
-	if (!msg_param_decode(&addr.params, "expires", &expires)) {
-		binding->expires_s = pl_u32(&expires);
-		binding->found = true;
-	}
-	return true;
-}
-
-/* How long it holds (10.2.4): of our Contact, else Expires, else as asked. */
-static uint32_t granted_s(const struct sip_account *account,
-			  const struct sip_msg *msg)
-{
-	struct binding binding = {.account = account};
-
-	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler,
-			  &binding);
-	if (binding.found)
-		return binding.expires_s;
-	if (pl_isset(&msg->expires))
-		return pl_u32(&msg->expires);
-	return account->expires_s;
-}
-
-/* What the registrar offers for the flow, and for what we send (RFC 5626 6,
- * RFC 3608). */
-static void offers_take(struct sip_account *account, const struct sip_msg *msg)
-{
-	const struct sip_hdr *timer = sip_msg_hdr(msg, SIP_HDR_FLOW_TIMER);
-
-	(void)routes_read(&account->service_routes, &account->service_route,
-			  msg, SIP_HDR_SERVICE_ROUTE, true);
-	account->outbound = extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
-	if (account->outbound)
-		(void)keepalive_start(
-			&account->keepalive, account, msg,
-			timer && timer->val.l < 6 ? pl_u32(&timer->val) : 0);
-	else
-		account->keepalive = mem_deref(account->keepalive);
-}
-
-static void register_done(struct sip_account *account,
-			  const struct sip_msg *msg)
-{
-	int64_t now = account->ua->received_ns;
-	bool refresh = account->state == REGISTER_DONE;
-	char phrase[64];
-	uint64_t wait_ms;
-
-	msg_line(phrase, sizeof(phrase), msg);
-	if (account->state == REGISTER_REMOVING) {
-		account->state = REGISTER_IDLE;
-		account->expires_s = 0;
-		tmr_cancel(&account->tmr);
-		event_add(account, SIP_ACCOUNT_UNREGISTERED, now, msg->scode,
-			  phrase);
-		return;
-	}
-	account->expires_s = granted_s(account, msg);
-	if (account->expires_s == 0) {
-		register_failed(account, now, msg->scode,
-				"the registrar granted no time (expires=0)");
-		return;
-	}
-	offers_take(account, msg);
-	account->state = REGISTER_DONE;
-	account->recoveries = 0;
-	account->busy = 0;
-	wait_ms = (uint64_t)account->expires_s * 10 * REFRESH_PERCENT;
-	tmr_start(&account->tmr, wait_ms, refresh_handler, account);
-	if (!refresh)
-		event_add(account, SIP_ACCOUNT_REGISTER_OK, now, msg->scode,
-			  phrase);
-}
-
-/* Retry-After (20.33): "120 (comment);duration=60". @return 0: there is none */
-static uint32_t retry_after_s(const struct sip_msg *msg)
-{
-	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_RETRY_AFTER);
-	struct pl seconds;
-
-	if (!hdr || re_regex(hdr->val.p, hdr->val.l, "[0-9]+", &seconds) ||
-	    seconds.l > 9)
-		return 0;
-	return pl_u32(&seconds);
-}
-
-/* @return 0: asked again when the registrar said; else the reason stands in
- * dst */
-static int register_wait(struct sip_account *account, const struct sip_msg *msg,
-			 char *dst, size_t size)
-{
-	uint32_t wait_s = retry_after_s(msg);
-	char phrase[64];
-
-	msg_line(phrase, sizeof(phrase), msg);
-	str_print(dst, size, "%s", phrase);
-	if ((msg->scode != 503 && msg->scode != 500) || wait_s == 0 ||
-	    account->state == REGISTER_REMOVING)
-		return -EACCES;
-	if (wait_s > RETRY_AFTER_MAX_S) {
-		str_print(dst, size,
-			  "%s, Retry-After: %u s is more than the %u s that "
-			  "are waited for",
-			  phrase, wait_s, RETRY_AFTER_MAX_S);
-		return -EACCES;
-	}
-	if (account->busy >= BUSY_TRIES_MAX) {
-		str_print(dst, size, "%s, also after %u waits", phrase,
-			  account->busy);
-		return -EACCES;
-	}
-	account->busy++;
-	tmr_start(&account->tmr, (uint64_t)wait_s * 1000, again_handler,
-		  account);
-	return 0;
-}
-
-/* @return 0: sent again; else the reason stands in dst */
-static int register_again(struct sip_account *account,
-			  const struct sip_msg *msg, char *dst, size_t size)
-{
-	const struct sip_hdr *hdr;
-	uint32_t minimum;
-	int err;
-
-	if (msg->scode == 401 || msg->scode == 407) {
-		err = digest_challenge(account->digest, msg);
-		digest_reason(dst, size, err, msg);
-	} else if (msg->scode == 423 && !account->raised) {
-		hdr = sip_msg_hdr(msg, SIP_HDR_MIN_EXPIRES);
-		minimum = hdr ? pl_u32(&hdr->val) : 0;
-		account->raised = true;
-		err = minimum > account->expires_s ? 0 : -EINVAL;
-		if (!err)
-			account->expires_s = minimum;
-		msg_line(dst, size, msg);
-	} else {
-		return register_wait(account, msg, dst, size);
-	}
-	return err ? err : register_send(account);
-}
-
-static void response_handler(int err, const struct sip_msg *msg, void *arg)
-{
-	struct sip_account *account = arg;
-	char reason[REASON_BYTES];
-
-	if (!err && msg->scode < 200)
-		return;
-	if (err) {
-		failure_reason(reason, sizeof(reason), account, err);
-		register_failed(account, clock_mono_ns(), 0, reason);
-	} else if (msg->scode < 300) {
-		register_done(account, msg);
-	} else if (register_again(account, msg, reason, sizeof(reason))) {
-		register_failed(account, account->ua->received_ns, msg->scode,
-				reason);
-	}
-	mem_deref(account);
 }
 
 static int send_handler(enum sip_transp tp, const struct sa *src,
@@ -378,14 +129,14 @@ static int send_handler(enum sip_transp tp, const struct sa *src,
 			   account->instance);
 }
 
-static int register_send(struct sip_account *account)
+int register_send(struct sip_account *account)
 {
 	char lines[80];
 	const struct request request = {
 		.method = "REGISTER",
 		.headers = lines,
 		.sendh = send_handler,
-		.resph = response_handler,
+		.resph = register_response,
 		.arg = account,
 	};
 	int err;
@@ -423,7 +174,6 @@ static int dialog_make(struct sip_account *account)
 
 int native_account_register(struct sip_account *account)
 {
-	char reason[REASON_BYTES];
 	int err;
 
 	if (account->state == REGISTER_TRYING ||
@@ -441,16 +191,15 @@ int native_account_register(struct sip_account *account)
 	account->first_sent_ns = 0;
 	account->began_ns = clock_mono_ns();
 	digest_begin(account->digest);
-	event_add(account, SIP_ACCOUNT_REGISTERING, account->began_ns, 0, "");
+	account_event_add(account, SIP_ACCOUNT_REGISTERING, account->began_ns,
+			  0, "");
 	err = register_send(account);
 	if (err == -ENOMEM || err == -EBADMSG) {
 		account->state = REGISTER_IDLE;
 		return err;
 	}
-	if (err) {
-		failure_reason(reason, sizeof(reason), account, -err);
-		register_failed(account, clock_mono_ns(), 0, reason);
-	}
+	if (err)
+		unsent(account, err);
 	return 0;
 }
 
@@ -469,28 +218,20 @@ static void unregister_handler(void *arg)
 
 int native_account_unregister(struct sip_account *account)
 {
-	char reason[REASON_BYTES];
-	int err;
-
 	if (account->state == REGISTER_REMOVING)
 		return -EALREADY;
 	account->began_ns = clock_mono_ns();
 	account->first_sent_ns = 0;
 	if (account->state == REGISTER_IDLE) {
 		account->expires_s = 0;
-		event_add(account, SIP_ACCOUNT_UNREGISTERED, account->began_ns,
-			  0, "there was no binding");
+		account_event_add(account, SIP_ACCOUNT_UNREGISTERED,
+				  account->began_ns, 0, "there was no binding");
 		return 0;
 	}
 	register_stop(account);
 	account->state = REGISTER_REMOVING;
 	account->recoveries = 0;
-	digest_begin(account->digest);
 	tmr_start(&account->tmr, END_WAIT_MS, unregister_handler, account);
-	err = register_send(account);
-	if (err) {
-		failure_reason(reason, sizeof(reason), account, -err);
-		register_failed(account, clock_mono_ns(), 0, reason);
-	}
+	register_resume(account);
 	return 0;
 }
