@@ -6,6 +6,7 @@
 #include "sip/ceiling.h"
 #include "sip/error.h"
 #include "sip/message.h"
+#include "sip/response.h"
 #include "sip/ua_internal.h"
 
 /* RFC 3261 17.2: timers H, I and J */
@@ -85,91 +86,12 @@ int server_new(struct server **ret, struct transport *transport,
 
 /* ---- responses ---- */
 
-/* RFC 3581 section 4 and RFC 3261 18.2.1 */
-static int via_write(struct mbuf *mb, const struct sip_msg *msg,
-		     const struct sip_hdr *hdr)
-{
-	const struct pl *val = &hdr->val;
-	struct pl rport;
-	bool asked = !msg_param_exists(&msg->via.params, "rport", &rport);
-	int err;
-
-	if (!asked) {
-		err = mbuf_printf(mb, "Via: %r", val);
-	} else {
-		size_t before = (size_t)(rport.p - val->p);
-		size_t after = before + rport.l;
-
-		err = mbuf_printf(mb, "Via: %b%b;rport=%u", val->p, before,
-				  val->p + after, val->l - after,
-				  sa_port(&msg->src));
-	}
-	if (!err && (asked || !sa_cmp(&msg->src, &msg->via.addr, SA_ADDR)))
-		err = mbuf_printf(mb, ";received=%j", &msg->src);
-	return err ? err : mbuf_write_str(mb, "\r\n");
-}
-
-static int copied_write(struct mbuf *mb, const struct sip_msg *msg, bool routes,
-			uint16_t code)
-{
-	bool first = true;
-	struct le *le;
-	int err = 0;
-
-	LIST_FOREACH(&msg->hdrl, le)
-	{
-		const struct sip_hdr *hdr = le->data;
-
-		if (err)
-			break;
-		if (hdr->id == SIP_HDR_VIA && first) {
-			err = via_write(mb, msg, hdr);
-			first = false;
-		} else if (hdr->id == SIP_HDR_VIA) {
-			err = mbuf_printf(mb, "Via: %r\r\n", &hdr->val);
-		} else if (hdr->id == SIP_HDR_RECORD_ROUTE && routes) {
-			err = mbuf_printf(mb, "Record-Route: %r\r\n",
-					  &hdr->val);
-		}
-	}
-	if (!err)
-		err = mbuf_printf(mb, "From: %r\r\nTo: %r", &msg->from.val,
-				  &msg->to.val);
-	if (!err && code > 100 && !pl_isset(&msg->to.tag))
-		err = mbuf_printf(mb, ";tag=%016llx", msg->tag);
-	if (!err)
-		err = mbuf_printf(mb, "\r\nCall-ID: %r\r\nCSeq: %u %r\r\n",
-				  &msg->callid, msg->cseq.num, &msg->cseq.met);
-	return err;
-}
-
-/* Where responses go (18.2.2, RFC 3581). */
-static void reply_hop(struct hop *hop, const struct sip_msg *msg)
-{
-	struct pl pl;
-
-	*hop = (struct hop){
-		.tp = msg->tp,
-		.addr = msg->src,
-		.conn = msg->sock,
-	};
-	if (msg->tp == SIP_TRANSP_UDP &&
-	    !msg_param_decode(&msg->via.params, "maddr", &pl) &&
-	    !sa_set(&hop->addr, &pl, 0))
-		;
-	else if (msg->tp == SIP_TRANSP_UDP &&
-		 !msg_param_exists(&msg->via.params, "rport", &pl))
-		return;
-	sa_set_port(&hop->addr,
-		    sip_transp_port(msg->tp, sa_port(&msg->via.addr)));
-}
-
 int server_resend(struct transport *transport, const struct sip_msg *msg,
 		  struct mbuf *mb)
 {
 	struct hop hop;
 
-	reply_hop(&hop, msg);
+	response_hop(&hop, msg);
 	return transport_send(transport, &hop, mb, NULL);
 }
 
@@ -221,7 +143,7 @@ static int reply_send(struct server **place, struct transport *transport,
 		return server_resend(transport, msg, mb);
 	if (err)
 		return err;
-	reply_hop(&server->hop, msg);
+	response_hop(&server->hop, msg);
 	mem_deref(server->mb);
 	server->mb = mem_ref(mb);
 	err = transport_send(transport, &server->hop, mb, NULL);
@@ -238,34 +160,6 @@ static int reply_send(struct server **place, struct transport *transport,
 	return 0;
 }
 
-/* The response up to its own lines; what follows is written behind it. */
-static int reply_begin(struct mbuf **ret, const struct sip_ua *ua,
-		       const struct sip_msg *msg, bool routes, uint16_t code,
-		       const char *reason)
-{
-	struct mbuf *mb = mbuf_alloc(1024);
-	int err;
-
-	if (!mb)
-		return -ENOMEM;
-	err = mbuf_printf(mb, "SIP/2.0 %u %s\r\n", code, reason);
-	if (!err)
-		err = copied_write(mb, msg, routes, code);
-	if (!err && ua->software)
-		err = mbuf_printf(mb, "Server: %s\r\n", ua->software);
-	if (err) {
-		mem_deref(mb);
-		return neg(err);
-	}
-	*ret = mb;
-	return 0;
-}
-
-static int reply_end(struct mbuf *mb)
-{
-	return neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
-}
-
 int server_replyf(struct server **server, struct mbuf **ret_mb,
 		  struct transport *transport, const struct sip_msg *msg,
 		  bool routes, uint16_t code, const char *reason,
@@ -277,13 +171,13 @@ int server_replyf(struct server **server, struct mbuf **ret_mb,
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	err = reply_begin(&mb, transport->ua, msg, routes, code, reason);
+	err = response_begin(&mb, transport->ua, msg, routes, code, reason);
 	if (!err && fmt) {
 		va_start(args, fmt);
 		err = neg(mbuf_vprintf(mb, fmt, args));
 		va_end(args);
 	} else if (!err) {
-		err = reply_end(mb);
+		err = response_end(mb);
 	}
 	if (mb)
 		mb->pos = 0;
@@ -313,9 +207,9 @@ int server_reply_once(struct transport *transport, const struct sip_msg *msg,
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	err = reply_begin(&mb, transport->ua, msg, false, code, reason);
+	err = response_begin(&mb, transport->ua, msg, false, code, reason);
 	if (!err)
-		err = reply_end(mb);
+		err = response_end(mb);
 	if (!err) {
 		mb->pos = 0;
 		err = server_resend(transport, msg, mb);

@@ -13,6 +13,7 @@
 #include "sip/message.h"
 #include "sip/native.h"
 #include "sip/replaces.h"
+#include "sip/response.h"
 #include "sip/sdp.h"
 #include "sip/server.h"
 #include "sip/session.h"
@@ -81,7 +82,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	}
 	code = replaces_take(call, msg);
 	if (code) {
-		invite_refuse(ua, msg, code, phrase_of(code));
+		invite_refuse(ua, msg, code, response_phrase(code));
 		mem_deref(call);
 		return;
 	}

@@ -16,7 +16,6 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		const struct sip_msg *msg);
 void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);
-const char *phrase_of(uint16_t code);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
 /** @param sdp  with call->sdp */

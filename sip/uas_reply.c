@@ -12,6 +12,7 @@
 #include "sip/native.h"
 #include "sip/peer.h"
 #include "sip/reliable.h"
+#include "sip/response.h"
 #include "sip/server.h"
 #include "sip/session.h"
 #include "sip/ua.h"
@@ -20,47 +21,6 @@
 /* What an incoming INVITE is answered with but for the 2xx. */
 
 #define CONTACTS_MAX 8
-
-/* RFC 3261 section 21, where no phrase was given. */
-const char *phrase_of(uint16_t code)
-{
-	static const struct {
-		uint16_t code;
-		const char *phrase;
-	} phrases[] = {
-		{180, "Ringing"},
-		{181, "Call Is Being Forwarded"},
-		{182, "Queued"},
-		{183, "Session Progress"},
-		{300, "Multiple Choices"},
-		{301, "Moved Permanently"},
-		{302, "Moved Temporarily"},
-		{305, "Use Proxy"},
-		{400, "Bad Request"},
-		{403, "Forbidden"},
-		{404, "Not Found"},
-		{408, "Request Timeout"},
-		{410, "Gone"},
-		{480, "Temporarily Unavailable"},
-		{481, "Call/Transaction Does Not Exist"},
-		{484, "Address Incomplete"},
-		{486, "Busy Here"},
-		{487, "Request Terminated"},
-		{488, "Not Acceptable Here"},
-		{500, "Server Internal Error"},
-		{503, "Service Unavailable"},
-		{600, "Busy Everywhere"},
-		{603, "Decline"},
-		{604, "Does Not Exist Anywhere"},
-		{606, "Not Acceptable"},
-	};
-
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
-		if (phrases[i].code == code)
-			return phrases[i].phrase;
-	}
-	return code < 200 ? "Progress" : "Rejected";
-}
 
 int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 		    const char *headers, bool sdp)
@@ -76,7 +36,7 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 		return err;
 	contact_answer(&contact, call->account, call->msg);
 	err = neg(server_replyf(&call->st, ret, call->ua->sip, call->msg, true,
-				code, phrase_of(code),
+				code, response_phrase(code),
 				"%H%s%s%sContent-Length: %zu\r\n\r\n%b",
 				contact_print, &contact, extensions, headers,
 				sdp ? "Content-Type: application/sdp\r\n" : "",
@@ -97,7 +57,7 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	if (event) {
 		event->code = code;
 		(void)str_copy(event->reason, sizeof(event->reason),
-			       phrase_of(code));
+			       response_phrase(code));
 	}
 	return 0;
 }
@@ -181,7 +141,7 @@ int native_call_reject(struct sip_call *call, uint16_t code, const char *reason)
 	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
 	    (reason && !header_text_valid(reason)))
 		return -EINVAL;
-	uas_refuse(call, code, reason ? reason : phrase_of(code));
+	uas_refuse(call, code, reason ? reason : response_phrase(code));
 	if (!call->handler)
 		mem_deref(call); /* nobody adopted it, nobody will */
 	return 0;
@@ -231,11 +191,11 @@ int native_call_redirect(struct sip_call *call, uint16_t code,
 	err = contacts_write(mb, call, contacts);
 	if (!err) {
 		(void)server_replyf(&call->st, NULL, call->ua->sip, call->msg,
-				    false, code, phrase_of(code),
+				    false, code, response_phrase(code),
 				    "%bContent-Length: 0\r\n\r\n", mb->buf,
 				    mb->end);
 		call_set_end(call, SIP_END_REJECTED, true, code,
-			     phrase_of(code));
+			     response_phrase(code));
 		call->end_ns = call->ua->sent_ns;
 		call_close(call);
 		if (!call->handler)
