@@ -64,12 +64,51 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	return 0;
 }
 
+/* The offer, or the wish for ours. @return false: it was refused */
+static bool offer_take(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	int err = session_read(call, msg, reason);
+
+	if (err == -EPROTONOSUPPORT)
+		(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 415,
+				    "Unsupported Media Type",
+				    "Accept: application/sdp\r\n"
+				    "Content-Length: 0\r\n\r\n");
+	else if (err < 0)
+		invite_refuse(call->ua, msg, 400, "Bad Session Description");
+	else if (err == 0 && !call->remote->has_audio)
+		invite_refuse(call->ua, msg, 488, "Not Acceptable Here");
+	else
+		return true;
+	return false;
+}
+
+/* @return false: it was refused */
+static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct sip_ua *ua = call->ua;
+	uint16_t code = replaces_take(call, msg);
+	int err;
+
+	if (code) {
+		invite_refuse(ua, msg, code, response_phrase(code));
+		return false;
+	}
+	if (!offer_take(call, msg) || !timer_asked(call, msg))
+		return false;
+	err = server_new(&call->st, ua->sip, msg, cancel_handler, call);
+	if (err == -ENOBUFS)
+		invite_refuse(ua, msg, 503, "Service Unavailable");
+	else if (err)
+		invite_refuse(ua, msg, 500, "Server Internal Error");
+	return !err;
+}
+
 void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		const struct sip_msg *msg)
 {
-	char reason[REASON_BYTES] = "";
 	struct sip_call *call;
-	uint16_t code;
 	int err;
 
 	err = incoming_make(&call, account, msg);
@@ -80,33 +119,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 			invite_refuse(ua, msg, 500, "Server Internal Error");
 		return;
 	}
-	code = replaces_take(call, msg);
-	if (code) {
-		invite_refuse(ua, msg, code, response_phrase(code));
-		mem_deref(call);
-		return;
-	}
-	err = session_read(call, msg, reason);
-	if (err == -EPROTONOSUPPORT) {
-		(void)server_replyf(NULL, NULL, ua->sip, msg, false, 415,
-				    "Unsupported Media Type",
-				    "Accept: application/sdp\r\n"
-				    "Content-Length: 0\r\n\r\n");
-	} else if (err < 0) {
-		invite_refuse(ua, msg, 400, "Bad Session Description");
-	} else if (err == 0 && !call->remote->has_audio) {
-		invite_refuse(ua, msg, 488, "Not Acceptable Here");
-		err = -EINVAL;
-	} else if (!timer_asked(call, msg)) {
-		err = -EINVAL;
-	} else {
-		err = server_new(&call->st, ua->sip, msg, cancel_handler, call);
-		if (err == -ENOBUFS)
-			invite_refuse(ua, msg, 503, "Service Unavailable");
-		else if (err)
-			invite_refuse(ua, msg, 500, "Server Internal Error");
-	}
-	if (err) {
+	if (!invite_take(call, msg)) {
 		mem_deref(call);
 		return;
 	}
