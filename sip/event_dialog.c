@@ -8,6 +8,7 @@
 #include "sip/digest.h"
 #include "sip/mwi.h"
 #include "sip/presence.h"
+#include "sip/server.h"
 #include "sip/ua_internal.h"
 
 static const struct {
@@ -91,6 +92,22 @@ int event_dialog_send(struct event_dialog *d, const struct request *request)
 {
 	d->req = mem_deref(d->req);
 	return dialog_send(&d->req, d->account, d->dialog, d->digest, request);
+}
+
+bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
+			    bool over)
+{
+	struct transport *sip = d->account->ua->sip;
+
+	if (over || !dialog_match(d->dialog, msg))
+		(void)server_reply(NULL, sip, msg, 481,
+				   "Subscription Does Not Exist");
+	else if (!dialog_in_order(d->dialog, msg))
+		(void)server_reply(NULL, sip, msg, 500,
+				   "Server Internal Error");
+	else
+		return true;
+	return false;
 }
 
 int event_read(enum sip_package *ret, struct pl *ret_id,

@@ -38,6 +38,14 @@ struct event_dialog *event_dialog_find(struct sip_ua *ua,
 /** A request within it. @return 0; -errno */
 int event_dialog_send(struct event_dialog *d, const struct request *request);
 
+/**
+ * A SUBSCRIBE of the peer within it: is it one, and in order?
+ * @param over  there is nothing to refresh any more
+ * @return false: it was refused
+ */
+bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
+			    bool over);
+
 /** Event header. @param ret_id  its id parameter, or NULL
  * @return 0; -ENOENT there is none; -EPROTONOSUPPORT another package */
 int event_read(enum sip_package *ret, struct pl *ret_id,

@@ -187,18 +187,9 @@ void referral_received(struct sip_account *account, const struct sip_msg *msg)
 void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg)
 {
 	struct sip_referral *r = (struct sip_referral *)d;
-	struct sip_ua *ua = d->account->ua;
 
-	if (!dialog_match(d->dialog, msg) || r->over) {
-		(void)server_reply(NULL, ua->sip, msg, 481,
-				   "Subscription Does Not Exist");
+	if (!event_dialog_refreshed(d, msg, r->over))
 		return;
-	}
-	if (!dialog_in_order(d->dialog, msg)) {
-		(void)server_reply(NULL, ua->sip, msg, 500,
-				   "Server Internal Error");
-		return;
-	}
 	dialog_refresh(d->dialog, msg);
 	if (event_seconds(msg, SIP_HDR_EXPIRES, EXPIRES_S) == 0)
 		r->silent = true;
