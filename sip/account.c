@@ -1,14 +1,21 @@
-#include "sip/account_internal.h"
+#include "sip/account.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "sip/account_internal.h"
 #include "sip/digest.h"
+#include "sip/events.h"
+#include "sip/headers.h"
+#include "sip/later.h"
+#include "sip/native.h"
 #include "sip/ops.h"
 #include "sip/outside.h"
+#include "sip/register.h"
+#include "sip/resolve.h"
 #include "sip/text.h"
 #include "sip/tls.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/verify.h"
 

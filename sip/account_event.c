@@ -1,7 +1,6 @@
 #include "sip/account_internal.h"
 
 #include "sip/text.h"
-#include "sip/ua.h"
 
 #define EVENTS_MAX 16 /* kept for a handler that is busy */
 

@@ -8,6 +8,8 @@
 #include <re.h>
 
 #include "base/str.h"
+#include "sip/account.h"
+#include "sip/call.h"
 #include "sip/events.h"
 #include "sip/headers.h"
 #include "sip/later.h"

@@ -1,20 +1,27 @@
-#include "sip/call_internal.h"
+#include "sip/call.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call_internal.h"
 #include "sip/client.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/early.h"
+#include "sip/later.h"
 #include "sip/message.h"
+#include "sip/native.h"
 #include "sip/ops.h"
 #include "sip/refer.h"
 #include "sip/reinvite.h"
+#include "sip/reliable.h"
 #include "sip/sdp.h"
+#include "sip/text.h"
+#include "sip/timer.h"
 #include "sip/trace.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"

@@ -8,12 +8,12 @@
 #include <re.h>
 
 #include "base/buf.h"
+#include "sip/call.h"
 #include "sip/later.h"
 #include "sip/native.h"
 #include "sip/reliable.h"
 #include "sip/text.h"
 #include "sip/timer.h"
-#include "sip/ua.h"
 
 struct client;
 struct dialog;

@@ -9,9 +9,9 @@
 #ifndef OFFHOOK_SIP_EVENTS_H
 #define OFFHOOK_SIP_EVENTS_H
 
+#include "sip/account.h"
 #include "sip/mwi.h"
 #include "sip/presence.h"
-#include "sip/ua.h"
 
 enum sip_package {
 	SIP_PACKAGE_PRESENCE,

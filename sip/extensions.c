@@ -2,11 +2,11 @@
 
 #include <strings.h>
 
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/server.h"
 #include "sip/text.h"
 #include "sip/timer.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* With it a response may be acknowledged, a session may expire, a call may

@@ -7,7 +7,7 @@
 
 #include <re.h>
 
-#include "sip/ua.h"
+#include "sip/account.h"
 
 struct header_list {
 	struct sip_custom_header *items;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
@@ -15,7 +16,6 @@
 #include "sip/server.h"
 #include "sip/text.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sip/account.h"
 #include "sip/account_internal.h"
 #include "sip/contact.h"
 #include "sip/dialog.h"
@@ -14,7 +15,6 @@
 #include "sip/peer.h"
 #include "sip/text.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 
 /* A request outside of dialogs. The account's list and the transaction hold a
  * reference each. */

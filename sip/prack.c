@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
@@ -11,7 +12,6 @@
 #include "sip/indialog.h"
 #include "sip/sdp.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/uac.h"
 
 /* A PRACK under way; it holds a reference to its call and its dialog. */

@@ -6,13 +6,13 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/message.h"
 #include "sip/text.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 #include "sip/uac.h"
 
 /* Targets a call knows, tried and not yet. */

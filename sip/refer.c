@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/contact.h"
 #include "sip/error.h"
@@ -17,7 +18,6 @@
 #include "sip/replaces.h"
 #include "sip/server.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* ---- we refer ---- */

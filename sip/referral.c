@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/account.h"
 #include "sip/account_internal.h"
 #include "sip/contact.h"
 #include "sip/dialog.h"
@@ -13,7 +14,6 @@
 #include "sip/refer.h"
 #include "sip/server.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* REFERs outside of dialogs that a user agent carries out at a time. */

@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/account.h"
 #include "sip/account_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/native.h"
 #include "sip/register_internal.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* A binding that was lost is sought again (RFC 5626 4.5, base time of a user

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/account.h"
 #include "sip/account_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
@@ -11,7 +12,6 @@
 #include "sip/keepalive.h"
 #include "sip/message.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 #define REFRESH_PERCENT 90 /* of what the registrar granted */

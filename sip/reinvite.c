@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
@@ -15,7 +16,6 @@
 #include "sip/text.h"
 #include "sip/timer.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
 #include "sip/uas.h"

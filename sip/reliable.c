@@ -3,12 +3,12 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/extensions.h"
 #include "sip/server.h"
 #include "sip/session.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/uas.h"
 

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/early.h"
 #include "sip/headers.h"
 #include "sip/native.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/message.h"
 #include "sip/native.h"
@@ -14,7 +15,6 @@
 #include "sip/sdp_dtls.h"
 #include "sip/sdp_ice.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 static int local_check(const struct media_local *media)

@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SIP_TEXT_H
 #define OFFHOOK_SIP_TEXT_H
 
-#include "sip/ua.h"
+#include "sip/host.h"
 
 /* A sentence that says why, with its end. */
 #define REASON_BYTES SIP_REASON_BYTES

@@ -4,12 +4,12 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/extensions.h"
 #include "sip/reinvite.h"
 #include "sip/server.h"
 #include "sip/text.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/update.h"
 

@@ -9,7 +9,7 @@
 #include <openssl/ssl.h>
 #include <re.h>
 
-#include "sip/ua.h"
+#include "sip/host.h"
 
 /** What connections with the same files and the same rigour share. */
 struct tls_context {

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "media/params.h"
 #include "sip/account_internal.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
+#include "sip/host.h"
 #include "sip/register.h"
 #include "sip/transport.h"
 #include "sip/ua.h"

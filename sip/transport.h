@@ -13,8 +13,6 @@
 
 #include <re.h>
 
-#include "sip/ua.h"
-
 struct sip_ua;
 struct conn;
 struct tls_context;

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/contact.h"
 #include "sip/dialog.h"
@@ -15,7 +16,6 @@
 #include "sip/session.h"
 #include "sip/text.h"
 #include "sip/transport.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */

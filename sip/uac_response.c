@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
@@ -13,7 +14,6 @@
 #include "sip/session.h"
 #include "sip/text.h"
 #include "sip/timer.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* The SDP of a provisional response: an answer, even if it may be lost

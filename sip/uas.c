@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/contact.h"
 #include "sip/dialog.h"
@@ -19,7 +20,6 @@
 #include "sip/session.h"
 #include "sip/text.h"
 #include "sip/timer.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 static void cancel_handler(void *arg)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/contact.h"
 #include "sip/error.h"
@@ -15,7 +16,6 @@
 #include "sip/response.h"
 #include "sip/server.h"
 #include "sip/session.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 
 /* What an incoming INVITE is answered with but for the 2xx. */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/contact.h"
 #include "sip/dialog.h"
@@ -19,7 +20,6 @@
 #include "sip/text.h"
 #include "sip/timer.h"
 #include "sip/trace.h"
-#include "sip/ua.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
 

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SIP_VERIFY_H
 #define OFFHOOK_SIP_VERIFY_H
 
-#include "sip/ua.h"
+#include "sip/account.h"
 
 #define SIP_USERS_MAX 10000
 
