@@ -1,6 +1,7 @@
 #include "control/wire/point.h"
 
 #include "control/wire/event.h"
+#include "control/wire/put_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -50,19 +51,15 @@ json_t *wire_point_encode(const struct wire_point *point)
 
 	if (!object)
 		return NULL;
-	err = json_object_set_new(object, "role", json_string(point->role));
-	err |= json_object_set_new(object, "dir",
-				   json_string(point->outgoing ? "out" : "in"));
-	err |= json_object_set_new(object, "measure",
-				   json_string(measure_name(point->measure)));
-	err |= json_object_set_new(object, "t", json_integer(point->t_s));
+	err = put_value(object, "role", json_string(point->role));
+	err |= put_value(object, "dir",
+			 json_string(point->outgoing ? "out" : "in"));
+	err |= put_value(object, "measure",
+			 json_string(measure_name(point->measure)));
+	err |= put_value(object, "t", json_integer(point->t_s));
 	if (point->sketch)
 		err |= json_object_set(object, "sketch", point->sketch);
-	if (err) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
+	return put_finish(object, err);
 }
 
 static int refuse(char *reason, const char *text)

@@ -1,0 +1,29 @@
+/**
+ * Members of a message that is being written.
+ * Each takes its value over, also where it fails, and returns 0 or -1: a
+ * message is built to its end, the results are put together, and put_finish()
+ * drops what is not whole.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H
+#define OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H
+
+#include "media/analysis/summary.h"
+
+#include <jansson.h>
+
+/** @param value  NULL: out of memory, and fails */
+int put_value(json_t *object, const char *name, json_t *value);
+
+/** As wire_text(). @param text  NULL: no member */
+int put_text(json_t *object, const char *name, const char *text);
+
+/** @param d  empty: no member */
+int put_distribution(json_t *object, const char *name,
+		     const struct distribution *d);
+
+/** @param object  taken over @param err  of all its members, put together
+ * @return object; NULL: a member failed */
+json_t *put_finish(json_t *object, int err);
+
+#endif
