@@ -60,8 +60,8 @@ void session_ice_gathered(struct media_session *s)
 	const struct media_addr *hosts[] = {&s->local.rtp, &s->local.rtcp};
 
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
-		const struct turn *stun = nat->stuns[k];
-		const struct turn *turn = nat->turns[k];
+		const struct turn *stun = nat->servers.stuns[k];
+		const struct turn *turn = nat->servers.turns[k];
 
 		if (stun && turn_state(stun) == TURN_READY)
 			candidate_add(s, MEDIA_CANDIDATE_SRFLX, k,
@@ -106,7 +106,7 @@ static void permit_all(struct media_session *s, const struct media_ice *peer)
 {
 	for (size_t i = 0; i < peer->candidate_count; i++) {
 		const struct media_candidate *c = &peer->candidates[i];
-		struct turn *turn = s->nat.turns[c->component - 1];
+		struct turn *turn = s->nat.servers.turns[c->component - 1];
 
 		/* no room: that pair fails */
 		if (turn)
@@ -149,10 +149,11 @@ static void channels_bind(struct media_session *s)
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		struct ice_selected pair;
 
-		if (s->nat.turns[k] &&
+		if (s->nat.servers.turns[k] &&
 		    ice_selected(s->nat.ice.ice, (uint8_t)(k + 1), &pair) &&
 		    pair.relayed)
-			(void)turn_bind(s->nat.turns[k], &pair.remote.addr);
+			(void)turn_bind(s->nat.servers.turns[k],
+					&pair.remote.addr);
 	}
 }
 

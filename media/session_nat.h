@@ -1,43 +1,24 @@
 /**
  * Inside of the media engine: how a session's media gets through NATs. STUN
- * and TURN servers tell and lend addresses before SDP is written; the TURN
- * server's channels carry media; ICE (session_ice.h) chooses. Docs: nat.md
+ * and TURN servers (session_servers.h) tell, lend and carry; ICE
+ * (session_ice.h) chooses. Docs: nat.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_NAT_H
 #define OFFHOOK_MEDIA_SESSION_NAT_H
 
 #include "media/handover.h"
 #include "media/media.h"
-#include "media/relay_stream.h"
 #include "media/session_ice.h"
-#include "media/socket.h"
-#include "media/turn.h"
+#include "media/session_servers.h"
 
 #include <stdbool.h>
 
 struct command;
 
-/* Channels of a component that the RX thread knows: the last ones. */
-#define RELAY_CHANNELS_MAX 4
-
-/** What comes from a TURN server, and whom from. */
-struct relay_map {
-	struct media_addr server; /* len 0: there is none */
-	struct {
-		uint16_t number; /* 0: none */
-		struct media_addr peer;
-	} channels[RELAY_CHANNELS_MAX];
-};
-
 /** Of a session. Loop thread. */
 struct session_nat {
 	enum media_nat mode;
-	struct media_addr stun_server; /* len 0: none */
-	struct media_addr turn_server; /* len 0: none */
-	struct turn *stuns[SOCKET_COUNT];
-	struct turn *turns[SOCKET_COUNT];
-	struct relay_stream *streams[SOCKET_COUNT]; /* TCP, TLS; else NULL */
-	unsigned versions[SOCKET_COUNT];            /* of turns, in force */
+	struct session_servers servers;
 	bool gathering;
 	bool listed;
 	struct media_session *next; /* of those that are due now and then */
@@ -73,6 +54,11 @@ bool session_nat_relayed(const struct media_session *s, unsigned socket);
 /** Send a datagram of the loop to a peer: checks, DTLS. */
 void session_nat_send(const struct media_session *s, const struct ice_path *to,
 		      const uint8_t *data, size_t bytes);
+
+/** The same past every server: to this address, from this socket. */
+void session_nat_send_direct(const struct media_session *s, unsigned socket,
+			     const struct media_addr *to, const uint8_t *data,
+			     size_t bytes);
 
 /** A STUN message, or what a server sent. */
 void session_nat_input(struct media_session *s, const struct handover *d);
