@@ -1,62 +1,15 @@
-#include "media/turn.h"
+#include "media/turn_internal.h"
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "media/socket.h"
-#include "media/stun_message.h"
 #include "media/turn_frame.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define KEY_BYTES 16 /* MD5: RFC 8489 9.2.2 */
-/* Answers that ask for other credentials, in a row (a stale nonce is one) */
-#define CHALLENGES_MAX 4
-#define UDP            17 /* REQUESTED-TRANSPORT */
-#define FAMILY_IPV6    2  /* RFC 8656 18.6; without it: IPv4 */
-
-struct request {
-	bool open;
-	enum stun_message_method method;
-	uint8_t id[STUN_TRANSACTION_BYTES];
-	unsigned sent;
-	unsigned challenges;
-	int64_t next_ns;
-};
-
-struct peer {
-	struct media_addr addr;
-	uint16_t number; /* of the channel; 0: a permission alone */
-	bool good;
-	bool refused;
-	int64_t renew_ns;
-	struct request request;
-};
-
-struct turn {
-	struct turn_params params;
-	char username[TURN_USER_BYTES];
-	char password[TURN_USER_BYTES];
-	enum turn_state state;
-	char reason[TURN_REASON_BYTES];
-	unsigned version;
-	struct media_addr mapped;
-	struct media_addr relayed;
-	char realm[STUN_TEXT_BYTES]; /* "": not asked for credentials yet */
-	char nonce[STUN_TEXT_BYTES];
-	uint8_t key[KEY_BYTES];
-	uint32_t lifetime_s;
-	int64_t now_ns;
-	int64_t renew_ns;       /* the allocation */
-	struct request request; /* about it, or for our address */
-	struct peer peers[TURN_PEERS_MAX];
-	size_t peer_count;
-	uint16_t channel_next;
-};
 
 int turn_new(struct turn **ret, const struct turn_params *params)
 {
@@ -137,100 +90,33 @@ __attribute__((format(printf, 2, 3))) static void fail(struct turn *t,
 
 /* ---- requests ---- */
 
-static void request_write(struct turn *t, const struct request *r,
-			  const struct peer *peer, uint32_t lifetime_s)
-{
-	bool known = t->realm[0] != '\0';
-	bool permits = r->method == STUN_MESSAGE_PERMISSION ||
-		       r->method == STUN_MESSAGE_CHANNEL;
-	bool allocates = r->method == STUN_MESSAGE_ALLOCATE ||
-			 r->method == STUN_MESSAGE_REFRESH;
-	struct stun_draft draft = {
-		.method = r->method,
-		.class = STUN_MESSAGE_REQUEST,
-		.id = r->id,
-		.key = known ? t->key : NULL,
-		.key_bytes = sizeof(t->key),
-		.fingerprint = true,
-		.username = known ? t->username : NULL,
-		.realm = known ? t->realm : NULL,
-		.nonce = known ? t->nonce : NULL,
-		.peer = permits ? &peer->addr : NULL,
-		.channel = r->method == STUN_MESSAGE_CHANNEL ? peer->number : 0,
-		.lifetime_s = allocates ? &lifetime_s : NULL,
-		.transport = r->method == STUN_MESSAGE_ALLOCATE ? UDP : 0,
-		.family = t->params.ipv6 && r->method == STUN_MESSAGE_ALLOCATE
-				  ? FAMILY_IPV6
-				  : 0,
-	};
-	uint8_t data[STUN_MESSAGE_BYTES];
-	size_t bytes;
-
-	if (stun_message_write(data, &bytes, &draft) == 0)
-		t->params.send(data, bytes, t->params.arg);
-}
-
-static void request_begin(struct turn *t, struct request *r,
-			  const struct peer *peer,
-			  enum stun_message_method method)
-{
-	unsigned challenges = r->challenges;
-
-	*r = (struct request){
-		.open = true,
-		.method = method,
-		.sent = 1,
-		.challenges = challenges,
-		.next_ns = t->now_ns + TURN_RTO_NS,
-	};
-	random_bytes(r->id, sizeof(r->id));
-	request_write(t, r, peer, t->lifetime_s);
-}
-
-/* @return false: it is given up */
-static bool request_repeat(struct turn *t, struct request *r,
-			   const struct peer *peer)
-{
-	if (!r->open || t->now_ns < r->next_ns)
-		return true;
-	if (r->sent == TURN_SENDS_MAX) {
-		r->open = false;
-		return false;
-	}
-	r->next_ns = t->now_ns + (TURN_RTO_NS << r->sent);
-	r->sent++;
-	if (!t->params.reliable)
-		request_write(t, r, peer, t->lifetime_s);
-	return true;
-}
-
-static void peer_request(struct turn *t, struct peer *peer)
+static void peer_request(struct turn *t, struct turn_peer *peer)
 {
 	peer->request.challenges = 0;
-	request_begin(t, &peer->request, peer,
-		      peer->number ? STUN_MESSAGE_CHANNEL
-				   : STUN_MESSAGE_PERMISSION);
+	turn_request_begin(t, &peer->request, peer,
+			   peer->number ? STUN_MESSAGE_CHANNEL
+					: STUN_MESSAGE_PERMISSION);
 }
 
 static void own_request(struct turn *t)
 {
 	t->request.challenges = 0;
-	request_begin(t, &t->request, NULL,
-		      t->params.stun           ? STUN_MESSAGE_BINDING
-		      : t->state == TURN_READY ? STUN_MESSAGE_REFRESH
-					       : STUN_MESSAGE_ALLOCATE);
+	turn_request_begin(t, &t->request, NULL,
+			   t->params.stun           ? STUN_MESSAGE_BINDING
+			   : t->state == TURN_READY ? STUN_MESSAGE_REFRESH
+						    : STUN_MESSAGE_ALLOCATE);
 }
 
 static void peers_tick(struct turn *t)
 {
 	for (size_t i = 0; i < t->peer_count; i++) {
-		struct peer *p = &t->peers[i];
+		struct turn_peer *p = &t->peers[i];
 
 		if (p->refused)
 			continue;
 		if (!p->request.open && t->now_ns >= p->renew_ns)
 			peer_request(t, p);
-		else if (!request_repeat(t, &p->request, p))
+		else if (!turn_request_repeat(t, &p->request, p))
 			p->renew_ns = t->now_ns + NS_PER_S;
 	}
 }
@@ -242,7 +128,7 @@ void turn_tick(struct turn *t, int64_t now_ns)
 		return;
 	if (!t->request.open && now_ns >= t->renew_ns)
 		own_request(t);
-	else if (!request_repeat(t, &t->request, NULL))
+	else if (!turn_request_repeat(t, &t->request, NULL))
 		fail(t, "the %s server does not answer", server(t));
 	if (t->state == TURN_READY)
 		peers_tick(t);
@@ -250,47 +136,12 @@ void turn_tick(struct turn *t, int64_t now_ns)
 
 /* ---- answers ---- */
 
-/* RFC 8489 9.2.2: MD5(user ":" realm ":" password) */
-static bool key_make(struct turn *t)
-{
-	EVP_MD_CTX *md = EVP_MD_CTX_new();
-	unsigned bytes = 0;
-	bool good =
-		md && EVP_DigestInit_ex(md, EVP_md5(), NULL) == 1 &&
-		EVP_DigestUpdate(md, t->username, strlen(t->username)) == 1 &&
-		EVP_DigestUpdate(md, ":", 1) == 1 &&
-		EVP_DigestUpdate(md, t->realm, strlen(t->realm)) == 1 &&
-		EVP_DigestUpdate(md, ":", 1) == 1 &&
-		EVP_DigestUpdate(md, t->password, strlen(t->password)) == 1 &&
-		EVP_DigestFinal_ex(md, t->key, &bytes) == 1;
-
-	EVP_MD_CTX_free(md);
-	return good;
-}
-
-/* Another try with what the server asks for. @return false: none is left */
-static bool challenge_take(struct turn *t, struct request *r,
-			   const struct peer *peer,
-			   const struct stun_message *m)
-{
-	bool first = t->realm[0] == '\0';
-
-	if (!(m->error == 438 || (m->error == 401 && (first || peer))) ||
-	    !m->realm || !m->nonce || !t->username[0] ||
-	    ++r->challenges > CHALLENGES_MAX ||
-	    str_copy(t->realm, sizeof(t->realm), m->realm) ||
-	    str_copy(t->nonce, sizeof(t->nonce), m->nonce) || !key_make(t))
-		return false;
-	request_begin(t, r, peer, r->method);
-	return true;
-}
-
 static void own_answer(struct turn *t, const struct stun_message *m)
 {
 	bool ready = t->state == TURN_READY;
 
 	if (m->class == STUN_MESSAGE_ERROR) {
-		if (!challenge_take(t, &t->request, NULL, m))
+		if (!turn_request_challenged(t, &t->request, NULL, m))
 			fail(t, "the %s server says %u %s", server(t), m->error,
 			     m->reason ? m->reason : "");
 		return;
@@ -313,11 +164,11 @@ static void own_answer(struct turn *t, const struct stun_message *m)
 	t->version++;
 }
 
-static void peer_answer(struct turn *t, struct peer *p,
+static void peer_answer(struct turn *t, struct turn_peer *p,
 			const struct stun_message *m)
 {
 	if (m->class == STUN_MESSAGE_ERROR) {
-		if (challenge_take(t, &p->request, p, m))
+		if (turn_request_challenged(t, &p->request, p, m))
 			return;
 		p->request.open = false;
 		p->refused = true;
@@ -336,7 +187,7 @@ static void peer_answer(struct turn *t, struct peer *p,
 	t->version++;
 }
 
-static bool is_of(const struct request *r, const struct stun_message *m)
+static bool is_of(const struct turn_request *r, const struct stun_message *m)
 {
 	return r->open && r->method == m->method &&
 	       memcmp(r->id, m->id, sizeof(m->id)) == 0;
@@ -375,7 +226,7 @@ void turn_input(struct turn *t, const uint8_t *data, size_t bytes,
 /* ---- peers ---- */
 
 /* A permission is for an address, whatever its port (RFC 8656 9). */
-static bool permits(const struct peer *p, const struct media_addr *peer)
+static bool permits(const struct turn_peer *p, const struct media_addr *peer)
 {
 	struct media_addr at = *peer;
 
@@ -396,7 +247,7 @@ static int peer_add(struct turn *t, const struct media_addr *peer,
 	if (t->relayed.len > 0 && t->relayed.ss.ss_family != peer->ss.ss_family)
 		return -EINVAL;
 	t->peers[t->peer_count++] =
-		(struct peer){.addr = *peer, .number = number};
+		(struct turn_peer){.addr = *peer, .number = number};
 	return 0;
 }
 
@@ -433,7 +284,7 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer)
 {
 	for (size_t i = 0; i < t->peer_count; i++) {
-		const struct peer *p = &t->peers[i];
+		const struct turn_peer *p = &t->peers[i];
 
 		if (p->number && p->good && media_addr_equal(&p->addr, peer))
 			return p->number;
@@ -445,7 +296,7 @@ uint16_t turn_channel_at(const struct turn *t, size_t n,
 			 struct media_addr *ret_peer)
 {
 	for (size_t i = 0; i < t->peer_count; i++) {
-		const struct peer *p = &t->peers[i];
+		const struct turn_peer *p = &t->peers[i];
 
 		if (!p->number || n-- > 0)
 			continue;
@@ -463,10 +314,10 @@ void turn_lost(struct turn *t, const char *reason)
 
 void turn_end(struct turn *t)
 {
-	struct request r = {.method = STUN_MESSAGE_REFRESH};
+	struct turn_request r = {.method = STUN_MESSAGE_REFRESH};
 
 	if (t->params.stun || t->state != TURN_READY)
 		return;
 	random_bytes(r.id, sizeof(r.id));
-	request_write(t, &r, NULL, 0);
+	turn_request_write(t, &r, NULL, 0);
 }
