@@ -1,7 +1,8 @@
 /**
  * Inside of the ICE agent. Docs: nat.md
  *
- * ice.c        candidates, pairs, what is due
+ * ice.c        the agent: its beginning, what is due, what is selected
+ * ice_pair.c   candidates and pairs
  * ice_check.c  checks: sent, answered, their answers
  */
 #ifndef OFFHOOK_MEDIA_ICE_INTERNAL_H
@@ -84,6 +85,12 @@ struct ice {
 #define NONE SIZE_MAX
 
 struct component *ice_part(struct ice *ice, uint8_t component);
+void ice_select(struct ice *ice, struct pair *pair);
+void ice_fail(struct ice *ice, const char *reason);
+
+/* ---- ice_pair.c ---- */
+
+uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
 /** @return its place; NONE: there is none */
 size_t ice_remote_find(const struct ice *ice, uint8_t component,
 		       const struct media_addr *addr);
@@ -97,9 +104,6 @@ size_t ice_local_learn(struct ice *ice, const struct pair *pair,
 /** The pair of that base and remote candidate, made where there is none.
  * @return NULL: no room, or no base of ours */
 struct pair *ice_pair(struct ice *ice, bool relayed, size_t remote);
-void ice_select(struct ice *ice, struct pair *pair);
-void ice_fail(struct ice *ice, const char *reason);
-uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
 
 /* ---- ice_check.c ---- */
 
