@@ -1,22 +1,17 @@
-#include "media/dtls.h"
+#include "media/dtls_internal.h"
 
 #include "base/str.h"
 #include "media/dtls_reassembly.h"
-#include "media/socket.h"
 #include "media/srtp_keys.h"
 
 #include <errno.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LINK_MTU       1200 /* of a path with tunnels; IPv6 guarantees 1280 */
-#define CERT_DAYS      30
 #define PROFILES_BYTES 160
 #define EXPORTER_LABEL "EXTRACTOR-dtls_srtp" /* RFC 5764 4.2 */
-#define CURVE          "P-256"
 
 /* RFC 5764 4.1.2, RFC 7714 14.2; OpenSSL's names */
 static const char *const profiles[MEDIA_SRTP_SUITE_COUNT] = {
@@ -26,18 +21,11 @@ static const char *const profiles[MEDIA_SRTP_SUITE_COUNT] = {
 	[MEDIA_SRTP_AEAD_AES_256_GCM] = "SRTP_AEAD_AES_256_GCM",
 };
 
-struct dtls_identity {
-	SSL_CTX *context;
-	struct media_fingerprint fingerprint;
-	BIO_METHOD *method;
-};
-
 struct dtls {
 	SSL *ssl;
 	BIO *in;
 	struct dtls_reassembly *messages; /* of the peer */
-	dtls_send_h *send;
-	void *arg;
+	struct dtls_output output;
 	bool client;
 	struct media_fingerprint peer;
 	enum dtls_state state;
@@ -45,159 +33,6 @@ struct dtls {
 	struct media_crypto tx;
 	struct media_crypto rx;
 };
-
-/* ---- what OpenSSL writes: a call is a datagram ---- */
-
-static int bio_write(BIO *bio, const char *data, int bytes)
-{
-	struct dtls *d = BIO_get_data(bio);
-
-	if (bytes > 0)
-		d->send((const uint8_t *)data, (size_t)bytes, d->arg);
-	return bytes;
-}
-
-static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
-{
-	(void)bio;
-	(void)number;
-	(void)pointer;
-	return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-static int bio_create(BIO *bio)
-{
-	BIO_set_init(bio, 1);
-	return 1;
-}
-
-/* ---- identity ---- */
-
-/* The chain proves nothing, the fingerprint does: see peer_check(). */
-static int verify_later(int ok, X509_STORE_CTX *store)
-{
-	(void)ok;
-	(void)store;
-	return 1;
-}
-
-static int name_set(X509 *cert)
-{
-	X509_NAME *name = X509_get_subject_name(cert);
-
-	return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-					  (const unsigned char *)"offhook", -1,
-					  -1, 0) == 1 &&
-	       X509_set_issuer_name(cert, name) == 1;
-}
-
-static int certificate_make(X509 **ret, EVP_PKEY *key)
-{
-	X509 *cert = X509_new();
-	uint32_t serial;
-
-	if (!cert)
-		return -ENOMEM;
-	random_bytes(&serial, sizeof(serial));
-	if (X509_set_version(cert, X509_VERSION_3) != 1 ||
-	    ASN1_INTEGER_set(X509_get_serialNumber(cert),
-			     (long)(serial >> 1)) != 1 ||
-	    !X509_gmtime_adj(X509_getm_notBefore(cert), -24L * 3600) ||
-	    !X509_gmtime_adj(X509_getm_notAfter(cert),
-			     CERT_DAYS * 24L * 3600) ||
-	    X509_set_pubkey(cert, key) != 1 || !name_set(cert) ||
-	    X509_sign(cert, key, EVP_sha256()) == 0) {
-		X509_free(cert);
-		return -EIO;
-	}
-	*ret = cert;
-	return 0;
-}
-
-static int fingerprint_of(struct media_fingerprint *ret, const X509 *cert,
-			  const char *hash)
-{
-	const EVP_MD *md = EVP_get_digestbyname(hash);
-	unsigned char bytes[EVP_MAX_MD_SIZE];
-	unsigned count = 0;
-
-	if (!md || X509_digest(cert, md, bytes, &count) != 1 ||
-	    count > sizeof(ret->bytes))
-		return -EIO;
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret->bytes, bytes, count);
-	ret->len = count;
-	return str_copy(ret->hash, sizeof(ret->hash), hash);
-}
-
-static int context_fill(SSL_CTX *context, EVP_PKEY *key, X509 *cert)
-{
-	SSL_CTX_set_options(context, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET |
-					     SSL_OP_NO_RENEGOTIATION);
-	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_verify(context,
-			   SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-			   verify_later);
-	SSL_CTX_set_read_ahead(context, 1);
-	if (SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION) != 1 ||
-	    SSL_CTX_use_certificate(context, cert) != 1 ||
-	    SSL_CTX_use_PrivateKey(context, key) != 1)
-		return -EIO;
-	return 0;
-}
-
-int dtls_identity_new(struct dtls_identity **ret)
-{
-	struct dtls_identity *id = calloc(1, sizeof(*id));
-	EVP_PKEY *key = NULL;
-	X509 *cert = NULL;
-	int err = -EIO;
-
-	if (!id)
-		return -ENOMEM;
-	key = EVP_EC_gen(CURVE);
-	id->context = SSL_CTX_new(DTLS_method());
-	id->method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-				  "datagrams");
-	if (!key || !id->context || !id->method ||
-	    BIO_meth_set_write(id->method, bio_write) != 1 ||
-	    BIO_meth_set_ctrl(id->method, bio_ctrl) != 1 ||
-	    BIO_meth_set_create(id->method, bio_create) != 1)
-		goto out;
-	err = certificate_make(&cert, key);
-	if (!err)
-		err = context_fill(id->context, key, cert);
-	if (!err)
-		err = fingerprint_of(&id->fingerprint, cert, "sha-256");
-out:
-	EVP_PKEY_free(key);
-	X509_free(cert);
-	if (err) {
-		ERR_clear_error();
-		dtls_identity_free(id);
-		return err;
-	}
-	*ret = id;
-	return 0;
-}
-
-struct dtls_identity *dtls_identity_free(struct dtls_identity *id)
-{
-	if (!id)
-		return NULL;
-	SSL_CTX_free(id->context);
-	BIO_meth_free(id->method);
-	free(id);
-	return NULL;
-}
-
-const struct media_fingerprint *dtls_identity_fingerprint(
-	const struct dtls_identity *id)
-{
-	return &id->fingerprint;
-}
-
-/* ---- the handshake ---- */
 
 static void fail(struct dtls *d, const char *why)
 {
@@ -213,7 +48,7 @@ static bool peer_check(struct dtls *d)
 
 	if (!cert)
 		return false;
-	err = fingerprint_of(&found, cert, d->peer.hash);
+	err = dtls_fingerprint(&found, cert, d->peer.hash);
 	X509_free(cert);
 	return !err && found.len == d->peer.len &&
 	       CRYPTO_memcmp(found.bytes, d->peer.bytes, found.len) == 0;
@@ -324,7 +159,7 @@ static int bios_set(struct dtls *d, const struct dtls_identity *id)
 		return -ENOMEM;
 	}
 	BIO_set_mem_eof_return(in, -1); /* empty: try again later */
-	BIO_set_data(out, d);
+	BIO_set_data(out, &d->output);
 	SSL_set_bio(d->ssl, in, out); /* owns both */
 	d->in = in;
 	return 0;
@@ -363,8 +198,7 @@ int dtls_new(struct dtls **ret, const struct dtls_identity *id,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	d->send = params->send;
-	d->arg = params->arg;
+	d->output = (struct dtls_output){params->send, params->arg};
 	d->client = params->client;
 	d->peer = params->peer;
 	err = dtls_reassembly_new(&d->messages, d->client, record_arrived, d);
