@@ -5,24 +5,19 @@
 #include "control/server/store/record_db.h"
 #include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
-#include "control/server/store/store_run_text.h"
+#include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define WHERE_BYTES 8192
 
 /* A run is `running` until its judge has spoken, whatever the row says. */
-#define DONE   "r.phase = 'done'"
-#define STATUS "CASE WHEN " DONE " THEN r.status ELSE 'running' END"
-#define PASSED "CASE WHEN " DONE " AND r.status = 'passed' THEN 1 ELSE 0 END"
-#define FAILED                                                      \
-	"CASE WHEN " DONE " AND r.status IN ('failed', 'errored') " \
+#define STATUS "CASE WHEN " RUN_DONE " THEN r.status ELSE 'running' END"
+#define PASSED \
+	"CASE WHEN " RUN_DONE " AND r.status = 'passed' THEN 1 ELSE 0 END"
+#define FAILED                                                          \
+	"CASE WHEN " RUN_DONE " AND r.status IN ('failed', 'errored') " \
 	"THEN 1 ELSE 0 END"
-#define FINISHED "CASE WHEN " DONE " THEN 1 ELSE 0 END"
+#define FINISHED "CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END"
 
 static const struct column columns[] = {
 	{"id", "r.id", NULL, COLUMN_INT},
@@ -63,7 +58,7 @@ static const struct column columns[] = {
 /* these besides, where attempts matter */
 #define ATTEMPT_COUNT 19
 
-static const struct table listed = {
+const struct table store_run_listed = {
 	.name = "run",
 	.from = "run r",
 	.id = "r.id",
@@ -86,175 +81,6 @@ static const struct table whole = {
 	.columns = columns,
 	.column_count = sizeof(columns) / sizeof(*columns),
 };
-
-static const struct column *find_column(const char *name)
-{
-	if (strcmp(name, "status") == 0)
-		return NULL; /* listed, but named session_status in 4.5 */
-	for (size_t i = 0; i < LISTED_COUNT; i++) {
-		if (strcmp(columns[i].name, name) == 0)
-			return &columns[i];
-	}
-	return NULL;
-}
-
-bool store_run_column(const char *name)
-{
-	return find_column(name) != NULL;
-}
-
-/* Seconds since 1970 of `YYYY-MM-DD HH:MM:SS`. */
-static bool parse_time(const char *text, int64_t *ret)
-{
-	struct tm tm = {.tm_sec = 0};
-	const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
-
-	if (!end || *end)
-		return false;
-	*ret = (int64_t)timegm(&tm);
-	return true;
-}
-
-bool store_run_value(const char *name, const char *value)
-{
-	const struct column *c = find_column(name);
-	uint64_t number;
-	int64_t seconds;
-
-	if (!c)
-		return false;
-	if (c->kind == COLUMN_INT)
-		return str_to_u64(value, INT64_MAX, &number) == 0;
-	if (c->kind == COLUMN_TIME)
-		return parse_time(value, &seconds);
-	return true;
-}
-
-/* The selection's text and values while it is put together. */
-struct builder {
-	struct buf where;
-	struct db_value params[RECORD_PARAMS_MAX];
-	size_t count;
-	char *texts[RUN_FILTERS_MAX]; /* own the values of some params */
-	size_t text_count;
-};
-
-/* Add "left $n right". */
-static int add_condition(struct builder *b, const char *left,
-			 struct db_value value, const char *right)
-{
-	if (b->count == RECORD_PARAMS_MAX)
-		return -EINVAL;
-	b->params[b->count++] = value;
-	return buf_print(&b->where, "%s%s $%zu%s", b->where.used ? " AND " : "",
-			 left, b->count, right);
-}
-
-/* The tags as they are stored, if the value is an array of them; else one tag
- * as it stands in the stored text. */
-static char *tags_value(const char *value, bool *ret_is_array)
-{
-	json_t *tags = json_loads(value, JSON_DECODE_ANY, NULL);
-	char *text = NULL;
-
-	*ret_is_array = json_is_array(tags);
-	if (*ret_is_array) {
-		text = json_dumps(tags, JSON_COMPACT);
-		json_decref(tags);
-		return text;
-	}
-	json_decref(tags);
-	tags = json_string(value);
-	text = json_dumps(tags, JSON_ENCODE_ANY | JSON_COMPACT);
-	json_decref(tags);
-	return text;
-}
-
-static int add_tags(struct builder *b, const char *value)
-{
-	bool is_array;
-	char *text = tags_value(value, &is_array);
-
-	if (!text)
-		return -ENOMEM;
-	b->texts[b->text_count++] = text;
-	return is_array ? add_condition(b, "r.tags_json =", db_text(text), "")
-			/* LIKE would take capitals for small letters */
-			: add_condition(b, "replace(r.tags_json,",
-					db_text(text), ", '') <> r.tags_json");
-}
-
-static int add_filter(struct builder *b, const struct run_filter *filter)
-{
-	const struct column *c = find_column(filter->name);
-	char left[256];
-	uint64_t number = 0;
-	int64_t seconds = 0;
-
-	if (!c || !store_run_value(filter->name, filter->value))
-		return -EINVAL;
-	if (strcmp(c->name, "tags") == 0)
-		return add_tags(b, filter->value);
-	if (c->kind == COLUMN_TIME) {
-		parse_time(filter->value, &seconds);
-		snprintf(left, sizeof(left), "%s / 1000 =", c->sql);
-		return add_condition(b, left, DB_I(seconds), "");
-	}
-	snprintf(left, sizeof(left), "%s =", c->sql);
-	if (c->kind == COLUMN_TEXT)
-		return add_condition(b, left, db_text(filter->value), "");
-	str_to_u64(filter->value, INT64_MAX, &number);
-	return add_condition(b, left, DB_I((int64_t)number), "");
-}
-
-static int build(struct builder *b, const struct run_query *query)
-{
-	int err = 0;
-
-	if (query->filter_count > RUN_FILTERS_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < query->filter_count && err == 0; i++)
-		err = add_filter(b, &query->filters[i]);
-	if (err == 0 && query->has_start_date)
-		err = add_condition(b, "r.started_at >",
-				    DB_I(query->start_date_s * 1000), "");
-	if (err == 0 && query->has_end_date)
-		err = add_condition(b, "r.started_at <",
-				    DB_I(query->end_date_s * 1000), "");
-	return err;
-}
-
-int store_run_list(struct store *s, const struct run_query *query,
-		   struct buf *text, int64_t *total)
-{
-	const struct column *order = find_column(query->order_by);
-	struct builder b = {.count = 0};
-	struct selection selection;
-	char order_sql[256];
-	int err;
-
-	if (!order)
-		return -EINVAL;
-	buf_init(&b.where, WHERE_BYTES);
-	err = build(&b, query);
-	/* the id makes the order of equals certain, and so the pages */
-	snprintf(order_sql, sizeof(order_sql), "%s %s, r.id %s", order->sql,
-		 query->descending ? "DESC" : "ASC",
-		 query->descending ? "DESC" : "ASC");
-	selection = (struct selection){
-		.where = b.where.used ? b.where.data : NULL,
-		.params = b.params,
-		.count = b.count,
-		.order = order_sql,
-	};
-	if (err == 0)
-		err = run_text_select(s, &listed, DONE, &selection,
-				      &query->page, text, total);
-	for (size_t i = 0; i < b.text_count; i++)
-		free(b.texts[i]);
-	buf_release(&b.where);
-	return err;
-}
 
 /* The newest run of which this is true. */
 static const struct page first = {.start = 0, .count = 1};
@@ -324,11 +150,13 @@ static int status_row(const struct db_value *row, size_t count, void *arg)
 
 	reading->found = true;
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(listed.columns[i].name, "is_finished") == 0)
+		if (strcmp(store_run_listed.columns[i].name, "is_finished") ==
+		    0)
 			reading->finished = row[i].integer == 1;
 	}
 	return reading->finished
-		       ? record_text_row(reading->text, &listed, row, count)
+		       ? record_text_row(reading->text, &store_run_listed, row,
+					 count)
 		       : 0;
 }
 
@@ -337,8 +165,8 @@ static int read_status(struct store *s, const char *where,
 {
 	const struct selection selection = newest(where, &value);
 	struct status_reading reading = {.text = text};
-	int err = record_select_rows(s, &listed, &selection, &first, status_row,
-				     &reading);
+	int err = record_select_rows(s, &store_run_listed, &selection, &first,
+				     status_row, &reading);
 
 	if (err)
 		return err;
