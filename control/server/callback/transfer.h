@@ -1,0 +1,55 @@
+/**
+ * One try to deliver a callback over HTTP: its connection only where the
+ * configuration lets it go, its request with headers and signature, and what
+ * its answer means.
+ * Thread: the sender's.
+ */
+#ifndef OFFHOOK_SERVER_CALLBACK_TRANSFER_H
+#define OFFHOOK_SERVER_CALLBACK_TRANSFER_H
+
+#include "control/server/callback/address.h"
+#include "control/server/store/store_callback.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct controller_conf;
+
+struct transfer {
+	/* constant, borrowed */
+	const struct controller_conf *conf;
+	const struct netlist *allow;
+
+	CURL *easy; /* NULL: free; its CURLINFO_PRIVATE is the transfer */
+	struct curl_slist *headers;
+	struct callback_claim claim;
+	int64_t started_ns;
+	char address[CALLBACK_ADDRESS_BYTES];
+	bool allowed; /* an address may be connected to */
+	bool refused; /* one may not */
+	char response[CALLBACK_RESPONSE_BYTES];
+	size_t response_len;
+	size_t answer_len;
+	char error[CURL_ERROR_SIZE];
+};
+
+/** Write the request of its claim.
+ * @param body  copied @return 0; -ENOMEM */
+int transfer_prepare(struct transfer *t, const char *body);
+
+struct transfer_outcome {
+	char error[CALLBACK_ERROR_BYTES]; /* "": delivered */
+	long status;                      /* HTTP; 0: none */
+	bool final;                       /* another try would not help */
+};
+
+/** It ended. @param code  as libcurl says it */
+void transfer_ended(struct transfer *t, CURLcode code,
+		    struct transfer_outcome *ret);
+
+/** Free what it has; it may be used again. */
+void transfer_release(struct transfer *t);
+
+#endif
