@@ -1,3 +1,4 @@
+#include "agent/engine/call_media.h"
 #include "agent/engine/internal.h"
 
 #include "base/log.h"

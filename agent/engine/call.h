@@ -1,7 +1,7 @@
 /**
  * One call of a role: what is known of it, its life and its end (call.c), and
  * how it begins (call_place.c, call_take.c). What else is done to calls is in
- * internal.h, file by file.
+ * call_media.h and call_script.h, file by file.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_CALL_H

@@ -1,3 +1,5 @@
+#include "agent/engine/call_media.h"
+#include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 
 #include "base/str.h"

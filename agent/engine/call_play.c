@@ -1,3 +1,5 @@
+#include "agent/engine/call_media.h"
+#include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 
 #include <errno.h>
@@ -23,7 +25,8 @@ static const char *refusal_of(int err)
 {
 	switch (err) {
 	case -ENOENT:
-		return "the prompt is " ENGINE_NO_PROMPT;
+		return "the prompt is not on this agent: neither in its "
+		       "prompt_dir nor an uploaded audio file";
 	case -EILSEQ:
 		return "the prompt is no audio file";
 	case -ENODATA:

@@ -1,6 +1,6 @@
 /* What the scripts of a client with media of its own play, as files that it
  * reads. */
-#include "agent/engine/internal.h"
+#include "agent/engine/account.h"
 
 #include "base/str.h"
 #include "media/prompt_wav.h"

@@ -1,5 +1,6 @@
 #include "agent/engine/engine.h"
 
+#include "agent/engine/call_media.h"
 #include "agent/engine/internal.h"
 #include "base/log.h"
 #include "base/str.h"

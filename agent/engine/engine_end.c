@@ -1,4 +1,5 @@
 /* The orderly end: calls, then bindings, then what is left to write. */
+#include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 #include "base/log.h"
 #include "base/str.h"

@@ -1,5 +1,6 @@
 /* What the job plays and expects is loaded and encoded before its first step,
  * by a thread of its own; what cannot be had ends the job before it calls. */
+#include "agent/engine/call_media.h"
 #include "agent/engine/internal.h"
 
 #include "base/log.h"

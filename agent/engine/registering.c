@@ -1,3 +1,4 @@
+#include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* Media without signalling: a call that is up from its first moment. */
+#include "agent/engine/call_media.h"
+#include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 
 #include <arpa/inet.h>

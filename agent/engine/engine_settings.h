@@ -1,0 +1,55 @@
+/**
+ * What the agent tells an engine with its job: addresses, ports, folders, and
+ * the prompts that are found in them.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_ENGINE_SETTINGS_H
+#define OFFHOOK_AGENT_ENGINE_ENGINE_SETTINGS_H
+
+#include "control/wire/job.h"
+#include "media/media.h"
+
+#include <jansson.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ENGINE_PATH_BYTES 1024
+
+struct engine;
+
+struct engine_settings {
+	char bind[INET6_ADDRSTRLEN];
+	uint16_t sip_port;
+	uint16_t rtp_min;
+	uint16_t rtp_max;
+	char prompt_dir[ENGINE_PATH_BYTES];
+	char prompt_cache[ENGINE_PATH_BYTES];   /* by hash; "": none */
+	char artifact_dir[ENGINE_PATH_BYTES];   /* "": none are wanted */
+	char default_prompt[ENGINE_PATH_BYTES]; /* "": built-in tone */
+	struct emodel_declarations declarations;
+	char media_scheduling
+		[16]; /* realtime, normal; else: if it is allowed */
+	/* PEM files of ours for TLS; "": none */
+	char tls_certificate[ENGINE_PATH_BYTES];
+	char tls_key[ENGINE_PATH_BYTES];
+	char tls_certificates[ENGINE_PATH_BYTES]; /* a directory */
+	char name_servers[ENGINE_PATH_BYTES];     /* "": those of the system */
+};
+
+/** Those of a job message. @return 0; -EINVAL */
+int engine_settings_read(struct engine *e, json_t *object);
+/** An IPv4 or IPv6 address. @return 0; -EINVAL */
+int engine_address(struct media_addr *ret, const char *text, uint16_t port);
+/** A file of the agent's, or with a hash an upload. @return 0; -ENOENT;
+ * -ENAMETOOLONG */
+int engine_prompt_path(const struct engine *e, const char *name,
+		       const char *sha256, char *dst, size_t size);
+/** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
+int engine_prompt(const struct engine *e, const struct wire_action *action,
+		  char *dst, size_t size);
+/** The prompt that should be heard. @return as engine_prompt(); "": none */
+int engine_expected(const struct engine *e, const struct wire_action *action,
+		    char *dst, size_t size);
+
+#endif

@@ -1,0 +1,154 @@
+/**
+ * The steps of a job and the actions that they are made of.
+ * Thread: the loop's.
+ *
+ * steps.c      which step and action is under way, when it is ready
+ * preparing.c  prompts, loaded and encoded before they are played
+ * answering.c  incoming calls while an answer action is active; serving.c what
+ *              it tells subscribers, whom it lets call
+ * calling.c    the call generator of a call action
+ * streaming.c  streams without signalling
+ * asking.c     the message and options actions
+ * watching.c   the subscribe and publish actions
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_STEPS_H
+#define OFFHOOK_AGENT_ENGINE_STEPS_H
+
+#include "agent/engine/account.h"
+#include "agent/engine/loop.h"
+#include "control/wire/job.h"
+#include "sip/events.h"
+#include "sip/ua.h"
+
+struct call;
+struct engine;
+
+/* ---- steps.c ---- */
+
+enum steps_phase {
+	STEPS_WAITING,   /* for the go of step `next` */
+	STEPS_DELAYED,   /* go received, its delay runs */
+	STEPS_PREPARING, /* it is over, prompts are still being encoded */
+	STEPS_RUNNING,
+};
+
+struct steps {
+	enum steps_phase phase;
+	size_t step;         /* the one that waits or runs */
+	size_t action;       /* within it */
+	struct tmr tmr;      /* the delay of a go; a wait action */
+	struct tmr tmr_done; /* breaks the recursion action by action */
+};
+
+/** More prompts are ready, perhaps all. */
+void steps_prepared(struct engine *e);
+/** @return 0; -EPROTO out of turn */
+int steps_go(struct engine *e, uint64_t step, uint64_t in_ms);
+/** The action under way is ready. */
+void steps_done(struct engine *e);
+void steps_stop(struct engine *e);
+/** "step 1, action 0 (call)" or "the go of step 1". */
+void steps_where(const struct engine *e, char *dst, size_t size);
+double steps_progress(const struct engine *e);
+
+/* ---- preparing.c ---- */
+
+/** Load and encode what the job's calls play; steps_prepared() follows.
+ * @return 0; -ENOENT: a file has no place, and the job ends */
+int preparing_start(struct engine *e);
+/** Whether a file could not be loaded: the job ends, and says which and why. */
+bool preparing_failed(struct engine *e);
+
+/* ---- answering.c ---- */
+
+void answering_start(struct engine *e, const struct wire_action *action);
+/** No call is taken any more. */
+void answering_stop(struct engine *e);
+/** sip_incoming_h of every account. */
+void answering_incoming(struct sip_account *account, struct sip_call *call,
+			void *arg);
+
+/* ---- serving.c ---- */
+
+struct serving_state {
+	struct sip_event_state state; /* points to what follows */
+	struct sip_presence presence;
+	struct sip_mwi mwi;
+};
+
+/** What an action says of presence and messages, for the user agent. */
+void serving_state(struct serving_state *dst, const struct wire_action *a);
+/** Those that answer with this action: subscriptions are taken, callers are
+ * challenged, as it says. @return 0; -errno: the job was ended */
+int serving_start(struct engine *e, const struct wire_action *action);
+void serving_stop(struct account *a);
+/** A notify action; steps_done() when every watcher has answered. */
+void serving_notify(struct engine *e, const struct wire_action *action);
+
+/* ---- calling.c ---- */
+
+struct calling {
+	const struct wire_action *action; /* NULL: no generator runs */
+	struct account **accounts;        /* to call from, in turn */
+	size_t account_count;
+	uint32_t placed;
+	uint32_t ended;
+	uint32_t active; /* SIP calls placed and not closed */
+	int64_t begin_ns;
+	int64_t next_ns; /* when the next one is due */
+	struct tmr tmr;
+};
+
+/** Fill e->calling.accounts. @return 0; -errno: the job was ended */
+int calling_gather(struct engine *e, const struct wire_action *action);
+void calling_start(struct engine *e, const struct wire_action *action);
+/** Place no more; calls that are up stay. */
+void calling_stop(struct engine *e);
+/** The SIP call is closed: another one may be placed. */
+void calling_closed(struct engine *e);
+/** A call of the generator is fully accounted for. */
+void calling_ended(struct engine *e);
+/** 0..1 of the action under way. */
+double calling_progress(const struct engine *e, int64_t now_ns);
+
+/* ---- streaming.c ---- */
+
+/** Begin a stream, number n of its action; it is a call that is up at once.
+ * @return 0; -errno: the job was ended */
+int stream_place(struct engine *e, const struct wire_action *action,
+		 unsigned n);
+void stream_end(struct call *c);
+
+/* ---- asking.c ---- */
+
+struct asking {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t answered;
+};
+
+/** One request an account, ENGINE_REGISTERS_MAX at a time; steps_done(). */
+void asking_start(struct engine *e, const struct wire_action *action);
+
+/* ---- watching.c ---- */
+
+struct watching {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t settled;
+	struct list list; /* what lasts: subscriptions, publications */
+	struct tmr tmr;
+};
+
+/** sip_mwi_h of every account. */
+void watching_mwi(struct sip_account *sip,
+		  const struct sip_subscription_info *info, void *account);
+/** One subscription or publication an account, or the end of it;
+ * ENGINE_REGISTERS_MAX at a time; steps_done(). */
+void watching_start(struct engine *e, const struct wire_action *action);
+/** End them all; engine_end_check() when they have. */
+void watching_end(struct engine *e);
+bool watching_ended(const struct engine *e);
+void watching_free(struct engine *e);
+
+#endif
