@@ -26,6 +26,9 @@
 #define ANALYSIS_DELAY_NS (50 * NS_PER_MS)
 #define ANALYSIS_TICK_MS  20
 
+/* 400 kB: datagrams that wait for a turn of the loop */
+#define ENGINE_HANDOVERS 256
+
 enum media_thread {
 	THREAD_RX,
 	THREAD_TX,
