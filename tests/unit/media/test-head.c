@@ -4,10 +4,10 @@
 #include "media/audio.h"
 #include "media/prompt.h"
 #include "media_rig.h"
+#include "prompt_rig.h"
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <sndfile.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,26 +25,7 @@
 #define PI      3.14159265358979323846
 #define TONE_HZ 1000.0
 
-static char path[] = "/tmp/offhook-test-head-XXXXXX";
-
-static int file_new(void **state)
-{
-	int fd;
-
-	(void)state;
-	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
-	fd = mkstemp(path);
-	assert_true(fd >= 0);
-	close(fd);
-	return 0;
-}
-
-static int file_remove(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
+static const char *const path = prompt_rig_path;
 
 /* A tone, and in its last third silence. @param silence  there is such a third */
 static void wav_write(int rate, double seconds, bool silence)
@@ -70,18 +51,6 @@ static void wav_write(int rate, double seconds, bool silence)
 			 (int)count);
 	free(samples);
 	sf_close(file);
-}
-
-static void until_taken(struct prompt_cache *cache, int wake_fd)
-{
-	do {
-		struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
-		uint64_t count;
-
-		assert_int_equal(poll(&wake, 1, 60000), 1);
-		assert_int_equal(read(wake_fd, &count, sizeof(count)),
-				 sizeof(count));
-	} while (!prompt_cache_take(cache));
 }
 
 static void check_head(const struct prompt_want *want)
@@ -402,7 +371,7 @@ static void test_head_outrun_is_told(void **state)
 }
 
 #define file_test(test) \
-	cmocka_unit_test_setup_teardown(test, file_new, file_remove)
+	cmocka_unit_test_setup_teardown(test, prompt_rig_new, prompt_rig_remove)
 
 int main(void)
 {

@@ -1,14 +1,13 @@
 #include "media/g711.h"
 #include "media/prompt.h"
 #include "media/resample.h"
+#include "prompt_rig.h"
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <sndfile.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -23,26 +22,7 @@
 
 #define PI 3.14159265358979323846
 
-static char path[] = "/tmp/offhook-test-prompt-XXXXXX";
-
-static int file_new(void **state)
-{
-	int fd;
-
-	(void)state;
-	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
-	fd = mkstemp(path);
-	assert_true(fd >= 0);
-	close(fd);
-	return 0;
-}
-
-static int file_remove(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
+static const char *const path = prompt_rig_path;
 
 /* A tone, in the first channel only. */
 static void file_write(int format, int rate, int channels, size_t frames,
@@ -324,20 +304,8 @@ static void test_resample_loop_has_no_seam(void **state)
 	free(src);
 }
 
-#define file_test(f) cmocka_unit_test_setup_teardown(f, file_new, file_remove)
-
-/* What the worker does is there at some time. */
-static void until_taken(struct prompt_cache *cache, int wake_fd)
-{
-	struct pollfd wake = {.fd = wake_fd, .events = POLLIN};
-	uint64_t count;
-
-	do {
-		assert_int_equal(poll(&wake, 1, 60000), 1);
-		assert_int_equal(read(wake_fd, &count, sizeof(count)),
-				 sizeof(count));
-	} while (!prompt_cache_take(cache));
-}
+#define file_test(f) \
+	cmocka_unit_test_setup_teardown(f, prompt_rig_new, prompt_rig_remove)
 
 static void test_prompt_is_encoded_ahead_of_time(void **state)
 {
@@ -446,11 +414,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			test_prompt_is_encoded_ahead_of_time, file_new,
-			file_remove),
+			test_prompt_is_encoded_ahead_of_time, prompt_rig_new,
+			prompt_rig_remove),
 		cmocka_unit_test_setup_teardown(
-			test_prompt_costs_the_loop_nothing, file_new,
-			file_remove),
+			test_prompt_costs_the_loop_nothing, prompt_rig_new,
+			prompt_rig_remove),
 		cmocka_unit_test(test_prompt_that_cannot_be_prepared),
 		file_test(test_prompt_rates_and_channels),
 		file_test(test_prompt_formats),
