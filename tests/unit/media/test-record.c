@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "media_rig.h"
+#include "tone.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,8 +20,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-#define PI 3.14159265358979323846
 
 struct file {
 	SF_INFO info;
@@ -63,13 +62,6 @@ static void path_in(char *dst, size_t size, const char *folder,
 	assert_true(snprintf(dst, size, "%s/%s", folder, name) < (int)size);
 }
 
-static void tone(int16_t *pcm, size_t count, double hz, unsigned rate_hz)
-{
-	for (size_t i = 0; i < count; i++)
-		pcm[i] = (int16_t)lrint(8000 *
-					sin(2 * PI * hz * (double)i / rate_hz));
-}
-
 /* The file is the line of time: silence before the first packet, for a gap, and
  * audio of another rate as long as it lasted. */
 static void test_file_is_the_line_of_time(void **state)
@@ -87,12 +79,12 @@ static void test_file_is_the_line_of_time(void **state)
 	audio_recorder_begin(&r, strdup(path));
 	audio_recorder_start(&r, NS_PER_S);
 	audio_recorder_start(&r, 5 * NS_PER_S); /* changes nothing */
-	tone(pcm, 1600, 1000, 8000);
+	tone(pcm, 1600, 1000, 8000, 8000);
 	/* 100 ms after the start, 200 ms long; then a hole of 50 ms */
 	audio_recorder_write(&r, pcm, 1600, 8000, NS_PER_S + 100 * NS_PER_MS,
 			     0);
 	audio_recorder_write(&r, pcm, 1600, 8000, 0, 50);
-	tone(pcm, 3200, 500, 16000);
+	tone(pcm, 3200, 500, 8000, 16000);
 	audio_recorder_write(&r, pcm, 3200, 16000, 0, 0);
 	assert_true(audio_recorder_end(&r, &how));
 	assert_true(how.written);
