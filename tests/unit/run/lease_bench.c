@@ -1,0 +1,203 @@
+#include "lease_bench.h"
+
+#include "control/server/run/run.h"
+#include "control/server/store/store_db.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void bench_sql(struct bench *b, const char *sql)
+{
+	struct db *db;
+
+	assert_int_equal(store_write_begin(b->store, &db), 0);
+	assert_true(store_write_end(b->store, db_query(db, sql, NULL, 0, NULL,
+						       NULL)) >= 0);
+}
+
+void bench_open(struct bench *b, int64_t capacity)
+{
+	struct db *db;
+	uint8_t hash[SECRET_HASH_BYTES];
+
+	memset(b, 0, sizeof(*b));
+	temp_make(&b->temp);
+	assert_int_equal(secrets_load(&b->secrets, temp_path(&b->temp, "key")),
+			 0);
+	assert_int_equal(database_open(&b->database, temp_path(&b->temp, "db"),
+				       b->secrets),
+			 0);
+	assert_int_equal(store_new(&b->store, b->database), 0);
+	secret_hash(b->secrets, "token", hash);
+	const struct db_value params[] = {db_blob(hash, sizeof(hash))};
+	assert_int_equal(store_write_begin(b->store, &db), 0);
+	assert_int_equal(
+		store_write_end(
+			b->store,
+			db_query(db,
+				 "INSERT INTO agent_pool (id, name, "
+				 "join_token_hash, created_at, updated_at) "
+				 "VALUES (1, 'lab', $1, 0, 0)",
+				 params, 1, NULL, NULL)),
+		1);
+	for (int i = 0; i < 2; i++) {
+		struct agent_new agent = {.token = "token",
+					  .name = i ? "two" : "one",
+					  .version = "1",
+					  .protocol = 1,
+					  .capacity = capacity,
+					  .now = T0};
+		char secret[SECRET_TOKEN_BYTES];
+
+		assert_int_equal(store_agent_enrol(b->store, &agent, secret,
+						   &b->agents[i]),
+				 0);
+	}
+}
+
+void bench_close(struct bench *b)
+{
+	store_free(b->store);
+	database_close(b->database);
+	secrets_free(b->secrets);
+	temp_remove(&b->temp);
+}
+
+static json_t *spec_of(const char *role)
+{
+	return json_pack("{s:s, s:[[{s:s}]]}", "role", role, "steps", "type",
+			 "answer");
+}
+
+void bench_run(struct bench *b)
+{
+	struct run_role roles[2] = {
+		{.role = "callee",
+		 .spec = spec_of("callee"),
+		 .public_spec = spec_of("callee")},
+		{.role = "caller",
+		 .spec = spec_of("caller"),
+		 .public_spec = spec_of("caller")},
+	};
+	char session[UUID_TEXT_BYTES];
+	struct run_new run = {
+		.session_id = session,
+		.test = json_pack("{s:i, s:s, s:s, s:i, s:s, s:i, s:s, s:[], "
+				  "s:s}",
+				  "id", 1, "name", "t", "scenario", "s",
+				  "project_id", 1, "project_name", "p",
+				  "agentpool_id", 1, "agentpool_name", "lab",
+				  "tags", "record", "none"),
+		.conditions = json_array(),
+		.report_mode = "full",
+		.interval_s = 10,
+		.max_duration_s = 60,
+		.created_at = T0,
+		.roles = roles,
+		.role_count = 2,
+	};
+
+	uuid_make(session);
+	assert_int_equal(store_run_create(b->store, &run, &b->run_id), 0);
+	json_decref(run.test);
+	json_decref(run.conditions);
+	for (int i = 0; i < 2; i++) {
+		json_decref(roles[i].spec);
+		json_decref(roles[i].public_spec);
+	}
+}
+
+struct lease_times bench_times(int64_t now)
+{
+	return (struct lease_times){.now = now,
+				    .offer_ms = 30000,
+				    .lease_ms = 60000,
+				    .grace_ms = 900000};
+}
+
+json_t *bench_poll(struct bench *b, struct store *store, int agent,
+		   int64_t free_jobs, int64_t now)
+{
+	const struct lease_times times = bench_times(now);
+	struct lease_poll poll = {.agent_id = b->agents[agent],
+				  .free = free_jobs,
+				  .arrived = now};
+	json_t *jobs;
+	bool spread;
+
+	assert_int_equal(lease_poll(store, &poll, &times, &jobs, &spread), 0);
+	return jobs;
+}
+
+const char *bench_lease(json_t *jobs, size_t i)
+{
+	return json_string_value(
+		json_object_get(json_array_get(jobs, i), "lease_id"));
+}
+
+int bench_sweep(struct bench *b, int64_t now, int64_t grace_until)
+{
+	const struct sweep_times times = {.now = now,
+					  .lease_ms = 60000,
+					  .claim_timeout_ms = 30000,
+					  .grace_until = grace_until};
+
+	return run_advance(b->store, &times);
+}
+
+struct text {
+	char value[512];
+};
+
+static int text_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct text *text = arg;
+
+	(void)columns;
+	snprintf(text->value, sizeof(text->value), "%s",
+		 row[0].type == DB_TEXT ? (const char *)row[0].bytes : "");
+	return 0;
+}
+
+void bench_expect(struct bench *b, const char *column, const char *value)
+{
+	struct text text = {""};
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SELECT %s FROM run", column);
+	assert_true(db_query(store_reader(b->store), sql, NULL, 0, text_row,
+			     &text) >= 0);
+	if (!strstr(text.value, value) || (!value[0] && text.value[0]))
+		fail_msg("%s is '%s', not '%s'", column, text.value, value);
+}
+
+json_t *bench_start(struct bench *b, int64_t now)
+{
+	const struct lease_times times = bench_times(now);
+	json_t *jobs = bench_poll(b, b->store, 0, 4, now);
+
+	assert_int_equal(json_array_size(jobs), 2);
+	bench_expect(b, "phase", "dispatching");
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(lease_start(b->store, b->agents[0],
+					     bench_lease(jobs, i), &times),
+				 0);
+	bench_expect(b, "phase", "running");
+	return jobs;
+}
+
+void bench_finish(struct bench *b, const char *lease, const char *outcome,
+		  int64_t now)
+{
+	const struct lease_times times = bench_times(now);
+	const struct lease_end end = {outcome, "because", 0};
+	json_t *missing = NULL;
+
+	assert_int_equal(lease_finish(b->store, b->agents[0], lease, &end,
+				      &times, &missing),
+			 0);
+}

@@ -1,0 +1,57 @@
+/**
+ * A database with a pool "lab" of two agents, and runs of two roles in it. The
+ * time is the test's.
+ */
+#ifndef TESTS_UNIT_RUN_LEASE_BENCH_H
+#define TESTS_UNIT_RUN_LEASE_BENCH_H
+
+#include "control/server/store/store_lease_agent.h"
+#include "control/server/store/store_lease_run.h"
+#include "control/server/store/store_secret.h"
+#include "tests/unit/server/temp.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define T0 INT64_C(1700000000000)
+
+struct bench {
+	struct temp temp;
+	struct secrets *secrets;
+	struct database *database;
+	struct store *store;
+	int64_t agents[2];
+	int64_t run_id; /* the last one */
+};
+
+/** @param capacity  jobs that each agent takes */
+void bench_open(struct bench *b, int64_t capacity);
+void bench_close(struct bench *b);
+
+void bench_sql(struct bench *b, const char *sql);
+
+/** A run that waits for agents: roles callee and caller. */
+void bench_run(struct bench *b);
+
+struct lease_times bench_times(int64_t now);
+
+/** An agent asks for jobs. @param store  of the bench, or one of its own */
+json_t *bench_poll(struct bench *b, struct store *store, int agent,
+		   int64_t free_jobs, int64_t now);
+/** @return borrowed */
+const char *bench_lease(json_t *jobs, size_t i);
+
+/** @return as run_advance() */
+int bench_sweep(struct bench *b, int64_t now, int64_t grace_until);
+
+/** The only run has this in a column. @param value  part of it; "": nothing */
+void bench_expect(struct bench *b, const char *column, const char *value);
+
+/** Give the whole run to agent 0 and confirm it. @return its jobs */
+json_t *bench_start(struct bench *b, int64_t now);
+
+void bench_finish(struct bench *b, const char *lease, const char *outcome,
+		  int64_t now);
+
+#endif
