@@ -1,8 +1,8 @@
 #include "agent/artifacts.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,30 +14,22 @@
 
 #include <cmocka.h>
 
-static char dir[64];
+static struct temp temp;
 static struct spool_space space;
 
 static int make_dir(void **state)
 {
 	(void)state;
 	space = (struct spool_space){.limit = 2000};
-	strcpy(dir, "/tmp/offhook-artifacts-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-			struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	temp_make(&temp);
+	return 0;
 }
 
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	temp_remove(&temp);
+	return 0;
 }
 
 static void write_part(const char *name, size_t len)
@@ -45,7 +37,7 @@ static void write_part(const char *name, size_t len)
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/lease/%s.part", dir, name);
+	snprintf(path, sizeof(path), "%s/lease/%s.part", temp.dir, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	while (len--)
@@ -57,7 +49,7 @@ static bool is_there(const char *name)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/lease/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/lease/%s", temp.dir, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -91,7 +83,7 @@ static void test_take_and_drop(void **state)
 	struct artifacts *a;
 
 	(void)state;
-	assert_int_equal(artifacts_open(&a, dir, "lease", &space), 0);
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
 	assert_int_equal(artifacts_next(a, name), 0);
 	write_part("one", 10);
 	assert_int_equal(artifacts_next(a, name), 0);
@@ -117,7 +109,7 @@ static void test_take_refused(void **state)
 	struct artifacts *a;
 
 	(void)state;
-	assert_int_equal(artifacts_open(&a, dir, "lease", &space), 0);
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
 	assert_int_equal(artifacts_take(a, "missing"), -ENOENT);
 	assert_int_equal(artifacts_take(a, "../x"), -EINVAL);
 	/* half of the limit is the statistics' */
@@ -129,11 +121,11 @@ static void test_take_refused(void **state)
 	write_part("one", 1);
 	assert_int_equal(artifacts_take(a, "one"), -EDQUOT);
 	/* neither a link out of the folder nor a device is read */
-	snprintf(path, sizeof(path), "%s/lease/link.part", dir);
+	snprintf(path, sizeof(path), "%s/lease/link.part", temp.dir);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	assert_int_equal(artifacts_take(a, "link"), -ELOOP);
 	assert_false(is_there("link.part"));
-	snprintf(path, sizeof(path), "%s/lease/pipe.part", dir);
+	snprintf(path, sizeof(path), "%s/lease/pipe.part", temp.dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(artifacts_take(a, "pipe"), -EINVAL);
 	assert_int_equal(space.used, 1000);
@@ -147,13 +139,13 @@ static void test_open_again(void **state)
 	struct artifacts *a;
 
 	(void)state;
-	assert_int_equal(artifacts_open(&a, dir, "lease", &space), 0);
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
 	write_part("one", 10);
 	assert_int_equal(artifacts_take(a, "one"), 0);
 	write_part("torn", 10);
 	artifacts_free(a);
 	assert_int_equal(space.used, 0);
-	assert_int_equal(artifacts_open(&a, dir, "lease", &space), 0);
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
 	assert_int_equal(space.used, 10);
 	assert_int_equal(artifacts_next(a, name), 1);
 	assert_string_equal(name, "one");
@@ -173,14 +165,14 @@ static void test_sweep(void **state)
 	char path[256];
 
 	(void)state;
-	assert_int_equal(artifacts_open(&a, dir, "kept", &space), 0);
-	assert_int_equal(artifacts_open(&b, dir, "lease", &space), 0);
+	assert_int_equal(artifacts_open(&a, temp.dir, "kept", &space), 0);
+	assert_int_equal(artifacts_open(&b, temp.dir, "lease", &space), 0);
 	write_part("one", 10);
 	assert_int_equal(artifacts_take(b, "one"), 0);
 	artifacts_free(b);
-	artifacts_sweep(dir, only_kept, NULL);
+	artifacts_sweep(temp.dir, only_kept, NULL);
 	assert_false(is_there(""));
-	snprintf(path, sizeof(path), "%s/kept", dir);
+	snprintf(path, sizeof(path), "%s/kept", temp.dir);
 	assert_int_equal(access(path, F_OK), 0);
 	artifacts_remove(a);
 }

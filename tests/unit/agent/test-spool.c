@@ -1,9 +1,9 @@
 #include "agent/backoff.h"
 #include "agent/spool.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,28 +15,20 @@
 
 #include <cmocka.h>
 
-static char dir[64];
+static struct temp temp;
 
 static int make_dir(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/offhook-spool-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-			struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	temp_make(&temp);
+	return 0;
 }
 
 static int remove_dir(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	temp_remove(&temp);
+	return 0;
 }
 
 static void expect_record(struct spool *s, uint64_t seq, enum record_kind kind,
@@ -54,7 +46,7 @@ static void expect_record(struct spool *s, uint64_t seq, enum record_kind kind,
 
 static void segment_path(char *path, size_t size, const char *lease)
 {
-	snprintf(path, size, "%s/%s/00000001.seg", dir, lease);
+	snprintf(path, size, "%s/%s/00000001.seg", temp.dir, lease);
 }
 
 /* Five records of different length; the text of each tells its number. */
@@ -107,8 +99,8 @@ static void test_spool_survives_reopening(void **state)
 	struct spool *s = NULL;
 
 	(void)state;
-	assert_int_equal(spool_create(&s, dir, "re-open", &space, "{\"m\":1}"),
-			 0);
+	assert_int_equal(
+		spool_create(&s, temp.dir, "re-open", &space, "{\"m\":1}"), 0);
 	assert_int_equal(spool_last_seq(s), 0);
 	assert_int_equal(spool_append(s, RECORD_STATS, "[1]"), 0);
 	assert_int_equal(spool_append(s, RECORD_EVENTS, "[2]"), 0);
@@ -119,7 +111,7 @@ static void test_spool_survives_reopening(void **state)
 	assert_int_equal(spool_synced_seq(s), 3);
 	spool_free(s);
 	assert_int_equal(space.used, 0);
-	assert_int_equal(spool_open(&s, dir, "re-open", &space), 0);
+	assert_int_equal(spool_open(&s, temp.dir, "re-open", &space), 0);
 	assert_string_equal(spool_meta(s), "{\"m\":1}");
 	assert_string_equal(spool_finish(s), "{\"f\":1}");
 	assert_int_equal(spool_first_seq(s), 1);
@@ -132,7 +124,7 @@ static void test_spool_survives_reopening(void **state)
 	expect_record(s, 4, RECORD_EVENTS, "[4]");
 	spool_remove(s);
 	assert_int_equal(space.used, 0);
-	assert_int_equal(spool_open(&s, dir, "re-open", &space), -ENOENT);
+	assert_int_equal(spool_open(&s, temp.dir, "re-open", &space), -ENOENT);
 }
 
 static size_t read_file(const char *path, char *data, size_t size)
@@ -158,7 +150,7 @@ static void plant(const char *lease, const char *data, size_t len)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, lease);
+	snprintf(path, sizeof(path), "%s/%s", temp.dir, lease);
 	mkdir(path, 0700);
 	segment_path(path, sizeof(path), lease);
 	write_file(path, data, len);
@@ -173,7 +165,7 @@ static size_t make_sample(char *data, size_t size, uint64_t ends[], unsigned n)
 	uint64_t at = 0;
 	int fd;
 
-	assert_int_equal(spool_create(&s, dir, "sample", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "sample", &space, "{}"), 0);
 	fill(s, n);
 	assert_int_equal(spool_sync(s), 0);
 	segment_path(path, sizeof(path), "sample");
@@ -207,13 +199,13 @@ static void test_spool_cut_at_every_byte(void **state)
 		while (whole < 5 && cut >= ends[whole + 1])
 			whole++;
 		plant("torn", data, cut);
-		assert_int_equal(spool_open(&s, dir, "torn", &space), 0);
+		assert_int_equal(spool_open(&s, temp.dir, "torn", &space), 0);
 		assert_int_equal(spool_last_seq(s), whole);
 		expect_filled(s, 1, whole);
 		/* and it goes on where it was cut */
 		assert_int_equal(spool_append(s, RECORD_STATS, "[\"new\"]"), 0);
 		spool_free(s);
-		assert_int_equal(spool_open(&s, dir, "torn", &space), 0);
+		assert_int_equal(spool_open(&s, temp.dir, "torn", &space), 0);
 		assert_int_equal(spool_last_seq(s), whole + 1);
 		expect_filled(s, 1, whole);
 		expect_record(s, whole + 1, RECORD_STATS, "[\"new\"]");
@@ -240,7 +232,7 @@ static void test_spool_every_bit_flipped(void **state)
 		/* at lies in record `whole` (0: meta): all before it hold */
 		data[at] = (char)(data[at] ^ (1 << (bit % 8)));
 		plant("flip", data, len);
-		assert_int_equal(spool_open(&s, dir, "flip", &space), 0);
+		assert_int_equal(spool_open(&s, temp.dir, "flip", &space), 0);
 		assert_int_equal(spool_last_seq(s), whole ? whole - 1 : 0);
 		expect_filled(s, 1, spool_last_seq(s));
 		spool_remove(s);
@@ -257,7 +249,7 @@ static void test_spool_damage_while_open(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(spool_create(&s, dir, "damage", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "damage", &space, "{}"), 0);
 	fill(s, 3);
 	segment_path(path, sizeof(path), "damage");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -279,7 +271,7 @@ static void test_spool_full_keeps_the_outcome(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	assert_int_equal(spool_create(&s, dir, "full", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "full", &space, "{}"), 0);
 	for (int i = 0; i < 1000 && !err; i++)
 		err = spool_append(s, i % 2 ? RECORD_EVENTS : RECORD_SIP, text);
 	assert_int_equal(err, -ENOBUFS);
@@ -289,7 +281,7 @@ static void test_spool_full_keeps_the_outcome(void **state)
 	/* the same when it is found again */
 	spool_free(s);
 	assert_int_equal(space.used, 0);
-	assert_int_equal(spool_open(&s, dir, "full", &space), 0);
+	assert_int_equal(spool_open(&s, temp.dir, "full", &space), 0);
 	assert_string_equal(spool_finish(s), "{\"f\":1}");
 	assert_int_equal(spool_append(s, RECORD_EVENTS, text), -ENOBUFS);
 	spool_remove(s);
@@ -305,8 +297,9 @@ static void test_spool_overflow_drops_statistics_only(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	assert_int_equal(spool_create(&s, dir, "full", &space, "{}"), 0);
-	assert_int_equal(spool_create(&other, dir, "full-2", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "full", &space, "{}"), 0);
+	assert_int_equal(spool_create(&other, temp.dir, "full-2", &space, "{}"),
+			 0);
 	assert_int_equal(spool_append(s, RECORD_STATS, text), 0);
 	assert_int_equal(spool_append(other, RECORD_STATS, text), 0);
 	assert_int_equal(spool_append(s, RECORD_STATS, text), 0);
@@ -333,7 +326,7 @@ static void test_spool_too_long(void **state)
 	assert_non_null(text);
 	memset(text, 'x', SEGMENT_TEXT_BYTES + 1);
 	text[SEGMENT_TEXT_BYTES + 1] = '\0';
-	assert_int_equal(spool_create(&s, dir, "long", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "long", &space, "{}"), 0);
 	assert_int_equal(spool_append(s, RECORD_SIP, text), -EMSGSIZE);
 	text[SEGMENT_TEXT_BYTES] = '\0';
 	assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
@@ -354,7 +347,8 @@ static void test_spool_gives_segments_back(void **state)
 	assert_non_null(text);
 	memset(text, 'x', 300000);
 	text[300000] = '\0';
-	assert_int_equal(spool_create(&s, dir, "many", &space, "{\"m\":2}"), 0);
+	assert_int_equal(
+		spool_create(&s, temp.dir, "many", &space, "{\"m\":2}"), 0);
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
 	used = space.used;
@@ -370,11 +364,11 @@ static void test_spool_gives_segments_back(void **state)
 	expect_record(s, 40, RECORD_SIP, text);
 	spool_free(s);
 	/* the numbers and the session survive, although all was accepted */
-	assert_int_equal(spool_open(&s, dir, "many", &space), 0);
+	assert_int_equal(spool_open(&s, temp.dir, "many", &space), 0);
 	spool_release(s, 40);
 	assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
 	spool_free(s);
-	assert_int_equal(spool_open(&s, dir, "many", &space), 0);
+	assert_int_equal(spool_open(&s, temp.dir, "many", &space), 0);
 	assert_int_equal(spool_last_seq(s), 41);
 	assert_string_equal(spool_meta(s), "{\"m\":2}");
 	spool_remove(s);
@@ -388,13 +382,14 @@ static void test_spool_create_replaces_an_old_one(void **state)
 	struct spool *s = NULL;
 
 	(void)state;
-	assert_int_equal(spool_create(&s, dir, "old", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "old", &space, "{}"), 0);
 	fill(s, 5);
 	spool_free(s);
-	assert_int_equal(spool_create(&s, dir, "old", &space, "{}"), 0);
+	assert_int_equal(spool_create(&s, temp.dir, "old", &space, "{}"), 0);
 	assert_int_equal(spool_last_seq(s), 0);
 	spool_remove(s);
-	assert_int_equal(spool_create(&s, dir, "../x", &space, "{}"), -EINVAL);
+	assert_int_equal(spool_create(&s, temp.dir, "../x", &space, "{}"),
+			 -EINVAL);
 }
 
 static void test_spool_nothing_usable(void **state)
@@ -404,9 +399,9 @@ static void test_spool_nothing_usable(void **state)
 	char path[128];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/empty", dir);
+	snprintf(path, sizeof(path), "%s/empty", temp.dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(spool_open(&s, dir, "empty", &space), -ENODATA);
+	assert_int_equal(spool_open(&s, temp.dir, "empty", &space), -ENODATA);
 	assert_int_equal(access(path, F_OK), -1);
 }
 

@@ -8,7 +8,7 @@
 #include "control/server/store/store_lease_agent.h"
 #include "control/server/store/store_lease_run.h"
 #include "control/server/store/store_secret.h"
-#include "tests/unit/server/temp.h"
+#include "tests/unit/temp.h"
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "control/server/store/db_sqlite.h"
 
-#include "tests/unit/server/temp.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <setjmp.h>

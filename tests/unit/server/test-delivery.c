@@ -5,7 +5,7 @@
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_secret.h"
-#include "tests/unit/server/temp.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_key.h"
-#include "tests/unit/server/temp.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <setjmp.h>

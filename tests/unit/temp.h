@@ -1,14 +1,14 @@
 /**
  * A directory for one test, and what stands in it at the end.
  */
-#ifndef OFFHOOK_TESTS_SERVER_TEMP_H
-#define OFFHOOK_TESTS_SERVER_TEMP_H
+#ifndef TESTS_UNIT_TEMP_H
+#define TESTS_UNIT_TEMP_H
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define TEMP_PATH_BYTES 320
 
@@ -31,16 +31,20 @@ static inline const char *temp_path(struct temp *t, const char *name)
 	return t->path;
 }
 
+static inline int temp_remove_entry(const char *path, const struct stat *st,
+				    int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/** With all that is in it. */
 static inline void temp_remove(struct temp *t)
 {
-	DIR *dir = opendir(t->dir);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)) != NULL)
-		unlink(temp_path(t, entry->d_name));
-	if (dir)
-		closedir(dir);
-	rmdir(t->dir);
+	if (nftw(t->dir, temp_remove_entry, 8, FTW_DEPTH | FTW_PHYS))
+		abort();
 }
 
 #endif
