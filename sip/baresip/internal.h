@@ -1,9 +1,11 @@
 /**
  * What the files of sip/baresip/ share.
- * account.c  accounts, their processes and registrations
- * call.c     calls: what is asked of baresip
- * sound.c    calls: what they send
- * dialog.c   calls: what its SIP messages say
+ * account.c       accounts and their processes
+ * account_line.c  what a process is told of its account
+ * registration.c  registrations
+ * call.c          calls: what is asked of baresip
+ * sound.c         calls: what they send
+ * dialog.c        calls: what its SIP messages say
  */
 #ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
 #define OFFHOOK_SIP_BARESIP_INTERNAL_H
@@ -136,17 +138,39 @@ extern const struct sip_ops baresip_ops;
 
 int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
 			const struct sip_account_params *params);
-int baresip_account_register(struct sip_account *account);
-int baresip_account_unregister(struct sip_account *account);
 void baresip_account_accept_calls(struct sip_account *account, bool accept);
 const char *baresip_account_username(const struct sip_account *account);
 struct sip_account *baresip_account_free(struct sip_account *account);
 /** Start its process if it does not run. @return 0; -errno */
 int baresip_account_start(struct baresip_account *a);
+/** Tell the handler; info->reason may be NULL. */
+void baresip_account_tell(struct baresip_account *a,
+			  enum sip_account_event event,
+			  struct sip_account_info *info);
+
+/* ---- account_line.c ---- */
+
+/** @return 0; -EINVAL baresip cannot have such an account; p->reason says so */
+int baresip_line_check(const struct sip_account_params *p);
+/** Set a->domain, a->aor and a->params.
+ * @return 0; -EINVAL an unknown codec; -ENAMETOOLONG; -EMSGSIZE; -ENOMEM */
+int baresip_line_set(struct baresip_account *a,
+		     const struct sip_account_params *p);
+/** @param what  behind "client baresip "
+ *  @return -EINVAL; p->reason says what */
+int baresip_account_refuse(const struct sip_account_params *p,
+			   const char *what);
+
+/* ---- registration.c ---- */
+
+int baresip_account_register(struct sip_account *account);
+int baresip_account_unregister(struct sip_account *account);
 /** A response to its REGISTER, or the request. */
 void baresip_account_registers(struct baresip_account *a,
 			       const struct sip_msg *msg, bool sent);
-void baresip_account_message(const struct baresip_message *m, void *arg);
+/** Its REGISTER failed, as baresip says. */
+void baresip_account_register_failed(struct baresip_account *a,
+				     const char *why);
 
 /* ---- call.c ---- */
 
