@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "sip/baresip/process.h"
+#include "sip/baresip/launch.h"
 
 #define CONFIG_BYTES_MAX 8192
 

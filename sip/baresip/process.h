@@ -1,17 +1,15 @@
 /**
- * One running baresip: its private folder with configuration and account, its
- * output on a terminal of its own (so that each line comes when it is
- * written), its control connection, and the watch over all of that.
+ * One running baresip: what it prints, its control connection, and the watch
+ * over both and it.
  * Thread: loop; every handler comes from its own turn of the loop.
  */
 #ifndef OFFHOOK_SIP_BARESIP_PROCESS_H
 #define OFFHOOK_SIP_BARESIP_PROCESS_H
 
 #include "sip/baresip/event.h"
+#include "sip/baresip/launch.h"
 #include "sip/baresip/trace.h"
 
-#define BARESIP_PROGRAM   "/usr/bin/baresip"
-#define BARESIP_MODULES   "/usr/lib/baresip/modules"
 #define BARESIP_START_MS  15000 /* until it takes commands */
 #define BARESIP_ANSWER_MS 10000 /* to a command; then it hangs */
 
@@ -50,8 +48,5 @@ uint16_t baresip_process_port(const struct baresip_process *p);
  *  -ENOMEM; -EMSGSIZE */
 int baresip_process_command(struct baresip_process *p, const char *command,
 			    const char *params, const char *token);
-
-/** The program and its modules are there. @return 0; -ENOENT with a reason */
-int baresip_installed(char *reason);
 
 #endif
