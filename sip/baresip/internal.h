@@ -3,9 +3,11 @@
  * account.c       accounts and their processes
  * account_line.c  what a process is told of its account
  * registration.c  registrations
- * call.c          calls: what is asked of baresip
+ * call.c          calls, and their end
+ * asking.c        calls: what is asked of baresip
  * sound.c         calls: what they send
  * dialog.c        calls: what its SIP messages say
+ * settling.c      calls: what these say of media
  */
 #ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
 #define OFFHOOK_SIP_BARESIP_INTERNAL_H
@@ -174,19 +176,6 @@ void baresip_account_register_failed(struct baresip_account *a,
 
 /* ---- call.c ---- */
 
-int baresip_call_dial(struct sip_call **ret, struct sip_account *account,
-		      const struct sip_call_params *params);
-int baresip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
-int64_t baresip_call_came_ns(const struct sip_call *call);
-int baresip_call_answer(struct sip_call *call, const struct media_local *m);
-int baresip_call_reject(struct sip_call *call, uint16_t code,
-			const char *reason);
-void baresip_call_hangup(struct sip_call *call);
-int baresip_call_hold(struct sip_call *call);
-int baresip_call_resume(struct sip_call *call);
-int baresip_call_reinvite(struct sip_call *call);
-int baresip_call_transfer(struct sip_call *call, const char *uri, bool silent);
-int baresip_call_digit(struct sip_call *call, char digit);
 const char *baresip_call_id(const struct sip_call *call);
 const char *baresip_call_peer(const struct sip_call *call);
 struct sip_call *baresip_call_free(struct sip_call *call);
@@ -209,9 +198,6 @@ void baresip_call_emit(struct baresip_call *c, enum sip_call_event event,
 void baresip_call_close(struct baresip_call *c, const char *why);
 /** The peer has answered our BYE. */
 void baresip_call_bye_answered(struct baresip_call *c);
-/** An answer to a command about calls. */
-void baresip_call_answered(struct baresip_account *a,
-			   const struct baresip_message *m);
 
 /** A command for this call: baresip has a current one, which is chosen first.
  * @param token  for the answer; the call's number is put behind it
@@ -225,6 +211,25 @@ struct baresip_call *baresip_token_call(const struct baresip_account *a,
 					const struct baresip_message *m,
 					const char *token);
 
+/* ---- asking.c ---- */
+
+int baresip_call_dial(struct sip_call **ret, struct sip_account *account,
+		      const struct sip_call_params *params);
+int baresip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
+int64_t baresip_call_came_ns(const struct sip_call *call);
+int baresip_call_answer(struct sip_call *call, const struct media_local *m);
+int baresip_call_reject(struct sip_call *call, uint16_t code,
+			const char *reason);
+void baresip_call_hangup(struct sip_call *call);
+int baresip_call_hold(struct sip_call *call);
+int baresip_call_resume(struct sip_call *call);
+int baresip_call_reinvite(struct sip_call *call);
+int baresip_call_transfer(struct sip_call *call, const char *uri, bool silent);
+int baresip_call_digit(struct sip_call *call, char digit);
+/** An answer to a command about calls. */
+void baresip_call_answered(struct baresip_account *a,
+			   const struct baresip_message *m);
+
 /* ---- sound.c ---- */
 
 int baresip_call_mute(struct sip_call *call, bool mute);
@@ -234,6 +239,16 @@ bool baresip_sound_answered(struct baresip_account *a,
 			    const struct baresip_message *m);
 /** The call is over. */
 void baresip_sound_end(struct baresip_call *c);
+
+/* ---- settling.c ---- */
+
+/** A description in the body, if there is one.
+ *  @param has, changed  set then, else unchanged */
+void baresip_sdp_take(struct sdp *ret, bool *has, bool *changed,
+		      const struct sip_msg *msg);
+/** And tell the call of it, and of what it settled. */
+void baresip_sdp_message(struct baresip_call *c, const struct sip_msg *msg,
+			 bool sent, int64_t now_ns);
 
 /* ---- dialog.c ---- */
 

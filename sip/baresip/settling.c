@@ -1,0 +1,137 @@
+/* What the SIP messages of a baresip say about the media of its calls. */
+#include "sip/baresip/internal.h"
+
+#include <string.h>
+
+/* A description in the body; *changed set. */
+void baresip_sdp_take(struct sdp *ret, bool *has, bool *changed,
+		      const struct sip_msg *msg)
+{
+	const char *reason;
+
+	if (!msg_ctype_cmp(&msg->ctyp, "application", "sdp") ||
+	    mbuf_get_left(msg->mb) == 0)
+		return;
+	if (sdp_parse(ret, (const char *)mbuf_buf(msg->mb),
+		      mbuf_get_left(msg->mb), &reason))
+		return;
+	*has = true;
+	*changed = true;
+}
+
+static const struct media_codec *codec_find(const struct sdp *s,
+					    const struct media_codec *like)
+{
+	for (size_t i = 0; i < s->codec_count; i++) {
+		const struct media_codec *c = &s->codecs[i];
+
+		if (strcasecmp(c->name, like->name) == 0 &&
+		    c->clock_hz == like->clock_hz)
+			return c;
+	}
+	return NULL;
+}
+
+static bool is_event(const struct media_codec *c)
+{
+	return strcasecmp(c->name, "telephone-event") == 0;
+}
+
+static void encryption_settle(struct media_negotiated *n,
+			      const struct baresip_call *c)
+{
+	const struct sdp *offer = c->outgoing ? c->local : c->remote;
+	const struct sdp *answer = c->outgoing ? c->remote : c->local;
+
+	if (offer->association.fingerprint.len &&
+	    answer->association.fingerprint.len) {
+		n->encrypted = true;
+		n->dtls = true;
+	} else if (offer->crypto.offered && answer->crypto.count > 0) {
+		/* the answer has the line that both use; a later offer of the
+		 * other side does not change the suite of a baresip */
+		n->encrypted = true;
+		n->crypto_tx = answer->crypto.lines[0];
+		n->crypto_rx = answer->crypto.lines[0];
+		explicit_bzero(n->crypto_tx.key, sizeof(n->crypto_tx.key));
+		explicit_bzero(n->crypto_rx.key, sizeof(n->crypto_rx.key));
+	}
+}
+
+/* @return false: there is no audio, or nothing in common */
+static bool settle(struct baresip_call *c)
+{
+	const struct sdp *l = c->local;
+	const struct sdp *r = c->remote;
+	struct media_negotiated n = {.accepted_count = 0};
+	bool found = false;
+
+	if (!c->has_local || !c->has_remote || !l->has_audio || !r->has_audio)
+		return false;
+	for (size_t i = 0; i < r->codec_count; i++) {
+		const struct media_codec *theirs = &r->codecs[i];
+		const struct media_codec *ours = codec_find(l, theirs);
+
+		if (!ours)
+			continue;
+		if (is_event(theirs)) {
+			n.has_event_pt = true;
+			n.event_pt = theirs->pt;
+			n.event_clock_hz = theirs->clock_hz;
+		} else if (!found) {
+			n.codec = *theirs;
+			found = true;
+		}
+		if (n.accepted_count < MEDIA_CODECS_MAX)
+			n.accepted[n.accepted_count++] = *ours;
+	}
+	n.rtp = r->rtp;
+	n.rtcp = r->rtcp;
+	n.rtcp_mux = l->rtcp_mux && r->rtcp_mux;
+	n.ptime_ms = r->ptime_ms ? r->ptime_ms : l->ptime_ms;
+	n.direction = sdp_direction(
+		sdp_sends(l->direction) && sdp_receives(r->direction),
+		sdp_receives(l->direction) && sdp_sends(r->direction));
+	n.ice = l->ice.ufrag[0] && r->ice.ufrag[0];
+	encryption_settle(&n, c);
+	c->settled = n;
+	c->has_settled = found;
+	c->local_news = false;
+	c->remote_news = false;
+	return found;
+}
+
+/* Tell of a description that went or came, and of what it settled. */
+static void sdp_tell(struct baresip_call *c, enum sip_call_event event,
+		     int64_t now_ns)
+{
+	struct sip_call_info info = {.mono_ns = now_ns};
+	bool final = c->local_news && c->remote_news;
+
+	if (event == SIP_CALL_LOCAL_SDP && c->has_local)
+		info.client_rtp = &c->local->rtp;
+	if (info.client_rtp)
+		info.client_rtcp = &c->local->rtcp;
+	/* an offer alone settles nothing */
+	if (final && settle(c))
+		info.media = &c->settled;
+	baresip_call_emit(c, event, &info);
+}
+
+void baresip_sdp_message(struct baresip_call *c, const struct sip_msg *msg,
+			 bool sent, int64_t now_ns)
+{
+	bool news = false;
+
+	if (sent)
+		baresip_sdp_take(c->local, &c->has_local, &news, msg);
+	else
+		baresip_sdp_take(c->remote, &c->has_remote, &news, msg);
+	if (!news)
+		return;
+	if (sent)
+		c->local_news = true;
+	else
+		c->remote_news = true;
+	sdp_tell(c, sent ? SIP_CALL_LOCAL_SDP : SIP_CALL_REMOTE_SDP, now_ns);
+}
