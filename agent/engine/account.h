@@ -108,7 +108,7 @@ struct client_sounds {
 /** Its file; made now, in 10 ms a second of it or so, if this is the first
  * time.
  * @param ret_ns  of the prompt; a silence of SIP_PLAY_TAIL_MS is behind it
- * @return 0; -ENOSPC there are CLIENT_SOUNDS_MAX; -errno of open(); as
+ * @return 0; -E2BIG there are CLIENT_SOUNDS_MAX; -errno of open(); as
  *         prompt_wav() */
 int client_sounds_get(struct client_sounds *s, const char *source,
 		      char dst[static CLIENT_SOUND_PATH_BYTES],

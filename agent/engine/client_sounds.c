@@ -69,7 +69,7 @@ int client_sounds_get(struct client_sounds *s, const char *source,
 		return s->list[i].err;
 	}
 	if (s->count == CLIENT_SOUNDS_MAX)
-		return -ENOSPC;
+		return -E2BIG;
 	if (str_copy(new->source, sizeof(new->source), source))
 		return -ENAMETOOLONG;
 	new->err = file_make(s, s->count++, &new->ns);

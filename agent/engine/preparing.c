@@ -93,45 +93,76 @@ static const char *reason(int err)
 	}
 }
 
-static void fail(struct engine *e, const struct file *f, int err)
+/* Of a file that a client with media of its own plays. */
+static const char *client_reason(int err)
+{
+	switch (-err) {
+	case E2BIG:
+		return "is one too many: client baresip plays 64 files";
+	case EFBIG:
+		return "is too long: client baresip plays 2 min at most";
+	case EIO:
+	case ENOSPC:
+		return "cannot be written for client baresip: is there room "
+		       "in the agent's TMPDIR (unset: /tmp)?";
+	default:
+		return reason(err);
+	}
+}
+
+static void fail(struct engine *e, const struct file *f, const char *why)
 {
 	engine_end(e, "error", "role %s: %s \"%s\" %s", e->job->role, f->member,
-		   f->name, reason(err));
+		   f->name, why);
 }
 
 static bool missing_tell(struct engine *e, const struct file *f, void *arg)
 {
 	(void)arg;
 	if (f->err)
-		fail(e, f, f->err);
+		fail(e, f, reason(f->err));
 	return !f->err;
 }
 
+/* A client with media of its own reads a file that is made here, once. */
+static int prepare_play(struct engine *e, const struct wire_action *a,
+			const struct media_session_params *params,
+			const char *name)
+{
+	struct file f = {.member = "play", .name = name};
+	char wav[CLIENT_SOUND_PATH_BYTES];
+	int64_t ns;
+	int err = engine_play(e, a, name, f.path, sizeof(f.path));
+
+	if (!err && a->client == WIRE_CLIENT_NATIVE) {
+		(void)media_engine_prepare_play(e->media, params, f.path);
+		return 0;
+	}
+	if (!err)
+		err = client_sounds_get(&e->sounds, f.path, wav, &ns);
+	if (err)
+		fail(e, &f, client_reason(err));
+	return err;
+}
+
 /* What fails but by its file shows at the call that needs it. */
-static void prepare_action(struct engine *e, const struct wire_action *a)
+static int prepare_action(struct engine *e, const struct wire_action *a)
 {
 	struct media_session_params params;
 	struct call_media_files files;
-	char path[ENGINE_PATH_BYTES * 2];
-	char wav[CLIENT_SOUND_PATH_BYTES];
-	int64_t ns;
+	int err = 0;
 
 	if (call_media_params(e, a, &files, &params) ||
 	    media_engine_prepare(e->media, &params))
 		log_warning("run=%s role=%s a prompt is not prepared",
 			    e->job->session_id, e->job->role);
-	for (size_t i = 0; i < a->client_action_count; i++) {
+	for (size_t i = 0; !err && i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
-		if (strcmp(c->name, "play") != 0 ||
-		    engine_play(e, a, c->argument, path, sizeof(path)))
-			continue;
-		if (a->client != WIRE_CLIENT_NATIVE)
-			(void)client_sounds_get(&e->sounds, path, wav, &ns);
-		else
-			(void)media_engine_prepare_play(e->media, &params,
-							path);
+		if (strcmp(c->name, "play") == 0)
+			err = prepare_play(e, a, &params, c->argument);
 	}
+	return err;
 }
 
 int preparing_start(struct engine *e)
@@ -142,7 +173,8 @@ int preparing_start(struct engine *e)
 	while ((a = next_action(e, &at)) != NULL) {
 		if (!files_walk(e, a, missing_tell, NULL))
 			return -ENOENT;
-		prepare_action(e, a);
+		if (prepare_action(e, a))
+			return -ENOENT;
 	}
 	return 0;
 }
@@ -159,7 +191,7 @@ static bool failure_tell(struct engine *e, const struct file *f, void *arg)
 	bool found = strcmp(f->path, failure->path) == 0;
 
 	if (found)
-		fail(e, f, failure->err);
+		fail(e, f, reason(failure->err));
 	return !found;
 }
 

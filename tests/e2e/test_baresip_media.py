@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from second_client import NEEDED, UP, Pair, assert_counts_agree, folder_fixture  # noqa: F401
-from test_audio import PROMPTS
+from engine import Engine, target
+from second_client import (NEEDED, OURS, SIP, THEIRS, UP, Pair, assert_counts_agree,
+                           folder_fixture)  # noqa: F401
+from test_audio import PROMPTS, wav
 
 pytestmark = NEEDED
 
@@ -43,13 +45,34 @@ def test_silence_and_a_file_instead_of_its_tone(build, ports, namespaces, prompt
     assert not list(folder.iterdir())
 
 
-def test_what_cannot_be_played_is_said(build, ports, namespaces, prompts):
-    for name, reason in (("nowhere.wav", "not on this agent"), ("text.wav", "no audio file")):
-        with Pair(build, ports, namespaces, {"call_duration": 3, "sipclient_actions": [
-                UP, ["play", name]]}, settings={"prompt_dir": str(prompts)}) as p:
-            p.run().end()
-            missed, = p.caller.asserts()
-        assert missed["action"] == "play" and reason in missed["text"], missed
+@pytest.mark.parametrize("name,reason", [
+    ("nowhere.wav", "is neither an uploaded prompt nor in the agent's prompt_dir"),
+    ("text.wav", "is no audio file that libsndfile reads"),
+    ("long.wav", "is too long: client baresip plays 2 min at most")])
+def test_what_cannot_be_played_ends_the_job_before_a_call(build, ports, namespaces, prompts, name,
+                                                          reason):
+    (prompts / "long.wav").write_bytes(wav([0.0] * 8000 * 121))
+    with Pair(build, ports, namespaces, {"call_duration": 3, "sipclient_actions": [
+            UP, ["play", name]]}, settings={"prompt_dir": str(prompts)}) as p:
+        p.caller.until(lambda: p.caller.finish, "the end")
+        assert p.caller.finish["outcome"] == "error", p.caller.finish
+        assert p.caller.finish["reason"] == f'role caller: play "{name}" {reason}'
+        assert not p.caller.messages and not p.caller.calls()
+
+
+def test_no_room_for_what_it_plays(build, ports, namespaces, prompts):
+    """The agent's temporary folder is full."""
+    fill = "mount -t tmpfs -o size=64k none \"$TMPDIR\" && exec \"$@\""
+    with Engine(build, "caller", [[{"type": "call", "client": "baresip", "dial_destination": "1002",
+                                    "target": target(THEIRS, SIP),
+                                    "sipclient_actions": [["play", "voice.wav"]]}]], ports,
+                bind=OURS, settings={"prompt_dir": str(prompts)},
+                prefix=("ip", "netns", "exec", namespaces[0], "unshare", "-m", "sh", "-c", fill,
+                        "sh")) as e:
+        e.until(lambda: e.finish, "the end")
+        assert e.finish["outcome"] == "error"
+        assert 'play "voice.wav" cannot be written for client baresip' in e.finish["reason"]
+        assert "TMPDIR" in e.finish["reason"]
 
 
 @pytest.mark.parametrize("more", [
