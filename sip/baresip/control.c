@@ -65,7 +65,7 @@ static void messages_take(struct baresip_control *c)
 {
 	size_t at;
 	size_t len;
-	int err;
+	int err = -EAGAIN;
 
 	while (!c->ended && c->in.used > 0 &&
 	       (err = netstring_find(c->in.data, c->in.used, &at, &len)) == 0) {
