@@ -11,7 +11,24 @@ CLONE_NEWNET = 0x40000000
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+    run("ip", *words)
+
+
+def run(*command):
+    """Raises OSError with what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+
+
+def namespace_add(name):
+    """One of this name was left by a process that is gone: names have the number of theirs."""
+    namespace_delete(name)
+    ip("netns", "add", name)
+
+
+def namespace_delete(name):
+    subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
 @contextmanager
@@ -30,7 +47,7 @@ def own_network():
             for link in ("va", "vb"):
                 ip("link", "set", link, "up")
             ip("route", "add", "default", "dev", "va")
-        except (OSError, subprocess.CalledProcessError) as error:
+        except OSError as error:
             pytest.skip(f"no network namespaces: {error}")
         yield "10.99.0.1"
     finally:
@@ -44,8 +61,8 @@ def cable(tag=""):
     Several at a time have different tags."""
     ours, theirs = (f"off{os.getpid()}{tag}{c}" for c in "ab")
     try:
-        ip("netns", "add", ours)
-        ip("netns", "add", theirs)
+        namespace_add(ours)
+        namespace_add(theirs)
         ip("link", "add", "va", "netns", ours, "type", "veth",
            "peer", "name", "vb", "netns", theirs)
         for name, link, host in ((ours, "va", 1), (theirs, "vb", 2)):
@@ -53,15 +70,15 @@ def cable(tag=""):
             ip("-n", name, "link", "set", link, "up")
             ip("-n", name, "link", "set", "lo", "up")
             ip("-n", name, "route", "add", "default", "dev", link)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
         for name in (ours, theirs):
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+            namespace_delete(name)
         pytest.skip(f"no network namespaces: {error}")
     try:
         yield ours, theirs
     finally:
         for name in (ours, theirs):
-            subprocess.run(["ip", "netns", "del", name], check=False)
+            namespace_delete(name)
 
 
 @contextmanager
@@ -71,7 +88,7 @@ def translated(*rules):
     inside = f"off{os.getpid()}nc"
     with cable("n") as (router, phone):
         try:
-            ip("netns", "add", inside)
+            namespace_add(inside)
             ip("link", "add", "vi", "netns", inside, "type", "veth",
                "peer", "name", "vj", "netns", router)
             for name, link, host in ((inside, "vi", 2), (router, "vj", 1)):
@@ -79,16 +96,14 @@ def translated(*rules):
                 ip("-n", name, "link", "set", link, "up")
             ip("-n", inside, "link", "set", "lo", "up")
             ip("-n", inside, "route", "add", "default", "via", "10.98.0.1")
-            run = ["ip", "netns", "exec", router]
-            for command in (["sysctl", "-q", "net.ipv4.ip_forward=1"],
-                            ["iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "va",
-                             "-j", "MASQUERADE"],
-                            *(["iptables", *rule.split()] for rule in rules)):
-                subprocess.run([*run, *command], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            subprocess.run(["ip", "netns", "del", inside], check=False, capture_output=True)
+            for command in ("sysctl -q net.ipv4.ip_forward=1",
+                            "iptables -w -t nat -A POSTROUTING -o va -j MASQUERADE",
+                            *(f"iptables -w {rule}" for rule in rules)):
+                run("ip", "netns", "exec", router, *command.split())
+        except OSError as error:
+            namespace_delete(inside)
             pytest.skip(f"no address translation: {error}")
         try:
             yield inside, phone
         finally:
-            subprocess.run(["ip", "netns", "del", inside], check=False)
+            namespace_delete(inside)
