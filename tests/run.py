@@ -16,14 +16,36 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Programs at a time; more would not find ports for all their tests (e2e/ports.py).
+PROGRAMS_MAX = 16
+SHOWN_LINES = 400  # of a test that failed
 SUITES = ("unit", "vectors", "fuzz", "lint", "e2e")
 MESON = "/usr/bin/meson"
 
 
+def said(entry):
+    """What a test of meson's testlog.json printed."""
+    text = entry.get("stdout", "") + "\n" + entry.get("stderr", "")
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)  # libre warns in colour
+
+
+def why(entry):
+    """Of what a failed test printed, what tells the reason: pytest's account of its failures from
+    the first one on, of other programs the end."""
+    text = said(entry)
+    begin = re.search(r"^=+ (?:FAILURES|ERRORS) =+$", text, re.M)
+    lines = text[begin.start() if begin else 0:].splitlines()
+    shown = [] if not begin else lines[:SHOWN_LINES]
+    rest = lines[len(shown):]
+    if len(rest) > SHOWN_LINES // 4:
+        shown.append(f"... {len(rest) - SHOWN_LINES // 4} lines are left out; meson-logs/testlog.txt")
+        rest = rest[-(SHOWN_LINES // 4):]
+    return "\n".join([f"---- {entry['name']}: {entry['result']}", *shown, *rest])
+
+
 def cases(entry):
     """(passed, failed, skipped) of one line of meson's testlog.json."""
-    text = entry.get("stdout", "") + "\n" + entry.get("stderr", "")
-    text = re.sub("\x1b" + r"\[[0-9;]*m", "", text)  # libre warns in colour
+    text = said(entry)
     good = entry["result"] in ("OK", "EXPECTEDFAIL")
     passed = failed = skipped = 0
     running = [int(n) for n in
@@ -89,11 +111,15 @@ def run_meson(build, arguments, **environment):
     # test is waiting for calls, one more than there are processors may run.
     status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
                              "--timeout-multiplier", "4",
-                             "--num-processes", str(os.cpu_count() + 1),
-                             "--print-errorlogs", *arguments],
+                             "--num-processes",
+                             str(min(len(os.sched_getaffinity(0)) + 1, PROGRAMS_MAX)),
+                             *arguments],
                             env={**os.environ, **environment}).returncode
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     entries = [json.loads(line) for line in lines]
+    for entry in entries:
+        if cases(entry)[1]:
+            print(why(entry), flush=True)
     return status, {e["name"].split(" / ")[-1].strip(): e for e in entries}
 
 

@@ -50,6 +50,7 @@ def sums(texts):
     """{word: count} of all last lines; a part without one has an error"""
     total = {}
     for text in texts:
+        text = re.sub(r"\x1b\[[0-9;]*m", "", text)
         lines = re.findall(r"^=* ?((?:\d+ \w+(?:, )?)+) in [0-9.]+s", text, re.M)
         for number, word in re.findall(r"(\d+) (\w+)", lines[-1] if lines else "1 error"):
             word = "error" if word == "errors" else word

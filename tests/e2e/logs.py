@@ -1,5 +1,6 @@
 """What programs beside a test wrote: of a test that fails it is shown, also where the
 program outlives the test or its directory does not."""
+import re
 import time
 from pathlib import Path
 
@@ -48,5 +49,7 @@ def _tail(path):
     if not path.exists():
         return ""
     with open(path, "rb") as f:
-        f.seek(max(0, path.stat().st_size - TAIL))
-        return f.read().decode(errors="replace")
+        f.seek(max(0, path.stat().st_size - 10 * TAIL))
+        text = f.read().decode(errors="replace")
+    # of a line that is written anew again and again (baresip's) the last state
+    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)[-TAIL:]

@@ -13,12 +13,16 @@ test('broken', sh, args: ['-c', 'test -e {here}/mended'])
 """
 
 
+def set_up(folder, project):
+    (folder / "meson.build").write_text(project.format(here=folder))
+    subprocess.run(["/usr/bin/meson", "setup", "build"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder / "build"
+
+
 @pytest.fixture
 def build(tmp_path):
-    (tmp_path / "meson.build").write_text(PROJECT.format(here=tmp_path))
-    subprocess.run(["/usr/bin/meson", "setup", "build"], cwd=tmp_path, check=True,
-                   stdout=subprocess.DEVNULL)
-    return tmp_path / "build"
+    return set_up(tmp_path, PROJECT)
 
 
 def run(build, *options):
@@ -46,3 +50,20 @@ def test_what_passes_alone_is_named(build):
 
 def test_more_failures_than_allowed_are_not_repeated(build):
     assert run(build, "--repeat", "1") == (1, "1 passed, 2 failed", [])
+
+
+def test_the_reason_is_shown(tmp_path):
+    """Of pytest's account the begin, where the assertion stands, however long the logs behind it
+    are; of other programs the end."""
+    (tmp_path / "said").write_text(
+        "begin of all\n=== FAILURES ===\nthe reason\n" + "a log\n" * 1000 + "=== summary\n")
+    build = set_up(tmp_path, """project('two')
+sh = find_program('sh')
+test('long', sh, args: ['-c', 'cat {here}/said; false'])
+test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'])
+""")
+    said = subprocess.run(["/usr/bin/python3", RUN, build], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    assert "the reason" in said and "=== summary" in said and "begin of all" not in said
+    assert "the end" in said and "lines are left out" in said
+    assert len(said.splitlines()) < 1000, said
