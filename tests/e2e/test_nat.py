@@ -10,7 +10,8 @@ from capture import Capture
 from netns import translated
 from phones import BARESIP, OURS, Baresip
 from test_srtp import RTP, assert_exact, call, streams
-from turn import CREDENTIALS, RELAYS, SERVER, TURNSERVER, Coturn
+from turn import (CREDENTIALS, RELAYS, SERVER, TURNSERVER, Coturn, at_server, bound_at,
+                  relayed)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not BARESIP,
                                 reason="needs root for network namespaces, and baresip")
@@ -55,51 +56,32 @@ def test_ice_with_baresip(tmp_path, build, namespaces, mux, encryption):
     assert_exact(streams(result), capture)
 
 
-# a peer may send before the server has our channel for it, a round trip after its
-# answer: the server drops that, and the stream begins with the next packet. Of TLS
-# only this is known of when that is.
-BEFORE_CHANNEL = 10
-CHANNEL_BOUND = b"\x01\x09"   # the type of the success response
+# Packets that the server did not relay at the start and at the end of a call.
+UNRELAYED_MAX = 10
 
 
-def at_server(folder, namespace):
-    """A capture of what we and the server say to each other."""
-    (folder / "server").mkdir()
-    return Capture(folder / "server", (3478, 3479), namespace, "vb")
-
-
-
-
-
-def bound_at(capture, transport):
-    """When the server had our channel for RTP: it answers the request on RTP's socket, which
-    has the lower port of UDP, and the first connection."""
-    answers = [(t, port) for t, _, port, data in capture.datagrams(
-        f"{transport}.srcport == 3478", transport) if data[:2] == CHANNEL_BOUND]
-    if transport == "udp":
-        first = min(port for _, port in answers)
-        answers = [(t, port) for t, port in answers if port == first]
-    return min(t for t, _ in answers)
-
-
-def assert_relayed(found, capture, bound=None):
-    """What the server got once it had the channel came to us, to the packet.
-    @param bound  when it had; None: it is not known"""
+def assert_relayed(found, capture, server_side, transport):
+    """What the server relayed came to us, to the packet. A peer may send before the server has our
+    channel for it, a round trip after its answer: the server drops that; and what still waits
+    in its socket when we give the allocation back. Of TLS only the sum is known."""
     captured = capture.streams()
     ssrcs = {way: int(found[way]["ssrc"], 16) for way in ("in", "out")}
     came, went = ([s for key, s in captured.items() if key[0] == ssrcs[way]][0]
                   for way in ("in", "out"))
-    before = sum(t < bound for t, _, _ in came.packets) if bound else None
-    print(f"in: {found['in']['packets']} packets, capture {len(came.packets)}, {before} before the "
-          f"channel; out: {found['out']['packets']}, capture {len(went.packets)}")
+    print(f"in: {found['in']['packets']} packets, capture {len(came.packets)}; "
+          f"out: {found['out']['packets']}, capture {len(went.packets)}")
     assert found["out"]["packets"] == len(went.packets) and went.lost() == 0
-    dropped = len(came.packets) - found["in"]["packets"]
-    if bound is None:
-        assert 0 <= dropped <= BEFORE_CHANNEL
-    else:
-        # one that came just before may have waited in its queue until the channel was there
-        assert 0 <= dropped <= before
     assert found["in"]["lost"] == 0 and found["in"]["duplicates"] == 0
+    assert 0 <= len(came.packets) - found["in"]["packets"] <= UNRELAYED_MAX
+    if transport == "tls":
+        return
+    through, bound = relayed(server_side, transport, ssrcs["in"]), bound_at(server_side, transport)
+    last = max(t for t, number, _ in came.packets if number in through)
+    dropped = [t for t, number, _ in came.packets if number not in through]
+    print(f"{sum(t < bound for t, _, _ in came.packets)} came before the channel; not relayed: "
+          f"{sum(t < bound for t in dropped)} of them, {sum(t > last for t in dropped)} at the end")
+    assert found["in"]["packets"] == len(through)
+    assert all(t < bound or t > last for t in dropped), (dropped, bound, last)
 
 
 @needs_coturn
@@ -117,7 +99,7 @@ def test_turn_relays(tmp_path, build, namespaces, mux):
     assert path(result)["by"] == "turn" and path(result)["rtp"]["local_type"] == "relay"
     port = int(path(result)["rtp"]["local"].split(":")[1])
     assert RELAYS[0] <= port <= RELAYS[1]
-    assert_relayed(streams(result), capture, bound_at(server_side, "udp"))
+    assert_relayed(streams(result), capture, server_side, "udp")
     assert result["evidence"]["foreign_packets"] == 0
     assert result["evidence"]["invalid_packets"] == 0
 
@@ -144,8 +126,7 @@ def test_turn_by_stream(tmp_path, build, namespaces, tls_files, transport):
                                 *(["--turn-insecure"] if transport == "tls" else []), *CREDENTIALS)
     assert code == 0, (result, peer.text(), server.text())
     assert path(result)["rtp"]["local_type"] == "relay"
-    assert_relayed(streams(result), capture,
-                   bound_at(server_side, "tcp") if transport == "tcp" else None)
+    assert_relayed(streams(result), capture, server_side, transport)
     assert result["evidence"]["invalid_packets"] == 0
     assert result["evidence"]["send_errors"] == 0
 

@@ -6,10 +6,10 @@ import pytest
 
 from capture import Capture
 from netns import cable, ip
-from test_nat import assert_relayed, at_server, bound_at, path, tls_files  # noqa: F401
+from test_nat import assert_relayed, path, tls_files  # noqa: F401
 from test_rtpengine import Answerer
 from test_srtp import RTP, assert_exact, call, streams
-from turn import CREDENTIALS, TURNSERVER, Coturn
+from turn import CREDENTIALS, TURNSERVER, Coturn, at_server
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 
@@ -69,7 +69,6 @@ def test_turn(tmp_path, build, both, tls_files, transport):  # noqa: F811
     assert path(result)["rtp"]["local"].startswith(f"[{FAR}]:")
     assert path(result)["rtp"]["local_type"] == "relay"
     near, other = streams(result), streams(answered)
-    assert_relayed(near, capture,
-                   bound_at(server_side, transport) if transport != "tls" else None)
+    assert_relayed(near, capture, server_side, transport)
     assert near["out"]["packets"] == other["in"]["packets"] > 50 and other["in"]["lost"] == 0
     assert result["evidence"]["invalid_packets"] == 0

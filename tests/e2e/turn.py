@@ -1,9 +1,12 @@
-"""coturn as STUN and TURN server at 10.99.0.2 of a namespace (netns.py)."""
+"""coturn as STUN and TURN server at 10.99.0.2 of a namespace (netns.py), and what a capture
+beside it shows of it."""
+import re
 import shutil
 import subprocess
 import time
 
 import logs
+from capture import Capture
 
 TURNSERVER = shutil.which("turnserver")
 SERVER, PORT, RELAYS = "10.99.0.2", 3478, (49000, 49999)
@@ -47,3 +50,42 @@ class Coturn:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+# RFC 8489 section 5: type, length, cookie, transaction
+STUN = re.compile(rb"(..)(..)\x21\x12\xa4\x42(.{12})", re.S)
+CHANNEL_BIND, CHANNEL_BOUND = b"\x00\x09", b"\x01\x09"
+# XOR-PEER-ADDRESS up to its port (RFC 8656 section 18.3)
+PEER = re.compile(rb"\x00\x12\x00[\x08\x14]\x00[\x01\x02](..)", re.S)
+
+
+def at_server(folder, namespace):
+    """A capture of what we and the server say to each other."""
+    (folder / "server").mkdir()
+    return Capture(folder / "server", (PORT, PORT + 1), namespace, "vb")
+
+
+def bound_at(capture, transport):
+    """When the server had our channel for RTP, whose port is the lower one of the peer's two: it
+    had it before it answered. Each of the two is asked for on a socket of its own."""
+    asked = {}   # transaction: the peer's port
+    for _, _, _, data in capture.datagrams(f"{transport}.dstport == {PORT}", transport):
+        for found in STUN.finditer(data):
+            if found[1] == CHANNEL_BIND:
+                port, = PEER.search(data, found.end()).groups()
+                asked[found[3]] = int.from_bytes(port, "big") ^ 0x2112
+    rtp = min(asked.values())
+    return min(t for t, _, _, data in capture.datagrams(
+        f"{transport}.srcport == {PORT}", transport) for found in STUN.finditer(data)
+        if found[1] == CHANNEL_BOUND and asked[found[3]] == rtp)
+
+
+def relayed(capture, transport, ssrc):
+    """Sequence numbers of the PCMA of a peer that the server sent to us."""
+    streams = {}   # a segment of TCP may end anywhere
+    for _, _, port, data in capture.datagrams(
+            f"{transport}.srcport == {PORT} && !tcp.analysis.retransmission", transport):
+        streams.setdefault(port, bytearray()).extend(data)
+    rtp = re.compile(rb"\x80[\x08\x88](..)...." + re.escape(ssrc.to_bytes(4, "big")), re.S)
+    return {int.from_bytes(number, "big") for data in streams.values()
+            for number in rtp.findall(data)}
