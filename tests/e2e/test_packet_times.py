@@ -22,13 +22,25 @@ def rounded(codec, ptime):
     return max(step, ptime - ptime % step)
 
 
-def check(packets, codec, ptime):
-    """Time stamps and sizes are those of the packet time. packets: (time stamp, ..., payload)"""
+def left_out(packets, codec, ptime):
+    """Time stamps and sizes are those of the packet time. packets: (time stamp, ..., payload)
+    @return the places in time between them that no packet has"""
     clock, _, bytes_ms = CODECS[codec]
-    steps = {(b[0] - a[0]) % 2**32 for a, b in zip(packets, packets[1:])}
-    assert steps == {clock * ptime // 1000}, (codec, ptime, steps)
+    ticks = clock * ptime // 1000
+    steps = [(b[0] - a[0]) % 2**32 for a, b in zip(packets, packets[1:])]
+    assert all(step and step % ticks == 0 for step in steps), (codec, ptime, set(steps))
     if bytes_ms:
         assert {len(p[-1]) for p in packets} == {round(bytes_ms * ptime)}, (codec, ptime)
+    return sum(steps) // ticks - len(steps)
+
+
+def unsent(engine):
+    """Places that it says passed, in the calls or before their first packet, because what belongs
+    there was not encoded yet: none but on a machine that is too busy."""
+    evidence, = (e for e in engine.events if e["kind"] == "evidence")
+    if evidence["packets_unsent"]:
+        print(f"{engine.role}: {evidence['packets_unsent']} places passed")
+    return evidence["packets_unsent"]
 
 
 def test_every_packet_time_of_every_codec(build, ports, tmp_path):
@@ -62,8 +74,9 @@ def test_every_packet_time_of_every_codec(build, ports, tmp_path):
     seen = {}
     for packet in capture.packets():
         seen.setdefault(packet[0], []).append(packet[3:])
+    missing_of_callee = 0
     for codec, engine in engines.items():
-        calls = engine.calls()
+        calls, missing, passed = engine.calls(), 0, unsent(engine)
         assert len(calls) == len(TIMES)
         for ptime, call in zip(TIMES, calls):
             found = {s["dir"]: s for s in call["streams"]}
@@ -72,12 +85,17 @@ def test_every_packet_time_of_every_codec(build, ports, tmp_path):
                 packets = seen[int(stream["ssrc"], 16)]
                 assert stream["packets"] == len(packets), (codec, ptime, way, stream)
                 assert len(packets) >= 2
-                check(packets, codec, wanted)
+                places = left_out(packets, codec, wanted)
+                missing += places if way == "out" else 0
+                missing_of_callee += places if way == "in" else 0
                 assert (stream["ptime_ms"], stream["clock_hz"]) == (wanted, CODECS[codec][0])
             assert found["in"]["lost"] == 0, (codec, ptime)
             # a second of it, but for what the two ends of a call are apart, and the first call
             # waits until the packet time that the answer asks for is encoded
-            assert abs(found["out"]["packets"] * rounded(codec, THEIRS) - 1000) <= 500
+            sent, each = found["out"]["packets"], rounded(codec, THEIRS)
+            assert sent * each <= 1500 and (sent + passed) * each >= 500, (codec, ptime, sent)
+        assert missing <= passed, (codec, missing, passed)
+    assert missing_of_callee <= unsent(callee)
 
 
 # what it offers, and what the peer answers; payload type and packet time that follow
@@ -149,4 +167,4 @@ def test_as_the_answer_asks(build, ports, name):
     (out,) = [s for s in call["streams"] if s["dir"] == "out"]
     assert out["packets"] == len(sink.packets) > 0
     assert {kind for _, kind, _ in sink.packets} == {pt}
-    check(sink.packets, codec, wanted)
+    assert left_out(sink.packets, codec, wanted) <= unsent(one)
