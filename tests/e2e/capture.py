@@ -14,6 +14,17 @@ import logs
 FRAGMENTS = "ip[6:2] & 0x1fff != 0 or ip6 proto 44"
 
 
+def tshark(file, *arguments):
+    """What it says of a capture, whatever preferences and language the user has."""
+    folder = str(Path(file).parent)
+    done = subprocess.run(
+        ["/usr/bin/tshark", "-n", "-r", str(file), *arguments], capture_output=True, text=True,
+        errors="replace", check=False,
+        env=dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, LC_ALL="C"))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @dataclass
 class Stream:
     """RTP packets from one port to another, as captured."""
@@ -94,20 +105,14 @@ class Capture:
         decode = []
         for port in range(self.ports[0] + self.ports[0] % 2, self.ports[1], 2):
             decode += ["-d", f"udp.port=={port},rtp", "-d", f"udp.port=={port + 1},rtcp"]
-        env = dict(os.environ, HOME=str(self.file.parent), LC_ALL="C")
-        return subprocess.run(
-            ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, *arguments],
-            check=True, capture_output=True, text=True, env=env).stdout
+        return tshark(self.file, *decode, *arguments)
 
     def sip_fields(self, display, fields, ports):
         """Rows of the SIP packets of these ports that a display filter lets through."""
         decode = [a for port in ports for kind in ("udp", "tcp")
                   for a in ("-d", f"{kind}.port=={port},sip")]
         names = [a for name in fields for a in ("-e", name)]
-        out = subprocess.run(
-            ["/usr/bin/tshark", "-n", "-r", str(self.file), *decode, "-Y", display,
-             "-T", "fields", *names], check=True, capture_output=True, text=True,
-            env=dict(os.environ, HOME=str(self.file.parent), LC_ALL="C")).stdout
+        out = tshark(self.file, *decode, "-Y", display, "-T", "fields", *names)
         return [line.split("\t") for line in out.splitlines()]
 
     def streams(self):

@@ -96,9 +96,11 @@ class Phone:
     def __enter__(self):
         with logs.opened(self.log) as log:
             self.process = subprocess.Popen(
-                ["ip", "netns", "exec", self.namespace, *self.command()],
+                ["ip", "netns", "exec", self.namespace, *self.command()], cwd=self.folder,
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
-                env=dict(os.environ, HOME=str(self.folder), COLUMNS="400"))  # no folded echo
+                # no folded echo, nothing left in the temporary folder
+                env=dict(os.environ, HOME=str(self.folder), COLUMNS="400",
+                         PULSE_RUNTIME_PATH=str(self.folder)))
         self.until(self.ready)
         return self
 
@@ -153,8 +155,8 @@ class Baresip(Phone):
             f"dtmfmode={dtmf}{account}\n")
         (folder / "contacts").write_text("")
         (folder / "config").write_text("\n".join([
-            f"sip_listen {PHONE}:5060", f"snd_path {folder}",
-            f"audio_source aufile,{folder}/tone.wav", "audio_alert aufile,/dev/null",
+            f"sip_listen {PHONE}:5060", "snd_path .",
+            "audio_source aufile,tone.wav", "audio_alert aufile,/dev/null",
             f"ausrc_srate {rate}", f"auplay_srate {rate}", "ausrc_channels 1",
             "auplay_channels 1", "rtp_ports 30000-30100", "net_interface vb",
             "module_path " + MODULES, f"module {module}.so", "module aufile.so",
@@ -252,7 +254,7 @@ class Linphone(Phone):
     def __enter__(self):
         super().__enter__()
         self.do("soundcard use files")
-        self.do(f"play {self.folder}/tone.wav")
+        self.do("play tone.wav")
         return self
 
     def text(self):
@@ -268,8 +270,8 @@ class Linphone(Phone):
 
     def record(self):
         self._records += 1
-        self.do(f"record {self.heard()}")
-        self.until(str(self.heard()))   # it echoes what it has taken
+        self.do(f"record {self.heard().name}")
+        self.until(self.heard().name)   # it echoes what it has taken
 
     def digits(self):
         return "".join(re.findall(r"Receiving tone (.) from",

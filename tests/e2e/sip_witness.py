@@ -1,14 +1,13 @@
 """Every SIP message of ours that the tests of a file recorded, held to the grammar (sip_grammar.py)
 and to tshark's dissectors of SIP and SDP when the file's last test is over. One test alone has its
 own messages looked at in the same way. Engines and benches note theirs when they end."""
-import os
 import re
 import struct
-import subprocess
 import tempfile
 from pathlib import Path
 
 import sip_grammar
+from capture import tshark
 
 GRAMMAR_MAX = 4000   # messages of a file that the grammar looks at, evenly spread
 _noted = []          # (message, held to the grammar)
@@ -52,12 +51,9 @@ def dissect(messages):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sent.pcap"
         file.write_bytes(pcap(map(with_keys, messages)))
-        out = subprocess.run(
-            ["/usr/bin/tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|",
-             "-e", "frame.number", "-e", "frame.protocols", "-e", "_ws.malformed",
-             "-e", "_ws.expert.severity", "-e", "_ws.expert.message"],
-            check=True, capture_output=True, text=True, errors="replace",
-            env=dict(os.environ, HOME=folder, LC_ALL="C")).stdout.splitlines()
+        out = tshark(file, "-T", "fields", "-E", "separator=|",
+                     "-e", "frame.number", "-e", "frame.protocols", "-e", "_ws.malformed",
+                     "-e", "_ws.expert.severity", "-e", "_ws.expert.message").splitlines()
     assert len(out) == len(messages), (len(out), len(messages))
     found = []
     for line in out:

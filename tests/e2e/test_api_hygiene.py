@@ -180,7 +180,7 @@ def test_request_id_is_on_every_answer(server):
 
 
 def test_rate_limit():
-    c = Controller(rate_limit=5, rate_burst=20)
+    c = Controller(rate_limit=1, rate_burst=20)
     c.create_key("other", "read")
     with c:
         answers = [c.request("GET", "/projects") for _ in range(60)]

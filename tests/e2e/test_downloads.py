@@ -2,11 +2,11 @@
 import base64
 import csv
 import io
-import subprocess
 import time
 
 import pytest
 
+from capture import tshark
 from controller import Controller
 from fake_agent import FakeAgent, point, registered
 from test_api_basics import problem
@@ -94,11 +94,9 @@ def test_packets_are_read_by_another_program(run, tmp_path):
     fields = ["frame.time_epoch", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.srcport",
               "udp.dstport", "sip.Call-ID", "ip.checksum.status", "udp.checksum.status",
               "_ws.expert.message"]
-    out = subprocess.run(
-        ["tshark", "-n", "-r", file, "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
-         "-d", "udp.port==1-65535,sip", "-T", "fields", "-E", "separator=|",
-         *(a for f in fields for a in ("-e", f))],
-        check=True, capture_output=True, text=True).stdout.splitlines()
+    out = tshark(file, "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+                 "-d", "udp.port==1-65535,sip", "-T", "fields", "-E", "separator=|",
+                 *(a for f in fields for a in ("-e", f))).splitlines()
     rows = [dict(zip(fields, line.split("|"))) for line in out]
     a, b = "192.0.2.1", "198.51.100.7"
     expected = [(a, b, "", "", "5062", "5060", "call-1"), (b, a, "", "", "5060", "5062", "call-2"),
@@ -109,9 +107,8 @@ def test_packets_are_read_by_another_program(run, tmp_path):
     for i, row in enumerate(rows):
         assert abs(float(row["frame.time_epoch"]) - (T0 + (i + 1) / 1000 + 7e-6)) < 1e-6
         assert row["ip.checksum.status"] in ("", "1") and row["udp.checksum.status"] == "1"
-    payload = subprocess.run(
-        ["tshark", "-n", "-r", file, "-Y", "frame.number == 5", "-d", "udp.port==1-65535,data",
-         "-T", "fields", "-e", "udp.payload"], check=True, capture_output=True, text=True).stdout
+    payload = tshark(file, "-Y", "frame.number == 5", "-d", "udp.port==1-65535,data",
+                     "-T", "fields", "-e", "udp.payload")
     assert bytes.fromhex(payload.strip().replace(":", "")) == BINARY
 
 

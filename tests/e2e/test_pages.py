@@ -157,7 +157,7 @@ def test_schedules(page, lab):
 def test_history_of_a_schedule(page, lab):
     made = lab.c.api("POST", "/schedules", {
         "name": "soon", "test_id": lab.passes,
-        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 2))})["schedule"]
+        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 3))})["schedule"]
     lab.waits_for(lambda: lab.c.api("GET", f"/schedules/{made['id']}")["schedule"]["history"])
     page.open("/schedules")
     page.press("soon")

@@ -1,5 +1,6 @@
 """Runs that start at their times."""
 import datetime
+import math
 import random
 import sqlite3
 import time
@@ -20,7 +21,8 @@ def text(ms):
 
 
 def from_now(seconds):
-    return text((time.time() + seconds) * 1000)
+    """At least that much: times are whole seconds."""
+    return text(math.ceil(time.time() + seconds) * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,8 @@ def lab():
 def make(lab, **more):
     lab.count += 1
     what = {} if "project_id" in more else {"test_id": lab.passes}
-    when = {} if "run_at" in more else {"cron": "0 3 * * *"}
+    far = (datetime.datetime.now(UTC).hour + 12) % 24   # does not come meanwhile
+    when = {} if "run_at" in more else {"cron": f"0 {far} * * *"}
     body = {"name": f"schedule {lab.count}", **what, **when, **more}
     return lab.c.api("POST", "/schedules", body)["schedule"]
 
@@ -89,7 +92,9 @@ def test_once(lab):
 
 def test_cron_and_project(lab):
     """Also: several that are due at once, and what comes after."""
-    one = make(lab, cron="*/5 * * * *")
+    # a minute that does not come while this lasts, also not from one to the next
+    minute = (datetime.datetime.now(UTC).minute + 30) % 60
+    one = make(lab, cron=f"{minute} * * * *")
     every = make(lab, project_id=lab.standing, tags=["passed", "failed"], test_ids=[
         lab.passes, lab.held, lab.fails])
     none = make(lab, project_id=lab.standing, tags=["nothing has it"])
@@ -100,9 +105,9 @@ def test_cron_and_project(lab):
     refused, = shown(lab, none)["history"]
     assert refused["outcome"] == "refused" and "that the filters select" in refused["detail"]
     after = shown(lab, one)
-    moment = datetime.datetime.strptime(after["next_at"], FORMAT)
-    assert moment.minute % 5 == 0 and 0 < (moment - datetime.datetime.now(UTC).replace(
-        tzinfo=None)).total_seconds() <= 300
+    moment = datetime.datetime.strptime(after["next_at"], FORMAT).replace(tzinfo=UTC)
+    assert (moment.minute, moment.second) == (minute, 0)
+    assert 0 < (moment - datetime.datetime.now(UTC)).total_seconds() <= 3600
     run = shown(lab, every)["history"][0]["project_run_uuid"]
     with lab.worker():
         found = lab.ended(run)
@@ -115,7 +120,7 @@ def test_test_that_cannot_start(lab):
     test = lab.make("tests", name="cannot start", project_id=lab.standing, agentpool_id=lab.pool,
                     steps=[[{"type": "register", "role": "caller", "target_pool": lab.target,
                              "credential_pool": empty}]])
-    schedule = make(lab, test_id=test, run_at=from_now(1))
+    schedule = make(lab, test_id=test, run_at=from_now(2))
     lab.waits_for(lambda: outcomes(lab, schedule) == ["refused"])
     assert "credential" in shown(lab, schedule)["history"][0]["detail"]
 
@@ -177,12 +182,12 @@ def test_further_attempts_count(lab):
                     steps=steps, retries_on_failure=1)
     ends = iter(["failed", "hold"])
     with lab.worker(lambda spec: next(ends)):
-        schedule = make(lab, test_id=test, run_at=from_now(1))
+        schedule = make(lab, test_id=test, run_at=from_now(2))
         lab.waits_for(lambda: outcomes(lab, schedule) == ["started"])
         first = shown(lab, schedule)["history"][0]
         lab.waits_for(lambda: run_of(lab, first).get("retried_by"))
         lab.c.api("PUT", f"/schedules/{schedule['id']}", {
-            "name": "again", "test_id": test, "run_at": from_now(1)})
+            "name": "again", "test_id": test, "run_at": from_now(2)})
         lab.waits_for(lambda: outcomes(lab, schedule) == ["skipped", "started"])
         second = run_of(lab, first)["retried_by"]
         assert second in shown(lab, schedule)["history"][0]["detail"]
@@ -234,9 +239,11 @@ def test_next_times(lab):
         minutes = sorted(rng.sample(range(60), 2))
         hours = sorted(rng.sample(range(5, 23), 2))
         cron = f"{minutes[0]},{minutes[1]} {hours[0]}-{hours[1]}/2 * * *"
-        before = int(time.time()) // 60 * 60 + 60
-        schedule = make(lab, cron=cron, timezone=zone)
-        lab.c.request("DELETE", f"/schedules/{schedule['id']}")
+        before = 0
+        while before != int(time.time()) // 60 * 60 + 60:   # the minute of its making
+            before = int(time.time()) // 60 * 60 + 60
+            schedule = make(lab, cron=cron, timezone=zone)
+            lab.c.request("DELETE", f"/schedules/{schedule['id']}")
         expected = []
         for at in range(before, before + 10 * 86400, 60):
             local = datetime.datetime.fromtimestamp(at, zoneinfo.ZoneInfo(zone))
