@@ -70,10 +70,10 @@ class Kamailio:
             # A group of its own: its children end with it.
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not answers_options(self.port, host=self._host):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                self.__exit__()
+                self._end()
                 raise RuntimeError("kamailio did not start:\n" + self.log.read_text())
         return self
 
@@ -85,6 +85,13 @@ class Kamailio:
         os.killpg(self._process.pid, signal.SIGCONT)
 
     def __exit__(self, *_):
+        status = self._process.poll()
+        self._end()
+        if status is not None:
+            raise RuntimeError(f"kamailio ended by itself with status {status}:\n" +
+                               self.log.read_text(errors="replace")[-logs.TAIL:])
+
+    def _end(self):
         if self._process.poll() is None:
             self.resume()
             self._process.terminate()
