@@ -588,7 +588,7 @@ def test_artifact_that_is_refused_is_told(controller, agent):
 
 def test_artifacts_survive_the_death_of_the_agent(controller, agent):
     lease = controller.offer('a1', spec={'fake': [
-        [0, 'file', 'one', 100000], [0, 'part', 'torn', 10], [0, 'sleep', 600]]})
+        [0, 'file', 'one', 100000], [0, 'part', 'torn', 10], [0, 'until_cancel']]})
     controller.script['/leases/a1/artifacts/one'] = [(503, {'detail': 'later'})]
     agent.start()
     controller.wait(lambda: controller.calls('/leases/a1/artifacts/one'), what='artifact')
