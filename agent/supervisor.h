@@ -1,6 +1,6 @@
 /**
  * The agent's supervisor: enrols, polls for jobs, holds the leases, drains and
- * stops (decisions.md section 7). It touches no SIP: jobs are carried out by
+ * stops (docs/wire.md). It touches no SIP: jobs are carried out by
  * engine processes.
  *   SIGUSR1           no new jobs; exit when the running ones are over
  *   SIGTERM, SIGINT   the same with a bound; a second one cancels them, a

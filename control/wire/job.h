@@ -150,7 +150,7 @@ enum wire_nat {
 	WIRE_NAT_ICE,
 };
 
-/* How long a call lasts (decisions.md section 3, call_duration). */
+/* How long a call lasts (docs/parameters.md, call_duration). */
 struct wire_duration {
 	enum {
 		WIRE_DURATION_FIXED,

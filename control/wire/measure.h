@@ -1,5 +1,5 @@
 /**
- * The measures of the API (contract 2.4, decisions.md section 5): name, unit.
+ * The measures of the API (docs/engine.md): name, unit.
  */
 #ifndef OFFHOOK_WIRE_MEASURE_H
 #define OFFHOOK_WIRE_MEASURE_H

@@ -1,5 +1,5 @@
 /**
- * The agent protocol below /api/v2/agent (decisions.md section 7, wire.md):
+ * The agent protocol below /api/v2/agent (docs/wire.md):
  * handlers of the API's route table.
  * Thread: worker.
  */

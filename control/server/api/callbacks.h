@@ -1,5 +1,5 @@
 /**
- * Callbacks (decisions.md section 6): templates, deliveries, and what a start
+ * Callbacks (docs/callbacks.md): templates, deliveries, and what a start
  * says about them.
  * Thread: worker.
  */

@@ -1,5 +1,5 @@
 /**
- * Scenarios (decisions.md section 3): what there is, and runs of one without a
+ * Scenarios (docs/api.md): what there is, and runs of one without a
  * stored test.
  * Thread: worker.
  */

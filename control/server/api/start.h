@@ -1,5 +1,5 @@
 /**
- * Starting runs: POST /tests/run and POST /tests/:id/run (contract 4.1), and
+ * Starting runs: POST /tests/run and POST /tests/:id/run (docs/api.md), and
  * what other starts share with them.
  * Thread: worker.
  */

@@ -1,5 +1,5 @@
 /**
- * Telling somebody that a run failed (decisions.md section 6): rows are made of
+ * Telling somebody that a run failed (docs/callbacks.md): rows are made of
  * runs whose failure is final, and delivered by one thread with several
  * transfers at a time. docs/orchestration.md has the picture.
  */

@@ -272,7 +272,7 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
-/* Agents may tell more than we know, decisions.md section 7. */
+/* Agents may tell more than we know, docs/wire.md. */
 static bool query_fits(const struct exchange *x, struct reply *rep)
 {
 	const struct route_table *table = x->table;

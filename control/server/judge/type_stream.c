@@ -57,7 +57,7 @@ static bool get_rtt(const struct stream_record *s, unsigned statistic,
 	return of_distribution(&s->rtt_ms, statistic, ret);
 }
 
-/* MOS runs from 1 to 5 (contract 4.3). */
+/* MOS runs from 1 to 5. */
 static const struct figure mos = {"MOS", "", 1, 5, get_mos};
 static const struct figure loss = {"packet loss", " %", 0, 100, get_loss};
 static const struct figure jitter = {"jitter", " ms", 0, 1e6, get_jitter};

@@ -52,7 +52,7 @@ static const struct column columns[] = {
 	{"kiosk_id", "r.kiosk_id", NULL, COLUMN_TEXT},
 };
 
-/* contract 4.5: these can be sorted and filtered by */
+/* docs/api.md: these can be sorted and filtered by */
 #define LISTED_COUNT 17
 
 /* these besides, where attempts matter */
