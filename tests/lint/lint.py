@@ -158,3 +158,53 @@ def dead_links(root):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
             if not (path.parent / target).exists():
                 yield f"{path.relative_to(root)}: there is no {target}"
+
+
+def table_rows(path, count):
+    """Rows of the tables with so many columns whose first one is `like this`."""
+    for line in path.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if len(cells) == count and re.fullmatch(r"`\w+`", cells[0]):
+            yield [cells[0].strip("`"), *cells[1:]]
+
+
+def parameter_pages(root):
+    """Parameters of actions whose row of docs/parameters.md is not what the API takes."""
+    text = (Path(root) / "control/server/api/steps.c").read_text()
+    media = re.search(r'#define MEDIA "([^"]+)"', text).group(1)
+    taken = set()
+    for name, kind, fallback, actions in re.findall(
+            r'\{"(\w+)", "(\w+)", (NULL|"(?:[^"\\]|\\.)*"), (MEDIA|"[^"]*")\}', text):
+        taken.add((name, media if actions == "MEDIA" else actions.strip('"'), kind,
+                   "-" if fallback == "NULL" else fallback[1:-1].replace('\\"', '"')))
+    told = {tuple(row[:4]) for row in table_rows(Path(root) / "docs/parameters.md", 5)}
+    for row in sorted(taken - told):
+        yield f"docs/parameters.md: has no row for {' | '.join(row)}"
+    for row in sorted(told - taken):
+        yield f"docs/parameters.md: control/server/api/steps.c has no {' | '.join(row)}"
+
+
+def client_action_pages(root):
+    """sipclient_actions that are in control/wire and not in docs/engine.md, or the other way."""
+    code = (Path(root) / "control/wire/client_actions.c").read_text()
+    taken = set(re.findall(r'\{"(\w+)", ARGUMENT_\w+\}', code))
+    section = (Path(root) / "docs/engine.md").read_text().split("## sipclient_actions")[1]
+    first_cells = re.findall(r"(?m)^\| (`[^|]+`) \|", section.split("\n## ")[0])
+    told = set(re.findall(r"`(\w+)`", " ".join(first_cells)))
+    for name in sorted(taken - told):
+        yield f"docs/engine.md: does not tell the action {name}"
+    for name in sorted(told - taken):
+        yield f"docs/engine.md: there is no action {name}"
+
+
+def unknown_pages(root):
+    """Comments that name a page which the checkout does not have."""
+    root = Path(root)
+    for folder in CODE_DIRS:
+        if not (root / folder).is_dir():
+            continue
+        for path in tree_files(root / folder):
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                for page in re.findall(r"[\w/-]+\.md\b", line):
+                    if not (root / page).exists() and not (root / "docs" / page).exists():
+                        yield f"{path.relative_to(root)}:{number}: there is no page {page}"

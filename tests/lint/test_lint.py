@@ -135,3 +135,53 @@ def test_a_dead_link_is_found(tree):
     assert "docs/x.md: there is no gone.md" in findings(lint.dead_links, tree)
     assert not any("x.md: there is no architecture" in f
                    for f in findings(lint.dead_links, tree))
+
+
+def test_pages_that_comments_name_are_there():
+    assert findings(lint.unknown_pages, ROOT) == []
+
+
+def test_a_page_that_is_not_there_is_found(tree):
+    (tree / "base" / "clock.h").write_text("/* docs/architecture.md, plans.md section 3 */\n")
+    assert findings(lint.unknown_pages, tree) == ["base/clock.h:1: there is no page plans.md"]
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """The pages with tables of what the code takes, beside that code."""
+    for name in ("control/server/api/steps.c", "control/wire/client_actions.c",
+                 "docs/parameters.md", "docs/engine.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def changed(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_parameters_are_told_as_they_are():
+    assert findings(lint.parameter_pages, ROOT) == []
+    assert len(list(lint.table_rows(ROOT / "docs/parameters.md", 5))) > 60
+
+
+def test_a_parameter_that_is_told_otherwise_is_found(pages):
+    changed(pages / "control/server/api/steps.c", '"ptime", "integer", "20"',
+            '"ptime", "integer", "30"')
+    assert findings(lint.parameter_pages, pages) == [
+        "docs/parameters.md: has no row for ptime | answer call stream | integer | 30",
+        "docs/parameters.md: control/server/api/steps.c has no "
+        "ptime | answer call stream | integer | 20"]
+
+
+def test_client_actions_are_told():
+    assert findings(lint.client_action_pages, ROOT) == []
+
+
+def test_a_client_action_that_is_not_told_is_found(pages):
+    changed(pages / "control/wire/client_actions.c", '{"mute", ', '{"dance", ')
+    assert findings(lint.client_action_pages, pages) == [
+        "docs/engine.md: does not tell the action dance",
+        "docs/engine.md: there is no action mute"]
