@@ -143,13 +143,17 @@ def test_prompt_in_use_is_not_deleted(server):
     image = upload(server, "moh", b"1", kind="prompt").json()["appimage"]
     path = f"/appimages/{image['id']}"
     _, test = make_test(server)
-    steps = test["steps"]
-    steps[0].append({"type": "answer", "role": "caller", "prompt": "moh"})
-    body = {"name": "uses", "project_id": test["project_id"],
-            "agentpool_id": test["agentpool_id"], "steps": steps}
-    made = server.api("POST", "/tests", body)["test"]
-    assert "uses" in problem(server.request("DELETE", path), 409)["detail"]
-    server.api("DELETE", f"/tests/{made['id']}")
+    for number, parameters in enumerate([
+            {"prompt": "moh"}, {"expect_prompt": "moh"},
+            {"sipclient_actions": [["assert_established", ""], ["play", "moh"]]},
+            {"sipclient_actions": '[["play", "moh"]]'}]):
+        answer = {"type": "answer", "role": "caller", **parameters}
+        made = server.api("POST", "/tests", {
+            "name": f"uses {number}", "project_id": test["project_id"],
+            "agentpool_id": test["agentpool_id"],
+            "steps": [test["steps"][0] + [answer]]})["test"]
+        assert f"uses {number}" in problem(server.request("DELETE", path), 409)["detail"]
+        server.api("DELETE", f"/tests/{made['id']}")
     assert server.request("DELETE", path).status_code == 204
 
 

@@ -230,6 +230,21 @@ def test_what_a_test_uses_cannot_be_deleted(server, unique, parts):
         assert server.request("DELETE", path).status_code == 204
 
 
+@pytest.mark.parametrize("parameter, beside", [
+    ("challenge_pool", {"challenge": 401}),
+    ("turn_credential_pool", {"media_nat": "turn", "turn_server": "turn.example"})])
+def test_credentials_of_others_in_use_are_not_deleted(server, unique, parts, parameter, beside):
+    pool = make(server, f"{unique}-more", "credential-pools", credentials=[
+        {"username": "turn", "password": "s"}])["id"]
+    body = test_body(parts, unique)
+    body["steps"][0][1] |= {parameter: pool, **beside}
+    test = server.api("POST", "/tests", body)["test"]
+    detail = problem(server.request("DELETE", f"/credential-pools/{pool}"), 409)["detail"]
+    assert unique in detail
+    server.api("DELETE", f"/tests/{test['id']}")
+    assert server.request("DELETE", f"/credential-pools/{pool}").status_code == 204
+
+
 def broken(parts, change):
     body = test_body(parts)
     change(body)

@@ -329,9 +329,9 @@ static bool may_delete(struct request *req, int64_t id, struct reply *rep)
 	}
 	if (strcmp(json_string_value(json_object_get(row, "kind")), "prompt") ==
 	    0)
-		may = reference_check_name(
-			req, "prompt",
-			json_string_value(json_object_get(row, "name")), rep);
+		may = reference_check_upload(
+			req, json_string_value(json_object_get(row, "name")),
+			rep);
 	json_decref(row);
 	return may;
 }

@@ -136,7 +136,8 @@ static int detail(struct request *req, json_t *row)
 static bool may_delete(struct request *req, int64_t id, struct reply *rep)
 {
 	return reference_check(req, "credential_pool", id, rep) &&
-	       reference_check(req, "challenge_pool", id, rep);
+	       reference_check(req, "challenge_pool", id, rep) &&
+	       reference_check(req, "turn_credential_pool", id, rep);
 }
 
 const struct resource credential_pool_resource = {

@@ -26,11 +26,11 @@ bool reference_check(struct request *req, const char *parameter, int64_t id,
 	return judge_found(rep, found, name);
 }
 
-bool reference_check_name(struct request *req, const char *parameter,
-			  const char *text, struct reply *rep)
+bool reference_check_upload(struct request *req, const char *upload,
+			    struct reply *rep)
 {
 	char name[STORE_NAME_BYTES];
-	int found = store_test_names(req->store, parameter, text, name);
+	int found = store_test_plays(req->store, upload, name);
 
 	return judge_found(rep, found, name);
 }

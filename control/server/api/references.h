@@ -1,5 +1,5 @@
 /**
- * What tests refer to by an id inside their steps.
+ * What tests refer to inside their steps.
  */
 #ifndef OFFHOOK_SERVER_API_REFERENCES_H
 #define OFFHOOK_SERVER_API_REFERENCES_H
@@ -13,8 +13,8 @@
 bool reference_check(struct request *req, const char *parameter, int64_t id,
 		     struct reply *rep);
 
-/** Likewise, by a parameter with this text. */
-bool reference_check_name(struct request *req, const char *parameter,
-			  const char *text, struct reply *rep);
+/** Likewise, for an action that plays an upload of this name or compares with it. */
+bool reference_check_upload(struct request *req, const char *upload,
+			    struct reply *rep);
 
 #endif

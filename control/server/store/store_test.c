@@ -4,14 +4,58 @@
 #include "control/server/store/store_db.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct search {
 	const char *parameter;
 	int64_t id;
-	const char *text; /* looked for instead of the id; or NULL */
+	const char *upload; /* looked for instead of the id; or NULL */
 	char *name;
 };
+
+static bool is_text(const json_t *value, const char *text)
+{
+	return json_is_string(value) &&
+	       strcmp(json_string_value(value), text) == 0;
+}
+
+/* @param script  of an action: an array, or JSON text with one */
+static bool script_plays(json_t *script, const char *upload)
+{
+	json_t *list = json_is_string(script)
+			       ? json_loads(json_string_value(script), 0, NULL)
+			       : json_incref(script);
+	json_t *entry;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (is_text(json_array_get(entry, 0), "play") &&
+		    is_text(json_array_get(entry, 1), upload))
+			found = true;
+	}
+	json_decref(list);
+	return found;
+}
+
+static bool action_refers(const json_t *action, const struct search *search)
+{
+	json_t *value;
+
+	if (search->upload)
+		return is_text(json_object_get(action, "prompt"),
+			       search->upload) ||
+		       is_text(json_object_get(action, "expect_prompt"),
+			       search->upload) ||
+		       script_plays(
+			       json_object_get(action, "sipclient_actions"),
+			       search->upload);
+	value = json_object_get(action, search->parameter);
+	return json_is_integer(value) &&
+	       json_integer_value(value) == search->id;
+}
 
 static int look_through(const struct db_value *row, size_t columns, void *arg)
 {
@@ -26,16 +70,7 @@ static int look_through(const struct db_value *row, size_t columns, void *arg)
 	{
 		json_array_foreach(step, k, action)
 		{
-			json_t *value =
-				json_object_get(action, search->parameter);
-
-			if (search->text
-				    ? json_is_string(value) &&
-					      strcmp(json_string_value(value),
-						     search->text) == 0
-				    : json_is_integer(value) &&
-					      json_integer_value(value) ==
-						      search->id)
+			if (action_refers(action, search))
 				found = 1;
 		}
 	}
@@ -70,12 +105,12 @@ int store_test_refers(struct store *s, const char *parameter, int64_t id,
 	return look(s, &search);
 }
 
-int store_test_names(struct store *s, const char *parameter, const char *text,
+int store_test_plays(struct store *s, const char *upload,
 		     char name[STORE_NAME_BYTES])
 {
 	struct search search = {
-		.parameter = parameter,
-		.text = text,
+		.parameter = "", /* several may name it */
+		.upload = upload,
 		.name = name,
 	};
 

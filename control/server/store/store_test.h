@@ -19,8 +19,13 @@ struct store;
 int store_test_refers(struct store *s, const char *parameter, int64_t id,
 		      char name[STORE_NAME_BYTES]);
 
-/** Likewise, by a parameter with this text. */
-int store_test_names(struct store *s, const char *parameter, const char *text,
+/**
+ * Find a test with an action that plays an upload of this name, or compares
+ * with it: `prompt`, `expect_prompt`, and `play` in `sipclient_actions`.
+ * @param name  receives the test's name
+ * @return 1; 0: there is none; -EIO
+ */
+int store_test_plays(struct store *s, const char *upload,
 		     char name[STORE_NAME_BYTES]);
 
 #endif
