@@ -1,4 +1,5 @@
 """The systemd units, as systemd itself reads them."""
+import json
 import os
 import re
 import shutil
@@ -59,3 +60,45 @@ def test_what_it_may_do_is_little(name):
          ROOT / "systemd" / name], timeout=60, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "exposure level" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """What `meson install` makes of a machine that has settings of its own."""
+    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
+    prefix = next(o["value"] for o in options if o["name"] == "prefix")
+    if prefix != "/usr":
+        pytest.skip(f"{BUILD} was set up with --prefix {prefix}")
+    folder = tmp_path_factory.mktemp("root")
+    (folder / "etc/offhook").mkdir(parents=True)
+    (folder / "etc/offhook/offhook-controller.conf").write_text("port = 8443\n")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", folder],
+                   timeout=60, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_what_a_unit_starts_is_installed(name, root):
+    text = (root / "usr/lib/systemd/system" / name).read_text()
+    program, config = re.search(r"(?m)^ExecStart=(\S+) --config (\S+)$", text).groups()
+    assert os.access(root / program[1:], os.X_OK)
+    assert (root / config[1:]).is_file()
+    page = re.search(r"(?m)^Documentation=man:(\S+)\((\d)\)$", text).groups()
+    assert (root / "usr/share/man" / f"man{page[1]}" / ".".join(page)).is_file()
+
+
+def test_settings_are_not_overwritten(root):
+    assert (root / "etc/offhook/offhook-controller.conf").read_text() == "port = 8443\n"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-sysusers"), reason="there is no systemd-sysusers")
+@pytest.mark.parametrize("name", UNITS)
+def test_the_user_of_a_unit_is_made(name, root):
+    subprocess.run(["systemd-sysusers", f"--root={root}", root / "usr/lib/sysusers.d/offhook.conf"],
+                   timeout=60, check=True, capture_output=True)
+    text = (ROOT / "systemd" / name).read_text()
+    user = re.search(r"(?m)^User=(\S+)$", text).group(1)
+    state = re.search(r"(?m)^StateDirectory=(\S+)$", text).group(1)
+    entry = next(line.split(":") for line in (root / "etc/passwd").read_text().splitlines()
+                 if line.startswith(f"{user}:"))
+    assert entry[5] == f"/var/lib/{state}"
