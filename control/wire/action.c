@@ -218,7 +218,11 @@ static int type_decode(struct decoder *d, json_t *object,
 		return decoder_refuse_member(d, "type", "is missing");
 	if (!decode_word(types, text, &i))
 		return decoder_refuse_member(
-			d, "type", "there is no action type \"%s\"", text);
+			d, "type",
+			"there is no action type \"%s\", but register, answer, "
+			"call, unregister, wait, message, options, subscribe, "
+			"publish, notify and stream",
+			text);
 	*ret = values[i];
 	return 0;
 }

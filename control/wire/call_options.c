@@ -6,9 +6,9 @@
 #define RING_TIMEOUT_S_MAX  3600
 #define REDIRECTS_MAX       20
 
-/* A word of a list whose places are those of an enum. */
+/* One of three words whose places are those of an enum. */
 static int word_decode(struct decoder *d, json_t *object, const char *name,
-		       const char *const *words, size_t *ret)
+		       const char *const words[4], size_t *ret)
 {
 	const char *text = NULL;
 	int err = decode_text(d, object, name, TEXT_WORD, 16, &text);
@@ -16,7 +16,8 @@ static int word_decode(struct decoder *d, json_t *object, const char *name,
 	if (err || !text)
 		return err;
 	if (!decode_word(words, text, ret))
-		return decoder_refuse_member(d, name, "cannot be \"%s\"", text);
+		return decoder_refuse_member(d, name, "must be %s, %s or %s",
+					     words[0], words[1], words[2]);
 	return 0;
 }
 

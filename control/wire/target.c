@@ -66,12 +66,12 @@ static void hosts_sort(struct wire_host *list, size_t count)
 	}
 }
 
-static int hosts_decode(struct decoder *d, json_t *target, json_t *action,
+/* @param transport  of all hosts, NULL: each has its own */
+static int hosts_decode(struct decoder *d, json_t *target,
+			const enum wire_transport *transport,
 			struct wire_action *a)
 {
-	enum wire_transport transport = WIRE_UDP;
 	struct wire_host *list;
-	bool given = false;
 	json_t *array;
 	size_t count;
 	int err;
@@ -84,14 +84,12 @@ static int hosts_decode(struct decoder *d, json_t *target, json_t *action,
 			    &err);
 	if (!list)
 		return err;
-	/* The action's own transport overrides its target's. */
-	err = transport_decode(d, action, &given, &transport);
-	for (size_t i = 0; given && i < count; i++)
-		list[i].transport = transport;
+	for (size_t i = 0; transport && i < count; i++)
+		list[i].transport = *transport;
 	hosts_sort(list, count);
 	a->hosts = list;
 	a->host_count = count;
-	return err;
+	return 0;
 }
 
 /* An empty text is what a form sends for a field that was left out. */
@@ -147,15 +145,18 @@ static int tls_decode(struct decoder *d, json_t *target, struct wire_tls *tls)
 int wire_target_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	json_t *target = json_object_get(object, "target");
+	enum wire_transport transport;
+	bool given = false;
 	size_t mark;
-	int err;
+	int err = transport_decode(d, object, &given, &transport);
 
-	if (!target || json_is_null(target))
-		return 0;
+	if (err || !target || json_is_null(target))
+		return err;
 	if (!json_is_object(target))
 		return decoder_refuse_member(d, "target", "must be an object");
 	mark = decoder_enter(d, "/target");
-	err = hosts_decode(d, target, object, a);
+	/* The action's own transport overrides its target's. */
+	err = hosts_decode(d, target, given ? &transport : NULL, a);
 	if (!err)
 		err = decode_text(d, target, "domain", TEXT_WORD,
 				  WIRE_NAME_BYTES_MAX, &a->domain);

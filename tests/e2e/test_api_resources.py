@@ -245,6 +245,19 @@ def test_credentials_of_others_in_use_are_not_deleted(server, unique, parts, par
     assert server.request("DELETE", f"/credential-pools/{pool}").status_code == 204
 
 
+@pytest.mark.parametrize("parameter, wrong, right", [
+    ("type", "dance", "register, answer, call"),
+    ("transport", "sctp", "udp, tcp or tls"),
+    ("prack", "maybe", "none, supported or required"),
+    ("session_refresher", "me", "any, uac or uas")])
+def test_a_wrong_word_is_answered_with_the_right_ones(server, parts, parameter, wrong, right):
+    body = test_body(parts)
+    body["steps"][1][0][parameter] = wrong
+    error, = problem(server.request("POST", "/tests", body), 422)["errors"]
+    assert error["pointer"] == f"/steps/1/0/{parameter}"
+    assert right in error["detail"]
+
+
 def broken(parts, change):
     body = test_body(parts)
     change(body)
