@@ -171,8 +171,12 @@ static int uri_read(struct cli_options *o)
 	const char *parameters;
 	size_t len;
 
+	if (!o->host[0] && strncasecmp(o->uri, "sips:", 5) == 0)
+		return complain("%s: give sip: and --transport tls", o->uri);
 	if (strncasecmp(o->uri, "sip:", 4) != 0)
 		return o->host[0] ? 0 : complain("%s needs a --target", o->uri);
+	if (o->uri[4] == '@')
+		return complain("%s names no user", o->uri);
 	parameters = strchr(o->uri, ';');
 	if (!o->transport && parameters &&
 	    strcasestr(parameters, ";transport=tcp"))
@@ -391,6 +395,14 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 		o->sip_port = strcmp(o->transport, "tls") == 0 ? 5061 : 5060;
 	if (o->registers && !o->user[0])
 		return complain("registering needs --user");
+	/* Who comes by a flow of ours needs no certificate: RFC 5626. */
+	if (o->command == CLI_ANSWER && !o->registers && !o->tls_cert &&
+	    strcmp(o->transport, "tls") == 0)
+		return complain("--transport tls needs --tls-cert: nobody can "
+				"connect to who has no certificate");
+	if (o->turn_user && !o->turn_password[0])
+		return complain("--turn-user needs --turn-password, or "
+				"OFFHOOK_TURN_PASSWORD in the environment");
 	option = option_without_effect(o, &needs);
 	return option ? complain("%s is of use %s only", option, needs) : 0;
 }

@@ -106,8 +106,9 @@ static void test_answer(void **state)
 	assert_int_equal(read_line(&o, "offhook answer --bind 127.0.0.1"), 0);
 	assert_false(o.registers);
 	assert_int_equal(o.sip_port, 5060);
-	assert_int_equal(
-		read_line(&o, "offhook answer --bind ::1 --transport tls"), 0);
+	assert_int_equal(read_line(&o, "offhook answer --bind ::1 "
+				       "--transport tls --tls-cert x"),
+			 0);
 	assert_int_equal(o.sip_port, 5061);
 }
 
@@ -127,6 +128,10 @@ static void test_wrong_usage(void **state)
 		"offhook call sip:a@b --register",
 		"offhook call sip:a@b:x",
 		"offhook call sip:a@",
+		"offhook call sip:@b",
+		"offhook call sips:a@b",
+		"offhook answer --bind ::1 --transport tls",
+		"offhook call sip:a@b --nat turn --turn-server s --turn-user u",
 		"offhook answer",
 		"offhook answer x --bind 127.0.0.1",
 		"offhook answer --bind 127.0.0.1 --calls 0",
