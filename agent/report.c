@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "control/wire/event.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static int keep_half(struct report *r, enum record_kind kind, json_t *items,
 static int keep(struct report *r, enum record_kind kind, json_t *items)
 {
 	size_t count = json_array_size(items);
-	char *text = json_dumps(items, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	char *text = json_dumps(items, JSON_COMPACT | JSON_EXACT);
 	int err;
 
 	if (!text)

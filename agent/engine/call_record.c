@@ -2,6 +2,7 @@
 #include "agent/engine/internal.h"
 
 #include "base/log.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,8 +102,10 @@ static int figures_write(const char *path, const json_t *figures)
 
 	if (!out)
 		return -errno;
-	err = json_dumpf(figures, out, JSON_INDENT(2) | JSON_SORT_KEYS) ? -EIO
-									: 0;
+	err = json_dumpf(figures, out,
+			 JSON_INDENT(2) | JSON_SORT_KEYS | JSON_DECIMAL)
+		      ? -EIO
+		      : 0;
 	if (fclose(out) && !err)
 		err = -EIO;
 	if (err)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "control/cli/analyze.h"
+#include "control/wire/json.h"
 
-#define FORMAT (JSON_COMPACT | JSON_REAL_PRECISION(15))
+#define FORMAT (JSON_COMPACT | JSON_DECIMAL)
 
 /* Written piece by piece: a whole document would need memory for every
  * second of every stream. */

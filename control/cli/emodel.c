@@ -12,9 +12,10 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "control/cli/emodel_case.h"
+#include "control/wire/json.h"
 
 #define INPUT_BYTES_MAX (64u << 20)
-#define FORMAT          (JSON_INDENT(1) | JSON_REAL_PRECISION(15))
+#define FORMAT          (JSON_INDENT(1) | JSON_DECIMAL)
 
 enum option_code {
 	OPTION_JSON = 256,
@@ -177,8 +178,7 @@ static int answer_batch(const json_t *input)
 
 		fputs(i ? ",\n" : "\n", stdout);
 		if (o)
-			json_dumpf(o, stdout,
-				   JSON_COMPACT | JSON_REAL_PRECISION(15));
+			json_dumpf(o, stdout, JSON_COMPACT | JSON_DECIMAL);
 		else
 			fputs("{\"error\":\"out of memory\"}", stdout);
 		json_decref(o);

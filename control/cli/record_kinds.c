@@ -1,5 +1,7 @@
 #include "control/cli/record_kinds.h"
 
+#include "control/wire/json.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +96,7 @@ char *record_text(const json_t *value)
 		return NULL;
 	if (json_is_string(value))
 		return strdup(json_string_value(value));
-	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_DECIMAL);
 }
 
 /* What others wrote must not steer the terminal. */

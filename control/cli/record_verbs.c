@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/cli/remote.h"
 #include "control/wire/artifact.h"
+#include "control/wire/json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -92,7 +93,8 @@ static int call(struct record_command *c, const char *method, const char *path,
 
 static void print_json(const json_t *value)
 {
-	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	json_dumpf(value, stdout,
+		   JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_DECIMAL);
 	putchar('\n');
 }
 

@@ -4,6 +4,7 @@
 
 #include "control/cli/analyze_json.h"
 #include "control/cli/tap.h"
+#include "control/wire/json.h"
 
 static json_int_t count(uint64_t n)
 {
@@ -26,8 +27,7 @@ static void set_ns(json_t *o, const char *name, int64_t ns)
 /* Takes the reference. */
 static int print(FILE *out, json_t *o)
 {
-	int err = o && json_dumpf(o, out,
-				  JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0
+	int err = o && json_dumpf(o, out, JSON_COMPACT | JSON_DECIMAL) == 0
 			  ? 0
 			  : -ENOMEM;
 

@@ -1,6 +1,7 @@
 #include "control/cli/verdict.h"
 
 #include "control/wire/event.h"
+#include "control/wire/json.h"
 
 #include "control/wire/text.h"
 
@@ -283,7 +284,7 @@ void verdict_print_json(struct verdict *v, FILE *out)
 	if (o && v->evidence)
 		json_object_set(o, "evidence", v->evidence);
 	if (o)
-		json_dumpf(o, out, JSON_INDENT(2));
+		json_dumpf(o, out, JSON_INDENT(2) | JSON_DECIMAL);
 	fputc('\n', out);
 	json_decref(o);
 }

@@ -1,6 +1,7 @@
 #include "control/wire/frame.h"
 
 #include "base/buf.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 #define QUEUE_BYTES_MAX ((size_t)64 << 20)
 #define READ_BYTES      65536
-#define JSON_FLAGS      (JSON_COMPACT | JSON_REAL_PRECISION(17))
+#define JSON_FLAGS      (JSON_COMPACT | JSON_EXACT)
 
 struct wire_channel {
 	int fd;

@@ -218,6 +218,19 @@ def test_test_is_stored_with_its_parameters(server, unique, parts):
     assert "step.0.1.dial_destination" not in params
 
 
+def test_a_decimal_is_told_as_it_was_given(server, unique, parts):
+    body = test_body(parts, unique)
+    body["steps"][1][0]["calls_per_second"] = 3.6
+    body["conditions"] = [{"role": "caller", "condition_type": "caller-mos-conditions",
+                           "conditions": [{"type": "ge", "value": 4.1}]}]
+    made = server.request("POST", "/tests", body)
+    path = f"/tests/{made.json()['test']['id']}"
+    for answer in (made, server.request("GET", path),
+                   server.request("GET", "/tests?count=1000")):
+        assert "3.6" in answer.text and "3.60" not in answer.text
+        assert "4.1" in answer.text and "4.09" not in answer.text
+
+
 def test_what_a_test_uses_cannot_be_deleted(server, unique, parts):
     test = server.api("POST", "/tests", test_body(parts, unique))["test"]
     used = [f"/projects/{parts['project']}", f"/agent-pools/{parts['pool']}",

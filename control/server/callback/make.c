@@ -6,6 +6,7 @@
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_run.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static json_t *body_of(const json_t *how, json_t *told, const char *type,
 	if (template) {
 		*err = render_template(&body, template, type, told);
 	} else {
-		whole = json_dumps(told, JSON_COMPACT);
+		whole = json_dumps(told, JSON_COMPACT | JSON_DECIMAL);
 		*err = whole ? buf_print(&body, "%s", whole) : -ENOMEM;
 		free(whole);
 	}

@@ -1,6 +1,7 @@
 #include "control/server/callback/render.h"
 
 #include "base/str.h"
+#include "control/wire/json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -176,7 +177,7 @@ static int put_value(struct buf *out, json_t *value, enum escape escape)
 		return 0;
 	if (json_is_string(value))
 		return put_text(out, json_string_value(value), escape);
-	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_DECIMAL);
 	if (!text)
 		return -ENOMEM;
 	err = escape == ESCAPE_JSON ? buf_print(out, "%s", text)

@@ -7,6 +7,7 @@
 #include "control/server/http/body.h"
 #include "control/server/http/library.h"
 #include "control/server/http/repeat.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -211,7 +212,7 @@ static void build_response(struct exchange *x, struct reply *rep)
 				    json_string(x->request_id));
 	}
 	if (rep->body) {
-		text = json_dumps(rep->body, JSON_COMPACT);
+		text = json_dumps(rep->body, JSON_COMPACT | JSON_DECIMAL);
 		len = text ? strlen(text) : 0;
 		if (!text)
 			rep->status = 500;

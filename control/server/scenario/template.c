@@ -3,6 +3,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +23,9 @@ static int put_value(struct buf *out, const json_t *value)
 
 	if (json_is_string(value))
 		return buf_print(out, "%s", json_string_value(value));
-	/* 3.6 is not to become 3.6000000000000001 */
+	/* 3.6 is not to become 3.6000000000000001, nor 3 3.0 */
 	if (json_is_real(value))
-		return buf_print(out, "%.9g", json_real_value(value));
+		return buf_print(out, "%.*g", DBL_DIG, json_real_value(value));
 	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	err = text ? buf_print(out, "%s", text) : -ENOMEM;
 	free(text);

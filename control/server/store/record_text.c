@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,14 +125,15 @@ static int add_string(struct buf *b, char first, const char *name,
 	return 0;
 }
 
-/* As jansson prints them: a real is no integer to the reader. */
+/* As the other answers have them (JSON_DECIMAL): a real is no integer to the
+ * reader. */
 static int add_real(struct buf *b, char first, const char *name,
 		    const struct db_value *v)
 {
 	double value = v->type == DB_INT ? (double)v->integer : v->real;
 	char text[40];
 
-	snprintf(text, sizeof(text), "%.17g", value);
+	snprintf(text, sizeof(text), "%.*g", DBL_DIG, value);
 	if (!strpbrk(text, ".eE"))
 		strcat(text, ".0");
 	return add_member(b, first, name, text, strlen(text));

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_secret.h"
+#include "control/wire/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +37,9 @@ static int bind_member(struct store *s, struct binding *b,
 	b->texts[b->count] = NULL;
 	b->columns[b->count] = c->own;
 	if (c->kind == COLUMN_JSON) {
-		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		/* lists show it as it stands */
+		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
+						       JSON_DECIMAL);
 
 		if (!text)
 			return -ENOMEM;

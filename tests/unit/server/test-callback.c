@@ -140,9 +140,9 @@ static void test_placeholders_are_checked(void **state)
 
 static void expect(const char *template, const char *type, const char *wanted)
 {
-	json_t *run =
-		json_pack("{s:i, s:s, s:n, s:[i,s]}", "id", 7, "test_name",
-			  "a\"<&\n", "stopped_at", "runs", 1, "x\"");
+	json_t *run = json_pack("{s:i, s:s, s:n, s:[i,s], s:f}", "id", 7,
+				"test_name", "a\"<&\n", "stopped_at", "runs", 1,
+				"x\"", "progress", 3.6);
 	struct buf out;
 
 	buf_init(&out, RENDER_BYTES_MAX);
@@ -162,8 +162,8 @@ static void test_values_are_escaped_for_the_type(void **state)
 	       "<a b='a&quot;&lt;&amp;\n'/>[1,&quot;x\\&quot;&quot;]");
 	expect("n={{test_name}}", "application/x-www-form-urlencoded",
 	       "n=a%22%3C%26%0A");
-	expect("{{test_name}}|{{stopped_at}}|{{status}}|{{id}}", "text/plain",
-	       "a\"<&\n|||7");
+	expect("{{test_name}}|{{stopped_at}}|{{status}}|{{id}}|{{progress}}",
+	       "text/plain", "a\"<&\n|||7|3.6");
 }
 
 static void test_body_has_a_ceiling(void **state)

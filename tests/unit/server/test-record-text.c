@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,37 @@ static void test_every_character_at_every_place(void **state)
 	}
 }
 
+/* As the answers that jansson prints have them. */
+static void test_reals_read_as_decimals(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = {
+		{3.6, "3.6"},
+		{2, "2.0"},
+		{0.1 + 0.2, "0.3"},
+		{1e15, "1e+15"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct db_value row[] = {
+			DB_I(1),
+			db_text(""),
+			{.type = DB_REAL, .real = cases[i].value},
+		};
+		char wanted[80];
+		struct buf b;
+
+		snprintf(wanted, sizeof(wanted), "\"real\":%s}", cases[i].text);
+		buf_init(&b, CEILING);
+		assert_int_equal(record_text_row(&b, &table, row, 3), 0);
+		assert_non_null(strstr(b.data, wanted));
+		buf_release(&b);
+	}
+}
+
 static void test_ceiling(void **state)
 {
 	const struct db_value row[] = {DB_I(1), db_text("0123456789\n")};
@@ -125,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_every_character_at_every_place),
+		cmocka_unit_test(test_reals_read_as_decimals),
 		cmocka_unit_test(test_ceiling),
 	};
 
