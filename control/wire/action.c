@@ -261,7 +261,9 @@ static int members_check(struct decoder *d, const struct wire_action *a)
 {
 	int err = wire_audio_check(d, a);
 
-	return err ? err : wire_security_check(d, a);
+	if (!err)
+		err = wire_security_check(d, a);
+	return err ? err : wire_effect_check(d, a);
 }
 
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,

@@ -68,6 +68,9 @@ int wire_audio_check(struct decoder *d, const struct wire_action *a);
 /** Suites that DTLS has none of. @return 0; -EINVAL */
 int wire_security_check(struct decoder *d, const struct wire_action *a);
 
+/** What would do nothing beside the other members. @return 0; -EINVAL */
+int wire_effect_check(struct decoder *d, const struct wire_action *a);
+
 /** Where a stream action sends: dial_destination, local_port.
  * @return 0; -EINVAL */
 int wire_stream_decode(struct decoder *d, json_t *object,

@@ -105,6 +105,8 @@ static int baresip_check(struct decoder *d, const struct wire_action *a)
 		 "client baresip refuses with 486 only"},
 		{a->audio_checks, "audio_checks",
 		 "client baresip decodes for itself: its audio is not known"},
+		{a->audio_marker, "audio_marker",
+		 "client baresip plays a tone of 440 Hz"},
 		{a->opus_fmtp != NULL, "opus_fmtp",
 		 "client baresip announces its own"},
 		{a->silence_suppression, "silence_suppression",

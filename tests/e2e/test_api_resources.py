@@ -231,6 +231,26 @@ def test_a_decimal_is_told_as_it_was_given(server, unique, parts):
         assert "4.1" in answer.text and "4.09" not in answer.text
 
 
+@pytest.mark.parametrize("step, action, wrong, pointer, remedy", [
+    (1, 0, {"srtp_suites": ["AEAD_AES_128_GCM"]}, "srtp_suites", "media_encryption"),
+    (1, 0, {"ice_lite": 1}, "ice_lite", "media_nat"),
+    (1, 0, {"media_nat": "turn", "turn_server": "t", "stun_server": "s"}, "stun_server",
+     "media_nat"),
+    (1, 0, {"turn_credential_pool": "credentials"}, "turn_credential_pool", "turn_server"),
+    (1, 0, {"opus_fmtp": "usedtx=1"}, "opus_fmtp", "audio_codecs"),
+    (0, 1, {"ring_only": 1, "answer_code": 486}, "answer_code", "ring_only"),
+    (0, 1, {"challenge_pool": "credentials"}, "challenge_pool", "challenge")])
+def test_a_parameter_that_does_nothing_is_refused(server, unique, parts, step, action, wrong,
+                                                  pointer, remedy):
+    body = test_body(parts, unique)
+    body["steps"][step][action].update(
+        {k: parts[v] if k.endswith("_pool") else v for k, v in wrong.items()})
+    answer = problem(server.request("POST", "/tests", body), 422)
+    error, = answer["errors"]
+    assert error["pointer"].endswith(f"{step}/{action}/{pointer}"), error
+    assert "does nothing" in error["detail"] and remedy in error["detail"], error
+
+
 def test_what_a_test_uses_cannot_be_deleted(server, unique, parts):
     test = server.api("POST", "/tests", test_body(parts, unique))["test"]
     used = [f"/projects/{parts['project']}", f"/agent-pools/{parts['pool']}",

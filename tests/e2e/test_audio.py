@@ -220,7 +220,7 @@ def test_calls_are_recorded(build, ports, prompts):
 
 
 def test_markers_tell_the_delay(build, ports, prompts):
-    common = {"audio_marker": True, "audio_checks": False, "call_duration": "5"}
+    common = {"audio_marker": True, "audio_checks": False, "call_duration": "5", "prompt": None}
     one, two = pair(build, ports, prompts, common, common)
     for engine in (one, two):
         heard = audio(engine)

@@ -36,7 +36,8 @@ OTHERS = {
     "delay": ({"step.0.1.audio_marker": True, "step.1.1.audio_marker": True},
               "audio", [{"field": "delay", "type": "gt", "value": "-100"},
                         {"field": "delay", "type": "lt", "value": "300"}]),
-    "digits": ({"step.0.1.dtmf_mode": "inband", "step.1.1.dtmf_mode": "inband",
+    "digits": ({"step.0.1.prompt": "tone", "step.1.1.prompt": "tone",
+                "step.0.1.dtmf_mode": "inband", "step.1.1.dtmf_mode": "inband",
                 "step.0.1.sipclient_actions": HEAR_TONE + [["dtmf", "42"], ["wait", "1000"]],
                 "step.1.1.sipclient_actions": HEAR_TONE + [["assert_dtmf", "42 20000"]]},
                "dtmf", [{"type": "is", "value": "42", "via": "inband"},
@@ -105,8 +106,7 @@ def test_delay_and_digits(bench, name):
     settings, kind, conditions = OTHERS[name]
     numbers = sorted(SUBSCRIBERS)[2 * (len(RUNS) + list(OTHERS).index(name)):]
     body = {"agentpool_id": bench.pool_id, "target_pool": bench.target_id, "name": name,
-            "duration": "6", "audio_codecs": ["PCMA"], "step.0.1.prompt": "tone",
-            "step.1.1.prompt": "tone", **settings,
+            "duration": "6", "audio_codecs": ["PCMA"], **settings,
             "conditions": [{"role": "caller", "condition_type": f"caller-{kind}-conditions",
                             "conditions": conditions}]}
     for role, number in zip(("caller", "callee"), numbers):

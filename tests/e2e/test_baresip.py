@@ -103,6 +103,7 @@ def test_what_it_cannot_do_is_refused_with_its_place(tmp_path, ports):
                                ({"media_nat": "turn", "turn_server": "192.0.2.1",
                                  "turn_transport": "tls"}, "turn_transport"),
                                ({"srtp_suites": ["AEAD_AES_128_GCM"]}, "srtp_suites"),
+                               ({"audio_marker": True}, "audio_marker"),
                                ({"audio_codecs": ["L16/44100"]}, "audio_codecs"),
                                ({"sipclient_actions": [["update", ""]]}, "sipclient_actions/0"),
                                ({"client": "linphone"}, "client")):

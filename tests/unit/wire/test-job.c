@@ -94,8 +94,8 @@ static void test_job_complete(void **state)
 		       "[\"wait\",250],[\"hold\"]],"
 		       "\"custom_headers\":\"[[\\\"X-A\\\",\\\"b\\\",\\\"invites\\\"],"
 		       "[\\\"X-B\\\",\\\"c\\\"]]\"},"
-		       "{\"type\":\"answer\",\"answer_delay\":1500,\"answer_code\":486,"
-		       "\"ring_only\":1},{\"type\":\"wait\",\"wait_ms\":30},"
+		       "{\"type\":\"answer\",\"answer_delay\":1500,\"answer_code\":486},"
+		       "{\"type\":\"answer\",\"ring_only\":1},{\"type\":\"wait\",\"wait_ms\":30},"
 		       "{\"type\":\"unregister\"}]]}",
 		       reason),
 		0);
@@ -108,7 +108,7 @@ static void test_job_complete(void **state)
 	assert_string_equal(job->peers[0].usernames[1], "1003");
 	assert_int_equal(job->step_count, 2);
 	assert_int_equal(job->steps[0].action_count, 0);
-	assert_int_equal(job->steps[1].action_count, 5);
+	assert_int_equal(job->steps[1].action_count, 6);
 
 	a = &job->steps[1].actions[0];
 	assert_int_equal(a->type, WIRE_ACTION_REGISTER);
@@ -151,10 +151,11 @@ static void test_job_complete(void **state)
 	a = &job->steps[1].actions[2];
 	assert_int_equal(a->answer_delay_ms, 1500);
 	assert_int_equal(a->answer_code, 486);
-	assert_true(a->ring_only);
+	assert_false(a->ring_only);
 	assert_int_equal(a->max_total_calls, 0);
 	assert_true(a->duration.a_s == 0);
-	assert_int_equal(job->steps[1].actions[3].wait_ms, 30);
+	assert_true(job->steps[1].actions[3].ring_only);
+	assert_int_equal(job->steps[1].actions[4].wait_ms, 30);
 	wire_job_free(job);
 }
 

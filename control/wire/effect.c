@@ -1,0 +1,114 @@
+/* Members that would do nothing beside the others: who names them has meant
+ * another test than the one that would run. */
+#include "control/wire/action.h"
+
+#include <string.h>
+
+struct effect {
+	bool given; /* to anything but what it is without it */
+	bool works;
+	const char *name;
+	const char *remedy;
+};
+
+static int first_without(struct decoder *d, const struct effect *effects,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (effects[i].given && !effects[i].works)
+			return decoder_refuse_member(d, effects[i].name,
+						     "does nothing %s",
+						     effects[i].remedy);
+	}
+	return 0;
+}
+
+/* Without audio_codecs it is PCMU and PCMA. */
+static bool any_codec(const struct wire_action *a, const char *const *names)
+{
+	for (size_t i = 0; i < a->codec_count; i++) {
+		size_t k;
+
+		if (decode_word(names, a->codecs[i], &k))
+			return true;
+	}
+	return false;
+}
+
+static int media_check(struct decoder *d, const struct wire_action *a)
+{
+	static const char *const opus[] = {"opus", NULL};
+	static const char *const noisy[] = {"PCMU",     "PCMA", "G722", "GSM",
+					    "L16/8000", "opus", NULL};
+	static const char server[] =
+		"without turn_server: name that, or leave it out";
+	bool ice = a->nat == WIRE_NAT_ICE;
+	bool stun = ice || a->nat == WIRE_NAT_STUN;
+	bool turn = ice || a->nat == WIRE_NAT_TURN;
+	const struct effect effects[] = {
+		{a->srtp_suite_count > 0, a->encryption != WIRE_ENCRYPTION_NONE,
+		 "srtp_suites",
+		 "without media_encryption: set that to sdes, sdes-mandatory "
+		 "or dtls"},
+		{a->ice_lite, ice, "ice_lite",
+		 "without ICE: set media_nat to ice"},
+		{a->stun_server != NULL, stun, "stun_server",
+		 "unless media_nat is stun or ice"},
+		{a->turn_server != NULL, turn, "turn_server",
+		 "unless media_nat is turn or ice"},
+		{a->stun_server != NULL, !a->ice_lite, "stun_server",
+		 "with ice_lite: a lite agent has host candidates only"},
+		{a->turn_server != NULL, !a->ice_lite, "turn_server",
+		 "with ice_lite: a lite agent has host candidates only"},
+		{a->turn_transport != WIRE_UDP, a->turn_server != NULL,
+		 "turn_transport", server},
+		{a->turn_username || a->turn_password, a->turn_server != NULL,
+		 "turn_credentials", server},
+		{!a->turn_verify, a->turn_transport == WIRE_TLS, "turn_verify",
+		 "unless turn_transport is tls"},
+		{a->opus_fmtp != NULL, any_codec(a, opus), "opus_fmtp",
+		 "without Opus: name opus in audio_codecs"},
+		{a->silence_suppression,
+		 a->codec_count == 0 || any_codec(a, noisy),
+		 "silence_suppression",
+		 "with L16 above 8000 Hz, which has no comfort noise: name "
+		 "another codec in audio_codecs"},
+		{a->prompt != NULL, !a->audio_marker, "prompt",
+		 "with audio_marker, which plays its tones instead: leave one "
+		 "of them out"},
+	};
+
+	return first_without(d, effects, sizeof(effects) / sizeof(effects[0]));
+}
+
+static int call_check(struct decoder *d, const struct wire_action *a)
+{
+	static const char rings[] =
+		"with ring_only: such a call is never answered";
+	static const char asks[] = "without challenge: set that to 401 or 407";
+	const struct wire_challenge *c = &a->challenge;
+	bool answers = !a->ring_only;
+	bool challenges = c->code != 0;
+	const struct effect effects[] = {
+		{a->call_options.refresher != WIRE_REFRESHER_ANY,
+		 a->call_options.session_timer_s > 0, "session_refresher",
+		 "without session_timer: name its seconds"},
+		{a->answer_code != 200, answers, "answer_code", rings},
+		{a->answer_delay_ms > 0, answers, "answer_delay", rings},
+		{c->credential_count > 0, challenges, "challenge_credentials",
+		 asks},
+		{c->sha256, challenges, "challenge_algorithm", asks},
+		{c->all, challenges, "challenge_requests", asks},
+		{c->nonce_uses > 0, challenges, "challenge_nonce_uses", asks},
+		{c->stale > 0, challenges, "challenge_stale", asks},
+	};
+
+	return first_without(d, effects, sizeof(effects) / sizeof(effects[0]));
+}
+
+int wire_effect_check(struct decoder *d, const struct wire_action *a)
+{
+	int err = media_check(d, a);
+
+	return err ? err : call_check(d, a);
+}
