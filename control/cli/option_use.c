@@ -1,6 +1,7 @@
 #include "control/cli/option_use.h"
 
 #include <string.h>
+#include <strings.h>
 
 struct use {
 	const char *option;
@@ -24,6 +25,27 @@ static const char *first_without(const struct use *uses, size_t count,
 static bool is(const char *text, const char *word)
 {
 	return text && strcmp(text, word) == 0;
+}
+
+/* Without any it is PCMU and PCMA. */
+static bool has_opus(const struct cli_options *o)
+{
+	for (size_t i = 0; i < o->codec_count; i++) {
+		if (strcasecmp(o->codecs[i], "opus") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* That is told in SDP when it is silent (docs/media.md, Silence). */
+static bool has_silence(const struct cli_options *o)
+{
+	for (size_t i = 0; i < o->codec_count; i++) {
+		if (strncasecmp(o->codecs[i], "L16", 3) != 0 ||
+		    strcasecmp(o->codecs[i], "L16/8000") == 0)
+			return true;
+	}
+	return o->codec_count == 0;
 }
 
 static const char *account(const struct cli_options *o, const char **ret_needs)
@@ -67,8 +89,17 @@ static const char *audio(const struct cli_options *o, const char **ret_needs)
 		{"--dtmf-mode", o->dtmf_mode, call, needs},
 		{"--ptime", o->ptime, call, needs},
 		{"--audio-checks", o->audio_checks, call, needs},
+		{"--audio-marker", o->audio_marker, call, needs},
+		{"--opus-fmtp", o->opus_fmtp, call, needs},
+		{"--silence-suppression", o->silence_suppression, call, needs},
 		{"--expect-prompt", o->expect_prompt, call, needs},
 		{"--record", o->record, call, needs},
+		{"--opus-fmtp", o->opus_fmtp, has_opus(o), "with --codec opus"},
+		{"--silence-suppression", o->silence_suppression,
+		 has_silence(o),
+		 "with a --codec other than L16/16000 and L16/44100"},
+		{"--prompt", o->prompt, !o->audio_marker,
+		 "without --audio-marker"},
 		{"--srtp-suite", o->srtp_suite_count,
 		 o->encryption && !is(o->encryption, "none"),
 		 "with --encryption"},

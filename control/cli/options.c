@@ -52,6 +52,9 @@ enum option_code {
 	OPTION_CALLS,
 	OPTION_REGISTER,
 	OPTION_AUDIO_CHECKS,
+	OPTION_AUDIO_MARKER,
+	OPTION_OPUS_FMTP,
+	OPTION_SILENCE_SUPPRESSION,
 	OPTION_JSON,
 	OPTION_VERBOSE,
 	OPTION_TRACE,
@@ -100,6 +103,9 @@ static const struct option long_options[] = {
 	{"calls", required_argument, NULL, OPTION_CALLS},
 	{"register", no_argument, NULL, OPTION_REGISTER},
 	{"audio-checks", no_argument, NULL, OPTION_AUDIO_CHECKS},
+	{"audio-marker", no_argument, NULL, OPTION_AUDIO_MARKER},
+	{"opus-fmtp", required_argument, NULL, OPTION_OPUS_FMTP},
+	{"silence-suppression", no_argument, NULL, OPTION_SILENCE_SUPPRESSION},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"verbose", no_argument, NULL, OPTION_VERBOSE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
@@ -317,6 +323,7 @@ static const struct {
 	{OPTION_RECORD, offsetof(struct cli_options, record)},
 	{OPTION_PTIME, offsetof(struct cli_options, ptime)},
 	{OPTION_DTMF_MODE, offsetof(struct cli_options, dtmf_mode)},
+	{OPTION_OPUS_FMTP, offsetof(struct cli_options, opus_fmtp)},
 };
 
 static const struct {
@@ -329,6 +336,9 @@ static const struct {
 	{OPTION_TURN_INSECURE, offsetof(struct cli_options, turn_insecure)},
 	{OPTION_REGISTER, offsetof(struct cli_options, registers)},
 	{OPTION_AUDIO_CHECKS, offsetof(struct cli_options, audio_checks)},
+	{OPTION_AUDIO_MARKER, offsetof(struct cli_options, audio_marker)},
+	{OPTION_SILENCE_SUPPRESSION,
+	 offsetof(struct cli_options, silence_suppression)},
 	{OPTION_JSON, offsetof(struct cli_options, json)},
 	{OPTION_TRACE, offsetof(struct cli_options, trace)},
 	{OPTION_VERBOSE, offsetof(struct cli_options, verbose)},

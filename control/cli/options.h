@@ -61,6 +61,9 @@ struct cli_options {
 	const char *actions; /* sipclient_actions as text or NULL */
 	const char *bind;    /* NULL: found out */
 	bool audio_checks;
+	bool audio_marker;
+	bool silence_suppression;
+	const char *opus_fmtp;     /* as opus_fmtp; NULL: default */
 	const char *prompt;        /* path of a WAV file or NULL */
 	const char *expect_prompt; /* path of what must be heard, or NULL */
 	const char *record;        /* folder for recordings, or NULL */

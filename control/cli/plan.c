@@ -172,6 +172,11 @@ static json_t *media_action(const struct cli_options *o)
 		put_text(a, "record", "media");
 	if (o->audio_checks)
 		json_object_set_new(a, "audio_checks", json_true());
+	if (o->audio_marker)
+		json_object_set_new(a, "audio_marker", json_true());
+	if (o->silence_suppression)
+		json_object_set_new(a, "silence_suppression", json_true());
+	put_text(a, "opus_fmtp", o->opus_fmtp);
 	return a;
 }
 
@@ -318,7 +323,9 @@ static void option_name(char *reason)
 		{"dtmf_mode", "--dtmf-mode"},
 		{"media_encryption", "--encryption"},
 		{"media_nat", "--nat"},
+		{"opus_fmtp", "--opus-fmtp"},
 		{"ptime", "--ptime"},
+		{"silence_suppression", "--silence-suppression"},
 		{"sipclient_actions", "--actions"},
 		{"srtp_suites", "--srtp-suite"},
 		{"stun_server", "--stun-server"},

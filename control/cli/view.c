@@ -262,6 +262,10 @@ static void audio_lines(struct view *v, json_t *streams)
 		if (json_object_get(a, "prompt_match"))
 			fprintf(v->out, ", prompt %s",
 				cell(c[5], a, "prompt_match", 2));
+		if (json_object_get(a, "delay_avg_ms"))
+			fprintf(v->out, ", delay %s ms of %s markers",
+				cell(c[5], a, "delay_avg_ms", 1),
+				cell(c[4], a, "markers", 0));
 		fputc('\n', v->out);
 		tones_line(v, json_object_get(a, "tones"));
 	}

@@ -138,10 +138,32 @@ def test_complaints_name_options(offhook, tmp_path):
                                 ("--ptime", "5", "--ptime: must be a whole number from 10 to 120"),
                                 ("--encryption", "rot13", "--encryption: must be none, sdes"),
                                 ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
+                                ("--opus-fmtp", "usedtx=1", "--opus-fmtp is of use with --codec opus"),
                                 ("--calls", "2", "--calls is of use with the command answer")):
         done = offhook("call", "sip:a@127.0.0.1", option, value)
         assert done.returncode == 2
         assert text in done.stderr and "/steps" not in done.stderr
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--codec", "L16", "--silence-suppression"],
+     "--silence-suppression is of use with a --codec other than L16/16000 and L16/44100 only"),
+    (["--audio-marker", "--prompt", "x.wav"], "--prompt is of use without --audio-marker only"),
+    (["--audio-marker", "--ptime", "70"], "--ptime: must divide 2400 ms"),
+    (["--codec", "opus", "--opus-fmtp", "usedtx"], "--opus-fmtp: must be parameters of RFC 7587")])
+def test_what_does_nothing_is_refused(offhook, tmp_path, options, text):
+    (tmp_path / "x.wav").write_bytes(b"RIFF")
+    done = offhook("call", "sip:a@127.0.0.1",
+                   *(str(tmp_path / o) if o == "x.wav" else o for o in options))
+    assert done.returncode == 2
+    assert text in done.stderr and "/steps" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--audio-marker", "--silence-suppression"])
+def test_audio_is_of_a_call(offhook, option):
+    done = offhook("register", "--user", "a", "--registrar", "127.0.0.1", option)
+    assert done.returncode == 2
+    assert f"{option} is of use with a call only" in done.stderr
 
 
 def test_options_are_in_help_and_manual(build, offhook):

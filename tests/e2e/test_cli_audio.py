@@ -2,6 +2,7 @@
 and heard, and the verdict on it."""
 import io
 import json
+import re
 import subprocess
 
 import pytest
@@ -89,6 +90,27 @@ def test_figures_are_printed(build, ports, prompts):
     assert abs(level - dbov(8000)) < 0.5, heard
     assert "clipped 0.00 %" in heard and "one-way 0 ms" in heard
     assert "tones: 1000.0 Hz" in done.stdout
+
+
+def test_markers_tell_the_delay(build, ports):
+    with Answer(build, ports, "--audio-marker") as two:
+        done = call(build, ports, "--audio-marker", "--duration", "6")
+        assert two.end() == 0
+    assert done.returncode == 0
+    heard = next(line for line in done.stdout.splitlines() if line.startswith("  heard"))
+    delay, markers = re.search(r"delay (-?[0-9.]+) ms of (\d+) markers", heard).groups()
+    assert -1 < float(delay) < 300 and int(markers) >= 1, heard
+
+
+def test_opus_and_silence_are_announced(build, ports, prompts):
+    """As in the SDP of the INVITE; of digital silence hardly a packet is sent."""
+    with Answer(build, ports, "--codec", "PCMA", "--codec", "opus", "--silence-suppression") as two:
+        done = call(build, ports, "--codec", "opus", "--opus-fmtp", "maxplaybackrate=16000;cbr=1",
+                    "--silence-suppression", "--trace", "--prompt", str(prompts / "silence.wav"))
+        assert two.end() == 0
+    invite = done.stdout.split("INVITE sip:", 1)[1].split("SIP/2.0 ", 1)[0]
+    assert "maxplaybackrate=16000;cbr=1;usedtx=1" in invite
+    assert re.search(r"^\s*a=rtpmap:13 CN/8000", invite, re.M), invite
 
 
 @pytest.mark.parametrize("option, value", [("--record", "/nonexistent"),
