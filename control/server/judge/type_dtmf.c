@@ -8,6 +8,8 @@
 
 #define DIGITS_MAX 256 /* of a call that are looked at */
 #define MS_MAX     60000
+/* two other ways, a dozen words and 20 digits each */
+#define OTHERS_BYTES 112
 
 static const char *const phrases[] = {"are",      "are not", "start with",
 				      "end with", "hold",    "do not hold"};
@@ -60,10 +62,55 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	return err ? err : digits_check(c, problem);
 }
 
+static bool is_way(const struct dtmf_record *d, bool outgoing, unsigned via)
+{
+	return d->outgoing == outgoing &&
+	       (via == 0 || strcmp(d->via, ways[via]) == 0);
+}
+
 static bool counts(const struct condition *c, const struct dtmf_record *d)
 {
-	return d->outgoing == c->outgoing &&
-	       (c->via == 0 || strcmp(d->via, ways[c->via]) == 0);
+	return is_way(d, c->outgoing, c->via);
+}
+
+/* The digits of a call in a row. @param via  0: any way */
+static void in_a_row(char digits[static DIGITS_MAX + 1],
+		     const struct call_record *call, bool outgoing,
+		     unsigned via)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < call->digit_count && used < DIGITS_MAX; i++)
+		if (is_way(&call->digits[i], outgoing, via))
+			digits[used++] = call->digits[i].digit;
+	digits[used] = '\0';
+}
+
+/* " by info, and "42" by rtpevent": what there was besides the way that is
+ * asked for, or "". */
+static void other_ways(char text[static OTHERS_BYTES],
+		       const struct condition *c,
+		       const struct call_record *call)
+{
+	char digits[DIGITS_MAX + 1];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (unsigned via = 1; c->via && ways[via]; via++) {
+		int n;
+
+		if (via == c->via)
+			continue;
+		in_a_row(digits, call, c->outgoing, via);
+		if (!digits[0])
+			continue;
+		n = str_print(text + used, OTHERS_BYTES - used,
+			      "%s%s%s \"%.20s%s\" by %s", used ? "" : " by ",
+			      used ? "" : ways[c->via], used ? " and" : ", but",
+			      digits, strlen(digits) > 20 ? "..." : "",
+			      ways[via]);
+		used += n > 0 ? (size_t)n : 0;
+	}
 }
 
 static bool matches(const struct condition *c, const char *digits)
@@ -79,14 +126,10 @@ static bool matches(const struct condition *c, const char *digits)
 static void judge_digits(struct tally *t, const struct condition *c,
 			 const struct call_record *call, const char *expected)
 {
-	char digits[DIGITS_MAX + 1] = "";
-	char actual[NUMBER_TEXT_BYTES];
-	size_t used = 0;
+	char digits[DIGITS_MAX + 1];
+	char actual[NUMBER_TEXT_BYTES], others[OTHERS_BYTES];
 
-	for (size_t i = 0; i < call->digit_count && used < DIGITS_MAX; i++)
-		if (counts(c, &call->digits[i]))
-			digits[used++] = call->digits[i].digit;
-	digits[used] = '\0';
+	in_a_row(digits, call, c->outgoing, c->via);
 	str_print(actual, sizeof(actual), "\"%.40s\"", digits);
 	t->subjects++;
 	if (matches(c, digits)) {
@@ -96,11 +139,12 @@ static void judge_digits(struct tally *t, const struct condition *c,
 			  other ? "different ones" : actual);
 		return;
 	}
+	other_ways(others, c, call);
 	tally_miss(t, call->name, actual,
-		   "digits %s of call %.60s were \"%.60s\", expected that they "
-		   "%.60s",
+		   "digits %s of call %.60s were \"%.60s\"%s, expected that "
+		   "they %.60s",
 		   c->outgoing ? "sent" : "received", call->name, digits,
-		   expected);
+		   others, expected);
 }
 
 static void judge_durations(struct tally *t, const struct condition *c,

@@ -222,7 +222,11 @@ static const struct row rows[] = {
 	 "[{'type':'endswith','value':'112'}]", JUDGE_FAILED, 4, "end with"},
 	{"digits by another way", CALLER(1), DIGITS, "caller-" DTMF,
 	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 4,
-	 "were \"\""},
+	 "caller: digits received of call caller-1 were \"\" by info, but "
+	 "\"12\" by rtpevent, expected that they are \"12\""},
+	{"digits by no way", CALLER(1), ONE, "caller-" DTMF,
+	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 4,
+	 "were \"\", expected that they are \"12\""},
 	{"digits too short", CALLER(1), DIGITS, "caller-" DTMF,
 	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 4,
 	 "digit 1 of call caller-1 lasted 80 ms, expected at least 90 ms"},
