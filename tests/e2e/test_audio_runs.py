@@ -11,7 +11,7 @@ from sip_peer import SipPeer
 from test_audio import PROMPTS, SECONDS, dbov, heard_in
 from test_prompts import upload
 
-SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1021)}
+SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1031)}
 CONDITIONS = [("level", "ge", "-20"), ("level", "le", "-10"), ("clipping", "le", "0"),
               ("silence", "lt", "2000"), ("one_way", "lt", "1000"), ("heard", "ge", "1000")]
 TONE = {"field": "tone", "hz": "440", "type": "ge", "value": "1000"}
@@ -36,6 +36,10 @@ OTHERS = {
     "delay": ({"step.0.1.audio_marker": True, "step.1.1.audio_marker": True},
               "audio", [{"field": "delay", "type": "gt", "value": "-100"},
                         {"field": "delay", "type": "lt", "value": "300"}]),
+    # a measure of decoded audio: decoded for the condition alone
+    "level": ({"step.0.1.prompt": "tone"}, "rtp-advanced",
+              [{"type_rtp_measures": "audio_level", "type_statistics": "p95", "direction": "in",
+                "type": t, "value": str(round(dbov(8000)) + d)} for t, d in (("ge", -1), ("le", 1))]),
     "digits": ({"step.0.1.prompt": "tone", "step.1.1.prompt": "tone",
                 "step.0.1.dtmf_mode": "inband", "step.1.1.dtmf_mode": "inband",
                 "step.0.1.sipclient_actions": HEAR_TONE + [["dtmf", "42"], ["wait", "1000"]],
@@ -102,7 +106,7 @@ def test_figures_are_measures(bench, runs):
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_delay_and_digits(bench, name):
+def test_delay_level_and_digits(bench, name):
     settings, kind, conditions = OTHERS[name]
     numbers = sorted(SUBSCRIBERS)[2 * (len(RUNS) + list(OTHERS).index(name)):]
     body = {"agentpool_id": bench.pool_id, "target_pool": bench.target_id, "name": name,

@@ -12,7 +12,7 @@
 
 void field_error(struct reply *rep, const char *pointer, const char *fmt, ...)
 {
-	char text[300];
+	char text[640]; /* as long as a condition's problem */
 	va_list args;
 
 	va_start(args, fmt);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DETAIL_BYTES 512
+#define DETAIL_BYTES 768 /* a pointer, and all that a measure can be */
 
 void reply_json(struct reply *rep, unsigned status, json_t *body)
 {

@@ -343,10 +343,17 @@ bool judge_conditions_need_messages(const struct judge_conditions *c)
 bool judge_conditions_need_audio(const struct judge_conditions *c,
 				 const char *role)
 {
-	for (size_t i = 0; i < c->count; i++)
-		if (c->sets[i].count && c->sets[i].type == &condition_audio &&
-		    strcmp(c->sets[i].role, role) == 0)
+	for (size_t i = 0; i < c->count; i++) {
+		const struct condition_set *set = &c->sets[i];
+
+		if (strcmp(set->role, role) != 0)
+			continue;
+		if (set->count && set->type == &condition_audio)
 			return true;
+		for (size_t k = 0; k < set->count; k++)
+			if (condition_rtp_needs_audio(&set->conditions[k]))
+				return true;
+	}
 	return false;
 }
 

@@ -81,6 +81,8 @@ extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
+/** True if it is of condition_rtp and asks for a measure of decoded audio. */
+bool condition_rtp_needs_audio(const struct condition *c);
 extern const struct condition_type condition_transcription;
 
 /** Say what is wrong with a member of the entry. @return -EINVAL */

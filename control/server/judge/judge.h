@@ -20,11 +20,12 @@
 
 #define JUDGE_POINTER_BYTES 256
 #define JUDGE_REASON_BYTES  384
+#define JUDGE_PROBLEM_BYTES 640 /* with the names of all measures */
 
 /** Where a condition is wrong, and why: one sentence. */
 struct judge_problem {
 	char pointer[JUDGE_POINTER_BYTES]; /* JSON pointer below the value */
-	char reason[JUDGE_REASON_BYTES];
+	char reason[JUDGE_PROBLEM_BYTES];
 };
 
 /** Conditions, parsed. Constant once made. */

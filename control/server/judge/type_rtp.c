@@ -1,5 +1,6 @@
 /* {role}-rtp-advanced-conditions: a statistic over the whole session of the
  * measure's samples, all calls of the role in that direction */
+#include "base/buf.h"
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 #include "control/wire/sketch.h"
@@ -21,28 +22,86 @@ enum {
 static const char *const statistics[] = {"avg", "min", "max", "median",
 					 "p75", "p90", "p95", NULL};
 
+/* Of a stream's packets or its audio, the longest prefix of each first. */
+static const char *const kinds[] = {"rtp_xr_", "rtp_", "srtp_", "audio_", NULL};
+
+/* @return its place among the kinds; NULL: it is none of a stream's */
+static const char *const *kind_of(const char *name)
+{
+	for (const char *const *kind = kinds; *kind; kind++) {
+		if (strncmp(name, *kind, strlen(*kind)) == 0)
+			return kind;
+	}
+	return NULL;
+}
+
+/* "rtp_ (jitter, mos, ...), audio_ (level, ...)": all that there are. */
+static int list_measures(struct buf *list)
+{
+	int err = 0;
+
+	for (const char *const *kind = kinds; !err && *kind; kind++) {
+		const char *between = "(";
+
+		err = buf_print(list, "%s%s ", list->used ? "), " : "", *kind);
+		for (int m = 0; !err && m < MEASURE_COUNT; m++) {
+			const char *name = measure_name((enum measure)m);
+
+			if (kind_of(name) != kind)
+				continue;
+			err = buf_print(list, "%s%s", between,
+					name + strlen(*kind));
+			between = ", ";
+		}
+	}
+	return err ? err : buf_print(list, ")");
+}
+
+static int measure_read(struct condition *c, struct judge_problem *problem)
+{
+	static const char member[] = "type_rtp_measures";
+	const char *name = json_string_value(json_object_get(c->item, member));
+	struct buf list;
+	int err;
+
+	if (name && kind_of(name) && measure_parse(name, &c->measure))
+		return 0;
+	buf_init(&list, JUDGE_PROBLEM_BYTES);
+	err = list_measures(&list);
+	if (err != -ENOMEM)
+		err = condition_refuse(problem, member, "%s must be one of %s",
+				       member, list.data);
+	buf_release(&list);
+	return err;
+}
+
+/* What a measure can be at all: levels are below full scale, and the markers'
+ * delay is known within half a period (docs/audio.md). */
+static int measure_limit(struct condition *c, struct judge_problem *problem)
+{
+	bool level = c->measure == MEASURE_audio_level ||
+		     c->measure == MEASURE_audio_peak;
+
+	if (c->measure == MEASURE_audio_delay)
+		return limit_parse(&c->limit, c->item, -1200, 1200, problem);
+	return limit_parse(&c->limit, c->item, level ? -96 : 0,
+			   level ? 0 : 1e12, problem);
+}
+
 static int parse(struct condition *c, struct judge_problem *problem)
 {
 	static const char *const directions[] = {"in", "out", NULL};
-	const char *name = json_string_value(
-		json_object_get(c->item, "type_rtp_measures"));
-	unsigned out;
-	int err;
+	unsigned out = 0;
+	int err = measure_read(c, problem);
 
-	if (!name ||
-	    (strncmp(name, "rtp_", 4) != 0 && strncmp(name, "srtp_", 5) != 0) ||
-	    !measure_parse(name, &c->measure))
-		return condition_refuse(problem, "type_rtp_measures",
-					"type_rtp_measures must be one of "
-					"rtp_pkt_per_sec, rtp_byte_per_sec, "
-					"rtp_lost_per_sec, rtp_jitter, "
-					"rtp_mos, rtp_rtt");
-	err = condition_choice(&out, c, "direction", directions, problem);
+	if (!err)
+		err = condition_choice(&out, c, "direction", directions,
+				       problem);
 	if (!err)
 		err = condition_choice(&c->choice, c, "type_statistics",
 				       statistics, problem);
 	if (!err)
-		err = limit_parse(&c->limit, c->item, 0, 1e12, problem);
+		err = measure_limit(c, problem);
 	c->outgoing = !err && out == 1;
 	return err;
 }
@@ -193,6 +252,12 @@ static int judge(const struct judge_input *in, const struct condition *c,
 		  "%s: %s of %s '%s' was %s, expected %s", c->set->role,
 		  statistics[c->choice], name, direction, actual, expected);
 	return verdict_add(verdicts, &v);
+}
+
+bool condition_rtp_needs_audio(const struct condition *c)
+{
+	return c->set->type == &condition_rtp &&
+	       strncmp(measure_name(c->measure), "audio_", 6) == 0;
 }
 
 const struct condition_type condition_rtp = {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DETAIL_BYTES  512
+#define DETAIL_BYTES  768
 #define POINTER_BYTES 512
 #define INDEX_MAX     9999
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct row {
@@ -24,6 +25,10 @@ struct row {
 #define SIP   "caller-sip-conditions"
 #define RTP   "caller-rtp-advanced-conditions"
 #define DTMF  "caller-dtmf-conditions"
+#define AUDIO_MEASURE(name, value)                                          \
+	"{\"conditions\":[{\"type\":\"ge\",\"type_statistics\":\"avg\","    \
+	"\"direction\":\"in\",\"type_rtp_measures\":\"" name "\",\"value\"" \
+	":\"" value "\"}]}"
 
 static const struct row rows[] = {
 	/* the examples of the contract's section 4.3 */
@@ -231,7 +236,29 @@ static const struct row rows[] = {
 	 "{\"conditions\":[{\"type\":\"le\",\"type_statistics\":\"p95\","
 	 "\"direction\":\"in\",\"type_rtp_measures\":\"sip_pdd\",\"value\":"
 	 "\"20\"}]}",
-	 "/conditions/0/type_rtp_measures", "rtp_jitter"},
+	 "/conditions/0/type_rtp_measures",
+	 "must be one of rtp_xr_ (loss, discard, "},
+	/* every one is named, to the last */
+	{"caller", RTP, "{\"conditions\":[{\"type_rtp_measures\":\"audio_\"}]}",
+	 "/conditions/0/type_rtp_measures",
+	 "rtp_ (byte_per_sec, jitter, lost, lost_per_sec, mos, pkt_per_sec, "
+	 "rtt, lost_pct, burst_lost, reordered, duplicates, discarded, ooo, "
+	 "r_factor, mos_wb, send_lateness, gap), srtp_ (auth_failed, "
+	 "replayed), audio_"},
+	{"caller", RTP, "{\"conditions\":[{\"type_rtp_measures\":7}]}",
+	 "/conditions/0/type_rtp_measures",
+	 "audio_ (level, peak, clipping, heard, delay)"},
+	{"caller", RTP, AUDIO_MEASURE("audio_level", "-20.5"), NULL, NULL},
+	{"caller", RTP, AUDIO_MEASURE("audio_level", "0.5"),
+	 "/conditions/0/value", "from -96 to 0"},
+	{"caller", RTP, AUDIO_MEASURE("audio_peak", "-97"),
+	 "/conditions/0/value", "from -96 to 0"},
+	{"caller", RTP, AUDIO_MEASURE("audio_clipping", "0.1"), NULL, NULL},
+	{"caller", RTP, AUDIO_MEASURE("audio_heard", "-1"),
+	 "/conditions/0/value", "from 0 to"},
+	{"caller", RTP, AUDIO_MEASURE("audio_delay", "-3"), NULL, NULL},
+	{"caller", RTP, AUDIO_MEASURE("audio_delay", "1201"),
+	 "/conditions/0/value", "from -1200 to 1200"},
 	{"caller", "caller-call-count-conditions",
 	 "{\"conditions\":[{\"type\":\"ge\",\"value\":\"101\",\"count\":"
 	 "\"asr\"}]}",
@@ -292,6 +319,50 @@ static void test_conditions_pointers(void **state)
 	       "/1/condition_type", "twice");
 }
 
+static bool needs_audio(const char *type, const char *fields, const char *role)
+{
+	char text[512];
+	struct judge_conditions *c = NULL;
+	struct judge_problem problem;
+	json_t *array;
+	bool needs;
+
+	snprintf(text, sizeof(text),
+		 "[{\"role\":\"caller\",\"condition_type\":\"%s\","
+		 "\"conditions\":[%s]}]",
+		 type, fields);
+	array = json_loads(text, 0, NULL);
+	assert_non_null(array);
+	assert_int_equal(judge_conditions_new(&c, array, &problem), 0);
+	needs = judge_conditions_need_audio(c, role);
+	judge_conditions_free(c);
+	json_decref(array);
+	return needs;
+}
+
+/* Only the roles that are asked for their audio decode it. */
+static void test_conditions_on_audio_need_it(void **state)
+{
+	static const char level[] = "{\"field\":\"level\",\"type\":\"ge\","
+				    "\"value\":-20}";
+	static const char measure[] =
+		"{\"type\":\"ge\",\"value\":-20,\"type_statistics\":\"avg\","
+		"\"direction\":\"in\",\"type_rtp_measures\":\"audio_level\"}";
+	static const char jitter[] =
+		"{\"type\":\"le\",\"value\":20,\"type_statistics\":\"avg\","
+		"\"direction\":\"in\",\"type_rtp_measures\":\"rtp_jitter\"}";
+	char both[512];
+
+	(void)state;
+	snprintf(both, sizeof(both), "%s,%s", jitter, measure);
+	assert_true(needs_audio("caller-audio-conditions", level, "caller"));
+	assert_true(needs_audio(RTP, measure, "caller"));
+	assert_true(needs_audio(RTP, both, "caller"));
+	assert_false(needs_audio(RTP, measure, "callee"));
+	assert_false(needs_audio(RTP, jitter, "caller"));
+	assert_false(needs_audio("caller-audio-conditions", "", "caller"));
+}
+
 static void test_conditions_too_many_refused(void **state)
 {
 	struct judge_problem problem;
@@ -320,6 +391,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_every_row),
 		cmocka_unit_test(test_conditions_pointers),
+		cmocka_unit_test(test_conditions_on_audio_need_it),
 		cmocka_unit_test(test_conditions_too_many_refused),
 	};
 
