@@ -107,11 +107,26 @@ def test_media_of_a_call_is_shown(browser, media):
         ("caller-1", "heard"), ("caller-1", "said")]
     assert all(-40 < float(a["Level dBov"]) < 0 and "Hz" in a["Tones"] for a in audio)
     digits = {(d["Call"], d["Direction"]): d for d in cells(browser, "digits")}
-    assert digits["callee-1", "received"]["Digits"] == "1 2 #"
+    assert digits["callee-1", "received"]["Digits"] == "• • •"
     assert digits["callee-1", "received"]["By"] == "rtpevent"
-    assert digits["caller-1", "sent"]["Digits"] == "1 2 #"
+    assert digits["caller-1", "sent"]["Digits"] == "• • •"
     verdict, = [v for v in cells(browser, "verdicts") if "digits" in v["Condition"]]
-    assert verdict["Actual"] == '"12#"'
+    assert verdict["Actual"] == '"•••"'
+
+
+def test_public_link_shows_no_digit(media):
+    """They may be a PIN; who has signed in sees them."""
+    bench, url, session = media
+    public = requests.get(url + "/data", timeout=10)
+    assert "12#" not in public.text
+    whole = requests.get(f"{bench.controller.url}/run/details/{session}/data", timeout=10,
+                         auth=bench.controller.keys["admin"]).json()
+    for report, shown in ((public.json(), "•••"), (whole, "12#")):
+        for direction in ("in", "out"):
+            assert "".join(d["digit"] for d in report["digits"]
+                           if d["direction"] == direction) == shown
+        verdict, = [v for v in report["verdicts"] if "digits" in v["text"]]
+        assert verdict["actual"] == f'"{shown}"' and f'"{shown}"' in verdict["text"]
 
 
 def test_a_call_without_audio_has_no_table_of_it(browser, finished):

@@ -1,6 +1,7 @@
 #include "control/server/report/project_page.h"
 
 #include "base/buf.h"
+#include "control/server/report/public.h"
 #include "control/server/store/store_project.h"
 #include "control/wire/text.h"
 
@@ -50,11 +51,25 @@ static int put_cell(struct buf *page, const char *text)
 	return err ? err : buf_print(page, "</td>");
 }
 
+static int put_public_cell(struct buf *page, const char *text)
+{
+	struct buf masked;
+	int err;
+
+	buf_init(&masked, PAGE_BYTES_MAX);
+	err = public_sentence(&masked, text);
+	if (!err)
+		err = put_cell(page, masked.data ? masked.data : "");
+	buf_release(&masked);
+	return err;
+}
+
 /* Ids are UUIDs of ours. A run's kiosk link may have been revoked. */
 static int put_run(struct buf *page, const json_t *run, bool kiosk)
 {
 	const char *session = text_of(run, "session_id");
 	const char *kiosk_id = text_of(run, "kiosk_id");
+	const char *result = text_of(run, "result_description");
 	bool linked = !kiosk || kiosk_id[0];
 	int err = buf_print(page, "<tr><td>");
 
@@ -74,7 +89,8 @@ static int put_run(struct buf *page, const json_t *run, bool kiosk)
 	if (!err)
 		err = put_cell(page, text_of(run, "status"));
 	if (!err)
-		err = put_cell(page, text_of(run, "result_description"));
+		err = kiosk ? put_public_cell(page, result)
+			    : put_cell(page, result);
 	return err ? err : buf_print(page, "</tr>\n");
 }
 

@@ -1,5 +1,6 @@
 #include "control/server/report/report_data.h"
 
+#include "control/server/report/public.h"
 #include "control/server/store/store_artifact.h"
 #include "control/server/store/store_report.h"
 
@@ -132,6 +133,8 @@ int report_data(struct store *store, const char *session_id,
 		err = store_report_series(store, run_id, &series);
 	if (!err && json_object_set_new(report, "series", series))
 		err = -ENOMEM;
+	if (!err && kiosk_id)
+		err = public_mask(report);
 	if (err) {
 		json_decref(report);
 		return err;

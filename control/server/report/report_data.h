@@ -14,7 +14,8 @@ struct store;
  * Collect what the page shows of one run.
  * @param session_id  UUID text
  * @param kiosk_id    the public half of the link, or NULL for a reader who
- *                    is signed in; a public report carries no SIP bodies
+ *                    is signed in; a public report carries no SIP bodies,
+ *                    and its digits are masked (public.h)
  * @param ret         new reference, written on success only
  * @return 0; -ENOENT no such run, or the kiosk id is not its own; -ENOMEM;
  *         -EIO
