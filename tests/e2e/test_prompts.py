@@ -170,6 +170,23 @@ def test_bad_prompt_is_named_before_anybody_is_called(bench, bad_runs, name):
     assert not [line for line in lines if line.startswith("INVITE")], lines
 
 
+def test_an_application_is_not_played(bench):
+    """Audio or not: it was uploaded without kind=prompt."""
+    image = upload(bench, "build", wav(7000), kind="application")
+    for wrong, place in (({"prompt": "build"}, "/step.1.1.prompt"),
+                         ({"expect_prompt": "build"}, "/step.1.1.expect_prompt"),
+                         ({"sipclient_actions": [["assert_established"], ["play", "build"]]},
+                          "/step.1.1.sipclient_actions/1/1")):
+        answer = bench.controller.request(
+            "POST", f"/tests/{bench.single_call(duration=1, **wrong)}/run")
+        error, = problem(answer, 422)["errors"]
+        assert error["pointer"] == place, error
+        assert "'build' is of the kind application" in error["detail"], error
+    bench.api("PUT", f"/appimages/{image['id']}", {"name": "build", "kind": "prompt"})
+    run, _ = bench.run(bench.single_call(duration=1, prompt="build"))
+    assert run["status"] == "passed", run["result_description"]
+
+
 def test_empty_prompt_is_refused(bench):
     answer = bench.controller.request("POST", "/appimages", data={"name": "empty", "kind": "prompt"},
                                       files={"file": ("p.wav", b"", "audio/wav")})

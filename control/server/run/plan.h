@@ -21,7 +21,8 @@ struct plan_source {
 	/** {hosts, domain, outbound_proxy, tls}: new object. */
 	int (*target)(void *arg, int64_t target_id, json_t **ret);
 	/** Hash of the uploaded prompt of a name. May be NULL: there are none.
-	 * @param sha256  receives 64 digits */
+	 * @param sha256  receives 64 digits
+	 * @return also -EMEDIUMTYPE: what was uploaded is no prompt */
 	int (*prompt)(void *arg, const char *name, char sha256[static 65]);
 	void *arg;
 };

@@ -28,15 +28,34 @@ static bool is_inline(const char *name)
 	return strcmp(name, "credentials") == 0 || strcmp(name, "target") == 0;
 }
 
-/* An uploaded prompt goes by its hash; any other is a file of the agents'. */
-static int plan_prompt(json_t *planned, const struct plan_source *source,
-		       const char *member, const char *name)
+/* @return 0; -ENOENT there is no upload of the name, or there is and an error
+ * says that nobody can play it; -ENOMEM; -EIO */
+static int find_upload(const struct plan_source *source, const char *name,
+		       char sha256[static 65], const char *pointer,
+		       json_t *errors)
 {
-	char sha256[65];
-	char hash[32];
 	int err = source->prompt && name
 			  ? source->prompt(source->arg, name, sha256)
 			  : -ENOENT;
+
+	if (err != -EMEDIUMTYPE)
+		return err;
+	plan_error(errors, pointer,
+		   "the appimage '%.80s' is of the kind application: PUT it "
+		   "with the kind prompt if it is audio to play, else name "
+		   "another one",
+		   name);
+	return -ENOENT;
+}
+
+/* An uploaded prompt goes by its hash; any other is a file of the agents'. */
+static int plan_prompt(json_t *planned, const struct plan_source *source,
+		       const char *member, const char *name,
+		       const char *pointer, json_t *errors)
+{
+	char sha256[65];
+	char hash[32];
+	int err = find_upload(source, name, sha256, pointer, errors);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
@@ -47,7 +66,7 @@ static int plan_prompt(json_t *planned, const struct plan_source *source,
 
 /* The hashes of the uploads that a script plays, by their names. */
 static int plan_plays(json_t *planned, const struct plan_source *source,
-		      const json_t *script)
+		      const json_t *script, const char *pointer, json_t *errors)
 {
 	json_t *hashes = json_object();
 	json_t *entry;
@@ -60,12 +79,13 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 			json_string_value(json_array_get(entry, 0));
 		const char *name = json_string_value(json_array_get(entry, 1));
 		char sha256[65];
+		char place[PLAN_POINTER_BYTES + 24];
 		int found;
 
-		if (err || !source->prompt || !action || !name ||
-		    strcmp(action, "play") != 0)
+		if (err || !action || !name || strcmp(action, "play") != 0)
 			continue;
-		found = source->prompt(source->arg, name, sha256);
+		str_print(place, sizeof(place), "%s/%zu/1", pointer, i);
+		found = find_upload(source, name, sha256, place, errors);
 		if (found == 0)
 			err = json_object_set_new(hashes, name,
 						  json_string(sha256))
@@ -83,13 +103,14 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 
 /* The hashes of what a parameter names, beside it. */
 static int plan_uploads(json_t *planned, const struct plan_source *source,
-			const char *name, const json_t *value)
+			const char *name, const json_t *value,
+			const char *pointer, json_t *errors)
 {
 	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0)
 		return plan_prompt(planned, source, name,
-				   json_string_value(value));
+				   json_string_value(value), pointer, errors);
 	if (strcmp(name, "sipclient_actions") == 0)
-		return plan_plays(planned, source, value);
+		return plan_plays(planned, source, value, pointer, errors);
 	return 0;
 }
 
@@ -123,7 +144,8 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	err = pool ? plan_pool_resolve(planned, source, name,
 				       json_integer_value(typed), pointer,
 				       errors)
-		   : plan_uploads(planned, source, name, typed);
+		   : plan_uploads(planned, source, name, typed, pointer,
+				  errors);
 	if (err || pool) {
 		json_decref(typed);
 		return err;

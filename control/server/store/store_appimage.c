@@ -27,6 +27,7 @@ int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
 	return 0;
 }
 
+/* Of an upload that is no prompt it is left empty. */
 static int hash_row(const struct db_value *row, size_t columns, void *arg)
 {
 	(void)columns;
@@ -39,12 +40,15 @@ int store_prompt_find(struct store *s, const char *name,
 	const struct db_value param = db_text(name);
 	char found[APPIMAGE_HASH_BYTES];
 	int rows = db_query(store_reader(s),
-			    "SELECT sha256 FROM appimage WHERE name = $1 "
-			    "AND kind = 'prompt' ORDER BY id DESC LIMIT 1",
+			    "SELECT CASE kind WHEN 'prompt' THEN sha256 "
+			    "ELSE '' END FROM appimage WHERE name = $1 "
+			    "ORDER BY kind = 'prompt' DESC, id DESC LIMIT 1",
 			    &param, 1, hash_row, found);
 
 	if (rows <= 0)
 		return rows < 0 ? rows : -ENOENT;
+	if (!found[0])
+		return -EMEDIUMTYPE;
 	str_copy(sha256, APPIMAGE_HASH_BYTES, found);
 	return 0;
 }

@@ -15,7 +15,8 @@ struct store;
 /** Find one by its content. @return 0; -ENOENT; -EIO */
 int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id);
 
-/** The hash of the prompt of a name, its latest upload. @return likewise */
+/** The hash of the prompt of a name, its latest upload. @return 0; -ENOENT;
+ * -EMEDIUMTYPE there are uploads of the name, but none is a prompt; -EIO */
 int store_prompt_find(struct store *s, const char *name,
 		      char sha256[static APPIMAGE_HASH_BYTES]);
 

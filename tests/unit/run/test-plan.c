@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,8 @@ static int prompt(void *arg, const char *name, char sha256[static 65])
 	(void)arg;
 	if (strcmp(name, "broken") == 0)
 		return -EIO;
+	if (strcmp(name, "softphone") == 0)
+		return -EMEDIUMTYPE;
 	if (strcmp(name, "uploaded") != 0)
 		return -ENOENT;
 	memset(sha256, 'a', 64);
@@ -251,6 +254,43 @@ static void test_plan_prompt(void **state)
 	json_decref(errors);
 }
 
+/* Each names an upload that is no prompt. */
+static void test_plan_application_is_no_prompt(void **state)
+{
+	static const struct {
+		const char *member;
+		const char *pointer;
+	} cases[] = {
+		{"'prompt':'softphone'", "/step.0.0.prompt"},
+		{"'expect_prompt':'softphone'", "/step.0.0.expect_prompt"},
+		{"'sipclient_actions':[['wait','1'],['play','softphone']]",
+		 "/step.0.0.sipclient_actions/1/1"},
+	};
+	char steps[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *errors = json_array();
+		const json_t *error;
+		struct plan plan;
+
+		snprintf(steps, sizeof(steps),
+			 "[[{'type':'answer','role':'a',%s}]]",
+			 cases[i].member);
+		assert_int_equal(make(&plan, steps, "[]", errors), 0);
+		assert_int_equal(json_array_size(errors), 1);
+		error = json_array_get(errors, 0);
+		assert_string_equal(
+			json_string_value(json_object_get(error, "pointer")),
+			cases[i].pointer);
+		assert_non_null(strstr(
+			json_string_value(json_object_get(error, "detail")),
+			"PUT it with the kind prompt"));
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
 static void test_plan_source_that_fails(void **state)
 {
 	json_t *errors = json_array();
@@ -273,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_plan_records_sip_for_conditions),
 		cmocka_unit_test(test_plan_mistakes),
 		cmocka_unit_test(test_plan_prompt),
+		cmocka_unit_test(test_plan_application_is_no_prompt),
 		cmocka_unit_test(test_plan_source_that_fails),
 	};
 
