@@ -27,6 +27,7 @@
 #include "sip/uac.h"
 #include "sip/uas.h"
 #include "sip/update.h"
+#include "sip/warning.h"
 
 /* Events a call keeps for a handler that has not come yet. */
 #define CALL_EVENTS_MAX 64
@@ -128,6 +129,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.local = event->local,
 		.code = event->code,
 		.reason = event->reason,
+		.warning = call->end_warning,
 		.method = event->method,
 		.target = event->target,
 		.replaces = event->replaces,
@@ -198,6 +200,7 @@ void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
 	call->end_local = local;
 	call->end_code = code;
 	call->end_ns = 0;
+	call->end_warning[0] = '\0';
 	str_print(call->end_reason, sizeof(call->end_reason), "%s", reason);
 }
 
@@ -208,6 +211,7 @@ void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
 
 	msg_line(reason, sizeof(reason), msg);
 	call_set_end(call, end, false, msg->scode, reason);
+	warning_read(call->end_warning, sizeof(call->end_warning), msg);
 }
 
 void call_close(struct sip_call *call)

@@ -70,11 +70,15 @@ enum sip_call_end {
 	SIP_END_FAILED,    /* no answer, transport error, unusable SDP */
 };
 
+#define SIP_WARNING_BYTES 128 /* of a peer's warning that is told */
+
 struct sip_call_info {
 	int64_t mono_ns;
 	bool local;
 	uint16_t code;         /* SIP status where one belongs to it, or 0 */
 	const char *reason;    /* never NULL */
+	const char *warning;   /* SIP_CALL_CLOSED: "305 no common codec" of the
+				* peer's refusal (RFC 3261 20.43); "" or NULL */
 	const char *method;    /* SIP_CALL_ANSWER_TO, or NULL */
 	char digit;            /* SIP_CALL_DTMF: 0-9 * # A-D */
 	unsigned digit_ms;     /* of it; 0: not said */

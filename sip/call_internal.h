@@ -105,6 +105,7 @@ struct sip_call {
 	bool end_local;
 	uint16_t end_code;
 	char end_reason[REASON_BYTES];
+	char end_warning[SIP_WARNING_BYTES]; /* of the peer's refusal, or "" */
 	int64_t end_ns;
 	int64_t bye_ok_ns; /* 0: not answered 2xx */
 

@@ -20,6 +20,7 @@
 #include "sip/uac.h"
 #include "sip/uas.h"
 #include "sip/update.h"
+#include "sip/warning.h"
 
 static int reinvite_send(struct sip_call *call);
 
@@ -266,7 +267,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	if (err) {
-		refuse(call, msg, 488, "Not Acceptable Here");
+		warning_refuse(NULL, call->ua->sip, msg, err, NULL);
 		return;
 	}
 	dialog_refresh(call->dialog, msg);

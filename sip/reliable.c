@@ -11,6 +11,7 @@
 #include "sip/text.h"
 #include "sip/ua_internal.h"
 #include "sip/uas.h"
+#include "sip/warning.h"
 
 /* Provisional responses that wait for a PRACK. */
 #define PRACK_QUEUE_MAX 8
@@ -208,8 +209,7 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 	}
 	(void)server_reply(NULL, call->ua->sip, msg, 488,
 			   "Not Acceptable Here");
-	(void)server_reply(&call->st, call->ua->sip, call->msg, 488,
-			   "Not Acceptable Here");
+	warning_refuse(&call->st, call->ua->sip, call->msg, err, reason);
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
 	call_close(call);
 }

@@ -21,6 +21,7 @@
 #include "sip/text.h"
 #include "sip/timer.h"
 #include "sip/ua_internal.h"
+#include "sip/warning.h"
 
 static void cancel_handler(void *arg)
 {
@@ -78,7 +79,7 @@ static bool offer_take(struct sip_call *call, const struct sip_msg *msg)
 	else if (err < 0)
 		invite_refuse(call->ua, msg, 400, "Bad Session Description");
 	else if (err == 0 && !call->remote->has_audio)
-		invite_refuse(call->ua, msg, 488, "Not Acceptable Here");
+		warning_refuse(NULL, call->ua->sip, msg, -EINVAL, NULL);
 	else
 		return true;
 	return false;
@@ -242,13 +243,14 @@ void uas_answer(struct sip_call *call)
 	int err = answer_describe(call);
 
 	if (err == -ENOENT || err == -ENOKEY) {
-		(void)server_reply(&call->st, call->ua->sip, call->msg, 488,
-				   "Not Acceptable Here");
-		call_set_end(
-			call, SIP_END_REJECTED, true, 488,
+		const char *why =
 			err == -ENOENT
-				? "no common codec in the caller's offer"
-				: sdp_key_reason(call->remote, &call->local));
+				? "no common codec in the caller's "
+				  "offer"
+				: sdp_key_reason(call->remote, &call->local);
+
+		warning_refuse(&call->st, call->ua->sip, call->msg, err, why);
+		call_set_end(call, SIP_END_REJECTED, true, 488, why);
 		call_close(call);
 		return;
 	}

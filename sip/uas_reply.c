@@ -17,6 +17,7 @@
 #include "sip/server.h"
 #include "sip/session.h"
 #include "sip/ua_internal.h"
+#include "sip/warning.h"
 
 /* What an incoming INVITE is answered with but for the 2xx. */
 
@@ -101,6 +102,9 @@ int uas_progress(struct sip_call *call, uint16_t code,
 	int err = progress(call, code, media);
 
 	if (err == -ENOENT) {
+		if (call->st)
+			warning_refuse(&call->st, call->ua->sip, call->msg, err,
+				       NULL);
 		uas_refuse(call, 488, "Not Acceptable Here");
 	} else if (err && err != -EINVAL && err != -EBUSY) {
 		call_set_end(call, SIP_END_FAILED, true, 0,

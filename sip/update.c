@@ -22,6 +22,7 @@
 #include "sip/trace.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
+#include "sip/warning.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */
 #define RETRY_MAX_S 10
@@ -350,8 +351,7 @@ static int offer_take(struct sip_call *call, struct early *early,
 		(void)server_reply(NULL, call->ua->sip, msg, 415,
 				   "Unsupported Media Type");
 	else if (err)
-		(void)server_reply(NULL, call->ua->sip, msg, 488,
-				   "Not Acceptable Here");
+		warning_refuse(NULL, call->ua->sip, msg, err, NULL);
 	return err;
 }
 

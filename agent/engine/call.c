@@ -161,6 +161,7 @@ static void call_report(struct call *c)
 		.end = ends[c->end],
 		.code = c->code,
 		.reason = c->reason,
+		.warning = c->warning[0] ? c->warning : NULL,
 		.codecs = c->action->codecs,
 		.codec_count = c->action->codec_count,
 		.encryption = encryptions[c->action->encryption],

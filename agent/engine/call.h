@@ -114,6 +114,7 @@ struct call {
 	enum sip_call_end end;
 	unsigned code;
 	char reason[192];
+	char warning[SIP_WARNING_BYTES]; /* of a peer that refused it, or "" */
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
 	json_t *streams;

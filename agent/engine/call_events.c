@@ -104,6 +104,8 @@ void call_closed(struct call *c, const struct sip_call_info *info,
 	c->end = info->end;
 	c->code = info->code;
 	snprintf(c->reason, sizeof(c->reason), "%s", info->reason);
+	snprintf(c->warning, sizeof(c->warning), "%s",
+		 info->warning ? info->warning : "");
 	c->engine->calls_up[c->outgoing]--;
 	tmr_cancel(&c->tmr_script);
 	tmr_cancel(&c->tmr_duration);

@@ -76,6 +76,7 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	if (c->code)
 		err |= put_value(o, "code", json_integer(c->code));
 	err |= put_text(o, "reason", c->reason);
+	err |= put_text(o, "warning", c->warning);
 	if (c->codec_count)
 		err |= put_value(o, "audio_codecs",
 				 names(c->codecs, c->codec_count));

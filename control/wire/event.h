@@ -69,6 +69,7 @@ struct wire_event_call {
 	const char *end;
 	unsigned code; /* 0: none */
 	const char *reason;
+	const char *warning; /* of the peer that refused it; NULL: none */
 	/* of the action: codecs (none: PCMU and PCMA), encryption */
 	const char *const *codecs;
 	size_t codec_count;
@@ -81,7 +82,8 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
 /**
  * The final answer of a call event in words: "486 Busy Here". Where it refuses
  * what our SDP offered (RFC 3261 21.4.13, 21.4.26, 21.6.4) the offer is named:
- * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory".
+ * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". What the
+ * peer warned of follows: ", the peer warns: 305 no common codec".
  * @param text  empty where there was no answer from 300
  */
 void wire_call_refusal_text(char *text, size_t size, const json_t *event);

@@ -29,17 +29,18 @@ void wire_call_refusal_text(char *text, size_t size, const json_t *event)
 {
 	int code = (int)json_integer_value(json_object_get(event, "code"));
 	const char *reason = text_of(event, "reason");
+	const char *warning = text_of(event, "warning");
 	char offer[128];
+	bool offered = (code == 415 || code == 488 || code == 606) &&
+		       text_of(event, "direction")[0] == 'o';
 
 	text[0] = '\0';
 	if (code < 300)
 		return;
-	if ((code != 415 && code != 488 && code != 606) ||
-	    text_of(event, "direction")[0] != 'o') {
-		(void)str_print(text, size, "%d %.60s", code, reason);
-		return;
-	}
-	offer_text(offer, sizeof(offer), event);
-	(void)str_print(text, size, "%d %.60s to an offer of %s", code, reason,
-			offer);
+	offer[0] = '\0';
+	if (offered)
+		offer_text(offer, sizeof(offer), event);
+	(void)str_print(text, size, "%d %.60s%s%s%s%.90s", code, reason,
+			offered ? " to an offer of " : "", offer,
+			warning[0] ? ", the peer warns: " : "", warning);
 }

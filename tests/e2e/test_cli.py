@@ -116,7 +116,8 @@ def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
         answer.communicate()
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1].endswith(
-        "488 Not Acceptable Here to an offer of GSM with sdes-mandatory")
+        "488 Not Acceptable Here to an offer of GSM with sdes-mandatory, "
+        "the peer warns: 305 no common codec in the caller's offer")
 
 
 def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports):
@@ -130,7 +131,8 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
     codecs = re.findall(r"^a=rtpmap:\d+ ([^/]+)/", done.stdout, re.M)
     named = [c for c in codecs if c != "telephone-event"]
     assert named and done.stdout.splitlines()[-1].endswith(
-        f"488 Not Acceptable Here to an offer of {', '.join(named)} without encryption")
+        f"488 Not Acceptable Here to an offer of {', '.join(named)} without encryption, "
+        "the peer warns: 306 " + done.stdout.split('Warning: 306 offhook "')[1].split('"')[0])
 
 
 def test_complaints_name_options(offhook, tmp_path):

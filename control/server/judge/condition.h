@@ -152,7 +152,7 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 		  const char *text, const char *expected, const char *unit,
 		  const char *none, json_t *verdicts);
 
-#define CALL_END_BYTES 224
+#define CALL_END_BYTES 320
 
 /** How a call ended, for sentences: "486 Busy Here", "no answer".
  * @param text  CALL_END_BYTES hold it */

@@ -84,6 +84,13 @@ static void test_verdicts(void **state)
 	      NULL, FINISH, false,
 	      "call caller-1 to sip:b was not established (rejected): 488 No "
 	      "to an offer of GSM with dtls");
+	judge("{\"kind\":\"call\",\"call\":\"caller-1\",\"direction\":\"out\","
+	      "\"peer\":\"sip:b\",\"established\":false,\"end\":\"rejected\","
+	      "\"code\":403,\"reason\":\"Forbidden\","
+	      "\"warning\":\"399 not from here\",\"streams\":[]}",
+	      NULL, FINISH, false,
+	      "call caller-1 to sip:b was not established (rejected): 403 "
+	      "Forbidden, the peer warns: 399 not from here");
 	judge(CALL("true", "10", "10"), ASSERT, FINISH, false,
 	      "call caller-1: hold : was refused: 488");
 	/* The call says more than the assertion that came before it. */

@@ -123,7 +123,7 @@ static void test_secure_wishes(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct pair pair;
 		char answer[128];
-		char call[128];
+		char call[128], warning[128];
 		json_t *caller;
 		json_t *callee;
 
@@ -147,6 +147,10 @@ static void test_secure_wishes(void **state)
 			assert_int_equal(number(caller, "code"), 488);
 			assert_string_equal(text_of(callee, "reason"),
 					    cases[i].reason);
+			snprintf(warning, sizeof(warning), "306 %s",
+				 cases[i].reason);
+			assert_string_equal(text_of(caller, "warning"),
+					    warning);
 		} else if (!cases[i].encrypted) {
 			assert_null(json_object_get(stream(caller, "in"),
 						    "srtp_suite"));

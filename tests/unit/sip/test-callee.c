@@ -124,6 +124,7 @@ static void script_hold_us(struct peer *peer)
 	/* what we cannot take leaves the call as it is */
 	peer_request(peer, "INVITE", NULL, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
+	peer_has(peer, "\r\nWarning: 305 offhook \"no codec of the offer is ");
 	peer_request(peer, "ACK", NULL, NULL);
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
@@ -243,6 +244,8 @@ static void script_no_codec(struct peer *peer)
 {
 	invite(peer, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
+	peer_has(peer, "\r\nWarning: 305 offhook \"no common codec in the "
+		       "caller's offer\"\r\n");
 }
 
 static void test_incoming_no_common_codec(void **state)

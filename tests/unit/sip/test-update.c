@@ -178,8 +178,10 @@ static void script_update(struct peer *peer)
 	peer_has(peer, "a=recvonly\r\n");
 	peer_request(peer, "UPDATE", NULL, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
+	peer_has(peer, "\r\nWarning: 305 offhook \"");
 	peer_request(peer, "UPDATE", NULL, "no SDP");
 	peer_expect(peer, "SIP/2.0 488 ");
+	peer_has(peer, "\r\nWarning: 399 offhook \"");
 	peer_request(peer, "UPDATE", NULL, peer_sdp);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "a=sendrecv\r\n");
