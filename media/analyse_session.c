@@ -201,7 +201,7 @@ void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 		source_reported(a, event);
 		break;
 	case RTCP_EVENT_REPORT:
-		if (rtp_sender_report(&a->sender, &event->u.report,
+		if (rtp_sender_report(&a->sender, event->ssrc, &event->u.report,
 				      received_ntp, &rtt_ms))
 			add_rtt(a, rtt_ms);
 		break;

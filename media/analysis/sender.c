@@ -53,28 +53,86 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		s->lateness_us = r->lateness_us;
 }
 
+/* @return NULL: this source did not report yet */
+static struct rtp_reporter *reporter_find(struct rtp_sender *s, uint32_t ssrc)
+{
+	for (size_t i = 0; i < s->reporter_count; i++) {
+		if (s->reporters[i].ssrc == ssrc)
+			return &s->reporters[i];
+	}
+	return NULL;
+}
+
+/* A new source goes on where the last one stopped: of what was sent before it
+ * knows nothing, and what it has not received since is in its own count. */
+static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
+					  uint32_t ssrc)
+{
+	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
+
+	return (struct rtp_reporter){
+		.ssrc = ssrc,
+		.ext_max = s->has_report ? last->ext_max
+					 : (uint32_t)s->first_seq - 1,
+		.packets = s->has_report ? last->packets : 0,
+	};
+}
+
+/* A free place, or that of the source that reported longest ago. */
+static struct rtp_reporter *reporter_place(struct rtp_sender *s)
+{
+	struct rtp_reporter *place = &s->reporters[0];
+
+	if (s->reporter_count < RTP_REPORTERS_MAX)
+		return &s->reporters[s->reporter_count++];
+	for (size_t i = 1; i < s->reporter_count; i++) {
+		if (s->reporters[i].reports < place->reports)
+			place = &s->reporters[i];
+	}
+	return place;
+}
+
 /* Packets between this report and the one before, as the peer counts them.
  * Its cycle count need not be right, so 16 bits are the second try.
  * Returns false if it cannot be. */
 static bool report_expected(const struct rtp_sender *s,
+			    const struct rtp_reporter *r,
 			    const struct rtcp_report *report, uint32_t *ret)
 {
-	uint64_t most = s->packets - s->report_packets + REPORT_SLACK;
-	uint32_t step;
+	uint64_t most = s->packets - r->packets + REPORT_SLACK;
+	uint32_t step = report->ext_max - r->ext_max;
 
-	if (!s->has_first)
-		return false;
-	if (!s->has_report) {
-		/* the peer's cycles start with its first packet */
-		step = (uint32_t)(uint16_t)(report->ext_max - s->first_seq) + 1;
-		*ret = step;
-		return step <= most;
-	}
-	step = report->ext_max - s->report_ext_max;
+	/* the cycles of the first report start with the first packet */
 	if (step > most)
 		step = (uint16_t)step;
 	*ret = step;
-	return step <= most;
+	return s->has_first && step <= most;
+}
+
+/* What is lost since the report before. Duplicates make it negative, at most as
+ * many as there were packets: below that the source counts anew. */
+static int64_t report_lost(const struct rtp_reporter *r, int32_t lost,
+			   uint32_t expected)
+{
+	int64_t step = (int64_t)lost - r->lost;
+
+	return step < -(int64_t)expected - REPORT_SLACK ? lost : step;
+}
+
+/* @param later  a source's first block, after those of others: it may be about
+ * what they have reported on, too */
+static void take_loss(struct rtp_sender *s, bool later, uint32_t expected,
+		      int64_t lost)
+{
+	if (lost > (int64_t)expected) {
+		s->invalid_reports += !later;
+		return;
+	}
+	s->expected += expected;
+	s->lost += lost;
+	s->second_expected += expected;
+	s->second_lost += lost;
+	s->has_loss_second = true;
 }
 
 static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
@@ -97,30 +155,32 @@ static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 	return true;
 }
 
-bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
-		       uint32_t received_ntp, double *ret_rtt_ms)
+bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
+		       const struct rtcp_report *report, uint32_t received_ntp,
+		       double *ret_rtt_ms)
 {
+	struct rtp_reporter *place = reporter_find(s, reporter);
+	struct rtp_reporter next = place ? *place : reporter_begin(s, reporter);
+	bool later = !place && s->has_report; /* than others */
 	uint32_t expected;
-	int64_t lost;
 
-	if (report->ssrc != s->ssrc || !report_expected(s, report, &expected)) {
+	if (report->ssrc != s->ssrc ||
+	    !report_expected(s, &next, report, &expected)) {
 		s->invalid_reports++;
 		return false;
 	}
-	lost = (int64_t)report->lost - s->report_lost;
-	if (lost <= (int64_t)expected) {
-		s->expected += expected;
-		s->lost += lost;
-		s->second_expected += expected;
-		s->second_lost += lost;
-	} else {
-		s->invalid_reports++;
-	}
+	take_loss(s, later, expected,
+		  report_lost(&next, report->lost, expected));
+	next.lost = report->lost;
+	next.ext_max = report->ext_max;
+	next.packets = s->packets;
+	next.reports = ++s->reports;
+	if (!place)
+		place = reporter_place(s);
+	*place = next;
+	s->reporter_last = (size_t)(place - s->reporters);
 	s->has_report = true;
 	s->has_report_second = true;
-	s->report_lost = report->lost;
-	s->report_ext_max = report->ext_max;
-	s->report_packets = s->packets;
 	if (s->clock_hz > 0) {
 		s->report_jitter_ms =
 			report->jitter_ticks * 1000.0 / s->clock_hz;
@@ -149,7 +209,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.bytes = s->bytes - s->bytes_before,
 		.expected = s->second_expected,
 		.lost = s->second_lost,
-		.has_loss = s->has_report_second,
+		.has_loss = s->has_loss_second,
 		.has_jitter = s->has_report_second && s->clock_hz > 0,
 		.jitter_ms = s->report_jitter_ms,
 		.has_rtt = s->has_rtt,
@@ -158,7 +218,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.lateness_ms = s->lateness_us / 1000.0,
 	};
 	ret->has_mos = rtp_score_second(
-		&s->score, s->has_report_second, (int64_t)s->second_expected,
+		&s->score, s->has_loss_second, (int64_t)s->second_expected,
 		s->second_lost, &ret->r_factor, &ret->mos);
 	ret->has_mos_wb =
 		ret->has_mos &&
@@ -169,6 +229,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	s->second_expected = 0;
 	s->second_lost = 0;
 	s->has_report_second = false;
+	s->has_loss_second = false;
 	s->has_rtt = false;
 	if (s->lateness_us > s->lateness_max_us)
 		s->lateness_max_us = s->lateness_us;

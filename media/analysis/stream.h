@@ -249,6 +249,20 @@ bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret);
  */
 bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret);
 
+/* Sources whose reports on one sent stream are kept apart; a further one takes
+ * the place of the one that reported longest ago. */
+#define RTP_REPORTERS_MAX 4
+
+/** What a source reported last. Its counts are its own: another device that
+ * takes the call over begins at 0. */
+struct rtp_reporter {
+	uint32_t ssrc;
+	uint32_t ext_max;
+	int32_t lost;     /* cumulative */
+	uint64_t packets; /* sent when it came */
+	uint64_t reports; /* of all sources, when it came */
+};
+
 /** A sent stream: counts from the sender, the rest from the peer's reports. */
 struct rtp_sender {
 	uint32_t ssrc;
@@ -262,21 +276,23 @@ struct rtp_sender {
 	int64_t second_start_ns;
 	int32_t lateness_us;     /* largest of the open second */
 	int32_t lateness_max_us; /* of the closed ones; INT32_MIN: none */
-	/* last report block */
+	/* report blocks */
 	bool has_report;
 	bool has_report_second; /* one came within the open second */
+	bool has_loss_second;   /* one that says what was lost */
 	bool has_first;
 	uint16_t first_seq; /* first number sent */
-	uint32_t report_ext_max;
-	int32_t report_lost;     /* cumulative, of the peer */
-	uint64_t report_packets; /* sent when it came */
-	uint64_t expected;       /* by the reports so far */
+	uint64_t expected;  /* by the reports so far */
 	int64_t lost;
+	struct rtp_reporter reporters[RTP_REPORTERS_MAX];
+	size_t reporter_count;
+	size_t reporter_last; /* who reported last */
 	double report_jitter_ms;
 	uint64_t second_expected; /* by the reports of the open second */
 	int64_t second_lost;
 	bool has_rtt; /* within the open second */
 	double rtt_ms;
+	uint64_t reports;         /* taken, of all sources */
 	uint64_t invalid_reports; /* impossible values, ignored */
 	uint64_t negative_rtt;
 	struct remote remote; /* XR of the peer; its owner gives it blocks */
@@ -286,7 +302,7 @@ struct rtp_sender {
 };
 
 /* What a packet sent is written to. */
-#define RTP_SENDER_HOT_BYTES offsetof(struct rtp_sender, report_ext_max)
+#define RTP_SENDER_HOT_BYTES offsetof(struct rtp_sender, expected)
 
 /**
  * Start a sent stream.
@@ -311,19 +327,21 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
 /**
  * The peer reported on this stream. Blocks about another SSRC and blocks that
  * cannot be (a highest number never sent) are ignored and counted.
+ * @param reporter      the SSRC of who reports
  * @param received_ntp  middle 32 bits of the NTP time of its arrival, clock of
  *                      our SRs
  * @return true: the block gave a round trip, *ret_rtt_ms written
  */
-bool rtp_sender_report(struct rtp_sender *s, const struct rtcp_report *report,
-		       uint32_t received_ntp, double *ret_rtt_ms);
+bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
+		       const struct rtcp_report *report, uint32_t received_ntp,
+		       double *ret_rtt_ms);
 
 /** The peer answered our RRTR (RFC 3611 4.5). @return as rtp_sender_report() */
 bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
 		     uint32_t received_ntp, double *ret_rtt_ms);
 
 /** As rtp_stream_close_second(): packets and bytes from the sender; has_loss,
- * has_jitter, has_mos and has_rtt only if a report came in it. */
+ * has_jitter, has_mos and has_rtt only if a report came in it that says so. */
 void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 			     struct stream_second *ret);
 

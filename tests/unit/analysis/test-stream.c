@@ -320,7 +320,7 @@ static void test_sender_by_reports(void **state)
 	b.lost = 2;
 	b.lsr = 0x10000;
 	b.dlsr = 0x8000;
-	assert_true(rtp_sender_report(&sender, &b, 0x18666, &ms));
+	assert_true(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
 	near(ms, 1000.0 * 0x666 / 65536, 1e-5);
 	rtp_sender_close_second(&sender, 2 * S, &n);
 	assert_int_equal(n.packets, 0);
@@ -330,10 +330,10 @@ static void test_sender_by_reports(void **state)
 	near(n.jitter_ms, 10, 1e-9);
 	/* impossible: a number never sent; another stream */
 	b.ext_max = 65536 + 5000;
-	assert_false(rtp_sender_report(&sender, &b, 0x18666, &ms));
+	assert_false(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
 	b.ext_max = 65536 + 12;
 	b.ssrc = 10;
-	assert_false(rtp_sender_report(&sender, &b, 0x18666, &ms));
+	assert_false(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
 	assert_int_equal(sender.invalid_reports, 2);
 	rtp_sender_total(&sender, &total);
 	assert_true(total.has_loss && total.has_score);
@@ -354,11 +354,151 @@ static void test_sender_report_overtakes_records(void **state)
 	(void)state;
 	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
 	send_packets(&seq, 2);
-	assert_false(rtp_sender_report(&sender, &b, 0, &ms)); /* LSR 0 */
+	assert_false(rtp_sender_report(&sender, 3, &b, 0, &ms)); /* LSR 0 */
 	assert_int_equal(sender.invalid_reports, 0);
 	rtp_sender_close_second(&sender, S, &n);
 	assert_int_equal(n.expected, 6);
 	assert_int_equal(n.lost, 0);
+}
+
+static void report(uint32_t reporter, uint32_t ext_max, int32_t lost)
+{
+	const struct rtcp_report b = {
+		.ssrc = 9, .ext_max = ext_max, .lost = lost};
+	double ms;
+
+	rtp_sender_report(&sender, reporter, &b, 0, &ms);
+}
+
+/* The call goes to another device, whose counts begin at 0. */
+static void test_another_reporter_counts_anew(void **state)
+{
+	struct stream_total total;
+	struct stream_second n;
+	uint16_t seq = 1000;
+
+	(void)state;
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	send_packets(&seq, 500);
+	report(3, 1499, 100);
+	send_packets(&seq, 500);
+	rtp_sender_close_second(&sender, S, &n);
+	report(4, 1999, 7);
+	rtp_sender_close_second(&sender, 2 * S, &n);
+	assert_true(n.has_loss);
+	assert_int_equal(n.expected, 500);
+	assert_int_equal(n.lost, 7);
+	send_packets(&seq, 100);
+	report(4, 2099, 8);
+	rtp_sender_total(&sender, &total);
+	assert_int_equal(total.expected, 1100);
+	assert_int_equal(total.lost, 108);
+	assert_int_equal(sender.invalid_reports, 0);
+}
+
+/* Two sources report on all of it: each one's loss is a part of what it was to
+ * receive. */
+static void test_two_reporters_at_a_time(void **state)
+{
+	struct stream_total total;
+	uint16_t seq = 0;
+
+	(void)state;
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	for (uint32_t i = 1; i <= 10; i++) {
+		send_packets(&seq, 100);
+		report(3, 100 * i - 1, 10 * (int32_t)i);
+		report(4, 100 * i - 1, 30 * (int32_t)i);
+	}
+	rtp_sender_total(&sender, &total);
+	assert_int_equal(total.lost, 10 * 10 + 9 * 30);
+	assert_int_equal(total.expected, 10 * 100 + 9 * 100);
+	assert_int_equal(sender.invalid_reports, 0);
+}
+
+/* RFC 3550 A.1: a receiver that has lost more than it can follow begins with
+ * its counts anew, under the same SSRC. */
+static void test_reporter_that_begins_anew(void **state)
+{
+	struct stream_total total;
+	uint16_t seq = 0;
+
+	(void)state;
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	send_packets(&seq, 5000);
+	report(3, 4999, 2000);
+	send_packets(&seq, 500);
+	report(3, 5499, 5);
+	rtp_sender_total(&sender, &total);
+	assert_int_equal(total.expected, 5500);
+	assert_int_equal(total.lost, 2005);
+	/* duplicates of every packet are no new beginning */
+	send_packets(&seq, 500);
+	report(3, 5999, -495);
+	rtp_sender_total(&sender, &total);
+	assert_int_equal(total.lost, 1505);
+}
+
+/* More lost than there was: what was lost is not known, and not 0. */
+static void test_report_that_adds_up_to_nothing(void **state)
+{
+	struct stream_second n;
+	uint16_t seq = 0;
+
+	(void)state;
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	send_packets(&seq, 100);
+	report(3, 99, 0);
+	rtp_sender_close_second(&sender, S, &n);
+	assert_true(n.has_loss && n.has_mos);
+	send_packets(&seq, 100);
+	report(3, 199, 101);
+	rtp_sender_close_second(&sender, 2 * S, &n);
+	assert_int_equal(sender.invalid_reports, 1);
+	assert_false(n.has_loss || n.has_mos);
+	assert_true(n.has_jitter);
+}
+
+/* Every source that ever reports, in any order: what is lost is never more than
+ * what was to come. */
+static void test_many_reporters(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct stream_total total;
+		uint64_t expected = 0;
+		int64_t lost = 0;
+		uint16_t seq = (uint16_t)random_below(&seed, 65536);
+		const uint32_t first = seq;
+		uint32_t sent = 0;
+		int32_t missing[7] = {0};
+
+		rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+		for (int i = 0; i < 100; i++) {
+			uint32_t who = random_below(&seed, 7);
+			int count = 1 + (int)random_below(&seed, 900);
+			struct stream_second n;
+
+			send_packets(&seq, count);
+			sent += (uint32_t)count;
+			missing[who] += (int32_t)random_below(
+				&seed, (uint32_t)count + 1);
+			report(who, first + sent - 1, missing[who]);
+			rtp_sender_close_second(&sender, (i + 1) * S, &n);
+			assert_true(n.lost <= (int64_t)n.expected);
+			assert_true(n.has_loss ||
+				    (n.expected == 0 && n.lost == 0));
+			expected += n.expected;
+			lost += n.lost;
+		}
+		rtp_sender_total(&sender, &total);
+		assert_int_equal(total.expected, expected);
+		assert_int_equal(total.lost, lost);
+		assert_true(total.lost <= (int64_t)total.expected);
+		assert_true(total.lost >= 0);
+	}
 }
 
 int main(void)
@@ -383,6 +523,11 @@ int main(void)
 		cmocka_unit_test_setup(test_sender_by_reports, setup),
 		cmocka_unit_test_setup(test_sender_report_overtakes_records,
 				       setup),
+		cmocka_unit_test(test_another_reporter_counts_anew),
+		cmocka_unit_test(test_two_reporters_at_a_time),
+		cmocka_unit_test(test_reporter_that_begins_anew),
+		cmocka_unit_test(test_report_that_adds_up_to_nothing),
+		cmocka_unit_test(test_many_reporters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
