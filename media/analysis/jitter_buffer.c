@@ -1,5 +1,6 @@
 #include "media/analysis/jitter_buffer.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Ramjee 1994: alpha of algorithm 1, beta of algorithm 2 */
@@ -131,7 +132,20 @@ static void start(struct jb_adaptive *j, double transit_ms)
 	j->mean_ms = transit_ms;
 	j->spread_ms = 0.0;
 	j->min_ms = transit_ms;
+	j->window_min_ms = transit_ms;
+	j->window_packets = 0;
 	j->playout_ms = transit_ms + DELAY_MIN_MS;
+}
+
+static void take_minimum(struct jb_adaptive *j, double transit_ms)
+{
+	j->min_ms = lower(j->min_ms, transit_ms);
+	j->window_min_ms = lower(j->window_min_ms, transit_ms);
+	if (++j->window_packets < JB_ADAPTIVE_WINDOW)
+		return;
+	j->min_ms = j->window_min_ms;
+	j->window_min_ms = DBL_MAX;
+	j->window_packets = 0;
 }
 
 enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
@@ -149,13 +163,13 @@ enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 	} else {
 		j->late++;
 	}
-	j->min_ms = lower(j->min_ms, transit_ms);
+	take_minimum(j, transit_ms);
 	l = limits_of(j, period_ms);
 	adapt(j, transit_ms, &l);
 	return played ? JB_PLAYED : JB_LATE;
 }
 
-/* A run without a new minimum, in which nothing is late.
+/* A run without a new minimum or window, in which nothing is late.
  * @return false: it is not, j unchanged */
 static bool run_plain(struct jb_adaptive *j, const struct jb_run *run,
 		      double period_ms)
@@ -165,7 +179,8 @@ static bool run_plain(struct jb_adaptive *j, const struct jb_run *run,
 	double sum_ms = 0.0;
 	double ahead_ms = 0.0; /* least: below 0 is late */
 
-	if (!j->started || run->min_ms < j->min_ms)
+	if (!j->started || run->min_ms < j->min_ms ||
+	    j->window_packets + run->count >= JB_ADAPTIVE_WINDOW)
 		return false;
 	for (size_t i = 0; i < run->count; i++) {
 		double q = run->transit_ms[i];
@@ -178,6 +193,8 @@ static bool run_plain(struct jb_adaptive *j, const struct jb_run *run,
 		return false;
 	now.delay_sum_ms += sum_ms - (double)run->count * j->min_ms;
 	now.played += run->count;
+	now.window_min_ms = lower(now.window_min_ms, run->min_ms);
+	now.window_packets += (uint32_t)run->count;
 	*j = now;
 	return true;
 }

@@ -18,6 +18,10 @@
 #define JB_FIXED_DELAY_MS 60.0
 #define JB_FIXED_DEPTH_MS 200.0
 #define JB_FIXED_REANCHOR 50 /* discards in a row */
+/* Packets that the adaptive model's minimum looks back over: as many to twice
+ * as many. Clocks drift apart by 200 ms in an hour (50 ppm), and routes change:
+ * the least transit of all time would leave nothing to be played. */
+#define JB_ADAPTIVE_WINDOW 3000
 
 enum jb_fate {
 	JB_PLAYED,
@@ -66,10 +70,12 @@ void jb_fixed_very_late(struct jb_fixed *j);
 /** Adaptive playout delay. */
 struct jb_adaptive {
 	bool started;
-	double playout_ms; /* E: decided before a packet is seen */
-	double mean_ms;    /* d */
-	double spread_ms;  /* 4 v: DEVIATIONS */
-	double min_ms;     /* m */
+	double playout_ms;    /* E: decided before a packet is seen */
+	double mean_ms;       /* d */
+	double spread_ms;     /* 4 v: DEVIATIONS */
+	double min_ms;        /* m */
+	double window_min_ms; /* of the open window */
+	uint32_t window_packets;
 	double delay_sum_ms;
 	uint64_t played;
 	uint64_t late;

@@ -387,6 +387,44 @@ static void test_skew_of_the_sender(void **state)
 	near(total().skew_ppm, (1 / (1 - 300e-6) - 1) * 1e6, 1e-3);
 }
 
+/* Two days of a sender whose clock is 50 ppm slow: its transit grows by 8.6 s,
+ * and no packet is later than the one before. */
+static void test_adaptive_buffer_follows_the_clocks(void **state)
+{
+	const int64_t packets = INT64_C(48) * 3600 * 50;
+	struct jb_adaptive j;
+
+	(void)state;
+	jb_adaptive_init(&j);
+	for (int64_t i = 0; i < packets; i++)
+		jb_adaptive_update(&j, (double)i * 20 * 50e-6, 20);
+	assert_int_equal(j.played, packets);
+	assert_int_equal(j.late, 0);
+	/* the least of the last minute or two is up to 6 ms below */
+	assert_true(jb_adaptive_delay_ms(&j) >= 20);
+	assert_true(jb_adaptive_delay_ms(&j) < 30);
+}
+
+/* A route that is 300 ms longer from here on: the buffer is behind for a
+ * while, not for ever. */
+static void test_adaptive_buffer_follows_the_route(void **state)
+{
+	struct jb_adaptive j;
+	uint64_t late;
+
+	(void)state;
+	jb_adaptive_init(&j);
+	for (int i = 0; i < 10000; i++)
+		jb_adaptive_update(&j, 0, 20);
+	for (int i = 0; i < 2 * JB_ADAPTIVE_WINDOW; i++)
+		jb_adaptive_update(&j, 300, 20);
+	late = j.late;
+	assert_true(late > 0);
+	for (int i = 0; i < 10000; i++)
+		jb_adaptive_update(&j, 300, 20);
+	assert_int_equal(j.late, late);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +441,8 @@ int main(void)
 		cmocka_unit_test_setup(test_voip_metrics, setup),
 		cmocka_unit_test_setup(test_wideband_scale, setup),
 		cmocka_unit_test_setup(test_skew_of_the_sender, setup),
+		cmocka_unit_test(test_adaptive_buffer_follows_the_clocks),
+		cmocka_unit_test(test_adaptive_buffer_follows_the_route),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

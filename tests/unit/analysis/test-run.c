@@ -170,6 +170,8 @@ static void same_buffers(const struct jb_fixed *f, const struct jb_fixed *g,
 	near(a->mean_ms, b->mean_ms);
 	near(a->spread_ms, b->spread_ms);
 	near(a->min_ms, b->min_ms);
+	near(a->window_min_ms, b->window_min_ms);
+	assert_int_equal(a->window_packets, b->window_packets);
 	near(a->delay_sum_ms, b->delay_sum_ms);
 }
 
