@@ -125,27 +125,37 @@ static double late_ms(int64_t wall_ns)
 	return (double)late_ns / (double)NS_PER_MS;
 }
 
-bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
-		      int64_t wall_ns, double *ret_ms)
+/* @return a marker ended with it */
+static bool sample_take(struct audio_marker *m, float x, int64_t wall_ns,
+			double *ret_ms)
 {
+	double like;
+
+	sample_keep(m, x, wall_ns);
+	like = likeness(m);
+	m->since++;
+	if (like >= SAME && like > m->best) {
+		m->best = like;
+		m->best_ns = m->times[m->count - CHIRP];
+		m->since = 0;
+	} else if (m->best > 0 && m->since >= AFTER) {
+		*ret_ms = late_ms(m->best_ns);
+		m->best = 0;
+		return true;
+	}
+	return false;
+}
+
+bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
+		      int64_t wall_ns, double gap_ms, double *ret_ms)
+{
+	/* more would push out nothing but silence */
+	const double room_ms = 1000.0 * (CHIRP + AFTER) / RATE_HZ;
+	int64_t gap = (int64_t)(fmin(gap_ms, room_ms) * RATE_HZ / 1000);
 	bool found = false;
 
-	for (size_t i = 0; i < count; i++) {
-		double like;
-
-		sample_keep(m, pcm[i],
-			    wall_ns + (int64_t)i * NS_PER_S / RATE_HZ);
-		like = likeness(m);
-		m->since++;
-		if (like >= SAME && like > m->best) {
-			m->best = like;
-			m->best_ns = m->times[m->count - CHIRP];
-			m->since = 0;
-		} else if (m->best > 0 && m->since >= AFTER) {
-			*ret_ms = late_ms(m->best_ns);
-			m->best = 0;
-			found = true;
-		}
-	}
+	for (int64_t i = -gap; i < (int64_t)count; i++)
+		found |= sample_take(m, i < 0 ? 0 : pcm[i],
+				     wall_ns + i * NS_PER_S / RATE_HZ, ret_ms);
 	return found;
 }

@@ -33,9 +33,11 @@ struct audio_marker *audio_marker_free(struct audio_marker *m);
  * Take samples of 8000 Hz in -1..1.
  * @param wall_ns  when the first was heard, UTC since 1970
  * @param count    at most 160, so that at most one marker ends
+ * @param gap_ms   of time before them, >= 0: silence, so that a marker of which
+ *                 a packet was lost is still where it was
  * @return true: one did; *ret_ms is how late it was, -1200..1200
  */
 bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
-		      int64_t wall_ns, double *ret_ms);
+		      int64_t wall_ns, double gap_ms, double *ret_ms);
 
 #endif

@@ -121,12 +121,13 @@ static void listen_check(struct audio_session *a,
 }
 
 static void marker_take(struct audio_session *a, const float *reduced,
-			size_t count, int64_t mono_ns)
+			size_t count, int64_t mono_ns, double gap_ms)
 {
 	double ms;
 
 	if (!audio_marker_add(a->marker, reduced, count,
-			      mono_ns + a->session->engine->ntp_offset_ns, &ms))
+			      mono_ns + a->session->engine->ntp_offset_ns,
+			      gap_ms, &ms))
 		return;
 	a->has_delay = true;
 	a->delay_ms = ms;
@@ -150,7 +151,7 @@ static void slice_heard(struct audio_session *a,
 					      gap_ms);
 	listen_check(a, slice, correlation, mono_ns);
 	if (a->marker)
-		marker_take(a, reduced, count, mono_ns);
+		marker_take(a, reduced, count, mono_ns, gap_ms);
 	if (!a->dtmf)
 		return;
 	dtmf_tones_add(a->dtmf, reduced, count, mono_ns, &digits);

@@ -26,10 +26,11 @@ static void assert_near(double a, double b, double error)
 		fail_msg("%f is not %f", a, b);
 }
 
-/* The period through a codec, heard late_ms late, with a gain.
+/* The period through a codec, heard late_ms late, with a gain, but for one
+ * packet, which is lost in each period.
  * @return markers found */
-static size_t markers_heard(const struct codec *codec, double late_ms,
-			    double gain, double *ret_ms)
+static size_t markers_heard_but(const struct codec *codec, double late_ms,
+				double gain, size_t lost, double *ret_ms)
 {
 	const struct codec_settings none = {0};
 	uint16_t ptime_ms = codec_ptime(codec, 20);
@@ -73,16 +74,21 @@ static size_t markers_heard(const struct codec *codec, double late_ms,
 		size_t bytes = clip.ends ? clip.ends[k] - begin : each;
 		int n = codec->decode(codec, decoder, pcm, CODEC_SAMPLES_MAX,
 				      clip.data + begin, bytes);
+		bool after = k > 0 && (k - 1) % (2400 / ptime_ms) == lost;
 		size_t out;
 
 		assert_true(n > 0);
+		if (k % (2400 / ptime_ms) == lost) {
+			wall_ns += ptime_ms * NS_PER_MS;
+			continue;
+		}
 		out = audio_reduce_add(reduce, reduced, pcm, (size_t)n);
 		for (size_t at = 0; at < out; at += 160)
 			found += audio_marker_add(
 				m, reduced + at,
 				out - at < 160 ? out - at : 160,
 				wall_ns + (int64_t)at * NS_PER_S / 8000,
-				ret_ms);
+				after && at == 0 ? ptime_ms : 0, ret_ms);
 		wall_ns += ptime_ms * NS_PER_MS;
 	}
 	if (codec->decoder_free)
@@ -93,6 +99,25 @@ static size_t markers_heard(const struct codec *codec, double late_ms,
 	free(period);
 	free(down);
 	return found;
+}
+
+static size_t markers_heard(const struct codec *codec, double late_ms,
+			    double gain, double *ret_ms)
+{
+	return markers_heard_but(codec, late_ms, gain, SIZE_MAX, ret_ms);
+}
+
+/* Whichever packet of the marker is lost, the rest of it is where it was. */
+static void test_delay_with_a_packet_lost(void **state)
+{
+	(void)state;
+	for (size_t lost = 0; lost < 7; lost++) {
+		double ms;
+
+		assert_int_equal(
+			markers_heard_but(&codec_pcmu, 37, 1, lost, &ms), 2);
+		assert_near(ms, 37, 0.2);
+	}
 }
 
 static void test_delay_is_told_over_every_codec(void **state)
@@ -142,7 +167,7 @@ static void test_noise_is_no_marker(void **state)
 							   112 * (double)n);
 		}
 		assert_false(audio_marker_add(
-			m, pcm, 160, EPOCH_NS + n * 20 * NS_PER_MS, &ms));
+			m, pcm, 160, EPOCH_NS + n * 20 * NS_PER_MS, 0, &ms));
 	}
 	audio_marker_free(m);
 }
@@ -202,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_delay_is_told_over_every_codec),
 		cmocka_unit_test(test_delay_in_any_size),
+		cmocka_unit_test(test_delay_with_a_packet_lost),
 		cmocka_unit_test(test_noise_is_no_marker),
 		cmocka_unit_test(test_sessions_tell_their_delay),
 	};
