@@ -1,12 +1,15 @@
 #include "media/audio_leg.h"
 
 #include "base/clock.h"
+#include "media/analysis/rtp_seq.h"
 #include "media/codec_noise.h"
 
+#include <math.h>
 #include <string.h>
 
-/* A time stamp further away begins a new line of time; it is no gap. */
-#define GAP_MAX_MS 60000
+/* A time stamp that far from what the arrival says begins a new line of time:
+ * docs/measurement.md "Discontinuities" */
+#define TS_JUMP_MS 1000.0
 
 /* The magnitude that stands for the end of the scale. */
 static double clip_value(const struct codec *codec)
@@ -35,6 +38,10 @@ static void decoder_drop(struct audio_leg *leg)
 
 static bool decoder_have(struct audio_leg *leg, const struct codec *codec)
 {
+	/* RFC 7160: between clock rates time stamps have no relation */
+	bool goes_on = leg->has_next && leg->codec &&
+		       leg->codec->clock_hz == codec->clock_hz;
+
 	if (leg->codec == codec)
 		return true;
 	decoder_drop(leg);
@@ -45,6 +52,7 @@ static bool decoder_have(struct audio_leg *leg, const struct codec *codec)
 		return false;
 	}
 	leg->codec = codec;
+	leg->has_next = goes_on;
 	audio_meter_rate(&leg->meter, codec->sample_hz, clip_value(codec));
 	return true;
 }
@@ -67,8 +75,47 @@ static bool source_heard(struct audio_leg *leg, const struct payload *head)
 	decoder_drop(leg);
 	leg->has_stream = true;
 	leg->has_other = false;
+	leg->has_jump = false;
 	leg->ssrc = head->ssrc;
 	leg->seq = (uint16_t)(head->seq - 1);
+	return true;
+}
+
+/* Is it behind because the source began anew, as the analysis has it
+ * (docs/measurement.md "Jumps")? Two in sequence say so. */
+static bool begins_anew(struct audio_leg *leg, const struct payload *head)
+{
+	uint16_t behind = (uint16_t)(leg->seq - head->seq);
+	bool back_in_time =
+		leg->has_next && (int32_t)(head->ts - leg->next_ts) < 0;
+
+	if (behind < RTP_MAX_MISORDER ||
+	    (behind <= RTP_LATE_WINDOW && back_in_time))
+		return false;
+	if (leg->has_jump && (uint16_t)(leg->jump_seq + 1) == head->seq) {
+		decoder_drop(leg);
+		leg->has_jump = false;
+		return true;
+	}
+	leg->has_jump = true;
+	leg->jump_seq = head->seq;
+	return false;
+}
+
+/* @param ret_lost  there is a gap before it
+ * @return false: it is older than the newest one */
+static bool in_order(struct audio_leg *leg, const struct payload *head,
+		     bool *ret_lost)
+{
+	bool anew = false;
+
+	if ((int16_t)(head->seq - leg->seq) <= 0) {
+		anew = begins_anew(leg, head);
+		if (!anew)
+			return false;
+	}
+	*ret_lost = !anew && (uint16_t)(head->seq - leg->seq) > 1;
+	leg->seq = head->seq;
 	return true;
 }
 
@@ -93,13 +140,28 @@ void audio_leg_expect(struct audio_leg *leg, bool expected, int64_t mono_ns)
 	leg->heard_ns = mono_ns;
 }
 
-/* Time of the stream between this packet and the end of the last one. */
-static double gap_ms(const struct audio_leg *leg, uint32_t ts)
+/* Time between this packet and the end of the last one: that of the stream, or
+ * where its time stamps have no relation, that of the arrival. */
+static double gap_ms(const struct audio_leg *leg, const struct payload *head)
 {
-	int32_t ticks = (int32_t)(ts - leg->next_ts);
-	double ms = 1000.0 * ticks / leg->codec->clock_hz;
+	double arrived_ms = leg->has_end
+				    ? (double)(head->mono_ns - leg->end_ns) /
+					      (double)NS_PER_MS
+				    : 0;
+	double ms;
 
-	return leg->has_next && ms > 0 && ms <= GAP_MAX_MS ? ms : 0;
+	if (arrived_ms < 0)
+		arrived_ms = 0;
+	if (!leg->has_next)
+		return arrived_ms;
+	ms = 1000.0 * (int32_t)(head->ts - leg->next_ts) / leg->codec->clock_hz;
+	/* a jump of the time stamps, or, with a marker, a pause in which they
+	 * stood still; without it the network held the packets up */
+	if (fabs(ms) > TS_JUMP_MS && fabs(ms - arrived_ms) > TS_JUMP_MS)
+		return arrived_ms;
+	if (head->marker && arrived_ms - ms > TS_JUMP_MS)
+		return arrived_ms;
+	return ms > 0 ? ms : 0;
 }
 
 /* What this packet holds of the one before, if that was lost.
@@ -108,7 +170,7 @@ static size_t recover(struct audio_leg *leg, const struct payload *head,
 		      const uint8_t *data, int16_t *dst)
 {
 	const struct codec *codec = leg->codec;
-	size_t max = (size_t)(gap_ms(leg, head->ts) * codec->sample_hz / 1000);
+	size_t max = (size_t)(gap_ms(leg, head) * codec->sample_hz / 1000);
 	int count;
 
 	if (max > CODEC_SAMPLES_MAX / 2)
@@ -127,6 +189,7 @@ static bool decode(struct audio_leg *leg, const struct payload *head,
 	const struct codec *codec = leg->codec;
 	size_t before = lost ? recover(leg, head, data, ret->pcm) : 0;
 	double before_ms = 1000.0 * (double)before / codec->sample_hz;
+	double gap = gap_ms(leg, head);
 	int count =
 		codec->decode(codec, leg->decoder, ret->pcm + before,
 			      CODEC_SAMPLES_MAX - before, data, head->bytes);
@@ -136,9 +199,12 @@ static bool decode(struct audio_leg *leg, const struct payload *head,
 	ret->mono_ns = head->mono_ns - (int64_t)(before_ms * NS_PER_MS);
 	ret->rate_hz = codec->sample_hz;
 	ret->count = before + (size_t)count;
-	ret->gap_ms = gap_ms(leg, head->ts) - before_ms;
+	ret->gap_ms = gap - before_ms;
 	ret->reduced_count = audio_reduce_add(leg->reduce, ret->reduced,
 					      ret->pcm, ret->count);
+	leg->has_end = true;
+	leg->end_ns = head->mono_ns +
+		      (int64_t)count * NS_PER_S / (int64_t)codec->sample_hz;
 	leg->has_next = true;
 	leg->next_ts = head->ts + (uint32_t)((uint64_t)count * codec->clock_hz /
 					     codec->sample_hz);
@@ -155,12 +221,10 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 
 	if (!source_heard(leg, head))
 		return false;
-	if ((int16_t)(head->seq - leg->seq) <= 0) {
+	if (!in_order(leg, head, &lost)) {
 		leg->late++;
 		return false;
 	}
-	lost = (uint16_t)(head->seq - leg->seq) > 1;
-	leg->seq = head->seq;
 	if (!codec)
 		return false;
 	if (!decoder_have(leg, codec) || !decode(leg, head, data, lost, ret)) {
@@ -174,13 +238,14 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 double audio_leg_noise(struct audio_leg *leg, const struct payload *head,
 		       const uint8_t *data)
 {
-	if (!source_heard(leg, head) || (int16_t)(head->seq - leg->seq) <= 0)
+	bool lost;
+
+	if (!source_heard(leg, head) || !in_order(leg, head, &lost))
 		return -1;
-	leg->seq = head->seq;
 	if (!codec_noise_level(data, head->bytes, &leg->noise_dbov))
 		return -1;
 	leg->noise_packets++;
-	return leg->codec ? gap_ms(leg, head->ts) : -1;
+	return leg->codec ? gap_ms(leg, head) : -1;
 }
 
 void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,

@@ -18,7 +18,8 @@
 /** Samples of one packet. */
 struct audio_samples {
 	int64_t mono_ns; /* of the first one */
-	double gap_ms;   /* of the stream's time before them: lost, not sent */
+	double gap_ms;   /* of time before them: lost, not sent. The stream's
+			  * own; where it begins anew that of arrival */
 	unsigned rate_hz;
 	size_t count;
 	int16_t pcm[CODEC_SAMPLES_MAX];
@@ -36,6 +37,10 @@ struct audio_leg {
 	uint16_t seq;
 	bool has_next;
 	uint32_t next_ts; /* of the packet after the last one */
+	bool has_end;
+	int64_t end_ns; /* of the last decoded samples, by arrival */
+	bool has_jump;  /* a packet far behind */
+	uint16_t jump_seq;
 	/* another source that may take over */
 	bool has_other;
 	uint32_t other_ssrc;
@@ -71,7 +76,7 @@ bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 
 /**
  * A packet of comfort noise: it counts, and is measured as silence.
- * @return its time of the stream behind the last audio, ms; -1: nothing to hear
+ * @return its time behind the last audio, ms, as gap_ms; -1: nothing to hear
  */
 double audio_leg_noise(struct audio_leg *leg, const struct payload *head,
 		       const uint8_t *data);

@@ -24,6 +24,7 @@ struct payload {
 	uint16_t seq;
 	uint16_t bytes;
 	uint8_t pt;
+	bool marker; /* of received ones */
 };
 
 struct payload_ring;

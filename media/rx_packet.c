@@ -46,6 +46,7 @@ static void audio_arrived(const struct datagram *d, const struct rtp_header *h)
 		.seq = h->seq,
 		.bytes = (uint16_t)h->payload_bytes,
 		.pt = h->pt,
+		.marker = h->marker,
 	};
 
 	if (h->header_bytes + h->payload_bytes <= d->captured)

@@ -32,6 +32,7 @@ struct stream {
 	uint32_t ts;
 	size_t at; /* packet of the clip */
 	int64_t mono_ns;
+	bool marker; /* of the next one */
 };
 
 static void stream_open_as(struct stream *s, const struct codec *codec,
@@ -94,6 +95,7 @@ static bool stream_arrive(struct stream *s)
 		.ssrc = s->ssrc,
 		.seq = s->seq,
 		.ts = s->ts,
+		.marker = s->marker,
 		.bytes = (uint16_t)(s->clip.ends ? s->clip.ends[s->at] - begin
 						 : each),
 	};
@@ -107,6 +109,7 @@ static bool stream_arrive(struct stream *s)
 				  s->samples->reduced_count, s->mono_ns,
 				  &slice);
 	stream_step(s);
+	s->marker = false;
 	return decoded;
 }
 
@@ -156,6 +159,131 @@ static void test_late_and_lost_packets(void **state)
 	/* the repeated one moved the stream on by a packet, too */
 	assert_float_equal(s.samples->gap_ms, 60, 0.01);
 	assert_int_equal(s.leg->packets, 2);
+	stream_close(&s);
+}
+
+/* A source that begins its numbers anew, back or forth, is heard again with the
+ * second packet; what comes late is not taken for that. */
+static void test_source_that_begins_anew(void **state)
+{
+	static const uint16_t steps[] = {200,   1000,  5000,
+					 30000, 32768, (uint16_t)-5000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct stream s;
+
+		stream_open(&s, &codec_pcma, 1000);
+		for (int k = 0; k < 10; k++)
+			assert_true(stream_arrive(&s));
+		s.seq = (uint16_t)(s.seq - steps[i]);
+		s.ts += 80000000;
+		(void)stream_arrive(&s);
+		assert_true(stream_arrive(&s));
+		assert_true(stream_arrive(&s));
+		stream_close(&s);
+	}
+}
+
+static void test_late_burst_is_late(void **state)
+{
+	struct stream s;
+	uint16_t seq;
+	uint32_t ts;
+
+	(void)state;
+	stream_open(&s, &codec_pcma, 1000);
+	for (int k = 0; k < 10; k++)
+		assert_true(stream_arrive(&s));
+	s.seq = (uint16_t)(s.seq + 600); /* overtook these */
+	s.ts += 600 * 160;
+	assert_true(stream_arrive(&s));
+	seq = s.seq;
+	ts = s.ts;
+	s.seq = (uint16_t)(s.seq - 500);
+	s.ts -= 500 * 160;
+	for (int k = 0; k < 20; k++)
+		assert_false(stream_arrive(&s));
+	s.seq = seq;
+	s.ts = ts;
+	assert_true(stream_arrive(&s));
+	assert_int_equal(s.leg->late, 20);
+	stream_close(&s);
+}
+
+/* Where the time stamps have no relation to those before, the gap is that of
+ * the arrival. */
+static void test_gap_where_time_begins_anew(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_open(&s, &codec_pcma, 1000);
+	assert_true(stream_arrive(&s));
+	/* another source after 5 s; it is heard from its second packet on */
+	s.ssrc++;
+	s.ts += 123456789;
+	s.mono_ns += 5 * NS_PER_S;
+	assert_false(stream_arrive(&s));
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 5020, 0.01);
+	/* another law of the same clock: the time stamps go on */
+	s.codec = &codec_pcmu;
+	s.mono_ns += 3 * NS_PER_MS;
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 0, 0.01);
+	/* a jump of the time stamps, either way, or half of the circle */
+	for (uint32_t jump = 0x10000000; jump; jump <<= 1) {
+		s.ts += jump;
+		s.mono_ns += 500 * NS_PER_MS;
+		assert_true(stream_arrive(&s));
+		assert_float_equal(s.samples->gap_ms, 503, 3.01);
+	}
+	/* hold, of an hour: they stood still, or went on */
+	s.mono_ns += 3600 * NS_PER_S;
+	s.marker = true;
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 3600000, 0.01);
+	s.mono_ns += 3600 * NS_PER_S;
+	s.ts += 3600u * 8000;
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 3600000, 0.01);
+	/* the network held it up: nothing is missing */
+	s.mono_ns += 1500 * NS_PER_MS;
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 0, 0.01);
+	s.mono_ns -= 1500 * NS_PER_MS;
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 0, 0.01);
+	stream_close(&s);
+}
+
+/* Comfort noise for ten minutes, a packet each 400 ms. */
+static void test_gap_of_long_comfort_noise(void **state)
+{
+	const uint8_t level = 60;
+	struct stream s;
+	double gap = 0;
+
+	(void)state;
+	stream_open(&s, &codec_pcma, 1000);
+	assert_true(stream_arrive(&s));
+	for (int i = 0; i < 1500; i++) {
+		const struct payload head = {
+			.mono_ns = s.mono_ns,
+			.ssrc = s.ssrc,
+			.seq = s.seq++,
+			.ts = s.ts,
+			.bytes = 1,
+		};
+
+		gap = audio_leg_noise(s.leg, &head, &level);
+		assert_float_equal(gap, (float)(400 * i), 0.01);
+		s.ts += 400 * 8;
+		s.mono_ns += 400 * NS_PER_MS;
+	}
+	assert_true(stream_arrive(&s));
+	assert_float_equal(s.samples->gap_ms, 600000, 0.01);
 	stream_close(&s);
 }
 
@@ -386,6 +514,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_codec_is_heard),
 		cmocka_unit_test(test_late_and_lost_packets),
+		cmocka_unit_test(test_source_that_begins_anew),
+		cmocka_unit_test(test_late_burst_is_late),
+		cmocka_unit_test(test_gap_where_time_begins_anew),
+		cmocka_unit_test(test_gap_of_long_comfort_noise),
 		cmocka_unit_test(test_lost_packet_is_recovered),
 		cmocka_unit_test(test_source_changes),
 		cmocka_unit_test(test_silence_is_counted_while_expected),
