@@ -285,7 +285,7 @@ static void command_take(struct rx *rx, struct command *c)
 		s->rx.sockets[c->socket].relay = c->relay;
 		s->rx.streams[c->socket].relay = c->relay;
 	} else if (kind == COMMAND_REKEY) {
-		s->rx.rekeying = true;
+		rx_secure_rekey(&s->rx, clock_mono_ns());
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)

@@ -39,14 +39,15 @@ static void stash(struct rx *rx, const struct datagram *d)
 /* @return false: nothing is left to measure */
 static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 {
-	struct rx_session *s = &d->socket->session->rx;
 	size_t bytes = d->bytes;
 	int err = -EBADMSG;
 
 	if (d->captured == d->bytes)
 		err = rx_secure_open(d->socket, d->data, &bytes, rtcp,
 				     rx->clock.mono_ns);
-	if (err == -ENOKEY || (err == -EACCES && s->rekeying)) {
+	if (err == -ENOKEY ||
+	    (err == -EACCES &&
+	     rx_secure_rekeying(d->socket, rx->clock.mono_ns))) {
 		stash(rx, d);
 		return false;
 	}
@@ -104,6 +105,9 @@ void rx_stash_discard(struct rx *rx, const struct media_session *s)
 		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
 }
 
+_Static_assert(HANDOVER_BYTES >= DATAGRAM_BYTES, "what is whole has room");
+
+/* @param d  whole */
 static void hand_over(struct rx *rx, const struct datagram *d,
 		      enum handover_kind kind)
 {
@@ -141,7 +145,7 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
 		return;
 	}
 	/* a stranger must not use up the peer's rate */
-	if (d->bytes > HANDOVER_BYTES ||
+	if (d->captured != d->bytes ||
 	    (rtcp ? rtcp_stranger(s, d) : rx_stranger(d)) ||
 	    !handover_take(gate, rx->clock.mono_ns)) {
 		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
@@ -160,7 +164,7 @@ static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 		 handover_knows(&s->rx.known, &d->source);
 	if (!s->rx.stun.open)
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
-	else if (d->bytes > HANDOVER_BYTES ||
+	else if (d->captured != d->bytes ||
 		 !handover_take(known ? &s->rx.stun_known : &s->rx.stun,
 				rx->clock.mono_ns))
 		COUNTER_ADD(&rx->e->rx.stun_dropped, 1);

@@ -33,19 +33,27 @@ static void key_apply(struct rx_keys *keys, struct session_key *key,
 {
 	if (key == keys->key)
 		return;
-	if (key && keys->key)
-		srtp_context_continue(key->context, keys->key->context);
-	session_key_drop(keys->before);
-	keys->before = keys->key;
+	if (keys->key) {
+		session_key_drop(keys->before);
+		keys->before = keys->key;
+	}
+	if (key && keys->before)
+		srtp_context_continue(key->context, keys->before->context);
 	keys->before_until_ns = now_ns + KEY_BEFORE_NS;
 	keys->key = key;
+}
+
+/* Until the next one is known, and a while after. */
+static bool before_is_good(const struct rx_keys *keys, int64_t now_ns)
+{
+	return keys->before && (!keys->key || now_ns < keys->before_until_ns);
 }
 
 void rx_secure_apply(struct rx_session *rx, const struct command *c,
 		     int64_t now_ns)
 {
 	rx->encrypted = c->encrypted;
-	rx->rekeying = false;
+	rx->rekeying_until_ns = 0;
 	rx->rtcp_keyed = c->rtcp_keyed;
 	for (int i = 0; i < SOCKET_COUNT; i++)
 		key_apply(&rx->keys[i], c->keys_rx[i], now_ns);
@@ -58,6 +66,16 @@ static struct rx_keys *keys_of(const struct rx_socket *socket)
 
 	return &rx->keys[rx->rtcp_keyed && socket->rtcp ? SOCKET_RTCP
 							: SOCKET_RTP];
+}
+
+void rx_secure_rekey(struct rx_session *rx, int64_t now_ns)
+{
+	rx->rekeying_until_ns = now_ns + REKEY_NS;
+}
+
+bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns)
+{
+	return now_ns < socket->session->rx.rekeying_until_ns;
 }
 
 bool rx_secure_keyed(const struct rx_socket *socket)
@@ -77,23 +95,25 @@ int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 {
 	uint8_t copy[STASH_DATAGRAM_BYTES];
 	const struct rx_keys *keys = keys_of(from);
-	bool rekeying = from->session->rx.rekeying;
-	bool two = keys->before && now_ns < keys->before_until_ns;
-	int err;
+	bool two = before_is_good(keys, now_ns);
+	bool rekeying = rx_secure_rekeying(from, now_ns);
+	int err = -EACCES;
 
-	if (!keys->key)
+	if (!keys->key && !two)
 		return -ENOKEY;
 	if (*bytes > sizeof(copy))
 		return -EBADMSG;
 	/* AES-GCM overwrites what it cannot verify */
 	if (two || rekeying)
 		memcpy(copy, data, *bytes);
-	err = open_with(keys->key, data, bytes, rtcp);
+	if (keys->key)
+		err = open_with(keys->key, data, bytes, rtcp);
 	if (err == -EACCES && two) {
-		memcpy(data, copy, *bytes);
+		if (keys->key)
+			memcpy(data, copy, *bytes);
 		err = open_with(keys->before, data, bytes, rtcp);
 	}
 	if (err == -EACCES && (two || rekeying))
 		memcpy(data, copy, *bytes); /* another key may fit */
-	return err;
+	return err == -EACCES && !keys->key ? -ENOKEY : err;
 }

@@ -15,6 +15,10 @@
  * before are on their way, or it is slower to change. */
 #define KEY_BEFORE_NS INT64_C(2000000000)
 
+/* An offer with new keys is answered within this time, or it never is: 64 * T1,
+ * RFC 3261 17.1.1.2, and as long again for a provisional answer. */
+#define REKEY_NS INT64_C(64000000000)
+
 /** What waits: everything that a later reading needs. */
 struct stashed {
 	bool waits; /* else the place is free */
@@ -40,7 +44,13 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
 struct stashed *stash_take(struct rx_stash *stash,
 			   const struct media_session *s, bool keyed);
 
-/** Keys as settled. */
+/** New keys of ours are on offer: until something is settled what no key fits
+ * waits for the peer's next one. */
+void rx_secure_rekey(struct rx_session *rx, int64_t now_ns);
+bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns);
+
+/** Keys as settled. A key that is still to come leaves the one before in
+ * force. */
 void rx_secure_apply(struct rx_session *rx, const struct command *c,
 		     int64_t now_ns);
 

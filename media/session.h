@@ -136,7 +136,7 @@ struct rx_socket {
 struct rx_keys {
 	struct session_key *key; /* NULL: not known yet */
 	struct session_key *before;
-	int64_t before_until_ns;
+	int64_t before_until_ns; /* once there is a key after it */
 };
 
 struct rx_session {
@@ -158,7 +158,7 @@ struct rx_session {
 	struct handover_gate stun;
 	struct handover_gate stun_known; /* from the peer, or a server */
 	struct handover_known known;     /* the peer's candidates */
-	bool rekeying; /* what no key fits waits for the next one */
+	int64_t rekeying_until_ns; /* what no key fits waits for the next one */
 	struct rx_keys keys[SOCKET_COUNT]; /* as in struct command */
 	bool rtcp_keyed;
 	uint64_t audio_dropped; /* payloads the audio thread has not got */

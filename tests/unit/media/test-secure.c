@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_header.h"
+#include "media/rx_secure.h"
+#include "media/session.h"
 
 #include <srtp2/srtp.h>
 
@@ -388,6 +390,120 @@ static void test_rekey_loses_nothing(void **state)
 	srtp_dealloc(rx_new);
 }
 
+/* One port of a session without an engine, by hand. */
+struct port {
+	struct media_session *session;
+	struct rx_socket *socket;
+	struct session_keys keys;
+};
+
+static void port_open(struct port *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->session = aligned_alloc(PREFETCH_LINE, sizeof(*p->session));
+	assert_non_null(p->session);
+	memset(p->session, 0, sizeof(*p->session));
+	p->socket = &p->session->rx.sockets[SOCKET_RTP];
+	p->socket->session = p->session;
+}
+
+static void port_close(struct port *p)
+{
+	session_keys_release(&p->keys);
+	free(p->session);
+}
+
+/* @param generation  -1: the key is still to come */
+static void port_settle(struct port *p, int generation, int64_t now_ns)
+{
+	struct command c = {.encrypted = true};
+
+	if (generation < 0) {
+		session_keys_none(&p->keys);
+	} else {
+		const struct media_crypto crypto =
+			crypto_make((unsigned)generation);
+
+		assert_int_equal(session_keys_get(&c.keys_rx[SOCKET_RTP],
+						  &p->keys, &crypto),
+				 0);
+	}
+	rx_secure_apply(&p->session->rx, &c, now_ns);
+}
+
+/* A packet of the peer. @return as rx_secure_open() */
+static int port_take(struct port *p, srtp_t tx, uint16_t seq, int64_t now_ns)
+{
+	uint8_t data[512] = {0x80, 0, (uint8_t)(seq >> 8), (uint8_t)seq};
+	uint8_t copy[512];
+	int len = RTP_HEADER_BYTES + PAYLOAD;
+	size_t bytes;
+	int err;
+
+	assert_int_equal(srtp_protect(tx, data, &len), srtp_err_status_ok);
+	memcpy(copy, data, sizeof(copy));
+	bytes = (size_t)len;
+	err = rx_secure_open(p->socket, data, &bytes, false, now_ns);
+	if (err == 0)
+		assert_int_equal(bytes, RTP_HEADER_BYTES + PAYLOAD);
+	if (err == -ENOKEY) /* to be tried again */
+		assert_memory_equal(data, copy, (size_t)len);
+	return err;
+}
+
+/* Another handshake takes its time: until it brings a key the peer goes on
+ * with the one before, and for a while after. */
+static void test_key_before_while_none_is_known(void **state)
+{
+	const struct media_crypto before = crypto_make(0);
+	const struct media_crypto after = crypto_make(1);
+	srtp_t tx = peer_key(&before, true);
+	srtp_t tx_new = peer_key(&after, true);
+	int64_t now = 100 * NS_PER_S;
+	struct port p;
+
+	(void)state;
+	port_open(&p);
+	assert_int_equal(port_take(&p, tx, 1, now), -ENOKEY);
+	port_settle(&p, 0, now);
+	assert_int_equal(port_take(&p, tx, 2, now), 0);
+	port_settle(&p, -1, now);
+	now += 10 * NS_PER_S;
+	assert_int_equal(port_take(&p, tx, 3, now), 0);
+	assert_int_equal(port_take(&p, tx_new, 3, now), -ENOKEY);
+	port_settle(&p, 1, now);
+	assert_int_equal(port_take(&p, tx, 4, now), 0);
+	assert_int_equal(port_take(&p, tx_new, 4, now), 0);
+	now += KEY_BEFORE_NS;
+	assert_int_equal(port_take(&p, tx, 5, now), -EACCES);
+	assert_int_equal(port_take(&p, tx_new, 5, now), 0);
+	port_close(&p);
+	srtp_dealloc(tx);
+	srtp_dealloc(tx_new);
+}
+
+/* An offer with new keys that is refused: what is forged later is refused, and
+ * does not wait. */
+static void test_rekey_that_is_not_answered(void **state)
+{
+	const struct media_crypto forged = crypto_make(7);
+	srtp_t tx = peer_key(&forged, true);
+	struct port p;
+
+	(void)state;
+	port_open(&p);
+	port_settle(&p, 0, NS_PER_S);
+	assert_false(rx_secure_rekeying(p.socket, NS_PER_S));
+	rx_secure_rekey(&p.session->rx, NS_PER_S);
+	assert_true(rx_secure_rekeying(p.socket, 2 * NS_PER_S));
+	assert_int_equal(port_take(&p, tx, 1, 2 * NS_PER_S), -EACCES);
+	assert_false(rx_secure_rekeying(p.socket, NS_PER_S + REKEY_NS));
+	port_settle(&p, 1, NS_PER_S);
+	assert_false(rx_secure_rekeying(p.socket, 2 * NS_PER_S));
+	port_close(&p);
+	srtp_dealloc(tx);
+}
+
 /* The same keys again, as a hold or a session refresh has them: the state of
  * the keys goes on. */
 static void test_settled_again_is_the_same_key(void **state)
@@ -468,6 +584,8 @@ int main(void)
 		TEST(test_replays_and_forgeries),
 		TEST(test_hostile_sizes),
 		TEST(test_rekey_loses_nothing),
+		TEST(test_key_before_while_none_is_known),
+		TEST(test_rekey_that_is_not_answered),
 		TEST(test_settled_again_is_the_same_key),
 		TEST(test_settled_plain),
 		TEST(test_no_key_comes),
