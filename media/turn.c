@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a server grants beyond that is asked for again all the same. */
+#define LIFETIME_MAX_S 86400
+
 int turn_new(struct turn **ret, const struct turn_params *params)
 {
 	struct turn *t = calloc(1, sizeof(*t));
@@ -121,6 +124,15 @@ static void peers_tick(struct turn *t)
 	}
 }
 
+/* What was lent lasts on for a while: the server may be back by then. */
+static void own_unanswered(struct turn *t)
+{
+	if (t->state == TURN_READY && t->now_ns < t->until_ns)
+		t->renew_ns = t->now_ns + NS_PER_S;
+	else
+		fail(t, "the %s server does not answer", server(t));
+}
+
 void turn_tick(struct turn *t, int64_t now_ns)
 {
 	t->now_ns = now_ns;
@@ -129,7 +141,7 @@ void turn_tick(struct turn *t, int64_t now_ns)
 	if (!t->request.open && now_ns >= t->renew_ns)
 		own_request(t);
 	else if (!turn_request_repeat(t, &t->request, NULL))
-		fail(t, "the %s server does not answer", server(t));
+		own_unanswered(t);
 	if (t->state == TURN_READY)
 		peers_tick(t);
 }
@@ -147,8 +159,14 @@ static void own_answer(struct turn *t, const struct stun_message *m)
 		return;
 	}
 	t->request.open = false;
+	if (!t->params.stun && m->has_lifetime && m->lifetime_s == 0) {
+		fail(t, "the TURN server lends an address for 0 s");
+		return;
+	}
 	if (m->has_lifetime)
-		t->lifetime_s = m->lifetime_s;
+		t->lifetime_s = m->lifetime_s < LIFETIME_MAX_S ? m->lifetime_s
+							       : LIFETIME_MAX_S;
+	t->until_ns = t->now_ns + t->lifetime_s * NS_PER_S;
 	t->renew_ns = t->params.stun
 			      ? INT64_MAX
 			      : t->now_ns + t->lifetime_s * NS_PER_S * 3 / 4;

@@ -43,6 +43,7 @@ struct turn {
 	uint32_t lifetime_s;
 	int64_t now_ns;
 	int64_t renew_ns;            /* the allocation */
+	int64_t until_ns;            /* it ends */
 	struct turn_request request; /* about it, or for our address */
 	struct turn_peer peers[TURN_PEERS_MAX];
 	size_t peer_count;

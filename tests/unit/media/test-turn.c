@@ -112,6 +112,7 @@ struct server {
 	bool deaf;
 	bool forbids; /* channels */
 	const char *nonce;
+	uint32_t lifetime_s;
 	unsigned allocations, refreshes, permissions, channels, ended, asked;
 };
 
@@ -128,7 +129,6 @@ static void key_make(uint8_t key[static 16])
 static void answer(struct server *s, const struct stun_message *m,
 		   unsigned error)
 {
-	static const uint32_t lifetime = 600;
 	struct media_addr mapped = rig_addr("198.51.100.1", 7000);
 	struct media_addr relayed = rig_addr("203.0.113.1", 49152);
 	bool allocated = m->method == STUN_MESSAGE_ALLOCATE && !error;
@@ -143,7 +143,7 @@ static void answer(struct server *s, const struct stun_message *m,
 		.nonce = error ? s->nonce : NULL,
 		.mapped = error ? NULL : &mapped,
 		.relayed = allocated ? &relayed : NULL,
-		.lifetime_s = error ? NULL : &lifetime,
+		.lifetime_s = error ? NULL : &s->lifetime_s,
 	};
 	uint8_t data[STUN_MESSAGE_BYTES];
 	size_t bytes;
@@ -200,7 +200,11 @@ static void server_open(struct server *s, const char *password, bool stun)
 		.arg = s,
 	};
 
-	*s = (struct server){.now_ns = NS_PER_S, .nonce = NONCE};
+	*s = (struct server){
+		.now_ns = NS_PER_S,
+		.nonce = NONCE,
+		.lifetime_s = 600,
+	};
 	assert_int_equal(turn_new(&s->t, &params), 0);
 }
 
@@ -302,6 +306,64 @@ static void test_turn_refused(void **state)
 	turn_free(s.t);
 }
 
+/* A server may lend for any time. */
+static void test_turn_lifetimes(void **state)
+{
+	struct server s;
+	(void)state;
+
+	server_open(&s, "secret", false);
+	s.lifetime_s = UINT32_MAX;
+	run_s(&s, 1);
+	assert_int_equal(turn_state(s.t), TURN_READY);
+	run_s(&s, 100);
+	assert_int_equal(s.refreshes, 0);
+	turn_free(s.t);
+
+	server_open(&s, "secret", false);
+	s.lifetime_s = 4;
+	run_s(&s, 31);
+	assert_int_equal(turn_state(s.t), TURN_READY);
+	assert_in_range(s.refreshes, 9, 10);
+	/* nothing: neither asked for in every tick, nor given back */
+	s.lifetime_s = 0;
+	run_s(&s, 10);
+	assert_int_equal(turn_state(s.t), TURN_FAILED);
+	assert_string_equal(turn_reason(s.t),
+			    "the TURN server lends an address for 0 s");
+	assert_in_range(s.refreshes, 10, 11);
+	assert_int_equal(s.ended, 0);
+	turn_free(s.t);
+}
+
+/* A server that is away when the allocation is to be renewed, and back before
+ * it ends; then one that stays away. */
+static void test_turn_server_is_away(void **state)
+{
+	struct media_addr peer = rig_addr("192.0.2.2", 6000);
+	struct server s;
+	(void)state;
+
+	server_open(&s, "secret", false);
+	run_s(&s, 1);
+	assert_int_equal(turn_bind(s.t, &peer), 0);
+	run_s(&s, 448);
+	s.deaf = true;
+	run_s(&s, 100);
+	assert_int_equal(turn_state(s.t), TURN_READY);
+	s.deaf = false;
+	run_s(&s, 10);
+	assert_int_equal(s.refreshes, 1);
+	s.deaf = true;
+	run_s(&s, 595);
+	assert_int_equal(turn_state(s.t), TURN_READY);
+	run_s(&s, 20);
+	assert_int_equal(turn_state(s.t), TURN_FAILED);
+	assert_string_equal(turn_reason(s.t),
+			    "the TURN server does not answer");
+	turn_free(s.t);
+}
+
 static void test_turn_ceiling(void **state)
 {
 	struct server s;
@@ -332,6 +394,8 @@ int main(void)
 		cmocka_unit_test(test_stun_mapped),
 		cmocka_unit_test(test_turn_life),
 		cmocka_unit_test(test_turn_refused),
+		cmocka_unit_test(test_turn_lifetimes),
+		cmocka_unit_test(test_turn_server_is_away),
 		cmocka_unit_test(test_turn_ceiling),
 	};
 
