@@ -94,6 +94,81 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 	a->suite_out = c->suite_tx;
 }
 
+/* ---- several streams as one ---- */
+
+static void second_add(struct stream_second *into,
+		       const struct stream_second *from, uint64_t *most)
+{
+	into->packets += from->packets;
+	into->bytes += from->bytes;
+	into->expected += from->expected;
+	into->lost += from->lost;
+	into->duplicates += from->duplicates;
+	into->reordered += from->reordered;
+	into->has_loss |= from->has_loss;
+	into->has_quality |= from->has_quality;
+	into->discarded += from->discarded;
+	into->burst_lost += from->burst_lost;
+	into->out_of_order += from->out_of_order;
+	if (from->has_rtt) {
+		into->has_rtt = true;
+		into->rtt_ms = from->rtt_ms;
+	}
+	if (from->packets <= *most)
+		return;
+	*most = from->packets;
+	into->has_jitter = from->has_jitter;
+	into->jitter_ms = from->jitter_ms;
+	into->has_mos = from->has_mos;
+	into->mos = from->mos;
+	into->r_factor = from->r_factor;
+	into->has_mos_wb = from->has_mos_wb;
+	into->mos_wb = from->mos_wb;
+	into->has_gap = from->has_gap;
+	into->gap_ms = from->gap_ms;
+}
+
+static void total_add(struct stream_total *into,
+		      const struct stream_total *from, uint64_t *most)
+{
+	struct stream_total sum = *into;
+
+	sum.packets += from->packets;
+	sum.bytes += from->bytes;
+	sum.received += from->received;
+	sum.expected += from->expected;
+	sum.lost += from->lost;
+	sum.duplicates += from->duplicates;
+	sum.reordered += from->reordered;
+	sum.stray += from->stray;
+	sum.has_loss |= from->has_loss;
+	sum.out_of_order += from->out_of_order;
+	sum.fixed.discarded += from->fixed.discarded;
+	sum.fixed.burst_lost += from->fixed.burst_lost;
+	sum.adaptive.discarded += from->adaptive.discarded;
+	sum.adaptive.burst_lost += from->adaptive.burst_lost;
+	if (from->packets > *most) {
+		*most = from->packets;
+		*into = *from;
+	}
+	into->packets = sum.packets;
+	into->bytes = sum.bytes;
+	into->received = sum.received;
+	into->expected = sum.expected;
+	into->lost = sum.lost;
+	into->duplicates = sum.duplicates;
+	into->reordered = sum.reordered;
+	into->stray = sum.stray;
+	into->has_loss = sum.has_loss;
+	into->out_of_order = sum.out_of_order;
+	into->fixed.discarded = sum.fixed.discarded;
+	into->fixed.burst_lost = sum.fixed.burst_lost;
+	into->adaptive.discarded = sum.adaptive.discarded;
+	into->adaptive.burst_lost = sum.adaptive.burst_lost;
+}
+
+/* ---- streams come and go ---- */
+
 /* Give up a stream: its packets stay counted, in the seconds they were in. */
 static void stream_to_stray(struct analysis_session *a,
 			    struct analysis_stream *stream)
@@ -108,37 +183,88 @@ static void stream_to_stray(struct analysis_session *a,
 	a->stray_bytes_before += total.bytes - second.bytes;
 }
 
-/*
- * The stream of an SSRC, from whatever address it comes. A new one takes a free
- * place or that of a source that never sent two packets in sequence. Without
- * such a place the packet is stray: a flood of SSRCs costs no memory.
- */
-static struct analysis_stream *streams_find(struct analysis_session *a,
-					    uint32_t ssrc)
+/* A stream is over: what it was stays in the total. */
+static void stream_to_ended(struct analysis_session *a,
+			    struct analysis_stream *stream)
 {
-	struct analysis_stream *stream = NULL;
+	uint64_t most = UINT64_MAX; /* counters only */
+	struct stream_second second;
+	struct stream_total total;
+
+	rtp_quality_finish(&stream->quality);
+	rtp_stream_close_second(&stream->rtp, a->second_ns + 1, &second);
+	rtp_quality_close_second(&stream->quality, &second);
+	second_add(&a->ended_second, &second, &most);
+	rtp_stream_total(&stream->rtp, &total);
+	rtp_quality_total(&stream->quality, &total);
+	total_add(&a->ended, &total, &a->ended_most);
+}
+
+/* The one that was silent longest. @return its place; stream_count: none was
+ * silent for long enough */
+static uint32_t silent_find(const struct analysis_session *a, int64_t now_ns)
+{
+	int64_t last_ns = now_ns - STREAM_ENDED_NS;
+	uint32_t found = a->stream_count;
 
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		if (a->streams[i].rtp.ssrc == ssrc) {
+		/* no run is open: it was looked at */
+		int64_t heard_ns = a->streams[i].rtp.seq.max_ns;
+
+		if (heard_ns > last_ns)
+			continue;
+		last_ns = heard_ns;
+		found = i;
+	}
+	return found;
+}
+
+/* A place for another stream. @return NULL: there is none */
+static struct analysis_stream *place_find(struct analysis_session *a,
+					  int64_t now_ns)
+{
+	uint32_t at;
+
+	if (a->stream_count < SESSION_STREAMS_MAX) {
+		a->stream_recent = a->stream_count;
+		return &a->streams[a->stream_count++];
+	}
+	for (at = 0; at < a->stream_count; at++) {
+		if (rtp_stream_validated(&a->streams[at].rtp))
+			continue;
+		a->stream_recent = at;
+		stream_to_stray(a, &a->streams[at]);
+		return &a->streams[at];
+	}
+	at = silent_find(a, now_ns);
+	if (at == a->stream_count)
+		return NULL;
+	a->stream_recent = at;
+	stream_to_ended(a, &a->streams[at]);
+	return &a->streams[at];
+}
+
+/*
+ * The stream of an SSRC, from whatever address it comes. A new one takes a free
+ * place, that of a source that never sent two packets in sequence, or that of
+ * one that is silent. Without such a place the packet is stray: a flood of
+ * SSRCs costs no memory.
+ */
+static struct analysis_stream *streams_find(struct analysis_session *a,
+					    const struct packet_record *r)
+{
+	struct analysis_stream *stream;
+
+	for (uint32_t i = 0; i < a->stream_count; i++) {
+		if (a->streams[i].rtp.ssrc == r->ssrc) {
 			a->stream_recent = i;
 			return &a->streams[i];
 		}
 	}
-	if (a->stream_count < SESSION_STREAMS_MAX) {
-		a->stream_recent = a->stream_count;
-		stream = &a->streams[a->stream_count++];
-	} else {
-		for (uint32_t i = 0; i < a->stream_count && !stream; i++) {
-			if (rtp_stream_validated(&a->streams[i].rtp))
-				continue;
-			a->stream_recent = i;
-			stream = &a->streams[i];
-			stream_to_stray(a, stream);
-		}
-	}
+	stream = place_find(a, r->mono_ns);
 	if (stream) {
 		stream->has_sr = false;
-		rtp_stream_init(&stream->rtp, ssrc, a->second_ns,
+		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns,
 				&a->maps[a->map]);
 		rtp_quality_init(&stream->quality, &stream->rtp);
 	}
@@ -151,7 +277,7 @@ void analysis_received(struct analysis_session *a,
 	struct analysis_stream *stream = NULL;
 
 	if (a->second_ns != 0)
-		stream = streams_find(a, r->ssrc);
+		stream = streams_find(a, r);
 	if (stream)
 		rtp_stream_update(&stream->rtp, r);
 	else
@@ -263,44 +389,13 @@ void analysis_report(struct analysis_session *a, struct report_answer *ret)
 	xr_report(a, ret);
 }
 
-static void second_add(struct stream_second *into,
-		       const struct stream_second *from, uint64_t *most)
-{
-	into->packets += from->packets;
-	into->bytes += from->bytes;
-	into->expected += from->expected;
-	into->lost += from->lost;
-	into->duplicates += from->duplicates;
-	into->reordered += from->reordered;
-	into->has_loss |= from->has_loss;
-	into->has_quality |= from->has_quality;
-	into->discarded += from->discarded;
-	into->burst_lost += from->burst_lost;
-	into->out_of_order += from->out_of_order;
-	if (from->has_rtt) {
-		into->has_rtt = true;
-		into->rtt_ms = from->rtt_ms;
-	}
-	if (from->packets <= *most)
-		return;
-	*most = from->packets;
-	into->has_jitter = from->has_jitter;
-	into->jitter_ms = from->jitter_ms;
-	into->has_mos = from->has_mos;
-	into->mos = from->mos;
-	into->r_factor = from->r_factor;
-	into->has_mos_wb = from->has_mos_wb;
-	into->mos_wb = from->mos_wb;
-	into->has_gap = from->has_gap;
-	into->gap_ms = from->gap_ms;
-}
-
 void analysis_close_in(struct analysis_session *a, int64_t end_ns,
 		       struct stream_second *ret)
 {
 	uint64_t most = 0;
 
-	memset(ret, 0, sizeof(*ret));
+	*ret = a->ended_second;
+	memset(&a->ended_second, 0, sizeof(a->ended_second));
 	ret->start_ns = a->second_ns;
 	ret->duration_ns = end_ns - a->second_ns;
 	for (size_t i = 0; i < a->stream_count; i++) {
@@ -331,8 +426,8 @@ void analysis_finish(struct analysis_session *a)
 
 bool analysis_second_open(struct analysis_session *a)
 {
-	uint64_t packets = a->stray_packets;
-	bool open = false;
+	uint64_t packets = a->stray_packets + a->ended.packets;
+	bool open = a->ended_second.has_quality;
 
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct rtp_counters counters;
@@ -347,52 +442,15 @@ bool analysis_second_open(struct analysis_session *a)
 	       a->sender.packets != a->published_out;
 }
 
-static void total_add(struct stream_total *into,
-		      const struct stream_total *from, uint64_t *most)
-{
-	struct stream_total sum = *into;
-
-	sum.packets += from->packets;
-	sum.bytes += from->bytes;
-	sum.received += from->received;
-	sum.expected += from->expected;
-	sum.lost += from->lost;
-	sum.duplicates += from->duplicates;
-	sum.reordered += from->reordered;
-	sum.stray += from->stray;
-	sum.has_loss |= from->has_loss;
-	sum.out_of_order += from->out_of_order;
-	sum.fixed.discarded += from->fixed.discarded;
-	sum.fixed.burst_lost += from->fixed.burst_lost;
-	sum.adaptive.discarded += from->adaptive.discarded;
-	sum.adaptive.burst_lost += from->adaptive.burst_lost;
-	if (from->packets > *most) {
-		*most = from->packets;
-		*into = *from;
-	}
-	into->packets = sum.packets;
-	into->bytes = sum.bytes;
-	into->received = sum.received;
-	into->expected = sum.expected;
-	into->lost = sum.lost;
-	into->duplicates = sum.duplicates;
-	into->reordered = sum.reordered;
-	into->stray = sum.stray;
-	into->has_loss = sum.has_loss;
-	into->out_of_order = sum.out_of_order;
-	into->fixed.discarded = sum.fixed.discarded;
-	into->fixed.burst_lost = sum.fixed.burst_lost;
-	into->adaptive.discarded = sum.adaptive.discarded;
-	into->adaptive.burst_lost = sum.adaptive.burst_lost;
-}
-
 void analysis_total_in(struct analysis_session *a, struct stream_total *ret)
 {
-	uint64_t most = 0;
+	uint64_t most = a->ended_most;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->burst_ratio = 1;
-	ret->no_score_reason = "no packets received";
+	*ret = a->ended;
+	if (most == 0) {
+		ret->burst_ratio = 1;
+		ret->no_score_reason = "no packets received";
+	}
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct stream_total total;
 

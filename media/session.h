@@ -27,9 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Received streams (SSRCs) of one session that are measured; see
+/* Received streams (SSRCs) of one session that are measured at a time; see
  * streams_find() for what happens to more. */
 #define SESSION_STREAMS_MAX 4
+/* A stream that was silent for so long makes room for another. More than a
+ * second: it has no packet in the open one. */
+#define STREAM_ENDED_NS INT64_C(2000000000)
 
 /* Commands of one session that may be under way; the command rings hold this
  * many for every session, so they are never full. */
@@ -268,6 +271,9 @@ struct analysis_session {
 	struct analysis_stream streams[SESSION_STREAMS_MAX];
 	struct rtp_sender sender;
 	/* cold */
+	struct stream_total ended;         /* streams that made room: as one */
+	uint64_t ended_most;               /* packets of the largest of them */
+	struct stream_second ended_second; /* what no second has told of them */
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
 	size_t early_count;
 	int64_t stop_ns; /* valid from ANALYSIS_STOPPING on */

@@ -1,0 +1,213 @@
+/* What a session makes of many sources, one after another and at once: the
+ * seconds sum to the total, and nothing that was received is in neither. */
+#include "base/clock.h"
+#include "media/analyse_session.h"
+#include "tests/unit/analysis/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define MS NS_PER_MS
+
+struct world {
+	struct media_session *session;
+	struct analysis_session *a;
+	int64_t now_ns;
+	struct stream_second sum;
+	uint64_t sent;
+};
+
+static int world_open(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct command c = {.mono_ns = 100 * NS_PER_S, .codec = &codec_pcmu};
+
+	assert_non_null(w);
+	w->session = aligned_alloc(PREFETCH_LINE, sizeof(*w->session));
+	assert_non_null(w->session);
+	memset(w->session, 0, sizeof(*w->session));
+	w->a = &w->session->analysis;
+	w->now_ns = c.mono_ns;
+	assert_int_equal(rtp_payload_map_add(&c.map, 0, "PCMU", 8000), 0);
+	analysis_start(w->a, &c, 1);
+	*state = w;
+	return 0;
+}
+
+static int world_close(void **state)
+{
+	struct world *w = *state;
+
+	free(w->session);
+	free(w);
+	return 0;
+}
+
+static void second_end(struct world *w, int64_t end_ns)
+{
+	struct stream_second n;
+
+	analysis_close_in(w->a, end_ns, &n);
+	w->a->second_ns = end_ns;
+	w->sum.packets += n.packets;
+	w->sum.bytes += n.bytes;
+	w->sum.expected += n.expected;
+	w->sum.lost += n.lost;
+	w->sum.duplicates += n.duplicates;
+	w->sum.reordered += n.reordered;
+	w->sum.out_of_order += n.out_of_order;
+	w->sum.discarded += n.discarded;
+	w->sum.burst_lost += n.burst_lost;
+	assert_true(n.packets > 0 || !n.has_jitter);
+}
+
+/* Time goes on; packets come then. */
+static void wait_ms(struct world *w, int64_t ms)
+{
+	w->now_ns += ms * MS;
+	while (w->now_ns >= w->a->second_ns + NS_PER_S)
+		second_end(w, w->a->second_ns + NS_PER_S);
+}
+
+static void arrive(struct world *w, uint32_t ssrc, uint32_t i)
+{
+	const struct packet_record r = {
+		.mono_ns = w->now_ns,
+		.ssrc = ssrc,
+		.seq = (uint16_t)i,
+		.rtp_ts = 160 * i,
+		.payload_bytes = 160,
+		.header_bytes = 12,
+	};
+
+	analysis_received(w->a, &r);
+	w->sent++;
+}
+
+static struct stream_total ended(struct world *w)
+{
+	struct stream_total t;
+
+	analysis_finish(w->a);
+	if (analysis_second_open(w->a))
+		second_end(w, w->now_ns + 1);
+	analysis_total_in(w->a, &t);
+	assert_int_equal(t.packets, w->sent);
+	assert_int_equal(t.packets, t.received + t.duplicates + t.stray);
+	assert_int_equal(t.expected - t.received, t.lost);
+	assert_int_equal(w->sum.packets, t.packets);
+	assert_int_equal(w->sum.bytes, t.bytes);
+	assert_int_equal(w->sum.duplicates, t.duplicates);
+	assert_int_equal(w->sum.reordered, t.reordered);
+	assert_int_equal(w->sum.out_of_order, t.out_of_order);
+	assert_int_equal(w->sum.discarded, t.fixed.discarded);
+	assert_int_equal(w->sum.burst_lost, t.fixed.burst_lost);
+	return t;
+}
+
+/* A long call in which each hold and each resumption brings another source. */
+static void test_sources_one_after_another(void **state)
+{
+	struct world *w = *state;
+	struct stream_total t;
+
+	for (uint32_t source = 1; source <= 20; source++) {
+		for (uint32_t i = 0; i < 200; i++) {
+			/* a burst, which is known to be over later, and one
+			 * that is open at the end */
+			if ((i < 100 || i >= 103) && (i < 195 || i > 197))
+				arrive(w, source, 65500 + i);
+			wait_ms(w, 20);
+		}
+		wait_ms(w, 2000);
+	}
+	t = ended(w);
+	assert_int_equal(t.stray, 0);
+	assert_int_equal(t.expected, 20 * 200);
+	assert_int_equal(t.lost, 20 * 6);
+	assert_int_equal(t.fixed.burst_lost, 20 * 6);
+	assert_int_equal(w->sum.expected, t.expected);
+	assert_int_equal(w->sum.lost, t.lost);
+	assert_true(t.has_score && t.has_quality && t.has_ptime);
+	assert_true(t.jitter_ms.n > 0);
+}
+
+/* Four that go on: a fifth has no place, and takes none. */
+static void test_five_at_once(void **state)
+{
+	struct world *w = *state;
+	struct stream_total t;
+
+	for (uint32_t i = 0; i < 500; i++) {
+		for (uint32_t source = 1; source <= (i < 2 ? 4 : 5); source++)
+			arrive(w, source, i);
+		wait_ms(w, 20);
+	}
+	t = ended(w);
+	assert_int_equal(t.received, 4 * 500);
+	assert_int_equal(t.stray, 498);
+	assert_int_equal(t.lost, 0);
+}
+
+/* Any sources, with pauses, loss, duplicates and reordering. */
+static void test_any_sources(void **state)
+{
+	uint64_t seed = 4;
+
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		uint32_t at[12];
+		void *own;
+		struct world *w;
+
+		assert_int_equal(world_open(&own), 0);
+		w = own;
+		for (size_t i = 0; i < 12; i++)
+			at[i] = random_below(&seed, 65536);
+		for (int k = 0; k < 100; k++) {
+			uint32_t source = random_below(&seed, 12);
+			uint32_t count = random_below(&seed, 60);
+
+			/* else it may be given up as no source */
+			arrive(w, source + 1, ++at[source]);
+			arrive(w, source + 1, ++at[source]);
+			for (uint32_t i = 0; i < count; i++) {
+				uint32_t kind = random_below(&seed, 40);
+				uint32_t seq = ++at[source];
+
+				if (kind == 0)
+					at[source] += random_below(&seed, 20);
+				else if (kind == 1)
+					seq -= random_below(&seed, 90);
+				else if (kind == 2)
+					wait_ms(w, random_below(&seed, 90));
+				arrive(w, source + 1, seq);
+				wait_ms(w, 20);
+			}
+			wait_ms(w, random_below(&seed, 3000));
+		}
+		ended(w);
+		world_close(&own);
+	}
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_sources_one_after_another),
+		TEST(test_five_at_once),
+		cmocka_unit_test(test_any_sources),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
