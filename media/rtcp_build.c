@@ -215,3 +215,13 @@ int64_t rtcp_interval_ns(const struct rtcp_interval_params *p, double random)
 
 	return (int64_t)(seconds * (0.5 + random) * (double)NS_PER_S) + 1;
 }
+
+bool rtcp_delay(uint32_t *ret, int64_t ns)
+{
+	int64_t s = ns / NS_PER_S;
+
+	if (s > UINT16_MAX)
+		return false;
+	*ret = (uint32_t)(s << 16 | (ns % NS_PER_S << 16) / NS_PER_S);
+	return true;
+}

@@ -43,6 +43,14 @@ struct rtcp_compound {
 size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 			   const struct rtcp_compound *c);
 
+/**
+ * The time since a report came, as an answer to it carries it (DLSR, RFC 3550
+ * 6.4.1; DLRR, RFC 3611 4.5): 1/65536 s.
+ * @param ns  >= 0
+ * @return false: 32 bits are not enough (18 hours), there is nothing to answer
+ */
+bool rtcp_delay(uint32_t *ret, int64_t ns);
+
 struct rtcp_interval_params {
 	uint32_t members; /* >= 1, us included */
 	uint32_t senders;

@@ -64,11 +64,6 @@ static struct rtcp_sender_info sender_info(const struct media_engine *e,
 	};
 }
 
-static uint32_t since(int64_t then_ns, int64_t now_ns)
-{
-	return (uint32_t)((now_ns - then_ns) * 65536 / NS_PER_S);
-}
-
 /* The blocks that the peer asked for (RFC 3611 section 5). */
 static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 		    const struct report_answer *answer, int64_t now_ns)
@@ -79,9 +74,8 @@ static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 		*xr = answer->xr;
 	xr->has_rrtr = wanted & MEDIA_XR_RTT;
 	xr->rrtr_ntp = c->sender.ntp;
-	xr->has_dlrr = xr->has_dlrr && wanted & MEDIA_XR_RTT;
-	if (xr->has_dlrr)
-		xr->dlrr.dlrr = since(answer->rrtr_ns, now_ns);
+	xr->has_dlrr = xr->has_dlrr && wanted & MEDIA_XR_RTT &&
+		       rtcp_delay(&xr->dlrr.dlrr, now_ns - answer->rrtr_ns);
 	xr->has_summary = xr->has_summary && wanted & MEDIA_XR_SUMMARY;
 	if (!(wanted & MEDIA_XR_LOSS))
 		xr->summary.has_loss = false;
@@ -113,8 +107,10 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	if (answer && answer->has_report) {
 		c.has_report = true;
 		c.report = answer->report;
-		if (c.report.lsr != 0)
-			c.report.dlsr = since(answer->sr_ns, now_ns);
+		/* a peer that stopped sending days ago sent no SR since */
+		if (c.report.lsr != 0 &&
+		    !rtcp_delay(&c.report.dlsr, now_ns - answer->sr_ns))
+			c.report.lsr = 0;
 	}
 	if (!bye)
 		xr_fill(&c, tx->xr, answer, now_ns);

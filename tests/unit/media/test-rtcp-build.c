@@ -139,6 +139,25 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Up to what 32 bits can say, and of any age beyond. */
+static void test_delay_of_any_age(void **state)
+{
+	uint32_t delay = 7;
+
+	(void)state;
+	assert_true(rtcp_delay(&delay, 0));
+	assert_int_equal(delay, 0);
+	assert_true(rtcp_delay(&delay, 5250000000));
+	assert_int_equal(delay, 0x54000);
+	assert_true(rtcp_delay(&delay, INT64_C(65536000000000) - 1));
+	assert_int_equal(delay, UINT32_MAX);
+	delay = 7;
+	assert_false(rtcp_delay(&delay, INT64_C(65536000000000)));
+	assert_false(rtcp_delay(&delay, INT64_C(48) * 3600 * NS_PER_S));
+	assert_false(rtcp_delay(&delay, INT64_MAX));
+	assert_int_equal(delay, 7);
+}
+
 static void test_lateness_within_one_percent(void **state)
 {
 	enum {
@@ -188,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_rtcp_build_full_compound),
 		cmocka_unit_test(test_rtcp_build_every_cname_length_reads_back),
 		cmocka_unit_test(test_rtcp_interval_follows_the_rules),
+		cmocka_unit_test(test_delay_of_any_age),
 		cmocka_unit_test(test_lateness_within_one_percent),
 	};
 
