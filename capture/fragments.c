@@ -112,6 +112,19 @@ static void add(struct fragment_set *s, const struct datagram *d)
 	}
 }
 
+/* All of it is there. Parts that contradict the last one may lie behind it: they
+ * fill no hole before. */
+static bool is_whole(const struct fragment_set *s)
+{
+	uint32_t units = (s->end + UNIT - 1) / UNIT;
+
+	if (s->end == 0 || s->units < units)
+		return false;
+	while (units > 0 && is_there(s, units - 1))
+		units--;
+	return units == 0;
+}
+
 void fragments_take(struct fragments *f, const struct datagram *d, int64_t ns,
 		    fragments_h *handler, void *arg)
 {
@@ -140,7 +153,7 @@ void fragments_take(struct fragments *f, const struct datagram *d, int64_t ns,
 	s->last = ++f->calls;
 	s->ns = ns;
 	add(s, d);
-	if (s->end == 0 || s->units < (s->end + UNIT - 1) / UNIT)
+	if (!is_whole(s))
 		return;
 	f->whole++;
 	s->last = 0;

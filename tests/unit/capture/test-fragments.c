@@ -97,6 +97,25 @@ static void send_part(const struct sent *s, size_t at, size_t bytes,
 	fragments_take(&fragments, &d, ns, take, NULL);
 }
 
+/* Parts behind the end that the last one names do not stand for the beginning,
+ * which is missing. */
+static void test_parts_behind_the_end(void **state)
+{
+	const struct sent longer = {
+		.version = FRAME_IPV4, .id = 5, .dport = 5060, .bytes = 4000};
+	const struct sent s = {
+		.version = FRAME_IPV4, .id = 5, .dport = 5060, .bytes = 1492};
+
+	(void)state;
+	send_part(&longer, 1600, 1480, 1480, S);
+	send_part(&s, 1480, 20, 20, S);
+	assert_int_equal(got.whole, 0);
+	/* the length that UDP names is that of the last part */
+	send_part(&s, 0, 1480, 1480, S);
+	assert_int_equal(got.whole, 1);
+	assert_int_equal(got.captured, s.bytes);
+}
+
 /* Any sizes in any order, some twice, others in between. */
 static void test_any_order(void **state)
 {
@@ -235,6 +254,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_missing_part, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_parts_behind_the_end,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_parts_do_not_mix,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_part_the_capture_cut,
