@@ -238,6 +238,11 @@ static int names_set(struct sip_account *account,
 	return err;
 }
 
+int account_digest(struct digest **ret, const struct sip_account *account)
+{
+	return digest_new(ret, account->auth_username, account->password);
+}
+
 static int account_fill(struct sip_account *account,
 			const struct sip_account_params *p)
 {
@@ -255,8 +260,7 @@ static int account_fill(struct sip_account *account,
 		err = headers_copy(&account->headers, p->headers,
 				   p->header_count);
 	if (!err)
-		err = digest_new(&account->digest, account->auth_username,
-				 account->password);
+		err = account_digest(&account->digest, account);
 	return err;
 }
 

@@ -86,6 +86,9 @@ static inline bool account_is_native(const struct sip_account *account)
 {
 	return ((const struct sip_object *)account)->ops == &native_ops;
 }
+/** Its credentials, for the challenges of one dialog or registration.
+ * @param ret  the caller's @return 0; -ENOMEM */
+int account_digest(struct digest **ret, const struct sip_account *account);
 /** Whose registration its requests go by: another one's, or its own. */
 const struct sip_account *account_registration(
 	const struct sip_account *account);

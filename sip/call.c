@@ -105,8 +105,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 		mem_deref(call);
 		return -ENOMEM;
 	}
-	err = digest_new(&call->digest, account->auth_username,
-			 account->password);
+	err = account_digest(&call->digest, account);
 	if (err) {
 		mem_deref(call);
 		return err;
@@ -294,7 +293,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 		return;
 	if (!err && msg->scode < 300)
 		call->bye_ok_ns = call->ua->received_ns;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(call->digest, msg) == 0)
 		call_bye_send(call);
 	if (!call->bye)

@@ -210,6 +210,11 @@ static bool challenge_handler(const struct sip_hdr *hdr,
 	return pick->err != 0;
 }
 
+bool digest_asked(const struct sip_msg *msg)
+{
+	return msg->scode == 401 || msg->scode == 407;
+}
+
 int digest_challenge(struct digest *digest, const struct sip_msg *msg)
 {
 	struct pick pick = {

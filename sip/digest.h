@@ -20,6 +20,8 @@ struct digest_request {
 int digest_new(struct digest **ret, const char *username, const char *password);
 /** A transaction begins: its first challenge is answered in any case. */
 void digest_begin(struct digest *digest);
+/** A response asks for credentials: 401 or 407. */
+bool digest_asked(const struct sip_msg *msg);
 /**
  * Take the challenges of a 401 or 407.
  * @return 0: send again; -EACCES credentials were refused; -ENOKEY there is

@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "sip/account_internal.h"
-#include "sip/digest.h"
 #include "sip/mwi.h"
 #include "sip/presence.h"
 #include "sip/server.h"
@@ -35,8 +34,7 @@ int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 	int err = 0;
 
 	if (!d->digest)
-		err = digest_new(&d->digest, account->auth_username,
-				 account->password);
+		err = account_digest(&d->digest, account);
 	if (err)
 		return err;
 	hash_unlink(&d->he);

@@ -70,7 +70,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(fork->digest, msg) == 0 && bye_send(fork) == 0)
 		return;
 	mem_deref(fork);
@@ -99,8 +99,7 @@ static int fork_make(struct fork **ret, struct sip_call *call,
 		return -ENOMEM;
 	fork->account = mem_ref(call->account);
 	fork->cseq = msg->cseq.num;
-	err = digest_new(&fork->digest, call->account->auth_username,
-			 call->account->password);
+	err = account_digest(&fork->digest, call->account);
 	if (!err)
 		err = dialog_branch(&fork->dialog, call->dialog, msg);
 	if (err) {

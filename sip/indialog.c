@@ -106,7 +106,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(inner->call->digest, msg) == 0 &&
 	    inner_send(inner) == 0)
 		return;

@@ -87,7 +87,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (o->account && !err && (msg->scode == 401 || msg->scode == 407) &&
+	if (o->account && !err && digest_asked(msg) &&
 	    digest_challenge(o->digest, msg) == 0 && outside_send(o) == 0)
 		return;
 	if (o->account)
@@ -125,8 +125,7 @@ static int outside_fill(struct outside *o, const char *uri, const char *type,
 	if (!err)
 		err = dialog_new(&o->dialog, account, target, target);
 	if (!err)
-		err = digest_new(&o->digest, account->auth_username,
-				 account->password);
+		err = account_digest(&o->digest, account);
 	if (!err && type)
 		err = text_print(&o->type, "%s", type);
 	if (!err && type)

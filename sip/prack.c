@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
+#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/digest.h"
 #include "sip/early.h"
@@ -12,7 +13,6 @@
 #include "sip/indialog.h"
 #include "sip/sdp.h"
 #include "sip/text.h"
-#include "sip/uac.h"
 
 /* A PRACK under way; it holds a reference to its call and its dialog. */
 struct prack {
@@ -53,7 +53,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(call->digest, msg) == 0 && transmit(prack) == 0)
 		return;
 	/* Whatever else comes: the INVITE's own answer is what counts. */
@@ -64,8 +64,9 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 			   const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct prack *prack = arg;
+	(void)dst;
 
-	return invite_send_handler(tp, src, dst, mb, prack->call);
+	return contact_write(mb, prack->call->account, src, tp);
 }
 
 static int transmit(struct prack *prack)

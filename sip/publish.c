@@ -137,7 +137,7 @@ static int again(struct sip_publication *p, const struct sip_msg *msg,
 	int err;
 
 	msg_line(dst, size, msg);
-	if (msg->scode == 401 || msg->scode == 407) {
+	if (digest_asked(msg)) {
 		err = digest_challenge(p->digest, msg);
 		if (err)
 			digest_reason(dst, size, err, msg);
@@ -260,8 +260,7 @@ int sip_publish(struct sip_publication **ret, struct sip_account *account,
 	p->arg = arg;
 	err = dialog_new(&p->dialog, account, account->aor, account->aor);
 	if (!err)
-		err = digest_new(&p->digest, account->auth_username,
-				 account->password);
+		err = account_digest(&p->digest, account);
 	if (!err)
 		err = publish(p, true);
 	if (err) {

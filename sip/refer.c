@@ -93,7 +93,6 @@ static uint32_t expires_of(const struct pl *state)
 
 void refer_answered(struct sip_call *call, const struct sip_msg *msg)
 {
-	const struct sip_hdr *sub;
 	char reason[REASON_BYTES];
 
 	if (!msg) {
@@ -109,8 +108,7 @@ void refer_answered(struct sip_call *call, const struct sip_msg *msg)
 		transfer_end(call, false);
 		return;
 	}
-	sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
-	if (sub && !pl_strcasecmp(&sub->val, "false"))
+	if (refer_is_silent(msg))
 		transfer_end(call, true); /* RFC 4488 section 4 */
 	else if (call->transferring && !tmr_isrunning(&call->tmr_transfer))
 		notify_wait(call, NOTIFY_WAIT_S);

@@ -57,7 +57,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(r->d.digest, msg) == 0 && notify(r) == 0)
 		return;
 	/* RFC 6665 4.2.2: whoever does not take it is no subscriber. */

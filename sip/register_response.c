@@ -161,7 +161,7 @@ static int register_again(struct sip_account *account,
 	uint32_t minimum;
 	int err;
 
-	if (msg->scode == 401 || msg->scode == 407) {
+	if (digest_asked(msg)) {
 		err = digest_challenge(account->digest, msg);
 		digest_reason(dst, size, err, msg);
 	} else if (msg->scode == 423 && !account->raised) {

@@ -53,7 +53,7 @@ static int again(struct sip_subscription *s, const struct sip_msg *msg)
 	int err;
 
 	msg_line(s->reason, sizeof(s->reason), msg);
-	if (msg->scode == 401 || msg->scode == 407) {
+	if (digest_asked(msg)) {
 		err = digest_challenge(s->d.digest, msg);
 		if (err)
 			digest_reason(s->reason, sizeof(s->reason), err, msg);

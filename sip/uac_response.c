@@ -208,7 +208,7 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
-	if (msg->scode != 401 && msg->scode != 407) {
+	if (!digest_asked(msg)) {
 		if (msg->scode < 600 && redirect_next(call))
 			return;
 		call_set_end_msg(call, SIP_END_REJECTED, msg);

@@ -21,7 +21,6 @@
 #include "sip/timer.h"
 #include "sip/trace.h"
 #include "sip/ua_internal.h"
-#include "sip/uac.h"
 #include "sip/warning.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */
@@ -200,8 +199,9 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 			   const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct update *update = arg;
+	(void)dst;
 
-	return invite_send_handler(tp, src, dst, mb, update->call);
+	return contact_write(mb, update->call->account, src, tp);
 }
 
 static int transmit(struct update *update)

@@ -117,7 +117,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200)
 		return;
-	if (!err && (msg->scode == 401 || msg->scode == 407) &&
+	if (!err && digest_asked(msg) &&
 	    digest_challenge(w->d.digest, msg) == 0 && watcher_notify(w) == 0)
 		return;
 	mem_ref(w);
