@@ -7,10 +7,8 @@
 #include "sip/account_internal.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
-#include "sip/contact.h"
 #include "sip/dialog.h"
 #include "sip/error.h"
-#include "sip/extensions.h"
 #include "sip/message.h"
 #include "sip/native.h"
 #include "sip/replaces.h"
@@ -172,24 +170,21 @@ static void no_ack_handler(void *arg)
 /* 200 to INVITE or re-INVITE, repeated until its ACK (13.3.1.4). */
 int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 {
-	size_t len = sdp ? call->sdp.used : 0;
-	struct contact contact;
 	struct mbuf *mb = NULL;
-	char *extensions;
+	const struct uas_response response = {
+		.msg = msg,
+		.server = &call->st,
+		.ret_mb = &mb,
+		.code = 200,
+		.reason = "OK",
+		.routes = true,
+		.timer = true,
+		.sdp = sdp,
+	};
 	int err;
 
 	uas_stop_timers(call);
-	err = extensions_response(&extensions, call);
-	if (err)
-		return err;
-	contact_answer(&contact, call->account, msg);
-	err = neg(server_replyf(&call->st, &mb, call->ua->sip, msg, true, 200,
-				"OK", "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-				contact_print, &contact, extensions,
-				timer_response, call,
-				sdp ? "Content-Type: application/sdp\r\n" : "",
-				len, sdp ? call->sdp.data : "", len));
-	mem_deref(extensions);
+	err = uas_respond(call, &response);
 	if (err)
 		return err;
 	if (call->msg != msg) {

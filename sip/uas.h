@@ -18,6 +18,20 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
+/** A response of a call that makes or refreshes its dialog or session. */
+struct uas_response {
+	const struct sip_msg *msg; /* the request */
+	struct server **server;    /* its transaction; NULL: one is made */
+	struct mbuf **ret_mb;      /* a reference, to send it again; or NULL */
+	uint16_t code;
+	const char *reason;
+	const char *headers; /* more lines, or NULL */
+	bool routes;         /* it makes the dialog */
+	bool timer;          /* a 2xx: what of the session timer is agreed */
+	bool sdp;            /* with call->sdp */
+};
+/** Send it, with our Contact and what we support. @return 0; -errno */
+int uas_respond(struct sip_call *call, const struct uas_response *response);
 /** @param sdp  with call->sdp */
 int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp);
 /** Send what sip_call_answer() was asked for. */

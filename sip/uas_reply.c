@@ -16,33 +16,61 @@
 #include "sip/response.h"
 #include "sip/server.h"
 #include "sip/session.h"
+#include "sip/timer.h"
 #include "sip/ua_internal.h"
 #include "sip/warning.h"
 
-/* What an incoming INVITE is answered with but for the 2xx. */
+/* Responses to INVITE, but for when its 2xx is due. */
 
 #define CONTACTS_MAX 8
 
-int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
-		    const char *headers, bool sdp)
+static int no_lines(struct re_printf *pf, const struct sip_call *call)
 {
-	size_t len = sdp ? call->sdp.used : 0;
+	(void)pf;
+	(void)call;
+	return 0;
+}
+
+int uas_respond(struct sip_call *call, const struct uas_response *r)
+{
+	size_t len = r->sdp ? call->sdp.used : 0;
 	struct contact contact;
-	struct call_event *event;
 	char *extensions;
 	int err;
 
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	contact_answer(&contact, call->account, call->msg);
-	err = neg(server_replyf(&call->st, ret, call->ua->sip, call->msg, true,
-				code, response_phrase(code),
-				"%H%s%s%sContent-Length: %zu\r\n\r\n%b",
-				contact_print, &contact, extensions, headers,
-				sdp ? "Content-Type: application/sdp\r\n" : "",
-				len, sdp ? call->sdp.data : "", len));
+	contact_answer(&contact, call->account, r->msg);
+	err = server_replyf(r->server, r->ret_mb, call->ua->sip, r->msg,
+			    r->routes, r->code, r->reason,
+			    "%H%s%s%H%sContent-Length: %zu\r\n\r\n%b",
+			    contact_print, &contact, extensions,
+			    r->headers ? r->headers : "",
+			    r->timer ? timer_response : no_lines, call,
+			    r->sdp ? "Content-Type: application/sdp\r\n" : "",
+			    len, r->sdp ? call->sdp.data : "", len);
 	mem_deref(extensions);
+	return err;
+}
+
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp)
+{
+	const struct uas_response response = {
+		.msg = call->msg,
+		.server = &call->st,
+		.ret_mb = ret,
+		.code = code,
+		.reason = response_phrase(code),
+		.headers = headers,
+		.routes = true,
+		.sdp = sdp,
+	};
+	struct call_event *event;
+	int err;
+
+	err = uas_respond(call, &response);
 	if (err)
 		return err;
 	call->progressed = true;

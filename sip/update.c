@@ -21,6 +21,7 @@
 #include "sip/timer.h"
 #include "sip/trace.h"
 #include "sip/ua_internal.h"
+#include "sip/uas.h"
 #include "sip/warning.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */
@@ -309,24 +310,6 @@ static bool theirs_is_open(const struct sip_call *call)
 	return call->state == CALL_INCOMING && !call->reliable.answered;
 }
 
-static void reply(struct sip_call *call, const struct sip_msg *msg, bool sdp)
-{
-	size_t len = sdp ? call->sdp.used : 0;
-	struct contact contact;
-	char *extensions;
-
-	if (extensions_response(&extensions, call))
-		return;
-	contact_answer(&contact, call->account, msg);
-	(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 200, "OK",
-			    "%H%s%H%sContent-Length: %zu\r\n\r\n%b",
-			    contact_print, &contact, extensions, timer_response,
-			    call,
-			    sdp ? "Content-Type: application/sdp\r\n" : "", len,
-			    sdp ? call->sdp.data : "", len);
-	mem_deref(extensions);
-}
-
 /* @return 0: the answer stands in call->sdp; else it was refused */
 static int offer_take(struct sip_call *call, struct early *early,
 		      const struct sip_msg *msg)
@@ -359,6 +342,13 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	struct early *early = early_find(call, msg);
 	bool offers = !session_empty(msg);
+	const struct uas_response response = {
+		.msg = msg,
+		.code = 200,
+		.reason = "OK",
+		.timer = true,
+		.sdp = offers,
+	};
 
 	if (call->state == CALL_ENDING || call->state == CALL_DONE) {
 		(void)server_reply(NULL, call->ua->sip, msg, 481,
@@ -371,7 +361,7 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	timer_peer(call, msg);
 	dialog_refresh(early ? early->dialog : call->dialog, msg);
-	reply(call, msg, offers);
+	(void)uas_respond(call, &response);
 	if (offers)
 		session_answered(call);
 	if (offers && early)
