@@ -29,19 +29,6 @@
 #include "sip/update.h"
 #include "sip/warning.h"
 
-/* Events a call keeps for a handler that has not come yet. */
-#define CALL_EVENTS_MAX 64
-
-static void event_destructor(void *arg)
-{
-	struct call_event *event = arg;
-
-	list_unlink(&event->le);
-	explicit_bzero(&event->media, sizeof(event->media));
-	mem_deref(event->target);
-	mem_deref(event->replaces);
-}
-
 static void call_destructor(void *arg)
 {
 	struct sip_call *call = arg;
@@ -100,7 +87,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 	call->session_id = rand_u32() >> 1;
 	call->version = 1;
 	buf_init(&call->sdp, SDP_TEXT_MAX);
-	call->closed = mem_zalloc(sizeof(*call->closed), event_destructor);
+	call->closed = call_event_new();
 	if (!call->closed) {
 		mem_deref(call);
 		return -ENOMEM;
@@ -119,77 +106,6 @@ void call_register(struct sip_call *call)
 	hash_append(call->ua->calls, hash_joaat_str(call->dialog->callid),
 		    &call->he, call);
 	call->ua->call_count++;
-}
-
-static void event_report(struct sip_call *call, struct call_event *event)
-{
-	const struct sip_call_info info = {
-		.mono_ns = event->mono_ns,
-		.local = event->local,
-		.code = event->code,
-		.reason = event->reason,
-		.warning = call->end_warning,
-		.method = event->method,
-		.target = event->target,
-		.replaces = event->replaces,
-		.digit = event->digit,
-		.digit_ms = event->digit_ms,
-		.end = event->end,
-		.bye_ok_ns = event->bye_ok_ns,
-		.media = event->has_media ? &event->media : NULL,
-	};
-
-	call->handler(call, event->event, &info, call->arg);
-}
-
-/* Handlers run from here alone: never within a call of the API, nor below a
- * function of libre that still uses what the handler may release. */
-static void events_deliver(void *arg)
-{
-	struct sip_call *call = arg;
-	struct call_event *event;
-
-	mem_ref(call);
-	while (call->handler &&
-	       (event = list_ledata(list_head(&call->events)))) {
-		list_unlink(&event->le);
-		event_report(call, event);
-		mem_deref(event);
-	}
-	mem_deref(call);
-}
-
-static void event_append(struct sip_call *call, struct call_event *event)
-{
-	list_append(&call->events, &event->le, event);
-	if (call->handler)
-		later_start(call->ua, &call->due, events_deliver, call);
-}
-
-struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
-			      bool local, int64_t mono_ns)
-{
-	struct call_event *event;
-
-	if (call->state == CALL_DONE ||
-	    list_count(&call->events) >= CALL_EVENTS_MAX)
-		return NULL;
-	event = mem_zalloc(sizeof(*event), event_destructor);
-	if (!event)
-		return NULL;
-	event->event = what;
-	event->local = local;
-	event->mono_ns = mono_ns;
-	event_append(call, event);
-	return event;
-}
-
-void call_event_reason(struct call_event *event, const struct sip_msg *msg)
-{
-	if (!event)
-		return;
-	event->code = msg->scode;
-	msg_line(event->reason, sizeof(event->reason), msg);
 }
 
 void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
@@ -235,7 +151,7 @@ void call_close(struct sip_call *call)
 	event->end = call->end;
 	event->bye_ok_ns = call->bye_ok_ns;
 	str_print(event->reason, sizeof(event->reason), "%s", call->end_reason);
-	event_append(call, event);
+	call_event_append(call, event);
 }
 
 struct find {
@@ -379,15 +295,6 @@ void native_call_hangup(struct sip_call *call)
 	case CALL_DONE:
 		break;
 	}
-}
-
-int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
-{
-	call->handler = handler;
-	call->arg = arg;
-	if (list_head(&call->events))
-		later_start(call->ua, &call->due, events_deliver, call);
-	return 0;
 }
 
 int native_call_digit(struct sip_call *call, char digit)

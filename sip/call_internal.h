@@ -149,10 +149,9 @@ struct sip_call {
 	uint32_t refer_seq; /* CSeq of the REFER, for the Event id */
 };
 
+/* ---- call.c ---- */
+
 int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing);
-struct call_event *call_event(struct sip_call *call, enum sip_call_event event,
-			      bool local, int64_t mono_ns);
-void call_event_reason(struct call_event *event, const struct sip_msg *msg);
 /** Report the end, now. Once; later ones are ignored. */
 void call_close(struct sip_call *call);
 /** Note how it ended; call_close() will say so. */
@@ -176,5 +175,21 @@ struct call_event *call_established(struct sip_call *call, bool local,
 				    uint16_t code, const char *refusal);
 void call_bye_send(struct sip_call *call);
 void call_register(struct sip_call *call);
+
+/* ---- call_event.c ---- */
+
+/** One that is told later. @return NULL: no memory */
+struct call_event *call_event_new(void);
+/** It is told next, by a timer: never within a call of the API, nor below a
+ * function of libre that still uses what the handler may release. */
+void call_event_append(struct sip_call *call, struct call_event *event);
+/**
+ * Tell an event.
+ * @return borrowed, to be filled in at once; NULL: the call is over, too many
+ *         wait, or there is no memory
+ */
+struct call_event *call_event(struct sip_call *call, enum sip_call_event event,
+			      bool local, int64_t mono_ns);
+void call_event_reason(struct call_event *event, const struct sip_msg *msg);
 
 #endif

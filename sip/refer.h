@@ -11,6 +11,10 @@
 
 struct sip_call;
 
+#define REFER_TYPE          "message/sipfrag;version=2.0"
+#define REFER_HEADERS_BYTES 128
+#define REFER_BODY_BYTES    (REASON_BYTES + 32)
+
 void refer_received(struct sip_call *call, const struct sip_msg *msg);
 void refer_notified(struct sip_call *call, const struct sip_msg *msg);
 /** The call ends: so does a transfer that has not. */
@@ -22,9 +26,6 @@ void refer_answered(struct sip_call *call, const struct sip_msg *msg);
 int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg);
 /** No NOTIFY is wanted (RFC 4488). */
 bool refer_is_silent(const struct sip_msg *msg);
-#define REFER_TYPE          "message/sipfrag;version=2.0"
-#define REFER_HEADERS_BYTES 128
-#define REFER_BODY_BYTES    (REASON_BYTES + 32)
 /** Header lines and body of the NOTIFY of a status.
  * @param seq  CSeq of the REFER */
 void refer_status_print(char headers[static REFER_HEADERS_BYTES],
