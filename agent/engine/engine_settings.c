@@ -1,30 +1,15 @@
 /* What the supervisor's job message says of this host, and paths of it. */
 #include "agent/engine/internal.h"
+#include "base/sockaddr.h"
 #include "base/str.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
 int engine_address(struct media_addr *ret, const char *text, uint16_t port)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
-
 	*ret = (struct media_addr){.len = 0};
-	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		ret->len = sizeof(*in);
-		return 0;
-	}
-	if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(port);
-		ret->len = sizeof(*in6);
-		return 0;
-	}
-	return -EINVAL;
+	return sockaddr_parse(&ret->ss, &ret->len, text, port);
 }
 
 static int port_read(json_t *object, const char *name, uint16_t *ret)

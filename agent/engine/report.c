@@ -1,8 +1,8 @@
 #include "agent/engine/internal.h"
 
 #include "base/log.h"
+#include "base/sockaddr.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,24 +50,14 @@ void report_sample(struct engine *e, bool outgoing, enum measure m,
 
 static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
 {
-	char host[INET6_ADDRSTRLEN] = "";
+	char host[INET6_ADDRSTRLEN];
+	uint16_t port;
 
-	if (a->len == 0) {
-		dst[0] = '\0';
-	} else if (a->ss.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 =
-			(const struct sockaddr_in6 *)&a->ss;
-
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		snprintf(dst, ADDR_BYTES, "[%s]:%u", host,
-			 ntohs(in6->sin6_port));
-	} else {
-		const struct sockaddr_in *in =
-			(const struct sockaddr_in *)&a->ss;
-
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-		snprintf(dst, ADDR_BYTES, "%s:%u", host, ntohs(in->sin_port));
-	}
+	dst[0] = '\0';
+	if (a->len > 0 && sockaddr_host(host, &port, &a->ss) == 0)
+		snprintf(dst, ADDR_BYTES,
+			 a->ss.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+			 host, port);
 }
 
 void report_sip(const struct sip_trace *trace, void *arg)

@@ -1,10 +1,10 @@
 #include "sip/baresip/trace.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sockaddr.h"
 #include "base/str.h"
 
 static const char begin[] = "\033[36;1m#\n";
@@ -34,8 +34,6 @@ void baresip_trace_release(struct baresip_trace *t)
 /* "10.0.0.1:5060" or "[fd00::1]:5060" */
 static int addr_parse(struct media_addr *ret, const char *text)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)&ret->ss;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret->ss;
 	char host[INET6_ADDRSTRLEN];
 	const char *colon = strrchr(text, ':');
 	uint64_t port;
@@ -52,20 +50,10 @@ static int addr_parse(struct media_addr *ret, const char *text)
 		return -EBADMSG;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	memset(ret, 0, sizeof(*ret));
-	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons((uint16_t)port);
-		ret->len = sizeof(*in);
-		return 0;
-	}
-	if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons((uint16_t)port);
-		ret->len = sizeof(*in6);
-		return 0;
-	}
-	return -EBADMSG;
+	*ret = (struct media_addr){.len = 0};
+	return sockaddr_parse(&ret->ss, &ret->len, host, (uint16_t)port)
+		       ? -EBADMSG
+		       : 0;
 }
 
 /* "UDP 10.0.0.1:5060 -> 10.0.0.2:5060" */

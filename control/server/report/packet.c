@@ -1,6 +1,7 @@
 #include "control/server/report/packet.h"
 
 #include "base/big_endian.h"
+#include "base/sockaddr.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
@@ -44,33 +45,21 @@ void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
 int packet_address(struct sockaddr_storage *ret, const char *text)
 {
 	const char *colon = strrchr(text, ':');
-	struct sockaddr_in *in = (struct sockaddr_in *)ret;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
 	char host[INET6_ADDRSTRLEN + 2];
 	size_t len = colon ? (size_t)(colon - text) : 0;
+	socklen_t address_len;
 	uint64_t port;
 
 	if (!colon || len == 0 || len >= sizeof(host) ||
 	    str_to_u64(colon + 1, 65535, &port))
 		return -EINVAL;
-	memset(ret, 0, sizeof(*ret));
 	if (text[0] == '[' && len > 2 && text[len - 1] == ']') {
 		text++;
 		len -= 2;
 	}
 	memcpy(host, text, len);
 	host[len] = '\0';
-	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons((uint16_t)port);
-		return 0;
-	}
-	if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons((uint16_t)port);
-		return 0;
-	}
-	return -EINVAL;
+	return sockaddr_parse(ret, &address_len, host, (uint16_t)port);
 }
 
 /* Source: RFC 1071 */
