@@ -36,9 +36,14 @@ struct db_value {
 #define DB_R(v) ((struct db_value){.type = DB_REAL, .real = (v)})
 struct db_value db_text(const char *text); /* NULL becomes DB_NULL */
 struct db_value db_blob(const void *bytes, size_t len);
+/** The figure of an INT or REAL. */
+double db_number(const struct db_value *value);
 
 /** Called per row; values live until it returns. @return 0; else stop */
 typedef int(db_row_h)(const struct db_value *row, size_t columns, void *arg);
+
+/** A db_row_h. @param arg  int64_t, becomes the first column */
+int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
  * violated; -ENOTEMPTY foreign key violated (the row is in use, or names one

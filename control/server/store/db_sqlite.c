@@ -49,6 +49,18 @@ struct db_value db_blob(const void *bytes, size_t len)
 	return (struct db_value){.type = DB_BLOB, .bytes = bytes, .len = len};
 }
 
+double db_number(const struct db_value *value)
+{
+	return value->type == DB_INT ? (double)value->integer : value->real;
+}
+
+int db_integer_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
 static int error_of(int sqlite_code)
 {
 	switch (sqlite_code) {

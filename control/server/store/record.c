@@ -38,6 +38,11 @@ json_t *record_time(const struct db_value *v)
 	return json_string(text);
 }
 
+json_t *record_json(const struct db_value *v)
+{
+	return json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
+}
+
 static json_t *value_json(const struct column *c, const struct db_value *v)
 {
 	if (v->type == DB_NULL)
@@ -51,7 +56,7 @@ static json_t *value_json(const struct column *c, const struct db_value *v)
 	case COLUMN_TEXT:
 		return json_stringn(v->bytes, v->len);
 	case COLUMN_JSON:
-		return json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
+		return record_json(v);
 	case COLUMN_TIME:
 		return record_time(v);
 	case COLUMN_HASHED:
@@ -124,13 +129,6 @@ static int query_rows(struct store *s, const struct table *t, const char *tail,
 	return err < 0 ? err : 0;
 }
 
-static int count_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 /* Without conditions the figure is kept until something is changed: counting
  * 100 000 rows takes as long as reading a page of them. */
 int record_count(struct store *s, const struct table *t,
@@ -152,7 +150,7 @@ int record_count(struct store *s, const struct table *t,
 			selection->where ? selection->where : "");
 	if (err == 0)
 		err = db_query(store_reader(s), sql.data, selection->params,
-			       selection->count, count_row, ret);
+			       selection->count, db_integer_row, ret);
 	buf_release(&sql);
 	if (err < 0)
 		return err;
@@ -254,6 +252,6 @@ int record_number(struct store *s, const struct table *t, const char *column,
 	if (str_print(sql, sizeof(sql), "SELECT %s FROM %s WHERE id = $1",
 		      column, t->name) < 0)
 		return -EIO;
-	err = db_query(store_reader(s), sql, &param, 1, count_row, ret);
+	err = db_query(store_reader(s), sql, &param, 1, db_integer_row, ret);
 	return err == 0 ? -ENOENT : err < 0 ? err : 0;
 }

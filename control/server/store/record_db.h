@@ -39,5 +39,7 @@ int record_select_rows(struct store *s, const struct table *t,
 /** A value of a row as JSON; one of a time column (ms) as the API writes it. */
 json_t *record_value(const struct db_value *value);
 json_t *record_time(const struct db_value *value);
+/** Of a text with JSON in it. @return NULL: there is none in it */
+json_t *record_json(const struct db_value *value);
 
 #endif

@@ -13,13 +13,6 @@
 #define RECORD_COLUMNS_MAX 32
 #define SQL_BYTES          8192
 
-static int id_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 /* The values of one statement and what they borrow. */
 struct binding {
 	struct db_value params[RECORD_COLUMNS_MAX + 1];
@@ -141,8 +134,8 @@ static int write_record(struct store *s, const struct table *t, int64_t id,
 		err = store_write_begin(s, &db);
 	if (err)
 		goto out;
-	err = db_query(db, sql.data, b->params, b->count + (id ? 1 : 0), id_row,
-		       &written);
+	err = db_query(db, sql.data, b->params, b->count + (id ? 1 : 0),
+		       db_integer_row, &written);
 	if (err == 0)
 		err = -ENOENT;
 	if (err > 0 && children)

@@ -5,13 +5,6 @@
 
 #include <errno.h>
 
-static int id_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
 {
 	const struct db_value param = db_text(sha256);
@@ -19,7 +12,7 @@ int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
 	int rows = db_query(store_reader(s),
 			    "SELECT id FROM appimage WHERE sha256 = $1 "
 			    "ORDER BY id LIMIT 1",
-			    &param, 1, id_row, &id);
+			    &param, 1, db_integer_row, &id);
 
 	if (rows <= 0)
 		return rows < 0 ? rows : -ENOENT;

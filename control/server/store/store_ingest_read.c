@@ -70,11 +70,6 @@ int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			    params, 2, row_h, arg);
 }
 
-static double number(const struct db_value *value)
-{
-	return value->type == DB_INT ? (double)value->integer : value->real;
-}
-
 static int point_row(const struct db_value *row, size_t columns, void *arg)
 {
 	const struct reading *reading = arg;
@@ -83,14 +78,14 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 		.outgoing = strcmp(row[1].bytes, "out") == 0,
 		.t_s = row[3].integer,
 		.d = {.n = (uint64_t)row[4].integer,
-		      .min = number(&row[5]),
-		      .max = number(&row[6]),
-		      .avg = number(&row[7]),
-		      .median = number(&row[8]),
-		      .p75 = number(&row[9]),
-		      .p90 = number(&row[10]),
-		      .p95 = number(&row[11]),
-		      .stddev = number(&row[12])},
+		      .min = db_number(&row[5]),
+		      .max = db_number(&row[6]),
+		      .avg = db_number(&row[7]),
+		      .median = db_number(&row[8]),
+		      .p75 = db_number(&row[9]),
+		      .p90 = db_number(&row[10]),
+		      .p95 = db_number(&row[11]),
+		      .stddev = db_number(&row[12])},
 	};
 	int err;
 

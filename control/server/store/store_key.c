@@ -53,13 +53,6 @@ void store_key_names(char public_key[static PUBLIC_KEY_BYTES],
 	secret_token(secret);
 }
 
-static int id_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 int store_key_create(struct store *s, const char *name, const char *rights_text,
 		     int64_t expires_at_ms, char public_key[PUBLIC_KEY_BYTES],
 		     char secret[SECRET_TOKEN_BYTES], int64_t *ret_id)
@@ -86,7 +79,7 @@ int store_key_create(struct store *s, const char *name, const char *rights_text,
 		       "INSERT INTO api_key (public_key, secret_hash, name, "
 		       "rights, created_at, expires_at) "
 		       "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-		       params, 6, id_row, &id);
+		       params, 6, db_integer_row, &id);
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;

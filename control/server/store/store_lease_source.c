@@ -1,22 +1,12 @@
 /* What a run takes from the resources at its start. */
 #include "control/server/store/store_lease_run.h"
 
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_secret.h"
 
 #include <errno.h>
-
-static json_t *json_of(const struct db_value *value)
-{
-	return json_loadb(value->bytes, value->len, JSON_DECODE_ANY, NULL);
-}
-
-static json_t *text_or_null(const struct db_value *value)
-{
-	return value->type == DB_TEXT ? json_stringn(value->bytes, value->len)
-				      : json_null();
-}
 
 struct test_reading {
 	struct store *store;
@@ -39,8 +29,8 @@ static int callback_of(struct store *s, const struct db_value *row,
 	*ret = json_pack("{s:s, s:o, s:o, s:o, s:o}", "url",
 			 (const char *)row[0].bytes, "secret",
 			 secret ? json_stringn(secret, len) : json_null(),
-			 "method", text_or_null(&row[2]), "content_type",
-			 text_or_null(&row[3]), "body", text_or_null(&row[4]));
+			 "method", record_value(&row[2]), "content_type",
+			 record_value(&row[3]), "body", record_value(&row[4]));
 	secret_wipe_free(secret, len);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -63,11 +53,12 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 		(json_int_t)row[3].integer, "project_name",
 		(const char *)row[4].bytes, "agentpool_id",
 		(json_int_t)row[5].integer, "agentpool_name",
-		(const char *)row[6].bytes, "tags", json_of(&row[7]), "steps",
-		json_of(&row[8]), "conditions", json_of(&row[9]), "record",
-		(const char *)row[10].bytes, "callback_on_failure",
-		(json_int_t)row[11].integer, "retries_on_failure",
-		(json_int_t)row[12].integer, "callback", callback);
+		(const char *)row[6].bytes, "tags", record_json(&row[7]),
+		"steps", record_json(&row[8]), "conditions",
+		record_json(&row[9]), "record", (const char *)row[10].bytes,
+		"callback_on_failure", (json_int_t)row[11].integer,
+		"retries_on_failure", (json_int_t)row[12].integer, "callback",
+		callback);
 	return reading->test ? 0 : -ENOMEM;
 }
 
@@ -110,9 +101,9 @@ static int target_row(const struct db_value *row, size_t columns, void *arg)
 	json_t **ret = arg;
 
 	(void)columns;
-	*ret = json_pack("{s:o, s:o, s:o, s:o}", "hosts", json_of(&row[0]),
-			 "domain", text_or_null(&row[1]), "outbound_proxy",
-			 text_or_null(&row[2]), "tls", json_of(&row[3]));
+	*ret = json_pack("{s:o, s:o, s:o, s:o}", "hosts", record_json(&row[0]),
+			 "domain", record_value(&row[1]), "outbound_proxy",
+			 record_value(&row[2]), "tls", record_json(&row[3]));
 	return *ret ? 0 : -ENOMEM;
 }
 

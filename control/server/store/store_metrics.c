@@ -116,18 +116,11 @@ int store_each_agent(struct store *s, int64_t seen_after_ms,
 	return err < 0 ? err : 0;
 }
 
-static int bytes_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 int store_artifact_bytes(struct store *s, int64_t *ret)
 {
 	int err = db_query(store_reader(s),
 			   "SELECT coalesce(sum(size), 0) FROM artifact", NULL,
-			   0, bytes_row, ret);
+			   0, db_integer_row, ret);
 
 	return err < 0 ? err : 0;
 }

@@ -1,6 +1,6 @@
 #include "control/server/store/store_project.h"
 
-#include "base/clock.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
 
 #include <errno.h>
@@ -21,37 +21,22 @@ int store_project_find(struct store *s, const char *name, int64_t *ret_id)
 	return 0;
 }
 
-static json_t *text(const struct db_value *value)
-{
-	return value->type == DB_TEXT ? json_stringn(value->bytes, value->len)
-				      : json_null();
-}
-
-static json_t *time_text(const struct db_value *value)
-{
-	char written[CLOCK_TEXT_BYTES];
-
-	if (value->type != DB_INT)
-		return json_null();
-	clock_format_ms(written, value->integer);
-	return json_string(written);
-}
-
-struct page {
+struct project_page {
 	int64_t id;
 	json_t *doc;
 };
 
 static int page_row(const struct db_value *row, size_t columns, void *arg)
 {
-	struct page *p = arg;
+	struct project_page *p = arg;
 
 	(void)columns;
 	p->id = row[0].integer;
 	p->doc = json_pack("{s:o, s:o, s:o, s:o, s:I, s:[]}", "project_name",
-			   text(&row[1]), "run_status", text(&row[2]),
-			   "created_at", time_text(&row[3]), "stopped_at",
-			   time_text(&row[4]), "total_tests",
+			   record_value(&row[1]), "run_status",
+			   record_value(&row[2]), "created_at",
+			   record_time(&row[3]), "stopped_at",
+			   record_time(&row[4]), "total_tests",
 			   (json_int_t)row[5].integer, "runs");
 	return p->doc ? 0 : -ENOMEM;
 }
@@ -59,10 +44,11 @@ static int page_row(const struct db_value *row, size_t columns, void *arg)
 static int run_row(const struct db_value *row, size_t columns, void *arg)
 {
 	json_t *run = json_pack(
-		"{s:o, s:o, s:I, s:o, s:o, s:o}", "test_name", text(&row[0]),
-		"status", text(&row[1]), "attempt", (json_int_t)row[2].integer,
-		"session_id", text(&row[3]), "kiosk_id", text(&row[4]),
-		"result_description", text(&row[5]));
+		"{s:o, s:o, s:I, s:o, s:o, s:o}", "test_name",
+		record_value(&row[0]), "status", record_value(&row[1]),
+		"attempt", (json_int_t)row[2].integer, "session_id",
+		record_value(&row[3]), "kiosk_id", record_value(&row[4]),
+		"result_description", record_value(&row[5]));
 
 	(void)columns;
 	return json_array_append_new(arg, run) ? -ENOMEM : 0;
@@ -72,7 +58,7 @@ int store_project_run_page(struct store *s, const char *uuid,
 			   const char *kiosk_id, json_t **ret)
 {
 	const struct db_value params[] = {db_text(uuid), db_text(kiosk_id)};
-	struct page p = {.doc = NULL};
+	struct project_page p = {.doc = NULL};
 	struct db_value id;
 	int err;
 

@@ -1,6 +1,6 @@
 #include "control/server/store/store_follow.h"
 
-#include "base/clock.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run.h"
 #include "control/server/store/store_schedule.h"
@@ -118,16 +118,6 @@ struct polled {
 	json_t *run;
 };
 
-static json_t *time_text(const struct db_value *value)
-{
-	char text[CLOCK_TEXT_BYTES];
-
-	if (value->type != DB_INT)
-		return json_null();
-	clock_format_ms(text, value->integer);
-	return json_string(text);
-}
-
 static int polled_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct polled *p = arg;
@@ -141,8 +131,8 @@ static int polled_row(const struct db_value *row, size_t columns, void *arg)
 			   "tests_started", (json_int_t)row[6].integer,
 			   "tests_passed", (json_int_t)row[7].integer,
 			   "tests_failed", (json_int_t)row[8].integer,
-			   "created_at", time_text(&row[3]), "stopped_at",
-			   time_text(&row[4]));
+			   "created_at", record_time(&row[3]), "stopped_at",
+			   record_time(&row[4]));
 	return p->run ? 0 : -ENOMEM;
 }
 

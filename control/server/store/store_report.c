@@ -1,6 +1,6 @@
 #include "control/server/store/store_report.h"
 
-#include "base/clock.h"
+#include "control/server/store/record_db.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
 #include "control/wire/measure.h"
@@ -12,22 +12,6 @@
 static int check(int set)
 {
 	return set ? -ENOMEM : 0;
-}
-
-static json_t *text(const struct db_value *v)
-{
-	return v->type == DB_TEXT ? json_stringn(v->bytes, v->len)
-				  : json_null();
-}
-
-static json_t *time_text(const struct db_value *v)
-{
-	char buf[CLOCK_TEXT_BYTES];
-
-	if (v->type != DB_INT)
-		return json_null();
-	clock_format_ms(buf, v->integer);
-	return json_string(buf);
 }
 
 static json_t *document(const struct db_value *v)
@@ -63,12 +47,12 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 	(void)columns;
 	for (size_t i = 0; i < RUN_TEXTS; i++)
 		err |= json_object_set_new(run, run_columns[i],
-					   text(&row[1 + i]));
+					   record_value(&row[1 + i]));
 	err |= json_object_set_new(run, "attempt",
 				   json_integer(rest[0].integer));
 	err |= json_object_set_new(run, "progress", json_real(rest[1].real));
-	err |= json_object_set_new(run, "started_at", time_text(&rest[2]));
-	err |= json_object_set_new(run, "stopped_at", time_text(&rest[3]));
+	err |= json_object_set_new(run, "started_at", record_time(&rest[2]));
+	err |= json_object_set_new(run, "stopped_at", record_time(&rest[3]));
 	if (!json_is_array(verdicts)) {
 		json_decref(verdicts);
 		verdicts = json_array();
@@ -130,13 +114,6 @@ int store_report_events(struct store *store, int64_t run_id, const char *kind,
 
 /* ---- SIP messages ---- */
 
-static int count_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
 			  int64_t *ret_total)
 {
@@ -145,8 +122,8 @@ int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
 	const struct db_value id = DB_I(run_id);
 	json_t *array;
 	int64_t total = 0;
-	int rows = db_query(store_reader(store), count_sql, &id, 1, count_row,
-			    &total);
+	int rows = db_query(store_reader(store), count_sql, &id, 1,
+			    db_integer_row, &total);
 	int err;
 
 	if (rows < 0)
@@ -181,9 +158,10 @@ static int start_series(struct series_query *q, const struct db_value *row)
 		unit = measure_unit(m);
 	q->points = json_array();
 	q->series_id = row[0].integer;
-	series = json_pack("{s:o, s:o, s:o, s:s, s:o}", "role", text(&row[1]),
-			   "dir", text(&row[2]), "measure", text(&row[3]),
-			   "unit", unit, "points", q->points);
+	series = json_pack("{s:o, s:o, s:o, s:s, s:o}", "role",
+			   record_value(&row[1]), "dir", record_value(&row[2]),
+			   "measure", record_value(&row[3]), "unit", unit,
+			   "points", q->points);
 	return check(!series || json_array_append_new(q->list, series));
 }
 

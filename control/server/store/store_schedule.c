@@ -25,11 +25,6 @@ static int64_t number_of(const struct db_value *value)
 	return value->type == DB_INT ? value->integer : 0;
 }
 
-static json_t *json_of(const struct db_value *value)
-{
-	return json_loadb(value->bytes, value->len, JSON_DECODE_ANY, NULL);
-}
-
 static int turn_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct schedule_turn *t = arg;
@@ -42,8 +37,8 @@ static int turn_row(const struct db_value *row, size_t columns, void *arg)
 	t->test_id = number_of(&row[4]);
 	t->project_id = number_of(&row[5]);
 	(void)str_copy(t->project_name, sizeof(t->project_name), row[6].bytes);
-	t->test_ids = json_of(&row[7]);
-	t->tags = json_of(&row[8]);
+	t->test_ids = record_json(&row[7]);
+	t->tags = record_json(&row[8]);
 	(void)str_copy(t->cron, sizeof(t->cron), row[9].bytes);
 	(void)str_copy(t->timezone, sizeof(t->timezone), row[10].bytes);
 	(void)str_copy(t->overlap, sizeof(t->overlap), row[11].bytes);

@@ -100,11 +100,6 @@ enum point_column {
 	COL_SKETCH = COL_PERCENTILES + PERCENTILES,
 };
 
-static double number(const struct db_value *v)
-{
-	return v->type == DB_INT ? (double)v->integer : v->real;
-}
-
 static json_t *decimal(double value)
 {
 	char text[DECIMAL_BYTES];
@@ -146,8 +141,8 @@ static int begin_record(struct record *r, const struct db_value *row)
 {
 	memset(r, 0, sizeof(*r));
 	r->t = row[COL_T].integer;
-	r->min = number(&row[COL_MIN]);
-	r->max = number(&row[COL_MAX]);
+	r->min = db_number(&row[COL_MIN]);
+	r->max = db_number(&row[COL_MAX]);
 	if (str_copy(r->session_id, sizeof(r->session_id),
 		     row[COL_SESSION].bytes) ||
 	    str_copy(r->role, sizeof(r->role), row[COL_ROLE].bytes) ||
@@ -158,17 +153,17 @@ static int begin_record(struct record *r, const struct db_value *row)
 
 static int add_point(struct record *r, const struct db_value *row)
 {
-	double n = number(&row[COL_N]);
+	double n = db_number(&row[COL_N]);
 
-	r->avg = number(&row[COL_AVG]);
-	r->stddev = number(&row[COL_STDDEV]);
+	r->avg = db_number(&row[COL_AVG]);
+	r->stddev = db_number(&row[COL_STDDEV]);
 	r->n += n;
 	r->sum += n * r->avg;
 	r->square += n * (r->stddev * r->stddev + r->avg * r->avg);
-	r->min = fmin(r->min, number(&row[COL_MIN]));
-	r->max = fmax(r->max, number(&row[COL_MAX]));
+	r->min = fmin(r->min, db_number(&row[COL_MIN]));
+	r->max = fmax(r->max, db_number(&row[COL_MAX]));
 	for (int i = 0; i < PERCENTILES; i++)
-		r->values[i] = number(&row[COL_PERCENTILES + i]);
+		r->values[i] = db_number(&row[COL_PERCENTILES + i]);
 	return merge_sketch(r, &row[COL_SKETCH], r->points++ == 0);
 }
 

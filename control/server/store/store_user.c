@@ -10,17 +10,10 @@
 /* As with keys: a write a request would be slow. */
 #define USE_NOTED_MS 60000
 
-static int number_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
-}
-
 int store_user_count(struct store *s, int64_t *ret)
 {
 	int err = db_query(store_reader(s), "SELECT count(*) FROM web_user",
-			   NULL, 0, number_row, ret);
+			   NULL, 0, db_integer_row, ret);
 
 	return err < 0 ? err : 0;
 }
@@ -30,7 +23,7 @@ int store_user_admins(struct store *s, int64_t *ret)
 	int err = db_query(store_reader(s),
 			   "SELECT count(*) FROM web_user "
 			   "WHERE rights = 'admin'",
-			   NULL, 0, number_row, ret);
+			   NULL, 0, db_integer_row, ret);
 
 	return err < 0 ? err : 0;
 }
@@ -90,7 +83,7 @@ static int put(struct db *db, const char *name, const char *password_hash,
 			   "ON CONFLICT (name) DO UPDATE SET "
 			   "password_hash = $2, updated_at = $4, "
 			   "rights = COALESCE($3, rights) RETURNING id",
-			   params, 4, number_row, id);
+			   params, 4, db_integer_row, id);
 
 	return err > 0 ? end_sessions(db, *id) : err;
 }
@@ -116,8 +109,8 @@ int store_user_first(struct store *s, const char *name,
 
 	if (err)
 		return err;
-	err = db_query(db, "SELECT count(*) FROM web_user", NULL, 0, number_row,
-		       &count);
+	err = db_query(db, "SELECT count(*) FROM web_user", NULL, 0,
+		       db_integer_row, &count);
 	if (err >= 0)
 		err = count ? -EEXIST
 			    : put(db, name, password_hash, "admin", ret_id);
