@@ -144,3 +144,12 @@ void str_utf8_repair(char *text)
 		p += len ? len : 1;
 	}
 }
+
+bool str_listed(const char *const *list, const char *text)
+{
+	for (size_t i = 0; list[i]; i++) {
+		if (strcmp(list[i], text) == 0)
+			return true;
+	}
+	return false;
+}

@@ -54,4 +54,7 @@ void str_utf8_repair(char *text);
  * No empty word is. */
 bool str_has_word(const char *words, const char *word);
 
+/** True if the text is one of a list. @param list  ends in NULL */
+bool str_listed(const char *const *list, const char *text);
+
 #endif

@@ -70,14 +70,6 @@ static int within(struct judge_problem *problem, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static bool listed(const char *const *names, const char *name)
-{
-	for (size_t i = 0; names[i]; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 static int parse_item(struct condition *c, const struct condition_set *set,
 		      json_t *item, struct judge_problem *problem)
 {
@@ -89,7 +81,7 @@ static int parse_item(struct condition *c, const struct condition_set *set,
 					"a condition must be an object");
 	json_object_foreach(item, key, value)
 	{
-		if (!listed(set->type->fields, key))
+		if (!str_listed(set->type->fields, key))
 			return condition_refuse(problem, key,
 						"%.60s has no field '%.60s'",
 						set->name, key);
@@ -217,7 +209,7 @@ static int parse_set(struct condition_set *set, const char *role,
 					"'conditions'");
 	json_object_foreach(value, key, unused)
 	{
-		if (!listed(members, key))
+		if (!str_listed(members, key))
 			return condition_refuse(problem, key,
 						"unknown key '%.60s'", key);
 	}

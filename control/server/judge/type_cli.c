@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 #include "control/server/judge/text_test.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +18,6 @@ static const char *const fields[] = {"number", "name", "uri", NULL};
 static const char *const headers[] = {"From", "P-Asserted-Identity",
 				      "P-Preferred-Identity", "Remote-Party-ID",
 				      NULL};
-
-static const char *member(const struct condition *c, const char *name)
-{
-	const char *text = json_string_value(json_object_get(c->item, name));
-
-	return text ? text : "";
-}
 
 static enum text_test test_of(const struct condition *c)
 {
@@ -121,7 +115,8 @@ static const char *invite_of(const struct judge_input *in,
 
 static const char *header_of(const struct condition *c)
 {
-	return member(c, "header")[0] ? member(c, "header") : headers[0];
+	return text_of(c->item, "header")[0] ? text_of(c->item, "header")
+					     : headers[0];
 }
 
 /* "" where the header or the field is not there. */
@@ -168,7 +163,7 @@ static void judge_call(struct tally *t, const struct judge_input *in,
 	}
 	cli_of(cli, sizeof(cli), c, invite);
 	if (text_test_holds(test_of(c), (struct sip_part){cli, strlen(cli)},
-			    member(c, "value")) != c->negated)
+			    text_of(c->item, "value")) != c->negated)
 		return;
 	str_print(actual, sizeof(actual), "\"%.40s\"", cli);
 	tally_miss(t, call->name, actual,
@@ -190,7 +185,7 @@ static int judge(const struct judge_input *in, const struct condition *c,
 		str_print(expected, sizeof(expected), "%s", text_tests[test]);
 	else
 		str_print(expected, sizeof(expected), "%s \"%.80s\"",
-			  text_tests[test], member(c, "value"));
+			  text_tests[test], text_of(c->item, "value"));
 	str_print(text, sizeof(text), "%s: caller id (%s of %s) %s",
 		  c->set->role, fields[c->choice >> 8], header_of(c), expected);
 	for (size_t i = 0; i < in->calls.count; i++)

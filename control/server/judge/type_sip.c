@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 #include "control/server/judge/text_test.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +17,6 @@ enum field {
 static const char *const fields[] = {"header", "sdp", "message", "filter_proxy",
 				     NULL};
 static const char *const directions[] = {"sent", "received", NULL};
-
-static const char *member(const struct condition *c, const char *name)
-{
-	const char *text = json_string_value(json_object_get(c->item, name));
-
-	return text ? text : "";
-}
 
 /* A method's name as all of them are written (RFC 3261 section 7.1: they are
  * case-sensitive), or a status code: what is neither would select nothing. */
@@ -41,8 +35,9 @@ static int check_texts(const struct condition *c, enum field field,
 {
 	static const char *const names[] = {"cseq", "mseq", "value", "header",
 					    "method"};
-	const char *cseq = member(c, "cseq"), *method = member(c, "method");
-	const char *mseq = member(c, "mseq");
+	const char *cseq = text_of(c->item, "cseq"),
+		   *method = text_of(c->item, "method");
+	const char *mseq = text_of(c->item, "mseq");
 	uint64_t position;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -65,7 +60,7 @@ static int check_texts(const struct condition *c, enum field field,
 		return condition_refuse(problem, "method",
 					"method must be a method, such as "
 					"INVITE, or a code from 100 to 699");
-	if (field == HEADER && !member(c, "header")[0])
+	if (field == HEADER && !text_of(c->item, "header")[0])
 		return condition_refuse(problem, "header",
 					"header must name a header field");
 	return 0;
@@ -140,13 +135,13 @@ static enum field field_of(const struct condition *c)
 static bool matches(const struct condition *c, const struct message_record *m)
 {
 	enum text_test test = test_of(c);
-	const char *value = member(c, "value");
+	const char *value = text_of(c->item, "value");
 	unsigned nth;
 
 	switch (field_of(c)) {
 	case HEADER:
-		return test_header(test, m->data, member(c, "header"), value,
-				   &nth);
+		return test_header(test, m->data, text_of(c->item, "header"),
+				   value, &nth);
 	case SDP:
 		return text_test_holds(test, sip_sdp(m->data), value);
 	case MESSAGE:
@@ -162,8 +157,9 @@ static bool matches(const struct condition *c, const struct message_record *m)
 /* By all but the position. */
 static bool selected(const struct condition *c, const struct message_record *m)
 {
-	const char *direction = member(c, "direction");
-	const char *cseq = member(c, "cseq"), *method = member(c, "method");
+	const char *direction = text_of(c->item, "direction");
+	const char *cseq = text_of(c->item, "cseq"),
+		   *method = text_of(c->item, "method");
 
 	if (direction[0] && m->sent != (strcmp(direction, "sent") == 0))
 		return false;
@@ -182,9 +178,11 @@ static struct sip_part found(const struct condition *c,
 
 	switch (field_of(c)) {
 	case HEADER:
-		(void)test_header(test_of(c), m->data, member(c, "header"),
-				  member(c, "value"), &nth);
-		(void)sip_header(m->data, member(c, "header"), nth, &part);
+		(void)test_header(test_of(c), m->data,
+				  text_of(c->item, "header"),
+				  text_of(c->item, "value"), &nth);
+		(void)sip_header(m->data, text_of(c->item, "header"), nth,
+				 &part);
 		break;
 	case SDP:
 		part = sip_sdp(m->data);
@@ -239,7 +237,7 @@ static void hits_add(struct hits *hits, const struct message_record *m,
 /* Messages of one dialog that the condition is about. */
 static struct hits look(const struct condition *c, struct message_span dialog)
 {
-	const char *mseq = member(c, "mseq");
+	const char *mseq = text_of(c->item, "mseq");
 	uint64_t wanted = 0, position = 0;
 	struct hits hits = {0};
 	bool last = strcmp(mseq, "last") == 0;
@@ -286,7 +284,8 @@ static bool outside_calls(const struct condition *c)
 {
 	static const char *const methods[] = {"REGISTER",  "OPTIONS", "MESSAGE",
 					      "SUBSCRIBE", "PUBLISH", "NOTIFY"};
-	const char *cseq = member(c, "cseq"), *method = member(c, "method");
+	const char *cseq = text_of(c->item, "cseq"),
+		   *method = text_of(c->item, "method");
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (strcmp(cseq, methods[i]) == 0 ||
@@ -297,20 +296,23 @@ static bool outside_calls(const struct condition *c)
 
 static void describe(char *text, size_t size, const struct condition *c)
 {
-	const char *header = member(c, "header"), *mseq = member(c, "mseq");
-	const char *direction = member(c, "direction");
-	const char *cseq = member(c, "cseq"), *method = member(c, "method");
+	const char *header = text_of(c->item, "header"),
+		   *mseq = text_of(c->item, "mseq");
+	const char *direction = text_of(c->item, "direction");
+	const char *cseq = text_of(c->item, "cseq"),
+		   *method = text_of(c->item, "method");
 
 	str_print(
 		text, size,
 		"%s%.60s of %s%.12s%s%.20s%smessage%s%.20s%s%.30s %s%s%.80s%s",
 		field_of(c) == HEADER ? "header " : "",
-		field_of(c) == HEADER ? header : member(c, "field"),
+		field_of(c) == HEADER ? header : text_of(c->item, "field"),
 		mseq[0] ? "the " : "a ", direction, direction[0] ? " " : "",
 		method, method[0] ? " " : "", mseq[0] ? " number " : "", mseq,
 		cseq[0] ? " with CSeq " : "", cseq, text_tests[test_of(c)],
-		member(c, "value")[0] ? " '" : "", member(c, "value"),
-		member(c, "value")[0] ? "'" : "");
+		text_of(c->item, "value")[0] ? " '" : "",
+		text_of(c->item, "value"),
+		text_of(c->item, "value")[0] ? "'" : "");
 }
 
 static void judge_one(struct tally *t, const struct judge_input *in,

@@ -292,14 +292,6 @@ int override_conditions(json_t *list, const char *pointer, json_t *conditions,
 	return err;
 }
 
-static bool listed(const char *const *names, const char *name)
-{
-	for (size_t i = 0; names[i]; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 int override_apply(json_t *body, const char *const *known, json_t *steps,
 		   json_t *conditions, json_t *errors)
 {
@@ -320,7 +312,7 @@ int override_apply(json_t *body, const char *const *known, json_t *steps,
 		else if (strncmp(key, "condition.", 10) == 0)
 			err = apply_condition(key, value, steps, conditions,
 					      errors);
-		else if (!listed(known, key))
+		else if (!str_listed(known, key))
 			plan_key_error(errors, key, "", "unknown key '%.100s'",
 				       key);
 		if (err)

@@ -79,6 +79,18 @@ static void test_has_word_whole_words_only(void **state)
 	assert_false(str_has_word("", "in"));
 }
 
+static void test_listed_whole_text_only(void **state)
+{
+	static const char *const list[] = {"in", "out", NULL};
+
+	(void)state;
+	assert_true(str_listed(list, "in"));
+	assert_true(str_listed(list, "out"));
+	assert_false(str_listed(list, "ou"));
+	assert_false(str_listed(list, ""));
+	assert_false(str_listed(list + 2, "in"));
+}
+
 static void test_clock_format_known_time(void **state)
 {
 	char text[CLOCK_TEXT_BYTES];
@@ -147,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_double_refuses_non_finite),
 		cmocka_unit_test(test_uuid_form),
 		cmocka_unit_test(test_has_word_whole_words_only),
+		cmocka_unit_test(test_listed_whole_text_only),
 		cmocka_unit_test(test_clock_format_known_time),
 		cmocka_unit_test(test_utf8_repair),
 		cmocka_unit_test(test_state_names_round_trip),
