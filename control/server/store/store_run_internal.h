@@ -7,7 +7,7 @@
 /* SQL of `run r`: it is over, and its judge has spoken */
 #define RUN_DONE "r.phase = 'done'"
 
-/* What runs can be sorted and filtered by, and listings show (contract 4.5). */
+/* What runs can be sorted and filtered by, and listings show (docs/api.md). */
 extern const struct table store_run_listed;
 
 #endif

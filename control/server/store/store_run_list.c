@@ -17,7 +17,7 @@
 static const struct column *find_column(const char *name)
 {
 	if (strcmp(name, "status") == 0)
-		return NULL; /* listed, but named session_status in 4.5 */
+		return NULL; /* listed, but asked for as session_status */
 	for (size_t i = 0; i < store_run_listed.column_count; i++) {
 		const struct column *c = &store_run_listed.columns[i];
 
