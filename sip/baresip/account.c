@@ -87,6 +87,31 @@ void baresip_account_tell(struct baresip_account *a,
 
 /* ---- what it says ---- */
 
+static void call_came(struct baresip_account *a, struct baresip_call *c)
+{
+	c->announced = true;
+	if (a->accepts && a->incoming_h)
+		a->incoming_h((struct sip_account *)a, (struct sip_call *)c,
+			      a->arg);
+	else
+		baresip_call_reject((struct sip_call *)c, 486, NULL);
+}
+
+/* It listens to SIP before it takes our connection: whom it told of a call in
+ * between was nobody. */
+static void calls_missed(struct baresip_account *a)
+{
+	struct le *le;
+
+	for (le = a->calls.head; le;) {
+		struct baresip_call *c = le->data;
+
+		le = le->next;
+		if (!c->outgoing && c->rang_ns && !c->announced && !c->closed)
+			call_came(a, c);
+	}
+}
+
 static void message_told(const struct baresip_message *m, void *arg)
 {
 	struct baresip_account *a = arg;
@@ -96,19 +121,14 @@ static void message_told(const struct baresip_message *m, void *arg)
 	switch (m->event) {
 	case BARESIP_ANSWER:
 		baresip_call_answered(a, m);
+		calls_missed(a);
 		return;
 	case BARESIP_REGISTER_FAIL:
 		baresip_account_register_failed(a, m->text);
 		return;
 	case BARESIP_CALL_INCOMING:
-		if (!c || c->announced)
-			return;
-		c->announced = true;
-		if (a->accepts && a->incoming_h)
-			a->incoming_h((struct sip_account *)a,
-				      (struct sip_call *)c, a->arg);
-		else
-			baresip_call_reject((struct sip_call *)c, 486, NULL);
+		if (c && !c->announced)
+			call_came(a, c);
 		return;
 	case BARESIP_CALL_CLOSED:
 		/* it may give up before there is an INVITE */

@@ -164,6 +164,8 @@ static void control_up(void *arg)
 
 	folder_drop(p);
 	p->params.up_h(p->params.arg);
+	/* when it answers it has taken the connection: its events come */
+	baresip_process_command(p, "uanext", NULL, "alive");
 }
 
 static void control_before(void *arg)
