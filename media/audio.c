@@ -51,11 +51,14 @@ void audio_rings_close(struct media_engine *e)
 }
 
 void audio_push(struct media_session *s, const struct payload *head,
-		const uint8_t *data, bool sent)
+		const uint8_t *data)
 {
-	if (payload_ring_push(s->engine->payloads[sent], head, data))
+	/* a ring has one producer: RX sees what a tapped program sends */
+	bool by_tx = head->sent && !s->tapped;
+
+	if (payload_ring_push(s->engine->payloads[by_tx], head, data))
 		return;
-	if (sent)
+	if (head->sent)
 		s->tx.audio_dropped++;
 	else
 		s->rx.audio_dropped++;
@@ -139,7 +142,7 @@ static void payloads_take(struct audio *au)
 		payload_ring_pop(au->e->payloads[from], &head, au->data);
 		s = au->slots[head.slot];
 		if (s)
-			audio_session_take(s->audio, &head, au->data, from == 1,
+			audio_session_take(s->audio, &head, au->data,
 					   &au->samples);
 	}
 }

@@ -73,8 +73,7 @@ void audio_session_record(struct audio_session *a, struct command *c);
 
 /** A packet. @param scratch  room for its samples */
 void audio_session_take(struct audio_session *a, const struct payload *head,
-			const uint8_t *data, bool sent,
-			struct audio_samples *scratch);
+			const uint8_t *data, struct audio_samples *scratch);
 
 /** Close seconds that are over; with `over` set everything.
  * @return false: a total is still to be published, try again */
@@ -93,10 +92,10 @@ void *audio_thread(void *au);
 int audio_rings_open(struct media_engine *e);
 void audio_rings_close(struct media_engine *e);
 
-/** Hand a payload over. Thread: RX (sent false) or TX (sent true); never
- * blocks; what does not fit is counted. */
+/** Hand a payload over. Thread: RX; TX for what it sends. Never blocks; what
+ * does not fit is counted. */
 void audio_push(struct media_session *s, const struct payload *head,
-		const uint8_t *data, bool sent);
+		const uint8_t *data);
 
 /** Publish to the loop. Thread: audio. @return false: the ring is full */
 bool audio_publish(struct media_session *s, const struct media_record *record);

@@ -17,7 +17,7 @@ struct audio_early_item *audio_early_take(struct audio_early *e)
 }
 
 void audio_early_keep(struct audio_early *e, const struct payload *head,
-		      const uint8_t *data, bool sent)
+		      const uint8_t *data)
 {
 	struct audio_early_item *item = malloc(sizeof(*item) + head->bytes);
 
@@ -26,7 +26,6 @@ void audio_early_keep(struct audio_early *e, const struct payload *head,
 	if (e->count == AUDIO_EARLY_MAX)
 		free(audio_early_take(e));
 	item->next = NULL;
-	item->sent = sent;
 	item->head = *head;
 	memcpy(item->data, data, head->bytes);
 	if (e->last)

@@ -13,7 +13,6 @@
 
 struct audio_early_item {
 	struct audio_early_item *next;
-	bool sent; /* by us, just when the settling was on its way to us */
 	struct payload head;
 	uint8_t data[];
 };
@@ -24,9 +23,10 @@ struct audio_early {
 	size_t count;
 };
 
-/** Keep a copy; what does not fit in memory is lost. */
+/** Keep a copy, of what was sent just when the settling was on its way to us,
+ * too; what does not fit in memory is lost. */
 void audio_early_keep(struct audio_early *e, const struct payload *head,
-		      const uint8_t *data, bool sent);
+		      const uint8_t *data);
 
 /** The oldest one, the caller's to free(). @return NULL: none */
 struct audio_early_item *audio_early_take(struct audio_early *e);

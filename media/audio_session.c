@@ -222,13 +222,13 @@ static void slices_measure(struct audio_session *a,
 }
 
 void audio_session_take(struct audio_session *a, const struct payload *head,
-			const uint8_t *data, bool sent,
-			struct audio_samples *scratch)
+			const uint8_t *data, struct audio_samples *scratch)
 {
+	bool sent = head->sent;
 	const struct codec *codec = a->codecs[head->pt & PACKET_PT_MASK];
 
 	if (!a->running) {
-		audio_early_keep(&a->early, head, data, sent);
+		audio_early_keep(&a->early, head, data);
 		return;
 	}
 	if (sent && codec)
@@ -258,6 +258,9 @@ static void codecs_know(struct audio_session *a, const struct command *c)
 {
 	memset(a->codecs, 0, sizeof(a->codecs));
 	a->noise_pt = PACKET_PT_MASK + 1;
+	/* keys that only a tapped program has: nothing can be heard */
+	if (a->session->tapped && c->encrypted)
+		return;
 	for (size_t i = 0; i < c->map.count; i++) {
 		const struct rtp_payload *p = &c->map.entries[i];
 
@@ -276,8 +279,7 @@ static void early_take(struct audio_session *a, struct audio_samples *scratch)
 	struct audio_early_item *item;
 
 	while ((item = audio_early_take(&a->early))) {
-		audio_session_take(a, &item->head, item->data, item->sent,
-				   scratch);
+		audio_session_take(a, &item->head, item->data, scratch);
 		free(item);
 	}
 }

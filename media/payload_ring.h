@@ -25,6 +25,7 @@ struct payload {
 	uint16_t bytes;
 	uint8_t pt;
 	bool marker; /* of received ones */
+	bool sent;
 };
 
 struct payload_ring;

@@ -11,6 +11,7 @@
 #define OFFHOOK_MEDIA_RX_INTERNAL_H
 
 #include "base/stamp.h"
+#include "media/analysis/rtp_header.h"
 #include "media/engine.h"
 #include "media/rx_secure.h"
 #include "media/rx_tap.h"
@@ -77,6 +78,9 @@ void rx_push_packet(struct rx *rx, const struct packet_record *r);
 /** Media in plain: records of what it says. */
 void rx_rtp_arrived(struct rx *rx, const struct datagram *d);
 void rx_rtcp_arrived(struct rx *rx, const struct datagram *d);
+/** RTP of a session with audio, to the audio thread; a payload that was cut is
+ * no use to a decoder, and is counted. @param sent  by a tapped program */
+void rx_audio(const struct datagram *d, const struct rtp_header *h, bool sent);
 
 /** Whatever came to a socket of a session. @param d  changed */
 void rx_datagram_arrived(struct rx *rx, struct datagram *d);

@@ -1,5 +1,4 @@
 /* What RTP and RTCP of the peer tell the analysis. */
-#include "media/analysis/rtp_header.h"
 #include "media/audio.h"
 #include "media/rx_internal.h"
 
@@ -34,8 +33,7 @@ static void event_arrived(struct rx *rx, const struct datagram *d,
 	rx_push_packet(rx, &r);
 }
 
-/* To the audio thread; a payload that was cut is no use to a decoder. */
-static void audio_arrived(const struct datagram *d, const struct rtp_header *h)
+void rx_audio(const struct datagram *d, const struct rtp_header *h, bool sent)
 {
 	struct media_session *s = d->socket->session;
 	const struct payload head = {
@@ -47,10 +45,13 @@ static void audio_arrived(const struct datagram *d, const struct rtp_header *h)
 		.bytes = (uint16_t)h->payload_bytes,
 		.pt = h->pt,
 		.marker = h->marker,
+		.sent = sent,
 	};
 
 	if (h->header_bytes + h->payload_bytes <= d->captured)
-		audio_push(s, &head, d->data + h->header_bytes, false);
+		audio_push(s, &head, d->data + h->header_bytes);
+	else if (sent)
+		s->tx.audio_dropped++;
 	else
 		s->rx.audio_dropped++;
 }
@@ -70,7 +71,7 @@ void rx_rtp_arrived(struct rx *rx, const struct datagram *d)
 	if (h.ssrc == s->ssrc)
 		COUNTER_ADD(&rx->e->rx.collisions, 1);
 	if (s->audio)
-		audio_arrived(d, &h);
+		rx_audio(d, &h, false);
 	r = ring_reserve(rx->e->received);
 	if (!r)
 		return;

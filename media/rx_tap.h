@@ -40,7 +40,7 @@ size_t rx_tap_fds(const struct rx_tap *t, int ret[2]);
 /* Where a program receives may be known after its first packets passed: so many
  * of nobody's are kept for so long. */
 #define RX_TAP_KEPT_MAX   1024
-#define RX_TAP_KEPT_BYTES 256 /* of each: headers, and events */
+#define RX_TAP_KEPT_BYTES 2048 /* of each: all, for who listens */
 #define RX_TAP_KEPT_NS    INT64_C(2000000000)
 
 /* Sessions whose ports are not known yet: the oldest makes room. */

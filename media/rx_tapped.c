@@ -1,5 +1,4 @@
 /* Sessions of another program on this host: what the tap sees of them. */
-#include "media/analysis/rtp_header.h"
 #include "media/rx_internal.h"
 
 #include <string.h>
@@ -12,20 +11,22 @@ static int64_t tapped_ns(struct rx *rx, const struct rx_tapped *t)
 	return stamp_mono_ns(t->ns, &rx->clock);
 }
 
-static void tapped_sent(struct rx *rx, const struct rx_tapped *t)
+static void tapped_sent(struct rx *rx, const struct datagram *d)
 {
-	struct media_session *s = t->session;
+	struct media_session *s = d->socket->session;
 	struct packet_record r;
 	struct rtp_header h;
 
-	if (datagram_classify(t->data, t->captured) != DATAGRAM_RTP ||
-	    rtp_header_parse(&h, t->data, t->captured, t->bytes))
+	if (datagram_classify(d->data, d->captured) != DATAGRAM_RTP ||
+	    rtp_header_parse(&h, d->data, d->captured, d->bytes))
 		return;
-	rtp_header_record(&r, &h, PACKET_RTP_SENT, tapped_ns(rx, t));
+	rtp_header_record(&r, &h, PACKET_RTP_SENT, d->mono_ns);
 	r.kind = PACKET_TAPPED_SENT;
 	r.session = s->slot;
 	r.lateness_us = INT32_MIN; /* only the program knows when it was due */
 	s->rx.own_ssrc = h.ssrc;
+	if (s->audio_sent)
+		rx_audio(d, &h, true);
 	rx_push_packet(rx, &r);
 }
 
@@ -44,11 +45,11 @@ static void tapped_arrived(const struct rx_tapped *t, void *arg)
 	};
 	enum datagram_class class;
 
+	memcpy(d.data, t->data, d.captured);
 	if (t->sent) {
-		tapped_sent(rx, t);
+		tapped_sent(rx, &d);
 		return;
 	}
-	memcpy(d.data, t->data, d.captured);
 	class = datagram_classify(d.data, d.captured);
 	if (class == DATAGRAM_RTCP)
 		rx_rtcp_arrived(rx, &d);

@@ -228,7 +228,8 @@ struct tx_session {
 	int64_t rtcp_last_ns;
 	uint64_t packets_reported[2]; /* at the last two reports */
 	uint64_t random;              /* state of the generator */
-	uint64_t audio_dropped;       /* as in rx_session */
+	uint64_t audio_dropped;       /* as in rx_session; of a tapped session
+				       * RX's */
 };
 
 #define TX_HOT_BYTES (offsetof(struct tx_session, dtmf) + 1)

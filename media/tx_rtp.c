@@ -128,9 +128,10 @@ static void audio_left(struct media_session *s, const uint8_t *data,
 		.seq = s->tx.seq,
 		.bytes = (uint16_t)payload,
 		.pt = data[1] & PACKET_PT_MASK,
+		.sent = true,
 	};
 
-	audio_push(s, &head, data + RTP_HEADER_BYTES, true);
+	audio_push(s, &head, data + RTP_HEADER_BYTES);
 }
 
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */

@@ -69,8 +69,12 @@ void call_record_begin_all(struct call *c)
 	if (!err)
 		return;
 	name_of(c, false, 1, name);
-	lost(c, name,
-	     err == -ENOTSUP ? "nobody takes recordings" : strerror(-err));
+	if (err != -ENOTSUP)
+		lost(c, name, strerror(-err));
+	else if (call_audio_wanted(c->engine, c->action))
+		lost(c, name, "nobody takes recordings");
+	else
+		lost(c, name, "client baresip alone has the keys");
 }
 
 void call_recorded(struct call *c, const struct media_record *record)

@@ -1,6 +1,7 @@
 """A client baresip and a native engine, with a cable between their namespaces."""
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -27,19 +28,20 @@ class Pair:
     """A baresip and a native engine with a cable between them; the one that calls first."""
 
     def __init__(self, build, ports, namespaces, call, answer=None, caller="baresip",
-                 settings=None, bind=OURS):
-        self._bind = bind
+                 settings=None, bind=OURS, theirs=THEIRS):
+        self._bind, self._theirs = bind, theirs
         self._prefix = {bind: ("ip", "netns", "exec", namespaces[0]),
-                        THEIRS: ("ip", "netns", "exec", namespaces[1])}
+                        theirs: ("ip", "netns", "exec", namespaces[1])}
         self._build, self._ports, self._settings = build, ports, settings
         self.answer = {"type": "answer", "credentials": [{"username": "1002"}],
                        **(answer or {})}
         self.call = {"type": "call", "client": caller, "credentials": [{"username": "1001"}],
-                     "target": target(THEIRS, SIP), "dial_destination": "1002", **call}
+                     "target": target(theirs, SIP), "dial_destination": "1002", **call}
 
     def __enter__(self):
-        self.callee = Engine(self._build, "callee", [[self.answer], []], self._ports, bind=THEIRS,
-                             sip_port=SIP, prefix=self._prefix[THEIRS], settings=self._settings)
+        self.callee = Engine(self._build, "callee", [[self.answer], []], self._ports,
+                             bind=self._theirs, sip_port=SIP, prefix=self._prefix[self._theirs],
+                             settings=self._settings)
         self.caller = Engine(self._build, "caller", [[], [self.call]], self._ports, bind=self._bind,
                              prefix=self._prefix[self._bind], settings=self._settings)
         return self
@@ -67,7 +69,7 @@ class Pair:
         return self
 
     def __exit__(self, kind, *_):
-        for engine in (self.caller, self.callee):
+        for engine in filter(None, (self.caller, self.callee)):
             log = engine.close()
             assert "Sanitizer" not in log and "runtime error" not in log, log
             if kind:
@@ -78,6 +80,45 @@ class Pair:
         """{(role, direction): stream} of the one call"""
         return {(e.role, s["dir"]): s for e in (self.caller, self.callee)
                 for c in e.calls() for s in c["streams"]}
+
+
+class Called(Pair):
+    """The other way round: a native engine calls a baresip, at the port that it has."""
+
+    def __init__(self, build, ports, namespaces, call, answer=None, **more):
+        super().__init__(build, ports, namespaces, call, {"client": "baresip", **(answer or {})},
+                         caller="native", **more)
+        self._namespace = namespaces[0]
+
+    def __enter__(self):
+        self.callee = Engine(self._build, "callee", [[self.answer], []], self._ports,
+                             bind=self._bind, prefix=self._prefix[self._bind],
+                             settings=self._settings)
+        self.caller = None
+        return self
+
+    def run(self):
+        self.callee.step(0)
+        self.callee.until(lambda: sip_port(self._namespace), "baresip listens")
+        self.call["target"] = target(self._bind, sip_port(self._namespace))
+        self.caller = Engine(self._build, "caller", [[self.call]], self._ports, bind=self._theirs,
+                             prefix=self._prefix[self._theirs], settings=self._settings)
+        self.caller.go(0)
+        self.both(lambda: self.caller.ready >= 0 or self.caller.finish, "the caller is ready")
+        return self
+
+
+def sip_port(namespace):
+    """Where the one baresip of a namespace takes SIP: by UDP and TCP; None: nowhere yet."""
+    sockets = subprocess.run(["ip", "netns", "exec", namespace, "ss", "-Hltunp"], check=True,
+                             capture_output=True, text=True).stdout
+    found = {"udp": set(), "tcp": set()}
+    for line in sockets.splitlines():
+        words = line.split()
+        if "baresip" in line:
+            found[words[0]].add(int(words[4].rsplit(":", 1)[1]))
+    both = found["udp"] & found["tcp"]
+    return both.pop() if both else None
 
 
 def assert_counts_agree(streams):

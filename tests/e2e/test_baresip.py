@@ -106,6 +106,13 @@ def test_what_it_cannot_do_is_refused_with_its_place(tmp_path, ports):
                                ({"audio_marker": True}, "audio_marker"),
                                ({"audio_codecs": ["L16/44100"]}, "audio_codecs"),
                                ({"sipclient_actions": [["update", ""]]}, "sipclient_actions/0"),
+                               ({"audio_marker": True}, "audio_marker"),
+                               ({"audio_checks": True, "media_encryption": "sdes"},
+                                "audio_checks"),
+                               ({"record": "media", "media_encryption": "dtls"}, "record"),
+                               ({"media_encryption": "dtls",
+                                 "sipclient_actions": [["assert_audio", "sound"]]},
+                                "sipclient_actions/0"),
                                ({"client": "linphone"}, "client")):
             answer = bench.controller.request("POST", "/tests", json={
                 "name": "t", "project_id": bench.project_id, "scenario": "single-call",
