@@ -81,6 +81,18 @@ def cable(tag=""):
             namespace_delete(name)
 
 
+SIX = ("fd99::1", "fd99::2")
+
+
+@contextmanager
+def cable_of_both(tag):
+    """As cable(), and with the addresses SIX."""
+    with cable(tag) as names:
+        for name, link, host in zip(names, ("va", "vb"), SIX):
+            ip("-n", name, "addr", "add", f"{host}/64", "dev", link, "nodad")
+        yield names
+
+
 @contextmanager
 def translated(*rules):
     """As cable(), with ours at 10.98.0.2 behind the kernel's NAT, whose outside is

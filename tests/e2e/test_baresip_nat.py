@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from netns import translated
-from second_client import NEEDED, THEIRS, UP, Pair, folder_fixture  # noqa: F401
+from netns import SIX, cable_of_both, translated
+from second_client import NEEDED, THEIRS, UP, Called, Pair, folder_fixture  # noqa: F401
 from turn import SERVER, TURNSERVER, Coturn
 
 pytestmark = [NEEDED, pytest.mark.skipif(not TURNSERVER, reason="needs coturn")]
@@ -22,19 +22,32 @@ def host_only(nat):
     return {"media_nat": nat["media_nat"]}
 
 
-def run(build, ports, namespaces, call, answer, bind=None):
-    with Pair(build, ports, namespaces, {
-            "call_duration": 20, "sipclient_actions": [
-                UP, ["assert_state", "CALL_RTPESTAB"], ["dtmf", "1"], ["assert_dtmf", "2"],
-                ["wait", "1500"], ["hangup", ""]], **call}, {
-            "sipclient_actions": [UP, ["assert_dtmf", "1"], ["dtmf", "2"]], **answer},
-            **({"bind": bind} if bind else {})) as p:
+def by_six(nat):
+    server = f"[{SIX[1]}]:3478"
+    return {**nat, "stun_server": server, "turn_server": server}
+
+
+@pytest.fixture(scope="module", name="six")
+def six_fixture():
+    """A cable with addresses of both families."""
+    with cable_of_both("s") as names:
+        yield names
+
+
+def run(build, ports, namespaces, call, answer, how=Pair, **more):
+    """@return what it offered, or answered"""
+    one, two = {"call_duration": 20, "sipclient_actions": [
+        UP, ["assert_state", "CALL_RTPESTAB"], ["dtmf", "1"], ["assert_dtmf", "2"],
+        ["wait", "1500"], ["hangup", ""]]}, {
+            "sipclient_actions": [UP, ["assert_dtmf", "1"], ["dtmf", "2"]]}
+    with how(build, ports, namespaces, {**one, **call}, {**two, **answer}, **more) as p:
         p.run().end()
         assert not p.caller.asserts() and not p.callee.asserts()
         streams = p.streams()
-        flaws = [e for e in p.caller.events if e["kind"] == "flaw"]
-        sdp = p.caller.sent("INVITE ")[0]
-        evidence, = [e for e in p.caller.events if e["kind"] == "evidence"]
+        tapped = p.caller if how is Pair else p.callee
+        flaws = [e for e in tapped.events if e["kind"] == "flaw"]
+        sdp = tapped.sent("INVITE " if how is Pair else "SIP/2.0 200 ")[0]
+        evidence, = [e for e in tapped.events if e["kind"] == "evidence"]
     for here, there in (("caller", "callee"), ("callee", "caller")):
         sent, received = streams[here, "out"], streams[there, "in"]
         print(here, sent["packets"], received["packets"])
@@ -61,7 +74,7 @@ def test_turn(tmp_path, build, ports, namespaces, more):
 
 def test_stun_through_nat(tmp_path, build, ports):
     with translated(NO_FLOW) as (ours, theirs), Coturn(tmp_path, theirs):
-        sdp = run(build, ports, (ours, theirs), STUN, {}, "10.98.0.2")
+        sdp = run(build, ports, (ours, theirs), STUN, {}, bind="10.98.0.2")
     assert "c=IN IP4 10.99.0.1" in sdp
 
 
@@ -70,15 +83,53 @@ def test_ice_through_relay(tmp_path, build, ports, more):
     """A firewall leaves no way but the relay: ICE finds it."""
     with translated(ONLY_TURN) as (ours, theirs), Coturn(tmp_path, theirs):
         sdp = run(build, ports, (ours, theirs), {**ICE, **more}, {**host_only(ICE), **more},
-                  "10.98.0.2")
+                  bind="10.98.0.2")
     assert " typ relay" in sdp and " typ srflx" in sdp
 
 
 def test_ice_through_nat(tmp_path, build, ports):
     with translated() as (ours, theirs), Coturn(tmp_path, theirs):
         sdp = run(build, ports, (ours, theirs), {**host_only(ICE), "stun_server": SERVER},
-                  host_only(ICE), "10.98.0.2")
+                  host_only(ICE), bind="10.98.0.2")
     assert " typ srflx" in sdp
+
+
+@pytest.mark.parametrize("nat,more", [
+    (ICE, {}), (ICE, {"rtcp_mux": True}), (host_only(ICE), {"media_encryption": "dtls"}),
+    (TURN, {}), (TURN, {"media_encryption": "sdes"}), (STUN, {})],
+    ids=lambda x: str(x.get("media_nat", x)))
+def test_it_is_called(tmp_path, build, ports, namespaces, nat, more):
+    ice = nat["media_nat"] == "ice"
+    with Coturn(tmp_path, namespaces[1]):
+        sdp = run(build, ports, namespaces, {**(host_only(ICE) if ice else {}), **more},
+                  {**nat, **more}, Called)
+    assert (" typ relay" in sdp) == (nat is ICE), sdp
+    if not ice:
+        assert (f"c=IN IP4 {THEIRS}" in sdp) == (nat is TURN)
+
+
+@pytest.mark.parametrize("nat", [host_only(ICE), STUN], ids=lambda x: x["media_nat"])
+@pytest.mark.parametrize("how", [Pair, Called])
+def test_by_ipv6(tmp_path, build, ports, six, nat, how):
+    mine = {**host_only(nat), "stun_server": by_six(nat)["stun_server"]}
+    other = {} if nat is STUN else nat
+    with Coturn(tmp_path, six[1], host=SIX[1]):
+        sdp = run(build, ports, six, *((mine, other) if how is Pair else (other, mine)), how,
+                  bind=SIX[0], theirs=SIX[1])
+    assert f"c=IN IP6 {SIX[0]}" in sdp
+    assert (" typ host" in sdp) == (nat is not STUN)
+
+
+def test_a_relay_of_ipv6_is_refused(tmp_path, build, ports, six):
+    """It asks for no family (RFC 6156), which means IPv4: the server says that it has none."""
+    with Coturn(tmp_path, six[1], host=SIX[1]), Pair(
+            build, ports, six, by_six(TURN), bind=SIX[0], theirs=SIX[1]) as p:
+        p.callee.step(0)
+        p.caller.step(0)
+        p.caller.go(1)
+        p.both(lambda: p.caller.calls(), "the end")
+        call, = p.caller.calls()
+        assert call["end"] == "failed" and "440" in call["reason"], call
 
 
 @pytest.mark.parametrize("credentials,reason", [

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from capture import Capture
-from netns import cable, ip
+from netns import SIX, cable_of_both
 from test_nat import assert_relayed, path, tls_files  # noqa: F401
 from test_rtpengine import Answerer
 from test_srtp import RTP, assert_exact, call, streams
@@ -13,15 +13,13 @@ from turn import CREDENTIALS, TURNSERVER, Coturn, at_server
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 
-NEAR, FAR = "fd99::1", "fd99::2"
+NEAR, FAR = SIX
 FAR_RTP = (30000, 30099)
 
 
 @pytest.fixture(scope="module")
 def both():
-    with cable("v") as names:
-        for name, link, host in zip(names, ("va", "vb"), (NEAR, FAR)):
-            ip("-n", name, "addr", "add", f"{host}/64", "dev", link, "nodad")
+    with cable_of_both("v") as names:
         yield names
 
 

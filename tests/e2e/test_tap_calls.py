@@ -5,23 +5,21 @@ import subprocess
 
 import pytest
 
-from netns import cable, ip
+from netns import SIX, cable_of_both
 from test_rtpengine import Answerer
 from test_srtp import RTP, call, streams
 from test_tap import of, tap_json
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces")
 
-HOSTS = {4: ("10.99.0.1", "10.99.0.2"), 6: ("fd99::1", "fd99::2")}
+HOSTS = {4: ("10.99.0.1", "10.99.0.2"), 6: SIX}
 FAR_RTP = (30000, 30099)
 
 
 @pytest.fixture(scope="module")
 def both():
     """A cable with addresses of both families."""
-    with cable("t") as names:
-        for name, link, host in zip(names, ("va", "vb"), HOSTS[6]):
-            ip("-n", name, "addr", "add", f"{host}/64", "dev", link, "nodad")
+    with cable_of_both("t") as names:
         yield names
 
 
