@@ -8,10 +8,11 @@ from agent import Agent
 from controller import Controller
 from peers import SUBSCRIBERS, Kamailio
 
-# Short times, so that faults are noticed within a test: an agent that is gone
-# costs lease_s, a run without one claim_timeout_s.
-QUICK = {"interval_s": 1, "poll_s": 5, "renew_s": 2, "lease_s": 6,
-         "claim_timeout_s": 5, "max_duration_s": 150}
+# Short times, but such that a busy machine loses no lease. FAULTS, so that they are noticed within a
+# test: an agent that is gone costs lease_s, a run without one claim_timeout_s.
+QUICK = {"interval_s": 1, "poll_s": 5, "renew_s": 2, "lease_s": 30,
+         "claim_timeout_s": 30, "max_duration_s": 150}
+FAULTS = {"lease_s": 6, "claim_timeout_s": 5}
 CALLEE, CALLER = "1002", "1001"
 
 

@@ -3,7 +3,7 @@ import time
 from pathlib import Path
 
 from agent import wait_gone
-from bench import CALLER, Bench, evidence, stream
+from bench import CALLER, FAULTS, Bench, evidence, stream
 from peers import SilentPort
 
 
@@ -43,7 +43,7 @@ def test_unknown_test(tmp_path, ports):
 
 
 def test_no_agent_online(tmp_path, ports):
-    with Bench(tmp_path, ports, agents=0, proxy=False) as bench:
+    with Bench(tmp_path, ports, agents=0, proxy=False, **FAULTS) as bench:
         run, _ = bench.run(bench.single_call(duration=3), timeout=30)
     print(run["result_description"])
     assert run["status"] == "errored"
@@ -53,7 +53,7 @@ def test_no_agent_online(tmp_path, ports):
 
 
 def test_agent_killed_in_mid_call(tmp_path, ports):
-    with Bench(tmp_path, ports) as bench:
+    with Bench(tmp_path, ports, **FAULTS) as bench:
         session = bench.start(bench.single_call(duration=60))
         bench.wait_for_media(session)
         engines = bench.agents[0].engines()
@@ -78,7 +78,7 @@ def test_agent_killed_in_mid_call(tmp_path, ports):
 
 def test_controller_killed_in_mid_run_carries_on(tmp_path, ports):
     # The lease outlives the time the controller is away.
-    with Bench(tmp_path, ports, lease_s=30, renew_s=2) as bench:
+    with Bench(tmp_path, ports) as bench:
         session = bench.start(bench.single_call(duration=15))
         bench.wait_for_media(session)
         bench.controller.kill()
@@ -102,7 +102,7 @@ def test_controller_killed_in_mid_run_carries_on(tmp_path, ports):
 
 def test_controller_stays_away_longer_than_the_lease(tmp_path, ports):
     """Whatever it decides, the run ends, and what was measured is kept."""
-    with Bench(tmp_path, ports) as bench:
+    with Bench(tmp_path, ports, **FAULTS) as bench:
         session = bench.start(bench.single_call(duration=8))
         bench.wait_for_media(session)
         bench.controller.kill()
