@@ -208,3 +208,30 @@ def unknown_pages(root):
                 for page in re.findall(r"[\w/-]+\.md\b", line):
                     if not (root / page).exists() and not (root / "docs" / page).exists():
                         yield f"{path.relative_to(root)}:{number}: there is no page {page}"
+
+
+def options_of(*paths):
+    """Long options in the tables that getopt_long() reads."""
+    return {name for path in paths for name in re.findall(
+        r'\{"([a-z-]+)", *(?:no|required)_argument', path.read_text())}
+
+
+def option_pages(root):
+    """Options that a page shows and no program takes, and that a manual leaves out."""
+    root = Path(root)
+    manuals = {"man/offhook.1": [*(root / "control/cli").glob("*.[ch]")],
+               "man/offhook-agent.8": [root / "agent/options.c"],
+               "man/offhook-controller.8": [root / "control/server/main.c"]}
+    known = set()
+    for name, sources in manuals.items():
+        told = set(re.findall(r"--([a-z][a-z-]*)", (root / name).read_text().replace("\\", "")))
+        taken = options_of(*sources)
+        known |= taken
+        for option in sorted(taken - told - {"help", "version"}):
+            yield f"{name}: does not tell --{option}"
+    for path in [*root.glob("*.md"), *(root / "docs").glob("*.md"), *(root / "man").glob("*.[18]")]:
+        for number, line in enumerate(path.read_text().replace("\\", "").splitlines(), 1):
+            for command in re.findall(r"\boffhook(?:-agent|-controller)? [^`|#;]*", line):
+                for option in re.findall(r"(?<!\S)--([a-z][a-z-]*)", command):
+                    if option not in known:
+                        yield f"{path.relative_to(root)}:{number}: there is no option --{option}"

@@ -150,7 +150,9 @@ def test_a_page_that_is_not_there_is_found(tree):
 def pages(tmp_path):
     """The pages with tables of what the code takes, beside that code."""
     for name in ("control/server/api/steps.c", "control/wire/client_actions.c",
-                 "docs/parameters.md", "docs/engine.md"):
+                 "docs/parameters.md", "docs/engine.md", "docs/tap.md", "agent/options.c",
+                 "control/cli/tap.c", "control/server/main.c", "man/offhook.1",
+                 "man/offhook-agent.8", "man/offhook-controller.8"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -185,3 +187,19 @@ def test_a_client_action_that_is_not_told_is_found(pages):
     assert findings(lint.client_action_pages, pages) == [
         "docs/engine.md: does not tell the action dance",
         "docs/engine.md: there is no action mute"]
+
+
+def test_options_are_told_as_they_are():
+    assert findings(lint.option_pages, ROOT) == []
+
+
+def test_an_option_that_is_told_otherwise_is_found(pages):
+    for page in (pages / "docs").iterdir():
+        page.write_text("\n")
+    (pages / "man/offhook.1").write_text("offhook tap \\-\\-interface eth0\n")
+    found = findings(lint.option_pages, pages)
+    assert "man/offhook.1: does not tell --promiscuous" in found
+    assert not any("--interface" in f for f in found)
+    (pages / "docs/tap.md").write_text("Run `offhook tap --promiscuos` | grep --count x\n")
+    assert [f for f in findings(lint.option_pages, pages) if f.startswith("docs")] == [
+        "docs/tap.md:1: there is no option --promiscuos"]
