@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <sndfile.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,12 @@ void audio_recorder_start(struct audio_recorder *r, int64_t start_ns)
 	r->start_ns = start_ns;
 }
 
+/* libsndfile passes on what open() and write() say. */
+static int file_error(void)
+{
+	return errno ? -errno : -EIO;
+}
+
 static void write_all(struct audio_recorder *r, const int16_t *pcm,
 		      size_t count)
 {
@@ -31,11 +38,12 @@ static void write_all(struct audio_recorder *r, const int16_t *pcm,
 		r->full = true;
 		count = (size_t)room;
 	}
-	if (count == 0 || r->failed)
+	if (count == 0 || r->err)
 		return;
+	errno = 0;
 	if (sf_writef_short(r->file, pcm, (sf_count_t)count) !=
 	    (sf_count_t)count)
-		r->failed = true; /* no room on the disk */
+		r->err = file_error();
 	r->samples += count;
 }
 
@@ -44,7 +52,7 @@ static void write_fill(struct audio_recorder *r, double ms)
 {
 	uint64_t left = ms > 0 ? (uint64_t)(ms * r->rate_hz / 1000) : 0;
 
-	while (left > 0 && !r->full && !r->failed) {
+	while (left > 0 && !r->full && !r->err) {
 		int16_t block[BLOCK] = {0};
 		size_t n = left < BLOCK ? (size_t)left : BLOCK;
 
@@ -75,13 +83,15 @@ static bool opened(struct audio_recorder *r, unsigned rate_hz, int64_t mono_ns)
 
 	if (r->file)
 		return true;
-	if (!r->path || r->failed)
+	if (!r->path || r->err)
 		return false;
 	audio_recorder_start(r, mono_ns);
+	errno = 0;
 	r->file = sf_open(r->path, SFM_WRITE, &info);
-	r->failed = !r->file;
-	if (r->failed)
+	if (!r->file) {
+		r->err = file_error();
 		return false;
+	}
 	r->rate_hz = rate_hz;
 	write_fill(r, (double)(mono_ns - r->start_ns) / (double)NS_PER_MS);
 	return true;
@@ -133,13 +143,15 @@ bool audio_recorder_end(struct audio_recorder *r, struct audio_recorded *ret)
 {
 	if (!r->path)
 		return false;
-	if (r->file && sf_close(r->file) != 0)
-		r->failed = true;
-	if (r->failed)
+	errno = 0;
+	if (r->file && sf_close(r->file) != 0 && !r->err)
+		r->err = file_error();
+	if (r->err)
 		(void)unlink(r->path); /* a part of it tells nothing */
 	*ret = (struct audio_recorded){
-		.written = r->file && !r->failed,
-		.cut = r->full || r->failed,
+		.written = r->file && !r->err,
+		.cut = r->full || r->err,
+		.err = r->err,
 		.ms = r->rate_hz ? 1000.0 * (double)r->samples / r->rate_hz : 0,
 	};
 	free(r->path);

@@ -22,8 +22,8 @@ struct audio_recorder {
 	unsigned rate_hz;
 	bool has_start;
 	int64_t start_ns;
-	bool failed; /* no file, or a write failed */
-	bool full;   /* AUDIO_RECORD_BYTES_MAX reached */
+	int err;   /* there is no file, or a write failed: -errno */
+	bool full; /* AUDIO_RECORD_BYTES_MAX reached */
 	uint64_t samples;
 	double filled_ms; /* of the gap that is open, up to its last noise packet */
 	struct noise_synth noise; /* until audio goes on */
@@ -51,6 +51,7 @@ void audio_recorder_noise(struct audio_recorder *r, const uint8_t *payload,
 struct audio_recorded {
 	bool written; /* a whole file is there */
 	bool cut;     /* it has less than it should */
+	int err;      /* why it is not there: -errno; 0: it is, or none began */
 	double ms;
 };
 

@@ -175,6 +175,7 @@ static void recording_end(struct audio_session *a)
 			continue;
 		record.u.recorded.written = how.written;
 		record.u.recorded.cut = how.cut;
+		record.u.recorded.err = how.err;
 		record.u.recorded.ms = how.ms;
 		audio_publish_or_drop(a->session, &record);
 	}

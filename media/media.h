@@ -134,6 +134,7 @@ struct media_heard {
 struct media_recorded {
 	bool written; /* a whole file is there */
 	bool cut;     /* the disk or the ceiling ended it before its time */
+	int err;      /* why there is none: -errno; 0: nothing went wrong */
 	double ms;
 };
 

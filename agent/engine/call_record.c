@@ -86,8 +86,8 @@ void call_recorded(struct call *c, const struct media_record *record)
 
 	name_of(c, out, ++c->recorded[out], name);
 	if (!r->written) {
-		if (r->cut)
-			lost(c, name, "it could not be written");
+		if (r->err)
+			lost(c, name, strerror(-r->err));
 		return;
 	}
 	if (r->cut)

@@ -187,11 +187,34 @@ static void test_recording_that_cannot_be_written(void **state)
 	assert_true(audio_recorder_end(&r, &how));
 	assert_false(how.written);
 	assert_true(how.cut);
+	assert_int_equal(how.err, -ENOENT);
 	/* nothing came: no file, and nothing is missing */
 	audio_recorder_begin(&r, strdup("/nowhere/at/all.wav"));
 	assert_true(audio_recorder_end(&r, &how));
 	assert_false(how.written);
 	assert_false(how.cut);
+	assert_int_equal(how.err, 0);
+}
+
+static void test_full_disk_is_told(void **state)
+{
+	char *folder = folder_make();
+	struct audio_recorder r;
+	struct audio_recorded how;
+	int16_t pcm[160] = {0};
+	char path[128];
+
+	(void)state;
+	path_in(path, sizeof(path), folder, "a.wav");
+	assert_int_equal(symlink("/dev/full", path), 0);
+	audio_recorder_begin(&r, strdup(path));
+	audio_recorder_write(&r, pcm, 160, 8000, 1, 0);
+	assert_true(audio_recorder_end(&r, &how));
+	assert_false(how.written);
+	assert_int_equal(how.err, -ENOSPC);
+	assert_int_equal(access(path, F_OK), -1);
+	rmdir(folder);
+	free(folder);
 }
 
 static void settle(struct rig_log *log, const struct rig_log *peer)
@@ -262,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_file_is_the_line_of_time),
 		cmocka_unit_test(test_comfort_noise_is_heard),
 		cmocka_unit_test(test_recording_that_cannot_be_written),
+		cmocka_unit_test(test_full_disk_is_told),
 		cmocka_unit_test(test_session_is_recorded),
 	};
 
