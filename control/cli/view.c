@@ -128,6 +128,21 @@ void view_live(struct view *v, json_t *message, int64_t now_ns)
 	fflush(v->out);
 }
 
+static void digit_line(struct view *v, json_t *event)
+{
+	json_t *ms = json_object_get(event, "ms");
+	char lasted[32] = "";
+
+	if (ms)
+		snprintf(lasted, sizeof(lasted), ", %.0f ms",
+			 json_number_value(ms));
+	view_line(v, "%s: digit %s %s by %s%s", text_of(event, "call"),
+		  text_of(event, "digit"),
+		  strcmp(text_of(event, "direction"), "out") == 0 ? "sent"
+								  : "received",
+		  text_of(event, "via"), lasted);
+}
+
 void view_event(struct view *v, json_t *event)
 {
 	const char *kind = text_of(event, "kind");
@@ -143,14 +158,7 @@ void view_event(struct view *v, json_t *event)
 			  text_of(event, "action"), text_of(event, "argument"),
 			  text_of(event, "text"));
 	} else if (strcmp(kind, "dtmf") == 0) {
-		view_line(v, "%s: digit %s %s by %s, %lld ms",
-			  text_of(event, "call"), text_of(event, "digit"),
-			  strcmp(text_of(event, "direction"), "out") == 0
-				  ? "sent"
-				  : "received",
-			  text_of(event, "via"),
-			  (long long)json_integer_value(
-				  json_object_get(event, "ms")));
+		digit_line(v, event);
 	} else if (strcmp(kind, "flaw") == 0) {
 		view_line(v, "Flaw of this measurement: %s (%lld)",
 			  text_of(event, "text"),

@@ -50,6 +50,16 @@ def call(build, ports, *options):
     return done
 
 
+def test_digits_are_told_with_their_length(build, ports):
+    with Answer(build, ports) as two:
+        done = call(build, ports, "--actions", '[["assert_established",""],["dtmf","7 120"]]')
+        heard = two.process.communicate(timeout=30)[0]
+    assert done.returncode == 0
+    # to the packet that is full of it
+    assert "caller-1: digit 7 sent by rtpevent, 120 ms\n" in done.stdout
+    assert "callee-1: digit 7 received by rtpevent, 120 ms\n" in heard, heard
+
+
 def test_recorded_and_judged(build, ports, prompts):
     folder = prompts / "kept"
     folder.mkdir()
