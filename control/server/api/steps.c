@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/server/api/fields.h"
+#include "control/server/run/plan_pool.h"
 #include "control/wire/job.h"
 
 #include <ctype.h>
@@ -142,14 +143,20 @@ static json_t *peers_of(json_t *steps)
 /* A job of this one action, its pools replaced by something that resolves. */
 static json_t *trial_spec(json_t *action, json_t *peers)
 {
+	static const char *const pools[] = {"challenge_pool",
+					    "turn_credential_pool"};
 	json_t *trial = json_copy(action);
 
 	json_object_set_new(trial, "credentials",
 			    json_pack("[{s:s}]", "username", "1000"));
-	if (json_is_integer(json_object_get(trial, "challenge_pool")) ||
-	    json_is_string(json_object_get(trial, "challenge_pool")))
-		json_object_set_new(trial, "challenge_credentials",
-				    json_pack("[{s:s}]", "username", "1000"));
+	for (size_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+		const json_t *id = json_object_get(trial, pools[i]);
+
+		if (json_is_integer(id) || json_is_string(id))
+			json_object_set_new(
+				trial, plan_pool_as(pools[i]),
+				json_pack("[{s:s}]", "username", "1000"));
+	}
 	json_object_set_new(
 		trial, "target",
 		json_pack("{s:[{s:s}]}", "hosts", "host", "192.0.2.1"));
@@ -170,8 +177,8 @@ static void check_by_wire(json_t *action, json_t *peers, const char *pointer,
 			  struct reply *rep)
 {
 	static const char place[] = "/steps/0/0";
-	static const char credentials[] = "/challenge_credentials:";
 	char at[POINTER_BYTES] = "", reason[WIRE_REASON_BYTES];
+	char pool[POINTER_BYTES];
 	json_t *spec = trial_spec(action, peers);
 	const char *text = reason;
 	struct wire_job *job;
@@ -191,8 +198,13 @@ static void check_by_wire(json_t *action, json_t *peers, const char *pointer,
 
 		text = rest[len] ? rest + len + 2 : rest;
 		/* The pool stands for them in a test. */
-		if (strncmp(rest, credentials, sizeof(credentials) - 1) == 0) {
-			rest = "/challenge_pool";
+		if (len > 0)
+			str_print(pool, sizeof(pool), "%.*s",
+				  (int)strcspn(rest + 1, "/:"), rest + 1);
+		if (len > 0 && plan_pool_named(pool)) {
+			str_print(pool, sizeof(pool), "/%s",
+				  plan_pool_named(pool));
+			rest = pool;
 			len = strlen(rest);
 		}
 		str_print(at, sizeof(at), "%s%.*s", pointer, (int)len, rest);

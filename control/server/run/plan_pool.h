@@ -1,6 +1,6 @@
 /**
  * Pools in the actions of a test: a job has what they hold in their place.
- * Internal to the planner.
+ * Of the planner, and of who tries out an action of a test.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_RUN_PLAN_POOL_H
