@@ -136,16 +136,21 @@ void ice_fail(struct ice *ice, const char *reason)
 bool ice_selected(const struct ice *ice, uint8_t component,
 		  struct ice_selected *ret)
 {
+	const struct component *part;
 	const struct pair *pair;
 
 	if (component < 1 || component > MEDIA_ICE_COMPONENTS)
 		return false;
-	pair = ice->parts[component - 1].selected;
+	part = &ice->parts[component - 1];
+	pair = part->selected;
+	if (!pair && part->has_before)
+		*ret = part->before;
 	if (!pair)
-		return false;
+		return part->has_before;
 	ret->local = ice->locals[pair->local];
 	ret->remote = ice->remotes[pair->remote];
 	ret->relayed = pair->relayed;
+	ret->before = false;
 	return true;
 }
 
@@ -158,9 +163,16 @@ static bool same_peer(const struct media_ice *a, const struct media_ice *b)
 
 static void forget(struct ice *ice)
 {
+	for (uint8_t k = 0; k < MEDIA_ICE_COMPONENTS; k++) {
+		struct component none = {0};
+
+		none.has_before =
+			ice_selected(ice, (uint8_t)(k + 1), &none.before);
+		none.before.before = true;
+		ice->parts[k] = none;
+	}
 	ice->pair_count = 0;
 	ice->remote_count = 0;
-	memset(ice->parts, 0, sizeof(ice->parts));
 	ice->reason = "";
 }
 

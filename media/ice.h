@@ -72,7 +72,8 @@ const struct media_ice *ice_local(const struct ice *ice);
 
 /**
  * Offer and answer settled: begin, or go on if the peer's user name and
- * password are those of before; others begin anew (an ICE restart).
+ * password are those of before; others begin anew (an ICE restart), while media
+ * goes on over the pairs of before.
  * @param components   1: RTCP has no address of its own; 2
  * @param controlling  at the first call; later roles stay
  * @return 0; -EINVAL
@@ -105,9 +106,11 @@ struct ice_selected {
 	struct media_candidate local;
 	struct media_candidate remote;
 	bool relayed; /* by our TURN server */
+	bool before;  /* of before a restart */
 };
 
-/** @return false: none is selected for this component */
+/** The pair of a component; after a restart the one of before until another is
+ * selected. @return false: none was selected for this component */
 bool ice_selected(const struct ice *ice, uint8_t component,
 		  struct ice_selected *ret);
 bool ice_controlling(const struct ice *ice);

@@ -48,6 +48,9 @@ struct component {
 	struct pair *nominating;
 	struct check consent;
 	int64_t consent_ns; /* of the last answer */
+	/* before the restart: until another is selected (RFC 8445 9) */
+	bool has_before;
+	struct ice_selected before;
 };
 
 /* A check that came before we knew the peer's SDP. */

@@ -190,6 +190,7 @@ int session_dtls_settle(struct media_session *s,
 		struct dtls_association *a = &s->dtls.associations[i];
 
 		if (!a->dtls && peer_of(a)->len > 0 &&
+		    !session_ice_awaited(s, a->rtcp ? 2 : 1) &&
 		    !(a->rtcp && n->rtcp_mux))
 			err = begin(a);
 	}

@@ -143,6 +143,14 @@ bool session_ice_relayed(const struct media_session *s, uint8_t component)
 	       ice_selected(s->nat.ice.ice, component, &pair) && pair.relayed;
 }
 
+bool session_ice_awaited(const struct media_session *s, uint8_t component)
+{
+	struct ice_selected pair;
+
+	return s->nat.ice.ice &&
+	       ice_selected(s->nat.ice.ice, component, &pair) && pair.before;
+}
+
 /* A channel to whom we send to through the relay. */
 static void channels_bind(struct media_session *s)
 {

@@ -33,6 +33,8 @@ int session_ice_settle(struct media_session *s, struct media_negotiated *n);
 
 /** @return the component's selected pair goes through our TURN server */
 bool session_ice_relayed(const struct media_session *s, uint8_t component);
+/** Media takes a pair of before a restart: another is to be selected. */
+bool session_ice_awaited(const struct media_session *s, uint8_t component);
 
 /**
  * What is due.

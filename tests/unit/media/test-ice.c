@@ -409,6 +409,8 @@ static void test_restart(void **state)
 	const struct ice_params params = {.send = send_h, .arg = &sides[1]};
 	const struct media_candidate c = {.component = 1,
 					  .addr = host_of(1, 1)};
+	struct ice_selected before;
+	struct ice_selected pair;
 	(void)state;
 
 	world_open(&w, false, false);
@@ -416,14 +418,22 @@ static void test_restart(void **state)
 	start(&w, 0, 1, true);
 	run_ms(&w, 1000);
 	check_connected(&w, 1);
+	before = selected(&w, 0, 1);
 	ice_free(w.agents[1]);
 	assert_int_equal(ice_new(&w.agents[1], &params), 0);
 	assert_int_equal(ice_candidate_add(w.agents[1], &c), 0);
 	start(&w, 0, 1, true);
 	assert_int_equal(ice_state(w.agents[0]), ICE_CHECKING);
+	/* what is sent goes on the way it went until there is another */
+	assert_true(ice_selected(w.agents[0], 1, &pair));
+	assert_true(media_addr_equal(&pair.remote.addr, &before.remote.addr));
+	assert_true(media_addr_equal(&pair.local.addr, &before.local.addr));
+	assert_true(pair.before);
+	assert_false(ice_selected(w.agents[0], 2, &pair));
 	start(&w, 1, 1, false);
 	run_ms(&w, 1000);
 	check_connected(&w, 1);
+	assert_false(selected(&w, 0, 1).before);
 	world_close(&w);
 }
 
