@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,6 +52,14 @@ uint16_t codec_ptime(const struct codec *codec, uint16_t ptime_ms)
 uint32_t codec_ticks(const struct codec *codec, uint16_t ptime_ms)
 {
 	return (uint32_t)((uint64_t)codec->clock_hz * ptime_ms / 1000);
+}
+
+size_t codec_stream_bytes(const struct codec *codec, size_t samples)
+{
+	size_t block = codec->block_samples;
+	size_t bytes = block * codec->bytes_per_s / codec->sample_hz;
+
+	return (samples + block - 1) / block * bytes;
 }
 
 static void setting_take(struct codec_settings *s, const char *name,
@@ -108,12 +115,4 @@ void codec_settings_parse(struct codec_settings *ret, const char *fmtp)
 		if (*fmtp)
 			fmtp++;
 	}
-}
-
-void clip_release(struct clip *clip)
-{
-	free(clip->data);
-	free(clip->ends);
-	free(clip->noise);
-	memset(clip, 0, sizeof(*clip));
 }

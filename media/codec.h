@@ -1,5 +1,5 @@
 /**
- * The codecs: what an SDP says of one, how a clip becomes payload, how payload
+ * The codecs: what an SDP says of one, how samples become payload, how payload
  * becomes samples. All audio is mono, 16 bit. Docs: media.md "Codecs"
  * Thread: any; the tables are constant, a state belongs to one thread.
  */
@@ -17,7 +17,10 @@
 
 /* Largest payload: L16 at 44100 Hz, 120 ms */
 #define CODEC_PAYLOAD_MAX 10584
-/* Most samples decoded from one payload: Opus, 120 ms at 48000 Hz */
+/* Most bytes that encode() makes of a packet time; what is above
+ * CODEC_PAYLOAD_MAX is not sent */
+#define CODEC_ENCODED_MAX 15360
+/* Most samples of one payload: Opus, 120 ms at 48000 Hz */
 #define CODEC_SAMPLES_MAX 5760
 
 /** What a receiver asks of us (its fmtp). All zero: nothing. */
@@ -33,22 +36,6 @@ struct codec_settings {
 	bool noise;
 };
 
-/**
- * A clip encoded, for sending in a loop. Constant once made.
- * A byte stream (ends NULL) may be cut anywhere at payload borders; else it
- * consists of frames, one a packet, of one packet time. A frame of 0 bytes is
- * not sent (DTX), one marked in `noise` is comfort noise.
- */
-struct clip {
-	uint8_t *data;
-	size_t bytes;
-	uint32_t *ends;          /* of each frame in data */
-	size_t frames;           /* valid with ends */
-	uint8_t *noise;          /* a byte a frame; NULL: none is */
-	bool begins;             /* more frames are still to be made: no loop */
-	const struct clip *head; /* a shorter one of the same; NULL: none */
-};
-
 struct codec {
 	const char *name;     /* as users write it: "L16/16000" */
 	const char *rtpmap;   /* encoding name */
@@ -60,10 +47,20 @@ struct codec {
 	uint16_t ptime_step_ms; /* packet times are multiples of it */
 	const char *fmtp;       /* we announce; NULL: none */
 
-	/** @return 0; -ENOMEM; -EINVAL */
-	int (*encode)(const struct codec *codec, struct clip *ret,
-		      const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		      const struct codec_settings *settings);
+	/* of a byte stream: samples that become bytes together */
+	uint16_t block_samples;
+
+	/** State of an encoder; NULL: needs none. @return 0; -ENOMEM */
+	int (*encoder_new)(void **ret, uint16_t ptime_ms,
+			   const struct codec_settings *settings);
+	void (*encoder_free)(void *encoder);
+	/** Encode samples that follow the last ones: of a byte stream whole
+	 * blocks, but for the last ones; else a packet.
+	 * @param dst    room for CODEC_ENCODED_MAX
+	 * @param count  at most a packet time's
+	 * @return bytes, 0: it need not be sent; -EINVAL */
+	int (*encode)(const struct codec *codec, void *encoder, uint8_t *dst,
+		      const int16_t *pcm, size_t count);
 	/** State of a decoder; NULL: needs none. @return 0; -ENOMEM */
 	int (*decoder_new)(void **ret);
 	void (*decoder_free)(void *decoder);
@@ -101,8 +98,8 @@ uint32_t codec_ticks(const struct codec *codec, uint16_t ptime_ms);
  * out of range are ignored. */
 void codec_settings_parse(struct codec_settings *ret, const char *fmtp);
 
-/** Release what encode() made. */
-void clip_release(struct clip *clip);
+/** Bytes of so many samples of a byte stream. */
+size_t codec_stream_bytes(const struct codec *codec, size_t samples);
 
 /* one file a codec */
 extern const struct codec codec_pcmu, codec_pcma, codec_g722, codec_gsm,

@@ -2,39 +2,13 @@
 #include "media/codec.h"
 #include "media/g711.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-static int encode(struct clip *ret, enum g711_law law, const int16_t *pcm,
-		  size_t count)
+static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
+		  const int16_t *pcm, size_t count)
 {
-	uint8_t *data = malloc(count);
-
-	if (!data)
-		return -ENOMEM;
-	g711_encode(law, data, pcm, count);
-	*ret = (struct clip){.data = data, .bytes = count};
-	return 0;
-}
-
-static int pcmu_encode(const struct codec *codec, struct clip *ret,
-		       const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		       const struct codec_settings *settings)
-{
-	(void)codec;
-	(void)ptime_ms;
-	(void)settings;
-	return encode(ret, G711_PCMU, pcm, count);
-}
-
-static int pcma_encode(const struct codec *codec, struct clip *ret,
-		       const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		       const struct codec_settings *settings)
-{
-	(void)codec;
-	(void)ptime_ms;
-	(void)settings;
-	return encode(ret, G711_PCMA, pcm, count);
+	(void)encoder;
+	g711_encode(codec == &codec_pcmu ? G711_PCMU : G711_PCMA, dst, pcm,
+		    count);
+	return (int)count;
 }
 
 static int decode(const struct codec *codec, void *decoder, int16_t *dst,
@@ -58,7 +32,8 @@ const struct codec codec_pcmu = {
 	.sample_hz = 8000,
 	.bytes_per_s = 8000,
 	.ptime_step_ms = 1,
-	.encode = pcmu_encode,
+	.block_samples = 1,
+	.encode = encode,
 	.decode = decode,
 };
 
@@ -71,6 +46,7 @@ const struct codec codec_pcma = {
 	.sample_hz = 8000,
 	.bytes_per_s = 8000,
 	.ptime_step_ms = 1,
-	.encode = pcma_encode,
+	.block_samples = 1,
+	.encode = encode,
 	.decode = decode,
 };

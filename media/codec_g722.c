@@ -3,39 +3,43 @@
 #include "media/codec.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include <spandsp.h>
 
 #define BITRATE 64000
 
-static int encode(const struct codec *codec, struct clip *ret,
-		  const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		  const struct codec_settings *settings)
+static int encoder_new(void **ret, uint16_t ptime_ms,
+		       const struct codec_settings *settings)
 {
 	g722_encode_state_t *state = g722_encode_init(NULL, BITRATE, 0);
-	const int16_t last[2] = {pcm[count - 1], pcm[count - 1]};
-	size_t pairs = count / 2;
-	uint8_t *data = malloc(pairs + 1);
 
-	(void)codec;
 	(void)ptime_ms;
 	(void)settings;
-	if (!state || !data) {
-		if (state)
-			g722_encode_free(state);
-		free(data);
+	if (!state)
 		return -ENOMEM;
-	}
-	*ret = (struct clip){.data = data};
-	if (pairs > 0)
-		ret->bytes =
-			(size_t)g722_encode(state, data, pcm, (int)(pairs * 2));
-	if (count % 2) /* half a code: the last sample twice */
-		ret->bytes +=
-			(size_t)g722_encode(state, data + ret->bytes, last, 2);
-	g722_encode_free(state);
+	*ret = state;
 	return 0;
+}
+
+static void encoder_free(void *encoder)
+{
+	if (encoder)
+		g722_encode_free(encoder);
+}
+
+static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
+		  const int16_t *pcm, size_t count)
+{
+	const int16_t last[2] = {pcm[count - 1], pcm[count - 1]};
+	int pairs = (int)(count / 2);
+	int bytes = 0;
+
+	(void)codec;
+	if (pairs > 0)
+		bytes = g722_encode(encoder, dst, pcm, 2 * pairs);
+	if (count % 2) /* half a code: the last sample twice */
+		bytes += g722_encode(encoder, dst + bytes, last, 2);
+	return bytes;
 }
 
 static int decoder_new(void **ret)
@@ -72,6 +76,9 @@ const struct codec codec_g722 = {
 	.sample_hz = 16000,
 	.bytes_per_s = 8000,
 	.ptime_step_ms = 1,
+	.block_samples = 2,
+	.encoder_new = encoder_new,
+	.encoder_free = encoder_free,
 	.encode = encode,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,

@@ -2,7 +2,6 @@
 #include "media/codec.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsm.h>
@@ -10,34 +9,41 @@
 #define FRAME_BYTES   33
 #define FRAME_SAMPLES 160
 
-static int encode(const struct codec *codec, struct clip *ret,
-		  const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		  const struct codec_settings *settings)
+static int encoder_new(void **ret, uint16_t ptime_ms,
+		       const struct codec_settings *settings)
 {
-	size_t frames = (count + FRAME_SAMPLES - 1) / FRAME_SAMPLES;
-	uint8_t *data = malloc(frames * FRAME_BYTES);
 	gsm state = gsm_create();
 
-	(void)codec;
 	(void)ptime_ms;
 	(void)settings;
-	if (!data || !state) {
-		if (state)
-			gsm_destroy(state);
-		free(data);
+	if (!state)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < frames; i++) {
+	*ret = state;
+	return 0;
+}
+
+static void coder_free(void *coder)
+{
+	if (coder)
+		gsm_destroy(coder);
+}
+
+static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
+		  const int16_t *pcm, size_t count)
+{
+	int bytes = 0;
+
+	(void)codec;
+	for (size_t at = 0; at < count; at += FRAME_SAMPLES) {
 		gsm_signal frame[FRAME_SAMPLES] = {0}; /* the last: silence */
-		size_t left = count - i * FRAME_SAMPLES;
+		size_t left = count - at;
 		size_t n = left < FRAME_SAMPLES ? left : FRAME_SAMPLES;
 
-		memcpy(frame, pcm + i * FRAME_SAMPLES, n * sizeof(*frame));
-		gsm_encode(state, frame, data + i * FRAME_BYTES);
+		memcpy(frame, pcm + at, n * sizeof(*frame));
+		gsm_encode(encoder, frame, dst + bytes);
+		bytes += FRAME_BYTES;
 	}
-	gsm_destroy(state);
-	*ret = (struct clip){.data = data, .bytes = frames * FRAME_BYTES};
-	return 0;
+	return bytes;
 }
 
 static int decoder_new(void **ret)
@@ -48,12 +54,6 @@ static int decoder_new(void **ret)
 		return -ENOMEM;
 	*ret = state;
 	return 0;
-}
-
-static void decoder_free(void *decoder)
-{
-	if (decoder)
-		gsm_destroy(decoder);
 }
 
 static int decode(const struct codec *codec, void *decoder, int16_t *dst,
@@ -84,8 +84,11 @@ const struct codec codec_gsm = {
 	.sample_hz = 8000,
 	.bytes_per_s = 1650,
 	.ptime_step_ms = 20,
+	.block_samples = FRAME_SAMPLES,
+	.encoder_new = encoder_new,
+	.encoder_free = coder_free,
 	.encode = encode,
 	.decoder_new = decoder_new,
-	.decoder_free = decoder_free,
+	.decoder_free = coder_free,
 	.decode = decode,
 };

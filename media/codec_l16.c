@@ -1,28 +1,18 @@
 /* L16, linear in network byte order: RFC 3551 4.5.11 */
 #include "media/codec.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-static int encode(const struct codec *codec, struct clip *ret,
-		  const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		  const struct codec_settings *settings)
+static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
+		  const int16_t *pcm, size_t count)
 {
-	uint8_t *data = malloc(count * 2);
-
 	(void)codec;
-	(void)ptime_ms;
-	(void)settings;
-	if (!data)
-		return -ENOMEM;
+	(void)encoder;
 	for (size_t i = 0; i < count; i++) {
 		uint16_t sample = (uint16_t)pcm[i];
 
-		data[2 * i] = (uint8_t)(sample >> 8);
-		data[2 * i + 1] = (uint8_t)sample;
+		dst[2 * i] = (uint8_t)(sample >> 8);
+		dst[2 * i + 1] = (uint8_t)sample;
 	}
-	*ret = (struct clip){.data = data, .bytes = count * 2};
-	return 0;
+	return (int)(count * 2);
 }
 
 static int decode(const struct codec *codec, void *decoder, int16_t *dst,
@@ -47,6 +37,7 @@ const struct codec codec_l16_8000 = {
 	.sample_hz = 8000,
 	.bytes_per_s = 16000,
 	.ptime_step_ms = 1,
+	.block_samples = 1,
 	.encode = encode,
 	.decode = decode,
 };
@@ -60,6 +51,7 @@ const struct codec codec_l16_16000 = {
 	.sample_hz = 16000,
 	.bytes_per_s = 32000,
 	.ptime_step_ms = 1,
+	.block_samples = 1,
 	.encode = encode,
 	.decode = decode,
 };
@@ -73,6 +65,7 @@ const struct codec codec_l16_44100 = {
 	.sample_hz = 44100,
 	.bytes_per_s = 88200,
 	.ptime_step_ms = 10, /* 44.1 samples a millisecond */
+	.block_samples = 1,
 	.encode = encode,
 	.decode = decode,
 };

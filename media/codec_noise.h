@@ -1,13 +1,12 @@
 /**
- * Comfort noise (RFC 3389): the silent packets of a clip become noise packets
- * and places where nothing is sent. Docs: media.md "Silence"
- * Thread: any; allocates.
+ * Comfort noise (RFC 3389): silent packets become noise packets and places where
+ * nothing is sent. Docs: media.md "Silence"
+ * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_CODEC_NOISE_H
 #define OFFHOOK_MEDIA_CODEC_NOISE_H
 
-#include "media/codec.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,14 +19,30 @@
 /* RFC 3389 section 3.1: the level, in -dBov */
 #define CODEC_NOISE_LEVEL_MAX 127
 
+/** What is sent of a packet. */
+enum codec_noise_kind {
+	CODEC_NOISE_SOUND,   /* the audio */
+	CODEC_NOISE_LEVEL,   /* a noise packet: one byte */
+	CODEC_NOISE_NOTHING, /* nothing */
+};
+
+/** Over the packets of a clip. */
+struct codec_noise {
+	uint32_t silent_ms; /* so far */
+	uint32_t noise_ms;  /* since the last noise packet */
+};
+
+/** Begin: a clip that is silent all along begins in silence. */
+void codec_noise_begin(struct codec_noise *n);
+
 /**
- * Cut a clip into packets, of which those of silence are comfort noise (one
- * byte, marked in clip->noise) or empty.
- * @param clip  in/out: of these samples; untouched on failure
- * @return 0; -EINVAL; -ENOMEM
+ * Judge the next packet.
+ * @param pcm        its samples, count > 0
+ * @param ret_level  of a noise packet, the byte of it
  */
-int codec_noise_cut(struct clip *clip, const struct codec *codec,
-		    const int16_t *pcm, size_t count, uint16_t ptime_ms);
+enum codec_noise_kind codec_noise_next(struct codec_noise *n,
+				       const int16_t *pcm, size_t count,
+				       uint16_t ptime_ms, uint8_t *ret_level);
 
 /** The level that a noise packet says, dBov. @return false: it is empty */
 bool codec_noise_level(const uint8_t *payload, size_t bytes, double *ret_dbov);

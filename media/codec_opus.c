@@ -12,9 +12,8 @@
 #define PART_MS       10
 #define PARTS_MAX     12   /* 120 ms */
 #define PART_MAX      1275 /* RFC 6716 3.4: bytes of one Opus frame */
-#define PACKET_MAX    (PARTS_MAX * (PART_MAX + 2) + 8)
-#define DTX_BYTES_MAX 2  /* RFC 7587 3.1.3: no need to send it */
-#define FEC_LOSS_PCT  10 /* what the redundancy is made for */
+#define DTX_BYTES_MAX 2    /* RFC 7587 3.1.3: no need to send it */
+#define FEC_LOSS_PCT  10   /* what the redundancy is made for */
 #define COMPLEXITY    5
 #define FRAMES_MAX    48   /* RFC 6716 3.2.5: in a packet */
 #define TOC_CELT_ONLY 0x80 /* table 2: configurations 16..31 */
@@ -22,6 +21,8 @@
 struct encoder {
 	OpusEncoder *opus;
 	OpusRepacketizer *joiner; /* NULL: one call a packet */
+	uint16_t ptime_ms;
+	bool dtx;
 	int channels;
 	int16_t both[2 * CODEC_SAMPLES_MAX]; /* of stereo */
 	uint8_t part[PARTS_MAX][PART_MAX + 2];
@@ -46,17 +47,18 @@ static bool in_one_call(uint16_t ptime_ms)
 	return ptime_ms == 10 || ptime_ms % 20 == 0;
 }
 
-static struct encoder *encoder_free(struct encoder *e)
+static void encoder_free(void *encoder)
 {
+	struct encoder *e = encoder;
+
 	if (e && e->opus)
 		opus_encoder_destroy(e->opus);
 	if (e && e->joiner)
 		opus_repacketizer_destroy(e->joiner);
 	free(e);
-	return NULL;
 }
 
-static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
+static int encoder_new(void **ret, uint16_t ptime_ms,
 		       const struct codec_settings *s)
 {
 	struct encoder *e = calloc(1, sizeof(*e));
@@ -65,6 +67,8 @@ static int encoder_new(struct encoder **ret, uint16_t ptime_ms,
 
 	if (!e)
 		return -ENOMEM;
+	e->ptime_ms = ptime_ms;
+	e->dtx = s->dtx;
 	/* parts can be joined if all are of one mode and bandwidth */
 	e->channels = s->stereo ? 2 : 1;
 	e->opus = opus_encoder_create(
@@ -110,20 +114,19 @@ static const int16_t *channels_fill(struct encoder *e, const int16_t *pcm,
 }
 
 /* @return bytes; -EINVAL */
-static int packet_encode(struct encoder *e, const int16_t *pcm,
-			 uint16_t ptime_ms, uint8_t *dst, size_t size)
+static int packet_encode(struct encoder *e, const int16_t *pcm, uint8_t *dst)
 {
 	int samples = PART_MS * RATE_HZ / 1000;
 	int bytes;
 
 	if (!e->joiner) {
-		samples = ptime_ms * RATE_HZ / 1000;
+		samples = e->ptime_ms * RATE_HZ / 1000;
 		bytes = opus_encode(e->opus, channels_fill(e, pcm, samples),
-				    samples, dst, (opus_int32)size);
+				    samples, dst, CODEC_ENCODED_MAX);
 		return bytes < 0 ? -EINVAL : bytes;
 	}
 	opus_repacketizer_init(e->joiner);
-	for (int i = 0; i < ptime_ms / PART_MS; i++) {
+	for (int i = 0; i < e->ptime_ms / PART_MS; i++) {
 		bytes = opus_encode(
 			e->opus, channels_fill(e, pcm + i * samples, samples),
 			samples, e->part[i], sizeof(e->part[i]));
@@ -131,73 +134,21 @@ static int packet_encode(struct encoder *e, const int16_t *pcm,
 		    opus_repacketizer_cat(e->joiner, e->part[i], bytes))
 			return -EINVAL;
 	}
-	bytes = opus_repacketizer_out(e->joiner, dst, (opus_int32)size);
+	bytes = opus_repacketizer_out(e->joiner, dst, CODEC_ENCODED_MAX);
 	return bytes < 0 ? -EINVAL : bytes;
 }
 
-static int frames_encode(struct encoder *e, struct clip *clip,
-			 const int16_t *pcm, size_t count, uint16_t ptime_ms,
-			 bool dtx)
+static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
+		  const int16_t *pcm, size_t count)
 {
-	size_t samples = (size_t)ptime_ms * RATE_HZ / 1000;
-	int16_t frame[CODEC_SAMPLES_MAX];
-	uint8_t packet[PACKET_MAX];
-	size_t room = 0;
+	struct encoder *e = encoder;
+	int bytes;
 
-	for (size_t i = 0; i < clip->frames; i++) {
-		size_t left = count - i * samples;
-		size_t n = left < samples ? left : samples;
-		int bytes;
-
-		memset(frame, 0, sizeof(frame)); /* the last: silence */
-		memcpy(frame, pcm + i * samples, n * sizeof(*frame));
-		bytes = packet_encode(e, frame, ptime_ms, packet,
-				      sizeof(packet));
-		if (bytes < 0)
-			return bytes;
-		if (dtx && bytes <= DTX_BYTES_MAX)
-			bytes = 0;
-		if (clip->bytes + (size_t)bytes > room) {
-			uint8_t *more =
-				realloc(clip->data, room * 2 + PACKET_MAX);
-
-			if (!more)
-				return -ENOMEM;
-			clip->data = more;
-			room = room * 2 + PACKET_MAX;
-		}
-		memcpy(clip->data + clip->bytes, packet, (size_t)bytes);
-		clip->bytes += (size_t)bytes;
-		clip->ends[i] = (uint32_t)clip->bytes;
-	}
-	return 0;
-}
-
-static int encode(const struct codec *codec, struct clip *ret,
-		  const int16_t *pcm, size_t count, uint16_t ptime_ms,
-		  const struct codec_settings *settings)
-{
-	size_t samples = (size_t)ptime_ms * RATE_HZ / 1000;
-	struct encoder *e = NULL;
-	struct clip clip = {0};
-	int err;
-
-	if (ptime_ms == 0 || ptime_ms > CODEC_PTIME_MAX_MS ||
-	    ptime_ms % codec->ptime_step_ms != 0)
+	(void)codec;
+	if (count != (size_t)e->ptime_ms * RATE_HZ / 1000)
 		return -EINVAL;
-	clip.frames = (count + samples - 1) / samples;
-	clip.ends = calloc(clip.frames, sizeof(*clip.ends));
-	err = clip.ends ? encoder_new(&e, ptime_ms, settings) : -ENOMEM;
-	if (!err)
-		err = frames_encode(e, &clip, pcm, count, ptime_ms,
-				    settings->dtx);
-	encoder_free(e);
-	if (err) {
-		clip_release(&clip);
-		return err;
-	}
-	*ret = clip;
-	return 0;
+	bytes = packet_encode(e, pcm, dst);
+	return e->dtx && bytes > 0 && bytes <= DTX_BYTES_MAX ? 0 : bytes;
 }
 
 static int decoder_new(void **ret)
@@ -276,6 +227,8 @@ const struct codec codec_opus = {
 	.sample_hz = RATE_HZ,
 	.ptime_step_ms = 10,
 	.fmtp = "useinbandfec=1",
+	.encoder_new = encoder_new,
+	.encoder_free = encoder_free,
 	.encode = encode,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,

@@ -83,32 +83,34 @@ size_t dtmf_tone_samples(const struct dtmf_order *order, unsigned rate_hz)
 		samples_of(order->gap_ms, rate_hz));
 }
 
-static void tone_write(int16_t *dst, size_t n, unsigned event, unsigned rate_hz)
+/* Sample i of n. */
+static int16_t tone_sample(size_t i, size_t n, unsigned event, unsigned rate_hz)
 {
 	size_t fade = samples_of(FADE_MS, rate_hz);
+	size_t edge = i < n - 1 - i ? i : n - 1 - i;
+	double gain = edge < fade ? (double)edge / (double)fade : 1.0;
+	double t = 2 * PI * (double)i / rate_hz;
 	double low, high;
 
 	dtmf_frequencies(event, &low, &high);
-	for (size_t i = 0; i < n; i++) {
-		size_t edge = i < n - 1 - i ? i : n - 1 - i;
-		double gain = edge < fade ? (double)edge / (double)fade : 1.0;
-		double t = 2 * PI * (double)i / rate_hz;
-
-		dst[i] = (int16_t)lrint(gain * (LEVEL_LOW * sin(low * t) +
-						LEVEL_HIGH * sin(high * t)));
-	}
+	return (int16_t)lrint(
+		gain * (LEVEL_LOW * sin(low * t) + LEVEL_HIGH * sin(high * t)));
 }
 
-void dtmf_tones_write(int16_t *dst, const struct dtmf_order *order,
-		      unsigned rate_hz)
+void dtmf_tones_read(int16_t *dst, size_t from, size_t count,
+		     const struct dtmf_order *order, unsigned rate_hz)
 {
 	size_t tone = samples_of(order->duration_ms, rate_hz);
-	size_t gap = samples_of(order->gap_ms, rate_hz);
+	size_t each = tone + samples_of(order->gap_ms, rate_hz);
 
-	for (const char *p = order->digits; *p; p++) {
-		tone_write(dst, tone, (unsigned)dtmf_event_of(*p), rate_hz);
-		memset(dst + tone, 0, gap * sizeof(*dst));
-		dst += tone + gap;
+	for (size_t i = from; i < from + count; i++) {
+		char digit = order->digits[i / each];
+
+		*dst++ = i % each < tone
+				 ? tone_sample(i % each, tone,
+					       (unsigned)dtmf_event_of(digit),
+					       rate_hz)
+				 : 0;
 	}
 }
 

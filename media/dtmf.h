@@ -55,14 +55,15 @@ int dtmf_order_check(struct dtmf_order *order);
 /** The two frequencies of an event, Hz. */
 void dtmf_frequencies(unsigned event, double *ret_low, double *ret_high);
 
-/**
- * Write an order as tones, each digit followed by its gap; -9 dBm0 for the high
- * and -11 dBm0 for the low frequency, without clicks.
- * @param dst  room for dtmf_tone_samples()
- */
-void dtmf_tones_write(int16_t *dst, const struct dtmf_order *order,
-		      unsigned rate_hz);
+/** Samples of an order as tones. */
 size_t dtmf_tone_samples(const struct dtmf_order *order, unsigned rate_hz);
+/**
+ * Some of them: each digit is followed by its gap; -9 dBm0 for the high and -11
+ * dBm0 for the low frequency, without clicks.
+ * @param from  first; from + count are there
+ */
+void dtmf_tones_read(int16_t *dst, size_t from, size_t count,
+		     const struct dtmf_order *order, unsigned rate_hz);
 
 /** The payload of a telephone-event packet. */
 struct dtmf_payload {

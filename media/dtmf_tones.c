@@ -16,31 +16,34 @@
 
 /* ---- sending ---- */
 
-int dtmf_clip_make(struct dtmf_clip *ret, const struct dtmf_order *order,
-		   const struct codec *codec, uint16_t ptime_ms,
-		   const struct codec_settings *settings)
+static void order_read(const struct pcm_source *s, int16_t *dst, size_t from,
+		       size_t count)
 {
-	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
-	size_t used = dtmf_tone_samples(order, codec->sample_hz);
-	size_t packets = (used + packet - 1) / packet;
-	int16_t *pcm = calloc(packets * packet, sizeof(*pcm));
-	struct clip clip;
+	dtmf_tones_read(dst, from, count, s->arg, s->rate_hz);
+}
+
+int dtmf_clip_begin(struct dtmf_clip *ret, struct prompt_encoder **ret_encoder,
+		    const struct dtmf_order *order,
+		    const struct prompt_want *want)
+{
+	const unsigned rate_hz = want->codec->sample_hz;
+	const struct pcm_source source = {
+		.count = dtmf_tone_samples(order, rate_hz),
+		.read = order_read,
+		.arg = &ret->order,
+		.rate_hz = rate_hz,
+	};
+	size_t packet = (size_t)rate_hz * want->ptime_ms / 1000;
+	struct prompt_want once = *want;
 	int err;
 
-	if (!pcm)
-		return -ENOMEM;
-	dtmf_tones_write(pcm, order, codec->sample_hz);
-	err = codec->encode(codec, &clip, pcm, packets * packet, ptime_ms,
-			    settings);
-	free(pcm);
+	once.once = true;
+	err = prompt_encoder_new(ret_encoder, &ret->clip, &once, &source, 0);
 	if (err)
 		return err;
-	*ret = (struct dtmf_clip){
-		.order = *order,
-		.clip = clip,
-		.packets = packets,
-		.ptime_ms = ptime_ms,
-	};
+	ret->order = *order;
+	ret->packets = (source.count + packet - 1) / packet;
+	ret->ptime_ms = want->ptime_ms;
 	return 0;
 }
 

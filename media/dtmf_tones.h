@@ -5,8 +5,8 @@
 #ifndef OFFHOOK_MEDIA_DTMF_TONES_H
 #define OFFHOOK_MEDIA_DTMF_TONES_H
 
-#include "media/codec.h"
 #include "media/dtmf_receive.h"
+#include "media/prompt_encode.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 /* ---- sending ---- */
 
-/** An order of digits as packets; constant once made. */
+/** An order of digits as packets; constant once it is whole. */
 struct dtmf_clip {
 	struct dtmf_order order;
 	struct clip clip;
@@ -22,10 +22,15 @@ struct dtmf_clip {
 	uint16_t ptime_ms;
 };
 
-/** Encode an order. Thread: any; allocates. @return 0; -ENOMEM; -EINVAL */
-int dtmf_clip_make(struct dtmf_clip *ret, const struct dtmf_order *order,
-		   const struct codec *codec, uint16_t ptime_ms,
-		   const struct codec_settings *settings);
+/**
+ * Begin to encode an order; prompt_encoder_step() does it.
+ * Thread: any; allocates.
+ * @param ret  the caller's, with its clip; stays where it is until that is whole
+ * @return 0; -ENOMEM; -EINVAL
+ */
+int dtmf_clip_begin(struct dtmf_clip *ret, struct prompt_encoder **ret_encoder,
+		    const struct dtmf_order *order,
+		    const struct prompt_want *want);
 
 /** What was sent with a packet. */
 struct dtmf_clip_step {

@@ -15,8 +15,10 @@
 
 struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e)
 {
-	if (e)
+	if (e) {
+		prompt_encoder_free(e->encoder);
 		clip_release(&e->clip);
+	}
 	free(e);
 	return NULL;
 }
@@ -26,6 +28,8 @@ struct prompt *prompt_release(struct prompt *p)
 	if (p) {
 		for (size_t i = 0; i < p->encodings; i++)
 			prompt_encoding_free(p->encoding[i]);
+		for (size_t i = 0; i < PROMPT_RATES_MAX; i++)
+			resampler_free(p->resamplers[i]);
 		audio_reference_free(p->reference);
 		free(p->samples.pcm);
 		free(p->path);
@@ -97,121 +101,89 @@ int prompt_file_open(int *ret_fd, struct stat *ret, enum prompt_kind kind,
 	return err;
 }
 
-/* The samples at a rate. @param max  as many of them at most */
-static int samples_at(int16_t **ret, size_t *ret_count, const struct prompt *p,
-		      unsigned rate_hz, size_t max)
-{
-	const struct prompt_samples *s = &p->samples;
+/* ---- its samples ---- */
 
-	if (p->kind == PROMPT_TONES)
-		return prompt_tones(ret, ret_count, rate_hz, max);
-	if (p->kind != PROMPT_SILENCE)
-		return resample_loop(ret, ret_count, s->pcm, s->count,
-				     s->rate_hz, rate_hz, max);
-	*ret_count = (size_t)rate_hz * SILENCE_MS / 1000;
-	if (*ret_count > max)
-		*ret_count = max;
-	*ret = calloc(*ret_count, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+static void silence_read(const struct pcm_source *s, int16_t *dst, size_t from,
+			 size_t count)
+{
+	(void)s;
+	(void)from;
+	memset(dst, 0, count * sizeof(*dst));
 }
 
-/* Thread: any; reads what is constant of the prompt */
-int prompt_encoding_make(struct prompt_encoding **ret, const struct prompt *p,
-			 const struct prompt_want *want)
+static void tones_read(const struct pcm_source *s, int16_t *dst, size_t from,
+		       size_t count)
 {
-	struct prompt_encoding *e = calloc(1, sizeof(*e));
-	int16_t *pcm = NULL;
-	size_t count;
+	prompt_tones_read(dst, from, count, s->rate_hz);
+}
+
+static void resampled_read(const struct pcm_source *s, int16_t *dst,
+			   size_t from, size_t count)
+{
+	resampler_read(s->arg, dst, from, count);
+}
+
+static int resampler_have(const struct resampler **ret, struct prompt *p,
+			  unsigned rate_hz)
+{
+	const struct prompt_samples *s = &p->samples;
+	size_t i = 0;
 	int err;
 
-	if (!e)
-		return -ENOMEM;
-	e->want = *want;
-	err = samples_at(&pcm, &count, p, want->codec->sample_hz,
-			 prompt_want_samples(want));
-	if (!err)
-		err = prompt_encode(&e->clip, want, pcm, count);
-	/* a short prompt has no more than its head */
-	if (count < prompt_want_samples(want))
-		e->want.head_ms = 0;
-	e->clip.begins = e->want.head_ms > 0;
-	free(pcm);
-	if (err) {
-		prompt_encoding_free(e);
-		return err;
+	while (i < PROMPT_RATES_MAX && p->resamplers[i] &&
+	       p->resampled_hz[i] != rate_hz)
+		i++;
+	if (i == PROMPT_RATES_MAX)
+		return -EINVAL;
+	if (!p->resamplers[i]) {
+		err = resampler_new(&p->resamplers[i], s->pcm, s->count,
+				    s->rate_hz, rate_hz);
+		if (err)
+			return err;
+		p->resampled_hz[i] = rate_hz;
 	}
-	*ret = e;
+	*ret = p->resamplers[i];
 	return 0;
 }
 
-int prompt_reference_make(struct audio_reference **ret, const struct prompt *p)
+/* Its samples at a rate, as long as the prompt is there. */
+static int source_of(struct pcm_source *ret, struct prompt *p, unsigned rate_hz)
 {
-	int16_t *pcm;
-	size_t count;
-	int err = samples_at(&pcm, &count, p, AUDIO_REDUCED_HZ, SIZE_MAX);
+	const struct resampler *r;
+	int err = 0;
 
-	if (err)
-		return err;
-	err = audio_reference_new(ret, pcm, count);
-	free(pcm);
+	memset(ret, 0, sizeof(*ret));
+	ret->rate_hz = rate_hz;
+	if (p->kind == PROMPT_TONES) {
+		ret->count = prompt_tones_count(rate_hz);
+		ret->read = tones_read;
+	} else if (p->kind == PROMPT_SILENCE) {
+		ret->count = (size_t)rate_hz * SILENCE_MS / 1000;
+		ret->read = silence_read;
+	} else {
+		err = resampler_have(&r, p, rate_hz);
+		ret->count = err ? 0 : resampler_count(r);
+		ret->read = resampled_read;
+		ret->arg = err ? NULL : r;
+	}
 	return err;
 }
 
-const struct clip *prompt_clip_find(const struct prompt *p,
-				    const struct prompt_want *want)
+int prompt_reference_make(struct audio_reference **ret, struct prompt *p)
 {
-	for (size_t i = 0; i < p->encodings; i++) {
-		if (prompt_want_same(&p->encoding[i]->want, want))
-			return &p->encoding[i]->clip;
-	}
-	return NULL;
-}
+	struct pcm_source source;
+	int16_t *pcm;
+	int err = source_of(&source, p, AUDIO_REDUCED_HZ);
 
-bool prompt_has_room(const struct prompt *p, const struct prompt_want *want)
-{
-	size_t wants = 0;
-
-	for (size_t i = 0; i < p->encodings; i++) {
-		struct prompt_want other = p->encoding[i]->want;
-		bool first = other.head_ms == PROMPT_HEAD_MS;
-
-		other.head_ms = want->head_ms;
-		if (prompt_want_same(&other, want))
-			return true; /* heads and their whole have one place */
-		other.head_ms = PROMPT_HEAD_MS;
-		wants += first || !prompt_clip_find(p, &other);
-	}
-	return wants < PROMPT_CLIPS_MAX;
-}
-
-const struct clip *prompt_head(const struct prompt *p,
-			       const struct prompt_want *want, uint32_t *ret_ms)
-{
-	const struct clip *head = NULL;
-	struct prompt_want shorter = *want;
-
-	*ret_ms = 0;
-	for (uint32_t ms = prompt_head_next(0);
-	     ms && (!want->head_ms || ms < want->head_ms);
-	     ms = prompt_head_next(ms)) {
-		const struct clip *found;
-
-		shorter.head_ms = ms;
-		found = prompt_clip_find(p, &shorter);
-		if (!found)
-			break;
-		head = found;
-		*ret_ms = ms;
-	}
-	return head;
-}
-
-void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e)
-{
-	uint32_t ms;
-
-	e->clip.head = prompt_head(p, &e->want, &ms);
-	p->encoding[p->encodings++] = e;
+	if (err)
+		return err;
+	pcm = calloc(source.count, sizeof(*pcm));
+	if (!pcm)
+		return -ENOMEM;
+	source.read(&source, pcm, 0, source.count);
+	err = audio_reference_new(ret, pcm, source.count);
+	free(pcm);
+	return err;
 }
 
 int prompt_reference(struct audio_reference **ret, struct prompt *p)
@@ -223,23 +195,60 @@ int prompt_reference(struct audio_reference **ret, struct prompt *p)
 	return err;
 }
 
-int prompt_clip(const struct clip **ret, struct prompt *p,
-		const struct prompt_want *want)
+/* ---- its encodings ---- */
+
+int prompt_encoding_new(struct prompt_encoding **ret, struct prompt *p,
+			const struct prompt_want *want, uint32_t from_ms)
 {
-	const struct clip *found = prompt_clip_find(p, want);
-	struct prompt_encoding *e;
+	struct prompt_encoding *e = calloc(1, sizeof(*e));
+	struct pcm_source source;
 	int err;
 
-	if (found) {
-		*ret = found;
-		return 0;
-	}
-	if (!prompt_has_room(p, want))
-		return -ENOSPC;
-	err = prompt_encoding_make(&e, p, want);
-	if (err)
+	if (!e)
+		return -ENOMEM;
+	e->want = *want;
+	err = source_of(&source, p, want->codec->sample_hz);
+	if (!err)
+		err = prompt_encoder_new(&e->encoder, &e->clip, want, &source,
+					 from_ms);
+	if (err) {
+		prompt_encoding_free(e);
 		return err;
-	prompt_encoding_add(p, e);
-	*ret = &e->clip;
+	}
+	*ret = e;
 	return 0;
+}
+
+int prompt_encoding_step(struct prompt_encoding *e, uint32_t ms)
+{
+	int more = prompt_encoder_step(e->encoder, ms);
+
+	if (more == 0)
+		e->encoder = prompt_encoder_free(e->encoder);
+	return more;
+}
+
+int prompt_encoding_finish(struct prompt_encoding *e)
+{
+	return prompt_encoding_step(e, UINT32_MAX / 2);
+}
+
+struct prompt_encoding *prompt_encoding_find(const struct prompt *p,
+					     const struct prompt_want *want)
+{
+	for (size_t i = 0; i < p->encodings; i++) {
+		if (prompt_want_same(&p->encoding[i]->want, want))
+			return p->encoding[i];
+	}
+	return NULL;
+}
+
+bool prompt_has_room(const struct prompt *p)
+{
+	return p->encodings < PROMPT_CLIPS_MAX;
+}
+
+void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e)
+{
+	p->encoding[p->encodings++] = e;
 }

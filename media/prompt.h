@@ -2,7 +2,7 @@
  * What a session plays, with its encodings: each is made once and kept, so that
  * the TX thread only copies. Sessions that play the same unchanged file share
  * one prompt. Threads of its own load and encode what is asked for ahead of
- * time, or in a call (prompt_work.h): one, and one for what is urgent.
+ * time, or in a call (prompt_work.h): one, and others for what is being sent.
  * Thread: the loop thread; a clip any, while a reference is held.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_H
@@ -15,6 +15,12 @@
 
 /** Longest clip in seconds; bounds memory and loading time. */
 #define PROMPT_SECONDS_MAX 600
+/** When a call needs what nobody prepared, so much is encoded at once, so that
+ * a thread has time to begin with the rest. */
+#define PROMPT_HEAD_MS 60
+/** What is being sent is encoded so far ahead, and no further: of many at once
+ * each has its turn, and they take no more of the processor than they need. */
+#define PROMPT_LEAD_MS 2000
 /** Most encodings of one prompt. */
 #define PROMPT_CLIPS_MAX 64
 /** Most encodings asked for at once. */
@@ -32,7 +38,7 @@ struct prompt_cache;
 
 /** @param wake_fd  eventfd, written to when prompt_cache_take() has work; -1:
  *                  none
- * @param nice      what a call waits for goes before other programs
+ * @param nice      what a call sends goes before other programs
  *                  (scheduling.h)
  * @return 0; -ENOMEM */
 int prompt_cache_new(struct prompt_cache **ret, int wake_fd, bool nice);
@@ -61,24 +67,16 @@ struct audio_reference;
 int prompt_reference(struct audio_reference **ret, struct prompt *prompt);
 
 /**
- * Its encoding; made now if this is the first time. Opus takes about 1 ms a
- * second of audio, the others less.
- * @return 0; -ENOSPC PROMPT_CLIPS_MAX reached; -EINVAL; -ENOMEM
- */
-int prompt_clip(const struct clip **ret, struct prompt *prompt,
-		const struct prompt_want *want);
-
-/**
- * Its encoding, or begin to make it: prompt_cache_take() says when something
- * is there, and then this one has it, or more of it. Until then what consists
- * of frames has a head, the first made here: PROMPT_HEAD_MS of it, the same
- * frames. Marker tones are made here altogether.
- * @param ret  with -EINPROGRESS: the longest head; NULL: it has none
- * @return 0; -EINPROGRESS; as prompt_clip() (what the worker failed at is tried
- *         here again)
+ * Its encoding, or begin to make it: it may be sent as far as it is there
+ * (clip_has()), and a thread goes on with it. What is played once is not sent
+ * before it is whole: prompt_cache_take() says when something is.
+ * @param from_ms  what is played first, see prompt_encoder_new(); it plays no
+ *                 part where the encoding is already begun
+ * @return 0: it is whole; -EINPROGRESS: *ret is valid, too; -ENOSPC
+ *         PROMPT_CLIPS_MAX reached; -EINVAL; -ENOMEM
  */
 int prompt_clip_begin(const struct clip **ret, struct prompt *prompt,
-		      const struct prompt_want *want);
+		      const struct prompt_want *want, uint32_t from_ms);
 
 /**
  * Load a file ahead of time, encode it, and keep it until the cache is

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Heads up to this do not wait for what takes longer. */
-#define URGENT_MS_MAX 15000
-
 /** What the worker does. The loop's, but while it is being worked on. */
 struct prompt_work {
 	struct prompt_task task;  /* first */
@@ -18,7 +15,6 @@ struct prompt_work {
 	struct prompt_cache *cache;
 	enum prompt_kind kind;
 	char *path;
-	struct prompt *prompt; /* held; NULL: to be loaded */
 	bool reference;
 	size_t count;
 	struct prompt_want *wants;
@@ -36,33 +32,46 @@ static void work_free(struct prompt_work *w)
 	free(w->encodings);
 	audio_reference_free(w->made_reference);
 	prompt_release(w->loaded);
-	prompt_put(w->prompt);
 	free(w->wants);
 	free(w->path);
 	free(w);
 }
 
 /* Thread: the worker. What fails is missing. */
-static void work_do(struct prompt_task *task)
+static void encodings_make(struct prompt_work *w, struct prompt *p)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		struct prompt_encoding *e;
+
+		if (prompt_encoding_new(&e, p, &w->wants[i], 0))
+			continue;
+		if (prompt_encoding_finish(e) == 0)
+			w->encodings[i] = e;
+		else
+			prompt_encoding_free(e);
+	}
+}
+
+/* Thread: the worker; the prompt is its own as yet */
+static bool work_do(struct prompt_task *task)
 {
 	struct prompt_work *w = (struct prompt_work *)task;
-	const struct prompt *p = w->prompt;
 	struct stat identity;
 	int fd;
 
-	if (!p)
-		w->failed = prompt_file_open(&fd, &identity, w->kind, w->path);
-	if (!p && !w->failed) {
-		w->failed = prompt_make(&w->loaded, w->kind, fd, w->path,
-					&identity);
-		p = w->loaded;
-		if (fd >= 0)
-			close(fd);
-	}
-	for (size_t i = 0; p && i < w->count; i++)
-		(void)prompt_encoding_make(&w->encodings[i], p, &w->wants[i]);
-	if (p && w->reference)
-		w->failed = prompt_reference_make(&w->made_reference, p);
+	w->failed = prompt_file_open(&fd, &identity, w->kind, w->path);
+	if (w->failed)
+		return false;
+	w->failed = prompt_make(&w->loaded, w->kind, fd, w->path, &identity);
+	if (fd >= 0)
+		close(fd);
+	if (w->failed)
+		return false;
+	encodings_make(w, w->loaded);
+	if (w->reference)
+		w->failed =
+			prompt_reference_make(&w->made_reference, w->loaded);
+	return false;
 }
 
 /* Into the prompt what was made of it. */
@@ -71,8 +80,8 @@ static void work_merge(struct prompt *p, struct prompt_work *w)
 	for (size_t i = 0; i < w->count; i++) {
 		struct prompt_encoding *e = w->encodings[i];
 
-		if (!e || prompt_clip_find(p, &e->want) ||
-		    !prompt_has_room(p, &e->want))
+		if (!e || prompt_encoding_find(p, &e->want) ||
+		    !prompt_has_room(p))
 			continue;
 		prompt_encoding_add(p, e);
 		w->encodings[i] = NULL;
@@ -85,7 +94,7 @@ static void work_merge(struct prompt *p, struct prompt_work *w)
 
 static void work_take(struct prompt_cache *cache, struct prompt_work *w)
 {
-	struct prompt *p = w->prompt;
+	struct prompt *p;
 
 	if (w->failed && w->kind == PROMPT_FILE && !cache->failed) {
 		cache->failed = w->failed;
@@ -93,23 +102,21 @@ static void work_take(struct prompt_cache *cache, struct prompt_work *w)
 		w->path = NULL;
 		return;
 	}
-	if (w->loaded) {
-		p = prompt_cache_find(cache, w->kind, w->path,
-				      &w->loaded->identity);
-		if (!p) {
-			p = w->loaded;
-			w->loaded = NULL;
-			p->references = 0;
-			prompt_cache_add(cache, p);
-		}
-		if (!p->kept && p->shared) {
-			p->kept = true;
-			p->references++;
-		}
+	if (!w->loaded)
+		return;
+	p = prompt_cache_find(cache, w->kind, w->path, &w->loaded->identity);
+	if (!p) {
+		p = w->loaded;
+		w->loaded = NULL;
+		p->references = 0;
+		prompt_cache_add(cache, p);
 	}
-	if (p)
-		work_merge(p, w);
-	if (p && p->references == 0)
+	if (!p->kept && p->shared) {
+		p->kept = true;
+		p->references++;
+	}
+	work_merge(p, w);
+	if (p->references == 0)
 		prompt_release(p); /* the cache is full */
 }
 
@@ -126,23 +133,17 @@ static void work_done(struct prompt_task *task, bool drop)
 	work_free(w);
 }
 
-/* A longer head, before the one before is played. */
-static bool is_urgent(const struct prompt_work *w)
-{
-	return w->count == 1 && w->wants[0].head_ms > 0 &&
-	       w->wants[0].head_ms <= URGENT_MS_MAX;
-}
-
-static int work_give(struct prompt_cache *cache, struct prompt *prompt,
-		     enum prompt_kind kind, const char *path,
-		     const struct prompt_want *wants, size_t count,
-		     bool reference)
+int prompt_prepare(struct prompt_cache *cache, enum prompt_kind kind,
+		   const char *path, const struct prompt_want *wants,
+		   size_t count, bool reference)
 {
 	struct prompt_work *w = calloc(1, sizeof(*w));
 	int err;
 
 	if (!w)
 		return -ENOMEM;
+	if (count > PROMPT_WANTS_MAX)
+		count = PROMPT_WANTS_MAX;
 	w->task.work = work_do;
 	w->task.take = work_done;
 	w->cache = cache;
@@ -158,11 +159,7 @@ static int work_give(struct prompt_cache *cache, struct prompt *prompt,
 	}
 	if (count)
 		memcpy(w->wants, wants, count * sizeof(*wants));
-	w->prompt = prompt;
-	if (prompt)
-		prompt->references++;
-	err = prompt_worker_give(is_urgent(w) ? cache->urgent : cache->worker,
-				 &w->task);
+	err = prompt_worker_give(cache->worker, &w->task);
 	if (err) {
 		work_free(w);
 		return err;
@@ -170,65 +167,6 @@ static int work_give(struct prompt_cache *cache, struct prompt *prompt,
 	w->next = cache->under_way;
 	cache->under_way = w;
 	return 0;
-}
-
-static bool is_under_way(const struct prompt *p, const struct prompt_want *want)
-{
-	for (const struct prompt_work *w = p->cache->under_way; w;
-	     w = w->next) {
-		if (w->prompt == p && w->count == 1 &&
-		    prompt_want_same(&w->wants[0], want))
-			return true;
-	}
-	return false;
-}
-
-/* A head of what has frames, made here if there is none. */
-static int head_have(const struct clip **ret, struct prompt *p,
-		     const struct prompt_want *want, uint32_t *ret_ms)
-{
-	struct prompt_want first = *want;
-
-	*ret = prompt_head(p, want, ret_ms);
-	if (*ret || !prompt_want_frames(want))
-		return 0;
-	first.head_ms = *ret_ms = prompt_head_next(0);
-	return prompt_clip(ret, p, &first);
-}
-
-int prompt_clip_begin(const struct clip **ret, struct prompt *p,
-		      const struct prompt_want *want)
-{
-	struct prompt_want longer = *want;
-	const struct clip *head;
-	uint32_t ms;
-	int err;
-
-	/* a marker's place is that of the clock, anywhere in it */
-	if (prompt_clip_find(p, want) || p->kind == PROMPT_MARKER)
-		return prompt_clip(ret, p, want);
-	if (!prompt_has_room(p, want))
-		return -ENOSPC;
-	err = head_have(&head, p, want, &ms);
-	if (err)
-		return err;
-	*ret = head;
-	if (head && !head->begins)
-		return 0;
-	longer.head_ms = head ? prompt_head_next(ms) : 0;
-	if (!is_under_way(p, &longer) &&
-	    work_give(p->cache, p, p->kind, NULL, &longer, 1, false) != 0)
-		return prompt_clip(ret, p, want);
-	return -EINPROGRESS;
-}
-
-int prompt_prepare(struct prompt_cache *cache, enum prompt_kind kind,
-		   const char *path, const struct prompt_want *wants,
-		   size_t count, bool reference)
-{
-	if (count > PROMPT_WANTS_MAX)
-		count = PROMPT_WANTS_MAX;
-	return work_give(cache, NULL, kind, path, wants, count, reference);
 }
 
 static bool worker_take(struct prompt_worker *worker, bool drop)
@@ -262,11 +200,7 @@ bool prompt_cache_take(struct prompt_cache *cache)
 
 bool prompt_cache_busy(const struct prompt_cache *cache)
 {
-	for (const struct prompt_work *w = cache->under_way; w; w = w->next) {
-		if (!w->prompt)
-			return true;
-	}
-	return false;
+	return cache->under_way != NULL;
 }
 
 int prompt_cache_failed(const struct prompt_cache *cache, const char **ret_path)

@@ -43,14 +43,26 @@ void prompt_cache_add(struct prompt_cache *cache, struct prompt *p)
 	}
 }
 
+/* As many as there are processors. */
+static unsigned urgent_threads(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (count < 1)
+		return 1;
+	return count > PROMPT_THREADS_MAX ? PROMPT_THREADS_MAX
+					  : (unsigned)count;
+}
+
 int prompt_cache_new(struct prompt_cache **ret, int wake_fd, bool nice)
 {
 	struct prompt_cache *cache = calloc(1, sizeof(*cache));
 
 	if (!cache)
 		return -ENOMEM;
-	if (prompt_worker_new(&cache->worker, wake_fd, false) ||
-	    prompt_worker_new(&cache->urgent, wake_fd, nice)) {
+	if (prompt_worker_new(&cache->worker, wake_fd, false, 1) ||
+	    prompt_worker_new(&cache->urgent, wake_fd, nice,
+			      urgent_threads())) {
 		prompt_worker_free(cache->worker);
 		free(cache);
 		return -ENOMEM;
@@ -72,6 +84,8 @@ int prompt_get(struct prompt **ret, struct prompt_cache *cache,
 	p = prompt_cache_find(cache, kind, path, &identity);
 	if (p) {
 		p->references++;
+		atomic_store_explicit(&p->abandoned, false,
+				      memory_order_relaxed);
 	} else {
 		err = prompt_make(&p, kind, fd, path, &identity);
 		if (!err)
@@ -86,8 +100,14 @@ int prompt_get(struct prompt **ret, struct prompt_cache *cache,
 
 struct prompt *prompt_put(struct prompt *p)
 {
-	if (!p || --p->references > 0)
+	if (!p)
 		return NULL;
+	if (--p->references > 0) {
+		if (p->references == p->growing)
+			atomic_store_explicit(&p->abandoned, true,
+					      memory_order_relaxed);
+		return NULL;
+	}
 	for (size_t i = 0; p->shared && i < PROMPTS_SHARED; i++) {
 		if (p->cache->prompts[i] == p)
 			p->cache->prompts[i] = NULL;

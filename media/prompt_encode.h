@@ -1,23 +1,17 @@
 /**
- * An encoding of a prompt: for which codec, packets and peer, and how it is
- * made. Docs: media.md "Sending"
- * Thread: any; allocates.
+ * An encoding: for which codec, packets and peer, and how it is made, piece by
+ * piece. Docs: media.md "Sending"
+ * Thread: any, one at a time; allocates.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_ENCODE_H
 #define OFFHOOK_MEDIA_PROMPT_ENCODE_H
 
+#include "media/clip.h"
 #include "media/codec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* When a call needs what nobody prepared, so much is encoded at once, and then
- * heads that are longer each time, before all: each is there long before the one
- * before is played. */
-#define PROMPT_HEAD_MS    200
-#define PROMPT_HEAD_TIMES 8
-#define PROMPT_HEADS      4 /* 200 ms, 1.6 s, 12.8 s, 102.4 s */
 
 /** What an encoding is made for. */
 struct prompt_want {
@@ -25,30 +19,51 @@ struct prompt_want {
 	uint16_t ptime_ms; /* as codec_ptime() gave it */
 	struct codec_settings settings;
 	bool once; /* not in a loop: the last packet is filled with silence */
-	/* of what has frames: so much of its beginning, as prompt_head_next()
-	 * says; 0: all */
-	uint32_t head_ms;
 };
 
 /** Whether one encoding serves both. */
 bool prompt_want_same(const struct prompt_want *a, const struct prompt_want *b);
 
-/** Whether it consists of frames, which a loop of bytes does not: a head of it
- * can be had. */
-bool prompt_want_frames(const struct prompt_want *want);
+/** Samples of the codec's rate, in pieces. */
+struct pcm_source {
+	size_t count; /* > 0 */
+	/** @param from  from + count are there */
+	void (*read)(const struct pcm_source *s, int16_t *dst, size_t from,
+		     size_t count);
+	const void *arg; /* the reader's, as long as it is read */
+	unsigned rate_hz;
+};
 
-/** The next longer one. @return 0: all */
-uint32_t prompt_head_next(uint32_t head_ms);
+/** Of an array of samples. */
+struct pcm_source pcm_source_of(const int16_t *pcm, size_t count);
 
-/** Samples that are encoded: the head's, whole packets of it, or SIZE_MAX. */
-size_t prompt_want_samples(const struct prompt_want *want);
+struct prompt_encoder;
 
 /**
- * Encode samples of the codec's rate.
+ * Begin an encoding, of which nothing is there yet.
+ * @param clip     the caller's, clip_release(); borrowed
+ * @param from_ms  what is played then is made first, and what is before it last;
+ *                 a multiple of the packet time is taken
+ * @return 0; -EINVAL; -ENOMEM (each: the clip is untouched)
+ */
+int prompt_encoder_new(struct prompt_encoder **ret, struct clip *clip,
+		       const struct prompt_want *want,
+		       const struct pcm_source *source, uint32_t from_ms);
+struct prompt_encoder *prompt_encoder_free(struct prompt_encoder *e);
+
+/** Encode at least so much more, if there is so much: whole packets.
+ * @return 0: all is there; 1: there is more; -EINVAL; -ENOMEM */
+int prompt_encoder_step(struct prompt_encoder *e, uint32_t ms);
+
+/** What is encoded so far, ms. */
+int64_t prompt_encoder_ms(const struct prompt_encoder *e);
+
+/**
+ * All at once.
  * @param ret  the caller's, clip_release()
  * @return 0; -EINVAL; -ENOMEM
  */
 int prompt_encode(struct clip *ret, const struct prompt_want *want,
-		  const int16_t *pcm, size_t count);
+		  const struct pcm_source *source);
 
 #endif

@@ -1,6 +1,7 @@
 /**
  * Inside of the prompts: one of them (prompt.c), those that are held
- * (prompt_cache.c), and what is made ahead of time (prompt_ahead.c).
+ * (prompt_cache.c), what is made ahead of time (prompt_ahead.c), and while it is
+ * sent (prompt_grow.c).
  * Thread: the loop thread, if nothing else is said.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_INTERNAL_H
@@ -8,16 +9,23 @@
 
 #include "media/prompt.h"
 #include "media/prompt_load.h"
+#include "media/resample.h"
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 /* Distinct prompts in the cache; more are not shared. */
 #define PROMPTS_SHARED 64
 
+/* Rates of the codecs, and what is heard at. */
+#define PROMPT_RATES_MAX 4
+
 /** One encoding and what it was made for. */
 struct prompt_encoding {
 	struct prompt_want want;
 	struct clip clip;
+	struct prompt_encoder *encoder; /* NULL: the clip is whole */
+	bool growing;                   /* a thread has the encoder */
 };
 
 struct prompt {
@@ -25,23 +33,27 @@ struct prompt {
 	bool shared;                /* it stands there */
 	bool kept;                  /* the cache holds a reference */
 	size_t references;
+	size_t growing; /* of them held by threads that encode */
+	/* nobody else holds it: they may stop. Relaxed: it orders nothing */
+	_Atomic bool abandoned;
 	enum prompt_kind kind;
 	char *path;           /* PROMPT_FILE */
 	struct stat identity; /* of the file */
 	/* constant once it is made; others are made at the rate asked for */
-	struct prompt_samples samples;     /* PROMPT_FILE, PROMPT_MARKER */
+	struct prompt_samples samples; /* PROMPT_FILE, PROMPT_MARKER */
+	/* of the samples; NULL: nobody asked for more rates */
+	struct resampler *resamplers[PROMPT_RATES_MAX];
+	unsigned resampled_hz[PROMPT_RATES_MAX];
 	struct audio_reference *reference; /* NULL: not asked for */
 	size_t encodings;
-	/* at most PROMPT_CLIPS_MAX, and heads of them */
-	struct prompt_encoding *encoding[PROMPT_CLIPS_MAX * (PROMPT_HEADS + 1)];
+	struct prompt_encoding *encoding[PROMPT_CLIPS_MAX];
 };
 
 struct prompt_work;
 
 struct prompt_cache {
 	struct prompt_worker *worker;
-	struct prompt_worker
-		*urgent; /* what a call waits for, of a few seconds */
+	struct prompt_worker *urgent; /* what is sent already */
 	struct prompt_work *under_way;
 	struct prompt *prompts[PROMPTS_SHARED];
 	/* the first of prompt_prepare() */
@@ -71,34 +83,31 @@ int prompt_make(struct prompt **ret, enum prompt_kind kind, int fd,
 /** Free it, whoever holds it. Thread: any @return NULL */
 struct prompt *prompt_release(struct prompt *p);
 
-/** Encode; reads what is constant of the prompt. Thread: any
- * @return 0; as prompt_encode() */
-int prompt_encoding_make(struct prompt_encoding **ret, const struct prompt *p,
-			 const struct prompt_want *want);
+/** Begin one; nothing is encoded yet. Thread: the prompt's
+ * @return 0; as prompt_encoder_new() */
+int prompt_encoding_new(struct prompt_encoding **ret, struct prompt *p,
+			const struct prompt_want *want, uint32_t from_ms);
+
+/** Encode so much more, or all. Thread: the one that has the encoder
+ * @return as prompt_encoder_step() */
+int prompt_encoding_step(struct prompt_encoding *e, uint32_t ms);
+int prompt_encoding_finish(struct prompt_encoding *e);
 
 /** Thread: any @return NULL */
 struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e);
 
-/** Whether one more can be kept: PROMPT_CLIPS_MAX, heads and their whole
- * being one. */
-bool prompt_has_room(const struct prompt *p, const struct prompt_want *want);
+/** Whether one more can be kept. */
+bool prompt_has_room(const struct prompt *p);
 
-/** The longest head that is there, shorter than what is wanted.
- * @return NULL: none is, *ret_ms 0 */
-const struct clip *prompt_head(const struct prompt *p,
-			       const struct prompt_want *want,
-			       uint32_t *ret_ms);
-
-/** Keep it; its head is known by that. @param e  taken over; there is room for
- * it */
+/** Keep it. @param e  taken over; there is room for it */
 void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e);
 
-/** As prompt_encoding_make(). Thread: any @return 0; -EFBIG; -ENOMEM */
-int prompt_reference_make(struct audio_reference **ret, const struct prompt *p);
+/** Thread: the prompt's @return 0; -EFBIG; -ENOMEM */
+int prompt_reference_make(struct audio_reference **ret, struct prompt *p);
 
-/** @return NULL: it is not made yet */
-const struct clip *prompt_clip_find(const struct prompt *p,
-				    const struct prompt_want *want);
+/** @return NULL: there is none yet */
+struct prompt_encoding *prompt_encoding_find(const struct prompt *p,
+					     const struct prompt_want *want);
 
 /** @param identity  of a file @return NULL: it is not held */
 struct prompt *prompt_cache_find(struct prompt_cache *cache,

@@ -28,6 +28,7 @@ static const struct tone tones[] = {
 	{1020, 400}, {0, 100}, {1700, 400}, {0, 600},
 };
 
+#define TONES        (sizeof(tones) / sizeof(tones[0]))
 #define TONE_LEVEL   7200.0 /* about -16 dBm0 */
 #define TONE_FADE_MS 5      /* no clicks */
 
@@ -36,38 +37,37 @@ static size_t tone_samples(const struct tone *t, unsigned rate_hz)
 	return (size_t)t->ms * rate_hz / 1000;
 }
 
-static void tone_write(int16_t *dst, const struct tone *t, unsigned rate_hz)
+/* Sample i of n. */
+static int16_t tone_sample(const struct tone *t, size_t i, size_t n,
+			   unsigned rate_hz)
 {
 	size_t fade = (size_t)TONE_FADE_MS * rate_hz / 1000;
-	size_t n = tone_samples(t, rate_hz);
+	size_t edge = i < n - 1 - i ? i : n - 1 - i;
+	double gain = edge < fade ? (double)edge / (double)fade : 1.0;
+	double phase = 2 * PI * t->hz * (double)i / rate_hz;
 
-	for (size_t i = 0; i < n; i++) {
-		size_t edge = i < n - 1 - i ? i : n - 1 - i;
-		double gain = edge < fade ? (double)edge / (double)fade : 1.0;
-		double phase = 2 * PI * t->hz * (double)i / rate_hz;
-
-		dst[i] = (int16_t)lrint(TONE_LEVEL * gain * sin(phase));
-	}
+	return (int16_t)lrint(TONE_LEVEL * gain * sin(phase));
 }
 
-int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz, size_t max)
+size_t prompt_tones_count(unsigned rate_hz)
 {
-	size_t kinds = 0;
 	size_t count = 0;
-	int16_t *pcm;
 
-	while (kinds < sizeof(tones) / sizeof(tones[0]) && count < max)
-		count += tone_samples(&tones[kinds++], rate_hz);
-	pcm = calloc(count, sizeof(*pcm));
-	if (!pcm)
-		return -ENOMEM;
-	*ret = pcm;
-	*ret_count = count < max ? count : max;
-	for (size_t i = 0; i < kinds; i++) {
-		tone_write(pcm, &tones[i], rate_hz);
-		pcm += tone_samples(&tones[i], rate_hz);
+	for (size_t i = 0; i < TONES; i++)
+		count += tone_samples(&tones[i], rate_hz);
+	return count;
+}
+
+void prompt_tones_read(int16_t *dst, size_t from, size_t count,
+		       unsigned rate_hz)
+{
+	for (size_t k = 0; k < TONES && count > 0; k++) {
+		size_t n = tone_samples(&tones[k], rate_hz);
+
+		for (; from < n && count > 0; from++, count--)
+			*dst++ = tone_sample(&tones[k], from, n, rate_hz);
+		from -= from < n ? from : n;
 	}
-	return 0;
 }
 
 static int16_t to_sample(float v)
@@ -122,7 +122,7 @@ static int rate_limit(struct prompt_samples *p)
 	if (rate_kept(p->rate_hz))
 		return 0;
 	err = resample_loop(&other, &p->count, p->pcm, p->count, p->rate_hz,
-			    RATE_KEPT_MAX_HZ, SIZE_MAX);
+			    RATE_KEPT_MAX_HZ);
 	if (err)
 		return err;
 	free(p->pcm);

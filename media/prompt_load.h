@@ -25,10 +25,10 @@ struct prompt_samples {
  */
 int prompt_load(struct prompt_samples *ret, int fd);
 
-/** The built-in sequence of tones at a rate.
- * @param max  samples wanted at most, > 0; the first ones
- * @return 0; -ENOMEM */
-int prompt_tones(int16_t **ret, size_t *ret_count, unsigned rate_hz,
-		 size_t max);
+/** Samples of the built-in sequence of tones at a rate. */
+size_t prompt_tones_count(unsigned rate_hz);
+/** Some of them. @param from  first; from + count are there */
+void prompt_tones_read(int16_t *dst, size_t from, size_t count,
+		       unsigned rate_hz);
 
 #endif

@@ -68,7 +68,7 @@ int prompt_wav(int64_t *ret_ns, int fd, int dst_fd, unsigned tail_ms)
 		err = silence_add(&p, tail_ms);
 	if (!err)
 		err = resample_loop(&pcm, &count, p.pcm, p.count, p.rate_hz,
-				    PROMPT_WAV_HZ, SIZE_MAX);
+				    PROMPT_WAV_HZ);
 	if (!err)
 		err = samples_write(dst_fd, pcm, count);
 	free(pcm);

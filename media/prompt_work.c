@@ -1,5 +1,6 @@
 #include "media/prompt_work.h"
 
+#include "base/clock.h"
 #include "media/scheduling.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 struct queue {
@@ -15,11 +17,14 @@ struct queue {
 };
 
 struct prompt_worker {
-	pthread_t thread;
-	bool started;
+	/* loop */
+	pthread_t threads[PROMPT_THREADS_MAX];
+	unsigned started;
+	unsigned under_way; /* given, not taken */
+	/* constant */
+	unsigned threads_max;
 	int wake_fd;
 	bool nice;
-	unsigned under_way; /* loop: given, not taken */
 
 	pthread_mutex_t lock;
 	pthread_cond_t given;
@@ -63,39 +68,107 @@ static void wake(int fd)
 		return;
 }
 
-/* @return NULL: no more */
-static struct prompt_task *next_task(struct prompt_worker *w)
+/* The task that is due first, of those that may begin.
+ * @param ret_begin_ns  NULL is returned: when one may; INT64_MAX: there is none */
+static struct prompt_task *queue_first(struct queue *q, int64_t now_ns,
+				       int64_t *ret_begin_ns)
+{
+	struct prompt_task **best = NULL;
+	struct prompt_task *task;
+
+	*ret_begin_ns = INT64_MAX;
+	for (struct prompt_task **link = &q->first; *link;
+	     link = &(*link)->next) {
+		if ((*link)->begin_ns > now_ns) {
+			if ((*link)->begin_ns < *ret_begin_ns)
+				*ret_begin_ns = (*link)->begin_ns;
+		} else if (!best || (*link)->due_ns < (*best)->due_ns) {
+			best = link;
+		}
+	}
+	if (!best)
+		return NULL;
+	task = *best;
+	*best = task->next;
+	if (q->last == &task->next)
+		q->last = best;
+	return task;
+}
+
+/* @param begin_ns  INT64_MAX: until something is given */
+static void wait_until(struct prompt_worker *w, int64_t begin_ns)
+{
+	const struct timespec at = {
+		.tv_sec = begin_ns / NS_PER_S,
+		.tv_nsec = begin_ns % NS_PER_S,
+	};
+
+	if (begin_ns == INT64_MAX)
+		pthread_cond_wait(&w->given, &w->lock);
+	else
+		pthread_cond_timedwait(&w->given, &w->lock, &at);
+}
+
+/* @param again  to be gone on with, NULL: none @return NULL: no more */
+static struct prompt_task *next_task(struct prompt_worker *w,
+				     struct prompt_task *again)
 {
 	struct prompt_task *task = NULL;
+	int64_t begin_ns;
 
 	pthread_mutex_lock(&w->lock);
-	while (!w->quit && !w->todo.first)
-		pthread_cond_wait(&w->given, &w->lock);
-	if (!w->quit)
-		task = queue_get(&w->todo);
+	if (again)
+		queue_put(&w->todo, again);
+	while (!w->quit) {
+		task = queue_first(&w->todo, clock_mono_ns(), &begin_ns);
+		if (task)
+			break;
+		wait_until(w, begin_ns);
+	}
 	pthread_mutex_unlock(&w->lock);
 	return task;
+}
+
+static void task_done(struct prompt_worker *w, struct prompt_task *task)
+{
+	pthread_mutex_lock(&w->lock);
+	queue_put(&w->done, task);
+	pthread_mutex_unlock(&w->lock);
+	wake(w->wake_fd);
 }
 
 static void *run(void *arg)
 {
 	struct prompt_worker *w = arg;
 	struct scheduling scheduling = {0};
+	struct prompt_task *again = NULL;
 	struct prompt_task *task;
 
 	if (w->nice)
 		scheduling_take(&scheduling, SCHEDULING_NICE_ONLY);
-	while ((task = next_task(w)) != NULL) {
-		task->work(task);
-		pthread_mutex_lock(&w->lock);
-		queue_put(&w->done, task);
-		pthread_mutex_unlock(&w->lock);
-		wake(w->wake_fd);
+	while ((task = next_task(w, again)) != NULL) {
+		again = task->work(task) ? task : NULL;
+		if (!again)
+			task_done(w, task);
 	}
 	return NULL;
 }
 
-int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice)
+static int cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+	int err = -pthread_condattr_init(&attr);
+
+	if (err)
+		return err;
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	err = -pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return err;
+}
+
+int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice,
+		      unsigned threads)
 {
 	struct prompt_worker *w = calloc(1, sizeof(*w));
 
@@ -103,30 +176,35 @@ int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice)
 		return -ENOMEM;
 	w->wake_fd = wake_fd;
 	w->nice = nice;
+	w->threads_max = threads;
 	queue_init(&w->todo);
 	queue_init(&w->done);
+	if (cond_init(&w->given)) {
+		free(w);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->given, NULL);
 	*ret = w;
 	return 0;
 }
 
+/* One more thread, if there is work for it. @return 0; -errno: there is none */
 static int start(struct prompt_worker *w)
 {
 	sigset_t all, before;
 	int err;
 
-	if (w->started)
+	if (w->started == w->threads_max || w->started > w->under_way)
 		return 0;
 	/* signals are the loop thread's */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&w->thread, NULL, run, w);
+	err = -pthread_create(&w->threads[w->started], NULL, run, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	w->started = err == 0;
-	if (w->started)
-		pthread_setname_np(w->thread, "media-prompt");
-	return err;
+	if (err)
+		return w->started ? 0 : err;
+	pthread_setname_np(w->threads[w->started++], "media-prompt");
+	return 0;
 }
 
 int prompt_worker_give(struct prompt_worker *w, struct prompt_task *task)
@@ -163,11 +241,10 @@ void prompt_worker_stop(struct prompt_worker *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->quit = true;
-	pthread_cond_signal(&w->given);
+	pthread_cond_broadcast(&w->given);
 	pthread_mutex_unlock(&w->lock);
-	if (w->started)
-		pthread_join(w->thread, NULL);
-	w->started = false;
+	while (w->started > 0)
+		pthread_join(w->threads[--w->started], NULL);
 }
 
 struct prompt_worker *prompt_worker_free(struct prompt_worker *w)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,40 +104,80 @@ static int16_t filter_at(const struct kernel *k, const int16_t *src,
 	return to_sample(sum);
 }
 
-int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
-		  size_t count, unsigned rate_hz, unsigned dst_hz, size_t max)
-{
-	struct kernel k;
-	int16_t *dst;
-	size_t dst_count;
-	int err;
+struct resampler {
+	const int16_t *src;
+	size_t src_count;
+	size_t count;
+	bool same; /* of rate: no filter */
+	struct kernel kernel;
+};
 
-	if (count == 0 || max == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
+int resampler_new(struct resampler **ret, const int16_t *src, size_t count,
+		  unsigned rate_hz, unsigned dst_hz)
+{
+	struct resampler *r;
+
+	if (count == 0 || rate_hz < RESAMPLE_RATE_MIN_HZ ||
 	    rate_hz > RESAMPLE_RATE_MAX_HZ || dst_hz < RESAMPLE_RATE_MIN_HZ ||
 	    dst_hz > RESAMPLE_RATE_MAX_HZ)
 		return -EINVAL;
-	dst_count = (size_t)((uint64_t)count * dst_hz / rate_hz);
-	if (dst_count == 0)
-		dst_count = 1;
-	if (dst_count > max)
-		dst_count = max;
-	dst = calloc(dst_count, sizeof(*dst));
-	if (!dst)
+	r = calloc(1, sizeof(*r));
+	if (!r)
 		return -ENOMEM;
-	if (rate_hz == dst_hz) {
-		memcpy(dst, src, dst_count * sizeof(*dst));
-	} else {
-		err = kernel_make(&k, rate_hz, dst_hz);
-		if (err) {
-			free(dst);
-			return err;
-		}
-		for (size_t i = 0; i < dst_count; i++)
-			dst[i] =
-				filter_at(&k, src, count, (uint64_t)i * k.step);
-		free(k.taps);
+	r->src = src;
+	r->src_count = count;
+	r->count = (size_t)((uint64_t)count * dst_hz / rate_hz);
+	if (r->count == 0)
+		r->count = 1;
+	r->same = rate_hz == dst_hz;
+	if (!r->same && kernel_make(&r->kernel, rate_hz, dst_hz)) {
+		free(r);
+		return -ENOMEM;
 	}
-	*ret_dst = dst;
-	*ret_count = dst_count;
+	*ret = r;
 	return 0;
+}
+
+struct resampler *resampler_free(struct resampler *r)
+{
+	if (r)
+		free(r->kernel.taps);
+	free(r);
+	return NULL;
+}
+
+size_t resampler_count(const struct resampler *r)
+{
+	return r->count;
+}
+
+void resampler_read(const struct resampler *r, int16_t *dst, size_t from,
+		    size_t count)
+{
+	if (r->same) {
+		memcpy(dst, r->src + from, count * sizeof(*dst));
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		dst[i] = filter_at(&r->kernel, r->src, r->src_count,
+				   (uint64_t)(from + i) * r->kernel.step);
+}
+
+int resample_loop(int16_t **ret_dst, size_t *ret_count, const int16_t *src,
+		  size_t count, unsigned rate_hz, unsigned dst_hz)
+{
+	struct resampler *r;
+	int16_t *dst;
+	int err = resampler_new(&r, src, count, rate_hz, dst_hz);
+
+	if (err)
+		return err;
+	dst = calloc(r->count, sizeof(*dst));
+	if (dst) {
+		resampler_read(r, dst, 0, r->count);
+		*ret_dst = dst;
+		*ret_count = r->count;
+	}
+	resampler_free(r);
+	return dst ? 0 : -ENOMEM;
 }

@@ -44,7 +44,6 @@ enum command_kind {
 	COMMAND_UNTIL, /* do not send at or after until_ns */
 	COMMAND_DTMF,  /* send digits */
 	COMMAND_TONES, /* the same as tones */
-	COMMAND_CLIP,  /* what is to be sent is encoded now */
 	COMMAND_PLAY,  /* a file, once */
 	COMMAND_MUTE,  /* send silence, or no longer */
 	COMMAND_LISTEN,
@@ -83,8 +82,8 @@ struct command {
 	bool aligned;  /* the clip keeps step with the wall clock */
 	uint8_t pt;
 	const struct codec *codec;
-	/* of the session's prompt; its head, or NULL: COMMAND_CLIP follows.
-	 * COMMAND_PLAY: of the file's */
+	/* of the session's prompt, may still grow. COMMAND_PLAY: of the
+	 * file's, whole */
 	const struct clip *clip;
 	const struct clip *mute; /* silence, instead; NULL: not muted */
 	struct prompt *prompt;   /* held by COMMAND_PLAY */
@@ -181,7 +180,7 @@ struct tx_session {
 	/* hot: each packet; TX_HOT_BYTES from here, asked for together */
 	_Alignas(PREFETCH_LINE) int64_t due_ns; /* of the next packet */
 	int64_t until_ns;                       /* 0: no limit */
-	const struct clip *clip;                /* NULL: it is being made */
+	const struct clip *clip;                /* it may still grow */
 	const struct clip *mute; /* silence, instead; NULL: not muted */
 	/* NULL: plain, or nothing may be sent; as in struct command */
 	struct session_key *keys[SOCKET_COUNT];
@@ -208,7 +207,6 @@ struct tx_session {
 	bool aligned; /* as in the command */
 	const struct codec *codec;
 	uint32_t clock_hz;
-	double payload_mean; /* bytes a packet */
 	size_t mute_at;
 	struct media_addr rtcp;
 	struct media_addr via; /* a TURN server */
@@ -315,6 +313,7 @@ struct media_session {
 	bool audio_sent;             /* what we send is decoded, too */
 	/* so far in one line: each packet reads it */
 	bool tapped; /* TX has no part in it */
+	bool marker; /* marker tones instead of a prompt */
 	char cname[RTCP_CNAME_BYTES];
 	struct media_local local;
 	struct prompt *prompt;
@@ -330,9 +329,7 @@ struct media_session {
 	const struct codec *codec; /* to send, in force; NULL: none yet */
 	struct codec_settings codec_settings;
 	uint16_t ptime_ms;
-	bool suppresses;         /* silence_suppression */
-	bool clip_waits;         /* COMMAND_CLIP is to follow */
-	const struct clip *clip; /* that was given to TX last */
+	bool suppresses; /* silence_suppression */
 	bool muted;
 	struct prompt *silence; /* NULL: never muted */
 	struct prompt *play;    /* to be played once it is encoded */

@@ -206,14 +206,12 @@ int media_session_apply(struct media_session *s,
 		command_drop(c);
 		return err;
 	}
-	c->aligned = s->audio && s->audio->wanted & MEDIA_AUDIO_MARKER;
+	c->aligned = s->marker;
 	start_choose(s, c);
 	s->codec = c->codec;
 	s->ptime_ms = c->ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
 	s->codec_settings.noise = n.has_noise_pt && s->suppresses;
-	s->clip = c->clip;
-	s->clip_waits = !s->tapped && (!c->clip || c->clip->begins);
 	s->has_event = n.has_event_pt;
 	command_push(c, command_to_all(s));
 	return 0;

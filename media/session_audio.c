@@ -1,7 +1,9 @@
 /* What the loop asks of a session's audio: tones to send, sound to hear. */
+#include "base/clock.h"
 #include "media/audio.h"
 #include "media/engine.h"
 #include "media/prompt_work.h"
+#include "media/session_prompt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,34 +11,57 @@
 
 /* ---- digits as tones ---- */
 
+/* Encoded at a time. */
+#define PIECE_MS 100
+
 /** An order while it is encoded. The loop's, but for work(). */
 struct tones_work {
 	struct prompt_task task;       /* first */
 	struct media_session *session; /* NULL: it is gone */
 	struct dtmf_order order;
-	const struct codec *codec;
-	uint16_t ptime_ms;
-	struct codec_settings settings;
-	struct dtmf_clip made; /* order.digits "": it could not be */
+	struct prompt_want want;
+	struct prompt_encoder *encoder; /* NULL: nothing more is to do */
+	struct dtmf_clip made;          /* may not be whole */
 };
 
-static void tones_do(struct prompt_task *task)
+static void tones_clear(struct tones_work *w)
+{
+	w->encoder = prompt_encoder_free(w->encoder);
+	clip_release(&w->made.clip);
+	memset(&w->made, 0, sizeof(w->made));
+}
+
+static void tones_free(struct tones_work *w)
+{
+	tones_clear(w);
+	free(w);
+}
+
+/* What cannot be encoded is cut off by TX. */
+static bool tones_do(struct prompt_task *task)
 {
 	struct tones_work *w = (struct tones_work *)task;
 
-	if (dtmf_clip_make(&w->made, &w->order, w->codec, w->ptime_ms,
-			   &w->settings))
-		w->made = (struct dtmf_clip){0};
+	if (!w->encoder &&
+	    dtmf_clip_begin(&w->made, &w->encoder, &w->order, &w->want))
+		return false;
+	if (prompt_encoder_step(w->encoder, PIECE_MS) > 0) {
+		w->task.due_ns += PIECE_MS * NS_PER_MS;
+		return true;
+	}
+	w->encoder = prompt_encoder_free(w->encoder);
+	return false;
 }
 
 static int tones_give(struct tones_work *w)
 {
 	struct media_session *s = w->session;
 
-	clip_release(&w->made.clip);
-	w->codec = s->codec;
-	w->ptime_ms = s->ptime_ms;
-	w->settings = s->codec_settings;
+	tones_clear(w);
+	w->want = session_prompt_want(s);
+	/* silence between digits is part of the order */
+	w->want.settings.noise = false;
+	w->task.due_ns = clock_mono_ns();
 	return prompt_cache_give(s->engine->prompts, &w->task);
 }
 
@@ -49,10 +74,13 @@ static int tones_send(struct tones_work *w)
 
 	if (err)
 		return err;
-	c->codec = w->codec;
-	c->tones = w->made;
+	c->codec = w->want.codec;
+	if (w->made.packets > 0 && clip_whole(&w->made.clip))
+		c->tones = w->made;
+	else
+		clip_release(&w->made.clip);
 	c->tones.order = w->order;
-	w->made = (struct dtmf_clip){0};
+	memset(&w->made, 0, sizeof(w->made));
 	command_push(c, TO_TX);
 	return 0;
 }
@@ -63,8 +91,8 @@ static void tones_done(struct prompt_task *task, bool drop)
 	struct media_session *s = w->session;
 
 	if (!drop && s && !s->stop_given) {
-		bool changed =
-			w->codec != s->codec || w->ptime_ms != s->ptime_ms;
+		bool changed = w->want.codec != s->codec ||
+			       w->want.ptime_ms != s->ptime_ms;
 
 		/* settled anew, or no room for a command: once more */
 		if (changed && tones_give(w) == 0)
@@ -74,8 +102,7 @@ static void tones_done(struct prompt_task *task, bool drop)
 	}
 	if (s)
 		s->tones = NULL;
-	clip_release(&w->made.clip);
-	free(w);
+	tones_free(w);
 }
 
 void session_tones_forget(struct media_session *s)
@@ -106,7 +133,7 @@ int media_session_tones(struct media_session *s, const struct dtmf_order *order)
 	w->order = checked;
 	err = tones_give(w);
 	if (err) {
-		free(w);
+		tones_free(w);
 		return err;
 	}
 	s->tones = w;

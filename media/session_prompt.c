@@ -2,7 +2,9 @@
  * call, files that are played once, silence. */
 #include "media/session_prompt.h"
 
+#include "base/clock.h"
 #include "base/str.h"
+#include "media/audio_marker.h"
 #include "media/engine.h"
 
 #include <errno.h>
@@ -157,6 +159,19 @@ static size_t wants_list(struct prompt_want *dst,
 	return count;
 }
 
+/* From what is sent now on; markers keep step with the clock.
+ * @return 0, whole or not; as prompt_clip_begin() */
+static int clip_begin(const struct clip **ret, const struct media_session *s,
+		      struct prompt *prompt, const struct prompt_want *want)
+{
+	int64_t wall_ns = clock_mono_ns() + s->engine->ntp_offset_ns;
+	int64_t from_ms =
+		s->marker ? wall_ns % AUDIO_MARKER_PERIOD_NS / NS_PER_MS : 0;
+	int err = prompt_clip_begin(ret, prompt, want, (uint32_t)from_ms);
+
+	return err == -EINPROGRESS ? 0 : err;
+}
+
 int session_prompt_choose(struct media_session *s,
 			  const struct media_session_params *params)
 {
@@ -168,8 +183,9 @@ int session_prompt_choose(struct media_session *s,
 			     params->prompt_file);
 
 	s->suppresses = params->silence_suppression;
+	s->marker = params->audio & MEDIA_AUDIO_MARKER;
 	for (size_t i = 0; !err && i < count; i++)
-		err = prompt_clip(&clip, s->prompt, &wants[i]);
+		err = clip_begin(&clip, s, s->prompt, &wants[i]);
 	return err;
 }
 
@@ -224,8 +240,7 @@ int media_engine_prepare_failed(const struct media_engine *e,
 
 /* ---- what is settled ---- */
 
-/* What the peer wants now. */
-static struct prompt_want want_now(const struct media_session *s)
+struct prompt_want session_prompt_want(const struct media_session *s)
 {
 	return (struct prompt_want){
 		.codec = s->codec,
@@ -241,7 +256,7 @@ static int silence_clip(const struct clip **ret, struct media_session *s,
 			     : prompt_get(&s->silence, s->engine->prompts,
 					  PROMPT_SILENCE, NULL);
 
-	return err ? err : prompt_clip(ret, s->silence, want);
+	return err ? err : clip_begin(ret, s, s->silence, want);
 }
 
 int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise)
@@ -255,41 +270,20 @@ int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise)
 
 	codec_settings_parse(&want.settings, fmtp);
 	want.settings.noise = has_noise && s->suppresses;
-	err = prompt_clip_begin(&c->clip, s->prompt, &want);
-	if (err == -EINPROGRESS)
-		err = 0;
+	err = clip_begin(&c->clip, s, s->prompt, &want);
 	return !err && s->muted ? silence_clip(&c->mute, s, &want) : err;
-}
-
-/* What there is now, if it is more than before. @return whether this is all */
-static bool clip_send(struct media_session *s)
-{
-	struct prompt_want want = want_now(s);
-	const struct clip *clip = NULL;
-	struct command *c;
-	int err = prompt_clip_begin(&clip, s->prompt, &want);
-
-	if ((err && err != -EINPROGRESS) || clip == s->clip ||
-	    command_new(&c, s, COMMAND_CLIP))
-		return false;
-	s->clip = clip;
-	c->clip = clip;
-	c->codec = s->codec;
-	c->ptime_ms = s->ptime_ms;
-	command_push(c, TO_TX);
-	return !err;
 }
 
 /* Play what waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
 static int play_send(struct media_session *s)
 {
-	struct prompt_want want = want_now(s);
+	struct prompt_want want = session_prompt_want(s);
 	const struct clip *clip;
 	struct command *c;
 	int err;
 
 	want.once = true;
-	err = prompt_clip_begin(&clip, s->play, &want);
+	err = prompt_clip_begin(&clip, s->play, &want, 0);
 	if (!err)
 		err = command_new(&c, s, COMMAND_PLAY);
 	if (err)
@@ -313,8 +307,6 @@ void session_prompts_poll(struct media_engine *e)
 		if (!s || s->stop_given)
 			continue;
 		/* what cannot be now is tried with the next one */
-		if (s->clip_waits)
-			s->clip_waits = !clip_send(s);
 		if (s->play)
 			(void)play_send(s);
 	}
@@ -345,7 +337,7 @@ int media_session_play(struct media_session *s, const char *file)
 int media_session_mute(struct media_session *s, bool mute)
 {
 	const struct clip *clip = NULL;
-	struct prompt_want want = want_now(s);
+	struct prompt_want want = session_prompt_want(s);
 	struct command *c;
 	int err = 0;
 

@@ -6,6 +6,7 @@
 #define OFFHOOK_MEDIA_SESSION_PROMPT_H
 
 #include "media/media.h"
+#include "media/prompt_encode.h"
 
 struct command;
 
@@ -14,21 +15,23 @@ struct command;
 int session_codecs_choose(struct media_local *local,
 			  const struct media_session_params *params);
 
-/** The prompt, with the encodings that are likely to be needed.
- * @return 0; as prompt_get() and prompt_clip() */
+/** The prompt, and begin the encodings that are likely to be needed.
+ * @return 0; as prompt_get() and prompt_clip_begin() */
 int session_prompt_choose(struct media_session *s,
 			  const struct media_session_params *params);
 
+/** What the peer wants now. */
+struct prompt_want session_prompt_want(const struct media_session *s);
+
 /**
- * What to send, into a COMMAND_APPLY with codec and ptime_ms: the head of the
- * clip, or NULL, where it is still to be encoded, and session_prompts_poll()
- * sends it after.
+ * What to send, into a COMMAND_APPLY with codec and ptime_ms; it may still be
+ * growing.
  * @param fmtp  the peer's
- * @return 0; as prompt_clip()
+ * @return 0; as prompt_clip_begin()
  */
 int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise);
 
-/** Something of that may be ready. */
+/** A file that is to be played may be ready. */
 void session_prompts_poll(struct media_engine *e);
 
 void session_prompt_release(struct media_session *s);

@@ -36,41 +36,6 @@ static void keys_apply(struct tx_session *tx, const struct command *c)
 	}
 }
 
-/* @param clip  NULL: it is still being made */
-static void clip_take(struct tx_session *tx, const struct clip *clip)
-{
-	const struct clip *head = clip ? clip->head : NULL;
-	bool goes_on;
-
-	while (head && head != tx->clip)
-		head = head->head;
-	goes_on = head != NULL;
-	if (tx->clip != clip && !goes_on)
-		tx->clip_at = 0;
-	else if (goes_on && tx->clip_at == clip->frames)
-		tx->clip_at = 0; /* the head was all of it */
-	tx->clip = clip;
-	tx->payload_mean = clip && clip->ends
-				   ? (double)clip->bytes / (double)clip->frames
-				   : (double)tx->stream_bytes;
-}
-
-/* What was being made is there: its head was sent, or nothing. */
-static void clip_arrived(struct media_engine *e, struct media_session *s,
-			 const struct command *c)
-{
-	struct tx_session *tx = &s->tx;
-
-	if ((tx->clip && !tx->clip->begins) || tx->codec != c->codec ||
-	    tx->ptime_ms != c->ptime_ms)
-		return; /* settled anew meanwhile */
-	tx_rtp_passed(e, s, c->mono_ns);
-	clip_take(tx, c->clip);
-	/* calls that waited for the same one keep their places, not to send all
-	 * at once */
-	tx_rtp_review(e, s, c->mono_ns);
-}
-
 /* What was due before a change is sent as things were then, however late this
  * thread is. */
 static void sent_before(struct media_engine *e, struct media_session *s,
@@ -87,7 +52,6 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	struct tx_session *tx = &s->tx;
 
 	sent_before(e, s, c->mono_ns);
-	tx_rtp_passed(e, s, c->mono_ns);
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
 	tx->rtcp_mux = c->rtcp_mux;
@@ -115,7 +79,9 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	tx->event_pt = c->event_pt;
 	tx->event_clock_hz = c->event_clock_hz;
 	tx->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
-	clip_take(tx, c->clip);
+	if (tx->clip != c->clip)
+		tx->clip_at = 0;
+	tx->clip = c->clip;
 	if (!tx->applied) {
 		session_start(e, s, c);
 		tx_rtp_align(e, tx);
@@ -133,7 +99,6 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
 	sent_before(e, s, stop_ns);
-	tx_rtp_passed(e, s, stop_ns);
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
 	tx_play_end(&tx->play);
@@ -177,8 +142,6 @@ static void command_take(struct media_engine *e, struct command *c)
 		if (!tx_play_fits(&s->tx.play, s->tx.codec, s->tx.ptime_ms))
 			tx_rtp_play_cut(e, s);
 		return;
-	} else if (kind == COMMAND_CLIP) {
-		clip_arrived(e, s, c);
 	} else if (kind == COMMAND_MUTE) {
 		s->tx.mute = c->mute;
 		s->tx.mute_at = 0;

@@ -28,11 +28,8 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 
 /** Direction, limit and keys allow the next packet. */
 bool tx_rtp_may(const struct tx_session *tx);
-/** Before clip, direction or limit change: the places that passed because no
- * encoding was there for them are counted, and left out. */
-void tx_rtp_passed(struct media_engine *e, struct media_session *s,
-		   int64_t now_ns);
-/** Send the next packet, and set the timer of the one after. */
+/** Send the next packet, and set the timer of the one after. Where no encoding
+ * is there for it, the place passes, and is counted. */
 void tx_rtp_due(struct media_engine *e, struct media_session *s);
 /** The next packet's place in a clip that keeps step with the wall clock: its
  * due time becomes a multiple of the packet time there. */

@@ -27,7 +27,7 @@ bool tx_play_fits(const struct tx_play *p, const struct codec *codec,
 bool tx_play_step(struct tx_play *p, size_t bytes)
 {
 	const struct clip *clip = p->command->clip;
-	size_t packets = clip->ends ? clip->frames : clip->bytes / bytes;
+	size_t packets = clip->frames ? clip->count : clip->count / bytes;
 
 	return ++p->packet >= packets;
 }

@@ -27,13 +27,23 @@ static bool is_sender(const struct tx_session *tx)
 	return tx->packets > tx->packets_reported[1];
 }
 
+/* Bytes of a packet: of those that were sent, or will be. */
+static double payload_mean(const struct tx_session *tx)
+{
+	if (tx->packets > 0)
+		return (double)tx->payload_bytes / (double)tx->packets;
+	if (tx->stream_bytes == 0 && clip_has(tx->clip, tx->clip_at, 1))
+		return tx->clip->frames[tx->clip_at].bytes;
+	return (double)tx->stream_bytes;
+}
+
 static int64_t rtcp_interval(const struct media_engine *e,
 			     struct media_session *s)
 {
 	struct tx_session *tx = &s->tx;
 	bool we_sent = is_sender(tx);
 	double packets_per_s = 1000.0 / tx->ptime_ms;
-	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES + tx->payload_mean;
+	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES + payload_mean(tx);
 	struct rtcp_interval_params p = {
 		.members = tx->members,
 		.senders = tx->peer_senders + (we_sent ? 1 : 0),

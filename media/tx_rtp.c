@@ -14,35 +14,47 @@
 struct content {
 	size_t bytes; /* 0: nothing is sent */
 	bool noise;   /* comfort noise */
+	bool missing; /* not encoded yet */
 };
 
-/* The next packet of a clip. @param at  in/out: next byte, or frame */
-static struct content clip_read(const struct clip *clip, size_t *at,
-				size_t bytes, uint8_t *dst)
+/* @return bytes */
+static size_t stream_read(const struct clip *clip, size_t *at, size_t bytes,
+			  uint8_t *dst)
 {
-	struct content ret = {.bytes = bytes};
-	size_t begin = 0;
 	size_t n;
 
-	if (clip->ends) {
-		if (*at > 0)
-			begin = clip->ends[*at - 1];
-		n = clip->ends[*at] - begin;
-		if (n > CODEC_PAYLOAD_MAX)
-			n = 0;
-		memcpy(dst, clip->data + begin, n);
-		ret.bytes = n;
-		ret.noise = clip->noise && clip->noise[*at];
-		*at = clip->begins ? *at + 1 : (*at + 1) % clip->frames;
-		return ret;
-	}
 	for (size_t done = 0; done < bytes; done += n) {
-		size_t left = clip->bytes - *at;
+		size_t left = clip->count - *at;
 
 		n = bytes - done < left ? bytes - done : left;
 		memcpy(dst + done, clip->data + *at, n);
-		*at = (*at + n) % clip->bytes;
+		*at = (*at + n) % clip->count;
 	}
+	return bytes;
+}
+
+/* The next packet of a clip. @param at  in/out: next byte, or frame; where it
+ * is missing it stays */
+static struct content clip_read(const struct clip *clip, size_t *at,
+				size_t bytes, uint8_t *dst)
+{
+	struct content ret = {0};
+	const struct clip_frame *frame;
+
+	if (!clip_has(clip, *at, clip->frames ? 1 : bytes)) {
+		ret.missing = true;
+		return ret;
+	}
+	if (!clip->frames) {
+		ret.bytes = stream_read(clip, at, bytes, dst);
+		return ret;
+	}
+	frame = &clip->frames[*at];
+	if (frame->bytes <= CODEC_PAYLOAD_MAX)
+		ret.bytes = frame->bytes;
+	memcpy(dst, frame->data, ret.bytes);
+	ret.noise = frame->noise;
+	*at = (*at + 1) % clip->count;
 	return ret;
 }
 
@@ -67,6 +79,12 @@ void tx_rtp_play_cut(struct media_engine *e, struct media_session *s)
 		played(e, s, false);
 }
 
+/* Frames, or bytes, of a packet. */
+static size_t clip_packet(const struct tx_session *tx)
+{
+	return tx->clip->frames ? 1 : tx->stream_bytes;
+}
+
 /* The next packet of what is played: the prompt goes on unheard behind a file,
  * and both behind silence. */
 static struct content content_write(struct media_engine *e,
@@ -76,6 +94,8 @@ static struct content content_write(struct media_engine *e,
 	struct content ret =
 		clip_read(tx->clip, &tx->clip_at, tx->stream_bytes, dst);
 
+	if (ret.missing && tx->aligned) /* the clock goes on */
+		tx->clip_at = (tx->clip_at + clip_packet(tx)) % tx->clip->count;
 	if (tx->play.command) {
 		ret = clip_read(tx->play.command->clip, &tx->play.at,
 				tx->stream_bytes, dst);
@@ -184,6 +204,8 @@ static void audio_send(struct media_engine *e, struct media_session *s,
 {
 	struct tx_session *tx = &s->tx;
 
+	if (content.missing)
+		COUNTER_ADD(&e->tx.unsent, 1);
 	if (content.bytes == 0) { /* DTX: the next packet begins a talkspurt */
 		tx->marker = true;
 		return;
@@ -276,23 +298,11 @@ static void prompt_or_tones_send(struct media_engine *e,
 	audio_send(e, s, data, content);
 }
 
-/* A head that is played to its end waits for the rest. */
-static bool supplied(const struct tx_session *tx)
-{
-	return tx->clip &&
-	       !(tx->clip->begins && tx->clip_at == tx->clip->frames);
-}
-
 /* A key that is still to come: nothing leaves in plain. */
-static bool wanted(const struct tx_session *tx)
+bool tx_rtp_may(const struct tx_session *tx)
 {
 	return tx->sends && tx_keyed(tx, false) &&
 	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
-}
-
-bool tx_rtp_may(const struct tx_session *tx)
-{
-	return supplied(tx) && wanted(tx);
 }
 
 /* Places from the next one on that are before now. */
@@ -303,24 +313,6 @@ static int64_t places_passed(const struct tx_session *tx, int64_t now_ns)
 	if (tx->due_ns >= now_ns)
 		return 0;
 	return (now_ns - tx->due_ns + packet_ns - 1) / packet_ns;
-}
-
-void tx_rtp_passed(struct media_engine *e, struct media_session *s,
-		   int64_t now_ns)
-{
-	struct tx_session *tx = &s->tx;
-	int64_t end_ns = now_ns;
-
-	if (!tx->applied || !wanted(tx) || supplied(tx) || tx->due_ns >= now_ns)
-		return;
-	/* this thread is late, not the encoding: the packet is still sent */
-	if (tx_heap_has(&e->heap, s, TX_TIMER_RTP))
-		return;
-	if (tx->until_ns != 0 && tx->until_ns < end_ns)
-		end_ns = tx->until_ns;
-	COUNTER_ADD(&e->tx.unsent, (uint64_t)places_passed(tx, end_ns));
-	step(tx, places_passed(tx, now_ns));
-	tx->marker = true;
 }
 
 void tx_rtp_due(struct media_engine *e, struct media_session *s)
@@ -340,20 +332,16 @@ void tx_rtp_due(struct media_engine *e, struct media_session *s)
 void tx_rtp_align(const struct media_engine *e, struct tx_session *tx)
 {
 	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
-	int64_t wall_ns = tx->due_ns + e->ntp_offset_ns;
-	int64_t over_ns = wall_ns % packet_ns;
+	int64_t over_ns = (tx->due_ns + e->ntp_offset_ns) % packet_ns;
 	int64_t at_ns;
 
-	if (!tx->aligned || !tx->clip)
+	if (!tx->aligned)
 		return;
 	if (over_ns > 0)
 		tx->due_ns += packet_ns - over_ns;
 	at_ns = (tx->due_ns + e->ntp_offset_ns) % AUDIO_MARKER_PERIOD_NS;
-	if (tx->clip->ends)
-		tx->clip_at = (size_t)(at_ns / packet_ns) % tx->clip->frames;
-	else
-		tx->clip_at = (size_t)(at_ns / packet_ns) * tx->stream_bytes %
-			      tx->clip->bytes;
+	tx->clip_at =
+		(size_t)(at_ns / packet_ns) * clip_packet(tx) % tx->clip->count;
 }
 
 void tx_rtp_review(struct media_engine *e, struct media_session *s,

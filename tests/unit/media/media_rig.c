@@ -1,6 +1,7 @@
 #include "media_rig.h"
 
 #include "base/clock.h"
+#include "media/prompt_encode.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -262,4 +263,31 @@ void rig_check_seconds(const struct rig_log *log)
 			at_ns += log->second[out][i].duration_ns;
 		}
 	}
+}
+
+void rig_encode(struct clip *ret, const struct codec *codec, const int16_t *pcm,
+		size_t count, uint16_t ptime_ms,
+		const struct codec_settings *settings)
+{
+	const struct prompt_want want = {
+		.codec = codec,
+		.ptime_ms = ptime_ms,
+		.settings = *settings,
+	};
+	const struct pcm_source source = pcm_source_of(pcm, count);
+
+	assert_int_equal(prompt_encode(ret, &want, &source), 0);
+}
+
+size_t rig_payload(const uint8_t **ret, const struct codec *codec,
+		   const struct clip *clip, uint16_t ptime_ms, size_t n)
+{
+	size_t bytes = (size_t)codec->bytes_per_s * ptime_ms / 1000;
+
+	if (clip->frames) {
+		*ret = clip->frames[n].data;
+		return clip->frames[n].bytes;
+	}
+	*ret = clip->data + n * bytes;
+	return bytes;
 }

@@ -4,6 +4,8 @@
 #ifndef TESTS_UNIT_MEDIA_RIG_H
 #define TESTS_UNIT_MEDIA_RIG_H
 
+#include "media/clip.h"
+#include "media/codec.h"
 #include "media/media.h"
 
 #include <stdbool.h>
@@ -76,6 +78,15 @@ void rig_run_ms(struct rig *r, int ms);
 
 /** Stop the sessions and poll until all have reported it; then free them. */
 void rig_stop(struct rig *r, size_t sessions);
+
+/** Encode samples of the codec's rate, as a prompt. */
+void rig_encode(struct clip *ret, const struct codec *codec, const int16_t *pcm,
+		size_t count, uint16_t ptime_ms,
+		const struct codec_settings *settings);
+
+/** Payload n of a clip, as the TX thread cuts it. @return bytes */
+size_t rig_payload(const uint8_t **ret, const struct codec *codec,
+		   const struct clip *clip, uint16_t ptime_ms, size_t n);
 
 /** Packets of all seconds of a direction. */
 uint64_t rig_seconds_sum(const struct rig_log *log, size_t out);

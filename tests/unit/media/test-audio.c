@@ -54,9 +54,7 @@ static void stream_open_as(struct stream *s, const struct codec *codec,
 	s->ts = 0xffffff00;
 	s->mono_ns = NS_PER_S;
 	tone(pcm, count, hz, 8000, codec->sample_hz);
-	assert_int_equal(codec->encode(codec, &s->clip, pcm, count, s->ptime_ms,
-				       settings),
-			 0);
+	rig_encode(&s->clip, codec, pcm, count, s->ptime_ms, settings);
 	free(pcm);
 	audio_leg_expect(s->leg, true, s->mono_ns);
 }
@@ -87,21 +85,20 @@ static void stream_step(struct stream *s)
 /* The next packet arrives. @return it was decoded */
 static bool stream_arrive(struct stream *s)
 {
-	size_t each = (size_t)s->codec->bytes_per_s * s->ptime_ms / 1000;
-	size_t begin = s->clip.ends ? s->at ? s->clip.ends[s->at - 1] : 0
-				    : s->at * each;
+	const uint8_t *payload;
+	size_t bytes =
+		rig_payload(&payload, s->codec, &s->clip, s->ptime_ms, s->at);
 	struct payload head = {
 		.mono_ns = s->mono_ns,
 		.ssrc = s->ssrc,
 		.seq = s->seq,
 		.ts = s->ts,
 		.marker = s->marker,
-		.bytes = (uint16_t)(s->clip.ends ? s->clip.ends[s->at] - begin
-						 : each),
+		.bytes = (uint16_t)bytes,
 	};
 	struct audio_slice slice;
-	bool decoded = audio_leg_decode(s->leg, s->codec, &head,
-					s->clip.data + begin, s->samples);
+	bool decoded =
+		audio_leg_decode(s->leg, s->codec, &head, payload, s->samples);
 
 	if (decoded)
 		audio_leg_measure(s->leg, s->samples->pcm, s->samples->count,

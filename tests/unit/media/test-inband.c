@@ -33,13 +33,24 @@ static void log_add(struct heard_log *log, const struct dtmf_heard *h)
 	}
 }
 
+static void clip_make(struct dtmf_clip *ret, const struct dtmf_order *order,
+		      const struct codec *codec, uint16_t ptime_ms)
+{
+	const struct prompt_want want = {.codec = codec, .ptime_ms = ptime_ms};
+	struct prompt_encoder *encoder;
+
+	assert_int_equal(dtmf_clip_begin(ret, &encoder, order, &want), 0);
+	while (prompt_encoder_step(encoder, 100) > 0)
+		assert_false(clip_whole(&ret->clip));
+	prompt_encoder_free(encoder);
+	assert_true(clip_whole(&ret->clip));
+}
+
 /* Send an order over a codec, packet by packet, into a receiver. */
 static void order_heard(const struct codec *codec,
 			const struct dtmf_order *order, struct heard_log *log)
 {
-	const struct codec_settings none = {0};
 	uint16_t ptime_ms = codec_ptime(codec, PTIME_MS);
-	size_t each = (size_t)codec->bytes_per_s * ptime_ms / 1000;
 	float reduced[AUDIO_REDUCED_MAX];
 	int16_t pcm[CODEC_SAMPLES_MAX];
 	struct audio_reduce *reduce;
@@ -49,18 +60,17 @@ static void order_heard(const struct codec *codec,
 	void *decoder = NULL;
 
 	memset(log, 0, sizeof(*log));
-	assert_int_equal(dtmf_clip_make(&c, order, codec, ptime_ms, &none), 0);
+	clip_make(&c, order, codec, ptime_ms);
 	assert_int_equal(audio_reduce_new(&reduce, codec->sample_hz), 0);
 	assert_int_equal(dtmf_tones_new(&t), 0);
 	if (codec->decoder_new)
 		assert_int_equal(codec->decoder_new(&decoder), 0);
 	for (size_t i = 0; i < c.packets; i++) {
-		size_t begin =
-			c.clip.ends ? i ? c.clip.ends[i - 1] : 0 : i * each;
-		size_t bytes = c.clip.ends ? c.clip.ends[i] - begin : each;
-		int count =
-			codec->decode(codec, decoder, pcm, CODEC_SAMPLES_MAX,
-				      c.clip.data + begin, bytes);
+		const uint8_t *payload;
+		size_t bytes =
+			rig_payload(&payload, codec, &c.clip, ptime_ms, i);
+		int count = codec->decode(codec, decoder, pcm,
+					  CODEC_SAMPLES_MAX, payload, bytes);
 		size_t n;
 
 		assert_true(count > 0);
@@ -148,7 +158,6 @@ static void test_short_digits_are_heard(void **state)
 
 static void test_steps_of_an_order(void **state)
 {
-	const struct codec_settings none = {0};
 	const struct dtmf_order order = {
 		.digits = "12",
 		.duration_ms = 50,
@@ -159,7 +168,7 @@ static void test_steps_of_an_order(void **state)
 	size_t digit = 0;
 
 	(void)state;
-	assert_int_equal(dtmf_clip_make(&c, &order, &codec_pcma, 20, &none), 0);
+	clip_make(&c, &order, &codec_pcma, 20);
 	assert_int_equal(c.packets, 10); /* 190 ms */
 	for (size_t i = 0; i < c.packets; i++) {
 		dtmf_clip_step(&c, i, &digit, &step);

@@ -2,10 +2,12 @@
 #include "media/audio_marker.h"
 #include "media/audio_reduce.h"
 #include "media/codec.h"
+#include "media/prompt.h"
 
 #include "base/clock.h"
 #include "media_rig.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,6 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 {
 	const struct codec_settings none = {0};
 	uint16_t ptime_ms = codec_ptime(codec, 20);
-	size_t each = (size_t)codec->bytes_per_s * ptime_ms / 1000;
 	size_t step = AUDIO_MARKER_RATE_HZ / codec->sample_hz;
 	bool whole = AUDIO_MARKER_RATE_HZ % codec->sample_hz == 0;
 	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
@@ -60,9 +61,7 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 
 		down[i] = (int16_t)lrint(gain * period[k % AUDIO_MARKER_COUNT]);
 	}
-	assert_int_equal(
-		codec->encode(codec, &clip, down, 2 * count, ptime_ms, &none),
-		0);
+	rig_encode(&clip, codec, down, 2 * count, ptime_ms, &none);
 	assert_int_equal(audio_reduce_new(&reduce, codec->sample_hz), 0);
 	assert_int_equal(audio_marker_new(&m), 0);
 	if (codec->decoder_new)
@@ -70,10 +69,10 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 	if (codec->sample_hz > AUDIO_REDUCED_HZ)
 		wall_ns -= AUDIO_REDUCE_DELAY_NS;
 	for (size_t k = 0; k < 2 * count / packet; k++) {
-		size_t begin = clip.ends ? k ? clip.ends[k - 1] : 0 : k * each;
-		size_t bytes = clip.ends ? clip.ends[k] - begin : each;
+		const uint8_t *payload;
+		size_t bytes = rig_payload(&payload, codec, &clip, ptime_ms, k);
 		int n = codec->decode(codec, decoder, pcm, CODEC_SAMPLES_MAX,
-				      clip.data + begin, bytes);
+				      payload, bytes);
 		bool after = k > 0 && (k - 1) % (2400 / ptime_ms) == lost;
 		size_t out;
 
@@ -172,8 +171,10 @@ static void test_noise_is_no_marker(void **state)
 	audio_marker_free(m);
 }
 
+/* @param fmtp  the peer's */
 static void settle(struct rig_log *log, const struct rig_log *peer,
-		   const char *codec, uint8_t pt, uint32_t clock_hz)
+		   const char *codec, uint8_t pt, uint32_t clock_hz,
+		   const char *fmtp)
 {
 	const struct media_local *at = media_session_local(peer->session);
 	struct media_negotiated n =
@@ -184,7 +185,41 @@ static void settle(struct rig_log *log, const struct rig_log *peer,
 	n.codec.clock_hz = clock_hz;
 	n.codec.channels = clock_hz == 48000 ? 2 : 1;
 	n.accepted[0] = n.codec;
+	strcpy(n.codec.fmtp, fmtp);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
+}
+
+/* What is made first is where the clock is, and never within a marker. */
+static void test_seam_is_in_no_marker(void **state)
+{
+	static const struct {
+		uint32_t from_ms;
+		size_t first; /* packet */
+	} cases[] = {{0, 0},   {60, 0},    {119, 0},
+		     {120, 6}, {1230, 61}, {2399, 119}};
+	struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
+	struct prompt_cache *cache;
+	const struct clip *clip;
+	struct prompt *p;
+
+	(void)state;
+	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
+	assert_int_equal(prompt_get(&p, cache, PROMPT_MARKER, NULL), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t now = cases[i].from_ms / 20;
+
+		want.settings.max_bitrate = 20000 + (uint32_t)i;
+		assert_int_equal(
+			prompt_clip_begin(&clip, p, &want, cases[i].from_ms),
+			-EINPROGRESS);
+		assert_int_equal(clip->count, 120);
+		assert_int_equal(clip->first, cases[i].first);
+		/* the head is of what is played now */
+		for (size_t k = 0; k < PROMPT_HEAD_MS / 20; k++)
+			assert_true(clip_has(clip, (now + k) % 120, 1));
+	}
+	prompt_put(p);
+	prompt_cache_free(cache);
 }
 
 /* Over loopback there is next to none. */
@@ -194,10 +229,16 @@ static void test_sessions_tell_their_delay(void **state)
 		const char *name;
 		uint8_t pt;
 		uint32_t clock_hz;
-	} codecs[] = {{"PCMA", 8, 8000}, {"opus", 96, 48000}};
+		const char *fmtp;
+	} codecs[] = {
+		{"PCMA", 8, 8000, ""},
+		{"opus", 96, 48000, ""},
+		/* nobody prepared it: its seam is anywhere */
+		{"opus", 96, 48000, "stereo=1;maxaveragebitrate=40000"},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct rig_log *a, *b;
 		struct rig r;
 		unsigned audio = MEDIA_AUDIO_MEASURE | MEDIA_AUDIO_MARKER;
@@ -205,8 +246,10 @@ static void test_sessions_tell_their_delay(void **state)
 		rig_open(&r, RIG_SESSIONS, 0);
 		a = rig_session_audio(&r, 0, audio);
 		b = rig_session_audio(&r, 1, audio);
-		settle(a, b, codecs[i].name, codecs[i].pt, codecs[i].clock_hz);
-		settle(b, a, codecs[i].name, codecs[i].pt, codecs[i].clock_hz);
+		settle(a, b, codecs[i].name, codecs[i].pt, codecs[i].clock_hz,
+		       codecs[i].fmtp);
+		settle(b, a, codecs[i].name, codecs[i].pt, codecs[i].clock_hz,
+		       codecs[i].fmtp);
 		rig_run_ms(&r, 5300);
 		rig_stop(&r, 2);
 		print_message("%s: %.3f and %.3f ms\n", codecs[i].name,
@@ -229,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_delay_in_any_size),
 		cmocka_unit_test(test_delay_with_a_packet_lost),
 		cmocka_unit_test(test_noise_is_no_marker),
+		cmocka_unit_test(test_seam_is_in_no_marker),
 		cmocka_unit_test(test_sessions_tell_their_delay),
 	};
 

@@ -35,13 +35,9 @@ static void clip_make(struct clip *ret, const struct codec *codec,
 		.ptime_ms = ptime_ms,
 		.settings.noise = true,
 	};
+	const struct pcm_source source = pcm_source_of(pcm, count);
 
-	assert_int_equal(prompt_encode(ret, &want, pcm, count), 0);
-}
-
-static size_t bytes_of(const struct clip *c, size_t i)
-{
-	return c->ends[i] - (i ? c->ends[i - 1] : 0);
+	assert_int_equal(prompt_encode(ret, &want, &source), 0);
 }
 
 static void check(const struct codec *codec, uint16_t ptime_ms, size_t full)
@@ -54,20 +50,20 @@ static void check(const struct codec *codec, uint16_t ptime_ms, size_t full)
 	struct clip c;
 
 	clip_make(&c, codec, pcm, count, ptime_ms);
-	assert_int_equal(c.frames, 1600 / ptime_ms);
-	for (size_t i = 0; i < c.frames; i++) {
+	assert_int_equal(c.count, 1600 / ptime_ms);
+	for (size_t i = 0; i < c.count; i++) {
 		if (i < sound) {
-			assert_int_equal(bytes_of(&c, i), full);
-			assert_false(c.noise[i]);
-		} else if (c.noise[i]) {
-			assert_int_equal(bytes_of(&c, i), 1);
-			assert_in_range(c.data[c.ends[i] - 1], 65, 67);
+			assert_int_equal(c.frames[i].bytes, full);
+			assert_false(c.frames[i].noise);
+		} else if (c.frames[i].noise) {
+			assert_int_equal(c.frames[i].bytes, 1);
+			assert_in_range(c.frames[i].data[0], 65, 67);
 			noises++;
 		} else {
-			assert_int_equal(bytes_of(&c, i), 0);
+			assert_int_equal(c.frames[i].bytes, 0);
 		}
 	}
-	assert_true(c.noise[sound]); /* silence begins with it */
+	assert_true(c.frames[sound].noise); /* silence begins with it */
 	/* 1140 ms of silence: at its start, and each 400 ms */
 	assert_int_equal(noises, 3);
 	clip_release(&c);
@@ -88,9 +84,9 @@ static void test_noise_silence_all_along(void **state)
 
 	(void)state;
 	clip_make(&c, &codec_pcmu, zeros, 8000, 20);
-	assert_int_equal(c.frames, 50);
-	assert_true(c.noise[0] && !c.noise[1]);
-	assert_int_equal(c.data[0], CODEC_NOISE_LEVEL_MAX);
+	assert_int_equal(c.count, 50);
+	assert_true(c.frames[0].noise && !c.frames[1].noise);
+	assert_int_equal(c.frames[0].data[0], CODEC_NOISE_LEVEL_MAX);
 	clip_release(&c);
 }
 
@@ -111,16 +107,17 @@ static void test_once_is_filled_up(void **state)
 	struct prompt_want want = {
 		.codec = &codec_pcma, .ptime_ms = 20, .once = true};
 	struct prompt_want loop = want;
+	const struct pcm_source source = pcm_source_of(pcm, 500);
 	struct clip c;
 
 	(void)state;
-	assert_int_equal(prompt_encode(&c, &want, pcm, 500), 0);
-	assert_int_equal(c.bytes, 640);
+	assert_int_equal(prompt_encode(&c, &want, &source), 0);
+	assert_int_equal(c.count, 640);
 	clip_release(&c);
 	loop.once = false;
 	assert_false(prompt_want_same(&want, &loop));
-	assert_int_equal(prompt_encode(&c, &loop, pcm, 500), 0);
-	assert_int_equal(c.bytes, 500);
+	assert_int_equal(prompt_encode(&c, &loop, &source), 0);
+	assert_int_equal(c.count, 500);
 	clip_release(&c);
 	/* one that is cut anywhere serves all packets, a cut one does not */
 	want = loop;
