@@ -57,6 +57,15 @@ static void wav_write(int rate, double seconds, bool silence)
 	sf_close(file);
 }
 
+/* It may be whole before this thread sees it. */
+static void begin(const struct clip **ret, struct prompt *p,
+		  const struct prompt_want *want)
+{
+	int err = prompt_clip_begin(ret, p, want, 0);
+
+	assert_true(err == 0 || err == -EINPROGRESS);
+}
+
 static void until_whole(const struct clip *clip)
 {
 	const struct timespec pause = {.tv_nsec = NS_PER_MS};
@@ -109,9 +118,9 @@ static void check_head(const struct prompt_want *want)
 
 	assert_int_equal(prompt_cache_new(&cache, wake_fd, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
-	assert_int_equal(prompt_clip_begin(&clip, p, want, 0), -EINPROGRESS);
+	begin(&clip, p, want);
 	assert_true(clip_has(clip, 0, head));
-	assert_true(prompt_clip_begin(&same, p, want, 0) <= 0);
+	begin(&same, p, want);
 	assert_ptr_equal(same, clip);
 	until_whole(clip);
 	until_taken(cache, wake_fd);
@@ -222,7 +231,7 @@ static void test_pieces_keep_ahead(void **state)
 	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	start_ns = clock_mono_ns();
-	assert_int_equal(prompt_clip_begin(&clip, p, &want, 0), -EINPROGRESS);
+	begin(&clip, p, &want);
 	for (size_t i = 0; i < 50; i++) {
 		nanosleep(&pause, NULL);
 		for (ahead = 0; clip_has(clip, 0, (size_t)ahead + 1);)
@@ -264,7 +273,7 @@ static void test_head_costs_the_loop_little(void **state)
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	all_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	loop_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-	assert_int_equal(prompt_clip_begin(&clip, p, &want, 0), -EINPROGRESS);
+	begin(&clip, p, &want);
 	loop_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - loop_ns;
 	until_whole(clip);
 	all_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns;
@@ -309,8 +318,7 @@ static void test_clips_have_a_ceiling(void **state)
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	for (uint32_t i = 0; i < PROMPT_CLIPS_MAX; i++) {
 		want.settings.max_bitrate = 6000 + i;
-		assert_int_equal(prompt_clip_begin(&clips[i], p, &want, 0),
-				 -EINPROGRESS);
+		begin(&clips[i], p, &want);
 	}
 	want.settings.max_bitrate = 5000;
 	assert_int_equal(prompt_clip_begin(&clip, p, &want, 0), -ENOSPC);
@@ -334,12 +342,12 @@ static void test_pieces_end_with_the_last_call(void **state)
 	wav_write(8000, 120, false);
 	assert_int_equal(prompt_cache_new(&cache, wake_fd, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
-	assert_int_equal(prompt_clip_begin(&clip, p, &want, 0), -EINPROGRESS);
+	begin(&clip, p, &want);
 	prompt_put(p);
 	until_taken(cache, wake_fd);
 	wav_write(8000, 1.5, false);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
-	assert_int_equal(prompt_clip_begin(&clip, p, &want, 0), -EINPROGRESS);
+	begin(&clip, p, &want);
 	prompt_put(p);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	while (prompt_clip_begin(&clip, p, &want, 0) == -EINPROGRESS)
@@ -403,6 +411,13 @@ static void settle(struct rig_log *log, const struct rig_log *peer,
 	settle_way(log, peer, fmtp, ptime_ms, MEDIA_SENDRECV);
 }
 
+/* @return false: this thread was so late that more may have been sent */
+static bool send_until(struct rig_log *log, int64_t until_ns)
+{
+	media_session_send_until(log->session, until_ns);
+	return clock_mono_ns() < until_ns;
+}
+
 /* @param again  it is settled anew in the middle */
 static void check_call(bool again)
 {
@@ -411,15 +426,16 @@ static void check_call(bool again)
 	const struct audio_total *heard;
 	struct media_evidence evidence;
 	int64_t start_ns;
+	bool in_time;
 
 	wav_write(44100, 60, false);
 	engine_open(&rig);
 	a = session(&rig, 0, 0);
 	b = session(&rig, 1, MEDIA_AUDIO_MEASURE);
-	settle(b, a, "useinbandfec=1", 20);
+	settle_way(b, a, "useinbandfec=1", 20, MEDIA_RECVONLY);
 	settle(a, b, "stereo=1;maxaveragebitrate=40000", 20);
 	start_ns = media_session_start_ns(a->session);
-	media_session_send_until(a->session, start_ns + 2000 * NS_PER_MS);
+	in_time = send_until(a, start_ns + 2000 * NS_PER_MS);
 	if (again) {
 		rig_run_until(&rig, start_ns + 900 * NS_PER_MS);
 		settle(a, b, "cbr=1", 40);
@@ -429,16 +445,17 @@ static void check_call(bool again)
 	assert_int_equal(b->total[0].packets, a->total[1].packets);
 	assert_int_equal(b->total[0].lost, 0);
 	media_engine_evidence(rig.engine, &evidence);
-	if (!again)
+	if (!again && in_time)
 		assert_int_equal(a->total[1].packets + evidence.packets_unsent,
 				 100);
-	/* of each place there was a packet, of the same tone */
+	/* where of each place there was a packet, it was of the same tone */
 	heard = &b->audio[0];
 	assert_int_equal(heard->tone_count, 1);
 	assert_true(fabs(heard->tones[0].hz - TONE_HZ) < 1);
 	print_message("%.0f ms of the tone in %u packets\n", heard->tones[0].ms,
 		      (unsigned)a->total[1].packets);
-	assert_true(heard->tones[0].ms >= (again ? 1600 : 1800));
+	if (evidence.packets_unsent == 0)
+		assert_true(heard->tones[0].ms >= (again ? 1600 : 1800));
 	rig_close(&rig);
 }
 
@@ -460,6 +477,7 @@ static void test_silence_is_sent_while_it_grows(void **state)
 	struct media_evidence evidence;
 	struct rig_log *a, *b;
 	int64_t start_ns;
+	bool in_time;
 	struct rig rig;
 
 	(void)state;
@@ -471,12 +489,14 @@ static void test_silence_is_sent_while_it_grows(void **state)
 	settle_way(b, a, "", 20, MEDIA_RECVONLY);
 	settle(a, b, "stereo=1;maxaveragebitrate=40000", 20);
 	start_ns = media_session_start_ns(a->session);
-	media_session_send_until(a->session, start_ns + 1500 * NS_PER_MS);
+	in_time = send_until(a, start_ns + 1500 * NS_PER_MS);
 	rig_run_until(&rig, start_ns + 1700 * NS_PER_MS);
 	rig_stop(&rig, 2);
 	media_engine_evidence(rig.engine, &evidence);
 	assert_int_equal(b->total[0].packets, a->total[1].packets);
-	assert_int_equal(a->total[1].packets + evidence.packets_unsent, 75);
+	if (in_time)
+		assert_int_equal(a->total[1].packets + evidence.packets_unsent,
+				 75);
 	assert_true(a->total[1].packets >= PROMPT_HEAD_MS / 20);
 	assert_int_equal(b->audio[0].tone_count, 0);
 	rig_close(&rig);
@@ -529,6 +549,7 @@ static void test_head_outrun_is_told(void **state)
 	struct rig_log *a, *b;
 	struct blocker blockers[PROMPT_THREADS_MAX];
 	int64_t start_ns;
+	bool in_time;
 	struct rig rig;
 	sem_t over;
 
@@ -541,14 +562,16 @@ static void test_head_outrun_is_told(void **state)
 	settle_way(b, a, "", 20, MEDIA_RECVONLY);
 	settle(a, b, "stereo=1;maxaveragebitrate=40000", 20);
 	start_ns = media_session_start_ns(a->session);
-	media_session_send_until(a->session, start_ns + 1000 * NS_PER_MS);
+	in_time = send_until(a, start_ns + 1000 * NS_PER_MS);
 	rig_run_until(&rig, start_ns + 1200 * NS_PER_MS);
 	rig_stop(&rig, 2);
 	media_engine_evidence(rig.engine, &evidence);
 	assert_int_equal(a->total[1].packets, PROMPT_HEAD_MS / 20);
 	assert_int_equal(b->total[0].packets, a->total[1].packets);
 	assert_int_equal(b->total[0].lost, 0);
-	assert_int_equal(a->total[1].packets + evidence.packets_unsent, 50);
+	if (in_time)
+		assert_int_equal(a->total[1].packets + evidence.packets_unsent,
+				 50);
 	workers_free(&over);
 	rig_close(&rig);
 	sem_destroy(&over);
