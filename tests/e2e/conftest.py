@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.assertion import rewrite
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -14,6 +15,12 @@ from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
 contract.install()
+
+MESSAGE_CHARS = 8000
+short = rewrite.saferepr
+# What stands behind an assertion is shown: pytest cuts it to 240 characters if it is no text.
+rewrite.saferepr = lambda value, maxsize=None: \
+    short(value, maxsize) if maxsize else repr(value)[:MESSAGE_CHARS]
 
 
 def pytest_runtest_setup():

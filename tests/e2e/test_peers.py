@@ -128,7 +128,7 @@ def test_beside_one_that_goes_on(proxy):
 
 def test_beside_one_that_is_gone():
     with Controller():
-        assert False
+        assert False, ({str(n): "x" * 90 for n in range(9)}, "reason ".upper())
 
 
 def test_that_passes(proxy):
@@ -150,3 +150,4 @@ def test_logs_are_shown_of_what_fails(tmp_path, ports):
     assert "kamailio.log" in first and "what the proxy wrote" in first
     assert "controller.log" in second and "listening on http" in second
     assert "nobody wants" not in done.stdout
+    assert "'REASON '" in second   # whatever else the message has
