@@ -130,9 +130,8 @@ int session_nat_settle(struct media_session *s, struct media_negotiated *n)
 		err = turn_bind(nat->servers.turns[SOCKET_RTP], &n->rtp);
 	if (!err && n->rtcp.len > 0 && !n->rtcp_mux)
 		err = turn_bind(nat->servers.turns[SOCKET_RTCP], &n->rtcp);
-	/* what comes by them is known before it can come */
 	if (!err)
-		(void)session_servers_review(s);
+		session_servers_bind(s, clock_mono_ns());
 	return err;
 }
 
@@ -283,8 +282,10 @@ static enum media_record_kind review(struct media_session *s, int64_t now_ns,
 	news = session_servers_review(s) || nat->retry;
 	if (!nat->settled_once)
 		return MEDIA_RECORD_STOPPED;
-	if (nat->settled.ice)
-		news |= session_ice_tick(s, now_ns);
+	if (nat->settled.ice && session_ice_tick(s, now_ns)) {
+		session_servers_bind(s, now_ns);
+		news = true;
+	}
 	/* too many changes at once: the next time */
 	if (news && media_session_apply(s, &nat->settled)) {
 		nat->retry = true;

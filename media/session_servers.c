@@ -228,3 +228,9 @@ void session_servers_tick(struct session_servers *servers, int64_t now_ns)
 			turn_tick(servers->turns[k], now_ns);
 	}
 }
+
+void session_servers_bind(struct media_session *s, int64_t now_ns)
+{
+	(void)session_servers_review(s);
+	session_servers_tick(&s->nat.servers, now_ns);
+}

@@ -66,4 +66,8 @@ void session_servers_tick(struct session_servers *servers, int64_t now_ns);
  * @return they are others than those in force */
 bool session_servers_review(struct media_session *s);
 
+/** Ask the TURN server for the channels of turn_bind() now: what comes by them
+ * is known to the RX thread before it can come. */
+void session_servers_bind(struct media_session *s, int64_t now_ns);
+
 #endif

@@ -291,11 +291,9 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 	if (err)
 		return err;
 	t->channel_next++;
-	/* the server may send in it before its answer is read */
+	/* the server may send in it before its answer is read: who reads is to
+	 * know of it before the request leaves */
 	t->version++;
-	/* at once: until the server has it, it drops what the peer sends */
-	if (t->state == TURN_READY)
-		peer_request(t, &t->peers[t->peer_count - 1]);
 	return 0;
 }
 

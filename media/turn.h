@@ -69,8 +69,9 @@ void turn_tick(struct turn *t, int64_t now_ns);
 
 /** Let a peer send to us, and us to it. @return 0; -ENOSPC; -EINVAL */
 int turn_permit(struct turn *t, const struct media_addr *peer);
-/** Bind a channel to a peer; it permits, too. The request leaves at once, if
- * there is an allocation. @return 0; -ENOSPC; -EINVAL */
+/** Bind a channel to a peer; it permits, too. The request leaves with the next
+ * turn_tick(): not to be waited for, as until the server has it, it drops what
+ * the peer sends. @return 0; -ENOSPC; -EINVAL */
 int turn_bind(struct turn *t, const struct media_addr *peer);
 /** @return its number; 0: none is bound, yet */
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer);
