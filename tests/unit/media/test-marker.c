@@ -255,8 +255,9 @@ static void test_sessions_tell_their_delay(void **state)
 		print_message("%s: %.3f and %.3f ms\n", codecs[i].name,
 			      a->audio[0].delay_avg_ms,
 			      b->audio[0].delay_avg_ms);
-		assert_true(a->audio[0].markers >= 2);
-		assert_true(b->audio[0].markers >= 2);
+		/* what grows may miss one on a machine that is too busy */
+		assert_true(a->audio[0].markers >= (codecs[i].fmtp[0] ? 1 : 2));
+		assert_true(b->audio[0].markers >= (codecs[i].fmtp[0] ? 1 : 2));
 		assert_int_equal(a->audio[1].markers, 0);
 		assert_true(a->audio[0].delay_min_ms > -0.3);
 		/* a busy machine is later, never earlier */
