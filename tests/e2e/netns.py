@@ -8,6 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 CLONE_NEWNET = 0x40000000
+# A rule for translated(): a NAT keeps no flow of what it did not let in. Linux would keep one to itself where
+# the peer's first packet comes before ours, and give ours another port than STUN's.
+NO_FLOW = "-A INPUT -i va -p udp -j DROP"
 
 
 def ip(*words):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from netns import SIX, cable_of_both, translated
+from netns import NO_FLOW, SIX, cable_of_both, translated
 from second_client import NEEDED, THEIRS, UP, Called, Pair, folder_fixture  # noqa: F401
 from turn import SERVER, TURNSERVER, Coturn
 
@@ -14,8 +14,6 @@ ICE, STUN, TURN = ({"media_nat": nat, "stun_server": SERVER, "turn_server": SERV
                     "turn_credentials": [{"username": "alice", "password": "secret"}]}
                    for nat in ("ice", "stun", "turn"))
 ONLY_TURN = "-A FORWARD -p udp -d 10.99.0.2 -m multiport ! --dports 3478,5060,5070 -j DROP"
-# a NAT keeps no flow of what it did not let in, and so our first packet has the port of STUN's
-NO_FLOW = "-A INPUT -i va -p udp -j DROP"
 
 
 def host_only(nat):
