@@ -63,7 +63,9 @@ static int take_lock(struct database *d)
 	}
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	log_error("database %s is in use by another process", d->path);
+	log_error("database %s is in use by another process: stop the "
+		  "controller that has it, or ask that one (POST /api-keys)",
+		  d->path);
 	return -EBUSY;
 }
 
