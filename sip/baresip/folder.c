@@ -21,7 +21,8 @@ const char *const baresip_modules[] = {
 	"account.so",   "menu.so",   "ctrl_tcp.so", NULL,
 };
 
-static const char *const files[] = {"accounts", "config", "contacts", NULL};
+static const char *const files[] = {"accounts", "config", "contacts", "core",
+				    NULL};
 
 static bool is_application(const char *module)
 {

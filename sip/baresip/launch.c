@@ -104,6 +104,10 @@ static void child(int slave, const char *folder, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
+	/* Its main() asks for core files; one would hold passwords. None can
+	 * be written into a folder that is removed. */
+	if (folder[0] == '/' && chdir(folder))
+		_exit(127);
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -141,6 +145,7 @@ static int spawn(struct baresip_launched *p)
 	p->pid_fd = pidfd_open(p->pid, 0);
 	return p->pid_fd < 0 ? -errno : 0;
 }
+
 int baresip_launch(struct baresip_launched *ret,
 		   const struct baresip_launch_params *params)
 {

@@ -57,7 +57,8 @@ def close_control(_, namespace):
     (hang, "baresip did not answer for 10 s: it was ended"),
     (close_control, "baresip closed its control connection: it was ended")])
 def test_its_end_is_the_end_of_the_job_with_a_reason(build, ports, namespaces, folder, how,
-                                                     reason):
+                                                     reason, monkeypatch):
+    monkeypatch.chdir(folder)   # a core file would stand there: baresip asks for one
     with Pair(build, ports, namespaces, {"call_duration": 60}) as p:
         pid = baresip_of_a_call(p)
         how(pid, namespaces[0])
