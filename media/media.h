@@ -58,7 +58,8 @@ struct media_evidence {
 	uint64_t ring_drops;          /* records lost between our threads */
 	uint64_t invalid_packets;     /* failed the RTP or RTCP header checks */
 	uint64_t foreign_packets;     /* RTP from another address than the
-				      * negotiated one; measured all the same */
+				       * negotiated ones; measured all the
+				       * same */
 	uint64_t ssrc_collisions;     /* RTP with our own SSRC: another source's
 				       * or our own, looped (RFC 3550 8.2) */
 	uint64_t srtp_refused;        /* not authentic: dropped */

@@ -130,7 +130,8 @@ static void hand_over(struct rx *rx, const struct datagram *d,
 static bool rtcp_stranger(const struct rx_session *rx, const struct datagram *d)
 {
 	return rx->rtcp_mux || (rx->rtcp_peer.len > 0 &&
-				!media_addr_equal(&rx->rtcp_peer, &d->source));
+				!media_addr_equal(&rx->rtcp_peer, &d->source) &&
+				!handover_knows(&rx->known, &d->source));
 }
 
 /* A handshake is the loop's, at a bounded rate. */

@@ -62,14 +62,17 @@ struct datagram {
 	bool relayed; /* by our TURN server */
 };
 
-/** From another address than the one that was settled when it came. */
+/** From another address than the one that was settled when it came, and from
+ * none of those that the peer named to ICE: media may come from each of them
+ * (RFC 8445 section 12.2). */
 static inline bool rx_stranger(const struct datagram *d)
 {
 	const struct rx_session *rx = &d->socket->session->rx;
 	const struct media_addr *peer =
 		d->mono_ns < rx->peer_ns ? &rx->peer_before : &rx->peer;
 
-	return peer->len > 0 && !media_addr_equal(peer, &d->source);
+	return peer->len > 0 && !media_addr_equal(peer, &d->source) &&
+	       !handover_knows(&rx->known, &d->source);
 }
 
 /** To the analysis; a full ring counts it. */

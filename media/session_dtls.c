@@ -71,10 +71,17 @@ static const struct media_addr *peer_of(const struct dtls_association *a)
 	return a->rtcp ? &n->rtcp : &n->rtp;
 }
 
+/* Over the pair that ICE has selected it need not come (RFC 8445 12.2). */
 static bool from_peer(const struct dtls_association *a,
 		      const struct handover *d)
 {
-	return media_addr_equal(peer_of(a), &d->source);
+	const struct media_negotiated *n = &a->session->dtls.settled;
+	const struct media_ice *ice = &n->ice_peer;
+	bool known = media_addr_equal(peer_of(a), &d->source);
+
+	for (size_t i = 0; !known && n->ice && i < ice->candidate_count; i++)
+		known = media_addr_equal(&ice->candidates[i].addr, &d->source);
+	return known;
 }
 
 static void send_datagram(const uint8_t *data, size_t bytes, void *arg)

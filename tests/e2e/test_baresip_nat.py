@@ -85,6 +85,15 @@ def test_ice_through_relay(tmp_path, build, ports, more):
     assert " typ relay" in sdp and " typ srflx" in sdp
 
 
+@pytest.mark.parametrize("more", [{}, {"media_encryption": "dtls"}], ids=str)
+def test_ice_selects_a_way_that_it_does_not_use(tmp_path, build, ports, namespaces, more):
+    """The direct one; what it sends leaves by its channel to the same peer, and comes from a
+    candidate that is in no selected pair (RFC 8445 section 12.2)."""
+    with Coturn(tmp_path, namespaces[1]):
+        sdp = run(build, ports, namespaces, {**ICE, **more}, {**host_only(ICE), **more})
+    assert " typ relay" in sdp
+
+
 def test_ice_through_nat(tmp_path, build, ports):
     with translated() as (ours, theirs), Coturn(tmp_path, theirs):
         sdp = run(build, ports, (ours, theirs), {**host_only(ICE), "stun_server": SERVER},
@@ -93,7 +102,8 @@ def test_ice_through_nat(tmp_path, build, ports):
 
 
 @pytest.mark.parametrize("nat,more", [
-    (ICE, {}), (ICE, {"rtcp_mux": True}), (host_only(ICE), {"media_encryption": "dtls"}),
+    (ICE, {}), (ICE, {"rtcp_mux": True}), (ICE, {"media_encryption": "dtls"}),
+    (host_only(ICE), {"media_encryption": "dtls"}),
     (TURN, {}), (TURN, {"media_encryption": "sdes"}), (STUN, {})],
     ids=lambda x: str(x.get("media_nat", x)))
 def test_it_is_called(tmp_path, build, ports, namespaces, nat, more):
