@@ -288,8 +288,9 @@ static void test_relay_sends_garbage(void **state)
 
 /* ---- ICE ---- */
 
+/* @param also  another candidate of the peer, of RTP; NULL: none */
 static void apply_ice(struct rig_log *log, const struct rig_log *peer,
-		      bool controlling)
+		      bool controlling, const struct media_addr *also)
 {
 	const struct media_local *theirs = media_session_local(peer->session);
 	struct media_negotiated n =
@@ -299,6 +300,14 @@ static void apply_ice(struct rig_log *log, const struct rig_log *peer,
 	n.ice = true;
 	n.ice_controlling = controlling;
 	n.ice_peer = theirs->ice;
+	if (also)
+		n.ice_peer.candidates[n.ice_peer.candidate_count++] =
+			(struct media_candidate){
+				.type = MEDIA_CANDIDATE_RELAY,
+				.component = 1,
+				.priority = 1,
+				.addr = *also,
+			};
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 }
 
@@ -379,8 +388,8 @@ static void test_ice_in_a_flood(void **state)
 	strcat(username, ":");
 	strcat(username, media_session_local(b->session)->ice.ufrag);
 	flood(w, username); /* before there is SDP */
-	apply_ice(a, b, true);
-	apply_ice(b, a, false);
+	apply_ice(a, b, true, NULL);
+	apply_ice(b, a, false, NULL);
 	flood(w, username);
 	while (!(a->paths && b->paths) && clock_mono_ns() < end_ns) {
 		flood(w, username);
@@ -405,6 +414,35 @@ static void test_ice_in_a_flood(void **state)
 	assert_true(refusals(w) < FLOOD);
 }
 
+/* A relay of the peer, say: its candidate, and in no selected pair. */
+static void test_other_candidates_are_the_peers(void **state)
+{
+	const struct media_nat_params nat = {.mode = MEDIA_NAT_ICE};
+	struct world *w = *state;
+	struct rig_log *a = session(w, 0, &nat), *b = session(w, 1, &nat);
+	const struct media_addr *ours = &media_session_local(a->session)->rtp;
+	int64_t end_ns = clock_mono_ns() + HANG_NS;
+	struct media_evidence e;
+
+	apply_ice(a, b, true, &w->server.at);
+	apply_ice(b, a, false, NULL);
+	while (!(a->paths && b->paths) && clock_mono_ns() < end_ns)
+		rig_run_ms(&w->rig, 20);
+	assert_null(a->path.reason);
+	assert_true(media_addr_equal(&a->path.remote[0].addr,
+				     &media_session_local(b->session)->rtp));
+	for (uint16_t i = 0; i < 10; i++)
+		peer_send_rtp(&w->server, ours, SSRC, i);
+	rig_run_ms(&w->rig, 50);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(e.foreign_packets, 0);
+	for (uint16_t i = 10; i < 20; i++)
+		peer_send_rtp(&w->stranger, ours, SSRC, i);
+	rig_stop(&w->rig, 2);
+	media_engine_evidence(w->rig.engine, &e);
+	assert_int_equal(e.foreign_packets, 10);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, world_open, world_close)
 
@@ -413,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_relay_sends_garbage),
 		TEST(test_ice_in_a_flood),
+		TEST(test_other_candidates_are_the_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
