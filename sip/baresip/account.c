@@ -7,6 +7,8 @@
 #include "base/log.h"
 
 #define REGEXPIRE_DEFAULT_S 3600
+/* A call that it has not told of for so long was told of before we listened. */
+#define MISSED_NS (2 * NS_PER_S)
 
 int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
 			const struct sip_account_params *params)
@@ -98,16 +100,21 @@ static void call_came(struct baresip_account *a, struct baresip_call *c)
 }
 
 /* It listens to SIP before it takes our connection: whom it told of a call in
- * between was nobody. */
-static void calls_missed(struct baresip_account *a)
+ * between was nobody. It rings at once and tells of a call when it has asked
+ * STUN and TURN servers: until then it cannot be answered. */
+static void calls_missed(struct baresip_account *a, int64_t now_ns)
 {
 	struct le *le;
+
+	if (!a->heard_ns)
+		a->heard_ns = now_ns;
 
 	for (le = a->calls.head; le;) {
 		struct baresip_call *c = le->data;
 
 		le = le->next;
-		if (!c->outgoing && c->rang_ns && !c->announced && !c->closed)
+		if (!c->outgoing && c->rang_ns && !c->announced && !c->closed &&
+		    c->rang_ns < a->heard_ns && now_ns - c->rang_ns > MISSED_NS)
 			call_came(a, c);
 	}
 }
@@ -121,7 +128,7 @@ static void message_told(const struct baresip_message *m, void *arg)
 	switch (m->event) {
 	case BARESIP_ANSWER:
 		baresip_call_answered(a, m);
-		calls_missed(a);
+		calls_missed(a, info.mono_ns);
 		return;
 	case BARESIP_REGISTER_FAIL:
 		baresip_account_register_failed(a, m->text);
@@ -284,6 +291,7 @@ int baresip_account_start(struct baresip_account *a)
 	if (a->process)
 		return 0;
 	memset(&a->tcp_local, 0, sizeof(a->tcp_local));
+	a->heard_ns = 0;
 	(void)str_print(line, sizeof(line), "%s;regint=%u\n", a->params,
 			a->registration == BARESIP_REGISTERING ? a->regexpire_s
 							       : 0);

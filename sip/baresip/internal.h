@@ -59,6 +59,7 @@ struct baresip_account {
 	sip_incoming_h *incoming_h;
 	void *arg;
 	struct baresip_process *process; /* NULL: not running */
+	int64_t heard_ns;                /* its first answer; 0: none yet */
 	struct list calls;
 	uint32_t call_count;
 	/* registration */

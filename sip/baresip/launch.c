@@ -42,30 +42,44 @@ int baresip_installed(char *reason)
 	return 0;
 }
 
-/* A port that UDP and TCP have free, as far as can be known. */
+/* @param ret  -1: none was made @return 0; -errno */
+static int port_bind(int *ret, struct sa *sa, int type)
+{
+	int fd = socket(sa_af(sa), type | SOCK_CLOEXEC, 0);
+
+	*ret = fd;
+	if (fd < 0 || bind(fd, &sa->u.sa, sa->len) ||
+	    getsockname(fd, &sa->u.sa, &sa->len))
+		return -errno;
+	return 0;
+}
+
+/* A port that UDP and TCP have free, as far as can be known, and TCP the one
+ * behind it, where baresip listens to TLS. */
 static int port_choose(uint16_t *ret, const char *bind_addr)
 {
-	struct sa sa;
 	int err = -EADDRINUSE;
 
 	for (int i = 0; i < 16 && err; i++) {
-		int udp;
-		int tcp;
+		int fds[] = {-1, -1, -1};
+		uint16_t port;
+		struct sa sa;
 
 		if (sa_set_str(&sa, bind_addr, 0))
 			return -EINVAL;
-		udp = socket(sa_af(&sa), SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		tcp = socket(sa_af(&sa), SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (udp >= 0 && tcp >= 0 && bind(udp, &sa.u.sa, sa.len) == 0 &&
-		    getsockname(udp, &sa.u.sa, &sa.len) == 0 &&
-		    bind(tcp, &sa.u.sa, sa.len) == 0) {
-			*ret = sa_port(&sa);
-			err = 0;
+		err = port_bind(&fds[0], &sa, SOCK_DGRAM);
+		port = sa_port(&sa);
+		if (!err)
+			err = port_bind(&fds[1], &sa, SOCK_STREAM);
+		sa_set_port(&sa, (uint16_t)(port + 1));
+		if (!err)
+			err = port_bind(&fds[2], &sa, SOCK_STREAM);
+		if (!err)
+			*ret = port;
+		for (size_t k = 0; k < sizeof(fds) / sizeof(fds[0]); k++) {
+			if (fds[k] >= 0)
+				close(fds[k]);
 		}
-		if (udp >= 0)
-			close(udp);
-		if (tcp >= 0)
-			close(tcp);
 	}
 	return err;
 }
