@@ -2,10 +2,10 @@
 #include "agent/engine/internal.h"
 
 #include "base/log.h"
+#include "base/sockaddr.h"
 #include "base/str.h"
 #include "media/ice.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
@@ -179,17 +179,12 @@ void call_nat_gathered(struct call *c, const struct media_record *record)
 /* "192.0.2.1:5000", "[2001:db8::1]:5000" */
 static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
 {
-	const struct sockaddr_in *in = (const void *)&a->ss;
-	const struct sockaddr_in6 *in6 = (const void *)&a->ss;
 	bool v6 = a->ss.ss_family == AF_INET6;
 	char host[INET6_ADDRSTRLEN] = "";
+	uint16_t port = 0;
 
-	(void)inet_ntop(a->ss.ss_family,
-			v6 ? (const void *)&in6->sin6_addr
-			   : (const void *)&in->sin_addr,
-			host, sizeof(host));
-	(void)str_print(dst, ADDR_BYTES, v6 ? "[%s]:%u" : "%s:%u", host,
-			ntohs(v6 ? in6->sin6_port : in->sin_port));
+	(void)sockaddr_host(host, &port, &a->ss);
+	(void)str_print(dst, ADDR_BYTES, v6 ? "[%s]:%u" : "%s:%u", host, port);
 }
 
 static json_t *path_encode(const struct media_path *path)
