@@ -65,9 +65,6 @@ static int audio_check(struct decoder *d, const struct wire_action *a)
 		{a->record_media, "record"},
 	};
 
-	if (a->audio_marker)
-		return decoder_refuse_member(d, "audio_marker",
-					     "client baresip plays none");
 	for (size_t i = 0; i < sizeof(heard) / sizeof(heard[0]); i++) {
 		if (heard[i].wanted && a->encryption != WIRE_ENCRYPTION_NONE)
 			return decoder_refuse_member(d, heard[i].name, "%s",
@@ -80,12 +77,13 @@ static int actions_check(struct decoder *d, const struct wire_action *a)
 {
 	for (size_t i = 0; i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
+		bool offered = is_offered(c);
 
-		if (is_offered(c) &&
+		if (offered &&
 		    (a->encryption == WIRE_ENCRYPTION_NONE || !is_heard(c)))
 			continue;
 		decoder_enter(d, "/sipclient_actions/%zu", i);
-		if (is_offered(c))
+		if (offered)
 			return decoder_refuse(d, "%s", alone_has_keys);
 		return decoder_refuse(
 			d, "client baresip cannot do \"%s%s%.40s\"", c->name,
