@@ -2,7 +2,7 @@
  * another test than the one that would run. */
 #include "control/wire/action.h"
 
-#include <string.h>
+#include <strings.h>
 
 struct effect {
 	bool given; /* to anything but what it is without it */
@@ -24,12 +24,10 @@ static int first_without(struct decoder *d, const struct effect *effects,
 }
 
 /* Without audio_codecs it is PCMU and PCMA. */
-static bool any_codec(const struct wire_action *a, const char *const *names)
+static bool has_opus(const struct wire_action *a)
 {
 	for (size_t i = 0; i < a->codec_count; i++) {
-		size_t k;
-
-		if (decode_word(names, a->codecs[i], &k))
+		if (strcasecmp(a->codecs[i], "opus") == 0)
 			return true;
 	}
 	return false;
@@ -37,7 +35,6 @@ static bool any_codec(const struct wire_action *a, const char *const *names)
 
 static int media_check(struct decoder *d, const struct wire_action *a)
 {
-	static const char *const opus[] = {"opus", NULL};
 	static const char server[] =
 		"without turn_server: name that, or leave it out";
 	bool ice = a->nat == WIRE_NAT_ICE;
@@ -64,7 +61,7 @@ static int media_check(struct decoder *d, const struct wire_action *a)
 		 "turn_credentials", server},
 		{!a->turn_verify, a->turn_transport == WIRE_TLS, "turn_verify",
 		 "unless turn_transport is tls"},
-		{a->opus_fmtp != NULL, any_codec(a, opus), "opus_fmtp",
+		{a->opus_fmtp != NULL, has_opus(a), "opus_fmtp",
 		 "without Opus: name opus in audio_codecs"},
 		{a->prompt != NULL, !a->audio_marker, "prompt",
 		 "with audio_marker, which plays its tones instead: leave one "
