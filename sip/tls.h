@@ -16,6 +16,7 @@ struct tls_context {
 	struct le le;
 	char *key;
 	SSL_CTX *ctx;
+	bool system_authorities; /* still to be read: see tls_session_new() */
 };
 
 /**
@@ -31,13 +32,15 @@ int tls_context_get(struct tls_context **ret, struct list *contexts,
 		    size_t size);
 
 /**
- * A session on a connected socket.
+ * A session on a connected socket. The first one of a context that trusts the
+ * system's CA certificates reads them: that takes some 10 ms, which a job without
+ * TLS does not spend.
  * @param name    host to ask for and to verify; NULL: accepted connection
  * @param alert   where the last alert of the peer is noted, static text
  * @return NULL: out of memory
  */
-SSL *tls_session_new(const struct tls_context *context, int fd,
-		     const char *name, const char **alert);
+SSL *tls_session_new(struct tls_context *context, int fd, const char *name,
+		     const char **alert);
 
 /** Why the handshake or the connection failed, for people. */
 void tls_failure(const SSL *ssl, const char *alert, char *dst, size_t size);
