@@ -11,6 +11,7 @@
 #ifndef OFFHOOK_AGENT_LEASE_H
 #define OFFHOOK_AGENT_LEASE_H
 
+#include "agent/engine_pool.h"
 #include "agent/http.h"
 #include "agent/spool.h"
 #include "conf/agent_conf.h"
@@ -24,7 +25,7 @@ struct lease_env {
 	struct loop *loop;
 	struct http *http;
 	const struct agent_conf *conf;
-	const char *engine_program;
+	struct engine_pool *engines;
 	const char *spool_dir;
 	const char *artifact_dir; /* folder of all leases' */
 	const char *prompt_cache; /* folder of prompts.h */

@@ -168,12 +168,10 @@ static int begin_job(struct lease *l)
 
 void lease_engine_start(struct lease *l)
 {
-	struct process_params params = {.program = l->env->engine_program,
-					.message_h = on_message,
-					.end_h = on_process_end,
-					.arg = l};
+	const struct process_handlers handlers = {
+		.message_h = on_message, .end_h = on_process_end, .arg = l};
 	char reason[160];
-	int err = process_start(&l->process, l->env->loop, &params);
+	int err = engine_pool_take(l->env->engines, &l->process, &handlers);
 
 	if (err == 0) {
 		l->state = LEASE_RUNNING;

@@ -37,7 +37,7 @@ struct process {
 	struct loop_fd socket;
 	struct loop_fd exit; /* a pidfd */
 	struct loop_timer kill;
-	struct process_params params;
+	struct process_handlers handlers;
 };
 
 /* ---- the end ---- */
@@ -88,7 +88,7 @@ static int receive(struct process *p, int limit)
 	while (n < limit &&
 	       (got = wire_channel_receive(p->channel, &message)) == 1) {
 		if (json_is_object(message))
-			p->params.message_h(message, p->params.arg);
+			p->handlers.message_h(message, p->handlers.arg);
 		json_decref(message);
 		n++;
 	}
@@ -141,7 +141,7 @@ static void on_exit_ready(uint32_t events, void *arg)
 	while (!p->sick && receive(p, MESSAGES_A_TURN) > 0)
 		continue;
 	describe(p, status, how, sizeof(how));
-	p->params.end_h(how, p->params.arg);
+	p->handlers.end_h(how, p->handlers.arg);
 }
 
 int process_send(struct process *p, json_t *message)
@@ -205,8 +205,8 @@ static int watch(struct process *p)
 	return err ? err : loop_watch(p->loop, &p->socket, EPOLLIN);
 }
 
-int process_start(struct process **ret, struct loop *loop,
-		  const struct process_params *params)
+int process_start(struct process **ret, struct loop *loop, const char *program,
+		  const struct process_handlers *handlers)
 {
 	struct process *p = calloc(1, sizeof(*p));
 	int pair[2] = {-1, -1}, err;
@@ -214,7 +214,7 @@ int process_start(struct process **ret, struct loop *loop,
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
-	p->params = *params;
+	p->handlers = *handlers;
 	p->reaped = true;
 	p->exit =
 		(struct loop_fd){.fd = -1, .ready_h = on_exit_ready, .arg = p};
@@ -231,7 +231,7 @@ int process_start(struct process **ret, struct loop *loop,
 		goto out;
 	}
 	p->socket.fd = pair[0];
-	err = spawn(&p->pid, params->program, pair[1]);
+	err = spawn(&p->pid, program, pair[1]);
 	if (err)
 		goto out;
 	p->reaped = false;
@@ -244,6 +244,12 @@ out:
 	else
 		*ret = p;
 	return err;
+}
+
+void process_hand_over(struct process *p,
+		       const struct process_handlers *handlers)
+{
+	p->handlers = *handlers;
 }
 
 struct process *process_free(struct process *p)

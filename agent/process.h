@@ -15,8 +15,8 @@
 
 struct process;
 
-struct process_params {
-	const char *program; /* started with --engine=FD */
+/** Who is told what the process says, and its end. */
+struct process_handlers {
 	/** A message of the engine's. @param message  borrowed, an object */
 	void (*message_h)(json_t *message, void *arg);
 	/**
@@ -28,9 +28,16 @@ struct process_params {
 	void *arg;
 };
 
-/** @return 0; -ENOMEM; -errno the program cannot be started */
-int process_start(struct process **ret, struct loop *loop,
-		  const struct process_params *params);
+/**
+ * @param program  started with --engine=FD
+ * @return 0; -ENOMEM; -errno the program cannot be started
+ */
+int process_start(struct process **ret, struct loop *loop, const char *program,
+		  const struct process_handlers *handlers);
+
+/** Tell others from now on. */
+void process_hand_over(struct process *p,
+		       const struct process_handlers *handlers);
 
 /** @param message  borrowed @return as wire_channel_send() */
 int process_send(struct process *p, json_t *message);

@@ -292,7 +292,7 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.loop = s->loop;
 	s->env.http = s->http;
 	s->env.conf = conf;
-	s->env.engine_program = engine_program;
+	s->engine_program = engine_program;
 	s->env.spool_dir = s->spool_dir;
 	s->env.artifact_dir = s->artifact_dir;
 	s->env.prompt_cache = s->prompt_cache;
@@ -316,6 +316,10 @@ int supervisor_run(struct supervisor *s)
 			return err;
 		recover_leases(s); /* before the first poll lists them */
 	}
+	err = engine_pool_new(&s->env.engines, s->loop, s->engine_program,
+			      s->conf->capacity);
+	if (err)
+		return err;
 	link_begin(s);
 	err = notify_new(&s->notify, s->loop);
 	if (err == 0)
@@ -329,6 +333,7 @@ struct supervisor *supervisor_free(struct supervisor *s)
 		return NULL;
 	for (size_t i = 0; i < s->lease_count; i++)
 		lease_free(s->leases[i]);
+	engine_pool_free(s->env.engines);
 	link_release(s);
 	loop_disarm(s->loop, &s->stop_timer);
 	loop_disarm(s->loop, &s->flush_timer);

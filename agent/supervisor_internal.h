@@ -28,6 +28,7 @@ enum stop_state {
 struct supervisor {
 	const struct agent_conf *conf;
 	const char *join_token;
+	const char *engine_program;
 	struct loop *loop;
 	struct http *http;
 	struct notify *notify;

@@ -22,6 +22,13 @@ def children(parent):
     return found
 
 
+def threads(pid):
+    try:
+        return len(list(Path(f"/proc/{pid}/task").iterdir()))
+    except OSError:
+        return 0
+
+
 class Agent:
     """Start, stop and kill an offhook-agent; keyword arguments are
     configuration keys. Its state survives stop() and kill()."""
@@ -50,9 +57,10 @@ class Agent:
         return self
 
     def engines(self):
-        """Pids of its engine processes (none without /proc)."""
+        """Pids of its engine processes that have a job (none without /proc): those that wait
+        for one have no media threads yet."""
         return [pid for pid, words in children(self.process.pid)
-                if any(w.startswith(b"--engine") for w in words)]
+                if any(w.startswith(b"--engine") for w in words) and threads(pid) > 1]
 
     def kill(self):
         """End it as a power cut does; its engines notice by themselves."""

@@ -51,6 +51,8 @@ inherited = {
 }
 
 job = receive()
+if job.get('eof'):  # none came: the agent ends
+    sys.exit(0)
 assert job['type'] == 'job', job
 fake = job['spec'].get('fake', [])
 steps = len(job['spec']['steps'])

@@ -275,6 +275,53 @@ def test_engine_that_cannot_be_started(controller, agent):
     spool_empty(controller, agent)
 
 
+def waiting_engines(agent, count):
+    """Pids of the engine processes, once there are so many."""
+    def found():
+        task = '/proc/%d/task/%d/children' % ((agent.process.pid,) * 2)
+        pids = [int(p) for p in pathlib.Path(task).read_text().split()]
+        return len(pids) == count and pids
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        pids = found()
+        if pids:
+            return pids
+        time.sleep(0.05)
+    raise AssertionError('not %d engine processes' % count)
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists('/proc/self'), reason='needs /proc')
+
+
+@needs_proc
+def test_job_goes_to_an_engine_that_waits(controller, agent, tmp_path):
+    agent.start()
+    ahead = waiting_engines(agent, 2)
+    leases, pids = [], []
+    for number in range(2):
+        dump = tmp_path / ('dump %d' % number)
+        leases.append(controller.offer('l-%d' % number, spec={
+            'dump': str(dump), 'fake': [[0, 'sleep', 0.2]]}))
+        finished(controller, leases[-1])
+        pids.append(json.loads(dump.read_text())['pid'])
+    assert pids[0] in ahead
+    assert pids[0] != pids[1]  # one job a process
+    # those taken are replaced: two wait again, and those of the jobs are gone
+    assert not set(waiting_engines(agent, 2)) & set(pids)
+
+
+@needs_proc
+def test_engine_that_dies_while_it_waits_costs_no_job(controller, agent, tmp_path):
+    agent.start()
+    for pid in waiting_engines(agent, 2):
+        os.kill(pid, signal.SIGKILL)
+    controller.wait(lambda: agent.text().count(
+        'an engine process that waited for a job ended: signal 9 (Killed)') == 2)
+    lease = controller.offer('l-1')
+    assert finished(controller, lease)['outcome'] == 'completed'
+    waiting_engines(agent, 2)
+
+
 def test_engine_outcome_is_passed_on(controller, agent):
     lease = controller.offer('l-1', spec={
         'fake': [[0, 'finish', 'failed', '1001 could not register: 403']]})
