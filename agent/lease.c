@@ -103,7 +103,7 @@ void lease_finish(struct lease *l, const char *outcome, const char *reason)
 	if (err)
 		log_error("lease=%s: the spool cannot be written: %s", l->id,
 			  strerror(-err));
-	upload_poke(l->upload);
+	upload_flush(l->upload);
 }
 
 void lease_cancel(struct lease *l, const char *reason)

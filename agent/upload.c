@@ -363,6 +363,12 @@ void upload_poke(struct upload *u)
 		loop_arm(u->params.loop, &u->sync, SYNC_MS);
 }
 
+void upload_flush(struct upload *u)
+{
+	if (!u->ended)
+		loop_arm(u->params.loop, &u->sync, 0);
+}
+
 int upload_new(struct upload **ret, const struct upload_params *params)
 {
 	struct upload *u = calloc(1, sizeof(*u));

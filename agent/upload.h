@@ -46,5 +46,7 @@ struct upload *upload_free(struct upload *u);
  * of a second and sent then; with the outcome in the spool the finish follows.
  */
 void upload_poke(struct upload *u);
+/** Like upload_poke(), but at once: the outcome was appended. */
+void upload_flush(struct upload *u);
 
 #endif

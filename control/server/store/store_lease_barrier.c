@@ -9,12 +9,25 @@
 /* Steps in which a role can be at most. */
 #define STEP_MAX 1000
 
+/* A role that is alone in its run has nobody to begin together with. */
+static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
+{
+	const struct db_value params[] = {DB_I(run_id)};
+	int64_t roles;
+	int err = lease_integer(db,
+				"SELECT COUNT(*) FROM lease WHERE run_id = $1",
+				LEASE_PARAMS(params), &roles);
+
+	if (!err)
+		*ret_ms = roles > 1 ? GO_DELAY_MS : 0;
+	return err;
+}
+
 static int note_ready(struct db *db, const struct lease_view *v,
-		      const char *lease_id, int64_t step, int64_t now)
+		      const char *lease_id, int64_t step, int64_t go_at)
 {
 	const struct db_value ready[] = {db_text(lease_id), DB_I(step)};
-	const struct db_value go[] = {DB_I(v->run_id), DB_I(step),
-				      DB_I(now + GO_DELAY_MS)};
+	const struct db_value go[] = {DB_I(v->run_id), DB_I(step), DB_I(go_at)};
 	int err;
 
 	err = lease_exec(db,
@@ -38,6 +51,7 @@ int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 {
 	struct lease_view v;
 	struct db *db;
+	int64_t delay_ms = 0;
 	int err = store_write_begin(s, &db);
 
 	if (err)
@@ -51,14 +65,16 @@ int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 	    strcmp(v.phase, "dispatching") != 0)
 		err = -ECANCELED;
 	if (!err && step == v.go_step + 1)
-		err = note_ready(db, &v, lease_id, step, times->now);
+		err = go_delay(db, v.run_id, &delay_ms);
+	if (!err && step == v.go_step + 1)
+		err = note_ready(db, &v, lease_id, step, times->now + delay_ms);
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;
 	*ret_last = err > 0;
 	*ret_go_in_ms = 0;
 	if (err > 0)
-		*ret_go_in_ms = GO_DELAY_MS;
+		*ret_go_in_ms = delay_ms;
 	else if (step == v.go_step + 1)
 		return -EAGAIN;
 	else if (step == v.go_step && v.go_at > times->now)

@@ -474,6 +474,22 @@ static void test_job_that_cannot_be(void **state)
 	assert_int_equal(process_end(&p), 0);
 }
 
+/* Roles begin a step at one instant; the end of the job has no such instant.
+ * A test that waited for it would be ended by the runner. */
+static void test_end_does_not_wait_for_the_others(void **state)
+{
+	struct process p;
+
+	(void)state;
+	process_start(&p);
+	send_job(&p, "B", 0, "[[{\"type\":\"wait\",\"wait_ms\":1}]]");
+	send_go(&p, 0);
+	until_ready(&p, 0);
+	send_text(&p, "{\"type\":\"go\",\"step\":1,\"in_ms\":3600000}");
+	until_finish(&p, "completed");
+	assert_int_equal(process_end(&p), 0);
+}
+
 static void test_max_duration(void **state)
 {
 	struct process p;
@@ -510,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_end_without_ack),
 		cmocka_unit_test(test_registration_refused),
 		cmocka_unit_test(test_job_that_cannot_be),
+		cmocka_unit_test(test_end_does_not_wait_for_the_others),
 		cmocka_unit_test(test_max_duration),
 	};
 

@@ -73,7 +73,7 @@ static json_t *spec_of(const char *role)
 			 "answer");
 }
 
-void bench_run(struct bench *b)
+static void run_create(struct bench *b, size_t role_count)
 {
 	struct run_role roles[2] = {
 		{.role = "callee",
@@ -98,9 +98,10 @@ void bench_run(struct bench *b)
 		.max_duration_s = 60,
 		.created_at = T0,
 		.roles = roles,
-		.role_count = 2,
+		.role_count = role_count,
 	};
 
+	b->role_count = role_count;
 	uuid_make(session);
 	assert_int_equal(store_run_create(b->store, &run, &b->run_id), 0);
 	json_decref(run.test);
@@ -109,6 +110,16 @@ void bench_run(struct bench *b)
 		json_decref(roles[i].spec);
 		json_decref(roles[i].public_spec);
 	}
+}
+
+void bench_run(struct bench *b)
+{
+	run_create(b, 2);
+}
+
+void bench_run_alone(struct bench *b)
+{
+	run_create(b, 1);
 }
 
 struct lease_times bench_times(int64_t now)
@@ -180,9 +191,9 @@ json_t *bench_start(struct bench *b, int64_t now)
 	const struct lease_times times = bench_times(now);
 	json_t *jobs = bench_poll(b, b->store, 0, 4, now);
 
-	assert_int_equal(json_array_size(jobs), 2);
+	assert_int_equal(json_array_size(jobs), b->role_count);
 	bench_expect(b, "phase", "dispatching");
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < b->role_count; i++)
 		assert_int_equal(lease_start(b->store, b->agents[0],
 					     bench_lease(jobs, i), &times),
 				 0);

@@ -22,7 +22,8 @@ struct bench {
 	struct database *database;
 	struct store *store;
 	int64_t agents[2];
-	int64_t run_id; /* the last one */
+	int64_t run_id;    /* the last one */
+	size_t role_count; /* its */
 };
 
 /** @param capacity  jobs that each agent takes */
@@ -33,6 +34,8 @@ void bench_sql(struct bench *b, const char *sql);
 
 /** A run that waits for agents: roles callee and caller. */
 void bench_run(struct bench *b);
+/** Likewise with the callee alone. */
+void bench_run_alone(struct bench *b);
 
 struct lease_times bench_times(int64_t now);
 

@@ -281,6 +281,28 @@ static void test_barrier_one_instant_for_all(void **state)
 	bench_close(&b);
 }
 
+static void test_barrier_of_one_role_does_not_wait(void **state)
+{
+	struct lease_times times = bench_times(T0);
+	struct bench b;
+	json_t *jobs;
+	int64_t go_in_ms = -1;
+	bool last;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run_alone(&b);
+	jobs = bench_start(&b, T0);
+	assert_int_equal(json_array_size(jobs), 1);
+	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
+				     0, &times, &go_in_ms, &last),
+			 0);
+	assert_true(last);
+	assert_int_equal(go_in_ms, 0);
+	json_decref(jobs);
+	bench_close(&b);
+}
+
 static int count_event(const char *role, json_t *event, void *arg)
 {
 	int *count = arg;
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(
 			test_run_failed_outcome_wins_over_later_errors),
 		cmocka_unit_test(test_barrier_one_instant_for_all),
+		cmocka_unit_test(test_barrier_of_one_role_does_not_wait),
 		cmocka_unit_test(test_upload_counts_once),
 	};
 
