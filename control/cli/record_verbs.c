@@ -320,7 +320,29 @@ static int save(struct record_command *c)
 
 /* ---- runs ---- */
 
-static int wait_for(struct record_command *c, const char *session_id)
+/* Tell what a queued run waits for, each time that changes; standard output is
+ * for the result. @param told  what was told last, NULL: nothing */
+static void tell_waiting(struct record_command *c, const char *session_id,
+			 char **told)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	const char *text;
+
+	str_print(path, sizeof(path), "/runs/%s", session_id);
+	if (call(c, "GET", path, NULL, NULL, &a))
+		return; /* the next poll fails, or does not */
+	text = json_string_value(
+		json_object_get(json_object_get(a.body, "run"), "waiting_for"));
+	if (text && (!*told || strcmp(*told, text) != 0))
+		fprintf(stderr, "offhook: the run waits: %s\n", text);
+	free(*told);
+	*told = text ? strdup(text) : NULL;
+	remote_answer_release(&a);
+}
+
+static int poll_end(struct record_command *c, const char *session_id,
+		    char **told)
 {
 	char path[PATH_BYTES];
 	struct remote_answer a;
@@ -342,8 +364,24 @@ static int wait_for(struct record_command *c, const char *session_id)
 			return passed ? 0 : EXIT_FAILED;
 		}
 		remote_answer_release(&a);
+		tell_waiting(c, session_id, told);
 		sleep(POLL_S);
 	}
+	return status;
+}
+
+/* @param data  of the start's answer */
+static int wait_for(struct record_command *c, const json_t *data)
+{
+	const char *session_id =
+		json_string_value(json_object_get(data, "session_id"));
+	const char *waiting =
+		json_string_value(json_object_get(data, "waiting_for"));
+	/* without --json it stands among what was printed */
+	char *told = waiting && !c->json ? strdup(waiting) : NULL;
+	int status = poll_end(c, session_id, &told);
+
+	free(told);
 	return status;
 }
 
@@ -368,8 +406,7 @@ static int run(struct record_command *c)
 		print_json(a.body);
 	}
 	if (c->wait)
-		status = wait_for(c, json_string_value(json_object_get(
-					     data, "session_id")));
+		status = wait_for(c, data);
 	remote_answer_release(&a);
 	return status;
 }

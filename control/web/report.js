@@ -20,6 +20,9 @@ function drawHead(run) {
   const failure = byId('failure');
   failure.hidden = !run.result_description;
   failure.textContent = run.result_description || '';
+  const waiting = byId('waiting');
+  waiting.hidden = !run.waiting_for;
+  waiting.textContent = run.waiting_for ? `Waiting: ${run.waiting_for}.` : '';
   const progress = byId('progress');
   progress.hidden = run.status !== 'running';
   progress.value = run.progress || 0;

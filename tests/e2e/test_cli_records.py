@@ -1,7 +1,9 @@
 """`offhook scenario`, `schedule`, `callback`, `callback-template` against a controller."""
+import concurrent.futures
 import json
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -21,7 +23,7 @@ def lab():
 
 @pytest.fixture
 def offhook(build, tmp_path, lab):
-    def run(*arguments, status=0, url=None, key=None, text=None):
+    def run(*arguments, status=0, url=None, key=None, text=None, both=False):
         done = subprocess.run(
             [build / "offhook", *map(str, arguments)], text=True, capture_output=True, timeout=90,
             cwd=tmp_path, input=text, check=False,
@@ -29,6 +31,8 @@ def offhook(build, tmp_path, lab):
                  "OFFHOOK_KEY": key if key is not None else ":".join(lab.c.keys["admin"])})
         assert done.returncode == status, done.stdout + done.stderr
         assert lab.c.keys["admin"][1] not in done.stdout + done.stderr
+        if both:
+            return done.stdout, done.stderr
         return done.stdout if status == 0 else done.stderr or done.stdout
     return run
 
@@ -105,6 +109,30 @@ def test_scenarios_and_callbacks(offhook, lab, tmp_path):
     session = [line.removeprefix("session_id: ") for line in offhook(
         *start, "username=passed").splitlines() if line.startswith("session_id: ")][0]
     assert lab.c.api("POST", f"/runs/{session}/stop")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_what_a_run_waits_for_is_told(offhook, lab, options):
+    """`scenario run --wait` says why nothing happens."""
+    pool = lab.make("agent-pools", name=f"empty{len(options)}")
+    reason = f"no agent online in the pool empty{len(options)}: none has enrolled"
+
+    def waiting():
+        return lab.c.api("GET", "/runs?filtername=is_finished&filterval=0")["runs"]
+
+    with concurrent.futures.ThreadPoolExecutor() as others:
+        running = others.submit(
+            offhook, "scenario", "run", "registration", f"agentpool_id={pool}",
+            f"target_pool={lab.target}", "username=x", "password=x", "--wait", *options,
+            status=1, both=True)
+        lab.waits_for(waiting)
+        time.sleep(1.5)  # it has polled
+        lab.c.api("POST", f"/runs/{waiting()[0]['id']}/stop")
+        out, err = running.result()
+    # without --json it stands in what is printed first, and is not said again
+    assert (f"waiting_for: {reason}\n" in out) == (not options)
+    assert err.count(f"offhook: the run waits: {reason}\n") == len(options)
+    assert "stopped" in out
 
 
 @pytest.mark.parametrize("arguments", [

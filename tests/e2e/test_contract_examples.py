@@ -88,6 +88,8 @@ def differs(wanted, got, at=""):
             return f"{at} is {got!r}"
         return next(filter(None, (differs(wanted[1], g, f"{at}/{i}")
                                   for i, g in enumerate(got))), None)
+    if wanted == "<text or null>":
+        return None if got is None or isinstance(got, str) else f"{at} is {got!r}"
     if isinstance(wanted, str) and "<" in wanted:
         text = str(got) if wanted in ("<id>", "<number>") else got
         pattern = "|".join(map(re.escape, PATTERNS))

@@ -169,6 +169,77 @@ def test_tester_at_fault_is_errored(bench):
     assert "ring_drops 3" in run["result_description"]
 
 
+def test_a_queued_run_says_what_it_waits_for():
+    """At once: in the start's answer, in GET /runs/ID and on the report page."""
+    with Controller(**{**TIMES, "claim_timeout_s": 300, "poll_s": 1, "lease_s": 60}) as c:
+        bench = Bench(c)
+        busy = ("the agents online in the pool pool are busy: 2 of 3 jobs are taken, "
+                "the run needs 2")
+
+        def start():
+            """(session, what it waits for)"""
+            data = c.api("POST", f"/tests/{bench.test}/run", {"report.mode": "kiosk"})["data"]
+            session, said = data["session_id"], data["waiting_for"]
+            assert shown(session) == said
+            for page, key in ((data["report_url"], None),
+                              (f"{c.url}/run/details/{session}", c.keys["admin"])):
+                assert c.session.get(f"{page}/data", auth=key).json()["run"]["waiting_for"] == said
+            return session, said
+
+        def stop(session):
+            c.api("POST", f"/runs/{session}/stop")
+
+        def starts_and_stops():
+            session, said = start()
+            stop(session)
+            return said
+
+        def shown(session):
+            return bench.get(session)["waiting_for"]
+
+        def has_room(session):
+            """On a busy machine it is 2 s old by now, and the agents have not asked."""
+            return "have room" in (shown(session) or "have room")
+
+        assert starts_and_stops() == "no agent online in the pool pool: none has enrolled"
+        small, large = bench.agent(capacity=1), None  # enrolled is online
+        assert starts_and_stops() == ("the agents online in the pool pool can take 1 jobs "
+                                      "together, the run needs 2")
+        large = bench.agent("agent-2", capacity=2)
+        held, said = start()
+        assert said is None  # the next poll places it
+        jobs = large.jobs(2)
+        assert all(large.start(job).ok for job in jobs.values())
+        assert shown(held) is None
+        first, said = start()
+        assert said == busy
+        finish(large, *jobs.values())
+        assert bench.ended(held) and has_room(first)
+        second, said = start()
+        assert said == busy  # with what the first one will get
+        stop(first)
+        assert has_room(second)
+        until = time.monotonic() + 30
+        while not (said := shown(second)):  # agents with room ask at once, unless they are gone
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        assert said.startswith("the agents online in the pool pool have room, but none has asked "
+                               "for a job since 2")
+        stop(second)
+        for agent in (small, large):
+            assert agent.poll(draining=True) == []
+        assert starts_and_stops() == ("the agents online in the pool pool are draining and take "
+                                      "no jobs")
+        for agent in (small, large):
+            agent.post("/disconnect", {"reason": "the test"})
+        last, said = start()
+        text, instant = said.split(" seen at ")
+        assert text == "no agent online in the pool pool: the last one was"
+        time.strptime(instant, "%Y-%m-%d %H:%M:%S UTC")
+        stop(last)
+        assert bench.ended(last) and shown(last) is None
+
+
 def test_no_agent(bench):
     run = bench.ended(bench.run())
     assert run["status"] == "errored" and run["is_failed"] == 1
@@ -492,7 +563,7 @@ def test_legacy_route_and_forms(bench_shared):
     body = answer.json()
     assert set(body) == {"data", "status"} and body["status"] == 200
     data = body["data"]
-    assert set(data) == {"report_url", "session_id", "status_url"}
+    assert set(data) == {"report_url", "session_id", "status_url", "waiting_for"}
     session = data["session_id"]
     assert data["status_url"] == (
         f"{bench.c.url}/api/v2/runs/{session}/status")

@@ -9,6 +9,7 @@
 #include "control/server/api/resource.h"
 #include "control/server/controller.h"
 #include "control/server/run/run.h"
+#include "control/server/run/start.h"
 #include "control/server/store/store_run.h"
 
 #include <errno.h>
@@ -135,10 +136,15 @@ static json_t *find_run(struct request *req, struct reply *rep)
 	json_t *run;
 	int err = store_run_get(req->store, req->params[0], &run);
 
-	if (err == 0)
-		return run;
-	reply_store_error(rep, err, "run");
-	return NULL;
+	if (err) {
+		reply_store_error(rep, err, "run");
+		return NULL;
+	}
+	json_object_set_new(run, "waiting_for",
+			    run_waiting_for(req->store, req->controller->conf,
+					    json_integer_value(json_object_get(
+						    run, "id"))));
+	return run;
 }
 
 static void add_report_url(struct request *req, json_t *run)

@@ -79,9 +79,11 @@ static void reply_started(struct request *req, struct reply *rep,
 	str_print(status, sizeof(status), "%s/api/v2/runs/%s/status",
 		  req->base_url, run->session_id);
 	reply_json(rep, 200,
-		   json_pack("{s:{s:s, s:s, s:s}}", "data", "report_url",
+		   json_pack("{s:{s:s, s:s, s:s, s:o}}", "data", "report_url",
 			     report, "session_id", run->session_id,
-			     "status_url", status));
+			     "status_url", status, "waiting_for",
+			     run_waiting_for(req->store, req->controller->conf,
+					     run->id)));
 }
 
 void start_test(struct request *req, struct reply *rep, json_t *test,

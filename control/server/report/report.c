@@ -1,6 +1,7 @@
 #include "control/server/report/report.h"
 
 #include "base/str.h"
+#include "control/server/controller.h"
 #include "control/server/report/download.h"
 #include "control/server/report/metrics.h"
 #include "control/server/report/project_page.h"
@@ -89,7 +90,8 @@ static void reply_data(struct request *req, struct reply *rep,
 	json_t *data;
 	int err;
 
-	err = report_data(req->store, req->params[0], kiosk_id, &data);
+	err = report_data(req->store, req->controller->conf, req->params[0],
+			  kiosk_id, &data);
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "there is no run of this id");
 	else if (err)

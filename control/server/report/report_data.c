@@ -1,6 +1,7 @@
 #include "control/server/report/report_data.h"
 
 #include "control/server/report/public.h"
+#include "control/server/run/start.h"
 #include "control/server/store/store_artifact.h"
 #include "control/server/store/store_report.h"
 
@@ -112,8 +113,8 @@ static int add_artifacts(struct store *store, int64_t run_id, json_t *report)
 	return 0;
 }
 
-int report_data(struct store *store, const char *session_id,
-		const char *kiosk_id, json_t **ret)
+int report_data(struct store *store, const struct controller_conf *conf,
+		const char *session_id, const char *kiosk_id, json_t **ret)
 {
 	json_t *report;
 	json_t *series;
@@ -123,6 +124,8 @@ int report_data(struct store *store, const char *session_id,
 	run_id = store_report_run(store, session_id, kiosk_id, &report);
 	if (run_id < 0)
 		return (int)run_id;
+	json_object_set_new(json_object_get(report, "run"), "waiting_for",
+			    run_waiting_for(store, conf, run_id));
 	err = add_events(store, run_id, report);
 	if (!err)
 		err = add_ladder(store, run_id, kiosk_id == NULL, report);

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+struct controller_conf;
 struct store;
 
 /**
@@ -20,7 +21,7 @@ struct store;
  * @return 0; -ENOENT no such run, or the kiosk id is not its own; -ENOMEM;
  *         -EIO
  */
-int report_data(struct store *store, const char *session_id,
-		const char *kiosk_id, json_t **ret);
+int report_data(struct store *store, const struct controller_conf *conf,
+		const char *session_id, const char *kiosk_id, json_t **ret);
 
 #endif

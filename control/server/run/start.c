@@ -6,6 +6,7 @@
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease_run.h"
+#include "control/server/store/store_waiting.h"
 
 #include <errno.h>
 #include <string.h>
@@ -138,6 +139,22 @@ int run_start_stored(struct store *store, const struct controller_conf *conf,
 	start->retries_left = (unsigned)json_integer_value(
 		json_object_get(*ret_test, "retries_on_failure"));
 	return run_start(store, conf, start, errors, ret);
+}
+
+json_t *run_waiting_for(struct store *store, const struct controller_conf *conf,
+			int64_t run_id)
+{
+	const struct waiting_times times = {
+		.now = store_now_ms(),
+		.lease_ms = INT64_C(1000) * conf->lease_s,
+	};
+	char text[WAITING_TEXT_BYTES];
+	int waits = store_waiting_for(store, run_id, &times, text);
+
+	if (waits < 0)
+		log_warning("what run %lld waits for could not be read",
+			    (long long)run_id);
+	return waits > 0 ? json_string(text) : json_null();
 }
 
 bool run_is_refusal(int err)

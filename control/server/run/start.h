@@ -47,6 +47,14 @@ int run_start_stored(struct store *store, const struct controller_conf *conf,
 		     int64_t test_id, struct run_start *start, json_t *errors,
 		     json_t **ret_test, struct run_started *ret);
 
+/**
+ * What a queued run waits for (store_waiting.h), as JSON.
+ * @return new reference: a string; null if it waits for nothing, or if that
+ *         could not be read
+ */
+json_t *run_waiting_for(struct store *store, const struct controller_conf *conf,
+			int64_t run_id);
+
 #define RUN_REFUSAL_BYTES 700
 
 /** Whether an error of a start will be the same the next time. */

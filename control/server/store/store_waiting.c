@@ -1,0 +1,199 @@
+#include "control/server/store/store_waiting.h"
+
+#include "base/str.h"
+#include "control/server/store/store_lease_db.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#define POOL_BYTES 208
+
+/* A run with leases that no agent has. */
+struct waiting_run {
+	int64_t id;
+	int64_t pool_id;
+	char pool[POOL_BYTES];
+	int64_t created_at;
+	int64_t roles; /* without an agent */
+};
+
+static int run_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct waiting_run *run = arg;
+
+	(void)columns;
+	run->pool_id = row[0].integer;
+	snprintf(run->pool, sizeof(run->pool), "%s",
+		 (const char *)row[1].bytes);
+	run->created_at = row[2].integer;
+	run->roles = row[3].integer;
+	return 0;
+}
+
+static int read_run(struct store *s, struct waiting_run *run)
+{
+	const struct db_value params[] = {DB_I(run->id)};
+
+	return db_query(
+		store_reader(s),
+		"SELECT agentpool_id, agentpool_name, created_at, (SELECT "
+		"count(*) FROM lease WHERE run_id = run.id AND state = "
+		"'waiting') FROM run WHERE id = $1 AND phase IN ('queued', "
+		"'dispatching')",
+		LEASE_PARAMS(params), run_row, run);
+}
+
+/* The agents of a pool. Those that take jobs are online and do not drain. */
+struct pool_agents {
+	int64_t enrolled;
+	int64_t online;
+	int64_t taking;
+	int64_t capacity;  /* of those that take jobs */
+	int64_t room;      /* of it without job */
+	int64_t last_seen; /* of any; 0: never */
+	int64_t polled_at; /* of those that take jobs */
+};
+
+static int agents_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct pool_agents *agents = arg;
+
+	(void)columns;
+	agents->enrolled = row[0].integer;
+	agents->online = row[1].integer;
+	agents->taking = row[2].integer;
+	agents->capacity = row[3].integer;
+	agents->room = row[4].integer;
+	agents->last_seen = row[5].integer;
+	agents->polled_at = row[6].integer;
+	return 0;
+}
+
+static int read_agents(struct store *s, int64_t pool_id,
+		       const struct waiting_times *times,
+		       struct pool_agents *ret)
+{
+	const struct db_value params[] = {DB_I(pool_id),
+					  DB_I(times->now - times->lease_ms)};
+
+	return db_query(
+		store_reader(s),
+		"SELECT count(*), coalesce(sum(online), 0), "
+		"coalesce(sum(taking), 0), coalesce(sum(taking * capacity), "
+		"0), coalesce(sum(CASE WHEN capacity > jobs THEN taking * "
+		"(capacity - jobs) ELSE 0 END), 0), "
+		"coalesce(max(last_seen), 0), "
+		"coalesce(max(taking * polled_at), 0) FROM (SELECT "
+		"a.capacity, a.last_seen, a.polled_at, "
+		"CASE WHEN a.disconnected = 0 AND a.last_seen > $2 THEN 1 "
+		"ELSE 0 END AS online, "
+		"CASE WHEN a.disconnected = 0 AND a.last_seen > $2 AND "
+		"a.draining = 0 AND a.held = 0 THEN 1 ELSE 0 END AS taking, "
+		"(SELECT count(*) FROM lease l WHERE l.agent_id = a.id AND "
+		"l.state IN ('offered', 'started')) AS jobs "
+		"FROM agent a WHERE a.pool_id = $1) AS pool",
+		LEASE_PARAMS(params), agents_row, ret);
+}
+
+static int ahead_row(const struct db_value *row, size_t columns, void *arg)
+{
+	int64_t *room = arg;
+
+	(void)columns;
+	/* one that does not fit is passed over, as polls do */
+	if (row[0].integer <= *room)
+		*room -= row[0].integer;
+	return 0;
+}
+
+/* Take off what runs that stand before this one in the queue will get. */
+static int reserve_ahead(struct store *s, const struct waiting_run *run,
+			 int64_t *room)
+{
+	const struct db_value params[] = {DB_I(run->pool_id), DB_I(run->id)};
+
+	return db_query(store_reader(s),
+			"SELECT (SELECT count(*) FROM lease WHERE run_id = "
+			"run.id AND state = 'waiting') FROM run "
+			"WHERE " RUN_ACTIVE "AND phase IN ('queued', "
+			"'dispatching') AND agentpool_id = $1 AND id < $2 "
+			"ORDER BY id",
+			LEASE_PARAMS(params), ahead_row, room);
+}
+
+static void time_text(int64_t ms, char text[static 24])
+{
+	time_t s = (time_t)(ms / 1000);
+	struct tm tm;
+
+	gmtime_r(&s, &tm);
+	(void)strftime(text, 24, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+/* @param room  what runs ahead in the queue leave */
+static int explain(const struct waiting_run *run,
+		   const struct pool_agents *agents, int64_t room,
+		   const struct waiting_times *times,
+		   char text[static WAITING_TEXT_BYTES])
+{
+	int64_t since = times->now - WAITING_POLL_MS;
+	char at[24];
+
+	if (!agents->enrolled) {
+		str_print(text, WAITING_TEXT_BYTES,
+			  "no agent online in the pool %s: none has enrolled",
+			  run->pool);
+	} else if (!agents->online) {
+		time_text(agents->last_seen, at);
+		str_print(text, WAITING_TEXT_BYTES,
+			  "no agent online in the pool %s: the last one was "
+			  "seen at %s UTC",
+			  run->pool, at);
+	} else if (!agents->taking) {
+		str_print(text, WAITING_TEXT_BYTES,
+			  "the agents online in the pool %s are draining and "
+			  "take no jobs",
+			  run->pool);
+	} else if (agents->capacity < run->roles) {
+		str_print(text, WAITING_TEXT_BYTES,
+			  "the agents online in the pool %s can take %" PRId64
+			  " jobs together, the run needs %" PRId64,
+			  run->pool, agents->capacity, run->roles);
+	} else if (room < run->roles) {
+		str_print(text, WAITING_TEXT_BYTES,
+			  "the agents online in the pool %s are busy: %" PRId64
+			  " of %" PRId64 " jobs are taken, the run needs "
+			  "%" PRId64,
+			  run->pool, agents->capacity - room, agents->capacity,
+			  run->roles);
+	} else if (run->created_at < since && agents->polled_at < since) {
+		time_text(agents->polled_at, at);
+		str_print(text, WAITING_TEXT_BYTES,
+			  "the agents online in the pool %s have room, but "
+			  "none has asked for a job since %s UTC",
+			  run->pool, at);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+int store_waiting_for(struct store *s, int64_t run_id,
+		      const struct waiting_times *times,
+		      char text[static WAITING_TEXT_BYTES])
+{
+	struct waiting_run run = {.id = run_id};
+	struct pool_agents agents = {.enrolled = 0};
+	int64_t room;
+	int err;
+
+	err = read_run(s, &run);
+	if (err <= 0 || !run.roles)
+		return err < 0 ? err : 0;
+	err = read_agents(s, run.pool_id, times, &agents);
+	room = agents.room;
+	if (err >= 0)
+		err = reserve_ahead(s, &run, &room);
+	return err < 0 ? err : explain(&run, &agents, room, times, text);
+}
