@@ -6,24 +6,27 @@ import requests
 
 
 class FakeAgent:
-    """Enrols at once; every call of the protocol is a method.
+    """Enrols at once, or is enrolled (auth); every call of the protocol is a method.
 
     Answers are requests.Response, so that tests see what an agent sees.
     """
 
-    def __init__(self, controller, token, name, capacity=4):
+    def __init__(self, controller, token=None, name=None, capacity=4, auth=None):
         self.controller = controller
         self.session = requests.Session()
         self.capacity = capacity
         self.held = []
+        self.seq = {}
+        self.auth = tuple(auth) if auth else self._enrol(token, name)
+
+    def _enrol(self, token, name):
         answer = self.post("/register", {
             "token": token, "name": name, "version": "0.0",
-            "protocols": [1], "features": [], "capacity": capacity},
+            "protocols": [1], "features": [], "capacity": self.capacity},
             auth=None)
         assert answer.status_code == 201, answer.text
         body = answer.json()
-        self.auth = (body["agent_id"], body["secret"])
-        self.seq = {}
+        return body["agent_id"], body["secret"]
 
     def call(self, method, path, body=None, auth="own", timeout=60):
         return self.session.request(

@@ -1,0 +1,83 @@
+"""States of earlier schemas, made by make_state.py: put in place and compared."""
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+from fake_agent import FakeAgent
+
+STATES = Path(__file__).parent / "state"
+
+# What depends on the time of the question, by member's name.
+VOLATILE = {
+    "state", "last_seen", "in_use",          # an agent's: all are offline
+    "last_used_at",                          # of the key that asks
+    "next_at", "next_times",                 # of schedules
+}
+# Lists that may have got longer since.
+GROWING = {"history"}
+
+
+def dump(path):
+    """(lines of the schema, {table: rows as dicts}) of a database that nobody has open."""
+    db = sqlite3.connect(path)
+    db.row_factory = sqlite3.Row
+    schema = sorted(" ".join(row["sql"].split()) for row in db.execute(
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"))
+    tables = [row["name"] for row in db.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    rows = {t: [dict(row) for row in db.execute(f'SELECT * FROM "{t}"')] for t in tables}
+    db.close()
+    return schema, rows
+
+
+def made_by(number, path):
+    """The database of a state, as its program left it."""
+    db = sqlite3.connect(path)
+    db.executescript((STATES / str(number) / "offhook.sql").read_text())
+    db.execute("PRAGMA journal_mode = WAL")
+    db.close()
+
+
+class State:
+    """state = State(10); state.put(controller) before that starts"""
+
+    def __init__(self, number):
+        self.number = number
+        self.folder = STATES / str(number)
+        kept = json.loads((self.folder / "answers.json").read_text())
+        self.answers, self.files, self.live = kept["answers"], kept["files"], kept["live"]
+        self.conf, self.secrets = kept["conf"], kept["secrets"]
+
+    def put(self, c):
+        made_by(self.number, c.state_dir / "offhook.db")
+        key = shutil.copy(self.folder / "master.key", c.state_dir)
+        Path(key).chmod(0o600)
+        for name in ("artifacts", "appimages"):
+            shutil.copytree(self.folder / name, c.state_dir / name)
+        c.conf.update(self.conf)
+        c.keys = {name: tuple(key) for name, key in self.secrets["keys"].items()}
+
+    def agent(self, c):
+        """The enrolled agent with its secret."""
+        return FakeAgent(c, auth=self.secrets["agent"])
+
+
+def differences(old, new, at=""):
+    """What an answer of then has and one of now has not, or otherwise. New members are none."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name, value in old.items():
+            if name in VOLATILE:
+                continue
+            if name not in new:
+                yield f"{at}/{name}: is missing"
+            elif name in GROWING:
+                if any(entry not in new[name] for entry in value):
+                    yield f"{at}/{name}: {value} became {new[name]}"
+            else:
+                yield from differences(value, new[name], f"{at}/{name}")
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (was, now) in enumerate(zip(old, new)):
+            yield from differences(was, now, f"{at}/{i}")
+    elif old != new:
+        yield f"{at}: {old!r} became {new!r}"
