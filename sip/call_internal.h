@@ -92,7 +92,7 @@ struct sip_call {
 	struct server *st;
 	struct sip_msg *msg;
 	struct mbuf *ok_mb; /* the 2xx, until the ACK */
-	uint32_t ok_count;  /* transmissions */
+	uint32_t ok_count;
 	uint32_t ok_cseq;
 	struct tmr tmr_ok;
 	struct tmr tmr_no_ack;

@@ -54,9 +54,8 @@ struct transaction {
 	struct hop hop;
 	char branch[BRANCH_BYTES];
 	struct mbuf *wire;
-	struct mbuf *ack;    /* of a refused INVITE */
-	int64_t launched_ns; /* first transmission */
-	unsigned sent;       /* transmissions */
+	struct mbuf *ack; /* of a refused INVITE */
+	unsigned sent;
 	struct tmr tmr;
 	struct tmr tmr_again;
 	struct conn_watch watch;

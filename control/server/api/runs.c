@@ -177,43 +177,40 @@ void run_get(struct request *req, struct reply *rep)
 }
 
 /* The answer's beginning: behind it stands a finished run, or nothing yet. */
-static int begin_status(struct request *req, struct buf *text,
-			struct run_status *status)
+static int begin_status(struct buf *text)
 {
-	*status = (struct run_status){
-		.text = text,
-		.alias = req->controller->conf->session_status_alias,
-	};
 	buf_init(text, STATUS_BYTES);
 	return buf_print(text, "{\"run\":");
 }
 
-static void reply_status(struct reply *rep, const struct run_status *status,
-			 int err)
+static void reply_status(struct request *req, struct reply *rep,
+			 struct buf *text, int err, bool finished)
 {
-	if (err == 0 && !status->finished)
-		err = buf_print(
-			status->text, "{\"status\":\"running\"%s}",
-			status->alias ? ",\"session_status\":\"running\"" : "");
+	bool alias = req->controller->conf->session_status_alias;
+
+	if (err == 0 && !finished)
+		err = buf_print(text, "{\"status\":\"running\"%s}",
+				alias ? ",\"session_status\":\"running\"" : "");
 	if (err == 0)
-		err = buf_print(status->text, ",\"status\":200}");
+		err = buf_print(text, ",\"status\":200}");
 	if (err) {
-		buf_release(status->text);
+		buf_release(text);
 		reply_store_error(rep, err, "run");
 	} else {
-		reply_text(rep, status->text);
+		reply_text(rep, text);
 	}
 }
 
 void run_status(struct request *req, struct reply *rep)
 {
-	struct run_status status;
+	bool finished = false;
 	struct buf text;
-	int err = begin_status(req, &text, &status);
+	int err = begin_status(&text);
 
 	if (err == 0)
-		err = store_run_status(req->store, req->params[0], &status);
-	reply_status(rep, &status, err);
+		err = store_run_status(req->store, req->params[0], &text,
+				       &finished);
+	reply_status(req, rep, &text, err, finished);
 }
 
 void run_stop_request(struct request *req, struct reply *rep)
@@ -296,7 +293,7 @@ void run_kiosk_revoke(struct request *req, struct reply *rep)
 
 void test_status_last(struct request *req, struct reply *rep)
 {
-	struct run_status status;
+	bool finished = false;
 	struct buf text;
 	json_t *test;
 	int64_t id;
@@ -309,14 +306,14 @@ void test_status_last(struct request *req, struct reply *rep)
 		return;
 	}
 	json_decref(test);
-	err = begin_status(req, &text, &status);
+	err = begin_status(&text);
 	if (err == 0)
-		err = store_run_status_last(req->store, id, &status);
+		err = store_run_status_last(req->store, id, &text, &finished);
 	if (err == -ENOENT) { /* it never ran */
-		status.finished = true;
+		finished = true;
 		err = buf_print(&text, "null");
 	}
-	reply_status(rep, &status, err);
+	reply_status(req, rep, &text, err, finished);
 }
 
 static json_t *pick(json_t *row, const char *const *names, size_t count)

@@ -3,12 +3,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/server/store/db_sqlite.h"
+#include "control/server/store/migrate.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Raised with every change of schema.sql. */
-#define SCHEMA_VERSION "10"
-
 /* Another thread's transaction may take so long, as one that waits for a lock
  * on the file does; then the answer is 503. */
 #define WRITE_WAIT_NS (5 * NS_PER_S)
-
-/* Hex digits of the hash that stands beside the version, and the end. */
-#define SCHEMA_PRINT_BYTES 17
-
-extern const char store_schema[]; /* schema.sql, embedded */
 
 struct database {
 	char *path;                    /* constant */
@@ -69,122 +60,6 @@ static int take_lock(struct database *d)
 	return -EBUSY;
 }
 
-/* What a file says it was made by; "" it does not say. */
-struct made_by {
-	bool has_tables;
-	char version[32];
-	char print[SCHEMA_PRINT_BYTES];
-};
-
-static int tables_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	((struct made_by *)arg)->has_tables = row[0].integer > 0;
-	return 0;
-}
-
-static int setting_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct made_by *m = arg;
-
-	(void)columns;
-	if (strcmp(row[0].bytes, "schema_version") == 0)
-		snprintf(m->version, sizeof(m->version), "%s",
-			 (const char *)row[1].bytes);
-	else
-		snprintf(m->print, sizeof(m->print), "%s",
-			 (const char *)row[1].bytes);
-	return 0;
-}
-
-/* A short hash of the schema without comments and blanks: it changes with
- * every table, even if the number was forgotten. */
-static void schema_print(char print[static SCHEMA_PRINT_BYTES])
-{
-	uint8_t hash[crypto_generichash_BYTES_MIN];
-	crypto_generichash_state state;
-
-	crypto_generichash_init(&state, NULL, 0, crypto_generichash_BYTES_MIN);
-	for (const char *c = store_schema; *c; c++) {
-		if (c[0] == '-' && c[1] == '-')
-			c += strcspn(c, "\n");
-		if (!*c)
-			break;
-		if (!isspace((unsigned char)*c))
-			crypto_generichash_update(&state,
-						  (const unsigned char *)c, 1);
-	}
-	crypto_generichash_final(&state, hash, sizeof(hash));
-	sodium_bin2hex(print, SCHEMA_PRINT_BYTES, hash,
-		       (SCHEMA_PRINT_BYTES - 1) / 2);
-}
-
-static int read_made_by(struct db *db, struct made_by *m)
-{
-	int err = db_query(db,
-			   "SELECT count(*) FROM sqlite_master "
-			   "WHERE type = 'table'",
-			   NULL, 0, tables_row, m);
-
-	if (err < 0 || !m->has_tables)
-		return err < 0 ? err : 0;
-	/* without the table it is no file of ours: an error, as it should be */
-	err = db_query(db,
-		       "SELECT name, value FROM setting WHERE name IN "
-		       "('schema_version', 'schema_print')",
-		       NULL, 0, setting_row, m);
-	return err < 0 ? err : 0;
-}
-
-static int create_schema(struct db *db, const char *print)
-{
-	const struct db_value params[] = {db_text(SCHEMA_VERSION),
-					  db_text(print)};
-	int err = db_begin(db);
-
-	if (err)
-		return err;
-	err = db_script(db, store_schema);
-	if (err == 0)
-		err = db_query(db,
-			       "INSERT INTO setting (name, value) VALUES "
-			       "('schema_version', $1), ('schema_print', $2)",
-			       params, 2, NULL, NULL);
-	if (err >= 0)
-		err = db_commit(db);
-	else
-		db_rollback(db);
-	return err;
-}
-
-/* A file of another schema is refused before anything is changed in it. */
-static int apply_schema(struct database *d)
-{
-	struct made_by made = {.has_tables = false};
-	char print[SCHEMA_PRINT_BYTES];
-	int err;
-
-	schema_print(print);
-	err = read_made_by(d->writer, &made);
-	if (err == 0 && !made.has_tables)
-		err = create_schema(d->writer, print);
-	if (err < 0) {
-		log_error("database %s: %s", d->path, db_error(d->writer));
-		return -EIO;
-	}
-	if (!made.has_tables || (strcmp(made.version, SCHEMA_VERSION) == 0 &&
-				 strcmp(made.print, print) == 0))
-		return 0;
-	log_error("database %s has schema version %s (%s), this program needs "
-		  "version " SCHEMA_VERSION " (%s): run the program that made "
-		  "the file, or stop and move %s, %s-wal and %s-shm away to "
-		  "start with an empty one",
-		  d->path, made.version[0] ? made.version : "unknown",
-		  made.print[0] ? made.print : "unmarked", print, d->path,
-		  d->path, d->path);
-	return -EPROTO;
-}
-
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets)
 {
@@ -206,7 +81,7 @@ int database_open(struct database **ret, const char *path,
 	if (err == 0)
 		err = db_sqlite_open(&d->writer, path, false);
 	if (err == 0)
-		err = apply_schema(d);
+		err = migrate(d->writer, path, migrations, migration_count);
 	if (err == 0)
 		err = idempotency_recover(d->writer);
 	if (err)

@@ -14,11 +14,12 @@ struct secrets;
 struct store;
 
 /**
- * Open the database; an empty file gets the schema. A file of another schema is
- * refused as it is: there is no migration yet (docs/controller.md).
+ * Open the database and bring it to this program's schema (migrate.h): an empty
+ * file gets all of it, an earlier one is copied and changed. Others are refused
+ * as they are.
  * @param secrets  borrowed, must outlive the database
- * @return 0; -EBUSY another process has it; -EPROTO another schema; -ENOMEM;
- *         -EIO; reason in the log
+ * @return 0; -EBUSY another process has it; -EPROTO a schema that it cannot
+ *         bring forward; -ENOMEM; -EIO; reason in the log
  */
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets);

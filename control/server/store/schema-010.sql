@@ -1,8 +1,9 @@
 -- The controller's tables. Times are integers: milliseconds since 1970 UTC,
 -- or microseconds where the name ends in _us. Flags are 0 or 1. Columns
 -- ending in _json hold a JSON document the API takes and returns as it is.
--- Whoever changes this file raises SCHEMA_VERSION in store.c: a database that
--- was made by another schema is refused (docs/controller.md).
+-- This is the base, schema 10, and stays as it is: changes are steps of their own
+-- (migrations.c; docs/testing.md, "Migrations"). What a database has today:
+-- sqlite3 COPY_OF_THE_FILE .schema
 
 CREATE TABLE IF NOT EXISTS setting (
   name TEXT PRIMARY KEY,

@@ -1,0 +1,11 @@
+/* The one list of schema changes. Append; never change or remove a step that has been
+ * released: files that have it are refused then. */
+#include "control/server/store/migrate.h"
+
+extern const char schema_010[]; /* schema-010.sql, embedded */
+
+const struct migration migrations[] = {
+	{10, "base", schema_010, NULL},
+};
+
+const size_t migration_count = sizeof(migrations) / sizeof(*migrations);
