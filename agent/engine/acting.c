@@ -52,15 +52,21 @@ static int reinvite(struct call *c)
 	return err ? err : sip_call_reinvite(c->sip);
 }
 
+static int refuse(struct call *c, const struct wire_client_action *a)
+{
+	c->refusal_asked = true;
+	if (is(a, "reject"))
+		return sip_call_reject(c->sip, code_of(a->argument, 603), NULL);
+	return sip_call_redirect(c->sip, 302, a->argument);
+}
+
 int acting_do(const struct wire_client_action *a, void *arg)
 {
 	struct call *c = arg;
 	int err;
 
-	if (is(a, "reject"))
-		return sip_call_reject(c->sip, code_of(a->argument, 603), NULL);
-	if (is(a, "redirect"))
-		return sip_call_redirect(c->sip, 302, a->argument);
+	if (is(a, "reject") || is(a, "redirect"))
+		return refuse(c, a);
 	if (is(a, "sndcode"))
 		return sip_call_progress(c->sip, code_of(a->argument, 180),
 					 NULL);

@@ -159,6 +159,7 @@ static void call_report(struct call *c)
 		.duration_ms = (double)(c->closed_ns - c->established_ns) /
 			       (double)NS_PER_MS,
 		.end = ends[c->end],
+		.expected_end = call_ended_as_asked(c),
 		.code = c->code,
 		.reason = c->reason,
 		.warning = c->warning[0] ? c->warning : NULL,
@@ -206,6 +207,24 @@ void call_hangup(struct call *c)
 	sip_call_hangup(c->sip);
 }
 
+bool call_ended_as_asked(const struct call *c)
+{
+	switch (c->end) {
+	case SIP_END_LOCAL:
+	case SIP_END_REMOTE:
+		/* Never established: a BYE instead of the ACK, for one. */
+		return c->established_ns != 0;
+	case SIP_END_REJECTED:
+		return !c->outgoing &&
+		       (c->refusal_asked || c->action->ring_only);
+	case SIP_END_CANCELLED:
+		return !c->outgoing && c->action->ring_only;
+	case SIP_END_FAILED:
+		break;
+	}
+	return false;
+}
+
 void call_give_up(struct call *c, const char *reason)
 {
 	const struct sip_call_info info = {
@@ -215,10 +234,13 @@ void call_give_up(struct call *c, const char *reason)
 		.end = SIP_END_FAILED,
 	};
 
-	if (c->sip)
-		call_hangup(c);
-	else
+	if (!c->sip) {
 		call_closed(c, &info, reason);
+		return;
+	}
+	if (!c->closed && !c->hangup_ns && !c->failure[0])
+		(void)str_print(c->failure, sizeof(c->failure), "%s", reason);
+	call_hangup(c);
 }
 
 void call_overdue(struct call *c)

@@ -114,6 +114,8 @@ struct call {
 	enum sip_call_end end;
 	unsigned code;
 	char reason[192];
+	bool refusal_asked; /* the action or its script refused the call */
+	char failure[192];  /* why the engine gave it up; "": it did not */
 	char warning[SIP_WARNING_BYTES]; /* of a peer that refused it, or "" */
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
@@ -161,8 +163,11 @@ void call_take(struct engine *e, const struct wire_action *action,
 	       struct account *account, struct sip_call *sip);
 /** Its media's addresses are known: dial, or answer, if that waits. */
 void call_ready(struct call *c);
-/** It cannot be, or is not to be any more. */
+/** End a call that cannot go on: it ends failed, with this reason. */
 void call_give_up(struct call *c, const char *reason);
+/** Whether it ended by what the test asked for (docs/conditions.md). Closed
+ * calls only. */
+bool call_ended_as_asked(const struct call *c);
 void call_hangup(struct call *c);
 /** At the end of the job: the dialog did not end in time, go on without it. */
 void call_overdue(struct call *c);

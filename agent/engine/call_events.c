@@ -94,9 +94,28 @@ void call_finish_soon(struct call *c)
 		tmr_start(&c->tmr_finish, 0, call_finish, c);
 }
 
-void call_closed(struct call *c, const struct sip_call_info *info,
+/* However the peer took the end of a call that we gave up. */
+static struct sip_call_info given_up(const struct call *c,
+				     const struct sip_call_info *info)
+{
+	struct sip_call_info own = *info;
+
+	own.local = true;
+	own.end = SIP_END_FAILED;
+	own.code = 0;
+	own.reason = c->failure;
+	own.warning = NULL;
+	return own;
+}
+
+void call_closed(struct call *c, const struct sip_call_info *told,
 		 const char *text)
 {
+	const struct sip_call_info own = given_up(c, told);
+	const struct sip_call_info *info = c->failure[0] ? &own : told;
+
+	if (c->failure[0])
+		text = c->failure;
 	c->closed = true;
 	c->peer = strdup(c->sip ? sip_call_peer(c->sip) : c->dial_uri);
 	c->call_id = c->sip ? strdup(sip_call_id(c->sip)) : NULL;

@@ -242,5 +242,5 @@ void call_nat_path(struct call *c, const struct media_record *record)
 					  json_string_value(json_object_get(
 						  c->path, "by")),
 					  path->reason));
-	call_hangup(c);
+	call_give_up(c, path->reason);
 }

@@ -17,7 +17,11 @@ static int op_resume(void *arg)
 
 static void op_hangup(void *arg)
 {
-	call_hangup(arg);
+	struct call *c = arg;
+
+	/* Before the answer it refuses an incoming call, with 603. */
+	c->refusal_asked = true;
+	call_hangup(c);
 }
 
 static void op_failed(const struct wire_client_action *action, const char *text,

@@ -88,5 +88,5 @@ void call_security_dtls(struct call *c, const struct media_record *record)
 		     wire_event_assert(report_time(c->engine, record->mono_ns),
 				       c->name, "media_encryption", "dtls",
 				       text));
-	call_hangup(c);
+	call_give_up(c, text);
 }

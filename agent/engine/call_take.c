@@ -10,11 +10,13 @@
 void call_answer_due(void *arg)
 {
 	struct call *c = arg;
+	char why[96];
 	int err;
 
 	if (c->closed)
 		return;
 	if (c->action->answer_code != 200 && !c->replaces) {
+		c->refusal_asked = true;
 		err = c->action->answer_contact
 			      ? sip_call_redirect(c->sip,
 						  c->action->answer_code,
@@ -22,7 +24,7 @@ void call_answer_due(void *arg)
 			      : sip_call_reject(c->sip, c->action->answer_code,
 						NULL);
 		if (err)
-			call_hangup(c);
+			call_give_up(c, "its answer_code cannot be sent");
 		return;
 	}
 	err = c->media ? 0 : call_media_new(c);
@@ -35,10 +37,12 @@ void call_answer_due(void *arg)
 	else
 		err = sip_call_answer(c->sip, media_session_local(c->media));
 	if (err) {
-		snprintf(c->reason, sizeof(c->reason), "%s", strerror(-err));
 		log_warning("run=%s call=%s cannot be answered: %s",
-			    c->engine->job->session_id, c->name, c->reason);
-		call_hangup(c);
+			    c->engine->job->session_id, c->name,
+			    strerror(-err));
+		snprintf(why, sizeof(why), "it cannot be answered: %s",
+			 strerror(-err));
+		call_give_up(c, why);
 	}
 }
 

@@ -80,8 +80,8 @@ void cli_usage(void)
 	      "  --trace               SIP messages too\n"
 	      "  --help, --version\n"
 	      "\n"
-	      "Exit status: 0 the call was established and audio flowed both ways\n"
-	      "(register: it was taken), 1 it was not, 2 wrong usage, 3 the fault is on\n"
-	      "our side, and nothing is known of the peer.\n",
+	      "Exit status: 0 the call was established, ended as asked, and audio flowed\n"
+	      "both ways (register: it was taken), 1 it was not, 2 wrong usage, 3 the\n"
+	      "fault is on our side, and nothing is known of the peer.\n",
 	      stdout);
 }

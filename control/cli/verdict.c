@@ -124,19 +124,42 @@ static void judge_audio(struct verdict *v, json_t *call)
 			     name, peer, json_number_value(match), PROMPT_SAME);
 }
 
+static bool is_incoming(const json_t *call)
+{
+	return strcmp(text_of(call, "direction"), "in") == 0;
+}
+
+static bool is_established(const json_t *call)
+{
+	return json_is_true(json_object_get(call, "established"));
+}
+
+/* An incoming call that the script refused, as it was told. */
+static bool is_refused_as_asked(const json_t *call)
+{
+	return is_incoming(call) && !is_established(call) &&
+	       json_is_true(json_object_get(call, "expected_end"));
+}
+
 static void judge_call(struct verdict *v, json_t *call)
 {
 	const char *name = text_of(call, "call");
-	const char *way =
-		strcmp(text_of(call, "direction"), "in") == 0 ? "from" : "to";
+	const char *way = is_incoming(call) ? "from" : "to";
 	char refusal[VERDICT_REASON_BYTES];
 
+	if (is_refused_as_asked(call))
+		return;
 	wire_call_refusal_text(refusal, sizeof(refusal), call);
-	if (!json_is_true(json_object_get(call, "established"))) {
+	if (!is_established(call)) {
 		verdict_fail(v, "call %s %s %s was not established (%s): %s",
 			     name, way, text_of(call, "peer"),
 			     text_of(call, "end"),
 			     refusal[0] ? refusal : text_of(call, "reason"));
+	} else if (!wire_call_ended_as_asked(call)) {
+		verdict_fail(v,
+			     "call %s %s %s was established, but ended %s: %s",
+			     name, way, text_of(call, "peer"),
+			     text_of(call, "end"), text_of(call, "reason"));
 	} else if (packets_flowed(call, "in") == 0) {
 		verdict_fail(
 			v, "call %s was established, but no audio came from %s",
@@ -249,9 +272,22 @@ static const char *registered_reason(struct verdict *v)
 	return v->reason;
 }
 
+static size_t count_refused(const struct verdict *v)
+{
+	size_t count = 0, i;
+	json_t *call;
+
+	json_array_foreach(v->calls, i, call)
+	{
+		count += is_refused_as_asked(call);
+	}
+	return count;
+}
+
 const char *verdict_reason(struct verdict *v)
 {
 	size_t count = json_array_size(v->calls);
+	size_t refused = count_refused(v);
 	json_t *failed = json_array_get(v->asserts, 0);
 
 	/* A call that failed says more than an assertion on it. */
@@ -266,9 +302,15 @@ const char *verdict_reason(struct verdict *v)
 		return registered_reason(v);
 	if (count == 0)
 		return "there was no call";
-	snprintf(v->reason, sizeof(v->reason),
-		 "%zu call%s established, audio flowed both ways", count,
-		 count == 1 ? " was" : "s were");
+	if (refused == count)
+		snprintf(v->reason, sizeof(v->reason),
+			 "%zu call%s refused, as asked", count,
+			 count == 1 ? " was" : "s were");
+	else
+		snprintf(v->reason, sizeof(v->reason),
+			 "%zu call%s established, audio flowed both ways",
+			 count - refused,
+			 count - refused == 1 ? " was" : "s were");
 	return v->reason;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Whether what the command line asked for went well: every call was
- * established and audio flowed both ways, or the registration succeeded; no
+ * established, ended by what was asked for (docs/conditions.md has the table
+ * of ends) and audio flowed both ways, or the registration succeeded; no
  * assertion failed, the job was completed. Where audio was decoded, the peer
  * must have sounded; where a prompt is expected, it must have been that.
  * As with a run of a controller, it is neither passed nor failed but errored

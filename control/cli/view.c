@@ -1,6 +1,7 @@
 #include "control/cli/view.h"
 
 #include "base/clock.h"
+#include "control/wire/event.h"
 #include "control/wire/text.h"
 
 #include <stdarg.h>
@@ -338,13 +339,15 @@ void view_call(struct view *v, json_t *event)
 {
 	bool outgoing = strcmp(text_of(event, "direction"), "out") == 0;
 	json_t *code = json_object_get(event, "code");
+	bool ended_as_asked = wire_call_ended_as_asked(event);
 	char c[CELL_BYTES];
 
 	view_line(v, "Call %s %s %s", text_of(event, "call"),
 		  outgoing ? "to" : "from", text_of(event, "peer"));
 	if (json_is_true(json_object_get(event, "established")))
-		view_line(v, "  result           established, end: %s",
-			  text_of(event, "end"));
+		view_line(v, "  result           established, end: %s%s%s",
+			  text_of(event, "end"), ended_as_asked ? "" : ": ",
+			  ended_as_asked ? "" : text_of(event, "reason"));
 	else if (code)
 		view_line(v, "  result           %s: %d %s",
 			  text_of(event, "end"), (int)json_integer_value(code),

@@ -1,5 +1,6 @@
 #include "control/wire/event.h"
 #include "control/wire/put_internal.h"
+#include "control/wire/text.h"
 
 #include <string.h>
 
@@ -73,6 +74,7 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	if (c->has_duration)
 		err |= put_value(o, "duration_ms", json_real(c->duration_ms));
 	err |= put_text(o, "end", c->end);
+	err |= put_value(o, "expected_end", json_boolean(c->expected_end));
 	if (c->code)
 		err |= put_value(o, "code", json_integer(c->code));
 	err |= put_text(o, "reason", c->reason);
@@ -86,6 +88,15 @@ json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
 	if (c->path)
 		err |= put_value(o, "path", json_incref(c->path));
 	return put_finish(o, err);
+}
+
+bool wire_call_ended_as_asked(const json_t *event)
+{
+	const json_t *expected = json_object_get(event, "expected_end");
+
+	if (json_is_boolean(expected))
+		return json_is_true(expected);
+	return strcmp(text_of(event, "end"), "failed") != 0;
 }
 
 json_t *wire_path_encode(const struct wire_path *path)

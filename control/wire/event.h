@@ -67,7 +67,8 @@ struct wire_event_call {
 	bool has_duration;
 	double duration_ms;
 	const char *end;
-	unsigned code; /* 0: none */
+	bool expected_end; /* it ended by what the test asked for */
+	unsigned code;     /* 0: none */
 	const char *reason;
 	const char *warning; /* of the peer that refused it; NULL: none */
 	/* of the action: codecs (none: PCMU and PCMA), encryption */
@@ -78,6 +79,14 @@ struct wire_event_call {
 	json_t *path; /* of wire_path_encode(), borrowed; may be NULL */
 };
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
+
+/**
+ * Whether a call ended by what the test asked for; docs/conditions.md has the
+ * table. An event without `expected_end` is of an older agent: its call did
+ * unless its `end` is "failed".
+ * @param event  a call event, borrowed
+ */
+bool wire_call_ended_as_asked(const json_t *event);
 
 /**
  * The final answer of a call event in words: "486 Busy Here". Where it refuses

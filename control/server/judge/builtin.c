@@ -12,6 +12,19 @@ struct spoken {
 	bool registers;
 };
 
+static bool replaces_calls(const struct condition *c)
+{
+	if (c->set->type == &condition_state)
+		return strncmp(ua_state_name(c->state), "CALL_", 5) == 0;
+	return c->set->type == &condition_call_count ||
+	       condition_sip_asks_refusal(c);
+}
+
+static bool replaces_registers(const struct condition *c)
+{
+	return c->set->type == &condition_state && c->state <= UA_UNREGISTERING;
+}
+
 static void spoken_of(struct spoken *s, const struct judge_conditions *c,
 		      const char *role)
 {
@@ -21,18 +34,10 @@ static void spoken_of(struct spoken *s, const struct judge_conditions *c,
 
 		if (strcmp(set->role, role) != 0 || !set->count)
 			continue;
-		if (set->type == &condition_call_count ||
-		    set->type == &condition_sip)
-			s->calls = true;
-		if (set->type != &condition_state)
-			continue;
 		for (size_t k = 0; k < set->count; k++) {
-			const char *name =
-				ua_state_name(set->conditions[k].state);
-
-			if (strncmp(name, "CALL_", 5) == 0)
+			if (replaces_calls(&set->conditions[k]))
 				s->calls = true;
-			else
+			if (replaces_registers(&set->conditions[k]))
 				s->registers = true;
 		}
 	}
@@ -62,7 +67,23 @@ struct call_counts {
 	uint64_t placed_established;
 	uint64_t taken;
 	const struct call_record *first_failed;
+	uint64_t ends; /* calls whose end is judged */
+	uint64_t bad_ends;
+	const struct call_record *first_bad_end;
 };
+
+/* A call placed in vain is judged by judge_established(). */
+static void count_end(struct call_counts *n, const struct call_record *call)
+{
+	if (call->outgoing && !call->established)
+		return;
+	n->ends++;
+	if (call->ended_as_asked)
+		return;
+	n->bad_ends++;
+	if (!n->first_bad_end)
+		n->first_bad_end = call;
+}
 
 static void count_calls(struct call_counts *n, const struct judge_input *in,
 			const char *role)
@@ -73,6 +94,7 @@ static void count_calls(struct call_counts *n, const struct judge_input *in,
 	for (size_t i = 0; i < in->calls.count; i++) {
 		if (strcmp(calls[i].role, role) != 0)
 			continue;
+		count_end(n, &calls[i]);
 		if (!calls[i].outgoing) {
 			n->taken++;
 			continue;
@@ -140,6 +162,37 @@ static int judge_taken(const struct role_record *role,
 		  "%s: waited for calls, and none came in", role->role);
 	return add(verdicts, role, text, "at least 1", actual, NULL,
 		   n->taken ? NULL : sentence);
+}
+
+static int judge_ends(const struct role_record *role,
+		      const struct call_counts *n, json_t *verdicts)
+{
+	char text[160], expected[40], actual[40];
+	char sentence[2 * JUDGE_REASON_BYTES], why[CALL_END_BYTES];
+	const struct call_record *bad = n->first_bad_end;
+	int used;
+
+	if (!n->ends)
+		return 0;
+	str_print(text, sizeof(text), "%s: every call ends as the test asks",
+		  role->role);
+	str_print(expected, sizeof(expected), "%" PRIu64, n->ends);
+	str_print(actual, sizeof(actual), "%" PRIu64, n->ends - n->bad_ends);
+	if (!bad)
+		return add(verdicts, role, text, expected, actual, NULL, NULL);
+	call_end_text(why, sizeof(why), bad);
+	used = str_print(sentence, sizeof(sentence),
+			 "%s: call %.60s %s %.80s %s (%s)", role->role,
+			 bad->name, bad->outgoing ? "to" : "from", bad->peer,
+			 bad->established ? "was established, but failed"
+					  : "was not established",
+			 why);
+	if (used > 0 && n->bad_ends > 1)
+		str_print(sentence + used, sizeof(sentence) - (size_t)used,
+			  "; %" PRIu64 " of %" PRIu64
+			  " calls ended otherwise than the test asked",
+			  n->bad_ends, n->ends);
+	return add(verdicts, role, text, expected, actual, bad->name, sentence);
 }
 
 static int judge_registered(const struct judge_input *in,
@@ -229,6 +282,8 @@ static int judge_role_builtins(const struct judge_input *in,
 		err = judge_established(role, &n, verdicts);
 	if (!err && role->answers && !spoken.calls)
 		err = judge_taken(role, &n, verdicts);
+	if (!err && !spoken.calls)
+		err = judge_ends(role, &n, verdicts);
 	return err;
 }
 

@@ -79,6 +79,9 @@ extern const struct condition_type condition_register_time;
 extern const struct condition_type condition_dtmf;
 extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
+/** True if it is of condition_sip and asks for a final response to INVITE that
+ * refuses the call: a code from 300, or none of 2xx. */
+bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 /** True if it is of condition_rtp and asks for a measure of decoded audio. */
@@ -151,6 +154,10 @@ void tally_miss(struct tally *t, const char *call, const char *actual,
 int tally_verdict(const struct tally *t, const struct condition *c,
 		  const char *text, const char *expected, const char *unit,
 		  const char *none, json_t *verdicts);
+
+/** Whether a call of the role failed: it was not established, or ended
+ * otherwise than the test asked for. */
+bool call_failed(const struct call_record *call);
 
 #define CALL_END_BYTES 320
 

@@ -1,5 +1,6 @@
 /* One event of an agent into the records that conditions look at. */
 #include "control/server/judge/input_internal.h"
+#include "control/wire/event.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static int add_call(struct judge_input *in, const char *role,
 	call->code = (int)integer_of(event, "code");
 	call->reason = text_of(event, "reason");
 	call->end = text_of(event, "end");
+	call->ended_as_asked = wire_call_ended_as_asked(event);
 	call->event = event;
 	call->streams = records;
 	call->stream_count = count;

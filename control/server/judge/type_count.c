@@ -8,13 +8,15 @@ enum {
 	ATTEMPTED,
 	ESTABLISHED,
 	FAILED,
-	ASR
+	ASR,
+	DROPPED
 };
 
 static const char *const counts[] = {"attempted", "established", "failed",
-				     "asr", NULL};
+				     "asr",       "dropped",     NULL};
 static const char *const nouns[] = {"calls attempted", "calls established",
-				    "calls failed", "answer-seizure ratio"};
+				    "calls failed", "answer-seizure ratio",
+				    "calls dropped"};
 
 static int parse_count(struct condition *c, struct judge_problem *problem)
 {
@@ -31,7 +33,7 @@ static int judge_count(const struct judge_input *in, const struct condition *c,
 {
 	const struct call_record *calls = RECORDS(in, calls, call_record);
 	const char *unit = c->choice == ASR ? " %" : "";
-	double attempted = 0, established = 0, value;
+	double attempted = 0, established = 0, failed = 0, value = 0;
 	char text[160], expected[LIMIT_TEXT_BYTES];
 	char actual[NUMBER_TEXT_BYTES] = "", sentence[JUDGE_REASON_BYTES];
 	struct verdict v = {.role = c->set->role,
@@ -46,6 +48,7 @@ static int judge_count(const struct judge_input *in, const struct condition *c,
 			continue;
 		attempted++;
 		established += calls[i].established;
+		failed += call_failed(&calls[i]);
 	}
 	limit_text(expected, &c->limit, unit);
 	str_print(text, sizeof(text), "%s: %s %s", c->set->role,
@@ -59,7 +62,8 @@ static int judge_count(const struct judge_input *in, const struct condition *c,
 	}
 	value = c->choice == ATTEMPTED     ? attempted
 		: c->choice == ESTABLISHED ? established
-		: c->choice == FAILED      ? attempted - established
+		: c->choice == FAILED      ? failed
+		: c->choice == DROPPED     ? failed - (attempted - established)
 					   : 100 * established / attempted;
 	v.passed = limit_holds(&c->limit, value);
 	number_text(actual, value, unit);

@@ -355,6 +355,27 @@ static int judge(const struct judge_input *in, const struct condition *c,
 			     "", "", verdicts);
 }
 
+/* Does it select final responses to INVITE of that class? */
+static bool selects_final(const struct condition *c, bool success)
+{
+	const char *cseq = text_of(c->item, "cseq"),
+		   *method = text_of(c->item, "method");
+	char class = method[0];
+
+	if (cseq[0] && strcmp(cseq, "INVITE") != 0)
+		return false;
+	/* The status line, where no code is selected. */
+	if (!class && field_of(c) == MESSAGE &&
+	    strncmp(text_of(c->item, "value"), "SIP/2.0 ", 8) == 0)
+		class = text_of(c->item, "value")[8];
+	return success ? class == '2' : class >= '3' && class <= '6';
+}
+
+bool condition_sip_asks_refusal(const struct condition *c)
+{
+	return c->set->type == &condition_sip && selects_final(c, c->negated);
+}
+
 const struct condition_type condition_sip = {
 	.suffix = "sip-conditions",
 	.fields =

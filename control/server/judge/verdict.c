@@ -122,6 +122,11 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
+bool call_failed(const struct call_record *call)
+{
+	return !call->established || !call->ended_as_asked;
+}
+
 void call_end_text(char *text, size_t size, const struct call_record *call)
 {
 	if (!call->finished)

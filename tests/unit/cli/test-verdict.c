@@ -102,6 +102,49 @@ static void test_verdicts(void **state)
 	      false, "role caller: refused");
 }
 
+#define ENDED(direction, established, end, expected)                           \
+	"{\"kind\":\"call\",\"call\":\"caller-1\",\"peer\":\"sip:b\","         \
+	"\"direction\":\"" direction "\",\"established\":" established         \
+	",\"end\":\"" end "\",\"expected_end\":" expected                      \
+	",\"reason\":\"the session timer expired\",\"streams\":[{\"dir\":"     \
+	"\"in\",\"packets\":9,\"received\":9},{\"dir\":\"out\",\"packets\":9}" \
+	"]}"
+
+/* How it ended is looked at before the audio; the calls of docs/conditions.md
+ * that were refused, or gave up, as they were told, need no audio. */
+static void test_ends(void **state)
+{
+	static const char one[] =
+		"1 call was established, audio flowed both ways";
+	static const char refused[] = "1 call was refused, as asked";
+	const char *good = ENDED("in", "true", "remote", "true");
+
+	(void)state;
+	judge(ENDED("out", "true", "local", "true"), NULL, FINISH, true, one);
+	judge(good, NULL, FINISH, true, one);
+	judge(ENDED("out", "true", "failed", "false"), NULL, FINISH, false,
+	      "call caller-1 to sip:b was established, but ended failed: the "
+	      "session timer expired");
+	judge(ENDED("in", "true", "failed", "false"), ASSERT, FINISH, false,
+	      "call caller-1 from sip:b was established, but ended failed: the "
+	      "session timer expired");
+	/* of several calls one is enough */
+	judge(good, ENDED("in", "true", "failed", "false"), FINISH, false,
+	      "call caller-1 from sip:b was established, but ended failed: the "
+	      "session timer expired");
+	judge(ENDED("in", "false", "rejected", "true"), NULL, FINISH, true,
+	      refused);
+	judge(ENDED("in", "false", "rejected", "true"), good, FINISH, true,
+	      one);
+	judge(ENDED("in", "false", "cancelled", "false"), NULL, FINISH, false,
+	      "call caller-1 from sip:b was not established (cancelled): the "
+	      "session timer expired");
+	/* a call that we place is to be established, whatever the engine says */
+	judge(ENDED("out", "false", "cancelled", "true"), NULL, FINISH, false,
+	      "call caller-1 to sip:b was not established (cancelled): the "
+	      "session timer expired");
+}
+
 #define FLAW                                                               \
 	"{\"kind\":\"flaw\",\"name\":\"ring_drops\",\"count\":7,\"text\":" \
 	"\"packets were lost inside\"}"
@@ -173,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_registration),
 		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_errored),

@@ -61,30 +61,30 @@ struct row {
 
 static const struct row rows[] = {
 	/* built-in */
-	{"one good call", CALLER(1), ONE, NULL, NULL, JUDGE_PASSED, 3, ""},
+	{"one good call", CALLER(1), ONE, NULL, NULL, JUDGE_PASSED, 4, ""},
 	{"no call placed", CALLER(1), "[" REGISTERED "," EVIDENCE "]", NULL,
 	 NULL, JUDGE_FAILED, 3, "caller: 0 of 1 calls were placed"},
-	{"too few calls", CALLER(2), ONE, NULL, NULL, JUDGE_FAILED, 3,
+	{"too few calls", CALLER(2), ONE, NULL, NULL, JUDGE_FAILED, 4,
 	 "caller: 1 of 2 calls were placed"},
 	{"one call busy", CALLER(2),
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
-	 NULL, NULL, JUDGE_FAILED, 3,
+	 NULL, NULL, JUDGE_FAILED, 4,
 	 "caller: call caller-2 to sip:1002@x was not established (486 Busy "
 	 "Here)"},
 	{"account without registration", CALLER(1),
 	 "[" GOOD("caller-1", "1") "," EVIDENCE "]", NULL, NULL, JUDGE_FAILED,
-	 3, "caller: account 1001 was never registered"},
+	 4, "caller: account 1001 was never registered"},
 	{"registration refused", CALLER(1),
 	 "[{'kind':'register','account':'1001','ok':false,'code':403,'reason':"
 	 "'Forbidden'}," GOOD("caller-1", "1") "," EVIDENCE "]",
-	 NULL, NULL, JUDGE_FAILED, 3,
+	 NULL, NULL, JUDGE_FAILED, 4,
 	 "registering account 1001 failed: 403 Forbidden"},
 	{"refresh without answer", CALLER(1),
 	 "[" REGISTERED
 	 ",{'kind':'register','account':'1001','ok':false,'code':"
 	 "0,'reason':''}," GOOD("caller-1", "1") "," EVIDENCE "]",
-	 NULL, NULL, JUDGE_FAILED, 3,
+	 NULL, NULL, JUDGE_FAILED, 4,
 	 "registering account 1001 failed: no answer"},
 	{"an assert did not hold", CALLER(1),
 	 "[" REGISTERED "," GOOD(
@@ -92,7 +92,7 @@ static const struct row rows[] = {
 		 "1") ",{'kind':'assert','call':"
 		      "'caller-1','action':'assert_established','argument':'true','text':"
 		      "'the call was ringing'}," EVIDENCE "]",
-	 NULL, NULL, JUDGE_FAILED, 4,
+	 NULL, NULL, JUDGE_FAILED, 5,
 	 "assert_established true did not hold in call caller-1: the call was "
 	 "ringing"},
 	{"callee without call",
@@ -110,30 +110,30 @@ static const struct row rows[] = {
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") ",{'kind':'evidence',"
 				   "'receive_queue_drops':0,'ring_drops':7}]",
-	 NULL, NULL, JUDGE_ERRORED, 3, "ring_drops 7"},
+	 NULL, NULL, JUDGE_ERRORED, 4, "ring_drops 7"},
 	{"receive queue drops", CALLER(1),
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") ",{'kind':'evidence',"
 				   "'receive_queue_drops':3,'ring_drops':0}]",
-	 NULL, NULL, JUDGE_ERRORED, 3, "receive_queue_drops 3"},
+	 NULL, NULL, JUDGE_ERRORED, 4, "receive_queue_drops 3"},
 	{"flaw goes before failure", CALLER(2),
 	 "[" REGISTERED "," GOOD(
 		 "caller-1",
 		 "1") ",{'kind':'flaw','name':"
 		      "'cpu_steal','count':4,'text':'the machine was taken away'}," EVIDENCE
 		      "]",
-	 NULL, NULL, JUDGE_ERRORED, 3,
+	 NULL, NULL, JUDGE_ERRORED, 4,
 	 "caller: the tester itself was at fault: cpu_steal 4 (the machine was "
 	 "taken away)"},
 	{"no evidence", CALLER(1), "[" REGISTERED "," GOOD("caller-1", "1") "]",
-	 NULL, NULL, JUDGE_ERRORED, 3, "gave no evidence"},
+	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
 	/* states */
 	{"has reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_ESTABLISHED"),
 	 JUDGE_PASSED, 3, ""},
 	{"has account", CALLER(1), ONE, "caller-" ST, HAS("REGISTER_OK"),
-	 JUDGE_PASSED, 3, ""},
+	 JUDGE_PASSED, 4, ""},
 	{"has account missing", CALLER(1), ONE, "caller-" ST,
-	 HAS("REGISTER_FAIL"), JUDGE_FAILED, 3,
+	 HAS("REGISTER_FAIL"), JUDGE_FAILED, 4,
 	 "caller: account 1001 did not reach REGISTER_FAIL"},
 	{"has not reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_HOLD"),
 	 JUDGE_FAILED, 3, "caller: call caller-1 did not reach CALL_HOLD"},
@@ -162,7 +162,7 @@ static const struct row rows[] = {
 	 "caller-" ST, HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 3,
 	 "there was no call, expected CALL_ESTABLISHED"},
 	{"has of a role that was not there", CALLER(1), ONE, "callee-" ST,
-	 HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 4, "callee: there was no call"},
+	 HAS("CALL_ESTABLISHED"), JUDGE_FAILED, 5, "callee: there was no call"},
 	{"hasnot", CALLER(1), ONE, "caller-" ST, HASNOT("CALL_FAILED"),
 	 JUDGE_PASSED, 3, ""},
 	{"hasnot did", CALLER(1), ONE, "caller-" ST, HASNOT("CALL_RINGING"),
@@ -177,92 +177,92 @@ static const struct row rows[] = {
 	 "'has','value':'12'},{'type':'hasnot','value':'21'},{'type':'is',"
 	 "'value':'','via':'inband'},{'type':'is','value':'9','direction':"
 	 "'out'},{'field':'duration','type':'ge','value':80}]",
-	 JUDGE_PASSED, 12, ""},
+	 JUDGE_PASSED, 13, ""},
 	{"audio level", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("level", "ge", "-21.5"), JUDGE_PASSED, 4, ""},
+	 LEVEL("level", "ge", "-21.5"), JUDGE_PASSED, 5, ""},
 	{"audio too quiet", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("level", "ge", "-21.4"), JUDGE_FAILED, 4,
+	 LEVEL("level", "ge", "-21.4"), JUDGE_FAILED, 5,
 	 "level of what was heard of stream 'in' of call caller-1 was -21.5 "
 	 "dBov, expected at least -21.4 dBov"},
 	{"audio clipped", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("clipping", "lt", "0.2"), JUDGE_FAILED, 4, "was 0.25 %"},
+	 LEVEL("clipping", "lt", "0.2"), JUDGE_FAILED, 5, "was 0.25 %"},
 	{"audio silence", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("silence", "lt", "600"), JUDGE_FAILED, 4,
+	 LEVEL("silence", "lt", "600"), JUDGE_FAILED, 5,
 	 "longest silence of stream 'in' of call caller-1 was 620.5 ms"},
 	{"audio is not one-way", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("one_way", "lt", "1000"), JUDGE_PASSED, 4, ""},
+	 LEVEL("one_way", "lt", "1000"), JUDGE_PASSED, 5, ""},
 	{"audio peak and sound", CALLER(1), HEARD, "caller-" AUDIO,
 	 "[{'field':'peak','type':'le','value':'-6'},{'field':'heard','type':"
 	 "'ge','value':4000}]",
-	 JUDGE_PASSED, 5, ""},
+	 JUDGE_PASSED, 6, ""},
 	{"audio tone", CALLER(1), HEARD, "caller-" AUDIO,
 	 "[{'field':'tone','hz':'440','type':'ge','value':'1800'}]",
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"audio without the tone", CALLER(1), HEARD, "caller-" AUDIO,
 	 "[{'field':'tone','hz':450,'type':'ge','value':'100'}]", JUDGE_FAILED,
-	 4, "tone of 450 Hz of stream 'in' of call caller-1 was 0 ms"},
+	 5, "tone of 450 Hz of stream 'in' of call caller-1 was 0 ms"},
 	{"audio sent was silent", CALLER(1), HEARD, "caller-" AUDIO,
 	 "[{'field':'level','type':'le','value':'-10','direction':'out'}]",
-	 JUDGE_FAILED, 4, "has no level of what was heard (nothing was heard)"},
+	 JUDGE_FAILED, 5, "has no level of what was heard (nothing was heard)"},
 	{"audio that is no prompt", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("prompt", "ge", "0.9"), JUDGE_FAILED, 4,
+	 LEVEL("prompt", "ge", "0.9"), JUDGE_FAILED, 5,
 	 "nothing was heard, or no prompt expected"},
 	{"audio without marker", CALLER(1), HEARD, "caller-" AUDIO,
-	 LEVEL("delay", "le", "150"), JUDGE_FAILED, 4, "no marker was heard"},
+	 LEVEL("delay", "le", "150"), JUDGE_FAILED, 5, "no marker was heard"},
 	{"audio was not decoded", CALLER(1), ONE, "caller-" AUDIO,
-	 LEVEL("level", "ge", "-90"), JUDGE_FAILED, 4, "it was not decoded"},
+	 LEVEL("level", "ge", "-90"), JUDGE_FAILED, 5, "it was not decoded"},
 	{"audio of no call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
 	 "caller-" AUDIO, LEVEL("level", "ge", "-90"), JUDGE_FAILED, 0,
 	 "there was no call, so there is no audio"},
 	{"digits is not", CALLER(1), DIGITS, "caller-" DTMF,
-	 "[{'type':'is','value':'21'}]", JUDGE_FAILED, 4,
+	 "[{'type':'is','value':'21'}]", JUDGE_FAILED, 5,
 	 "caller: digits received of call caller-1 were \"12\", expected that "
 	 "they are \"21\""},
 	{"digits end with", CALLER(1), DIGITS, "caller-" DTMF,
-	 "[{'type':'endswith','value':'112'}]", JUDGE_FAILED, 4, "end with"},
+	 "[{'type':'endswith','value':'112'}]", JUDGE_FAILED, 5, "end with"},
 	{"digits by another way", CALLER(1), DIGITS, "caller-" DTMF,
-	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 4,
+	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 5,
 	 "caller: digits received of call caller-1 were \"\" by info, but "
 	 "\"12\" by rtpevent, expected that they are \"12\""},
 	{"digits by no way", CALLER(1), ONE, "caller-" DTMF,
-	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 4,
+	 "[{'type':'is','value':'12','via':'info'}]", JUDGE_FAILED, 5,
 	 "were \"\", expected that they are \"12\""},
 	{"digits too short", CALLER(1), DIGITS, "caller-" DTMF,
-	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 4,
+	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 5,
 	 "digit 1 of call caller-1 lasted 80 ms, expected at least 90 ms"},
 	{"digits without duration", CALLER(1), ONE, "caller-" DTMF,
-	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 4,
+	 "[{'field':'duration','type':'ge','value':90}]", JUDGE_FAILED, 5,
 	 "has no digit received whose duration is known"},
 	{"digits without call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
 	 "caller-" DTMF, "[{'type':'is','value':''}]", JUDGE_FAILED, 4,
 	 "there was no call, so there are no digits"},
 	/* post-dial delay, every operator on both sides and on the edge */
 	{"ge edge", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "120"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"ge below", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "121"),
-	 JUDGE_FAILED, 4,
+	 JUDGE_FAILED, 5,
 	 "caller: post-dial delay of call caller-1 to sip:1002@x was 120 ms, "
 	 "expected at least 121 ms"},
 	{"le edge", CALLER(1), ONE, "caller-" PDD, LIMIT("le", "120"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"le above", CALLER(1), ONE, "caller-" PDD, LIMIT("le", "119"),
-	 JUDGE_FAILED, 4, "expected at most 119 ms"},
+	 JUDGE_FAILED, 5, "expected at most 119 ms"},
 	{"gt edge", CALLER(1), ONE, "caller-" PDD, LIMIT("gt", "120"),
-	 JUDGE_FAILED, 4, "expected more than 120 ms"},
+	 JUDGE_FAILED, 5, "expected more than 120 ms"},
 	{"gt above", CALLER(1), ONE, "caller-" PDD, LIMIT("gt", "119"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"lt edge", CALLER(1), ONE, "caller-" PDD, LIMIT("lt", "120"),
-	 JUDGE_FAILED, 4, "expected less than 120 ms"},
+	 JUDGE_FAILED, 5, "expected less than 120 ms"},
 	{"lt below", CALLER(1), ONE, "caller-" PDD, LIMIT("lt", "121"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"eq", CALLER(1), ONE, "caller-" PDD, LIMIT("eq", "120"), JUDGE_PASSED,
-	 4, ""},
+	 5, ""},
 	{"eq off", CALLER(1), ONE, "caller-" PDD, LIMIT("eq", "121"),
-	 JUDGE_FAILED, 4, "expected exactly 121 ms"},
+	 JUDGE_FAILED, 5, "expected exactly 121 ms"},
 	{"every call", CALLER(2),
 	 "[" REGISTERED "," GOOD("caller-1", "100") "," GOOD(
 		 "caller-2", "900.5") "," EVIDENCE "]",
-	 "caller-" PDD, LIMIT("le", "500"), JUDGE_FAILED, 4,
+	 "caller-" PDD, LIMIT("le", "500"), JUDGE_FAILED, 5,
 	 "post-dial delay of call caller-2 to sip:1002@x was 900.5 ms, expected "
 	 "at most 500 ms (1 of 2 do not hold it)"},
 	{"no delay known", CALLER(1),
@@ -273,11 +273,11 @@ static const struct row rows[] = {
 	 "no call was placed"},
 	/* MOS and the other figures of streams */
 	{"mos", CALLER(1), ONE, "caller-mos-conditions", LIMIT("ge", "4.4"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"mos eq rounds as written", CALLER(1), ONE, "caller-mos-conditions",
-	 LIMIT("eq", "4.41"), JUDGE_PASSED, 4, ""},
+	 LIMIT("eq", "4.41"), JUDGE_PASSED, 5, ""},
 	{"mos low", CALLER(1), ONE, "caller-mos-conditions", LIMIT("gt", "4.5"),
-	 JUDGE_FAILED, 4,
+	 JUDGE_FAILED, 5,
 	 "caller: MOS of stream 'in' of call caller-1 was 4.409286, expected "
 	 "more than 4.5"},
 	{"mos without stream", CALLER(1),
@@ -293,20 +293,20 @@ static const struct row rows[] = {
 		 "'established':true,'streams':["
 		 "{'dir':'in','no_score':'shorter than a second'}]") "," EVIDENCE
 								     "]",
-	 "caller-mos-conditions", LIMIT("ge", "1"), JUDGE_FAILED, 4,
+	 "caller-mos-conditions", LIMIT("ge", "1"), JUDGE_FAILED, 5,
 	 "stream 'in' of call caller-1 has no MOS (shorter than a second)"},
 	{"loss", CALLER(1), ONE, "caller-loss-conditions", LIMIT("le", "0.5"),
-	 JUDGE_PASSED, 4, ""},
+	 JUDGE_PASSED, 5, ""},
 	{"loss out unknown", CALLER(1), ONE, "caller-loss-conditions",
-	 "[{'type':'le','value':'1','direction':'out'}]", JUDGE_FAILED, 4,
+	 "[{'type':'le','value':'1','direction':'out'}]", JUDGE_FAILED, 5,
 	 "has no packet loss (no report of the peer)"},
 	{"jitter avg", CALLER(1), ONE, "caller-jitter-conditions",
-	 LIMIT("le", "1"), JUDGE_PASSED, 4, ""},
+	 LIMIT("le", "1"), JUDGE_PASSED, 5, ""},
 	{"jitter p95", CALLER(1), ONE, "caller-jitter-conditions",
 	 "[{'type':'le','value':'2.7','type_statistics':'p95'}]", JUDGE_FAILED,
-	 4, "p95 jitter of stream 'in' of call caller-1 was 2.8 ms"},
+	 5, "p95 jitter of stream 'in' of call caller-1 was 2.8 ms"},
 	{"rtt unknown", CALLER(1), ONE, "caller-rtt-conditions",
-	 LIMIT("le", "100"), JUDGE_FAILED, 4, "has no round-trip time"},
+	 LIMIT("le", "100"), JUDGE_FAILED, 5, "has no round-trip time"},
 	/* counts and times */
 	{"asr", CALLER(2),
 	 "[" REGISTERED
@@ -324,11 +324,11 @@ static const struct row rows[] = {
 	 "[{'type':'ge','value':'0','count':'asr'}]", JUDGE_FAILED, 3,
 	 "there was no call"},
 	{"register time", CALLER(1), ONE, "caller-register-time-conditions",
-	 LIMIT("lt", "12.5"), JUDGE_FAILED, 4,
+	 LIMIT("lt", "12.5"), JUDGE_FAILED, 5,
 	 "registering account 1001 took 12.5 ms, expected less than 12.5 ms"},
 	{"register time unknown", CALLER(1),
 	 "[" GOOD("caller-1", "1") "," EVIDENCE "]",
-	 "caller-register-time-conditions", LIMIT("ge", "0"), JUDGE_FAILED, 4,
+	 "caller-register-time-conditions", LIMIT("ge", "0"), JUDGE_FAILED, 5,
 	 "account 1001 was never registered"},
 };
 
@@ -422,7 +422,7 @@ static void test_strict_order(void **state)
 	row.conditions = "[{'type':'has','state':'REGISTER_OK'},"
 			 "{'type':'has','state':'REGISTERING'}]";
 	row.description = "states of account 1001 are not in the listed order";
-	row.verdicts = 5;
+	row.verdicts = 6;
 	judge_row(&row, "['strict_order']");
 }
 

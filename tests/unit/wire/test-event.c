@@ -48,7 +48,8 @@ static void test_call_unknown_figures_are_absent(void **state)
 	is_json(wire_event_call(when, &call),
 		"{\"account\":\"1001\",\"call\":\"caller-2\",\"call_id\":\"abc\","
 		"\"code\":486,\"direction\":\"out\",\"end\":\"rejected\","
-		"\"established\":false,\"kind\":\"call\",\"mono\":42,"
+		"\"established\":false,\"expected_end\":false,"
+		"\"kind\":\"call\",\"mono\":42,"
 		"\"pdd_ms\":12.5,\"peer\":\"sip:1002@x\",\"reason\":\"Busy Here\","
 		"\"streams\":[],\"t\":1700000000000001}");
 }
@@ -190,11 +191,38 @@ static void test_sip_message_bytes(void **state)
 	}
 }
 
+static void test_call_end_of_an_older_agent(void **state)
+{
+	static const struct {
+		const char *event;
+		bool asked;
+	} rows[] = {
+		{"{\"end\":\"local\",\"expected_end\":true}", true},
+		{"{\"end\":\"local\",\"expected_end\":false}", false},
+		{"{\"end\":\"failed\",\"expected_end\":true}", true},
+		{"{\"end\":\"failed\"}", false},
+		{"{\"end\":\"remote\"}", true},
+		{"{\"end\":\"cancelled\",\"expected_end\":1}", true},
+		{"{}", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *event = json_loads(rows[i].event, 0, NULL);
+
+		assert_non_null(event);
+		assert_int_equal(wire_call_ended_as_asked(event),
+				 rows[i].asked);
+		json_decref(event);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
+		cmocka_unit_test(test_call_end_of_an_older_agent),
 		cmocka_unit_test(test_stream_without_reports),
 		cmocka_unit_test(test_stream_quality),
 		cmocka_unit_test(test_stream_encrypted),
