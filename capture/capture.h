@@ -88,7 +88,7 @@ struct capture_interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
-	bool has_codec; /* it can have a score by G.113 at all */
+	char codec[16]; /* it is scored with; "": none known */
 	bool has_score; /* by G.113 */
 	double r;
 	double mos;

@@ -1,6 +1,7 @@
 #include "capture/measure.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/prefetch.h"
@@ -42,13 +43,39 @@ struct capture_stream *measure_new(const struct capture_options *options,
 	return s;
 }
 
+static void detail_release(struct capture_detail *d)
+{
+	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
+		samples_release(&d->samples[k]);
+	for (size_t i = 0; i < DETAIL_PATTERN_COUNT; i++)
+		free(d->figures.histograms[i].longer);
+}
+
+/* Room for the long runs that the next packet can end. */
+static void make_room(struct stream_detail *d)
+{
+	for (size_t i = 0; i < DETAIL_PATTERN_COUNT; i++) {
+		struct run_histogram *h = &d->histograms[i];
+		size_t room = 2 * h->room + RUN_HISTOGRAM_ROOM;
+		struct run_length *longer;
+
+		if (h->room - h->count >= RUN_HISTOGRAM_ROOM)
+			continue;
+		longer = realloc(h->longer, room * sizeof(*longer));
+		if (!longer)
+			continue; /* the histogram counts what it leaves out */
+		h->longer = longer;
+		h->room = room;
+	}
+}
+
 struct capture_stream *measure_free(struct capture_stream *s,
 				    struct measure_memory *m)
 {
 	if (!s)
 		return NULL;
-	for (size_t k = 0; s->detail && k < DETAIL_SERIES_COUNT; k++)
-		samples_release(&s->detail->samples[k]);
+	if (s->detail)
+		detail_release(s->detail);
 	pool_give(&m->details, s->detail);
 	pool_give(&m->streams, s);
 	return NULL;
@@ -192,12 +219,14 @@ static void rate_interval(struct capture_interval *i,
 			  const struct rtp_stream *r)
 {
 	const struct stream_second *n = &i->second;
+	const struct codec_count_entry *codec = rtp_stream_second_codec(r);
 	struct score score;
 
 	double ppl = n->expected ? 100.0 * (double)n->lost / (double)n->expected
 				 : 0.0;
 
-	i->has_codec = r->score.values.standard != NULL;
+	if (codec)
+		memcpy(i->codec, codec->name, sizeof(i->codec));
 	score_rate(&score, r->score.values.standard, ppl, 1.0, 0.0);
 	i->has_score = score.valid && n->packets > 0;
 	i->r = score.r;
@@ -279,6 +308,7 @@ void measure_take(struct capture_stream *s, const struct packet_record *r,
 	if (s->detail) {
 		close_intervals(s, r->mono_ns, options->interval_ns, intervals);
 		rtp_strict_update(&s->detail->figures.no_probation, r->seq);
+		make_room(&s->detail->figures);
 	}
 	rtp_stream_update(&s->stream, r);
 }
@@ -287,6 +317,8 @@ void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
 		    struct chain_file *intervals)
 {
+	if (s->detail)
+		make_room(&s->detail->figures);
 	rtp_stream_end_run(&s->stream);
 	if (!s->detail) {
 		pattern_finish(&s->brief.pattern);

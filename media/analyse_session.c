@@ -1,5 +1,6 @@
 #include "media/analyse_session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void stray_add(struct analysis_session *a, uint64_t packets,
@@ -49,12 +50,21 @@ void analysis_tapped(struct analysis_session *a, const struct packet_record *r)
 }
 
 /* What is sent is scored with the same values as what is received. */
-static void sender_values(struct analysis_session *a, const struct command *c)
+static void sender_payload(struct analysis_session *a, const struct command *c)
 {
 	const struct rtp_payload *p = rtp_payload_map_find(&c->map, c->pt);
+	struct rtp_payload sent = {
+		.clock_hz = c->codec->clock_hz,
+		.pt = c->pt,
+		.kind = RTP_PAYLOAD_AUDIO,
+	};
 
+	snprintf(sent.codec, sizeof(sent.codec), "%s", c->codec->rtpmap);
 	if (p)
-		rtp_sender_set_values(&a->sender, &p->values);
+		sent.values = p->values;
+	else
+		emodel_values_of(&sent.values, sent.codec, sent.clock_hz, NULL);
+	rtp_sender_set_payload(&a->sender, &sent);
 }
 
 void analysis_start(struct analysis_session *a, const struct command *c,
@@ -73,7 +83,7 @@ void analysis_start(struct analysis_session *a, const struct command *c,
 	a->suite_out = c->suite_tx;
 	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
 			c->codec->clock_hz);
-	sender_values(a, c);
+	sender_payload(a, c);
 }
 
 void analysis_apply(struct analysis_session *a, const struct command *c)
@@ -83,11 +93,7 @@ void analysis_apply(struct analysis_session *a, const struct command *c)
 	a->maps[a->map] = c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
 		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
-	if (c->codec != a->codec) {
-		rtp_sender_set_codec(&a->sender, c->codec->rtpmap,
-				     c->codec->clock_hz);
-		sender_values(a, c);
-	}
+	sender_payload(a, c);
 	a->codec = c->codec;
 	a->ptime_ms = c->ptime_ms;
 	a->suite_in = c->suite_rx;

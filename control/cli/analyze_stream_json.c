@@ -88,24 +88,21 @@ static json_t *json_strict(const struct rtp_strict *s)
 static void add_run(json_t *histogram, uint64_t length, uint64_t runs)
 {
 	char name[24];
-	json_int_t before;
 
 	if (runs == 0)
 		return;
 	snprintf(name, sizeof(name), "%" PRIu64, length);
-	before = json_integer_value(json_object_get(histogram, name));
-	json_object_set_new(histogram, name,
-			    json_integer(before + count(runs)));
+	json_object_set_new(histogram, name, json_integer(count(runs)));
 }
 
-static json_t *json_runs(const struct loss_pattern *p)
+static json_t *json_runs(const struct run_histogram *h)
 {
 	json_t *histogram = json_object();
 
-	for (uint64_t i = 1; i < PATTERN_RUNS_SHORT; i++)
-		add_run(histogram, i, p->run_short[i]);
-	for (uint32_t i = 0; i < p->run_long_count; i++)
-		add_run(histogram, p->run_long[i], 1);
+	for (uint64_t i = 1; i < RUN_LENGTHS_SHORT; i++)
+		add_run(histogram, i, h->shorter[i]);
+	for (size_t i = 0; i < h->count; i++)
+		add_run(histogram, h->longer[i].length, h->longer[i].runs);
 	return histogram;
 }
 
@@ -113,6 +110,7 @@ static json_t *json_pattern(const struct loss_pattern *p)
 {
 	const struct loss_runs *r = &p->runs;
 	json_t *gilbert;
+	json_t *o;
 	double to_bad;
 	double to_good;
 	double burst_r;
@@ -122,12 +120,18 @@ static json_t *json_pattern(const struct loss_pattern *p)
 				    to_good, "burst_r", burst_r);
 	else
 		gilbert = json_null();
-	return json_pack("{s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "lost",
-			 count(r->lost), "runs", count(r->runs), "longest_run",
-			 count(r->longest), "mean_run",
-			 r->runs ? (double)r->lost / (double)r->runs : 0.0,
-			 "burst_r", loss_runs_burst_r(r, p->packets), "gilbert",
-			 gilbert, "run_histogram", json_runs(p));
+	o = json_pack("{s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "lost",
+		      count(r->lost), "runs", count(r->runs), "longest_run",
+		      count(r->longest), "mean_run",
+		      r->runs ? (double)r->lost / (double)r->runs : 0.0,
+		      "burst_r", loss_runs_burst_r(r, p->packets), "gilbert",
+		      gilbert, "run_histogram", json_runs(p->histogram));
+	/* no memory for their lengths: said, as the counts do not add up */
+	if (p->histogram->left_out > 0)
+		json_object_set_new(
+			o, "run_histogram_left_out",
+			json_integer(count(p->histogram->left_out)));
+	return o;
 }
 
 /* A score by declared values, beside the standard's. */
@@ -140,18 +144,25 @@ static json_t *json_declared(const struct score *s)
 		"source", s->codec->source, "R", s->r, "MOS", s->mos);
 }
 
+/* Encoding name of most audio packets. */
+static json_t *json_codec_name(const struct rtp_stream *r)
+{
+	const struct codec_count_entry *codec = rtp_stream_codec(r);
+
+	return codec ? json_string(codec->name) : json_null();
+}
+
 /* @param s     by G.113 alone
  * @param used  by the values of the payload type */
 static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 			  const struct score *used, double ta_ms)
 {
-	const struct emodel_codec *codec = r->score.values.standard;
+	const struct emodel_codec *codec = rtp_stream_values(r)->standard;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "codec",
-			    codec         ? json_string(codec->name)
-			    : r->codec[0] ? json_string(r->codec)
-					  : json_null());
+			    codec ? json_string(codec->name)
+				  : json_codec_name(r));
 	if (codec) {
 		json_object_set_new(o, "Ppl", json_real(s->ppl));
 		json_object_set_new(o, "BurstR", json_real(s->burst_r));
@@ -188,9 +199,9 @@ static json_t *json_mos(struct capture_stream *s)
 	struct score used;
 
 	rtp_stream_total(&s->stream, &total);
-	score_rate(&network, s->stream.score.values.standard, total.loss_pct,
-		   total.burst_ratio, 0.0);
-	score_rate_values(&used, &s->stream.score.values, total.loss_pct,
+	score_rate(&network, rtp_stream_values(&s->stream)->standard,
+		   total.loss_pct, total.burst_ratio, 0.0);
+	score_rate_values(&used, rtp_stream_values(&s->stream), total.loss_pct,
 			  total.burst_ratio, 0.0);
 	stream_detail_score_fixed(&s->detail->figures, &fixed);
 	stream_detail_score_adaptive(&s->detail->figures, &adaptive);
@@ -341,8 +352,7 @@ json_t *json_stream(struct capture_stream *s, double *scratch)
 	json_object_set_new(o, "skew_ppm", number_or_null(known, x));
 	x = stream_detail_period_ms(d, &known);
 	json_object_set_new(o, "ptime_ms", number_or_null(known, x));
-	json_object_set_new(o, "codec",
-			    r->codec[0] ? json_string(r->codec) : json_null());
+	json_object_set_new(o, "codec", json_codec_name(r));
 	add_payloads(o, s);
 	add_buffers(o, d);
 	json_object_set_new(o, "mos", json_mos(s));
@@ -370,7 +380,8 @@ json_t *json_interval(const struct capture_interval *i, int64_t interval_ns)
 	for (size_t k = 0; k < DETAIL_SERIES_COUNT; k++)
 		json_object_set_new(o, series_names[k],
 				    json_distribution(&i->series[k]));
-	if (i->has_codec) {
+	if (i->codec[0]) {
+		json_object_set_new(o, "codec", json_string(i->codec));
 		json_object_set_new(o, "R", number_or_null(i->has_score, i->r));
 		json_object_set_new(o, "MOS",
 				    number_or_null(i->has_score, i->mos));

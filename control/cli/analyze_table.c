@@ -77,10 +77,12 @@ static void set_notes(char cell[CELL_BYTES], const struct capture_stream *s,
 	add_note(cell, r->cn_packets > 0, "%" PRIu64 " CN", r->cn_packets);
 	add_note(cell, r->unknown_pt_packets > 0,
 		 "%" PRIu64 " of unknown payload type", r->unknown_pt_packets);
+	add_note(cell, r->pt_changes > 0, "%" PRIu64 " codec changes",
+		 r->pt_changes);
 	add_note(cell, scale && strcmp(scale, "wb") == 0, "wideband scale");
 	add_note(cell, scale && strcmp(scale, "fb") == 0, "fullband scale");
 	add_note(cell, total->score_declared != NULL, "declared Ie/Bpl");
-	add_note(cell, !total->has_score && r->codec[0], "%s",
+	add_note(cell, !total->has_score && total->codec[0], "%s",
 		 total->no_score_reason ? total->no_score_reason : "no score");
 }
 
@@ -101,7 +103,7 @@ static void fill(struct row *row, struct capture_stream *s,
 	set_endpoint(row->cell[0], &s->key.src, s->key.sport);
 	set_endpoint(row->cell[1], &s->key.dst, s->key.dport);
 	set(row->cell[2], "%08" PRIx32, s->key.ssrc);
-	set(row->cell[3], "%s", s->stream.codec[0] ? s->stream.codec : "-");
+	set(row->cell[3], "%s", total.codec[0] ? total.codec : "-");
 	set(row->cell[4], "%" PRIu64, n.packets);
 	set(row->cell[5], "%" PRIu64, n.lost);
 	set(row->cell[6], "%.2f", total.loss_pct);

@@ -36,11 +36,13 @@ static int print(FILE *out, json_t *o)
 	return err;
 }
 
-static json_t *begin(const char *type, const struct capture_stream *s)
+/* @param codec  "": unknown */
+static json_t *begin(const char *type, const struct capture_stream *s,
+		     const char *codec)
 {
 	return json_pack("{s:s, s:o, s:b, s:s*}", "type", type, "key",
 			 json_key(&s->key), "announced", s->announced, "codec",
-			 s->stream.codec[0] ? s->stream.codec : NULL);
+			 codec[0] ? codec : NULL);
 }
 
 int tap_print_interval(FILE *out, const struct capture_stream *s,
@@ -49,7 +51,7 @@ int tap_print_interval(FILE *out, const struct capture_stream *s,
 	const struct stream_second *n = &i->second;
 	bool declared = i->has_declared;
 	bool scored = declared || i->has_score;
-	json_t *o = begin("interval", s);
+	json_t *o = begin("interval", s, i->codec);
 
 	if (!o)
 		return -ENOMEM;
@@ -97,11 +99,12 @@ int tap_print_stream(FILE *out, struct capture_stream *s,
 {
 	struct detail_score behind;
 	struct stream_total t;
-	json_t *o = begin("stream", s);
+	json_t *o;
 
+	rtp_stream_total(&s->stream, &t);
+	o = begin("stream", s, t.codec);
 	if (!o)
 		return -ENOMEM;
-	rtp_stream_total(&s->stream, &t);
 	capture_stream_score(s, options, &behind);
 	set_ns(o, "first_ns", s->first_ns);
 	set_ns(o, "last_ns", s->last_ns);

@@ -49,6 +49,9 @@ void stream_detail_init(struct stream_detail *d,
 	pattern_init(&d->network);
 	pattern_init(&d->fixed);
 	pattern_init(&d->adaptive);
+	d->network.histogram = &d->histograms[DETAIL_NETWORK];
+	d->fixed.histogram = &d->histograms[DETAIL_FIXED];
+	d->adaptive.histogram = &d->histograms[DETAIL_ADAPTIVE];
 	jb_fixed_init(&d->jb_fixed, JB_FIXED_DELAY_MS);
 	jb_adaptive_init(&d->jb_adaptive);
 	skew_init(&d->skew, d->skew_points, SKEW_WINDOWS_CAPTURE);
@@ -191,7 +194,7 @@ void detail_score_pattern(const struct rtp_stream *stream,
 			  const struct loss_pattern *p, double buffer_ms,
 			  struct detail_score *ret)
 {
-	const struct emodel_values *values = &stream->score.values;
+	const struct emodel_values *values = rtp_stream_values(stream);
 	const struct emodel_codec *codec;
 	double burst_r = loss_runs_burst_r(&p->runs, p->packets);
 	double ppl = 0.0;

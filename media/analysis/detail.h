@@ -48,11 +48,21 @@ enum detail_series {
 	DETAIL_SERIES_COUNT,
 };
 
+enum detail_pattern {
+	DETAIL_NETWORK,
+	DETAIL_FIXED,
+	DETAIL_ADAPTIVE,
+	DETAIL_PATTERN_COUNT,
+};
+
 struct stream_detail {
 	struct series series[DETAIL_SERIES_COUNT];
 	struct loss_pattern network;
 	struct loss_pattern fixed; /* lost, or discarded by jb_fixed */
 	struct loss_pattern adaptive;
+	/* of the patterns above; long runs need room, which the owner makes
+	 * before each packet (run_histogram.h) */
+	struct run_histogram histograms[DETAIL_PATTERN_COUNT];
 	struct jb_fixed jb_fixed;
 	struct jb_adaptive jb_adaptive;
 	struct skew skew;

@@ -150,6 +150,13 @@ static bool applies(const struct emodel_codec *codec, double ppl)
 	return codec && (codec->has_bpl || !(ppl > 0.0));
 }
 
+bool emodel_values_equal(const struct emodel_values *a,
+			 const struct emodel_values *b)
+{
+	return a->standard == b->standard && a->declared == b->declared &&
+	       a->prefer_declared == b->prefer_declared;
+}
+
 const struct emodel_codec *emodel_values_pick(const struct emodel_values *v,
 					      double ppl,
 					      const char **ret_reason)

@@ -21,6 +21,10 @@ struct emodel_values {
 	bool prefer_declared; /* somebody declared it for this measurement */
 };
 
+/** Both score alike: the same rows, in the same order. */
+bool emodel_values_equal(const struct emodel_values *a,
+			 const struct emodel_values *b);
+
 /**
  * What is shipped for an encoding.
  * @param encoding  RTP encoding name, any case

@@ -119,16 +119,8 @@ static void burst_gap_finish(struct burst_gap *b)
 
 static void end_run(struct loss_pattern *p)
 {
-	uint64_t length = p->runs.open;
-
-	if (length == 0)
-		return;
-	if (length < PATTERN_RUNS_SHORT)
-		p->run_short[length]++;
-	else if (p->run_long_count < PATTERN_RUNS_LONG)
-		p->run_long[p->run_long_count++] = length;
-	else
-		p->run_long_dropped++;
+	if (p->histogram && p->runs.open > 0)
+		run_histogram_add(p->histogram, p->runs.open);
 }
 
 /* One position, in order of sequence: it cannot change any more. */

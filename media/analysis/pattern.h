@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #include "media/analysis/rtp_seq.h"
+#include "media/analysis/run_histogram.h"
 
-#define PATTERN_GMIN       16  /* RFC 3611 section 4.7.2 */
-#define PATTERN_RUNS_SHORT 256 /* run lengths counted one by one */
-#define PATTERN_RUNS_LONG  32  /* longer ones, each kept with its length */
+#define PATTERN_GMIN 16 /* RFC 3611 section 4.7.2 */
 
 /** Periods of RFC 3611: a burst begins and ends with a bad packet and holds
  * no Gmin good ones in a row; what is between bursts is gap. */
@@ -54,12 +53,10 @@ struct loss_pattern {
 	uint64_t after_bad;
 	uint64_t good_to_bad;
 	uint64_t bad_to_good;
-	uint32_t run_short[PATTERN_RUNS_SHORT]; /* by length; 0 unused */
-	uint64_t run_long[PATTERN_RUNS_LONG];   /* lengths */
-	uint32_t run_long_count;
-	uint64_t run_long_dropped; /* runs beyond the table */
+	struct run_histogram *histogram; /* borrowed; NULL: not wanted */
 };
 
+/** Without a histogram; whoever wants one sets it before the first packet. */
 void pattern_init(struct loss_pattern *p);
 
 /** The same, final after fewer packets: what is taken later than that must not

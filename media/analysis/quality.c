@@ -246,9 +246,11 @@ void rtp_quality_voip(struct rtp_quality *q, struct rtcp_voip_metrics *ret)
 		},
 		ret);
 	detail_score_pattern(q->stream, &pattern, q->fixed.delay_ms, &score);
-	ret->end_system_delay_ms = (uint16_t)(score.ta_ms + 0.5);
+	ret->end_system_delay_ms =
+		(uint16_t)fmin(score.ta_ms + 0.5, UINT16_MAX);
 	if (rtt->n)
-		ret->rtt_ms = (uint16_t)fmin(q->stream->rtt_ms + 0.5, 65535.0);
+		ret->rtt_ms =
+			(uint16_t)fmin(q->stream->rtt_ms + 0.5, UINT16_MAX);
 	ret->rx_config = RX_CONFIG_FIXED;
 }
 

@@ -9,35 +9,56 @@
 #define REPORT_SLACK 100
 /* No round trip takes that long: a peer that names a time we never sent. */
 #define RTT_MAX_NS (60 * NS_PER_S)
+#define PT_ANY     255
 
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 		     const char *codec, uint32_t clock_hz)
 {
+	struct emodel_values values;
+
 	memset(s, 0, sizeof(*s));
 	s->ssrc = ssrc;
 	s->second_start_ns = start_ns;
 	s->lateness_us = INT32_MIN;
 	s->lateness_max_us = INT32_MIN;
-	rtp_sender_set_codec(s, codec, clock_hz);
-}
-
-void rtp_sender_set_codec(struct rtp_sender *s, const char *codec,
-			  uint32_t clock_hz)
-{
-	size_t n = strnlen(codec, sizeof(s->codec_name) - 1);
-	struct emodel_values values;
-
-	memcpy(s->codec_name, codec, n);
-	memset(s->codec_name + n, 0, sizeof(s->codec_name) - n);
+	s->audio_pt = PT_ANY;
+	s->before_pt = PT_ANY;
 	s->clock_hz = clock_hz;
 	emodel_values_of(&values, codec, clock_hz, NULL);
-	rtp_sender_set_values(s, &values);
+	codec_count_enter(&s->codecs, codec, clock_hz, 0, &values);
+	rtp_score_set(&s->score, &values);
 }
 
-void rtp_sender_set_values(struct rtp_sender *s,
-			   const struct emodel_values *values)
+/* The audio packets of the codec until now. */
+static void count_audio(struct rtp_sender *s)
 {
-	rtp_score_set(&s->score, values);
+	codec_count_add(&s->codecs, s->audio_packets - s->audio_counted);
+	s->audio_counted = s->audio_packets;
+}
+
+void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p)
+{
+	if (s->packets == 0)
+		s->codecs = (struct codec_count){0};
+	count_audio(s);
+	if (s->audio_pt != p->pt) {
+		s->before_pt = s->audio_pt;
+		s->before_codec = s->codecs.current;
+	}
+	codec_count_enter(&s->codecs, p->codec, p->clock_hz, p->pt, &p->values);
+	s->audio_pt = p->pt;
+	s->clock_hz = p->clock_hz;
+	if (s->codecs.count == 1)
+		rtp_score_set(&s->score, &p->values);
+}
+
+/* A packet of another payload type than the one being sent. */
+static void other_payload(struct rtp_sender *s, uint8_t pt)
+{
+	if (s->audio_pt == PT_ANY)
+		s->audio_packets++;
+	else if (s->before_pt == pt && s->before_codec < s->codecs.count)
+		s->codecs.entries[s->before_codec].packets++;
 }
 
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
@@ -49,6 +70,10 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 	s->packets++;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
 	s->payload_bytes += r->payload_bytes;
+	if (packet_pt(r) == s->audio_pt)
+		s->audio_packets++;
+	else
+		other_payload(s, packet_pt(r));
 	if (r->lateness_us > s->lateness_us)
 		s->lateness_us = r->lateness_us;
 }
@@ -199,6 +224,18 @@ bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
 	return take_rtt(s, received_ntp, dlrr->lrr, dlrr->dlrr, ret_rtt_ms);
 }
 
+/* What the reports of the second are about, the packets since those before, is
+ * scored with the codec of most of them. */
+static void score_codec(struct rtp_sender *s)
+{
+	const struct codec_count_entry *codec;
+
+	count_audio(s);
+	codec = codec_count_interval(&s->codecs);
+	if (codec && !emodel_values_equal(&codec->values, &s->score.values))
+		rtp_score_set(&s->score, &codec->values);
+}
+
 void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 			     struct stream_second *ret)
 {
@@ -217,6 +254,8 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.has_lateness = s->packets > s->packets_before,
 		.lateness_ms = s->lateness_us / 1000.0,
 	};
+	if (s->has_loss_second)
+		score_codec(s);
 	ret->has_mos = rtp_score_second(
 		&s->score, s->has_loss_second, (int64_t)s->second_expected,
 		s->second_lost, &ret->r_factor, &ret->mos);
@@ -239,11 +278,13 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 
 void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 {
+	static const struct emodel_values none;
+	const struct codec_count_entry *codec = codec_count_most(
+		&s->codecs, s->audio_packets - s->audio_counted);
 	struct score score;
 
 	*ret = (struct stream_total){
 		.ssrc = s->ssrc,
-		.clock_hz = s->clock_hz,
 		.packets = s->packets,
 		.bytes = s->bytes,
 		.has_loss = s->has_report && s->expected > 0,
@@ -253,7 +294,10 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 		.has_lateness = s->lateness_max_us != INT32_MIN,
 		.lateness_max_ms = s->lateness_max_us / 1000.0,
 	};
-	memcpy(ret->codec, s->codec_name, sizeof(ret->codec));
+	if (codec) {
+		memcpy(ret->codec, codec->name, sizeof(ret->codec));
+		ret->clock_hz = codec->clock_hz;
+	}
 	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
 	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
 	mos_histogram_distribution(&ret->mos, &s->score.mos);
@@ -266,6 +310,7 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 				? 0
 				: (uint64_t)((int64_t)s->expected - s->lost);
 	ret->loss_pct = 100.0 * (double)s->lost / (double)s->expected;
-	score_rate_values(&score, &s->score.values, ret->loss_pct, 1.0, 0.0);
+	score_rate_values(&score, codec ? &codec->values : &none, ret->loss_pct,
+			  1.0, 0.0);
 	score_total(&score, ret);
 }

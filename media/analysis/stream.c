@@ -101,6 +101,13 @@ void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 	s->run_seq = NO_SEQ;
 }
 
+/* The packets of the codec until now. */
+static void count_audio(struct rtp_stream *s)
+{
+	codec_count_add(&s->codecs, s->audio_packets - s->audio_counted);
+	s->audio_counted = s->audio_packets;
+}
+
 /* A payload type other than the last one's. */
 static void enter_pt(struct rtp_stream *s, uint8_t pt)
 {
@@ -116,8 +123,15 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 		s->pt_changes++;
 	s->has_audio_pt = true;
 	s->audio_pt = pt;
-	copy_name(s->codec, p->codec);
-	rtp_score_set(&s->score, &p->values);
+	count_audio(s);
+	codec_count_enter(&s->codecs, p->codec, p->clock_hz, pt, &p->values);
+	if (s->codecs.count == 1) {
+		rtp_score_set(&s->score, &p->values);
+	} else if (!s->several_codecs) {
+		s->several_codecs = true;
+		/* a single codec needs no count of its seconds */
+		s->codecs.entries[0].packets_before = s->audio_before;
+	}
 }
 
 /* An audio packet that takes part in timing. */
@@ -142,6 +156,7 @@ static void credit(struct rtp_stream *s, const struct packet_record *r,
 		s->marker_packets++;
 	switch (s->pt_kind) {
 	case RTP_PAYLOAD_AUDIO:
+		s->audio_packets++;
 		if (timing && s->pt_clock_hz > 0)
 			add_timing(s, r, ext, ret);
 		break;
@@ -222,6 +237,7 @@ __attribute__((noinline)) static void take_run(struct rtp_stream *s)
 
 	s->bytes += (uint64_t)s->run_payload_bytes + s->run_header_bytes;
 	s->payload_bytes += s->run_payload_bytes;
+	s->audio_packets += count;
 	s->run_ns += s->run[count];
 	s->run_count = 0;
 	s->run_payload_bytes = 0;
@@ -327,6 +343,20 @@ static void clear(struct stream_second *second)
 	memset(second, 0, bytes);
 }
 
+/* The second that ends is scored with the codec of most of its packets. */
+static void score_codec(struct rtp_stream *s)
+{
+	const struct codec_count_entry *codec;
+
+	count_audio(s);
+	codec = codec_count_interval(&s->codecs);
+	if (!codec)
+		return;
+	s->second_codec = (size_t)(codec - s->codecs.entries);
+	if (!emodel_values_equal(&codec->values, &s->score.values))
+		rtp_score_set(&s->score, &codec->values);
+}
+
 void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 			     struct stream_second *ret)
 {
@@ -349,6 +379,8 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	ret->has_rtt = s->has_rtt;
 	ret->rtt_ms = s->rtt_ms;
 	ret->has_loss = ret->packets > 0;
+	if (s->several_codecs)
+		score_codec(s);
 	ret->has_mos = rtp_score_second(&s->score, ret->packets > 0,
 					(int64_t)ret->expected, ret->lost,
 					&ret->r_factor, &ret->mos);
@@ -358,6 +390,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	s->before = now;
 	s->bytes_before = s->bytes;
 	s->samples_before = s->timing.samples;
+	s->audio_before = s->audio_packets;
 	s->has_rtt = false;
 	s->second_start_ns = end_ns;
 }
@@ -367,8 +400,29 @@ int64_t rtp_stream_second_start_ns(const struct rtp_stream *s)
 	return s->second_start_ns;
 }
 
+const struct codec_count_entry *rtp_stream_codec(const struct rtp_stream *s)
+{
+	return codec_count_most(&s->codecs,
+				s->audio_packets - s->audio_counted);
+}
+
+const struct codec_count_entry *rtp_stream_second_codec(
+	const struct rtp_stream *s)
+{
+	return s->codecs.count > 0 ? &s->codecs.entries[s->second_codec] : NULL;
+}
+
+const struct emodel_values *rtp_stream_values(const struct rtp_stream *s)
+{
+	static const struct emodel_values none;
+	const struct codec_count_entry *codec = rtp_stream_codec(s);
+
+	return codec ? &codec->values : &none;
+}
+
 void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 {
+	const struct codec_count_entry *codec;
 	struct rtp_counters c;
 	struct loss_runs runs;
 	struct score score;
@@ -391,7 +445,11 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 		.stray = c.stray + c.pending,
 		.burst_ratio = loss_runs_burst_r(&runs, c.expected),
 	};
-	copy_name(ret->codec, s->codec);
+	codec = rtp_stream_codec(s);
+	if (codec) {
+		copy_name(ret->codec, codec->name);
+		ret->clock_hz = codec->clock_hz;
+	}
 	if (ret->has_ptime)
 		ret->ptime_ms = s->timing.period_ticks * s->timing.tick_ms;
 	if (c.expected > 0)
@@ -403,7 +461,7 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 		ret->no_score_reason = "no packets";
 		return;
 	}
-	score_rate_values(&score, &s->score.values, ret->loss_pct,
+	score_rate_values(&score, rtp_stream_values(s), ret->loss_pct,
 			  ret->burst_ratio, 0.0);
 	score_total(&score, ret);
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/prefetch.h"
+#include "media/analysis/codec_count.h"
 #include "media/analysis/distribution.h"
 #include "media/analysis/emodel.h"
 #include "media/analysis/record.h"
@@ -119,9 +120,11 @@ struct rtp_stream {
 	uint32_t pt_clock_hz; /* of last_pt */
 	uint8_t pt_kind;      /* of last_pt; 255: unknown */
 	bool has_pt;
+	bool several_codecs; /* `codecs` has more than one */
 	struct rtp_strict strict;
 	uint64_t bytes; /* RTP header + payload */
 	uint64_t payload_bytes;
+	uint64_t audio_packets;
 	struct rtp_timing timing;
 	struct histogram jitter; /* warm: moments, and a few counts */
 	_Alignas(PREFETCH_LINE) struct rtp_seq seq; /* warm: the first line */
@@ -130,6 +133,7 @@ struct rtp_stream {
 	struct rtp_counters before;
 	uint64_t bytes_before;
 	uint64_t samples_before;
+	uint64_t audio_before;
 	int64_t second_start_ns;
 	/* cold */
 	const struct rtp_payload_map *map;
@@ -137,13 +141,15 @@ struct rtp_stream {
 	uint64_t cn_packets;
 	uint64_t unknown_pt_packets;
 	uint64_t pt_changes;
-	char codec[16];   /* of the last audio payload type */
 	uint8_t audio_pt; /* last audio payload type */
 	bool has_audio_pt;
 	bool has_rtt; /* within the open second */
 	double rtt_ms;
-	struct rtp_score score;
+	struct rtp_score score; /* its values: those of the last second */
 	struct histogram rtt;
+	size_t second_codec;    /* of the second closed last, in `codecs` */
+	uint64_t audio_counted; /* audio packets that are in `codecs` */
+	struct codec_count codecs;
 };
 
 /* Streams side by side must not have their hot lines in one set of the cache,
@@ -220,7 +226,8 @@ void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms);
  * packet at or after end_ns is taken; without packets call it by time.
  * A second without packets has packets 0 and no has_*: its loss shows in the
  * second of the next packet. A second's R and MOS: network loss of the last
- * 8 s, BurstR 1, Ta 0.
+ * 8 s, BurstR 1, Ta 0, with the codec of most of the second's audio packets
+ * (without any: that of the second before).
  * @param end_ns  > start of the open second
  */
 void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
@@ -229,7 +236,18 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 /** Start of the open second. */
 int64_t rtp_stream_second_start_ns(const struct rtp_stream *s);
 
-/** Whole stream until now. R and MOS: network loss with its burst ratio
+/** Codec of most of the stream's audio packets until now: what the whole
+ * stream is scored with. @return NULL: none */
+const struct codec_count_entry *rtp_stream_codec(const struct rtp_stream *s);
+/** Its values. @return all zero without a codec; never NULL */
+const struct emodel_values *rtp_stream_values(const struct rtp_stream *s);
+
+/** Codec that the second closed last is scored with. @return NULL: none */
+const struct codec_count_entry *rtp_stream_second_codec(
+	const struct rtp_stream *s);
+
+/** Whole stream until now. Codec and clock rate are those of
+ * rtp_stream_codec(). R and MOS: network loss with its burst ratio
  * (clamped 1..8), Ta 0. Close the last second first (mos distribution). */
 void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret);
 
@@ -266,8 +284,9 @@ struct rtp_reporter {
 /** A sent stream: counts from the sender, the rest from the peer's reports. */
 struct rtp_sender {
 	uint32_t ssrc;
-	uint32_t clock_hz;
-	char codec_name[16];
+	uint32_t clock_hz; /* of the codec being sent */
+	uint8_t audio_pt;  /* of it */
+	uint64_t audio_packets;
 	uint64_t packets;
 	uint64_t bytes;
 	uint64_t payload_bytes;
@@ -295,31 +314,35 @@ struct rtp_sender {
 	uint64_t reports;         /* taken, of all sources */
 	uint64_t invalid_reports; /* impossible values, ignored */
 	uint64_t negative_rtt;
-	struct remote remote; /* XR of the peer; its owner gives it blocks */
-	struct rtp_score score;
+	struct remote remote;   /* XR of the peer; its owner gives it blocks */
+	struct rtp_score score; /* its values: those of the last score */
 	struct histogram rtt;
 	struct histogram jitter;
+	uint64_t audio_counted; /* audio packets that are in `codecs` */
+	struct codec_count codecs;
+	uint8_t before_pt;   /* audio payload type until the last change */
+	size_t before_codec; /* its codec, in `codecs` */
 };
 
 /* What a packet sent is written to. */
 #define RTP_SENDER_HOT_BYTES offsetof(struct rtp_sender, expected)
 
 /**
- * Start a sent stream.
- * @param codec     encoding name, for the score
+ * Start a sent stream. Until rtp_sender_set_payload() every packet is audio.
+ * @param codec     encoding name, for the score; values as emodel_values_of()
+ *                  without format parameters
  * @param clock_hz  RTP clock of the codec
  */
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 		     const char *codec, uint32_t clock_hz);
 
-/** Another codec from here on (a new answer); values as emodel_values_of()
- * without format parameters. */
-void rtp_sender_set_codec(struct rtp_sender *s, const char *codec,
-			  uint32_t clock_hz);
-
-/** Other values for the score; after the codec. */
-void rtp_sender_set_values(struct rtp_sender *s,
-			   const struct emodel_values *values);
+/**
+ * What is sent from here on (a new answer). Packets of its payload type are
+ * its audio, those of the payload type before are of the codec before; others
+ * (telephone-event, comfort noise) are no audio.
+ * @param p  audio; copied
+ */
+void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p);
 
 /** One packet left (kind PACKET_RTP_SENT). */
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);

@@ -62,6 +62,7 @@ static void close_interval(struct capture_stream *s)
 	rtp_stream_close_second(
 		r, rtp_stream_second_start_ns(r) + CAPTURE_INTERVAL_NS,
 		&i->second);
+	i->values = r->score.values;
 	i->received = now.received - s->received_before;
 	i->te = r->te_packets - s->te_before;
 	i->cn = r->cn_packets - s->cn_before;

@@ -30,6 +30,7 @@ struct interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
+	struct emodel_values values; /* it is scored with */
 	struct distribution series[DETAIL_SERIES_COUNT];
 };
 

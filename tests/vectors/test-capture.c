@@ -99,17 +99,18 @@ static void check_histogram(struct check *c, const json_t *want,
 			    const struct loss_pattern *p)
 {
 	const json_t *runs = check_member(c, want, "run_histogram");
+	const struct run_histogram *h = p->histogram;
 	uint64_t kinds = 0;
 	char length[24];
 
-	for (uint64_t i = 1; i < PATTERN_RUNS_SHORT; i++) {
-		if (p->run_short[i] == 0)
+	for (uint64_t i = 1; i < RUN_LENGTHS_SHORT; i++) {
+		if (h->shorter[i] == 0)
 			continue;
 		kinds++;
 		snprintf(length, sizeof(length), "%" PRIu64, i);
-		check_int(c, runs, length, p->run_short[i]);
+		check_int(c, runs, length, (int64_t)h->shorter[i]);
 	}
-	if (p->run_long_count > 0)
+	if (h->count + h->left_out > 0)
 		check_fail(c, "run_histogram", "no vector has such long runs");
 	if (json_object_size(runs) != kinds)
 		check_fail(c, "run_histogram", "another number of lengths");
@@ -291,7 +292,7 @@ static void check_interval(struct check *c, const json_t *want,
 		check_distribution(c, want, series_names[k], &i->series[k]);
 	if (!json_object_get(want, "R"))
 		return;
-	score_rate(&score, s->stream->score.values.standard,
+	score_rate(&score, i->values.standard,
 		   n->expected ? 100.0 * (double)n->lost / (double)n->expected
 			       : 0,
 		   1.0, 0.0);
@@ -306,7 +307,7 @@ static void check_network_score(struct check *c, const json_t *want,
 	struct score score;
 
 	rtp_stream_total(s, &total);
-	score_rate(&score, s->score.values.standard, total.loss_pct,
+	score_rate(&score, rtp_stream_values(s)->standard, total.loss_pct,
 		   total.burst_ratio, 0.0);
 	if (json_object_get(want, "Ppl")) {
 		check_real(c, want, "Ppl", score.ppl, RATIO_TOLERANCE);

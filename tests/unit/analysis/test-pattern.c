@@ -90,12 +90,39 @@ static void test_burst_gap_equals_definition(void **state)
 	}
 }
 
+#define LONG_RUNS_MAX 200
+
+/* A pattern with room for every long run of a test. */
+struct histogram_room {
+	struct run_histogram histogram;
+	struct run_length longer[LONG_RUNS_MAX];
+};
+
+static void with_histogram(struct loss_pattern *p, struct histogram_room *room)
+{
+	memset(room, 0, sizeof(*room));
+	room->histogram.longer = room->longer;
+	room->histogram.room = LONG_RUNS_MAX;
+	p->histogram = &room->histogram;
+}
+
+static void same_histogram(const struct run_histogram *a,
+			   const struct run_histogram *b)
+{
+	assert_memory_equal(a->shorter, b->shorter, sizeof(a->shorter));
+	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->left_out + b->left_out, 0);
+	if (a->count > 0)
+		assert_memory_equal(a->longer, b->longer,
+				    a->count * sizeof(a->longer[0]));
+}
+
 static void compare_patterns(const struct loss_pattern *a,
 			     const struct loss_pattern *b)
 {
 	assert_int_equal(a->packets, b->packets);
 	assert_memory_equal(&a->runs, &b->runs, sizeof(a->runs));
-	assert_memory_equal(a->run_short, b->run_short, sizeof(a->run_short));
+	same_histogram(a->histogram, b->histogram);
 	assert_int_equal(a->after_good, b->after_good);
 	assert_int_equal(a->after_bad, b->after_bad);
 	assert_int_equal(a->good_to_bad, b->good_to_bad);
@@ -109,6 +136,8 @@ static void test_long_gaps_at_once(void **state)
 {
 	static struct loss_pattern late;
 	static struct loss_pattern early;
+	static struct histogram_room late_room;
+	static struct histogram_room early_room;
 	uint64_t seed = 8;
 
 	(void)state;
@@ -118,6 +147,8 @@ static void test_long_gaps_at_once(void **state)
 
 		pattern_init(&late);
 		pattern_init_settling(&early, settle);
+		with_histogram(&late, &late_room);
+		with_histogram(&early, &early_room);
 		for (int i = 0; i < 200; i++) {
 			bool good = random_below(&seed, 10) != 0;
 			bool segment = random_below(&seed, 50) == 0;
@@ -137,23 +168,79 @@ static void test_long_gaps_at_once(void **state)
 static void test_runs_in_the_histogram(void **state)
 {
 	static struct loss_pattern p;
+	static struct histogram_room room;
+	const struct run_histogram *h = &room.histogram;
 	uint64_t lost = 0;
 
 	(void)state;
 	pattern_init(&p);
+	with_histogram(&p, &room);
 	pattern_add(&p, 0, false, true);
 	pattern_add(&p, 2, false, true);    /* 1 */
 	pattern_add(&p, 6, false, true);    /* 3 */
 	pattern_add(&p, 5006, false, true); /* 4999 */
 	pattern_add(&p, 5008, false, true);
 	pattern_finish(&p);
-	assert_int_equal(p.run_short[1], 2);
-	assert_int_equal(p.run_short[3], 1);
-	assert_int_equal(p.run_long_count, 1);
-	assert_int_equal(p.run_long[0], 4999);
-	for (uint64_t i = 1; i < PATTERN_RUNS_SHORT; i++)
-		lost += i * p.run_short[i];
+	assert_int_equal(h->shorter[1], 2);
+	assert_int_equal(h->shorter[3], 1);
+	assert_int_equal(h->count, 1);
+	assert_int_equal(h->longer[0].length, 4999);
+	assert_int_equal(h->longer[0].runs, 1);
+	for (uint64_t i = 1; i < RUN_LENGTHS_SHORT; i++)
+		lost += i * h->shorter[i];
 	assert_int_equal(lost + 4999, p.runs.lost);
+}
+
+/* More long runs than any table of fixed size would hold, of many lengths in
+ * no order: every one is counted, in order of length. */
+static void test_every_long_run_is_counted(void **state)
+{
+	static struct loss_pattern p;
+	static struct histogram_room room;
+	const struct run_histogram *h = &room.histogram;
+	uint64_t lost = 0;
+	uint64_t runs = 0;
+	int64_t at = 0;
+
+	(void)state;
+	pattern_init(&p);
+	with_histogram(&p, &room);
+	for (int i = 0; i < 600; i++) {
+		pattern_add(&p, at, false, true);
+		at += 1 + 256 + (int64_t)i * 7 % 150;
+	}
+	pattern_add(&p, at, false, true);
+	pattern_finish(&p);
+	for (size_t i = 0; i < h->count; i++) {
+		assert_int_equal(h->longer[i].length, 256 + i);
+		assert_int_equal(h->longer[i].runs, 4);
+		lost += h->longer[i].length * h->longer[i].runs;
+		runs += h->longer[i].runs;
+	}
+	assert_int_equal(h->count, 150);
+	assert_int_equal(h->left_out, 0);
+	assert_int_equal(runs, p.runs.runs);
+	assert_int_equal(lost, p.runs.lost);
+}
+
+/* What there is no memory for is said, and disturbs no other count. */
+static void test_long_run_without_room_is_left_out(void **state)
+{
+	static struct run_histogram h;
+	struct run_length one;
+
+	(void)state;
+	h.longer = &one;
+	h.room = 1;
+	run_histogram_add(&h, 70000);
+	run_histogram_add(&h, 300);
+	run_histogram_add(&h, 70000);
+	run_histogram_add(&h, 255);
+	assert_int_equal(h.left_out, 1);
+	assert_int_equal(h.count, 1);
+	assert_int_equal(one.length, 70000);
+	assert_int_equal(one.runs, 2);
+	assert_int_equal(h.shorter[255], 1);
 }
 
 static void test_gilbert_of_alternation(void **state)
@@ -313,6 +400,8 @@ int main(void)
 		cmocka_unit_test(test_burst_gap_equals_definition),
 		cmocka_unit_test(test_long_gaps_at_once),
 		cmocka_unit_test(test_runs_in_the_histogram),
+		cmocka_unit_test(test_every_long_run_is_counted),
+		cmocka_unit_test(test_long_run_without_room_is_left_out),
 		cmocka_unit_test(test_gilbert_of_alternation),
 		cmocka_unit_test(test_fixed_buffer),
 		cmocka_unit_test(test_adaptive_buffer_follows),

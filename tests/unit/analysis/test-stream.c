@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -501,6 +502,141 @@ static void test_many_reporters(void **state)
 	}
 }
 
+/* Packets of 20 ms from number `from` on, of one payload type. */
+static void take_many(int64_t from, int64_t count, uint8_t pt)
+{
+	for (int64_t i = from; i < from + count; i++)
+		take((uint16_t)i, i * 20, (uint32_t)(i * 160), pt);
+}
+
+/* A second, and the whole stream, have the codec of most of their audio; one
+ * that came before the second's beginning does not count in it. */
+static void test_codec_of_most_packets(void **state)
+{
+	struct stream_second n;
+	struct stream_total total;
+
+	(void)state;
+	rtp_payload_map_add(&map, 18, "G729", 8000);
+	rtp_payload_map_add(&map, 97, "X-none", 8000);
+	take_many(0, 100, 0);
+	take_many(100, 10, 101);
+	rtp_stream_close_second(&stream, S, &n);
+	near(n.r_factor, 93.2062, 1e-3);
+	take_many(110, 10, 0);
+	take_many(120, 11, 18);
+	take_many(131, 50, 101);
+	assert_string_equal(rtp_stream_codec(&stream)->name, "PCMU");
+	rtp_stream_close_second(&stream, 2 * S, &n);
+	near(n.r_factor, 82.2062, 1e-3);
+	assert_string_equal(rtp_stream_second_codec(&stream)->name, "G729");
+	/* events alone: the codec of the second before */
+	take_many(181, 5, 101);
+	rtp_stream_close_second(&stream, 3 * S, &n);
+	near(n.r_factor, 82.2062, 1e-3);
+	/* equal counts: the lower payload type */
+	take_many(186, 5, 18);
+	take_many(191, 5, 0);
+	rtp_stream_close_second(&stream, 4 * S, &n);
+	near(n.r_factor, 93.2062, 1e-3);
+	take_many(196, 20, 97);
+	rtp_stream_close_second(&stream, 5 * S, &n);
+	assert_true(n.packets == 20 && !n.has_mos);
+	rtp_stream_total(&stream, &total);
+	assert_string_equal(total.codec, "PCMU");
+	assert_true(total.has_score);
+	near(total.r_factor, 93.2062, 1e-3);
+	take_many(216, 96, 97);
+	rtp_stream_total(&stream, &total);
+	assert_string_equal(total.codec, "X-none");
+	assert_false(total.has_score);
+	assert_non_null(total.no_score_reason);
+	assert_int_equal(stream.pt_changes, 3);
+}
+
+/* More codecs than are told apart: the rest is one, without a score. */
+static void test_more_codecs_than_are_counted(void **state)
+{
+	struct stream_total total;
+	int64_t at = 0;
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < CODEC_COUNT_MAX + 10; i++) {
+		memset(&map, 0, sizeof(map));
+		snprintf(name, sizeof(name), "codec-%d", i);
+		rtp_payload_map_add(&map, 96, name, 8000);
+		rtp_stream_set_map(&stream, &map);
+		take_many(at, 3, 96);
+		at += 3;
+	}
+	rtp_stream_total(&stream, &total);
+	assert_int_equal(total.received, at);
+	assert_string_equal(total.codec, "");
+	assert_false(total.has_score);
+	memset(&map, 0, sizeof(map));
+	rtp_payload_map_add(&map, 0, "PCMU", 8000);
+	rtp_payload_map_add(&map, 96, "codec-3", 8000);
+	rtp_stream_set_map(&stream, &map);
+	take_many(at, 40, 96);
+	rtp_stream_total(&stream, &total);
+	assert_string_equal(total.codec, "codec-3");
+}
+
+static void send_audio(uint16_t *seq, uint8_t pt, int count)
+{
+	while (count-- > 0) {
+		struct packet_record r = packet((*seq)++, 0, 0);
+
+		r.kind = PACKET_RTP_SENT;
+		r.marker_pt = pt;
+		rtp_sender_update(&sender, &r);
+	}
+}
+
+static void report_until(uint16_t seq, int32_t lost)
+{
+	struct rtcp_report b = {.ssrc = 9, .ext_max = seq, .lost = lost};
+	double ms;
+
+	rtp_sender_report(&sender, 3, &b, 0, &ms);
+}
+
+/* What is sent, too: each report is about the codec of most packets since the
+ * one before. */
+static void test_sender_codec_of_most_packets(void **state)
+{
+	struct rtp_payload pcmu = {.clock_hz = 8000, .codec = "PCMU"};
+	struct rtp_payload g729 = {.clock_hz = 8000, .pt = 18, .codec = "G729"};
+	struct stream_second n;
+	struct stream_total total;
+	uint16_t seq = 1;
+
+	(void)state;
+	emodel_values_of(&pcmu.values, "PCMU", 8000, NULL);
+	emodel_values_of(&g729.values, "G729", 8000, NULL);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_set_payload(&sender, &pcmu);
+	send_audio(&seq, 0, 60);
+	send_audio(&seq, 101, 90); /* digits */
+	rtp_sender_set_payload(&sender, &g729);
+	send_audio(&seq, 0, 2); /* late: due before the change */
+	send_audio(&seq, 18, 61);
+	report_until(seq - 1, 0);
+	rtp_sender_close_second(&sender, S, &n);
+	near(n.r_factor, 93.2062, 1e-3);
+	rtp_sender_total(&sender, &total);
+	assert_string_equal(total.codec, "PCMU");
+	near(total.r_factor, 93.2062, 1e-3);
+	send_audio(&seq, 18, 2);
+	report_until(seq - 1, 0);
+	rtp_sender_close_second(&sender, 2 * S, &n);
+	near(n.r_factor, 82.2062, 1e-3);
+	rtp_sender_total(&sender, &total);
+	assert_string_equal(total.codec, "G729");
+	near(total.r_factor, 82.2062, 1e-3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +659,10 @@ int main(void)
 		cmocka_unit_test_setup(test_sender_by_reports, setup),
 		cmocka_unit_test_setup(test_sender_report_overtakes_records,
 				       setup),
+		cmocka_unit_test_setup(test_codec_of_most_packets, setup),
+		cmocka_unit_test_setup(test_more_codecs_than_are_counted,
+				       setup),
+		cmocka_unit_test(test_sender_codec_of_most_packets),
 		cmocka_unit_test(test_another_reporter_counts_anew),
 		cmocka_unit_test(test_two_reporters_at_a_time),
 		cmocka_unit_test(test_reporter_that_begins_anew),

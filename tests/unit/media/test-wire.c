@@ -190,7 +190,10 @@ static void test_wire_packet_time_changes(void **state)
 		longer += h->payload_bytes == 320;
 	}
 	assert_true(longer > 0);
-	assert_string_equal(w->log->total[1].codec, "PCMU");
+	longer += w->got[w->got_count - 1].payload_bytes == 320;
+	/* the codec of most packets, of equal counts the lower payload type */
+	assert_string_equal(w->log->total[1].codec,
+			    2 * longer >= w->got_count ? "PCMU" : "PCMA");
 }
 
 /* RFC 3264 5.1: the peer may send before we have its answer. */
