@@ -135,6 +135,7 @@ struct sip_call {
 
 	struct update *update; /* ours, or NULL */
 	struct session_timer timer;
+	bool refusing;   /* its offer is unusable: 488 follows, nothing else */
 	bool progressed; /* the peer knows the dialog: 18x sent */
 
 	/* other requests, and REFER both ways */

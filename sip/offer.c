@@ -7,6 +7,7 @@
 
 #include "base/sockaddr.h"
 #include "base/str.h"
+#include "sip/sdp_address.h"
 #include "sip/sdp_format.h"
 #include "sip/sdp_xr.h"
 
@@ -236,6 +237,23 @@ const char *sdp_key_reason(const struct sdp *peer,
 	return peer->crypto.refusal;
 }
 
+/* Can we send there? ICE finds addresses of its own: a default one that we
+ * cannot send to is not used until it has. @return 0; -errno */
+static int settle_addresses(struct media_negotiated *deal,
+			    const struct media_local *local)
+{
+	int rtp = sdp_address_check(&deal->rtp, &local->rtp);
+	int rtcp = sdp_address_check(&deal->rtcp, &local->rtcp);
+
+	if (!deal->ice)
+		return rtp ? rtp : rtcp;
+	if (rtp)
+		deal->rtp.len = 0;
+	if (rtcp)
+		deal->rtcp.len = 0;
+	return 0;
+}
+
 /*
  * The formats both sides know, in the peer's order. An answer repeats the
  * peer's payload types; what our own offer announced is received with ours.
@@ -283,6 +301,9 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	deal.rtp = peer->rtp;
 	deal.rtcp = deal.rtcp_mux ? peer->rtp : peer->rtcp;
 	sdp_ice_settle(&deal, &peer->ice, &local->ice, ours);
+	err = settle_addresses(&deal, local);
+	if (err)
+		return err;
 	deal.xr = peer->xr;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
 	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)
@@ -299,7 +320,7 @@ int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 	       const struct media_local *local, enum media_direction want)
 {
 	if (!offer->has_audio)
-		return -EINVAL;
+		return offer->foreign ? -EPROTOTYPE : -EINVAL;
 	return settle(ret, offer, local, false, want);
 }
 
@@ -307,6 +328,6 @@ int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
 	       const struct media_local *local, enum media_direction offered)
 {
 	if (!answer->has_audio)
-		return -EINVAL;
+		return answer->foreign ? -EPROTOTYPE : -EINVAL;
 	return settle(ret, answer, local, true, offered);
 }

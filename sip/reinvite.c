@@ -228,9 +228,10 @@ static void refuse(struct sip_call *call, const struct sip_msg *msg,
 }
 
 /* The peer's offer, or the wish for ours. */
-static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg)
+static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg,
+			     char *reason)
 {
-	int err = session_offered(call, msg);
+	int err = session_offered(call, msg, reason);
 
 	if (err != 1)
 		return err;
@@ -241,6 +242,7 @@ static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg)
 
 void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 {
+	char reason[REASON_BYTES] = "";
 	int err;
 
 	if (call->state == CALL_INCOMING || call->answer_in_ack) {
@@ -261,13 +263,14 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	if (!timer_asked(call, msg))
 		return;
 	timer_peer(call, msg);
-	err = reinvite_describe(call, msg);
+	err = reinvite_describe(call, msg, reason);
 	if (err == -EPROTONOSUPPORT) {
 		refuse(call, msg, 415, "Unsupported Media Type");
 		return;
 	}
 	if (err) {
-		warning_refuse(NULL, call->ua->sip, msg, err, NULL);
+		warning_refuse(NULL, call->ua->sip, msg, err,
+			       reason[0] ? reason : NULL);
 		return;
 	}
 	dialog_refresh(call->dialog, msg);

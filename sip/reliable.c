@@ -79,7 +79,8 @@ static void unacknowledged_handler(void *arg)
 }
 
 /* @return 1: it goes with SDP; 0: without; -errno */
-static int describe(struct sip_call *call, const struct media_local *media)
+static int describe(struct sip_call *call, const struct media_local *media,
+		    char *reason)
 {
 	struct reliable *r = &call->reliable;
 	int err;
@@ -90,7 +91,7 @@ static int describe(struct sip_call *call, const struct media_local *media)
 	if (err)
 		return err;
 	if (call->remote)
-		err = session_answer(call, media->direction);
+		err = session_answer(call, media->direction, reason);
 	else
 		err = session_offer(call, media->direction);
 	if (err)
@@ -101,13 +102,13 @@ static int describe(struct sip_call *call, const struct media_local *media)
 }
 
 static int send_now(struct sip_call *call, uint16_t code,
-		    const struct media_local *media)
+		    const struct media_local *media, char *reason)
 {
 	struct reliable *r = &call->reliable;
 	char header[64];
 	int sdp, err;
 
-	sdp = describe(call, media);
+	sdp = describe(call, media, reason);
 	if (sdp < 0)
 		return sdp;
 	r->rseq = r->rseq ? r->rseq + 1 : 1u + rand_u16();
@@ -123,13 +124,13 @@ static int send_now(struct sip_call *call, uint16_t code,
 }
 
 int reliable_send(struct sip_call *call, uint16_t code,
-		  const struct media_local *media)
+		  const struct media_local *media, char *reason)
 {
 	struct reliable *r = &call->reliable;
 	struct waiting *waiting;
 
 	if (!r->mb)
-		return send_now(call, code, media);
+		return send_now(call, code, media, reason);
 	if (list_count(&r->queue) >= PRACK_QUEUE_MAX)
 		return -EBUSY;
 	waiting = mem_zalloc(sizeof(*waiting), waiting_destructor);
@@ -216,6 +217,7 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 
 void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 {
+	char reason[REASON_BYTES];
 	int r = 1;
 
 	if (call->state != CALL_INCOMING || !rack_match(call, msg)) {
@@ -229,8 +231,9 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 		answer_received(call, msg);
 	} else {
 		if (!session_empty(msg))
-			r = call->reliable.answered ? session_offered(call, msg)
-						    : -EINVAL;
+			r = call->reliable.answered
+				    ? session_offered(call, msg, reason)
+				    : -EINVAL;
 		if (r < 0)
 			(void)server_reply(NULL, call->ua->sip, msg, 488,
 					   "Not Acceptable Here");

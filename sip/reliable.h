@@ -29,6 +29,6 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg);
 void reliable_stop(struct sip_call *call);
 /** Send now, or when the PRACK for the one before came. */
 int reliable_send(struct sip_call *call, uint16_t code,
-		  const struct media_local *media);
+		  const struct media_local *media, char *reason);
 
 #endif

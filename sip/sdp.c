@@ -92,9 +92,13 @@ static int media_line(struct parser *parser, struct span s)
 		return -EBADMSG;
 	}
 	sdp->line_count++;
-	if (sdp->has_audio || !span_is(type, "audio") ||
-	    !proto_known(proto, &sdp->secure))
+	if (sdp->has_audio || !span_is(type, "audio"))
 		return 0;
+	if (!proto_known(proto, &sdp->secure)) {
+		if (port > 0)
+			sdp->foreign = sdp->line_count;
+		return 0;
+	}
 	if (port == 0) {
 		sdp->audio_refused = true;
 		return 0;
@@ -219,13 +223,19 @@ static int audio_finish(struct parser *parser)
 		rtcp_port = (uint16_t)(parser->rtp_port + 1);
 	if (!parser->addr.p)
 		parser->addr = parser->session_addr;
+	if (!parser->addr.p) {
+		parser->reason = "the SDP has no c= line for its audio";
+		return -EBADMSG;
+	}
 	if (parser->rtcp_addr.p == parser->rtcp_addr.end)
 		parser->rtcp_addr = parser->addr;
 	if (addr_parse(&sdp->rtp, parser->addr, parser->rtp_port) ||
 	    addr_parse(&sdp->rtcp, parser->rtcp_addr, rtcp_port)) {
 		parser->reason = "the SDP names no IP address for its audio";
-		return -EBADMSG;
+		return -EAFNOSUPPORT;
 	}
+	if (rtcp_port == 0) /* RTP has port 65535: there is none for RTCP */
+		sdp->rtcp.len = 0;
 	sdp_formats_named(sdp);
 	return 0;
 }

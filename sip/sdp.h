@@ -34,6 +34,8 @@ struct sdp {
 	size_t line_count;
 	bool has_audio;        /* an audio line over (S)RTP with a port */
 	bool audio_refused;    /* audio lines, but all with port 0 */
+	size_t foreign;        /* 1 + index of an audio line with a port whose
+				* profile is none of ours; 0: there is none */
 	size_t audio;          /* its index; has_audio only, like all below */
 	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
 	struct media_addr rtcp;
@@ -55,7 +57,8 @@ struct sdp {
  * @param text    borrowed, not terminated, outside input
  * @param ret     written on success only
  * @param reason  on failure set to a text that lives for ever
- * @return 0; -EBADMSG; -EMSGSIZE
+ * @return 0; -EBADMSG; -EMSGSIZE; -EAFNOSUPPORT its audio has a c= line that
+ *         holds no IPv4 or IPv6 address (names are not resolved)
  */
 int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	      const char **reason);
@@ -82,7 +85,9 @@ int sdp_write(struct buf *b, const struct sdp_draft *draft);
  * @param want   the direction we would like
  * @param ret    what is settled; ret->accepted is what to write in the answer
  * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer; -ENOKEY
- *         SRTP is wanted and there is no key, or the other way round
+ *         SRTP is wanted and there is no key, or the other way round;
+ *         -EPROTOTYPE its audio has another profile than RTP's;
+ *         -EAFNOSUPPORT, -EADDRNOTAVAIL as of sdp_address_check()
  */
 int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 	       const struct media_local *local, enum media_direction want);
@@ -90,8 +95,7 @@ int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 /**
  * Take the answer to our offer (RFC 3264 section 7).
  * @param offered  the direction we offered
- * @return 0; -ENOENT no common codec; -EINVAL the audio was refused; -ENOKEY
- *         as above
+ * @return 0; -EINVAL the audio was refused; all others as above
  */
 int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
 	       const struct media_local *local, enum media_direction offered);

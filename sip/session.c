@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sockaddr.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/message.h"
 #include "sip/native.h"
 #include "sip/sdp.h"
+#include "sip/sdp_address.h"
 #include "sip/sdp_crypto.h"
 #include "sip/sdp_direction.h"
 #include "sip/sdp_dtls.h"
@@ -108,28 +110,6 @@ int session_offer(struct sip_call *call, enum media_direction direction)
 	return err;
 }
 
-int session_answer(struct sip_call *call, enum media_direction want)
-{
-	struct media_negotiated deal;
-	struct sdp_draft draft;
-	int err;
-
-	sdp_dtls_keep(&call->remote->association, &call->media);
-	err = sdp_answer(&deal, call->remote, &call->local, want);
-	if (err)
-		return err;
-	memset(&draft, 0, sizeof(draft));
-	draft.codecs = deal.accepted;
-	draft.codec_count = deal.accepted_count;
-	draft.direction = deal.direction;
-	draft.answer = &deal;
-	err = draft_write(call, &draft);
-	if (err)
-		return err;
-	call->media = deal;
-	return 0;
-}
-
 bool session_empty(const struct sip_msg *msg)
 {
 	return msg_body_length(msg) == 0;
@@ -185,6 +165,37 @@ static void no_codec_reason(char *reason, const struct sdp *sdp)
 			  "no common codec, the peer's SDP has none");
 }
 
+static const char *family_name(const struct media_addr *addr)
+{
+	return addr->ss.ss_family == AF_INET6 ? "IPv6" : "IPv4";
+}
+
+/* The first address that sdp_address_check() refuses. */
+static void address_reason(char *reason, const struct sdp *sdp,
+			   const struct media_local *local)
+{
+	bool rtcp = sdp_address_check(&sdp->rtp, &local->rtp) == 0;
+	const struct media_addr *addr = rtcp ? &sdp->rtcp : &sdp->rtp;
+	const char *what = rtcp ? "RTCP" : "audio";
+	char there[INET6_ADDRSTRLEN];
+	char here[INET6_ADDRSTRLEN];
+	uint16_t port;
+
+	(void)sockaddr_host(there, &port, &addr->ss);
+	(void)sockaddr_host(here, &port, &local->rtp.ss);
+	if (addr->ss.ss_family != local->rtp.ss.ss_family)
+		str_print(reason, REASON_BYTES,
+			  "the peer's SDP names %s for its %s: %s, our media "
+			  "is bound to %s (%s)",
+			  there, what, family_name(addr),
+			  family_name(&local->rtp), here);
+	else
+		str_print(reason, REASON_BYTES,
+			  "the peer's SDP names %s for its %s, which is no "
+			  "unicast address",
+			  there, what);
+}
+
 static void unusable_reason(char *reason, const struct sdp *sdp,
 			    const struct media_local *local, int err)
 {
@@ -193,6 +204,13 @@ static void unusable_reason(char *reason, const struct sdp *sdp,
 	else if (err == -ENOKEY)
 		str_print(reason, REASON_BYTES, "%s",
 			  sdp_key_reason(sdp, local));
+	else if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL)
+		address_reason(reason, sdp, local);
+	else if (err == -EPROTOTYPE)
+		str_print(reason, REASON_BYTES,
+			  "the peer's SDP has audio over %s, which is no "
+			  "profile of RTP",
+			  sdp->lines[sdp->foreign - 1].proto);
 	else if (sdp->audio_refused)
 		str_print(reason, REASON_BYTES,
 			  "the peer's SDP refuses the audio (port 0)");
@@ -206,6 +224,91 @@ static void unusable_reason(char *reason, const struct sdp *sdp,
 	}
 }
 
+int session_no_audio(const struct sip_call *call, char *reason)
+{
+	int err = call->remote->foreign ? -EPROTOTYPE : -EINVAL;
+
+	unusable_reason(reason, call->remote, &call->local, err);
+	return err;
+}
+
+/* Of an address that is settled, by the routes of this host. */
+static int route_of(const struct media_addr *to, const struct media_local *local,
+		    const char *what, char *reason)
+{
+	char there[INET6_ADDRSTRLEN];
+	char here[INET6_ADDRSTRLEN];
+	int err = sdp_address_route(to, &local->rtp);
+	uint16_t port;
+
+	if (!err)
+		return 0;
+	(void)sockaddr_host(here, &port, &local->rtp.ss);
+	(void)sockaddr_host(there, &port, &to->ss);
+	str_print(reason, REASON_BYTES,
+		  "the peer's SDP names %s for its %s, no route of this host "
+		  "leads there from %s (%s)",
+		  there, what, here, strerror(-err));
+	return -EHOSTUNREACH;
+}
+
+/* Will the kernel take what we send? ICE finds its way itself. */
+static int route_check(const struct sip_call *call,
+		       const struct media_negotiated *deal, char *reason)
+{
+	int err;
+
+	if (deal->ice)
+		return 0;
+	err = route_of(&deal->rtp, &call->local, "audio", reason);
+	if (!err && !deal->rtcp_mux)
+		err = route_of(&deal->rtcp, &call->local, "RTCP", reason);
+	return err;
+}
+
+int session_answer(struct sip_call *call, enum media_direction want,
+		   char *reason)
+{
+	struct media_negotiated deal;
+	struct sdp_draft draft;
+	int err;
+
+	sdp_dtls_keep(&call->remote->association, &call->media);
+	err = sdp_answer(&deal, call->remote, &call->local, want);
+	if (err)
+		unusable_reason(reason, call->remote, &call->local, err);
+	else
+		err = route_check(call, &deal, reason);
+	if (err)
+		return err;
+	memset(&draft, 0, sizeof(draft));
+	draft.codecs = deal.accepted;
+	draft.codec_count = deal.accepted_count;
+	draft.direction = deal.direction;
+	draft.answer = &deal;
+	err = draft_write(call, &draft);
+	if (err)
+		return err;
+	call->media = deal;
+	return 0;
+}
+
+bool session_refusable(int err)
+{
+	switch (-err) {
+	case EINVAL:
+	case ENOENT:
+	case ENOKEY:
+	case EPROTOTYPE:
+	case EAFNOSUPPORT:
+	case EADDRNOTAVAIL:
+	case EHOSTUNREACH:
+		return true;
+	default:
+		return false;
+	}
+}
+
 int session_accept(struct sip_call *call, char *reason)
 {
 	struct media_negotiated deal;
@@ -213,10 +316,12 @@ int session_accept(struct sip_call *call, char *reason)
 
 	sdp_dtls_keep(&call->remote->association, &call->media);
 	err = sdp_accept(&deal, call->remote, &call->local, call->offered);
-	if (err) {
+	if (err)
 		unusable_reason(reason, call->remote, &call->local, err);
+	else
+		err = route_check(call, &deal, reason);
+	if (err)
 		return err;
-	}
 	call->media = deal;
 	return 0;
 }
@@ -309,17 +414,17 @@ int session_conclude(struct sip_call *call, const struct sip_msg *msg,
 	return 0;
 }
 
-int session_offered(struct sip_call *call, const struct sip_msg *msg)
+int session_offered(struct sip_call *call, const struct sip_msg *msg,
+		    char *reason)
 {
 	struct sdp *before = mem_ref(call->remote);
-	char reason[REASON_BYTES];
 	int err = session_read(call, msg, reason);
 	bool none = err == 1;
 
 	if (none)
 		err = 0;
 	else if (!err)
-		err = session_answer(call, willing(call));
+		err = session_answer(call, willing(call), reason);
 	if (err) {
 		mem_deref(call->remote);
 		call->remote = before;

@@ -15,7 +15,16 @@ struct sip_call;
 /** What our next offer or answer says; copied. @return 0; -EINVAL */
 int session_local_set(struct sip_call *call, const struct media_local *media);
 int session_offer(struct sip_call *call, enum media_direction direction);
-int session_answer(struct sip_call *call, enum media_direction want);
+/**
+ * Answer call->remote, in call->sdp.
+ * @param reason  REASON_BYTES, why the offer is unusable
+ * @return 0; -errno, session_refusable() says whether it is the peer's fault
+ */
+int session_answer(struct sip_call *call, enum media_direction want,
+		   char *reason);
+/** An error of session_read(), session_answer() or session_offered() that
+ * the peer's description is to blame for: its offer is answered with 488. */
+bool session_refusable(int err);
 /**
  * Take the peer's description from a message.
  * @param reason  REASON_BYTES, why it is unusable
@@ -23,6 +32,8 @@ int session_answer(struct sip_call *call, enum media_direction want);
  */
 int session_read(struct sip_call *call, const struct sip_msg *msg,
 		 char *reason);
+/** call->remote has no audio that we could take. @return -errno, reason */
+int session_no_audio(const struct sip_call *call, char *reason);
 /** The message has no body. */
 bool session_empty(const struct sip_msg *msg);
 /** The remote description answers our offer. @return 0; -errno, reason */
@@ -36,9 +47,11 @@ int session_conclude(struct sip_call *call, const struct sip_msg *msg,
 		     const char *missing, char *reason);
 /**
  * An offer within the call: make our answer, in call->sdp.
+ * @param reason  REASON_BYTES, why it is unusable; "" if nothing is wrong
  * @return 0; 1 there is none; -errno: everything is what it was
  */
-int session_offered(struct sip_call *call, const struct sip_msg *msg);
+int session_offered(struct sip_call *call, const struct sip_msg *msg,
+		    char *reason);
 /** The answer of session_offered() was sent: the events. */
 void session_answered(struct sip_call *call);
 /** What is settled differs from what was reported. */

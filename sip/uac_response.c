@@ -28,7 +28,7 @@ static int early_describe(struct sip_call *call, struct early *early,
 	if (session_empty(msg) || early->settled)
 		return 0;
 	if (call->options.late_offer) {
-		if (!reliable || session_offered(call, msg) != 0)
+		if (!reliable || session_offered(call, msg, reason) != 0)
 			return 0;
 		call_event(call, SIP_CALL_REMOTE_SDP, false,
 			   call->ua->received_ns);
@@ -130,12 +130,15 @@ static int answer_take(struct sip_call *call, struct early *early,
 	if (!call->options.late_offer)
 		return session_conclude(call, msg, "the answer has no SDP",
 					reason);
-	err = session_offered(call, msg);
+	err = session_offered(call, msg, reason);
 	if (err == 0)
 		return 1;
-	str_print(reason, REASON_BYTES, "%s",
-		  err == 1 ? "the 2xx has no SDP, which had to be the offer"
-			   : "the offer in the 2xx cannot be answered");
+	if (err == 1)
+		str_print(reason, REASON_BYTES,
+			  "the 2xx has no SDP, which had to be the offer");
+	else if (!reason[0])
+		str_print(reason, REASON_BYTES,
+			  "the offer in the 2xx cannot be answered");
 	return -EBADMSG;
 }
 

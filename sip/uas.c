@@ -63,24 +63,15 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	return 0;
 }
 
-/* The offer, or the wish for ours. @return false: it was refused */
-static bool offer_take(struct sip_call *call, const struct sip_msg *msg)
+/* The offer, or the wish for ours. @return 0; -errno with the reason */
+static int offer_take(struct sip_call *call, const struct sip_msg *msg,
+		      char *reason)
 {
-	char reason[REASON_BYTES] = "";
 	int err = session_read(call, msg, reason);
 
-	if (err == -EPROTONOSUPPORT)
-		(void)server_replyf(NULL, NULL, call->ua->sip, msg, false, 415,
-				    "Unsupported Media Type",
-				    "Accept: application/sdp\r\n"
-				    "Content-Length: 0\r\n\r\n");
-	else if (err < 0)
-		invite_refuse(call->ua, msg, 400, "Bad Session Description");
-	else if (err == 0 && !call->remote->has_audio)
-		warning_refuse(NULL, call->ua->sip, msg, -EINVAL, NULL);
-	else
-		return true;
-	return false;
+	if (err == 1 || (!err && call->remote->has_audio))
+		return 0;
+	return err ? err : session_no_audio(call, reason);
 }
 
 /* @return false: it was refused */
@@ -94,7 +85,7 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 		invite_refuse(ua, msg, code, response_phrase(code));
 		return false;
 	}
-	if (!offer_take(call, msg) || !timer_asked(call, msg))
+	if (!timer_asked(call, msg))
 		return false;
 	err = server_new(&call->st, ua->sip, msg, cancel_handler, call);
 	if (err == -ENOBUFS)
@@ -104,9 +95,25 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 	return !err;
 }
 
+/* An INVITE that cannot be answered is a call that came and failed: its
+ * account is told of it, may refuse it with a code of its own, and hears of
+ * its end. */
+static void offer_refuse(struct sip_call *call, int err, const char *reason)
+{
+	struct sip_account *account = call->account;
+
+	mem_ref(call);
+	call->refusing = true;
+	account->incoming_h(account, call, account->arg);
+	if (call->state == CALL_INCOMING)
+		uas_refuse_offer(call, err, reason);
+	mem_deref(call);
+}
+
 void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		const struct sip_msg *msg)
 {
+	char reason[REASON_BYTES] = "";
 	struct sip_call *call;
 	int err;
 
@@ -124,6 +131,11 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 	}
 	call_register(call);
 	timer_peer(call, msg);
+	err = offer_take(call, msg, reason);
+	if (err) {
+		offer_refuse(call, err, reason);
+		return;
+	}
 	(void)server_reply(&call->st, ua->sip, msg, 100, "Trying");
 	if (call->remote) {
 		call_event(call, SIP_CALL_REMOTE_SDP, false, ua->received_ns);
@@ -220,7 +232,7 @@ static void answer_events(struct sip_call *call, bool sdp)
 }
 
 /* Our part of offer/answer, if a provisional response did not have it. */
-static int answer_describe(struct sip_call *call)
+static int answer_describe(struct sip_call *call, char *reason)
 {
 	enum media_direction direction = call->local.direction;
 
@@ -228,25 +240,18 @@ static int answer_describe(struct sip_call *call)
 		return 0;
 	call->answer_in_ack = !call->remote;
 	return call->answer_in_ack ? session_offer(call, direction)
-				   : session_answer(call, direction);
+				   : session_answer(call, direction, reason);
 }
 
 void uas_answer(struct sip_call *call)
 {
 	/* RFC 3262 section 5: a reliable answer is not repeated. */
 	bool sdp = !call->reliable.answered;
-	int err = answer_describe(call);
+	char reason[REASON_BYTES] = "";
+	int err = answer_describe(call, reason);
 
-	if (err == -ENOENT || err == -ENOKEY) {
-		const char *why =
-			err == -ENOENT
-				? "no common codec in the caller's "
-				  "offer"
-				: sdp_key_reason(call->remote, &call->local);
-
-		warning_refuse(&call->st, call->ua->sip, call->msg, err, why);
-		call_set_end(call, SIP_END_REJECTED, true, 488, why);
-		call_close(call);
+	if (err && reason[0]) {
+		uas_refuse_offer(call, err, reason);
 		return;
 	}
 	if (!err)
@@ -273,6 +278,8 @@ int native_call_answer(struct sip_call *call, const struct media_local *media)
 
 	if (call->state != CALL_INCOMING || !call->st)
 		return -EINVAL;
+	if (call->refusing)
+		return 0;
 	err = session_local_set(call, media);
 	if (err)
 		return err;

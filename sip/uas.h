@@ -17,6 +17,12 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
+/**
+ * Refuse an INVITE for its offer: 488 with a Warning, 415, or 400 if it cannot
+ * be read. The call ends with the reason.
+ * @param err  of session_read() or session_answer()
+ */
+void uas_refuse_offer(struct sip_call *call, int err, const char *reason);
 void uas_bye(struct sip_call *call, const struct sip_msg *msg);
 /** A response of a call that makes or refreshes its dialog or session. */
 struct uas_response {

@@ -92,7 +92,8 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 }
 
 /* @return 1: our answer goes with it; 0: no; -errno */
-static int early_answer(struct sip_call *call, const struct media_local *media)
+static int early_answer(struct sip_call *call, const struct media_local *media,
+			char *reason)
 {
 	int err;
 
@@ -102,7 +103,7 @@ static int early_answer(struct sip_call *call, const struct media_local *media)
 		return -EINVAL;
 	err = session_local_set(call, media);
 	if (!err)
-		err = session_answer(call, media->direction);
+		err = session_answer(call, media->direction, reason);
 	if (err)
 		return err;
 	call->early_answer = true;
@@ -110,15 +111,15 @@ static int early_answer(struct sip_call *call, const struct media_local *media)
 }
 
 static int progress(struct sip_call *call, uint16_t code,
-		    const struct media_local *media)
+		    const struct media_local *media, char *reason)
 {
 	int sdp;
 
 	/* The first reliable one would have to carry our offer then. */
 	if (reliable_wanted(call) &&
 	    (call->remote || media || call->reliable.answered))
-		return reliable_send(call, code, media);
-	sdp = early_answer(call, media);
+		return reliable_send(call, code, media, reason);
+	sdp = early_answer(call, media, reason);
 	if (sdp < 0)
 		return sdp;
 	return uas_provisional(call, NULL, code, "", sdp);
@@ -127,13 +128,11 @@ static int progress(struct sip_call *call, uint16_t code,
 int uas_progress(struct sip_call *call, uint16_t code,
 		 const struct media_local *media)
 {
-	int err = progress(call, code, media);
+	char reason[REASON_BYTES] = "";
+	int err = progress(call, code, media, reason);
 
-	if (err == -ENOENT) {
-		if (call->st)
-			warning_refuse(&call->st, call->ua->sip, call->msg, err,
-				       NULL);
-		uas_refuse(call, 488, "Not Acceptable Here");
+	if (err && reason[0]) {
+		uas_refuse_offer(call, err, reason);
 	} else if (err && err != -EINVAL && err != -EBUSY) {
 		call_set_end(call, SIP_END_FAILED, true, 0,
 			     "a provisional response could not be sent");
@@ -150,6 +149,8 @@ int native_call_progress(struct sip_call *call, uint16_t code,
 	if (call->state != CALL_INCOMING || !call->st || code <= 100 ||
 	    code > 199)
 		return -EINVAL;
+	if (call->refusing)
+		return 0;
 	return uas_progress(call, code, media);
 }
 
@@ -163,6 +164,29 @@ void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
 	if (call->st)
 		(void)server_reply(&call->st, call->ua->sip, call->msg, code,
 				   reason);
+	call_set_end(call, SIP_END_REJECTED, true, code, reason);
+	call->end_ns = call->ua->sent_ns;
+	call_close(call);
+}
+
+void uas_refuse_offer(struct sip_call *call, int err, const char *reason)
+{
+	uint16_t code = 488;
+
+	if (err == -EPROTONOSUPPORT) {
+		code = 415;
+		(void)server_replyf(&call->st, NULL, call->ua->sip, call->msg,
+				    false, code, "Unsupported Media Type",
+				    "Accept: application/sdp\r\n"
+				    "Content-Length: 0\r\n\r\n");
+	} else if (session_refusable(err)) {
+		warning_refuse(&call->st, call->ua->sip, call->msg, err,
+			       reason);
+	} else {
+		code = 400;
+		(void)server_reply(&call->st, call->ua->sip, call->msg, code,
+				   "Bad Session Description");
+	}
 	call_set_end(call, SIP_END_REJECTED, true, code, reason);
 	call->end_ns = call->ua->sent_ns;
 	call_close(call);

@@ -314,6 +314,7 @@ static bool theirs_is_open(const struct sip_call *call)
 static int offer_take(struct sip_call *call, struct early *early,
 		      const struct sip_msg *msg)
 {
+	char reason[REASON_BYTES] = "";
 	int err;
 
 	if (ours_is_open(call, early)) {
@@ -329,12 +330,13 @@ static int offer_take(struct sip_call *call, struct early *early,
 				    rand_u32() % (RETRY_MAX_S + 1));
 		return -EBUSY;
 	}
-	err = session_offered(call, msg);
+	err = session_offered(call, msg, reason);
 	if (err == -EPROTONOSUPPORT)
 		(void)server_reply(NULL, call->ua->sip, msg, 415,
 				   "Unsupported Media Type");
 	else if (err)
-		warning_refuse(NULL, call->ua->sip, msg, err, NULL);
+		warning_refuse(NULL, call->ua->sip, msg, err,
+			       reason[0] ? reason : NULL);
 	return err;
 }
 

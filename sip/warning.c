@@ -13,9 +13,13 @@ static const struct warning {
 	int code;
 	const char *text;
 } warnings[] = {
+	{-EAFNOSUPPORT, 301,
+	 "the addresses of the offer are not of our address family"},
+	{-EPROTOTYPE, 302, "the profile of the audio is not RTP's"},
 	{-EINVAL, 304, "the offer has no audio"},
 	{-ENOENT, 305, "no codec of the offer is known here"},
 	{-ENOKEY, 306, "the encryption of the offer is not known here"},
+	{-EADDRNOTAVAIL, 330, "media is sent to unicast addresses only"},
 	{0, 399, "the session description is not acceptable"},
 };
 

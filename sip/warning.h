@@ -13,7 +13,9 @@
  * Answer a request 488 (Not Acceptable Here), with a Warning.
  * @param server  as of server_replyf()
  * @param err     why its SDP was refused: -ENOENT no codec in common (305),
- *                -ENOKEY no keys (306), -EINVAL no audio (304); else 399
+ *                -ENOKEY no keys (306), -EINVAL no audio (304), -EAFNOSUPPORT
+ *                another address family (301), -EPROTOTYPE another profile
+ *                (302), -EADDRNOTAVAIL no unicast address (330); else 399
  * @param text    our reason, one line; NULL: what err means
  */
 void warning_refuse(struct server **server, struct transport *transport,

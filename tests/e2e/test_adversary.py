@@ -294,6 +294,20 @@ def challenged_within(peer):
         peer.reply(again, 200, body=peer.sdp if method == "INVITE" else "")
 
 
+def readdressed(peer):
+    """Offers within the call that cannot be used are refused, the call goes on."""
+    peer.called()
+    for where, warning in (("6 2001:db8::1", "301"), ("4 224.2.0.1/127", "330"),
+                           ("4 192.0.2.1", "399")):
+        branch = peer.request("INVITE", body=TO.format(where))
+        answer = peer.final("INVITE")
+        assert answer.code == 488 and answer.get("Warning").startswith(warning), answer.text
+        peer.request("ACK", branch=branch, cseq=peer.cseq)
+    peer.request("BYE")
+    peer.expect("SIP/2.0 200")
+
+
+TO = SDP.format(port=9).replace("c=IN IP4 127.0.0.1", "c=IN IP{}")
 RING = {"ring_timeout": 2}
 LOOP = "<sip:adv{n}@127.0.0.1:{port}>"
 # name: (script, parameters of the call, end, words of the reason)
@@ -302,6 +316,18 @@ CALLED = {
     "port 0": (sdp(SDP.format(port=0)), {}, "failed", "port 0"),
     "no common codec": (sdp(SDP.format(port=9).replace("0 8", "18")), {}, "failed", "codec"),
     "video only": (sdp(SDP.format(port=9).replace("audio", "video")), {}, "failed", "audio"),
+    "IPv6 address": (sdp(TO.format("6 2001:db8::1")), {}, "failed",
+                     "names 2001:db8::1 for its audio: IPv6, our media is bound to IPv4"),
+    "multicast": (sdp(TO.format("4 224.2.0.1/127")), {}, "failed", "is no unicast address"),
+    "broadcast": (sdp(TO.format("4 255.255.255.255")), {}, "failed", "is no unicast address"),
+    "no route": (sdp(TO.format("4 192.0.2.1")), {}, "failed", "no route of this host"),
+    "IPv6 RTCP": (sdp(TO.format("4 127.0.0.1") + "a=rtcp:9 IN IP6 ::1\r\n"), {}, "failed",
+                  "names ::1 for its RTCP"),
+    "unknown profile": (sdp(SDP.format(port=9).replace("RTP/AVP", "UDP/X")), {}, "failed",
+                        "audio over UDP/X"),
+    # RTCP's would be 65536: a call without RTCP
+    "last port": (sdp(SDP.format(port=65535)), {}, "local", "hung up by us"),
+    "re-INVITE to IPv6": (readdressed, {"call_duration": "60"}, "remote", "hung up by the peer"),
     "broken SDP": (sdp("v=0\r\nm=audio\r\n"), {}, "failed", "SDP"),
     "no SDP but a picture": (sdp("xxxx", kind="image/png"), {}, "failed", ""),
     "binary SDP": (sdp("\0\1\2" * 50), {}, "failed", "SDP"),
@@ -361,6 +387,9 @@ def called_by_us(build, number, script, more):
                 if peer._script is after_the_end:
                     peer._thread.join(30)
                 engine.end()
+            # what a peer does is not our fault
+            assert engine.finish["outcome"] == "completed", engine.finish
+            assert not [e for e in engine.events if e["kind"] == "flaw"], engine.events
             (call,) = engine.calls()
         return call, peer.failure, engine.asserts()
     finally:

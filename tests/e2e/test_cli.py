@@ -117,7 +117,7 @@ def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1].endswith(
         "488 Not Acceptable Here to an offer of GSM with sdes-mandatory, "
-        "the peer warns: 305 no common codec in the caller's offer")
+        "the peer warns: 305 no common codec, the peer's SDP has GSM")
 
 
 def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports):

@@ -124,7 +124,7 @@ static void script_hold_us(struct peer *peer)
 	/* what we cannot take leaves the call as it is */
 	peer_request(peer, "INVITE", NULL, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
-	peer_has(peer, "\r\nWarning: 305 offhook \"no codec of the offer is ");
+	peer_has(peer, "\r\nWarning: 305 offhook \"no common codec, the ");
 	peer_request(peer, "ACK", NULL, NULL);
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
@@ -240,12 +240,75 @@ static void test_incoming_late_offer_unanswered(void **state)
 	world_close(&world);
 }
 
+static const char *unusable; /* the offer */
+static const char *refusal;  /* how the answer to it begins */
+static const char *warning;  /* its Warning, NULL: it has none */
+
+static void script_unusable_offer(struct peer *peer)
+{
+	invite(peer, unusable);
+	peer_expect(peer, "SIP/2.0 ");
+	if (strncmp(peer->in, "SIP/2.0 100", 11) == 0)
+		peer_expect(peer, "SIP/2.0 ");
+	peer_has(peer, refusal);
+	if (warning)
+		peer_has(peer, warning);
+	peer_tag_from_response(peer);
+	peer_request(peer, "ACK", NULL, NULL);
+}
+
+static void check_unusable(const char *offer, const char *status,
+			   const char *warns, const char *reason)
+{
+	struct world world;
+
+	open_callee(&world);
+	unusable = offer;
+	refusal = status;
+	warning = warns;
+	world.script = script_unusable_offer;
+	world.incoming_h = answer_only;
+	world_run(&world);
+	assert_int_equal(world.closed_count, 1);
+	assert_int_equal(world.closed.end, SIP_END_REJECTED);
+	assert_true(world.closed.local);
+	assert_int_equal(world.negotiated_count, 0);
+	assert_string_equal(world.closed_reason, reason);
+	world_close(&world);
+}
+
+/* The caller is told why, and so is who waits for its call. */
+static void test_incoming_unusable_offers(void **state)
+{
+	(void)state;
+	check_unusable("v=0\r\nc=IN IP6 2001:db8::1\r\nm=audio 9 RTP/AVP 0\r\n",
+		       "SIP/2.0 488 ", "\r\nWarning: 301 offhook \"the peer's",
+		       "the peer's SDP names 2001:db8::1 for its audio: IPv6, "
+		       "our media is bound to IPv4 (127.0.0.1)");
+	check_unusable("v=0\r\nc=IN IP4 phone.test\r\nm=audio 9 RTP/AVP 0\r\n",
+		       "SIP/2.0 488 ", "\r\nWarning: 301 offhook \"the SDP",
+		       "the SDP names no IP address for its audio");
+	check_unusable("v=0\r\nc=IN IP4 239.1.2.3\r\nm=audio 9 RTP/AVP 0\r\n",
+		       "SIP/2.0 488 ", "\r\nWarning: 330 offhook \"the peer's",
+		       "the peer's SDP names 239.1.2.3 for its audio, which is "
+		       "no unicast address");
+	check_unusable("v=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 9 UDP/TLS/X 0\r\n",
+		       "SIP/2.0 488 ", "\r\nWarning: 302 offhook \"the peer's",
+		       "the peer's SDP has audio over UDP/TLS/X, which is no "
+		       "profile of RTP");
+	check_unusable("v=0\r\nc=IN IP4 127.0.0.1\r\nm=video 9 RTP/AVP 31\r\n",
+		       "SIP/2.0 488 ", "\r\nWarning: 304 offhook \"the peer's",
+		       "the peer's SDP has no audio over RTP");
+	check_unusable("hello", "SIP/2.0 400 ", NULL,
+		       "the SDP does not begin with v=0");
+}
+
 static void script_no_codec(struct peer *peer)
 {
 	invite(peer, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
-	peer_has(peer, "\r\nWarning: 305 offhook \"no common codec in the "
-		       "caller's offer\"\r\n");
+	peer_has(peer, "\r\nWarning: 305 offhook \"no common codec, the "
+		       "peer's SDP has G729\"\r\n");
 }
 
 static void test_incoming_no_common_codec(void **state)
@@ -421,8 +484,6 @@ static void script_malformed(struct peer *peer)
 	peer_request(peer, "ACK", NULL, NULL);
 	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
 	snprintf(peer->callid, sizeof(peer->callid), "other");
-	peer_request(peer, "INVITE", NULL, "no SDP");
-	peer_expect(peer, "SIP/2.0 400 ");
 	peer_request(peer, "INVITE", "Require: 100rel\r\n", peer_sdp);
 	peer_expect(peer, "SIP/2.0 420 ");
 	peer_has(peer, "Unsupported: 100rel\r\n");
@@ -491,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_incoming_ack_overtaken_by_reinvite),
 		cmocka_unit_test(test_incoming_late_offer),
 		cmocka_unit_test(test_incoming_late_offer_unanswered),
+		cmocka_unit_test(test_incoming_unusable_offers),
 		cmocka_unit_test(test_incoming_no_common_codec),
 		cmocka_unit_test(test_incoming_cancelled),
 		cmocka_unit_test(test_incoming_rejected_by_us),

@@ -90,6 +90,8 @@ static void test_sdp_broken_texts(void **state)
 		"v=0\r\nm=audio 70000 RTP/AVP 0\r\n",
 		"v=0\r\nm=audio 1 RTP/AVP\r\n",
 		"v=0\r\nm=audio 1 RTP/AVP 0\r\n",
+	};
+	static const char *const addresses[] = {
 		"v=0\r\nc=IN IP4 a.example\r\nm=audio 1 RTP/AVP 0\r\n",
 		"v=0\r\nc=IN IP4\r\nm=audio 1 RTP/AVP 0\r\n",
 	};
@@ -98,7 +100,22 @@ static void test_sdp_broken_texts(void **state)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(parse(&sdp, texts[i]), -EBADMSG);
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		assert_int_equal(parse(&sdp, addresses[i]), -EAFNOSUPPORT);
 	assert_int_equal(sdp.line_count, 77);
+}
+
+/* RTCP's port would be 65536: the call has none. */
+static void test_sdp_last_port(void **state)
+{
+	struct sdp sdp;
+	(void)state;
+
+	assert_int_equal(parse(&sdp, "v=0\r\nc=IN IP4 192.0.2.1\r\n"
+				     "m=audio 65535 RTP/AVP 0\r\n"),
+			 0);
+	assert_true(sdp.rtp.len > 0);
+	assert_int_equal(sdp.rtcp.len, 0);
 }
 
 static void test_sdp_ceilings(void **state)
@@ -350,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_sdp_rfc4566_example),
 		cmocka_unit_test(test_sdp_media_level_wins),
 		cmocka_unit_test(test_sdp_broken_texts),
+		cmocka_unit_test(test_sdp_last_port),
 		cmocka_unit_test(test_sdp_ceilings),
 		cmocka_unit_test(test_offer_direction_table),
 		cmocka_unit_test(test_offer_payload_types),
