@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/sockaddr.h"
@@ -15,6 +16,7 @@
 #include "sip/sdp_crypto.h"
 #include "sip/sdp_direction.h"
 #include "sip/sdp_dtls.h"
+#include "sip/sdp_format.h"
 #include "sip/sdp_ice.h"
 #include "sip/text.h"
 #include "sip/ua_internal.h"
@@ -147,20 +149,29 @@ int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 	return 0;
 }
 
+static bool is_speech(const struct media_codec *codec)
+{
+	return strcasecmp(codec->name, SDP_EVENT_NAME) != 0 &&
+	       strcasecmp(codec->name, MEDIA_NOISE_NAME) != 0;
+}
+
 /* "the peer's G729, GSM" for the one who reads the reason */
 static void no_codec_reason(char *reason, const struct sdp *sdp)
 {
 	size_t used = 0;
+	unsigned named = 0;
 	int len;
 
 	len = str_print(reason, REASON_BYTES,
 			"no common codec, the peer's SDP has");
-	for (size_t i = 0; i < sdp->codec_count && i < 8 && len >= 0; i++) {
+	for (size_t i = 0; i < sdp->codec_count && named < 8 && len >= 0; i++) {
+		if (!is_speech(&sdp->codecs[i]))
+			continue;
 		used += (size_t)len;
 		len = str_print(reason + used, REASON_BYTES - used, "%s %s",
-				i ? "," : "", sdp->codecs[i].name);
+				named++ ? "," : "", sdp->codecs[i].name);
 	}
-	if (sdp->codec_count == 0)
+	if (named == 0)
 		str_print(reason, REASON_BYTES,
 			  "no common codec, the peer's SDP has none");
 }
