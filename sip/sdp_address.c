@@ -44,8 +44,8 @@ static int bind_as(int fd, const struct media_addr *local)
 
 	if (any.ss_family == AF_INET6) {
 		((struct sockaddr_in6 *)(void *)&any)->sin6_port = 0;
-		if (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
-			       sizeof(on)) < 0)
+		if (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) <
+		    0)
 			return -errno;
 	} else {
 		((struct sockaddr_in *)(void *)&any)->sin_port = 0;

@@ -244,8 +244,9 @@ int session_no_audio(const struct sip_call *call, char *reason)
 }
 
 /* Of an address that is settled, by the routes of this host. */
-static int route_of(const struct media_addr *to, const struct media_local *local,
-		    const char *what, char *reason)
+static int route_of(const struct media_addr *to,
+		    const struct media_local *local, const char *what,
+		    char *reason)
 {
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
