@@ -230,6 +230,8 @@ static void build_response(struct exchange *x, struct reply *rep)
 			add_header(x->response, "Content-Type", type);
 		add_header(x->response, REQUEST_ID_HEADER, x->request_id);
 		add_header(x->response, "X-Content-Type-Options", "nosniff");
+		if (x->last)
+			add_header(x->response, "Connection", "close");
 		if (!json_object_get(rep->headers, "Cache-Control"))
 			add_header(x->response, "Cache-Control", "no-store");
 		json_object_foreach(rep->headers, name, value)

@@ -26,6 +26,7 @@ struct exchange {
 	char method[16];
 	char *raw_path;
 	bool needs_host; /* HTTP/1.1 */
+	bool last;       /* of its connection: it is closed behind the answer */
 	struct buf body;
 	bool too_large;
 	const struct http_upload *upload_rule; /* the body goes to spool_fd */

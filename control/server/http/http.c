@@ -115,6 +115,13 @@ static void stop_workers(struct http *http)
 	free(http->workers);
 }
 
+/* The library's own checks, as strict as they are made for servers. */
+#if MHD_VERSION < 0x00097701
+#define STRICT MHD_OPTION_STRICT_FOR_CLIENT
+#else
+#define STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#endif
+
 /* TLS 1.2 is the oldest that RFC 9325 section 3.1.1 allows. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
@@ -148,7 +155,8 @@ static int start_daemon(struct http *http)
 		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
 		http_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
 		http_on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK,
-		keep_escaped, NULL, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		keep_escaped, NULL, STRICT, 1, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
 	if (http->daemon)
 		return 0;
 	if (p->tls)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/server/http/framing.h"
 #include "control/server/http/http_internal.h"
 #include "control/server/http/peers.h"
 
@@ -67,8 +68,19 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 }
 
 /* The headers are there. */
-static enum MHD_Result begin(struct http *http, struct exchange *x)
+static enum MHD_Result begin(struct http *http, struct exchange *x,
+			     const char *method, const char *version)
 {
+	struct framing framing;
+
+	framing_check(&framing, x->connection, method, version);
+	/* Nothing behind a chunked body is read, either: the library takes
+	 * lines of chunks that others refuse. */
+	x->last = framing.wrong || framing.chunked;
+	if (framing.wrong) {
+		exchange_refuse(x, 400, framing.wrong);
+		return send_response(x);
+	}
 	/* relaxed: it only counts */
 	if (x->upload_rule &&
 	    atomic_fetch_add_explicit(&http->uploads, 1,
@@ -128,7 +140,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
 		*context = x;
 		x->needs_host = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 		peers_busy(http->peers, peer_of(connection));
-		return begin(http, x);
+		return begin(http, x, method, version);
 	}
 	if (x->admitting)
 		return admitted(http, x);

@@ -1,0 +1,167 @@
+#include "control/server/http/framing.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+/* RFC 9110 section 5.6.2, beside letters and digits */
+#define TOKEN_MARKS "!#$%&'*+-.^_`|~"
+
+struct headers {
+	const char *wrong;
+	unsigned lengths, encodings;
+	bool chunked;
+	uintptr_t at, end; /* of the next line, and of all */
+};
+
+#define NOT_LINES                                                           \
+	"each header must be one line that ends in CR LF, without NUL and " \
+	"with a name"
+
+static bool is_token(const char *name)
+{
+	size_t i = 0;
+
+	while (name[i] && (isalnum((unsigned char)name[i]) ||
+			   strchr(TOKEN_MARKS, name[i])))
+		i++;
+	return i > 0 && name[i] == '\0';
+}
+
+/* RFC 9110 section 5.5: no control characters but the tab. */
+static bool is_value(const char *value)
+{
+	for (; *value; value++)
+		if (((unsigned char)*value < 0x20 && *value != '\t') ||
+		    *value == 0x7f)
+			return false;
+	return true;
+}
+
+/*
+ * libmicrohttpd 0.9.75 takes lines that other parsers read otherwise, and does
+ * not say so: one that ends in LF alone, one with a NUL in it (cut off there),
+ * a folded one (it is appended to the NAME before it: "A: 5", " b" becomes
+ * "Ab: 5"), and one that begins with a colon (the end of the headers). From
+ * 1.0 on its strict level refuses them (start_daemon()).
+ *
+ * The library leaves the headers where it received them, and overwrites the
+ * ends of the method, version, names and values with 0. So what it hands over
+ * must follow each other without a gap: a name, its colon, blanks, the value,
+ * CR LF, and in the end another CR LF. Folded names stand elsewhere.
+ */
+#if MHD_VERSION < 0x00097701
+#define CRLF 2
+
+static void begin_lines(struct headers *h, struct MHD_Connection *connection,
+			const char *method, const char *version)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	if (!info)
+		return;
+	h->at = (uintptr_t)version + strlen(version) + CRLF;
+	h->end = (uintptr_t)method + info->header_size;
+}
+
+static bool next_line(struct headers *h, const char *name, const char *value)
+{
+	uintptr_t at = h->at;
+
+	if ((uintptr_t)name != at || at >= h->end)
+		return false;
+	at += strlen(name) + 1;
+	while (at < (uintptr_t)value && at < h->end &&
+	       (*(const char *)at == ' ' || *(const char *)at == '\t'))
+		at++;
+	if (at != (uintptr_t)value)
+		return false;
+	h->at = at + strlen(value) + CRLF;
+	return true;
+}
+
+static bool is_last_line(const struct headers *h)
+{
+	return h->at + CRLF == h->end;
+}
+#else
+static void begin_lines(struct headers *h, struct MHD_Connection *connection,
+			const char *method, const char *version)
+{
+	(void)h;
+	(void)connection;
+	(void)method;
+	(void)version;
+}
+
+static bool next_line(struct headers *h, const char *name, const char *value)
+{
+	(void)h;
+	(void)name;
+	(void)value;
+	return true;
+}
+
+static bool is_last_line(const struct headers *h)
+{
+	(void)h;
+	return true;
+}
+#endif
+
+static const char *look_at(struct headers *h, const char *name,
+			   const char *value)
+{
+	if (!is_token(name))
+		return "the name of a header is no token: it is empty, or "
+		       "holds a blank or another character that names cannot "
+		       "have";
+	if (!is_value(value))
+		return "a header holds control characters";
+	if (strcasecmp(name, "Content-Length") == 0 && ++h->lengths > 1)
+		return "the header Content-Length is there twice";
+	if (strcasecmp(name, "Transfer-Encoding") == 0) {
+		if (++h->encodings > 1)
+			return "the header Transfer-Encoding is there twice";
+		if (strcasecmp(value, "chunked") != 0)
+			return "the only Transfer-Encoding is chunked";
+		h->chunked = true;
+	}
+	return NULL;
+}
+
+static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	struct headers *h = arg;
+
+	(void)kind;
+	if (!next_line(h, name, value ? value : ""))
+		h->wrong = NOT_LINES;
+	else
+		h->wrong = look_at(h, name, value ? value : "");
+	return h->wrong ? MHD_NO : MHD_YES;
+}
+
+void framing_check(struct framing *ret, struct MHD_Connection *connection,
+		   const char *method, const char *version)
+{
+	struct headers h = {.wrong = NULL};
+
+	begin_lines(&h, connection, method, version);
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &h);
+	if (!h.wrong && !is_last_line(&h))
+		h.wrong = NOT_LINES;
+	if (!h.wrong && h.encodings && h.lengths)
+		h.wrong = "Content-Length and Transfer-Encoding exclude each "
+			  "other";
+	if (!h.wrong && h.encodings &&
+	    strcmp(version, MHD_HTTP_VERSION_1_1) != 0)
+		h.wrong = "HTTP/1.0 has no Transfer-Encoding";
+	*ret = (struct framing){
+		.wrong = h.wrong,
+		.chunked = !h.wrong && h.chunked,
+	};
+}
