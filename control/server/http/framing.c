@@ -146,19 +146,23 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
 }
 
 void framing_check(struct framing *ret, struct MHD_Connection *connection,
-		   const char *method, const char *version)
+		   const struct request_line *request)
 {
 	struct headers h = {.wrong = NULL};
 
-	begin_lines(&h, connection, method, version);
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &h);
+	begin_lines(&h, connection, request->method, request->version);
+	if (strpbrk(request->path, " \t"))
+		h.wrong = "there is a blank in the address";
+	if (!h.wrong)
+		MHD_get_connection_values(connection, MHD_HEADER_KIND,
+					  on_header, &h);
 	if (!h.wrong && !is_last_line(&h))
 		h.wrong = NOT_LINES;
 	if (!h.wrong && h.encodings && h.lengths)
 		h.wrong = "Content-Length and Transfer-Encoding exclude each "
 			  "other";
 	if (!h.wrong && h.encodings &&
-	    strcmp(version, MHD_HTTP_VERSION_1_1) != 0)
+	    strcmp(request->version, MHD_HTTP_VERSION_1_1) != 0)
 		h.wrong = "HTTP/1.0 has no Transfer-Encoding";
 	*ret = (struct framing){
 		.wrong = h.wrong,

@@ -15,15 +15,21 @@ struct framing {
 	bool chunked;      /* Transfer-Encoding: chunked, and nothing wrong */
 };
 
+/** As libmicrohttpd hands them over: its pointers, no copies. */
+struct request_line {
+	const char *method;
+	const char *path; /* not decoded */
+	const char *version;
+};
+
 /**
  * Look at the headers of a request before its body is read.
- * Source: RFC 9110 sections 5.5 and 5.6.2; RFC 9112 sections 5.1, 5.2, 6.1 and
- * 6.3
+ * Source: RFC 9110 sections 5.5 and 5.6.2; RFC 9112 sections 3, 5.1, 5.2, 6.1
+ * and 6.3
  * Thread: HTTP, in the first call of the request's handler
- * @param method   borrowed; the pointer that libmicrohttpd hands over, no copy
- * @param version  likewise
+ * @param request  borrowed
  */
 void framing_check(struct framing *ret, struct MHD_Connection *connection,
-		   const char *method, const char *version);
+		   const struct request_line *request);
 
 #endif

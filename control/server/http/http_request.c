@@ -69,11 +69,11 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 
 /* The headers are there. */
 static enum MHD_Result begin(struct http *http, struct exchange *x,
-			     const char *method, const char *version)
+			     const struct request_line *request)
 {
 	struct framing framing;
 
-	framing_check(&framing, x->connection, method, version);
+	framing_check(&framing, x->connection, request);
 	/* Nothing behind a chunked body is read, either: the library takes
 	 * lines of chunks that others refuse. */
 	x->last = framing.wrong || framing.chunked;
@@ -129,6 +129,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
 {
 	struct http *http = cls;
 	struct exchange *x = *context;
+	const struct request_line request = {method, url, version};
 	enum MHD_Result result;
 
 	if (!x) {
@@ -140,7 +141,7 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
 		*context = x;
 		x->needs_host = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 		peers_busy(http->peers, peer_of(connection));
-		return begin(http, x, method, version);
+		return begin(http, x, &request);
 	}
 	if (x->admitting)
 		return admitted(http, x);

@@ -12,15 +12,10 @@
 typedef enum MHD_Result queue_h(struct MHD_Connection *, unsigned,
 				struct MHD_Response *);
 
-static const char *detail_of(struct MHD_Connection *connection, unsigned status)
+static const char *detail_of(unsigned status)
 {
 	switch (status) {
 	case MHD_HTTP_BAD_REQUEST:
-		if (MHD_get_connection_values(connection, MHD_HEADER_KIND, NULL,
-					      NULL) > 0 &&
-		    !MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-						 "Host"))
-			return "HTTP/1.1 needs the header Host";
 		return "this is no HTTP request that can be understood";
 	case MHD_HTTP_CONTENT_TOO_LARGE:
 		return "the length of the body is above all limits";
@@ -71,7 +66,7 @@ static struct MHD_Response *problem(struct MHD_Connection *connection,
 	char *text;
 
 	uuid_make(request_id);
-	reply_problem(&rep, status, "%s", detail_of(connection, status));
+	reply_problem(&rep, status, "%s", detail_of(status));
 	/* what it was about was not understood */
 	json_object_set_new(rep.body, "instance", json_string("/"));
 	json_object_set_new(rep.body, "request_id", json_string(request_id));
