@@ -141,7 +141,7 @@ class Timers:
 class Engine:
     """offhook-agent --engine: lines of JSON on a socket."""
 
-    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto"):
+    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto", rtp_max=None):
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pending = b""
@@ -157,7 +157,7 @@ class Engine:
         self.send({"type": "job", "spec": {
             "session_id": UUID, "role": role, "attempt": 1, "interval_s": 10,
             "max_duration_s": 3600, "record": "none", "steps": steps}, "engine": {
-                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp + 4999,
+                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp_max or rtp + 4999,
                 "media_scheduling": scheduling}})
 
     def send(self, message):
