@@ -27,7 +27,7 @@ static void account_destructor(void *arg)
 
 	list_unlink(&account->le);
 	hash_unlink(&account->he);
-	tmr_cancel(&account->tmr);
+	mono_timer_cancel(&account->tmr);
 	later_cancel(&account->due);
 	list_flush(&account->events);
 	mem_deref(account->dialog);

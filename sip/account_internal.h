@@ -13,6 +13,7 @@
 #include "sip/events.h"
 #include "sip/headers.h"
 #include "sip/later.h"
+#include "sip/mono_timer.h"
 #include "sip/native.h"
 #include "sip/register.h"
 #include "sip/resolve.h"
@@ -59,7 +60,7 @@ struct sip_account {
 	enum register_state state;
 	struct dialog *dialog;
 	struct client *req;
-	struct tmr tmr; /* refresh; end of an unregister */
+	struct mono_timer tmr; /* refresh; end of an unregister */
 	struct later due;
 	struct list events;
 	int64_t began_ns;

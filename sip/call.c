@@ -37,12 +37,12 @@ static void call_destructor(void *arg)
 		call->ua->call_count--;
 	hash_unlink(&call->he);
 	later_cancel(&call->due);
-	tmr_cancel(&call->tmr_end);
-	tmr_cancel(&call->tmr_ring);
-	tmr_cancel(&call->tmr_ok);
-	tmr_cancel(&call->tmr_no_ack);
-	tmr_cancel(&call->tmr_reinvite);
-	tmr_cancel(&call->tmr_transfer);
+	mono_timer_cancel(&call->tmr_end);
+	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_cancel(&call->tmr_ok);
+	mono_timer_cancel(&call->tmr_no_ack);
+	mono_timer_cancel(&call->tmr_reinvite);
+	mono_timer_cancel(&call->tmr_transfer);
 	reliable_stop(call);
 	timer_stop(call);
 	list_flush(&call->events);
@@ -138,8 +138,8 @@ void call_close(struct sip_call *call)
 	call->closed = NULL;
 	refer_stop(call);
 	call->state = CALL_DONE;
-	tmr_cancel(&call->tmr_end);
-	tmr_cancel(&call->tmr_ring);
+	mono_timer_cancel(&call->tmr_end);
+	mono_timer_cancel(&call->tmr_ring);
 	reinvite_stop(call);
 	reliable_stop(call);
 	timer_stop(call);
@@ -241,7 +241,7 @@ void call_bye(struct sip_call *call)
 	update_stop(call);
 	call->state = CALL_ENDING;
 	digest_begin(call->digest);
-	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
 	call->end_ns = clock_mono_ns();
 	call_bye_send(call);
 	if (!call->bye)
@@ -264,8 +264,8 @@ struct call_event *call_established(struct sip_call *call, bool local,
 void uac_cancel(struct sip_call *call)
 {
 	call->state = CALL_ENDING;
-	tmr_cancel(&call->tmr_ring);
-	tmr_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
 	if (call->req)
 		client_cancel(call->req);
 	else

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "sip/call.h"
 #include "sip/later.h"
+#include "sip/mono_timer.h"
 #include "sip/native.h"
 #include "sip/reliable.h"
 #include "sip/text.h"
@@ -85,8 +86,8 @@ struct sip_call {
 	struct list targets;       /* of redirections, best first */
 	struct list targets_tried; /* with the first one */
 	uint32_t redirect_count;
-	struct tmr tmr_ring;
-	struct tmr tmr_end;
+	struct mono_timer tmr_ring;
+	struct mono_timer tmr_end;
 
 	/* server side of INVITE and re-INVITE */
 	struct server *st;
@@ -94,8 +95,8 @@ struct sip_call {
 	struct mbuf *ok_mb; /* the 2xx, until the ACK */
 	uint32_t ok_count;
 	uint32_t ok_cseq;
-	struct tmr tmr_ok;
-	struct tmr tmr_no_ack;
+	struct mono_timer tmr_ok;
+	struct mono_timer tmr_no_ack;
 	bool answer_in_ack; /* our offer went with the 2xx */
 	bool bye_after_ack;
 	struct reliable reliable;
@@ -131,7 +132,7 @@ struct sip_call {
 	bool reinvite_hold;
 	bool reinvite_retried;
 	bool reinvite_refreshes; /* for the session timer: nobody asked */
-	struct tmr tmr_reinvite;
+	struct mono_timer tmr_reinvite;
 
 	struct update *update; /* ours, or NULL */
 	struct session_timer timer;
@@ -142,7 +143,7 @@ struct sip_call {
 	struct list forks; /* other branches that were answered too */
 	uint32_t request_count;
 	bool transferring; /* our REFER: its end has not been told */
-	struct tmr tmr_transfer;
+	struct mono_timer tmr_transfer;
 	uint16_t transfer_code;
 	char transfer_reason[REASON_BYTES];
 	bool referred;      /* theirs: it has not ended */

@@ -28,8 +28,8 @@ static void transaction_destructor(void *arg)
 
 	hash_unlink(&t->he);
 	list_unlink(&t->le);
-	tmr_cancel(&t->tmr);
-	tmr_cancel(&t->tmr_again);
+	mono_timer_cancel(&t->tmr);
+	mono_timer_cancel(&t->tmr_again);
 	list_unlink(&t->watch.le);
 	mem_deref(t->resolve);
 	destinations_release(&t->to);
@@ -123,8 +123,8 @@ void client_failure_note(struct transaction *t, int err, const char *reason)
 
 void client_attempt_stop(struct transaction *t)
 {
-	tmr_cancel(&t->tmr);
-	tmr_cancel(&t->tmr_again);
+	mono_timer_cancel(&t->tmr);
+	mono_timer_cancel(&t->tmr_again);
 	list_unlink(&t->watch.le);
 }
 
@@ -168,7 +168,7 @@ static void again_handler(void *arg)
 	t->sent++;
 	if (t->state == CLIENT_PROCEEDING || (!t->invite && wait_ms > SIP_T2))
 		wait_ms = SIP_T2;
-	tmr_start(&t->tmr_again, wait_ms, again_handler, t);
+	mono_timer_start(&t->tmr_again, wait_ms, again_handler, t);
 	err = transport_send(t->ua->sip, &t->hop, t->wire, NULL);
 	if (err)
 		client_attempt_failed(t, -err, NULL);
@@ -235,9 +235,9 @@ static int wire_write(struct transaction *t)
 void client_launched(struct transaction *t, uint32_t timeout_ms)
 {
 	hash_append(t->ua->clients, hash_joaat_str(t->branch), &t->he, t);
-	tmr_start(&t->tmr, timeout_ms, client_timeout, t);
+	mono_timer_start(&t->tmr, timeout_ms, client_timeout, t);
 	if (t->hop.tp == SIP_TRANSP_UDP)
-		tmr_start(&t->tmr_again, SIP_T1, again_handler, t);
+		mono_timer_start(&t->tmr_again, SIP_T1, again_handler, t);
 }
 
 static int attempt_send(struct transaction *t)

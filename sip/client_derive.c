@@ -104,6 +104,6 @@ void client_give_up(struct transaction *t)
 		return;
 	t->cancel_sent = true;
 	/* The final response is awaited no longer than this (9.1). */
-	tmr_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
+	mono_timer_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
 	cancel_send(t);
 }

@@ -10,6 +10,7 @@
 #include <re.h>
 
 #include "sip/client.h"
+#include "sip/mono_timer.h"
 #include "sip/resolve.h"
 #include "sip/transport.h"
 
@@ -56,8 +57,8 @@ struct transaction {
 	struct mbuf *wire;
 	struct mbuf *ack; /* of a refused INVITE */
 	unsigned sent;
-	struct tmr tmr;
-	struct tmr tmr_again;
+	struct mono_timer tmr;
+	struct mono_timer tmr_again;
 	struct conn_watch watch;
 };
 

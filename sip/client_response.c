@@ -9,10 +9,10 @@
 static void completed(struct transaction *t, uint32_t wait_ms)
 {
 	t->state = CLIENT_COMPLETED;
-	tmr_cancel(&t->tmr_again);
+	mono_timer_cancel(&t->tmr_again);
 	/* Reliable transports repeat nothing. */
-	tmr_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
-		  client_timeout, t);
+	mono_timer_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
+			 client_timeout, t);
 }
 
 static void ack_send(struct transaction *t, const struct sip_msg *msg)
@@ -26,11 +26,11 @@ static void provisional(struct transaction *t, const struct sip_msg *msg)
 {
 	t->state = CLIENT_PROCEEDING;
 	if (t->invite) {
-		tmr_cancel(&t->tmr_again);
+		mono_timer_cancel(&t->tmr_again);
 		if (!t->cancel_sent)
-			tmr_cancel(&t->tmr);
+			mono_timer_cancel(&t->tmr);
 	} else {
-		tmr_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
+		mono_timer_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
 	}
 	if (t->cancelled)
 		client_give_up(t);
@@ -53,8 +53,8 @@ static void final(struct transaction *t, const struct sip_msg *msg)
 	if (t->invite && msg->scode < 300) {
 		/* Repetitions are the caller's: it has the ACK. */
 		hash_unlink(&t->he);
-		tmr_cancel(&t->tmr);
-		tmr_cancel(&t->tmr_again);
+		mono_timer_cancel(&t->tmr);
+		mono_timer_cancel(&t->tmr_again);
 		client_terminate(t, 0, msg);
 		mem_deref(t);
 		return;

@@ -42,9 +42,9 @@ static void item_destructor(void *arg)
 void conn_release(struct conn *conn)
 {
 	conn->state = CONN_CLOSED;
-	tmr_cancel(&conn->tmr);
-	tmr_cancel(&conn->tmr_pong);
-	tmr_cancel(&conn->tmr_more);
+	mono_timer_cancel(&conn->tmr);
+	mono_timer_cancel(&conn->tmr_pong);
+	mono_timer_cancel(&conn->tmr_more);
 	if (conn->he.list) {
 		hash_unlink(&conn->he);
 		conn->t->conn_count--;
@@ -131,7 +131,7 @@ static void idle_timeout(void *arg)
 
 void conn_busy(struct conn *conn)
 {
-	tmr_start(&conn->tmr, IDLE_MS, idle_timeout, conn);
+	mono_timer_start(&conn->tmr, IDLE_MS, idle_timeout, conn);
 }
 
 static void pong_timeout(void *arg)
@@ -153,7 +153,7 @@ static void broken_handler(void *arg)
 static void conn_break(struct conn *conn, int err)
 {
 	conn->broken = err;
-	tmr_start(&conn->tmr, 0, broken_handler, conn);
+	mono_timer_start(&conn->tmr, 0, broken_handler, conn);
 }
 
 int conn_events_want(struct conn *conn, int flags)
@@ -259,8 +259,8 @@ void conn_ping(struct conn *conn)
 	if (conn->state != CONN_UP)
 		return;
 	/* One that is still awaited is late, whatever follows it. */
-	if (!tmr_isrunning(&conn->tmr_pong))
-		tmr_start(&conn->tmr_pong, PONG_MS, pong_timeout, conn);
+	if (!mono_timer_running(&conn->tmr_pong))
+		mono_timer_start(&conn->tmr_pong, PONG_MS, pong_timeout, conn);
 	conn_crlf_send(conn, "\r\n\r\n");
 }
 
@@ -284,7 +284,7 @@ struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	(void)stamp_enable(fd); /* without, messages are timed when read */
 	conn->rx_ns = clock_mono_ns();
-	tmr_start(&conn->tmr, OPEN_MS, open_timeout, conn);
+	mono_timer_start(&conn->tmr, OPEN_MS, open_timeout, conn);
 	hash_append(t->conns, sa_hash(paddr, SA_ALL), &conn->he, conn);
 	t->conn_count++;
 	return conn;

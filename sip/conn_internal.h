@@ -10,6 +10,7 @@
 #include <re.h>
 
 #include "sip/conn.h"
+#include "sip/mono_timer.h"
 #include "sip/tls.h"
 
 enum conn_state {
@@ -41,9 +42,9 @@ struct conn {
 	size_t rx_need;   /* bytes before another look is worth it */
 	int64_t rx_ns;    /* its last bytes came */
 	struct list watches;
-	struct tmr tmr;
-	struct tmr tmr_pong;
-	struct tmr tmr_more;
+	struct mono_timer tmr;
+	struct mono_timer tmr_pong;
+	struct mono_timer tmr_more;
 	int broken; /* errno of a send that failed; told from a timer */
 };
 

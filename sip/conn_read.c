@@ -71,7 +71,7 @@ static size_t crlf_take(struct conn *conn, unsigned *pongs)
 		/* One byte of a second CRLF may be on its way. */
 		if (len == 3 && p[2] == '\r')
 			return 0;
-		tmr_cancel(&conn->tmr_pong);
+		mono_timer_cancel(&conn->tmr_pong);
 		return 2;
 	}
 	return 0;
@@ -147,7 +147,8 @@ static void bytes_take(struct conn *conn)
 
 		if (i == READS_A_TURN) {
 			/* What OpenSSL holds makes no event. */
-			tmr_start(&conn->tmr_more, 0, more_handler, conn);
+			mono_timer_start(&conn->tmr_more, 0, more_handler,
+					 conn);
 			return;
 		}
 		if (!conn->rx)

@@ -6,6 +6,7 @@
 #include "base/big_endian.h"
 #include "sip/account_internal.h"
 #include "sip/conn.h"
+#include "sip/mono_timer.h"
 #include "sip/register.h"
 #include "sip/text.h"
 #include "sip/transport.h"
@@ -32,7 +33,7 @@ struct keepalive {
 	struct sip_account *account;
 	struct hop hop;
 	uint32_t every_s;
-	struct tmr tmr;
+	struct mono_timer tmr;
 	struct conn_watch watch;
 	/* STUN */
 	uint8_t id[STUN_ID_BYTES];
@@ -49,15 +50,16 @@ static void keepalive_destructor(void *arg)
 
 	list_unlink(&k->le);
 	list_unlink(&k->watch.le);
-	tmr_cancel(&k->tmr);
+	mono_timer_cancel(&k->tmr);
 	mem_deref(k->hop.conn);
 }
 
 static void wait_start(struct keepalive *k)
 {
 	/* 80 to 100 %, so that many do not beat together */
-	tmr_start(&k->tmr, k->every_s * 800 + rand_u32() % (k->every_s * 200),
-		  due_handler, k);
+	mono_timer_start(&k->tmr,
+			 k->every_s * 800 + rand_u32() % (k->every_s * 200),
+			 due_handler, k);
 }
 
 static void lost(struct keepalive *k, const char *reason)
@@ -84,7 +86,8 @@ static void binding_send(struct keepalive *k)
 	memcpy(request + sizeof(head), k->id, sizeof(k->id));
 	transport_datagram(k->account->ua->sip, &k->hop.addr, request,
 			   sizeof(request));
-	tmr_start(&k->tmr, (uint64_t)STUN_RTO_MS << k->tries, due_handler, k);
+	mono_timer_start(&k->tmr, (uint64_t)STUN_RTO_MS << k->tries,
+			 due_handler, k);
 	k->tries++;
 }
 

@@ -15,8 +15,8 @@ void later_start(struct sip_ua *ua, struct later *later,
 	if (later->le.list)
 		return;
 	list_append(&ua->due, &later->le, later);
-	if (!tmr_isrunning(&ua->tmr_due))
-		tmr_start(&ua->tmr_due, 0, timer_handler, ua);
+	if (!mono_timer_running(&ua->tmr_due))
+		mono_timer_start(&ua->tmr_due, 0, timer_handler, ua);
 }
 
 void later_cancel(struct later *later)
@@ -34,7 +34,7 @@ void later_run(struct sip_ua *ua)
 		later->handler(later->arg);
 	}
 	if (list_head(&ua->due))
-		tmr_start(&ua->tmr_due, 0, timer_handler, ua);
+		mono_timer_start(&ua->tmr_due, 0, timer_handler, ua);
 	else
-		tmr_cancel(&ua->tmr_due);
+		mono_timer_cancel(&ua->tmr_due);
 }

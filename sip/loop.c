@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "sip/error.h"
+#include "sip/mono_timer.h"
 #include "sip/ua.h"
 
 /* libre keeps a table of this size; one entry a descriptor number. */
@@ -33,12 +34,12 @@ int sip_loop_init(void)
 	err = libre_init();
 	if (err)
 		return neg(err);
-	err = poll_method_set(METHOD_EPOLL);
-	if (err) {
+	err = neg(poll_method_set(METHOD_EPOLL));
+	if (!err)
+		err = mono_timers_open();
+	if (err)
 		libre_close();
-		return neg(err);
-	}
-	return 0;
+	return err;
 }
 
 int sip_loop_run(void)
@@ -53,6 +54,7 @@ void sip_loop_stop(void)
 
 void sip_loop_close(void)
 {
+	mono_timers_close();
 	libre_close();
 	fd_setsize(0);
 	tmr_debug();

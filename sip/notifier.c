@@ -42,10 +42,10 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 	struct contact contact;
 
 	w->end_ns = clock_mono_ns() + (int64_t)expires_s * NS_PER_S;
-	tmr_cancel(&w->tmr);
+	mono_timer_cancel(&w->tmr);
 	if (expires_s)
-		tmr_start(&w->tmr, (uint64_t)expires_s * 1000, watcher_expired,
-			  w);
+		mono_timer_start(&w->tmr, (uint64_t)expires_s * 1000,
+				 watcher_expired, w);
 	else
 		w->ending = WATCHER_END_TIMEOUT;
 	contact_answer(&contact, account, msg);
@@ -202,7 +202,7 @@ void sip_account_serve_end(struct sip_account *account)
 	account->served = NULL;
 	while ((w = list_ledata(list_head(&served->watchers)))) {
 		list_unlink(&w->le);
-		tmr_cancel(&w->tmr);
+		mono_timer_cancel(&w->tmr);
 		w->ending = WATCHER_END_NORESOURCE;
 		w->d.req = mem_deref(w->d.req);
 		digest_begin(w->d.digest);

@@ -9,6 +9,7 @@
 #include "sip/event_dialog.h"
 #include "sip/events.h"
 #include "sip/message.h"
+#include "sip/mono_timer.h"
 #include "sip/text.h"
 #include "sip/ua_internal.h"
 
@@ -34,7 +35,7 @@ struct sip_publication {
 	unsigned lost;   /* 412 answers in a row */
 	bool refreshing; /* nobody asked for the request under way */
 	bool removing;
-	struct tmr tmr; /* refresh, or the end of the removal */
+	struct mono_timer tmr; /* refresh, or the end of the removal */
 	sip_publication_h *handler;
 	void *arg;
 };
@@ -45,7 +46,7 @@ static void destructor(void *arg)
 {
 	struct sip_publication *p = arg;
 
-	tmr_cancel(&p->tmr);
+	mono_timer_cancel(&p->tmr);
 	mem_deref(p->req);
 	mem_deref(p->dialog);
 	mem_deref(p->digest);
@@ -70,7 +71,7 @@ static void tell(struct sip_publication *p, enum sip_publication_event event,
 static void failed(struct sip_publication *p, const struct sip_msg *msg,
 		   const char *reason)
 {
-	tmr_cancel(&p->tmr);
+	mono_timer_cancel(&p->tmr);
 	p->etag[0] = '\0';
 	tell(p, p->removing ? SIP_UNPUBLISHED : SIP_PUBLISH_FAIL, msg, reason,
 	     0);
@@ -123,8 +124,8 @@ static void published(struct sip_publication *p, const struct sip_msg *msg)
 	(void)pl_strcpy(&etag->val, p->etag, sizeof(p->etag));
 	p->lost = 0;
 	p->refreshing = false;
-	tmr_start(&p->tmr, (uint64_t)expires_s * 10 * REFRESH_PERCENT,
-		  refresh_handler, p);
+	mono_timer_start(&p->tmr, (uint64_t)expires_s * 10 * REFRESH_PERCENT,
+			 refresh_handler, p);
 	if (!refreshed)
 		tell(p, SIP_PUBLISHED, msg, reason, expires_s);
 }
@@ -283,7 +284,7 @@ int sip_publication_modify(struct sip_publication *p,
 	p->refreshing = false;
 	p->raised = false;
 	p->lost = 0;
-	tmr_cancel(&p->tmr);
+	mono_timer_cancel(&p->tmr);
 	digest_begin(p->digest);
 	return publish(p, true);
 }
@@ -316,7 +317,8 @@ void sip_unpublish(struct sip_publication *p)
 	digest_begin(p->digest);
 	if (p->etag[0] && publish(p, false))
 		p->etag[0] = '\0';
-	tmr_start(&p->tmr, p->etag[0] ? END_WAIT_MS : 0, removed_handler, p);
+	mono_timer_start(&p->tmr, p->etag[0] ? END_WAIT_MS : 0, removed_handler,
+			 p);
 }
 
 struct sip_publication *sip_publication_free(struct sip_publication *p)
@@ -324,7 +326,7 @@ struct sip_publication *sip_publication_free(struct sip_publication *p)
 	if (!p)
 		return NULL;
 	p->handler = NULL;
-	tmr_cancel(&p->tmr);
+	mono_timer_cancel(&p->tmr);
 	p->req = mem_deref(p->req);
 	return mem_deref(p);
 }

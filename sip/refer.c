@@ -34,7 +34,7 @@ static void transfer_end(struct sip_call *call, bool good)
 	if (!call->transferring)
 		return;
 	call->transferring = false;
-	tmr_cancel(&call->tmr_transfer);
+	mono_timer_cancel(&call->tmr_transfer);
 	event = call_event(call,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
 			   true, ua_event_ns(call->ua));
@@ -67,8 +67,8 @@ static void overdue_handler(void *arg)
 
 static void notify_wait(struct sip_call *call, uint32_t s)
 {
-	tmr_start(&call->tmr_transfer, (uint64_t)s * 1000, overdue_handler,
-		  call);
+	mono_timer_start(&call->tmr_transfer, (uint64_t)s * 1000,
+			 overdue_handler, call);
 }
 
 void refer_stop(struct sip_call *call)
@@ -110,7 +110,7 @@ void refer_answered(struct sip_call *call, const struct sip_msg *msg)
 	}
 	if (refer_is_silent(msg))
 		transfer_end(call, true); /* RFC 4488 section 4 */
-	else if (call->transferring && !tmr_isrunning(&call->tmr_transfer))
+	else if (call->transferring && !mono_timer_running(&call->tmr_transfer))
 		notify_wait(call, NOTIFY_WAIT_S);
 }
 

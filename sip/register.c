@@ -38,7 +38,7 @@ void register_stop(struct sip_account *account)
 	account->state = REGISTER_IDLE;
 	account->keepalive = mem_deref(account->keepalive);
 	account->outbound = false;
-	tmr_cancel(&account->tmr);
+	mono_timer_cancel(&account->tmr);
 	request_drop(account);
 }
 
@@ -53,8 +53,9 @@ static void recover_later(struct sip_account *account)
 	account->state = REGISTER_LOST;
 	account->recoveries++;
 	account->busy = 0;
-	tmr_start(&account->tmr, wait_s * 500 + rand_u32() % (wait_s * 500),
-		  register_refresh, account);
+	mono_timer_start(&account->tmr,
+			 wait_s * 500 + rand_u32() % (wait_s * 500),
+			 register_refresh, account);
 }
 
 void register_failed(struct sip_account *account, int64_t mono_ns,
@@ -64,7 +65,7 @@ void register_failed(struct sip_account *account, int64_t mono_ns,
 	bool lost = account->state == REGISTER_DONE;
 
 	account->state = lost ? REGISTER_LOST : REGISTER_IDLE;
-	tmr_cancel(&account->tmr);
+	mono_timer_cancel(&account->tmr);
 	account->expires_s = 0;
 	if (!removing && (lost || account->recoveries))
 		recover_later(account);
@@ -231,7 +232,8 @@ int native_account_unregister(struct sip_account *account)
 	register_stop(account);
 	account->state = REGISTER_REMOVING;
 	account->recoveries = 0;
-	tmr_start(&account->tmr, END_WAIT_MS, unregister_handler, account);
+	mono_timer_start(&account->tmr, END_WAIT_MS, unregister_handler,
+			 account);
 	register_resume(account);
 	return 0;
 }

@@ -88,7 +88,7 @@ static void register_done(struct sip_account *account,
 	if (account->state == REGISTER_REMOVING) {
 		account->state = REGISTER_IDLE;
 		account->expires_s = 0;
-		tmr_cancel(&account->tmr);
+		mono_timer_cancel(&account->tmr);
 		account_event_add(account, SIP_ACCOUNT_UNREGISTERED, now,
 				  msg->scode, phrase);
 		return;
@@ -104,7 +104,7 @@ static void register_done(struct sip_account *account,
 	account->recoveries = 0;
 	account->busy = 0;
 	wait_ms = (uint64_t)account->expires_s * 10 * REFRESH_PERCENT;
-	tmr_start(&account->tmr, wait_ms, register_refresh, account);
+	mono_timer_start(&account->tmr, wait_ms, register_refresh, account);
 	if (!refresh)
 		account_event_add(account, SIP_ACCOUNT_REGISTER_OK, now,
 				  msg->scode, phrase);
@@ -148,8 +148,8 @@ static int register_wait(struct sip_account *account, const struct sip_msg *msg,
 		return -EACCES;
 	}
 	account->busy++;
-	tmr_start(&account->tmr, (uint64_t)wait_s * 1000, register_resume,
-		  account);
+	mono_timer_start(&account->tmr, (uint64_t)wait_s * 1000,
+			 register_resume, account);
 	return 0;
 }
 

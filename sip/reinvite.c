@@ -26,7 +26,7 @@ static int reinvite_send(struct sip_call *call);
 
 void reinvite_stop(struct sip_call *call)
 {
-	tmr_cancel(&call->tmr_reinvite);
+	mono_timer_cancel(&call->tmr_reinvite);
 	call->reinviting = false;
 	/* Of an INVITE that began the call the answer is awaited. */
 	if (call->req && call->hold_known) {
@@ -69,7 +69,8 @@ uint32_t glare_ms(const struct sip_call *call)
 static void glare(struct sip_call *call)
 {
 	call->reinvite_retried = true;
-	tmr_start(&call->tmr_reinvite, glare_ms(call), retry_handler, call);
+	mono_timer_start(&call->tmr_reinvite, glare_ms(call), retry_handler,
+			 call);
 }
 
 static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)

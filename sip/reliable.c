@@ -44,8 +44,8 @@ static void acknowledged(struct sip_call *call)
 {
 	struct reliable *r = &call->reliable;
 
-	tmr_cancel(&r->tmr);
-	tmr_cancel(&r->tmr_end);
+	mono_timer_cancel(&r->tmr);
+	mono_timer_cancel(&r->tmr_end);
 	r->mb = mem_deref(r->mb);
 }
 
@@ -63,7 +63,8 @@ static void again_handler(void *arg)
 
 	(void)server_resend(call->ua->sip, call->msg, r->mb);
 	r->count++;
-	tmr_start(&r->tmr, (uint64_t)SIP_T1 << r->count, again_handler, call);
+	mono_timer_start(&r->tmr, (uint64_t)SIP_T1 << r->count, again_handler,
+			 call);
 }
 
 static void unacknowledged_handler(void *arg)
@@ -118,8 +119,8 @@ static int send_now(struct sip_call *call, uint16_t code,
 	if (err)
 		return err;
 	r->count = 0;
-	tmr_start(&r->tmr, SIP_T1, again_handler, call);
-	tmr_start(&r->tmr_end, WAIT_MS, unacknowledged_handler, call);
+	mono_timer_start(&r->tmr, SIP_T1, again_handler, call);
+	mono_timer_start(&r->tmr_end, WAIT_MS, unacknowledged_handler, call);
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 
 #include <re.h>
 
+#include "sip/mono_timer.h"
+
 struct media_local;
 struct sip_call;
 
@@ -19,8 +21,8 @@ struct reliable {
 	bool answered;    /* one of them had our answer */
 	bool answer_next; /* sip_call_answer() waits */
 	struct list queue;
-	struct tmr tmr;
-	struct tmr tmr_end;
+	struct mono_timer tmr;
+	struct mono_timer tmr_end;
 };
 
 /** The INVITE and our options ask for reliable responses. */

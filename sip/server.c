@@ -6,6 +6,7 @@
 #include "sip/ceiling.h"
 #include "sip/error.h"
 #include "sip/message.h"
+#include "sip/mono_timer.h"
 #include "sip/response.h"
 #include "sip/ua_internal.h"
 
@@ -36,8 +37,8 @@ struct server {
 	bool invite;
 	bool own; /* nobody holds it */
 	unsigned sent;
-	struct tmr tmr;
-	struct tmr tmr_again;
+	struct mono_timer tmr;
+	struct mono_timer tmr_again;
 	sip_cancel_h *cancel_h;
 	void *arg;
 };
@@ -48,8 +49,8 @@ static void server_destructor(void *arg)
 
 	hash_unlink(&server->he);
 	hash_unlink(&server->he_merge);
-	tmr_cancel(&server->tmr);
-	tmr_cancel(&server->tmr_again);
+	mono_timer_cancel(&server->tmr);
+	mono_timer_cancel(&server->tmr_again);
 	ceiling_give(server->ua, CEILING_SERVERS, server->bytes);
 	mem_deref(server->msg);
 	mem_deref(server->mb);
@@ -108,7 +109,7 @@ static void again_handler(void *arg)
 
 	server->sent++;
 	(void)transport_send(server->ua->sip, &server->hop, server->mb, NULL);
-	tmr_start(&server->tmr_again, wait_ms, again_handler, server);
+	mono_timer_start(&server->tmr_again, wait_ms, again_handler, server);
 }
 
 /* The final response is out: it lives on by itself as long as the request may
@@ -119,14 +120,15 @@ static void finish(struct server *server, uint16_t code)
 
 	server->own = true;
 	server->cancel_h = NULL;
-	tmr_start(&server->tmr, WAIT_MS, wait_handler, server);
+	mono_timer_start(&server->tmr, WAIT_MS, wait_handler, server);
 	if (server->invite && code < 300) {
 		server->state = SERVER_ACCEPTED;
 		return;
 	}
 	server->state = SERVER_COMPLETED;
 	if (server->invite && !reliable)
-		tmr_start(&server->tmr_again, SIP_T1, again_handler, server);
+		mono_timer_start(&server->tmr_again, SIP_T1, again_handler,
+				 server);
 	if (!server->invite && reliable)
 		mem_deref(server);
 }
@@ -272,10 +274,10 @@ static bool ack_received(struct sip_ua *ua, const struct sip_msg *msg)
 		return false;
 	if (server->state == SERVER_COMPLETED) {
 		server->state = SERVER_CONFIRMED;
-		tmr_cancel(&server->tmr_again);
-		tmr_start(&server->tmr,
-			  server->hop.tp == SIP_TRANSP_UDP ? SIP_T4 : 0,
-			  wait_handler, server);
+		mono_timer_cancel(&server->tmr_again);
+		mono_timer_start(&server->tmr,
+				 server->hop.tp == SIP_TRANSP_UDP ? SIP_T4 : 0,
+				 wait_handler, server);
 	}
 	return true;
 }

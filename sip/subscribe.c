@@ -27,8 +27,8 @@ static void destructor(void *arg)
 {
 	struct sip_subscription *s = arg;
 
-	tmr_cancel(&s->tmr);
-	tmr_cancel(&s->tmr_end);
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
 	event_dialog_release(&s->d);
 	mem_deref(s->uri);
 }
@@ -62,8 +62,8 @@ void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
 		return;
 	s->state = SUBSCRIPTION_OVER;
 	s->granted_s = 0;
-	tmr_cancel(&s->tmr);
-	tmr_cancel(&s->tmr_end);
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
 	hash_unlink(&s->d.he);
 	s->d.req = mem_deref(s->d.req);
 	subscription_tell(s, event, &info);
@@ -121,8 +121,9 @@ void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
 
 	s->granted_s = expires_s;
 	s->expired = false;
-	tmr_start(&s->tmr_end, ms, subscription_end, s);
-	tmr_start(&s->tmr, ms * REFRESH_PERCENT / 100, refresh_handler, s);
+	mono_timer_start(&s->tmr_end, ms, subscription_end, s);
+	mono_timer_start(&s->tmr, ms * REFRESH_PERCENT / 100, refresh_handler,
+			 s);
 }
 
 static int begin(struct sip_subscription *s)
@@ -181,9 +182,10 @@ static void terminated(struct sip_subscription *s, const struct sip_msg *msg,
 	s->d.req = mem_deref(s->d.req);
 	s->state = SUBSCRIPTION_PAUSED;
 	s->granted_s = 0;
-	tmr_cancel(&s->tmr_end);
-	tmr_start(&s->tmr, at_once ? 0 : (uint64_t)n->retry_after_s * 1000,
-		  begin_handler, s);
+	mono_timer_cancel(&s->tmr_end);
+	mono_timer_start(&s->tmr,
+			 at_once ? 0 : (uint64_t)n->retry_after_s * 1000,
+			 begin_handler, s);
 }
 
 static void notified(struct sip_subscription *s, const struct sip_msg *msg,
@@ -289,7 +291,7 @@ void sip_unsubscribe(struct sip_subscription *s)
 
 	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_LEAVING)
 		return;
-	tmr_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr);
 	s->reason[0] = '\0';
 	digest_begin(s->d.digest);
 	/* Without a dialog there is nothing to end with. */
@@ -300,7 +302,7 @@ void sip_unsubscribe(struct sip_subscription *s)
 		wait_ms = 0;
 	}
 	s->state = SUBSCRIPTION_LEAVING;
-	tmr_start(&s->tmr_end, wait_ms, subscription_end, s);
+	mono_timer_start(&s->tmr_end, wait_ms, subscription_end, s);
 }
 
 struct sip_subscription *sip_subscription_free(struct sip_subscription *s)
@@ -309,8 +311,8 @@ struct sip_subscription *sip_subscription_free(struct sip_subscription *s)
 		return NULL;
 	s->handler = NULL;
 	s->state = SUBSCRIPTION_OVER;
-	tmr_cancel(&s->tmr);
-	tmr_cancel(&s->tmr_end);
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
 	hash_unlink(&s->d.he);
 	s->d.req = mem_deref(s->d.req);
 	return mem_deref(s);

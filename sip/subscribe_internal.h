@@ -7,6 +7,7 @@
 #define OFFHOOK_SIP_SUBSCRIBE_INTERNAL_H
 
 #include "sip/event_dialog.h"
+#include "sip/mono_timer.h"
 #include "sip/text.h"
 
 /* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
@@ -34,8 +35,8 @@ struct sip_subscription {
 	bool answered; /* SIP_SUBSCRIBED was told */
 	bool expired;  /* under a refresh: its answer decides */
 	unsigned renewals;
-	struct tmr tmr;     /* refresh */
-	struct tmr tmr_end; /* no NOTIFY, no refresh, no end */
+	struct mono_timer tmr;     /* refresh */
+	struct mono_timer tmr_end; /* no NOTIFY, no refresh, no end */
 	char reason[REASON_BYTES];
 	sip_subscription_h *handler;
 	void *arg;

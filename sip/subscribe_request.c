@@ -31,7 +31,8 @@ static void first_answered(struct sip_subscription *s,
 	}
 	/* A NOTIFY that overtook it said how long, too. */
 	if (s->state == SUBSCRIPTION_ASKING)
-		tmr_start(&s->tmr_end, NOTIFY_WAIT_MS, subscription_end, s);
+		mono_timer_start(&s->tmr_end, NOTIFY_WAIT_MS, subscription_end,
+				 s);
 }
 
 static void answered(struct sip_subscription *s, const struct sip_msg *msg)

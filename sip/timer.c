@@ -165,7 +165,8 @@ static void expired_handler(void *arg)
 	char reason[REASON_BYTES];
 
 	if (call->state == CALL_ACCEPTED) { /* no BYE before the ACK */
-		tmr_start(&call->timer.tmr, BUSY_MS, expired_handler, call);
+		mono_timer_start(&call->timer.tmr, BUSY_MS, expired_handler,
+				 call);
 		return;
 	}
 	if (call->state != CALL_UP)
@@ -201,25 +202,25 @@ static void refresh_handler(void *arg)
 		err = t->peer_updates ? update_refresh(call)
 				      : reinvite_refresh(call);
 	if (err == -EBUSY && call->state != CALL_ENDING) {
-		tmr_start(&t->tmr, BUSY_MS, refresh_handler, call);
+		mono_timer_start(&t->tmr, BUSY_MS, refresh_handler, call);
 		return;
 	}
-	tmr_start(&t->tmr, expiry_ms(t) - ms_of(t->interval_s) / 2,
-		  expired_handler, call);
+	mono_timer_start(&t->tmr, expiry_ms(t) - ms_of(t->interval_s) / 2,
+			 expired_handler, call);
 }
 
 void timer_run(struct sip_call *call)
 {
 	struct session_timer *t = &call->timer;
 
-	tmr_cancel(&t->tmr);
+	mono_timer_cancel(&t->tmr);
 	if (t->interval_s == 0)
 		return;
 	if (t->ours)
-		tmr_start(&t->tmr, ms_of(t->interval_s) / 2, refresh_handler,
-			  call);
+		mono_timer_start(&t->tmr, ms_of(t->interval_s) / 2,
+				 refresh_handler, call);
 	else
-		tmr_start(&t->tmr, expiry_ms(t), expired_handler, call);
+		mono_timer_start(&t->tmr, expiry_ms(t), expired_handler, call);
 }
 
 void timer_peer(struct sip_call *call, const struct sip_msg *msg)
@@ -231,5 +232,5 @@ void timer_peer(struct sip_call *call, const struct sip_msg *msg)
 
 void timer_stop(struct sip_call *call)
 {
-	tmr_cancel(&call->timer.tmr);
+	mono_timer_cancel(&call->timer.tmr);
 }

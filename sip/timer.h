@@ -7,6 +7,8 @@
 
 #include <re.h>
 
+#include "sip/mono_timer.h"
+
 struct sip_call;
 
 /** RFC 4028: what the present session's timer is. */
@@ -17,7 +19,7 @@ struct session_timer {
 	bool ours;           /* we refresh */
 	bool peer_knows;
 	bool peer_updates; /* it takes UPDATE */
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /** Print the lines of a request of ours, and of our 2xx to one. */

@@ -69,7 +69,7 @@ static void error_note(struct transport *t, const struct sockaddr *name,
 	}
 	list_append(&t->errors, &u->le, u);
 	/* Never from within a send: who sends does not expect its answer. */
-	tmr_start(&t->tmr_errors, 0, errors_deliver, t);
+	mono_timer_start(&t->tmr_errors, 0, errors_deliver, t);
 }
 
 /* What ICMP says about datagrams of ours (ip(7), IP_RECVERR). */
@@ -317,7 +317,7 @@ static void transport_destructor(void *arg)
 {
 	struct transport *t = arg;
 
-	tmr_cancel(&t->tmr_errors);
+	mono_timer_cancel(&t->tmr_errors);
 	list_flush(&t->errors);
 	if (t->conns)
 		transport_flush(t);

@@ -13,6 +13,8 @@
 
 #include <re.h>
 
+#include "sip/mono_timer.h"
+
 struct sip_ua;
 struct conn;
 struct tls_context;
@@ -33,7 +35,7 @@ struct transport {
 
 	/* ICMP errors that were read while something was sent */
 	struct list errors;
-	struct tmr tmr_errors;
+	struct mono_timer tmr_errors;
 };
 
 /** Where a message goes. */

@@ -25,7 +25,7 @@ static void ua_destructor(void *arg)
 {
 	struct sip_ua *ua = arg;
 
-	tmr_cancel(&ua->tmr_due);
+	mono_timer_cancel(&ua->tmr_due);
 	mem_deref(ua->sip);
 	list_flush(&ua->tls);
 	mem_deref(ua->clients);

@@ -8,6 +8,7 @@
 #include <re.h>
 
 #include "sip/ceiling.h"
+#include "sip/mono_timer.h"
 #include "sip/native.h"
 #include "sip/text.h"
 #include "sip/ua.h"
@@ -34,7 +35,7 @@ struct sip_ua {
 	struct list resolving;  /* client transactions without address yet */
 	struct list due;        /* see later.h */
 	struct list keepalives;
-	struct tmr tmr_due;
+	struct mono_timer tmr_due;
 	struct ceiling ceilings[CEILINGS];
 	bool closing;
 	uint32_t calls_max;

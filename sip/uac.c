@@ -167,9 +167,9 @@ int native_call_dial(struct sip_call **ret, struct sip_account *account,
 		return err;
 	}
 	call_register(call);
-	tmr_start(&call->tmr_ring,
-		  (uint64_t)call->options.ring_timeout_s * 1000, ring_handler,
-		  call);
+	mono_timer_start(&call->tmr_ring,
+			 (uint64_t)call->options.ring_timeout_s * 1000,
+			 ring_handler, call);
 	err = uac_invite(call);
 	if (err) {
 		failure_reason(reason, sizeof(reason), account, -err);

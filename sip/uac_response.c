@@ -165,7 +165,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	struct early *early = early_find(call, msg);
 	int err;
 
-	tmr_cancel(&call->tmr_ring);
+	mono_timer_cancel(&call->tmr_ring);
 	err = dialog_establish(call->dialog, msg);
 	if (err) {
 		/* Without a target neither ACK nor BYE can be sent. */

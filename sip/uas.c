@@ -150,16 +150,16 @@ static void ok_send_again(void *arg)
 
 	(void)server_resend(call->ua->sip, call->msg, call->ok_mb);
 	call->ok_count++;
-	tmr_start(&call->tmr_ok,
-		  call->ok_count < 3 ? (uint64_t)SIP_T1 << call->ok_count
-				     : SIP_T2,
-		  ok_send_again, call);
+	mono_timer_start(&call->tmr_ok,
+			 call->ok_count < 3 ? (uint64_t)SIP_T1 << call->ok_count
+					    : SIP_T2,
+			 ok_send_again, call);
 }
 
 void uas_stop_timers(struct sip_call *call)
 {
-	tmr_cancel(&call->tmr_ok);
-	tmr_cancel(&call->tmr_no_ack);
+	mono_timer_cancel(&call->tmr_ok);
+	mono_timer_cancel(&call->tmr_no_ack);
 	if (!call->ok_mb)
 		return;
 	call->ok_mb = mem_deref(call->ok_mb);
@@ -208,9 +208,9 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	call->ok_cseq = msg->cseq.num;
 	timer_run(call);
 	mem_ref(call);
-	tmr_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
-	tmr_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1, no_ack_handler,
-		  call);
+	mono_timer_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
+	mono_timer_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1,
+			 no_ack_handler, call);
 	return 0;
 }
 

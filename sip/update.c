@@ -13,6 +13,7 @@
 #include "sip/early.h"
 #include "sip/extensions.h"
 #include "sip/message.h"
+#include "sip/mono_timer.h"
 #include "sip/native.h"
 #include "sip/reinvite.h"
 #include "sip/server.h"
@@ -34,7 +35,7 @@ struct update {
 	struct dialog *dialog;
 	struct early *early; /* before the 2xx of our INVITE, else NULL */
 	struct client *req;
-	struct tmr tmr;
+	struct mono_timer tmr;
 	bool offers;
 	bool refreshes; /* for the session timer: nobody else asks */
 	bool retried;
@@ -44,7 +45,7 @@ static void update_destructor(void *arg)
 {
 	struct update *update = arg;
 
-	tmr_cancel(&update->tmr);
+	mono_timer_cancel(&update->tmr);
 	mem_deref(update->req);
 	mem_deref(update->dialog);
 	mem_deref(update->early);
@@ -65,7 +66,7 @@ bool update_offers(const struct sip_call *call)
 void update_stop(struct sip_call *call)
 {
 	/* A transaction that runs ends in the background. */
-	if (call->update && tmr_isrunning(&call->update->tmr))
+	if (call->update && mono_timer_running(&call->update->tmr))
 		update_end(call->update);
 }
 
@@ -152,12 +153,12 @@ static int refused(struct update *update, const struct sip_msg *msg)
 			return -EBUSY;
 		s = after ? pl_u32(&after->val) : 0;
 		update->retried = true;
-		tmr_start(&update->tmr,
-			  msg->scode == 491
-				  ? glare_ms(call)
-				  : 1000ull *
-					    (s < RETRY_MAX_S ? s : RETRY_MAX_S),
-			  retry_handler, update);
+		mono_timer_start(
+			&update->tmr,
+			msg->scode == 491
+				? glare_ms(call)
+				: 1000ull * (s < RETRY_MAX_S ? s : RETRY_MAX_S),
+			retry_handler, update);
 		return 0;
 	default:
 		return -EINVAL;

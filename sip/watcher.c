@@ -18,7 +18,7 @@ static void watcher_destructor(void *arg)
 	struct watcher *w = arg;
 
 	list_unlink(&w->le);
-	tmr_cancel(&w->tmr);
+	mono_timer_cancel(&w->tmr);
 	event_dialog_release(&w->d);
 	mem_deref(w->id);
 	mem_deref(w->uri);
@@ -196,7 +196,7 @@ void watcher_notify_soon(struct watcher *w)
 		return;
 	digest_begin(w->d.digest);
 	if (watcher_notify(w))
-		tmr_start(&w->tmr, 0, unsent_handler, w);
+		mono_timer_start(&w->tmr, 0, unsent_handler, w);
 }
 
 void watcher_expired(void *arg)

@@ -10,6 +10,7 @@
 
 #include "sip/event_dialog.h"
 #include "sip/events.h"
+#include "sip/mono_timer.h"
 
 /* Reasons of the last NOTIFY (RFC 6665 4.1.3) */
 #define WATCHER_END_TIMEOUT    "timeout"
@@ -34,7 +35,7 @@ struct watcher {
 	bool again;         /* what it was told is not the latest */
 	const char *ending; /* static: reason of the last NOTIFY, or NULL */
 	bool told_end;      /* that one went out */
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /**

@@ -126,7 +126,7 @@ struct registering {
 	int64_t interval_ns; /* calls_per_second; 0: no rate */
 	int64_t next_ns;     /* when the next one is due */
 	bool held_up;        /* too many were under way */
-	struct tmr tmr;
+	struct mono_timer tmr;
 	struct le *removed; /* of the accounts: where to look on */
 	const struct wire_action *unregister; /* NULL: the end of the job */
 };

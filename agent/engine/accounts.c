@@ -224,7 +224,7 @@ void account_set_state(struct account *a, enum account_state state)
 
 void accounts_free(struct engine *e)
 {
-	tmr_cancel(&e->registering.tmr);
+	mono_timer_cancel(&e->registering.tmr);
 	while (e->accounts.head) {
 		struct account *a = e->accounts.head->data;
 

@@ -25,12 +25,12 @@ void call_release(struct call *c)
 			other->consult.second = NULL;
 	}
 	list_unlink(&c->le);
-	tmr_cancel(&c->tmr_script);
-	tmr_cancel(&c->tmr_duration);
-	tmr_cancel(&c->tmr_answer);
-	tmr_cancel(&c->tmr_finish);
-	tmr_cancel(&c->info_dtmf.tmr);
-	tmr_cancel(&c->listening.tmr);
+	mono_timer_cancel(&c->tmr_script);
+	mono_timer_cancel(&c->tmr_duration);
+	mono_timer_cancel(&c->tmr_answer);
+	mono_timer_cancel(&c->tmr_finish);
+	mono_timer_cancel(&c->info_dtmf.tmr);
+	mono_timer_cancel(&c->listening.tmr);
 	if (c->media)
 		media_session_free(c->media);
 	if (c->sip)
@@ -66,12 +66,6 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 	c->action = action;
 	c->outgoing = outgoing;
 	c->origin = account;
-	tmr_init(&c->tmr_script);
-	tmr_init(&c->tmr_duration);
-	tmr_init(&c->tmr_answer);
-	tmr_init(&c->tmr_finish);
-	tmr_init(&c->info_dtmf.tmr);
-	tmr_init(&c->listening.tmr);
 	snprintf(c->name, sizeof(c->name), "%s-%u", e->job->role,
 		 ++e->call_count);
 	(void)str_copy(c->account, sizeof(c->account),
@@ -202,8 +196,8 @@ void call_hangup(struct call *c)
 		return;
 	}
 	c->hangup_ns = clock_mono_ns();
-	tmr_cancel(&c->tmr_duration);
-	tmr_cancel(&c->tmr_answer);
+	mono_timer_cancel(&c->tmr_duration);
+	mono_timer_cancel(&c->tmr_answer);
 	sip_call_hangup(c->sip);
 }
 

@@ -26,7 +26,7 @@ struct call_info_dtmf {
 	size_t at;
 	bool answered; /* the one at `at` */
 	int64_t next_ns;
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /* An assert_audio under way. */
@@ -36,7 +36,7 @@ struct call_listening {
 	struct wire_audio_expect expect;
 	int64_t begin_ns;
 	int64_t end_ns;
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /* An attended transfer under way (consulting.c). */
@@ -94,10 +94,10 @@ struct call {
 	struct script script;
 	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
 	struct call_info_dtmf info_dtmf;
-	struct tmr tmr_script;
-	struct tmr tmr_duration;
-	struct tmr tmr_answer;
-	struct tmr tmr_finish;
+	struct mono_timer tmr_script;
+	struct mono_timer tmr_duration;
+	struct mono_timer tmr_answer;
+	struct mono_timer tmr_finish;
 
 	struct call_listening listening;
 	struct audio_second heard; /* the last second received */

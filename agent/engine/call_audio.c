@@ -45,7 +45,7 @@ static void listening_end(struct call *c, const char *refusal)
 	const struct media_listen nothing = {0};
 
 	c->listening.id = 0;
-	tmr_cancel(&c->listening.tmr);
+	mono_timer_cancel(&c->listening.tmr);
 	/* fails only where nothing can be heard any more */
 	(void)media_session_listen(c->media, &nothing);
 	script_acted(&c->script, "assert_audio", refusal);
@@ -127,8 +127,9 @@ int call_audio_assert(struct call *c, const char *argument)
 	l->id = what.id;
 	l->begin_ns = clock_mono_ns();
 	l->end_ns = l->begin_ns + l->expect.wait_ms * NS_PER_MS;
-	tmr_start(&l->tmr, call_ms_until(l->end_ns + KNOWN_NS, l->begin_ns),
-		  listening_over, c);
+	mono_timer_start(&l->tmr,
+			 call_ms_until(l->end_ns + KNOWN_NS, l->begin_ns),
+			 listening_over, c);
 	return 1;
 }
 

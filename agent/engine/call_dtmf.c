@@ -146,7 +146,7 @@ static int info_send(struct call *c)
 static void info_stop(struct call *c, const char *refusal)
 {
 	c->info_dtmf.order.digits[0] = '\0';
-	tmr_cancel(&c->info_dtmf.tmr);
+	mono_timer_cancel(&c->info_dtmf.tmr);
 	script_acted(&c->script, "dtmf", refusal);
 }
 
@@ -162,8 +162,8 @@ static void info_next(void *arg)
 	if (!k->order.digits[0] || !k->answered)
 		return;
 	if (now_ns < k->next_ns) {
-		tmr_start(&k->tmr, call_ms_until(k->next_ns, now_ns), info_next,
-			  c);
+		mono_timer_start(&k->tmr, call_ms_until(k->next_ns, now_ns),
+				 info_next, c);
 		return;
 	}
 	k->at++;
@@ -200,7 +200,7 @@ void call_dtmf_answered(struct call *c, const char *refusal)
 	report_digit(c, clock_mono_ns(), &sent);
 	k->answered = true;
 	/* not within this event: the script goes on when it is over */
-	tmr_start(&k->tmr, 0, info_next, c);
+	mono_timer_start(&k->tmr, 0, info_next, c);
 }
 
 void call_dtmf_info(struct call *c, const struct sip_call_info *info)

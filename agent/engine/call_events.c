@@ -12,10 +12,11 @@ static void duration_over(void *arg)
 	int64_t end_ns = call_end_ns(c);
 	int64_t now_ns = clock_mono_ns();
 
-	/* libre's clock ticks in whole milliseconds: it may be early. */
+	/* Media may have begun after the call: call_end_ns() is later then. */
 	if (now_ns < end_ns)
-		tmr_start(&c->tmr_duration, call_ms_until(end_ns, now_ns),
-			  duration_over, c);
+		mono_timer_start(&c->tmr_duration,
+				 call_ms_until(end_ns, now_ns), duration_over,
+				 c);
 	else
 		call_hangup(c);
 }
@@ -54,10 +55,10 @@ void call_is_up(struct call *c, int64_t mono_ns)
 	c->established_ns = mono_ns;
 	call_media_deadline(c);
 	if (c->duration_ns != INT64_MAX)
-		tmr_start(&c->tmr_duration,
-			  call_ms_until(mono_ns + c->duration_ns,
-					clock_mono_ns()),
-			  duration_over, c);
+		mono_timer_start(&c->tmr_duration,
+				 call_ms_until(mono_ns + c->duration_ns,
+					       clock_mono_ns()),
+				 duration_over, c);
 	call_state(c, mono_ns, UA_CALL_ESTABLISHED, NULL);
 	call_media_established(c);
 }
@@ -91,7 +92,7 @@ static void bye_sample(struct call *c, const struct sip_call_info *info)
 void call_finish_soon(struct call *c)
 {
 	if (c->closed && c->media_stopped)
-		tmr_start(&c->tmr_finish, 0, call_finish, c);
+		mono_timer_start(&c->tmr_finish, 0, call_finish, c);
 }
 
 /* However the peer took the end of a call that we gave up. */
@@ -126,9 +127,9 @@ void call_closed(struct call *c, const struct sip_call_info *told,
 	snprintf(c->warning, sizeof(c->warning), "%s",
 		 info->warning ? info->warning : "");
 	c->engine->calls_up[c->outgoing]--;
-	tmr_cancel(&c->tmr_script);
-	tmr_cancel(&c->tmr_duration);
-	tmr_cancel(&c->tmr_answer);
+	mono_timer_cancel(&c->tmr_script);
+	mono_timer_cancel(&c->tmr_duration);
+	mono_timer_cancel(&c->tmr_answer);
 	call_media_closed(c);
 	if (info->end == SIP_END_REJECTED && info->code / 100 == 3)
 		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);

@@ -64,10 +64,10 @@ void call_go_on(struct call *c)
 		return;
 	at_ns = script_run(&c->script, now_ns);
 	if (at_ns == INT64_MAX)
-		tmr_cancel(&c->tmr_script);
+		mono_timer_cancel(&c->tmr_script);
 	else
-		tmr_start(&c->tmr_script, call_ms_until(at_ns, now_ns),
-			  script_due, c);
+		mono_timer_start(&c->tmr_script, call_ms_until(at_ns, now_ns),
+				 script_due, c);
 }
 
 void call_state(struct call *c, int64_t mono_ns, enum ua_state state,

@@ -21,7 +21,7 @@ void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
 		const char *text);
 /** Let the script go on, now and when it wants to. */
 void call_go_on(struct call *c);
-/** For tmr_start(): whole milliseconds, rounded up. */
+/** For mono_timer_start(): whole milliseconds, rounded up. */
 uint64_t call_ms_until(int64_t at_ns, int64_t now_ns);
 
 /* ---- call_events.c ---- */

@@ -90,7 +90,7 @@ void call_take(struct engine *e, const struct wire_action *action,
 	}
 	media_early(c, rings);
 	if (!action->ring_only && !acting_refuses(action))
-		tmr_start(&c->tmr_answer, action->answer_delay_ms,
-			  call_answer_due, c);
+		mono_timer_start(&c->tmr_answer, action->answer_delay_ms,
+				 call_answer_due, c);
 	call_go_on(c);
 }

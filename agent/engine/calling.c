@@ -203,12 +203,12 @@ static void place_due(void *arg)
 	}
 	if (!may_place(e))
 		return; /* calling_closed() or calling_ended() goes on */
-	tmr_start(&g->tmr,
-		  g->next_ns > now_ns
-			  ? (uint64_t)((g->next_ns - now_ns + NS_PER_MS - 1) /
-				       NS_PER_MS)
-			  : 0,
-		  place_due, e);
+	mono_timer_start(&g->tmr,
+			 g->next_ns > now_ns ? (uint64_t)((g->next_ns - now_ns +
+							   NS_PER_MS - 1) /
+							  NS_PER_MS)
+					     : 0,
+			 place_due, e);
 }
 
 void calling_start(struct engine *e, const struct wire_action *action)
@@ -216,7 +216,6 @@ void calling_start(struct engine *e, const struct wire_action *action)
 	struct calling *g = &e->calling;
 
 	*g = (struct calling){.action = action};
-	tmr_init(&g->tmr);
 	if (action->type != WIRE_ACTION_STREAM && calling_gather(e, action))
 		return; /* the job was ended */
 	g->begin_ns = g->next_ns = clock_mono_ns();
@@ -227,10 +226,9 @@ void calling_stop(struct engine *e)
 {
 	struct calling *g = &e->calling;
 
-	tmr_cancel(&g->tmr);
+	mono_timer_cancel(&g->tmr);
 	free(g->accounts);
 	*g = (struct calling){.action = NULL};
-	tmr_init(&g->tmr);
 }
 
 /** The generator may have been held up: what it missed stays missed. */
@@ -241,7 +239,7 @@ static void calling_go_on(struct engine *e, bool held_up)
 
 	if (held_up && g->next_ns < now_ns)
 		g->next_ns = now_ns;
-	tmr_start(&g->tmr, 0, place_due, e);
+	mono_timer_start(&g->tmr, 0, place_due, e);
 }
 
 void calling_closed(struct engine *e)

@@ -38,7 +38,7 @@ static void tick(void *arg)
 {
 	struct engine *e = arg;
 
-	tmr_start(&e->tmr_tick, TICK_MS, tick, e);
+	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
 	if (e->peer_gone)
 		return;
 	report_tick(e, clock_mono_ns());
@@ -179,9 +179,9 @@ static void job_start(struct engine *e, json_t *message)
 		return;
 	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
 		 e->job->role, (unsigned long long)e->draw.state);
-	tmr_start(&e->tmr_tick, TICK_MS, tick, e);
-	tmr_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
-		  max_duration_over, e);
+	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
+	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
+			 max_duration_over, e);
 }
 
 /* ---- messages ---- */
@@ -326,9 +326,9 @@ static int engine_start(struct engine *e, int fd)
 
 static void engine_release(struct engine *e)
 {
-	tmr_cancel(&e->tmr_tick);
-	tmr_cancel(&e->tmr_max);
-	tmr_cancel(&e->tmr_end);
+	mono_timer_cancel(&e->tmr_tick);
+	mono_timer_cancel(&e->tmr_max);
+	mono_timer_cancel(&e->tmr_end);
 	steps_stop(e);
 	calling_stop(e);
 	if (e->media)

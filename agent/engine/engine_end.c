@@ -28,7 +28,7 @@ void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
 		 e->reason[0] ? ": " : "", e->reason);
 	e->phase = ENGINE_ENDING_CALLS;
 	/* Called from handlers of what is taken down now: not at once. */
-	tmr_start(&e->tmr_end, 0, end_begin, e);
+	mono_timer_start(&e->tmr_end, 0, end_begin, e);
 }
 
 static void media_overdue(void *arg)
@@ -51,7 +51,7 @@ static void calls_overdue(void *arg)
 	{
 		call_overdue(le->data);
 	}
-	tmr_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
+	mono_timer_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
 }
 
 static void calls_hangup(void *arg)
@@ -63,7 +63,7 @@ static void calls_hangup(void *arg)
 	{
 		call_hangup(le->data);
 	}
-	tmr_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
+	mono_timer_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
 	engine_end_check(e);
 }
 
@@ -71,7 +71,7 @@ static void end_begin(void *arg)
 {
 	struct engine *e = arg;
 
-	tmr_cancel(&e->tmr_max);
+	mono_timer_cancel(&e->tmr_max);
 	if (!e->ua) {
 		end_write(e);
 		return;
@@ -82,7 +82,8 @@ static void end_begin(void *arg)
 	answering_stop(e);
 	/* All roles are done: a BYE of the other side may be on its way. */
 	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
-		tmr_start(&e->tmr_end, ENGINE_REMOTE_END_MS, calls_hangup, e);
+		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS,
+				 calls_hangup, e);
 	else
 		calls_hangup(e);
 }
@@ -103,10 +104,11 @@ static void accounts_wait(struct engine *e)
 	int64_t now_ns = clock_mono_ns();
 	uint64_t left_ms = call_ms_until(e->accounts_end_ns, now_ns);
 
-	tmr_start(&e->tmr_end,
-		  left_ms < ENGINE_ACCOUNTS_END_MS ? left_ms
-						   : ENGINE_ACCOUNTS_END_MS,
-		  accounts_overdue, e);
+	mono_timer_start(&e->tmr_end,
+			 left_ms < ENGINE_ACCOUNTS_END_MS
+				 ? left_ms
+				 : ENGINE_ACCOUNTS_END_MS,
+			 accounts_overdue, e);
 }
 
 void engine_account_removed(struct engine *e, bool answered)
@@ -148,7 +150,7 @@ static void write_overdue(void *arg)
 static void end_write(struct engine *e)
 {
 	e->phase = ENGINE_WRITING;
-	tmr_cancel(&e->tmr_tick);
+	mono_timer_cancel(&e->tmr_tick);
 	if (e->peer_gone) {
 		sip_loop_stop();
 		return;
@@ -157,6 +159,6 @@ static void end_write(struct engine *e)
 		report_rest(e);
 	report_send(e, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
 				 e->outcome, "reason", e->reason));
-	tmr_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
+	mono_timer_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
 	engine_flush(e);
 }

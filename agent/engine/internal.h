@@ -105,11 +105,11 @@ struct engine {
 	struct live live;
 	double progress_sent;
 
-	struct tmr tmr_tick;
-	struct tmr tmr_max;      /* max_duration_s */
-	struct tmr tmr_end;      /* bounds of the end; also defers it */
-	int64_t accounts_end_ns; /* bindings are removed until then */
-	bool abandoned;          /* a call was never accounted for */
+	struct mono_timer tmr_tick;
+	struct mono_timer tmr_max; /* max_duration_s */
+	struct mono_timer tmr_end; /* bounds of the end; also defers it */
+	int64_t accounts_end_ns;   /* bindings are removed until then */
+	bool abandoned;            /* a call was never accounted for */
 	int signal_fd;
 	int exit_code;
 };

@@ -1,5 +1,5 @@
 /**
- * The parts of libre an engine uses itself: descriptors, timers, lists.
+ * The parts of libre an engine uses itself: descriptors and lists; and timers.
  * Not <re.h>: its JSON names clash with jansson's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_LOOP_H
@@ -22,5 +22,7 @@ struct re_printf;
 #include <re_tmr.h>
 #include <re_main.h>
 /* clang-format on */
+
+#include "sip/mono_timer.h"
 
 #endif

@@ -74,9 +74,9 @@ static void register_more(void *arg)
 			r->next_ns = now_ns;
 		r->held_up = false;
 		if (r->interval_ns && now_ns < r->next_ns) {
-			tmr_start(&r->tmr,
-				  call_ms_until(r->next_ns, now_ns) + 1,
-				  register_more, e);
+			mono_timer_start(&r->tmr,
+					 call_ms_until(r->next_ns, now_ns) + 1,
+					 register_more, e);
 			return;
 		}
 		r->next_ns += r->interval_ns;
@@ -262,7 +262,7 @@ void accounts_unregister(struct engine *e, const struct wire_action *action)
 {
 	struct le *le;
 
-	tmr_cancel(&e->registering.tmr);
+	mono_timer_cancel(&e->registering.tmr);
 	LIST_FOREACH(&e->accounts, le)
 	{
 		struct account *a = le->data;

@@ -84,7 +84,7 @@ static void action_start(struct engine *e)
 		accounts_unregister(e, a);
 		break;
 	case WIRE_ACTION_WAIT:
-		tmr_start(&e->steps.tmr, a->wait_ms, wait_over, e);
+		mono_timer_start(&e->steps.tmr, a->wait_ms, wait_over, e);
 		break;
 	case WIRE_ACTION_MESSAGE:
 	case WIRE_ACTION_OPTIONS:
@@ -136,7 +136,8 @@ int steps_go(struct engine *e, uint64_t step, uint64_t in_ms)
 		return -EPROTO;
 	s->phase = STEPS_DELAYED;
 	/* Roles begin a step together; they need not end the job together. */
-	tmr_start(&s->tmr, step == e->job->step_count ? 0 : in_ms, go_due, e);
+	mono_timer_start(&s->tmr, step == e->job->step_count ? 0 : in_ms,
+			 go_due, e);
 	return 0;
 }
 
@@ -153,13 +154,13 @@ static void done_later(void *arg)
 void steps_done(struct engine *e)
 {
 	if (engine_working(e) && e->steps.phase == STEPS_RUNNING)
-		tmr_start(&e->steps.tmr_done, 0, done_later, e);
+		mono_timer_start(&e->steps.tmr_done, 0, done_later, e);
 }
 
 void steps_stop(struct engine *e)
 {
-	tmr_cancel(&e->steps.tmr);
-	tmr_cancel(&e->steps.tmr_done);
+	mono_timer_cancel(&e->steps.tmr);
+	mono_timer_cancel(&e->steps.tmr_done);
 }
 
 void steps_where(const struct engine *e, char *dst, size_t size)

@@ -34,10 +34,10 @@ enum steps_phase {
 
 struct steps {
 	enum steps_phase phase;
-	size_t step;         /* the one that waits or runs */
-	size_t action;       /* within it */
-	struct tmr tmr;      /* the delay of a go; a wait action */
-	struct tmr tmr_done; /* breaks the recursion action by action */
+	size_t step;                /* the one that waits or runs */
+	size_t action;              /* within it */
+	struct mono_timer tmr;      /* the delay of a go; a wait action */
+	struct mono_timer tmr_done; /* breaks the recursion action by action */
 };
 
 /** More prompts are ready, perhaps all. */
@@ -96,7 +96,7 @@ struct calling {
 	uint32_t active; /* SIP calls placed and not closed */
 	int64_t begin_ns;
 	int64_t next_ns; /* when the next one is due */
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /** Fill e->calling.accounts. @return 0; -errno: the job was ended */
@@ -137,7 +137,7 @@ struct watching {
 	size_t asked;
 	size_t settled;
 	struct list list; /* what lasts: subscriptions, publications */
-	struct tmr tmr;
+	struct mono_timer tmr;
 };
 
 /** sip_mwi_h of every account. */

@@ -54,7 +54,7 @@ static void settled(struct engine *e, const struct account *account,
 					refusal));
 	k->settled++;
 	/* In a turn of its own: the handler we are in is not to recurse. */
-	tmr_start(&k->tmr, 0, ask_next, e);
+	mono_timer_start(&k->tmr, 0, ask_next, e);
 }
 
 static void watch_settled(struct watch *w, const char *refusal)
@@ -327,7 +327,7 @@ static void ask_next(void *arg)
 	if (k->settled < count)
 		return;
 	k->action = NULL;
-	tmr_cancel(&k->tmr);
+	mono_timer_cancel(&k->tmr);
 	calling_stop(e);
 	steps_done(e);
 }
@@ -349,7 +349,7 @@ void watching_end(struct engine *e)
 {
 	struct le *le = list_head(&e->watching.list);
 
-	tmr_cancel(&e->watching.tmr);
+	mono_timer_cancel(&e->watching.tmr);
 	e->watching.action = NULL;
 	while (le) {
 		struct watch *w = le->data;
@@ -368,7 +368,7 @@ bool watching_ended(const struct engine *e)
 
 void watching_free(struct engine *e)
 {
-	tmr_cancel(&e->watching.tmr);
+	mono_timer_cancel(&e->watching.tmr);
 	while (e->watching.list.head)
 		watch_free(e->watching.list.head->data);
 }

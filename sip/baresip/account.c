@@ -36,7 +36,6 @@ int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
 	a->account_h = params->account_h;
 	a->incoming_h = params->incoming_h;
 	a->arg = params->arg;
-	tmr_init(&a->tmr_register);
 	err = a->username ? baresip_line_set(a, params) : -ENOMEM;
 	if (err) {
 		free(a->username);
@@ -54,7 +53,7 @@ struct sip_account *baresip_account_free(struct sip_account *account)
 
 	a->account_h = NULL;
 	a->incoming_h = NULL;
-	tmr_cancel(&a->tmr_register);
+	mono_timer_cancel(&a->tmr_register);
 	baresip_process_free(a->process);
 	while (a->calls.head) {
 		struct baresip_call *c = a->calls.head->data;
@@ -195,7 +194,7 @@ static void process_lost(const char *reason, void *arg)
 	log_warning("account %s: %s", a->username, text);
 	a->process = baresip_process_free(a->process);
 	a->registration = BARESIP_UNREGISTERED;
-	tmr_cancel(&a->tmr_register);
+	mono_timer_cancel(&a->tmr_register);
 	for (le = a->calls.head; le;) {
 		struct baresip_call *c = le->data;
 

@@ -111,7 +111,7 @@ int baresip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 
 	c->handler = handler;
 	c->arg = arg;
-	tmr_start(&c->tmr, 0, adopted, c);
+	mono_timer_start(&c->tmr, 0, adopted, c);
 	return 0;
 }
 

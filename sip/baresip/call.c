@@ -17,8 +17,6 @@ struct baresip_call *baresip_call_make(struct baresip_account *a, bool outgoing)
 	c->number = ++a->call_count;
 	c->local = calloc(1, sizeof(*c->local));
 	c->remote = calloc(1, sizeof(*c->remote));
-	tmr_init(&c->tmr);
-	tmr_init(&c->tmr_play);
 	list_append(&a->calls, &c->le, c);
 	if (!c->local || !c->remote)
 		return baresip_call_release(c);
@@ -28,8 +26,8 @@ struct baresip_call *baresip_call_make(struct baresip_account *a, bool outgoing)
 struct baresip_call *baresip_call_release(struct baresip_call *c)
 {
 	list_unlink(&c->le);
-	tmr_cancel(&c->tmr);
-	tmr_cancel(&c->tmr_play);
+	mono_timer_cancel(&c->tmr);
+	mono_timer_cancel(&c->tmr_play);
 	if (c->local)
 		explicit_bzero(c->local, sizeof(*c->local));
 	if (c->remote)
@@ -90,7 +88,7 @@ static void finish(struct baresip_call *c, const char *why)
 
 	baresip_sound_end(c);
 	c->closed = true;
-	tmr_cancel(&c->tmr);
+	mono_timer_cancel(&c->tmr);
 	list_unlink(&c->le);
 	c->account = NULL;
 	/* a transfer that succeeded: baresip ends the call itself */
@@ -131,7 +129,7 @@ void baresip_call_close(struct baresip_call *c, const char *why)
 		finish(c, why);
 	} else if (!c->ending) {
 		c->ending = true;
-		tmr_start(&c->tmr, BARESIP_END_MS, ending_over, c);
+		mono_timer_start(&c->tmr, BARESIP_END_MS, ending_over, c);
 	}
 }
 

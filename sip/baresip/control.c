@@ -117,7 +117,7 @@ static void try_again(struct baresip_control *c)
 {
 	unwatch(c);
 	c->connecting = false;
-	tmr_start(&c->tmr_connect, CONNECT_MS, connect_try, c);
+	mono_timer_start(&c->tmr_connect, CONNECT_MS, connect_try, c);
 }
 
 static void ready(int flags, void *arg)
@@ -163,7 +163,6 @@ void baresip_control_init(struct baresip_control *c,
 			  const struct baresip_control_handlers *handlers)
 {
 	*c = (struct baresip_control){.handlers = *handlers, .fd = -1};
-	tmr_init(&c->tmr_connect);
 	buf_init(&c->in, NETSTRING_BYTES_MAX + READ_BYTES + 16);
 	buf_init(&c->out, COMMANDS_MAX);
 }
@@ -172,7 +171,7 @@ void baresip_control_start(struct baresip_control *c,
 			   const struct sockaddr_in *addr)
 {
 	c->addr = *addr;
-	tmr_start(&c->tmr_connect, CONNECT_MS, connect_try, c);
+	mono_timer_start(&c->tmr_connect, CONNECT_MS, connect_try, c);
 }
 
 int baresip_control_command(struct baresip_control *c, const char *command,
@@ -198,7 +197,7 @@ int baresip_control_command(struct baresip_control *c, const char *command,
 void baresip_control_end(struct baresip_control *c)
 {
 	c->ended = true;
-	tmr_cancel(&c->tmr_connect);
+	mono_timer_cancel(&c->tmr_connect);
 	unwatch(c);
 }
 

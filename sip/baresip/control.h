@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "sip/baresip/event.h"
+#include "sip/mono_timer.h"
 
 struct baresip_control_handlers {
 	/* it takes commands from now on */
@@ -39,7 +40,7 @@ struct baresip_control {
 	struct buf out;
 	int64_t asked_ns; /* oldest command without an answer; 0: none */
 	unsigned asked;   /* commands without an answer */
-	struct tmr tmr_connect;
+	struct mono_timer tmr_connect;
 };
 
 void baresip_control_init(struct baresip_control *c,

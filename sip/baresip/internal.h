@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "sip/baresip/baresip.h"
 #include "sip/baresip/process.h"
+#include "sip/mono_timer.h"
 #include "sip/ops.h"
 #include "sip/sdp.h"
 
@@ -69,9 +70,9 @@ struct baresip_account {
 	uint16_t register_code;
 	char register_reason[SIP_REASON_BYTES];
 	uint32_t register_expires_s;
-	bool challenged;         /* once in this attempt */
-	struct tmr tmr_register; /* bound of an attempt or a removal */
-	struct sa tcp_local;     /* of its TCP connection, once known */
+	bool challenged;                /* once in this attempt */
+	struct mono_timer tmr_register; /* bound of an attempt or a removal */
+	struct sa tcp_local;            /* of its TCP connection, once known */
 };
 
 /* A re-INVITE that was asked for. */
@@ -93,7 +94,7 @@ struct baresip_call {
 	bool announced; /* incoming: handed to incoming_h */
 	sip_call_h *handler;
 	void *arg;
-	struct tmr tmr; /* what waits for the handler */
+	struct mono_timer tmr; /* what waits for the handler */
 	int64_t offered_ns;
 	int64_t rang_ns; /* 180 sent before it was adopted */
 	/* what was said of media */
@@ -131,7 +132,7 @@ struct baresip_call {
 	bool mute_wanted;
 	bool playing;
 	int64_t play_ns; /* of the file */
-	struct tmr tmr_play;
+	struct mono_timer tmr_play;
 	bool info_digit; /* one came by INFO: its event is no other */
 };
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sip/baresip/control.h"
+#include "sip/mono_timer.h"
 
 #define WATCH_MS   1000 /* between looks at it */
 #define READ_BYTES 16384
@@ -25,8 +26,8 @@ struct baresip_process {
 	char last_line[BARESIP_LINE_BYTES]; /* of its log */
 	char lost_reason[SIP_REASON_BYTES];
 	int64_t started_ns;
-	struct tmr tmr_watch;
-	struct tmr tmr_lost;
+	struct mono_timer tmr_watch;
+	struct mono_timer tmr_lost;
 };
 
 uint16_t baresip_process_port(const struct baresip_process *p)
@@ -55,7 +56,7 @@ static void folder_drop(struct baresip_process *p)
 
 static void stop(struct baresip_process *p)
 {
-	tmr_cancel(&p->tmr_watch);
+	mono_timer_cancel(&p->tmr_watch);
 	baresip_control_end(&p->control);
 	unwatch(&p->is.terminal);
 	unwatch(&p->is.pid_fd);
@@ -87,7 +88,7 @@ static void lose(struct baresip_process *p, const char *fmt, ...)
 	vsnprintf(p->lost_reason, sizeof(p->lost_reason), fmt, args);
 	va_end(args);
 	stop(p);
-	tmr_start(&p->tmr_lost, 0, lost_due, p);
+	mono_timer_start(&p->tmr_lost, 0, lost_due, p);
 }
 
 static void exited(struct baresip_process *p)
@@ -226,7 +227,7 @@ static void watch(void *arg)
 	}
 	if (p->control.up && !p->control.asked)
 		baresip_process_command(p, "uanext", NULL, "alive");
-	tmr_start(&p->tmr_watch, WATCH_MS, watch, p);
+	mono_timer_start(&p->tmr_watch, WATCH_MS, watch, p);
 }
 
 /* ---- the start ---- */
@@ -273,8 +274,6 @@ int baresip_process_new(struct baresip_process **ret,
 		return -ENOMEM;
 	p->params = *params;
 	p->started_ns = clock_mono_ns();
-	tmr_init(&p->tmr_watch);
-	tmr_init(&p->tmr_lost);
 	handlers.arg = p;
 	baresip_control_init(&p->control, &handlers);
 	baresip_trace_init(&p->trace, message_traced, line_taken, p);
@@ -286,7 +285,7 @@ int baresip_process_new(struct baresip_process **ret,
 	p->params.account = NULL;
 	p->params.bind_addr = NULL;
 	baresip_control_start(&p->control, &p->is.control_addr);
-	tmr_start(&p->tmr_watch, WATCH_MS, watch, p);
+	mono_timer_start(&p->tmr_watch, WATCH_MS, watch, p);
 	*ret = p;
 	return 0;
 }
@@ -297,7 +296,7 @@ struct baresip_process *baresip_process_free(struct baresip_process *p)
 		return NULL;
 	p->lost = true;
 	stop(p);
-	tmr_cancel(&p->tmr_lost);
+	mono_timer_cancel(&p->tmr_lost);
 	baresip_trace_release(&p->trace);
 	baresip_control_release(&p->control);
 	free(p);

@@ -28,7 +28,7 @@ static void register_begun(void *arg)
 	struct baresip_account *a = arg;
 	struct sip_account_info info = {.mono_ns = clock_mono_ns()};
 
-	tmr_start(&a->tmr_register, REGISTER_MS, register_overdue, a);
+	mono_timer_start(&a->tmr_register, REGISTER_MS, register_overdue, a);
 	baresip_account_tell(a, SIP_ACCOUNT_REGISTERING, &info);
 }
 
@@ -49,7 +49,7 @@ int baresip_account_register(struct sip_account *account)
 		a->registration = BARESIP_UNREGISTERED;
 		return err;
 	}
-	tmr_start(&a->tmr_register, 0, register_begun, a);
+	mono_timer_start(&a->tmr_register, 0, register_begun, a);
 	return 0;
 }
 
@@ -63,8 +63,8 @@ int baresip_account_unregister(struct sip_account *account)
 	a->registration = BARESIP_REMOVING;
 	err = baresip_process_command(a->process, "uadel", a->aor, "uadel");
 	if (!err)
-		tmr_start(&a->tmr_register, BARESIP_END_MS, register_overdue,
-			  a);
+		mono_timer_start(&a->tmr_register, BARESIP_END_MS,
+				 register_overdue, a);
 	return err;
 }
 
@@ -96,7 +96,7 @@ static void register_settled(struct baresip_account *a, bool ok,
 	if (a->registration != BARESIP_REGISTERING &&
 	    (ok || a->registration != BARESIP_REGISTERED))
 		return; /* a refresh */
-	tmr_cancel(&a->tmr_register);
+	mono_timer_cancel(&a->tmr_register);
 	if (a->registration == BARESIP_REGISTERING || ok)
 		a->registration =
 			ok ? BARESIP_REGISTERED : BARESIP_UNREGISTERED;
@@ -145,7 +145,7 @@ void baresip_account_registers(struct baresip_account *a,
 		register_settled(a, msg->scode < 300, a->register_reason);
 		return;
 	}
-	tmr_cancel(&a->tmr_register);
+	mono_timer_cancel(&a->tmr_register);
 	a->registration = BARESIP_UNREGISTERED;
 	info.code = msg->scode;
 	info.reason = a->register_reason;

@@ -93,8 +93,9 @@ static void play_answered(struct baresip_call *c,
 	if (!c->playing)
 		return;
 	if (!bad) {
-		tmr_start(&c->tmr_play, (uint64_t)(c->play_ns / NS_PER_MS) + 1,
-			  play_over, c);
+		mono_timer_start(&c->tmr_play,
+				 (uint64_t)(c->play_ns / NS_PER_MS) + 1,
+				 play_over, c);
 		return;
 	}
 	c->playing = false;
@@ -124,7 +125,7 @@ int baresip_call_play(struct sip_call *call, const char *path, int64_t ns)
 
 void baresip_sound_end(struct baresip_call *c)
 {
-	tmr_cancel(&c->tmr_play);
+	mono_timer_cancel(&c->tmr_play);
 	if (c->playing)
 		source_restore(c);
 	c->playing = false;

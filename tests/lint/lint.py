@@ -151,6 +151,17 @@ def formatting(root):
         yield f"clang-format: {done.stderr.strip()}"
 
 
+def library_timers(root):
+    """Timers of libre: one sorted list on the wall clock. sip/mono_timer.h has ours."""
+    root = Path(root)
+    for folder in ("sip", "agent"):
+        for path in tree_files(root / folder, ".c", ".h"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = re.search(r"\bstruct tmr\b|\btmr_(?:init|start|cancel|isrunning)\(", line)
+                if found:
+                    yield f"{path.relative_to(root)}:{number}: {found.group(0)}: use sip/mono_timer.h"
+
+
 def dead_links(root):
     """Links between the pages that lead nowhere."""
     root = Path(root)

@@ -126,6 +126,16 @@ def test_unformatted_code_is_found(tree):
     assert len(findings(lint.formatting, tree)) >= 1
 
 
+def test_timers_are_ours():
+    assert findings(lint.library_timers, ROOT) == []
+
+
+def test_a_timer_of_the_library_is_found(tree):
+    (tree / "sip" / "late.c").write_text("struct tmr t;\n\ttmr_start(&t, 1, f, NULL);\n\tmono_timer_start(&t);\n")
+    assert findings(lint.library_timers, tree) == [
+        "sip/late.c:1: struct tmr: use sip/mono_timer.h", "sip/late.c:2: tmr_start(: use sip/mono_timer.h"]
+
+
 def test_links_between_pages_lead_somewhere():
     assert findings(lint.dead_links, ROOT) == []
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "sip/baresip/control.h"
+#include "sip/ua.h"
 
 #define PATIENCE_MS 20000
 
@@ -103,7 +104,7 @@ static int setup(void **state)
 	socklen_t len = sizeof(r->addr);
 
 	assert_non_null(r);
-	assert_int_equal(libre_init(), 0);
+	assert_int_equal(sip_loop_init(), 0);
 	r->peer = -1;
 	r->addr.sin_family = AF_INET;
 	r->addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -127,7 +128,7 @@ static int teardown(void **state)
 	if (r->peer >= 0)
 		close(r->peer);
 	free(r);
-	libre_close();
+	sip_loop_close();
 	return 0;
 }
 
