@@ -159,8 +159,10 @@ void acting_referred(struct call *c, const struct sip_call_info *info)
 	if (engine_working(c->engine))
 		err = call_place_extra(&placed, c, info->target,
 				       info->replaces);
-	if (!err)
+	if (!err) {
 		placed->referrer = c;
+		list_append(&c->referred, &placed->le_referred, placed);
+	}
 	if (err == -EINVAL)
 		sip_call_refer_progress(c->sip, 416, "Unsupported URI Scheme");
 	else if (err)

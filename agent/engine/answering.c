@@ -60,7 +60,7 @@ static bool replacing_taken(struct engine *e, struct sip_call *sip)
 		const struct call *c = le->data;
 
 		if (c->sip == old && !c->closed &&
-		    list_count(&e->calls) < ENGINE_CALLS_MAX) {
+		    e->calls_listed < ENGINE_CALLS_MAX) {
 			call_take(e, c->action, c->origin, sip);
 			return true;
 		}
@@ -86,7 +86,7 @@ void answering_incoming(struct sip_account *account, struct sip_call *call,
 	     e->calls_taken >= action->max_total_calls) ||
 	    (action->max_concurrent_calls &&
 	     e->calls_up[0] >= action->max_concurrent_calls) ||
-	    list_count(&e->calls) >= e->sessions_max) {
+	    e->calls_listed >= e->sessions_max) {
 		sip_call_reject(call, 486, "Busy Here");
 		return;
 	}

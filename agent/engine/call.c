@@ -9,22 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-void call_release(struct call *c)
+static void unlist(struct call *c)
+{
+	if (c->le.list)
+		c->engine->calls_listed--;
+	list_unlink(&c->le);
+}
+
+/* No other call points to it any more. */
+static void forget(struct call *c)
 {
 	struct le *le;
 
-	LIST_FOREACH(&c->engine->calls, le)
-	{
-		struct call *other = le->data;
-
-		if (other->referrer == c)
-			other->referrer = NULL;
-		if (other->consults_for == c)
-			other->consults_for = NULL;
-		if (other->consult.second == c)
-			other->consult.second = NULL;
+	while ((le = list_head(&c->referred))) {
+		((struct call *)le->data)->referrer = NULL;
+		list_unlink(le);
 	}
-	list_unlink(&c->le);
+	list_unlink(&c->le_referred);
+	if (c->consults_for)
+		c->consults_for->consult.second = NULL;
+	if (c->consult.second)
+		c->consult.second->consults_for = NULL;
+}
+
+void call_release(struct call *c)
+{
+	forget(c);
+	unlist(c);
 	mono_timer_cancel(&c->tmr_script);
 	mono_timer_cancel(&c->tmr_duration);
 	mono_timer_cancel(&c->tmr_answer);
@@ -96,6 +107,7 @@ void call_begun(struct call *c)
 	struct engine *e = c->engine;
 
 	list_append(&e->calls, &c->le, c);
+	e->calls_listed++;
 	e->calls_up[c->outgoing]++;
 	e->calls_begun[c->outgoing]++;
 }
@@ -257,5 +269,5 @@ void call_abandon(struct call *c)
 {
 	c->engine->abandoned = true;
 	call_report(c);
-	list_unlink(&c->le);
+	unlist(c);
 }

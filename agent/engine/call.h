@@ -72,6 +72,8 @@ struct call {
 	/* Placed for a transfer of this one, not by a generator; "" else. */
 	char placed_for[ENGINE_NAME_BYTES];
 	struct call *referrer; /* wants to know how it goes; NULL: nobody */
+	struct le le_referred; /* in its `referred` */
+	struct list referred;  /* calls whose referrer this one is */
 	struct sip_referral *referral; /* the same, outside of calls */
 	struct consult consult;
 	struct call *consults_for; /* whose second call it is, or NULL */

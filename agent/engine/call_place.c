@@ -81,7 +81,7 @@ static int place_extra(struct call **ret, const struct wire_action *action,
 	struct call *c;
 	int err;
 
-	if (list_count(&e->calls) >= ENGINE_CALLS_MAX)
+	if (e->calls_listed >= ENGINE_CALLS_MAX)
 		return -EBUSY;
 	c = call_make(e, action, account, true);
 	if (!c)

@@ -169,7 +169,7 @@ static bool may_place(const struct engine *e)
 
 	return g->placed < g->action->max_total_calls &&
 	       g->active < g->action->max_concurrent_calls &&
-	       list_count(&e->calls) < e->sessions_max;
+	       e->calls_listed < e->sessions_max;
 }
 
 /**
@@ -262,7 +262,7 @@ void calling_ended(struct engine *e)
 		return;
 	g->ended++;
 	/* This one has left the list already: was it full? */
-	calling_go_on(e, list_count(&e->calls) + 1 >= e->sessions_max);
+	calling_go_on(e, e->calls_listed + 1 >= e->sessions_max);
 }
 
 double calling_progress(const struct engine *e, int64_t now_ns)

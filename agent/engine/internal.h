@@ -88,6 +88,7 @@ struct engine {
 	struct list accounts;
 	unsigned account_counts[ACCOUNT_STATES]; /* by their state */
 	struct list calls;                       /* until accounted for */
+	uint32_t calls_listed;                   /* length of `calls` */
 	uint32_t sessions_max;                   /* ceiling of calls */
 	unsigned call_count;                     /* names */
 	uint32_t calls_taken;    /* by the active answer action */
