@@ -19,9 +19,6 @@
 
 /* Batches read from a socket when its session stops. */
 #define STOP_BATCHES_MAX 64
-/* A stopped session goes on receiving for this long: what the peer sent before
- * it learned of the end is still on its way. */
-#define LINGER_NS (200 * NS_PER_MS)
 
 static void drops_seen(struct rx *rx, struct rx_socket *socket, uint32_t drops)
 {
@@ -210,31 +207,20 @@ static void session_stop(struct rx *rx, struct media_session *s)
 	atomic_store_explicit(&s->rx_done, true, memory_order_release);
 }
 
-static void linger_start(struct rx *rx, struct media_session *s)
-{
-	size_t at = (rx->linger_first + rx->linger_count) % rx->e->slots;
-
-	s->rx.linger_until_ns = clock_mono_ns() + LINGER_NS;
-	rx->lingering[at] = s;
-	rx->linger_count++;
-}
-
 /* @return how long epoll may wait for the next one, ms; -1: there is none */
 static int linger_check(struct rx *rx)
 {
-	int64_t now_ns = rx->linger_count ? clock_mono_ns() : 0;
+	struct media_session *s;
+	int64_t now_ns, next_ns;
 
-	while (rx->linger_count > 0) {
-		struct media_session *s = rx->lingering[rx->linger_first];
-		int64_t left_ns = s->rx.linger_until_ns - now_ns;
-
-		if (left_ns > 0)
-			return (int)(left_ns / NS_PER_MS) + 1;
-		rx->linger_first = (rx->linger_first + 1) % rx->e->slots;
-		rx->linger_count--;
+	if (!rx_linger_next(&rx->linger, &next_ns))
+		return -1;
+	now_ns = clock_mono_ns();
+	while ((s = rx_linger_over(&rx->linger, now_ns)) != NULL)
 		session_stop(rx, s);
-	}
-	return -1;
+	if (!rx_linger_next(&rx->linger, &next_ns))
+		return -1;
+	return (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
 static void peer_know(struct rx_session *rx, const struct command *c)
@@ -289,7 +275,7 @@ static void command_take(struct rx *rx, struct command *c)
 	}
 	command_done(c);
 	if (kind == COMMAND_STOP)
-		linger_start(rx, s);
+		rx_linger_start(&rx->linger, s, clock_mono_ns());
 }
 
 static void commands_take(struct rx *rx)
@@ -309,11 +295,6 @@ int rx_new(struct rx **ret, struct media_engine *e)
 	if (!rx)
 		return -ENOMEM;
 	rx->e = e;
-	rx->lingering = calloc(e->slots, sizeof(struct media_session *));
-	if (!rx->lingering) {
-		free(rx);
-		return -ENOMEM;
-	}
 	slots_reset(rx, BATCH);
 	*ret = rx;
 	return 0;
@@ -321,8 +302,6 @@ int rx_new(struct rx **ret, struct media_engine *e)
 
 struct rx *rx_free(struct rx *rx)
 {
-	if (rx)
-		free(rx->lingering);
 	free(rx);
 	return NULL;
 }

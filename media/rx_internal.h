@@ -13,6 +13,7 @@
 #include "base/stamp.h"
 #include "media/analysis/rtp_header.h"
 #include "media/engine.h"
+#include "media/rx_linger.h"
 #include "media/rx_secure.h"
 #include "media/rx_tap.h"
 
@@ -42,10 +43,7 @@ struct rx {
 	struct stamp_clock clock; /* behind the reading of the batch */
 	struct mmsghdr messages[BATCH];
 	struct slot slots[BATCH];
-	/* sessions that linger, the first to end first: all linger alike */
-	struct media_session **lingering; /* ring of e->slots places */
-	size_t linger_first;
-	size_t linger_count;
+	struct rx_linger linger;
 	uint32_t turn; /* counts those of the thread */
 	struct rx_pace pace;
 	struct rx_stash stash;

@@ -121,6 +121,7 @@ void rx_rtcp_arrived(struct rx *rx, const struct datagram *d)
 	struct rtcp_reader reader;
 	struct rtcp_item item;
 	unsigned blocks = 0; /* of XR: one of each kind a packet */
+	bool bye = false;
 
 	/* of another program's SRTCP only the kind can be read; a cut compound
 	 * does not add up to its size and is refused */
@@ -134,6 +135,7 @@ void rx_rtcp_arrived(struct rx *rx, const struct datagram *d)
 	push_rtcp(rx, &event);
 	while (!s->rx.tap_secure && rtcp_reader_next(&reader, &item)) {
 		event.ssrc = item.ssrc;
+		bye |= item.kind == RTCP_ITEM_BYE;
 		if (item.kind == RTCP_ITEM_SENDER) {
 			event.kind = RTCP_EVENT_SENDER;
 			event.lsr = rtcp_ntp_middle(item.u.sender.ntp);
@@ -149,4 +151,5 @@ void rx_rtcp_arrived(struct rx *rx, const struct datagram *d)
 			push_rtcp(rx, &event);
 		}
 	}
+	rx_linger_rtcp(&rx->linger, s, bye, rx->clock.mono_ns);
 }

@@ -14,6 +14,7 @@
 #include "media/media.h"
 #include "media/prompt.h"
 #include "media/rtcp_build.h"
+#include "media/rx_linger.h"
 #include "media/session_dtls.h"
 #include "media/session_key.h"
 #include "media/session_nat.h"
@@ -153,7 +154,7 @@ struct rx_session {
 	struct rx_socket streams[SOCKET_COUNT];      /* fd -1: none */
 	struct media_addr peer_before;               /* until peer_ns */
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
-	int64_t linger_until_ns;                     /* once stopped */
+	struct rx_lingering linger;
 	struct media_addr rtcp_peer; /* for DTLS; len 0: not known */
 	bool rtcp_mux;               /* agreed on: no DTLS for RTCP alone */
 	struct handover_gate dtls[SOCKET_COUNT];

@@ -4,7 +4,7 @@
 
 #define SESSIONS_MIN  256u
 #define SESSIONS_TAKE 2000u /* a role that answers cannot know its load */
-/* A stopped session lingers 200 ms; the rest is for a loaded machine. */
+/* A stopped session lingers 200 ms at most; the rest is for a loaded machine. */
 #define LINGER_S 1.0
 
 static bool originates(const struct wire_action *a)
