@@ -93,7 +93,7 @@ static void obey(struct upload *u, const struct http_answer *answer)
 }
 
 /* The number being sent has its place at the controller. */
-static void advance(struct upload *u)
+static void advance_first(struct upload *u)
 {
 	struct range *first = &u->missing[0];
 
@@ -116,14 +116,14 @@ static void on_uploaded(const struct http_answer *answer, void *arg)
 	if (ended_by(u, answer))
 		return;
 	if (is_success(answer)) {
-		advance(u);
+		advance_first(u);
 		obey(u, answer);
 	} else if (u->substituted) {
 		log_error("lease %s: upload %ju and what stands for it were "
 			  "refused (%s)",
 			  u->params.lease_id, (uintmax_t)u->sending,
 			  answer->text);
-		advance(u);
+		advance_first(u);
 	} else {
 		log_error("lease %s: upload %ju was refused (%s)",
 			  u->params.lease_id, (uintmax_t)u->sending,

@@ -30,8 +30,8 @@ static void running_remove(struct analyse *an, struct media_session *s)
 }
 
 /* Close every second that is over at this time. */
-static void advance(struct analyse *an, struct media_session *s,
-		    int64_t mono_ns)
+static void close_seconds(struct analyse *an, struct media_session *s,
+			  int64_t mono_ns)
 {
 	struct running *r = &an->running[s->analysis.running_at];
 
@@ -61,7 +61,7 @@ static void received_one(struct analyse *an, struct media_session *s,
 			 const struct packet_record *r)
 {
 	if (s->analysis.state == ANALYSIS_RUNNING) {
-		advance(an, s, r->mono_ns);
+		close_seconds(an, s, r->mono_ns);
 		if (s->analysis.dtmf.open)
 			analyse_dtmf_time(an, s, r->mono_ns);
 		if (!s->analysis.has_rtp)
@@ -75,7 +75,7 @@ static void tapped_one(struct analyse *an, struct media_session *s,
 		       const struct packet_record *r)
 {
 	if (s->analysis.state == ANALYSIS_RUNNING)
-		advance(an, s, r->mono_ns);
+		close_seconds(an, s, r->mono_ns);
 	analysis_tapped(&s->analysis, r);
 }
 
@@ -110,7 +110,7 @@ static void received_take(struct analyse *an)
 	}
 	if (r->kind >= PACKET_PRIVATE && r->kind != PACKET_TAPPED_SENT) {
 		if (s->analysis.state == ANALYSIS_RUNNING)
-			advance(an, s, r->mono_ns);
+			close_seconds(an, s, r->mono_ns);
 		analysis_srtp(&s->analysis, r);
 		return;
 	}
@@ -139,7 +139,7 @@ static void sent_take(struct analyse *an)
 	    s->analysis.state == ANALYSIS_CLOSING)
 		return;
 	if (s->analysis.state == ANALYSIS_RUNNING)
-		advance(an, s, r->mono_ns);
+		close_seconds(an, s, r->mono_ns);
 	if (r->kind == PACKET_RTP_SENT)
 		rtp_sender_update(&s->analysis.sender, r);
 	else if (r->kind == PACKET_REPORT_WANTED)
@@ -159,7 +159,7 @@ static void rtcp_take(struct analyse *an)
 	    s->analysis.state == ANALYSIS_CLOSING)
 		return;
 	if (s->analysis.state == ANALYSIS_RUNNING) {
-		advance(an, s, event->mono_ns);
+		close_seconds(an, s, event->mono_ns);
 		if (!s->analysis.has_rtcp)
 			s->analysis.has_rtcp = analyse_publish_event(
 				an, s, MEDIA_RECORD_RTCP, event->mono_ns);
@@ -172,7 +172,7 @@ static void session_stop(struct analyse *an, struct media_session *s,
 			 int64_t stop_ns)
 {
 	if (s->analysis.state == ANALYSIS_RUNNING) {
-		advance(an, s, stop_ns);
+		close_seconds(an, s, stop_ns);
 		running_remove(an, s);
 	} else {
 		analysis_never(&s->analysis);
@@ -330,7 +330,7 @@ static void tick(struct analyse *an)
 	take_until(an, until_ns);
 	for (uint32_t i = 0; i < an->running_count; i++) {
 		if (until_ns >= an->running[i].second_end_ns)
-			advance(an, an->running[i].session, until_ns);
+			close_seconds(an, an->running[i].session, until_ns);
 	}
 	analyse_endings_check(an);
 	if (an->published) {

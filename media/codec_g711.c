@@ -6,8 +6,8 @@ static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
 		  const int16_t *pcm, size_t count)
 {
 	(void)encoder;
-	g711_encode(codec == &codec_pcmu ? G711_PCMU : G711_PCMA, dst, pcm,
-		    count);
+	g711_encode_block(codec == &codec_pcmu ? G711_PCMU : G711_PCMA, dst,
+			  pcm, count);
 	return (int)count;
 }
 

@@ -268,7 +268,7 @@ int media_engine_new(struct media_engine **ret,
 	return 0;
 }
 
-static void fd_close(int fd)
+static void close_if_open(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -286,10 +286,10 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
 	for (int i = 0; i < THREAD_COUNT; i++) {
 		ring_free(e->threads[i].commands);
-		fd_close(e->threads[i].wake_fd);
+		close_if_open(e->threads[i].wake_fd);
 	}
-	fd_close(e->epoll_fd);
-	fd_close(e->records_fd);
+	close_if_open(e->epoll_fd);
+	close_if_open(e->records_fd);
 	sem_destroy(&e->scheduled);
 	audio_free(e->audio_state);
 	audio_rings_close(e);

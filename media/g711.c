@@ -68,8 +68,8 @@ int16_t g711_pcma_decode(uint8_t code)
 	return (int16_t)(plain & 0x80 ? magnitude : -magnitude);
 }
 
-void g711_encode(enum g711_law law, uint8_t *dst, const int16_t *src,
-		 size_t count)
+void g711_encode_block(enum g711_law law, uint8_t *dst, const int16_t *src,
+		       size_t count)
 {
 	assert(law == G711_PCMU || law == G711_PCMA);
 	for (size_t i = 0; i < count; i++)

@@ -32,7 +32,7 @@ int16_t g711_pcma_decode(uint8_t code);
  * @param dst  count bytes
  * @param src  count samples, 8000 Hz
  */
-void g711_encode(enum g711_law law, uint8_t *dst, const int16_t *src,
-		 size_t count);
+void g711_encode_block(enum g711_law law, uint8_t *dst, const int16_t *src,
+		       size_t count);
 
 #endif

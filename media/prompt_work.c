@@ -34,20 +34,20 @@ struct prompt_worker {
 	bool quit;
 };
 
-static void queue_init(struct queue *q)
+static void tasks_init(struct queue *q)
 {
 	q->first = NULL;
 	q->last = &q->first;
 }
 
-static void queue_put(struct queue *q, struct prompt_task *task)
+static void tasks_put(struct queue *q, struct prompt_task *task)
 {
 	task->next = NULL;
 	*q->last = task;
 	q->last = &task->next;
 }
 
-static struct prompt_task *queue_get(struct queue *q)
+static struct prompt_task *tasks_get(struct queue *q)
 {
 	struct prompt_task *task = q->first;
 
@@ -70,7 +70,7 @@ static void wake(int fd)
 
 /* The task that is due first, of those that may begin.
  * @param ret_begin_ns  NULL is returned: when one may; INT64_MAX: there is none */
-static struct prompt_task *queue_first(struct queue *q, int64_t now_ns,
+static struct prompt_task *tasks_first(struct queue *q, int64_t now_ns,
 				       int64_t *ret_begin_ns)
 {
 	struct prompt_task **best = NULL;
@@ -118,9 +118,9 @@ static struct prompt_task *next_task(struct prompt_worker *w,
 
 	pthread_mutex_lock(&w->lock);
 	if (again)
-		queue_put(&w->todo, again);
+		tasks_put(&w->todo, again);
 	while (!w->quit) {
-		task = queue_first(&w->todo, clock_mono_ns(), &begin_ns);
+		task = tasks_first(&w->todo, clock_mono_ns(), &begin_ns);
 		if (task)
 			break;
 		wait_until(w, begin_ns);
@@ -132,7 +132,7 @@ static struct prompt_task *next_task(struct prompt_worker *w,
 static void task_done(struct prompt_worker *w, struct prompt_task *task)
 {
 	pthread_mutex_lock(&w->lock);
-	queue_put(&w->done, task);
+	tasks_put(&w->done, task);
 	pthread_mutex_unlock(&w->lock);
 	wake(w->wake_fd);
 }
@@ -177,8 +177,8 @@ int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice,
 	w->wake_fd = wake_fd;
 	w->nice = nice;
 	w->threads_max = threads;
-	queue_init(&w->todo);
-	queue_init(&w->done);
+	tasks_init(&w->todo);
+	tasks_init(&w->done);
 	if (cond_init(&w->given)) {
 		free(w);
 		return -ENOMEM;
@@ -215,7 +215,7 @@ int prompt_worker_give(struct prompt_worker *w, struct prompt_task *task)
 		return err;
 	w->under_way++;
 	pthread_mutex_lock(&w->lock);
-	queue_put(&w->todo, task);
+	tasks_put(&w->todo, task);
 	pthread_cond_signal(&w->given);
 	pthread_mutex_unlock(&w->lock);
 	return 0;
@@ -228,9 +228,9 @@ struct prompt_task *prompt_worker_take(struct prompt_worker *w)
 	if (w->under_way == 0)
 		return NULL;
 	pthread_mutex_lock(&w->lock);
-	task = queue_get(&w->done);
+	task = tasks_get(&w->done);
 	if (!task && w->quit)
-		task = queue_get(&w->todo);
+		task = tasks_get(&w->todo);
 	pthread_mutex_unlock(&w->lock);
 	if (task)
 		w->under_way--;

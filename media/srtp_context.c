@@ -147,8 +147,8 @@ int srtp_context_protect(struct srtp_context *ctx, uint8_t *packet,
 }
 
 /* Verify and decrypt with one index. A forged packet keeps its header. */
-static int rtp_open(struct srtp_context *ctx, uint8_t *packet, size_t header,
-		    size_t bytes, uint64_t index)
+static int context_open_rtp(struct srtp_context *ctx, uint8_t *packet,
+			    size_t header, size_t bytes, uint64_t index)
 {
 	struct srtp_transform *k = &ctx->rtp;
 	uint32_t ssrc = be32(packet + 8);
@@ -169,9 +169,10 @@ static int rtp_open(struct srtp_context *ctx, uint8_t *packet, size_t header,
 
 /* The first packet of a source with a new key: libre, for one, begins again
  * with a counter of 0. */
-static int rtp_open_continued(struct srtp_context *ctx, struct srtp_source *s,
-			      uint8_t *packet, size_t header, size_t bytes,
-			      uint64_t *index)
+static int context_open_rtp_continued(struct srtp_context *ctx,
+				      struct srtp_source *s, uint8_t *packet,
+				      size_t header, size_t bytes,
+				      uint64_t *index)
 {
 	size_t plain = bytes - ctx->rtp.tag_bytes;
 	uint8_t copy[PACKET_BYTES_MAX]; /* AES-GCM overwrites on failure too */
@@ -180,11 +181,11 @@ static int rtp_open_continued(struct srtp_context *ctx, struct srtp_source *s,
 	if (bytes > sizeof(copy))
 		return -EBADMSG;
 	memcpy(copy, packet, bytes);
-	err = rtp_open(ctx, packet, header, plain, *index);
+	err = context_open_rtp(ctx, packet, header, plain, *index);
 	if (err != -EACCES)
 		return err;
 	memcpy(packet, copy, bytes);
-	err = rtp_open(ctx, packet, header, plain, be16(packet + 2));
+	err = context_open_rtp(ctx, packet, header, plain, be16(packet + 2));
 	if (err)
 		return err;
 	*index = be16(packet + 2);
@@ -210,10 +211,10 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 	s = srtp_source_find(&ctx->sources, be32(packet + 8));
 	index = srtp_source_index(s, be16(packet + 2));
 	if (s && s->continued)
-		err = rtp_open_continued(ctx, s, packet, header, *bytes,
-					 &index);
+		err = context_open_rtp_continued(ctx, s, packet, header, *bytes,
+						 &index);
 	else
-		err = rtp_open(ctx, packet, header, plain, index);
+		err = context_open_rtp(ctx, packet, header, plain, index);
 	if (err)
 		return err;
 	if (!s)
@@ -277,8 +278,8 @@ int srtp_context_protect_rtcp(struct srtp_context *ctx, uint8_t *packet,
 	return 0;
 }
 
-static int rtcp_open(struct srtp_context *ctx, uint8_t *packet, size_t bytes,
-		     uint32_t *ret_index)
+static int context_open_rtcp(struct srtp_context *ctx, uint8_t *packet,
+			     size_t bytes, uint32_t *ret_index)
 {
 	struct srtp_transform *k = &ctx->rtcp;
 	uint8_t tag[SRTP_HMAC_BYTES];
@@ -313,7 +314,7 @@ int srtp_context_unprotect_rtcp(struct srtp_context *ctx, uint8_t *packet,
 
 	if (*bytes < SRTCP_HEADER_BYTES + added || packet[0] >> 6 != 2)
 		return -EBADMSG;
-	err = rtcp_open(ctx, packet, *bytes - added, &index);
+	err = context_open_rtcp(ctx, packet, *bytes - added, &index);
 	if (err)
 		return err;
 	s = srtp_source_find(&ctx->sources, be32(packet + 4));

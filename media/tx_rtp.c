@@ -130,7 +130,7 @@ static int32_t saturated_us(int64_t ns)
 }
 
 /* Go to the next packet's place in time; elapsed time counts in ticks. */
-static void step(struct tx_session *tx, int64_t packets)
+static void advance_due(struct tx_session *tx, int64_t packets)
 {
 	tx->due_ns += packets * tx->ptime_ms * NS_PER_MS;
 	tx->ts += (uint32_t)packets * tx->ticks;
@@ -325,7 +325,7 @@ void tx_rtp_due(struct media_engine *e, struct media_session *s)
 	}
 	if (!event_send(e, s))
 		prompt_or_tones_send(e, s);
-	step(tx, 1);
+	advance_due(tx, 1);
 	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
 }
 
@@ -359,7 +359,7 @@ void tx_rtp_review(struct media_engine *e, struct media_session *s,
 		return;
 	/* resume: the places passed by in silence stay silent */
 	tx->marker = true;
-	step(tx, places_passed(tx, now_ns));
+	advance_due(tx, places_passed(tx, now_ns));
 	tx_rtp_align(e, tx);
 	if (tx_rtp_may(tx))
 		tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);

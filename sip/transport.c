@@ -274,7 +274,7 @@ static int socket_bound(int type, const struct sa *laddr)
 	return fd;
 }
 
-static int udp_open(struct transport *t)
+static int open_udp_socket(struct transport *t)
 {
 	bool v6 = sa_af(&t->laddr) == AF_INET6;
 	int size = SOCKET_BYTES;
@@ -346,7 +346,7 @@ int transport_new(struct transport **ret, struct sip_ua *ua,
 	t->rx = mem_alloc(DATAGRAM_BYTES_MAX, NULL);
 	err = t->rx ? neg(hash_alloc(&t->conns, CONN_HASH_SIZE)) : -ENOMEM;
 	if (!err)
-		err = udp_open(t);
+		err = open_udp_socket(t);
 	if (!err)
 		err = tcp_open(t);
 	if (err) {

@@ -262,7 +262,7 @@ static void set_end(struct tapping *t, int64_t after_ns)
 }
 
 /* Intervals that ended by then; a long silence at once. */
-static void advance(struct tapping *t, int64_t ns)
+static void end_intervals(struct tapping *t, int64_t ns)
 {
 	int64_t length = t->report.options.interval_ns;
 
@@ -278,7 +278,7 @@ static void take_frame(const struct frame *f, void *arg)
 {
 	struct tapping *t = arg;
 
-	advance(t, f->ns);
+	end_intervals(t, f->ns);
 	capture_take(t->report.capture, f);
 }
 
@@ -339,7 +339,7 @@ static int run(struct tapping *t, int signals)
 	       (!until_ns || clock_mono_ns() < until_ns)) {
 		poll(fds, 2, wait_ms(t, until_ns));
 		err = tap_read(t->tap, take_frame, t);
-		advance(t, clock_wall_ns() - GRACE_NS);
+		end_intervals(t, clock_wall_ns() - GRACE_NS);
 	}
 	/* the block that is being filled */
 	poll(NULL, 0, 2 * TAP_BLOCK_MS);

@@ -72,7 +72,7 @@ static double power_sum(double a, double b, double c, double d)
 }
 
 /* Sum of all noise sources at the 0 dBr point (7-3 to 7-8). */
-static double noise(const struct emodel_params *p)
+static double noise_sum(const struct emodel_params *p)
 {
 	double olr = p->slr + p->rlr;
 	double room_s = p->ps - olr - p->ds - 14;
@@ -167,13 +167,13 @@ void emodel_rate(struct emodel_result *ret, const struct emodel_params *params,
 	e.a = params->a;
 	switch (scale) {
 	case EMODEL_NB:
-		e.no = noise(params);
+		e.no = noise_sum(params);
 		e.ro = 15 - 1.5 * (params->slr + e.no);
 		simultaneous(&e, params);
 		delayed(&e, params, scale);
 		break;
 	case EMODEL_WB:
-		e.no = noise(params);
+		e.no = noise_sum(params);
 		e.ro = R_MAX_WB;
 		delayed(&e, params, scale);
 		break;

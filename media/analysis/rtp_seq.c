@@ -76,8 +76,8 @@ static void begin_segment(struct rtp_seq *q, const struct packet_record *r)
 
 /* Accept a packet `ahead` >= 1 of the newest; what leaves the window is final
  * for the loss runs. */
-static void advance(struct rtp_seq *q, uint32_t ahead, uint32_t rtp_ts,
-		    int64_t mono_ns)
+static void advance_highest(struct rtp_seq *q, uint32_t ahead, uint32_t rtp_ts,
+			    int64_t mono_ns)
 {
 	int64_t oldest = q->max - (RTP_WINDOW_BITS - 1);
 
@@ -186,15 +186,16 @@ static enum rtp_verdict take_jump(struct rtp_seq *q,
 	    ts_consistent(q, &q->pending, ahead, period_ticks, clock_hz) &&
 	    arrival_consistent(q, &q->pending, ahead, period_ticks, clock_hz)) {
 		q->outages++;
-		advance(q, ahead, q->pending.rtp_ts, q->pending.mono_ns);
-		advance(q, 1, r->rtp_ts, r->mono_ns);
+		advance_highest(q, ahead, q->pending.rtp_ts,
+				q->pending.mono_ns);
+		advance_highest(q, 1, r->rtp_ts, r->mono_ns);
 		return RTP_OUTAGE;
 	}
 	q->restarts++;
 	q->closed_expected += (uint64_t)(q->max - q->base) + 1;
 	scan_window(q, &q->runs);
 	begin_segment(q, &q->pending);
-	advance(q, 1, r->rtp_ts, r->mono_ns);
+	advance_highest(q, 1, r->rtp_ts, r->mono_ns);
 	return RTP_RESTART;
 }
 
@@ -217,7 +218,7 @@ static enum rtp_verdict seq_update(struct rtp_seq *q,
 		return RTP_DUPLICATE;
 	}
 	if (ahead < RTP_MAX_DROPOUT) {
-		advance(q, ahead, r->rtp_ts, r->mono_ns);
+		advance_highest(q, ahead, r->rtp_ts, r->mono_ns);
 		return RTP_IN_ORDER;
 	}
 	if (behind < RTP_MAX_MISORDER ||
@@ -271,7 +272,7 @@ void rtp_seq_run(struct rtp_seq *q, uint32_t count, uint32_t rtp_ts,
 			n = 1;
 			q->packets++;
 			window_store(q);
-			advance(q, 1, rtp_ts, mono_ns);
+			advance_highest(q, 1, rtp_ts, mono_ns);
 			window_load(q);
 		}
 		count -= n;

@@ -134,6 +134,47 @@ def shell_scripts(root):
             yield f"{path.relative_to(root)}: {done.stderr.strip()}"
 
 
+# Ours take a library's place on purpose: control/server/http/library.c, and agent/notify.c where
+# there is no libsystemd.
+REPLACED = {"MHD_queue_response", "sd_notify", "sd_notifyf", "sd_watchdog_enabled"}
+
+
+def library_names(root, exported):
+    """Functions of ours that are called as one of a library, static ones too: the next release of
+    the library may declare it. exported: {name: library}"""
+    for folder in CODE_DIRS:
+        if not (Path(root) / folder).is_dir():
+            continue
+        for path in tree_files(Path(root) / folder, ".c"):
+            for name in re.findall(r"(?m)^[a-z][\w *]*?\b(\w+)\([^;{}]*\)\n\{", path.read_text()):
+                if name in exported and name not in REPLACED | {"main"}:
+                    yield (f"{path.relative_to(root)}: {name}() is one of {exported[name]}; "
+                           "give it a prefix")
+
+
+def exported_names(*programs):
+    """{name: library} of what the libraries of these programs export."""
+    found = {}
+    for program in programs:
+        said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"=> (/\S+)", said):
+            names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
+                                   capture_output=True, text=True, check=True).stdout
+            found |= {line.split("@")[0].split(" ")[0]: Path(library).name
+                      for line in names.splitlines()}
+    return found
+
+
+def clang_format_version():
+    """The major version, or None."""
+    try:
+        said = subprocess.run(["clang-format", "--version"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    found = re.search(r"version (\d+)", said.stdout)
+    return int(found.group(1)) if found else None
+
+
 def formatting(root):
     """C files that clang-format would change."""
     root = Path(root)

@@ -1,4 +1,5 @@
 """Every check passes on the tree, and fails on a planted violation."""
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -116,10 +117,38 @@ def test_a_broken_script_is_found(tree):
     assert len(findings(lint.shell_scripts, tree)) == 1
 
 
+@pytest.fixture(scope="session")
+def exported():
+    build = Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
+    names = lint.exported_names(*(build / f"offhook{part}" for part in ("", "-agent", "-controller")))
+    assert {"sip_alloc", "sqlite3_open_v2", "MHD_queue_response"} <= set(names)
+    return names
+
+
+def test_no_function_is_called_as_one_of_a_library(exported):
+    assert findings(lint.library_names, ROOT, exported) == []
+
+
+def test_a_name_of_a_library_is_found(tree, exported):
+    (tree / "sip" / "bad.c").write_text(
+        "int own(int a,\n\tint b)\n{\n\treturn a;\n}\n\n"
+        "static struct sip *sip_alloc(void)\n{\n\treturn fd_close(sip_alloc());\n}\n")
+    found, = findings(lint.library_names, tree, exported)
+    assert found.startswith("sip/bad.c: sip_alloc() is one of libre.so")
+
+
+# Another version breaks lines elsewhere. Debian 13 has no package of this one.
+format_14 = pytest.mark.skipif(
+    lint.clang_format_version() != 14,
+    reason=f"clang-format is {lint.clang_format_version()}; the project's is 14")
+
+
+@format_14
 def test_code_is_formatted():
     assert findings(lint.formatting, ROOT) == []
 
 
+@format_14
 def test_unformatted_code_is_found(tree):
     assert findings(lint.formatting, tree) == []
     (tree / "base" / "bad.c").write_text("int bad( void ) { return 1; }\n")

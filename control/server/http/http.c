@@ -62,7 +62,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 	struct queue_item *item;
 
-	while ((item = queue_take(w->http->queue)) != NULL) {
+	while ((item = http_queue_take(w->http->queue)) != NULL) {
 		struct exchange *x = (struct exchange *)item;
 		int64_t park_ns;
 
@@ -70,8 +70,8 @@ static void *worker_main(void *arg)
 			exchange_admit(x, w->store);
 		else if (exchange_serve(x, w->store, &park_ns) ==
 			 SERVED_PARKED) {
-			queue_park(w->http->queue, item, clock_mono_ns(),
-				   park_ns);
+			http_queue_park(w->http->queue, item, clock_mono_ns(),
+					park_ns);
 			continue;
 		}
 		MHD_resume_connection(x->connection);
@@ -104,7 +104,7 @@ static int start_workers(struct http *http)
 static void stop_workers(struct http *http)
 {
 	if (http->queue)
-		queue_close(http->queue);
+		http_queue_close(http->queue);
 	for (unsigned i = 0; http->workers && i < http->params.workers; i++) {
 		struct worker *w = &http->workers[i];
 
@@ -233,7 +233,7 @@ int http_start(struct http **ret, const struct http_params *params)
 	err = listen_open(params->listen, params->tls ? "https" : "http",
 			  &http->listen_fd, http->address);
 	if (err == 0)
-		err = queue_new(&http->queue, HTTP_QUEUED_MAX);
+		err = http_queue_new(&http->queue, HTTP_QUEUED_MAX);
 	if (err == 0 && http->params.rate_limit)
 		err = rate_new(&http->params.rate, http->params.rate_limit,
 			       http->params.rate_burst);
@@ -284,7 +284,7 @@ struct http *http_stop(struct http *http)
 	if (http->listen_fd >= 0)
 		close(http->listen_fd);
 	peers_free(http->peers);
-	queue_free(http->queue);
+	http_queue_free(http->queue);
 	rate_free(http->params.rate);
 	free(http);
 	return NULL;
@@ -296,5 +296,5 @@ void http_wake_parked(struct controller *controller)
 		atomic_load_explicit(&controller->http, memory_order_acquire);
 
 	if (http)
-		queue_wake(http->queue);
+		http_queue_wake(http->queue);
 }

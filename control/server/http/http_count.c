@@ -40,6 +40,6 @@ void http_count(struct http *http, struct http_counters *ret)
 		ret->times[i] = sum;
 	}
 	ret->seconds = (double)counted(&http->time_ns) / (double)NS_PER_S;
-	ret->queued = queue_count(http->queue);
+	ret->queued = http_queue_count(http->queue);
 	ret->active = atomic_load_explicit(&http->active, memory_order_relaxed);
 }

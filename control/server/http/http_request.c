@@ -22,7 +22,7 @@ static enum MHD_Result dispatch(struct http *http, struct exchange *x)
 	int err;
 
 	MHD_suspend_connection(x->connection);
-	err = queue_push(http->queue, &x->item);
+	err = http_queue_push(http->queue, &x->item);
 	if (err == 0)
 		return MHD_YES;
 	exchange_refuse(x, 503,

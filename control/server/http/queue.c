@@ -70,7 +70,7 @@ static void list_remove(struct list *l, struct queue_item *item)
 	item->next = item->prev = NULL;
 }
 
-int queue_new(struct queue **ret, size_t max)
+int http_queue_new(struct queue **ret, size_t max)
 {
 	pthread_condattr_t attr;
 	struct queue *q;
@@ -89,7 +89,7 @@ int queue_new(struct queue **ret, size_t max)
 	return 0;
 }
 
-struct queue *queue_free(struct queue *q)
+struct queue *http_queue_free(struct queue *q)
 {
 	if (!q)
 		return NULL;
@@ -99,7 +99,7 @@ struct queue *queue_free(struct queue *q)
 	return NULL;
 }
 
-int queue_push(struct queue *q, struct queue_item *item)
+int http_queue_push(struct queue *q, struct queue_item *item)
 {
 	bool wake = false;
 	int err = 0;
@@ -154,7 +154,7 @@ static void wait_ready(struct queue *q)
 		q->woken--;
 }
 
-struct queue_item *queue_take(struct queue *q)
+struct queue_item *http_queue_take(struct queue *q)
 {
 	struct queue_item *item;
 	bool wake = false;
@@ -182,8 +182,8 @@ struct queue_item *queue_take(struct queue *q)
 	return item;
 }
 
-void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
-		int64_t park_ns)
+void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
+		     int64_t park_ns)
 {
 	bool wake;
 
@@ -206,7 +206,7 @@ void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 	unlock(q, wake);
 }
 
-size_t queue_count(struct queue *q)
+size_t http_queue_count(struct queue *q)
 {
 	size_t count;
 
@@ -216,7 +216,7 @@ size_t queue_count(struct queue *q)
 	return count;
 }
 
-void queue_wake(struct queue *q)
+void http_queue_wake(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->wakes++;
@@ -231,7 +231,7 @@ void queue_wake(struct queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-void queue_close(struct queue *q)
+void http_queue_close(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->closed = true;

@@ -22,38 +22,38 @@ struct queue_item {
 };
 
 /** @param max  items waiting and parked together */
-int queue_new(struct queue **ret, size_t max);
+int http_queue_new(struct queue **ret, size_t max);
 /** It must be empty. Accepts NULL. @return NULL */
-struct queue *queue_free(struct queue *q);
+struct queue *http_queue_free(struct queue *q);
 
 /** Add at the end. @return 0; -EAGAIN full; -ESHUTDOWN closed */
-int queue_push(struct queue *q, struct queue_item *item);
+int http_queue_push(struct queue *q, struct queue_item *item);
 
 /**
  * Take the next item, waiting for one. Its deadline may have passed: then
  * item->expired is set.
  * @return NULL: the queue is closed and empty, the worker ends
  */
-struct queue_item *queue_take(struct queue *q);
+struct queue_item *http_queue_take(struct queue *q);
 
 /**
  * Put a taken item aside until it is woken or its deadline comes. The first
  * parking sets the deadline, later ones keep it. If a wake came since it was
  * taken, or the queue is closed, it is queued again at once.
  */
-void queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
-		int64_t park_ns);
+void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
+		     int64_t park_ns);
 
 /** How many there are, waiting and parked. */
-size_t queue_count(struct queue *q);
+size_t http_queue_count(struct queue *q);
 
 /** Queue all parked items. */
-void queue_wake(struct queue *q);
+void http_queue_wake(struct queue *q);
 
 /**
  * Take no more new items; parked ones expire. Workers still take what is
  * there, and end then.
  */
-void queue_close(struct queue *q);
+void http_queue_close(struct queue *q);
 
 #endif

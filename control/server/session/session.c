@@ -154,8 +154,8 @@ static const char *text_or_null(const json_t *values, const char *name)
 	return json_string_value(json_object_get(values, name));
 }
 
-static void login(struct request *req, struct reply *rep, const char *name,
-		  const char *password)
+static void sign_in(struct request *req, struct reply *rep, const char *name,
+		    const char *password)
 {
 	struct throttle *throttle = req->controller->sessions->throttle;
 	struct web_user user = {.id = 0};
@@ -188,8 +188,8 @@ void session_login(struct request *req, struct reply *rep)
 	if (!values)
 		return;
 	if (session_enter(req, rep, text_or_null(values, "name"))) {
-		login(req, rep, text_or_null(values, "name"),
-		      text_or_null(values, "password"));
+		sign_in(req, rep, text_or_null(values, "name"),
+			text_or_null(values, "password"));
 		sem_post(&req->controller->sessions->hashing);
 	}
 	json_decref(values);

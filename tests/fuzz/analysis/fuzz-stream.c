@@ -23,7 +23,8 @@ static void check(struct rtp_stream *s)
 		abort();
 }
 
-static struct packet_record step(struct packet_record *at, const uint8_t *p)
+static struct packet_record next_record(struct packet_record *at,
+					const uint8_t *p)
 {
 	struct packet_record r;
 	uint16_t seq = (uint16_t)(p[1] << 8 | p[2]);
@@ -128,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rtp_quality_init(&both.quality, &stream);
 	rtp_stream_observe(&stream, &observer, &both);
 	for (; size >= STEP_BYTES; size -= STEP_BYTES, data += STEP_BYTES) {
-		struct packet_record r = step(&at, data);
+		struct packet_record r = next_record(&at, data);
 
 		rtp_stream_update(&stream, &r);
 		if (data[0] & 64) /* it ends a run */

@@ -91,7 +91,8 @@ static bool holds(const struct machine *m, const struct sock_filter *i)
 }
 
 /* @return false: the frame ends here */
-static bool step(struct machine *m, const struct sock_filter *i, size_t *pc)
+static bool run_instruction(struct machine *m, const struct sock_filter *i,
+			    size_t *pc)
 {
 	switch (BPF_CLASS(i->code)) {
 	case BPF_LD:
@@ -144,7 +145,7 @@ uint32_t bpf_run(const struct filter_program *p, const uint8_t *data,
 
 		if (i->code == (BPF_RET | BPF_K))
 			return i->k;
-		if (!step(&m, i, &pc))
+		if (!run_instruction(&m, i, &pc))
 			return 0;
 	}
 	abort();

@@ -23,7 +23,7 @@ static const struct capture_options options = {
 };
 
 /* Packet n of a stream to port 5000 + i, 20 ms after the one before. */
-static void send(struct capture *c, unsigned i, unsigned n, int64_t ns)
+static void send_frames(struct capture *c, unsigned i, unsigned n, int64_t ns)
 {
 	struct frame_fields f = {.version = FRAME_IPV4,
 				 .protocol = 17,
@@ -81,7 +81,7 @@ static void test_intervals_add_up(void **state)
 	assert_int_equal(capture_new(&c, &options), 0);
 	for (unsigned n = 0; n < 50; n++) {
 		if (n != 20)
-			send(c, 1, n, S + n * 20 * MS);
+			send_frames(c, 1, n, S + n * 20 * MS);
 	}
 	capture_tick(c, S, take_interval, &seen);
 	assert_int_equal(seen.count, 0); /* it began later */
@@ -89,7 +89,7 @@ static void test_intervals_add_up(void **state)
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.packets, 49);
 	assert_int_equal(seen.lost, 1);
-	send(c, 1, 50, 2 * S);
+	send_frames(c, 1, 50, 2 * S);
 	capture_tick(c, 3 * S, take_interval, &seen);
 	assert_int_equal(seen.packets, 50);
 	capture_tick(c, 4 * S, take_interval, &seen);
@@ -107,7 +107,8 @@ static void test_streams_go_and_make_room(void **state)
 	assert_int_equal(capture_new(&c, &options), 0);
 	for (unsigned n = 0; n < 30; n++) {
 		for (unsigned i = 0; i < 5; i++)
-			send(c, i, n, (i == 2 ? 90 * S : S) + n * 20 * MS);
+			send_frames(c, i, n,
+				    (i == 2 ? 90 * S : S) + n * 20 * MS);
 	}
 	assert_int_equal(capture_stream_count(c), 4);
 	assert_int_equal(capture_counters(c)->streams_left_out, 30);
@@ -117,8 +118,8 @@ static void test_streams_go_and_make_room(void **state)
 	assert_int_equal(capture_stream_count(c), 1);
 	/* the one that stays goes on, others find room */
 	for (unsigned n = 30; n < 60; n++) {
-		send(c, 2, n, 91 * S + n * 20 * MS);
-		send(c, 4, n, 91 * S + n * 20 * MS);
+		send_frames(c, 2, n, 91 * S + n * 20 * MS);
+		send_frames(c, 4, n, 91 * S + n * 20 * MS);
 	}
 	assert_int_equal(capture_stream_count(c), 2);
 	assert_int_equal(capture_stream(c, 0)->key.dport, 5002);
@@ -130,7 +131,7 @@ static void test_streams_go_and_make_room(void **state)
 	assert_int_equal(capture_stream_count(c), 0);
 	capture_expire(c, INT64_MAX, take_gone, &gone);
 	for (unsigned n = 0; n < 10; n++)
-		send(c, 1, n, 99 * S + n * 20 * MS);
+		send_frames(c, 1, n, 99 * S + n * 20 * MS);
 	assert_int_equal(capture_stream_count(c), 1);
 	capture_free(c);
 }
@@ -147,8 +148,8 @@ static void test_the_filter_is_asked(void **state)
 	filtered.filter = &f;
 	assert_int_equal(capture_new(&c, &filtered), 0);
 	for (unsigned n = 0; n < 10; n++) {
-		send(c, 1, n, S + n * 20 * MS);
-		send(c, 2, n, S + n * 20 * MS);
+		send_frames(c, 1, n, S + n * 20 * MS);
+		send_frames(c, 2, n, S + n * 20 * MS);
 	}
 	assert_int_equal(capture_stream_count(c), 1);
 	assert_int_equal(capture_stream(c, 0)->key.dport, 5001);

@@ -104,10 +104,10 @@ static void test_g711_block_is_sample_by_sample(void **state)
 	uint8_t dst[6];
 
 	(void)state;
-	g711_encode(G711_PCMU, dst, src, 6);
+	g711_encode_block(G711_PCMU, dst, src, 6);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(dst[i], g711_pcmu_encode(src[i]));
-	g711_encode(G711_PCMA, dst, src, 6);
+	g711_encode_block(G711_PCMA, dst, src, 6);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(dst[i], g711_pcma_encode(src[i]));
 	assert_int_equal(g711_pcmu_encode(0), 0xff);

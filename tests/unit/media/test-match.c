@@ -23,7 +23,7 @@
 #define SECONDS 6
 #define COUNT   (8000 * SECONDS)
 
-static double noise(uint64_t *random)
+static double noise_sample(uint64_t *random)
 {
 	*random = *random * 6364136223846793005u + 1442695040888963407u;
 	return (double)(*random >> 11) / 4503599627370496.0 - 1;
@@ -44,14 +44,14 @@ static void voice(int16_t *pcm, size_t count, uint64_t seed)
 		double x;
 
 		if (i % 1600 == 0) { /* a syllable */
-			pitch = 130 + 60 * noise(&random);
-			formant[0] = 550 + 250 * noise(&random);
-			formant[1] = 1700 + 600 * noise(&random);
+			pitch = 130 + 60 * noise_sample(&random);
+			formant[0] = 550 + 250 * noise_sample(&random);
+			formant[1] = 1700 + 600 * noise_sample(&random);
 		}
 		phase += pitch / 8000;
 		if (phase >= 1)
 			phase -= 1;
-		x = (phase - 0.5) + 0.1 * noise(&random);
+		x = (phase - 0.5) + 0.1 * noise_sample(&random);
 		for (int f = 0; f < 2; f++) {
 			double r = 0.97;
 			double v = x +
@@ -156,7 +156,7 @@ static void test_fft_is_the_transform(void **state)
 	assert_int_equal(fft_new(&f, 63), -EINVAL);
 	assert_int_equal(fft_new(&f, 64), 0);
 	for (size_t i = 0; i < 64; i++)
-		x[i] = y[i] = noise(&random) + I * noise(&random);
+		x[i] = y[i] = noise_sample(&random) + I * noise_sample(&random);
 	fft_run(f, y, false);
 	for (size_t k = 0; k < 64; k++) {
 		double complex sum = 0;
@@ -270,7 +270,7 @@ static void test_others_are_not_it(void **state)
 	assert_true(r.same_ms <= 0);
 	hearing_close(&h);
 	for (size_t i = 0; i < COUNT; i++)
-		other->pcm[i] = (int16_t)(8000 * noise(&random));
+		other->pcm[i] = (int16_t)(8000 * noise_sample(&random));
 	hearing_open(&h, p);
 	hear_pcm(&h, other->pcm, COUNT, 1);
 	audio_match_result(h.m, &r);

@@ -16,12 +16,12 @@
 
 static int setup(void **state)
 {
-	return queue_new((struct queue **)state, 2);
+	return http_queue_new((struct queue **)state, 2);
 }
 
 static int teardown(void **state)
 {
-	queue_free(*state);
+	http_queue_free(*state);
 	return 0;
 }
 
@@ -30,13 +30,13 @@ static void test_first_in_first_out(void **state)
 	struct queue *q = *state;
 	struct queue_item a = {0}, b = {0}, c = {0};
 
-	assert_int_equal(queue_push(q, &a), 0);
-	assert_int_equal(queue_push(q, &b), 0);
-	assert_int_equal(queue_push(q, &c), -EAGAIN);
-	assert_ptr_equal(queue_take(q), &a);
-	assert_int_equal(queue_push(q, &c), 0);
-	assert_ptr_equal(queue_take(q), &b);
-	assert_ptr_equal(queue_take(q), &c);
+	assert_int_equal(http_queue_push(q, &a), 0);
+	assert_int_equal(http_queue_push(q, &b), 0);
+	assert_int_equal(http_queue_push(q, &c), -EAGAIN);
+	assert_ptr_equal(http_queue_take(q), &a);
+	assert_int_equal(http_queue_push(q, &c), 0);
+	assert_ptr_equal(http_queue_take(q), &b);
+	assert_ptr_equal(http_queue_take(q), &c);
 	assert_false(a.expired);
 }
 
@@ -45,13 +45,13 @@ static void test_parked_is_woken(void **state)
 	struct queue *q = *state;
 	struct queue_item a = {0}, b = {0};
 
-	queue_push(q, &a);
-	queue_take(q);
-	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
-	queue_push(q, &b);
-	assert_ptr_equal(queue_take(q), &b); /* a stays aside */
-	queue_wake(q);
-	assert_ptr_equal(queue_take(q), &a);
+	http_queue_push(q, &a);
+	http_queue_take(q);
+	http_queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	http_queue_push(q, &b);
+	assert_ptr_equal(http_queue_take(q), &b); /* a stays aside */
+	http_queue_wake(q);
+	assert_ptr_equal(http_queue_take(q), &a);
 	assert_false(a.expired);
 }
 
@@ -60,11 +60,11 @@ static void test_wake_before_parking_is_not_lost(void **state)
 	struct queue *q = *state;
 	struct queue_item a = {0};
 
-	queue_push(q, &a);
-	queue_take(q);
-	queue_wake(q); /* while its handler runs */
-	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
-	assert_ptr_equal(queue_take(q), &a);
+	http_queue_push(q, &a);
+	http_queue_take(q);
+	http_queue_wake(q); /* while its handler runs */
+	http_queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	assert_ptr_equal(http_queue_take(q), &a);
 	assert_false(a.expired);
 }
 
@@ -73,10 +73,10 @@ static void test_deadline_expires(void **state)
 	struct queue *q = *state;
 	struct queue_item a = {0};
 
-	queue_push(q, &a);
-	queue_take(q);
-	queue_park(q, &a, clock_mono_ns(), 20 * NS_PER_MS);
-	assert_ptr_equal(queue_take(q), &a); /* waits for it */
+	http_queue_push(q, &a);
+	http_queue_take(q);
+	http_queue_park(q, &a, clock_mono_ns(), 20 * NS_PER_MS);
+	assert_ptr_equal(http_queue_take(q), &a); /* waits for it */
 	assert_true(a.expired);
 	assert_true(clock_mono_ns() >= a.deadline_ns);
 }
@@ -87,17 +87,17 @@ static void test_later_parking_keeps_the_deadline(void **state)
 	struct queue_item a = {0};
 	int64_t now = clock_mono_ns(), deadline;
 
-	queue_push(q, &a);
-	queue_take(q);
-	queue_park(q, &a, now, HOUR_NS);
+	http_queue_push(q, &a);
+	http_queue_take(q);
+	http_queue_park(q, &a, now, HOUR_NS);
 	deadline = a.deadline_ns;
 	assert_int_equal(deadline, now + HOUR_NS);
-	queue_wake(q);
-	queue_take(q);
-	queue_park(q, &a, now + 1, HOUR_NS);
+	http_queue_wake(q);
+	http_queue_take(q);
+	http_queue_park(q, &a, now + 1, HOUR_NS);
 	assert_int_equal(a.deadline_ns, deadline);
-	queue_wake(q);
-	queue_take(q);
+	http_queue_wake(q);
+	http_queue_take(q);
 }
 
 static void test_parked_ones_count(void **state)
@@ -106,14 +106,14 @@ static void test_parked_ones_count(void **state)
 	struct queue_item items[3] = {{0}};
 
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(queue_push(q, &items[i]), 0);
-		queue_take(q);
-		queue_park(q, &items[i], clock_mono_ns(), HOUR_NS);
+		assert_int_equal(http_queue_push(q, &items[i]), 0);
+		http_queue_take(q);
+		http_queue_park(q, &items[i], clock_mono_ns(), HOUR_NS);
 	}
-	assert_int_equal(queue_push(q, &items[2]), -EAGAIN);
-	queue_wake(q);
-	queue_take(q);
-	queue_take(q);
+	assert_int_equal(http_queue_push(q, &items[2]), -EAGAIN);
+	http_queue_wake(q);
+	http_queue_take(q);
+	http_queue_take(q);
 }
 
 static void test_close_expires_and_ends(void **state)
@@ -121,26 +121,26 @@ static void test_close_expires_and_ends(void **state)
 	struct queue *q = *state;
 	struct queue_item a = {0}, b = {0}, c = {0};
 
-	queue_push(q, &a);
-	queue_take(q);
-	queue_park(q, &a, clock_mono_ns(), HOUR_NS);
-	queue_push(q, &b);
-	queue_close(q);
-	assert_int_equal(queue_push(q, &c), -ESHUTDOWN);
-	assert_ptr_equal(queue_take(q), &b);
-	assert_ptr_equal(queue_take(q), &a);
+	http_queue_push(q, &a);
+	http_queue_take(q);
+	http_queue_park(q, &a, clock_mono_ns(), HOUR_NS);
+	http_queue_push(q, &b);
+	http_queue_close(q);
+	assert_int_equal(http_queue_push(q, &c), -ESHUTDOWN);
+	assert_ptr_equal(http_queue_take(q), &b);
+	assert_ptr_equal(http_queue_take(q), &a);
 	assert_true(a.expired);
 	/* what is taken and parked after the close comes back at once */
-	queue_park(q, &b, clock_mono_ns(), HOUR_NS);
-	assert_ptr_equal(queue_take(q), &b);
+	http_queue_park(q, &b, clock_mono_ns(), HOUR_NS);
+	assert_ptr_equal(http_queue_take(q), &b);
 	assert_true(b.expired);
-	assert_null(queue_take(q));
-	assert_null(queue_take(q));
+	assert_null(http_queue_take(q));
+	assert_null(http_queue_take(q));
 }
 
 static void *take(void *arg)
 {
-	return queue_take(arg);
+	return http_queue_take(arg);
 }
 
 static void test_sleeping_workers_end(void **state)
@@ -150,7 +150,7 @@ static void test_sleeping_workers_end(void **state)
 
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, take, q), 0);
-	queue_close(q);
+	http_queue_close(q);
 	for (int i = 0; i < 3; i++) {
 		void *item = q;
 
@@ -182,7 +182,8 @@ static void *push_jobs(void *arg)
 	while ((i = atomic_fetch_add_explicit(&crowd->next, 1,
 					      memory_order_relaxed)) < JOBS) {
 		crowd->jobs[i].turns = i % 3 ? 0 : i % 5;
-		while (queue_push(crowd->q, &crowd->jobs[i].item) == -EAGAIN)
+		while (http_queue_push(crowd->q, &crowd->jobs[i].item) ==
+		       -EAGAIN)
 			sched_yield();
 	}
 	return NULL;
@@ -193,10 +194,10 @@ static void *do_jobs(void *arg)
 	struct crowd *crowd = arg;
 	struct job *job;
 
-	while ((job = (struct job *)queue_take(crowd->q)) != NULL) {
+	while ((job = (struct job *)http_queue_take(crowd->q)) != NULL) {
 		if (job->turns-- > 0 && !job->item.expired)
-			queue_park(crowd->q, &job->item, clock_mono_ns(),
-				   NS_PER_MS);
+			http_queue_park(crowd->q, &job->item, clock_mono_ns(),
+					NS_PER_MS);
 		else
 			atomic_fetch_add_explicit(&crowd->done, 1,
 						  memory_order_relaxed);
@@ -212,7 +213,7 @@ static void test_no_job_is_left(void **state)
 
 	(void)state;
 	assert_non_null(crowd);
-	assert_int_equal(queue_new(&crowd->q, 8), 0);
+	assert_int_equal(http_queue_new(&crowd->q, 8), 0);
 	for (int i = 0; i < WORKERS; i++)
 		assert_int_equal(
 			pthread_create(&workers[i], NULL, do_jobs, crowd), 0);
@@ -221,18 +222,18 @@ static void test_no_job_is_left(void **state)
 			pthread_create(&pushers[i], NULL, push_jobs, crowd), 0);
 	while (atomic_load_explicit(&crowd->done, memory_order_relaxed) <
 	       JOBS / 2) {
-		queue_wake(crowd->q);
+		http_queue_wake(crowd->q);
 		sched_yield();
 	}
 	while (atomic_load_explicit(&crowd->done, memory_order_relaxed) < JOBS)
 		sched_yield();
 	for (int i = 0; i < 2; i++)
 		pthread_join(pushers[i], NULL);
-	queue_close(crowd->q);
+	http_queue_close(crowd->q);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
-	assert_int_equal(queue_count(crowd->q), 0);
-	queue_free(crowd->q);
+	assert_int_equal(http_queue_count(crowd->q), 0);
+	http_queue_free(crowd->q);
 	free(crowd);
 }
 
