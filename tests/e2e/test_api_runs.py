@@ -340,17 +340,46 @@ def test_delete_takes_only_what_is_over(server):
     problem(server.request("GET", "/runs/1"), 404)
 
 
-def test_session_status_alias():
-    with Controller(session_status_alias=True) as c:
+STATES = ("passed", "failed", "errored", "stopped")
+
+
+@pytest.mark.parametrize("alias", [True, False])
+def test_session_status_alias(alias):
+    """Clients that poll session_status take any word but `failed` for success."""
+    expected = {s: "failed" if alias and s != "passed" else s for s in STATES}
+    with Controller(session_status_alias=alias) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]["id"]
+        project = c.api("POST", "/projects", {"name": "p"})["project"]["id"]
+        for name in ("all", *STATES):
+            c.api("POST", "/tests", {"name": name, "project_id": project, "agentpool_id": pool,
+                                     "steps": [[{"type": "wait", "role": "A"}]]})
         c.stop()
         rows = Rows(c)
-        rows.run(1, phase="queued", status="running")
+        uid = str(uuid.uuid4())
+        rows.db.execute(
+            "INSERT INTO project_run (id, uuid, project_id, project_name, report_mode, status,"
+            f" created_at) VALUES (1, '{uid}', {project}, 'p', 'full', 'failed', 1)")
+        rows.db.execute("INSERT INTO project_run_test VALUES (1, 0, 1, 'all', 'ended', 'failed')")
+        for number, state in enumerate(STATES, 2):
+            rows.run(number, status=state, test_id=number, project_run_id=1, project_position=0)
+        rows.run(1, phase="queued", status="running", stopped_at=None)
         rows.db.commit()
         rows.db.close()
         c.start()
-        assert c.api("GET", "/runs/1/status") == {
-            "run": {"status": "running", "session_status": "running"},
-            "status": 200}
+        running = {"status": "running", **({"session_status": "running"} if alias else {})}
+        for path in (f"/runs/{uuid.UUID(int=1)}/status", "/tests/1/status/last"):
+            assert c.api("GET", path) == {"run": running, "status": 200}
+        polled = {r["status"]: r for r in
+                  c.api("GET", f"/projects/runs/{uid}/status")["run"]["runs"]}
+        for number, state in enumerate(STATES, 2):
+            session = uuid.UUID(int=number)
+            shown = [c.api("GET", f"/runs/{session}/status")["run"], polled[state],
+                     c.api("GET", f"/tests/{number}/status/last")["run"]]
+            assert [r["status"] for r in shown] == [state] * 3
+            assert [r["session_status"] for r in shown] == [expected[state]] * 3
+            assert c.api("GET", f"/runs/{session}")["run"]["session_status"] == state
+            found = c.api("GET", f"/runs?filtername=session_status&filterval={state}")["runs"]
+            assert [(r["session_id"], r["session_status"]) for r in found] == [(str(session), state)]
 
 
 def listings(server, query="", times=16):

@@ -2,15 +2,18 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "conf/controller_conf.h"
 #include "control/server/api/callbacks.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
+#include "control/server/controller.h"
 #include "control/server/run/project.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_project.h"
+#include "control/server/store/store_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -225,6 +228,22 @@ void project_run_legacy(struct request *req, struct reply *rep)
 	json_decref(values);
 }
 
+/* The runs of a polled answer, with session_status_alias. */
+static void alias_runs(json_t *runs)
+{
+	json_t *run;
+	size_t i;
+
+	json_array_foreach(runs, i, run)
+	{
+		const char *status = json_string_value(
+			json_object_get(run, "session_status"));
+
+		json_object_set_new(run, "session_status",
+				    json_string(run_status_alias(status)));
+	}
+}
+
 void project_run_status(struct request *req, struct reply *rep)
 {
 	struct page page;
@@ -240,6 +259,8 @@ void project_run_status(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "project run");
 		return;
 	}
+	if (req->controller->conf->session_status_alias)
+		alias_runs(json_object_get(run, "runs"));
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
 	page_links(req, rep, &page, total);
 }

@@ -177,40 +177,43 @@ void run_get(struct request *req, struct reply *rep)
 }
 
 /* The answer's beginning: behind it stands a finished run, or nothing yet. */
-static int begin_status(struct buf *text)
+static int begin_status(struct request *req, struct buf *text,
+			struct run_status *status)
 {
+	*status = (struct run_status){
+		.text = text,
+		.alias = req->controller->conf->session_status_alias,
+	};
 	buf_init(text, STATUS_BYTES);
 	return buf_print(text, "{\"run\":");
 }
 
-static void reply_status(struct request *req, struct reply *rep,
-			 struct buf *text, int err, bool finished)
+static void reply_status(struct reply *rep, const struct run_status *status,
+			 int err)
 {
-	bool alias = req->controller->conf->session_status_alias;
-
-	if (err == 0 && !finished)
-		err = buf_print(text, "{\"status\":\"running\"%s}",
-				alias ? ",\"session_status\":\"running\"" : "");
+	if (err == 0 && !status->finished)
+		err = buf_print(
+			status->text, "{\"status\":\"running\"%s}",
+			status->alias ? ",\"session_status\":\"running\"" : "");
 	if (err == 0)
-		err = buf_print(text, ",\"status\":200}");
+		err = buf_print(status->text, ",\"status\":200}");
 	if (err) {
-		buf_release(text);
+		buf_release(status->text);
 		reply_store_error(rep, err, "run");
 	} else {
-		reply_text(rep, text);
+		reply_text(rep, status->text);
 	}
 }
 
 void run_status(struct request *req, struct reply *rep)
 {
-	bool finished = false;
+	struct run_status status;
 	struct buf text;
-	int err = begin_status(&text);
+	int err = begin_status(req, &text, &status);
 
 	if (err == 0)
-		err = store_run_status(req->store, req->params[0], &text,
-				       &finished);
-	reply_status(req, rep, &text, err, finished);
+		err = store_run_status(req->store, req->params[0], &status);
+	reply_status(rep, &status, err);
 }
 
 void run_stop_request(struct request *req, struct reply *rep)
@@ -293,7 +296,7 @@ void run_kiosk_revoke(struct request *req, struct reply *rep)
 
 void test_status_last(struct request *req, struct reply *rep)
 {
-	bool finished = false;
+	struct run_status status;
 	struct buf text;
 	json_t *test;
 	int64_t id;
@@ -306,14 +309,14 @@ void test_status_last(struct request *req, struct reply *rep)
 		return;
 	}
 	json_decref(test);
-	err = begin_status(&text);
+	err = begin_status(req, &text, &status);
 	if (err == 0)
-		err = store_run_status_last(req->store, id, &text, &finished);
+		err = store_run_status_last(req->store, id, &status);
 	if (err == -ENOENT) { /* it never ran */
-		finished = true;
+		status.finished = true;
 		err = buf_print(&text, "null");
 	}
-	reply_status(req, rep, &text, err, finished);
+	reply_status(rep, &status, err);
 }
 
 static json_t *pick(json_t *row, const char *const *names, size_t count)

@@ -138,58 +138,67 @@ int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret)
 	return err ? err : get_one(s, where, value, ret);
 }
 
+const char *run_status_alias(const char *status)
+{
+	return strcmp(status, "errored") == 0 || strcmp(status, "stopped") == 0
+		       ? "failed"
+		       : status;
+}
+
 struct status_reading {
-	struct buf *text;
+	struct run_status *status;
 	bool found;
-	bool finished;
 };
 
 static int status_row(const struct db_value *row, size_t count, void *arg)
 {
 	struct status_reading *reading = arg;
+	struct run_status *status = reading->status;
+	struct db_value shown[LISTED_COUNT];
 
 	reading->found = true;
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(store_run_listed.columns[i].name, "is_finished") ==
-		    0)
-			reading->finished = row[i].integer == 1;
+		const char *name = store_run_listed.columns[i].name;
+
+		shown[i] = row[i];
+		if (strcmp(name, "is_finished") == 0)
+			status->finished = row[i].integer == 1;
+		else if (status->alias && strcmp(name, "session_status") == 0)
+			shown[i] = db_text(run_status_alias(row[i].bytes));
 	}
-	return reading->finished
-		       ? record_text_row(reading->text, &store_run_listed, row,
+	return status->finished
+		       ? record_text_row(status->text, &store_run_listed, shown,
 					 count)
 		       : 0;
 }
 
 static int read_status(struct store *s, const char *where,
-		       struct db_value value, struct buf *text, bool *finished)
+		       struct db_value value, struct run_status *status)
 {
 	const struct selection selection = newest(where, &value);
-	struct status_reading reading = {.text = text};
+	struct status_reading reading = {.status = status};
 	int err = record_select_rows(s, &store_run_listed, &selection, &first,
 				     status_row, &reading);
 
 	if (err)
 		return err;
-	if (!reading.found)
-		return -ENOENT;
-	*finished = reading.finished;
-	return 0;
+	return reading.found ? 0 : -ENOENT;
 }
 
-int store_run_status(struct store *s, const char *id_or_uuid, struct buf *text,
-		     bool *finished)
+int store_run_status(struct store *s, const char *id_or_uuid,
+		     struct run_status *status)
 {
 	struct db_value value;
 	const char *where;
 	int err = select_by(id_or_uuid, &where, &value);
 
-	return err ? err : read_status(s, where, value, text, finished);
+	return err ? err : read_status(s, where, value, status);
 }
 
-int store_run_status_last(struct store *s, int64_t test_id, struct buf *text,
-			  bool *finished)
+int store_run_status_last(struct store *s, int64_t test_id,
+			  struct run_status *status)
 {
-	return read_status(s, "r.test_id = $1", DB_I(test_id), text, finished);
+	return read_status(s, "r.test_id = $1", DB_I(test_id), status);
 }
 
 int store_run_last(struct store *s, int64_t test_id, json_t **ret)

@@ -53,17 +53,29 @@ int store_run_list(struct store *s, const struct run_query *query,
  */
 int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret);
 
+/** An answer for clients that poll. */
+struct run_status {
+	struct buf *text; /* a finished run is added to it as a JSON object */
+	bool alias;       /* in: session_status_alias, run_status_alias() */
+	bool finished;    /* out; false: in progress, nothing was added */
+};
+
 /**
  * Read what `status` says of a run: asked so often that it has a way of its own.
- * @param text      a finished run is added to it as a JSON object
- * @param finished  false: it is in progress, nothing was added
  * @return 0; -ENOENT; -EIO; -ENOMEM; -EMSGSIZE
  */
-int store_run_status(struct store *s, const char *id_or_uuid, struct buf *text,
-		     bool *finished);
+int store_run_status(struct store *s, const char *id_or_uuid,
+		     struct run_status *status);
 /** Likewise of the latest run of a test. */
-int store_run_status_last(struct store *s, int64_t test_id, struct buf *text,
-			  bool *finished);
+int store_run_status_last(struct store *s, int64_t test_id,
+			  struct run_status *status);
+
+/**
+ * The word for a status in polled answers with session_status_alias: clients
+ * of that option know `running`, `passed` and `failed` only.
+ * @return status, or "failed" for `errored` and `stopped`
+ */
+const char *run_status_alias(const char *status);
 
 /** The conditions of a run, overrides applied. @return 0; -ENOENT; -EIO */
 int store_run_conditions(struct store *s, int64_t run_id, json_t **ret);
