@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Write the page about the API from its description: apidocs.py OPENAPI OUT.
+"""Write the page about the API and its JSON form: apidocs.py OPENAPI HTML JSON.
 
-Plain HTML without scripts: what an operation takes and answers folds open.
+The page is plain HTML without scripts: what an operation takes and answers folds open.
 """
 import html
 import json
@@ -13,6 +13,20 @@ except ImportError:
     sys.exit("apidocs.py: install the Debian package python3-yaml")
 
 METHODS = ("get", "post", "put", "delete")
+
+
+class UniqueKeyLoader(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice (YAML 1.2.2 section 3.2.1.3)."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
 
 
 class Page:
@@ -132,7 +146,8 @@ class Page:
         self.put(f"<h1>{text(d['info']['title'])} {text(d['info']['version'])}</h1>")
         for paragraph in d["info"]["description"].strip().split("\n\n"):
             self.put(f"<p>{prose(paragraph)}</p>")
-        self.put('<p>The document itself: <a href="/apidocs/openapi.yaml">openapi.yaml</a>.'
+        self.put('<p>The document itself: <a href="/apidocs/openapi.yaml">openapi.yaml</a>, '
+                 '<a href="/apidocs/openapi.json">openapi.json</a>.'
                  f" All paths are below <code>{d['servers'][0]['url']}</code>, but those of "
                  "“Signing in”: they are below the root.</p>")
         for tag in d["tags"]:
@@ -168,9 +183,11 @@ def prose(value):
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
-        document = yaml.safe_load(f)
+        document = yaml.load(f, UniqueKeyLoader)
     with open(sys.argv[2], "w", encoding="utf-8") as f:
         f.write(Page(document).write())
+    with open(sys.argv[3], "w", encoding="utf-8") as f:
+        json.dump(document, f, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 main()

@@ -6,6 +6,7 @@
 #define HTML   "text/html; charset=utf-8"
 #define SCRIPT "text/javascript; charset=utf-8"
 #define STYLE  "text/css; charset=utf-8"
+#define JSON   "application/json"
 #define YAML   "application/yaml" /* RFC 9512 */
 
 /* X(symbol as in meson.build, name below /static, content type) */
@@ -25,6 +26,7 @@
 	X(dygraph_js, "dygraph.js", SCRIPT)       \
 	X(dygraph_css, "dygraph.css", STYLE)      \
 	X(openapi_yaml, "openapi.yaml", YAML)     \
+	X(openapi_json, "openapi.json", JSON)     \
 	X(apidocs_html, "apidocs.html", HTML)     \
 	X(apidocs_css, "apidocs.css", STYLE)
 

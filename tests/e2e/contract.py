@@ -30,6 +30,23 @@ TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "cont
                      "transfer-encoding", "cache-control", "x-content-type-options"}
 
 
+class StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Refuses a key that a mapping has twice, as YAML 1.2.2 section 3.2.1.3 demands and
+    other parsers do; PyYAML takes the last one."""
+
+
+def construct_mapping(loader, node):
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    if twice:
+        raise yaml.constructor.ConstructorError(
+            None, None, f"there twice: {', '.join(twice)}", node.start_mark)
+    return loader.construct_mapping(node, deep=True)
+
+
+StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
+
+
 # The X-Request-Id of every answer that was looked at.
 CHECKED = set()
 
@@ -60,7 +77,7 @@ class Contract:
 
     def __init__(self, raw=None):
         self.text = DOCUMENT.read_text()
-        self.raw = raw or yaml.load(self.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self.raw = raw or yaml.load(self.text, StrictLoader)
         self.document = self._inline(self.raw["paths"], ())
         everything = [(Operation(m, path, item[m]), "servers" in item)
                       for path, item in self.document.items()
@@ -140,7 +157,8 @@ class Contract:
         wrong = self._check_headers(response, headers) or \
             (None if method == "HEAD" else self._check_body(response, status, headers, content))
         if not wrong and 200 <= status < 300:
-            wrong = self._check_query(operation, urlsplit(url).query)
+            wrong = self._check_path(operation, path) or \
+                self._check_query(operation, urlsplit(url).query)
         if not wrong and 200 <= status < 300 and request_body:
             wrong = self._check_request(operation, request_type, request_body)
         return wrong and f"{operation.id}, {status}: {wrong}"
@@ -195,6 +213,23 @@ class Contract:
         if value.get("status") != status:
             return f"the member status is {value.get('status')!r}"
         return self.validate(documented[media]["schema"], value)
+
+    def _check_path(self, operation, path):
+        """What stands in the path of something that was found."""
+        if (operation.method, path) in self.root_operations:
+            return None
+        given = [unquote(p) for p in path[len(PREFIX):].removesuffix("/").split("/")[1:]]
+        schemas = {p["name"]: p["schema"] for p in operation.spec["parameters"]
+                   if p["in"] == "path"}
+        for own, text in zip(operation.parts, given):
+            if not own.startswith("{"):
+                continue
+            value = int(text) if re.fullmatch("[0-9]+", text) and \
+                self.validate(schemas[own[1:-1]], text) else text
+            wrong = self.validate(schemas[own[1:-1]], value)
+            if wrong:
+                return f"{text!r} was found as {own} of the path: {wrong}"
+        return None
 
     def _check_query(self, operation, query):
         """What is accepted has to be documented. Agents may tell more than we know."""

@@ -97,6 +97,9 @@ PLANTED = {
         {"path": "/projects/99"}, "404"),
     "Allow": (lambda r: r["paths"]["/projects/{id}"].pop("put"),
               {"method": "PATCH"}, "Allow"),
+    "a parameter of the path": (
+        lambda r: r["components"]["parameters"]["Id"].update(schema={"type": "string", "format": "uuid",
+                                                                     "pattern": "-"}), GET, "{id}"),
     "a query parameter": (
         lambda r: operation(r, "/projects")["parameters"].pop(0),
         {"path": "/projects?start=0"}, "start"),

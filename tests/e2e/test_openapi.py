@@ -1,14 +1,16 @@
 """The description of the API: in itself, against the code, and as a page."""
+import json
 import os
 import re
 
 import jsonschema
 import pytest
 import requests
+import yaml
 from selenium.webdriver.common.by import By
 
 from browser import chromium, complaints
-from contract import Contract, contract
+from contract import Contract, StrictLoader, contract
 from controller import ROOT, Controller
 
 ADD = ("docs/openapi.yaml and the route table (control/server/api/routes.c) differ: add the "
@@ -23,6 +25,31 @@ def server():
 
 
 # ---- the document in itself ----
+
+def test_no_key_is_there_twice():
+    """PyYAML takes the last one, other parsers refuse the document."""
+    assert yaml.load(contract().text, StrictLoader) == contract().raw
+    twice = contract().text.replace("\n    Uuid:\n", "\n    Uuid: {type: string}\n    Uuid:\n")
+    with pytest.raises(yaml.constructor.ConstructorError, match="there twice: Uuid"):
+        yaml.load(twice, StrictLoader)
+
+
+def test_ids_in_paths_are_numbers_or_uuids():
+    number = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+    ids = set()
+    for o in contract().operations:
+        for p in o.spec["parameters"]:
+            if p["in"] != "path":
+                continue
+            # nothing in a path is any text
+            assert {"pattern", "enum", "oneOf", "minimum"} & set(p["schema"]), (o.id, p["name"])
+            assert contract().validate(p["schema"], p["example"]) is None, (o.id, p["name"])
+            if p["name"] in ("id", "sid", "tid", "uuid"):
+                for s in p["schema"].get("oneOf", [p["schema"]]):
+                    assert s == number or (s["type"], s["format"]) == ("string", "uuid"), o.id
+                ids.add((o.path.split("/")[1], p["name"]))
+    assert {("runs", "sid"), ("tests", "tid"), ("projects", "uuid"), ("agent", "id")} < ids
+
 
 def test_references_and_schemas():
     c = Contract()
@@ -252,6 +279,10 @@ def test_document_is_served(server):
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/yaml"
     assert answer.text == contract().text
+    answer = requests.get(server.url + "/apidocs/openapi.json", timeout=60)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    assert json.loads(answer.content) == contract().raw
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self"), reason="Chromium needs /proc")

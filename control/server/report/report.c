@@ -55,6 +55,13 @@ static void get_openapi(struct request *req, struct reply *rep)
 	reply_header(rep, "Cache-Control", "no-cache");
 }
 
+static void get_openapi_json(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_asset(rep, "openapi.json");
+	reply_header(rep, "Cache-Control", "no-cache");
+}
+
 static void get_apidocs(struct request *req, struct reply *rep)
 {
 	(void)req;
@@ -152,6 +159,8 @@ const struct route report_routes[] = {
 	{"GET", "/apidocs", "API", RIGHT_NONE, get_apidocs, NULL},
 	{"GET", "/apidocs/openapi.yaml", "API description", RIGHT_NONE,
 	 get_openapi, NULL},
+	{"GET", "/apidocs/openapi.json", "API description", RIGHT_NONE,
+	 get_openapi_json, NULL},
 	{"GET", "/run/details/:uuid", "report", RIGHT_READ, get_page, NULL},
 	{"GET", "/run/details/:uuid/data", "report data", RIGHT_READ, get_data,
 	 NULL},
