@@ -200,7 +200,7 @@ def test_deprecated_route(lab):
             answer = lab.c.request("POST", "/projects/run", body)
             assert answer.status_code == 200
             assert answer.headers["Deprecation"]
-            assert "/projects/:id/run" in answer.headers["Link"]
+            assert f"/projects/{project}/run>" in answer.headers["Link"]
             data = answer.json()["data"]
             run = data["project_run_uuid"]
             assert set(data) == {"project_run_id", "project_run_uuid",
@@ -226,8 +226,9 @@ def test_deprecated_route(lab):
     for body in ({}, {"id": project, "project.name": name + "x"}, {"id": 0},
                  {"id": "x"}, {"project.name": ""}):
         problem(lab.c.request("POST", "/projects/run", body), 422)
-    problem(lab.c.request("POST", "/projects/run", {"id": 99999}), 404)
-    problem(lab.c.request("POST", "/projects/run", {"project.name": "-"}), 404)
+    for body in ({"id": 99999}, {"project.name": "-"}):
+        said = problem(lab.c.request("POST", "/projects/run", body), 422)
+        assert [e["pointer"] for e in said["errors"]] == [f"/{key}" for key in body]
 
 
 def test_stop(lab):

@@ -169,9 +169,9 @@ def test_requests_on_one_connection(server):
 
 
 def test_deprecated_route_names_its_successor(server):
-    make_test(server)
+    test = make_test(server)[1]["id"]
     answer = server.request("POST", "/tests/run", {"test.name": "t"})
     assert answer.status_code == 200, answer.text
     assert "Deprecation" in answer.headers
     assert answer.headers["Link"] == \
-        '</api/v2/tests/:id/run>; rel="successor-version"'
+        f'</api/v2/tests/{test}/run>; rel="successor-version"'

@@ -169,9 +169,11 @@ def test_router_knows_every_operation(server):
         assert answer.status_code == wanted, (o.id, answer.text)
         link = answer.headers.get("Link")
         if o.spec.get("deprecated"):
-            successor = re.sub(r"\{(\w+)\}", r":\1", o.spec["x-successor"])
             assert re.fullmatch(r"@\d+", answer.headers["Deprecation"])  # RFC 9745 section 2
-            assert link == f'</api/v2{successor}>; rel="successor-version"'
+            # a record is named by who has the right to: test_api_edges.py
+            successor = o.spec["x-successor"]
+            assert link == (None if "{id}" in successor else
+                            f'</api/v2{successor}>; rel="successor-version"')
         else:
             assert "Deprecation" not in answer.headers and link is None, o.id
 

@@ -137,6 +137,23 @@ static void decode(struct source *s, const json_t *content, struct reply *rep)
 	s->data = s->decoded;
 }
 
+/* Browsers of old sent the whole path (RFC 7578 section 4.2): keep what is
+ * behind the last slash or backslash. */
+static void strip_path(json_t *values)
+{
+	const char *path =
+		json_string_value(json_object_get(values, "filename"));
+	const char *name = path ? path : "";
+
+	for (const char *c = name; *c; c++)
+		if (*c == '/' || *c == '\\')
+			name = c + 1;
+	if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		name = "file";
+	/* a copy first: the name is a part of what is replaced */
+	json_object_set_new(values, "filename", json_string(name));
+}
+
 /* Find the content, and what the form's part says of it. */
 static void read_source(struct request *req, struct source *s, json_t *values,
 			struct reply *rep)
@@ -165,8 +182,7 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 			json_object_set_new(values, "media_type", type);
 		}
 	}
-	if (json_string_length(json_object_get(values, "filename")) == 0)
-		json_object_set_new(values, "filename", json_string("file"));
+	strip_path(values);
 	if (json_is_null(json_object_get(values, "media_type")))
 		json_object_set_new(values, "media_type",
 				    json_string("application/octet-stream"));

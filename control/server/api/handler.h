@@ -76,6 +76,8 @@ struct reply {
 				   * request.waited set). The first parking of
 				   * a request sets the time, later ones keep
 				   * it */
+	int64_t successor_id;     /* of a deprecated route: the record it is
+				   * about, for Link; 0: it is not known */
 };
 
 /** A handler fills the reply; it never fails otherwise. */

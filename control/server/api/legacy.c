@@ -24,6 +24,7 @@ static bool move_id(struct request *req, char id[ID_BYTES], struct reply *rep)
 		return false;
 	json_object_del(req->body, "id");
 	req->params[0] = id;
+	(void)param_id(req, 0, &rep->successor_id);
 	return true;
 }
 

@@ -177,7 +177,10 @@ static json_t *find_project(struct request *req, json_t *values,
 	if (!err)
 		err = record_get(req->store, project_resource.table, number,
 				 &project);
-	if (err) {
+	if (err == -ENOENT) {
+		field_error(rep, json_is_null(id) ? "/project.name" : "/id",
+			    "there is no such project");
+	} else if (err) {
 		reply_store_error(rep, err, "project");
 	} else if (!json_is_null(name) &&
 		   !json_equal(name, json_object_get(project, "name"))) {
@@ -222,6 +225,7 @@ void project_run_legacy(struct request *req, struct reply *rep)
 
 	if (values)
 		project = find_project(req, values, rep);
+	rep->successor_id = json_integer_value(json_object_get(project, "id"));
 	if (project && start(req, rep, project, values, &started))
 		reply_legacy(req, rep, &started, values);
 	json_decref(project);

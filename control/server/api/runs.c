@@ -23,44 +23,62 @@
 /* The end of the year 9999: what is written with four digits. */
 #define DATE_S_MAX UINT64_C(253402300799)
 
-/* Collects the filtername and filterval pairs. @return false: rep is a 422 */
-static bool read_filters(const struct request *req, struct run_query *query,
-			 struct run_filter filters[RUN_FILTERS_MAX],
-			 struct reply *rep)
+/* The nth value of a query parameter, or NULL. */
+static const char *query_nth(const struct request *req, const char *name,
+			     size_t n)
 {
-	const char *name = NULL;
 	json_t *pair;
 	size_t i;
 
 	json_array_foreach(req->query, i, pair)
 	{
-		const char *key = json_string_value(json_array_get(pair, 0));
-		const char *value = json_string_value(json_array_get(pair, 1));
-
-		if (strcmp(key, "filtername") == 0) {
-			if (name || !store_run_column(value))
-				field_error(rep, key,
-					    name ? "has no filterval"
-						 : "is no column of runs");
-			name = value;
-		} else if (strcmp(key, "filterval") == 0) {
-			if (!name || query->filter_count == RUN_FILTERS_MAX)
-				field_error(rep, key,
-					    name ? "there are too many"
-						 : "has no filtername before "
-						   "it");
-			else if (rep->status == 0 &&
-				 !store_run_value(name, value))
-				field_error(rep, key, "is no value of %s",
-					    name);
-			else if (rep->status == 0)
-				filters[query->filter_count++] =
-					(struct run_filter){name, value};
-			name = NULL;
-		}
+		if (strcmp(json_string_value(json_array_get(pair, 0)), name) ==
+			    0 &&
+		    n-- == 0)
+			return json_string_value(json_array_get(pair, 1));
 	}
-	if (name)
-		field_error(rep, "filtername", "has no filterval");
+	return NULL;
+}
+
+static void check_filter(const struct run_filter *f, size_t n,
+			 struct reply *rep)
+{
+	if (n == RUN_FILTERS_MAX)
+		field_error(rep, "filtername", "there are more than %d filters",
+			    RUN_FILTERS_MAX);
+	else if (!f->value)
+		field_error(rep, "filtername",
+			    "number %zu has no filterval of this number",
+			    n + 1);
+	else if (!f->name)
+		field_error(rep, "filterval",
+			    "number %zu has no filtername of this number",
+			    n + 1);
+	else if (!store_run_column(f->name))
+		field_error(rep, "filtername", "'%.80s' is no column of runs",
+			    f->name);
+	else if (!store_run_value(f->name, f->value))
+		field_error(rep, "filterval", "is no value of %s", f->name);
+}
+
+/* Pairs the nth filtername with the nth filterval, in whatever order they
+ * stand. @return false: rep is a 422 */
+static bool read_filters(const struct request *req, struct run_query *query,
+			 struct run_filter filters[RUN_FILTERS_MAX],
+			 struct reply *rep)
+{
+	for (size_t n = 0; rep->status == 0; n++) {
+		const struct run_filter f = {
+			query_nth(req, "filtername", n),
+			query_nth(req, "filterval", n),
+		};
+
+		if (!f.name && !f.value)
+			break;
+		check_filter(&f, n, rep);
+		if (rep->status == 0)
+			filters[query->filter_count++] = f;
+	}
 	query->filters = filters;
 	return rep->status == 0;
 }

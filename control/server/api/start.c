@@ -22,7 +22,7 @@ const char *start_report_mode(struct request *req, json_t *errors)
 	const json_t *value = json_object_get(req->body, "report.mode");
 	const char *text = json_string_value(value);
 
-	if (!value)
+	if (!value || json_is_null(value))
 		return modes[0];
 	for (size_t i = 0; text && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(modes[i], text) == 0)
@@ -119,66 +119,86 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 	json_decref(test);
 }
 
-static void load_and_start(struct request *req, struct reply *rep, int64_t id,
-			   const char *name, const char *const *known)
+void test_run(struct request *req, struct reply *rep)
 {
+	static const char *const known[] = {"report.mode", CALLBACK_KEYS, NULL};
 	json_t *test;
-	int err = store_test_load(req->store, id, name, &test);
+	int64_t id;
+	int err = -ENOENT;
 
-	if (err == -ENOENT && name)
-		reply_problem(rep, 404, "there is no test '%.200s'", name);
-	else if (err == -ENOENT)
-		reply_problem(rep, 404, "there is no test with the id %lld",
-			      (long long)id);
+	if (param_id(req, 0, &id))
+		err = store_test_load(req->store, id, NULL, &test);
+	if (err == -ENOENT)
+		reply_problem(rep, 404, "there is no such test");
 	else if (err)
 		reply_store(rep, err);
 	else
 		start_test(req, rep, test, known, json_array());
 }
 
-void test_run(struct request *req, struct reply *rep)
+/* A key that is null counts as left out. */
+static const json_t *given(const json_t *body, const char *key)
 {
-	static const char *const known[] = {"report.mode", CALLBACK_KEYS, NULL};
-	int64_t id;
+	const json_t *value = json_object_get(body, key);
 
-	if (!param_id(req, 0, &id)) {
-		reply_problem(rep, 404, "there is no such test");
-		return;
+	return json_is_null(value) ? NULL : value;
+}
+
+static bool read_test_id(const json_t *value, uint64_t *ret)
+{
+	*ret = 0;
+	if (json_is_integer(value) && json_integer_value(value) > 0)
+		*ret = (uint64_t)json_integer_value(value);
+	else if (json_is_string(value))
+		(void)str_to_u64(json_string_value(value), INT64_MAX, ret);
+	return *ret > 0;
+}
+
+/* The test that the body names. @return NULL: rep is an error */
+static json_t *find_test(struct request *req, struct reply *rep)
+{
+	const json_t *id = given(req->body, "test.id");
+	const json_t *name = given(req->body, "test.name");
+	uint64_t number = 0;
+	json_t *test = NULL;
+	int err;
+
+	if (!id == !name) {
+		field_error(rep, "/test.id",
+			    "exactly one of test.id and test.name must be "
+			    "given");
+		return NULL;
 	}
-	load_and_start(req, rep, id, NULL, known);
+	if (name && !json_is_string(name)) {
+		field_error(rep, "/test.name", "must be a string");
+		return NULL;
+	}
+	if (id && !read_test_id(id, &number)) {
+		field_error(rep, "/test.id", "must be a whole number");
+		return NULL;
+	}
+	err = store_test_load(req->store, (int64_t)number,
+			      json_string_value(name), &test);
+	if (err == -ENOENT && name)
+		field_error(rep, "/test.name", "there is no test '%.200s'",
+			    json_string_value(name));
+	else if (err == -ENOENT)
+		field_error(rep, "/test.id",
+			    "there is no test with the id %llu",
+			    (unsigned long long)number);
+	else if (err)
+		reply_store(rep, err);
+	return test;
 }
 
 void test_run_legacy(struct request *req, struct reply *rep)
 {
 	static const char *const known[] = {"report.mode", "test.id",
 					    "test.name", CALLBACK_KEYS, NULL};
-	const json_t *id = json_object_get(req->body, "test.id");
-	const json_t *name = json_object_get(req->body, "test.name");
-	uint64_t number = 0;
+	json_t *test = find_test(req, rep);
 
-	if (!id == !name) {
-		reply_problem(rep, 422,
-			      "exactly one of test.id and test.name must be "
-			      "given");
-		reply_pointer(rep, "/test.id",
-			      "exactly one of test.id and test.name must be "
-			      "given");
+	if (!test)
 		return;
-	}
-	if (name && !json_is_string(name)) {
-		reply_problem(rep, 422, "test.name must be a string");
-		reply_pointer(rep, "/test.name", "must be a string");
-		return;
-	}
-	if (json_is_integer(id) && json_integer_value(id) > 0)
-		number = (uint64_t)json_integer_value(id);
-	else if (json_is_string(id))
-		(void)str_to_u64(json_string_value(id), INT64_MAX, &number);
-	if (id && !number) {
-		reply_problem(rep, 422, "test.id must be a whole number");
-		reply_pointer(rep, "/test.id", "must be a whole number");
-		return;
-	}
-	load_and_start(req, rep, (int64_t)number, json_string_value(name),
-		       known);
+	rep->successor_id = json_integer_value(json_object_get(test, "id"));
+	start_test(req, rep, test, known, json_array());
 }

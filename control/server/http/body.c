@@ -37,13 +37,53 @@ static bool too_deep(const char *data, size_t len, unsigned max)
 	return false;
 }
 
+/* @return a new integer; NULL: it is none, or not exact */
+static json_t *whole_number(const json_t *value)
+{
+	const double limit = 9007199254740992.0; /* 2^53 */
+	double number = json_real_value(value);
+
+	if (!json_is_real(value) || number < -limit || number > limit ||
+	    number != (double)(json_int_t)number)
+		return NULL;
+	return json_integer((json_int_t)number);
+}
+
+/* The depth is that of the document. */
+void body_whole_numbers(json_t *document)
+{
+	json_t *value, *whole;
+	const char *name;
+	size_t i;
+
+	json_object_foreach(document, name, value)
+	{
+		whole = whole_number(value);
+		if (whole)
+			json_object_set_new(document, name, whole);
+		else
+			body_whole_numbers(value);
+	}
+	json_array_foreach(document, i, value)
+	{
+		whole = whole_number(value);
+		if (whole)
+			json_array_set_new(document, i, whole);
+		else
+			body_whole_numbers(value);
+	}
+}
+
 json_t *body_json_text(const char *text)
 {
 	size_t len = strlen(text);
+	json_t *document =
+		too_deep(text, len, BODY_DEPTH)
+			? NULL
+			: json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
-	return too_deep(text, len, BODY_DEPTH)
-		       ? NULL
-		       : json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	body_whole_numbers(document);
+	return document;
 }
 
 static int parse_json(struct body *ret, const char *data, size_t len,

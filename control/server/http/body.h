@@ -43,8 +43,15 @@ int body_parse(struct body *ret, const char *content_type, const char *data,
 	       size_t len, unsigned depth);
 
 /**
+ * Make integers of the numbers in a document that are whole, up to 2^53: in
+ * JSON 1.0 and 1 are the same number (RFC 8259 section 6). In place.
+ * @param document  may be NULL, or neither object nor array: nothing is done
+ */
+void body_whole_numbers(json_t *document);
+
+/**
  * Decode JSON that stands in a text, as forms have it: an object or array, no
- * deeper than BODY_DEPTH.
+ * deeper than BODY_DEPTH, its whole numbers integers.
  * @return new reference; NULL: it is something else
  */
 json_t *body_json_text(const char *text);

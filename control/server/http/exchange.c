@@ -148,6 +148,9 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	switch (err) {
 	case 0:
 		x->request.body = body.object;
+		/* what agents send is read by control/wire */
+		if (x->route->right != RIGHT_AGENT)
+			body_whole_numbers(body.object);
 		x->request.body_is_form = body.is_form;
 		return true;
 	case -EMEDIUMTYPE:
@@ -267,6 +270,22 @@ void exchange_admit(struct exchange *x, struct store *store)
 	log_request(x);
 }
 
+/* The successor's path, with the id of the record that the request named. */
+static void add_successor(const struct exchange *x, struct reply *rep)
+{
+	const char *path = x->route->successor;
+	const char *id = strstr(path, ":id");
+
+	if (!id)
+		reply_header(rep, "Link", "<%s%s>; rel=\"successor-version\"",
+			     x->table->prefix, path);
+	else if (rep->successor_id)
+		reply_header(rep, "Link",
+			     "<%s%.*s%lld%s>; rel=\"successor-version\"",
+			     x->table->prefix, (int)(id - path), path,
+			     (long long)rep->successor_id, id + strlen(":id"));
+}
+
 enum served exchange_serve(struct exchange *x, struct store *store,
 			   int64_t *park_ns)
 {
@@ -292,8 +311,7 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	}
 	if (x->route && x->route->successor) {
 		reply_header(&rep, "Deprecation", DEPRECATED_SINCE);
-		reply_header(&rep, "Link", "<%s%s>; rel=\"successor-version\"",
-			     x->table->prefix, x->route->successor);
+		add_successor(x, &rep);
 	}
 	build_response(x, &rep);
 	log_request(x);

@@ -7,6 +7,7 @@
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
+#include "control/server/store/store_report.h"
 #include "control/web/assets.h"
 
 #include <errno.h>
@@ -72,16 +73,37 @@ static void get_apidocs(struct request *req, struct reply *rep)
 	reply_header(rep, "Cache-Control", "no-cache");
 }
 
-static void get_page(struct request *req, struct reply *rep)
+static void reply_page(struct reply *rep)
 {
-	if (!uuid_valid(req->params[0])) {
-		reply_problem(rep, 404, "there is no run of this id");
-		return;
-	}
 	reply_asset(rep, "report.html");
 	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
 	reply_header(rep, "Referrer-Policy", "no-referrer");
 	reply_header(rep, "Cache-Control", "no-cache");
+}
+
+static void get_page(struct request *req, struct reply *rep)
+{
+	if (uuid_valid(req->params[0]))
+		reply_page(rep);
+	else
+		reply_problem(rep, 404, "there is no run of this id");
+}
+
+/* A public link is good or not: nobody is told which half is wrong. */
+static void get_kiosk_page(struct request *req, struct reply *rep)
+{
+	json_t *run = NULL;
+	int64_t id = store_report_run(req->store, req->params[0],
+				      req->params[1], &run);
+
+	json_decref(run);
+	if (id > 0)
+		reply_page(rep);
+	else if (id == -ENOENT)
+		reply_problem(rep, 404, "there is no run of this id");
+	else
+		reply_problem(rep, 503, "the report could not be read: %s",
+			      strerror((int)-id));
 }
 
 static void reply_data(struct request *req, struct reply *rep,
@@ -170,7 +192,8 @@ const struct route report_routes[] = {
 	 RIGHT_READ, download_sip_pcap, NULL},
 	{"GET", "/run/details/:uuid/stats.csv", "metrics as a table",
 	 RIGHT_READ, download_stats_csv, NULL},
-	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_page, NULL},
+	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_kiosk_page,
+	 NULL},
 	{"GET", "/kiosk/:uuid/:kiosk/data", "kiosk data", RIGHT_NONE,
 	 get_kiosk_data, NULL},
 	{"GET", "/run/project/:uuid", "project run", RIGHT_READ, project_page,

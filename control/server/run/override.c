@@ -217,6 +217,8 @@ static int apply_condition(const char *key, json_t *value, const json_t *steps,
 	memcpy(role, rest, len);
 	role[len] = '\0';
 	rest += len + 1;
+	if (json_is_null(value)) /* as if it had been left out */
+		return 0;
 	if (json_is_string(value))
 		parsed = body_json_text(json_string_value(value));
 	else

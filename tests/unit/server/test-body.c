@@ -187,6 +187,34 @@ static void test_other_types(void **state)
 	refuse("application/json-patch+json", "{}", -EMEDIUMTYPE);
 }
 
+/* RFC 8259 section 6: a number has no type. */
+static void test_whole_numbers(void **state)
+{
+	static const struct {
+		const char *given, *read;
+	} cases[] = {
+		{"[1.0, -2.0, 1e3, 0.0, -0.0, 9007199254740992.0]",
+		 "[1,-2,1000,0,0,9007199254740992]"},
+		{"[1.5, 1e300, 9007199254740994.0]",
+		 "[1.5,1e300,9007199254740994.0]"},
+		{"{\"a\": {\"b\": [[2.0], {\"c\": 3.0}]}}",
+		 "{\"a\":{\"b\":[[2],{\"c\":3}]}}"},
+		{"{\"a\": \"1.0\"}", "{\"a\":\"1.0\"}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_t *document = body_json_text(cases[i].given);
+		json_t *wanted = json_loads(cases[i].read, 0, NULL);
+
+		assert_true(json_equal(document, wanted));
+		json_decref(document);
+		json_decref(wanted);
+	}
+	body_whole_numbers(NULL);
+	assert_null(body_json_text("[1.0"));
+}
+
 static void test_json_in_a_text_has_a_depth(void **state)
 {
 	char text[2 * BODY_DEPTH + 3];
@@ -218,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_multipart_broken),
 		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_json_in_a_text_has_a_depth),
+		cmocka_unit_test(test_whole_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
