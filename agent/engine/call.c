@@ -51,6 +51,7 @@ void call_release(struct call *c)
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);
 	json_decref(c->path);
+	free(c->filled);
 	free(c->dial_uri);
 	free(c->dial_replaces);
 	free(c->peer);

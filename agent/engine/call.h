@@ -94,6 +94,7 @@ struct call {
 	bool media_stopped; /* nothing is left to come */
 	bool closed;        /* SIP_CALL_CLOSED came */
 	struct script script;
+	struct wire_client_action *filled; /* its actions; NULL: as they are */
 	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
 	struct call_info_dtmf info_dtmf;
 	struct mono_timer tmr_script;

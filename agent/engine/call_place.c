@@ -60,6 +60,12 @@ int call_place(struct engine *e, const struct wire_action *action,
 		return err;
 	}
 	c->number = n;
+	err = call_script_fill(c, n);
+	if (err) {
+		call_fault(c, "its sipclient_actions cannot be filled in", err);
+		call_release(c);
+		return err;
+	}
 	err = dial_soon(c, uri, NULL);
 	if (err) {
 		call_fault(c, "it cannot be dialled", err);

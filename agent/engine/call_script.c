@@ -1,6 +1,9 @@
 #include "agent/engine/call_script.h"
 #include "agent/engine/internal.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 static int op_hold(void *arg)
 {
 	struct call *c = arg;
@@ -42,6 +45,52 @@ const struct script_ops call_script_ops = {
 	.act = acting_do,
 	.failed = op_failed,
 };
+
+static bool any_template(const struct wire_action *a)
+{
+	for (size_t i = 0; i < a->client_action_count; i++) {
+		if (wire_argument_is_template(a->client_actions[i].argument))
+			return true;
+	}
+	return false;
+}
+
+int call_script_fill(struct call *c, unsigned n)
+{
+	const struct wire_action *a = c->action;
+	const char *user = c->origin ? account_name(c->origin) : "";
+	struct wire_client_action *list;
+	char *texts;
+
+	if (!any_template(a))
+		return 0;
+	/* the list, then its arguments */
+	list = calloc(a->client_action_count,
+		      sizeof(*list) + WIRE_ARGUMENT_BYTES);
+	if (!list)
+		return -ENOMEM;
+	texts = (char *)(list + a->client_action_count);
+	for (size_t i = 0; i < a->client_action_count; i++) {
+		int len;
+
+		list[i] = a->client_actions[i];
+		if (!wire_argument_is_template(list[i].argument))
+			continue;
+		len = wire_expand_dial(texts, WIRE_ARGUMENT_BYTES,
+				       list[i].argument, c->engine->job, n,
+				       user);
+		if (len < 0) {
+			free(list);
+			return len;
+		}
+		list[i].argument = texts;
+		texts += WIRE_ARGUMENT_BYTES;
+	}
+	c->filled = list;
+	script_init(&c->script, list, a->client_action_count, &call_script_ops,
+		    c);
+	return 0;
+}
 
 uint64_t call_ms_until(int64_t at_ns, int64_t now_ns)
 {

@@ -17,6 +17,13 @@
 /* ---- call_script.c ---- */
 
 extern const struct script_ops call_script_ops;
+/**
+ * Fill in the placeholders of the script's arguments, before it begins.
+ * @param n  {{n}}: the number of a call that is placed, of one that is taken
+ *           its account's
+ * @return 0; -ENOMEM; as of wire_expand_dial()
+ */
+int call_script_fill(struct call *c, unsigned n);
 void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
 		const char *text);
 /** Let the script go on, now and when it wants to. */

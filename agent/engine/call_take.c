@@ -72,7 +72,8 @@ void call_take(struct engine *e, const struct wire_action *action,
 	bool rings = action->ring_only || action->answer_code == 200 ||
 		     action->answer_delay_ms > 0;
 
-	if (!c || sip_call_adopt(sip, call_handler, c)) {
+	if (!c || call_script_fill(c, account->index) ||
+	    sip_call_adopt(sip, call_handler, c)) {
 		if (c)
 			call_release(c);
 		sip_call_reject(sip, 500, "Server Internal Error");

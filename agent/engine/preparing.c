@@ -19,6 +19,34 @@ struct file {
 /* @return false: enough */
 typedef bool (*file_h)(struct engine *e, const struct file *file, void *arg);
 
+/* Each file that the calls of an action play by one `play`. @return false: the
+ * handler had enough */
+static bool play_walk(struct engine *e, const struct wire_action *a,
+		      const char *argument, file_h tell_h, void *arg)
+{
+	struct wire_fillings fillings;
+	char before[WIRE_ARGUMENT_BYTES] = "";
+	char name[WIRE_ARGUMENT_BYTES];
+
+	wire_fillings_init(&fillings, e->job, a,
+			   wire_registered_before(e->job, a));
+	if (!wire_argument_is_template(argument))
+		fillings.count = 1;
+	for (unsigned n = 0; n < fillings.count; n++) {
+		struct file f = {.member = "play", .name = name};
+
+		/* checked when the job was decoded */
+		if (wire_filling(name, &fillings, argument, n) < 0 ||
+		    strcmp(name, before) == 0)
+			continue;
+		memcpy(before, name, sizeof(before));
+		f.err = engine_play(e, a, name, f.path, sizeof(f.path));
+		if (!tell_h(e, &f, arg))
+			return false;
+	}
+	return true;
+}
+
 /* Each file of an action. @return false: the handler had enough */
 static bool files_walk(struct engine *e, const struct wire_action *a,
 		       file_h tell_h, void *arg)
@@ -38,11 +66,8 @@ static bool files_walk(struct engine *e, const struct wire_action *a,
 	for (size_t i = 0; i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
-		if (strcmp(c->name, "play") != 0)
-			continue;
-		f = (struct file){.member = "play", .name = c->argument};
-		f.err = engine_play(e, a, f.name, f.path, sizeof(f.path));
-		if (!tell_h(e, &f, arg))
+		if (strcmp(c->name, "play") == 0 &&
+		    !play_walk(e, a, c->argument, tell_h, arg))
 			return false;
 	}
 	return true;
@@ -124,25 +149,28 @@ static bool missing_tell(struct engine *e, const struct file *f, void *arg)
 	return !f->err;
 }
 
+struct preparation {
+	const struct wire_action *action;
+	const struct media_session_params *params;
+};
+
 /* A client with media of its own reads a file that is made here, once. */
-static int prepare_play(struct engine *e, const struct wire_action *a,
-			const struct media_session_params *params,
-			const char *name)
+static bool play_prepare(struct engine *e, const struct file *f, void *arg)
 {
-	struct file f = {.member = "play", .name = name};
+	const struct preparation *p = arg;
 	char wav[CLIENT_SOUND_PATH_BYTES];
 	int64_t ns;
-	int err = engine_play(e, a, name, f.path, sizeof(f.path));
+	int err = f->err;
 
-	if (!err && a->client == WIRE_CLIENT_NATIVE) {
-		(void)media_engine_prepare_play(e->media, params, f.path);
-		return 0;
+	if (!err && p->action->client == WIRE_CLIENT_NATIVE) {
+		(void)media_engine_prepare_play(e->media, p->params, f->path);
+		return true;
 	}
 	if (!err)
-		err = client_sounds_get(&e->sounds, f.path, wav, &ns);
+		err = client_sounds_get(&e->sounds, f->path, wav, &ns);
 	if (err)
-		fail(e, &f, client_reason(err));
-	return err;
+		fail(e, f, client_reason(err));
+	return !err;
 }
 
 /* What fails but by its file shows at the call that needs it. */
@@ -150,19 +178,21 @@ static int prepare_action(struct engine *e, const struct wire_action *a)
 {
 	struct media_session_params params;
 	struct call_media_files files;
-	int err = 0;
+	struct preparation preparation = {a, &params};
+	bool good = true;
 
 	if (call_media_params(e, a, &files, &params) ||
 	    media_engine_prepare(e->media, &params))
 		log_warning("run=%s role=%s a prompt is not prepared",
 			    e->job->session_id, e->job->role);
-	for (size_t i = 0; !err && i < a->client_action_count; i++) {
+	for (size_t i = 0; good && i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
 		if (strcmp(c->name, "play") == 0)
-			err = prepare_play(e, a, &params, c->argument);
+			good = play_walk(e, a, c->argument, play_prepare,
+					 &preparation);
 	}
-	return err;
+	return good ? 0 : -ENOENT;
 }
 
 int preparing_start(struct engine *e)

@@ -257,10 +257,14 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 }
 
 /* What each member allows, and all of them do not. */
-static int members_check(struct decoder *d, const struct wire_action *a)
+static int members_check(struct decoder *d, const struct wire_job *job,
+			 const struct wire_action *registered,
+			 const struct wire_action *a)
 {
-	int err = wire_audio_check(d, a);
+	int err = client_actions_check(d, job, a, registered);
 
+	if (!err)
+		err = wire_audio_check(d, a);
 	if (!err)
 		err = wire_security_check(d, a);
 	return err ? err : wire_effect_check(d, a);
@@ -340,7 +344,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	wire_target_inherit(&a, registered);
 	err = wire_stream_decode(d, object, &a);
 	if (!err)
-		err = members_check(d, &a);
+		err = members_check(d, job, registered, &a);
 	if (!err)
 		err = wire_client_decode(d, object, registered, &a);
 	if (!err)

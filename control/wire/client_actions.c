@@ -259,6 +259,9 @@ static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 	if (!kind)
 		return decoder_refuse_member(
 			d, "0", "there is no action \"%.40s\"", ret->name);
+	/* one with placeholders: client_actions_check() */
+	if (wire_argument_is_template(ret->argument))
+		return 0;
 	mark = decoder_enter(d, "/1");
 	err = argument_check(d, kind, ret);
 	if (!err)
@@ -277,4 +280,53 @@ int client_actions_decode(struct decoder *d, json_t *value,
 	if (!err)
 		*ret = list;
 	return err;
+}
+
+/* Each filling of an argument has to be one. */
+static int template_check(struct decoder *d,
+			  const struct wire_client_action *action,
+			  const struct wire_fillings *fillings)
+{
+	const struct client_action_kind *kind = kind_find(action->name);
+	char filled[WIRE_ARGUMENT_BYTES];
+	const struct wire_client_action one = {.name = action->name,
+					       .argument = filled};
+
+	for (unsigned n = 0; n < fillings->count; n++) {
+		int len = wire_filling(filled, fillings, action->argument, n);
+
+		if (len == -EINVAL)
+			return decoder_refuse(
+				d, "has a placeholder that is unknown or names "
+				   "a role without users");
+		if (len < 0 || len > ARGUMENT_BYTES_MAX)
+			return decoder_refuse(d,
+					      "is filled in longer than %d "
+					      "bytes",
+					      ARGUMENT_BYTES_MAX);
+		/* whoever calls has no name: it is not known here */
+		if (fillings->user_count && argument_check(d, kind, &one))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int client_actions_check(struct decoder *d, const struct wire_job *job,
+			 const struct wire_action *a,
+			 const struct wire_action *registered)
+{
+	struct wire_fillings fillings;
+
+	wire_fillings_init(&fillings, job, a, registered);
+	for (size_t i = 0; i < a->client_action_count; i++) {
+		size_t mark;
+
+		if (!wire_argument_is_template(a->client_actions[i].argument))
+			continue;
+		mark = decoder_enter(d, "/sipclient_actions/%zu/1", i);
+		if (template_check(d, &a->client_actions[i], &fillings))
+			return -EINVAL;
+		decoder_leave(d, mark);
+	}
+	return 0;
 }

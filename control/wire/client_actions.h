@@ -14,6 +14,14 @@
 int client_actions_decode(struct decoder *d, json_t *value,
 			  const struct wire_client_action **ret,
 			  size_t *ret_count);
+/**
+ * Check the arguments that have placeholders, filled in.
+ * @param registered  as of wire_fillings_init()
+ * @return 0; -EINVAL
+ */
+int client_actions_check(struct decoder *d, const struct wire_job *job,
+			 const struct wire_action *a,
+			 const struct wire_action *registered);
 int custom_headers_decode(struct decoder *d, json_t *value,
 			  const struct wire_header **ret, size_t *ret_count);
 

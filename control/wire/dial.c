@@ -95,3 +95,63 @@ int wire_expand_dial(char *dst, size_t size, const char *template,
 	}
 	return (int)used;
 }
+
+bool wire_argument_is_template(const char *argument)
+{
+	return strstr(argument, "{{") != NULL;
+}
+
+/* Of as many calls the arguments are looked at before the first one. */
+#define FILLINGS_MAX 1000u
+
+void wire_fillings_init(struct wire_fillings *ret, const struct wire_job *job,
+			const struct wire_action *action,
+			const struct wire_action *registered)
+{
+	const struct wire_action *owner =
+		registered && registered->credential_count ? registered
+							   : action;
+	size_t count = action->type == WIRE_ACTION_CALL
+			       ? action->max_total_calls
+			       : owner->credential_count;
+
+	*ret = (struct wire_fillings){
+		.job = job,
+		.users = owner->credentials,
+		.user_count = owner->credential_count,
+		.count = count == 0             ? 1
+			 : count < FILLINGS_MAX ? (unsigned)count
+						: FILLINGS_MAX,
+	};
+}
+
+const struct wire_action *wire_registered_before(const struct wire_job *job,
+						 const struct wire_action *a)
+{
+	const struct wire_action *registered = NULL;
+
+	for (size_t s = 0; s < job->step_count; s++) {
+		const struct wire_step *step = &job->steps[s];
+
+		for (size_t i = 0; i < step->action_count; i++) {
+			if (&step->actions[i] == a)
+				return registered;
+			if (step->actions[i].type == WIRE_ACTION_REGISTER)
+				registered = &step->actions[i];
+		}
+	}
+	return registered;
+}
+
+int wire_filling(char dst[static WIRE_ARGUMENT_BYTES],
+		 const struct wire_fillings *fillings, const char *argument,
+		 unsigned n)
+{
+	const char *user =
+		fillings->user_count
+			? fillings->users[n % fillings->user_count].username
+			: "";
+
+	return wire_expand_dial(dst, WIRE_ARGUMENT_BYTES, argument,
+				fillings->job, n, user);
+}

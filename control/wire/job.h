@@ -405,4 +405,39 @@ int wire_expand_dial(char *dst, size_t size, const char *template,
 		     const struct wire_job *job, unsigned n,
 		     const char *credential_username);
 
+/* An argument of sipclient_actions, filled in. */
+#define WIRE_ARGUMENT_BYTES 1024
+
+/** An argument of sipclient_actions has placeholders to fill in. */
+bool wire_argument_is_template(const char *argument);
+
+/** What the arguments of an action's calls can be filled with. */
+struct wire_fillings {
+	const struct wire_job *job;
+	const struct wire_credential *users; /* whose accounts call, answer */
+	size_t user_count;
+	unsigned count; /* fillings, the first 1000 of them; >= 1 */
+};
+
+/**
+ * @param registered  the last register action before this one, whose accounts
+ *                    it uses; NULL: none
+ */
+void wire_fillings_init(struct wire_fillings *ret, const struct wire_job *job,
+			const struct wire_action *action,
+			const struct wire_action *registered);
+
+/** @return the last register action before this one; NULL: there is none */
+const struct wire_action *wire_registered_before(const struct wire_job *job,
+						 const struct wire_action *a);
+
+/**
+ * Fill in an argument as call n of the action does.
+ * @param n  < fillings->count
+ * @return as of wire_expand_dial()
+ */
+int wire_filling(char dst[static WIRE_ARGUMENT_BYTES],
+		 const struct wire_fillings *fillings, const char *argument,
+		 unsigned n);
+
 #endif

@@ -285,6 +285,6 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 	if (!err)
 		err = default_destinations(plan);
 	if (!err)
-		err = plan_jobs_check(plan, errors);
+		err = plan_jobs_check(plan, source, errors);
 	return err;
 }

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/server/run/params.h"
 #include "control/server/run/plan_pool.h"
+#include "control/wire/job.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -64,7 +65,20 @@ static int plan_prompt(json_t *planned, const struct plan_source *source,
 								       : 0;
 }
 
-/* The hashes of the uploads that a script plays, by their names. */
+int plan_play_add(json_t *hashes, const struct plan_source *source,
+		  const char *name, const char *pointer, json_t *errors)
+{
+	char sha256[65];
+	int err = find_upload(source, name, sha256, pointer, errors);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return json_object_set_new(hashes, name, json_string(sha256)) ? -ENOMEM
+								      : 0;
+}
+
+/* The hashes of the uploads that a script plays, by their names; names with
+ * placeholders are filled in when the job is known (plan_check.c). */
 static int plan_plays(json_t *planned, const struct plan_source *source,
 		      const json_t *script, const char *pointer, json_t *errors)
 {
@@ -78,21 +92,13 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 		const char *action =
 			json_string_value(json_array_get(entry, 0));
 		const char *name = json_string_value(json_array_get(entry, 1));
-		char sha256[65];
 		char place[PLAN_POINTER_BYTES + 24];
-		int found;
 
-		if (err || !action || !name || strcmp(action, "play") != 0)
+		if (err || !action || !name || strcmp(action, "play") != 0 ||
+		    wire_argument_is_template(name))
 			continue;
 		str_print(place, sizeof(place), "%s/%zu/1", pointer, i);
-		found = find_upload(source, name, sha256, place, errors);
-		if (found == 0)
-			err = json_object_set_new(hashes, name,
-						  json_string(sha256))
-				      ? -ENOMEM
-				      : 0;
-		else if (found != -ENOENT)
-			err = found;
+		err = plan_play_add(hashes, source, name, place, errors);
 	}
 	if (!err && json_object_size(hashes))
 		err = json_object_set(planned, "play_sha256", hashes) ? -ENOMEM

@@ -59,7 +59,83 @@ static void report(const struct plan_role *role, const char *reason,
 		   role->role, s, index, param, text + 2);
 }
 
-int plan_jobs_check(const struct plan *plan, json_t *errors)
+/* The uploads among what one `play` is filled in with. */
+static int plays_fill(json_t *hashes, const struct wire_fillings *fillings,
+		      const char *argument, const struct plan_source *source,
+		      const char *pointer, json_t *errors)
+{
+	size_t before = json_array_size(errors);
+	char name[WIRE_ARGUMENT_BYTES];
+	int err = 0;
+
+	for (unsigned n = 0; !err && n < fillings->count; n++) {
+		if (wire_filling(name, fillings, argument, n) < 0 ||
+		    json_object_get(hashes, name))
+			continue;
+		err = plan_play_add(hashes, source, name, pointer, errors);
+		if (json_object_size(hashes) > WIRE_CLIENT_ACTIONS_MAX)
+			plan_error(errors, pointer,
+				   "plays more than %d uploads, as it is "
+				   "filled in",
+				   WIRE_CLIENT_ACTIONS_MAX);
+		if (json_array_size(errors) > before)
+			break; /* one says it */
+	}
+	return err;
+}
+
+/* @param planned  the action of the job, s and a its place there */
+static int action_fill(json_t *planned, const struct wire_job *job, size_t s,
+		       size_t a, const struct plan_source *source,
+		       json_t *errors)
+{
+	const struct wire_action *action = &job->steps[s].actions[a];
+	json_t *hashes = json_object_get(planned, "play_sha256");
+	struct wire_fillings fillings;
+	int err = 0;
+
+	hashes = hashes ? json_incref(hashes) : json_object();
+	if (!hashes)
+		return -ENOMEM;
+	wire_fillings_init(&fillings, job, action,
+			   wire_registered_before(job, action));
+	for (size_t i = 0; !err && i < action->client_action_count; i++) {
+		const struct wire_client_action *c = &action->client_actions[i];
+		char member[PLACE_BYTES], pointer[PLAN_POINTER_BYTES];
+
+		if (strcmp(c->name, "play") != 0 ||
+		    !wire_argument_is_template(c->argument))
+			continue;
+		str_print(member, sizeof(member), "sipclient_actions/%zu/1", i);
+		plan_action_pointer(pointer, s, action->index, member);
+		err = plays_fill(hashes, &fillings, c->argument, source,
+				 pointer, errors);
+	}
+	if (!err && json_object_size(hashes) &&
+	    json_object_set(planned, "play_sha256", hashes))
+		err = -ENOMEM;
+	json_decref(hashes);
+	return err;
+}
+
+static int job_fill(json_t *spec, const struct wire_job *job,
+		    const struct plan_source *source, json_t *errors)
+{
+	json_t *steps = json_object_get(spec, "steps");
+	int err = 0;
+
+	for (size_t s = 0; s < job->step_count; s++) {
+		json_t *step = json_array_get(steps, s);
+
+		for (size_t a = 0; !err && a < job->steps[s].action_count; a++)
+			err = action_fill(json_array_get(step, a), job, s, a,
+					  source, errors);
+	}
+	return err;
+}
+
+int plan_jobs_check(struct plan *plan, const struct plan_source *source,
+		    json_t *errors)
 {
 	for (size_t i = 0; i < plan->role_count; i++) {
 		char reason[WIRE_REASON_BYTES];
@@ -67,10 +143,15 @@ int plan_jobs_check(const struct plan *plan, json_t *errors)
 		int err;
 
 		err = wire_job_decode(&job, plan->roles[i].spec, reason);
-		wire_job_free(job);
-		if (err == -EINVAL)
+		if (err == -EINVAL) {
 			report(&plan->roles[i], reason, errors);
-		else if (err)
+			err = 0;
+		} else if (!err) {
+			err = job_fill(plan->roles[i].spec, job, source,
+				       errors);
+		}
+		wire_job_free(job);
+		if (err)
 			return err;
 	}
 	return 0;

@@ -9,9 +9,11 @@
 
 /**
  * Decode every job as an agent does; what it refuses is reported where it
- * stands in the test.
- * @return 0 (see errors); -ENOMEM
+ * stands in the test. Then the uploads that scripts play by names with
+ * placeholders are noted in the jobs.
+ * @return 0 (see errors); -ENOMEM; -EIO
  */
-int plan_jobs_check(const struct plan *plan, json_t *errors);
+int plan_jobs_check(struct plan *plan, const struct plan_source *source,
+		    json_t *errors);
 
 #endif

@@ -37,6 +37,9 @@ static int credentials(void *arg, int64_t pool_id, json_t **ret)
 	else if (pool_id == 2)
 		*ret = load("[{'username':'2001','password':'p2'},"
 			    "{'username':'2002','password':'p3'}]");
+	else if (pool_id == 6)
+		*ret = load("[{'username':'first.wav'},"
+			    "{'username':'uploaded'}]");
 	else
 		*ret = json_array();
 	return 0;
@@ -182,6 +185,10 @@ static const struct {
 	 "['wait','x']]}]]",
 	 "[]", "/step.0.0.sipclient_actions/1/1",
 	 "sipclient_actions wait needs milliseconds"},
+	{"[[{'type':'answer','role':'B','sipclient_actions':[['hold',''],"
+	 "['message','{{nobody.username}}']]}]]",
+	 "[]", "/step.0.0.sipclient_actions/1/1",
+	 "has a placeholder that is unknown"},
 	{"[[{'type':'answer','role':'B','sipclient_actions':'[[\\\"fly\\\"]]'}]]",
 	 "[]", "/step.0.0.sipclient_actions/0/0", "no action \"fly\""},
 	{"[[{'type':'answer','role':'B','custom_headers':[['X-A','b'],"
@@ -254,6 +261,37 @@ static void test_plan_prompt(void **state)
 	json_decref(errors);
 }
 
+/* A script plays the uploads that its placeholder names. */
+static void test_plan_play_is_filled_in(void **state)
+{
+	static const char *const steps[] = {
+		"[[{'type':'answer','role':'B','credential_pool':6}],"
+		"[{'type':'call','role':'A','target_pool':5,"
+		"'dial_destination':'1','max_total_calls':2,"
+		"'sipclient_actions':[['play','{{B.username}}']]}]]",
+		"[[{'type':'answer','role':'B'}],"
+		"[{'type':'call','role':'A','target_pool':5,"
+		"'dial_destination':'1','max_total_calls':2,"
+		"'credential_pool':6,'sipclient_actions':[['play',"
+		"'{{credential.username}}']]}]]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		json_t *errors = json_array();
+		struct plan plan;
+		json_t *hashes;
+
+		assert_int_equal(make(&plan, steps[i], "[]", errors), 0);
+		assert_int_equal(json_array_size(errors), 0);
+		hashes = json_object_get(at(&plan, 1, 1, 0), "play_sha256");
+		assert_int_equal(json_object_size(hashes), 1);
+		assert_non_null(json_object_get(hashes, "uploaded"));
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
 /* Each names an upload that is no prompt. */
 static void test_plan_application_is_no_prompt(void **state)
 {
@@ -313,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_plan_records_sip_for_conditions),
 		cmocka_unit_test(test_plan_mistakes),
 		cmocka_unit_test(test_plan_prompt),
+		cmocka_unit_test(test_plan_play_is_filled_in),
 		cmocka_unit_test(test_plan_application_is_no_prompt),
 		cmocka_unit_test(test_plan_source_that_fails),
 	};

@@ -380,6 +380,23 @@ static void test_job_refusals(void **state)
 		 ",\"sipclient_actions\":[[\"wait\",\"1\"],[\"fly\",\"\"]]}]]}",
 		 "/steps/0/0/sipclient_actions/1/0: there is no action \"fly\""},
 		{HEAD "\"steps\":[[{" CALL
+		      ",\"sipclient_actions\":[[\"wait\",\"1\"],[\"message\","
+		      "\"to {{B.username}}\"]]}]]}",
+		 "/steps/0/0/sipclient_actions/1/1: has a placeholder that is unknown"},
+		{HEAD "\"peers\":{\"B\":[]},\"steps\":[[{" CALL
+		      ",\"sipclient_actions\":[[\"transfer\","
+		      "\"{{B.username}}\"]]}]]}",
+		 "/steps/0/0/sipclient_actions/0/1: has a placeholder that is unknown"},
+		{HEAD "\"steps\":[[{" CALL
+		      ",\"sipclient_actions\":[[\"message\",\"{{n\"]]}]]}",
+		 "/steps/0/0/sipclient_actions/0/1: has a placeholder that is unknown"},
+		/* the second call's digits are none */
+		{HEAD "\"peers\":{\"B\":[\"12\",\"bob\"]},\"steps\":[[{" CALL
+		      ",\"max_total_calls\":2,\"credentials\":[{\"username\":"
+		      "\"1\"}],\"sipclient_actions\":[[\"dtmf\","
+		      "\"{{B.username}}\"]]}]]}",
+		 "/steps/0/0/sipclient_actions/0/1: dtmf needs digits"},
+		{HEAD "\"steps\":[[{" CALL
 		      ",\"custom_headers\":[[\"X\",\"a\\nB: c\"]]}]]}",
 		 "/steps/0/0/custom_headers/0/1: holds a control"},
 		{HEAD "\"steps\":[[{" CALL

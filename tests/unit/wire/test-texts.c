@@ -237,6 +237,54 @@ static void test_dial(void **state)
 	}
 }
 
+/* Call n of an action is filled in alike before it begins, and when it does. */
+static void test_fillings(void **state)
+{
+	static const char *const users[] = {"1002", "1003", "1004"};
+	static const struct wire_peer_role peers[] = {{"C", users, 3}};
+	static const struct wire_credential own[] = {{.username = "2001"},
+						     {.username = "2002"}};
+	struct wire_action actions[] = {
+		{.type = WIRE_ACTION_REGISTER,
+		 .credentials = own,
+		 .credential_count = 2},
+		{.type = WIRE_ACTION_CALL, .max_total_calls = 100000},
+		{.type = WIRE_ACTION_ANSWER},
+	};
+	struct wire_step step = {.actions = actions, .action_count = 3};
+	const struct wire_job job = {
+		.peers = peers,
+		.peer_count = 1,
+		.steps = &step,
+		.step_count = 1,
+	};
+	struct wire_fillings fillings;
+	char text[WIRE_ARGUMENT_BYTES];
+
+	(void)state;
+	assert_false(wire_argument_is_template("123 {n}"));
+	assert_true(wire_argument_is_template("a{{n}}"));
+	assert_null(wire_registered_before(&job, &actions[0]));
+	assert_ptr_equal(wire_registered_before(&job, &actions[2]),
+			 &actions[0]);
+	wire_fillings_init(&fillings, &job, &actions[1], &actions[0]);
+	assert_int_equal(fillings.count, 1000);
+	assert_int_equal(wire_filling(text, &fillings,
+				      "{{n}} {{C.username}} "
+				      "{{credential.username}}",
+				      7),
+			 11);
+	assert_string_equal(text, "7 1003 2002");
+	assert_int_equal(wire_filling(text, &fillings, "{{D.username}}", 0),
+			 -EINVAL);
+	/* each account answers */
+	wire_fillings_init(&fillings, &job, &actions[2], &actions[0]);
+	assert_int_equal(fillings.count, 2);
+	wire_fillings_init(&fillings, &job, &actions[2], NULL);
+	assert_int_equal(fillings.count, 1);
+	assert_int_equal(fillings.user_count, 0);
+}
+
 static void test_audio_that_is_expected(void **state)
 {
 	struct wire_audio_expect e;
@@ -269,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_dial),
+		cmocka_unit_test(test_fillings),
 		cmocka_unit_test(test_audio_that_is_expected),
 	};
 
