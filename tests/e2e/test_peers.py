@@ -15,6 +15,7 @@ import g107
 from capture import Capture
 from peers import Kamailio, answers_options
 from relay import TO_CALLEE, TO_CALLER, Relay
+from times import CLOCKS_MS, at_least
 
 
 def send_stream(sock, target, ssrc, first_seq, count):
@@ -151,3 +152,10 @@ def test_logs_are_shown_of_what_fails(tmp_path, ports):
     assert "controller.log" in second and "listening on http" in second
     assert "nobody wants" not in done.stdout
     assert "'REASON '" in second   # whatever else the message has
+
+
+def test_times_are_compared_with_their_tolerance():
+    assert at_least(1999.99, 2000) and at_least(2000 - CLOCKS_MS, 2000) and at_least(9000, 2000)
+    assert not at_least(1970, 2000) and not at_least(0, 2000)
+    with pytest.raises(AssertionError):
+        at_least(50, 30)

@@ -9,11 +9,11 @@ from adversary import Peer, SDP, uri
 from certificates import Authority
 from engine import Engine, message_bytes, target
 from sip_peer import SipPeer
+from times import CLOCKS_NS
 
 RTP = b"\x80\x00" + b"\x00\x07" + b"\x00\x00\x10\x00" + b"\x11\x22\x33\x44" + b"\xff" * 160
 RTCP = b"\x80\xc9\x00\x01\x11\x22\x33\x44"
 STALL_S = 0.6
-CLOCKS_NS = 20_000_000   # between the kernel's stamps and our clock
 IN_ORDER = ["CALL_ANSWERED", "CALL_ESTABLISHED", "CALL_RTPESTAB"]
 
 

@@ -1,0 +1,17 @@
+"""Measured times against bounds.
+
+A time of ours has two ends, often by different clocks: what we send is taken by
+CLOCK_MONOTONIC in the program, what came in by the kernel's stamp of the datagram, which is of
+the wall clock and converted (base/stamp.h). A reading that the scheduler interrupts, or a step of
+the wall clock by NTP, moves the one against the other. A peer's timer, and poll(), may also end
+up to 1 ms early, because they count whole milliseconds. So "at least 2 s" may read 1999.99 ms.
+"""
+CLOCKS_MS = 20
+CLOCKS_NS = CLOCKS_MS * 1_000_000
+
+
+def at_least(measured_ms, bound_ms):
+    """The time reached the bound, as far as two clocks can tell. Bounds are of timers that are
+    much longer than the tolerance; an upper bound of a time is set by hand, for a busy machine."""
+    assert bound_ms >= 10 * CLOCKS_MS, "a tolerance of this size proves nothing here"
+    return measured_ms >= bound_ms - CLOCKS_MS
