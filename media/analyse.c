@@ -122,7 +122,11 @@ static void received_take(struct analyse *an)
 
 static void report_answer(struct analyse *an, struct media_session *s)
 {
-	struct report_answer answer = {.slot = s->slot, .ssrc = s->ssrc};
+	struct report_answer answer = {
+		.slot = s->slot,
+		.ssrc = s->ssrc,
+		.final = an->sent->marker_pt == REPORT_FINAL,
+	};
 
 	analysis_report(&s->analysis, &answer);
 	/* full: TX sends without a block when no answer comes */

@@ -349,8 +349,7 @@ void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 		remote_voip_take(&a->sender.remote, &event->u.voip);
 		break;
 	case RTCP_EVENT_SUMMARY:
-		remote_summary_take(&a->sender.remote, &event->u.summary,
-				    a->sender.clock_hz, a->sender.packets);
+		rtp_sender_summary(&a->sender, event->ssrc, &event->u.summary);
 		break;
 	}
 }
@@ -445,7 +444,9 @@ bool analysis_second_open(struct analysis_session *a)
 	return open || packets != a->published_in ||
 	       a->srtp_refused != a->srtp_refused_before ||
 	       a->srtp_replayed != a->srtp_replayed_before ||
-	       a->sender.packets != a->published_out;
+	       a->sender.packets != a->published_out ||
+	       /* the report that came with the peer's BYE */
+	       a->sender.has_report_second;
 }
 
 void analysis_total_in(struct analysis_session *a, struct stream_total *ret)

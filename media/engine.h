@@ -56,6 +56,9 @@ enum {
 	PACKET_EVENT_RECEIVED,
 };
 
+/* marker_pt of PACKET_REPORT_WANTED: the last report, which goes with BYE */
+#define REPORT_FINAL 1
+
 enum digit_sent {
 	DIGIT_LAST = 1, /* of an order */
 	DIGIT_TONE = 2, /* in the audio */
@@ -90,6 +93,7 @@ struct rtcp_event {
 struct report_answer {
 	uint32_t slot;
 	uint32_t ssrc; /* ours: tells whether the slot is still the session's */
+	bool final;    /* as REPORT_FINAL asked for */
 	bool has_report;
 	uint32_t members;
 	uint32_t senders;

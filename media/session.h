@@ -220,6 +220,7 @@ struct tx_session {
 	/* RTCP */
 	unsigned xr;        /* enum media_xr: what the peer asks for */
 	bool report_wanted; /* the analysis was asked for a report block */
+	bool leaving;       /* stopped; its BYE waits for the last block */
 	bool rtcp_sent;
 	uint32_t members;
 	uint32_t peer_senders;

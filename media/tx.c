@@ -102,10 +102,13 @@ static void session_stop(struct media_engine *e, struct media_session *s,
 	tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
 	tx_tones_end(&tx->tones);
 	tx_play_end(&tx->play);
-	tx->report_wanted = false;
-	/* 6.3.7: who never sent anything says no BYE */
-	if (tx->applied && (tx->rtcp_sent || tx->packets > 0))
-		tx_rtcp_send(e, s, NULL, true);
+	tx_rtcp_leave(e, s);
+}
+
+void tx_session_done(struct media_engine *e, struct media_session *s)
+{
+	const struct tx_session *tx = &s->tx;
+
 	s->tx_last_packet = e->sent_pushed;
 	s->tx_packets = tx->packets;
 	s->tx_payload_bytes = tx->payload_bytes;

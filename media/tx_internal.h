@@ -53,5 +53,14 @@ void tx_rtcp_due(struct media_engine *e, struct media_session *s,
 		 int64_t now_ns);
 /** Send the reports that the analysis answered for. */
 void tx_rtcp_answers(struct media_engine *e);
+/**
+ * Take leave with a BYE, if anything was ever sent (RFC 3550 6.3.7). It leaves
+ * with a report block of all that was received until now, which the analysis
+ * is asked for; then, or at once without a BYE, tx_session_done() is called.
+ */
+void tx_rtcp_leave(struct media_engine *e, struct media_session *s);
+
+/** Nothing more is sent: the session is not touched after. */
+void tx_session_done(struct media_engine *e, struct media_session *s);
 
 #endif

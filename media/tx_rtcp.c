@@ -10,6 +10,9 @@
 /* The analysis answers within its delay; a report leaves without a block
  * when it did not. */
 #define ANSWER_MAX_NS (300 * NS_PER_MS)
+/* The same for the last report. A peer like us may receive for only 120 ms
+ * more after its own end (rx_linger.h). */
+#define LEAVE_MAX_NS (110 * NS_PER_MS)
 
 static double random_unit(struct tx_session *tx)
 {
@@ -122,8 +125,9 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 		    !rtcp_delay(&c.report.dlsr, now_ns - answer->sr_ns))
 			c.report.lsr = 0;
 	}
-	if (!bye)
-		xr_fill(&c, tx->xr, answer, now_ns);
+	xr_fill(&c, tx->xr, answer, now_ns);
+	if (bye)
+		c.xr.has_rrtr = false; /* nobody would answer it any more */
 	bytes = rtcp_compound_write(data, &c);
 	if (tx_secure(tx, data, &bytes, sizeof(data), true) ||
 	    tx_transmit(s, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP, &tx->rtcp,
@@ -157,17 +161,54 @@ void tx_rtcp_start(struct media_engine *e, struct media_session *s,
 	rtcp_next(e, s);
 }
 
-void tx_rtcp_due(struct media_engine *e, struct media_session *s,
-		 int64_t now_ns)
+static void report_ask(struct media_engine *e, const struct media_session *s,
+		       int64_t now_ns, bool final)
 {
-	struct tx_session *tx = &s->tx;
 	struct packet_record wanted = {
 		.mono_ns = now_ns,
 		.session = s->slot,
 		.kind = PACKET_REPORT_WANTED,
+		.marker_pt = final ? REPORT_FINAL : 0,
 	};
+
+	if (ring_push(e->sent, &wanted))
+		e->sent_pushed++;
+}
+
+void tx_rtcp_leave(struct media_engine *e, struct media_session *s)
+{
+	struct tx_session *tx = &s->tx;
+	int64_t now_ns;
+
+	if (!tx->applied || (!tx->rtcp_sent && tx->packets == 0) ||
+	    tx->rtcp.len == 0 || !tx_keyed(tx, true)) {
+		tx_session_done(e, s);
+		return;
+	}
+	now_ns = clock_mono_ns();
+	tx->leaving = true;
+	tx_heap_set(&e->heap, s, TX_TIMER_RTCP, now_ns + LEAVE_MAX_NS);
+	report_ask(e, s, now_ns, true);
+}
+
+static void bye_send(struct media_engine *e, struct media_session *s,
+		     const struct report_answer *answer)
+{
+	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
+	tx_rtcp_send(e, s, answer, true);
+	tx_session_done(e, s);
+}
+
+void tx_rtcp_due(struct media_engine *e, struct media_session *s,
+		 int64_t now_ns)
+{
+	struct tx_session *tx = &s->tx;
 	int64_t again_ns;
 
+	if (tx->leaving) { /* no answer came */
+		bye_send(e, s, NULL);
+		return;
+	}
 	if (tx->report_wanted) { /* no answer came */
 		tx_rtcp_send(e, s, NULL, false);
 		rtcp_next(e, s);
@@ -181,8 +222,7 @@ void tx_rtcp_due(struct media_engine *e, struct media_session *s,
 	}
 	tx->report_wanted = true;
 	tx_heap_set(&e->heap, s, TX_TIMER_RTCP, now_ns + ANSWER_MAX_NS);
-	if (ring_push(e->sent, &wanted))
-		e->sent_pushed++;
+	report_ask(e, s, now_ns, false);
 }
 
 void tx_rtcp_answers(struct media_engine *e)
@@ -197,9 +237,13 @@ void tx_rtcp_answers(struct media_engine *e)
 			continue;
 		s->tx.members = answer.members;
 		s->tx.peer_senders = answer.senders;
-		if (!s->tx.report_wanted)
-			continue; /* too late */
-		tx_rtcp_send(e, s, &answer, false);
-		rtcp_next(e, s);
+		if (answer.final) {
+			bye_send(e, s, &answer);
+		} else if (s->tx.report_wanted) { /* else it is too late */
+			tx_rtcp_send(e, s, &answer, false);
+			s->tx.report_wanted = false;
+			if (!s->tx.leaving)
+				rtcp_next(e, s);
+		}
 	}
 }

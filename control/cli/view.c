@@ -91,10 +91,15 @@ static void live_direction(struct view *v, json_t *d, int dir)
 	char jitter[CELL_BYTES];
 	char rtt[CELL_BYTES];
 	char mos[CELL_BYTES];
+	/* by reports that count duplicates as received */
+	const char *net = json_number_value(json_object_get(d, "lost")) < 0
+				  ? " net of duplicates"
+				  : "";
+
 	fprintf(v->out,
-		"%s %s pkt, lost %s (%s %%), jitter %s ms, rtt %s ms, MOS %s",
+		"%s %s pkt, lost %s%s (%s %%), jitter %s ms, rtt %s ms, MOS %s",
 		dir ? "out" : "in", cell(packets, d, "packets", 0),
-		cell(lost, d, "lost", 0), cell(pct, d, "loss_pct", 2),
+		cell(lost, d, "lost", 0), net, cell(pct, d, "loss_pct", 2),
 		reported_cell(jitter, d, "jitter_ms", 2, &of->jitter_ms),
 		reported_cell(rtt, d, "rtt_ms", 1, &v->reported[dir].rtt_ms),
 		reported_cell(mos, d, "mos", 2, &of->mos));
@@ -198,6 +203,29 @@ static void stream_row(struct view *v, json_t *s)
 		cell(c[7], s, "mos_total", 2), cell(c[8], s, "r_factor", 1));
 }
 
+/* How far the peer's reports reach, and what a negative loss is. */
+static void report_lines(struct view *v, json_t *s)
+{
+	json_t *report = json_object_get(s, "last_report");
+	json_int_t rest =
+		json_integer_value(json_object_get(report, "unreported"));
+	char c[CELL_BYTES];
+
+	if (report && rest > 0)
+		view_line(
+			v,
+			"  the peer's last report reaches sequence number %s; the last %lld packets sent are in none",
+			cell(c, report, "ext_seq", 0), (long long)rest);
+	else if (report)
+		view_line(
+			v,
+			"  the peer's last report reaches the last packet sent (sequence number %s)",
+			cell(c, report, "ext_seq", 0));
+	if (text_of(s, "lost_note")[0])
+		view_line(v, "  lost %s: %s", cell(c, s, "lost", 0),
+			  text_of(s, "lost_note"));
+}
+
 static void streams_table(struct view *v, json_t *streams)
 {
 	json_t *s;
@@ -216,6 +244,7 @@ static void streams_table(struct view *v, json_t *streams)
 	}
 	json_array_foreach(streams, i, s)
 	{
+		report_lines(v, s);
 		if (text_of(s, "no_score")[0])
 			view_line(v, "  no MOS of what was %s: %s",
 				  strcmp(text_of(s, "dir"), "out") == 0

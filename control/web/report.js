@@ -122,6 +122,9 @@ function drawCalls(calls) {
     ['Jitter ms', (s) => average(s.jitter_ms, 3), 'number'],
     ['Max', (s) => figure(s.jitter_ms ? s.jitter_ms.max : undefined, 3), 'number'],
     ['RTT ms', (s) => average(s.rtt_ms, 2), 'number'],
+    // sent packets that no report of the peer is about
+    ...(streams.some((s) => s.last_report) ? [
+      ['Unreported', (s) => figure(s.last_report ? s.last_report.unreported : undefined), 'number']] : []),
     // packets of SRTP that were not authentic, or came twice
     ...(streams.some((s) => s.srtp_suite) ? [
       ['Not authentic', (s) => figure(s.srtp_auth_failed), 'number'],
@@ -135,6 +138,8 @@ function drawCalls(calls) {
   if (declared.size) {
     byId('streams').append(element('p', `* no standard has the values of this codec: ${[...declared].join('; ')}`, 'note'));
   }
+  streams.filter((s) => s.lost_note).forEach((s) => byId('streams').append(
+    element('p', `${s.call}, sent: ${s.lost} lost: ${s.lost_note}`, 'note')));
   drawAudio(streams.filter((s) => s.audio));
   drawReported(streams.filter((s) => s.xr_voip));
 }

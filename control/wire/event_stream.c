@@ -1,6 +1,7 @@
 #include "control/wire/event.h"
 #include "control/wire/put_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static json_t *buffer_encode(const struct stream_buffer *b)
@@ -78,6 +79,52 @@ static json_t *summary_encode(const struct remote_summary *s)
 				 json_real(s->jitter_dev_ms));
 	}
 	return put_finish(o, err);
+}
+
+static const char *lost_by_name(enum stream_lost_by by)
+{
+	switch (by) {
+	case STREAM_LOST_RR:
+		return "rr";
+	case STREAM_LOST_RR_XR:
+		return "rr+xr";
+	case STREAM_LOST_XR:
+		return "xr";
+	case STREAM_LOST_OURS:
+		break;
+	}
+	return NULL;
+}
+
+/* How the peer counted what we sent, and how far its last report reaches. */
+static int put_reports(json_t *o, const struct stream_total *total)
+{
+	char note[128];
+	char ssrc[9];
+	int err;
+
+	if (!total->has_reach)
+		return 0;
+	snprintf(ssrc, sizeof(ssrc), "%08x", total->reporter_ssrc);
+	err = put_value(
+		o, "last_report",
+		json_pack("{s:s, s:I, s:I, s:I}", "ssrc", ssrc, "ext_seq",
+			  (json_int_t)total->reported_ext_seq, "sent_ext_seq",
+			  (json_int_t)(total->reported_ext_seq +
+				       total->unreported),
+			  "unreported", (json_int_t)total->unreported));
+	if (!total->has_loss)
+		return err;
+	err |= put_text(o, "lost_by", lost_by_name(total->lost_by));
+	if (total->lost < 0) {
+		snprintf(
+			note, sizeof(note),
+			"the peer received %" PRId64
+			" packets more than it expected: it counts duplicates as received (RFC 3550 6.4.1)",
+			-total->lost);
+		err |= put_text(o, "lost_note", note);
+	}
+	return err;
 }
 
 /* What only one direction knows. */
@@ -169,6 +216,8 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	err |= put_distribution(o, "mos", &total->mos);
 	err |= put_score(o, total);
 	err |= put_quality(o, total);
+	if (outgoing)
+		err |= put_reports(o, total);
 	return put_finish(o, err);
 }
 

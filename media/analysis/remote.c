@@ -69,7 +69,7 @@ static void sum_add(struct remote *r, const struct remote_summary *n)
 	sum->has_jitter = true;
 }
 
-void remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
+bool remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 			 uint32_t clock_hz, uint64_t sent)
 {
 	double tick_ms = clock_hz ? 1000.0 / clock_hz : 0.0;
@@ -88,7 +88,7 @@ void remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 	if (n.lost > sent || r->sum.lost + n.lost > sent ||
 	    (s->has_jitter && clock_hz > 0 && !has_jitter)) {
 		r->invalid++;
-		return;
+		return false;
 	}
 	if (has_jitter) {
 		n.has_jitter = true;
@@ -101,6 +101,7 @@ void remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 	r->has_summary_second = true;
 	r->summaries++;
 	sum_add(r, &n);
+	return true;
 }
 
 void remote_close_second(struct remote *r, struct stream_second *ret)

@@ -28,8 +28,9 @@ void remote_voip_take(struct remote *r, const struct rtcp_voip_metrics *v);
 /**
  * @param clock_hz  of the stream; 0: no jitter
  * @param sent      packets sent until now: a block about more is ignored
+ * @return false: it cannot be, and is ignored
  */
-void remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
+bool remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 			 uint32_t clock_hz, uint64_t sent);
 
 /** Fill what came within the second, and open the next one. */

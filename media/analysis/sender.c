@@ -63,10 +63,16 @@ static void other_payload(struct rtp_sender *s, uint8_t pt)
 
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 {
+	int16_t ahead;
+
 	if (!s->has_first) {
 		s->has_first = true;
 		s->first_seq = r->seq;
+		s->last_ext = r->seq;
 	}
+	ahead = (int16_t)(r->seq - (uint16_t)s->last_ext);
+	if (ahead > 0)
+		s->last_ext += ahead;
 	s->packets++;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
 	s->payload_bytes += r->payload_bytes;
@@ -100,6 +106,7 @@ static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
 		.ext_max = s->has_report ? last->ext_max
 					 : (uint32_t)s->first_seq - 1,
 		.packets = s->has_report ? last->packets : 0,
+		.reached = s->has_report ? last->reached : 0,
 	};
 }
 
@@ -146,13 +153,19 @@ static int64_t report_lost(const struct rtp_reporter *r, int32_t lost,
 
 /* @param later  a source's first block, after those of others: it may be about
  * what they have reported on, too */
-static void take_loss(struct rtp_sender *s, bool later, uint32_t expected,
-		      int64_t lost)
+static void take_loss(struct rtp_sender *s, struct rtp_reporter *r, bool later,
+		      uint32_t expected, int64_t lost)
 {
+	r->step_expected = 0;
+	r->step_lost = 0;
 	if (lost > (int64_t)expected) {
 		s->invalid_reports += !later;
 		return;
 	}
+	r->step_expected = expected;
+	r->step_lost = lost;
+	r->since_expected += expected;
+	r->since_lost += lost;
 	s->expected += expected;
 	s->lost += lost;
 	s->second_expected += expected;
@@ -194,9 +207,10 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 		s->invalid_reports++;
 		return false;
 	}
-	take_loss(s, later, expected,
+	take_loss(s, &next, later, expected,
 		  report_lost(&next, report->lost, expected));
 	next.lost = report->lost;
+	next.reached += expected;
 	next.ext_max = report->ext_max;
 	next.packets = s->packets;
 	next.reports = ++s->reports;
@@ -212,6 +226,71 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 		histogram_add(&s->jitter, s->report_jitter_ms);
 	}
 	return take_rtt(s, received_ntp, report->lsr, report->dlsr, ret_rtt_ms);
+}
+
+/* The report blocks that a summary is about: those since the summary before, or
+ * since the beginning, or the last one.
+ * @return false: it is about other numbers than they are */
+static bool summary_fits(const struct rtp_reporter *r,
+			 const struct rtcp_stat_summary *n,
+			 uint64_t *ret_expected, int64_t *ret_lost)
+{
+	uint16_t numbers = (uint16_t)(n->end_seq - n->begin_seq);
+	bool goes_on = r->summarised && n->begin_seq == r->summary_end;
+	/* the first block begins with the first packet that came, which need
+	 * not be the first one sent */
+	bool begins = !r->summarised &&
+		      r->since_expected <= (uint64_t)numbers + REPORT_SLACK;
+
+	if (numbers == 0 || n->end_seq != (uint16_t)(r->ext_max + 1))
+		return false;
+	if ((goes_on || begins) && r->since_expected >= numbers) {
+		*ret_expected = r->since_expected;
+		*ret_lost = r->since_lost;
+		return true;
+	}
+	*ret_expected = r->step_expected;
+	*ret_lost = r->step_lost;
+	return r->step_expected == numbers;
+}
+
+static void summary_take_loss(struct rtp_sender *s, struct rtp_reporter *r,
+			      const struct rtcp_stat_summary *n)
+{
+	uint64_t expected = 0;
+	int64_t reported = 0;
+	int64_t lost;
+
+	if (summary_fits(r, n, &expected, &reported)) {
+		/* without its loss flag: what duplicates hid of the block's */
+		lost = n->has_loss ? n->lost : reported + n->duplicates;
+		if (lost <= (int64_t)expected) {
+			s->lost += lost - reported;
+			s->second_lost += lost - reported;
+			s->expected_xr += expected;
+		}
+	}
+	r->since_expected = 0;
+	r->since_lost = 0;
+	r->step_expected = 0;
+	r->step_lost = 0;
+	r->summarised = true;
+	r->summary_end = n->end_seq;
+}
+
+void rtp_sender_summary(struct rtp_sender *s, uint32_t reporter,
+			const struct rtcp_stat_summary *summary)
+{
+	struct rtp_reporter *r = reporter_find(s, reporter);
+
+	if (!remote_summary_take(&s->remote, summary, s->clock_hz, s->packets))
+		return;
+	if (summary->has_duplicates) {
+		s->has_duplicates = true;
+		s->duplicates += summary->duplicates;
+	}
+	if (r && (summary->has_loss || summary->has_duplicates))
+		summary_take_loss(s, r, summary);
 }
 
 bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
@@ -276,6 +355,27 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	s->second_start_ns = end_ns;
 }
 
+/* How far the last report reaches, and what its loss was counted by. */
+static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
+{
+	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
+	int64_t sent = s->last_ext - s->first_seq + 1;
+	int64_t rest = sent - (int64_t)last->reached;
+
+	if (!s->has_report)
+		return;
+	ret->has_reach = true;
+	ret->reporter_ssrc = last->ssrc;
+	ret->reported_ext_seq = last->ext_max;
+	/* a report may be about packets whose records are still on their way */
+	ret->unreported = rest > 0 ? (uint64_t)rest : 0;
+	ret->lost_by = s->expected_xr == 0            ? STREAM_LOST_RR
+		       : s->expected_xr < s->expected ? STREAM_LOST_RR_XR
+						      : STREAM_LOST_XR;
+	ret->has_duplicates = s->has_duplicates;
+	ret->duplicates = s->duplicates;
+}
+
 void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 {
 	static const struct emodel_values none;
@@ -302,6 +402,7 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
 	mos_histogram_distribution(&ret->mos, &s->score.mos);
 	remote_total(&s->remote, ret);
+	total_reports(s, ret);
 	if (!ret->has_loss) {
 		ret->no_score_reason = "no report of the peer";
 		return;

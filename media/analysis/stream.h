@@ -279,6 +279,15 @@ struct rtp_reporter {
 	int32_t lost;     /* cumulative */
 	uint64_t packets; /* sent when it came */
 	uint64_t reports; /* of all sources, when it came */
+	uint64_t reached; /* numbers from the first one sent to ext_max */
+	/* loss by its report blocks: of the last one, and since the last
+	 * statistics summary that replaced it */
+	uint64_t step_expected;
+	int64_t step_lost;
+	uint64_t since_expected;
+	int64_t since_lost;
+	bool summarised;      /* a summary came */
+	uint16_t summary_end; /* number after its last one */
 };
 
 /** A sent stream: counts from the sender, the rest from the peer's reports. */
@@ -301,8 +310,12 @@ struct rtp_sender {
 	bool has_loss_second;   /* one that says what was lost */
 	bool has_first;
 	uint16_t first_seq; /* first number sent */
+	int64_t last_ext;   /* highest one, extended from the first */
 	uint64_t expected;  /* by the reports so far */
 	int64_t lost;
+	uint64_t expected_xr; /* of `expected`: loss is of summaries */
+	bool has_duplicates;  /* summaries tell them */
+	uint64_t duplicates;
 	struct rtp_reporter reporters[RTP_REPORTERS_MAX];
 	size_t reporter_count;
 	size_t reporter_last; /* who reported last */
@@ -314,7 +327,7 @@ struct rtp_sender {
 	uint64_t reports;         /* taken, of all sources */
 	uint64_t invalid_reports; /* impossible values, ignored */
 	uint64_t negative_rtt;
-	struct remote remote;   /* XR of the peer; its owner gives it blocks */
+	struct remote remote;   /* XR of the peer; VoIP metrics by its owner */
 	struct rtp_score score; /* its values: those of the last score */
 	struct histogram rtt;
 	struct histogram jitter;
@@ -358,6 +371,15 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
 bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 		       const struct rtcp_report *report, uint32_t received_ntp,
 		       double *ret_rtt_ms);
+
+/**
+ * The peer's statistics summary (RFC 3611 4.6). Where its numbers end with
+ * those of the source's last report block, its loss takes the place of the
+ * block's, which counts duplicates as received (RFC 3550 6.4.1).
+ * @param reporter  the SSRC of who reports
+ */
+void rtp_sender_summary(struct rtp_sender *s, uint32_t reporter,
+			const struct rtcp_stat_summary *summary);
 
 /** The peer answered our RRTR (RFC 3611 4.5). @return as rtp_sender_report() */
 bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,

@@ -123,6 +123,16 @@ struct stream_buffer {
 	double mos;
 };
 
+/** By what the loss of a sent stream was counted. A report block counts
+ * duplicates as received (RFC 3550 6.4.1), so that its loss may be negative; a
+ * statistics summary (RFC 3611 4.6) does not. */
+enum stream_lost_by {
+	STREAM_LOST_OURS, /* received streams: numbers that did not come */
+	STREAM_LOST_RR,
+	STREAM_LOST_RR_XR, /* parts of both */
+	STREAM_LOST_XR,
+};
+
 /** One stream over its whole life. */
 struct stream_total {
 	uint32_t ssrc;
@@ -136,6 +146,8 @@ struct stream_total {
 	uint64_t received;
 	uint64_t expected;
 	int64_t lost;
+	enum stream_lost_by lost_by;
+	bool has_duplicates; /* `out`: a statistics summary told them */
 	uint64_t duplicates;
 	uint64_t reordered;
 	uint64_t stray;
@@ -164,8 +176,13 @@ struct stream_total {
 	struct stream_buffer adaptive;
 	bool has_lateness; /* sent streams */
 	double lateness_max_ms;
-	const char *srtp_suite; /* static text; NULL: not encrypted */
-	uint64_t srtp_refused;  /* `in`: as in stream_second */
+	/* sent streams: the last report block */
+	bool has_reach;
+	uint32_t reporter_ssrc;
+	uint32_t reported_ext_seq; /* extended highest sequence number */
+	uint64_t unreported;       /* numbers sent after that one */
+	const char *srtp_suite;    /* static text; NULL: not encrypted */
+	uint64_t srtp_refused;     /* `in`: as in stream_second */
 	uint64_t srtp_replayed;
 	struct remote_voip voip; /* the last one */
 	struct remote_summary summary;

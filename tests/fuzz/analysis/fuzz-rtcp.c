@@ -55,8 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else if (item.kind == RTCP_ITEM_XR_VOIP)
 			remote_voip_take(&sender.remote, &item.u.voip);
 		else if (item.kind == RTCP_ITEM_XR_SUMMARY)
-			remote_summary_take(&sender.remote, &item.u.summary,
-					    8000, sender.packets);
+			rtp_sender_summary(&sender, item.ssrc, &item.u.summary);
 	}
 	rtp_sender_close_second(&sender, 1000000000, &second);
 	if (second.has_mos && !(second.mos >= 1.0 && second.mos <= 4.5))

@@ -87,8 +87,7 @@ static void report(int64_t mono_ns)
 	rtp_stream_add_rtt(&stream, 12.5);
 	remote_voip_take(&sender.remote, &voip);
 	if (rtp_quality_summary(&quality, &summary))
-		remote_summary_take(&sender.remote, &summary, 8000,
-				    sender.packets);
+		rtp_sender_summary(&sender, 3, &summary);
 }
 
 static void close_second(int64_t end_ns)

@@ -431,6 +431,49 @@ static void test_wire_reports_go_both_ways(void **state)
 	assert_int_equal(w->log->total[1].packets, 20);
 }
 
+/* RFC 3550 6.1 and 6.3.7: the BYE comes with a block of all that was received;
+ * and what the peer reports after its own end is still taken. */
+static void test_wire_bye_carries_the_last_report(void **state)
+{
+	struct wire *w = *state;
+	const struct stream_total *out = &w->log->total[1];
+	struct rtcp_report report = {0};
+	size_t senders = 0;
+	size_t byes = 0;
+	int64_t end_ns;
+
+	wire_settle(w, MEDIA_SENDRECV);
+	end_ns = media_session_start_ns(w->log->session) + 200 * NS_PER_MS;
+	media_session_send_until(w->log->session, end_ns);
+	for (uint16_t i = 0; i < 40; i++) {
+		if (i != 17)
+			peer_send_rtp(&w->rtp, &w->to_rtp, 5, i);
+	}
+	rig_run_until(&w->rig, end_ns + 100 * NS_PER_MS);
+	wire_collect(w);
+	assert_int_equal(w->got_count, 10);
+	/* reports until now do not count */
+	report_read(w, &report, &senders, &byes);
+	report = (struct rtcp_report){0};
+	media_session_stop(w->log->session);
+	peer_report(w, w->got[0].ssrc, 2, w->got[9].seq);
+	for (int i = 0; i < 300 && byes == 0; i++) {
+		rig_run_ms(&w->rig, 5);
+		report_read(w, &report, &senders, &byes);
+	}
+	assert_int_equal(byes, 1);
+	assert_int_equal(report.ssrc, 5);
+	assert_int_equal(report.ext_max, 39);
+	assert_int_equal(report.lost, 1);
+	rig_stop(&w->rig, 1);
+	assert_true(out->has_reach);
+	assert_int_equal(out->unreported, 0);
+	assert_int_equal(out->expected, out->packets);
+	assert_int_equal(out->lost, 2);
+	assert_int_equal(out->reported_ext_seq, w->got[9].seq);
+	rig_check_seconds(w->log);
+}
+
 /* ---- hostile input ---- */
 
 static uint32_t random_state;
@@ -507,6 +550,7 @@ int main(void)
 		wire_test(test_wire_several_ssrcs_are_all_counted),
 		wire_test(test_wire_what_came_before_the_stop_counts),
 		wire_test(test_wire_reports_go_both_ways),
+		wire_test(test_wire_bye_carries_the_last_report),
 		wire_test(test_wire_hostile_datagrams),
 	};
 

@@ -1,4 +1,5 @@
 #include "control/wire/event.h"
+#include "control/wire/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,6 +73,48 @@ static void test_stream_without_reports(void **state)
 		"{\"bytes\":516,\"clock_hz\":8000,\"codec\":\"PCMU\",\"dir\":\"out\","
 		"\"duplicates\":0,\"no_score\":\"no report of the peer\","
 		"\"packets\":3,\"ptime_ms\":30.0,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
+}
+
+/* How far the peer's reports reach, and a negative loss that is explained. */
+static void test_stream_reported(void **state)
+{
+	struct stream_total total = {
+		.has_loss = true,
+		.expected = 907,
+		.received = 954,
+		.lost = -47,
+		.lost_by = STREAM_LOST_RR,
+		.has_reach = true,
+		.reporter_ssrc = 0xabc,
+		.reported_ext_seq = 66000,
+		.unreported = 93,
+	};
+	json_t *o = wire_stream_encode(&total, true);
+	json_t *report = json_object_get(o, "last_report");
+
+	(void)state;
+	assert_string_equal(text_of(report, "ssrc"), "00000abc");
+	assert_int_equal(json_integer_value(json_object_get(report, "ext_seq")),
+			 66000);
+	assert_int_equal(
+		json_integer_value(json_object_get(report, "sent_ext_seq")),
+		66093);
+	assert_int_equal(
+		json_integer_value(json_object_get(report, "unreported")), 93);
+	assert_string_equal(text_of(o, "lost_by"), "rr");
+	assert_non_null(strstr(text_of(o, "lost_note"), "47 packets more"));
+	json_decref(o);
+	total.lost = 10;
+	total.lost_by = STREAM_LOST_XR;
+	o = wire_stream_encode(&total, true);
+	assert_string_equal(text_of(o, "lost_by"), "xr");
+	assert_null(json_object_get(o, "lost_note"));
+	json_decref(o);
+	total.has_reach = false;
+	o = wire_stream_encode(&total, true);
+	assert_null(json_object_get(o, "last_report"));
+	assert_null(json_object_get(o, "lost_by"));
+	json_decref(o);
 }
 
 static void test_stream_quality(void **state)
@@ -224,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
 		cmocka_unit_test(test_call_end_of_an_older_agent),
 		cmocka_unit_test(test_stream_without_reports),
+		cmocka_unit_test(test_stream_reported),
 		cmocka_unit_test(test_stream_quality),
 		cmocka_unit_test(test_stream_encrypted),
 		cmocka_unit_test(test_sip_message_bytes),

@@ -1,0 +1,275 @@
+/* What the peer's reports say about a sent stream: how far they reach, and the
+ * loss where duplicates are in play (RFC 3550 6.4.1, RFC 3611 4.6). */
+#include "media/analysis/stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/analysis/random.h"
+
+#define S     INT64_C(1000000000)
+#define OURS  9u
+#define PEER  3u
+#define FIRST 65500u
+
+static struct rtp_sender sender;
+static uint16_t next_seq;
+
+static int setup(void **state)
+{
+	(void)state;
+	rtp_sender_init(&sender, OURS, 0, "PCMU", 8000);
+	next_seq = FIRST;
+	return 0;
+}
+
+static void send_packets(int count)
+{
+	while (count-- > 0) {
+		struct packet_record r = {.seq = next_seq++,
+					  .payload_bytes = 160,
+					  .header_bytes = 12,
+					  .kind = PACKET_RTP_SENT};
+
+		rtp_sender_update(&sender, &r);
+	}
+}
+
+/* A report block up to the n-th packet. */
+static void report(uint32_t ssrc, uint32_t n, int32_t lost)
+{
+	struct rtcp_report b = {
+		.ssrc = OURS, .ext_max = FIRST + n - 1, .lost = lost};
+	double ms;
+
+	rtp_sender_report(&sender, ssrc, &b, 0, &ms);
+}
+
+/* A statistics summary of packets from the begin-th to the end-th, excluded. */
+static void summary(uint32_t ssrc, uint32_t begin, uint32_t end, uint32_t lost,
+		    uint32_t duplicates)
+{
+	struct rtcp_stat_summary n = {
+		.ssrc = OURS,
+		.begin_seq = (uint16_t)(FIRST + begin - 1),
+		.end_seq = (uint16_t)(FIRST + end - 1),
+		.has_loss = true,
+		.lost = lost,
+		.has_duplicates = true,
+		.duplicates = duplicates,
+	};
+
+	rtp_sender_summary(&sender, ssrc, &n);
+}
+
+static struct stream_total total(void)
+{
+	struct stream_total t;
+
+	rtp_sender_total(&sender, &t);
+	return t;
+}
+
+static void test_last_report_reaches_a_number(void **state)
+{
+	struct stream_total t;
+
+	(void)state;
+	send_packets(1000);
+	assert_false(total().has_reach);
+	report(PEER, 907, 45);
+	t = total();
+	assert_true(t.has_reach);
+	assert_int_equal(t.reporter_ssrc, PEER);
+	assert_int_equal(t.reported_ext_seq, FIRST + 906);
+	assert_int_equal(t.unreported, 93);
+	assert_int_equal(t.expected, 907);
+	/* the one that came with the peer's BYE */
+	report(PEER, 1000, 49);
+	t = total();
+	assert_int_equal(t.unreported, 0);
+	assert_int_equal(t.expected, 1000);
+	assert_int_equal(t.lost, 49);
+	assert_int_equal(t.lost_by, STREAM_LOST_RR);
+}
+
+/* Another device takes the call over, with cycles of its own. */
+static void test_reach_is_that_of_who_reported_last(void **state)
+{
+	struct stream_total t;
+
+	(void)state;
+	send_packets(300);
+	report(PEER, 200, 0);
+	send_packets(100);
+	report(PEER + 1, 380, 0);
+	t = total();
+	assert_int_equal(t.reporter_ssrc, PEER + 1);
+	assert_int_equal(t.unreported, 20);
+}
+
+static void test_long_silence_of_reports(void **state)
+{
+	(void)state;
+	send_packets(100);
+	report(PEER, 100, 0);
+	send_packets(200000);
+	assert_int_equal(total().unreported, 200000);
+}
+
+/* 10 lost, 57 twice: the blocks say 47 more than expected. */
+static void test_duplicates_make_the_loss_negative(void **state)
+{
+	struct stream_total t;
+
+	(void)state;
+	send_packets(500);
+	report(PEER, 500, 10 - 57);
+	t = total();
+	assert_int_equal(t.lost, -47);
+	assert_int_equal(t.lost_by, STREAM_LOST_RR);
+	assert_false(t.has_duplicates);
+}
+
+static void test_summary_tells_loss_and_duplicates(void **state)
+{
+	struct stream_second n;
+	struct stream_total t;
+
+	(void)state;
+	send_packets(100);
+	/* the first two never came: the peer knows nothing of them */
+	report(PEER, 100, 4 - 20);
+	summary(PEER, 3, 101, 4, 20);
+	rtp_sender_close_second(&sender, S, &n);
+	assert_true(n.has_loss);
+	assert_int_equal(n.expected, 100);
+	assert_int_equal(n.lost, 4);
+	send_packets(150);
+	report(PEER, 250, 10 - 57);
+	summary(PEER, 101, 251, 6, 37);
+	t = total();
+	assert_int_equal(t.lost, 10);
+	assert_int_equal(t.expected, 250);
+	assert_int_equal(t.received, 240);
+	assert_true(t.has_duplicates);
+	assert_int_equal(t.duplicates, 57);
+	assert_int_equal(t.lost_by, STREAM_LOST_XR);
+	/* a block without a summary: its part is a report's */
+	send_packets(50);
+	report(PEER, 300, 12 - 58);
+	t = total();
+	assert_int_equal(t.lost, 11);
+	assert_int_equal(t.lost_by, STREAM_LOST_RR_XR);
+	rtp_sender_close_second(&sender, 2 * S, &n);
+	assert_int_equal(n.lost, 7);
+}
+
+/* A compound packet was lost: the next block is about more than its summary,
+ * and stays; from then on they agree again. */
+static void test_summary_after_a_lost_one(void **state)
+{
+	(void)state;
+	send_packets(100);
+	report(PEER, 100, 1);
+	summary(PEER, 1, 101, 1, 0);
+	send_packets(200);
+	report(PEER, 300, 5 - 6);
+	summary(PEER, 201, 301, 2, 3);
+	assert_int_equal(total().lost, 5 - 6);
+	assert_int_equal(total().lost_by, STREAM_LOST_RR_XR);
+	send_packets(100);
+	report(PEER, 400, 9 - 9);
+	summary(PEER, 301, 401, 4, 3);
+	assert_int_equal(total().lost, -1 + 4);
+}
+
+/* XR was agreed on later than RTCP. */
+static void test_summaries_begin_later(void **state)
+{
+	(void)state;
+	send_packets(200);
+	report(PEER, 200, 2);
+	send_packets(200);
+	report(PEER, 400, 4);
+	send_packets(200);
+	report(PEER, 600, 6 - 10);
+	summary(PEER, 401, 601, 2, 10);
+	assert_int_equal(total().lost, 6);
+	assert_int_equal(total().expected, 600);
+	assert_int_equal(total().lost_by, STREAM_LOST_RR_XR);
+}
+
+static void test_summary_that_cannot_be(void **state)
+{
+	(void)state;
+	send_packets(200);
+	summary(PEER, 1, 101, 5, 0); /* nobody reported yet */
+	report(PEER, 100, 3);
+	summary(PEER, 1, 90, 5, 0);    /* of other numbers */
+	summary(PEER, 90, 101, 12, 0); /* more than its numbers */
+	summary(PEER, 101, 101, 0, 0); /* of none */
+	assert_int_equal(total().lost, 3);
+	assert_int_equal(total().lost_by, STREAM_LOST_RR);
+}
+
+/* Whatever is reported: the seconds sum to the stream, and no more is lost
+ * than was expected. */
+static void test_any_reports_add_up(void **state)
+{
+	uint64_t seed = 13;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct stream_second n;
+		int64_t lost = 0;
+		uint64_t expected = 0;
+		uint32_t sent = 0;
+
+		setup(NULL);
+		for (int i = 0; i < 60; i++) {
+			uint32_t more = random_below(&seed, 200);
+			uint32_t from = random_below(&seed, sent + 10);
+			uint32_t ssrc = PEER + random_below(&seed, 2);
+
+			send_packets((int)more);
+			sent += more;
+			report(ssrc, sent - random_below(&seed, 5),
+			       (int32_t)random_below(&seed, 60) - 20);
+			summary(ssrc, from, sent + random_below(&seed, 2),
+				random_below(&seed, 100),
+				random_below(&seed, 20));
+			rtp_sender_close_second(&sender, (i + 1) * S, &n);
+			lost += n.lost;
+			expected += n.expected;
+		}
+		assert_int_equal(total().lost, lost);
+		assert_int_equal(total().expected, expected);
+		assert_true(lost <= (int64_t)expected);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_last_report_reaches_a_number,
+				       setup),
+		cmocka_unit_test_setup(test_reach_is_that_of_who_reported_last,
+				       setup),
+		cmocka_unit_test_setup(test_long_silence_of_reports, setup),
+		cmocka_unit_test_setup(test_duplicates_make_the_loss_negative,
+				       setup),
+		cmocka_unit_test_setup(test_summary_tells_loss_and_duplicates,
+				       setup),
+		cmocka_unit_test_setup(test_summary_after_a_lost_one, setup),
+		cmocka_unit_test_setup(test_summaries_begin_later, setup),
+		cmocka_unit_test_setup(test_summary_that_cannot_be, setup),
+		cmocka_unit_test(test_any_reports_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
