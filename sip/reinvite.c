@@ -130,7 +130,9 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 	case 408: /* the dialog is gone (12.2.1.2) */
 	case 481:
 		reinvite_failed(call, msg->scode, reason);
-		call_set_end_msg(call, SIP_END_FAILED, msg);
+		str_print(reason, sizeof(reason), "%u to our re-INVITE",
+			  msg->scode);
+		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
 		call_bye(call);
 		return;
 	default:

@@ -93,7 +93,7 @@ bool wire_call_ended_as_asked(const json_t *event);
  * what our SDP offered (RFC 3261 21.4.13, 21.4.26, 21.6.4) the offer is named:
  * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". What the
  * peer warned of follows: ", the peer warns: 305 no common codec".
- * @param text  empty where there was no answer from 300
+ * @param text  empty where no answer from 300 ended the call
  */
 void wire_call_refusal_text(char *text, size_t size, const json_t *event);
 

@@ -2,6 +2,8 @@
 #include "control/wire/event.h"
 #include "control/wire/text.h"
 
+#include <string.h>
+
 /* what an action without audio_codecs offers (media/session_prompt.c) */
 #define UNRESTRICTED "PCMU, PCMA"
 
@@ -30,12 +32,14 @@ void wire_call_refusal_text(char *text, size_t size, const json_t *event)
 	int code = (int)json_integer_value(json_object_get(event, "code"));
 	const char *reason = text_of(event, "reason");
 	const char *warning = text_of(event, "warning");
+	const char *end = text_of(event, "end");
 	char offer[128];
 	bool offered = (code == 415 || code == 488 || code == 606) &&
 		       text_of(event, "direction")[0] == 'o';
 
 	text[0] = '\0';
-	if (code < 300)
+	/* The 487 to our CANCEL is not why the call failed. */
+	if (code < 300 || (end[0] && strcmp(end, "rejected") != 0))
 		return;
 	offer[0] = '\0';
 	if (offered)

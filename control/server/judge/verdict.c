@@ -129,12 +129,15 @@ bool call_failed(const struct call_record *call)
 
 void call_end_text(char *text, size_t size, const struct call_record *call)
 {
+	text[0] = '\0';
+	if (call->finished)
+		wire_call_refusal_text(text, size, call->event);
+	if (text[0])
+		return;
 	if (!call->finished)
 		str_print(text, size, "the agent never accounted for it");
-	else if (call->code >= 300)
-		wire_call_refusal_text(text, size, call->event);
 	else if (call->reason[0])
-		str_print(text, size, "%.80s", call->reason);
+		str_print(text, size, "%.200s", call->reason);
 	else
 		str_print(text, size, "ended: %.20s",
 			  call->end[0] ? call->end : "unknown");

@@ -142,8 +142,8 @@ static void test_each_end(void **state)
 		{{"out", true, "failed", 0, 0, TIMER},
 		 "caller: call caller-1 to sip:1002@x was established, but "
 		 "failed (" TIMER ")"},
-		{{"out", true, "failed", 0, 481, "Call Does Not Exist"},
-		 "was established, but failed (481 Call Does Not Exist)"},
+		{{"out", true, "failed", 0, 481, "481 to our INFO"},
+		 "was established, but failed (481 to our INFO)"},
 		{{"in", true, "failed", 0, 0, "no answer to our re-INVITE"},
 		 "callee: call callee-1 from sip:1002@x was established, but "
 		 "failed (no answer to our re-INVITE)"},
@@ -152,7 +152,7 @@ static void test_each_end(void **state)
 		 "no SDP)"},
 		{{"out", false, "rejected", 0, 486, "Busy Here"},
 		 "was not established (486 Busy Here)"},
-		{{"out", false, "cancelled", 0, 0, "cancelled by us"},
+		{{"out", false, "cancelled", 0, 487, "cancelled by us"},
 		 "was not established (cancelled by us)"},
 		{{"in", false, "failed", 0, 0, "no ACK for our 200 OK"},
 		 "callee: call callee-1 from sip:1002@x was not established "
