@@ -90,6 +90,12 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 	return c;
 }
 
+void call_unmake(struct call *c)
+{
+	c->engine->call_count--;
+	call_release(c);
+}
+
 void call_fault(struct call *c, const char *what, int err)
 {
 	struct engine *e = c->engine;

@@ -129,6 +129,9 @@ struct call {
 /** A call not begun, of no list. @return NULL: out of memory */
 struct call *call_make(struct engine *e, const struct wire_action *action,
 		       struct account *account, bool outgoing);
+/** Release a call that was made last and did not begin: the next one gets its
+ * name. */
+void call_unmake(struct call *c);
 /** Who points to it hears of it. */
 void call_release(struct call *c);
 /** It counts from now on. */
@@ -142,8 +145,9 @@ int call_dial(struct call *c);
 void call_answer_due(void *call);
 /** What the action's parameters ask of the user agent. */
 struct sip_call_options call_options(const struct wire_action *action);
-/** Place a call, number n of its action. @return 0; -errno (reported as a call that failed, unless it
- * is our own fault: then the job was ended) */
+/** Place a call, number n of its action. @return 0; -EADDRINUSE no port is free,
+ * nothing was placed; -errno (reported as a call that failed, unless it is our
+ * own fault: then the job was ended) */
 int call_place(struct engine *e, const struct wire_action *action,
 	       struct account *account, const char *uri, unsigned n);
 /**

@@ -54,6 +54,10 @@ int call_place(struct engine *e, const struct wire_action *action,
 		return -ENOMEM;
 	}
 	err = call_media_new(c);
+	if (err == -EADDRINUSE) {
+		call_unmake(c);
+		return err;
+	}
 	if (err) {
 		call_fault(c, "its audio cannot be set up", err);
 		call_release(c);

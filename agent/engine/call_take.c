@@ -3,9 +3,24 @@
 #include "agent/engine/internal.h"
 
 #include "base/log.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* More calls came than the range has ports for: 503, and the call failed. */
+static void refuse_without_port(struct call *c)
+{
+	const struct engine_settings *s = &c->engine->settings;
+
+	(void)str_print(c->failure, sizeof(c->failure),
+			"it was refused with 503: no port of the RTP range "
+			"%u-%u was free; widen rtp_ports, or limit "
+			"max_concurrent_calls",
+			s->rtp_min, s->rtp_max);
+	if (sip_call_reject(c->sip, 503, NULL))
+		call_hangup(c);
+}
 
 void call_answer_due(void *arg)
 {
@@ -30,6 +45,10 @@ void call_answer_due(void *arg)
 	err = c->media ? 0 : call_media_new(c);
 	if (!err && !media_session_ready(c->media)) {
 		c->answer_waits = true;
+		return;
+	}
+	if (err == -EADDRINUSE) {
+		refuse_without_port(c);
 		return;
 	}
 	if (err)

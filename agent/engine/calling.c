@@ -128,18 +128,15 @@ static void calling_finish(struct engine *e)
 	steps_done(e);
 }
 
-static void stream_one(struct engine *e)
+/* @return 0; -EADDRINUSE no port is free, nothing was placed; -errno */
+static int stream_one(struct engine *e)
 {
 	struct calling *g = &e->calling;
 
-	g->active++;
-	if (stream_place(e, g->action, g->placed++)) {
-		g->active--;
-		g->ended++;
-	}
+	return stream_place(e, g->action, g->placed);
 }
 
-static void place_one(struct engine *e)
+static int call_one(struct engine *e)
 {
 	struct calling *g = &e->calling;
 	struct account *a = g->accounts[g->placed % g->account_count];
@@ -153,23 +150,90 @@ static void place_one(struct engine *e)
 			e, "error",
 			"role %s: the dial destination of call %u cannot be filled in",
 			e->job->role, g->placed + 1);
-		return;
+		return len;
 	}
-	g->active++;
-	if (call_place(e, g->action, a, uri, g->placed++)) {
-		g->active--;
-		g->ended++;
-	}
+	return call_place(e, g->action, a, uri, g->placed);
 }
 
-/** Is there room for one more, also in the media engine? */
+/* Starts that fell due while the one that is made now waited. Their time is
+ * over: the rate is a ceiling at every moment. */
+static void missed_count(struct engine *e, int64_t now_ns)
+{
+	struct calling *g = &e->calling;
+	int64_t at_ns = g->next_ns - g->begin_ns;
+	uint64_t missed = 0;
+
+	while ((at_ns = pace_next_ns(at_ns, g->action->calls_per_second,
+				     g->action->ramp_up_s)) <=
+	       now_ns - g->begin_ns)
+		missed++;
+	starts_over(&e->starts, missed);
+	if (g->next_ns < now_ns)
+		g->next_ns = now_ns;
+}
+
+/* @return false: it has to wait, or the job was ended */
+static bool place_one(struct engine *e, int64_t now_ns)
+{
+	struct calling *g = &e->calling;
+	bool waited = e->starts.waits;
+	int err;
+
+	g->active++;
+	err = g->action->type == WIRE_ACTION_STREAM ? stream_one(e)
+						    : call_one(e);
+	if (err)
+		g->active--;
+	if (err == -EADDRINUSE)
+		return false;
+	g->placed++;
+	if (err)
+		g->ended++;
+	if (waited)
+		missed_count(e, now_ns);
+	g->next_ns = g->begin_ns + pace_next_ns(g->next_ns - g->begin_ns,
+						g->action->calls_per_second,
+						g->action->ramp_up_s);
+	return engine_working(e);
+}
+
+/** May one more be placed, by what the action says? */
 static bool may_place(const struct engine *e)
 {
 	const struct calling *g = &e->calling;
 
 	return g->placed < g->action->max_total_calls &&
-	       g->active < g->action->max_concurrent_calls &&
-	       e->calls_listed < e->sessions_max;
+	       g->active < g->action->max_concurrent_calls;
+}
+
+/** Is there room for it in the media engine? */
+static bool has_room(const struct engine *e)
+{
+	return e->calls_listed < e->sessions_max;
+}
+
+static void timer_set(struct engine *e, int64_t at_ns, int64_t now_ns)
+{
+	struct calling *g = &e->calling;
+
+	g->timer_ns = at_ns > now_ns ? at_ns : now_ns;
+	mono_timer_start(
+		&g->tmr,
+		(uint64_t)((g->timer_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS),
+		place_due, e);
+}
+
+/* @return true: the one that is due waits for a port or a session */
+static bool place_all(struct engine *e, int64_t now_ns)
+{
+	struct calling *g = &e->calling;
+
+	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
+		if (has_room(e) && place_one(e, now_ns))
+			continue;
+		return engine_working(e) && starts_wait(e, g->action, now_ns);
+	}
+	return false;
 }
 
 /**
@@ -182,33 +246,21 @@ static void place_due(void *arg)
 	struct engine *e = arg;
 	struct calling *g = &e->calling;
 	int64_t now_ns = clock_mono_ns();
+	bool waits;
 
 	if (!engine_working(e) || !g->action)
 		return;
-	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
-		if (g->action->type == WIRE_ACTION_STREAM)
-			stream_one(e);
-		else
-			place_one(e);
-		g->next_ns =
-			g->begin_ns + pace_next_ns(g->next_ns - g->begin_ns,
-						   g->action->calls_per_second,
-						   g->action->ramp_up_s);
-	}
+	starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
+	waits = place_all(e, now_ns);
 	if (!engine_working(e))
 		return;
-	if (g->ended == g->action->max_total_calls) {
+	if (g->ended == g->action->max_total_calls)
 		calling_finish(e);
-		return;
-	}
-	if (!may_place(e))
-		return; /* calling_closed() or calling_ended() goes on */
-	mono_timer_start(&g->tmr,
-			 g->next_ns > now_ns ? (uint64_t)((g->next_ns - now_ns +
-							   NS_PER_MS - 1) /
-							  NS_PER_MS)
-					     : 0,
-			 place_due, e);
+	else if (waits)
+		timer_set(e, now_ns + STARTS_RETRY_MS * NS_PER_MS, now_ns);
+	else if (may_place(e))
+		timer_set(e, g->next_ns, now_ns);
+	/* else calling_closed() or calling_ended() goes on */
 }
 
 void calling_start(struct engine *e, const struct wire_action *action)
@@ -216,9 +268,10 @@ void calling_start(struct engine *e, const struct wire_action *action)
 	struct calling *g = &e->calling;
 
 	*g = (struct calling){.action = action};
+	e->starts.waits = false;
 	if (action->type != WIRE_ACTION_STREAM && calling_gather(e, action))
 		return; /* the job was ended */
-	g->begin_ns = g->next_ns = clock_mono_ns();
+	g->begin_ns = g->next_ns = g->timer_ns = clock_mono_ns();
 	place_due(e);
 }
 
@@ -237,9 +290,9 @@ static void calling_go_on(struct engine *e, bool held_up)
 	struct calling *g = &e->calling;
 	int64_t now_ns = clock_mono_ns();
 
-	if (held_up && g->next_ns < now_ns)
+	if (held_up && !e->starts.waits && g->next_ns < now_ns)
 		g->next_ns = now_ns;
-	mono_timer_start(&g->tmr, 0, place_due, e);
+	timer_set(e, now_ns, now_ns);
 }
 
 void calling_closed(struct engine *e)
@@ -261,8 +314,7 @@ void calling_ended(struct engine *e)
 	if (!g->action)
 		return;
 	g->ended++;
-	/* This one has left the list already: was it full? */
-	calling_go_on(e, e->calls_listed + 1 >= e->sessions_max);
+	calling_go_on(e, false);
 }
 
 double calling_progress(const struct engine *e, int64_t now_ns)

@@ -22,6 +22,7 @@
 #include "agent/engine/loop.h"
 #include "agent/engine/outbox.h"
 #include "agent/engine/sessions.h"
+#include "agent/engine/starts.h"
 #include "agent/engine/steps.h"
 #include "base/clock.h"
 #include "base/state.h"
@@ -81,6 +82,7 @@ struct engine {
 
 	struct steps steps;
 	struct calling calling;
+	struct starts starts; /* of all generators of the job */
 	struct asking asking;
 	struct watching watching;
 	bool notifying; /* a notify action is under way */

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/sockaddr.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -162,6 +163,22 @@ static void flaw(struct engine *e, const char *name, uint64_t count,
 						name, count, text));
 }
 
+static void starts_flaw(struct engine *e)
+{
+	const struct starts *s = &e->starts;
+	char text[192];
+
+	if (!starts_saturated(s))
+		return;
+	(void)str_print(text, sizeof(text),
+			"generator saturated: calls did not start when they "
+			"were due, %u calls lingered and held RTP ports, the "
+			"engine's loop was %lld ms late",
+			s->lingered_max,
+			(long long)(s->late_max_ns / NS_PER_MS));
+	flaw(e, "starts_missed", s->missed, text);
+}
+
 static void report_flaws(struct engine *e, const struct media_evidence *m)
 {
 	flaw(e, "receive_queue_drops", m->receive_queue_drops,
@@ -175,6 +192,7 @@ static void report_flaws(struct engine *e, const struct media_evidence *m)
 	flaw(e, "packets_unsent", m->packets_unsent,
 	     "packets were not sent in their place: the prompt was not encoded "
 	     "in time");
+	starts_flaw(e);
 	flaw(e, "samples_dropped", collect_dropped(e->collect),
 	     "samples are missing in the statistics");
 	flaw(e, "points_dropped", outbox_dropped(e->outbox, OUTBOX_SERIES),
@@ -210,6 +228,7 @@ void report_rest(struct engine *e)
 		.dtls_refused = m.dtls_refused,
 		.packets_unsent = m.packets_unsent,
 		.stun_dropped = m.stun_dropped,
+		.starts_missed = e->starts.missed,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 		.send_scheduling =

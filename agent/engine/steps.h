@@ -95,7 +95,8 @@ struct calling {
 	uint32_t ended;
 	uint32_t active; /* SIP calls placed and not closed */
 	int64_t begin_ns;
-	int64_t next_ns; /* when the next one is due */
+	int64_t next_ns;  /* when the next one is due */
+	int64_t timer_ns; /* when tmr is */
 	struct mono_timer tmr;
 };
 

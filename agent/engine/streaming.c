@@ -62,7 +62,9 @@ int stream_place(struct engine *e, const struct wire_action *action, unsigned n)
 	err = call_media_new(c);
 	if (!err)
 		err = start(c);
-	if (err) {
+	if (err == -EADDRINUSE && !action->stream.local_port) {
+		call_unmake(c);
+	} else if (err) {
 		call_fault(c, "its stream cannot be set up", err);
 		call_release(c);
 	}

@@ -235,6 +235,7 @@ function drawEvidence(evidence) {
     ['packets not sent', (e) => figure(e.packets_unsent), 'number'],
     ['DTLS refused', (e) => figure(e.dtls_refused), 'number'],
     ['STUN dropped', (e) => figure(e.stun_dropped), 'number'],
+    ['Starts missed', (e) => figure(e.starts_missed), 'number'],
   ], 'Reported when the agents have finished.');
 }
 

@@ -196,6 +196,7 @@ json_t *wire_event_evidence(struct wire_time when,
 		{"dtls_refused", e->dtls_refused},
 		{"packets_unsent", e->packets_unsent},
 		{"stun_dropped", e->stun_dropped},
+		{"starts_missed", e->starts_missed},
 	};
 	json_t *o = wire_event_new(when, "evidence");
 	json_t *lateness;

@@ -149,6 +149,7 @@ struct wire_event_evidence {
 	uint64_t dtls_refused;
 	uint64_t packets_unsent;
 	uint64_t stun_dropped;
+	uint64_t starts_missed; /* calls that were due and had no RTP port */
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 	/* class of the threads: normal, nice, realtime, overrun; NULL: there

@@ -50,7 +50,7 @@ class Engine:
         self.events, self.messages, self.series = [], [], []
         self.artifacts = []
         self.steps = len(steps)
-        first = ports.rtp[0] + 4 * offset
+        first = self.range_first = ports.rtp[0] + 4 * offset
         self._send({"type": "job", "spec": {
             "session_id": "0a1b2c3d-0000-4000-8000-000000000001", "role": role, "attempt": 1,
             "interval_s": 1, "max_duration_s": max_duration_s, "record": "sip",

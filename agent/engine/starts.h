@@ -1,0 +1,55 @@
+/**
+ * Calls of a generator that cannot begin when they are due, as no RTP port (or
+ * media session) is free: they wait, and what falls due meanwhile is missed.
+ * docs/engine.md has the rules.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_STARTS_H
+#define OFFHOOK_AGENT_ENGINE_STARTS_H
+
+#include "base/clock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct wire_action;
+
+/* A loop that was later than this is the cause, not the port range. */
+#define STARTS_LATE_NS (250 * NS_PER_MS)
+/* How long a late loop explains what is missing: its backlog is worked off. */
+#define STARTS_LATE_FOR_NS (10 * NS_PER_S)
+/* Ports that no call of ours holds: so long it is waited for them. */
+#define STARTS_FOREIGN_NS (5 * NS_PER_S)
+/* While a start waits it is tried this often, besides whenever a call ends. */
+#define STARTS_RETRY_MS 100
+
+struct starts {
+	bool waits;       /* the next one, for a port or a session */
+	int64_t since_ns; /* waits: since when */
+	uint64_t missed;  /* of the whole job */
+	int64_t late_ns;  /* the loop's latest turn of STARTS_LATE_FOR_NS */
+	int64_t late_at_ns;
+	/* while a start waited or was missed: the evidence */
+	uint32_t lingered_max;
+	int64_t late_max_ns;
+};
+
+/** A timer of the generator fired. @param late_ns  after it was due */
+void starts_late(struct starts *s, int64_t late_ns, int64_t now_ns);
+
+/**
+ * No port or no session is free for a call that is due.
+ * @param action  of the generator
+ * @return true: wait; false: it would be in vain, the job was ended
+ */
+bool starts_wait(struct engine *e, const struct wire_action *action,
+		 int64_t now_ns);
+
+/** The start that waited was made. @param missed  starts that were due since */
+void starts_over(struct starts *s, uint64_t missed);
+
+/** The generator, not the port range or the peer, kept calls from starting. */
+bool starts_saturated(const struct starts *s);
+
+#endif
