@@ -126,9 +126,10 @@ def test_passwords_are_never_read(server, unique):
     back = server.api("PUT", path, {"name": unique, "credentials": users})
     assert [u["has_password"] for u in
             back["credential_pool"]["credentials"]] == [True, False]
-    # and a password left out is gone
+    # left out it would be lost: that has to be said
+    problem(server.request("PUT", path, {"name": unique, "credentials": [{"username": "1001"}]}), 422)
     gone = server.api("PUT", path, {"name": unique, "credentials": [
-        {"username": "1001"}]})
+        {"username": "1001", "has_password": 0}]})
     assert gone["credential_pool"]["credentials"][0]["has_password"] is False
 
 

@@ -57,7 +57,7 @@ def rename(mapping, old, new):
 
 def form_without_description(raw):
     """As if `description` were a member of JSON bodies only."""
-    content = raw["components"]["requestBodies"]["ProjectInput"]["content"]
+    content = raw["components"]["requestBodies"]["ProjectReplacement"]["content"]
     narrow = {"type": "object", "additionalProperties": False, "required": ["name"],
               "properties": {"name": {"type": "string"}}}
     for media in ("application/x-www-form-urlencoded", "multipart/form-data"):
@@ -107,7 +107,7 @@ PLANTED = {
         lambda r: r["components"]["parameters"]["Count"]["schema"].update(maximum=5),
         {"path": "/projects?count=6"}, "count"),
     "a member of a JSON body": (
-        lambda r: schema(r, "ProjectInput")["properties"].pop("description"),
+        lambda r: schema(r, "ProjectReplacement")["properties"].pop("description"),
         {"method": "PUT", "json": FORM}, "description"),
     "a member of a form": (form_without_description, {"method": "PUT", "data": FORM},
                            "description"),
@@ -115,7 +115,7 @@ PLANTED = {
         form_without_description,
         {"method": "PUT", "files": {k: (None, v) for k, v in FORM.items()}}, "description"),
     "a type of body": (
-        lambda r: r["components"]["requestBodies"]["ProjectInput"]["content"].pop(
+        lambda r: r["components"]["requestBodies"]["ProjectReplacement"]["content"].pop(
             "multipart/form-data"),
         {"method": "PUT", "files": {"name": (None, "planted")}}, "multipart/form-data"),
 }

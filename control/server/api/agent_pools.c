@@ -61,6 +61,7 @@ const struct resource agent_pool_resource = {
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
 	.updated_at = true,
+	.observed = "agent_count",
 	.issue = issue,
 };
 

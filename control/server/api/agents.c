@@ -116,6 +116,7 @@ const struct resource agent_resource = {
 	.table = &table,
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
+	.observed = "in_use last_seen clock_offset_us state",
 	.check = check,
 	.present = present,
 	.may_delete = may_delete,

@@ -35,7 +35,9 @@ static const struct field credential_fields[] = {
 	 .max = 255,
 	 .check = field_line},
 	{.name = "password", .kind = FIELD_TEXT, .max = 255},
-	{.name = "has_password", .kind = FIELD_FLAG, .fallback = "0"},
+	/* null: neither is said, which check_passwords() refuses where a
+	 * password would be lost */
+	{.name = "has_password", .kind = FIELD_FLAG},
 	{.name = "domain", .kind = FIELD_TEXT, .max = 255, .check = field_word},
 	{.name = "display_name",
 	 .kind = FIELD_TEXT,
@@ -100,8 +102,77 @@ static int add_row(unsigned line, json_t *row, void *arg)
 	       ROW_ERRORS_MAX;
 }
 
+/* Whether the next entry of this username in the pool has a password. */
+static bool next_password(json_t *stored, const char *username)
+{
+	json_t *entries = json_object_get(stored, username);
+	bool has = json_is_true(json_array_get(entries, 0));
+
+	json_array_remove(entries, 0);
+	return has;
+}
+
+/* {username: [has_password, ...]} of the pool that is replaced; of a new one
+ * nothing. */
+static json_t *stored_passwords(struct request *req)
+{
+	json_t *stored = json_object(), *list = NULL, *credential;
+	int64_t id;
+	size_t i;
+
+	if (!param_id(req, 0, &id) ||
+	    store_credentials_get(req->store, id, &list))
+		return stored;
+	json_array_foreach(list, i, credential)
+	{
+		const char *name = json_string_value(
+			json_object_get(credential, "username"));
+		json_t *entries = json_object_get(stored, name);
+
+		if (!entries) {
+			entries = json_array();
+			json_object_set_new(stored, name, entries);
+		}
+		json_array_append(entries,
+				  json_object_get(credential, "has_password"));
+	}
+	json_decref(list);
+	return stored;
+}
+
+/* A password is kept, replaced or removed, but never lost: who writes a
+ * credential without it says which. */
+static void check_passwords(struct request *req, json_t *credentials,
+			    struct reply *rep)
+{
+	json_t *stored = stored_passwords(req), *credential;
+	size_t i;
+
+	json_array_foreach(credentials, i, credential)
+	{
+		json_t *keep = json_object_get(credential, "has_password");
+		const bool was =
+			next_password(stored, json_string_value(json_object_get(
+						      credential, "username")));
+		char at[POINTER_BYTES];
+
+		if (json_is_string(json_object_get(credential, "password")))
+			continue;
+		str_print(at, sizeof(at), "/credentials/%zu/password", i);
+		if (was && json_is_null(keep))
+			field_error(rep, at,
+				    "is missing: give it, or has_password 1 to "
+				    "keep the stored one, or 0 to remove it");
+		else if (!was && json_integer_value(keep) == 1)
+			field_error(rep, at,
+				    "is missing: the pool has none for this "
+				    "username that has_password could keep");
+	}
+	json_decref(stored);
+}
+
 /* A table in place of the array. */
-static void check(struct request *req, json_t *values, struct reply *rep)
+static void check_table(struct request *req, json_t *values, struct reply *rep)
 {
 	const char *csv = json_string_value(json_object_get(values, "csv"));
 	struct table_reading t = {.req = req, .rep = rep};
@@ -117,6 +188,14 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 	if (csv_read(csv, add_row, &t, reason) < 0)
 		field_error(rep, "/csv", "%s", reason);
 	json_object_set_new(values, "credentials", t.credentials);
+}
+
+static void check(struct request *req, json_t *values, struct reply *rep)
+{
+	check_table(req, values, rep);
+	if (rep->status == 0)
+		check_passwords(req, json_object_get(values, "credentials"),
+				rep);
 }
 
 static int detail(struct request *req, json_t *row)

@@ -1,6 +1,7 @@
 #include "control/server/api/resource.h"
 
 #include "base/log.h"
+#include "base/str.h"
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/store/store.h"
@@ -284,16 +285,77 @@ static void replace(struct request *req, struct reply *rep,
 		resource_reply(req, rep, r, id, 200, NULL);
 }
 
+static bool is_field(const struct resource *r, const char *name)
+{
+	for (size_t i = 0; i < r->field_count; i++)
+		if (strcmp(r->fields[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* In a form a value is text: itself, nothing for null, or JSON. */
+static bool same_value(const json_t *shown, const json_t *given, bool form)
+{
+	json_t *parsed;
+	bool same;
+
+	if (!form || json_is_string(shown) || !json_is_string(given))
+		return json_equal(shown, given);
+	if (json_is_null(shown) && json_string_length(given) == 0)
+		return true;
+	parsed = json_loads(json_string_value(given), JSON_DECODE_ANY, NULL);
+	same = json_equal(shown, parsed);
+	json_decref(parsed);
+	return same;
+}
+
+/* What GET answers, PUT takes: take out of the body the members that only GET
+ * knows. They must be as they are. */
+static void drop_read_only(struct request *req, struct reply *rep,
+			   const struct resource *r, const json_t *shown)
+{
+	const char *name;
+	json_t *given;
+	void *next;
+
+	json_object_foreach_safe(req->body, next, name, given)
+	{
+		const json_t *value = json_object_get(shown, name);
+		char pointer[POINTER_BYTES];
+
+		if (!value || is_field(r, name))
+			continue;
+		if (!(r->observed && str_has_word(r->observed, name)) &&
+		    !same_value(value, given, req->body_is_form)) {
+			str_print(pointer, sizeof(pointer), "/%s", name);
+			field_error(rep, pointer,
+				    "is read-only: leave it out, or send it as "
+				    "it is");
+		}
+		json_object_del(req->body, name);
+	}
+}
+
 void resource_replace(struct request *req, struct reply *rep)
 {
 	const struct resource *r = resource_of(req);
-	json_t *values;
+	char tag[ETAG_BYTES];
+	json_t *values, *shown = NULL;
 	int64_t id;
+	int err = -ENOENT;
 
-	if (!param_id(req, 0, &id)) {
-		reply_store_error(rep, -ENOENT, r->singular);
+	if (param_id(req, 0, &id))
+		err = read_record(req, r, id, &shown, tag);
+	if (err) {
+		reply_store_error(rep, err, r->singular);
 		return;
 	}
+	/* an old copy is told before its old members */
+	if (matches(req, rep, r, id))
+		drop_read_only(req, rep, r, shown);
+	json_decref(shown);
+	if (rep->status && rep->status != 422)
+		return;
 	values = read_values(req, r, rep);
 	if (!values)
 		return;

@@ -17,6 +17,10 @@ struct resource {
 	size_t field_count;
 	record_children_h *children; /* may be NULL */
 	bool updated_at;             /* the table has that column */
+	/** Members of a record, separated by blanks, that change without an
+	 * edit (what agents report, what is counted): a PUT takes any value of
+	 * them, as they may have changed since they were read. */
+	const char *observed;
 	/** Look over all values before they are written; may be NULL. */
 	void (*check)(struct request *req, json_t *values, struct reply *rep);
 	/** Add a new token to the values of a new row; may be NULL.

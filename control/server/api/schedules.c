@@ -268,6 +268,7 @@ const struct resource schedule_resource = {
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
 	.updated_at = true,
+	.observed = "next_at waiting_for next_times history",
 	.check = check,
 	.present = present,
 	.detail = detail,

@@ -110,7 +110,9 @@ static const struct field fields[] = {
 	 .check = field_line},
 	{.name = "tls",
 	 .kind = FIELD_OBJECT,
-	 .fallback = "{}",
+	 /* what check_tls() makes of {} */
+	 .fallback = "{\"verify\": 1, \"server_name\": null, \"ca\": null, "
+		     "\"certificate\": null}",
 	 .check = check_tls},
 };
 

@@ -116,7 +116,8 @@ static const struct field fields[] = {
 	 .fallback = "\"\"",
 	 .check = callback_check_url},
 	{.name = "callback_secret", .kind = FIELD_TEXT, .max = 255},
-	{.name = "has_callback_secret", .kind = FIELD_FLAG, .fallback = "0"},
+	/* null: neither is said, see check_secret() */
+	{.name = "has_callback_secret", .kind = FIELD_FLAG},
 	{.name = "retries_on_failure",
 	 .kind = FIELD_INTEGER,
 	 .max = 10,
@@ -142,12 +143,34 @@ static void check_template(struct request *req, json_t *values,
 			    id ? id : json_null());
 }
 
+/* A secret is kept, replaced or removed, but never lost. */
+static void check_secret(struct request *req, json_t *values, struct reply *rep)
+{
+	json_t *secret = json_object_get(values, "callback_secret");
+	json_t *keep = json_object_get(values, "has_callback_secret");
+	json_t *stored = NULL;
+	int64_t id;
+	bool was;
+
+	if (json_is_string(secret) || !param_id(req, 0, &id) ||
+	    record_get(req->store, &table, id, &stored))
+		return;
+	was = json_integer_value(
+		      json_object_get(stored, "has_callback_secret")) == 1;
+	json_decref(stored);
+	if (was && json_is_null(keep))
+		field_error(rep, "/callback_secret",
+			    "is missing: give it, or has_callback_secret 1 to "
+			    "keep the stored one, or 0 to remove it");
+}
+
 /* Ids that name nothing are errors of the field, not conflicts. */
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
 	json_t *step, *action;
 	size_t i, k;
 
+	check_secret(req, values, rep);
 	check_template(req, values, rep);
 	resource_reference(req, rep, project_resource.table,
 			   json_object_get(values, "project_id"),

@@ -100,25 +100,51 @@ int store_credentials_open(struct store *s, int64_t pool_id, json_t **ret)
 	return read_list(store_reader(s), store_secrets(s), true, pool_id, ret);
 }
 
-/* The password a new entry brings, or the one the pool has for its user. */
-static json_t *password_of(json_t *credential, json_t *before)
+/* {username: [password or null, ...]} in the order of the pool: a username may
+ * be there several times. @return new; NULL: out of memory */
+static json_t *passwords_by_user(json_t *before)
 {
-	json_t *password = json_object_get(credential, "password");
-	json_t *old;
+	json_t *users = json_object(), *old;
 	size_t i;
 
-	if (json_is_string(password))
-		return password;
-	if (json_integer_value(json_object_get(credential, "has_password")) !=
-	    1)
-		return NULL;
 	json_array_foreach(before, i, old)
 	{
-		if (json_equal(json_object_get(old, "username"),
-			       json_object_get(credential, "username")))
-			return json_object_get(old, "password");
+		const char *name =
+			json_string_value(json_object_get(old, "username"));
+		json_t *password = json_object_get(old, "password");
+		json_t *own = json_object_get(users, name);
+
+		if (!own) {
+			own = json_array();
+			if (json_object_set_new(users, name, own)) {
+				json_decref(users);
+				return NULL;
+			}
+		}
+		json_array_append(own, password ? password : json_null());
 	}
-	return NULL;
+	return users;
+}
+
+/* The password a new entry brings, or, as the nth of its username, the one of
+ * the nth in the pool. @return new reference; NULL: none */
+static json_t *password_of(json_t *credential, json_t *users)
+{
+	json_t *password = json_object_get(credential, "password");
+	json_t *own = json_object_get(users, json_string_value(json_object_get(
+						     credential, "username")));
+	json_t *kept = json_incref(json_array_get(own, 0));
+
+	json_array_remove(own, 0);
+	if (!json_is_string(password)) {
+		if (json_integer_value(
+			    json_object_get(credential, "has_password")) == 1 &&
+		    json_is_string(kept))
+			return kept;
+		password = NULL;
+	}
+	json_decref(kept);
+	return json_incref(password);
 }
 
 static int insert_credential(struct db *db, const struct secrets *secrets,
@@ -155,23 +181,28 @@ int store_credentials_replace(struct store *s, struct db *db, int64_t pool_id,
 {
 	json_t *list = json_object_get(values, "credentials");
 	const struct db_value param = DB_I(pool_id);
-	json_t *before, *credential;
+	json_t *before, *credential, *password, *users;
 	size_t i;
 	int err;
 
 	err = read_list(db, store_secrets(s), true, pool_id, &before);
 	if (err)
 		return err;
+	users = passwords_by_user(before);
+	json_decref(before);
+	if (!users)
+		return -ENOMEM;
 	err = db_query(db, "DELETE FROM credential WHERE pool_id = $1", &param,
 		       1, NULL, NULL);
 	json_array_foreach(list, i, credential)
 	{
 		if (err < 0)
 			break;
+		password = password_of(credential, users);
 		err = insert_credential(db, store_secrets(s), pool_id, i,
-					credential,
-					password_of(credential, before));
+					credential, password);
+		json_decref(password);
 	}
-	json_decref(before);
+	json_decref(users);
 	return err < 0 ? err : 0;
 }

@@ -14,7 +14,7 @@ struct store;
 /**
  * Replace a pool's credentials by values["credentials"] (record_children_h).
  * One without a password, but with `has_password`, keeps the password that
- * the pool has for its username.
+ * the pool has for its username (the nth of a username that of the nth).
  * @return 0; -ENOMEM; -EIO
  */
 int store_credentials_replace(struct store *s, struct db *db, int64_t pool_id,

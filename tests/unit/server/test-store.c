@@ -317,6 +317,22 @@ static void test_credentials(void **state)
 	assert_null(password(list, 0));
 	assert_string_equal(password(list, 1), "one");
 	json_decref(list);
+	/* the nth of a username keeps the nth's */
+	put_pool(f, id,
+		 "[{\"username\": \"1\", \"password\": \"a\"},"
+		 " {\"username\": \"1\"},"
+		 " {\"username\": \"1\", \"password\": \"c\"}]");
+	put_pool(f, id,
+		 "[{\"username\": \"2\", \"password\": \"new\"},"
+		 " {\"username\": \"1\", \"has_password\": 1},"
+		 " {\"username\": \"1\", \"has_password\": 0},"
+		 " {\"username\": \"1\", \"has_password\": 1}]");
+	assert_int_equal(store_credentials_open(f->store, id, &list), 0);
+	assert_string_equal(password(list, 0), "new");
+	assert_string_equal(password(list, 1), "a");
+	assert_null(password(list, 2));
+	assert_string_equal(password(list, 3), "c");
+	json_decref(list);
 	/* with another master key nothing opens, and it is not silent */
 	f->store = store_free(f->store);
 	f->database = database_close(f->database);
