@@ -320,29 +320,47 @@ static int save(struct record_command *c)
 
 /* ---- runs ---- */
 
-/* Tell what a queued run waits for, each time that changes; standard output is
- * for the result. @param told  what was told last, NULL: nothing */
-static void tell_waiting(struct record_command *c, const char *session_id,
-			 char **told)
+/* What somebody who waits has been told; standard output is for the result. */
+struct told {
+	char attempt[UUID_TEXT_BYTES]; /* session of the attempt that goes on */
+	char *waiting;                 /* what it waits for; NULL: nothing */
+};
+
+/* Tell what the attempt waits for, each time that changes, and how it ended if
+ * another one follows. @return true: go on with that one */
+static bool tell_progress(struct record_command *c, struct told *told)
 {
 	char path[PATH_BYTES];
 	struct remote_answer a;
-	const char *text;
+	const char *waiting, *next;
+	json_t *run;
+	bool goes_on;
 
-	str_print(path, sizeof(path), "/runs/%s", session_id);
+	str_print(path, sizeof(path), "/runs/%s", told->attempt);
 	if (call(c, "GET", path, NULL, NULL, &a))
-		return; /* the next poll fails, or does not */
-	text = json_string_value(
-		json_object_get(json_object_get(a.body, "run"), "waiting_for"));
-	if (text && (!*told || strcmp(*told, text) != 0))
-		fprintf(stderr, "offhook: the run waits: %s\n", text);
-	free(*told);
-	*told = text ? strdup(text) : NULL;
+		return false; /* the next poll fails, or does not */
+	run = json_object_get(a.body, "run");
+	waiting = json_string_value(json_object_get(run, "waiting_for"));
+	if (waiting && (!told->waiting || strcmp(told->waiting, waiting) != 0))
+		fprintf(stderr, "offhook: the run waits: %s\n", waiting);
+	free(told->waiting);
+	told->waiting = waiting ? strdup(waiting) : NULL;
+	next = json_string_value(json_object_get(run, "retried_by"));
+	goes_on = next &&
+		  str_copy(told->attempt, sizeof(told->attempt), next) >= 0;
+	if (goes_on)
+		fprintf(stderr, "offhook: attempt %lld %s: %s\n",
+			(long long)json_integer_value(
+				json_object_get(run, "attempt")),
+			json_string_value(json_object_get(run, "status")),
+			json_string_value(
+				json_object_get(run, "result_description")));
 	remote_answer_release(&a);
+	return goes_on;
 }
 
 static int poll_end(struct record_command *c, const char *session_id,
-		    char **told)
+		    struct told *told)
 {
 	char path[PATH_BYTES];
 	struct remote_answer a;
@@ -355,6 +373,8 @@ static int poll_end(struct record_command *c, const char *session_id,
 			json_string_value(json_object_get(run, "status"));
 		bool passed = state && strcmp(state, "passed") == 0;
 
+		while (tell_progress(c, told))
+			;
 		if (state && strcmp(state, "running") != 0) {
 			if (c->json)
 				print_json(a.body);
@@ -364,7 +384,6 @@ static int poll_end(struct record_command *c, const char *session_id,
 			return passed ? 0 : EXIT_FAILED;
 		}
 		remote_answer_release(&a);
-		tell_waiting(c, session_id, told);
 		sleep(POLL_S);
 	}
 	return status;
@@ -377,11 +396,15 @@ static int wait_for(struct record_command *c, const json_t *data)
 		json_string_value(json_object_get(data, "session_id"));
 	const char *waiting =
 		json_string_value(json_object_get(data, "waiting_for"));
-	/* without --json it stands among what was printed */
-	char *told = waiting && !c->json ? strdup(waiting) : NULL;
-	int status = poll_end(c, session_id, &told);
+	struct told told = {.waiting = NULL};
+	int status;
 
-	free(told);
+	/* without --json it stands among what was printed */
+	if (waiting && !c->json)
+		told.waiting = strdup(waiting);
+	(void)str_copy(told.attempt, sizeof(told.attempt), session_id);
+	status = poll_end(c, session_id, &told);
+	free(told.waiting);
 	return status;
 }
 

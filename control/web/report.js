@@ -38,6 +38,19 @@ function drawHead(run) {
   }));
 }
 
+// A run that failed may start again: this page shows one attempt of it.
+function drawAttempts(run) {
+  const last = run.last_attempt;
+  const note = byId('attempts');
+  note.hidden = !last;
+  if (!last) return;
+  const name = `attempt ${last.attempt}`;
+  note.replaceChildren(
+    element('span', `This is attempt ${run.attempt} of a run that started again. The last one, `),
+    last.link ? link(name, last.link) : element('span', name),
+    element('span', last.status === 'running' ? ', is due or running.' : `, ended ${last.status}.`));
+}
+
 function drawVerdicts(verdicts) {
   fill('verdicts', verdicts, [
     ['', (v) => element('span', v.passed ? '✓' : '✗', v.passed ? 'ok' : 'no')],
@@ -350,6 +363,7 @@ function drawPlots(series) {
 
 function draw(report) {
   drawHead(report.run);
+  drawAttempts(report.run);
   drawVerdicts(report.verdicts);
   drawRegistrations(report.registrations);
   drawCalls(report.calls);
@@ -368,7 +382,8 @@ async function refresh() {
     if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
     const report = await answer.json();
     draw(report);
-    again = report.run.phase !== 'done';
+    const last = report.run.last_attempt;
+    again = report.run.phase !== 'done' || (last !== null && last.status === 'running');
   } catch (error) {
     const failure = byId('failure');
     failure.hidden = false;

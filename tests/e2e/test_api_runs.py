@@ -127,7 +127,7 @@ FINISHED = {
     "started_at": "2023-11-14 22:13:22", "stopped_at": "2023-11-14 22:14:22",
     "tags": '["a","b%"]', "test_id": 1, "test_name": "test 2",
     "testcase_name": "single-call", "project_id": 1, "project_name": "p",
-    "agentpool_name": "pool"}
+    "agentpool_name": "pool", "attempt": 1, "retry_of": None}
 
 
 @pytest.mark.parametrize("key", ["2", str(uuid.UUID(int=2)),

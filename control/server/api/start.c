@@ -6,6 +6,7 @@
 #include "control/server/api/fields.h"
 #include "control/server/controller.h"
 #include "control/server/run/override.h"
+#include "control/server/run/params.h"
 #include "control/server/run/run.h"
 #include "control/server/run/start.h"
 #include "control/server/store/store.h"
@@ -14,7 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define URL_BYTES 1024
+#define URL_BYTES   1024
+#define RETRIES_MAX 10 /* as of a test (tests.c) */
 
 const char *start_report_mode(struct request *req, json_t *errors)
 {
@@ -119,9 +121,37 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 	json_decref(test);
 }
 
+/* retries_on_failure of the body in the place of the test's. */
+static void read_retries(const json_t *body, json_t *test, json_t *errors)
+{
+	static const struct step_param param = {"retries_on_failure", "integer",
+						NULL, NULL};
+	json_t *wanted = json_object_get(body, param.name), *value = NULL;
+
+	if (!wanted || json_is_null(wanted))
+		return;
+	if (param_normalize(&param, wanted, &value) ||
+	    json_integer_value(value) > RETRIES_MAX)
+		plan_error(errors, "/retries_on_failure",
+			   "must be a whole number from 0 to %d", RETRIES_MAX);
+	else
+		json_object_set(test, param.name, value);
+	json_decref(value);
+}
+
+static void start_stored(struct request *req, struct reply *rep, json_t *test,
+			 const char *const *known)
+{
+	json_t *errors = json_array();
+
+	read_retries(req->body, test, errors);
+	start_test(req, rep, test, known, errors);
+}
+
 void test_run(struct request *req, struct reply *rep)
 {
-	static const char *const known[] = {"report.mode", CALLBACK_KEYS, NULL};
+	static const char *const known[] = {"report.mode", "retries_on_failure",
+					    CALLBACK_KEYS, NULL};
 	json_t *test;
 	int64_t id;
 	int err = -ENOENT;
@@ -133,7 +163,7 @@ void test_run(struct request *req, struct reply *rep)
 	else if (err)
 		reply_store(rep, err);
 	else
-		start_test(req, rep, test, known, json_array());
+		start_stored(req, rep, test, known);
 }
 
 /* A key that is null counts as left out. */
@@ -193,12 +223,13 @@ static json_t *find_test(struct request *req, struct reply *rep)
 
 void test_run_legacy(struct request *req, struct reply *rep)
 {
-	static const char *const known[] = {"report.mode", "test.id",
-					    "test.name", CALLBACK_KEYS, NULL};
+	static const char *const known[] = {"report.mode", "retries_on_failure",
+					    "test.id",     "test.name",
+					    CALLBACK_KEYS, NULL};
 	json_t *test = find_test(req, rep);
 
 	if (!test)
 		return;
 	rep->successor_id = json_integer_value(json_object_get(test, "id"));
-	start_test(req, rep, test, known, json_array());
+	start_stored(req, rep, test, known);
 }

@@ -113,6 +113,22 @@ static int add_artifacts(struct store *store, int64_t run_id, json_t *report)
 	return 0;
 }
 
+/* What changes while a run waits, or starts again. */
+static int add_state(struct store *store, const struct controller_conf *conf,
+		     int64_t run_id, bool is_public, json_t *run)
+{
+	json_t *last;
+	int err = store_report_last_attempt(store, run_id, is_public, &last);
+
+	if (err)
+		return err;
+	if (json_object_set_new(run, "last_attempt", last) ||
+	    json_object_set_new(run, "waiting_for",
+				run_waiting_for(store, conf, run_id)))
+		return -ENOMEM;
+	return 0;
+}
+
 int report_data(struct store *store, const struct controller_conf *conf,
 		const char *session_id, const char *kiosk_id, json_t **ret)
 {
@@ -124,9 +140,10 @@ int report_data(struct store *store, const struct controller_conf *conf,
 	run_id = store_report_run(store, session_id, kiosk_id, &report);
 	if (run_id < 0)
 		return (int)run_id;
-	json_object_set_new(json_object_get(report, "run"), "waiting_for",
-			    run_waiting_for(store, conf, run_id));
-	err = add_events(store, run_id, report);
+	err = add_state(store, conf, run_id, kiosk_id != NULL,
+			json_object_get(report, "run"));
+	if (!err)
+		err = add_events(store, run_id, report);
 	if (!err)
 		err = add_ladder(store, run_id, kiosk_id == NULL, report);
 	/* their files are not public */

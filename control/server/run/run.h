@@ -34,10 +34,12 @@ void run_engine_free(struct controller *controller);
 void run_engine_poke(struct controller *controller);
 
 /**
- * Ask a run to stop: its leases are cancelled, the judge is not asked, its
- * status becomes `stopped`. A run that is over stays as it is.
+ * Ask a run to stop, whichever attempt is named: the leases of the last one are
+ * cancelled, the judge is not asked, its status becomes `stopped`, and none
+ * follows. An attempt that is over stays as it is.
  * Thread: worker.
- * @return 0; -ENOENT; -EALREADY it is over or stopping; -EIO
+ * @return 0; -ENOENT; -EALREADY it is over or stopping, and none would follow;
+ *         -EIO
  */
 int run_stop(struct controller *controller, struct store *store,
 	     int64_t run_id);

@@ -40,6 +40,14 @@ bool lease_uploads(const struct lease_view *v, const struct lease_times *times);
 int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 		       const char *text, int64_t now);
 
+/**
+ * Let runs have no further attempt. Of one that was due, the failure is final
+ * and its callback due.
+ * @param column  of run, never from outside
+ * @return how many were to have one, or might have had; -EIO
+ */
+int retry_call_off(struct db *db, const char *column, int64_t value);
+
 /** Run a statement that returns no rows. */
 int lease_exec(struct db *db, const char *sql, const struct db_value *params,
 	       size_t count);

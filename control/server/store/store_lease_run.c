@@ -1,6 +1,7 @@
 #include "control/server/store/store_lease_run.h"
 
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_run_internal.h"
 #include "control/server/store/store_schedule.h"
 #include "control/server/store/store_secret.h"
 
@@ -196,20 +197,26 @@ out:
 int store_run_stop(struct store *s, int64_t run_id, int64_t now)
 {
 	const struct db_value id[] = {DB_I(run_id)};
-	int64_t there = 0;
+	int64_t last = 0;
 	struct db *db;
-	int err = store_write_begin(s, &db);
+	int err = store_write_begin(s, &db), called_off = 0;
 
 	if (err)
 		return err;
-	err = lease_run_stopping(db, run_id, "user", "stopped by a user", now);
-	if (err == 0) {
-		err = lease_integer(db,
-				    "SELECT count(*) FROM run WHERE id = $1",
-				    LEASE_PARAMS(id), &there);
-		if (!err)
-			err = there ? -EALREADY : -ENOENT;
-	}
+	err = lease_integer(
+		db, "SELECT coalesce(" RUN_LAST_ATTEMPT("id = $1") ", 0)",
+		LEASE_PARAMS(id), &last);
+	if (!err && !last)
+		err = -ENOENT;
+	if (!err)
+		err = lease_run_stopping(db, last, "user", "stopped by a user",
+					 now);
+	if (err >= 0)
+		called_off = retry_call_off(db, "id", last);
+	if (called_off < 0)
+		err = called_off;
+	else if (err == 0 && called_off == 0)
+		err = -EALREADY;
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }

@@ -65,8 +65,12 @@ int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id);
 
 /**
- * A user wants the run to stop.
- * @return 0; -ENOENT; -EALREADY it is stopping or over; -EIO
+ * A user wants the run to stop, and no further attempt of it: the last attempt
+ * is stopped if it goes on, and a further one that it may have, or that is due,
+ * is called off. A failure that becomes final by that has its callback due.
+ * @param run_id  any attempt
+ * @return 0; -ENOENT; -EALREADY the last attempt is stopping or over, and none
+ *         is to follow; -EIO
  */
 int store_run_stop(struct store *s, int64_t run_id, int64_t now);
 

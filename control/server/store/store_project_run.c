@@ -195,12 +195,7 @@ static int stop_run(struct db *db, int64_t project_run_id, int64_t now)
 	int64_t run_id;
 	int err;
 
-	err = lease_exec(db,
-			 "UPDATE run SET retries_left = 0, retry_box = NULL, "
-			 "retry_state = CASE WHEN retry_state = 'due' THEN "
-			 "'refused' ELSE retry_state END "
-			 "WHERE project_run_id = $1",
-			 LEASE_PARAMS(params));
+	err = retry_call_off(db, "project_run_id", project_run_id);
 	if (err < 0)
 		return err;
 	err = lease_integer(db,

@@ -3,6 +3,7 @@
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
+#include "control/server/store/store_run_internal.h"
 #include "control/wire/measure.h"
 
 #include <errno.h>
@@ -87,6 +88,56 @@ int64_t store_report_run(struct store *store, const char *session_id,
 		return -ENOENT;
 	*ret = q.report;
 	return q.id;
+}
+
+struct last_attempt {
+	int64_t run_id; /* whose report it is */
+	bool is_public;
+	json_t *shown;
+};
+
+static int last_attempt_row(const struct db_value *row, size_t columns,
+			    void *arg)
+{
+	struct last_attempt *last = arg;
+	const char *session = row[1].bytes;
+	bool same = row[0].integer == last->run_id;
+	bool due = row[4].integer == 1;
+	json_t *link = NULL;
+
+	(void)columns;
+	if (same && !due)
+		return 0;
+	if (!same && !last->is_public)
+		link = json_sprintf("/run/details/%s", session);
+	else if (!same && row[5].type == DB_TEXT)
+		link = json_sprintf("/kiosk/%s/%s", session,
+				    (const char *)row[5].bytes);
+	last->shown = json_pack(
+		"{s:s, s:I, s:o?}", "status",
+		due ? "running" : (const char *)row[3].bytes, "attempt",
+		/* the one that is due follows this one */
+		(json_int_t)(row[2].integer + (due ? 1 : 0)), "link", link);
+	return check(!last->shown);
+}
+
+int store_report_last_attempt(struct store *store, int64_t run_id,
+			      bool is_public, json_t **ret)
+{
+	static const char sql[] =
+		"SELECT r.id, r.session_id, r.attempt, CASE WHEN " RUN_DONE
+		" THEN r.status ELSE 'running' END, CASE WHEN "
+		"r.retry_state = 'due' THEN 1 ELSE 0 END, r.kiosk_id "
+		"FROM run r WHERE r.id = " RUN_LAST_ATTEMPT("id = $1");
+	const struct db_value params[] = {DB_I(run_id)};
+	struct last_attempt last = {.run_id = run_id, .is_public = is_public};
+	int err = db_query(store_reader(store), sql, params, 1,
+			   last_attempt_row, &last);
+
+	if (err < 0)
+		return err;
+	*ret = last.shown ? last.shown : json_null();
+	return 0;
 }
 
 /* ---- events ---- */

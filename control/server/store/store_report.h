@@ -7,6 +7,7 @@
 #define OFFHOOK_SERVER_STORE_STORE_REPORT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct store;
@@ -24,6 +25,17 @@ struct store;
  */
 int64_t store_report_run(struct store *store, const char *session_id,
 			 const char *kiosk_id, json_t **ret);
+
+/**
+ * How a run goes on that failed and starts again (retries_on_failure).
+ * @param is_public  links are the public ones
+ * @param ret  null: this attempt is the last one. Else {status, attempt, link}
+ *             of the last one: status is `running` while a further attempt is
+ *             due or running; link is the path of its report, or null
+ * @return 0; -ENOMEM; -EIO
+ */
+int store_report_last_attempt(struct store *store, int64_t run_id,
+			      bool is_public, json_t **ret);
 
 /**
  * Events of one kind, in order of arrival, each with its `role`.

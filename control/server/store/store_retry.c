@@ -77,3 +77,21 @@ int store_retry_refuse(struct store *s, int64_t run_id)
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }
+
+int retry_call_off(struct db *db, const char *column, int64_t value)
+{
+	const struct db_value params[] = {DB_I(value)};
+	char sql[512];
+
+	if (str_print(sql, sizeof(sql),
+		      "UPDATE run SET retries_left = 0, retry_box = NULL, "
+		      "callback_state = CASE WHEN retry_state = 'due' AND "
+		      "callback_state = 'wanted' THEN 'due' ELSE "
+		      "callback_state END, retry_state = CASE WHEN "
+		      "retry_state = 'due' THEN 'refused' ELSE retry_state END "
+		      "WHERE %s = $1 AND (retry_state = 'due' OR (phase <> "
+		      "'done' AND retries_left > 0))",
+		      column) < 0)
+		return -EIO;
+	return lease_exec(db, sql, LEASE_PARAMS(params));
+}

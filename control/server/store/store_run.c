@@ -19,27 +19,34 @@
 	"THEN 1 ELSE 0 END"
 #define FINISHED "CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END"
 
+/* clang-format off */
+#define LISTED_COLUMNS \
+	{"id", "r.id", NULL, COLUMN_INT}, \
+	{"session_id", "r.session_id", NULL, COLUMN_TEXT}, \
+	{"status", STATUS, NULL, COLUMN_TEXT}, \
+	{"session_status", STATUS, NULL, COLUMN_TEXT}, \
+	{"has_passed", PASSED, NULL, COLUMN_INT}, \
+	{"is_failed", FAILED, NULL, COLUMN_INT}, \
+	{"is_finished", FINISHED, NULL, COLUMN_INT}, \
+	{"result_description", "r.result_description", NULL, COLUMN_TEXT}, \
+	{"started_at", "r.started_at", NULL, COLUMN_TIME}, \
+	{"stopped_at", "r.stopped_at", NULL, COLUMN_TIME}, \
+	{"tags", "r.tags_json", NULL, COLUMN_TEXT}, \
+	{"test_id", "r.test_id", NULL, COLUMN_INT}, \
+	{"test_name", "r.test_name", NULL, COLUMN_TEXT}, \
+	{"testcase_name", "r.testcase_name", NULL, COLUMN_TEXT}, \
+	{"project_id", "r.project_id", NULL, COLUMN_INT}, \
+	{"project_name", "r.project_name", NULL, COLUMN_TEXT}, \
+	{"agentpool_name", "r.agentpool_name", NULL, COLUMN_TEXT}
+#define ATTEMPT_COLUMNS \
+	{"attempt", "r.attempt", NULL, COLUMN_INT}, \
+	{"retry_of", "r.retry_of", NULL, COLUMN_TEXT}
+/* clang-format on */
+
 static const struct column columns[] = {
-	{"id", "r.id", NULL, COLUMN_INT},
-	{"session_id", "r.session_id", NULL, COLUMN_TEXT},
-	{"status", STATUS, NULL, COLUMN_TEXT},
-	{"session_status", STATUS, NULL, COLUMN_TEXT},
-	{"has_passed", PASSED, NULL, COLUMN_INT},
-	{"is_failed", FAILED, NULL, COLUMN_INT},
-	{"is_finished", FINISHED, NULL, COLUMN_INT},
-	{"result_description", "r.result_description", NULL, COLUMN_TEXT},
-	{"started_at", "r.started_at", NULL, COLUMN_TIME},
-	{"stopped_at", "r.stopped_at", NULL, COLUMN_TIME},
-	{"tags", "r.tags_json", NULL, COLUMN_TEXT},
-	{"test_id", "r.test_id", NULL, COLUMN_INT},
-	{"test_name", "r.test_name", NULL, COLUMN_TEXT},
-	{"testcase_name", "r.testcase_name", NULL, COLUMN_TEXT},
-	{"project_id", "r.project_id", NULL, COLUMN_INT},
-	{"project_name", "r.project_name", NULL, COLUMN_TEXT},
-	{"agentpool_name", "r.agentpool_name", NULL, COLUMN_TEXT},
+	LISTED_COLUMNS,
 	/* from here on not in listings */
-	{"attempt", "r.attempt", NULL, COLUMN_INT},
-	{"retry_of", "r.retry_of", NULL, COLUMN_TEXT},
+	ATTEMPT_COLUMNS,
 	/* from here on of single runs only */
 	{"retried_by",
 	 "(SELECT n.session_id FROM run n WHERE n.retry_of = r.session_id)",
@@ -82,6 +89,23 @@ static const struct table whole = {
 	.column_count = sizeof(columns) / sizeof(*columns),
 };
 
+/* What clients poll; the last column is not shown. */
+static const struct column polled_columns[] = {
+	LISTED_COLUMNS,
+	ATTEMPT_COLUMNS,
+	{"over", "CASE WHEN " RUN_OVER " THEN 1 ELSE 0 END", NULL, COLUMN_INT},
+};
+
+#define POLLED_COUNT (sizeof(polled_columns) / sizeof(*polled_columns))
+
+static const struct table polled = {
+	.name = "run",
+	.from = "run r",
+	.id = "r.id",
+	.columns = polled_columns,
+	.column_count = POLLED_COUNT,
+};
+
 /* The newest run of which this is true. */
 static const struct page first = {.start = 0, .count = 1};
 
@@ -95,14 +119,14 @@ static struct selection newest(const char *where, const struct db_value *value)
 	};
 }
 
-static int get_one(struct store *s, const char *where, struct db_value value,
-		   json_t **ret)
+static int get_one(struct store *s, const struct table *t, const char *where,
+		   struct db_value value, json_t **ret)
 {
 	const struct selection selection = newest(where, &value);
 	json_t *rows;
 	int err;
 
-	err = record_select(s, &whole, &selection, &first, &rows, NULL);
+	err = record_select(s, t, &selection, &first, &rows, NULL);
 	if (err)
 		return err;
 	if (json_array_size(rows) > 0)
@@ -113,29 +137,27 @@ static int get_one(struct store *s, const char *where, struct db_value value,
 	return err;
 }
 
-/* The condition and the value of an id or UUID. @return 0; -ENOENT */
-static int select_by(const char *id_or_uuid, const char **where,
-		     struct db_value *value)
+#define BY_ID      "id = $1"
+#define BY_SESSION "session_id = lower($1)"
+
+/* The value of an id or UUID. @return 0; -ENOENT it is neither */
+static int read_key(const char *id_or_uuid, bool *by_id, struct db_value *value)
 {
 	uint64_t id;
 
-	if (str_to_u64(id_or_uuid, INT64_MAX, &id) == 0) {
-		*where = "r.id = $1";
-		*value = DB_I((int64_t)id);
-		return 0;
-	}
-	*where = "r.session_id = lower($1)";
-	*value = db_text(id_or_uuid);
-	return uuid_valid(id_or_uuid) ? 0 : -ENOENT;
+	*by_id = str_to_u64(id_or_uuid, INT64_MAX, &id) == 0;
+	*value = *by_id ? DB_I((int64_t)id) : db_text(id_or_uuid);
+	return *by_id || uuid_valid(id_or_uuid) ? 0 : -ENOENT;
 }
 
 int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret)
 {
 	struct db_value value;
-	const char *where;
-	int err = select_by(id_or_uuid, &where, &value);
+	bool by_id;
+	int err = read_key(id_or_uuid, &by_id, &value);
 
-	return err ? err : get_one(s, where, value, ret);
+	return err ? err
+		   : get_one(s, &whole, by_id ? BY_ID : BY_SESSION, value, ret);
 }
 
 const char *run_status_alias(const char *status)
@@ -154,22 +176,19 @@ static int status_row(const struct db_value *row, size_t count, void *arg)
 {
 	struct status_reading *reading = arg;
 	struct run_status *status = reading->status;
-	struct db_value shown[LISTED_COUNT];
+	struct db_value shown[POLLED_COUNT];
 
 	reading->found = true;
+	status->finished = row[count - 1].integer == 1;
+	if (!status->finished)
+		return 0;
 	for (size_t i = 0; i < count; i++) {
-		const char *name = store_run_listed.columns[i].name;
-
 		shown[i] = row[i];
-		if (strcmp(name, "is_finished") == 0)
-			status->finished = row[i].integer == 1;
-		else if (status->alias && strcmp(name, "session_status") == 0)
+		if (status->alias &&
+		    strcmp(polled_columns[i].name, "session_status") == 0)
 			shown[i] = db_text(run_status_alias(row[i].bytes));
 	}
-	return status->finished
-		       ? record_text_row(status->text, &store_run_listed, shown,
-					 count)
-		       : 0;
+	return record_text_row(status->text, &polled, shown, count - 1);
 }
 
 static int read_status(struct store *s, const char *where,
@@ -177,8 +196,8 @@ static int read_status(struct store *s, const char *where,
 {
 	const struct selection selection = newest(where, &value);
 	struct status_reading reading = {.status = status};
-	int err = record_select_rows(s, &store_run_listed, &selection, &first,
-				     status_row, &reading);
+	int err = record_select_rows(s, &polled, &selection, &first, status_row,
+				     &reading);
 
 	if (err)
 		return err;
@@ -189,21 +208,60 @@ int store_run_status(struct store *s, const char *id_or_uuid,
 		     struct run_status *status)
 {
 	struct db_value value;
-	const char *where;
-	int err = select_by(id_or_uuid, &where, &value);
+	bool by_id;
+	int err = read_key(id_or_uuid, &by_id, &value);
 
-	return err ? err : read_status(s, where, value, status);
+	return err ? err
+		   : read_status(s,
+				 by_id ? "r.id = " RUN_LAST_ATTEMPT(BY_ID)
+				       : "r.id = " RUN_LAST_ATTEMPT(BY_SESSION),
+				 value, status);
 }
+
+/* The latest run of a test. One whose further attempt is due stands before
+ * others, as that attempt will be the latest. The sign keeps SQLite from
+ * looking for it among all runs of the test. */
+#define LATEST                                                              \
+	"r.id = coalesce((SELECT max(id) FROM run WHERE retry_state = "     \
+	"'due' AND +test_id = $1), (SELECT max(id) FROM run WHERE test_id " \
+	"= $1))"
 
 int store_run_status_last(struct store *s, int64_t test_id,
 			  struct run_status *status)
 {
-	return read_status(s, "r.test_id = $1", DB_I(test_id), status);
+	return read_status(s, LATEST, DB_I(test_id), status);
+}
+
+/* The attempt failed, but the next one is due: it goes on. */
+static int present_running(json_t *run)
+{
+	json_t *running = json_pack("{s:s, s:s, s:i, s:i, s:s, s:n}", "status",
+				    "running", "session_status", "running",
+				    "is_failed", 0, "is_finished", 0,
+				    "result_description", "", "stopped_at");
+	int err = running && !json_object_update(run, running) ? 0 : -ENOMEM;
+
+	json_decref(running);
+	return err;
 }
 
 int store_run_last(struct store *s, int64_t test_id, json_t **ret)
 {
-	return get_one(s, "r.test_id = $1", DB_I(test_id), ret);
+	json_t *run;
+	int err = get_one(s, &polled, LATEST, DB_I(test_id), &run);
+	bool over;
+
+	if (err)
+		return err;
+	over = json_integer_value(json_object_get(run, "over")) == 1;
+	json_object_del(run, "over");
+	if (!over && json_integer_value(json_object_get(run, "is_finished")))
+		err = present_running(run);
+	if (err)
+		json_decref(run);
+	else
+		*ret = run;
+	return err;
 }
 
 int store_run_of_project_run(struct store *s, int64_t project_run_id,
@@ -231,30 +289,45 @@ int store_run_revoke(struct store *s, int64_t run_id)
 	return err < 0 ? err : 0;
 }
 
-static int done_row(const struct db_value *row, size_t columns_read, void *arg)
+static int over_row(const struct db_value *row, size_t columns_read, void *arg)
 {
 	(void)columns_read;
 	*(bool *)arg = row[0].integer == 1;
 	return 0;
 }
 
+/* The attempt after it follows the one before it from now on. */
+static int take_out_of_chain(struct db *db, const struct db_value *run_id)
+{
+	return db_query(
+		db,
+		"UPDATE run SET retry_of = (SELECT retry_of FROM run WHERE "
+		"id = $1) WHERE retry_of = (SELECT session_id FROM run "
+		"WHERE id = $1)",
+		run_id, 1, NULL, NULL);
+}
+
 int store_run_delete(struct store *s, int64_t run_id)
 {
 	const struct db_value param = DB_I(run_id);
 	struct db *db;
-	bool done = false;
+	bool over = false;
 	int err;
 
 	err = store_write_begin(s, &db);
 	if (err)
 		return err;
-	err = db_query(db, "SELECT " FINISHED " FROM run r WHERE r.id = $1",
-		       &param, 1, done_row, &done);
+	err = db_query(db,
+		       "SELECT CASE WHEN " RUN_OVER " THEN 1 ELSE 0 END "
+		       "FROM run r WHERE r.id = $1",
+		       &param, 1, over_row, &over);
 	if (err == 0)
 		err = -ENOENT;
-	else if (err > 0 && !done)
+	else if (err > 0 && !over)
 		err = -EBUSY;
 	if (err > 0)
+		err = take_out_of_chain(db, &param);
+	if (err >= 0)
 		err = db_query(db, "DELETE FROM run WHERE id = $1", &param, 1,
 			       NULL, NULL);
 	err = store_write_end(s, err);

@@ -62,6 +62,9 @@ struct run_status {
 
 /**
  * Read what `status` says of a run: asked so often that it has a way of its own.
+ * It follows the attempts (retries_on_failure): the run is in progress until
+ * its last attempt is over; then that one is added, with `attempt` and
+ * `retry_of`.
  * @return 0; -ENOENT; -EIO; -ENOMEM; -EMSGSIZE
  */
 int store_run_status(struct store *s, const char *id_or_uuid,
@@ -80,7 +83,9 @@ const char *run_status_alias(const char *status);
 /** The conditions of a run, overrides applied. @return 0; -ENOENT; -EIO */
 int store_run_conditions(struct store *s, int64_t run_id, json_t **ret);
 
-/** Read the latest run of a test. @return 0; -ENOENT; -EIO; -ENOMEM */
+/** Read the latest run of a test as a listing has it, with `attempt` and
+ * `retry_of`. It is `running` while a further attempt is due.
+ * @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_run_last(struct store *s, int64_t test_id, json_t **ret);
 
 /** Read the runs of a project run, as listings have them and with `attempt` and
@@ -93,8 +98,9 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 /** End a run's public link; further attempts get none. @return 0; -ENOENT it has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
 
-/** Delete a run that is over, with all its data.
- * @return 0; -ENOENT; -EBUSY it is not over; -EIO */
+/** Delete a run that is over, with all its data. The attempt after it becomes
+ * the one after the attempt before it.
+ * @return 0; -ENOENT; -EBUSY it is not over, or a further attempt is due; -EIO */
 int store_run_delete(struct store *s, int64_t run_id);
 
 #endif
