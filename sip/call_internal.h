@@ -93,7 +93,7 @@ struct sip_call {
 	struct server *st;
 	struct sip_msg *msg;
 	struct mbuf *ok_mb; /* the 2xx, until the ACK */
-	uint32_t ok_count;
+	uint32_t ok_count;  /* transmissions */
 	uint32_t ok_cseq;
 	struct mono_timer tmr_ok;
 	struct mono_timer tmr_no_ack;

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/client_internal.h"
 #include "sip/error.h"
 #include "sip/headers.h"
+#include "sip/retransmit.h"
 #include "sip/text.h"
 #include "sip/transport.h"
 #include "sip/ua_internal.h"
@@ -162,13 +164,16 @@ void client_timeout(void *arg)
 static void again_handler(void *arg)
 {
 	struct transaction *t = arg;
-	uint32_t wait_ms = t->sent < 8 ? (uint32_t)SIP_T1 << t->sent : SIP_T2;
+	uint32_t cap_ms = t->invite ? RETRANSMIT_NO_CAP : SIP_T2;
 	int err;
 
 	t->sent++;
-	if (t->state == CLIENT_PROCEEDING || (!t->invite && wait_ms > SIP_T2))
-		wait_ms = SIP_T2;
-	mono_timer_start(&t->tmr_again, wait_ms, again_handler, t);
+	/* 17.1.2.2: timer E is T2 in the state Proceeding. */
+	mono_timer_start(&t->tmr_again,
+			 t->state == CLIENT_PROCEEDING
+				 ? SIP_T2
+				 : retransmit_interval_ms(t->sent, cap_ms),
+			 again_handler, t);
 	err = transport_send(t->ua->sip, &t->hop, t->wire, NULL);
 	if (err)
 		client_attempt_failed(t, -err, NULL);
@@ -235,6 +240,8 @@ static int wire_write(struct transaction *t)
 void client_launched(struct transaction *t, uint32_t timeout_ms)
 {
 	hash_append(t->ua->clients, hash_joaat_str(t->branch), &t->he, t);
+	t->launched_ns = clock_mono_ns();
+	t->sent = 1;
 	mono_timer_start(&t->tmr, timeout_ms, client_timeout, t);
 	if (t->hop.tp == SIP_TRANSP_UDP)
 		mono_timer_start(&t->tmr_again, SIP_T1, again_handler, t);
@@ -252,7 +259,6 @@ static int attempt_send(struct transaction *t)
 	if (err)
 		return err;
 	t->state = CLIENT_CALLING;
-	t->sent = 0;
 	err = transport_send(t->ua->sip, &t->hop, t->wire, &t->watch);
 	if (err || !t->stateful)
 		return err;

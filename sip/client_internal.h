@@ -55,8 +55,9 @@ struct transaction {
 	struct hop hop;
 	char branch[BRANCH_BYTES];
 	struct mbuf *wire;
-	struct mbuf *ack; /* of a refused INVITE */
-	unsigned sent;
+	struct mbuf *ack;    /* of a refused INVITE */
+	int64_t launched_ns; /* first transmission */
+	unsigned sent;       /* transmissions */
 	struct mono_timer tmr;
 	struct mono_timer tmr_again;
 	struct conn_watch watch;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "sip/ua_internal.h"
 
 #define COMPLETED_MS 32000 /* RFC 3261 17.1: timer D */
@@ -22,6 +23,15 @@ static void ack_send(struct transaction *t, const struct sip_msg *msg)
 	(void)transport_send(t->ua->sip, &t->hop, t->ack, NULL);
 }
 
+static uint64_t timer_f_left_ms(const struct transaction *t)
+{
+	int64_t gone_ms = (clock_mono_ns() - t->launched_ns) / 1000000;
+
+	return gone_ms < CLIENT_TIMEOUT_MS
+		       ? (uint64_t)(CLIENT_TIMEOUT_MS - gone_ms)
+		       : 0;
+}
+
 static void provisional(struct transaction *t, const struct sip_msg *msg)
 {
 	t->state = CLIENT_PROCEEDING;
@@ -30,7 +40,10 @@ static void provisional(struct transaction *t, const struct sip_msg *msg)
 		if (!t->cancel_sent)
 			mono_timer_cancel(&t->tmr);
 	} else {
-		mono_timer_start(&t->tmr, CLIENT_TIMEOUT_MS, client_timeout, t);
+		/* Timer F goes on (17.1.2.2); a shorter wait for this host, as
+		 * another one is left, is over: it is alive. */
+		mono_timer_start(&t->tmr, timer_f_left_ms(t), client_timeout,
+				 t);
 	}
 	if (t->cancelled)
 		client_give_up(t);

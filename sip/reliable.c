@@ -6,6 +6,7 @@
 #include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/extensions.h"
+#include "sip/retransmit.h"
 #include "sip/server.h"
 #include "sip/session.h"
 #include "sip/text.h"
@@ -63,8 +64,9 @@ static void again_handler(void *arg)
 
 	(void)server_resend(call->ua->sip, call->msg, r->mb);
 	r->count++;
-	mono_timer_start(&r->tmr, (uint64_t)SIP_T1 << r->count, again_handler,
-			 call);
+	mono_timer_start(&r->tmr,
+			 retransmit_interval_ms(r->count, RETRANSMIT_NO_CAP),
+			 again_handler, call);
 }
 
 static void unacknowledged_handler(void *arg)
@@ -118,7 +120,7 @@ static int send_now(struct sip_call *call, uint16_t code,
 	err = uas_provisional(call, &r->mb, code, header, sdp);
 	if (err)
 		return err;
-	r->count = 0;
+	r->count = 1;
 	mono_timer_start(&r->tmr, SIP_T1, again_handler, call);
 	mono_timer_start(&r->tmr_end, WAIT_MS, unacknowledged_handler, call);
 	return 0;

@@ -16,7 +16,7 @@ struct sip_call;
 struct reliable {
 	struct mbuf *mb; /* the one that waits for its PRACK, or NULL */
 	uint32_t rseq;
-	unsigned count;
+	unsigned count;   /* transmissions */
 	bool offers;      /* it has our offer: the PRACK answers */
 	bool answered;    /* one of them had our answer */
 	bool answer_next; /* sip_call_answer() waits */

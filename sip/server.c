@@ -8,6 +8,7 @@
 #include "sip/message.h"
 #include "sip/mono_timer.h"
 #include "sip/response.h"
+#include "sip/retransmit.h"
 #include "sip/ua_internal.h"
 
 /* RFC 3261 17.2: timers H, I and J */
@@ -35,8 +36,8 @@ struct server {
 	enum server_state state;
 	size_t bytes;
 	bool invite;
-	bool own; /* nobody holds it */
-	unsigned sent;
+	bool own;      /* nobody holds it */
+	unsigned sent; /* transmissions of the final response */
 	struct mono_timer tmr;
 	struct mono_timer tmr_again;
 	sip_cancel_h *cancel_h;
@@ -104,12 +105,12 @@ static void wait_handler(void *arg)
 static void again_handler(void *arg)
 {
 	struct server *server = arg;
-	uint32_t wait_ms =
-		server->sent < 3 ? (uint32_t)SIP_T1 << server->sent : SIP_T2;
 
 	server->sent++;
 	(void)transport_send(server->ua->sip, &server->hop, server->mb, NULL);
-	mono_timer_start(&server->tmr_again, wait_ms, again_handler, server);
+	mono_timer_start(&server->tmr_again,
+			 retransmit_interval_ms(server->sent, SIP_T2),
+			 again_handler, server);
 }
 
 /* The final response is out: it lives on by itself as long as the request may
@@ -126,6 +127,7 @@ static void finish(struct server *server, uint16_t code)
 		return;
 	}
 	server->state = SERVER_COMPLETED;
+	server->sent = 1;
 	if (server->invite && !reliable)
 		mono_timer_start(&server->tmr_again, SIP_T1, again_handler,
 				 server);

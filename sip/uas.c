@@ -13,6 +13,7 @@
 #include "sip/native.h"
 #include "sip/replaces.h"
 #include "sip/response.h"
+#include "sip/retransmit.h"
 #include "sip/sdp.h"
 #include "sip/server.h"
 #include "sip/session.h"
@@ -151,8 +152,7 @@ static void ok_send_again(void *arg)
 	(void)server_resend(call->ua->sip, call->msg, call->ok_mb);
 	call->ok_count++;
 	mono_timer_start(&call->tmr_ok,
-			 call->ok_count < 3 ? (uint64_t)SIP_T1 << call->ok_count
-					    : SIP_T2,
+			 retransmit_interval_ms(call->ok_count, SIP_T2),
 			 ok_send_again, call);
 }
 
@@ -204,7 +204,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 		call->msg = msg_ref(msg);
 	}
 	call->ok_mb = mb;
-	call->ok_count = 0;
+	call->ok_count = 1;
 	call->ok_cseq = msg->cseq.num;
 	timer_run(call);
 	mem_ref(call);

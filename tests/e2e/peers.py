@@ -1,8 +1,10 @@
 """The systems a call goes through: kamailio, a silent port, sipp."""
 import os
 import re
+import select
 import signal
 import socket
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ import logs
 
 ROOT = Path(__file__).resolve().parents[2]
 KAMAILIO_CFG = ROOT / "packaging" / "quickstart" / "kamailio.cfg"
+SO_TIMESTAMPNS = 35   # <asm-generic/socket.h>
 SUBSCRIBERS = {str(n): f"secret-{n}" for n in range(1001, 1009)}
 
 
@@ -173,11 +176,24 @@ class SilentPort:
 
     def __enter__(self):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         self._socket.bind(("127.0.0.1", self.port))
         return self
 
     def __exit__(self, *_):
         self._socket.close()
+
+    def send(self, text, port):
+        self._socket.sendto(text.encode(), ("127.0.0.1", port))
+
+    def taken(self):
+        """[(s, text)]: what came since the last call, by the kernel's clock."""
+        came = []
+        while select.select([self._socket], [], [], 0)[0]:
+            data, ancillary, _, _ = self._socket.recvmsg(65536, socket.CMSG_SPACE(16))
+            seconds, nanos = struct.unpack("qq", ancillary[0][2])
+            came.append((seconds + nanos / 1e9, data.decode(errors="replace")))
+        return came
 
 
 class SippCallee:

@@ -2,10 +2,12 @@
 import json
 import re
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from peers import ROOT, SUBSCRIBERS, Kamailio, SilentPort, SippCallee
+from peers import ROOT, SUBSCRIBERS, Kamailio, SilentPort, SippCallee, answers_options
 
 
 @pytest.fixture
@@ -51,11 +53,61 @@ def test_call_with_a_wrong_password(offhook, tmp_path, ports):
     assert "wrong-password" not in done.stdout + done.stderr
 
 
-def test_call_nobody_answers(offhook, ports):
-    with SilentPort(ports.silent):
-        done = offhook("call", f"sip:1002@127.0.0.1:{ports.silent}", "--duration", 2)
-    assert done.returncode == 1
-    assert str(ports.silent) in done.stdout + done.stderr
+# RFC 3261 17.1.1.2, 17.1.2.2, 17.2.1, 13.3.1.4: T1 is 0.5 s, T2 4 s, the end 64*T1
+TIMER_A = [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5]
+TIMER_E = TIMER_G = OK_AGAIN = [0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5]
+
+
+def held_to(timer, came, start):
+    """A transmission may be late on a busy machine, never early, and none is left out but the
+    last ones, which the end of the transaction may overtake."""
+    times = [s for s, text in came if text.startswith(start)]
+    times = [s - times[0] for s in times]
+    print(start, [round(s, 3) for s in times])
+    assert len(timer) - 1 <= len(times) <= len(timer), times
+    assert all(s >= due - 0.02 for s, due in zip(times, timer)), times
+    assert times[3] < timer[4], times
+
+
+def invite(port, to, codec):
+    body = ("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+            f"m=audio 40000 RTP/AVP {codec}\r\n")
+    return (f"INVITE sip:a@127.0.0.1:{to} SIP/2.0\r\n"
+            f"Via: SIP/2.0/UDP 127.0.0.1:{port};branch=z9hG4bK{codec}\r\nMax-Forwards: 70\r\n"
+            f"From: <sip:b@127.0.0.1>;tag=b\r\nTo: <sip:a@127.0.0.1>\r\n"
+            f"Call-ID: {codec}@{port}\r\nCSeq: 1 INVITE\r\n"
+            f"Contact: <sip:b@127.0.0.1:{port}>\r\nContent-Type: application/sdp\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}")
+
+
+def test_nobody_answers(offhook, build, tmp_path, ports):
+    """A call, a registration, a refusal and an answer that nobody acknowledges: all to ports
+    that take everything and keep silent."""
+    registrar, caller = ports.sip, ports.control
+    with SilentPort(ports.silent) as callee, SilentPort(registrar) as home, \
+            SilentPort(caller) as source, ThreadPoolExecutor() as pool:
+        answering = subprocess.Popen(
+            [build / "offhook", "answer", "--user", "a", "--bind", "127.0.0.1", "--sip-port",
+             str(ports.phone), "--calls", "9"], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+        registering = pool.submit(offhook, "register", "--user", "1001", "--password", "x",
+                                  "--target", f"127.0.0.1:{registrar}")
+        calling = pool.submit(offhook, "call", f"sip:1002@127.0.0.1:{ports.silent}",
+                              "--duration", 2)
+        assert any(answers_options(ports.phone) for _ in range(50))
+        for codec in (18, 0):   # one it has not, one it has
+            source.send(invite(caller, ports.phone, codec), ports.phone)
+        called, registered = calling.result(), registering.result()
+        time.sleep(1)
+        answering.terminate()
+        print(answering.communicate()[0])
+        held_to(TIMER_A, callee.taken(), "INVITE")
+        held_to(TIMER_E, home.taken(), "REGISTER")
+        answers = source.taken()
+        held_to(TIMER_G, answers, "SIP/2.0 488")
+        held_to(OK_AGAIN, answers, "SIP/2.0 200")
+    assert called.returncode == registered.returncode == 1
+    assert str(ports.silent) in called.stdout + called.stderr
 
 
 @pytest.mark.parametrize("arguments", [

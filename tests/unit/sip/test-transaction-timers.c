@@ -1,0 +1,627 @@
+/* Timers A to K (RFC 3261 17, table 4) and the retransmissions of the UAS core
+ * (13.3.1.4, RFC 3262 section 3), against a peer that keeps silent: when each
+ * message reaches its socket, on a simulated clock. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "simulated.h"
+#include "sip/ua_internal.h"
+#include "world.h"
+
+#define SEEN_MAX 64
+/* Timers are set one by one, each rounded to a millisecond. */
+#define TOLERANCE_MS 12
+
+static const struct world_options udp = {.password = "secret",
+					 .domain = "example.net"};
+static const char doubling[] = "0 500 1500 3500 7500 15500 31500";
+static const char capped[] = "0 500 1500 3500 7500 11500 15500 19500 23500 "
+			     "27500 31500";
+
+struct seen {
+	int64_t ms;
+	char start[32];
+};
+
+static struct lab {
+	struct world world;
+	int listen_fd; /* of the peer, TCP; -1 */
+	struct seen seen[SEEN_MAX];
+	unsigned count;
+	int64_t none_ms; /* since when there is no transaction; -1: is one */
+	int64_t closed_ms;
+	bool had_one;
+	bool open;
+} lab;
+
+/* ---- the wire ---- */
+
+static bool any(struct le *le, void *arg)
+{
+	(void)le;
+	(void)arg;
+	return true;
+}
+
+static void datagrams_take(void)
+{
+	struct peer *peer = &lab.world.peer;
+	struct sockaddr_in from;
+	char text[sizeof(peer->in)];
+
+	for (;;) {
+		socklen_t len = sizeof(from);
+		ssize_t n =
+			recvfrom(peer->fd, text, sizeof(text) - 1, MSG_DONTWAIT,
+				 (struct sockaddr *)&from, &len);
+
+		if (n <= 0)
+			return;
+		text[n] = '\0';
+		assert_true(lab.count < SEEN_MAX);
+		lab.seen[lab.count].ms = simulated_ms();
+		snprintf(lab.seen[lab.count].start,
+			 sizeof(lab.seen[lab.count].start), "%.*s",
+			 (int)strcspn(text, "\r"), text);
+		lab.count++;
+		memcpy(peer->in, text, (size_t)n + 1);
+		if (lab.listen_fd < 0)
+			peer->from = from;
+	}
+}
+
+static void idle(void *arg)
+{
+	const struct sip_ua *ua = lab.world.ua;
+	int fd = lab.listen_fd < 0 ? -1 : accept(lab.listen_fd, NULL, NULL);
+	(void)arg;
+
+	if (fd >= 0) {
+		close(lab.world.peer.fd);
+		lab.world.peer.fd = fd;
+	}
+	datagrams_take();
+	if (hash_apply(ua->clients, any, NULL) ||
+	    hash_apply(ua->servers, any, NULL)) {
+		lab.none_ms = -1;
+		lab.had_one = true;
+	} else if (lab.none_ms < 0 && lab.had_one) {
+		lab.none_ms = simulated_ms();
+	}
+	if (lab.world.closed_count && lab.closed_ms < 0)
+		lab.closed_ms = simulated_ms();
+}
+
+static uint16_t peer_tcp_listen(void)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	socklen_t len = sizeof(sin);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	lab.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_int_equal(
+		bind(lab.listen_fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	assert_int_equal(listen(lab.listen_fd, 4), 0);
+	assert_int_equal(
+		getsockname(lab.listen_fd, (struct sockaddr *)&sin, &len), 0);
+	return ntohs(sin.sin_port);
+}
+
+static void lab_open(bool tcp)
+{
+	struct world_options options = udp;
+
+	memset(&lab, 0, sizeof(lab));
+	lab.listen_fd = -1;
+	lab.none_ms = lab.closed_ms = -1;
+	if (tcp) {
+		options.transport = SIP_TRANSPORT_TCP;
+		options.target_port = peer_tcp_listen();
+	}
+	simulated_begin();
+	world_open(&lab.world, &options);
+	lab.world.linger = true;
+	lab.open = true;
+}
+
+static void lab_run(const struct simulated_step *steps, size_t count,
+		    int64_t until_ms)
+{
+	const struct simulated_params params = {
+		.steps = steps,
+		.count = count,
+		.idle_h = idle,
+		.until_ms = until_ms,
+	};
+
+	simulated_run(&params);
+	assert_string_equal(lab.world.peer.fail, "");
+}
+
+static void lab_close(void)
+{
+	world_close(&lab.world);
+	if (lab.listen_fd >= 0)
+		close(lab.listen_fd);
+	simulated_end();
+	lab.open = false;
+}
+
+/* After a failure, so that the next case begins afresh. */
+static int lab_teardown(void **state)
+{
+	(void)state;
+	if (lab.open)
+		lab_close();
+	return 0;
+}
+
+static void assert_ms(int64_t ms, int64_t wanted)
+{
+	if (ms < wanted || ms > wanted + TOLERANCE_MS)
+		print_error("at %lld ms, not %lld\n", (long long)ms,
+			    (long long)wanted);
+	assert_in_range(ms, wanted, wanted + TOLERANCE_MS);
+}
+
+/* Messages that begin so came at these times, and at no others. */
+static void assert_times(const char *start, int64_t after_ms,
+			 const char *wanted)
+{
+	char got[512] = "";
+	unsigned count = 0;
+	char *end;
+
+	for (unsigned i = 0; i < lab.count; i++) {
+		if (strncmp(lab.seen[i].start, start, strlen(start)) == 0)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got),
+				 " %lld",
+				 (long long)(lab.seen[i].ms - after_ms));
+	}
+	for (unsigned i = 0; i < lab.count; i++) {
+		long ms = strtol(wanted, &end, 10);
+
+		if (strncmp(lab.seen[i].start, start, strlen(start)) != 0)
+			continue;
+		count++;
+		if (end == wanted || lab.seen[i].ms - after_ms < ms ||
+		    lab.seen[i].ms - after_ms > ms + TOLERANCE_MS)
+			fail_msg("%s came at%s, wanted: %s", start, got,
+				 wanted);
+		wanted = end;
+	}
+	(void)strtol(wanted, &end, 10);
+	if (end != wanted)
+		fail_msg("%s came %u times, wanted also:%s", start, count,
+			 wanted);
+}
+
+/* ---- we ask ---- */
+
+static void answer(int code, const char *extra)
+{
+	peer_reply(&lab.world.peer, code, "Whatever", extra, NULL);
+}
+
+static void ring(void *arg)
+{
+	(void)arg;
+	answer(180, NULL);
+}
+
+static void try(void *arg)
+{
+	(void)arg;
+	answer(100, NULL);
+}
+
+static void ok(void *arg)
+{
+	(void)arg;
+	answer(200, NULL);
+}
+
+/* The last message is an ACK, which nobody answers: the INVITE before it. */
+static char invite_text[65536];
+
+static void busy(void *arg)
+{
+	struct peer *peer = &lab.world.peer;
+	(void)arg;
+
+	if (strncmp(peer->in, "INVITE ", 7) == 0)
+		memcpy(invite_text, peer->in, sizeof(invite_text));
+	memcpy(peer->in, invite_text, sizeof(peer->in));
+	answer(486, NULL);
+}
+
+static void test_a_and_b_invite_without_answer(void **state)
+{
+	(void)state;
+	lab_open(false);
+	world_dial(&lab.world);
+	lab_run(NULL, 0, 100000);
+	assert_times("INVITE", 0, doubling);
+	assert_ms(lab.closed_ms, 32000);
+	assert_ms(lab.none_ms, 32000);
+	assert_int_equal(lab.world.closed.end, SIP_END_FAILED);
+	assert_non_null(strstr(lab.world.closed_reason, "within 32 s"));
+	lab_close();
+}
+
+static void test_b_alone_over_tcp(void **state)
+{
+	(void)state;
+	lab_open(true);
+	world_dial(&lab.world);
+	lab_run(NULL, 0, 100000);
+	assert_times("INVITE", 0, "0");
+	assert_ms(lab.closed_ms, 32000);
+	lab_close();
+}
+
+static void test_a_ends_with_a_provisional_response(void **state)
+{
+	static const struct simulated_step steps[] = {{1600, ring}};
+	(void)state;
+
+	lab_open(false);
+	world_dial(&lab.world);
+	lab_run(steps, 1, 170000);
+	assert_times("INVITE", 0, "0 500 1500");
+	assert_int_equal(lab.closed_ms, -1); /* nor does B run */
+	lab_close();
+}
+
+/* Timer C is a proxy's. What a user agent has instead is the time it lets a
+ * phone ring: 180 s, then a CANCEL, with E and F; the INVITE's transaction
+ * waits 64*T1 for the 487 (9.1). */
+static void test_c_is_the_ring_timeout(void **state)
+{
+	static const struct simulated_step steps[] = {{100, ring},
+						      {170000, ring}};
+	(void)state;
+
+	lab_open(false);
+	world_dial(&lab.world);
+	lab_run(steps, 2, 300000);
+	assert_times("INVITE", 0, "0");
+	assert_times("CANCEL", 180000, capped);
+	assert_ms(lab.closed_ms, 185000); /* told before: END_WAIT_MS */
+	assert_ms(lab.none_ms, 212000);
+	lab_close();
+}
+
+static void test_d_takes_repeated_refusals(void **state)
+{
+	static const struct simulated_step steps[] = {
+		{100, busy}, {600, busy}, {32000, busy}, {32200, busy}};
+	(void)state;
+
+	lab_open(false);
+	world_dial(&lab.world);
+	lab_run(steps, 4, 40000);
+	assert_times("INVITE", 0, "0");
+	assert_times("ACK", 0, "100 600 32000");
+	assert_ms(lab.none_ms, 32100);
+	lab_close();
+}
+
+static void test_d_is_zero_over_tcp(void **state)
+{
+	static const struct simulated_step steps[] = {{100, busy}};
+	(void)state;
+
+	lab_open(true);
+	world_dial(&lab.world);
+	lab_run(steps, 1, 40000);
+	assert_times("ACK", 0, "100");
+	assert_ms(lab.none_ms, 100);
+	lab_close();
+}
+
+static void test_e_and_f_register_without_answer(void **state)
+{
+	(void)state;
+	lab_open(false);
+	assert_int_equal(sip_account_register(lab.world.account), 0);
+	lab_run(NULL, 0, 32500);
+	assert_times("REGISTER", 0, capped);
+	assert_ms(lab.none_ms, 32000);
+	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
+	assert_non_null(strstr(lab.world.account_reason, "within 32 s"));
+	lab_close();
+}
+
+static void test_f_alone_over_tcp(void **state)
+{
+	(void)state;
+	lab_open(true);
+	assert_int_equal(sip_account_register(lab.world.account), 0);
+	lab_run(NULL, 0, 32500);
+	assert_times("REGISTER", 0, "0");
+	assert_ms(lab.none_ms, 32000);
+	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
+	lab_close();
+}
+
+/* 17.1.2.2: E is T2 then; F goes on. */
+static void test_e_and_f_after_a_provisional_response(void **state)
+{
+	static const struct simulated_step steps[] = {{600, try}, {30000, try}};
+	(void)state;
+
+	lab_open(false);
+	assert_int_equal(sip_account_register(lab.world.account), 0);
+	lab_run(steps, 2, 32500);
+	assert_times("REGISTER", 0,
+		     "0 500 1500 5500 9500 13500 17500 21500 25500 29500");
+	assert_ms(lab.none_ms, 32000);
+	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
+	lab_close();
+}
+
+static void test_k_is_t4(void **state)
+{
+	static const struct simulated_step steps[] = {{600, ok}, {700, ok}};
+	(void)state;
+
+	lab_open(false);
+	assert_int_equal(sip_account_register(lab.world.account), 0);
+	lab_run(steps, 2, 20000);
+	assert_times("REGISTER", 0, "0 500");
+	assert_ms(lab.none_ms, 5600);
+	lab_close();
+}
+
+static void test_k_is_zero_over_tcp(void **state)
+{
+	static const struct simulated_step steps[] = {{600, ok}};
+	(void)state;
+
+	lab_open(true);
+	assert_int_equal(sip_account_register(lab.world.account), 0);
+	lab_run(steps, 1, 20000);
+	assert_ms(lab.none_ms, 600);
+	lab_close();
+}
+
+/* ---- we are asked ---- */
+
+/* Over TCP, on a connection of the peer's. */
+static void peer_tcp_connect(void)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	sin.sin_port = htons(lab.world.port);
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	close(lab.world.peer.fd);
+	lab.world.peer.fd = fd;
+}
+
+static void request(const char *method, const char *extra)
+{
+	struct peer *peer = &lab.world.peer;
+
+	peer_aim(peer, lab.world.port);
+	if (!peer->target[0]) {
+		snprintf(peer->target, sizeof(peer->target),
+			 "sip:1001@127.0.0.1:%u", lab.world.port);
+		snprintf(peer->remote_to, sizeof(peer->remote_to), "<%s>",
+			 peer->target);
+	}
+	peer_request(peer, method, extra,
+		     strcmp(method, "INVITE") == 0 ? peer_sdp : NULL);
+}
+
+static void invite(void *arg)
+{
+	(void)arg;
+	request("INVITE", NULL);
+}
+
+static void invite_reliably(void *arg)
+{
+	(void)arg;
+	request("INVITE", "Require: 100rel\r\n");
+}
+
+/* The ACK to a refusal has the branch of the INVITE (17.1.1.3). */
+static void acknowledge(void *arg)
+{
+	struct peer *peer = &lab.world.peer;
+	char text[1024];
+	int len;
+	(void)arg;
+
+	peer_tag_from_response(peer);
+	len = snprintf(text, sizeof(text),
+		       "ACK %s SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:%u;"
+		       "branch=z9hG4bK%s%u;rport\r\nMax-Forwards: 70\r\n"
+		       "From: <sip:peer@127.0.0.1>;tag=%s\r\nTo: %s\r\n"
+		       "Call-ID: %s\r\nCSeq: %u ACK\r\n"
+		       "Content-Length: 0\r\n\r\n",
+		       peer->target, peer->port, peer->tag, peer->cseq,
+		       peer->tag, peer->remote_to, peer->callid, peer->cseq);
+	peer_aim(peer, lab.world.port);
+	peer_send_raw(peer, text, (size_t)len);
+}
+
+static void ask_options(void *arg)
+{
+	(void)arg;
+	request("OPTIONS", NULL);
+}
+
+static void ask_again(void *arg)
+{
+	(void)arg;
+	lab.world.peer.cseq--;
+	request("OPTIONS", NULL);
+}
+
+static void refuse(struct world *world, struct sip_call *call)
+{
+	(void)world;
+	assert_int_equal(sip_call_reject(call, 486, NULL), 0);
+}
+
+static void take(struct world *world, struct sip_call *call)
+{
+	assert_int_equal(sip_call_answer(call, &world->media), 0);
+}
+
+static void ring_reliably(struct world *world, struct sip_call *call)
+{
+	(void)world;
+	assert_int_equal(sip_call_ring(call), 0);
+}
+
+static void test_g_and_h_refusal_without_ack(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite}};
+	(void)state;
+
+	lab_open(false);
+	lab.world.incoming_h = refuse;
+	lab_run(steps, 1, 40000);
+	assert_times("SIP/2.0 486", 0, capped);
+	assert_ms(lab.none_ms, 32000);
+	lab_close();
+}
+
+static void test_h_alone_over_tcp(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite}};
+	(void)state;
+
+	lab_open(true);
+	peer_tcp_connect();
+	lab.world.incoming_h = refuse;
+	lab_run(steps, 1, 40000);
+	/* the 100 came in one piece with it */
+	assert_times("SIP/2.0 ", 0, "0");
+	assert_ms(lab.none_ms, 32000);
+	lab_close();
+}
+
+static void test_i_takes_repeated_acks(void **state)
+{
+	static const struct simulated_step steps[] = {
+		{0, invite}, {700, acknowledge}, {800, acknowledge}};
+	(void)state;
+
+	lab_open(false);
+	lab.world.incoming_h = refuse;
+	lab_run(steps, 3, 40000);
+	assert_times("SIP/2.0 486", 0, "0 500");
+	assert_ms(lab.none_ms, 5700);
+	lab_close();
+}
+
+static void test_i_is_zero_over_tcp(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite},
+						      {700, acknowledge}};
+	(void)state;
+
+	lab_open(true);
+	peer_tcp_connect();
+	lab.world.incoming_h = refuse;
+	lab_run(steps, 2, 40000);
+	assert_ms(lab.none_ms, 700);
+	lab_close();
+}
+
+static void test_j_answers_repetitions(void **state)
+{
+	static const struct simulated_step steps[] = {
+		{0, ask_options}, {500, ask_again}, {31900, ask_again}};
+	(void)state;
+
+	lab_open(false);
+	lab_run(steps, 3, 40000);
+	assert_times("SIP/2.0 200", 0, "0 500 31900");
+	assert_ms(lab.none_ms, 32000);
+	lab_close();
+}
+
+static void test_j_is_zero_over_tcp(void **state)
+{
+	static const struct simulated_step steps[] = {{100, ask_options}};
+	(void)state;
+
+	lab_open(true);
+	peer_tcp_connect();
+	lab_run(steps, 1, 40000);
+	assert_times("SIP/2.0 200", 0, "100");
+	assert_false(lab.had_one); /* never one when the loop is idle */
+	lab_close();
+}
+
+static void test_2xx_without_ack(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite}};
+
+	for (int tcp = 0; tcp < 2; tcp++) {
+		lab_open(tcp);
+		if (tcp)
+			peer_tcp_connect();
+		lab.world.incoming_h = take;
+		lab_run(steps, 1, 33000);
+		assert_times(tcp ? "SIP/2.0 " : "SIP/2.0 200", 0, capped);
+		if (!tcp)
+			assert_times("BYE", 32000, "0 500");
+		lab_close();
+	}
+	(void)state;
+}
+
+/* RFC 3262 section 3: it doubles without an end. */
+static void test_reliable_provisional_without_prack(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite_reliably}};
+	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
+	(void)state;
+
+	lab_open(false);
+	lab.world.incoming_h = ring_reliably;
+	sip_account_call_options(lab.world.account, &options);
+	lab_run(steps, 1, 40000);
+	assert_times("SIP/2.0 180", 0, doubling);
+	assert_times("SIP/2.0 504", 32000, "0 500 1500 3500 7500");
+	assert_ms(lab.closed_ms, 32000);
+	lab_close();
+}
+
+#define TIMER_TEST(name) cmocka_unit_test_teardown(name, lab_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TIMER_TEST(test_a_and_b_invite_without_answer),
+		TIMER_TEST(test_b_alone_over_tcp),
+		TIMER_TEST(test_a_ends_with_a_provisional_response),
+		TIMER_TEST(test_c_is_the_ring_timeout),
+		TIMER_TEST(test_d_takes_repeated_refusals),
+		TIMER_TEST(test_d_is_zero_over_tcp),
+		TIMER_TEST(test_e_and_f_register_without_answer),
+		TIMER_TEST(test_f_alone_over_tcp),
+		TIMER_TEST(test_e_and_f_after_a_provisional_response),
+		TIMER_TEST(test_k_is_t4),
+		TIMER_TEST(test_k_is_zero_over_tcp),
+		TIMER_TEST(test_g_and_h_refusal_without_ack),
+		TIMER_TEST(test_h_alone_over_tcp),
+		TIMER_TEST(test_i_takes_repeated_acks),
+		TIMER_TEST(test_i_is_zero_over_tcp),
+		TIMER_TEST(test_j_answers_repetitions),
+		TIMER_TEST(test_j_is_zero_over_tcp),
+		TIMER_TEST(test_2xx_without_ack),
+		TIMER_TEST(test_reliable_provisional_without_prack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
