@@ -38,6 +38,8 @@ static void transaction_destructor(void *arg)
 	mem_deref(t->method);
 	mem_deref(t->uri);
 	mem_deref(t->mb);
+	mem_deref(t->callid);
+	mem_deref(t->from_tag);
 	mem_deref(t->wire);
 	mem_deref(t->ack);
 	mem_deref(t->headers);
@@ -112,6 +114,12 @@ void client_failure_note(struct transaction *t, int err, const char *reason)
 		(void)re_snprintf(text, sizeof(text),
 				  "connection refused by %J over %s",
 				  &t->hop.addr, tp);
+	else if (err == ETIMEDOUT && t->discarded)
+		(void)re_snprintf(text, sizeof(text),
+				  "no usable answer from %J over %s within %u "
+				  "s: a response was discarded, %s",
+				  &t->hop.addr, tp, CLIENT_TIMEOUT_MS / 1000,
+				  t->discarded);
 	else if (err == ETIMEDOUT)
 		(void)re_snprintf(text, sizeof(text),
 				  "no answer from %J over %s within %u s",
@@ -259,6 +267,7 @@ static int attempt_send(struct transaction *t)
 	if (err)
 		return err;
 	t->state = CLIENT_CALLING;
+	t->discarded = NULL;
 	err = transport_send(t->ua->sip, &t->hop, t->wire, &t->watch);
 	if (err || !t->stateful)
 		return err;
@@ -316,6 +325,9 @@ static int transaction_fill(struct transaction *t,
 	t->resph = p->resph;
 	t->arg = p->arg;
 	t->mb = mem_ref(p->mb);
+	t->callid = mem_ref(p->callid);
+	t->from_tag = mem_ref(p->from_tag);
+	t->cseq = p->cseq;
 	if (str_dup(&t->method, p->method) || str_dup(&t->uri, p->uri))
 		return -ENOMEM;
 	return 0;

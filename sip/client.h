@@ -30,7 +30,11 @@ struct client_params {
 	size_t host_count;
 	struct mbuf *mb; /* header lines from Max-Forwards on, body */
 	uint32_t key;    /* the same for the requests of a dialog */
-	unsigned scopes; /* headers_scopes() of the request */
+	/* what its responses have (8.2.6.2); of strings a reference is kept */
+	char *callid;
+	char *from_tag;
+	uint32_t cseq;
+	unsigned scopes;             /* headers_scopes() of the request */
 	struct header_list *headers; /* these instead of the account's; a
 				      * reference is kept; or NULL */
 	sip_send_h *sendh;
@@ -50,6 +54,11 @@ void client_cancel(struct client *client);
 
 /** A response. @return true: it belongs to a transaction of ours */
 bool client_response(struct sip_ua *ua, const struct sip_msg *msg);
+
+/** A response was discarded, for why (static): if it was meant for a
+ * transaction of ours that gets no other, its failure says so. */
+void client_discarded(struct sip_ua *ua, const struct sip_msg *msg,
+		      const char *why);
 
 /** ICMP said that nobody is there (RFC 3261 18.4). */
 void client_unreachable(struct sip_ua *ua, const struct sa *dst, int err);

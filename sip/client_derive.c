@@ -87,6 +87,9 @@ static void cancel_send(struct transaction *t)
 	c->hop = t->hop;
 	c->hop.name = NULL;
 	c->state = CLIENT_CALLING;
+	c->callid = mem_ref(t->callid);
+	c->from_tag = mem_ref(t->from_tag);
+	c->cseq = t->cseq;
 	(void)str_copy(c->branch, sizeof(c->branch), t->branch);
 	if (str_dup(&c->method, "CANCEL") ||
 	    client_derive(&c->wire, t, "CANCEL", NULL) ||

@@ -36,6 +36,9 @@ struct transaction {
 	char *method;
 	char *uri;
 	struct mbuf *mb;
+	char *callid;
+	char *from_tag;
+	uint32_t cseq;
 	bool invite;
 	bool stateful;
 	unsigned scopes;
@@ -55,9 +58,10 @@ struct transaction {
 	struct hop hop;
 	char branch[BRANCH_BYTES];
 	struct mbuf *wire;
-	struct mbuf *ack;    /* of a refused INVITE */
-	int64_t launched_ns; /* first transmission */
-	unsigned sent;       /* transmissions */
+	struct mbuf *ack;      /* of a refused INVITE */
+	const char *discarded; /* why a response was; static, or NULL */
+	int64_t launched_ns;   /* first transmission */
+	unsigned sent;         /* transmissions */
 	struct mono_timer tmr;
 	struct mono_timer tmr_again;
 	struct conn_watch watch;

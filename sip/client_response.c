@@ -85,17 +85,46 @@ static bool match_handler(struct le *le, void *arg)
 	       !pl_strcmp(&msg->cseq.met, t->method);
 }
 
+/* 8.2.6.2: copied from the request. The branch alone would do for a peer that
+ * keeps the rules (17.1.3). */
+static bool dialog_is_ours(const struct transaction *t,
+			   const struct sip_msg *msg)
+{
+	return !pl_strcmp(&msg->callid, t->callid) &&
+	       !pl_strcmp(&msg->from.tag, t->from_tag) &&
+	       msg->cseq.num == t->cseq;
+}
+
+static struct transaction *transaction_find(struct sip_ua *ua,
+					    const struct sip_msg *msg)
+{
+	if (!pl_isset(&msg->via.branch))
+		return NULL;
+	return list_ledata(hash_lookup(ua->clients,
+				       hash_joaat_pl(&msg->via.branch),
+				       match_handler, (void *)(uintptr_t)msg));
+}
+
+void client_discarded(struct sip_ua *ua, const struct sip_msg *msg,
+		      const char *why)
+{
+	struct transaction *t = transaction_find(ua, msg);
+
+	if (t)
+		t->discarded = why;
+}
+
 bool client_response(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct transaction *t;
+	struct transaction *t = transaction_find(ua, msg);
 
-	if (!pl_isset(&msg->via.branch))
-		return false;
-	t = list_ledata(hash_lookup(ua->clients,
-				    hash_joaat_pl(&msg->via.branch),
-				    match_handler, (void *)(uintptr_t)msg));
 	if (!t)
 		return false;
+	if (!dialog_is_ours(t, msg)) {
+		t->discarded = "its Call-ID, From tag or CSeq is not the "
+			       "request's";
+		return true;
+	}
 	if (t->state == CLIENT_COMPLETED) {
 		if (t->invite && msg->scode >= 300)
 			ack_send(t, msg);

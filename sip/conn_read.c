@@ -97,7 +97,8 @@ static bool frame_take(struct conn *conn)
 		conn_close(conn, EBADMSG,
 			   err == -EMSGSIZE
 				   ? "a message of more than 64 kB came"
-				   : "a message without Content-Length came");
+				   : "a message without a usable "
+				     "Content-Length came");
 		return false;
 	}
 	arrival = arrival_of(conn, len);

@@ -144,6 +144,9 @@ int dialog_send(struct client **ret, struct sip_account *account,
 	if (!params.mb)
 		return -ENOMEM;
 	err = request_print(params.mb, account, dialog, digest, request);
+	params.callid = dialog->callid;
+	params.from_tag = dialog->ltag;
+	params.cseq = request->ack_cseq ? request->ack_cseq : dialog->lseq;
 	if (!err)
 		err = client_send(ret, &params);
 	mem_deref(params.mb);

@@ -11,12 +11,14 @@
 #include "sip/extensions.h"
 #include "sip/fork.h"
 #include "sip/indialog.h"
+#include "sip/message.h"
 #include "sip/notifier.h"
 #include "sip/refer.h"
 #include "sip/referral.h"
 #include "sip/reinvite.h"
 #include "sip/reliable.h"
 #include "sip/server.h"
+#include "sip/start_line.h"
 #include "sip/subscribe.h"
 #include "sip/ua_internal.h"
 #include "sip/uac.h"
@@ -281,6 +283,38 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 		method_refuse(ua, msg);
 }
 
+static bool via_count_handler(const struct sip_hdr *hdr,
+			      const struct sip_msg *msg, void *arg)
+{
+	unsigned *count = arg;
+	(void)hdr;
+	(void)msg;
+
+	return ++*count > 1;
+}
+
+/* RFC 3261 18.1.2 and 8.1.3.3: it comes back to who sent the request, with one
+ * Via, which has our address. A status that no class of section 7.2 has is no
+ * response either: a later one decides.
+ * @return NULL; else why it is discarded */
+static const char *response_fault(const struct sip_ua *ua,
+				  const struct sip_msg *msg)
+{
+	const struct sa *sentby = &msg->via.addr;
+	unsigned vias = 0;
+
+	if (!start_line_is_response(msg))
+		return "its start line is not of SIP/2.0 with a status of "
+		       "100 to 699";
+	sip_msg_hdr_apply(msg, true, SIP_HDR_VIA, via_count_handler, &vias);
+	if (vias != 1)
+		return "it has more than one Via";
+	if (!sa_cmp(sentby, &ua->laddr, SA_ADDR) ||
+	    sip_transp_port(msg->tp, sa_port(sentby)) != sa_port(&ua->laddr))
+		return "its Via is not ours";
+	return NULL;
+}
+
 /* No client transaction wanted it: a repeated 2xx to INVITE (13.2.2.4), or
  * nothing of ours. */
 static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -299,16 +333,40 @@ static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
 		fork_answered(call, msg);
 }
 
+/* Without a transaction: the message cannot be relied on. */
+static void request_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+			   uint16_t code, const char *reason)
+{
+	if (msg->req && pl_isset(&msg->via.branch))
+		(void)server_reply_once(ua->sip, msg, code, reason);
+}
+
+void dispatch_other_version(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	request_refuse(ua, msg, 505, "Version Not Supported");
+}
+
+static void response_take(struct sip_ua *ua, const struct sip_msg *msg,
+			  const char *fault)
+{
+	if (!fault)
+		fault = response_fault(ua, msg);
+	if (fault)
+		client_discarded(ua, msg, fault);
+	else if (!client_response(ua, msg))
+		response_received(ua, msg);
+}
+
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	if (list_count(&msg->hdrl) > HEADERS_MAX) {
-		if (msg->req && pl_isset(&msg->via.branch))
-			(void)server_reply_once(ua->sip, msg, 400,
-						"Too Many Header Fields");
-	} else if (msg->req) {
-		if (!server_request(ua, msg))
-			request_received(ua, msg);
-	} else if (!client_response(ua, msg)) {
-		response_received(ua, msg);
-	}
+	const char *fault = list_count(&msg->hdrl) > HEADERS_MAX
+				    ? "Too Many Header Fields"
+				    : msg_length_fault(msg);
+
+	if (!msg->req)
+		response_take(ua, msg, fault);
+	else if (fault)
+		request_refuse(ua, msg, 400, fault);
+	else if (!server_request(ua, msg))
+		request_received(ua, msg);
 }

@@ -12,6 +12,8 @@ struct sip_ua;
 /* Header fields of a message (a comma makes another one); more is refused. */
 #define HEADERS_MAX 512
 
+/** A request of another SIP version than 2.0 (RFC 3261 21.5.6): 505. */
+void dispatch_other_version(struct sip_ua *ua, const struct sip_msg *msg);
 /** What was received and could be decoded. */
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
 

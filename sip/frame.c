@@ -49,7 +49,7 @@ int frame_find(const uint8_t *data, size_t len, size_t *ret_len)
 	const char *text = (const char *)data;
 	const char *end = memmem(text, len, "\r\n\r\n", 4);
 	size_t body = 0;
-	int found = 0;
+	bool said = false;
 
 	if (!end && len >= FRAME_BYTES_MAX)
 		return -EMSGSIZE;
@@ -57,15 +57,22 @@ int frame_find(const uint8_t *data, size_t len, size_t *ret_len)
 		*ret_len = len + 1;
 		return -EAGAIN;
 	}
-	for (const char *line = text; line < end && found == 0;) {
+	for (const char *line = text; line < end;) {
 		size_t left = (size_t)(end - line);
 		const char *stop = memmem(line, left, "\r\n", 2);
 		size_t line_len = stop ? (size_t)(stop - line) : left;
+		size_t length = 0;
+		int found = length_read(line, line_len, &length);
 
-		found = length_read(line, line_len, &body);
+		if (found < 0 || (found && said && length != body))
+			return -EBADMSG;
+		if (found) {
+			body = length;
+			said = true;
+		}
 		line += line_len + 2;
 	}
-	if (found != 1)
+	if (!said)
 		return -EBADMSG;
 	body += (size_t)(end - text) + 4;
 	if (body > FRAME_BYTES_MAX)

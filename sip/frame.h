@@ -15,7 +15,7 @@
  *                 many bytes there must be before it is worth another look,
  *                 more than len
  * @return 0; -EAGAIN more bytes are needed; -EBADMSG its head has no usable
- *         Content-Length: nobody knows where the next one begins; -EMSGSIZE it
+ *         Content-Length, or two that differ: nobody knows where the next one begins; -EMSGSIZE it
  *         is, or will be, longer than FRAME_BYTES_MAX
  */
 int frame_find(const uint8_t *data, size_t len, size_t *ret_len);

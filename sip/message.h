@@ -13,5 +13,11 @@ struct sip_msg *msg_ref(const struct sip_msg *msg);
 void msg_line(char *dst, size_t size, const struct sip_msg *msg);
 /** What follows a datagram's body is no part of it (RFC 3261 18.3). */
 size_t msg_body_length(const struct sip_msg *msg);
+/**
+ * Is the body there that Content-Length announces (RFC 3261 18.3)? Without the
+ * header field it is all that the datagram holds.
+ * @return NULL: it is; else why not, fit for a reason phrase
+ */
+const char *msg_length_fault(const struct sip_msg *msg);
 
 #endif

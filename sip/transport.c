@@ -16,6 +16,7 @@
 #include "sip/error.h"
 #include "sip/keepalive.h"
 #include "sip/later.h"
+#include "sip/start_line.h"
 #include "sip/trace.h"
 #include "sip/ua_internal.h"
 
@@ -114,13 +115,14 @@ static void errors_read(struct transport *t)
 void transport_received(struct transport *t, const struct arrival *arrival)
 {
 	struct mbuf *mb = mbuf_alloc(arrival->len);
+	bool other_version = false;
 	struct sip_msg *msg;
 
 	trace_received(t->ua, arrival);
 	if (!mb)
 		return;
-	if (mbuf_write_mem(mb, arrival->data, arrival->len) == 0) {
-		mb->pos = 0;
+	if (start_line_copy(mb, arrival->data, arrival->len, &other_version) ==
+	    0) {
 		if (sip_msg_decode(&msg, mb) == 0) {
 			msg->src = *arrival->src;
 			msg->dst = *arrival->dst;
@@ -128,7 +130,10 @@ void transport_received(struct transport *t, const struct arrival *arrival)
 			msg->sock = mem_ref(arrival->conn);
 			t->ua->received_ns = arrival->mono_ns;
 			t->ua->handling = true;
-			dispatch_message(t->ua, msg);
+			if (other_version)
+				dispatch_other_version(t->ua, msg);
+			else
+				dispatch_message(t->ua, msg);
 			t->ua->handling = false;
 			mem_deref(msg);
 		}

@@ -114,7 +114,7 @@ class Peer:
     # ---- called ----
 
     def reply(self, request, code, phrase="x", headers=(), body="", contact=True, to_tag=None,
-              kind="application/sdp", **replaced):
+              kind="application/sdp", start=None, length=None, **replaced):
         """headers: lines; replaced: values instead of those copied (Call_ID="x")."""
         to = request.get("To")
         mine = self.tag if to_tag is None else to_tag
@@ -123,21 +123,26 @@ class Peer:
         copied = {"From": request.get("From"), "To": to, "Call-ID": request.get("Call-ID"),
                   "CSeq": request.get("CSeq")}
         copied.update({k.replace("_", "-"): v for k, v in replaced.items()})
-        lines = [f"SIP/2.0 {code} {phrase}"] + [f"Via: {v}" for v in request.all("Via")]
+        lines = [start or f"SIP/2.0 {code} {phrase}"] + [f"Via: {v}" for v in request.all("Via")]
         lines += [f"{k}: {v}" for k, v in copied.items() if v is not None]
         if contact and code < 300 and code != 100:
             lines.append(f"Contact: <sip:adv@127.0.0.1:{self.port}>")
         lines += headers
         if body:
             lines.append(f"Content-Type: {kind}")
-        self.send("\r\n".join(lines + [f"Content-Length: {len(body)}", "", body]))
+        length = len(body) if length is None else length
+        self.send("\r\n".join(lines + [f"Content-Length: {length}", "", body]))
+
+    def remember(self, invite):
+        """The dialog of this INVITE, for requests."""
+        self.remote, self.target = invite.get("From"), uri(invite.get("Contact"))
+        self.call_id = invite.get("Call-ID")
+        self.mine = invite.get("To") + f";tag={self.tag}"
 
     def called(self, code=200, body=None, **more):
         """Take a call up to its ACK. @return the INVITE"""
         invite = self.expect("INVITE")
-        self.remote, self.target = invite.get("From"), uri(invite.get("Contact"))
-        self.call_id = invite.get("Call-ID")
-        self.mine = invite.get("To") + f";tag={self.tag}"
+        self.remember(invite)
         self.reply(invite, code, body=self.sdp if body is None else body, **more)
         self.expect("ACK")
         return invite
@@ -145,7 +150,7 @@ class Peer:
     # ---- calling ----
 
     def request(self, method, headers=(), body="", cseq=None, branch=None, target=None,
-                to=None, mine=None, call_id=None, kind="application/sdp"):
+                to=None, mine=None, call_id=None, kind="application/sdp", length=None):
         """Within the dialog that called() or dial() left. @return its branch"""
         if cseq is None and method not in ("ACK", "CANCEL"):
             self.cseq += 1
@@ -158,7 +163,8 @@ class Peer:
                  f"Contact: <sip:adv@127.0.0.1:{self.port}>", *headers]
         if body:
             lines.append(f"Content-Type: {kind}")
-        self.send("\r\n".join(lines + [f"Content-Length: {len(body)}", "", body]))
+        length = len(body) if length is None else length
+        self.send("\r\n".join(lines + [f"Content-Length: {length}", "", body]))
         return branch
 
     def fresh(self, user, port):

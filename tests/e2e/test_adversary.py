@@ -76,7 +76,40 @@ def wrong_tags(peer):
     peer.reply(invite, 200, body=peer.sdp, From="<sip:x@y>;tag=another")
     peer.reply(invite, 200, body=peer.sdp, Call_ID="another")
     peer.reply(invite, 200, body=peer.sdp, CSeq="77 INVITE")
-    peer.expect("ACK", "BYE", "CANCEL")
+    peer.never("ACK", 1)
+    peer.reply(invite, 200, body=peer.sdp)
+    peer.expect("ACK")
+    ending(peer)
+
+
+def unheard_of(*starts):
+    """Refusals that are none, then an answer."""
+    def script(peer):
+        invite = peer.expect("INVITE")
+        peer.remember(invite)
+        for start in starts:
+            peer.reply(invite, 603, start=start)
+        peer.never("ACK", 0.5)
+        peer.reply(invite, 200, body=peer.sdp)
+        peer.expect("ACK")
+        ending(peer)
+    return script
+
+
+def longer_than_it_is(peer):
+    """Content-Length exceeds the datagram: no refusal, no answer, and a request gets a 400."""
+    invite = peer.expect("INVITE")
+    peer.reply(invite, 603, length=1)
+    peer.reply(invite, 200, body=peer.sdp, length=len(peer.sdp) + 1)
+    peer.never("ACK", 1)
+    peer.reply(invite, 200, body=peer.sdp)
+    peer.remember(invite)
+    peer.expect("ACK")
+    peer.request("INFO", body="abc", kind="text/plain", length=4)
+    peer.expect("SIP/2.0 400")
+    peer.request("INFO", body="abc", kind="text/plain", length=3)
+    peer.expect("SIP/2.0 200")
+    ending(peer)
 
 
 def no_to_tag(peer):
@@ -336,8 +369,13 @@ CALLED = {
     "truncated": (truncated, {}, "rejected", ""),
     "64 kB": (huge, RING, "", ""),
     "answers to nothing": (unknown_responses, {}, "rejected", ""),
-    # RFC 3261 17.1.3: the branch alone makes it ours
-    "wrong tags": (wrong_tags, RING, "", ""),
+    # RFC 3261 8.2.6.2, 7.1, 7.2, 18.3: discarded; the good one after them is taken
+    "wrong tags": (wrong_tags, {}, "local", ""),
+    "statuses of no class": (unheard_of("SIP/2.0 700 x", "SIP/2.0 799 x", "SIP/2.0 999 x",
+                                        "SIP/2.0 66139 x", "SIP/2.0 099 x"), {}, "local", ""),
+    "other versions": (unheard_of("SIP/3.0 603 x", "SIP/1.0 603 x", "HTTP/1.1 603 x"), {},
+                       "local", ""),
+    "longer than it is": (longer_than_it_is, {}, "local", ""),
     "no To tag": (no_to_tag, {}, "failed", "no usable"),
     "no Contact": (no_contact, {}, "failed", "no usable"),
     "endless provisionals": (provisionals, RING, "failed", "no final answer within 2 s"),

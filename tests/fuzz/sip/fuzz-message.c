@@ -1,9 +1,9 @@
 /* Datagrams to a user agent with an account and a call of its own under way:
  * parser, transactions, dialogs. It watches somebody, may be watched, and
  * its second account (1003) challenges. Inputs hold several, divided by a NUL;
- * where %c, %t, %b and %u stand go Call-ID, tag and branch of the INVITE we
- * sent last and the user of our Contact, for %s and %q Call-ID and tag of our
- * SUBSCRIBE. */
+ * where %c, %t, %b, %n and %u stand go Call-ID, tag, branch and CSeq number of
+ * the INVITE we sent last and the user of our Contact, for %s and %q Call-ID
+ * and tag of our SUBSCRIBE, for %h the host and port of our Via. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +90,8 @@ struct fuzz {
 	struct sip_call *call, *incoming;
 	struct sip_subscription *subscription;
 	char branch[64];
+	char cseq[16];
+	char host[64];
 };
 
 static const struct media_local *media(void)
@@ -121,6 +123,12 @@ static void sent_handler(const struct sip_trace *trace, void *arg)
 	branch.p = p + 7;
 	branch.l = strcspn(branch.p, ";\r");
 	(void)pl_strcpy(&branch, f->branch, sizeof(f->branch));
+	p = memmem(trace->data, trace->len, "CSeq: ", 6);
+	if (!p)
+		return;
+	branch.p = p + 6;
+	branch.l = strspn(branch.p, "0123456789");
+	(void)pl_strcpy(&branch, f->cseq, sizeof(f->cseq));
 }
 
 static void call_handler(struct sip_call *call, enum sip_call_event event,
@@ -259,10 +267,13 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 			word = text[i + 1] == 'c'   ? f->call->dialog->callid
 			       : text[i + 1] == 't' ? f->call->dialog->ltag
 			       : text[i + 1] == 'b' ? f->branch
+			       : text[i + 1] == 'n' ? f->cseq
 						    : NULL;
 		}
 		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'u')
 			word = f->account->contact_user;
+		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'h')
+			word = f->host;
 		if (text[i] == '%' && i + 1 < len && !word)
 			word = event_word(f, text[i + 1]);
 		if (!word) {
@@ -383,6 +394,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    sip_account_mwi(f.account, mwi_handler) ||
 	    sip_account_refer(f.account, refer_handler))
 		abort();
+	(void)re_snprintf(f.host, sizeof(f.host), "%J", &f.ua->laddr);
 	events_begin(&f);
 	sip_account_call_options(f.account, &options);
 	(void)sip_account_register(f.account);

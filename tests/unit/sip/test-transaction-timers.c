@@ -250,6 +250,34 @@ static void test_a_and_b_invite_without_answer(void **state)
 	lab_close();
 }
 
+static void answer_another(void *arg)
+{
+	struct peer *peer = &lab.world.peer;
+	char *callid = strstr(peer->in, "Call-ID: ");
+	(void)arg;
+
+	callid[sizeof("Call-ID: ") - 1] ^= 1;
+	answer(486, NULL);
+}
+
+/* What came and could not be taken is told with the time-out. */
+static void test_b_says_what_was_discarded(void **state)
+{
+	static const struct simulated_step steps[] = {{100, answer_another}};
+	(void)state;
+
+	lab_open(false);
+	world_dial(&lab.world);
+	lab_run(steps, 1, 40000);
+	assert_times("INVITE", 0, doubling);
+	assert_ms(lab.closed_ms, 32000);
+	assert_non_null(strstr(lab.world.closed_reason,
+			       "over UDP within 32 s: a response was "
+			       "discarded, its Call-ID, From tag or CSeq is "
+			       "not the request's"));
+	lab_close();
+}
+
 static void test_b_alone_over_tcp(void **state)
 {
 	(void)state;
@@ -603,6 +631,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TIMER_TEST(test_a_and_b_invite_without_answer),
+		TIMER_TEST(test_b_says_what_was_discarded),
 		TIMER_TEST(test_b_alone_over_tcp),
 		TIMER_TEST(test_a_ends_with_a_provisional_response),
 		TIMER_TEST(test_c_is_the_ring_timeout),
