@@ -134,13 +134,27 @@ def test_stop_spares_a_process_that_is_not_ours(quickstart):
         other.wait()
 
 
-def packages(script):
+def packages(script, names="packaging/packages-quickstart.txt"):
     """Run packages_install with some of the shell's commands replaced."""
     return subprocess.run(
         ["bash", "-c", "set -euo pipefail; . packaging/packages.sh\n"
          "command() { [ \"$2\" != sudo ] && builtin command \"$@\"; }\n"
-         f"{script}\npackages_install packaging/packages-quickstart.txt"],
+         f"{script}\npackages_install {names}"],
         cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("candidate, wanted", [("(none)", "wanted"), ("1.0", "may-miss wanted")])
+def test_optional_package_is_left_out_where_the_release_has_none(tmp_path, candidate, wanted):
+    names = tmp_path / "names.txt"
+    names.write_text("# two\nmay-miss optional\n\nwanted\n")
+    done = packages("dpkg-query() { return 1; }; id() { echo 0; }\n"
+                    "apt-get() { echo \"$*\" >> " + str(tmp_path / "fetched") + "; }\n"
+                    f"apt-cache() {{ echo '  Candidate: {candidate}'; }}\n"
+                    "packages_apt() { shift; echo \"apt: $*\"; }", names)
+    assert done.returncode == 0, done.stderr
+    assert f"apt: {wanted}\n" in done.stdout
+    assert ("has no package may-miss: tests" in done.stdout) == (candidate == "(none)")
+    assert (tmp_path / "fetched").exists() == (candidate == "(none)")
 
 
 def test_missing_package_is_named_with_the_remedy():

@@ -331,7 +331,8 @@ static void check_recovery(const char *fmtp, bool copies)
 	/* they sound as what was sent */
 	assert_true(fabs(t.heard_ms - 65 * 20 - 20 * (double)t.recovered) <
 		    100);
-	assert_float_equal(t.level_dbov, -15.26, 1.0);
+	/* libopus 1.5 decodes the copies louder: 1.1 dB over all of it */
+	assert_float_equal(t.level_dbov, -15.26, 1.5);
 	stream_close(&s);
 }
 
