@@ -41,11 +41,31 @@ static void last_second(struct analyse *an, struct media_session *s)
 }
 
 /* @return false: the ring is full, to be tried again */
+static bool sources_publish(struct analyse *an, struct media_session *s)
+{
+	struct analysis_session *a = &s->analysis;
+	struct media_record record = {
+		.kind = MEDIA_RECORD_SOURCE,
+		.session = s,
+		.mono_ns = a->stop_ns,
+	};
+
+	while (analysis_source(a, a->closing_source, &record.u.source)) {
+		if (!analyse_publish(an, &record))
+			return false;
+		a->closing_source++;
+	}
+	return true;
+}
+
+/* @return false: the ring is full, to be tried again */
 static bool closing_publish(struct analyse *an, struct media_session *s)
 {
 	struct analysis_session *a = &s->analysis;
 	struct media_record record = {.session = s, .mono_ns = a->stop_ns};
 
+	if (a->second_ns != 0 && !sources_publish(an, s))
+		return false;
 	while (a->second_ns != 0 && a->closing_step < 2) {
 		record.kind = MEDIA_RECORD_TOTAL;
 		record.outgoing = a->closing_step == 1;

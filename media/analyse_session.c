@@ -189,6 +189,44 @@ static void stream_to_stray(struct analysis_session *a,
 	a->stray_bytes_before += total.bytes - second.bytes;
 }
 
+static void source_of(const struct analysis_stream *stream,
+		      const struct stream_total *total,
+		      struct stream_source *ret)
+{
+	*ret = (struct stream_source){
+		.ssrc = total->ssrc,
+		.first_ns = stream->first_ns,
+		.last_ns = stream->rtp.seq.max_ns,
+		.packets = total->packets,
+		.has_loss = total->has_loss,
+		.received = total->received,
+		.expected = total->expected,
+		.lost = total->lost,
+		.duplicates = total->duplicates,
+		.loss_pct = total->loss_pct,
+		.has_jitter = total->jitter_ms.n > 0,
+		.jitter_avg_ms = total->jitter_ms.avg,
+		.jitter_max_ms = total->jitter_ms.max,
+		.has_score = total->has_score,
+		.r_factor = total->r_factor,
+		.mos = total->mos_total,
+		.no_score_reason = total->no_score_reason,
+		.score_scale = total->score_scale,
+	};
+	memcpy(ret->codec, total->codec, sizeof(ret->codec));
+}
+
+static void source_ended(struct analysis_session *a,
+			 const struct analysis_stream *stream,
+			 const struct stream_total *total)
+{
+	if (a->sources_ended_count == SESSION_SOURCES_ENDED_MAX) {
+		a->sources_left_out++;
+		return;
+	}
+	source_of(stream, total, &a->sources_ended[a->sources_ended_count++]);
+}
+
 /* A stream is over: what it was stays in the total. */
 static void stream_to_ended(struct analysis_session *a,
 			    struct analysis_stream *stream)
@@ -204,6 +242,7 @@ static void stream_to_ended(struct analysis_session *a,
 	rtp_stream_total(&stream->rtp, &total);
 	rtp_quality_total(&stream->quality, &total);
 	total_add(&a->ended, &total, &a->ended_most);
+	source_ended(a, stream, &total);
 }
 
 /* The one that was silent longest. @return its place; stream_count: none was
@@ -270,6 +309,7 @@ static struct analysis_stream *streams_find(struct analysis_session *a,
 	stream = place_find(a, r->mono_ns);
 	if (stream) {
 		stream->has_sr = false;
+		stream->first_ns = r->mono_ns;
 		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns,
 				&a->maps[a->map]);
 		rtp_quality_init(&stream->quality, &stream->rtp);
@@ -449,6 +489,44 @@ bool analysis_second_open(struct analysis_session *a)
 	       a->sender.has_report_second;
 }
 
+/* Those that ended, then those that are. */
+static int64_t source_first_ns(const struct analysis_session *a, uint32_t i)
+{
+	return i < a->sources_ended_count
+		       ? a->sources_ended[i].first_ns
+		       : a->streams[i - a->sources_ended_count].first_ns;
+}
+
+bool analysis_source(struct analysis_session *a, uint32_t n,
+		     struct stream_source *ret)
+{
+	uint32_t count = a->sources_ended_count + a->stream_count;
+	struct stream_total total;
+	struct analysis_stream *stream;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t before = 0;
+
+		for (uint32_t k = 0; k < count; k++) {
+			int64_t later_ns =
+				source_first_ns(a, k) - source_first_ns(a, i);
+
+			before += later_ns < 0 || (later_ns == 0 && k < i);
+		}
+		if (before != n)
+			continue;
+		if (i < a->sources_ended_count) {
+			*ret = a->sources_ended[i];
+			return true;
+		}
+		stream = &a->streams[i - a->sources_ended_count];
+		rtp_stream_total(&stream->rtp, &total);
+		source_of(stream, &total, ret);
+		return true;
+	}
+	return false;
+}
+
 void analysis_total_in(struct analysis_session *a, struct stream_total *ret)
 {
 	uint64_t most = a->ended_most;
@@ -468,6 +546,7 @@ void analysis_total_in(struct analysis_session *a, struct stream_total *ret)
 	ret->packets += a->stray_packets;
 	ret->bytes += a->stray_bytes;
 	ret->stray += a->stray_packets;
+	ret->sources_left_out = a->sources_left_out;
 	ret->srtp_suite = a->suite_in;
 	ret->srtp_refused = a->srtp_refused;
 	ret->srtp_replayed = a->srtp_replayed;

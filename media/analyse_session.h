@@ -56,6 +56,14 @@ void analysis_finish(struct analysis_session *a);
 bool analysis_second_open(struct analysis_session *a);
 
 /**
+ * The n-th source of what was received, by the time of its first packet.
+ * @param n  0 and up
+ * @return false: there are no more
+ */
+bool analysis_source(struct analysis_session *a, uint32_t n,
+		     struct stream_source *ret);
+
+/**
  * Total of what was received. Counters are the sums over all streams and
  * packets of none; SSRC, codec, distributions, burst ratio and score are of
  * the stream with most packets.

@@ -81,6 +81,8 @@ struct media_evidence {
 
 enum media_record_kind {
 	MEDIA_RECORD_SECOND,    /* one stream_second closed */
+	MEDIA_RECORD_SOURCE,    /* received: one of the session's sources, in
+			       * order of their first packets, before the total */
 	MEDIA_RECORD_TOTAL,     /* a stream ended: its totals; the last one of a
 			      * session in each direction */
 	MEDIA_RECORD_FIRST_RTP, /* first RTP packet of the session received */
@@ -160,6 +162,7 @@ struct media_record {
 	int64_t mono_ns; /* when it happened */
 	union {
 		struct stream_second second;
+		struct stream_source source;
 		struct stream_total total;
 		struct media_dtmf dtmf;
 		bool played; /* to its end; false: it was cut off */

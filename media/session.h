@@ -243,11 +243,15 @@ enum analysis_state {
 	ANALYSIS_CLOSING,  /* totals and STOPPED on their way */
 };
 
+/* Sources that made room for others, which are told of one by one. */
+#define SESSION_SOURCES_ENDED_MAX 12
+
 /** A received stream of a session. */
 struct analysis_stream {
 	_Alignas(PREFETCH_LINE) struct rtp_stream rtp;
 	struct rtp_quality quality;
-	bool has_sr; /* the source's last sender report */
+	int64_t first_ns; /* its first packet */
+	bool has_sr;      /* the source's last sender report */
 	uint32_t lsr;
 	int64_t sr_ns;
 };
@@ -272,8 +276,11 @@ struct analysis_session {
 	struct analysis_stream streams[SESSION_STREAMS_MAX];
 	struct rtp_sender sender;
 	/* cold */
-	struct stream_total ended;         /* streams that made room: as one */
-	uint64_t ended_most;               /* packets of the largest of them */
+	struct stream_total ended; /* streams that made room: as one */
+	uint64_t ended_most;       /* packets of the largest of them */
+	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
+	uint32_t sources_ended_count;
+	uint64_t sources_left_out;         /* ended ones beyond */
 	struct stream_second ended_second; /* what no second has told of them */
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
 	size_t early_count;
@@ -300,6 +307,7 @@ struct analysis_session {
 	uint64_t published_out;
 	const struct codec *codec; /* being sent */
 	uint8_t closing_step;
+	uint32_t closing_source; /* the next one to tell of */
 };
 
 /* ---- the session ---- */

@@ -48,6 +48,7 @@ void call_release(struct call *c)
 		sip_call_free(c->sip);
 	sip_referral_free(c->referral);
 	json_decref(c->streams);
+	json_decref(c->sources);
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);
 	json_decref(c->path);

@@ -123,7 +123,8 @@ struct call {
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
 	json_t *streams;
-	json_t *path; /* NULL: ICE did not end */
+	json_t *sources; /* of the received stream, until its total; NULL: none */
+	json_t *path;    /* NULL: ICE did not end */
 };
 
 /** A call not begun, of no list. @return NULL: out of memory */

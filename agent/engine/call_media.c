@@ -173,6 +173,32 @@ void call_media_closed(struct call *c)
 	first_packets_report(c, 0);
 }
 
+static void take_source(struct call *c, const struct stream_source *source)
+{
+	if (!c->sources)
+		c->sources = json_array();
+	if (json_array_append_new(
+		    c->sources,
+		    wire_source_encode(source, c->engine->wall_offset_ns)))
+		log_error("call=%s out of memory: figures of a source are lost",
+			  c->name);
+}
+
+static void take_total(struct call *c, const struct media_record *record)
+{
+	json_t *stream = wire_stream_encode(&record->u.total, record->outgoing);
+	int err = 0;
+
+	if (stream && !record->outgoing && c->sources) {
+		err = json_object_set_new(stream, "sources", c->sources);
+		c->sources = NULL;
+	}
+	err |= json_array_append_new(c->streams, stream);
+	if (err)
+		log_error("call=%s out of memory: a stream's totals are lost",
+			  c->name);
+}
+
 void call_media_record(struct call *c, const struct media_record *record)
 {
 	struct engine *e = c->engine;
@@ -183,13 +209,11 @@ void call_media_record(struct call *c, const struct media_record *record)
 			       e->wall_offset_ns);
 		live_second(&e->live, record->outgoing, &record->u.second);
 		break;
+	case MEDIA_RECORD_SOURCE:
+		take_source(c, &record->u.source);
+		break;
 	case MEDIA_RECORD_TOTAL:
-		if (json_array_append_new(c->streams,
-					  wire_stream_encode(&record->u.total,
-							     record->outgoing)))
-			log_error(
-				"call=%s out of memory: a stream's totals are lost",
-				c->name);
+		take_total(c, record);
 		break;
 	case MEDIA_RECORD_FIRST_RTP:
 		first_packet(c, &c->first_rtp, UA_CALL_RTPESTAB,

@@ -15,6 +15,7 @@
 
 #define EVENT_BYTES  512 /* rough sizes for the batches */
 #define STREAM_BYTES 1024
+#define SOURCE_BYTES 384
 #define POINT_BYTES  2048
 
 struct wire_time report_time(const struct engine *e, int64_t mono_ns)
@@ -29,8 +30,17 @@ void report_event(struct engine *e, json_t *event)
 {
 	json_t *streams = json_object_get(event, "streams");
 
-	outbox_add(e->outbox, OUTBOX_EVENTS, event,
-		   EVENT_BYTES + STREAM_BYTES * json_array_size(streams));
+	json_t *stream;
+	size_t bytes = EVENT_BYTES;
+	size_t i;
+
+	json_array_foreach(streams, i, stream)
+	{
+		bytes += STREAM_BYTES +
+			 SOURCE_BYTES * json_array_size(json_object_get(
+						stream, "sources"));
+	}
+	outbox_add(e->outbox, OUTBOX_EVENTS, event, bytes);
 }
 
 void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,

@@ -203,6 +203,55 @@ static void stream_row(struct view *v, json_t *s)
 		cell(c[7], s, "mos_total", 2), cell(c[8], s, "r_factor", 1));
 }
 
+/* A time in us, as seconds after another. */
+static double seconds(json_t *object, const char *name, json_int_t begin_us)
+{
+	json_int_t us = json_integer_value(json_object_get(object, name));
+
+	return (double)(us - begin_us) / 1e6;
+}
+
+/* Several sources, one after another or at once: which figures above are whose,
+ * and those of each. */
+static void sources_table(struct view *v, json_t *stream)
+{
+	json_t *sources = json_object_get(stream, "sources");
+	json_int_t begin = json_integer_value(
+		json_object_get(json_array_get(sources, 0), "first_t"));
+	json_int_t more =
+		json_integer_value(json_object_get(stream, "sources_left_out"));
+	json_t *s;
+	size_t i;
+
+	if (json_array_size(sources) < 2)
+		return;
+	fprintf(v->out,
+		"  received from %zu sources: counters above are sums, jitter, MOS and R are of %s\n"
+		"  %-9s %-6s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n",
+		json_array_size(sources), text_of(stream, "ssrc"), "SSRC",
+		"codec", "packets", "expected", "lost", "loss %", "jitter",
+		"max ms", "MOS", "from s", "to s");
+	json_array_foreach(sources, i, s)
+	{
+		char c[7][CELL_BYTES];
+
+		fprintf(v->out,
+			"  %-9s %-6.15s %8s %8s %6s %7s %8s %8s %8s %6.1f %6.1f\n",
+			text_of(s, "ssrc"), text_of(s, "codec"),
+			cell(c[0], s, "packets", 0),
+			cell(c[1], s, "expected", 0), cell(c[2], s, "lost", 0),
+			cell(c[3], s, "loss_pct", 2),
+			cell(c[4], s, "jitter_avg_ms", 3),
+			cell(c[5], s, "jitter_max_ms", 3),
+			cell(c[6], s, "mos_total", 2),
+			seconds(s, "first_t", begin),
+			seconds(s, "last_t", begin));
+	}
+	if (more > 0)
+		view_line(v, "  and %lld more sources, in the sums only",
+			  (long long)more);
+}
+
 /* How far the peer's reports reach, and what a negative loss is. */
 static void report_lines(struct view *v, json_t *s)
 {
@@ -244,6 +293,7 @@ static void streams_table(struct view *v, json_t *streams)
 	}
 	json_array_foreach(streams, i, s)
 	{
+		sources_table(v, s);
 		report_lines(v, s);
 		if (text_of(s, "no_score")[0])
 			view_line(v, "  no MOS of what was %s: %s",

@@ -153,8 +153,32 @@ function drawCalls(calls) {
   }
   streams.filter((s) => s.lost_note).forEach((s) => byId('streams').append(
     element('p', `${s.call}, sent: ${s.lost} lost: ${s.lost_note}`, 'note')));
+  drawSources(streams.filter((s) => s.sources && s.sources.length > 1));
   drawAudio(streams.filter((s) => s.audio));
   drawReported(streams.filter((s) => s.xr_voip));
+}
+
+function drawSources(streams) {
+  byId('sources-section').hidden = !streams.length;
+  const sources = streams.flatMap((s) => s.sources.map(
+    (one) => ({ ...one, call: s.call, begin: s.sources[0].first_t })));
+  const after = (name) => (s) => figure((s[name] - s.begin) / 1e6, 3);
+  fill('sources', sources, [
+    ['Call', (s) => s.call],
+    ['SSRC', (s) => s.ssrc],
+    ['Codec', (s) => figure(s.codec || undefined)],
+    ['First packet s', after('first_t'), 'number'],
+    ['Last packet s', after('last_t'), 'number'],
+    ['Packets', (s) => figure(s.packets), 'number'],
+    ['Lost', (s) => figure(s.lost), 'number'],
+    ['Loss %', (s) => figure(s.loss_pct, 3), 'number'],
+    ['Duplicates', (s) => figure(s.duplicates), 'number'],
+    ['Jitter ms', (s) => figure(s.jitter_avg_ms, 3), 'number'],
+    ['Max', (s) => figure(s.jitter_max_ms, 3), 'number'],
+    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
+    ['Scale', (s) => figure(s.mos_scale)],
+    ['R', (s) => figure(s.r_factor, 1), 'number'],
+  ], '');
 }
 
 function drawReported(streams) {

@@ -20,6 +20,11 @@ int wire_distribution_decode(struct distribution *ret, json_t *object);
 
 json_t *wire_stream_encode(const struct stream_total *total, bool outgoing);
 
+/** One of the sources of a received stream.
+ * @param wall_offset_ns  wall clock less monotonic clock */
+json_t *wire_source_encode(const struct stream_source *source,
+			   int64_t wall_offset_ns);
+
 /** What a decoded stream sounded like: member "audio" of a stream. */
 json_t *wire_audio_encode(const struct audio_total *total, bool outgoing);
 

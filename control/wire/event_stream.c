@@ -187,6 +187,10 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	if (!o)
 		return NULL;
 	err |= put_value(o, "stray", json_integer((json_int_t)total->stray));
+	if (total->sources_left_out)
+		err |= put_value(
+			o, "sources_left_out",
+			json_integer((json_int_t)total->sources_left_out));
 	if (total->clock_hz)
 		err |= put_value(o, "clock_hz", json_integer(total->clock_hz));
 	if (total->has_ptime)
@@ -218,6 +222,47 @@ json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
 	err |= put_quality(o, total);
 	if (outgoing)
 		err |= put_reports(o, total);
+	return put_finish(o, err);
+}
+
+json_t *wire_source_encode(const struct stream_source *n,
+			   int64_t wall_offset_ns)
+{
+	char ssrc[9];
+	json_t *o;
+	int err = 0;
+
+	snprintf(ssrc, sizeof(ssrc), "%08x", n->ssrc);
+	o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "ssrc", ssrc, "codec",
+		      n->codec, "first_t",
+		      (json_int_t)((n->first_ns + wall_offset_ns) / 1000),
+		      "last_t",
+		      (json_int_t)((n->last_ns + wall_offset_ns) / 1000),
+		      "packets", (json_int_t)n->packets, "duplicates",
+		      (json_int_t)n->duplicates);
+	if (!o)
+		return NULL;
+	if (n->has_loss) {
+		err |= put_value(o, "received",
+				 json_integer((json_int_t)n->received));
+		err |= put_value(o, "expected",
+				 json_integer((json_int_t)n->expected));
+		err |= put_value(o, "lost", json_integer(n->lost));
+		err |= put_value(o, "loss_pct", json_real(n->loss_pct));
+	}
+	if (n->has_jitter) {
+		err |= put_value(o, "jitter_avg_ms",
+				 json_real(n->jitter_avg_ms));
+		err |= put_value(o, "jitter_max_ms",
+				 json_real(n->jitter_max_ms));
+	}
+	if (n->has_score) {
+		err |= put_value(o, "r_factor", json_real(n->r_factor));
+		err |= put_value(o, "mos_total", json_real(n->mos));
+		err |= put_text(o, "mos_scale", n->score_scale);
+	} else {
+		err |= put_text(o, "no_score", n->no_score_reason);
+	}
 	return put_finish(o, err);
 }
 

@@ -151,6 +151,8 @@ struct stream_total {
 	uint64_t duplicates;
 	uint64_t reordered;
 	uint64_t stray;
+	/* received: sources that are in the sums, but not told one by one */
+	uint64_t sources_left_out;
 	double loss_pct;               /* 100 * lost / expected */
 	double burst_ratio;            /* G.107 7.5; 1 without loss */
 	struct distribution jitter_ms; /* J after every packet */
@@ -186,6 +188,30 @@ struct stream_total {
 	uint64_t srtp_replayed;
 	struct remote_voip voip; /* the last one */
 	struct remote_summary summary;
+};
+
+/** One source (SSRC) of what a session received: figures of it alone, where
+ * the session's total has sums of all and those of the largest. */
+struct stream_source {
+	uint32_t ssrc;
+	char codec[16];   /* of most of its audio packets; "": unknown */
+	int64_t first_ns; /* monotonic: its first packet, */
+	int64_t last_ns;  /* and the one with its highest number */
+	uint64_t packets;
+	bool has_loss;
+	uint64_t received;
+	uint64_t expected;
+	int64_t lost;
+	uint64_t duplicates;
+	double loss_pct;
+	bool has_jitter;
+	double jitter_avg_ms; /* J after every packet */
+	double jitter_max_ms;
+	bool has_score;
+	double r_factor;
+	double mos;
+	const char *no_score_reason; /* static text; NULL if has_score */
+	const char *score_scale;     /* static text; NULL: no score */
 };
 
 /* Different tones of one stream that are told apart. */

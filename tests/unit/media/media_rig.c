@@ -141,6 +141,10 @@ static void record_log(const struct media_record *record, void *arg)
 		assert_true(log->seconds[out] < RIG_SECONDS);
 		log->second[out][log->seconds[out]++] = record->u.second;
 		break;
+	case MEDIA_RECORD_SOURCE:
+		log->disordered |= log->totals[0] + log->totals[1] > 0;
+		log->sources++;
+		break;
 	case MEDIA_RECORD_TOTAL:
 		log->totals[out]++;
 		log->total[out] = record->u.total;

@@ -20,6 +20,7 @@ struct rig_log {
 	struct media_session *session;
 	size_t seconds[2];
 	struct stream_second second[2][RIG_SECONDS];
+	size_t sources;
 	size_t totals[2];
 	struct stream_total total[2];
 	size_t digits[2];

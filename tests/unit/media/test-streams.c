@@ -4,6 +4,7 @@
 #include "media/analyse_session.h"
 #include "tests/unit/analysis/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,33 @@ static void arrive(struct world *w, uint32_t ssrc, uint32_t i)
 	w->sent++;
 }
 
+/* Each source is there once, by the time of its first packet, and with those
+ * left out and the strays they are all that came. */
+static void check_sources(struct world *w, const struct stream_total *t,
+			  bool all)
+{
+	struct stream_source n;
+	uint64_t packets = 0;
+	int64_t lost = 0;
+	int64_t before_ns = 0;
+	uint32_t count = 0;
+
+	for (; analysis_source(w->a, count, &n); count++) {
+		assert_true(n.first_ns >= before_ns);
+		assert_true(n.last_ns >= n.first_ns);
+		before_ns = n.first_ns;
+		packets += n.packets;
+		lost += n.lost;
+	}
+	assert_true(count <= SESSION_SOURCES_ENDED_MAX + SESSION_STREAMS_MAX);
+	if (t->sources_left_out == 0 && all) {
+		assert_int_equal(packets + w->a->stray_packets, t->packets);
+		assert_int_equal(lost, t->lost);
+	} else {
+		assert_true(packets <= t->packets);
+	}
+}
+
 static struct stream_total ended(struct world *w)
 {
 	struct stream_total t;
@@ -109,7 +137,46 @@ static struct stream_total ended(struct world *w)
 	assert_int_equal(w->sum.out_of_order, t.out_of_order);
 	assert_int_equal(w->sum.discarded, t.fixed.discarded);
 	assert_int_equal(w->sum.burst_lost, t.fixed.burst_lost);
+	check_sources(w, &t, true);
 	return t;
+}
+
+/* Another source in the middle of the call: the total has the sums, and each
+ * source its own loss, times and score. */
+static void test_two_sources_are_told_apart(void **state)
+{
+	struct world *w = *state;
+	struct stream_source n[2];
+	struct stream_total t;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		if (i % 10 != 5) /* 10 % lost */
+			arrive(w, 0xb, i);
+		wait_ms(w, 20);
+	}
+	for (uint32_t i = 0; i < 100; i++) {
+		arrive(w, 0xa, i);
+		wait_ms(w, 20);
+	}
+	t = ended(w);
+	assert_int_equal(t.lost, 30);
+	assert_int_equal(t.ssrc, 0xb);
+	assert_true(analysis_source(w->a, 0, &n[0]));
+	assert_true(analysis_source(w->a, 1, &n[1]));
+	assert_false(analysis_source(w->a, 2, &n[1]));
+	assert_int_equal(n[0].ssrc, 0xb);
+	assert_int_equal(n[0].first_ns, 100 * NS_PER_S);
+	assert_int_equal(n[0].last_ns, 100 * NS_PER_S + 299 * 20 * MS);
+	assert_int_equal(n[0].packets, 270);
+	assert_int_equal(n[0].lost, 30);
+	assert_true(n[0].has_score && n[0].has_jitter);
+	assert_true(fabs(n[0].mos - t.mos_total) < 1e-9);
+	assert_int_equal(n[1].ssrc, 0xa);
+	assert_int_equal(n[1].first_ns, 100 * NS_PER_S + 300 * 20 * MS);
+	assert_int_equal(n[1].packets, 100);
+	assert_int_equal(n[1].lost, 0);
+	assert_true(n[1].mos > n[0].mos + 0.1);
+	assert_string_equal(n[1].codec, "PCMU");
 }
 
 /* A long call in which each hold and each resumption brings another source. */
@@ -130,6 +197,7 @@ static void test_sources_one_after_another(void **state)
 	}
 	t = ended(w);
 	assert_int_equal(t.stray, 0);
+	assert_int_equal(t.sources_left_out, 20 - 12 - 4);
 	assert_int_equal(t.expected, 20 * 200);
 	assert_int_equal(t.lost, 20 * 6);
 	assert_int_equal(t.fixed.burst_lost, 20 * 6);
@@ -204,6 +272,7 @@ static void test_any_sources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_two_sources_are_told_apart),
 		TEST(test_sources_one_after_another),
 		TEST(test_five_at_once),
 		cmocka_unit_test(test_any_sources),

@@ -117,6 +117,33 @@ static void test_stream_reported(void **state)
 	json_decref(o);
 }
 
+static void test_source_of_a_stream(void **state)
+{
+	const struct stream_source source = {
+		.ssrc = 0xbeef,
+		.codec = "PCMU",
+		.first_ns = 1000000,
+		.last_ns = 2500000,
+		.packets = 9,
+		.has_loss = true,
+		.received = 9,
+		.expected = 12,
+		.lost = 3,
+		.loss_pct = 25,
+		.has_jitter = true,
+		.jitter_avg_ms = 0.5,
+		.jitter_max_ms = 1.5,
+		.no_score_reason = "no standardised Ie/Bpl",
+	};
+
+	(void)state;
+	is_json(wire_source_encode(&source, 7000000),
+		"{\"codec\":\"PCMU\",\"duplicates\":0,\"expected\":12,\"first_t\":8000,"
+		"\"jitter_avg_ms\":0.5,\"jitter_max_ms\":1.5,\"last_t\":9500,"
+		"\"loss_pct\":25.0,\"lost\":3,\"no_score\":\"no standardised Ie/Bpl\","
+		"\"packets\":9,\"received\":9,\"ssrc\":\"0000beef\"}");
+}
+
 static void test_stream_quality(void **state)
 {
 	const struct stream_total total = {
@@ -268,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_call_end_of_an_older_agent),
 		cmocka_unit_test(test_stream_without_reports),
 		cmocka_unit_test(test_stream_reported),
+		cmocka_unit_test(test_source_of_a_stream),
 		cmocka_unit_test(test_stream_quality),
 		cmocka_unit_test(test_stream_encrypted),
 		cmocka_unit_test(test_sip_message_bytes),
