@@ -3,6 +3,7 @@
 #include "base/netlist.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 
 const char *conf_check_address(const char *text)
@@ -52,6 +53,16 @@ const char *conf_check_networks(const char *text)
 	return netlist_parse(&list, text)
 		       ? "is no list of addresses and networks"
 		       : NULL;
+}
+
+const char *conf_check_hosts(const char *text)
+{
+	size_t i = 0;
+
+	while (text[i] &&
+	       (isalnum((unsigned char)text[i]) || strchr("-._: \t,", text[i])))
+		i++;
+	return text[i] ? "is no list of names and addresses" : NULL;
 }
 
 const char *conf_check_filled(const char *text)

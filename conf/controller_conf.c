@@ -26,6 +26,10 @@ static const struct conf_key keys[] = {
 	U16(port, 0, 65535, "8080"),
 	TEXT(base_url, "", conf_check_url_or_empty,
 	     "a URL such as https://offhook.example.net, or nothing"),
+	TEXT(host_names, "", conf_check_hosts,
+	     "names and addresses without ports, such as "
+	     "offhook.example.net, 192.0.2.1"),
+	U32(hsts_s, 0, 63072000, "31536000"),
 	TEXT(tls_certificate_file, "", NULL, NULL),
 	TEXT(tls_key_file, "", NULL, NULL),
 	TEXT(trusted_proxies, "", conf_check_networks,

@@ -11,9 +11,11 @@
 
 struct controller_conf {
 	/* HTTP */
-	char listen[CONF_TEXT_BYTES];   /* address literal */
-	uint16_t port;                  /* 0: any free one */
-	char base_url[CONF_TEXT_BYTES]; /* empty: from the request's Host */
+	char listen[CONF_TEXT_BYTES];     /* address literal */
+	uint16_t port;                    /* 0: any free one */
+	char base_url[CONF_TEXT_BYTES];   /* empty: from the request's Host */
+	char host_names[CONF_TEXT_BYTES]; /* that a Host may have then */
+	uint32_t hsts_s; /* max-age of Strict-Transport-Security */
 	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: plain HTTP */
 	char tls_key_file[CONF_PATH_BYTES];
 	char trusted_proxies[CONF_TEXT_BYTES]; /* networks */

@@ -82,6 +82,7 @@ const char *conf_check_address(const char *text); /* IPv4 or IPv6 literal */
 const char *conf_check_url(const char *text);     /* http(s)://host[...] */
 const char *conf_check_url_or_empty(const char *text);
 const char *conf_check_networks(const char *text); /* netlist_parse() */
+const char *conf_check_hosts(const char *text);    /* names and addresses */
 const char *conf_check_filled(const char *text);   /* not empty */
 
 #endif

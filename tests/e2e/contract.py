@@ -27,7 +27,8 @@ METHODS = ("get", "put", "post", "delete")
 
 # Of every HTTP message; the rest has to be documented.
 TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "content-type",
-                     "transfer-encoding", "cache-control", "x-content-type-options"}
+                     "transfer-encoding", "cache-control", "x-content-type-options",
+                     "strict-transport-security"}
 
 
 class StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):

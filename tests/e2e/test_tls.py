@@ -203,9 +203,75 @@ def test_forwarded_headers_count_from_trusted_proxies_only():
     ("127.0.0.1", "javascript", "http")])
 def test_forwarded_proto(trusted, proto, scheme):
     from test_api_server import make_test
-    with Controller(trusted_proxies=trusted) as c:
+    with Controller(trusted_proxies=trusted, host_names="offhook.example") as c:
         _, test = make_test(c)
         answer = c.request("POST", f"/tests/{test['id']}/run", {},
                            headers={"Host": "offhook.example", "X-Forwarded-Proto": proto})
         url = answer.json()["data"]["status_url"]
         assert url.startswith(f"{scheme}://offhook.example/"), json.dumps(answer.json())
+        # RFC 6797 section 7.2: never without TLS
+        assert ("Strict-Transport-Security" in answer.headers) == (scheme == "https")
+
+
+@pytest.mark.parametrize("seconds", [31536000, 0])
+def test_strict_transport_security(authority, seconds):
+    with Tls(authority.issue(f"hsts{seconds}"), authority.file, hsts_s=seconds) as c:
+        for answer in (c.request("GET", "/projects"), c.request("GET", "/projects", key=None),
+                       c.request("GET", "/nothing"), c.session.get(f"{c.url}/login", timeout=60),
+                       c.session.get(f"{c.url}/healthz", timeout=60)):
+            assert answer.headers["Strict-Transport-Security"] == f"max-age={seconds}"
+        # what is refused before it reaches an address has it as well; framing is looked at here too
+        context = ssl.create_default_context(cafile=authority.file)
+        with socket.create_connection(("127.0.0.1", port_of(c)), 20) as s, \
+                context.wrap_socket(s, server_hostname="127.0.0.1") as t:
+            t.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
+                      b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+            answer = b""
+            while piece := t.recv(65536):
+                answer += piece
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"Strict-Transport-Security: max-age=" in answer
+
+
+@pytest.mark.parametrize("host, known", [
+    ("127.0.0.1:8080", True), ("127.0.0.1", True), ("localhost:1", True), ("LOCALHOST", True),
+    ("127.1.2.3", True), ("[::1]:80", True), ("offhook.example", True),
+    ("OffHook.example:8443", True), ("192.0.2.7:80", True), ("evil.example", False),
+    ("offhook.example.evil.example", False), ("evil-offhook.example", False), ("offhook", False),
+    ("192.0.2.8", False), ("[2001:db8::1]", False), ("offhook.example:0", False),
+    ("offhook.example:x", False), ("offhook.example:65536", False), ("localhost.evil.example", False),
+    ("", False), (":80", False)])
+@pytest.mark.parametrize("listen", ["127.0.0.1", "0.0.0.0", "::"])
+def test_only_known_hosts_get_into_links(listen, host, known, linked):
+    server, path = linked(listen)
+    port = server.conf["port"]
+    base = f"http://127.0.0.1:{port}"
+    answer = requests.post(f"{base}/api/v2{path}", json={}, timeout=60,
+                           auth=server.keys["admin"], headers={"Host": host})
+    for url in (answer.json()["data"]["status_url"], answer.json()["data"]["report_url"]):
+        assert url.startswith(f"http://{host}/" if known else f"{base}/"), url
+
+
+@pytest.fixture(scope="module")
+def linked():
+    """linked(address): (a controller that listens there, path that starts a run)"""
+    from test_api_server import make_test
+    servers = {}
+
+    def get(listen):
+        if listen not in servers:
+            c = Controller(listen=listen, host_names="offhook.example, 192.0.2.7").start()
+            c.url = f"http://127.0.0.1:{c.conf['port']}"
+            servers[listen] = c, f"/tests/{make_test(c)[1]['id']}/run"
+        return servers[listen]
+    yield get
+    for c, _ in servers.values():
+        c.__exit__(None, None, None)
+
+
+def test_base_url_comes_first():
+    from test_api_server import make_test
+    with Controller(base_url="https://public.example/x", host_names="offhook.example") as c:
+        answer = c.request("POST", f"/tests/{make_test(c)[1]['id']}/run", {},
+                           headers={"Host": "offhook.example"})
+        assert answer.json()["data"]["status_url"].startswith("https://public.example/x/api/v2/")

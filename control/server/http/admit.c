@@ -78,15 +78,14 @@ void admit_request_id(struct exchange *x)
 		uuid_make(x->request_id);
 }
 
-static void peer_address(struct exchange *x, char *text, socklen_t size)
+static void address_text(const struct sockaddr *address, char *text,
+			 socklen_t size)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	union {
 		const struct sockaddr *any;
 		const struct sockaddr_in *in;
 		const struct sockaddr_in6 *in6;
-	} u = {.any = info->client_addr};
+	} u = {.any = address};
 	const void *number = u.any->sa_family == AF_INET6
 				     ? (const void *)&u.in6->sin6_addr
 				     : (const void *)&u.in->sin_addr;
@@ -95,9 +94,45 @@ static void peer_address(struct exchange *x, char *text, socklen_t size)
 		str_copy(text, size, "unknown");
 }
 
+static void peer_address(struct exchange *x, char *text, socklen_t size)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	address_text(info->client_addr, text, size);
+}
+
+/* The address that the client came to, and a URL with it: where we listen may
+ * be all addresses. */
+static void local_address(struct exchange *x, char text[CLIENT_ADDRESS_BYTES],
+			  char url[CLIENT_URL_BYTES])
+{
+	const char mapped[] = "::ffff:"; /* IPv4 on a socket of both */
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+	socklen_t len = sizeof(bound);
+	const char *port = strrchr(x->address, ':');
+
+	str_copy(text, CLIENT_ADDRESS_BYTES, "unknown");
+	str_copy(url, CLIENT_URL_BYTES, x->address);
+	if (!info || !port ||
+	    getsockname(info->connect_fd, (struct sockaddr *)&bound, &len) ||
+	    (bound.ss_family != AF_INET && bound.ss_family != AF_INET6))
+		return;
+	address_text((struct sockaddr *)&bound, text, CLIENT_ADDRESS_BYTES);
+	if (strncmp(text, mapped, strlen(mapped)) == 0)
+		memmove(text, text + strlen(mapped),
+			strlen(text + strlen(mapped)) + 1);
+	str_print(url, CLIENT_URL_BYTES,
+		  strchr(text, ':') ? "%s://[%s]%s" : "%s://%s%s",
+		  x->params->secure ? "https" : "http", text, port);
+}
+
 static void find_client(struct exchange *x)
 {
-	char peer[CLIENT_ADDRESS_BYTES];
+	char peer[CLIENT_ADDRESS_BYTES], local[CLIENT_ADDRESS_BYTES];
+	char ours[CLIENT_URL_BYTES];
 	const struct client_facts facts = {
 		.peer = peer,
 		.tls = x->params->secure,
@@ -106,10 +141,13 @@ static void find_client(struct exchange *x)
 		.forwarded_proto =
 			request_header(&x->request, "X-Forwarded-Proto"),
 		.public_url = x->params->public_url,
-		.ours = x->address,
+		.names = x->params->host_names,
+		.local = local,
+		.ours = ours,
 	};
 
 	peer_address(x, peer, sizeof(peer));
+	local_address(x, local, ours);
 	client_find(&x->client, &facts, &x->params->proxies);
 }
 

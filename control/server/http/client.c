@@ -48,14 +48,69 @@ static void forwarded_address(struct client *ret, const char *list,
 	}
 }
 
-static bool host_valid(const char *host)
-{
-	size_t i = 0;
+#define NAME_BYTES 256
 
-	while (host[i] &&
-	       (isalnum((unsigned char)host[i]) || strchr("-._:[]", host[i])))
-		i++;
-	return i > 0 && host[i] == '\0';
+/* Take the port off a Host (RFC 9110 section 7.2), and an address out of its
+ * brackets. @return false: it is no host */
+static bool host_name(const char *host, char name[static NAME_BYTES])
+{
+	const bool bracket = host[0] == '[';
+	const char *start = host + bracket;
+	const char *end = start + strcspn(start, bracket ? "]" : ":");
+	const char *port = end;
+	uint64_t number;
+
+	if (bracket && *port++ != ']')
+		return false;
+	if (*port && (*port != ':' || str_to_u64(port + 1, 65535, &number) ||
+		      number == 0))
+		return false;
+	if (end == start || end - start >= NAME_BYTES)
+		return false;
+	memcpy(name, start, (size_t)(end - start));
+	name[end - start] = '\0';
+	for (const char *c = name; *c; c++)
+		if (bracket ? !isxdigit((unsigned char)*c) && !strchr(".:", *c)
+			    : !isalnum((unsigned char)*c) && !strchr("-._", *c))
+			return false;
+	return !bracket || strchr(name, ':');
+}
+
+static bool is_listed(const char *names, const char *name)
+{
+	const size_t len = strlen(name);
+
+	while (*names) {
+		const size_t word = strcspn(names, " \t,");
+
+		if (word == len && strncasecmp(names, name, len) == 0)
+			return true;
+		names += word;
+		names += strspn(names, " \t,");
+	}
+	return false;
+}
+
+/* Both as numbers: an address has several texts. */
+static bool is_local_address(const char *name, const char *local)
+{
+	static const char loopback[] = "127.0.0.0/8 ::1";
+	struct netlist list;
+
+	return (netlist_parse(&list, loopback) == 0 &&
+		netlist_has_text(&list, name)) ||
+	       (netlist_parse(&list, local) == 0 &&
+		netlist_has_text(&list, name));
+}
+
+static bool host_is_ours(const struct client_facts *facts)
+{
+	char name[NAME_BYTES];
+
+	return facts->host && host_name(facts->host, name) &&
+	       (strcasecmp(name, "localhost") == 0 ||
+		is_local_address(name, facts->local) ||
+		(facts->names && is_listed(facts->names, name)));
 }
 
 void client_find(struct client *ret, const struct client_facts *facts,
@@ -74,7 +129,7 @@ void client_find(struct client *ret, const struct client_facts *facts,
 			 facts->public_url);
 		return;
 	}
-	if (!facts->host || !host_valid(facts->host) ||
+	if (!host_is_ours(facts) ||
 	    str_print(ret->base_url, sizeof(ret->base_url), "%s://%s",
 		      ret->secure ? "https" : "http", facts->host) < 0)
 		str_copy(ret->base_url, sizeof(ret->base_url), facts->ours);

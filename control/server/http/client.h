@@ -19,7 +19,8 @@ struct client {
 	bool secure; /* he speaks TLS, to us or the proxy */
 };
 
-/** What is known of a request; texts may be NULL but for peer and ours. */
+/** What is known of a request; texts may be NULL but for peer, local
+ * and ours. */
 struct client_facts {
 	const char *peer; /* address of the connection */
 	bool tls;         /* of the connection */
@@ -27,13 +28,19 @@ struct client_facts {
 	const char *forwarded_for;
 	const char *forwarded_proto;
 	const char *public_url; /* configured */
-	const char *ours;       /* where we listen, as a URL */
+	const char *names;      /* configured: those a client may call us by,
+				 * with blanks or commas between; or NULL */
+	const char *local;      /* address the connection came to, no port */
+	const char *ours;       /* the same as a URL */
 };
 
 /**
  * Forwarded headers count only from a trusted peer: the address is the last
  * of X-Forwarded-For that is no trusted one itself, as whoever wrote it was
- * trusted.
+ * trusted. base_url is public_url; without it made of the Host, if that is a
+ * configured name, localhost, a loopback address or the one the connection
+ * came to; else it is ours. Anybody can send any Host, and links with it would
+ * lead others there.
  */
 void client_find(struct client *ret, const struct client_facts *facts,
 		 const struct netlist *trusted);

@@ -196,6 +196,18 @@ static void add_header(struct MHD_Response *response, const char *name,
 		log_warning("response header %s was refused", name);
 }
 
+/* RFC 6797 section 7: over TLS only, which may end at a proxy of ours. */
+static void add_hsts(struct exchange *x)
+{
+	char value[32];
+
+	if (!x->params->secure && !x->client.secure)
+		return;
+	str_print(value, sizeof(value), "max-age=%u",
+		  (unsigned)x->params->hsts_s);
+	add_header(x->response, "Strict-Transport-Security", value);
+}
+
 /* Make the response; takes over what the reply holds. */
 static void build_response(struct exchange *x, struct reply *rep)
 {
@@ -235,6 +247,7 @@ static void build_response(struct exchange *x, struct reply *rep)
 		add_header(x->response, "X-Content-Type-Options", "nosniff");
 		if (x->last)
 			add_header(x->response, "Connection", "close");
+		add_hsts(x);
 		if (!json_object_get(rep->headers, "Cache-Control"))
 			add_header(x->response, "Cache-Control", "no-store");
 		json_object_foreach(rep->headers, name, value)

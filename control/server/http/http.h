@@ -55,6 +55,8 @@ struct http_params {
 	struct database *database;
 	const char *listen;     /* "127.0.0.1:8080", "[::]:8080", ":8080" */
 	const char *public_url; /* base_url for clients; NULL: by Host */
+	const char *host_names; /* that a Host may have, see client.h */
+	uint32_t hsts_s;        /* max-age of Strict-Transport-Security */
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
 	size_t body_bytes;

@@ -1,3 +1,4 @@
+#include "base/str.h"
 #include "control/server/http/client.h"
 
 #include <setjmp.h>
@@ -14,6 +15,8 @@ static struct client find(const char *trusted, const char *peer,
 		.forwarded_for = forwarded_for,
 		.forwarded_proto = "https",
 		.host = "h:1",
+		.names = "other, h",
+		.local = "192.0.2.9",
 		.ours = "http://ours",
 	};
 	struct netlist list;
@@ -67,9 +70,43 @@ static void test_host_is_checked(void **state)
 	struct client_facts facts = {
 		.peer = "unknown",
 		.tls = true,
+		.names = "known.example 192.0.2.7,2001:db8::7",
+		.local = "192.0.2.9",
 		.ours = "https://ours",
 	};
-	static const char *const bad[] = {"", "a/b", "a b", "a\"", "a@b"};
+	static const char *const bad[] = {
+		"",
+		"a/b",
+		"a b",
+		"a\"",
+		"a@b",
+		"known",
+		"example",
+		"known.exampl",
+		"known.example2",
+		"a.b",
+		"known.example:",
+		"known.example:0",
+		"known.example:1:2",
+		"192.0.2.8",
+		"[192.0.2.9",
+		"[2001:db8::8]",
+		"[]",
+		"[known.example]",
+		"[::1]x",
+		",",
+	};
+	static const char *const good[] = {
+		"[::1]:80",
+		"127.0.0.1",
+		"127.9.9.9:1",
+		"192.0.2.9:80",
+		"192.0.2.7",
+		"[2001:db8::7]:443",
+		"KNOWN.example:65535",
+		"LocalHost",
+	};
+	char wanted[CLIENT_URL_BYTES];
 	const struct netlist none = {.count = 0};
 	struct client c;
 
@@ -79,9 +116,16 @@ static void test_host_is_checked(void **state)
 		client_find(&c, &facts, &none);
 		assert_string_equal(c.base_url, "https://ours");
 	}
-	facts.host = "[::1]:80";
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		facts.host = good[i];
+		client_find(&c, &facts, &none);
+		str_print(wanted, sizeof(wanted), "https://%s", good[i]);
+		assert_string_equal(c.base_url, wanted);
+	}
+	facts.names = NULL;
+	facts.host = "known.example";
 	client_find(&c, &facts, &none);
-	assert_string_equal(c.base_url, "https://[::1]:80");
+	assert_string_equal(c.base_url, "https://ours");
 	facts.public_url = "https://public";
 	client_find(&c, &facts, &none);
 	assert_string_equal(c.base_url, "https://public");
