@@ -57,6 +57,20 @@ static void played(struct analyse *an, struct media_session *s,
 	analyse_publish_or_drop(an, &record);
 }
 
+static void unreachable(struct analyse *an, struct media_session *s,
+			const struct packet_record *r)
+{
+	struct media_record record = {
+		.kind = MEDIA_RECORD_UNREACHABLE,
+		.session = s,
+		.outgoing = true,
+		.mono_ns = r->mono_ns,
+		.u.unreachable = {.err = -(int)r->seq, .rtcp = r->marker_pt},
+	};
+
+	analyse_publish_or_drop(an, &record);
+}
+
 static void received_one(struct analyse *an, struct media_session *s,
 			 const struct packet_record *r)
 {
@@ -152,6 +166,8 @@ static void sent_take(struct analyse *an)
 		analyse_digit_sent(an, s, r);
 	else if (r->kind == PACKET_PLAYED)
 		played(an, s, r);
+	else if (r->kind == PACKET_UNREACHABLE)
+		unreachable(an, s, r);
 }
 
 static void rtcp_take(struct analyse *an)

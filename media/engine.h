@@ -48,6 +48,9 @@ enum {
 	PACKET_DIGIT_SENT,
 	/* A file was played: marker_pt whether to its end */
 	PACKET_PLAYED,
+	/* The kernel refuses the peer's address: seq the errno, marker_pt
+	 * whether it is RTCP's */
+	PACKET_UNREACHABLE,
 	/* The program of a tapped session sent it: as PACKET_RTP_SENT */
 	PACKET_TAPPED_SENT,
 	/* A telephone-event packet was received, besides its record: seq the

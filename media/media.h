@@ -99,6 +99,9 @@ enum media_record_kind {
 	MEDIA_RECORD_HEARD,        /* what was listened for */
 	MEDIA_RECORD_AUDIO_TOTAL,  /* of a decoded direction; the last one of
 				    * its audio */
+	MEDIA_RECORD_UNREACHABLE,  /* the kernel refuses what is sent to the
+				    * peer's address, to which nothing went
+				    * yet; no send_errors; may come again */
 	MEDIA_RECORD_STOPPED, /* the session is fully accounted for; nothing
 			       * of it follows and it may be freed */
 };
@@ -154,6 +157,13 @@ struct media_path {
 	struct media_candidate remote[MEDIA_ICE_COMPONENTS];
 };
 
+/** An address that a peer named and that nothing can be sent to. */
+struct media_unreachable {
+	int err; /* of sendto(): -EPERM (a firewall), -EACCES, -ENETUNREACH,
+		  * -EHOSTUNREACH, -EINVAL */
+	bool rtcp;
+};
+
 /** What media_engine_poll() delivers. */
 struct media_record {
 	enum media_record_kind kind;
@@ -167,6 +177,7 @@ struct media_record {
 		struct media_dtmf dtmf;
 		bool played; /* to its end; false: it was cut off */
 		struct media_secured secured;
+		struct media_unreachable unreachable;
 		struct audio_second audio_second;
 		struct audio_total audio_total;
 		struct media_heard heard;

@@ -218,7 +218,12 @@ struct tx_session {
 	uint8_t event_pt;
 	uint32_t event_clock_hz;
 	/* RTCP */
-	unsigned xr;        /* enum media_xr: what the peer asks for */
+	unsigned xr; /* enum media_xr: what the peer asks for */
+	/* of the present addresses: how often the kernel refused them before
+	 * the first packet left */
+	uint32_t refusals[SOCKET_COUNT];
+	uint64_t packets_before; /* sent to RTP addresses before this one */
+	bool rtcp_reached;
 	bool report_wanted; /* the analysis was asked for a report block */
 	bool leaving;       /* stopped; its BYE waits for the last block */
 	bool rtcp_sent;

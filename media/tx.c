@@ -52,6 +52,7 @@ static void session_apply(struct media_engine *e, struct media_session *s,
 	struct tx_session *tx = &s->tx;
 
 	sent_before(e, s, c->mono_ns);
+	tx_refused_forget(tx, c);
 	tx->rtp = c->rtp;
 	tx->rtcp = c->rtcp;
 	tx->rtcp_mux = c->rtcp_mux;

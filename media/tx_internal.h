@@ -26,6 +26,14 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 		    const struct media_addr *to, uint16_t channel,
 		    const uint8_t *data, size_t bytes);
 
+/** tx_transmit() failed: what the kernel says of an address that the peer named
+ * and that nothing was sent to yet is told (MEDIA_RECORD_UNREACHABLE), all else
+ * is an error of ours. @param err  errno */
+void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
+		int err);
+/** Other addresses are applied: before they are in force. */
+void tx_refused_forget(struct tx_session *tx, const struct command *c);
+
 /** Direction, limit and keys allow the next packet. */
 bool tx_rtp_may(const struct tx_session *tx);
 /** Send the next packet, and set the timer of the one after. Where no encoding

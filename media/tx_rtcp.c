@@ -3,6 +3,8 @@
 #include "media/analysis/rtp_header.h"
 #include "media/tx_internal.h"
 
+#include <errno.h>
+
 /* IPv4 and UDP; what RFC 3550 6.2 counts as lower layers */
 #define UDP_IP_BYTES 28
 /* What the first interval assumes: SR, one block, SDES (6.3.2: "probable") */
@@ -112,6 +114,7 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	};
 	int64_t now_ns = clock_mono_ns();
 	size_t bytes;
+	int err;
 
 	tx->rtcp_last_ns = now_ns;
 	if (tx->rtcp.len == 0 || !tx_keyed(tx, true))
@@ -129,10 +132,15 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	if (bye)
 		c.xr.has_rrtr = false; /* nobody would answer it any more */
 	bytes = rtcp_compound_write(data, &c);
-	if (tx_secure(tx, data, &bytes, sizeof(data), true) ||
+	err = -tx_secure(tx, data, &bytes, sizeof(data), true);
+	if (err == 0 &&
 	    tx_transmit(s, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP, &tx->rtcp,
 			tx->channel_rtcp, data, bytes) < 0)
-		COUNTER_ADD(&e->tx.errors, 1);
+		err = errno;
+	if (err)
+		tx_refused(e, s, true, err);
+	else
+		tx->rtcp_reached = true;
 	tx->average_bytes +=
 		((double)bytes + UDP_IP_BYTES - tx->average_bytes) /
 		16; /* 6.3.3 */

@@ -5,6 +5,7 @@
 #include "media/audio_marker.h"
 #include "media/tx_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define PACKET_BYTES_MAX \
@@ -174,19 +175,20 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 		.kind = PACKET_RTP_SENT,
 	};
 	size_t bytes = RTP_HEADER_BYTES + payload;
-	ssize_t sent = -1;
+	int err;
 
 	if (s->audio_sent) /* before it is encrypted in place */
 		audio_left(s, data, payload, ts);
-	if (tx_secure(tx, data, &bytes, PACKET_BYTES_MAX, false) == 0)
-		sent = tx_transmit(s, SOCKET_RTP, &tx->rtp, tx->channel_rtp,
-				   data, bytes);
+	err = -tx_secure(tx, data, &bytes, PACKET_BYTES_MAX, false);
+	if (err == 0 && tx_transmit(s, SOCKET_RTP, &tx->rtp, tx->channel_rtp,
+				    data, bytes) < 0)
+		err = errno;
 
 	/* a refused packet keeps its number: the receiver sees it as lost,
 	 * which it is */
 	tx->seq++;
-	if (sent < 0) {
-		COUNTER_ADD(&e->tx.errors, 1);
+	if (err) {
+		tx_refused(e, s, false, err);
 		return;
 	}
 	tx->marker = false;

@@ -1,4 +1,5 @@
 /* How a packet of ours leaves: encrypted, to the peer or its relay. */
+#include "base/clock.h"
 #include "media/turn_frame.h"
 #include "media/tx_internal.h"
 
@@ -61,4 +62,51 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 		return relayed(s, socket, channel, data, bytes);
 	return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
 		      (const struct sockaddr *)(const void *)&to->ss, to->len);
+}
+
+/* Once a second of 20 ms packets. */
+#define REFUSALS_TOLD_EACH 50u
+
+/* What the routes and the firewall of this host say of an address. */
+static bool is_of_address(int err)
+{
+	return err == EPERM || err == EACCES || err == ENETUNREACH ||
+	       err == EHOSTUNREACH || err == EINVAL;
+}
+
+void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
+		int err)
+{
+	struct tx_session *tx = &s->tx;
+	bool reached =
+		rtcp ? tx->rtcp_reached : tx->packets > tx->packets_before;
+	bool relayed = rtcp ? tx->channel_rtcp : tx->channel_rtp;
+	const struct packet_record r = {
+		.mono_ns = clock_mono_ns(),
+		.ssrc = s->ssrc,
+		.session = s->slot,
+		.seq = (uint16_t)err,
+		.marker_pt = rtcp,
+		.kind = PACKET_UNREACHABLE,
+	};
+
+	if (reached || relayed || !is_of_address(err)) {
+		COUNTER_ADD(&e->tx.errors, 1);
+		return;
+	}
+	if (tx->refusals[rtcp]++ % REFUSALS_TOLD_EACH == 0 &&
+	    ring_push(e->sent, &r))
+		e->sent_pushed++;
+}
+
+void tx_refused_forget(struct tx_session *tx, const struct command *c)
+{
+	if (!media_addr_equal(&tx->rtp, &c->rtp)) {
+		tx->refusals[SOCKET_RTP] = 0;
+		tx->packets_before = tx->packets;
+	}
+	if (!media_addr_equal(&tx->rtcp, &c->rtcp)) {
+		tx->refusals[SOCKET_RTCP] = 0;
+		tx->rtcp_reached = false;
+	}
 }

@@ -100,15 +100,33 @@ void call_media_deadline(struct call *c)
 		media_session_send_until(c->media, call_end_ns(c));
 }
 
+/* Is the machine short of something? All else is of what the peer's SDP says:
+ * it was checked when it came, but for what only the media engine knows, as
+ * how many addresses a TURN server has room for. */
+static bool is_ours(int err)
+{
+	return err == -ENOMEM || err == -ENOBUFS || err == -EMFILE ||
+	       err == -ENFILE || err == -EAGAIN || err == -EIO;
+}
+
 void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		      int64_t at_ns)
 {
 	struct engine *e = c->engine;
 	int err;
 
-	if (!c->media)
+	char reason[160];
+
+	if (!c->media || c->closed)
 		return;
 	err = media_session_apply(c->media, negotiated);
+	if (err && !is_ours(err)) {
+		snprintf(reason, sizeof(reason),
+			 "its media cannot be sent as the peer's SDP asks: %s",
+			 strerror(-err));
+		call_give_up(c, reason);
+		return;
+	}
 	if (err) {
 		report_event(e,
 			     wire_event_flaw(report_time(e, clock_mono_ns()),
@@ -120,6 +138,21 @@ void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		c->settled_ns = at_ns;
 	call_security_applied(c, negotiated, at_ns);
 	call_media_deadline(c);
+}
+
+/* The peer's SDP named an address that this host may not send to. */
+static void media_unreachable(struct call *c, const struct media_record *record)
+{
+	char reason[192];
+
+	if (c->closed)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "%s cannot be sent to the address that the peer's SDP names: "
+		 "%s; see the firewall and the routes of this host",
+		 record->u.unreachable.rtcp ? "RTCP" : "RTP",
+		 strerror(-record->u.unreachable.err));
+	call_give_up(c, reason);
 }
 
 static void first_packet_report(struct call *c, struct first_packet *first,
@@ -251,6 +284,9 @@ void call_media_record(struct call *c, const struct media_record *record)
 		break;
 	case MEDIA_RECORD_PATH:
 		call_nat_path(c, record);
+		break;
+	case MEDIA_RECORD_UNREACHABLE:
+		media_unreachable(c, record);
 		break;
 	case MEDIA_RECORD_STOPPED:
 		call_audio_end(c);

@@ -10,6 +10,7 @@ import pytest
 
 from adversary import SDP, Peer, uri
 from engine import Engine, target
+from netns import own_network, run
 from ports import PortBlock
 
 # ---- we call it ----
@@ -449,6 +450,21 @@ def test_it_is_called(called, name):
     assert CALLED[name][2] in call["end"] and CALLED[name][3] in call["reason"], call
     assert call["reason"], call
     assert asserts == []
+
+
+def test_an_address_that_the_firewall_forbids(build):
+    """The kernel refuses each packet: the call fails, we are not at fault."""
+    with own_network():
+        try:
+            run("iptables", "-A", "OUTPUT", "-d", "127.0.0.9", "-p", "udp", "-j", "DROP")
+        except OSError as error:
+            pytest.skip(str(error))
+        call, failure, _ = called_by_us(build, 0, sdp(TO.format("4 127.0.0.9")),
+                                        {"call_duration": "30"})
+    assert failure is None
+    assert call["established"] and call["end"] == "failed", call
+    assert "cannot be sent to the address that the peer's SDP names: Operation not permitted" in \
+        call["reason"], call
 
 
 # ---- it calls us ----

@@ -195,6 +195,10 @@ static void record_log(const struct media_record *record, void *arg)
 		log->paths++;
 		log->path = *record->u.path;
 		break;
+	case MEDIA_RECORD_UNREACHABLE:
+		log->unreachable[record->u.unreachable.rtcp]++;
+		log->unreachable_err = record->u.unreachable.err;
+		break;
 	case MEDIA_RECORD_STOPPED:
 		log->stopped++;
 		break;

@@ -43,6 +43,8 @@ struct rig_log {
 	size_t gathered;
 	size_t paths;
 	struct media_path path; /* ICE's last */
+	size_t unreachable[2];  /* RTP's, RTCP's */
+	int unreachable_err;
 	size_t stopped;
 	bool disordered; /* a record came after one that must be later */
 };

@@ -229,6 +229,42 @@ static void test_engine_speaks_ipv6(void **state)
 	rig_close(&rig);
 }
 
+/* An address that the kernel refuses is told, and is no error of ours, unless
+ * packets went there before. */
+static void test_engine_refused_address(void **state)
+{
+	const struct media_addr broadcast = rig_addr("255.255.255.255", 4000);
+	const struct media_addr report = rig_addr("255.255.255.255", 4001);
+	const struct media_addr good = rig_addr("127.0.0.1", 9);
+	struct media_evidence evidence;
+	struct media_negotiated n;
+	struct rig_log *log;
+	struct rig r;
+	(void)state;
+
+	rig_open(&r, RIG_SESSIONS, 200);
+	log = rig_session(&r, 0);
+	n = rig_settle(&broadcast, &report, MEDIA_SENDRECV);
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+	rig_run_ms(&r, 700);
+	assert_true(log->unreachable[0] > 0);
+	assert_true(log->unreachable[1] > 0);
+	assert_true(log->unreachable_err == -EACCES ||
+		    log->unreachable_err == -ENETUNREACH);
+	/* another address, that of an ordinary call: nothing more is told */
+	n = rig_settle(&good, &good, MEDIA_SENDRECV);
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+	rig_run_ms(&r, 200);
+	log->unreachable[0] = 0;
+	rig_run_ms(&r, 1200);
+	assert_int_equal(log->unreachable[0], 0);
+	media_engine_evidence(r.engine, &evidence);
+	assert_int_equal(evidence.send_errors, 0);
+	assert_true(evidence.packets_sent > 0);
+	rig_stop(&r, 1);
+	rig_close(&r);
+}
+
 static void test_engine_never_applied_is_released(void **state)
 {
 	struct rig rig;
@@ -336,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_engine_hold_stops_sending_not_measuring),
 		cmocka_unit_test(test_engine_recvonly_sends_reports_only),
 		cmocka_unit_test(test_engine_speaks_ipv6),
+		cmocka_unit_test(test_engine_refused_address),
 		cmocka_unit_test(test_engine_never_applied_is_released),
 		cmocka_unit_test(test_engine_refuses_what_it_cannot_do),
 		cmocka_unit_test(test_engine_ports_run_out),
