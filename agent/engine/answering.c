@@ -13,6 +13,7 @@ void answering_start(struct engine *e, const struct wire_action *action)
 		return; /* the job was ended */
 	e->answering = action;
 	e->calls_taken = 0;
+	e->calls_ended = 0;
 	LIST_FOREACH(&e->accounts, le)
 	{
 		struct account *a = le->data;

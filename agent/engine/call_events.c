@@ -145,8 +145,12 @@ void call_closed(struct call *c, const struct sip_call_info *told,
 		media_session_stop(c->media);
 	else
 		c->media_stopped = true;
-	if (c->outgoing)
+	if (c->outgoing) {
 		calling_closed(c->engine);
+	} else {
+		c->engine->calls_ended++;
+		steps_call_ended(c->engine);
+	}
 	call_finish_soon(c);
 }
 

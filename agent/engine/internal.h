@@ -94,6 +94,7 @@ struct engine {
 	uint32_t sessions_max;                   /* ceiling of calls */
 	unsigned call_count;                     /* names */
 	uint32_t calls_taken;    /* by the active answer action */
+	uint32_t calls_ended;    /* of those taken */
 	uint32_t calls_up[2];    /* taken, placed: begun and not closed */
 	uint32_t calls_begun[2]; /* since the last tick */
 	const struct wire_action *answering;

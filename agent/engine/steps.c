@@ -41,6 +41,11 @@ static const struct wire_step *step_now(const struct engine *e)
 	return &e->job->steps[e->steps.step];
 }
 
+static bool wait_calls_over(const struct engine *e, const struct wire_action *a)
+{
+	return a->wait_calls && e->calls_ended >= a->wait_calls;
+}
+
 static void wait_over(void *arg)
 {
 	steps_done(arg);
@@ -84,7 +89,9 @@ static void action_start(struct engine *e)
 		accounts_unregister(e, a);
 		break;
 	case WIRE_ACTION_WAIT:
-		mono_timer_start(&e->steps.tmr, a->wait_ms, wait_over, e);
+		mono_timer_start(&e->steps.tmr,
+				 wait_calls_over(e, a) ? 0 : a->wait_ms,
+				 wait_over, e);
 		break;
 	case WIRE_ACTION_MESSAGE:
 	case WIRE_ACTION_OPTIONS:
@@ -155,6 +162,18 @@ void steps_done(struct engine *e)
 {
 	if (engine_working(e) && e->steps.phase == STEPS_RUNNING)
 		mono_timer_start(&e->steps.tmr_done, 0, done_later, e);
+}
+
+void steps_call_ended(struct engine *e)
+{
+	const struct steps *s = &e->steps;
+	const struct wire_action *a;
+
+	if (s->phase != STEPS_RUNNING || s->action >= step_now(e)->action_count)
+		return;
+	a = &step_now(e)->actions[s->action];
+	if (a->type == WIRE_ACTION_WAIT && wait_calls_over(e, a))
+		mono_timer_start(&e->steps.tmr, 0, wait_over, e);
 }
 
 void steps_stop(struct engine *e)

@@ -46,6 +46,8 @@ void steps_prepared(struct engine *e);
 int steps_go(struct engine *e, uint64_t step, uint64_t in_ms);
 /** The action under way is ready. */
 void steps_done(struct engine *e);
+/** A call that was taken has ended: a wait action may have waited for it. */
+void steps_call_ended(struct engine *e);
 void steps_stop(struct engine *e);
 /** "step 1, action 0 (call)" or "the go of step 1". */
 void steps_where(const struct engine *e, char *dst, size_t size);

@@ -191,6 +191,9 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_u32(d, object, "wait_ms", 0, WAIT_MS_MAX,
 				 &a->wait_ms);
+	if (!err)
+		err = decode_u32(d, object, "wait_calls", 1, CALLS_MAX,
+				 &a->wait_calls);
 	return err;
 }
 

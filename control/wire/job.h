@@ -326,7 +326,9 @@ struct wire_action {
 	struct wire_challenge challenge; /* answer */
 
 	/* wait */
-	uint32_t wait_ms;
+	uint32_t wait_ms; /* at most */
+	uint32_t
+		wait_calls; /* until so many answered calls have ended; 0: no */
 };
 
 struct wire_step {

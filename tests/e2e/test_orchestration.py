@@ -573,6 +573,6 @@ def test_legacy_route_and_forms(bench_shared):
         assert bench.c.request("POST", "/tests/run", body
                                ).status_code == 422
     assert bench.c.request("POST", "/tests/run", {"test.name": "none"}
-                           ).status_code == 404
+                           ).status_code == 422
     assert bench.c.request("POST", "/tests/run", {"test.id": bench.test}
                            ).status_code == 200

@@ -1,5 +1,7 @@
 """Every scenario this version carries out, through the proxy: passed, and
 failed where the other side does not do what the scenario asks for."""
+import datetime
+
 import pytest
 
 from bench import Bench
@@ -174,7 +176,7 @@ def test_scenario_called_from_outside(bench):
     accounts = {"target_pool": bench.target_id, "agentpool_id": bench.pool_id}
     callee = bench.api("POST", "/tests/scenarios/single-call-callee", {
         **accounts, "username": "1080", "password": SUBSCRIBERS["1080"],
-        "listen_ms": 9000, "prompt": "announcement"})["data"]["session_id"]
+        "listen_ms": 60000, "prompt": "announcement"})["data"]["session_id"]
     while not any(m["dir"] == "received" and m["line"].endswith("200 OK")
                   for m in bench.report(callee)["messages"]):
         assert bench.api("GET", f"/runs/{callee}/status")["run"]["status"] == "running"
@@ -188,3 +190,6 @@ def test_scenario_called_from_outside(bench):
     for session in (caller, callee):
         run = bench.wait(session)
         assert run["status"] == "passed", run["result_description"]
+    # it ended with its call of 2 s, long before listen_ms was over
+    begun, ended = (datetime.datetime.fromisoformat(run[n]) for n in ("started_at", "stopped_at"))
+    assert ended - begun < datetime.timedelta(seconds=40)

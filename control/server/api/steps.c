@@ -82,6 +82,7 @@ static const struct step_param params[] = {
 	{"record", "string", "\"none\"", "answer call stream"},
 	{"store_artifacts", "boolean", "false", MEDIA},
 	{"wait_ms", "integer", "0", "wait"},
+	{"wait_calls", "integer", NULL, "wait"},
 };
 /* clang-format on */
 

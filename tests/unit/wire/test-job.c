@@ -95,7 +95,7 @@ static void test_job_complete(void **state)
 		       "\"custom_headers\":\"[[\\\"X-A\\\",\\\"b\\\",\\\"invites\\\"],"
 		       "[\\\"X-B\\\",\\\"c\\\"]]\"},"
 		       "{\"type\":\"answer\",\"answer_delay\":1500,\"answer_code\":486},"
-		       "{\"type\":\"answer\",\"ring_only\":1},{\"type\":\"wait\",\"wait_ms\":30},"
+		       "{\"type\":\"answer\",\"ring_only\":1},{\"type\":\"wait\",\"wait_ms\":30,\"wait_calls\":2},"
 		       "{\"type\":\"unregister\"}]]}",
 		       reason),
 		0);
@@ -156,6 +156,7 @@ static void test_job_complete(void **state)
 	assert_true(a->duration.a_s == 0);
 	assert_true(job->steps[1].actions[3].ring_only);
 	assert_int_equal(job->steps[1].actions[4].wait_ms, 30);
+	assert_int_equal(job->steps[1].actions[4].wait_calls, 2);
 	wire_job_free(job);
 }
 
@@ -322,6 +323,8 @@ static void test_job_refusals(void **state)
 		 "/steps/0/0/wait_ms: must be"},
 		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_ms\":1.5}]]}",
 		 "/steps/0/0/wait_ms: must be"},
+		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_calls\":0}]]}",
+		 "/steps/0/0/wait_calls: must be"},
 		{HEAD "\"steps\":[[{" CALL ",\"audio_codecs\":[\"G729\"]}]]}",
 		 "/steps/0/0/audio_codecs: there is no codec \"G729\""},
 		{HEAD "\"steps\":[[{" CALL ",\"transport\":\"sctp\"}]]}",
