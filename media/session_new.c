@@ -1,5 +1,6 @@
 /* A session: made, and released. */
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "media/audio.h"
 #include "media/engine.h"
@@ -84,12 +85,12 @@ static void identity_choose(struct media_session *s)
 {
 	uint64_t name[2];
 
-	random_bytes(&s->ssrc, sizeof(s->ssrc));
-	random_bytes(&s->tx.seq, sizeof(s->tx.seq));
-	random_bytes(&s->tx.ts, sizeof(s->tx.ts));
-	random_bytes(&s->tx.random, sizeof(s->tx.random));
+	random_fill(&s->ssrc, sizeof(s->ssrc));
+	random_fill(&s->tx.seq, sizeof(s->tx.seq));
+	random_fill(&s->tx.ts, sizeof(s->tx.ts));
+	random_fill(&s->tx.random, sizeof(s->tx.random));
 	s->tx.random |= 1; /* xorshift stands still at 0 */
-	random_bytes(name, sizeof(name));
+	random_fill(name, sizeof(name));
 	str_print(s->cname, sizeof(s->cname), "%016llx%08llx",
 		  (unsigned long long)name[0],
 		  (unsigned long long)(name[1] & 0xffffffff));

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "base/stamp.h"
 
 /* Room for about a second of 20 ms packets of one stream with the kernel's
@@ -136,7 +137,7 @@ int socket_pair_bind(int ret_fds[static SOCKET_COUNT],
 
 	if (!media_addr_valid(bind_to) || pairs == 0 || first == 0)
 		return -EINVAL;
-	random_bytes(&offset, sizeof(offset));
+	offset = random_u32();
 	for (uint32_t i = 0; i < pairs; i++) {
 		uint32_t port = first + 2 * ((offset % pairs + i) % pairs);
 		struct media_addr rtp = *bind_to;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/digest.h"
@@ -233,7 +234,7 @@ static int names_set(struct sip_account *account,
 		err = from_set(account, p->display_name);
 	if (!err)
 		err = text_print(&account->contact_user, "%s-%08x%x",
-				 account->user, rand_u32(),
+				 account->user, random_u32(),
 				 ua->contact_count++);
 	return err;
 }

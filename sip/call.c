@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/call_internal.h"
@@ -84,7 +85,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 	call->account = mem_ref(account);
 	call->outgoing = outgoing;
 	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
-	call->session_id = rand_u32() >> 1;
+	call->session_id = random_u32() >> 1;
 	call->version = 1;
 	buf_init(&call->sdp, SDP_TEXT_MAX);
 	call->closed = call_event_new();

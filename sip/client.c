@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/account_internal.h"
 #include "sip/client_internal.h"
@@ -261,8 +262,8 @@ static int attempt_send(struct transaction *t)
 	int err;
 
 	hash_unlink(&t->he);
-	str_print(t->branch, sizeof(t->branch), "z9hG4bK%08x%08x", rand_u32(),
-		  rand_u32());
+	str_print(t->branch, sizeof(t->branch), "z9hG4bK%08x%08x", random_u32(),
+		  random_u32());
 	err = wire_write(t);
 	if (err)
 		return err;

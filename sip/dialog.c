@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "sip/account_internal.h"
 #include "sip/error.h"
 #include "sip/text.h"
@@ -49,11 +50,11 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 
 	if (!dialog)
 		return -ENOMEM;
-	dialog->lseq = 1 + rand_u16();
-	err = text_print(&dialog->callid, "%016llx%016llx", rand_u64(),
-			 rand_u64());
+	dialog->lseq = 1 + random_u16();
+	err = text_print(&dialog->callid, "%016llx%016llx", random_u64(),
+			 random_u64());
 	if (!err)
-		err = text_print(&dialog->ltag, "%016llx", rand_u64());
+		err = text_print(&dialog->ltag, "%016llx", random_u64());
 	if (!err)
 		err = text_print(&dialog->local, "%s;tag=%s", account->from,
 				 dialog->ltag);
@@ -155,7 +156,7 @@ int dialog_accept(struct dialog **ret, const struct sip_msg *msg)
 
 	if (!dialog)
 		return -ENOMEM;
-	dialog->lseq = 1 + rand_u16();
+	dialog->lseq = 1 + random_u16();
 	dialog->rseq = msg->cseq.num;
 	err = target_take(dialog, msg);
 	if (!err)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/digest_hash.h"
 #include "sip/message.h"
@@ -147,7 +148,7 @@ static int challenge_set(struct challenge *c,
 	c->sha256 = algorithm->sha256;
 	c->sess = algorithm->sess;
 	c->qop = qop_choose(&chall->qop);
-	c->cnonce = rand_u64();
+	c->cnonce = random_u64();
 	c->count = 0;
 	if (pl_strdup(&c->nonce, &chall->nonce))
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/big_endian.h"
+#include "base/random.h"
 #include "sip/account_internal.h"
 #include "sip/conn.h"
 #include "sip/mono_timer.h"
@@ -58,7 +59,7 @@ static void wait_start(struct keepalive *k)
 {
 	/* 80 to 100 %, so that many do not beat together */
 	mono_timer_start(&k->tmr,
-			 k->every_s * 800 + rand_u32() % (k->every_s * 200),
+			 k->every_s * 800 + random_u32() % (k->every_s * 200),
 			 due_handler, k);
 }
 

@@ -15,7 +15,8 @@ void later_start(struct sip_ua *ua, struct later *later,
 	if (later->le.list)
 		return;
 	list_append(&ua->due, &later->le, later);
-	if (!mono_timer_running(&ua->tmr_due))
+	/* The handling of a message ends with later_run(). */
+	if (!ua->handling && !mono_timer_running(&ua->tmr_due))
 		mono_timer_start(&ua->tmr_due, 0, timer_handler, ua);
 }
 

@@ -12,6 +12,10 @@
  * turn of the loop, for this long; then sockets are looked at again. */
 #define TURN_NS NS_PER_MS
 
+/* Timers are looked at once a millisecond at most, as delays are in whole ones:
+ * many calls have many timers, each of which would wake the loop. */
+#define GRID_NS NS_PER_MS
+
 /* One a process, like the loop of libre that it belongs to. */
 static struct {
 	struct timer_queue queue;
@@ -20,6 +24,13 @@ static struct {
 	bool running;     /* handlers are being called */
 	int64_t armed_ns; /* the timerfd is due; INT64_MAX: it is not */
 } timers;
+
+static int64_t grid_up(int64_t due_ns)
+{
+	return due_ns > INT64_MAX - GRID_NS
+		       ? due_ns
+		       : (due_ns + GRID_NS - 1) / GRID_NS * GRID_NS;
+}
 
 /* The timerfd is moved to an earlier time only: that of a timer which was
  * cancelled meanwhile costs one turn for nothing. */
@@ -38,6 +49,7 @@ static void timers_run(int flags, void *arg)
 {
 	int64_t begin_ns = clock_mono_ns();
 	int64_t now_ns = begin_ns;
+	int64_t next_ns;
 	uint64_t expirations;
 
 	(void)flags;
@@ -51,9 +63,10 @@ static void timers_run(int flags, void *arg)
 	} while (now_ns - begin_ns < TURN_NS &&
 		 timer_queue_next_ns(&timers.queue) <= now_ns);
 	timers.running = false;
+	next_ns = timer_queue_next_ns(&timers.queue);
 	/* Either of them ends that the descriptor is readable. */
 	if (timers.queue.root)
-		arm(timer_queue_next_ns(&timers.queue));
+		arm(next_ns <= now_ns ? next_ns : grid_up(next_ns));
 	else if (read(timers.fd, &expirations, sizeof(expirations)) < 0)
 		timers.armed_ns = INT64_MAX;
 }
@@ -68,6 +81,8 @@ void mono_timer_start(struct mono_timer *t, uint64_t delay_ms,
 				 : INT64_MAX;
 
 	timer_queue_start(&timers.queue, &t->entry, due_ns, handler, arg);
+	if (delay_ms > 0)
+		due_ns = grid_up(due_ns);
 	if (timers.open && !timers.running && due_ns < timers.armed_ns)
 		arm(due_ns);
 }

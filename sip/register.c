@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/account.h"
 #include "sip/account_internal.h"
@@ -54,7 +55,7 @@ static void recover_later(struct sip_account *account)
 	account->recoveries++;
 	account->busy = 0;
 	mono_timer_start(&account->tmr,
-			 wait_s * 500 + rand_u32() % (wait_s * 500),
+			 wait_s * 500 + random_u32() % (wait_s * 500),
 			 register_refresh, account);
 }
 

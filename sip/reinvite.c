@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
@@ -61,8 +62,8 @@ static void retry_handler(void *arg)
 
 uint32_t glare_ms(const struct sip_call *call)
 {
-	return call->outgoing ? 2100 + 10 * (rand_u32() % 191)
-			      : 10 * (rand_u32() % 201);
+	return call->outgoing ? 2100 + 10 * (random_u32() % 191)
+			      : 10 * (random_u32() % 201);
 }
 
 /* Both sides asked at once. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
@@ -114,7 +115,7 @@ static int send_now(struct sip_call *call, uint16_t code,
 	sdp = describe(call, media, reason);
 	if (sdp < 0)
 		return sdp;
-	r->rseq = r->rseq ? r->rseq + 1 : 1u + rand_u16();
+	r->rseq = r->rseq ? r->rseq + 1 : 1u + random_u16();
 	str_print(header, sizeof(header), "Require: 100rel\r\nRSeq: %u\r\n",
 		  r->rseq);
 	err = uas_provisional(call, &r->mb, code, header, sdp);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call_internal.h"
@@ -328,7 +329,7 @@ static int offer_take(struct sip_call *call, struct early *early,
 				    "Server Internal Error",
 				    "Retry-After: %u\r\n"
 				    "Content-Length: 0\r\n\r\n",
-				    rand_u32() % (RETRY_MAX_S + 1));
+				    random_u32() % (RETRY_MAX_S + 1));
 		return -EBUSY;
 	}
 	err = session_offered(call, msg, reason);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "sip/account_internal.h"
 #include "sip/digest.h"
 #include "sip/digest_hash.h"
@@ -125,7 +126,8 @@ static const char *nonce_make(struct sip_verifier *v)
 
 	*nonce = (struct nonce){.issued_ns = clock_mono_ns()};
 	(void)re_snprintf(nonce->text, sizeof(nonce->text),
-			  "%04zx%016llx%016llx", place, rand_u64(), rand_u64());
+			  "%04zx%016llx%016llx", place, random_u64(),
+			  random_u64());
 	return nonce->text;
 }
 

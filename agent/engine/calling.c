@@ -290,6 +290,10 @@ static void calling_go_on(struct engine *e, bool held_up)
 	struct calling *g = &e->calling;
 	int64_t now_ns = clock_mono_ns();
 
+	/* It was not held up: its timer runs until the next one is due. */
+	if (!held_up && !e->starts.waits && mono_timer_running(&g->tmr) &&
+	    g->ended < g->action->max_total_calls)
+		return;
 	if (held_up && !e->starts.waits && g->next_ns < now_ns)
 		g->next_ns = now_ns;
 	timer_set(e, now_ns, now_ns);
