@@ -37,10 +37,17 @@ struct chunk {
 #define HEADER_BYTES SLAB_LINE_BYTES
 _Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
 
+/* Empty chunks that are kept, beside a share of all: where as many objects come
+ * as go, a chunk that is unmapped is mapped, and cleared by the kernel, again. */
+#define EMPTY_MIN   1
+#define EMPTY_SHARE 4
+
 struct slab {
 	size_t bytes;
 	size_t stride;
-	size_t places;      /* in a chunk */
+	size_t places; /* in a chunk */
+	size_t chunks;
+	size_t empty;       /* chunks without an object */
 	struct chunk *room; /* chunks with places left */
 	struct chunk *full;
 };
@@ -98,6 +105,8 @@ static struct chunk *chunk_new(struct slab *s)
 	ASAN_POISON_MEMORY_REGION((uint8_t *)c + HEADER_BYTES,
 				  CHUNK_BYTES - HEADER_BYTES);
 	link_to(&s->room, c);
+	s->chunks++;
+	s->empty++;
 	return c;
 }
 
@@ -166,6 +175,7 @@ void *slab_take(struct slab *s)
 	if (!c)
 		return NULL;
 	object = place_take(s, c);
+	s->empty -= c->used == 0;
 	if (++c->used == s->places) {
 		unlink_from(&s->room, c);
 		link_to(&s->full, c);
@@ -185,10 +195,12 @@ void slab_give(struct slab *s, void *object)
 		unlink_from(&s->full, c);
 		link_to(&s->room, c);
 	}
-	if (c->used == 0 && (c->prev || c->next)) {
-		/* the others have room */
+	s->empty += c->used == 0;
+	if (c->used == 0 && s->empty > EMPTY_MIN + s->chunks / EMPTY_SHARE) {
 		unlink_from(&s->room, c);
 		chunk_unmap(c);
+		s->chunks--;
+		s->empty--;
 		return;
 	}
 	*place = c->free;

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -111,6 +113,52 @@ static void test_slab_places_are_used_again(void **state)
 	slab_free(s);
 }
 
+/* Bytes of memory that are mapped. */
+static size_t mapped(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#define LARGE  100000
+#define CHUNKS ((size_t)MANY / 20) /* of 2 MiB with 20 places each */
+#define MIB    ((size_t)1 << 20)
+
+/* Most of what many objects needed is given back; the rest is used again
+ * without a mapping. */
+static void test_slab_gives_memory_back(void **state)
+{
+	static void *objects[MANY];
+	struct slab *s;
+	size_t before = mapped();
+	size_t full, empty;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, LARGE), 0);
+	for (int i = 0; i < MANY; i++)
+		objects[i] = slab_take(s);
+	full = mapped();
+	assert_true(full - before >= CHUNKS * 2 * MIB);
+	for (int i = 0; i < MANY; i++)
+		slab_give(s, objects[i]);
+	empty = mapped();
+	assert_true(empty - before < full - before - CHUNKS * MIB);
+	for (int round = 0; round < MANY; round++) {
+		objects[0] = slab_take(s);
+		objects[1] = slab_take(s);
+		slab_give(s, objects[0]);
+		slab_give(s, objects[1]);
+		assert_true(mapped() <= empty);
+	}
+	assert_true(empty > before);
+	slab_free(s);
+}
+
 static void test_slab_is_freed_with_its_objects(void **state)
 {
 	struct slab *s;
@@ -129,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_slab_objects_are_apart),
 		cmocka_unit_test(test_slab_what_was_used_is_zero_again),
 		cmocka_unit_test(test_slab_places_are_used_again),
+		cmocka_unit_test(test_slab_gives_memory_back),
 		cmocka_unit_test(test_slab_is_freed_with_its_objects),
 	};
 
