@@ -28,6 +28,8 @@ static void account_destructor(void *arg)
 
 	list_unlink(&account->le);
 	hash_unlink(&account->he);
+	hash_unlink(&account->he_contact);
+	hash_unlink(&account->he_user);
 	mono_timer_cancel(&account->tmr);
 	later_cancel(&account->due);
 	list_flush(&account->events);
@@ -294,6 +296,10 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	}
 	uuid_make(account->instance);
 	list_append(&ua->accounts, &account->le, account);
+	hash_append(ua->contacts, hash_joaat_str(account->contact_user),
+		    &account->he_contact, account);
+	hash_append(ua->users, hash_joaat_str(account->user), &account->he_user,
+		    account);
 	*ret = account;
 	return 0;
 }

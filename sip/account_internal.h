@@ -30,6 +30,8 @@ struct sip_account {
 	struct sip_object object;
 	struct le le;
 	struct le he;
+	struct le he_contact; /* in ua->contacts */
+	struct le he_user;    /* in ua->users */
 	struct sip_ua *ua;
 	char *username;
 	char *user;   /* escaped for a URI */

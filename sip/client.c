@@ -30,6 +30,7 @@ static void transaction_destructor(void *arg)
 	struct transaction *t = arg;
 
 	hash_unlink(&t->he);
+	hash_unlink(&t->he_calling);
 	list_unlink(&t->le);
 	mono_timer_cancel(&t->tmr);
 	mono_timer_cancel(&t->tmr_again);
@@ -137,6 +138,7 @@ void client_attempt_stop(struct transaction *t)
 	mono_timer_cancel(&t->tmr);
 	mono_timer_cancel(&t->tmr_again);
 	list_unlink(&t->watch.le);
+	hash_unlink(&t->he_calling);
 }
 
 void client_attempt_failed(struct transaction *t, int err, const char *reason)
@@ -248,6 +250,10 @@ static int wire_write(struct transaction *t)
 
 void client_launched(struct transaction *t, uint32_t timeout_ms)
 {
+	hash_unlink(&t->he_calling);
+	if (t->hop.tp == SIP_TRANSP_UDP)
+		hash_append(t->ua->calling, sa_hash(&t->hop.addr, SA_ALL),
+			    &t->he_calling, t);
 	hash_append(t->ua->clients, hash_joaat_str(t->branch), &t->he, t);
 	t->launched_ns = clock_mono_ns();
 	t->sent = 1;

@@ -29,6 +29,7 @@ enum client_state {
 /* The transaction itself; it owns itself and lives in ua->clients. */
 struct transaction {
 	struct le he;
+	struct le he_calling; /* in ua->calling */
 	struct sip_ua *ua;
 	struct sip_account *account;
 	struct header_list *headers; /* instead of the account's; or NULL */

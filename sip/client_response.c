@@ -10,6 +10,7 @@
 static void completed(struct transaction *t, uint32_t wait_ms)
 {
 	t->state = CLIENT_COMPLETED;
+	hash_unlink(&t->he_calling);
 	mono_timer_cancel(&t->tmr_again);
 	/* Reliable transports repeat nothing. */
 	mono_timer_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
@@ -35,6 +36,7 @@ static uint64_t timer_f_left_ms(const struct transaction *t)
 static void provisional(struct transaction *t, const struct sip_msg *msg)
 {
 	t->state = CLIENT_PROCEEDING;
+	hash_unlink(&t->he_calling);
 	if (t->invite) {
 		mono_timer_cancel(&t->tmr_again);
 		if (!t->cancel_sent)
@@ -137,48 +139,40 @@ bool client_response(struct sip_ua *ua, const struct sip_msg *msg)
 	return true;
 }
 
-struct unreachable {
-	const struct sa *dst;
-};
-
 static bool unreachable_handler(struct le *le, void *arg)
 {
 	const struct transaction *t = le->data;
-	const struct unreachable *u = arg;
 
 	return t->state == CLIENT_CALLING && t->hop.tp == SIP_TRANSP_UDP &&
-	       sa_cmp(&t->hop.addr, u->dst, SA_ALL);
+	       sa_cmp(&t->hop.addr, arg, SA_ALL);
 }
 
 void client_unreachable(struct sip_ua *ua, const struct sa *dst, int err)
 {
-	struct unreachable u = {.dst = dst};
+	struct sa addr = *dst;
 	struct le *le;
 
 	/* Each goes on to another address, or ends. */
-	while ((le = hash_apply(ua->clients, unreachable_handler, &u)))
+	while ((le = hash_lookup(ua->calling, sa_hash(&addr, SA_ALL),
+				 unreachable_handler, &addr)))
 		client_attempt_failed(le->data, err, NULL);
-}
-
-static bool any_handler(struct le *le, void *arg)
-{
-	(void)le;
-	(void)arg;
-	return true;
 }
 
 void client_close_all(struct sip_ua *ua)
 {
+	uint32_t chains = hash_bsize(ua->clients);
 	struct le *le;
 
-	ua->closing = true;
-	while ((le = hash_apply(ua->clients, any_handler, NULL))) {
-		struct transaction *t = le->data;
+	ua->closing = true; /* none is added */
+	for (uint32_t i = 0; i < chains; i++) {
+		while ((le = list_head(hash_list(ua->clients, i)))) {
+			struct transaction *t = le->data;
 
-		hash_unlink(&t->he);
-		if (t->state != CLIENT_COMPLETED)
-			client_terminate(t, ECONNABORTED, NULL);
-		mem_deref(t);
+			hash_unlink(&t->he);
+			if (t->state != CLIENT_COMPLETED)
+				client_terminate(t, ECONNABORTED, NULL);
+			mem_deref(t);
+		}
 	}
 	while ((le = list_head(&ua->resolving))) {
 		struct transaction *t = le->data;

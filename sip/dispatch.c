@@ -40,23 +40,36 @@ static bool method_is(const struct sip_msg *msg, const char *method)
 	return !pl_strcmp(&msg->met, method);
 }
 
+static bool contact_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return !pl_strcmp(arg, account->contact_user);
+}
+
+static bool user_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return !pl_strcmp(arg, account->user);
+}
+
 static struct sip_account *account_by_user(struct sip_ua *ua,
 					   const struct sip_msg *msg)
 {
-	struct sip_account *named = NULL;
+	struct pl user = msg->uri.user;
+	uint32_t key;
 	struct le *le;
 
-	LIST_FOREACH(&ua->accounts, le)
-	{
-		struct sip_account *account = le->data;
-
-		if (!pl_strcmp(&msg->uri.user, account->contact_user))
-			return account;
-		/* A peer that knows no binding dials the user name. */
-		if (!named && !pl_strcmp(&msg->uri.user, account->user))
-			named = account;
-	}
-	return named;
+	if (!pl_isset(&user))
+		return NULL;
+	key = hash_joaat_pl(&user);
+	le = hash_lookup(ua->contacts, key, contact_handler, &user);
+	/* A peer that knows no binding dials the user name; of several accounts
+	 * with the same one the first is meant. */
+	if (!le)
+		le = hash_lookup(ua->users, key, user_handler, &user);
+	return list_ledata(le);
 }
 
 /* Below 2^31 (RFC 3261 8.1.1.5); libre takes what fits of any number. */

@@ -16,10 +16,12 @@
 #include "sip/ua_internal.h"
 #include "sip/uas.h"
 
-#define HASH_MIN        16
-#define HASH_MAX        65536
-#define PORT_TRIES      64
-#define DNS_SERVERS_MAX 8
+#define HASH_MIN          16
+#define HASH_MAX          65536
+#define ACCOUNT_HASH_SIZE 4096
+#define ADDRESS_HASH_SIZE 256
+#define PORT_TRIES        64
+#define DNS_SERVERS_MAX   8
 
 static void ua_destructor(void *arg)
 {
@@ -29,6 +31,9 @@ static void ua_destructor(void *arg)
 	mem_deref(ua->sip);
 	list_flush(&ua->tls);
 	mem_deref(ua->clients);
+	mem_deref(ua->calling);
+	mem_deref(ua->contacts);
+	mem_deref(ua->users);
 	mem_deref(ua->servers);
 	mem_deref(ua->merges);
 	mem_deref(ua->events);
@@ -103,6 +108,12 @@ static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
 		err = neg(hash_alloc(&ua->registers, size));
 	if (!err)
 		err = neg(hash_alloc(&ua->clients, size));
+	if (!err)
+		err = neg(hash_alloc(&ua->calling, ADDRESS_HASH_SIZE));
+	if (!err)
+		err = neg(hash_alloc(&ua->contacts, ACCOUNT_HASH_SIZE));
+	if (!err)
+		err = neg(hash_alloc(&ua->users, ACCOUNT_HASH_SIZE));
 	if (!err)
 		err = neg(hash_alloc(&ua->servers, size));
 	if (!err)

@@ -26,14 +26,17 @@ struct sip_ua {
 	struct sa laddr; /* of all transports */
 	char *software;
 	struct list accounts;
+	struct hash *contacts;  /* accounts by the user of their Contact */
+	struct hash *users;     /* the same ones by their user name */
 	struct hash *calls;     /* by Call-ID */
 	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
 	struct hash *clients;   /* transactions by branch */
-	struct hash *servers;   /* by branch */
-	struct hash *merges;    /* the same ones by Call-ID */
-	struct hash *events;    /* event dialogs by Call-ID */
-	struct list resolving;  /* client transactions without address yet */
-	struct list due;        /* see later.h */
+	struct hash *calling; /* those over UDP without an answer, by address */
+	struct hash *servers; /* by branch */
+	struct hash *merges;  /* the same ones by Call-ID */
+	struct hash *events;  /* event dialogs by Call-ID */
+	struct list resolving; /* client transactions without address yet */
+	struct list due;       /* see later.h */
 	struct list keepalives;
 	struct mono_timer tmr_due;
 	struct ceiling ceilings[CEILINGS];
