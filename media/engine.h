@@ -110,6 +110,8 @@ struct thread {
 	pthread_t id;
 	bool started;
 	int wake_fd;           /* eventfd: commands or answers wait */
+	int64_t woken_ns;      /* by the loop, last */
+	bool wake_due;         /* by media_engine_flush(); the loop's */
 	struct ring *commands; /* struct command *; producer: loop */
 	struct scheduling scheduling;
 };
@@ -173,6 +175,7 @@ struct media_engine {
 	struct media_session *nat_sessions;  /* by session_nat.next */
 	struct relay_streams *relay_streams; /* NULL: no session wanted one */
 	uint32_t sessions_owned; /* not released; at most sessions_max */
+	bool flush_asked;        /* media_engine_flush() will be called */
 
 	_Atomic bool quit; /* written by the loop */
 

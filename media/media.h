@@ -32,7 +32,13 @@ struct media_engine_params {
 	 * ports above, for sessions with `tapped`; len 0: there are none */
 	struct media_addr tap;
 	char *reason; /* MEDIA_REASON_BYTES, why it cannot be tapped; or NULL */
+	/* Called on the loop thread when media_engine_flush() is to be called
+	 * within MEDIA_FLUSH_MS; NULL: never, each command wakes at once */
+	void (*flush_h)(void *arg);
+	void *flush_arg;
 };
+
+#define MEDIA_FLUSH_MS 2
 
 #define MEDIA_REASON_BYTES 256
 
@@ -203,6 +209,9 @@ int media_engine_fd(const struct media_engine *engine);
 /** Deliver what the threads published, in order per session. */
 void media_engine_poll(struct media_engine *engine, media_record_h *handler,
 		       void *arg);
+
+/** Wake the threads for commands that wait since flush_h was called. */
+void media_engine_flush(struct media_engine *engine);
 
 /** Counters over all sessions since the start. */
 void media_engine_evidence(const struct media_engine *engine,

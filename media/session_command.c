@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define UNTIL_SOON_MS 50
+
 static void command_free(struct command *c)
 {
 	clip_release(&c->tones.clip);
@@ -62,6 +64,55 @@ int command_new(struct command **ret, struct media_session *s,
 	return 0;
 }
 
+/* May the thread take it some milliseconds later? Packets wait in the socket
+ * until RX knows the session, with the kernel's time; TX ends by itself at
+ * until_ns; a stopped session lingers. But RX needs new keys, and TX what to
+ * send, at once. */
+static bool deferrable(const struct command *c, enum media_thread thread)
+{
+	if (c->kind == COMMAND_UNTIL)
+		return c->until_ns - c->mono_ns > UNTIL_SOON_MS * NS_PER_MS;
+	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP ||
+	       (c->kind == COMMAND_APPLY && thread == THREAD_ANALYSIS);
+}
+
+static void thread_wake(struct thread *t, int64_t now_ns)
+{
+	engine_wake(t->wake_fd);
+	t->woken_ns = now_ns;
+	t->wake_due = false;
+}
+
+/* A thread that was woken just now is woken again by media_engine_flush(): at
+ * a thousand calls a second that is once for several commands. */
+static void thread_wake_for(struct media_engine *e, enum media_thread thread,
+			    const struct command *c)
+{
+	struct thread *t = &e->threads[thread];
+
+	if (!e->params.flush_h || !deferrable(c, thread) ||
+	    c->mono_ns - t->woken_ns >= MEDIA_FLUSH_MS * NS_PER_MS) {
+		thread_wake(t, c->mono_ns);
+		return;
+	}
+	t->wake_due = true;
+	if (!e->flush_asked) {
+		e->flush_asked = true;
+		e->params.flush_h(e->params.flush_arg);
+	}
+}
+
+void media_engine_flush(struct media_engine *e)
+{
+	int64_t now_ns = clock_mono_ns();
+
+	e->flush_asked = false;
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		if (e->threads[i].wake_due)
+			thread_wake(&e->threads[i], now_ns);
+	}
+}
+
 void command_push(struct command *c, unsigned threads)
 {
 	struct media_engine *e = c->session->engine;
@@ -76,7 +127,7 @@ void command_push(struct command *c, unsigned threads)
 			continue;
 		/* sized for all commands that can be out: never full */
 		ring_push(e->threads[i].commands, &c);
-		engine_wake(e->threads[i].wake_fd);
+		thread_wake_for(e, (enum media_thread)i, c);
 	}
 }
 

@@ -34,6 +34,20 @@ static void media_handler(int flags, void *arg)
 	steps_prepared(e);
 }
 
+static void media_flush(void *arg)
+{
+	struct engine *e = arg;
+
+	media_engine_flush(e->media);
+}
+
+static void media_flush_soon(void *arg)
+{
+	struct engine *e = arg;
+
+	mono_timer_start(&e->tmr_media, MEDIA_FLUSH_MS, media_flush, e);
+}
+
 static void tick(void *arg)
 {
 	struct engine *e = arg;
@@ -127,6 +141,8 @@ static int stacks_start(struct engine *e)
 			       ? e->bind
 			       : (struct media_addr){.len = 0},
 		.reason = reason,
+		.flush_h = media_flush_soon,
+		.flush_arg = e,
 	};
 	int err = clients_start(e);
 
@@ -344,6 +360,7 @@ static void engine_release(struct engine *e)
 		if (e->media)
 			media_engine_free(e->media);
 	}
+	mono_timer_cancel(&e->tmr_media); /* released calls start it */
 	client_sounds_free(&e->sounds);
 	collect_free(e->collect);
 	outbox_free(e->outbox);

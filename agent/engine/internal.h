@@ -109,6 +109,7 @@ struct engine {
 	struct live live;
 	double progress_sent;
 
+	struct mono_timer tmr_media; /* media_engine_flush() */
 	struct mono_timer tmr_tick;
 	struct mono_timer tmr_max; /* max_duration_s */
 	struct mono_timer tmr_end; /* bounds of the end; also defers it */

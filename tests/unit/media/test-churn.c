@@ -32,7 +32,16 @@ struct churn {
 	uint64_t received;
 	uint64_t sent_in_seconds;
 	uint64_t received_in_seconds;
+	unsigned asked; /* for media_engine_flush(), since the last one */
+	uint64_t flushes;
 };
+
+static void flush_asked(void *arg)
+{
+	struct churn *c = arg;
+
+	c->asked++;
+}
 
 static void record_count(const struct media_record *record, void *arg)
 {
@@ -60,6 +69,12 @@ static void churn_poll(struct churn *c)
 	};
 
 	poll(&fd, 1, 3);
+	assert_true(c->asked <= 1); /* once, however many commands wait */
+	if (c->asked) {
+		c->asked = 0;
+		c->flushes++;
+		media_engine_flush(c->engine);
+	}
 	media_engine_poll(c->engine, record_count, c);
 }
 
@@ -106,7 +121,7 @@ static void session_end(struct churn *c, int at)
 	c->applied[at] = false;
 }
 
-static void test_churn_accounts_for_everything(void **state)
+static void everything_is_accounted_for(bool flushed)
 {
 	struct media_engine_params params = {
 		.port_min = 20000,
@@ -117,7 +132,10 @@ static void test_churn_accounts_for_everything(void **state)
 	struct media_evidence evidence;
 	struct churn c = {0};
 
-	(void)state;
+	if (flushed) {
+		params.flush_h = flush_asked;
+		params.flush_arg = &c;
+	}
 	srand(7);
 	assert_int_equal(media_engine_new(&c.engine, &params), 0);
 	for (int turn = 0; turn < TURNS; turn++) {
@@ -148,7 +166,22 @@ static void test_churn_accounts_for_everything(void **state)
 	/* sessions that were never applied were sent to as well */
 	assert_true(c.received <= evidence.packets_received);
 	assert_true(c.received > 0);
+	/* Sessions that are ended one after the other follow at once. */
+	assert_true(flushed == (c.flushes > 0));
 	media_engine_free(c.engine);
+}
+
+static void test_churn_accounts_for_everything(void **state)
+{
+	(void)state;
+	everything_is_accounted_for(false);
+}
+
+/* Threads are woken late, for many commands at a time. */
+static void test_churn_accounts_for_everything_when_flushed(void **state)
+{
+	(void)state;
+	everything_is_accounted_for(true);
 }
 
 static void test_churn_free_with_sessions_running(void **state)
@@ -217,6 +250,8 @@ static void test_churn_flood_is_accounted_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_churn_accounts_for_everything_when_flushed),
 		cmocka_unit_test(test_churn_accounts_for_everything),
 		cmocka_unit_test(test_churn_free_with_sessions_running),
 		cmocka_unit_test(test_churn_flood_is_accounted_for),
