@@ -18,7 +18,7 @@ struct challenge {
 	char *nonce;
 	char *opaque;
 	const char *qop; /* "auth", "auth-int"; NULL: none was offered */
-	bool sha256;
+	enum digest_algorithm algorithm;
 	bool sess;         /* the key is of this nonce (RFC 7616 3.4.2) */
 	uint64_t cnonce;   /* made with the first request of the nonce */
 	uint32_t count;    /* requests with this nonce */
@@ -100,7 +100,7 @@ static const char *qop_choose(const struct pl *qop)
 }
 
 struct algorithm {
-	bool sha256;
+	enum digest_algorithm is;
 	bool sess;
 };
 
@@ -110,10 +110,12 @@ static int algorithm_read(struct algorithm *ret, const struct pl *name)
 		const char *name;
 		struct algorithm is;
 	} known[] = {
-		{"MD5", {false, false}},
-		{"MD5-sess", {false, true}},
-		{"SHA-256", {true, false}},
-		{"SHA-256-sess", {true, true}},
+		{"MD5", {DIGEST_MD5, false}},
+		{"MD5-sess", {DIGEST_MD5, true}},
+		{"SHA-256", {DIGEST_SHA256, false}},
+		{"SHA-256-sess", {DIGEST_SHA256, true}},
+		{"SHA-512-256", {DIGEST_SHA512_256, false}},
+		{"SHA-512-256-sess", {DIGEST_SHA512_256, true}},
 	};
 
 	*ret = known[0].is; /* when none is named */
@@ -145,7 +147,7 @@ static int challenge_set(struct challenge *c,
 			 const struct algorithm *algorithm)
 {
 	challenge_clear(c);
-	c->sha256 = algorithm->sha256;
+	c->algorithm = algorithm->is;
 	c->sess = algorithm->sess;
 	c->qop = qop_choose(&chall->qop);
 	c->cnonce = random_u64();
@@ -176,9 +178,10 @@ static int challenge_take(struct pick *pick,
 			return -ENOMEM;
 		digest->realm_count++;
 	} else if (c->nonce && c->count == 0) {
-		/* The same message offers its challenge twice, with SHA-256
-		 * and MD5 (RFC 8760): the stronger one stays. */
-		return algorithm->sha256 && !c->sha256
+		/* The same message offers its challenge several times, with
+		 * several algorithms (RFC 8760 2.4): the strongest stays,
+		 * wherever it stands. */
+		return algorithm->is > c->algorithm
 			       ? challenge_set(c, chall, algorithm)
 			       : 0;
 	} else if ((c->answered > 0 && !stale) ||
@@ -254,7 +257,7 @@ static int response_make(char response[static DIGEST_HEX_BYTES],
 {
 	char nc[9], cnonce[17];
 	const struct digest_input input = {
-		.sha256 = c->sha256,
+		.algorithm = c->algorithm,
 		.sess = c->sess,
 		.username = digest->username,
 		.realm = c->realm,
@@ -291,7 +294,7 @@ static int credentials_write(struct mbuf *mb, const struct digest *digest,
 			   ", realm=\"%s\", nonce=\"%s\", uri=\"%s\""
 			   ", response=\"%s\", algorithm=%s%s",
 			   c->realm, c->nonce, request->uri, response,
-			   c->sha256 ? "SHA-256" : "MD5",
+			   digest_algorithm_name(c->algorithm),
 			   c->sess ? "-sess" : "");
 	if (c->opaque)
 		err |= mbuf_printf(mb, ", opaque=\"%s\"", c->opaque);

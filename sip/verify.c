@@ -277,7 +277,7 @@ static const char *claim_wrong(const struct claim *claim,
 		.uri = claim->uri,
 	};
 	const struct digest_input input = {
-		.sha256 = v->p.sha256,
+		.algorithm = v->p.sha256 ? DIGEST_SHA256 : DIGEST_MD5,
 		.username = claim->username,
 		.realm = realm_of(account),
 		.password = user ? user->password : "",
