@@ -77,6 +77,11 @@ static const char *audio(const struct cli_options *o, const char **ret_needs)
 	bool call = o->command != CLI_REGISTER;
 	const struct use uses[] = {
 		{"--duration", o->duration, call, needs},
+		{"--100rel", o->reliable, call, needs},
+		{"--session-timer", o->session_timer_s, call, needs},
+		{"--session-refresher", o->session_refresher, call, needs},
+		{"--session-refresher", o->session_refresher,
+		 o->session_timer_s, "with --session-timer"},
 		{"--codec", o->codec_count, call, needs},
 		{"--encryption", o->encryption, call, needs},
 		{"--rtcp-mux", o->rtcp_mux, call, needs},

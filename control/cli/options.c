@@ -12,6 +12,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* As the parameter session_timer: half of it is left to refresh in. */
+#define SESSION_TIMER_S_MIN 2
+#define SESSION_TIMER_S_MAX 86400
+
 enum option_code {
 	OPTION_USER = 256,
 	OPTION_AUTH_USER,
@@ -49,6 +53,9 @@ enum option_code {
 	OPTION_DTMF_MODE,
 	OPTION_SIP_PORT,
 	OPTION_RTP_PORTS,
+	OPTION_100REL,
+	OPTION_SESSION_TIMER,
+	OPTION_SESSION_REFRESHER,
 	OPTION_CALLS,
 	OPTION_REGISTER,
 	OPTION_AUDIO_CHECKS,
@@ -100,6 +107,10 @@ static const struct option long_options[] = {
 	{"dtmf-mode", required_argument, NULL, OPTION_DTMF_MODE},
 	{"sip-port", required_argument, NULL, OPTION_SIP_PORT},
 	{"rtp-ports", required_argument, NULL, OPTION_RTP_PORTS},
+	{"100rel", required_argument, NULL, OPTION_100REL},
+	{"session-timer", required_argument, NULL, OPTION_SESSION_TIMER},
+	{"session-refresher", required_argument, NULL,
+	 OPTION_SESSION_REFRESHER},
 	{"calls", required_argument, NULL, OPTION_CALLS},
 	{"register", no_argument, NULL, OPTION_REGISTER},
 	{"audio-checks", no_argument, NULL, OPTION_AUDIO_CHECKS},
@@ -258,12 +269,6 @@ static int value_option(struct cli_options *o, int code)
 					optarg);
 		o->bind = optarg;
 		return 0;
-	case OPTION_TRANSPORT:
-		if (strcmp(optarg, "udp") != 0 && strcmp(optarg, "tcp") != 0 &&
-		    strcmp(optarg, "tls") != 0)
-			return complain("--transport is udp, tcp or tls");
-		o->transport = optarg;
-		return 0;
 	case OPTION_TLS_VERIFY:
 		if (strcmp(optarg, "yes") != 0 && strcmp(optarg, "no") != 0)
 			return complain("--tls-verify is yes or no");
@@ -288,6 +293,14 @@ static int value_option(struct cli_options *o, int code)
 		return port_read(optarg, &o->sip_port);
 	case OPTION_RTP_PORTS:
 		return rtp_ports_read(o, optarg);
+	case OPTION_SESSION_TIMER:
+		if (str_to_u64(optarg, SESSION_TIMER_S_MAX, &count) ||
+		    count < SESSION_TIMER_S_MIN)
+			return complain("--session-timer is %d to %d seconds",
+					SESSION_TIMER_S_MIN,
+					SESSION_TIMER_S_MAX);
+		o->session_timer_s = (uint32_t)count;
+		return 0;
 	case OPTION_CALLS:
 		if (str_to_u64(optarg, 100000, &count) || count == 0)
 			return complain("--calls is a number from 1 to 100000");
@@ -296,6 +309,39 @@ static int value_option(struct cli_options *o, int code)
 	default:
 		return -EINVAL;
 	}
+}
+
+/* Options whose value is one of three words. */
+static const struct {
+	int code;
+	const char *name;
+	const char *words[3];
+	size_t at; /* of a const char * in struct cli_options */
+} choices[] = {
+	{OPTION_TRANSPORT,
+	 "--transport",
+	 {"udp", "tcp", "tls"},
+	 offsetof(struct cli_options, transport)},
+	{OPTION_100REL,
+	 "--100rel",
+	 {"none", "supported", "required"},
+	 offsetof(struct cli_options, reliable)},
+	{OPTION_SESSION_REFRESHER,
+	 "--session-refresher",
+	 {"any", "uac", "uas"},
+	 offsetof(struct cli_options, session_refresher)},
+};
+
+static int choice_option(struct cli_options *o, size_t choice)
+{
+	const char *const *words = choices[choice].words;
+
+	if (strcmp(optarg, words[0]) != 0 && strcmp(optarg, words[1]) != 0 &&
+	    strcmp(optarg, words[2]) != 0)
+		return complain("%s is %s, %s or %s", choices[choice].name,
+				words[0], words[1], words[2]);
+	*(const char **)((char *)o + choices[choice].at) = optarg;
+	return 0;
 }
 
 /* Options that are taken as they stand. */
@@ -346,6 +392,10 @@ static const struct {
 
 static int option(struct cli_options *o, int code)
 {
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		if (choices[i].code == code)
+			return choice_option(o, i);
+	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (texts[i].code == code) {
 			*(const char **)((char *)o + texts[i].at) = optarg;

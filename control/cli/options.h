@@ -63,13 +63,16 @@ struct cli_options {
 	bool audio_checks;
 	bool audio_marker;
 	bool silence_suppression;
-	const char *opus_fmtp;     /* as opus_fmtp; NULL: default */
-	const char *prompt;        /* path of a WAV file or NULL */
-	const char *expect_prompt; /* path of what must be heard, or NULL */
-	const char *record;        /* folder for recordings, or NULL */
-	const char *ptime;         /* ms; NULL: default */
-	const char *dtmf_mode;     /* as dtmf_mode; NULL: default */
-	uint16_t sip_port;         /* 0: any; answer without a target: none */
+	const char *opus_fmtp;         /* as opus_fmtp; NULL: default */
+	const char *prompt;            /* path of a WAV file or NULL */
+	const char *expect_prompt;     /* path of what must be heard, or NULL */
+	const char *record;            /* folder for recordings, or NULL */
+	const char *ptime;             /* ms; NULL: default */
+	const char *dtmf_mode;         /* as dtmf_mode; NULL: default */
+	const char *reliable;          /* as prack; NULL: none */
+	uint32_t session_timer_s;      /* RFC 4028; 0: none */
+	const char *session_refresher; /* "any", "uac", "uas"; NULL: any */
+	uint16_t sip_port; /* 0: any; answer without a target: none */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	unsigned calls; /* answer: how many to take; 0: one */

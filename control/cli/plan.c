@@ -163,6 +163,11 @@ static json_t *media_action(const struct cli_options *o)
 		json_object_set_new(a, "rtcp_mux", json_false());
 	put_text(a, "dial_destination", o->uri);
 	put_text(a, "call_duration", o->duration);
+	put_text(a, "prack", o->reliable);
+	if (o->session_timer_s)
+		json_object_set_new(a, "session_timer",
+				    json_integer(o->session_timer_s));
+	put_text(a, "session_refresher", o->session_refresher);
 	put_text(a, "sipclient_actions", o->actions);
 	put_text(a, "ptime", o->ptime);
 	put_text(a, "dtmf_mode", o->dtmf_mode);
@@ -324,7 +329,10 @@ static void option_name(char *reason)
 		{"media_encryption", "--encryption"},
 		{"media_nat", "--nat"},
 		{"opus_fmtp", "--opus-fmtp"},
+		{"prack", "--100rel"},
 		{"ptime", "--ptime"},
+		{"session_refresher", "--session-refresher"},
+		{"session_timer", "--session-timer"},
 		{"silence_suppression", "--silence-suppression"},
 		{"sipclient_actions", "--actions"},
 		{"srtp_suites", "--srtp-suite"},

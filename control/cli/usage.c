@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-void cli_usage(void)
+static void commands_and_account_print(void)
 {
 	fputs("Usage: offhook COMMAND [ARGUMENT...] [OPTION...]\n"
 	      "\n"
@@ -41,11 +41,23 @@ void cli_usage(void)
 	      "  --bind ADDRESS        local address (default: as the kernel routes)\n"
 	      "  --sip-port PORT       local SIP port (default: any; of answer without a\n"
 	      "                        target 5060, with TLS 5061)\n"
-	      "  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n"
-	      "The call\n"
+	      "  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n",
+	      stdout);
+}
+
+static void call_options_print(void)
+{
+	fputs("The call\n"
 	      "  --duration S          seconds (default: 10), or uniform:a,b\n"
 	      "                        exponential:mean normal:mean,sd; answer:\n"
 	      "                        default until the peer ends the call\n"
+	      "  --100rel none|supported|required\n"
+	      "                        reliable provisional responses, PRACK\n"
+	      "                        (RFC 3262; default: none)\n"
+	      "  --session-timer S     Session-Expires, 2 to 86400 (RFC 4028;\n"
+	      "                        default: no session timer)\n"
+	      "  --session-refresher any|uac|uas\n"
+	      "                        who refreshes the session (default: any)\n"
 	      "  --codec NAME          PCMU, PCMA, G722, opus, GSM, L16/8000,\n"
 	      "                        L16/16000, L16/44100; may be repeated\n"
 	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
@@ -73,8 +85,15 @@ void cli_usage(void)
 	      "  --silence-suppression send no silence to who takes that\n"
 	      "  --expect-prompt FILE  audio file that must be heard; as --audio-checks\n"
 	      "  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
-	      "  --calls N             answer: end after N calls (default: 1)\n"
-	      "Output\n"
+	      "  --calls N             answer: end after N calls (default: 1)\n",
+	      stdout);
+}
+
+void cli_usage(void)
+{
+	commands_and_account_print();
+	call_options_print();
+	fputs("Output\n"
 	      "  --json                one JSON object at the end, nothing else\n"
 	      "  --verbose             states of calls and accounts, the engine's log\n"
 	      "  --trace               SIP messages too\n"

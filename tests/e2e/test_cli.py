@@ -187,12 +187,69 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
         "the peer warns: 306 " + done.stdout.split('Warning: 306 offhook "')[1].split('"')[0])
 
 
+def sip_messages(trace):
+    """Of the output with --trace."""
+    return [m.replace("\r", "") for m in re.split(r"^--- (?:sent|received) .*\n", trace, flags=re.M)[1:]]
+
+
+def test_reliable_responses_and_session_timers(build, offhook, ports):
+    """Of RFC 3262 and RFC 4028, between `offhook call` and `offhook answer`."""
+    with subprocess.Popen(
+            [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
+             "--100rel", "supported", "--session-timer", "1800", "--calls", "2"],
+            stdout=subprocess.PIPE, text=True) as answer:
+        answer.stdout.readline()
+        call = ["call", f"sip:offhook@127.0.0.1:{ports.phone}", "--duration", 1, "--trace"]
+        both = offhook(*call, "--100rel", "required", "--session-timer", 600,
+                       "--session-refresher", "uas")
+        neither = offhook(*call)
+        answer.communicate(timeout=30)
+    assert both.returncode == neither.returncode == answer.returncode == 0
+    first = sip_messages(both.stdout)
+    invite, = [m for m in first if m.startswith("INVITE ")]
+    ringing, = [m for m in first if m.startswith("SIP/2.0 180 ")]
+    prack, = [m for m in first if m.startswith("PRACK ")]
+    number = re.search(r"^CSeq: (\d+) INVITE$", invite, re.M)[1]
+    ok, = [m for m in first if m.startswith("SIP/2.0 200 ") and f"\nCSeq: {number} INVITE" in m]
+    assert re.search(r"^Require: 100rel$", invite, re.M)
+    assert re.search(r"^Supported: .*\btimer\b", invite, re.M)
+    assert re.search(r"^Session-Expires: 600;refresher=uas\nMin-SE: 90$", invite, re.M)
+    assert re.search(r"^Require: 100rel$", ringing, re.M)
+    response = re.search(r"^RSeq: (\d+)$", ringing, re.M)[1]
+    assert re.search(rf"^RAck: {response} {number} INVITE$", prack, re.M)
+    # The called side takes the shorter interval, and refreshes as it was asked to.
+    assert re.search(r"^Session-Expires: 600;refresher=uas$", ok, re.M)
+    # A caller that supports neither gets no reliable response and need not know the timer.
+    for message in sip_messages(neither.stdout):
+        assert not re.search(r"^(PRACK |RSeq:|Require:)", message, re.M), message
+
+
+def test_a_required_extension_is_refused(build, offhook, ports):
+    """RFC 3261 21.4.16: 421 to a caller that does not support what is required."""
+    with subprocess.Popen(
+            [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
+             "--100rel", "required"], stdout=subprocess.PIPE, text=True) as answer:
+        answer.stdout.readline()
+        done = offhook("call", f"sip:offhook@127.0.0.1:{ports.phone}", "--trace")
+        answer.kill()
+    assert done.returncode == 1
+    assert "421 Extension Required" in done.stdout
+    assert re.search(r"^Require: 100rel", done.stdout, re.M)
+
+
 def test_complaints_name_options(offhook, tmp_path):
     for option, value, text in (("--codec", "G729", "--codec: there is no codec \"G729\""),
                                 ("--ptime", "5", "--ptime: must be a whole number from 10 to 120"),
                                 ("--encryption", "rot13", "--encryption: must be none, sdes"),
                                 ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
                                 ("--opus-fmtp", "usedtx=1", "--opus-fmtp is of use with --codec opus"),
+                                ("--100rel", "yes",
+                                 "--100rel is none, supported or required"),
+                                ("--session-timer", "1", "--session-timer is 2 to 86400 seconds"),
+                                ("--session-refresher", "me",
+                                 "--session-refresher is any, uac or uas"),
+                                ("--session-refresher", "uac",
+                                 "--session-refresher is of use with --session-timer only"),
                                 ("--calls", "2", "--calls is of use with the command answer")):
         done = offhook("call", "sip:a@127.0.0.1", option, value)
         assert done.returncode == 2
@@ -213,21 +270,22 @@ def test_what_does_nothing_is_refused(offhook, tmp_path, options, text):
     assert text in done.stderr and "/steps" not in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--audio-marker", "--silence-suppression"])
-def test_audio_is_of_a_call(offhook, option):
-    done = offhook("register", "--user", "a", "--registrar", "127.0.0.1", option)
+@pytest.mark.parametrize("option", [
+    "--audio-marker", "--silence-suppression", "--100rel supported", "--session-timer 90"])
+def test_what_is_of_a_call(offhook, option):
+    done = offhook("register", "--user", "a", "--registrar", "127.0.0.1", *option.split())
     assert done.returncode == 2
-    assert f"{option} is of use with a call only" in done.stderr
+    assert f"{option.split()[0]} is of use with a call only" in done.stderr
 
 
 def test_options_are_in_help_and_manual(build, offhook):
     """Every option of the program is told of in both places."""
     code = (ROOT / "control/cli/options.c").read_text()
-    options = set(re.findall(r'^\t\{"([a-z-]+)", ', code, re.M))
+    options = set(re.findall(r'^\t\{"([a-z0-9-]+)", ', code, re.M))
     assert len(options) > 40
     manual = (ROOT / "man/offhook.1").read_text().replace("\\", "")
-    assert options <= set(re.findall(r"--([a-z-]+)", offhook("--help").stdout))
-    assert options - {"help", "version"} <= set(re.findall(r"--([a-z-]+)", manual))
+    assert options <= set(re.findall(r"--([a-z0-9-]+)", offhook("--help").stdout))
+    assert options - {"help", "version"} <= set(re.findall(r"--([a-z0-9-]+)", manual))
     # and every command
     for command in re.findall(r"^\.B offhook ([a-z-]+)$", manual.split(".SH DESCRIPTION")[0], re.M):
         assert command in offhook("--help").stdout

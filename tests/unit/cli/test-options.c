@@ -136,6 +136,13 @@ static void test_wrong_usage(void **state)
 		"offhook answer x --bind 127.0.0.1",
 		"offhook answer --bind 127.0.0.1 --calls 0",
 		"offhook answer --bind example",
+		"offhook call sip:a@b --100rel yes",
+		"offhook call sip:a@b --100rel=",
+		"offhook call sip:a@b --session-timer 1",
+		"offhook call sip:a@b --session-timer 86401",
+		"offhook call sip:a@b --session-timer soon",
+		"offhook call sip:a@b --session-timer 90 "
+		"--session-refresher me",
 		"offhook call sip:a@b --rtp-ports 20001-20002",
 	};
 	struct cli_options o;
@@ -162,6 +169,9 @@ static void test_without_effect(void **state)
 		"offhook register --registrar b --user a --nat stun",
 		"offhook call sip:a@b --srtp-suite AEAD_AES_128_GCM",
 		"offhook call sip:a@b --encryption none --srtp-suite x",
+		"offhook call sip:a@b --session-refresher uac",
+		"offhook register --registrar b --user a --100rel supported",
+		"offhook register --registrar b --user a --session-timer 90",
 		"offhook call sip:a@b --rtcp-mux --no-rtcp-mux",
 		"offhook call sip:a@b --stun-server s",
 		"offhook call sip:a@b --nat turn --stun-server s",
@@ -178,6 +188,9 @@ static void test_without_effect(void **state)
 		"offhook call sip:a@b;transport=tls --tls-verify no",
 		"offhook call sip:a@b --user a --register --expires 60",
 		"offhook answer --registrar b --user a --expires 60",
+		"offhook call sip:a@b --100rel required --session-timer 2 "
+		"--session-refresher uas",
+		"offhook answer --bind ::1 --100rel none --session-timer 86400",
 		"offhook call sip:a@b --encryption dtls --no-rtcp-mux",
 		"offhook call sip:a@b --encryption dtls --srtp-suite "
 		"AEAD_AES_128_GCM",

@@ -109,6 +109,39 @@ static void test_what_an_engine_would_refuse(void **state)
 			    "--turn-server: is missing: turn needs a server");
 }
 
+/* The options of RFC 3262 and RFC 4028 are those of both sides of a call. */
+static void test_extensions(void **state)
+{
+	struct cli_options o = base;
+	char reason[CLI_REASON_BYTES];
+	unsigned steps;
+	json_t *job;
+	json_t *action;
+
+	(void)state;
+	o.reliable = "required";
+	o.session_timer_s = 1800;
+	o.session_refresher = "uas";
+	for (int i = 0; i < 2; i++) {
+		o.command = i == 0 ? CLI_CALL : CLI_ANSWER;
+		o.uri = i == 0 ? base.uri : NULL;
+		assert_int_equal(plan_build(&job, &steps, &o, reason), 0);
+		action = json_array_get(
+			json_array_get(
+				json_object_get(json_object_get(job, "spec"),
+						"steps"),
+				0),
+			0);
+		assert_string_equal(text_at(action, "prack"), "required");
+		assert_int_equal(json_integer_value(json_object_get(
+					 action, "session_timer")),
+				 1800);
+		assert_string_equal(text_at(action, "session_refresher"),
+				    "uas");
+		json_decref(job);
+	}
+}
+
 /* A name may have SRV records alone: that is for the engine to find out. */
 static void test_name_without_address(void **state)
 {
@@ -136,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_call_without_account),
 		cmocka_unit_test(test_register_first),
 		cmocka_unit_test(test_what_an_engine_would_refuse),
+		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_name_without_address),
 	};
 
