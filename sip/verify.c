@@ -151,7 +151,8 @@ static void challenge(struct sip_account *account, const struct sip_msg *msg,
 		"qop=\"auth\"%s\r\nContent-Length: 0\r\n\r\n",
 		proxy ? "Proxy-Authenticate" : "WWW-Authenticate",
 		realm_of(account), nonce_make(v),
-		v->p.sha256 ? "SHA-256" : "MD5", stale ? ", stale=true" : "");
+		digest_algorithm_name(v->p.algorithm),
+		stale ? ", stale=true" : "");
 }
 
 /* ---- credentials ---- */
@@ -277,7 +278,7 @@ static const char *claim_wrong(const struct claim *claim,
 		.uri = claim->uri,
 	};
 	const struct digest_input input = {
-		.algorithm = v->p.sha256 ? DIGEST_SHA256 : DIGEST_MD5,
+		.algorithm = v->p.algorithm,
 		.username = claim->username,
 		.realm = realm_of(account),
 		.password = user ? user->password : "",
@@ -294,10 +295,9 @@ static const char *claim_wrong(const struct claim *claim,
 	    strspn(claim->nc, "0123456789abcdefABCDEF") != 8 ||
 	    !claim->cnonce[0])
 		return "qop, nc or cnonce is missing";
-	if (claim->algorithm[0]
-		    ? strcasecmp(claim->algorithm,
-				 v->p.sha256 ? "SHA-256" : "MD5") != 0
-		    : v->p.sha256)
+	/* Without one it is MD5 (RFC 7616 section 3.4). */
+	if (strcasecmp(claim->algorithm[0] ? claim->algorithm : "MD5",
+		       digest_algorithm_name(v->p.algorithm)) != 0)
 		return "another algorithm than that of the challenge";
 	if (pl_strcpy(&msg->met, method, sizeof(method)) ||
 	    digest_response(response, &input))

@@ -7,6 +7,7 @@
 #define OFFHOOK_SIP_VERIFY_H
 
 #include "sip/account.h"
+#include "sip/digest_hash.h"
 
 #define SIP_USERS_MAX 10000
 
@@ -32,9 +33,9 @@ typedef void(sip_verify_h)(struct sip_account *account,
 			   const struct sip_verify_info *info, void *arg);
 
 struct sip_verifier_params {
-	uint16_t code;       /* 401 or 407 */
-	bool sha256;         /* else MD5 */
-	bool all;            /* also requests within a call */
+	uint16_t code;                   /* 401 or 407 */
+	enum digest_algorithm algorithm; /* of the challenges, without -sess */
+	bool all;                        /* also requests within a call */
 	uint32_t nonce_uses; /* requests that a nonce is good for; 0: any */
 	uint32_t stale;      /* so many right answers are called stale first */
 	const char *realm;   /* NULL: the domain of each account */

@@ -98,10 +98,15 @@ static void verify_event(struct sip_account *sip, enum sip_verdict verdict,
 static int verifier_new(struct sip_verifier **ret, struct engine *e,
 			const struct wire_challenge *c)
 {
+	static const enum digest_algorithm algorithms[] = {
+		[WIRE_DIGEST_MD5] = DIGEST_MD5,
+		[WIRE_DIGEST_SHA256] = DIGEST_SHA256,
+		[WIRE_DIGEST_SHA512_256] = DIGEST_SHA512_256,
+	};
 	struct sip_user *users = calloc(c->credential_count, sizeof(*users));
 	struct sip_verifier_params params = {
 		.code = c->code,
-		.sha256 = c->sha256,
+		.algorithm = algorithms[c->algorithm],
 		.all = c->all,
 		.nonce_uses = c->nonce_uses,
 		.stale = c->stale,

@@ -210,10 +210,17 @@ struct wire_mwi {
 	uint32_t urgent_old;
 };
 
+/* Digest algorithms of RFC 7616 and RFC 8760. */
+enum wire_digest {
+	WIRE_DIGEST_MD5,
+	WIRE_DIGEST_SHA256,
+	WIRE_DIGEST_SHA512_256,
+};
+
 /* answer: who calls must show credentials (digest). */
 struct wire_challenge {
-	uint16_t code;       /* 401, 407; 0: nobody is asked */
-	bool sha256;         /* else MD5 */
+	uint16_t code; /* 401, 407; 0: nobody is asked */
+	enum wire_digest algorithm;
 	bool all;            /* also requests within calls */
 	uint32_t nonce_uses; /* requests that a nonce is good for; 0: any */
 	uint32_t stale;      /* so many right answers are called stale first */

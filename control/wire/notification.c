@@ -159,36 +159,54 @@ static int code_decode(struct decoder *d, json_t *object,
 	return err;
 }
 
-static int word_decode(struct decoder *d, json_t *object, const char *name,
-		       const char *const words[3], bool *ret_second)
+static int algorithm_decode(struct decoder *d, json_t *object,
+			    enum wire_digest *ret)
 {
+	/* in the order of enum wire_digest */
+	static const char *const words[] = {"MD5", "SHA-256", "SHA-512-256",
+					    NULL};
 	const char *text = NULL;
 	size_t i;
-	int err = decode_text(d, object, name, TEXT_WORD, 16, &text);
+	int err = decode_text(d, object, "challenge_algorithm", TEXT_WORD, 16,
+			      &text);
 
 	if (err || !text)
 		return err;
 	if (!decode_word(words, text, &i))
-		return decoder_refuse_member(d, name, "must be %s or %s",
-					     words[0], words[1]);
-	*ret_second = i == 1;
+		return decoder_refuse_member(
+			d, "challenge_algorithm",
+			"must be MD5, SHA-256 or SHA-512-256");
+	*ret = (enum wire_digest)i;
+	return 0;
+}
+
+static int requests_decode(struct decoder *d, json_t *object, bool *ret_all)
+{
+	static const char *const words[] = {"initial", "all", NULL};
+	const char *text = NULL;
+	size_t i;
+	int err = decode_text(d, object, "challenge_requests", TEXT_WORD, 16,
+			      &text);
+
+	if (err || !text)
+		return err;
+	if (!decode_word(words, text, &i))
+		return decoder_refuse_member(d, "challenge_requests",
+					     "must be initial or all");
+	*ret_all = i == 1;
 	return 0;
 }
 
 int wire_challenge_decode(struct decoder *d, json_t *object,
 			  struct wire_challenge *ret)
 {
-	static const char *const algorithms[3] = {"MD5", "SHA-256"};
-	static const char *const requests[3] = {"initial", "all"};
 	struct wire_challenge c = {.code = 0};
 	int err = code_decode(d, object, &c);
 
 	if (!err)
-		err = word_decode(d, object, "challenge_algorithm", algorithms,
-				  &c.sha256);
+		err = algorithm_decode(d, object, &c.algorithm);
 	if (!err)
-		err = word_decode(d, object, "challenge_requests", requests,
-				  &c.all);
+		err = requests_decode(d, object, &c.all);
 	if (!err)
 		err = decode_u32(d, object, "challenge_nonce_uses", 0, 1000000,
 				 &c.nonce_uses);

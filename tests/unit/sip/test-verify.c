@@ -13,17 +13,27 @@ struct answer {
 	const char *password;
 	const char *nonce; /* NULL: that of the challenge */
 	unsigned nc;
-	bool sha256;
+	enum digest_algorithm algorithm;
 	bool bare; /* without qop */
 };
 
-static void hex_of(char *hex, bool sha256, const char *text)
+/* Written here a second time, with OpenSSL's name of each function. */
+static const struct {
+	const char *name;
+	const char *function;
+} algorithms[] = {
+	[DIGEST_MD5] = {"MD5", "MD5"},
+	[DIGEST_SHA256] = {"SHA-256", "SHA256"},
+	[DIGEST_SHA512_256] = {"SHA-512-256", "SHA512-256"},
+};
+
+static void hex_of(char *hex, enum digest_algorithm algorithm, const char *text)
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned int len = 0;
 
 	EVP_Digest(text, strlen(text), md, &len,
-		   sha256 ? EVP_sha256() : EVP_md5(), NULL);
+		   EVP_get_digestbyname(algorithms[algorithm].function), NULL);
 	for (unsigned i = 0; i < len; i++)
 		sprintf(hex + 2 * i, "%02x", md[i]);
 }
@@ -44,20 +54,20 @@ static void credentials(struct peer *peer, char *line, size_t size,
 	char text[1024], ha1[130], ha2[130], response[130];
 
 	snprintf(text, sizeof(text), "%s:example.net:%s", a->user, a->password);
-	hex_of(ha1, a->sha256, text);
+	hex_of(ha1, a->algorithm, text);
 	snprintf(text, sizeof(text), "%s:%s", method, peer->target);
-	hex_of(ha2, a->sha256, text);
+	hex_of(ha2, a->algorithm, text);
 	if (a->bare)
 		snprintf(text, sizeof(text), "%s:%s:%s", ha1, nonce, ha2);
 	else
 		snprintf(text, sizeof(text), "%s:%s:%08x:c0:auth:%s", ha1,
 			 nonce, a->nc, ha2);
-	hex_of(response, a->sha256, text);
+	hex_of(response, a->algorithm, text);
 	snprintf(line, size,
 		 "%s: Digest username=\"%s\", realm=\"example.net\", "
 		 "nonce=\"%s\", uri=\"%s\", response=\"%s\", algorithm=%s",
 		 name, a->user, nonce, peer->target, response,
-		 a->sha256 ? "SHA-256" : "MD5");
+		 algorithms[a->algorithm].name);
 	if (!a->bare)
 		snprintf(line + strlen(line), size - strlen(line),
 			 ", qop=auth, nc=%08x, cnonce=\"c0\"", a->nc);
@@ -91,7 +101,7 @@ static void script_messages(struct peer *peer)
 	struct answer strong = good, bare = good, foreign = good;
 	char nonce[128];
 
-	strong.sha256 = true;
+	strong.algorithm = DIGEST_SHA256;
 	bare.bare = true;
 	foreign.nonce = "0000deadbeef";
 	aim(peer);
@@ -192,17 +202,21 @@ static void test_credentials(void **state)
 
 /* ---- a call ---- */
 
+static enum digest_algorithm asked; /* set before the script's thread starts */
+
 static void script_call(struct peer *peer)
 {
 	struct answer good = {
-		.user = "2002", .password = "t", .nc = 1, .sha256 = true};
-	char nonce[128], line[1024];
+		.user = "2002", .password = "t", .nc = 1, .algorithm = asked};
+	char nonce[128], line[1024], algorithm[64];
 
 	aim(peer);
 	peer_request(peer, "INVITE", NULL, peer_sdp);
 	peer_expect(peer, "SIP/2.0 407 Proxy Authentication Required\r\n");
 	peer_has(peer, "Proxy-Authenticate: Digest ");
-	peer_has(peer, "algorithm=SHA-256");
+	snprintf(algorithm, sizeof(algorithm), "algorithm=%s, qop=\"auth\"\r\n",
+		 algorithms[asked].name);
+	peer_has(peer, algorithm);
 	nonce_of(peer, nonce, sizeof(nonce));
 	peer_tag_from_response(peer);
 	peer_request(peer, "ACK", NULL, NULL);
@@ -238,14 +252,14 @@ static void answer_h(struct world *world, struct sip_call *call)
 	assert_int_equal(sip_call_answer(call, &world->media), 0);
 }
 
-static void test_call(void **state)
+static void challenged_call(enum digest_algorithm algorithm)
 {
 	const struct sip_verifier_params params = {
-		.code = 407, .sha256 = true, .all = true, .stale = 1};
+		.code = 407, .algorithm = algorithm, .all = true, .stale = 1};
 	struct sip_verifier *v = verifier(&params);
 	struct world world;
-	(void)state;
 
+	asked = algorithm;
 	world_open(&world, &plain);
 	ua_port = world.port;
 	world.script = script_call;
@@ -257,6 +271,18 @@ static void test_call(void **state)
 	assert_int_equal(sip_account_verify(world.account, NULL), 0);
 	v = sip_verifier_free(v);
 	world_close(&world);
+}
+
+static void test_call_sha256(void **state)
+{
+	(void)state;
+	challenged_call(DIGEST_SHA256);
+}
+
+static void test_call_sha512_256(void **state)
+{
+	(void)state;
+	challenged_call(DIGEST_SHA512_256);
 }
 
 static void test_parameters(void **state)
@@ -280,7 +306,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_credentials),
-		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_call_sha256),
+		cmocka_unit_test(test_call_sha512_256),
 		cmocka_unit_test(test_parameters),
 	};
 

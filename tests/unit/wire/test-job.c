@@ -443,7 +443,7 @@ static void test_event_refusals(void **state)
 		 "challenge_credentials: is missing or empty"},
 		{ANSWER
 		 ",\"challenge\":401,\"challenge_algorithm\":\"MD4\"," USERS,
-		 "challenge_algorithm: must be MD5 or SHA-256"},
+		 "challenge_algorithm: must be MD5, SHA-256 or SHA-512-256"},
 		{ANSWER ",\"challenge_requests\":\"some\"",
 		 "challenge_requests: must be initial or all"},
 		{ANSWER ",\"challenge\":401,\"challenge_credentials\":[{}]",
@@ -473,7 +473,7 @@ static void test_event_actions(void **state)
 		       HEAD "\"steps\":[[{" ANSWER
 			    ",\"presence\":\"closed\",\"mwi\":\"2/8  (0/2)\","
 			    "\"challenge\":\"407\",\"challenge_algorithm\":"
-			    "\"sha-256\",\"challenge_requests\":\"all\","
+			    "\"sha-512-256\",\"challenge_requests\":\"all\","
 			    "\"challenge_stale\":1," USERS "},{" SUBSCRIBE
 			    ",\"event\":\"message-summary\"},{" PUBLISH
 			    ",\"expires\":0}]]}",
@@ -487,7 +487,8 @@ static void test_event_actions(void **state)
 	assert_int_equal(a[0].mwi.urgent_fresh, 0);
 	assert_int_equal(a[0].mwi.urgent_old, 2);
 	assert_int_equal(a[0].challenge.code, 407);
-	assert_true(a[0].challenge.sha256 && a[0].challenge.all);
+	assert_int_equal(a[0].challenge.algorithm, WIRE_DIGEST_SHA512_256);
+	assert_true(a[0].challenge.all);
 	assert_int_equal(a[0].challenge.stale, 1);
 	assert_int_equal(a[0].challenge.nonce_uses, 0);
 	assert_string_equal(a[0].challenge.credentials[0].username, "u");
