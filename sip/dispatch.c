@@ -12,6 +12,7 @@
 #include "sip/fork.h"
 #include "sip/indialog.h"
 #include "sip/message.h"
+#include "sip/multipart.h"
 #include "sip/notifier.h"
 #include "sip/refer.h"
 #include "sip/referral.h"
@@ -114,7 +115,7 @@ static bool extensions_refused(struct sip_ua *ua, const struct sip_msg *msg)
 static void options_reply(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
-			    ALLOW_HEADER "Accept: application/sdp\r\n"
+			    ALLOW_HEADER "Accept: " MULTIPART_ACCEPT "\r\n"
 					 "Content-Length: 0\r\n\r\n");
 }
 

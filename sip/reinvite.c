@@ -268,10 +268,6 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	timer_peer(call, msg);
 	err = reinvite_describe(call, msg, reason);
-	if (err == -EPROTONOSUPPORT) {
-		refuse(call, msg, 415, "Unsupported Media Type");
-		return;
-	}
 	if (err) {
 		warning_refuse(NULL, call->ua->sip, msg, err,
 			       reason[0] ? reason : NULL);

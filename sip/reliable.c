@@ -212,16 +212,17 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 		prack_accept(call, msg, false);
 		return;
 	}
-	(void)server_reply(NULL, call->ua->sip, msg, 488,
-			   "Not Acceptable Here");
-	warning_refuse(&call->st, call->ua->sip, call->msg, err, reason);
+	warning_refuse(NULL, call->ua->sip, msg, err, reason);
+	/* the type of the INVITE's own body was not the fault */
+	warning_refuse(&call->st, call->ua->sip, call->msg,
+		       err == -EPROTONOSUPPORT ? -EBADMSG : err, reason);
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
 	call_close(call);
 }
 
 void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 {
-	char reason[REASON_BYTES];
+	char reason[REASON_BYTES] = "";
 	int r = 1;
 
 	if (call->state != CALL_INCOMING || !rack_match(call, msg)) {
@@ -239,8 +240,8 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 				    ? session_offered(call, msg, reason)
 				    : -EINVAL;
 		if (r < 0)
-			(void)server_reply(NULL, call->ua->sip, msg, 488,
-					   "Not Acceptable Here");
+			warning_refuse(NULL, call->ua->sip, msg, r,
+				       reason[0] ? reason : NULL);
 		else
 			prack_accept(call, msg, r == 0);
 		if (r == 0)

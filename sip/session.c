@@ -10,6 +10,7 @@
 #include "sip/call.h"
 #include "sip/call_internal.h"
 #include "sip/message.h"
+#include "sip/multipart.h"
 #include "sip/native.h"
 #include "sip/sdp.h"
 #include "sip/sdp_address.h"
@@ -112,9 +113,37 @@ int session_offer(struct sip_call *call, enum media_direction direction)
 	return err;
 }
 
+static struct multipart_text header_value(const struct sip_msg *msg,
+					  enum sip_hdrid id)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, id);
+
+	if (!hdr)
+		return (struct multipart_text){NULL, 0};
+	return (struct multipart_text){hdr->val.p, hdr->val.l};
+}
+
+/* @return as of multipart_sdp() */
+static int description_find(struct multipart_text *ret,
+			    const struct sip_msg *msg)
+{
+	const struct multipart_body body = {
+		.type = header_value(msg, SIP_HDR_CONTENT_TYPE),
+		.disposition = header_value(msg, SIP_HDR_CONTENT_DISPOSITION),
+		.encoding = header_value(msg, SIP_HDR_CONTENT_ENCODING),
+		.text.p = msg->mb ? (const char *)mbuf_buf(msg->mb) : NULL,
+		.text.len = msg_body_length(msg),
+		.optional = !msg->req || !pl_strcmp(&msg->met, "ACK"),
+	};
+
+	return multipart_sdp(ret, &body);
+}
+
 bool session_empty(const struct sip_msg *msg)
 {
-	return msg_body_length(msg) == 0;
+	struct multipart_text text;
+
+	return description_find(&text, msg) == 1;
 }
 
 static void sdp_destructor(void *arg)
@@ -124,21 +153,24 @@ static void sdp_destructor(void *arg)
 
 int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 {
-	size_t len = msg_body_length(msg);
 	const char *why = "";
+	struct multipart_text text;
 	struct sdp *sdp;
-	int err;
+	int err = description_find(&text, msg);
 
-	if (len == 0)
-		return 1;
-	if (!msg_ctype_cmp(&msg->ctyp, "application", "sdp")) {
-		str_print(reason, REASON_BYTES, "the body is not SDP");
-		return -EPROTONOSUPPORT;
-	}
+	if (err == -EPROTONOSUPPORT)
+		str_print(reason, REASON_BYTES,
+			  "the body, or a part of it that has to be "
+			  "understood, is not SDP");
+	else if (err < 0)
+		str_print(reason, REASON_BYTES,
+			  "the multipart body is malformed");
+	if (err)
+		return err;
 	sdp = mem_zalloc(sizeof(*sdp), sdp_destructor);
 	if (!sdp)
 		return -ENOMEM;
-	err = sdp_parse(sdp, (const char *)mbuf_buf(msg->mb), len, &why);
+	err = sdp_parse(sdp, text.p, text.len, &why);
 	if (err) {
 		str_print(reason, REASON_BYTES, "%s", why);
 		mem_deref(sdp);

@@ -26,7 +26,8 @@ int session_answer(struct sip_call *call, enum media_direction want,
  * the peer's description is to blame for: its offer is answered with 488. */
 bool session_refusable(int err);
 /**
- * Take the peer's description from a message.
+ * Take the peer's description from a message, whose body it is or a part of
+ * whose multipart body (RFC 5621).
  * @param reason  REASON_BYTES, why it is unusable
  * @return 1 there is none; 0 parsed, in call->remote; -errno
  */
@@ -34,7 +35,7 @@ int session_read(struct sip_call *call, const struct sip_msg *msg,
 		 char *reason);
 /** call->remote has no audio that we could take. @return -errno, reason */
 int session_no_audio(const struct sip_call *call, char *reason);
-/** The message has no body. */
+/** The message has no description, and nothing that has to be understood. */
 bool session_empty(const struct sip_msg *msg);
 /** The remote description answers our offer. @return 0; -errno, reason */
 int session_accept(struct sip_call *call, char *reason);

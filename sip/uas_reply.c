@@ -175,10 +175,8 @@ void uas_refuse_offer(struct sip_call *call, int err, const char *reason)
 
 	if (err == -EPROTONOSUPPORT) {
 		code = 415;
-		(void)server_replyf(&call->st, NULL, call->ua->sip, call->msg,
-				    false, code, "Unsupported Media Type",
-				    "Accept: application/sdp\r\n"
-				    "Content-Length: 0\r\n\r\n");
+		warning_refuse(&call->st, call->ua->sip, call->msg, err,
+			       reason);
 	} else if (session_refusable(err)) {
 		warning_refuse(&call->st, call->ua->sip, call->msg, err,
 			       reason);

@@ -333,10 +333,7 @@ static int offer_take(struct sip_call *call, struct early *early,
 		return -EBUSY;
 	}
 	err = session_offered(call, msg, reason);
-	if (err == -EPROTONOSUPPORT)
-		(void)server_reply(NULL, call->ua->sip, msg, 415,
-				   "Unsupported Media Type");
-	else if (err)
+	if (err)
 		warning_refuse(NULL, call->ua->sip, msg, err,
 			       reason[0] ? reason : NULL);
 	return err;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sip/multipart.h"
+
 /* A pseudonym may stand for the host that warns (RFC 3261 20.43). */
 #define AGENT      "offhook"
 #define TEXT_BYTES 192
@@ -23,6 +25,19 @@ static const struct warning {
 	{0, 399, "the session description is not acceptable"},
 };
 
+/* 415 lists what would be taken (RFC 3261 21.4.13). */
+static void type_refuse(struct server **server, struct transport *transport,
+			const struct sip_msg *msg)
+{
+	bool encoded = sip_msg_hdr(msg, SIP_HDR_CONTENT_ENCODING) != NULL;
+
+	(void)server_replyf(server, NULL, transport, msg, false, 415,
+			    "Unsupported Media Type",
+			    "Accept: " MULTIPART_ACCEPT "\r\n"
+			    "%sContent-Length: 0\r\n\r\n",
+			    encoded ? "Accept-Encoding: identity\r\n" : "");
+}
+
 void warning_refuse(struct server **server, struct transport *transport,
 		    const struct sip_msg *msg, int err, const char *text)
 {
@@ -30,6 +45,10 @@ void warning_refuse(struct server **server, struct transport *transport,
 	char quoted[TEXT_BYTES];
 	size_t used = 0;
 
+	if (err == -EPROTONOSUPPORT) {
+		type_refuse(server, transport, msg);
+		return;
+	}
 	while (w->err && w->err != err)
 		w++;
 	if (!text)

@@ -10,7 +10,8 @@
 #include "sip/server.h"
 
 /**
- * Answer a request 488 (Not Acceptable Here), with a Warning.
+ * Answer a request 488 (Not Acceptable Here), with a Warning; 415 with Accept
+ * for -EPROTONOSUPPORT, a body of another type.
  * @param server  as of server_replyf()
  * @param err     why its SDP was refused: -ENOENT no codec in common (305),
  *                -ENOKEY no keys (306), -EINVAL no audio (304), -EAFNOSUPPORT

@@ -111,6 +111,14 @@ class Peer:
             if message:
                 assert not message.start.startswith(start), message.text
 
+    def echo(self, count):
+        """Send that many RTP packets back, as a source of our own."""
+        for _ in range(count):
+            assert select.select([self._rtp], [], [], PATIENCE_S)[0], "no RTP"
+            data, source = self._rtp.recvfrom(2048)
+            if data[1] & 0x7f in (0, 8):
+                self._rtp.sendto(data[:8] + b"echo" + data[12:], source)
+
     # ---- called ----
 
     def reply(self, request, code, phrase="x", headers=(), body="", contact=True, to_tag=None,

@@ -166,9 +166,14 @@ bool peer_send_raw(struct peer *peer, const char *text, size_t len)
 static size_t body_add(char *text, size_t size, const char *extra,
 		       const char *body)
 {
+	const char *type =
+		!body ? ""
+		: strncmp(body, "--b\r\n", 5) == 0
+			? "Content-Type: multipart/mixed;boundary=b\r\n"
+			: "Content-Type: application/sdp\r\n";
+
 	return (size_t)snprintf(text, size, "%s%sContent-Length: %zu\r\n\r\n%s",
-				extra ? extra : "",
-				body ? "Content-Type: application/sdp\r\n" : "",
+				extra ? extra : "", type,
 				body ? strlen(body) : 0, body ? body : "");
 }
 

@@ -490,7 +490,8 @@ static void script_malformed(struct peer *peer)
 	peer_has(peer, "Unsupported: 100rel\r\n");
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
-	peer_has(peer, "Accept: application/sdp\r\n");
+	peer_has(peer, "Accept: application/sdp, multipart/mixed, "
+		       "multipart/alternative\r\n");
 	peer_has(peer, "Allow: INVITE");
 	peer_request(peer, "PUBLISH", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 405 ");

@@ -373,12 +373,32 @@ static const char sdp_pcmu[] = "v=0\r\no=peer 1 2 IN IP4 127.0.0.1\r\ns=-\r\n"
 			       "c=IN IP4 127.0.0.1\r\nt=0 0\r\n"
 			       "m=audio 40002 RTP/AVP 0\r\n";
 
+/* A part that has to be understood, and one that need not be. */
+#define ISUP(handling)                                                   \
+	"--b\r\nContent-Type: application/isup\r\nContent-Disposition: " \
+	"signal;handling=" handling "\r\n\r\nx\r\n"
+
+static bool in_parts; /* the description is one of two parts of the body */
+
+static const char *in_body(const char *sdp)
+{
+	static char text[2048];
+
+	if (!in_parts)
+		return sdp;
+	snprintf(text, sizeof(text),
+		 ISUP("optional") "--b\r\nContent-Type: application/sdp\r\n"
+				  "\r\n%s\r\n--b--\r\n",
+		 sdp);
+	return text;
+}
+
 static void script_offer_in_prack(struct peer *peer)
 {
 	invite(peer, "Require: 100rel\r\n", peer_sdp);
 	peer_expect(peer, "SIP/2.0 183 ");
 	peer_has(peer, "m=audio 30000 RTP/AVP 8 0\r\n");
-	prack(peer, 0, sdp_pcmu);
+	prack(peer, 0, in_body(sdp_pcmu));
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, " PRACK\r\n");
 	peer_has(peer, "m=audio 30000 RTP/AVP 0\r\n");
@@ -412,13 +432,44 @@ static void script_late_callee(struct peer *peer)
 	invite(peer, "Supported: 100rel\r\n", NULL);
 	peer_expect(peer, "SIP/2.0 183 ");
 	peer_has(peer, "m=audio 30000 RTP/AVP 0 8\r\n");
-	prack(peer, 0, peer_sdp);
+	prack(peer, 0, in_body(peer_sdp));
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "Content-Length: 0\r\n");
 	peer_request(peer, "ACK", NULL, NULL);
 	peer_request(peer, "BYE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void script_late_callee_unknown(struct peer *peer)
+{
+	invite(peer, "Supported: 100rel\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 183 ");
+	prack(peer, 0, ISUP("required") "--b--\r\n");
+	peer_expect(peer, "SIP/2.0 415 ");
+	peer_has(peer, " PRACK\r\n");
+	peer_has(peer, "Accept: application/sdp, multipart/mixed, "
+		       "multipart/alternative\r\n");
+	peer_expect(peer, "SIP/2.0 488 ");
+	peer_has(peer, " INVITE\r\n");
+}
+
+static void test_callee_reads_a_prack_in_parts(void **state)
+{
+	struct world world;
+
+	in_parts = true;
+	test_callee_answers_the_offer_of_a_prack(state);
+	callee_run(&world, SIP_PRACK_SUPPORTED, script_late_callee,
+		   early_then_answer);
+	in_parts = false;
+	assert_int_equal(world.negotiated_count, 1);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+	callee_run(&world, SIP_PRACK_SUPPORTED, script_late_callee_unknown,
+		   early_then_answer);
+	assert_int_equal(world.closed.end, SIP_END_REJECTED);
+	world_close(&world);
 }
 
 static void script_late_callee_empty(struct peer *peer)
@@ -514,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_caller_leaves_the_offer_to_the_peer),
 		cmocka_unit_test(test_callee_waits_for_each_prack),
 		cmocka_unit_test(test_callee_answers_the_offer_of_a_prack),
+		cmocka_unit_test(test_callee_reads_a_prack_in_parts),
 		cmocka_unit_test(test_callee_offers_in_a_reliable_response),
 		cmocka_unit_test(test_callee_refuses),
 		cmocka_unit_test(test_callee_without_a_prack),

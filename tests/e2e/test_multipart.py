@@ -1,0 +1,167 @@
+"""RFC 5621: a peer that offers and answers in multipart bodies."""
+import pytest
+
+from adversary import Peer, uri
+from engine import Engine, target
+from ports import PortBlock
+
+MIXED = "multipart/mixed;boundary=\"=_b\""
+ALTERNATIVE = "multipart/alternative; boundary==_b"
+ACCEPT = "application/sdp, multipart/mixed, multipart/alternative"
+CREDENTIALS = {"credentials": [{"username": "1001", "password": "secret"}]}
+PACKETS = 20
+
+
+def isup(handling):
+    return ("application/isup;version=itu-t92+", f"signal;handling={handling}", "\1\2\3")
+
+
+def parts(*given):
+    """Each is SDP, or (type, disposition, content)."""
+    text = "preamble\r\n"
+    for part in given:
+        kind, disposition, content = part if isinstance(part, tuple) else \
+            ("application/sdp", "session", part)
+        text += (f"--=_b\r\nContent-Type: {kind}\r\nContent-Disposition: {disposition}\r\n\r\n"
+                 f"{content}\r\n")
+    return text + "--=_b--\r\n"
+
+
+def asked(peer, method, body, kind, headers=()):
+    """@return the final answer to a request within the call"""
+    branch = peer.request(method, body=body, kind=kind, headers=headers)
+    answer = peer.final(method)
+    if method == "INVITE":
+        peer.request("ACK", branch=branch if answer.code >= 300 else None, cseq=peer.cseq)
+    return answer
+
+
+def hang_up(peer):
+    peer.request("BYE")
+    assert peer.final("BYE").code == 200
+
+
+def answers(peer):
+    peer.called(body=parts(isup("optional"), peer.sdp), kind=MIXED)
+    peer.echo(PACKETS)
+    for method in ("INVITE", "UPDATE"):
+        answer = asked(peer, method, parts(peer.sdp, isup("optional")), MIXED)
+        assert answer.code == 200 and "m=audio" in answer.body, answer.text
+        text = ("text/plain", "session", "in words")
+        answer = asked(peer, method, parts(text, peer.sdp), ALTERNATIVE)
+        assert answer.code == 200 and "m=audio" in answer.body, answer.text
+        # no offer, nothing that has to be understood
+        answer = asked(peer, "UPDATE", parts(isup("optional")), MIXED)
+        assert answer.code == 200 and answer.body == "", answer.text
+        answer = asked(peer, method, parts(peer.sdp, isup("required")), MIXED)
+        assert answer.code == 415 and answer.get("Accept") == ACCEPT, answer.text
+        assert not answer.get("Accept-Encoding"), answer.text
+        answer = asked(peer, method, peer.sdp, "application/sdp", ["Content-Encoding: gzip"])
+        assert answer.code == 415 and answer.get("Accept-Encoding") == "identity", answer.text
+        answer = asked(peer, method, parts(peer.sdp), "multipart/mixed")
+        assert answer.code == 488 and "malformed" in answer.get("Warning"), answer.text
+    hang_up(peer)
+
+
+def answers_early(peer):
+    """The 183 has the answer, the 200 none: it is settled."""
+    invite = peer.expect("INVITE")
+    peer.remember(invite)
+    peer.reply(invite, 183, body=parts(peer.sdp), kind=MIXED,
+               headers=["Require: 100rel", "RSeq: 5"])
+    peer.reply(peer.expect("PRACK"), 200)
+    peer.reply(invite, 200, body=parts(isup("optional")), kind=MIXED)
+    peer.expect("ACK")
+    peer.echo(PACKETS)
+    hang_up(peer)
+
+
+def answers_more(peer):
+    """A response cannot be refused: what is not known in it is passed over."""
+    peer.called(body=parts(isup("required"), peer.sdp), kind=MIXED)
+    peer.echo(PACKETS)
+    hang_up(peer)
+
+
+def offers_late(peer):
+    invite = peer.expect("INVITE")
+    peer.remember(invite)
+    peer.reply(invite, 200, body=parts(peer.sdp), kind=MIXED)
+    assert "m=audio" in peer.expect("ACK").body
+    peer.echo(PACKETS)
+    hang_up(peer)
+
+
+CALLED = {
+    "answer": (answers, {}),
+    "early answer": (answers_early, {"prack": "supported"}),
+    "unknown part": (answers_more, {}),
+    "late offer": (offers_late, {"late_offer": True}),
+}
+
+
+@pytest.fixture
+def ports():
+    block = PortBlock()
+    yield block
+    block.close()
+
+
+def heard(call):
+    """The call was established with audio both ways."""
+    assert call["established"] and "remote" in call["end"], call
+    received = {s["dir"]: s["packets"] for s in call["streams"]}
+    assert received["in"] >= PACKETS and received["out"] >= PACKETS, call["streams"]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_it_answers_in_parts(build, ports, name):
+    script, more = CALLED[name]
+    with Peer(script) as peer:
+        action = {"type": "call", "dial_destination": "adv", "call_duration": "60",
+                  "target": target("127.0.0.1", peer.port), **CREDENTIALS, **more}
+        with Engine(build, "caller", [[action]], ports, copies=True) as engine:
+            engine.step(0)
+            engine.end()
+        (call,) = engine.calls()
+    assert peer.failure is None
+    heard(call)
+
+
+def offers(peer):
+    branch = peer.request("INVITE", body=parts(peer.sdp, isup("required")), kind=MIXED)
+    final = peer.final("INVITE")
+    peer.remote = final.get("To")
+    peer.request("ACK", branch=branch, cseq=peer.cseq)
+    assert final.code == 415 and final.get("Accept") == ACCEPT, final.text
+
+
+def established(peer, body, ack=""):
+    peer.request("INVITE", body=body, kind=MIXED)
+    final = peer.final("INVITE")
+    assert final.code == 200 and "m=audio" in final.body, final.text
+    peer.remote, peer.target = final.get("To"), uri(final.get("Contact"))
+    peer.request("ACK", cseq=peer.cseq, body=ack, kind=MIXED)
+    peer.echo(PACKETS)
+    hang_up(peer)
+
+
+def test_it_offers_in_parts(build, ports):
+    action = {"type": "answer", "credentials": [{"username": "1002"}]}
+    with Engine(build, "callee", [[action], []], ports, sip_port=ports.phone,
+                copies=True) as engine:
+        engine.step(0)
+        with Peer() as peer:
+            peer.fresh("1002", ports.phone)
+            offers(peer)
+            peer.fresh("1002", ports.phone)
+            established(peer, parts(isup("optional"), peer.sdp))
+            # the offer is ours, the answer comes with the ACK
+            peer.fresh("1002", ports.phone)
+            established(peer, parts(isup("optional")), ack=parts(isup("required"), peer.sdp))
+        engine.step(1)
+        engine.end()
+    refused, *calls = engine.calls()
+    assert refused["end"] == "rejected" and len(calls) == 2, engine.calls()
+    for call in calls:
+        heard(call)
