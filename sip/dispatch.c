@@ -218,7 +218,7 @@ static void refer_outside(struct sip_ua *ua, const struct sip_msg *msg)
 	if (!account)
 		(void)server_reply(NULL, ua->sip, msg, 404, "Not Found");
 	else if (!account->refer_h)
-		(void)server_reply(NULL, ua->sip, msg, 603, "Decline");
+		referral_declined(ua, msg);
 	else if (verify_request(account, msg))
 		referral_received(account, msg);
 }

@@ -222,6 +222,29 @@ bool refer_is_silent(const struct sip_msg *msg)
 	return sub && !pl_strcasecmp(&sub->val, "false");
 }
 
+/* One address of printable characters: neither a list nor a control character
+ * (RFC 3261 section 25.1). A comma in quotes is part of a name or parameter. */
+static bool is_one_address(const struct pl *value)
+{
+	bool quoted = false, bracketed = false;
+
+	for (size_t i = 0; i < value->l; i++) {
+		unsigned char ch = (unsigned char)value->p[i];
+
+		if (ch == 127 || (ch < ' ' && !strchr("\t\r\n", ch)) || !ch)
+			return false;
+		if (quoted && ch == '\\')
+			i++;
+		else if (ch == '"')
+			quoted = !quoted;
+		else if (!quoted && (ch == '<' || ch == '>'))
+			bracketed = ch == '<';
+		else if (!quoted && !bracketed && ch == ',')
+			return false;
+	}
+	return true;
+}
+
 int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg)
 {
 	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
@@ -229,7 +252,7 @@ int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg)
 
 	/* Exactly one (RFC 3515 2.4.2), of a scheme we can call. */
 	if (!to || sip_msg_hdr_count(msg, SIP_HDR_REFER_TO) != 1 ||
-	    sip_addr_decode(&addr, &to->val) ||
+	    !is_one_address(&to->val) || sip_addr_decode(&addr, &to->val) ||
 	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
 	     pl_strcasecmp(&addr.uri.scheme, "sips")))
 		return -EBADMSG;

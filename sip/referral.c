@@ -149,6 +149,18 @@ static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 			    r->silent ? 0 : EXPIRES_S);
 }
 
+void referral_declined(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	char *target = NULL;
+	char *replaces = NULL;
+	bool good = refer_target(&target, &replaces, msg) == 0;
+
+	(void)server_reply(NULL, ua->sip, msg, good ? 603 : 400,
+			   good ? "Decline" : "Bad Refer-To");
+	mem_deref(target);
+	mem_deref(replaces);
+}
+
 void referral_received(struct sip_account *account, const struct sip_msg *msg)
 {
 	struct sip_ua *ua = account->ua;

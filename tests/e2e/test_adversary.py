@@ -601,7 +601,7 @@ def test_early_bye_and_cancel_races(answering):
 def test_requests_of_no_dialog(answering):
     with Peer() as peer:
         for method, code in (("BYE", 481), ("INFO", 481), ("UPDATE", 481), ("PRACK", 481),
-                             ("NOTIFY", 481), ("REFER", 603), ("OPTIONS", 200),
+                             ("NOTIFY", 481), ("REFER", 400), ("OPTIONS", 200),
                              ("NOSUCH", 501), ("SUBSCRIBE", 405), ("MESSAGE", 200)):
             peer.fresh("1002", answering.port)
             peer.request(method)
@@ -612,6 +612,35 @@ def test_requests_of_no_dialog(answering):
             peer.remote += ";tag=nobody"
             peer.request(method)
             assert peer.expect("SIP/2.0 ").code == 481, method
+    alive(answering)
+
+
+MALFORMED_REFER_TO = [
+    [], ["Refer-To:"], ["Refer-To: <>"], ["Refer-To: <sip:>"], ["Refer-To: <sip:1003@127.0.0.1"],
+    ["Refer-To: 1003"], ["Refer-To: <1003@127.0.0.1>"], ["Refer-To: <sip:10\x0103@127.0.0.1>"],
+    ["Refer-To: <sip:1003@127.0.0.1>", "Refer-To: <sip:1004@127.0.0.1>"],
+    ["r: <sip:1003@127.0.0.1>", "Refer-To: <sip:1004@127.0.0.1>"],
+    ["Refer-To: <sip:1003@127.0.0.1>, <sip:1004@127.0.0.1>"]]
+
+
+def test_malformed_refer_to(answering):
+    """400 before anything else, whether the account takes a REFER or not (RFC 3515 2.4.2)."""
+    codes = []
+    with Peer() as peer:
+        for headers in MALFORMED_REFER_TO:
+            peer.fresh("1002", answering.port)
+            peer.request("REFER", headers=headers)
+            codes.append((headers, peer.expect("SIP/2.0 ").code))
+        peer.fresh("1002", answering.port)
+        peer.request("REFER", headers=["Refer-To: <sip:1003@127.0.0.1>"])
+        assert peer.expect("SIP/2.0 ").code == 603
+        peer.dial("1002", answering.port)
+        for headers in MALFORMED_REFER_TO:
+            peer.request("REFER", headers=headers)
+            codes.append((headers, peer.final("REFER").code))
+        peer.request("BYE")
+        assert peer.final("BYE").code == 200
+    assert not [c for c in codes if c[1] != 400], codes
     alive(answering)
 
 
