@@ -26,11 +26,15 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 		    const struct media_addr *to, uint16_t channel,
 		    const uint8_t *data, size_t bytes);
 
-/** tx_transmit() failed: what the kernel says of an address that the peer named
- * and that nothing was sent to yet is told (MEDIA_RECORD_UNREACHABLE), all else
- * is an error of ours. @param err  errno */
+/** tx_transmit() failed. Ten RTP packets in a row, or three of RTCP, that the
+ * kernel refuses before it takes the first one to an address that the peer named
+ * are told (MEDIA_RECORD_UNREACHABLE); all else is an error of ours.
+ * @param err  errno */
 void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
 		int err);
+/** tx_transmit() succeeded for the first time to an address: what was refused
+ * before was no fault of the address. */
+void tx_reached(struct media_engine *e, struct tx_session *tx, bool rtcp);
 /** Other addresses are applied: before they are in force. */
 void tx_refused_forget(struct tx_session *tx, const struct command *c);
 

@@ -137,10 +137,12 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	    tx_transmit(s, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP, &tx->rtcp,
 			tx->channel_rtcp, data, bytes) < 0)
 		err = errno;
-	if (err)
+	if (err) {
 		tx_refused(e, s, true, err);
-	else
+	} else {
+		tx_reached(e, tx, true);
 		tx->rtcp_reached = true;
+	}
 	tx->average_bytes +=
 		((double)bytes + UDP_IP_BYTES - tx->average_bytes) /
 		16; /* 6.3.3 */

@@ -191,6 +191,8 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 		tx_refused(e, s, false, err);
 		return;
 	}
+	if (tx->packets == tx->packets_before)
+		tx_reached(e, tx, false);
 	tx->marker = false;
 	tx->packets++;
 	tx->payload_bytes += payload;

@@ -64,8 +64,10 @@ ssize_t tx_transmit(const struct media_session *s, unsigned socket,
 		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
-/* Once a second of 20 ms packets. */
-#define REFUSALS_TOLD_EACH 50u
+/* A firewall that drops some packets at random may take the first one: an address
+ * is refused after 200 ms of 20 ms packets, or three reports. */
+#define RTP_REFUSALS  10u
+#define RTCP_REFUSALS 3u
 
 /* What the routes and the firewall of this host say of an address. */
 static bool is_of_address(int err)
@@ -94,9 +96,16 @@ void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
 		COUNTER_ADD(&e->tx.errors, 1);
 		return;
 	}
-	if (tx->refusals[rtcp]++ % REFUSALS_TOLD_EACH == 0 &&
+	if (++tx->refusals[rtcp] % (rtcp ? RTCP_REFUSALS : RTP_REFUSALS) == 0 &&
 	    ring_push(e->sent, &r))
 		e->sent_pushed++;
+}
+
+void tx_reached(struct media_engine *e, struct tx_session *tx, bool rtcp)
+{
+	if (tx->refusals[rtcp] > 0)
+		COUNTER_ADD(&e->tx.errors, tx->refusals[rtcp]);
+	tx->refusals[rtcp] = 0;
 }
 
 void tx_refused_forget(struct tx_session *tx, const struct command *c)

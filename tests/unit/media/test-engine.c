@@ -246,7 +246,7 @@ static void test_engine_refused_address(void **state)
 	log = rig_session(&r, 0);
 	n = rig_settle(&broadcast, &report, MEDIA_SENDRECV);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
-	rig_run_ms(&r, 700);
+	rig_run_ms(&r, 2000); /* three reports */
 	assert_true(log->unreachable[0] > 0);
 	assert_true(log->unreachable[1] > 0);
 	assert_true(log->unreachable_err == -EACCES ||
