@@ -17,9 +17,9 @@ struct wire_action;
 
 /* A loop that was later than this is the cause, not the port range. */
 #define STARTS_LATE_NS (250 * NS_PER_MS)
-/* How long a late loop explains what is missing: its backlog is worked off. */
+/* For so long after a late turn, missed starts are attributed to the loop. */
 #define STARTS_LATE_FOR_NS (10 * NS_PER_S)
-/* Ports that no call of ours holds: so long it is waited for them. */
+/* How long to wait for ports that other processes hold. */
 #define STARTS_FOREIGN_NS (5 * NS_PER_S)
 /* While a start waits it is tried this often, besides whenever a call ends. */
 #define STARTS_RETRY_MS 100

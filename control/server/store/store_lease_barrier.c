@@ -9,7 +9,7 @@
 /* Steps in which a role can be at most. */
 #define STEP_MAX 1000
 
-/* A role that is alone in its run has nobody to begin together with. */
+/* A run of one role has no other role to synchronise with. */
 static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 {
 	const struct db_value params[] = {DB_I(run_id)};
