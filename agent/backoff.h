@@ -2,7 +2,7 @@
  * Waiting times between tries: exponential windows of 2 to 60 s, a random
  * time from 1 s to the window ("full jitter"), so that agents that lost the
  * controller together do not come back together.
- * Source: docs/agent.md
+ * Source: docs/internals/agent.md
  * Thread: any; one owner.
  */
 #ifndef OFFHOOK_AGENT_BACKOFF_H

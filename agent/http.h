@@ -1,7 +1,7 @@
 /**
  * The agent's HTTP client: JSON requests to one controller over libcurl's
  * multi interface. The retry rules live here: network errors, 408, 429 and 5xx
- * are tried again without end (docs/agent.md), everything else is
+ * are tried again without end (docs/internals/agent.md), everything else is
  * final.
  * Thread: the loop's; handlers too.
  */

@@ -1,7 +1,7 @@
 /**
  * One lease: a role of a run that this agent carries out. Confirms the offer,
  * starts an engine for it, passes barriers, renews, spools and uploads what
- * the engine reports, and finishes (docs/wire.md).
+ * the engine reports, and finishes (docs/internals/wire.md).
  *
  *   CONFIRMING -> RUNNING -> FLUSHING -> over
  *

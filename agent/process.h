@@ -1,6 +1,6 @@
 /**
  * An engine process as the supervisor sees it: started with --engine=FD, told
- * messages (docs/wire.md, "Supervisor and engine") and heard until it has
+ * messages (docs/internals/wire.md, "Supervisor and engine") and heard until it has
  * ended. One process a job: its death ends that job and nothing else.
  * Thread: the loop's; handlers too.
  */

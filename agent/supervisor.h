@@ -1,6 +1,6 @@
 /**
  * The agent's supervisor: enrols, polls for jobs, holds the leases, drains and
- * stops (docs/wire.md). It touches no SIP: jobs are carried out by
+ * stops (docs/internals/wire.md). It touches no SIP: jobs are carried out by
  * engine processes.
  *   SIGUSR1           no new jobs; exit when the running ones are over
  *   SIGTERM, SIGINT   the same with a bound; a second one cancels them, a

@@ -2,7 +2,7 @@
  * Brings the spool of one lease to the controller: in one sequence, one
  * request at a time, only what is durable; beside it the artifacts, one at a
  * time; then the finish, with what the controller says is missing sent again
- * (docs/wire.md).
+ * (docs/internals/wire.md).
  * Thread: the loop's; handlers too.
  */
 #ifndef OFFHOOK_AGENT_UPLOAD_H

@@ -7,7 +7,7 @@
  * Memory is bounded by the streams, not by the packets; intervals and RTCP
  * reports lie in temporary files. What a ceiling left out is counted.
  *
- * Thread: one owner. Docs: docs/analyze.md
+ * Thread: one owner. Docs: docs/reference/analyze.md
  */
 #ifndef OFFHOOK_CAPTURE_CAPTURE_H
 #define OFFHOOK_CAPTURE_CAPTURE_H

@@ -10,7 +10,7 @@
  *           | [side] "host" address ["/" bits] | [side] "port" N ["-" M]
  *   side    = "src" | "dst"          ; without it: either
  *
- * An address is an IPv4 or IPv6 literal, no name. Docs: docs/tap.md
+ * An address is an IPv4 or IPv6 literal, no name. Docs: docs/reference/tap.md
  * Thread: any.
  */
 #ifndef OFFHOOK_CAPTURE_FILTER_H

@@ -2,7 +2,7 @@
  * Frames of a network interface as they pass: a packet socket with a ring that
  * the kernel fills (TPACKET_V3), its time stamps, and a filter in the kernel.
  * Source: packet(7), Documentation/networking/packet_mmap.rst
- * Thread: one owner. Docs: docs/tap.md
+ * Thread: one owner. Docs: docs/reference/tap.md
  */
 #ifndef OFFHOOK_CAPTURE_TAP_H
 #define OFFHOOK_CAPTURE_TAP_H

@@ -2,7 +2,7 @@
  * Inside of the media engine: the audio thread. It decodes what sessions that
  * asked for it receive and send, off the path of the packets: RX and TX hand
  * payloads over through rings that never block them. Unlike the other media
- * threads it may allocate and write files. Docs: audio.md
+ * threads it may allocate and write files. Docs: docs/reference/audio.md
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_H
 #define OFFHOOK_MEDIA_AUDIO_H

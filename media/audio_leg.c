@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A time stamp that far from what the arrival says begins a new line of time:
- * docs/measurement.md "Discontinuities" */
+ * docs/reference/measurement.md "Discontinuities" */
 #define TS_JUMP_MS 1000.0
 
 /* The magnitude that stands for the end of the scale. */
@@ -82,7 +82,7 @@ static bool source_heard(struct audio_leg *leg, const struct payload *head)
 }
 
 /* Is it behind because the source began anew, as the analysis has it
- * (docs/measurement.md "Jumps")? Two in sequence say so. */
+ * (docs/reference/measurement.md "Jumps")? Two in sequence say so. */
 static bool begins_anew(struct audio_leg *leg, const struct payload *head)
 {
 	uint16_t behind = (uint16_t)(leg->seq - head->seq);

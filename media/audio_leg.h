@@ -1,6 +1,6 @@
 /**
  * One direction of a decoded session: which source is heard, its decoder, and
- * what the audio was. Docs: audio.md
+ * what the audio was. Docs: docs/reference/audio.md
  * Thread: the audio thread; may allocate.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_LEG_H

@@ -1,7 +1,7 @@
 /**
  * Marker tones: what a session plays so that its audio tells the delay. A chirp
  * of 100 ms begins whenever the sender's clock, UTC, is a multiple of 2.4 s:
- * who hears one knows how late it is by a clock of its own. Docs: audio.md
+ * who hears one knows how late it is by a clock of its own. Docs: docs/reference/audio.md
  * Thread: one at a time a detector; the rest any. Pure.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_MARKER_H

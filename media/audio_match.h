@@ -1,6 +1,6 @@
 /**
  * Whether what is heard is a prompt that is known: cross-correlation in windows
- * of half a second, with a search for the place in the prompt. Docs: audio.md
+ * of half a second, with a search for the place in the prompt. Docs: docs/reference/audio.md
  * Thread: the audio thread; allocates. A reference may be made by another one.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_MATCH_H

@@ -3,7 +3,7 @@
  *
  * Levels are in dBov (RFC 6464): 0 is a square wave of full scale, a sine of
  * full scale has -3.01. For G.711 dBm0 = dBov + 6.15 (A-law), + 6.18 (mu-law).
- * Silence is judged in frames of 20 ms. Docs: audio.md
+ * Silence is judged in frames of 20 ms. Docs: docs/reference/audio.md
  * Thread: one at a time (the audio thread).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_METER_H

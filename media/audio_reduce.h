@@ -1,7 +1,7 @@
 /**
  * Decoded audio of any codec's rate as 8000 Hz, packet by packet: a
  * windowed-sinc low-pass at the rational places. Level, phase and time of the
- * voice band stay, but for AUDIO_REDUCE_DELAY_NS. Docs: audio.md
+ * voice band stay, but for AUDIO_REDUCE_DELAY_NS. Docs: docs/reference/audio.md
  * Thread: one at a time (the audio thread; new and free allocate).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_REDUCE_H

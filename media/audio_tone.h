@@ -1,6 +1,6 @@
 /**
  * Tones in decoded audio of 8000 Hz: blocks of 100 ms that consist of one
- * frequency. Pure. Docs: audio.md
+ * frequency. Pure. Docs: docs/reference/audio.md
  * Thread: one at a time (the audio thread).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_TONE_H

@@ -1,6 +1,6 @@
 /**
  * The codecs: what an SDP says of one, how samples become payload, how payload
- * becomes samples. All audio is mono, 16 bit. Docs: media.md "Codecs"
+ * becomes samples. All audio is mono, 16 bit. Docs: docs/internals/media.md "Codecs"
  * Thread: any; the tables are constant, a state belongs to one thread.
  */
 #ifndef OFFHOOK_MEDIA_CODEC_H

@@ -1,6 +1,6 @@
 /**
  * Comfort noise (RFC 3389): silent packets become noise packets and places where
- * nothing is sent. Docs: media.md "Silence"
+ * nothing is sent. Docs: docs/internals/media.md "Silence"
  * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_CODEC_NOISE_H

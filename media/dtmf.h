@@ -1,6 +1,6 @@
 /**
  * DTMF digits: their names, event codes (RFC 4733 table 3) and tones (ITU-T
- * Q.23), and the telephone-event payload (RFC 4733 2.3). Docs: media.md "DTMF"
+ * Q.23), and the telephone-event payload (RFC 4733 2.3). Docs: docs/internals/media.md "DTMF"
  * Thread: any; nothing blocks or allocates.
  */
 #ifndef OFFHOOK_MEDIA_DTMF_H

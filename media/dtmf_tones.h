@@ -1,6 +1,6 @@
 /**
  * DTMF digits as tones in the audio: sent ones packet by packet, and heard ones
- * by spandsp's receiver (ITU-T Q.24). Docs: media.md "DTMF"
+ * by spandsp's receiver (ITU-T Q.24). Docs: docs/internals/media.md "DTMF"
  */
 #ifndef OFFHOOK_MEDIA_DTMF_TONES_H
 #define OFFHOOK_MEDIA_DTMF_TONES_H

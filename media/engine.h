@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: the engine, its threads and the rings between
- * them. Docs: media.md
+ * them. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_ENGINE_H
 #define OFFHOOK_MEDIA_ENGINE_H

@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: datagrams that are no media and that the RX
- * thread hands over to the loop, at a bounded rate. Docs: media.md
+ * thread hands over to the loop, at a bounded rate. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_HANDOVER_H
 #define OFFHOOK_MEDIA_HANDOVER_H

@@ -1,5 +1,5 @@
 /**
- * Inside of the ICE agent. Docs: nat.md
+ * Inside of the ICE agent. Docs: docs/internals/nat.md
  *
  * ice.c        the agent: its beginning, what is due, what is selected
  * ice_pair.c   candidates and pairs

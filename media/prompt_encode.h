@@ -1,6 +1,6 @@
 /**
  * An encoding: for which codec, packets and peer, and how it is made, piece by
- * piece. Docs: media.md "Sending"
+ * piece. Docs: docs/internals/media.md "Sending"
  * Thread: any, one at a time; allocates.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_ENCODE_H

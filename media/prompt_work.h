@@ -1,6 +1,6 @@
 /**
  * The threads that load and encode prompts: no other one has to wait for them.
- * Docs: media.md "Sending"
+ * Docs: docs/internals/media.md "Sending"
  * Thread: the loop thread, all functions; a task's work() is called by one of
  * the workers.
  */

@@ -3,7 +3,7 @@
  * connections. What the media threads and the loop send to a server by a
  * datagram of a socket pair it puts into the stream, what comes it cuts into
  * datagrams (media/turn_frame.h): for them a connection looks like a socket to
- * the server. Docs: nat.md
+ * the server. Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_RELAY_STREAM_H
 #define OFFHOOK_MEDIA_RELAY_STREAM_H

@@ -1,5 +1,5 @@
 /**
- * Inside of the RX thread. Docs: media.md
+ * Inside of the RX thread. Docs: docs/internals/media.md
  * Thread: RX, all functions.
  *
  * rx.c           the thread: sockets, commands

@@ -1,6 +1,6 @@
 /**
  * Inside of the RX thread: SRTP that comes, and datagrams that wait for a key.
- * Docs: media.md
+ * Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_RX_SECURE_H
 #define OFFHOOK_MEDIA_RX_SECURE_H

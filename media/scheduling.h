@@ -1,7 +1,7 @@
 /**
  * Inside of the media engine: the scheduling class of the threads that send
  * and receive, so that other programs and threads of the host do not make
- * packets late. Docs: media.md "Scheduling"
+ * packets late. Docs: docs/internals/media.md "Scheduling"
  */
 #ifndef OFFHOOK_MEDIA_SCHEDULING_H
 #define OFFHOOK_MEDIA_SCHEDULING_H

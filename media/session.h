@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: a session, with the part of each thread, and
- * the commands the loop thread gives the media threads. Docs: media.md
+ * the commands the loop thread gives the media threads. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_H
 #define OFFHOOK_MEDIA_SESSION_H

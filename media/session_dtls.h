@@ -1,7 +1,7 @@
 /**
  * Inside of the media engine: DTLS-SRTP of a session. The RX thread hands the
  * datagrams over, the loop shakes hands and puts the keys in force. Docs:
- * media.md
+ * docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_DTLS_H
 #define OFFHOOK_MEDIA_SESSION_DTLS_H

@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: ICE of a session. The selected pairs become the
- * addresses to send to. Docs: nat.md
+ * addresses to send to. Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_ICE_H
 #define OFFHOOK_MEDIA_SESSION_ICE_H

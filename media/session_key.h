@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: the SRTP keys of a session. The loop makes and
- * releases them, one media thread uses each in between. Docs: media.md
+ * releases them, one media thread uses each in between. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_KEY_H
 #define OFFHOOK_MEDIA_SESSION_KEY_H

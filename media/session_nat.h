@@ -1,7 +1,7 @@
 /**
  * Inside of the media engine: how a session's media gets through NATs. STUN
  * and TURN servers (session_servers.h) tell, lend and carry; ICE
- * (session_ice.h) chooses. Docs: nat.md
+ * (session_ice.h) chooses. Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_NAT_H
 #define OFFHOOK_MEDIA_SESSION_NAT_H

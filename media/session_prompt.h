@@ -1,6 +1,6 @@
 /**
  * Inside of the media engine: what a session plays, and the encodings of it.
- * Thread: loop. Docs: media.md "Sending"
+ * Thread: loop. Docs: docs/internals/media.md "Sending"
  */
 #ifndef OFFHOOK_MEDIA_SESSION_PROMPT_H
 #define OFFHOOK_MEDIA_SESSION_PROMPT_H

@@ -2,7 +2,7 @@
  * Inside of the media engine: the STUN and TURN servers that a session asks,
  * a client each for the RTP and the RTCP socket. They tell and lend addresses
  * before SDP is written; later the TURN server's channels carry media.
- * Docs: nat.md
+ * Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_SESSION_SERVERS_H
 #define OFFHOOK_MEDIA_SESSION_SERVERS_H

@@ -1,5 +1,5 @@
 /**
- * Inside of the TX thread. Docs: media.md
+ * Inside of the TX thread. Docs: docs/internals/media.md
  * Thread: TX, all functions; none blocks or allocates.
  *
  * tx.c       the thread: timers, commands

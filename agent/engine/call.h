@@ -173,7 +173,7 @@ void call_take(struct engine *e, const struct wire_action *action,
 void call_ready(struct call *c);
 /** End a call that cannot go on: it ends failed, with this reason. */
 void call_give_up(struct call *c, const char *reason);
-/** Whether it ended by what the test asked for (docs/conditions.md). Closed
+/** Whether it ended by what the test asked for (docs/reference/conditions.md). Closed
  * calls only. */
 bool call_ended_as_asked(const struct call *c);
 void call_hangup(struct call *c);

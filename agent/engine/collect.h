@@ -1,6 +1,6 @@
 /**
  * Samples of all calls of the role, gathered into one distribution per
- * direction, measure and reporting interval (docs/engine.md): exact
+ * direction, measure and reporting interval (docs/internals/engine.md): exact
  * figures, plus the mergeable sketch.
  * Thread: the loop thread.
  */

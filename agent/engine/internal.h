@@ -142,7 +142,7 @@ void engine_account_removed(struct engine *e, bool answered);
 /* ---- artifact.c ---- */
 
 /**
- * Where to write a file that the run is to keep (docs/wire.md, "artifact"):
+ * Where to write a file that the run is to keep (docs/internals/wire.md, "artifact"):
  * a recording, a capture. Whoever writes bounds its size; what is not given
  * when the engine ends is deleted.
  * @param name  wire_artifact_name_valid(), of its own within the job; begins

@@ -1,6 +1,6 @@
 /**
  * The live line: totals since the start, figures of the last second over all
- * calls (docs/wire.md, LIVE).
+ * calls (docs/internals/wire.md, LIVE).
  * Thread: the loop thread.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_LIVE_H

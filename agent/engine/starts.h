@@ -1,7 +1,7 @@
 /**
  * Calls of a generator that cannot begin when they are due, as no RTP port (or
  * media session) is free: they wait, and what falls due meanwhile is missed.
- * docs/engine.md has the rules.
+ * docs/internals/engine.md has the rules.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_STARTS_H

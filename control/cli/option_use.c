@@ -37,7 +37,7 @@ static bool has_opus(const struct cli_options *o)
 	return false;
 }
 
-/* That is told in SDP when it is silent (docs/media.md, Silence). */
+/* That is told in SDP when it is silent (docs/internals/media.md, Silence). */
 static bool has_silence(const struct cli_options *o)
 {
 	for (size_t i = 0; i < o->codec_count; i++) {

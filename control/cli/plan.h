@@ -11,7 +11,7 @@
 #define CLI_REASON_BYTES 512
 
 /**
- * Build the `job` message of docs/wire.md and try it out: what an engine
+ * Build the `job` message of docs/internals/wire.md and try it out: what an engine
  * would refuse is refused here, with the reason.
  * @param ret_steps  number of steps of the job
  * @return 0; with a reason: -EINVAL what was asked for is wrong, -EHOSTUNREACH

@@ -55,8 +55,8 @@ static const char usage_text[] =
 	"  --wait           wait for the end of the run; 0 only if it passed\n"
 	"\n"
 	"VALUE @FILE is the content of a file. An update changes the fields that are\n"
-	"given; FIELD= empties one. A password of @FILE is its first line. Fields and parameters: docs/schedules.md,\n"
-	"docs/callbacks.md, and `offhook scenario show NAME`.\n"
+	"given; FIELD= empties one. A password of @FILE is its first line. Fields and parameters: docs/reference/schedules.md,\n"
+	"docs/reference/callbacks.md, and `offhook scenario show NAME`.\n"
 	"\n"
 	"Exit status: 0; 1 it was refused, or the run did not pass; 2 wrong usage.\n";
 

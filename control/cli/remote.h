@@ -1,5 +1,5 @@
 /**
- * The REST API of a controller (docs/api.md), for commands.
+ * The REST API of a controller (docs/reference/api.md), for commands.
  * Thread: main.
  */
 #ifndef OFFHOOK_CONTROL_CLI_REMOTE_H

@@ -1,5 +1,5 @@
 /**
- * `offhook tap`: live figures of the RTP on an interface. Docs: docs/tap.md
+ * `offhook tap`: live figures of the RTP on an interface. Docs: docs/reference/tap.md
  */
 #ifndef OFFHOOK_CONTROL_CLI_TAP_H
 #define OFFHOOK_CONTROL_CLI_TAP_H

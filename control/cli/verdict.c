@@ -97,7 +97,7 @@ static json_t *audio_of(json_t *call, const char *dir)
 }
 
 /* The prompt counts as heard from the correlation on that a window of it has
- * (docs/audio.md). */
+ * (docs/reference/audio.md). */
 #define PROMPT_SAME 0.65
 
 static void judge_audio(struct verdict *v, json_t *call)

@@ -1,6 +1,6 @@
 /**
  * Whether what the command line asked for went well: every call was
- * established, ended by what was asked for (docs/conditions.md has the table
+ * established, ended by what was asked for (docs/reference/conditions.md has the table
  * of ends) and audio flowed both ways, or the registration succeeded; no
  * assertion failed, the job was completed. Where audio was decoded, the peer
  * must have sounded; where a prompt is expected, it must have been that.

@@ -1,5 +1,5 @@
 /**
- * Artifacts: the files that a job leaves beside its results (docs/wire.md).
+ * Artifacts: the files that a job leaves beside its results (docs/internals/wire.md).
  * What agents and the controller agree on about their names.
  * Thread: any; pure.
  */

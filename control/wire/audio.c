@@ -7,7 +7,7 @@
 
 #define WAIT_MS_MAX     600000u
 #define WAIT_MS_DEFAULT 32000 /* as of assert_dtmf */
-#define TONE_HZ_MIN     100   /* docs/audio.md */
+#define TONE_HZ_MIN     100   /* docs/reference/audio.md */
 #define TONE_HZ_MAX     3600
 
 static int dtmf_mode_decode(struct decoder *d, json_t *object,
@@ -200,7 +200,7 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	return err;
 }
 
-/* Markers begin when the clock is a multiple of it (docs/audio.md). */
+/* Markers begin when the clock is a multiple of it (docs/reference/audio.md). */
 #define MARKER_PERIOD_MS 2400
 
 int wire_audio_check(struct decoder *d, const struct wire_action *a)

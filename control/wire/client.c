@@ -101,7 +101,7 @@ static bool any_tls(const struct wire_action *a)
 	return false;
 }
 
-/* What baresip 1.0.0 has no means for: docs/second-client.md. */
+/* What baresip 1.0.0 has no means for: docs/reference/second-client.md. */
 static int baresip_check(struct decoder *d, const struct wire_action *a)
 {
 	const struct wire_call_options *o = &a->call_options;

@@ -1,5 +1,5 @@
 /**
- * Encoding of events, streams, distributions and SIP messages (docs/wire.md).
+ * Encoding of events, streams, distributions and SIP messages (docs/internals/wire.md).
  * Thread: any. Every encoder returns a new reference, NULL when out of memory.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_EVENT_H
@@ -86,7 +86,7 @@ struct wire_event_call {
 json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
 
 /**
- * Whether a call ended by what the test asked for; docs/conditions.md has the
+ * Whether a call ended by what the test asked for; docs/reference/conditions.md has the
  * table. An event without `expected_end` is of an older agent: its call did
  * unless its `end` is "failed".
  * @param event  a call event, borrowed

@@ -1,6 +1,6 @@
 /**
  * A job: what one role of a run has to do, as the controller gives it to an
- * agent and the agent to its engine (`spec` of docs/wire.md).
+ * agent and the agent to its engine (`spec` of docs/internals/wire.md).
  * Thread: any; a decoded job is constant.
  */
 #ifndef OFFHOOK_WIRE_JOB_H
@@ -150,7 +150,7 @@ enum wire_nat {
 	WIRE_NAT_ICE,
 };
 
-/* How long a call lasts (docs/parameters.md, call_duration). */
+/* How long a call lasts (docs/reference/parameters.md, call_duration). */
 struct wire_duration {
 	enum {
 		WIRE_DURATION_FIXED,
@@ -378,7 +378,7 @@ int wire_job_decode(struct wire_job **ret, json_t *spec,
 		    char reason[static WIRE_REASON_BYTES]);
 
 /** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
- * of a file's name (docs/signalling.md). Thread: any. */
+ * of a file's name (docs/internals/signalling.md). Thread: any. */
 bool wire_certificate_name_valid(const char *name);
 
 /** Release; passwords are wiped. @return NULL */

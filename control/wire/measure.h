@@ -1,5 +1,5 @@
 /**
- * The measures of the API (docs/engine.md): name, unit.
+ * The measures of the API (docs/internals/engine.md): name, unit.
  */
 #ifndef OFFHOOK_WIRE_MEASURE_H
 #define OFFHOOK_WIRE_MEASURE_H

@@ -1,5 +1,5 @@
 /**
- * A quantile sketch on the wire (docs/wire.md, Statistics).
+ * A quantile sketch on the wire (docs/internals/wire.md, Statistics).
  * Thread: the owner's
  */
 #ifndef OFFHOOK_WIRE_SKETCH_H

@@ -2,7 +2,7 @@
  * Audio packets of a stream by codec: which codec the open interval and the
  * whole stream are scored with. It is the one of most of the audio packets;
  * of equal counts the one with the lower payload type.
- * Docs: measurement.md "Scores"
+ * Docs: docs/reference/measurement.md "Scores"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_CODEC_COUNT_H

@@ -31,7 +31,7 @@ void emodel_params_default(struct emodel_params *ret, enum emodel_scale scale)
 		.mt_ms = 100,
 	};
 	if (scale == EMODEL_WB)
-		ret->nfor = -96; /* docs/measurement.md "Wideband" */
+		ret->nfor = -96; /* docs/reference/measurement.md "Wideband" */
 }
 
 void emodel_params_codec(struct emodel_params *ret,

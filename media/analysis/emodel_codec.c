@@ -4,7 +4,7 @@
 
 #define G113_2007 "ITU-T G.113 (11/2007) Appendix I"
 #define G113_IE   "ITU-T G.113 Appendix I (Ie; no Bpl is published)"
-/* Known from publications that cite them: docs/measurement.md "Scores" */
+/* Known from publications that cite them: docs/reference/measurement.md "Scores" */
 #define SECOND_HAND "; second-hand"
 #define G113_WB \
 	"ITU-T G.113 Appendix IV (Ie,WB; no Bpl,WB is published)" SECOND_HAND

@@ -2,7 +2,7 @@
  * Which values of Ie and Bpl a payload type is scored with: those of G.113
  * where it has them, else declared ones, which every figure made of them is
  * marked with.
- * Docs: measurement.md "Declared values"
+ * Docs: docs/reference/measurement.md "Declared values"
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_EMODEL_VALUES_H

@@ -3,7 +3,7 @@
  * long it would have held packets back. Two models: a fixed playout delay,
  * and an adaptive one.
  * Source: Ramjee et al., INFOCOM 1994, algorithms 1 and 2, and our own
- * parameters (docs/measurement.md "De-jitter buffers"); not standardised
+ * parameters (docs/reference/measurement.md "De-jitter buffers"); not standardised
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H

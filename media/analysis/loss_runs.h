@@ -1,6 +1,6 @@
 /**
  * Runs of lost packets, and the burst ratio.
- * Source: ITU-T G.107 clause 7.5; docs/measurement.md "Loss patterns"
+ * Source: ITU-T G.107 clause 7.5; docs/reference/measurement.md "Loss patterns"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_LOSS_RUNS_H

@@ -3,7 +3,7 @@
  * runs with their histogram, a Gilbert model, bursts and gaps. Bad is lost,
  * or lost or discarded by a buffer model.
  * Source: RFC 3611 section 4.7.2 by its definition (Gmin 16), G.107 clause
- * 7.5; docs/measurement.md "Loss patterns"
+ * 7.5; docs/reference/measurement.md "Loss patterns"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_PATTERN_H

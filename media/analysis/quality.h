@@ -6,7 +6,7 @@
  *
  * A packet's fate is final once RTP_MAX_MISORDER later numbers were seen: one
  * that comes later than that is a discard for every model, so bad it stays.
- * Docs: measurement.md
+ * Docs: docs/reference/measurement.md
  *
  * Thread: the analysis thread; never blocks, no allocation.
  */

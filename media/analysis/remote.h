@@ -1,7 +1,7 @@
 /**
  * What the peer's extended reports (RTCP XR) say about a stream we send. Any
  * block is taken for what it says; what cannot be is ignored and counted.
- * Source: RFC 3611 sections 4.6 and 4.7; docs/measurement.md "RTCP"
+ * Source: RFC 3611 sections 4.6 and 4.7; docs/reference/measurement.md "RTCP"
  * Thread: the analysis thread; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_REMOTE_H

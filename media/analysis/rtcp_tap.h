@@ -3,7 +3,7 @@
  * sender report to the passing of the report that answers it, less the time
  * the answerer held it. It is the round trip between the tap and the
  * reporter, and needs no clock but the tap's.
- * Source: RFC 3550 section 6.4.1, RFC 3611 section 4.5; docs/measurement.md
+ * Source: RFC 3550 section 6.4.1, RFC 3611 section 4.5; docs/reference/measurement.md
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTCP_TAP_H

@@ -4,7 +4,7 @@
 
 #define RTP_SEQ_MOD  65536u
 #define WORD_BITS    64
-#define RESTART_TS_S 2 /* docs/measurement.md "Jumps" */
+#define RESTART_TS_S 2 /* docs/reference/measurement.md "Jumps" */
 
 void rtp_seq_init(struct rtp_seq *q)
 {

@@ -2,7 +2,7 @@
  * Sequence numbers of one received stream: unique-packet counters, duplicate
  * window and loss runs. Everything published is of these (rtp_strict is for
  * our own RTCP reports).
- * Source: RFC 3550 A.1, A.3, RFC 4737; docs/measurement.md "Packets"
+ * Source: RFC 3550 A.1, A.3, RFC 4737; docs/reference/measurement.md "Packets"
  * Thread: the owner's; no allocation. Embedded by rtp_stream.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_SEQ_H

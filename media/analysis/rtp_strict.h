@@ -1,7 +1,7 @@
 /**
  * The strict counters of RFC 3550, for RTCP reports: probation, duplicates in
  * `received`, signed loss, losses over 3000 forgotten.
- * Source: RFC 3550 A.1 and A.3; docs/measurement.md "Packets"
+ * Source: RFC 3550 A.1 and A.3; docs/reference/measurement.md "Packets"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_STRICT_H

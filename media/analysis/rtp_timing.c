@@ -4,7 +4,7 @@
 
 #include "media/analysis/distribution.h"
 
-#define TS_JUMP_MS 1000.0 /* docs/measurement.md "Discontinuities" */
+#define TS_JUMP_MS 1000.0 /* docs/reference/measurement.md "Discontinuities" */
 /* Divisions took a quarter of a packet's time: multiply instead. */
 #define NS_MS 1e-6
 

@@ -1,7 +1,7 @@
 /**
  * Timing of one received stream: interarrival jitter, delay variation,
  * timestamp discontinuities.
- * Source: RFC 3550 6.4.1 and A.8, RFC 5481, RFC 7160; docs/measurement.md
+ * Source: RFC 3550 6.4.1 and A.8, RFC 5481, RFC 7160; docs/reference/measurement.md
  * Thread: the owner's; no allocation. Embedded by rtp_stream.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_TIMING_H

@@ -3,7 +3,7 @@
  * Lengths below RUN_LENGTHS_SHORT are counted in place; longer ones stand in
  * memory of the owner, which grows with the number of different lengths:
  * at most the root of twice the packets of the stream.
- * Docs: measurement.md "Loss patterns"
+ * Docs: docs/reference/measurement.md "Loss patterns"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RUN_HISTOGRAM_H

@@ -1,7 +1,7 @@
 /**
  * R and MOS from network loss: of a second (over the last 8), and of a whole
  * stream; with the reason where there is none.
- * Source: ITU-T G.107 clause 7.5 and Annex B; docs/measurement.md "Scores"
+ * Source: ITU-T G.107 clause 7.5 and Annex B; docs/reference/measurement.md "Scores"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_SCORE_H

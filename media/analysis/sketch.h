@@ -2,7 +2,7 @@
  * A mergeable quantile sketch: logarithmic buckets (DDSketch), any sign.
  * A quantile is off by at most SKETCH_ACCURACY of its value; merging is
  * associative and commutative to the bit (counts only).
- * Source: Masson, Rim, Lee: DDSketch, VLDB 2019; docs/wire.md "sketch"
+ * Source: Masson, Rim, Lee: DDSketch, VLDB 2019; docs/internals/wire.md "sketch"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_SKETCH_H

@@ -3,7 +3,7 @@
  * minima of the relative transit time, one a second of media time, of the
  * longest stretch with one timing reference.
  * Source: Moon, Skelly, Towsley, INFOCOM 1999 (minima); Sen 1968 (slope);
- * docs/measurement.md "Clock skew"
+ * docs/reference/measurement.md "Clock skew"
  * Thread: the owner's; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_SKEW_H

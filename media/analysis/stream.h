@@ -1,7 +1,7 @@
 /**
  * The measurement of one RTP stream, live: received ones packet by packet,
  * sent ones from the packets sent and the peer's reports. Fixed size, for
- * embedding; no allocation, clock or lock. Docs: measurement.md
+ * embedding; no allocation, clock or lock. Docs: docs/reference/measurement.md
  *
  * Exact: every counter, J, minimum, maximum, average and standard deviation,
  * loss runs, burst ratio, R and MOS. Of bounded error: the percentiles of the

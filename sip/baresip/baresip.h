@@ -7,7 +7,7 @@
  *
  * What baresip 1.0.0 cannot do gives -ENOTSUP: provisional answers, refusals
  * other than 486, redirects, UPDATE, requests within dialogs and outside,
- * attended transfer. Docs: docs/second-client.md
+ * attended transfer. Docs: docs/reference/second-client.md
  * Thread: loop.
  */
 #ifndef OFFHOOK_SIP_BARESIP_BARESIP_H

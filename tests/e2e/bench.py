@@ -159,7 +159,7 @@ class Bench:
         return self.wait(session, timeout), self.report(session)
 
     def report(self, session):
-        """The data behind the report page (docs/report.md)."""
+        """The data behind the report page (docs/reference/report.md)."""
         answer = self.controller.session.get(
             f"{self.controller.url}/run/details/{session}/data",
             auth=self.controller.keys["admin"], timeout=30)

@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests; docs/testing.md explains the pieces."""
+"""Fixtures of the end-to-end tests; docs/internals/testing.md explains the pieces."""
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The API against its description: every exchange with /api/v2 is checked.
 
 install() makes every request that goes through requests be checked against
-docs/openapi.yaml where it happens: the status is documented, the headers are
+docs/reference/openapi.yaml where it happens: the status is documented, the headers are
 those that are documented, the body has the documented shape, and what the
 controller accepted is documented as a request: query, body and its type.
 Anything else is an AssertionError in the test that sent it. Other clients are
@@ -21,7 +21,7 @@ import yaml
 
 # OFFHOOK_OPENAPI: another document, for the test that this check can fail
 DOCUMENT = Path(os.environ.get(
-    "OFFHOOK_OPENAPI", Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"))
+    "OFFHOOK_OPENAPI", Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.yaml"))
 PREFIX = "/api/v2"
 METHODS = ("get", "put", "post", "delete")
 
@@ -153,7 +153,7 @@ class Contract:
             self.seen[key] = self.seen.get(key, 0) + 1
         response = operation.spec["responses"].get(str(status))
         if response is None:
-            return (f"{operation.id} answered {status}, which docs/openapi.yaml does not "
+            return (f"{operation.id} answered {status}, which docs/reference/openapi.yaml does not "
                     f"have: {content[:300]!r}")
         wrong = self._check_headers(response, headers) or \
             (None if method == "HEAD" else self._check_body(response, status, headers, content))
@@ -169,10 +169,10 @@ class Contract:
         if method == "OPTIONS" and methods and status == 204:
             allowed |= {"OPTIONS"}
         elif status not in ({400, 405} if methods else {400, 404}):
-            return (f"{method} answered {status}, but docs/openapi.yaml has no such operation; "
-                    "add it to `paths` there; docs/testing.md, The contract, tells how")
+            return (f"{method} answered {status}, but docs/reference/openapi.yaml has no such operation; "
+                    "add it to `paths` there; docs/internals/testing.md, The contract, tells how")
         if status in (204, 405) and set(headers["allow"].split(", ")) != allowed:
-            return f"Allow is {headers['allow']!r}, docs/openapi.yaml has {sorted(allowed)}"
+            return f"Allow is {headers['allow']!r}, docs/reference/openapi.yaml has {sorted(allowed)}"
         if status == 204 or method == "HEAD":
             return None
         if headers.get("content-type") != "application/problem+json":

@@ -141,7 +141,7 @@ class Controller:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def unseen(self):
-        """Its answers that nobody held to docs/openapi.yaml (contract.py), but those that
+        """Its answers that nobody held to docs/reference/openapi.yaml (contract.py), but those that
         their client did not wait for. Other clients than tests hide theirs in TLS."""
         if self.url.startswith("https"):
             return []

@@ -27,7 +27,7 @@ def message_bytes(message):
 
 
 class Engine:
-    """steps: a list of lists of actions, as in a spec (docs/wire.md).
+    """steps: a list of lists of actions, as in a spec (docs/internals/wire.md).
 
     copies: its answers, and its requests within a dialog, copy headers of a
     peer that breaks the grammar: they are not held to it.

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""An engine that makes artifacts and no calls (docs/wire.md, "Supervisor and engine")."""
+"""An engine that makes artifacts and no calls (docs/internals/wire.md, "Supervisor and engine")."""
 import json
 import os
 import socket

@@ -1,4 +1,4 @@
-"""An agent that speaks the protocol of docs/wire.md and makes no call."""
+"""An agent that speaks the protocol of docs/internals/wire.md and makes no call."""
 import threading
 import time
 

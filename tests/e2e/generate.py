@@ -1,4 +1,4 @@
-"""Hypothesis strategies made of the schemas of docs/openapi.yaml."""
+"""Hypothesis strategies made of the schemas of docs/reference/openapi.yaml."""
 import json
 
 from hypothesis import strategies as st

@@ -1,5 +1,5 @@
 """TCP connections to a controller, and the HTTP exchanges in their bytes: each one is held
-to docs/openapi.yaml, whatever client sent it (contract.py tells how).
+to docs/reference/openapi.yaml, whatever client sent it (contract.py tells how).
 
 watch(port) makes every socket.create_connection() to it, thereby http.client's too, a
 WatchedSocket; exchanges_of() reads the same out of a capture.
@@ -79,7 +79,7 @@ class Conversation:
                 self._out += data
 
     def received(self, data):
-        """@return None, or what docs/openapi.yaml does not say"""
+        """@return None, or what docs/reference/openapi.yaml does not say"""
         with self._lock:
             if self._over:
                 return None

@@ -1,9 +1,9 @@
 """What was seen with which peer: filled by tests, compared with
-docs/interop.md, which OFFHOOK_WRITE_INTEROP=1 writes anew."""
+docs/reference/interop.md, which OFFHOOK_WRITE_INTEROP=1 writes anew."""
 import os
 from pathlib import Path
 
-FILE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
+FILE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "interop.md"
 HEAD = """# Interoperation
 
 Written by `tests/e2e/test_interop.py`, `test_interop_phones.py`, `test_sipp.py`, `test_sip_edge.py`,
@@ -13,7 +13,7 @@ e2e-interop`, then the same with `e2e-sipp` and so on); the suite fails when a p
 The other way round, what a peer does that keeps no rule, is `tests/e2e/test_adversary.py`.
 Media: rows `codec` (a call with an offer of that codec alone), `plain`, `SDES`, `DTLS-SRTP` (with rtcp-mux; `on two ports` without, a handshake for each). Packets both ways are equal to
 a capture's, nothing is lost, and the tones heard on both sides are within 2 dB if nothing else is said. linphone's G.722 is
-6 dB off ITU-T's, ours and baresip's are not. More is in [media.md](media.md) and [nat.md](nat.md).
+6 dB off ITU-T's, ours and baresip's are not. More is in [media.md](../internals/media.md) and [nat.md](../internals/nat.md).
 
 """
 
@@ -56,4 +56,4 @@ def compare(peer, seen, groups=()):
         FILE.write_text(HEAD + "\n".join(lines) + "\n")
     else:
         assert seen == {f: c for f, c in column.items() if mine(f)}, \
-            f"docs/interop.md says otherwise of {peer}"
+            f"docs/reference/interop.md says otherwise of {peer}"

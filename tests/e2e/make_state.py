@@ -4,7 +4,7 @@
     OFFHOOK_BUILD=DIR python3 tests/e2e/make_state.py tests/e2e/state/NUMBER
 
 NUMBER is the schema of the programs in DIR. test_schema.py brings the fixture forward; it is
-made once, with the programs that are then replaced (docs/testing.md, "Migrations").
+made once, with the programs that are then replaced (docs/internals/testing.md, "Migrations").
 
     offhook.sql     the database, a text dump
     master.key      its key: what is encrypted in the dump opens with it alone

@@ -59,7 +59,7 @@ class State:
         c.keys = {name: tuple(key) for name, key in self.secrets["keys"].items()}
 
     def expected(self, path):
-        """What is answered now: the status of a run follows its retries (docs/api.md), which it
+        """What is answered now: the status of a run follows its retries (docs/reference/api.md), which it
         did not when the state was made."""
         later = {was["run"]["retry_of"]: sid for p, was in self.answers.items()
                  if (sid := p.removeprefix("/runs/")) != p and "/" not in sid}

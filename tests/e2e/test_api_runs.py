@@ -18,7 +18,7 @@ T0 = 1_700_000_000  # 2023-11-14 22:13:20
 
 
 def sketch(values, a=0.01):
-    """The encoding of docs/wire.md."""
+    """The encoding of docs/internals/wire.md."""
     g = (1 + a) / (1 - a)
     counts = {}
     for v in values:

@@ -1,4 +1,4 @@
-"""How a call ended against the verdict of its run: the table of docs/conditions.md, each row
+"""How a call ended against the verdict of its run: the table of docs/reference/conditions.md, each row
 executed by both daemons against a peer that does what the row says."""
 import concurrent.futures
 import json
@@ -180,7 +180,7 @@ OTHERS = {"the run was stopped by a user", "`max_duration` over",
 
 def table():
     """{first cell: other cells} of the table of ends"""
-    text = (ROOT / "docs" / "conditions.md").read_text()
+    text = (ROOT / "docs" / "reference" / "conditions.md").read_text()
     section = text.split("\n## How a call ended\n")[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
             for line in section.splitlines() if line.startswith("| ")][1:]

@@ -229,7 +229,7 @@ def test_wrong_templates_are_refused(lab):
 def test_placeholders_are_documented():
     code = (ROOT / "control/server/callback/render.c").read_text()
     names = re.findall(r"\"(\w+)\"", re.search(r"names\[\] = \{(.*?)\};", code, re.S).group(1))
-    page = (ROOT / "docs/callbacks.md").read_text()
+    page = (ROOT / "docs/reference/callbacks.md").read_text()
     listed = re.search(r"^- of runs: (.*?)\n\n", page, re.S | re.M).group(1)
     listed = listed.replace("- of project runs:", ",")
     assert set(names) == {n.strip() for n in listed.split(",")}

@@ -1,6 +1,6 @@
 """Every documented operation is sent, every documented status is provoked.
 
-One case for each pair of operation and status of docs/openapi.yaml. What all
+One case for each pair of operation and status of docs/reference/openapi.yaml. What all
 operations have in common (wrong credentials, a body that is too large, ...) is
 provoked the same way for all; PROVOKED names what is special. contract.py
 checks each answer. A pair that nobody provokes is a failure.
@@ -17,7 +17,7 @@ from contract import PREFIX, contract
 from contract_lab import Lab, without_database, without_rate
 
 ADD = ("nothing provokes the status {} of {}: add it to PROVOKED in tests/e2e/test_contract.py, "
-       "or take it out of docs/openapi.yaml")
+       "or take it out of docs/reference/openapi.yaml")
 OPERATIONS = {o.id: o for o in contract().operations}
 NOBODY = "999999"
 NO_LEASE = "00000000-0000-4000-8000-00000000ffff"

@@ -57,7 +57,7 @@ def exchange(bench, example, folder, values):
 
 
 def checked(folder, method, url):
-    """Hold the exchange to docs/openapi.yaml, as contract.py does with others."""
+    """Hold the exchange to docs/reference/openapi.yaml, as contract.py does with others."""
     status_line, *lines = (folder / "headers").read_text().splitlines()
     headers = {n.strip(): v.strip() for n, v in (h.split(":", 1) for h in lines if ":" in h)}
     status, content = int(status_line.split()[1]), (folder / "body").read_bytes()
@@ -341,7 +341,7 @@ def test_refused(lab, example):
 
 
 def test_agents_were_looked_at(lab):
-    """Their exchanges were held to docs/openapi.yaml: each that a run has, and none was
+    """Their exchanges were held to docs/reference/openapi.yaml: each that a run has, and none was
     anything else (Witness.__exit__ has the last word)."""
     seen = {(method, re.sub(r"[0-9a-f-]{36}|\d+", "x", path.removeprefix("/api/v2/agent")),
              status) for method, path, status in lab.bench.controller.witness().seen}

@@ -205,4 +205,4 @@ def test_status_is_provoked(server, fresh, operation, code):
     before = contract().seen.get((operation, code), 0)
     PROVOKE[code](fresh if code == 429 else server, ROOT[operation])
     assert contract().seen.get((operation, code), 0) > before, \
-        f"{operation} did not answer {code}: provoke it here, or take it out of docs/openapi.yaml"
+        f"{operation} did not answer {code}: provoke it here, or take it out of docs/reference/openapi.yaml"

@@ -13,9 +13,9 @@ from browser import chromium, complaints
 from contract import Contract, StrictLoader, contract
 from controller import ROOT, Controller
 
-ADD = ("docs/openapi.yaml and the route table (control/server/api/routes.c) differ: add the "
+ADD = ("docs/reference/openapi.yaml and the route table (control/server/api/routes.c) differ: add the "
        "operation there with its parameters, bodies, answers and an example, and provoke "
-       "every status in tests/e2e/test_contract.py; docs/testing.md, The contract, tells how")
+       "every status in tests/e2e/test_contract.py; docs/internals/testing.md, The contract, tells how")
 
 
 @pytest.fixture(scope="module")

@@ -514,7 +514,7 @@ def bench_shared():
 
 
 def test_conditions_of_a_type_are_switched_off(bench_shared):
-    """An empty array is well with every type of docs/conditions.md."""
+    """An empty array is well with every type of docs/reference/conditions.md."""
     bench = bench_shared
     for name in ("sipclient-state", "postdial-delay", "mos", "sip", "rtp-advanced", "loss",
                  "jitter", "rtt", "call-count", "register-time", "dtmf", "cli", "audio",

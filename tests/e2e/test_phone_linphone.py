@@ -1,5 +1,5 @@
 """Media with a foreign phone, linphone: each codec plain and encrypted, and what happens within
-calls of either side; the cells are those of docs/interop.md."""
+calls of either side; the cells are those of docs/reference/interop.md."""
 import pytest
 
 import media_interop

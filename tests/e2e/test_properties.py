@@ -1,6 +1,6 @@
 """Generated requests to every operation: never a 5xx, a hang or broken JSON.
 
-The requests are made of docs/openapi.yaml (generate.py), with wrong values at
+The requests are made of docs/reference/openapi.yaml (generate.py), with wrong values at
 every level, and contract.py checks each answer: also a status or member that
 is not documented is a failure. The same requests each time; for a longer run
 with others, and the same ones again:

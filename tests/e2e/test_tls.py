@@ -160,7 +160,7 @@ def test_wrong_files_are_named(authority, tmp_path):
 
 
 def test_new_certificate_after_restart(authority, tmp_path):
-    """What docs/controller.md says about renewing."""
+    """What docs/reference/controller.md says about renewing."""
     cert, key = authority.issue("old")
     with Tls((cert, key), authority.file) as c:
         first = ssl.get_server_certificate(("127.0.0.1", port_of(c)))

@@ -1,5 +1,5 @@
 """A relay in front of a controller: what clients that are no tests (agents, commands,
-browsers) exchange with it is held to docs/openapi.yaml as well."""
+browsers) exchange with it is held to docs/reference/openapi.yaml as well."""
 import socket
 import threading
 

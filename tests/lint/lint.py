@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+ARROWS = "docs/internals/architecture.md"
 CODE_DIRS = ("base", "conf", "media", "capture", "sip", "control", "agent")
 SKIPPED_DIRS = re.compile(r"^(\.git|build.*|var|__pycache__|\.[a-z_]+_cache|\.hypothesis)$")
 FILE_LINES_MAX = 800
@@ -25,9 +26,9 @@ def tree_files(root, *suffixes):
 
 
 def arrow_table(root):
-    """Rows of docs/architecture.md: {folder: [what it may include]}."""
+    """Rows of docs/internals/architecture.md: {folder: [what it may include]}."""
     table = {}
-    for line in (Path(root) / "docs" / "architecture.md").read_text().splitlines():
+    for line in (Path(root) / ARROWS).read_text().splitlines():
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
         if len(cells) == 3 and cells[0].split("/")[0] in CODE_DIRS:
             table[cells[0]] = [c.strip() for c in cells[2].split(",") if c.strip()]
@@ -51,7 +52,7 @@ def include_arrows(root):
             name = str(path.relative_to(root))
             row = row_of(table, name)
             if row is None:
-                yield f"{name}: its folder has no row in docs/architecture.md"
+                yield f"{name}: its folder has no row in docs/internals/architecture.md"
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 found = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
@@ -203,13 +204,28 @@ def library_timers(root):
                     yield f"{path.relative_to(root)}:{number}: {found.group(0)}: use sip/mono_timer.h"
 
 
+def pages(root):
+    """README and the like, and all of docs."""
+    return [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
+
+
 def dead_links(root):
     """Links between the pages that lead nowhere."""
     root = Path(root)
-    for path in [*root.glob("*.md"), *(root / "docs").glob("*.md")]:
+    for path in pages(root):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
             if not (path.parent / target).exists():
                 yield f"{path.relative_to(root)}: there is no {target}"
+
+
+def pages_without_entry(root):
+    """Pages of docs that its index, docs/README.md, does not link to."""
+    index = Path(root) / "docs/README.md"
+    told = {(index.parent / target).resolve()
+            for target in re.findall(r"\]\(([^)#:]+)", index.read_text())}
+    for path in sorted(index.parent.rglob("*.md")):
+        if path != index and path.resolve() not in told:
+            yield f"docs/README.md: has no link to {path.relative_to(index.parent)}"
 
 
 def table_rows(path, count):
@@ -221,7 +237,7 @@ def table_rows(path, count):
 
 
 def parameter_pages(root):
-    """Parameters of actions whose row of docs/parameters.md is not what the API takes."""
+    """Parameters of actions whose row of docs/reference/parameters.md is not what the API takes."""
     text = (Path(root) / "control/server/api/steps.c").read_text()
     media = re.search(r'#define MEDIA "([^"]+)"', text).group(1)
     taken = set()
@@ -229,24 +245,24 @@ def parameter_pages(root):
             r'\{"(\w+)", "(\w+)", (NULL|"(?:[^"\\]|\\.)*"), (MEDIA|"[^"]*")\}', text):
         taken.add((name, media if actions == "MEDIA" else actions.strip('"'), kind,
                    "-" if fallback == "NULL" else fallback[1:-1].replace('\\"', '"')))
-    told = {tuple(row[:4]) for row in table_rows(Path(root) / "docs/parameters.md", 5)}
+    told = {tuple(row[:4]) for row in table_rows(Path(root) / "docs/reference/parameters.md", 5)}
     for row in sorted(taken - told):
-        yield f"docs/parameters.md: has no row for {' | '.join(row)}"
+        yield f"docs/reference/parameters.md: has no row for {' | '.join(row)}"
     for row in sorted(told - taken):
-        yield f"docs/parameters.md: control/server/api/steps.c has no {' | '.join(row)}"
+        yield f"docs/reference/parameters.md: control/server/api/steps.c has no {' | '.join(row)}"
 
 
 def client_action_pages(root):
-    """sipclient_actions that are in control/wire and not in docs/engine.md, or the other way."""
+    """sipclient_actions that are in control/wire and not in docs/reference/script-actions.md, or the other way."""
     code = (Path(root) / "control/wire/client_actions.c").read_text()
     taken = set(re.findall(r'\{"(\w+)", ARGUMENT_\w+\}', code))
-    section = (Path(root) / "docs/engine.md").read_text().split("## sipclient_actions")[1]
+    section = (Path(root) / "docs/reference/script-actions.md").read_text().split("## sipclient_actions")[1]
     first_cells = re.findall(r"(?m)^\| (`[^|]+`) \|", section.split("\n## ")[0])
     told = set(re.findall(r"`(\w+)`", " ".join(first_cells)))
     for name in sorted(taken - told):
-        yield f"docs/engine.md: does not tell the action {name}"
+        yield f"docs/reference/script-actions.md: does not tell the action {name}"
     for name in sorted(told - taken):
-        yield f"docs/engine.md: there is no action {name}"
+        yield f"docs/reference/script-actions.md: there is no action {name}"
 
 
 def unknown_pages(root):
@@ -258,7 +274,7 @@ def unknown_pages(root):
         for path in tree_files(root / folder):
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 for page in re.findall(r"[\w/-]+\.md\b", line):
-                    if not (root / page).exists() and not (root / "docs" / page).exists():
+                    if not (root / page).exists():
                         yield f"{path.relative_to(root)}:{number}: there is no page {page}"
 
 
@@ -281,7 +297,7 @@ def option_pages(root):
         known |= taken
         for option in sorted(taken - told - {"help", "version"}):
             yield f"{name}: does not tell --{option}"
-    for path in [*root.glob("*.md"), *(root / "docs").glob("*.md"), *(root / "man").glob("*.[18]")]:
+    for path in [*pages(root), *(root / "man").glob("*.[18]")]:
         for number, line in enumerate(path.read_text().replace("\\", "").splitlines(), 1):
             for command in re.findall(r"\boffhook(?:-agent|-controller)? [^`|#;]*", line):
                 for option in re.findall(r"(?<!\S)--([a-z][a-z-]*)", command):

@@ -18,8 +18,8 @@ OUTSIDE = ("/" + "work/", "../" + "shared")
 @pytest.fixture
 def tree(tmp_path):
     """A small tree with one good file in base."""
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "architecture.md", tmp_path / "docs")
+    (tmp_path / "docs/internals").mkdir(parents=True)
+    shutil.copy(ROOT / lint.ARROWS, tmp_path / lint.ARROWS)
     shutil.copy(ROOT / ".clang-format", tmp_path)
     for folder in ("agent", "base", "sip", "media/analysis", "control/server/api"):
         (tmp_path / folder).mkdir(parents=True)
@@ -170,10 +170,26 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_a_dead_link_is_found(tree):
-    (tree / "docs" / "x.md").write_text("[a](architecture.md) [b](gone.md) [c](http://x/)\n")
-    assert "docs/x.md: there is no gone.md" in findings(lint.dead_links, tree)
-    assert not any("x.md: there is no architecture" in f
-                   for f in findings(lint.dead_links, tree))
+    for name, up in (("x.md", "internals/"), ("internals/y.md", ""), ("guide/z.md", "../internals/")):
+        (tree / "docs" / name).parent.mkdir(exist_ok=True)
+        (tree / "docs" / name).write_text(
+            f"[a]({up}architecture.md) [b]({up}gone.md) [c](http://x/)\n")
+        assert f"docs/{name}: there is no {up}gone.md" in findings(lint.dead_links, tree)
+        assert not any(f"{name}: there is no {up}architecture" in f
+                       for f in findings(lint.dead_links, tree))
+
+
+def test_the_index_links_to_every_page():
+    assert findings(lint.pages_without_entry, ROOT) == []
+
+
+def test_a_page_without_entry_is_found(tree):
+    (tree / "docs/README.md").write_text("[there](internals/architecture.md)\n")
+    assert findings(lint.pages_without_entry, tree) == []
+    (tree / "docs/guide").mkdir()
+    (tree / "docs/guide/new.md").write_text("x\n")
+    assert findings(lint.pages_without_entry, tree) == [
+        "docs/README.md: has no link to guide/new.md"]
 
 
 def test_pages_that_comments_name_are_there():
@@ -181,7 +197,7 @@ def test_pages_that_comments_name_are_there():
 
 
 def test_a_page_that_is_not_there_is_found(tree):
-    (tree / "base" / "clock.h").write_text("/* docs/architecture.md, plans.md section 3 */\n")
+    (tree / "base" / "clock.h").write_text("/* docs/internals/architecture.md, plans.md section 3 */\n")
     assert findings(lint.unknown_pages, tree) == ["base/clock.h:1: there is no page plans.md"]
 
 
@@ -189,7 +205,8 @@ def test_a_page_that_is_not_there_is_found(tree):
 def pages(tmp_path):
     """The pages with tables of what the code takes, beside that code."""
     for name in ("control/server/api/steps.c", "control/wire/client_actions.c",
-                 "docs/parameters.md", "docs/engine.md", "docs/tap.md", "agent/options.c",
+                 "docs/reference/parameters.md", "docs/reference/script-actions.md",
+                 "docs/reference/tap.md", "agent/options.c",
                  "control/cli/tap.c", "control/server/main.c", "man/offhook.1",
                  "man/offhook-agent.8", "man/offhook-controller.8"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -205,15 +222,15 @@ def changed(path, old, new):
 
 def test_parameters_are_told_as_they_are():
     assert findings(lint.parameter_pages, ROOT) == []
-    assert len(list(lint.table_rows(ROOT / "docs/parameters.md", 5))) > 60
+    assert len(list(lint.table_rows(ROOT / "docs/reference/parameters.md", 5))) > 60
 
 
 def test_a_parameter_that_is_told_otherwise_is_found(pages):
     changed(pages / "control/server/api/steps.c", '"ptime", "integer", "20"',
             '"ptime", "integer", "30"')
     assert findings(lint.parameter_pages, pages) == [
-        "docs/parameters.md: has no row for ptime | answer call stream | integer | 30",
-        "docs/parameters.md: control/server/api/steps.c has no "
+        "docs/reference/parameters.md: has no row for ptime | answer call stream | integer | 30",
+        "docs/reference/parameters.md: control/server/api/steps.c has no "
         "ptime | answer call stream | integer | 20"]
 
 
@@ -224,8 +241,8 @@ def test_client_actions_are_told():
 def test_a_client_action_that_is_not_told_is_found(pages):
     changed(pages / "control/wire/client_actions.c", '{"mute", ', '{"dance", ')
     assert findings(lint.client_action_pages, pages) == [
-        "docs/engine.md: does not tell the action dance",
-        "docs/engine.md: there is no action mute"]
+        "docs/reference/script-actions.md: does not tell the action dance",
+        "docs/reference/script-actions.md: there is no action mute"]
 
 
 def test_options_are_told_as_they_are():
@@ -233,12 +250,12 @@ def test_options_are_told_as_they_are():
 
 
 def test_an_option_that_is_told_otherwise_is_found(pages):
-    for page in (pages / "docs").iterdir():
+    for page in (pages / "docs").rglob("*.md"):
         page.write_text("\n")
     (pages / "man/offhook.1").write_text("offhook tap \\-\\-interface eth0\n")
     found = findings(lint.option_pages, pages)
     assert "man/offhook.1: does not tell --promiscuous" in found
     assert not any("--interface" in f for f in found)
-    (pages / "docs/tap.md").write_text("Run `offhook tap --promiscuos` | grep --count x\n")
+    (pages / "docs/reference/tap.md").write_text("Run `offhook tap --promiscuos` | grep --count x\n")
     assert [f for f in findings(lint.option_pages, pages) if f.startswith("docs")] == [
-        "docs/tap.md:1: there is no option --promiscuos"]
+        "docs/reference/tap.md:1: there is no option --promiscuos"]

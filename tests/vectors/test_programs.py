@@ -151,7 +151,7 @@ def tshark_version():
                                   "seq_wrap", "delay_spike", "opus_48k", "hdr_odd_ipv6",
                                   "pt_switch_same_clock"])
 def test_tshark_says_the_same_where_it_should(name):
-    """docs/measurement.md: plain loss, jitter and wraps agree to 0.01 ms."""
+    """docs/reference/measurement.md: plain loss, jitter and wraps agree to 0.01 ms."""
     path = DATA / f"{name}.pcap"
     done = subprocess.run(["tshark", "-q", "-z", "rtp,streams", "-r", path],
                           capture_output=True, text=True, timeout=60)

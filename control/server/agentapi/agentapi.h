@@ -1,5 +1,5 @@
 /**
- * The agent protocol below /api/v2/agent (docs/wire.md):
+ * The agent protocol below /api/v2/agent (docs/internals/wire.md):
  * handlers of the API's route table.
  * Thread: worker.
  */

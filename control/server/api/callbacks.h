@@ -1,5 +1,5 @@
 /**
- * Callbacks (docs/callbacks.md): templates, deliveries, and what a start
+ * Callbacks (docs/reference/callbacks.md): templates, deliveries, and what a start
  * says about them.
  * Thread: worker.
  */

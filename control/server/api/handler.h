@@ -23,7 +23,7 @@ enum api_right {
 	RIGHT_RUN,
 	RIGHT_WRITE,
 	RIGHT_ADMIN,
-	RIGHT_AGENT, /* an enrolled agent, docs/wire.md */
+	RIGHT_AGENT, /* an enrolled agent, docs/internals/wire.md */
 };
 
 #define PATH_PARAMS_MAX 3
@@ -105,7 +105,7 @@ void reply_json(struct reply *rep, unsigned status, json_t *body);
 /** 200 with JSON that is text already: takes over what the buffer holds. */
 void reply_text(struct reply *rep, struct buf *text);
 
-/** problem+json (docs/api.md). Nothing of it may be secret. */
+/** problem+json (docs/reference/api.md). Nothing of it may be secret. */
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 /**
- * One page of a listing: `start`, `count` (docs/api.md).
+ * One page of a listing: `start`, `count` (docs/reference/api.md).
  */
 #ifndef OFFHOOK_SERVER_API_PAGE_H
 #define OFFHOOK_SERVER_API_PAGE_H

@@ -1,6 +1,6 @@
 /**
  * Runs of whole projects: POST /projects/:id/run, its deprecated form, polling
- * and stopping (docs/api.md).
+ * and stopping (docs/reference/api.md).
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_PROJECT_RUNS_H

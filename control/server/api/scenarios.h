@@ -1,5 +1,5 @@
 /**
- * Scenarios (docs/api.md): what there is, and runs of one without a
+ * Scenarios (docs/reference/api.md): what there is, and runs of one without a
  * stored test.
  * Thread: worker.
  */

@@ -1,5 +1,5 @@
 /**
- * Starting runs: POST /tests/run and POST /tests/:id/run (docs/api.md), and
+ * Starting runs: POST /tests/run and POST /tests/:id/run (docs/reference/api.md), and
  * what other starts share with them.
  * Thread: worker.
  */

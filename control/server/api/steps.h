@@ -1,6 +1,6 @@
 /**
  * The steps of a stored test: their shape, and the parameters of their
- * actions (docs/parameters.md) that a run may override.
+ * actions (docs/reference/parameters.md) that a run may override.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_STEPS_H

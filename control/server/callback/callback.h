@@ -1,7 +1,7 @@
 /**
- * Telling somebody that a run failed (docs/callbacks.md): rows are made of
+ * Telling somebody that a run failed (docs/reference/callbacks.md): rows are made of
  * runs whose failure is final, and delivered by one thread with several
- * transfers at a time. docs/orchestration.md has the picture.
+ * transfers at a time. docs/internals/orchestration.md has the picture.
  */
 #ifndef OFFHOOK_SERVER_CALLBACK_CALLBACK_H
 #define OFFHOOK_SERVER_CALLBACK_CALLBACK_H

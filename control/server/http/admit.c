@@ -310,7 +310,7 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
-/* Agents may tell more than we know, docs/wire.md. */
+/* Agents may tell more than we know, docs/internals/wire.md. */
 static bool query_fits(const struct exchange *x, struct reply *rep)
 {
 	const struct route_table *table = x->table;

@@ -1,7 +1,7 @@
 /**
  * The HTTP server: libmicrohttpd's epoll threads read requests and write
  * answers; in between a request is suspended and served by a worker thread.
- * docs/controller.md describes a request's life.
+ * docs/reference/controller.md describes a request's life.
  */
 #ifndef OFFHOOK_SERVER_HTTP_HTTP_H
 #define OFFHOOK_SERVER_HTTP_HTTP_H

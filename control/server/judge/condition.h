@@ -165,7 +165,7 @@ bool call_failed(const struct call_record *call);
  * @param text  CALL_END_BYTES hold it */
 void call_end_text(char *text, size_t size, const struct call_record *call);
 
-/** Built-in conditions, docs/conditions.md. */
+/** Built-in conditions, docs/reference/conditions.md. */
 int builtin_judge(const struct judge_input *in,
 		  const struct judge_conditions *conditions, json_t *verdicts);
 

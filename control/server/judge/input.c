@@ -174,7 +174,7 @@ static int add_action(struct judge_input *in, struct role_record *record,
 		int64_t count = json_integer_value(calls);
 
 		record->places_calls = true;
-		/* docs/wire.md: one call where nothing is said. */
+		/* docs/internals/wire.md: one call where nothing is said. */
 		record->expected_calls += count > 0 ? (uint64_t)count : 1;
 	} else if (strcmp(type, "answer") == 0) {
 		record->answers = true;

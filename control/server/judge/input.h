@@ -62,7 +62,7 @@ struct call_record {
 	int code; /* 0: none */
 	const char *reason;
 	const char *end;
-	bool ended_as_asked; /* docs/conditions.md; false: nobody accounted */
+	bool ended_as_asked; /* docs/reference/conditions.md; false: nobody accounted */
 	const json_t *event; /* the `call` event; NULL: none came */
 	struct stream_record *streams;
 	size_t stream_count;

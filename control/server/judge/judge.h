@@ -2,7 +2,7 @@
  * The judge: (conditions, events, messages, statistics) -> verdicts. Pure: no
  * database, no clock, no log. Conditions are checked by the same code when a
  * run is started, so that nothing is accepted that could not be judged.
- * Meaning of every condition type: docs/conditions.md.
+ * Meaning of every condition type: docs/reference/conditions.md.
  * Thread: any; an object has one owner.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_JUDGE_H
@@ -60,21 +60,21 @@ int judge_input_new(struct judge_input **ret);
 struct judge_input *judge_input_free(struct judge_input *in);
 
 /**
- * Add what a role had to do: its spec (docs/wire.md), passwords not needed.
+ * Add what a role had to do: its spec (docs/internals/wire.md), passwords not needed.
  * Specs go first, before any event.
  * @return 0; -EINVAL not a spec; -ENOMEM; -EMSGSIZE
  */
 int judge_input_add_spec(struct judge_input *in, json_t *spec);
 
 /**
- * Add an event (docs/wire.md, Events). Unknown kinds are ignored.
+ * Add an event (docs/internals/wire.md, Events). Unknown kinds are ignored.
  * @param event  borrowed and kept referenced
  * @return 0; -EINVAL; -ENOMEM; -EMSGSIZE
  */
 int judge_input_add_event(struct judge_input *in, const char *role,
 			  json_t *event);
 
-/** Add a SIP message (docs/wire.md, SIP messages). @return as add_event */
+/** Add a SIP message (docs/internals/wire.md, SIP messages). @return as add_event */
 int judge_input_add_message(struct judge_input *in, const char *role,
 			    json_t *message);
 
@@ -106,7 +106,7 @@ enum judge_status {
 
 struct judge_result {
 	enum judge_status status;
-	json_t *verdicts; /* array, owned: one a condition, docs/conditions.md */
+	json_t *verdicts; /* array, owned: one a condition, docs/reference/conditions.md */
 	char *description; /* owned; "" when passed */
 	size_t flaws;      /* faults of the tester itself that were found */
 };

@@ -76,7 +76,7 @@ static int measure_read(struct condition *c, struct judge_problem *problem)
 }
 
 /* What a measure can be at all: levels are below full scale, and the markers'
- * delay is known within half a period (docs/audio.md). */
+ * delay is known within half a period (docs/reference/audio.md). */
 static int measure_limit(struct condition *c, struct judge_problem *problem)
 {
 	bool level = c->measure == MEASURE_audio_level ||

@@ -1,6 +1,6 @@
 /**
  * What a run recorded, as files for other programs: /run/details/ID/sip.txt,
- * sip.pcap and stats.csv (docs/report.md).
+ * sip.pcap and stats.csv (docs/reference/report.md).
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_REPORT_DOWNLOAD_H

@@ -1,6 +1,6 @@
 /**
  * GET /metrics: the controller's figures in the text format of Prometheus
- * (exposition format 0.0.4), docs/controller.md.
+ * (exposition format 0.0.4), docs/reference/controller.md.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_REPORT_METRICS_H

@@ -1,5 +1,5 @@
 /**
- * What a public report leaves out (docs/report.md): the digits that were sent
+ * What a public report leaves out (docs/reference/report.md): the digits that were sent
  * and received, which may be somebody's PIN, in events and in sentences.
  * Pure; thread: any.
  */

@@ -1,5 +1,5 @@
 /**
- * The data behind a report page, as one JSON document (docs/report.md).
+ * The data behind a report page, as one JSON document (docs/reference/report.md).
  * Thread: worker threads; reads the store only.
  */
 #ifndef OFFHOOK_SERVER_REPORT_REPORT_DATA_H

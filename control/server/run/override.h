@@ -1,5 +1,5 @@
 /**
- * The flat keys of a run-start body (docs/api.md) applied to a test's steps
+ * The flat keys of a run-start body (docs/reference/api.md) applied to a test's steps
  * and conditions. Pure; every mistake is reported, none is ignored.
  * Thread: any.
  */

@@ -1,6 +1,6 @@
 /**
  * The planner: a test as it is now, overrides applied -> one job a role
- * (docs/wire.md), or the list of what is wrong. Reads pools through the
+ * (docs/internals/wire.md), or the list of what is wrong. Reads pools through the
  * callbacks only.
  * Thread: any.
  */

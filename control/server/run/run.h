@@ -1,6 +1,6 @@
 /**
  * The engine that drives runs through their phases: queued, dispatching,
- * running, stopping, judging, done. docs/orchestration.md has the picture.
+ * running, stopping, judging, done. docs/internals/orchestration.md has the picture.
  */
 #ifndef OFFHOOK_SERVER_RUN_RUN_H
 #define OFFHOOK_SERVER_RUN_RUN_H

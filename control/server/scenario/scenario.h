@@ -1,5 +1,5 @@
 /**
- * Scenarios: tests that need not be stored (docs/api.md). Each is
+ * Scenarios: tests that need not be stored (docs/reference/api.md). Each is
  * data (scenarios.json, embedded): parameters, steps and conditions with
  * places for the parameters' values.
  *

@@ -1,5 +1,5 @@
 /**
- * Schedules: runs that start at their times. docs/schedules.md has the rules.
+ * Schedules: runs that start at their times. docs/reference/schedules.md has the rules.
  */
 #ifndef OFFHOOK_SERVER_SCHEDULE_SCHEDULE_H
 #define OFFHOOK_SERVER_SCHEDULE_SCHEDULE_H

@@ -5,7 +5,7 @@
  * control/server/store includes this header.
  *
  * SQLite: one connection alone writes and checkpoints, the others are opened
- * read-only, no mmap (docs/controller.md: WAL-reset bug of 3.40).
+ * read-only, no mmap (docs/reference/controller.md: WAL-reset bug of 3.40).
  */
 #ifndef OFFHOOK_SERVER_STORE_DB_H
 #define OFFHOOK_SERVER_STORE_DB_H

@@ -1,6 +1,6 @@
 /**
  * The schema of the database, as numbered steps. A file that has fewer of them is
- * brought forward when the controller starts; docs/testing.md ("Migrations") tells how
+ * brought forward when the controller starts; docs/internals/testing.md ("Migrations") tells how
  * to add one.
  */
 #ifndef OFFHOOK_SERVER_STORE_MIGRATE_H

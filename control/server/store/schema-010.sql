@@ -2,7 +2,7 @@
 -- or microseconds where the name ends in _us. Flags are 0 or 1. Columns
 -- ending in _json hold a JSON document the API takes and returns as it is.
 -- This is the base, schema 10, and stays as it is: changes are steps of their own
--- (migrations.c; docs/testing.md, "Migrations"). What a database has today:
+-- (migrations.c; docs/internals/testing.md, "Migrations"). What a database has today:
 -- sqlite3 COPY_OF_THE_FILE .schema
 
 CREATE TABLE IF NOT EXISTS setting (

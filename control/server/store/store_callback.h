@@ -1,6 +1,6 @@
 /**
  * Callbacks: what somebody is told of a run that failed, and the tries to
- * deliver it (docs/callbacks.md). Every change is one transaction that
+ * deliver it (docs/reference/callbacks.md). Every change is one transaction that
  * compares and sets, so that several senders may work; times are ms since 1970.
  * Thread: the owner of the store.
  */

@@ -24,7 +24,7 @@ int store_credentials_replace(struct store *s, struct db *db, int64_t pool_id,
  * @return 0; -EIO; -ENOMEM */
 int store_credentials_get(struct store *s, int64_t pool_id, json_t **ret);
 
-/** Read them with their passwords, as a job carries them (docs/wire.md).
+/** Read them with their passwords, as a job carries them (docs/internals/wire.md).
  * @return 0; -EBADMSG a box does not open: another master key; -EIO */
 int store_credentials_open(struct store *s, int64_t pool_id, json_t **ret);
 

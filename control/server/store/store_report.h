@@ -1,6 +1,6 @@
 /**
  * Named operations for the report of a run. Each gives JSON as the report
- * page takes it (docs/report.md), ordered, with a ceiling.
+ * page takes it (docs/reference/report.md), ordered, with a ceiling.
  * Thread: worker threads.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_REPORT_H

@@ -59,7 +59,7 @@ static const struct column columns[] = {
 	{"kiosk_id", "r.kiosk_id", NULL, COLUMN_TEXT},
 };
 
-/* docs/api.md: these can be sorted and filtered by */
+/* docs/reference/api.md: these can be sorted and filtered by */
 #define LISTED_COUNT 17
 
 /* these besides, where attempts matter */

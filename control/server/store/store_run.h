@@ -1,5 +1,5 @@
 /**
- * Runs as the API shows them (docs/api.md).
+ * Runs as the API shows them (docs/reference/api.md).
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_RUN_H
@@ -14,7 +14,7 @@
 #define RUN_FILTERS_MAX 20
 
 struct run_filter {
-	const char *name; /* one of the columns of docs/api.md */
+	const char *name; /* one of the columns of docs/reference/api.md */
 	const char *value;
 };
 

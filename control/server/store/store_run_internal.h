@@ -19,7 +19,7 @@
 	"SELECT n.id, n.session_id FROM chain c JOIN run n "            \
 	"ON n.retry_of = c.session_id) SELECT max(id) FROM chain)"
 
-/* What runs can be sorted and filtered by, and listings show (docs/api.md). */
+/* What runs can be sorted and filtered by, and listings show (docs/reference/api.md). */
 extern const struct table store_run_listed;
 
 #endif

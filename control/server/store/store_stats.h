@@ -1,5 +1,5 @@
 /**
- * The metrics of runs as the API shows them (docs/api.md).
+ * The metrics of runs as the API shows them (docs/reference/api.md).
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_STATS_H

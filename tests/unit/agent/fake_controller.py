@@ -1,6 +1,6 @@
 """A scripted controller for tests of the agent's supervisor.
 
-It keeps what every request brought, answers as docs/wire.md says, and answers
+It keeps what every request brought, answers as docs/internals/wire.md says, and answers
 otherwise where a test has put a script.
 """
 import base64

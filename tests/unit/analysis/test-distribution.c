@@ -256,7 +256,7 @@ static void test_sketch_round_trip_of_buckets(void **state)
 	assert_true(sketch_add_bucket(&to, 2, 0, 1) < 0);
 	cursor = 0;
 	assert_int_equal(sketch_next(&from, -1, &cursor, &index, &count), 1);
-	/* docs/wire.md: ceil(log(20.5)/log(g)) */
+	/* docs/internals/wire.md: ceil(log(20.5)/log(g)) */
 	assert_int_equal(index, 152);
 	near(sketch_quantile(&from, 0.0), -20.5, 0.205);
 }

@@ -110,7 +110,7 @@ static void test_verdicts(void **state)
 	"\"in\",\"packets\":9,\"received\":9},{\"dir\":\"out\",\"packets\":9}" \
 	"]}"
 
-/* How it ended is looked at before the audio; the calls of docs/conditions.md
+/* How it ended is looked at before the audio; the calls of docs/reference/conditions.md
  * that were refused, or gave up, as they were told, need no audio. */
 static void test_ends(void **state)
 {

@@ -71,7 +71,7 @@ static void test_exact_distribution(void **state)
 	collect_free(c);
 }
 
-/* The encoded sketch says the same as docs/wire.md computes. */
+/* The encoded sketch says the same as docs/internals/wire.md computes. */
 static void test_sketch_buckets(void **state)
 {
 	const double g = 1.01 / 0.99;

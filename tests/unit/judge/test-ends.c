@@ -1,5 +1,5 @@
 /* How a call ended against the verdict, and the conditions that replace it:
- * the tables of docs/conditions.md. */
+ * the tables of docs/reference/conditions.md. */
 #include "case.h"
 
 #define CALLEE "{'role':'callee','steps':[[{'type':'answer'}]]}"

@@ -98,7 +98,7 @@ static void check_level(double hz, double want)
 	prompt_cache_free(cache);
 }
 
-/* docs/media.md "Sending": any file libsndfile reads. */
+/* docs/internals/media.md "Sending": any file libsndfile reads. */
 static void test_prompt_formats(void **state)
 {
 	static const struct {

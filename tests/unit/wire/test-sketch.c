@@ -13,7 +13,7 @@
 
 #define ERROR 0.01
 
-/* Encodes value repeated count times, as docs/wire.md defines the index. */
+/* Encodes value repeated count times, as docs/internals/wire.md defines the index. */
 static json_t *encode(double value, int count)
 {
 	double g = (1 + ERROR) / (1 - ERROR);
