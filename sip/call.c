@@ -21,6 +21,7 @@
 #include "sip/reinvite.h"
 #include "sip/reliable.h"
 #include "sip/sdp.h"
+#include "sip/session.h"
 #include "sip/text.h"
 #include "sip/timer.h"
 #include "sip/trace.h"
@@ -252,11 +253,16 @@ void call_bye(struct sip_call *call)
 struct call_event *call_established(struct sip_call *call, bool local,
 				    uint16_t code, const char *refusal)
 {
+	struct call_event *event;
+
 	call->state = CALL_UP;
+	if (!refusal) {
+		event = call_event(call, SIP_CALL_ESTABLISHED, local,
+				   call->ua->received_ns);
+		session_established(call);
+		return event;
+	}
 	call->hold_known = true;
-	if (!refusal)
-		return call_event(call, SIP_CALL_ESTABLISHED, local,
-				  call->ua->received_ns);
 	call_set_end(call, SIP_END_FAILED, true, code, refusal);
 	call_bye(call);
 	return NULL;

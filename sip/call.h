@@ -43,7 +43,9 @@ enum sip_call_event {
 	SIP_CALL_ESTABLISHED, /* the 2xx came (RFC 3261 12.1), or the ACK */
 	SIP_CALL_LOCAL_SDP,   /* our offer or answer was sent */
 	SIP_CALL_REMOTE_SDP,  /* the peer's came; info->media if settled */
-	SIP_CALL_HELD,        /* by the peer or by us; info->local says who */
+	SIP_CALL_HELD,        /* by the peer or by us; info->local says who. Of
+			       * a peer whose first offer or answer holds us
+			       * it follows SIP_CALL_ESTABLISHED */
 	SIP_CALL_RESUMED,
 	SIP_CALL_REINVITE_FAIL, /* our re-INVITE was refused: code, reason */
 	SIP_CALL_REINVITED,     /* sip_call_reinvite() was accepted */

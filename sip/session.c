@@ -423,7 +423,18 @@ void session_event_media(struct sip_call *call, struct call_event *event)
 	event->media = call->media;
 }
 
-/* The peer does not want to hear us: hold (RFC 3264 8.4). */
+/* Where our own description says that we send nothing, the peer's direction is
+ * the only one it may answer with (RFC 3264 6.1): that is no hold. */
+static void hold_event(struct sip_call *call, int64_t mono_ns)
+{
+	if (sdp_sends(call->local.direction))
+		call_event(call,
+			   call->held_by_peer ? SIP_CALL_HELD
+					      : SIP_CALL_RESUMED,
+			   false, mono_ns);
+}
+
+/* A peer that receives nothing holds us (RFC 3264 8.4). */
 void session_hold_events(struct sip_call *call, int64_t mono_ns)
 {
 	bool held = !sdp_receives(call->remote->direction) ||
@@ -433,8 +444,14 @@ void session_hold_events(struct sip_call *call, int64_t mono_ns)
 		return;
 	call->held_by_peer = held;
 	if (call->hold_known)
-		call_event(call, held ? SIP_CALL_HELD : SIP_CALL_RESUMED, false,
-			   mono_ns);
+		hold_event(call, mono_ns);
+}
+
+void session_established(struct sip_call *call)
+{
+	call->hold_known = true;
+	if (call->held_by_peer)
+		hold_event(call, call->ua->received_ns);
 }
 
 int session_conclude(struct sip_call *call, const struct sip_msg *msg,

@@ -58,7 +58,13 @@ void session_answered(struct sip_call *call);
 /** What is settled differs from what was reported. */
 bool session_news(const struct sip_call *call);
 void session_event_media(struct sip_call *call, struct call_event *event);
+/** The peer's description was taken: SIP_CALL_HELD or SIP_CALL_RESUMED if that
+ * changes whether the peer holds us. Before the call is established the state
+ * is kept without an event. */
 void session_hold_events(struct sip_call *call, int64_t mono_ns);
+/** SIP_CALL_ESTABLISHED was told: SIP_CALL_HELD follows if the peer's first
+ * offer or answer holds us. */
+void session_established(struct sip_call *call);
 enum media_direction session_wanted(const struct sip_call *call, bool held);
 
 #endif

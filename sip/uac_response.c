@@ -41,6 +41,7 @@ static int early_describe(struct sip_call *call, struct early *early,
 				    call_event(call, SIP_CALL_REMOTE_SDP, false,
 					       call->ua->received_ns));
 	}
+	session_hold_events(call, call->ua->received_ns);
 	mem_deref(early->remote);
 	early->remote = mem_ref(call->remote);
 	early->answered = true;
@@ -109,11 +110,12 @@ static int early_answer_take(struct sip_call *call, struct early *early,
 	mem_deref(call->remote);
 	call->remote = mem_ref(early->remote);
 	err = session_accept(call, reason);
-	if (!err)
-		session_event_media(call,
-				    call_event(call, SIP_CALL_REMOTE_SDP, false,
-					       call->ua->received_ns));
-	return err;
+	if (err)
+		return err;
+	session_event_media(call, call_event(call, SIP_CALL_REMOTE_SDP, false,
+					     call->ua->received_ns));
+	session_hold_events(call, call->ua->received_ns);
+	return 0;
 }
 
 /* @return 1: the ACK must have our answer; 0; or -errno with the reason why

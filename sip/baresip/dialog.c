@@ -235,6 +235,8 @@ static void acknowledged(struct baresip_call *c, const struct sip_msg *msg,
 	baresip_sdp_message(c, msg, sent, now_ns);
 	c->established = true;
 	baresip_call_emit(c, SIP_CALL_ESTABLISHED, &info);
+	if (!c->closed)
+		peer_direction(c, now_ns);
 }
 
 static void request(struct baresip_call *c, const struct sip_msg *msg,

@@ -81,7 +81,7 @@ static void test_incoming_answered_and_hung_up_by_us(void **state)
 	world.call_h = hangup_when_up;
 	world_run(&world);
 	assert_string_equal(world.log, "REMOTE_SDP RINGING LOCAL_SDP ANSWERED "
-				       "ESTABLISHED CLOSED");
+				       "ESTABLISHED HELD CLOSED");
 	assert_int_equal(world.closed.end, SIP_END_LOCAL);
 	assert_int_equal(world.negotiated_count, 1);
 	assert_string_equal(world.negotiated.codec.name, "PCMU");

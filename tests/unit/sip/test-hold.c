@@ -130,10 +130,149 @@ static void test_every_form(void **state)
 	world_close(&world);
 }
 
+/* ---- held from the first offer or answer on ---- */
+
+static const char *first; /* direction in the peer's first description */
+static uint16_t ua_port;  /* set before the script's thread starts */
+
+/* The peer resumes, then hangs up. */
+static void resume_and_end(struct peer *peer)
+{
+	peer_request(peer, "INVITE", NULL, peer_sdp);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_request(peer, "ACK", NULL, NULL);
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void script_answer(struct peer *peer)
+{
+	char sdp[512];
+
+	sdp_make(sdp, sizeof(sdp), first);
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	peer_reply(peer, 200, "OK", NULL, sdp);
+	peer_expect(peer, "ACK ");
+	resume_and_end(peer);
+}
+
+static void script_early_answer(struct peer *peer)
+{
+	char sdp[512];
+
+	sdp_make(sdp, sizeof(sdp), first);
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	peer_reply(peer, 183, "Session Progress", NULL, sdp);
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "ACK ");
+	resume_and_end(peer);
+}
+
+static void call_us(struct peer *peer, const char *offer, const char *answer)
+{
+	peer_aim(peer, ua_port);
+	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
+		 ua_port);
+	snprintf(peer->remote_to, sizeof(peer->remote_to), "<%s>",
+		 peer->target);
+	peer_request(peer, "INVITE", NULL, offer);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_dialog_from_response(peer);
+	peer_request(peer, "ACK", NULL, answer);
+	resume_and_end(peer);
+}
+
+static void script_offer(struct peer *peer)
+{
+	char sdp[512];
+
+	sdp_make(sdp, sizeof(sdp), first);
+	call_us(peer, sdp, NULL);
+}
+
+/* The offer is ours, in the 200: the peer's answer comes with the ACK. */
+static void script_answer_in_ack(struct peer *peer)
+{
+	char sdp[512];
+
+	sdp_make(sdp, sizeof(sdp), first);
+	call_us(peer, NULL, sdp);
+}
+
+static void answer_h(struct world *world, struct sip_call *call)
+{
+	assert_int_equal(sip_call_answer(call, &world->media), 0);
+}
+
+static const struct {
+	world_script_h *script;
+	bool late_offer; /* our INVITE has no SDP */
+	bool called;     /* the peer calls */
+} ways[] = {
+	{script_answer, false, false},       {script_answer, true, false},
+	{script_early_answer, false, false}, {script_offer, false, true},
+	{script_answer_in_ack, false, true},
+};
+
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+static void begin_held(size_t way, enum media_direction ours, bool held)
+{
+	struct world world;
+	bool found;
+
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.media.direction = ours;
+	world.options.late_offer = ways[way].late_offer;
+	world.script = ways[way].script;
+	world.incoming_h = answer_h;
+	if (!ways[way].called)
+		world_dial(&world);
+	world_run(&world);
+	found = strstr(world.log, held ? " ESTABLISHED HELD REMOTE_SDP "
+				       : " ESTABLISHED REMOTE_SDP ") &&
+		held == (strstr(world.log, " RESUMED") != NULL);
+	if (!found)
+		print_error("%s, way %zu: %s\n", first, way, world.log);
+	assert_true(found);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
+static void test_from_the_beginning(void **state)
+{
+	static const struct {
+		const char *first;
+		enum media_direction ours;
+		bool held;
+	} cases[] = {
+		{"sendonly", MEDIA_SENDRECV, true},
+		{"inactive", MEDIA_SENDRECV, true},
+		{"0.0.0.0", MEDIA_SENDRECV, true},
+		{"sendonly", MEDIA_SENDONLY, true},
+		{"recvonly", MEDIA_SENDRECV, false},
+		{"sendrecv", MEDIA_SENDRECV, false},
+		/* we send nothing: there is nothing to hold */
+		{"sendonly", MEDIA_RECVONLY, false},
+		{"inactive", MEDIA_INACTIVE, false},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		first = cases[i].first;
+		for (size_t way = 0; way < WAYS; way++)
+			begin_held(way, cases[i].ours, cases[i].held);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_form),
+		cmocka_unit_test(test_from_the_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,7 +337,8 @@ static void test_update_before_the_peer_answers(void **state)
 	assert_string_equal(
 		world.log,
 		"OUTGOING LOCAL_SDP REMOTE_SDP PROGRESS LOCAL_SDP REMOTE_SDP "
-		"ANSWER_TO REMOTE_SDP LOCAL_SDP ANSWERED ESTABLISHED CLOSED");
+		"ANSWER_TO REMOTE_SDP LOCAL_SDP ANSWERED ESTABLISHED HELD "
+		"CLOSED");
 	assert_int_equal(world.negotiated.direction, MEDIA_RECVONLY);
 	world_close(&world);
 }
