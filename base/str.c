@@ -112,9 +112,9 @@ bool str_has_word(const char *words, const char *word)
 	return false;
 }
 
-/* RFC 3629 section 4. @return bytes of the character; 0: it is none */
-static size_t utf8_len(const unsigned char *p)
+size_t str_utf8_len(const char *text, size_t size)
 {
+	const unsigned char *p = (const unsigned char *)text;
 	size_t len = p[0] < 0x80   ? 1
 		     : p[0] < 0xc2 ? 0
 		     : p[0] < 0xe0 ? 2
@@ -122,6 +122,8 @@ static size_t utf8_len(const unsigned char *p)
 		     : p[0] < 0xf5 ? 4
 				   : 0;
 
+	if (len > size)
+		return 0;
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
@@ -134,14 +136,15 @@ static size_t utf8_len(const unsigned char *p)
 
 void str_utf8_repair(char *text)
 {
-	unsigned char *p = (unsigned char *)text;
+	size_t left = strlen(text);
 
-	while (*p) {
-		size_t len = utf8_len(p);
+	while (left) {
+		size_t len = str_utf8_len(text, left);
 
 		if (!len)
-			*p = '?';
-		p += len ? len : 1;
+			*text = '?';
+		text += len ? len : 1;
+		left -= len ? len : 1;
 	}
 }
 

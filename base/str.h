@@ -45,6 +45,14 @@ void uuid_make(char text[static UUID_TEXT_BYTES]);
 bool uuid_valid(const char *text);
 
 /**
+ * The length of the UTF-8 character at the start of a text (RFC 3629 section
+ * 4).
+ * @param size  bytes of text, >= 1
+ * @return 1 to 4; 0: the bytes there are none
+ */
+size_t str_utf8_len(const char *text, size_t size);
+
+/**
  * Make a text UTF-8 (RFC 3629 section 4): each byte that is none, and the rest
  * of a character that was cut, becomes a '?'. Never longer than before.
  */
