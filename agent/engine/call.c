@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A stream has at most 16 sources, of some 300 bytes each. */
+#define STREAM_BYTES_MAX ((size_t)64 << 10)
+
 static void unlist(struct call *c)
 {
 	if (c->le.list)
@@ -47,8 +50,9 @@ void call_release(struct call *c)
 	if (c->sip)
 		sip_call_free(c->sip);
 	sip_referral_free(c->referral);
-	json_decref(c->streams);
-	json_decref(c->sources);
+	buf_release(&c->streams[0]);
+	buf_release(&c->streams[1]);
+	buf_release(&c->sources);
 	json_decref(c->audio[0]);
 	json_decref(c->audio[1]);
 	json_decref(c->path);
@@ -70,11 +74,9 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 
 	if (!c)
 		return NULL;
-	c->streams = json_array();
-	if (!c->streams) {
-		free(c);
-		return NULL;
-	}
+	buf_init(&c->streams[0], STREAM_BYTES_MAX);
+	buf_init(&c->streams[1], STREAM_BYTES_MAX);
+	buf_init(&c->sources, STREAM_BYTES_MAX);
 	c->engine = e;
 	c->action = action;
 	c->outgoing = outgoing;
@@ -180,14 +182,16 @@ static void call_report(struct call *c)
 		.codecs = c->action->codecs,
 		.codec_count = c->action->codec_count,
 		.encryption = encryptions[c->action->encryption],
-		.streams = c->streams,
+		.streams = {c->streams[0], c->streams[1]},
+		.audio = {c->audio[0], c->audio[1]},
 		.path = c->path,
 	};
-	json_t *figures =
-		wire_event_call(report_time(e, clock_mono_ns()), &event);
+	struct writer w = report_begin(e);
 
-	call_record_figures(c, figures);
-	report_event(e, figures);
+	wire_event_call(&w, report_time(e, clock_mono_ns()), &event);
+	report_end(e, OUTBOX_EVENTS, &w);
+	if (!w.err)
+		call_record_figures(c, w.buf->data, w.buf->used);
 }
 
 void call_finish(void *arg)

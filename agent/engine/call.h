@@ -9,6 +9,7 @@
 
 #include "agent/engine/loop.h"
 #include "agent/engine/script.h"
+#include "base/buf.h"
 #include "control/wire/job.h"
 #include "media/media.h"
 #include "sip/ua.h"
@@ -122,9 +123,9 @@ struct call {
 	char warning[SIP_WARNING_BYTES]; /* of a peer that refused it, or "" */
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
-	json_t *streams;
-	json_t *sources; /* of the received stream, until its total; NULL: none */
-	json_t *path;    /* NULL: ICE did not end */
+	struct buf streams[2]; /* in, out: of wire_stream_begin() */
+	struct buf sources;    /* of the received stream, until its total */
+	json_t *path;          /* NULL: ICE did not end */
 };
 
 /** A call not begun, of no list. @return NULL: out of memory */

@@ -161,22 +161,3 @@ void call_audio_record(struct call *c, const struct media_record *record)
 		log_error("call=%s out of memory: audio totals are lost",
 			  c->name);
 }
-
-void call_audio_end(struct call *c)
-{
-	json_t *stream;
-	size_t i;
-
-	json_array_foreach(c->streams, i, stream)
-	{
-		const char *dir =
-			json_string_value(json_object_get(stream, "dir"));
-		bool out = dir && strcmp(dir, "out") == 0;
-
-		if (c->audio[out] &&
-		    json_object_set(stream, "audio", c->audio[out]))
-			log_error(
-				"call=%s out of memory: audio totals are lost",
-				c->name);
-	}
-}

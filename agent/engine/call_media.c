@@ -208,28 +208,34 @@ void call_media_closed(struct call *c)
 
 static void take_source(struct call *c, const struct stream_source *source)
 {
-	if (!c->sources)
-		c->sources = json_array();
-	if (json_array_append_new(
-		    c->sources,
-		    wire_source_encode(source, c->engine->wall_offset_ns)))
-		log_error("call=%s out of memory: figures of a source are lost",
-			  c->name);
+	size_t used = c->sources.used;
+	struct writer w;
+
+	writer_init(&w, &c->sources);
+	w.follows = used > 0;
+	wire_source_write(&w, source, c->engine->wall_offset_ns);
+	if (!w.err)
+		return;
+	c->sources.used = used;
+	log_error("call=%s the figures of a source are lost: %s", c->name,
+		  strerror(-w.err));
 }
 
 static void take_total(struct call *c, const struct media_record *record)
 {
-	json_t *stream = wire_stream_encode(&record->u.total, record->outgoing);
-	int err = 0;
+	struct buf *text = &c->streams[record->outgoing];
+	struct writer w;
 
-	if (stream && !record->outgoing && c->sources) {
-		err = json_object_set_new(stream, "sources", c->sources);
-		c->sources = NULL;
-	}
-	err |= json_array_append_new(c->streams, stream);
-	if (err)
-		log_error("call=%s out of memory: a stream's totals are lost",
-			  c->name);
+	text->used = 0;
+	writer_init(&w, text);
+	wire_stream_begin(&w, &record->u.total, record->outgoing);
+	if (!record->outgoing)
+		wire_stream_sources(&w, &c->sources);
+	if (!w.err)
+		return;
+	text->used = 0;
+	log_error("call=%s the totals of a stream are lost: %s", c->name,
+		  strerror(-w.err));
 }
 
 void call_media_record(struct call *c, const struct media_record *record)
@@ -289,7 +295,6 @@ void call_media_record(struct call *c, const struct media_record *record)
 		media_unreachable(c, record);
 		break;
 	case MEDIA_RECORD_STOPPED:
-		call_audio_end(c);
 		c->media_stopped = true;
 		call_finish_soon(c);
 		break;

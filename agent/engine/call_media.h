@@ -55,8 +55,6 @@ unsigned call_audio_wanted(const struct engine *e,
 void call_audio_record(struct call *c, const struct media_record *record);
 /** The assert_audio action. @return as the act of script_ops */
 int call_audio_assert(struct call *c, const char *argument);
-/** All totals are there: join them. */
-void call_audio_end(struct call *c);
 
 /* ---- call_play.c ---- */
 
@@ -84,8 +82,8 @@ int call_record_end(struct call *c);
 /** A file is closed. */
 void call_recorded(struct call *c, const struct media_record *record);
 /** With store_artifacts: keep the call's event as CALL.json, or say that it is
- * lost. @param figures  borrowed; NULL: out of memory */
-void call_record_figures(struct call *c, const json_t *figures);
+ * lost. @param text  the event, len bytes of JSON, borrowed */
+void call_record_figures(struct call *c, const char *text, size_t len);
 
 /* ---- call_dtmf.c ---- */
 

@@ -99,17 +99,25 @@ void call_recorded(struct call *c, const struct media_record *record)
 }
 
 /* @return 0; -errno, and there is no file */
-static int figures_write(const char *path, const json_t *figures)
+static int figures_write(const char *path, const char *text, size_t len)
 {
-	FILE *out = fopen(path, "we");
+	json_t *figures = json_loadb(text, len, 0, NULL);
+	FILE *out;
 	int err;
 
-	if (!out)
-		return -errno;
+	if (!figures)
+		return -ENOMEM;
+	out = fopen(path, "we");
+	if (!out) {
+		err = -errno;
+		json_decref(figures);
+		return err;
+	}
 	err = json_dumpf(figures, out,
 			 JSON_INDENT(2) | JSON_SORT_KEYS | JSON_DECIMAL)
 		      ? -EIO
 		      : 0;
+	json_decref(figures);
 	if (fclose(out) && !err)
 		err = -EIO;
 	if (err)
@@ -117,18 +125,18 @@ static int figures_write(const char *path, const json_t *figures)
 	return err;
 }
 
-void call_record_figures(struct call *c, const json_t *figures)
+void call_record_figures(struct call *c, const char *text, size_t len)
 {
 	char path[ENGINE_PATH_BYTES * 2];
 	char name[NAME_BYTES];
 	int err;
 
-	if (!c->action->store_artifacts || !figures)
+	if (!c->action->store_artifacts)
 		return;
 	snprintf(name, sizeof(name), "%s.json", c->name);
 	err = artifact_path(c->engine, name, path, sizeof(path));
 	if (!err)
-		err = figures_write(path, figures);
+		err = figures_write(path, text, len);
 	if (!err)
 		err = artifact_give(c->engine, name);
 	if (err)

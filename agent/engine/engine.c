@@ -332,6 +332,7 @@ static int engine_start(struct engine *e, int fd)
 	if (getrandom(&e->draw.state, sizeof(e->draw.state), 0) !=
 	    sizeof(e->draw.state))
 		return -EIO;
+	buf_init(&e->item, WIRE_FRAME_BYTES);
 	err = outbox_new(&e->outbox);
 	if (!err)
 		err = signals_take(e);
@@ -364,6 +365,7 @@ static void engine_release(struct engine *e)
 	client_sounds_free(&e->sounds);
 	collect_free(e->collect);
 	outbox_free(e->outbox);
+	buf_release(&e->item);
 	wire_job_free(e->job);
 	if (e->channel) {
 		if (!e->peer_gone)

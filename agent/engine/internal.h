@@ -106,6 +106,7 @@ struct engine {
 	int64_t tick_ns;        /* of the last tick */
 	struct collect *collect;
 	struct outbox *outbox;
+	struct buf item; /* of report_begin() */
 	struct live live;
 	double progress_sent;
 
@@ -162,7 +163,17 @@ int artifact_give(struct engine *e, const char *name);
 
 void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
 		  const char *account, const char *call, const char *text);
+/** @param event  taken over; NULL (out of memory) is counted as dropped */
 void report_event(struct engine *e, json_t *event);
+/**
+ * Begin an item of the outbox, which the caller writes; one at a time.
+ * @return a writer to the engine's own buffer
+ */
+struct writer report_begin(struct engine *e);
+/** Queue what was written. The text stays in the writer's buffer until the next
+ * report. */
+void report_end(struct engine *e, enum outbox_kind kind,
+		const struct writer *w);
 struct wire_time report_time(const struct engine *e, int64_t mono_ns);
 void report_sample(struct engine *e, bool outgoing, enum measure m,
 		   int64_t mono_ns, double value);

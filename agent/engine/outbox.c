@@ -1,17 +1,23 @@
 #include "agent/engine/outbox.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "base/buf.h"
 
-struct item {
-	struct item *next;
-	json_t *value;
-	size_t bytes;
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A message without its end. */
+struct batch {
+	struct batch *next;
+	size_t items;
+	size_t bytes; /* of the items */
+	struct buf text;
 };
 
 struct queue {
-	struct item *first;
-	struct item **last;
+	struct batch *first;
+	struct batch *last; /* the next items go here; NULL: none */
 	size_t count;
 	size_t bytes;
 	uint64_t dropped;
@@ -21,14 +27,12 @@ struct outbox {
 	struct queue queues[OUTBOX_KINDS];
 };
 
-static const struct {
-	const char *type;
-	const char *list;
-} names[OUTBOX_KINDS] = {
-	[OUTBOX_SERIES] = {"stats", "series"},
-	[OUTBOX_EVENTS] = {"events", "events"},
-	[OUTBOX_SIP] = {"sip", "messages"},
+static const char *const heads[OUTBOX_KINDS] = {
+	[OUTBOX_SERIES] = "{\"type\":\"stats\",\"series\":[",
+	[OUTBOX_EVENTS] = "{\"type\":\"events\",\"events\":[",
+	[OUTBOX_SIP] = "{\"type\":\"sip\",\"messages\":[",
 };
+static const char tail[] = "]}";
 
 int outbox_new(struct outbox **ret)
 {
@@ -36,23 +40,21 @@ int outbox_new(struct outbox **ret)
 
 	if (!o)
 		return -ENOMEM;
-	for (int i = 0; i < OUTBOX_KINDS; i++)
-		o->queues[i].last = &o->queues[i].first;
 	*ret = o;
 	return 0;
 }
 
 static void queue_drop_first(struct queue *q)
 {
-	struct item *item = q->first;
+	struct batch *b = q->first;
 
-	q->first = item->next;
+	q->first = b->next;
 	if (!q->first)
-		q->last = &q->first;
-	q->count--;
-	q->bytes -= item->bytes;
-	json_decref(item->value);
-	free(item);
+		q->last = NULL;
+	q->count -= b->items;
+	q->bytes -= b->bytes;
+	buf_release(&b->text);
+	free(b);
 }
 
 struct outbox *outbox_free(struct outbox *o)
@@ -67,77 +69,87 @@ struct outbox *outbox_free(struct outbox *o)
 	return NULL;
 }
 
-void outbox_add(struct outbox *o, enum outbox_kind kind, json_t *value,
-		size_t bytes)
+/** @return the batch that the item goes into; NULL: out of memory */
+static struct batch *batch_for(struct queue *q, enum outbox_kind kind,
+			       size_t len)
+{
+	struct batch *b = q->last;
+
+	if (b && b->items < OUTBOX_BATCH_ITEMS &&
+	    b->text.used + len + sizeof(tail) <= OUTBOX_BATCH_BYTES)
+		return b;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	/* One item of any size always goes. */
+	buf_init(&b->text, WIRE_FRAME_BYTES);
+	if (buf_add(&b->text, heads[kind], strlen(heads[kind]))) {
+		free(b);
+		return NULL;
+	}
+	if (q->last)
+		q->last->next = b;
+	else
+		q->first = b;
+	q->last = b;
+	return b;
+}
+
+static bool add(struct queue *q, enum outbox_kind kind, const char *item,
+		size_t len)
+{
+	struct batch *b = batch_for(q, kind, len);
+	char *to;
+
+	if (!b || buf_extend(&b->text, len + (b->items > 0), &to))
+		return false;
+	if (b->items > 0)
+		*to++ = ',';
+	memcpy(to, item, len);
+	b->items++;
+	b->bytes += len;
+	q->count++;
+	q->bytes += len;
+	return true;
+}
+
+void outbox_add(struct outbox *o, enum outbox_kind kind, const char *item,
+		size_t len)
 {
 	struct queue *q = &o->queues[kind];
-	struct item *item = NULL;
+	bool fits = len <= OUTBOX_ITEM_BYTES && q->count < OUTBOX_ITEMS_MAX &&
+		    len <= OUTBOX_BYTES_MAX - q->bytes;
 
-	if (value && q->count < OUTBOX_ITEMS_MAX &&
-	    q->bytes + bytes <= OUTBOX_BYTES_MAX)
-		item = calloc(1, sizeof(*item));
-	if (!item) {
+	if (!item || !fits || !add(q, kind, item, len))
 		q->dropped++;
-		json_decref(value);
-		return;
-	}
-	item->value = value;
-	item->bytes = bytes;
-	*q->last = item;
-	q->last = &item->next;
-	q->count++;
-	q->bytes += bytes;
 }
 
-/** @return items in the batch, -ENOMEM */
-static int batch_build(const struct queue *q, json_t *list)
+static int batch_send(struct batch *b, struct wire_channel *channel)
 {
-	size_t bytes = 0;
-	int count = 0;
-
-	for (struct item *item = q->first;
-	     item && count < (int)OUTBOX_BATCH_ITEMS; item = item->next) {
-		/* One item of any size always goes. */
-		if (count > 0 && bytes + item->bytes > OUTBOX_BATCH_BYTES)
-			break;
-		if (json_array_append(list, item->value))
-			return -ENOMEM;
-		bytes += item->bytes;
-		count++;
-	}
-	return count;
-}
-
-static int batch_send(struct queue *q, int kind, struct wire_channel *channel)
-{
-	json_t *list = json_array();
-	json_t *message = json_pack("{s:s, s:O}", "type", names[kind].type,
-				    names[kind].list, list);
-	int count = list ? batch_build(q, list) : -ENOMEM;
-	int err = count < 0 ? count : 0;
+	size_t used = b->text.used;
+	int err = buf_add(&b->text, tail, sizeof(tail) - 1);
 
 	if (!err)
-		err = message ? wire_channel_send(channel, message) : -ENOMEM;
-	if (err == -EMSGSIZE) {
-		/* Only a single monster can be too large for a frame. */
-		q->dropped += (uint64_t)count;
-		err = 0;
-	}
-	for (int i = 0; !err && i < count; i++)
-		queue_drop_first(q);
-	json_decref(message);
-	json_decref(list);
+		err = wire_channel_send_text(channel, b->text.data,
+					     b->text.used);
+	if (err)
+		b->text.used = used; /* items may still be added */
 	return err;
 }
 
 int outbox_flush(struct outbox *o, struct wire_channel *channel)
 {
 	for (int i = 0; i < OUTBOX_KINDS; i++) {
-		while (o->queues[i].first) {
-			int err = batch_send(&o->queues[i], i, channel);
+		struct queue *q = &o->queues[i];
+
+		while (q->first) {
+			int err = q->first->items
+					  ? batch_send(q->first, channel)
+					  : 0;
 
 			if (err)
 				return err;
+			queue_drop_first(q);
 		}
 	}
 	return 0;

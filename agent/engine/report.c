@@ -13,11 +13,6 @@
  * milliseconds later; then the interval can be closed. */
 #define CLOSE_GRACE_NS (3 * NS_PER_S)
 
-#define EVENT_BYTES  512 /* rough sizes for the batches */
-#define STREAM_BYTES 1024
-#define SOURCE_BYTES 384
-#define POINT_BYTES  2048
-
 struct wire_time report_time(const struct engine *e, int64_t mono_ns)
 {
 	return (struct wire_time){
@@ -26,28 +21,42 @@ struct wire_time report_time(const struct engine *e, int64_t mono_ns)
 	};
 }
 
+struct writer report_begin(struct engine *e)
+{
+	struct writer w;
+
+	e->item.used = 0;
+	writer_init(&w, &e->item);
+	return w;
+}
+
+void report_end(struct engine *e, enum outbox_kind kind, const struct writer *w)
+{
+	outbox_add(e->outbox, kind, w->err ? NULL : w->buf->data, w->buf->used);
+}
+
+static void report_json(struct engine *e, enum outbox_kind kind, json_t *item)
+{
+	struct writer w = report_begin(e);
+
+	writer_json(&w, NULL, item);
+	report_end(e, kind, &w);
+	json_decref(item);
+}
+
 void report_event(struct engine *e, json_t *event)
 {
-	json_t *streams = json_object_get(event, "streams");
-
-	json_t *stream;
-	size_t bytes = EVENT_BYTES;
-	size_t i;
-
-	json_array_foreach(streams, i, stream)
-	{
-		bytes += STREAM_BYTES +
-			 SOURCE_BYTES * json_array_size(json_object_get(
-						stream, "sources"));
-	}
-	outbox_add(e->outbox, OUTBOX_EVENTS, event, bytes);
+	report_json(e, OUTBOX_EVENTS, event);
 }
 
 void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
 		  const char *account, const char *call, const char *text)
 {
-	report_event(e, wire_event_state(report_time(e, mono_ns), state,
-					 account, call, text));
+	struct writer w = report_begin(e);
+
+	wire_event_state(&w, report_time(e, mono_ns), state, account, call,
+			 text);
+	report_end(e, OUTBOX_EVENTS, &w);
 }
 
 void report_sample(struct engine *e, bool outgoing, enum measure m,
@@ -88,13 +97,14 @@ void report_sip(const struct sip_trace *trace, void *arg)
 		.peer = peer,
 		.len = trace->len,
 	};
+	struct writer w;
 	char *copy;
 
 	if (!e->job->record_sip)
 		return;
 	copy = malloc(trace->len);
 	if (!copy) {
-		outbox_add(e->outbox, OUTBOX_SIP, NULL, trace->len);
+		outbox_add(e->outbox, OUTBOX_SIP, NULL, 0);
 		return;
 	}
 	memcpy(copy, trace->data, trace->len);
@@ -102,10 +112,9 @@ void report_sip(const struct sip_trace *trace, void *arg)
 	message.data = copy;
 	addr_text(local, &trace->local);
 	addr_text(peer, &trace->peer);
-	outbox_add(e->outbox, OUTBOX_SIP,
-		   wire_sip_message_encode(report_time(e, trace->mono_ns),
-					   &message),
-		   trace->len + EVENT_BYTES);
+	w = report_begin(e);
+	wire_sip_message_write(&w, report_time(e, trace->mono_ns), &message);
+	report_end(e, OUTBOX_SIP, &w);
 	explicit_bzero(copy, trace->len);
 	free(copy);
 }
@@ -124,7 +133,7 @@ static void point_handler(json_t *point, void *arg)
 {
 	struct engine *e = arg;
 
-	outbox_add(e->outbox, OUTBOX_SERIES, point, POINT_BYTES);
+	report_json(e, OUTBOX_SERIES, point);
 }
 
 static void calls_sample(struct engine *e, int64_t now_ns)

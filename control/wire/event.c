@@ -10,20 +10,26 @@ json_t *wire_event_new(struct wire_time when, const char *kind)
 			 "mono", (json_int_t)when.mono_ns, "kind", kind);
 }
 
-json_t *wire_event_state(struct wire_time when, enum ua_state state,
-			 const char *account, const char *call,
-			 const char *text)
+/* {t, mono, kind, and what the caller writes up to the closing brace */
+static void event_open(struct writer *w, struct wire_time when,
+		       const char *kind)
 {
-	json_t *o = wire_event_new(when, "state");
-	int err;
+	writer_open(w, NULL, '{');
+	writer_integer(w, "t", when.wall_us);
+	writer_integer(w, "mono", when.mono_ns);
+	writer_text(w, "kind", kind);
+}
 
-	if (!o)
-		return NULL;
-	err = put_text(o, "state", ua_state_name(state));
-	err |= put_text(o, "account", account);
-	err |= put_text(o, "call", call);
-	err |= put_text(o, "text", text);
-	return put_finish(o, err);
+void wire_event_state(struct writer *w, struct wire_time when,
+		      enum ua_state state, const char *account,
+		      const char *call, const char *text)
+{
+	event_open(w, when, "state");
+	writer_text(w, "state", ua_state_name(state));
+	writer_text(w, "account", account);
+	writer_text(w, "call", call);
+	writer_text(w, "text", text);
+	writer_close(w, '}');
 }
 
 json_t *wire_event_register(struct wire_time when,
@@ -44,50 +50,48 @@ json_t *wire_event_register(struct wire_time when,
 	return put_finish(o, err);
 }
 
-static json_t *names(const char *const *texts, size_t count)
+static void names(struct writer *w, const char *name, const char *const *texts,
+		  size_t count)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < count; i++)
-		json_array_append_new(list, json_string(texts[i]));
-	return list;
+	writer_open(w, name, '[');
+	for (size_t i = 0; i < count; i++)
+		writer_text(w, NULL, texts[i]);
+	writer_close(w, ']');
 }
 
-json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c)
+void wire_event_call(struct writer *w, struct wire_time when,
+		     const struct wire_event_call *c)
 {
-	json_t *o = wire_event_new(when, "call");
-	int err;
-
-	if (!o)
-		return NULL;
-	err = put_text(o, "call", c->call);
-	err |= put_text(o, "account", c->account);
-	err |= put_text(o, "direction", c->outgoing ? "out" : "in");
-	err |= put_text(o, "placed_for", c->placed_for);
-	err |= put_text(o, "peer", c->peer);
-	err |= put_text(o, "call_id", c->call_id);
-	err |= put_value(o, "established", json_boolean(c->established));
+	event_open(w, when, "call");
+	writer_text(w, "call", c->call);
+	writer_text(w, "account", c->account);
+	writer_text(w, "direction", c->outgoing ? "out" : "in");
+	writer_text(w, "placed_for", c->placed_for);
+	writer_text(w, "peer", c->peer);
+	writer_text(w, "call_id", c->call_id);
+	writer_bool(w, "established", c->established);
 	if (c->has_pdd)
-		err |= put_value(o, "pdd_ms", json_real(c->pdd_ms));
+		writer_real(w, "pdd_ms", c->pdd_ms);
 	if (c->has_setup)
-		err |= put_value(o, "setup_ms", json_real(c->setup_ms));
+		writer_real(w, "setup_ms", c->setup_ms);
 	if (c->has_duration)
-		err |= put_value(o, "duration_ms", json_real(c->duration_ms));
-	err |= put_text(o, "end", c->end);
-	err |= put_value(o, "expected_end", json_boolean(c->expected_end));
+		writer_real(w, "duration_ms", c->duration_ms);
+	writer_text(w, "end", c->end);
+	writer_bool(w, "expected_end", c->expected_end);
 	if (c->code)
-		err |= put_value(o, "code", json_integer(c->code));
-	err |= put_text(o, "reason", c->reason);
-	err |= put_text(o, "warning", c->warning);
+		writer_integer(w, "code", c->code);
+	writer_text(w, "reason", c->reason);
+	writer_text(w, "warning", c->warning);
 	if (c->codec_count)
-		err |= put_value(o, "audio_codecs",
-				 names(c->codecs, c->codec_count));
-	err |= put_text(o, "media_encryption", c->encryption);
-	err |= put_value(o, "streams",
-			 c->streams ? json_incref(c->streams) : json_array());
+		names(w, "audio_codecs", c->codecs, c->codec_count);
+	writer_text(w, "media_encryption", c->encryption);
+	writer_open(w, "streams", '[');
+	for (size_t i = 0; i < 2; i++)
+		wire_stream_finish(w, &c->streams[i], c->audio[i]);
+	writer_close(w, ']');
 	if (c->path)
-		err |= put_value(o, "path", json_incref(c->path));
-	return put_finish(o, err);
+		writer_json(w, "path", c->path);
+	writer_close(w, '}');
 }
 
 bool wire_call_ended_as_asked(const json_t *event)

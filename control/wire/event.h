@@ -1,11 +1,14 @@
 /**
  * Encoding of events, streams, distributions and SIP messages (docs/internals/wire.md).
- * Thread: any. Every encoder returns a new reference, NULL when out of memory.
+ * Thread: any. What comes many times a call is written as text by a writer;
+ * every other encoder returns a new reference, NULL when out of memory.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_EVENT_H
 #define OFFHOOK_CONTROL_WIRE_EVENT_H
 
+#include "base/buf.h"
 #include "base/state.h"
+#include "control/wire/writer.h"
 #include "media/analysis/summary.h"
 
 #include <jansson.h>
@@ -18,12 +21,33 @@ json_t *wire_distribution_encode(const struct distribution *d);
 /** @return 0; -EINVAL */
 int wire_distribution_decode(struct distribution *ret, json_t *object);
 
-json_t *wire_stream_encode(const struct stream_total *total, bool outgoing);
+/**
+ * Write the totals of a stream: an object that is not closed yet, as its
+ * sources and its audio are members of it.
+ */
+void wire_stream_begin(struct writer *w, const struct stream_total *total,
+		       bool outgoing);
+
+/**
+ * Add the sources of a received stream to what wire_stream_begin() wrote.
+ * @param sources  objects of wire_source_write(), separated by commas; empty:
+ *                 nothing is written
+ */
+void wire_stream_sources(struct writer *w, const struct buf *sources);
+
+/**
+ * Write a stream whole.
+ * @param begun  what wire_stream_begin() and wire_stream_sources() wrote;
+ *               empty: nothing is written
+ * @param audio  of wire_audio_encode(), borrowed; NULL: none
+ */
+void wire_stream_finish(struct writer *w, const struct buf *begun,
+			const json_t *audio);
 
 /** One of the sources of a received stream.
  * @param wall_offset_ns  wall clock less monotonic clock */
-json_t *wire_source_encode(const struct stream_source *source,
-			   int64_t wall_offset_ns);
+void wire_source_write(struct writer *w, const struct stream_source *source,
+		       int64_t wall_offset_ns);
 
 /** What a decoded stream sounded like: member "audio" of a stream. */
 json_t *wire_audio_encode(const struct audio_total *total, bool outgoing);
@@ -42,9 +66,9 @@ json_t *wire_event_new(struct wire_time when, const char *kind);
  * @param call     NULL for REGISTER_*
  * @param text     may be NULL
  */
-json_t *wire_event_state(struct wire_time when, enum ua_state state,
-			 const char *account, const char *call,
-			 const char *text);
+void wire_event_state(struct writer *w, struct wire_time when,
+		      enum ua_state state, const char *account,
+		      const char *call, const char *text);
 
 struct wire_event_register {
 	const char *account;
@@ -80,10 +104,12 @@ struct wire_event_call {
 	const char *const *codecs;
 	size_t codec_count;
 	const char *encryption; /* as media_encryption; NULL: none */
-	json_t *streams;        /* array of streams, borrowed; may be NULL */
-	json_t *path; /* of wire_path_encode(), borrowed; may be NULL */
+	struct buf streams[2];  /* in, out; as of wire_stream_finish() */
+	const json_t *audio[2]; /* the same */
+	const json_t *path; /* of wire_path_encode(), borrowed; may be NULL */
 };
-json_t *wire_event_call(struct wire_time when, const struct wire_event_call *c);
+void wire_event_call(struct writer *w, struct wire_time when,
+		     const struct wire_event_call *c);
 
 /**
  * Whether a call ended by what the test asked for; docs/reference/conditions.md has the
@@ -180,7 +206,7 @@ struct wire_sip_message {
 	const char *data;
 	size_t len;
 };
-json_t *wire_sip_message_encode(struct wire_time when,
-				const struct wire_sip_message *m);
+void wire_sip_message_write(struct writer *w, struct wire_time when,
+			    const struct wire_sip_message *m);
 
 #endif

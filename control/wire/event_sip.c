@@ -1,6 +1,8 @@
 #include "control/wire/event.h"
-#include "control/wire/put_internal.h"
 
+#include "base/str.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,33 +34,43 @@ static char *base64(const char *data, size_t len)
 	return text;
 }
 
-json_t *wire_sip_message_encode(struct wire_time when,
-				const struct wire_sip_message *m)
+/* A NUL is UTF-8, but no text that a JSON reader takes back. */
+static bool is_text(const char *data, size_t len)
 {
-	json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s}", "t",
-			      (json_int_t)when.wall_us, "mono",
-			      (json_int_t)when.mono_ns, "dir",
-			      m->sent ? "sent" : "received", "transport",
-			      m->transport, "local", m->local, "peer", m->peer);
-	json_t *data = json_stringn(m->data, m->len);
-	int err = 0;
+	size_t n;
 
-	if (!o) {
-		json_decref(data);
-		return NULL;
+	for (size_t i = 0; i < len; i += n) {
+		n = data[i] ? str_utf8_len(data + i, len - i) : 0;
+		if (n == 0)
+			return false;
 	}
-	/* A NUL is UTF-8 but no text a JSON reader takes back. */
-	if (data && memchr(m->data, '\0', m->len)) {
-		json_decref(data);
-		data = NULL;
-	}
-	if (!data) {
-		char *text = base64(m->data, m->len);
+	return true;
+}
 
-		data = text ? json_string(text) : NULL;
-		free(text);
-		err |= put_value(o, "encoding", json_string("base64"));
-	}
-	err |= put_value(o, "data", data);
-	return put_finish(o, err);
+static void write_base64(struct writer *w, const char *data, size_t len)
+{
+	char *text = base64(data, len);
+
+	if (!text && !w->err)
+		w->err = -ENOMEM;
+	writer_text(w, "encoding", "base64");
+	writer_text(w, "data", text);
+	free(text);
+}
+
+void wire_sip_message_write(struct writer *w, struct wire_time when,
+			    const struct wire_sip_message *m)
+{
+	writer_open(w, NULL, '{');
+	writer_integer(w, "t", when.wall_us);
+	writer_integer(w, "mono", when.mono_ns);
+	writer_text(w, "dir", m->sent ? "sent" : "received");
+	writer_text(w, "transport", m->transport);
+	writer_text(w, "local", m->local);
+	writer_text(w, "peer", m->peer);
+	if (is_text(m->data, m->len))
+		writer_text_n(w, "data", m->data, m->len);
+	else
+		write_base64(w, m->data, m->len);
+	writer_close(w, '}');
 }

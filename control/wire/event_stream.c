@@ -4,41 +4,71 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static json_t *buffer_encode(const struct stream_buffer *b)
-{
-	json_t *o = json_pack(
-		"{s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f}", "discarded",
-		(json_int_t)b->discarded, "delay_ms", b->delay_ms, "burst_lost",
-		(json_int_t)b->burst_lost, "burst_density_pct",
-		b->burst_density_pct, "gap_density_pct", b->gap_density_pct,
-		"burst_duration_ms", b->burst_duration_ms, "gap_duration_ms",
-		b->gap_duration_ms, "burst_ratio", b->burst_ratio);
-	int err = 0;
+#define SSRC_BYTES 9
 
-	if (o && b->has_score) {
-		err |= put_value(o, "ta_ms", json_real(b->ta_ms));
-		if (b->has_network)
-			err |= put_value(o, "network_ms",
-					 json_real(b->network_ms));
-		err |= put_value(o, "r_factor", json_real(b->r_factor));
-		err |= put_value(o, "mos", json_real(b->mos));
-	}
-	return o ? put_finish(o, err) : NULL;
+static void write_ssrc(struct writer *w, uint32_t ssrc)
+{
+	char text[SSRC_BYTES];
+
+	snprintf(text, sizeof(text), "%08x", ssrc);
+	writer_text(w, "ssrc", text);
 }
 
-static json_t *voip_encode(const struct remote_voip *v)
+static void write_count(struct writer *w, const char *name, uint64_t count)
 {
-	json_t *o = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "loss_pct",
-			      v->loss_pct, "discard_pct", v->discard_pct,
-			      "burst_density_pct", v->burst_density_pct,
-			      "gap_density_pct", v->gap_density_pct,
-			      "burst_duration_ms", v->burst_duration_ms,
-			      "gap_duration_ms", v->gap_duration_ms);
+	writer_integer(w, name, (int64_t)count);
+}
+
+/** @param d  empty: no member */
+static void write_distribution(struct writer *w, const char *name,
+			       const struct distribution *d)
+{
+	json_t *o;
+
+	if (d->n == 0)
+		return;
+	o = wire_distribution_encode(d);
+	writer_json(w, name, o);
+	json_decref(o);
+}
+
+static void write_buffer(struct writer *w, const char *name,
+			 const struct stream_buffer *b)
+{
+	if (!b->known)
+		return;
+	writer_open(w, name, '{');
+	write_count(w, "discarded", b->discarded);
+	writer_real(w, "delay_ms", b->delay_ms);
+	write_count(w, "burst_lost", b->burst_lost);
+	writer_real(w, "burst_density_pct", b->burst_density_pct);
+	writer_real(w, "gap_density_pct", b->gap_density_pct);
+	writer_real(w, "burst_duration_ms", b->burst_duration_ms);
+	writer_real(w, "gap_duration_ms", b->gap_duration_ms);
+	writer_real(w, "burst_ratio", b->burst_ratio);
+	if (b->has_score) {
+		writer_real(w, "ta_ms", b->ta_ms);
+		if (b->has_network)
+			writer_real(w, "network_ms", b->network_ms);
+		writer_real(w, "r_factor", b->r_factor);
+		writer_real(w, "mos", b->mos);
+	}
+	writer_close(w, '}');
+}
+
+static void write_voip(struct writer *w, const struct remote_voip *v)
+{
 	const struct {
 		bool known;
 		const char *name;
 		double value;
-	} rest[] = {
+	} members[] = {
+		{true, "loss_pct", v->loss_pct},
+		{true, "discard_pct", v->discard_pct},
+		{true, "burst_density_pct", v->burst_density_pct},
+		{true, "gap_density_pct", v->gap_density_pct},
+		{true, "burst_duration_ms", v->burst_duration_ms},
+		{true, "gap_duration_ms", v->gap_duration_ms},
 		{v->has_rtt, "rtt_ms", v->rtt_ms},
 		{v->has_delay, "delay_ms", v->delay_ms},
 		{v->has_buffer, "buffer_ms", v->buffer_ms},
@@ -46,39 +76,29 @@ static json_t *voip_encode(const struct remote_voip *v)
 		{v->has_mos_lq, "mos_lq", v->mos_lq},
 		{v->has_mos_cq, "mos_cq", v->mos_cq},
 	};
-	int err = 0;
 
-	for (size_t i = 0; o && i < sizeof(rest) / sizeof(rest[0]); i++) {
-		if (rest[i].known)
-			err |= put_value(o, rest[i].name,
-					 json_real(rest[i].value));
+	writer_open(w, "xr_voip", '{');
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (members[i].known)
+			writer_real(w, members[i].name, members[i].value);
 	}
-	return o ? put_finish(o, err) : NULL;
+	writer_close(w, '}');
 }
 
-static json_t *summary_encode(const struct remote_summary *s)
+static void write_summary(struct writer *w, const struct remote_summary *s)
 {
-	json_t *o = json_object();
-	int err = 0;
-
-	if (!o)
-		return NULL;
+	writer_open(w, "xr_summary", '{');
 	if (s->has_lost)
-		err |= put_value(o, "lost", json_integer((json_int_t)s->lost));
+		write_count(w, "lost", s->lost);
 	if (s->has_duplicates)
-		err |= put_value(o, "duplicates",
-				 json_integer((json_int_t)s->duplicates));
+		write_count(w, "duplicates", s->duplicates);
 	if (s->has_jitter) {
-		err |= put_value(o, "jitter_min_ms",
-				 json_real(s->jitter_min_ms));
-		err |= put_value(o, "jitter_max_ms",
-				 json_real(s->jitter_max_ms));
-		err |= put_value(o, "jitter_mean_ms",
-				 json_real(s->jitter_mean_ms));
-		err |= put_value(o, "jitter_dev_ms",
-				 json_real(s->jitter_dev_ms));
+		writer_real(w, "jitter_min_ms", s->jitter_min_ms);
+		writer_real(w, "jitter_max_ms", s->jitter_max_ms);
+		writer_real(w, "jitter_mean_ms", s->jitter_mean_ms);
+		writer_real(w, "jitter_dev_ms", s->jitter_dev_ms);
 	}
-	return put_finish(o, err);
+	writer_close(w, '}');
 }
 
 static const char *lost_by_name(enum stream_lost_by by)
@@ -97,173 +117,158 @@ static const char *lost_by_name(enum stream_lost_by by)
 }
 
 /* How the peer counted what we sent, and how far its last report reaches. */
-static int put_reports(json_t *o, const struct stream_total *total)
+static void write_reports(struct writer *w, const struct stream_total *total)
 {
 	char note[128];
-	char ssrc[9];
-	int err;
 
 	if (!total->has_reach)
-		return 0;
-	snprintf(ssrc, sizeof(ssrc), "%08x", total->reporter_ssrc);
-	err = put_value(
-		o, "last_report",
-		json_pack("{s:s, s:I, s:I, s:I}", "ssrc", ssrc, "ext_seq",
-			  (json_int_t)total->reported_ext_seq, "sent_ext_seq",
-			  (json_int_t)(total->reported_ext_seq +
-				       total->unreported),
-			  "unreported", (json_int_t)total->unreported));
+		return;
+	writer_open(w, "last_report", '{');
+	write_ssrc(w, total->reporter_ssrc);
+	write_count(w, "ext_seq", total->reported_ext_seq);
+	write_count(w, "sent_ext_seq",
+		    total->reported_ext_seq + total->unreported);
+	write_count(w, "unreported", total->unreported);
+	writer_close(w, '}');
 	if (!total->has_loss)
-		return err;
-	err |= put_text(o, "lost_by", lost_by_name(total->lost_by));
+		return;
+	writer_text(w, "lost_by", lost_by_name(total->lost_by));
 	if (total->lost < 0) {
 		snprintf(
 			note, sizeof(note),
 			"the peer received %" PRId64
 			" packets more than it expected: it counts duplicates as received (RFC 3550 6.4.1)",
 			-total->lost);
-		err |= put_text(o, "lost_note", note);
+		writer_text(w, "lost_note", note);
 	}
-	return err;
 }
 
 /* What only one direction knows. */
-static int put_quality(json_t *o, const struct stream_total *total)
+static void write_quality(struct writer *w, const struct stream_total *total)
 {
-	int err = 0;
-
 	if (total->has_quality)
-		err |= put_value(o, "out_of_order",
-				 json_integer((json_int_t)total->out_of_order));
+		write_count(w, "out_of_order", total->out_of_order);
 	if (total->has_gap)
-		err |= put_value(o, "gap_max_ms", json_real(total->gap_max_ms));
+		writer_real(w, "gap_max_ms", total->gap_max_ms);
 	if (total->has_skew)
-		err |= put_value(o, "skew_ppm", json_real(total->skew_ppm));
-	if (total->fixed.known)
-		err |= put_value(o, "fixed_buffer",
-				 buffer_encode(&total->fixed));
-	if (total->adaptive.known)
-		err |= put_value(o, "adaptive_buffer",
-				 buffer_encode(&total->adaptive));
+		writer_real(w, "skew_ppm", total->skew_ppm);
+	write_buffer(w, "fixed_buffer", &total->fixed);
+	write_buffer(w, "adaptive_buffer", &total->adaptive);
 	if (total->has_lateness)
-		err |= put_value(o, "lateness_max_ms",
-				 json_real(total->lateness_max_ms));
+		writer_real(w, "lateness_max_ms", total->lateness_max_ms);
 	if (total->voip.known)
-		err |= put_value(o, "xr_voip", voip_encode(&total->voip));
+		write_voip(w, &total->voip);
 	if (total->summary.known)
-		err |= put_value(o, "xr_summary",
-				 summary_encode(&total->summary));
-	return err;
+		write_summary(w, &total->summary);
 }
 
-static int put_score(json_t *o, const struct stream_total *total)
+static void write_score(struct writer *w, const struct stream_total *total)
 {
-	int err;
-
-	if (!total->has_score)
-		return put_text(o, "no_score", total->no_score_reason);
-	err = put_value(o, "r_factor", json_real(total->r_factor));
-	err |= put_value(o, "mos_total", json_real(total->mos_total));
-	err |= put_text(o, "mos_scale", total->score_scale);
-	err |= put_text(o, "mos_declared", total->score_declared);
+	if (!total->has_score) {
+		writer_text(w, "no_score", total->no_score_reason);
+		return;
+	}
+	writer_real(w, "r_factor", total->r_factor);
+	writer_real(w, "mos_total", total->mos_total);
+	writer_text(w, "mos_scale", total->score_scale);
+	writer_text(w, "mos_declared", total->score_declared);
 	if (total->has_mos_wb)
-		err |= put_value(o, "mos_wb_total", json_real(total->mos_wb));
-	return err;
+		writer_real(w, "mos_wb_total", total->mos_wb);
 }
 
-json_t *wire_stream_encode(const struct stream_total *total, bool outgoing)
+static void write_counts(struct writer *w, const struct stream_total *total,
+			 bool outgoing)
 {
-	char ssrc[9];
-	json_t *o;
-	int err = 0;
-
-	snprintf(ssrc, sizeof(ssrc), "%08x", total->ssrc);
-	o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "dir",
-		      outgoing ? "out" : "in", "ssrc", ssrc, "codec",
-		      total->codec, "packets", (json_int_t)total->packets,
-		      "bytes", (json_int_t)total->bytes, "reordered",
-		      (json_int_t)total->reordered, "duplicates",
-		      (json_int_t)total->duplicates);
-	if (!o)
-		return NULL;
-	err |= put_value(o, "stray", json_integer((json_int_t)total->stray));
+	write_count(w, "packets", total->packets);
+	write_count(w, "bytes", total->bytes);
+	write_count(w, "reordered", total->reordered);
+	write_count(w, "duplicates", total->duplicates);
+	write_count(w, "stray", total->stray);
 	if (total->sources_left_out)
-		err |= put_value(
-			o, "sources_left_out",
-			json_integer((json_int_t)total->sources_left_out));
+		write_count(w, "sources_left_out", total->sources_left_out);
 	if (total->clock_hz)
-		err |= put_value(o, "clock_hz", json_integer(total->clock_hz));
+		write_count(w, "clock_hz", total->clock_hz);
 	if (total->has_ptime)
-		err |= put_value(o, "ptime_ms", json_real(total->ptime_ms));
-	if (total->srtp_suite)
-		err |= put_text(o, "srtp_suite", total->srtp_suite);
+		writer_real(w, "ptime_ms", total->ptime_ms);
+	writer_text(w, "srtp_suite", total->srtp_suite);
 	if (total->srtp_suite && !outgoing) {
-		err |= put_value(o, "srtp_auth_failed",
-				 json_integer((json_int_t)total->srtp_refused));
-		err |= put_value(
-			o, "srtp_replayed",
-			json_integer((json_int_t)total->srtp_replayed));
+		write_count(w, "srtp_auth_failed", total->srtp_refused);
+		write_count(w, "srtp_replayed", total->srtp_replayed);
 	}
 	if (total->has_loss) {
-		err |= put_value(o, "received",
-				 json_integer((json_int_t)total->received));
-		err |= put_value(o, "expected",
-				 json_integer((json_int_t)total->expected));
-		err |= put_value(o, "lost",
-				 json_integer((json_int_t)total->lost));
-		err |= put_value(o, "loss_pct", json_real(total->loss_pct));
-		err |= put_value(o, "burst_ratio",
-				 json_real(total->burst_ratio));
+		write_count(w, "received", total->received);
+		write_count(w, "expected", total->expected);
+		writer_integer(w, "lost", total->lost);
+		writer_real(w, "loss_pct", total->loss_pct);
+		writer_real(w, "burst_ratio", total->burst_ratio);
 	}
-	err |= put_distribution(o, "jitter_ms", &total->jitter_ms);
-	err |= put_distribution(o, "rtt_ms", &total->rtt_ms);
-	err |= put_distribution(o, "mos", &total->mos);
-	err |= put_score(o, total);
-	err |= put_quality(o, total);
-	if (outgoing)
-		err |= put_reports(o, total);
-	return put_finish(o, err);
 }
 
-json_t *wire_source_encode(const struct stream_source *n,
-			   int64_t wall_offset_ns)
+void wire_stream_begin(struct writer *w, const struct stream_total *total,
+		       bool outgoing)
 {
-	char ssrc[9];
-	json_t *o;
-	int err = 0;
+	writer_open(w, NULL, '{');
+	writer_text(w, "dir", outgoing ? "out" : "in");
+	write_ssrc(w, total->ssrc);
+	writer_text(w, "codec", total->codec);
+	write_counts(w, total, outgoing);
+	write_distribution(w, "jitter_ms", &total->jitter_ms);
+	write_distribution(w, "rtt_ms", &total->rtt_ms);
+	write_distribution(w, "mos", &total->mos);
+	write_score(w, total);
+	write_quality(w, total);
+	if (outgoing)
+		write_reports(w, total);
+}
 
-	snprintf(ssrc, sizeof(ssrc), "%08x", n->ssrc);
-	o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "ssrc", ssrc, "codec",
-		      n->codec, "first_t",
-		      (json_int_t)((n->first_ns + wall_offset_ns) / 1000),
-		      "last_t",
-		      (json_int_t)((n->last_ns + wall_offset_ns) / 1000),
-		      "packets", (json_int_t)n->packets, "duplicates",
-		      (json_int_t)n->duplicates);
-	if (!o)
-		return NULL;
+void wire_stream_sources(struct writer *w, const struct buf *sources)
+{
+	if (sources->used == 0)
+		return;
+	writer_open(w, "sources", '[');
+	writer_raw(w, sources->data, sources->used);
+	writer_close(w, ']');
+}
+
+void wire_stream_finish(struct writer *w, const struct buf *begun,
+			const json_t *audio)
+{
+	if (begun->used == 0)
+		return;
+	writer_raw(w, begun->data, begun->used);
+	if (audio)
+		writer_json(w, "audio", audio);
+	writer_close(w, '}');
+}
+
+void wire_source_write(struct writer *w, const struct stream_source *n,
+		       int64_t wall_offset_ns)
+{
+	writer_open(w, NULL, '{');
+	write_ssrc(w, n->ssrc);
+	writer_text(w, "codec", n->codec);
+	writer_integer(w, "first_t", (n->first_ns + wall_offset_ns) / 1000);
+	writer_integer(w, "last_t", (n->last_ns + wall_offset_ns) / 1000);
+	write_count(w, "packets", n->packets);
+	write_count(w, "duplicates", n->duplicates);
 	if (n->has_loss) {
-		err |= put_value(o, "received",
-				 json_integer((json_int_t)n->received));
-		err |= put_value(o, "expected",
-				 json_integer((json_int_t)n->expected));
-		err |= put_value(o, "lost", json_integer(n->lost));
-		err |= put_value(o, "loss_pct", json_real(n->loss_pct));
+		write_count(w, "received", n->received);
+		write_count(w, "expected", n->expected);
+		writer_integer(w, "lost", n->lost);
+		writer_real(w, "loss_pct", n->loss_pct);
 	}
 	if (n->has_jitter) {
-		err |= put_value(o, "jitter_avg_ms",
-				 json_real(n->jitter_avg_ms));
-		err |= put_value(o, "jitter_max_ms",
-				 json_real(n->jitter_max_ms));
+		writer_real(w, "jitter_avg_ms", n->jitter_avg_ms);
+		writer_real(w, "jitter_max_ms", n->jitter_max_ms);
 	}
 	if (n->has_score) {
-		err |= put_value(o, "r_factor", json_real(n->r_factor));
-		err |= put_value(o, "mos_total", json_real(n->mos));
-		err |= put_text(o, "mos_scale", n->score_scale);
+		writer_real(w, "r_factor", n->r_factor);
+		writer_real(w, "mos_total", n->mos);
+		writer_text(w, "mos_scale", n->score_scale);
 	} else {
-		err |= put_text(o, "no_score", n->no_score_reason);
+		writer_text(w, "no_score", n->no_score_reason);
 	}
-	return put_finish(o, err);
+	writer_close(w, '}');
 }
 
 static json_t *tones_encode(const struct audio_total *total)

@@ -80,24 +80,42 @@ static int sink(const char *data, size_t len, void *arg)
 	return s->err ? -1 : 0;
 }
 
-int wire_channel_send(struct wire_channel *c, json_t *message)
+/**
+ * End the frame that begins at `start`, and write what the socket takes.
+ * @param err  of its text; the frame is taken back then
+ */
+static int frame_end(struct wire_channel *c, size_t start, int err)
 {
-	struct frame_sink s = {.out = &c->out, .start = c->out.used};
 	int left;
 
-	if (json_dump_callback(message, sink, &s, JSON_FLAGS) == 0)
-		s.err = buf_add(&c->out, "\n", 1);
-	else if (s.err == 0)
-		s.err = -ENOMEM;
-	if (s.err) {
-		bool full = s.err == -EMSGSIZE &&
-			    c->out.ceiling - s.start < WIRE_FRAME_BYTES;
+	if (!err)
+		err = buf_add(&c->out, "\n", 1);
+	if (err) {
+		bool full = err == -EMSGSIZE &&
+			    c->out.ceiling - start < WIRE_FRAME_BYTES;
 
-		c->out.used = s.start;
-		return full ? -ENOBUFS : s.err;
+		c->out.used = start;
+		return full ? -ENOBUFS : err;
 	}
 	left = wire_channel_flush(c);
 	return left < 0 ? left : 0;
+}
+
+int wire_channel_send(struct wire_channel *c, json_t *message)
+{
+	struct frame_sink s = {.out = &c->out, .start = c->out.used};
+
+	if (json_dump_callback(message, sink, &s, JSON_FLAGS) && !s.err)
+		s.err = -ENOMEM;
+	return frame_end(c, s.start, s.err);
+}
+
+int wire_channel_send_text(struct wire_channel *c, const char *text, size_t len)
+{
+	struct frame_sink s = {.out = &c->out, .start = c->out.used};
+
+	(void)sink(text, len, &s);
+	return frame_end(c, s.start, s.err);
 }
 
 int wire_channel_flush(struct wire_channel *c)

@@ -7,6 +7,7 @@
 #define OFFHOOK_WIRE_FRAME_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #define WIRE_FRAME_BYTES (4u << 20)
 
@@ -23,6 +24,14 @@ int wire_channel_fd(const struct wire_channel *c);
  * @return 0; -EMSGSIZE; -ENOBUFS the queue (64 MiB) is full; -EPIPE
  */
 int wire_channel_send(struct wire_channel *c, json_t *message);
+
+/**
+ * The same of a message that is JSON text already.
+ * @param text  borrowed; one object in compact form, without a line end
+ * @param len   bytes
+ */
+int wire_channel_send_text(struct wire_channel *c, const char *text,
+			   size_t len);
 
 /** Write what is queued. @return bytes still queued; -EPIPE */
 int wire_channel_flush(struct wire_channel *c);

@@ -1,6 +1,5 @@
 #include "control/wire/put_internal.h"
 
-#include "control/wire/event.h"
 #include "control/wire/text.h"
 
 json_t *put_finish(json_t *object, int err)
@@ -20,10 +19,4 @@ int put_value(json_t *object, const char *name, json_t *value)
 int put_text(json_t *object, const char *name, const char *text)
 {
 	return text ? put_value(object, name, wire_text(text)) : 0;
-}
-
-int put_distribution(json_t *object, const char *name,
-		     const struct distribution *d)
-{
-	return d->n ? put_value(object, name, wire_distribution_encode(d)) : 0;
 }

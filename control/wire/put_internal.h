@@ -8,8 +8,6 @@
 #ifndef OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H
 #define OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H
 
-#include "media/analysis/summary.h"
-
 #include <jansson.h>
 
 /** @param value  NULL: out of memory, and fails */
@@ -17,10 +15,6 @@ int put_value(json_t *object, const char *name, json_t *value);
 
 /** As wire_text(). @param text  NULL: no member */
 int put_text(json_t *object, const char *name, const char *text);
-
-/** @param d  empty: no member */
-int put_distribution(json_t *object, const char *name,
-		     const struct distribution *d);
 
 /** @param object  taken over @param err  of all its members, put together
  * @return object; NULL: a member failed */

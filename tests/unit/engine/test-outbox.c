@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -53,18 +54,35 @@ static size_t receive(struct fixture *f, const char *type, const char *list)
 	return count;
 }
 
+static void add(struct fixture *f, enum outbox_kind kind, const char *item)
+{
+	outbox_add(f->outbox, kind, item, strlen(item));
+}
+
+/** @return a JSON string of so many bytes, to free() */
+static char *string_of(size_t len)
+{
+	char *text = malloc(len + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', len);
+	text[0] = text[len - 1] = '"';
+	text[len] = '\0';
+	return text;
+}
+
 static void test_kinds_and_batches(void **state)
 {
+	char *half = string_of(OUTBOX_BATCH_BYTES / 2 - 100);
 	struct fixture f;
 
 	(void)state;
 	set_up(&f);
 	for (int i = 0; i < 1500; i++)
-		outbox_add(f.outbox, OUTBOX_EVENTS, json_integer(i), 10);
+		add(&f, OUTBOX_EVENTS, i % 2 ? "7" : "{\"a\":[1,2]}");
 	for (int i = 0; i < 3; i++)
-		outbox_add(f.outbox, OUTBOX_SIP, json_integer(i),
-			   OUTBOX_BATCH_BYTES / 2);
-	outbox_add(f.outbox, OUTBOX_SERIES, json_integer(1), 10);
+		add(&f, OUTBOX_SIP, half);
+	add(&f, OUTBOX_SERIES, "1");
 	assert_int_equal(outbox_flush(f.outbox, f.ours), 0);
 	assert_int_equal(receive(&f, "stats", "series"), 1);
 	assert_int_equal(receive(&f, "events", "events"), 1000);
@@ -75,30 +93,86 @@ static void test_kinds_and_batches(void **state)
 	assert_int_equal(outbox_flush(f.outbox, f.ours), 0);
 	assert_int_equal(receive(&f, "", ""), 0);
 	tear_down(&f);
+	free(half);
 }
 
-static void test_ceilings(void **state)
+/* One item of any size goes, alone; above a frame none can. */
+static void test_large_items(void **state)
 {
+	char *large = string_of(OUTBOX_ITEM_BYTES + 1);
 	struct fixture f;
 
 	(void)state;
 	set_up(&f);
-	outbox_add(f.outbox, OUTBOX_SIP, json_null(), OUTBOX_BYTES_MAX - 10);
-	outbox_add(f.outbox, OUTBOX_SIP, json_null(), 11);
-	outbox_add(f.outbox, OUTBOX_SIP, json_null(), 10);
+	outbox_add(f.outbox, OUTBOX_SIP, large, OUTBOX_ITEM_BYTES + 1);
 	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_SIP), 1);
-	outbox_add(f.outbox, OUTBOX_EVENTS, NULL, 1);
+	add(&f, OUTBOX_SIP, "1");
+	large[OUTBOX_ITEM_BYTES - 1] = '"';
+	outbox_add(f.outbox, OUTBOX_SIP, large, OUTBOX_ITEM_BYTES);
+	add(&f, OUTBOX_SIP, "2");
+	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_SIP), 1);
+	assert_int_equal(outbox_flush(f.outbox, f.ours), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(receive(&f, "sip", "messages"), 1);
+	tear_down(&f);
+	free(large);
+}
+
+/* Nobody reads: what the channel does not take waits, and goes once, whole. */
+static void test_flush_again(void **state)
+{
+	char *item = string_of(OUTBOX_ITEM_BYTES);
+	size_t count = 0;
+	struct fixture f;
+	size_t sent = 0;
+
+	(void)state;
+	set_up(&f);
+	while (outbox_flush(f.outbox, f.ours) == 0) {
+		assert_true(++count < 100);
+		outbox_add(f.outbox, OUTBOX_EVENTS, item, OUTBOX_ITEM_BYTES);
+	}
+	assert_int_equal(outbox_flush(f.outbox, f.ours), -ENOBUFS);
+	while (sent < count) {
+		size_t got = receive(&f, "events", "events");
+		int err = outbox_flush(f.outbox, f.ours);
+
+		assert_int_not_equal(got, 0);
+		sent += got;
+		assert_true(err == 0 || err == -ENOBUFS);
+	}
+	assert_int_equal(receive(&f, "", ""), 0);
+	tear_down(&f);
+	free(item);
+}
+
+static void test_ceilings(void **state)
+{
+	char *item = string_of(1 << 20);
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	for (size_t i = 0; i < OUTBOX_BYTES_MAX >> 20; i++)
+		add(&f, OUTBOX_SIP, item);
+	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_SIP), 0);
+	add(&f, OUTBOX_SIP, "1");
+	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_SIP), 1);
+	outbox_add(f.outbox, OUTBOX_EVENTS, NULL, 0);
 	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_EVENTS), 1);
 	for (unsigned i = 0; i <= OUTBOX_ITEMS_MAX; i++)
-		outbox_add(f.outbox, OUTBOX_SERIES, json_null(), 1);
+		add(&f, OUTBOX_SERIES, "1");
 	assert_int_equal(outbox_dropped(f.outbox, OUTBOX_SERIES), 1);
 	tear_down(&f);
+	free(item);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds_and_batches),
+		cmocka_unit_test(test_large_items),
+		cmocka_unit_test(test_flush_again),
 		cmocka_unit_test(test_ceilings),
 	};
 

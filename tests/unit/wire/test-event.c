@@ -21,11 +21,59 @@ static void is_json(json_t *object, const char *expected)
 	json_decref(object);
 }
 
+/* A writer's text, for one item. */
+static struct writer written(struct buf *text)
+{
+	struct writer w;
+
+	buf_init(text, 1 << 16);
+	writer_init(&w, text);
+	return w;
+}
+
+/** @return a new reference, of what was written */
+static json_t *read_back(struct writer *w)
+{
+	json_t *o;
+
+	assert_int_equal(w->err, 0);
+	o = json_loadb(w->buf->data, w->buf->used, JSON_REJECT_DUPLICATES,
+		       NULL);
+	assert_non_null(o);
+	buf_release(w->buf);
+	return o;
+}
+
+static json_t *stream_of(const struct stream_total *total, bool outgoing)
+{
+	struct buf begun, text;
+	struct writer w = written(&begun);
+
+	wire_stream_begin(&w, total, outgoing);
+	assert_int_equal(w.err, 0);
+	w = written(&text);
+	wire_stream_finish(&w, &begun, NULL);
+	buf_release(&begun);
+	return read_back(&w);
+}
+
+static json_t *message_of(const struct wire_sip_message *m)
+{
+	struct buf text;
+	struct writer w = written(&text);
+
+	wire_sip_message_write(&w, when, m);
+	return read_back(&w);
+}
+
 static void test_state(void **state)
 {
+	struct buf text;
+	struct writer w = written(&text);
+
 	(void)state;
-	is_json(wire_event_state(when, UA_CALL_RINGING, "1001", "caller-1",
-				 NULL),
+	wire_event_state(&w, when, UA_CALL_RINGING, "1001", "caller-1", NULL);
+	is_json(read_back(&w),
 		"{\"account\":\"1001\",\"call\":\"caller-1\",\"kind\":\"state\","
 		"\"mono\":42,\"state\":\"CALL_RINGING\",\"t\":1700000000000001}");
 }
@@ -44,15 +92,59 @@ static void test_call_unknown_figures_are_absent(void **state)
 		.code = 486,
 		.reason = "Busy Here",
 	};
+	struct buf text;
+	struct writer w = written(&text);
 
 	(void)state;
-	is_json(wire_event_call(when, &call),
+	wire_event_call(&w, when, &call);
+	is_json(read_back(&w),
 		"{\"account\":\"1001\",\"call\":\"caller-2\",\"call_id\":\"abc\","
 		"\"code\":486,\"direction\":\"out\",\"end\":\"rejected\","
 		"\"established\":false,\"expected_end\":false,"
 		"\"kind\":\"call\",\"mono\":42,"
 		"\"pdd_ms\":12.5,\"peer\":\"sip:1002@x\",\"reason\":\"Busy Here\","
 		"\"streams\":[],\"t\":1700000000000001}");
+}
+
+/* A stream's sources and its audio are members of it. */
+static void test_call_with_streams(void **state)
+{
+	const struct stream_total total = {.codec = "PCMU",
+					   .no_score_reason = "x"};
+	const struct stream_source source = {.ssrc = 1, .no_score_reason = "y"};
+	struct wire_event_call call = {.call = "caller-1", .end = "local"};
+	json_t *audio = json_pack("{s:i}", "packets", 3);
+	struct buf sources, text;
+	struct writer w = written(&sources);
+	json_t *event, *streams, *in;
+
+	(void)state;
+	wire_source_write(&w, &source, 0);
+	wire_source_write(&w, &source, 0);
+	assert_int_equal(w.err, 0);
+	w = written(&call.streams[0]);
+	wire_stream_begin(&w, &total, false);
+	wire_stream_sources(&w, &sources);
+	assert_int_equal(w.err, 0);
+	w = written(&call.streams[1]);
+	wire_stream_begin(&w, &total, true);
+	assert_int_equal(w.err, 0);
+	call.audio[0] = audio;
+	w = written(&text);
+	wire_event_call(&w, when, &call);
+	event = read_back(&w);
+	streams = json_object_get(event, "streams");
+	in = json_array_get(streams, 0);
+	assert_int_equal(json_array_size(streams), 2);
+	assert_string_equal(text_of(in, "dir"), "in");
+	assert_int_equal(json_array_size(json_object_get(in, "sources")), 2);
+	assert_true(json_equal(json_object_get(in, "audio"), audio));
+	assert_string_equal(text_of(json_array_get(streams, 1), "dir"), "out");
+	json_decref(event);
+	json_decref(audio);
+	buf_release(&sources);
+	buf_release(&call.streams[0]);
+	buf_release(&call.streams[1]);
 }
 
 static void test_stream_without_reports(void **state)
@@ -69,7 +161,7 @@ static void test_stream_without_reports(void **state)
 	};
 
 	(void)state;
-	is_json(wire_stream_encode(&total, true),
+	is_json(stream_of(&total, true),
 		"{\"bytes\":516,\"clock_hz\":8000,\"codec\":\"PCMU\",\"dir\":\"out\","
 		"\"duplicates\":0,\"no_score\":\"no report of the peer\","
 		"\"packets\":3,\"ptime_ms\":30.0,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
@@ -89,7 +181,7 @@ static void test_stream_reported(void **state)
 		.reported_ext_seq = 66000,
 		.unreported = 93,
 	};
-	json_t *o = wire_stream_encode(&total, true);
+	json_t *o = stream_of(&total, true);
 	json_t *report = json_object_get(o, "last_report");
 
 	(void)state;
@@ -106,12 +198,12 @@ static void test_stream_reported(void **state)
 	json_decref(o);
 	total.lost = 10;
 	total.lost_by = STREAM_LOST_XR;
-	o = wire_stream_encode(&total, true);
+	o = stream_of(&total, true);
 	assert_string_equal(text_of(o, "lost_by"), "xr");
 	assert_null(json_object_get(o, "lost_note"));
 	json_decref(o);
 	total.has_reach = false;
-	o = wire_stream_encode(&total, true);
+	o = stream_of(&total, true);
 	assert_null(json_object_get(o, "last_report"));
 	assert_null(json_object_get(o, "lost_by"));
 	json_decref(o);
@@ -135,9 +227,12 @@ static void test_source_of_a_stream(void **state)
 		.jitter_max_ms = 1.5,
 		.no_score_reason = "no standardised Ie/Bpl",
 	};
+	struct buf text;
+	struct writer w = written(&text);
 
 	(void)state;
-	is_json(wire_source_encode(&source, 7000000),
+	wire_source_write(&w, &source, 7000000);
+	is_json(read_back(&w),
 		"{\"codec\":\"PCMU\",\"duplicates\":0,\"expected\":12,\"first_t\":8000,"
 		"\"jitter_avg_ms\":0.5,\"jitter_max_ms\":1.5,\"last_t\":9500,"
 		"\"loss_pct\":25.0,\"lost\":3,\"no_score\":\"no standardised Ie/Bpl\","
@@ -183,7 +278,7 @@ static void test_stream_quality(void **state)
 	};
 
 	(void)state;
-	is_json(wire_stream_encode(&total, false),
+	is_json(stream_of(&total, false),
 		"{\"adaptive_buffer\":{\"burst_density_pct\":0.0,"
 		"\"burst_duration_ms\":0.0,\"burst_lost\":0,"
 		"\"burst_ratio\":0.0,\"delay_ms\":25.0,\"discarded\":0,"
@@ -216,13 +311,13 @@ static void test_stream_encrypted(void **state)
 	};
 
 	(void)state;
-	is_json(wire_stream_encode(&total, false),
+	is_json(stream_of(&total, false),
 		"{\"bytes\":0,\"codec\":\"PCMU\",\"dir\":\"in\","
 		"\"duplicates\":0,\"no_score\":\"x\",\"packets\":0,"
 		"\"reordered\":0,\"srtp_auth_failed\":5,"
 		"\"srtp_replayed\":2,\"srtp_suite\":\"AEAD_AES_128_GCM\","
 		"\"ssrc\":\"00000001\",\"stray\":0}");
-	is_json(wire_stream_encode(&total, true),
+	is_json(stream_of(&total, true),
 		"{\"bytes\":0,\"codec\":\"PCMU\",\"dir\":\"out\","
 		"\"duplicates\":0,\"no_score\":\"x\",\"packets\":0,"
 		"\"reordered\":0,\"srtp_suite\":\"AEAD_AES_128_GCM\","
@@ -243,14 +338,14 @@ static void test_sip_message_bytes(void **state)
 	json_t *object;
 
 	(void)state;
-	is_json(wire_sip_message_encode(when, &text),
+	is_json(message_of(&text),
 		"{\"data\":\"OK\\r\\n\",\"dir\":\"received\",\"local\":"
 		"\"127.0.0.1:1\",\"mono\":42,\"peer\":\"127.0.0.1:2\","
 		"\"t\":1700000000000001,\"transport\":\"udp\"}");
 	bytes.data = "\xff\0\1";
 	for (size_t i = 0; i < 3; i++) {
 		bytes.len = i + 1;
-		object = wire_sip_message_encode(when, &bytes);
+		object = message_of(&bytes);
 		assert_string_equal(
 			json_string_value(json_object_get(object, "encoding")),
 			"base64");
@@ -293,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
 		cmocka_unit_test(test_call_end_of_an_older_agent),
+		cmocka_unit_test(test_call_with_streams),
 		cmocka_unit_test(test_stream_without_reports),
 		cmocka_unit_test(test_stream_reported),
 		cmocka_unit_test(test_source_of_a_stream),
