@@ -7,12 +7,25 @@
 /* Events a call keeps for a handler that has not come yet. */
 #define CALL_EVENTS_MAX 64
 
+static void media_destructor(void *arg)
+{
+	explicit_bzero(arg, sizeof(struct media_negotiated)); /* SRTP keys */
+}
+
+void call_event_media(struct call_event *event,
+		      const struct media_negotiated *media)
+{
+	event->media = mem_alloc(sizeof(*event->media), media_destructor);
+	if (event->media)
+		*event->media = *media;
+}
+
 static void event_destructor(void *arg)
 {
 	struct call_event *event = arg;
 
 	list_unlink(&event->le);
-	explicit_bzero(&event->media, sizeof(event->media));
+	mem_deref(event->media);
 	mem_deref(event->target);
 	mem_deref(event->replaces);
 }
@@ -37,7 +50,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.digit_ms = event->digit_ms,
 		.end = event->end,
 		.bye_ok_ns = event->bye_ok_ns,
-		.media = event->has_media ? &event->media : NULL,
+		.media = event->media,
 	};
 
 	call->handler(call, event->event, &info, call->arg);

@@ -46,8 +46,7 @@ struct call_event {
 	unsigned digit_ms;
 	enum sip_call_end end;
 	int64_t bye_ok_ns;
-	bool has_media;
-	struct media_negotiated media;
+	struct media_negotiated *media; /* owned; NULL: nothing new of it */
 };
 
 struct sip_call {
@@ -192,6 +191,12 @@ void call_event_append(struct sip_call *call, struct call_event *event);
  */
 struct call_event *call_event(struct sip_call *call, enum sip_call_event event,
 			      bool local, int64_t mono_ns);
+/**
+ * Add what offer and answer settled to an event that has none yet.
+ * @param media  copied; without memory the event stays without
+ */
+void call_event_media(struct call_event *event,
+		      const struct media_negotiated *media);
 void call_event_reason(struct call_event *event, const struct sip_msg *msg);
 
 #endif

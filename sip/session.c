@@ -167,7 +167,7 @@ int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)
 			  "the multipart body is malformed");
 	if (err)
 		return err;
-	sdp = mem_zalloc(sizeof(*sdp), sdp_destructor);
+	sdp = mem_alloc(sizeof(*sdp), sdp_destructor);
 	if (!sdp)
 		return -ENOMEM;
 	err = sdp_parse(sdp, text.p, text.len, &why);
@@ -417,10 +417,8 @@ void session_event_media(struct sip_call *call, struct call_event *event)
 		return;
 	call->settled = true;
 	call->reported = call->media;
-	if (!event)
-		return;
-	event->has_media = true;
-	event->media = call->media;
+	if (event)
+		call_event_media(event, &call->media);
 }
 
 /* Where our own description says that we send nothing, the peer's direction is
