@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "sip/decode.h"
 #include "sip/error.h"
 #include "sip/headers.h"
 #include "sip/ua_internal.h"
@@ -62,7 +63,7 @@ int client_derive(struct mbuf **ret, const struct transaction *t,
 		err = neg(mbuf_write_mem(copy, t->wire->buf, t->wire->end));
 	if (!err) {
 		copy->pos = 0;
-		err = neg(sip_msg_decode(&invite, copy));
+		err = decode_message(&invite, copy);
 	}
 	if (!err)
 		err = derived_write(mb, t, method, invite, answer);

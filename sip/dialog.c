@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "sip/account_internal.h"
 #include "sip/error.h"
+#include "sip/parse.h"
 #include "sip/text.h"
 
 static void dialog_destructor(void *arg)
@@ -91,7 +92,7 @@ static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
 
 	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
 	if (!routes->err && !routes->first)
-		routes->err = sip_addr_decode(&addr, &hdr->val)
+		routes->err = parse_addr(&addr, &hdr->val)
 				      ? EBADMSG
 				      : pl_strdup(&routes->first, &addr.auri);
 	return routes->err != 0;
@@ -136,11 +137,9 @@ static int target_take(struct dialog *dialog, const struct sip_msg *msg)
 {
 	const struct sip_hdr *contact = sip_msg_hdr(msg, SIP_HDR_CONTACT);
 	struct sip_addr addr;
-	struct uri uri;
 	char *target;
 
-	if (!contact || sip_addr_decode(&addr, &contact->val) ||
-	    uri_decode(&uri, &addr.auri))
+	if (!contact || parse_addr(&addr, &contact->val))
 		return -EBADMSG;
 	if (pl_strdup(&target, &addr.auri))
 		return -ENOMEM;

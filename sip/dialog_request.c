@@ -7,6 +7,7 @@
 #include "sip/digest.h"
 #include "sip/error.h"
 #include "sip/headers.h"
+#include "sip/parse.h"
 #include "sip/resolve.h"
 #include "sip/ua_internal.h"
 
@@ -90,7 +91,7 @@ static int uri_host(struct resolve_host *ret, char *host, size_t size,
 	struct pl pl;
 
 	pl_set_str(&pl, text);
-	if (uri_decode(&uri, &pl))
+	if (parse_uri(&uri, &pl))
 		return -EINVAL;
 	*ret = (struct resolve_host){
 		.host = host,
@@ -100,12 +101,12 @@ static int uri_host(struct resolve_host *ret, char *host, size_t size,
 	};
 	if (!ret->secure && pl_strcasecmp(&uri.scheme, "sip"))
 		return -EPROTONOSUPPORT;
-	if (!msg_param_decode(&uri.params, "transport", &pl)) {
+	if (!parse_param(&uri.params, "transport", &pl)) {
 		ret->tp = resolve_transport(&pl);
 		if (ret->tp == SIP_TRANSP_NONE)
 			return -EPROTONOSUPPORT;
 	}
-	if (msg_param_decode(&uri.params, "maddr", &pl))
+	if (parse_param(&uri.params, "maddr", &pl))
 		pl = uri.host;
 	return neg(pl_strcpy(&pl, host, size));
 }

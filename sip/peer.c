@@ -5,6 +5,7 @@
 
 #include "sip/account_internal.h"
 #include "sip/headers.h"
+#include "sip/parse.h"
 #include "sip/text.h"
 
 /* hostname, IPv4address or IPv6reference (RFC 3261 25.1), loosely */
@@ -45,7 +46,7 @@ int peer_uri(char **ret, const struct sip_account *account, const char *uri)
 	if (err)
 		return err;
 	pl_set_str(&pl, text);
-	if (uri_decode(&parsed, &pl) || !host_valid(&parsed.host)) {
+	if (parse_uri(&parsed, &pl) || !host_valid(&parsed.host)) {
 		mem_deref(text);
 		return -EINVAL;
 	}

@@ -12,6 +12,7 @@
 #include "base/stamp.h"
 #include "sip/client.h"
 #include "sip/conn.h"
+#include "sip/decode.h"
 #include "sip/dispatch.h"
 #include "sip/error.h"
 #include "sip/keepalive.h"
@@ -123,7 +124,7 @@ void transport_received(struct transport *t, const struct arrival *arrival)
 		return;
 	if (start_line_copy(mb, arrival->data, arrival->len, &other_version) ==
 	    0) {
-		if (sip_msg_decode(&msg, mb) == 0) {
+		if (decode_message(&msg, mb) == 0) {
 			msg->src = *arrival->src;
 			msg->dst = *arrival->dst;
 			msg->tp = arrival->tp;
