@@ -145,7 +145,7 @@ static void report_answer(struct analyse *an, struct media_session *s)
 	analysis_report(&s->analysis, &answer);
 	/* full: TX sends without a block when no answer comes */
 	if (ring_push(an->e->answers, &answer))
-		engine_wake(an->e->threads[THREAD_TX].wake_fd);
+		wake_by(&an->e->threads[THREAD_TX].wake, WAKE_NOW);
 }
 
 static void sent_take(struct analyse *an)
@@ -389,22 +389,31 @@ struct analyse *analyse_free(struct analyse *an)
 	return NULL;
 }
 
+/* While there are sessions it ticks, and no command needs it before a tick; see
+ * needed_ns(). */
+static void sleep_until_tick(struct analyse *an)
+{
+	struct thread *thread = &an->e->threads[THREAD_ANALYSIS];
+	struct pollfd wake = {.fd = thread->wake.fd, .events = POLLIN};
+	bool ticks = an->slots_used > 0;
+	bool readable = false;
+
+	wake_sleep(&thread->wake,
+		   ticks ? clock_mono_ns() + ANALYSIS_TICK_NS : WAKE_NEVER);
+	if (ticks || !ring_front(thread->commands))
+		readable = poll(&wake, 1, ticks ? ANALYSIS_TICK_MS : -1) > 0;
+	wake_end(&thread->wake, readable);
+}
+
 void *analyse_thread(void *arg)
 {
 	struct analyse *an = arg;
-	struct pollfd wake = {
-		.fd = an->e->threads[THREAD_ANALYSIS].wake_fd,
-		.events = POLLIN,
-	};
 
 	engine_schedule(an->e, THREAD_ANALYSIS, SCHEDULING_NICE_ONLY);
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&an->e->quit, memory_order_acquire)) {
-		int wait_ms = an->slots_used > 0 ? ANALYSIS_TICK_MS : -1;
-
-		if (poll(&wake, 1, wait_ms) > 0)
-			engine_wake_clear(wake.fd);
+		sleep_until_tick(an);
 		tick(an);
 	}
 	return NULL;

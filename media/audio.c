@@ -217,19 +217,28 @@ struct audio *audio_free(struct audio *au)
 	return NULL;
 }
 
+static void sleep_until_tick(struct audio *au)
+{
+	struct thread *thread = &au->e->threads[THREAD_AUDIO];
+	struct pollfd wake = {.fd = thread->wake.fd, .events = POLLIN};
+	bool ticks = au->count > 0;
+	bool readable = false;
+
+	wake_sleep(&thread->wake,
+		   ticks ? clock_mono_ns() + TICK_MS * NS_PER_MS : WAKE_NEVER);
+	if (!ring_front(thread->commands))
+		readable = poll(&wake, 1, ticks ? TICK_MS : -1) > 0;
+	wake_end(&thread->wake, readable);
+}
+
 void *audio_thread(void *arg)
 {
 	struct audio *au = arg;
-	struct pollfd wake = {
-		.fd = au->e->threads[THREAD_AUDIO].wake_fd,
-		.events = POLLIN,
-	};
 
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&au->e->quit, memory_order_acquire)) {
-		if (poll(&wake, 1, au->count > 0 ? TICK_MS : -1) > 0)
-			engine_wake_clear(wake.fd);
+		sleep_until_tick(au);
 		tick(au);
 	}
 	return NULL;

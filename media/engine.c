@@ -54,7 +54,7 @@ void engine_wake_clear(int fd)
 	(void)got; /* fails when nothing was pending */
 }
 
-static int wake_open(int *ret)
+static int records_fd_open(int *ret)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
@@ -90,7 +90,7 @@ static int rings_open(struct media_engine *e)
 		err = ring_new(&e->audio_records, sizeof(struct media_record),
 			       e->records_count);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
-		err = wake_open(&e->threads[i].wake_fd);
+		err = wake_open(&e->threads[i].wake);
 		if (!err)
 			err = ring_new(&e->threads[i].commands,
 				       sizeof(struct command *),
@@ -132,7 +132,7 @@ static int epoll_open(struct media_engine *e)
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (e->epoll_fd < 0)
 		return -errno;
-	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->threads[THREAD_RX].wake_fd,
+	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->threads[THREAD_RX].wake.fd,
 		      &event) < 0)
 		return -errno;
 	return 0;
@@ -223,7 +223,7 @@ static void threads_stop(struct media_engine *e)
 	for (int i = 0; i < THREAD_COUNT; i++) {
 		if (!e->threads[i].started)
 			continue;
-		engine_wake(e->threads[i].wake_fd);
+		wake_signal(&e->threads[i].wake);
 		pthread_join(e->threads[i].id, NULL);
 	}
 }
@@ -247,11 +247,11 @@ int media_engine_new(struct media_engine **ret,
 	e->epoll_fd = -1;
 	e->records_fd = -1;
 	for (int i = 0; i < THREAD_COUNT; i++)
-		e->threads[i].wake_fd = -1;
+		e->threads[i].wake.fd = -1;
 	sem_init(&e->scheduled, 0, 0);
 	err = rings_open(e);
 	if (!err)
-		err = wake_open(&e->records_fd);
+		err = records_fd_open(&e->records_fd);
 	if (!err)
 		err = tables_open(e);
 	if (!err)
@@ -286,7 +286,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
 	for (int i = 0; i < THREAD_COUNT; i++) {
 		ring_free(e->threads[i].commands);
-		close_if_open(e->threads[i].wake_fd);
+		wake_close(&e->threads[i].wake);
 	}
 	close_if_open(e->epoll_fd);
 	close_if_open(e->records_fd);

@@ -14,6 +14,7 @@
 #include "media/scheduling.h"
 #include "media/session.h"
 #include "media/tx_heap.h"
+#include "media/wake.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -25,6 +26,7 @@
  * what the RX and TX threads still hold is in order with the rest. */
 #define ANALYSIS_DELAY_NS (50 * NS_PER_MS)
 #define ANALYSIS_TICK_MS  20
+#define ANALYSIS_TICK_NS  (ANALYSIS_TICK_MS * NS_PER_MS)
 
 /* 400 kB: datagrams that wait for a turn of the loop */
 #define ENGINE_HANDOVERS 256
@@ -109,7 +111,7 @@ struct report_answer {
 struct thread {
 	pthread_t id;
 	bool started;
-	int wake_fd;           /* eventfd: commands or answers wait */
+	struct wake wake;      /* commands or answers wait */
 	int64_t woken_ns;      /* by the loop, last */
 	bool wake_due;         /* by media_engine_flush(); the loop's */
 	struct ring *commands; /* struct command *; producer: loop */
@@ -223,9 +225,9 @@ int analyse_new(struct analyse **ret, struct media_engine *e);
 struct analyse *analyse_free(struct analyse *an);
 void *analyse_thread(void *an);
 
-/** Wake a thread. Thread: any; never blocks. */
+/** Wake the loop by records_fd. Thread: any; never blocks. */
 void engine_wake(int fd);
-/** Clear a wake-up. Thread: the one woken. */
+/** Clear its wake-up. Thread: the loop. */
 void engine_wake_clear(int fd);
 
 /** Wall time of our SRs at a monotonic time, as NTP. */

@@ -33,7 +33,7 @@ struct media_engine_params {
 	struct media_addr tap;
 	char *reason; /* MEDIA_REASON_BYTES, why it cannot be tapped; or NULL */
 	/* Called on the loop thread when media_engine_flush() is to be called
-	 * within MEDIA_FLUSH_MS; NULL: never, each command wakes at once */
+	 * within MEDIA_FLUSH_MS; NULL: never, no command is held back */
 	void (*flush_h)(void *arg);
 	void *flush_arg;
 };

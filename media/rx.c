@@ -207,6 +207,10 @@ static void session_stop(struct rx *rx, struct media_session *s)
 	atomic_store_explicit(&s->rx_done, true, memory_order_release);
 }
 
+/* Sessions that end one after the other are taken together, one waking for all
+ * of these ms. */
+#define LINGER_STEP_MS 4
+
 /* @return how long epoll may wait for the next one, ms; -1: there is none */
 static int linger_check(struct rx *rx)
 {
@@ -220,7 +224,7 @@ static int linger_check(struct rx *rx)
 		session_stop(rx, s);
 	if (!rx_linger_next(&rx->linger, &next_ns))
 		return -1;
-	return (int)((next_ns - now_ns) / NS_PER_MS) + 1;
+	return (int)((next_ns - now_ns) / NS_PER_MS) + LINGER_STEP_MS;
 }
 
 static void peer_know(struct rx_session *rx, const struct command *c)
@@ -283,7 +287,6 @@ static void commands_take(struct rx *rx)
 	struct thread *thread = &rx->e->threads[THREAD_RX];
 	struct command *c;
 
-	engine_wake_clear(thread->wake_fd);
 	while (ring_pop(thread->commands, &c))
 		command_take(rx, c);
 }
@@ -306,6 +309,26 @@ struct rx *rx_free(struct rx *rx)
 	return NULL;
 }
 
+/* @param events  room for EVENTS_MAX @param wait_ms  -1: until there is one
+ * @return how many there are */
+static int events_wait(struct rx *rx, struct epoll_event *events, int wait_ms,
+		       int64_t now_ns)
+{
+	struct thread *thread = &rx->e->threads[THREAD_RX];
+	bool readable = false;
+	int count;
+
+	wake_sleep(&thread->wake,
+		   wait_ms < 0 ? WAKE_NEVER : now_ns + wait_ms * NS_PER_MS);
+	if (ring_front(thread->commands))
+		wait_ms = 0;
+	count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX, wait_ms);
+	for (int i = 0; i < count; i++)
+		readable |= !events[i].data.ptr;
+	wake_end(&thread->wake, readable);
+	return count;
+}
+
 void *rx_thread(void *arg)
 {
 	struct rx *rx = arg;
@@ -318,20 +341,17 @@ void *rx_thread(void *arg)
 	 * published by it */
 	while (!atomic_load_explicit(&rx->e->quit, memory_order_acquire)) {
 		int64_t idle_ns = clock_mono_ns();
-		int count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX,
-				       wait_ms);
+		int count = events_wait(rx, events, wait_ms, idle_ns);
 		bool more = count == EVENTS_MAX;
 		int64_t now_ns = clock_mono_ns();
 
 		scheduling_watch(scheduling, now_ns - idle_ns > IDLE_NS,
 				 now_ns);
 
-		/* first: who is still silent may be settled by one of them. A
-		 * stopped session, which may be in `events`, lingers. */
-		for (int i = 0; i < count; i++) {
-			if (!events[i].data.ptr)
-				commands_take(rx);
-		}
+		/* first: who is still silent may be settled by one of them,
+		 * and needed_ns() relies on it. A stopped session, which may
+		 * be in `events`, lingers. */
+		commands_take(rx);
 		/* one batch a socket and turn: a flood on one does not starve
 		 * the others, epoll brings the rest again */
 		for (int i = 0; i < count; i++) {

@@ -70,6 +70,7 @@ struct command {
 	int64_t until_ns; /* COMMAND_UNTIL */
 	/* COMMAND_APPLY */
 	int64_t start_ns; /* when the first packet is due */
+	bool begins;      /* the session's first one */
 	struct media_addr rtp;
 	struct media_addr rtcp;
 	/* through a TURN server, to the peers above: */

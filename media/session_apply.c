@@ -207,6 +207,7 @@ int media_session_apply(struct media_session *s,
 		return err;
 	}
 	c->aligned = s->marker;
+	c->begins = s->start_ns == 0;
 	start_choose(s, c);
 	s->codec = c->codec;
 	s->ptime_ms = c->ptime_ms;

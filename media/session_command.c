@@ -64,21 +64,38 @@ int command_new(struct command **ret, struct media_session *s,
 	return 0;
 }
 
-/* May the thread take it some milliseconds later? Packets wait in the socket
- * until RX knows the session, with the kernel's time; TX ends by itself at
- * until_ns; a stopped session lingers. But RX needs new keys, and TX what to
- * send, at once. */
+/*
+ * May the thread take it some milliseconds later? RX takes its commands before
+ * it reads a socket, and TX before it sends, so this is so of all that has no
+ * effect before the next packet. Packets wait in the socket until RX knows the
+ * session, with the kernel's time; TX ends by itself at until_ns; a stopped
+ * session lingers.
+ */
 static bool deferrable(const struct command *c, enum media_thread thread)
 {
 	if (c->kind == COMMAND_UNTIL)
 		return c->until_ns - c->mono_ns > UNTIL_SOON_MS * NS_PER_MS;
-	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP ||
-	       (c->kind == COMMAND_APPLY && thread == THREAD_ANALYSIS);
+	if (c->kind == COMMAND_APPLY)
+		return thread == THREAD_RX ||
+		       (thread == THREAD_TX && c->begins && !c->sends);
+	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP;
+}
+
+/* By when the thread has to take it. @return monotonic, ns; WAKE_NOW */
+static int64_t needed_ns(const struct command *c, enum media_thread thread)
+{
+	if (thread == THREAD_ANALYSIS) /* takes none before */
+		return c->mono_ns + ANALYSIS_DELAY_NS;
+	if (deferrable(c, thread))
+		return c->mono_ns + MEDIA_FLUSH_MS * NS_PER_MS;
+	if (c->kind == COMMAND_APPLY && thread == THREAD_TX && c->begins)
+		return c->start_ns; /* of the first packet */
+	return WAKE_NOW;
 }
 
 static void thread_wake(struct thread *t, int64_t now_ns)
 {
-	engine_wake(t->wake_fd);
+	wake_signal(&t->wake);
 	t->woken_ns = now_ns;
 	t->wake_due = false;
 }
@@ -90,6 +107,8 @@ static void thread_wake_for(struct media_engine *e, enum media_thread thread,
 {
 	struct thread *t = &e->threads[thread];
 
+	if (wake_comes(&t->wake, needed_ns(c, thread)))
+		return;
 	if (!e->params.flush_h || !deferrable(c, thread) ||
 	    c->mono_ns - t->woken_ns >= MEDIA_FLUSH_MS * NS_PER_MS) {
 		thread_wake(t, c->mono_ns);

@@ -160,7 +160,6 @@ static void commands_take(struct media_engine *e)
 	struct thread *thread = &e->threads[THREAD_TX];
 	struct command *c;
 
-	engine_wake_clear(thread->wake_fd);
 	tx_rtcp_answers(e);
 	while (ring_pop(thread->commands, &c))
 		command_take(e, c);
@@ -195,25 +194,35 @@ static void timers_run(struct media_engine *e)
 	}
 }
 
-static bool wait_for_work(struct media_engine *e)
+/* @param wait_ns  WAKE_NEVER: until it is signalled */
+static void wait_for_signal(struct media_engine *e, int64_t wait_ns,
+			    int64_t until_ns)
 {
-	struct pollfd wake = {
-		.fd = e->threads[THREAD_TX].wake_fd,
-		.events = POLLIN,
-	};
+	struct thread *thread = &e->threads[THREAD_TX];
+	struct pollfd wake = {.fd = thread->wake.fd, .events = POLLIN};
+	const struct timespec timeout = {.tv_sec = wait_ns / NS_PER_S,
+					 .tv_nsec = wait_ns % NS_PER_S};
+	bool readable = false;
+
+	wake_sleep(&thread->wake, until_ns);
+	if (!ring_front(thread->commands) && !ring_front(e->answers))
+		readable =
+			ppoll(&wake, 1, wait_ns == WAKE_NEVER ? NULL : &timeout,
+			      NULL) > 0;
+	wake_end(&thread->wake, readable);
+}
+
+static void wait_for_work(struct media_engine *e)
+{
 	const struct tx_entry *first = tx_heap_first(&e->heap);
-	struct timespec timeout = {0};
 	int64_t now_ns = clock_mono_ns();
 	bool waits = !first || first->due_ns > now_ns;
 
-	if (first && waits) {
-		int64_t wait_ns = first->due_ns - now_ns;
-
-		timeout.tv_sec = wait_ns / NS_PER_S;
-		timeout.tv_nsec = wait_ns % NS_PER_S;
-	}
 	scheduling_watch(&e->threads[THREAD_TX].scheduling, waits, now_ns);
-	return ppoll(&wake, 1, first ? &timeout : NULL, NULL) > 0;
+	if (!first)
+		wait_for_signal(e, WAKE_NEVER, WAKE_NEVER);
+	else if (waits)
+		wait_for_signal(e, first->due_ns - now_ns, first->due_ns);
 }
 
 void *tx_thread(void *engine)
@@ -226,8 +235,9 @@ void *tx_thread(void *engine)
 	/* acquire: pairs with the release in threads_stop(); nothing else is
 	 * published by it */
 	while (!atomic_load_explicit(&e->quit, memory_order_acquire)) {
-		if (wait_for_work(e))
-			commands_take(e);
+		wait_for_work(e);
+		/* before what is due: needed_ns() relies on it */
+		commands_take(e);
 		timers_run(e);
 	}
 	return NULL;
