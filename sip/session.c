@@ -276,13 +276,13 @@ int session_no_audio(const struct sip_call *call, char *reason)
 }
 
 /* Of an address that is settled, by the routes of this host. */
-static int route_of(const struct media_addr *to,
-		    const struct media_local *local, const char *what,
-		    char *reason)
+static int route_of(const struct sip_call *call, const struct media_addr *to,
+		    const char *what, char *reason)
 {
+	const struct media_local *local = &call->local;
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
-	int err = sdp_address_route(to, &local->rtp);
+	int err = sdp_address_route(&call->ua->route, to, &local->rtp);
 	uint16_t port;
 
 	if (!err)
@@ -304,9 +304,9 @@ static int route_check(const struct sip_call *call,
 
 	if (deal->ice)
 		return 0;
-	err = route_of(&deal->rtp, &call->local, "audio", reason);
+	err = route_of(call, &deal->rtp, "audio", reason);
 	if (!err && !deal->rtcp_mux)
-		err = route_of(&deal->rtcp, &call->local, "RTCP", reason);
+		err = route_of(call, &deal->rtcp, "RTCP", reason);
 	return err;
 }
 

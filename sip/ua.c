@@ -41,6 +41,7 @@ static void ua_destructor(void *arg)
 	mem_deref(ua->calls);
 	mem_deref(ua->registers);
 	mem_deref(ua->software);
+	sdp_route_close(&ua->route);
 }
 
 /* UDP and TCP on the same port, since one Contact stands for both. */

@@ -10,6 +10,7 @@
 #include "sip/ceiling.h"
 #include "sip/mono_timer.h"
 #include "sip/native.h"
+#include "sip/sdp_address.h"
 #include "sip/text.h"
 #include "sip/ua.h"
 
@@ -40,6 +41,7 @@ struct sip_ua {
 	struct list keepalives;
 	struct mono_timer tmr_due;
 	struct ceiling ceilings[CEILINGS];
+	struct sdp_route route; /* to where peers want media */
 	bool closing;
 	uint32_t calls_max;
 	uint32_t call_count;
