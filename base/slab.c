@@ -16,7 +16,10 @@
 #endif
 #ifdef SANITIZED
 #include <sanitizer/asan_interface.h>
+/* What relies on bytes that are not cleared shall be found. */
+#define MESS_UP(at, bytes) memset((at), 0xa5, (bytes))
 #else
+#define MESS_UP(at, bytes)                     ((void)(at), (void)(bytes))
 #define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
@@ -44,6 +47,7 @@ _Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
 
 struct slab {
 	size_t bytes;
+	size_t cleared; /* of them */
 	size_t stride;
 	size_t places; /* in a chunk */
 	size_t chunks;
@@ -110,17 +114,19 @@ static struct chunk *chunk_new(struct slab *s)
 	return c;
 }
 
-int slab_new(struct slab **ret, size_t bytes)
+int slab_new(struct slab **ret, size_t bytes, size_t cleared)
 {
 	struct slab *s;
 	size_t lines = (bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES;
 
-	if (bytes < sizeof(void *) || bytes > SLAB_OBJECT_MAX)
+	if (bytes < sizeof(void *) || bytes > SLAB_OBJECT_MAX ||
+	    cleared > bytes)
 		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->bytes = bytes;
+	s->cleared = cleared;
 	/* odd: what all objects have at the same place must not be in the same
 	 * few sets of a cache */
 	s->stride = (lines | 1) * SLAB_LINE_BYTES;
@@ -159,11 +165,13 @@ static void *place_take(const struct slab *s, struct chunk *c)
 			(uint8_t *)c + HEADER_BYTES + c->fresh++ * s->stride;
 
 		ASAN_UNPOISON_MEMORY_REGION(fresh, s->bytes);
+		MESS_UP(fresh + s->cleared, s->bytes - s->cleared);
 		return fresh;
 	}
 	ASAN_UNPOISON_MEMORY_REGION(object, s->bytes);
 	c->free = *object;
-	memset(object, 0, s->bytes);
+	memset(object, 0, s->cleared);
+	MESS_UP((uint8_t *)object + s->cleared, s->bytes - s->cleared);
 	return object;
 }
 

@@ -17,18 +17,20 @@ struct slab;
 
 /**
  * Make one without objects.
- * @param bytes  of an object, sizeof(void *)..SLAB_OBJECT_MAX
+ * @param bytes    of an object, sizeof(void *)..SLAB_OBJECT_MAX
+ * @param cleared  of them, from the start: zero in each object that is taken,
+ *                 <= bytes; the others have any value
  * @return 0; -EINVAL; -ENOMEM
  */
-int slab_new(struct slab **ret, size_t bytes);
+int slab_new(struct slab **ret, size_t bytes, size_t cleared);
 
 #define SLAB_OBJECT_MAX ((size_t)1 << 20)
 
 /** Release it with all of its objects. @param s  may be NULL @return NULL */
 struct slab *slab_free(struct slab *s);
 
-/** An object, all zero, at a multiple of SLAB_LINE_BYTES. @return NULL: no
- * memory */
+/** An object, its first bytes zero (slab_new()), at a multiple of
+ * SLAB_LINE_BYTES. @return NULL: no memory */
 void *slab_take(struct slab *s);
 
 /** Give it back; it must not be touched after. @param object  may be NULL */

@@ -240,10 +240,11 @@ static void prefetch_received(const struct analyse *an)
 	const struct media_session *s;
 
 	if (later && (s = an->slots[later->session])) {
-		prefetch(&s->analysis, PREFETCH_LINE);
+		prefetch(&s->analysis.state, PREFETCH_LINE);
 		rtp_stream_prefetch(&s->analysis.streams[0].rtp);
 	}
-	if (soon && (s = an->slots[soon->session])) {
+	if (soon && (s = an->slots[soon->session]) &&
+	    s->analysis.stream_count > 0) {
 		const struct rtp_stream *stream = &s->analysis.streams[0].rtp;
 
 		if (soon->mono_ns >=
@@ -261,7 +262,7 @@ static void prefetch_sent(const struct analyse *an)
 	const struct media_session *s;
 
 	if (soon && (s = an->slots[soon->session])) {
-		prefetch(&s->analysis, PREFETCH_LINE);
+		prefetch(&s->analysis.state, PREFETCH_LINE);
 		prefetch(&s->analysis.sender, RTP_SENDER_HOT_BYTES);
 	}
 }

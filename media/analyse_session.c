@@ -33,6 +33,8 @@ void analysis_never(struct analysis_session *a)
 {
 	while (a->early_count)
 		early_drop(a);
+	/* what still comes until the end of the session is counted there */
+	memset(&a->sender, 0, sizeof(a->sender));
 }
 
 void analysis_srtp(struct analysis_session *a, const struct packet_record *r)
@@ -429,7 +431,7 @@ void analysis_report(struct analysis_session *a, struct report_answer *ret)
 		ret->has_report = true;
 		ret->report.lsr = recent->has_sr ? recent->lsr : 0;
 		ret->report.dlsr = 0;
-		ret->sr_ns = recent->sr_ns;
+		ret->sr_ns = recent->has_sr ? recent->sr_ns : 0;
 	}
 	xr_report(a, ret);
 }

@@ -109,7 +109,8 @@ static int tables_open(struct media_engine *e)
 	e->tx_sessions = calloc(max, sizeof(struct media_session *));
 	if (!e->sessions || !e->tx_sessions)
 		return -ENOMEM;
-	err = slab_new(&e->session_memory, sizeof(struct media_session));
+	err = slab_new(&e->session_memory, sizeof(struct media_session),
+		       SESSION_CLEARED_BYTES);
 	if (!err)
 		err = tx_heap_init(&e->heap, max);
 	if (!err)

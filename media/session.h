@@ -269,31 +269,16 @@ struct analysis_stream {
 #define EARLY_NS          INT64_C(900000000)
 
 struct analysis_session {
-	/* hot: every received packet; one cache line, the first of streams[]
-	 * follows */
-	_Alignas(PREFETCH_LINE) enum analysis_state state;
-	uint32_t running_at;    /* place in the list of running sessions */
-	int64_t second_ns;      /* start of the open second */
-	uint32_t stream_count;  /* of streams[] */
-	uint32_t stream_recent; /* last one that received */
-	bool has_rtp;
-	bool has_rtcp;
-	struct dtmf_receive dtmf; /* hot: the first byte */
-	struct analysis_stream streams[SESSION_STREAMS_MAX];
-	struct rtp_sender sender;
 	/* cold */
 	struct stream_total ended; /* streams that made room: as one */
 	uint64_t ended_most;       /* packets of the largest of them */
-	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
 	uint32_t sources_ended_count;
 	uint64_t sources_left_out;         /* ended ones beyond */
 	struct stream_second ended_second; /* what no second has told of them */
-	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
 	size_t early_count;
 	int64_t stop_ns; /* valid from ANALYSIS_STOPPING on */
-	struct rtp_payload_map maps[2];
-	unsigned map;  /* which of them is in force */
-	bool has_rrtr; /* a request for a DLRR that is not answered yet */
+	unsigned map;    /* which of maps[] is in force */
+	bool has_rrtr;   /* a request for a DLRR that is not answered yet */
 	struct rtcp_dlrr rrtr;
 	int64_t rrtr_ns;
 	/* received, in none of the streams: long before the start, more SSRCs
@@ -314,6 +299,24 @@ struct analysis_session {
 	const struct codec *codec; /* being sent */
 	uint8_t closing_step;
 	uint32_t closing_source; /* the next one to tell of */
+	/* hot: every received packet; one cache line, the first of streams[]
+	 * follows */
+	_Alignas(PREFETCH_LINE) enum analysis_state state;
+	uint32_t running_at;    /* place in the list of running sessions */
+	int64_t second_ns;      /* start of the open second */
+	uint32_t stream_count;  /* of streams[] */
+	uint32_t stream_recent; /* last one that received */
+	bool has_rtp;
+	bool has_rtcp;
+	struct dtmf_receive dtmf; /* hot: the first byte */
+	/* From here on a new session has the contents of a released one: each
+	 * part is written whole before it is read. That is two thirds of a
+	 * session which the loop need not clear for each call. */
+	struct analysis_stream streams[SESSION_STREAMS_MAX]; /* stream_count */
+	struct rtp_sender sender; /* by analysis_start(), analysis_never() */
+	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
+	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
+	struct rtp_payload_map maps[2];                /* by analysis_start() */
 };
 
 /* ---- the session ---- */
@@ -381,12 +384,17 @@ struct media_session {
 	_Atomic bool rx_done;
 	_Atomic bool tx_done;
 
-	/* analysis thread */
-	struct analysis_session analysis;
-
 	/* set by the audio thread when it is through with the session */
 	_Atomic bool audio_done;
+
+	/* analysis thread; last: see SESSION_CLEARED_BYTES */
+	struct analysis_session analysis;
 };
+
+/* The start of a session, all zero when it is made. */
+#define SESSION_CLEARED_BYTES                       \
+	(offsetof(struct media_session, analysis) + \
+	 offsetof(struct analysis_session, streams))
 
 #define TO_RX       (1u << THREAD_RX)
 #define TO_TX       (1u << THREAD_TX)

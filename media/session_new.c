@@ -153,8 +153,10 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->slot = UINT32_MAX;
 	s->user = params->user;
 	session_dtls_open(s);
-	s->add = (struct command){.kind = COMMAND_ADD, .session = s};
-	s->stop = (struct command){.kind = COMMAND_STOP, .session = s};
+	s->add.kind = COMMAND_ADD;
+	s->add.session = s;
+	s->stop.kind = COMMAND_STOP;
+	s->stop.session = s;
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		s->rx.sockets[i] = (struct rx_socket){
 			.session = s,

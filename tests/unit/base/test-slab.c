@@ -18,8 +18,9 @@ static void test_slab_sizes_have_bounds(void **state)
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, sizeof(void *) - 1), -EINVAL);
-	assert_int_equal(slab_new(&s, SLAB_OBJECT_MAX + 1), -EINVAL);
+	assert_int_equal(slab_new(&s, sizeof(void *) - 1, 0), -EINVAL);
+	assert_int_equal(slab_new(&s, SLAB_OBJECT_MAX + 1, 0), -EINVAL);
+	assert_int_equal(slab_new(&s, 100, 101), -EINVAL);
 	assert_null(slab_free(NULL));
 }
 
@@ -29,7 +30,7 @@ static void objects_are_apart(size_t bytes)
 	static uint8_t *objects[MANY];
 	struct slab *s;
 
-	assert_int_equal(slab_new(&s, bytes), 0);
+	assert_int_equal(slab_new(&s, bytes, bytes), 0);
 	for (int i = 0; i < MANY; i++) {
 		objects[i] = slab_take(s);
 		assert_non_null(objects[i]);
@@ -61,7 +62,7 @@ static void test_slab_what_was_used_is_zero_again(void **state)
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, sizeof(zero)), 0);
+	assert_int_equal(slab_new(&s, sizeof(zero), sizeof(zero)), 0);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < MANY; i++) {
 			objects[i] = slab_take(s);
@@ -75,6 +76,27 @@ static void test_slab_what_was_used_is_zero_again(void **state)
 	slab_free(s);
 }
 
+/* Only as much as is asked for: what is large and seldom used costs nothing. */
+static void test_slab_clears_what_is_asked_for(void **state)
+{
+	static const uint8_t zero[1000];
+	struct slab *s;
+	uint8_t *object;
+
+	(void)state;
+	assert_int_equal(slab_new(&s, 5000, sizeof(zero)), 0);
+	object = slab_take(s);
+	assert_memory_equal(object, zero, sizeof(zero));
+	memset(object, 0xff, 5000);
+	slab_give(s, object);
+	assert_ptr_equal(slab_take(s), object);
+	assert_memory_equal(object, zero, sizeof(zero));
+	for (size_t at = sizeof(zero); at < 5000; at++)
+		assert_int_not_equal(object[at], 0);
+	slab_give(s, object);
+	slab_free(s);
+}
+
 /* One that is taken and given back again and again costs no mapping each
  * time, and what is left in between is not disturbed. */
 static void test_slab_places_are_used_again(void **state)
@@ -84,7 +106,7 @@ static void test_slab_places_are_used_again(void **state)
 	void *first;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, 50000), 0);
+	assert_int_equal(slab_new(&s, 50000, 50000), 0);
 	first = slab_take(s);
 	slab_give(s, first);
 	for (int i = 0; i < MANY; i++) {
@@ -139,7 +161,7 @@ static void test_slab_gives_memory_back(void **state)
 	size_t full, empty;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, LARGE), 0);
+	assert_int_equal(slab_new(&s, LARGE, LARGE), 0);
 	for (int i = 0; i < MANY; i++)
 		objects[i] = slab_take(s);
 	full = mapped();
@@ -164,7 +186,7 @@ static void test_slab_is_freed_with_its_objects(void **state)
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, 100000), 0);
+	assert_int_equal(slab_new(&s, 100000, 100000), 0);
 	for (int i = 0; i < MANY; i++)
 		memset(slab_take(s), 0xff, 100000);
 	assert_null(slab_free(s));
@@ -176,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_slab_sizes_have_bounds),
 		cmocka_unit_test(test_slab_objects_are_apart),
 		cmocka_unit_test(test_slab_what_was_used_is_zero_again),
+		cmocka_unit_test(test_slab_clears_what_is_asked_for),
 		cmocka_unit_test(test_slab_places_are_used_again),
 		cmocka_unit_test(test_slab_gives_memory_back),
 		cmocka_unit_test(test_slab_is_freed_with_its_objects),
