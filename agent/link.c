@@ -95,21 +95,6 @@ static void on_enrolled(const struct http_answer *answer, void *arg)
 	link_begin(s);
 }
 
-static json_t *features(const struct supervisor *s)
-{
-	json_t *list = json_array();
-	char labels[CONF_TEXT_BYTES], *next = labels, *label;
-
-	json_array_append_new(list, json_string("sip"));
-	json_array_append_new(list, json_string("rtp"));
-	str_print(labels, sizeof(labels), "%s", s->conf->labels);
-	while ((label = strsep(&next, ","))) {
-		if (label[0])
-			json_array_append_new(list, json_string(label));
-	}
-	return list;
-}
-
 static json_t *register_body(const struct supervisor *s)
 {
 	char host[64] = "agent";
@@ -121,9 +106,9 @@ static json_t *register_body(const struct supervisor *s)
 		host[sizeof(host) - 1] = '\0';
 		name = host;
 	}
-	return json_pack("{s:s,s:s,s:s,s:[i],s:o,s:i}", "token", s->join_token,
+	return json_pack("{s:s,s:s,s:s,s:[i],s:O,s:i}", "token", s->join_token,
 			 "name", name, "version", OFFHOOK_VERSION, "protocols",
-			 PROTOCOL, "features", features(s), "capacity",
+			 PROTOCOL, "features", s->features, "capacity",
 			 (int)s->conf->capacity);
 }
 
@@ -222,9 +207,10 @@ static json_t *poll_body(const struct supervisor *s)
 	for (size_t i = 0; leases && i < s->lease_count; i++)
 		json_array_append_new(leases,
 				      json_string(lease_id(s->leases[i])));
-	body = json_pack("{s:i,s:O?,s:o,s:b}", "free",
+	body = json_pack("{s:i,s:O?,s:o,s:b,s:O}", "free",
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
-			 "leases", leases, "draining", s->stop != STOP_NO);
+			 "leases", leases, "draining", s->stop != STOP_NO,
+			 "features", s->features);
 	/* the controller takes from it how far our clock is off */
 	if (body)
 		json_object_set_new(body, "t",

@@ -1,6 +1,7 @@
 #include "agent/supervisor_internal.h"
 
 #include "agent/artifacts.h"
+#include "agent/capabilities.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -280,7 +281,8 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		return err;
 	}
 	link_init(s);
-	err = open_state(s);
+	s->features = capabilities_list(conf);
+	err = s->features ? open_state(s) : -ENOMEM;
 	if (err == 0)
 		err = signals_begin(s);
 	if (err == 0)
@@ -341,6 +343,7 @@ struct supervisor *supervisor_free(struct supervisor *s)
 	signals_release(s);
 	if (s->http)
 		http_free(s->http);
+	json_decref(s->features);
 	loop_free(s->loop);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);

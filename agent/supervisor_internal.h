@@ -29,6 +29,7 @@ struct supervisor {
 	const struct agent_conf *conf;
 	const char *join_token;
 	const char *engine_program;
+	json_t *features; /* as of the start: capabilities.h */
 	struct loop *loop;
 	struct http *http;
 	struct notify *notify;

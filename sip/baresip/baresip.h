@@ -28,6 +28,16 @@ struct baresip_params {
 };
 
 /**
+ * Can baresip be run here?
+ * Thread: any.
+ * @param bind_addr  literal
+ * @param reason     SIP_REASON_BYTES; written on failure: cause and remedy
+ * @return 0; -ENOENT baresip is not installed; -EADDRNOTAVAIL a loopback
+ *         address; -EINVAL
+ */
+int baresip_usable(const char *bind_addr, char *reason);
+
+/**
  * A user agent without accounts yet; sip_ua_port() of it is 0.
  * @return 0; -ENOENT baresip is not installed; -EADDRNOTAVAIL a loopback
  *         address; -ENOMEM

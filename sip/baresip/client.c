@@ -157,23 +157,31 @@ const struct sip_ops baresip_ops = {
 	.call_free = baresip_call_free,
 };
 
-int baresip_new(struct sip_ua **ret, const struct baresip_params *params)
+int baresip_usable(const char *bind_addr, char *reason)
 {
-	struct baresip_ua *u;
 	struct sa bind;
-	int err = baresip_installed(params->reason);
+	int err = baresip_installed(reason);
 
 	if (err)
 		return err;
-	if (sa_set_str(&bind, params->bind_addr, 0))
+	if (sa_set_str(&bind, bind_addr, 0))
 		return -EINVAL;
-	if (sa_is_loopback(&bind)) {
-		snprintf(params->reason, SIP_REASON_BYTES,
-			 "client baresip: it refuses loopback addresses: the "
-			 "agent's bind must be another one than %s",
-			 params->bind_addr);
-		return -EADDRNOTAVAIL;
-	}
+	if (!sa_is_loopback(&bind))
+		return 0;
+	snprintf(reason, SIP_REASON_BYTES,
+		 "client baresip: it refuses loopback addresses: the agent's "
+		 "bind must be another one than %s",
+		 bind_addr);
+	return -EADDRNOTAVAIL;
+}
+
+int baresip_new(struct sip_ua **ret, const struct baresip_params *params)
+{
+	struct baresip_ua *u;
+	int err = baresip_usable(params->bind_addr, params->reason);
+
+	if (err)
+		return err;
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;

@@ -11,10 +11,10 @@ class FakeAgent:
     Answers are requests.Response, so that tests see what an agent sees.
     """
 
-    def __init__(self, controller, token=None, name=None, capacity=4, auth=None):
+    def __init__(self, controller, token=None, name=None, capacity=4, auth=None, features=()):
         self.controller = controller
         self.session = requests.Session()
-        self.capacity = capacity
+        self.capacity, self.features = capacity, list(features)
         self.held = []
         self.seq = {}
         self.auth = tuple(auth) if auth else self._enrol(token, name)
@@ -22,7 +22,7 @@ class FakeAgent:
     def _enrol(self, token, name):
         answer = self.post("/register", {
             "token": token, "name": name, "version": "0.0",
-            "protocols": [1], "features": [], "capacity": self.capacity},
+            "protocols": [1], "features": self.features, "capacity": self.capacity},
             auth=None)
         assert answer.status_code == 201, answer.text
         body = answer.json()

@@ -39,6 +39,20 @@ static bool read_held(struct request *req, struct reply *rep,
 	return true;
 }
 
+static bool read_features(struct request *req, struct reply *rep,
+			  struct lease_poll *poll)
+{
+	json_t *features = json_object_get(req->body, "features");
+
+	if (features && !json_is_array(features)) {
+		reply_problem(rep, 422, "features must be an array");
+		reply_pointer(rep, "/features", "must be an array");
+		return false;
+	}
+	poll->features = features;
+	return true;
+}
+
 /* With the intervals: an agent that restarted has its identity, but not what
  * it was told when it enrolled. */
 static void answer(struct request *req, struct reply *rep, json_t *jobs)
@@ -68,7 +82,7 @@ void agent_poll(struct request *req, struct reply *rep)
 	}
 	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
 				    &poll.free) ||
-	    !read_held(req, rep, &poll))
+	    !read_held(req, rep, &poll) || !read_features(req, rep, &poll))
 		return;
 	poll.draining = json_is_true(json_object_get(req->body, "draining"));
 	poll.arrived = arrival(req, times.now);

@@ -5,6 +5,7 @@
 #include "control/server/run/params.h"
 #include "control/server/run/plan_action.h"
 #include "control/server/run/plan_check.h"
+#include "control/server/run/plan_needs.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -284,6 +285,8 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 	err = add_peers(plan);
 	if (!err)
 		err = default_destinations(plan);
+	for (size_t i = 0; !err && i < plan->role_count; i++)
+		err = plan_needs_add(plan->roles[i].spec);
 	if (!err)
 		err = plan_jobs_check(plan, source, errors);
 	return err;

@@ -30,8 +30,9 @@ struct lease_poll {
 	int64_t agent_id;
 	int64_t free; /* jobs the agent can take now */
 	bool draining;
-	json_t *held;    /* array of lease ids, borrowed */
-	int64_t arrived; /* when the poll came in */
+	json_t *held;     /* array of lease ids, borrowed */
+	json_t *features; /* array, borrowed; NULL: as it reported before */
+	int64_t arrived;  /* when the poll came in */
 	bool has_offset;
 	int64_t offset_us; /* agent's clock minus ours */
 };
@@ -40,7 +41,7 @@ struct lease_poll {
  * Note that the agent lives (a poll that a later one has replaced gets no
  * jobs), take away what it has lost, and offer it what
  * waits in its pool: all roles of a run together, if need be spread over the
- * pool's agents.
+ * pool's agents, each role to an agent that has the capabilities it needs.
  * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}
  * @param ret_spread true: another agent was given a part and is to be woken
  * @return 0; -ENOENT no such agent; -EIO; -ENOMEM

@@ -1,4 +1,5 @@
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_lease_fit.h"
 
 #include "control/server/store/store_secret.h"
 
@@ -10,24 +11,26 @@
 
 /* Runs looked at in one poll: behind so many waiting ones, ask again. */
 #define CANDIDATES_MAX 64
-#define AGENTS_MAX     256 /* of a pool, that may share one run */
 
 /* A parked poll may be of a connection that is gone: it proves nothing about
  * the agent but when it came in, and the agent's next poll replaces it.
  * @return 1 it is the latest; 0 it is not; -ENOENT; -EIO */
-static int note_agent(struct db *db, const struct lease_poll *poll)
+static int note_agent(struct db *db, const struct lease_poll *poll,
+		      const char *features)
 {
 	const struct db_value params[] = {
 		DB_I(poll->agent_id), DB_I(poll->arrived), DB_I(poll->draining),
 		poll->has_offset ? DB_I(poll->offset_us)
-				 : (struct db_value){.type = DB_NULL}};
+				 : (struct db_value){.type = DB_NULL},
+		db_text(features)};
 	int64_t there;
 	int err;
 
 	err = lease_exec(db,
 			 "UPDATE agent SET polled_at = $2, draining = $3, "
 			 "disconnected = 0, clock_offset_us = "
-			 "coalesce($4, clock_offset_us), last_seen = CASE WHEN "
+			 "coalesce($4, clock_offset_us), features_json = "
+			 "coalesce($5, features_json), last_seen = CASE WHEN "
 			 "last_seen > $2 THEN last_seen ELSE $2 END "
 			 "WHERE id = $1 AND coalesce(polled_at, 0) <= $2",
 			 LEASE_PARAMS(params));
@@ -104,57 +107,6 @@ static int take_lost(struct db *db, const struct lease_poll *poll)
 	return err < 0 ? err : 0;
 }
 
-struct agent_room {
-	int64_t id;
-	int64_t free;
-};
-
-struct rooms {
-	struct agent_room agents[AGENTS_MAX];
-	size_t count;
-	int64_t total;
-	int64_t largest; /* of one agent */
-};
-
-static int room_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct rooms *rooms = arg;
-	int64_t free_jobs = row[1].integer;
-
-	(void)columns;
-	if (free_jobs <= 0 || rooms->count == AGENTS_MAX)
-		return 0;
-	rooms->agents[rooms->count++] =
-		(struct agent_room){row[0].integer, free_jobs};
-	rooms->total += free_jobs;
-	if (free_jobs > rooms->largest)
-		rooms->largest = free_jobs;
-	return 0;
-}
-
-/* The polling agent first, with what it says itself; then the other agents of
- * its pool that are online, the roomiest first. */
-static int find_rooms(struct db *db, const struct lease_poll *poll,
-		      const struct lease_times *times, int64_t mine,
-		      struct rooms *rooms)
-{
-	const struct db_value params[] = {DB_I(poll->agent_id),
-					  DB_I(times->now - times->lease_ms)};
-
-	rooms->count = 1;
-	rooms->agents[0] = (struct agent_room){poll->agent_id, mine};
-	rooms->total = rooms->largest = mine;
-	return db_query(
-		db,
-		"SELECT a.id, a.capacity - (SELECT count(*) FROM lease l "
-		"WHERE l.agent_id = a.id AND l.state IN ('offered', "
-		"'started')) AS room FROM agent a WHERE a.pool_id = (SELECT "
-		"pool_id FROM agent WHERE id = $1) AND a.id <> $1 AND "
-		"a.draining = 0 AND a.held = 0 AND a.disconnected = 0 AND a.last_seen > $2 "
-		"ORDER BY room DESC, a.id",
-		LEASE_PARAMS(params), room_row, rooms);
-}
-
 static int offer(struct db *db, const char *lease_id, int64_t agent_id,
 		 const struct lease_times *times)
 {
@@ -168,46 +120,65 @@ static int offer(struct db *db, const char *lease_id, int64_t agent_id,
 			  LEASE_PARAMS(params));
 }
 
-/* Give a run's waiting leases away, all of them or none.
- * @return leases given to the polling agent */
-static int place_run(struct db *db, const struct lease_poll *poll,
-		     const struct lease_times *times, int64_t run_id,
-		     int64_t mine, bool *ret_spread)
+/* Which agent gets which role: the polling one all of them; none, where another
+ * agent can take the whole run when it polls; else they are shared out. */
+static bool choose(const struct fit *f, size_t seats[static FIT_ROLES_MAX])
+{
+	for (size_t a = 0; a < f->agent_count; a++) {
+		if (!fit_takes_all(f, &f->agents[a]))
+			continue;
+		memset(seats, 0, FIT_ROLES_MAX * sizeof(*seats));
+		return a == 0;
+	}
+	return fit_seat(f, false, seats);
+}
+
+/* @return leases given to the polling agent */
+static int offer_all(struct db *db, const struct fit *f, int64_t run_id,
+		     const struct lease_times *times, bool *ret_spread)
 {
 	const struct db_value run = DB_I(run_id);
-	struct id_list waiting = {.count = 0};
-	struct rooms rooms = {.count = 0};
-	size_t agent = 0;
+	size_t seats[FIT_ROLES_MAX];
 	int given = 0, err;
 
-	err = db_query(db,
-		       "SELECT id FROM lease WHERE run_id = $1 AND "
-		       "state = 'waiting' ORDER BY role",
-		       &run, 1, id_row, &waiting);
-	if (err < 0 || !waiting.count)
-		return err < 0 ? err : 0;
-	err = find_rooms(db, poll, times, mine, &rooms);
-	if (err < 0)
-		return err;
-	if (mine < (int64_t)waiting.count &&
-	    (rooms.total < (int64_t)waiting.count ||
-	     rooms.largest >= (int64_t)waiting.count))
-		return 0; /* no room, or another agent can take it whole */
-	for (size_t i = 0; i < waiting.count; i++) {
-		while (rooms.agents[agent].free == 0)
-			agent++;
-		rooms.agents[agent].free--;
-		err = offer(db, waiting.ids[i], rooms.agents[agent].id, times);
+	if (!f->role_count || !choose(f, seats))
+		return 0;
+	for (size_t r = 0; r < f->role_count; r++) {
+		err = offer(db, f->roles[r].lease_id, f->agents[seats[r]].id,
+			    times);
 		if (err < 0)
 			return err;
-		given += agent == 0;
-		*ret_spread |= agent > 0;
+		given += seats[r] == 0;
+		*ret_spread |= seats[r] > 0;
 	}
 	err = lease_exec(db,
 			 "UPDATE run SET phase = 'dispatching' "
 			 "WHERE id = $1 AND phase = 'queued'",
 			 &run, 1);
 	return err < 0 ? err : given;
+}
+
+/* Give a run's waiting leases away, all of them or none. The polling agent
+ * stands first, with the room that it says it has.
+ * @return leases given to the polling agent */
+static int place_run(struct db *db, const struct lease_poll *poll,
+		     const struct lease_times *times, int64_t run_id,
+		     int64_t mine, bool *ret_spread)
+{
+	const struct fit_query query = {
+		.run_id = run_id,
+		.seen_after = times->now - times->lease_ms,
+		.first_agent = poll->agent_id,
+	};
+	struct fit fit;
+	int given = fit_read(db, &query, &fit);
+
+	if (!given && fit.agent_count) {
+		fit.agents[0].room = mine;
+		given = offer_all(db, &fit, run_id, times, ret_spread);
+	}
+	fit_release(&fit);
+	return given;
 }
 
 /* How many jobs the polling agent can take. What it did not know when it asked:
@@ -367,19 +338,22 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 	       bool *ret_spread)
 {
 	json_t *jobs = json_array();
+	char *features = poll->features
+				 ? json_dumps(poll->features, JSON_COMPACT)
+				 : NULL;
 	bool spread = false;
 	struct db *db;
-	int err;
+	int err = jobs && (features || !poll->features) ? 0 : -ENOMEM;
 
-	if (!jobs)
-		return -ENOMEM;
-	err = store_write_begin(s, &db);
+	if (!err)
+		err = store_write_begin(s, &db);
 	if (!err) {
-		err = note_agent(db, poll);
+		err = note_agent(db, poll, features);
 		if (err > 0)
 			err = answer_poll(s, db, poll, times, jobs, &spread);
 		err = store_write_end(s, err);
 	}
+	free(features);
 	if (err < 0) {
 		json_decref(jobs);
 		return err;

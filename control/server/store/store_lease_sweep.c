@@ -1,4 +1,5 @@
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_lease_fit.h"
 
 #include "control/server/store/store_lease_run.h"
 
@@ -153,11 +154,30 @@ static int waiting_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* @return 1 the agents online lack what the run needs, text says what; 0; -EIO;
+ * -ENOMEM */
+static int incapable(struct db *db, const struct waiting_row *w,
+		     const struct sweep_times *times, char *text, size_t size)
+{
+	const struct fit_query query = {
+		.run_id = w->run_id,
+		.seen_after = times->now - times->lease_ms,
+	};
+	struct fit fit;
+	int err = fit_read(db, &query, &fit);
+
+	if (!err)
+		err = fit_missing(&fit, w->pool, text, size);
+	fit_release(&fit);
+	return err;
+}
+
 static int give_up(struct db *db, const struct waiting_row *w,
 		   const struct sweep_times *times)
 {
 	int64_t since = w->created_at;
 	char text[512];
+	int err;
 
 	if (!w->online && w->last_seen > since)
 		since = w->last_seen;
@@ -175,8 +195,8 @@ static int give_up(struct db *db, const struct waiting_row *w,
 			 "%" PRId64 " jobs together, the run needs %" PRId64
 			 ": start more agents, or raise their capacity",
 			 w->pool, w->capacity, w->roles);
-	else
-		return 0; /* they are busy: it is the run's turn later */
+	else if ((err = incapable(db, w, times, text, sizeof(text))) <= 0)
+		return err; /* they are busy: it is the run's turn later */
 	return lease_run_stopping(db, w->run_id, "error", text, times->now);
 }
 

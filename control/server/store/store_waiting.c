@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_lease_fit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,10 +132,26 @@ static void time_text(int64_t ms, char text[static 24])
 	(void)strftime(text, 24, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
+/* Room there is, but perhaps not with agents that have what the run needs. */
+static int explain_needs(const struct waiting_run *run, const struct fit *f,
+			 char text[static WAITING_TEXT_BYTES])
+{
+	size_t seats[FIT_ROLES_MAX];
+	char needs[256];
+
+	if (!fit_needs(f, needs, sizeof(needs)) || fit_seat(f, false, seats))
+		return 0;
+	str_print(text, WAITING_TEXT_BYTES,
+		  "the agents online in the pool %s that have what the run "
+		  "needs (%s) are busy",
+		  run->pool, needs);
+	return 1;
+}
+
 /* @param room  what runs ahead in the queue leave */
 static int explain(const struct waiting_run *run,
-		   const struct pool_agents *agents, int64_t room,
-		   const struct waiting_times *times,
+		   const struct pool_agents *agents, const struct fit *f,
+		   int64_t room, const struct waiting_times *times,
 		   char text[static WAITING_TEXT_BYTES])
 {
 	int64_t since = times->now - WAITING_POLL_MS;
@@ -155,6 +172,8 @@ static int explain(const struct waiting_run *run,
 			  "the agents online in the pool %s are draining and "
 			  "take no jobs",
 			  run->pool);
+	} else if (fit_missing(f, run->pool, text, WAITING_TEXT_BYTES)) {
+		return 1;
 	} else if (agents->capacity < run->roles) {
 		str_print(text, WAITING_TEXT_BYTES,
 			  "the agents online in the pool %s can take %" PRId64
@@ -167,6 +186,8 @@ static int explain(const struct waiting_run *run,
 			  "%" PRId64,
 			  run->pool, agents->capacity - room, agents->capacity,
 			  run->roles);
+	} else if (explain_needs(run, f, text)) {
+		return 1;
 	} else if (run->created_at < since && agents->polled_at < since) {
 		time_text(agents->polled_at, at);
 		str_print(text, WAITING_TEXT_BYTES,
@@ -183,8 +204,13 @@ int store_waiting_for(struct store *s, int64_t run_id,
 		      const struct waiting_times *times,
 		      char text[static WAITING_TEXT_BYTES])
 {
+	const struct fit_query query = {
+		.run_id = run_id,
+		.seen_after = times->now - times->lease_ms,
+	};
 	struct waiting_run run = {.id = run_id};
 	struct pool_agents agents = {.enrolled = 0};
+	struct fit fit;
 	int64_t room;
 	int err;
 
@@ -195,5 +221,11 @@ int store_waiting_for(struct store *s, int64_t run_id,
 	room = agents.room;
 	if (err >= 0)
 		err = reserve_ahead(s, &run, &room);
-	return err < 0 ? err : explain(&run, &agents, room, times, text);
+	if (err < 0)
+		return err;
+	err = fit_read(store_reader(s), &query, &fit);
+	if (!err)
+		err = explain(&run, &agents, &fit, room, times, text);
+	fit_release(&fit);
+	return err;
 }

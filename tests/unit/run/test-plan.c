@@ -141,6 +141,39 @@ static void test_plan_single_call(void **state)
 	json_decref(errors);
 }
 
+static void test_plan_says_what_an_agent_needs(void **state)
+{
+	json_t *errors = json_array(), *needs;
+	struct plan plan;
+	char *text;
+
+	(void)state;
+	assert_int_equal(
+		make(&plan,
+		     "[[{'type':'answer','role':'B','audio_codecs':['PCMU'],"
+		     "'media_encryption':'none'},"
+		     "{'type':'call','role':'A','target_pool':5,"
+		     "'dial_destination':'1','transport':'tls',"
+		     "'media_encryption':'sdes-mandatory',"
+		     "'audio_codecs':['opus','PCMA','G722']},"
+		     "{'type':'call','role':'A','target_pool':5,"
+		     "'dial_destination':'1','client':'baresip',"
+		     "'audio_codecs':['opus']}]]",
+		     "[]", errors),
+		0);
+	assert_int_equal(json_array_size(errors), 0);
+	/* what every agent has is no need */
+	assert_null(json_object_get(plan.roles[0].spec, "needs"));
+	needs = json_object_get(plan.roles[1].spec, "needs");
+	text = json_dumps(needs, JSON_COMPACT);
+	assert_string_equal(text, "[\"encryption:sdes\",\"transport:tls\","
+				  "\"codec:opus\",\"codec:G722\","
+				  "\"client:baresip\"]");
+	free(text);
+	plan_release(&plan);
+	json_decref(errors);
+}
+
 static void test_plan_records_sip_for_conditions(void **state)
 {
 	json_t *errors = json_array();
@@ -348,6 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan_single_call),
+		cmocka_unit_test(test_plan_says_what_an_agent_needs),
 		cmocka_unit_test(test_plan_records_sip_for_conditions),
 		cmocka_unit_test(test_plan_mistakes),
 		cmocka_unit_test(test_plan_prompt),

@@ -1,0 +1,83 @@
+/**
+ * Which agents of its pool can carry out the roles of a run: room, and the
+ * capabilities that a role needs (docs/internals/orchestration.md). This is the only
+ * place where needs and capabilities are compared: polls place runs by it, and
+ * what a queued run waits for is worked out with it.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_FIT_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_FIT_H
+
+#include "base/str.h"
+#include "control/server/store/store_db.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIT_ROLES_MAX 64 /* PLAN_ROLES_MAX of run/plan.h, and more */
+
+struct fit_role {
+	char lease_id[UUID_TEXT_BYTES];
+	char role[40];
+	json_t *needs; /* array of texts; NULL: nothing special */
+};
+
+struct fit_agent {
+	int64_t id;
+	char name[128];
+	int64_t capacity;
+	int64_t room;     /* of the capacity without job; may be negative */
+	json_t *features; /* array, as it reported them */
+};
+
+struct fit {
+	struct fit_role roles[FIT_ROLES_MAX]; /* that wait for an agent */
+	size_t role_count;
+	struct fit_agent *agents; /* allocated; that take jobs */
+	size_t agent_count;
+};
+
+struct fit_query {
+	int64_t run_id;
+	int64_t seen_after;  /* ms since 1970: agents seen later are online */
+	int64_t first_agent; /* stands first, even if it is not online; or 0 */
+};
+
+/**
+ * Read the waiting roles of a run and the agents of its pool that are online
+ * and take jobs: `first_agent`, then those with most room.
+ * @param ret  fit_release() in any case
+ * @return 0; -ENOMEM; -EIO
+ */
+int fit_read(struct db *db, const struct fit_query *query, struct fit *ret);
+
+void fit_release(struct fit *f);
+
+/** Has the agent room and the capabilities for all waiting roles? */
+bool fit_takes_all(const struct fit *f, const struct fit_agent *agent);
+
+/**
+ * Find an agent for every role, with the capabilities it needs. Agents that
+ * stand first are preferred.
+ * @param idle   true: as if no agent had a job
+ * @param seats  receives an index into `agents` for each role
+ * @return false: there are not enough (seats are undefined)
+ */
+bool fit_seat(const struct fit *f, bool idle,
+	      size_t seats[static FIT_ROLES_MAX]);
+
+/**
+ * Say which capability is missing: no agent has what a role needs, or those
+ * that have it can take too few jobs even when idle.
+ * @param text  one sentence, cut to the size; written only if true is returned
+ */
+bool fit_missing(const struct fit *f, const char *pool, char *text,
+		 size_t size);
+
+/** Name the capabilities that the run needs: "client:baresip, codec:opus".
+ * @return false: none */
+bool fit_needs(const struct fit *f, char *text, size_t size);
+
+#endif
