@@ -260,7 +260,10 @@ static void place_due(void *arg)
 		timer_set(e, now_ns + STARTS_RETRY_MS * NS_PER_MS, now_ns);
 	else if (may_place(e))
 		timer_set(e, g->next_ns, now_ns);
-	/* else calling_closed() or calling_ended() goes on */
+	else if (g->placed < g->action->max_total_calls)
+		timer_set(e, now_ns + STARTS_WATCH_MS * NS_PER_MS, now_ns);
+	/* calling_closed() or calling_ended() goes on; until then the timer
+	 * only sees whether the loop is late */
 }
 
 void calling_start(struct engine *e, const struct wire_action *action)
@@ -290,6 +293,9 @@ static void calling_go_on(struct engine *e, bool held_up)
 	struct calling *g = &e->calling;
 	int64_t now_ns = clock_mono_ns();
 
+	/* what this replaces may be overdue: the loop reads its sockets first */
+	if (mono_timer_running(&g->tmr) && now_ns > g->timer_ns)
+		starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
 	/* It was not held up: its timer runs until the next one is due. */
 	if (!held_up && !e->starts.waits && mono_timer_running(&g->tmr) &&
 	    g->ended < g->action->max_total_calls)

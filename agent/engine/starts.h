@@ -23,6 +23,9 @@ struct wire_action;
 #define STARTS_FOREIGN_NS (5 * NS_PER_S)
 /* While a start waits it is tried this often, besides whenever a call ends. */
 #define STARTS_RETRY_MS 100
+/* While max_concurrent_calls holds the generator up, a late loop is noticed by
+ * a timer of this period. */
+#define STARTS_WATCH_MS 100
 
 struct starts {
 	bool waits;       /* the next one, for a port or a session */

@@ -107,6 +107,25 @@ def test_an_engine_that_stalls_is_saturated(build):
     assert "no port of the RTP range" not in flaw["text"]
 
 
+def test_an_engine_that_stalls_while_all_its_calls_are_up_is_saturated(build):
+    """No start is due then, as max_concurrent_calls holds them up; when it goes on, the calls
+    are over and hold their ports: the peer answers each BYE late."""
+    with callee(bye_s=0.5) as peer, caller(build, peer, 3, max_total_calls=9,
+                                           max_concurrent_calls=3, calls_per_second=50,
+                                           call_duration=1) as engine:
+        engine.go(0)
+        engine.until(lambda: engine.states().count("CALL_ESTABLISHED") == 3, "all calls are up")
+        engine.pause()
+        time.sleep(1.5)
+        engine.resume()
+        engine.until(lambda: engine.ready >= 0 or engine.finish, "the calls are over")
+        engine.end()
+    whole(engine, 9)
+    (flaw,) = flaws(engine)
+    assert flaw["count"] == evidence(engine)["starts_missed"] > 0
+    assert flaw["text"].startswith("generator saturated: "), flaw
+
+
 def test_a_range_that_is_too_small_is_said(build):
     with callee() as peer, caller(build, peer, 3, max_total_calls=10, max_concurrent_calls=6,
                                   calls_per_second=50, call_duration=30) as engine:
