@@ -12,7 +12,6 @@
 #include "sip/fork.h"
 #include "sip/indialog.h"
 #include "sip/message.h"
-#include "sip/multipart.h"
 #include "sip/notifier.h"
 #include "sip/refer.h"
 #include "sip/referral.h"
@@ -98,25 +97,16 @@ static bool well_formed(const struct sip_msg *msg)
 	       !pl_cmp(&msg->cseq.met, &msg->met) && cseq_valid(msg);
 }
 
-/* What is supported depends on who is addressed. */
-static bool extensions_refused(struct sip_ua *ua, const struct sip_msg *msg)
+/* What is supported depends on who is addressed: NULL is nobody we know. */
+static const struct sip_call_options *options_of(struct sip_ua *ua,
+						 const struct sip_msg *msg)
 {
 	const struct sip_call *call =
 		pl_isset(&msg->to.tag) ? call_find(ua, msg) : NULL;
 	const struct sip_account *account =
 		call ? NULL : account_by_user(ua, msg);
 
-	return extensions_refuse(ua, msg,
-				 call      ? &call->options
-				 : account ? &account->call_options
-					   : NULL);
-}
-
-static void options_reply(struct sip_ua *ua, const struct sip_msg *msg)
-{
-	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
-			    ALLOW_HEADER "Accept: " MULTIPART_ACCEPT "\r\n"
-					 "Content-Length: 0\r\n\r\n");
+	return call ? &call->options : account ? &account->call_options : NULL;
 }
 
 static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
@@ -174,7 +164,7 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 	else if (method_is(msg, "INVITE"))
 		reinvite_received(call, msg);
 	else if (method_is(msg, "OPTIONS"))
-		options_reply(ua, msg);
+		extensions_reply(ua, msg, options_of(ua, msg));
 	else if (method_is(msg, "INFO"))
 		info_received(call, msg);
 	else if (method_is(msg, "MESSAGE"))
@@ -273,14 +263,14 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 					"Call/Transaction Does Not Exist");
 		return;
 	}
-	if (extensions_refused(ua, msg))
+	if (extensions_refuse(ua, msg, options_of(ua, msg)))
 		return;
 	if (pl_isset(&msg->to.tag))
 		request_in_dialog(ua, msg);
 	else if (method_is(msg, "INVITE"))
 		invite_received(ua, msg);
 	else if (method_is(msg, "OPTIONS"))
-		options_reply(ua, msg);
+		extensions_reply(ua, msg, options_of(ua, msg));
 	else if (method_is(msg, "MESSAGE"))
 		message_received(ua, msg);
 	else if (method_is(msg, "SUBSCRIBE"))

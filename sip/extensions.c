@@ -4,6 +4,7 @@
 
 #include "sip/call.h"
 #include "sip/call_internal.h"
+#include "sip/multipart.h"
 #include "sip/server.h"
 #include "sip/text.h"
 #include "sip/timer.h"
@@ -47,6 +48,18 @@ int extensions_response(char **ret, const struct sip_call *call)
 {
 	return text_print(ret, ALLOW_HEADER "%H", supported_print,
 			  &call->options);
+}
+
+void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+		      const struct sip_call_options *options)
+{
+	static const struct sip_call_options none;
+
+	(void)server_replyf(NULL, NULL, ua->sip, msg, false, 200, "OK",
+			    ALLOW_HEADER "%HAccept: " MULTIPART_ACCEPT "\r\n"
+					 "Accept-Encoding: identity\r\n"
+					 "Content-Length: 0\r\n\r\n",
+			    supported_print, options ? options : &none);
 }
 
 struct refusal {

@@ -19,6 +19,10 @@ struct sip_ua;
 int extensions_request(char **ret, const struct sip_call *call, bool invite);
 /** Lines of our response to one. */
 int extensions_response(char **ret, const struct sip_call *call);
+/** Answer OPTIONS with what we understand (RFC 3261 11.2).
+ * @param options  of who is addressed; NULL: nobody we know */
+void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+		      const struct sip_call_options *options);
 /** Refuse a request, 420 or 421, that asks for more, or less, than we do.
  * @return true: it was answered */
 bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,

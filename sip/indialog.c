@@ -11,6 +11,7 @@
 #include "sip/dtmf_info.h"
 #include "sip/headers.h"
 #include "sip/message.h"
+#include "sip/multipart.h"
 #include "sip/native.h"
 #include "sip/refer.h"
 #include "sip/server.h"
@@ -196,8 +197,12 @@ int native_call_request(struct sip_call *call, const char *method,
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		if (strcmp(method, methods[i]) == 0)
-			return indialog_send(call, methods[i], NULL, type,
-					     body);
+			return indialog_send(
+				call, methods[i],
+				strcmp(method, "OPTIONS") == 0
+					? "Accept: " MULTIPART_ACCEPT "\r\n"
+					: NULL,
+				type, body);
 	}
 	return -EINVAL;
 }

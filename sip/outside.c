@@ -11,6 +11,7 @@
 #include "sip/digest.h"
 #include "sip/headers.h"
 #include "sip/message.h"
+#include "sip/multipart.h"
 #include "sip/native.h"
 #include "sip/peer.h"
 #include "sip/text.h"
@@ -100,7 +101,7 @@ static int outside_send(struct outside *o)
 	const struct request request = {
 		.method = o->method,
 		.headers = strcmp(o->method, "OPTIONS") == 0
-				   ? "Accept: application/sdp\r\n"
+				   ? "Accept: " MULTIPART_ACCEPT "\r\n"
 				   : NULL,
 		.type = o->type,
 		.body = o->body,

@@ -492,6 +492,8 @@ static void script_malformed(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "Accept: application/sdp, multipart/mixed, "
 		       "multipart/alternative\r\n");
+	peer_has(peer, "Accept-Encoding: identity\r\n");
+	peer_has(peer, "Supported: replaces, norefersub\r\n");
 	peer_has(peer, "Allow: INVITE");
 	peer_request(peer, "PUBLISH", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 405 ");

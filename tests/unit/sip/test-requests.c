@@ -3,6 +3,9 @@
 
 static const struct world_options plain = {.password = "secret",
 					   .domain = "example.net"};
+#define UNDERSTOOD                                                 \
+	"\r\nAccept: application/sdp, multipart/mixed, multipart/" \
+	"alternative\r\n"
 static uint16_t ua_port; /* set before the script's thread starts */
 
 static void called(struct peer *peer)
@@ -27,6 +30,7 @@ static void script_requests(struct peer *peer)
 	peer_has(peer, "Proxy-Authorization: Digest username=\"1001\"");
 	peer_reply(peer, 202, "Accepted", NULL, NULL);
 	peer_expect(peer, "OPTIONS ");
+	peer_has(peer, UNDERSTOOD);
 	peer_reply(peer, 486, "Busy Here", NULL, NULL);
 	/* and theirs */
 	peer_request(peer, "MESSAGE", "Content-Type: text/plain\r\n", NULL);
@@ -433,8 +437,10 @@ static void test_redirect_by_us(void **state)
 static void script_outside(struct peer *peer)
 {
 	peer_expect(peer, "OPTIONS sip:example.net SIP/2.0\r\n");
+	peer_has(peer, UNDERSTOOD);
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	peer_expect(peer, "MESSAGE sip:1002@example.net SIP/2.0\r\n");
+	peer_has_not(peer, "\r\nAccept:");
 	peer_has(peer, "\r\n\r\nhi");
 	peer_reply(peer, 404, "Not Found", NULL, NULL);
 	/* and theirs */
