@@ -1,6 +1,8 @@
-"""Digest authentication, RFC 7616 section 3.4, written a second time."""
+"""Digest authentication, RFC 7616 section 3.4 and RFC 8760, written a second time."""
 import hashlib
 import re
+
+HASHES = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
 
 
 def parameters(value):
@@ -12,10 +14,10 @@ def parameters(value):
 
 def response(user, request, p, algorithm, qop):
     """user: (name, password); request: (method, URI, body); p: parameters of the credentials"""
-    hash_of = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}[algorithm.removesuffix("-sess")]
+    name = HASHES[algorithm.removesuffix("-sess")]
 
     def h(text):
-        return hash_of(text.encode()).hexdigest()
+        return hashlib.new(name, text.encode()).hexdigest()
 
     method, uri, body = request
     a1 = h(f"{user[0]}:{p['realm']}:{user[1]}")

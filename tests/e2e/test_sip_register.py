@@ -76,7 +76,8 @@ class Registrar:
         return request.registered()
 
 
-@pytest.mark.parametrize("algorithm", ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess"])
+@pytest.mark.parametrize("algorithm", [
+    "MD5", "MD5-sess", "SHA-256", "SHA-256-sess", "SHA-512-256", "SHA-512-256-sess"])
 @pytest.mark.parametrize("qop, offered", [("auth", "auth-int, auth"), ("auth-int", "auth-int"),
                                           ("", None)])
 def test_digest(bench, target, algorithm, qop, offered):
