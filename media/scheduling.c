@@ -34,7 +34,7 @@ enum media_scheduling scheduling_read(const struct scheduling *s)
 }
 
 /* What the hard limit allows is not refused for the sake of the soft one. */
-static void limit_raise(int resource)
+static void limit_raise(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
 

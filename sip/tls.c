@@ -176,14 +176,18 @@ int tls_context_get(struct tls_context **ret, struct list *contexts,
 /* RFC 5922: the host that was asked for, before any look-up. */
 static bool name_expect(SSL *ssl, const char *name)
 {
+	/* SSL_set_tlsext_host_name() takes no const */
+	char indicated[TLSEXT_MAXLEN_host_name + 1];
 	struct sa sa;
 
 	if (sa_set_str(&sa, name, 0) == 0)
 		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl),
 						     name) == 1;
+	if (str_copy(indicated, sizeof(indicated), name) != 0)
+		return false;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return SSL_set1_host(ssl, name) == 1 &&
-	       SSL_set_tlsext_host_name(ssl, name) == 1;
+	       SSL_set_tlsext_host_name(ssl, indicated) == 1;
 }
 
 SSL *tls_session_new(struct tls_context *context, int fd, const char *name,

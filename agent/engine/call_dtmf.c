@@ -19,8 +19,8 @@ static enum ua_state digit_state(char digit)
 	if (digit == '#')
 		return UA_CALL_DTMF_POUND;
 	if (digit >= 'A')
-		return UA_CALL_DTMF_A + (digit - 'A');
-	return UA_CALL_DTMF_0 + (digit - '0');
+		return (enum ua_state)(UA_CALL_DTMF_A + (digit - 'A'));
+	return (enum ua_state)(UA_CALL_DTMF_0 + (digit - '0'));
 }
 
 static void report_digit(struct call *c, int64_t mono_ns,

@@ -77,7 +77,8 @@ static void lost_due(void *arg)
 }
 
 /* Told in a turn of its own: we may be in the midst of its messages. */
-static void lose(struct baresip_process *p, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void lose(
+	struct baresip_process *p, const char *fmt, ...)
 {
 	va_list args;
 

@@ -141,8 +141,8 @@ static void test_wrong_usage(void **state)
 		"offhook call sip:a@b --session-timer 1",
 		"offhook call sip:a@b --session-timer 86401",
 		"offhook call sip:a@b --session-timer soon",
-		"offhook call sip:a@b --session-timer 90 "
-		"--session-refresher me",
+		("offhook call sip:a@b --session-timer 90 "
+		 "--session-refresher me"),
 		"offhook call sip:a@b --rtp-ports 20001-20002",
 	};
 	struct cli_options o;

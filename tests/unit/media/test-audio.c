@@ -320,7 +320,7 @@ static void check_recovery(const char *fmtp, bool copies)
 	stream_step(&s);
 	assert_true(stream_arrive(&s));
 	assert_float_equal(s.samples->gap_ms,
-			   s.leg->recovered > before ? 20 : 40, 0.01);
+			   (s.leg->recovered > before ? 20 : 40), 0.01);
 	audio_leg_total(s.leg, s.mono_ns, &t);
 	print_message("%s: %u recovered, heard %.0f ms at %.2f dBov\n", fmtp,
 		      (unsigned)t.recovered, t.heard_ms, t.level_dbov);

@@ -17,7 +17,7 @@ static struct {
 	bool stays;        /* after the end: the script says more */
 } watch;
 
-static void note(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
 {
 	size_t used = strlen(watch.log);
 	va_list args;
