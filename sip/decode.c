@@ -363,7 +363,8 @@ static int fields_decode(struct decoded *d, const struct reading *r)
 		hdr->val = field->val;
 		hdr->id = field->id;
 		if (field->table & TABLE_HASH)
-			hash_append(d->msg.hdrht, hdr->id, &hdr->he, hdr);
+			hash_append(d->msg.hdrht, (uint32_t)hdr->id, &hdr->he,
+				    hdr);
 		if (field->table & TABLE_LINES)
 			list_append(&d->msg.hdrl, &hdr->le, hdr);
 		err = field_decode(&d->msg, field);
