@@ -1,5 +1,7 @@
 #include "base/slab.h"
 
+#include "base/sanitizer.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,14 +9,7 @@
 #include <sys/mman.h>
 
 /* The sanitizer knows objects of malloc() by itself, and these by this. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#endif
-#ifdef SANITIZED
+#ifdef SANITIZED_ADDRESS
 #include <sanitizer/asan_interface.h>
 /* What relies on bytes that are not cleared shall be found. */
 #define MESS_UP(at, bytes) memset((at), 0xa5, (bytes))

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
 
@@ -187,15 +188,31 @@ struct db *store_reader(struct store *s)
 	return s->reader;
 }
 
+/* @return 0; an errno, as of pthread_mutex_clocklock() */
+static int lock_for(pthread_mutex_t *lock, int64_t wait_ns)
+{
+#ifdef SANITIZED_THREAD
+	/* It does not know pthread_mutex_clocklock() (clang 14). */
+	const int64_t until = clock_wall_ns() + wait_ns;
+	const struct timespec deadline = {.tv_sec = until / NS_PER_S,
+					  .tv_nsec = until % NS_PER_S};
+
+	return pthread_mutex_timedlock(lock, &deadline);
+#else
+	const int64_t until = clock_mono_ns() + wait_ns;
+	const struct timespec deadline = {.tv_sec = until / NS_PER_S,
+					  .tv_nsec = until % NS_PER_S};
+
+	return pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &deadline);
+#endif
+}
+
 int store_write_begin(struct store *s, struct db **ret)
 {
 	struct database *d = s->database;
-	const int64_t until = clock_mono_ns() + WRITE_WAIT_NS;
-	const struct timespec deadline = {.tv_sec = until / NS_PER_S,
-					  .tv_nsec = until % NS_PER_S};
 	int err;
 
-	if (pthread_mutex_clocklock(&d->write_lock, CLOCK_MONOTONIC, &deadline))
+	if (lock_for(&d->write_lock, WRITE_WAIT_NS))
 		return -EBUSY;
 	err = db_begin(d->writer);
 	if (err) {
