@@ -1,78 +1,34 @@
 #!/usr/bin/python3
 """Run meson tests of a build directory and count their cases.
 
-usage: run.py [--repeat N] BUILD [NAME...]; NAME is a suite, a meson test or one case.
+usage: run.py [--ci] [--long] BUILD [NAME...]; NAME is a suite, a meson test or one case.
 Counts cmocka cases and pytest cases; any other test counts as one.
 
---repeat N: where at most N tests failed, run each of them once more, alone.
-A test that passes then is named as unsteady and counts as it ended.
+--ci: A test that failed while the machine stalled (machine.py) is run once more, alone, and counts
+as it ended; where more than two tests failed, or one without a stall, nothing is repeated. Each
+repetition is noted in tests/unsteady.md. A skipped case that is not in tests/skipped.txt has failed.
+--long: also the tests of suite "long", which are left out otherwise unless they are named.
 """
 import argparse
+import fnmatch
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from machine import Machine
+from results import cases, failed_cases, longest_case, name_of, skipped_cases, why
+
+TESTS = Path(__file__).resolve().parent
 # Programs at a time; more would not find ports for all their tests (e2e/ports.py).
 PROGRAMS_MAX = 16
-SHOWN_LINES = 400  # of a test that failed
-SUITES = ("unit", "vectors", "fuzz", "lint", "e2e")
+REPEATED_MAX = 2
+LONGEST = 10
+SUITES = ("unit", "vectors", "fuzz", "lint", "e2e", "long")
 MESON = "/usr/bin/meson"
-
-
-def said(entry):
-    """What a test of meson's testlog.json printed."""
-    text = entry.get("stdout", "") + "\n" + entry.get("stderr", "")
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)  # libre warns in colour
-
-
-def why(entry):
-    """Of what a failed test printed, what tells the reason: pytest's account of its failures from
-    the first one on, of other programs the end."""
-    text = said(entry)
-    begin = re.search(r"^=+ (?:FAILURES|ERRORS) =+$", text, re.M)
-    lines = text[begin.start() if begin else 0:].splitlines()
-    shown = [] if not begin else lines[:SHOWN_LINES]
-    rest = lines[len(shown):]
-    if len(rest) > SHOWN_LINES // 4:
-        shown.append(f"... {len(rest) - SHOWN_LINES // 4} lines are left out; meson-logs/testlog.txt")
-        rest = rest[-(SHOWN_LINES // 4):]
-    return "\n".join([f"---- {entry['name']}: {entry['result']}", *shown, *rest])
-
-
-def cases(entry):
-    """(passed, failed, skipped) of one line of meson's testlog.json."""
-    text = said(entry)
-    good = entry["result"] in ("OK", "EXPECTEDFAIL")
-    passed = failed = skipped = 0
-    running = [int(n) for n in
-               re.findall(r"^\[=+\] (?:\S+: )?Running (\d+) test", text, re.M)]
-    summary = re.findall(r"^=* ?((?:\d+ \w+(?:, )?)+) in [0-9.]+s", text, re.M)
-    if running:
-        passed = sum(int(n) for n in
-                     re.findall(r"^\[  PASSED  \] (\d+) test", text, re.M))
-        skipped = sum(int(n) for n in
-                      re.findall(r"^\[  SKIPPED \] .*?(\d+) test", text, re.M))
-        failed = sum(running) - passed - skipped
-    elif summary:
-        count = {word.rstrip("s"): int(n) for n, word in
-                 re.findall(r"(\d+) (\w+)", summary[-1])}
-        passed = count.get("passed", 0)
-        failed = count.get("failed", 0) + count.get("error", 0)
-        skipped = count.get("skipped", 0)
-    elif entry["result"] == "SKIP":
-        skipped = 1
-    else:
-        passed = 1 if good else 0
-    # Whatever it printed, a test that meson saw fail has a failure.
-    if not good and entry["result"] != "SKIP" and failed < 1:
-        failed = 1
-    if good and failed > 0:
-        print(f"{entry['name']}: exit status 0 in spite of failed cases")
-    return passed, max(failed, 0), skipped
 
 
 def known_tests(build):
@@ -85,7 +41,7 @@ def known_tests(build):
 def case_source(name):
     """The file that defines the case of this name, or None."""
     pattern = re.compile(rf"^(?:def|static void|void) {re.escape(name)}\b", re.M)
-    for path in sorted((ROOT / "tests").rglob("test[-_]*.*")):
+    for path in sorted(TESTS.rglob("test[-_]*.*")):
         if path.suffix in (".py", ".c") and pattern.search(path.read_text()):
             return path
     return None
@@ -120,52 +76,119 @@ def run_meson(build, arguments, **environment):
     for entry in entries:
         if cases(entry)[1]:
             print(why(entry), flush=True)
-    return status, {e["name"].split(" / ")[-1].strip(): e for e in entries}
+    return status, {name_of(e): e for e in entries}
 
 
-def repeat_failed(build, entries, most):
-    """Run failed tests once more, alone; the names of those that pass then."""
-    failed = sorted(n for n, e in entries.items() if cases(e)[1])
-    if not 0 < len(failed) <= most:
-        return []
-    unsteady = []
-    for name in failed:
-        print(f"{name} failed; once more, alone", flush=True)
-        status, again = run_meson(build, [name], OFFHOOK_SHARDS="1")
-        if status == 0 and name in again:
-            entries[name] = again[name]
-            unsteady.append(name)
-    return unsteady
-
-
-def slowest(entries, count=8):
+def longest(entries):
     """The programs that took longest, for a person to read."""
-    longest = sorted(entries.values(), key=lambda e: -e.get("duration", 0))[:count]
-    whole = sum(e.get("duration", 0) for e in entries.values())
-    return f"{whole:.0f} s of tests; the longest: " + ", ".join(
-        f"{e['name'].split(' / ')[-1].strip()} {e.get('duration', 0):.0f} s" for e in longest)
+    ordered = sorted(entries.values(), key=lambda e: -e.get("duration", 0))
+    whole = sum(e.get("duration", 0) for e in ordered)
+    lines = [f"{whole:.0f} s of tests; the longest:"]
+    for entry in ordered[:LONGEST]:
+        case = longest_case(entry)
+        lines.append(f"{entry.get('duration', 0):6.0f} s  {name_of(entry)}" +
+                     (f" (longest case: {case[0]:.0f} s {case[1]})" if case else ""))
+    return "\n".join(lines)
 
 
-def run_suites(build, arguments, most):
-    """((passed, failed, skipped), unsteady tests) of one call of meson."""
+class Strict:
+    """What --ci allows: repetitions inside a stall, and skipped cases that are listed."""
+
+    def __init__(self, machine, notes, allowed, suite):
+        self._machine = machine
+        self._notes = Path(notes)
+        self._suite = suite
+        self._allowed = []  # patterns of TEST::CASE
+        self._repeated = 0
+        for line in Path(allowed).read_text(encoding="utf-8").splitlines():
+            if line.strip() and not line.startswith("#"):
+                pattern, _, reason = line.partition(" ")
+                if not reason.strip():
+                    sys.exit(f"{allowed}: {pattern} has no reason")
+                run, _, pattern = pattern.rpartition("/")
+                if run in ("", suite):
+                    self._allowed.append(pattern)
+
+    def _stall_of(self, entry):
+        """The worst evidence if the machine stalled while each failed case ran, else None"""
+        found = []
+        for begin, end, case in failed_cases(entry):
+            evidence = self._machine.during(begin, end)
+            print(f"{name_of(entry)}: {case}: {evidence}: "
+                  f"{'a stall' if evidence.stalled else 'no stall'}", flush=True)
+            found.append((case, evidence))
+        if not found or not all(evidence.stalled for _, evidence in found):
+            return None
+        return found
+
+    def repeat(self, build, entries):
+        """Run what failed in a stall once more; replaces its entry. @return lines that tell it"""
+        failed = sorted(n for n, e in entries.items() if cases(e)[1])
+        stalls = {name: self._stall_of(entries[name]) for name in failed}
+        if not failed:
+            return []
+        if not all(stalls.values()):
+            return ["nothing is repeated: the machine did not stall while each of them ran"]
+        if self._repeated + len(failed) > REPEATED_MAX:
+            return [f"nothing is repeated: more than {REPEATED_MAX} tests failed"]
+        self._repeated += len(failed)
+        told = []
+        for name in failed:
+            print(f"{name} failed in a stall; once more, alone", flush=True)
+            status, again = run_meson(build, [name], OFFHOOK_SHARDS="1")
+            passed = status == 0 and name in again
+            self._note(name, stalls[name], passed)
+            if passed:
+                entries[name] = again[name]
+                told.append(f"unsteady: {name} failed in a stall and passed alone")
+            else:
+                told.append(f"{name} failed in a stall and failed alone")
+        return told
+
+    def _note(self, name, found, passed):
+        cases_text = ", ".join(case for case, _ in found)
+        worst = max((evidence for _, evidence in found), key=lambda e: e.late_s)
+        day = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+        with self._notes.open("a", encoding="utf-8") as notes:
+            notes.write(f"| {day} | {self._suite} | {name} | {cases_text} | {worst} | "
+                        f"{'passed' if passed else 'failed'} |\n")
+
+    def skipped(self, entries):
+        """(how many are not allowed, lines that tell them and listed ones that run)"""
+        ran = set(entries)
+        skipped = [found for e in entries.values() for found in skipped_cases(e)]
+        refused, told = 0, []
+        for name, reason in skipped:
+            if not any(fnmatch.fnmatchcase(name, p.replace("[", "[[]")) for p in self._allowed):
+                refused += 1
+                told.append(f"skipped and not in tests/skipped.txt: {name}"
+                            + (f" ({reason})" if reason else ""))
+        for pattern in self._allowed:
+            names = fnmatch.filter([n for n, _ in skipped], pattern.replace("[", "[[]"))
+            if pattern.partition("::")[0] in ran and not names:
+                told.append(f"tests/skipped.txt lists {pattern}, which is not skipped any more")
+        return refused, told
+
+
+def run_suites(build, arguments, strict):
+    """([passed, failed, skipped], lines to tell at the end) of one call of meson."""
     status, entries = run_meson(build, arguments)
-    print(slowest(entries))
-    unsteady = repeat_failed(build, entries, most)
+    told = strict.repeat(build, entries) if strict else []
     total = [sum(n) for n in zip((0, 0, 0), *map(cases, entries.values()))]
-    if status != 0 and not unsteady and total[1] == 0:
+    if strict:
+        refused, lines = strict.skipped(entries)
+        total[1] += refused
+        told += lines
+    repeated = any(line.startswith("unsteady:") for line in told)
+    if status != 0 and not repeated and total[1] == 0:
         total[1] = 1
-    return total, unsteady
+    told.insert(0, longest(entries))
+    return total, told
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repeat", type=int, default=0)
-    parser.add_argument("build")
-    parser.add_argument("names", nargs="*")
-    given = parser.parse_args()
-    build, names = given.build, given.names
+def chosen(build, names):
+    """(suites, meson tests, [(file, case)]) that the names stand for"""
     tests = known_tests(build)
-    suites = [n for n in names if n in SUITES]
     plain, single = [], []
     for name in (n for n in names if n not in SUITES):
         stem = name.removesuffix(".py").removesuffix(".c")
@@ -180,33 +203,49 @@ def main():
                 sys.exit(f"runtests: there is no suite, test or case named {name}")
             if path.suffix == ".py":
                 single.append((path, name))
-            else:
-                known = f"{path.parent.name}-{path.stem.removeprefix('test-')}"
-                matches = [t for t in tests if t == known]
-                if not matches:
-                    sys.exit(f"runtests: {name} is in {path}, whose test is unknown")
-                plain += matches
-    total = [0, 0, 0]
+                continue
+            known = f"{path.parent.name}-{path.stem.removeprefix('test-')}"
+            if known not in tests:
+                sys.exit(f"runtests: {name} is in {path}, whose test is unknown")
+            plain.append(known)
+    return [n for n in names if n in SUITES], plain, single
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ci", action="store_true")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--suite-name", default="plain", help="plain, sanitized or threads: in notes and lists")
+    parser.add_argument("--notes", default=TESTS / "unsteady.md")
+    parser.add_argument("--skipped", default=TESTS / "skipped.txt")
+    parser.add_argument("build")
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    machine = Machine()
+    begun = time.time()
+    suites, plain, single = chosen(given.build, given.names)
+    strict = given.ci and Strict(machine, given.notes, given.skipped, given.suite_name)
     jobs = []
     if suites:
         jobs.append([f"--suite={s}" for s in suites])
     if plain:
         jobs.append(plain)
-    if not names:
-        jobs.append([])
-    unsteady = []
+    if not given.names:
+        jobs.append([] if given.long else ["--no-suite=long"])
+    total, told = [0, 0, 0], []
     for arguments in jobs:
-        seen, again = run_suites(build, arguments, given.repeat)
+        seen, lines = run_suites(given.build, arguments, strict)
         total = [a + b for a, b in zip(total, seen)]
-        unsteady += again
+        told += lines
     for path, name in single:
-        total = [a + b for a, b in zip(total, run_pytest(build, path, name))]
+        total = [a + b for a, b in zip(total, run_pytest(given.build, path, name))]
     passed, failed, skipped = total
     print()
+    for line in told:
+        print(line)
+    print(f"the machine: {machine.during(begun, time.time())}")
     if skipped:
         print(f"{skipped} skipped")
-    for name in unsteady:
-        print(f"unsteady: {name} failed among the others and passed alone")
     if passed + failed == 0:
         print("nothing was run")
         failed = 1

@@ -1,55 +1,255 @@
-"""tests/run.py counts what happened, also where a test passes only when repeated."""
+"""tests/run.py counts what happened, repeats only what failed in a stall of the machine, and
+refuses skipped tests that are not listed."""
+import re
+import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-RUN = Path(__file__).resolve().parents[1] / "run.py"
-PROJECT = """project('three')
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+from machine import Evidence, Machine  # noqa: E402  pylint: disable=wrong-import-position
+
+RUN = TESTS / "run.py"
+# Stops the runner and its watch for longer than what is taken for a stall.
+STALL = """#!/bin/sh
+until test -s {here}/pid; do sleep 0.05; done
+kill -STOP $(cat {here}/pid)
+sleep 1
+kill -CONT $(cat {here}/pid)
+"""
+FIRST_FAILS = "test -e {here}/$0 || {{ touch {here}/$0; {here}/stall; false; }}"
+HEAD = """project('some')
 sh = find_program('sh')
+"""
+PROJECT = HEAD + """
 test('steady', sh, args: ['-c', 'true'])
-test('unsteady', sh, args: ['-c', 'test -e {here}/seen || {{ touch {here}/seen; false; }}'])
-test('broken', sh, args: ['-c', 'test -e {here}/mended'])
+test('unsteady', sh, args: ['-c', '""" + FIRST_FAILS + """', 'seen'])
+"""
+BROKEN = """test('broken', sh, args: ['-c', '{here}/stall; false'])
+"""
+STRAIGHT = """test('straight', sh, args: ['-c', 'false'], is_parallel: false)
 """
 
 
-def set_up(folder, project):
-    (folder / "meson.build").write_text(project.format(here=folder))
-    subprocess.run(["/usr/bin/meson", "setup", "build"], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL)
-    return folder / "build"
+class Project:
+    def __init__(self, folder, project):
+        self.folder = folder
+        self.build = folder / "build"
+        self.notes = folder / "unsteady.md"
+        self.listed = folder / "skipped.txt"
+        self.listed.touch()
+        (folder / "stall").write_text(STALL.format(here=folder))
+        (folder / "stall").chmod(0o755)
+        (folder / "meson.build").write_text(project.format(here=folder))
+        subprocess.run(["/usr/bin/meson", "setup", "build"], cwd=folder, check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def run(self, *options):
+        """(exit status, last line, all it said)"""
+        with subprocess.Popen(["/usr/bin/python3", RUN, "--notes", self.notes,
+                               "--skipped", self.listed, *options, self.build], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as runner:
+            (self.folder / "pid").write_text(str(runner.pid))
+            said = runner.communicate()[0]
+        return runner.returncode, said.splitlines()[-1], said
+
+    def noted(self):
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+
+UNSTEADY = "unsteady: unsteady failed in a stall and passed alone"
+
+
+def test_without_the_option_nothing_is_repeated(tmp_path):
+    project = Project(tmp_path, PROJECT)
+    code, last, said = project.run()
+    assert (code, last) == (1, "1 passed, 1 failed") and UNSTEADY not in said
+    assert project.noted() == []
+
+
+def test_what_failed_in_a_stall_and_passes_alone_is_noted(tmp_path):
+    project = Project(tmp_path, PROJECT)
+    code, last, said = project.run("--ci", "--suite-name", "sanitized")
+    assert (code, last) == (0, "2 passed, 0 failed"), said
+    assert UNSTEADY in said.splitlines()
+    assert len(project.noted()) == 1
+    note = re.fullmatch(r"\| \d{4}-\d\d-\d\d \d\d:\d\d UTC \| sanitized \| unsteady \| unsteady \| "
+                        r"latest wake-up (\d+) ms \(?.*late, steal \d+%, load [0-9.]+ \| passed \|",
+                        project.noted()[0])
+    assert note and 500 <= int(note[1]) < 30000, project.noted()
+
+
+def test_what_fails_again_has_failed(tmp_path):
+    project = Project(tmp_path, PROJECT + BROKEN)
+    code, last, said = project.run("--ci")
+    assert (code, last) == (1, "2 passed, 1 failed"), said
+    assert "broken failed in a stall and failed alone" in said
+    assert [x.split(" | ")[2] + " " + x.split(" | ")[-1] for x in project.noted()] == \
+        ["broken failed |", "unsteady passed |"]
+
+
+def test_without_a_stall_nothing_is_repeated(tmp_path):
+    project = Project(tmp_path, PROJECT + STRAIGHT)
+    code, last, said = project.run("--ci")
+    assert (code, last) == (1, "1 passed, 2 failed"), said
+    assert re.search(r"^straight: straight: latest wake-up .*: no stall$", said, re.M), said
+    assert "nothing is repeated: the machine did not stall" in said and project.noted() == []
+
+
+def test_more_than_two_are_not_repeated(tmp_path):
+    project = Project(tmp_path, PROJECT + BROKEN + BROKEN.replace("'broken'", "'another'"))
+    code, last, said = project.run("--ci")
+    assert (code, last) == (1, "1 passed, 3 failed"), said
+    assert "nothing is repeated: more than 2 tests failed" in said and project.noted() == []
+
+
+@pytest.mark.parametrize("before, repeated", [(1000, False), (0, True)])
+def test_the_stall_must_be_in_the_time_of_the_case(tmp_path, before, repeated):
+    """A pytest file takes minutes; a case of it failed in the stall or before."""
+    (tmp_path / "fails").write_text(f"""
+test -e {tmp_path}/seen && exit
+touch {tmp_path}/seen
+begin=$(($(date +%s) - {before}))
+{tmp_path}/stall
+echo "@failed $begin $(($(date +%s) + 1 - {before})) test_x.py::test_y"
+echo "== 1 failed in 2s =="
+exit 1
+""")
+    project = Project(tmp_path, HEAD + "test('unsteady', sh, args: ['{here}/fails'])\n")
+    code, _, said = project.run("--ci")
+    assert (code == 0, len(project.noted()) == 1) == (repeated, repeated), said
+    assert "unsteady: test_x.py::test_y: latest wake-up" in said
+    assert not repeated or "| test_x.py::test_y |" in project.noted()[0]
+
+
+def test_load_alone_is_no_stall():
+    assert not Evidence(0.4, 0, 0.1, 50.0).stalled
+    assert Evidence(0.5, 0, 0.0, 0.1).stalled
+    assert Evidence(0.0, None, 0.2, 0.1).stalled
+
+
+def test_the_watch_sees_steal_and_load():
+    machine, begun = Machine(), time.time()
+    time.sleep(2.5)
+    evidence = machine.during(begun, time.time())
+    assert 0 <= evidence.steal <= 1 and evidence.load >= 0
+    assert machine.during(begun - 20, begun - 10).late_s == 0
+
+
+SKIPS = HEAD + """
+test('three', sh, args: ['-c', 'cat {here}/cmocka'])
+test('seven', sh, args: ['-c', 'cat {here}/pytest'])
+test('none', sh, args: ['-c', 'exit 77'])
+"""
+CMOCKA = """[==========] Running 2 test(s).
+[ RUN      ] test_a
+[  SKIPPED ] test_a
+[ RUN      ] test_b
+[       OK ] test_b
+[==========] 2 test(s) run.
+[  PASSED  ] 1 test(s).
+[  SKIPPED ] 1 test(s), listed below:
+[  SKIPPED ] test_a
+"""
+PYTEST = "@skipped test_x.py::test_c[a b] | needs root\n==== 3 passed, 1 skipped in 1.00s ====\n"
 
 
 @pytest.fixture
-def build(tmp_path):
-    return set_up(tmp_path, PROJECT)
+def skips(tmp_path):
+    (tmp_path / "cmocka").write_text(CMOCKA)
+    (tmp_path / "pytest").write_text(PYTEST)
+    return Project(tmp_path, SKIPS)
 
 
-def run(build, *options):
-    done = subprocess.run(["/usr/bin/python3", RUN, *options, build], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines = done.stdout.splitlines()
-    return done.returncode, lines[-1], [x for x in lines if x.startswith("unsteady:")]
+def test_a_skipped_case_that_is_not_listed_has_failed(skips):
+    skips.listed.write_text("# a comment\nthree::test_a  this kernel has no ptrace\n")
+    code, last, said = skips.run("--ci")
+    assert (code, last) == (1, "4 passed, 2 failed"), said
+    assert "skipped and not in tests/skipped.txt: seven::test_c[a b] (needs root)" in said
+    assert "skipped and not in tests/skipped.txt: none" in said
+    assert skips.run()[:2] == (0, "4 passed, 0 failed")
 
 
-NAMED = ["unsteady: unsteady failed among the others and passed alone"]
+def test_listed_ones_pass_and_those_that_run_again_are_told(skips):
+    skips.listed.write_text("three::*  no ptrace\nseven::test_c[*  no root\nnone no reason known\n"
+                            "three::test_b not here\nelsewhere::test_d not run now\n"
+                            "sanitized/seven::test_e not in this run\n")
+    code, last, said = skips.run("--ci")
+    assert (code, last) == (0, "4 passed, 0 failed"), said
+    assert "tests/skipped.txt lists three::test_b, which is not skipped any more" in said
+    assert "elsewhere" not in said and "test_e" not in said
+    skips.listed.write_text("plain/three::*  no ptrace\nseven::*  no root\nsanitized/none no reason\n")
+    assert skips.run("--ci")[1] == "4 passed, 1 failed"
 
 
-def test_without_the_option_nothing_is_repeated(build):
-    assert run(build) == (1, "1 passed, 2 failed", [])
+def test_a_listed_one_has_a_reason(skips):
+    skips.listed.write_text("three::test_a\n")
+    code, _, said = skips.run("--ci")
+    assert code != 0 and "three::test_a has no reason" in said
 
 
-def test_what_fails_again_has_failed(build):
-    assert run(build, "--repeat", "2") == (1, "2 passed, 1 failed", NAMED)
+def test_the_list_of_the_tree_is_well_formed():
+    for line in (TESTS / "skipped.txt").read_text().splitlines():
+        assert line.startswith("#") or not line or len(line.split()) > 3, line
+    assert (TESTS / "unsteady.md").read_text().count("\n|") >= 2
 
 
-def test_what_passes_alone_is_named(build):
-    (build.parent / "mended").touch()
-    assert run(build, "--repeat", "2") == (0, "3 passed, 0 failed", NAMED)
+def test_the_ten_longest_are_told(tmp_path):
+    tests = "".join(f"test('t{n}', sh, args: ['-c', 'echo @took {n}.0 case{n}'])\n"
+                    for n in range(12))
+    _, last, said = Project(tmp_path, HEAD + tests).run()
+    assert last == "12 passed, 0 failed"
+    told = re.findall(r"^ +\d+ s  t(\d+) \(longest case: \1 s case\1\)$", said, re.M)
+    assert len(told) == 10, said
 
 
-def test_more_failures_than_allowed_are_not_repeated(build):
-    assert run(build, "--repeat", "1") == (1, "1 passed, 2 failed", [])
+def test_the_long_ones_run_when_they_are_asked_for(tmp_path):
+    project = Project(tmp_path, HEAD + """
+test('short', sh, args: ['-c', 'true'], suite: 'e2e')
+test('lasts', sh, args: ['-c', 'true'], suite: 'long')
+""")
+    assert project.run()[1] == "1 passed, 0 failed"
+    assert project.run("--long")[1] == "2 passed, 0 failed"
+    done = subprocess.run(["/usr/bin/python3", RUN, project.build, "lasts"], text=True,
+                          stdout=subprocess.PIPE, check=True)
+    assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
+
+
+def test_a_case_tells_its_times(tmp_path):
+    """tests/conftest.py, read by pytest for every folder below it"""
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    shutil.copy(TESTS / "pytest.ini", tmp_path)
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "test_some.py").write_text("""import time
+import pytest
+@pytest.mark.parametrize("path", ["a/b"])
+def test_fails(path):
+    time.sleep(1)
+    assert False
+def test_skips():
+    pytest.skip("for a reason")
+@pytest.fixture
+def broken():
+    yield
+    assert False
+def test_ends_badly(broken):
+    pass
+""")
+    begun = time.time()
+    said = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider",
+                           tmp_path / "below" / "test_some.py"], text=True, check=False,
+                          stdout=subprocess.PIPE, cwd="/").stdout
+    begin, end = map(float, re.search(
+        r"^@failed (\S+) (\S+) test_some\.py::test_fails\[a/b\]$", said, re.M).groups())
+    assert begun <= begin and begin + 1 <= end <= time.time(), said
+    assert re.search(r"^@failed \S+ \S+ test_some\.py::test_ends_badly$", said, re.M), said
+    assert "\n@skipped test_some.py::test_skips | for a reason\n" in said
+    assert re.search(r"^@took \S+ test_some\.py::test_fails", said, re.M), said
 
 
 def test_the_reason_is_shown(tmp_path):
@@ -57,13 +257,11 @@ def test_the_reason_is_shown(tmp_path):
     are; of other programs the end."""
     (tmp_path / "said").write_text(
         "begin of all\n=== FAILURES ===\nthe reason\n" + "a log\n" * 1000 + "=== summary\n")
-    build = set_up(tmp_path, """project('two')
-sh = find_program('sh')
+    project = Project(tmp_path, HEAD + """
 test('long', sh, args: ['-c', 'cat {here}/said; false'])
 test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'])
 """)
-    said = subprocess.run(["/usr/bin/python3", RUN, build], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    said = project.run()[2]
     assert "the reason" in said and "=== summary" in said and "begin of all" not in said
     assert "the end" in said and "lines are left out" in said
     assert len(said.splitlines()) < 1000, said
