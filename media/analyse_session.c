@@ -311,6 +311,7 @@ static struct analysis_stream *streams_find(struct analysis_session *a,
 	stream = place_find(a, r->mono_ns);
 	if (stream) {
 		stream->has_sr = false;
+		stream->block_ns = 0;
 		stream->first_ns = r->mono_ns;
 		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns,
 				&a->maps[a->map]);
@@ -398,7 +399,8 @@ void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 
 /* The XR blocks; about the stream heard last, if it is worth a report. TX
  * leaves out what the peer did not ask for. */
-static void xr_report(struct analysis_session *a, struct report_answer *ret)
+static void xr_report(struct analysis_session *a, bool recent_block,
+		      struct report_answer *ret)
 {
 	struct analysis_stream *recent = &a->streams[a->stream_recent];
 	struct rtcp_xr *xr = &ret->xr;
@@ -409,16 +411,37 @@ static void xr_report(struct analysis_session *a, struct report_answer *ret)
 		ret->rrtr_ns = a->rrtr_ns;
 		a->has_rrtr = false;
 	}
-	if (!ret->has_report)
+	if (!recent_block)
 		return;
 	xr->has_summary = rtp_quality_summary(&recent->quality, &xr->summary);
 	xr->has_voip = true;
 	rtp_quality_voip(&recent->quality, &xr->voip);
 }
 
+_Static_assert(SESSION_STREAMS_MAX <= RTCP_REPORTS_MAX,
+	       "there is a block for every source");
+
+/* @return false: its source is in probation (RFC 3550 A.1) */
+static bool block_add(struct analysis_stream *stream, struct report_answer *ret)
+{
+	struct report_block *block = &ret->blocks[ret->block_count];
+
+	if (!rtp_stream_report(&stream->rtp, &block->report))
+		return false;
+	block->report.lsr = stream->has_sr ? stream->lsr : 0;
+	block->report.dlsr = 0;
+	block->sr_ns = stream->has_sr ? stream->sr_ns : 0;
+	stream->block_ns = stream->rtp.seq.max_ns;
+	ret->block_count++;
+	return true;
+}
+
+/* RFC 3550 6.4: a block for each source heard since the last report. That of
+ * the source heard last comes first, and also if it was silent since: the peer
+ * measures the round trip by it during hold. */
 void analysis_report(struct analysis_session *a, struct report_answer *ret)
 {
-	struct analysis_stream *recent = &a->streams[a->stream_recent];
+	bool recent_block = false;
 
 	for (size_t i = 0; i < a->stream_count; i++) {
 		if (rtp_stream_validated(&a->streams[i].rtp))
@@ -426,14 +449,17 @@ void analysis_report(struct analysis_session *a, struct report_answer *ret)
 	}
 	/* a peer that sends nothing is a member all the same */
 	ret->members = 1 + (ret->senders > 0 ? ret->senders : 1);
-	if (a->stream_count > 0 &&
-	    rtp_stream_report(&recent->rtp, &ret->report)) {
-		ret->has_report = true;
-		ret->report.lsr = recent->has_sr ? recent->lsr : 0;
-		ret->report.dlsr = 0;
-		ret->sr_ns = recent->has_sr ? recent->sr_ns : 0;
+	if (a->stream_count > 0)
+		recent_block = block_add(&a->streams[a->stream_recent], ret);
+	for (uint32_t i = 0; i < a->stream_count; i++) {
+		struct analysis_stream *stream = &a->streams[i];
+
+		/* no run is open: rtp_stream_validated() ended it */
+		if (i != a->stream_recent &&
+		    stream->rtp.seq.max_ns != stream->block_ns)
+			(void)block_add(stream, ret);
 	}
-	xr_report(a, ret);
+	xr_report(a, recent_block, ret);
 }
 
 void analysis_close_in(struct analysis_session *a, int64_t end_ns,

@@ -38,7 +38,9 @@ void analysis_received(struct analysis_session *a,
 void analysis_rtcp(struct analysis_session *a, const struct rtcp_event *event,
 		   uint32_t received_ntp);
 
-/** Fill what the next RTCP packet shall say; the next XR interval begins. */
+/** Fill what the next RTCP packet shall say: a block for each source heard
+ * since the last one (RFC 3550 6.4), first that of the source heard last; the
+ * next XR interval begins. */
 void analysis_report(struct analysis_session *a, struct report_answer *ret);
 
 /**

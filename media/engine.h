@@ -94,16 +94,21 @@ struct rtcp_event {
 	} u;
 };
 
+/** A report block about one source. */
+struct report_block {
+	struct rtcp_report report; /* without dlsr */
+	int64_t sr_ns; /* when the SR of report.lsr came; valid if lsr != 0 */
+};
+
 /** Analysis -> TX: what to put into the next RTCP packet. */
 struct report_answer {
 	uint32_t slot;
 	uint32_t ssrc; /* ours: tells whether the slot is still the session's */
 	bool final;    /* as REPORT_FINAL asked for */
-	bool has_report;
 	uint32_t members;
 	uint32_t senders;
-	struct rtcp_report report; /* without dlsr */
-	int64_t sr_ns; /* when the SR of report.lsr came; valid if lsr != 0 */
+	uint32_t block_count;
+	struct report_block blocks[RTCP_REPORTS_MAX];
 	struct rtcp_xr xr; /* without RRTR, and without the delay of its DLRR */
 	int64_t rrtr_ns;   /* when the RRTR of xr.dlrr came */
 };

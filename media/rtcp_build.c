@@ -163,8 +163,9 @@ size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 			   const struct rtcp_compound *c)
 {
 	struct writer w = {.at = dst};
-	uint8_t reports = c->has_report ? 1 : 0;
+	uint8_t reports = (uint8_t)c->report_count;
 
+	assert(c->report_count <= RTCP_REPORTS_MAX);
 	if (c->has_sender) {
 		put_header(&w, reports, RTCP_TYPE_SR, 28u + 24u * reports);
 		put32(&w, c->ssrc);
@@ -177,8 +178,8 @@ size_t rtcp_compound_write(uint8_t dst[static RTCP_COMPOUND_BYTES],
 		put_header(&w, reports, RTCP_TYPE_RR, 8u + 24u * reports);
 		put32(&w, c->ssrc);
 	}
-	if (c->has_report)
-		put_report(&w, &c->report);
+	for (size_t i = 0; i < c->report_count; i++)
+		put_report(&w, &c->reports[i]);
 	put_sdes(&w, c->ssrc, c->cname);
 	if (c->xr.has_rrtr || c->xr.has_dlrr || c->xr.has_summary ||
 	    c->xr.has_voip)

@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 #define RTCP_CNAME_BYTES 32 /* with its terminator */
-/* SR with one block, SDES, XR with its blocks, BYE, at most */
-#define RTCP_COMPOUND_BYTES 256
+/* Report blocks of one packet; the header's count has room for 31 */
+#define RTCP_REPORTS_MAX 4
+/* SR with its report blocks, SDES, XR with its blocks, BYE, at most */
+#define RTCP_COMPOUND_BYTES 320
 
 /** Blocks of an extended report (RFC 3611 section 4). */
 struct rtcp_xr {
@@ -32,8 +34,8 @@ struct rtcp_compound {
 	uint32_t ssrc;   /* ours */
 	bool has_sender; /* an SR; else an RR */
 	struct rtcp_sender_info sender;
-	bool has_report;
-	struct rtcp_report report;
+	size_t report_count; /* at most RTCP_REPORTS_MAX */
+	struct rtcp_report reports[RTCP_REPORTS_MAX];
 	struct rtcp_xr xr; /* no block: no such packet */
 	const char *cname; /* at most RTCP_CNAME_BYTES - 1 */
 	bool bye;

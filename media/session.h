@@ -260,6 +260,7 @@ struct analysis_stream {
 	bool has_sr;      /* the source's last sender report */
 	uint32_t lsr;
 	int64_t sr_ns;
+	int64_t block_ns; /* rtp.seq.max_ns of our last report block; 0: none */
 };
 
 /* A peer may send as soon as it has our offer, or its answer is on the way (RFC

@@ -79,6 +79,21 @@ static struct rtcp_sender_info sender_info(const struct media_engine *e,
 	};
 }
 
+static void reports_fill(struct rtcp_compound *c,
+			 const struct report_answer *answer, int64_t now_ns)
+{
+	for (uint32_t i = 0; i < answer->block_count; i++) {
+		const struct report_block *block = &answer->blocks[i];
+		struct rtcp_report *report = &c->reports[c->report_count++];
+
+		*report = block->report;
+		/* a peer that stopped sending days ago sent no SR since */
+		if (report->lsr != 0 &&
+		    !rtcp_delay(&report->dlsr, now_ns - block->sr_ns))
+			report->lsr = 0;
+	}
+}
+
 /* The blocks that the peer asked for (RFC 3611 section 5). */
 static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 		    const struct report_answer *answer, int64_t now_ns)
@@ -120,14 +135,8 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	if (tx->rtcp.len == 0 || !tx_keyed(tx, true))
 		return;
 	c.sender = sender_info(e, s, now_ns);
-	if (answer && answer->has_report) {
-		c.has_report = true;
-		c.report = answer->report;
-		/* a peer that stopped sending days ago sent no SR since */
-		if (c.report.lsr != 0 &&
-		    !rtcp_delay(&c.report.dlsr, now_ns - answer->sr_ns))
-			c.report.lsr = 0;
-	}
+	if (answer)
+		reports_fill(&c, answer, now_ns);
 	xr_fill(&c, tx->xr, answer, now_ns);
 	if (bye)
 		c.xr.has_rrtr = false; /* nobody would answer it any more */

@@ -10,6 +10,8 @@ import time
 import pytest
 
 from adversary import Peer
+from capture import Capture
+from engine import Engine
 
 FIRST, SECOND, REPORTER = 0xaaaa0001, 0xbbbb0002, 0xbbbb0002
 DUPLICATES = 12
@@ -155,3 +157,31 @@ def test_table_says_all_of_it(build):
     assert f"lost -{DUPLICATES}: the peer received {DUPLICATES} packets more" in printed
     assert "received from 2 sources" in printed
     assert f"  {FIRST:08x}" in printed and f"  {SECOND:08x}" in printed
+
+
+def test_reports_are_about_every_source_heard(build, ports, tmp_path):
+    """Two sources send to one port side by side: each report has a block for both (RFC 3550
+    6.4). tshark reads what the engine sent."""
+    local, peer = ports.rtp[0], ports.rtp[1] - ports.rtp[1] % 2 - 2
+    stream = {"type": "stream", "dial_destination": f"127.0.0.1:{peer}", "local_port": local,
+              "call_duration": "2"}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as source, \
+            Capture(tmp_path, ports.rtp) as capture, \
+            Engine(build, "caller", [[stream]], ports, rtp_last=local + 1) as engine:
+        source.bind(("127.0.0.1", peer))
+        engine.go(0)
+        seq = 0
+        while engine.ready < 0 and not engine.finish:
+            for ssrc in (FIRST, SECOND):
+                source.sendto(rtp(ssrc, seq), ("127.0.0.1", local))
+            seq += 1
+            assert engine.pump(0.02)
+        engine.end()
+    rows = [line.split("\t") for line in capture._tshark(
+        "-Y", f"rtcp && udp.srcport == {local + 1}", "-T", "fields", "-e", "rtcp.rc", "-e",
+        "rtcp.ssrc.identifier", "-e", "_ws.malformed").splitlines()]
+    print(rows)
+    assert rows and not any(broken for *_, broken in rows)
+    for count, named, _ in rows:  # those of the blocks first, then our own of SDES and BYE
+        about = [int(ssrc, 16) for ssrc in named.split(",")][:int(count)]
+        assert sorted(about) == [FIRST, SECOND]

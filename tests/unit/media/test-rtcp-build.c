@@ -23,14 +23,14 @@ static void test_rtcp_build_full_compound(void **state)
 			   .rtp_ts = 0x090a0b0c,
 			   .packets = 100,
 			   .octets = 16000},
-		.has_report = true,
-		.report = {.ssrc = 0xa0b0c0d0,
-			   .fraction_lost = 7,
-			   .lost = -2,
-			   .ext_max = 0x0001fffe,
-			   .jitter_ticks = 33,
-			   .lsr = 0x03040506,
-			   .dlsr = 65536},
+		.report_count = 1,
+		.reports[0] = {.ssrc = 0xa0b0c0d0,
+			       .fraction_lost = 7,
+			       .lost = -2,
+			       .ext_max = 0x0001fffe,
+			       .jitter_ticks = 33,
+			       .lsr = 0x03040506,
+			       .dlsr = 65536},
 		.cname = "ab",
 		.bye = true,
 	};
@@ -61,6 +61,38 @@ static void test_rtcp_build_full_compound(void **state)
 	assert_memory_equal(got, want, sizeof(want));
 }
 
+/* RFC 3550 6.4: the count of the header and the blocks, in their order. */
+static void test_rtcp_build_a_block_for_each_source(void **state)
+{
+	(void)state;
+	for (uint8_t count = 0; count <= RTCP_REPORTS_MAX; count++) {
+		struct rtcp_compound c = {.ssrc = 9,
+					  .has_sender = count & 1,
+					  .report_count = count,
+					  .cname = "ab"};
+		uint8_t got[RTCP_COMPOUND_BYTES];
+		struct rtcp_reader reader;
+		struct rtcp_item item;
+		uint32_t seen = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			c.reports[i] = (struct rtcp_report){.ssrc = 100 + i,
+							    .ext_max = i};
+		assert_int_equal(rtcp_reader_init(&reader, got,
+						  rtcp_compound_write(got, &c)),
+				 0);
+		assert_int_equal(got[0], 0x80 | count);
+		while (rtcp_reader_next(&reader, &item)) {
+			if (item.kind != RTCP_ITEM_REPORT)
+				continue;
+			assert_int_equal(item.u.report.ssrc, 100 + seen);
+			assert_int_equal(item.u.report.ext_max, seen);
+			seen++;
+		}
+		assert_int_equal(seen, count);
+	}
+}
+
 static void test_rtcp_build_every_cname_length_reads_back(void **state)
 {
 	char cname[RTCP_CNAME_BYTES] = "";
@@ -70,7 +102,7 @@ static void test_rtcp_build_every_cname_length_reads_back(void **state)
 		struct rtcp_compound c = {
 			.ssrc = 9,
 			.has_sender = true,
-			.has_report = true,
+			.report_count = 1,
 			.cname = cname,
 			.bye = true,
 		};
@@ -87,7 +119,8 @@ static void test_rtcp_build_every_cname_length_reads_back(void **state)
 		while (rtcp_reader_next(&reader, &item))
 			items++;
 		assert_int_equal(items, 3); /* sender, block, BYE */
-		c.has_sender = c.has_report = c.bye = false;
+		c.has_sender = c.bye = false;
+		c.report_count = 0;
 		bytes = rtcp_compound_write(got, &c);
 		assert_int_equal(got[1], RTCP_TYPE_RR);
 		assert_int_equal(rtcp_reader_init(&reader, got, bytes), 0);
@@ -205,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rtcp_build_full_compound),
+		cmocka_unit_test(test_rtcp_build_a_block_for_each_source),
 		cmocka_unit_test(test_rtcp_build_every_cname_length_reads_back),
 		cmocka_unit_test(test_rtcp_interval_follows_the_rules),
 		cmocka_unit_test(test_delay_of_any_age),

@@ -377,11 +377,11 @@ static void peer_report(struct wire *w, uint32_t ssrc, uint32_t lost,
 		.ssrc = 5,
 		.has_sender = true,
 		.sender = {.ntp = 0x0123456789abcdef},
-		.has_report = true,
-		.report = {.ssrc = ssrc,
-			   .lost = (int32_t)lost,
-			   .ext_max = ext_max,
-			   .jitter_ticks = 80},
+		.report_count = 1,
+		.reports[0] = {.ssrc = ssrc,
+			       .lost = (int32_t)lost,
+			       .ext_max = ext_max,
+			       .jitter_ticks = 80},
 		.cname = "peer",
 	};
 
@@ -474,6 +474,68 @@ static void test_wire_bye_carries_the_last_report(void **state)
 	rig_check_seconds(w->log);
 }
 
+/* Run until a compound packet with a report block comes.
+ * @param blocks  receives its blocks. @return their number; 0: none came */
+static size_t next_blocks(struct wire *w, struct rtcp_report blocks[static 31])
+{
+	for (int i = 0; i < 1000; i++) {
+		uint8_t data[512];
+		int bytes = peer_receive(&w->rtcp, data, sizeof(data));
+		struct rtcp_reader reader;
+		struct rtcp_item item;
+		size_t count = 0;
+
+		if (bytes < 0) {
+			rig_run_ms(&w->rig, 5);
+			continue;
+		}
+		assert_int_equal(rtcp_reader_init(&reader, data, (size_t)bytes),
+				 0);
+		while (rtcp_reader_next(&reader, &item)) {
+			if (item.kind == RTCP_ITEM_REPORT)
+				blocks[count++] = item.u.report;
+		}
+		if (count > 0)
+			return count;
+	}
+	return 0;
+}
+
+/* RFC 3550 6.4: a block for each source that was heard since the last report;
+ * the one heard last comes first. */
+static void test_wire_a_report_is_about_every_source(void **state)
+{
+	struct wire *w = *state;
+	struct rtcp_report blocks[31] = {0};
+	size_t count;
+
+	wire_settle(w, MEDIA_RECVONLY);
+	for (uint16_t i = 0; i < 40; i++) {
+		peer_send_rtp(&w->rtp, &w->to_rtp, 5, i);
+		peer_send_rtp(&w->rtp, &w->to_rtp, 6, (uint16_t)(1000 + i));
+	}
+	/* a report may leave before all of them were taken */
+	do {
+		count = next_blocks(w, blocks);
+		assert_int_equal(count, 2);
+	} while (blocks[0].ext_max < 1039);
+	assert_int_equal(blocks[0].ssrc, 6);
+	assert_int_equal(blocks[0].ext_max, 1039);
+	assert_int_equal(blocks[1].ssrc, 5);
+	assert_int_equal(blocks[1].ext_max, 39);
+	assert_int_equal(blocks[0].lost, 0);
+	assert_int_equal(blocks[1].lost, 0);
+	/* the source changed: nothing more is heard of the first one */
+	for (uint16_t i = 40; i < 60; i++)
+		peer_send_rtp(&w->rtp, &w->to_rtp, 6, (uint16_t)(1000 + i));
+	do {
+		count = next_blocks(w, blocks);
+		assert_int_equal(count, 1);
+		assert_int_equal(blocks[0].ssrc, 6);
+	} while (blocks[0].ext_max < 1059);
+	rig_stop(&w->rig, 1);
+}
+
 /* ---- hostile input ---- */
 
 static uint32_t random_state;
@@ -551,6 +613,7 @@ int main(void)
 		wire_test(test_wire_what_came_before_the_stop_counts),
 		wire_test(test_wire_reports_go_both_ways),
 		wire_test(test_wire_bye_carries_the_last_report),
+		wire_test(test_wire_a_report_is_about_every_source),
 		wire_test(test_wire_hostile_datagrams),
 	};
 

@@ -101,7 +101,7 @@ static void test_xr_is_read_back(void **state)
 		struct rtcp_compound c = {
 			.ssrc = 1,
 			.has_sender = true,
-			.has_report = true,
+			.report_count = RTCP_REPORTS_MAX,
 			.cname = "0123456789012345678901234567890",
 			.bye = true,
 			.xr = {.has_rrtr = set & 1,
