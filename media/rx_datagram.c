@@ -29,7 +29,6 @@ static void stash(struct rx *rx, const struct datagram *d)
 	if (lost)
 		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
 	item->from = d->socket;
-	item->waits = true;
 	item->bytes = d->bytes;
 	item->mono_ns = d->mono_ns;
 	item->source = d->source;

@@ -9,19 +9,23 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost)
 
 	stash->next = (stash->next + 1) % STASH_MAX;
 	*ret_lost = item->waits;
+	stash->waiting += !item->waits;
+	item->waits = true;
 	return item;
 }
 
 struct stashed *stash_take(struct rx_stash *stash,
 			   const struct media_session *s, bool keyed)
 {
-	for (size_t i = 0; i < STASH_MAX; i++) {
+	/* nearly always: a plain session asks when it is settled, and ends */
+	for (size_t i = 0; stash->waiting > 0 && i < STASH_MAX; i++) {
 		struct stashed *item =
 			&stash->items[(stash->next + i) % STASH_MAX];
 
 		if (item->waits && item->from->session == s &&
 		    (!keyed || rx_secure_keyed(item->from))) {
 			item->waits = false;
+			stash->waiting--;
 			return item;
 		}
 	}

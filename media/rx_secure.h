@@ -30,12 +30,14 @@ struct stashed {
 };
 
 struct rx_stash {
-	size_t next; /* to be written, and the oldest */
+	size_t next;    /* to be written, and the oldest */
+	size_t waiting; /* items that wait */
 	struct stashed items[STASH_MAX];
 };
 
-/** A place for a datagram. @param ret_lost  the place was taken: whoever
- * waited there did so in vain; may be set for another session */
+/** A place for a datagram, which waits there from then on. @param ret_lost  it
+ * was taken: whoever waited there did so in vain; may be set for another
+ * session */
 struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
 
 /** The oldest one of a session, removed from the stash and good until the next
