@@ -49,6 +49,9 @@ struct http_request {
 	const char *method;
 	const char *path;   /* below /api/v2/agent, copied */
 	const json_t *body; /* object, encoded here; NULL: none */
+	/* instead of body: an object as JSON text, sent as it is; taken over,
+	 * also on failure, to be released by free() */
+	char *body_text;
 	/* instead of body: the path of a file that is sent as it is, and stays
 	 * as it is until the answer */
 	const char *file;

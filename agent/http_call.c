@@ -280,8 +280,10 @@ static struct http_call *call_new(struct http *http,
 	struct http_call *call = calloc(1, sizeof(*call));
 	int n;
 
-	if (!call)
+	if (!call) {
+		free(request->body_text);
 		return NULL;
+	}
 	call->http = http;
 	call->file_fd = -1;
 	call->easy = curl_easy_init();
@@ -289,8 +291,8 @@ static struct http_call *call_new(struct http *http,
 		     request->path);
 	if (n < 0)
 		call->url = NULL;
-	call->body =
-		request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	call->body = request->body ? json_dumps(request->body, JSON_COMPACT)
+				   : request->body_text;
 	call->raw = request->raw_bytes > 0;
 	snprintf(call->method, sizeof(call->method), "%s", request->method);
 	call->timeout_s = request->timeout_s;

@@ -2,6 +2,7 @@
 #include "agent/lease_internal.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/wire/batch.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -14,11 +15,18 @@
 
 /* ---- what it reports ---- */
 
-static void keep(struct lease *l, enum record_kind kind, json_t *items)
+static void keep(struct lease *l, enum record_kind kind, json_t *message,
+		 const char *list)
 {
+	size_t len, items_len = 0;
+	const char *text = process_text(l->process, &len);
+	const char *items =
+		wire_batch_items(text, len, message, list, &items_len);
 	char reason[160];
 	int err = l->spool && !l->finished
-			  ? report_items(&l->report, kind, items)
+			  ? report_items(&l->report, kind,
+					 json_object_get(message, list), items,
+					 items_len)
 			  : 0;
 
 	if (err) {
@@ -81,11 +89,11 @@ static void on_message(json_t *message, void *arg)
 		l->progress =
 			json_number_value(json_object_get(message, "progress"));
 	else if (strcmp(type, "stats") == 0)
-		keep(l, RECORD_STATS, json_object_get(message, "series"));
+		keep(l, RECORD_STATS, message, "series");
 	else if (strcmp(type, "events") == 0)
-		keep(l, RECORD_EVENTS, json_object_get(message, "events"));
+		keep(l, RECORD_EVENTS, message, "events");
 	else if (strcmp(type, "sip") == 0)
-		keep(l, RECORD_SIP, json_object_get(message, "messages"));
+		keep(l, RECORD_SIP, message, "messages");
 	else if (strcmp(type, "artifact") == 0)
 		on_artifact_message(l, message);
 	else if (strcmp(type, "finish") == 0)

@@ -154,6 +154,11 @@ int process_send(struct process *p, json_t *message)
 	return err;
 }
 
+const char *process_text(const struct process *p, size_t *ret_len)
+{
+	return wire_channel_text(p->channel, ret_len);
+}
+
 /* ---- the start ---- */
 
 static int spawn(pid_t *ret, const char *program, int fd)

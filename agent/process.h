@@ -42,6 +42,9 @@ void process_hand_over(struct process *p,
 /** @param message  borrowed @return as wire_channel_send() */
 int process_send(struct process *p, json_t *message);
 
+/** The message that message_h is handed, as wire_channel_text(). */
+const char *process_text(const struct process *p, size_t *ret_len);
+
 /** SIGKILL; end_h follows. */
 void process_kill(struct process *p);
 

@@ -30,6 +30,19 @@ static int keep_half(struct report *r, enum record_kind kind, json_t *items,
 }
 
 /* @return 0; -errno. What the full spool refuses is counted, no error. */
+static int append(struct report *r, enum record_kind kind, const char *text,
+		  size_t len, size_t count)
+{
+	int err = spool_append_n(r->spool, kind, text, len);
+
+	if (err == -EDQUOT || err == -EMSGSIZE) {
+		r->dropped += count;
+		return 0;
+	}
+	return err;
+}
+
+/* @return as append() */
 static int keep(struct report *r, enum record_kind kind, json_t *items)
 {
 	size_t count = json_array_size(items);
@@ -43,12 +56,8 @@ static int keep(struct report *r, enum record_kind kind, json_t *items)
 		err = keep_half(r, kind, items, 0, count / 2);
 		return err ? err : keep_half(r, kind, items, count / 2, count);
 	}
-	err = spool_append(r->spool, kind, text);
+	err = append(r, kind, text, strlen(text), count);
 	free(text);
-	if (err == -EDQUOT || err == -EMSGSIZE) {
-		r->dropped += count;
-		return 0;
-	}
 	return err;
 }
 
@@ -75,13 +84,18 @@ static int tell_dropped(struct report *r)
 	return err;
 }
 
-int report_items(struct report *r, enum record_kind kind, json_t *items)
+int report_items(struct report *r, enum record_kind kind, json_t *items,
+		 const char *text, size_t len)
 {
+	size_t count = json_array_size(items);
 	int err;
 
-	if (json_array_size(items) == 0)
+	if (count == 0)
 		return 0;
-	err = keep(r, kind, items);
+	if (text && len <= REPORT_UPLOAD_BYTES)
+		err = append(r, kind, text, len, count);
+	else
+		err = keep(r, kind, items);
 	if (err == 0 && r->dropped &&
 	    (!r->told_ns || clock_mono_ns() - r->told_ns >= TELL_NS))
 		err = tell_dropped(r);

@@ -25,9 +25,12 @@ struct report {
 /**
  * Keep an array of series, events or messages.
  * @param items  borrowed; not an array: ignored
+ * @param text   items as len bytes of JSON, kept as they are; NULL: items are
+ *               printed
  * @return 0; -errno the spool takes no more (kept in report.err)
  */
-int report_items(struct report *r, enum record_kind kind, json_t *items);
+int report_items(struct report *r, enum record_kind kind, json_t *items,
+		 const char *text, size_t len);
 
 /**
  * Tell that an artifact does not get to the controller.

@@ -116,17 +116,23 @@ static int append(struct spool *s, const struct record *record)
 
 int spool_append(struct spool *s, enum record_kind kind, const char *text)
 {
-	struct record record = {.kind = kind, .seq = s->last_seq + 1};
+	return spool_append_n(s, kind, text, strlen(text));
+}
+
+int spool_append_n(struct spool *s, enum record_kind kind, const char *text,
+		   size_t len)
+{
+	struct record record = {
+		.kind = kind, .seq = s->last_seq + 1, .len = len};
 	uint64_t after;
 	int err;
 
-	record.len = strlen(text);
 	after = s->space->used + SEGMENT_HEADER_BYTES + record.len;
 	if (kind == RECORD_STATS && after > s->space->limit)
 		return -EDQUOT;
 	if (after / SPOOL_FULL_TIMES > s->space->limit)
 		return -ENOBUFS;
-	record.text = strdup(text);
+	record.text = strndup(text, len);
 	if (!record.text)
 		return -ENOMEM;
 	err = append(s, &record);

@@ -61,6 +61,9 @@ struct spool *spool_remove(struct spool *s);
  *         (nothing was appended)
  */
 int spool_append(struct spool *s, enum record_kind kind, const char *text);
+/** The same of len bytes. */
+int spool_append_n(struct spool *s, enum record_kind kind, const char *text,
+		   size_t len);
 
 /** Keep the outcome; once. Synced before it returns. @return as above */
 int spool_append_finish(struct spool *s, const char *text);

@@ -196,13 +196,15 @@ static void on_file_sent(const struct http_answer *answer, void *arg)
 
 /* ---- requests ---- */
 
-static int request(struct upload *u, const char *what, json_t *body,
-		   http_answer_h *handler)
+/** @param text  instead of body, taken over */
+static int request(struct upload *u, const char *what, const json_t *body,
+		   char *text, http_answer_h *handler)
 {
 	char path[128];
 	struct http_request request = {.method = "POST",
 				       .path = path,
 				       .body = body,
+				       .body_text = text,
 				       .timeout_s = REQUEST_S,
 				       .answer_h = handler,
 				       .arg = u};
@@ -213,16 +215,31 @@ static int request(struct upload *u, const char *what, json_t *body,
 }
 
 /* A hole in the sequence is told, never left: a flaw takes its number. */
-static json_t *substitute(void)
+static char *substitute(void)
 {
 	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
 				 .mono_ns = clock_mono_ns()};
 
-	return json_pack("[o]",
-			 wire_event_flaw(when, "upload_lost", 1,
-					 "an upload was unreadable in the "
-					 "agent's spool or refused by the "
-					 "controller"));
+	json_t *items = json_pack(
+		"[o]", wire_event_flaw(when, "upload_lost", 1,
+				       "an upload was unreadable in the "
+				       "agent's spool or refused by the "
+				       "controller"));
+	char *text = items ? json_dumps(items, JSON_COMPACT) : NULL;
+
+	json_decref(items);
+	return text;
+}
+
+/* @return {"seq":SEQ,MEMBER:ITEMS}, to free(); NULL: out of memory */
+static char *upload_text(uint64_t seq, const char *member, const char *items)
+{
+	char *text;
+
+	if (asprintf(&text, "{\"seq\":%ju,\"%s\":%s}", (uintmax_t)seq, member,
+		     items) < 0)
+		return NULL;
+	return text;
 }
 
 static int send_upload(struct upload *u, uint64_t seq)
@@ -236,31 +253,28 @@ static int send_upload(struct upload *u, uint64_t seq)
 		[RECORD_SIP] = {"sip", "messages"},
 	};
 	struct record record = {.kind = RECORD_EVENTS};
-	json_t *items = NULL, *body;
+	char *body;
 	int err = u->substituted ? -EBADMSG
 				 : spool_read(u->params.spool, seq, &record);
 
 	if (err == -ENOMEM)
 		return err;
-	if (err == 0)
-		items = json_loadb(record.text, record.len, 0, NULL);
-	free(record.text);
-	if (!items) {
+	if (err) {
 		if (!u->substituted)
 			log_error("lease %s: upload %ju is not in the spool",
 				  u->params.lease_id, (uintmax_t)seq);
 		u->substituted = true;
 		record.kind = RECORD_EVENTS;
-		items = substitute();
+		record.text = substitute();
 	}
-	body = json_pack("{s:I,s:o}", "seq", (json_int_t)seq,
-			 kinds[record.kind].member, items);
+	body = record.text ? upload_text(seq, kinds[record.kind].member,
+					 record.text)
+			   : NULL;
+	free(record.text);
 	if (!body)
 		return -ENOMEM;
 	u->sending = seq;
-	err = request(u, kinds[record.kind].what, body, on_uploaded);
-	json_decref(body);
-	return err;
+	return request(u, kinds[record.kind].what, NULL, body, on_uploaded);
 }
 
 static int send_finish(struct upload *u)
@@ -272,7 +286,7 @@ static int send_finish(struct upload *u)
 	if (body && json_object_set_new(body, "last_seq",
 					json_integer((json_int_t)spool_last_seq(
 						u->params.spool))) == 0)
-		err = request(u, "finish", body, on_finished);
+		err = request(u, "finish", body, NULL, on_finished);
 	json_decref(body);
 	return err;
 }

@@ -1,6 +1,7 @@
 #include "agent/engine/outbox.h"
 
 #include "base/buf.h"
+#include "control/wire/batch.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -27,12 +28,15 @@ struct outbox {
 	struct queue queues[OUTBOX_KINDS];
 };
 
-static const char *const heads[OUTBOX_KINDS] = {
-	[OUTBOX_SERIES] = "{\"type\":\"stats\",\"series\":[",
-	[OUTBOX_EVENTS] = "{\"type\":\"events\",\"events\":[",
-	[OUTBOX_SIP] = "{\"type\":\"sip\",\"messages\":[",
+static const struct {
+	const char *type;
+	const char *list;
+} names[OUTBOX_KINDS] = {
+	[OUTBOX_SERIES] = {"stats", "series"},
+	[OUTBOX_EVENTS] = {"events", "events"},
+	[OUTBOX_SIP] = {"sip", "messages"},
 };
-static const char tail[] = "]}";
+static const char tail[] = WIRE_BATCH_TAIL;
 
 int outbox_new(struct outbox **ret)
 {
@@ -74,6 +78,8 @@ static struct batch *batch_for(struct queue *q, enum outbox_kind kind,
 			       size_t len)
 {
 	struct batch *b = q->last;
+	char head[WIRE_BATCH_HEAD_BYTES];
+	int head_len;
 
 	if (b && b->items < OUTBOX_BATCH_ITEMS &&
 	    b->text.used + len + sizeof(tail) <= OUTBOX_BATCH_BYTES)
@@ -83,7 +89,8 @@ static struct batch *batch_for(struct queue *q, enum outbox_kind kind,
 		return NULL;
 	/* One item of any size always goes. */
 	buf_init(&b->text, WIRE_FRAME_BYTES);
-	if (buf_add(&b->text, heads[kind], strlen(heads[kind]))) {
+	head_len = wire_batch_head(head, names[kind].type, names[kind].list);
+	if (head_len < 0 || buf_add(&b->text, head, (size_t)head_len)) {
 		free(b);
 		return NULL;
 	}

@@ -18,6 +18,7 @@
 struct wire_channel {
 	int fd;
 	bool closed;    /* end of file seen */
+	size_t taken;   /* bytes of in that were handed out last */
 	size_t scanned; /* bytes of in without a line end */
 	struct buf in;
 	struct buf out;
@@ -160,7 +161,7 @@ static int take_line(struct wire_channel *c, json_t **ret)
 	if (len >= WIRE_FRAME_BYTES)
 		return -EMSGSIZE;
 	message = json_loadb(c->in.data, len, JSON_REJECT_DUPLICATES, NULL);
-	buf_consume(&c->in, len + 1);
+	c->taken = len + 1;
 	c->scanned = 0;
 	if (!json_is_object(message)) {
 		json_decref(message);
@@ -170,8 +171,16 @@ static int take_line(struct wire_channel *c, json_t **ret)
 	return 1;
 }
 
+const char *wire_channel_text(const struct wire_channel *c, size_t *ret_len)
+{
+	*ret_len = c->taken ? c->taken - 1 : 0;
+	return c->in.data;
+}
+
 int wire_channel_receive(struct wire_channel *c, json_t **ret)
 {
+	buf_consume(&c->in, c->taken);
+	c->taken = 0;
 	for (;;) {
 		char data[READ_BYTES];
 		int got = take_line(c, ret);

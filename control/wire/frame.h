@@ -43,4 +43,12 @@ int wire_channel_flush(struct wire_channel *c);
  */
 int wire_channel_receive(struct wire_channel *c, json_t **ret);
 
+/**
+ * The message that wire_channel_receive() handed out last, as it came, without
+ * its line end.
+ * @param ret_len  bytes
+ * @return valid until the next wire_channel_receive(), not terminated
+ */
+const char *wire_channel_text(const struct wire_channel *c, size_t *ret_len);
+
 #endif

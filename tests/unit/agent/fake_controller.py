@@ -33,8 +33,9 @@ class Lease:
 
 
 class Request:
-    def __init__(self, method, path, body, auth):
+    def __init__(self, method, path, body, auth, raw=b''):
         self.method, self.path, self.body, self.auth = method, path, body, auth
+        self.raw = raw  # the body as it came
         self.t = time.monotonic()
 
 
@@ -66,7 +67,7 @@ class Controller:
                 body = raw if is_file else json.loads(raw) if raw else None
                 answer = controller.answer(Request(
                     self.command, self.path[len(PREFIX):], body,
-                    self.headers.get('Authorization')))
+                    self.headers.get('Authorization'), raw))
                 if answer is None:
                     self.close_connection = True
                     return

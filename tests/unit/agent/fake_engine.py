@@ -86,6 +86,8 @@ def act(verb, *args):
     elif verb == 'garbage':
         sock.sendall(b'this is not JSON\n')
         time.sleep(60)
+    elif verb == 'line':
+        sock.sendall(args[0].encode() + b'\n')
     elif verb == 'hang':
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
