@@ -15,10 +15,10 @@
 #define CONFIG_BYTES_MAX 8192
 
 const char *const baresip_modules[] = {
-	"g711.so",      "g722.so",   "opus.so",     "gsm.so",
-	"l16.so",       "ausine.so", "aufile.so",   "srtp.so",
-	"dtls_srtp.so", "ice.so",    "stun.so",     "turn.so",
-	"account.so",   "menu.so",   "ctrl_tcp.so", NULL,
+	"g711.so",     "g722.so",   "opus.so",    "gsm.so",       "l16.so",
+	"ausine.so",   "aufile.so", "srtp.so",    "dtls_srtp.so", "ice.so",
+	"stun.so",     "turn.so",   "account.so", "menu.so",      "ctrl_tcp.so",
+	"aubridge.so", NULL,
 };
 
 static const char *const files[] = {"accounts", "config", "contacts", "core",
@@ -31,6 +31,12 @@ static bool is_application(const char *module)
 	       strcmp(module, "ctrl_tcp.so") == 0;
 }
 
+/* What baresip decodes goes to a bridge that nothing reads: the tap has its audio.
+ * The player of aufile is not used: its thread sets the mark "running" itself,
+ * and a player that is released before that is freed while the thread uses it.
+ * baresip 1.1 releases a player right after its start when a call is put on
+ * hold, and crashed there. A bridge has no thread until something reads it. A
+ * tone played on it would never end, so the files of tones are not found. */
 static int config_write(struct buf *b, const struct baresip_setup *s)
 {
 	bool v6 = strchr(s->bind_addr, ':') != NULL;
@@ -42,8 +48,9 @@ static int config_write(struct buf *b, const struct baresip_setup *s)
 			    "audio_source " BARESIP_SOURCE "\n"
 			    "ausrc_srate 48000\n" /* ausine knows no other */
 			    "ausrc_channels 2\n"
-			    "audio_player aufile,/dev/null\n"
-			    "audio_alert aufile,/dev/null\n"
+			    "audio_player aubridge,heard\n"
+			    "audio_alert aubridge,alert\n"
+			    "audio_path /nonexistent\n"
 			    "ringback_disabled yes\n"
 			    "statmode_default off\n"
 			    "rtp_ports %u-%u\n"
