@@ -7,9 +7,32 @@
 /* Tokens of commands, by what waits for their answer; the call's number
  * follows. */
 #define TOKEN_DIAL     "dial"
-#define TOKEN_CHANGE   "change "
 #define TOKEN_TRANSFER "transfer "
 #define TOKEN_DIGIT    "digit "
+
+/* Of each change its own: the SIP answer to one may be seen before the answer to
+ * its command, which is not taken for that to the next one then. */
+static const char *const change_tokens[] = {
+	[BARESIP_CHANGE_HOLD] = "hold ",
+	[BARESIP_CHANGE_RESUME] = "resume ",
+	[BARESIP_CHANGE_REINVITE] = "reinvite ",
+};
+
+/* @return BARESIP_CHANGE_NONE: it is no answer to a change */
+static enum baresip_change change_of(const struct baresip_message *m)
+{
+	static const enum baresip_change changes[] = {
+		BARESIP_CHANGE_HOLD,
+		BARESIP_CHANGE_RESUME,
+		BARESIP_CHANGE_REINVITE,
+	};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		if (baresip_token_is(m, change_tokens[changes[i]]))
+			return changes[i];
+	}
+	return BARESIP_CHANGE_NONE;
+}
 
 static void change_failed(struct baresip_call *c, const char *why)
 {
@@ -19,10 +42,22 @@ static void change_failed(struct baresip_call *c, const char *why)
 	baresip_call_emit(c, SIP_CALL_REINVITE_FAIL, &info);
 }
 
+/* baresip 1.1 answers each "resume" with "Invalid argument" unless another call
+ * is active, and sends the re-INVITE all the same: what counts is whether one
+ * was sent, which is seen before the answer to the command is read. */
+static void change_answered(struct baresip_call *c, enum baresip_change change,
+			    const struct baresip_message *m)
+{
+	if (m->ok || c->change != change || c->change_cseq)
+		return;
+	change_failed(c, m->text);
+}
+
 void baresip_call_answered(struct baresip_account *a,
 			   const struct baresip_message *m)
 {
 	struct sip_call_info info = {.mono_ns = clock_mono_ns()};
+	enum baresip_change change = change_of(m);
 	struct baresip_call *c;
 
 	info.reason = m->text;
@@ -32,10 +67,10 @@ void baresip_call_answered(struct baresip_account *a,
 		c = m->ok ? NULL : baresip_call_dialled(a);
 		if (c)
 			baresip_call_close(c, m->text);
-	} else if (baresip_token_is(m, TOKEN_CHANGE)) {
-		c = m->ok ? NULL : baresip_token_call(a, m, TOKEN_CHANGE);
-		if (c && c->change != BARESIP_CHANGE_NONE)
-			change_failed(c, m->text);
+	} else if (change != BARESIP_CHANGE_NONE) {
+		c = baresip_token_call(a, m, change_tokens[change]);
+		if (c)
+			change_answered(c, change, m);
 	} else if (baresip_token_is(m, TOKEN_TRANSFER)) {
 		c = m->ok ? NULL : baresip_token_call(a, m, TOKEN_TRANSFER);
 		if (c && c->transferring) {
@@ -166,7 +201,7 @@ static int change(struct sip_call *call, enum baresip_change wanted,
 		return -ENOTCONN;
 	if (c->change != BARESIP_CHANGE_NONE)
 		return -EBUSY;
-	err = baresip_call_command(c, name, NULL, TOKEN_CHANGE);
+	err = baresip_call_command(c, name, NULL, change_tokens[wanted]);
 	if (!err)
 		c->change = wanted;
 	return err;

@@ -178,6 +178,8 @@ static void reinvite_answered(struct baresip_call *c, const struct sip_msg *msg,
 		peer_direction(c, now_ns);
 	else if (!sent && c->change != BARESIP_CHANGE_NONE)
 		change_over(c, msg, now_ns);
+	else if (!sent)
+		c->change_cseq = 0; /* of a re-INVITE that nobody asked for */
 }
 
 /* "SIP/2.0 200 OK" in a NOTIFY: how the transfer goes. */
