@@ -129,6 +129,16 @@ def test_keys_and_agents_are_not_mixed(server):
                            key=(agent[0], "wrong")), 401)
 
 
+@pytest.mark.parametrize("member, value", [
+    ("free", "1"), ("leases", {}), ("draining", 1), ("draining", None), ("cursor", 0),
+    ("t", [{}]), ("t", 1.5), ("t", None)])
+def test_a_poll_of_another_kind_is_refused(server, member, value):
+    agent = enrol(server, "wrong")
+    answer = server.request("POST", "/agent/poll", {"free": 1, member: value}, key=agent)
+    problem(answer, 422)
+    assert [e["pointer"] for e in answer.json()["errors"]] == [f"/{member}"]
+
+
 def connect(server):
     host, port = server.url[7:].rsplit(":", 1)
     return socket.create_connection((host, int(port)), 10)

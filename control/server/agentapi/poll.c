@@ -1,5 +1,6 @@
 #include "control/server/agentapi/common.h"
 
+#include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/controller.h"
 #include "control/server/run/run.h"
@@ -53,6 +54,35 @@ static bool read_features(struct request *req, struct reply *rep,
 	return true;
 }
 
+/* A member that may be absent: good says whether it is what it must be. */
+static bool check(struct reply *rep, bool good, const char *member,
+		  const char *must)
+{
+	char pointer[32];
+
+	if (good)
+		return true;
+	reply_problem(rep, 422, "%s %s", member, must);
+	str_print(pointer, sizeof(pointer), "/%s", member);
+	reply_pointer(rep, pointer, "%s", must);
+	return false;
+}
+
+static bool check_optional(const struct request *req, struct reply *rep)
+{
+	const json_t *draining = json_object_get(req->body, "draining");
+	const json_t *cursor = json_object_get(req->body, "cursor");
+	const json_t *t = json_object_get(req->body, "t");
+
+	return check(rep, !draining || json_is_boolean(draining), "draining",
+		     "must be true or false") &&
+	       check(rep,
+		     !cursor || json_is_string(cursor) || json_is_null(cursor),
+		     "cursor", "must be a text or null") &&
+	       check(rep, !t || json_is_integer(t), "t",
+		     "must be a whole number");
+}
+
 /* With the intervals: an agent that restarted has its identity, but not what
  * it was told when it enrolled. */
 static void answer(struct request *req, struct reply *rep, json_t *jobs)
@@ -82,7 +112,8 @@ void agent_poll(struct request *req, struct reply *rep)
 	}
 	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
 				    &poll.free) ||
-	    !read_held(req, rep, &poll) || !read_features(req, rep, &poll))
+	    !read_held(req, rep, &poll) || !read_features(req, rep, &poll) ||
+	    !check_optional(req, rep))
 		return;
 	poll.draining = json_is_true(json_object_get(req->body, "draining"));
 	poll.arrived = arrival(req, times.now);
