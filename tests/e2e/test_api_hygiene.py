@@ -288,8 +288,9 @@ def test_what_never_reaches_a_route(server, data, status):
         assert lines[0].split()[1] == str(status), head
         assert headers["content-type"] == "application/problem+json"
         assert headers["connection"] == "close"
-        if b"Content-Length" in data:  # see library.c: the library writes another head behind it
-            assert headers["content-length"] == "0" and b"<html" not in body
+        # see library.c: libmicrohttpd 0.9.75 writes another head behind it
+        if b"Content-Length" in data and headers["content-length"] == "0":
+            assert b"<html" not in body
             ids.add(headers["x-request-id"])
             continue
         assert int(headers["content-length"]) == len(body)
@@ -316,7 +317,10 @@ def test_host(server, path, head, status):
         answer = answer_of(s)
     assert answer.split()[1] == str(status).encode(), answer
     if status == 400:
-        assert b"Host" in answer.partition(b"\r\n\r\n")[2]
+        # libmicrohttpd 1.0 refuses a request without Host itself, and does not say why
+        detail = json.loads(answer.partition(b"\r\n\r\n")[2])["detail"]
+        assert "Host" in detail or (
+            "ost:" not in head and detail == "this is no HTTP request that can be understood")
 
 
 def test_slow_clients_do_not_stop_others(server):
