@@ -26,6 +26,7 @@ def chromium():
 
 
 def complaints(browser):
-    """What the page was not allowed to do, or failed to do."""
+    """What the page was not allowed to do, or failed to do. chrome://: what the browser's own
+    first page has to say."""
     return [entry for entry in browser.get_log("browser")
-            if "favicon" not in entry["message"]]
+            if "favicon" not in entry["message"] and not entry["message"].startswith("chrome://")]

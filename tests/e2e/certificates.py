@@ -10,20 +10,37 @@ class Authority:
         self.file, self.key = folder / f"{name}.pem", folder / f"{name}.key"
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                 "-nodes", "-days", "2", "-subj", f"/CN=test {name}", "-out", self.file,
-                "-keyout", self.key)
+                "-keyout", self.key,
+                # RFC 5280 4.2.1.3 wants it in an authority's; Python 3.13 refuses one without
+                "-addext", "keyUsage = critical, keyCertSign, cRLSign")
 
     def issue(self, name, subject="IP:127.0.0.1", expired=False):
         """@return (certificate file, key file)"""
         cert, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         request, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
-        extensions.write_text(f"subjectAltName = {subject}\n")
+        extensions.write_text(f"subjectAltName = {subject}\nauthorityKeyIdentifier = keyid\n")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-subj", f"/CN={name}", "-out", request, "-keyout", key)
         openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.key,
                 "-set_serial", str(abs(hash(name)) % 2**32 + 1), "-extfile", extensions,
-                "-out", cert, "-days", "-1" if expired else "1")
+                "-out", cert, "-days", "1")
+        if expired:
+            self.expire(request, extensions, cert)
         key.chmod(0o600)
         return cert, key
+
+    def expire(self, request, extensions, cert):
+        """Signs it once more, with a year of the past: openssl 3.5 takes no negative number of
+        days, and openssl 3.0 takes dates in "openssl ca" alone."""
+        settings = self.folder / "past.conf"
+        settings.write_text(
+            f"[ca]\ndefault_ca = past\n[past]\ndatabase = {settings}.db\n"
+            f"new_certs_dir = {self.folder}\nrand_serial = yes\ndefault_md = sha256\n"
+            "policy = any\nunique_subject = no\n[any]\ncommonName = supplied\n")
+        (self.folder / "past.conf.db").write_text("")
+        openssl("ca", "-batch", "-config", settings, "-in", request, "-cert", self.file,
+                "-keyfile", self.key, "-extfile", extensions, "-out", cert, "-notext",
+                "-startdate", "20200101000000Z", "-enddate", "20210101000000Z")
 
 
 def openssl(*arguments):
