@@ -220,12 +220,12 @@ def test_strict_transport_security(authority, seconds):
                        c.request("GET", "/nothing"), c.session.get(f"{c.url}/login", timeout=60),
                        c.session.get(f"{c.url}/healthz", timeout=60)):
             assert answer.headers["Strict-Transport-Security"] == f"max-age={seconds}"
-        # what is refused before it reaches an address has it as well; framing is looked at here too
+        # what is refused before it reaches an address has it as well, unless libmicrohttpd refuses
+        # it itself: 1.0 does so with a length beside chunks
         context = ssl.create_default_context(cafile=authority.file)
         with socket.create_connection(("127.0.0.1", port_of(c)), 20) as s, \
                 context.wrap_socket(s, server_hostname="127.0.0.1") as t:
-            t.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
-                      b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+            t.sendall(b"GET /healthz HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n")
             answer = b""
             while piece := t.recv(65536):
                 answer += piece
