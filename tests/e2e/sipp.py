@@ -31,11 +31,17 @@ def _send(text, attributes=""):
     return f"<send{attributes}><![CDATA[\n\n{text}\n\n]]></send>"
 
 
+# What has a Contact. SIPp 3.7 forgets the remote target when it is to record the route of
+# another message.
+CREATE_DIALOGS = ("INVITE", "SUBSCRIBE")
+
+
 class Scenario:
     """steps as XML; called: SIPp takes the call, else it places it."""
 
     def __init__(self, called):
         self.called, self.steps, self._cseq = called, [], 1
+        self._requested = None   # the method of the last request, but for ACK
         self.variables, self._labels = [], 0
 
     def expect(self, request=None, response=None, optional=False, has=None, keep=False,
@@ -44,7 +50,8 @@ class Scenario:
         must not; auth: a challenge that [authentication] answers."""
         what = f'request="{request}"' if request else f'response="{response}"'
         extra = ' optional="true"' if optional else ""
-        extra += ' rrs="true"' if not self.called else ""
+        if not self.called and (request or self._requested) in CREATE_DIALOGS:
+            extra += ' rrs="true"'
         extra += ' auth="true"' if auth else ""
         actions = []
         if keep:
@@ -134,6 +141,8 @@ class Scenario:
     def request(self, method, lines=(), sdp=False, body="", kind=""):
         """Within the dialog."""
         self._cseq += 1
+        if method != "ACK":
+            self._requested = method
         if self.called:
             head = [f"{method} [$uri] SIP/2.0",
                     "Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]",
@@ -159,6 +168,7 @@ class Scenario:
 
     def begin(self, method, lines=(), sdp=False, again=False):
         """Outside of dialogs; again: with the next CSeq number."""
+        self._requested = method
         self._cseq = self._cseq + 1 if again else 1
         self._invite_cseq = self._cseq
         self.steps.append(_send(_body(
@@ -181,6 +191,7 @@ class Scenario:
 
     def cancel(self):
         """The INVITE, which was answered provisionally."""
+        self._requested = "CANCEL"
         self.steps.append(_send(_body(
             ["CANCEL sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",
              "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
