@@ -166,6 +166,11 @@ def exported_names(*programs):
     return found
 
 
+def listed_names(path, library):
+    """{name: library} of a list, a name a line."""
+    return {line: library for line in path.read_text().splitlines() if not line.startswith("#")}
+
+
 def clang_format_version():
     """The major version, or None."""
     try:
