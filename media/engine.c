@@ -328,6 +328,9 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->packets_unsent = COUNTER_READ(&e->tx.unsent);
 	ret->packets_received = COUNTER_READ(&e->rx.packets);
 	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
+	ret->rtcp_invalid = COUNTER_READ(&e->rx.rtcp_invalid);
+	ret->rtp_send_refused = COUNTER_READ(&e->tx.refused[0]);
+	ret->rtcp_send_refused = COUNTER_READ(&e->tx.refused[1]);
 	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
 	ret->ssrc_collisions = COUNTER_READ(&e->rx.collisions);
 	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);

@@ -127,6 +127,7 @@ struct thread {
 struct rx_counters {
 	_Atomic uint64_t packets;
 	_Atomic uint64_t invalid;
+	_Atomic uint64_t rtcp_invalid; /* of these: RTCP */
 	_Atomic uint64_t foreign;
 	_Atomic uint64_t collisions;
 	_Atomic uint64_t queue_drops;
@@ -142,6 +143,8 @@ struct tx_counters {
 	_Atomic uint64_t packets;
 	_Atomic uint64_t errors;
 	_Atomic uint64_t unsent; /* places without an encoding */
+	/* by the kernel, to an address that has taken no packet: RTP, RTCP */
+	_Atomic uint64_t refused[2];
 	struct lateness lateness;
 };
 
@@ -243,6 +246,8 @@ static inline uint64_t engine_ntp(const struct media_engine *e, int64_t mono_ns)
 
 #define COUNTER_ADD(p, n) \
 	atomic_fetch_add_explicit((p), (n), memory_order_relaxed)
+#define COUNTER_SUB(p, n) \
+	atomic_fetch_sub_explicit((p), (n), memory_order_relaxed)
 #define COUNTER_READ(p) atomic_load_explicit((p), memory_order_relaxed)
 
 #endif

@@ -63,13 +63,18 @@ struct media_evidence {
 	uint64_t receive_queue_drops; /* SO_RXQ_OVFL, all sockets */
 	uint64_t ring_drops;          /* records lost between our threads */
 	uint64_t invalid_packets;     /* failed the RTP or RTCP header checks */
-	uint64_t foreign_packets;     /* RTP from another address than the
+	uint64_t rtcp_invalid;        /* of these: RTCP */
+	/* refused by this host (firewall, route) to an address that took no
+	 * packet before; once it takes one they are send_errors instead */
+	uint64_t rtp_send_refused;
+	uint64_t rtcp_send_refused;
+	uint64_t foreign_packets; /* RTP from another address than the
 				       * negotiated ones; measured all the
 				       * same */
-	uint64_t ssrc_collisions;     /* RTP with our own SSRC: another source's
+	uint64_t ssrc_collisions; /* RTP with our own SSRC: another source's
 				       * or our own, looped (RFC 3550 8.2) */
-	uint64_t srtp_refused;        /* not authentic: dropped */
-	uint64_t srtp_replayed; /* authentic, seen before: measured as what
+	uint64_t srtp_refused;    /* not authentic: dropped */
+	uint64_t srtp_replayed;   /* authentic, seen before: measured as what
 				 * they are, duplicates */
 	uint64_t dtls_dropped; /* DTLS datagrams not looked at: too many, from a
 				* stranger, too long */

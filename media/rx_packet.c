@@ -129,6 +129,7 @@ void rx_rtcp_arrived(struct rx *rx, const struct datagram *d)
 	    (d->captured != d->bytes ||
 	     rtcp_reader_init(&reader, d->data, d->captured))) {
 		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->e->rx.rtcp_invalid, 1);
 		return;
 	}
 	event.kind = RTCP_EVENT_SEEN;

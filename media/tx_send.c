@@ -96,6 +96,7 @@ void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
 		COUNTER_ADD(&e->tx.errors, 1);
 		return;
 	}
+	COUNTER_ADD(&e->tx.refused[rtcp], 1);
 	if (++tx->refusals[rtcp] % (rtcp ? RTCP_REFUSALS : RTP_REFUSALS) == 0 &&
 	    ring_push(e->sent, &r))
 		e->sent_pushed++;
@@ -103,8 +104,10 @@ void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
 
 void tx_reached(struct media_engine *e, struct tx_session *tx, bool rtcp)
 {
-	if (tx->refusals[rtcp] > 0)
+	if (tx->refusals[rtcp] > 0) {
+		COUNTER_SUB(&e->tx.refused[rtcp], tx->refusals[rtcp]);
 		COUNTER_ADD(&e->tx.errors, tx->refusals[rtcp]);
+	}
 	tx->refusals[rtcp] = 0;
 }
 

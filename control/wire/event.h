@@ -170,6 +170,9 @@ struct wire_event_evidence {
 	uint64_t receive_queue_drops;
 	uint64_t ring_drops;
 	uint64_t invalid_packets;
+	uint64_t rtcp_invalid;
+	uint64_t rtp_send_refused;
+	uint64_t rtcp_send_refused;
 	/* what strangers and broken peers did (media/media.h) */
 	uint64_t foreign_packets;
 	uint64_t ssrc_collisions;

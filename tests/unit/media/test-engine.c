@@ -251,6 +251,9 @@ static void test_engine_refused_address(void **state)
 	assert_true(log->unreachable[1] > 0);
 	assert_true(log->unreachable_err == -EACCES ||
 		    log->unreachable_err == -ENETUNREACH);
+	media_engine_evidence(r.engine, &evidence);
+	assert_true(evidence.rtp_send_refused >= 10);
+	assert_true(evidence.rtcp_send_refused >= 3);
 	/* another address, that of an ordinary call: nothing more is told */
 	n = rig_settle(&good, &good, MEDIA_SENDRECV);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
@@ -261,7 +264,36 @@ static void test_engine_refused_address(void **state)
 	media_engine_evidence(r.engine, &evidence);
 	assert_int_equal(evidence.send_errors, 0);
 	assert_true(evidence.packets_sent > 0);
+	/* what was refused stays counted */
+	assert_true(evidence.rtp_send_refused >= 10);
+	assert_true(evidence.rtcp_send_refused >= 3);
 	rig_stop(&r, 1);
+	rig_close(&r);
+}
+
+/* RTCP that is refused too seldom to be told, as in a short call, is counted:
+ * one in three is told, each is counted. */
+static void test_engine_counts_refused_rtcp(void **state)
+{
+	const struct media_addr good = rig_addr("127.0.0.1", 9);
+	const struct media_addr report = rig_addr("255.255.255.255", 4001);
+	struct media_evidence evidence;
+	struct media_negotiated n;
+	struct rig_log *log;
+	struct rig r;
+	(void)state;
+
+	rig_open(&r, RIG_SESSIONS, 200);
+	log = rig_session(&r, 0);
+	n = rig_settle(&good, &report, MEDIA_SENDRECV);
+	assert_int_equal(media_session_apply(log->session, &n), 0);
+	rig_run_ms(&r, 350);
+	rig_stop(&r, 1);
+	media_engine_evidence(r.engine, &evidence);
+	assert_true(evidence.rtcp_send_refused > 0);
+	assert_int_equal(evidence.rtcp_send_refused / 3, log->unreachable[1]);
+	assert_int_equal(evidence.rtp_send_refused, 0);
+	assert_int_equal(evidence.send_errors, 0);
 	rig_close(&r);
 }
 
@@ -373,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_engine_recvonly_sends_reports_only),
 		cmocka_unit_test(test_engine_speaks_ipv6),
 		cmocka_unit_test(test_engine_refused_address),
+		cmocka_unit_test(test_engine_counts_refused_rtcp),
 		cmocka_unit_test(test_engine_never_applied_is_released),
 		cmocka_unit_test(test_engine_refuses_what_it_cannot_do),
 		cmocka_unit_test(test_engine_ports_run_out),
