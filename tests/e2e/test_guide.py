@@ -1,0 +1,152 @@
+"""The commands of docs/guide are run as they stand there, page by page in the order of the index,
+against the controller, the agent and the proxy that the guide's own first command starts."""
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent import is_alive
+from netns import own_network
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs/guide"
+PAGES = re.findall(r"\]\(guide/([\w-]+\.md)\)", (ROOT / "docs/README.md").read_text())
+# What a page may show. Only sh has commands, and all of them are run; text behind it is what they
+# print. ini, json and yaml are files.
+LANGUAGES = {"sh", "text", "ini", "json", "yaml"}
+PROGRAM = re.compile(r"(?:sudo )?(?:\S*/)?(?:offhook[\w-]*|curl|quickstart|runtests|meson|apt(?:-get)?|systemctl)\b")
+
+
+def fences(page):
+    """Fenced blocks of a page: [(language, text)]."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M)
+
+
+def pattern(line):
+    """What a line of shown output says: any number for a number, any blanks for blanks, and
+    anything for three dots."""
+    words = []
+    for word in line.split():
+        parts = re.split(r"(\.\.\.|\d+(?:\.\d+)?)", word)
+        words.append("".join(
+            ".*" if part == "..." else r"\d+(?:\.\d+)?" if part[:1].isdigit() else re.escape(part)
+            for part in parts))
+    return r"\s+".join(words)
+
+
+def missing_lines(shown, output):
+    """Lines of the shown output that the output has not, in that order."""
+    lines = iter(output.splitlines())
+    return [line for line in shown.splitlines()
+            if line.strip() and not any(re.search(pattern(line), said) for said in lines)]
+
+
+def hidden_commands(page):
+    """Commands in a page that no block for the shell has."""
+    run = "".join(text for language, text in fences(page) if language == "sh")
+    for language, text in fences(page):
+        if language not in LANGUAGES:
+            yield f"a block of language '{language}'"
+        elif language != "sh":
+            for line in text.splitlines():
+                command = re.sub(r"^\s*(?:- )?(?:run: |script: )?", "", line)
+                if PROGRAM.match(command) and language != "text" and command not in run:
+                    yield command
+
+
+def run_page(name, folder, env):
+    """Run its blocks in one shell. The output of each is compared with what the page shows."""
+    blocks = fences((GUIDE / name).read_text())
+    shell = [(i, text) for i, (language, text) in enumerate(blocks) if language == "sh"]
+    script = "set -euo pipefail\n" + "".join(
+        f"{text}\necho\necho '--- block {i} done'\n" for i, text in shell)
+    done = subprocess.run(["/bin/bash", "-c", script], cwd=folder, env=env, text=True, timeout=400,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"==== {name}\n{done.stdout}")
+    outputs = re.split(r"^--- block (\d+) done\n", done.stdout, flags=re.M)
+    ended = {int(i): said for said, i in zip(outputs[::2], outputs[1::2])}
+    for i, text in shell:
+        assert i in ended, f"{name}: exit status {done.returncode} in\n{text}\n{outputs[-1][-3000:]}"
+    for i, (language, text) in enumerate(blocks):
+        if language == "text" and i - 1 in ended:
+            assert missing_lines(text, ended[i - 1]) == [], f"{name}:\n{ended[i - 1]}"
+    assert done.returncode == 0, f"{name}: exit status {done.returncode}"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory, build):
+    """A checkout as the guide sees it, in a network of its own: the ports are those of the guide."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "build").symlink_to(build)
+    for name in ("conf", "docs", "packaging"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "quickstart").write_text(
+        f'#!/bin/sh\nexec {ROOT}/quickstart --no-install --state "{folder}/var" "$@"\n')
+    (folder / "quickstart").chmod(0o755)
+    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+           "OFFHOOK_BUILD": str(build)}
+    with own_network():
+        yield folder, env
+        pids = [int(p.read_text()) for p in (folder / "var").glob("*.pid")]
+        subprocess.run([folder / "quickstart", "--stop"], env=env, check=True)
+        assert not any(is_alive(pid) for pid in pids)
+
+
+def test_pages_show_no_command_that_is_not_run():
+    assert sorted(PAGES) == sorted(p.name for p in GUIDE.glob("*.md"))
+    for name in PAGES:
+        assert list(hidden_commands((GUIDE / name).read_text())) == [], name
+        assert any(language == "sh" for language, _ in fences((GUIDE / name).read_text())), name
+
+
+@pytest.mark.parametrize("page, found", [
+    ("```\noffhook call\n```\n", ["a block of language ''"]),
+    ("```console\n$ x\n```\n", ["a block of language 'console'"]),
+    ("```yaml\n- run: build/offhook call x\n```\n", ["build/offhook call x"]),
+    ("```sh\nbuild/offhook call x\n```\n```yaml\n- run: build/offhook call x\n```\n", []),
+])
+def test_a_command_that_is_not_run_is_found(page, found):
+    assert list(hidden_commands(page)) == found
+
+
+def test_output_that_differs_is_found():
+    assert missing_lines("status: passed\n", "id: 1\nstatus: passed\n") == []
+    assert missing_lines("took 6.7 ms\n", "it took   12 ms, well\n") == []
+    assert missing_lines("report: http://.../x\n", "report: http://a/b/x\n") == []
+    assert missing_lines("b\na\n", "a\nb\n") == ["a"]
+    assert missing_lines("status: passed\n", "status: failed\n") == ["status: passed"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(checkout, name):
+    folder, env = checkout
+    if name != PAGES[0] and not (folder / "var/quickstart.json").exists():
+        run_page(PAGES[0], folder, env)   # the first page starts what the others use
+    run_page(name, folder, env)
+
+
+# What libraries and peers say, and words of the table itself.
+OTHERS = {"Couldn't connect to server", "Address already in use", "Cannot assign requested address",
+          "rejected", "failed"}
+
+
+def messages(page):
+    """Messages in the first cells of the tables whose heading says message, as their fixed pieces."""
+    for table in re.findall(r"^\| message \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.M):
+        for row in table.splitlines():
+            for text in set(re.findall(r"`([^`]+)`", row.split(" | ")[0])) - OTHERS:
+                yield text, [piece.strip(" ") for piece in text.split("...") if piece.strip(" :,.'()")]
+
+
+def test_messages_are_those_of_the_programs():
+    """Each message that troubleshooting.md explains is one that the programs have."""
+    code = "".join(path.read_text(errors="replace")
+                   for folder in ("agent", "base", "capture", "conf", "control", "media", "sip")
+                   for path in (ROOT / folder).rglob("*.c"))
+    code = re.sub(r'"\s*\n?\s*(?:PRI\w+\s*)?"', "", code).replace('\\"', '"')
+    found = list(messages((GUIDE / "troubleshooting.md").read_text()))
+    assert len(found) > 25
+    for text, pieces in found:
+        for piece in pieces:
+            assert piece in code, f"no program says '{piece}' of '{text}'"
