@@ -270,6 +270,22 @@ def client_action_pages(root):
         yield f"docs/reference/script-actions.md: there is no action {name}"
 
 
+def configuration_page(root):
+    """Keys and defaults of conf/*.conf that docs/reference/configuration.md tells otherwise."""
+    root = Path(root)
+    page = "docs/reference/configuration.md"
+    for name, parts in (("controller", "## Controller"), ("agent", "## Agent")):
+        taken = dict(re.findall(r"(?m)^#(\w+) = (.*)$",
+                                (root / f"conf/offhook-{name}.conf").read_text()))
+        sections = re.split(r"(?m)^(?=## )", (root / page).read_text())
+        told = dict(re.findall(r"(?m)^\| `(\w+)` \| `([^`]*)` \|",
+                               "".join(s for s in sections if s.startswith(parts))))
+        for key in sorted(taken.keys() | told.keys()):
+            if taken.get(key) != told.get(key):
+                yield (f"{page}: {key} of offhook-{name}.conf is {taken.get(key, 'unknown')}, "
+                       f"not {told.get(key, 'absent')}")
+
+
 def unknown_pages(root):
     """Comments that name a page which the checkout does not have."""
     root = Path(root)

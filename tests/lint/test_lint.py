@@ -253,6 +253,23 @@ def test_a_client_action_that_is_not_told_is_found(pages):
         "docs/reference/script-actions.md: there is no action mute"]
 
 
+def test_configuration_is_told_as_it_is():
+    assert findings(lint.configuration_page, ROOT) == []
+
+
+def test_a_key_that_is_told_otherwise_is_found(pages):
+    for name in ("conf/offhook-agent.conf", "conf/offhook-controller.conf",
+                 "docs/reference/configuration.md"):
+        (pages / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, pages / name)
+    changed(pages / "conf/offhook-agent.conf", "#capacity = 4", "#capacity = 5")
+    changed(pages / "conf/offhook-controller.conf", "#offer_s = 30", "#offers_s = 30")
+    assert findings(lint.configuration_page, pages) == [
+        "docs/reference/configuration.md: offer_s of offhook-controller.conf is unknown, not 30",
+        "docs/reference/configuration.md: offers_s of offhook-controller.conf is 30, not absent",
+        "docs/reference/configuration.md: capacity of offhook-agent.conf is 5, not 4"]
+
+
 def test_options_are_told_as_they_are():
     assert findings(lint.option_pages, ROOT) == []
 
