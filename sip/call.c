@@ -21,6 +21,7 @@
 #include "sip/reinvite.h"
 #include "sip/reliable.h"
 #include "sip/sdp.h"
+#include "sip/sdp_crypto.h"
 #include "sip/session.h"
 #include "sip/text.h"
 #include "sip/timer.h"
@@ -67,9 +68,9 @@ static void call_destructor(void *arg)
 	/* keys of SRTP */
 	if (call->sdp.data)
 		explicit_bzero(call->sdp.data, call->sdp.used);
-	explicit_bzero(&call->local, sizeof(call->local));
-	explicit_bzero(&call->media, sizeof(call->media));
-	explicit_bzero(&call->reported, sizeof(call->reported));
+	sdp_local_wipe(&call->local);
+	sdp_negotiated_wipe(&call->media);
+	sdp_negotiated_wipe(&call->reported);
 	buf_release(&call->sdp);
 	mem_deref(call->account);
 }

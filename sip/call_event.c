@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "sip/message.h"
+#include "sip/sdp_crypto.h"
 
 /* Events a call keeps for a handler that has not come yet. */
 #define CALL_EVENTS_MAX 64
 
 static void media_destructor(void *arg)
 {
-	explicit_bzero(arg, sizeof(struct media_negotiated)); /* SRTP keys */
+	sdp_negotiated_wipe(arg);
 }
 
 void call_event_media(struct call_event *event,

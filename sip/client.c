@@ -229,11 +229,10 @@ static int wire_write(struct transaction *t)
 
 	if (!mb)
 		return -ENOMEM;
-	err = neg(mbuf_printf(mb,
-			      "%s %s SIP/2.0\r\n"
-			      "Via: SIP/2.0/%s %J;branch=%s;rport\r\n",
-			      t->method, t->uri, sip_transp_name(t->hop.tp),
-			      &t->ua->laddr, t->branch));
+	err = text_append(mb, t->method, " ", t->uri, " SIP/2.0\r\n",
+			  "Via: SIP/2.0/", sip_transp_name(t->hop.tp), " ",
+			  t->ua->sent_by, ";branch=", t->branch, ";rport\r\n",
+			  NULL);
 	if (!err && t->sendh)
 		err = sender_write(t, mb);
 	if (!err)

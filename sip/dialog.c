@@ -47,22 +47,24 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 	       const char *target, const char *to_uri)
 {
 	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	char text[16 + TEXT_NUMBER_BYTES];
 	int err;
 
 	if (!dialog)
 		return -ENOMEM;
 	dialog->lseq = 1 + random_u16();
-	err = text_print(&dialog->callid, "%016llx%016llx", random_u64(),
-			 random_u64());
+	text_hex(text, random_u64());
+	text_hex(text + 16, random_u64());
+	err = neg(str_dup(&dialog->callid, text));
 	if (!err)
-		err = text_print(&dialog->ltag, "%016llx", random_u64());
+		err = neg(str_dup(&dialog->ltag, text_hex(text, random_u64())));
 	if (!err)
 		err = text_print(&dialog->local, "%s;tag=%s", account->from,
 				 dialog->ltag);
 	if (!err)
 		err = text_print(&dialog->remote, "<%s>", to_uri);
 	if (!err)
-		err = text_print(&dialog->target, "%s", target);
+		err = neg(str_dup(&dialog->target, target));
 	if (!err && (account->outbound_proxy ||
 		     account_registration(account)->service_route)) {
 		err = routes_preload(dialog, account);
@@ -190,11 +192,11 @@ int dialog_branch(struct dialog **ret, const struct dialog *from,
 		return -ENOMEM;
 	dialog->lseq = msg->cseq.num;
 	dialog->headers = mem_ref(from->headers);
-	err = text_print(&dialog->callid, "%s", from->callid);
+	err = neg(str_dup(&dialog->callid, from->callid));
 	if (!err)
-		err = text_print(&dialog->ltag, "%s", from->ltag);
+		err = neg(str_dup(&dialog->ltag, from->ltag));
 	if (!err)
-		err = text_print(&dialog->local, "%s", from->local);
+		err = neg(str_dup(&dialog->local, from->local));
 	if (!err)
 		err = dialog_establish(dialog, msg);
 	if (err) {

@@ -9,6 +9,7 @@
 #include "sip/headers.h"
 #include "sip/parse.h"
 #include "sip/resolve.h"
+#include "sip/text.h"
 #include "sip/ua_internal.h"
 
 static const struct header_list *custom_of(const struct sip_account *account,
@@ -28,14 +29,14 @@ static int common_print(struct mbuf *mb, const struct sip_account *account,
 	if (!err && dialog->routes)
 		err = neg(mbuf_write_str(mb, dialog->routes));
 	if (!err && from)
-		err = neg(mbuf_printf(mb, "From: %s;tag=%s\r\n", from,
-				      dialog->ltag));
+		err = text_append(mb, "From: ", from, ";tag=", dialog->ltag,
+				  "\r\n", NULL);
 	else if (!err)
-		err = neg(mbuf_printf(mb, "From: %s\r\n", dialog->local));
+		err = text_append(mb, "From: ", dialog->local, "\r\n", NULL);
 	if (!err && account->ua->software &&
 	    !headers_find(custom, scopes, "User-Agent"))
-		err = neg(mbuf_printf(mb, "User-Agent: %s\r\n",
-				      account->ua->software));
+		err = text_append(mb, "User-Agent: ", account->ua->software,
+				  "\r\n", NULL);
 	return err;
 }
 
@@ -58,15 +59,17 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 		.body_len = body,
 	};
 	uint32_t cseq = request->ack_cseq;
+	char number[TEXT_NUMBER_BYTES];
 	int err;
 
 	if (cseq == 0)
 		cseq = ++dialog->lseq;
 	err = common_print(mb, account, dialog, scopes);
 	if (!err)
-		err = mbuf_printf(
-			mb, "To: %s\r\nCall-ID: %s\r\nCSeq: %u %s\r\n",
-			dialog->remote, dialog->callid, cseq, request->method);
+		err = text_append(mb, "To: ", dialog->remote,
+				  "\r\nCall-ID: ", dialog->callid,
+				  "\r\nCSeq: ", text_decimal(number, cseq), " ",
+				  request->method, "\r\n", NULL);
 	if (!err && digest)
 		err = digest_write(mb, digest, &signing);
 	if (!err)
@@ -74,13 +77,14 @@ static int request_print(struct mbuf *mb, struct sip_account *account,
 	if (!err)
 		err = headers_write_own(mb, custom, scopes, request->headers);
 	if (!err && type)
-		err = mbuf_printf(mb, "Content-Type: %s\r\n", type);
+		err = text_append(mb, "Content-Type: ", type, "\r\n", NULL);
 	if (!err)
-		err = mbuf_printf(mb, "Content-Length: %zu\r\n\r\n", body);
+		err = text_append(mb, "Content-Length: ",
+				  text_decimal(number, body), "\r\n\r\n", NULL);
 	if (!err && body)
-		err = mbuf_write_mem(mb, (const uint8_t *)text, body);
+		err = neg(mbuf_write_mem(mb, (const uint8_t *)text, body));
 	mb->pos = 0;
-	return neg(err);
+	return err;
 }
 
 /* The next hop a URI names (RFC 3263 4). */

@@ -220,3 +220,28 @@ bool sdp_crypto_same(const struct media_crypto *a, const struct media_crypto *b)
 	return a->suite == b->suite &&
 	       memcmp(a->key, b->key, suites[a->suite].bytes) == 0;
 }
+
+static void ice_wipe(struct media_ice *ice)
+{
+	explicit_bzero(ice->ufrag, sizeof(ice->ufrag));
+	explicit_bzero(ice->pwd, sizeof(ice->pwd));
+}
+
+void sdp_local_wipe(struct media_local *local)
+{
+	explicit_bzero(local->crypto, sizeof(local->crypto));
+	ice_wipe(&local->ice);
+}
+
+void sdp_negotiated_wipe(struct media_negotiated *deal)
+{
+	explicit_bzero(&deal->crypto_tx, sizeof(deal->crypto_tx));
+	explicit_bzero(&deal->crypto_rx, sizeof(deal->crypto_rx));
+	ice_wipe(&deal->ice_peer);
+}
+
+void sdp_crypto_wipe(struct sdp_crypto *crypto, struct media_ice *ice)
+{
+	explicit_bzero(crypto, sizeof(*crypto));
+	ice_wipe(ice);
+}

@@ -41,6 +41,14 @@ bool sdp_crypto_settle(struct media_negotiated *ret,
 		       const struct sdp_crypto *peer,
 		       const struct media_local *local, bool ours);
 
+/**
+ * Wipe the secrets: SRTP keys, and the ICE user fragment and password (RFC
+ * 8839). The other fields, which are most of each struct, are no secrets.
+ */
+void sdp_local_wipe(struct media_local *local);
+void sdp_negotiated_wipe(struct media_negotiated *deal);
+void sdp_crypto_wipe(struct sdp_crypto *crypto, struct media_ice *ice);
+
 /** The same keys and suite; tags do not matter. */
 bool sdp_crypto_same(const struct media_crypto *a,
 		     const struct media_crypto *b);

@@ -148,7 +148,9 @@ bool session_empty(const struct sip_msg *msg)
 
 static void sdp_destructor(void *arg)
 {
-	explicit_bzero(arg, sizeof(struct sdp)); /* keys of SRTP */
+	struct sdp *sdp = arg;
+
+	sdp_crypto_wipe(&sdp->crypto, &sdp->ice);
 }
 
 int session_read(struct sip_call *call, const struct sip_msg *msg, char *reason)

@@ -22,6 +22,42 @@ int text_print(char **ret, const char *fmt, ...)
 	return 0;
 }
 
+int text_append(struct mbuf *mb, const char *first, ...)
+{
+	va_list texts;
+	int err = 0;
+
+	va_start(texts, first);
+	for (const char *text = first; text && !err;
+	     text = va_arg(texts, const char *))
+		err = mbuf_write_mem(mb, (const uint8_t *)text, strlen(text));
+	va_end(texts);
+	return neg(err);
+}
+
+const char *text_decimal(char dst[TEXT_NUMBER_BYTES], uint64_t number)
+{
+	char digits[TEXT_NUMBER_BYTES];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	for (size_t i = 0; i < count; i++)
+		dst[i] = digits[count - 1 - i];
+	dst[count] = '\0';
+	return dst;
+}
+
+const char *text_hex(char dst[TEXT_NUMBER_BYTES], uint64_t number)
+{
+	for (int i = 15; i >= 0; i--, number >>= 4)
+		dst[i] = "0123456789abcdef"[number & 0xf];
+	dst[16] = '\0';
+	return dst;
+}
+
 int text_user(char **ret, const char *user)
 {
 	static const char marks[] = "-_.!~*'()&=+$,;?/";

@@ -55,9 +55,11 @@ static int transport_bind(struct sip_ua *ua)
 		if (!any_port)
 			break;
 	}
-	if (!err)
-		ua->laddr = ua->sip->laddr;
-	return err;
+	if (err)
+		return err;
+	ua->laddr = ua->sip->laddr;
+	(void)re_snprintf(ua->sent_by, sizeof(ua->sent_by), "%J", &ua->laddr);
+	return 0;
 }
 
 /* "192.0.2.1, [2001:db8::1]:5353" */

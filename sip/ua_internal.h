@@ -25,6 +25,7 @@ struct sip_ua {
 	struct dnsc *dnsc;
 	struct list tls; /* contexts in use */
 	struct sa laddr; /* of all transports */
+	char sent_by[INET6_ADDRSTRLEN + 9]; /* it, as Via has it */
 	char *software;
 	struct list accounts;
 	struct hash *contacts;  /* accounts by the user of their Contact */
