@@ -1,8 +1,8 @@
 /* offhook-agent: the supervisor, and with --engine=FD one engine process. */
 #include "agent/engine/engine.h"
-#include "agent/join_token.h"
+#include "agent/link/join_token.h"
 #include "agent/options.h"
-#include "agent/supervisor.h"
+#include "agent/supervisor/supervisor.h"
 #include "base/log.h"
 #include "media/analysis/emodel_values.h"
 

@@ -236,7 +236,7 @@ struct media_session_params {
 	struct media_addr bind; /* local address; port 0: any of the range,
 				 * else this even one */
 	const char *codecs[MEDIA_CODECS_MAX]; /* names by preference, see
-					       * media/codec.h; empty:
+					       * media/audio/codec.h; empty:
 					       * PCMU, PCMA */
 	size_t codec_count;
 	uint16_t ptime_ms; /* 0: 20 */

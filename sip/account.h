@@ -60,8 +60,9 @@ typedef void(sip_incoming_h)(struct sip_account *account, struct sip_call *call,
 
 /** For a user agent with media of its own: what its calls offer and take. */
 struct sip_account_media {
-	const char *codecs[MEDIA_CODECS_MAX]; /* names as in media/codec.h */
-	size_t codec_count;                   /* 0: PCMU, PCMA */
+	const char
+		*codecs[MEDIA_CODECS_MAX]; /* names as in media/audio/codec.h */
+	size_t codec_count;                /* 0: PCMU, PCMA */
 	uint16_t ptime_ms;
 	enum media_encryption encryption;
 	enum media_mux rtcp_mux;
@@ -114,14 +115,14 @@ struct sip_account *sip_account_free(struct sip_account *account);
 
 /* ---- requests outside of any dialog ---- */
 
-struct sip_outside_info {
+struct sip_request_info {
 	struct sip_account *account;
 	int64_t mono_ns;
 	uint16_t code; /* 0: no answer */
 	const char *reason;
 	int64_t took_ns; /* first request sent to final answer; 0: none came */
 };
-typedef void(sip_outside_h)(const struct sip_outside_info *info, void *arg);
+typedef void(sip_request_h)(const struct sip_request_info *info, void *arg);
 /**
  * A request outside of any dialog: OPTIONS or MESSAGE. The handler comes
  * exactly once, unless the account is released before.
@@ -129,7 +130,7 @@ typedef void(sip_outside_h)(const struct sip_outside_info *info, void *arg);
  */
 int sip_account_request(struct sip_account *account, const char *method,
 			const char *uri, const char *type, const char *body,
-			sip_outside_h *handler, void *arg);
+			sip_request_h *handler, void *arg);
 
 /* ---- being referred outside of any dialog (RFC 3515) ---- */
 

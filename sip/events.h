@@ -10,8 +10,8 @@
 #define OFFHOOK_SIP_EVENTS_H
 
 #include "sip/account.h"
-#include "sip/mwi.h"
-#include "sip/presence.h"
+#include "sip/body/mwi.h"
+#include "sip/body/presence.h"
 
 enum sip_package {
 	SIP_PACKAGE_PRESENCE,

@@ -1,7 +1,7 @@
 #include "agent/engine/engine.h"
 
-#include "agent/engine/call_media.h"
-#include "agent/engine/internal.h"
+#include "agent/engine/call/call_media.h"
+#include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -137,14 +137,14 @@ static int stacks_start(struct engine *e)
 		.sessions_max = e->sessions_max,
 		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
 		.declarations = &e->settings.declarations,
-		.tap = clients_want(e, WIRE_CLIENT_BARESIP)
+		.tap = user_agents_want(e, WIRE_CLIENT_BARESIP)
 			       ? e->bind
 			       : (struct media_addr){.len = 0},
 		.reason = reason,
 		.flush_h = media_flush_soon,
 		.flush_arg = e,
 	};
-	int err = clients_start(e);
+	int err = user_agents_start(e);
 
 	if (err)
 		return err;
@@ -181,8 +181,8 @@ static void job_start(struct engine *e, json_t *message)
 	}
 	err = engine_settings_read(e, json_object_get(message, "engine"));
 	if (!err)
-		err = collect_new(&e->collect, e->job->role,
-				  e->job->interval_s);
+		err = sample_collector_new(&e->collect, e->job->role,
+					   e->job->interval_s);
 	if (err) {
 		engine_end(e, "error", "role %s: the engine's settings: %s",
 			   e->job->role, strerror(-err));
@@ -190,8 +190,9 @@ static void job_start(struct engine *e, json_t *message)
 	}
 	e->wall_offset_ns = clock_wall_offset_ns();
 	e->tick_ns = clock_mono_ns();
-	e->sessions_max = sessions_wanted(e->job);
-	if (stacks_start(e) || call_nat_servers(e) || preparing_start(e))
+	e->sessions_max = session_count_wanted(e->job);
+	if (stacks_start(e) || call_nat_servers(e) ||
+	    prompt_preparation_start(e))
 		return;
 	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
 		 e->job->role, (unsigned long long)e->draw.state);
@@ -347,23 +348,23 @@ static void engine_release(struct engine *e)
 	mono_timer_cancel(&e->tmr_max);
 	mono_timer_cancel(&e->tmr_end);
 	steps_stop(e);
-	calling_stop(e);
+	action_call_stop(e);
 	if (e->media)
 		fd_close(media_engine_fd(e->media));
 	/* An abandoned call still stands in both stacks: the end of the process
 	 * is what releases them then. */
 	if (!e->abandoned) {
-		watching_free(e);
+		action_subscribe_free(e);
 		accounts_free(e);
 		if (e->ua)
 			sip_ua_free(e->ua);
-		clients_free(e);
+		user_agents_free(e);
 		if (e->media)
 			media_engine_free(e->media);
 	}
 	mono_timer_cancel(&e->tmr_media); /* released calls start it */
 	client_sounds_free(&e->sounds);
-	collect_free(e->collect);
+	sample_collector_free(e->collect);
 	outbox_free(e->outbox);
 	buf_release(&e->item);
 	wire_job_free(e->job);

@@ -1,6 +1,6 @@
 /* The orderly end: calls, then bindings, then what is left to write. */
-#include "agent/engine/call_script.h"
-#include "agent/engine/internal.h"
+#include "agent/engine/call/call_script.h"
+#include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -77,9 +77,9 @@ static void end_begin(void *arg)
 		return;
 	}
 	steps_stop(e);
-	calling_stop(e);
-	watching_end(e);
-	answering_stop(e);
+	action_call_stop(e);
+	action_subscribe_end(e);
+	action_answer_stop(e);
 	/* All roles are done: a BYE of the other side may be on its way. */
 	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
 		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS,
@@ -134,7 +134,7 @@ static void end_accounts(struct engine *e)
 void engine_end_check(struct engine *e)
 {
 	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
-	    !e->calling.action && !e->answering && watching_ended(e))
+	    !e->calling.action && !e->answering && action_subscribe_ended(e))
 		end_accounts(e);
 	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
 		end_write(e);

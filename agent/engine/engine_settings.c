@@ -1,5 +1,5 @@
 /* What the supervisor's job message says of this host, and paths of it. */
-#include "agent/engine/internal.h"
+#include "agent/engine/engine_internal.h"
 #include "base/sockaddr.h"
 #include "base/str.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* what an action without audio_codecs offers (media/session_prompt.c) */
+/* what an action without audio_codecs offers (media/engine/media_session_prompt.c) */
 #define UNRESTRICTED "PCMU, PCMA"
 
 static void offer_text(char *text, size_t size, const json_t *event)

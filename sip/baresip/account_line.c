@@ -22,7 +22,7 @@ static const char *encryption_name(enum media_encryption e)
 	return NULL;
 }
 
-/* The names of media/codec.h, as baresip writes them. */
+/* The names of media/audio/codec.h, as baresip writes them. */
 static const char *codec_name(const char *name)
 {
 	static const char *const names[][2] = {

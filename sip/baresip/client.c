@@ -36,7 +36,7 @@ static void call_options(struct sip_account *account,
 
 static int account_request(struct sip_account *account, const char *method,
 			   const char *uri, const char *type, const char *body,
-			   sip_outside_h *handler, void *arg)
+			   sip_request_h *handler, void *arg)
 {
 	(void)account;
 	(void)method;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/dtmf_info.h"
+#include "sip/body/dtmf_info.h"
 
 static bool is(const struct pl *method, const char *name)
 {

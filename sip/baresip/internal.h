@@ -4,10 +4,10 @@
  * account_line.c  what a process is told of its account
  * registration.c  registrations
  * call.c          calls, and their end
- * asking.c        calls: what is asked of baresip
+ * command.c        calls: what is asked of baresip
  * sound.c         calls: what they send
  * dialog.c        calls: what its SIP messages say
- * settling.c      calls: what these say of media
+ * call_media.c      calls: what these say of media
  */
 #ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
 #define OFFHOOK_SIP_BARESIP_INTERNAL_H
@@ -20,8 +20,8 @@
 #include "sip/baresip/baresip.h"
 #include "sip/baresip/process.h"
 #include "sip/mono_timer.h"
-#include "sip/ops.h"
-#include "sip/sdp.h"
+#include "sip/sdp/sdp.h"
+#include "sip/ua/ua_ops.h"
 
 #define BARESIP_URI_BYTES     512
 #define BARESIP_ACCOUNT_BYTES 2048
@@ -213,7 +213,7 @@ struct baresip_call *baresip_token_call(const struct baresip_account *a,
 					const struct baresip_message *m,
 					const char *token);
 
-/* ---- asking.c ---- */
+/* ---- command.c ---- */
 
 int baresip_call_dial(struct sip_call **ret, struct sip_account *account,
 		      const struct sip_call_params *params);
@@ -242,7 +242,7 @@ bool baresip_sound_answered(struct baresip_account *a,
 /** The call is over. */
 void baresip_sound_end(struct baresip_call *c);
 
-/* ---- settling.c ---- */
+/* ---- call_media.c ---- */
 
 /** A description in the body, if there is one.
  *  @param has, changed  set then, else unchanged */

@@ -28,10 +28,11 @@
 #define START_ROUNDS   64
 #define CLOSE_SECONDS  10
 #define CLOSE_PACKETS  50 /* a second of 20 ms packets */
-#define PACKETS_AHEAD  8  /* as the analysis thread looks, media/analyse.c */
-#define RING_RECORDS   4096
-#define RING_BATCH     64
-#define RING_HOPS      512000 /* whole batches */
+#define PACKETS_AHEAD \
+	8 /* as the analysis thread looks, media/measure/measure.c */
+#define RING_RECORDS 4096
+#define RING_BATCH   64
+#define RING_HOPS    512000 /* whole batches */
 
 /* As an engine has them. There they lie where the allocator puts them: side by
  * side they must not share sets of the cache, so an odd number of lines. */

@@ -232,7 +232,7 @@ def test_parameters_of_actions_are_those_of_the_code():
     actions = {}
     for name, kind, default, types in re.findall(
             r'^\t\{"(\w+)", "(\w+)", (NULL|"(?:\\"|[^"])*"), (MEDIA|"[^"]*")\},',
-            source("control/server/api/steps.c"), re.M):
+            source("control/server/run/test_steps.c"), re.M):
         for action in ("answer call" if types == "MEDIA" else types.strip('"')).split():
             actions.setdefault(action, set()).add(name)
     documented = {

@@ -135,7 +135,7 @@ def shell_scripts(root):
             yield f"{path.relative_to(root)}: {done.stderr.strip()}"
 
 
-# Ours take a library's place on purpose: control/server/http/library.c, and agent/notify.c where
+# Ours take a library's place on purpose: control/server/http/library.c, and agent/supervisor/service_notify.c where
 # there is no libsystemd.
 REPLACED = {"MHD_queue_response", "sd_notify", "sd_notifyf", "sd_watchdog_enabled"}
 
@@ -243,7 +243,7 @@ def table_rows(path, count):
 
 def parameter_pages(root):
     """Parameters of actions whose row of docs/reference/parameters.md is not what the API takes."""
-    text = (Path(root) / "control/server/api/steps.c").read_text()
+    text = (Path(root) / "control/server/run/test_steps.c").read_text()
     media = re.search(r'#define MEDIA "([^"]+)"', text).group(1)
     taken = set()
     for name, kind, fallback, actions in re.findall(
@@ -254,7 +254,7 @@ def parameter_pages(root):
     for row in sorted(taken - told):
         yield f"docs/reference/parameters.md: has no row for {' | '.join(row)}"
     for row in sorted(told - taken):
-        yield f"docs/reference/parameters.md: control/server/api/steps.c has no {' | '.join(row)}"
+        yield f"docs/reference/parameters.md: control/server/run/test_steps.c has no {' | '.join(row)}"
 
 
 def client_action_pages(root):

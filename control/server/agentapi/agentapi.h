@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_AGENTAPI_AGENTAPI_H
 #define OFFHOOK_SERVER_AGENTAPI_AGENTAPI_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void agent_register(struct request *req, struct reply *rep);
 void agent_poll(struct request *req, struct reply *rep);

@@ -2,8 +2,8 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/agentapi/common.h"
-#include "control/server/api/artifact_files.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
+#include "control/server/store/artifact_files.h"
 #include "control/server/store/store_artifact.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "control/server/agentapi/common.h"
 
 #include "base/str.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 

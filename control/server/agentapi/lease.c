@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "conf/controller_conf.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_agent.h"
 

@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_AGENTS_H
 #define OFFHOOK_SERVER_API_AGENTS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void agent_replace(struct request *req, struct reply *rep);
 

@@ -7,7 +7,7 @@
 #include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 

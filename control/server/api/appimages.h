@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_APPIMAGES_H
 #define OFFHOOK_SERVER_API_APPIMAGES_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /* Folder of the files, below state_dir; main() makes it. */
 #define APPIMAGE_DIR "appimages"

@@ -1,11 +1,11 @@
 #include "control/server/api/artifacts.h"
 
 #include "base/log.h"
-#include "control/server/api/artifact_files.h"
 #include "control/server/api/file_reply.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
+#include "control/server/store/artifact_files.h"
 #include "control/server/store/store_artifact.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/artifact.h"

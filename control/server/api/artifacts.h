@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_API_ARTIFACTS_H
 #define OFFHOOK_SERVER_API_ARTIFACTS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void run_artifacts(struct request *req, struct reply *rep);
 void run_artifact_content(struct request *req, struct reply *rep);

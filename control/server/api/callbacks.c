@@ -5,7 +5,7 @@
 #include "control/server/api/resource.h"
 #include "control/server/callback/address.h"
 #include "control/server/callback/render.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/run/override.h"
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_run.h"

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_API_CALLBACKS_H
 #define OFFHOOK_SERVER_API_CALLBACKS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /* Keys of a start's body that callback_override() reads. */
 #define CALLBACK_KEYS                                             \

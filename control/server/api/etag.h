@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_API_ETAG_H
 #define OFFHOOK_SERVER_API_ETAG_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /* "EDIT-OBSERVED" or "EDIT": the first part changes with what clients may
  * change, the second with all that is shown. If-None-Match compares both,

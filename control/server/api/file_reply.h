@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_API_FILE_REPLY_H
 #define OFFHOOK_SERVER_API_FILE_REPLY_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 #define FILE_NAME_BYTES 256
 

@@ -1,7 +1,7 @@
 #include "control/server/api/legacy.h"
 
-#include "control/server/api/fields.h"
 #include "control/server/api/resource.h"
+#include "control/server/request/fields.h"
 
 #include <stdio.h>
 

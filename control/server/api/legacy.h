@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_API_LEGACY_H
 #define OFFHOOK_SERVER_API_LEGACY_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void legacy_create(struct request *req, struct reply *rep);
 void legacy_update(struct request *req, struct reply *rep);

@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/api/fields.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
+#include "control/server/request/fields.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_PAGE_H
 #define OFFHOOK_SERVER_API_PAGE_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 #include "control/server/store/record.h"
 
 #define PAGE_COUNT 100 /* unless the configured limit is lower */

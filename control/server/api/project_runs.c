@@ -7,7 +7,7 @@
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/run/project.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_API_PROJECT_RUNS_H
 #define OFFHOOK_SERVER_API_PROJECT_RUNS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void project_run(struct request *req, struct reply *rep);
 

@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_REFERENCES_H
 #define OFFHOOK_SERVER_API_REFERENCES_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /**
  * Look for an action of a stored test that has a parameter with this id.

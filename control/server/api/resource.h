@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_API_RESOURCE_H
 #define OFFHOOK_SERVER_API_RESOURCE_H
 
-#include "control/server/api/fields.h"
+#include "control/server/request/fields.h"
 #include "control/server/store/record.h"
 
 struct resource {

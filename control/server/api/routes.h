@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_API_ROUTES_H
 #define OFFHOOK_SERVER_API_ROUTES_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 extern const struct route api_routes[];
 extern const size_t api_route_count;

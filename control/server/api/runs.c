@@ -3,13 +3,13 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/api/artifact_files.h"
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/run/start.h"
+#include "control/server/store/artifact_files.h"
 #include "control/server/store/store_run.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_RUNS_H
 #define OFFHOOK_SERVER_API_RUNS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void runs_list(struct request *req, struct reply *rep);
 void run_get(struct request *req, struct reply *rep);

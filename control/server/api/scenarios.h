@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_API_SCENARIOS_H
 #define OFFHOOK_SERVER_API_SCENARIOS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void scenarios_list(struct request *req, struct reply *rep);
 void scenario_get(struct request *req, struct reply *rep);

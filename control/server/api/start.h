@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_API_START_H
 #define OFFHOOK_SERVER_API_START_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /** POST /tests/run: the test is named by test.id or test.name. */
 void test_run_legacy(struct request *req, struct reply *rep);

@@ -1,7 +1,7 @@
 #include "control/server/api/callbacks.h"
 #include "control/server/api/resource.h"
-#include "control/server/api/steps.h"
 #include "control/server/judge/judge.h"
+#include "control/server/run/test_steps.h"
 #include "control/server/store/store_callback.h"
 
 #include "base/str.h"

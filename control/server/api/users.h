@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_SERVER_API_USERS_H
 #define OFFHOOK_SERVER_API_USERS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void user_create(struct request *req, struct reply *rep);
 

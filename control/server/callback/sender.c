@@ -6,7 +6,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/callback/address.h"
 #include "control/server/callback/transfer.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_callback.h"
 

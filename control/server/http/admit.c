@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/server/http/auth.h"
-#include "control/server/http/query.h"
 #include "control/server/http/rate.h"
+#include "control/server/request/query.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_HTTP_AUTH_H
 #define OFFHOOK_SERVER_HTTP_AUTH_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /**
  * Check the Authorization header, or without one the session's cookie, and set

@@ -4,9 +4,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/http/admit.h"
-#include "control/server/http/body.h"
 #include "control/server/http/library.h"
 #include "control/server/http/repeat.h"
+#include "control/server/request/body.h"
 #include "control/wire/json.h"
 
 #include <errno.h>

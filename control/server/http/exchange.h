@@ -5,11 +5,11 @@
 #define OFFHOOK_SERVER_HTTP_EXCHANGE_H
 
 #include "base/buf.h"
-#include "control/server/http/body.h"
 #include "control/server/http/client.h"
 #include "control/server/http/http.h"
-#include "control/server/http/path.h"
 #include "control/server/http/queue.h"
+#include "control/server/request/body.h"
+#include "control/server/request/path.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>

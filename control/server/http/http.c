@@ -3,12 +3,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "control/server/controller.h"
 #include "control/server/http/http_internal.h"
 #include "control/server/http/listen.h"
 #include "control/server/http/peers.h"
 #include "control/server/http/rate.h"
 #include "control/server/http/tls.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>

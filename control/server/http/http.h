@@ -7,7 +7,7 @@
 #define OFFHOOK_SERVER_HTTP_HTTP_H
 
 #include "base/netlist.h"
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 #include <dlfcn.h>
 #include <microhttpd.h>

@@ -1,7 +1,7 @@
 #include "control/server/http/repeat.h"
 
 #include "base/log.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store_idempotency.h"
 #include "control/server/store/store_secret.h"
 

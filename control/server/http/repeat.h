@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_HTTP_REPEAT_H
 #define OFFHOOK_SERVER_HTTP_REPEAT_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 #define REPEAT_NAME_BYTES 256
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MS_MAX 1e8
-/* As the agent tells tones apart (media/audio_tone.h). */
+/* As the agent tells tones apart (media/audio/audio_tone.h). */
 #define TONE_OFF_HZ   4.0
 #define TONE_OFF_PART 0.015
 

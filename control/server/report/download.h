@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_REPORT_DOWNLOAD_H
 #define OFFHOOK_SERVER_REPORT_DOWNLOAD_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /* api_handler */
 void download_sip_text(struct request *req, struct reply *rep);

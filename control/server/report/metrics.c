@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/controller.h"
 #include "control/server/http/http.h"
+#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_metrics.h"
 

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_REPORT_METRICS_H
 #define OFFHOOK_SERVER_REPORT_METRICS_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void metrics_get(struct request *req, struct reply *rep);
 

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_REPORT_PROJECT_PAGE_H
 #define OFFHOOK_SERVER_REPORT_PROJECT_PAGE_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 void project_page(struct request *req, struct reply *rep);
 void project_page_kiosk(struct request *req, struct reply *rep);

@@ -1,11 +1,11 @@
 #include "control/server/report/report.h"
 
 #include "base/str.h"
-#include "control/server/controller.h"
 #include "control/server/report/download.h"
 #include "control/server/report/metrics.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
+#include "control/server/request/controller.h"
 #include "control/server/session/session.h"
 #include "control/server/store/store_report.h"
 #include "control/web/assets.h"

@@ -7,7 +7,7 @@
 #ifndef OFFHOOK_SERVER_REPORT_REPORT_H
 #define OFFHOOK_SERVER_REPORT_REPORT_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 
 /** Routes outside the API root; their paths are absolute. */
 extern const struct route report_routes[];

@@ -1,8 +1,8 @@
 #include "control/server/run/override.h"
 
 #include "base/str.h"
-#include "control/server/http/body.h"
 #include "control/server/judge/judge.h"
+#include "control/server/request/body.h"
 #include "control/server/run/params.h"
 #include "control/wire/text.h"
 

@@ -1,5 +1,5 @@
 #include "control/server/run/params.h"
-#include "control/server/http/body.h"
+#include "control/server/request/body.h"
 
 #include "base/str.h"
 

@@ -6,7 +6,7 @@
 #ifndef OFFHOOK_SERVER_RUN_PARAMS_H
 #define OFFHOOK_SERVER_RUN_PARAMS_H
 
-#include "control/server/api/steps.h"
+#include "control/server/run/test_steps.h"
 
 /** A word for messages: "a whole number", "a JSON array", ... */
 const char *param_type_name(const struct step_param *p);

@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_SESSION_SESSION_H
 #define OFFHOOK_SERVER_SESSION_SESSION_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 #include "control/server/store/store_user.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 #include "base/clock.h"
 #include "base/log.h"
-#include "control/server/api/fields.h"
 #include "control/server/api/resource.h"
-#include "control/server/controller.h"
+#include "control/server/request/controller.h"
+#include "control/server/request/fields.h"
 #include "control/server/session/internal.h"
 #include "control/server/session/password.h"
 

@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_KEY_H
 #define OFFHOOK_SERVER_STORE_STORE_KEY_H
 
-#include "control/server/api/handler.h"
+#include "control/server/request/request.h"
 #include "control/server/store/store_secret.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * epoch 0 a whole message, in order, or a sane change of ciphers or alert. The
  * first byte is our role; then datagrams, each behind its size (2 bytes). */
 #include "base/big_endian.h"
-#include "media/dtls_reassembly.h"
+#include "media/security/dtls_reassembly.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* STUN messages at an ICE agent: as they came, and as somebody who knows the
  * passwords could write them. It must stay within its tables, and say of what
  * is selected what it was told. */
-#include "media/ice.h"
-#include "media/stun_message.h"
+#include "media/nat/ice.h"
+#include "media/nat/stun_message.h"
 
 #include <stdlib.h>
 #include <string.h>

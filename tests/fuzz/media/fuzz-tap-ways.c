@@ -2,17 +2,17 @@
  * lies within it. Each of the input has a byte of flags (1: sent, 2: another
  * port, 4: less was captured) and one of its size. */
 #include "media/socket.h"
-#include "media/tap_ways.h"
+#include "media/tap/tap_paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void take(struct tap_ways *w, uint8_t flags, const uint8_t *data,
+static void take(struct tap_paths *w, uint8_t flags, const uint8_t *data,
 		 size_t bytes)
 {
-	struct tap_ways_datagram d = {
+	struct tap_paths_datagram d = {
 		.port = flags & 2 ? 30002 : 30000,
 		.sent = flags & 1,
 		.data = data,
@@ -20,7 +20,7 @@ static void take(struct tap_ways *w, uint8_t flags, const uint8_t *data,
 		.bytes = bytes + (flags & 4 ? 8 : 0),
 	};
 
-	tap_ways_take(w, &d);
+	tap_paths_take(w, &d);
 	if (d.data < data || d.captured > d.bytes ||
 	    d.bytes > bytes + (flags & 4 ? 8 : 0) ||
 	    (d.captured > 0 && d.data + d.captured > data + bytes))
@@ -29,7 +29,7 @@ static void take(struct tap_ways *w, uint8_t flags, const uint8_t *data,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct tap_ways w;
+	static struct tap_paths w;
 
 	memset(&w, 0, sizeof(w));
 	for (size_t at = 0; at + 2 <= size;) {
@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += 2 + bytes;
 	}
 	for (size_t i = 0; i < w.outside_next; i++) {
-		if (w.outside[i].port && !tap_ways_port(&w, &w.outside[i].addr))
+		if (w.outside[i].port &&
+		    !tap_paths_port(&w, &w.outside[i].addr))
 			abort();
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* Datagrams of a TURN server: what is found lies within them. */
-#include "media/turn_frame.h"
+#include "media/nat/turn_frame.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* A body and its content type come from a client: the first line of the input
  * is the type, the rest the body. */
-#include "control/server/http/body.h"
-#include "control/server/http/path.h"
+#include "control/server/request/body.h"
+#include "control/server/request/path.h"
 
 #include <stdint.h>
 #include <stdlib.h>

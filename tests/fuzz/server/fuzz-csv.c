@@ -1,6 +1,6 @@
 /* A table comes from a client, as text without NUL. */
 #include "control/server/api/csv.h"
-#include "control/server/http/path.h"
+#include "control/server/request/path.h"
 
 #include <stdint.h>
 #include <stdlib.h>

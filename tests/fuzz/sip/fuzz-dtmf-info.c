@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/dtmf_info.h"
+#include "sip/body/dtmf_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

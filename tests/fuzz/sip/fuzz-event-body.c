@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/mwi.h"
-#include "sip/presence.h"
+#include "sip/body/mwi.h"
+#include "sip/body/presence.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

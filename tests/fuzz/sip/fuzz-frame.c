@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sip/frame.h"
+#include "sip/transport/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/account_internal.h"
-#include "sip/call_internal.h"
-#include "sip/event_dialog.h"
-#include "sip/later.h"
-#include "sip/server.h"
-#include "sip/transport.h"
-#include "sip/ua_internal.h"
-#include "sip/uas.h"
-#include "sip/verify.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/uas.h"
+#include "sip/digest_server.h"
+#include "sip/event/event_dialog.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/transport/deferred.h"
+#include "sip/transport/transport.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/ua_internal.h"
 
 #define TEXT_MAX 65536
 
@@ -230,13 +230,13 @@ static void events_begin(struct fuzz *f)
 	static const struct sip_event_state both = {&presence, &mwi};
 	static const struct sip_event_state one = {&presence, NULL};
 	static const struct sip_user user = {"2001", "secret"};
-	const struct sip_verifier_params check = {
+	const struct sip_digest_server_params check = {
 		.code = 401, .all = true, .users = &user, .user_count = 1};
 	const struct sip_subscribe_params watch = {
 		.expires_s = 60, .handler = subscription_handler, .arg = f};
-	static struct sip_verifier *verifier;
+	static struct sip_digest_server *verifier;
 
-	if ((!verifier && sip_verifier_new(&verifier, &check)) ||
+	if ((!verifier && sip_digest_server_new(&verifier, &check)) ||
 	    sip_account_serve(f->account, &both, watcher_handler, f) ||
 	    sip_account_serve(f->second, &one, watcher_handler, f))
 		abort();
@@ -313,7 +313,7 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 		arrival.len = used;
 		transport_received(f->ua->sip, &arrival);
 		free(copy);
-		later_run(f->ua);
+		deferred_run(f->ua);
 		data += len + (end != NULL);
 		size -= len + (end != NULL);
 	}
@@ -356,12 +356,12 @@ static bool call_abandon(struct le *le, void *arg)
 /* As sip_ua_free() does it. */
 static void ua_empty(struct sip_ua *ua)
 {
-	client_close_all(ua);
-	server_close_all(ua);
+	client_transaction_close_all(ua);
+	server_transaction_close_all(ua);
 	hash_apply(ua->calls, call_abandon, NULL);
 	transport_flush(ua->sip);
 	ua->closing = false;
-	later_run(ua);
+	deferred_run(ua);
 	if (ua->call_count || list_count(&ua->accounts) != 1)
 		abort();
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/sdp.h"
+#include "sip/sdp/sdp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-#include "agent/artifacts.h"
+#include "agent/spool/artifacts.h"
 #include "tests/unit/temp.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The controller may not know media: what it takes and what agents can do are
  * two tables, and here they are one. */
 #include "control/wire/job.h"
-#include "media/codec.h"
+#include "media/audio/codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

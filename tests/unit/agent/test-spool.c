@@ -1,5 +1,5 @@
-#include "agent/backoff.h"
-#include "agent/spool.h"
+#include "agent/link/backoff.h"
+#include "agent/spool/spool.h"
 #include "tests/unit/temp.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "agent/engine/collect.h"
+#include "agent/engine/report/sample_collector.h"
 
 #include "base/clock.h"
 #include "control/wire/point.h"
@@ -44,16 +44,17 @@ static void near(double value, double expected)
 
 static void test_exact_distribution(void **state)
 {
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 	const struct wire_point *p;
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "caller", 10), 0);
+	assert_int_equal(sample_collector_new(&c, "caller", 10), 0);
 	for (int i = 10; i >= 1; i--)
-		collect_add(c, false, MEASURE_rtp_jitter, (T0 + 3) * NS_PER_S,
-			    i);
-	assert_int_equal(collect_close(c, INT64_MAX, gather, points), 0);
+		sample_collector_add(c, false, MEASURE_rtp_jitter,
+				     (T0 + 3) * NS_PER_S, i);
+	assert_int_equal(sample_collector_close(c, INT64_MAX, gather, points),
+			 0);
 	assert_int_equal(json_array_size(points), 1);
 	p = find(points, false, MEASURE_rtp_jitter, T0);
 	assert_non_null(p);
@@ -68,25 +69,25 @@ static void test_exact_distribution(void **state)
 	near(p->d.p95, 9.55);
 	near(p->d.stddev, sqrt(8.25));
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 /* The encoded sketch says the same as docs/internals/wire.md computes. */
 static void test_sketch_buckets(void **state)
 {
 	const double g = 1.01 / 0.99;
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 	json_t *sketch;
 	json_t *bucket;
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "caller", 10), 0);
-	collect_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 5);
-	collect_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 5);
-	collect_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 0);
-	collect_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, -2);
-	collect_close(c, INT64_MAX, gather, points);
+	assert_int_equal(sample_collector_new(&c, "caller", 10), 0);
+	sample_collector_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 5);
+	sample_collector_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 5);
+	sample_collector_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, 0);
+	sample_collector_add(c, true, MEASURE_rtp_lost, T0 * NS_PER_S, -2);
+	sample_collector_close(c, INT64_MAX, gather, points);
 	sketch = json_object_get(json_array_get(points, 0), "sketch");
 	near(json_real_value(json_object_get(sketch, "a")), 0.01);
 	assert_int_equal(json_integer_value(json_object_get(sketch, "z")), 1);
@@ -99,39 +100,41 @@ static void test_sketch_buckets(void **state)
 	assert_int_equal(json_integer_value(json_array_get(bucket, 0)),
 			 (int)ceil(log(2) / log(g)));
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 static void test_intervals_are_aligned(void **state)
 {
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "caller", 10), 0);
-	collect_add(c, false, MEASURE_rtp_mos, (T0 + 9) * NS_PER_S + 999999999,
-		    1);
-	collect_add(c, false, MEASURE_rtp_mos, (T0 + 10) * NS_PER_S, 2);
-	collect_add(c, false, MEASURE_rtp_mos, (T0 + 25) * NS_PER_S, 3);
+	assert_int_equal(sample_collector_new(&c, "caller", 10), 0);
+	sample_collector_add(c, false, MEASURE_rtp_mos,
+			     (T0 + 9) * NS_PER_S + 999999999, 1);
+	sample_collector_add(c, false, MEASURE_rtp_mos, (T0 + 10) * NS_PER_S,
+			     2);
+	sample_collector_add(c, false, MEASURE_rtp_mos, (T0 + 25) * NS_PER_S,
+			     3);
 
 	/* Not before its end, and only what ended. */
-	collect_close(c, (T0 + 10) * NS_PER_S - 1, gather, points);
+	sample_collector_close(c, (T0 + 10) * NS_PER_S - 1, gather, points);
 	assert_int_equal(json_array_size(points), 0);
-	collect_close(c, (T0 + 10) * NS_PER_S, gather, points);
+	sample_collector_close(c, (T0 + 10) * NS_PER_S, gather, points);
 	assert_int_equal(json_array_size(points), 1);
 	assert_non_null(find(points, false, MEASURE_rtp_mos, T0));
 
 	/* What comes for a closed interval is counted, not put elsewhere. */
-	collect_add(c, false, MEASURE_rtp_mos, (T0 + 5) * NS_PER_S, 9);
-	assert_int_equal(collect_dropped(c), 1);
+	sample_collector_add(c, false, MEASURE_rtp_mos, (T0 + 5) * NS_PER_S, 9);
+	assert_int_equal(sample_collector_dropped(c), 1);
 
-	collect_close(c, INT64_MAX, gather, points);
+	sample_collector_close(c, INT64_MAX, gather, points);
 	assert_int_equal(json_array_size(points), 3);
 	near(find(points, false, MEASURE_rtp_mos, T0 + 10)->d.avg, 2);
 	near(find(points, false, MEASURE_rtp_mos, T0 + 20)->d.avg, 3);
-	assert_int_equal(collect_dropped(c), 1);
+	assert_int_equal(sample_collector_dropped(c), 1);
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 static void test_seconds_of_two_streams(void **state)
@@ -174,14 +177,14 @@ static void test_seconds_of_two_streams(void **state)
 		.lost = -1,
 		.has_loss = true,
 	};
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "callee", 10), 0);
-	collect_second(c, false, &a, offset);
-	collect_second(c, false, &b, offset);
-	collect_close(c, INT64_MAX, gather, points);
+	assert_int_equal(sample_collector_new(&c, "callee", 10), 0);
+	sample_collector_second(c, false, &a, offset);
+	sample_collector_second(c, false, &b, offset);
+	sample_collector_close(c, INT64_MAX, gather, points);
 
 	near(find(points, false, MEASURE_rtp_pkt_per_sec, T0)->d.min, 48);
 	near(find(points, false, MEASURE_rtp_pkt_per_sec, T0)->d.max, 52);
@@ -204,7 +207,7 @@ static void test_seconds_of_two_streams(void **state)
 	near(find(points, false, MEASURE_rtp_gap, T0)->d.avg, 61.5);
 	near(find(points, false, MEASURE_rtp_send_lateness, T0)->d.avg, 0.25);
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 /* A last second of 30 ms has counts, but no rate; `out` without reports of the
@@ -216,36 +219,36 @@ static void test_what_is_unknown_is_absent(void **state)
 		.packets = 1,
 		.bytes = 172,
 	};
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "callee", 10), 0);
-	collect_second(c, true, &s, T0 * NS_PER_S);
-	collect_close(c, INT64_MAX, gather, points);
+	assert_int_equal(sample_collector_new(&c, "callee", 10), 0);
+	sample_collector_second(c, true, &s, T0 * NS_PER_S);
+	sample_collector_close(c, INT64_MAX, gather, points);
 	assert_int_equal(json_array_size(points), 0);
-	assert_int_equal(collect_dropped(c), 0);
+	assert_int_equal(sample_collector_dropped(c), 0);
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 static void test_ceilings(void **state)
 {
-	struct collect *c;
+	struct sample_collector *c;
 	json_t *points = json_array();
 
 	(void)state;
-	assert_int_equal(collect_new(&c, "callee", 10), 0);
+	assert_int_equal(sample_collector_new(&c, "callee", 10), 0);
 	for (int i = 0; i < COLLECT_OPEN_MAX + 2; i++)
-		collect_add(c, true, MEASURE_rtp_mos, (T0 + 10 * i) * NS_PER_S,
-			    1);
-	assert_int_equal(collect_dropped(c), 2);
-	collect_add(c, true, MEASURE_rtp_mos, T0 * NS_PER_S, NAN);
-	assert_int_equal(collect_dropped(c), 3);
-	collect_close(c, INT64_MAX, gather, points);
+		sample_collector_add(c, true, MEASURE_rtp_mos,
+				     (T0 + 10 * i) * NS_PER_S, 1);
+	assert_int_equal(sample_collector_dropped(c), 2);
+	sample_collector_add(c, true, MEASURE_rtp_mos, T0 * NS_PER_S, NAN);
+	assert_int_equal(sample_collector_dropped(c), 3);
+	sample_collector_close(c, INT64_MAX, gather, points);
 	assert_int_equal(json_array_size(points), COLLECT_OPEN_MAX);
 	json_decref(points);
-	collect_free(c);
+	sample_collector_free(c);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "agent/engine/draw.h"
+#include "agent/engine/job/duration_draw.h"
 
 #include "base/clock.h"
 
@@ -14,12 +14,12 @@
 static void moments(const struct wire_duration *duration, double *mean,
 		    double *variance)
 {
-	struct draw d = {.state = 42};
+	struct duration_draw d = {.state = 42};
 	double sum = 0;
 	double squares = 0;
 
 	for (int i = 0; i < DRAWS; i++) {
-		double s = (double)draw_duration_ns(&d, duration) /
+		double s = (double)duration_draw_ns(&d, duration) /
 			   (double)NS_PER_S;
 
 		sum += s;
@@ -40,23 +40,23 @@ static void test_fixed(void **state)
 {
 	const struct wire_duration d = {.kind = WIRE_DURATION_FIXED,
 					.a_s = 1.5};
-	struct draw draw = {.state = 1};
+	struct duration_draw draw = {.state = 1};
 
 	(void)state;
-	assert_int_equal(draw_duration_ns(&draw, &d), 1500000000);
+	assert_int_equal(duration_draw_ns(&draw, &d), 1500000000);
 	assert_int_equal(draw.state, 1); /* nothing was drawn */
 }
 
 /* splitmix64's first outputs for seed 1234567 (the reference's own test). */
 static void test_generator(void **state)
 {
-	struct draw draw = {.state = 1234567};
+	struct duration_draw draw = {.state = 1234567};
 
 	(void)state;
-	assert_true(draw_unit(&draw) ==
+	assert_true(duration_draw_unit(&draw) ==
 		    ((double)(UINT64_C(6457827717110365317) >> 11) + 0.5) /
 			    9007199254740992.0);
-	assert_true(draw_unit(&draw) ==
+	assert_true(duration_draw_unit(&draw) ==
 		    ((double)(UINT64_C(3203168211198807973) >> 11) + 0.5) /
 			    9007199254740992.0);
 }
@@ -65,13 +65,13 @@ static void test_same_seed_same_durations(void **state)
 {
 	const struct wire_duration d = {.kind = WIRE_DURATION_EXPONENTIAL,
 					.a_s = 30};
-	struct draw a = {.state = 7};
-	struct draw b = {.state = 7};
+	struct duration_draw a = {.state = 7};
+	struct duration_draw b = {.state = 7};
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(draw_duration_ns(&a, &d),
-				 draw_duration_ns(&b, &d));
+		assert_int_equal(duration_draw_ns(&a, &d),
+				 duration_draw_ns(&b, &d));
 }
 
 static void test_uniform(void **state)
@@ -117,12 +117,12 @@ static void test_normal_never_negative(void **state)
 {
 	const struct wire_duration d = {
 		.kind = WIRE_DURATION_NORMAL, .a_s = 0, .b_s = 5};
-	struct draw draw = {.state = 3};
+	struct duration_draw draw = {.state = 3};
 	int zeros = 0;
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
-		int64_t ns = draw_duration_ns(&draw, &d);
+		int64_t ns = duration_draw_ns(&draw, &d);
 
 		assert_true(ns >= 0);
 		zeros += ns == 0;

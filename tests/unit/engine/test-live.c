@@ -1,4 +1,4 @@
-#include "agent/engine/live.h"
+#include "agent/engine/report/live.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

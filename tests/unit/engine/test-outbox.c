@@ -1,4 +1,4 @@
-#include "agent/engine/outbox.h"
+#include "agent/engine/report/outbox.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "agent/engine/script.h"
+#include "agent/engine/call/script.h"
 
 #include <errno.h>
 #include <setjmp.h>

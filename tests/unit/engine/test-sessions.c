@@ -1,4 +1,4 @@
-#include "agent/engine/sessions.h"
+#include "agent/engine/job/session_count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static uint32_t wanted(const char *steps)
 	assert_non_null(spec);
 	if (wire_job_decode(&job, spec, reason))
 		fail_msg("%s", reason);
-	sessions = sessions_wanted(job);
+	sessions = session_count_wanted(job);
 	wire_job_free(job);
 	json_decref(spec);
 	return sessions;

@@ -6,8 +6,8 @@
 
 #include "media_peer.h"
 
-#include "media/dtls.h"
-#include "media/srtp_context.h"
+#include "media/security/dtls.h"
+#include "media/security/srtp_context.h"
 
 #include <stdbool.h>
 

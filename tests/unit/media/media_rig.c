@@ -1,7 +1,7 @@
 #include "media_rig.h"
 
 #include "base/clock.h"
-#include "media/prompt_encode.h"
+#include "media/audio/prompt_encode.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

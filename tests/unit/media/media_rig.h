@@ -4,8 +4,8 @@
 #ifndef TESTS_UNIT_MEDIA_RIG_H
 #define TESTS_UNIT_MEDIA_RIG_H
 
-#include "media/clip.h"
-#include "media/codec.h"
+#include "media/audio/clip.h"
+#include "media/audio/codec.h"
 #include "media/media.h"
 
 #include <stdbool.h>

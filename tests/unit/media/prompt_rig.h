@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_MEDIA_PROMPT_RIG_H
 #define TESTS_UNIT_MEDIA_PROMPT_RIG_H
 
-#include "media/prompt.h"
+#include "media/audio/prompt.h"
 
 /** Its path; an empty file from prompt_rig_new() on. */
 extern char prompt_rig_path[];

@@ -1,5 +1,5 @@
 /* The audio thread decodes: one direction of a session by hand, and sessions. */
-#include "media/audio_leg.h"
+#include "media/audio/audio_leg.h"
 
 #include "base/clock.h"
 #include "media_rig.h"

@@ -1,4 +1,4 @@
-#include "media/codec.h"
+#include "media/audio/codec.h"
 #include "media_rig.h"
 
 #include "base/clock.h"

@@ -3,7 +3,7 @@
 #include "media_rig.h"
 
 #include "base/clock.h"
-#include "media/rtcp_build.h"
+#include "media/tx/rtcp_build.h"
 
 #include <stdlib.h>
 #include <string.h>

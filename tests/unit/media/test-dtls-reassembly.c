@@ -1,5 +1,5 @@
 /* What of a DTLS peer's datagrams reaches the library. */
-#include "media/dtls_reassembly.h"
+#include "media/security/dtls_reassembly.h"
 
 #include <stdio.h>
 #include <stdlib.h>

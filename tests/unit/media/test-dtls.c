@@ -1,7 +1,7 @@
 /* The DTLS-SRTP handshake: two machines joined by a queue that may lose. */
-#include "media/dtls.h"
+#include "media/security/dtls.h"
 
-#include "media/srtp_keys.h"
+#include "media/security/srtp_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

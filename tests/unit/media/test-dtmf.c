@@ -1,6 +1,6 @@
 /* Digits as telephone-events: what is sent, what is made of what comes. */
-#include "media/dtmf_receive.h"
-#include "media/dtmf_send.h"
+#include "media/audio/dtmf_receive.h"
+#include "media/audio/dtmf_send.h"
 
 #include "base/clock.h"
 #include "control/wire/job.h"

@@ -1,10 +1,10 @@
 /* What nobody prepared is sent from the first packet on: its head is encoded at
  * once, and a thread goes on with it while it is sent. */
 #include "base/clock.h"
-#include "media/audio.h"
-#include "media/engine.h"
-#include "media/prompt_internal.h"
-#include "media/prompt_work.h"
+#include "media/audio/audio_thread.h"
+#include "media/audio/prompt_internal.h"
+#include "media/audio/prompt_work.h"
+#include "media/engine/media_engine.h"
 #include "media_rig.h"
 #include "prompt_rig.h"
 

@@ -4,9 +4,9 @@
 #include "media_rig.h"
 
 #include "base/clock.h"
+#include "media/nat/stun_message.h"
+#include "media/nat/turn_frame.h"
 #include "media/socket.h"
-#include "media/stun_message.h"
-#include "media/turn_frame.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

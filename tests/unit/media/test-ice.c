@@ -1,8 +1,8 @@
 /* Two ICE agents on a network of our own: NATs, loss, strangers. */
 #include "base/clock.h"
-#include "media/ice.h"
+#include "media/nat/ice.h"
+#include "media/nat/stun_message.h"
 #include "media/socket.h"
-#include "media/stun_message.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Digits as tones: made, sent by a session, heard by its peer; listening. */
-#include "media/audio_reduce.h"
-#include "media/dtmf_tones.h"
+#include "media/audio/audio_reduce.h"
+#include "media/audio/dtmf_tones.h"
 
 #include "base/clock.h"
 #include "media_rig.h"

@@ -1,8 +1,8 @@
 /* Marker tones: the delay they tell, against one that is known. */
-#include "media/audio_marker.h"
-#include "media/audio_reduce.h"
-#include "media/codec.h"
-#include "media/prompt.h"
+#include "media/audio/audio_marker.h"
+#include "media/audio/audio_reduce.h"
+#include "media/audio/codec.h"
+#include "media/audio/prompt.h"
 
 #include "base/clock.h"
 #include "media_rig.h"

@@ -1,8 +1,8 @@
 /* Whether what is heard is the prompt: through every codec, late, with losses,
  * turned over, and other sounds that are not. */
-#include "media/audio_leg.h"
-#include "media/audio_match.h"
-#include "media/fft.h"
+#include "media/audio/audio_leg.h"
+#include "media/audio/audio_match.h"
+#include "media/audio/fft.h"
 
 #include "base/clock.h"
 #include "media_rig.h"

@@ -1,8 +1,8 @@
 /* The parts of the audio thread that need no codec: meter, tones, rate
  * reduction. */
-#include "media/audio_meter.h"
-#include "media/audio_reduce.h"
-#include "media/audio_tone.h"
+#include "media/audio/audio_meter.h"
+#include "media/audio/audio_reduce.h"
+#include "media/audio/audio_tone.h"
 #include "tone.h"
 
 #include <errno.h>

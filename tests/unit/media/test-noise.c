@@ -1,5 +1,5 @@
-#include "media/codec_noise.h"
-#include "media/prompt_encode.h"
+#include "media/audio/codec_noise.h"
+#include "media/audio/prompt_encode.h"
 
 #include <errno.h>
 #include <math.h>

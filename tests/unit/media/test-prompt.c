@@ -1,6 +1,6 @@
-#include "media/g711.h"
-#include "media/prompt.h"
-#include "media/resample.h"
+#include "media/audio/g711.h"
+#include "media/audio/prompt.h"
+#include "media/audio/resample.h"
 #include "prompt_rig.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Recordings: what stands in the files, against what was played. */
-#include "media/audio_record.h"
-#include "media/audio_tone.h"
+#include "media/audio/audio_record.h"
+#include "media/audio/audio_tone.h"
 
 #include "base/clock.h"
 #include "media_rig.h"

@@ -1,8 +1,8 @@
 /* A TURN server's connection as a socket: frames cut from a stream. */
 #include "base/clock.h"
-#include "media/relay_stream.h"
+#include "media/nat/turn_frame.h"
+#include "media/nat/turn_stream.h"
 #include "media/socket.h"
-#include "media/turn_frame.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 #define PATIENCE_MS 20000
 
 struct world {
-	struct relay_streams *all;
-	struct relay_stream *s;
+	struct turn_streams *all;
+	struct turn_stream *s;
 	int listener;
 	int server; /* the accepted connection */
 };
@@ -45,7 +45,7 @@ static int world_open(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct media_addr at = loopback(0);
-	struct relay_stream_params params = {.local = at};
+	struct turn_stream_params params = {.local = at};
 
 	assert_non_null(w);
 	w->listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -57,8 +57,8 @@ static int world_open(void **state)
 		getsockname(w->listener, (struct sockaddr *)&at.ss, &at.len),
 		0);
 	params.server = at;
-	assert_int_equal(relay_streams_new(&w->all), 0);
-	assert_int_equal(relay_stream_open(&w->s, w->all, &params), 0);
+	assert_int_equal(turn_streams_new(&w->all), 0);
+	assert_int_equal(turn_stream_open(&w->s, w->all, &params), 0);
 	w->server = accept(w->listener, NULL, NULL);
 	assert_true(w->server >= 0);
 	*state = w;
@@ -69,8 +69,8 @@ static int world_close(void **state)
 {
 	struct world *w = *state;
 
-	relay_stream_close(w->s);
-	relay_streams_free(w->all);
+	turn_stream_close(w->s);
+	turn_streams_free(w->all);
 	close(w->server);
 	close(w->listener);
 	free(w);
@@ -80,7 +80,7 @@ static int world_close(void **state)
 /* @return its size, once it has come */
 static size_t datagram(struct world *w, uint8_t *data, size_t room)
 {
-	struct pollfd fd = {relay_stream_fd(w->s), POLLIN, 0};
+	struct pollfd fd = {turn_stream_fd(w->s), POLLIN, 0};
 	ssize_t got;
 
 	assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
@@ -93,10 +93,10 @@ static void until_lost(struct world *w, const char *words)
 {
 	int64_t end_ns = clock_mono_ns() + PATIENCE_MS * NS_PER_MS;
 
-	while (!relay_stream_reason(w->s) && clock_mono_ns() < end_ns)
+	while (!turn_stream_reason(w->s) && clock_mono_ns() < end_ns)
 		usleep(1000);
-	assert_non_null(relay_stream_reason(w->s));
-	assert_non_null(strstr(relay_stream_reason(w->s), words));
+	assert_non_null(turn_stream_reason(w->s));
+	assert_non_null(strstr(turn_stream_reason(w->s), words));
 }
 
 static void test_frames_are_cut(void **state)
@@ -145,7 +145,7 @@ static void test_frames_are_padded(void **state)
 
 		turn_frame_channel(data, 0x4000, n);
 		memset(data + 4, 'x', n);
-		assert_int_equal(send(relay_stream_fd(w->s), data, 4 + n, 0),
+		assert_int_equal(send(turn_stream_fd(w->s), data, 4 + n, 0),
 				 4 + n);
 		assert_int_equal(recv(w->server, wire, padded, MSG_WAITALL),
 				 padded);
@@ -162,7 +162,7 @@ static void test_garbage_ends_it(void **state)
 	assert_int_equal(send(w->server, "HTTP/1.1 400 Bad\r\n\r\n", 20, 0),
 			 20);
 	/* "HT": channel 0x4854, 0x5450 bytes: wait for them */
-	assert_null(relay_stream_reason(w->s));
+	assert_null(turn_stream_reason(w->s));
 	assert_int_equal(shutdown(w->server, SHUT_WR), 0);
 	until_lost(w, "closed the connection");
 }
@@ -174,7 +174,7 @@ static void test_no_turn(void **state)
 	assert_int_equal(send(w->server, "\xff\xff\xff\xff", 4, 0), 4);
 	until_lost(w, "sends no TURN");
 	/* what is sent now is nobody's, and does no harm */
-	assert_int_equal(send(relay_stream_fd(w->s), "abcd", 4, 0), 4);
+	assert_int_equal(send(turn_stream_fd(w->s), "abcd", 4, 0), 4);
 }
 
 /* What is on its way when it is closed arrives. */
@@ -184,8 +184,8 @@ static void test_farewell(void **state)
 	uint8_t data[8] = {0};
 
 	turn_frame_channel(data, 0x4000, 4);
-	assert_int_equal(send(relay_stream_fd(w->s), data, 8, 0), 8);
-	w->s = relay_stream_close(w->s);
+	assert_int_equal(send(turn_stream_fd(w->s), data, 8, 0), 8);
+	w->s = turn_stream_close(w->s);
 	assert_int_equal(recv(w->server, data, 8, MSG_WAITALL), 8);
 	assert_int_equal(recv(w->server, data, 8, MSG_WAITALL), 0);
 }
@@ -194,7 +194,7 @@ static void test_nobody_listens(void **state)
 {
 	struct world w = {.server = -1};
 	struct media_addr at = loopback(0);
-	struct relay_stream_params params = {.local = at};
+	struct turn_stream_params params = {.local = at};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	int err;
 	(void)state;
@@ -204,15 +204,15 @@ static void test_nobody_listens(void **state)
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at.ss, &at.len),
 			 0);
 	params.server = at;
-	assert_int_equal(relay_streams_new(&w.all), 0);
-	err = relay_stream_open(&w.s, w.all, &params);
+	assert_int_equal(turn_streams_new(&w.all), 0);
+	err = turn_stream_open(&w.s, w.all, &params);
 	if (!err) {
 		until_lost(&w, "takes no connection");
-		relay_stream_close(w.s);
+		turn_stream_close(w.s);
 	} else {
 		assert_int_equal(err, -ECONNREFUSED);
 	}
-	relay_streams_free(w.all);
+	turn_streams_free(w.all);
 	close(fd);
 }
 

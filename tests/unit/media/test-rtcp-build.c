@@ -1,5 +1,5 @@
 #include "media/lateness.h"
-#include "media/rtcp_build.h"
+#include "media/tx/rtcp_build.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,8 @@
 /* How long a stopped session receives; the time is the test's. */
-#include "media/rx_linger.h"
+#include "media/rx/rx_linger.h"
 
 #include "base/clock.h"
-#include "media/session.h"
+#include "media/engine/media_session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_header.h"
-#include "media/rx_secure.h"
-#include "media/session.h"
+#include "media/engine/media_session.h"
+#include "media/rx/rx_secure.h"
 
 #include <srtp2/srtp.h>
 

@@ -1,6 +1,6 @@
 /* Our SRTP against the vectors of RFC 3711 and RFC 7714. */
-#include "media/srtp_keys.h"
-#include "media/srtp_source.h"
+#include "media/security/srtp_keys.h"
+#include "media/security/srtp_source.h"
 
 #include <errno.h>
 #include <setjmp.h>

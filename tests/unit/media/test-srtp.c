@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "media/srtp_keys.h"
-#include "media/srtp_source.h"
+#include "media/security/srtp_keys.h"
+#include "media/security/srtp_source.h"
 
 #include <srtp2/srtp.h>
 

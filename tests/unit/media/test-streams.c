@@ -1,7 +1,7 @@
 /* What a session makes of many sources, one after another and at once: the
  * seconds sum to the total, and nothing that was received is in neither. */
 #include "base/clock.h"
-#include "media/analyse_session.h"
+#include "media/measure/measure_session.h"
 #include "tests/unit/analysis/random.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 
 struct world {
 	struct media_session *session;
-	struct analysis_session *a;
+	struct measure_session *a;
 	int64_t now_ns;
 	struct stream_second sum;
 	uint64_t sent;
@@ -37,7 +37,7 @@ static int world_open(void **state)
 	w->a = &w->session->analysis;
 	w->now_ns = c.mono_ns;
 	assert_int_equal(rtp_payload_map_add(&c.map, 0, "PCMU", 8000), 0);
-	analysis_start(w->a, &c, 1);
+	measure_session_start(w->a, &c, 1);
 	*state = w;
 	return 0;
 }
@@ -55,7 +55,7 @@ static void second_end(struct world *w, int64_t end_ns)
 {
 	struct stream_second n;
 
-	analysis_close_in(w->a, end_ns, &n);
+	measure_session_close_in(w->a, end_ns, &n);
 	w->a->second_ns = end_ns;
 	w->sum.packets += n.packets;
 	w->sum.bytes += n.bytes;
@@ -88,7 +88,7 @@ static void arrive(struct world *w, uint32_t ssrc, uint32_t i)
 		.header_bytes = 12,
 	};
 
-	analysis_received(w->a, &r);
+	measure_session_received(w->a, &r);
 	w->sent++;
 }
 
@@ -103,7 +103,7 @@ static void check_sources(struct world *w, const struct stream_total *t,
 	int64_t before_ns = 0;
 	uint32_t count = 0;
 
-	for (; analysis_source(w->a, count, &n); count++) {
+	for (; measure_session_source(w->a, count, &n); count++) {
 		assert_true(n.first_ns >= before_ns);
 		assert_true(n.last_ns >= n.first_ns);
 		before_ns = n.first_ns;
@@ -123,10 +123,10 @@ static struct stream_total ended(struct world *w)
 {
 	struct stream_total t;
 
-	analysis_finish(w->a);
-	if (analysis_second_open(w->a))
+	measure_session_finish(w->a);
+	if (measure_session_second_open(w->a))
 		second_end(w, w->now_ns + 1);
-	analysis_total_in(w->a, &t);
+	measure_session_total_in(w->a, &t);
 	assert_int_equal(t.packets, w->sent);
 	assert_int_equal(t.packets, t.received + t.duplicates + t.stray);
 	assert_int_equal(t.expected - t.received, t.lost);
@@ -161,9 +161,9 @@ static void test_two_sources_are_told_apart(void **state)
 	t = ended(w);
 	assert_int_equal(t.lost, 30);
 	assert_int_equal(t.ssrc, 0xb);
-	assert_true(analysis_source(w->a, 0, &n[0]));
-	assert_true(analysis_source(w->a, 1, &n[1]));
-	assert_false(analysis_source(w->a, 2, &n[1]));
+	assert_true(measure_session_source(w->a, 0, &n[0]));
+	assert_true(measure_session_source(w->a, 1, &n[1]));
+	assert_false(measure_session_source(w->a, 2, &n[1]));
 	assert_int_equal(n[0].ssrc, 0xb);
 	assert_int_equal(n[0].first_ns, 100 * NS_PER_S);
 	assert_int_equal(n[0].last_ns, 100 * NS_PER_S + 299 * 20 * MS);

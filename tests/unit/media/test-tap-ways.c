@@ -1,9 +1,9 @@
 /* What a tapped program says to STUN and TURN servers tells where its media
  * are. */
+#include "media/nat/stun_message.h"
+#include "media/nat/turn_frame.h"
 #include "media/socket.h"
-#include "media/stun_message.h"
-#include "media/tap_ways.h"
-#include "media/turn_frame.h"
+#include "media/tap/tap_paths.h"
 #include "media_rig.h"
 
 #include <arpa/inet.h>
@@ -19,13 +19,13 @@
 
 #define PORT 30000
 
-static struct tap_ways_datagram last;
+static struct tap_paths_datagram last;
 
 /* Give it a datagram; `last` is what is left of it. */
-static bool take(struct tap_ways *w, bool sent, uint16_t port,
+static bool take(struct tap_paths *w, bool sent, uint16_t port,
 		 const uint8_t *data, size_t captured, size_t bytes)
 {
-	last = (struct tap_ways_datagram){
+	last = (struct tap_paths_datagram){
 		.port = port,
 		.sent = sent,
 		.peer = rig_addr("192.0.2.9", 3478),
@@ -33,10 +33,10 @@ static bool take(struct tap_ways *w, bool sent, uint16_t port,
 		.captured = captured,
 		.bytes = bytes,
 	};
-	return tap_ways_take(w, &last);
+	return tap_paths_take(w, &last);
 }
 
-static bool say(struct tap_ways *w, bool sent, uint16_t port,
+static bool say(struct tap_paths *w, bool sent, uint16_t port,
 		const struct stun_draft *draft)
 {
 	uint8_t data[STUN_MESSAGE_BYTES];
@@ -46,7 +46,7 @@ static bool say(struct tap_ways *w, bool sent, uint16_t port,
 	return take(w, sent, port, data, bytes, bytes);
 }
 
-static bool ask(struct tap_ways *w, enum stun_message_method method,
+static bool ask(struct tap_paths *w, enum stun_message_method method,
 		const uint8_t *id, uint16_t port)
 {
 	return say(w, true, port,
@@ -55,7 +55,7 @@ static bool ask(struct tap_ways *w, enum stun_message_method method,
 					.id = id});
 }
 
-static bool answer(struct tap_ways *w, enum stun_message_method method,
+static bool answer(struct tap_paths *w, enum stun_message_method method,
 		   const uint8_t *id, uint16_t port,
 		   const struct media_addr *mapped,
 		   const struct media_addr *relayed)
@@ -71,7 +71,7 @@ static bool answer(struct tap_ways *w, enum stun_message_method method,
 static void test_mapped_address(void **state)
 {
 	static const char *const hosts[] = {"203.0.113.7", "2001:db8::7"};
-	struct tap_ways *w = calloc(1, sizeof(*w));
+	struct tap_paths *w = calloc(1, sizeof(*w));
 	const uint8_t id[12] = {1, 2, 3};
 	const uint8_t other[12] = {9};
 
@@ -80,22 +80,22 @@ static void test_mapped_address(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct media_addr a = rig_addr(hosts[i], 4444);
 
-		assert_int_equal(tap_ways_port(w, &a), 0);
+		assert_int_equal(tap_paths_port(w, &a), 0);
 		assert_false(ask(w, STUN_MESSAGE_BINDING, id, PORT));
 		/* no answer to it: another identifier, another port, sent */
 		assert_false(
 			answer(w, STUN_MESSAGE_BINDING, other, PORT, &a, NULL));
 		assert_false(answer(w, STUN_MESSAGE_BINDING, id, PORT + 1, &a,
 				    NULL));
-		assert_int_equal(tap_ways_port(w, &a), 0);
+		assert_int_equal(tap_paths_port(w, &a), 0);
 		assert_true(
 			answer(w, STUN_MESSAGE_BINDING, id, PORT, &a, NULL));
-		assert_int_equal(tap_ways_port(w, &a), PORT);
+		assert_int_equal(tap_paths_port(w, &a), PORT);
 		/* once */
 		assert_false(
 			answer(w, STUN_MESSAGE_BINDING, id, PORT, &a, NULL));
 		media_addr_set_port(&a, 4445);
-		assert_int_equal(tap_ways_port(w, &a), 0);
+		assert_int_equal(tap_paths_port(w, &a), 0);
 	}
 	free(w);
 }
@@ -103,7 +103,7 @@ static void test_mapped_address(void **state)
 /* The newest owner of an address counts; the oldest of many is forgotten. */
 static void test_mapped_address_of_many(void **state)
 {
-	struct tap_ways *w = calloc(1, sizeof(*w));
+	struct tap_paths *w = calloc(1, sizeof(*w));
 	struct media_addr a = rig_addr("203.0.113.7", 1);
 	uint8_t id[12] = {7};
 
@@ -116,20 +116,20 @@ static void test_mapped_address_of_many(void **state)
 				   NULL));
 	}
 	media_addr_set_port(&a, 1);
-	assert_int_equal(tap_ways_port(w, &a), 0);
+	assert_int_equal(tap_paths_port(w, &a), 0);
 	media_addr_set_port(&a, 2);
-	assert_int_equal(tap_ways_port(w, &a), PORT + 2);
+	assert_int_equal(tap_paths_port(w, &a), PORT + 2);
 	assert_false(ask(w, STUN_MESSAGE_BINDING, id, 777));
 	assert_true(answer(w, STUN_MESSAGE_BINDING, id, 777, &a, NULL));
-	assert_int_equal(tap_ways_port(w, &a), 777);
+	assert_int_equal(tap_paths_port(w, &a), 777);
 	media_addr_set_port(&a, 3);
-	assert_int_equal(tap_ways_port(w, &a), PORT + 3);
+	assert_int_equal(tap_paths_port(w, &a), PORT + 3);
 	free(w);
 }
 
 static void test_relayed_address(void **state)
 {
-	struct tap_ways *w = calloc(1, sizeof(*w));
+	struct tap_paths *w = calloc(1, sizeof(*w));
 	struct media_addr mapped = rig_addr("203.0.113.7", 4444);
 	struct media_addr relayed = rig_addr("192.0.2.9", 49152);
 	const uint8_t id[12] = {1};
@@ -139,15 +139,15 @@ static void test_relayed_address(void **state)
 	assert_false(ask(w, STUN_MESSAGE_ALLOCATE, id, PORT));
 	assert_true(
 		answer(w, STUN_MESSAGE_ALLOCATE, id, PORT, &mapped, &relayed));
-	assert_int_equal(tap_ways_port(w, &relayed), PORT);
-	assert_int_equal(tap_ways_port(w, &mapped), PORT);
+	assert_int_equal(tap_paths_port(w, &relayed), PORT);
+	assert_int_equal(tap_paths_port(w, &mapped), PORT);
 	free(w);
 }
 
 /* Both ways by a channel and by indications: what is inside is left. */
 static void test_relayed_media(void **state)
 {
-	struct tap_ways *w = calloc(1, sizeof(*w));
+	struct tap_paths *w = calloc(1, sizeof(*w));
 	const struct media_addr peer = rig_addr("198.51.100.4", 5004);
 	const struct media_addr server = rig_addr("192.0.2.9", 3478);
 	const uint8_t rtp[] = {0x80, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0xaa};
@@ -198,7 +198,7 @@ static void test_relayed_media(void **state)
 
 static void test_media_of_its_own_are_left_alone(void **state)
 {
-	struct tap_ways *w = calloc(1, sizeof(*w));
+	struct tap_paths *w = calloc(1, sizeof(*w));
 	const uint8_t rtp[16] = {0x80, 8};
 	const uint8_t dtls[16] = {22, 0xfe, 0xff};
 

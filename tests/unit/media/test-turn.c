@@ -1,9 +1,9 @@
 /* The TURN client against a server of our own, and how datagrams travel. */
 #include "base/clock.h"
+#include "media/nat/stun_message.h"
+#include "media/nat/turn.h"
+#include "media/nat/turn_frame.h"
 #include "media/socket.h"
-#include "media/stun_message.h"
-#include "media/turn.h"
-#include "media/turn_frame.h"
 #include "media_rig.h"
 
 #include <arpa/inet.h>

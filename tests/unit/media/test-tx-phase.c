@@ -1,5 +1,5 @@
 /* Sessions are spread over the packet time, and each begins soon. */
-#include "media/tx_phase.h"
+#include "media/tx/tx_phase.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_header.h"
-#include "media/rtcp_build.h"
+#include "media/tx/rtcp_build.h"
 
 #include <errno.h>
 #include <math.h>

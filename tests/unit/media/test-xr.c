@@ -2,7 +2,7 @@
  * those the peer asked for. */
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
-#include "media/rtcp_build.h"
+#include "media/tx/rtcp_build.h"
 #include "media_peer.h"
 #include "media_rig.h"
 

@@ -1,4 +1,4 @@
-#include "control/server/http/body.h"
+#include "control/server/request/body.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "control/server/http/path.h"
+#include "control/server/request/path.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Expected times are from the calendar, and from `TZ=... date -d @SECONDS`. */
 #include "base/clock.h"
 #include "base/str.h"
-#include "control/server/api/fields.h"
+#include "control/server/request/fields.h"
 #include "control/server/schedule/cron.h"
 #include "control/server/schedule/zone.h"
 #include "control/server/schedule/zone_rule.h"

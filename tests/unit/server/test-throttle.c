@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "control/server/http/cookie.h"
+#include "control/server/request/cookie.h"
 #include "control/server/session/password.h"
 #include "control/server/session/throttle.h"
 

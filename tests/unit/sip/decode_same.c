@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "sip/decode.h"
-#include "sip/parse.h"
+#include "sip/message/decode.h"
+#include "sip/message/parse.h"
 
 /* What a piece is, in a text of ours and in its copy for libre. An empty one
  * is the same wherever it stands. */

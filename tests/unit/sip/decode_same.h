@@ -1,5 +1,5 @@
 /**
- * Compare decode_message() and the functions of sip/parse.h with libre's
+ * Compare decode_message() and the functions of sip/message/parse.h with libre's
  * functions of the same purpose: for the unit test and for the fuzz target.
  */
 #ifndef OFFHOOK_TESTS_DECODE_SAME_H

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "sip/mwi.h"
-#include "sip/presence.h"
+#include "sip/body/mwi.h"
+#include "sip/body/presence.h"
 
 #define NS "urn:ietf:params:xml:ns:pidf"
 

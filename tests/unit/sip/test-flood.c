@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sip/conn_internal.h"
-#include "sip/dispatch.h"
-#include "sip/ua_internal.h"
+#include "sip/transport/conn_internal.h"
+#include "sip/ua/dispatch.h"
+#include "sip/ua/ua_internal.h"
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sip/headers.h"
+#include "sip/message/headers.h"
 
 static const char *const scope_names[] = {
 	[SIP_SCOPE_ANY] = "any",

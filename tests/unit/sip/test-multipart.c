@@ -1,7 +1,7 @@
 /* RFC 5621: a session description among other parts. */
 #include <errno.h>
 
-#include "sip/multipart.h"
+#include "sip/body/multipart.h"
 #include "world.h"
 
 #define MIXED      "multipart/mixed;boundary=b"

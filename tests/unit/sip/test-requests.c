@@ -458,7 +458,7 @@ static void script_outside(struct peer *peer)
 
 static char outside[128];
 
-static void outside_h(const struct sip_outside_info *info, void *arg)
+static void outside_h(const struct sip_request_info *info, void *arg)
 {
 	struct world *world = arg;
 	size_t used = strlen(outside);

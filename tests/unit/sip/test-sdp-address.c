@@ -1,5 +1,5 @@
 /* Which addresses of a peer's SDP media can be sent to. */
-#include "sip/sdp_address.h"
+#include "sip/sdp/sdp_address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

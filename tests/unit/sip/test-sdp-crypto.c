@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sip/sdp.h"
+#include "sip/sdp/sdp.h"
 
 #define HEAD "v=0\r\nc=IN IP4 192.0.2.2\r\nm=audio 6000 "
 /* 30, 46, 28 and 44 bytes: 0, 1, 2, ... */

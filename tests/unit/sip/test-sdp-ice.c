@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sip/sdp.h"
+#include "sip/sdp/sdp.h"
 
 #define PWD "asd88fgpdd777uzjYhagZg"
 #define HEAD                                                               \

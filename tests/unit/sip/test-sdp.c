@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sip/sdp.h"
+#include "sip/sdp/sdp.h"
 
 static int parse(struct sdp *sdp, const char *text)
 {

@@ -3,7 +3,7 @@
  * 505. */
 #include <errno.h>
 
-#include "sip/frame.h"
+#include "sip/transport/frame.h"
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "simulated.h"
-#include "sip/ua_internal.h"
+#include "sip/ua/ua_internal.h"
 #include "world.h"
 
 #define SEEN_MAX 64

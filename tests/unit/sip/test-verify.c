@@ -1,7 +1,7 @@
 /* We ask who calls: a scripted caller with credentials of its own making. */
 #include <openssl/evp.h>
 
-#include "sip/verify.h"
+#include "sip/digest_server.h"
 #include "world.h"
 
 static const struct world_options plain = {.domain = "example.net"};
@@ -149,7 +149,7 @@ static void script_messages(struct peer *peer)
 static char verdicts[1024];
 
 static void verify_h(struct sip_account *account, enum sip_verdict verdict,
-		     const struct sip_verify_info *info, void *arg)
+		     const struct sip_digest_info *info, void *arg)
 {
 	size_t used = strlen(verdicts);
 
@@ -162,24 +162,25 @@ static void verify_h(struct sip_account *account, enum sip_verdict verdict,
 
 static const struct sip_user users[] = {{"2002", "t"}, {"2001", "s"}};
 
-static struct sip_verifier *verifier(const struct sip_verifier_params *params)
+static struct sip_digest_server *verifier(
+	const struct sip_digest_server_params *params)
 {
-	struct sip_verifier_params p = *params;
-	struct sip_verifier *v;
+	struct sip_digest_server_params p = *params;
+	struct sip_digest_server *v;
 
 	p.users = users;
 	p.user_count = 2;
 	p.handler = verify_h;
 	verdicts[0] = '\0';
-	assert_int_equal(sip_verifier_new(&v, &p), 0);
+	assert_int_equal(sip_digest_server_new(&v, &p), 0);
 	return v;
 }
 
 static void test_credentials(void **state)
 {
-	const struct sip_verifier_params params = {.code = 401,
-						   .nonce_uses = 3};
-	struct sip_verifier *v = verifier(&params);
+	const struct sip_digest_server_params params = {.code = 401,
+							.nonce_uses = 3};
+	struct sip_digest_server *v = verifier(&params);
 	struct world world;
 	(void)state;
 
@@ -188,7 +189,7 @@ static void test_credentials(void **state)
 	world.script = script_messages;
 	world.linger = true;
 	assert_int_equal(sip_account_verify(world.account, v), 0);
-	v = sip_verifier_free(v);
+	v = sip_digest_server_free(v);
 	world_run(&world);
 	assert_string_equal(
 		verdicts,
@@ -254,9 +255,9 @@ static void answer_h(struct world *world, struct sip_call *call)
 
 static void challenged_call(enum digest_algorithm algorithm)
 {
-	const struct sip_verifier_params params = {
+	const struct sip_digest_server_params params = {
 		.code = 407, .algorithm = algorithm, .all = true, .stale = 1};
-	struct sip_verifier *v = verifier(&params);
+	struct sip_digest_server *v = verifier(&params);
 	struct world world;
 
 	asked = algorithm;
@@ -269,7 +270,7 @@ static void challenged_call(enum digest_algorithm algorithm)
 	assert_int_equal(world.closed.end, SIP_END_REMOTE);
 	assert_string_equal(verdicts, "INVITE 2002, BYE 2002, ");
 	assert_int_equal(sip_account_verify(world.account, NULL), 0);
-	v = sip_verifier_free(v);
+	v = sip_digest_server_free(v);
 	world_close(&world);
 }
 
@@ -287,19 +288,19 @@ static void test_call_sha512_256(void **state)
 
 static void test_parameters(void **state)
 {
-	struct sip_verifier_params p = {
+	struct sip_digest_server_params p = {
 		.code = 401, .users = users, .user_count = 2};
-	struct sip_verifier *v;
+	struct sip_digest_server *v;
 	(void)state;
 
 	p.code = 403;
-	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+	assert_int_equal(sip_digest_server_new(&v, &p), -EINVAL);
 	p.code = 407;
 	p.realm = "a\"b";
-	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+	assert_int_equal(sip_digest_server_new(&v, &p), -EINVAL);
 	p.realm = NULL;
 	p.user_count = 0;
-	assert_int_equal(sip_verifier_new(&v, &p), -EINVAL);
+	assert_int_equal(sip_digest_server_new(&v, &p), -EINVAL);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sip/warning.h"
+#include "sip/message/warning.h"
 #include "world.h"
 
 static void test_values(void **state)

@@ -1,0 +1,302 @@
+#include "agent/engine/call/call_media.h"
+#include "agent/engine/call/call_script.h"
+#include "agent/engine/engine_internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int call_media_params(const struct engine *e, const struct wire_action *a,
+		      struct call_media_files *files,
+		      struct media_session_params *ret)
+{
+	/* a client with media of its own plays what it likes */
+	bool tapped = a->client == WIRE_CLIENT_BARESIP;
+	int err;
+
+	*ret = (struct media_session_params){
+		.codec_count = a->codec_count,
+		.ptime_ms = a->ptime_ms,
+		.opus_fmtp = a->opus_fmtp,
+		.silence_suppression = a->silence_suppression,
+		/* a stream has nobody to agree with on digits */
+		.no_events = a->dtmf_mode != WIRE_DTMF_RTPEVENT ||
+			     a->type == WIRE_ACTION_STREAM,
+		.audio = call_audio_wanted(e, a),
+		.tapped = tapped,
+	};
+	memcpy(ret->codecs, a->codecs, sizeof(ret->codecs));
+	err = engine_address(&ret->bind, e->settings.bind,
+			     a->stream.local_port);
+	if (tapped)
+		files->prompt[0] = '\0';
+	else if (!err)
+		err = engine_prompt(e, a, files->prompt, sizeof(files->prompt));
+	if (!err)
+		err = engine_expected(e, a, files->expected,
+				      sizeof(files->expected));
+	if (err)
+		return err;
+	ret->prompt_file = files->prompt[0] ? files->prompt : NULL;
+	ret->expect_file = files->expected[0] ? files->expected : NULL;
+	return 0;
+}
+
+int call_media_new(struct call *c)
+{
+	struct media_session_params params;
+	struct call_media_files files;
+	int err = call_media_params(c->engine, c->action, &files, &params);
+
+	if (err)
+		return err;
+	params.user = c;
+	/* a client with media of its own finds its way itself */
+	if (!params.tapped)
+		call_nat_of(&params.nat, c->engine, c->action);
+	err = call_security_params(c, &params);
+	if (err)
+		return err;
+	err = media_session_new(&c->media, c->engine->media, &params);
+	if (!err)
+		call_record_begin_all(c);
+	return err;
+}
+
+void call_media_tap(struct call *c, const struct sip_call_info *info)
+{
+	int err = c->media ? media_session_tap(c->media, info->client_rtp,
+					       info->client_rtcp)
+			   : 0;
+
+	if (err)
+		report_event(
+			c->engine,
+			wire_event_flaw(report_time(c->engine, info->mono_ns),
+					"media_tap", 1, strerror(-err)));
+}
+
+/* The first packet may be due a little after the call is established; then its
+ * end is later, too: a call has as many packets as its duration has places. */
+#define START_LATE_MAX_NS (200 * NS_PER_MS)
+
+int64_t call_end_ns(const struct call *c)
+{
+	int64_t late_ns = c->media_applied ? media_session_start_ns(c->media) -
+						     c->established_ns
+					   : 0;
+
+	if (late_ns < 0 || late_ns > START_LATE_MAX_NS)
+		late_ns = 0;
+	return c->established_ns + late_ns + c->duration_ns;
+}
+
+void call_media_deadline(struct call *c)
+{
+	if (c->media_applied && c->established_ns &&
+	    c->duration_ns != INT64_MAX)
+		media_session_send_until(c->media, call_end_ns(c));
+}
+
+/* Is the machine short of something? All else is of what the peer's SDP says:
+ * it was checked when it came, but for what only the media engine knows, as
+ * how many addresses a TURN server has room for. */
+static bool is_ours(int err)
+{
+	return err == -ENOMEM || err == -ENOBUFS || err == -EMFILE ||
+	       err == -ENFILE || err == -EAGAIN || err == -EIO;
+}
+
+void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
+		      int64_t at_ns)
+{
+	struct engine *e = c->engine;
+	int err;
+
+	char reason[160];
+
+	if (!c->media || c->closed)
+		return;
+	err = media_session_apply(c->media, negotiated);
+	if (err && !is_ours(err)) {
+		snprintf(reason, sizeof(reason),
+			 "its media cannot be sent as the peer's SDP asks: %s",
+			 strerror(-err));
+		call_give_up(c, reason);
+		return;
+	}
+	if (err) {
+		report_event(e,
+			     wire_event_flaw(report_time(e, clock_mono_ns()),
+					     "media_apply", 1, strerror(-err)));
+		return;
+	}
+	c->media_applied = true;
+	if (!c->settled_ns)
+		c->settled_ns = at_ns;
+	call_security_applied(c, negotiated, at_ns);
+	call_media_deadline(c);
+}
+
+/* The peer's SDP named an address that this host may not send to. */
+static void media_unreachable(struct call *c, const struct media_record *record)
+{
+	char reason[192];
+
+	if (c->closed)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "%s cannot be sent to the address that the peer's SDP names: "
+		 "%s; see the firewall and the routes of this host",
+		 record->u.unreachable.rtcp ? "RTCP" : "RTP",
+		 strerror(-record->u.unreachable.err));
+	call_give_up(c, reason);
+}
+
+static void first_packet_report(struct call *c, struct first_packet *first,
+				enum ua_state state, int64_t from_ns)
+{
+	int64_t before_ns = from_ns - first->mono_ns;
+	char text[64];
+
+	first->waits = false;
+	snprintf(text, sizeof(text), "the first packet came %.3f ms before",
+		 (double)before_ns / (double)NS_PER_MS);
+	call_state(c, before_ns > 0 ? from_ns : first->mono_ns, state,
+		   before_ns > 0 ? text : NULL);
+}
+
+/* RTP goes past the proxies that a 200 or its ACK goes through, and may come
+ * before it. It counts from when the call is established; as early media, for
+ * which a provisional response settled the session, at once. */
+static void first_packet(struct call *c, struct first_packet *first,
+			 enum ua_state state, int64_t mono_ns)
+{
+	bool early = !c->answered_ns || c->settled_ns < c->answered_ns;
+
+	first->mono_ns = mono_ns;
+	if (early)
+		first_packet_report(c, first, state, c->settled_ns);
+	else if (c->established_ns)
+		first_packet_report(c, first, state, c->established_ns);
+	else if (c->closed)
+		first_packet_report(c, first, state, mono_ns);
+	else
+		first->waits = true;
+}
+
+static void first_packets_report(struct call *c, int64_t from_ns)
+{
+	if (c->first_rtp.waits)
+		first_packet_report(c, &c->first_rtp, UA_CALL_RTPESTAB,
+				    from_ns);
+	if (c->first_rtcp.waits)
+		first_packet_report(c, &c->first_rtcp, UA_CALL_RTCP, from_ns);
+}
+
+void call_media_established(struct call *c)
+{
+	first_packets_report(c, c->established_ns);
+}
+
+void call_media_closed(struct call *c)
+{
+	first_packets_report(c, 0);
+}
+
+static void take_source(struct call *c, const struct stream_source *source)
+{
+	size_t used = c->sources.used;
+	struct writer w;
+
+	writer_init(&w, &c->sources);
+	w.follows = used > 0;
+	wire_source_write(&w, source, c->engine->wall_offset_ns);
+	if (!w.err)
+		return;
+	c->sources.used = used;
+	log_error("call=%s the figures of a source are lost: %s", c->name,
+		  strerror(-w.err));
+}
+
+static void take_total(struct call *c, const struct media_record *record)
+{
+	struct buf *text = &c->streams[record->outgoing];
+	struct writer w;
+
+	text->used = 0;
+	writer_init(&w, text);
+	wire_stream_begin(&w, &record->u.total, record->outgoing);
+	if (!record->outgoing)
+		wire_stream_sources(&w, &c->sources);
+	if (!w.err)
+		return;
+	text->used = 0;
+	log_error("call=%s the totals of a stream are lost: %s", c->name,
+		  strerror(-w.err));
+}
+
+void call_media_record(struct call *c, const struct media_record *record)
+{
+	struct engine *e = c->engine;
+
+	switch (record->kind) {
+	case MEDIA_RECORD_SECOND:
+		sample_collector_second(e->collect, record->outgoing,
+					&record->u.second, e->wall_offset_ns);
+		live_second(&e->live, record->outgoing, &record->u.second);
+		break;
+	case MEDIA_RECORD_SOURCE:
+		take_source(c, &record->u.source);
+		break;
+	case MEDIA_RECORD_TOTAL:
+		take_total(c, record);
+		break;
+	case MEDIA_RECORD_FIRST_RTP:
+		first_packet(c, &c->first_rtp, UA_CALL_RTPESTAB,
+			     record->mono_ns);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_RTCP:
+		first_packet(c, &c->first_rtcp, UA_CALL_RTCP, record->mono_ns);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_DTMF:
+		call_dtmf_media(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_PLAYED:
+		call_played(c, record);
+		break;
+	case MEDIA_RECORD_SECURED:
+		call_security_dtls(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_AUDIO_SECOND:
+	case MEDIA_RECORD_AUDIO_TOTAL:
+		call_audio_record(c, record);
+		break;
+	case MEDIA_RECORD_RECORDED:
+		call_recorded(c, record);
+		break;
+	case MEDIA_RECORD_HEARD:
+		call_audio_record(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_GATHERED:
+		call_nat_gathered(c, record);
+		break;
+	case MEDIA_RECORD_PATH:
+		call_nat_path(c, record);
+		break;
+	case MEDIA_RECORD_UNREACHABLE:
+		media_unreachable(c, record);
+		break;
+	case MEDIA_RECORD_STOPPED:
+		c->media_stopped = true;
+		call_finish_soon(c);
+		break;
+	}
+}

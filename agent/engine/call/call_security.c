@@ -1,0 +1,92 @@
+#include "agent/engine/call/call_media.h"
+#include "agent/engine/call/call_script.h"
+#include "agent/engine/engine_internal.h"
+
+#include "media/security/dtls.h"
+#include "media/security/srtp_keys.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+
+#define SECURED_BYTES (DTLS_REASON_BYTES + 8) /* with the port */
+
+int call_security_params(const struct call *c,
+			 struct media_session_params *params)
+{
+	const struct wire_action *action = c->action;
+	struct sip_account_media media;
+
+	user_agents_media(&media, action);
+	params->encryption = media.encryption;
+	params->rtcp_mux = media.rtcp_mux;
+	for (size_t i = 0; i < action->srtp_suite_count; i++) {
+		if (srtp_suite_by_name(&params->suites[i],
+				       action->srtp_suites[i]))
+			return -EINVAL;
+	}
+	params->suite_count = action->srtp_suite_count;
+	return 0;
+}
+
+int call_security_rekey(struct call *c)
+{
+	int err;
+
+	/* the association of DTLS goes on; baresip keeps its keys */
+	if (!c->encrypted || c->action->encryption == WIRE_ENCRYPTION_DTLS ||
+	    c->action->client == WIRE_CLIENT_BARESIP)
+		return 0;
+	err = media_session_rekey(c->media);
+	return err ? err
+		   : sip_call_relocate(c->sip, media_session_local(c->media));
+}
+
+void call_security_applied(struct call *c,
+			   const struct media_negotiated *negotiated,
+			   int64_t at_ns)
+{
+	const struct srtp_suite_info *suite =
+		srtp_suite_info(negotiated->crypto_tx.suite);
+	bool news =
+		negotiated->encrypted && (!c->encrypted || c->suite != suite);
+
+	if (negotiated->dtls)
+		return; /* call_security_dtls() */
+	c->encrypted = negotiated->encrypted;
+	c->suite = suite;
+	if (!news)
+		return;
+	call_state(c, at_ns, UA_CALL_MENC, suite->name);
+}
+
+void call_security_client(struct call *c, const struct sip_call_info *info)
+{
+	if (c->encrypted)
+		return; /* each of its streams says so */
+	c->encrypted = true;
+	call_state(c, info->mono_ns, UA_CALL_MENC, info->reason);
+}
+
+void call_security_dtls(struct call *c, const struct media_record *record)
+{
+	const struct media_secured *end = &record->u.secured;
+	char text[SECURED_BYTES];
+
+	if (c->closed)
+		return;
+	if (end->suite) {
+		str_print(text, sizeof(text), "%s%s%s", end->suite,
+			  end->port ? ", " : "", end->port ? end->port : "");
+		c->encrypted = true;
+		call_state(c, record->mono_ns, UA_CALL_MENC, text);
+		return;
+	}
+	str_print(text, sizeof(text), "%s%s%s", end->port ? end->port : "",
+		  end->port ? ": " : "", end->reason);
+	report_event(c->engine,
+		     wire_event_assert(report_time(c->engine, record->mono_ns),
+				       c->name, "media_encryption", "dtls",
+				       text));
+	call_give_up(c, text);
+}

@@ -1,0 +1,208 @@
+#include "agent/engine/call/call_media.h"
+#include "agent/engine/call/call_script.h"
+#include "agent/engine/engine_internal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define URI_BYTES 512
+
+static bool is(const struct wire_client_action *a, const char *name)
+{
+	return strcmp(a->name, name) == 0;
+}
+
+static uint16_t code_of(const char *text, uint16_t otherwise)
+{
+	uint64_t code = otherwise;
+
+	/* Checked when the job was decoded. */
+	(void)str_to_u64(text, 699, &code);
+	return (uint16_t)code;
+}
+
+static void ping_answered(const struct sip_request_info *info, void *arg)
+{
+	struct engine *e = arg;
+
+	if (info->took_ns)
+		report_sample(e, true, MEASURE_sip_options_time, info->mono_ns,
+			      (double)info->took_ns / (double)NS_PER_MS);
+}
+
+static int transfer(struct call *c, const char *argument)
+{
+	size_t len = strcspn(argument, " ");
+	char uri[URI_BYTES];
+	int err;
+
+	snprintf(uri, sizeof(uri), "%.*s", (int)len, argument);
+	err = sip_call_transfer(c->sip, uri, argument[len] != '\0');
+	return err ? err : 1;
+}
+
+/* An encrypted call gets new keys with it (RFC 4568 section 7.1.4). */
+static int reinvite(struct call *c)
+{
+	int err = call_security_rekey(c);
+
+	return err ? err : sip_call_reinvite(c->sip);
+}
+
+static int refuse(struct call *c, const struct wire_client_action *a)
+{
+	c->refusal_asked = true;
+	if (is(a, "reject"))
+		return sip_call_reject(c->sip, code_of(a->argument, 603), NULL);
+	return sip_call_redirect(c->sip, 302, a->argument);
+}
+
+int script_actions_do(const struct wire_client_action *a, void *arg)
+{
+	struct call *c = arg;
+	int err;
+
+	if (is(a, "reject") || is(a, "redirect"))
+		return refuse(c, a);
+	if (is(a, "sndcode"))
+		return sip_call_progress(c->sip, code_of(a->argument, 180),
+					 NULL);
+	if (is(a, "dtmf"))
+		return call_dtmf_send(c, a->argument);
+	if (is(a, "record_start"))
+		return call_record_begin(c);
+	if (is(a, "record_stop"))
+		return call_record_end(c);
+	if (is(a, "assert_audio"))
+		return call_audio_assert(c, a->argument);
+	if (is(a, "play"))
+		return call_play(c, a->argument);
+	if (is(a, "mute") || is(a, "unmute"))
+		return call_mute(c, is(a, "mute"));
+	if (is(a, "transfer"))
+		return transfer(c, a->argument);
+	if (is(a, "transfer_attended"))
+		return attended_transfer_do(c, a->argument);
+	/* To another one: its answer is a figure, not this call's matter. */
+	if (is(a, "options") && a->argument[0])
+		return sip_account_request(c->origin->sip, "OPTIONS",
+					   a->argument, NULL, NULL,
+					   ping_answered, c->engine);
+	if (is(a, "options"))
+		err = sip_call_request(c->sip, "OPTIONS", NULL, NULL);
+	else if (is(a, "message"))
+		err = sip_call_request(c->sip, "MESSAGE",
+				       "text/plain;charset=UTF-8", a->argument);
+	else if (is(a, "reinvite"))
+		err = reinvite(c);
+	else if (is(a, "update"))
+		err = sip_call_update(c->sip);
+	else
+		err = -ENOSYS;
+	return err ? err : 1;
+}
+
+bool script_actions_refuses(const struct wire_action *action)
+{
+	for (size_t i = 0; i < action->client_action_count; i++) {
+		if (is(&action->client_actions[i], "reject") ||
+		    is(&action->client_actions[i], "redirect"))
+			return true;
+	}
+	return false;
+}
+
+void script_actions_answered(struct call *c, enum sip_call_event event,
+			     const struct sip_call_info *info, const char *text)
+{
+	bool good = info->code >= 200 && info->code < 300;
+	const char *name = "transfer";
+	char refusal[256];
+
+	snprintf(refusal, sizeof(refusal), "was refused: %s",
+		 text ? text : "no answer");
+	if (event == SIP_CALL_REINVITED)
+		name = "reinvite";
+	else if (event == SIP_CALL_TRANSFERRED)
+		call_state(c, info->mono_ns, UA_CALL_TRANSFER, text);
+	else if (event == SIP_CALL_TRANSFER_FAIL)
+		call_state(c, info->mono_ns, UA_CALL_TRANSFER_FAILED, text);
+	else
+		name = strcmp(info->method, "MESSAGE") == 0   ? "message"
+		       : strcmp(info->method, "OPTIONS") == 0 ? "options"
+		       : strcmp(info->method, "UPDATE") == 0  ? "update"
+		       : strcmp(info->method, "PLAY") == 0    ? "play"
+		       : strcmp(info->method, "MUTE") == 0    ? "mute"
+		       : strcmp(info->method, "UNMUTE") == 0  ? "unmute"
+							      : "";
+	if (event == SIP_CALL_TRANSFER_FAIL)
+		good = false;
+	if (event == SIP_CALL_TRANSFERRED || event == SIP_CALL_TRANSFER_FAIL)
+		attended_transfer_transferred(c, good ? NULL : refusal);
+	if (event == SIP_CALL_ANSWER_TO && (strcmp(info->method, "INFO") == 0 ||
+					    strcmp(info->method, "DTMF") == 0))
+		call_dtmf_answered(c, good ? NULL : refusal);
+	else
+		script_acted(&c->script, name, good ? NULL : refusal);
+}
+
+void script_actions_referred(struct call *c, const struct sip_call_info *info)
+{
+	struct call *placed;
+	int err = -ECANCELED;
+
+	call_state(c, info->mono_ns, UA_REFER, info->target);
+	call_state(c, info->mono_ns, UA_CALL_TRANSFER, info->target);
+	if (engine_working(c->engine))
+		err = call_place_extra(&placed, c, info->target,
+				       info->replaces);
+	if (!err) {
+		placed->referrer = c;
+		list_append(&c->referred, &placed->le_referred, placed);
+	}
+	if (err == -EINVAL)
+		sip_call_refer_progress(c->sip, 416, "Unsupported URI Scheme");
+	else if (err)
+		sip_call_refer_progress(c->sip, 503, "Service Unavailable");
+}
+
+void script_actions_refer_outside(struct sip_account *sip,
+				  struct sip_referral *referral,
+				  const struct sip_refer_info *info, void *arg)
+{
+	struct account *account = arg;
+	struct engine *e = account->engine;
+	struct call *placed;
+	int err = -ECANCELED;
+
+	(void)sip;
+	report_state(e, info->mono_ns, UA_REFER, account_name(account), NULL,
+		     info->target);
+	if (account->answers && engine_working(e))
+		err = call_place_referred(&placed, account->answers, account,
+					  info->target, info->replaces);
+	if (!err) {
+		placed->referral = referral;
+		return;
+	}
+	if (err == -EINVAL)
+		sip_referral_progress(referral, 416, "Unsupported URI Scheme");
+	else
+		sip_referral_progress(referral, 503, "Service Unavailable");
+	sip_referral_free(referral);
+}
+
+void script_actions_progress(struct call *c, uint16_t code, const char *reason)
+{
+	struct call *referrer = c->referrer;
+
+	if (c->referral)
+		sip_referral_progress(c->referral, code, reason);
+	if (!referrer || referrer->closed || !referrer->sip)
+		return;
+	/* After the final one it says -EALREADY, as it should. */
+	sip_call_refer_progress(referrer->sip, code, reason);
+}

@@ -1,0 +1,353 @@
+#include "agent/engine/engine_internal.h"
+#include "agent/engine/job/call_rate.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIAL_BYTES 512
+
+static void place_due(void *arg);
+
+static bool text_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool hosts_same(const struct wire_action *a, const struct wire_action *b)
+{
+	if (a->host_count == 0 || a->host_count != b->host_count)
+		return false;
+	for (size_t i = 0; i < a->host_count; i++) {
+		if (strcmp(a->hosts[i].host, b->hosts[i].host) != 0 ||
+		    a->hosts[i].port != b->hosts[i].port ||
+		    a->hosts[i].transport != b->hosts[i].transport)
+			return false;
+	}
+	return true;
+}
+
+static bool tls_same(const struct wire_tls *a, const struct wire_tls *b)
+{
+	return a->verify == b->verify &&
+	       text_same(a->server_name, b->server_name) &&
+	       text_same(a->ca, b->ca) &&
+	       text_same(a->certificate, b->certificate);
+}
+
+static bool target_same(const struct wire_action *a,
+			const struct wire_action *b)
+{
+	return hosts_same(a, b) && tls_same(&a->tls, &b->tls) &&
+	       text_same(a->domain, b->domain) &&
+	       text_same(a->outbound_proxy, b->outbound_proxy);
+}
+
+/** Does the action go where the account has registered? */
+static bool way_same(const struct account *a, const struct wire_action *action)
+{
+	return user_agents_serve(a, action) &&
+	       (action->target_inherited || target_same(a->origin, action));
+}
+
+/** The role's registered accounts, each as the action wants it. */
+static int collect_registered(struct engine *e,
+			      const struct wire_action *action,
+			      struct account **list, size_t max)
+{
+	size_t count = 0;
+	struct le *le;
+
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+		bool same;
+		int err;
+
+		/* Those made below stand at the end of the list. */
+		if (count == max)
+			break;
+		if (a->state != ACCOUNT_REGISTERED)
+			continue;
+		same = way_same(a, action);
+		if (!same || action->header_count > 0)
+			a = account_lent(a, same, action, (unsigned)count,
+					 &err);
+		if (!a)
+			return err;
+		list[count++] = a;
+	}
+	return 0;
+}
+
+static int collect_own(struct engine *e, const struct wire_action *action,
+		       struct account **list, size_t max)
+{
+	size_t count = 0;
+	struct le *le;
+	int err = accounts_make(e, action);
+
+	if (err)
+		return err;
+	LIST_FOREACH(&e->accounts, le)
+	{
+		struct account *a = le->data;
+
+		if (a->origin == action && count < max)
+			list[count++] = a;
+	}
+	return 0;
+}
+
+int action_call_gather(struct engine *e, const struct wire_action *action)
+{
+	struct action_call *g = &e->calling;
+	size_t registered = accounts_in_state(e, ACCOUNT_REGISTERED);
+	int err;
+
+	g->account_count = registered                 ? registered
+			   : action->credential_count ? action->credential_count
+						      : 1;
+	g->accounts = calloc(g->account_count, sizeof(*g->accounts));
+	if (!g->accounts) {
+		engine_end(e, "error", "role %s: out of memory", e->job->role);
+		return -ENOMEM;
+	}
+	err = registered
+		      ? collect_registered(e, action, g->accounts,
+					   g->account_count)
+		      : collect_own(e, action, g->accounts, g->account_count);
+	return err;
+}
+
+static void calling_finish(struct engine *e)
+{
+	action_call_stop(e);
+	steps_done(e);
+}
+
+/* @return 0; -EADDRINUSE no port is free, nothing was placed; -errno */
+static int stream_one(struct engine *e)
+{
+	struct action_call *g = &e->calling;
+
+	return action_stream_place(e, g->action, g->placed);
+}
+
+static int call_one(struct engine *e)
+{
+	struct action_call *g = &e->calling;
+	struct account *a = g->accounts[g->placed % g->account_count];
+	char uri[DIAL_BYTES];
+	int len =
+		wire_expand_dial(uri, sizeof(uri), g->action->dial_destination,
+				 e->job, g->placed, account_name(a));
+
+	if (len < 0) {
+		engine_end(
+			e, "error",
+			"role %s: the dial destination of call %u cannot be filled in",
+			e->job->role, g->placed + 1);
+		return len;
+	}
+	return call_place(e, g->action, a, uri, g->placed);
+}
+
+/* Starts that fell due while the one that is made now waited. Their time is
+ * over: the rate is a ceiling at every moment. */
+static void missed_count(struct engine *e, int64_t now_ns)
+{
+	struct action_call *g = &e->calling;
+	int64_t at_ns = g->next_ns - g->begin_ns;
+	uint64_t missed = 0;
+
+	while ((at_ns = call_rate_next_ns(at_ns, g->action->calls_per_second,
+					  g->action->ramp_up_s)) <=
+	       now_ns - g->begin_ns)
+		missed++;
+	call_starts_over(&e->starts, missed);
+	if (g->next_ns < now_ns)
+		g->next_ns = now_ns;
+}
+
+/* @return false: it has to wait, or the job was ended */
+static bool place_one(struct engine *e, int64_t now_ns)
+{
+	struct action_call *g = &e->calling;
+	bool waited = e->starts.waits;
+	int err;
+
+	g->active++;
+	err = g->action->type == WIRE_ACTION_STREAM ? stream_one(e)
+						    : call_one(e);
+	if (err)
+		g->active--;
+	if (err == -EADDRINUSE)
+		return false;
+	g->placed++;
+	if (err)
+		g->ended++;
+	if (waited)
+		missed_count(e, now_ns);
+	g->next_ns =
+		g->begin_ns + call_rate_next_ns(g->next_ns - g->begin_ns,
+						g->action->calls_per_second,
+						g->action->ramp_up_s);
+	return engine_working(e);
+}
+
+/** May one more be placed, by what the action says? */
+static bool may_place(const struct engine *e)
+{
+	const struct action_call *g = &e->calling;
+
+	return g->placed < g->action->max_total_calls &&
+	       g->active < g->action->max_concurrent_calls;
+}
+
+/** Is there room for it in the media engine? */
+static bool has_room(const struct engine *e)
+{
+	return e->calls_listed < e->sessions_max;
+}
+
+static void timer_set(struct engine *e, int64_t at_ns, int64_t now_ns)
+{
+	struct action_call *g = &e->calling;
+
+	g->timer_ns = at_ns > now_ns ? at_ns : now_ns;
+	mono_timer_start(
+		&g->tmr,
+		(uint64_t)((g->timer_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS),
+		place_due, e);
+}
+
+/* @return true: the one that is due waits for a port or a session */
+static bool place_all(struct engine *e, int64_t now_ns)
+{
+	struct action_call *g = &e->calling;
+
+	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
+		if (has_room(e) && place_one(e, now_ns))
+			continue;
+		return engine_working(e) &&
+		       call_starts_wait(e, g->action, now_ns);
+	}
+	return false;
+}
+
+/**
+ * Place what is due, then wait for the next one. A generator that was held up
+ * by max_concurrent_calls does not catch up: calls_per_second, and what ramp_up
+ * allows of it, is a ceiling at every moment.
+ */
+static void place_due(void *arg)
+{
+	struct engine *e = arg;
+	struct action_call *g = &e->calling;
+	int64_t now_ns = clock_mono_ns();
+	bool waits;
+
+	if (!engine_working(e) || !g->action)
+		return;
+	call_starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
+	waits = place_all(e, now_ns);
+	if (!engine_working(e))
+		return;
+	if (g->ended == g->action->max_total_calls)
+		calling_finish(e);
+	else if (waits)
+		timer_set(e, now_ns + STARTS_RETRY_MS * NS_PER_MS, now_ns);
+	else if (may_place(e))
+		timer_set(e, g->next_ns, now_ns);
+	else if (g->placed < g->action->max_total_calls)
+		timer_set(e, now_ns + STARTS_WATCH_MS * NS_PER_MS, now_ns);
+	/* action_call_closed() or action_call_ended() goes on; until then the timer
+	 * only sees whether the loop is late */
+}
+
+void action_call_start(struct engine *e, const struct wire_action *action)
+{
+	struct action_call *g = &e->calling;
+
+	*g = (struct action_call){.action = action};
+	e->starts.waits = false;
+	if (action->type != WIRE_ACTION_STREAM && action_call_gather(e, action))
+		return; /* the job was ended */
+	g->begin_ns = g->next_ns = g->timer_ns = clock_mono_ns();
+	place_due(e);
+}
+
+void action_call_stop(struct engine *e)
+{
+	struct action_call *g = &e->calling;
+
+	mono_timer_cancel(&g->tmr);
+	free(g->accounts);
+	*g = (struct action_call){.action = NULL};
+}
+
+/** The generator may have been held up: what it missed stays missed. */
+static void calling_go_on(struct engine *e, bool held_up)
+{
+	struct action_call *g = &e->calling;
+	int64_t now_ns = clock_mono_ns();
+
+	/* what this replaces may be overdue: the loop reads its sockets first */
+	if (mono_timer_running(&g->tmr) && now_ns > g->timer_ns)
+		call_starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
+	/* It was not held up: its timer runs until the next one is due. */
+	if (!held_up && !e->starts.waits && mono_timer_running(&g->tmr) &&
+	    g->ended < g->action->max_total_calls)
+		return;
+	if (held_up && !e->starts.waits && g->next_ns < now_ns)
+		g->next_ns = now_ns;
+	timer_set(e, now_ns, now_ns);
+}
+
+void action_call_closed(struct engine *e)
+{
+	struct action_call *g = &e->calling;
+	bool held_up;
+
+	if (!g->action)
+		return;
+	held_up = !may_place(e);
+	g->active--;
+	calling_go_on(e, held_up);
+}
+
+void action_call_ended(struct engine *e)
+{
+	struct action_call *g = &e->calling;
+
+	if (!g->action)
+		return;
+	g->ended++;
+	calling_go_on(e, false);
+}
+
+double action_call_progress(const struct engine *e, int64_t now_ns)
+{
+	const struct action_call *g = &e->calling;
+	double done = g->ended;
+	struct le *le;
+
+	if (!g->action)
+		return 0;
+	LIST_FOREACH(&e->calls, le)
+	{
+		const struct call *c = le->data;
+		double part;
+
+		if (c->action != g->action || c->placed_for[0] ||
+		    !c->established_ns || c->duration_ns <= 0)
+			continue;
+		part = (double)(now_ns - c->established_ns) /
+		       (double)c->duration_ns;
+		done += part < 0 ? 0 : part > 1 ? 1 : part;
+	}
+	return done / (double)g->action->max_total_calls;
+}

@@ -1,0 +1,84 @@
+/**
+ * The agent's HTTP client: JSON requests to one controller over libcurl's
+ * multi interface. The retry rules live here: network errors, 408, 429 and 5xx
+ * are tried again without end (docs/internals/agent.md), everything else is
+ * final.
+ * Thread: the loop's; handlers too.
+ */
+#ifndef OFFHOOK_AGENT_LINK_HTTP_CLIENT_H
+#define OFFHOOK_AGENT_LINK_HTTP_CLIENT_H
+
+#include "base/event_loop.h"
+
+#include <jansson.h>
+
+/* Answers above it are refused: a job with 10 000 accounts is below 4 MiB. */
+#define HTTP_ANSWER_BYTES (8u << 20)
+
+struct http_client;
+struct http_client_call;
+
+struct http_client_params {
+	const char *base_url; /* controller, without /api/v2 */
+	const char *ca_file;  /* NULL: the system's */
+};
+
+/** @return 0; -ENOMEM; -EIO libcurl cannot start */
+int http_client_new(struct http_client **ret, struct event_loop *loop,
+		    const struct http_client_params *params);
+/** No call may be under way. @return NULL */
+struct http_client *http_client_free(struct http_client *http);
+
+/** Credentials for all later requests (copied). @return 0; -ENOMEM */
+int http_client_authorize(struct http_client *http, const char *user,
+			  const char *secret);
+
+/* A final answer. */
+struct http_client_answer {
+	int status;       /* 0: no answer; only where there are no retries */
+	json_t *body;     /* borrowed; NULL: none, or no JSON object */
+	const char *text; /* what a log should say about it; never NULL */
+	const char *data; /* with raw_bytes and status 200; else NULL */
+	size_t len;
+	int64_t sent_ns; /* monotonic, of the try that was answered */
+	int64_t done_ns;
+};
+/** The call is released when the handler returns. */
+typedef void(http_answer_h)(const struct http_client_answer *answer, void *arg);
+
+struct http_client_request {
+	const char *method;
+	const char *path;   /* below /api/v2/agent, copied */
+	const json_t *body; /* object, encoded here; NULL: none */
+	/* instead of body: an object as JSON text, sent as it is; taken over,
+	 * also on failure, to be released by free() */
+	char *body_text;
+	/* instead of body: the path of a file that is sent as it is, and stays
+	 * as it is until the answer */
+	const char *file;
+	/* the answer is not JSON, and longer is an error that is final;
+	 * 0: HTTP_ANSWER_BYTES of JSON */
+	size_t raw_bytes;
+	int timeout_s;  /* of one try */
+	bool once;      /* do not try again */
+	bool anonymous; /* without credentials */
+	http_answer_h *answer_h;
+	void *arg;
+};
+
+/**
+ * Start a request. The handler is never called before this returns.
+ * @param ret  in/out slot of the owner: set now, set to NULL before the
+ *             handler is called; must be NULL
+ * @return 0; -ENOMEM; -EIO; -errno the file cannot be read
+ */
+int http_client_send(struct http_client_call **ret, struct http_client *http,
+		     const struct http_client_request *request);
+
+/** Give up a call and empty its slot; the handler is not called. NULL: none. */
+void http_client_cancel(struct http_client_call **call);
+
+/** True for the answers that are worth another try. */
+bool http_client_is_transient(int status);
+
+#endif

@@ -1,0 +1,26 @@
+/**
+ * Who this agent is to its controller: the id and the secret it was given when
+ * it enrolled, kept in STATE_DIR/credentials with mode 0600.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_AGENT_LINK_IDENTITY_H
+#define OFFHOOK_AGENT_LINK_IDENTITY_H
+
+#define IDENTITY_TEXT_BYTES 256
+
+struct identity {
+	char agent_id[IDENTITY_TEXT_BYTES];
+	char secret[IDENTITY_TEXT_BYTES];
+};
+
+/**
+ * Read the credentials.
+ * @return 0; -ENOENT none yet; -EPERM others may read them; -EBADMSG damaged;
+ *         -errno
+ */
+int identity_load(struct identity *ret, const char *state_dir);
+
+/** Replace the credentials, durably and as a whole. @return 0; -errno */
+int identity_save(const struct identity *identity, const char *state_dir);
+
+#endif

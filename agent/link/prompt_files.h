@@ -1,0 +1,35 @@
+/**
+ * Prompts that were uploaded to the controller, kept on this agent: files in
+ * one folder, named by the SHA-256 of what is in them.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_LINK_PROMPT_FILES_H
+#define OFFHOOK_AGENT_LINK_PROMPT_FILES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A prompt above it is not fetched: the controller's default upload_limit. */
+#define PROMPT_FILE_BYTES (64u << 20)
+/* All of them together; the ones not used for longest go first. */
+#define PROMPTS_BYTES (1024ull << 20)
+
+/** True for 64 lower-case hex digits: anything else never becomes a path. */
+bool prompt_files_hash_valid(const char *sha256);
+
+/**
+ * The first prompt of a job that is not there. Those that are there count as
+ * used now.
+ * @return borrowed from the spec; NULL: there is all
+ */
+const char *prompt_files_missing(const json_t *spec, const char *dir);
+
+/**
+ * Keep what the controller sent, at once or not at all.
+ * @return 0; -EBADMSG it is not what the hash says; -EFBIG; -errno
+ */
+int prompt_files_keep(const char *dir, const char *sha256, const void *data,
+		      size_t len);
+
+#endif

@@ -1,0 +1,135 @@
+#include "agent/spool/report_records.h"
+
+#include "base/clock.h"
+#include "control/wire/event.h"
+#include "control/wire/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A full spool is told this often, so that a crash loses little of the count. */
+#define TELL_NS (10 * NS_PER_S)
+
+static int keep(struct report_records *r, enum record_kind kind, json_t *items);
+
+static int keep_half(struct report_records *r, enum record_kind kind,
+		     json_t *items, size_t from, size_t to)
+{
+	json_t *half = json_array();
+	int err = half ? 0 : -ENOMEM;
+
+	for (size_t i = from; i < to && err == 0; i++)
+		err = json_array_append(half, json_array_get(items, i))
+			      ? -ENOMEM
+			      : 0;
+	if (err == 0)
+		err = keep(r, kind, half);
+	json_decref(half);
+	return err;
+}
+
+/* @return 0; -errno. What the full spool refuses is counted, no error. */
+static int append(struct report_records *r, enum record_kind kind,
+		  const char *text, size_t len, size_t count)
+{
+	int err = spool_append_n(r->spool, kind, text, len);
+
+	if (err == -EDQUOT || err == -EMSGSIZE) {
+		r->dropped += count;
+		return 0;
+	}
+	return err;
+}
+
+/* @return as append() */
+static int keep(struct report_records *r, enum record_kind kind, json_t *items)
+{
+	size_t count = json_array_size(items);
+	char *text = json_dumps(items, JSON_COMPACT | JSON_EXACT);
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	if (strlen(text) > REPORT_UPLOAD_BYTES && count > 1) {
+		free(text);
+		err = keep_half(r, kind, items, 0, count / 2);
+		return err ? err : keep_half(r, kind, items, count / 2, count);
+	}
+	err = append(r, kind, text, strlen(text), count);
+	free(text);
+	return err;
+}
+
+static int tell_dropped(struct report_records *r)
+{
+	int64_t mono = clock_mono_ns();
+	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
+				 .mono_ns = mono};
+	json_t *events;
+	int err;
+
+	if (!r->dropped)
+		return 0;
+	events = json_pack(
+		"[o]", wire_event_flaw(when, "spool_overflow", r->dropped,
+				       "data points dropped: the spool of the "
+				       "agent was full"));
+	if (!events)
+		return -ENOMEM;
+	r->told_ns = mono;
+	r->dropped = 0;
+	err = keep(r, RECORD_EVENTS, events);
+	json_decref(events);
+	return err;
+}
+
+int report_records_items(struct report_records *r, enum record_kind kind,
+			 json_t *items, const char *text, size_t len)
+{
+	size_t count = json_array_size(items);
+	int err;
+
+	if (count == 0)
+		return 0;
+	if (text && len <= REPORT_UPLOAD_BYTES)
+		err = append(r, kind, text, len, count);
+	else
+		err = keep(r, kind, items);
+	if (err == 0 && r->dropped &&
+	    (!r->told_ns || clock_mono_ns() - r->told_ns >= TELL_NS))
+		err = tell_dropped(r);
+	if (err && !r->err)
+		r->err = err;
+	return err;
+}
+
+int report_records_lost(struct report_records *r, const char *name,
+			const char *why)
+{
+	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
+				 .mono_ns = clock_mono_ns()};
+	json_t *events =
+		json_pack("[o]", wire_event_artifact_lost(when, name, why));
+	int err = events ? keep(r, RECORD_EVENTS, events) : -ENOMEM;
+
+	json_decref(events);
+	return err;
+}
+
+int report_records_finish(struct report_records *r, const char *outcome,
+			  const char *reason)
+{
+	json_t *finish =
+		json_pack("{s:s,s:s}", "outcome", outcome, "reason", reason);
+	char *text = finish ? json_dumps(finish, JSON_COMPACT) : NULL;
+	int err = tell_dropped(r);
+
+	if (!text)
+		err = -ENOMEM;
+	else if (spool_append_finish(r->spool, text) != 0 && !err)
+		err = -EIO;
+	free(text);
+	json_decref(finish);
+	return err;
+}

@@ -1,0 +1,50 @@
+/**
+ * From what an engine reports to the records of its lease's spool: arrays that
+ * are too long for one upload are split, statistics that found the spool full
+ * are counted and told to the controller as a flaw of the run.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_SPOOL_REPORT_RECORDS_H
+#define OFFHOOK_AGENT_SPOOL_REPORT_RECORDS_H
+
+#include "agent/spool/spool.h"
+
+#include <jansson.h>
+
+/* Below the smallest body_limit of a controller. */
+#define REPORT_UPLOAD_BYTES 262144u
+
+/* Zeroed but for spool. */
+struct report_records {
+	struct spool *spool; /* borrowed */
+	uint64_t dropped;    /* data points, not yet told */
+	int64_t told_ns;     /* when a flaw was written last; 0: never */
+	int err;             /* the first failure to write; 0: none */
+};
+
+/**
+ * Keep an array of series, events or messages.
+ * @param items  borrowed; not an array: ignored
+ * @param text   items as len bytes of JSON, kept as they are; NULL: items are
+ *               printed
+ * @return 0; -errno the spool takes no more (kept in report.err)
+ */
+int report_records_items(struct report_records *r, enum record_kind kind,
+			 json_t *items, const char *text, size_t len);
+
+/**
+ * Tell that an artifact does not get to the controller.
+ * @param name  as it came from the engine
+ * @return 0; -errno
+ */
+int report_records_lost(struct report_records *r, const char *name,
+			const char *why);
+
+/**
+ * Keep the outcome of the job, after the flaws that are not told yet.
+ * @return 0; -errno
+ */
+int report_records_finish(struct report_records *r, const char *outcome,
+			  const char *reason);
+
+#endif

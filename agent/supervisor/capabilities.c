@@ -1,0 +1,70 @@
+#include "agent/supervisor/capabilities.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "control/wire/job.h"
+#include "sip/baresip/baresip.h"
+#include "sip/ua.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void add(json_t *list, const char *kind, const char *value)
+{
+	(void)json_array_append_new(list, json_sprintf("%s:%s", kind, value));
+}
+
+/* Client baresip is measured by a packet socket (capture/tap.h). */
+static bool packet_socket(void)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
+static bool client_baresip(const struct agent_conf *conf)
+{
+	char reason[SIP_REASON_BYTES] = "";
+
+	if (baresip_usable(conf->bind, reason)) {
+		log_info("not offered: %s", reason);
+		return false;
+	}
+	if (!packet_socket()) {
+		log_info("not offered: client baresip: it is measured by a "
+			 "packet socket: %s (CAP_NET_RAW)",
+			 strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+json_t *capabilities_list(const struct agent_conf *conf)
+{
+	char labels[CONF_TEXT_BYTES], *next = labels, *label;
+	json_t *list = json_array();
+
+	(void)json_array_append_new(list, json_string("sip"));
+	(void)json_array_append_new(list, json_string("rtp"));
+	add(list, "client", "native");
+	if (client_baresip(conf))
+		add(list, "client", "baresip");
+	for (size_t i = 0; wire_codec_names[i]; i++)
+		add(list, "codec", wire_codec_names[i]);
+	add(list, "encryption", "sdes");
+	add(list, "encryption", "dtls");
+	add(list, "transport", "udp");
+	add(list, "transport", "tcp");
+	add(list, "transport", "tls");
+	(void)str_print(labels, sizeof(labels), "%s", conf->labels);
+	while ((label = strsep(&next, ","))) {
+		if (label[0])
+			(void)json_array_append_new(list, json_string(label));
+	}
+	return list;
+}

@@ -1,0 +1,202 @@
+/* A lease's engine: its process, the job it is given, what it reports. */
+#include "agent/supervisor/lease_internal.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "control/wire/batch.h"
+#include "control/wire/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An engine ends a job at its max_duration; this much later it hangs. */
+#define DURATION_SLACK_S 60
+/* An engine that has finished has little left to do. */
+#define EXIT_MS 10000
+
+/* ---- what it reports ---- */
+
+static void keep(struct lease *l, enum record_kind kind, json_t *message,
+		 const char *list)
+{
+	size_t len, items_len = 0;
+	const char *text = process_text(l->process, &len);
+	const char *items =
+		wire_batch_items(text, len, message, list, &items_len);
+	char reason[160];
+	int err = l->spool && !l->finished
+			  ? report_records_items(&l->report, kind,
+						 json_object_get(message, list),
+						 items, items_len)
+			  : 0;
+
+	if (err) {
+		str_print(reason, sizeof(reason),
+			  "the agent's spool cannot be written: %s",
+			  err == -ENOBUFS ? "events and SIP messages that the "
+					    "controller has not taken fill it"
+					  : strerror(-err));
+		if (!l->cancelled) /* what still comes is refused alike */
+			log_error("lease=%s: %s", l->id, reason);
+		lease_cancel(l, reason);
+	}
+	if (l->upload)
+		upload_poke(l->upload);
+}
+
+static void on_artifact_message(struct lease *l, json_t *message)
+{
+	const char *name = text_of(message, "name");
+	int err = l->artifacts ? artifacts_take(l->artifacts, name) : 0;
+
+	if (err) {
+		log_warning("run=%s role=%s lease=%s: artifact %.100s: %s",
+			    l->session_id, l->role, l->id, name,
+			    strerror(-err));
+		lease_artifact_lost(name,
+				    err == -EDQUOT
+					    ? "there is no room for it in the "
+					      "spool of the agent"
+					    : strerror(-err),
+				    l);
+	} else if (l->upload) {
+		upload_poke(l->upload);
+	}
+}
+
+static void on_finish_message(struct lease *l, json_t *message)
+{
+	static const char *const outcomes[] = {"completed", "failed", "error",
+					       "stopped"};
+	const char *outcome = text_of(message, "outcome");
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(*outcomes); i++)
+		known |= strcmp(outcome, outcomes[i]) == 0;
+	lease_finish(l, known ? outcome : "error",
+		     known ? text_of(message, "reason")
+			   : "the engine finished without a known outcome");
+	engine_process_kill_after(l->process, EXIT_MS);
+}
+
+static void on_message(json_t *message, void *arg)
+{
+	struct lease *l = arg;
+	const char *type = text_of(message, "type");
+
+	if (strcmp(type, "ready") == 0)
+		lease_step_ready(l, json_object_get(message, "step"));
+	else if (strcmp(type, "progress") == 0)
+		l->progress =
+			json_number_value(json_object_get(message, "progress"));
+	else if (strcmp(type, "stats") == 0)
+		keep(l, RECORD_STATS, message, "series");
+	else if (strcmp(type, "events") == 0)
+		keep(l, RECORD_EVENTS, message, "events");
+	else if (strcmp(type, "sip") == 0)
+		keep(l, RECORD_SIP, message, "messages");
+	else if (strcmp(type, "artifact") == 0)
+		on_artifact_message(l, message);
+	else if (strcmp(type, "finish") == 0)
+		on_finish_message(l, message);
+}
+
+static void on_process_end(const char *how, void *arg)
+{
+	struct lease *l = arg;
+	char reason[256];
+
+	l->process = engine_process_free(l->process);
+	l->state = LEASE_FLUSHING;
+	http_client_cancel(&l->barrier);
+	event_loop_disarm(l->env->loop, &l->barrier_timer);
+	event_loop_disarm(l->env->loop, &l->duration);
+	str_print(reason, sizeof(reason), "the engine process died: %s", how);
+	lease_finish(l, "error", reason);
+	l->env->idle_h(l, l->env->arg);
+	lease_check_over(l);
+}
+
+/* ---- its start and its longest duration ---- */
+
+static void on_duration(void *arg)
+{
+	lease_cancel(arg, "the engine did not end the job at its longest "
+			  "duration");
+}
+
+void lease_engine_init(struct lease *l)
+{
+	l->duration.due_h = on_duration;
+	l->duration.arg = l;
+}
+
+/* What is empty is left out. */
+static int setting_add(json_t *engine, const char *name, const char *text)
+{
+	return text[0] ? json_object_set_new(engine, name, json_string(text))
+		       : 0;
+}
+
+static json_t *job_message(const struct lease *l)
+{
+	const struct agent_conf *c = l->env->conf;
+	json_t *engine =
+		json_pack("{s:s,s:i,s:i,s:i,s:s,s:s}", "bind", c->bind,
+			  "sip_port", c->sip_port, "rtp_min", c->rtp_min,
+			  "rtp_max", c->rtp_max, "prompt_dir", c->prompt_dir,
+			  "prompt_cache", l->env->prompt_cache);
+
+	if (engine &&
+	    (setting_add(engine, "artifact_dir", artifacts_dir(l->artifacts)) ||
+	     setting_add(engine, "default_prompt", c->default_prompt) ||
+	     setting_add(engine, "codec_values", c->codec_values) ||
+	     setting_add(engine, "media_scheduling", c->media_scheduling) ||
+	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
+	     setting_add(engine, "tls_key", c->sip_tls_key) ||
+	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||
+	     setting_add(engine, "name_servers", c->name_servers))) {
+		json_decref(engine);
+		return NULL;
+	}
+	return json_pack("{s:s,s:O,s:o}", "type", "job", "spec", l->spec,
+			 "engine", engine);
+}
+
+static int begin_job(struct lease *l)
+{
+	json_t *job = job_message(l);
+	int err = job ? engine_process_send(l->process, job) : -ENOMEM;
+
+	json_decref(job);
+	/* the spec has passwords: it lives in the engine from here on */
+	json_decref(l->spec);
+	l->spec = NULL;
+	return err ? err : lease_go(l, 0, 0);
+}
+
+void lease_engine_start(struct lease *l)
+{
+	const struct engine_process_handlers handlers = {
+		.message_h = on_message, .end_h = on_process_end, .arg = l};
+	char reason[160];
+	int err = engine_pool_take(l->env->engines, &l->process, &handlers);
+
+	if (err == 0) {
+		l->state = LEASE_RUNNING;
+		event_loop_arm(l->env->loop, &l->duration,
+			       ((int64_t)l->max_duration_s + DURATION_SLACK_S) *
+				       1000);
+		err = begin_job(l);
+		if (err)
+			engine_process_kill(l->process);
+	} else {
+		l->state = LEASE_FLUSHING;
+		l->env->idle_h(l, l->env->arg);
+	}
+	if (err) {
+		str_print(reason, sizeof(reason),
+			  "the engine process cannot be started: %s",
+			  strerror(-err));
+		lease_finish(l, "error", reason);
+	}
+}

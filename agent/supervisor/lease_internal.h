@@ -1,0 +1,99 @@
+/**
+ * Inside a lease: shared by lease.c (making, results, end), lease_start.c (from
+ * the offer to the engine), lease_engine.c (the engine) and lease_renewal.c
+ * (renewals, barriers).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_SUPERVISOR_LEASE_INTERNAL_H
+#define OFFHOOK_AGENT_SUPERVISOR_LEASE_INTERNAL_H
+
+#include "agent/link/upload.h"
+#include "agent/spool/report_records.h"
+#include "agent/supervisor/engine_process.h"
+#include "agent/supervisor/lease.h"
+
+enum lease_state {
+	LEASE_CONFIRMING, /* the start is asked for */
+	LEASE_FETCHING,   /* it is ours: prompts are on the way */
+	LEASE_RUNNING,    /* there is an engine */
+	LEASE_FLUSHING,   /* no engine any more; results are uploaded */
+};
+
+struct lease {
+	struct lease_env *env;
+	enum lease_state state;
+	char id[SPOOL_NAME_BYTES];
+	char session_id[64];
+	char role[64];
+	json_t *spec; /* until the engine has it */
+	uint32_t max_duration_s;
+	size_t step_count;
+
+	/* results */
+	struct spool *spool;         /* NULL: dropped */
+	struct artifacts *artifacts; /* NULL: likewise */
+	struct report_records report;
+	struct upload *upload;
+	bool finished; /* the outcome is in the spool */
+	bool uploaded; /* accepted, or nobody wants it */
+	bool dropped;
+	char error[256]; /* why it ends as an error of ours; goes before the
+			  * engine's outcome */
+
+	/* engine */
+	struct engine_process *process;
+	bool cancelled;
+	double progress;
+	int64_t step; /* the engine is in it */
+
+	/* controller */
+	struct http_client_call *start; /* then: the prompt */
+	const char *fetched;            /* its hash, of spec */
+	struct http_client_call *renew;
+	struct http_client_call *barrier;
+	bool lost;            /* 410 to a renewal: no more of them */
+	bool barrier_waiting; /* asks again after the next renewal */
+	struct event_loop_timer renew_timer;
+	struct event_loop_timer expiry;
+	struct event_loop_timer barrier_timer;
+	struct event_loop_timer duration;
+	struct event_loop_timer over;
+};
+
+/* ---- lease.c ---- */
+
+/** Keep the outcome and bring everything to the controller. Once; a reason of
+ * ours goes before. */
+void lease_finish(struct lease *l, const char *outcome, const char *reason);
+/** Report an artifact that will not be there. arg: the lease. */
+void lease_artifact_lost(const char *name, const char *why, void *arg);
+/** Let it be released if nothing is left to do; not before this returns. */
+void lease_check_over(struct lease *l);
+
+/* ---- lease_start.c ---- */
+
+/** Ask for the start; the engine follows when it is ours and its prompts are
+ * here. @return as http_client_send() */
+int lease_start(struct lease *l);
+/** The job is ours and will have no engine. */
+void lease_end_unstarted(struct lease *l, const char *outcome,
+			 const char *reason);
+
+/* ---- lease_engine.c ---- */
+
+void lease_engine_init(struct lease *l);
+/** Start the engine and give it the job; a failure ends the job. */
+void lease_engine_start(struct lease *l);
+
+/* ---- lease_renewal.c ---- */
+
+void lease_renewal_init(struct lease *l);
+/** The lease runs from sent_ns on: renew it until it is over. */
+void lease_renewal_begin(struct lease *l, int64_t sent_ns);
+
+/** Tell the engine to begin a step. @return as engine_process_send() */
+int lease_go(struct lease *l, int64_t step, int64_t in_ms);
+/** The engine says that it is ready with a step. */
+void lease_step_ready(struct lease *l, json_t *step);
+
+#endif

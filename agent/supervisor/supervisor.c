@@ -1,0 +1,352 @@
+#include "agent/supervisor/supervisor_internal.h"
+
+#include "agent/spool/artifacts.h"
+#include "agent/supervisor/capabilities.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* After the last call results may be brought home for so long. */
+#define FLUSH_MS 10000
+
+/* ---- leases ---- */
+
+static size_t busy_count(const struct supervisor *s)
+{
+	size_t busy = 0;
+
+	for (size_t i = 0; i < s->lease_count; i++)
+		busy += lease_is_busy(s->leases[i]);
+	return busy;
+}
+
+size_t supervisor_free_slots(const struct supervisor *s)
+{
+	size_t busy = busy_count(s);
+
+	if (s->stop != STOP_NO || s->lease_count >= LEASES_MAX)
+		return 0;
+	return busy < s->conf->capacity ? s->conf->capacity - busy : 0;
+}
+
+static bool has_lease(const char *id, void *arg)
+{
+	const struct supervisor *s = arg;
+
+	for (size_t i = 0; i < s->lease_count; i++) {
+		if (strcmp(lease_id(s->leases[i]), id) == 0)
+			return true;
+	}
+	return false;
+}
+
+void supervisor_offer(struct supervisor *s, json_t *job)
+{
+	const char *id = json_string_value(json_object_get(job, "lease_id"));
+	int err;
+
+	if (!id) {
+		log_error("the controller offered a job without a lease");
+		return;
+	}
+	if (has_lease(id, s))
+		return; /* its start is on the way */
+	if (supervisor_free_slots(s) == 0) {
+		log_warning("lease=%s: offered without room for it: left to "
+			    "others",
+			    id);
+		return;
+	}
+	err = lease_new(&s->leases[s->lease_count], &s->env, job);
+	if (err)
+		log_error("lease=%s: cannot be taken: %s", id, strerror(-err));
+	else
+		s->lease_count++;
+}
+
+/* While stopping: what is to do when a job or a lease is over. */
+static void check_stop(struct supervisor *s)
+{
+	if (s->stop == STOP_NO || s->stop == STOP_LEAVING)
+		return;
+	if (s->lease_count == 0) {
+		link_leave(s);
+		return;
+	}
+	/* no more calls, only results: under a bound, if there is one */
+	if (s->terminations > 0 && busy_count(s) == 0 && !s->flush_timer.armed)
+		event_loop_arm(s->loop, &s->flush_timer, FLUSH_MS);
+}
+
+static void on_lease_idle(struct lease *lease, void *arg)
+{
+	struct supervisor *s = arg;
+
+	(void)lease;
+	link_changed(s);
+	check_stop(s);
+}
+
+static void on_lease_over(struct lease *lease, void *arg)
+{
+	struct supervisor *s = arg;
+
+	for (size_t i = 0; i < s->lease_count; i++) {
+		if (s->leases[i] == lease) {
+			s->leases[i] = s->leases[--s->lease_count];
+			break;
+		}
+	}
+	lease_free(lease);
+	link_changed(s);
+	check_stop(s);
+}
+
+void supervisor_drop_leases(struct supervisor *s)
+{
+	for (size_t i = 0; i < s->lease_count; i++)
+		lease_drop(s->leases[i]);
+}
+
+static void recover_leases(struct supervisor *s)
+{
+	DIR *dir = opendir(s->spool_dir);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) && s->lease_count < LEASES_MAX) {
+		int err;
+
+		if (!spool_name_valid(entry->d_name))
+			continue;
+		err = lease_recover(&s->leases[s->lease_count], &s->env,
+				    entry->d_name);
+		if (err == 0) {
+			s->lease_count++;
+			log_info("lease=%s: results found in the spool",
+				 entry->d_name);
+		} else if (err != -ENODATA) {
+			log_error("%s/%s: cannot be taken up: %s", s->spool_dir,
+				  entry->d_name, strerror(-err));
+		}
+	}
+	if (dir)
+		closedir(dir);
+	artifacts_sweep(s->artifact_dir, has_lease, s);
+}
+
+/* ---- the end ---- */
+
+void supervisor_stop(struct supervisor *s, enum stop_state how)
+{
+	if (s->stop == STOP_NO) {
+		service_notify_stopping();
+		service_notify_status("draining");
+	}
+	if (how > s->stop)
+		s->stop = how;
+	if (s->stop == STOP_CANCELLING) {
+		/* stop_timer and cancel_s bound it from here on */
+		for (size_t i = 0; i < s->lease_count; i++)
+			lease_cancel(s->leases[i], "the agent was stopped");
+	}
+	if (s->stop < STOP_LEAVING && !s->enrolled) {
+		link_leave(s);
+		return;
+	}
+	link_changed(s);
+	check_stop(s);
+}
+
+void supervisor_fail(struct supervisor *s, int err)
+{
+	if (!s->result)
+		s->result = err;
+	supervisor_stop(s, STOP_DRAINING);
+}
+
+static void on_stop_due(void *arg)
+{
+	log_warning("running jobs did not finish in time: cancelled");
+	supervisor_stop(arg, STOP_CANCELLING);
+}
+
+static void on_flush_due(void *arg)
+{
+	struct supervisor *s = arg;
+
+	log_warning("%zu results stay in the spool for the next start",
+		    s->lease_count);
+	link_leave(s);
+}
+
+/* ---- the start ---- */
+
+static int make_dir(const char *path)
+{
+	int err;
+
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		return 0;
+	err = -errno;
+	log_error("%s cannot be made: %s", path, strerror(-err));
+	return err;
+}
+
+/* Two agents on one state directory would upload each other's results. */
+static int lock_state(struct supervisor *s)
+{
+	char path[PATH_MAX];
+
+	if (str_print(path, sizeof(path), "%s/lock", s->conf->state_dir) < 0)
+		return -ENAMETOOLONG;
+	s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lock_fd < 0) {
+		int err = -errno;
+
+		log_error("%s cannot be opened: %s", path, strerror(-err));
+		return err;
+	}
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		log_error("%s is in use by another agent", s->conf->state_dir);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int open_state(struct supervisor *s)
+{
+	int err = make_dir(s->conf->state_dir);
+
+	if (err == 0)
+		err = lock_state(s);
+	if (err == 0 && str_print(s->spool_dir, sizeof(s->spool_dir),
+				  "%s/spool", s->conf->state_dir) < 0)
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = make_dir(s->spool_dir);
+	if (err == 0 && str_print(s->artifact_dir, sizeof(s->artifact_dir),
+				  "%s/artifacts", s->conf->state_dir) < 0)
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = make_dir(s->artifact_dir);
+	if (err == 0 && str_print(s->prompt_cache, sizeof(s->prompt_cache),
+				  "%s/prompts", s->conf->state_dir) < 0)
+		err = -ENAMETOOLONG;
+	if (err == 0)
+		err = make_dir(s->prompt_cache);
+	if (err)
+		return err;
+	err = identity_load(&s->identity, s->conf->state_dir);
+	s->enrolled = err == 0;
+	if (err && err != -ENOENT)
+		log_error("%s/credentials cannot be used: %s%s",
+			  s->conf->state_dir, strerror(-err),
+			  err == -EPERM ? " (others may read it: set its mode "
+					  "to 0600)"
+					: "");
+	return err == -ENOENT ? 0 : err;
+}
+
+int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
+		   const char *join_token, const char *engine_program)
+{
+	struct supervisor *s = calloc(1, sizeof(*s));
+	struct http_client_params params = {
+		.base_url = conf->controller,
+		.ca_file = conf->ca_file[0] ? conf->ca_file : NULL};
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->conf = conf;
+	s->join_token = join_token;
+	s->lock_fd = -1;
+	s->signals.fd = -1;
+	s->space.limit = conf->spool_limit;
+	s->stop_timer.due_h = on_stop_due;
+	s->stop_timer.arg = s;
+	s->flush_timer.due_h = on_flush_due;
+	s->flush_timer.arg = s;
+	err = event_loop_new(&s->loop);
+	if (err) {
+		free(s);
+		return err;
+	}
+	link_init(s);
+	s->features = capabilities_list(conf);
+	err = s->features ? open_state(s) : -ENOMEM;
+	if (err == 0)
+		err = signals_begin(s);
+	if (err == 0)
+		err = http_client_new(&s->http, s->loop, &params);
+	if (err) {
+		supervisor_free(s);
+		return err;
+	}
+	s->env.loop = s->loop;
+	s->env.http = s->http;
+	s->env.conf = conf;
+	s->engine_program = engine_program;
+	s->env.spool_dir = s->spool_dir;
+	s->env.artifact_dir = s->artifact_dir;
+	s->env.prompt_cache = s->prompt_cache;
+	s->env.space = &s->space;
+	s->env.idle_h = on_lease_idle;
+	s->env.over_h = on_lease_over;
+	s->env.unauthorized_h = link_unauthorized;
+	s->env.arg = s;
+	*ret = s;
+	return 0;
+}
+
+int supervisor_run(struct supervisor *s)
+{
+	int err;
+
+	if (s->enrolled) {
+		err = http_client_authorize(s->http, s->identity.agent_id,
+					    s->identity.secret);
+		if (err)
+			return err;
+		recover_leases(s); /* before the first poll lists them */
+	}
+	err = engine_pool_new(&s->env.engines, s->loop, s->engine_program,
+			      s->conf->capacity);
+	if (err)
+		return err;
+	link_begin(s);
+	err = service_notify_new(&s->notify, s->loop);
+	if (err == 0)
+		err = event_loop_run(s->loop);
+	return s->result ? s->result : err;
+}
+
+struct supervisor *supervisor_free(struct supervisor *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->lease_count; i++)
+		lease_free(s->leases[i]);
+	engine_pool_free(s->env.engines);
+	link_release(s);
+	event_loop_disarm(s->loop, &s->stop_timer);
+	event_loop_disarm(s->loop, &s->flush_timer);
+	service_notify_free(s->notify);
+	signals_release(s);
+	if (s->http)
+		http_client_free(s->http);
+	json_decref(s->features);
+	event_loop_free(s->loop);
+	if (s->lock_fd >= 0)
+		close(s->lock_fd);
+	free(s);
+	return NULL;
+}

@@ -1,0 +1,186 @@
+#include "control/server/request/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Length of the sequence at p, 0 if it is broken (RFC 3629 section 4). */
+static size_t utf8_sequence(const unsigned char *p, size_t left)
+{
+	size_t len;
+	uint32_t code;
+
+	if (p[0] < 0x80)
+		return p[0] ? 1 : 0;
+	if (p[0] >= 0xc2 && p[0] <= 0xdf)
+		len = 2, code = p[0] & 0x1f;
+	else if (p[0] >= 0xe0 && p[0] <= 0xef)
+		len = 3, code = p[0] & 0x0f;
+	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
+		len = 4, code = p[0] & 0x07;
+	else
+		return 0;
+	if (len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if ((len == 3 && code < 0x800) || (len == 4 && code < 0x10000) ||
+	    (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
+		return 0;
+	return len;
+}
+
+bool utf8_valid(const char *text, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	while (len > 0) {
+		size_t n = utf8_sequence(p, len);
+
+		if (n == 0)
+			return false;
+		p += n;
+		len -= n;
+	}
+	return true;
+}
+
+int percent_decode(char *text, bool plus)
+{
+	char *out = text;
+
+	for (const char *in = text; *in; in++) {
+		int high, low;
+
+		if (*in == '+' && plus) {
+			*out++ = ' ';
+			continue;
+		}
+		if (*in != '%') {
+			*out++ = *in;
+			continue;
+		}
+		high = hex_digit(in[1]);
+		low = high < 0 ? -1 : hex_digit(in[2]);
+		if (low < 0 || (high == 0 && low == 0))
+			return -EILSEQ;
+		*out++ = (char)(high << 4 | low);
+		in += 2;
+	}
+	*out = '\0';
+	if (!utf8_valid(text, (size_t)(out - text)))
+		return -EILSEQ;
+	return (int)(out - text);
+}
+
+int path_split(struct path *p, const char *raw)
+{
+	size_t len = strlen(raw);
+	char *at = p->text;
+
+	p->count = 0;
+	if (len >= sizeof(p->text))
+		return -ENAMETOOLONG;
+	memcpy(p->text, raw, len + 1);
+	while (*at) {
+		char *end;
+		bool last;
+
+		if (*at == '/')
+			at++;
+		if (*at == '\0')
+			break;
+		end = strchrnul(at, '/');
+		last = *end == '\0';
+		*end = '\0';
+		if (p->count == PATH_ELEMENTS_MAX)
+			return -ENAMETOOLONG;
+		if (percent_decode(at, false) < 0)
+			return -EILSEQ;
+		p->elements[p->count++] = at;
+		at = last ? end : end + 1;
+		if (!last && *at == '/') /* an empty element matches nothing */
+			return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+/* @return number of fixed elements + 1; 0: the pattern does not match */
+static size_t match_pattern(const char *pattern, const struct path *path,
+			    const char *params[PATH_PARAMS_MAX])
+{
+	size_t element = 0, param = 0, fixed = 0;
+
+	while (*pattern == '/' && pattern[1]) {
+		const char *given;
+
+		if (element == path->count)
+			return 0;
+		given = path->elements[element++];
+		pattern++;
+		if (*pattern == ':') {
+			if (param == PATH_PARAMS_MAX)
+				return 0;
+			params[param++] = given;
+			pattern += strcspn(pattern, "/");
+			continue;
+		}
+		/* most patterns differ in their first bytes */
+		while (*pattern && *pattern != '/' && *pattern == *given) {
+			pattern++;
+			given++;
+		}
+		if (*given || (*pattern && *pattern != '/'))
+			return 0;
+		fixed++;
+	}
+	return element == path->count ? fixed + 1 : 0;
+}
+
+static void add_allowed(char allow[64], const char *method)
+{
+	const char *found = strstr(allow, method);
+	size_t used = strlen(allow);
+
+	if (found)
+		return;
+	snprintf(allow + used, 64 - used, "%s%s%s", used ? ", " : "", method,
+		 strcmp(method, "GET") == 0 ? ", HEAD" : "");
+}
+
+void route_find(const struct route_table *table, const struct path *path,
+		const char *method, struct route_match *ret)
+{
+	const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+	size_t best = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < table->count; i++) {
+		const struct route *r = &table->routes[i];
+		const char *params[PATH_PARAMS_MAX] = {NULL};
+		size_t score = match_pattern(r->path, path, params);
+
+		if (score == 0)
+			continue;
+		add_allowed(ret->allow, r->method);
+		if (strcmp(r->method, wanted) != 0 || score <= best)
+			continue;
+		best = score;
+		ret->route = r;
+		memcpy(ret->params, params, sizeof(params));
+	}
+}

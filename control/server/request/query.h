@@ -1,0 +1,29 @@
+/**
+ * The query of a request: its pairs, and whether they are parameters of the
+ * route.
+ * Thread: worker.
+ */
+#ifndef OFFHOOK_CONTROL_SERVER_REQUEST_QUERY_H
+#define OFFHOOK_CONTROL_SERVER_REQUEST_QUERY_H
+
+#include "control/server/request/request.h"
+
+struct MHD_Connection;
+
+/**
+ * Read the query, names and values decoded, in the order sent.
+ * @return new array of [name, value]; NULL: it is not percent-encoded UTF-8
+ */
+json_t *query_read(struct MHD_Connection *connection);
+
+/**
+ * Answer 422 to names that the route does not have, and to those that stand
+ * there twice and may not: a misspelt filter must not select everything.
+ * @param query  of query_read(), borrowed
+ * @param known  names separated by blanks, `*` behind those that may be
+ *               repeated
+ * @return true: all is well
+ */
+bool query_check(const json_t *query, const char *known, struct reply *rep);
+
+#endif

@@ -1,0 +1,124 @@
+#include "control/server/request/request.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "control/wire/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DETAIL_BYTES 768 /* a pointer, and all that a measure can be */
+
+void reply_json(struct reply *rep, unsigned status, json_t *body)
+{
+	if (!body)
+		body = json_object();
+	if (json_is_object(body))
+		json_object_set_new(body, "status", json_integer(status));
+	json_decref(rep->body);
+	rep->status = status;
+	rep->body = body;
+	rep->content_type = NULL;
+}
+
+void reply_text(struct reply *rep, struct buf *text)
+{
+	rep->status = 200;
+	rep->text = text->data;
+	rep->text_len = text->used;
+	rep->content_type = NULL;
+	buf_init(text, text->ceiling);
+}
+
+static const char *title_of(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *title;
+	} titles[] = {
+		{400, "Bad Request"},
+		{401, "Unauthorized"},
+		{403, "Forbidden"},
+		{404, "Not Found"},
+		{405, "Method Not Allowed"},
+		{408, "Request Timeout"},
+		{409, "Conflict"},
+		{410, "Gone"},
+		{412, "Precondition Failed"},
+		{413, "Content Too Large"},
+		{414, "URI Too Long"},
+		{415, "Unsupported Media Type"},
+		{422, "Unprocessable Content"},
+		{426, "Upgrade Required"},
+		{429, "Too Many Requests"},
+		{431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"},
+		{501, "Not Implemented"},
+		{503, "Service Unavailable"},
+		{505, "HTTP Version Not Supported"},
+	};
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+		if (titles[i].status == status)
+			return titles[i].title;
+	}
+	return "Error";
+}
+
+void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
+{
+	char detail[DETAIL_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(detail, sizeof(detail), fmt, args);
+	va_end(args);
+	json_decref(rep->body);
+	rep->status = status;
+	rep->content_type = "application/problem+json";
+	str_utf8_repair(detail); /* a client's text may have been cut */
+	rep->body = json_pack("{s:s, s:s, s:i, s:s, s:s, s:[]}", "type",
+			      "about:blank", "title", title_of(status),
+			      "status", (int)status, "detail", detail, "error",
+			      detail, "errors");
+}
+
+void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
+{
+	json_t *errors = json_object_get(rep->body, "errors");
+	char detail[DETAIL_BYTES];
+	va_list args;
+
+	if (json_array_size(errors) >= REPLY_ERRORS_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(detail, sizeof(detail), fmt, args);
+	va_end(args);
+	str_utf8_repair(detail);
+	json_array_append_new(errors,
+			      json_pack("{s:o, s:s}", "pointer",
+					wire_text(pointer), "detail", detail));
+}
+
+void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
+{
+	char value[REPLY_HEADER_BYTES];
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= sizeof(value) ||
+	    strpbrk(value, "\r\n") != NULL) {
+		log_error("response header %s left out: not one line of text",
+			  name);
+		return;
+	}
+	if (!rep->headers)
+		rep->headers = json_object();
+	json_object_set_new(rep->headers, name, json_string(value));
+}

@@ -1,0 +1,142 @@
+#include "control/server/store/artifact_files.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "conf/controller_conf.h"
+#include "control/server/store/store_artifact.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int folder_path(char path[static CONF_PATH_BYTES],
+		       const struct controller_conf *conf,
+		       const char *session_id)
+{
+	char below[80];
+	int err =
+		str_print(below, sizeof(below), ARTIFACT_DIR "/%s", session_id);
+
+	if (err >= 0)
+		err = conf_path(path, CONF_PATH_BYTES, conf->state_dir, below);
+	return err < 0 ? err : 0;
+}
+
+int artifact_file_path(char path[static CONF_PATH_BYTES],
+		       const struct controller_conf *conf,
+		       const char *session_id, const char *file)
+{
+	char folder[CONF_PATH_BYTES];
+	int err = folder_path(folder, conf, session_id);
+
+	if (err)
+		return err;
+	return str_print(path, CONF_PATH_BYTES, "%s/%s", folder, file) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+static int sync_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = fsync(fd) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int write_in(const char *folder, const char *path, const void *data,
+		    size_t len)
+{
+	int fd, err;
+
+	if (mkdir(folder, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = file_write_synced(fd, data, len);
+	close(fd);
+	if (err == 0)
+		err = sync_folder(folder);
+	if (err)
+		unlink(path);
+	return err;
+}
+
+int artifact_file_write(const struct controller_conf *conf,
+			const char *session_id, const char *file,
+			const void *data, size_t len)
+{
+	char folder[CONF_PATH_BYTES], path[CONF_PATH_BYTES];
+	int err = folder_path(folder, conf, session_id);
+
+	if (err == 0)
+		err = artifact_file_path(path, conf, session_id, file);
+	return err ? err : write_in(folder, path, data, len);
+}
+
+void artifact_file_delete(const struct controller_conf *conf,
+			  const char *session_id, const char *file)
+{
+	char path[CONF_PATH_BYTES];
+
+	if (artifact_file_path(path, conf, session_id, file) == 0 &&
+	    unlink(path))
+		log_warning("%s: %s", path, strerror(errno));
+	if (folder_path(path, conf, session_id) == 0)
+		(void)rmdir(path); /* others are in it, mostly */
+}
+
+static void delete_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	if (rmdir(path) && errno != ENOENT)
+		log_warning("%s: %s", path, strerror(errno));
+}
+
+void artifact_files_delete(const struct controller_conf *conf,
+			   const char *session_id)
+{
+	char path[CONF_PATH_BYTES];
+
+	if (folder_path(path, conf, session_id) == 0)
+		delete_folder(path);
+}
+
+int artifact_files_begin(const struct controller_conf *conf,
+			 struct store *store)
+{
+	char path[CONF_PATH_BYTES];
+	struct dirent *entry;
+	DIR *dir;
+	int err = conf_path(path, sizeof(path), conf->state_dir, ARTIFACT_DIR);
+
+	if (err < 0)
+		return err;
+	if ((mkdir(path, 0700) && errno != EEXIST) || !(dir = opendir(path))) {
+		err = -errno;
+		log_error("%s: %s", path, strerror(errno));
+		return err;
+	}
+	while ((entry = readdir(dir)) != NULL)
+		if (uuid_valid(entry->d_name) &&
+		    store_artifact_session(store, entry->d_name) == 0)
+			artifact_files_delete(conf, entry->d_name);
+	closedir(dir);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/**
+ * The files of artifacts, below state_dir: a folder a run named by its session,
+ * in it files of random names. A file that no row names belongs to nobody: a
+ * crash between the two leaves it until its run is deleted.
+ * Thread: any.
+ */
+#ifndef OFFHOOK_CONTROL_SERVER_STORE_ARTIFACT_FILES_H
+#define OFFHOOK_CONTROL_SERVER_STORE_ARTIFACT_FILES_H
+
+#include "conf/load.h"
+
+#include <stddef.h>
+
+struct controller_conf;
+struct store;
+
+#define ARTIFACT_DIR "artifacts"
+
+/** Make the folder and delete those of runs that are gone. Before requests are
+ * served. @return 0; -errno, logged */
+int artifact_files_begin(const struct controller_conf *conf,
+			 struct store *store);
+
+/**
+ * Path of a file.
+ * @param session_id, file  UUIDs
+ * @return 0; -ENAMETOOLONG
+ */
+int artifact_file_path(char path[static CONF_PATH_BYTES],
+		       const struct controller_conf *conf,
+		       const char *session_id, const char *file);
+
+/** Write a file, synced; there is none of the name.
+ * @return 0; -errno, then there is none */
+int artifact_file_write(const struct controller_conf *conf,
+			const char *session_id, const char *file,
+			const void *data, size_t len);
+
+/** Delete one; the folder with the last of them. */
+void artifact_file_delete(const struct controller_conf *conf,
+			  const char *session_id, const char *file);
+
+/** Delete those of a run. */
+void artifact_files_delete(const struct controller_conf *conf,
+			   const char *session_id);
+
+#endif

@@ -1,0 +1,43 @@
+/**
+ * Marker tones: what a session plays so that its audio tells the delay. A chirp
+ * of 100 ms begins whenever the sender's clock, UTC, is a multiple of 2.4 s:
+ * who hears one knows how late it is by a clock of its own. Docs: docs/reference/audio.md
+ * Thread: one at a time a detector; the rest any. Pure.
+ */
+#ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_MARKER_H
+#define OFFHOOK_MEDIA_AUDIO_AUDIO_MARKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A multiple of nearly every packet time. */
+#define AUDIO_MARKER_PERIOD_MS 2400
+#define AUDIO_MARKER_PERIOD_NS INT64_C(2400000000)
+#define AUDIO_MARKER_MS        100
+#define AUDIO_MARKER_RATE_HZ   48000
+#define AUDIO_MARKER_COUNT \
+	(AUDIO_MARKER_RATE_HZ / 1000 * AUDIO_MARKER_PERIOD_MS)
+
+/** One period at AUDIO_MARKER_RATE_HZ, the chirp first.
+ * @param dst  AUDIO_MARKER_COUNT samples */
+void audio_marker_write(int16_t *dst);
+
+struct audio_marker;
+
+/** @return 0; -ENOMEM */
+int audio_marker_new(struct audio_marker **ret);
+struct audio_marker *audio_marker_free(struct audio_marker *m);
+
+/**
+ * Take samples of 8000 Hz in -1..1.
+ * @param wall_ns  when the first was heard, UTC since 1970
+ * @param count    at most 160, so that at most one marker ends
+ * @param gap_ms   of time before them, >= 0: silence, so that a marker of which
+ *                 a packet was lost is still where it was
+ * @return true: one did; *ret_ms is how late it was, -1200..1200
+ */
+bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
+		      int64_t wall_ns, double gap_ms, double *ret_ms);
+
+#endif

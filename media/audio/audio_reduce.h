@@ -1,0 +1,35 @@
+/**
+ * Decoded audio of any codec's rate as 8000 Hz, packet by packet: a
+ * windowed-sinc low-pass at the rational places. Level, phase and time of the
+ * voice band stay, but for AUDIO_REDUCE_DELAY_NS. Docs: docs/reference/audio.md
+ * Thread: one at a time (the audio thread; new and free allocate).
+ */
+#ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_REDUCE_H
+#define OFFHOOK_MEDIA_AUDIO_AUDIO_REDUCE_H
+
+#include "media/audio/codec.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define AUDIO_REDUCED_HZ 8000
+/* A packet's samples come out this much later, in time of the audio. */
+#define AUDIO_REDUCE_DELAY_NS INT64_C(3000000)
+/* Most samples out of one packet: 120 ms, and what was held back. */
+#define AUDIO_REDUCED_MAX (AUDIO_REDUCED_HZ * 120 / 1000 + 32)
+
+struct audio_reduce;
+
+/** @param rate_hz  8000..48000 @return 0; -EINVAL; -ENOMEM */
+int audio_reduce_new(struct audio_reduce **ret, unsigned rate_hz);
+struct audio_reduce *audio_reduce_free(struct audio_reduce *r);
+
+/**
+ * @param dst    AUDIO_REDUCED_MAX samples in -1..1
+ * @param count  at most CODEC_SAMPLES_MAX
+ * @return samples written
+ */
+size_t audio_reduce_add(struct audio_reduce *r, float *dst, const int16_t *pcm,
+			size_t count);
+
+#endif

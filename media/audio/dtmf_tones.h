@@ -1,0 +1,73 @@
+/**
+ * DTMF digits as tones in the audio: sent ones packet by packet, and heard ones
+ * by spandsp's receiver (ITU-T Q.24). Docs: docs/internals/media.md "DTMF"
+ */
+#ifndef OFFHOOK_MEDIA_AUDIO_DTMF_TONES_H
+#define OFFHOOK_MEDIA_AUDIO_DTMF_TONES_H
+
+#include "media/audio/dtmf_receive.h"
+#include "media/audio/prompt_encode.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- sending ---- */
+
+/** An order of digits as packets; constant once it is whole. */
+struct dtmf_clip {
+	struct dtmf_order order;
+	struct clip clip;
+	size_t packets;
+	uint16_t ptime_ms;
+};
+
+/**
+ * Begin to encode an order; prompt_encoder_step() does it.
+ * Thread: any; allocates.
+ * @param ret  the caller's, with its clip; stays where it is until that is whole
+ * @return 0; -ENOMEM; -EINVAL
+ */
+int dtmf_clip_begin(struct dtmf_clip *ret, struct prompt_encoder **ret_encoder,
+		    const struct dtmf_order *order,
+		    const struct prompt_want *want);
+
+/** What was sent with a packet. */
+struct dtmf_clip_step {
+	bool finished; /* a digit */
+	char digit;
+	bool over; /* the whole order */
+};
+
+/**
+ * A packet of the order has left: at most one digit is over with it, the last
+ * one with the last packet.
+ * @param packet  from 0
+ * @param digit   in/out: digits that are over
+ */
+void dtmf_clip_step(const struct dtmf_clip *c, size_t packet, size_t *digit,
+		    struct dtmf_clip_step *ret);
+
+/* ---- hearing ---- */
+
+/* Beginning and end are known to a block of the receiver. */
+#define DTMF_TONES_BLOCK_MS 12.75
+
+struct dtmf_tones;
+
+/** Thread: one at a time. @return 0; -ENOMEM */
+int dtmf_tones_new(struct dtmf_tones **ret);
+struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t);
+
+/**
+ * Take samples of 8000 Hz in -1..1.
+ * @param mono_ns  when the first one was heard
+ * @param count    at most 160, so that *ret holds all
+ */
+void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
+		    int64_t mono_ns, struct dtmf_heard *ret);
+
+/** The audio stops here. */
+void dtmf_tones_end(struct dtmf_tones *t, struct dtmf_heard *ret);
+
+#endif

@@ -1,0 +1,23 @@
+/**
+ * The discrete Fourier transform of a power of two. Pure.
+ * Source: Cooley and Tukey, 1965; radix 2, in place
+ * Thread: any.
+ */
+#ifndef OFFHOOK_MEDIA_AUDIO_FFT_H
+#define OFFHOOK_MEDIA_AUDIO_FFT_H
+
+#include <complex.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fft; /* the factors of a size; constant once made */
+
+/** @param count  a power of two, >= 1 @return 0; -EINVAL; -ENOMEM */
+int fft_new(struct fft **ret, size_t count);
+struct fft *fft_free(struct fft *f);
+
+/** Transform in place, without a factor either way: forth and back again is
+ * count times as much. */
+void fft_run(const struct fft *f, double complex *x, bool inverse);
+
+#endif

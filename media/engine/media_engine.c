@@ -1,0 +1,355 @@
+#include "media/engine/media_engine.h"
+#include "media/tap/tap_sessions.h"
+
+#include "base/clock.h"
+#include "media/audio/audio_thread.h"
+#include "media/audio/prompt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SESSIONS_MAX 10000
+/* A released session keeps its slot for about 0.1 s. */
+#define SLOTS_SPARE 32
+
+/* Records a session may have in a ring: 1.3 s of 20 ms packets, that is how
+ * long a thread may be held up before something is lost (and counted). */
+#define PACKETS_PER_SESSION 64
+#define RTCP_PER_SESSION    16
+#define RECORDS_PER_SESSION 8
+#define RING_MIN            4096
+#define PACKETS_MAX         (1u << 20)
+#define RTCP_MAX            (1u << 17)
+#define RECORDS_MAX         (1u << 15)
+
+static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
+{
+	size_t want = sessions * per_session;
+	size_t size = RING_MIN;
+
+	while (size < want && size < max)
+		size *= 2;
+	return size;
+}
+
+void engine_wake(int fd)
+{
+	uint64_t one = 1;
+	/* fails only when the counter is full: then a wake-up is pending */
+	ssize_t written = write(fd, &one, sizeof(one));
+
+	(void)written;
+}
+
+void engine_wake_clear(int fd)
+{
+	uint64_t count;
+	ssize_t got = read(fd, &count, sizeof(count));
+
+	(void)got; /* fails when nothing was pending */
+}
+
+static int records_fd_open(int *ret)
+{
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+static int rings_open(struct media_engine *e)
+{
+	uint32_t max = e->slots;
+	size_t packets = ring_size(max, PACKETS_PER_SESSION, PACKETS_MAX);
+	int err;
+
+	e->records_count = ring_size(max, RECORDS_PER_SESSION, RECORDS_MAX);
+	err = ring_new(&e->received, sizeof(struct packet_record), packets);
+	if (!err)
+		err = ring_new(&e->sent, sizeof(struct packet_record), packets);
+	if (!err)
+		err = ring_new(&e->rtcp, sizeof(struct rtcp_event),
+			       ring_size(max, RTCP_PER_SESSION, RTCP_MAX));
+	if (!err)
+		err = ring_new(&e->datagrams, sizeof(struct handover),
+			       ENGINE_HANDOVERS);
+	if (!err)
+		err = ring_new(&e->answers, sizeof(struct report_answer),
+			       ring_size(max, 1, RTCP_MAX));
+	if (!err)
+		err = ring_new(&e->records, sizeof(struct media_record),
+			       e->records_count);
+	if (!err)
+		err = ring_new(&e->audio_records, sizeof(struct media_record),
+			       e->records_count);
+	for (int i = 0; !err && i < THREAD_COUNT; i++) {
+		err = wake_open(&e->threads[i].wake);
+		if (!err)
+			err = ring_new(&e->threads[i].commands,
+				       sizeof(struct command *),
+				       ring_size(max, SESSION_COMMANDS_MAX,
+						 SIZE_MAX / 2));
+	}
+	return err;
+}
+
+static int tables_open(struct media_engine *e)
+{
+	uint32_t max = e->slots;
+	int err;
+
+	e->sessions = calloc(max, sizeof(struct media_session *));
+	e->tx_sessions = calloc(max, sizeof(struct media_session *));
+	if (!e->sessions || !e->tx_sessions)
+		return -ENOMEM;
+	err = slab_new(&e->session_memory, sizeof(struct media_session),
+		       SESSION_CLEARED_BYTES);
+	if (!err)
+		err = tx_heap_init(&e->heap, max);
+	if (!err)
+		err = prompt_cache_new(&e->prompts, e->records_fd,
+				       e->params.realtime);
+	if (!err)
+		err = rx_new(&e->rx_state, e);
+	if (!err)
+		err = measure_thread_new(&e->analyse_state, e);
+	if (!err)
+		err = audio_new(&e->audio_state, e);
+	return err;
+}
+
+static int epoll_open(struct media_engine *e)
+{
+	/* data.ptr NULL: the commands */
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+
+	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (e->epoll_fd < 0)
+		return -errno;
+	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->threads[THREAD_RX].wake.fd,
+		      &event) < 0)
+		return -errno;
+	return 0;
+}
+
+static int tap_open_all(struct media_engine *e)
+{
+	const struct media_engine_params *p = &e->params;
+	char reason[MEDIA_REASON_BYTES];
+	int fds[2];
+	size_t count;
+	int err;
+
+	if (p->tap.len == 0)
+		return 0;
+	err = tap_sessions_new(&e->tap, &p->tap, p->port_min, p->port_max,
+			       p->reason ? p->reason : reason);
+	if (err)
+		return err;
+	count = tap_sessions_fds(e->tap, fds);
+	for (size_t i = 0; i < count; i++) {
+		struct epoll_event event = {.events = EPOLLIN,
+					    .data.ptr = e->tap};
+
+		if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+void engine_schedule(struct media_engine *e, enum media_thread thread,
+		     int priority)
+{
+	if (e->params.realtime)
+		scheduling_take(&e->threads[thread].scheduling, priority);
+	sem_post(&e->scheduled);
+}
+
+#define SCHEDULED_THREADS 3 /* RX, TX, analysis */
+
+/* What media_engine_evidence() tells from now on is so. */
+static void scheduled_wait(struct media_engine *e)
+{
+	for (int i = 0; i < SCHEDULED_THREADS; i++) {
+		while (sem_wait(&e->scheduled) && errno == EINTR)
+			continue;
+	}
+}
+
+static int threads_start(struct media_engine *e)
+{
+	struct {
+		void *(*run)(void *arg);
+		void *arg;
+		const char *name;
+	} work[THREAD_COUNT] = {
+		[THREAD_RX] = {rx_thread, e->rx_state, "media-rx"},
+		[THREAD_TX] = {tx_thread, e, "media-tx"},
+		[THREAD_ANALYSIS] = {measure_thread, e->analyse_state,
+				     "media-analysis"},
+		[THREAD_AUDIO] = {audio_thread, e->audio_state, "media-audio"},
+	};
+	sigset_t all;
+	sigset_t before;
+	int err = 0;
+
+	/* signals are the loop thread's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (int i = 0; !err && i < THREAD_COUNT; i++) {
+		struct thread *t = &e->threads[i];
+
+		err = -pthread_create(&t->id, NULL, work[i].run, work[i].arg);
+		t->started = err == 0;
+		if (t->started)
+			pthread_setname_np(t->id, work[i].name);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		scheduled_wait(e);
+	return err;
+}
+
+static void threads_stop(struct media_engine *e)
+{
+	/* release: pairs with the acquire in the threads' loops */
+	atomic_store_explicit(&e->quit, true, memory_order_release);
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		if (!e->threads[i].started)
+			continue;
+		wake_signal(&e->threads[i].wake);
+		pthread_join(e->threads[i].id, NULL);
+	}
+}
+
+int media_engine_new(struct media_engine **ret,
+		     const struct media_engine_params *params)
+{
+	struct media_engine *e;
+	int err;
+
+	if (params->sessions_max < 1 || params->sessions_max > SESSIONS_MAX ||
+	    params->port_min == 0 || params->port_max <= params->port_min)
+		return -EINVAL;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->params = *params;
+	e->slots =
+		params->sessions_max + params->sessions_max / 4 + SLOTS_SPARE;
+	e->ntp_offset_ns = clock_wall_offset_ns();
+	e->epoll_fd = -1;
+	e->records_fd = -1;
+	for (int i = 0; i < THREAD_COUNT; i++)
+		e->threads[i].wake.fd = -1;
+	sem_init(&e->scheduled, 0, 0);
+	err = rings_open(e);
+	if (!err)
+		err = records_fd_open(&e->records_fd);
+	if (!err)
+		err = tables_open(e);
+	if (!err)
+		err = epoll_open(e);
+	if (!err)
+		err = tap_open_all(e);
+	if (!err)
+		err = threads_start(e);
+	if (err) {
+		media_engine_free(e);
+		return err;
+	}
+	*ret = e;
+	return 0;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+struct media_engine *media_engine_free(struct media_engine *e)
+{
+	if (!e)
+		return NULL;
+	threads_stop(e);
+	for (uint32_t i = 0; e->sessions && i < e->slots; i++) {
+		if (e->sessions[i]) /* released, but not yet let go of */
+			session_destroy(e->sessions[i]);
+	}
+	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		ring_free(e->threads[i].commands);
+		wake_close(&e->threads[i].wake);
+	}
+	close_if_open(e->epoll_fd);
+	close_if_open(e->records_fd);
+	sem_destroy(&e->scheduled);
+	audio_free(e->audio_state);
+	audio_rings_close(e);
+	measure_thread_free(e->analyse_state);
+	rx_free(e->rx_state);
+	tap_sessions_free(e->tap);
+	tx_heap_release(&e->heap);
+	ring_free(e->received);
+	ring_free(e->rtcp);
+	ring_free(e->sent);
+	ring_free(e->answers);
+	ring_free(e->datagrams);
+	dtls_identity_free(e->identity);
+	turn_streams_free(e->relay_streams);
+	ring_free(e->records);
+	ring_free(e->audio_records);
+	free(e->sessions);
+	free(e->tx_sessions);
+	slab_free(e->session_memory);
+	free(e);
+	return NULL;
+}
+
+int media_engine_fd(const struct media_engine *e)
+{
+	return e->records_fd;
+}
+
+void media_engine_evidence(const struct media_engine *e,
+			   struct media_evidence *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->packets_sent = COUNTER_READ(&e->tx.packets);
+	ret->send_errors = COUNTER_READ(&e->tx.errors);
+	ret->packets_unsent = COUNTER_READ(&e->tx.unsent);
+	ret->packets_received = COUNTER_READ(&e->rx.packets);
+	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
+	ret->rtcp_invalid = COUNTER_READ(&e->rx.rtcp_invalid);
+	ret->rtp_send_refused = COUNTER_READ(&e->tx.refused[0]);
+	ret->rtcp_send_refused = COUNTER_READ(&e->tx.refused[1]);
+	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
+	ret->ssrc_collisions = COUNTER_READ(&e->rx.collisions);
+	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);
+	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
+	ret->dtls_dropped =
+		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
+	ret->dtls_refused = COUNTER_READ(&e->rx.dtls_refused);
+	ret->stun_dropped = COUNTER_READ(&e->rx.stun_dropped);
+	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
+	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
+	for (int i = 0; i < 2; i++) {
+		if (e->payloads[i])
+			ret->ring_drops += payload_ring_dropped(e->payloads[i]);
+	}
+	ret->ring_drops += ring_dropped(e->received) + ring_dropped(e->rtcp) +
+			   ring_dropped(e->sent) + ring_dropped(e->answers) +
+			   COUNTER_READ(&e->records_dropped);
+	ret->sending = scheduling_read(&e->threads[THREAD_TX].scheduling);
+	ret->receiving = scheduling_read(&e->threads[THREAD_RX].scheduling);
+	lateness_read(&e->tx.lateness, &ret->send_lateness_ms,
+		      &ret->send_lateness_p99_ms);
+}

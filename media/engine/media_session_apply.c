@@ -1,0 +1,219 @@
+/* What offer and answer settled, as a command to the media threads. */
+#include "media/audio/audio_thread.h"
+#include "media/engine/media_engine.h"
+#include "media/engine/media_session_prompt.h"
+#include "media/security/srtp_keys.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int map_fill(struct rtp_payload_map *map,
+		    const struct media_negotiated *n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n->accepted_count; i++) {
+		const struct media_codec *c = &n->accepted[i];
+
+		err = rtp_payload_map_add(map, c->pt, c->name, c->clock_hz);
+		if (err == -EEXIST)
+			err = 0;
+	}
+	/* a payload type that is there already keeps its meaning */
+	if (!err)
+		err = rtp_payload_map_add(map, n->codec.pt, n->codec.name,
+					  n->codec.clock_hz);
+	if (n->has_event_pt && (!err || err == -EEXIST))
+		err = rtp_payload_map_add(map, n->event_pt, "telephone-event",
+					  n->event_clock_hz ? n->event_clock_hz
+							    : DTMF_CLOCK_HZ);
+	if (!err || err == -EEXIST)
+		err = rtp_payload_map_add(map, MEDIA_NOISE_PT, MEDIA_NOISE_NAME,
+					  MEDIA_NOISE_CLOCK_HZ);
+	return err == -EEXIST ? 0 : err;
+}
+
+/* Take a peer's address; one that cannot be sent to becomes "not set". */
+static int addr_take(struct media_addr *ret, const struct media_addr *a)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (a->len == 0)
+		return 0;
+	if (!media_addr_valid(a) || media_addr_port(a) == 0)
+		return -EINVAL;
+	if (!media_addr_unspecified(a))
+		*ret = *a;
+	return 0;
+}
+
+/* What to send, and how. */
+static int codec_fill(struct command *c, const struct media_negotiated *n,
+		      uint16_t ptime_ms)
+{
+	const struct media_codec *settled = &n->codec;
+	const struct codec *codec =
+		codec_by_rtpmap(settled->name, settled->clock_hz);
+
+	if (!codec || settled->pt > PACKET_PT_MASK)
+		return -EINVAL;
+	if (ptime_ms < CODEC_PTIME_MIN_MS || ptime_ms > CODEC_PTIME_MAX_MS)
+		return -EINVAL;
+	c->noise_pt = n->noise_pt & PACKET_PT_MASK;
+	c->pt = settled->pt;
+	c->codec = codec;
+	c->ptime_ms = codec_ptime(codec, ptime_ms);
+	if (c->session->tapped)
+		return 0;
+	return session_prompt_fill(c, settled->fmtp, n->has_noise_pt);
+}
+
+/* Of one port. */
+static int port_keys_fill(struct command *c, int port,
+			  const struct media_crypto *rx,
+			  const struct media_crypto *tx)
+{
+	struct media_session *s = c->session;
+	int err = session_keys_get(&c->keys_rx[port], &s->keys_rx[port], rx);
+
+	return err ? err
+		   : session_keys_get(&c->keys_tx[port], &s->keys_tx[port], tx);
+}
+
+static void port_keys_none(struct media_session *s, int port)
+{
+	session_keys_none(&s->keys_rx[port]);
+	session_keys_none(&s->keys_tx[port]);
+}
+
+/* Those that the handshakes have brought; the others are still to come. */
+static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
+{
+	const struct session_dtls *d = &c->session->dtls;
+	int err = 0;
+
+	c->rtcp_keyed = !n->rtcp_mux;
+	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
+		const struct dtls_association *a = &d->associations[i];
+
+		if (a->secured)
+			err = port_keys_fill(c, i, &a->rx, &a->tx);
+		else
+			port_keys_none(c->session, i);
+	}
+	if (err || !c->keys_rx[SOCKET_RTP])
+		return err;
+	c->suite_rx =
+		srtp_suite_info(d->associations[SOCKET_RTP].rx.suite)->name;
+	c->suite_tx = c->suite_rx;
+	return 0;
+}
+
+/* Last: keys that are made here are in force. */
+static int keys_fill(struct command *c, const struct media_negotiated *n)
+{
+	struct media_session *s = c->session;
+	int err;
+
+	c->encrypted = n->encrypted;
+	if (s->tapped) { /* keys are the program's */
+		if (n->encrypted && !n->dtls) {
+			c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+			c->suite_tx = c->suite_rx;
+		}
+		return 0;
+	}
+	if (n->encrypted && n->dtls)
+		return dtls_keys_fill(c, n);
+	port_keys_none(s, SOCKET_RTCP);
+	if (!n->encrypted) {
+		port_keys_none(s, SOCKET_RTP);
+		return 0;
+	}
+	err = port_keys_fill(c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
+	if (err)
+		return err;
+	c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+	c->suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
+	return 0;
+}
+
+static int apply_fill(struct command *c, const struct media_negotiated *n,
+		      uint16_t ptime_ms)
+{
+	int err;
+
+	if (n->accepted_count > MEDIA_CODECS_MAX)
+		return -EINVAL;
+	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
+		return -EINVAL;
+	err = codec_fill(c, n, ptime_ms);
+	if (err)
+		return err;
+	c->any_peer = c->session->tapped && n->ice;
+	c->rtcp_mux = n->rtcp_mux;
+	if (n->rtcp_mux)
+		c->rtcp = c->rtp;
+	c->has_event = n->has_event_pt;
+	c->event_pt = n->event_pt & PACKET_PT_MASK;
+	c->event_clock_hz =
+		n->event_clock_hz ? n->event_clock_hz : DTMF_CLOCK_HZ;
+	c->xr = n->xr;
+	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
+				      n->direction == MEDIA_SENDONLY);
+	c->receives = n->direction == MEDIA_SENDRECV ||
+		      n->direction == MEDIA_RECVONLY;
+	err = map_fill(&c->map, n);
+	for (size_t i = 0; !err && i < c->map.count; i++)
+		emodel_declarations_apply(
+			c->session->engine->params.declarations,
+			c->map.entries[i].codec, &c->map.entries[i].values);
+	return err ? err : keys_fill(c, n);
+}
+
+static void start_choose(struct media_session *s, struct command *c)
+{
+	if (s->start_ns == 0 && (c->aligned || s->tapped))
+		s->start_ns =
+			c->mono_ns; /* places of the wall clock, or none */
+	else if (s->start_ns == 0)
+		s->start_ns = tx_phase_take(&s->engine->phases, &s->phase,
+					    c->mono_ns, c->ptime_ms);
+	c->start_ns = s->start_ns;
+}
+
+int media_session_apply(struct media_session *s,
+			const struct media_negotiated *negotiated)
+{
+	struct media_negotiated n = *negotiated;
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	err = session_nat_settle(s, &n);
+	if (!err && n.dtls && !s->tapped)
+		err = session_dtls_settle(s, &n);
+	if (!err)
+		err = command_new(&c, s, COMMAND_APPLY);
+	if (err)
+		return err;
+	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	if (!err)
+		session_nat_route(s, c);
+	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
+	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
+	if (err) {
+		command_drop(c);
+		return err;
+	}
+	c->aligned = s->marker;
+	c->begins = s->start_ns == 0;
+	start_choose(s, c);
+	s->codec = c->codec;
+	s->ptime_ms = c->ptime_ms;
+	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
+	s->codec_settings.noise = n.has_noise_pt && s->suppresses;
+	s->has_event = n.has_event_pt;
+	command_push(c, command_to_all(s));
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* What the loop thread tells the media threads. */
+#include "base/clock.h"
+#include "media/engine/media_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define UNTIL_SOON_MS 50
+
+static void command_free(struct command *c)
+{
+	clip_release(&c->tones.clip);
+	prompt_put(c->prompt);
+	free(c->paths[0]);
+	free(c->paths[1]);
+	free(c);
+}
+
+void command_drop(struct command *c)
+{
+	/* made last, so it is the first of the list */
+	c->session->commands = c->next;
+	command_free(c);
+}
+
+/* Free what every thread gave back. @return how many are still out */
+static size_t commands_sweep(struct media_session *s)
+{
+	struct command **link = &s->commands;
+	size_t held = 0;
+
+	while (*link) {
+		struct command *c = *link;
+
+		/* acquire: pairs with the release in command_done() */
+		if (atomic_load_explicit(&c->holders, memory_order_acquire)) {
+			held++;
+			link = &c->next;
+			continue;
+		}
+		*link = c->next;
+		command_free(c);
+	}
+	return held;
+}
+
+int command_new(struct command **ret, struct media_session *s,
+		enum command_kind kind)
+{
+	struct command *c;
+
+	/* ADD and STOP have places of their own in the rings */
+	if (commands_sweep(s) >= SESSION_COMMANDS_MAX - 2)
+		return -EAGAIN;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->kind = kind;
+	c->session = s;
+	c->mono_ns = clock_mono_ns();
+	c->next = s->commands;
+	s->commands = c;
+	*ret = c;
+	return 0;
+}
+
+/*
+ * May the thread take it some milliseconds later? RX takes its commands before
+ * it reads a socket, and TX before it sends, so this is so of all that has no
+ * effect before the next packet. Packets wait in the socket until RX knows the
+ * session, with the kernel's time; TX ends by itself at until_ns; a stopped
+ * session lingers.
+ */
+static bool deferrable(const struct command *c, enum media_thread thread)
+{
+	if (c->kind == COMMAND_UNTIL)
+		return c->until_ns - c->mono_ns > UNTIL_SOON_MS * NS_PER_MS;
+	if (c->kind == COMMAND_APPLY)
+		return thread == THREAD_RX ||
+		       (thread == THREAD_TX && c->begins && !c->sends);
+	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP;
+}
+
+/* By when the thread has to take it. @return monotonic, ns; WAKE_NOW */
+static int64_t needed_ns(const struct command *c, enum media_thread thread)
+{
+	if (thread == THREAD_ANALYSIS) /* takes none before */
+		return c->mono_ns + ANALYSIS_DELAY_NS;
+	if (deferrable(c, thread))
+		return c->mono_ns + MEDIA_FLUSH_MS * NS_PER_MS;
+	if (c->kind == COMMAND_APPLY && thread == THREAD_TX && c->begins)
+		return c->start_ns; /* of the first packet */
+	return WAKE_NOW;
+}
+
+static void thread_wake(struct thread *t, int64_t now_ns)
+{
+	wake_signal(&t->wake);
+	t->woken_ns = now_ns;
+	t->wake_due = false;
+}
+
+/* A thread that was woken just now is woken again by media_engine_flush(): at
+ * a thousand calls a second that is once for several commands. */
+static void thread_wake_for(struct media_engine *e, enum media_thread thread,
+			    const struct command *c)
+{
+	struct thread *t = &e->threads[thread];
+
+	if (wake_comes(&t->wake, needed_ns(c, thread)))
+		return;
+	if (!e->params.flush_h || !deferrable(c, thread) ||
+	    c->mono_ns - t->woken_ns >= MEDIA_FLUSH_MS * NS_PER_MS) {
+		thread_wake(t, c->mono_ns);
+		return;
+	}
+	t->wake_due = true;
+	if (!e->flush_asked) {
+		e->flush_asked = true;
+		e->params.flush_h(e->params.flush_arg);
+	}
+}
+
+void media_engine_flush(struct media_engine *e)
+{
+	int64_t now_ns = clock_mono_ns();
+
+	e->flush_asked = false;
+	for (int i = 0; i < THREAD_COUNT; i++) {
+		if (e->threads[i].wake_due)
+			thread_wake(&e->threads[i], now_ns);
+	}
+}
+
+void command_push(struct command *c, unsigned threads)
+{
+	struct media_engine *e = c->session->engine;
+
+	/* relaxed: the ring's release publishes it */
+	atomic_store_explicit(&c->holders,
+			      (unsigned)__builtin_popcount(threads),
+			      memory_order_relaxed);
+	/* the analysis first: see heads_fill() */
+	for (int i = THREAD_COUNT - 1; i >= 0; i--) {
+		if (!(threads & 1u << i))
+			continue;
+		/* sized for all commands that can be out: never full */
+		ring_push(e->threads[i].commands, &c);
+		thread_wake_for(e, (enum media_thread)i, c);
+	}
+}
+
+void commands_release(struct media_session *s)
+{
+	while (s->commands) {
+		struct command *c = s->commands;
+
+		s->commands = c->next;
+		command_free(c);
+	}
+}
+
+unsigned command_to_audio(const struct media_session *s)
+{
+	return s->audio ? TO_AUDIO : 0;
+}
+
+unsigned command_to_all(const struct media_session *s)
+{
+	return TO_RX | TO_ANALYSIS | command_to_audio(s) |
+	       (s->tapped ? 0 : TO_TX);
+}

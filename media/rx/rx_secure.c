@@ -1,0 +1,123 @@
+#include "media/rx/rx_secure.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost)
+{
+	struct stashed *item = &stash->items[stash->next];
+
+	stash->next = (stash->next + 1) % STASH_MAX;
+	*ret_lost = item->waits;
+	stash->waiting += !item->waits;
+	item->waits = true;
+	return item;
+}
+
+struct stashed *stash_take(struct rx_stash *stash,
+			   const struct media_session *s, bool keyed)
+{
+	/* nearly always: a plain session asks when it is settled, and ends */
+	for (size_t i = 0; stash->waiting > 0 && i < STASH_MAX; i++) {
+		struct stashed *item =
+			&stash->items[(stash->next + i) % STASH_MAX];
+
+		if (item->waits && item->from->session == s &&
+		    (!keyed || rx_secure_keyed(item->from))) {
+			item->waits = false;
+			stash->waiting--;
+			return item;
+		}
+	}
+	return NULL;
+}
+
+static void key_apply(struct rx_keys *keys, struct session_key *key,
+		      int64_t now_ns)
+{
+	if (key == keys->key)
+		return;
+	if (keys->key) {
+		session_key_drop(keys->before);
+		keys->before = keys->key;
+	}
+	if (key && keys->before)
+		srtp_context_continue(key->context, keys->before->context);
+	keys->before_until_ns = now_ns + KEY_BEFORE_NS;
+	keys->key = key;
+}
+
+/* Until the next one is known, and a while after. */
+static bool before_is_good(const struct rx_keys *keys, int64_t now_ns)
+{
+	return keys->before && (!keys->key || now_ns < keys->before_until_ns);
+}
+
+void rx_secure_apply(struct rx_session *rx, const struct command *c,
+		     int64_t now_ns)
+{
+	rx->encrypted = c->encrypted;
+	rx->rekeying_until_ns = 0;
+	rx->rtcp_keyed = c->rtcp_keyed;
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		key_apply(&rx->keys[i], c->keys_rx[i], now_ns);
+}
+
+/* A key belongs to its port, whatever comes there. */
+static struct rx_keys *keys_of(const struct rx_socket *socket)
+{
+	struct rx_session *rx = &socket->session->rx;
+
+	return &rx->keys[rx->rtcp_keyed && socket->rtcp ? SOCKET_RTCP
+							: SOCKET_RTP];
+}
+
+void rx_secure_rekey(struct rx_session *rx, int64_t now_ns)
+{
+	rx->rekeying_until_ns = now_ns + REKEY_NS;
+}
+
+bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns)
+{
+	return now_ns < socket->session->rx.rekeying_until_ns;
+}
+
+bool rx_secure_keyed(const struct rx_socket *socket)
+{
+	return !socket->session->rx.encrypted || keys_of(socket)->key;
+}
+
+static int open_with(struct session_key *key, uint8_t *data, size_t *bytes,
+		     bool rtcp)
+{
+	return rtcp ? srtp_context_unprotect_rtcp(key->context, data, bytes)
+		    : srtp_context_unprotect(key->context, data, bytes);
+}
+
+int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
+		   bool rtcp, int64_t now_ns)
+{
+	uint8_t copy[STASH_DATAGRAM_BYTES];
+	const struct rx_keys *keys = keys_of(from);
+	bool two = before_is_good(keys, now_ns);
+	bool rekeying = rx_secure_rekeying(from, now_ns);
+	int err = -EACCES;
+
+	if (!keys->key && !two)
+		return -ENOKEY;
+	if (*bytes > sizeof(copy))
+		return -EBADMSG;
+	/* AES-GCM overwrites what it cannot verify */
+	if (two || rekeying)
+		memcpy(copy, data, *bytes);
+	if (keys->key)
+		err = open_with(keys->key, data, bytes, rtcp);
+	if (err == -EACCES && two) {
+		if (keys->key)
+			memcpy(data, copy, *bytes);
+		err = open_with(keys->before, data, bytes, rtcp);
+	}
+	if (err == -EACCES && (two || rekeying))
+		memcpy(data, copy, *bytes); /* another key may fit */
+	return err == -EACCES && !keys->key ? -ENOKEY : err;
+}

@@ -1,0 +1,72 @@
+/**
+ * Inside of the RX thread: SRTP that comes, and datagrams that wait for a key.
+ * Docs: docs/internals/media.md
+ */
+#ifndef OFFHOOK_MEDIA_RX_RX_SECURE_H
+#define OFFHOOK_MEDIA_RX_RX_SECURE_H
+
+#include "media/engine/media_session.h"
+
+/* Datagrams of all sessions that wait for a key; the oldest makes room. */
+#define STASH_MAX            256
+#define STASH_DATAGRAM_BYTES 2048
+
+/* A key that was replaced is still good for this long: the peer's packets of
+ * before are on their way, or it is slower to change. */
+#define KEY_BEFORE_NS INT64_C(2000000000)
+
+/* An offer with new keys is answered within this time, or it never is: 64 * T1,
+ * RFC 3261 17.1.1.2, and as long again for a provisional answer. */
+#define REKEY_NS INT64_C(64000000000)
+
+/** What waits: everything that a later reading needs. */
+struct stashed {
+	bool waits; /* else the place is free */
+	struct rx_socket *from;
+	size_t bytes;
+	int64_t mono_ns;
+	struct media_addr source;
+	uint8_t data[STASH_DATAGRAM_BYTES];
+};
+
+struct rx_stash {
+	size_t next;    /* to be written, and the oldest */
+	size_t waiting; /* items that wait */
+	struct stashed items[STASH_MAX];
+};
+
+/** A place for a datagram, which waits there from then on. @param ret_lost  it
+ * was taken: whoever waited there did so in vain; may be set for another
+ * session */
+struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
+
+/** The oldest one of a session, removed from the stash and good until the next
+ * stash_place(). @param keyed  whose key is known, only
+ * @return NULL: there is none */
+struct stashed *stash_take(struct rx_stash *stash,
+			   const struct media_session *s, bool keyed);
+
+/** New keys of ours are on offer: until something is settled what no key fits
+ * waits for the peer's next one. */
+void rx_secure_rekey(struct rx_session *rx, int64_t now_ns);
+bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns);
+
+/** Keys as settled. A key that is still to come leaves the one before in
+ * force. */
+void rx_secure_apply(struct rx_session *rx, const struct command *c,
+		     int64_t now_ns);
+
+/** Is there a key for what comes by this socket, or is none needed? */
+bool rx_secure_keyed(const struct rx_socket *socket);
+
+/**
+ * Verify and decrypt in place.
+ * @param from  the socket it came to
+ * @param rtcp  what it is
+ * @return 0; -EALREADY a replay (decrypted); -EACCES not authentic; -EBADMSG
+ *         no such packet; -ENOKEY there is no key yet
+ */
+int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
+		   bool rtcp, int64_t now_ns);
+
+#endif

@@ -1,0 +1,351 @@
+#include "sip/call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/early_dialog.h"
+#include "sip/call/offer_answer.h"
+#include "sip/call/refer.h"
+#include "sip/call/reinvite.h"
+#include "sip/call/reliable_provisional.h"
+#include "sip/call/session_timer.h"
+#include "sip/call/uac.h"
+#include "sip/call/uas.h"
+#include "sip/call/update.h"
+#include "sip/dialog/dialog.h"
+#include "sip/message/digest.h"
+#include "sip/message/message.h"
+#include "sip/message/text.h"
+#include "sip/message/warning.h"
+#include "sip/sdp/sdp.h"
+#include "sip/sdp/sdp_crypto.h"
+#include "sip/transaction/client_transaction.h"
+#include "sip/transport/deferred.h"
+#include "sip/transport/trace.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/native_ua.h"
+#include "sip/ua/ua_internal.h"
+#include "sip/ua/ua_ops.h"
+
+static void call_destructor(void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (call->he.list)
+		call->ua->call_count--;
+	hash_unlink(&call->he);
+	deferred_cancel(&call->due);
+	mono_timer_cancel(&call->tmr_end);
+	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_cancel(&call->tmr_ok);
+	mono_timer_cancel(&call->tmr_no_ack);
+	mono_timer_cancel(&call->tmr_reinvite);
+	mono_timer_cancel(&call->tmr_transfer);
+	reliable_stop(call);
+	session_timer_stop(call);
+	list_flush(&call->events);
+	list_flush(&call->forks);
+	list_flush(&call->early);
+	list_flush(&call->targets);
+	list_flush(&call->targets_tried);
+	mem_deref(call->closed);
+	mem_deref(call->ack);
+	mem_deref(call->ack_mb);
+	mem_deref(call->st);
+	mem_deref(call->msg);
+	mem_deref(call->ok_mb);
+	mem_deref(call->remote);
+	mem_deref(call->dialog);
+	mem_deref(call->digest);
+	mem_deref(call->peer);
+	mem_deref(call->replaces_line);
+	mem_deref(call->replaces);
+	/* keys of SRTP */
+	if (call->sdp.data)
+		explicit_bzero(call->sdp.data, call->sdp.used);
+	sdp_local_wipe(&call->local);
+	sdp_negotiated_wipe(&call->media);
+	sdp_negotiated_wipe(&call->reported);
+	buf_release(&call->sdp);
+	mem_deref(call->account);
+}
+
+int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
+{
+	struct sip_call *call = mem_zalloc(sizeof(*call), call_destructor);
+	int err;
+
+	if (!call)
+		return -ENOMEM;
+	call->object.ops = &native_ops;
+	call->ua = account->ua;
+	call->account = mem_ref(account);
+	call->outgoing = outgoing;
+	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
+	call->session_id = random_u32() >> 1;
+	call->version = 1;
+	buf_init(&call->sdp, SDP_TEXT_MAX);
+	call->closed = call_event_new();
+	if (!call->closed) {
+		mem_deref(call);
+		return -ENOMEM;
+	}
+	err = account_digest(&call->digest, account);
+	if (err) {
+		mem_deref(call);
+		return err;
+	}
+	*ret = call;
+	return 0;
+}
+
+void call_register(struct sip_call *call)
+{
+	hash_append(call->ua->calls, hash_joaat_str(call->dialog->callid),
+		    &call->he, call);
+	call->ua->call_count++;
+}
+
+void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
+		  uint16_t code, const char *reason)
+{
+	call->end = end;
+	call->end_local = local;
+	call->end_code = code;
+	call->end_ns = 0;
+	call->end_warning[0] = '\0';
+	str_print(call->end_reason, sizeof(call->end_reason), "%s", reason);
+}
+
+void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
+		      const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+
+	msg_line(reason, sizeof(reason), msg);
+	call_set_end(call, end, false, msg->scode, reason);
+	warning_read(call->end_warning, sizeof(call->end_warning), msg);
+}
+
+void call_close(struct sip_call *call)
+{
+	struct call_event *event = call->closed;
+
+	if (!event)
+		return;
+	call->closed = NULL;
+	refer_stop(call);
+	call->state = CALL_DONE;
+	mono_timer_cancel(&call->tmr_end);
+	mono_timer_cancel(&call->tmr_ring);
+	reinvite_stop(call);
+	reliable_stop(call);
+	session_timer_stop(call);
+	update_stop(call);
+	event->event = SIP_CALL_CLOSED;
+	event->mono_ns = call->end_ns ? call->end_ns : ua_event_ns(call->ua);
+	event->local = call->end_local;
+	event->code = call->end_code;
+	event->end = call->end;
+	event->bye_ok_ns = call->bye_ok_ns;
+	str_print(event->reason, sizeof(event->reason), "%s", call->end_reason);
+	call_event_append(call, event);
+}
+
+struct find {
+	const struct sip_msg *msg;
+};
+
+static bool find_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct find *find = arg;
+
+	return call_dialog(call, find->msg) != NULL;
+}
+
+struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct find find = {.msg = msg};
+
+	if (!pl_isset(&msg->callid))
+		return NULL;
+	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
+				       find_handler, &find));
+}
+
+static bool branch_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct find *find = arg;
+
+	return call->outgoing && call->dialog->rtag &&
+	       !pl_strcmp(&find->msg->callid, call->dialog->callid) &&
+	       !pl_strcmp(&find->msg->from.tag, call->dialog->ltag);
+}
+
+struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct find find = {.msg = msg};
+
+	if (!pl_isset(&msg->callid))
+		return NULL;
+	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
+				       branch_handler, &find));
+}
+
+static void end_handler(void *arg)
+{
+	call_close(arg); /* what still runs ends by itself */
+}
+
+static void bye_response(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	if (!err && msg->scode < 300)
+		call->bye_ok_ns = call->ua->received_ns;
+	if (!err && digest_asked(msg) &&
+	    digest_challenge(call->digest, msg) == 0)
+		call_bye_send(call);
+	if (!call->bye)
+		call_close(call);
+	mem_deref(call);
+}
+
+void call_bye_send(struct sip_call *call)
+{
+	const struct request request = {
+		.method = "BYE",
+		.resph = bye_response,
+		.arg = call,
+	};
+
+	mem_ref(call);
+	if (dialog_send(&call->bye, call->account, call->dialog, call->digest,
+			&request))
+		mem_deref(call);
+}
+
+/* End an established call; how must have been set by call_set_end(). */
+void call_bye(struct sip_call *call)
+{
+	if (call->state == CALL_ENDING || call->state == CALL_DONE)
+		return;
+	reinvite_stop(call);
+	session_timer_stop(call);
+	update_stop(call);
+	call->state = CALL_ENDING;
+	digest_begin(call->digest);
+	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	call->end_ns = clock_mono_ns();
+	call_bye_send(call);
+	if (!call->bye)
+		call_close(call);
+}
+
+struct call_event *call_established(struct sip_call *call, bool local,
+				    uint16_t code, const char *refusal)
+{
+	struct call_event *event;
+
+	call->state = CALL_UP;
+	if (!refusal) {
+		event = call_event(call, SIP_CALL_ESTABLISHED, local,
+				   call->ua->received_ns);
+		session_established(call);
+		return event;
+	}
+	call->hold_known = true;
+	call_set_end(call, SIP_END_FAILED, true, code, refusal);
+	call_bye(call);
+	return NULL;
+}
+
+void uac_cancel(struct sip_call *call)
+{
+	call->state = CALL_ENDING;
+	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
+	if (call->req)
+		client_request_cancel(call->req);
+	else
+		call_close(call);
+}
+
+void native_call_hangup(struct sip_call *call)
+{
+	switch (call->state) {
+	case CALL_INVITING:
+		call_set_end(call, SIP_END_CANCELLED, true, 0,
+			     "cancelled by us");
+		uac_cancel(call);
+		break;
+	case CALL_INCOMING:
+		uas_refuse(call, 603, "Decline");
+		break;
+	case CALL_ACCEPTED:
+		/* No BYE before the ACK (RFC 3261 section 15). */
+		call->bye_after_ack = true;
+		break;
+	case CALL_UP:
+		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
+		call_bye(call);
+		break;
+	case CALL_ENDING:
+	case CALL_DONE:
+		break;
+	}
+}
+
+int native_call_digit(struct sip_call *call, char digit)
+{
+	(void)call;
+	(void)digit;
+	return -ENOTSUP;
+}
+
+int native_call_mute(struct sip_call *call, bool mute)
+{
+	(void)call;
+	(void)mute;
+	return -ENOTSUP;
+}
+
+int native_call_play(struct sip_call *call, const char *path, int64_t ns)
+{
+	(void)call;
+	(void)path;
+	(void)ns;
+	return -ENOTSUP;
+}
+
+const char *native_call_id(const struct sip_call *call)
+{
+	return call->dialog->callid;
+}
+
+const char *native_call_peer(const struct sip_call *call)
+{
+	return call->peer;
+}
+
+/* What runs on the wire (BYE, CANCEL, an unacknowledged 2xx) is finished in
+ * the background; it holds the memory until then. */
+struct sip_call *native_call_free(struct sip_call *call)
+{
+	if (!call)
+		return NULL;
+	call->handler = NULL;
+	native_call_hangup(call);
+	deferred_cancel(&call->due);
+	list_flush(&call->events);
+	return mem_deref(call);
+}

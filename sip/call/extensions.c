@@ -1,0 +1,131 @@
+#include "sip/call/extensions.h"
+
+#include <strings.h>
+
+#include "sip/body/multipart.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/session_timer.h"
+#include "sip/message/text.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/ua/ua_internal.h"
+
+/* With it a response may be acknowledged, a session may expire, a call may
+ * take another one's place. */
+#define TAG_100REL "100rel"
+#define TAG_TIMER  "timer"
+
+bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
+		    const char *tag)
+{
+	return sip_msg_hdr_has_value(msg, id, tag);
+}
+
+static int supported_print(struct re_printf *pf,
+			   const struct sip_call_options *options)
+{
+	return re_hprintf(pf, "Supported: replaces, norefersub%s%s\r\n",
+			  options->prack != SIP_PRACK_NONE ? ", " TAG_100REL
+							   : "",
+			  options->session_timer_s ? ", " TAG_TIMER : "");
+}
+
+int extensions_request(char **ret, const struct sip_call *call, bool invite)
+{
+	bool requires = invite && call->options.prack == SIP_PRACK_REQUIRED &&
+			call->state == CALL_INVITING;
+
+	return text_print(
+		ret, ALLOW_HEADER "%H%s%s%H", supported_print, &call->options,
+		requires ? "Require: " TAG_100REL "\r\n" : "",
+		invite && call->state == CALL_INVITING && call->replaces_line
+			? call->replaces_line
+			: "",
+		session_timer_request, call);
+}
+
+int extensions_response(char **ret, const struct sip_call *call)
+{
+	return text_print(ret, ALLOW_HEADER "%H", supported_print,
+			  &call->options);
+}
+
+void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+		      const struct sip_call_options *options)
+{
+	static const struct sip_call_options none;
+
+	(void)server_transaction_replyf(
+		NULL, NULL, ua->sip, msg, false, 200, "OK",
+		ALLOW_HEADER "%HAccept: " MULTIPART_ACCEPT "\r\n"
+			     "Accept-Encoding: identity\r\n"
+			     "Content-Length: 0\r\n\r\n",
+		supported_print, options ? options : &none);
+}
+
+struct refusal {
+	const struct sip_call_options *options;
+	struct mbuf *mb;
+};
+
+static bool known(const struct sip_call_options *options, const struct pl *tag)
+{
+	if (!pl_strcasecmp(tag, "replaces") ||
+	    !pl_strcasecmp(tag, "norefersub"))
+		return true;
+	if (!pl_strcasecmp(tag, TAG_100REL))
+		return options && options->prack != SIP_PRACK_NONE;
+	if (!pl_strcasecmp(tag, TAG_TIMER))
+		return options && options->session_timer_s;
+	return false;
+}
+
+static bool require_handler(const struct sip_hdr *hdr,
+			    const struct sip_msg *msg, void *arg)
+{
+	struct refusal *refusal = arg;
+	(void)msg;
+
+	return !known(refusal->options, &hdr->val) &&
+	       mbuf_printf(refusal->mb, "Unsupported: %r\r\n", &hdr->val) != 0;
+}
+
+/* What is required of us and we do not do (8.2.2.3). */
+static bool refuse_420(struct sip_ua *ua, const struct sip_msg *msg,
+		       const struct sip_call_options *options)
+{
+	struct refusal refusal = {.options = options, .mb = mbuf_alloc(128)};
+	bool refused = true;
+
+	if (!refusal.mb)
+		return true;
+	sip_msg_hdr_apply(msg, true, SIP_HDR_REQUIRE, require_handler,
+			  &refusal);
+	refused = refusal.mb->end > 0;
+	if (refused)
+		(void)server_transaction_replyf(
+			NULL, NULL, ua->sip, msg, false, 420, "Bad Extension",
+			"%bContent-Length: 0\r\n\r\n", refusal.mb->buf,
+			refusal.mb->end);
+	mem_deref(refusal.mb);
+	return refused;
+}
+
+bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+		       const struct sip_call_options *options)
+{
+	if (sip_msg_hdr_count(msg, SIP_HDR_REQUIRE) &&
+	    refuse_420(ua, msg, options))
+		return true;
+	/* RFC 3262 section 3: we want reliable responses, they cannot. */
+	if (!options || options->prack != SIP_PRACK_REQUIRED ||
+	    pl_strcmp(&msg->met, "INVITE") || pl_isset(&msg->to.tag) ||
+	    extensions_has(msg, SIP_HDR_SUPPORTED, TAG_100REL) ||
+	    extensions_has(msg, SIP_HDR_REQUIRE, TAG_100REL))
+		return false;
+	(void)server_transaction_replyf(NULL, NULL, ua->sip, msg, false, 421,
+					"Extension Required",
+					"Require: " TAG_100REL "\r\n"
+					"Content-Length: 0\r\n\r\n");
+	return true;
+}

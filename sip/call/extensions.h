@@ -1,0 +1,33 @@
+/**
+ * Methods and option tags: Allow, Supported, Require (RFC 3261 8.2.2.3, 19.2).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_CALL_EXTENSIONS_H
+#define OFFHOOK_SIP_CALL_EXTENSIONS_H
+
+#include <re.h>
+
+struct sip_call;
+struct sip_call_options;
+struct sip_ua;
+
+#define ALLOW_HEADER                                                       \
+	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
+	"NOTIFY, PRACK, UPDATE\r\n"
+
+/** Lines of a request that begins or refreshes the session. */
+int extensions_request(char **ret, const struct sip_call *call, bool invite);
+/** Lines of our response to one. */
+int extensions_response(char **ret, const struct sip_call *call);
+/** Answer OPTIONS with what we understand (RFC 3261 11.2).
+ * @param options  of who is addressed; NULL: nobody we know */
+void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+		      const struct sip_call_options *options);
+/** Refuse a request, 420 or 421, that asks for more, or less, than we do.
+ * @return true: it was answered */
+bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+		       const struct sip_call_options *options);
+bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
+		    const char *tag);
+
+#endif

@@ -1,0 +1,208 @@
+#include "sip/call/in_dialog.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sip/body/dtmf_info.h"
+#include "sip/body/multipart.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/refer.h"
+#include "sip/call/uac.h"
+#include "sip/dialog/dialog.h"
+#include "sip/message/digest.h"
+#include "sip/message/headers.h"
+#include "sip/message/message.h"
+#include "sip/message/text.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/transport/trace.h"
+#include "sip/ua/native_ua.h"
+#include "sip/ua/ua_internal.h"
+
+/* A request under way; it holds a reference to its call. */
+struct inner {
+	struct sip_call *call;
+	struct client_request *req;
+	const char *method; /* static */
+	char *headers;
+	char *type;
+	char *body;
+};
+
+static void inner_destructor(void *arg)
+{
+	struct inner *inner = arg;
+
+	inner->call->request_count--;
+	mem_deref(inner->req);
+	mem_deref(inner->headers);
+	mem_deref(inner->type);
+	mem_deref(inner->body);
+	mem_deref(inner->call);
+}
+
+/* RFC 3428 section 4: a MESSAGE carries no Contact. */
+static int contact_handler(enum sip_transp tp, const struct sa *src,
+			   const struct sa *dst, struct mbuf *mb, void *arg)
+{
+	struct inner *inner = arg;
+
+	if (strcmp(inner->method, "MESSAGE") == 0 ||
+	    strcmp(inner->method, "INFO") == 0)
+		return 0;
+	return invite_send_handler(tp, src, dst, mb, inner->call);
+}
+
+static int inner_send(struct inner *inner);
+
+static void answer_event(struct inner *inner, const struct sip_msg *msg)
+{
+	struct sip_call *call = inner->call;
+	struct call_event *event;
+
+	event = call_event(call, SIP_CALL_ANSWER_TO, true,
+			   ua_event_ns(call->ua));
+	if (!event)
+		return;
+	event->method = inner->method;
+	if (msg)
+		call_event_reason(event, msg);
+	else
+		(void)str_copy(event->reason, sizeof(event->reason),
+			       "no answer");
+}
+
+/* 408 and 481, or no answer, end a dialog (RFC 3261 12.2.1.2); a NOTIFY that
+ * is refused so ends its subscription alone (RFC 5057 5.1). */
+static bool ends_dialog(const struct inner *inner, const struct sip_msg *msg)
+{
+	return strcmp(inner->method, "NOTIFY") != 0 &&
+	       (!msg || msg->scode == 408 || msg->scode == 481);
+}
+
+static void inner_answered(struct inner *inner, const struct sip_msg *msg)
+{
+	struct sip_call *call = inner->call;
+	char reason[REASON_BYTES];
+
+	if (strcmp(inner->method, "REFER") == 0)
+		refer_answered(call, msg);
+	else if (strcmp(inner->method, "NOTIFY") != 0)
+		answer_event(inner, msg);
+	if (!ends_dialog(inner, msg) || call->state != CALL_UP)
+		return;
+	str_print(reason, sizeof(reason), "%s to our %s",
+		  !msg                ? "no answer"
+		  : msg->scode == 408 ? "408"
+				      : "481",
+		  inner->method);
+	call_set_end(call, SIP_END_FAILED, true, msg ? msg->scode : 0, reason);
+	call_bye(call);
+}
+
+static void response_handler(int err, const struct sip_msg *msg, void *arg)
+{
+	struct inner *inner = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	if (!err && digest_asked(msg) &&
+	    digest_challenge(inner->call->digest, msg) == 0 &&
+	    inner_send(inner) == 0)
+		return;
+	inner_answered(inner, err ? NULL : msg);
+	mem_deref(inner);
+}
+
+static int inner_send(struct inner *inner)
+{
+	const struct request request = {
+		.method = inner->method,
+		.headers = inner->headers,
+		.type = inner->type,
+		.body = inner->body,
+		.sendh = contact_handler,
+		.resph = response_handler,
+		.arg = inner,
+	};
+	struct sip_call *call = inner->call;
+
+	/* The finished request releases itself. */
+	inner->req = NULL;
+	return dialog_send(&inner->req, call->account, call->dialog,
+			   call->digest, &request);
+}
+
+int in_dialog_send(struct sip_call *call, const char *method,
+		   const char *headers, const char *type, const char *body)
+{
+	struct inner *inner;
+	int err = 0;
+
+	if (call->request_count >= CALL_REQUESTS_MAX)
+		return -EBUSY;
+	inner = mem_zalloc(sizeof(*inner), inner_destructor);
+	if (!inner)
+		return -ENOMEM;
+	inner->call = mem_ref(call);
+	call->request_count++;
+	inner->method = method;
+	if (headers)
+		err = text_print(&inner->headers, "%s", headers);
+	if (!err && type)
+		err = text_print(&inner->type, "%s", type);
+	if (!err && type)
+		err = text_print(&inner->body, "%s", body);
+	digest_begin(call->digest);
+	if (!err)
+		err = inner_send(inner);
+	if (err)
+		mem_deref(inner);
+	return err;
+}
+
+/* Digits by INFO; whatever else an INFO carries is taken without a word (RFC
+ * 6086 section 4.2.2 leaves that to the receiver). */
+void info_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *type = sip_msg_hdr(msg, SIP_HDR_CONTENT_TYPE);
+	struct call_event *event;
+	struct dtmf_info info;
+	struct pl name = PL_INIT;
+
+	(void)server_transaction_reply(NULL, call->ua->sip, msg, 200, "OK");
+	if (!type || re_regex(type->val.p, type->val.l, "[^; \t]+", &name) ||
+	    !msg_body_length(msg) ||
+	    msg_body_length(msg) > DTMF_INFO_BODY_BYTES ||
+	    dtmf_info_parse(&info, name.p, name.l,
+			    (const char *)mbuf_buf(msg->mb),
+			    msg_body_length(msg)))
+		return;
+	event = call_event(call, SIP_CALL_DTMF, false, call->ua->received_ns);
+	if (!event)
+		return;
+	event->digit = info.digit;
+	event->digit_ms = info.ms;
+}
+
+int native_call_request(struct sip_call *call, const char *method,
+			const char *type, const char *body)
+{
+	static const char *const methods[] = {"MESSAGE", "OPTIONS", "INFO"};
+
+	if (call->state != CALL_UP)
+		return -ENOTCONN;
+	if (type && (!header_text_valid(type) || !body))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (strcmp(method, methods[i]) == 0)
+			return in_dialog_send(
+				call, methods[i],
+				strcmp(method, "OPTIONS") == 0
+					? "Accept: " MULTIPART_ACCEPT "\r\n"
+					: NULL,
+				type, body);
+	}
+	return -EINVAL;
+}

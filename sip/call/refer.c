@@ -1,0 +1,339 @@
+#include "sip/call/refer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/in_dialog.h"
+#include "sip/call/replaces.h"
+#include "sip/dialog/peer.h"
+#include "sip/message/contact.h"
+#include "sip/message/error.h"
+#include "sip/message/headers.h"
+#include "sip/message/message.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/transport/trace.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/native_ua.h"
+#include "sip/ua/ua_internal.h"
+
+/* ---- we refer ---- */
+
+/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N); then the
+ * notifier says for how long it goes on, and what it may say at most. */
+#define NOTIFY_WAIT_S 32
+#define NOTIFY_MAX_S  300
+
+static void transfer_end(struct sip_call *call, bool good)
+{
+	struct call_event *event;
+
+	if (!call->transferring)
+		return;
+	call->transferring = false;
+	mono_timer_cancel(&call->tmr_transfer);
+	event = call_event(call,
+			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
+			   true, ua_event_ns(call->ua));
+	if (!event)
+		return;
+	event->code = call->transfer_code;
+	(void)str_copy(event->reason, sizeof(event->reason),
+		       call->transfer_reason);
+}
+
+static void transfer_note(struct sip_call *call, uint16_t code,
+			  const char *reason)
+{
+	call->transfer_code = code;
+	str_print(call->transfer_reason, sizeof(call->transfer_reason), "%s",
+		  reason);
+}
+
+static void overdue_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	str_print(reason, sizeof(reason),
+		  "no NOTIFY said how the transfer ended, the last one: %s",
+		  call->transfer_reason);
+	transfer_note(call, 0, reason);
+	transfer_end(call, false);
+}
+
+static void notify_wait(struct sip_call *call, uint32_t s)
+{
+	mono_timer_start(&call->tmr_transfer, (uint64_t)s * 1000,
+			 overdue_handler, call);
+}
+
+void refer_stop(struct sip_call *call)
+{
+	if (!call->transferring)
+		return;
+	transfer_note(call, 0, "the call ended before its transfer did");
+	transfer_end(call, false);
+}
+
+/* Subscription-State: active;expires=60 */
+static uint32_t expires_of(const struct pl *state)
+{
+	struct pl expires;
+	uint32_t s;
+
+	if (msg_param_decode(state, "expires", &expires))
+		return NOTIFY_MAX_S;
+	s = pl_u32(&expires);
+	return s < NOTIFY_MAX_S ? s : NOTIFY_MAX_S;
+}
+
+void refer_answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+
+	if (!msg) {
+		transfer_note(call, 0, "no answer to our REFER");
+		transfer_end(call, false);
+		return;
+	}
+	msg_line(reason, sizeof(reason), msg);
+	/* A NOTIFY may have overtaken the 202. */
+	if (msg->scode >= 300 || call->transfer_code < 200)
+		transfer_note(call, msg->scode, reason);
+	if (msg->scode >= 300) {
+		transfer_end(call, false);
+		return;
+	}
+	if (refer_is_silent(msg))
+		transfer_end(call, true); /* RFC 4488 section 4 */
+	else if (call->transferring && !mono_timer_running(&call->tmr_transfer))
+		notify_wait(call, NOTIFY_WAIT_S);
+}
+
+/* "SIP/2.0 200 OK" (RFC 3515 2.4.5) */
+static bool fragment_read(const struct sip_msg *msg, uint16_t *ret_code,
+			  char *reason, size_t size)
+{
+	struct pl code, phrase;
+
+	if (!msg_ctype_cmp(&msg->ctyp, "message", "sipfrag") ||
+	    re_regex((const char *)mbuf_buf(msg->mb), mbuf_get_left(msg->mb),
+		     "SIP/2.0 [0-9]3 [^\r\n]*", &code, &phrase))
+		return false;
+	*ret_code = (uint16_t)pl_u32(&code);
+	(void)pl_strcpy(&phrase, reason, size);
+	return true;
+}
+
+void refer_notified(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *event = sip_msg_hdr(msg, SIP_HDR_EVENT);
+	const struct sip_hdr *state =
+		sip_msg_hdr(msg, SIP_HDR_SUBSCRIPTION_STATE);
+	char reason[REASON_BYTES];
+	uint16_t code = 0;
+
+	if (!event || event->val.l < 5 ||
+	    strncasecmp(event->val.p, "refer", 5) != 0) {
+		(void)server_transaction_reply(NULL, call->ua->sip, msg, 489,
+					       "Bad Event");
+		return;
+	}
+	if (!call->transferring || !state) {
+		(void)server_transaction_reply(
+			NULL, call->ua->sip, msg,
+			call->transferring ? 400 : 481,
+			call->transferring ? "Bad Request"
+					   : "Subscription Does Not Exist");
+		return;
+	}
+	(void)server_transaction_reply(NULL, call->ua->sip, msg, 200, "OK");
+	if (fragment_read(msg, &code, reason, sizeof(reason)))
+		transfer_note(call, code, reason);
+	if (code >= 200)
+		transfer_end(call, code < 300);
+	else if (state->val.l >= 10 &&
+		 strncasecmp(state->val.p, "terminated", 10) == 0)
+		transfer_end(call, false);
+	else
+		notify_wait(call, expires_of(&state->val));
+}
+
+static int refer_send(struct sip_call *call, const char *target, bool silent)
+{
+	char *headers = NULL;
+	int err;
+
+	if (call->state != CALL_UP)
+		return -ENOTCONN;
+	if (call->transferring)
+		return -EBUSY;
+	err = text_print(&headers, "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
+			 target, call->account->aor,
+			 silent ? "Refer-Sub: false\r\n"
+				  "Supported: norefersub\r\n"
+				: "");
+	if (!err) {
+		call->transferring = true;
+		transfer_note(call, 0, "");
+		err = in_dialog_send(call, "REFER", headers, NULL, NULL);
+		if (err)
+			call->transferring = false;
+	}
+	mem_deref(headers);
+	return err;
+}
+
+int native_call_transfer(struct sip_call *call, const char *uri, bool silent)
+{
+	char *target;
+	int err = peer_uri(&target, call->account, uri);
+
+	if (err)
+		return err;
+	err = refer_send(call, target, silent);
+	mem_deref(target);
+	return err;
+}
+
+int native_call_transfer_attended(struct sip_call *call,
+				  const struct sip_call *other)
+{
+	char *target;
+	int err = other->state == CALL_UP ? replaces_refer(&target, other)
+					  : -ENOTCONN;
+
+	if (err)
+		return err;
+	err = refer_send(call, target, false);
+	mem_deref(target);
+	return err;
+}
+
+/* ---- we are referred ---- */
+
+bool refer_is_silent(const struct sip_msg *msg)
+{
+	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
+
+	return sub && !pl_strcasecmp(&sub->val, "false");
+}
+
+/* One address of printable characters: neither a list nor a control character
+ * (RFC 3261 section 25.1). A comma in quotes is part of a name or parameter. */
+static bool is_one_address(const struct pl *value)
+{
+	bool quoted = false, bracketed = false;
+
+	for (size_t i = 0; i < value->l; i++) {
+		unsigned char ch = (unsigned char)value->p[i];
+
+		if (ch == 127 || (ch < ' ' && !strchr("\t\r\n", ch)) || !ch)
+			return false;
+		if (quoted && ch == '\\')
+			i++;
+		else if (ch == '"')
+			quoted = !quoted;
+		else if (!quoted && (ch == '<' || ch == '>'))
+			bracketed = ch == '<';
+		else if (!quoted && !bracketed && ch == ',')
+			return false;
+	}
+	return true;
+}
+
+int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg)
+{
+	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
+	struct sip_addr addr;
+
+	/* Exactly one (RFC 3515 2.4.2), of a scheme we can call. */
+	if (!to || sip_msg_hdr_count(msg, SIP_HDR_REFER_TO) != 1 ||
+	    !is_one_address(&to->val) || sip_addr_decode(&addr, &to->val) ||
+	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
+	     pl_strcasecmp(&addr.uri.scheme, "sips")))
+		return -EBADMSG;
+	/* Other headers behind '?' are not ours to copy unseen. */
+	if (replaces_referred(ret_replaces, &addr.uri))
+		return -EBADMSG;
+	if (addr.uri.headers.l)
+		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
+	return neg(pl_strdup(ret, &addr.auri));
+}
+
+void refer_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct sip_ua *ua = call->ua;
+	struct contact contact;
+	struct call_event *event;
+	char *target = NULL;
+	char *replaces = NULL;
+
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
+		(void)server_transaction_reply(
+			NULL, ua->sip, msg, 481,
+			"Call/Transaction Does Not Exist");
+		return;
+	}
+	if (refer_target(&target, &replaces, msg)) {
+		mem_deref(replaces);
+		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+					       "Bad Refer-To");
+		return;
+	}
+	event = call->referred ? NULL
+			       : call_event(call, SIP_CALL_REFERRED, false,
+					    ua->received_ns);
+	if (!event) {
+		mem_deref(target);
+		mem_deref(replaces);
+		(void)server_transaction_reply(NULL, ua->sip, msg, 603,
+					       "Decline");
+		return;
+	}
+	event->target = target;
+	event->replaces = replaces;
+	call->referred = true;
+	call->refer_silent = refer_is_silent(msg);
+	call->refer_seq = msg->cseq.num;
+	contact_answer(&contact, call->account, msg);
+	(void)server_transaction_replyf(
+		NULL, NULL, ua->sip, msg, true, 202, "Accepted",
+		"%H%sContent-Length: 0\r\n\r\n", contact_print, &contact,
+		call->refer_silent ? "Refer-Sub: false\r\n" : "");
+	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
+	(void)native_call_refer_progress(call, 100, "Trying");
+}
+
+void refer_status_print(char headers[static REFER_HEADERS_BYTES],
+			char body[static REFER_BODY_BYTES], uint32_t seq,
+			uint16_t code, const char *reason)
+{
+	str_print(headers, REFER_HEADERS_BYTES,
+		  "Event: refer;id=%u\r\nSubscription-State: %s\r\n", seq,
+		  code < 200 ? "active;expires=180"
+			     : "terminated;reason=noresource");
+	str_print(body, REFER_BODY_BYTES, "SIP/2.0 %u %s\r\n", code, reason);
+}
+
+int native_call_refer_progress(struct sip_call *call, uint16_t code,
+			       const char *reason)
+{
+	char headers[REFER_HEADERS_BYTES], body[REFER_BODY_BYTES];
+
+	if (!call->referred)
+		return -EALREADY;
+	if (code < 100 || code > 699 || !header_text_valid(reason))
+		return -EINVAL;
+	call->referred = code < 200;
+	if (call->refer_silent)
+		return 0;
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
+		return -ENOTCONN;
+	refer_status_print(headers, body, call->refer_seq, code, reason);
+	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body);
+}

@@ -1,0 +1,288 @@
+#include "sip/call/reinvite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/offer_answer.h"
+#include "sip/call/session_timer.h"
+#include "sip/call/uac.h"
+#include "sip/call/uas.h"
+#include "sip/call/update.h"
+#include "sip/dialog/dialog.h"
+#include "sip/message/digest.h"
+#include "sip/message/message.h"
+#include "sip/message/text.h"
+#include "sip/message/warning.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/transport/trace.h"
+#include "sip/ua/native_ua.h"
+#include "sip/ua/ua_internal.h"
+
+static int reinvite_send(struct sip_call *call);
+
+void reinvite_stop(struct sip_call *call)
+{
+	mono_timer_cancel(&call->tmr_reinvite);
+	call->reinviting = false;
+	/* Of an INVITE that began the call the answer is awaited. */
+	if (call->req && call->hold_known) {
+		call->req = mem_deref(call->req);
+		mem_deref(call);
+	}
+}
+
+static void reinvite_failed(struct sip_call *call, uint16_t code,
+			    const char *reason)
+{
+	struct call_event *event;
+
+	call->reinviting = false;
+	if (call->reinvite_refreshes)
+		return;
+	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
+			   ua_event_ns(call->ua));
+	if (event) {
+		event->code = code;
+		str_print(event->reason, sizeof(event->reason), "%s", reason);
+	}
+}
+
+static void retry_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (reinvite_send(call))
+		reinvite_failed(call, 0, "the re-INVITE could not be sent");
+}
+
+uint32_t glare_ms(const struct sip_call *call)
+{
+	return call->outgoing ? 2100 + 10 * (random_u32() % 191)
+			      : 10 * (random_u32() % 201);
+}
+
+/* Both sides asked at once. */
+static void glare(struct sip_call *call)
+{
+	call->reinvite_retried = true;
+	mono_timer_start(&call->tmr_reinvite, glare_ms(call), retry_handler,
+			 call);
+}
+
+static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	int64_t now = call->ua->received_ns;
+	char reason[REASON_BYTES] = "";
+	struct call_event *event;
+	int err;
+
+	dialog_refresh(call->dialog, msg);
+	(void)uac_ack(call, msg->cseq.num, NULL);
+	call->reinviting = false;
+	err = offer_answer_conclude(
+		call, msg, "the answer to our re-INVITE has no SDP", reason);
+	if (err) {
+		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
+		call_bye(call);
+		return;
+	}
+	call->held = call->reinvite_hold;
+	session_timer_peer(call, msg);
+	session_timer_answered(call, msg);
+	if (call->reinvite_refreshes)
+		return;
+	if (call->reinvite_plain)
+		event = call_event(call, SIP_CALL_REINVITED, true, now);
+	else
+		event = call_event(
+			call, call->held ? SIP_CALL_HELD : SIP_CALL_RESUMED,
+			true, now);
+	call_event_reason(event, msg);
+}
+
+static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	msg_line(reason, sizeof(reason), msg);
+	switch (msg->scode) {
+	case 401:
+	case 407:
+		err = digest_challenge(call->digest, msg);
+		if (!err && reinvite_send(call) == 0)
+			return;
+		digest_reason(reason, sizeof(reason), err, msg);
+		break;
+	case 422:
+		if (session_timer_raise(call, msg) && reinvite_send(call) == 0)
+			return;
+		break;
+	case 491:
+		if (call->reinvite_retried)
+			break;
+		glare(call);
+		return;
+	case 408: /* the dialog is gone (12.2.1.2) */
+	case 481:
+		reinvite_failed(call, msg->scode, reason);
+		str_print(reason, sizeof(reason), "%u to our re-INVITE",
+			  msg->scode);
+		call_set_end(call, SIP_END_FAILED, true, msg->scode, reason);
+		call_bye(call);
+		return;
+	default:
+		break;
+	}
+	reinvite_failed(call, msg->scode, reason);
+}
+
+static void response_handler(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	if (err) {
+		reinvite_failed(call, 0, "no answer to our re-INVITE");
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "no answer to our re-INVITE");
+		call_bye(call);
+	} else if (msg->scode < 300) {
+		reinvite_answered(call, msg);
+	} else {
+		reinvite_refused(call, msg);
+	}
+	mem_deref(call);
+}
+
+static int reinvite_send(struct sip_call *call)
+{
+	struct request request = {
+		.method = "INVITE",
+		.sdp = &call->sdp,
+		.sendh = invite_send_handler,
+		.resph = response_handler,
+		.arg = call,
+	};
+	int err;
+
+	/* An offer of the peer may have come in between. */
+	err = offer_answer_new_offer(
+		call, offer_answer_wanted(call, call->reinvite_hold));
+	if (!err)
+		err = uac_invite_send(call, &request);
+	if (err)
+		return err;
+	call_event(call, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
+	return 0;
+}
+
+static int reinvite_begin(struct sip_call *call, bool hold, bool plain,
+			  bool refreshes)
+{
+	int err;
+
+	if (call->state != CALL_UP)
+		return -ENOTCONN;
+	if (call->reinviting || call->ok_mb || call->update)
+		return -EBUSY;
+	if (call->held == hold && !plain)
+		return -EALREADY;
+	call->reinviting = true;
+	call->reinvite_hold = hold;
+	call->reinvite_plain = plain;
+	call->reinvite_refreshes = refreshes;
+	call->reinvite_retried = false;
+	digest_begin(call->digest);
+	err = reinvite_send(call);
+	if (err)
+		call->reinviting = false;
+	return err;
+}
+
+int native_call_hold(struct sip_call *call)
+{
+	return reinvite_begin(call, true, false, false);
+}
+
+int native_call_resume(struct sip_call *call)
+{
+	return reinvite_begin(call, false, false, false);
+}
+
+int native_call_reinvite(struct sip_call *call)
+{
+	return reinvite_begin(call, call->held, true, false);
+}
+
+int reinvite_refresh(struct sip_call *call)
+{
+	return reinvite_begin(call, call->held, true, true);
+}
+
+static void refuse(struct sip_call *call, const struct sip_msg *msg,
+		   uint16_t code, const char *phrase)
+{
+	(void)server_transaction_reply(NULL, call->ua->sip, msg, code, phrase);
+}
+
+/* The peer's offer, or the wish for ours. */
+static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg,
+			     char *reason)
+{
+	int err = offer_answer_offered(call, msg, reason);
+
+	if (err != 1)
+		return err;
+	err = offer_answer_new_offer(call,
+				     offer_answer_wanted(call, call->held));
+	call->answer_in_ack = !err;
+	return err;
+}
+
+void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	int err;
+
+	if (call->state == CALL_INCOMING || call->answer_in_ack) {
+		(void)server_transaction_replyf(NULL, NULL, call->ua->sip, msg,
+						false, 500,
+						"Server Internal Error",
+						"Retry-After: 5\r\n"
+						"Content-Length: 0\r\n\r\n");
+		return;
+	}
+	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
+		refuse(call, msg, 481, "Call/Transaction Does Not Exist");
+		return;
+	}
+	if (call->req || update_offers(call)) {
+		refuse(call, msg, 491, "Request Pending");
+		return;
+	}
+	if (!session_timer_asked(call, msg))
+		return;
+	session_timer_peer(call, msg);
+	err = reinvite_describe(call, msg, reason);
+	if (err) {
+		warning_refuse(NULL, call->ua->sip, msg, err,
+			       reason[0] ? reason : NULL);
+		return;
+	}
+	dialog_refresh(call->dialog, msg);
+	mem_ref(call);
+	uas_ack_overtaken(call);
+	err = uas_accept(call, msg, true);
+	if (!err && !call->answer_in_ack)
+		offer_answer_answered(call);
+	else if (!err)
+		call_event(call, SIP_CALL_LOCAL_SDP, true, call->ua->sent_ns);
+	mem_deref(call);
+}

@@ -1,0 +1,237 @@
+#include "sip/call/session_timer.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/extensions.h"
+#include "sip/call/reinvite.h"
+#include "sip/call/update.h"
+#include "sip/message/text.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/ua/ua_internal.h"
+
+/* RFC 4028 section 4: nobody has to accept less. */
+#define MIN_SE_S 90
+
+/* 422 answers a call obeys. */
+#define RAISES_MAX 5
+
+/* A refresh that cannot begin now is tried again. */
+#define BUSY_MS 1000
+
+struct expires {
+	bool given;
+	uint32_t s;
+	enum sip_refresher refresher;
+};
+
+static uint32_t own_min_s(const struct sip_call *call)
+{
+	uint32_t s = call->options.session_timer_s;
+
+	return s < MIN_SE_S ? s : MIN_SE_S;
+}
+
+/* Session-Expires: 1800;refresher=uac */
+static struct expires expires_read(const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_SESSION_EXPIRES);
+	struct expires expires = {.given = false};
+	struct pl value, params, who;
+
+	if (!hdr ||
+	    re_regex(hdr->val.p, hdr->val.l, "[0-9]+[^]*", &value, &params))
+		return expires;
+	expires.given = true;
+	expires.s = pl_u32(&value);
+	if (!msg_param_decode(&params, "refresher", &who))
+		expires.refresher = !pl_strcasecmp(&who, "uac")
+					    ? SIP_REFRESHER_UAC
+					    : SIP_REFRESHER_UAS;
+	return expires;
+}
+
+static uint32_t min_se_read(const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_MIN_SE);
+
+	return hdr ? pl_u32(&hdr->val) : 0;
+}
+
+static const char *refresher_text(enum sip_refresher refresher)
+{
+	if (refresher == SIP_REFRESHER_UAC)
+		return ";refresher=uac";
+	return refresher == SIP_REFRESHER_UAS ? ";refresher=uas" : "";
+}
+
+int session_timer_request(struct re_printf *pf, const struct sip_call *call)
+{
+	const struct session_timer *t = &call->timer;
+	enum sip_refresher refresher = call->options.refresher;
+	uint32_t s = call->options.session_timer_s;
+
+	if (s == 0)
+		return 0;
+	if (t->interval_s) {
+		s = t->interval_s;
+		refresher = t->ours ? SIP_REFRESHER_UAC : SIP_REFRESHER_UAS;
+	}
+	if (s < t->min_s)
+		s = t->min_s;
+	return re_hprintf(pf, "Session-Expires: %u%s\r\nMin-SE: %u\r\n", s,
+			  refresher_text(refresher),
+			  t->min_s > own_min_s(call) ? t->min_s
+						     : own_min_s(call));
+}
+
+int session_timer_response(struct re_printf *pf, const struct sip_call *call)
+{
+	const struct session_timer *t = &call->timer;
+
+	if (t->interval_s == 0)
+		return 0;
+	return re_hprintf(pf, "%sSession-Expires: %u%s\r\n",
+			  t->peer_knows && !t->ours ? "Require: timer\r\n" : "",
+			  t->interval_s,
+			  refresher_text(t->ours ? SIP_REFRESHER_UAS
+						 : SIP_REFRESHER_UAC));
+}
+
+bool session_timer_asked(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct session_timer *t = &call->timer;
+	struct expires asked = expires_read(msg);
+	uint32_t min_s = min_se_read(msg);
+	enum sip_refresher refresher;
+
+	if (call->options.session_timer_s == 0)
+		return true;
+	t->peer_knows = extensions_has(msg, SIP_HDR_SUPPORTED, "timer") ||
+			extensions_has(msg, SIP_HDR_REQUIRE, "timer");
+	if (asked.given && asked.s < own_min_s(call) && t->peer_knows) {
+		(void)server_transaction_replyf(
+			NULL, NULL, call->ua->sip, msg, false, 422,
+			"Session Interval Too Small",
+			"Min-SE: %u\r\nContent-Length: 0\r\n\r\n",
+			own_min_s(call));
+		return false;
+	}
+	/* What is asked for may be lowered, but not below the Min-SE. */
+	t->interval_s = call->options.session_timer_s;
+	if (asked.given && asked.s < t->interval_s)
+		t->interval_s = asked.s;
+	if (t->interval_s < min_s)
+		t->interval_s = min_s;
+	if (t->interval_s < own_min_s(call))
+		t->interval_s = own_min_s(call);
+	refresher = asked.refresher ? asked.refresher : call->options.refresher;
+	t->ours = !t->peer_knows || refresher == SIP_REFRESHER_UAS;
+	return true;
+}
+
+void session_timer_answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct session_timer *t = &call->timer;
+	struct expires agreed = expires_read(msg);
+
+	if (call->options.session_timer_s == 0)
+		return;
+	t->interval_s = agreed.given ? agreed.s : 0;
+	t->ours = agreed.refresher != SIP_REFRESHER_UAS;
+	session_timer_run(call);
+}
+
+bool session_timer_raise(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct session_timer *t = &call->timer;
+	uint32_t min_s = min_se_read(msg);
+
+	if (call->options.session_timer_s == 0 || min_s <= t->min_s ||
+	    t->raises >= RAISES_MAX)
+		return false;
+	t->raises++;
+	t->min_s = min_s;
+	if (t->interval_s && t->interval_s < min_s)
+		t->interval_s = min_s;
+	return true;
+}
+
+static void expired_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	if (call->state == CALL_ACCEPTED) { /* no BYE before the ACK */
+		mono_timer_start(&call->timer.tmr, BUSY_MS, expired_handler,
+				 call);
+		return;
+	}
+	if (call->state != CALL_UP)
+		return;
+	str_print(reason, sizeof(reason),
+		  "the session timer expired: no refresh within %u s%s",
+		  call->timer.interval_s,
+		  call->timer.ours ? ", the peer did not accept ours" : "");
+	call_set_end(call, SIP_END_FAILED, true, 0, reason);
+	call_bye(call);
+}
+
+static uint64_t ms_of(uint32_t s)
+{
+	return (uint64_t)s * 1000;
+}
+
+/* RFC 4028 section 10: BYE so long before the session expires. */
+static uint64_t expiry_ms(const struct session_timer *t)
+{
+	uint64_t third = ms_of(t->interval_s) / 3;
+
+	return ms_of(t->interval_s) - (third < 32000 ? third : 32000);
+}
+
+static void refresh_handler(void *arg)
+{
+	struct sip_call *call = arg;
+	struct session_timer *t = &call->timer;
+	int err = -EBUSY;
+
+	if (call->state == CALL_UP)
+		err = t->peer_updates ? update_refresh(call)
+				      : reinvite_refresh(call);
+	if (err == -EBUSY && call->state != CALL_ENDING) {
+		mono_timer_start(&t->tmr, BUSY_MS, refresh_handler, call);
+		return;
+	}
+	mono_timer_start(&t->tmr, expiry_ms(t) - ms_of(t->interval_s) / 2,
+			 expired_handler, call);
+}
+
+void session_timer_run(struct sip_call *call)
+{
+	struct session_timer *t = &call->timer;
+
+	mono_timer_cancel(&t->tmr);
+	if (t->interval_s == 0)
+		return;
+	if (t->ours)
+		mono_timer_start(&t->tmr, ms_of(t->interval_s) / 2,
+				 refresh_handler, call);
+	else
+		mono_timer_start(&t->tmr, expiry_ms(t), expired_handler, call);
+}
+
+void session_timer_peer(struct sip_call *call, const struct sip_msg *msg)
+{
+	if (sip_msg_hdr(msg, SIP_HDR_ALLOW))
+		call->timer.peer_updates =
+			extensions_has(msg, SIP_HDR_ALLOW, "UPDATE");
+}
+
+void session_timer_stop(struct sip_call *call)
+{
+	mono_timer_cancel(&call->timer.tmr);
+}

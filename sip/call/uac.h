@@ -1,0 +1,30 @@
+/**
+ * The INVITE of a call we place, and its ACK (RFC 3261 13.2).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_CALL_UAC_H
+#define OFFHOOK_SIP_CALL_UAC_H
+
+#include <re.h>
+
+struct buf;
+struct request;
+struct sip_call;
+
+/** @param sdp  our answer to an offer in the 2xx, or NULL */
+int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
+int uac_invite(struct sip_call *call);
+/** What comes back on it: a sip_resp_h. @param arg  the call */
+void uac_response(int err, const struct sip_msg *msg, void *arg);
+/** It is on the wire. */
+void call_sent(struct sip_call *call, int64_t mono_ns);
+/** An INVITE, whose method and handlers are set, with the call's headers; its
+ * response handler lets go of the call. @return 0; -errno */
+int uac_invite_send(struct sip_call *call, struct request *request);
+/** Give the INVITE up; how must have been set by call_set_end(). */
+void uac_cancel(struct sip_call *call);
+void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
+int invite_send_handler(enum sip_transp tp, const struct sa *src,
+			const struct sa *dst, struct mbuf *mb, void *arg);
+
+#endif

@@ -1,0 +1,270 @@
+#include "sip/call/uac.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "sip/call.h"
+#include "sip/call/call_internal.h"
+#include "sip/call/early_dialog.h"
+#include "sip/call/offer_answer.h"
+#include "sip/call/prack.h"
+#include "sip/call/redirect.h"
+#include "sip/call/session_timer.h"
+#include "sip/dialog/dialog.h"
+#include "sip/message/digest.h"
+#include "sip/message/text.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/ua_internal.h"
+
+/* The SDP of a provisional response: an answer, even if it may be lost
+ * (13.2.1), or the offer we left to the peer, which must be reliable.
+ * @return 1: our answer stands in call->sdp */
+static int early_describe(struct sip_call *call, struct early *early,
+			  const struct sip_msg *msg, bool reliable)
+{
+	char reason[REASON_BYTES];
+	int r = 0;
+
+	if (offer_answer_empty(msg) || early->settled)
+		return 0;
+	if (call->options.late_offer) {
+		if (!reliable || offer_answer_offered(call, msg, reason) != 0)
+			return 0;
+		call_event(call, SIP_CALL_REMOTE_SDP, false,
+			   call->ua->received_ns);
+		r = 1;
+	} else if (offer_answer_read(call, msg, reason) ||
+		   offer_answer_accept(call, reason)) {
+		return 0;
+	} else if (offer_answer_news(call)) {
+		offer_answer_event_media(
+			call, call_event(call, SIP_CALL_REMOTE_SDP, false,
+					 call->ua->received_ns));
+	}
+	offer_answer_hold_events(call, call->ua->received_ns);
+	mem_deref(early->remote);
+	early->remote = mem_ref(call->remote);
+	early->answered = true;
+	early->settled = reliable;
+	return r;
+}
+
+/* @return false: it came before, or one before it is missing (RFC 3262 4) */
+static bool in_sequence(struct early *early, const struct sip_msg *msg)
+{
+	uint32_t rseq = pl_u32(&sip_msg_hdr(msg, SIP_HDR_RSEQ)->val);
+
+	if (early->has_rseq && rseq != early->rseq + 1)
+		return false;
+	early->has_rseq = true;
+	early->rseq = rseq;
+	return true;
+}
+
+/* @return false: it counts for nothing */
+static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct early *early = early_take(call, msg);
+	bool reliable = early && prack_is_reliable(call, msg);
+	int answer;
+
+	if (!early)
+		return true; /* no dialog: a state alone */
+	if (reliable && !in_sequence(early, msg))
+		return false;
+	answer = early_describe(call, early, msg, reliable);
+	if (reliable &&
+	    prack_send(call, early, msg, answer ? &call->sdp : NULL) == 0 &&
+	    answer)
+		offer_answer_event_media(call,
+					 call_event(call, SIP_CALL_LOCAL_SDP,
+						    true, call->ua->sent_ns));
+	return true;
+}
+
+/* 101 to 199 */
+static void provisional(struct sip_call *call, const struct sip_msg *msg)
+{
+	int64_t now = call->ua->received_ns;
+	struct call_event *event;
+
+	if (msg->scode <= 100 || call->state != CALL_INVITING ||
+	    !provisional_take(call, msg))
+		return;
+	if (msg->scode < 180 || msg->scode == call->last_provisional)
+		return;
+	call->last_provisional = msg->scode;
+	event = call_event(
+		call, msg->scode == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
+		false, now);
+	call_event_reason(event, msg);
+}
+
+/* The answer that came with a provisional response of the same branch. */
+static int early_answer_take(struct sip_call *call, struct early *early,
+			     char *reason)
+{
+	int err;
+
+	if (call->remote == early->remote)
+		return 0;
+	mem_deref(call->remote);
+	call->remote = mem_ref(early->remote);
+	err = offer_answer_accept(call, reason);
+	if (err)
+		return err;
+	offer_answer_event_media(call,
+				 call_event(call, SIP_CALL_REMOTE_SDP, false,
+					    call->ua->received_ns));
+	offer_answer_hold_events(call, call->ua->received_ns);
+	return 0;
+}
+
+/* @return 1: the ACK must have our answer; 0; or -errno with the reason why
+ * the call cannot be */
+static int answer_take(struct sip_call *call, struct early *early,
+		       const struct sip_msg *msg, char *reason)
+{
+	int err;
+
+	if (early && early->settled && call->options.late_offer)
+		return 0;
+	if (early && early->answered &&
+	    (early->settled || offer_answer_empty(msg)))
+		return early_answer_take(call, early, reason);
+	if (!call->options.late_offer)
+		return offer_answer_conclude(call, msg, "the answer has no SDP",
+					     reason);
+	err = offer_answer_offered(call, msg, reason);
+	if (err == 0)
+		return 1;
+	if (err == 1)
+		str_print(reason, REASON_BYTES,
+			  "the 2xx has no SDP, which had to be the offer");
+	else if (!reason[0])
+		str_print(reason, REASON_BYTES,
+			  "the offer in the 2xx cannot be answered");
+	return -EBADMSG;
+}
+
+/* Acknowledge the 2xx: the call is up, or ends at once. */
+static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
+			int answer, const char *reason)
+{
+	struct call_event *event;
+
+	event = call_event(call, SIP_CALL_ANSWERED, false,
+			   call->ua->received_ns);
+	call_event_reason(event, msg);
+	(void)uac_ack(call, msg->cseq.num, answer == 1 ? &call->sdp : NULL);
+	if (answer == 1)
+		offer_answer_answered(call);
+	event = call_established(call, true, msg->scode,
+				 answer < 0 ? reason : NULL);
+	call_event_reason(event, msg);
+}
+
+static void answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	struct early *early = early_find(call, msg);
+	int err;
+
+	mono_timer_cancel(&call->tmr_ring);
+	err = dialog_establish(call->dialog, msg);
+	if (err) {
+		/* Without a target neither ACK nor BYE can be sent. */
+		if (call->state != CALL_ENDING)
+			call_set_end(call, SIP_END_FAILED, false, msg->scode,
+				     "the 2xx to INVITE has no usable "
+				     "Contact or To tag");
+		call_close(call);
+		return;
+	}
+	if (call->state == CALL_ENDING) { /* it crossed our CANCEL */
+		(void)uac_ack(call, msg->cseq.num, NULL);
+		call->state = CALL_UP;
+		call_bye(call);
+		return;
+	}
+	err = answer_take(call, early, msg, reason);
+	early_confirm(call, msg);
+	acknowledge(call, msg, err, reason);
+	if (call->state != CALL_UP)
+		return;
+	session_timer_peer(call, msg);
+	session_timer_answered(call, msg);
+}
+
+static void refused(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	if (call->state == CALL_ENDING) { /* 487 to our CANCEL, mostly */
+		call->end_code = msg->scode;
+		call_close(call);
+		return;
+	}
+	if (msg->scode == 422 && session_timer_raise(call, msg) &&
+	    uac_invite(call) == 0)
+		return;
+	if (msg->scode / 100 == 3) {
+		if (redirect_take(call, msg, reason))
+			return;
+		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+		call_close(call);
+		return;
+	}
+	if (!digest_asked(msg)) {
+		if (msg->scode < 600 && redirect_next(call))
+			return;
+		call_set_end_msg(call, SIP_END_REJECTED, msg);
+		call_close(call);
+		return;
+	}
+	err = digest_challenge(call->digest, msg);
+	if (!err)
+		err = uac_invite(call);
+	if (err) {
+		digest_reason(reason, sizeof(reason), err, msg);
+		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+		call_close(call);
+	}
+}
+
+static void no_answer_reason(const struct sip_call *call, char *reason, int err)
+{
+	if (redirect_away(call))
+		failure_at(reason, REASON_BYTES, call->account,
+			   call->dialog->target, err);
+	else
+		failure_reason(reason, REASON_BYTES, call->account, err);
+}
+
+void uac_response(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	if (!err && msg->scode < 200) {
+		provisional(call, msg);
+		return;
+	}
+	if (err && call->state == CALL_INVITING && redirect_next(call)) {
+		mem_deref(call);
+		return;
+	}
+	if (err) {
+		if (call->state != CALL_ENDING) {
+			no_answer_reason(call, reason, err);
+			call_set_end(call, SIP_END_FAILED, false, 0, reason);
+		}
+		call_close(call);
+	} else if (msg->scode < 300) {
+		answered(call, msg);
+	} else {
+		refused(call, msg);
+	}
+	mem_deref(call);
+}

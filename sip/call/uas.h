@@ -1,0 +1,56 @@
+/**
+ * The answers to an INVITE that came (RFC 3261 13.3).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_CALL_UAS_H
+#define OFFHOOK_SIP_CALL_UAS_H
+
+#include <re.h>
+
+struct media_local;
+struct sip_account;
+struct sip_call;
+struct sip_ua;
+
+void uas_invite(struct sip_ua *ua, struct sip_account *account,
+		const struct sip_msg *msg);
+void uas_ack(struct sip_call *call, const struct sip_msg *msg);
+void uas_ack_overtaken(struct sip_call *call);
+void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);
+/**
+ * Refuse an INVITE for its offer: 488 with a Warning, 415, or 400 if it cannot
+ * be read. The call ends with the reason.
+ * @param err  of offer_answer_read() or offer_answer_new_answer()
+ */
+void uas_refuse_offer(struct sip_call *call, int err, const char *reason);
+void uas_bye(struct sip_call *call, const struct sip_msg *msg);
+/** A response of a call that makes or refreshes its dialog or session. */
+struct uas_response {
+	const struct sip_msg *msg; /* the request */
+	struct server_transaction *
+		*server;      /* its transaction; NULL: one is made */
+	struct mbuf **ret_mb; /* a reference, to send it again; or NULL */
+	uint16_t code;
+	const char *reason;
+	const char *headers; /* more lines, or NULL */
+	bool routes;         /* it makes the dialog */
+	bool timer;          /* a 2xx: what of the session timer is agreed */
+	bool sdp;            /* with call->sdp */
+};
+/** Send it, with our Contact and what we support. @return 0; -errno */
+int uas_respond(struct sip_call *call, const struct uas_response *response);
+/** @param sdp  with call->sdp */
+int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp);
+/** Send what sip_call_answer() was asked for. */
+void uas_answer(struct sip_call *call);
+int uas_progress(struct sip_call *call, uint16_t code,
+		 const struct media_local *media);
+/** A provisional response as it goes on the wire, and its event.
+ * @param ret      to send it again, or NULL
+ * @param headers  more lines
+ * @param sdp      with call->sdp */
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp);
+void uas_stop_timers(struct sip_call *call);
+
+#endif

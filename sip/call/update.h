@@ -1,0 +1,19 @@
+/**
+ * UPDATE, both ways (RFC 3311).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_CALL_UPDATE_H
+#define OFFHOOK_SIP_CALL_UPDATE_H
+
+#include <re.h>
+
+struct sip_call;
+
+void update_received(struct sip_call *call, const struct sip_msg *msg);
+/** One without an offer, for the session timer. @return 0; -EBUSY; -errno */
+int update_refresh(struct sip_call *call);
+/** Our UPDATE has an offer that is not answered yet. */
+bool update_offers(const struct sip_call *call);
+void update_stop(struct sip_call *call);
+
+#endif

@@ -1,0 +1,260 @@
+#include "sip/dialog/dialog.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "sip/message/error.h"
+#include "sip/message/parse.h"
+#include "sip/message/text.h"
+#include "sip/ua/account_internal.h"
+
+static void dialog_destructor(void *arg)
+{
+	struct dialog *dialog = arg;
+
+	mem_deref(dialog->callid);
+	mem_deref(dialog->ltag);
+	mem_deref(dialog->rtag);
+	mem_deref(dialog->local);
+	mem_deref(dialog->remote);
+	mem_deref(dialog->target);
+	mem_deref(dialog->next_hop);
+	mem_deref(dialog->routes);
+	mem_deref(dialog->route);
+	mem_deref(dialog->headers);
+}
+
+/* The outbound proxy, then what the registrar said (RFC 3608 5). */
+static int routes_preload(struct dialog *dialog,
+			  const struct sip_account *account)
+{
+	const struct sip_account *registered = account_registration(account);
+	const char *proxy = account->outbound_proxy;
+	const char *routes = registered->service_routes;
+	int err;
+
+	err = text_print(&dialog->routes, "%s%s%s%s", proxy ? "Route: <" : "",
+			 proxy ? proxy : "", proxy ? ">\r\n" : "",
+			 routes ? routes : "");
+	if (!err)
+		err = text_print(&dialog->route, "%s",
+				 proxy ? proxy : registered->service_route);
+	return err;
+}
+
+int dialog_new(struct dialog **ret, const struct sip_account *account,
+	       const char *target, const char *to_uri)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	char text[16 + TEXT_NUMBER_BYTES];
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = 1 + random_u16();
+	text_hex(text, random_u64());
+	text_hex(text + 16, random_u64());
+	err = neg(str_dup(&dialog->callid, text));
+	if (!err)
+		err = neg(str_dup(&dialog->ltag, text_hex(text, random_u64())));
+	if (!err)
+		err = text_print(&dialog->local, "%s;tag=%s", account->from,
+				 dialog->ltag);
+	if (!err)
+		err = text_print(&dialog->remote, "<%s>", to_uri);
+	if (!err)
+		err = neg(str_dup(&dialog->target, target));
+	if (!err && (account->outbound_proxy ||
+		     account_registration(account)->service_route)) {
+		err = routes_preload(dialog, account);
+	} else if (!err && account->next_hop) {
+		err = text_print(&dialog->next_hop, "%s", account->next_hop);
+	}
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
+struct routes {
+	struct mbuf *mb;
+	char *first;
+	int err;
+};
+
+static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
+			  void *arg)
+{
+	struct routes *routes = arg;
+	struct sip_addr addr;
+	(void)msg;
+
+	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
+	if (!routes->err && !routes->first)
+		routes->err = parse_addr(&addr, &hdr->val)
+				      ? EBADMSG
+				      : pl_strdup(&routes->first, &addr.auri);
+	return routes->err != 0;
+}
+
+int routes_read(char **ret_lines, char **ret_first, const struct sip_msg *msg,
+		enum sip_hdrid id, bool forward)
+{
+	struct routes routes = {.mb = mbuf_alloc(256)};
+	char *text = NULL;
+	int err;
+
+	if (!routes.mb)
+		return -ENOMEM;
+	sip_msg_hdr_apply(msg, forward, id, route_handler, &routes);
+	err = routes.err;
+	routes.mb->pos = 0;
+	if (!err && routes.first)
+		err = mbuf_strdup(routes.mb, &text, mbuf_get_left(routes.mb));
+	mem_deref(routes.mb);
+	if (err) {
+		mem_deref(routes.first);
+		return neg(err);
+	}
+	mem_deref(*ret_lines);
+	mem_deref(*ret_first);
+	*ret_lines = text;
+	*ret_first = routes.first;
+	return 0;
+}
+
+/* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
+ * response. */
+static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
+{
+	return routes_read(&dialog->routes, &dialog->route, msg,
+			   SIP_HDR_RECORD_ROUTE, msg->req);
+}
+
+/* The remote target (12.1, 12.2): the URI in Contact. */
+static int target_take(struct dialog *dialog, const struct sip_msg *msg)
+{
+	const struct sip_hdr *contact = sip_msg_hdr(msg, SIP_HDR_CONTACT);
+	struct sip_addr addr;
+	char *target;
+
+	if (!contact || parse_addr(&addr, &contact->val))
+		return -EBADMSG;
+	if (pl_strdup(&target, &addr.auri))
+		return -ENOMEM;
+	mem_deref(dialog->target);
+	dialog->target = target;
+	return 0;
+}
+
+int dialog_accept(struct dialog **ret, const struct sip_msg *msg)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = 1 + random_u16();
+	dialog->rseq = msg->cseq.num;
+	err = target_take(dialog, msg);
+	if (!err)
+		err = routes_take(dialog, msg);
+	if (!err)
+		err = neg(pl_strdup(&dialog->callid, &msg->callid));
+	/* server_transaction.c answers with this tag. */
+	if (!err)
+		err = text_print(&dialog->ltag, "%016llx", msg->tag);
+	if (!err)
+		err = neg(pl_strdup(&dialog->rtag, &msg->from.tag));
+	if (!err)
+		err = text_print(&dialog->local, "%r;tag=%s", &msg->to.val,
+				 dialog->ltag);
+	if (!err)
+		err = text_print(&dialog->remote, "%r", &msg->from.val);
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
+int dialog_branch(struct dialog **ret, const struct dialog *from,
+		  const struct sip_msg *msg)
+{
+	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
+	int err;
+
+	if (!dialog)
+		return -ENOMEM;
+	dialog->lseq = msg->cseq.num;
+	dialog->headers = mem_ref(from->headers);
+	err = neg(str_dup(&dialog->callid, from->callid));
+	if (!err)
+		err = neg(str_dup(&dialog->ltag, from->ltag));
+	if (!err)
+		err = neg(str_dup(&dialog->local, from->local));
+	if (!err)
+		err = dialog_establish(dialog, msg);
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	*ret = dialog;
+	return 0;
+}
+
+int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
+{
+	const struct sip_taddr *peer = msg->req ? &msg->from : &msg->to;
+	char *remote = NULL;
+	char *rtag = NULL;
+	int err = 0;
+
+	if (dialog->rtag)
+		return 0;
+	if (!pl_isset(&peer->tag))
+		return -EBADMSG;
+	if (pl_strdup(&rtag, &peer->tag) || pl_strdup(&remote, &peer->val))
+		err = -ENOMEM;
+	if (!err)
+		err = routes_take(dialog, msg);
+	if (!err)
+		err = target_take(dialog, msg);
+	if (err) {
+		mem_deref(rtag);
+		mem_deref(remote);
+		return err;
+	}
+	mem_deref(dialog->remote);
+	dialog->remote = remote;
+	dialog->rtag = rtag;
+	/* From now on the route set and the peer's Contact lead. */
+	dialog->next_hop = mem_deref(dialog->next_hop);
+	return 0;
+}
+
+void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg)
+{
+	(void)target_take(dialog, msg); /* without a Contact it stays */
+}
+
+bool dialog_match(const struct dialog *dialog, const struct sip_msg *msg)
+{
+	return dialog->rtag && !pl_strcmp(&msg->callid, dialog->callid) &&
+	       !pl_strcmp(msg->req ? &msg->to.tag : &msg->from.tag,
+			  dialog->ltag) &&
+	       !pl_strcmp(msg->req ? &msg->from.tag : &msg->to.tag,
+			  dialog->rtag);
+}
+
+bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
+{
+	if (msg->cseq.num < dialog->rseq)
+		return false;
+	dialog->rseq = msg->cseq.num;
+	return true;
+}

@@ -1,0 +1,69 @@
+/**
+ * What both sides of a subscription share: its dialog, found by Call-ID, and
+ * the requests sent within it.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_EVENT_EVENT_DIALOG_H
+#define OFFHOOK_SIP_EVENT_EVENT_DIALOG_H
+
+#include <re.h>
+
+#include "sip/dialog/dialog.h"
+#include "sip/events.h"
+
+/** First member of a subscription and of a watcher. */
+struct event_dialog {
+	struct le he; /* in ua->events */
+	struct sip_account *account;
+	struct dialog *dialog;
+	struct digest *digest;
+	struct client_request *req; /* under way, or NULL */
+	enum sip_package package;
+	bool notifier; /* we are */
+	bool refers;   /* of a REFER, of no package */
+};
+
+/** The dialog is set: others find it by its Call-ID. */
+int event_dialog_init(struct event_dialog *d, struct sip_account *account,
+		      struct dialog *dialog);
+/** The same with the dialog that a request of the peer begins. @return 0;
+ * -errno */
+int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
+			const struct sip_msg *msg);
+void event_dialog_release(struct event_dialog *d);
+/** The one a request within a dialog belongs to; not established ones too. */
+struct event_dialog *event_dialog_find(struct sip_ua *ua,
+				       const struct sip_msg *msg);
+
+/** A request within it. @return 0; -errno */
+int event_dialog_send(struct event_dialog *d, const struct request *request);
+
+/**
+ * A SUBSCRIBE of the peer within it: is it one, and in order?
+ * @param over  there is nothing to refresh any more
+ * @return false: it was refused
+ */
+bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
+			    bool over);
+
+/** Event header. @param ret_id  its id parameter, or NULL
+ * @return 0; -ENOENT there is none; -EPROTONOSUPPORT another package */
+int event_read(enum sip_package *ret, struct pl *ret_id,
+	       const struct sip_msg *msg);
+
+/** Content-Type of a package's bodies. */
+const char *event_type(enum sip_package package);
+
+#define EVENT_BODY_BYTES SIP_PRESENCE_BODY_BYTES
+
+/** The body of a package: presence, or mwi (the account's, where it names
+ * none). @return length; -ENAMETOOLONG */
+int event_body(char *dst, size_t size, enum sip_package package,
+	       const struct sip_presence *presence, const struct sip_mwi *mwi,
+	       const char *aor);
+
+/** Seconds of a header; otherwise where it is absent or none. */
+uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
+		       uint32_t otherwise);
+
+#endif

@@ -1,0 +1,33 @@
+/**
+ * A NOTIFY as it came (RFC 6665 8.2.3): its state and its body.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_EVENT_NOTIFY_H
+#define OFFHOOK_SIP_EVENT_NOTIFY_H
+
+#include "sip/event/event_dialog.h"
+
+struct notify {
+	bool unsolicited; /* set before: needs no Subscription-State, and
+			   * its state is "unsolicited" */
+	char state[32];
+	char reason[64];
+	bool terminated;
+	bool has_expires;
+	uint32_t expires_s;
+	uint32_t retry_after_s;
+	struct sip_presence presence;
+	struct sip_mwi mwi;
+	bool has_body;
+};
+
+/**
+ * Read it.
+ * @param n        zeros before, but for unsolicited
+ * @param package  it has to be of
+ * @return false: it was refused
+ */
+bool notify_read(struct notify *n, struct sip_ua *ua, enum sip_package package,
+		 const struct sip_msg *msg);
+
+#endif

@@ -1,0 +1,320 @@
+#include "sip/event/subscribe.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sip/dialog/dialog.h"
+#include "sip/dialog/peer.h"
+#include "sip/event/event_dialog.h"
+#include "sip/event/notify.h"
+#include "sip/event/subscribe_internal.h"
+#include "sip/events.h"
+#include "sip/message/digest.h"
+#include "sip/message/text.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/ua_internal.h"
+
+#define REFRESH_PERCENT 90 /* of what was granted */
+
+/* New subscriptions after the notifier ended one; a wait that is obeyed. */
+#define RENEWALS_MAX      5
+#define RETRY_AFTER_MAX_S 120
+
+static void destructor(void *arg)
+{
+	struct sip_subscription *s = arg;
+
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
+	event_dialog_release(&s->d);
+	mem_deref(s->uri);
+}
+
+void subscription_tell(struct sip_subscription *s,
+		       enum sip_subscription_event event,
+		       struct sip_subscription_info *info)
+{
+	info->expires_s = s->granted_s;
+	if (!info->reason)
+		info->reason = "";
+	if (s->handler)
+		s->handler(s, event, info, s->arg);
+}
+
+void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
+		       const char *reason)
+{
+	struct sip_subscription_info info = {
+		.mono_ns =
+			msg ? s->d.account->ua->received_ns : clock_mono_ns(),
+		.code = msg && !msg->req ? msg->scode : 0,
+		.reason = reason,
+	};
+	enum sip_subscription_event event =
+		s->state == SUBSCRIPTION_ASKING && !s->renewals
+			? SIP_SUBSCRIBE_FAIL
+			: SIP_UNSUBSCRIBED;
+
+	if (s->state == SUBSCRIPTION_OVER)
+		return;
+	s->state = SUBSCRIPTION_OVER;
+	s->granted_s = 0;
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
+	hash_unlink(&s->d.he);
+	s->d.req = mem_deref(s->d.req);
+	subscription_tell(s, event, &info);
+}
+
+void subscription_end(void *arg)
+{
+	struct sip_subscription *s = arg;
+	char reason[REASON_BYTES];
+
+	if (s->state == SUBSCRIPTION_ACTIVE && s->d.req) {
+		s->expired = true;
+		return;
+	}
+	mem_ref(s);
+	if (s->state == SUBSCRIPTION_ASKING)
+		str_print(reason, sizeof(reason), "no NOTIFY within %u s",
+			  NOTIFY_WAIT_MS / 1000);
+	else if (s->state == SUBSCRIPTION_LEAVING)
+		str_print(reason, sizeof(reason), "%s",
+			  s->reason[0] ? s->reason
+				       : "no NOTIFY said that it ended");
+	else
+		str_print(reason, sizeof(reason), "it expired%s%s",
+			  s->reason[0] ? ", the refresh: " : "", s->reason);
+	subscription_over(s, NULL, reason);
+	mem_deref(s);
+}
+
+/* It could not be sent: there is nothing to wait for but the end. */
+static void unsent(struct sip_subscription *s, int err)
+{
+	failure_reason(s->reason, sizeof(s->reason), s->d.account, -err);
+	if (s->state != SUBSCRIPTION_ACTIVE)
+		subscription_over(s, NULL, s->reason);
+}
+
+static void refresh_handler(void *arg)
+{
+	struct sip_subscription *s = arg;
+	int err;
+
+	mem_ref(s);
+	s->renewals = 0;
+	digest_begin(s->d.digest);
+	err = subscription_ask(s, s->asked_s);
+	if (err)
+		unsent(s, err);
+	mem_deref(s);
+}
+
+void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
+{
+	uint64_t ms = (uint64_t)expires_s * 1000;
+
+	s->granted_s = expires_s;
+	s->expired = false;
+	mono_timer_start(&s->tmr_end, ms, subscription_end, s);
+	mono_timer_start(&s->tmr, ms * REFRESH_PERCENT / 100, refresh_handler,
+			 s);
+}
+
+static int begin(struct sip_subscription *s)
+{
+	struct dialog *dialog;
+	int err = dialog_new(&dialog, s->d.account, s->uri, s->uri);
+
+	if (err)
+		return err;
+	err = event_dialog_init(&s->d, s->d.account, dialog);
+	if (err) {
+		mem_deref(dialog);
+		return err;
+	}
+	s->state = SUBSCRIPTION_ASKING;
+	s->raised = false;
+	s->reason[0] = '\0';
+	digest_begin(s->d.digest);
+	return subscription_ask(s, s->asked_s);
+}
+
+static void begin_handler(void *arg)
+{
+	struct sip_subscription *s = arg;
+	int err;
+
+	mem_ref(s);
+	err = begin(s);
+	if (err)
+		unsent(s, err);
+	mem_deref(s);
+}
+
+/* The notifier ended it: does it want another one (RFC 6665 4.1.3)? */
+static void terminated(struct sip_subscription *s, const struct sip_msg *msg,
+		       const struct notify *n)
+{
+	bool at_once = strcasecmp(n->reason, "deactivated") == 0 ||
+		       strcasecmp(n->reason, "timeout") == 0;
+	bool later = strcasecmp(n->reason, "probation") == 0 ||
+		     strcasecmp(n->reason, "giveup") == 0;
+	char reason[REASON_BYTES];
+
+	str_print(reason, sizeof(reason), "terminated%s%s",
+		  n->reason[0] ? ", " : "", n->reason);
+	if (s->state == SUBSCRIPTION_LEAVING || s->asked_s == 0 ||
+	    s->renewals >= RENEWALS_MAX ||
+	    !(at_once || (later && n->retry_after_s <= RETRY_AFTER_MAX_S))) {
+		/* It was there: this is its end, no refusal. */
+		if (s->state == SUBSCRIPTION_ASKING)
+			s->state = SUBSCRIPTION_ACTIVE;
+		subscription_over(s, msg, reason);
+		return;
+	}
+	s->renewals++;
+	s->d.req = mem_deref(s->d.req);
+	s->state = SUBSCRIPTION_PAUSED;
+	s->granted_s = 0;
+	mono_timer_cancel(&s->tmr_end);
+	mono_timer_start(&s->tmr,
+			 at_once ? 0 : (uint64_t)n->retry_after_s * 1000,
+			 begin_handler, s);
+}
+
+static void notified(struct sip_subscription *s, const struct sip_msg *msg,
+		     const struct notify *n)
+{
+	struct sip_subscription_info info = {
+		.mono_ns = s->d.account->ua->received_ns,
+		.reason = n->reason,
+		.state = n->state,
+	};
+
+	if (n->has_body && s->d.package == SIP_PACKAGE_PRESENCE)
+		info.presence = &n->presence;
+	else if (n->has_body)
+		info.mwi = &n->mwi;
+	if (!n->terminated && s->state != SUBSCRIPTION_LEAVING) {
+		bool first = s->state == SUBSCRIPTION_ASKING;
+
+		s->state = SUBSCRIPTION_ACTIVE;
+		if (n->has_expires)
+			subscription_granted(s, n->expires_s);
+		else if (first)
+			subscription_granted(s, s->granted_s ? s->granted_s
+							     : s->asked_s);
+	}
+	subscription_tell(s, SIP_NOTIFIED, &info);
+	if (n->terminated && s->handler)
+		terminated(s, msg, n);
+	else if (s->asked_s == 0 && s->handler)
+		subscription_over(s, msg, "fetched");
+}
+
+void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
+{
+	struct sip_subscription *s = (struct sip_subscription *)d;
+	struct sip_ua *ua = d->account->ua;
+	struct notify n = {.state = ""};
+
+	/* Another branch's notifier, or one that comes too late. */
+	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_PAUSED ||
+	    (d->dialog->rtag && !dialog_match(d->dialog, msg))) {
+		(void)server_transaction_reply(NULL, ua->sip, msg, 481,
+					       "Subscription Does Not Exist");
+		return;
+	}
+	if (d->dialog->rtag && !dialog_in_order(d->dialog, msg)) {
+		(void)server_transaction_reply(NULL, ua->sip, msg, 500,
+					       "Server Internal Error");
+		return;
+	}
+	if (!notify_read(&n, ua, d->package, msg))
+		return;
+	/* It makes the dialog, not the 2xx (RFC 6665 4.4.1). */
+	if (!d->dialog->rtag && dialog_establish(d->dialog, msg)) {
+		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+					       "Bad Contact");
+		return;
+	}
+	(void)dialog_in_order(d->dialog, msg);
+	dialog_refresh(d->dialog, msg);
+	(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
+	mem_ref(s);
+	notified(s, msg, &n);
+	mem_deref(s);
+}
+
+/* ---- interface ---- */
+
+int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
+		  const struct sip_subscribe_params *params)
+{
+	struct sip_subscription *s;
+	int err;
+
+	if (!account_is_native(account))
+		return -EOPNOTSUPP;
+	if (params->expires_s > SUBSCRIBE_EXPIRES_MAX_S ||
+	    (unsigned)params->package >= SIP_PACKAGES)
+		return -EINVAL;
+	s = mem_zalloc(sizeof(*s), destructor);
+	if (!s)
+		return -ENOMEM;
+	s->d.package = params->package;
+	s->d.account = mem_ref(account);
+	s->asked_s = params->expires_s;
+	s->handler = params->handler;
+	s->arg = params->arg;
+	err = params->uri && params->uri[0]
+		      ? peer_uri(&s->uri, account, params->uri)
+		      : text_print(&s->uri, "%s", account->aor);
+	if (!err)
+		err = begin(s);
+	if (err) {
+		mem_deref(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sip_unsubscribe(struct sip_subscription *s)
+{
+	uint64_t wait_ms = END_WAIT_MS;
+
+	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_LEAVING)
+		return;
+	mono_timer_cancel(&s->tmr);
+	s->reason[0] = '\0';
+	digest_begin(s->d.digest);
+	/* Without a dialog there is nothing to end with. */
+	if (s->state != SUBSCRIPTION_ACTIVE || subscription_ask(s, 0)) {
+		s->d.req = mem_deref(s->d.req);
+		str_print(s->reason, sizeof(s->reason),
+			  "there was no subscription to end");
+		wait_ms = 0;
+	}
+	s->state = SUBSCRIPTION_LEAVING;
+	mono_timer_start(&s->tmr_end, wait_ms, subscription_end, s);
+}
+
+struct sip_subscription *sip_subscription_free(struct sip_subscription *s)
+{
+	if (!s)
+		return NULL;
+	s->handler = NULL;
+	s->state = SUBSCRIPTION_OVER;
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_end);
+	hash_unlink(&s->d.he);
+	s->d.req = mem_deref(s->d.req);
+	return mem_deref(s);
+}

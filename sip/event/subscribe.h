@@ -1,0 +1,15 @@
+/**
+ * We subscribe (RFC 6665 section 4.1).
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_EVENT_SUBSCRIBE_H
+#define OFFHOOK_SIP_EVENT_SUBSCRIBE_H
+
+#include <re.h>
+
+struct event_dialog;
+
+/** A NOTIFY of a subscription. */
+void subscription_notified(struct event_dialog *d, const struct sip_msg *msg);
+
+#endif

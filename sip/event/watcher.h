@@ -1,0 +1,62 @@
+/**
+ * A subscription of somebody else to our state: the NOTIFYs it gets (RFC 6665
+ * section 4.2.2). notifier.c takes the SUBSCRIBEs, and has the state.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_EVENT_WATCHER_H
+#define OFFHOOK_SIP_EVENT_WATCHER_H
+
+#include <re.h>
+
+#include "sip/event/event_dialog.h"
+#include "sip/events.h"
+#include "sip/mono_timer.h"
+
+/* Reasons of the last NOTIFY (RFC 6665 4.1.3) */
+#define WATCHER_END_TIMEOUT    "timeout"
+#define WATCHER_END_NORESOURCE "noresource"
+
+/* What an account tells its watchers. */
+struct served {
+	bool has[SIP_PACKAGES];
+	struct sip_presence presence;
+	struct sip_mwi mwi;
+	struct list watchers;
+	sip_watcher_h *handler;
+	void *arg;
+};
+
+struct watcher {
+	struct event_dialog d;
+	struct le le;       /* in served->watchers */
+	char *id;           /* of the Event header, or NULL */
+	char *uri;          /* who it is */
+	int64_t end_ns;     /* when it expires */
+	bool again;         /* what it was told is not the latest */
+	const char *ending; /* static: reason of the last NOTIFY, or NULL */
+	bool told_end;      /* that one went out */
+	struct mono_timer tmr;
+};
+
+/**
+ * One in the dialog that a SUBSCRIBE begins; in no list yet.
+ * @param id  of its Event header, or not set
+ * @return 0; -EBADMSG; -ENOMEM; -errno
+ */
+int watcher_new(struct watcher **ret, struct sip_account *account,
+		const struct sip_msg *msg, const struct pl *id);
+/** Tell what is heard of it. @param msg  what says so, or NULL */
+void watcher_tell(struct watcher *w, enum sip_watcher_event event,
+		  const struct sip_msg *msg, const char *reason);
+/**
+ * Send a NOTIFY. One at a time (RFC 6665 4.2.2): the next one says what came
+ * meanwhile.
+ * @return 0; -errno
+ */
+int watcher_notify(struct watcher *w);
+/** Tell it how things are, now or when it has answered. */
+void watcher_notify_soon(struct watcher *w);
+/** Its time is over: a timer's handler. */
+void watcher_expired(void *arg);
+
+#endif

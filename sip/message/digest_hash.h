@@ -1,0 +1,41 @@
+/**
+ * The arithmetic of digest authentication, of both sides.
+ * Thread: any; no state.
+ */
+#ifndef OFFHOOK_SIP_MESSAGE_DIGEST_HASH_H
+#define OFFHOOK_SIP_MESSAGE_DIGEST_HASH_H
+
+#include <stdbool.h>
+
+struct digest_request;
+
+#define DIGEST_HEX_BYTES 129 /* a digest of 64 bytes in hex */
+
+/* The weakest first (RFC 8760 section 2.1, the registry of RFC 7616). */
+enum digest_algorithm {
+	DIGEST_MD5,
+	DIGEST_SHA256,
+	DIGEST_SHA512_256,
+};
+
+struct digest_input {
+	enum digest_algorithm algorithm;
+	bool sess;
+	const char *username;
+	const char *realm;
+	const char *password;
+	const char *nonce;
+	const char *qop;    /* NULL: none */
+	const char *nc;     /* with a qop */
+	const char *cnonce; /* with a qop, or sess */
+	const struct digest_request *request;
+};
+
+/** As in algorithm=; with -sess behind it the key is of one nonce. */
+const char *digest_algorithm_name(enum digest_algorithm algorithm);
+/** The response (RFC 7616 3.4.1 to 3.4.3). @return 0; -ENOMEM;
+ * -EPROTONOSUPPORT MD5 is off in this process */
+int digest_response(char response[static DIGEST_HEX_BYTES],
+		    const struct digest_input *in);
+
+#endif

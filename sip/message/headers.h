@@ -1,0 +1,41 @@
+/**
+ * Custom header fields: which requests they go on, and what they replace.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_MESSAGE_HEADERS_H
+#define OFFHOOK_SIP_MESSAGE_HEADERS_H
+
+#include <re.h>
+
+#include "sip/account.h"
+
+struct header_list {
+	struct sip_custom_header *items;
+	size_t count;
+};
+
+int headers_copy(struct header_list *ret,
+		 const struct sip_custom_header *headers, size_t count);
+void headers_release(struct header_list *list);
+/** A list of its own, to be shared (mem_ref). @return as headers_copy() */
+int headers_new(struct header_list **ret,
+		const struct sip_custom_header *headers, size_t count);
+/**
+ * The scopes a request belongs to, as bits 1 << enum sip_header_scope.
+ * @param lines  its own header lines, may be NULL: a NOTIFY of a REFER is no
+ *               presence
+ */
+unsigned headers_scopes(const char *method, bool in_dialog, const char *lines);
+/** Append the custom headers of these scopes, but for a From. */
+int headers_write(struct mbuf *mb, const struct header_list *list,
+		  unsigned scopes);
+/** Append header lines of ours, but for those a custom header replaces. */
+int headers_write_own(struct mbuf *mb, const struct header_list *list,
+		      unsigned scopes, const char *lines);
+/** Value of the custom header that replaces this one; NULL: none does. */
+const char *headers_find(const struct header_list *list, unsigned scopes,
+			 const char *name);
+/** No control characters: the text may stand in a header. */
+bool header_text_valid(const char *text);
+
+#endif

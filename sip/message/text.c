@@ -1,0 +1,82 @@
+#include "sip/message/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <re.h>
+#include <string.h>
+
+#include "sip/message/error.h"
+
+int text_print(char **ret, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = re_vsdprintf(&text, fmt, args);
+	va_end(args);
+	if (err)
+		return neg(err);
+	*ret = text;
+	return 0;
+}
+
+int text_append(struct mbuf *mb, const char *first, ...)
+{
+	va_list texts;
+	int err = 0;
+
+	va_start(texts, first);
+	for (const char *text = first; text && !err;
+	     text = va_arg(texts, const char *))
+		err = mbuf_write_mem(mb, (const uint8_t *)text, strlen(text));
+	va_end(texts);
+	return neg(err);
+}
+
+const char *text_decimal(char dst[TEXT_NUMBER_BYTES], uint64_t number)
+{
+	char digits[TEXT_NUMBER_BYTES];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	for (size_t i = 0; i < count; i++)
+		dst[i] = digits[count - 1 - i];
+	dst[count] = '\0';
+	return dst;
+}
+
+const char *text_hex(char dst[TEXT_NUMBER_BYTES], uint64_t number)
+{
+	for (int i = 15; i >= 0; i--, number >>= 4)
+		dst[i] = "0123456789abcdef"[number & 0xf];
+	dst[16] = '\0';
+	return dst;
+}
+
+int text_user(char **ret, const char *user)
+{
+	static const char marks[] = "-_.!~*'()&=+$,;?/";
+	struct mbuf *mb = mbuf_alloc(64);
+	int err = 0;
+
+	if (!mb)
+		return -ENOMEM;
+	for (; *user && !err; user++) {
+		unsigned char c = (unsigned char)*user;
+
+		if ((c < 0x80 && isalnum(c)) || strchr(marks, c))
+			err = mbuf_write_u8(mb, c);
+		else
+			err = mbuf_printf(mb, "%%%02X", c);
+	}
+	mb->pos = 0;
+	if (!err)
+		err = mbuf_strdup(mb, ret, mbuf_get_left(mb));
+	mem_deref(mb);
+	return neg(err);
+}

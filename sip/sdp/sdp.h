@@ -1,0 +1,110 @@
+/**
+ * SDP for one audio stream over RTP or SRTP (RFC 4566, RFC 3264): a bounded
+ * parser, a writer, and the two halves of offer/answer. Pure: no libre.
+ * Thread: any; no state.
+ */
+#ifndef OFFHOOK_SIP_SDP_SDP_H
+#define OFFHOOK_SIP_SDP_SDP_H
+
+#include "base/buf.h"
+#include "media/params.h"
+#include "sip/sdp/sdp_crypto.h"
+#include "sip/sdp/sdp_direction.h"
+#include "sip/sdp/sdp_dtls.h"
+#include "sip/sdp/sdp_ice.h"
+
+/* Ceilings: more m= lines refuse the description, more formats are ignored. */
+#define SDP_LINES_MAX   32
+#define SDP_FORMATS_MAX 64
+#define SDP_TEXT_MAX    16384
+#define SDP_TYPE_BYTES  16
+#define SDP_PROTO_BYTES 32
+#define SDP_FMT_BYTES   32
+
+/* An m= line as it must be repeated when it is refused (RFC 3264 6). */
+struct sdp_line {
+	char type[SDP_TYPE_BYTES];
+	char proto[SDP_PROTO_BYTES];
+	char format[SDP_FMT_BYTES]; /* the first one */
+};
+
+/** What a peer described. */
+struct sdp {
+	struct sdp_line lines[SDP_LINES_MAX];
+	size_t line_count;
+	bool has_audio;        /* an audio line over (S)RTP with a port */
+	bool audio_refused;    /* audio lines, but all with port 0 */
+	size_t foreign;        /* 1 + index of an audio line with a port whose
+				* profile is none of ours; 0: there is none */
+	size_t audio;          /* its index; has_audio only, like all below */
+	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
+	struct media_addr rtcp;
+	struct media_codec codecs[SDP_FORMATS_MAX]; /* in its order */
+	size_t codec_count;
+	uint16_t ptime_ms;              /* 0: not said */
+	uint16_t maxptime_ms;           /* 0: not said */
+	enum media_direction direction; /* as seen by the peer */
+	unsigned xr;                    /* enum media_xr it asks for */
+	bool secure;   /* the profile is SAVP: SRTP or nothing */
+	bool rtcp_mux; /* a=rtcp-mux (RFC 5761) */
+	struct sdp_dtls association;
+	struct sdp_crypto crypto;
+	struct media_ice ice;
+};
+
+/**
+ * Parse a description.
+ * @param text    borrowed, not terminated, outside input
+ * @param ret     written on success only
+ * @param reason  on failure set to a text that lives for ever
+ * @return 0; -EBADMSG; -EMSGSIZE; -EAFNOSUPPORT its audio has a c= line that
+ *         holds no IPv4 or IPv6 address (names are not resolved)
+ */
+int sdp_parse(struct sdp *ret, const char *text, size_t len,
+	      const char **reason);
+
+/** What to write. */
+struct sdp_draft {
+	const struct media_local *local; /* addresses, ptime */
+	const struct media_codec *codecs;
+	size_t codec_count;
+	enum media_direction direction;
+	uint64_t session_id; /* o= line */
+	uint64_t version;
+	const struct sdp *frame; /* m= lines to repeat; NULL: audio only */
+	const struct media_negotiated *answer; /* NULL: this is an offer */
+};
+
+/** Append the description. @return 0; -EINVAL (address); -ENOMEM;
+ * -EMSGSIZE */
+int sdp_write(struct buf *b, const struct sdp_draft *draft);
+
+/**
+ * Answer an offer (RFC 3264 section 6): the formats both know, in the offer's
+ * order with its payload types, and the direction both want.
+ * @param want   the direction we would like
+ * @param ret    what is settled; ret->accepted is what to write in the answer
+ * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer; -ENOKEY
+ *         SRTP is wanted and there is no key, or the other way round;
+ *         -EPROTOTYPE its audio has another profile than RTP's;
+ *         -EAFNOSUPPORT, -EADDRNOTAVAIL as of sdp_address_check()
+ */
+int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
+	       const struct media_local *local, enum media_direction want);
+
+/**
+ * Take the answer to our offer (RFC 3264 section 7).
+ * @param offered  the direction we offered
+ * @return 0; -EINVAL the audio was refused; all others as above
+ */
+int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
+	       const struct media_local *local, enum media_direction offered);
+
+/**
+ * Why sdp_answer() or sdp_accept() said -ENOKEY.
+ * @return static text
+ */
+const char *sdp_key_reason(const struct sdp *peer,
+			   const struct media_local *local);
+
+#endif

@@ -1,0 +1,364 @@
+#include "sip/transport/transport.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/errqueue.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/stamp.h"
+#include "sip/message/decode.h"
+#include "sip/message/error.h"
+#include "sip/message/start_line.h"
+#include "sip/transaction/client_transaction.h"
+#include "sip/transport/conn.h"
+#include "sip/transport/deferred.h"
+#include "sip/transport/keepalive.h"
+#include "sip/transport/trace.h"
+#include "sip/ua/dispatch.h"
+#include "sip/ua/ua_internal.h"
+
+#define DATAGRAM_BYTES_MAX 65536
+#define DATAGRAMS_A_TURN   64
+#define SOCKET_BYTES       (4 * 1024 * 1024) /* asked for; the kernel caps it */
+#define LISTEN_BACKLOG     1024
+#define ERRORS_MAX         64
+#define CONN_HASH_SIZE     1024
+
+/* A destination that ICMP said is not there. */
+struct unreachable {
+	struct le le;
+	struct sa dst;
+	int err;
+};
+
+static void unreachable_destructor(void *arg)
+{
+	struct unreachable *u = arg;
+
+	list_unlink(&u->le);
+}
+
+static void errors_deliver(void *arg)
+{
+	struct transport *t = arg;
+	struct unreachable *u;
+
+	while ((u = list_ledata(list_head(&t->errors)))) {
+		list_unlink(&u->le);
+		client_transaction_unreachable(t->ua, &u->dst, u->err);
+		mem_deref(u);
+	}
+}
+
+static void error_note(struct transport *t, const struct sockaddr *name,
+		       int err)
+{
+	struct unreachable *u;
+
+	if (list_count(&t->errors) >= ERRORS_MAX)
+		return;
+	u = mem_zalloc(sizeof(*u), unreachable_destructor);
+	if (!u)
+		return;
+	u->err = err;
+	if (sa_set_sa(&u->dst, name)) {
+		mem_deref(u);
+		return;
+	}
+	list_append(&t->errors, &u->le, u);
+	/* Never from within a send: who sends does not expect its answer. */
+	mono_timer_start(&t->tmr_errors, 0, errors_deliver, t);
+}
+
+/* What ICMP says about datagrams of ours (ip(7), IP_RECVERR). */
+static void errors_read(struct transport *t)
+{
+	for (;;) {
+		struct sockaddr_storage name;
+		union {
+			char bytes[512];
+			struct cmsghdr align;
+		} control;
+		char payload[1];
+		struct iovec iov = {payload, sizeof(payload)};
+		struct msghdr msg = {
+			.msg_name = &name,
+			.msg_namelen = sizeof(name),
+			.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = control.bytes,
+			.msg_controllen = sizeof(control.bytes),
+		};
+
+		if (recvmsg(t->udp_fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+			return;
+		for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
+		     c = CMSG_NXTHDR(&msg, c)) {
+			struct sock_extended_err error;
+
+			if (!((c->cmsg_level == IPPROTO_IP &&
+			       c->cmsg_type == IP_RECVERR) ||
+			      (c->cmsg_level == IPPROTO_IPV6 &&
+			       c->cmsg_type == IPV6_RECVERR)))
+				continue;
+			memcpy(&error, CMSG_DATA(c), sizeof(error));
+			if (error.ee_errno != EMSGSIZE)
+				error_note(t, (struct sockaddr *)&name,
+					   (int)error.ee_errno);
+		}
+	}
+}
+
+void transport_received(struct transport *t, const struct arrival *arrival)
+{
+	struct mbuf *mb = mbuf_alloc(arrival->len);
+	bool other_version = false;
+	struct sip_msg *msg;
+
+	trace_received(t->ua, arrival);
+	if (!mb)
+		return;
+	if (start_line_copy(mb, arrival->data, arrival->len, &other_version) ==
+	    0) {
+		if (decode_message(&msg, mb) == 0) {
+			msg->src = *arrival->src;
+			msg->dst = *arrival->dst;
+			msg->tp = arrival->tp;
+			msg->sock = mem_ref(arrival->conn);
+			t->ua->received_ns = arrival->mono_ns;
+			t->ua->handling = true;
+			if (other_version)
+				dispatch_other_version(t->ua, msg);
+			else
+				dispatch_message(t->ua, msg);
+			t->ua->handling = false;
+			mem_deref(msg);
+		}
+	}
+	mem_deref(mb);
+	deferred_run(t->ua);
+}
+
+static bool is_stun(const uint8_t *data, size_t len)
+{
+	/* RFC 5389 section 6: two zero bits, and the cookie */
+	return len >= 20 && (data[0] & 0xc0) == 0 && data[4] == 0x21 &&
+	       data[5] == 0x12 && data[6] == 0xa4 && data[7] == 0x42;
+}
+
+static void datagram_received(struct transport *t, const struct sa *src,
+			      size_t len, int64_t mono_ns)
+{
+	const struct arrival arrival = {
+		.mono_ns = mono_ns,
+		.tp = SIP_TRANSP_UDP,
+		.src = src,
+		.dst = &t->laddr,
+		.data = t->rx,
+		.len = len,
+	};
+	size_t crlf = 0;
+
+	while (crlf < len && (t->rx[crlf] == '\r' || t->rx[crlf] == '\n'))
+		crlf++;
+	if (crlf == len)
+		return; /* a keep-alive of the peer */
+	if (is_stun(t->rx, len)) {
+		(void)keepalive_stun(t->ua, src, t->rx, len);
+		return;
+	}
+	transport_received(t, &arrival);
+}
+
+/* @return bytes; -errno */
+static ssize_t datagram_read(struct transport *t, struct sa *src,
+			     int64_t *ret_ns)
+{
+	union {
+		char bytes[STAMP_SPACE];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {t->rx, DATAGRAM_BYTES_MAX};
+	struct msghdr msg = {
+		.msg_name = &src->u,
+		.msg_namelen = sizeof(src->u),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct stamp_clock clock;
+	ssize_t len = recvmsg(t->udp_fd, &msg, MSG_DONTWAIT);
+
+	if (len < 0)
+		return -errno;
+	src->len = msg.msg_namelen;
+	stamp_clock_read(&clock);
+	*ret_ns = stamp_find(&msg, &clock);
+	return len;
+}
+
+static void udp_handler(int flags, void *arg)
+{
+	struct transport *t = arg;
+
+	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
+		struct sa src = {0};
+		int64_t mono_ns = 0;
+		ssize_t len = datagram_read(t, &src, &mono_ns);
+
+		if (len >= 0) {
+			datagram_received(t, &src, (size_t)len, mono_ns);
+			continue;
+		}
+		if (len == -EAGAIN || len == -EINTR)
+			break;
+		errors_read(t);
+	}
+	if (flags & FD_EXCEPT)
+		errors_read(t);
+}
+
+static int udp_send_to(struct transport *t, const struct sa *dst,
+		       const struct mbuf *mb)
+{
+	ssize_t n = -1;
+
+	trace_sent(t->ua, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
+		   mbuf_get_left(mb));
+	/* The first error may be about an earlier datagram. */
+	for (int i = 0; i < 2 && n < 0; i++) {
+		n = sendto(t->udp_fd, mbuf_buf(mb), mbuf_get_left(mb),
+			   MSG_DONTWAIT | MSG_NOSIGNAL, &dst->u.sa, dst->len);
+		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
+			return 0; /* lost like any datagram: it is repeated */
+		if (n < 0 && i == 0)
+			errors_read(t);
+	}
+	return n < 0 ? -errno : 0;
+}
+
+void transport_datagram(struct transport *t, const struct sa *dst,
+			const uint8_t *data, size_t len)
+{
+	if (sendto(t->udp_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		   &dst->u.sa, dst->len) < 0)
+		errors_read(t);
+}
+
+int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
+		   struct conn_watch *watch)
+{
+	if (sa_af(&hop->addr) != sa_af(&t->laddr))
+		return -EAFNOSUPPORT;
+	if (hop->tp == SIP_TRANSP_UDP)
+		return udp_send_to(t, &hop->addr, mb);
+	if (hop->tp != SIP_TRANSP_TCP && hop->tp != SIP_TRANSP_TLS)
+		return -EPROTONOSUPPORT;
+	return conn_send(t, hop, mb, watch);
+}
+
+static int socket_bound(int type, const struct sa *laddr)
+{
+	int fd = socket(sa_af(laddr), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int on = 1;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (type == SOCK_STREAM)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, &laddr->u.sa, laddr->len) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int open_udp_socket(struct transport *t)
+{
+	bool v6 = sa_af(&t->laddr) == AF_INET6;
+	int size = SOCKET_BYTES;
+	int on = 1;
+
+	t->udp_fd = socket_bound(SOCK_DGRAM, &t->laddr);
+	if (t->udp_fd < 0)
+		return t->udp_fd;
+	(void)setsockopt(t->udp_fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	(void)setsockopt(t->udp_fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	(void)setsockopt(t->udp_fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			 v6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof(on));
+	(void)stamp_enable(
+		t->udp_fd); /* without, messages are timed when read */
+	t->laddr.len = sizeof(t->laddr.u);
+	if (getsockname(t->udp_fd, &t->laddr.u.sa, &t->laddr.len) < 0)
+		return -errno;
+	return neg(fd_listen(t->udp_fd, FD_READ, udp_handler, t));
+}
+
+static int tcp_open(struct transport *t)
+{
+	t->tcp_fd = socket_bound(SOCK_STREAM, &t->laddr);
+	if (t->tcp_fd < 0)
+		return t->tcp_fd;
+	if (listen(t->tcp_fd, LISTEN_BACKLOG) < 0)
+		return -errno;
+	return neg(fd_listen(t->tcp_fd, FD_READ, conn_accept_handler, t));
+}
+
+static void descriptor_close(int fd)
+{
+	if (fd < 0)
+		return;
+	fd_close(fd);
+	close(fd);
+}
+
+static void transport_destructor(void *arg)
+{
+	struct transport *t = arg;
+
+	mono_timer_cancel(&t->tmr_errors);
+	list_flush(&t->errors);
+	if (t->conns)
+		transport_flush(t);
+	descriptor_close(t->udp_fd);
+	descriptor_close(t->tcp_fd);
+	if (t->spare_fd >= 0)
+		close(t->spare_fd);
+	mem_deref(t->conns);
+	mem_deref(t->server_tls);
+	mem_deref(t->rx);
+}
+
+int transport_new(struct transport **ret, struct sip_ua *ua,
+		  const struct sa *laddr)
+{
+	struct transport *t = mem_zalloc(sizeof(*t), transport_destructor);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->ua = ua;
+	t->laddr = *laddr;
+	t->udp_fd = -1;
+	t->tcp_fd = -1;
+	t->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	t->rx = mem_alloc(DATAGRAM_BYTES_MAX, NULL);
+	err = t->rx ? neg(hash_alloc(&t->conns, CONN_HASH_SIZE)) : -ENOMEM;
+	if (!err)
+		err = open_udp_socket(t);
+	if (!err)
+		err = tcp_open(t);
+	if (err) {
+		mem_deref(t);
+		return err;
+	}
+	*ret = t;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/**
+ * An account of the native user agent, as the files of sip/ know it.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_UA_ACCOUNT_INTERNAL_H
+#define OFFHOOK_SIP_UA_ACCOUNT_INTERNAL_H
+
+#include <re.h>
+
+#include "base/str.h"
+#include "sip/account.h"
+#include "sip/call.h"
+#include "sip/events.h"
+#include "sip/message/headers.h"
+#include "sip/mono_timer.h"
+#include "sip/transport/deferred.h"
+#include "sip/transport/resolve.h"
+#include "sip/ua/native_ua.h"
+#include "sip/ua/register.h"
+
+struct client_request;
+struct dialog;
+struct digest;
+struct keepalive;
+struct served;
+struct sip_digest_server;
+struct tls_context;
+
+struct sip_account {
+	struct sip_object object;
+	struct le le;
+	struct le he;
+	struct le he_contact; /* in ua->contacts */
+	struct le he_user;    /* in ua->users */
+	struct sip_ua *ua;
+	char *username;
+	char *user;   /* escaped for a URI */
+	char *domain; /* host[:port] */
+	char *from;   /* From without tag */
+	char *aor;    /* sip:user@domain */
+	char *contact_user;
+	char *next_hop; /* URI that leads to the target; NULL: direct */
+	struct resolve_host hosts[HOSTS_MAX]; /* of the target, in order */
+	size_t host_count;
+	char *target_text;       /* "127.0.0.1:5060 over UDP" */
+	struct tls_context *tls; /* never NULL */
+	char *tls_name;          /* NULL: the host */
+	char *outbound_proxy;    /* URI with ;lr, or NULL */
+	struct digest *digest;   /* of REGISTER */
+	struct list outside;     /* requests outside of dialogs */
+	char *auth_username;
+	char *password;
+	struct header_list headers;
+	uint32_t regexpire_s;
+	sip_account_h *account_h;
+	sip_incoming_h *incoming_h;
+	void *arg;
+	bool accepts;
+	struct sip_call_options call_options; /* of calls taken */
+
+	/* registration */
+	enum register_state state;
+	struct dialog *dialog;
+	struct client_request *req;
+	struct mono_timer tmr; /* refresh; end of an unregister */
+	struct deferred due;
+	struct list events;
+	int64_t began_ns;
+	int64_t first_sent_ns;          /* 0: not on the wire yet */
+	uint32_t expires_s;             /* asked for */
+	bool raised;                    /* by a 423 */
+	unsigned busy;                  /* waits for Retry-After */
+	unsigned recoveries;            /* failed ones in a row */
+	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
+	bool outbound;                  /* the registrar keeps the flow */
+	struct keepalive *keepalive;    /* NULL: not offered */
+	char *service_routes;           /* Route lines (RFC 3608), or NULL */
+	char *service_route;            /* URI of the first, or NULL */
+	struct sip_account *registered; /* whose these are; NULL: ours */
+
+	sip_refer_h *refer_h;  /* NULL: REFERs outside of dialogs get 603 */
+	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
+	struct served *served; /* to subscribers; NULL: none are taken */
+	struct sip_digest_server *verifier; /* NULL: nobody is challenged */
+};
+
+/** Not one of another user agent: of these only ua_ops.h is known. */
+static inline bool account_is_native(const struct sip_account *account)
+{
+	return ((const struct sip_object *)account)->ops == &native_ops;
+}
+/** Its credentials, for the challenges of one dialog or registration.
+ * @param ret  the caller's @return 0; -ENOMEM */
+int account_digest(struct digest **ret, const struct sip_account *account);
+/** Whose registration its requests go by: another one's, or its own. */
+const struct sip_account *account_registration(
+	const struct sip_account *account);
+/**
+ * Tell the account's handler, from the timer: never within a call of the API.
+ * @param code    SIP status, or 0
+ * @param reason  copied
+ */
+void account_event_add(struct sip_account *account,
+		       enum sip_account_event event, int64_t mono_ns,
+		       uint16_t code, const char *reason);
+/** Why no answer came; err as sip_resp_h gives it. */
+void failure_reason(char *dst, size_t size, const struct sip_account *account,
+		    int err);
+/** The same of a request that went elsewhere. */
+void failure_at(char *dst, size_t size, const struct sip_account *account,
+		const char *where, int err);
+
+#endif

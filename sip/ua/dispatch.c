@@ -1,0 +1,383 @@
+#include "sip/ua/dispatch.h"
+
+#include <string.h>
+
+#include "sip/call/call_internal.h"
+#include "sip/call/early_dialog.h"
+#include "sip/call/extensions.h"
+#include "sip/call/fork.h"
+#include "sip/call/in_dialog.h"
+#include "sip/call/refer.h"
+#include "sip/call/reinvite.h"
+#include "sip/call/reliable_provisional.h"
+#include "sip/call/uac.h"
+#include "sip/call/uas.h"
+#include "sip/call/update.h"
+#include "sip/dialog/dialog.h"
+#include "sip/event/event_dialog.h"
+#include "sip/event/notifier.h"
+#include "sip/event/referral.h"
+#include "sip/event/subscribe.h"
+#include "sip/event/unsolicited_notify.h"
+#include "sip/message/message.h"
+#include "sip/message/start_line.h"
+#include "sip/transaction/client_transaction.h"
+#include "sip/transaction/server_transaction.h"
+#include "sip/ua/account_internal.h"
+#include "sip/ua/digest_server_internal.h"
+#include "sip/ua/ua_internal.h"
+
+/* Methods of the SIP registry we recognise and do not support: 405 for them,
+ * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */
+static const char *const known_methods[] = {
+	"REGISTER",
+	"SUBSCRIBE",
+	"PUBLISH",
+};
+
+static bool method_is(const struct sip_msg *msg, const char *method)
+{
+	return !pl_strcmp(&msg->met, method);
+}
+
+static bool contact_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return !pl_strcmp(arg, account->contact_user);
+}
+
+static bool user_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return !pl_strcmp(arg, account->user);
+}
+
+static struct sip_account *account_by_user(struct sip_ua *ua,
+					   const struct sip_msg *msg)
+{
+	struct pl user = msg->uri.user;
+	uint32_t key;
+	struct le *le;
+
+	if (!pl_isset(&user))
+		return NULL;
+	key = hash_joaat_pl(&user);
+	le = hash_lookup(ua->contacts, key, contact_handler, &user);
+	/* A peer that knows no binding dials the user name; of several accounts
+	 * with the same one the first is meant. */
+	if (!le)
+		le = hash_lookup(ua->users, key, user_handler, &user);
+	return list_ledata(le);
+}
+
+/* Below 2^31 (RFC 3261 8.1.1.5); libre takes what fits of any number. */
+static bool cseq_valid(const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_CSEQ);
+	uint64_t number = 0;
+	size_t i;
+
+	if (!hdr)
+		return false;
+	for (i = 0; i < hdr->val.l && hdr->val.p[i] >= '0' &&
+		    hdr->val.p[i] <= '9' && number <= INT32_MAX;
+	     i++)
+		number = 10 * number + (uint64_t)(hdr->val.p[i] - '0');
+	return i > 0 && number <= INT32_MAX && i < hdr->val.l &&
+	       (hdr->val.p[i] == ' ' || hdr->val.p[i] == '\t');
+}
+
+static bool well_formed(const struct sip_msg *msg)
+{
+	return pl_isset(&msg->callid) && pl_isset(&msg->from.tag) &&
+	       pl_isset(&msg->from.auri) && pl_isset(&msg->to.auri) &&
+	       pl_isset(&msg->via.branch) && pl_isset(&msg->cseq.met) &&
+	       !pl_cmp(&msg->cseq.met, &msg->met) && cseq_valid(msg);
+}
+
+/* What is supported depends on who is addressed: NULL is nobody we know. */
+static const struct sip_call_options *options_of(struct sip_ua *ua,
+						 const struct sip_msg *msg)
+{
+	const struct sip_call *call =
+		pl_isset(&msg->to.tag) ? call_find(ua, msg) : NULL;
+	const struct sip_account *account =
+		call ? NULL : account_by_user(ua, msg);
+
+	return call ? &call->options : account ? &account->call_options : NULL;
+}
+
+static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	for (size_t i = 0; i < sizeof(known_methods) / sizeof(known_methods[0]);
+	     i++) {
+		if (!method_is(msg, known_methods[i]))
+			continue;
+		(void)server_transaction_replyf(NULL, NULL, ua->sip, msg, false,
+						405, "Method Not Allowed",
+						ALLOW_HEADER
+						"Content-Length: 0\r\n\r\n");
+		return;
+	}
+	(void)server_transaction_replyf(
+		NULL, NULL, ua->sip, msg, false, 501, "Not Implemented",
+		ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+}
+
+/* @return true: it belongs to a subscription, ours or another's */
+static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct event_dialog *d = event_dialog_find(ua, msg);
+
+	if (d && !d->notifier && method_is(msg, "NOTIFY"))
+		subscription_notified(d, msg);
+	else if (d && d->refers && method_is(msg, "SUBSCRIBE"))
+		referral_refreshed(d, msg);
+	else if (d && d->notifier && method_is(msg, "SUBSCRIBE"))
+		watcher_refreshed(d, msg);
+	else
+		return false;
+	return true;
+}
+
+static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_call *call = call_find(ua, msg);
+
+	if (!call && event_received(ua, msg))
+		return;
+	if (!call || call->state == CALL_DONE) {
+		(void)server_transaction_reply(
+			NULL, ua->sip, msg, 481,
+			"Call/Transaction Does Not Exist");
+		return;
+	}
+	if (!dialog_in_order(call_dialog(call, msg), msg)) {
+		(void)server_transaction_reply(NULL, ua->sip, msg, 500,
+					       "Server Internal Error");
+		return;
+	}
+	if (!digest_server_request(call->account, msg))
+		return;
+	if (method_is(msg, "BYE"))
+		uas_bye(call, msg);
+	else if (method_is(msg, "INVITE"))
+		reinvite_received(call, msg);
+	else if (method_is(msg, "OPTIONS"))
+		extensions_reply(ua, msg, options_of(ua, msg));
+	else if (method_is(msg, "INFO"))
+		info_received(call, msg);
+	else if (method_is(msg, "MESSAGE"))
+		(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
+	else if (method_is(msg, "PRACK"))
+		reliable_received(call, msg);
+	else if (method_is(msg, "UPDATE"))
+		update_received(call, msg);
+	else if (method_is(msg, "REFER"))
+		refer_received(call, msg);
+	else if (method_is(msg, "NOTIFY"))
+		refer_notified(call, msg);
+	else
+		method_refuse(ua, msg);
+}
+
+/* RFC 3428 section 7: only who is addressed takes a message. */
+static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
+					       "Not Found");
+	else if (digest_server_request(account, msg))
+		(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
+}
+
+static void notify_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account || !unsolicited_notify_received(account, msg))
+		(void)server_transaction_reply(NULL, ua->sip, msg, 481,
+					       "Subscription Does Not Exist");
+}
+
+static void refer_outside(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
+					       "Not Found");
+	else if (!account->refer_h)
+		referral_declined(ua, msg);
+	else if (digest_server_request(account, msg))
+		referral_received(account, msg);
+}
+
+static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
+					       "Not Found");
+	else if (!account->served)
+		method_refuse(ua, msg);
+	else if (digest_server_request(account, msg))
+		notifier_subscribed(account, msg);
+}
+
+static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_account *account = account_by_user(ua, msg);
+
+	if (!account)
+		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
+					       "Not Found");
+	else if (!account->incoming_h ||
+		 (!account->accepts && !sip_msg_hdr(msg, SIP_HDR_REPLACES)))
+		(void)server_transaction_reply(NULL, ua->sip, msg, 480,
+					       "Temporarily Unavailable");
+	else if (ua->call_count >= 2 * ua->calls_max + 16)
+		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
+					       "Service Unavailable");
+	else if (digest_server_request(account, msg))
+		uas_invite(ua, account, msg);
+}
+
+static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_call *call;
+
+	if (method_is(msg, "ACK")) {
+		call = call_find(ua, msg);
+		if (call)
+			uas_ack(call, msg);
+		return;
+	}
+	if (!well_formed(msg)) {
+		if (pl_isset(&msg->via.branch))
+			(void)server_transaction_reply_once(ua->sip, msg, 400,
+							    "Bad Request");
+		return;
+	}
+	if (method_is(msg, "CANCEL")) {
+		(void)server_transaction_reply_once(
+			ua->sip, msg, 481, "Call/Transaction Does Not Exist");
+		return;
+	}
+	if (extensions_refuse(ua, msg, options_of(ua, msg)))
+		return;
+	if (pl_isset(&msg->to.tag))
+		request_in_dialog(ua, msg);
+	else if (method_is(msg, "INVITE"))
+		invite_received(ua, msg);
+	else if (method_is(msg, "OPTIONS"))
+		extensions_reply(ua, msg, options_of(ua, msg));
+	else if (method_is(msg, "MESSAGE"))
+		message_received(ua, msg);
+	else if (method_is(msg, "SUBSCRIBE"))
+		subscribe_received(ua, msg);
+	else if (method_is(msg, "REFER"))
+		refer_outside(ua, msg);
+	else if (method_is(msg, "NOTIFY"))
+		notify_received(ua, msg);
+	else if (method_is(msg, "BYE") || method_is(msg, "INFO") ||
+		 method_is(msg, "PRACK") || method_is(msg, "UPDATE"))
+		(void)server_transaction_reply(
+			NULL, ua->sip, msg, 481,
+			"Call/Transaction Does Not Exist");
+	else
+		method_refuse(ua, msg);
+}
+
+static bool via_count_handler(const struct sip_hdr *hdr,
+			      const struct sip_msg *msg, void *arg)
+{
+	unsigned *count = arg;
+	(void)hdr;
+	(void)msg;
+
+	return ++*count > 1;
+}
+
+/* RFC 3261 18.1.2 and 8.1.3.3: it comes back to who sent the request, with one
+ * Via, which has our address. A status that no class of section 7.2 has is no
+ * response either: a later one decides.
+ * @return NULL; else why it is discarded */
+static const char *response_fault(const struct sip_ua *ua,
+				  const struct sip_msg *msg)
+{
+	const struct sa *sentby = &msg->via.addr;
+	unsigned vias = 0;
+
+	if (!start_line_is_response(msg))
+		return "its start line is not of SIP/2.0 with a status of "
+		       "100 to 699";
+	sip_msg_hdr_apply(msg, true, SIP_HDR_VIA, via_count_handler, &vias);
+	if (vias != 1)
+		return "it has more than one Via";
+	if (!sa_cmp(sentby, &ua->laddr, SA_ADDR) ||
+	    sip_transp_port(msg->tp, sa_port(sentby)) != sa_port(&ua->laddr))
+		return "its Via is not ours";
+	return NULL;
+}
+
+/* No client transaction wanted it: a repeated 2xx to INVITE (13.2.2.4), or
+ * nothing of ours. */
+static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	struct sip_call *call;
+
+	if (msg->scode / 100 != 2 || pl_strcmp(&msg->cseq.met, "INVITE"))
+		return;
+	call = call_find(ua, msg);
+	if (call) {
+		uac_ack_again(call, msg);
+		return;
+	}
+	call = call_find_branch(ua, msg);
+	if (call)
+		fork_answered(call, msg);
+}
+
+/* Without a transaction: the message cannot be relied on. */
+static void request_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+			   uint16_t code, const char *reason)
+{
+	if (msg->req && pl_isset(&msg->via.branch))
+		(void)server_transaction_reply_once(ua->sip, msg, code, reason);
+}
+
+void dispatch_other_version(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	request_refuse(ua, msg, 505, "Version Not Supported");
+}
+
+static void response_take(struct sip_ua *ua, const struct sip_msg *msg,
+			  const char *fault)
+{
+	if (!fault)
+		fault = response_fault(ua, msg);
+	if (fault)
+		client_transaction_discarded(ua, msg, fault);
+	else if (!client_transaction_response(ua, msg))
+		response_received(ua, msg);
+}
+
+void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	const char *fault = list_count(&msg->hdrl) > HEADERS_MAX
+				    ? "Too Many Header Fields"
+				    : msg_length_fault(msg);
+
+	if (!msg->req)
+		response_take(ua, msg, fault);
+	else if (fault)
+		request_refuse(ua, msg, 400, fault);
+	else if (!server_transaction_request(ua, msg))
+		request_received(ua, msg);
+}
