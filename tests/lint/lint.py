@@ -270,6 +270,19 @@ def client_action_pages(root):
         yield f"docs/reference/script-actions.md: there is no action {name}"
 
 
+def state_pages(root):
+    """States of base/state.h that are not in the tables of docs/glossary.md, or the other way."""
+    root = Path(root)
+    taken = set(re.findall(r"(?m)^\tX\((\w+)\)", (root / "base/state.h").read_text()))
+    first = [row.split(" | ")[0] for row in
+             (root / "docs/glossary.md").read_text().splitlines() if row.startswith("| `")]
+    told = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", " ".join(first)))
+    for name in sorted(taken - told):
+        yield f"docs/glossary.md: does not tell the state {name}"
+    for name in sorted(told - taken):
+        yield f"docs/glossary.md: there is no state {name}"
+
+
 def configuration_page(root):
     """Keys and defaults of conf/*.conf that docs/reference/configuration.md tells otherwise."""
     root = Path(root)

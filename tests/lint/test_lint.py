@@ -244,6 +244,20 @@ def test_a_client_action_that_is_not_told_is_found(pages):
         "docs/reference/script-actions.md: there is no action mute"]
 
 
+def test_states_are_told():
+    assert findings(lint.state_pages, ROOT) == []
+
+
+def test_a_state_that_is_not_told_is_found(pages):
+    for name in ("base/state.h", "docs/glossary.md"):
+        (pages / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, pages / name)
+    changed(pages / "base/state.h", "X(CALL_RTCP) ", "X(CALL_RTCQ) ")
+    assert findings(lint.state_pages, pages) == [
+        "docs/glossary.md: does not tell the state CALL_RTCQ",
+        "docs/glossary.md: there is no state CALL_RTCP"]
+
+
 def test_configuration_is_told_as_it_is():
     assert findings(lint.configuration_page, ROOT) == []
 
