@@ -233,6 +233,17 @@ def pages_without_entry(root):
             yield f"docs/README.md: has no link to {path.relative_to(index.parent)}"
 
 
+def unknown_files(root):
+    """Files of the tree that a page names by their path, and that are not there."""
+    root = Path(root)
+    folders = "|".join((*CODE_DIRS, "tests", "docs", "packaging", "tools"))
+    for path in pages(root):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(rf"`((?:{folders})/[\w./-]+\.(?:[ch]|py|js|html|md|json|yaml))[`:]", line):
+                if "NAME" not in name and not (root / name).exists():
+                    yield f"{path.relative_to(root)}:{number}: there is no file {name}"
+
+
 def table_rows(path, count):
     """Rows of the tables with so many columns whose first one is `like this`."""
     for line in path.read_text().splitlines():

@@ -182,6 +182,16 @@ def test_the_index_links_to_every_page():
     assert findings(lint.pages_without_entry, ROOT) == []
 
 
+def test_files_that_pages_name_are_there():
+    assert findings(lint.unknown_files, ROOT) == []
+
+
+def test_a_file_that_is_not_there_is_found(tree):
+    (tree / "docs/x.md").write_text("`base/good.c` `base/gone.c` `base/NAME.c` `tests/gone.py::test_x`\n")
+    assert [f for f in findings(lint.unknown_files, tree) if "x.md" in f] == [
+        "docs/x.md:1: there is no file base/gone.c", "docs/x.md:1: there is no file tests/gone.py"]
+
+
 def test_a_page_without_entry_is_found(tree):
     (tree / "docs/README.md").write_text("[there](internals/architecture.md)\n")
     assert findings(lint.pages_without_entry, tree) == []
