@@ -1,4 +1,5 @@
 /* offhook-agent: the supervisor, and with --engine=FD one engine process. */
+#include "agent/capabilities.h"
 #include "agent/engine/engine.h"
 #include "agent/link/join_token.h"
 #include "agent/options.h"
@@ -64,13 +65,18 @@ static const char *own_program(char name[static PATH_MAX])
 static int serve(const struct agent_conf *conf)
 {
 	struct supervisor *supervisor = NULL;
+	json_t *features = capabilities_list(conf);
 	char program[PATH_MAX];
-	int err;
+	int err = -ENOMEM;
 
-	err = supervisor_new(&supervisor, conf,
-			     conf->join_token[0] ? conf->join_token : NULL,
-			     conf->engine_program[0] ? conf->engine_program
-						     : own_program(program));
+	if (features)
+		err = supervisor_new(
+			&supervisor, conf,
+			conf->join_token[0] ? conf->join_token : NULL,
+			conf->engine_program[0] ? conf->engine_program
+						: own_program(program),
+			features);
+	json_decref(features);
 	if (err == 0) {
 		log_info("version " OFFHOOK_VERSION " serves %s",
 			 conf->controller);

@@ -1,11 +1,386 @@
-/* The client: libcurl's sockets and timer on our loop. */
-#include "agent/link/http_client_internal.h"
+#include "agent/link/http_client.h"
 
+#include "agent/link/backoff.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct http_client {
+	struct event_loop *loop;
+	CURLM *multi;
+	struct curl_slist *headers;
+	struct curl_slist *file_headers;
+	struct event_loop_timer timer; /* libcurl's */
+	char *base_url;
+	char *ca_file;
+	char *userpwd;
+};
+
+struct http_client_call {
+	struct http_client *http;
+	struct http_client_call **slot;
+	CURL *easy;
+	char *url;
+	char method[8];
+	char *body;
+	int file_fd; /* the body; -1: it is not a file */
+	curl_off_t file_len;
+	int timeout_s;
+	bool once;
+	bool anonymous;
+	bool raw;
+	bool overflow; /* the answer was above its ceiling */
+	bool added;    /* to the multi handle */
+	struct backoff backoff;
+	struct event_loop_timer retry;
+	struct buf answer;
+	char error[CURL_ERROR_SIZE];
+	int64_t sent_ns;
+	http_answer_h *answer_h;
+	void *arg;
+};
+
+/* One request: its tries, and what its answer means. */
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define PATH_PREFIX        "/api/v2/agent"
+
+bool http_client_is_transient(int status)
+{
+	return status == 0 || status == 408 || status == 429 || status >= 500;
+}
+
+static void call_free(struct http_client_call *call)
+{
+	*call->slot = NULL;
+	event_loop_disarm(call->http->loop, &call->retry);
+	if (call->added)
+		curl_multi_remove_handle(call->http->multi, call->easy);
+	if (call->easy)
+		curl_easy_cleanup(call->easy);
+	if (call->body)
+		explicit_bzero(call->body, strlen(call->body));
+	if (call->answer.data)
+		explicit_bzero(call->answer.data, call->answer.allocated);
+	buf_release(&call->answer);
+	if (call->file_fd >= 0)
+		close(call->file_fd);
+	free(call->body);
+	free(call->url);
+	free(call);
+}
+
+void http_client_cancel(struct http_client_call **call)
+{
+	if (*call)
+		call_free(*call);
+}
+
+/* ---- an answer ---- */
+
+/* What to do about a failure of TLS; "" for others. */
+static const char *tls_remedy(CURLcode code)
+{
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		return ": the controller's certificate is not accepted; it must "
+		       "be valid, made for the name in controller = ..., and "
+		       "signed by an authority of ca_file (without: of this "
+		       "system)";
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return ": ca_file must be a readable PEM file";
+	if (code == CURLE_SSL_CONNECT_ERROR)
+		return ": no TLS connection; does the controller speak TLS on "
+		       "this port?";
+	return "";
+}
+
+static void describe(const struct http_client_call *call, int status,
+		     CURLcode code, json_t *body, char *text, size_t size)
+{
+	const char *detail = NULL;
+
+	if (body) {
+		detail = json_string_value(json_object_get(body, "detail"));
+		if (!detail)
+			detail = json_string_value(
+				json_object_get(body, "error"));
+	}
+	if (status == 0)
+		snprintf(text, size, "%s%s", call->error, tls_remedy(code));
+	else if (detail)
+		snprintf(text, size, "%d: %s", status, detail);
+	else
+		snprintf(text, size, "%d", status);
+}
+
+/* Seconds a busy controller asked for, at most the longest backoff. */
+static int64_t retry_after_ms(CURL *easy)
+{
+	curl_off_t s = 0;
+
+	if (curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &s) != CURLE_OK ||
+	    s < 0)
+		return 0;
+	return s >= BACKOFF_MAX_MS / 1000 ? BACKOFF_MAX_MS : s * 1000;
+}
+
+static void call_again(struct http_client_call *call, const char *text)
+{
+	int64_t asked = retry_after_ms(call->easy), delay;
+	uint32_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint32_t)clock_mono_ns();
+	delay = backoff_next_ms(&call->backoff, random);
+	if (delay < asked)
+		delay = asked;
+	/* a long outage is one line now and then, not one a try */
+	if ((call->backoff.failures & (call->backoff.failures - 1)) == 0)
+		log_warning("%s %s: %s; try %u in %.1f s", call->method,
+			    call->url, text, call->backoff.failures + 1,
+			    (double)delay / 1000);
+	event_loop_arm(call->http->loop, &call->retry, delay);
+}
+
+/* libcurl is through with a try: another follows, or the handler is called and
+ * the call released. */
+static void http_client_call_done(struct http_client_call *call, CURLcode code)
+{
+	long status = 0;
+	json_t *body = NULL;
+	char text[512];
+
+	curl_multi_remove_handle(call->http->multi, call->easy);
+	call->added = false;
+	if (code == CURLE_OK)
+		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	else if (!call->error[0])
+		snprintf(call->error, sizeof(call->error), "%s",
+			 curl_easy_strerror(code));
+	if (call->raw && call->overflow)
+		status = 413; /* it would be as long the next time */
+	if (status && call->answer.used && !(call->raw && status == 200))
+		body = json_loadb(call->answer.data, call->answer.used, 0,
+				  NULL);
+	describe(call, (int)status, code, body, text, sizeof(text));
+	if (http_client_is_transient((int)status) && !call->once) {
+		call_again(call, text);
+	} else {
+		struct buf raw = {.data = NULL};
+
+		if (call->raw && status == 200)
+			raw = call->answer;
+		struct http_client_answer answer = {.status = (int)status,
+						    .body = body,
+						    .text = text,
+						    .data = raw.data,
+						    .len = raw.used,
+						    .sent_ns = call->sent_ns,
+						    .done_ns = clock_mono_ns()};
+		http_answer_h *handler = call->answer_h;
+		void *arg = call->arg;
+
+		if (raw.data)
+			buf_init(&call->answer, 0);
+		call_free(call);
+		handler(&answer, arg);
+		buf_release(&raw);
+	}
+	json_decref(body);
+}
+
+/* ---- a request ---- */
+
+static size_t on_answer_bytes(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_client_call *call = arg;
+
+	if (buf_add(&call->answer, data, size * count) == 0)
+		return size * count;
+	call->overflow = true;
+	return 0;
+}
+
+static size_t on_file_wanted(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_client_call *call = arg;
+	ssize_t n;
+
+	do {
+		n = read(call->file_fd, data, size * count);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+static int on_file_seek(void *arg, curl_off_t offset, int origin)
+{
+	struct http_client_call *call = arg;
+
+	return lseek(call->file_fd, (off_t)offset, origin) < 0
+		       ? CURL_SEEKFUNC_FAIL
+		       : CURL_SEEKFUNC_OK;
+}
+
+static CURLcode call_prepare_file(struct http_client_call *call)
+{
+	CURL *easy = call->easy;
+	CURLcode err = CURLE_OK;
+
+#define SET(option, value) \
+	err = err ? err : curl_easy_setopt(easy, option, value)
+	SET(CURLOPT_UPLOAD, 1L);
+	SET(CURLOPT_READFUNCTION, on_file_wanted);
+	SET(CURLOPT_READDATA, call);
+	SET(CURLOPT_SEEKFUNCTION, on_file_seek);
+	SET(CURLOPT_SEEKDATA, call);
+	SET(CURLOPT_INFILESIZE_LARGE, call->file_len);
+	/* a large file waits for a 100: it may be refused before it is sent */
+	SET(CURLOPT_HTTPHEADER, call->http->file_headers);
+#undef SET
+	return err;
+}
+
+static CURLcode call_prepare(struct http_client_call *call)
+{
+	const struct http_client *http = call->http;
+	CURL *easy = call->easy;
+	CURLcode err = CURLE_OK;
+
+#define SET(option, value) \
+	err = err ? err : curl_easy_setopt(easy, option, value)
+	SET(CURLOPT_URL, call->url);
+	SET(CURLOPT_CUSTOMREQUEST, call->method);
+	if (call->body) {
+		SET(CURLOPT_POSTFIELDS, call->body);
+		SET(CURLOPT_POSTFIELDSIZE_LARGE,
+		    (curl_off_t)strlen(call->body));
+	}
+	if (call->file_fd < 0)
+		SET(CURLOPT_HTTPHEADER, http->headers);
+	else
+		err = err ? err : call_prepare_file(call);
+	SET(CURLOPT_USERAGENT, "offhook-agent/" OFFHOOK_VERSION);
+	SET(CURLOPT_WRITEFUNCTION, on_answer_bytes);
+	SET(CURLOPT_WRITEDATA, call);
+	SET(CURLOPT_PRIVATE, call);
+	SET(CURLOPT_ERRORBUFFER, call->error);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_s * 1000);
+	SET(CURLOPT_TCP_KEEPALIVE, 1L);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (http->ca_file) {
+		SET(CURLOPT_CAINFO, http->ca_file);
+		SET(CURLOPT_CAPATH, NULL); /* instead of the system's */
+	}
+	if (http->userpwd && !call->anonymous) {
+		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+		SET(CURLOPT_USERPWD, http->userpwd);
+	}
+#undef SET
+	return err;
+}
+
+static int call_try(struct http_client_call *call)
+{
+	buf_release(&call->answer);
+	call->overflow = false;
+	call->error[0] = '\0';
+	call->sent_ns = clock_mono_ns();
+	if (call->file_fd >= 0 && lseek(call->file_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	if (curl_multi_add_handle(call->http->multi, call->easy) != CURLM_OK)
+		return -EIO;
+	call->added = true;
+	return 0;
+}
+
+static void on_retry(void *arg)
+{
+	struct http_client_call *call = arg;
+
+	/* libcurl refuses only when out of memory: the next try may do */
+	if (call_try(call) != 0)
+		call_again(call, "out of memory");
+}
+
+static struct http_client_call *call_new(
+	struct http_client *http, const struct http_client_request *request)
+{
+	struct http_client_call *call = calloc(1, sizeof(*call));
+	int n;
+
+	if (!call) {
+		free(request->body_text);
+		return NULL;
+	}
+	call->http = http;
+	call->file_fd = -1;
+	call->easy = curl_easy_init();
+	n = asprintf(&call->url, "%s" PATH_PREFIX "%s", http->base_url,
+		     request->path);
+	if (n < 0)
+		call->url = NULL;
+	call->body = request->body ? json_dumps(request->body, JSON_COMPACT)
+				   : request->body_text;
+	call->raw = request->raw_bytes > 0;
+	snprintf(call->method, sizeof(call->method), "%s", request->method);
+	call->timeout_s = request->timeout_s;
+	call->once = request->once;
+	call->anonymous = request->anonymous;
+	call->answer_h = request->answer_h;
+	call->arg = request->arg;
+	call->retry.due_h = on_retry;
+	call->retry.arg = call;
+	buf_init(&call->answer,
+		 call->raw ? request->raw_bytes : HTTP_ANSWER_BYTES);
+	return call;
+}
+
+static int call_open_file(struct http_client_call *call, const char *path)
+{
+	struct stat st;
+
+	call->file_fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (call->file_fd < 0 || fstat(call->file_fd, &st))
+		return -errno;
+	call->file_len = (curl_off_t)st.st_size;
+	return 0;
+}
+
+int http_client_send(struct http_client_call **ret, struct http_client *http,
+		     const struct http_client_request *request)
+{
+	struct http_client_call *call = call_new(http, request);
+	int err = -ENOMEM;
+
+	if (!call)
+		return -ENOMEM;
+	call->slot = ret;
+	*ret = call;
+	if (call->easy && call->url && (call->body || !request->body))
+		err = request->file ? call_open_file(call, request->file) : 0;
+	if (err == 0)
+		err = call_prepare(call) == CURLE_OK ? call_try(call) : -ENOMEM;
+	if (err)
+		call_free(call);
+	return err;
+}
+
+/* The client: libcurl's sockets and timer on our loop. */
 
 /* A socket of libcurl's. */
 struct watch {

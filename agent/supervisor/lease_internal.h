@@ -1,7 +1,6 @@
 /**
- * Inside a lease: shared by lease.c (making, results, end), lease_start.c (from
- * the offer to the engine), lease_engine.c (the engine) and lease_renewal.c
- * (renewals, barriers).
+ * Inside a lease: shared by lease.c (its life, renewals and barriers) and
+ * lease_engine.c (its engine process).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SUPERVISOR_LEASE_INTERNAL_H
@@ -70,30 +69,15 @@ void lease_artifact_lost(const char *name, const char *why, void *arg);
 /** Let it be released if nothing is left to do; not before this returns. */
 void lease_check_over(struct lease *l);
 
-/* ---- lease_start.c ---- */
-
-/** Ask for the start; the engine follows when it is ours and its prompts are
- * here. @return as http_client_send() */
-int lease_start(struct lease *l);
-/** The job is ours and will have no engine. */
-void lease_end_unstarted(struct lease *l, const char *outcome,
-			 const char *reason);
+/** Tell the engine to begin a step. @return as engine_process_send() */
+int lease_go(struct lease *l, int64_t step, int64_t in_ms);
+/** The engine says that it is ready with a step. */
+void lease_step_ready(struct lease *l, json_t *step);
 
 /* ---- lease_engine.c ---- */
 
 void lease_engine_init(struct lease *l);
 /** Start the engine and give it the job; a failure ends the job. */
 void lease_engine_start(struct lease *l);
-
-/* ---- lease_renewal.c ---- */
-
-void lease_renewal_init(struct lease *l);
-/** The lease runs from sent_ns on: renew it until it is over. */
-void lease_renewal_begin(struct lease *l, int64_t sent_ns);
-
-/** Tell the engine to begin a step. @return as engine_process_send() */
-int lease_go(struct lease *l, int64_t step, int64_t in_ms);
-/** The engine says that it is ready with a step. */
-void lease_step_ready(struct lease *l, json_t *step);
 
 #endif

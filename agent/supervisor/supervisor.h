@@ -12,17 +12,22 @@
 
 #include "conf/agent_conf.h"
 
+#include <jansson.h>
+
 struct supervisor;
 
 /**
  * @param conf            borrowed
  * @param join_token      NULL: none; borrowed
  * @param engine_program  borrowed
+ * @param features        what this agent is able to do, told to the controller:
+ *                        array of texts, a reference is kept
  * @return 0; -EBUSY another agent has the state directory; -errno (the reason
  *         is logged)
  */
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
-		   const char *join_token, const char *engine_program);
+		   const char *join_token, const char *engine_program,
+		   json_t *features);
 
 /**
  * Serve until a signal ends it.

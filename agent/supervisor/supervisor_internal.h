@@ -1,6 +1,6 @@
 /**
- * Inside the supervisor: shared by supervisor.c (start, leases, end), controller_link.c
- * (enrolment, polls) and signals.c.
+ * Inside the supervisor: shared by supervisor.c (start, signals, leases, end)
+ * and controller_link.c (enrolment, polls).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SUPERVISOR_SUPERVISOR_INTERNAL_H
@@ -29,7 +29,7 @@ struct supervisor {
 	const struct agent_conf *conf;
 	const char *join_token;
 	const char *engine_program;
-	json_t *features; /* as of the start: capabilities.h */
+	json_t *features; /* as of the start */
 	struct event_loop *loop;
 	struct http_client *http;
 	struct service_notify *notify;
@@ -79,10 +79,6 @@ void link_changed(struct supervisor *s);
 void link_unauthorized(void *arg);
 /** Say good-bye, once; ends the loop. */
 void link_leave(struct supervisor *s);
-
-/* signals.c */
-int signals_begin(struct supervisor *s);
-void signals_release(struct supervisor *s);
 
 /* supervisor.c */
 void supervisor_offer(struct supervisor *s, json_t *job);

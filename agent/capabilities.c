@@ -1,4 +1,4 @@
-#include "agent/supervisor/capabilities.h"
+#include "agent/capabilities.h"
 
 #include "base/log.h"
 #include "base/str.h"

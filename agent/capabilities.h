@@ -3,8 +3,8 @@
  * when it polls (docs/internals/orchestration.md).
  * Thread: any.
  */
-#ifndef OFFHOOK_AGENT_SUPERVISOR_CAPABILITIES_H
-#define OFFHOOK_AGENT_SUPERVISOR_CAPABILITIES_H
+#ifndef OFFHOOK_AGENT_CAPABILITIES_H
+#define OFFHOOK_AGENT_CAPABILITIES_H
 
 #include "conf/agent_conf.h"
 
