@@ -1,5 +1,6 @@
 """The commands of docs/guide are run as they stand there, page by page in the order of the index,
 against the controller, the agent and the proxy that the guide's own first command starts."""
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent import is_alive
+from controller import Controller
 from netns import own_network
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +95,18 @@ def checkout(tmp_path_factory, build):
         assert not any(is_alive(pid) for pid in pids)
 
 
+@pytest.fixture(scope="module")
+def server():
+    with Controller() as controller:
+        controller.api("POST", "/projects", {"name": "project"})
+        controller.api("POST", "/agent-pools", {"name": "pool"})
+        controller.api("POST", "/targets", {"name": "target", "hosts": [{"host": "127.0.0.1"}]})
+        for name in ("callees", "callers"):
+            controller.api("POST", "/credential-pools", {
+                "name": name, "credentials": [{"username": "1001", "password": "secret"}]})
+        yield controller
+
+
 def test_pages_show_no_command_that_is_not_run():
     assert sorted(PAGES) == sorted(p.name for p in GUIDE.glob("*.md"))
     for name in PAGES:
@@ -150,3 +164,21 @@ def test_messages_are_those_of_the_programs():
     for text, pieces in found:
         for piece in pieces:
             assert piece in code, f"no program says '{piece}' of '{text}'"
+
+
+@pytest.mark.parametrize("name, member", [
+    ("conditions", "conditions"), ("actions", "steps"), ("script-actions", "sipclient_actions")])
+def test_examples_of_the_reference_are_accepted(server, name, member):
+    """JSON blocks of the reference are what a test may have."""
+    page = (ROOT / f"docs/reference/{name}.md").read_text()
+    examples = [json.loads(text) for language, text in fences(page) if language == "json"]
+    assert examples
+    call = {"type": "call", "role": "caller", "dial_destination": "1002"}
+    for number, example in enumerate(examples):
+        test = {"name": f"{name} {number}", "project_id": 1, "agentpool_id": 1,
+                "steps": [[{"type": "answer", "role": "callee"}], [call]]}
+        if member == "sipclient_actions":
+            test["steps"][1] = [{**call, member: example}]
+        else:
+            test[member] = example
+        server.api("POST", "/tests", test)
