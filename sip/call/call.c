@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/early_dialog.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/refer.h"
 #include "sip/call/reinvite.h"
@@ -28,9 +29,7 @@
 #include "sip/transport/deferred.h"
 #include "sip/transport/trace.h"
 #include "sip/ua/account_internal.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
-#include "sip/ua/ua_ops.h"
 
 static void call_destructor(void *arg)
 {
@@ -82,7 +81,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 
 	if (!call)
 		return -ENOMEM;
-	call->object.ops = &native_ops;
+	call->object = account->object;
 	call->ua = account->ua;
 	call->account = mem_ref(account);
 	call->outgoing = outgoing;

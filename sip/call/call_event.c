@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sip/call/native_call.h"
 #include "sip/message/message.h"
 #include "sip/sdp/sdp_crypto.h"
 

@@ -13,8 +13,8 @@
 #include "sip/call/session_timer.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
+#include "sip/object.h"
 #include "sip/transport/deferred.h"
-#include "sip/ua/native_ua.h"
 
 struct client_request;
 struct dialog;

@@ -8,6 +8,7 @@
 #include "sip/body/multipart.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/native_call.h"
 #include "sip/call/refer.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
@@ -17,7 +18,6 @@
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/trace.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 /* A request under way; it holds a reference to its call. */

@@ -10,6 +10,7 @@
 #include "sip/body/multipart.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/native_call.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/sdp/sdp.h"
@@ -19,7 +20,6 @@
 #include "sip/sdp/sdp_dtls.h"
 #include "sip/sdp/sdp_format.h"
 #include "sip/sdp/sdp_ice.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 static int local_check(const struct media_local *media)

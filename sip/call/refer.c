@@ -8,6 +8,7 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/in_dialog.h"
+#include "sip/call/native_call.h"
 #include "sip/call/replaces.h"
 #include "sip/dialog/peer.h"
 #include "sip/message/contact.h"
@@ -17,7 +18,6 @@
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/trace.h"
 #include "sip/ua/account_internal.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 /* ---- we refer ---- */

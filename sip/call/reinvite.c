@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/session_timer.h"
 #include "sip/call/uac.h"
@@ -20,7 +21,6 @@
 #include "sip/message/warning.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/trace.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 static int reinvite_send(struct sip_call *call);

@@ -6,11 +6,11 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/early_dialog.h"
+#include "sip/call/native_call.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 #define REPLACES_BYTES 512

@@ -7,6 +7,7 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/extensions.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/peer.h"
@@ -15,7 +16,6 @@
 #include "sip/message/text.h"
 #include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/replaces.h"
 #include "sip/call/session_timer.h"
@@ -19,7 +20,6 @@
 #include "sip/transaction/retransmit.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/ua/account_internal.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 static void cancel_handler(void *arg)

@@ -7,6 +7,7 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/extensions.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/reliable_provisional.h"
 #include "sip/call/session_timer.h"
@@ -17,7 +18,6 @@
 #include "sip/message/warning.h"
 #include "sip/transaction/response.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 /* Responses to INVITE, but for when its 2xx is due. */

@@ -10,6 +10,7 @@
 #include "sip/call/call_internal.h"
 #include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
+#include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/reinvite.h"
 #include "sip/call/session_timer.h"
@@ -23,7 +24,6 @@
 #include "sip/mono_timer.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/trace.h"
-#include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */

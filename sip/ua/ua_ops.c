@@ -1,4 +1,6 @@
-/* ua.h: each to the user agent whose object it is. */
+/* The functions of ua.h, account.h and call.h: each calls the one of the user
+ * agent whose object it is given. */
+#include "sip/call/native_call.h"
 #include "sip/ua/native_ua.h"
 
 /* The object that begins every user agent, account and call. */

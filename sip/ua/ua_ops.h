@@ -10,6 +10,7 @@
 #ifndef OFFHOOK_SIP_UA_UA_OPS_H
 #define OFFHOOK_SIP_UA_UA_OPS_H
 
+#include "sip/object.h"
 #include "sip/ua.h"
 
 struct sip_ops {
@@ -70,11 +71,6 @@ struct sip_ops {
 	const char *(*call_id)(const struct sip_call *call);
 	const char *(*call_peer)(const struct sip_call *call);
 	struct sip_call *(*call_free)(struct sip_call *call);
-};
-
-/** The first member of every user agent, account and call. */
-struct sip_object {
-	const struct sip_ops *ops;
 };
 
 extern const struct sip_ops native_ops;
