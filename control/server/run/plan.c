@@ -34,8 +34,10 @@ static int add_role(struct plan *plan, const struct plan_params *params,
 	json_t *steps = json_array();
 
 	for (size_t s = 0; steps && s < json_array_size(params->steps); s++)
-		if (json_array_append_new(steps, json_array()))
+		if (json_array_append_new(steps, json_array())) {
+			json_decref(steps);
 			return -ENOMEM;
+		}
 	if (record && strcmp(kept, "none") == 0)
 		kept = "sip"; /* conditions on messages need them */
 	added->spec =
@@ -66,7 +68,7 @@ static int plan_steps(struct plan *plan, const struct plan_params *params,
 			const char *name = text_of(action, "role");
 			struct plan_role *role = find_role(plan, name);
 			char pointer[PLAN_POINTER_BYTES];
-			int err = 0;
+			int err;
 
 			plan_action_pointer(pointer, s, a, "role");
 			if (!step_role_valid(name)) {
@@ -82,11 +84,12 @@ static int plan_steps(struct plan *plan, const struct plan_params *params,
 			}
 			if (!role) {
 				err = add_role(plan, params, name, record);
+				if (err)
+					return err;
 				role = &plan->roles[plan->role_count - 1];
 			}
-			if (!err)
-				err = plan_action_add(role->spec, s, a, action,
-						      source, errors);
+			err = plan_action_add(role->spec, s, a, action, source,
+					      errors);
 			if (err)
 				return err;
 		}

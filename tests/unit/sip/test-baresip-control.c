@@ -74,15 +74,15 @@ static void too_late(void *arg)
 	fail_msg("nothing happened");
 }
 
+/* Not on the stack, which a failed assertion leaves: teardown() ends them. */
+static struct tmr guard, delay;
+
 /* Until a handler was called. */
 static void run(void)
 {
-	struct tmr tmr;
-
-	tmr_init(&tmr);
-	tmr_start(&tmr, PATIENCE_MS, too_late, NULL);
+	tmr_start(&guard, PATIENCE_MS, too_late, NULL);
 	assert_int_equal(re_main(NULL), 0);
-	tmr_cancel(&tmr);
+	tmr_cancel(&guard);
 }
 
 static void listen_now(struct rig *r)
@@ -123,6 +123,8 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
+	tmr_cancel(&guard);
+	tmr_cancel(&delay);
 	baresip_control_release(&r->control);
 	close(r->listener);
 	if (r->peer >= 0)
@@ -161,10 +163,8 @@ static void test_control_tries_until_it_listens(void **state)
 	static const char want[] = "30:{\"command\":\"hold\",\"token\":\"t\"},";
 	struct rig *r = *state;
 	char data[128] = "";
-	struct tmr tmr;
 
-	tmr_init(&tmr);
-	tmr_start(&tmr, 200, listens_later, r);
+	tmr_start(&delay, 200, listens_later, r);
 	baresip_control_start(&r->control, &r->addr);
 	assert_int_equal(
 		baresip_control_command(&r->control, "hold", NULL, "t"), 0);
