@@ -60,7 +60,7 @@ void capture_ssrc_changes(struct capture *c, capture_flow_h *handler, void *arg)
 		else
 			changes[at]++;
 	}
-	for (size_t i = 0; i < flows.count; i++) {
+	for (size_t i = 0; changes && i < flows.count; i++) {
 		if (changes[i] > 0)
 			handler(&flows.keys[i], changes[i], arg);
 	}

@@ -297,7 +297,7 @@ int conf_load(void *settings, const char *path,
 	      const struct conf_schema *schema, struct conf_error *error)
 {
 	struct parse p = {.path = path, .schema = schema, .error = error};
-	char *text = malloc(CONF_FILE_BYTES + 2);
+	char *text = calloc(1, CONF_FILE_BYTES + 2);
 	size_t len = 0;
 	int fd = -1, err = -ENOMEM;
 

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#define NICE_FIRST -10 /* what is tried */
-#define NICE_LAST  -1
+#define NICE_FIRST (-10) /* what is tried */
+#define NICE_LAST  (-1)
 
 const char *media_scheduling_name(enum media_scheduling scheduling)
 {

@@ -142,7 +142,7 @@ int socket_pair_bind(int ret_fds[static SOCKET_COUNT],
 		uint32_t port = first + 2 * ((offset % pairs + i) % pairs);
 		struct media_addr rtp = *bind_to;
 		struct media_addr rtcp = *bind_to;
-		int fds[SOCKET_COUNT];
+		int fds[SOCKET_COUNT] = {-1, -1};
 		int err;
 
 		media_addr_set_port(&rtp, (uint16_t)port);

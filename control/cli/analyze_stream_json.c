@@ -170,7 +170,7 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 		json_object_set_new(o, "extrapolated",
 				    json_boolean(s->extrapolated));
 	}
-	if (s->valid) {
+	if (codec && s->valid) {
 		json_object_set_new(
 			o, "model",
 			json_string(emodel_model_name(codec->scale)));

@@ -166,6 +166,8 @@ void stream_detail_observe_run(const struct rtp_run *run, void *arg)
 	const struct jb_run transit = jb_run_of(x);
 	double pdv_ms[RTP_RUN_MAX];
 
+	if (count == 0)
+		return;
 	rtp_run_pdv_ms(x, pdv_ms);
 	d->pt_packets[run->pt] += count;
 	series_add_block(&d->series[DETAIL_IPDV], x->ipdv_ms, count);

@@ -95,7 +95,7 @@ int audio_reduce_new(struct audio_reduce **ret, unsigned rate_hz)
 	if (rate_hz != AUDIO_REDUCED_HZ)
 		err = table_make(r, rate_hz);
 	if (err)
-		r = audio_reduce_free(r);
+		audio_reduce_free(r);
 	else
 		*ret = r;
 	return err;

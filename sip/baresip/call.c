@@ -28,12 +28,14 @@ struct baresip_call *baresip_call_release(struct baresip_call *c)
 	list_unlink(&c->le);
 	mono_timer_cancel(&c->tmr);
 	mono_timer_cancel(&c->tmr_play);
-	if (c->local)
+	if (c->local) {
 		explicit_bzero(c->local, sizeof(*c->local));
-	if (c->remote)
+		free(c->local);
+	}
+	if (c->remote) {
 		explicit_bzero(c->remote, sizeof(*c->remote));
-	free(c->local);
-	free(c->remote);
+		free(c->remote);
+	}
 	free(c->peer);
 	free(c);
 	return NULL;

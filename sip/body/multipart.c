@@ -242,7 +242,7 @@ static int parts_sdp(struct multipart_text *ret,
 {
 	struct outcome o = {.found = false};
 	bool alternative = is_alternative(body);
-	struct parts parts;
+	struct parts parts = {.pos = 0};
 	bool close = false;
 	int err = parts_begin(&parts, body, &close);
 

@@ -107,7 +107,7 @@ static const char *parameters_check(struct span s)
 {
 	for (;;) {
 		struct span word = span_word(&s);
-		struct span name = word;
+		struct span name;
 		uint64_t value;
 
 		if (word.p == word.end)

@@ -79,9 +79,9 @@ static bool other_query(const struct request *req, char *dst, size_t size)
 			continue;
 		if (used + 3 * (strlen(name) + strlen(value)) + 3 >= size)
 			return false;
-		strcat(dst, "&");
+		memcpy(dst + used, "&", 2);
 		add_escaped(dst, size, name);
-		strcat(dst, "=");
+		memcpy(dst + strlen(dst), "=", 2);
 		add_escaped(dst, size, value);
 	}
 	return true;

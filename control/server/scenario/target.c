@@ -27,7 +27,7 @@ static int split_host(const char *text, size_t len, char host[HOST_BYTES],
 		      uint64_t *port)
 {
 	const char *end = text + len;
-	const char *colon = NULL, *from = text, *until = end;
+	const char *colon = NULL, *from = text, *until;
 	char digits[8];
 
 	if (len && text[0] == '[') {

@@ -240,7 +240,7 @@ static int bind_value(sqlite3_stmt *stmt, int at, const struct db_value *v)
 static int bind_all(sqlite3_stmt *stmt, const struct db_value *params,
 		    size_t count)
 {
-	int parameters = sqlite3_bind_parameter_count(stmt);
+	int parameters = count ? sqlite3_bind_parameter_count(stmt) : 0;
 
 	for (int at = 1; at <= parameters; at++) {
 		/* to SQLite $1 is a name, not a position */

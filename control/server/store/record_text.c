@@ -133,10 +133,14 @@ static int add_real(struct buf *b, char first, const char *name,
 	double value = v->type == DB_INT ? (double)v->integer : v->real;
 	char text[40];
 
-	snprintf(text, sizeof(text), "%.*g", DBL_DIG, value);
-	if (!strpbrk(text, ".eE"))
-		strcat(text, ".0");
-	return add_member(b, first, name, text, strlen(text));
+	size_t len =
+		(size_t)snprintf(text, sizeof(text), "%.*g", DBL_DIG, value);
+
+	if (!strpbrk(text, ".eE")) {
+		memcpy(text + len, ".0", 3);
+		len += 2;
+	}
+	return add_member(b, first, name, text, len);
 }
 
 static int add_integer(struct buf *b, char first, const char *name,

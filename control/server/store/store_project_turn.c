@@ -113,7 +113,7 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 			  struct db_value callback_box)
 {
 #define TEXT(name, other) \
-	db_text(test ? json_string_value(json_object_get(test, name)) : other)
+	db_text(test ? json_string_value(json_object_get(test, name)) : (other))
 	char *tags = json_dumps(json_object_get(test, "tags"), JSON_COMPACT);
 	char session_id[UUID_TEXT_BYTES];
 

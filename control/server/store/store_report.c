@@ -117,7 +117,7 @@ static int last_attempt_row(const struct db_value *row, size_t columns,
 		"{s:s, s:I, s:o?}", "status",
 		due ? "running" : (const char *)row[3].bytes, "attempt",
 		/* the one that is due follows this one */
-		(json_int_t)(row[2].integer + (due ? 1 : 0)), "link", link);
+		(json_int_t)row[2].integer + (due ? 1 : 0), "link", link);
 	return check(!last->shown);
 }
 
