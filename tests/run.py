@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Run meson tests of a build directory and count their cases.
 
-usage: run.py [--ci] [--long] BUILD [NAME...]; NAME is a suite, a meson test or one case.
+usage: run.py [--ci] [--long] [--without SUITE] BUILD [NAME...]; NAME is a suite, a meson test or one case.
 Counts cmocka cases and pytest cases; any other test counts as one.
 
 --ci: A test that failed while the machine stalled (machine.py) is run once more, alone, and counts
@@ -215,6 +215,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--ci", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--without", action="append", default=[], choices=SUITES)
     parser.add_argument("--suite-name", default="plain", help="plain, sanitized or threads: in notes and lists")
     parser.add_argument("--notes", default=TESTS / "unsteady.md")
     parser.add_argument("--skipped", default=TESTS / "skipped.txt")
@@ -231,7 +232,8 @@ def main():
     if plain:
         jobs.append(plain)
     if not given.names:
-        jobs.append([] if given.long else ["--no-suite=long"])
+        without = given.without + ([] if given.long else ["long"])
+        jobs.append([f"--no-suite={s}" for s in without])
     total, told = [0, 0, 0], []
     for arguments in jobs:
         seen, lines = run_suites(given.build, arguments, strict)

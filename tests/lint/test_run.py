@@ -215,6 +215,7 @@ test('lasts', sh, args: ['-c', 'true'], suite: 'long')
 """)
     assert project.run()[1] == "1 passed, 0 failed"
     assert project.run("--long")[1] == "2 passed, 0 failed"
+    assert project.run("--long", "--without", "e2e")[1] == "1 passed, 0 failed"
     done = subprocess.run(["/usr/bin/python3", RUN, project.build, "lasts"], text=True,
                           stdout=subprocess.PIPE, check=True)
     assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
@@ -265,3 +266,48 @@ test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'
     assert "the reason" in said and "=== summary" in said and "begin of all" not in said
     assert "the end" in said and "lines are left out" in said
     assert len(said.splitlines()) < 1000, said
+
+
+def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
+    """.ci/run with parts that only say what they would: (exit status, lines, what was called)"""
+    (folder / ".ci").mkdir()
+    (folder / "tests").mkdir()
+    shutil.copy(TESTS.parent / ".ci" / "run", folder / ".ci")
+    calls = f"echo \"$@\" >> {folder}/calls\n"
+    (folder / "runtests").write_text(
+        f"#!/bin/sh\n{calls}case $* in *--threads*) {threads} ;; *--sanitize*) "
+        f"echo 2 passed, 0 failed ;; *) {plain} ;; esac\n")
+    (folder / "tests" / "checks.py").write_text(f"#!/bin/sh\n{calls}echo 1 passed, 0 failed\n")
+    for path in ("runtests", "tests/checks.py"):
+        (folder / path).chmod(0o755)
+    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c",
+                    "init.defaultBranch=main", "init", "-q"], cwd=folder, check=True)
+    done = subprocess.run([folder / ".ci" / "run", *([argument] if argument else [])], text=True,
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout.splitlines(), (folder / "calls").read_text().splitlines()
+
+
+def test_the_parts_are_summed(tmp_path):
+    code, lines, calls = ci(tmp_path, "echo 10 passed, 0 failed")
+    assert (code, lines[-1]) == (0, "17 passed, 0 failed"), lines
+    assert [re.fullmatch(r" +0 min \d\d s  (\w+)", x)[1] for x in lines[-6:-2]] == \
+        ["plain", "threads", "sanitized", "checks"]
+    assert calls == ["--ci --werror", "--ci --no-install --threads --werror",
+                     "--ci --no-install --sanitize", ""]
+
+
+def test_the_long_ones_reach_every_part(tmp_path):
+    calls = ci(tmp_path, "echo 10 passed, 0 failed", argument="--long")[2]
+    assert all("--long" in call for call in calls) and calls[-1] == "--all --long"
+
+
+def test_a_part_that_fails_is_the_last(tmp_path):
+    code, lines, calls = ci(tmp_path, "echo 9 passed, 0 failed",
+                            threads="{ echo 3 passed, 1 failed; exit 1; }")
+    assert (code, lines[-1]) == (1, "12 passed, 1 failed") and len(calls) == 2, lines
+
+
+@pytest.mark.parametrize("said", ["true", "{ echo the build failed; exit 1; }"])
+def test_a_part_that_does_not_end_as_it_must_has_failed(tmp_path, said):
+    code, lines, calls = ci(tmp_path, said)
+    assert (code, lines[-1]) == (1, "0 passed, 1 failed") and len(calls) == 1, lines
