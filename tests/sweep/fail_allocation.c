@@ -18,10 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FRAMES	 48
-#define KEPT	 12
+#define FRAMES   48
+#define KEPT     12
 #define WAYS_MAX 65536 /* power of two */
-#define OBJECTS	 3
+#define OBJECTS  3
 
 static struct {
 	uintptr_t begin;
@@ -245,6 +245,7 @@ __attribute__((destructor)) static void end(void)
 	char line[32];
 	int n = snprintf(line, sizeof(line), "all %lu\n", seen);
 
-	if (log_fd >= 0 && getpid() == process && write(log_fd, line, (size_t)n) != n)
+	if (log_fd >= 0 && getpid() == process &&
+	    write(log_fd, line, (size_t)n) != n)
 		_exit(98);
 }
