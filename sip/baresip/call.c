@@ -65,6 +65,49 @@ void baresip_call_emit(struct baresip_call *c, enum sip_call_event event,
 		c->handler((struct sip_call *)c, event, info, c->arg);
 }
 
+/* ---- commands ---- */
+
+int baresip_call_command(struct baresip_call *c, const char *name,
+			 const char *params, const char *token)
+{
+	char text[BARESIP_WORD_BYTES];
+	int err;
+
+	if (!c->account || !c->account->process || c->closed || c->ending ||
+	    !c->id[0])
+		return -ENOTCONN;
+	snprintf(text, sizeof(text), "%s%u", token, c->number);
+	err = baresip_process_command(c->account->process, "callfind", c->id,
+				      "callfind");
+	return err ? err
+		   : baresip_process_command(c->account->process, name, params,
+					     text);
+}
+
+bool baresip_token_is(const struct baresip_message *m, const char *token)
+{
+	return strncmp(m->token, token, strlen(token)) == 0;
+}
+
+struct baresip_call *baresip_token_call(const struct baresip_account *a,
+					const struct baresip_message *m,
+					const char *token)
+{
+	uint64_t number;
+	struct le *le;
+
+	if (str_to_u64(m->token + strlen(token), UINT32_MAX, &number))
+		return NULL;
+	LIST_FOREACH(&a->calls, le)
+	{
+		struct baresip_call *c = le->data;
+
+		if (c->number == number)
+			return c;
+	}
+	return NULL;
+}
+
 /* ---- the end ---- */
 
 static enum sip_call_end end_of(const struct baresip_call *c)
@@ -142,6 +185,19 @@ void baresip_call_bye_answered(struct baresip_call *c)
 		finish(c, NULL);
 }
 
+void baresip_call_hangup(struct sip_call *call)
+{
+	struct baresip_call *c = (struct baresip_call *)call;
+
+	if (c->closed || c->hung_up)
+		return;
+	c->hung_up = true;
+	if (baresip_call_command(c, "hangup", NULL, "hangup ") == 0)
+		return;
+	/* its INVITE was never seen, or there is no process: it is over */
+	baresip_call_close(c, "it was ended before it began");
+}
+
 struct sip_call *baresip_call_free(struct sip_call *call)
 {
 	struct baresip_call *c = (struct baresip_call *)call;
@@ -153,49 +209,6 @@ struct sip_call *baresip_call_free(struct sip_call *call)
 		return NULL;
 	}
 	baresip_call_release(c);
-	return NULL;
-}
-
-/* ---- commands ---- */
-
-int baresip_call_command(struct baresip_call *c, const char *name,
-			 const char *params, const char *token)
-{
-	char text[BARESIP_WORD_BYTES];
-	int err;
-
-	if (!c->account || !c->account->process || c->closed || c->ending ||
-	    !c->id[0])
-		return -ENOTCONN;
-	snprintf(text, sizeof(text), "%s%u", token, c->number);
-	err = baresip_process_command(c->account->process, "callfind", c->id,
-				      "callfind");
-	return err ? err
-		   : baresip_process_command(c->account->process, name, params,
-					     text);
-}
-
-bool baresip_token_is(const struct baresip_message *m, const char *token)
-{
-	return strncmp(m->token, token, strlen(token)) == 0;
-}
-
-struct baresip_call *baresip_token_call(const struct baresip_account *a,
-					const struct baresip_message *m,
-					const char *token)
-{
-	uint64_t number;
-	struct le *le;
-
-	if (str_to_u64(m->token + strlen(token), UINT32_MAX, &number))
-		return NULL;
-	LIST_FOREACH(&a->calls, le)
-	{
-		struct baresip_call *c = le->data;
-
-		if (c->number == number)
-			return c;
-	}
 	return NULL;
 }
 

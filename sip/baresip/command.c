@@ -178,19 +178,6 @@ int baresip_call_reject(struct sip_call *call, uint16_t code,
 	return err;
 }
 
-void baresip_call_hangup(struct sip_call *call)
-{
-	struct baresip_call *c = (struct baresip_call *)call;
-
-	if (c->closed || c->hung_up)
-		return;
-	c->hung_up = true;
-	if (baresip_call_command(c, "hangup", NULL, "hangup ") == 0)
-		return;
-	/* its INVITE was never seen, or there is no process: it is over */
-	baresip_call_close(c, "it was ended before it began");
-}
-
 static int change(struct sip_call *call, enum baresip_change wanted,
 		  const char *name)
 {

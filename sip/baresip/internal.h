@@ -1,13 +1,12 @@
 /**
- * What the files of sip/baresip/ share.
- * account.c       accounts and their processes
- * account_line.c  what a process is told of its account
- * registration.c  registrations
- * call.c          calls, and their end
- * command.c        calls: what is asked of baresip
- * sound.c         calls: what they send
- * dialog.c        calls: what its SIP messages say
- * call_media.c      calls: what these say of media
+ * Accounts and calls of the second client, as the files of sip/baresip know them.
+ * account.c       accounts, their processes and registrations
+ * account_line.c  the line of baresip's file "accounts"
+ * call.c          calls: list, events, end; commands for one call
+ * command.c       calls: the functions of sip/call.h, as commands
+ * sound.c         calls: mute, play a file
+ * dialog.c        calls: their state, read from the SIP messages
+ * call_media.c    calls: offer and answer, read from the SIP messages
  */
 #ifndef OFFHOOK_SIP_BARESIP_INTERNAL_H
 #define OFFHOOK_SIP_BARESIP_INTERNAL_H
@@ -147,10 +146,12 @@ const char *baresip_account_username(const struct sip_account *account);
 struct sip_account *baresip_account_free(struct sip_account *account);
 /** Start its process if it does not run. @return 0; -errno */
 int baresip_account_start(struct baresip_account *a);
-/** Tell the handler; info->reason may be NULL. */
-void baresip_account_tell(struct baresip_account *a,
-			  enum sip_account_event event,
-			  struct sip_account_info *info);
+
+int baresip_account_register(struct sip_account *account);
+int baresip_account_unregister(struct sip_account *account);
+/** A REGISTER of the account or a response to one was seen in the trace. */
+void baresip_account_registers(struct baresip_account *a,
+			       const struct sip_msg *msg, bool sent);
 
 /* ---- account_line.c ---- */
 
@@ -165,22 +166,12 @@ int baresip_line_set(struct baresip_account *a,
 int baresip_account_refuse(const struct sip_account_params *p,
 			   const char *what);
 
-/* ---- registration.c ---- */
-
-int baresip_account_register(struct sip_account *account);
-int baresip_account_unregister(struct sip_account *account);
-/** A response to its REGISTER, or the request. */
-void baresip_account_registers(struct baresip_account *a,
-			       const struct sip_msg *msg, bool sent);
-/** Its REGISTER failed, as baresip says. */
-void baresip_account_register_failed(struct baresip_account *a,
-				     const char *why);
-
 /* ---- call.c ---- */
 
 const char *baresip_call_id(const struct sip_call *call);
 const char *baresip_call_peer(const struct sip_call *call);
 struct sip_call *baresip_call_free(struct sip_call *call);
+void baresip_call_hangup(struct sip_call *call);
 
 struct baresip_call *baresip_call_make(struct baresip_account *a,
 				       bool outgoing);
@@ -222,7 +213,6 @@ int64_t baresip_call_came_ns(const struct sip_call *call);
 int baresip_call_answer(struct sip_call *call, const struct media_local *m);
 int baresip_call_reject(struct sip_call *call, uint16_t code,
 			const char *reason);
-void baresip_call_hangup(struct sip_call *call);
 int baresip_call_hold(struct sip_call *call);
 int baresip_call_resume(struct sip_call *call);
 int baresip_call_reinvite(struct sip_call *call);

@@ -12,7 +12,7 @@ static const struct sip_ops *ops_of(const void *object)
 const struct sip_ops native_ops = {
 	.port = native_ua_port,
 	.free = native_ua_free,
-	.account_new = native_account_new,
+	.account_create = native_account_new,
 	.account_register = native_account_register,
 	.account_unregister = native_account_unregister,
 	.account_headers = native_account_headers,
@@ -21,31 +21,31 @@ const struct sip_ops native_ops = {
 	.account_free = native_account_free,
 	.account_call_options = native_account_call_options,
 	.account_request = native_account_request,
-	.call_dial = native_call_dial,
-	.call_adopt = native_call_adopt,
-	.call_came_ns = native_call_came_ns,
-	.call_ring = native_call_ring,
-	.call_replaced = native_call_replaced,
-	.call_progress = native_call_progress,
-	.call_redirect = native_call_redirect,
-	.call_answer = native_call_answer,
-	.call_reject = native_call_reject,
-	.call_hangup = native_call_hangup,
-	.call_hold = native_call_hold,
-	.call_resume = native_call_resume,
-	.call_relocate = native_call_relocate,
-	.call_reinvite = native_call_reinvite,
-	.call_update = native_call_update,
-	.call_request = native_call_request,
-	.call_transfer = native_call_transfer,
-	.call_transfer_attended = native_call_transfer_attended,
-	.call_refer_progress = native_call_refer_progress,
-	.call_digit = native_call_digit,
-	.call_mute = native_call_mute,
-	.call_play = native_call_play,
-	.call_id = native_call_id,
-	.call_peer = native_call_peer,
-	.call_free = native_call_free,
+	.call.dial = native_call_dial,
+	.call.adopt = native_call_adopt,
+	.call.came_ns = native_call_came_ns,
+	.call.ring = native_call_ring,
+	.call.replaced = native_call_replaced,
+	.call.progress = native_call_progress,
+	.call.redirect = native_call_redirect,
+	.call.answer = native_call_answer,
+	.call.reject = native_call_reject,
+	.call.hangup = native_call_hangup,
+	.call.hold = native_call_hold,
+	.call.resume = native_call_resume,
+	.call.relocate = native_call_relocate,
+	.call.reinvite = native_call_reinvite,
+	.call.update = native_call_update,
+	.call.request = native_call_request,
+	.call.transfer = native_call_transfer,
+	.call.transfer_attended = native_call_transfer_attended,
+	.call.refer_progress = native_call_refer_progress,
+	.call.digit = native_call_digit,
+	.call.mute = native_call_mute,
+	.call.play = native_call_play,
+	.call.id = native_call_id,
+	.call.peer = native_call_peer,
+	.call.free = native_call_free,
 };
 
 uint16_t sip_ua_port(const struct sip_ua *ua)
@@ -61,7 +61,7 @@ struct sip_ua *sip_ua_free(struct sip_ua *ua)
 int sip_account_new(struct sip_account **ret, struct sip_ua *ua,
 		    const struct sip_account_params *params)
 {
-	return ops_of(ua)->account_new(ret, ua, params);
+	return ops_of(ua)->account_create(ret, ua, params);
 }
 
 int sip_account_register(struct sip_account *account)
@@ -112,130 +112,130 @@ int sip_account_request(struct sip_account *account, const char *method,
 int sip_call_dial(struct sip_call **ret, struct sip_account *account,
 		  const struct sip_call_params *params)
 {
-	return ops_of(account)->call_dial(ret, account, params);
+	return ops_of(account)->call.dial(ret, account, params);
 }
 
 int sip_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 {
-	return ops_of(call)->call_adopt(call, handler, arg);
+	return ops_of(call)->call.adopt(call, handler, arg);
 }
 
 int64_t sip_call_came_ns(const struct sip_call *call)
 {
-	return ops_of(call)->call_came_ns(call);
+	return ops_of(call)->call.came_ns(call);
 }
 
 int sip_call_ring(struct sip_call *call)
 {
-	return ops_of(call)->call_ring(call);
+	return ops_of(call)->call.ring(call);
 }
 
 const struct sip_call *sip_call_replaced(const struct sip_call *call)
 {
-	return ops_of(call)->call_replaced(call);
+	return ops_of(call)->call.replaced(call);
 }
 
 int sip_call_progress(struct sip_call *call, uint16_t code,
 		      const struct media_local *media)
 {
-	return ops_of(call)->call_progress(call, code, media);
+	return ops_of(call)->call.progress(call, code, media);
 }
 
 int sip_call_redirect(struct sip_call *call, uint16_t code,
 		      const char *contacts)
 {
-	return ops_of(call)->call_redirect(call, code, contacts);
+	return ops_of(call)->call.redirect(call, code, contacts);
 }
 
 int sip_call_answer(struct sip_call *call, const struct media_local *media)
 {
-	return ops_of(call)->call_answer(call, media);
+	return ops_of(call)->call.answer(call, media);
 }
 
 int sip_call_reject(struct sip_call *call, uint16_t code, const char *reason)
 {
-	return ops_of(call)->call_reject(call, code, reason);
+	return ops_of(call)->call.reject(call, code, reason);
 }
 
 void sip_call_hangup(struct sip_call *call)
 {
-	ops_of(call)->call_hangup(call);
+	ops_of(call)->call.hangup(call);
 }
 
 int sip_call_hold(struct sip_call *call)
 {
-	return ops_of(call)->call_hold(call);
+	return ops_of(call)->call.hold(call);
 }
 
 int sip_call_resume(struct sip_call *call)
 {
-	return ops_of(call)->call_resume(call);
+	return ops_of(call)->call.resume(call);
 }
 
 int sip_call_relocate(struct sip_call *call, const struct media_local *media)
 {
-	return ops_of(call)->call_relocate(call, media);
+	return ops_of(call)->call.relocate(call, media);
 }
 
 int sip_call_reinvite(struct sip_call *call)
 {
-	return ops_of(call)->call_reinvite(call);
+	return ops_of(call)->call.reinvite(call);
 }
 
 int sip_call_update(struct sip_call *call)
 {
-	return ops_of(call)->call_update(call);
+	return ops_of(call)->call.update(call);
 }
 
 int sip_call_request(struct sip_call *call, const char *method,
 		     const char *type, const char *body)
 {
-	return ops_of(call)->call_request(call, method, type, body);
+	return ops_of(call)->call.request(call, method, type, body);
 }
 
 int sip_call_transfer(struct sip_call *call, const char *uri, bool silent)
 {
-	return ops_of(call)->call_transfer(call, uri, silent);
+	return ops_of(call)->call.transfer(call, uri, silent);
 }
 
 int sip_call_transfer_attended(struct sip_call *call,
 			       const struct sip_call *other)
 {
-	return ops_of(call)->call_transfer_attended(call, other);
+	return ops_of(call)->call.transfer_attended(call, other);
 }
 
 int sip_call_refer_progress(struct sip_call *call, uint16_t code,
 			    const char *reason)
 {
-	return ops_of(call)->call_refer_progress(call, code, reason);
+	return ops_of(call)->call.refer_progress(call, code, reason);
 }
 
 int sip_call_digit(struct sip_call *call, char digit)
 {
-	return ops_of(call)->call_digit(call, digit);
+	return ops_of(call)->call.digit(call, digit);
 }
 
 int sip_call_mute(struct sip_call *call, bool mute)
 {
-	return ops_of(call)->call_mute(call, mute);
+	return ops_of(call)->call.mute(call, mute);
 }
 
 int sip_call_play(struct sip_call *call, const char *path, int64_t ns)
 {
-	return ops_of(call)->call_play(call, path, ns);
+	return ops_of(call)->call.play(call, path, ns);
 }
 
 const char *sip_call_id(const struct sip_call *call)
 {
-	return ops_of(call)->call_id(call);
+	return ops_of(call)->call.id(call);
 }
 
 const char *sip_call_peer(const struct sip_call *call)
 {
-	return ops_of(call)->call_peer(call);
+	return ops_of(call)->call.peer(call);
 }
 
 struct sip_call *sip_call_free(struct sip_call *call)
 {
-	return call ? ops_of(call)->call_free(call) : NULL;
+	return call ? ops_of(call)->call.free(call) : NULL;
 }
