@@ -1,13 +1,18 @@
 """The commands of docs/guide are run as they stand there, page by page in the order of the index,
 against the controller, the agent and the proxy that the guide's own first command starts."""
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from agent import is_alive
+from browser import chromium, complaints
 from controller import Controller
 from netns import own_network
 
@@ -182,3 +187,51 @@ def test_examples_of_the_reference_are_accepted(server, name, member):
         else:
             test[member] = example
         server.api("POST", "/tests", test)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self"), reason="Chromium does not run without /proc")
+def test_first_test_in_the_browser(checkout):
+    """The numbered steps of getting-started.md, section 3."""
+    folder, env = checkout
+    if not (folder / "var/quickstart.json").exists():
+        run_page(PAGES[0], folder, env)
+    url = "http://127.0.0.1:8080"
+    with chromium() as browser:
+        def wait(condition):
+            WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException]).until(
+                lambda _: condition())
+
+        def find(css):
+            return browser.find_element(By.CSS_SELECTOR, css)
+
+        def press(text):
+            button, = [b for b in browser.find_elements(By.CSS_SELECTOR, "main button")
+                       if b.text == text and b.is_displayed()]
+            button.click()
+
+        def fill(form, **values):
+            for name, value in values.items():
+                field = find(f'{form} [name="{name}"]')
+                if field.tag_name == "select":
+                    Select(field).select_by_visible_text(value)
+                else:
+                    field.clear()
+                    field.send_keys(value)
+
+        browser.get(url + "/setup")
+        wait(lambda: find("#setup").is_displayed())
+        fill("#setup", code=(folder / "var/controller/setup-code").read_text().strip(),
+             name="ada", password="a first password")
+        find("#setup button").click()
+        wait(lambda: find("#account").is_displayed())
+        browser.get(url + "/scenarios")
+        wait(lambda: find("body").get_attribute("data-drawn") == "done")
+        press("Single call")
+        wait(lambda: find("#one").get_attribute("data-scenario") == "single-call")
+        fill("#form", agentpool_id="quickstart (1)", target_pool="quickstart kamailio (1)",
+             credential_pool="quickstart callees (1)", duration="3")
+        press("Start")
+        wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#started a"))
+        browser.get(find("#started a").get_attribute("href"))
+        wait(lambda: find("#status").text == "passed")
+        assert [e for e in complaints(browser) if e["level"] == "SEVERE"] == []
