@@ -1,14 +1,37 @@
 #include "capture/capture.h"
 
+#include "base/prefetch.h"
+#include "capture/candidates.h"
+#include "capture/datagram.h"
+#include "capture/endpoints.h"
+#include "capture/fragments.h"
+#include "capture/measure.h"
+#include "capture/reports.h"
+#include "capture/sdp.h"
+#include "capture/segments.h"
+#include "media/analysis/rtp_header.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/prefetch.h"
-#include "capture/capture_internal.h"
-#include "capture/datagram.h"
-#include "capture/sdp.h"
-#include "media/analysis/rtp_header.h"
+struct capture {
+	struct capture_options options;
+	struct capture_counters counters;
+	struct flow_table table; /* of streams, by key and SSRC */
+	struct capture_stream **stream;
+	size_t allocated;
+	struct capture_stream *last; /* of the packet before */
+	struct header_layouts layouts;
+	struct rtp_payload_map statics; /* of RFC 3551 */
+	struct endpoints endpoints;
+	struct candidates candidates;
+	struct fragments fragments;
+	struct segments segments;
+	struct reports reports;
+	struct chain_file intervals;
+	struct measure_memory memory;
+};
 
 int capture_new(struct capture **ret, const struct capture_options *options)
 {
@@ -403,4 +426,147 @@ void capture_tick(struct capture *c, int64_t end_ns,
 		measure_tick(c->stream[i], end_ns, &interval);
 		handler(c->stream[i], &interval, arg);
 	}
+}
+
+/* ---- a tap without end: release streams that are over ---- */
+
+/* The streams that stay, in a table of their own. */
+static bool keep_streams(struct capture *c, struct flow_table *kept,
+			 int64_t before_ns, capture_stream_h *handler,
+			 void *arg)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->table.count; i++) {
+		struct capture_stream *s = c->stream[i];
+
+		if (s->last_ns >= before_ns &&
+		    flow_table_add(kept, &s->key) == FLOW_NONE)
+			return false;
+	}
+	for (size_t i = 0; i < c->table.count; i++) {
+		struct capture_stream *s = c->stream[i];
+
+		if (s->last_ns >= before_ns) {
+			s->successor = s;
+			c->stream[left++] = s;
+			continue;
+		}
+		measure_finish(s, &c->options, &c->intervals);
+		handler(s, arg);
+		measure_free(s, &c->memory);
+	}
+	return true;
+}
+
+static void mark_used(struct flow_table *used, const struct address *address,
+		      unsigned port)
+{
+	const struct flow_key key = {.src = *address, .sport = (uint16_t)port};
+
+	if (flow_table_find(used, &key) == FLOW_NONE)
+		flow_table_add(used, &key);
+}
+
+/* Forget the ports that no stream uses; those of RTCP belong to its stream. */
+static void expire_endpoints(struct capture *c)
+{
+	struct flow_table used;
+
+	flow_table_init(&used, 4 * c->options.streams_max);
+	for (size_t i = 0; i < c->table.count; i++) {
+		const struct flow_key *k = &c->table.keys[i];
+
+		for (unsigned rtcp = 0; rtcp < 2; rtcp++) {
+			mark_used(&used, &k->src, k->sport + rtcp);
+			mark_used(&used, &k->dst, k->dport + rtcp);
+		}
+	}
+	endpoints_keep(&c->endpoints, &used);
+	flow_table_release(&used);
+}
+
+void capture_expire(struct capture *c, int64_t before_ns,
+		    capture_stream_h *handler, void *arg)
+{
+	struct flow_table kept;
+
+	flow_table_init(&kept, c->options.streams_max);
+	if (keep_streams(c, &kept, before_ns, handler, arg)) {
+		flow_table_release(&c->table);
+		c->table = kept;
+		c->last = kept.count ? c->stream[0] : NULL;
+	} else { /* no memory: all stay */
+		flow_table_release(&kept);
+	}
+	if (endpoints_crowded(&c->endpoints))
+		expire_endpoints(c);
+	reports_expire(&c->reports);
+}
+
+/* ---- results ---- */
+
+const struct capture_counters *capture_counters(const struct capture *c)
+{
+	return &c->counters;
+}
+
+size_t capture_stream_count(const struct capture *c)
+{
+	return c->table.count;
+}
+
+struct capture_stream *capture_stream(struct capture *c, size_t i)
+{
+	return c->stream[i];
+}
+
+int capture_intervals(struct capture *c, const struct capture_stream *s,
+		      chain_file_h *handler, void *arg)
+{
+	return s->detail ? chain_file_walk(&c->intervals, &s->detail->intervals,
+					   handler, arg)
+			 : 0;
+}
+
+int capture_reports(struct capture *c, chain_file_h *handler, void *arg)
+{
+	return chain_file_walk(&c->reports.file, &c->reports.chain, handler,
+			       arg);
+}
+
+uint64_t capture_left_out(const struct capture *c)
+{
+	return c->intervals.left_out + c->reports.file.left_out;
+}
+
+void capture_reporters(struct capture *c, capture_reporter_h *handler,
+		       void *arg)
+{
+	reports_walk(&c->reports, handler, arg);
+}
+
+void capture_ssrc_changes(struct capture *c, capture_flow_h *handler, void *arg)
+{
+	struct flow_table flows;
+	uint64_t *changes = calloc(c->table.count + 1, sizeof(*changes));
+
+	flow_table_init(&flows, c->table.count);
+	for (size_t i = 0; changes && i < c->table.count; i++) {
+		struct flow_key key = c->table.keys[i];
+		uint32_t at;
+
+		key.ssrc = 0;
+		at = flow_table_find(&flows, &key);
+		if (at == FLOW_NONE)
+			flow_table_add(&flows, &key);
+		else
+			changes[at]++;
+	}
+	for (size_t i = 0; changes && i < flows.count; i++) {
+		if (changes[i] > 0)
+			handler(&flows.keys[i], changes[i], arg);
+	}
+	flow_table_release(&flows);
+	free(changes);
 }
