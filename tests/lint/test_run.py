@@ -15,12 +15,14 @@ sys.path.insert(0, str(TESTS))
 from machine import Evidence, Machine  # noqa: E402  pylint: disable=wrong-import-position
 
 RUN = TESTS / "run.py"
-# Stops the runner and its watch for longer than what is taken for a stall.
+# Stops the runner and its watch for longer than what is taken for a stall. On a busy machine the watch wakes some time
+# after SIGCONT: the test that caused the stall ends later still, so that the stall is not seen in the next one.
 STALL = """#!/bin/sh
 until test -s {here}/pid; do sleep 0.05; done
 kill -STOP $(cat {here}/pid)
 sleep 1
 kill -CONT $(cat {here}/pid)
+sleep 0.5
 """
 FIRST_FAILS = "test -e {here}/$0 || {{ touch {here}/$0; {here}/stall; false; }}"
 HEAD = """project('some')
