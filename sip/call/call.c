@@ -11,13 +11,7 @@
 #include "sip/call/early_dialog.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
-#include "sip/call/refer.h"
-#include "sip/call/reinvite.h"
-#include "sip/call/reliable_provisional.h"
 #include "sip/call/session_timer.h"
-#include "sip/call/uac.h"
-#include "sip/call/uas.h"
-#include "sip/call/update.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
@@ -45,8 +39,11 @@ static void call_destructor(void *arg)
 	mono_timer_cancel(&call->tmr_no_ack);
 	mono_timer_cancel(&call->tmr_reinvite);
 	mono_timer_cancel(&call->tmr_transfer);
-	reliable_stop(call);
-	session_timer_stop(call);
+	mono_timer_cancel(&call->reliable.tmr);
+	mono_timer_cancel(&call->reliable.tmr_end);
+	list_flush(&call->reliable.queue);
+	mem_deref(call->reliable.mb);
+	session_timer_stop(&call->timer);
 	list_flush(&call->events);
 	list_flush(&call->forks);
 	list_flush(&call->early);
@@ -74,7 +71,31 @@ static void call_destructor(void *arg)
 	mem_deref(call->account);
 }
 
-int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
+/* @return -EBUSY: not now */
+static int session_refresh(void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (call->state == CALL_UP)
+		return call->handlers->refresh_h(call);
+	return call->state == CALL_ENDING ? -ENOTCONN : -EBUSY;
+}
+
+static int session_expired(const char *reason, void *arg)
+{
+	struct sip_call *call = arg;
+
+	if (call->state == CALL_ACCEPTED) /* no BYE before the ACK */
+		return -EBUSY;
+	if (call->state != CALL_UP)
+		return 0;
+	call_set_end(call, SIP_END_FAILED, true, 0, reason);
+	call_bye(call);
+	return 0;
+}
+
+int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
+	     const struct call_handlers *handlers)
 {
 	struct sip_call *call = mem_zalloc(sizeof(*call), call_destructor);
 	int err;
@@ -82,6 +103,9 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing)
 	if (!call)
 		return -ENOMEM;
 	call->object = account->object;
+	call->handlers = handlers;
+	session_timer_init(&call->timer, &call->options, session_refresh,
+			   session_expired, call);
 	call->ua = account->ua;
 	call->account = mem_ref(account);
 	call->outgoing = outgoing;
@@ -138,14 +162,12 @@ void call_close(struct sip_call *call)
 	if (!event)
 		return;
 	call->closed = NULL;
-	refer_stop(call);
+	call->handlers->closing_h(call);
 	call->state = CALL_DONE;
 	mono_timer_cancel(&call->tmr_end);
 	mono_timer_cancel(&call->tmr_ring);
-	reinvite_stop(call);
-	reliable_stop(call);
-	session_timer_stop(call);
-	update_stop(call);
+	call->handlers->stop_h(call);
+	session_timer_stop(&call->timer);
 	event->event = SIP_CALL_CLOSED;
 	event->mono_ns = call->end_ns ? call->end_ns : ua_event_ns(call->ua);
 	event->local = call->end_local;
@@ -203,6 +225,8 @@ static void end_handler(void *arg)
 	call_close(arg); /* what still runs ends by itself */
 }
 
+static void call_bye_send(struct sip_call *call);
+
 static void bye_response(int err, const struct sip_msg *msg, void *arg)
 {
 	struct sip_call *call = arg;
@@ -219,7 +243,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 	mem_deref(call);
 }
 
-void call_bye_send(struct sip_call *call)
+static void call_bye_send(struct sip_call *call)
 {
 	const struct request request = {
 		.method = "BYE",
@@ -238,9 +262,8 @@ void call_bye(struct sip_call *call)
 {
 	if (call->state == CALL_ENDING || call->state == CALL_DONE)
 		return;
-	reinvite_stop(call);
-	session_timer_stop(call);
-	update_stop(call);
+	call->handlers->stop_h(call);
+	session_timer_stop(&call->timer);
 	call->state = CALL_ENDING;
 	digest_begin(call->digest);
 	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
@@ -268,62 +291,10 @@ struct call_event *call_established(struct sip_call *call, bool local,
 	return NULL;
 }
 
-void uac_cancel(struct sip_call *call)
+uint32_t call_glare_ms(const struct sip_call *call)
 {
-	call->state = CALL_ENDING;
-	mono_timer_cancel(&call->tmr_ring);
-	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
-	if (call->req)
-		client_request_cancel(call->req);
-	else
-		call_close(call);
-}
-
-void native_call_hangup(struct sip_call *call)
-{
-	switch (call->state) {
-	case CALL_INVITING:
-		call_set_end(call, SIP_END_CANCELLED, true, 0,
-			     "cancelled by us");
-		uac_cancel(call);
-		break;
-	case CALL_INCOMING:
-		uas_refuse(call, 603, "Decline");
-		break;
-	case CALL_ACCEPTED:
-		/* No BYE before the ACK (RFC 3261 section 15). */
-		call->bye_after_ack = true;
-		break;
-	case CALL_UP:
-		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
-		call_bye(call);
-		break;
-	case CALL_ENDING:
-	case CALL_DONE:
-		break;
-	}
-}
-
-int native_call_digit(struct sip_call *call, char digit)
-{
-	(void)call;
-	(void)digit;
-	return -ENOTSUP;
-}
-
-int native_call_mute(struct sip_call *call, bool mute)
-{
-	(void)call;
-	(void)mute;
-	return -ENOTSUP;
-}
-
-int native_call_play(struct sip_call *call, const char *path, int64_t ns)
-{
-	(void)call;
-	(void)path;
-	(void)ns;
-	return -ENOTSUP;
+	return call->outgoing ? 2100 + 10 * (random_u32() % 191)
+			      : 10 * (random_u32() % 201);
 }
 
 const char *native_call_id(const struct sip_call *call)
@@ -334,17 +305,4 @@ const char *native_call_id(const struct sip_call *call)
 const char *native_call_peer(const struct sip_call *call)
 {
 	return call->peer;
-}
-
-/* What runs on the wire (BYE, CANCEL, an unacknowledged 2xx) is finished in
- * the background; it holds the memory until then. */
-struct sip_call *native_call_free(struct sip_call *call)
-{
-	if (!call)
-		return NULL;
-	call->handler = NULL;
-	native_call_hangup(call);
-	deferred_cancel(&call->due);
-	list_flush(&call->events);
-	return mem_deref(call);
 }

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "sip/call.h"
-#include "sip/call/reliable_provisional.h"
+#include "sip/call/call_event.h"
 #include "sip/call/session_timer.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
@@ -32,25 +32,32 @@ enum call_state {
 	CALL_DONE,   /* SIP_CALL_CLOSED queued */
 };
 
-struct call_event {
-	struct le le;
-	enum sip_call_event event;
-	int64_t mono_ns;
-	bool local;
-	uint16_t code;
-	char reason[REASON_BYTES];
-	const char *method; /* static */
-	char *target;
-	char *replaces;
-	char digit;
-	unsigned digit_ms;
-	enum sip_call_end end;
-	int64_t bye_ok_ns;
-	struct media_negotiated *media; /* owned; NULL: nothing new of it */
+/* reliable_provisional.c: our reliable provisional responses (RFC 3262 3) */
+struct reliable {
+	struct mbuf *mb; /* the one that waits for its PRACK, or NULL */
+	uint32_t rseq;
+	unsigned count;   /* transmissions */
+	bool offers;      /* it has our offer: the PRACK answers */
+	bool answered;    /* one of them had our answer */
+	bool answer_next; /* sip_call_answer() waits */
+	struct list queue;
+	struct mono_timer tmr;
+	struct mono_timer tmr_end;
+};
+
+/* What the files above call.c do for it. */
+struct call_handlers {
+	/* SIP_CALL_CLOSED follows: a transfer that has no end yet fails */
+	void (*closing_h)(struct sip_call *call);
+	/* BYE is sent, or the call is over: end what else runs in its dialog */
+	void (*stop_h)(struct sip_call *call);
+	/* Refresh the session. @return 0; -EBUSY: try again; -errno */
+	int (*refresh_h)(struct sip_call *call);
 };
 
 struct sip_call {
 	struct sip_object object;
+	const struct call_handlers *handlers;
 	struct le he;
 	struct sip_ua *ua;
 	struct sip_account *account;
@@ -152,10 +159,15 @@ struct sip_call {
 
 /* ---- call.c ---- */
 
-int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing);
+/**
+ * @param outgoing  we send the INVITE
+ * @return 0; -ENOMEM
+ */
+int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
+	     const struct call_handlers *handlers);
 /** Report the end, now. Once; later ones are ignored. */
 void call_close(struct sip_call *call);
-/** Note how it ended; call_close() will say so. */
+/** Set how the call ends; call_close() reports it. */
 void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
 		  uint16_t code, const char *reason);
 void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
@@ -174,29 +186,9 @@ void call_bye(struct sip_call *call);
  */
 struct call_event *call_established(struct sip_call *call, bool local,
 				    uint16_t code, const char *refusal);
-void call_bye_send(struct sip_call *call);
 void call_register(struct sip_call *call);
-
-/* ---- call_event.c ---- */
-
-/** One that is told later. @return NULL: no memory */
-struct call_event *call_event_new(void);
-/** It is told next, by a timer: never within a call of the API, nor below a
- * function of libre that still uses what the handler may release. */
-void call_event_append(struct sip_call *call, struct call_event *event);
-/**
- * Tell an event.
- * @return borrowed, to be filled in at once; NULL: the call is over, too many
- *         wait, or there is no memory
- */
-struct call_event *call_event(struct sip_call *call, enum sip_call_event event,
-			      bool local, int64_t mono_ns);
-/**
- * Add what offer and answer settled to an event that has none yet.
- * @param media  copied; without memory the event stays without
- */
-void call_event_media(struct call_event *event,
-		      const struct media_negotiated *media);
-void call_event_reason(struct call_event *event, const struct sip_msg *msg);
+/** How long to wait before an offer that was answered 491 is repeated (RFC 3261
+ * 14.1), in ms. */
+uint32_t call_glare_ms(const struct sip_call *call);
 
 #endif

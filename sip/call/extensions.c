@@ -41,7 +41,7 @@ int extensions_request(char **ret, const struct sip_call *call, bool invite)
 		invite && call->state == CALL_INVITING && call->replaces_line
 			? call->replaces_line
 			: "",
-		session_timer_request, call);
+		session_timer_request, &call->timer);
 }
 
 int extensions_response(char **ret, const struct sip_call *call)

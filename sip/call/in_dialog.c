@@ -9,7 +9,6 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/native_call.h"
-#include "sip/call/refer.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
@@ -25,6 +24,7 @@ struct inner {
 	struct sip_call *call;
 	struct client_request *req;
 	const char *method; /* static */
+	in_dialog_h *answered_h;
 	char *headers;
 	char *type;
 	char *body;
@@ -51,21 +51,21 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 	if (strcmp(inner->method, "MESSAGE") == 0 ||
 	    strcmp(inner->method, "INFO") == 0)
 		return 0;
-	return invite_send_handler(tp, src, dst, mb, inner->call);
+	return uac_contact_handler(tp, src, dst, mb, inner->call);
 }
 
 static int inner_send(struct inner *inner);
 
-static void answer_event(struct inner *inner, const struct sip_msg *msg)
+static void answer_event(struct sip_call *call, const char *method,
+			 const struct sip_msg *msg)
 {
-	struct sip_call *call = inner->call;
 	struct call_event *event;
 
 	event = call_event(call, SIP_CALL_ANSWER_TO, true,
 			   ua_event_ns(call->ua));
 	if (!event)
 		return;
-	event->method = inner->method;
+	event->method = method;
 	if (msg)
 		call_event_reason(event, msg);
 	else
@@ -86,10 +86,8 @@ static void inner_answered(struct inner *inner, const struct sip_msg *msg)
 	struct sip_call *call = inner->call;
 	char reason[REASON_BYTES];
 
-	if (strcmp(inner->method, "REFER") == 0)
-		refer_answered(call, msg);
-	else if (strcmp(inner->method, "NOTIFY") != 0)
-		answer_event(inner, msg);
+	if (inner->answered_h)
+		inner->answered_h(call, inner->method, msg);
 	if (!ends_dialog(inner, msg) || call->state != CALL_UP)
 		return;
 	str_print(reason, sizeof(reason), "%s to our %s",
@@ -135,7 +133,8 @@ static int inner_send(struct inner *inner)
 }
 
 int in_dialog_send(struct sip_call *call, const char *method,
-		   const char *headers, const char *type, const char *body)
+		   const char *headers, const char *type, const char *body,
+		   in_dialog_h *answered_h)
 {
 	struct inner *inner;
 	int err = 0;
@@ -148,6 +147,7 @@ int in_dialog_send(struct sip_call *call, const char *method,
 	inner->call = mem_ref(call);
 	call->request_count++;
 	inner->method = method;
+	inner->answered_h = answered_h;
 	if (headers)
 		err = text_print(&inner->headers, "%s", headers);
 	if (!err && type)
@@ -202,7 +202,7 @@ int native_call_request(struct sip_call *call, const char *method,
 				strcmp(method, "OPTIONS") == 0
 					? "Accept: " MULTIPART_ACCEPT "\r\n"
 					: NULL,
-				type, body);
+				type, body, answer_event);
 	}
 	return -EINVAL;
 }

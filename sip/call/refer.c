@@ -91,9 +91,11 @@ static uint32_t expires_of(const struct pl *state)
 	return s < NOTIFY_MAX_S ? s : NOTIFY_MAX_S;
 }
 
-void refer_answered(struct sip_call *call, const struct sip_msg *msg)
+static void refer_answered(struct sip_call *call, const char *method,
+			   const struct sip_msg *msg)
 {
 	char reason[REASON_BYTES];
+	(void)method;
 
 	if (!msg) {
 		transfer_note(call, 0, "no answer to our REFER");
@@ -180,7 +182,8 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 	if (!err) {
 		call->transferring = true;
 		transfer_note(call, 0, "");
-		err = in_dialog_send(call, "REFER", headers, NULL, NULL);
+		err = in_dialog_send(call, "REFER", headers, NULL, NULL,
+				     refer_answered);
 		if (err)
 			call->transferring = false;
 	}
@@ -335,5 +338,5 @@ int native_call_refer_progress(struct sip_call *call, uint16_t code,
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
 		return -ENOTCONN;
 	refer_status_print(headers, body, call->refer_seq, code, reason);
-	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body);
+	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body, NULL);
 }

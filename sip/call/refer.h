@@ -19,8 +19,6 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg);
 void refer_notified(struct sip_call *call, const struct sip_msg *msg);
 /** The call ends: so does a transfer that has not. */
 void refer_stop(struct sip_call *call);
-/** Our REFER was answered; msg NULL: it was not. */
-void refer_answered(struct sip_call *call, const struct sip_msg *msg);
 
 /** The target of a REFER, and the Replaces in it or NULL. @return 0; -errno */
 int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg);

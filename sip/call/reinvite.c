@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
@@ -60,18 +59,12 @@ static void retry_handler(void *arg)
 		reinvite_failed(call, 0, "the re-INVITE could not be sent");
 }
 
-uint32_t glare_ms(const struct sip_call *call)
-{
-	return call->outgoing ? 2100 + 10 * (random_u32() % 191)
-			      : 10 * (random_u32() % 201);
-}
-
 /* Both sides asked at once. */
 static void glare(struct sip_call *call)
 {
 	call->reinvite_retried = true;
-	mono_timer_start(&call->tmr_reinvite, glare_ms(call), retry_handler,
-			 call);
+	mono_timer_start(&call->tmr_reinvite, call_glare_ms(call),
+			 retry_handler, call);
 }
 
 static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
@@ -92,8 +85,8 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	call->held = call->reinvite_hold;
-	session_timer_peer(call, msg);
-	session_timer_answered(call, msg);
+	session_timer_peer(&call->timer, msg);
+	session_timer_answered(&call->timer, msg);
 	if (call->reinvite_refreshes)
 		return;
 	if (call->reinvite_plain)
@@ -120,7 +113,8 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 		digest_reason(reason, sizeof(reason), err, msg);
 		break;
 	case 422:
-		if (session_timer_raise(call, msg) && reinvite_send(call) == 0)
+		if (session_timer_raise(&call->timer, msg) &&
+		    reinvite_send(call) == 0)
 			return;
 		break;
 	case 491:
@@ -166,7 +160,7 @@ static int reinvite_send(struct sip_call *call)
 	struct request request = {
 		.method = "INVITE",
 		.sdp = &call->sdp,
-		.sendh = invite_send_handler,
+		.sendh = uac_contact_handler,
 		.resph = response_handler,
 		.arg = call,
 	};
@@ -267,9 +261,9 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		refuse(call, msg, 491, "Request Pending");
 		return;
 	}
-	if (!session_timer_asked(call, msg))
+	if (!session_timer_asked(&call->timer, call->ua->sip, msg))
 		return;
-	session_timer_peer(call, msg);
+	session_timer_peer(&call->timer, msg);
 	err = reinvite_describe(call, msg, reason);
 	if (err) {
 		warning_refuse(NULL, call->ua->sip, msg, err,

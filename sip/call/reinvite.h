@@ -9,11 +9,12 @@
 
 struct sip_call;
 
+/** A re-INVITE of the peer. */
 void reinvite_received(struct sip_call *call, const struct sip_msg *msg);
+/** The call ends: release our re-INVITE, whose response no longer counts. */
 void reinvite_stop(struct sip_call *call);
-/** For the session timer. @return 0; -EBUSY; -errno */
+/** Refresh the session (RFC 4028) by a re-INVITE with the present state.
+ * @return 0; -ENOTCONN; -EBUSY: an INVITE or UPDATE runs; -errno */
 int reinvite_refresh(struct sip_call *call);
-/** How long to wait after a 491 (RFC 3261 14.1). */
-uint32_t glare_ms(const struct sip_call *call);
 
 #endif

@@ -120,8 +120,8 @@ void replaces_done(struct sip_call *call)
 	} else if (old->state == CALL_UP) {
 		call_set_end(old, SIP_END_LOCAL, true, 0, why);
 		call_bye(old);
-	} else {
-		native_call_hangup(old);
+	} else if (old->state == CALL_ACCEPTED) {
+		old->bye_after_ack = true;
 	}
 	mem_deref(old);
 }

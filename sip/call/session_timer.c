@@ -5,21 +5,16 @@
 
 #include "base/str.h"
 #include "sip/call.h"
-#include "sip/call/call_internal.h"
-#include "sip/call/extensions.h"
-#include "sip/call/reinvite.h"
-#include "sip/call/update.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/ua_internal.h"
 
 /* RFC 4028 section 4: nobody has to accept less. */
 #define MIN_SE_S 90
 
-/* 422 answers a call obeys. */
+/* 422 responses after which a request is repeated. */
 #define RAISES_MAX 5
 
-/* A refresh that cannot begin now is tried again. */
+/* A refresh, or a BYE, that cannot be sent yet is tried again after this. */
 #define BUSY_MS 1000
 
 struct expires {
@@ -28,9 +23,20 @@ struct expires {
 	enum sip_refresher refresher;
 };
 
-static uint32_t own_min_s(const struct sip_call *call)
+void session_timer_init(struct session_timer *t,
+			const struct sip_call_options *options,
+			session_refresh_h *refresh_h,
+			session_expired_h *expired_h, void *arg)
 {
-	uint32_t s = call->options.session_timer_s;
+	t->options = options;
+	t->refresh_h = refresh_h;
+	t->expired_h = expired_h;
+	t->arg = arg;
+}
+
+static uint32_t own_min_s(const struct session_timer *t)
+{
+	uint32_t s = t->options->session_timer_s;
 
 	return s < MIN_SE_S ? s : MIN_SE_S;
 }
@@ -68,11 +74,10 @@ static const char *refresher_text(enum sip_refresher refresher)
 	return refresher == SIP_REFRESHER_UAS ? ";refresher=uas" : "";
 }
 
-int session_timer_request(struct re_printf *pf, const struct sip_call *call)
+int session_timer_request(struct re_printf *pf, const struct session_timer *t)
 {
-	const struct session_timer *t = &call->timer;
-	enum sip_refresher refresher = call->options.refresher;
-	uint32_t s = call->options.session_timer_s;
+	enum sip_refresher refresher = t->options->refresher;
+	uint32_t s = t->options->session_timer_s;
 
 	if (s == 0)
 		return 0;
@@ -84,14 +89,11 @@ int session_timer_request(struct re_printf *pf, const struct sip_call *call)
 		s = t->min_s;
 	return re_hprintf(pf, "Session-Expires: %u%s\r\nMin-SE: %u\r\n", s,
 			  refresher_text(refresher),
-			  t->min_s > own_min_s(call) ? t->min_s
-						     : own_min_s(call));
+			  t->min_s > own_min_s(t) ? t->min_s : own_min_s(t));
 }
 
-int session_timer_response(struct re_printf *pf, const struct sip_call *call)
+int session_timer_response(struct re_printf *pf, const struct session_timer *t)
 {
-	const struct session_timer *t = &call->timer;
-
 	if (t->interval_s == 0)
 		return 0;
 	return re_hprintf(pf, "%sSession-Expires: %u%s\r\n",
@@ -101,56 +103,55 @@ int session_timer_response(struct re_printf *pf, const struct sip_call *call)
 						 : SIP_REFRESHER_UAC));
 }
 
-bool session_timer_asked(struct sip_call *call, const struct sip_msg *msg)
+bool session_timer_asked(struct session_timer *t, struct transport *transport,
+			 const struct sip_msg *msg)
 {
-	struct session_timer *t = &call->timer;
 	struct expires asked = expires_read(msg);
 	uint32_t min_s = min_se_read(msg);
 	enum sip_refresher refresher;
 
-	if (call->options.session_timer_s == 0)
+	if (t->options->session_timer_s == 0)
 		return true;
-	t->peer_knows = extensions_has(msg, SIP_HDR_SUPPORTED, "timer") ||
-			extensions_has(msg, SIP_HDR_REQUIRE, "timer");
-	if (asked.given && asked.s < own_min_s(call) && t->peer_knows) {
+	t->peer_knows =
+		sip_msg_hdr_has_value(msg, SIP_HDR_SUPPORTED, "timer") ||
+		sip_msg_hdr_has_value(msg, SIP_HDR_REQUIRE, "timer");
+	if (asked.given && asked.s < own_min_s(t) && t->peer_knows) {
 		(void)server_transaction_replyf(
-			NULL, NULL, call->ua->sip, msg, false, 422,
+			NULL, NULL, transport, msg, false, 422,
 			"Session Interval Too Small",
 			"Min-SE: %u\r\nContent-Length: 0\r\n\r\n",
-			own_min_s(call));
+			own_min_s(t));
 		return false;
 	}
 	/* What is asked for may be lowered, but not below the Min-SE. */
-	t->interval_s = call->options.session_timer_s;
+	t->interval_s = t->options->session_timer_s;
 	if (asked.given && asked.s < t->interval_s)
 		t->interval_s = asked.s;
 	if (t->interval_s < min_s)
 		t->interval_s = min_s;
-	if (t->interval_s < own_min_s(call))
-		t->interval_s = own_min_s(call);
-	refresher = asked.refresher ? asked.refresher : call->options.refresher;
+	if (t->interval_s < own_min_s(t))
+		t->interval_s = own_min_s(t);
+	refresher = asked.refresher ? asked.refresher : t->options->refresher;
 	t->ours = !t->peer_knows || refresher == SIP_REFRESHER_UAS;
 	return true;
 }
 
-void session_timer_answered(struct sip_call *call, const struct sip_msg *msg)
+void session_timer_answered(struct session_timer *t, const struct sip_msg *msg)
 {
-	struct session_timer *t = &call->timer;
 	struct expires agreed = expires_read(msg);
 
-	if (call->options.session_timer_s == 0)
+	if (t->options->session_timer_s == 0)
 		return;
 	t->interval_s = agreed.given ? agreed.s : 0;
 	t->ours = agreed.refresher != SIP_REFRESHER_UAS;
-	session_timer_run(call);
+	session_timer_run(t);
 }
 
-bool session_timer_raise(struct sip_call *call, const struct sip_msg *msg)
+bool session_timer_raise(struct session_timer *t, const struct sip_msg *msg)
 {
-	struct session_timer *t = &call->timer;
 	uint32_t min_s = min_se_read(msg);
 
-	if (call->options.session_timer_s == 0 || min_s <= t->min_s ||
+	if (t->options->session_timer_s == 0 || min_s <= t->min_s ||
 	    t->raises >= RAISES_MAX)
 		return false;
 	t->raises++;
@@ -162,22 +163,15 @@ bool session_timer_raise(struct sip_call *call, const struct sip_msg *msg)
 
 static void expired_handler(void *arg)
 {
-	struct sip_call *call = arg;
+	struct session_timer *t = arg;
 	char reason[REASON_BYTES];
 
-	if (call->state == CALL_ACCEPTED) { /* no BYE before the ACK */
-		mono_timer_start(&call->timer.tmr, BUSY_MS, expired_handler,
-				 call);
-		return;
-	}
-	if (call->state != CALL_UP)
-		return;
 	str_print(reason, sizeof(reason),
 		  "the session timer expired: no refresh within %u s%s",
-		  call->timer.interval_s,
-		  call->timer.ours ? ", the peer did not accept ours" : "");
-	call_set_end(call, SIP_END_FAILED, true, 0, reason);
-	call_bye(call);
+		  t->interval_s,
+		  t->ours ? ", the peer did not accept ours" : "");
+	if (t->expired_h(reason, t->arg) == -EBUSY)
+		mono_timer_start(&t->tmr, BUSY_MS, expired_handler, t);
 }
 
 static uint64_t ms_of(uint32_t s)
@@ -195,43 +189,36 @@ static uint64_t expiry_ms(const struct session_timer *t)
 
 static void refresh_handler(void *arg)
 {
-	struct sip_call *call = arg;
-	struct session_timer *t = &call->timer;
-	int err = -EBUSY;
+	struct session_timer *t = arg;
 
-	if (call->state == CALL_UP)
-		err = t->peer_updates ? update_refresh(call)
-				      : reinvite_refresh(call);
-	if (err == -EBUSY && call->state != CALL_ENDING) {
-		mono_timer_start(&t->tmr, BUSY_MS, refresh_handler, call);
+	if (t->refresh_h(t->arg) == -EBUSY) {
+		mono_timer_start(&t->tmr, BUSY_MS, refresh_handler, t);
 		return;
 	}
 	mono_timer_start(&t->tmr, expiry_ms(t) - ms_of(t->interval_s) / 2,
-			 expired_handler, call);
+			 expired_handler, t);
 }
 
-void session_timer_run(struct sip_call *call)
+void session_timer_run(struct session_timer *t)
 {
-	struct session_timer *t = &call->timer;
-
 	mono_timer_cancel(&t->tmr);
 	if (t->interval_s == 0)
 		return;
 	if (t->ours)
 		mono_timer_start(&t->tmr, ms_of(t->interval_s) / 2,
-				 refresh_handler, call);
+				 refresh_handler, t);
 	else
-		mono_timer_start(&t->tmr, expiry_ms(t), expired_handler, call);
+		mono_timer_start(&t->tmr, expiry_ms(t), expired_handler, t);
 }
 
-void session_timer_peer(struct sip_call *call, const struct sip_msg *msg)
+void session_timer_peer(struct session_timer *t, const struct sip_msg *msg)
 {
 	if (sip_msg_hdr(msg, SIP_HDR_ALLOW))
-		call->timer.peer_updates =
-			extensions_has(msg, SIP_HDR_ALLOW, "UPDATE");
+		t->peer_updates =
+			sip_msg_hdr_has_value(msg, SIP_HDR_ALLOW, "UPDATE");
 }
 
-void session_timer_stop(struct sip_call *call)
+void session_timer_stop(struct session_timer *t)
 {
-	mono_timer_cancel(&call->timer.tmr);
+	mono_timer_cancel(&t->tmr);
 }

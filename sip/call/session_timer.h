@@ -1,5 +1,5 @@
 /**
- * Session timers (RFC 4028).
+ * The session timer of a call (RFC 4028).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_CALL_SESSION_TIMER_H
@@ -7,34 +7,56 @@
 
 #include <re.h>
 
+#include "sip/call.h"
 #include "sip/mono_timer.h"
 
-struct sip_call;
+struct transport;
 
-/** RFC 4028: what the present session's timer is. */
+/** Refresh the session by UPDATE or re-INVITE.
+ * @return 0; -EBUSY: not now, try again; -errno: wait for the expiry */
+typedef int(session_refresh_h)(void *arg);
+/** The session expired: end it. @return 0; -EBUSY: not now, try again */
+typedef int(session_expired_h)(const char *reason, void *arg);
+
 struct session_timer {
+	const struct sip_call_options *options;
+	session_refresh_h *refresh_h;
+	session_expired_h *expired_h;
+	void *arg;
 	uint32_t interval_s; /* agreed; 0: none */
-	uint32_t min_s;      /* what 422 answers asked for */
-	unsigned raises;     /* 422 answers obeyed */
-	bool ours;           /* we refresh */
-	bool peer_knows;
-	bool peer_updates; /* it takes UPDATE */
+	uint32_t min_s;      /* the largest Min-SE of the 422s to us */
+	unsigned raises;     /* 422s after which we asked again */
+	bool ours;           /* we are the refresher */
+	bool peer_knows;     /* the peer supports RFC 4028 */
+	bool peer_updates;   /* the peer's Allow has UPDATE */
 	struct mono_timer tmr;
 };
 
-/** Print the lines of a request of ours, and of our 2xx to one. */
-int session_timer_request(struct re_printf *pf, const struct sip_call *call);
-int session_timer_response(struct re_printf *pf, const struct sip_call *call);
-/** The peer's request: what its 2xx will say. session_timer_run() follows the 2xx.
- * @return false: it was answered 422 */
-bool session_timer_asked(struct sip_call *call, const struct sip_msg *msg);
-/** The 2xx to our request. */
-void session_timer_answered(struct sip_call *call, const struct sip_msg *msg);
-/** 422: @return true: ask again */
-bool session_timer_raise(struct sip_call *call, const struct sip_msg *msg);
-void session_timer_run(struct sip_call *call);
-void session_timer_stop(struct sip_call *call);
-/** Does the peer take UPDATE? */
-void session_timer_peer(struct sip_call *call, const struct sip_msg *msg);
+/** @param t        zeros before
+ *  @param options  of the call; not copied, may be set later */
+void session_timer_init(struct session_timer *t,
+			const struct sip_call_options *options,
+			session_refresh_h *refresh_h,
+			session_expired_h *expired_h, void *arg);
+/** Print Session-Expires and Min-SE of a request of ours. */
+int session_timer_request(struct re_printf *pf, const struct session_timer *t);
+/** Print Session-Expires of our 2xx to a request of the peer. */
+int session_timer_response(struct re_printf *pf, const struct session_timer *t);
+/**
+ * The peer's INVITE or UPDATE: agree on interval and refresher.
+ * session_timer_run() follows when the 2xx was sent.
+ * @return false: the interval is too small, the request was answered 422
+ */
+bool session_timer_asked(struct session_timer *t, struct transport *transport,
+			 const struct sip_msg *msg);
+/** A 2xx to our request: take interval and refresher from it, run the timer. */
+void session_timer_answered(struct session_timer *t, const struct sip_msg *msg);
+/** A 422 to our request. @return true: repeat it with the larger interval */
+bool session_timer_raise(struct session_timer *t, const struct sip_msg *msg);
+/** Start the refresh timer, or the expiry timer if the peer refreshes. */
+void session_timer_run(struct session_timer *t);
+void session_timer_stop(struct session_timer *t);
+/** Remember whether the Allow of a message of the peer has UPDATE. */
+void session_timer_peer(struct session_timer *t, const struct sip_msg *msg);
 
 #endif

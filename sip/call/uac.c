@@ -21,7 +21,7 @@
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
 #define RING_TIMEOUT_S 180
 
-int invite_send_handler(enum sip_transp tp, const struct sa *src,
+int uac_contact_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg)
 {
 	struct sip_call *call = arg;
@@ -53,7 +53,7 @@ int uac_invite(struct sip_call *call)
 	struct request request = {
 		.method = "INVITE",
 		.sdp = call->options.late_offer ? NULL : &call->sdp,
-		.sendh = invite_send_handler,
+		.sendh = uac_contact_handler,
 		.resph = uac_response,
 		.arg = call,
 	};
@@ -113,6 +113,22 @@ void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 		(void)transport_send(call->ua->sip, &hop, call->ack_mb, NULL);
 }
 
+static void cancel_timeout(void *arg)
+{
+	call_close(arg); /* the transaction ends by itself */
+}
+
+void uac_cancel(struct sip_call *call)
+{
+	call->state = CALL_ENDING;
+	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_start(&call->tmr_end, END_WAIT_MS, cancel_timeout, call);
+	if (call->req)
+		client_request_cancel(call->req);
+	else
+		call_close(call);
+}
+
 static void ring_handler(void *arg)
 {
 	struct sip_call *call = arg;
@@ -126,8 +142,9 @@ static void ring_handler(void *arg)
 	uac_cancel(call);
 }
 
-int native_call_dial(struct sip_call **ret, struct sip_account *account,
-		     const struct sip_call_params *params)
+int uac_dial(struct sip_call **ret, struct sip_account *account,
+	     const struct sip_call_params *params,
+	     const struct call_handlers *handlers)
 {
 	char reason[REASON_BYTES];
 	struct sip_call *call;
@@ -135,7 +152,7 @@ int native_call_dial(struct sip_call **ret, struct sip_account *account,
 
 	if (account->ua->call_count >= 2 * account->ua->calls_max + 16)
 		return -EAGAIN;
-	err = call_new(&call, account, true);
+	err = call_new(&call, account, true, handlers);
 	if (err)
 		return err;
 	call->handler = params->call_h;

@@ -8,10 +8,17 @@
 #include <re.h>
 
 struct buf;
+struct call_handlers;
 struct request;
+struct sip_account;
 struct sip_call;
+struct sip_call_params;
 
-/** @param sdp  our answer to an offer in the 2xx, or NULL */
+/** sip_call_dial(). @param handlers  of every call, not copied */
+int uac_dial(struct sip_call **ret, struct sip_account *account,
+	     const struct sip_call_params *params,
+	     const struct call_handlers *handlers);
+/** Send the ACK to a 2xx. @param sdp  our answer to an offer in the 2xx, or NULL */
 int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
 int uac_invite(struct sip_call *call);
 /** What comes back on it: a sip_resp_h. @param arg  the call */
@@ -24,7 +31,8 @@ int uac_invite_send(struct sip_call *call, struct request *request);
 /** Give the INVITE up; how must have been set by call_set_end(). */
 void uac_cancel(struct sip_call *call);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
-int invite_send_handler(enum sip_transp tp, const struct sa *src,
+/** Write our Contact: a sip_send_h. @param arg  the call */
+int uac_contact_handler(enum sip_transp tp, const struct sa *src,
 			const struct sa *dst, struct mbuf *mb, void *arg);
 
 #endif

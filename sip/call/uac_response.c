@@ -192,8 +192,8 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	acknowledge(call, msg, err, reason);
 	if (call->state != CALL_UP)
 		return;
-	session_timer_peer(call, msg);
-	session_timer_answered(call, msg);
+	session_timer_peer(&call->timer, msg);
+	session_timer_answered(&call->timer, msg);
 }
 
 static void refused(struct sip_call *call, const struct sip_msg *msg)
@@ -206,7 +206,7 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
-	if (msg->scode == 422 && session_timer_raise(call, msg) &&
+	if (msg->scode == 422 && session_timer_raise(&call->timer, msg) &&
 	    uac_invite(call) == 0)
 		return;
 	if (msg->scode / 100 == 3) {

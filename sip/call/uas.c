@@ -42,12 +42,13 @@ static void invite_refuse(struct sip_ua *ua, const struct sip_msg *msg,
 }
 
 static int incoming_make(struct sip_call **ret, struct sip_account *account,
-			 const struct sip_msg *msg)
+			 const struct sip_msg *msg,
+			 const struct call_handlers *handlers)
 {
 	struct sip_call *call;
 	int err;
 
-	err = call_new(&call, account, false);
+	err = call_new(&call, account, false, handlers);
 	if (err)
 		return err;
 	call->msg = msg_ref(msg);
@@ -86,7 +87,7 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 		invite_refuse(ua, msg, code, response_phrase(code));
 		return false;
 	}
-	if (!session_timer_asked(call, msg))
+	if (!session_timer_asked(&call->timer, call->ua->sip, msg))
 		return false;
 	err = server_transaction_new(&call->st, ua->sip, msg, cancel_handler,
 				     call);
@@ -112,14 +113,15 @@ static void offer_refuse(struct sip_call *call, int err, const char *reason)
 	mem_deref(call);
 }
 
-void uas_invite(struct sip_ua *ua, struct sip_account *account,
-		const struct sip_msg *msg)
+void uas_invite(struct sip_account *account, const struct sip_msg *msg,
+		const struct call_handlers *handlers)
 {
+	struct sip_ua *ua = account->ua;
 	char reason[REASON_BYTES] = "";
 	struct sip_call *call;
 	int err;
 
-	err = incoming_make(&call, account, msg);
+	err = incoming_make(&call, account, msg, handlers);
 	if (err) {
 		if (err == -EBADMSG)
 			invite_refuse(ua, msg, 400, "Bad Contact");
@@ -132,7 +134,7 @@ void uas_invite(struct sip_ua *ua, struct sip_account *account,
 		return;
 	}
 	call_register(call);
-	session_timer_peer(call, msg);
+	session_timer_peer(&call->timer, msg);
 	err = offer_take(call, msg, reason);
 	if (err) {
 		offer_refuse(call, err, reason);
@@ -207,7 +209,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	call->ok_mb = mb;
 	call->ok_count = 1;
 	call->ok_cseq = msg->cseq.num;
-	session_timer_run(call);
+	session_timer_run(&call->timer);
 	mem_ref(call);
 	mono_timer_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
 	mono_timer_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1,
@@ -332,8 +334,10 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 	err = ack_answer(call, msg, reason);
 	if (first || err)
 		(void)call_established(call, false, 0, err ? reason : NULL);
-	if (call->bye_after_ack)
-		native_call_hangup(call);
+	if (call->bye_after_ack && call->state == CALL_UP) {
+		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
+		call_bye(call);
+	}
 out:
 	mem_deref(call);
 }

@@ -7,13 +7,14 @@
 
 #include <re.h>
 
+struct call_handlers;
 struct media_local;
 struct sip_account;
 struct sip_call;
-struct sip_ua;
 
-void uas_invite(struct sip_ua *ua, struct sip_account *account,
-		const struct sip_msg *msg);
+/** An INVITE outside of any dialog. @param handlers  of every call, not copied */
+void uas_invite(struct sip_account *account, const struct sip_msg *msg,
+		const struct call_handlers *handlers);
 void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason);

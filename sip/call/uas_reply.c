@@ -24,10 +24,10 @@
 
 #define CONTACTS_MAX 8
 
-static int no_lines(struct re_printf *pf, const struct sip_call *call)
+static int no_lines(struct re_printf *pf, const struct session_timer *t)
 {
 	(void)pf;
-	(void)call;
+	(void)t;
 	return 0;
 }
 
@@ -47,7 +47,7 @@ int uas_respond(struct sip_call *call, const struct uas_response *r)
 		r->reason, "%H%s%s%H%sContent-Length: %zu\r\n\r\n%b",
 		contact_print, &contact, extensions,
 		r->headers ? r->headers : "",
-		r->timer ? session_timer_response : no_lines, call,
+		r->timer ? session_timer_response : no_lines, &call->timer,
 		r->sdp ? "Content-Type: application/sdp\r\n" : "", len,
 		r->sdp ? call->sdp.data : "", len);
 	mem_deref(extensions);

@@ -12,7 +12,6 @@
 #include "sip/call/extensions.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
-#include "sip/call/reinvite.h"
 #include "sip/call/session_timer.h"
 #include "sip/call/uas.h"
 #include "sip/dialog/dialog.h"
@@ -116,7 +115,7 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 	int err = 0;
 
 	dialog_refresh(update->dialog, msg);
-	session_timer_peer(call, msg);
+	session_timer_peer(&call->timer, msg);
 	if (update->offers)
 		err = offer_answer_conclude(
 			call, msg, "the answer to our UPDATE has no SDP",
@@ -129,7 +128,7 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 	}
 	if (update->early)
 		early_settle(call, update->early);
-	session_timer_answered(call, msg);
+	session_timer_answered(&call->timer, msg);
 	msg_line(reason, sizeof(reason), msg);
 	tell(update, msg->scode, reason);
 }
@@ -147,8 +146,8 @@ static int refused(struct update *update, const struct sip_msg *msg)
 		return digest_challenge(call->digest, msg) ? -EACCES
 							   : transmit(update);
 	case 422:
-		return session_timer_raise(call, msg) ? transmit(update)
-						      : -EINVAL;
+		return session_timer_raise(&call->timer, msg) ? transmit(update)
+							      : -EINVAL;
 	case 491:
 	case 500: /* RFC 3311 5.1 */
 		if (update->retried || (msg->scode == 500 && !after))
@@ -158,7 +157,7 @@ static int refused(struct update *update, const struct sip_msg *msg)
 		mono_timer_start(
 			&update->tmr,
 			msg->scode == 491
-				? glare_ms(call)
+				? call_glare_ms(call)
 				: 1000ull * (s < RETRY_MAX_S ? s : RETRY_MAX_S),
 			retry_handler, update);
 		return 0;
@@ -360,11 +359,12 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 			"Call/Transaction Does Not Exist");
 		return;
 	}
-	if (call->state == CALL_UP && !session_timer_asked(call, msg))
+	if (call->state == CALL_UP &&
+	    !session_timer_asked(&call->timer, call->ua->sip, msg))
 		return;
 	if (offers && offer_take(call, early, msg))
 		return;
-	session_timer_peer(call, msg);
+	session_timer_peer(&call->timer, msg);
 	dialog_refresh(early ? early->dialog : call->dialog, msg);
 	(void)uas_respond(call, &response);
 	if (offers)
@@ -372,5 +372,5 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 	if (offers && early)
 		early_settle(call, early);
 	if (call->state == CALL_UP)
-		session_timer_run(call);
+		session_timer_run(&call->timer);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sip/call/call_control.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
@@ -245,7 +246,7 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
 					       "Service Unavailable");
 	else if (digest_server_request(account, msg))
-		uas_invite(ua, account, msg);
+		call_invited(account, msg);
 }
 
 static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
