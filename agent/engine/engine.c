@@ -4,6 +4,7 @@
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/wire/job_decode.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/wire/job.h"
+#include "control/wire/job_decode.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 /* Who carries an action out, and what the second client cannot. */
-#include "control/wire/action.h"
+#include "control/wire/action_members.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/state.h"
 #include "base/str.h"
-#include "control/wire/action.h"
+#include "control/wire/action_members.h"
 #include "control/wire/pairs.h"
 
 #include <errno.h>

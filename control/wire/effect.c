@@ -1,6 +1,6 @@
 /* Members that would do nothing beside the others: who names them has meant
  * another test than the one that would run. */
-#include "control/wire/action.h"
+#include "control/wire/action_members.h"
 
 #include <strings.h>
 

@@ -366,23 +366,9 @@ struct wire_job {
 
 #define WIRE_REASON_BYTES 256
 
-/**
- * Decode and check a spec. Unknown members are ignored (protocol rule);
- * unknown action types, names of sipclient_actions, codecs, transports and
- * values out of range are refused.
- * @param spec    borrowed
- * @param reason  on failure: one sentence with a JSON pointer to the place
- * @return 0; -EINVAL; -ENOMEM
- */
-int wire_job_decode(struct wire_job **ret, json_t *spec,
-		    char reason[static WIRE_REASON_BYTES]);
-
 /** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
  * of a file's name (docs/internals/signalling.md). Thread: any. */
 bool wire_certificate_name_valid(const char *name);
-
-/** Release; passwords are wiped. @return NULL */
-struct wire_job *wire_job_free(struct wire_job *job);
 
 /** Parse the argument of a `dtmf` action. @return 0; -EINVAL */
 int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);

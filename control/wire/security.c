@@ -1,4 +1,4 @@
-#include "control/wire/action.h"
+#include "control/wire/action_members.h"
 
 #include <errno.h>
 #include <string.h>

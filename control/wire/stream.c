@@ -1,5 +1,5 @@
 /* Where a stream action sends, and from which port: nothing is negotiated. */
-#include "control/wire/action.h"
+#include "control/wire/action_members.h"
 
 #include "base/str.h"
 

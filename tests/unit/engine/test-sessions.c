@@ -1,4 +1,5 @@
 #include "agent/engine/job/session_count.h"
+#include "control/wire/job_decode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

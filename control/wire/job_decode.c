@@ -1,7 +1,8 @@
-#include "control/wire/job.h"
+#include "control/wire/job_decode.h"
 
 #include "base/str.h"
 #include "control/wire/action.h"
+#include "control/wire/action_members.h"
 #include "control/wire/decode.h"
 
 #include <errno.h>
