@@ -1,11 +1,10 @@
-#include "control/cli/analyze_json.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/cli/analyze.h"
+#include "control/cli/analyze_stream_json.h"
 #include "control/wire/json.h"
 
 #define FORMAT (JSON_COMPACT | JSON_DECIMAL)

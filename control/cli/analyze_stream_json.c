@@ -1,4 +1,4 @@
-#include "control/cli/analyze_json.h"
+#include "control/cli/analyze_stream_json.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "control/cli/analyze_json.h"
+#include "control/cli/analyze_stream_json.h"
 #include "control/cli/tap.h"
 #include "control/wire/json.h"
 

@@ -1,8 +1,8 @@
 /**
  * JSON of the figures of one stream.
  */
-#ifndef OFFHOOK_CONTROL_CLI_ANALYZE_JSON_H
-#define OFFHOOK_CONTROL_CLI_ANALYZE_JSON_H
+#ifndef OFFHOOK_CONTROL_CLI_ANALYZE_STREAM_JSON_H
+#define OFFHOOK_CONTROL_CLI_ANALYZE_STREAM_JSON_H
 
 #include <jansson.h>
 
