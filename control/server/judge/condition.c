@@ -1,8 +1,11 @@
 #include "control/server/judge/condition.h"
 
 #include "base/str.h"
+#include "control/wire/event.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,7 +348,8 @@ bool judge_conditions_need_audio(const struct judge_conditions *c,
 		if (set->count && set->type == &condition_audio)
 			return true;
 		for (size_t k = 0; k < set->count; k++)
-			if (condition_rtp_needs_audio(&set->conditions[k]))
+			if (set->type->needs_audio &&
+			    set->type->needs_audio(&set->conditions[k]))
 				return true;
 	}
 	return false;
@@ -357,4 +361,245 @@ bool judge_conditions_need_points(const struct judge_conditions *c)
 		if (c->sets[i].count && c->sets[i].type->needs_points)
 			return true;
 	return false;
+}
+
+/* ---- figures and limits ---- */
+
+static const char *const compare_names[] = {"ge", "le", "gt", "lt", "eq", NULL};
+
+static unsigned decimals_of(const char *text)
+{
+	const char *point = strchr(text, '.');
+
+	return point ? (unsigned)strspn(point + 1, "0123456789") : 0;
+}
+
+int limit_parse(struct limit *ret, const json_t *item, double min, double max,
+		struct judge_problem *problem)
+{
+	const json_t *type = json_object_get(item, "type");
+	const json_t *value = json_object_get(item, "value");
+	char text[NUMBER_TEXT_BYTES];
+	const char *written = text;
+	size_t i = 0;
+
+	while (compare_names[i] &&
+	       (!json_is_string(type) ||
+		strcmp(compare_names[i], json_string_value(type)) != 0))
+		i++;
+	if (!compare_names[i])
+		return condition_refuse(problem, "type",
+					"type must be one of ge, le, gt, lt, "
+					"eq");
+	if (json_is_string(value))
+		written = json_string_value(value);
+	else if (json_is_number(value))
+		str_print(text, sizeof(text), "%.10g",
+			  json_number_value(value));
+	else
+		return condition_refuse(problem, "value",
+					"value must be a number, as a string "
+					"or a JSON number");
+	if (str_to_double(written, &ret->value) || ret->value < min ||
+	    ret->value > max)
+		return condition_refuse(problem, "value",
+					"value must be a number from %g to %g",
+					min, max);
+	ret->compare = (enum compare)i;
+	ret->decimals = decimals_of(written);
+	return 0;
+}
+
+bool limit_holds(const struct limit *limit, double actual)
+{
+	double scale;
+
+	switch (limit->compare) {
+	case COMPARE_GE:
+		return actual >= limit->value;
+	case COMPARE_LE:
+		return actual <= limit->value;
+	case COMPARE_GT:
+		return actual > limit->value;
+	case COMPARE_LT:
+		return actual < limit->value;
+	case COMPARE_EQ:
+		/* No measured figure is 4.4 to the last bit. */
+		scale = pow(10, limit->decimals);
+		return round(actual * scale) == round(limit->value * scale);
+	}
+	return false;
+}
+
+void number_text(char text[static NUMBER_TEXT_BYTES], double value,
+		 const char *unit)
+{
+	char digits[32];
+	size_t len;
+
+	/* Six decimals at most, as the API writes numbers. */
+	if (fabs(value) >= 1e15) {
+		str_print(text, NUMBER_TEXT_BYTES, "%g%s", value, unit);
+		return;
+	}
+	str_print(digits, sizeof(digits), "%.6f", value);
+	len = strlen(digits);
+	while (len && digits[len - 1] == '0')
+		digits[--len] = '\0';
+	if (len && digits[len - 1] == '.')
+		digits[--len] = '\0';
+	str_print(text, NUMBER_TEXT_BYTES, "%s%s",
+		  strcmp(digits, "-0") == 0 ? "0" : digits, unit);
+}
+
+void limit_text(char text[static LIMIT_TEXT_BYTES], const struct limit *limit,
+		const char *unit)
+{
+	static const char *const words[] = {
+		[COMPARE_GE] = "at least",  [COMPARE_LE] = "at most",
+		[COMPARE_GT] = "more than", [COMPARE_LT] = "less than",
+		[COMPARE_EQ] = "exactly",
+	};
+	char number[NUMBER_TEXT_BYTES];
+
+	number_text(number, limit->value, unit);
+	str_print(text, LIMIT_TEXT_BYTES, "%s %s", words[limit->compare],
+		  number);
+}
+
+/* ---- verdicts ---- */
+
+int verdict_add(json_t *verdicts, const struct verdict *v)
+{
+	/* texts may be cut within a character of a value or a peer's words */
+	json_t *object = json_pack(
+		"{s:s, s:s, s:o, s:b, s:b, s:o, s:o, s:s*, s:o*}", "role",
+		v->role, "condition_type", v->condition_type, "text",
+		wire_text(v->text), "passed", v->passed, "built_in",
+		v->built_in, "expected", wire_text(v->expected), "actual",
+		wire_text(v->actual), "call", v->call, "sentence",
+		v->passed ? NULL : wire_text(v->sentence));
+
+	if (!object || json_array_append_new(verdicts, object))
+		return -ENOMEM;
+	return 0;
+}
+
+bool tally_figure(struct tally *t, const struct limit *limit, double figure)
+{
+	t->subjects++;
+	if (!t->figures || figure < t->lowest)
+		t->lowest = figure;
+	if (!t->figures || figure > t->highest)
+		t->highest = figure;
+	t->figures++;
+	return limit_holds(limit, figure);
+}
+
+/* " caller-3 (PCMA), caller-4 (G722), ..." */
+static void also_missed(struct tally *t, const char *call)
+{
+	size_t used = strlen(t->also);
+	char one[80];
+
+	if (!call || t->also_full)
+		return;
+	str_print(one, sizeof(one), "%s%.40s%s%s%s", used ? ", " : "", call,
+		  t->label && t->label[0] ? " (" : "", t->label ? t->label : "",
+		  t->label && t->label[0] ? ")" : "");
+	t->also_full = used + strlen(one) + sizeof(", ...") > sizeof(t->also);
+	str_print(t->also + used, sizeof(t->also) - used, "%s",
+		  t->also_full ? ", ..." : one);
+}
+
+void tally_miss(struct tally *t, const char *call, const char *actual,
+		const char *fmt, ...)
+{
+	va_list ap;
+
+	if (t->misses++) {
+		also_missed(t, call);
+		return;
+	}
+	t->miss_call = call;
+	if (str_copy(t->actual, sizeof(t->actual), actual))
+		memcpy(t->actual, "?", 2);
+	va_start(ap, fmt);
+	(void)vsnprintf(t->miss, sizeof(t->miss), fmt, ap);
+	va_end(ap);
+}
+
+static void range_text(char *text, size_t size, const struct tally *t,
+		       const char *unit)
+{
+	char low[NUMBER_TEXT_BYTES], high[NUMBER_TEXT_BYTES];
+
+	text[0] = '\0';
+	if (!t->figures)
+		return;
+	number_text(low, t->lowest, t->lowest == t->highest ? unit : "");
+	number_text(high, t->highest, unit);
+	if (t->lowest == t->highest)
+		str_print(text, size, "%s", low);
+	else
+		str_print(text, size, "%s to %s", low, high);
+}
+
+int tally_verdict(const struct tally *t, const struct condition *c,
+		  const char *text, const char *expected, const char *unit,
+		  const char *none, json_t *verdicts)
+{
+	char range[2 * NUMBER_TEXT_BYTES + 8];
+	char sentence[2 * JUDGE_REASON_BYTES];
+	struct verdict v = {
+		.role = c->set->role,
+		.condition_type = c->set->name,
+		.text = text,
+		.expected = expected,
+		.actual = range,
+		.sentence = sentence,
+		.passed = t->subjects && !t->misses,
+	};
+
+	range_text(range, sizeof(range), t, unit);
+	if (!range[0])
+		(void)str_copy(range, sizeof(range), t->held);
+	if (!t->subjects) {
+		str_print(sentence, sizeof(sentence), "%s: %s, expected %s",
+			  c->set->role, none, expected);
+	} else if (t->misses) {
+		int used = str_print(sentence, sizeof(sentence), "%s: %s",
+				     c->set->role, t->miss);
+
+		if (used > 0 && t->subjects > 1)
+			str_print(sentence + used,
+				  sizeof(sentence) - (size_t)used,
+				  " (%zu of %zu do not hold it%s%s)", t->misses,
+				  t->subjects, t->also[0] ? "; also " : "",
+				  t->also);
+		v.call = t->miss_call;
+		v.actual = t->actual;
+	}
+	return verdict_add(verdicts, &v);
+}
+
+bool call_failed(const struct call_record *call)
+{
+	return !call->established || !call->ended_as_asked;
+}
+
+void call_end_text(char *text, size_t size, const struct call_record *call)
+{
+	text[0] = '\0';
+	if (call->finished)
+		wire_call_refusal_text(text, size, call->event);
+	if (text[0])
+		return;
+	if (!call->finished)
+		str_print(text, size, "the agent never accounted for it");
+	else if (call->reason[0])
+		str_print(text, size, "%.200s", call->reason);
+	else
+		str_print(text, size, "ended: %.20s",
+			  call->end[0] ? call->end : "unknown");
 }

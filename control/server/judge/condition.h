@@ -6,6 +6,7 @@
 #define OFFHOOK_SERVER_JUDGE_CONDITION_H
 
 #include "control/server/judge/input.h"
+#include "control/server/judge/judge_conditions.h"
 
 enum compare {
 	COMPARE_GE,
@@ -43,6 +44,8 @@ struct condition_type {
 	const char *const *options; /* NULL-terminated */
 	bool needs_messages;
 	bool needs_points;
+	/* True if the entry needs decoded audio; NULL: none does. */
+	bool (*needs_audio)(const struct condition *c);
 	/* NULL: the type has no conditions that could be judged. */
 	int (*parse)(struct condition *c, struct judge_problem *problem);
 	/* Adds one verdict. */
@@ -84,8 +87,6 @@ extern const struct condition_type condition_sip;
 bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
-/** True if it is of condition_rtp and asks for a measure of decoded audio. */
-bool condition_rtp_needs_audio(const struct condition *c);
 extern const struct condition_type condition_transcription;
 
 /** Say what is wrong with a member of the entry. @return -EINVAL */
@@ -164,9 +165,5 @@ bool call_failed(const struct call_record *call);
 /** How a call ended, for sentences: "486 Busy Here", "no answer".
  * @param text  CALL_END_BYTES hold it */
 void call_end_text(char *text, size_t size, const struct call_record *call);
-
-/** Built-in conditions, docs/reference/conditions.md. */
-int builtin_judge(const struct judge_input *in,
-		  const struct judge_conditions *conditions, json_t *verdicts);
 
 #endif

@@ -7,7 +7,7 @@
 #define OFFHOOK_SERVER_JUDGE_INPUT_H
 
 #include "base/state.h"
-#include "control/server/judge/judge.h"
+#include "control/server/judge/judge_input.h"
 #include "control/server/judge/sip_text.h"
 
 #include <stddef.h>

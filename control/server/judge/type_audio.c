@@ -215,3 +215,9 @@ const struct condition_type condition_audio = {
 	.parse = parse,
 	.judge = judge,
 };
+
+const struct condition_type condition_transcription = {
+	.suffix = "transcription-conditions",
+	.fields = (const char *const[]){NULL},
+	.options = (const char *const[]){NULL},
+};

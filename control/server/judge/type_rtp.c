@@ -254,10 +254,9 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
-bool condition_rtp_needs_audio(const struct condition *c)
+static bool needs_audio(const struct condition *c)
 {
-	return c->set->type == &condition_rtp &&
-	       strncmp(measure_name(c->measure), "audio_", 6) == 0;
+	return strncmp(measure_name(c->measure), "audio_", 6) == 0;
 }
 
 const struct condition_type condition_rtp = {
@@ -267,6 +266,7 @@ const struct condition_type condition_rtp = {
 					NULL},
 	.options = (const char *const[]){NULL},
 	.needs_points = true,
+	.needs_audio = needs_audio,
 	.parse = parse,
 	.judge = judge,
 };

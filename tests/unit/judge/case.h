@@ -5,6 +5,8 @@
 #define OFFHOOK_TESTS_JUDGE_CASE_H
 
 #include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
+#include "control/server/judge/judge_input.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

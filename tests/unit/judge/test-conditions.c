@@ -1,4 +1,4 @@
-#include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

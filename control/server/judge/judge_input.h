@@ -1,0 +1,54 @@
+/**
+ * What a run produced, for the judge.
+ * Thread: any; an object has one owner.
+ */
+#ifndef OFFHOOK_SERVER_JUDGE_JUDGE_INPUT_H
+#define OFFHOOK_SERVER_JUDGE_JUDGE_INPUT_H
+
+#include "control/wire/measure.h"
+#include "media/analysis/summary.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Ceilings of what one run may hold; above them adding answers -EMSGSIZE. */
+#define JUDGE_RECORDS_MAX 4000000u /* of each kind of record */
+
+/** What a run produced, collected record by record. */
+struct judge_input;
+
+int judge_input_new(struct judge_input **ret);
+struct judge_input *judge_input_free(struct judge_input *in);
+
+/**
+ * Add what a role had to do: its spec (docs/internals/wire.md), passwords not needed.
+ * Specs go first, before any event.
+ * @return 0; -EINVAL not a spec; -ENOMEM; -EMSGSIZE
+ */
+int judge_input_add_spec(struct judge_input *in, json_t *spec);
+
+/**
+ * Add an event (docs/internals/wire.md, Events). Unknown kinds are ignored.
+ * @param event  borrowed and kept referenced
+ * @return 0; -EINVAL; -ENOMEM; -EMSGSIZE
+ */
+int judge_input_add_event(struct judge_input *in, const char *role,
+			  json_t *event);
+
+/** Add a SIP message (docs/internals/wire.md, SIP messages). @return as add_event */
+int judge_input_add_message(struct judge_input *in, const char *role,
+			    json_t *message);
+
+/** One interval of one measure. */
+struct judge_point {
+	const char *role; /* copied */
+	bool outgoing;
+	enum measure measure;
+	struct distribution d;
+	json_t *sketch; /* NULL: none; kept referenced */
+};
+
+int judge_input_add_point(struct judge_input *in,
+			  const struct judge_point *point);
+
+#endif
