@@ -36,9 +36,15 @@ struct database {
 struct store {
 	struct database *database;
 	struct db *reader;
-	struct store_total total;
-	struct run_texts *run_texts;     /* store_run_text.c's; likewise */
-	struct key_cache *keys;          /* store_key.c's; NULL: nothing yet */
+	struct {
+		const char *table; /* NULL: none yet */
+		uint64_t changes;
+		int64_t rows;
+	} total;
+	struct {
+		void *kept; /* NULL: nothing yet */
+		store_cache_free_h *free_h;
+	} caches[STORE_CACHES];
 	const struct idempotency *claim; /* of the request; or NULL */
 };
 
@@ -59,6 +65,18 @@ static int take_lock(struct database *d)
 		  "controller that has it, or ask that one (POST /api-keys)",
 		  d->path);
 	return -EBUSY;
+}
+
+/* Free the names (Idempotency-Key) of requests that a crash cut off before they
+ * started anything. */
+static int free_names(struct db *db)
+{
+	int err = db_query(db,
+			   "DELETE FROM idempotency "
+			   "WHERE status IS NULL AND started IS NULL",
+			   NULL, 0, NULL, NULL);
+
+	return err < 0 ? err : 0;
 }
 
 int database_open(struct database **ret, const char *path,
@@ -84,7 +102,7 @@ int database_open(struct database **ret, const char *path,
 	if (err == 0)
 		err = migrate(d->writer, path, migrations, migration_count);
 	if (err == 0)
-		err = idempotency_recover(d->writer);
+		err = free_names(d->writer);
 	if (err)
 		goto fail;
 	*ret = d;
@@ -131,8 +149,9 @@ struct store *store_free(struct store *s)
 	if (!s)
 		return NULL;
 	db_close(s->reader);
-	run_texts_free(s->run_texts);
-	key_cache_free(s->keys);
+	for (size_t i = 0; i < STORE_CACHES; i++)
+		if (s->caches[i].kept)
+			s->caches[i].free_h(s->caches[i].kept);
 	free(s);
 	return NULL;
 }
@@ -163,9 +182,20 @@ uint64_t store_changes(const struct store *s)
 				    memory_order_acquire);
 }
 
-struct store_total *store_total(struct store *s)
+bool store_total(struct store *s, const char *table, int64_t *ret)
 {
-	return &s->total;
+	if (s->total.table != table || s->total.changes != store_changes(s))
+		return false;
+	*ret = s->total.rows;
+	return true;
+}
+
+void store_total_keep(struct store *s, const char *table, uint64_t changes,
+		      int64_t rows)
+{
+	s->total.table = table;
+	s->total.changes = changes;
+	s->total.rows = rows;
 }
 
 const struct idempotency **store_claim(struct store *s)
@@ -173,14 +203,16 @@ const struct idempotency **store_claim(struct store *s)
 	return &s->claim;
 }
 
-struct run_texts **store_run_texts(struct store *s)
+void *store_cache(const struct store *s, enum store_cache which)
 {
-	return &s->run_texts;
+	return s->caches[which].kept;
 }
 
-struct key_cache **store_key_cache(struct store *s)
+void store_cache_keep(struct store *s, enum store_cache which, void *cache,
+		      store_cache_free_h *free_h)
 {
-	return &s->keys;
+	s->caches[which].kept = cache;
+	s->caches[which].free_h = free_h;
 }
 
 struct db *store_reader(struct store *s)

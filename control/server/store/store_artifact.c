@@ -2,6 +2,7 @@
 
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_lease_view.h"
 #include "control/wire/artifact.h"
 
 #include <errno.h>

@@ -8,6 +8,8 @@
 #include "control/server/store/db.h"
 #include "control/server/store/store.h"
 
+#include <stdbool.h>
+
 /** This thread's reading connection: sees what is committed. */
 struct db *store_reader(struct store *s);
 
@@ -18,32 +20,35 @@ struct db *store_reader(struct store *s);
  */
 uint64_t store_changes(const struct store *s);
 
-/** The latest count of a whole table that this store has read (record.c). */
-struct store_total {
-	const void *of; /* its name, the constant; NULL: none yet */
-	uint64_t changes;
-	int64_t rows;
+/**
+ * The latest count of a whole table that this store has read.
+ * @param table  its name, the constant
+ * @return true and the rows, if nothing has changed since
+ */
+bool store_total(struct store *s, const char *table, int64_t *ret);
+/** @param changes  store_changes() before it was counted */
+void store_total_keep(struct store *s, const char *table, uint64_t changes,
+		      int64_t rows);
+
+/** What files of this folder keep with a store, one pointer each. */
+enum store_cache {
+	STORE_CACHE_RUNS, /* runs written as text */
+	STORE_CACHE_KEYS, /* keys that were read */
+	STORE_CACHES
 };
-struct store_total *store_total(struct store *s);
+typedef void(store_cache_free_h)(void *cache);
 
-/** Runs that this store has written as text (store_run_text.c). */
-struct run_texts;
-struct run_texts **store_run_texts(struct store *s);
-struct run_texts *run_texts_free(struct run_texts *texts);
+/** @return NULL: nothing is kept yet */
+void *store_cache(const struct store *s, enum store_cache which);
+/** Keep it until the store ends. Only once. */
+void store_cache_keep(struct store *s, enum store_cache which, void *cache,
+		      store_cache_free_h *free_h);
 
-/** Keys that this store has read (store_key.c). */
-struct key_cache;
-struct key_cache **store_key_cache(struct store *s);
-struct key_cache *key_cache_free(struct key_cache *cache);
-
-/** The claim of the request that this store serves (store_idempotency.c). */
+/** The claim of the request that this store serves; NULL: none. */
 struct idempotency;
 const struct idempotency **store_claim(struct store *s);
 /** Note within its transaction what that request starts; 0 without a claim. */
 int idempotency_started(struct store *s, struct db *db, const char *uuid);
-/** At the start: free the names of requests that a crash cut off before they
- * started anything. */
-int idempotency_recover(struct db *db);
 
 /**
  * Begin a write transaction: the writer belongs to this thread until

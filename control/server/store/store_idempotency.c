@@ -145,13 +145,3 @@ int idempotency_started(struct store *s, struct db *db, const char *uuid)
 		       params, 3, NULL, NULL);
 	return err < 0 ? err : 0;
 }
-
-int idempotency_recover(struct db *db)
-{
-	int err = db_query(db,
-			   "DELETE FROM idempotency "
-			   "WHERE status IS NULL AND started IS NULL",
-			   NULL, 0, NULL, NULL);
-
-	return err < 0 ? err : 0;
-}

@@ -124,18 +124,16 @@ struct key_cache {
 	} keys[CACHED_KEYS];
 };
 
-struct key_cache *key_cache_free(struct key_cache *cache)
+static void cache_free(void *cache)
 {
-	if (cache)
-		sodium_memzero(cache, sizeof(*cache));
+	sodium_memzero(cache, sizeof(struct key_cache));
 	free(cache);
-	return NULL;
 }
 
 static bool cache_find(struct store *s, const char *public_key,
 		       struct verified *ret)
 {
-	struct key_cache *cache = *store_key_cache(s);
+	const struct key_cache *cache = store_cache(s, STORE_CACHE_KEYS);
 
 	if (!cache || cache->changes != store_changes(s))
 		return false;
@@ -152,22 +150,26 @@ static bool cache_find(struct store *s, const char *public_key,
 static void cache_add(struct store *s, uint64_t changes, const char *public_key,
 		      const struct verified *row)
 {
-	struct key_cache **cache = store_key_cache(s);
+	struct key_cache *cache = store_cache(s, STORE_CACHE_KEYS);
 	size_t at;
 
-	if (!*cache)
-		*cache = calloc(1, sizeof(**cache));
-	if (!*cache || strlen(public_key) >= PUBLIC_KEY_BYTES)
+	if (strlen(public_key) >= PUBLIC_KEY_BYTES)
 		return; /* it is read again then */
-	if ((*cache)->changes != changes) {
-		(*cache)->changes = changes;
-		(*cache)->count = (*cache)->next = 0;
+	if (!cache) {
+		cache = calloc(1, sizeof(*cache));
+		if (!cache)
+			return;
+		store_cache_keep(s, STORE_CACHE_KEYS, cache, cache_free);
 	}
-	at = (*cache)->next++ % CACHED_KEYS;
-	if ((*cache)->count < CACHED_KEYS)
-		(*cache)->count++;
-	str_copy((*cache)->keys[at].public_key, PUBLIC_KEY_BYTES, public_key);
-	(*cache)->keys[at].row = *row;
+	if (cache->changes != changes) {
+		cache->changes = changes;
+		cache->count = cache->next = 0;
+	}
+	at = cache->next++ % CACHED_KEYS;
+	if (cache->count < CACHED_KEYS)
+		cache->count++;
+	str_copy(cache->keys[at].public_key, PUBLIC_KEY_BYTES, public_key);
+	cache->keys[at].row = *row;
 }
 
 static int read_key(struct store *s, const char *public_key,

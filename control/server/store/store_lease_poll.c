@@ -1,3 +1,4 @@
+#include "control/server/store/store_lease.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_fit.h"
 

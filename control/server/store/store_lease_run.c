@@ -1,5 +1,8 @@
 #include "control/server/store/store_lease_run.h"
 
+#include "control/server/store/record_db.h"
+#include "control/server/store/store_credential.h"
+#include "control/server/store/store_follow.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run_internal.h"
 #include "control/server/store/store_schedule.h"
@@ -320,4 +323,216 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 	}
 	free(text);
 	return err;
+}
+
+/* ---- what tests refer to ---- */
+
+struct test_reading {
+	struct store *store;
+	json_t *test;
+};
+
+/* url, secret_box, method, content_type, body -> what a callback needs */
+static int callback_of(struct store *s, const struct db_value *row,
+		       json_t **ret)
+{
+	char *secret = NULL;
+	size_t len = 0;
+	int err = 0;
+
+	if (row[1].type == DB_BLOB)
+		err = secret_open(store_secrets(s), CALLBACK_SECRET_BOX,
+				  row[1].bytes, row[1].len, &secret, &len);
+	if (err)
+		return err;
+	*ret = json_pack("{s:s, s:o, s:o, s:o, s:o}", "url",
+			 (const char *)row[0].bytes, "secret",
+			 secret ? json_stringn(secret, len) : json_null(),
+			 "method", record_value(&row[2]), "content_type",
+			 record_value(&row[3]), "body", record_value(&row[4]));
+	secret_wipe_free(secret, len);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int test_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct test_reading *reading = arg;
+	json_t *callback = NULL;
+	int err = callback_of(reading->store, &row[13], &callback);
+
+	(void)columns;
+	if (err)
+		return err;
+	reading->test = json_pack(
+		"{s:I, s:s, s:s, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:s, s:I, "
+		"s:I, s:o}",
+		"id", (json_int_t)row[0].integer, "name",
+		(const char *)row[1].bytes, "scenario",
+		(const char *)row[2].bytes, "project_id",
+		(json_int_t)row[3].integer, "project_name",
+		(const char *)row[4].bytes, "agentpool_id",
+		(json_int_t)row[5].integer, "agentpool_name",
+		(const char *)row[6].bytes, "tags", record_json(&row[7]),
+		"steps", record_json(&row[8]), "conditions",
+		record_json(&row[9]), "record", (const char *)row[10].bytes,
+		"callback_on_failure", (json_int_t)row[11].integer,
+		"retries_on_failure", (json_int_t)row[12].integer, "callback",
+		callback);
+	return reading->test ? 0 : -ENOMEM;
+}
+
+#define TEST_COLUMNS                                               \
+	"SELECT t.id, t.name, t.scenario, t.project_id, p.name, "  \
+	"t.agentpool_id, a.name, t.tags_json, t.steps_json, "      \
+	"t.conditions_json, t.record, t.callback_on_failure, "     \
+	"t.retries_on_failure, t.callback_url, "                   \
+	"t.callback_secret_box, c.method, c.content_type, c.body " \
+	"FROM test t LEFT JOIN callback_template c "               \
+	"ON c.id = t.callback_template_id "                        \
+	"JOIN project p ON p.id = t.project_id "                   \
+	"JOIN agent_pool a ON a.id = t.agentpool_id "
+
+int store_test_load(struct store *s, int64_t id, const char *name, json_t **ret)
+{
+	const struct db_value param = id ? DB_I(id) : db_text(name);
+	struct test_reading reading = {.store = s};
+	int err;
+
+	err = db_query(store_reader(s),
+		       id ? TEST_COLUMNS "WHERE t.id = $1"
+			  : TEST_COLUMNS "WHERE t.name = $1",
+		       &param, 1, test_row, &reading);
+	if (err < 0)
+		return err;
+	if (!reading.test)
+		return -ENOENT;
+	*ret = reading.test;
+	return 0;
+}
+
+int store_pool_load(struct store *s, int64_t pool_id, json_t **ret)
+{
+	return store_credentials_open(s, pool_id, ret);
+}
+
+static int target_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t **ret = arg;
+
+	(void)columns;
+	*ret = json_pack("{s:o, s:o, s:o, s:o}", "hosts", record_json(&row[0]),
+			 "domain", record_value(&row[1]), "outbound_proxy",
+			 record_value(&row[2]), "tls", record_json(&row[3]));
+	return *ret ? 0 : -ENOMEM;
+}
+
+int store_target_load(struct store *s, int64_t target_id, json_t **ret)
+{
+	const struct db_value id = DB_I(target_id);
+	json_t *target = NULL;
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT hosts_json, domain, outbound_proxy, "
+		       "tls_json FROM target "
+		       "WHERE id = $1",
+		       &id, 1, target_row, &target);
+	if (err < 0)
+		return err;
+	if (!target)
+		return -ENOENT;
+	*ret = target;
+	return 0;
+}
+
+/* ---- further attempts ---- */
+
+struct retry_row {
+	struct store *store;
+	struct retry_turn turn;
+};
+
+static int open_test(struct store *s, const struct db_value *box, json_t **ret)
+{
+	char *text;
+	size_t len;
+	int err = secret_open(store_secrets(s), RETRY_BOX, box->bytes, box->len,
+			      &text, &len);
+
+	if (err)
+		return err == -EBADMSG ? 0 : err;
+	*ret = json_loadb(text, len, 0, NULL);
+	secret_wipe_free(text, len);
+	return 0;
+}
+
+static int retry_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct retry_row *r = arg;
+	struct retry_turn *t = &r->turn;
+
+	(void)columns;
+	t->run_id = row[0].integer;
+	(void)str_copy(t->session_id, sizeof(t->session_id), row[1].bytes);
+	(void)str_copy(t->report_mode, sizeof(t->report_mode), row[2].bytes);
+	t->attempt = (unsigned)row[3].integer + 1;
+	t->retries_left = (unsigned)row[4].integer - 1;
+	t->project_run_id = row[5].type == DB_INT ? row[5].integer : 0;
+	t->project_position = row[6].type == DB_INT ? row[6].integer : 0;
+	return row[7].type == DB_BLOB ? open_test(r->store, &row[7], &t->test)
+				      : 0;
+}
+
+int store_retry_next(struct store *s, struct retry_turn *ret)
+{
+	struct retry_row r = {.store = s};
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT id, session_id, report_mode, attempt, "
+		       "retries_left, project_run_id, project_position, "
+		       "retry_box FROM run WHERE retry_state = 'due' "
+		       "ORDER BY id LIMIT 1",
+		       NULL, 0, retry_row, &r);
+	if (err <= 0)
+		return err;
+	*ret = r.turn;
+	return 1;
+}
+
+int store_retry_refuse(struct store *s, int64_t run_id)
+{
+	const struct db_value params[] = {DB_I(run_id)};
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = lease_exec(db,
+			 "UPDATE run SET retry_state = 'refused', "
+			 "retry_box = NULL, callback_state = CASE WHEN "
+			 "callback_state = 'wanted' THEN 'due' ELSE "
+			 "callback_state END "
+			 "WHERE id = $1 AND retry_state = 'due'",
+			 LEASE_PARAMS(params));
+	err = store_write_end(s, err);
+	return err < 0 ? err : 0;
+}
+
+int retry_call_off(struct db *db, const char *column, int64_t value)
+{
+	const struct db_value params[] = {DB_I(value)};
+	char sql[512];
+
+	if (str_print(sql, sizeof(sql),
+		      "UPDATE run SET retries_left = 0, retry_box = NULL, "
+		      "callback_state = CASE WHEN retry_state = 'due' AND "
+		      "callback_state = 'wanted' THEN 'due' ELSE "
+		      "callback_state END, retry_state = CASE WHEN "
+		      "retry_state = 'due' THEN 'refused' ELSE retry_state END "
+		      "WHERE %s = $1 AND (retry_state = 'due' OR (phase <> "
+		      "'done' AND retries_left > 0))",
+		      column) < 0)
+		return -EIO;
+	return lease_exec(db, sql, LEASE_PARAMS(params));
 }

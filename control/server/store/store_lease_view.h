@@ -1,0 +1,33 @@
+/**
+ * A lease as the files read it that take something from its agent. Included by
+ * control/server/store only.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_VIEW_H
+#define OFFHOOK_SERVER_STORE_STORE_LEASE_VIEW_H
+
+#include "control/server/store/db.h"
+#include "control/server/store/store_lease.h"
+
+/* A lease with what its run says. */
+struct lease_view {
+	bool found;
+	int64_t run_id;
+	char role[40];
+	int64_t agent_id; /* 0: none */
+	char state[16];
+	int64_t ended_at; /* 0: not ended */
+	int64_t next_seq;
+	char phase[16];
+	int64_t stopping_at;
+	int64_t go_step;
+	int64_t go_at;
+};
+
+/** @return 0; -ENOENT not there or another agent's; -ESTALE nobody's; -EIO */
+int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
+	       struct lease_view *ret);
+
+/** True if the lease still takes uploads. */
+bool lease_uploads(const struct lease_view *v, const struct lease_times *times);
+
+#endif
