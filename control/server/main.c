@@ -10,6 +10,7 @@
 #include "control/server/report/report.h"
 #include "control/server/request/controller.h"
 #include "control/server/run/run.h"
+#include "control/server/schedule/schedule.h"
 #include "control/server/service.h"
 #include "control/server/session/password.h"
 #include "control/server/session/session.h"
@@ -291,7 +292,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	err = sessions_new(&c->sessions, c);
 	if (err)
 		return err;
-	err = run_engine_start(c);
+	err = run_engine_start(c, schedule_follow);
 	if (err)
 		return err;
 	err = callback_sender_start(&c->callbacks, c);
@@ -303,7 +304,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 		run_engine_free(c);
 		return err;
 	}
-	log_info("listening on %s", http_address(c->http));
+	log_info("listening on %s", controller_address(c));
 	service_ready();
 	sigwait(stop_signals, &signal_number);
 	log_info("stopping on %s", strsignal(signal_number));
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
 {
 	static struct controller_conf conf;
 	static struct conf_error conf_error;
-	struct controller c = {.conf = &conf};
+	struct controller c = {.conf = &conf, .http_ops = &http_ops};
 	sigset_t stop_signals;
 	struct options o;
 	int err;

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/agentapi/common.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store_artifact.h"
 
@@ -19,8 +18,7 @@ static void refuse(struct request *req, struct reply *rep, int err)
 			      "the run has %d artifacts, or they are larger "
 			      "than %llu bytes together (artifact_limit)",
 			      ARTIFACTS_PER_RUN,
-			      (unsigned long long)
-				      req->controller->conf->artifact_limit);
+			      (unsigned long long)req->conf->artifact_limit);
 		break;
 	case -ENOSPC:
 	case -EDQUOT:
@@ -37,7 +35,7 @@ static void refuse(struct request *req, struct reply *rep, int err)
 /* Write the file, then name it in a row. @return 1 replaced; 0 new; -errno */
 static int keep(struct request *req, struct artifact *a, const void *data)
 {
-	const struct controller_conf *conf = req->controller->conf;
+	const struct controller_conf *conf = req->conf;
 	const struct lease_times times = agent_times(req);
 	char session_id[UUID_TEXT_BYTES], old_file[UUID_TEXT_BYTES];
 	int err = store_artifact_check(req->store, a, &times, session_id);
@@ -76,8 +74,7 @@ void agent_lease_artifact(struct request *req, struct reply *rep)
 		.size = (int64_t)len,
 		.sha256 = sha256,
 		.file = file,
-		.run_limit_bytes =
-			(int64_t)req->controller->conf->artifact_limit,
+		.run_limit_bytes = (int64_t)req->conf->artifact_limit,
 	};
 	int err;
 

@@ -1,7 +1,6 @@
 #include "control/server/agentapi/common.h"
 
 #include "base/str.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
@@ -97,5 +96,5 @@ void agent_refuse(struct reply *rep, int err)
 
 struct lease_times agent_times(struct request *req)
 {
-	return run_lease_times(req->controller->conf, store_now_ms());
+	return run_lease_times(req->conf, store_now_ms());
 }

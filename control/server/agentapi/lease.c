@@ -28,9 +28,9 @@ void agent_lease_start(struct request *req, struct reply *rep)
 		agent_refuse(rep, err);
 		return;
 	}
-	reply_json(rep, 200,
-		   json_pack("{s:I}", "lease_s",
-			     (json_int_t)req->controller->conf->lease_s));
+	reply_json(
+		rep, 200,
+		json_pack("{s:I}", "lease_s", (json_int_t)req->conf->lease_s));
 }
 
 void agent_lease_renew(struct request *req, struct reply *rep)
@@ -58,9 +58,9 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 	}
 	reply_json(rep, 200,
 		   json_pack("{s:I, s:s, s:I}", "lease_s",
-			     (json_int_t)req->controller->conf->lease_s,
-			     "command", cancel ? "cancel" : "continue",
-			     "server_time", (json_int_t)times.now * 1000));
+			     (json_int_t)req->conf->lease_s, "command",
+			     cancel ? "cancel" : "continue", "server_time",
+			     (json_int_t)times.now * 1000));
 }
 
 void agent_lease_barrier(struct request *req, struct reply *rep)
@@ -98,7 +98,7 @@ void agent_lease_barrier(struct request *req, struct reply *rep)
 		agent_refuse(rep, err);
 	} else {
 		if (last)
-			http_wake_parked(req->controller);
+			controller_wake_parked(req->controller);
 		reply_json(
 			rep, 200,
 			json_pack("{s:I}", "go_in_ms", (json_int_t)go_in_ms));

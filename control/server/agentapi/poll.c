@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
@@ -87,7 +86,7 @@ static bool check_optional(const struct request *req, struct reply *rep)
  * it was told when it enrolled. */
 static void answer(struct request *req, struct reply *rep, json_t *jobs)
 {
-	const struct controller_conf *conf = req->controller->conf;
+	const struct controller_conf *conf = req->conf;
 
 	reply_json(rep, 200,
 		   json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "cursor", "0",
@@ -136,7 +135,7 @@ void agent_poll(struct request *req, struct reply *rep)
 	if (req->waited)
 		rep->status = 204;
 	else
-		rep->park_ms = req->controller->conf->poll_s * 1000;
+		rep->park_ms = req->conf->poll_s * 1000;
 }
 
 void agent_disconnect(struct request *req, struct reply *rep)

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "conf/controller_conf.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_agent.h"
 
@@ -43,7 +42,7 @@ static bool name_valid(const char *name)
 static void answer(struct request *req, struct reply *rep, int64_t id,
 		   const char *secret)
 {
-	const struct controller_conf *conf = req->controller->conf;
+	const struct controller_conf *conf = req->conf;
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), "%lld", (long long)id);

@@ -2,7 +2,6 @@
 
 #include "conf/controller_conf.h"
 #include "control/server/api/resource.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 
@@ -45,7 +44,7 @@ static int64_t number(json_t *row, const char *name)
 
 static int present(struct request *req, json_t *row)
 {
-	const int64_t lease_ms = (int64_t)req->controller->conf->lease_s * 1000;
+	const int64_t lease_ms = (int64_t)req->conf->lease_s * 1000;
 	int64_t silent_ms = store_now_ms() - number(row, "last_seen_ms");
 	const char *state = "online";
 

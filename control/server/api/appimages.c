@@ -7,7 +7,6 @@
 #include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 
@@ -109,8 +108,8 @@ static int file_path(const struct request *req, char path[CONF_PATH_BYTES],
 	int err = str_print(below, sizeof(below), APPIMAGE_DIR "/%s", name);
 
 	if (err >= 0)
-		err = conf_path(path, CONF_PATH_BYTES,
-				req->controller->conf->state_dir, below);
+		err = conf_path(path, CONF_PATH_BYTES, req->conf->state_dir,
+				below);
 	return err < 0 ? err : 0;
 }
 

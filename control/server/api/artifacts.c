@@ -4,7 +4,6 @@
 #include "control/server/api/file_reply.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store_artifact.h"
 #include "control/server/store/store_run.h"
@@ -42,8 +41,7 @@ static void send_artifact(struct request *req, struct reply *rep,
 {
 	const char *name = req->params[2];
 	char path[CONF_PATH_BYTES];
-	int err = artifact_file_path(path, req->controller->conf, session_id,
-				     found->file);
+	int err = artifact_file_path(path, req->conf, session_id, found->file);
 
 	if (err == 0)
 		err = reply_file(rep, path, name, found->sha256,

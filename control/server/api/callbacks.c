@@ -5,7 +5,6 @@
 #include "control/server/api/resource.h"
 #include "control/server/callback/address.h"
 #include "control/server/callback/render.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/override.h"
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_run.h"
@@ -183,7 +182,7 @@ static int check_url(struct request *req, const char *url,
 	struct netlist allow;
 
 	/* the configuration was checked when it was read */
-	if (netlist_parse(&allow, req->controller->conf->callback_allow))
+	if (netlist_parse(&allow, req->conf->callback_allow))
 		allow.count = 0;
 	return callback_url_check(url, &allow, reason);
 }

@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/request/controller.h"
 #include "control/server/request/fields.h"
 
 #include <stdio.h>
@@ -27,7 +26,7 @@ static bool read_number(const struct request *req, const char *name,
 
 bool page_read(const struct request *req, struct page *ret, struct reply *rep)
 {
-	uint32_t max = req->controller->conf->page_limit;
+	uint32_t max = req->conf->page_limit;
 
 	ret->start = 0;
 	ret->count = max < PAGE_COUNT ? max : PAGE_COUNT;
@@ -41,7 +40,7 @@ bool page_read_all(const struct request *req, struct page *ret,
 	if (!page_read(req, ret, rep))
 		return false;
 	if (!query_get(req, "count"))
-		ret->count = req->controller->conf->page_limit;
+		ret->count = req->conf->page_limit;
 	return true;
 }
 

@@ -7,7 +7,6 @@
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/project.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
@@ -263,7 +262,7 @@ void project_run_status(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "project run");
 		return;
 	}
-	if (req->controller->conf->session_status_alias)
+	if (req->conf->session_status_alias)
 		alias_runs(json_object_get(run, "runs"));
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
 	page_links(req, rep, &page, total);

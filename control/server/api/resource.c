@@ -31,31 +31,6 @@ static const struct resource *resource_of(const struct request *req)
 	return NULL; /* the route table and the list above disagree */
 }
 
-void reply_store_error(struct reply *rep, int err, const char *what)
-{
-	switch (err) {
-	case -ENOENT:
-		reply_problem(rep, 404, "there is no such %s", what);
-		break;
-	case -EEXIST:
-		reply_problem(rep, 409, "another %s has this name", what);
-		break;
-	case -ENOTEMPTY:
-		reply_problem(rep, 409,
-			      "the %s is in use, or names something that is "
-			      "gone",
-			      what);
-		break;
-	case -ENOMEM:
-		reply_problem(rep, 500, "out of memory");
-		break;
-	default:
-		reply_problem(rep, 503, "the database does not answer");
-		reply_header(rep, "Retry-After", "5");
-		break;
-	}
-}
-
 static int present(struct request *req, const struct resource *r, json_t *row)
 {
 	return r->present ? r->present(req, row) : 0;

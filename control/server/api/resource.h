@@ -54,9 +54,6 @@ void resource_reference(struct request *req, struct reply *rep,
 			const struct table *table, json_t *id,
 			const char *pointer);
 
-/** Answer an error of the store. */
-void reply_store_error(struct reply *rep, int err, const char *what);
-
 extern const struct resource project_resource;
 extern const struct resource target_resource;
 extern const struct resource credential_pool_resource;

@@ -6,7 +6,6 @@
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
-#include "control/server/request/controller.h"
 #include "control/server/run/run.h"
 #include "control/server/run/start.h"
 #include "control/server/store/artifact_files.h"
@@ -159,7 +158,7 @@ static json_t *find_run(struct request *req, struct reply *rep)
 		return NULL;
 	}
 	json_object_set_new(run, "waiting_for",
-			    run_waiting_for(req->store, req->controller->conf,
+			    run_waiting_for(req->store, req->conf,
 					    json_integer_value(json_object_get(
 						    run, "id"))));
 	return run;
@@ -200,7 +199,7 @@ static int begin_status(struct request *req, struct buf *text,
 {
 	*status = (struct run_status){
 		.text = text,
-		.alias = req->controller->conf->session_status_alias,
+		.alias = req->conf->session_status_alias,
 	};
 	buf_init(text, STATUS_BYTES);
 	return buf_print(text, "{\"run\":");
@@ -282,7 +281,7 @@ void run_delete(struct request *req, struct reply *rep)
 			       json_integer_value(json_object_get(run, "id")));
 	if (err == 0)
 		artifact_files_delete(
-			req->controller->conf,
+			req->conf,
 			json_string_value(json_object_get(run, "session_id")));
 	json_decref(run);
 	if (err == -EBUSY)

@@ -4,7 +4,9 @@
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
+#include "control/server/run/override.h"
 #include "control/server/run/plan.h"
+#include "control/server/run/plan_pool.h"
 #include "control/server/scenario/scenario.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/callbacks.h"
-#include "control/server/request/controller.h"
 #include "control/server/request/fields.h"
 #include "control/server/run/override.h"
 #include "control/server/run/params.h"
@@ -84,8 +83,7 @@ static void reply_started(struct request *req, struct reply *rep,
 		   json_pack("{s:{s:s, s:s, s:s, s:o}}", "data", "report_url",
 			     report, "session_id", run->session_id,
 			     "status_url", status, "waiting_for",
-			     run_waiting_for(req->store, req->controller->conf,
-					     run->id)));
+			     run_waiting_for(req->store, req->conf, run->id)));
 }
 
 void start_test(struct request *req, struct reply *rep, json_t *test,
@@ -107,8 +105,8 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
 	if (!err)
-		err = run_start(req->store, req->controller->conf, &start,
-				errors, &started);
+		err = run_start(req->store, req->conf, &start, errors,
+				&started);
 	if (err == -EINVAL) {
 		start_refuse(rep, errors);
 	} else if (err) {

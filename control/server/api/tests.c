@@ -1,6 +1,6 @@
 #include "control/server/api/callbacks.h"
 #include "control/server/api/resource.h"
-#include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
 #include "control/server/run/test_steps.h"
 #include "control/server/store/store_callback.h"
 

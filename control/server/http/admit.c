@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "control/server/http/auth.h"
 #include "control/server/http/rate.h"
+#include "control/server/request/controller.h"
 #include "control/server/request/query.h"
 
 #include <arpa/inet.h>
@@ -336,6 +337,7 @@ bool admit(struct exchange *x, struct reply *rep)
 	req->http = x;
 	find_client(x);
 	req->controller = x->params->controller;
+	req->conf = x->params->controller->conf;
 	req->method = x->method;
 	req->request_id = x->request_id;
 	req->remote_addr = x->client.address;

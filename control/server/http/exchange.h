@@ -6,10 +6,10 @@
 
 #include "base/buf.h"
 #include "control/server/http/client.h"
-#include "control/server/http/http.h"
+#include "control/server/http/http_params.h"
 #include "control/server/http/queue.h"
 #include "control/server/request/body.h"
-#include "control/server/request/path.h"
+#include "control/server/request/request.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -3,16 +3,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "control/server/http/http_internal.h"
+#include "control/server/http/exchange.h"
+#include "control/server/http/framing.h"
 #include "control/server/http/listen.h"
 #include "control/server/http/peers.h"
+#include "control/server/http/queue.h"
 #include "control/server/http/rate.h"
 #include "control/server/http/tls.h"
 #include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +29,27 @@
 
 /* Files open besides the connections: readers, uploads, answers. */
 #define OTHER_DESCRIPTORS 512u
+
+struct worker;
+
+struct http {
+	struct http_params params; /* constant after start */
+	char address[LISTEN_ADDRESS_BYTES];
+	int listen_fd;
+	struct MHD_Daemon *daemon;
+	char start_error[160]; /* libmicrohttpd's latest words, at the start */
+	struct peers *peers;
+	struct queue *queue;
+	struct worker *workers;
+	/* Exchanges between their first and last callback. Relaxed: it is only
+	 * polled while stopping, and nothing is published with it. */
+	atomic_uint active;
+	atomic_uint uploads; /* relaxed: it only counts */
+	/* relaxed: they only count */
+	atomic_uint_fast64_t answers[6];
+	atomic_uint_fast64_t times[HTTP_TIMES_MAX + 1];
+	atomic_uint_fast64_t time_ns;
+};
 
 struct worker {
 	struct http *http;
@@ -115,6 +140,257 @@ static void stop_workers(struct http *http)
 	free(http->workers);
 }
 
+/* ---- counters; relaxed, as they order nothing ---- */
+
+static const double time_bounds[HTTP_TIMES_MAX] = HTTP_TIMES;
+
+static void count_one(atomic_uint_fast64_t *counter, uint64_t by)
+{
+	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static uint64_t counted(atomic_uint_fast64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* An exchange is over: count its answer, if there was one. */
+static void count_answer(struct http *http, const struct exchange *x)
+{
+	const int64_t ns = clock_mono_ns() - x->started_ns;
+	size_t i = 0;
+
+	if (!x->response || x->status < 100 || x->status > 599)
+		return; /* cut off */
+	while (i < HTTP_TIMES_MAX &&
+	       (double)ns > time_bounds[i] * (double)NS_PER_S)
+		i++;
+	count_one(&http->answers[x->status / 100], 1);
+	count_one(&http->times[i], 1);
+	count_one(&http->time_ns, (uint64_t)ns);
+}
+
+static void count(struct http *http, struct http_counters *ret)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < 6; i++)
+		ret->answers[i] = counted(&http->answers[i]);
+	for (size_t i = 0; i <= HTTP_TIMES_MAX; i++) {
+		sum += counted(&http->times[i]);
+		ret->times[i] = sum;
+	}
+	ret->seconds = (double)counted(&http->time_ns) / (double)NS_PER_S;
+	ret->queued = http_queue_count(http->queue);
+	ret->active = atomic_load_explicit(&http->active, memory_order_relaxed);
+}
+
+/* ---- requests: what libmicrohttpd calls, on its threads; cls is the struct
+ * http ---- */
+
+static enum MHD_Result send_response(struct exchange *x)
+{
+	if (!x->response)
+		return MHD_NO;
+	return MHD_queue_response(x->connection, x->status, x->response);
+}
+
+/* Give it to the workers: to admit its body, or complete to serve it. */
+static enum MHD_Result dispatch(struct http *http, struct exchange *x)
+{
+	int err;
+
+	MHD_suspend_connection(x->connection);
+	err = http_queue_push(http->queue, &x->item);
+	if (err == 0)
+		return MHD_YES;
+	exchange_refuse(x, 503,
+			err == -EAGAIN ? "too many requests are waiting"
+				       : "the controller is stopping");
+	MHD_resume_connection(x->connection);
+	return MHD_YES;
+}
+
+static bool announces_too_much(struct MHD_Connection *connection, size_t limit)
+{
+	const char *text = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, "Content-Length");
+	uint64_t len;
+
+	return text && (str_to_u64(text, UINT64_MAX, &len) || len > limit);
+}
+
+static enum MHD_Result take_body(struct exchange *x, const char *data,
+				 size_t len)
+{
+	int64_t limit_s = x->upload_rule ? HTTP_UPLOAD_S : HTTP_READ_S;
+	int err;
+
+	if (clock_mono_ns() - x->started_ns > limit_s * NS_PER_S)
+		return MHD_NO; /* a slow client: its connection ends */
+	if (x->response)
+		return MHD_YES; /* refused already */
+	if (x->upload_rule) {
+		err = x->too_large ? 0 : exchange_spool(x, data, len);
+		if (err && err != -EFBIG) {
+			log_error("an upload was not kept: %s", strerror(-err));
+			return MHD_NO;
+		}
+		x->too_large |= err != 0;
+		return MHD_YES;
+	}
+	if (!x->too_large && buf_add(&x->body, data, len))
+		x->too_large = true;
+	if (x->too_large)
+		buf_release(&x->body);
+	return MHD_YES;
+}
+
+/* The headers are there. */
+static enum MHD_Result begin(struct http *http, struct exchange *x,
+			     const struct request_line *request)
+{
+	struct framing framing;
+
+	framing_check(&framing, x->connection, request);
+	/* Nothing behind a chunked body is read, either: the library takes
+	 * lines of chunks that others refuse. */
+	x->last = framing.wrong || framing.chunked;
+	if (framing.wrong) {
+		exchange_refuse(x, 400, framing.wrong);
+		return send_response(x);
+	}
+	/* relaxed: it only counts */
+	if (x->upload_rule &&
+	    atomic_fetch_add_explicit(&http->uploads, 1,
+				      memory_order_relaxed) >= HTTP_UPLOADS) {
+		exchange_refuse(x, 503, "too many uploads at once");
+		return send_response(x);
+	}
+	if (announces_too_much(x->connection,
+			       x->upload_rule ? http->params.upload_bytes
+					      : http->params.body_bytes)) {
+		exchange_refuse(x, 413, "the body is too large");
+		return send_response(x);
+	}
+	if (!x->upload_rule)
+		return MHD_YES; /* answering now would force a close */
+	x->admitting = true;
+	return dispatch(http, x);
+}
+
+/* An upload's credentials and rights are checked: read its body, or answer. A
+ * small body that nobody asked to hold back is thrown away first: a client
+ * that is still sending it would not see the answer before the close. */
+static enum MHD_Result admitted(struct http *http, struct exchange *x)
+{
+	x->admitting = false;
+	if (x->response &&
+	    (MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+					 "Expect") ||
+	     announces_too_much(x->connection, http->params.body_bytes)))
+		return send_response(x);
+	return MHD_YES;
+}
+
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* Once for the headers, then with pieces of the body, then at its end, and
+ * again after a resume. */
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
+				  const char *url, const char *method,
+				  const char *version, const char *data,
+				  size_t *data_len, void **context)
+{
+	struct http *http = cls;
+	struct exchange *x = *context;
+	const struct request_line request = {method, url, version};
+	enum MHD_Result result;
+
+	if (!x) {
+		if (exchange_new(&x, &http->params, http->address, connection,
+				 method, url))
+			return MHD_NO;
+		atomic_fetch_add_explicit(&http->active, 1,
+					  memory_order_relaxed);
+		*context = x;
+		x->needs_host = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+		peers_busy(http->peers, peer_of(connection));
+		return begin(http, x, &request);
+	}
+	if (x->admitting)
+		return admitted(http, x);
+	if (*data_len > 0) {
+		result = take_body(x, data, *data_len);
+		*data_len = 0;
+		return result;
+	}
+	if (x->queued || x->response)
+		return send_response(x);
+	x->queued = true;
+	return dispatch(http, x);
+}
+
+/* The answer is sent, or will never be. */
+static void on_completed(void *cls, struct MHD_Connection *connection,
+			 void **context, enum MHD_RequestTerminationCode reason)
+{
+	struct http *http = cls;
+	struct exchange *x;
+
+	(void)reason;
+	if (!*context)
+		return;
+	peers_idle(http->peers, peer_of(connection));
+	x = *context;
+	count_answer(http, x);
+	if (x->upload_rule)
+		atomic_fetch_sub_explicit(&http->uploads, 1,
+					  memory_order_relaxed);
+	*context = exchange_free(x);
+	atomic_fetch_sub_explicit(&http->active, 1, memory_order_relaxed);
+}
+
+/* @return MHD_NO: the client has too many connections */
+static enum MHD_Result on_accept(void *cls, const struct sockaddr *address,
+				 socklen_t len)
+{
+	struct http *http = cls;
+
+	(void)len;
+	return peers_admit(http->peers, address) ? MHD_YES : MHD_NO;
+}
+
+/* Its socket is open in between: it is closed after the second call. */
+static void on_connection(void *cls, struct MHD_Connection *connection,
+			  void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = cls;
+	const union MHD_ConnectionInfo *info;
+	int fd;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		peers_remove(http->peers, *socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_CONNECTION_FD);
+	fd = info->connect_fd;
+	info = MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*socket_context = peers_add(http->peers, info->client_addr, fd);
+}
+
+/* ---- start and stop ---- */
+
 /* The library's own checks. The strict level of 0.9.75 has two: of the Host,
  * which it answers with two heads (library.c), and of blanks in the address;
  * admit.c and framing.c have both. */
@@ -149,7 +425,7 @@ static int start_daemon(struct http *http)
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
 			MHD_USE_ERROR_LOG | (p->tls ? MHD_USE_TLS : 0),
-		0, http_on_accept, http, http_on_request, http,
+		0, on_accept, http, on_request, http,
 		MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
 		MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
 		MHD_OPTION_THREAD_POOL_SIZE, p->threads,
@@ -157,10 +433,10 @@ static int start_daemon(struct http *http)
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
-		http_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-		http_on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK,
-		keep_escaped, NULL, STRICT_OPTION, STRICT_LEVEL,
-		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
+		STRICT_OPTION, STRICT_LEVEL, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
 	if (http->daemon)
 		return 0;
 	if (p->tls)
@@ -252,11 +528,6 @@ int http_start(struct http **ret, const struct http_params *params)
 	return 0;
 }
 
-const char *http_address(const struct http *http)
-{
-	return http->address;
-}
-
 /* Requests whose answers are still being written. */
 static void drain(struct http *http)
 {
@@ -290,11 +561,18 @@ struct http *http_stop(struct http *http)
 	return NULL;
 }
 
-void http_wake_parked(struct controller *controller)
+static void wake_parked(struct http *http)
 {
-	struct http *http =
-		atomic_load_explicit(&controller->http, memory_order_acquire);
-
-	if (http)
-		http_queue_wake(http->queue);
+	http_queue_wake(http->queue);
 }
+
+static const char *address(const struct http *http)
+{
+	return http->address;
+}
+
+const struct http_ops http_ops = {
+	.wake_parked = wake_parked,
+	.address = address,
+	.count = count,
+};

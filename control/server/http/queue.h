@@ -1,6 +1,6 @@
 /**
  * Requests on their way to the workers: a queue, and the parked ones that
- * wait for http_wake_parked() or their deadline without occupying a worker.
+ * wait for http_queue_wake() or their deadline without occupying a worker.
  * Thread: any; guarded by its own lock.
  */
 #ifndef OFFHOOK_SERVER_HTTP_QUEUE_H

@@ -1,7 +1,6 @@
 #include "control/server/http/repeat.h"
 
 #include "base/log.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/store_idempotency.h"
 #include "control/server/store/store_secret.h"
 
@@ -40,7 +39,7 @@ static int hash_request(const struct request *req,
 	if (!text)
 		return -ENOMEM;
 	/* keyed: a body may hold a password of a scenario's */
-	secret_hash(req->controller->secrets, text, hash);
+	secret_hash(store_secrets(req->store), text, hash);
 	secret_wipe_free(text, strlen(text));
 	return 0;
 }

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/report/packet.h"
-#include "control/server/request/controller.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/measure.h"
@@ -24,8 +23,8 @@ typedef int(writer)(struct store *s, int64_t run_id, FILE *file);
 
 static int open_file(const struct request *req, FILE **ret)
 {
-	int fd = open(req->controller->conf->state_dir,
-		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(req->conf->state_dir, O_TMPFILE | O_RDWR | O_CLOEXEC,
+		      0600);
 
 	if (fd < 0)
 		return -errno;

@@ -3,13 +3,11 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/http/http.h"
 #include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_metrics.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -163,7 +161,7 @@ static int put_artifacts(struct buf *b, struct request *req)
 static int put_store(struct buf *b, struct request *req)
 {
 	const int64_t seen =
-		store_now_ms() - (int64_t)req->controller->conf->lease_s * 1000;
+		store_now_ms() - (int64_t)req->conf->lease_s * 1000;
 	struct labelled active = {b, "runs_active", "phase"};
 	struct labelled done = {b, "runs_stored", "status"};
 	struct labelled agents = {b, "agents", "state"};
@@ -190,19 +188,17 @@ static int put_store(struct buf *b, struct request *req)
 	return err;
 }
 
-static int put_http(struct buf *b, struct http *http)
+static int put_http(struct buf *b, const struct http_counters *c)
 {
 	static const double bounds[HTTP_TIMES_MAX] = HTTP_TIMES;
-	struct http_counters c;
 	int err = head(b, "http_answers_total", "counter",
 		       "Answers by class of their status.");
 
-	http_count(http, &c);
 	for (int i = 1; !err && i < 6; i++)
 		err = buf_print(b,
 				"offhook_http_answers_total{code=\"%dxx\"} "
 				"%" PRIu64 "\n",
-				i, c.answers[i]);
+				i, c->answers[i]);
 	if (!err)
 		err = head(b, "http_answer_seconds", "histogram",
 			   "From a request's headers to the end of its answer; "
@@ -211,26 +207,27 @@ static int put_http(struct buf *b, struct http *http)
 		err = buf_print(b,
 				"offhook_http_answer_seconds_bucket{le=\"%g\"} "
 				"%" PRIu64 "\n",
-				bounds[i], c.times[i]);
+				bounds[i], c->times[i]);
 	if (!err)
 		err = buf_print(
 			b,
 			"offhook_http_answer_seconds_bucket{le=\"+Inf\"} "
 			"%" PRIu64 "\noffhook_http_answer_seconds_sum %.9g\n"
 			"offhook_http_answer_seconds_count %" PRIu64 "\n",
-			c.times[HTTP_TIMES_MAX], c.seconds,
-			c.times[HTTP_TIMES_MAX]);
+			c->times[HTTP_TIMES_MAX], c->seconds,
+			c->times[HTTP_TIMES_MAX]);
 	if (!err)
 		err = head(b, "http_requests_open", "gauge",
 			   "Requests that are not answered yet.");
 	if (!err)
-		err = buf_print(b, "offhook_http_requests_open %u\n", c.active);
+		err = buf_print(b, "offhook_http_requests_open %u\n",
+				c->active);
 	if (!err)
 		err = head(b, "http_requests_queued", "gauge",
 			   "Of these: waiting for a worker, or parked.");
 	if (!err)
 		err = buf_print(b, "offhook_http_requests_queued %zu\n",
-				c.queued);
+				c->queued);
 	return err;
 }
 
@@ -262,8 +259,7 @@ static int put_process(struct buf *b)
 
 void metrics_get(struct request *req, struct reply *rep)
 {
-	struct http *http = atomic_load_explicit(&req->controller->http,
-						 memory_order_acquire);
+	struct http_counters counters;
 	struct buf text;
 	int err;
 
@@ -274,8 +270,8 @@ void metrics_get(struct request *req, struct reply *rep)
 				OFFHOOK_VERSION);
 	if (!err)
 		err = put_store(&text, req);
-	if (!err && http) /* it is there but for the first moment */
-		err = put_http(&text, http);
+	if (!err && controller_count(req->controller, &counters))
+		err = put_http(&text, &counters);
 	if (!err)
 		err = put_process(&text);
 	if (err) {

@@ -5,7 +5,6 @@
 #include "control/server/report/metrics.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
-#include "control/server/request/controller.h"
 #include "control/server/session/session.h"
 #include "control/server/store/store_report.h"
 #include "control/web/assets.h"
@@ -112,8 +111,8 @@ static void reply_data(struct request *req, struct reply *rep,
 	json_t *data;
 	int err;
 
-	err = report_data(req->store, req->controller->conf, req->params[0],
-			  kiosk_id, &data);
+	err = report_data(req->store, req->conf, req->params[0], kiosk_id,
+			  &data);
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "there is no run of this id");
 	else if (err)

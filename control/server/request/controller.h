@@ -5,6 +5,10 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 struct callback_sender;
 struct controller_conf;
 struct database;
@@ -13,6 +17,32 @@ struct run_engine;
 struct secrets;
 struct sessions;
 
+/* Bounds of the histogram of answer times, in seconds; the last is infinite. */
+#define HTTP_TIMES                                      \
+	{                                               \
+		0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60 \
+	}
+#define HTTP_TIMES_MAX 8
+
+/** What the HTTP server counted since its start. */
+struct http_counters {
+	uint64_t answers[6]; /* by the first digit of the status; [0] unused */
+	uint64_t times[HTTP_TIMES_MAX +
+		       1]; /* not above a bound; the last: all */
+	double seconds;    /* from the headers to the answer */
+	size_t queued;     /* now: waiting and parked */
+	unsigned active;   /* now: requests not answered */
+};
+
+/** What the HTTP server does for others; http.c has it. Thread: any. */
+struct http_ops {
+	/** Run every parked request's handler again. */
+	void (*wake_parked)(struct http *http);
+	/** "http://127.0.0.1:45123", or https: the port as bound. */
+	const char *(*address)(const struct http *http);
+	void (*count)(struct http *http, struct http_counters *ret);
+};
+
 struct controller {
 	const struct controller_conf *conf;
 	struct secrets *secrets;
@@ -20,9 +50,21 @@ struct controller {
 	struct run_engine *run_engine;
 	struct sessions *sessions;
 	struct callback_sender *callbacks;
-	/* Released by main() when it serves, acquired by the threads that wake
-	 * parked requests: publishes the server. */
+	const struct http_ops *http_ops;
+	/* Released by main() when it serves, acquired by controller.c for
+	 * threads that need it: publishes the server. */
 	_Atomic(struct http *) http;
 };
+
+/* Before main() has started the HTTP server these do nothing. Thread: any. */
+
+/** Run every parked request's handler again. */
+void controller_wake_parked(struct controller *c);
+
+/** Where the server listens, as a URL. @return NULL: it does not yet */
+const char *controller_address(struct controller *c);
+
+/** Read the HTTP server's counters. @return false: it is not there yet */
+bool controller_count(struct controller *c, struct http_counters *ret);
 
 #endif

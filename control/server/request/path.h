@@ -1,13 +1,12 @@
 /**
- * Request targets: percent-decoding, and matching a path with the routes.
+ * Request targets: percent-decoding, and the elements of a path.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_PATH_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_PATH_H
 
-#include "control/server/http/http.h"
-
 #include <stdbool.h>
+#include <stddef.h>
 
 /** Longest path that is looked at, in bytes. */
 #define PATH_BYTES        2048
@@ -35,19 +34,5 @@ struct path {
  * @return 0; -EILSEQ; -ENAMETOOLONG
  */
 int path_split(struct path *p, const char *raw);
-
-struct route_match {
-	const struct route *route;           /* NULL: none of this method */
-	const char *params[PATH_PARAMS_MAX]; /* borrowed from the path */
-	char allow[64];                      /* for 405; "" : no such path */
-};
-
-/**
- * Find the route of a path and method; HEAD is served by GET. Of two routes
- * that match, the one with a fixed element where the other has a parameter
- * wins.
- */
-void route_find(const struct route_table *table, const struct path *path,
-		const char *method, struct route_match *ret);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "control/wire/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,4 +122,29 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 	if (!rep->headers)
 		rep->headers = json_object();
 	json_object_set_new(rep->headers, name, json_string(value));
+}
+
+void reply_store_error(struct reply *rep, int err, const char *what)
+{
+	switch (err) {
+	case -ENOENT:
+		reply_problem(rep, 404, "there is no such %s", what);
+		break;
+	case -EEXIST:
+		reply_problem(rep, 409, "another %s has this name", what);
+		break;
+	case -ENOTEMPTY:
+		reply_problem(rep, 409,
+			      "the %s is in use, or names something that is "
+			      "gone",
+			      what);
+		break;
+	case -ENOMEM:
+		reply_problem(rep, 500, "out of memory");
+		break;
+	default:
+		reply_problem(rep, 503, "the database does not answer");
+		reply_header(rep, "Retry-After", "5");
+		break;
+	}
 }

@@ -6,27 +6,17 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 
+#include "control/server/request/route.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct buf;
-struct store;
-
-/** Process-wide context, made by main(); constant while requests run. */
 struct controller;
-
-enum api_right {
-	RIGHT_NONE, /* no authentication at all */
-	RIGHT_READ,
-	RIGHT_RUN,
-	RIGHT_WRITE,
-	RIGHT_ADMIN,
-	RIGHT_AGENT, /* an enrolled agent, docs/internals/wire.md */
-};
-
-#define PATH_PARAMS_MAX 3
+struct controller_conf;
+struct store;
 
 /** The file of a multipart upload, as the client sent it. */
 struct upload {
@@ -39,6 +29,7 @@ struct upload {
 struct request {
 	/* constant while the handler runs, all borrowed */
 	struct controller *controller;
+	const struct controller_conf *conf;
 	struct store *store; /* this worker's view of the database */
 	const char *method;
 	const char *path;                    /* below the root, no query */
@@ -80,25 +71,6 @@ struct reply {
 				   * about, for Link; 0: it is not known */
 };
 
-/** A handler fills the reply; it never fails otherwise. */
-typedef void(api_handler)(struct request *req, struct reply *rep);
-
-struct route {
-	const char *method;
-	const char *path; /* "/runs/:id/status", below /api/v2 */
-	const char *name; /* for GET / */
-	enum api_right right;
-	api_handler *handler;
-	const char *successor; /* deprecated: path of the RESTful form */
-};
-
-/** The query parameters that a handler reads; another one is a 422. */
-struct route_query {
-	api_handler *handler;
-	const char *names; /* separated by blanks, `*` behind those that may be
-			    * repeated */
-};
-
 /** {"...": value, "status": code}: takes over body (may be NULL: {}). */
 void reply_json(struct reply *rep, unsigned status, json_t *body);
 
@@ -123,7 +95,8 @@ void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** Run every parked request's handler again. Thread: any. */
-void http_wake_parked(struct controller *controller);
+/** Answer an error of the store: 404, 409, 500 or 503.
+ * @param what  the record, as a client calls it: "test" */
+void reply_store_error(struct reply *rep, int err, const char *what);
 
 #endif

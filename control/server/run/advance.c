@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 #include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
+#include "control/server/judge/judge_input.h"
 #include "control/server/store/store_ingest.h"
 
 #include <errno.h>

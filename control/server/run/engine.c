@@ -2,17 +2,14 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/callback/callback.h"
-#include "control/server/http/http.h"
 #include "control/server/request/controller.h"
 #include "control/server/request/request.h"
 #include "control/server/run/follow.h"
 #include "control/server/run/run.h"
-#include "control/server/schedule/schedule.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +19,7 @@
 struct run_engine {
 	/* constant after start */
 	struct controller *controller;
+	run_schedules_h *follow_schedules;
 	struct store *store;
 	pthread_t thread;
 	int64_t grace_until; /* agents could not renew while we were away */
@@ -46,16 +44,14 @@ struct lease_times run_lease_times(const struct controller_conf *conf,
 /* Links of callbacks begin with it; there is no request to take it from. */
 static int make_callbacks(struct run_engine *e)
 {
-	const struct controller *c = e->controller;
-	const struct http *http =
-		atomic_load_explicit(&c->http, memory_order_acquire);
+	struct controller *c = e->controller;
+	const char *address = controller_address(c);
 	int made;
 
-	if (!http)
+	if (!address)
 		return 0; /* not listening yet */
-	made = callback_make(e->store, c->conf->base_url[0]
-					       ? c->conf->base_url
-					       : http_address(http));
+	made = callback_make(e->store, c->conf->base_url[0] ? c->conf->base_url
+							    : address);
 	if (made > 0)
 		callback_sender_poke(c->callbacks);
 	return made;
@@ -77,7 +73,7 @@ static void pass(struct run_engine *e)
 		err = run_follow(e->store, conf);
 	if (err >= 0) {
 		moved |= err > 0;
-		err = schedule_follow(e->store, conf, store_now_ms());
+		err = e->follow_schedules(e->store, conf, store_now_ms());
 	}
 	if (err >= 0) {
 		moved |= err > 0;
@@ -86,7 +82,7 @@ static void pass(struct run_engine *e)
 	if (err < 0)
 		log_error("runs could not be advanced: %s", strerror(-err));
 	if (err > 0 || moved)
-		http_wake_parked(e->controller);
+		controller_wake_parked(e->controller);
 }
 
 /* @return false: stop */
@@ -127,7 +123,8 @@ static void init_lock(struct run_engine *e)
 	pthread_mutex_init(&e->lock, NULL);
 }
 
-int run_engine_start(struct controller *controller)
+int run_engine_start(struct controller *controller,
+		     run_schedules_h *follow_schedules)
 {
 	struct run_engine *e = calloc(1, sizeof(*e));
 	int err;
@@ -135,6 +132,7 @@ int run_engine_start(struct controller *controller)
 	if (!e)
 		return -ENOMEM;
 	e->controller = controller;
+	e->follow_schedules = follow_schedules;
 	e->grace_until =
 		store_now_ms() + INT64_C(1000) * controller->conf->lease_s;
 	err = store_new(&e->store, controller->database);
@@ -189,7 +187,7 @@ void run_engine_poke(struct controller *controller)
 		pthread_cond_signal(&e->wake);
 		pthread_mutex_unlock(&e->lock);
 	}
-	http_wake_parked(controller);
+	controller_wake_parked(controller);
 }
 
 int run_stop(struct controller *controller, struct store *store, int64_t run_id)

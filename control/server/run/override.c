@@ -1,7 +1,7 @@
 #include "control/server/run/override.h"
 
 #include "base/str.h"
-#include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
 #include "control/server/request/body.h"
 #include "control/server/run/params.h"
 #include "control/wire/text.h"

@@ -1,11 +1,13 @@
 #include "control/server/run/plan.h"
 
 #include "base/str.h"
-#include "control/server/judge/judge.h"
+#include "control/server/judge/judge_conditions.h"
+#include "control/server/run/override.h"
 #include "control/server/run/params.h"
 #include "control/server/run/plan_action.h"
 #include "control/server/run/plan_check.h"
 #include "control/server/run/plan_needs.h"
+#include "control/server/run/test_steps.h"
 #include "control/wire/text.h"
 
 #include <errno.h>

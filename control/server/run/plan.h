@@ -7,25 +7,14 @@
 #ifndef OFFHOOK_SERVER_RUN_PLAN_H
 #define OFFHOOK_SERVER_RUN_PLAN_H
 
-#include "control/server/run/override.h"
-
+#include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct plan_source;
 
 /* Roles of a run: caller, callee, A ... Z and some more. */
 #define PLAN_ROLES_MAX 32
-
-/** Where the planner finds pools. @return 0; -ENOENT; -ENOMEM; -EIO */
-struct plan_source {
-	/** Credentials with passwords, as a job carries them: new array. */
-	int (*credentials)(void *arg, int64_t pool_id, json_t **ret);
-	/** {hosts, domain, outbound_proxy, tls}: new object. */
-	int (*target)(void *arg, int64_t target_id, json_t **ret);
-	/** Hash of the uploaded prompt of a name. May be NULL: there are none.
-	 * @param sha256  receives 64 digits
-	 * @return also -EMEDIUMTYPE: what was uploaded is no prompt */
-	int (*prompt)(void *arg, const char *name, char sha256[static 65]);
-	void *arg;
-};
 
 struct plan_params {
 	const char *session_id;
@@ -57,8 +46,5 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 	      const struct plan_source *source, json_t *errors);
 
 void plan_release(struct plan *plan);
-
-/** A copy of a spec without passwords. @return new reference; NULL */
-json_t *plan_spec_public(const json_t *spec);
 
 #endif

@@ -1,6 +1,7 @@
 #include "control/server/run/plan_action.h"
 
 #include "base/str.h"
+#include "control/server/run/override.h"
 #include "control/server/run/params.h"
 #include "control/server/run/plan_pool.h"
 #include "control/wire/job.h"
@@ -146,7 +147,7 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	}
 	if (err)
 		return err;
-	pool = plan_pool_as(name) != NULL;
+	pool = step_pool_member(name) != NULL;
 	err = pool ? plan_pool_resolve(planned, source, name,
 				       json_integer_value(typed), pointer,
 				       errors)

@@ -6,7 +6,10 @@
 #ifndef OFFHOOK_SERVER_RUN_PLAN_ACTION_H
 #define OFFHOOK_SERVER_RUN_PLAN_ACTION_H
 
-#include "control/server/run/plan.h"
+#include <jansson.h>
+#include <stddef.h>
+
+struct plan_source;
 
 #define PLAN_POINTER_BYTES 96
 
@@ -24,15 +27,6 @@ void plan_action_pointer(char pointer[static PLAN_POINTER_BYTES], size_t s,
  */
 int plan_action_add(json_t *spec, size_t s, size_t a, json_t *action,
 		    const struct plan_source *source, json_t *errors);
-
-/**
- * Note the hash of an upload that a script plays, if the name is one's.
- * @param hashes   play_sha256 of the job's action
- * @param pointer  to the argument
- * @return 0 (see errors); -ENOMEM; -EIO
- */
-int plan_play_add(json_t *hashes, const struct plan_source *source,
-		  const char *name, const char *pointer, json_t *errors);
 
 /**
  * Note the hash of an upload that a script plays, if the name is one's.

@@ -1,9 +1,12 @@
 #include "control/server/run/plan_check.h"
 
 #include "base/str.h"
+#include "control/server/run/override.h"
 #include "control/server/run/plan_action.h"
 #include "control/server/run/plan_pool.h"
+#include "control/server/run/test_steps.h"
 #include "control/wire/job.h"
+#include "control/wire/job_decode.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ static void place_read(const char *reason, char param[static PLACE_BYTES],
 	str_print(param, PLACE_BYTES, "%.*s", (int)len, reason);
 	str_print(within, PLACE_BYTES, "%.*s", (int)strcspn(reason + len, ":"),
 		  reason + len);
-	pool = plan_pool_named(param);
+	pool = step_pool_param(param);
 	if (!pool)
 		return;
 	str_copy(param, PLACE_BYTES, pool);

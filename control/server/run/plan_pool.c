@@ -1,37 +1,10 @@
 #include "control/server/run/plan_pool.h"
 
+#include "control/server/run/override.h"
+#include "control/server/run/test_steps.h"
+
 #include <errno.h>
 #include <string.h>
-
-static const struct {
-	const char *pool;
-	const char *as; /* what a job has in its place */
-} pools[] = {
-	{"credential_pool", "credentials"},
-	{"challenge_pool", "challenge_credentials"},
-	{"turn_credential_pool", "turn_credentials"},
-	{"target_pool", "target"},
-};
-
-#define POOL_COUNT (sizeof(pools) / sizeof(pools[0]))
-
-const char *plan_pool_as(const char *name)
-{
-	for (size_t i = 0; i < POOL_COUNT; i++) {
-		if (strcmp(pools[i].pool, name) == 0)
-			return pools[i].as;
-	}
-	return NULL;
-}
-
-const char *plan_pool_named(const char *as)
-{
-	for (size_t i = 0; i < POOL_COUNT; i++) {
-		if (strcmp(pools[i].as, as) == 0)
-			return pools[i].pool;
-	}
-	return NULL;
-}
 
 int plan_pool_resolve(json_t *action, const struct plan_source *source,
 		      const char *pool, int64_t id, const char *pointer,
@@ -56,8 +29,9 @@ int plan_pool_resolve(json_t *action, const struct plan_source *source,
 			   "there is no credential pool with the id %lld, or "
 			   "it is empty",
 			   (long long)id);
-	return json_object_set_new(action, plan_pool_as(pool), value) ? -ENOMEM
-								      : 0;
+	return json_object_set_new(action, step_pool_member(pool), value)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int plan_pool_share(json_t *planned, const json_t *share, const char *pointer,
@@ -96,16 +70,17 @@ static void passwords_remove(json_t *credentials)
 
 json_t *plan_spec_public(const json_t *spec)
 {
-	json_t *copy = json_deep_copy(spec), *step, *action;
+	json_t *copy = json_deep_copy(spec), *step, *action, *value;
+	const char *member;
 	size_t s, a;
 
 	json_array_foreach(json_object_get(copy, "steps"), s, step)
 	{
 		json_array_foreach(step, a, action)
 		{
-			for (size_t i = 0; i < POOL_COUNT; i++)
-				passwords_remove(
-					json_object_get(action, pools[i].as));
+			json_object_foreach(action, member,
+					    value) if (step_pool_param(member))
+				passwords_remove(value);
 		}
 	}
 	return copy;

@@ -6,18 +6,25 @@
 #ifndef OFFHOOK_SERVER_RUN_PLAN_POOL_H
 #define OFFHOOK_SERVER_RUN_PLAN_POOL_H
 
-#include "control/server/run/plan.h"
+#include <jansson.h>
+#include <stdint.h>
 
-/** What a job has in the place of a pool: "credentials" for
- * "credential_pool". @return NULL: the parameter names no pool */
-const char *plan_pool_as(const char *name);
-
-/** The other way round. @return NULL: it is no member of a pool's */
-const char *plan_pool_named(const char *as);
+/** Where the planner finds pools. @return 0; -ENOENT; -ENOMEM; -EIO */
+struct plan_source {
+	/** Credentials with passwords, as a job carries them: new array. */
+	int (*credentials)(void *arg, int64_t pool_id, json_t **ret);
+	/** {hosts, domain, outbound_proxy, tls}: new object. */
+	int (*target)(void *arg, int64_t target_id, json_t **ret);
+	/** Hash of the uploaded prompt of a name. May be NULL: there are none.
+	 * @param sha256  receives 64 digits
+	 * @return also -EMEDIUMTYPE: what was uploaded is no prompt */
+	int (*prompt)(void *arg, const char *name, char sha256[static 65]);
+	void *arg;
+};
 
 /**
  * Put what a pool holds into a job's action.
- * @param pool     parameter that names it: plan_pool_as() knows it
+ * @param pool     parameter that names it: step_pool_member() knows it
  * @param pointer  of the parameter, for errors
  * @return 0 (see errors); -ENOMEM; -EIO
  */
@@ -33,5 +40,8 @@ int plan_pool_resolve(json_t *action, const struct plan_source *source,
  */
 int plan_pool_share(json_t *action, const json_t *share, const char *pointer,
 		    json_t *errors);
+
+/** A copy of a spec without passwords. @return new reference; NULL */
+json_t *plan_spec_public(const json_t *spec);
 
 #endif

@@ -14,11 +14,20 @@ struct controller_conf;
 struct store;
 
 /**
+ * Start the runs that schedules ask for at `now` (ms since 1970).
+ * Thread: the engine's.
+ * @return 1 something moved; 0; -EIO; -ENOMEM
+ */
+typedef int(run_schedules_h)(struct store *store,
+			     const struct controller_conf *conf, int64_t now);
+
+/**
  * Start the thread that advances runs and sweeps leases; sets
  * controller->run_engine. The database is open, HTTP not yet started.
  * @return 0; -ENOMEM; -errno
  */
-int run_engine_start(struct controller *controller);
+int run_engine_start(struct controller *controller,
+		     run_schedules_h *follow_schedules);
 
 /** Stop the thread, before HTTP stops; requests may still poke. Accepts a
  * controller without an engine. */

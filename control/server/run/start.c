@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/run/plan.h"
+#include "control/server/run/plan_pool.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease_run.h"

@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "control/server/request/fields.h"
-#include "control/server/run/plan_pool.h"
 #include "control/wire/job.h"
+#include "control/wire/job_decode.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -88,6 +88,36 @@ static const struct step_param params[] = {
 
 #define PARAM_COUNT (sizeof(params) / sizeof(*params))
 
+static const struct {
+	const char *pool;
+	const char *as; /* what a job has in its place */
+} pools[] = {
+	{"credential_pool", "credentials"},
+	{"challenge_pool", "challenge_credentials"},
+	{"turn_credential_pool", "turn_credentials"},
+	{"target_pool", "target"},
+};
+
+#define POOL_COUNT (sizeof(pools) / sizeof(pools[0]))
+
+const char *step_pool_member(const char *name)
+{
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (strcmp(pools[i].pool, name) == 0)
+			return pools[i].as;
+	}
+	return NULL;
+}
+
+const char *step_pool_param(const char *as)
+{
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (strcmp(pools[i].as, as) == 0)
+			return pools[i].pool;
+	}
+	return NULL;
+}
+
 const struct step_param *step_param_find(const char *action_type,
 					 const char *name)
 {
@@ -144,18 +174,18 @@ static json_t *peers_of(json_t *steps)
 /* A job of this one action, its pools replaced by something that resolves. */
 static json_t *trial_spec(json_t *action, json_t *peers)
 {
-	static const char *const pools[] = {"challenge_pool",
+	static const char *const named[] = {"challenge_pool",
 					    "turn_credential_pool"};
 	json_t *trial = json_copy(action);
 
 	json_object_set_new(trial, "credentials",
 			    json_pack("[{s:s}]", "username", "1000"));
-	for (size_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
-		const json_t *id = json_object_get(trial, pools[i]);
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		const json_t *id = json_object_get(trial, named[i]);
 
 		if (json_is_integer(id) || json_is_string(id))
 			json_object_set_new(
-				trial, plan_pool_as(pools[i]),
+				trial, step_pool_member(named[i]),
 				json_pack("[{s:s}]", "username", "1000"));
 	}
 	json_object_set_new(
@@ -202,9 +232,9 @@ static void check_by_wire(json_t *action, json_t *peers, const char *pointer,
 		if (len > 0)
 			str_print(pool, sizeof(pool), "%.*s",
 				  (int)strcspn(rest + 1, "/:"), rest + 1);
-		if (len > 0 && plan_pool_named(pool)) {
+		if (len > 0 && step_pool_param(pool)) {
 			str_print(pool, sizeof(pool), "/%s",
-				  plan_pool_named(pool));
+				  step_pool_param(pool));
 			rest = pool;
 			len = strlen(rest);
 		}

@@ -20,6 +20,13 @@ struct step_param {
 const struct step_param *step_param_find(const char *action_type,
 					 const char *name);
 
+/** What a job has in the place of a pool: "credentials" for
+ * "credential_pool". @return NULL: the parameter names no pool */
+const char *step_pool_member(const char *name);
+
+/** The other way round. @return NULL: it is no member of a pool's */
+const char *step_pool_param(const char *as);
+
 /** True for a role as the API names them: caller, callee, A, B, ... */
 bool step_role_valid(const char *role);
 

@@ -1,8 +1,10 @@
-#include "control/server/scenario/scenario_internal.h"
+#include "control/server/scenario/scenario.h"
 
 #include "base/str.h"
+#include "control/server/run/override.h"
 #include "control/server/run/params.h"
-#include "control/server/run/plan.h"
+#include "control/server/scenario/accounts.h"
+#include "control/server/scenario/template.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "control/server/scenario/scenario_internal.h"
+#include "control/server/scenario/template.h"
 
 #include "base/buf.h"
 

@@ -4,19 +4,82 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
-#include "control/server/api/resource.h"
+#include "conf/load.h"
 #include "control/server/request/controller.h"
 #include "control/server/request/cookie.h"
 #include "control/server/request/fields.h"
-#include "control/server/session/internal.h"
 #include "control/server/session/password.h"
+#include "control/server/session/throttle.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_key.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define CODE_FILE "setup-code"
+
+/* Passwords that are hashed at the same time: each takes 64 MiB and a worker. */
+#define HASHES_AT_ONCE 2
+
+struct sessions {
+	struct throttle *throttle;
+	sem_t hashing;
+	/* Relaxed: whether the page offers it; the store decides. */
+	atomic_bool setup;
+	char code_file[CONF_PATH_BYTES];
+};
+
+static int write_code(const char *path, const char *code)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, code, strlen(code));
+	if (n == (ssize_t)strlen(code))
+		n = write(fd, "\n", 1);
+	close(fd);
+	return n > 0 ? 0 : -EIO;
+}
+
+/* Make the setup code if there is no user. @return 0; -errno */
+static int setup_prepare(struct sessions *s, struct store *store,
+			 const char *state_dir)
+{
+	char code[SECRET_TOKEN_BYTES];
+	int64_t users = 0;
+	int err = conf_path(s->code_file, sizeof(s->code_file), state_dir,
+			    CODE_FILE);
+
+	if (err >= 0)
+		err = store_user_count(store, &users);
+	if (err < 0)
+		return err;
+	if (users > 0) {
+		unlink(s->code_file);
+		return 0;
+	}
+	secret_token(code);
+	err = write_code(s->code_file, code);
+	sodium_memzero(code, sizeof(code));
+	if (err) {
+		log_error("%s: %s", s->code_file, strerror(-err));
+		return err;
+	}
+	atomic_store_explicit(&s->setup, true, memory_order_relaxed);
+	log_info(
+		"nobody can sign in yet: the page /setup makes the first user; "
+		"the code it asks for is in %s",
+		s->code_file);
+	return 0;
+}
 
 int sessions_new(struct sessions **ret, struct controller *c)
 {
@@ -71,7 +134,10 @@ void session_csrf(const struct store *s, const char *token,
 			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
-bool session_enter(struct request *req, struct reply *rep, const char *name)
+/* Take a place for hashing, after looking whether the client has to wait.
+ * @return true: give it back with sem_post(); false: the reply is made */
+static bool hashing_enter(struct request *req, struct reply *rep,
+			  const char *name)
 {
 	struct sessions *s = req->controller->sessions;
 	int64_t wait_ns;
@@ -118,7 +184,9 @@ static void set_cookie(struct request *req, struct reply *rep,
 		     req->secure ? "; Secure" : "");
 }
 
-void session_start(struct request *req, struct reply *rep, int64_t user_id)
+/* Begin a session and answer with its cookie. */
+static void begin_session(struct request *req, struct reply *rep,
+			  int64_t user_id)
 {
 	char token[SECRET_TOKEN_BYTES];
 	int err = store_session_begin(req->store, user_id, token);
@@ -132,8 +200,10 @@ void session_start(struct request *req, struct reply *rep, int64_t user_id)
 	sodium_memzero(token, sizeof(token));
 }
 
-json_t *session_fields(struct request *req, struct reply *rep,
-		       const char *const *names, size_t count)
+/* Read the members of a JSON body (no form: those need no script of ours).
+ * @return new object; NULL: the reply is made */
+static json_t *read_fields(struct request *req, struct reply *rep,
+			   const char *const *names, size_t count)
 {
 	struct field fields[3];
 
@@ -172,7 +242,7 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 		throttle_passed(throttle, name);
 		log_info("user %lld signed in from %s", (long long)user.id,
 			 req->remote_addr);
-		session_start(req, rep, user.id);
+		begin_session(req, rep, user.id);
 		return;
 	}
 	throttle_failed(throttle, name, req->remote_addr, clock_mono_ns());
@@ -183,11 +253,11 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 void session_login(struct request *req, struct reply *rep)
 {
 	static const char *const names[] = {"name", "password"};
-	json_t *values = session_fields(req, rep, names, 2);
+	json_t *values = read_fields(req, rep, names, 2);
 
 	if (!values)
 		return;
-	if (session_enter(req, rep, text_or_null(values, "name"))) {
+	if (hashing_enter(req, rep, text_or_null(values, "name"))) {
 		sign_in(req, rep, text_or_null(values, "name"),
 			text_or_null(values, "password"));
 		sem_post(&req->controller->sessions->hashing);
@@ -261,7 +331,7 @@ static void change(struct request *req, struct reply *rep,
 	if (err)
 		reply_store_error(rep, err, "user");
 	else /* all sessions have ended: this client gets a new one */
-		session_start(req, rep, id);
+		begin_session(req, rep, id);
 }
 
 void session_password(struct request *req, struct reply *rep)
@@ -276,13 +346,97 @@ void session_password(struct request *req, struct reply *rep)
 		reply_problem(rep, 403, "sign in first");
 		return;
 	}
-	values = session_fields(req, rep, names, 2);
+	values = read_fields(req, rep, names, 2);
 	if (!values)
 		return;
-	if (session_enter(req, rep, user.name)) {
+	if (hashing_enter(req, rep, user.name)) {
 		change(req, rep, &user, text_or_null(values, "password"),
 		       text_or_null(values, "new_password"));
 		sem_post(&req->controller->sessions->hashing);
+	}
+	json_decref(values);
+}
+
+/* ---- the first user ---- */
+
+void setup_over(struct controller *c)
+{
+	/* relaxed: it publishes nothing */
+	if (atomic_exchange_explicit(&c->sessions->setup, false,
+				     memory_order_relaxed))
+		unlink(c->sessions->code_file);
+}
+
+static bool code_matches(const struct sessions *s, const char *code)
+{
+	char text[SECRET_TOKEN_BYTES] = "";
+	int fd = open(s->code_file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool matches = false;
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) == sizeof(text) - 1)
+		matches = strlen(code) == strlen(text) &&
+			  sodium_memcmp(code, text, strlen(text)) == 0;
+	close(fd);
+	sodium_memzero(text, sizeof(text));
+	return matches;
+}
+
+static void first_user(struct request *req, struct reply *rep, const char *code,
+		       const char *name, const char *password)
+{
+	struct sessions *s = req->controller->sessions;
+	const char *refused = password_refused(name, password);
+	char hash[USER_PASSWORD_BYTES];
+	int64_t id;
+	int err;
+
+	if (!code_matches(s, code)) {
+		throttle_failed(s->throttle, "setup", req->remote_addr,
+				clock_mono_ns());
+		field_error(rep, "/code", "is not that of %s", s->code_file);
+		return;
+	}
+	if (!name[0] || strlen(name) >= USER_NAME_BYTES)
+		field_error(rep, "/name", "must have 1 to %d bytes",
+			    USER_NAME_BYTES - 1);
+	if (refused)
+		field_error(rep, "/password", "%s", refused);
+	if (rep->status)
+		return;
+	err = password_hash(password, hash);
+	if (err == 0)
+		err = store_user_first(req->store, name, hash, &id);
+	if (err) {
+		reply_store_error(rep, err, "user");
+		return;
+	}
+	setup_over(req->controller);
+	log_info("the first user was made from %s", req->remote_addr);
+	begin_session(req, rep, id);
+}
+
+void session_setup(struct request *req, struct reply *rep)
+{
+	static const char *const names[] = {"code", "name", "password"};
+	struct sessions *s = req->controller->sessions;
+	json_t *values;
+
+	if (!atomic_load_explicit(&s->setup, memory_order_relaxed)) {
+		reply_problem(rep, 409, "there is a first user already");
+		return;
+	}
+	values = read_fields(req, rep, names, 3);
+	if (!values)
+		return;
+	if (hashing_enter(req, rep, "setup")) {
+		first_user(
+			req, rep,
+			json_string_value(json_object_get(values, "code")),
+			json_string_value(json_object_get(values, "name")),
+			json_string_value(json_object_get(values, "password")));
+		sem_post(&s->hashing);
 	}
 	json_decref(values);
 }

@@ -1,6 +1,6 @@
 /* The request target comes from anybody. */
 #include "control/server/api/routes.h"
-#include "control/server/request/path.h"
+#include "control/server/request/route.h"
 
 #include <stdint.h>
 #include <stdlib.h>

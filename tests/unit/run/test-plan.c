@@ -1,4 +1,5 @@
 #include "control/server/run/plan.h"
+#include "control/server/run/plan_pool.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "control/server/request/path.h"
+#include "control/server/request/route.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,0 +1,33 @@
+#include "control/server/request/controller.h"
+
+#include <stdatomic.h>
+
+/* Acquire: with the release in main(), the server is complete. */
+static struct http *http_of(struct controller *c)
+{
+	return atomic_load_explicit(&c->http, memory_order_acquire);
+}
+
+void controller_wake_parked(struct controller *c)
+{
+	struct http *http = http_of(c);
+
+	if (http)
+		c->http_ops->wake_parked(http);
+}
+
+const char *controller_address(struct controller *c)
+{
+	const struct http *http = http_of(c);
+
+	return http ? c->http_ops->address(http) : NULL;
+}
+
+bool controller_count(struct controller *c, struct http_counters *ret)
+{
+	struct http *http = http_of(c);
+
+	if (http)
+		c->http_ops->count(http, ret);
+	return http != NULL;
+}
