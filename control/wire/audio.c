@@ -215,7 +215,7 @@ int wire_audio_check(struct decoder *d, const struct wire_action *a)
 		const struct wire_client_action *c = &a->client_actions[i];
 		struct wire_audio_expect expect;
 
-		if (strcmp(c->name, "assert_audio") == 0 && !a->expect_prompt &&
+		if (c->type == WIRE_SCRIPT_ASSERT_AUDIO && !a->expect_prompt &&
 		    wire_audio_expect_parse(c->argument, &expect) == 0 &&
 		    expect.kind == WIRE_AUDIO_PROMPT)
 			return decoder_refuse_member(

@@ -5,32 +5,39 @@
 
 #define BARESIP_CREDENTIALS_MAX 64 /* each account is a process */
 
+/* Whether baresip can carry out a script action. */
 static bool is_offered(const struct wire_client_action *a)
 {
-	static const char *const names[] = {"assert_established",
-					    "assert_state",
-					    "assert_dtmf",
-					    "assert_audio",
-					    "record_start",
-					    "record_stop",
-					    "hold",
-					    "resume",
-					    "wait",
-					    "dtmf",
-					    "mute",
-					    "unmute",
-					    "play",
-					    "hangup",
-					    "reinvite"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], a->name) == 0)
-			return true;
-	}
-	if (strcmp(a->name, "transfer") == 0)
+	switch (a->type) {
+	case WIRE_SCRIPT_ASSERT_ESTABLISHED:
+	case WIRE_SCRIPT_ASSERT_STATE:
+	case WIRE_SCRIPT_ASSERT_DTMF:
+	case WIRE_SCRIPT_ASSERT_AUDIO:
+	case WIRE_SCRIPT_RECORD_START:
+	case WIRE_SCRIPT_RECORD_STOP:
+	case WIRE_SCRIPT_HOLD:
+	case WIRE_SCRIPT_RESUME:
+	case WIRE_SCRIPT_WAIT:
+	case WIRE_SCRIPT_DTMF:
+	case WIRE_SCRIPT_MUTE:
+	case WIRE_SCRIPT_UNMUTE:
+	case WIRE_SCRIPT_PLAY:
+	case WIRE_SCRIPT_HANGUP:
+	case WIRE_SCRIPT_REINVITE:
+		return true;
+	case WIRE_SCRIPT_TRANSFER:
 		return !strchr(a->argument, ' '); /* no norefersub */
-	return strcmp(a->name, "reject") == 0 &&
-	       strcmp(a->argument, "486") == 0;
+	case WIRE_SCRIPT_REJECT:
+		return strcmp(a->argument, "486") == 0;
+	case WIRE_SCRIPT_UPDATE:
+	case WIRE_SCRIPT_TRANSFER_ATTENDED:
+	case WIRE_SCRIPT_SNDCODE:
+	case WIRE_SCRIPT_REDIRECT:
+	case WIRE_SCRIPT_MESSAGE:
+	case WIRE_SCRIPT_OPTIONS:
+		break;
+	}
+	return false;
 }
 
 /* Its tone has 48000 Hz, which it divides by whole numbers only. */
@@ -46,8 +53,8 @@ static bool any_44100(const struct wire_action *a)
 /* It decodes what the tap sees, which has no keys. */
 static bool is_heard(const struct wire_client_action *a)
 {
-	return strcmp(a->name, "assert_audio") == 0 ||
-	       strcmp(a->name, "record_start") == 0;
+	return a->type == WIRE_SCRIPT_ASSERT_AUDIO ||
+	       a->type == WIRE_SCRIPT_RECORD_START;
 }
 
 static const char alone_has_keys[] =
@@ -85,9 +92,10 @@ static int actions_check(struct decoder *d, const struct wire_action *a)
 		decoder_enter(d, "/sipclient_actions/%zu", i);
 		if (offered)
 			return decoder_refuse(d, "%s", alone_has_keys);
-		return decoder_refuse(
-			d, "client baresip cannot do \"%s%s%.40s\"", c->name,
-			c->argument[0] ? " " : "", c->argument);
+		return decoder_refuse(d,
+				      "client baresip cannot do \"%s%s%.40s\"",
+				      wire_script_action_name(c->type),
+				      c->argument[0] ? " " : "", c->argument);
 	}
 	return 0;
 }

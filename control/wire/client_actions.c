@@ -35,29 +35,31 @@ static const struct client_action_kind {
 	const char *name;
 	enum argument argument;
 } kinds[] = {
-	{"assert_established", ARGUMENT_MS_OR_NONE},
-	{"assert_state", ARGUMENT_STATE},
-	{"hold", ARGUMENT_NONE},
-	{"resume", ARGUMENT_NONE},
-	{"wait", ARGUMENT_MS},
-	{"hangup", ARGUMENT_NONE},
-	{"assert_dtmf", ARGUMENT_EXPECT_DTMF},
-	{"assert_audio", ARGUMENT_EXPECT_AUDIO},
-	{"dtmf", ARGUMENT_DTMF},
-	{"mute", ARGUMENT_NONE},
-	{"unmute", ARGUMENT_NONE},
-	{"play", ARGUMENT_PROMPT},
-	{"reinvite", ARGUMENT_NONE},
-	{"update", ARGUMENT_NONE},
-	{"transfer", ARGUMENT_TRANSFER},
-	{"transfer_attended", ARGUMENT_ATTENDED},
-	{"sndcode", ARGUMENT_PROGRESS},
-	{"reject", ARGUMENT_REJECT},
-	{"redirect", ARGUMENT_URIS},
-	{"message", ARGUMENT_TEXT},
-	{"options", ARGUMENT_URI_OR_NONE},
-	{"record_start", ARGUMENT_NONE},
-	{"record_stop", ARGUMENT_NONE},
+	[WIRE_SCRIPT_ASSERT_ESTABLISHED] = {"assert_established",
+					    ARGUMENT_MS_OR_NONE},
+	[WIRE_SCRIPT_ASSERT_STATE] = {"assert_state", ARGUMENT_STATE},
+	[WIRE_SCRIPT_HOLD] = {"hold", ARGUMENT_NONE},
+	[WIRE_SCRIPT_RESUME] = {"resume", ARGUMENT_NONE},
+	[WIRE_SCRIPT_WAIT] = {"wait", ARGUMENT_MS},
+	[WIRE_SCRIPT_HANGUP] = {"hangup", ARGUMENT_NONE},
+	[WIRE_SCRIPT_ASSERT_DTMF] = {"assert_dtmf", ARGUMENT_EXPECT_DTMF},
+	[WIRE_SCRIPT_ASSERT_AUDIO] = {"assert_audio", ARGUMENT_EXPECT_AUDIO},
+	[WIRE_SCRIPT_DTMF] = {"dtmf", ARGUMENT_DTMF},
+	[WIRE_SCRIPT_MUTE] = {"mute", ARGUMENT_NONE},
+	[WIRE_SCRIPT_UNMUTE] = {"unmute", ARGUMENT_NONE},
+	[WIRE_SCRIPT_PLAY] = {"play", ARGUMENT_PROMPT},
+	[WIRE_SCRIPT_REINVITE] = {"reinvite", ARGUMENT_NONE},
+	[WIRE_SCRIPT_UPDATE] = {"update", ARGUMENT_NONE},
+	[WIRE_SCRIPT_TRANSFER] = {"transfer", ARGUMENT_TRANSFER},
+	[WIRE_SCRIPT_TRANSFER_ATTENDED] = {"transfer_attended",
+					   ARGUMENT_ATTENDED},
+	[WIRE_SCRIPT_SNDCODE] = {"sndcode", ARGUMENT_PROGRESS},
+	[WIRE_SCRIPT_REJECT] = {"reject", ARGUMENT_REJECT},
+	[WIRE_SCRIPT_REDIRECT] = {"redirect", ARGUMENT_URIS},
+	[WIRE_SCRIPT_MESSAGE] = {"message", ARGUMENT_TEXT},
+	[WIRE_SCRIPT_OPTIONS] = {"options", ARGUMENT_URI_OR_NONE},
+	[WIRE_SCRIPT_RECORD_START] = {"record_start", ARGUMENT_NONE},
+	[WIRE_SCRIPT_RECORD_STOP] = {"record_stop", ARGUMENT_NONE},
 };
 
 static const struct client_action_kind *kind_find(const char *name)
@@ -69,6 +71,11 @@ static const struct client_action_kind *kind_find(const char *name)
 	return NULL;
 }
 
+const char *wire_script_action_name(enum wire_script_action type)
+{
+	return kinds[type].name;
+}
+
 static int code_check(struct decoder *d,
 		      const struct wire_client_action *action, uint64_t min,
 		      uint64_t max)
@@ -77,8 +84,8 @@ static int code_check(struct decoder *d,
 
 	if (str_to_u64(action->argument, max, &code) || code < min)
 		return decoder_refuse(d, "%s needs a code from %u to %u",
-				      action->name, (unsigned)min,
-				      (unsigned)max);
+				      wire_script_action_name(action->type),
+				      (unsigned)min, (unsigned)max);
 	return 0;
 }
 
@@ -109,7 +116,8 @@ static int uris_check(struct decoder *d,
 		    ++count > REDIRECT_URIS_MAX)
 			return decoder_refuse(
 				d, "%s needs 1 to %d URIs, separated by commas",
-				action->name, REDIRECT_URIS_MAX);
+				wire_script_action_name(action->type),
+				REDIRECT_URIS_MAX);
 		p += strcspn(p, ",");
 	} while (*p);
 	return 0;
@@ -145,7 +153,7 @@ static int dtmf_check(struct decoder *d,
 	struct wire_dtmf dtmf;
 	struct wire_dtmf_expect expect;
 
-	if (strcmp(action->name, "dtmf") == 0)
+	if (action->type == WIRE_SCRIPT_DTMF)
 		return wire_dtmf_parse(action->argument, &dtmf)
 			       ? decoder_refuse(
 					 d,
@@ -240,6 +248,7 @@ static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 {
 	struct wire_client_action *ret = item;
 	const struct client_action_kind *kind;
+	const char *name;
 	size_t mark;
 	int err;
 
@@ -249,16 +258,17 @@ static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 	if (!json_is_string(json_array_get(entry, 0)))
 		return decoder_refuse_member(d, "0", "must be a string");
 	ret->argument = "";
-	err = decode_pair_text(d, entry, 0, ARGUMENT_BYTES_MAX, &ret->name);
+	err = decode_pair_text(d, entry, 0, ARGUMENT_BYTES_MAX, &name);
 	if (!err)
 		err = decode_pair_text(d, entry, 1, ARGUMENT_BYTES_MAX,
 				       &ret->argument);
 	if (err)
 		return err;
-	kind = kind_find(ret->name);
+	kind = kind_find(name);
 	if (!kind)
 		return decoder_refuse_member(
-			d, "0", "there is no action \"%.40s\"", ret->name);
+			d, "0", "there is no action \"%.40s\"", name);
+	ret->type = (enum wire_script_action)(kind - kinds);
 	/* one with placeholders: client_actions_check() */
 	if (wire_argument_is_template(ret->argument))
 		return 0;
@@ -287,9 +297,9 @@ static int template_check(struct decoder *d,
 			  const struct wire_client_action *action,
 			  const struct wire_fillings *fillings)
 {
-	const struct client_action_kind *kind = kind_find(action->name);
+	const struct client_action_kind *kind = &kinds[action->type];
 	char filled[WIRE_ARGUMENT_BYTES];
-	const struct wire_client_action one = {.name = action->name,
+	const struct wire_client_action one = {.type = action->type,
 					       .argument = filled};
 
 	for (unsigned n = 0; n < fillings->count; n++) {

@@ -75,11 +75,41 @@ struct wire_header {
 	const char *message_type; /* "any" if it was empty or left out */
 };
 
+/* What an entry of sipclient_actions does. */
+enum wire_script_action {
+	WIRE_SCRIPT_ASSERT_ESTABLISHED,
+	WIRE_SCRIPT_ASSERT_STATE,
+	WIRE_SCRIPT_HOLD,
+	WIRE_SCRIPT_RESUME,
+	WIRE_SCRIPT_WAIT,
+	WIRE_SCRIPT_HANGUP,
+	WIRE_SCRIPT_ASSERT_DTMF,
+	WIRE_SCRIPT_ASSERT_AUDIO,
+	WIRE_SCRIPT_DTMF,
+	WIRE_SCRIPT_MUTE,
+	WIRE_SCRIPT_UNMUTE,
+	WIRE_SCRIPT_PLAY,
+	WIRE_SCRIPT_REINVITE,
+	WIRE_SCRIPT_UPDATE,
+	WIRE_SCRIPT_TRANSFER,
+	WIRE_SCRIPT_TRANSFER_ATTENDED,
+	WIRE_SCRIPT_SNDCODE,
+	WIRE_SCRIPT_REJECT,
+	WIRE_SCRIPT_REDIRECT,
+	WIRE_SCRIPT_MESSAGE,
+	WIRE_SCRIPT_OPTIONS,
+	WIRE_SCRIPT_RECORD_START,
+	WIRE_SCRIPT_RECORD_STOP,
+};
+
 /* One entry of sipclient_actions: [name, argument]. */
 struct wire_client_action {
-	const char *name;
+	enum wire_script_action type;
 	const char *argument; /* never NULL */
 };
+
+/** The name of a script action, as in sipclient_actions: "hold". Static. */
+const char *wire_script_action_name(enum wire_script_action type);
 
 #define WIRE_PEM_BYTES_MAX 65536
 

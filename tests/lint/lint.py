@@ -271,7 +271,7 @@ def parameter_pages(root):
 def client_action_pages(root):
     """sipclient_actions that are in control/wire and not in docs/reference/script-actions.md, or the other way."""
     code = (Path(root) / "control/wire/client_actions.c").read_text()
-    taken = set(re.findall(r'\{"(\w+)", ARGUMENT_\w+\}', code))
+    taken = set(re.findall(r'\{"(\w+)",\s+ARGUMENT_\w+\}', code))
     section = (Path(root) / "docs/reference/script-actions.md").read_text().split("## sipclient_actions")[1]
     first_cells = re.findall(r"(?m)^\| (`[^|]+`) \|", section.split("\n## ")[0])
     told = set(re.findall(r"`(\w+)`", " ".join(first_cells)))

@@ -12,12 +12,10 @@
  * placed, and the peer of the first is referred to the peer of the second.
  */
 
-static const char name[] = "transfer_attended";
-
 static void consult_ended(struct call *c, const char *refusal)
 {
 	c->consult.phase = CONSULT_NONE;
-	script_acted(&c->script, name, refusal);
+	script_acted(&c->script, WIRE_SCRIPT_TRANSFER_ATTENDED, refusal);
 }
 
 static int dial(struct call *c)
@@ -130,7 +128,7 @@ void attended_transfer_established(struct call *second)
 	if (!c || c->consult.phase != CONSULT_CALLING)
 		return;
 	c->consult.phase = CONSULT_NONE;
-	script_acted(&c->script, name, NULL);
+	script_acted(&c->script, WIRE_SCRIPT_TRANSFER_ATTENDED, NULL);
 	call_go_on(c);
 }
 

@@ -22,11 +22,11 @@ unsigned call_audio_wanted(const struct engine *e,
 	if (action->audio_checks || action->expect_prompt)
 		wanted |= MEDIA_AUDIO_MEASURE;
 	for (size_t i = 0; i < action->client_action_count; i++) {
-		const char *name = action->client_actions[i].name;
+		enum wire_script_action type = action->client_actions[i].type;
 
-		if (strcmp(name, "assert_audio") == 0)
+		if (type == WIRE_SCRIPT_ASSERT_AUDIO)
 			wanted |= MEDIA_AUDIO_MEASURE;
-		if (strcmp(name, "record_start") == 0)
+		if (type == WIRE_SCRIPT_RECORD_START)
 			wanted |= MEDIA_AUDIO_RECORD;
 	}
 	if (call_record_wanted(e, action))
@@ -48,7 +48,7 @@ static void listening_end(struct call *c, const char *refusal)
 	mono_timer_cancel(&c->listening.tmr);
 	/* fails only where nothing can be heard any more */
 	(void)media_session_listen(c->media, &nothing);
-	script_acted(&c->script, "assert_audio", refusal);
+	script_acted(&c->script, WIRE_SCRIPT_ASSERT_AUDIO, refusal);
 }
 
 /* What there was instead. */
@@ -117,7 +117,7 @@ int call_audio_assert(struct call *c, const char *argument)
 		what.hz = l->expect.hz;
 	what.prompt = l->expect.kind == WIRE_AUDIO_PROMPT;
 	if (what.prompt && !c->action->expect_prompt) {
-		script_acted(&c->script, "assert_audio",
+		script_acted(&c->script, WIRE_SCRIPT_ASSERT_AUDIO,
 			     "the action has no expect_prompt to listen for");
 		return 1;
 	}

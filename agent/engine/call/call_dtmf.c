@@ -78,7 +78,7 @@ static int media_send(struct call *c, const struct wire_dtmf *d)
 	else
 		err = media_session_dtmf(c->media, &order);
 	if (err == -ENOTSUP) {
-		script_acted(&c->script, "dtmf",
+		script_acted(&c->script, WIRE_SCRIPT_DTMF,
 			     "the peer did not agree to telephone-event");
 		return 1;
 	}
@@ -98,12 +98,12 @@ void call_dtmf_media(struct call *c, const struct media_record *record)
 	};
 
 	if (record->outgoing && d->ms <= 0) {
-		script_acted(&c->script, "dtmf",
+		script_acted(&c->script, WIRE_SCRIPT_DTMF,
 			     "the codec changed while the tones were sent");
 	} else if (record->outgoing) {
 		report_digit(c, record->mono_ns, &sent);
 		if (d->last)
-			script_acted(&c->script, "dtmf", NULL);
+			script_acted(&c->script, WIRE_SCRIPT_DTMF, NULL);
 	} else if (d->ended) {
 		digit_ended(c, record->mono_ns, d->digit, d->via, d->ms);
 	} else {
@@ -147,7 +147,7 @@ static void info_stop(struct call *c, const char *refusal)
 {
 	c->info_dtmf.order.digits[0] = '\0';
 	mono_timer_cancel(&c->info_dtmf.tmr);
-	script_acted(&c->script, "dtmf", refusal);
+	script_acted(&c->script, WIRE_SCRIPT_DTMF, refusal);
 }
 
 /* The next digit, when the one before is answered and its time is over. */

@@ -172,7 +172,7 @@ static void on_reinvite_refused(struct call *c, const char *text)
 		 text ? text : "no answer");
 	script_reinvite(&c->script, refusal);
 	attended_transfer_reinvited(c, refusal);
-	script_acted(&c->script, "reinvite", refusal);
+	script_acted(&c->script, WIRE_SCRIPT_REINVITE, refusal);
 }
 
 void call_handler(struct sip_call *sip, enum sip_call_event event,

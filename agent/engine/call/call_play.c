@@ -65,7 +65,7 @@ int call_play(struct call *c, const char *name)
 			      ? media_session_play(c->media, path)
 			      : play_by_client(c, path);
 	if (refusal_of(err)) {
-		script_acted(&c->script, "play", refusal_of(err));
+		script_acted(&c->script, WIRE_SCRIPT_PLAY, refusal_of(err));
 		return 1;
 	}
 	return err ? err : 1;
@@ -85,7 +85,7 @@ int call_mute(struct call *c, bool mute)
 
 void call_played(struct call *c, const struct media_record *record)
 {
-	script_acted(&c->script, "play",
+	script_acted(&c->script, WIRE_SCRIPT_PLAY,
 		     record->u.played
 			     ? NULL
 			     : "a change of codec or packet time cut it off");

@@ -35,7 +35,8 @@ static void op_failed(const struct wire_client_action *action, const char *text,
 
 	report_event(e,
 		     wire_event_assert(report_time(e, clock_mono_ns()), c->name,
-				       action->name, action->argument, text));
+				       wire_script_action_name(action->type),
+				       action->argument, text));
 }
 
 const struct script_ops call_script_ops = {

@@ -7,11 +7,6 @@
 
 _Static_assert(UA_STATE_COUNT <= 64, "a bit a state");
 
-static bool is(const struct wire_client_action *a, const char *name)
-{
-	return strcmp(a->name, name) == 0;
-}
-
 static bool has_reached(const struct script *s, enum ua_state state)
 {
 	return s->reached >> state & 1;
@@ -73,7 +68,7 @@ void script_reinvite(struct script *s, const char *refusal)
 	if (s->over || !s->begun)
 		return;
 	a = &s->actions[s->next];
-	if (!is(a, "hold") && !is(a, "resume"))
+	if (a->type != WIRE_SCRIPT_HOLD && a->type != WIRE_SCRIPT_RESUME)
 		return;
 	if (refusal)
 		fail(s, refusal);
@@ -81,9 +76,10 @@ void script_reinvite(struct script *s, const char *refusal)
 		s->reinvite_done = true;
 }
 
-void script_acted(struct script *s, const char *name, const char *refusal)
+void script_acted(struct script *s, enum wire_script_action type,
+		  const char *refusal)
 {
-	if (s->over || !s->begun || !is(&s->actions[s->next], name))
+	if (s->over || !s->begun || s->actions[s->next].type != type)
 		return;
 	if (refusal)
 		fail(s, refusal);
@@ -225,18 +221,26 @@ static bool run_hangup(struct script *s)
 
 static bool waits_for_call(const struct wire_client_action *a)
 {
-	if (is(a, "options"))
+	if (a->type == WIRE_SCRIPT_OPTIONS)
 		return !a->argument[0];
-	return is(a, "reinvite") || is(a, "transfer") ||
-	       is(a, "transfer_attended") || is(a, "message") || is(a, "dtmf");
+	return a->type == WIRE_SCRIPT_REINVITE ||
+	       a->type == WIRE_SCRIPT_TRANSFER ||
+	       a->type == WIRE_SCRIPT_TRANSFER_ATTENDED ||
+	       a->type == WIRE_SCRIPT_MESSAGE || a->type == WIRE_SCRIPT_DTMF;
 }
 
 static bool acts(const struct wire_client_action *a)
 {
-	return is(a, "options") || is(a, "sndcode") || is(a, "reject") ||
-	       is(a, "redirect") || is(a, "update") || is(a, "assert_audio") ||
-	       is(a, "record_start") || is(a, "record_stop") || is(a, "play") ||
-	       is(a, "mute") || is(a, "unmute") || waits_for_call(a);
+	return a->type == WIRE_SCRIPT_OPTIONS ||
+	       a->type == WIRE_SCRIPT_SNDCODE ||
+	       a->type == WIRE_SCRIPT_REJECT ||
+	       a->type == WIRE_SCRIPT_REDIRECT ||
+	       a->type == WIRE_SCRIPT_UPDATE ||
+	       a->type == WIRE_SCRIPT_ASSERT_AUDIO ||
+	       a->type == WIRE_SCRIPT_RECORD_START ||
+	       a->type == WIRE_SCRIPT_RECORD_STOP ||
+	       a->type == WIRE_SCRIPT_PLAY || a->type == WIRE_SCRIPT_MUTE ||
+	       a->type == WIRE_SCRIPT_UNMUTE || waits_for_call(a);
 }
 
 /* There may be something to hear: early media, or the call itself. */
@@ -250,8 +254,9 @@ static bool has_media(const struct script *s)
 static bool must_wait(const struct script *s,
 		      const struct wire_client_action *a)
 {
-	if (is(a, "assert_audio") || is(a, "record_start") ||
-	    is(a, "record_stop") || is(a, "play"))
+	if (a->type == WIRE_SCRIPT_ASSERT_AUDIO ||
+	    a->type == WIRE_SCRIPT_RECORD_START ||
+	    a->type == WIRE_SCRIPT_RECORD_STOP || a->type == WIRE_SCRIPT_PLAY)
 		return !has_media(s);
 	return waits_for_call(a) && !has_reached(s, UA_CALL_ESTABLISHED);
 }
@@ -287,19 +292,19 @@ static bool run_one(struct script *s, int64_t now_ns)
 {
 	const struct wire_client_action *a = &s->actions[s->next];
 
-	if (is(a, "assert_established"))
+	if (a->type == WIRE_SCRIPT_ASSERT_ESTABLISHED)
 		return run_established(s, now_ns);
-	if (is(a, "assert_state"))
+	if (a->type == WIRE_SCRIPT_ASSERT_STATE)
 		return run_state(s, now_ns);
-	if (is(a, "assert_dtmf"))
+	if (a->type == WIRE_SCRIPT_ASSERT_DTMF)
 		return run_dtmf_assert(s, now_ns);
-	if (is(a, "hold"))
+	if (a->type == WIRE_SCRIPT_HOLD)
 		return run_reinvite(s, s->ops->hold);
-	if (is(a, "resume"))
+	if (a->type == WIRE_SCRIPT_RESUME)
 		return run_reinvite(s, s->ops->resume);
-	if (is(a, "wait"))
+	if (a->type == WIRE_SCRIPT_WAIT)
 		return run_wait(s, now_ns);
-	if (is(a, "hangup"))
+	if (a->type == WIRE_SCRIPT_HANGUP)
 		return run_hangup(s);
 	if (acts(a))
 		return run_act(s);
@@ -325,18 +330,21 @@ void script_close(struct script *s)
 	s->closed = true;
 	while (!s->over) {
 		const struct wire_client_action *a = &s->actions[s->next];
-		bool held = is(a, "wait") || is(a, "hangup");
+		bool held = a->type == WIRE_SCRIPT_WAIT ||
+			    a->type == WIRE_SCRIPT_HANGUP;
 
-		if (is(a, "assert_established"))
+		if (a->type == WIRE_SCRIPT_ASSERT_ESTABLISHED)
 			held = has_reached(s, UA_CALL_ESTABLISHED);
 		/* The end of the call may be what was asked for. */
-		if (is(a, "assert_state") &&
+		if (a->type == WIRE_SCRIPT_ASSERT_STATE &&
 		    ua_state_parse(a->argument, &state))
 			held = has_reached(s, state);
-		if (is(a, "assert_dtmf") &&
+		if (a->type == WIRE_SCRIPT_ASSERT_DTMF &&
 		    wire_dtmf_expect_parse(a->argument, &expect) == 0)
 			held = heard(s, expect.digits);
-		if ((is(a, "hold") || is(a, "resume")) && s->begun)
+		if ((a->type == WIRE_SCRIPT_HOLD ||
+		     a->type == WIRE_SCRIPT_RESUME) &&
+		    s->begun)
 			held = s->reinvite_done;
 		if (acts(a) && s->begun)
 			held = s->acted;

@@ -90,9 +90,10 @@ void script_digit(struct script *s, char digit);
 /** Our own re-INVITE ended. @param refusal  NULL: it was accepted */
 void script_reinvite(struct script *s, const char *refusal);
 
-/** What act() began has ended. @param name  of the action
+/** What act() began has ended. @param type  of the action
  * @param refusal  NULL: as it should */
-void script_acted(struct script *s, const char *name, const char *refusal);
+void script_acted(struct script *s, enum wire_script_action type,
+		  const char *refusal);
 
 /** Go on as far as possible. @return when to come again; INT64_MAX: not */
 int64_t script_run(struct script *s, int64_t now_ns);

@@ -10,11 +10,6 @@
 
 #define URI_BYTES 512
 
-static bool is(const struct wire_client_action *a, const char *name)
-{
-	return strcmp(a->name, name) == 0;
-}
-
 static uint16_t code_of(const char *text, uint16_t otherwise)
 {
 	uint64_t code = otherwise;
@@ -55,7 +50,7 @@ static int reinvite(struct call *c)
 static int refuse(struct call *c, const struct wire_client_action *a)
 {
 	c->refusal_asked = true;
-	if (is(a, "reject"))
+	if (a->type == WIRE_SCRIPT_REJECT)
 		return sip_call_reject(c->sip, code_of(a->argument, 603), NULL);
 	return sip_call_redirect(c->sip, 302, a->argument);
 }
@@ -65,40 +60,40 @@ int script_actions_do(const struct wire_client_action *a, void *arg)
 	struct call *c = arg;
 	int err;
 
-	if (is(a, "reject") || is(a, "redirect"))
+	if (a->type == WIRE_SCRIPT_REJECT || a->type == WIRE_SCRIPT_REDIRECT)
 		return refuse(c, a);
-	if (is(a, "sndcode"))
+	if (a->type == WIRE_SCRIPT_SNDCODE)
 		return sip_call_progress(c->sip, code_of(a->argument, 180),
 					 NULL);
-	if (is(a, "dtmf"))
+	if (a->type == WIRE_SCRIPT_DTMF)
 		return call_dtmf_send(c, a->argument);
-	if (is(a, "record_start"))
+	if (a->type == WIRE_SCRIPT_RECORD_START)
 		return call_record_begin(c);
-	if (is(a, "record_stop"))
+	if (a->type == WIRE_SCRIPT_RECORD_STOP)
 		return call_record_end(c);
-	if (is(a, "assert_audio"))
+	if (a->type == WIRE_SCRIPT_ASSERT_AUDIO)
 		return call_audio_assert(c, a->argument);
-	if (is(a, "play"))
+	if (a->type == WIRE_SCRIPT_PLAY)
 		return call_play(c, a->argument);
-	if (is(a, "mute") || is(a, "unmute"))
-		return call_mute(c, is(a, "mute"));
-	if (is(a, "transfer"))
+	if (a->type == WIRE_SCRIPT_MUTE || a->type == WIRE_SCRIPT_UNMUTE)
+		return call_mute(c, a->type == WIRE_SCRIPT_MUTE);
+	if (a->type == WIRE_SCRIPT_TRANSFER)
 		return transfer(c, a->argument);
-	if (is(a, "transfer_attended"))
+	if (a->type == WIRE_SCRIPT_TRANSFER_ATTENDED)
 		return attended_transfer_do(c, a->argument);
 	/* To another one: its answer is a figure, not this call's matter. */
-	if (is(a, "options") && a->argument[0])
+	if (a->type == WIRE_SCRIPT_OPTIONS && a->argument[0])
 		return sip_account_request(c->origin->sip, "OPTIONS",
 					   a->argument, NULL, NULL,
 					   ping_answered, c->engine);
-	if (is(a, "options"))
+	if (a->type == WIRE_SCRIPT_OPTIONS)
 		err = sip_call_request(c->sip, "OPTIONS", NULL, NULL);
-	else if (is(a, "message"))
+	else if (a->type == WIRE_SCRIPT_MESSAGE)
 		err = sip_call_request(c->sip, "MESSAGE",
 				       "text/plain;charset=UTF-8", a->argument);
-	else if (is(a, "reinvite"))
+	else if (a->type == WIRE_SCRIPT_REINVITE)
 		err = reinvite(c);
-	else if (is(a, "update"))
+	else if (a->type == WIRE_SCRIPT_UPDATE)
 		err = sip_call_update(c->sip);
 	else
 		err = -ENOSYS;
@@ -108,45 +103,71 @@ int script_actions_do(const struct wire_client_action *a, void *arg)
 bool script_actions_refuses(const struct wire_action *action)
 {
 	for (size_t i = 0; i < action->client_action_count; i++) {
-		if (is(&action->client_actions[i], "reject") ||
-		    is(&action->client_actions[i], "redirect"))
+		if (action->client_actions[i].type == WIRE_SCRIPT_REJECT ||
+		    action->client_actions[i].type == WIRE_SCRIPT_REDIRECT)
 			return true;
 	}
 	return false;
+}
+
+/* The script action that sends a request of this method.
+ * @return 0; -ENOENT: none does */
+static int action_of_method(enum wire_script_action *ret, const char *method)
+{
+	static const struct {
+		const char *method;
+		enum wire_script_action action;
+	} methods[] = {
+		{"MESSAGE", WIRE_SCRIPT_MESSAGE},
+		{"OPTIONS", WIRE_SCRIPT_OPTIONS},
+		{"UPDATE", WIRE_SCRIPT_UPDATE},
+		{"INFO", WIRE_SCRIPT_DTMF},
+		/* commands to a client with media of its own */
+		{"DTMF", WIRE_SCRIPT_DTMF},
+		{"PLAY", WIRE_SCRIPT_PLAY},
+		{"MUTE", WIRE_SCRIPT_MUTE},
+		{"UNMUTE", WIRE_SCRIPT_UNMUTE},
+	};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (strcmp(methods[i].method, method) == 0) {
+			*ret = methods[i].action;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static void transfer_answered(struct call *c, bool good, const char *refusal)
+{
+	attended_transfer_transferred(c, good ? NULL : refusal);
+	script_acted(&c->script, WIRE_SCRIPT_TRANSFER, good ? NULL : refusal);
 }
 
 void script_actions_answered(struct call *c, enum sip_call_event event,
 			     const struct sip_call_info *info, const char *text)
 {
 	bool good = info->code >= 200 && info->code < 300;
-	const char *name = "transfer";
+	enum wire_script_action action;
 	char refusal[256];
 
 	snprintf(refusal, sizeof(refusal), "was refused: %s",
 		 text ? text : "no answer");
-	if (event == SIP_CALL_REINVITED)
-		name = "reinvite";
-	else if (event == SIP_CALL_TRANSFERRED)
+	if (event == SIP_CALL_REINVITED) {
+		script_acted(&c->script, WIRE_SCRIPT_REINVITE,
+			     good ? NULL : refusal);
+	} else if (event == SIP_CALL_TRANSFERRED) {
 		call_state(c, info->mono_ns, UA_CALL_TRANSFER, text);
-	else if (event == SIP_CALL_TRANSFER_FAIL)
+		transfer_answered(c, good, refusal);
+	} else if (event == SIP_CALL_TRANSFER_FAIL) {
 		call_state(c, info->mono_ns, UA_CALL_TRANSFER_FAILED, text);
-	else
-		name = strcmp(info->method, "MESSAGE") == 0   ? "message"
-		       : strcmp(info->method, "OPTIONS") == 0 ? "options"
-		       : strcmp(info->method, "UPDATE") == 0  ? "update"
-		       : strcmp(info->method, "PLAY") == 0    ? "play"
-		       : strcmp(info->method, "MUTE") == 0    ? "mute"
-		       : strcmp(info->method, "UNMUTE") == 0  ? "unmute"
-							      : "";
-	if (event == SIP_CALL_TRANSFER_FAIL)
-		good = false;
-	if (event == SIP_CALL_TRANSFERRED || event == SIP_CALL_TRANSFER_FAIL)
-		attended_transfer_transferred(c, good ? NULL : refusal);
-	if (event == SIP_CALL_ANSWER_TO && (strcmp(info->method, "INFO") == 0 ||
-					    strcmp(info->method, "DTMF") == 0))
-		call_dtmf_answered(c, good ? NULL : refusal);
-	else
-		script_acted(&c->script, name, good ? NULL : refusal);
+		transfer_answered(c, false, refusal);
+	} else if (action_of_method(&action, info->method) == 0) {
+		if (action == WIRE_SCRIPT_DTMF)
+			call_dtmf_answered(c, good ? NULL : refusal);
+		else
+			script_acted(&c->script, action, good ? NULL : refusal);
+	}
 }
 
 void script_actions_referred(struct call *c, const struct sip_call_info *info)

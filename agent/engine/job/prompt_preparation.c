@@ -66,7 +66,7 @@ static bool files_walk(struct engine *e, const struct wire_action *a,
 	for (size_t i = 0; i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
-		if (strcmp(c->name, "play") == 0 &&
+		if (c->type == WIRE_SCRIPT_PLAY &&
 		    !play_walk(e, a, c->argument, tell_h, arg))
 			return false;
 	}
@@ -188,7 +188,7 @@ static int prepare_action(struct engine *e, const struct wire_action *a)
 	for (size_t i = 0; good && i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
-		if (strcmp(c->name, "play") == 0)
+		if (c->type == WIRE_SCRIPT_PLAY)
 			good = play_walk(e, a, c->argument, play_prepare,
 					 &preparation);
 	}

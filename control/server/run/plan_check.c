@@ -106,7 +106,7 @@ static int action_fill(json_t *planned, const struct wire_job *job, size_t s,
 		const struct wire_client_action *c = &action->client_actions[i];
 		char member[PLACE_BYTES], pointer[PLAN_POINTER_BYTES];
 
-		if (strcmp(c->name, "play") != 0 ||
+		if (c->type != WIRE_SCRIPT_PLAY ||
 		    !wire_argument_is_template(c->argument))
 			continue;
 		str_print(member, sizeof(member), "sipclient_actions/%zu/1", i);

@@ -44,7 +44,7 @@ static void fake_failed(const struct wire_client_action *action,
 			const char *text, void *arg)
 {
 	note(arg, "failed(");
-	note(arg, action->name);
+	note(arg, wire_script_action_name(action->type));
 	note(arg, ": ");
 	note(arg, text);
 	note(arg, ") ");
@@ -52,11 +52,11 @@ static void fake_failed(const struct wire_client_action *action,
 
 static int fake_act(const struct wire_client_action *action, void *arg)
 {
-	note(arg, action->name);
+	note(arg, wire_script_action_name(action->type));
 	note(arg, " ");
-	if (strcmp(action->name, "sndcode") == 0)
+	if (action->type == WIRE_SCRIPT_SNDCODE)
 		return 0;
-	return strcmp(action->name, "reject") == 0 ? -EINVAL : 1;
+	return action->type == WIRE_SCRIPT_REJECT ? -EINVAL : 1;
 }
 
 static const struct script_ops ops = {
@@ -89,8 +89,9 @@ static void test_empty(void **state)
 
 static void test_hold_wait_resume(void **state)
 {
-	BEGIN({"assert_established", ""}, {"hold", ""}, {"wait", "500"},
-	      {"resume", ""}, {"wait", "100"}, {"hangup", ""});
+	BEGIN({WIRE_SCRIPT_ASSERT_ESTABLISHED, ""}, {WIRE_SCRIPT_HOLD, ""},
+	      {WIRE_SCRIPT_WAIT, "500"}, {WIRE_SCRIPT_RESUME, ""},
+	      {WIRE_SCRIPT_WAIT, "100"}, {WIRE_SCRIPT_HANGUP, ""});
 
 	assert_true(script_run(&s, 0) == INT64_MAX);
 	script_state(&s, UA_CALL_RINGING);
@@ -115,8 +116,9 @@ static void test_hold_wait_resume(void **state)
 
 static void test_wait_before_established(void **state)
 {
-	BEGIN({"wait", "100"}, {"assert_state", "CALL_RINGING"},
-	      {"assert_established", ""});
+	BEGIN({WIRE_SCRIPT_WAIT, "100"},
+	      {WIRE_SCRIPT_ASSERT_STATE, "CALL_RINGING"},
+	      {WIRE_SCRIPT_ASSERT_ESTABLISHED, ""});
 
 	assert_true(script_run(&s, 0) == 100 * MS);
 	script_state(&s, UA_CALL_RINGING);
@@ -129,7 +131,7 @@ static void test_wait_before_established(void **state)
 
 static void test_established_in_time(void **state)
 {
-	BEGIN({"assert_established", "3000"}, {"hold", ""});
+	BEGIN({WIRE_SCRIPT_ASSERT_ESTABLISHED, "3000"}, {WIRE_SCRIPT_HOLD, ""});
 
 	assert_true(script_run(&s, 5 * MS) == 3005 * MS);
 	assert_true(script_run(&s, 3005 * MS) == INT64_MAX);
@@ -142,7 +144,8 @@ static void test_established_in_time(void **state)
 
 static void test_state_not_reached(void **state)
 {
-	BEGIN({"assert_state", "CALL_RTPESTAB"}, {"hold", ""});
+	BEGIN({WIRE_SCRIPT_ASSERT_STATE, "CALL_RTPESTAB"},
+	      {WIRE_SCRIPT_HOLD, ""});
 
 	assert_true(script_run(&s, 0) == SCRIPT_STATE_WAIT_NS);
 	script_run(&s, SCRIPT_STATE_WAIT_NS);
@@ -153,7 +156,7 @@ static void test_state_not_reached(void **state)
 
 static void test_hold_refused(void **state)
 {
-	BEGIN({"hold", ""}, {"resume", ""});
+	BEGIN({WIRE_SCRIPT_HOLD, ""}, {WIRE_SCRIPT_RESUME, ""});
 
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 0);
@@ -167,7 +170,7 @@ static void test_hold_refused(void **state)
 
 static void test_hold_cannot_be_sent(void **state)
 {
-	BEGIN({"hold", ""});
+	BEGIN({WIRE_SCRIPT_HOLD, ""});
 
 	f.hold_err = -EBUSY;
 	script_state(&s, UA_CALL_ESTABLISHED);
@@ -177,22 +180,23 @@ static void test_hold_cannot_be_sent(void **state)
 
 static void test_acts(void **state)
 {
-	BEGIN({"sndcode", "183"}, {"message", "hi"}, {"transfer", "1003"},
-	      {"options", "sip:x"}, {"reject", ""});
+	BEGIN({WIRE_SCRIPT_SNDCODE, "183"}, {WIRE_SCRIPT_MESSAGE, "hi"},
+	      {WIRE_SCRIPT_TRANSFER, "1003"}, {WIRE_SCRIPT_OPTIONS, "sip:x"},
+	      {WIRE_SCRIPT_REJECT, ""});
 
 	script_run(&s, 0);
 	assert_string_equal(f.log, "sndcode ");
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 1);
 	assert_string_equal(f.log, "sndcode message ");
-	script_acted(&s, "transfer", NULL); /* of something else */
+	script_acted(&s, WIRE_SCRIPT_TRANSFER, NULL); /* of something else */
 	script_run(&s, 2);
 	assert_string_equal(f.log, "sndcode message ");
-	script_acted(&s, "message", NULL);
+	script_acted(&s, WIRE_SCRIPT_MESSAGE, NULL);
 	script_run(&s, 3);
-	script_acted(&s, "transfer", NULL);
+	script_acted(&s, WIRE_SCRIPT_TRANSFER, NULL);
 	script_run(&s, 4);
-	script_acted(&s, "options", NULL);
+	script_acted(&s, WIRE_SCRIPT_OPTIONS, NULL);
 	script_run(&s, 5);
 	assert_string_equal(f.log, "sndcode message transfer options reject "
 				   "failed(reject: could not be sent: "
@@ -201,11 +205,11 @@ static void test_acts(void **state)
 
 static void test_act_refused(void **state)
 {
-	BEGIN({"transfer", "1003"}, {"hangup", ""});
+	BEGIN({WIRE_SCRIPT_TRANSFER, "1003"}, {WIRE_SCRIPT_HANGUP, ""});
 
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 0);
-	script_acted(&s, "transfer", "was refused: 603 Decline");
+	script_acted(&s, WIRE_SCRIPT_TRANSFER, "was refused: 603 Decline");
 	script_close(&s);
 	assert_string_equal(
 		f.log, "transfer failed(transfer: was refused: 603 Decline) ");
@@ -213,7 +217,7 @@ static void test_act_refused(void **state)
 
 static void test_act_not_answered(void **state)
 {
-	BEGIN({"transfer", "1003"});
+	BEGIN({WIRE_SCRIPT_TRANSFER, "1003"});
 
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 0);
@@ -224,8 +228,9 @@ static void test_act_not_answered(void **state)
 /* The end of a call reports the first thing that was never carried out. */
 static void test_dtmf(void **state)
 {
-	BEGIN({"dtmf", "12 100 100"}, {"assert_dtmf", "34"},
-	      {"assert_dtmf", "4# 50"}, {"assert_dtmf", "9 50"});
+	BEGIN({WIRE_SCRIPT_DTMF, "12 100 100"}, {WIRE_SCRIPT_ASSERT_DTMF, "34"},
+	      {WIRE_SCRIPT_ASSERT_DTMF, "4# 50"},
+	      {WIRE_SCRIPT_ASSERT_DTMF, "9 50"});
 
 	assert_true(script_run(&s, 0) == INT64_MAX);
 	assert_string_equal(f.log, "");
@@ -233,7 +238,7 @@ static void test_dtmf(void **state)
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 1 * MS);
 	assert_string_equal(f.log, "dtmf ");
-	script_acted(&s, "dtmf", NULL);
+	script_acted(&s, WIRE_SCRIPT_DTMF, NULL);
 	assert_true(script_run(&s, 2 * MS) == 2 * MS + SCRIPT_STATE_WAIT_NS);
 	script_digit(&s, '3');
 	assert_true(script_run(&s, 3 * MS) == 2 * MS + SCRIPT_STATE_WAIT_NS);
@@ -253,7 +258,7 @@ static void test_dtmf(void **state)
 
 static void test_dtmf_many(void **state)
 {
-	BEGIN({"wait", "100"}, {"assert_dtmf", "00007"});
+	BEGIN({WIRE_SCRIPT_WAIT, "100"}, {WIRE_SCRIPT_ASSERT_DTMF, "00007"});
 
 	script_run(&s, 0);
 	for (int i = 0; i < 2 * SCRIPT_DIGITS_MAX; i++)
@@ -266,7 +271,8 @@ static void test_dtmf_many(void **state)
 
 static void test_close_in_the_middle(void **state)
 {
-	BEGIN({"wait", "5000"}, {"hold", ""}, {"resume", ""});
+	BEGIN({WIRE_SCRIPT_WAIT, "5000"}, {WIRE_SCRIPT_HOLD, ""},
+	      {WIRE_SCRIPT_RESUME, ""});
 
 	script_run(&s, 0);
 	script_close(&s);
@@ -277,7 +283,8 @@ static void test_close_in_the_middle(void **state)
 
 static void test_close_with_nothing_to_do(void **state)
 {
-	BEGIN({"assert_state", "CALL_CLOSED"}, {"wait", "9"}, {"hangup", ""});
+	BEGIN({WIRE_SCRIPT_ASSERT_STATE, "CALL_CLOSED"},
+	      {WIRE_SCRIPT_WAIT, "9"}, {WIRE_SCRIPT_HANGUP, ""});
 
 	script_run(&s, 0);
 	script_state(&s, UA_CALL_CLOSED);
@@ -287,7 +294,7 @@ static void test_close_with_nothing_to_do(void **state)
 
 static void test_close_without_established(void **state)
 {
-	BEGIN({"assert_established", ""});
+	BEGIN({WIRE_SCRIPT_ASSERT_ESTABLISHED, ""});
 
 	script_run(&s, 0);
 	script_close(&s);
