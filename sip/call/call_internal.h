@@ -117,7 +117,6 @@ struct sip_call {
 	int64_t bye_ok_ns; /* 0: not answered 2xx */
 
 	/* offer/answer */
-	bool has_local;
 	struct media_local local;
 	struct sdp *remote; /* the peer's last one */
 	uint64_t session_id;

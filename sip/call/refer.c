@@ -11,6 +11,7 @@
 #include "sip/call/native_call.h"
 #include "sip/call/replaces.h"
 #include "sip/dialog/peer.h"
+#include "sip/event/refer_request.h"
 #include "sip/message/contact.h"
 #include "sip/message/error.h"
 #include "sip/message/headers.h"
@@ -110,7 +111,7 @@ static void refer_answered(struct sip_call *call, const char *method,
 		transfer_end(call, false);
 		return;
 	}
-	if (refer_is_silent(msg))
+	if (refer_request_is_silent(msg))
 		transfer_end(call, true); /* RFC 4488 section 4 */
 	else if (call->transferring && !mono_timer_running(&call->tmr_transfer))
 		notify_wait(call, NOTIFY_WAIT_S);
@@ -219,55 +220,6 @@ int native_call_transfer_attended(struct sip_call *call,
 
 /* ---- we are referred ---- */
 
-bool refer_is_silent(const struct sip_msg *msg)
-{
-	const struct sip_hdr *sub = sip_msg_hdr(msg, SIP_HDR_REFER_SUB);
-
-	return sub && !pl_strcasecmp(&sub->val, "false");
-}
-
-/* One address of printable characters: neither a list nor a control character
- * (RFC 3261 section 25.1). A comma in quotes is part of a name or parameter. */
-static bool is_one_address(const struct pl *value)
-{
-	bool quoted = false, bracketed = false;
-
-	for (size_t i = 0; i < value->l; i++) {
-		unsigned char ch = (unsigned char)value->p[i];
-
-		if (ch == 127 || (ch < ' ' && !strchr("\t\r\n", ch)) || !ch)
-			return false;
-		if (quoted && ch == '\\')
-			i++;
-		else if (ch == '"')
-			quoted = !quoted;
-		else if (!quoted && (ch == '<' || ch == '>'))
-			bracketed = ch == '<';
-		else if (!quoted && !bracketed && ch == ',')
-			return false;
-	}
-	return true;
-}
-
-int refer_target(char **ret, char **ret_replaces, const struct sip_msg *msg)
-{
-	const struct sip_hdr *to = sip_msg_hdr(msg, SIP_HDR_REFER_TO);
-	struct sip_addr addr;
-
-	/* Exactly one (RFC 3515 2.4.2), of a scheme we can call. */
-	if (!to || sip_msg_hdr_count(msg, SIP_HDR_REFER_TO) != 1 ||
-	    !is_one_address(&to->val) || sip_addr_decode(&addr, &to->val) ||
-	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
-	     pl_strcasecmp(&addr.uri.scheme, "sips")))
-		return -EBADMSG;
-	/* Other headers behind '?' are not ours to copy unseen. */
-	if (replaces_referred(ret_replaces, &addr.uri))
-		return -EBADMSG;
-	if (addr.uri.headers.l)
-		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
-	return neg(pl_strdup(ret, &addr.auri));
-}
-
 void refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	struct sip_ua *ua = call->ua;
@@ -282,7 +234,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 			"Call/Transaction Does Not Exist");
 		return;
 	}
-	if (refer_target(&target, &replaces, msg)) {
+	if (refer_request_target(&target, &replaces, msg)) {
 		mem_deref(replaces);
 		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
 					       "Bad Refer-To");
@@ -301,7 +253,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	event->target = target;
 	event->replaces = replaces;
 	call->referred = true;
-	call->refer_silent = refer_is_silent(msg);
+	call->refer_silent = refer_request_is_silent(msg);
 	call->refer_seq = msg->cseq.num;
 	contact_answer(&contact, call->account, msg);
 	(void)server_transaction_replyf(
@@ -310,17 +262,6 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 		call->refer_silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
 	(void)native_call_refer_progress(call, 100, "Trying");
-}
-
-void refer_status_print(char headers[static REFER_HEADERS_BYTES],
-			char body[static REFER_BODY_BYTES], uint32_t seq,
-			uint16_t code, const char *reason)
-{
-	str_print(headers, REFER_HEADERS_BYTES,
-		  "Event: refer;id=%u\r\nSubscription-State: %s\r\n", seq,
-		  code < 200 ? "active;expires=180"
-			     : "terminated;reason=noresource");
-	str_print(body, REFER_BODY_BYTES, "SIP/2.0 %u %s\r\n", code, reason);
 }
 
 int native_call_refer_progress(struct sip_call *call, uint16_t code,
@@ -337,6 +278,6 @@ int native_call_refer_progress(struct sip_call *call, uint16_t code,
 		return 0;
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
 		return -ENOTCONN;
-	refer_status_print(headers, body, call->refer_seq, code, reason);
+	refer_request_status(headers, body, call->refer_seq, code, reason);
 	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body, NULL);
 }

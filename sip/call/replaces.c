@@ -9,43 +9,16 @@
 #include "sip/call/native_call.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
-#include "sip/message/headers.h"
+#include "sip/message/replaces_header.h"
 #include "sip/message/text.h"
 #include "sip/ua/ua_internal.h"
 
 #define REPLACES_BYTES 512
 
-/* RFC 3891 6.1: call-id, then to-tag, from-tag and early-only in any order */
-struct replaces {
-	struct pl callid;
-	struct pl to_tag; /* ours, of the dialog to replace */
-	struct pl from_tag;
-	bool early_only;
-};
-
-static int replaces_read(struct replaces *ret, const struct pl *value)
-{
-	struct replaces r = {.early_only = false};
-	struct pl params, flag;
-
-	if (re_regex(value->p, value->l, "[^; \t\r\n]+[ \t\r\n]*;[^]+",
-		     &r.callid, NULL, &params))
-		return -EBADMSG;
-	/* msg_param_decode() wants the semicolon too */
-	params.p--;
-	params.l++;
-	if (msg_param_decode(&params, "to-tag", &r.to_tag) ||
-	    msg_param_decode(&params, "from-tag", &r.from_tag))
-		return -EBADMSG;
-	r.early_only = !msg_param_exists(&params, "early-only", &flag);
-	*ret = r;
-	return 0;
-}
-
 static bool match_handler(struct le *le, void *arg)
 {
 	const struct sip_call *call = le->data;
-	const struct replaces *r = arg;
+	const struct replaces_header *r = arg;
 	const struct dialog *dialog = call->dialog;
 	struct le *branch;
 
@@ -67,7 +40,7 @@ static bool match_handler(struct le *le, void *arg)
 
 /* RFC 3891 section 3 @return 0, else the answer that refuses it */
 static uint16_t replaceable(const struct sip_call *old,
-			    const struct replaces *r)
+			    const struct replaces_header *r)
 {
 	switch (old->state) {
 	case CALL_INVITING:
@@ -88,13 +61,13 @@ uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_REPLACES);
 	struct sip_call *old;
-	struct replaces r;
+	struct replaces_header r;
 	uint16_t code;
 
 	if (!hdr)
 		return 0;
 	if (sip_msg_hdr_count(msg, SIP_HDR_REPLACES) != 1 ||
-	    replaces_read(&r, &hdr->val))
+	    replaces_header_read(&r, &hdr->val))
 		return 400;
 	old = list_ledata(hash_lookup(call->ua->calls, hash_joaat_pl(&r.callid),
 				      match_handler, &r));
@@ -139,29 +112,6 @@ int replaces_refer(char **ret, const struct sip_call *other)
 	pl_set_str(&pl, text);
 	return text_print(ret, "%s?Replaces=%H", other->peer, uri_header_escape,
 			  &pl);
-}
-
-int replaces_referred(char **ret, const struct uri *uri)
-{
-	static const struct pl name = {"Replaces", 8};
-	struct replaces r;
-	struct pl value;
-	char *text;
-	int err;
-
-	if (!pl_isset(&uri->headers) ||
-	    uri_header_get(&uri->headers, &name, &value))
-		return 0;
-	err = text_print(&text, "%H", uri_header_unescape, &value);
-	if (err)
-		return err;
-	pl_set_str(&value, text);
-	if (!header_text_valid(text) || replaces_read(&r, &value)) {
-		mem_deref(text);
-		return -EBADMSG;
-	}
-	*ret = text;
-	return 0;
 }
 
 const struct sip_call *native_call_replaced(const struct sip_call *call)

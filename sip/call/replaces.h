@@ -16,7 +16,5 @@ uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg);
 void replaces_done(struct sip_call *call);
 /** URI for Refer-To: a call to the peer of this one that replaces it. */
 int replaces_refer(char **ret, const struct sip_call *other);
-/** The Replaces in a Refer-To; *ret untouched if there is none. */
-int replaces_referred(char **ret, const struct uri *uri);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "base/str.h"
 #include "sip/account.h"
-#include "sip/call/refer.h"
 #include "sip/dialog/dialog.h"
 #include "sip/event/event_dialog.h"
+#include "sip/event/refer_request.h"
 #include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
@@ -78,7 +78,7 @@ static int notify(struct sip_referral *r)
 		.arg = r,
 	};
 
-	refer_status_print(headers, body, r->seq, r->code, r->reason);
+	refer_request_status(headers, body, r->seq, r->code, r->reason);
 	return event_dialog_send(&r->d, &request);
 }
 
@@ -122,7 +122,7 @@ static int referral_new(struct sip_referral **ret, struct sip_account *account,
 	r->d.notifier = true;
 	r->d.refers = true;
 	r->seq = msg->cseq.num;
-	r->silent = refer_is_silent(msg);
+	r->silent = refer_request_is_silent(msg);
 	err = event_dialog_accept(&r->d, account, msg);
 	if (err) {
 		mem_deref(r);
@@ -153,7 +153,7 @@ void referral_declined(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	char *target = NULL;
 	char *replaces = NULL;
-	bool good = refer_target(&target, &replaces, msg) == 0;
+	bool good = refer_request_target(&target, &replaces, msg) == 0;
 
 	(void)server_transaction_reply(NULL, ua->sip, msg, good ? 603 : 400,
 				       good ? "Decline" : "Bad Refer-To");
@@ -175,7 +175,7 @@ void referral_received(struct sip_account *account, const struct sip_msg *msg)
 					       "Service Unavailable");
 		return;
 	}
-	err = refer_target(&target, &replaces, msg);
+	err = refer_request_target(&target, &replaces, msg);
 	if (err)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
 					       "Bad Refer-To");

@@ -7,16 +7,11 @@
 
 #include <stdbool.h>
 
+#include "sip/digest_algorithm.h"
+
 struct digest_request;
 
 #define DIGEST_HEX_BYTES 129 /* a digest of 64 bytes in hex */
-
-/* The weakest first (RFC 8760 section 2.1, the registry of RFC 7616). */
-enum digest_algorithm {
-	DIGEST_MD5,
-	DIGEST_SHA256,
-	DIGEST_SHA512_256,
-};
 
 struct digest_input {
 	enum digest_algorithm algorithm;
