@@ -21,7 +21,7 @@ function drawCallbacks() {
     ['', (c) => element('span', c.state, `badge ${BADGES[c.state]}`)],
     ['Next try (UTC)', (c) => figure(c.next_try_at)],
     ['Tries', (c) => button(String(c.try_count), () => showOne(c.id), 'link'), 'number'],
-  ], 'Nobody had to be told yet.');
+  ], 'No callback was needed yet.');
   byId('older').hidden = start === 0;
 }
 

@@ -86,5 +86,5 @@ startPage(async () => {
     ['Scenario', (s) => button(s.title, () => choose(s.name), 'link')],
     ['Roles', (s) => s.roles.join(', ')],
     ['', (s) => s.description + (s.available ? '' : ` Not available: ${s.unavailable_reason}`), 'wide'],
-  ], 'There is none.');
+  ], 'There is no scenario.');
 });

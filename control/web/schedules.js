@@ -58,14 +58,14 @@ async function showOne(id) {
   byId('one').hidden = false;
   byId('one-title').textContent = schedule.name;
   byId('one-next').textContent = schedule.next_times.length
-    ? `Next times (UTC): ${schedule.next_times.join(', ')}` : 'It has no further time.';
+    ? `Next times (UTC): ${schedule.next_times.join(', ')}` : 'It will not start again.';
   fill('history', schedule.history, [
     ['Time (UTC)', (e) => e.due_at],
     ['Looked at', (e) => e.at],
     ['', (e) => e.outcome],
     ['', runOf],
     ['', (e) => e.detail || '', 'wide'],
-  ], 'None of its times has come yet.');
+  ], 'It has not started anything yet.');
 }
 
 // ---- form ----

@@ -121,7 +121,7 @@ def test_schedules(page, lab):
     page.press("Save")
     page.refused("minute: 61 is not from 0 to 59")
     assert page.find("#form [name=cron]").get_attribute("aria-invalid") == "true"
-    page.fill(cron="30 2 * * mon-fri", overlap="wait for its end")
+    page.fill(cron="30 2 * * mon-fri", overlap="wait until it is over")
     page.press("Save")
     assert page.said() == f"{MARKUP} was saved."
     made, = schedules(lab)
