@@ -7,8 +7,9 @@ BUILD is built with AddressSanitizer. A first run of each program lists the ways
 allocation (fail_allocation.c). Those that pass a function of a ROOM ("sip", "control/server/store";
 "." for all) and were not taken by a program before are taken again, and the allocation fails. A test
 that fails then is as it should be; a crash or a report of a sanitizer is a failure. That a program does
-not end is told: many tests wait without a limit for what cannot come any more. Programs that run longer than
-S (3) seconds by themselves are left out, as are further runs of one that did not end three times.
+not end in the patience (10 s) beside three times its own time is told: tests wait up to 45 s for what cannot
+come any more. Programs that run longer than S (3) seconds by themselves are left out, as are further runs of
+one that did not end three times.
 --every: every allocation of a way, not the first alone.
 """
 import argparse
@@ -29,7 +30,7 @@ ROOT = HERE.parents[1]
 FRAMES = 3  # innermost ones of the project that make a way one of its own
 SHOWN_LINES = 40
 PATIENCE_S = 10  # of a run, beside three times what the program takes by itself
-ENDLESS_MAX = 3  # programs of which more do not end wait for what never comes: no further runs
+ENDLESS_MAX = 3  # runs of a program that do not end; then there are no further ones
 SANITIZED = re.compile(r"(?:ERROR: AddressSanitizer|runtime error|AddressSanitizer:DEADLYSIGNAL).*")
 
 Program = namedtuple("Program", "name path environment")
