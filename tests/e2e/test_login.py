@@ -115,6 +115,21 @@ def test_changes_need_the_token(browser):
     assert form.status_code == 415 and "Set-Cookie" not in form.headers
 
 
+@pytest.mark.parametrize("cookies, signed_in", [
+    ("offhook_session=TOKEN", True), ("a=b;offhook_session=TOKEN; c", True),
+    ("offhook_session=TOKEN; offhook_session=x", True),  # the first one counts
+    ("offhook_session=x; offhook_session=TOKEN", False),
+    ("OFFHOOK_SESSION=x; offhook_session=TOKEN", True),  # another name, RFC 6265 section 5.3
+    ("OFFHOOK_SESSION=TOKEN", False), ("xoffhook_session=TOKEN", False),
+    ("offhook_session=TOKENx", False), ("offhook_session=", False), ("offhook_session", False),
+    ("offhook_session=" + "x" * 4000, False), (";;; ;=;", False)])
+def test_which_cookie_is_the_session(server, browser, cookies, signed_in):
+    browser.login("ada")
+    cookies = cookies.replace("TOKEN", browser.cookies["offhook_session"])
+    answer = requests.get(server.url + "/session", headers={"Cookie": cookies}, timeout=60)
+    assert answer.status_code == 200 and bool(answer.json()["user"]) == signed_in
+
+
 def test_cookie_is_no_credential_of_agents(browser):
     browser.login("ada")
     assert browser.post("/api/v2/agent/poll", {"free": 1}).status_code == 401

@@ -59,6 +59,34 @@ static const char *request_header(const struct request *req, const char *name)
 					   name);
 }
 
+struct wanted_cookie {
+	const char *name;
+	const char *value; /* NULL: not found yet */
+};
+
+static enum MHD_Result see_cookie(void *arg, enum MHD_ValueKind kind,
+				  const char *name, const char *value)
+{
+	struct wanted_cookie *wanted = arg;
+
+	(void)kind;
+	if (!value || strcmp(name, wanted->name) != 0)
+		return MHD_YES;
+	wanted->value = value;
+	return MHD_NO; /* no more */
+}
+
+/* MHD_lookup_connection_value() would take the name in any case of letters. */
+static const char *request_cookie(const struct request *req, const char *name)
+{
+	const struct exchange *x = req->http;
+	struct wanted_cookie wanted = {.name = name, .value = NULL};
+
+	MHD_get_connection_values(x->connection, MHD_COOKIE_KIND, see_cookie,
+				  &wanted);
+	return wanted.value;
+}
+
 /* A client's own id is taken if it can do no harm in a log or a header. */
 void admit_request_id(struct exchange *x)
 {
@@ -344,6 +372,7 @@ bool admit(struct exchange *x, struct reply *rep)
 	req->base_url = x->client.base_url;
 	req->secure = x->client.secure;
 	req->header = request_header;
+	req->cookie = request_cookie;
 	return check_host(x, rep) && route_request(x, rep) &&
 	       authorize(x, rep) && within_rate(x, rep) && query_fits(x, rep);
 }

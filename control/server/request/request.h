@@ -45,6 +45,8 @@ struct request {
 	const char *base_url; /* as the client sees us */
 	bool secure;          /* the client speaks TLS */
 	const char *(*header)(const struct request *, const char *name);
+	/* the first cookie of that name; NULL: there is none */
+	const char *(*cookie)(const struct request *, const char *name);
 	enum api_right right; /* what the caller's key may do */
 	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
 	int64_t agent_id;     /* agent, or 0 */

@@ -6,7 +6,6 @@
 #include "conf/controller_conf.h"
 #include "conf/load.h"
 #include "control/server/request/controller.h"
-#include "control/server/request/cookie.h"
 #include "control/server/request/fields.h"
 #include "control/server/session/password.h"
 #include "control/server/session/throttle.h"
@@ -118,8 +117,9 @@ struct sessions *sessions_free(struct sessions *s)
 bool session_token(const struct request *req,
 		   char token[static SECRET_TOKEN_BYTES])
 {
-	return cookie_get(req->header(req, "Cookie"), SESSION_COOKIE, token,
-			  SECRET_TOKEN_BYTES) == 0;
+	const char *value = req->cookie(req, SESSION_COOKIE);
+
+	return value && str_copy(token, SECRET_TOKEN_BYTES, value) == 0;
 }
 
 void session_csrf(const struct store *s, const char *token,

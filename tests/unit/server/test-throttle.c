@@ -1,5 +1,4 @@
 #include "base/clock.h"
-#include "control/server/request/cookie.h"
 #include "control/server/session/password.h"
 #include "control/server/session/throttle.h"
 
@@ -59,24 +58,6 @@ static void test_table_is_bounded(void **state)
 	throttle_free(t);
 }
 
-static void test_cookies(void **state)
-{
-	char value[8];
-
-	(void)state;
-	assert_int_equal(cookie_get("a=1; b=2", "b", value, sizeof(value)), 0);
-	assert_string_equal(value, "2");
-	assert_int_equal(cookie_get("a=1;b=;c", "b", value, sizeof(value)), 0);
-	assert_string_equal(value, "");
-	assert_int_equal(cookie_get("xb=1; b", "b", value, sizeof(value)),
-			 -ENOENT);
-	assert_int_equal(cookie_get("b=12345678", "b", value, sizeof(value)),
-			 -ENAMETOOLONG);
-	assert_int_equal(cookie_get(NULL, "b", value, sizeof(value)), -ENOENT);
-	assert_int_equal(cookie_get(";;; ;", "b", value, sizeof(value)),
-			 -ENOENT);
-}
-
 static void test_hashes(void **state)
 {
 	char hash[USER_PASSWORD_BYTES];
@@ -97,7 +78,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_grow),
 		cmocka_unit_test(test_table_is_bounded),
-		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_hashes),
 	};
 
