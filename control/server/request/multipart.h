@@ -1,5 +1,12 @@
 /**
  * multipart/form-data (RFC 7578) of a complete body. Part of body.h.
+ *
+ * Why not MHD_create_post_processor() of libmicrohttpd 0.9.75: repeated fields
+ * it hands over well, but a body without any part passes as a form without
+ * fields, a name that is no quoted string arrives as NULL, a file name ends at
+ * its first escaped quote, text behind the last boundary (RFC 2046 section
+ * 5.1.1 allows it) is an error, a boundary of one character or a parameter
+ * written "BOUNDARY" is refused; and no error has a reason.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_MULTIPART_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_MULTIPART_H

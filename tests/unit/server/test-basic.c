@@ -40,6 +40,8 @@ static void test_refuse(void **state)
 					  "Basic YTpiOmM",
 					  "Basic AAA=",
 					  "Basic YQA6Yg==",
+					  "Basic YTpiAGM=", /* a:b, 0, c */
+					  "Basic dTp*cA==",
 					  "Basic YTpiCg==",
 					  "Basic YTpi YTpi"};
 	char large[2 * BASIC_BYTES];

@@ -141,6 +141,9 @@ static void test_multipart(void **state)
 	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\n--x--",
 	       "{\"n\": \"\"}");
 	EXPECT("multipart/form-data; boundary=x", "--x--", "{}");
+	EXPECT("multipart/form-data; charset=utf-8; BOUNDARY=x",
+	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\nv\r\n--x--",
+	       "{\"n\": \"v\"}");
 }
 
 static void test_multipart_broken(void **state)
