@@ -1,9 +1,95 @@
 #include "control/server/api/agents.h"
 
 #include "conf/controller_conf.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_secret.h"
+
+#include <errno.h>
+#include <sodium.h>
+
+/* ---- pools ---- */
+
+static const struct column pool_columns[] = {
+	{"id", "p.id", NULL, COLUMN_INT},
+	{"name", "p.name", "name", COLUMN_TEXT},
+	{"description", "p.description", "description", COLUMN_TEXT},
+	{"capabilities", "p.capabilities_json", "capabilities_json",
+	 COLUMN_JSON},
+	{"agent_count", "(SELECT count(*) FROM agent a WHERE a.pool_id = p.id)",
+	 NULL, COLUMN_INT},
+	{"join_token", NULL, "join_token_hash", COLUMN_HASHED},
+	{"created_at", "p.created_at", "created_at", COLUMN_TIME},
+	{"updated_at", "p.updated_at", "updated_at", COLUMN_TIME},
+};
+
+static const struct table pool_table = {
+	.name = "agent_pool",
+	.from = "agent_pool p",
+	.id = "p.id",
+	.columns = pool_columns,
+	.column_count = sizeof(pool_columns) / sizeof(*pool_columns),
+};
+
+static const struct field pool_fields[] = {
+	{.name = "name",
+	 .kind = FIELD_TEXT,
+	 .required = true,
+	 .min = 1,
+	 .max = 200},
+	{.name = "description", .kind = FIELD_TEXT, .max = 4000},
+	{.name = "capabilities",
+	 .kind = FIELD_TAGS,
+	 .max = 64,
+	 .fallback = "[]"},
+};
+
+static json_t *pool_issue(json_t *values)
+{
+	char token[SECRET_TOKEN_BYTES];
+	json_t *text;
+
+	secret_token(token);
+	text = json_string(token);
+	sodium_memzero(token, sizeof(token));
+	json_object_set(values, "join_token", text);
+	return json_pack("{s:o}", "join_token", text);
+}
+
+const struct resource agent_pool_resource = {
+	.path = "/agent-pools",
+	.plural = "agent_pools",
+	.singular = "agent_pool",
+	.table = &pool_table,
+	.fields = pool_fields,
+	.field_count = sizeof(pool_fields) / sizeof(*pool_fields),
+	.updated_at = true,
+	.observed = "agent_count",
+	.issue = pool_issue,
+};
+
+void agent_pool_token(struct request *req, struct reply *rep)
+{
+	json_t *values, *shown_once;
+	int64_t id;
+	int err = -ENOENT;
+
+	values = json_object();
+	shown_once = pool_issue(values);
+	json_object_set_new(values, "updated_at", json_integer(store_now_ms()));
+	if (param_id(req, 0, &id))
+		err = record_update(req->store, &pool_table, id, values, NULL);
+	json_decref(values);
+	if (err) {
+		json_decref(shown_once);
+		reply_store_error(rep, err, "agent_pool");
+		return;
+	}
+	resource_reply(req, rep, &agent_pool_resource, id, 200, shown_once);
+}
+
+/* ---- agents ---- */
 
 static const struct column columns[] = {
 	{"id", "a.id", NULL, COLUMN_INT},
@@ -90,7 +176,7 @@ static const struct field fields[] = {
 
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
-	resource_reference(req, rep, agent_pool_resource.table,
+	resource_reference(req, rep, &agent_pool_resource,
 			   json_object_get(values, "pool_id"), "/pool_id");
 }
 

@@ -6,7 +6,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 

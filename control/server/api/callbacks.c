@@ -2,7 +2,7 @@
 
 #include "conf/controller_conf.h"
 #include "control/server/api/page.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/callback/address.h"
 #include "control/server/callback/render.h"
 #include "control/server/run/override.h"

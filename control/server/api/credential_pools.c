@@ -1,7 +1,7 @@
 #include "base/str.h"
 #include "control/server/api/csv.h"
 #include "control/server/api/references.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/store/store_credential.h"
 #include "control/wire/job.h"
 

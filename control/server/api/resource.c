@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static const struct resource *resource_of(const struct request *req)
 	return NULL; /* the route table and the list above disagree */
 }
 
-static int present(struct request *req, const struct resource *r, json_t *row)
+int resource_present(struct request *req, const struct resource *r, json_t *row)
 {
 	return r->present ? r->present(req, row) : 0;
 }
@@ -54,7 +55,7 @@ void resource_list(struct request *req, struct reply *rep)
 	}
 	json_array_foreach(rows, i, row)
 	{
-		err = present(req, r, row);
+		err = resource_present(req, r, row);
 		if (err) {
 			json_decref(rows);
 			reply_store_error(rep, err, r->singular);
@@ -98,7 +99,7 @@ static int read_record(struct request *req, const struct resource *r,
 	if (err == 0)
 		err = record_get(req->store, r->table, id, &row);
 	if (err == 0)
-		err = present(req, r, row);
+		err = resource_present(req, r, row);
 	if (err == 0 && r->detail)
 		err = r->detail(req, row);
 	if (err == 0)
@@ -135,7 +136,7 @@ void resource_reply(struct request *req, struct reply *rep,
 }
 
 void resource_reference(struct request *req, struct reply *rep,
-			const struct table *table, json_t *id,
+			const struct resource *r, json_t *id,
 			const char *pointer)
 {
 	json_t *row;
@@ -143,10 +144,29 @@ void resource_reference(struct request *req, struct reply *rep,
 	if (!id || json_is_null(id))
 		return;
 	if (json_is_integer(id) &&
-	    record_get(req->store, table, json_integer_value(id), &row) == 0)
+	    record_get(req->store, r->table, json_integer_value(id), &row) == 0)
 		json_decref(row);
 	else
-		field_error(rep, pointer, "is no id of a %s", table->name);
+		field_error(rep, pointer, "is no id of a %s", r->table->name);
+}
+
+int resource_find(struct request *req, const struct resource *r, int64_t id,
+		  json_t **ret)
+{
+	return record_get(req->store, r->table, id, ret);
+}
+
+int resource_list_of(struct request *req, const struct resource *r,
+		     const char *column, int64_t value, const struct page *page,
+		     json_t **ret, int64_t *total)
+{
+	return record_list_of(req->store, r->table, column, value, page, ret,
+			      total);
+}
+
+const char *resource_singular(const struct resource *r)
+{
+	return r->singular;
 }
 
 void resource_get(struct request *req, struct reply *rep)

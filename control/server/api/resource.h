@@ -6,33 +6,9 @@
 #define OFFHOOK_SERVER_API_RESOURCE_H
 
 #include "control/server/request/fields.h"
-#include "control/server/store/record.h"
 
-struct resource {
-	const char *path;     /* "/credential-pools" */
-	const char *plural;   /* "credential_pools": member of a listing */
-	const char *singular; /* "credential_pool" */
-	const struct table *table;
-	const struct field *fields;
-	size_t field_count;
-	record_children_h *children; /* may be NULL */
-	bool updated_at;             /* the table has that column */
-	/** Members of a record, separated by blanks, that change without an
-	 * edit (what agents report, what is counted): a PUT takes any value of
-	 * them, as they may have changed since they were read. */
-	const char *observed;
-	/** Look over all values before they are written; may be NULL. */
-	void (*check)(struct request *req, json_t *values, struct reply *rep);
-	/** Add a new token to the values of a new row; may be NULL.
-	 * @return members that only the answer of this request shows */
-	json_t *(*issue)(json_t *values);
-	/** Make of a row what the API shows; may be NULL. @return 0; -errno */
-	int (*present)(struct request *req, json_t *row);
-	/** Likewise, where one record is shown alone; may be NULL. */
-	int (*detail)(struct request *req, json_t *row);
-	/** Answer 409 if something refers to it; may be NULL. @return true: go on */
-	bool (*may_delete)(struct request *req, int64_t id, struct reply *rep);
-};
+struct page;
+struct resource;
 
 /* api_handler: the resource is found by the first element of the path */
 void resource_list(struct request *req, struct reply *rep);
@@ -49,10 +25,26 @@ void resource_reply(struct request *req, struct reply *rep,
 		    const struct resource *r, int64_t id, unsigned status,
 		    json_t *shown_once);
 
-/** A 422 with a pointer if a value is no id of the table (null is well). */
+/** A 422 with a pointer if a value is no id of the resource (null is well). */
 void resource_reference(struct request *req, struct reply *rep,
-			const struct table *table, json_t *id,
+			const struct resource *r, json_t *id,
 			const char *pointer);
+
+/** Read a record as it is stored. @return 0; -ENOENT; -EIO; -ENOMEM */
+int resource_find(struct request *req, const struct resource *r, int64_t id,
+		  json_t **ret);
+
+/** Read records with this number in a column: record_list_of(), record.h. */
+int resource_list_of(struct request *req, const struct resource *r,
+		     const char *column, int64_t value, const struct page *page,
+		     json_t **ret, int64_t *total);
+
+/** Make of a stored record what listings of the API show. @return 0; -errno */
+int resource_present(struct request *req, const struct resource *r,
+		     json_t *row);
+
+/** What a sentence calls a record: "agent_pool". */
+const char *resource_singular(const struct resource *r);
 
 extern const struct resource project_resource;
 extern const struct resource target_resource;

@@ -320,7 +320,7 @@ void test_status_last(struct request *req, struct reply *rep)
 	int err = -ENOENT;
 
 	if (param_id(req, 0, &id))
-		err = record_get(req->store, test_resource.table, id, &test);
+		err = resource_find(req, &test_resource, id, &test);
 	if (err) {
 		reply_store_error(rep, err, "test");
 		return;
@@ -374,7 +374,7 @@ static int last_entry(struct request *req, json_t *test, json_t **ret)
 	shown = run ? pick(run, of_run, sizeof(of_run) / sizeof(*of_run))
 		    : json_null();
 	json_decref(run);
-	err = test_resource.present(req, test);
+	err = resource_present(req, &test_resource, test);
 	if (err) {
 		json_decref(shown);
 		return err;
@@ -396,15 +396,14 @@ void project_status_last(struct request *req, struct reply *rep)
 	if (!page_read_all(req, &page, rep))
 		return;
 	if (param_id(req, 0, &id))
-		err = record_get(req->store, project_resource.table, id,
-				 &project);
+		err = resource_find(req, &project_resource, id, &project);
 	if (err) {
 		reply_store_error(rep, err, "project");
 		return;
 	}
 	json_decref(project);
-	err = record_list_of(req->store, test_resource.table, "t.project_id",
-			     id, &page, &tests, &total);
+	err = resource_list_of(req, &test_resource, "t.project_id", id, &page,
+			       &tests, &total);
 	list = json_array();
 	json_array_foreach(tests, i, test)
 	{

@@ -234,10 +234,11 @@ static json_t *name_of(struct request *req, const struct resource *r,
 
 	if (!json_is_integer(id))
 		return json_string("");
-	*err = record_get(req->store, r->table, json_integer_value(id), &row);
+	*err = resource_find(req, r, json_integer_value(id), &row);
 	if (*err == -ENOENT) {
 		plan_error(errors, pointer, "there is no %s with the id %lld",
-			   r->singular, (long long)json_integer_value(id));
+			   resource_singular(r),
+			   (long long)json_integer_value(id));
 		*err = 0;
 	}
 	name = json_incref(json_object_get(row, "name"));

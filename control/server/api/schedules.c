@@ -1,4 +1,4 @@
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/schedule/schedule.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_schedule.h"
@@ -111,9 +111,9 @@ static void check_what(struct request *req, json_t *values, struct reply *rep)
 		field_error(rep, "/test_ids", "selects tests of a project");
 	if (given(values, "tags") && !given(values, "project_id"))
 		field_error(rep, "/tags", "selects tests of a project");
-	resource_reference(req, rep, test_resource.table,
+	resource_reference(req, rep, &test_resource,
 			   json_object_get(values, "test_id"), "/test_id");
-	resource_reference(req, rep, project_resource.table,
+	resource_reference(req, rep, &project_resource,
 			   json_object_get(values, "project_id"),
 			   "/project_id");
 }

@@ -19,7 +19,7 @@ static bool find_scope(struct request *req, bool test, struct stats_scope *ret,
 	if (!test)
 		err = store_run_get(req->store, req->params[0], &found);
 	else if (param_id(req, 0, &id))
-		err = record_get(req->store, test_resource.table, id, &found);
+		err = resource_find(req, &test_resource, id, &found);
 	if (err) {
 		reply_store_error(rep, err, test ? "test" : "run");
 		return false;

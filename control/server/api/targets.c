@@ -1,5 +1,5 @@
 #include "control/server/api/references.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/wire/job.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "control/server/api/callbacks.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/judge/judge_conditions.h"
 #include "control/server/run/test_steps.h"
 #include "control/server/store/store_callback.h"
@@ -172,10 +172,10 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 
 	check_secret(req, values, rep);
 	check_template(req, values, rep);
-	resource_reference(req, rep, project_resource.table,
+	resource_reference(req, rep, &project_resource,
 			   json_object_get(values, "project_id"),
 			   "/project_id");
-	resource_reference(req, rep, agent_pool_resource.table,
+	resource_reference(req, rep, &agent_pool_resource,
 			   json_object_get(values, "agentpool_id"),
 			   "/agentpool_id");
 	json_array_foreach(json_object_get(values, "steps"), i, step)
@@ -187,23 +187,23 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 			str_print(at, sizeof(at),
 				  "/steps/%zu/%zu/credential_pool", i, k);
 			resource_reference(
-				req, rep, credential_pool_resource.table,
+				req, rep, &credential_pool_resource,
 				json_object_get(action, "credential_pool"), at);
 			str_print(at, sizeof(at),
 				  "/steps/%zu/%zu/challenge_pool", i, k);
 			resource_reference(
-				req, rep, credential_pool_resource.table,
+				req, rep, &credential_pool_resource,
 				json_object_get(action, "challenge_pool"), at);
 			str_print(at, sizeof(at),
 				  "/steps/%zu/%zu/turn_credential_pool", i, k);
 			resource_reference(
-				req, rep, credential_pool_resource.table,
+				req, rep, &credential_pool_resource,
 				json_object_get(action, "turn_credential_pool"),
 				at);
 			str_print(at, sizeof(at), "/steps/%zu/%zu/target_pool",
 				  i, k);
 			resource_reference(
-				req, rep, target_resource.table,
+				req, rep, &target_resource,
 				json_object_get(action, "target_pool"), at);
 		}
 	}

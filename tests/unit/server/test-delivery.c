@@ -1,6 +1,6 @@
 /* Tries of callbacks: who has one, and what becomes of it without its sender. */
 #include "base/str.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_db.h"

@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "control/server/api/resource.h"
+#include "control/server/api/resource_type.h"
 #include "control/server/store/record_db.h"
 #include "control/server/store/record_text.h"
 #include "control/server/store/store.h"

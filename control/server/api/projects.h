@@ -3,8 +3,8 @@
  * and stopping (docs/reference/api.md).
  * Thread: worker.
  */
-#ifndef OFFHOOK_SERVER_API_PROJECT_RUNS_H
-#define OFFHOOK_SERVER_API_PROJECT_RUNS_H
+#ifndef OFFHOOK_SERVER_API_PROJECTS_H
+#define OFFHOOK_SERVER_API_PROJECTS_H
 
 #include "control/server/request/request.h"
 
