@@ -1,8 +1,8 @@
 /**
  * Event notification (RFC 6665) and publication (RFC 3903): presence (RFC
- * 3856) and message waiting (RFC 3842), as subscriber, as notifier and as who
- * publishes. What is told is told through handlers. Accounts of another user
- * agent than the native one get -EOPNOTSUPP.
+ * 3856) and message waiting (RFC 3842), as subscriber, notifier and publisher.
+ * Results are reported through handlers. For accounts of a user agent other than
+ * the native one the functions return -EOPNOTSUPP.
  *
  * Thread: all functions and handlers run on the loop thread.
  */
@@ -22,7 +22,7 @@ enum sip_package {
 /** "presence", "message-summary" */
 const char *sip_package_name(enum sip_package package);
 
-/** What is published, or told to watchers: one of them, or both. */
+/** State that is published, or notified to watchers: one of them, or both. */
 struct sip_event_state {
 	const struct sip_presence *presence;
 	const struct sip_mwi *mwi;
@@ -34,9 +34,9 @@ struct sip_subscription;
 
 enum sip_subscription_event {
 	SIP_SUBSCRIBED,     /* 2xx to the first SUBSCRIBE */
-	SIP_SUBSCRIBE_FAIL, /* it was refused, or no NOTIFY came: the last one */
+	SIP_SUBSCRIBE_FAIL, /* refused, or no NOTIFY came; the last event */
 	SIP_NOTIFIED,       /* a NOTIFY that we answered 200 */
-	SIP_UNSUBSCRIBED,   /* it ended, whoever ended it: the last one */
+	SIP_UNSUBSCRIBED,   /* ended, by us or the notifier; the last event */
 };
 
 struct sip_subscription_info {
@@ -64,10 +64,10 @@ struct sip_subscribe_params {
 };
 
 /**
- * Subscribe, refresh before expiry, subscribe again when the notifier wants
- * it (reason deactivated, timeout, probation; RFC 6665 4.1.3), until
- * sip_unsubscribe(). One dialog: notifiers of other branches get 481 (RFC
- * 3856 section 6.10). The handler is never called before this returns.
+ * Subscribe, refresh before expiry, and subscribe again if the notifier ends it
+ * with the reason deactivated, timeout or probation (RFC 6665 4.1.3), until
+ * sip_unsubscribe(). There is one dialog: NOTIFYs of other branches are answered
+ * 481 (RFC 3856 6.10). The handler is never called before this returns.
  * @return 0; -EINVAL; -ENOMEM; -errno
  */
 int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
@@ -78,7 +78,7 @@ void sip_unsubscribe(struct sip_subscription *subscription);
 struct sip_subscription *sip_subscription_free(
 	struct sip_subscription *subscription);
 
-/* ---- we are told of our mailbox without having asked ---- */
+/* ---- unsolicited NOTIFY of message waiting ---- */
 
 /** A NOTIFY that we answered 200: info->state is "unsolicited". arg is that of
  * sip_account_params. */
@@ -86,11 +86,11 @@ typedef void(sip_mwi_h)(struct sip_account *account,
 			const struct sip_subscription_info *info, void *arg);
 
 /**
- * Take NOTIFYs of message-summary without a subscription, as PBXs send them to
- * the contacts registered with them (RFC 3842 knows none; RFC 6665 4.1.3 has
- * them refused): while the account is registered, or is being so. All others
- * outside of dialogs get 481.
- * @param handler  NULL: 481 to these too, as before this call
+ * Accept NOTIFYs of message-summary without a subscription, as PBXs send them to
+ * registered contacts (RFC 3842 does not define them; by RFC 6665 4.1.3 they are
+ * refused), while the account is registered or registering. All other NOTIFYs
+ * outside of dialogs are answered 481.
+ * @param handler  NULL: answer these 481, too, as before this call
  * @return 0; -EOPNOTSUPP
  */
 int sip_account_mwi(struct sip_account *account, sip_mwi_h *handler);
@@ -100,14 +100,14 @@ int sip_account_mwi(struct sip_account *account, sip_mwi_h *handler);
 struct sip_publication;
 
 enum sip_publication_event {
-	SIP_PUBLISHED,    /* what was asked for is with the compositor */
-	SIP_PUBLISH_FAIL, /* it is not, or a refresh was refused */
-	SIP_UNPUBLISHED,  /* removed, or no answer to that */
+	SIP_PUBLISHED,    /* 2xx: the compositor has the state */
+	SIP_PUBLISH_FAIL, /* PUBLISH or a refresh was refused */
+	SIP_UNPUBLISHED,  /* removed, or no response to the removal */
 };
 
 struct sip_publication_info {
 	int64_t mono_ns;
-	uint16_t code; /* 0: no answer */
+	uint16_t code; /* 0: no response */
 	const char *reason;
 	uint32_t expires_s; /* granted */
 };
@@ -118,8 +118,9 @@ typedef void(sip_publication_h)(struct sip_publication *publication,
 				void *arg);
 
 /**
- * Publish the account's state, and refresh it before it expires: entity tags,
- * 412 (published anew) and 423 are obeyed (RFC 3903 section 4).
+ * Publish the account's state, and refresh it before it expires, with entity
+ * tags; after 412 it is published anew, after 423 with the longer interval (RFC
+ * 3903 section 4).
  * @param state      exactly one of it is set, copied: the event package
  * @param expires_s  asked for, > 0
  * @return 0; -EINVAL; -ENOMEM; -errno
@@ -137,7 +138,7 @@ void sip_unpublish(struct sip_publication *publication);
 struct sip_publication *sip_publication_free(
 	struct sip_publication *publication);
 
-/* ---- others subscribe ---- */
+/* ---- we are the notifier ---- */
 
 enum sip_watcher_event {
 	SIP_WATCHER_NEW,      /* a subscription was accepted */
@@ -149,31 +150,30 @@ struct sip_watcher_info {
 	int64_t mono_ns;
 	enum sip_package package;
 	const char *uri;    /* who watches */
-	uint16_t code;      /* answer to our NOTIFY; 0: none */
+	uint16_t code;      /* response to our NOTIFY; 0: none */
 	const char *reason; /* never NULL */
-	unsigned watchers;  /* there are now, of this package */
+	unsigned watchers;  /* present number, of this package */
 };
 
 typedef void(sip_watcher_h)(struct sip_account *account,
 			    enum sip_watcher_event event,
 			    const struct sip_watcher_info *info, void *arg);
 
-/** Subscriptions that an account takes; beyond: 503. */
+/** Subscriptions to an account; more are answered 503. */
 #define SIP_WATCHERS_MAX 256
 
 /**
- * Take subscriptions from now on (NULL before: SUBSCRIBE gets 405), and tell
- * the state whenever it changes. Packages that were never given get 489.
+ * Accept subscriptions from now on (before: 405), and notify the state whenever it
+ * changes. SUBSCRIBE of a package without state is answered 489.
  * @param state  copied; what is NULL stays as it is
  * @return 0; -ENOMEM
  */
 int sip_account_serve(struct sip_account *account,
 		      const struct sip_event_state *state,
 		      sip_watcher_h *handler, void *arg);
-/** NOTIFYs that are not answered yet, or not sent. */
+/** Number of NOTIFYs that are queued, or wait for their response. */
 unsigned sip_account_notifies(const struct sip_account *account);
-/** End all subscriptions (terminated, reason noresource); nothing is heard of
- * them any more. */
+/** End all subscriptions (terminated, reason noresource), without events. */
 void sip_account_serve_end(struct sip_account *account);
 
 #endif

@@ -1,5 +1,5 @@
 /**
- * Hosts, and how they are reached.
+ * A host and the transport to it.
  */
 #ifndef OFFHOOK_SIP_HOST_H
 #define OFFHOOK_SIP_HOST_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A sentence that says why something is refused, with its end. */
+/* Size of a text that says why something was refused. */
 #define SIP_REASON_BYTES 192
 
 enum sip_transport {
@@ -22,9 +22,9 @@ struct sip_host {
 	enum sip_transport transport;
 };
 
-/** How TLS is spoken. Files are PEM, read once; texts are copied. */
+/** Settings of TLS. Files are PEM and read once; texts are copied. */
 struct sip_tls {
-	bool verify;             /* the peer's certificate, and its name */
+	bool verify;             /* check the peer's certificate and name */
 	const char *ca;          /* PEM text; NULL: those of the system */
 	const char *cert_file;   /* ours, with its chain; NULL: none */
 	const char *key_file;    /* NULL: it is in cert_file */

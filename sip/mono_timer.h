@@ -1,7 +1,7 @@
 /**
- * Timers of the loop. libre's own stand in one sorted list, which each start
- * walks, and follow the wall clock; these are a heap on the monotonic clock
- * (base/timer_queue.h) behind one timerfd that the loop listens to.
+ * Timers of the loop: a heap on the monotonic clock (base/timer_queue.h) behind one
+ * timerfd. libre's own are one sorted list, which every start walks, and follow
+ * the wall clock.
  * Thread: the loop's, between sip_loop_init() and sip_loop_close().
  */
 #ifndef OFFHOOK_SIP_MONO_TIMER_H
@@ -22,7 +22,7 @@ struct mono_timer {
  * loop, never from within this function, and never early. Of equal times the
  * one that was started first comes first.
  * @param t         zero, or started before
- * @param delay_ms  0: as soon as the loop is reached
+ * @param delay_ms  0: as soon as the loop runs
  * @param handler   the timer does not run when it is called; it may start and
  *                  cancel any timer, and release the memory of its own
  */
@@ -34,8 +34,8 @@ bool mono_timer_running(const struct mono_timer *t);
 
 /** For sip_loop_init(), after libre's. @return 0; -errno */
 int mono_timers_open(void);
-/** For sip_loop_close(), before libre's. Timers that still run wait for the next
- * mono_timers_open(). */
+/** For sip_loop_close(), before libre's. Timers that still run are kept until the
+ * next mono_timers_open(). */
 void mono_timers_close(void);
 
 #endif

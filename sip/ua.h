@@ -1,11 +1,10 @@
 /**
- * The native SIP user agent on libre: one per engine process. Accounts
- * register, calls are placed and taken; everything is reported through
- * handlers with monotonic times taken at the socket. What accounts and calls
- * do stands in account.h and call.h, which come with this header.
+ * A SIP user agent, one per engine process: accounts (account.h) register and
+ * have calls (call.h). Everything is reported through handlers, with monotonic
+ * times taken at the socket.
  *
  * Thread: all functions and handlers run on the loop thread (sip_loop_run()).
- * Errors: 0 or negative errno; libre's positive ones are turned here.
+ * Errors: 0 or negative errno.
  */
 #ifndef OFFHOOK_SIP_UA_H
 #define OFFHOOK_SIP_UA_H
@@ -30,8 +29,9 @@ struct sip_trace {
 	size_t len;
 };
 typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
-/** Peers made us keep as much of something as we do, and what we do beyond it:
- * once for each such thing. It is for the log; nothing here may be called. */
+/** A table or queue that peers fill has reached its limit; the reason says which
+ * one, and what happens beyond it. Once for each limit, for the log; the handler
+ * must not call functions of this interface. */
 typedef void(sip_full_h)(const char *reason, void *arg);
 
 /* ---- the user agent ---- */
@@ -41,26 +41,28 @@ struct sip_ua_params {
 	uint16_t port;         /* 0: any free one; UDP, TCP and TLS */
 	const char *software;  /* User-Agent */
 	uint32_t calls_max;    /* sizes the hash tables */
-	/* For connections that we accept, cert_file set; verify: clients must
-	 * show a certificate that ca signed. NULL: TLS is not accepted. */
+	/* For TLS connections that peers open; cert_file is set. verify: clients
+	 * must have a certificate signed by ca. NULL: TLS is not accepted. */
 	const struct sip_tls *tls;
 	/* "192.0.2.1, [2001:db8::1]:5353"; NULL: those of the system */
 	const char *name_servers;
 	sip_message_h *trace_h; /* may be NULL */
 	sip_full_h *full_h;     /* may be NULL */
 	void *arg;
-	char *reason; /* SIP_REASON_BYTES, why a file is refused; or NULL */
+	char *reason; /* SIP_REASON_BYTES: why a file was refused; or NULL */
 };
 
-/** Set up libre once a process (descriptors, loop); before anything else. */
+/** Set up libre (descriptors, loop), once in a process, before any other function
+ * of sip/. @return 0; -errno */
 int sip_loop_init(void);
-/** Run until sip_loop_stop(). */
+/** Run the loop until sip_loop_stop(). @return 0; -errno */
 int sip_loop_run(void);
 void sip_loop_stop(void);
 void sip_loop_close(void);
 
 /**
- * @param params  reason, if not NULL, gets a sentence on failure
+ * Make the native user agent and bind its sockets.
+ * @param params  copied; reason, if not NULL, is set on failure
  * @return 0; -EINVAL; -EADDRINUSE; -ENOMEM; -errno
  */
 int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
@@ -68,7 +70,7 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
 /** The port that all transports are bound to. */
 uint16_t sip_ua_port(const struct sip_ua *ua);
 
-/** Release, never within a handler; accounts and calls must be gone.
+/** Release it, not within a handler, after its calls and accounts.
  * @return NULL */
 struct sip_ua *sip_ua_free(struct sip_ua *ua);
 
