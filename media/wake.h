@@ -52,4 +52,9 @@ void wake_signal(struct wake *w);
 /** wake_signal() unless wake_comes(). @return it was signalled */
 bool wake_by(struct wake *w, int64_t need_ns);
 
+/** Signal the loop by its eventfd. Thread: any; never blocks. */
+void wake_fd_signal(int fd);
+/** Clear the signal of an eventfd that does not block. Thread: the loop. */
+void wake_fd_clear(int fd);
+
 #endif

@@ -175,4 +175,19 @@ uint32_t rtcp_ntp_middle(uint64_t ntp);
  */
 int rtcp_rtt_ns(int64_t *ret, uint32_t received, uint32_t lsr, uint32_t dlsr);
 
+/* Report blocks of a packet of ours; the header's count has room for 31 */
+#define RTCP_REPORTS_MAX 4
+
+/** Blocks of an extended report of ours (RFC 3611 section 4). */
+struct rtcp_xr {
+	bool has_rrtr;
+	uint64_t rrtr_ntp;
+	bool has_dlrr;
+	struct rtcp_dlrr dlrr;
+	bool has_summary;
+	struct rtcp_stat_summary summary;
+	bool has_voip;
+	struct rtcp_voip_metrics voip;
+};
+
 #endif

@@ -9,7 +9,6 @@
 #include "media/audio/audio_meter.h"
 #include "media/audio/audio_reduce.h"
 #include "media/audio/audio_tone.h"
-#include "media/audio/codec.h"
 #include "media/payload_ring.h"
 
 #include <stdbool.h>

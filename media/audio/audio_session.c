@@ -1,6 +1,6 @@
+#include "media/audio/audio_session.h"
+
 #include "base/clock.h"
-#include "media/audio/audio_thread.h"
-#include "media/engine/media_engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,15 +17,15 @@ static void second_publish(struct audio_session *a, bool sent,
 {
 	const struct media_record record = {
 		.kind = MEDIA_RECORD_AUDIO_SECOND,
-		.session = a->session,
+		.session = a->p.session,
 		.outgoing = sent,
 		.mono_ns = second->start_ns + second->duration_ns,
 		.u.audio_second = *second,
 	};
 
-	if (a->wanted & MEDIA_AUDIO_MEASURE &&
+	if (a->p.wanted & MEDIA_AUDIO_MEASURE &&
 	    (second->has_level || second->expected))
-		audio_publish_or_drop(a->session, &record);
+		record_ring_push_or_drop(a->p.records, &record);
 }
 
 static void one_way_end(struct audio_session *a, int64_t end_ns)
@@ -73,7 +73,7 @@ static void digits_publish(struct audio_session *a, const struct dtmf_heard *h)
 	for (size_t i = 0; i < h->count; i++) {
 		const struct media_record record = {
 			.kind = MEDIA_RECORD_DTMF,
-			.session = a->session,
+			.session = a->p.session,
 			.mono_ns = h->steps[i].mono_ns,
 			.u.dtmf = {.digit = h->steps[i].digit,
 				   .via = DTMF_INBAND,
@@ -81,14 +81,15 @@ static void digits_publish(struct audio_session *a, const struct dtmf_heard *h)
 				   .ms = h->steps[i].ms},
 		};
 
-		audio_publish_or_drop(a->session, &record);
+		record_ring_push_or_drop(a->p.records, &record);
 	}
 }
 
-void audio_session_listen(struct audio_session *a, const struct command *c)
+void audio_session_listen(struct audio_session *a,
+			  const struct audio_command *c)
 {
 	a->listen = c->listen;
-	a->listen_ns = c->mono_ns;
+	a->listen_ns = c->head.mono_ns;
 }
 
 /* @param correlation  of a window that ended with it; -1: none did */
@@ -98,7 +99,7 @@ static void listen_check(struct audio_session *a,
 {
 	struct media_record record = {
 		.kind = MEDIA_RECORD_HEARD,
-		.session = a->session,
+		.session = a->p.session,
 		.mono_ns = mono_ns,
 		.u.heard.id = a->listen.id,
 	};
@@ -116,7 +117,7 @@ static void listen_check(struct audio_session *a,
 	} else if (!slice->heard) {
 		return;
 	}
-	if (audio_publish(a->session, &record))
+	if (record_ring_push(a->p.records, &record))
 		a->listen.id = 0; /* else with the next sound */
 }
 
@@ -126,8 +127,7 @@ static void marker_take(struct audio_session *a, const float *reduced,
 	double ms;
 
 	if (!audio_marker_add(a->marker, reduced, count,
-			      mono_ns + a->session->engine->ntp_offset_ns,
-			      gap_ms, &ms))
+			      mono_ns + a->p.ntp_offset_ns, gap_ms, &ms))
 		return;
 	a->has_delay = true;
 	a->delay_ms = ms;
@@ -165,7 +165,7 @@ static void recording_end(struct audio_session *a)
 	for (int i = 0; i < 2; i++) {
 		struct media_record record = {
 			.kind = MEDIA_RECORD_RECORDED,
-			.session = a->session,
+			.session = a->p.session,
 			.outgoing = i == 1,
 			.mono_ns = clock_mono_ns(),
 		};
@@ -177,18 +177,18 @@ static void recording_end(struct audio_session *a)
 		record.u.recorded.cut = how.cut;
 		record.u.recorded.err = how.err;
 		record.u.recorded.ms = how.ms;
-		audio_publish_or_drop(a->session, &record);
+		record_ring_push_or_drop(a->p.records, &record);
 	}
 }
 
-void audio_session_record(struct audio_session *a, struct command *c)
+void audio_session_record(struct audio_session *a, struct audio_command *c)
 {
 	recording_end(a);
 	for (int i = 0; i < 2 && c->paths[i]; i++) {
 		audio_recorder_begin(&a->recorders[i], c->paths[i]);
 		c->paths[i] = NULL;
 		if (a->running)
-			audio_recorder_start(&a->recorders[i], c->mono_ns);
+			audio_recorder_start(&a->recorders[i], c->head.mono_ns);
 	}
 }
 
@@ -249,21 +249,21 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 	audio_recorder_write(&a->recorders[sent], scratch->pcm, scratch->count,
 			     scratch->rate_hz, scratch->mono_ns,
 			     scratch->gap_ms);
-	if (a->wanted & ~(unsigned)MEDIA_AUDIO_RECORD)
+	if (a->p.wanted & ~(unsigned)MEDIA_AUDIO_RECORD)
 		slices_measure(a, scratch, sent);
 }
 
 /* ---- its life ---- */
 
-static void codecs_know(struct audio_session *a, const struct command *c)
+static void codecs_know(struct audio_session *a, const struct audio_command *c)
 {
 	memset(a->codecs, 0, sizeof(a->codecs));
 	a->noise_pt = PACKET_PT_MASK + 1;
 	/* keys that only a tapped program has: nothing can be heard */
-	if (a->session->tapped && c->encrypted)
+	if (a->p.tapped && c->encrypted)
 		return;
-	for (size_t i = 0; i < c->map.count; i++) {
-		const struct rtp_payload *p = &c->map.entries[i];
+	for (size_t i = 0; i < c->map->count; i++) {
+		const struct rtp_payload *p = &c->map->entries[i];
 
 		if (p->kind == RTP_PAYLOAD_CN)
 			a->noise_pt = p->pt;
@@ -285,24 +285,24 @@ static void early_take(struct audio_session *a, struct audio_samples *scratch)
 	}
 }
 
-static int64_t start_of(struct audio_session *a, const struct command *c)
+static int64_t start_of(struct audio_session *a, const struct audio_command *c)
 {
 	while (a->early.first &&
-	       a->early.first->head.mono_ns < c->mono_ns - EARLY_NS)
+	       a->early.first->head.mono_ns < c->head.mono_ns - EARLY_NS)
 		free(audio_early_take(&a->early));
-	return a->early.first && a->early.first->head.mono_ns < c->mono_ns
+	return a->early.first && a->early.first->head.mono_ns < c->head.mono_ns
 		       ? a->early.first->head.mono_ns
-		       : c->mono_ns;
+		       : c->head.mono_ns;
 }
 
-void audio_session_apply(struct audio_session *a, const struct command *c,
+void audio_session_apply(struct audio_session *a, const struct audio_command *c,
 			 struct audio_samples *scratch)
 {
 	bool starts = !a->running;
-	int64_t start_ns = starts ? start_of(a, c) : c->mono_ns;
+	int64_t start_ns = starts ? start_of(a, c) : c->head.mono_ns;
 
 	audio_leg_expect(&a->legs[0], c->receives, start_ns);
-	audio_leg_expect(&a->legs[1], c->sends, c->mono_ns);
+	audio_leg_expect(&a->legs[1], c->sends, c->head.mono_ns);
 	codecs_know(a, c);
 	if (!starts)
 		return;
@@ -338,11 +338,12 @@ static void match_total(const struct audio_session *a, struct audio_total *t)
 /* @return false: no room, try again */
 static bool totals_publish(struct audio_session *a)
 {
-	while (a->running && a->wanted & MEDIA_AUDIO_MEASURE && a->totals < 2) {
+	while (a->running && a->p.wanted & MEDIA_AUDIO_MEASURE &&
+	       a->totals < 2) {
 		bool sent = a->totals == 1;
 		struct media_record record = {
 			.kind = MEDIA_RECORD_AUDIO_TOTAL,
-			.session = a->session,
+			.session = a->p.session,
 			.outgoing = sent,
 			.mono_ns = a->stop_ns,
 		};
@@ -354,9 +355,8 @@ static bool totals_publish(struct audio_session *a)
 			match_total(a, t);
 		if (!sent && a->markers)
 			delay_total(a, t);
-		t->dropped = sent ? a->session->tx.audio_dropped
-				  : a->session->rx.audio_dropped;
-		if (!audio_publish(a->session, &record))
+		t->dropped = a->p.end->audio_dropped[sent];
+		if (!record_ring_push(a->p.records, &record))
 			return false;
 		a->totals++;
 	}
@@ -383,21 +383,22 @@ bool audio_session_time(struct audio_session *a, int64_t now_ns)
 	return totals_publish(a);
 }
 
-int audio_session_new(struct audio_session **ret, struct media_session *s,
-		      unsigned wanted, struct audio_reference *reference)
+int audio_session_new(struct audio_session **ret,
+		      const struct audio_session_params *params)
 {
+	unsigned wanted = params->wanted;
 	struct audio_session *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
 	if ((wanted & MEDIA_AUDIO_DTMF && dtmf_tones_new(&a->dtmf)) ||
 	    (wanted & MEDIA_AUDIO_MARKER && audio_marker_new(&a->marker)) ||
-	    (reference && audio_match_new(&a->match, reference))) {
+	    (params->reference &&
+	     audio_match_new(&a->match, params->reference))) {
 		audio_session_free(a);
 		return -ENOMEM;
 	}
-	a->session = s;
-	a->wanted = wanted;
+	a->p = *params;
 	*ret = a;
 	return 0;
 }

@@ -1,9 +1,13 @@
 #include "media/engine/media_engine.h"
-#include "media/tap/tap_sessions.h"
 
 #include "base/clock.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt.h"
+#include "media/engine/media_session_prompt.h"
+#include "media/measure/measure.h"
+#include "media/rx/rx.h"
+#include "media/tap/tap_sessions.h"
+#include "media/tx/tx.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,23 +41,6 @@ static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
 	return size;
 }
 
-void engine_wake(int fd)
-{
-	uint64_t one = 1;
-	/* fails only when the counter is full: then a wake-up is pending */
-	ssize_t written = write(fd, &one, sizeof(one));
-
-	(void)written;
-}
-
-void engine_wake_clear(int fd)
-{
-	uint64_t count;
-	ssize_t got = read(fd, &count, sizeof(count));
-
-	(void)got; /* fails when nothing was pending */
-}
-
 static int records_fd_open(int *ret)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -68,9 +55,9 @@ static int rings_open(struct media_engine *e)
 {
 	uint32_t max = e->slots;
 	size_t packets = ring_size(max, PACKETS_PER_SESSION, PACKETS_MAX);
+	size_t records = ring_size(max, RECORDS_PER_SESSION, RECORDS_MAX);
 	int err;
 
-	e->records_count = ring_size(max, RECORDS_PER_SESSION, RECORDS_MAX);
 	err = ring_new(&e->received, sizeof(struct packet_record), packets);
 	if (!err)
 		err = ring_new(&e->sent, sizeof(struct packet_record), packets);
@@ -84,16 +71,18 @@ static int rings_open(struct media_engine *e)
 		err = ring_new(&e->answers, sizeof(struct report_answer),
 			       ring_size(max, 1, RTCP_MAX));
 	if (!err)
-		err = ring_new(&e->records, sizeof(struct media_record),
-			       e->records_count);
+		err = record_ring_open(&e->records, records);
 	if (!err)
-		err = ring_new(&e->audio_records, sizeof(struct media_record),
-			       e->records_count);
+		err = record_ring_open(&e->audio_records, records);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
-		err = wake_open(&e->threads[i].wake);
+		struct media_thread *t = &e->threads[i].shared;
+
+		t->realtime = e->params.realtime;
+		t->scheduled = &e->scheduled;
+		t->quit = &e->quit;
+		err = wake_open(&t->wake);
 		if (!err)
-			err = ring_new(&e->threads[i].commands,
-				       sizeof(struct command *),
+			err = ring_new(&t->commands, sizeof(void *),
 				       ring_size(max, SESSION_COMMANDS_MAX,
 						 SIZE_MAX / 2));
 	}
@@ -106,22 +95,65 @@ static int tables_open(struct media_engine *e)
 	int err;
 
 	e->sessions = calloc(max, sizeof(struct media_session *));
-	e->tx_sessions = calloc(max, sizeof(struct media_session *));
-	if (!e->sessions || !e->tx_sessions)
+	if (!e->sessions)
 		return -ENOMEM;
 	err = slab_new(&e->session_memory, sizeof(struct media_session),
 		       SESSION_CLEARED_BYTES);
 	if (!err)
-		err = tx_heap_init(&e->heap, max);
-	if (!err)
 		err = prompt_cache_new(&e->prompts, e->records_fd,
 				       e->params.realtime);
+	return err;
+}
+
+static int states_new(struct media_engine *e)
+{
+	struct engine_thread *threads = e->threads;
+	const struct rx_params rx = {
+		.slots = e->slots,
+		.thread = &threads[THREAD_RX].shared,
+		.epoll_fd = e->epoll_fd,
+		.received = e->received,
+		.rtcp = e->rtcp,
+		.datagrams = e->datagrams,
+		.loop_fd = e->records_fd,
+		.tap = e->tap,
+	};
+	const struct tx_params tx = {
+		.slots = e->slots,
+		.rtcp_interval_ms = e->params.rtcp_interval_ms,
+		.ntp_offset_ns = e->ntp_offset_ns,
+		.thread = &threads[THREAD_TX].shared,
+		.sent = e->sent,
+		.answers = e->answers,
+	};
+	const struct measure_params measure = {
+		.slots = e->slots,
+		.ntp_offset_ns = e->ntp_offset_ns,
+		.thread = &threads[THREAD_ANALYSIS].shared,
+		.received = e->received,
+		.rtcp = e->rtcp,
+		.sent = e->sent,
+		.answers = e->answers,
+		.tx_wake = &threads[THREAD_TX].shared.wake,
+		.records = &e->records,
+		.loop_fd = e->records_fd,
+		.ticking = &e->ticking,
+	};
+	const struct audio_params audio = {
+		.slots = e->slots,
+		.sessions_max = e->params.sessions_max,
+		.thread = &threads[THREAD_AUDIO].shared,
+		.records = &e->audio_records,
+		.loop_fd = e->records_fd,
+	};
+	int err = rx_new(&e->rx, &rx);
+
 	if (!err)
-		err = rx_new(&e->rx_state, e);
+		err = tx_new(&e->tx, &tx);
 	if (!err)
-		err = measure_thread_new(&e->analyse_state, e);
+		err = measure_thread_new(&e->measure, &measure);
 	if (!err)
-		err = audio_new(&e->audio_state, e);
+		err = audio_new(&e->audio, &audio);
 	return err;
 }
 
@@ -133,8 +165,8 @@ static int epoll_open(struct media_engine *e)
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (e->epoll_fd < 0)
 		return -errno;
-	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->threads[THREAD_RX].wake.fd,
-		      &event) < 0)
+	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD,
+		      e->threads[THREAD_RX].shared.wake.fd, &event) < 0)
 		return -errno;
 	return 0;
 }
@@ -164,14 +196,6 @@ static int tap_open_all(struct media_engine *e)
 	return 0;
 }
 
-void engine_schedule(struct media_engine *e, enum media_thread thread,
-		     int priority)
-{
-	if (e->params.realtime)
-		scheduling_take(&e->threads[thread].scheduling, priority);
-	sem_post(&e->scheduled);
-}
-
 #define SCHEDULED_THREADS 3 /* RX, TX, analysis */
 
 /* What media_engine_evidence() tells from now on is so. */
@@ -190,11 +214,11 @@ static int threads_start(struct media_engine *e)
 		void *arg;
 		const char *name;
 	} work[THREAD_COUNT] = {
-		[THREAD_RX] = {rx_thread, e->rx_state, "media-rx"},
-		[THREAD_TX] = {tx_thread, e, "media-tx"},
-		[THREAD_ANALYSIS] = {measure_thread, e->analyse_state,
+		[THREAD_RX] = {rx_thread, e->rx, "media-rx"},
+		[THREAD_TX] = {tx_thread, e->tx, "media-tx"},
+		[THREAD_ANALYSIS] = {measure_thread, e->measure,
 				     "media-analysis"},
-		[THREAD_AUDIO] = {audio_thread, e->audio_state, "media-audio"},
+		[THREAD_AUDIO] = {audio_thread, e->audio, "media-audio"},
 	};
 	sigset_t all;
 	sigset_t before;
@@ -204,7 +228,7 @@ static int threads_start(struct media_engine *e)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
-		struct thread *t = &e->threads[i];
+		struct engine_thread *t = &e->threads[i];
 
 		err = -pthread_create(&t->id, NULL, work[i].run, work[i].arg);
 		t->started = err == 0;
@@ -224,7 +248,7 @@ static void threads_stop(struct media_engine *e)
 	for (int i = 0; i < THREAD_COUNT; i++) {
 		if (!e->threads[i].started)
 			continue;
-		wake_signal(&e->threads[i].wake);
+		wake_signal(&e->threads[i].shared.wake);
 		pthread_join(e->threads[i].id, NULL);
 	}
 }
@@ -248,7 +272,7 @@ int media_engine_new(struct media_engine **ret,
 	e->epoll_fd = -1;
 	e->records_fd = -1;
 	for (int i = 0; i < THREAD_COUNT; i++)
-		e->threads[i].wake.fd = -1;
+		e->threads[i].shared.wake.fd = -1;
 	sem_init(&e->scheduled, 0, 0);
 	err = rings_open(e);
 	if (!err)
@@ -259,6 +283,8 @@ int media_engine_new(struct media_engine **ret,
 		err = epoll_open(e);
 	if (!err)
 		err = tap_open_all(e);
+	if (!err)
+		err = states_new(e);
 	if (!err)
 		err = threads_start(e);
 	if (err) {
@@ -286,18 +312,17 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	}
 	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
 	for (int i = 0; i < THREAD_COUNT; i++) {
-		ring_free(e->threads[i].commands);
-		wake_close(&e->threads[i].wake);
+		ring_free(e->threads[i].shared.commands);
+		wake_close(&e->threads[i].shared.wake);
 	}
 	close_if_open(e->epoll_fd);
 	close_if_open(e->records_fd);
 	sem_destroy(&e->scheduled);
-	audio_free(e->audio_state);
-	audio_rings_close(e);
-	measure_thread_free(e->analyse_state);
-	rx_free(e->rx_state);
+	audio_free(e->audio);
+	measure_thread_free(e->measure);
+	tx_free(e->tx);
+	rx_free(e->rx);
 	tap_sessions_free(e->tap);
-	tx_heap_release(&e->heap);
 	ring_free(e->received);
 	ring_free(e->rtcp);
 	ring_free(e->sent);
@@ -305,10 +330,9 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->datagrams);
 	dtls_identity_free(e->identity);
 	turn_streams_free(e->relay_streams);
-	ring_free(e->records);
-	ring_free(e->audio_records);
+	record_ring_close(&e->records);
+	record_ring_close(&e->audio_records);
 	free(e->sessions);
-	free(e->tx_sessions);
 	slab_free(e->session_memory);
 	free(e);
 	return NULL;
@@ -322,34 +346,119 @@ int media_engine_fd(const struct media_engine *e)
 void media_engine_evidence(const struct media_engine *e,
 			   struct media_evidence *ret)
 {
+	const struct rx_counters *rx = rx_counters(e->rx);
+	const struct tx_counters *tx = tx_counters(e->tx);
+
 	memset(ret, 0, sizeof(*ret));
-	ret->packets_sent = COUNTER_READ(&e->tx.packets);
-	ret->send_errors = COUNTER_READ(&e->tx.errors);
-	ret->packets_unsent = COUNTER_READ(&e->tx.unsent);
-	ret->packets_received = COUNTER_READ(&e->rx.packets);
-	ret->invalid_packets = COUNTER_READ(&e->rx.invalid);
-	ret->rtcp_invalid = COUNTER_READ(&e->rx.rtcp_invalid);
-	ret->rtp_send_refused = COUNTER_READ(&e->tx.refused[0]);
-	ret->rtcp_send_refused = COUNTER_READ(&e->tx.refused[1]);
-	ret->foreign_packets = COUNTER_READ(&e->rx.foreign);
-	ret->ssrc_collisions = COUNTER_READ(&e->rx.collisions);
-	ret->srtp_refused = COUNTER_READ(&e->rx.srtp_refused);
-	ret->srtp_replayed = COUNTER_READ(&e->rx.srtp_replayed);
-	ret->dtls_dropped =
-		COUNTER_READ(&e->rx.dtls_dropped) + ring_dropped(e->datagrams);
-	ret->dtls_refused = COUNTER_READ(&e->rx.dtls_refused);
-	ret->stun_dropped = COUNTER_READ(&e->rx.stun_dropped);
-	ret->srtp_unkeyed = COUNTER_READ(&e->rx.srtp_unkeyed);
-	ret->receive_queue_drops = COUNTER_READ(&e->rx.queue_drops);
+	ret->packets_sent = COUNTER_READ(&tx->packets);
+	ret->send_errors = COUNTER_READ(&tx->errors);
+	ret->packets_unsent = COUNTER_READ(&tx->unsent);
+	ret->packets_received = COUNTER_READ(&rx->packets);
+	ret->invalid_packets = COUNTER_READ(&rx->invalid);
+	ret->rtcp_invalid = COUNTER_READ(&rx->rtcp_invalid);
+	ret->rtp_send_refused = COUNTER_READ(&tx->refused[0]);
+	ret->rtcp_send_refused = COUNTER_READ(&tx->refused[1]);
+	ret->foreign_packets = COUNTER_READ(&rx->foreign);
+	ret->ssrc_collisions = COUNTER_READ(&rx->collisions);
+	ret->srtp_refused = COUNTER_READ(&rx->srtp_refused);
+	ret->srtp_replayed = COUNTER_READ(&rx->srtp_replayed);
+	ret->dtls_dropped = COUNTER_READ(&rx->dtls_dropped) + e->dtls_dropped +
+			    ring_dropped(e->datagrams);
+	ret->dtls_refused = e->dtls_refused;
+	ret->stun_dropped = COUNTER_READ(&rx->stun_dropped);
+	ret->srtp_unkeyed = COUNTER_READ(&rx->srtp_unkeyed);
+	ret->receive_queue_drops = COUNTER_READ(&rx->queue_drops);
 	for (int i = 0; i < 2; i++) {
-		if (e->payloads[i])
-			ret->ring_drops += payload_ring_dropped(e->payloads[i]);
+		const struct payload_ring *payloads = audio_ring(e->audio, i);
+
+		if (payloads)
+			ret->ring_drops += payload_ring_dropped(payloads);
 	}
 	ret->ring_drops += ring_dropped(e->received) + ring_dropped(e->rtcp) +
 			   ring_dropped(e->sent) + ring_dropped(e->answers) +
-			   COUNTER_READ(&e->records_dropped);
-	ret->sending = scheduling_read(&e->threads[THREAD_TX].scheduling);
-	ret->receiving = scheduling_read(&e->threads[THREAD_RX].scheduling);
-	lateness_read(&e->tx.lateness, &ret->send_lateness_ms,
+			   COUNTER_READ(&e->records.dropped) +
+			   COUNTER_READ(&e->audio_records.dropped);
+	ret->sending =
+		scheduling_read(&e->threads[THREAD_TX].shared.scheduling);
+	ret->receiving =
+		scheduling_read(&e->threads[THREAD_RX].shared.scheduling);
+	lateness_read(&tx->lateness, &ret->send_lateness_ms,
 		      &ret->send_lateness_p99_ms);
+}
+
+/* ---- what the threads tell the loop, and what RX leaves to it ---- */
+
+/* Records delivered in one turn of the loop; the rest in the next. */
+#define POLL_MAX 4096
+
+static void record_deliver(const struct media_record *record,
+			   media_record_h *handler, void *arg)
+{
+	struct media_session *s = record->session;
+	bool released = s->released;
+
+	if (record->kind == MEDIA_RECORD_STOPPED)
+		s->stopped = true;
+	if (record->kind == MEDIA_RECORD_DTMF && record->outgoing &&
+	    record->u.dtmf.last)
+		s->dtmf_busy = false;
+	if (record->kind == MEDIA_RECORD_PLAYED)
+		s->playing = false;
+	if (!released)
+		handler(record, arg); /* may free the session */
+	else if (record->kind == MEDIA_RECORD_STOPPED)
+		session_destroy(s);
+}
+
+static int audio_poll(struct media_engine *e, media_record_h *handler,
+		      void *arg)
+{
+	struct media_record record;
+	int count = 0;
+
+	while (record_ring_pop(&e->audio_records, &record)) {
+		record_deliver(&record, handler, arg);
+		count++;
+	}
+	return count;
+}
+
+/* What the RX thread handed over. */
+static void handovers_take(struct media_engine *e)
+{
+	struct handover d;
+
+	for (int i = 0; i < ENGINE_HANDOVERS && ring_pop(e->datagrams, &d);
+	     i++) {
+		struct media_session *s = e->sessions[d.slot];
+
+		if (!s || s->ssrc != d.ssrc || s->stop_given)
+			continue;
+		if (d.kind == HANDOVER_DTLS)
+			session_dtls_input(s, &d);
+		else
+			session_nat_input(s, &d);
+	}
+}
+
+void media_engine_poll(struct media_engine *e, media_record_h *handler,
+		       void *arg)
+{
+	struct media_record record;
+	int left = POLL_MAX;
+
+	wake_fd_clear(e->records_fd);
+	handovers_take(e);
+	session_prompts_poll(e);
+	session_nat_poll(e, handler, arg);
+	session_dtls_poll(e, handler, arg);
+	left -= audio_poll(e, handler, arg);
+	while (left-- > 0 && record_ring_pop(&e->records, &record)) {
+		/* the audio thread was through with it before */
+		if (record.kind == MEDIA_RECORD_STOPPED)
+			audio_poll(e, handler, arg);
+		record_deliver(&record, handler, arg);
+	}
+	if (left < 0)
+		wake_fd_signal(e->records_fd); /* there may be more */
 }

@@ -1,5 +1,4 @@
 /* What offer and answer settled, as a command to the media threads. */
-#include "media/audio/audio_thread.h"
 #include "media/engine/media_engine.h"
 #include "media/engine/media_session_prompt.h"
 #include "media/security/srtp_keys.h"
@@ -58,10 +57,14 @@ static int codec_fill(struct command *c, const struct media_negotiated *n,
 		return -EINVAL;
 	if (ptime_ms < CODEC_PTIME_MIN_MS || ptime_ms > CODEC_PTIME_MAX_MS)
 		return -EINVAL;
-	c->noise_pt = n->noise_pt & PACKET_PT_MASK;
-	c->pt = settled->pt;
-	c->codec = codec;
-	c->ptime_ms = codec_ptime(codec, ptime_ms);
+	c->tx.noise_pt = n->noise_pt & PACKET_PT_MASK;
+	c->tx.pt = settled->pt;
+	c->tx.codec = codec;
+	c->tx.ptime_ms = codec_ptime(codec, ptime_ms);
+	c->measure.pt = c->tx.pt;
+	c->measure.codec = codec;
+	c->measure.ptime_ms = c->tx.ptime_ms;
+	c->audio.codec = codec;
 	if (c->session->tapped)
 		return 0;
 	return session_prompt_fill(c, settled->fmtp, n->has_noise_pt);
@@ -73,10 +76,10 @@ static int port_keys_fill(struct command *c, int port,
 			  const struct media_crypto *tx)
 {
 	struct media_session *s = c->session;
-	int err = session_keys_get(&c->keys_rx[port], &s->keys_rx[port], rx);
+	int err = session_keys_get(&c->rx.keys[port], &s->keys_rx[port], rx);
 
 	return err ? err
-		   : session_keys_get(&c->keys_tx[port], &s->keys_tx[port], tx);
+		   : session_keys_get(&c->tx.keys[port], &s->keys_tx[port], tx);
 }
 
 static void port_keys_none(struct media_session *s, int port)
@@ -91,7 +94,8 @@ static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 	const struct session_dtls *d = &c->session->dtls;
 	int err = 0;
 
-	c->rtcp_keyed = !n->rtcp_mux;
+	c->rx.rtcp_keyed = !n->rtcp_mux;
+	c->tx.rtcp_keyed = !n->rtcp_mux;
 	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
 		const struct dtls_association *a = &d->associations[i];
 
@@ -100,11 +104,11 @@ static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 		else
 			port_keys_none(c->session, i);
 	}
-	if (err || !c->keys_rx[SOCKET_RTP])
+	if (err || !c->rx.keys[SOCKET_RTP])
 		return err;
-	c->suite_rx =
+	c->measure.suite_rx =
 		srtp_suite_info(d->associations[SOCKET_RTP].rx.suite)->name;
-	c->suite_tx = c->suite_rx;
+	c->measure.suite_tx = c->measure.suite_rx;
 	return 0;
 }
 
@@ -114,11 +118,14 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	struct media_session *s = c->session;
 	int err;
 
-	c->encrypted = n->encrypted;
+	c->rx.encrypted = n->encrypted;
+	c->tx.encrypted = n->encrypted;
+	c->audio.encrypted = n->encrypted;
 	if (s->tapped) { /* keys are the program's */
 		if (n->encrypted && !n->dtls) {
-			c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
-			c->suite_tx = c->suite_rx;
+			c->measure.suite_rx =
+				srtp_suite_info(n->crypto_rx.suite)->name;
+			c->measure.suite_tx = c->measure.suite_rx;
 		}
 		return 0;
 	}
@@ -132,8 +139,8 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	err = port_keys_fill(c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
 	if (err)
 		return err;
-	c->suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
-	c->suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
+	c->measure.suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
+	c->measure.suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
 	return 0;
 }
 
@@ -144,24 +151,30 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 
 	if (n->accepted_count > MEDIA_CODECS_MAX)
 		return -EINVAL;
-	if (addr_take(&c->rtp, &n->rtp) || addr_take(&c->rtcp, &n->rtcp))
+	if (addr_take(&c->rx.rtp, &n->rtp) || addr_take(&c->rx.rtcp, &n->rtcp))
 		return -EINVAL;
 	err = codec_fill(c, n, ptime_ms);
 	if (err)
 		return err;
-	c->any_peer = c->session->tapped && n->ice;
-	c->rtcp_mux = n->rtcp_mux;
+	c->rx.any_peer = c->session->tapped && n->ice;
+	c->rx.rtcp_mux = n->rtcp_mux;
 	if (n->rtcp_mux)
-		c->rtcp = c->rtp;
-	c->has_event = n->has_event_pt;
-	c->event_pt = n->event_pt & PACKET_PT_MASK;
-	c->event_clock_hz =
+		c->rx.rtcp = c->rx.rtp;
+	c->tx.rtp = c->rx.rtp;
+	c->tx.rtcp = c->rx.rtcp;
+	c->tx.rtcp_mux = n->rtcp_mux;
+	c->tx.has_event = n->has_event_pt;
+	c->tx.event_pt = n->event_pt & PACKET_PT_MASK;
+	c->tx.event_clock_hz =
 		n->event_clock_hz ? n->event_clock_hz : DTMF_CLOCK_HZ;
-	c->xr = n->xr;
-	c->sends = c->rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
-				      n->direction == MEDIA_SENDONLY);
-	c->receives = n->direction == MEDIA_SENDRECV ||
-		      n->direction == MEDIA_RECVONLY;
+	c->tx.xr = n->xr;
+	c->tx.sends = c->tx.rtp.len > 0 && (n->direction == MEDIA_SENDRECV ||
+					    n->direction == MEDIA_SENDONLY);
+	c->audio.receives = n->direction == MEDIA_SENDRECV ||
+			    n->direction == MEDIA_RECVONLY;
+	c->rx.map = &c->map;
+	c->measure.map = &c->map;
+	c->audio.map = &c->map;
 	err = map_fill(&c->map, n);
 	for (size_t i = 0; !err && i < c->map.count; i++)
 		emodel_declarations_apply(
@@ -172,13 +185,13 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 
 static void start_choose(struct media_session *s, struct command *c)
 {
-	if (s->start_ns == 0 && (c->aligned || s->tapped))
+	if (s->start_ns == 0 && (c->tx.aligned || s->tapped))
 		s->start_ns =
 			c->mono_ns; /* places of the wall clock, or none */
 	else if (s->start_ns == 0)
 		s->start_ns = tx_phase_take(&s->engine->phases, &s->phase,
-					    c->mono_ns, c->ptime_ms);
-	c->start_ns = s->start_ns;
+					    c->mono_ns, c->tx.ptime_ms);
+	c->tx.start_ns = s->start_ns;
 }
 
 int media_session_apply(struct media_session *s,
@@ -206,11 +219,12 @@ int media_session_apply(struct media_session *s,
 		command_drop(c);
 		return err;
 	}
-	c->aligned = s->marker;
+	c->audio.sends = c->tx.sends;
+	c->tx.aligned = s->marker;
 	c->begins = s->start_ns == 0;
 	start_choose(s, c);
-	s->codec = c->codec;
-	s->ptime_ms = c->ptime_ms;
+	s->codec = c->tx.codec;
+	s->ptime_ms = c->tx.ptime_ms;
 	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
 	s->codec_settings.noise = n.has_noise_pt && s->suppresses;
 	s->has_event = n.has_event_pt;

@@ -1,6 +1,5 @@
 /* What the loop asks of a session's audio: tones to send, sound to hear. */
 #include "base/clock.h"
-#include "media/audio/audio_thread.h"
 #include "media/audio/prompt_work.h"
 #include "media/engine/media_engine.h"
 #include "media/engine/media_session_prompt.h"
@@ -74,12 +73,12 @@ static int tones_send(struct tones_work *w)
 
 	if (err)
 		return err;
-	c->codec = w->want.codec;
+	c->tx.codec = w->want.codec;
 	if (w->made.packets > 0 && clip_whole(&w->made.clip))
-		c->tones = w->made;
+		c->tx.tones = w->made;
 	else
 		clip_release(&w->made.clip);
-	c->tones.order = w->order;
+	c->tx.tones.order = w->order;
 	memset(&w->made, 0, sizeof(w->made));
 	command_push(c, TO_TX);
 	return 0;
@@ -151,12 +150,12 @@ int media_session_listen(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	if (!s->audio || !(s->audio->wanted & MEDIA_AUDIO_MEASURE))
+	if (!s->audio || !(s->audio_wanted & MEDIA_AUDIO_MEASURE))
 		return -ENOTSUP;
 	err = command_new(&c, s, COMMAND_LISTEN);
 	if (err)
 		return err;
-	c->listen = *what;
+	c->audio.listen = *what;
 	command_push(c, TO_AUDIO);
 	return 0;
 }
@@ -169,16 +168,16 @@ int media_session_record(struct media_session *s, const char *path_in,
 
 	if (s->stop_given)
 		return -EINVAL;
-	if (!s->audio || !(s->audio->wanted & MEDIA_AUDIO_RECORD))
+	if (!s->audio || !(s->audio_wanted & MEDIA_AUDIO_RECORD))
 		return -ENOTSUP;
 	if (s->recording)
 		return -EBUSY;
 	err = command_new(&c, s, COMMAND_RECORD);
 	if (err)
 		return err;
-	c->paths[0] = strdup(path_in);
-	c->paths[1] = strdup(path_out);
-	if (!c->paths[0] || !c->paths[1]) {
+	c->audio.paths[0] = strdup(path_in);
+	c->audio.paths[1] = strdup(path_out);
+	if (!c->audio.paths[0] || !c->audio.paths[1]) {
 		command_drop(c);
 		return -ENOMEM;
 	}

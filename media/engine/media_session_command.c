@@ -1,6 +1,7 @@
 /* What the loop thread tells the media threads. */
 #include "base/clock.h"
 #include "media/engine/media_engine.h"
+#include "media/measure/measure.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 
 static void command_free(struct command *c)
 {
-	clip_release(&c->tones.clip);
+	clip_release(&c->tx.tones.clip);
 	prompt_put(c->prompt);
-	free(c->paths[0]);
-	free(c->paths[1]);
+	free(c->audio.paths[0]);
+	free(c->audio.paths[1]);
 	free(c);
 }
 
@@ -71,43 +72,43 @@ int command_new(struct command **ret, struct media_session *s,
  * session, with the kernel's time; TX ends by itself at until_ns; a stopped
  * session lingers.
  */
-static bool deferrable(const struct command *c, enum media_thread thread)
+static bool deferrable(const struct command *c, enum media_thread_id thread)
 {
 	if (c->kind == COMMAND_UNTIL)
-		return c->until_ns - c->mono_ns > UNTIL_SOON_MS * NS_PER_MS;
+		return c->tx.until_ns - c->mono_ns > UNTIL_SOON_MS * NS_PER_MS;
 	if (c->kind == COMMAND_APPLY)
 		return thread == THREAD_RX ||
-		       (thread == THREAD_TX && c->begins && !c->sends);
+		       (thread == THREAD_TX && c->begins && !c->tx.sends);
 	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP;
 }
 
 /* By when the thread has to take it. @return monotonic, ns; WAKE_NOW */
-static int64_t needed_ns(const struct command *c, enum media_thread thread)
+static int64_t needed_ns(const struct command *c, enum media_thread_id thread)
 {
 	if (thread == THREAD_ANALYSIS) /* takes none before */
 		return c->mono_ns + ANALYSIS_DELAY_NS;
 	if (deferrable(c, thread))
 		return c->mono_ns + MEDIA_FLUSH_MS * NS_PER_MS;
 	if (c->kind == COMMAND_APPLY && thread == THREAD_TX && c->begins)
-		return c->start_ns; /* of the first packet */
+		return c->tx.start_ns; /* of the first packet */
 	return WAKE_NOW;
 }
 
-static void thread_wake(struct thread *t, int64_t now_ns)
+static void thread_wake(struct engine_thread *t, int64_t now_ns)
 {
-	wake_signal(&t->wake);
+	wake_signal(&t->shared.wake);
 	t->woken_ns = now_ns;
 	t->wake_due = false;
 }
 
 /* A thread that was woken just now is woken again by media_engine_flush(): at
  * a thousand calls a second that is once for several commands. */
-static void thread_wake_for(struct media_engine *e, enum media_thread thread,
+static void thread_wake_for(struct media_engine *e, enum media_thread_id thread,
 			    const struct command *c)
 {
-	struct thread *t = &e->threads[thread];
+	struct engine_thread *t = &e->threads[thread];
 
-	if (wake_comes(&t->wake, needed_ns(c, thread)))
+	if (wake_comes(&t->shared.wake, needed_ns(c, thread)))
 		return;
 	if (!e->params.flush_h || !deferrable(c, thread) ||
 	    c->mono_ns - t->woken_ns >= MEDIA_FLUSH_MS * NS_PER_MS) {
@@ -132,6 +133,41 @@ void media_engine_flush(struct media_engine *e)
 	}
 }
 
+/* Into the ring of the thread, which is sized for all commands that can be
+ * out: it is never full. */
+static void thread_give(struct command *c, enum media_thread_id thread)
+{
+	struct media_session *s = c->session;
+	struct ring *ring = s->engine->threads[thread].shared.commands;
+	const struct command_head head = {c->kind, c->mono_ns, &c->holders};
+
+	if (thread == THREAD_RX) {
+		struct rx_command *rx = &c->rx;
+
+		rx->head = head;
+		rx->session = &s->rx;
+		ring_push(ring, &rx);
+	} else if (thread == THREAD_TX) {
+		struct tx_command *tx = &c->tx;
+
+		tx->head = head;
+		tx->session = &s->tx;
+		ring_push(ring, &tx);
+	} else if (thread == THREAD_ANALYSIS) {
+		struct measure_command *measure = &c->measure;
+
+		measure->head = head;
+		measure->session = &s->measure;
+		ring_push(ring, &measure);
+	} else {
+		struct audio_command *audio = &c->audio;
+
+		audio->head = head;
+		audio->session = s->audio;
+		ring_push(ring, &audio);
+	}
+}
+
 void command_push(struct command *c, unsigned threads)
 {
 	struct media_engine *e = c->session->engine;
@@ -144,9 +180,8 @@ void command_push(struct command *c, unsigned threads)
 	for (int i = THREAD_COUNT - 1; i >= 0; i--) {
 		if (!(threads & 1u << i))
 			continue;
-		/* sized for all commands that can be out: never full */
-		ring_push(e->threads[i].commands, &c);
-		thread_wake_for(e, (enum media_thread)i, c);
+		thread_give(c, (enum media_thread_id)i);
+		thread_wake_for(e, (enum media_thread_id)i, c);
 	}
 }
 

@@ -263,15 +263,15 @@ int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise)
 {
 	struct media_session *s = c->session;
 	struct prompt_want want = {
-		.codec = c->codec,
-		.ptime_ms = c->ptime_ms,
+		.codec = c->tx.codec,
+		.ptime_ms = c->tx.ptime_ms,
 	};
 	int err;
 
 	codec_settings_parse(&want.settings, fmtp);
 	want.settings.noise = has_noise && s->suppresses;
-	err = clip_begin(&c->clip, s, s->prompt, &want);
-	return !err && s->muted ? silence_clip(&c->mute, s, &want) : err;
+	err = clip_begin(&c->tx.clip, s, s->prompt, &want);
+	return !err && s->muted ? silence_clip(&c->tx.mute, s, &want) : err;
 }
 
 /* Play what waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
@@ -288,9 +288,9 @@ static int play_send(struct media_session *s)
 		err = command_new(&c, s, COMMAND_PLAY);
 	if (err)
 		return err;
-	c->clip = clip;
-	c->codec = s->codec;
-	c->ptime_ms = s->ptime_ms;
+	c->tx.clip = clip;
+	c->tx.codec = s->codec;
+	c->tx.ptime_ms = s->ptime_ms;
 	c->prompt = s->play; /* held until it is over */
 	s->play = NULL;
 	command_push(c, TO_TX);
@@ -353,7 +353,7 @@ int media_session_mute(struct media_session *s, bool mute)
 		err = command_new(&c, s, COMMAND_MUTE);
 	if (err)
 		return err;
-	c->mute = clip;
+	c->tx.mute = clip;
 	s->muted = mute;
 	command_push(c, TO_TX);
 	return 0;

@@ -55,9 +55,10 @@ void measure_session_tapped(struct measure_session *a,
 }
 
 /* What is sent is scored with the same values as what is received. */
-static void sender_payload(struct measure_session *a, const struct command *c)
+static void sender_payload(struct measure_session *a,
+			   const struct measure_command *c)
 {
-	const struct rtp_payload *p = rtp_payload_map_find(&c->map, c->pt);
+	const struct rtp_payload *p = rtp_payload_map_find(c->map, c->pt);
 	struct rtp_payload sent = {
 		.clock_hz = c->codec->clock_hz,
 		.pt = c->pt,
@@ -72,30 +73,32 @@ static void sender_payload(struct measure_session *a, const struct command *c)
 	rtp_sender_set_payload(&a->sender, &sent);
 }
 
-void measure_session_start(struct measure_session *a, const struct command *c,
-			   uint32_t ssrc)
+void measure_session_start(struct measure_session *a,
+			   const struct measure_command *c)
 {
 	a->state = ANALYSIS_RUNNING;
-	while (a->early_count && a->early[0].mono_ns < c->mono_ns - EARLY_NS)
+	while (a->early_count &&
+	       a->early[0].mono_ns < c->head.mono_ns - EARLY_NS)
 		early_drop(a);
-	a->second_ns = a->early_count && a->early[0].mono_ns < c->mono_ns
+	a->second_ns = a->early_count && a->early[0].mono_ns < c->head.mono_ns
 			       ? a->early[0].mono_ns
-			       : c->mono_ns;
+			       : c->head.mono_ns;
 	a->codec = c->codec;
-	a->maps[a->map] = c->map;
+	a->maps[a->map] = *c->map;
 	a->ptime_ms = c->ptime_ms;
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;
-	rtp_sender_init(&a->sender, ssrc, a->second_ns, c->codec->rtpmap,
+	rtp_sender_init(&a->sender, a->ssrc, a->second_ns, c->codec->rtpmap,
 			c->codec->clock_hz);
 	sender_payload(a, c);
 }
 
-void measure_session_apply(struct measure_session *a, const struct command *c)
+void measure_session_apply(struct measure_session *a,
+			   const struct measure_command *c)
 {
 	/* a map does not change while streams use it */
 	a->map ^= 1;
-	a->maps[a->map] = c->map;
+	a->maps[a->map] = *c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
 		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
 	sender_payload(a, c);

@@ -2,8 +2,7 @@
  * Inside of the ICE agent. Docs: docs/internals/nat.md
  *
  * ice.c        the agent: its beginning, what is due, what is selected
- * ice_pair.c   candidates and pairs
- * ice_check.c  checks: sent, answered, their answers
+ * ice_check.c  candidates, pairs, and checks: sent, answered, their answers
  */
 #ifndef OFFHOOK_MEDIA_NAT_ICE_INTERNAL_H
 #define OFFHOOK_MEDIA_NAT_ICE_INTERNAL_H
@@ -91,7 +90,7 @@ struct component *ice_part(struct ice *ice, uint8_t component);
 void ice_select(struct ice *ice, struct pair *pair);
 void ice_fail(struct ice *ice, const char *reason);
 
-/* ---- ice_pair.c ---- */
+/* ---- ice_check.c: candidates and pairs ---- */
 
 uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
 /** @return its place; NONE: there is none */

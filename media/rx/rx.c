@@ -1,6 +1,6 @@
 /* The RX thread: every RTP and RTCP socket of the engine. */
 #include "base/clock.h"
-#include "media/rx/rx_internal.h"
+#include "media/rx/rx_datagram.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void drops_seen(struct rx *rx, struct rx_socket *socket, uint32_t drops)
 	uint32_t more = drops - socket->drops;
 
 	if (more > 0)
-		COUNTER_ADD(&rx->e->rx.queue_drops, more);
+		COUNTER_ADD(&rx->counters.queue_drops, more);
 	socket->drops = drops;
 }
 
@@ -125,9 +125,8 @@ static void prefetch_ahead(const struct rx *rx,
 
 	if (later)
 		prefetch(later, PREFETCH_LINE);
-	if (next && events[1].data.ptr != rx->e->tap) {
+	if (next && events[1].data.ptr != rx->p.tap) {
 		prefetch(next->session, PREFETCH_LINE);
-		prefetch(&next->session->rx, PREFETCH_LINE);
 	}
 }
 
@@ -155,13 +154,13 @@ static void pace(struct rx *rx, int64_t turn_ns, int events)
 /* Sockets, then connections to TURN servers. */
 #define READ_COUNT (2 * SOCKET_COUNT)
 
-static struct rx_socket *read_at(struct media_session *s, size_t i)
+static struct rx_socket *read_at(struct rx_session *s, size_t i)
 {
-	return i < SOCKET_COUNT ? &s->rx.sockets[i]
-				: &s->rx.streams[i - SOCKET_COUNT];
+	return i < SOCKET_COUNT ? &s->sockets[i]
+				: &s->streams[i - SOCKET_COUNT];
 }
 
-static void session_add(struct rx *rx, struct media_session *s)
+static void session_add(struct rx *rx, struct rx_session *s)
 {
 	if (s->tapped)
 		return;
@@ -175,12 +174,12 @@ static void session_add(struct rx *rx, struct media_session *s)
 		/* fails for want of kernel memory only; then nothing is
 		 * received and the measurement says so */
 		if (socket->fd >= 0)
-			epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_ADD, socket->fd,
+			epoll_ctl(rx->p.epoll_fd, EPOLL_CTL_ADD, socket->fd,
 				  &event);
 	}
 }
 
-static void session_stop(struct rx *rx, struct media_session *s)
+static void session_stop(struct rx *rx, struct rx_session *s)
 {
 	if (s->tapped)
 		rx_tapped_stop(rx, s);
@@ -195,16 +194,16 @@ static void session_stop(struct rx *rx, struct media_session *s)
 			continue;
 		while (batch_read(rx, socket, BATCH) == BATCH && --batches > 0)
 			continue;
-		epoll_ctl(rx->e->epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
+		epoll_ctl(rx->p.epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
 		if (socket_drops(socket->fd, &drops) == 0)
 			drops_seen(rx, socket, drops);
 	}
 	rx_stash_discard(rx, s);
-	s->rx_last_packet = rx->e->received_pushed;
-	s->rx_last_rtcp = rx->e->rtcp_pushed;
+	s->end->rx_last_packet = rx->received_pushed;
+	s->end->rx_last_rtcp = rx->rtcp_pushed;
 	/* release: pairs with the acquire in stopping_check(), publishes the
 	 * two counts; the session is not touched after */
-	atomic_store_explicit(&s->rx_done, true, memory_order_release);
+	atomic_store_explicit(&s->end->rx_done, true, memory_order_release);
 }
 
 /* Sessions that end one after the other are taken together, one waking for all
@@ -214,7 +213,7 @@ static void session_stop(struct rx *rx, struct media_session *s)
 /* @return how long epoll may wait for the next one, ms; -1: there is none */
 static int linger_check(struct rx *rx)
 {
-	struct media_session *s;
+	struct rx_session *s;
 	int64_t now_ns, next_ns;
 
 	if (!rx_linger_next(&rx->linger, &next_ns))
@@ -227,7 +226,7 @@ static int linger_check(struct rx *rx)
 	return (int)((next_ns - now_ns) / NS_PER_MS) + LINGER_STEP_MS;
 }
 
-static void peer_know(struct rx_session *rx, const struct command *c)
+static void peer_know(struct rx_session *rx, const struct rx_command *c)
 {
 	rx->rtcp_peer = c->rtcp;
 	rx->rtcp_mux = c->rtcp_mux;
@@ -235,69 +234,73 @@ static void peer_know(struct rx_session *rx, const struct command *c)
 		return;
 	rx->peer_before = rx->peer;
 	rx->peer = c->rtp;
-	rx->peer_ns = c->mono_ns;
+	rx->peer_ns = c->head.mono_ns;
 }
 
-static void events_know(struct media_session *s,
-			const struct rtp_payload_map *map)
+static void events_know(struct rx_session *s, const struct rtp_payload_map *map)
 {
-	memset(s->rx.event_clock_hz, 0, sizeof(s->rx.event_clock_hz));
+	memset(s->event_clock_hz, 0, sizeof(s->event_clock_hz));
 	for (size_t i = 0; i < map->count; i++) {
 		const struct rtp_payload *p = &map->entries[i];
 
 		if (p->kind == RTP_PAYLOAD_TE)
-			s->rx.event_clock_hz[p->pt & PACKET_PT_MASK] =
-				p->clock_hz;
+			s->event_clock_hz[p->pt & PACKET_PT_MASK] = p->clock_hz;
 	}
 }
 
-static void command_take(struct rx *rx, struct command *c)
+static void command_take(struct rx *rx, const struct rx_command *c)
 {
-	struct media_session *s = c->session;
-	enum command_kind kind = c->kind;
+	struct rx_session *s = c->session;
+	enum command_kind kind = c->head.kind;
 
 	if (kind == COMMAND_ADD) {
 		session_add(rx, s);
 	} else if (kind == COMMAND_APPLY) {
-		peer_know(&s->rx, c);
-		s->rx.known = c->known;
-		events_know(s, &c->map);
+		peer_know(s, c);
+		s->known = c->known;
+		events_know(s, c->map);
 		if (s->tapped) {
-			s->rx.tap_secure = c->encrypted;
+			s->tap_secure = c->encrypted;
 		} else {
-			rx_secure_apply(&s->rx, c, clock_mono_ns());
+			rx_secure_apply(s, c, clock_mono_ns());
 			rx_stash_read(rx, s);
 		}
 	} else if (kind == COMMAND_TAP) {
 		rx_tapped_read(rx); /* what came before is whose it was */
-		rx_tapped_assign(rx, s, &c->tap_rtp, &c->tap_rtcp);
+		rx_tapped_assign(rx, s, &c->rtp, &c->rtcp);
 	} else if (kind == COMMAND_RELAY) {
-		s->rx.sockets[c->socket].relay = c->relay;
-		s->rx.streams[c->socket].relay = c->relay;
+		s->sockets[c->socket].relay = c->relay;
+		s->streams[c->socket].relay = c->relay;
 	} else if (kind == COMMAND_REKEY) {
-		rx_secure_rekey(&s->rx, clock_mono_ns());
+		rx_secure_rekey(s, clock_mono_ns());
 	}
-	command_done(c);
+	command_done(&c->head);
 	if (kind == COMMAND_STOP)
 		rx_linger_start(&rx->linger, s, clock_mono_ns());
 }
 
 static void commands_take(struct rx *rx)
 {
-	struct thread *thread = &rx->e->threads[THREAD_RX];
-	struct command *c;
+	struct rx_command *c;
 
-	while (ring_pop(thread->commands, &c))
+	while (ring_pop(rx->p.thread->commands, &c))
 		command_take(rx, c);
 }
 
-int rx_new(struct rx **ret, struct media_engine *e)
+int rx_new(struct rx **ret, const struct rx_params *params)
 {
 	struct rx *rx = calloc(1, sizeof(*rx));
 
 	if (!rx)
 		return -ENOMEM;
-	rx->e = e;
+	rx->p = *params;
+	if (params->tap) {
+		rx->tapped = calloc(params->slots, sizeof(*rx->tapped));
+		if (!rx->tapped) {
+			free(rx);
+			return -ENOMEM;
+		}
+	}
 	slots_reset(rx, BATCH);
 	*ret = rx;
 	return 0;
@@ -305,8 +308,15 @@ int rx_new(struct rx **ret, struct media_engine *e)
 
 struct rx *rx_free(struct rx *rx)
 {
+	if (rx)
+		free(rx->tapped);
 	free(rx);
 	return NULL;
+}
+
+const struct rx_counters *rx_counters(const struct rx *rx)
+{
+	return &rx->counters;
 }
 
 /* @param events  room for EVENTS_MAX @param wait_ms  -1: until there is one
@@ -314,7 +324,7 @@ struct rx *rx_free(struct rx *rx)
 static int events_wait(struct rx *rx, struct epoll_event *events, int wait_ms,
 		       int64_t now_ns)
 {
-	struct thread *thread = &rx->e->threads[THREAD_RX];
+	struct media_thread *thread = rx->p.thread;
 	bool readable = false;
 	int count;
 
@@ -322,7 +332,7 @@ static int events_wait(struct rx *rx, struct epoll_event *events, int wait_ms,
 		   wait_ms < 0 ? WAKE_NEVER : now_ns + wait_ms * NS_PER_MS);
 	if (ring_front(thread->commands))
 		wait_ms = 0;
-	count = epoll_wait(rx->e->epoll_fd, events, EVENTS_MAX, wait_ms);
+	count = epoll_wait(rx->p.epoll_fd, events, EVENTS_MAX, wait_ms);
 	for (int i = 0; i < count; i++)
 		readable |= !events[i].data.ptr;
 	wake_end(&thread->wake, readable);
@@ -333,20 +343,18 @@ void *rx_thread(void *arg)
 {
 	struct rx *rx = arg;
 	struct epoll_event events[EVENTS_MAX];
-	struct scheduling *scheduling = &rx->e->threads[THREAD_RX].scheduling;
+	struct media_thread *thread = rx->p.thread;
 	int wait_ms = -1;
 
-	engine_schedule(rx->e, THREAD_RX, SCHEDULING_PRIORITY_RX);
-	/* acquire: pairs with the release in threads_stop(); nothing else is
-	 * published by it */
-	while (!atomic_load_explicit(&rx->e->quit, memory_order_acquire)) {
+	media_thread_schedule(thread, SCHEDULING_PRIORITY_RX);
+	while (!media_thread_quits(thread)) {
 		int64_t idle_ns = clock_mono_ns();
 		int count = events_wait(rx, events, wait_ms, idle_ns);
 		bool more = count == EVENTS_MAX;
 		int64_t now_ns = clock_mono_ns();
 
-		scheduling_watch(scheduling, now_ns - idle_ns > IDLE_NS,
-				 now_ns);
+		scheduling_watch(&thread->scheduling,
+				 now_ns - idle_ns > IDLE_NS, now_ns);
 
 		/* first: who is still silent may be settled by one of them,
 		 * and needed_ns() relies on it. A stopped session, which may
@@ -358,7 +366,7 @@ void *rx_thread(void *arg)
 			if (!events[i].data.ptr)
 				continue;
 			prefetch_ahead(rx, events + i, count - i);
-			if (events[i].data.ptr == rx->e->tap)
+			if (events[i].data.ptr == rx->p.tap)
 				rx_tapped_read(rx);
 			else
 				more |= socket_read(rx, events[i].data.ptr);

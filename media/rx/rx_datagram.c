@@ -1,10 +1,170 @@
-/* What a datagram is, and whose: media, through SRTP, or the loop's. */
+#include "media/rx/rx_datagram.h"
+
 #include "media/analysis/rtp_header.h"
 #include "media/nat/turn_frame.h"
-#include "media/rx/rx_internal.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* ---- what RTP and RTCP tell the analysis and the audio thread ---- */
+
+/* To the analysis; a full ring counts it. */
+static void push_packet(struct rx *rx, const struct packet_record *r)
+{
+	if (ring_push(rx->p.received, r))
+		rx->received_pushed++;
+}
+
+static void push_rtcp(struct rx *rx, const struct rtcp_event *event)
+{
+	if (ring_push(rx->p.rtcp, event))
+		rx->rtcp_pushed++;
+}
+
+/* What a telephone-event says goes to the analysis beside the packet. */
+static void event_arrived(struct rx *rx, const struct datagram *d,
+			  const struct rtp_header *h,
+			  const struct packet_record *packet)
+{
+	struct packet_record r = *packet;
+	struct dtmf_payload p;
+
+	if (h->header_bytes + DTMF_PAYLOAD_BYTES > d->captured ||
+	    dtmf_payload_parse(&p, d->data + h->header_bytes, h->payload_bytes))
+		return; /* counted as a packet all the same */
+	r.kind = PACKET_EVENT_RECEIVED;
+	r.seq = p.event;
+	r.payload_bytes = p.duration;
+	r.marker_pt = p.end;
+	r.lateness_us = (int32_t)d->socket->session->event_clock_hz[h->pt];
+	push_packet(rx, &r);
+}
+
+/* RTP of a session with audio, to the audio thread; a payload that was cut is
+ * of no use to a decoder, and is counted. @param sent  by a tapped program */
+static void audio_push(const struct datagram *d, const struct rtp_header *h,
+		       bool sent)
+{
+	struct rx_session *s = d->socket->session;
+	const struct payload head = {
+		.mono_ns = d->mono_ns,
+		.slot = s->slot,
+		.ssrc = h->ssrc,
+		.ts = h->ts,
+		.seq = h->seq,
+		.bytes = (uint16_t)h->payload_bytes,
+		.pt = h->pt,
+		.marker = h->marker,
+		.sent = sent,
+	};
+
+	if (h->header_bytes + h->payload_bytes > d->captured ||
+	    !payload_ring_push(s->payloads, &head, d->data + h->header_bytes))
+		s->end->audio_dropped[sent]++;
+}
+
+/* RTP in plain. */
+static void rtp_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct rx_session *s = d->socket->session;
+	struct packet_record *r;
+	struct rtp_header h;
+
+	if (rtp_header_parse(&h, d->data, d->captured, d->bytes)) {
+		COUNTER_ADD(&rx->counters.invalid, 1);
+		return;
+	}
+	if (rx_stranger(d))
+		COUNTER_ADD(&rx->counters.foreign, 1);
+	if (h.ssrc == s->ssrc)
+		COUNTER_ADD(&rx->counters.collisions, 1);
+	if (s->decodes)
+		audio_push(d, &h, false);
+	r = ring_reserve(rx->p.received);
+	if (!r)
+		return;
+	rtp_header_record(r, &h, PACKET_RTP_RECEIVED, d->mono_ns);
+	r->session = s->slot;
+	ring_commit(rx->p.received);
+	rx->received_pushed++;
+	/* still readable: only this thread writes to the ring */
+	if (s->event_clock_hz[h.pt] && !s->tap_secure)
+		event_arrived(rx, d, &h, r);
+}
+
+/* What an XR says about us, or asks of us. */
+static bool xr_event(struct rtcp_event *event, const struct rtcp_item *item,
+		     uint32_t ours)
+{
+	switch (item->kind) {
+	case RTCP_ITEM_XR_RRTR:
+		event->kind = RTCP_EVENT_RRTR;
+		event->lsr = rtcp_ntp_middle(item->u.ntp);
+		return true;
+	case RTCP_ITEM_XR_DLRR:
+		event->kind = RTCP_EVENT_DLRR;
+		event->u.dlrr = item->u.dlrr;
+		return item->u.dlrr.ssrc == ours;
+	case RTCP_ITEM_XR_VOIP:
+		event->kind = RTCP_EVENT_VOIP;
+		event->u.voip = item->u.voip;
+		return item->u.voip.ssrc == ours;
+	case RTCP_ITEM_XR_SUMMARY:
+		event->kind = RTCP_EVENT_SUMMARY;
+		event->u.summary = item->u.summary;
+		return item->u.summary.ssrc == ours;
+	case RTCP_ITEM_SENDER:
+	case RTCP_ITEM_REPORT:
+	case RTCP_ITEM_BYE:
+	case RTCP_ITEM_APP:
+		break;
+	}
+	return false;
+}
+
+/* RTCP in plain. */
+static void rtcp_arrived(struct rx *rx, const struct datagram *d)
+{
+	struct rx_session *s = d->socket->session;
+	struct rtcp_event event = {.mono_ns = d->mono_ns, .slot = s->slot};
+	struct rtcp_reader reader;
+	struct rtcp_item item;
+	unsigned blocks = 0; /* of XR: one of each kind a packet */
+	bool bye = false;
+
+	/* of another program's SRTCP only the kind can be read; a cut compound
+	 * does not add up to its size and is refused */
+	if (!s->tap_secure &&
+	    (d->captured != d->bytes ||
+	     rtcp_reader_init(&reader, d->data, d->captured))) {
+		COUNTER_ADD(&rx->counters.invalid, 1);
+		COUNTER_ADD(&rx->counters.rtcp_invalid, 1);
+		return;
+	}
+	event.kind = RTCP_EVENT_SEEN;
+	push_rtcp(rx, &event);
+	while (!s->tap_secure && rtcp_reader_next(&reader, &item)) {
+		event.ssrc = item.ssrc;
+		bye |= item.kind == RTCP_ITEM_BYE;
+		if (item.kind == RTCP_ITEM_SENDER) {
+			event.kind = RTCP_EVENT_SENDER;
+			event.lsr = rtcp_ntp_middle(item.u.sender.ntp);
+			push_rtcp(rx, &event);
+		} else if (item.kind == RTCP_ITEM_REPORT &&
+			   item.u.report.ssrc == s->own_ssrc) {
+			event.kind = RTCP_EVENT_REPORT;
+			event.u.report = item.u.report;
+			push_rtcp(rx, &event);
+		} else if (xr_event(&event, &item, s->own_ssrc) &&
+			   !(blocks & 1u << event.kind)) {
+			blocks |= 1u << event.kind;
+			push_rtcp(rx, &event);
+		}
+	}
+	rx_linger_rtcp(&rx->linger, s, bye, rx->clock.mono_ns);
+}
+
+/* ---- what a datagram is, and whose: media, through SRTP, or the loop's ---- */
 
 static void srtp_note(struct rx *rx, const struct datagram *d, uint8_t kind)
 {
@@ -14,10 +174,10 @@ static void srtp_note(struct rx *rx, const struct datagram *d, uint8_t kind)
 		.kind = kind,
 	};
 
-	COUNTER_ADD(kind == PACKET_SRTP_REFUSED ? &rx->e->rx.srtp_refused
-						: &rx->e->rx.srtp_replayed,
+	COUNTER_ADD(kind == PACKET_SRTP_REFUSED ? &rx->counters.srtp_refused
+						: &rx->counters.srtp_replayed,
 		    1);
-	rx_push_packet(rx, &r);
+	push_packet(rx, &r);
 }
 
 /* Keep it until there is a key. */
@@ -27,7 +187,7 @@ static void stash(struct rx *rx, const struct datagram *d)
 	struct stashed *item = stash_place(&rx->stash, &lost);
 
 	if (lost)
-		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
+		COUNTER_ADD(&rx->counters.srtp_unkeyed, 1);
 	item->from = d->socket;
 	item->bytes = d->bytes;
 	item->mono_ns = d->mono_ns;
@@ -55,7 +215,7 @@ static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 		return false;
 	}
 	if (err && err != -EALREADY) {
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->counters.invalid, 1);
 		return false;
 	}
 	if (err == -EALREADY)
@@ -69,15 +229,15 @@ static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 
 static void media_arrived(struct rx *rx, struct datagram *d, bool rtcp)
 {
-	if (d->socket->session->rx.encrypted && !secure_open(rx, d, rtcp))
+	if (d->socket->session->encrypted && !secure_open(rx, d, rtcp))
 		return;
 	if (rtcp)
-		rx_rtcp_arrived(rx, d);
+		rtcp_arrived(rx, d);
 	else
-		rx_rtp_arrived(rx, d);
+		rtp_arrived(rx, d);
 }
 
-void rx_stash_read(struct rx *rx, const struct media_session *s)
+void rx_stash_read(struct rx *rx, const struct rx_session *s)
 {
 	struct stashed *item;
 
@@ -98,10 +258,10 @@ void rx_stash_read(struct rx *rx, const struct media_session *s)
 	}
 }
 
-void rx_stash_discard(struct rx *rx, const struct media_session *s)
+void rx_stash_discard(struct rx *rx, const struct rx_session *s)
 {
 	while (stash_take(&rx->stash, s, false))
-		COUNTER_ADD(&rx->e->rx.srtp_unkeyed, 1);
+		COUNTER_ADD(&rx->counters.srtp_unkeyed, 1);
 }
 
 _Static_assert(HANDOVER_BYTES >= DATAGRAM_BYTES, "what is whole has room");
@@ -110,7 +270,7 @@ _Static_assert(HANDOVER_BYTES >= DATAGRAM_BYTES, "what is whole has room");
 static void hand_over(struct rx *rx, const struct datagram *d,
 		      enum handover_kind kind)
 {
-	const struct media_session *s = d->socket->session;
+	const struct rx_session *s = d->socket->session;
 	struct handover *out = &rx->handover;
 
 	out->kind = kind;
@@ -121,8 +281,8 @@ static void hand_over(struct rx *rx, const struct datagram *d,
 	out->source = d->source;
 	out->bytes = d->bytes;
 	memcpy(out->data, d->data, d->bytes);
-	if (ring_push(rx->e->datagrams, out))
-		engine_wake(rx->e->records_fd);
+	if (ring_push(rx->p.datagrams, out))
+		wake_fd_signal(rx->p.loop_fd);
 }
 
 /* Where RTP and RTCP share a port, nobody shakes hands on the other one. */
@@ -136,19 +296,19 @@ static bool rtcp_stranger(const struct rx_session *rx, const struct datagram *d)
 /* A handshake is the loop's, at a bounded rate. */
 static void dtls_arrived(struct rx *rx, const struct datagram *d)
 {
-	struct rx_session *s = &d->socket->session->rx;
+	struct rx_session *s = d->socket->session;
 	bool rtcp = d->socket->rtcp;
 	struct handover_gate *gate = &s->dtls[rtcp ? SOCKET_RTCP : SOCKET_RTP];
 
 	if (!gate->open) {
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->counters.invalid, 1);
 		return;
 	}
 	/* a stranger must not use up the peer's rate */
 	if (d->captured != d->bytes ||
 	    (rtcp ? rtcp_stranger(s, d) : rx_stranger(d)) ||
 	    !handover_take(gate, rx->clock.mono_ns)) {
-		COUNTER_ADD(&rx->e->rx.dtls_dropped, 1);
+		COUNTER_ADD(&rx->counters.dtls_dropped, 1);
 		return;
 	}
 	hand_over(rx, d, HANDOVER_DTLS);
@@ -158,16 +318,16 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
  * out. Who is known has a rate of its own, that no stranger uses up. */
 static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 {
-	struct media_session *s = d->socket->session;
+	struct rx_session *s = d->socket->session;
 
-	known |= (s->rx.peer.len > 0 && !rx_stranger(d)) ||
-		 handover_knows(&s->rx.known, &d->source);
-	if (!s->rx.stun.open)
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+	known |= (s->peer.len > 0 && !rx_stranger(d)) ||
+		 handover_knows(&s->known, &d->source);
+	if (!s->stun.open)
+		COUNTER_ADD(&rx->counters.invalid, 1);
 	else if (d->captured != d->bytes ||
-		 !handover_take(known ? &s->rx.stun_known : &s->rx.stun,
+		 !handover_take(known ? &s->stun_known : &s->stun,
 				rx->clock.mono_ns))
-		COUNTER_ADD(&rx->e->rx.stun_dropped, 1);
+		COUNTER_ADD(&rx->counters.stun_dropped, 1);
 	else
 		hand_over(rx, d, HANDOVER_STUN);
 }
@@ -181,7 +341,7 @@ static bool relay_open(struct rx *rx, struct datagram *d)
 
 	if (turn_frame_parse(&frame, d->data, d->captured, d->bytes) ||
 	    frame.kind == TURN_FRAME_SEND) {
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->counters.invalid, 1);
 		return false;
 	}
 	if (frame.kind == TURN_FRAME_CONTROL) {
@@ -194,7 +354,7 @@ static bool relay_open(struct rx *rx, struct datagram *d)
 			frame.peer = map->channels[i].peer;
 	}
 	if (frame.peer.len == 0) {
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->counters.invalid, 1);
 		return false;
 	}
 	d->relayed = true;
@@ -220,7 +380,7 @@ void rx_datagram_arrived(struct rx *rx, struct datagram *d)
 	enum datagram_class class;
 
 	if (!d->socket->rtcp)
-		COUNTER_ADD(&rx->e->rx.packets, 1);
+		COUNTER_ADD(&rx->counters.packets, 1);
 	if (from_server(d) && !relay_open(rx, d))
 		return;
 	class = datagram_classify(d->data, d->captured);
@@ -233,5 +393,92 @@ void rx_datagram_arrived(struct rx *rx, struct datagram *d)
 	else if (class == DATAGRAM_STUN)
 		stun_arrived(rx, d, false);
 	else
-		COUNTER_ADD(&rx->e->rx.invalid, 1);
+		COUNTER_ADD(&rx->counters.invalid, 1);
+}
+
+/* ---- sessions of another program: what the tap sees of them ---- */
+
+/* Frames come while the ring is read: they are behind the clock then. */
+static int64_t tapped_ns(struct rx *rx, const struct tap_session *t)
+{
+	if (t->ns - rx->clock.wall_offset_ns > rx->clock.mono_ns)
+		stamp_clock_read(&rx->clock);
+	return stamp_mono_ns(t->ns, &rx->clock);
+}
+
+static void tapped_sent(struct rx *rx, const struct datagram *d)
+{
+	struct rx_session *s = d->socket->session;
+	struct packet_record r;
+	struct rtp_header h;
+
+	if (datagram_classify(d->data, d->captured) != DATAGRAM_RTP ||
+	    rtp_header_parse(&h, d->data, d->captured, d->bytes))
+		return;
+	rtp_header_record(&r, &h, PACKET_RTP_SENT, d->mono_ns);
+	r.kind = PACKET_TAPPED_SENT;
+	r.session = s->slot;
+	r.lateness_us = INT32_MIN; /* only the program knows when it was due */
+	s->own_ssrc = h.ssrc;
+	if (s->decodes_sent)
+		audio_push(d, &h, true);
+	push_packet(rx, &r);
+}
+
+static void tapped_arrived(const struct tap_session *t, void *arg)
+{
+	struct rx *rx = arg;
+	struct rx_session *s = rx->tapped[t->session - 1];
+	struct datagram d = {
+		.socket = &s->sockets[t->rtcp ? SOCKET_RTCP : SOCKET_RTP],
+		.data = rx->slots[0].data,
+		.captured = t->captured < DATAGRAM_BYTES ? t->captured
+							 : DATAGRAM_BYTES,
+		.bytes = t->bytes,
+		.mono_ns = tapped_ns(rx, t),
+		.source = t->peer,
+	};
+	enum datagram_class class;
+
+	memcpy(d.data, t->data, d.captured);
+	if (t->sent) {
+		tapped_sent(rx, &d);
+		return;
+	}
+	class = datagram_classify(d.data, d.captured);
+	if (class == DATAGRAM_RTCP)
+		rtcp_arrived(rx, &d);
+	else if (class == DATAGRAM_RTP && !t->rtcp)
+		rtp_arrived(rx, &d);
+	/* STUN and DTLS are between the program and its peer */
+}
+
+void rx_tapped_read(struct rx *rx)
+{
+	stamp_clock_read(&rx->clock);
+	tap_sessions_read(rx->p.tap, tapped_arrived, rx);
+}
+
+void rx_tapped_assign(struct rx *rx, struct rx_session *s,
+		      const struct media_addr *rtp,
+		      const struct media_addr *rtcp)
+{
+	struct tap_sessions *tap = rx->p.tap;
+	uint32_t number = s->slot + 1;
+
+	rx->tapped[s->slot] = s;
+	stamp_clock_read(&rx->clock);
+	/* RTP's port last: it may be RTCP's, too */
+	if (rtcp->len)
+		tap_sessions_assign(tap, rtcp, true, number, tapped_arrived,
+				    rx);
+	tap_sessions_assign(tap, rtp, false, number, tapped_arrived, rx);
+}
+
+void rx_tapped_stop(struct rx *rx, struct rx_session *s)
+{
+	rx_tapped_read(rx);
+	tap_sessions_release(rx->p.tap, s->slot + 1);
+	rx->tapped[s->slot] = NULL;
+	COUNTER_ADD(&rx->counters.queue_drops, tap_sessions_drops(rx->p.tap));
 }

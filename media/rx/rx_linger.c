@@ -1,7 +1,7 @@
 #include "media/rx/rx_linger.h"
 
 #include "base/clock.h"
-#include "media/engine/media_session.h"
+#include "media/rx/rx_session.h"
 
 #include <stddef.h>
 
@@ -14,38 +14,35 @@ static const int64_t times_ns[RX_LINGER_KINDS] = {
 /* An older BYE is that of another source: the peer has changed its SSRC. */
 #define BYE_FRESH_NS NS_PER_S
 
-static void queue_remove(struct rx_linger *l, struct media_session *s)
+static void queue_remove(struct rx_linger *l, struct rx_session *s)
 {
-	struct rx_lingering *own = &s->rx.linger;
+	struct rx_lingering *own = &s->linger;
 	struct rx_linger_queue *q = &l->queues[own->kind];
 
-	*(own->before ? &own->before->rx.linger.behind : &q->first) =
-		own->behind;
-	*(own->behind ? &own->behind->rx.linger.before : &q->last) =
-		own->before;
+	*(own->before ? &own->before->linger.behind : &q->first) = own->behind;
+	*(own->behind ? &own->behind->linger.before : &q->last) = own->before;
 	own->before = NULL;
 	own->behind = NULL;
 	own->on = false;
 }
 
-static void queue_add(struct rx_linger *l, struct media_session *s,
+static void queue_add(struct rx_linger *l, struct rx_session *s,
 		      enum rx_linger_kind kind, int64_t now_ns)
 {
-	struct rx_lingering *own = &s->rx.linger;
+	struct rx_lingering *own = &s->linger;
 	struct rx_linger_queue *q = &l->queues[kind];
 
 	own->on = true;
 	own->kind = kind;
 	own->until_ns = now_ns + times_ns[kind];
 	own->before = q->last;
-	*(q->last ? &q->last->rx.linger.behind : &q->first) = s;
+	*(q->last ? &q->last->linger.behind : &q->first) = s;
 	q->last = s;
 }
 
-void rx_linger_start(struct rx_linger *l, struct media_session *s,
-		     int64_t now_ns)
+void rx_linger_start(struct rx_linger *l, struct rx_session *s, int64_t now_ns)
 {
-	const struct rx_lingering *own = &s->rx.linger;
+	const struct rx_lingering *own = &s->linger;
 	enum rx_linger_kind kind =
 		own->rtcp_seen ? RX_LINGER_RTCP : RX_LINGER_SILENT;
 
@@ -54,10 +51,10 @@ void rx_linger_start(struct rx_linger *l, struct media_session *s,
 	queue_add(l, s, kind, now_ns);
 }
 
-void rx_linger_rtcp(struct rx_linger *l, struct media_session *s, bool bye,
+void rx_linger_rtcp(struct rx_linger *l, struct rx_session *s, bool bye,
 		    int64_t now_ns)
 {
-	struct rx_lingering *own = &s->rx.linger;
+	struct rx_lingering *own = &s->linger;
 
 	own->rtcp_seen = true;
 	if (!bye)
@@ -69,12 +66,12 @@ void rx_linger_rtcp(struct rx_linger *l, struct media_session *s, bool bye,
 	}
 }
 
-struct media_session *rx_linger_over(struct rx_linger *l, int64_t now_ns)
+struct rx_session *rx_linger_over(struct rx_linger *l, int64_t now_ns)
 {
 	for (size_t i = 0; i < RX_LINGER_KINDS; i++) {
-		struct media_session *s = l->queues[i].first;
+		struct rx_session *s = l->queues[i].first;
 
-		if (s && s->rx.linger.until_ns <= now_ns) {
+		if (s && s->linger.until_ns <= now_ns) {
 			queue_remove(l, s);
 			return s;
 		}
@@ -87,12 +84,12 @@ bool rx_linger_next(const struct rx_linger *l, int64_t *ret_ns)
 	bool found = false;
 
 	for (size_t i = 0; i < RX_LINGER_KINDS; i++) {
-		const struct media_session *s = l->queues[i].first;
+		const struct rx_session *s = l->queues[i].first;
 
 		if (!s)
 			continue;
-		if (!found || s->rx.linger.until_ns < *ret_ns)
-			*ret_ns = s->rx.linger.until_ns;
+		if (!found || s->linger.until_ns < *ret_ns)
+			*ret_ns = s->linger.until_ns;
 		found = true;
 	}
 	return found;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct media_session;
+struct rx_session;
 
 enum rx_linger_kind {
 	RX_LINGER_LEFT,   /* the peer's BYE is here */
@@ -27,8 +27,8 @@ enum rx_linger_kind {
 
 /** Sessions of one kind, the first to end first; zeroed: none. */
 struct rx_linger_queue {
-	struct media_session *first;
-	struct media_session *last;
+	struct rx_session *first;
+	struct rx_session *last;
 };
 
 /** All that linger; zeroed: none. */
@@ -40,26 +40,25 @@ struct rx_linger {
 struct rx_lingering {
 	bool on; /* it is in a queue */
 	enum rx_linger_kind kind;
-	struct media_session *before;
-	struct media_session *behind;
+	struct rx_session *before;
+	struct rx_session *behind;
 	int64_t until_ns;
 	bool rtcp_seen;      /* the peer has sent some */
 	int64_t peer_bye_ns; /* its last BYE came then; 0: none */
 };
 
 /** The session is stopped now. */
-void rx_linger_start(struct rx_linger *l, struct media_session *s,
-		     int64_t now_ns);
+void rx_linger_start(struct rx_linger *l, struct rx_session *s, int64_t now_ns);
 
 /** RTCP of the peer came. @param bye  with a BYE in it */
-void rx_linger_rtcp(struct rx_linger *l, struct media_session *s, bool bye,
+void rx_linger_rtcp(struct rx_linger *l, struct rx_session *s, bool bye,
 		    int64_t now_ns);
 
 /**
  * The next session whose time is over; it is in no queue any more.
  * @return NULL: none yet
  */
-struct media_session *rx_linger_over(struct rx_linger *l, int64_t now_ns);
+struct rx_session *rx_linger_over(struct rx_linger *l, int64_t now_ns);
 
 /** When the next one will be over. @return false: none lingers */
 bool rx_linger_next(const struct rx_linger *l, int64_t *ret_ns);

@@ -14,8 +14,8 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost)
 	return item;
 }
 
-struct stashed *stash_take(struct rx_stash *stash,
-			   const struct media_session *s, bool keyed)
+struct stashed *stash_take(struct rx_stash *stash, const struct rx_session *s,
+			   bool keyed)
 {
 	/* nearly always: a plain session asks when it is settled, and ends */
 	for (size_t i = 0; stash->waiting > 0 && i < STASH_MAX; i++) {
@@ -53,20 +53,20 @@ static bool before_is_good(const struct rx_keys *keys, int64_t now_ns)
 	return keys->before && (!keys->key || now_ns < keys->before_until_ns);
 }
 
-void rx_secure_apply(struct rx_session *rx, const struct command *c,
+void rx_secure_apply(struct rx_session *rx, const struct rx_command *c,
 		     int64_t now_ns)
 {
 	rx->encrypted = c->encrypted;
 	rx->rekeying_until_ns = 0;
 	rx->rtcp_keyed = c->rtcp_keyed;
 	for (int i = 0; i < SOCKET_COUNT; i++)
-		key_apply(&rx->keys[i], c->keys_rx[i], now_ns);
+		key_apply(&rx->keys[i], c->keys[i], now_ns);
 }
 
 /* A key belongs to its port, whatever comes there. */
 static struct rx_keys *keys_of(const struct rx_socket *socket)
 {
-	struct rx_session *rx = &socket->session->rx;
+	struct rx_session *rx = socket->session;
 
 	return &rx->keys[rx->rtcp_keyed && socket->rtcp ? SOCKET_RTCP
 							: SOCKET_RTP];
@@ -79,12 +79,12 @@ void rx_secure_rekey(struct rx_session *rx, int64_t now_ns)
 
 bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns)
 {
-	return now_ns < socket->session->rx.rekeying_until_ns;
+	return now_ns < socket->session->rekeying_until_ns;
 }
 
 bool rx_secure_keyed(const struct rx_socket *socket)
 {
-	return !socket->session->rx.encrypted || keys_of(socket)->key;
+	return !socket->session->encrypted || keys_of(socket)->key;
 }
 
 static int open_with(struct session_key *key, uint8_t *data, size_t *bytes,

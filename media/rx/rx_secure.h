@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_MEDIA_RX_RX_SECURE_H
 #define OFFHOOK_MEDIA_RX_RX_SECURE_H
 
-#include "media/engine/media_session.h"
+#include "media/rx/rx_session.h"
 
 /* Datagrams of all sessions that wait for a key; the oldest makes room. */
 #define STASH_MAX            256
@@ -43,8 +43,8 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
 /** The oldest one of a session, removed from the stash and good until the next
  * stash_place(). @param keyed  whose key is known, only
  * @return NULL: there is none */
-struct stashed *stash_take(struct rx_stash *stash,
-			   const struct media_session *s, bool keyed);
+struct stashed *stash_take(struct rx_stash *stash, const struct rx_session *s,
+			   bool keyed);
 
 /** New keys of ours are on offer: until something is settled what no key fits
  * waits for the peer's next one. */
@@ -53,7 +53,7 @@ bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns);
 
 /** Keys as settled. A key that is still to come leaves the one before in
  * force. */
-void rx_secure_apply(struct rx_session *rx, const struct command *c,
+void rx_secure_apply(struct rx_session *rx, const struct rx_command *c,
 		     int64_t now_ns);
 
 /** Is there a key for what comes by this socket, or is none needed? */

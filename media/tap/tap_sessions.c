@@ -32,7 +32,7 @@ struct kept {
 
 /* A session whose port is not known yet. */
 struct wanted {
-	struct media_session *session; /* NULL: free */
+	uint32_t session; /* 0: free */
 	bool rtcp;
 	struct media_addr address;
 };
@@ -49,7 +49,7 @@ struct tap_sessions {
 	uint64_t dropped[TAPS_MAX]; /* told already */
 	size_t tap_count;
 	struct {
-		struct media_session *session; /* NULL: nobody's */
+		uint32_t session; /* 0: nobody's */
 		bool rtcp;
 	} ports[PORT_COUNT];
 	struct kept kept[RX_TAP_KEPT_MAX]; /* a ring */
@@ -241,11 +241,11 @@ static void claim(struct tap_sessions *t, uint16_t port)
 }
 
 static void port_assign(struct tap_sessions *t, uint16_t port, bool rtcp,
-			struct media_session *session)
+			uint32_t session)
 {
 	for (size_t i = t->port_min; i <= t->port_max; i++) {
 		if (t->ports[i].session == session && t->ports[i].rtcp == rtcp)
-			t->ports[i].session = NULL;
+			t->ports[i].session = 0;
 	}
 	t->ports[port].session = session;
 	t->ports[port].rtcp = rtcp;
@@ -274,27 +274,26 @@ static void wanted_look(struct tap_sessions *t)
 {
 	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
 		struct wanted *w = &t->wanted[i];
-		struct media_session *session = w->session;
+		uint32_t session = w->session;
 		uint16_t port = session ? port_of(t, &w->address) : 0;
 
 		if (!port)
 			continue;
-		w->session = NULL;
+		w->session = 0;
 		port_assign(t, port, w->rtcp, session);
 	}
 }
 
 void tap_sessions_assign(struct tap_sessions *t,
 			 const struct media_addr *address, bool rtcp,
-			 struct media_session *session, rx_tapped_h *handler,
-			 void *arg)
+			 uint32_t session, rx_tapped_h *handler, void *arg)
 {
 	uint16_t port = port_of(t, address);
 
 	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
 		if (t->wanted[i].session == session &&
 		    t->wanted[i].rtcp == rtcp)
-			t->wanted[i].session = NULL;
+			t->wanted[i].session = 0;
 	}
 	t->handler = handler;
 	t->arg = arg;
@@ -306,16 +305,15 @@ void tap_sessions_assign(struct tap_sessions *t,
 	t->wanted_next = (t->wanted_next + 1) % RX_TAP_WANTED_MAX;
 }
 
-void tap_sessions_release(struct tap_sessions *t,
-			  const struct media_session *session)
+void tap_sessions_release(struct tap_sessions *t, uint32_t session)
 {
 	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
 		if (t->wanted[i].session == session)
-			t->wanted[i].session = NULL;
+			t->wanted[i].session = 0;
 	}
 	for (size_t i = t->port_min; i <= t->port_max; i++) {
 		if (t->ports[i].session == session)
-			t->ports[i].session = NULL;
+			t->ports[i].session = 0;
 	}
 }
 

@@ -6,16 +6,20 @@
 #ifndef OFFHOOK_MEDIA_TAP_TAP_SESSIONS_H
 #define OFFHOOK_MEDIA_TAP_TAP_SESSIONS_H
 
-#include "media/engine/media_session.h"
+#include "media/socket.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct tap_sessions;
 
 /** A UDP datagram of a tapped session. */
 struct tap_session {
-	struct media_session *session;
-	bool sent;  /* by the other program; false: to it */
-	bool rtcp;  /* the port for RTCP */
-	int64_t ns; /* Unix time */
+	uint32_t session; /* its number, as tap_sessions_assign() was told */
+	bool sent;        /* by the other program; false: to it */
+	bool rtcp;        /* the port for RTCP */
+	int64_t ns;       /* Unix time */
 	struct media_addr peer;
 	const uint8_t *data; /* valid during the call */
 	size_t captured;
@@ -53,16 +57,15 @@ size_t tap_sessions_fds(const struct tap_sessions *t, int ret[2]);
  * which a STUN or TURN server has it is a port's as soon as the server's
  * answer has passed, and the port before it stays until then; what travels
  * through the TURN server is taken out.
- * @param rtcp  it is the port for RTCP alone
+ * @param rtcp     it is the port for RTCP alone
+ * @param session  a number for it, 1 and up
  */
 void tap_sessions_assign(struct tap_sessions *t,
 			 const struct media_addr *address, bool rtcp,
-			 struct media_session *session, rx_tapped_h *handler,
-			 void *arg);
+			 uint32_t session, rx_tapped_h *handler, void *arg);
 
 /** The session has no ports any more. */
-void tap_sessions_release(struct tap_sessions *t,
-			  const struct media_session *session);
+void tap_sessions_release(struct tap_sessions *t, uint32_t session);
 
 void tap_sessions_read(struct tap_sessions *t, rx_tapped_h *handler, void *arg);
 

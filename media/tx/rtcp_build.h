@@ -13,22 +13,8 @@
 #include <stdint.h>
 
 #define RTCP_CNAME_BYTES 32 /* with its terminator */
-/* Report blocks of one packet; the header's count has room for 31 */
-#define RTCP_REPORTS_MAX 4
 /* SR with its report blocks, SDES, XR with its blocks, BYE, at most */
 #define RTCP_COMPOUND_BYTES 320
-
-/** Blocks of an extended report (RFC 3611 section 4). */
-struct rtcp_xr {
-	bool has_rrtr;
-	uint64_t rrtr_ntp;
-	bool has_dlrr;
-	struct rtcp_dlrr dlrr;
-	bool has_summary;
-	struct rtcp_stat_summary summary;
-	bool has_voip;
-	struct rtcp_voip_metrics voip;
-};
 
 struct rtcp_compound {
 	uint32_t ssrc;   /* ours */

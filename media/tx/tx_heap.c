@@ -80,19 +80,19 @@ void tx_heap_release(struct tx_heap *h)
 	h->places = NULL;
 }
 
-static uint32_t timer_number(const struct media_session *s, enum tx_timer timer)
+static uint32_t timer_number(const struct tx_session *s, enum tx_timer timer)
 {
 	return s->slot * TX_TIMER_COUNT + timer;
 }
 
-bool tx_heap_has(const struct tx_heap *h, const struct media_session *s,
+bool tx_heap_has(const struct tx_heap *h, const struct tx_session *s,
 		 enum tx_timer timer)
 {
 	return h->places[timer_number(s, timer)] != NO_PLACE;
 }
 
-void tx_heap_set(struct tx_heap *h, struct media_session *s,
-		 enum tx_timer timer, int64_t due_ns)
+void tx_heap_set(struct tx_heap *h, struct tx_session *s, enum tx_timer timer,
+		 int64_t due_ns)
 {
 	struct tx_entry entry = {due_ns, s, timer_number(s, timer)};
 	uint32_t at = h->places[entry.timer];
@@ -106,8 +106,7 @@ void tx_heap_set(struct tx_heap *h, struct media_session *s,
 	sift_up(h, h->count++, entry);
 }
 
-void tx_heap_clear(struct tx_heap *h, struct media_session *s,
-		   enum tx_timer timer)
+void tx_heap_clear(struct tx_heap *h, struct tx_session *s, enum tx_timer timer)
 {
 	uint32_t number = timer_number(s, timer);
 	uint32_t at = h->places[number];

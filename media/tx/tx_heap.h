@@ -7,13 +7,19 @@
 #ifndef OFFHOOK_MEDIA_TX_TX_HEAP_H
 #define OFFHOOK_MEDIA_TX_TX_HEAP_H
 
-#include "media/engine/media_session.h"
+#include "media/tx/tx_session.h"
 
 #include <stdint.h>
 
+enum tx_timer {
+	TX_TIMER_RTP,
+	TX_TIMER_RTCP,
+	TX_TIMER_COUNT
+};
+
 struct tx_entry {
 	int64_t due_ns;
-	struct media_session *session;
+	struct tx_session *session;
 	uint32_t timer; /* of the session's slot, see tx_timer_of() */
 };
 
@@ -34,15 +40,15 @@ int tx_heap_init(struct tx_heap *h, uint32_t sessions);
 void tx_heap_release(struct tx_heap *h);
 
 /** Start a timer or move it. */
-void tx_heap_set(struct tx_heap *h, struct media_session *s,
-		 enum tx_timer timer, int64_t due_ns);
+void tx_heap_set(struct tx_heap *h, struct tx_session *s, enum tx_timer timer,
+		 int64_t due_ns);
 
 /** Stop a timer; it may be stopped already. */
-void tx_heap_clear(struct tx_heap *h, struct media_session *s,
+void tx_heap_clear(struct tx_heap *h, struct tx_session *s,
 		   enum tx_timer timer);
 
 /** Whether it runs. */
-bool tx_heap_has(const struct tx_heap *h, const struct media_session *s,
+bool tx_heap_has(const struct tx_heap *h, const struct tx_session *s,
 		 enum tx_timer timer);
 
 /** The earliest. @return NULL: none */

@@ -16,66 +16,63 @@
  * more after its own end (rx_linger.h). */
 #define LEAVE_MAX_NS (110 * NS_PER_MS)
 
-static double random_unit(struct tx_session *tx)
+static double random_unit(struct tx_session *s)
 {
 	/* xorshift64*, Vigna 2016: no system call in this thread */
-	tx->random ^= tx->random >> 12;
-	tx->random ^= tx->random << 25;
-	tx->random ^= tx->random >> 27;
-	return (double)((tx->random * 0x2545f4914f6cdd1du) >> 11) /
+	s->random ^= s->random >> 12;
+	s->random ^= s->random << 25;
+	s->random ^= s->random >> 27;
+	return (double)((s->random * 0x2545f4914f6cdd1du) >> 11) /
 	       9007199254740992.0; /* 2^53 */
 }
 
-static bool is_sender(const struct tx_session *tx)
+static bool is_sender(const struct tx_session *s)
 {
 	/* RTP was sent since the last but one report (6.4, 6.3.8) */
-	return tx->packets > tx->packets_reported[1];
+	return s->packets > s->packets_reported[1];
 }
 
 /* Bytes of a packet: of those that were sent, or will be. */
-static double payload_mean(const struct tx_session *tx)
+static double payload_mean(const struct tx_session *s)
 {
-	if (tx->packets > 0)
-		return (double)tx->payload_bytes / (double)tx->packets;
-	if (tx->stream_bytes == 0 && clip_has(tx->clip, tx->clip_at, 1))
-		return tx->clip->frames[tx->clip_at].bytes;
-	return (double)tx->stream_bytes;
+	if (s->packets > 0)
+		return (double)s->payload_bytes / (double)s->packets;
+	if (s->stream_bytes == 0 && clip_has(s->clip, s->clip_at, 1))
+		return s->clip->frames[s->clip_at].bytes;
+	return (double)s->stream_bytes;
 }
 
-static int64_t rtcp_interval(const struct media_engine *e,
-			     struct media_session *s)
+static int64_t rtcp_interval(const struct tx *t, struct tx_session *s)
 {
-	struct tx_session *tx = &s->tx;
-	bool we_sent = is_sender(tx);
-	double packets_per_s = 1000.0 / tx->ptime_ms;
-	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES + payload_mean(tx);
+	bool we_sent = is_sender(s);
+	double packets_per_s = 1000.0 / s->ptime_ms;
+	double bytes = RTP_HEADER_BYTES + UDP_IP_BYTES + payload_mean(s);
 	struct rtcp_interval_params p = {
-		.members = tx->members,
-		.senders = tx->peer_senders + (we_sent ? 1 : 0),
+		.members = s->members,
+		.senders = s->peer_senders + (we_sent ? 1 : 0),
 		.we_sent = we_sent,
-		.initial = !tx->rtcp_sent,
-		.average_bytes = tx->average_bytes,
+		.initial = !s->rtcp_sent,
+		.average_bytes = s->average_bytes,
 		.session_kbps = 2 * packets_per_s * bytes * 8 / 1000,
-		.fixed_ms = e->params.rtcp_interval_ms,
+		.fixed_ms = t->p.rtcp_interval_ms,
 	};
 
-	return rtcp_interval_ns(&p, random_unit(tx));
+	return rtcp_interval_ns(&p, random_unit(s));
 }
 
-static struct rtcp_sender_info sender_info(const struct media_engine *e,
-					   const struct media_session *s,
+static struct rtcp_sender_info sender_info(const struct tx *t,
+					   const struct tx_session *s,
 					   int64_t now_ns)
 {
-	const struct tx_session *tx = &s->tx;
 	/* the next packet's place, moved back or forth to this instant */
-	int64_t ahead_ns = tx->due_ns - now_ns;
-	int64_t ahead_ticks = ahead_ns * tx->clock_hz / NS_PER_S;
+	int64_t ahead_ns = s->due_ns - now_ns;
+	int64_t ahead_ticks = ahead_ns * s->clock_hz / NS_PER_S;
 
 	return (struct rtcp_sender_info){
-		.ntp = engine_ntp(e, now_ns),
-		.rtp_ts = tx->ts - (uint32_t)ahead_ticks,
-		.packets = (uint32_t)tx->packets,
-		.octets = (uint32_t)tx->payload_bytes,
+		.ntp = rtcp_ntp(now_ns + t->p.ntp_offset_ns),
+		.rtp_ts = s->ts - (uint32_t)ahead_ticks,
+		.packets = (uint32_t)s->packets,
+		.octets = (uint32_t)s->payload_bytes,
 	};
 }
 
@@ -116,14 +113,13 @@ static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 	xr->has_voip = xr->has_voip && wanted & MEDIA_XR_VOIP;
 }
 
-void tx_rtcp_send(struct media_engine *e, struct media_session *s,
+void tx_rtcp_send(struct tx *t, struct tx_session *s,
 		  const struct report_answer *answer, bool bye)
 {
-	struct tx_session *tx = &s->tx;
 	uint8_t data[RTCP_COMPOUND_BYTES + SRTCP_OVERHEAD_BYTES];
 	struct rtcp_compound c = {
 		.ssrc = s->ssrc,
-		.has_sender = is_sender(tx),
+		.has_sender = is_sender(s),
 		.cname = s->cname,
 		.bye = bye,
 	};
@@ -131,57 +127,50 @@ void tx_rtcp_send(struct media_engine *e, struct media_session *s,
 	size_t bytes;
 	int err;
 
-	tx->rtcp_last_ns = now_ns;
-	if (tx->rtcp.len == 0 || !tx_keyed(tx, true))
+	s->rtcp_last_ns = now_ns;
+	if (s->rtcp.len == 0 || !tx_keyed(s, true))
 		return;
-	c.sender = sender_info(e, s, now_ns);
+	c.sender = sender_info(t, s, now_ns);
 	if (answer)
 		reports_fill(&c, answer, now_ns);
-	xr_fill(&c, tx->xr, answer, now_ns);
+	xr_fill(&c, s->xr, answer, now_ns);
 	if (bye)
 		c.xr.has_rrtr = false; /* nobody would answer it any more */
 	bytes = rtcp_compound_write(data, &c);
-	err = -tx_secure(tx, data, &bytes, sizeof(data), true);
-	if (err == 0 &&
-	    tx_transmit(s, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP, &tx->rtcp,
-			tx->channel_rtcp, data, bytes) < 0)
+	err = -tx_secure(s, data, &bytes, sizeof(data), true);
+	if (err == 0 && tx_transmit(s, s->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP,
+				    &s->rtcp, s->channel_rtcp, data, bytes) < 0)
 		err = errno;
 	if (err) {
-		tx_refused(e, s, true, err);
+		tx_refused(t, s, true, err);
 	} else {
-		tx_reached(e, tx, true);
-		tx->rtcp_reached = true;
+		tx_reached(t, s, true);
+		s->rtcp_reached = true;
 	}
-	tx->average_bytes +=
-		((double)bytes + UDP_IP_BYTES - tx->average_bytes) /
-		16; /* 6.3.3 */
-	tx->packets_reported[1] = tx->packets_reported[0];
-	tx->packets_reported[0] = tx->packets;
-	tx->rtcp_sent = true;
+	s->average_bytes += ((double)bytes + UDP_IP_BYTES - s->average_bytes) /
+			    16; /* 6.3.3 */
+	s->packets_reported[1] = s->packets_reported[0];
+	s->packets_reported[0] = s->packets;
+	s->rtcp_sent = true;
 }
 
-static void rtcp_next(struct media_engine *e, struct media_session *s)
+static void rtcp_next(struct tx *t, struct tx_session *s)
 {
-	struct tx_session *tx = &s->tx;
-
-	tx->report_wanted = false;
-	tx_heap_set(&e->heap, s, TX_TIMER_RTCP,
-		    tx->rtcp_last_ns + rtcp_interval(e, s));
+	s->report_wanted = false;
+	tx_heap_set(&t->heap, s, TX_TIMER_RTCP,
+		    s->rtcp_last_ns + rtcp_interval(t, s));
 }
 
-void tx_rtcp_start(struct media_engine *e, struct media_session *s,
-		   int64_t start_ns)
+void tx_rtcp_start(struct tx *t, struct tx_session *s, int64_t start_ns)
 {
-	struct tx_session *tx = &s->tx;
-
-	tx->members = 2; /* the peer will join */
-	tx->average_bytes = FIRST_COMPOUND_BYTES + UDP_IP_BYTES;
-	tx->rtcp_last_ns = start_ns;
-	rtcp_next(e, s);
+	s->members = 2; /* the peer will join */
+	s->average_bytes = FIRST_COMPOUND_BYTES + UDP_IP_BYTES;
+	s->rtcp_last_ns = start_ns;
+	rtcp_next(t, s);
 }
 
-static void report_ask(struct media_engine *e, const struct media_session *s,
-		       int64_t now_ns, bool final)
+static void report_ask(struct tx *t, const struct tx_session *s, int64_t now_ns,
+		       bool final)
 {
 	struct packet_record wanted = {
 		.mono_ns = now_ns,
@@ -190,79 +179,76 @@ static void report_ask(struct media_engine *e, const struct media_session *s,
 		.marker_pt = final ? REPORT_FINAL : 0,
 	};
 
-	if (ring_push(e->sent, &wanted))
-		e->sent_pushed++;
+	if (ring_push(t->p.sent, &wanted))
+		t->sent_pushed++;
 }
 
-void tx_rtcp_leave(struct media_engine *e, struct media_session *s)
+void tx_rtcp_leave(struct tx *t, struct tx_session *s)
 {
-	struct tx_session *tx = &s->tx;
 	int64_t now_ns;
 
-	if (!tx->applied || (!tx->rtcp_sent && tx->packets == 0) ||
-	    tx->rtcp.len == 0 || !tx_keyed(tx, true)) {
-		tx_session_done(e, s);
+	if (!s->applied || (!s->rtcp_sent && s->packets == 0) ||
+	    s->rtcp.len == 0 || !tx_keyed(s, true)) {
+		tx_session_done(t, s);
 		return;
 	}
 	now_ns = clock_mono_ns();
-	tx->leaving = true;
-	tx_heap_set(&e->heap, s, TX_TIMER_RTCP, now_ns + LEAVE_MAX_NS);
-	report_ask(e, s, now_ns, true);
+	s->leaving = true;
+	tx_heap_set(&t->heap, s, TX_TIMER_RTCP, now_ns + LEAVE_MAX_NS);
+	report_ask(t, s, now_ns, true);
 }
 
-static void bye_send(struct media_engine *e, struct media_session *s,
+static void bye_send(struct tx *t, struct tx_session *s,
 		     const struct report_answer *answer)
 {
-	tx_heap_clear(&e->heap, s, TX_TIMER_RTCP);
-	tx_rtcp_send(e, s, answer, true);
-	tx_session_done(e, s);
+	tx_heap_clear(&t->heap, s, TX_TIMER_RTCP);
+	tx_rtcp_send(t, s, answer, true);
+	tx_session_done(t, s);
 }
 
-void tx_rtcp_due(struct media_engine *e, struct media_session *s,
-		 int64_t now_ns)
+void tx_rtcp_due(struct tx *t, struct tx_session *s, int64_t now_ns)
 {
-	struct tx_session *tx = &s->tx;
 	int64_t again_ns;
 
-	if (tx->leaving) { /* no answer came */
-		bye_send(e, s, NULL);
+	if (s->leaving) { /* no answer came */
+		bye_send(t, s, NULL);
 		return;
 	}
-	if (tx->report_wanted) { /* no answer came */
-		tx_rtcp_send(e, s, NULL, false);
-		rtcp_next(e, s);
+	if (s->report_wanted) { /* no answer came */
+		tx_rtcp_send(t, s, NULL, false);
+		rtcp_next(t, s);
 		return;
 	}
 	/* reconsideration: 6.3.6 */
-	again_ns = tx->rtcp_last_ns + rtcp_interval(e, s);
-	if (e->params.rtcp_interval_ms == 0 && again_ns > now_ns) {
-		tx_heap_set(&e->heap, s, TX_TIMER_RTCP, again_ns);
+	again_ns = s->rtcp_last_ns + rtcp_interval(t, s);
+	if (t->p.rtcp_interval_ms == 0 && again_ns > now_ns) {
+		tx_heap_set(&t->heap, s, TX_TIMER_RTCP, again_ns);
 		return;
 	}
-	tx->report_wanted = true;
-	tx_heap_set(&e->heap, s, TX_TIMER_RTCP, now_ns + ANSWER_MAX_NS);
-	report_ask(e, s, now_ns, false);
+	s->report_wanted = true;
+	tx_heap_set(&t->heap, s, TX_TIMER_RTCP, now_ns + ANSWER_MAX_NS);
+	report_ask(t, s, now_ns, false);
 }
 
-void tx_rtcp_answers(struct media_engine *e)
+void tx_rtcp_answers(struct tx *t)
 {
 	struct report_answer answer;
 
-	while (ring_pop(e->answers, &answer)) {
-		struct media_session *s = e->tx_sessions[answer.slot];
+	while (ring_pop(t->p.answers, &answer)) {
+		struct tx_session *s = t->sessions[answer.slot];
 
 		/* stopped meanwhile; the slot may be another's by now */
 		if (!s || s->ssrc != answer.ssrc)
 			continue;
-		s->tx.members = answer.members;
-		s->tx.peer_senders = answer.senders;
+		s->members = answer.members;
+		s->peer_senders = answer.senders;
 		if (answer.final) {
-			bye_send(e, s, &answer);
-		} else if (s->tx.report_wanted) { /* else it is too late */
-			tx_rtcp_send(e, s, &answer, false);
-			s->tx.report_wanted = false;
-			if (!s->tx.leaving)
-				rtcp_next(e, s);
+			bye_send(t, s, &answer);
+		} else if (s->report_wanted) { /* else it is too late */
+			tx_rtcp_send(t, s, &answer, false);
+			s->report_wanted = false;
+			if (!s->leaving)
+				rtcp_next(t, s);
 		}
 	}
 }

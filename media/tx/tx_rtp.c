@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
 #include "media/audio/audio_marker.h"
-#include "media/audio/audio_thread.h"
 #include "media/tx/tx_internal.h"
 
 #include <errno.h>
@@ -59,7 +58,29 @@ static struct content clip_read(const struct clip *clip, size_t *at,
 	return ret;
 }
 
-static void played(struct media_engine *e, struct media_session *s, bool whole)
+/* ---- a file that is played once, in the place of the prompt ---- */
+
+/* Give the command back. */
+static void play_end(struct tx_play *p)
+{
+	const struct tx_command *c = p->command;
+
+	memset(p, 0, sizeof(*p));
+	if (c)
+		command_done(&c->head);
+}
+
+/* A packet was sent. @param bytes  of a packet of a byte stream
+ * @return true: it was the last one */
+static bool play_step(struct tx_play *p, size_t bytes)
+{
+	const struct clip *clip = p->command->clip;
+	size_t packets = clip->frames ? clip->count : clip->count / bytes;
+
+	return ++p->packet >= packets;
+}
+
+static void played(struct tx *t, struct tx_session *s, bool whole)
 {
 	const struct packet_record r = {
 		.mono_ns = clock_mono_ns(),
@@ -69,54 +90,68 @@ static void played(struct media_engine *e, struct media_session *s, bool whole)
 		.kind = PACKET_PLAYED,
 	};
 
-	tx_play_end(&s->tx.play);
-	if (ring_push(e->sent, &r))
-		e->sent_pushed++;
+	play_end(&s->play);
+	if (ring_push(t->p.sent, &r))
+		t->sent_pushed++;
 }
 
-void tx_rtp_play_cut(struct media_engine *e, struct media_session *s)
+static void play_cut(struct tx *t, struct tx_session *s)
 {
-	if (s->tx.play.command)
-		played(e, s, false);
+	if (s->play.command)
+		played(t, s, false);
+}
+
+/* Cut what was encoded for other packets than those that are sent now. */
+static void play_check(struct tx *t, struct tx_session *s)
+{
+	const struct tx_command *c = s->play.command;
+
+	if (c && (c->codec != s->codec || c->ptime_ms != s->ptime_ms))
+		play_cut(t, s);
+}
+
+void tx_rtp_play_begin(struct tx *t, struct tx_session *s,
+		       const struct tx_command *c)
+{
+	play_cut(t, s);
+	s->play = (struct tx_play){.command = c};
+	play_check(t, s);
 }
 
 /* Frames, or bytes, of a packet. */
-static size_t clip_packet(const struct tx_session *tx)
+static size_t clip_packet(const struct tx_session *s)
 {
-	return tx->clip->frames ? 1 : tx->stream_bytes;
+	return s->clip->frames ? 1 : s->stream_bytes;
 }
 
 /* The next packet of what is played: the prompt goes on unheard behind a file,
  * and both behind silence. */
-static struct content content_write(struct media_engine *e,
-				    struct media_session *s, uint8_t *dst)
+static struct content content_write(struct tx *t, struct tx_session *s,
+				    uint8_t *dst)
 {
-	struct tx_session *tx = &s->tx;
 	struct content ret =
-		clip_read(tx->clip, &tx->clip_at, tx->stream_bytes, dst);
+		clip_read(s->clip, &s->clip_at, s->stream_bytes, dst);
 
-	if (ret.missing && tx->aligned) /* the clock goes on */
-		tx->clip_at = (tx->clip_at + clip_packet(tx)) % tx->clip->count;
-	if (tx->play.command) {
-		ret = clip_read(tx->play.command->clip, &tx->play.at,
-				tx->stream_bytes, dst);
-		if (tx_play_step(&tx->play, tx->stream_bytes))
-			played(e, s, true);
+	if (ret.missing && s->aligned) /* the clock goes on */
+		s->clip_at = (s->clip_at + clip_packet(s)) % s->clip->count;
+	if (s->play.command) {
+		ret = clip_read(s->play.command->clip, &s->play.at,
+				s->stream_bytes, dst);
+		if (play_step(&s->play, s->stream_bytes))
+			played(t, s, true);
 	}
-	if (tx->mute)
-		ret = clip_read(tx->mute, &tx->mute_at, tx->stream_bytes, dst);
+	if (s->mute)
+		ret = clip_read(s->mute, &s->mute_at, s->stream_bytes, dst);
 	return ret;
 }
 
-static void header_write(const struct media_session *s, uint8_t *dst,
-			 uint8_t pt, bool marker, uint32_t ts)
+static void header_write(const struct tx_session *s, uint8_t *dst, uint8_t pt,
+			 bool marker, uint32_t ts)
 {
-	const struct tx_session *tx = &s->tx;
-
 	dst[0] = 0x80; /* version 2, no padding, extension or CSRC */
 	dst[1] = (uint8_t)(pt | (marker ? PACKET_MARKER_BIT : 0));
-	dst[2] = (uint8_t)(tx->seq >> 8);
-	dst[3] = (uint8_t)tx->seq;
+	dst[2] = (uint8_t)(s->seq >> 8);
+	dst[3] = (uint8_t)s->seq;
 	for (int i = 0; i < 4; i++) {
 		dst[4 + i] = (uint8_t)(ts >> (24 - 8 * i));
 		dst[8 + i] = (uint8_t)(s->ssrc >> (24 - 8 * i));
@@ -131,44 +166,44 @@ static int32_t saturated_us(int64_t ns)
 }
 
 /* Go to the next packet's place in time; elapsed time counts in ticks. */
-static void advance_due(struct tx_session *tx, int64_t packets)
+static void advance_due(struct tx_session *s, int64_t packets)
 {
-	tx->due_ns += packets * tx->ptime_ms * NS_PER_MS;
-	tx->ts += (uint32_t)packets * tx->ticks;
+	s->due_ns += packets * s->ptime_ms * NS_PER_MS;
+	s->ts += (uint32_t)packets * s->ticks;
 }
 
 /* To the audio thread. */
-static void audio_left(struct media_session *s, const uint8_t *data,
+static void audio_left(struct tx_session *s, const uint8_t *data,
 		       size_t payload, uint32_t ts)
 {
 	const struct payload head = {
-		.mono_ns = s->tx.due_ns,
+		.mono_ns = s->due_ns,
 		.slot = s->slot,
 		.ssrc = s->ssrc,
 		.ts = ts,
-		.seq = s->tx.seq,
+		.seq = s->seq,
 		.bytes = (uint16_t)payload,
 		.pt = data[1] & PACKET_PT_MASK,
 		.sent = true,
 	};
 
-	audio_push(s, &head, data + RTP_HEADER_BYTES);
+	if (!payload_ring_push(s->payloads, &head, data + RTP_HEADER_BYTES))
+		s->end->audio_dropped[1]++;
 }
 
 /* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
-static void packet_send(struct media_engine *e, struct media_session *s,
-			uint8_t *data, size_t payload, uint32_t ts)
+static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
+			size_t payload, uint32_t ts)
 {
-	struct tx_session *tx = &s->tx;
 	int64_t now_ns = clock_mono_ns();
-	int64_t late_ns = now_ns - tx->due_ns;
+	int64_t late_ns = now_ns - s->due_ns;
 	struct packet_record r = {
 		.mono_ns = now_ns,
 		.rtp_ts = ts,
 		.ssrc = s->ssrc,
 		.session = s->slot,
 		.lateness_us = saturated_us(late_ns),
-		.seq = tx->seq,
+		.seq = s->seq,
 		.payload_bytes = (uint16_t)payload,
 		.header_bytes = RTP_HEADER_BYTES,
 		.marker_pt = data[1],
@@ -177,56 +212,54 @@ static void packet_send(struct media_engine *e, struct media_session *s,
 	size_t bytes = RTP_HEADER_BYTES + payload;
 	int err;
 
-	if (s->audio_sent) /* before it is encrypted in place */
+	if (s->decodes) /* before it is encrypted in place */
 		audio_left(s, data, payload, ts);
-	err = -tx_secure(tx, data, &bytes, PACKET_BYTES_MAX, false);
-	if (err == 0 && tx_transmit(s, SOCKET_RTP, &tx->rtp, tx->channel_rtp,
+	err = -tx_secure(s, data, &bytes, PACKET_BYTES_MAX, false);
+	if (err == 0 && tx_transmit(s, SOCKET_RTP, &s->rtp, s->channel_rtp,
 				    data, bytes) < 0)
 		err = errno;
 
 	/* a refused packet keeps its number: the receiver sees it as lost,
 	 * which it is */
-	tx->seq++;
+	s->seq++;
 	if (err) {
-		tx_refused(e, s, false, err);
+		tx_refused(t, s, false, err);
 		return;
 	}
-	if (tx->packets == tx->packets_before)
-		tx_reached(e, tx, false);
-	tx->marker = false;
-	tx->packets++;
-	tx->payload_bytes += payload;
-	COUNTER_ADD(&e->tx.packets, 1);
-	lateness_add(&e->tx.lateness, late_ns);
-	if (ring_push(e->sent, &r))
-		e->sent_pushed++;
+	if (s->packets == s->packets_before)
+		tx_reached(t, s, false);
+	s->marker = false;
+	s->packets++;
+	s->payload_bytes += payload;
+	COUNTER_ADD(&t->counters.packets, 1);
+	lateness_add(&t->counters.lateness, late_ns);
+	if (ring_push(t->p.sent, &r))
+		t->sent_pushed++;
 }
 
 /* Send the audio that stands behind the header's place. */
-static void audio_send(struct media_engine *e, struct media_session *s,
-		       uint8_t *data, struct content content)
+static void audio_send(struct tx *t, struct tx_session *s, uint8_t *data,
+		       struct content content)
 {
-	struct tx_session *tx = &s->tx;
-
 	if (content.missing)
-		COUNTER_ADD(&e->tx.unsent, 1);
+		COUNTER_ADD(&t->counters.unsent, 1);
 	if (content.bytes == 0) { /* DTX: the next packet begins a talkspurt */
-		tx->marker = true;
+		s->marker = true;
 		return;
 	}
-	header_write(s, data, content.noise ? tx->noise_pt : tx->pt,
-		     tx->marker && !content.noise, tx->ts);
-	packet_send(e, s, data, content.bytes, tx->ts);
+	header_write(s, data, content.noise ? s->noise_pt : s->pt,
+		     s->marker && !content.noise, s->ts);
+	packet_send(t, s, data, content.bytes, s->ts);
 	/* sound after noise begins a talkspurt (RFC 3551 section 4.1) */
 	if (content.noise)
-		tx->marker = true;
+		s->marker = true;
 }
 
 /* ---- digits ---- */
 
 /* @param flags  enum digit_sent */
-static void digit_sent(struct media_engine *e, struct media_session *s,
-		       char digit, unsigned ms, unsigned flags)
+static void digit_sent(struct tx *t, struct tx_session *s, char digit,
+		       unsigned ms, unsigned flags)
 {
 	const struct packet_record r = {
 		.mono_ns = clock_mono_ns(),
@@ -238,133 +271,161 @@ static void digit_sent(struct media_engine *e, struct media_session *s,
 		.kind = PACKET_DIGIT_SENT,
 	};
 
-	if (ring_push(e->sent, &r))
-		e->sent_pushed++;
+	if (ring_push(t->p.sent, &r))
+		t->sent_pushed++;
 }
 
 /* @return false: the place is the audio's */
-static bool event_send(struct media_engine *e, struct media_session *s)
+static bool event_send(struct tx *t, struct tx_session *s)
 {
-	struct tx_session *tx = &s->tx;
 	uint8_t data[PACKET_BYTES_MAX];
 	struct dtmf_packet p;
 
-	if (!dtmf_send_next(&tx->dtmf, tx->due_ns, tx->ts, tx->ptime_ms, &p))
+	if (!dtmf_send_next(&s->dtmf, s->due_ns, s->ts, s->ptime_ms, &p))
 		return false;
 	/* the prompt goes on unheard */
-	content_write(e, s, data + RTP_HEADER_BYTES);
-	header_write(s, data, tx->event_pt, p.marker, p.ts);
+	content_write(t, s, data + RTP_HEADER_BYTES);
+	header_write(s, data, s->event_pt, p.marker, p.ts);
 	dtmf_payload_write(data + RTP_HEADER_BYTES, &p.payload);
-	packet_send(e, s, data, DTMF_PAYLOAD_BYTES, p.ts);
+	packet_send(t, s, data, DTMF_PAYLOAD_BYTES, p.ts);
 	if (p.finished)
-		digit_sent(e, s, p.digit, tx->dtmf.order.duration_ms,
+		digit_sent(t, s, p.digit, s->dtmf.order.duration_ms,
 			   p.last ? DIGIT_LAST : 0);
 	return true;
 }
 
-/* In the place of all else. */
-static struct content tones_write(struct media_engine *e,
-				  struct media_session *s, uint8_t *dst)
+static void tones_end(struct tx_tones *p)
 {
-	struct tx_session *tx = &s->tx;
-	const struct dtmf_clip *tones = &tx->tones.command->tones;
+	const struct tx_command *c = p->command;
+
+	memset(p, 0, sizeof(*p));
+	if (c)
+		command_done(&c->head);
+}
+
+/* In the place of all else. */
+static struct content tones_write(struct tx *t, struct tx_session *s,
+				  uint8_t *dst)
+{
+	const struct dtmf_clip *tones = &s->tones.command->tones;
 	struct dtmf_clip_step step;
 	struct content content;
 
-	content = clip_read(&tones->clip, &tx->tones.at, tx->stream_bytes, dst);
-	dtmf_clip_step(tones, tx->tones.packet++, &tx->tones.digit, &step);
+	content = clip_read(&tones->clip, &s->tones.at, s->stream_bytes, dst);
+	dtmf_clip_step(tones, s->tones.packet++, &s->tones.digit, &step);
 	if (step.finished)
-		digit_sent(e, s, step.digit, tones->order.duration_ms,
+		digit_sent(t, s, step.digit, tones->order.duration_ms,
 			   DIGIT_TONE | (step.over ? DIGIT_LAST : 0));
 	if (step.over)
-		tx_tones_end(&tx->tones);
+		tones_end(&s->tones);
 	return content;
 }
 
-void tx_rtp_tones_cut(struct media_engine *e, struct media_session *s)
+static void tones_cut(struct tx *t, struct tx_session *s)
 {
-	if (!s->tx.tones.command)
+	if (!s->tones.command)
 		return;
-	digit_sent(e, s, s->tx.tones.command->tones.order.digits[0], 0,
+	digit_sent(t, s, s->tones.command->tones.order.digits[0], 0,
 		   DIGIT_TONE | DIGIT_LAST);
-	tx_tones_end(&s->tx.tones);
+	tones_end(&s->tones);
 }
 
-static void prompt_or_tones_send(struct media_engine *e,
-				 struct media_session *s)
+static void tones_check(struct tx *t, struct tx_session *s)
+{
+	const struct tx_command *c = s->tones.command;
+
+	if (c && (c->codec != s->codec || c->tones.ptime_ms != s->ptime_ms))
+		tones_cut(t, s);
+}
+
+void tx_rtp_tones_begin(struct tx *t, struct tx_session *s,
+			const struct tx_command *c)
+{
+	s->tones = (struct tx_tones){.command = c};
+	tones_check(t, s);
+}
+
+void tx_rtp_codec_changed(struct tx *t, struct tx_session *s)
+{
+	play_check(t, s);
+	tones_check(t, s);
+}
+
+void tx_rtp_end(struct tx_session *s)
+{
+	tones_end(&s->tones);
+	play_end(&s->play);
+}
+
+static void prompt_or_tones_send(struct tx *t, struct tx_session *s)
 {
 	uint8_t data[PACKET_BYTES_MAX];
 	uint8_t *dst = data + RTP_HEADER_BYTES;
-	struct content content = content_write(e, s, dst);
+	struct content content = content_write(t, s, dst);
 
-	if (s->tx.tones.command)
-		content = tones_write(e, s, dst);
-	audio_send(e, s, data, content);
+	if (s->tones.command)
+		content = tones_write(t, s, dst);
+	audio_send(t, s, data, content);
 }
 
 /* A key that is still to come: nothing leaves in plain. */
-bool tx_rtp_may(const struct tx_session *tx)
+bool tx_rtp_may(const struct tx_session *s)
 {
-	return tx->sends && tx_keyed(tx, false) &&
-	       (tx->until_ns == 0 || tx->due_ns < tx->until_ns);
+	return s->sends && tx_keyed(s, false) &&
+	       (s->until_ns == 0 || s->due_ns < s->until_ns);
 }
 
 /* Places from the next one on that are before now. */
-static int64_t places_passed(const struct tx_session *tx, int64_t now_ns)
+static int64_t places_passed(const struct tx_session *s, int64_t now_ns)
 {
-	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
+	int64_t packet_ns = s->ptime_ms * NS_PER_MS;
 
-	if (tx->due_ns >= now_ns)
+	if (s->due_ns >= now_ns)
 		return 0;
-	return (now_ns - tx->due_ns + packet_ns - 1) / packet_ns;
+	return (now_ns - s->due_ns + packet_ns - 1) / packet_ns;
 }
 
-void tx_rtp_due(struct media_engine *e, struct media_session *s)
+void tx_rtp_due(struct tx *t, struct tx_session *s)
 {
-	struct tx_session *tx = &s->tx;
-
-	if (!tx_rtp_may(tx)) {
-		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+	if (!tx_rtp_may(s)) {
+		tx_heap_clear(&t->heap, s, TX_TIMER_RTP);
 		return;
 	}
-	if (!event_send(e, s))
-		prompt_or_tones_send(e, s);
-	advance_due(tx, 1);
-	tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
+	if (!event_send(t, s))
+		prompt_or_tones_send(t, s);
+	advance_due(s, 1);
+	tx_heap_set(&t->heap, s, TX_TIMER_RTP, s->due_ns);
 }
 
-void tx_rtp_align(const struct media_engine *e, struct tx_session *tx)
+void tx_rtp_align(const struct tx *t, struct tx_session *s)
 {
-	int64_t packet_ns = tx->ptime_ms * NS_PER_MS;
-	int64_t over_ns = (tx->due_ns + e->ntp_offset_ns) % packet_ns;
+	int64_t packet_ns = s->ptime_ms * NS_PER_MS;
+	int64_t over_ns = (s->due_ns + t->p.ntp_offset_ns) % packet_ns;
 	int64_t at_ns;
 
-	if (!tx->aligned)
+	if (!s->aligned)
 		return;
 	if (over_ns > 0)
-		tx->due_ns += packet_ns - over_ns;
-	at_ns = (tx->due_ns + e->ntp_offset_ns) % AUDIO_MARKER_PERIOD_NS;
-	tx->clip_at =
-		(size_t)(at_ns / packet_ns) * clip_packet(tx) % tx->clip->count;
+		s->due_ns += packet_ns - over_ns;
+	at_ns = (s->due_ns + t->p.ntp_offset_ns) % AUDIO_MARKER_PERIOD_NS;
+	s->clip_at =
+		(size_t)(at_ns / packet_ns) * clip_packet(s) % s->clip->count;
 }
 
-void tx_rtp_review(struct media_engine *e, struct media_session *s,
-		   int64_t now_ns)
+void tx_rtp_review(struct tx *t, struct tx_session *s, int64_t now_ns)
 {
-	struct tx_session *tx = &s->tx;
-
-	if (!tx->applied)
+	if (!s->applied)
 		return;
-	if (!tx_rtp_may(tx)) {
-		tx_heap_clear(&e->heap, s, TX_TIMER_RTP);
+	if (!tx_rtp_may(s)) {
+		tx_heap_clear(&t->heap, s, TX_TIMER_RTP);
 		return;
 	}
-	if (tx_heap_has(&e->heap, s, TX_TIMER_RTP))
+	if (tx_heap_has(&t->heap, s, TX_TIMER_RTP))
 		return;
 	/* resume: the places passed by in silence stay silent */
-	tx->marker = true;
-	advance_due(tx, places_passed(tx, now_ns));
-	tx_rtp_align(e, tx);
-	if (tx_rtp_may(tx))
-		tx_heap_set(&e->heap, s, TX_TIMER_RTP, tx->due_ns);
+	s->marker = true;
+	advance_due(s, places_passed(s, now_ns));
+	tx_rtp_align(t, s);
+	if (tx_rtp_may(s))
+		tx_heap_set(&t->heap, s, TX_TIMER_RTP, s->due_ns);
 }

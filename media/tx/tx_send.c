@@ -6,22 +6,22 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-static struct session_key *key_of(const struct tx_session *tx, bool rtcp)
+static struct session_key *key_of(const struct tx_session *s, bool rtcp)
 {
-	return tx->keys[rtcp && tx->rtcp_keyed ? SOCKET_RTCP : SOCKET_RTP];
+	return s->keys[rtcp && s->rtcp_keyed ? SOCKET_RTCP : SOCKET_RTP];
 }
 
-bool tx_keyed(const struct tx_session *tx, bool rtcp)
+bool tx_keyed(const struct tx_session *s, bool rtcp)
 {
-	return !tx->encrypted || key_of(tx, rtcp);
+	return !s->encrypted || key_of(s, rtcp);
 }
 
-int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
+int tx_secure(struct tx_session *s, uint8_t *data, size_t *bytes, size_t room,
 	      bool rtcp)
 {
-	const struct session_key *key = key_of(tx, rtcp);
+	const struct session_key *key = key_of(s, rtcp);
 
-	if (!tx->encrypted)
+	if (!s->encrypted)
 		return 0;
 	if (!key)
 		return -ENOKEY;
@@ -30,7 +30,7 @@ int tx_secure(struct tx_session *tx, uint8_t *data, size_t *bytes, size_t room,
 }
 
 /* In a channel of the TURN server. */
-static ssize_t relayed(const struct media_session *s, unsigned socket,
+static ssize_t relayed(const struct tx_session *s, unsigned socket,
 		       uint16_t channel, const uint8_t *data, size_t bytes)
 {
 	union {
@@ -40,27 +40,26 @@ static ssize_t relayed(const struct media_session *s, unsigned socket,
 	uint8_t header[TURN_CHANNEL_BYTES];
 	struct iovec parts[2] = {{header, sizeof(header)},
 				 {payload.out, bytes}};
-	struct sockaddr_storage name = s->tx.via.ss;
-	int stream = s->rx.streams[socket].fd;
+	struct sockaddr_storage name = s->via.ss;
+	int stream = s->stream_fds[socket];
 	const struct msghdr message = {
 		.msg_name = stream < 0 ? &name : NULL,
-		.msg_namelen = stream < 0 ? s->tx.via.len : 0,
+		.msg_namelen = stream < 0 ? s->via.len : 0,
 		.msg_iov = parts,
 		.msg_iovlen = 2,
 	};
 
 	turn_frame_channel(header, channel, bytes);
-	return sendmsg(stream < 0 ? s->rx.sockets[socket].fd : stream, &message,
-		       0);
+	return sendmsg(stream < 0 ? s->fds[socket] : stream, &message, 0);
 }
 
-ssize_t tx_transmit(const struct media_session *s, unsigned socket,
+ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
 		    const struct media_addr *to, uint16_t channel,
 		    const uint8_t *data, size_t bytes)
 {
 	if (channel)
 		return relayed(s, socket, channel, data, bytes);
-	return sendto(s->rx.sockets[socket].fd, data, bytes, 0,
+	return sendto(s->fds[socket], data, bytes, 0,
 		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
@@ -76,13 +75,10 @@ static bool is_of_address(int err)
 	       err == EHOSTUNREACH || err == EINVAL;
 }
 
-void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
-		int err)
+void tx_refused(struct tx *t, struct tx_session *s, bool rtcp, int err)
 {
-	struct tx_session *tx = &s->tx;
-	bool reached =
-		rtcp ? tx->rtcp_reached : tx->packets > tx->packets_before;
-	bool relayed = rtcp ? tx->channel_rtcp : tx->channel_rtp;
+	bool reached = rtcp ? s->rtcp_reached : s->packets > s->packets_before;
+	bool relayed = rtcp ? s->channel_rtcp : s->channel_rtp;
 	const struct packet_record r = {
 		.mono_ns = clock_mono_ns(),
 		.ssrc = s->ssrc,
@@ -93,32 +89,32 @@ void tx_refused(struct media_engine *e, struct media_session *s, bool rtcp,
 	};
 
 	if (reached || relayed || !is_of_address(err)) {
-		COUNTER_ADD(&e->tx.errors, 1);
+		COUNTER_ADD(&t->counters.errors, 1);
 		return;
 	}
-	COUNTER_ADD(&e->tx.refused[rtcp], 1);
-	if (++tx->refusals[rtcp] % (rtcp ? RTCP_REFUSALS : RTP_REFUSALS) == 0 &&
-	    ring_push(e->sent, &r))
-		e->sent_pushed++;
+	COUNTER_ADD(&t->counters.refused[rtcp], 1);
+	if (++s->refusals[rtcp] % (rtcp ? RTCP_REFUSALS : RTP_REFUSALS) == 0 &&
+	    ring_push(t->p.sent, &r))
+		t->sent_pushed++;
 }
 
-void tx_reached(struct media_engine *e, struct tx_session *tx, bool rtcp)
+void tx_reached(struct tx *t, struct tx_session *s, bool rtcp)
 {
-	if (tx->refusals[rtcp] > 0) {
-		COUNTER_SUB(&e->tx.refused[rtcp], tx->refusals[rtcp]);
-		COUNTER_ADD(&e->tx.errors, tx->refusals[rtcp]);
+	if (s->refusals[rtcp] > 0) {
+		COUNTER_SUB(&t->counters.refused[rtcp], s->refusals[rtcp]);
+		COUNTER_ADD(&t->counters.errors, s->refusals[rtcp]);
 	}
-	tx->refusals[rtcp] = 0;
+	s->refusals[rtcp] = 0;
 }
 
-void tx_refused_forget(struct tx_session *tx, const struct command *c)
+void tx_refused_forget(struct tx_session *s, const struct tx_command *c)
 {
-	if (!media_addr_equal(&tx->rtp, &c->rtp)) {
-		tx->refusals[SOCKET_RTP] = 0;
-		tx->packets_before = tx->packets;
+	if (!media_addr_equal(&s->rtp, &c->rtp)) {
+		s->refusals[SOCKET_RTP] = 0;
+		s->packets_before = s->packets;
 	}
-	if (!media_addr_equal(&tx->rtcp, &c->rtcp)) {
-		tx->refusals[SOCKET_RTCP] = 0;
-		tx->rtcp_reached = false;
+	if (!media_addr_equal(&s->rtcp, &c->rtcp)) {
+		s->refusals[SOCKET_RTCP] = 0;
+		s->rtcp_reached = false;
 	}
 }

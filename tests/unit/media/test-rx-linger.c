@@ -2,7 +2,7 @@
 #include "media/rx/rx_linger.h"
 
 #include "base/clock.h"
-#include "media/engine/media_session.h"
+#include "media/rx/rx_session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 struct world {
 	struct rx_linger linger;
-	struct media_session *sessions[3];
+	struct rx_session *sessions[3];
 };
 
 static int world_open(void **state)
@@ -25,10 +25,10 @@ static int world_open(void **state)
 
 	assert_non_null(w);
 	for (size_t i = 0; i < 3; i++) {
-		w->sessions[i] = aligned_alloc(_Alignof(struct media_session),
-					       sizeof(struct media_session));
+		w->sessions[i] = aligned_alloc(_Alignof(struct rx_session),
+					       sizeof(struct rx_session));
 		assert_non_null(w->sessions[i]);
-		memset(w->sessions[i], 0, sizeof(struct media_session));
+		memset(w->sessions[i], 0, sizeof(struct rx_session));
 	}
 	*state = w;
 	return 0;

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_header.h"
-#include "media/engine/media_session.h"
 #include "media/rx/rx_secure.h"
+#include "media/rx/rx_session.h"
 
 #include <srtp2/srtp.h>
 
@@ -392,7 +392,7 @@ static void test_rekey_loses_nothing(void **state)
 
 /* One port of a session without an engine, by hand. */
 struct port {
-	struct media_session *session;
+	struct rx_session *session;
 	struct rx_socket *socket;
 	struct session_keys keys;
 };
@@ -403,7 +403,7 @@ static void port_open(struct port *p)
 	p->session = aligned_alloc(PREFETCH_LINE, sizeof(*p->session));
 	assert_non_null(p->session);
 	memset(p->session, 0, sizeof(*p->session));
-	p->socket = &p->session->rx.sockets[SOCKET_RTP];
+	p->socket = &p->session->sockets[SOCKET_RTP];
 	p->socket->session = p->session;
 }
 
@@ -416,7 +416,7 @@ static void port_close(struct port *p)
 /* @param generation  -1: the key is still to come */
 static void port_settle(struct port *p, int generation, int64_t now_ns)
 {
-	struct command c = {.encrypted = true};
+	struct rx_command c = {.encrypted = true};
 
 	if (generation < 0) {
 		session_keys_none(&p->keys);
@@ -424,11 +424,11 @@ static void port_settle(struct port *p, int generation, int64_t now_ns)
 		const struct media_crypto crypto =
 			crypto_make((unsigned)generation);
 
-		assert_int_equal(session_keys_get(&c.keys_rx[SOCKET_RTP],
-						  &p->keys, &crypto),
+		assert_int_equal(session_keys_get(&c.keys[SOCKET_RTP], &p->keys,
+						  &crypto),
 				 0);
 	}
-	rx_secure_apply(&p->session->rx, &c, now_ns);
+	rx_secure_apply(p->session, &c, now_ns);
 }
 
 /* A packet of the peer. @return as rx_secure_open() */
@@ -494,7 +494,7 @@ static void test_rekey_that_is_not_answered(void **state)
 	port_open(&p);
 	port_settle(&p, 0, NS_PER_S);
 	assert_false(rx_secure_rekeying(p.socket, NS_PER_S));
-	rx_secure_rekey(&p.session->rx, NS_PER_S);
+	rx_secure_rekey(p.session, NS_PER_S);
 	assert_true(rx_secure_rekeying(p.socket, 2 * NS_PER_S));
 	assert_int_equal(port_take(&p, tx, 1, 2 * NS_PER_S), -EACCES);
 	assert_false(rx_secure_rekeying(p.socket, NS_PER_S + REKEY_NS));

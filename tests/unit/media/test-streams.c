@@ -18,7 +18,6 @@
 #define MS NS_PER_MS
 
 struct world {
-	struct media_session *session;
 	struct measure_session *a;
 	int64_t now_ns;
 	struct stream_second sum;
@@ -28,16 +27,21 @@ struct world {
 static int world_open(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct command c = {.mono_ns = 100 * NS_PER_S, .codec = &codec_pcmu};
+	struct rtp_payload_map map = {0};
+	struct measure_command c = {
+		.head.mono_ns = 100 * NS_PER_S,
+		.codec = &codec_pcmu,
+		.map = &map,
+	};
 
 	assert_non_null(w);
-	w->session = aligned_alloc(PREFETCH_LINE, sizeof(*w->session));
-	assert_non_null(w->session);
-	memset(w->session, 0, sizeof(*w->session));
-	w->a = &w->session->analysis;
-	w->now_ns = c.mono_ns;
-	assert_int_equal(rtp_payload_map_add(&c.map, 0, "PCMU", 8000), 0);
-	measure_session_start(w->a, &c, 1);
+	w->a = aligned_alloc(PREFETCH_LINE, sizeof(*w->a));
+	assert_non_null(w->a);
+	memset(w->a, 0, sizeof(*w->a));
+	w->a->ssrc = 1;
+	w->now_ns = c.head.mono_ns;
+	assert_int_equal(rtp_payload_map_add(&map, 0, "PCMU", 8000), 0);
+	measure_session_start(w->a, &c);
 	*state = w;
 	return 0;
 }
@@ -46,7 +50,7 @@ static int world_close(void **state)
 {
 	struct world *w = *state;
 
-	free(w->session);
+	free(w->a);
 	free(w);
 	return 0;
 }

@@ -21,11 +21,10 @@
 
 #include <cmocka.h>
 
-#define SESSIONS  4
-#define CALL_MS   3000
-#define REPORT_MS 500
-#define TICK_NS \
-	(20 * NS_PER_MS) /* of the analysis, media/engine/media_engine.h */
+#define SESSIONS    4
+#define CALL_MS     3000
+#define REPORT_MS   500
+#define TICK_NS     (20 * NS_PER_MS) /* of the analysis, media/measure/measure.h */
 #define THREADS_MAX 16
 #define CALLS_MAX   512
 #define NO_TRACE    77

@@ -1,4 +1,4 @@
-#include "media/nat/session_nat.h"
+#include "media/engine/session_nat.h"
 
 #include "base/clock.h"
 #include "media/engine/media_engine.h"
@@ -25,7 +25,7 @@ static void list_add(struct media_session *s)
 	e->nat_sessions = s;
 	/* relaxed: the analysis only wakes us a bit too late */
 	atomic_fetch_add_explicit(&e->ticking, 1, memory_order_relaxed);
-	engine_wake(e->records_fd);
+	wake_fd_signal(e->records_fd);
 }
 
 static void list_remove(struct media_session *s)
@@ -146,22 +146,25 @@ void session_nat_route(const struct media_session *s, struct command *c)
 {
 	const struct session_nat *nat = &s->nat;
 	const struct media_ice *peer = &nat->settled.ice_peer;
-	unsigned rtcp = c->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP;
+	struct tx_command *tx = &c->tx;
+	unsigned rtcp = tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP;
 
 	for (size_t i = 0; nat->settled.ice && i < peer->candidate_count; i++)
-		handover_know(&c->known, &peer->candidates[i].addr);
-	if (c->rtp.len > 0 && session_nat_relayed(s, SOCKET_RTP)) {
-		c->via = nat->servers.turn;
-		c->channel_rtp =
-			turn_channel(nat->servers.turns[SOCKET_RTP], &c->rtp);
-		c->sends = c->sends && c->channel_rtp;
+		handover_know(&c->rx.known, &peer->candidates[i].addr);
+	if (tx->rtp.len > 0 && session_nat_relayed(s, SOCKET_RTP)) {
+		tx->via = nat->servers.turn;
+		tx->channel_rtp =
+			turn_channel(nat->servers.turns[SOCKET_RTP], &tx->rtp);
+		tx->sends = tx->sends && tx->channel_rtp;
 	}
-	if (c->rtcp.len > 0 && session_nat_relayed(s, rtcp)) {
-		c->via = nat->servers.turn;
-		c->channel_rtcp =
-			turn_channel(nat->servers.turns[rtcp], &c->rtcp);
-		if (!c->channel_rtcp)
-			c->rtcp.len = 0; /* not yet */
+	if (tx->rtcp.len > 0 && session_nat_relayed(s, rtcp)) {
+		tx->via = nat->servers.turn;
+		tx->channel_rtcp =
+			turn_channel(nat->servers.turns[rtcp], &tx->rtcp);
+		if (!tx->channel_rtcp) { /* not yet */
+			tx->rtcp.len = 0;
+			c->rx.rtcp.len = 0;
+		}
 	}
 }
 

@@ -4,8 +4,8 @@
  * before SDP is written; later the TURN server's channels carry media.
  * Docs: docs/internals/nat.md
  */
-#ifndef OFFHOOK_MEDIA_NAT_SESSION_SERVERS_H
-#define OFFHOOK_MEDIA_NAT_SESSION_SERVERS_H
+#ifndef OFFHOOK_MEDIA_ENGINE_SESSION_SERVERS_H
+#define OFFHOOK_MEDIA_ENGINE_SESSION_SERVERS_H
 
 #include "media/handover.h"
 #include "media/media.h"
@@ -15,22 +15,17 @@
 
 #include <stdbool.h>
 
-/* Channels of a component that the RX thread knows: the last ones. */
-#define RELAY_CHANNELS_MAX 4
-
-/** What comes from a TURN server, and whom from. */
-struct relay_map {
-	struct media_addr server; /* len 0: there is none */
-	struct {
-		uint16_t number; /* 0: none */
-		struct media_addr peer;
-	} channels[RELAY_CHANNELS_MAX];
+/** A socket of a session: whom a client sends for. */
+struct servers_port {
+	const struct media_session *session;
+	unsigned socket;
 };
 
 /** Of a session. Loop thread. */
 struct session_servers {
 	struct media_addr stun; /* len 0: none */
 	struct media_addr turn; /* len 0: none */
+	struct servers_port ports[SOCKET_COUNT];
 	struct turn *stuns[SOCKET_COUNT];
 	struct turn *turns[SOCKET_COUNT];
 	struct turn_stream *streams[SOCKET_COUNT]; /* TCP, TLS; else NULL */

@@ -2,8 +2,8 @@
  * Inside of the media engine: ICE of a session. The selected pairs become the
  * addresses to send to. Docs: docs/internals/nat.md
  */
-#ifndef OFFHOOK_MEDIA_NAT_SESSION_ICE_H
-#define OFFHOOK_MEDIA_NAT_SESSION_ICE_H
+#ifndef OFFHOOK_MEDIA_ENGINE_SESSION_ICE_H
+#define OFFHOOK_MEDIA_ENGINE_SESSION_ICE_H
 
 #include "media/media.h"
 #include "media/nat/ice.h"

@@ -3,13 +3,12 @@
  * and TURN servers (session_servers.h) tell, lend and carry; ICE
  * (session_ice.h) chooses. Docs: docs/internals/nat.md
  */
-#ifndef OFFHOOK_MEDIA_NAT_SESSION_NAT_H
-#define OFFHOOK_MEDIA_NAT_SESSION_NAT_H
+#ifndef OFFHOOK_MEDIA_ENGINE_SESSION_NAT_H
+#define OFFHOOK_MEDIA_ENGINE_SESSION_NAT_H
 
+#include "media/engine/session_ice.h"
+#include "media/engine/session_servers.h"
 #include "media/handover.h"
-#include "media/media.h"
-#include "media/nat/session_ice.h"
-#include "media/nat/session_servers.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "media/security/session_dtls.h"
+#include "media/engine/session_dtls.h"
 
 #include "base/clock.h"
 #include "media/engine/media_engine.h"
@@ -99,8 +99,8 @@ static void send_datagram(const uint8_t *data, size_t bytes, void *arg)
 
 static void input(struct dtls_association *a, const struct handover *d)
 {
-	COUNTER_ADD(&a->session->engine->rx.dtls_refused,
-		    dtls_input(a->dtls, d->data, d->bytes));
+	a->session->engine->dtls_refused +=
+		dtls_input(a->dtls, d->data, d->bytes);
 }
 
 static void early_forget(struct dtls_association *a)
@@ -140,7 +140,7 @@ static int begin(struct dtls_association *a)
 			input(a, &a->early[i]);
 	}
 	early_forget(a);
-	engine_wake(s->engine->records_fd);
+	wake_fd_signal(s->engine->records_fd);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ void session_dtls_input(struct media_session *s, const struct handover *d)
 	else if (from_peer(a, d))
 		input(a, d);
 	else
-		COUNTER_ADD(&s->engine->rx.dtls_dropped, 1);
+		s->engine->dtls_dropped++;
 }
 
 /* ---- its end ---- */

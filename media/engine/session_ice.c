@@ -1,4 +1,4 @@
-#include "media/nat/session_ice.h"
+#include "media/engine/session_ice.h"
 
 #include "base/clock.h"
 #include "media/engine/media_session.h"

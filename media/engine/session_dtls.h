@@ -3,8 +3,8 @@
  * datagrams over, the loop shakes hands and puts the keys in force. Docs:
  * docs/internals/media.md
  */
-#ifndef OFFHOOK_MEDIA_SECURITY_SESSION_DTLS_H
-#define OFFHOOK_MEDIA_SECURITY_SESSION_DTLS_H
+#ifndef OFFHOOK_MEDIA_ENGINE_SESSION_DTLS_H
+#define OFFHOOK_MEDIA_ENGINE_SESSION_DTLS_H
 
 #include "media/handover.h"
 #include "media/media.h"

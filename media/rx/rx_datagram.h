@@ -1,20 +1,18 @@
 /**
- * Inside of the RX thread. Docs: docs/internals/media.md
+ * Inside of the RX thread: what a datagram is, whose it is, and what is to be
+ * done with it. rx.c reads the sockets. Docs: docs/internals/media.md
  * Thread: RX, all functions.
- *
- * rx.c           the thread: sockets, commands
- * rx_datagram.c  what a datagram is: media, through SRTP, or the loop's
- * rx_packet.c    what RTP and RTCP tell the analysis
- * rx_tapped.c    sessions of another program
  */
-#ifndef OFFHOOK_MEDIA_RX_RX_INTERNAL_H
-#define OFFHOOK_MEDIA_RX_RX_INTERNAL_H
+#ifndef OFFHOOK_MEDIA_RX_RX_DATAGRAM_H
+#define OFFHOOK_MEDIA_RX_RX_DATAGRAM_H
 
 #include "base/stamp.h"
 #include "media/analysis/rtp_header.h"
-#include "media/engine/media_engine.h"
+#include "media/media_thread.h"
+#include "media/rx/rx.h"
 #include "media/rx/rx_linger.h"
 #include "media/rx/rx_secure.h"
+#include "media/rx/rx_session.h"
 #include "media/tap/tap_sessions.h"
 
 #include <stdalign.h>
@@ -39,8 +37,12 @@ struct rx_pace {
 };
 
 struct rx {
-	struct media_engine *e;
-	struct stamp_clock clock; /* behind the reading of the batch */
+	struct rx_params p;
+	struct rx_counters counters;
+	uint64_t received_pushed;
+	uint64_t rtcp_pushed;
+	struct rx_session **tapped; /* by slot; NULL: nothing is tapped */
+	struct stamp_clock clock;   /* behind the reading of the batch */
 	struct mmsghdr messages[BATCH];
 	struct slot slots[BATCH];
 	struct rx_linger linger;
@@ -65,7 +67,7 @@ struct datagram {
  * (RFC 8445 section 12.2). */
 static inline bool rx_stranger(const struct datagram *d)
 {
-	const struct rx_session *rx = &d->socket->session->rx;
+	const struct rx_session *rx = d->socket->session;
 	const struct media_addr *peer =
 		d->mono_ns < rx->peer_ns ? &rx->peer_before : &rx->peer;
 
@@ -73,32 +75,22 @@ static inline bool rx_stranger(const struct datagram *d)
 	       !handover_knows(&rx->known, &d->source);
 }
 
-/** To the analysis; a full ring counts it. */
-void rx_push_packet(struct rx *rx, const struct packet_record *r);
-
-/** Media in plain: records of what it says. */
-void rx_rtp_arrived(struct rx *rx, const struct datagram *d);
-void rx_rtcp_arrived(struct rx *rx, const struct datagram *d);
-/** RTP of a session with audio, to the audio thread; a payload that was cut is
- * no use to a decoder, and is counted. @param sent  by a tapped program */
-void rx_audio(const struct datagram *d, const struct rtp_header *h, bool sent);
-
 /** Whatever came to a socket of a session. @param d  changed */
 void rx_datagram_arrived(struct rx *rx, struct datagram *d);
 
 /** Keys are settled: what waited for them is read, as if it came now, with the
  * times at which it came. */
-void rx_stash_read(struct rx *rx, const struct media_session *s);
+void rx_stash_read(struct rx *rx, const struct rx_session *s);
 /** The session ends: what still waits is of no use. */
-void rx_stash_discard(struct rx *rx, const struct media_session *s);
+void rx_stash_discard(struct rx *rx, const struct rx_session *s);
 
 /** The tap has work. */
 void rx_tapped_read(struct rx *rx);
 /** A tapped session is here from now on. @param rtcp  len 0: none */
-void rx_tapped_assign(struct rx *rx, struct media_session *s,
+void rx_tapped_assign(struct rx *rx, struct rx_session *s,
 		      const struct media_addr *rtp,
 		      const struct media_addr *rtcp);
 /** A tapped session ends: take what was seen until now. */
-void rx_tapped_stop(struct rx *rx, struct media_session *s);
+void rx_tapped_stop(struct rx *rx, struct rx_session *s);
 
 #endif

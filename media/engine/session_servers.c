@@ -1,4 +1,4 @@
-#include "media/nat/session_servers.h"
+#include "media/engine/session_servers.h"
 
 #include "media/engine/media_engine.h"
 #include "media/engine/media_session.h"
@@ -9,17 +9,17 @@
 
 static void send_stun(const uint8_t *data, size_t bytes, void *arg)
 {
-	const struct rx_socket *socket = arg;
-	const struct media_session *s = socket->session;
+	const struct servers_port *port = arg;
+	const struct media_session *s = port->session;
 
-	session_nat_send_direct(s, socket->rtcp ? SOCKET_RTCP : SOCKET_RTP,
-				&s->nat.servers.stun, data, bytes);
+	session_nat_send_direct(s, port->socket, &s->nat.servers.stun, data,
+				bytes);
 }
 
 void session_servers_send(const struct media_session *s, unsigned socket,
 			  const uint8_t *data, size_t bytes)
 {
-	int stream = s->rx.streams[socket].fd;
+	int stream = s->tx.stream_fds[socket];
 
 	if (stream >= 0)
 		(void)send(stream, data, bytes, 0);
@@ -30,11 +30,9 @@ void session_servers_send(const struct media_session *s, unsigned socket,
 
 static void send_turn(const uint8_t *data, size_t bytes, void *arg)
 {
-	const struct rx_socket *socket = arg;
+	const struct servers_port *port = arg;
 
-	session_servers_send(socket->session,
-			     socket->rtcp ? SOCKET_RTCP : SOCKET_RTP, data,
-			     bytes);
+	session_servers_send(port->session, port->socket, data, bytes);
 }
 
 /* Over TCP or TLS: a connection for each of our sockets. */
@@ -56,8 +54,10 @@ static int streams_open(struct media_session *s,
 		err = turn_streams_new(&e->relay_streams);
 	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
 		err = turn_stream_open(&streams[k], e->relay_streams, &p);
-		if (!err)
-			s->rx.streams[k].fd = turn_stream_fd(streams[k]);
+		if (err)
+			break;
+		s->tx.stream_fds[k] = turn_stream_fd(streams[k]);
+		s->rx.streams[k].fd = s->tx.stream_fds[k];
 	}
 	return err;
 }
@@ -74,15 +74,16 @@ static int clients_new(struct media_session *s,
 	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
 		struct turn_params stun = {.stun = true,
 					   .send = send_stun,
-					   .arg = &s->rx.sockets[k]};
+					   .arg = &servers->ports[k]};
 		struct turn_params turn = {.username = params->username,
 					   .password = params->password,
 					   .reliable = reliable,
 					   .ipv6 = s->local.rtp.ss.ss_family ==
 						   AF_INET6,
 					   .send = send_turn,
-					   .arg = &s->rx.sockets[k]};
+					   .arg = &servers->ports[k]};
 
+		servers->ports[k] = (struct servers_port){s, k};
 		if (servers->stun.len > 0)
 			err = turn_new(&servers->stuns[k], &stun);
 		if (!err && servers->turn.len > 0)

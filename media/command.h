@@ -1,0 +1,45 @@
+/**
+ * The head of a command: an order of the loop to one media thread. Each thread
+ * defines what follows the head (rx_session.h, tx_session.h,
+ * measure_session.h, audio_session.h). The loop owns the memory, and does not
+ * change it from the push until the thread has called command_done().
+ */
+#ifndef OFFHOOK_MEDIA_COMMAND_H
+#define OFFHOOK_MEDIA_COMMAND_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum command_kind {
+	COMMAND_ADD,    /* the session exists */
+	COMMAND_APPLY,  /* offer and answer are settled (again) */
+	COMMAND_UNTIL,  /* TX: do not send at or after until_ns */
+	COMMAND_DTMF,   /* TX: send digits as telephone-event */
+	COMMAND_TONES,  /* TX: send digits as tones */
+	COMMAND_PLAY,   /* TX: play a file once */
+	COMMAND_MUTE,   /* TX: send silence, or no longer */
+	COMMAND_LISTEN, /* audio: report when something is heard */
+	COMMAND_RECORD, /* audio: begin to record, or end */
+	COMMAND_REKEY,  /* RX: we offer new keys. The peer may use new ones of
+			 * its own before its answer is here */
+	COMMAND_TAP,    /* RX: ports of a tapped session */
+	COMMAND_RELAY,  /* RX: the channels of the TURN server */
+	COMMAND_STOP,   /* the session ends */
+};
+
+struct command_head {
+	enum command_kind kind;
+	int64_t mono_ns;           /* when it was given */
+	_Atomic unsigned *holders; /* threads that have not taken it yet */
+};
+
+/** The command was taken: the thread does not read it after. Thread: its
+ * reader. */
+static inline void command_done(const struct command_head *head)
+{
+	/* release: pairs with the acquire in commands_sweep(); the command was
+	 * read before the loop uses it again */
+	atomic_fetch_sub_explicit(head->holders, 1, memory_order_release);
+}
+
+#endif

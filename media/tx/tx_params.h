@@ -1,0 +1,33 @@
+/**
+ * What the engine gives the TX thread, and the counters that it reads.
+ */
+#ifndef OFFHOOK_MEDIA_TX_TX_PARAMS_H
+#define OFFHOOK_MEDIA_TX_TX_PARAMS_H
+
+#include "media/lateness.h"
+#include "media/media_thread.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/** All of it is the caller's, and outlives the thread. */
+struct tx_params {
+	uint32_t slots;              /* sessions that may exist */
+	unsigned rtcp_interval_ms;   /* 0: by RFC 3550 section 6.2 */
+	int64_t ntp_offset_ns;       /* wall clock minus monotonic, of SRs */
+	struct media_thread *thread; /* commands: struct tx_command * */
+	struct ring *sent;           /* packet_record, to the analysis */
+	struct ring *answers;        /* report_answer, of the analysis */
+};
+
+/** Counters of the TX thread. */
+struct tx_counters {
+	_Atomic uint64_t packets;
+	_Atomic uint64_t errors;
+	_Atomic uint64_t unsent; /* places without an encoding */
+	/* by the kernel, to an address that has taken no packet: RTP, RTCP */
+	_Atomic uint64_t refused[2];
+	struct lateness lateness;
+};
+
+#endif
