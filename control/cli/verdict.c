@@ -1,6 +1,6 @@
 #include "control/cli/verdict.h"
 
-#include "control/wire/event.h"
+#include "control/wire/call_end.h"
 #include "control/wire/json.h"
 
 #include "control/wire/text.h"

@@ -1,7 +1,7 @@
 #include "control/cli/view.h"
 
 #include "base/clock.h"
-#include "control/wire/event.h"
+#include "control/wire/call_end.h"
 #include "control/wire/text.h"
 
 #include <stdarg.h>

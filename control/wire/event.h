@@ -111,23 +111,6 @@ struct wire_event_call {
 void wire_event_call(struct writer *w, struct wire_time when,
 		     const struct wire_event_call *c);
 
-/**
- * Whether a call ended by what the test asked for; docs/reference/conditions.md has the
- * table. An event without `expected_end` is of an older agent: its call did
- * unless its `end` is "failed".
- * @param event  a call event, borrowed
- */
-bool wire_call_ended_as_asked(const json_t *event);
-
-/**
- * The final answer of a call event in words: "486 Busy Here". Where it refuses
- * what our SDP offered (RFC 3261 21.4.13, 21.4.26, 21.6.4) the offer is named:
- * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". What the
- * peer warned of follows: ", the peer warns: 305 no common codec".
- * @param text  empty where no answer from 300 ended the call
- */
-void wire_call_refusal_text(char *text, size_t size, const json_t *event);
-
 struct wire_path_pair {
 	const char *local_type;  /* host, srflx, prflx, relay */
 	const char *local;       /* "addr:port" */

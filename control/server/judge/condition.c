@@ -1,7 +1,7 @@
 #include "control/server/judge/condition.h"
 
 #include "base/str.h"
-#include "control/wire/event.h"
+#include "control/wire/call_end.h"
 #include "control/wire/text.h"
 
 #include <errno.h>

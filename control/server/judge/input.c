@@ -1,6 +1,6 @@
 #include "control/server/judge/input.h"
 
-#include "control/wire/event.h"
+#include "control/wire/call_end.h"
 #include "control/wire/text.h"
 
 #include <errno.h>

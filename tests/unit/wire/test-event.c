@@ -1,3 +1,4 @@
+#include "control/wire/call_end.h"
 #include "control/wire/event.h"
 #include "control/wire/text.h"
 
