@@ -218,7 +218,7 @@ static json_t *next_times(json_t *row)
 		    &times, cron,
 		    json_string_value(json_object_get(row, "timezone")), reason,
 		    &is_cron))
-		times = NULL; /* the zone is gone: the one time is known */
+		times = NULL; /* the zone is no longer installed: show the one time that is stored */
 	for (size_t i = 0; at && i < NEXT_TIMES; i++) {
 		clock_format_ms(text, at);
 		json_array_append_new(list, json_string(text));

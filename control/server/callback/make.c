@@ -20,7 +20,7 @@ static const char *text_or_null(const json_t *object, const char *member)
 	return json_string_value(json_object_get(object, member));
 }
 
-/* What is told of a run: the run object, report_url and conditions. */
+/* The body about a run: the run object, report_url and conditions. */
 static int read_run(struct store *store, const struct callback_due *due,
 		    const char *base_url, json_t **ret)
 {

@@ -29,7 +29,7 @@ struct labelled {
 	const char *label; /* NULL: the group is part of the name */
 };
 
-/* Groups are words of ours. */
+/* Names of groups are constants: they need no escaping. */
 static int put_count(const char *group, int64_t count, void *arg)
 {
 	const struct labelled *l = arg;
@@ -43,7 +43,7 @@ static int put_count(const char *group, int64_t count, void *arg)
 			 l->name, l->label, group, count);
 }
 
-/* A label's value: names are not words of ours. */
+/* Write a label's value; names are chosen by users and need escaping. */
 static int put_escaped(struct buf *b, const char *text)
 {
 	int err = 0;

@@ -64,7 +64,7 @@ static int put_public_cell(struct buf *page, const char *text)
 	return err;
 }
 
-/* Ids are UUIDs of ours. A run's kiosk link may have been revoked. */
+/* Ids are UUIDs that the store made. A run's kiosk link may have been revoked. */
 static int put_run(struct buf *page, const json_t *run, bool kiosk)
 {
 	const char *session = text_of(run, "session_id");

@@ -37,7 +37,7 @@ struct request {
 	json_t *query; /* array of [name, value]: repeats keep their order */
 	json_t *body;  /* object; form bodies become strings by key; NULL:
 			  * there was none */
-	const struct upload *upload; /* POST /appimages only; or NULL */
+	const struct upload *upload; /* uploads only; or NULL */
 	bool body_is_form;           /* values are strings, not JSON types */
 	const char *request_id;
 	const char
@@ -86,7 +86,7 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 /* A header's value; a longer one is left out. */
 #define REPLY_HEADER_BYTES 8192
 
-/* What is wrong beyond these is not told. */
+/* At most so many errors are listed in one answer. */
 #define REPLY_ERRORS_MAX 100
 
 /** Add an {pointer, detail} entry to a problem (made by reply_problem). */

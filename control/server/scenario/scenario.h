@@ -1,5 +1,6 @@
 /**
- * Scenarios: tests that need not be stored (docs/reference/api.md). Each is
+ * Scenarios: run a test from a template without saving it
+ * (docs/reference/api.md). Each is
  * data (scenarios.json, embedded): parameters, steps and conditions with
  * places for the parameters' values.
  *

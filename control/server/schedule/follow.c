@@ -19,7 +19,8 @@
 #define COUNT_MAX    1000
 #define DETAIL_BYTES 300
 
-/* Where a zone or expression that was checked cannot be read any more. */
+/* Try again after so long if a stored zone or expression can no longer be
+ * parsed. */
 #define AGAIN_MS 3600000
 
 static int pass(struct store *store, const struct schedule_turn *turn,

@@ -42,7 +42,7 @@ void session_csrf(const struct store *s, const char *token,
 int session_hash(struct controller *c, const char *password,
 		 char hash[static USER_PASSWORD_BYTES]);
 
-/** There is a user: the page that makes the first one has done. */
+/** A user exists: end the setup that makes the first one. Thread: any. */
 void setup_over(struct controller *c);
 
 /* api_handler */

@@ -56,7 +56,7 @@ static int read_made_by(struct db *db, struct made_by *m)
 
 	if (err < 0 || !m->has_tables)
 		return err < 0 ? err : 0;
-	/* a file without this table is no file of ours: an error */
+	/* a file without this table is of another program: an error */
 	err = db_query(db,
 		       "SELECT name, value FROM setting WHERE name IN "
 		       "('schema_version', 'schema_print')",

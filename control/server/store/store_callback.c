@@ -178,7 +178,7 @@ static int claim_row(const struct db_value *row, size_t columns, void *arg)
 	return open_json(r->store, REQUEST_BOX, &row[4], &r->claim.request);
 }
 
-/* The last try was begun and its sender is gone: nobody will end it. */
+/* The last try began before the controller stopped: it will get no result. */
 static int give_up(struct db *db, int64_t id, int64_t now)
 {
 	const struct db_value params[] = {DB_I(id), DB_I(now)};

@@ -35,7 +35,7 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 
 /* In WHERE of what looks for runs that are not over. SQLite uses the partial
  * index run_active only where its own condition stands there in these words;
- * without them each look passes over all runs that ever were. */
+ * without them each query reads all runs that are stored. */
 #define RUN_ACTIVE "phase <> 'done' "
 
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])

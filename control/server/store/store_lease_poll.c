@@ -80,7 +80,7 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* A started lease its agent does not hold any more: the agent restarted. */
+/* The agent no longer holds a started lease: it has restarted. */
 static int take_lost(struct db *db, const struct lease_poll *poll)
 {
 	const struct db_value params[] = {DB_I(poll->agent_id),

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A run is `running` until its judge has spoken, whatever the row says. */
+/* A run is `running` until it is judged, whatever the row says. */
 #define STATUS "CASE WHEN " RUN_DONE " THEN r.status ELSE 'running' END"
 #define PASSED \
 	"CASE WHEN " RUN_DONE " AND r.status = 'passed' THEN 1 ELSE 0 END"

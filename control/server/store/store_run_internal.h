@@ -4,7 +4,7 @@
 
 #include "control/server/store/record.h"
 
-/* SQL of `run r`: it is over, and its judge has spoken */
+/* SQL of `run r`: it is over and judged */
 #define RUN_DONE "r.phase = 'done'"
 
 /* SQL of `run r`: it is over, and no further attempt of it is due */
