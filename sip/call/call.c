@@ -12,16 +12,16 @@
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/session_timer.h"
+#include "sip/call/warning.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/message/warning.h"
 #include "sip/sdp/sdp.h"
 #include "sip/sdp/sdp_crypto.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transport/deferred.h"
-#include "sip/transport/trace.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -107,7 +107,10 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 	session_timer_init(&call->timer, &call->options, session_refresh,
 			   session_expired, call);
 	call->ua = account->ua;
+	call->sip = account->ua->sip;
+	call->transport = account->ua->transport;
 	call->account = mem_ref(account);
+	call->origin = &account->origin;
 	call->outgoing = outgoing;
 	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
 	call->session_id = random_u32() >> 1;
@@ -169,7 +172,8 @@ void call_close(struct sip_call *call)
 	call->handlers->stop_h(call);
 	session_timer_stop(&call->timer);
 	event->event = SIP_CALL_CLOSED;
-	event->mono_ns = call->end_ns ? call->end_ns : ua_event_ns(call->ua);
+	event->mono_ns = call->end_ns ? call->end_ns
+				      : transport_event_ns(call->transport);
 	event->local = call->end_local;
 	event->code = call->end_code;
 	event->end = call->end;
@@ -234,7 +238,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && msg->scode < 300)
-		call->bye_ok_ns = call->ua->received_ns;
+		call->bye_ok_ns = transport_received_ns(call->transport);
 	if (!err && digest_asked(msg) &&
 	    digest_challenge(call->digest, msg) == 0)
 		call_bye_send(call);
@@ -252,7 +256,7 @@ static void call_bye_send(struct sip_call *call)
 	};
 
 	mem_ref(call);
-	if (dialog_send(&call->bye, call->account, call->dialog, call->digest,
+	if (dialog_send(&call->bye, call->origin, call->dialog, call->digest,
 			&request))
 		mem_deref(call);
 }
@@ -281,7 +285,7 @@ struct call_event *call_established(struct sip_call *call, bool local,
 	call->state = CALL_UP;
 	if (!refusal) {
 		event = call_event(call, SIP_CALL_ESTABLISHED, local,
-				   call->ua->received_ns);
+				   transport_received_ns(call->transport));
 		session_established(call);
 		return event;
 	}

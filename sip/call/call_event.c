@@ -5,6 +5,7 @@
 #include "sip/call/native_call.h"
 #include "sip/message/message.h"
 #include "sip/sdp/sdp_crypto.h"
+#include "sip/transport/transport.h"
 
 /* Events a call keeps for a handler that has not come yet. */
 #define CALL_EVENTS_MAX 64
@@ -78,7 +79,8 @@ void call_event_append(struct sip_call *call, struct call_event *event)
 {
 	list_append(&call->events, &event->le, event);
 	if (call->handler)
-		deferred_start(call->ua, &call->due, events_deliver, call);
+		deferred_start(transport_deferred(call->transport), &call->due,
+			       events_deliver, call);
 }
 
 struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
@@ -112,6 +114,7 @@ int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 	call->handler = handler;
 	call->arg = arg;
 	if (list_head(&call->events))
-		deferred_start(call->ua, &call->due, events_deliver, call);
+		deferred_start(transport_deferred(call->transport), &call->due,
+			       events_deliver, call);
 	return 0;
 }

@@ -19,8 +19,11 @@
 struct client_request;
 struct dialog;
 struct digest;
+struct originator;
 struct sdp;
 struct server_transaction;
+struct transaction_layer;
+struct transport;
 struct update;
 
 enum call_state {
@@ -60,7 +63,10 @@ struct sip_call {
 	const struct call_handlers *handlers;
 	struct le he;
 	struct sip_ua *ua;
+	struct transaction_layer *sip;
+	struct transport *transport;
 	struct sip_account *account;
+	const struct originator *origin; /* the account's */
 	struct dialog *dialog;
 	struct digest *digest;
 	char *peer;

@@ -19,6 +19,7 @@
 struct fork {
 	struct le le;
 	struct sip_account *account;
+	const struct originator *origin; /* the account's */
 	struct dialog *dialog;
 	struct digest *digest;
 	struct client_request *ack;
@@ -58,7 +59,7 @@ static void ack_send(struct fork *fork)
 	};
 
 	fork->ack = mem_deref(fork->ack);
-	(void)dialog_send(&fork->ack, fork->account, fork->dialog, fork->digest,
+	(void)dialog_send(&fork->ack, fork->origin, fork->dialog, fork->digest,
 			  &request);
 }
 
@@ -85,8 +86,8 @@ static int bye_send(struct fork *fork)
 	};
 
 	fork->bye = NULL;
-	return dialog_send(&fork->bye, fork->account, fork->dialog,
-			   fork->digest, &request);
+	return dialog_send(&fork->bye, fork->origin, fork->dialog, fork->digest,
+			   &request);
 }
 
 static int fork_make(struct fork **ret, struct sip_call *call,
@@ -98,6 +99,7 @@ static int fork_make(struct fork **ret, struct sip_call *call,
 	if (!fork)
 		return -ENOMEM;
 	fork->account = mem_ref(call->account);
+	fork->origin = call->origin;
 	fork->cseq = msg->cseq.num;
 	err = account_digest(&fork->digest, call->account);
 	if (!err)

@@ -16,8 +16,7 @@
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/trace.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/transport.h"
 
 /* A request under way; it holds a reference to its call. */
 struct inner {
@@ -62,7 +61,7 @@ static void answer_event(struct sip_call *call, const char *method,
 	struct call_event *event;
 
 	event = call_event(call, SIP_CALL_ANSWER_TO, true,
-			   ua_event_ns(call->ua));
+			   transport_event_ns(call->transport));
 	if (!event)
 		return;
 	event->method = method;
@@ -128,7 +127,7 @@ static int inner_send(struct inner *inner)
 
 	/* The finished request releases itself. */
 	inner->req = NULL;
-	return dialog_send(&inner->req, call->account, call->dialog,
+	return dialog_send(&inner->req, call->origin, call->dialog,
 			   call->digest, &request);
 }
 
@@ -171,7 +170,7 @@ void info_received(struct sip_call *call, const struct sip_msg *msg)
 	struct dtmf_info info;
 	struct pl name = PL_INIT;
 
-	(void)server_transaction_reply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
 	if (!type || re_regex(type->val.p, type->val.l, "[^; \t]+", &name) ||
 	    !msg_body_length(msg) ||
 	    msg_body_length(msg) > DTMF_INFO_BODY_BYTES ||
@@ -179,7 +178,8 @@ void info_received(struct sip_call *call, const struct sip_msg *msg)
 			    (const char *)mbuf_buf(msg->mb),
 			    msg_body_length(msg)))
 		return;
-	event = call_event(call, SIP_CALL_DTMF, false, call->ua->received_ns);
+	event = call_event(call, SIP_CALL_DTMF, false,
+			   transport_received_ns(call->transport));
 	if (!event)
 		return;
 	event->digit = info.digit;

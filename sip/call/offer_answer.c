@@ -20,6 +20,7 @@
 #include "sip/sdp/sdp_dtls.h"
 #include "sip/sdp/sdp_format.h"
 #include "sip/sdp/sdp_ice.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/ua_internal.h"
 
 static int local_check(const struct media_local *media)
@@ -454,13 +455,13 @@ void session_established(struct sip_call *call)
 {
 	call->hold_known = true;
 	if (call->held_by_peer)
-		hold_event(call, call->ua->received_ns);
+		hold_event(call, transport_received_ns(call->transport));
 }
 
 int offer_answer_conclude(struct sip_call *call, const struct sip_msg *msg,
 			  const char *missing, char *reason)
 {
-	int64_t now = call->ua->received_ns;
+	int64_t now = transport_received_ns(call->transport);
 	struct call_event *event;
 	int err = offer_answer_read(call, msg, reason);
 
@@ -500,11 +501,12 @@ int offer_answer_offered(struct sip_call *call, const struct sip_msg *msg,
 
 void offer_answer_answered(struct sip_call *call)
 {
-	int64_t received = call->ua->received_ns;
+	int64_t received = transport_received_ns(call->transport);
 	struct call_event *event;
 
 	call_event(call, SIP_CALL_REMOTE_SDP, false, received);
-	event = call_event(call, SIP_CALL_LOCAL_SDP, true, call->ua->sent_ns);
+	event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+			   transport_sent_ns(call->transport));
 	offer_answer_event_media(call, event);
 	offer_answer_hold_events(call, received);
 }

@@ -8,8 +8,8 @@
 #include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
 #include "sip/call/in_dialog.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/text.h"
 #include "sip/sdp/sdp.h"
@@ -66,7 +66,7 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 	struct prack *prack = arg;
 	(void)dst;
 
-	return contact_write(mb, prack->call->account, src, tp);
+	return contact_write(mb, prack->call->origin, src, tp);
 }
 
 static int transmit(struct prack *prack)
@@ -82,7 +82,7 @@ static int transmit(struct prack *prack)
 	struct sip_call *call = prack->call;
 
 	prack->req = NULL;
-	return dialog_send(&prack->req, call->account, prack->dialog,
+	return dialog_send(&prack->req, call->origin, prack->dialog,
 			   call->digest, &request);
 }
 

@@ -9,11 +9,11 @@
 #include "sip/call/call_internal.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/transport/trace.h"
-#include "sip/ua/account_internal.h"
+#include "sip/transport/transport.h"
 
 /* Targets a call knows, tried and not yet. */
 #define TARGETS_MAX 32
@@ -118,7 +118,7 @@ static bool contact_handler(const struct sip_hdr *hdr,
 /* The user part of another domain is not the target's to find. */
 static int hop_set(struct sip_call *call, const char *text)
 {
-	const struct sip_account *account = call->account;
+	const struct originator *origin = call->origin;
 	struct dialog *dialog = call->dialog;
 	char host[256];
 	struct uri uri;
@@ -134,10 +134,10 @@ static int hop_set(struct sip_call *call, const char *text)
 		str_print(host, sizeof(host), "%.*s", (int)uri.host.l,
 			  uri.host.p);
 	dialog->next_hop = mem_deref(dialog->next_hop);
-	if (!account->next_hop || account->outbound_proxy ||
-	    strcasecmp(host, account->domain) != 0)
+	if (!origin->next_hop || origin->outbound_proxy ||
+	    strcasecmp(host, origin->domain) != 0)
 		return 0;
-	dialog->next_hop = mem_ref(account->next_hop);
+	dialog->next_hop = mem_ref(origin->next_hop);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int next(struct sip_call *call)
 	call->last_provisional = 0;
 	digest_begin(call->digest);
 	event = call_event(call, SIP_CALL_REDIRECTED, false,
-			   ua_event_ns(call->ua));
+			   transport_event_ns(call->transport));
 	if (event)
 		event->target = mem_ref(target->uri);
 	return uac_invite(call);
@@ -173,7 +173,7 @@ static int next(struct sip_call *call)
 bool redirect_away(const struct sip_call *call)
 {
 	return call->redirect_count > 0 && !call->dialog->next_hop &&
-	       !call->account->outbound_proxy;
+	       !call->origin->outbound_proxy;
 }
 
 bool redirect_next(struct sip_call *call)

@@ -10,14 +10,14 @@
 #include "sip/call/in_dialog.h"
 #include "sip/call/native_call.h"
 #include "sip/call/replaces.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/peer.h"
 #include "sip/event/refer_request.h"
-#include "sip/message/contact.h"
 #include "sip/message/error.h"
 #include "sip/message/headers.h"
 #include "sip/message/message.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/trace.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -38,7 +38,7 @@ static void transfer_end(struct sip_call *call, bool good)
 	mono_timer_cancel(&call->tmr_transfer);
 	event = call_event(call,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
-			   true, ua_event_ns(call->ua));
+			   true, transport_event_ns(call->transport));
 	if (!event)
 		return;
 	event->code = call->transfer_code;
@@ -142,19 +142,18 @@ void refer_notified(struct sip_call *call, const struct sip_msg *msg)
 
 	if (!event || event->val.l < 5 ||
 	    strncasecmp(event->val.p, "refer", 5) != 0) {
-		(void)server_transaction_reply(NULL, call->ua->sip, msg, 489,
+		(void)server_transaction_reply(NULL, call->sip, msg, 489,
 					       "Bad Event");
 		return;
 	}
 	if (!call->transferring || !state) {
 		(void)server_transaction_reply(
-			NULL, call->ua->sip, msg,
-			call->transferring ? 400 : 481,
+			NULL, call->sip, msg, call->transferring ? 400 : 481,
 			call->transferring ? "Bad Request"
 					   : "Subscription Does Not Exist");
 		return;
 	}
-	(void)server_transaction_reply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
 	if (fragment_read(msg, &code, reason, sizeof(reason)))
 		transfer_note(call, code, reason);
 	if (code >= 200)
@@ -195,7 +194,7 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 int native_call_transfer(struct sip_call *call, const char *uri, bool silent)
 {
 	char *target;
-	int err = peer_uri(&target, call->account, uri);
+	int err = peer_uri(&target, call->origin, uri);
 
 	if (err)
 		return err;
@@ -223,7 +222,7 @@ int native_call_transfer_attended(struct sip_call *call,
 void refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	struct sip_ua *ua = call->ua;
-	struct contact contact;
+	struct contact_params contact;
 	struct call_event *event;
 	char *target = NULL;
 	char *replaces = NULL;
@@ -240,9 +239,10 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 					       "Bad Refer-To");
 		return;
 	}
-	event = call->referred ? NULL
-			       : call_event(call, SIP_CALL_REFERRED, false,
-					    ua->received_ns);
+	event = call->referred
+			? NULL
+			: call_event(call, SIP_CALL_REFERRED, false,
+				     transport_received_ns(ua->transport));
 	if (!event) {
 		mem_deref(target);
 		mem_deref(replaces);
@@ -255,7 +255,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	call->referred = true;
 	call->refer_silent = refer_request_is_silent(msg);
 	call->refer_seq = msg->cseq.num;
-	contact_answer(&contact, call->account, msg);
+	contact_answer(&contact, call->origin, msg);
 	(void)server_transaction_replyf(
 		NULL, NULL, ua->sip, msg, true, 202, "Accepted",
 		"%H%sContent-Length: 0\r\n\r\n", contact_print, &contact,

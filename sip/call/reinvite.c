@@ -13,14 +13,13 @@
 #include "sip/call/uac.h"
 #include "sip/call/uas.h"
 #include "sip/call/update.h"
+#include "sip/call/warning.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/message/warning.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/trace.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/transport.h"
 
 static int reinvite_send(struct sip_call *call);
 
@@ -44,7 +43,7 @@ static void reinvite_failed(struct sip_call *call, uint16_t code,
 	if (call->reinvite_refreshes)
 		return;
 	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
-			   ua_event_ns(call->ua));
+			   transport_event_ns(call->transport));
 	if (event) {
 		event->code = code;
 		str_print(event->reason, sizeof(event->reason), "%s", reason);
@@ -69,7 +68,7 @@ static void glare(struct sip_call *call)
 
 static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 {
-	int64_t now = call->ua->received_ns;
+	int64_t now = transport_received_ns(call->transport);
 	char reason[REASON_BYTES] = "";
 	struct call_event *event;
 	int err;
@@ -223,7 +222,7 @@ int reinvite_refresh(struct sip_call *call)
 static void refuse(struct sip_call *call, const struct sip_msg *msg,
 		   uint16_t code, const char *phrase)
 {
-	(void)server_transaction_reply(NULL, call->ua->sip, msg, code, phrase);
+	(void)server_transaction_reply(NULL, call->sip, msg, code, phrase);
 }
 
 /* The peer's offer, or the wish for ours. */
@@ -246,7 +245,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	int err;
 
 	if (call->state == CALL_INCOMING || call->answer_in_ack) {
-		(void)server_transaction_replyf(NULL, NULL, call->ua->sip, msg,
+		(void)server_transaction_replyf(NULL, NULL, call->sip, msg,
 						false, 500,
 						"Server Internal Error",
 						"Retry-After: 5\r\n"
@@ -261,12 +260,12 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		refuse(call, msg, 491, "Request Pending");
 		return;
 	}
-	if (!session_timer_asked(&call->timer, call->ua->sip, msg))
+	if (!session_timer_asked(&call->timer, call->sip, msg))
 		return;
 	session_timer_peer(&call->timer, msg);
 	err = reinvite_describe(call, msg, reason);
 	if (err) {
-		warning_refuse(NULL, call->ua->sip, msg, err,
+		warning_refuse(NULL, call->sip, msg, err,
 			       reason[0] ? reason : NULL);
 		return;
 	}
@@ -277,6 +276,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	if (!err && !call->answer_in_ack)
 		offer_answer_answered(call);
 	else if (!err)
-		call_event(call, SIP_CALL_LOCAL_SDP, true, call->ua->sent_ns);
+		call_event(call, SIP_CALL_LOCAL_SDP, true,
+			   transport_sent_ns(call->transport));
 	mem_deref(call);
 }

@@ -9,11 +9,10 @@
 #include "sip/call/extensions.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/uas.h"
+#include "sip/call/warning.h"
 #include "sip/message/text.h"
-#include "sip/message/warning.h"
 #include "sip/transaction/retransmit.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/ua_internal.h"
 
 /* Provisional responses that wait for a PRACK. */
 #define PRACK_QUEUE_MAX 8
@@ -63,7 +62,7 @@ static void again_handler(void *arg)
 	struct sip_call *call = arg;
 	struct reliable *r = &call->reliable;
 
-	(void)server_transaction_resend(call->ua->sip, call->msg, r->mb);
+	(void)server_transaction_resend(call->sip, call->msg, r->mb);
 	r->count++;
 	mono_timer_start(&r->tmr,
 			 retransmit_interval_ms(r->count, RETRANSMIT_NO_CAP),
@@ -75,7 +74,7 @@ static void unacknowledged_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* RFC 3262 section 3: a 5xx to the INVITE. */
-	(void)server_transaction_reply(&call->st, call->ua->sip, call->msg, 504,
+	(void)server_transaction_reply(&call->st, call->sip, call->msg, 504,
 				       "Server Time-out");
 	call_set_end(call, SIP_END_FAILED, true, 504,
 		     "no PRACK for our provisional response within 32 s");
@@ -193,10 +192,10 @@ static void prack_accept(struct sip_call *call, const struct sip_msg *msg,
 	const char *type = sdp ? "Content-Type: application/sdp\r\n" : "";
 	size_t len = sdp ? call->sdp.used : 0;
 
-	(void)server_transaction_replyf(NULL, NULL, call->ua->sip, msg, false,
-					200, "OK",
-					"%sContent-Length: %zu\r\n\r\n%b", type,
-					len, sdp ? call->sdp.data : "", len);
+	(void)server_transaction_replyf(NULL, NULL, call->sip, msg, false, 200,
+					"OK", "%sContent-Length: %zu\r\n\r\n%b",
+					type, len, sdp ? call->sdp.data : "",
+					len);
 }
 
 /* The PRACK answers our offer. */
@@ -213,9 +212,9 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 		prack_accept(call, msg, false);
 		return;
 	}
-	warning_refuse(NULL, call->ua->sip, msg, err, reason);
+	warning_refuse(NULL, call->sip, msg, err, reason);
 	/* the type of the INVITE's own body was not the fault */
-	warning_refuse(&call->st, call->ua->sip, call->msg,
+	warning_refuse(&call->st, call->sip, call->msg,
 		       err == -EPROTONOSUPPORT ? -EBADMSG : err, reason);
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
 	call_close(call);
@@ -228,7 +227,7 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 
 	if (call->state != CALL_INCOMING || !rack_match(call, msg)) {
 		(void)server_transaction_reply(
-			NULL, call->ua->sip, msg, 481,
+			NULL, call->sip, msg, 481,
 			"Call/Transaction Does Not Exist");
 		return;
 	}
@@ -242,7 +241,7 @@ void reliable_received(struct sip_call *call, const struct sip_msg *msg)
 				    ? offer_answer_offered(call, msg, reason)
 				    : -EINVAL;
 		if (r < 0)
-			warning_refuse(NULL, call->ua->sip, msg, r,
+			warning_refuse(NULL, call->sip, msg, r,
 				       reason[0] ? reason : NULL);
 		else
 			prack_accept(call, msg, r == 0);

@@ -103,7 +103,7 @@ int session_timer_response(struct re_printf *pf, const struct session_timer *t)
 						 : SIP_REFRESHER_UAC));
 }
 
-bool session_timer_asked(struct session_timer *t, struct transport *transport,
+bool session_timer_asked(struct session_timer *t, struct transaction_layer *sip,
 			 const struct sip_msg *msg)
 {
 	struct expires asked = expires_read(msg);
@@ -117,7 +117,7 @@ bool session_timer_asked(struct session_timer *t, struct transport *transport,
 		sip_msg_hdr_has_value(msg, SIP_HDR_REQUIRE, "timer");
 	if (asked.given && asked.s < own_min_s(t) && t->peer_knows) {
 		(void)server_transaction_replyf(
-			NULL, NULL, transport, msg, false, 422,
+			NULL, NULL, sip, msg, false, 422,
 			"Session Interval Too Small",
 			"Min-SE: %u\r\nContent-Length: 0\r\n\r\n",
 			own_min_s(t));

@@ -10,7 +10,7 @@
 #include "sip/call.h"
 #include "sip/mono_timer.h"
 
-struct transport;
+struct transaction_layer;
 
 /** Refresh the session by UPDATE or re-INVITE.
  * @return 0; -EBUSY: not now, try again; -errno: wait for the expiry */
@@ -47,7 +47,7 @@ int session_timer_response(struct re_printf *pf, const struct session_timer *t);
  * session_timer_run() follows when the 2xx was sent.
  * @return false: the interval is too small, the request was answered 422
  */
-bool session_timer_asked(struct session_timer *t, struct transport *transport,
+bool session_timer_asked(struct session_timer *t, struct transaction_layer *sip,
 			 const struct sip_msg *msg);
 /** A 2xx to our request: take interval and refresher from it, run the timer. */
 void session_timer_answered(struct session_timer *t, const struct sip_msg *msg);

@@ -9,11 +9,13 @@
 #include "sip/call/extensions.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
-#include "sip/message/contact.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
+#include "sip/transport/hop.h"
 #include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
@@ -27,7 +29,7 @@ int uac_contact_handler(enum sip_transp tp, const struct sa *src,
 	struct sip_call *call = arg;
 	(void)dst;
 
-	return contact_write(mb, call->account, src, tp);
+	return contact_write(mb, call->origin, src, tp);
 }
 
 int uac_invite_send(struct sip_call *call, struct request *request)
@@ -40,7 +42,7 @@ int uac_invite_send(struct sip_call *call, struct request *request)
 		return err;
 	request->headers = headers;
 	mem_ref(call);
-	err = dialog_send(&call->req, call->account, call->dialog, call->digest,
+	err = dialog_send(&call->req, call->origin, call->dialog, call->digest,
 			  request);
 	mem_deref(headers);
 	if (err)
@@ -97,8 +99,8 @@ int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp)
 
 	call->ack = mem_deref(call->ack);
 	call->ack_cseq = cseq;
-	return dialog_send(&call->ack, call->account, call->dialog,
-			   call->digest, &request);
+	return dialog_send(&call->ack, call->origin, call->dialog, call->digest,
+			   &request);
 }
 
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
@@ -106,11 +108,11 @@ void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 	const struct hop hop = {
 		.tp = call->ack_tp,
 		.addr = call->ack_dst,
-		.tls = call->account->tls,
+		.tls = call->origin->user.tls,
 	};
 
 	if (call->ack_mb && msg->cseq.num == call->ack_cseq)
-		(void)transport_send(call->ua->sip, &hop, call->ack_mb, NULL);
+		(void)transport_send(call->transport, &hop, call->ack_mb, NULL);
 }
 
 static void cancel_timeout(void *arg)
@@ -163,7 +165,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 		call->options.ring_timeout_s = RING_TIMEOUT_S;
 	err = offer_answer_local_set(call, params->media);
 	if (!err)
-		err = peer_uri(&call->peer, account, params->uri);
+		err = peer_uri(&call->peer, &account->origin, params->uri);
 	if (!err && params->replaces)
 		err = header_text_valid(params->replaces)
 			      ? text_print(&call->replaces_line,
@@ -172,7 +174,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 					   params->replaces)
 			      : -EINVAL;
 	if (!err)
-		err = dialog_new(&call->dialog, account, call->peer,
+		err = dialog_new(&call->dialog, &account->origin, call->peer,
 				 call->peer);
 	if (!err && params->headers)
 		err = headers_new(&call->dialog->headers, params->headers,

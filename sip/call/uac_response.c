@@ -13,8 +13,8 @@
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/text.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* The SDP of a provisional response: an answer, even if it may be lost
  * (13.2.1), or the offer we left to the peer, which must be reliable.
@@ -31,17 +31,18 @@ static int early_describe(struct sip_call *call, struct early *early,
 		if (!reliable || offer_answer_offered(call, msg, reason) != 0)
 			return 0;
 		call_event(call, SIP_CALL_REMOTE_SDP, false,
-			   call->ua->received_ns);
+			   transport_received_ns(call->transport));
 		r = 1;
 	} else if (offer_answer_read(call, msg, reason) ||
 		   offer_answer_accept(call, reason)) {
 		return 0;
 	} else if (offer_answer_news(call)) {
 		offer_answer_event_media(
-			call, call_event(call, SIP_CALL_REMOTE_SDP, false,
-					 call->ua->received_ns));
+			call,
+			call_event(call, SIP_CALL_REMOTE_SDP, false,
+				   transport_received_ns(call->transport)));
 	}
-	offer_answer_hold_events(call, call->ua->received_ns);
+	offer_answer_hold_events(call, transport_received_ns(call->transport));
 	mem_deref(early->remote);
 	early->remote = mem_ref(call->remote);
 	early->answered = true;
@@ -76,16 +77,16 @@ static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
 	if (reliable &&
 	    prack_send(call, early, msg, answer ? &call->sdp : NULL) == 0 &&
 	    answer)
-		offer_answer_event_media(call,
-					 call_event(call, SIP_CALL_LOCAL_SDP,
-						    true, call->ua->sent_ns));
+		offer_answer_event_media(
+			call, call_event(call, SIP_CALL_LOCAL_SDP, true,
+					 transport_sent_ns(call->transport)));
 	return true;
 }
 
 /* 101 to 199 */
 static void provisional(struct sip_call *call, const struct sip_msg *msg)
 {
-	int64_t now = call->ua->received_ns;
+	int64_t now = transport_received_ns(call->transport);
 	struct call_event *event;
 
 	if (msg->scode <= 100 || call->state != CALL_INVITING ||
@@ -113,10 +114,10 @@ static int early_answer_take(struct sip_call *call, struct early *early,
 	err = offer_answer_accept(call, reason);
 	if (err)
 		return err;
-	offer_answer_event_media(call,
-				 call_event(call, SIP_CALL_REMOTE_SDP, false,
-					    call->ua->received_ns));
-	offer_answer_hold_events(call, call->ua->received_ns);
+	offer_answer_event_media(
+		call, call_event(call, SIP_CALL_REMOTE_SDP, false,
+				 transport_received_ns(call->transport)));
+	offer_answer_hold_events(call, transport_received_ns(call->transport));
 	return 0;
 }
 
@@ -154,7 +155,7 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 	struct call_event *event;
 
 	event = call_event(call, SIP_CALL_ANSWERED, false,
-			   call->ua->received_ns);
+			   transport_received_ns(call->transport));
 	call_event_reason(event, msg);
 	(void)uac_ack(call, msg->cseq.num, answer == 1 ? &call->sdp : NULL);
 	if (answer == 1)

@@ -10,15 +10,16 @@
 #include "sip/call/offer_answer.h"
 #include "sip/call/replaces.h"
 #include "sip/call/session_timer.h"
+#include "sip/call/warning.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/error.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/message/warning.h"
 #include "sip/sdp/sdp.h"
 #include "sip/transaction/response.h"
 #include "sip/transaction/retransmit.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -27,11 +28,11 @@ static void cancel_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* libre has answered the CANCEL itself. */
-	(void)server_transaction_reply(&call->st, call->ua->sip, call->msg, 487,
+	(void)server_transaction_reply(&call->st, call->sip, call->msg, 487,
 				       "Request Terminated");
 	call_set_end(call, SIP_END_CANCELLED, false, 487,
 		     "cancelled by the caller");
-	call->end_ns = call->ua->received_ns;
+	call->end_ns = transport_received_ns(call->transport);
 	call_close(call);
 }
 
@@ -52,7 +53,7 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	if (err)
 		return err;
 	call->msg = msg_ref(msg);
-	call->invite_came_ns = call->ua->received_ns;
+	call->invite_came_ns = transport_received_ns(call->transport);
 	call->options = account->call_options;
 	err = neg(pl_strdup(&call->peer, &msg->from.auri));
 	if (!err)
@@ -87,7 +88,7 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 		invite_refuse(ua, msg, code, response_phrase(code));
 		return false;
 	}
-	if (!session_timer_asked(&call->timer, call->ua->sip, msg))
+	if (!session_timer_asked(&call->timer, call->sip, msg))
 		return false;
 	err = server_transaction_new(&call->st, ua->sip, msg, cancel_handler,
 				     call);
@@ -142,8 +143,10 @@ void uas_invite(struct sip_account *account, const struct sip_msg *msg,
 	}
 	(void)server_transaction_reply(&call->st, ua->sip, msg, 100, "Trying");
 	if (call->remote) {
-		call_event(call, SIP_CALL_REMOTE_SDP, false, ua->received_ns);
-		offer_answer_hold_events(call, ua->received_ns);
+		call_event(call, SIP_CALL_REMOTE_SDP, false,
+			   transport_received_ns(ua->transport));
+		offer_answer_hold_events(call,
+					 transport_received_ns(ua->transport));
 	}
 	account->incoming_h(account, call, account->arg);
 }
@@ -152,7 +155,7 @@ static void ok_send_again(void *arg)
 {
 	struct sip_call *call = arg;
 
-	(void)server_transaction_resend(call->ua->sip, call->msg, call->ok_mb);
+	(void)server_transaction_resend(call->sip, call->msg, call->ok_mb);
 	call->ok_count++;
 	mono_timer_start(&call->tmr_ok,
 			 retransmit_interval_ms(call->ok_count, SIP_T2),
@@ -219,7 +222,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 
 static void answer_events(struct sip_call *call, bool sdp)
 {
-	int64_t now = call->ua->sent_ns;
+	int64_t now = transport_sent_ns(call->transport);
 	struct call_event *event;
 
 	if (sdp) {
@@ -345,11 +348,10 @@ out:
 void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 {
 	mem_ref(call);
-	(void)server_transaction_reply(NULL, call->ua->sip, msg, 200, "OK");
+	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
 	if (call->state == CALL_INCOMING) {
-		(void)server_transaction_reply(&call->st, call->ua->sip,
-					       call->msg, 487,
-					       "Request Terminated");
+		(void)server_transaction_reply(&call->st, call->sip, call->msg,
+					       487, "Request Terminated");
 		call_set_end(call, SIP_END_CANCELLED, false, 487,
 			     "ended by the caller");
 	} else if (call->state == CALL_ACCEPTED || call->state == CALL_UP) {
@@ -358,7 +360,7 @@ void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 	} else {
 		goto out; /* BYE crossed ours: the answer to it closes */
 	}
-	call->end_ns = call->ua->received_ns;
+	call->end_ns = transport_received_ns(call->transport);
 	uas_stop_timers(call);
 	call_close(call);
 out:

@@ -11,14 +11,14 @@
 #include "sip/call/offer_answer.h"
 #include "sip/call/reliable_provisional.h"
 #include "sip/call/session_timer.h"
+#include "sip/call/warning.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/peer.h"
-#include "sip/message/contact.h"
 #include "sip/message/error.h"
 #include "sip/message/headers.h"
-#include "sip/message/warning.h"
 #include "sip/transaction/response.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/transport.h"
 
 /* Responses to INVITE, but for when its 2xx is due. */
 
@@ -34,16 +34,16 @@ static int no_lines(struct re_printf *pf, const struct session_timer *t)
 int uas_respond(struct sip_call *call, const struct uas_response *r)
 {
 	size_t len = r->sdp ? call->sdp.used : 0;
-	struct contact contact;
+	struct contact_params contact;
 	char *extensions;
 	int err;
 
 	err = extensions_response(&extensions, call);
 	if (err)
 		return err;
-	contact_answer(&contact, call->account, r->msg);
+	contact_answer(&contact, call->origin, r->msg);
 	err = server_transaction_replyf(
-		r->server, r->ret_mb, call->ua->sip, r->msg, r->routes, r->code,
+		r->server, r->ret_mb, call->sip, r->msg, r->routes, r->code,
 		r->reason, "%H%s%s%H%sContent-Length: %zu\r\n\r\n%b",
 		contact_print, &contact, extensions,
 		r->headers ? r->headers : "",
@@ -76,13 +76,13 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 	call->progressed = true;
 	if (sdp) {
 		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
-				   call->ua->sent_ns);
+				   transport_sent_ns(call->transport));
 		if (event && call->remote)
 			offer_answer_event_media(call, event);
 	}
 	event = call_event(call,
 			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
-			   true, call->ua->sent_ns);
+			   true, transport_sent_ns(call->transport));
 	if (event) {
 		event->code = code;
 		(void)str_copy(event->reason, sizeof(event->reason),
@@ -162,10 +162,10 @@ int native_call_ring(struct sip_call *call)
 void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
 {
 	if (call->st)
-		(void)server_transaction_reply(&call->st, call->ua->sip,
-					       call->msg, code, reason);
+		(void)server_transaction_reply(&call->st, call->sip, call->msg,
+					       code, reason);
 	call_set_end(call, SIP_END_REJECTED, true, code, reason);
-	call->end_ns = call->ua->sent_ns;
+	call->end_ns = transport_sent_ns(call->transport);
 	call_close(call);
 }
 
@@ -175,19 +175,16 @@ void uas_refuse_offer(struct sip_call *call, int err, const char *reason)
 
 	if (err == -EPROTONOSUPPORT) {
 		code = 415;
-		warning_refuse(&call->st, call->ua->sip, call->msg, err,
-			       reason);
+		warning_refuse(&call->st, call->sip, call->msg, err, reason);
 	} else if (offer_answer_refusable(err)) {
-		warning_refuse(&call->st, call->ua->sip, call->msg, err,
-			       reason);
+		warning_refuse(&call->st, call->sip, call->msg, err, reason);
 	} else {
 		code = 400;
-		(void)server_transaction_reply(&call->st, call->ua->sip,
-					       call->msg, code,
-					       "Bad Session Description");
+		(void)server_transaction_reply(&call->st, call->sip, call->msg,
+					       code, "Bad Session Description");
 	}
 	call_set_end(call, SIP_END_REJECTED, true, code, reason);
-	call->end_ns = call->ua->sent_ns;
+	call->end_ns = transport_sent_ns(call->transport);
 	call_close(call);
 }
 
@@ -218,7 +215,7 @@ static int contacts_write(struct mbuf *mb, const struct sip_call *call,
 			return -EINVAL;
 		memcpy(one, contacts, len);
 		one[len] = '\0';
-		err = peer_uri(&uri, call->account, one + strspn(one, " "));
+		err = peer_uri(&uri, call->origin, one + strspn(one, " "));
 		if (err)
 			return err;
 		err = neg(mbuf_printf(mb, "%s<%s>",
@@ -246,12 +243,12 @@ int native_call_redirect(struct sip_call *call, uint16_t code,
 	err = contacts_write(mb, call, contacts);
 	if (!err) {
 		(void)server_transaction_replyf(
-			&call->st, NULL, call->ua->sip, call->msg, false, code,
+			&call->st, NULL, call->sip, call->msg, false, code,
 			response_phrase(code), "%bContent-Length: 0\r\n\r\n",
 			mb->buf, mb->end);
 		call_set_end(call, SIP_END_REJECTED, true, code,
 			     response_phrase(code));
-		call->end_ns = call->ua->sent_ns;
+		call->end_ns = transport_sent_ns(call->transport);
 		call_close(call);
 		if (!call->handler)
 			mem_deref(call);

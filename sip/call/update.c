@@ -14,16 +14,15 @@
 #include "sip/call/offer_answer.h"
 #include "sip/call/session_timer.h"
 #include "sip/call/uas.h"
+#include "sip/call/warning.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/message/warning.h"
 #include "sip/mono_timer.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/trace.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/transport.h"
 
 /* Both sides asked at once, or the peer is not ready: once more. */
 #define RETRY_MAX_S 10
@@ -80,7 +79,7 @@ static void tell(struct update *update, uint16_t code, const char *reason)
 	if (update->refreshes)
 		return;
 	event = call_event(call, SIP_CALL_ANSWER_TO, true,
-			   ua_event_ns(call->ua));
+			   transport_event_ns(call->transport));
 	if (!event)
 		return;
 	event->method = "UPDATE";
@@ -204,7 +203,7 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 	struct update *update = arg;
 	(void)dst;
 
-	return contact_write(mb, update->call->account, src, tp);
+	return contact_write(mb, update->call->origin, src, tp);
 }
 
 static int transmit(struct update *update)
@@ -231,7 +230,7 @@ static int transmit(struct update *update)
 		return err;
 	request.headers = headers;
 	update->req = NULL;
-	err = dialog_send(&update->req, call->account, update->dialog,
+	err = dialog_send(&update->req, call->origin, update->dialog,
 			  call->digest, &request);
 	mem_deref(headers);
 	if (!err && update->offers)
@@ -321,13 +320,13 @@ static int offer_take(struct sip_call *call, struct early *early,
 	int err;
 
 	if (ours_is_open(call, early)) {
-		(void)server_transaction_reply(NULL, call->ua->sip, msg, 491,
+		(void)server_transaction_reply(NULL, call->sip, msg, 491,
 					       "Request Pending");
 		return -EBUSY;
 	}
 	if (theirs_is_open(call)) {
 		(void)server_transaction_replyf(
-			NULL, NULL, call->ua->sip, msg, false, 500,
+			NULL, NULL, call->sip, msg, false, 500,
 			"Server Internal Error",
 			"Retry-After: %u\r\n"
 			"Content-Length: 0\r\n\r\n",
@@ -336,7 +335,7 @@ static int offer_take(struct sip_call *call, struct early *early,
 	}
 	err = offer_answer_offered(call, msg, reason);
 	if (err)
-		warning_refuse(NULL, call->ua->sip, msg, err,
+		warning_refuse(NULL, call->sip, msg, err,
 			       reason[0] ? reason : NULL);
 	return err;
 }
@@ -355,12 +354,12 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 
 	if (call->state == CALL_ENDING || call->state == CALL_DONE) {
 		(void)server_transaction_reply(
-			NULL, call->ua->sip, msg, 481,
+			NULL, call->sip, msg, 481,
 			"Call/Transaction Does Not Exist");
 		return;
 	}
 	if (call->state == CALL_UP &&
-	    !session_timer_asked(&call->timer, call->ua->sip, msg))
+	    !session_timer_asked(&call->timer, call->sip, msg))
 		return;
 	if (offers && offer_take(call, early, msg))
 		return;

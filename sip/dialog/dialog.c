@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/str.h"
+#include "sip/dialog/originator.h"
+#include "sip/message/digest.h"
 #include "sip/message/error.h"
+#include "sip/message/headers.h"
 #include "sip/message/parse.h"
 #include "sip/message/text.h"
-#include "sip/ua/account_internal.h"
+#include "sip/transaction/transaction_layer.h"
+#include "sip/transport/resolve.h"
 
 static void dialog_destructor(void *arg)
 {
@@ -27,10 +32,10 @@ static void dialog_destructor(void *arg)
 
 /* The outbound proxy, then what the registrar said (RFC 3608 5). */
 static int routes_preload(struct dialog *dialog,
-			  const struct sip_account *account)
+			  const struct originator *origin)
 {
-	const struct sip_account *registered = account_registration(account);
-	const char *proxy = account->outbound_proxy;
+	const struct originator *registered = originator_registration(origin);
+	const char *proxy = origin->outbound_proxy;
 	const char *routes = registered->service_routes;
 	int err;
 
@@ -43,7 +48,7 @@ static int routes_preload(struct dialog *dialog,
 	return err;
 }
 
-int dialog_new(struct dialog **ret, const struct sip_account *account,
+int dialog_new(struct dialog **ret, const struct originator *origin,
 	       const char *target, const char *to_uri)
 {
 	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
@@ -59,17 +64,17 @@ int dialog_new(struct dialog **ret, const struct sip_account *account,
 	if (!err)
 		err = neg(str_dup(&dialog->ltag, text_hex(text, random_u64())));
 	if (!err)
-		err = text_print(&dialog->local, "%s;tag=%s", account->from,
+		err = text_print(&dialog->local, "%s;tag=%s", origin->from,
 				 dialog->ltag);
 	if (!err)
 		err = text_print(&dialog->remote, "<%s>", to_uri);
 	if (!err)
 		err = neg(str_dup(&dialog->target, target));
-	if (!err && (account->outbound_proxy ||
-		     account_registration(account)->service_route)) {
-		err = routes_preload(dialog, account);
-	} else if (!err && account->next_hop) {
-		err = text_print(&dialog->next_hop, "%s", account->next_hop);
+	if (!err && (origin->outbound_proxy ||
+		     originator_registration(origin)->service_route)) {
+		err = routes_preload(dialog, origin);
+	} else if (!err && origin->next_hop) {
+		err = text_print(&dialog->next_hop, "%s", origin->next_hop);
 	}
 	if (err) {
 		mem_deref(dialog);
@@ -257,4 +262,151 @@ bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
 		return false;
 	dialog->rseq = msg->cseq.num;
 	return true;
+}
+
+/* ---- requests ---- */
+
+static const struct header_list *custom_of(const struct originator *origin,
+					   const struct dialog *dialog)
+{
+	return dialog->headers ? dialog->headers : origin->user.headers;
+}
+
+/* What every request has, but for what custom headers replace. */
+static int common_print(struct mbuf *mb, const struct originator *origin,
+			const struct dialog *dialog, unsigned scopes)
+{
+	const struct header_list *custom = custom_of(origin, dialog);
+	const char *software = transaction_layer_software(origin->user.layer);
+	const char *from = headers_find(custom, scopes, "From");
+	int err = headers_write_own(mb, custom, scopes, "Max-Forwards: 70\r\n");
+
+	if (!err && dialog->routes)
+		err = neg(mbuf_write_str(mb, dialog->routes));
+	if (!err && from)
+		err = text_append(mb, "From: ", from, ";tag=", dialog->ltag,
+				  "\r\n", NULL);
+	else if (!err)
+		err = text_append(mb, "From: ", dialog->local, "\r\n", NULL);
+	if (!err && software && !headers_find(custom, scopes, "User-Agent"))
+		err = text_append(mb, "User-Agent: ", software, "\r\n", NULL);
+	return err;
+}
+
+static int request_print(struct mbuf *mb, const struct originator *origin,
+			 struct dialog *dialog, struct digest *digest,
+			 const struct request *request)
+{
+	const struct header_list *custom = custom_of(origin, dialog);
+	const char *type = request->sdp ? "application/sdp" : request->type;
+	const char *text = request->sdp ? request->sdp->data : request->body;
+	size_t body = request->sdp ? request->sdp->used
+		      : type       ? strlen(text)
+				   : 0;
+	unsigned scopes = headers_scopes(request->method, dialog->rtag != NULL,
+					 request->headers);
+	const struct digest_request signing = {
+		.method = request->method,
+		.uri = dialog->target,
+		.body = text,
+		.body_len = body,
+	};
+	uint32_t cseq = request->ack_cseq;
+	char number[TEXT_NUMBER_BYTES];
+	int err;
+
+	if (cseq == 0)
+		cseq = ++dialog->lseq;
+	err = common_print(mb, origin, dialog, scopes);
+	if (!err)
+		err = text_append(mb, "To: ", dialog->remote,
+				  "\r\nCall-ID: ", dialog->callid,
+				  "\r\nCSeq: ", text_decimal(number, cseq), " ",
+				  request->method, "\r\n", NULL);
+	if (!err && digest)
+		err = digest_write(mb, digest, &signing);
+	if (!err)
+		err = headers_write(mb, custom, scopes);
+	if (!err)
+		err = headers_write_own(mb, custom, scopes, request->headers);
+	if (!err && type)
+		err = text_append(mb, "Content-Type: ", type, "\r\n", NULL);
+	if (!err)
+		err = text_append(mb, "Content-Length: ",
+				  text_decimal(number, body), "\r\n\r\n", NULL);
+	if (!err && body)
+		err = neg(mbuf_write_mem(mb, (const uint8_t *)text, body));
+	mb->pos = 0;
+	return err;
+}
+
+/* The next hop a URI names (RFC 3263 4). */
+static int uri_host(struct resolve_host *ret, char *host, size_t size,
+		    const char *text)
+{
+	struct uri uri;
+	struct pl pl;
+
+	pl_set_str(&pl, text);
+	if (parse_uri(&uri, &pl))
+		return -EINVAL;
+	*ret = (struct resolve_host){
+		.host = host,
+		.port = uri.port,
+		.tp = SIP_TRANSP_NONE,
+		.secure = !pl_strcasecmp(&uri.scheme, "sips"),
+	};
+	if (!ret->secure && pl_strcasecmp(&uri.scheme, "sip"))
+		return -EPROTONOSUPPORT;
+	if (!parse_param(&uri.params, "transport", &pl)) {
+		ret->tp = resolve_transport(&pl);
+		if (ret->tp == SIP_TRANSP_NONE)
+			return -EPROTONOSUPPORT;
+	}
+	if (parse_param(&uri.params, "maddr", &pl))
+		pl = uri.host;
+	return neg(pl_strcpy(&pl, host, size));
+}
+
+int dialog_send(struct client_request **ret, const struct originator *origin,
+		struct dialog *dialog, struct digest *digest,
+		const struct request *request)
+{
+	struct client_request_params params = {
+		.user = &origin->user,
+		.method = request->method,
+		.uri = dialog->target,
+		.hosts = origin->hosts,
+		.host_count = origin->host_count,
+		.key = hash_joaat_str(dialog->callid),
+		.scopes = headers_scopes(request->method, dialog->rtag != NULL,
+					 request->headers),
+		.headers = dialog->headers,
+		.sendh = request->sendh,
+		.resph = request->resph,
+		.arg = request->arg,
+	};
+	struct resolve_host hop;
+	char host[256];
+	int err = 0;
+
+	if (!dialog->next_hop) {
+		err = uri_host(&hop, host, sizeof(host),
+			       dialog->route ? dialog->route : dialog->target);
+		params.hosts = &hop;
+		params.host_count = 1;
+	}
+	if (err)
+		return err;
+	params.mb = mbuf_alloc(2048);
+	if (!params.mb)
+		return -ENOMEM;
+	err = request_print(params.mb, origin, dialog, digest, request);
+	params.callid = dialog->callid;
+	params.from_tag = dialog->ltag;
+	params.cseq = request->ack_cseq ? request->ack_cseq : dialog->lseq;
+	if (!err)
+		err = client_request_send(ret, &params);
+	mem_deref(params.mb);
+	return err;
 }

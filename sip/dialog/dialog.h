@@ -13,7 +13,7 @@
 
 struct digest;
 struct header_list;
-struct sip_account;
+struct originator;
 
 struct dialog {
 	char *callid;
@@ -27,10 +27,10 @@ struct dialog {
 	char *route;    /* URI of the first one, may be NULL */
 	uint32_t lseq;  /* of the last request */
 	uint32_t rseq;  /* of the peer's last request */
-	struct header_list *headers; /* instead of the account's; or NULL */
+	struct header_list *headers; /* instead of the originator's; or NULL */
 };
 
-int dialog_new(struct dialog **ret, const struct sip_account *account,
+int dialog_new(struct dialog **ret, const struct originator *origin,
 	       const char *target, const char *to_uri);
 int dialog_accept(struct dialog **ret, const struct sip_msg *msg);
 /** The dialog a branch of our INVITE made with this response; its CSeq goes
@@ -62,8 +62,8 @@ struct request {
 	sip_resp_h *resph;
 	void *arg;
 };
-/** Send a request of the account within (or beginning) the dialog. */
-int dialog_send(struct client_request **ret, struct sip_account *account,
+/** Send a request of the originator within (or beginning) the dialog. */
+int dialog_send(struct client_request **ret, const struct originator *origin,
 		struct dialog *dialog, struct digest *digest,
 		const struct request *request);
 

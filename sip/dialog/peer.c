@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sip/dialog/originator.h"
 #include "sip/message/headers.h"
 #include "sip/message/parse.h"
 #include "sip/message/text.h"
-#include "sip/ua/account_internal.h"
 
 /* hostname, IPv4address or IPv6reference (RFC 3261 25.1), loosely */
 static bool host_valid(const struct pl *host)
@@ -21,7 +21,7 @@ static bool host_valid(const struct pl *host)
 	return host->l > 0;
 }
 
-int peer_uri(char **ret, const struct sip_account *account, const char *uri)
+int peer_uri(char **ret, const struct originator *origin, const char *uri)
 {
 	char *text = NULL;
 	struct uri parsed;
@@ -40,7 +40,7 @@ int peer_uri(char **ret, const struct sip_account *account, const char *uri)
 		err = text_user(&user, uri);
 		if (err)
 			return err;
-		err = text_print(&text, "sip:%s@%s", user, account->domain);
+		err = text_print(&text, "sip:%s@%s", user, origin->domain);
 		mem_deref(user);
 	}
 	if (err)

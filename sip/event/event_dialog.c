@@ -40,8 +40,10 @@ int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 	hash_unlink(&d->he);
 	mem_deref(d->dialog);
 	d->dialog = dialog;
-	if (!d->account)
+	if (!d->account) {
 		d->account = mem_ref(account);
+		d->origin = &account->origin;
+	}
 	hash_append(account->ua->events, hash_joaat_str(dialog->callid), &d->he,
 		    d);
 	return 0;
@@ -89,13 +91,13 @@ struct event_dialog *event_dialog_find(struct sip_ua *ua,
 int event_dialog_send(struct event_dialog *d, const struct request *request)
 {
 	d->req = mem_deref(d->req);
-	return dialog_send(&d->req, d->account, d->dialog, d->digest, request);
+	return dialog_send(&d->req, d->origin, d->dialog, d->digest, request);
 }
 
 bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
 			    bool over)
 {
-	struct transport *sip = d->account->ua->sip;
+	struct transaction_layer *sip = d->account->ua->sip;
 
 	if (over || !dialog_match(d->dialog, msg))
 		(void)server_transaction_reply(NULL, sip, msg, 481,

@@ -15,6 +15,7 @@
 struct event_dialog {
 	struct le he; /* in ua->events */
 	struct sip_account *account;
+	const struct originator *origin; /* the account's */
 	struct dialog *dialog;
 	struct digest *digest;
 	struct client_request *req; /* under way, or NULL */

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/event/event_dialog.h"
 #include "sip/event/watcher.h"
 #include "sip/events.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/ua/account_internal.h"
@@ -39,7 +39,7 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 {
 	struct sip_account *account = w->d.account;
 	uint32_t expires_s = expires_of(msg);
-	struct contact contact;
+	struct contact_params contact;
 
 	w->end_ns = clock_mono_ns() + (int64_t)expires_s * NS_PER_S;
 	mono_timer_cancel(&w->tmr);
@@ -48,7 +48,7 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 				 watcher_expired, w);
 	else
 		w->ending = WATCHER_END_TIMEOUT;
-	contact_answer(&contact, account, msg);
+	contact_answer(&contact, &account->origin, msg);
 	(void)server_transaction_replyf(
 		NULL, NULL, account->ua->sip, msg, true, 200, "OK",
 		"%HExpires: %u\r\nContent-Length: 0\r\n\r\n", contact_print,

@@ -10,6 +10,7 @@
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -23,6 +24,7 @@
 
 struct sip_publication {
 	struct sip_account *account;
+	const struct originator *origin; /* the account's */
 	struct dialog *dialog; /* Call-ID, tag and CSeq: one for all */
 	struct digest *digest;
 	struct client_request *req;
@@ -58,7 +60,9 @@ static void tell(struct sip_publication *p, enum sip_publication_event event,
 		 uint32_t expires_s)
 {
 	const struct sip_publication_info info = {
-		.mono_ns = msg ? p->account->ua->received_ns : clock_mono_ns(),
+		.mono_ns =
+			msg ? transport_received_ns(p->account->ua->transport)
+			    : clock_mono_ns(),
 		.code = msg ? msg->scode : 0,
 		.reason = reason,
 		.expires_s = expires_s,
@@ -226,7 +230,7 @@ static int publish(struct sip_publication *p, bool with_body)
 		str_print(lines + strlen(lines), sizeof(lines) - strlen(lines),
 			  "SIP-If-Match: %s\r\n", p->etag);
 	p->req = mem_deref(p->req);
-	return dialog_send(&p->req, p->account, p->dialog, p->digest, &request);
+	return dialog_send(&p->req, p->origin, p->dialog, p->digest, &request);
 }
 
 static void state_take(struct sip_publication *p,
@@ -254,12 +258,14 @@ int sip_publish(struct sip_publication **ret, struct sip_account *account,
 	if (!p)
 		return -ENOMEM;
 	p->account = mem_ref(account);
+	p->origin = &account->origin;
 	p->package = state->presence ? SIP_PACKAGE_PRESENCE : SIP_PACKAGE_MWI;
 	state_take(p, state);
 	p->asked_s = expires_s;
 	p->handler = handler;
 	p->arg = arg;
-	err = dialog_new(&p->dialog, account, account->aor, account->aor);
+	err = dialog_new(&p->dialog, &account->origin, account->aor,
+			 account->aor);
 	if (!err)
 		err = account_digest(&p->digest, account);
 	if (!err)

@@ -5,14 +5,15 @@
 
 #include "base/str.h"
 #include "sip/account.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/event/event_dialog.h"
 #include "sip/event/refer_request.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -48,7 +49,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 	const struct sip_referral *r = arg;
 	(void)dst;
 
-	return contact_write(mb, r->d.account, src, tp);
+	return contact_write(mb, r->d.origin, src, tp);
 }
 
 static void response_handler(int err, const struct sip_msg *msg, void *arg)
@@ -137,9 +138,9 @@ static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 		     uint16_t code, const char *phrase)
 {
 	struct sip_account *account = r->d.account;
-	struct contact contact;
+	struct contact_params contact;
 
-	contact_answer(&contact, account, msg);
+	contact_answer(&contact, &account->origin, msg);
 	(void)server_transaction_replyf(NULL, NULL, account->ua->sip, msg, true,
 					code, phrase,
 					"%H%sExpires: %u\r\n"
@@ -164,7 +165,8 @@ void referral_declined(struct sip_ua *ua, const struct sip_msg *msg)
 void referral_received(struct sip_account *account, const struct sip_msg *msg)
 {
 	struct sip_ua *ua = account->ua;
-	struct sip_refer_info info = {.mono_ns = ua->received_ns};
+	struct sip_refer_info info = {
+		.mono_ns = transport_received_ns(ua->transport)};
 	struct sip_referral *r = NULL;
 	char *target = NULL;
 	char *replaces = NULL;

@@ -14,6 +14,7 @@
 #include "sip/message/digest.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -49,7 +50,8 @@ void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
 {
 	struct sip_subscription_info info = {
 		.mono_ns =
-			msg ? s->d.account->ua->received_ns : clock_mono_ns(),
+			msg ? transport_received_ns(s->d.account->ua->transport)
+			    : clock_mono_ns(),
 		.code = msg && !msg->req ? msg->scode : 0,
 		.reason = reason,
 	};
@@ -129,7 +131,7 @@ void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
 static int begin(struct sip_subscription *s)
 {
 	struct dialog *dialog;
-	int err = dialog_new(&dialog, s->d.account, s->uri, s->uri);
+	int err = dialog_new(&dialog, s->d.origin, s->uri, s->uri);
 
 	if (err)
 		return err;
@@ -192,7 +194,7 @@ static void notified(struct sip_subscription *s, const struct sip_msg *msg,
 		     const struct notify *n)
 {
 	struct sip_subscription_info info = {
-		.mono_ns = s->d.account->ua->received_ns,
+		.mono_ns = transport_received_ns(s->d.account->ua->transport),
 		.reason = n->reason,
 		.state = n->state,
 	};
@@ -270,11 +272,12 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 		return -ENOMEM;
 	s->d.package = params->package;
 	s->d.account = mem_ref(account);
+	s->d.origin = &account->origin;
 	s->asked_s = params->expires_s;
 	s->handler = params->handler;
 	s->arg = params->arg;
 	err = params->uri && params->uri[0]
-		      ? peer_uri(&s->uri, account, params->uri)
+		      ? peer_uri(&s->uri, &account->origin, params->uri)
 		      : text_print(&s->uri, "%s", account->aor);
 	if (!err)
 		err = begin(s);

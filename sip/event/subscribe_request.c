@@ -3,10 +3,11 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "sip/dialog/contact.h"
 #include "sip/events.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -14,7 +15,7 @@ static void first_answered(struct sip_subscription *s,
 			   const struct sip_msg *msg)
 {
 	struct sip_subscription_info info = {
-		.mono_ns = s->d.account->ua->received_ns,
+		.mono_ns = transport_received_ns(s->d.account->ua->transport),
 		.code = msg->scode,
 		.reason = s->reason,
 	};
@@ -106,7 +107,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 	struct sip_subscription *s = arg;
 	(void)dst;
 
-	return contact_write(mb, s->d.account, src, tp);
+	return contact_write(mb, s->d.origin, src, tp);
 }
 
 int subscription_ask(struct sip_subscription *s, uint32_t expires_s)

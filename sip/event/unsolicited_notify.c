@@ -6,6 +6,7 @@
 #include "sip/event/notify.h"
 #include "sip/events.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/digest_server_internal.h"
 #include "sip/ua/register.h"
@@ -27,7 +28,7 @@ bool unsolicited_notify_received(struct sip_account *account,
 	struct sip_ua *ua = account->ua;
 	struct notify n = {.unsolicited = true};
 	struct sip_subscription_info info = {
-		.mono_ns = ua->received_ns,
+		.mono_ns = transport_received_ns(ua->transport),
 		.reason = n.reason,
 		.state = n.state,
 	};

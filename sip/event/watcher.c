@@ -5,11 +5,12 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "sip/message/contact.h"
+#include "sip/dialog/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/error.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -54,7 +55,8 @@ void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 	struct sip_account *account = w->d.account;
 	const struct served *served = account->served;
 	struct sip_watcher_info info = {
-		.mono_ns = msg ? account->ua->received_ns : clock_mono_ns(),
+		.mono_ns = msg ? transport_received_ns(account->ua->transport)
+			       : clock_mono_ns(),
 		.package = w->d.package,
 		.uri = w->uri,
 		.code = msg && !msg->req ? msg->scode : 0,
@@ -93,7 +95,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 	struct watcher *w = arg;
 	(void)dst;
 
-	return contact_write(mb, w->d.account, src, tp);
+	return contact_write(mb, w->d.origin, src, tp);
 }
 
 static void settled(struct watcher *w, const struct sip_msg *msg)

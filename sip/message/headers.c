@@ -6,6 +6,11 @@
 
 #include "sip/message/error.h"
 
+struct header_list {
+	struct sip_custom_header *items;
+	size_t count;
+};
+
 /* What makes transactions and dialogs match, and what frames the body. */
 static const char *const reserved[] = {
 	"Via",
@@ -98,7 +103,7 @@ static bool header_valid(const struct sip_custom_header *header)
 	       !strstr(header->value, ";tag=");
 }
 
-static void items_destructor(void *arg)
+static void list_destructor(void *arg)
 {
 	struct header_list *list = arg;
 
@@ -107,61 +112,51 @@ static void items_destructor(void *arg)
 		mem_deref((void *)(uintptr_t)list->items[i].value);
 	}
 	mem_deref(list->items);
-	list->items = NULL;
-	list->count = 0;
 }
 
-void headers_release(struct header_list *list)
+static int item_copy(struct header_list *list,
+		     const struct sip_custom_header *header)
 {
-	items_destructor(list);
-}
-
-int headers_copy(struct header_list *ret,
-		 const struct sip_custom_header *headers, size_t count)
-{
-	struct header_list list = {.items = NULL};
+	struct sip_custom_header *item = &list->items[list->count];
 	char *name, *value;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!header_valid(&headers[i]))
-			return -EINVAL;
-	}
-	if (count == 0) {
-		*ret = list;
-		return 0;
-	}
-	list.items = mem_zalloc(count * sizeof(list.items[0]), NULL);
-	if (!list.items)
+	if (str_dup(&name, header->name))
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		if (str_dup(&name, headers[i].name))
-			goto nomem;
-		list.items[list.count].name = name;
-		if (str_dup(&value, headers[i].value)) {
-			mem_deref(name);
-			goto nomem;
-		}
-		list.items[list.count].value = value;
-		list.items[list.count++].scope = headers[i].scope;
+	if (str_dup(&value, header->value)) {
+		mem_deref(name);
+		return -ENOMEM;
 	}
-	*ret = list;
+	*item = (struct sip_custom_header){
+		.name = name, .value = value, .scope = header->scope};
+	list->count++;
 	return 0;
-nomem:
-	headers_release(&list);
-	return -ENOMEM;
 }
 
 int headers_new(struct header_list **ret,
 		const struct sip_custom_header *headers, size_t count)
 {
-	struct header_list *list = mem_zalloc(sizeof(*list), items_destructor);
-	int err = list ? headers_copy(list, headers, count) : -ENOMEM;
+	struct header_list *list;
+	int err = 0;
 
-	if (err)
+	for (size_t i = 0; i < count; i++) {
+		if (!header_valid(&headers[i]))
+			return -EINVAL;
+	}
+	list = mem_zalloc(sizeof(*list), list_destructor);
+	if (!list)
+		return -ENOMEM;
+	if (count) {
+		list->items = mem_zalloc(count * sizeof(list->items[0]), NULL);
+		err = list->items ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; !err && i < count; i++)
+		err = item_copy(list, &headers[i]);
+	if (err) {
 		mem_deref(list);
-	else
-		*ret = list;
-	return err;
+		return err;
+	}
+	*ret = list;
+	return 0;
 }
 
 unsigned headers_scopes(const char *method, bool in_dialog, const char *lines)

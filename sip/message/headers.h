@@ -9,15 +9,13 @@
 
 #include "sip/account.h"
 
-struct header_list {
-	struct sip_custom_header *items;
-	size_t count;
-};
+/** Released and shared with mem_deref() and mem_ref(). */
+struct header_list;
 
-int headers_copy(struct header_list *ret,
-		 const struct sip_custom_header *headers, size_t count);
-void headers_release(struct header_list *list);
-/** A list of its own, to be shared (mem_ref). @return as headers_copy() */
+/**
+ * Check and copy custom header fields.
+ * @return 0; -EINVAL one may not be set, or would break the message; -ENOMEM
+ */
 int headers_new(struct header_list **ret,
 		const struct sip_custom_header *headers, size_t count);
 /**
@@ -26,7 +24,7 @@ int headers_new(struct header_list **ret,
  *               presence
  */
 unsigned headers_scopes(const char *method, bool in_dialog, const char *lines);
-/** Append the custom headers of these scopes, but for a From. */
+/** Append the custom headers of these scopes, but for a From. @return 0; -ENOMEM */
 int headers_write(struct mbuf *mb, const struct header_list *list,
 		  unsigned scopes);
 /** Append header lines of ours, but for those a custom header replaces. */

@@ -6,23 +6,83 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "sip/message/decode.h"
 #include "sip/message/error.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
-#include "sip/transaction/client_transaction_internal.h"
+#include "sip/mono_timer.h"
 #include "sip/transaction/retransmit.h"
+#include "sip/transaction/transaction_layer_internal.h"
+#include "sip/transaction/transaction_user.h"
+#include "sip/transport/hop.h"
+#include "sip/transport/resolve.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
-/* Another host is left: it is not waited for as long. */
-#define FAILOVER_MS 8000
+/* Another host is left: this one is not waited for as long. */
+#define FAILOVER_MS  8000
+#define COMPLETED_MS 32000 /* RFC 3261 17.1: timer D */
+
+/* RFC 3261 17.1: timers B and F */
+#define CLIENT_TIMEOUT_MS (64 * SIP_T1)
+
+#define BRANCH_BYTES 32
+
+enum client_transaction_state {
+	CLIENT_RESOLVING,
+	CLIENT_CALLING, /* sent; for other methods than INVITE: trying */
+	CLIENT_PROCEEDING,
+	CLIENT_COMPLETED, /* told; repetitions are taken */
+};
+
+/* The transaction itself; it owns itself and lives in layer->clients. */
+struct client_transaction {
+	struct le he;
+	struct le he_calling; /* in layer->calling */
+	struct transaction_layer *layer;
+	const struct transaction_user *user;
+	struct header_list *headers;   /* instead of the user's; or NULL */
+	struct client_request *handle; /* NULL: nobody listens */
+	char *method;
+	char *uri;
+	struct mbuf *mb;
+	char *callid;
+	char *from_tag;
+	uint32_t cseq;
+	bool invite;
+	bool stateful;
+	unsigned scopes;
+	bool cancelled;
+	bool cancel_sent;
+	sip_send_h *sendh;
+	sip_resp_h *resph;
+	void *arg;
+
+	struct le le; /* in layer->resolving */
+	struct resolve *resolve;
+	struct destinations to;
+	size_t next; /* of `to` */
+
+	/* the attempt under way */
+	enum client_transaction_state state;
+	struct hop hop;
+	char branch[BRANCH_BYTES];
+	struct mbuf *wire;
+	struct mbuf *ack;      /* of a refused INVITE */
+	const char *discarded; /* why a response was; static, or NULL */
+	int64_t launched_ns;   /* first transmission */
+	unsigned sent;         /* transmissions */
+	struct mono_timer tmr;
+	struct mono_timer tmr_again;
+	struct conn_watch watch;
+};
 
 struct client_request {
 	struct client_request **place; /* the holder's pointer */
 	struct client_transaction *transaction;
 };
 
+static void give_up(struct client_transaction *t);
+static int attempt_next(struct client_transaction *t);
 static void closed_handler(int err, const char *reason, void *arg);
 
 static void transaction_destructor(void *arg)
@@ -45,18 +105,20 @@ static void transaction_destructor(void *arg)
 	mem_deref(t->wire);
 	mem_deref(t->ack);
 	mem_deref(t->headers);
-	mem_deref(t->account);
+	mem_deref(t->user->owner);
 }
 
-struct client_transaction *client_transaction_new(struct sip_account *account)
+static struct client_transaction *transaction_new(
+	const struct transaction_user *user)
 {
 	struct client_transaction *t =
 		mem_zalloc(sizeof(*t), transaction_destructor);
 
 	if (!t)
 		return NULL;
-	t->ua = account->ua;
-	t->account = mem_ref(account);
+	t->layer = user->layer;
+	t->user = user;
+	mem_ref(user->owner);
 	t->watch.closed_h = closed_handler;
 	t->watch.arg = t;
 	return t;
@@ -75,7 +137,7 @@ static void handle_destructor(void *arg)
 	if (t->state == CLIENT_RESOLVING || !t->stateful)
 		mem_deref(t);
 	else if (t->invite)
-		client_transaction_give_up(t);
+		give_up(t);
 }
 
 /* The holder hears no more of it; it may begin another one at once. */
@@ -91,8 +153,8 @@ static void handle_detach(struct client_transaction *t)
 	mem_deref(client);
 }
 
-void client_transaction_terminate(struct client_transaction *t, int err,
-				  const struct sip_msg *msg)
+static void terminate(struct client_transaction *t, int err,
+		      const struct sip_msg *msg)
 {
 	sip_resp_h *resph = t->resph;
 
@@ -103,8 +165,8 @@ void client_transaction_terminate(struct client_transaction *t, int err,
 		resph(err, msg, t->arg);
 }
 
-void client_transaction_failure_note(struct client_transaction *t, int err,
-				     const char *reason)
+static void failure_note(struct client_transaction *t, int err,
+			 const char *reason)
 {
 	const char *tp = sip_transp_name(t->hop.tp);
 	char last[40] = "";
@@ -133,10 +195,11 @@ void client_transaction_failure_note(struct client_transaction *t, int err,
 		(void)re_snprintf(text, sizeof(text),
 				  "cannot reach %J over %s: %m", &t->hop.addr,
 				  tp, err);
-	str_print(t->ua->failure, sizeof(t->ua->failure), "%s%s", text, last);
+	str_print(t->layer->failure, sizeof(t->layer->failure), "%s%s", text,
+		  last);
 }
 
-void client_transaction_attempt_stop(struct client_transaction *t)
+static void attempt_stop(struct client_transaction *t)
 {
 	mono_timer_cancel(&t->tmr);
 	mono_timer_cancel(&t->tmr_again);
@@ -144,15 +207,14 @@ void client_transaction_attempt_stop(struct client_transaction *t)
 	hash_unlink(&t->he_calling);
 }
 
-void client_transaction_attempt_failed(struct client_transaction *t, int err,
-				       const char *reason)
+static void attempt_failed(struct client_transaction *t, int err,
+			   const char *reason)
 {
-	client_transaction_failure_note(t, err, reason);
-	client_transaction_attempt_stop(t);
-	if (!t->cancelled && t->resph &&
-	    client_transaction_attempt_next(t) == 0)
+	failure_note(t, err, reason);
+	attempt_stop(t);
+	if (!t->cancelled && t->resph && attempt_next(t) == 0)
 		return;
-	client_transaction_terminate(t, err, NULL);
+	terminate(t, err, NULL);
 	mem_deref(t);
 }
 
@@ -164,17 +226,17 @@ static void closed_handler(int err, const char *reason, void *arg)
 	 * another connection (RFC 3261 18.2.2). */
 	if (t->state == CLIENT_CALLING ||
 	    (t->state == CLIENT_PROCEEDING && !t->invite))
-		client_transaction_attempt_failed(t, err, reason);
+		attempt_failed(t, err, reason);
 }
 
-void client_transaction_timeout(void *arg)
+static void timeout_handler(void *arg)
 {
 	struct client_transaction *t = arg;
 
 	if (t->state == CLIENT_COMPLETED)
 		mem_deref(t);
 	else
-		client_transaction_attempt_failed(t, ETIMEDOUT, NULL);
+		attempt_failed(t, ETIMEDOUT, NULL);
 }
 
 static void again_handler(void *arg)
@@ -190,34 +252,35 @@ static void again_handler(void *arg)
 				 ? SIP_T2
 				 : retransmit_interval_ms(t->sent, cap_ms),
 			 again_handler, t);
-	err = transport_send(t->ua->sip, &t->hop, t->wire, NULL);
+	err = transport_send(t->layer->transport, &t->hop, t->wire, NULL);
 	if (err)
-		client_transaction_attempt_failed(t, -err, NULL);
+		attempt_failed(t, -err, NULL);
 }
 
-const struct header_list *client_transaction_headers(
+static const struct header_list *custom_headers(
 	const struct client_transaction *t)
 {
-	return t->headers ? t->headers : &t->account->headers;
+	return t->headers ? t->headers : t->user->headers;
 }
 
 /* What the sender adds for this transport; a custom Contact replaces its. The
  * handler of an ACK keeps the message, and adds nothing. */
 static int sender_write(struct client_transaction *t, struct mbuf *mb)
 {
-	const struct header_list *custom = client_transaction_headers(t);
+	const struct header_list *custom = custom_headers(t);
 	struct mbuf *own;
 	char *text = NULL;
 	int err;
 
 	if (!t->stateful || !headers_find(custom, t->scopes, "Contact"))
-		return neg(t->sendh(t->hop.tp, &t->ua->laddr, &t->hop.addr, mb,
-				    t->arg));
+		return neg(t->sendh(t->hop.tp,
+				    transport_laddr(t->layer->transport),
+				    &t->hop.addr, mb, t->arg));
 	own = mbuf_alloc(128);
 	if (!own)
 		return -ENOMEM;
-	err = neg(
-		t->sendh(t->hop.tp, &t->ua->laddr, &t->hop.addr, own, t->arg));
+	err = neg(t->sendh(t->hop.tp, transport_laddr(t->layer->transport),
+			   &t->hop.addr, own, t->arg));
 	own->pos = 0;
 	if (!err)
 		err = neg(mbuf_strdup(own, &text, own->end));
@@ -237,8 +300,8 @@ static int wire_write(struct client_transaction *t)
 		return -ENOMEM;
 	err = text_append(mb, t->method, " ", t->uri, " SIP/2.0\r\n",
 			  "Via: SIP/2.0/", sip_transp_name(t->hop.tp), " ",
-			  t->ua->sent_by, ";branch=", t->branch, ";rport\r\n",
-			  NULL);
+			  t->layer->sent_by, ";branch=", t->branch,
+			  ";rport\r\n", NULL);
 	if (!err && t->sendh)
 		err = sender_write(t, mb);
 	if (!err)
@@ -253,17 +316,16 @@ static int wire_write(struct client_transaction *t)
 	return 0;
 }
 
-void client_transaction_launched(struct client_transaction *t,
-				 uint32_t timeout_ms)
+static void launched(struct client_transaction *t, uint32_t timeout_ms)
 {
 	hash_unlink(&t->he_calling);
 	if (t->hop.tp == SIP_TRANSP_UDP)
-		hash_append(t->ua->calling, sa_hash(&t->hop.addr, SA_ALL),
+		hash_append(t->layer->calling, sa_hash(&t->hop.addr, SA_ALL),
 			    &t->he_calling, t);
-	hash_append(t->ua->clients, hash_joaat_str(t->branch), &t->he, t);
+	hash_append(t->layer->clients, hash_joaat_str(t->branch), &t->he, t);
 	t->launched_ns = clock_mono_ns();
 	t->sent = 1;
-	mono_timer_start(&t->tmr, timeout_ms, client_transaction_timeout, t);
+	mono_timer_start(&t->tmr, timeout_ms, timeout_handler, t);
 	if (t->hop.tp == SIP_TRANSP_UDP)
 		mono_timer_start(&t->tmr_again, SIP_T1, again_handler, t);
 }
@@ -281,14 +343,14 @@ static int attempt_send(struct client_transaction *t)
 		return err;
 	t->state = CLIENT_CALLING;
 	t->discarded = NULL;
-	err = transport_send(t->ua->sip, &t->hop, t->wire, &t->watch);
+	err = transport_send(t->layer->transport, &t->hop, t->wire, &t->watch);
 	if (err || !t->stateful)
 		return err;
-	client_transaction_launched(t, more ? FAILOVER_MS : CLIENT_TIMEOUT_MS);
+	launched(t, more ? FAILOVER_MS : CLIENT_TIMEOUT_MS);
 	return 0;
 }
 
-int client_transaction_attempt_next(struct client_transaction *t)
+static int attempt_next(struct client_transaction *t)
 {
 	int err = -EHOSTUNREACH;
 
@@ -298,14 +360,13 @@ int client_transaction_attempt_next(struct client_transaction *t)
 		t->hop = (struct hop){
 			.tp = d->tp,
 			.addr = d->addr,
-			.tls = t->account->tls,
-			.name = t->account->tls_name ? t->account->tls_name
-						     : d->name,
+			.tls = t->user->tls,
+			.name = t->user->tls_name ? t->user->tls_name : d->name,
 		};
 		err = attempt_send(t);
 		if (!err)
 			return 0;
-		client_transaction_failure_note(t, -err, NULL);
+		failure_note(t, -err, NULL);
 	}
 	return err;
 }
@@ -316,12 +377,11 @@ static void resolved_handler(int err, void *arg)
 
 	list_unlink(&t->le);
 	t->resolve = mem_deref(t->resolve);
-	t->ua->failure[0] = '\0';
+	t->layer->failure[0] = '\0';
 	if (!err)
-		err = t->cancelled ? ECANCELED
-				   : -client_transaction_attempt_next(t);
+		err = t->cancelled ? ECANCELED : -attempt_next(t);
 	if (err)
-		client_transaction_terminate(t, err, NULL);
+		terminate(t, err, NULL);
 	else if (!t->stateful)
 		handle_detach(t);
 	if (err || !t->stateful)
@@ -364,33 +424,326 @@ static int handle_new(struct client_request **ret, struct client_transaction *t)
 int client_request_send(struct client_request **ret,
 			const struct client_request_params *params)
 {
+	struct transaction_layer *layer = params->user->layer;
+	struct resolve_params search = {
+		.dnsc = transport_dnsc(layer->transport),
+		.af = sa_af(transport_laddr(layer->transport)),
+		.hosts = params->hosts,
+		.host_count = params->host_count,
+		.key = params->key,
+		.handler = resolved_handler,
+	};
 	struct client_transaction *t;
 	int err;
 
-	params->account->ua->failure[0] = '\0';
-	if (params->account->ua->closing)
+	layer->failure[0] = '\0';
+	if (layer->closing)
 		return -ECONNABORTED;
-	t = client_transaction_new(params->account);
+	t = transaction_new(params->user);
 	if (!t)
 		return -ENOMEM;
+	search.arg = t;
 	err = transaction_fill(t, params);
 	if (!err)
-		err = resolve_start(&t->resolve, t->ua, params->hosts,
-				    params->host_count, params->key, &t->to,
-				    resolved_handler, t);
+		err = resolve_start(&t->resolve, &t->to, &search);
 	if (!err && !t->resolve)
-		err = client_transaction_attempt_next(t);
+		err = attempt_next(t);
 	if (!err && ret && (t->resolve || t->stateful))
 		err = handle_new(ret, t);
 	if (err || (!t->resolve && !t->stateful))
 		mem_deref(t);
 	else if (t->resolve)
-		list_append(&t->ua->resolving, &t->le, t);
+		list_append(&layer->resolving, &t->le, t);
 	return err;
 }
 
 void client_request_cancel(struct client_request *client)
 {
 	if (client && client->transaction && client->transaction->invite)
-		client_transaction_give_up(client->transaction);
+		give_up(client->transaction);
+}
+
+/* ---- CANCEL, and the ACK to a refusal ---- */
+
+static bool route_write(const struct sip_hdr *hdr, const struct sip_msg *msg,
+			void *arg)
+{
+	(void)msg;
+	return mbuf_printf(arg, "Route: %r\r\n", &hdr->val) != 0;
+}
+
+/* RFC 3261 9.1 and 17.1.1.3: what both take over from the INVITE. */
+static int derived_write(struct mbuf *mb, const struct client_transaction *t,
+			 const char *method, const struct sip_msg *invite,
+			 const struct sip_msg *answer)
+{
+	const struct header_list *custom = custom_headers(t);
+	unsigned scopes = headers_scopes(method, true, NULL);
+	int err;
+
+	err = neg(mbuf_printf(mb, "%s %r SIP/2.0\r\nVia: %r\r\n", method,
+			      &invite->ruri, &invite->via.val));
+	if (!err)
+		err = headers_write_own(mb, custom, scopes,
+					"Max-Forwards: 70\r\n");
+	if (!err &&
+	    sip_msg_hdr_apply(invite, true, SIP_HDR_ROUTE, route_write, mb))
+		err = -ENOMEM;
+	if (!err)
+		err = neg(mbuf_printf(
+			mb,
+			"From: %r\r\nTo: %r\r\nCall-ID: %r\r\nCSeq: %u %s\r\n",
+			&invite->from.val,
+			answer ? &answer->to.val : &invite->to.val,
+			&invite->callid, invite->cseq.num, method));
+	if (!err && t->layer->software &&
+	    !headers_find(custom, scopes, "User-Agent"))
+		err = neg(mbuf_printf(mb, "User-Agent: %s\r\n",
+				      t->layer->software));
+	if (!err)
+		err = headers_write(mb, custom, scopes);
+	if (!err)
+		err = neg(mbuf_write_str(mb, "Content-Length: 0\r\n\r\n"));
+	mb->pos = 0;
+	return err;
+}
+
+static int derive(struct mbuf **ret, const struct client_transaction *t,
+		  const char *method, const struct sip_msg *answer)
+{
+	struct mbuf *copy = mbuf_alloc(t->wire->end);
+	struct mbuf *mb = mbuf_alloc(1024);
+	struct sip_msg *invite = NULL;
+	int err = copy && mb ? 0 : -ENOMEM;
+
+	if (!err)
+		err = neg(mbuf_write_mem(copy, t->wire->buf, t->wire->end));
+	if (!err) {
+		copy->pos = 0;
+		err = decode_message(&invite, copy);
+	}
+	if (!err)
+		err = derived_write(mb, t, method, invite, answer);
+	mem_deref(invite);
+	mem_deref(copy);
+	if (err) {
+		mem_deref(mb);
+		return err;
+	}
+	*ret = mb;
+	return 0;
+}
+
+/* A transaction of its own, with the branch of the INVITE. */
+static void cancel_send(struct client_transaction *t)
+{
+	struct client_transaction *c = transaction_new(t->user);
+
+	if (!c)
+		return;
+	c->stateful = true;
+	c->hop = t->hop;
+	c->hop.name = NULL;
+	c->state = CLIENT_CALLING;
+	c->callid = mem_ref(t->callid);
+	c->from_tag = mem_ref(t->from_tag);
+	c->cseq = t->cseq;
+	(void)str_copy(c->branch, sizeof(c->branch), t->branch);
+	if (str_dup(&c->method, "CANCEL") ||
+	    derive(&c->wire, t, "CANCEL", NULL) ||
+	    transport_send(c->layer->transport, &c->hop, c->wire, &c->watch)) {
+		mem_deref(c);
+		return;
+	}
+	launched(c, CLIENT_TIMEOUT_MS);
+}
+
+static void give_up(struct client_transaction *t)
+{
+	t->cancelled = true;
+	if (t->cancel_sent || t->state != CLIENT_PROCEEDING)
+		return;
+	t->cancel_sent = true;
+	/* The final response is awaited no longer than this (9.1). */
+	mono_timer_start(&t->tmr, CLIENT_TIMEOUT_MS, timeout_handler, t);
+	cancel_send(t);
+}
+
+/* ---- responses, ICMP errors ---- */
+
+static void completed(struct client_transaction *t, uint32_t wait_ms)
+{
+	t->state = CLIENT_COMPLETED;
+	hash_unlink(&t->he_calling);
+	mono_timer_cancel(&t->tmr_again);
+	/* Reliable transports repeat nothing. */
+	mono_timer_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
+			 timeout_handler, t);
+}
+
+static void ack_send(struct client_transaction *t, const struct sip_msg *msg)
+{
+	if (!t->ack && derive(&t->ack, t, "ACK", msg))
+		return;
+	(void)transport_send(t->layer->transport, &t->hop, t->ack, NULL);
+}
+
+static uint64_t timer_f_left_ms(const struct client_transaction *t)
+{
+	int64_t gone_ms = (clock_mono_ns() - t->launched_ns) / 1000000;
+
+	return gone_ms < CLIENT_TIMEOUT_MS
+		       ? (uint64_t)(CLIENT_TIMEOUT_MS - gone_ms)
+		       : 0;
+}
+
+static void provisional(struct client_transaction *t, const struct sip_msg *msg)
+{
+	t->state = CLIENT_PROCEEDING;
+	hash_unlink(&t->he_calling);
+	if (t->invite) {
+		mono_timer_cancel(&t->tmr_again);
+		if (!t->cancel_sent)
+			mono_timer_cancel(&t->tmr);
+	} else {
+		/* Timer F goes on (17.1.2.2); a shorter wait for this host, as
+		 * another one is left, is over: it is alive. */
+		mono_timer_start(&t->tmr, timer_f_left_ms(t), timeout_handler,
+				 t);
+	}
+	if (t->cancelled)
+		give_up(t);
+	if (t->resph)
+		t->resph(0, msg, t->arg);
+}
+
+static void final(struct client_transaction *t, const struct sip_msg *msg)
+{
+	if (t->invite && msg->scode >= 300)
+		ack_send(t, msg);
+	if (msg->scode == 503 && !t->cancelled && t->resph &&
+	    t->next < t->to.count) {
+		failure_note(t, 0, "503 Service Unavailable");
+		attempt_stop(t);
+		t->ack = mem_deref(t->ack);
+		if (attempt_next(t) == 0)
+			return;
+	}
+	if (t->invite && msg->scode < 300) {
+		/* Repetitions are the caller's: it has the ACK. */
+		hash_unlink(&t->he);
+		mono_timer_cancel(&t->tmr);
+		mono_timer_cancel(&t->tmr_again);
+		terminate(t, 0, msg);
+		mem_deref(t);
+		return;
+	}
+	completed(t, t->invite ? COMPLETED_MS : SIP_T4);
+	terminate(t, 0, msg);
+}
+
+static bool match_handler(struct le *le, void *arg)
+{
+	const struct client_transaction *t = le->data;
+	const struct sip_msg *msg = arg;
+
+	return !pl_strcmp(&msg->via.branch, t->branch) &&
+	       !pl_strcmp(&msg->cseq.met, t->method);
+}
+
+/* 8.2.6.2: copied from the request. The branch alone would do for a peer that
+ * keeps the rules (17.1.3). */
+static bool dialog_is_ours(const struct client_transaction *t,
+			   const struct sip_msg *msg)
+{
+	return !pl_strcmp(&msg->callid, t->callid) &&
+	       !pl_strcmp(&msg->from.tag, t->from_tag) &&
+	       msg->cseq.num == t->cseq;
+}
+
+static struct client_transaction *transaction_find(
+	struct transaction_layer *layer, const struct sip_msg *msg)
+{
+	if (!pl_isset(&msg->via.branch))
+		return NULL;
+	return list_ledata(hash_lookup(layer->clients,
+				       hash_joaat_pl(&msg->via.branch),
+				       match_handler, (void *)(uintptr_t)msg));
+}
+
+void client_transaction_discarded(struct transaction_layer *layer,
+				  const struct sip_msg *msg, const char *why)
+{
+	struct client_transaction *t = transaction_find(layer, msg);
+
+	if (t)
+		t->discarded = why;
+}
+
+bool client_transaction_response(struct transaction_layer *layer,
+				 const struct sip_msg *msg)
+{
+	struct client_transaction *t = transaction_find(layer, msg);
+
+	if (!t)
+		return false;
+	if (!dialog_is_ours(t, msg)) {
+		t->discarded = "its Call-ID, From tag or CSeq is not the "
+			       "request's";
+		return true;
+	}
+	if (t->state == CLIENT_COMPLETED) {
+		if (t->invite && msg->scode >= 300)
+			ack_send(t, msg);
+		return true;
+	}
+	if (msg->scode < 200)
+		provisional(t, msg);
+	else
+		final(t, msg);
+	return true;
+}
+
+static bool unreachable_handler(struct le *le, void *arg)
+{
+	const struct client_transaction *t = le->data;
+
+	return t->state == CLIENT_CALLING && t->hop.tp == SIP_TRANSP_UDP &&
+	       sa_cmp(&t->hop.addr, arg, SA_ALL);
+}
+
+void client_transaction_unreachable(struct transaction_layer *layer,
+				    const struct sa *dst, int err)
+{
+	struct sa addr = *dst;
+	struct le *le;
+
+	/* Each goes on to another address, or ends. */
+	while ((le = hash_lookup(layer->calling, sa_hash(&addr, SA_ALL),
+				 unreachable_handler, &addr)))
+		attempt_failed(le->data, err, NULL);
+}
+
+void client_transaction_close_all(struct transaction_layer *layer)
+{
+	uint32_t chains = hash_bsize(layer->clients);
+	struct le *le;
+
+	layer->closing = true;
+	for (uint32_t i = 0; i < chains; i++) {
+		while ((le = list_head(hash_list(layer->clients, i)))) {
+			struct client_transaction *t = le->data;
+
+			hash_unlink(&t->he);
+			if (t->state != CLIENT_COMPLETED)
+				terminate(t, ECONNABORTED, NULL);
+			mem_deref(t);
+		}
+	}
+	while ((le = list_head(&layer->resolving))) {
+		struct client_transaction *t = le->data;
+
+		terminate(t, ECONNABORTED, NULL);
+		mem_deref(t);
+	}
 }

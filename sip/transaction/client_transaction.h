@@ -10,10 +10,11 @@
 
 #include <re.h>
 
-#include "sip/transport/resolve.h"
-
 struct header_list;
-struct sip_account;
+struct resolve_host;
+struct tls_context;
+struct transaction_layer;
+struct transaction_user;
 
 /**
  * A request under way. Whoever releases it before its final response wants to
@@ -22,7 +23,8 @@ struct sip_account;
 struct client_request;
 
 struct client_request_params {
-	struct sip_account *account; /* a reference is kept */
+	const struct transaction_user
+		*user; /* a reference to its owner is kept */
 	const char *method;
 	const char *uri; /* request URI */
 	const struct resolve_host
@@ -35,7 +37,7 @@ struct client_request_params {
 	char *from_tag;
 	uint32_t cseq;
 	unsigned scopes;             /* headers_scopes() of the request */
-	struct header_list *headers; /* these instead of the account's; a
+	struct header_list *headers; /* these instead of the user's; a
 				      * reference is kept; or NULL */
 	sip_send_h *sendh;
 	sip_resp_h *resph;
@@ -54,18 +56,19 @@ int client_request_send(struct client_request **ret,
 void client_request_cancel(struct client_request *client);
 
 /** A response. @return true: it belongs to a transaction of ours */
-bool client_transaction_response(struct sip_ua *ua, const struct sip_msg *msg);
+bool client_transaction_response(struct transaction_layer *layer,
+				 const struct sip_msg *msg);
 
 /** A response was discarded, for why (static): if it was meant for a
  * transaction of ours that gets no other, its failure says so. */
-void client_transaction_discarded(struct sip_ua *ua, const struct sip_msg *msg,
-				  const char *why);
+void client_transaction_discarded(struct transaction_layer *layer,
+				  const struct sip_msg *msg, const char *why);
 
 /** ICMP said that nobody is there (RFC 3261 18.4). */
-void client_transaction_unreachable(struct sip_ua *ua, const struct sa *dst,
-				    int err);
+void client_transaction_unreachable(struct transaction_layer *layer,
+				    const struct sa *dst, int err);
 
-/** End all of them with ECONNABORTED. */
-void client_transaction_close_all(struct sip_ua *ua);
+/** End all of them with ECONNABORTED; no request is sent any more. */
+void client_transaction_close_all(struct transaction_layer *layer);
 
 #endif

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "sip/message/error.h"
-#include "sip/transport/transport.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/hop.h"
 
 const char *response_phrase(uint16_t code)
 {
@@ -125,7 +124,7 @@ void response_hop(struct hop *hop, const struct sip_msg *msg)
 		    sip_transp_port(msg->tp, sa_port(&msg->via.addr)));
 }
 
-int response_begin(struct mbuf **ret, const struct sip_ua *ua,
+int response_begin(struct mbuf **ret, const char *software,
 		   const struct sip_msg *msg, bool routes, uint16_t code,
 		   const char *reason)
 {
@@ -137,8 +136,8 @@ int response_begin(struct mbuf **ret, const struct sip_ua *ua,
 	err = mbuf_printf(mb, "SIP/2.0 %u %s\r\n", code, reason);
 	if (!err)
 		err = copied_write(mb, msg, routes, code);
-	if (!err && ua->software)
-		err = mbuf_printf(mb, "Server: %s\r\n", ua->software);
+	if (!err && software)
+		err = mbuf_printf(mb, "Server: %s\r\n", software);
 	if (err) {
 		mem_deref(mb);
 		return neg(err);

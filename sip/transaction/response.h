@@ -8,7 +8,6 @@
 #include <re.h>
 
 struct hop;
-struct sip_ua;
 
 /** The phrase of RFC 3261 section 21, where no other was given.
  * @return static text */
@@ -19,11 +18,12 @@ void response_hop(struct hop *hop, const struct sip_msg *msg);
 
 /**
  * Begin a response: up to its own lines, which are written behind it.
- * @param ret     the caller's
- * @param routes  copy Record-Route
+ * @param ret       the caller's
+ * @param software  the Server header; NULL: none
+ * @param routes    copy Record-Route
  * @return 0; -ENOMEM; -errno
  */
-int response_begin(struct mbuf **ret, const struct sip_ua *ua,
+int response_begin(struct mbuf **ret, const char *software,
 		   const struct sip_msg *msg, bool routes, uint16_t code,
 		   const char *reason);
 /** It has no body: the end of it. @return 0; -ENOMEM */

@@ -8,8 +8,10 @@
 #include "sip/mono_timer.h"
 #include "sip/transaction/response.h"
 #include "sip/transaction/retransmit.h"
+#include "sip/transaction/transaction_layer_internal.h"
 #include "sip/transport/ceiling.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/hop.h"
+#include "sip/transport/transport.h"
 
 /* RFC 3261 17.2: timers H, I and J */
 #define WAIT_MS (64 * SIP_T1)
@@ -29,7 +31,7 @@ enum server_state {
 struct server_transaction {
 	struct le he;
 	struct le he_merge;
-	struct sip_ua *ua;
+	struct transaction_layer *layer;
 	struct sip_msg *msg;
 	struct mbuf *mb; /* the last response */
 	struct hop hop;
@@ -52,51 +54,52 @@ static void server_destructor(void *arg)
 	hash_unlink(&server->he_merge);
 	mono_timer_cancel(&server->tmr);
 	mono_timer_cancel(&server->tmr_again);
-	ceiling_give(server->ua, CEILING_SERVERS, server->bytes);
+	ceiling_give(transport_ceilings(server->layer->transport),
+		     CEILING_SERVERS, server->bytes);
 	mem_deref(server->msg);
 	mem_deref(server->mb);
 }
 
 int server_transaction_new(struct server_transaction **ret,
-			   struct transport *transport,
+			   struct transaction_layer *layer,
 			   const struct sip_msg *msg, sip_cancel_h *cancel_h,
 			   void *arg)
 {
-	struct sip_ua *ua = transport->ua;
+	struct ceilings *ceilings = transport_ceilings(layer->transport);
 	size_t bytes = SERVER_BYTES + (msg->mb ? msg->mb->size : 0) +
 		       HEADER_BYTES * list_count(&msg->hdrl);
 	struct server_transaction *server;
 
-	if (!ceiling_take(ua, CEILING_SERVERS, bytes))
+	if (!ceiling_take(ceilings, CEILING_SERVERS, bytes))
 		return -ENOBUFS;
 	server = mem_zalloc(sizeof(*server), server_destructor);
 	if (!server) {
-		ceiling_give(ua, CEILING_SERVERS, bytes);
+		ceiling_give(ceilings, CEILING_SERVERS, bytes);
 		return -ENOMEM;
 	}
-	server->ua = ua;
+	server->layer = layer;
 	server->bytes = bytes;
 	server->msg = msg_ref(msg);
 	server->invite = !pl_strcmp(&msg->met, "INVITE");
 	server->cancel_h = cancel_h;
 	server->arg = arg;
-	hash_append(ua->servers, hash_joaat_pl(&msg->via.branch), &server->he,
-		    server);
-	hash_append(ua->merges, hash_joaat_pl(&msg->callid), &server->he_merge,
-		    server);
+	hash_append(layer->servers, hash_joaat_pl(&msg->via.branch),
+		    &server->he, server);
+	hash_append(layer->merges, hash_joaat_pl(&msg->callid),
+		    &server->he_merge, server);
 	*ret = server;
 	return 0;
 }
 
 /* ---- responses ---- */
 
-int server_transaction_resend(struct transport *transport,
+int server_transaction_resend(struct transaction_layer *layer,
 			      const struct sip_msg *msg, struct mbuf *mb)
 {
 	struct hop hop;
 
 	response_hop(&hop, msg);
-	return transport_send(transport, &hop, mb, NULL);
+	return transport_send(layer->transport, &hop, mb, NULL);
 }
 
 static void wait_handler(void *arg)
@@ -109,7 +112,8 @@ static void again_handler(void *arg)
 	struct server_transaction *server = arg;
 
 	server->sent++;
-	(void)transport_send(server->ua->sip, &server->hop, server->mb, NULL);
+	(void)transport_send(server->layer->transport, &server->hop, server->mb,
+			     NULL);
 	mono_timer_start(&server->tmr_again,
 			 retransmit_interval_ms(server->sent, SIP_T2),
 			 again_handler, server);
@@ -138,23 +142,22 @@ static void finish(struct server_transaction *server, uint16_t code)
 }
 
 static int reply_send(struct server_transaction **place,
-		      struct transport *transport, const struct sip_msg *msg,
-		      uint16_t code, struct mbuf *mb)
+		      struct transaction_layer *layer,
+		      const struct sip_msg *msg, uint16_t code, struct mbuf *mb)
 {
 	struct server_transaction *server = place ? *place : NULL;
 	int err = 0;
 
 	if (!server)
-		err = server_transaction_new(&server, transport, msg, NULL,
-					     NULL);
+		err = server_transaction_new(&server, layer, msg, NULL, NULL);
 	if (err == -ENOBUFS)
-		return server_transaction_resend(transport, msg, mb);
+		return server_transaction_resend(layer, msg, mb);
 	if (err)
 		return err;
 	response_hop(&server->hop, msg);
 	mem_deref(server->mb);
 	server->mb = mem_ref(mb);
-	err = transport_send(transport, &server->hop, mb, NULL);
+	err = transport_send(layer->transport, &server->hop, mb, NULL);
 	if (place)
 		*place = err || code >= 200 ? NULL : server;
 	if (err) {
@@ -169,7 +172,8 @@ static int reply_send(struct server_transaction **place,
 }
 
 int server_transaction_replyf(struct server_transaction **server,
-			      struct mbuf **ret_mb, struct transport *transport,
+			      struct mbuf **ret_mb,
+			      struct transaction_layer *layer,
 			      const struct sip_msg *msg, bool routes,
 			      uint16_t code, const char *reason,
 			      const char *fmt, ...)
@@ -180,7 +184,7 @@ int server_transaction_replyf(struct server_transaction **server,
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	err = response_begin(&mb, transport->ua, msg, routes, code, reason);
+	err = response_begin(&mb, layer->software, msg, routes, code, reason);
 	if (!err && fmt) {
 		va_start(args, fmt);
 		err = neg(mbuf_vprintf(mb, fmt, args));
@@ -191,7 +195,7 @@ int server_transaction_replyf(struct server_transaction **server,
 	if (mb)
 		mb->pos = 0;
 	if (!err)
-		err = reply_send(server, transport, msg, code, mb);
+		err = reply_send(server, layer, msg, code, mb);
 	else if (server)
 		*server = mem_deref(*server);
 	if (!err && ret_mb)
@@ -202,15 +206,15 @@ int server_transaction_replyf(struct server_transaction **server,
 }
 
 int server_transaction_reply(struct server_transaction **server,
-			     struct transport *transport,
+			     struct transaction_layer *layer,
 			     const struct sip_msg *msg, uint16_t code,
 			     const char *reason)
 {
-	return server_transaction_replyf(server, NULL, transport, msg, false,
-					 code, reason, NULL);
+	return server_transaction_replyf(server, NULL, layer, msg, false, code,
+					 reason, NULL);
 }
 
-int server_transaction_reply_once(struct transport *transport,
+int server_transaction_reply_once(struct transaction_layer *layer,
 				  const struct sip_msg *msg, uint16_t code,
 				  const char *reason)
 {
@@ -219,12 +223,12 @@ int server_transaction_reply_once(struct transport *transport,
 
 	if (!pl_strcmp(&msg->met, "ACK"))
 		return 0;
-	err = response_begin(&mb, transport->ua, msg, false, code, reason);
+	err = response_begin(&mb, layer->software, msg, false, code, reason);
 	if (!err)
 		err = response_end(mb);
 	if (!err) {
 		mb->pos = 0;
-		err = server_transaction_resend(transport, msg, mb);
+		err = server_transaction_resend(layer, msg, mb);
 	}
 	mem_deref(mb);
 	return err;
@@ -276,10 +280,11 @@ static struct server_transaction *find(struct hash *hash, const struct pl *key,
 				       (void *)(uintptr_t)msg));
 }
 
-static bool ack_received(struct sip_ua *ua, const struct sip_msg *msg)
+static bool ack_received(struct transaction_layer *layer,
+			 const struct sip_msg *msg)
 {
 	struct server_transaction *server =
-		find(ua->servers, &msg->via.branch, invite_handler, msg);
+		find(layer->servers, &msg->via.branch, invite_handler, msg);
 
 	/* That of a 2xx is the call's. */
 	if (!server || server->state == SERVER_ACCEPTED)
@@ -294,42 +299,44 @@ static bool ack_received(struct sip_ua *ua, const struct sip_msg *msg)
 	return true;
 }
 
-static bool cancel_received(struct sip_ua *ua, const struct sip_msg *msg)
+static bool cancel_received(struct transaction_layer *layer,
+			    const struct sip_msg *msg)
 {
 	struct server_transaction *server =
-		find(ua->servers, &msg->via.branch, invite_handler, msg);
+		find(layer->servers, &msg->via.branch, invite_handler, msg);
 
 	if (!server)
 		return false;
 	/* The To tag of both answers is the same (9.2). */
 	((struct sip_msg *)(uintptr_t)msg)->tag = server->msg->tag;
-	(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
+	(void)server_transaction_reply(NULL, layer, msg, 200, "OK");
 	if (server->cancel_h)
 		server->cancel_h(server->arg);
 	return true;
 }
 
-bool server_transaction_request(struct sip_ua *ua, const struct sip_msg *msg)
+bool server_transaction_request(struct transaction_layer *layer,
+				const struct sip_msg *msg)
 {
 	struct server_transaction *server;
 
 	if (!pl_isset(&msg->via.branch))
 		return false;
 	if (!pl_strcmp(&msg->met, "ACK"))
-		return ack_received(ua, msg);
-	server = find(ua->servers, &msg->via.branch, repeated_handler, msg);
+		return ack_received(layer, msg);
+	server = find(layer->servers, &msg->via.branch, repeated_handler, msg);
 	if (server) {
 		if (server->state == SERVER_PROCEEDING ||
 		    server->state == SERVER_COMPLETED)
-			(void)transport_send(ua->sip, &server->hop, server->mb,
-					     NULL);
+			(void)transport_send(layer->transport, &server->hop,
+					     server->mb, NULL);
 		return true;
 	}
 	if (!pl_strcmp(&msg->met, "CANCEL"))
-		return cancel_received(ua, msg);
+		return cancel_received(layer, msg);
 	if (!pl_isset(&msg->to.tag) &&
-	    find(ua->merges, &msg->callid, merged_handler, msg)) {
-		(void)server_transaction_reply_once(ua->sip, msg, 482,
+	    find(layer->merges, &msg->callid, merged_handler, msg)) {
+		(void)server_transaction_reply_once(layer, msg, 482,
 						    "Loop Detected");
 		return true;
 	}
@@ -346,7 +353,7 @@ static bool close_handler(struct le *le, void *arg)
 	return false;
 }
 
-void server_transaction_close_all(struct sip_ua *ua)
+void server_transaction_close_all(struct transaction_layer *layer)
 {
-	hash_apply(ua->servers, close_handler, NULL);
+	hash_apply(layer->servers, close_handler, NULL);
 }

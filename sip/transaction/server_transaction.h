@@ -7,7 +7,7 @@
 
 #include <re.h>
 
-#include "sip/transport/transport.h"
+struct transaction_layer;
 
 /** Held by its owner until the final response, then by itself. */
 struct server_transaction;
@@ -19,7 +19,7 @@ struct server_transaction;
  *         a repetition is another request then
  */
 int server_transaction_new(struct server_transaction **ret,
-			   struct transport *transport,
+			   struct transaction_layer *layer,
 			   const struct sip_msg *msg, sip_cancel_h *cancel_h,
 			   void *arg);
 
@@ -32,27 +32,29 @@ int server_transaction_new(struct server_transaction **ret,
  * @return 0; -errno, and the transaction is gone
  */
 int server_transaction_replyf(struct server_transaction **server,
-			      struct mbuf **ret_mb, struct transport *transport,
+			      struct mbuf **ret_mb,
+			      struct transaction_layer *layer,
 			      const struct sip_msg *msg, bool routes,
 			      uint16_t code, const char *reason,
 			      const char *fmt, ...);
 int server_transaction_reply(struct server_transaction **server,
-			     struct transport *transport,
+			     struct transaction_layer *layer,
 			     const struct sip_msg *msg, uint16_t code,
 			     const char *reason);
 /** The same without a transaction. */
-int server_transaction_reply_once(struct transport *transport,
+int server_transaction_reply_once(struct transaction_layer *layer,
 				  const struct sip_msg *msg, uint16_t code,
 				  const char *reason);
 
 /** Send a response again, to where it went. */
-int server_transaction_resend(struct transport *transport,
+int server_transaction_resend(struct transaction_layer *layer,
 			      const struct sip_msg *msg, struct mbuf *mb);
 
 /** A request. @return true: a transaction took it */
-bool server_transaction_request(struct sip_ua *ua, const struct sip_msg *msg);
+bool server_transaction_request(struct transaction_layer *layer,
+				const struct sip_msg *msg);
 
 /** Release those that have their final response. */
-void server_transaction_close_all(struct sip_ua *ua);
+void server_transaction_close_all(struct transaction_layer *layer);
 
 #endif

@@ -1,7 +1,5 @@
 #include "sip/transport/ceiling.h"
 
-#include "sip/ua/ua_internal.h"
-
 _Static_assert(CEILING_BYTES_MAX == (size_t)256 << 20, "as the words say");
 
 static const char *const words[CEILINGS] = {
@@ -16,27 +14,29 @@ static const char *const words[CEILINGS] = {
 		"that take none of more are closed",
 };
 
-void ceilings_init(struct sip_ua *ua)
+void ceilings_init(struct ceilings *c,
+		   void (*full_h)(const char *reason, void *arg), void *arg)
 {
+	*c = (struct ceilings){.full_h = full_h, .arg = arg};
 	for (size_t i = 0; i < CEILINGS; i++)
-		ua->ceilings[i].bytes_max = CEILING_BYTES_MAX;
+		c->of[i].bytes_max = CEILING_BYTES_MAX;
 }
 
-bool ceiling_take(struct sip_ua *ua, enum ceiling_of of, size_t bytes)
+bool ceiling_take(struct ceilings *c, enum ceiling_of of, size_t bytes)
 {
-	struct ceiling *c = &ua->ceilings[of];
+	struct ceiling *ceiling = &c->of[of];
 
-	if (bytes <= c->bytes_max - c->bytes) {
-		c->bytes += bytes;
+	if (bytes <= ceiling->bytes_max - ceiling->bytes) {
+		ceiling->bytes += bytes;
 		return true;
 	}
-	if (!c->told && ua->full_h)
-		ua->full_h(words[of], ua->arg);
-	c->told = true;
+	if (!ceiling->told && c->full_h)
+		c->full_h(words[of], c->arg);
+	ceiling->told = true;
 	return false;
 }
 
-void ceiling_give(struct sip_ua *ua, enum ceiling_of of, size_t bytes)
+void ceiling_give(struct ceilings *c, enum ceiling_of of, size_t bytes)
 {
-	ua->ceilings[of].bytes -= bytes;
+	c->of[of].bytes -= bytes;
 }

@@ -1,6 +1,5 @@
 /**
- * What peers can make a user agent keep, of all of them together: sums of
- * bytes that do not go beyond a ceiling.
+ * Ceilings of what all peers together make a user agent keep, in bytes.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_CEILING_H
@@ -9,12 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sip_ua;
-
 enum ceiling_of {
-	CEILING_SERVERS,    /* transactions of requests of others */
-	CEILING_STREAM_IN,  /* of messages that are not whole yet */
-	CEILING_STREAM_OUT, /* of messages that connections do not take */
+	CEILING_SERVERS,    /* server transactions */
+	CEILING_STREAM_IN,  /* received parts of messages on connections */
+	CEILING_STREAM_OUT, /* messages that wait for their connection */
 	CEILINGS,
 };
 
@@ -23,16 +20,26 @@ enum ceiling_of {
 struct ceiling {
 	size_t bytes;
 	size_t bytes_max;
-	bool told; /* that something went beyond it */
+	bool told; /* full_h was called for it */
 };
 
-void ceilings_init(struct sip_ua *ua);
+struct ceilings {
+	struct ceiling of[CEILINGS];
+	void (*full_h)(const char *reason, void *arg); /* may be NULL */
+	void *arg;
+};
+
+/** Nothing is kept yet. @param full_h  as of sip_ua_params, or NULL */
+void ceilings_init(struct ceilings *c,
+		   void (*full_h)(const char *reason, void *arg), void *arg);
 
 /**
- * @return false: it would be more than there may be; nothing is taken, and the
- *         first time full_h of sip_ua_params is told
+ * Count bytes that are to be kept.
+ * @return false: they exceed the ceiling; nothing is counted, and the first
+ *         time full_h is called
  */
-bool ceiling_take(struct sip_ua *ua, enum ceiling_of of, size_t bytes);
-void ceiling_give(struct sip_ua *ua, enum ceiling_of of, size_t bytes);
+bool ceiling_take(struct ceilings *c, enum ceiling_of of, size_t bytes);
+/** They are kept no longer. */
+void ceiling_give(struct ceilings *c, enum ceiling_of of, size_t bytes);
 
 #endif

@@ -11,8 +11,9 @@
 #include "base/stamp.h"
 #include "sip/message/error.h"
 #include "sip/message/text.h"
-#include "sip/transport/ceiling.h"
 #include "sip/transport/conn_internal.h"
+#include "sip/transport/frame.h"
+#include "sip/transport/receive.h"
 #include "sip/transport/tls.h"
 #include "sip/transport/trace.h"
 
@@ -21,6 +22,9 @@
 #define PONG_MS         10000        /* RFC 5626 4.4.1 */
 #define QUEUE_BYTES_MAX (1024 * 1024)
 #define QUEUE_CRLF_MAX  4 /* keep-alives; one answers for more */
+#define READ_BYTES      16384
+#define READS_A_TURN    8 /* others have their turn, too */
+#define PONGS_A_READ    4 /* one answers all pings that came together */
 
 struct tx_item {
 	struct le le;
@@ -38,6 +42,84 @@ static void item_destructor(void *arg)
 	list_unlink(&item->le);
 	mem_deref(item->mb);
 }
+
+static void rest_trace(struct conn *conn);
+
+/* ---- bytes, through TLS or not ---- */
+
+static ssize_t bytes_write(struct conn *conn, const uint8_t *p, size_t len)
+{
+	ssize_t n;
+	int err;
+
+	if (!conn->ssl) {
+		n = send(conn->fd, p, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		return n < 0 ? -errno : n;
+	}
+	ERR_clear_error();
+	n = SSL_write(conn->ssl, p, (int)len);
+	if (n > 0)
+		return n;
+	err = SSL_get_error(conn->ssl, (int)n);
+	return err == SSL_ERROR_WANT_READ || err == SSL_ERROR_WANT_WRITE
+		       ? -EAGAIN
+		       : -EPROTO;
+}
+
+/* recv(), and when what was read had come. */
+static ssize_t stamped_recv(struct conn *conn, void *p, size_t size, int flags)
+{
+	union {
+		char bytes[STAMP_SPACE];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {p, size};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct stamp_clock clock;
+	ssize_t n = recvmsg(conn->fd, &msg, flags | MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	stamp_clock_read(&clock);
+	conn->rx_ns = stamp_find(&msg, &clock);
+	return n;
+}
+
+static ssize_t bytes_read(struct conn *conn, uint8_t *p, size_t size)
+{
+	uint8_t next;
+	ssize_t n;
+
+	if (!conn->ssl)
+		return stamped_recv(conn, p, size, 0);
+	/* OpenSSL reads the socket itself. What it holds came with the bytes
+	 * before: their time stays. What comes after this look is for the next
+	 * one, which takes its time. */
+	if (SSL_pending(conn->ssl) == 0 &&
+	    stamped_recv(conn, &next, 1, MSG_PEEK) == -EAGAIN &&
+	    !SSL_has_pending(conn->ssl))
+		return -EAGAIN;
+	ERR_clear_error();
+	n = SSL_read(conn->ssl, p, (int)size);
+	if (n > 0)
+		return n;
+	switch (SSL_get_error(conn->ssl, (int)n)) {
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_WANT_WRITE:
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* ---- the end of a connection ---- */
 
 void conn_release(struct conn *conn)
 {
@@ -62,7 +144,8 @@ void conn_release(struct conn *conn)
 	}
 	list_flush(&conn->tx);
 	if (conn->tx_kept > 0) /* else the transport may be gone */
-		ceiling_give(conn->t->ua, CEILING_STREAM_OUT, conn->tx_kept);
+		ceiling_give(&conn->t->ceilings, CEILING_STREAM_OUT,
+			     conn->tx_kept);
 	conn->tx_kept = 0;
 	conn->tx_bytes = 0;
 	conn->tx_crlf = 0;
@@ -105,7 +188,7 @@ void conn_close(struct conn *conn, int err, const char *why)
 			  stage, conn->state == CONN_CONNECTING ? "to" : "with",
 			  &conn->paddr,
 			  conn->state == CONN_UP ? "ended" : "failed", why);
-	conn_rest_trace(conn);
+	rest_trace(conn);
 	conn_release(conn);
 	watches_tell(conn, err, err == ECONNREFUSED ? NULL : reason);
 	mem_deref(conn); /* the table's reference */
@@ -165,7 +248,7 @@ int conn_events_want(struct conn *conn, int flags)
 static void item_trace(struct conn *conn, struct tx_item *item)
 {
 	if (item->message && !item->traced)
-		trace_sent(conn->t->ua, conn->tp, &conn->laddr, &conn->paddr,
+		trace_sent(conn->t, conn->tp, &conn->laddr, &conn->paddr,
 			   item->mb->buf + item->start,
 			   item->mb->end - item->start);
 	item->traced = true;
@@ -179,8 +262,8 @@ static void items_write(struct conn *conn)
 		ssize_t n;
 
 		item_trace(conn, item);
-		n = conn_bytes_write(conn, item->mb->buf + item->pos,
-				     item->mb->end - item->pos);
+		n = bytes_write(conn, item->mb->buf + item->pos,
+				item->mb->end - item->pos);
 		if (n == -EAGAIN) {
 			(void)conn_events_want(conn, FD_READ | FD_WRITE);
 			return;
@@ -203,9 +286,10 @@ static void items_write(struct conn *conn)
 /* What the peer did not take. */
 static void queue_account(struct conn *conn)
 {
-	ceiling_give(conn->t->ua, CEILING_STREAM_OUT, conn->tx_kept);
+	ceiling_give(&conn->t->ceilings, CEILING_STREAM_OUT, conn->tx_kept);
 	conn->tx_kept = 0;
-	if (ceiling_take(conn->t->ua, CEILING_STREAM_OUT, conn->tx_bytes))
+	if (ceiling_take(&conn->t->ceilings, CEILING_STREAM_OUT,
+			 conn->tx_bytes))
 		conn->tx_kept = conn->tx_bytes;
 	else if (!conn->broken)
 		conn_break(conn, ENOBUFS);
@@ -264,6 +348,186 @@ void conn_ping(struct conn *conn)
 	conn_crlf_send(conn, "\r\n\r\n");
 }
 
+/* ---- what it receives ---- */
+
+/* The first bytes of what was read and is not taken yet. */
+static struct arrival arrival_of(struct conn *conn, size_t len)
+{
+	return (struct arrival){
+		.mono_ns = conn->rx_ns,
+		.tp = conn->tp,
+		.src = &conn->paddr,
+		.dst = &conn->laddr,
+		.conn = conn,
+		.data = mbuf_buf(conn->rx),
+		.len = len,
+	};
+}
+
+static void rest_trace(struct conn *conn)
+{
+	if (conn->rx && mbuf_get_left(conn->rx) > 0) {
+		const struct arrival rest =
+			arrival_of(conn, mbuf_get_left(conn->rx));
+
+		trace_received(conn->t, &rest);
+	}
+	conn->rx = mem_deref(conn->rx);
+	ceiling_give(&conn->t->ceilings, CEILING_STREAM_IN, conn->rx_kept);
+	conn->rx_kept = 0;
+}
+
+/* What was read and is not taken: a part of a message. */
+static void rest_account(struct conn *conn)
+{
+	size_t kept = conn->rx ? conn->rx->size : 0;
+
+	if (conn->state == CONN_CLOSED)
+		return; /* given back */
+	ceiling_give(&conn->t->ceilings, CEILING_STREAM_IN, conn->rx_kept);
+	conn->rx_kept = 0;
+	if (ceiling_take(&conn->t->ceilings, CEILING_STREAM_IN, kept))
+		conn->rx_kept = kept;
+	else
+		conn_close(conn, ENOBUFS,
+			   "parts of messages keep all the memory they may");
+}
+
+/* CRLF between messages: two are a ping, one is a pong (RFC 5626 4.4.1).
+ * @return bytes taken */
+static size_t crlf_take(struct conn *conn, unsigned *pongs)
+{
+	const uint8_t *p = mbuf_buf(conn->rx);
+	size_t len = mbuf_get_left(conn->rx);
+
+	if (len >= 4 && memcmp(p, "\r\n\r\n", 4) == 0) {
+		if ((*pongs)++ < PONGS_A_READ)
+			conn_crlf_send(conn, "\r\n");
+		return 4;
+	}
+	if (len >= 2 && memcmp(p, "\r\n", 2) == 0) {
+		/* One byte of a second CRLF may be on its way. */
+		if (len == 3 && p[2] == '\r')
+			return 0;
+		mono_timer_cancel(&conn->tmr_pong);
+		return 2;
+	}
+	return 0;
+}
+
+/* One message. @return false: it is not whole, or was the end */
+static bool frame_take(struct conn *conn)
+{
+	size_t left = mbuf_get_left(conn->rx);
+	struct arrival arrival;
+	size_t len;
+	int err;
+
+	if (left < conn->rx_need || (*mbuf_buf(conn->rx) == '\r' && left < 4))
+		return false;
+	conn->rx_need = 0;
+	err = frame_find(mbuf_buf(conn->rx), left, &len);
+	if (err == -EAGAIN) {
+		conn->rx_need = len;
+		return false;
+	}
+	if (err) {
+		conn_close(conn, EBADMSG,
+			   err == -EMSGSIZE
+				   ? "a message of more than 64 kB came"
+				   : "a message without a usable "
+				     "Content-Length came");
+		return false;
+	}
+	arrival = arrival_of(conn, len);
+	receive_message(conn->t, &arrival);
+	if (conn->rx)
+		mbuf_advance(conn->rx, (ssize_t)len);
+	return conn->rx != NULL;
+}
+
+static void frames_take(struct conn *conn)
+{
+	unsigned pongs = 0;
+	size_t left;
+
+	while (conn->state == CONN_UP && mbuf_get_left(conn->rx) > 0) {
+		size_t len = crlf_take(conn, &pongs);
+
+		if (len > 0)
+			mbuf_advance(conn->rx, (ssize_t)len);
+		else if (!frame_take(conn))
+			break;
+	}
+	if (!conn->rx)
+		return;
+	left = mbuf_get_left(conn->rx);
+	memmove(conn->rx->buf, mbuf_buf(conn->rx), left);
+	conn->rx->pos = 0;
+	conn->rx->end = left;
+	/* Most connections are idle most of the time. */
+	if (left == 0)
+		conn->rx = mem_deref(conn->rx);
+}
+
+static void more_handler(void *arg)
+{
+	struct conn *conn = arg;
+
+	mem_ref(conn);
+	conn_read(conn);
+	mem_deref(conn);
+}
+
+static void bytes_take(struct conn *conn)
+{
+	for (int i = 0; conn->state == CONN_UP && !conn->broken; i++) {
+		ssize_t n;
+
+		if (i == READS_A_TURN) {
+			/* What OpenSSL holds makes no event. */
+			mono_timer_start(&conn->tmr_more, 0, more_handler,
+					 conn);
+			return;
+		}
+		if (!conn->rx)
+			conn->rx = mbuf_alloc(READ_BYTES);
+		if (!conn->rx ||
+		    (conn->rx->size - conn->rx->end < READ_BYTES &&
+		     mbuf_resize(conn->rx, conn->rx->end + READ_BYTES))) {
+			conn_close(conn, ENOMEM, "out of memory");
+			return;
+		}
+		n = bytes_read(conn, conn->rx->buf + conn->rx->end, READ_BYTES);
+		if (n == -EAGAIN || n == -EINTR) {
+			if (conn->rx->end == 0)
+				conn->rx = mem_deref(conn->rx);
+			return;
+		}
+		if (n == -EPROTO && conn->ssl) {
+			conn_tls_close(conn);
+			return;
+		}
+		if (n <= 0) {
+			conn_close(conn, n ? (int)-n : ECONNRESET,
+				   n ? strerror((int)-n)
+				     : "the peer closed it");
+			return;
+		}
+		conn->rx->end += (size_t)n;
+		conn_busy(conn);
+		frames_take(conn);
+	}
+}
+
+void conn_read(struct conn *conn)
+{
+	bytes_take(conn);
+	rest_account(conn);
+}
+
+/* ---- a connection of the table ---- */
+
 struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 		       const struct sa *paddr)
 {
@@ -321,13 +585,13 @@ static bool flush_handler(struct le *le, void *arg)
 	(void)arg;
 
 	list_clear(&conn->watches);
-	conn_rest_trace(conn);
+	rest_trace(conn);
 	conn_release(conn);
 	mem_deref(conn);
 	return false;
 }
 
-void transport_flush(struct transport *t)
+void conn_close_all(struct transport *t)
 {
 	hash_apply(t->conns, flush_handler, NULL);
 }

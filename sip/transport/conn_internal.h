@@ -1,7 +1,6 @@
 /**
- * What the files of a connection share: conn.c (its life and what it sends),
- * conn_io.c (bytes, through TLS or not), conn_read.c (messages in them) and
- * conn_open.c (how it comes about, and how it is found).
+ * What the files of a connection share: conn.c (what it sends and receives, its
+ * end) and conn_open.c (connecting, accepting, finding one).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_CONN_INTERNAL_H
@@ -11,7 +10,9 @@
 
 #include "sip/mono_timer.h"
 #include "sip/transport/conn.h"
+#include "sip/transport/hop.h"
 #include "sip/transport/tls.h"
+#include "sip/transport/transport_internal.h"
 
 enum conn_state {
 	CONN_SNIFFING, /* accepted; TLS or not is seen by the first byte */
@@ -72,20 +73,8 @@ void conn_flush(struct conn *conn);
 /** Send a keep-alive. */
 void conn_crlf_send(struct conn *conn, const char *text);
 
-/* ---- conn_io.c ---- */
-
-/** @return bytes; -EAGAIN; -EPROTO of TLS; -errno */
-ssize_t conn_bytes_write(struct conn *conn, const uint8_t *p, size_t len);
-/** The time they came is in rx_ns.
- * @return bytes; 0 the peer closed; -EAGAIN; -EPROTO of TLS; -errno */
-ssize_t conn_bytes_read(struct conn *conn, uint8_t *p, size_t size);
-
-/* ---- conn_read.c ---- */
-
 /** Read what is there, and hand the messages in it on. */
 void conn_read(struct conn *conn);
-/** What is left over is no message, but it came. */
-void conn_rest_trace(struct conn *conn);
 
 /* ---- conn_open.c ---- */
 

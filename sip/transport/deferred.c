@@ -1,41 +1,45 @@
 #include "sip/transport/deferred.h"
 
-#include "sip/ua/ua_internal.h"
-
 static void timer_handler(void *arg)
 {
 	deferred_run(arg);
 }
 
-void deferred_start(struct sip_ua *ua, struct deferred *later,
+void deferred_start(struct deferred_queue *queue, struct deferred *deferred,
 		    void (*handler)(void *arg), void *arg)
 {
-	later->handler = handler;
-	later->arg = arg;
-	if (later->le.list)
+	deferred->handler = handler;
+	deferred->arg = arg;
+	if (deferred->le.list)
 		return;
-	list_append(&ua->due, &later->le, later);
+	list_append(&queue->due, &deferred->le, deferred);
 	/* The handling of a message ends with deferred_run(). */
-	if (!ua->handling && !mono_timer_running(&ua->tmr_due))
-		mono_timer_start(&ua->tmr_due, 0, timer_handler, ua);
+	if (!queue->handling && !mono_timer_running(&queue->tmr))
+		mono_timer_start(&queue->tmr, 0, timer_handler, queue);
 }
 
-void deferred_cancel(struct deferred *later)
+void deferred_cancel(struct deferred *deferred)
 {
-	list_unlink(&later->le);
+	list_unlink(&deferred->le);
 }
 
-void deferred_run(struct sip_ua *ua)
+void deferred_run(struct deferred_queue *queue)
 {
-	struct deferred *later;
+	struct deferred *first;
 
-	for (uint32_t left = list_count(&ua->due);
-	     left > 0 && (later = list_ledata(list_head(&ua->due))); left--) {
-		list_unlink(&later->le);
-		later->handler(later->arg);
+	for (uint32_t left = list_count(&queue->due);
+	     left > 0 && (first = list_ledata(list_head(&queue->due)));
+	     left--) {
+		list_unlink(&first->le);
+		first->handler(first->arg);
 	}
-	if (list_head(&ua->due))
-		mono_timer_start(&ua->tmr_due, 0, timer_handler, ua);
+	if (list_head(&queue->due))
+		mono_timer_start(&queue->tmr, 0, timer_handler, queue);
 	else
-		mono_timer_cancel(&ua->tmr_due);
+		mono_timer_cancel(&queue->tmr);
+}
+
+void deferred_close(struct deferred_queue *queue)
+{
+	mono_timer_cancel(&queue->tmr);
 }

@@ -7,11 +7,46 @@
 
 #include "base/str.h"
 #include "sip/message/error.h"
-#include "sip/transport/resolve_internal.h"
-#include "sip/ua/ua_internal.h"
 
 #define HOSTS_PATH  "/etc/hosts"
 #define QUERIES_MAX 64 /* a search */
+
+#define HOST_BYTES   256
+#define SERVICES_MAX 16 /* NAPTR records and SRV records, each */
+
+/* What is still to be asked, first to last. */
+enum step_kind {
+	STEP_HOST,  /* as it was given */
+	STEP_NAPTR, /* which transports (RFC 3263 4.1) */
+	STEP_SRV,   /* which hosts (4.2) */
+	STEP_ADDR,
+};
+
+struct step {
+	struct le le;
+	enum step_kind kind;
+	char host[HOST_BYTES]; /* name to ask for */
+	char name[HOST_BYTES]; /* what TLS verifies */
+	uint16_t port;
+	enum sip_transp tp;
+	bool secure;
+	bool fallback; /* SRV: without records ask for the address of name */
+	size_t base;   /* destinations before this host */
+};
+
+struct resolve {
+	struct dnsc *dnsc; /* NULL: no name servers */
+	int af;            /* of the addresses wanted */
+	struct list steps;
+	struct step *step; /* the one that is asked */
+	struct dns_query *query;
+	struct destinations *out;
+	uint32_t random;
+	unsigned queries;
+	bool sync;
+	resolve_h *handler;
+	void *arg;
+};
 
 static void resolve_next(struct resolve *r);
 
@@ -65,13 +100,13 @@ static void resolve_destructor(void *arg)
 	list_flush(&r->steps);
 }
 
-void resolve_destination_add(struct resolve *r, enum sip_transp tp,
-			     const struct sa *addr, const char *name)
+static void destination_add(struct resolve *r, enum sip_transp tp,
+			    const struct sa *addr, const char *name)
 {
 	struct destinations *d = r->out;
 	char *copy;
 
-	if (sa_af(addr) != sa_af(&r->ua->laddr))
+	if (sa_af(addr) != r->af)
 		return;
 	for (size_t i = 0; i < d->count; i++) {
 		if (d->list[i].tp == tp &&
@@ -109,8 +144,8 @@ static bool hosts_lookup(struct sa *ret, const char *name, int af)
 	return found;
 }
 
-struct step *resolve_step_add(struct resolve *r, struct le **after,
-			      const struct step *from)
+static struct step *step_add(struct resolve *r, struct le **after,
+			     const struct step *from)
 {
 	struct step *step = mem_zalloc(sizeof(*step), step_destructor);
 
@@ -126,12 +161,213 @@ struct step *resolve_step_add(struct resolve *r, struct le **after,
 	return step;
 }
 
-const char *resolve_srv_prefix(enum sip_transp tp)
+static const char *srv_prefix(enum sip_transp tp)
 {
 	return tp == SIP_TRANSP_UDP   ? "_sip._udp"
 	       : tp == SIP_TRANSP_TCP ? "_sip._tcp"
 				      : "_sips._tcp";
 }
+
+/* ---- the answers to r->step ---- */
+
+static void srv_step_add(struct resolve *r, struct le **after,
+			 const struct step *base, enum sip_transp tp,
+			 bool fallback)
+{
+	struct step step = *base;
+
+	step.kind = STEP_SRV;
+	step.tp = tp;
+	step.fallback = fallback;
+	if (str_print(step.host, sizeof(step.host), "%s.%s", srv_prefix(tp),
+		      base->name) >= 0)
+		(void)step_add(r, after, &step);
+}
+
+/* No NAPTR: SRV of each transport, the address last (RFC 3263 4.1). */
+static void srv_steps_all(struct resolve *r, const struct step *base)
+{
+	struct le *after = NULL;
+
+	if (base->secure) {
+		srv_step_add(r, &after, base, SIP_TRANSP_TLS, true);
+		return;
+	}
+	srv_step_add(r, &after, base, SIP_TRANSP_UDP, false);
+	srv_step_add(r, &after, base, SIP_TRANSP_TCP, false);
+	if (after) {
+		struct step addr = *base;
+
+		addr.kind = STEP_ADDR;
+		addr.tp = SIP_TRANSP_UDP;
+		addr.port = SIP_PORT;
+		addr.fallback = true; /* only if no SRV was found */
+		(void)step_add(r, &after, &addr);
+	}
+}
+
+static int service_transport(const char *services, bool secure,
+			     enum sip_transp *ret)
+{
+	if (strcasecmp(services, "SIPS+D2T") == 0)
+		*ret = SIP_TRANSP_TLS;
+	else if (!secure && strcasecmp(services, "SIP+D2U") == 0)
+		*ret = SIP_TRANSP_UDP;
+	else if (!secure && strcasecmp(services, "SIP+D2T") == 0)
+		*ret = SIP_TRANSP_TCP;
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static int naptr_compare(const struct dnsrr *a, const struct dnsrr *b)
+{
+	if (a->rdata.naptr.order != b->rdata.naptr.order)
+		return a->rdata.naptr.order < b->rdata.naptr.order ? -1 : 1;
+	return (int)a->rdata.naptr.pref - (int)b->rdata.naptr.pref;
+}
+
+static void naptr_take(struct resolve *r, const struct list *answers)
+{
+	const struct dnsrr *found[SERVICES_MAX];
+	struct le *after = NULL;
+	size_t count = 0;
+	enum sip_transp tp;
+	struct le *le;
+
+	LIST_FOREACH(answers, le)
+	{
+		const struct dnsrr *rr = le->data;
+		size_t i;
+
+		if (rr->type != DNS_TYPE_NAPTR || count == SERVICES_MAX ||
+		    service_transport(rr->rdata.naptr.services, r->step->secure,
+				      &tp) ||
+		    strcasecmp(rr->rdata.naptr.flags, "s") != 0)
+			continue;
+		for (i = count++; i > 0 && naptr_compare(rr, found[i - 1]) < 0;
+		     i--)
+			found[i] = found[i - 1];
+		found[i] = rr;
+	}
+	if (count == 0) {
+		srv_steps_all(r, r->step);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct step step = *r->step;
+
+		(void)service_transport(found[i]->rdata.naptr.services,
+					r->step->secure, &step.tp);
+		step.kind = STEP_SRV;
+		step.fallback = false;
+		if (str_copy(step.host, sizeof(step.host),
+			     found[i]->rdata.naptr.replace) >= 0)
+			(void)step_add(r, &after, &step);
+	}
+}
+
+static uint32_t random_next(struct resolve *r)
+{
+	/* xorshift32: the key decides, so that the requests of a dialog take
+	 * the same way */
+	r->random ^= r->random << 13;
+	r->random ^= r->random >> 17;
+	r->random ^= r->random << 5;
+	return r->random;
+}
+
+/* RFC 2782: by priority; within one by chance in proportion to the weight. */
+static void srv_sort(struct resolve *r, const struct dnsrr **v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t best = i;
+		uint32_t sum = 0;
+		uint32_t pick;
+
+		for (size_t k = i; k < count; k++) {
+			if (v[k]->rdata.srv.pri < v[best]->rdata.srv.pri)
+				best = k;
+		}
+		for (size_t k = i; k < count; k++) {
+			if (v[k]->rdata.srv.pri == v[best]->rdata.srv.pri)
+				sum += v[k]->rdata.srv.weight;
+		}
+		pick = sum ? random_next(r) % sum + 1 : 0;
+		for (size_t k = i; k < count && pick > 0; k++) {
+			if (v[k]->rdata.srv.pri != v[best]->rdata.srv.pri)
+				continue;
+			if (v[k]->rdata.srv.weight >= pick) {
+				best = k;
+				break;
+			}
+			pick -= v[k]->rdata.srv.weight;
+		}
+		const struct dnsrr *chosen = v[best];
+
+		memmove(&v[i + 1], &v[i], (best - i) * sizeof(v[0]));
+		v[i] = chosen;
+	}
+}
+
+static void srv_take(struct resolve *r, const struct list *answers)
+{
+	const struct dnsrr *found[SERVICES_MAX];
+	struct le *after = NULL;
+	size_t count = 0;
+	struct le *le;
+
+	LIST_FOREACH(answers, le)
+	{
+		const struct dnsrr *rr = le->data;
+
+		if (rr->type == DNS_TYPE_SRV && count < SERVICES_MAX &&
+		    strcmp(rr->rdata.srv.target, ".") != 0 &&
+		    rr->rdata.srv.target[0])
+			found[count++] = rr;
+	}
+	srv_sort(r, found, count);
+	for (size_t i = 0; i < count; i++) {
+		struct step step = *r->step;
+
+		step.kind = STEP_ADDR;
+		step.port = found[i]->rdata.srv.port;
+		step.fallback = false;
+		if (str_copy(step.host, sizeof(step.host),
+			     found[i]->rdata.srv.target) >= 0)
+			(void)step_add(r, &after, &step);
+	}
+	if (count == 0 && r->step->fallback) {
+		struct step step = *r->step;
+
+		step.kind = STEP_ADDR;
+		step.port = sip_transp_port(step.tp, 0);
+		step.fallback = false;
+		if (str_copy(step.host, sizeof(step.host), step.name) >= 0)
+			(void)step_add(r, &after, &step);
+	}
+}
+
+static void addr_take(struct resolve *r, const struct list *answers)
+{
+	struct le *le;
+
+	LIST_FOREACH(answers, le)
+	{
+		const struct dnsrr *rr = le->data;
+		struct sa sa;
+
+		if (rr->type == DNS_TYPE_A)
+			sa_set_in(&sa, rr->rdata.a.addr, r->step->port);
+		else if (rr->type == DNS_TYPE_AAAA)
+			sa_set_in6(&sa, rr->rdata.aaaa.addr, r->step->port);
+		else
+			continue;
+		destination_add(r, r->step->tp, &sa, r->step->name);
+	}
+}
+
+/* ---- questions ---- */
 
 static void query_handler(int err, const struct dnshdr *hdr,
 			  struct list *answers, struct list *authorities,
@@ -147,14 +383,14 @@ static void query_handler(int err, const struct dnshdr *hdr,
 	r->query = NULL;
 	switch (r->step->kind) {
 	case STEP_NAPTR:
-		resolve_naptr_take(r, list);
+		naptr_take(r, list);
 		break;
 	case STEP_SRV:
-		resolve_srv_take(r, list);
+		srv_take(r, list);
 		break;
 	case STEP_ADDR:
 	case STEP_HOST:
-		resolve_addr_take(r, list);
+		addr_take(r, list);
 		break;
 	}
 	r->step = mem_deref(r->step);
@@ -163,8 +399,7 @@ static void query_handler(int err, const struct dnshdr *hdr,
 
 static int query_send(struct resolve *r)
 {
-	uint16_t type =
-		sa_af(&r->ua->laddr) == AF_INET6 ? DNS_TYPE_AAAA : DNS_TYPE_A;
+	uint16_t type = r->af == AF_INET6 ? DNS_TYPE_AAAA : DNS_TYPE_A;
 
 	if (r->step->kind == STEP_NAPTR)
 		type = DNS_TYPE_NAPTR;
@@ -172,10 +407,9 @@ static int query_send(struct resolve *r)
 		type = DNS_TYPE_SRV;
 	if (r->queries++ >= QUERIES_MAX)
 		return -ENODATA;
-	return r->ua->dnsc ? neg(dnsc_query(&r->query, r->ua->dnsc,
-					    r->step->host, type, DNS_CLASS_IN,
-					    true, query_handler, r))
-			   : -ENODATA;
+	return r->dnsc ? neg(dnsc_query(&r->query, r->dnsc, r->step->host, type,
+					DNS_CLASS_IN, true, query_handler, r))
+		       : -ENODATA;
 }
 
 /* @return true: known without a name server */
@@ -190,12 +424,12 @@ static bool step_local(struct resolve *r)
 	    r->out->count > step->base)
 		return true;
 	if (sa_set_str(&sa, step->host, 0) &&
-	    !hosts_lookup(&sa, step->host, sa_af(&r->ua->laddr)))
+	    !hosts_lookup(&sa, step->host, r->af))
 		return false;
 	if (step->tp == SIP_TRANSP_NONE)
 		step->tp = step->secure ? SIP_TRANSP_TLS : SIP_TRANSP_UDP;
 	sa_set_port(&sa, sip_transp_port(step->tp, step->port));
-	resolve_destination_add(r, step->tp, &sa, step->name);
+	destination_add(r, step->tp, &sa, step->name);
 	return true;
 }
 
@@ -221,7 +455,7 @@ static void host_refine(struct resolve *r)
 		step->kind = STEP_SRV;
 		step->fallback = true;
 		if (str_print(step->host, sizeof(step->host), "%s.%s",
-			      resolve_srv_prefix(step->tp), step->name) < 0)
+			      srv_prefix(step->tp), step->name) < 0)
 			step->kind = STEP_ADDR;
 	}
 }
@@ -263,29 +497,28 @@ static int hosts_add(struct resolve *r, const struct resolve_host *hosts,
 		if (resolve_plain(step.host, sizeof(step.host), hosts[i].host))
 			return -EINVAL;
 		(void)str_copy(step.name, sizeof(step.name), step.host);
-		if (!resolve_step_add(r, &after, &step))
+		if (!step_add(r, &after, &step))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int resolve_start(struct resolve **ret, struct sip_ua *ua,
-		  const struct resolve_host *hosts, size_t host_count,
-		  uint32_t key, struct destinations *out, resolve_h *handler,
-		  void *arg)
+int resolve_start(struct resolve **ret, struct destinations *out,
+		  const struct resolve_params *params)
 {
 	struct resolve *r = mem_zalloc(sizeof(*r), resolve_destructor);
 	int err;
 
 	if (!r)
 		return -ENOMEM;
-	r->ua = ua;
+	r->dnsc = params->dnsc;
+	r->af = params->af;
 	r->out = out;
-	r->random = key ? key : 1;
-	r->handler = handler;
-	r->arg = arg;
+	r->random = params->key ? params->key : 1;
+	r->handler = params->handler;
+	r->arg = params->arg;
 	memset(out, 0, sizeof(*out));
-	err = hosts_add(r, hosts, host_count);
+	err = hosts_add(r, params->hosts, params->host_count);
 	if (!err) {
 		r->sync = true;
 		resolve_next(r);

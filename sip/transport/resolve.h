@@ -8,7 +8,6 @@
 
 #include <re.h>
 
-struct sip_ua;
 struct resolve;
 
 /* Hosts of a target. */
@@ -42,18 +41,26 @@ void destinations_release(struct destinations *d);
 /** err: 0, or why there is no address at all */
 typedef void(resolve_h)(int err, void *arg);
 
+struct resolve_params {
+	struct dnsc *dnsc; /* borrowed; NULL: literals and /etc/hosts only */
+	int af;            /* AF_INET or AF_INET6: of the addresses wanted */
+	const struct resolve_host *hosts; /* copied */
+	size_t host_count;
+	uint32_t key; /* decides the choice by weight (RFC 2782): the same
+		       * key, the same order */
+	resolve_h *handler;
+	void *arg;
+};
+
 /**
- * Find the addresses of hosts, in their order; those of our family.
- * @param key  makes the choice by weight: the same key, the same order
- * @param ret  NULL if all is known at once, and then the handler never comes;
+ * Find the addresses of hosts, in the order of the hosts.
+ * @param ret  NULL if all is known at once: then the handler is not called;
  *             else a reference: releasing it ends the search
- * @param out  filled by then, or when the handler comes; borrowed
+ * @param out  filled on return, or when the handler is called; borrowed
  * @return 0; -ENODATA no host has an address; -ENOMEM; -EINVAL
  */
-int resolve_start(struct resolve **ret, struct sip_ua *ua,
-		  const struct resolve_host *hosts, size_t host_count,
-		  uint32_t key, struct destinations *out, resolve_h *handler,
-		  void *arg);
+int resolve_start(struct resolve **ret, struct destinations *out,
+		  const struct resolve_params *params);
 
 /** "UDP", "TCP", "TLS" of an upper or lower case name. @return NONE: no */
 enum sip_transp resolve_transport(const struct pl *name);

@@ -1,5 +1,6 @@
 /**
- * What goes over the wire is told as it goes, and times come from there.
+ * The message trace: each message is reported as it is handed to the socket or
+ * comes from it; the time of sending is taken here.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_TRACE_H
@@ -8,13 +9,13 @@
 #include <re.h>
 
 struct arrival;
-struct sip_ua;
+struct transport;
 
-/** A message is about to be handed to the socket. */
-void trace_sent(struct sip_ua *ua, enum sip_transp tp, const struct sa *src,
+/** A message is about to be handed to the socket: note the time and report it.
+ * @param data  len bytes, borrowed */
+void trace_sent(struct transport *t, enum sip_transp tp, const struct sa *src,
 		const struct sa *dst, const uint8_t *data, size_t len);
-void trace_received(struct sip_ua *ua, const struct arrival *arrival);
-/** When it happens: the arrival of the message being handled, else now. */
-int64_t ua_event_ns(const struct sip_ua *ua);
+/** A message came. */
+void trace_received(struct transport *t, const struct arrival *arrival);
 
 #endif

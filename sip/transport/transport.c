@@ -9,17 +9,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/stamp.h"
-#include "sip/message/decode.h"
 #include "sip/message/error.h"
-#include "sip/message/start_line.h"
-#include "sip/transaction/client_transaction.h"
 #include "sip/transport/conn.h"
-#include "sip/transport/deferred.h"
-#include "sip/transport/keepalive.h"
+#include "sip/transport/hop.h"
+#include "sip/transport/receive.h"
+#include "sip/transport/tls.h"
 #include "sip/transport/trace.h"
-#include "sip/ua/dispatch.h"
-#include "sip/ua/ua_internal.h"
+#include "sip/transport/transport_internal.h"
 
 #define DATAGRAM_BYTES_MAX 65536
 #define DATAGRAMS_A_TURN   64
@@ -27,6 +25,7 @@
 #define LISTEN_BACKLOG     1024
 #define ERRORS_MAX         64
 #define CONN_HASH_SIZE     1024
+#define PORT_TRIES         64 /* free for UDP, taken for TCP */
 
 /* A destination that ICMP said is not there. */
 struct unreachable {
@@ -49,7 +48,7 @@ static void errors_deliver(void *arg)
 
 	while ((u = list_ledata(list_head(&t->errors)))) {
 		list_unlink(&u->le);
-		client_transaction_unreachable(t->ua, &u->dst, u->err);
+		t->handlers.unreachable_h(&u->dst, u->err, t->handlers.arg);
 		mem_deref(u);
 	}
 }
@@ -113,36 +112,6 @@ static void errors_read(struct transport *t)
 	}
 }
 
-void transport_received(struct transport *t, const struct arrival *arrival)
-{
-	struct mbuf *mb = mbuf_alloc(arrival->len);
-	bool other_version = false;
-	struct sip_msg *msg;
-
-	trace_received(t->ua, arrival);
-	if (!mb)
-		return;
-	if (start_line_copy(mb, arrival->data, arrival->len, &other_version) ==
-	    0) {
-		if (decode_message(&msg, mb) == 0) {
-			msg->src = *arrival->src;
-			msg->dst = *arrival->dst;
-			msg->tp = arrival->tp;
-			msg->sock = mem_ref(arrival->conn);
-			t->ua->received_ns = arrival->mono_ns;
-			t->ua->handling = true;
-			if (other_version)
-				dispatch_other_version(t->ua, msg);
-			else
-				dispatch_message(t->ua, msg);
-			t->ua->handling = false;
-			mem_deref(msg);
-		}
-	}
-	mem_deref(mb);
-	deferred_run(t->ua);
-}
-
 static bool is_stun(const uint8_t *data, size_t len)
 {
 	/* RFC 5389 section 6: two zero bits, and the cookie */
@@ -168,10 +137,10 @@ static void datagram_received(struct transport *t, const struct sa *src,
 	if (crlf == len)
 		return; /* a keep-alive of the peer */
 	if (is_stun(t->rx, len)) {
-		(void)keepalive_stun(t->ua, src, t->rx, len);
+		t->handlers.stun_h(src, t->rx, len, t->handlers.arg);
 		return;
 	}
-	transport_received(t, &arrival);
+	receive_message(t, &arrival);
 }
 
 /* @return bytes; -errno */
@@ -228,7 +197,7 @@ static int udp_send_to(struct transport *t, const struct sa *dst,
 {
 	ssize_t n = -1;
 
-	trace_sent(t->ua, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
+	trace_sent(t, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
 		   mbuf_get_left(mb));
 	/* The first error may be about an earlier datagram. */
 	for (int i = 0; i < 2 && n < 0; i++) {
@@ -311,54 +280,124 @@ static int tcp_open(struct transport *t)
 	return neg(fd_listen(t->tcp_fd, FD_READ, conn_accept_handler, t));
 }
 
-static void descriptor_close(int fd)
+static void descriptor_close(int *fd)
 {
-	if (fd < 0)
+	if (*fd < 0)
 		return;
-	fd_close(fd);
-	close(fd);
+	fd_close(*fd);
+	close(*fd);
+	*fd = -1;
+}
+
+static void sockets_close(struct transport *t)
+{
+	descriptor_close(&t->udp_fd);
+	descriptor_close(&t->tcp_fd);
 }
 
 static void transport_destructor(void *arg)
 {
 	struct transport *t = arg;
 
+	deferred_close(&t->deferred);
 	mono_timer_cancel(&t->tmr_errors);
 	list_flush(&t->errors);
 	if (t->conns)
-		transport_flush(t);
-	descriptor_close(t->udp_fd);
-	descriptor_close(t->tcp_fd);
+		conn_close_all(t);
+	sockets_close(t);
 	if (t->spare_fd >= 0)
 		close(t->spare_fd);
 	mem_deref(t->conns);
 	mem_deref(t->server_tls);
+	mem_deref(t->dnsc);
 	mem_deref(t->rx);
 }
 
-int transport_new(struct transport **ret, struct sip_ua *ua,
-		  const struct sa *laddr)
+static int sockets_open(struct transport *t, const struct sa *laddr)
+{
+	int err = -EADDRINUSE;
+
+	/* UDP and TCP on the same port, since one Contact stands for both. */
+	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
+		sockets_close(t);
+		t->laddr = *laddr;
+		err = open_udp_socket(t);
+		if (!err)
+			err = tcp_open(t);
+		if (sa_port(laddr))
+			break;
+	}
+	return err;
+}
+
+int transport_new(struct transport **ret, const struct transport_params *params)
 {
 	struct transport *t = mem_zalloc(sizeof(*t), transport_destructor);
 	int err;
 
 	if (!t)
 		return -ENOMEM;
-	t->ua = ua;
-	t->laddr = *laddr;
+	t->handlers = params->handlers;
+	t->dnsc = mem_ref(params->dnsc);
+	ceilings_init(&t->ceilings, params->handlers.full_h,
+		      params->handlers.arg);
 	t->udp_fd = -1;
 	t->tcp_fd = -1;
 	t->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	t->rx = mem_alloc(DATAGRAM_BYTES_MAX, NULL);
 	err = t->rx ? neg(hash_alloc(&t->conns, CONN_HASH_SIZE)) : -ENOMEM;
 	if (!err)
-		err = open_udp_socket(t);
-	if (!err)
-		err = tcp_open(t);
+		err = sockets_open(t, &params->laddr);
 	if (err) {
 		mem_deref(t);
 		return err;
 	}
 	*ret = t;
 	return 0;
+}
+
+void transport_flush(struct transport *t)
+{
+	conn_close_all(t);
+}
+
+void transport_accept_tls(struct transport *t, struct tls_context *server_tls)
+{
+	mem_deref(t->server_tls);
+	t->server_tls = mem_ref(server_tls);
+}
+
+const struct sa *transport_laddr(const struct transport *t)
+{
+	return &t->laddr;
+}
+
+struct dnsc *transport_dnsc(const struct transport *t)
+{
+	return t->dnsc;
+}
+
+struct ceilings *transport_ceilings(struct transport *t)
+{
+	return &t->ceilings;
+}
+
+struct deferred_queue *transport_deferred(struct transport *t)
+{
+	return &t->deferred;
+}
+
+int64_t transport_sent_ns(const struct transport *t)
+{
+	return t->sent_ns;
+}
+
+int64_t transport_received_ns(const struct transport *t)
+{
+	return t->received_ns;
+}
+
+int64_t transport_event_ns(const struct transport *t)
+{
+	return t->deferred.handling ? t->received_ns : clock_mono_ns();
 }

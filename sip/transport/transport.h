@@ -1,11 +1,11 @@
 /**
- * The sockets of a user agent: UDP, TCP and TLS on one address and one port (a
- * TLS hello is told from SIP by its first byte). Everything sent and received
- * is traced here, whether it can be decoded or not.
+ * The transport layer of a user agent: UDP, TCP and TLS on one address and one
+ * port (the first byte of a connection tells a TLS hello from SIP). Every
+ * message sent or received is traced here, whether it can be decoded or not.
  *
- * libre's own transport is not used: it tells of nothing it cannot decode, of
- * no ICMP error and of no connection that ends under a request, connects from
- * any address, and speaks TLS with one context for all.
+ * libre's own transport is not used: it does not report messages that it
+ * cannot decode, ICMP errors, or connections that end under a request; it
+ * connects from any address, and has one TLS context for all peers.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_TRANSPORT_H
@@ -13,54 +13,31 @@
 
 #include <re.h>
 
-#include "sip/mono_timer.h"
+#include "sip/transport/transport_handlers.h"
 
-struct sip_ua;
-struct conn;
+struct ceilings;
+struct conn_watch;
+struct deferred_queue;
+struct hop;
 struct tls_context;
+struct transport;
 
-/* Connections of a user agent at a time, both ways. */
-#define CONNS_MAX 16384
-
-struct transport {
-	struct sip_ua *ua;
-	struct sa laddr;
-	int udp_fd;
-	int tcp_fd;
-	int spare_fd; /* given up to refuse a connection when none is left */
-	struct tls_context *server_tls; /* NULL: no TLS is accepted */
-	struct hash *conns;             /* by the peer's address */
-	uint32_t conn_count;
-	uint8_t *rx; /* one datagram */
-
-	/* ICMP errors that were read while something was sent */
-	struct list errors;
-	struct mono_timer tmr_errors;
-};
-
-/** Where a message goes. */
-struct hop {
-	enum sip_transp tp;
-	struct sa addr;
-	struct conn *conn;       /* preferred while it lives; may be NULL */
-	struct tls_context *tls; /* of a new connection; NULL: none is made */
-	const char *name;        /* host to verify; NULL: the address */
-};
-
-/** Told once that a connection is gone, unless it is unlinked before. */
-struct conn_watch {
-	struct le le;
-	/* err positive; reason: a sentence, or NULL for ECONNREFUSED */
-	void (*closed_h)(int err, const char *reason, void *arg);
-	void *arg;
+struct transport_params {
+	struct sa laddr;   /* port 0: any one that is free for UDP and TCP */
+	struct dnsc *dnsc; /* a reference is kept; NULL: no name servers */
+	struct transport_handlers handlers;
 };
 
 /**
  * Bind UDP and TCP to one port.
+ * @param params  copied
  * @return 0; -EADDRINUSE; -ENOMEM; -errno
  */
-int transport_new(struct transport **ret, struct sip_ua *ua,
-		  const struct sa *laddr);
+int transport_new(struct transport **ret,
+		  const struct transport_params *params);
+
+/** Accept TLS connections with this context; a reference is kept. */
+void transport_accept_tls(struct transport *t, struct tls_context *server_tls);
 
 /**
  * Send a message, or queue it for its connection.
@@ -71,25 +48,29 @@ int transport_new(struct transport **ret, struct sip_ua *ua,
 int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
 		   struct conn_watch *watch);
 
-/** Send what is no SIP, over UDP. */
+/** Send a datagram that is not SIP, untraced. Errors arrive as ICMP errors. */
 void transport_datagram(struct transport *t, const struct sa *dst,
 			const uint8_t *data, size_t len);
 
-/** What came. */
-struct arrival {
-	int64_t mono_ns; /* the kernel's time; of a stream see base/stamp.h */
-	enum sip_transp tp;
-	const struct sa *src;
-	const struct sa *dst;
-	struct conn *conn; /* NULL: UDP */
-	const uint8_t *data;
-	size_t len;
-};
-
-/** A whole message came: trace it, decode it and give it to the user agent. */
-void transport_received(struct transport *t, const struct arrival *arrival);
-
-/** Close all connections, telling nobody. */
+/** Close all connections without telling their watches. */
 void transport_flush(struct transport *t);
+
+/** The bound address, borrowed: that of UDP, TCP and TLS. */
+const struct sa *transport_laddr(const struct transport *t);
+/** The resolver of its parameters; borrowed, may be NULL. */
+struct dnsc *transport_dnsc(const struct transport *t);
+/** The ceilings of what peers make us keep; borrowed. */
+struct ceilings *transport_ceilings(struct transport *t);
+/** The queue that is run after each message; borrowed. */
+struct deferred_queue *transport_deferred(struct transport *t);
+
+/** When the last message was handed to the socket; monotonic, ns. */
+int64_t transport_sent_ns(const struct transport *t);
+/** When the message came that is being handled, else the last one;
+ * monotonic, ns. */
+int64_t transport_received_ns(const struct transport *t);
+/** The time of an event: the arrival of the message that is being handled,
+ * else now; monotonic, ns. */
+int64_t transport_event_ns(const struct transport *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
+#include "sip/transaction/transaction_layer.h"
 #include "sip/transport/deferred.h"
 #include "sip/transport/resolve.h"
 #include "sip/transport/tls.h"
@@ -36,27 +37,16 @@ static void account_destructor(void *arg)
 	mem_deref(account->dialog);
 	mem_deref(account->username);
 	mem_deref(account->user);
-	mem_deref(account->domain);
-	mem_deref(account->from);
 	mem_deref(account->aor);
-	mem_deref(account->contact_user);
-	mem_deref(account->next_hop);
 	mem_deref(account->target_text);
-	for (size_t i = 0; i < account->host_count; i++)
-		mem_deref((void *)(uintptr_t)account->hosts[i].host);
 	mem_deref(account->keepalive);
-	mem_deref(account->service_routes);
-	mem_deref(account->service_route);
 	mem_deref(account->registered);
-	mem_deref(account->tls);
-	mem_deref(account->tls_name);
-	mem_deref(account->outbound_proxy);
 	mem_deref(account->digest);
 	mem_deref(account->auth_username);
 	if (account->password)
 		explicit_bzero(account->password, strlen(account->password));
 	mem_deref(account->password);
-	headers_release(&account->headers);
+	originator_release(&account->origin);
 	mem_deref(account->served);
 	mem_deref(account->verifier);
 }
@@ -85,12 +75,14 @@ static enum sip_transp transp_of(enum sip_transport transport)
 
 static int host_add(struct sip_account *account, const struct sip_host *h)
 {
-	struct resolve_host *host = &account->hosts[account->host_count];
+	struct resolve_host *host =
+		&account->origin.hosts[account->origin.host_count];
 	char *name;
 	int err;
 
-	if (account->host_count == HOSTS_MAX || !h->host || !h->host[0] ||
-	    strpbrk(h->host, " <>@;\"") || !header_text_valid(h->host))
+	if (account->origin.host_count == HOSTS_MAX || !h->host ||
+	    !h->host[0] || strpbrk(h->host, " <>@;\"") ||
+	    !header_text_valid(h->host))
 		return -EINVAL;
 	err = text_print(&name, "%s", h->host);
 	if (err)
@@ -100,7 +92,7 @@ static int host_add(struct sip_account *account, const struct sip_host *h)
 		.port = h->port,
 		.tp = transp_of(h->transport),
 	};
-	account->host_count++;
+	account->origin.host_count++;
 	return 0;
 }
 
@@ -120,12 +112,12 @@ static int target_set(struct sip_account *account,
 	if (t->port)
 		str_print(port, sizeof(port), ":%u", t->port);
 	if (!err)
-		err = text_print(&account->next_hop,
+		err = text_print(&account->origin.next_hop,
 				 resolve_is_ipv6(name) ? "sip:[%s]%s%s"
 						       : "sip:%s%s%s",
 				 name, port, sip_transp_param(tp));
-	if (!err && !account->domain)
-		err = text_print(&account->domain,
+	if (!err && !account->origin.domain)
+		err = text_print(&account->origin.domain,
 				 resolve_is_ipv6(name) ? "[%s]%s" : "%s%s",
 				 name,
 				 t->port == sip_transp_port(tp, 0) ? "" : port);
@@ -146,10 +138,12 @@ static int tls_set(struct sip_account *account,
 	char reason[SIP_REASON_BYTES];
 	int err;
 
-	err = tls_context_get(&account->tls, &account->ua->tls, tls, false,
-			      p->reason ? p->reason : reason, sizeof(reason));
+	err = tls_context_get(&account->origin.user.tls, &account->ua->tls, tls,
+			      false, p->reason ? p->reason : reason,
+			      sizeof(reason));
 	if (!err && tls->server_name)
-		err = text_print(&account->tls_name, "%s", tls->server_name);
+		err = text_print(&account->origin.user.tls_name, "%s",
+				 tls->server_name);
 	return err;
 }
 
@@ -173,7 +167,7 @@ static int proxy_set(struct sip_account *account, const char *proxy,
 		mem_deref(text);
 		return -EINVAL;
 	}
-	err = text_print(&account->outbound_proxy, "%s%s%s", text,
+	err = text_print(&account->origin.outbound_proxy, "%s%s%s", text,
 			 msg_param_decode(&uri.params, "transport", &pl)
 				 ? sip_transp_param(transp_of(transport))
 				 : "",
@@ -202,7 +196,7 @@ static int from_set(struct sip_account *account, const char *name)
 	err |= mbuf_printf(mb, "<%s>", account->aor);
 	mb->pos = 0;
 	if (!err)
-		err = mbuf_strdup(mb, &account->from, mbuf_get_left(mb));
+		err = mbuf_strdup(mb, &account->origin.from, mbuf_get_left(mb));
 	mem_deref(mb);
 	return err ? -ENOMEM : 0;
 }
@@ -217,7 +211,7 @@ static int names_set(struct sip_account *account,
 	if (p->domain) {
 		if (resolve_plain(host, sizeof(host), p->domain))
 			return -EINVAL;
-		err = text_print(&account->domain,
+		err = text_print(&account->origin.domain,
 				 resolve_is_ipv6(host) ? "[%s]" : "%s", host);
 	}
 	if (!err)
@@ -231,11 +225,11 @@ static int names_set(struct sip_account *account,
 		err = text_user(&account->user, p->username);
 	if (!err)
 		err = text_print(&account->aor, "sip:%s@%s", account->user,
-				 account->domain);
+				 account->origin.domain);
 	if (!err)
 		err = from_set(account, p->display_name);
 	if (!err)
-		err = text_print(&account->contact_user, "%s-%08x%x",
+		err = text_print(&account->origin.contact_user, "%s-%08x%x",
 				 account->user, random_u32(),
 				 ua->contact_count++);
 	return err;
@@ -260,8 +254,8 @@ static int account_fill(struct sip_account *account,
 	if (!err && p->password)
 		err = text_print(&account->password, "%s", p->password);
 	if (!err)
-		err = headers_copy(&account->headers, p->headers,
-				   p->header_count);
+		err = headers_new(&account->origin.user.headers, p->headers,
+				  p->header_count);
 	if (!err)
 		err = account_digest(&account->digest, account);
 	return err;
@@ -286,28 +280,26 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	account->incoming_h = params->incoming_h;
 	account->arg = params->arg;
 	account->accepts = params->incoming_h != NULL;
+	account->origin.user.layer = ua->sip;
+	account->origin.user.owner = account;
 	account->registered = mem_ref(params->registered);
+	if (account->registered)
+		account->origin.registered = &account->registered->origin;
 	err = account_fill(account, params);
 	if (params->direct)
-		account->next_hop = mem_deref(account->next_hop);
+		account->origin.next_hop = mem_deref(account->origin.next_hop);
 	if (err) {
 		mem_deref(account);
 		return err;
 	}
 	uuid_make(account->instance);
 	list_append(&ua->accounts, &account->le, account);
-	hash_append(ua->contacts, hash_joaat_str(account->contact_user),
+	hash_append(ua->contacts, hash_joaat_str(account->origin.contact_user),
 		    &account->he_contact, account);
 	hash_append(ua->users, hash_joaat_str(account->user), &account->he_user,
 		    account);
 	*ret = account;
 	return 0;
-}
-
-const struct sip_account *account_registration(
-	const struct sip_account *account)
-{
-	return account->registered ? account->registered : account;
 }
 
 void native_account_accept_calls(struct sip_account *account, bool accept)
@@ -319,13 +311,13 @@ int native_account_headers(struct sip_account *account,
 			   const struct sip_custom_header *headers,
 			   size_t count)
 {
-	struct header_list list;
-	int err = headers_copy(&list, headers, count);
+	struct header_list *list;
+	int err = headers_new(&list, headers, count);
 
 	if (err)
 		return err;
-	headers_release(&account->headers);
-	account->headers = list;
+	mem_deref(account->origin.user.headers);
+	account->origin.user.headers = list;
 	return 0;
 }
 
@@ -365,8 +357,10 @@ void failure_reason(char *dst, size_t size, const struct sip_account *account,
 void failure_at(char *dst, size_t size, const struct sip_account *account,
 		const char *where, int err)
 {
-	if (account->ua->failure[0]) {
-		str_print(dst, size, "%s", account->ua->failure);
+	const char *failure = transaction_layer_failure(account->ua->sip);
+
+	if (failure[0]) {
+		str_print(dst, size, "%s", failure);
 		return;
 	}
 	switch (err) {

@@ -1,6 +1,8 @@
 #include "sip/ua/account_internal.h"
 
 #include "sip/message/text.h"
+#include "sip/transport/transport.h"
+#include "sip/ua/ua_internal.h"
 
 #define EVENTS_MAX 16 /* kept for a handler that is busy */
 
@@ -56,5 +58,6 @@ void account_event_add(struct sip_account *account, enum sip_account_event what,
 					   : account->began_ns);
 	str_print(event->reason, sizeof(event->reason), "%s", reason);
 	list_append(&account->events, &event->le, event);
-	deferred_start(account->ua, &account->due, events_deliver, account);
+	deferred_start(transport_deferred(account->ua->transport),
+		       &account->due, events_deliver, account);
 }

@@ -10,11 +10,10 @@
 #include "base/str.h"
 #include "sip/account.h"
 #include "sip/call.h"
+#include "sip/dialog/originator.h"
 #include "sip/events.h"
-#include "sip/message/headers.h"
 #include "sip/mono_timer.h"
 #include "sip/transport/deferred.h"
-#include "sip/transport/resolve.h"
 #include "sip/ua/native_ua.h"
 #include "sip/ua/register.h"
 
@@ -24,7 +23,6 @@ struct digest;
 struct keepalive;
 struct served;
 struct sip_digest_server;
-struct tls_context;
 
 struct sip_account {
 	struct sip_object object;
@@ -34,23 +32,14 @@ struct sip_account {
 	struct le he_user;    /* in ua->users */
 	struct sip_ua *ua;
 	char *username;
-	char *user;   /* escaped for a URI */
-	char *domain; /* host[:port] */
-	char *from;   /* From without tag */
-	char *aor;    /* sip:user@domain */
-	char *contact_user;
-	char *next_hop; /* URI that leads to the target; NULL: direct */
-	struct resolve_host hosts[HOSTS_MAX]; /* of the target, in order */
-	size_t host_count;
-	char *target_text;       /* "127.0.0.1:5060 over UDP" */
-	struct tls_context *tls; /* never NULL */
-	char *tls_name;          /* NULL: the host */
-	char *outbound_proxy;    /* URI with ;lr, or NULL */
-	struct digest *digest;   /* of REGISTER */
-	struct list outside;     /* requests outside of dialogs */
+	char *user; /* escaped for a URI */
+	char *aor;  /* sip:user@domain */
+	struct originator origin;
+	char *target_text;     /* "127.0.0.1:5060 over UDP" */
+	struct digest *digest; /* of REGISTER */
+	struct list outside;   /* requests outside of dialogs */
 	char *auth_username;
 	char *password;
-	struct header_list headers;
 	uint32_t regexpire_s;
 	sip_account_h *account_h;
 	sip_incoming_h *incoming_h;
@@ -72,11 +61,8 @@ struct sip_account {
 	unsigned busy;                  /* waits for Retry-After */
 	unsigned recoveries;            /* failed ones in a row */
 	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
-	bool outbound;                  /* the registrar keeps the flow */
 	struct keepalive *keepalive;    /* NULL: not offered */
-	char *service_routes;           /* Route lines (RFC 3608), or NULL */
-	char *service_route;            /* URI of the first, or NULL */
-	struct sip_account *registered; /* whose these are; NULL: ours */
+	struct sip_account *registered; /* keeps origin.registered; or NULL */
 
 	sip_refer_h *refer_h;  /* NULL: REFERs outside of dialogs get 603 */
 	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
@@ -92,9 +78,6 @@ static inline bool account_is_native(const struct sip_account *account)
 /** Its credentials, for the challenges of one dialog or registration.
  * @param ret  the caller's @return 0; -ENOMEM */
 int account_digest(struct digest **ret, const struct sip_account *account);
-/** Whose registration its requests go by: another one's, or its own. */
-const struct sip_account *account_registration(
-	const struct sip_account *account);
 /**
  * Tell the account's handler, from the timer: never within a call of the API.
  * @param code    SIP status, or 0

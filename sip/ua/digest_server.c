@@ -10,6 +10,7 @@
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/digest_server_internal.h"
 #include "sip/ua/ua_internal.h"
@@ -136,7 +137,7 @@ static const char *realm_of(const struct sip_account *account)
 {
 	const char *realm = account->verifier->p.realm;
 
-	return realm ? realm : account->domain;
+	return realm ? realm : account->origin.domain;
 }
 
 static void challenge(struct sip_account *account, const struct sip_msg *msg,
@@ -343,7 +344,7 @@ static void tell(struct sip_account *account, const struct sip_msg *msg,
 	const struct sip_digest_server *v = account->verifier;
 	char method[32];
 	const struct sip_digest_info info = {
-		.mono_ns = account->ua->received_ns,
+		.mono_ns = transport_received_ns(account->ua->transport),
 		.method = method,
 		.username = claim->username,
 		.reason = reason,

@@ -24,8 +24,10 @@
 #include "sip/message/start_line.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/digest_server_internal.h"
+#include "sip/ua/register.h"
 #include "sip/ua/ua_internal.h"
 
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
@@ -45,7 +47,7 @@ static bool contact_handler(struct le *le, void *arg)
 {
 	const struct sip_account *account = le->data;
 
-	return !pl_strcmp(arg, account->contact_user);
+	return !pl_strcmp(arg, account->origin.contact_user);
 }
 
 static bool user_handler(struct le *le, void *arg)
@@ -312,6 +314,7 @@ static bool via_count_handler(const struct sip_hdr *hdr,
 static const char *response_fault(const struct sip_ua *ua,
 				  const struct sip_msg *msg)
 {
+	const struct sa *laddr = transport_laddr(ua->transport);
 	const struct sa *sentby = &msg->via.addr;
 	unsigned vias = 0;
 
@@ -321,8 +324,8 @@ static const char *response_fault(const struct sip_ua *ua,
 	sip_msg_hdr_apply(msg, true, SIP_HDR_VIA, via_count_handler, &vias);
 	if (vias != 1)
 		return "it has more than one Via";
-	if (!sa_cmp(sentby, &ua->laddr, SA_ADDR) ||
-	    sip_transp_port(msg->tp, sa_port(sentby)) != sa_port(&ua->laddr))
+	if (!sa_cmp(sentby, laddr, SA_ADDR) ||
+	    sip_transp_port(msg->tp, sa_port(sentby)) != sa_port(laddr))
 		return "its Via is not ours";
 	return NULL;
 }
@@ -364,8 +367,8 @@ static void response_take(struct sip_ua *ua, const struct sip_msg *msg,
 	if (!fault)
 		fault = response_fault(ua, msg);
 	if (fault)
-		client_transaction_discarded(ua, msg, fault);
-	else if (!client_transaction_response(ua, msg))
+		client_transaction_discarded(ua->sip, msg, fault);
+	else if (!client_transaction_response(ua->sip, msg))
 		response_received(ua, msg);
 }
 
@@ -379,6 +382,62 @@ void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg)
 		response_take(ua, msg, fault);
 	else if (fault)
 		request_refuse(ua, msg, 400, fault);
-	else if (!server_transaction_request(ua, msg))
+	else if (!server_transaction_request(ua->sip, msg))
 		request_received(ua, msg);
+}
+
+/* ---- the trace ---- */
+
+/* The Call-ID header field of a request of ours, as dialog.c writes it. */
+static bool callid_find(struct pl *ret, const char *text, size_t len)
+{
+	static const char name[] = "\r\nCall-ID: ";
+	const char *p = memmem(text, len, name, sizeof(name) - 1);
+	const char *end;
+
+	if (!p)
+		return false;
+	p += sizeof(name) - 1;
+	end = memchr(p, '\r', len - (size_t)(p - text));
+	if (!end)
+		return false;
+	ret->p = p;
+	ret->l = (size_t)(end - p);
+	return true;
+}
+
+static bool trace_call_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+
+	return call->outgoing && !pl_strcmp(arg, call->dialog->callid);
+}
+
+static bool trace_account_handler(struct le *le, void *arg)
+{
+	const struct sip_account *account = le->data;
+
+	return account->dialog && !pl_strcmp(arg, account->dialog->callid);
+}
+
+void dispatch_sent(struct sip_ua *ua, const struct sip_trace *trace)
+{
+	const char *text = trace->data;
+	size_t len = trace->len;
+	struct pl callid;
+	struct le *le;
+
+	if (len > 9 && memcmp(text, "INVITE ", 7) == 0 &&
+	    callid_find(&callid, text, len)) {
+		le = hash_lookup(ua->calls, hash_joaat_pl(&callid),
+				 trace_call_handler, &callid);
+		if (le)
+			call_sent(le->data, trace->mono_ns);
+	} else if (len > 9 && memcmp(text, "REGISTER ", 9) == 0 &&
+		   callid_find(&callid, text, len)) {
+		le = hash_lookup(ua->registers, hash_joaat_pl(&callid),
+				 trace_account_handler, &callid);
+		if (le)
+			register_sent(le->data, trace->mono_ns);
+	}
 }

@@ -7,6 +7,7 @@
 
 #include <re.h>
 
+struct sip_trace;
 struct sip_ua;
 
 /* Header fields of a message (a comma makes another one); more is refused. */
@@ -16,5 +17,12 @@ struct sip_ua;
 void dispatch_other_version(struct sip_ua *ua, const struct sip_msg *msg);
 /** What was received and could be decoded. */
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
+
+/**
+ * A message is about to be handed to the socket: note the time at the call or
+ * registration whose request it is. A request may wait for its connection or a
+ * name, so the time it left is known only now.
+ */
+void dispatch_sent(struct sip_ua *ua, const struct sip_trace *trace);
 
 #endif

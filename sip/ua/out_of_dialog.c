@@ -6,16 +6,17 @@
 #include "base/clock.h"
 #include "sip/account.h"
 #include "sip/body/multipart.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/peer.h"
-#include "sip/message/contact.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/transport/trace.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/native_ua.h"
+#include "sip/ua/ua_internal.h"
 
 /* A request outside of dialogs. The account's list and the transaction hold a
  * reference each. */
@@ -57,7 +58,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 		o->sent_ns = clock_mono_ns();
 	if (strcmp(o->method, "MESSAGE") == 0)
 		return 0; /* carries no Contact (RFC 3428 section 4) */
-	return contact_write(mb, o->account, src, tp);
+	return contact_write(mb, &o->account->origin, src, tp);
 }
 
 static int outside_send(struct outside *o);
@@ -67,7 +68,7 @@ static void outside_done(struct outside *o, int err, const struct sip_msg *msg)
 	char reason[REASON_BYTES];
 	struct sip_request_info info = {
 		.account = o->account,
-		.mono_ns = ua_event_ns(o->account->ua),
+		.mono_ns = transport_event_ns(o->account->ua->transport),
 		.code = msg ? msg->scode : 0,
 		.reason = reason,
 	};
@@ -111,7 +112,8 @@ static int outside_send(struct outside *o)
 	};
 
 	o->req = NULL;
-	return dialog_send(&o->req, o->account, o->dialog, o->digest, &request);
+	return dialog_send(&o->req, &o->account->origin, o->dialog, o->digest,
+			   &request);
 }
 
 static int outside_fill(struct outside *o, const char *uri, const char *type,
@@ -121,10 +123,11 @@ static int outside_fill(struct outside *o, const char *uri, const char *type,
 	char *target = NULL;
 	int err;
 
-	err = uri && uri[0] ? peer_uri(&target, account, uri)
-			    : text_print(&target, "sip:%s", account->domain);
+	err = uri && uri[0]
+		      ? peer_uri(&target, &account->origin, uri)
+		      : text_print(&target, "sip:%s", account->origin.domain);
 	if (!err)
-		err = dialog_new(&o->dialog, account, target, target);
+		err = dialog_new(&o->dialog, &account->origin, target, target);
 	if (!err)
 		err = account_digest(&o->digest, account);
 	if (!err && type)

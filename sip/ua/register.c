@@ -38,7 +38,7 @@ void register_stop(struct sip_account *account)
 {
 	account->state = REGISTER_IDLE;
 	account->keepalive = mem_deref(account->keepalive);
-	account->outbound = false;
+	account->origin.outbound = false;
 	mono_timer_cancel(&account->tmr);
 	request_drop(account);
 }
@@ -127,8 +127,8 @@ static int send_handler(enum sip_transp tp, const struct sa *src,
 	return mbuf_printf(mb,
 			   "Contact: <sip:%s@%J%s>;+sip.instance="
 			   "\"<urn:uuid:%s>\";reg-id=1\r\n",
-			   account->contact_user, src, sip_transp_param(tp),
-			   account->instance);
+			   account->origin.contact_user, src,
+			   sip_transp_param(tp), account->instance);
 }
 
 int register_send(struct sip_account *account)
@@ -147,7 +147,7 @@ int register_send(struct sip_account *account)
 		  "Expires: %u\r\nSupported: path, outbound\r\n",
 		  account->state == REGISTER_REMOVING ? 0 : account->expires_s);
 	mem_ref(account);
-	err = dialog_send(&account->req, account, account->dialog,
+	err = dialog_send(&account->req, &account->origin, account->dialog,
 			  account->digest, &request);
 	if (err)
 		mem_deref(account);
@@ -162,10 +162,11 @@ static int dialog_make(struct sip_account *account)
 
 	if (account->dialog)
 		return 0;
-	err = text_print(&target, "sip:%s", account->domain);
+	err = text_print(&target, "sip:%s", account->origin.domain);
 	if (err)
 		return err;
-	err = dialog_new(&account->dialog, account, target, account->aor);
+	err = dialog_new(&account->dialog, &account->origin, target,
+			 account->aor);
 	mem_deref(target);
 	if (!err)
 		hash_append(account->ua->registers,

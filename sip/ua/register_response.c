@@ -10,8 +10,9 @@
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/transport/keepalive.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
+#include "sip/ua/keepalive.h"
 #include "sip/ua/ua_internal.h"
 
 #define REFRESH_PERCENT 90 /* of what the registrar granted */
@@ -35,7 +36,7 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	(void)msg;
 
 	if (sip_addr_decode(&addr, &hdr->val) ||
-	    pl_strcmp(&addr.uri.user, binding->account->contact_user))
+	    pl_strcmp(&addr.uri.user, binding->account->origin.contact_user))
 		return false;
 	if (!msg_param_decode(&addr.params, "expires", &expires)) {
 		binding->expires_s = pl_u32(&expires);
@@ -65,10 +66,12 @@ static void offers_take(struct sip_account *account, const struct sip_msg *msg)
 {
 	const struct sip_hdr *timer = sip_msg_hdr(msg, SIP_HDR_FLOW_TIMER);
 
-	(void)routes_read(&account->service_routes, &account->service_route,
-			  msg, SIP_HDR_SERVICE_ROUTE, true);
-	account->outbound = extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
-	if (account->outbound)
+	(void)routes_read(&account->origin.service_routes,
+			  &account->origin.service_route, msg,
+			  SIP_HDR_SERVICE_ROUTE, true);
+	account->origin.outbound =
+		extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
+	if (account->origin.outbound)
 		(void)keepalive_start(
 			&account->keepalive, account, msg,
 			timer && timer->val.l < 6 ? pl_u32(&timer->val) : 0);
@@ -79,7 +82,7 @@ static void offers_take(struct sip_account *account, const struct sip_msg *msg)
 static void register_done(struct sip_account *account,
 			  const struct sip_msg *msg)
 {
-	int64_t now = account->ua->received_ns;
+	int64_t now = transport_received_ns(account->ua->transport);
 	bool refresh = account->state == REGISTER_DONE;
 	char phrase[64];
 	uint64_t wait_ms;
@@ -191,8 +194,9 @@ void register_response(int err, const struct sip_msg *msg, void *arg)
 	} else if (msg->scode < 300) {
 		register_done(account, msg);
 	} else if (register_again(account, msg, reason, sizeof(reason))) {
-		register_failed(account, account->ua->received_ns, msg->scode,
-				reason);
+		register_failed(account,
+				transport_received_ns(account->ua->transport),
+				msg->scode, reason);
 	}
 	mem_deref(account);
 }

@@ -6,12 +6,13 @@
 #include "sip/call/uas.h"
 #include "sip/message/error.h"
 #include "sip/message/headers.h"
-#include "sip/message/text.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/ceiling.h"
+#include "sip/transaction/transaction_layer.h"
 #include "sip/transport/tls.h"
 #include "sip/transport/transport.h"
+#include "sip/ua/dispatch.h"
+#include "sip/ua/keepalive.h"
 #include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 #include "sip/ua/ua_ops.h"
@@ -19,47 +20,21 @@
 #define HASH_MIN          16
 #define HASH_MAX          65536
 #define ACCOUNT_HASH_SIZE 4096
-#define ADDRESS_HASH_SIZE 256
-#define PORT_TRIES        64
 #define DNS_SERVERS_MAX   8
 
 static void ua_destructor(void *arg)
 {
 	struct sip_ua *ua = arg;
 
-	mono_timer_cancel(&ua->tmr_due);
-	mem_deref(ua->sip);
+	mem_deref(ua->transport);
 	list_flush(&ua->tls);
-	mem_deref(ua->clients);
-	mem_deref(ua->calling);
+	mem_deref(ua->sip);
 	mem_deref(ua->contacts);
 	mem_deref(ua->users);
-	mem_deref(ua->servers);
-	mem_deref(ua->merges);
 	mem_deref(ua->events);
-	mem_deref(ua->dnsc);
 	mem_deref(ua->calls);
 	mem_deref(ua->registers);
-	mem_deref(ua->software);
 	sdp_route_close(&ua->route);
-}
-
-/* UDP and TCP on the same port, since one Contact stands for both. */
-static int transport_bind(struct sip_ua *ua)
-{
-	bool any_port = sa_port(&ua->laddr) == 0;
-	int err = -EADDRINUSE;
-
-	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
-		err = transport_new(&ua->sip, ua, &ua->laddr);
-		if (!any_port)
-			break;
-	}
-	if (err)
-		return err;
-	ua->laddr = ua->sip->laddr;
-	(void)re_snprintf(ua->sent_by, sizeof(ua->sent_by), "%J", &ua->laddr);
-	return 0;
 }
 
 /* "192.0.2.1, [2001:db8::1]:5353" */
@@ -98,40 +73,118 @@ static int resolver_new(struct dnsc **ret, const char *name_servers)
 	return neg(dnsc_alloc(ret, NULL, servers, count));
 }
 
-static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
+static void message_handler(const struct sip_msg *msg, bool other_version,
+			    void *arg)
 {
-	uint32_t size =
-		ua->calls_max < HASH_MAX / 2 ? 2 * ua->calls_max : HASH_MAX;
-	char reason[SIP_REASON_BYTES];
-	int err;
+	if (other_version)
+		dispatch_other_version(arg, msg);
+	else
+		dispatch_message(arg, msg);
+}
 
-	size = hash_valid_size(size < HASH_MIN ? HASH_MIN : size);
-	err = neg(hash_alloc(&ua->calls, size));
+static void unreachable_handler(const struct sa *dst, int err, void *arg)
+{
+	const struct sip_ua *ua = arg;
+
+	client_transaction_unreachable(ua->sip, dst, err);
+}
+
+static void stun_handler(const struct sa *src, const uint8_t *data, size_t len,
+			 void *arg)
+{
+	(void)keepalive_stun(arg, src, data, len);
+}
+
+static void trace_handler(const struct sip_trace *trace, void *arg)
+{
+	struct sip_ua *ua = arg;
+
+	if (ua->trace_h)
+		ua->trace_h(trace, ua->arg);
+	if (trace->sent)
+		dispatch_sent(ua, trace);
+}
+
+static void full_handler(const char *reason, void *arg)
+{
+	const struct sip_ua *ua = arg;
+
+	if (ua->full_h)
+		ua->full_h(reason, ua->arg);
+}
+
+static int tables_new(struct sip_ua *ua, uint32_t size)
+{
+	int err = neg(hash_alloc(&ua->calls, size));
+
 	if (!err)
 		err = neg(hash_alloc(&ua->registers, size));
-	if (!err)
-		err = neg(hash_alloc(&ua->clients, size));
-	if (!err)
-		err = neg(hash_alloc(&ua->calling, ADDRESS_HASH_SIZE));
 	if (!err)
 		err = neg(hash_alloc(&ua->contacts, ACCOUNT_HASH_SIZE));
 	if (!err)
 		err = neg(hash_alloc(&ua->users, ACCOUNT_HASH_SIZE));
 	if (!err)
-		err = neg(hash_alloc(&ua->servers, size));
-	if (!err)
-		err = neg(hash_alloc(&ua->merges, size));
-	if (!err)
 		err = neg(hash_alloc(&ua->events, size));
+	return err;
+}
+
+static int layers_new(struct sip_ua *ua, const struct sip_ua_params *params,
+		      uint32_t size)
+{
+	struct transport_params transport = {
+		.handlers =
+			{
+				.message_h = message_handler,
+				.unreachable_h = unreachable_handler,
+				.stun_h = stun_handler,
+				.trace_h = trace_handler,
+				.full_h = full_handler,
+				.arg = ua,
+			},
+	};
+	int err = neg(
+		sa_set_str(&transport.laddr, params->bind_addr, params->port));
+
+	if (!err && sa_is_any(&transport.laddr))
+		err = -EINVAL;
 	if (!err)
-		err = resolver_new(&ua->dnsc, params->name_servers);
+		err = resolver_new(&transport.dnsc, params->name_servers);
 	if (!err)
-		err = transport_bind(ua);
+		err = transport_new(&ua->transport, &transport);
+	mem_deref(transport.dnsc);
+	if (!err)
+		err = transaction_layer_new(&ua->sip, ua->transport,
+					    params->software, size);
+	return err;
+}
+
+static int tls_accept(struct sip_ua *ua, const struct sip_ua_params *params)
+{
+	struct tls_context *context;
+	char reason[SIP_REASON_BYTES];
+	int err = tls_context_get(&context, &ua->tls, params->tls, true,
+				  params->reason ? params->reason : reason,
+				  sizeof(reason));
+
+	if (err)
+		return err;
+	transport_accept_tls(ua->transport, context);
+	mem_deref(context);
+	return 0;
+}
+
+static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
+{
+	uint32_t size =
+		ua->calls_max < HASH_MAX / 2 ? 2 * ua->calls_max : HASH_MAX;
+	int err;
+
+	size = hash_valid_size(size < HASH_MIN ? HASH_MIN : size);
+	err = tables_new(ua, size);
+	if (!err)
+		err = layers_new(ua, params, size);
 	if (!err && params->tls)
-		err = tls_context_get(&ua->sip->server_tls, &ua->tls,
-				      params->tls, true,
-				      params->reason ? params->reason : reason,
-				      sizeof(reason));
+		err = tls_accept(ua, params);
 	return err;
 }
 
@@ -149,17 +202,10 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 	ua->object.ops = &native_ops;
 	list_init(&ua->accounts);
 	ua->calls_max = params->calls_max ? params->calls_max : 1;
-	ceilings_init(ua);
 	ua->trace_h = params->trace_h;
 	ua->full_h = params->full_h;
 	ua->arg = params->arg;
-	err = neg(sa_set_str(&ua->laddr, params->bind_addr, params->port));
-	if (!err && sa_is_any(&ua->laddr))
-		err = -EINVAL;
-	if (!err && params->software)
-		err = text_print(&ua->software, "%s", params->software);
-	if (!err)
-		err = stack_new(ua, params);
+	err = stack_new(ua, params);
 	if (err) {
 		mem_deref(ua);
 		return err;
@@ -170,7 +216,7 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 
 uint16_t native_ua_port(const struct sip_ua *ua)
 {
-	return sa_port(&ua->laddr);
+	return sa_port(transport_laddr(ua->transport));
 }
 
 static bool abandon_handler(struct le *le, void *arg)
@@ -185,9 +231,9 @@ struct sip_ua *native_ua_free(struct sip_ua *ua)
 	if (!ua)
 		return NULL;
 	/* What released calls and accounts left running: BYE, 2xx. */
-	client_transaction_close_all(ua);
-	server_transaction_close_all(ua);
+	client_transaction_close_all(ua->sip);
+	server_transaction_close_all(ua->sip);
 	hash_apply(ua->calls, abandon_handler, NULL);
-	transport_flush(ua->sip);
+	transport_flush(ua->transport);
 	return mem_deref(ua);
 }

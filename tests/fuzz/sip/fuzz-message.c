@@ -12,8 +12,11 @@
 #include "sip/digest_server.h"
 #include "sip/event/event_dialog.h"
 #include "sip/transaction/server_transaction.h"
+#include "sip/transaction/transaction_layer_internal.h"
 #include "sip/transport/deferred.h"
+#include "sip/transport/receive.h"
 #include "sip/transport/transport.h"
+#include "sip/transport/transport_internal.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
 
@@ -271,7 +274,7 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 						    : NULL;
 		}
 		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'u')
-			word = f->account->contact_user;
+			word = f->account->origin.contact_user;
 		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'h')
 			word = f->host;
 		if (text[i] == '%' && i + 1 < len && !word)
@@ -296,7 +299,7 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 	struct arrival arrival = {
 		.tp = SIP_TRANSP_UDP,
 		.src = &src,
-		.dst = &f->ua->laddr,
+		.dst = transport_laddr(f->ua->transport),
 	};
 
 	sa_set_str(&src, "127.0.0.1", 9);
@@ -311,9 +314,9 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 		memcpy(copy, text, used);
 		arrival.data = copy;
 		arrival.len = used;
-		transport_received(f->ua->sip, &arrival);
+		receive_message(f->ua->transport, &arrival);
 		free(copy);
-		deferred_run(f->ua);
+		deferred_run(transport_deferred(f->ua->transport));
 		data += len + (end != NULL);
 		size -= len + (end != NULL);
 	}
@@ -356,12 +359,12 @@ static bool call_abandon(struct le *le, void *arg)
 /* As sip_ua_free() does it. */
 static void ua_empty(struct sip_ua *ua)
 {
-	client_transaction_close_all(ua);
-	server_transaction_close_all(ua);
+	client_transaction_close_all(ua->sip);
+	server_transaction_close_all(ua->sip);
 	hash_apply(ua->calls, call_abandon, NULL);
-	transport_flush(ua->sip);
-	ua->closing = false;
-	deferred_run(ua);
+	transport_flush(ua->transport);
+	ua->sip->closing = false;
+	deferred_run(transport_deferred(ua->transport));
 	if (ua->call_count || list_count(&ua->accounts) != 1)
 		abort();
 }
@@ -394,7 +397,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    sip_account_mwi(f.account, mwi_handler) ||
 	    sip_account_refer(f.account, refer_handler))
 		abort();
-	(void)re_snprintf(f.host, sizeof(f.host), "%J", &f.ua->laddr);
+	(void)re_snprintf(f.host, sizeof(f.host), "%J",
+			  transport_laddr(f.ua->transport));
 	events_begin(&f);
 	sip_account_call_options(f.account, &options);
 	(void)sip_account_register(f.account);

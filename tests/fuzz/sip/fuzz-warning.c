@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sip/message/warning.h"
+#include "sip/call/warning.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

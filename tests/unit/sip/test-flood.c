@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sip/transport/conn_internal.h"
+#include "sip/transport/transport.h"
 #include "sip/ua/dispatch.h"
 #include "sip/ua/ua_internal.h"
 #include "world.h"
@@ -107,10 +108,13 @@ static void test_transactions(void **state)
 	(void)state;
 
 	world_open(&world, &plain);
-	world.ua->ceilings[CEILING_SERVERS].bytes_max = KEPT_MAX;
+	transport_ceilings(world.ua->transport)->of[CEILING_SERVERS].bytes_max =
+		KEPT_MAX;
 	run(&world, script_transactions);
-	assert_in_range(world.ua->ceilings[CEILING_SERVERS].bytes, KEPT_MAX / 2,
-			KEPT_MAX);
+	assert_in_range(transport_ceilings(world.ua->transport)
+				->of[CEILING_SERVERS]
+				.bytes,
+			KEPT_MAX / 2, KEPT_MAX);
 	assert_string_equal(world.full,
 			    "requests of peers keep 256 MiB: further ones are "
 			    "answered without a transaction, INVITEs with "
@@ -198,7 +202,7 @@ static void queue_look(void *arg)
 	struct tmr *tmr = arg;
 	unsigned sum = 0;
 
-	hash_apply(user_agent->sip->conns, queued_handler, &sum);
+	hash_apply(user_agent->transport->conns, queued_handler, &sum);
 	if (sum > queued_max)
 		queued_max = sum;
 	tmr_start(tmr, 1, queue_look, tmr);
@@ -358,13 +362,17 @@ static void test_parts(void **state)
 	(void)state;
 
 	world_open(&world, &plain);
-	world.ua->ceilings[CEILING_STREAM_IN].bytes_max =
-		4 * PART_BYTES + PART_BYTES / 2;
+	transport_ceilings(world.ua->transport)
+		->of[CEILING_STREAM_IN]
+		.bytes_max = 4 * PART_BYTES + PART_BYTES / 2;
 	run(&world, script_parts);
 	assert_string_equal(world.full,
 			    "SIP messages that are not whole yet keep 256 MiB: "
 			    "connections that send more of them are closed\n");
-	assert_int_equal(world.ua->ceilings[CEILING_STREAM_IN].bytes, 0);
+	assert_int_equal(transport_ceilings(world.ua->transport)
+				 ->of[CEILING_STREAM_IN]
+				 .bytes,
+			 0);
 	world_close(&world);
 }
 
@@ -376,7 +384,9 @@ static size_t unread_max;
 static void unread_look(void *arg)
 {
 	struct tmr *tmr = arg;
-	size_t now = user_agent->ceilings[CEILING_STREAM_OUT].bytes;
+	size_t now = transport_ceilings(user_agent->transport)
+			     ->of[CEILING_STREAM_OUT]
+			     .bytes;
 
 	if (now > unread_max)
 		unread_max = now;
@@ -413,7 +423,9 @@ static void test_unread(void **state)
 	(void)state;
 
 	world_open(&world, &plain);
-	world.ua->ceilings[CEILING_STREAM_OUT].bytes_max = UNREAD_MAX;
+	transport_ceilings(world.ua->transport)
+		->of[CEILING_STREAM_OUT]
+		.bytes_max = UNREAD_MAX;
 	user_agent = world.ua;
 	unread_max = 0;
 	tmr_init(&tmr);
@@ -425,7 +437,10 @@ static void test_unread(void **state)
 		world.full,
 		"SIP messages that connections do not take keep 256 MiB: "
 		"those that take none of more are closed\n");
-	assert_int_equal(world.ua->ceilings[CEILING_STREAM_OUT].bytes, 0);
+	assert_int_equal(transport_ceilings(world.ua->transport)
+				 ->of[CEILING_STREAM_OUT]
+				 .bytes,
+			 0);
 	world_close(&world);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "simulated.h"
+#include "sip/transaction/transaction_layer_internal.h"
 #include "sip/ua/ua_internal.h"
 #include "world.h"
 
@@ -73,7 +74,7 @@ static void datagrams_take(void)
 
 static void idle(void *arg)
 {
-	const struct sip_ua *ua = lab.world.ua;
+	const struct transaction_layer *layer = lab.world.ua->sip;
 	int fd = lab.listen_fd < 0 ? -1 : accept(lab.listen_fd, NULL, NULL);
 	(void)arg;
 
@@ -82,8 +83,8 @@ static void idle(void *arg)
 		lab.world.peer.fd = fd;
 	}
 	datagrams_take();
-	if (hash_apply(ua->clients, any, NULL) ||
-	    hash_apply(ua->servers, any, NULL)) {
+	if (hash_apply(layer->clients, any, NULL) ||
+	    hash_apply(layer->servers, any, NULL)) {
 		lab.none_ms = -1;
 		lab.had_one = true;
 	} else if (lab.none_ms < 0 && lab.had_one) {

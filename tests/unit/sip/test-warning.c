@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sip/message/warning.h"
+#include "sip/call/warning.h"
 #include "world.h"
 
 static void test_values(void **state)

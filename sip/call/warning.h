@@ -2,8 +2,8 @@
  * The Warning header (RFC 3261 section 20.43): why an offer was refused.
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_MESSAGE_WARNING_H
-#define OFFHOOK_SIP_MESSAGE_WARNING_H
+#ifndef OFFHOOK_SIP_CALL_WARNING_H
+#define OFFHOOK_SIP_CALL_WARNING_H
 
 #include <stddef.h>
 
@@ -20,7 +20,7 @@
  * @param text    our reason, one line; NULL: what err means
  */
 void warning_refuse(struct server_transaction **server,
-		    struct transport *transport, const struct sip_msg *msg,
+		    struct transaction_layer *layer, const struct sip_msg *msg,
 		    int err, const char *text);
 
 /**

@@ -4,8 +4,8 @@
  * does not answer, or has another public address is lost: so is the binding.
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_TRANSPORT_KEEPALIVE_H
-#define OFFHOOK_SIP_TRANSPORT_KEEPALIVE_H
+#ifndef OFFHOOK_SIP_UA_KEEPALIVE_H
+#define OFFHOOK_SIP_UA_KEEPALIVE_H
 
 #include <re.h>
 

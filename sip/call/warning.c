@@ -1,4 +1,4 @@
-#include "sip/message/warning.h"
+#include "sip/call/warning.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,20 +27,20 @@ static const struct warning {
 
 /* 415 lists what would be taken (RFC 3261 21.4.13). */
 static void type_refuse(struct server_transaction **server,
-			struct transport *transport, const struct sip_msg *msg)
+			struct transaction_layer *layer,
+			const struct sip_msg *msg)
 {
 	bool encoded = sip_msg_hdr(msg, SIP_HDR_CONTENT_ENCODING) != NULL;
 
 	(void)server_transaction_replyf(
-		server, NULL, transport, msg, false, 415,
-		"Unsupported Media Type",
+		server, NULL, layer, msg, false, 415, "Unsupported Media Type",
 		"Accept: " MULTIPART_ACCEPT "\r\n"
 		"%sContent-Length: 0\r\n\r\n",
 		encoded ? "Accept-Encoding: identity\r\n" : "");
 }
 
 void warning_refuse(struct server_transaction **server,
-		    struct transport *transport, const struct sip_msg *msg,
+		    struct transaction_layer *layer, const struct sip_msg *msg,
 		    int err, const char *text)
 {
 	const struct warning *w = warnings;
@@ -48,7 +48,7 @@ void warning_refuse(struct server_transaction **server,
 	size_t used = 0;
 
 	if (err == -EPROTONOSUPPORT) {
-		type_refuse(server, transport, msg);
+		type_refuse(server, layer, msg);
 		return;
 	}
 	while (w->err && w->err != err)
@@ -63,8 +63,8 @@ void warning_refuse(struct server_transaction **server,
 		quoted[used++] = plain ? *text : '\'';
 	}
 	quoted[used] = '\0';
-	(void)server_transaction_replyf(server, NULL, transport, msg, false,
-					488, "Not Acceptable Here",
+	(void)server_transaction_replyf(server, NULL, layer, msg, false, 488,
+					"Not Acceptable Here",
 					"Warning: %d " AGENT " \"%s\"\r\n"
 					"Content-Length: 0\r\n\r\n",
 					w->code, quoted);

@@ -1,4 +1,4 @@
-#include "sip/transport/keepalive.h"
+#include "sip/ua/keepalive.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
 #include "sip/transport/conn.h"
+#include "sip/transport/hop.h"
 #include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/register.h"
@@ -85,7 +86,7 @@ static void binding_send(struct keepalive *k)
 
 	memcpy(request, head, sizeof(head));
 	memcpy(request + sizeof(head), k->id, sizeof(k->id));
-	transport_datagram(k->account->ua->sip, &k->hop.addr, request,
+	transport_datagram(k->account->ua->transport, &k->hop.addr, request,
 			   sizeof(request));
 	mono_timer_start(&k->tmr, (uint64_t)STUN_RTO_MS << k->tries,
 			 due_handler, k);

@@ -1,0 +1,31 @@
+/**
+ * What a transport reports to its owner.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_SIP_TRANSPORT_TRANSPORT_HANDLERS_H
+#define OFFHOOK_SIP_TRANSPORT_TRANSPORT_HANDLERS_H
+
+#include <re.h>
+
+#include "sip/ua.h"
+
+/** All are set; none may release the transport. */
+struct transport_handlers {
+	/* A message came. other_version: it is a request that is not SIP/2.0,
+	 * its start line was put right for decoding. */
+	void (*message_h)(const struct sip_msg *msg, bool other_version,
+			  void *arg);
+	/* ICMP reported that dst cannot be reached over UDP; err positive.
+	 * Never called from within a send. */
+	void (*unreachable_h)(const struct sa *dst, int err, void *arg);
+	/* A STUN message came over UDP (RFC 5626 4.4.2). */
+	void (*stun_h)(const struct sa *src, const uint8_t *data, size_t len,
+		       void *arg);
+	/* A message is about to be handed to the socket, or came. */
+	sip_message_h *trace_h;
+	/* A ceiling was reached; see ceiling.h. */
+	sip_full_h *full_h;
+	void *arg; /* of all handlers */
+};
+
+#endif
