@@ -8,11 +8,12 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/early_dialog.h"
+#include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/session_timer.h"
 #include "sip/call/warning.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
@@ -32,42 +33,42 @@ static void call_destructor(void *arg)
 	if (call->he.list)
 		call->ua->call_count--;
 	hash_unlink(&call->he);
-	deferred_cancel(&call->due);
-	mono_timer_cancel(&call->tmr_end);
-	mono_timer_cancel(&call->tmr_ring);
-	mono_timer_cancel(&call->tmr_ok);
-	mono_timer_cancel(&call->tmr_no_ack);
-	mono_timer_cancel(&call->tmr_reinvite);
-	mono_timer_cancel(&call->tmr_transfer);
+	deferred_cancel(&call->events.due);
+	mono_timer_cancel(&call->end.tmr);
+	mono_timer_cancel(&call->uac.tmr_ring);
+	mono_timer_cancel(&call->uas.tmr_ok);
+	mono_timer_cancel(&call->uas.tmr_no_ack);
+	mono_timer_cancel(&call->reinvite.tmr);
+	mono_timer_cancel(&call->refer.tmr);
 	mono_timer_cancel(&call->reliable.tmr);
 	mono_timer_cancel(&call->reliable.tmr_end);
 	list_flush(&call->reliable.queue);
 	mem_deref(call->reliable.mb);
 	session_timer_stop(&call->timer);
-	list_flush(&call->events);
-	list_flush(&call->forks);
-	list_flush(&call->early);
-	list_flush(&call->targets);
-	list_flush(&call->targets_tried);
-	mem_deref(call->closed);
-	mem_deref(call->ack);
-	mem_deref(call->ack_mb);
-	mem_deref(call->st);
-	mem_deref(call->msg);
-	mem_deref(call->ok_mb);
-	mem_deref(call->remote);
+	list_flush(&call->events.queue);
+	list_flush(&call->branches.answered);
+	list_flush(&call->branches.early);
+	list_flush(&call->redirect.targets);
+	list_flush(&call->redirect.tried);
+	mem_deref(call->events.closed);
+	mem_deref(call->uac.ack);
+	mem_deref(call->uac.ack_mb);
+	mem_deref(call->uas.transaction);
+	mem_deref(call->uas.invite);
+	mem_deref(call->uas.ok_mb);
+	mem_deref(call->session.remote);
 	mem_deref(call->dialog);
 	mem_deref(call->digest);
 	mem_deref(call->peer);
-	mem_deref(call->replaces_line);
-	mem_deref(call->replaces);
+	mem_deref(call->uac.replaces_line);
+	mem_deref(call->uas.replaces);
 	/* keys of SRTP */
-	if (call->sdp.data)
-		explicit_bzero(call->sdp.data, call->sdp.used);
-	sdp_local_wipe(&call->local);
-	sdp_negotiated_wipe(&call->media);
-	sdp_negotiated_wipe(&call->reported);
-	buf_release(&call->sdp);
+	if (call->session.sdp.data)
+		explicit_bzero(call->session.sdp.data, call->session.sdp.used);
+	sdp_local_wipe(&call->session.local);
+	sdp_negotiated_wipe(&call->session.media);
+	sdp_negotiated_wipe(&call->session.reported);
+	buf_release(&call->session.sdp);
 	mem_deref(call->account);
 }
 
@@ -113,11 +114,11 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 	call->origin = &account->origin;
 	call->outgoing = outgoing;
 	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
-	call->session_id = random_u32() >> 1;
-	call->version = 1;
-	buf_init(&call->sdp, SDP_TEXT_MAX);
-	call->closed = call_event_new();
-	if (!call->closed) {
+	call->session.id = random_u32() >> 1;
+	call->session.version = 1;
+	buf_init(&call->session.sdp, SDP_TEXT_MAX);
+	call->events.closed = call_event_new();
+	if (!call->events.closed) {
 		mem_deref(call);
 		return -ENOMEM;
 	}
@@ -140,12 +141,12 @@ void call_register(struct sip_call *call)
 void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
 		  uint16_t code, const char *reason)
 {
-	call->end = end;
-	call->end_local = local;
-	call->end_code = code;
-	call->end_ns = 0;
-	call->end_warning[0] = '\0';
-	str_print(call->end_reason, sizeof(call->end_reason), "%s", reason);
+	call->end.how = end;
+	call->end.local = local;
+	call->end.code = code;
+	call->end.mono_ns = 0;
+	call->end.warning[0] = '\0';
+	str_print(call->end.reason, sizeof(call->end.reason), "%s", reason);
 }
 
 void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
@@ -155,30 +156,31 @@ void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
 
 	msg_line(reason, sizeof(reason), msg);
 	call_set_end(call, end, false, msg->scode, reason);
-	warning_read(call->end_warning, sizeof(call->end_warning), msg);
+	warning_read(call->end.warning, sizeof(call->end.warning), msg);
 }
 
 void call_close(struct sip_call *call)
 {
-	struct call_event *event = call->closed;
+	struct call_event *event = call->events.closed;
 
 	if (!event)
 		return;
-	call->closed = NULL;
+	call->events.closed = NULL;
 	call->handlers->closing_h(call);
 	call->state = CALL_DONE;
-	mono_timer_cancel(&call->tmr_end);
-	mono_timer_cancel(&call->tmr_ring);
+	mono_timer_cancel(&call->end.tmr);
+	mono_timer_cancel(&call->uac.tmr_ring);
 	call->handlers->stop_h(call);
 	session_timer_stop(&call->timer);
 	event->event = SIP_CALL_CLOSED;
-	event->mono_ns = call->end_ns ? call->end_ns
-				      : transport_event_ns(call->transport);
-	event->local = call->end_local;
-	event->code = call->end_code;
-	event->end = call->end;
-	event->bye_ok_ns = call->bye_ok_ns;
-	str_print(event->reason, sizeof(event->reason), "%s", call->end_reason);
+	event->mono_ns = call->end.mono_ns
+				 ? call->end.mono_ns
+				 : transport_event_ns(call->transport);
+	event->local = call->end.local;
+	event->code = call->end.code;
+	event->end = call->end.how;
+	event->bye_ok_ns = call->end.bye_ok_ns;
+	str_print(event->reason, sizeof(event->reason), "%s", call->end.reason);
 	call_event_append(call, event);
 }
 
@@ -238,11 +240,11 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && msg->scode < 300)
-		call->bye_ok_ns = transport_received_ns(call->transport);
+		call->end.bye_ok_ns = transport_received_ns(call->transport);
 	if (!err && digest_asked(msg) &&
 	    digest_challenge(call->digest, msg) == 0)
 		call_bye_send(call);
-	if (!call->bye)
+	if (!call->end.bye)
 		call_close(call);
 	mem_deref(call);
 }
@@ -256,8 +258,8 @@ static void call_bye_send(struct sip_call *call)
 	};
 
 	mem_ref(call);
-	if (dialog_send(&call->bye, call->origin, call->dialog, call->digest,
-			&request))
+	if (dialog_send(&call->end.bye, call->origin, call->dialog,
+			call->digest, &request))
 		mem_deref(call);
 }
 
@@ -270,10 +272,10 @@ void call_bye(struct sip_call *call)
 	session_timer_stop(&call->timer);
 	call->state = CALL_ENDING;
 	digest_begin(call->digest);
-	mono_timer_start(&call->tmr_end, END_WAIT_MS, end_handler, call);
-	call->end_ns = clock_mono_ns();
+	mono_timer_start(&call->end.tmr, END_WAIT_MS, end_handler, call);
+	call->end.mono_ns = clock_mono_ns();
 	call_bye_send(call);
-	if (!call->bye)
+	if (!call->end.bye)
 		call_close(call);
 }
 
@@ -289,10 +291,19 @@ struct call_event *call_established(struct sip_call *call, bool local,
 		session_established(call);
 		return event;
 	}
-	call->hold_known = true;
+	call->session.hold_known = true;
 	call_set_end(call, SIP_END_FAILED, true, code, refusal);
 	call_bye(call);
 	return NULL;
+}
+
+int call_contact_handler(enum sip_transp tp, const struct sa *src,
+			 const struct sa *dst, struct mbuf *mb, void *arg)
+{
+	struct sip_call *call = arg;
+	(void)dst;
+
+	return contact_write(mb, call->origin, src, tp);
 }
 
 uint32_t call_glare_ms(const struct sip_call *call)

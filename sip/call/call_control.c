@@ -56,7 +56,7 @@ void native_call_hangup(struct sip_call *call)
 		break;
 	case CALL_ACCEPTED:
 		/* No BYE before the ACK (RFC 3261 section 15). */
-		call->bye_after_ack = true;
+		call->uas.bye_after_ack = true;
 		break;
 	case CALL_UP:
 		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
@@ -96,9 +96,9 @@ struct sip_call *native_call_free(struct sip_call *call)
 {
 	if (!call)
 		return NULL;
-	call->handler = NULL;
+	call->events.handler = NULL;
 	native_call_hangup(call);
-	deferred_cancel(&call->due);
-	list_flush(&call->events);
+	deferred_cancel(&call->events.due);
+	list_flush(&call->events.queue);
 	return mem_deref(call);
 }

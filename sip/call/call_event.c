@@ -45,7 +45,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.local = event->local,
 		.code = event->code,
 		.reason = event->reason,
-		.warning = call->end_warning,
+		.warning = call->end.warning,
 		.method = event->method,
 		.target = event->target,
 		.replaces = event->replaces,
@@ -56,7 +56,7 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.media = event->media,
 	};
 
-	call->handler(call, event->event, &info, call->arg);
+	call->events.handler(call, event->event, &info, call->events.arg);
 }
 
 /* Handlers run from here alone. */
@@ -66,8 +66,8 @@ static void events_deliver(void *arg)
 	struct call_event *event;
 
 	mem_ref(call);
-	while (call->handler &&
-	       (event = list_ledata(list_head(&call->events)))) {
+	while (call->events.handler &&
+	       (event = list_ledata(list_head(&call->events.queue)))) {
 		list_unlink(&event->le);
 		event_report(call, event);
 		mem_deref(event);
@@ -77,10 +77,10 @@ static void events_deliver(void *arg)
 
 void call_event_append(struct sip_call *call, struct call_event *event)
 {
-	list_append(&call->events, &event->le, event);
-	if (call->handler)
-		deferred_start(transport_deferred(call->transport), &call->due,
-			       events_deliver, call);
+	list_append(&call->events.queue, &event->le, event);
+	if (call->events.handler)
+		deferred_start(transport_deferred(call->transport),
+			       &call->events.due, events_deliver, call);
 }
 
 struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
@@ -89,7 +89,7 @@ struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
 	struct call_event *event;
 
 	if (call->state == CALL_DONE ||
-	    list_count(&call->events) >= CALL_EVENTS_MAX)
+	    list_count(&call->events.queue) >= CALL_EVENTS_MAX)
 		return NULL;
 	event = call_event_new();
 	if (!event)
@@ -111,10 +111,10 @@ void call_event_reason(struct call_event *event, const struct sip_msg *msg)
 
 int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
 {
-	call->handler = handler;
-	call->arg = arg;
-	if (list_head(&call->events))
-		deferred_start(transport_deferred(call->transport), &call->due,
-			       events_deliver, call);
+	call->events.handler = handler;
+	call->events.arg = arg;
+	if (list_head(&call->events.queue))
+		deferred_start(transport_deferred(call->transport),
+			       &call->events.due, events_deliver, call);
 	return 0;
 }

@@ -58,6 +58,111 @@ struct call_handlers {
 	int (*refresh_h)(struct sip_call *call);
 };
 
+/* call_event.c */
+struct call_events {
+	sip_call_h *handler; /* NULL: nobody has adopted the call yet */
+	void *arg;
+	struct list queue;         /* of struct call_event */
+	struct call_event *closed; /* allocated with the call: must not fail */
+	struct deferred due;
+};
+
+/* uac.c: our INVITE. Each transaction holds a reference while it runs. */
+struct call_uac {
+	struct client_request *request; /* INVITE or re-INVITE */
+	struct client_request *ack;
+	struct mbuf *ack_mb; /* sent again when the 2xx comes again */
+	struct sa ack_dst;
+	enum sip_transp ack_tp;
+	uint32_t ack_cseq;
+	int64_t sent_ns;
+	uint16_t last_provisional;
+	char *replaces_line; /* header lines of our INVITE, or NULL */
+	struct mono_timer tmr_ring;
+};
+
+/* fork.c: branches of our INVITE */
+struct call_branches {
+	struct list early;    /* early dialogs */
+	struct list answered; /* that were answered after the first */
+};
+
+/* redirect.c: targets of our INVITE */
+struct call_redirect {
+	struct list targets; /* not tried yet, best first */
+	struct list tried;   /* with the first one */
+	uint32_t count;
+};
+
+/* uas.c: the peer's INVITE or re-INVITE */
+struct call_uas {
+	struct server_transaction *transaction;
+	struct sip_msg *invite;
+	int64_t came_ns;    /* of the INVITE that began the call */
+	struct mbuf *ok_mb; /* the 2xx, until the ACK */
+	uint32_t ok_count;  /* transmissions */
+	uint32_t ok_cseq;
+	struct mono_timer tmr_ok;
+	struct mono_timer tmr_no_ack;
+	bool answer_in_ack; /* our offer went with the 2xx */
+	bool bye_after_ack;
+	bool offer_unusable; /* 488 follows unless the account refuses first */
+	bool progressed;     /* a 18x was sent: the peer knows the dialog */
+	struct sip_call
+		*replaces; /* ends when this call is answered, or NULL */
+};
+
+/* call.c: how the call ended, kept until the BYE is answered */
+struct call_end {
+	enum sip_call_end how;
+	bool local;
+	uint16_t code;
+	char reason[REASON_BYTES];
+	char warning[SIP_WARNING_BYTES]; /* of the peer's refusal, or "" */
+	int64_t mono_ns;                 /* 0: not known yet */
+	int64_t bye_ok_ns;               /* 0: no 2xx */
+	struct client_request *bye;
+	struct mono_timer tmr; /* bounds BYE and CANCEL */
+};
+
+/* offer_answer.c */
+struct call_session {
+	struct media_local local;
+	struct sdp *remote; /* the peer's last description */
+	uint64_t id;        /* of our o= line */
+	uint64_t version;
+	struct buf sdp;               /* what we sent last */
+	enum media_direction offered; /* in our pending offer */
+	bool settled;                 /* media was reported once */
+	struct media_negotiated media;
+	struct media_negotiated reported;
+	bool early_answer; /* our answer went with a provisional response */
+	bool hold_known;   /* established: hold and resume are events */
+	bool held;         /* by us */
+	bool held_by_peer;
+};
+
+/* reinvite.c: our re-INVITE */
+struct call_reinvite {
+	bool pending;
+	bool unchanged; /* offers what is in force */
+	bool hold;
+	bool retried;   /* after a 491 */
+	bool refreshes; /* for the session timer: no event */
+	struct mono_timer tmr;
+};
+
+/* refer.c */
+struct call_refer {
+	bool transferring; /* our REFER: its result was not reported yet */
+	struct mono_timer tmr;
+	uint16_t code; /* last status of the transfer */
+	char reason[REASON_BYTES];
+	bool referred; /* the peer's REFER: it has no final status yet */
+	bool silent;   /* it wants no NOTIFY */
+	uint32_t cseq; /* of it, for the Event id */
+};
+
 struct sip_call {
 	struct sip_object object;
 	const struct call_handlers *handlers;
@@ -70,96 +175,22 @@ struct sip_call {
 	struct dialog *dialog;
 	struct digest *digest;
 	char *peer;
-	char *replaces_line;       /* of our INVITE, or NULL */
-	struct sip_call *replaces; /* ends when this one is answered */
 	bool outgoing;
 	struct sip_call_options options;
 	enum call_state state;
-	sip_call_h *handler;
-	void *arg;
-
-	/* events on their way to the handler */
-	struct list events;
-	struct call_event *closed; /* made beforehand: it must not fail */
-	struct deferred due;
-
-	/* client transactions: each holds a reference while it runs */
-	struct client_request *req; /* INVITE or re-INVITE */
-	struct client_request *bye;
-	struct client_request *ack;
-	struct mbuf *ack_mb; /* repeated for a repeated 2xx */
-	struct sa ack_dst;
-	enum sip_transp ack_tp;
-	uint32_t ack_cseq;
-	int64_t invite_sent_ns;
-	int64_t invite_came_ns; /* 0: it is ours */
-	uint16_t last_provisional;
-	struct list early;
-	struct list targets;       /* of redirections, best first */
-	struct list targets_tried; /* with the first one */
-	uint32_t redirect_count;
-	struct mono_timer tmr_ring;
-	struct mono_timer tmr_end;
-
-	/* server side of INVITE and re-INVITE */
-	struct server_transaction *st;
-	struct sip_msg *msg;
-	struct mbuf *ok_mb; /* the 2xx, until the ACK */
-	uint32_t ok_count;  /* transmissions */
-	uint32_t ok_cseq;
-	struct mono_timer tmr_ok;
-	struct mono_timer tmr_no_ack;
-	bool answer_in_ack; /* our offer went with the 2xx */
-	bool bye_after_ack;
+	struct call_events events;
+	struct call_uac uac;
+	struct call_branches branches;
+	struct call_redirect redirect;
+	struct call_uas uas;
 	struct reliable reliable;
-
-	/* how it ended, kept until the BYE is answered */
-	enum sip_call_end end;
-	bool end_local;
-	uint16_t end_code;
-	char end_reason[REASON_BYTES];
-	char end_warning[SIP_WARNING_BYTES]; /* of the peer's refusal, or "" */
-	int64_t end_ns;
-	int64_t bye_ok_ns; /* 0: not answered 2xx */
-
-	/* offer/answer */
-	struct media_local local;
-	struct sdp *remote; /* the peer's last one */
-	uint64_t session_id;
-	uint64_t version;
-	struct buf sdp;               /* what we sent last */
-	enum media_direction offered; /* by our pending offer */
-	bool settled;
-	struct media_negotiated media;
-	struct media_negotiated reported;
-	bool early_answer; /* a provisional response had it */
-	bool hold_known;   /* established: hold and resume are events */
-	bool held;         /* by us */
-	bool held_by_peer;
-
-	/* our re-INVITE */
-	bool reinviting;
-	bool reinvite_plain; /* changes nothing */
-	bool reinvite_hold;
-	bool reinvite_retried;
-	bool reinvite_refreshes; /* for the session timer: nobody asked */
-	struct mono_timer tmr_reinvite;
-
+	struct call_session session;
+	struct call_reinvite reinvite;
 	struct update *update; /* ours, or NULL */
 	struct session_timer timer;
-	bool refusing;   /* its offer is unusable: 488 follows, nothing else */
-	bool progressed; /* the peer knows the dialog: 18x sent */
-
-	/* other requests, and REFER both ways */
-	struct list forks; /* other branches that were answered too */
-	uint32_t request_count;
-	bool transferring; /* our REFER: its end has not been told */
-	struct mono_timer tmr_transfer;
-	uint16_t transfer_code;
-	char transfer_reason[REASON_BYTES];
-	bool referred;      /* theirs: it has not ended */
-	bool refer_silent;  /* without NOTIFY */
-	uint32_t refer_seq; /* CSeq of the REFER, for the Event id */
+	struct call_refer refer;
+	uint32_t in_dialog_count; /* requests of in_dialog.c that run */
+	struct call_end end;
 };
 
 /* ---- call.c ---- */
@@ -180,6 +211,10 @@ void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
 struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg);
 /** The call whose INVITE this response belongs to, whatever its branch. */
 struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg);
+/** Write our Contact: a sip_send_h. @param arg  the call */
+int call_contact_handler(enum sip_transp tp, const struct sa *src,
+			 const struct sa *dst, struct mbuf *mb, void *arg);
+/** End an established call by BYE; how is set by call_set_end() before. */
 void call_bye(struct sip_call *call);
 /**
  * The 2xx is acknowledged, offer and answer are over: the call is up, or ends

@@ -35,13 +35,14 @@ int extensions_request(char **ret, const struct sip_call *call, bool invite)
 	bool requires = invite && call->options.prack == SIP_PRACK_REQUIRED &&
 			call->state == CALL_INVITING;
 
-	return text_print(
-		ret, ALLOW_HEADER "%H%s%s%H", supported_print, &call->options,
-		requires ? "Require: " TAG_100REL "\r\n" : "",
-		invite && call->state == CALL_INVITING && call->replaces_line
-			? call->replaces_line
-			: "",
-		session_timer_request, &call->timer);
+	return text_print(ret, ALLOW_HEADER "%H%s%s%H", supported_print,
+			  &call->options,
+			  requires ? "Require: " TAG_100REL "\r\n" : "",
+			  invite && call->state == CALL_INVITING &&
+					  call->uac.replaces_line
+				  ? call->uac.replaces_line
+				  : "",
+			  session_timer_request, &call->timer);
 }
 
 int extensions_response(char **ret, const struct sip_call *call)

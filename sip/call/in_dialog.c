@@ -9,7 +9,6 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/native_call.h"
-#include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
@@ -33,7 +32,7 @@ static void inner_destructor(void *arg)
 {
 	struct inner *inner = arg;
 
-	inner->call->request_count--;
+	inner->call->in_dialog_count--;
 	mem_deref(inner->req);
 	mem_deref(inner->headers);
 	mem_deref(inner->type);
@@ -50,7 +49,7 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 	if (strcmp(inner->method, "MESSAGE") == 0 ||
 	    strcmp(inner->method, "INFO") == 0)
 		return 0;
-	return uac_contact_handler(tp, src, dst, mb, inner->call);
+	return call_contact_handler(tp, src, dst, mb, inner->call);
 }
 
 static int inner_send(struct inner *inner);
@@ -138,13 +137,13 @@ int in_dialog_send(struct sip_call *call, const char *method,
 	struct inner *inner;
 	int err = 0;
 
-	if (call->request_count >= CALL_REQUESTS_MAX)
+	if (call->in_dialog_count >= CALL_REQUESTS_MAX)
 		return -EBUSY;
 	inner = mem_zalloc(sizeof(*inner), inner_destructor);
 	if (!inner)
 		return -ENOMEM;
 	inner->call = mem_ref(call);
-	call->request_count++;
+	call->in_dialog_count++;
 	inner->method = method;
 	inner->answered_h = answered_h;
 	if (headers)

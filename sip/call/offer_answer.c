@@ -38,7 +38,7 @@ int offer_answer_local_set(struct sip_call *call,
 	int err = local_check(media);
 
 	if (!err)
-		call->local = *media;
+		call->session.local = *media;
 	return err;
 }
 
@@ -61,15 +61,16 @@ static int draft_write(struct sip_call *call, struct sdp_draft *draft)
 	int err;
 
 	buf_init(&text, SDP_TEXT_MAX);
-	draft->local = &call->local;
-	draft->session_id = call->session_id;
-	draft->version = call->version;
-	draft->frame = call->remote;
+	draft->local = &call->session.local;
+	draft->session_id = call->session.id;
+	draft->version = call->session.version;
+	draft->frame = call->session.remote;
 	err = sdp_write(&text, draft);
 	/* The version counts what differs (RFC 3264 section 8). */
-	if (!err && call->sdp.used &&
-	    strcmp(behind_origin(&text), behind_origin(&call->sdp)) != 0) {
-		draft->version = call->version + 1;
+	if (!err && call->session.sdp.used &&
+	    strcmp(behind_origin(&text), behind_origin(&call->session.sdp)) !=
+		    0) {
+		draft->version = call->session.version + 1;
 		buf_consume(&text, text.used);
 		err = sdp_write(&text, draft);
 	}
@@ -77,42 +78,43 @@ static int draft_write(struct sip_call *call, struct sdp_draft *draft)
 		buf_release(&text);
 		return err;
 	}
-	call->version = draft->version;
-	buf_release(&call->sdp);
-	call->sdp = text;
+	call->session.version = draft->version;
+	buf_release(&call->session.sdp);
+	call->session.sdp = text;
 	return 0;
 }
 
 enum media_direction offer_answer_wanted(const struct sip_call *call, bool held)
 {
-	enum media_direction base = call->local.direction;
+	enum media_direction base = call->session.local.direction;
 
 	/* RFC 3264 8.4: what only receives becomes inactive. */
-	return sdp_direction(sdp_sends(base) && !(held && call->held_by_peer),
+	return sdp_direction(sdp_sends(base) &&
+				     !(held && call->session.held_by_peer),
 			     sdp_receives(base) && !held);
 }
 
 /* To an offer: what the peer holds, or not any more, stands in that. */
 static enum media_direction willing(const struct sip_call *call)
 {
-	enum media_direction base = call->local.direction;
+	enum media_direction base = call->session.local.direction;
 
 	return sdp_direction(sdp_sends(base),
-			     sdp_receives(base) && !call->held);
+			     sdp_receives(base) && !call->session.held);
 }
 
 int offer_answer_new_offer(struct sip_call *call,
 			   enum media_direction direction)
 {
 	struct sdp_draft draft = {
-		.codecs = call->local.codecs,
-		.codec_count = call->local.codec_count,
+		.codecs = call->session.local.codecs,
+		.codec_count = call->session.local.codec_count,
 		.direction = direction,
 	};
 	int err = draft_write(call, &draft);
 
 	if (!err)
-		call->offered = direction;
+		call->session.offered = direction;
 	return err;
 }
 
@@ -182,8 +184,8 @@ int offer_answer_read(struct sip_call *call, const struct sip_msg *msg,
 		mem_deref(sdp);
 		return err;
 	}
-	mem_deref(call->remote);
-	call->remote = sdp;
+	mem_deref(call->session.remote);
+	call->session.remote = sdp;
 	return 0;
 }
 
@@ -275,9 +277,10 @@ static void unusable_reason(char *reason, const struct sdp *sdp,
 
 int offer_answer_no_audio(const struct sip_call *call, char *reason)
 {
-	int err = call->remote->foreign ? -EPROTOTYPE : -EINVAL;
+	int err = call->session.remote->foreign ? -EPROTOTYPE : -EINVAL;
 
-	unusable_reason(reason, call->remote, &call->local, err);
+	unusable_reason(reason, call->session.remote, &call->session.local,
+			err);
 	return err;
 }
 
@@ -285,7 +288,7 @@ int offer_answer_no_audio(const struct sip_call *call, char *reason)
 static int route_of(const struct sip_call *call, const struct media_addr *to,
 		    const char *what, char *reason)
 {
-	const struct media_local *local = &call->local;
+	const struct media_local *local = &call->session.local;
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
 	int err = sdp_address_route(&call->ua->route, to, &local->rtp);
@@ -323,10 +326,12 @@ int offer_answer_new_answer(struct sip_call *call, enum media_direction want,
 	struct sdp_draft draft;
 	int err;
 
-	sdp_dtls_keep(&call->remote->association, &call->media);
-	err = sdp_answer(&deal, call->remote, &call->local, want);
+	sdp_dtls_keep(&call->session.remote->association, &call->session.media);
+	err = sdp_answer(&deal, call->session.remote, &call->session.local,
+			 want);
 	if (err)
-		unusable_reason(reason, call->remote, &call->local, err);
+		unusable_reason(reason, call->session.remote,
+				&call->session.local, err);
 	else
 		err = route_check(call, &deal, reason);
 	if (err)
@@ -339,7 +344,7 @@ int offer_answer_new_answer(struct sip_call *call, enum media_direction want,
 	err = draft_write(call, &draft);
 	if (err)
 		return err;
-	call->media = deal;
+	call->session.media = deal;
 	return 0;
 }
 
@@ -364,15 +369,17 @@ int offer_answer_accept(struct sip_call *call, char *reason)
 	struct media_negotiated deal;
 	int err;
 
-	sdp_dtls_keep(&call->remote->association, &call->media);
-	err = sdp_accept(&deal, call->remote, &call->local, call->offered);
+	sdp_dtls_keep(&call->session.remote->association, &call->session.media);
+	err = sdp_accept(&deal, call->session.remote, &call->session.local,
+			 call->session.offered);
 	if (err)
-		unusable_reason(reason, call->remote, &call->local, err);
+		unusable_reason(reason, call->session.remote,
+				&call->session.local, err);
 	else
 		err = route_check(call, &deal, reason);
 	if (err)
 		return err;
-	call->media = deal;
+	call->session.media = deal;
 	return 0;
 }
 
@@ -414,47 +421,48 @@ static bool media_same(const struct media_negotiated *a,
 
 bool offer_answer_news(const struct sip_call *call)
 {
-	return !call->settled || !media_same(&call->reported, &call->media);
+	return !call->session.settled ||
+	       !media_same(&call->session.reported, &call->session.media);
 }
 
 void offer_answer_event_media(struct sip_call *call, struct call_event *event)
 {
 	if (!offer_answer_news(call))
 		return;
-	call->settled = true;
-	call->reported = call->media;
+	call->session.settled = true;
+	call->session.reported = call->session.media;
 	if (event)
-		call_event_media(event, &call->media);
+		call_event_media(event, &call->session.media);
 }
 
 /* Where our own description says that we send nothing, the peer's direction is
  * the only one it may answer with (RFC 3264 6.1): that is no hold. */
 static void hold_event(struct sip_call *call, int64_t mono_ns)
 {
-	if (sdp_sends(call->local.direction))
+	if (sdp_sends(call->session.local.direction))
 		call_event(call,
-			   call->held_by_peer ? SIP_CALL_HELD
-					      : SIP_CALL_RESUMED,
+			   call->session.held_by_peer ? SIP_CALL_HELD
+						      : SIP_CALL_RESUMED,
 			   false, mono_ns);
 }
 
 /* A peer that receives nothing holds us (RFC 3264 8.4). */
 void offer_answer_hold_events(struct sip_call *call, int64_t mono_ns)
 {
-	bool held = !sdp_receives(call->remote->direction) ||
-		    call->remote->rtp.len == 0;
+	bool held = !sdp_receives(call->session.remote->direction) ||
+		    call->session.remote->rtp.len == 0;
 
-	if (held == call->held_by_peer)
+	if (held == call->session.held_by_peer)
 		return;
-	call->held_by_peer = held;
-	if (call->hold_known)
+	call->session.held_by_peer = held;
+	if (call->session.hold_known)
 		hold_event(call, mono_ns);
 }
 
 void session_established(struct sip_call *call)
 {
-	call->hold_known = true;
-	if (call->held_by_peer)
+	call->session.hold_known = true;
+	if (call->session.held_by_peer)
 		hold_event(call, transport_received_ns(call->transport));
 }
 
@@ -482,7 +490,7 @@ int offer_answer_conclude(struct sip_call *call, const struct sip_msg *msg,
 int offer_answer_offered(struct sip_call *call, const struct sip_msg *msg,
 			 char *reason)
 {
-	struct sdp *before = mem_ref(call->remote);
+	struct sdp *before = mem_ref(call->session.remote);
 	int err = offer_answer_read(call, msg, reason);
 	bool none = err == 1;
 
@@ -491,8 +499,8 @@ int offer_answer_offered(struct sip_call *call, const struct sip_msg *msg,
 	else if (!err)
 		err = offer_answer_new_answer(call, willing(call), reason);
 	if (err) {
-		mem_deref(call->remote);
-		call->remote = before;
+		mem_deref(call->session.remote);
+		call->session.remote = before;
 	} else {
 		mem_deref(before);
 	}

@@ -18,7 +18,7 @@ int offer_answer_local_set(struct sip_call *call,
 int offer_answer_new_offer(struct sip_call *call,
 			   enum media_direction direction);
 /**
- * Answer call->remote, in call->sdp.
+ * Answer call->session.remote, in call->session.sdp.
  * @param reason  REASON_BYTES, why the offer is unusable
  * @return 0; -errno, offer_answer_refusable() says whether it is the peer's fault
  */
@@ -31,11 +31,11 @@ bool offer_answer_refusable(int err);
  * Take the peer's description from a message, whose body it is or a part of
  * whose multipart body (RFC 5621).
  * @param reason  REASON_BYTES, why it is unusable
- * @return 1 there is none; 0 parsed, in call->remote; -errno
+ * @return 1 there is none; 0 parsed, in call->session.remote; -errno
  */
 int offer_answer_read(struct sip_call *call, const struct sip_msg *msg,
 		      char *reason);
-/** call->remote has no audio that we could take. @return -errno, reason */
+/** call->session.remote has no audio that we could take. @return -errno, reason */
 int offer_answer_no_audio(const struct sip_call *call, char *reason);
 /** The message has no description, and nothing that has to be understood. */
 bool offer_answer_empty(const struct sip_msg *msg);
@@ -49,7 +49,7 @@ int offer_answer_accept(struct sip_call *call, char *reason);
 int offer_answer_conclude(struct sip_call *call, const struct sip_msg *msg,
 			  const char *missing, char *reason);
 /**
- * An offer within the call: make our answer, in call->sdp.
+ * An offer within the call: make our answer, in call->session.sdp.
  * @param reason  REASON_BYTES, why it is unusable; "" if nothing is wrong
  * @return 0; 1 there is none; -errno: everything is what it was
  */

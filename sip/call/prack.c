@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
+#include "sip/call/fork.h"
 #include "sip/call/in_dialog.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
@@ -28,7 +28,7 @@ static void prack_destructor(void *arg)
 {
 	struct prack *prack = arg;
 
-	prack->call->request_count--;
+	prack->call->in_dialog_count--;
 	mem_deref(prack->req);
 	mem_deref(prack->headers);
 	buf_release(&prack->sdp);
@@ -93,13 +93,13 @@ int prack_send(struct sip_call *call, struct early *early,
 	struct prack *prack;
 	int err;
 
-	if (call->request_count >= CALL_REQUESTS_MAX)
+	if (call->in_dialog_count >= CALL_REQUESTS_MAX)
 		return -EBUSY;
 	prack = mem_zalloc(sizeof(*prack), prack_destructor);
 	if (!prack)
 		return -ENOMEM;
 	prack->call = mem_ref(call);
-	call->request_count++;
+	call->in_dialog_count++;
 	prack->dialog = mem_ref(early->dialog);
 	buf_init(&prack->sdp, SDP_TEXT_MAX);
 	err = text_print(&prack->headers, "RAck: %u %u INVITE\r\n",

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
@@ -103,15 +102,16 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	/* What stands behind '?' are headers, not ours to copy unseen. */
 	if (addr.uri.headers.l)
 		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
-	if (known(&call->targets_tried, &addr.auri) ||
-	    known(&call->targets, &addr.auri) ||
-	    list_count(&call->targets) + list_count(&call->targets_tried) >=
+	if (known(&call->redirect.tried, &addr.auri) ||
+	    known(&call->redirect.targets, &addr.auri) ||
+	    list_count(&call->redirect.targets) +
+			    list_count(&call->redirect.tried) >=
 		    TARGETS_MAX)
 		return false;
 	if (target_new(&target, &addr.auri))
 		return true;
 	target->q = q_read(&addr.params);
-	target_insert(&call->targets, target);
+	target_insert(&call->redirect.targets, target);
 	return false;
 }
 
@@ -142,52 +142,52 @@ static int hop_set(struct sip_call *call, const char *text)
 }
 
 /* An INVITE to the best target that is left. */
-static int next(struct sip_call *call)
+static int next(struct sip_call *call, redirect_invite_h *invite_h)
 {
-	struct target *target = list_ledata(list_head(&call->targets));
+	struct target *target = list_ledata(list_head(&call->redirect.targets));
 	struct call_event *event;
 	int err;
 
 	if (!target)
 		return -ENOENT;
-	if (call->redirect_count >= call->options.redirects_max)
+	if (call->redirect.count >= call->options.redirects_max)
 		return -ELOOP;
-	call->redirect_count++;
+	call->redirect.count++;
 	list_unlink(&target->le);
-	list_append(&call->targets_tried, &target->le, target);
+	list_append(&call->redirect.tried, &target->le, target);
 	err = hop_set(call, target->uri);
 	if (err)
 		return err;
 	mem_deref(call->dialog->target);
 	call->dialog->target = mem_ref(target->uri);
-	list_flush(&call->early);
-	call->last_provisional = 0;
+	list_flush(&call->branches.early);
+	call->uac.last_provisional = 0;
 	digest_begin(call->digest);
 	event = call_event(call, SIP_CALL_REDIRECTED, false,
 			   transport_event_ns(call->transport));
 	if (event)
 		event->target = mem_ref(target->uri);
-	return uac_invite(call);
+	return invite_h(call);
 }
 
 bool redirect_away(const struct sip_call *call)
 {
-	return call->redirect_count > 0 && !call->dialog->next_hop &&
+	return call->redirect.count > 0 && !call->dialog->next_hop &&
 	       !call->origin->outbound_proxy;
 }
 
-bool redirect_next(struct sip_call *call)
+bool redirect_next(struct sip_call *call, redirect_invite_h *invite_h)
 {
 	int err;
 
 	do {
-		err = next(call);
+		err = next(call, invite_h);
 	} while (err && err != -ENOENT && err != -ELOOP);
 	return !err;
 }
 
 bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
-		   char *reason)
+		   redirect_invite_h *invite_h, char *reason)
 {
 	struct target *first;
 	struct pl pl;
@@ -196,12 +196,12 @@ bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
 	if (call->options.redirects_max == 0)
 		return false;
 	pl_set_str(&pl, call->dialog->target);
-	if (!known(&call->targets_tried, &pl) && target_new(&first, &pl) == 0)
-		list_append(&call->targets_tried, &first->le, first);
+	if (!known(&call->redirect.tried, &pl) && target_new(&first, &pl) == 0)
+		list_append(&call->redirect.tried, &first->le, first);
 	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler, call);
-	if (redirect_next(call))
+	if (redirect_next(call, invite_h))
 		return true;
-	if (!list_isempty(&call->targets))
+	if (!list_isempty(&call->redirect.targets))
 		str_print(reason, REASON_BYTES, "redirected more than %u times",
 			  call->options.redirects_max);
 	else if (sip_msg_hdr_count(msg, SIP_HDR_CONTACT))

@@ -9,16 +9,20 @@
 
 struct sip_call;
 
+/** Send the INVITE of the call to its dialog's target. @return 0; -errno */
+typedef int(redirect_invite_h)(struct sip_call *call);
+
 /**
- * A 3xx: go on with the best of its contacts.
- * @param reason  REASON_BYTES, why there is none
- * @return true: another INVITE is under way
+ * A 3xx: send the INVITE to the best of its contacts (RFC 3261 8.1.3.4).
+ * @param reason  REASON_BYTES, why there is none; unset else
+ * @return true: another INVITE was sent
  */
 bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
-		   char *reason);
-/** The INVITE goes to a contact itself, not through the account's target. */
+		   redirect_invite_h *invite_h, char *reason);
+/** The INVITE went to a contact itself, not to the account's target. */
 bool redirect_away(const struct sip_call *call);
-/** A contact failed: the next one, if there is one. */
-bool redirect_next(struct sip_call *call);
+/** The INVITE to a contact failed: send one to the next contact.
+ * @return false: there is none, or options.redirects_max is reached */
+bool redirect_next(struct sip_call *call, redirect_invite_h *invite_h);
 
 #endif

@@ -32,26 +32,25 @@ static void transfer_end(struct sip_call *call, bool good)
 {
 	struct call_event *event;
 
-	if (!call->transferring)
+	if (!call->refer.transferring)
 		return;
-	call->transferring = false;
-	mono_timer_cancel(&call->tmr_transfer);
+	call->refer.transferring = false;
+	mono_timer_cancel(&call->refer.tmr);
 	event = call_event(call,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
 			   true, transport_event_ns(call->transport));
 	if (!event)
 		return;
-	event->code = call->transfer_code;
+	event->code = call->refer.code;
 	(void)str_copy(event->reason, sizeof(event->reason),
-		       call->transfer_reason);
+		       call->refer.reason);
 }
 
 static void transfer_note(struct sip_call *call, uint16_t code,
 			  const char *reason)
 {
-	call->transfer_code = code;
-	str_print(call->transfer_reason, sizeof(call->transfer_reason), "%s",
-		  reason);
+	call->refer.code = code;
+	str_print(call->refer.reason, sizeof(call->refer.reason), "%s", reason);
 }
 
 static void overdue_handler(void *arg)
@@ -61,20 +60,20 @@ static void overdue_handler(void *arg)
 
 	str_print(reason, sizeof(reason),
 		  "no NOTIFY said how the transfer ended, the last one: %s",
-		  call->transfer_reason);
+		  call->refer.reason);
 	transfer_note(call, 0, reason);
 	transfer_end(call, false);
 }
 
 static void notify_wait(struct sip_call *call, uint32_t s)
 {
-	mono_timer_start(&call->tmr_transfer, (uint64_t)s * 1000,
-			 overdue_handler, call);
+	mono_timer_start(&call->refer.tmr, (uint64_t)s * 1000, overdue_handler,
+			 call);
 }
 
 void refer_stop(struct sip_call *call)
 {
-	if (!call->transferring)
+	if (!call->refer.transferring)
 		return;
 	transfer_note(call, 0, "the call ended before its transfer did");
 	transfer_end(call, false);
@@ -105,7 +104,7 @@ static void refer_answered(struct sip_call *call, const char *method,
 	}
 	msg_line(reason, sizeof(reason), msg);
 	/* A NOTIFY may have overtaken the 202. */
-	if (msg->scode >= 300 || call->transfer_code < 200)
+	if (msg->scode >= 300 || call->refer.code < 200)
 		transfer_note(call, msg->scode, reason);
 	if (msg->scode >= 300) {
 		transfer_end(call, false);
@@ -113,7 +112,8 @@ static void refer_answered(struct sip_call *call, const char *method,
 	}
 	if (refer_request_is_silent(msg))
 		transfer_end(call, true); /* RFC 4488 section 4 */
-	else if (call->transferring && !mono_timer_running(&call->tmr_transfer))
+	else if (call->refer.transferring &&
+		 !mono_timer_running(&call->refer.tmr))
 		notify_wait(call, NOTIFY_WAIT_S);
 }
 
@@ -146,11 +146,13 @@ void refer_notified(struct sip_call *call, const struct sip_msg *msg)
 					       "Bad Event");
 		return;
 	}
-	if (!call->transferring || !state) {
+	if (!call->refer.transferring || !state) {
 		(void)server_transaction_reply(
-			NULL, call->sip, msg, call->transferring ? 400 : 481,
-			call->transferring ? "Bad Request"
-					   : "Subscription Does Not Exist");
+			NULL, call->sip, msg,
+			call->refer.transferring ? 400 : 481,
+			call->refer.transferring
+				? "Bad Request"
+				: "Subscription Does Not Exist");
 		return;
 	}
 	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
@@ -172,7 +174,7 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 
 	if (call->state != CALL_UP)
 		return -ENOTCONN;
-	if (call->transferring)
+	if (call->refer.transferring)
 		return -EBUSY;
 	err = text_print(&headers, "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
 			 target, call->account->aor,
@@ -180,12 +182,12 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 				  "Supported: norefersub\r\n"
 				: "");
 	if (!err) {
-		call->transferring = true;
+		call->refer.transferring = true;
 		transfer_note(call, 0, "");
 		err = in_dialog_send(call, "REFER", headers, NULL, NULL,
 				     refer_answered);
 		if (err)
-			call->transferring = false;
+			call->refer.transferring = false;
 	}
 	mem_deref(headers);
 	return err;
@@ -239,7 +241,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 					       "Bad Refer-To");
 		return;
 	}
-	event = call->referred
+	event = call->refer.referred
 			? NULL
 			: call_event(call, SIP_CALL_REFERRED, false,
 				     transport_received_ns(ua->transport));
@@ -252,14 +254,14 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	}
 	event->target = target;
 	event->replaces = replaces;
-	call->referred = true;
-	call->refer_silent = refer_request_is_silent(msg);
-	call->refer_seq = msg->cseq.num;
+	call->refer.referred = true;
+	call->refer.silent = refer_request_is_silent(msg);
+	call->refer.cseq = msg->cseq.num;
 	contact_answer(&contact, call->origin, msg);
 	(void)server_transaction_replyf(
 		NULL, NULL, ua->sip, msg, true, 202, "Accepted",
 		"%H%sContent-Length: 0\r\n\r\n", contact_print, &contact,
-		call->refer_silent ? "Refer-Sub: false\r\n" : "");
+		call->refer.silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */
 	(void)native_call_refer_progress(call, 100, "Trying");
 }
@@ -269,15 +271,15 @@ int native_call_refer_progress(struct sip_call *call, uint16_t code,
 {
 	char headers[REFER_HEADERS_BYTES], body[REFER_BODY_BYTES];
 
-	if (!call->referred)
+	if (!call->refer.referred)
 		return -EALREADY;
 	if (code < 100 || code > 699 || !header_text_valid(reason))
 		return -EINVAL;
-	call->referred = code < 200;
-	if (call->refer_silent)
+	call->refer.referred = code < 200;
+	if (call->refer.silent)
 		return 0;
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED)
 		return -ENOTCONN;
-	refer_request_status(headers, body, call->refer_seq, code, reason);
+	refer_request_status(headers, body, call->refer.cseq, code, reason);
 	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body, NULL);
 }

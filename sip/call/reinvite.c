@@ -25,11 +25,11 @@ static int reinvite_send(struct sip_call *call);
 
 void reinvite_stop(struct sip_call *call)
 {
-	mono_timer_cancel(&call->tmr_reinvite);
-	call->reinviting = false;
+	mono_timer_cancel(&call->reinvite.tmr);
+	call->reinvite.pending = false;
 	/* Of an INVITE that began the call the answer is awaited. */
-	if (call->req && call->hold_known) {
-		call->req = mem_deref(call->req);
+	if (call->uac.request && call->session.hold_known) {
+		call->uac.request = mem_deref(call->uac.request);
 		mem_deref(call);
 	}
 }
@@ -39,8 +39,8 @@ static void reinvite_failed(struct sip_call *call, uint16_t code,
 {
 	struct call_event *event;
 
-	call->reinviting = false;
-	if (call->reinvite_refreshes)
+	call->reinvite.pending = false;
+	if (call->reinvite.refreshes)
 		return;
 	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
 			   transport_event_ns(call->transport));
@@ -61,8 +61,8 @@ static void retry_handler(void *arg)
 /* Both sides asked at once. */
 static void glare(struct sip_call *call)
 {
-	call->reinvite_retried = true;
-	mono_timer_start(&call->tmr_reinvite, call_glare_ms(call),
+	call->reinvite.retried = true;
+	mono_timer_start(&call->reinvite.tmr, call_glare_ms(call),
 			 retry_handler, call);
 }
 
@@ -75,7 +75,7 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 
 	dialog_refresh(call->dialog, msg);
 	(void)uac_ack(call, msg->cseq.num, NULL);
-	call->reinviting = false;
+	call->reinvite.pending = false;
 	err = offer_answer_conclude(
 		call, msg, "the answer to our re-INVITE has no SDP", reason);
 	if (err) {
@@ -83,17 +83,18 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 		call_bye(call);
 		return;
 	}
-	call->held = call->reinvite_hold;
+	call->session.held = call->reinvite.hold;
 	session_timer_peer(&call->timer, msg);
 	session_timer_answered(&call->timer, msg);
-	if (call->reinvite_refreshes)
+	if (call->reinvite.refreshes)
 		return;
-	if (call->reinvite_plain)
+	if (call->reinvite.unchanged)
 		event = call_event(call, SIP_CALL_REINVITED, true, now);
 	else
-		event = call_event(
-			call, call->held ? SIP_CALL_HELD : SIP_CALL_RESUMED,
-			true, now);
+		event = call_event(call,
+				   call->session.held ? SIP_CALL_HELD
+						      : SIP_CALL_RESUMED,
+				   true, now);
 	call_event_reason(event, msg);
 }
 
@@ -117,7 +118,7 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 			return;
 		break;
 	case 491:
-		if (call->reinvite_retried)
+		if (call->reinvite.retried)
 			break;
 		glare(call);
 		return;
@@ -158,8 +159,8 @@ static int reinvite_send(struct sip_call *call)
 {
 	struct request request = {
 		.method = "INVITE",
-		.sdp = &call->sdp,
-		.sendh = uac_contact_handler,
+		.sdp = &call->session.sdp,
+		.sendh = call_contact_handler,
 		.resph = response_handler,
 		.arg = call,
 	};
@@ -167,7 +168,7 @@ static int reinvite_send(struct sip_call *call)
 
 	/* An offer of the peer may have come in between. */
 	err = offer_answer_new_offer(
-		call, offer_answer_wanted(call, call->reinvite_hold));
+		call, offer_answer_wanted(call, call->reinvite.hold));
 	if (!err)
 		err = uac_invite_send(call, &request);
 	if (err)
@@ -183,19 +184,19 @@ static int reinvite_begin(struct sip_call *call, bool hold, bool plain,
 
 	if (call->state != CALL_UP)
 		return -ENOTCONN;
-	if (call->reinviting || call->ok_mb || call->update)
+	if (call->reinvite.pending || call->uas.ok_mb || call->update)
 		return -EBUSY;
-	if (call->held == hold && !plain)
+	if (call->session.held == hold && !plain)
 		return -EALREADY;
-	call->reinviting = true;
-	call->reinvite_hold = hold;
-	call->reinvite_plain = plain;
-	call->reinvite_refreshes = refreshes;
-	call->reinvite_retried = false;
+	call->reinvite.pending = true;
+	call->reinvite.hold = hold;
+	call->reinvite.unchanged = plain;
+	call->reinvite.refreshes = refreshes;
+	call->reinvite.retried = false;
 	digest_begin(call->digest);
 	err = reinvite_send(call);
 	if (err)
-		call->reinviting = false;
+		call->reinvite.pending = false;
 	return err;
 }
 
@@ -211,12 +212,12 @@ int native_call_resume(struct sip_call *call)
 
 int native_call_reinvite(struct sip_call *call)
 {
-	return reinvite_begin(call, call->held, true, false);
+	return reinvite_begin(call, call->session.held, true, false);
 }
 
 int reinvite_refresh(struct sip_call *call)
 {
-	return reinvite_begin(call, call->held, true, true);
+	return reinvite_begin(call, call->session.held, true, true);
 }
 
 static void refuse(struct sip_call *call, const struct sip_msg *msg,
@@ -233,9 +234,9 @@ static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg,
 
 	if (err != 1)
 		return err;
-	err = offer_answer_new_offer(call,
-				     offer_answer_wanted(call, call->held));
-	call->answer_in_ack = !err;
+	err = offer_answer_new_offer(
+		call, offer_answer_wanted(call, call->session.held));
+	call->uas.answer_in_ack = !err;
 	return err;
 }
 
@@ -244,7 +245,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	char reason[REASON_BYTES] = "";
 	int err;
 
-	if (call->state == CALL_INCOMING || call->answer_in_ack) {
+	if (call->state == CALL_INCOMING || call->uas.answer_in_ack) {
 		(void)server_transaction_replyf(NULL, NULL, call->sip, msg,
 						false, 500,
 						"Server Internal Error",
@@ -256,7 +257,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 		refuse(call, msg, 481, "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (call->req || update_offers(call)) {
+	if (call->uac.request || update_offers(call)) {
 		refuse(call, msg, 491, "Request Pending");
 		return;
 	}
@@ -273,7 +274,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	mem_ref(call);
 	uas_ack_overtaken(call);
 	err = uas_accept(call, msg, true);
-	if (!err && !call->answer_in_ack)
+	if (!err && !call->uas.answer_in_ack)
 		offer_answer_answered(call);
 	else if (!err)
 		call_event(call, SIP_CALL_LOCAL_SDP, true,

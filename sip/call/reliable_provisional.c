@@ -37,8 +37,8 @@ static void waiting_destructor(void *arg)
 bool reliable_wanted(const struct sip_call *call)
 {
 	return call->options.prack != SIP_PRACK_NONE &&
-	       (extensions_has(call->msg, SIP_HDR_REQUIRE, "100rel") ||
-		extensions_has(call->msg, SIP_HDR_SUPPORTED, "100rel"));
+	       (extensions_has(call->uas.invite, SIP_HDR_REQUIRE, "100rel") ||
+		extensions_has(call->uas.invite, SIP_HDR_SUPPORTED, "100rel"));
 }
 
 static void acknowledged(struct sip_call *call)
@@ -62,7 +62,7 @@ static void again_handler(void *arg)
 	struct sip_call *call = arg;
 	struct reliable *r = &call->reliable;
 
-	(void)server_transaction_resend(call->sip, call->msg, r->mb);
+	(void)server_transaction_resend(call->sip, call->uas.invite, r->mb);
 	r->count++;
 	mono_timer_start(&r->tmr,
 			 retransmit_interval_ms(r->count, RETRANSMIT_NO_CAP),
@@ -74,7 +74,8 @@ static void unacknowledged_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* RFC 3262 section 3: a 5xx to the INVITE. */
-	(void)server_transaction_reply(&call->st, call->sip, call->msg, 504,
+	(void)server_transaction_reply(&call->uas.transaction, call->sip,
+				       call->uas.invite, 504,
 				       "Server Time-out");
 	call_set_end(call, SIP_END_FAILED, true, 504,
 		     "no PRACK for our provisional response within 32 s");
@@ -93,13 +94,13 @@ static int describe(struct sip_call *call, const struct media_local *media,
 	err = offer_answer_local_set(call, media);
 	if (err)
 		return err;
-	if (call->remote)
+	if (call->session.remote)
 		err = offer_answer_new_answer(call, media->direction, reason);
 	else
 		err = offer_answer_new_offer(call, media->direction);
 	if (err)
 		return err;
-	r->answered = call->remote != NULL;
+	r->answered = call->session.remote != NULL;
 	r->offers = !r->answered;
 	return 1;
 }
@@ -182,7 +183,7 @@ static bool rack_match(const struct sip_call *call, const struct sip_msg *msg)
 			 "[0-9]+[ \t]+[0-9]+[ \t]+[^ \t]+", &rseq, NULL, &cseq,
 			 NULL, &method) &&
 	       rseq.p == rack->val.p && pl_u32(&rseq) == call->reliable.rseq &&
-	       pl_u32(&cseq) == call->msg->cseq.num &&
+	       pl_u32(&cseq) == call->uas.invite->cseq.num &&
 	       !pl_strcmp(&method, "INVITE");
 }
 
@@ -190,12 +191,12 @@ static void prack_accept(struct sip_call *call, const struct sip_msg *msg,
 			 bool sdp)
 {
 	const char *type = sdp ? "Content-Type: application/sdp\r\n" : "";
-	size_t len = sdp ? call->sdp.used : 0;
+	size_t len = sdp ? call->session.sdp.used : 0;
 
 	(void)server_transaction_replyf(NULL, NULL, call->sip, msg, false, 200,
 					"OK", "%sContent-Length: %zu\r\n\r\n%b",
-					type, len, sdp ? call->sdp.data : "",
-					len);
+					type, len,
+					sdp ? call->session.sdp.data : "", len);
 }
 
 /* The PRACK answers our offer. */
@@ -214,7 +215,7 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 	}
 	warning_refuse(NULL, call->sip, msg, err, reason);
 	/* the type of the INVITE's own body was not the fault */
-	warning_refuse(&call->st, call->sip, call->msg,
+	warning_refuse(&call->uas.transaction, call->sip, call->uas.invite,
 		       err == -EPROTONOSUPPORT ? -EBADMSG : err, reason);
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);
 	call_close(call);

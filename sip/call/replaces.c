@@ -5,7 +5,7 @@
 
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/early_dialog.h"
+#include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
@@ -27,7 +27,7 @@ static bool match_handler(struct le *le, void *arg)
 		return false;
 	if (dialog->rtag && !pl_strcmp(&r->from_tag, dialog->rtag))
 		return true;
-	LIST_FOREACH(&call->early, branch)
+	LIST_FOREACH(&call->branches.early, branch)
 	{
 		const struct early *early = branch->data;
 
@@ -75,18 +75,18 @@ uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg)
 		return 481;
 	code = replaceable(old, &r);
 	if (code == 0)
-		call->replaces = mem_ref(old);
+		call->uas.replaces = mem_ref(old);
 	return code;
 }
 
 void replaces_done(struct sip_call *call)
 {
 	static const char why[] = "replaced by another call";
-	struct sip_call *old = call->replaces;
+	struct sip_call *old = call->uas.replaces;
 
 	if (!old)
 		return;
-	call->replaces = NULL;
+	call->uas.replaces = NULL;
 	if (old->state == CALL_INVITING) {
 		call_set_end(old, SIP_END_CANCELLED, true, 0, why);
 		uac_cancel(old);
@@ -94,7 +94,7 @@ void replaces_done(struct sip_call *call)
 		call_set_end(old, SIP_END_LOCAL, true, 0, why);
 		call_bye(old);
 	} else if (old->state == CALL_ACCEPTED) {
-		old->bye_after_ack = true;
+		old->uas.bye_after_ack = true;
 	}
 	mem_deref(old);
 }
@@ -116,5 +116,5 @@ int replaces_refer(char **ret, const struct sip_call *other)
 
 const struct sip_call *native_call_replaced(const struct sip_call *call)
 {
-	return call->replaces;
+	return call->uas.replaces;
 }

@@ -9,7 +9,7 @@
 
 struct sip_call;
 
-/** The call that an INVITE replaces, if any: call->replaces.
+/** The call that an INVITE replaces, if any: call->uas.replaces.
  * @return 0; else the status that refuses the INVITE */
 uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg);
 /** Our 2xx was sent: end the call it replaces. */

@@ -7,12 +7,16 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/call/extensions.h"
+#include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
-#include "sip/dialog/contact.h"
+#include "sip/call/prack.h"
+#include "sip/call/redirect.h"
+#include "sip/call/session_timer.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
+#include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
 #include "sip/transport/hop.h"
@@ -22,15 +26,6 @@
 
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
 #define RING_TIMEOUT_S 180
-
-int uac_contact_handler(enum sip_transp tp, const struct sa *src,
-			const struct sa *dst, struct mbuf *mb, void *arg)
-{
-	struct sip_call *call = arg;
-	(void)dst;
-
-	return contact_write(mb, call->origin, src, tp);
-}
 
 int uac_invite_send(struct sip_call *call, struct request *request)
 {
@@ -42,8 +37,8 @@ int uac_invite_send(struct sip_call *call, struct request *request)
 		return err;
 	request->headers = headers;
 	mem_ref(call);
-	err = dialog_send(&call->req, call->origin, call->dialog, call->digest,
-			  request);
+	err = dialog_send(&call->uac.request, call->origin, call->dialog,
+			  call->digest, request);
 	mem_deref(headers);
 	if (err)
 		mem_deref(call);
@@ -54,8 +49,8 @@ int uac_invite(struct sip_call *call)
 {
 	struct request request = {
 		.method = "INVITE",
-		.sdp = call->options.late_offer ? NULL : &call->sdp,
-		.sendh = uac_contact_handler,
+		.sdp = call->options.late_offer ? NULL : &call->session.sdp,
+		.sendh = call_contact_handler,
 		.resph = uac_response,
 		.arg = call,
 	};
@@ -65,9 +60,9 @@ int uac_invite(struct sip_call *call)
 
 void call_sent(struct sip_call *call, int64_t mono_ns)
 {
-	if (call->invite_sent_ns)
+	if (call->uac.sent_ns)
 		return;
-	call->invite_sent_ns = mono_ns;
+	call->uac.sent_ns = mono_ns;
 	call_event(call, SIP_CALL_OUTGOING, true, mono_ns);
 	if (!call->options.late_offer)
 		call_event(call, SIP_CALL_LOCAL_SDP, true, mono_ns);
@@ -80,10 +75,10 @@ static int ack_send_handler(enum sip_transp tp, const struct sa *src,
 	struct sip_call *call = arg;
 	(void)src;
 
-	mem_deref(call->ack_mb);
-	call->ack_mb = mem_ref(mb);
-	call->ack_dst = *dst;
-	call->ack_tp = tp;
+	mem_deref(call->uac.ack_mb);
+	call->uac.ack_mb = mem_ref(mb);
+	call->uac.ack_dst = *dst;
+	call->uac.ack_tp = tp;
 	return 0;
 }
 
@@ -97,22 +92,23 @@ int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp)
 		.arg = call,
 	};
 
-	call->ack = mem_deref(call->ack);
-	call->ack_cseq = cseq;
-	return dialog_send(&call->ack, call->origin, call->dialog, call->digest,
-			   &request);
+	call->uac.ack = mem_deref(call->uac.ack);
+	call->uac.ack_cseq = cseq;
+	return dialog_send(&call->uac.ack, call->origin, call->dialog,
+			   call->digest, &request);
 }
 
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct hop hop = {
-		.tp = call->ack_tp,
-		.addr = call->ack_dst,
+		.tp = call->uac.ack_tp,
+		.addr = call->uac.ack_dst,
 		.tls = call->origin->user.tls,
 	};
 
-	if (call->ack_mb && msg->cseq.num == call->ack_cseq)
-		(void)transport_send(call->transport, &hop, call->ack_mb, NULL);
+	if (call->uac.ack_mb && msg->cseq.num == call->uac.ack_cseq)
+		(void)transport_send(call->transport, &hop, call->uac.ack_mb,
+				     NULL);
 }
 
 static void cancel_timeout(void *arg)
@@ -123,10 +119,10 @@ static void cancel_timeout(void *arg)
 void uac_cancel(struct sip_call *call)
 {
 	call->state = CALL_ENDING;
-	mono_timer_cancel(&call->tmr_ring);
-	mono_timer_start(&call->tmr_end, END_WAIT_MS, cancel_timeout, call);
-	if (call->req)
-		client_request_cancel(call->req);
+	mono_timer_cancel(&call->uac.tmr_ring);
+	mono_timer_start(&call->end.tmr, END_WAIT_MS, cancel_timeout, call);
+	if (call->uac.request)
+		client_request_cancel(call->uac.request);
 	else
 		call_close(call);
 }
@@ -157,8 +153,8 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 	err = call_new(&call, account, true, handlers);
 	if (err)
 		return err;
-	call->handler = params->call_h;
-	call->arg = params->arg;
+	call->events.handler = params->call_h;
+	call->events.arg = params->arg;
 	if (params->options)
 		call->options = *params->options;
 	if (call->options.ring_timeout_s == 0)
@@ -168,7 +164,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 		err = peer_uri(&call->peer, &account->origin, params->uri);
 	if (!err && params->replaces)
 		err = header_text_valid(params->replaces)
-			      ? text_print(&call->replaces_line,
+			      ? text_print(&call->uac.replaces_line,
 					   "Require: replaces\r\n"
 					   "Replaces: %s\r\n",
 					   params->replaces)
@@ -180,13 +176,14 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 		err = headers_new(&call->dialog->headers, params->headers,
 				  params->header_count);
 	if (!err && !call->options.late_offer)
-		err = offer_answer_new_offer(call, call->local.direction);
+		err = offer_answer_new_offer(call,
+					     call->session.local.direction);
 	if (err) {
 		mem_deref(call);
 		return err;
 	}
 	call_register(call);
-	mono_timer_start(&call->tmr_ring,
+	mono_timer_start(&call->uac.tmr_ring,
 			 (uint64_t)call->options.ring_timeout_s * 1000,
 			 ring_handler, call);
 	err = uac_invite(call);
@@ -197,4 +194,263 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 	}
 	*ret = call;
 	return 0;
+}
+
+/* ---- the responses to our INVITE ---- */
+
+/* The SDP of a provisional response: an answer, even if it may be lost
+ * (13.2.1), or the offer we left to the peer, which must be reliable.
+ * @return 1: our answer stands in call->session.sdp */
+static int early_describe(struct sip_call *call, struct early *early,
+			  const struct sip_msg *msg, bool reliable)
+{
+	char reason[REASON_BYTES];
+	int r = 0;
+
+	if (offer_answer_empty(msg) || early->settled)
+		return 0;
+	if (call->options.late_offer) {
+		if (!reliable || offer_answer_offered(call, msg, reason) != 0)
+			return 0;
+		call_event(call, SIP_CALL_REMOTE_SDP, false,
+			   transport_received_ns(call->transport));
+		r = 1;
+	} else if (offer_answer_read(call, msg, reason) ||
+		   offer_answer_accept(call, reason)) {
+		return 0;
+	} else if (offer_answer_news(call)) {
+		offer_answer_event_media(
+			call,
+			call_event(call, SIP_CALL_REMOTE_SDP, false,
+				   transport_received_ns(call->transport)));
+	}
+	offer_answer_hold_events(call, transport_received_ns(call->transport));
+	mem_deref(early->remote);
+	early->remote = mem_ref(call->session.remote);
+	early->answered = true;
+	early->settled = reliable;
+	return r;
+}
+
+/* @return false: it came before, or one before it is missing (RFC 3262 4) */
+static bool in_sequence(struct early *early, const struct sip_msg *msg)
+{
+	uint32_t rseq = pl_u32(&sip_msg_hdr(msg, SIP_HDR_RSEQ)->val);
+
+	if (early->has_rseq && rseq != early->rseq + 1)
+		return false;
+	early->has_rseq = true;
+	early->rseq = rseq;
+	return true;
+}
+
+/* @return false: it counts for nothing */
+static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
+{
+	struct early *early = early_take(call, msg);
+	bool reliable = early && prack_is_reliable(call, msg);
+	int answer;
+
+	if (!early)
+		return true; /* no dialog: a state alone */
+	if (reliable && !in_sequence(early, msg))
+		return false;
+	answer = early_describe(call, early, msg, reliable);
+	if (reliable &&
+	    prack_send(call, early, msg, answer ? &call->session.sdp : NULL) ==
+		    0 &&
+	    answer)
+		offer_answer_event_media(
+			call, call_event(call, SIP_CALL_LOCAL_SDP, true,
+					 transport_sent_ns(call->transport)));
+	return true;
+}
+
+/* 101 to 199 */
+static void provisional(struct sip_call *call, const struct sip_msg *msg)
+{
+	int64_t now = transport_received_ns(call->transport);
+	struct call_event *event;
+
+	if (msg->scode <= 100 || call->state != CALL_INVITING ||
+	    !provisional_take(call, msg))
+		return;
+	if (msg->scode < 180 || msg->scode == call->uac.last_provisional)
+		return;
+	call->uac.last_provisional = msg->scode;
+	event = call_event(
+		call, msg->scode == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
+		false, now);
+	call_event_reason(event, msg);
+}
+
+/* The answer that came with a provisional response of the same branch. */
+static int early_answer_take(struct sip_call *call, struct early *early,
+			     char *reason)
+{
+	int err;
+
+	if (call->session.remote == early->remote)
+		return 0;
+	mem_deref(call->session.remote);
+	call->session.remote = mem_ref(early->remote);
+	err = offer_answer_accept(call, reason);
+	if (err)
+		return err;
+	offer_answer_event_media(
+		call, call_event(call, SIP_CALL_REMOTE_SDP, false,
+				 transport_received_ns(call->transport)));
+	offer_answer_hold_events(call, transport_received_ns(call->transport));
+	return 0;
+}
+
+/* @return 1: the ACK must have our answer; 0; or -errno with the reason why
+ * the call cannot be */
+static int answer_take(struct sip_call *call, struct early *early,
+		       const struct sip_msg *msg, char *reason)
+{
+	int err;
+
+	if (early && early->settled && call->options.late_offer)
+		return 0;
+	if (early && early->answered &&
+	    (early->settled || offer_answer_empty(msg)))
+		return early_answer_take(call, early, reason);
+	if (!call->options.late_offer)
+		return offer_answer_conclude(call, msg, "the answer has no SDP",
+					     reason);
+	err = offer_answer_offered(call, msg, reason);
+	if (err == 0)
+		return 1;
+	if (err == 1)
+		str_print(reason, REASON_BYTES,
+			  "the 2xx has no SDP, which had to be the offer");
+	else if (!reason[0])
+		str_print(reason, REASON_BYTES,
+			  "the offer in the 2xx cannot be answered");
+	return -EBADMSG;
+}
+
+/* Acknowledge the 2xx: the call is up, or ends at once. */
+static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
+			int answer, const char *reason)
+{
+	struct call_event *event;
+
+	event = call_event(call, SIP_CALL_ANSWERED, false,
+			   transport_received_ns(call->transport));
+	call_event_reason(event, msg);
+	(void)uac_ack(call, msg->cseq.num,
+		      answer == 1 ? &call->session.sdp : NULL);
+	if (answer == 1)
+		offer_answer_answered(call);
+	event = call_established(call, true, msg->scode,
+				 answer < 0 ? reason : NULL);
+	call_event_reason(event, msg);
+}
+
+static void answered(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES] = "";
+	struct early *early = early_find(call, msg);
+	int err;
+
+	mono_timer_cancel(&call->uac.tmr_ring);
+	err = dialog_establish(call->dialog, msg);
+	if (err) {
+		/* Without a target neither ACK nor BYE can be sent. */
+		if (call->state != CALL_ENDING)
+			call_set_end(call, SIP_END_FAILED, false, msg->scode,
+				     "the 2xx to INVITE has no usable "
+				     "Contact or To tag");
+		call_close(call);
+		return;
+	}
+	if (call->state == CALL_ENDING) { /* it crossed our CANCEL */
+		(void)uac_ack(call, msg->cseq.num, NULL);
+		call->state = CALL_UP;
+		call_bye(call);
+		return;
+	}
+	err = answer_take(call, early, msg, reason);
+	early_confirm(call, msg);
+	acknowledge(call, msg, err, reason);
+	if (call->state != CALL_UP)
+		return;
+	session_timer_peer(&call->timer, msg);
+	session_timer_answered(&call->timer, msg);
+}
+
+static void refused(struct sip_call *call, const struct sip_msg *msg)
+{
+	char reason[REASON_BYTES];
+	int err;
+
+	if (call->state == CALL_ENDING) { /* 487 to our CANCEL, mostly */
+		call->end.code = msg->scode;
+		call_close(call);
+		return;
+	}
+	if (msg->scode == 422 && session_timer_raise(&call->timer, msg) &&
+	    uac_invite(call) == 0)
+		return;
+	if (msg->scode / 100 == 3) {
+		if (redirect_take(call, msg, uac_invite, reason))
+			return;
+		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+		call_close(call);
+		return;
+	}
+	if (!digest_asked(msg)) {
+		if (msg->scode < 600 && redirect_next(call, uac_invite))
+			return;
+		call_set_end_msg(call, SIP_END_REJECTED, msg);
+		call_close(call);
+		return;
+	}
+	err = digest_challenge(call->digest, msg);
+	if (!err)
+		err = uac_invite(call);
+	if (err) {
+		digest_reason(reason, sizeof(reason), err, msg);
+		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+		call_close(call);
+	}
+}
+
+static void no_answer_reason(const struct sip_call *call, char *reason, int err)
+{
+	if (redirect_away(call))
+		failure_at(reason, REASON_BYTES, call->account,
+			   call->dialog->target, err);
+	else
+		failure_reason(reason, REASON_BYTES, call->account, err);
+}
+
+void uac_response(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_call *call = arg;
+	char reason[REASON_BYTES];
+
+	if (!err && msg->scode < 200) {
+		provisional(call, msg);
+		return;
+	}
+	if (err && call->state == CALL_INVITING &&
+	    redirect_next(call, uac_invite)) {
+		mem_deref(call);
+		return;
+	}
+	if (err) {
+		if (call->state != CALL_ENDING) {
+			no_answer_reason(call, reason, err);
+			call_set_end(call, SIP_END_FAILED, false, 0, reason);
+		}
+		call_close(call);
+	} else if (msg->scode < 300) {
+		answered(call, msg);
+	} else {
+		refused(call, msg);
+	}
+	mem_deref(call);
 }

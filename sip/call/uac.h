@@ -31,8 +31,5 @@ int uac_invite_send(struct sip_call *call, struct request *request);
 /** Give the INVITE up; how must have been set by call_set_end(). */
 void uac_cancel(struct sip_call *call);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
-/** Write our Contact: a sip_send_h. @param arg  the call */
-int uac_contact_handler(enum sip_transp tp, const struct sa *src,
-			const struct sa *dst, struct mbuf *mb, void *arg);
 
 #endif

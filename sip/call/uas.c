@@ -6,13 +6,18 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/extensions.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
+#include "sip/call/reliable_provisional.h"
 #include "sip/call/replaces.h"
 #include "sip/call/session_timer.h"
 #include "sip/call/warning.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/peer.h"
 #include "sip/message/error.h"
+#include "sip/message/headers.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/sdp/sdp.h"
@@ -28,11 +33,12 @@ static void cancel_handler(void *arg)
 	struct sip_call *call = arg;
 
 	/* libre has answered the CANCEL itself. */
-	(void)server_transaction_reply(&call->st, call->sip, call->msg, 487,
+	(void)server_transaction_reply(&call->uas.transaction, call->sip,
+				       call->uas.invite, 487,
 				       "Request Terminated");
 	call_set_end(call, SIP_END_CANCELLED, false, 487,
 		     "cancelled by the caller");
-	call->end_ns = transport_received_ns(call->transport);
+	call->end.mono_ns = transport_received_ns(call->transport);
 	call_close(call);
 }
 
@@ -52,8 +58,8 @@ static int incoming_make(struct sip_call **ret, struct sip_account *account,
 	err = call_new(&call, account, false, handlers);
 	if (err)
 		return err;
-	call->msg = msg_ref(msg);
-	call->invite_came_ns = transport_received_ns(call->transport);
+	call->uas.invite = msg_ref(msg);
+	call->uas.came_ns = transport_received_ns(call->transport);
 	call->options = account->call_options;
 	err = neg(pl_strdup(&call->peer, &msg->from.auri));
 	if (!err)
@@ -72,7 +78,7 @@ static int offer_take(struct sip_call *call, const struct sip_msg *msg,
 {
 	int err = offer_answer_read(call, msg, reason);
 
-	if (err == 1 || (!err && call->remote->has_audio))
+	if (err == 1 || (!err && call->session.remote->has_audio))
 		return 0;
 	return err ? err : offer_answer_no_audio(call, reason);
 }
@@ -90,8 +96,8 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 	}
 	if (!session_timer_asked(&call->timer, call->sip, msg))
 		return false;
-	err = server_transaction_new(&call->st, ua->sip, msg, cancel_handler,
-				     call);
+	err = server_transaction_new(&call->uas.transaction, ua->sip, msg,
+				     cancel_handler, call);
 	if (err == -ENOBUFS)
 		invite_refuse(ua, msg, 503, "Service Unavailable");
 	else if (err)
@@ -107,7 +113,7 @@ static void offer_refuse(struct sip_call *call, int err, const char *reason)
 	struct sip_account *account = call->account;
 
 	mem_ref(call);
-	call->refusing = true;
+	call->uas.offer_unusable = true;
 	account->incoming_h(account, call, account->arg);
 	if (call->state == CALL_INCOMING)
 		uas_refuse_offer(call, err, reason);
@@ -141,8 +147,9 @@ void uas_invite(struct sip_account *account, const struct sip_msg *msg,
 		offer_refuse(call, err, reason);
 		return;
 	}
-	(void)server_transaction_reply(&call->st, ua->sip, msg, 100, "Trying");
-	if (call->remote) {
+	(void)server_transaction_reply(&call->uas.transaction, ua->sip, msg,
+				       100, "Trying");
+	if (call->session.remote) {
 		call_event(call, SIP_CALL_REMOTE_SDP, false,
 			   transport_received_ns(ua->transport));
 		offer_answer_hold_events(call,
@@ -155,20 +162,21 @@ static void ok_send_again(void *arg)
 {
 	struct sip_call *call = arg;
 
-	(void)server_transaction_resend(call->sip, call->msg, call->ok_mb);
-	call->ok_count++;
-	mono_timer_start(&call->tmr_ok,
-			 retransmit_interval_ms(call->ok_count, SIP_T2),
+	(void)server_transaction_resend(call->sip, call->uas.invite,
+					call->uas.ok_mb);
+	call->uas.ok_count++;
+	mono_timer_start(&call->uas.tmr_ok,
+			 retransmit_interval_ms(call->uas.ok_count, SIP_T2),
 			 ok_send_again, call);
 }
 
 void uas_stop_timers(struct sip_call *call)
 {
-	mono_timer_cancel(&call->tmr_ok);
-	mono_timer_cancel(&call->tmr_no_ack);
-	if (!call->ok_mb)
+	mono_timer_cancel(&call->uas.tmr_ok);
+	mono_timer_cancel(&call->uas.tmr_no_ack);
+	if (!call->uas.ok_mb)
 		return;
-	call->ok_mb = mem_deref(call->ok_mb);
+	call->uas.ok_mb = mem_deref(call->uas.ok_mb);
 	mem_deref(call); /* the reference of the wait for ACK */
 }
 
@@ -191,7 +199,7 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	struct mbuf *mb = NULL;
 	const struct uas_response response = {
 		.msg = msg,
-		.server = &call->st,
+		.server = &call->uas.transaction,
 		.ret_mb = &mb,
 		.code = 200,
 		.reason = "OK",
@@ -205,17 +213,17 @@ int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 	err = uas_respond(call, &response);
 	if (err)
 		return err;
-	if (call->msg != msg) {
-		mem_deref(call->msg);
-		call->msg = msg_ref(msg);
+	if (call->uas.invite != msg) {
+		mem_deref(call->uas.invite);
+		call->uas.invite = msg_ref(msg);
 	}
-	call->ok_mb = mb;
-	call->ok_count = 1;
-	call->ok_cseq = msg->cseq.num;
+	call->uas.ok_mb = mb;
+	call->uas.ok_count = 1;
+	call->uas.ok_cseq = msg->cseq.num;
 	session_timer_run(&call->timer);
 	mem_ref(call);
-	mono_timer_start(&call->tmr_ok, SIP_T1, ok_send_again, call);
-	mono_timer_start(&call->tmr_no_ack, (uint64_t)64 * SIP_T1,
+	mono_timer_start(&call->uas.tmr_ok, SIP_T1, ok_send_again, call);
+	mono_timer_start(&call->uas.tmr_no_ack, (uint64_t)64 * SIP_T1,
 			 no_ack_handler, call);
 	return 0;
 }
@@ -227,7 +235,7 @@ static void answer_events(struct sip_call *call, bool sdp)
 
 	if (sdp) {
 		event = call_event(call, SIP_CALL_LOCAL_SDP, true, now);
-		if (!call->answer_in_ack)
+		if (!call->uas.answer_in_ack)
 			offer_answer_event_media(call, event);
 	}
 	event = call_event(call, SIP_CALL_ANSWERED, true, now);
@@ -240,12 +248,12 @@ static void answer_events(struct sip_call *call, bool sdp)
 /* Our part of offer/answer, if a provisional response did not have it. */
 static int answer_describe(struct sip_call *call, char *reason)
 {
-	enum media_direction direction = call->local.direction;
+	enum media_direction direction = call->session.local.direction;
 
-	if (call->early_answer || call->reliable.answered)
+	if (call->session.early_answer || call->reliable.answered)
 		return 0;
-	call->answer_in_ack = !call->remote;
-	return call->answer_in_ack
+	call->uas.answer_in_ack = !call->session.remote;
+	return call->uas.answer_in_ack
 		       ? offer_answer_new_offer(call, direction)
 		       : offer_answer_new_answer(call, direction, reason);
 }
@@ -262,7 +270,7 @@ void uas_answer(struct sip_call *call)
 		return;
 	}
 	if (!err)
-		err = uas_accept(call, call->msg, sdp);
+		err = uas_accept(call, call->uas.invite, sdp);
 	if (err) {
 		call_set_end(call, SIP_END_FAILED, true, 0,
 			     "200 OK could not be sent");
@@ -276,16 +284,16 @@ void uas_answer(struct sip_call *call)
 
 int64_t native_call_came_ns(const struct sip_call *call)
 {
-	return call->invite_came_ns;
+	return call->uas.came_ns;
 }
 
 int native_call_answer(struct sip_call *call, const struct media_local *media)
 {
 	int err;
 
-	if (call->state != CALL_INCOMING || !call->st)
+	if (call->state != CALL_INCOMING || !call->uas.transaction)
 		return -EINVAL;
-	if (call->refusing)
+	if (call->uas.offer_unusable)
 		return 0;
 	err = offer_answer_local_set(call, media);
 	if (err)
@@ -301,9 +309,9 @@ int native_call_answer(struct sip_call *call, const struct media_local *media)
 static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
 		      char *reason)
 {
-	if (!call->answer_in_ack)
+	if (!call->uas.answer_in_ack)
 		return 0;
-	call->answer_in_ack = false;
+	call->uas.answer_in_ack = false;
 	return offer_answer_conclude(
 		call, msg, "the ACK has no SDP to answer our offer", reason);
 }
@@ -328,7 +336,7 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 	bool first = call->state == CALL_ACCEPTED;
 	int err;
 
-	if (!call->ok_mb || msg->cseq.num != call->ok_cseq)
+	if (!call->uas.ok_mb || msg->cseq.num != call->uas.ok_cseq)
 		return;
 	mem_ref(call);
 	uas_stop_timers(call);
@@ -337,7 +345,7 @@ void uas_ack(struct sip_call *call, const struct sip_msg *msg)
 	err = ack_answer(call, msg, reason);
 	if (first || err)
 		(void)call_established(call, false, 0, err ? reason : NULL);
-	if (call->bye_after_ack && call->state == CALL_UP) {
+	if (call->uas.bye_after_ack && call->state == CALL_UP) {
 		call_set_end(call, SIP_END_LOCAL, true, 0, "hung up by us");
 		call_bye(call);
 	}
@@ -350,8 +358,9 @@ void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 	mem_ref(call);
 	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
 	if (call->state == CALL_INCOMING) {
-		(void)server_transaction_reply(&call->st, call->sip, call->msg,
-					       487, "Request Terminated");
+		(void)server_transaction_reply(&call->uas.transaction,
+					       call->sip, call->uas.invite, 487,
+					       "Request Terminated");
 		call_set_end(call, SIP_END_CANCELLED, false, 487,
 			     "ended by the caller");
 	} else if (call->state == CALL_ACCEPTED || call->state == CALL_UP) {
@@ -360,9 +369,250 @@ void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 	} else {
 		goto out; /* BYE crossed ours: the answer to it closes */
 	}
-	call->end_ns = transport_received_ns(call->transport);
+	call->end.mono_ns = transport_received_ns(call->transport);
 	uas_stop_timers(call);
 	call_close(call);
 out:
 	mem_deref(call);
+}
+
+/* Responses to INVITE, but for when its 2xx is due. */
+
+#define CONTACTS_MAX 8
+
+static int no_lines(struct re_printf *pf, const struct session_timer *t)
+{
+	(void)pf;
+	(void)t;
+	return 0;
+}
+
+int uas_respond(struct sip_call *call, const struct uas_response *r)
+{
+	size_t len = r->sdp ? call->session.sdp.used : 0;
+	struct contact_params contact;
+	char *extensions;
+	int err;
+
+	err = extensions_response(&extensions, call);
+	if (err)
+		return err;
+	contact_answer(&contact, call->origin, r->msg);
+	err = server_transaction_replyf(
+		r->server, r->ret_mb, call->sip, r->msg, r->routes, r->code,
+		r->reason, "%H%s%s%H%sContent-Length: %zu\r\n\r\n%b",
+		contact_print, &contact, extensions,
+		r->headers ? r->headers : "",
+		r->timer ? session_timer_response : no_lines, &call->timer,
+		r->sdp ? "Content-Type: application/sdp\r\n" : "", len,
+		r->sdp ? call->session.sdp.data : "", len);
+	mem_deref(extensions);
+	return err;
+}
+
+int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
+		    const char *headers, bool sdp)
+{
+	const struct uas_response response = {
+		.msg = call->uas.invite,
+		.server = &call->uas.transaction,
+		.ret_mb = ret,
+		.code = code,
+		.reason = response_phrase(code),
+		.headers = headers,
+		.routes = true,
+		.sdp = sdp,
+	};
+	struct call_event *event;
+	int err;
+
+	err = uas_respond(call, &response);
+	if (err)
+		return err;
+	call->uas.progressed = true;
+	if (sdp) {
+		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+				   transport_sent_ns(call->transport));
+		if (event && call->session.remote)
+			offer_answer_event_media(call, event);
+	}
+	event = call_event(call,
+			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
+			   true, transport_sent_ns(call->transport));
+	if (event) {
+		event->code = code;
+		(void)str_copy(event->reason, sizeof(event->reason),
+			       response_phrase(code));
+	}
+	return 0;
+}
+
+/* @return 1: our answer goes with it; 0: no; -errno */
+static int early_answer(struct sip_call *call, const struct media_local *media,
+			char *reason)
+{
+	int err;
+
+	if (!media || call->session.early_answer)
+		return 0;
+	if (!call->session.remote)
+		return -EINVAL;
+	err = offer_answer_local_set(call, media);
+	if (!err)
+		err = offer_answer_new_answer(call, media->direction, reason);
+	if (err)
+		return err;
+	call->session.early_answer = true;
+	return 1;
+}
+
+static int progress(struct sip_call *call, uint16_t code,
+		    const struct media_local *media, char *reason)
+{
+	int sdp;
+
+	/* The first reliable one would have to carry our offer then. */
+	if (reliable_wanted(call) &&
+	    (call->session.remote || media || call->reliable.answered))
+		return reliable_send(call, code, media, reason);
+	sdp = early_answer(call, media, reason);
+	if (sdp < 0)
+		return sdp;
+	return uas_provisional(call, NULL, code, "", sdp);
+}
+
+int uas_progress(struct sip_call *call, uint16_t code,
+		 const struct media_local *media)
+{
+	char reason[REASON_BYTES] = "";
+	int err = progress(call, code, media, reason);
+
+	if (err && reason[0]) {
+		uas_refuse_offer(call, err, reason);
+	} else if (err && err != -EINVAL && err != -EBUSY) {
+		call_set_end(call, SIP_END_FAILED, true, 0,
+			     "a provisional response could not be sent");
+		call_close(call);
+	} else {
+		return err;
+	}
+	return 0;
+}
+
+int native_call_progress(struct sip_call *call, uint16_t code,
+			 const struct media_local *media)
+{
+	if (call->state != CALL_INCOMING || !call->uas.transaction ||
+	    code <= 100 || code > 199)
+		return -EINVAL;
+	if (call->uas.offer_unusable)
+		return 0;
+	return uas_progress(call, code, media);
+}
+
+int native_call_ring(struct sip_call *call)
+{
+	return native_call_progress(call, 180, NULL);
+}
+
+void uas_refuse(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->uas.transaction)
+		(void)server_transaction_reply(&call->uas.transaction,
+					       call->sip, call->uas.invite,
+					       code, reason);
+	call_set_end(call, SIP_END_REJECTED, true, code, reason);
+	call->end.mono_ns = transport_sent_ns(call->transport);
+	call_close(call);
+}
+
+void uas_refuse_offer(struct sip_call *call, int err, const char *reason)
+{
+	uint16_t code = 488;
+
+	if (err == -EPROTONOSUPPORT) {
+		code = 415;
+		warning_refuse(&call->uas.transaction, call->sip,
+			       call->uas.invite, err, reason);
+	} else if (offer_answer_refusable(err)) {
+		warning_refuse(&call->uas.transaction, call->sip,
+			       call->uas.invite, err, reason);
+	} else {
+		code = 400;
+		(void)server_transaction_reply(&call->uas.transaction,
+					       call->sip, call->uas.invite,
+					       code, "Bad Session Description");
+	}
+	call_set_end(call, SIP_END_REJECTED, true, code, reason);
+	call->end.mono_ns = transport_sent_ns(call->transport);
+	call_close(call);
+}
+
+int native_call_reject(struct sip_call *call, uint16_t code, const char *reason)
+{
+	if (call->state != CALL_INCOMING || code < 300 || code > 699 ||
+	    (reason && !header_text_valid(reason)))
+		return -EINVAL;
+	uas_refuse(call, code, reason ? reason : response_phrase(code));
+	if (!call->events.handler)
+		mem_deref(call); /* nobody adopted it, nobody will */
+	return 0;
+}
+
+/* "Contact: <a>, <b>" of a list separated by commas */
+static int contacts_write(struct mbuf *mb, const struct sip_call *call,
+			  const char *contacts)
+{
+	char one[256];
+	int count = 0;
+
+	while (*contacts) {
+		size_t len = strcspn(contacts, ",");
+		char *uri;
+		int err;
+
+		if (len >= sizeof(one) || count == CONTACTS_MAX)
+			return -EINVAL;
+		memcpy(one, contacts, len);
+		one[len] = '\0';
+		err = peer_uri(&uri, call->origin, one + strspn(one, " "));
+		if (err)
+			return err;
+		err = neg(mbuf_printf(mb, "%s<%s>",
+				      count++ ? ", " : "Contact: ", uri));
+		mem_deref(uri);
+		if (err)
+			return err;
+		contacts += len + (contacts[len] == ',');
+	}
+	return count ? neg(mbuf_write_str(mb, "\r\n")) : -EINVAL;
+}
+
+int native_call_redirect(struct sip_call *call, uint16_t code,
+			 const char *contacts)
+{
+	struct mbuf *mb;
+	int err;
+
+	if (call->state != CALL_INCOMING || code < 300 || code > 399 ||
+	    !call->uas.transaction)
+		return -EINVAL;
+	mb = mbuf_alloc(256);
+	if (!mb)
+		return -ENOMEM;
+	err = contacts_write(mb, call, contacts);
+	if (!err) {
+		(void)server_transaction_replyf(
+			&call->uas.transaction, NULL, call->sip,
+			call->uas.invite, false, code, response_phrase(code),
+			"%bContent-Length: 0\r\n\r\n", mb->buf, mb->end);
+		call_set_end(call, SIP_END_REJECTED, true, code,
+			     response_phrase(code));
+		call->end.mono_ns = transport_sent_ns(call->transport);
+		call_close(call);
+		if (!call->events.handler)
+			mem_deref(call);
+	}
+	mem_deref(mb);
+	return err;
 }

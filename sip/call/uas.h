@@ -36,11 +36,11 @@ struct uas_response {
 	const char *headers; /* more lines, or NULL */
 	bool routes;         /* it makes the dialog */
 	bool timer;          /* a 2xx: what of the session timer is agreed */
-	bool sdp;            /* with call->sdp */
+	bool sdp;            /* with call->session.sdp */
 };
 /** Send it, with our Contact and what we support. @return 0; -errno */
 int uas_respond(struct sip_call *call, const struct uas_response *response);
-/** @param sdp  with call->sdp */
+/** @param sdp  with call->session.sdp */
 int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp);
 /** Send what sip_call_answer() was asked for. */
 void uas_answer(struct sip_call *call);
@@ -49,7 +49,7 @@ int uas_progress(struct sip_call *call, uint16_t code,
 /** A provisional response as it goes on the wire, and its event.
  * @param ret      to send it again, or NULL
  * @param headers  more lines
- * @param sdp      with call->sdp */
+ * @param sdp      with call->session.sdp */
 int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 		    const char *headers, bool sdp);
 void uas_stop_timers(struct sip_call *call);

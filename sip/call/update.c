@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
+#include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/session_timer.h"
@@ -211,7 +211,7 @@ static int transmit(struct update *update)
 	struct sip_call *call = update->call;
 	struct request request = {
 		.method = "UPDATE",
-		.sdp = update->offers ? &call->sdp : NULL,
+		.sdp = update->offers ? &call->session.sdp : NULL,
 		.sendh = contact_handler,
 		.resph = response_handler,
 		.arg = update,
@@ -221,7 +221,7 @@ static int transmit(struct update *update)
 
 	if (update->offers) {
 		err = offer_answer_new_offer(
-			call, offer_answer_wanted(call, call->held));
+			call, offer_answer_wanted(call, call->session.held));
 		if (err)
 			return err;
 	}
@@ -265,17 +265,17 @@ int native_call_update(struct sip_call *call)
 {
 	struct early *early;
 
-	if (call->update || call->reinviting || call->ok_mb)
+	if (call->update || call->reinvite.pending || call->uas.ok_mb)
 		return -EBUSY;
 	switch (call->state) {
 	case CALL_UP:
 		return begin(call, NULL, true, false);
 	case CALL_INVITING:
-		early = list_ledata(list_tail(&call->early));
+		early = list_ledata(list_tail(&call->branches.early));
 		return early ? begin(call, early, early->settled, false)
 			     : -ENOTCONN;
 	case CALL_INCOMING:
-		if (!call->progressed)
+		if (!call->uas.progressed)
 			return -ENOTCONN;
 		return begin(call, NULL,
 			     call->reliable.answered && !call->reliable.mb,
@@ -290,7 +290,7 @@ int native_call_update(struct sip_call *call)
 
 int update_refresh(struct sip_call *call)
 {
-	if (call->update || call->reinviting)
+	if (call->update || call->reinvite.pending)
 		return -EBUSY;
 	return begin(call, NULL, false, true);
 }
@@ -302,8 +302,8 @@ static bool ours_is_open(const struct sip_call *call, const struct early *early)
 {
 	if (call->state == CALL_INVITING)
 		return !early || !early->settled || update_offers(call);
-	return call->reinviting || update_offers(call) ||
-	       call->reliable.offers || call->answer_in_ack;
+	return call->reinvite.pending || update_offers(call) ||
+	       call->reliable.offers || call->uas.answer_in_ack;
 }
 
 /* One of theirs has none. */
@@ -312,7 +312,7 @@ static bool theirs_is_open(const struct sip_call *call)
 	return call->state == CALL_INCOMING && !call->reliable.answered;
 }
 
-/* @return 0: the answer stands in call->sdp; else it was refused */
+/* @return 0: the answer stands in call->session.sdp; else it was refused */
 static int offer_take(struct sip_call *call, struct early *early,
 		      const struct sip_msg *msg)
 {

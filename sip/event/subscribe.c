@@ -5,24 +5,61 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/peer.h"
 #include "sip/event/event_dialog.h"
 #include "sip/event/notify.h"
-#include "sip/event/subscribe_internal.h"
 #include "sip/events.h"
 #include "sip/message/digest.h"
+#include "sip/message/message.h"
 #include "sip/message/text.h"
+#include "sip/mono_timer.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
+
+/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
+#define NOTIFY_WAIT_MS (64 * SIP_T1)
+
+/* A longer one is refreshed after a day like any other. */
+#define SUBSCRIBE_EXPIRES_MAX_S 86400
+
+enum subscription_state {
+	SUBSCRIPTION_ASKING, /* no NOTIFY yet */
+	SUBSCRIPTION_PAUSED, /* it begins again when the notifier wants it */
+	SUBSCRIPTION_ACTIVE,
+	SUBSCRIPTION_LEAVING,
+	SUBSCRIPTION_OVER,
+};
+
+struct sip_subscription {
+	struct event_dialog d;
+	char *uri;
+	enum subscription_state state;
+	uint32_t asked_s;   /* of the whole */
+	uint32_t sending_s; /* of the request under way */
+	uint32_t granted_s;
+	bool raised;   /* by a 423 */
+	bool answered; /* SIP_SUBSCRIBED was told */
+	bool expired;  /* under a refresh: its answer decides */
+	unsigned renewals;
+	struct mono_timer tmr;     /* refresh */
+	struct mono_timer tmr_end; /* no NOTIFY, no refresh, no end */
+	char reason[REASON_BYTES];
+	sip_subscription_h *handler;
+	void *arg;
+};
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 
 /* New subscriptions after the notifier ended one; a wait that is obeyed. */
 #define RENEWALS_MAX      5
 #define RETRY_AFTER_MAX_S 120
+
+/* Send SUBSCRIBE. @return 0; -errno */
+static int subscription_ask(struct sip_subscription *s, uint32_t expires_s);
 
 static void destructor(void *arg)
 {
@@ -34,9 +71,9 @@ static void destructor(void *arg)
 	mem_deref(s->uri);
 }
 
-void subscription_tell(struct sip_subscription *s,
-		       enum sip_subscription_event event,
-		       struct sip_subscription_info *info)
+static void subscription_tell(struct sip_subscription *s,
+			      enum sip_subscription_event event,
+			      struct sip_subscription_info *info)
 {
 	info->expires_s = s->granted_s;
 	if (!info->reason)
@@ -45,8 +82,8 @@ void subscription_tell(struct sip_subscription *s,
 		s->handler(s, event, info, s->arg);
 }
 
-void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
-		       const char *reason)
+static void subscription_over(struct sip_subscription *s,
+			      const struct sip_msg *msg, const char *reason)
 {
 	struct sip_subscription_info info = {
 		.mono_ns =
@@ -71,7 +108,7 @@ void subscription_over(struct sip_subscription *s, const struct sip_msg *msg,
 	subscription_tell(s, event, &info);
 }
 
-void subscription_end(void *arg)
+static void subscription_end(void *arg)
 {
 	struct sip_subscription *s = arg;
 	char reason[REASON_BYTES];
@@ -117,7 +154,7 @@ static void refresh_handler(void *arg)
 	mem_deref(s);
 }
 
-void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
+static void subscription_granted(struct sip_subscription *s, uint32_t expires_s)
 {
 	uint64_t ms = (uint64_t)expires_s * 1000;
 
@@ -320,4 +357,124 @@ struct sip_subscription *sip_subscription_free(struct sip_subscription *s)
 	hash_unlink(&s->d.he);
 	s->d.req = mem_deref(s->d.req);
 	return mem_deref(s);
+}
+
+/* ---- SUBSCRIBE and the responses to it ---- */
+
+static void first_answered(struct sip_subscription *s,
+			   const struct sip_msg *msg)
+{
+	struct sip_subscription_info info = {
+		.mono_ns = transport_received_ns(s->d.account->ua->transport),
+		.code = msg->scode,
+		.reason = s->reason,
+	};
+	uint32_t expires_s = event_seconds(msg, SIP_HDR_EXPIRES, s->sending_s);
+
+	if (expires_s > s->sending_s)
+		expires_s = s->sending_s; /* RFC 6665 4.2.1.1 */
+	s->granted_s = expires_s;
+	if (!s->answered) {
+		s->answered = true;
+		msg_line(s->reason, sizeof(s->reason), msg);
+		subscription_tell(s, SIP_SUBSCRIBED, &info);
+		s->reason[0] = '\0';
+	}
+	/* A NOTIFY that overtook it said how long, too. */
+	if (s->state == SUBSCRIPTION_ASKING)
+		mono_timer_start(&s->tmr_end, NOTIFY_WAIT_MS, subscription_end,
+				 s);
+}
+
+static void answered(struct sip_subscription *s, const struct sip_msg *msg)
+{
+	uint32_t expires_s = event_seconds(msg, SIP_HDR_EXPIRES, s->sending_s);
+
+	if (s->state == SUBSCRIPTION_ASKING || !s->answered)
+		first_answered(s, msg);
+	else if (s->state == SUBSCRIPTION_ACTIVE)
+		subscription_granted(
+			s, expires_s < s->sending_s ? expires_s : s->sending_s);
+	/* LEAVING: the NOTIFY that says so comes, or 5 s are subscription_over. */
+}
+
+/* @return 0: it was asked again; else the reason stands in s->reason */
+static int again(struct sip_subscription *s, const struct sip_msg *msg)
+{
+	uint32_t least;
+	int err;
+
+	msg_line(s->reason, sizeof(s->reason), msg);
+	if (digest_asked(msg)) {
+		err = digest_challenge(s->d.digest, msg);
+		if (err)
+			digest_reason(s->reason, sizeof(s->reason), err, msg);
+		return err ? err : subscription_ask(s, s->sending_s);
+	}
+	least = event_seconds(msg, SIP_HDR_MIN_EXPIRES, 0);
+	if (msg->scode != 423 || s->raised || least <= s->sending_s ||
+	    least > SUBSCRIBE_EXPIRES_MAX_S || s->sending_s == 0)
+		return -EACCES;
+	s->raised = true;
+	s->asked_s = least;
+	return subscription_ask(s, least);
+}
+
+static void refused(struct sip_subscription *s, int err,
+		    const struct sip_msg *msg)
+{
+	if (err)
+		failure_reason(s->reason, sizeof(s->reason), s->d.account, err);
+	else if (again(s, msg) == 0)
+		return;
+	/* A refresh that failed: the subscription lasts on as long as it was
+	 * subscription_granted, unless the notifier does not know it (RFC 6665 4.1.2.2). */
+	if (s->state == SUBSCRIPTION_ACTIVE && (err || msg->scode != 481)) {
+		if (s->expired)
+			subscription_end(s);
+		return;
+	}
+	subscription_over(s, msg, s->reason);
+}
+
+static void response_handler(int err, const struct sip_msg *msg, void *arg)
+{
+	struct sip_subscription *s = arg;
+
+	if (!err && msg->scode < 200)
+		return;
+	mem_ref(s);
+	if (!err && msg->scode < 300)
+		answered(s, msg);
+	else
+		refused(s, err, err ? NULL : msg);
+	mem_deref(s);
+}
+
+static int sent_handler(enum sip_transp tp, const struct sa *src,
+			const struct sa *dst, struct mbuf *mb, void *arg)
+{
+	struct sip_subscription *s = arg;
+	(void)dst;
+
+	return contact_write(mb, s->d.origin, src, tp);
+}
+
+static int subscription_ask(struct sip_subscription *s, uint32_t expires_s)
+{
+	char lines[192];
+	const struct request request = {
+		.method = "SUBSCRIBE",
+		.headers = lines,
+		.sendh = sent_handler,
+		.resph = response_handler,
+		.arg = s,
+	};
+
+	s->sending_s = expires_s;
+	str_print(lines, sizeof(lines),
+		  "Event: %s\r\nAccept: %s\r\nExpires: %u\r\n",
+		  sip_package_name(s->d.package), event_type(s->d.package),
+		  expires_s);
+	return event_dialog_send(&s->d, &request);
 }

@@ -235,11 +235,6 @@ static int names_set(struct sip_account *account,
 	return err;
 }
 
-int account_digest(struct digest **ret, const struct sip_account *account)
-{
-	return digest_new(ret, account->auth_username, account->password);
-}
-
 static int account_fill(struct sip_account *account,
 			const struct sip_account_params *p)
 {
@@ -346,36 +341,4 @@ struct sip_account *native_account_free(struct sip_account *account)
 	(void)sip_account_verify(account, NULL);
 	list_unlink(&account->le);
 	return mem_deref(account);
-}
-
-void failure_reason(char *dst, size_t size, const struct sip_account *account,
-		    int err)
-{
-	failure_at(dst, size, account, account->target_text, err);
-}
-
-void failure_at(char *dst, size_t size, const struct sip_account *account,
-		const char *where, int err)
-{
-	const char *failure = transaction_layer_failure(account->ua->sip);
-
-	if (failure[0]) {
-		str_print(dst, size, "%s", failure);
-		return;
-	}
-	switch (err) {
-	case EDESTADDRREQ:
-	case ENODATA:
-	case EINVAL:
-		str_print(dst, size, "no address was found for %s", where);
-		break;
-	case EPROTONOSUPPORT:
-	case EAFNOSUPPORT:
-		str_print(dst, size, "no transport of ours leads to %s", where);
-		break;
-	default:
-		str_print(dst, size, "cannot reach %s: %s", where,
-			  strerror(err));
-		break;
-	}
 }

@@ -4,7 +4,6 @@
 
 #include "sip/call/call_control.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/early_dialog.h"
 #include "sip/call/extensions.h"
 #include "sip/call/fork.h"
 #include "sip/call/in_dialog.h"
@@ -19,7 +18,6 @@
 #include "sip/event/notifier.h"
 #include "sip/event/referral.h"
 #include "sip/event/subscribe.h"
-#include "sip/event/unsolicited_notify.h"
 #include "sip/message/message.h"
 #include "sip/message/start_line.h"
 #include "sip/transaction/client_transaction.h"
@@ -29,6 +27,7 @@
 #include "sip/ua/digest_server_internal.h"
 #include "sip/ua/register.h"
 #include "sip/ua/ua_internal.h"
+#include "sip/ua/unsolicited_notify.h"
 
 /* Methods of the SIP registry we recognise and do not support: 405 for them,
  * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */

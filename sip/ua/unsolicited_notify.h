@@ -2,8 +2,8 @@
  * NOTIFY without a subscription.
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_SIP_EVENT_UNSOLICITED_NOTIFY_H
-#define OFFHOOK_SIP_EVENT_UNSOLICITED_NOTIFY_H
+#ifndef OFFHOOK_SIP_UA_UNSOLICITED_NOTIFY_H
+#define OFFHOOK_SIP_UA_UNSOLICITED_NOTIFY_H
 
 #include <re.h>
 

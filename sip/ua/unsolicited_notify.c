@@ -1,4 +1,4 @@
-#include "sip/event/unsolicited_notify.h"
+#include "sip/ua/unsolicited_notify.h"
 
 #include <errno.h>
 
