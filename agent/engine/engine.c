@@ -56,7 +56,7 @@ static void tick(void *arg)
 	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
 	if (e->peer_gone)
 		return;
-	report_tick(e, clock_mono_ns());
+	engine_report_second(e, clock_mono_ns());
 	if (wire_channel_flush(e->channel) > 0)
 		fd_listen(wire_channel_fd(e->channel), FD_READ | FD_WRITE,
 			  channel_handler, e);
@@ -68,8 +68,8 @@ static void max_duration_over(void *arg)
 	char where[64];
 
 	steps_where(e, where, sizeof(where));
-	engine_end(
-		e, "failed",
+	report_end_job(
+		e->report, "failed",
 		"role %s: the job did not end within max_duration (%u s); it waited in %s",
 		e->job->role, e->job->max_duration_s, where);
 }
@@ -97,7 +97,7 @@ static int sip_start(struct engine *e)
 		.calls_max = e->sessions_max,
 		.tls = s->tls_certificate[0] ? &tls : NULL,
 		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
-		.trace_h = report_sip,
+		.trace_h = user_agents_trace,
 		.full_h = sip_full,
 		.arg = e,
 		.reason = reason,
@@ -105,10 +105,11 @@ static int sip_start(struct engine *e)
 	int err = sip_ua_new(&e->ua, &ua);
 
 	if (err)
-		engine_end(e, "error",
-			   "role %s: SIP cannot be set up on %s port %u: %s",
-			   e->job->role, s->bind, s->sip_port,
-			   reason[0] ? reason : strerror(-err));
+		report_end_job(
+			e->report, "error",
+			"role %s: SIP cannot be set up on %s port %u: %s",
+			e->job->role, s->bind, s->sip_port,
+			reason[0] ? reason : strerror(-err));
 	return err;
 }
 
@@ -151,17 +152,19 @@ static int stacks_start(struct engine *e)
 		return err;
 	err = media_engine_new(&e->media, &media);
 	if (err) {
-		engine_end(e, "error", "role %s: %s: %s", e->job->role,
-			   reason[0] ? "client baresip is measured by a tap"
-				     : "the media engine",
-			   reason[0] ? reason : strerror(-err));
+		report_end_job(e->report, "error", "role %s: %s: %s",
+			       e->job->role,
+			       reason[0] ? "client baresip is measured by a tap"
+					 : "the media engine",
+			       reason[0] ? reason : strerror(-err));
 		return err;
 	}
 	scheduling_warn(e);
 	err = fd_listen(media_engine_fd(e->media), FD_READ, media_handler, e);
 	if (err) {
-		engine_end(e, "error", "role %s: the event loop: %s",
-			   e->job->role, strerror(err));
+		report_end_job(e->report, "error",
+			       "role %s: the event loop: %s", e->job->role,
+			       strerror(err));
 		return -err;
 	}
 	return sip_start(e);
@@ -176,20 +179,27 @@ static void job_start(struct engine *e, json_t *message)
 	err = wire_job_decode(&e->job, json_object_get(message, "spec"),
 			      reason);
 	if (err) {
-		engine_end(e, "error", "the job cannot be carried out: %s",
-			   reason);
+		report_end_job(e->report, "error",
+			       "the job cannot be carried out: %s", reason);
 		return;
 	}
 	err = engine_settings_read(e, json_object_get(message, "engine"));
-	if (!err)
-		err = sample_collector_new(&e->collect, e->job->role,
-					   e->job->interval_s);
+	if (!err) {
+		const struct report_params params = {
+			.role = e->job->role,
+			.run = e->job->session_id,
+			.interval_s = e->job->interval_s,
+			.artifact_dir = e->settings.artifact_dir,
+		};
+
+		err = report_start(e->report, &params);
+	}
 	if (err) {
-		engine_end(e, "error", "role %s: the engine's settings: %s",
-			   e->job->role, strerror(-err));
+		report_end_job(e->report, "error",
+			       "role %s: the engine's settings: %s",
+			       e->job->role, strerror(-err));
 		return;
 	}
-	e->wall_offset_ns = clock_wall_offset_ns();
 	e->tick_ns = clock_mono_ns();
 	e->sessions_max = session_count_wanted(e->job);
 	if (stacks_start(e) || call_nat_servers(e) ||
@@ -213,9 +223,9 @@ static void go(struct engine *e, json_t *message)
 	if (!json_is_integer(step) || json_integer_value(step) < 0 ||
 	    delay < 0 ||
 	    steps_go(e, (uint64_t)json_integer_value(step), (uint64_t)delay))
-		engine_end(e, "error",
-			   "role %s: the supervisor sent a go out of turn",
-			   e->job->role);
+		report_end_job(e->report, "error",
+			       "role %s: the supervisor sent a go out of turn",
+			       e->job->role);
 }
 
 static void message_handle(struct engine *e, json_t *message)
@@ -226,10 +236,11 @@ static void message_handle(struct engine *e, json_t *message)
 		return;
 	if (strcmp(type, "job") == 0 && e->phase == ENGINE_IDLE)
 		job_start(e, message);
-	else if (strcmp(type, "go") == 0 && engine_working(e))
+	else if (strcmp(type, "go") == 0 && e->phase == ENGINE_WORKING)
 		go(e, message);
 	else if (strcmp(type, "cancel") == 0)
-		engine_end(e, "stopped", "%s", "the run was cancelled");
+		report_end_job(e->report, "stopped", "%s",
+			       "the run was cancelled");
 	/* Anything else: a newer supervisor's, ignored (protocol rule). */
 }
 
@@ -242,7 +253,8 @@ static void peer_lost(struct engine *e)
 	if (e->phase == ENGINE_WRITING)
 		sip_loop_stop();
 	else
-		engine_end(e, "stopped", "%s", "the supervisor is gone");
+		report_end_job(e->report, "stopped", "%s",
+			       "the supervisor is gone");
 }
 
 void engine_flush(struct engine *e)
@@ -276,8 +288,8 @@ static void channel_read(struct engine *e)
 	} else if (r < 0) {
 		/* Nothing that follows can be trusted to begin a line. */
 		fd_close(wire_channel_fd(e->channel));
-		engine_end(e, "error", "a message of the supervisor: %s",
-			   strerror(-r));
+		report_end_job(e->report, "error",
+			       "a message of the supervisor: %s", strerror(-r));
 	}
 }
 
@@ -298,7 +310,8 @@ static void signal_handler(int flags, void *arg)
 
 	(void)flags;
 	if (read(e->signal_fd, &info, sizeof(info)) == sizeof(info))
-		engine_end(e, "stopped", "%s", "the engine was terminated");
+		report_end_job(e->report, "stopped", "%s",
+			       "the engine was terminated");
 }
 
 /* ---- the process ---- */
@@ -334,8 +347,7 @@ static int engine_start(struct engine *e, int fd)
 	if (getrandom(&e->draw.state, sizeof(e->draw.state), 0) !=
 	    sizeof(e->draw.state))
 		return -EIO;
-	buf_init(&e->item, WIRE_FRAME_BYTES);
-	err = outbox_new(&e->outbox);
+	err = report_new(&e->report, e->channel, engine_end_soon, e);
 	if (!err)
 		err = signals_take(e);
 	if (!err)
@@ -365,9 +377,7 @@ static void engine_release(struct engine *e)
 	}
 	mono_timer_cancel(&e->tmr_media); /* released calls start it */
 	client_sounds_free(&e->sounds);
-	sample_collector_free(e->collect);
-	outbox_free(e->outbox);
-	buf_release(&e->item);
+	report_free(e->report);
 	wire_job_free(e->job);
 	if (e->channel) {
 		if (!e->peer_gone)

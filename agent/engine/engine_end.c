@@ -12,20 +12,10 @@ static void end_begin(void *arg);
 static void end_accounts(struct engine *e);
 static void end_write(struct engine *e);
 
-void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
+void engine_end_soon(void *arg)
 {
-	va_list args;
+	struct engine *e = arg;
 
-	if (e->outcome)
-		return;
-	e->outcome = outcome;
-	va_start(args, fmt);
-	vsnprintf(e->reason, sizeof(e->reason), fmt, args);
-	str_utf8_repair(e->reason); /* a peer's words, perhaps cut */
-	va_end(args);
-	log_info("run=%s the job ends: %s%s%s",
-		 e->job ? e->job->session_id : "-", outcome,
-		 e->reason[0] ? ": " : "", e->reason);
 	e->phase = ENGINE_ENDING_CALLS;
 	/* Called from handlers of what is taken down now: not at once. */
 	mono_timer_start(&e->tmr_end, 0, end_begin, e);
@@ -81,7 +71,8 @@ static void end_begin(void *arg)
 	action_subscribe_end(e);
 	action_answer_stop(e);
 	/* All roles are done: a BYE of the other side may be on its way. */
-	if (strcmp(e->outcome, "completed") == 0 && e->calls.head)
+	if (strcmp(report_outcome(e->report), "completed") == 0 &&
+	    e->calls.head)
 		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS,
 				 calls_hangup, e);
 	else
@@ -123,7 +114,7 @@ static void end_accounts(struct engine *e)
 {
 	e->phase = ENGINE_ENDING_ACCOUNTS;
 	e->accounts_end_ns =
-		strcmp(e->outcome, "stopped") == 0
+		strcmp(report_outcome(e->report), "stopped") == 0
 			? clock_mono_ns() + ENGINE_ACCOUNTS_STOP_MS * NS_PER_MS
 			: INT64_MAX;
 	accounts_wait(e);
@@ -155,10 +146,9 @@ static void end_write(struct engine *e)
 		sip_loop_stop();
 		return;
 	}
-	if (e->collect)
-		report_rest(e);
-	report_send(e, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
-				 e->outcome, "reason", e->reason));
+	if (report_started(e->report))
+		engine_report_rest(e);
+	report_finish(e->report);
 	mono_timer_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
 	engine_flush(e);
 }

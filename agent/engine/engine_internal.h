@@ -2,10 +2,9 @@
  * What the files of agent/engine share. Everything here belongs to the loop
  * thread.
  *
- * engine.c    boot, socket, the second's tick, the end of the process;
- *             engine_end.c the orderly end of the job
- * artifact.c  files for the run
- * report.c    what goes to the supervisor; redact.c  no key does
+ * engine.c         boot, socket, the second's tick, the end of the process
+ * engine_end.c     the orderly end of the job
+ * engine_report.c  figures of the whole engine
  *
  * engine_settings.h, account.h, steps.h, call.h, call_media.h and call_script.h
  * have the rest.
@@ -21,14 +20,10 @@
 #include "agent/engine/job/session_count.h"
 #include "agent/engine/job/steps.h"
 #include "agent/engine/libre.h"
-#include "agent/engine/report/live.h"
-#include "agent/engine/report/outbox.h"
-#include "agent/engine/report/sample_collector.h"
+#include "agent/engine/report/report.h"
 #include "base/clock.h"
 #include "base/state.h"
-#include "control/wire/event.h"
 #include "control/wire/frame.h"
-#include "control/wire/job.h"
 #include "media/media.h"
 #include "sip/digest_server.h"
 #include "sip/events.h"
@@ -70,6 +65,7 @@ struct engine {
 	struct wire_channel *channel;
 	bool peer_gone;
 	struct wire_job *job;
+	struct report *report;
 	struct engine_settings settings;
 	struct media_addr bind;
 	struct media_engine *media;
@@ -77,8 +73,6 @@ struct engine {
 	struct sip_ua *baresip; /* NULL: no action wants it */
 	struct client_sounds sounds;
 	enum engine_phase phase;
-	const char *outcome;
-	char reason[WIRE_REASON_BYTES];
 
 	struct steps steps;
 	struct action_call calling;
@@ -102,13 +96,7 @@ struct engine {
 	size_t nat_server_count;
 	struct duration_draw draw;
 
-	int64_t wall_offset_ns; /* taken once: one time line for the job */
-	int64_t tick_ns;        /* of the last tick */
-	struct sample_collector *collect;
-	struct outbox *outbox;
-	struct buf item; /* of report_begin() */
-	struct live live;
-	double progress_sent;
+	int64_t tick_ns; /* of the last tick */
 
 	struct mono_timer tmr_media; /* media_engine_flush() */
 	struct mono_timer tmr_tick;
@@ -120,74 +108,24 @@ struct engine {
 	int exit_code;
 };
 
-static inline bool engine_working(const struct engine *e)
-{
-	return e->phase == ENGINE_WORKING;
-}
 /** Write to the supervisor what waits for it, as far as it takes it. */
 void engine_flush(struct engine *e);
 
 /* ---- engine_end.c ---- */
 
-/**
- * Begin the orderly end; a later call changes nothing.
- * @param outcome  static: completed, failed, error, stopped
- */
-void engine_end(struct engine *e, const char *outcome, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/** report_ended_h: begin the orderly end, in a turn of the loop of its own.
+ * @param arg  struct engine */
+void engine_end_soon(void *arg);
 /** A call or an account is gone: the end may go on. */
 void engine_end_check(struct engine *e);
 /** The same of a binding. @param answered  the registrar said so */
 void engine_account_removed(struct engine *e, bool answered);
 
-/* ---- artifact.c ---- */
+/* ---- engine_report.c ---- */
 
-/**
- * Where to write a file that the run is to keep (docs/internals/wire.md, "artifact"):
- * a recording, a capture. Whoever writes bounds its size; what is not given
- * when the engine ends is deleted.
- * @param name  wire_artifact_name_valid(), of its own within the job; begins
- *              with the call's name where it is of one: "caller-1-in.wav"
- * @return 0; -ENOTSUP nobody takes artifacts; -EINVAL name; -ENAMETOOLONG
- */
-int artifact_path(const struct engine *e, const char *name, char *dst,
-		  size_t size);
-/**
- * The file is written and closed: hand it over, before `finish`. It may be
- * gone from its path at once.
- * @return 0; -ENOTSUP; -EINVAL; -ENOMEM; as wire_channel_send()
- */
-int artifact_give(struct engine *e, const char *name);
-
-/* ---- report.c ---- */
-
-void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
-		  const char *account, const char *call, const char *text);
-/** @param event  taken over; NULL (out of memory) is counted as dropped */
-void report_event(struct engine *e, json_t *event);
-/**
- * Begin an item of the outbox, which the caller writes; one at a time.
- * @return a writer to the engine's own buffer
- */
-struct writer report_begin(struct engine *e);
-/** Queue what was written. The text stays in the writer's buffer until the next
- * report. */
-void report_end(struct engine *e, enum outbox_kind kind,
-		const struct writer *w);
-struct wire_time report_time(const struct engine *e, int64_t mono_ns);
-void report_sample(struct engine *e, bool outgoing, enum measure m,
-		   int64_t mono_ns, double value);
-void report_sip(const struct sip_trace *trace, void *arg);
-/** Once a second: live line, progress, closed intervals, batches. */
-void report_tick(struct engine *e, int64_t now_ns);
-/** Everything that is left, evidence last. */
-void report_rest(struct engine *e);
-void report_send(struct engine *e, json_t *message); /* takes it over */
-
-/* ---- redact.c ---- */
-
-/** Overwrite the keys of a=crypto lines (RFC 4568) and the passwords of
- * a=ice-pwd lines (RFC 8839) with asterisks, in place; the length stays. */
-void redact_keys(char *text, size_t len);
+/** Once a second: figures of calls, live line, progress, closed intervals. */
+void engine_report_second(struct engine *e, int64_t now_ns);
+/** Everything that is left; flaws and the evidence of the engine last. */
+void engine_report_rest(struct engine *e);
 
 #endif

@@ -74,6 +74,9 @@ bool user_agents_want(const struct engine *e, enum wire_client client);
 /** Set up the user agents that the job wants. @return 0; -errno: it was ended */
 int user_agents_start(struct engine *e);
 void user_agents_free(struct engine *e);
+/** sip_trace_h of the user agents: report a SIP message, without its keys, if
+ * the job records them. */
+void user_agents_trace(const struct sip_trace *trace, void *arg);
 struct sip_ua *user_agents_ua(const struct engine *e,
 			      const struct wire_action *action);
 /** The action whose media an account of this one is set up for. */

@@ -174,8 +174,9 @@ static struct account *account_make(struct engine *e,
 	*ret_err = account_sip_new(a, lender, reason);
 	if (*ret_err) {
 		account_where(a, where, sizeof(where));
-		engine_end(e, "error", "role %s: account %s: %s", e->job->role,
-			   where, reason[0] ? reason : strerror(-*ret_err));
+		report_end_job(e->report, "error", "role %s: account %s: %s",
+			       e->job->role, where,
+			       reason[0] ? reason : strerror(-*ret_err));
 		free(a);
 		return NULL;
 	}

@@ -4,8 +4,67 @@
 
 #include "sip/baresip/baresip.h"
 
+#include "agent/engine/report/redact.h"
+#include "base/sockaddr.h"
+
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define ADDR_BYTES (INET6_ADDRSTRLEN + 8)
+
+static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
+{
+	char host[INET6_ADDRSTRLEN];
+	uint16_t port;
+
+	dst[0] = '\0';
+	if (a->len > 0 && sockaddr_host(host, &port, &a->ss) == 0)
+		snprintf(dst, ADDR_BYTES,
+			 a->ss.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+			 host, port);
+}
+
+void user_agents_trace(const struct sip_trace *trace, void *arg)
+{
+	static const char *const transports[] = {
+		[SIP_TRANSPORT_UDP] = "udp",
+		[SIP_TRANSPORT_TCP] = "tcp",
+		[SIP_TRANSPORT_TLS] = "tls",
+	};
+	const struct engine *e = arg;
+	char local[ADDR_BYTES];
+	char peer[ADDR_BYTES];
+	struct wire_sip_message message = {
+		.sent = trace->sent,
+		.transport = transports[trace->transport],
+		.local = local,
+		.peer = peer,
+		.len = trace->len,
+	};
+	struct writer w;
+	char *copy;
+
+	if (!e->job->record_sip)
+		return;
+	copy = malloc(trace->len);
+	if (!copy) {
+		report_dropped(e->report, OUTBOX_SIP);
+		return;
+	}
+	memcpy(copy, trace->data, trace->len);
+	redact_keys(copy, trace->len);
+	message.data = copy;
+	addr_text(local, &trace->local);
+	addr_text(peer, &trace->peer);
+	w = report_begin(e->report);
+	wire_sip_message_write(&w, report_time(e->report, trace->mono_ns),
+			       &message);
+	report_end(e->report, OUTBOX_SIP, &w);
+	explicit_bzero(copy, trace->len);
+	free(copy);
+}
 
 static bool calls(const struct wire_action *a)
 {
@@ -46,7 +105,7 @@ int user_agents_start(struct engine *e)
 		.bind_addr = s->bind,
 		.rtp_min = s->rtp_min,
 		.rtp_max = s->rtp_max,
-		.trace_h = report_sip,
+		.trace_h = user_agents_trace,
 		.arg = e,
 		.reason = reason,
 	};
@@ -56,8 +115,8 @@ int user_agents_start(struct engine *e)
 		return 0;
 	err = baresip_new(&e->baresip, &baresip);
 	if (err)
-		engine_end(e, "error", "role %s: %s", e->job->role,
-			   reason[0] ? reason : strerror(-err));
+		report_end_job(e->report, "error", "role %s: %s", e->job->role,
+			       reason[0] ? reason : strerror(-err));
 	return err;
 }
 

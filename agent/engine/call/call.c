@@ -108,8 +108,9 @@ void call_fault(struct call *c, const char *what, int err)
 		why = c->action->stream.local_port
 			      ? "its local_port or the next one is in use"
 			      : "no port of the RTP range is free";
-	engine_end(e, "error", "role %s: call %s%s%s: %s: %s", e->job->role,
-		   c->name, c->account[0] ? " of " : "", c->account, what, why);
+	report_end_job(e->report, "error", "role %s: call %s%s%s: %s: %s",
+		       e->job->role, c->name, c->account[0] ? " of " : "",
+		       c->account, what, why);
 }
 
 void call_begun(struct call *c)
@@ -186,10 +187,10 @@ static void call_report(struct call *c)
 		.audio = {c->audio[0], c->audio[1]},
 		.path = c->path,
 	};
-	struct writer w = report_begin(e);
+	struct writer w = report_begin(e->report);
 
-	wire_event_call(&w, report_time(e, clock_mono_ns()), &event);
-	report_end(e, OUTBOX_EVENTS, &w);
+	wire_event_call(&w, report_time(e->report, clock_mono_ns()), &event);
+	report_end(e->report, OUTBOX_EVENTS, &w);
 	if (!w.err)
 		call_record_figures(c, w.buf->data, w.buf->used);
 }

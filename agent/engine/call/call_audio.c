@@ -137,9 +137,8 @@ int call_audio_assert(struct call *c, const char *argument)
 
 static void second_take(struct call *c, const struct media_record *record)
 {
-	sample_collector_audio(c->engine->collect, record->outgoing,
-			       &record->u.audio_second,
-			       c->engine->wall_offset_ns);
+	report_audio_second(c->engine->report, record->outgoing,
+			    &record->u.audio_second);
 	if (!record->outgoing)
 		c->heard = record->u.audio_second;
 }

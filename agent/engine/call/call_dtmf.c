@@ -26,8 +26,9 @@ static enum ua_state digit_state(char digit)
 static void report_digit(struct call *c, int64_t mono_ns,
 			 const struct wire_event_dtmf *d)
 {
-	report_event(c->engine,
-		     wire_event_dtmf(report_time(c->engine, mono_ns), d));
+	report_event(
+		c->engine->report,
+		wire_event_dtmf(report_time(c->engine->report, mono_ns), d));
 }
 
 static void digit_began(struct call *c, int64_t mono_ns, char digit)

@@ -24,7 +24,7 @@ static void duration_over(void *arg)
 static void pdd_sample(struct call *c, int64_t mono_ns)
 {
 	if (c->outgoing && c->invite_ns && !c->first_18x_ns && !c->answered_ns)
-		report_sample(c->engine, true, MEASURE_sip_pdd, mono_ns,
+		report_sample(c->engine->report, true, MEASURE_sip_pdd, mono_ns,
 			      (double)(mono_ns - c->invite_ns) /
 				      (double)NS_PER_MS);
 }
@@ -43,9 +43,10 @@ static void on_answered(struct call *c, int64_t mono_ns)
 	pdd_sample(c, mono_ns);
 	c->answered_ns = mono_ns;
 	if (c->outgoing && c->invite_ns)
-		report_sample(
-			c->engine, true, MEASURE_sip_invite_200_time, mono_ns,
-			(double)(mono_ns - c->invite_ns) / (double)NS_PER_MS);
+		report_sample(c->engine->report, true,
+			      MEASURE_sip_invite_200_time, mono_ns,
+			      (double)(mono_ns - c->invite_ns) /
+				      (double)NS_PER_MS);
 }
 
 void call_is_up(struct call *c, int64_t mono_ns)
@@ -83,7 +84,7 @@ static enum ua_state end_state(const struct sip_call_info *info)
 static void bye_sample(struct call *c, const struct sip_call_info *info)
 {
 	if (info->bye_ok_ns)
-		report_sample(c->engine, true, MEASURE_sip_bye_200_time,
+		report_sample(c->engine->report, true, MEASURE_sip_bye_200_time,
 			      info->bye_ok_ns,
 			      (double)(info->bye_ok_ns - info->mono_ns) /
 				      (double)NS_PER_MS);

@@ -72,10 +72,10 @@ void call_media_tap(struct call *c, const struct sip_call_info *info)
 			   : 0;
 
 	if (err)
-		report_event(
-			c->engine,
-			wire_event_flaw(report_time(c->engine, info->mono_ns),
-					"media_tap", 1, strerror(-err)));
+		report_event(c->engine->report,
+			     wire_event_flaw(report_time(c->engine->report,
+							 info->mono_ns),
+					     "media_tap", 1, strerror(-err)));
 }
 
 /* The first packet may be due a little after the call is established; then its
@@ -128,9 +128,10 @@ void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		return;
 	}
 	if (err) {
-		report_event(e,
-			     wire_event_flaw(report_time(e, clock_mono_ns()),
-					     "media_apply", 1, strerror(-err)));
+		report_event(
+			e->report,
+			wire_event_flaw(report_time(e->report, clock_mono_ns()),
+					"media_apply", 1, strerror(-err)));
 		return;
 	}
 	c->media_applied = true;
@@ -213,7 +214,7 @@ static void take_source(struct call *c, const struct stream_source *source)
 
 	writer_init(&w, &c->sources);
 	w.follows = used > 0;
-	wire_source_write(&w, source, c->engine->wall_offset_ns);
+	wire_source_write(&w, source, report_wall_offset_ns(c->engine->report));
 	if (!w.err)
 		return;
 	c->sources.used = used;
@@ -244,9 +245,8 @@ void call_media_record(struct call *c, const struct media_record *record)
 
 	switch (record->kind) {
 	case MEDIA_RECORD_SECOND:
-		sample_collector_second(e->collect, record->outgoing,
-					&record->u.second, e->wall_offset_ns);
-		live_second(&e->live, record->outgoing, &record->u.second);
+		report_stream_second(e->report, record->outgoing,
+				     &record->u.second);
 		break;
 	case MEDIA_RECORD_SOURCE:
 		take_source(c, &record->u.source);

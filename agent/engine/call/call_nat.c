@@ -57,19 +57,20 @@ static int server_add(struct engine *e, const char *text, bool tls)
 	if (!text || server_find(e, text, tls))
 		return 0;
 	if (e->nat_server_count == ENGINE_NAT_SERVERS_MAX) {
-		engine_end(e, "error",
-			   "role %s: the job names more than %d STUN and TURN "
-			   "servers",
-			   e->job->role, ENGINE_NAT_SERVERS_MAX);
+		report_end_job(
+			e->report, "error",
+			"role %s: the job names more than %d STUN and TURN "
+			"servers",
+			e->job->role, ENGINE_NAT_SERVERS_MAX);
 		return -ENOSPC;
 	}
 	if (server_resolve(&e->nat_servers[e->nat_server_count], e, text,
 			   tls)) {
-		engine_end(e, "error",
-			   "role %s: the STUN or TURN server %s does not "
-			   "resolve to an IPv%c address, as ours is one",
-			   e->job->role, text,
-			   e->bind.ss.ss_family == AF_INET6 ? '6' : '4');
+		report_end_job(e->report, "error",
+			       "role %s: the STUN or TURN server %s does not "
+			       "resolve to an IPv%c address, as ours is one",
+			       e->job->role, text,
+			       e->bind.ss.ss_family == AF_INET6 ? '6' : '4');
 		return -ENOENT;
 	}
 	e->nat_server_count++;
@@ -150,13 +151,14 @@ static void gathering_failed(struct call *c, const struct media_record *record)
 			record->u.gathered, stun ? "stun_server " : "",
 			stun ? stun : "", stun && turn ? ", " : "",
 			turn ? "turn_server " : "", turn ? turn : "");
-	report_event(c->engine,
-		     wire_event_assert(report_time(c->engine, record->mono_ns),
-				       c->name, "media_nat",
-				       a->nat == WIRE_NAT_ICE    ? "ice"
-				       : a->nat == WIRE_NAT_TURN ? "turn"
-								 : "stun",
-				       text));
+	report_event(c->engine->report,
+		     wire_event_assert(
+			     report_time(c->engine->report, record->mono_ns),
+			     c->name, "media_nat",
+			     a->nat == WIRE_NAT_ICE    ? "ice"
+			     : a->nat == WIRE_NAT_TURN ? "turn"
+						       : "stun",
+			     text));
 	/* ICE may find another way */
 	if (a->nat != WIRE_NAT_ICE)
 		call_give_up(c, text);
@@ -233,14 +235,16 @@ void call_nat_path(struct call *c, const struct media_record *record)
 	}
 	json_decref(c->path);
 	c->path = encoded;
-	report_event(e, wire_event_path(report_time(e, record->mono_ns),
-					c->name, c->path));
+	report_event(e->report,
+		     wire_event_path(report_time(e->report, record->mono_ns),
+				     c->name, c->path));
 	if (!path->reason || c->closed)
 		return;
-	report_event(e, wire_event_assert(report_time(e, record->mono_ns),
-					  c->name, "media_nat",
-					  json_string_value(json_object_get(
-						  c->path, "by")),
-					  path->reason));
+	report_event(e->report,
+		     wire_event_assert(
+			     report_time(e->report, record->mono_ns), c->name,
+			     "media_nat",
+			     json_string_value(json_object_get(c->path, "by")),
+			     path->reason));
 	call_give_up(c, path->reason);
 }

@@ -50,7 +50,8 @@ int call_place(struct engine *e, const struct wire_action *action,
 	int err;
 
 	if (!c) {
-		engine_end(e, "error", "role %s: out of memory", e->job->role);
+		report_end_job(e->report, "error", "role %s: out of memory",
+			       e->job->role);
 		return -ENOMEM;
 	}
 	err = call_media_new(c);

@@ -24,9 +24,10 @@ static void name_of(const struct call *c, bool out, unsigned n,
 
 static void lost(struct call *c, const char *name, const char *text)
 {
-	report_event(c->engine, wire_event_artifact_lost(
-					report_time(c->engine, clock_mono_ns()),
-					name, text));
+	report_event(c->engine->report,
+		     wire_event_artifact_lost(
+			     report_time(c->engine->report, clock_mono_ns()),
+			     name, text));
 }
 
 bool call_record_wanted(const struct engine *e,
@@ -44,8 +45,8 @@ int call_record_begin(struct call *c)
 
 	for (int out = 0; !err && out < 2; out++) {
 		name_of(c, out == 1, c->recordings + 1, name);
-		err = artifact_path(c->engine, name, paths[out],
-				    sizeof(paths[out]));
+		err = report_artifact_path(c->engine->report, name, paths[out],
+					   sizeof(paths[out]));
 	}
 	if (!err)
 		err = media_session_record(c->media, paths[0], paths[1]);
@@ -93,7 +94,7 @@ void call_recorded(struct call *c, const struct media_record *record)
 	if (r->cut)
 		log_info("call=%s %s was cut after %.0f ms", c->name, name,
 			 r->ms);
-	err = artifact_give(c->engine, name);
+	err = report_artifact(c->engine->report, name);
 	if (err)
 		lost(c, name, strerror(-err));
 }
@@ -134,11 +135,11 @@ void call_record_figures(struct call *c, const char *text, size_t len)
 	if (!c->action->store_artifacts)
 		return;
 	snprintf(name, sizeof(name), "%s.json", c->name);
-	err = artifact_path(c->engine, name, path, sizeof(path));
+	err = report_artifact_path(c->engine->report, name, path, sizeof(path));
 	if (!err)
 		err = figures_write(path, text, len);
 	if (!err)
-		err = artifact_give(c->engine, name);
+		err = report_artifact(c->engine->report, name);
 	if (err)
 		lost(c, name,
 		     err == -ENOTSUP ? "nobody takes artifacts"

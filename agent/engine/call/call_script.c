@@ -33,8 +33,9 @@ static void op_failed(const struct wire_client_action *action, const char *text,
 	struct call *c = arg;
 	struct engine *e = c->engine;
 
-	report_event(e,
-		     wire_event_assert(report_time(e, clock_mono_ns()), c->name,
+	report_event(e->report,
+		     wire_event_assert(report_time(e->report, clock_mono_ns()),
+				       c->name,
 				       wire_script_action_name(action->type),
 				       action->argument, text));
 }
@@ -123,6 +124,7 @@ void call_go_on(struct call *c)
 void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
 		const char *text)
 {
-	report_state(c->engine, mono_ns, state, c->account, c->name, text);
+	report_state(c->engine->report, mono_ns, state, c->account, c->name,
+		     text);
 	script_state(&c->script, state);
 }

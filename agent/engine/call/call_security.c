@@ -84,9 +84,9 @@ void call_security_dtls(struct call *c, const struct media_record *record)
 	}
 	str_print(text, sizeof(text), "%s%s%s", end->port ? end->port : "",
 		  end->port ? ": " : "", end->reason);
-	report_event(c->engine,
-		     wire_event_assert(report_time(c->engine, record->mono_ns),
-				       c->name, "media_encryption", "dtls",
-				       text));
+	report_event(c->engine->report,
+		     wire_event_assert(
+			     report_time(c->engine->report, record->mono_ns),
+			     c->name, "media_encryption", "dtls", text));
 	call_give_up(c, text);
 }

@@ -24,7 +24,8 @@ static void ping_answered(const struct sip_request_info *info, void *arg)
 	struct engine *e = arg;
 
 	if (info->took_ns)
-		report_sample(e, true, MEASURE_sip_options_time, info->mono_ns,
+		report_sample(e->report, true, MEASURE_sip_options_time,
+			      info->mono_ns,
 			      (double)info->took_ns / (double)NS_PER_MS);
 }
 
@@ -177,7 +178,7 @@ void script_actions_referred(struct call *c, const struct sip_call_info *info)
 
 	call_state(c, info->mono_ns, UA_REFER, info->target);
 	call_state(c, info->mono_ns, UA_CALL_TRANSFER, info->target);
-	if (engine_working(c->engine))
+	if (!report_ended(c->engine->report))
 		err = call_place_extra(&placed, c, info->target,
 				       info->replaces);
 	if (!err) {
@@ -200,9 +201,9 @@ void script_actions_refer_outside(struct sip_account *sip,
 	int err = -ECANCELED;
 
 	(void)sip;
-	report_state(e, info->mono_ns, UA_REFER, account_name(account), NULL,
-		     info->target);
-	if (account->answers && engine_working(e))
+	report_state(e->report, info->mono_ns, UA_REFER, account_name(account),
+		     NULL, info->target);
+	if (account->answers && !report_ended(e->report))
 		err = call_place_referred(&placed, account->answers, account,
 					  info->target, info->replaces);
 	if (!err) {

@@ -78,9 +78,9 @@ void action_answer_incoming(struct sip_account *account, struct sip_call *call,
 	const struct wire_action *action = a->answers;
 
 	(void)account;
-	if (engine_working(e) && replacing_taken(e, call))
+	if (!report_ended(e->report) && replacing_taken(e, call))
 		return;
-	if (!action || !engine_working(e)) {
+	if (!action || report_ended(e->report)) {
 		sip_call_reject(call, 480, "Temporarily Unavailable");
 		return;
 	}

@@ -112,7 +112,8 @@ int action_call_gather(struct engine *e, const struct wire_action *action)
 						      : 1;
 	g->accounts = calloc(g->account_count, sizeof(*g->accounts));
 	if (!g->accounts) {
-		engine_end(e, "error", "role %s: out of memory", e->job->role);
+		report_end_job(e->report, "error", "role %s: out of memory",
+			       e->job->role);
 		return -ENOMEM;
 	}
 	err = registered
@@ -146,8 +147,8 @@ static int call_one(struct engine *e)
 				 e->job, g->placed, account_name(a));
 
 	if (len < 0) {
-		engine_end(
-			e, "error",
+		report_end_job(
+			e->report, "error",
 			"role %s: the dial destination of call %u cannot be filled in",
 			e->job->role, g->placed + 1);
 		return len;
@@ -195,7 +196,7 @@ static bool place_one(struct engine *e, int64_t now_ns)
 		g->begin_ns + call_rate_next_ns(g->next_ns - g->begin_ns,
 						g->action->calls_per_second,
 						g->action->ramp_up_s);
-	return engine_working(e);
+	return !report_ended(e->report);
 }
 
 /** May one more be placed, by what the action says? */
@@ -229,10 +230,11 @@ static bool place_all(struct engine *e, int64_t now_ns)
 {
 	struct action_call *g = &e->calling;
 
-	while (engine_working(e) && now_ns >= g->next_ns && may_place(e)) {
+	while (!report_ended(e->report) && now_ns >= g->next_ns &&
+	       may_place(e)) {
 		if (has_room(e) && place_one(e, now_ns))
 			continue;
-		return engine_working(e) &&
+		return !report_ended(e->report) &&
 		       call_starts_wait(e, g->action, now_ns);
 	}
 	return false;
@@ -250,11 +252,11 @@ static void place_due(void *arg)
 	int64_t now_ns = clock_mono_ns();
 	bool waits;
 
-	if (!engine_working(e) || !g->action)
+	if (report_ended(e->report) || !g->action)
 		return;
 	call_starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
 	waits = place_all(e, now_ns);
-	if (!engine_working(e))
+	if (report_ended(e->report))
 		return;
 	if (g->ended == g->action->max_total_calls)
 		calling_finish(e);

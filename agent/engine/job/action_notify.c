@@ -42,8 +42,8 @@ static void watcher_event(struct sip_account *sip, enum sip_watcher_event event,
 		snprintf(text, sizeof(text), "%s: %.256s%s%.128s",
 			 sip_package_name(info->package), info->uri,
 			 info->reason[0] ? ", " : "", info->reason);
-	report_state(e, info->mono_ns, states[event], sip_account_username(sip),
-		     NULL, text);
+	report_state(e->report, info->mono_ns, states[event],
+		     sip_account_username(sip), NULL, text);
 	if (event != SIP_WATCHER_NEW && e->notifying)
 		told(e);
 }
@@ -91,7 +91,7 @@ static void verify_event(struct sip_account *sip, enum sip_verdict verdict,
 
 	snprintf(text, sizeof(text), "%s of %.256s%s%s", info->method,
 		 info->username, good ? "" : ": ", info->reason);
-	report_state(e, info->mono_ns,
+	report_state(e->report, info->mono_ns,
 		     good ? UA_CALLER_VERIFIED : UA_CALLER_REFUSED,
 		     sip_account_username(sip), NULL, text);
 }
@@ -154,8 +154,8 @@ int action_notify_start(struct engine *e, const struct wire_action *action)
 	}
 	sip_digest_server_free(verifier);
 	if (err)
-		engine_end(
-			e, "error",
+		report_end_job(
+			e->report, "error",
 			"role %s: presence or challenge cannot be set up: %s",
 			e->job->role, strerror(-err));
 	return err;
@@ -183,9 +183,9 @@ void action_notify_notify(struct engine *e, const struct wire_action *action)
 			err = serve(e, a, action);
 	}
 	if (err)
-		engine_end(e, "error",
-			   "role %s: the state cannot be notified: %s",
-			   e->job->role, strerror(-err));
+		report_end_job(e->report, "error",
+			       "role %s: the state cannot be notified: %s",
+			       e->job->role, strerror(-err));
 	else
 		told(e);
 }

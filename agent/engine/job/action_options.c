@@ -16,10 +16,10 @@ static void ask_settled(struct engine *e, const char *account,
 
 	if (refusal)
 		report_event(
-			e,
+			e->report,
 			wire_event_assert(
-				report_time(e, clock_mono_ns()), account,
-				message ? "message" : "options",
+				report_time(e->report, clock_mono_ns()),
+				account, message ? "message" : "options",
 				a->dial_destination ? a->dial_destination : "",
 				refusal));
 	e->asking.answered++;
@@ -31,10 +31,11 @@ static void answered(const struct sip_request_info *info, void *arg)
 	bool good = info->code >= 200 && info->code < 300;
 	char text[256];
 
-	if (!engine_working(e) || !e->asking.action)
+	if (report_ended(e->report) || !e->asking.action)
 		return;
 	if (info->took_ns && e->asking.action->type == WIRE_ACTION_OPTIONS)
-		report_sample(e, true, MEASURE_sip_options_time, info->mono_ns,
+		report_sample(e->report, true, MEASURE_sip_options_time,
+			      info->mono_ns,
 			      (double)info->took_ns / (double)NS_PER_MS);
 	if (info->code)
 		snprintf(text, sizeof(text), "was answered %u %s", info->code,

@@ -12,13 +12,13 @@ static void register_refused(struct account *a,
 
 	account_where(a, where, sizeof(where));
 	if (info->code)
-		engine_end(e, "failed",
-			   "role %s: registration of %s was refused: %u %s",
-			   e->job->role, where, info->code, info->reason);
+		report_end_job(e->report, "failed",
+			       "role %s: registration of %s was refused: %u %s",
+			       e->job->role, where, info->code, info->reason);
 	else
-		engine_end(e, "failed",
-			   "role %s: registration of %s failed: %s",
-			   e->job->role, where, info->reason);
+		report_end_job(e->report, "failed",
+			       "role %s: registration of %s failed: %s",
+			       e->job->role, where, info->reason);
 }
 
 /* The next one in the list whose turn has not come. */
@@ -62,7 +62,7 @@ static void register_more(void *arg)
 	int64_t now_ns = clock_mono_ns();
 	struct account *a;
 
-	if (!engine_working(e))
+	if (report_ended(e->report))
 		return;
 	while ((a = next_waiting(e))) {
 		if (accounts_in_state(e, ACCOUNT_TRYING) >=
@@ -128,12 +128,15 @@ static void report_register(struct account *a, bool ok,
 	char text[192];
 
 	snprintf(text, sizeof(text), "%u %s", info->code, info->reason);
-	report_state(e, info->mono_ns, ok ? UA_REGISTER_OK : UA_REGISTER_FAIL,
-		     account_name(a), NULL, info->code ? text : info->reason);
-	report_event(e, wire_event_register(report_time(e, info->mono_ns), &r));
+	report_state(e->report, info->mono_ns,
+		     ok ? UA_REGISTER_OK : UA_REGISTER_FAIL, account_name(a),
+		     NULL, info->code ? text : info->reason);
+	report_event(
+		e->report,
+		wire_event_register(report_time(e->report, info->mono_ns), &r));
 	if (ok)
-		report_sample(e, true, MEASURE_sip_register_time, info->mono_ns,
-			      r.ms);
+		report_sample(e->report, true, MEASURE_sip_register_time,
+			      info->mono_ns, r.ms);
 }
 
 static void account_registered(struct account *a)
@@ -144,7 +147,7 @@ static void account_registered(struct account *a)
 	/* A removal may be under way already. */
 	if (a->state == ACCOUNT_TRYING)
 		account_set_state(a, ACCOUNT_REGISTERED);
-	if (first && engine_working(e))
+	if (first && !report_ended(e->report))
 		register_more(e);
 }
 
@@ -194,7 +197,7 @@ static void remove_more(struct engine *e)
 
 		if (a->state != ACCOUNT_LEAVING)
 			continue;
-		report_state(e, clock_mono_ns(), UA_UNREGISTERING,
+		report_state(e->report, clock_mono_ns(), UA_UNREGISTERING,
 			     account_name(a), NULL, NULL);
 		account_set_state(a,
 				  headers_of_removal(a) ||
@@ -211,7 +214,7 @@ static void account_removed(struct account *a,
 
 	account_set_state(a, ACCOUNT_IDLE);
 	remove_more(e);
-	if (!engine_working(e))
+	if (report_ended(e->report))
 		engine_account_removed(e, info->code != 0);
 	else if (!accounts_leaving(e))
 		steps_done(e);
@@ -225,8 +228,8 @@ static void account_lost(struct account *a, const struct sip_account_info *info)
 
 	account_where(a, where, sizeof(where));
 	account_set_state(a, ACCOUNT_IDLE);
-	engine_end(e, "error", "role %s: account %s: %s", e->job->role, where,
-		   info->reason);
+	report_end_job(e->report, "error", "role %s: account %s: %s",
+		       e->job->role, where, info->reason);
 	engine_end_check(e);
 }
 
@@ -239,7 +242,7 @@ void action_register_event(struct sip_account *sip,
 	(void)sip;
 	switch (event) {
 	case SIP_ACCOUNT_REGISTERING:
-		report_state(a->engine, info->mono_ns, UA_REGISTERING,
+		report_state(a->engine->report, info->mono_ns, UA_REGISTERING,
 			     account_name(a), NULL, NULL);
 		break;
 	case SIP_ACCOUNT_REGISTER_OK:
@@ -277,7 +280,7 @@ void accounts_unregister(struct engine *e, const struct wire_action *action)
 	e->registering.unregister = action;
 	e->registering.removed = list_head(&e->accounts);
 	remove_more(e);
-	if (engine_working(e) && !accounts_leaving(e))
+	if (!report_ended(e->report) && !accounts_leaving(e))
 		steps_done(e);
 }
 

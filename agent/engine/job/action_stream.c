@@ -56,7 +56,8 @@ int action_stream_place(struct engine *e, const struct wire_action *action,
 	int err;
 
 	if (!c) {
-		engine_end(e, "error", "role %s: out of memory", e->job->role);
+		report_end_job(e->report, "error", "role %s: out of memory",
+			       e->job->role);
 		return -ENOMEM;
 	}
 	c->number = n;

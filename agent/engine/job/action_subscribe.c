@@ -46,12 +46,12 @@ static void settled(struct engine *e, const struct account *account,
 	if (!k->action)
 		return;
 	if (refusal)
-		report_event(e, wire_event_assert(
-					report_time(e, clock_mono_ns()),
-					account_name(account),
-					type_name(k->action),
-					uri[0] ? uri : account_name(account),
-					refusal));
+		report_event(
+			e->report,
+			wire_event_assert(
+				report_time(e->report, clock_mono_ns()),
+				account_name(account), type_name(k->action),
+				uri[0] ? uri : account_name(account), refusal));
 	k->settled++;
 	/* In a turn of its own: the handler we are in is not to recurse. */
 	mono_timer_start(&k->tmr, 0, ask_next, e);
@@ -68,7 +68,7 @@ static void watch_settled(struct watch *w, const char *refusal)
 static void watch_state(const struct watch *w, int64_t mono_ns,
 			enum ua_state state, const char *text)
 {
-	report_state(w->account->engine, mono_ns, state,
+	report_state(w->account->engine->report, mono_ns, state,
 		     account_name(w->account), NULL, text);
 }
 
@@ -129,8 +129,8 @@ void action_subscribe_mwi(struct sip_account *sip,
 
 	(void)sip;
 	notify_text(text, sizeof(text), info);
-	report_state(a->engine, info->mono_ns, UA_MWI_NOTIFY, account_name(a),
-		     NULL, text);
+	report_state(a->engine->report, info->mono_ns, UA_MWI_NOTIFY,
+		     account_name(a), NULL, text);
 }
 
 static void subscription_event(struct sip_subscription *s,
@@ -310,7 +310,7 @@ static void ask_next(void *arg)
 	struct action_subscribe *k = &e->watching;
 	size_t count = e->calling.account_count;
 
-	if (!engine_working(e) || !k->action)
+	if (report_ended(e->report) || !k->action)
 		return;
 	while (k->asked < count &&
 	       k->asked - k->settled < ENGINE_REGISTERS_MAX) {

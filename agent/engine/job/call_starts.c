@@ -44,8 +44,8 @@ static uint32_t pairs_of_range(const struct engine *e)
 
 static void range_too_small(struct engine *e, uint32_t asked)
 {
-	engine_end(
-		e, "error",
+	report_end_job(
+		e->report, "error",
 		"role %s: no port of the RTP range is free: %u calls are up, "
 		"the test asks for %u at a time and the range %u-%u has room "
 		"for %u: widen rtp_ports, or lower max_concurrent_calls",
@@ -55,12 +55,13 @@ static void range_too_small(struct engine *e, uint32_t asked)
 
 static void range_taken(struct engine *e)
 {
-	engine_end(e, "error",
-		   "role %s: no port of the RTP range %u-%u is free for %u s, "
-		   "and no call of this role holds one: other jobs of this "
-		   "agent or other programs do: widen or move rtp_ports",
-		   e->job->role, e->settings.rtp_min, e->settings.rtp_max,
-		   (unsigned)(STARTS_FOREIGN_NS / NS_PER_S));
+	report_end_job(
+		e->report, "error",
+		"role %s: no port of the RTP range %u-%u is free for %u s, "
+		"and no call of this role holds one: other jobs of this "
+		"agent or other programs do: widen or move rtp_ports",
+		e->job->role, e->settings.rtp_min, e->settings.rtp_max,
+		(unsigned)(STARTS_FOREIGN_NS / NS_PER_S));
 }
 
 bool call_starts_wait(struct engine *e, const struct wire_action *action,
@@ -88,7 +89,7 @@ bool call_starts_wait(struct engine *e, const struct wire_action *action,
 	else if (e->calls_listed == 0 &&
 		 now_ns - s->since_ns >= STARTS_FOREIGN_NS)
 		range_taken(e);
-	return engine_working(e);
+	return !report_ended(e->report);
 }
 
 void call_starts_over(struct call_starts *s, uint64_t missed)

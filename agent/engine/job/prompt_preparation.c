@@ -137,8 +137,8 @@ static const char *client_reason(int err)
 
 static void fail(struct engine *e, const struct file *f, const char *why)
 {
-	engine_end(e, "error", "role %s: %s \"%s\" %s", e->job->role, f->member,
-		   f->name, why);
+	report_end_job(e->report, "error", "role %s: %s \"%s\" %s",
+		       e->job->role, f->member, f->name, why);
 }
 
 static bool missing_tell(struct engine *e, const struct file *f, void *arg)

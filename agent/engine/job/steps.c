@@ -55,8 +55,8 @@ static void step_ready(struct engine *e)
 {
 	struct steps *s = &e->steps;
 
-	report_send(e, json_pack("{s:s, s:I}", "type", "ready", "step",
-				 (json_int_t)s->step));
+	report_send(e->report, json_pack("{s:s, s:I}", "type", "ready", "step",
+					 (json_int_t)s->step));
 	log_info("run=%s role=%s step %zu is ready", e->job->session_id,
 		 e->job->role, s->step);
 	s->phase = STEPS_WAITING;
@@ -113,7 +113,7 @@ static void go_due(void *arg)
 	struct steps *s = &e->steps;
 
 	if (s->step == e->job->step_count) {
-		engine_end(e, "completed", "%s", "");
+		report_end_job(e->report, "completed", "%s", "");
 		return;
 	}
 	if (!media_engine_prepared(e->media)) {
@@ -129,7 +129,7 @@ static void go_due(void *arg)
 
 void steps_prepared(struct engine *e)
 {
-	if (e->steps.phase == STEPS_PREPARING && engine_working(e) &&
+	if (e->steps.phase == STEPS_PREPARING && !report_ended(e->report) &&
 	    media_engine_prepared(e->media))
 		go_due(e);
 }
@@ -152,7 +152,7 @@ static void done_later(void *arg)
 {
 	struct engine *e = arg;
 
-	if (!engine_working(e))
+	if (report_ended(e->report))
 		return;
 	e->steps.action++;
 	action_start(e);
@@ -160,7 +160,7 @@ static void done_later(void *arg)
 
 void steps_done(struct engine *e)
 {
-	if (engine_working(e) && e->steps.phase == STEPS_RUNNING)
+	if (!report_ended(e->report) && e->steps.phase == STEPS_RUNNING)
 		mono_timer_start(&e->steps.tmr_done, 0, done_later, e);
 }
 

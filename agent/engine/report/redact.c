@@ -1,6 +1,7 @@
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/report/redact.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,10 +1,15 @@
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/report/report.h"
 
+#include "agent/engine/report/live.h"
+#include "agent/engine/report/sample_collector.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/sockaddr.h"
 #include "base/str.h"
+#include "control/wire/artifact.h"
+#include "control/wire/job.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,115 +18,197 @@
  * milliseconds later; then the interval can be closed. */
 #define CLOSE_GRACE_NS (3 * NS_PER_S)
 
-struct wire_time report_time(const struct engine *e, int64_t mono_ns)
+struct report {
+	/* constant after report_new() */
+	struct wire_channel *channel;
+	report_ended_h *ended_h;
+	void *arg;
+
+	/* constant after report_start() */
+	struct report_params params;
+	int64_t wall_offset_ns; /* taken once: one time line for the job */
+
+	struct sample_collector *collect;
+	struct outbox *outbox;
+	struct buf item; /* of report_begin() */
+	struct live live;
+	double progress_sent;
+	const char *outcome; /* NULL: none yet */
+	char reason[WIRE_REASON_BYTES];
+};
+
+int report_new(struct report **ret, struct wire_channel *channel,
+	       report_ended_h *ended_h, void *arg)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->channel = channel;
+	r->ended_h = ended_h;
+	r->arg = arg;
+	r->params = (struct report_params){.run = "-", .artifact_dir = ""};
+	buf_init(&r->item, WIRE_FRAME_BYTES);
+	err = outbox_new(&r->outbox);
+	if (err) {
+		report_free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+struct report *report_free(struct report *r)
+{
+	if (r) {
+		sample_collector_free(r->collect);
+		outbox_free(r->outbox);
+		buf_release(&r->item);
+		free(r);
+	}
+	return NULL;
+}
+
+int report_start(struct report *r, const struct report_params *params)
+{
+	r->params = *params;
+	r->wall_offset_ns = clock_wall_offset_ns();
+	return sample_collector_new(&r->collect, params->role,
+				    params->interval_s);
+}
+
+bool report_started(const struct report *r)
+{
+	return r->collect != NULL;
+}
+
+/* ---- the outcome ---- */
+
+void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
+{
+	va_list args;
+
+	if (r->outcome)
+		return;
+	r->outcome = outcome;
+	va_start(args, fmt);
+	vsnprintf(r->reason, sizeof(r->reason), fmt, args);
+	str_utf8_repair(r->reason); /* a peer's words, perhaps cut */
+	va_end(args);
+	log_info("run=%s the job ends: %s%s%s", r->params.run, outcome,
+		 r->reason[0] ? ": " : "", r->reason);
+	r->ended_h(r->arg);
+}
+
+bool report_ended(const struct report *r)
+{
+	return r->outcome != NULL;
+}
+
+const char *report_outcome(const struct report *r)
+{
+	return r->outcome;
+}
+
+void report_finish(struct report *r)
+{
+	report_send(r, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
+				 r->outcome, "reason", r->reason));
+}
+
+/* ---- events and samples ---- */
+
+struct wire_time report_time(const struct report *r, int64_t mono_ns)
 {
 	return (struct wire_time){
 		.mono_ns = mono_ns,
-		.wall_us = (mono_ns + e->wall_offset_ns) / NS_PER_US,
+		.wall_us = (mono_ns + r->wall_offset_ns) / NS_PER_US,
 	};
 }
 
-struct writer report_begin(struct engine *e)
+int64_t report_wall_offset_ns(const struct report *r)
+{
+	return r->wall_offset_ns;
+}
+
+struct writer report_begin(struct report *r)
 {
 	struct writer w;
 
-	e->item.used = 0;
-	writer_init(&w, &e->item);
+	r->item.used = 0;
+	writer_init(&w, &r->item);
 	return w;
 }
 
-void report_end(struct engine *e, enum outbox_kind kind, const struct writer *w)
+void report_end(struct report *r, enum outbox_kind kind, const struct writer *w)
 {
-	outbox_add(e->outbox, kind, w->err ? NULL : w->buf->data, w->buf->used);
+	outbox_add(r->outbox, kind, w->err ? NULL : w->buf->data, w->buf->used);
 }
 
-static void report_json(struct engine *e, enum outbox_kind kind, json_t *item)
+void report_dropped(struct report *r, enum outbox_kind kind)
 {
-	struct writer w = report_begin(e);
+	outbox_add(r->outbox, kind, NULL, 0);
+}
+
+static void report_json(struct report *r, enum outbox_kind kind, json_t *item)
+{
+	struct writer w = report_begin(r);
 
 	writer_json(&w, NULL, item);
-	report_end(e, kind, &w);
+	report_end(r, kind, &w);
 	json_decref(item);
 }
 
-void report_event(struct engine *e, json_t *event)
+void report_event(struct report *r, json_t *event)
 {
-	report_json(e, OUTBOX_EVENTS, event);
+	report_json(r, OUTBOX_EVENTS, event);
 }
 
-void report_state(struct engine *e, int64_t mono_ns, enum ua_state state,
+void report_flaw(struct report *r, const char *name, uint64_t count,
+		 const char *text)
+{
+	if (count)
+		report_event(r, wire_event_flaw(report_time(r, clock_mono_ns()),
+						name, count, text));
+}
+
+void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
 		  const char *account, const char *call, const char *text)
 {
-	struct writer w = report_begin(e);
+	struct writer w = report_begin(r);
 
-	wire_event_state(&w, report_time(e, mono_ns), state, account, call,
+	wire_event_state(&w, report_time(r, mono_ns), state, account, call,
 			 text);
-	report_end(e, OUTBOX_EVENTS, &w);
+	report_end(r, OUTBOX_EVENTS, &w);
 }
 
-void report_sample(struct engine *e, bool outgoing, enum measure m,
+void report_sample(struct report *r, bool outgoing, enum measure m,
 		   int64_t mono_ns, double value)
 {
-	sample_collector_add(e->collect, outgoing, m,
-			     mono_ns + e->wall_offset_ns, value);
+	sample_collector_add(r->collect, outgoing, m,
+			     mono_ns + r->wall_offset_ns, value);
 }
 
-#define ADDR_BYTES (INET6_ADDRSTRLEN + 8)
-
-static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
+void report_stream_second(struct report *r, bool outgoing,
+			  const struct stream_second *second)
 {
-	char host[INET6_ADDRSTRLEN];
-	uint16_t port;
-
-	dst[0] = '\0';
-	if (a->len > 0 && sockaddr_host(host, &port, &a->ss) == 0)
-		snprintf(dst, ADDR_BYTES,
-			 a->ss.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u",
-			 host, port);
+	sample_collector_second(r->collect, outgoing, second,
+				r->wall_offset_ns);
+	live_second(&r->live, outgoing, second);
 }
 
-void report_sip(const struct sip_trace *trace, void *arg)
+void report_audio_second(struct report *r, bool outgoing,
+			 const struct audio_second *second)
 {
-	static const char *const transports[] = {
-		[SIP_TRANSPORT_UDP] = "udp",
-		[SIP_TRANSPORT_TCP] = "tcp",
-		[SIP_TRANSPORT_TLS] = "tls",
-	};
-	struct engine *e = arg;
-	char local[ADDR_BYTES];
-	char peer[ADDR_BYTES];
-	struct wire_sip_message message = {
-		.sent = trace->sent,
-		.transport = transports[trace->transport],
-		.local = local,
-		.peer = peer,
-		.len = trace->len,
-	};
-	struct writer w;
-	char *copy;
-
-	if (!e->job->record_sip)
-		return;
-	copy = malloc(trace->len);
-	if (!copy) {
-		outbox_add(e->outbox, OUTBOX_SIP, NULL, 0);
-		return;
-	}
-	memcpy(copy, trace->data, trace->len);
-	redact_keys(copy, trace->len);
-	message.data = copy;
-	addr_text(local, &trace->local);
-	addr_text(peer, &trace->peer);
-	w = report_begin(e);
-	wire_sip_message_write(&w, report_time(e, trace->mono_ns), &message);
-	report_end(e, OUTBOX_SIP, &w);
-	explicit_bzero(copy, trace->len);
-	free(copy);
+	sample_collector_audio(r->collect, outgoing, second, r->wall_offset_ns);
 }
 
-void report_send(struct engine *e, json_t *message)
+/* ---- messages ---- */
+
+void report_send(struct report *r, json_t *message)
 {
-	int err = message ? wire_channel_send(e->channel, message) : -ENOMEM;
+	int err = message ? wire_channel_send(r->channel, message) : -ENOMEM;
 
 	json_decref(message);
 	if (err && err != -EPIPE)
@@ -129,138 +216,80 @@ void report_send(struct engine *e, json_t *message)
 	/* A broken socket shows in the read handler: a cancel. */
 }
 
+void report_live(struct report *r, unsigned calls_active)
+{
+	if (calls_active > 0)
+		report_send(r, live_encode(&r->live, calls_active));
+}
+
+void report_progress(struct report *r, double progress)
+{
+	if (progress <= r->progress_sent)
+		return;
+	r->progress_sent = progress;
+	report_send(r, json_pack("{s:s, s:f}", "type", "progress", "progress",
+				 progress));
+}
+
 static void point_handler(json_t *point, void *arg)
 {
-	struct engine *e = arg;
-
-	report_json(e, OUTBOX_SERIES, point);
+	report_json(arg, OUTBOX_SERIES, point);
 }
 
-static void calls_sample(struct engine *e, int64_t now_ns)
+void report_tick(struct report *r, int64_t now_ns)
 {
-	const bool busy[2] = {e->answering != NULL, e->calling.action != NULL};
-	double s = (double)(now_ns - e->tick_ns) / (double)NS_PER_S;
-
-	for (int dir = 0; dir < 2; dir++) {
-		bool known =
-			busy[dir] || e->calls_up[dir] || e->calls_begun[dir];
-
-		if (known && s > 0) {
-			report_sample(e, dir == 1, MEASURE_calls_active, now_ns,
-				      e->calls_up[dir]);
-			report_sample(e, dir == 1, MEASURE_calls_per_sec,
-				      now_ns, e->calls_begun[dir] / s);
-		}
-		e->calls_begun[dir] = 0;
-	}
+	sample_collector_close(r->collect,
+			       now_ns + r->wall_offset_ns - CLOSE_GRACE_NS,
+			       point_handler, r);
+	(void)report_flush(r);
 }
 
-void report_tick(struct engine *e, int64_t now_ns)
+void report_close(struct report *r)
 {
-	double progress = steps_progress(e);
-
-	calls_sample(e, now_ns);
-	e->tick_ns = now_ns;
-	if (e->calls_up[0] + e->calls_up[1] > 0)
-		report_send(e, live_encode(&e->live,
-					   e->calls_up[0] + e->calls_up[1]));
-	if (progress > e->progress_sent) {
-		e->progress_sent = progress;
-		report_send(e, json_pack("{s:s, s:f}", "type", "progress",
-					 "progress", progress));
-	}
-	sample_collector_close(e->collect,
-			       now_ns + e->wall_offset_ns - CLOSE_GRACE_NS,
-			       point_handler, e);
-	outbox_flush(e->outbox, e->channel);
+	sample_collector_close(r->collect, INT64_MAX, point_handler, r);
+	report_flaw(r, "samples_dropped", sample_collector_dropped(r->collect),
+		    "samples are missing in the statistics");
+	report_flaw(r, "points_dropped",
+		    outbox_dropped(r->outbox, OUTBOX_SERIES),
+		    "data points were dropped: the queue was full");
+	report_flaw(r, "events_dropped",
+		    outbox_dropped(r->outbox, OUTBOX_EVENTS),
+		    "events were dropped: the queue was full");
+	report_flaw(r, "sip_dropped", outbox_dropped(r->outbox, OUTBOX_SIP),
+		    "SIP messages were dropped: the queue was full");
 }
 
-static void flaw(struct engine *e, const char *name, uint64_t count,
-		 const char *text)
+int report_flush(struct report *r)
 {
-	if (count)
-		report_event(e, wire_event_flaw(report_time(e, clock_mono_ns()),
-						name, count, text));
+	return outbox_flush(r->outbox, r->channel);
 }
 
-static void starts_flaw(struct engine *e)
-{
-	const struct call_starts *s = &e->starts;
-	char text[192];
+/* ---- artifacts ---- */
 
-	if (!call_starts_saturated(s))
-		return;
-	(void)str_print(text, sizeof(text),
-			"generator saturated: calls did not start when they "
-			"were due, %u calls lingered and held RTP ports, the "
-			"engine's loop was %lld ms late",
-			s->lingered_max,
-			(long long)(s->late_max_ns / NS_PER_MS));
-	flaw(e, "starts_missed", s->missed, text);
+int report_artifact_path(const struct report *r, const char *name, char *dst,
+			 size_t size)
+{
+	if (!r->params.artifact_dir[0])
+		return -ENOTSUP;
+	if (!wire_artifact_name_valid(name))
+		return -EINVAL;
+	return str_print(dst, size, "%s/%s" WIRE_ARTIFACT_PART,
+			 r->params.artifact_dir, name) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
 }
 
-static void report_flaws(struct engine *e, const struct media_evidence *m)
+int report_artifact(struct report *r, const char *name)
 {
-	flaw(e, "receive_queue_drops", m->receive_queue_drops,
-	     "the kernel dropped packets before the engine read them: the loss "
-	     "measured is partly our own");
-	flaw(e, "ring_drops", m->ring_drops,
-	     "packets were received but not analysed: a queue between our "
-	     "threads was full");
-	flaw(e, "send_errors", m->send_errors,
-	     "packets could not be handed to the kernel");
-	flaw(e, "packets_unsent", m->packets_unsent,
-	     "packets were not sent in their place: the prompt was not encoded "
-	     "in time");
-	starts_flaw(e);
-	flaw(e, "samples_dropped", sample_collector_dropped(e->collect),
-	     "samples are missing in the statistics");
-	flaw(e, "points_dropped", outbox_dropped(e->outbox, OUTBOX_SERIES),
-	     "data points were dropped: the queue was full");
-	flaw(e, "events_dropped", outbox_dropped(e->outbox, OUTBOX_EVENTS),
-	     "events were dropped: the queue was full");
-	flaw(e, "sip_dropped", outbox_dropped(e->outbox, OUTBOX_SIP),
-	     "SIP messages were dropped: the queue was full");
-}
+	json_t *message;
+	int err;
 
-void report_rest(struct engine *e)
-{
-	struct media_evidence m = {0};
-	struct wire_event_evidence evidence;
-
-	sample_collector_close(e->collect, INT64_MAX, point_handler, e);
-	if (e->media)
-		media_engine_evidence(e->media, &m);
-	report_flaws(e, &m);
-	evidence = (struct wire_event_evidence){
-		.packets_sent = m.packets_sent,
-		.packets_received = m.packets_received,
-		.send_errors = m.send_errors,
-		.receive_queue_drops = m.receive_queue_drops,
-		.ring_drops = m.ring_drops,
-		.invalid_packets = m.invalid_packets,
-		.rtcp_invalid = m.rtcp_invalid,
-		.rtp_send_refused = m.rtp_send_refused,
-		.rtcp_send_refused = m.rtcp_send_refused,
-		.foreign_packets = m.foreign_packets,
-		.ssrc_collisions = m.ssrc_collisions,
-		.srtp_refused = m.srtp_refused,
-		.srtp_replayed = m.srtp_replayed,
-		.srtp_unkeyed = m.srtp_unkeyed,
-		.dtls_dropped = m.dtls_dropped,
-		.dtls_refused = m.dtls_refused,
-		.packets_unsent = m.packets_unsent,
-		.stun_dropped = m.stun_dropped,
-		.starts_missed = e->starts.missed,
-		.send_lateness_ms = m.send_lateness_ms,
-		.send_lateness_p99_ms = m.send_lateness_p99_ms,
-		.send_scheduling =
-			e->media ? media_scheduling_name(m.sending) : NULL,
-		.receive_scheduling =
-			e->media ? media_scheduling_name(m.receiving) : NULL,
-	};
-	report_event(e, wire_event_evidence(report_time(e, clock_mono_ns()),
-					    &evidence));
-	if (outbox_flush(e->outbox, e->channel))
-		log_error("the last results could not be queued");
+	if (!r->params.artifact_dir[0])
+		return -ENOTSUP;
+	if (!wire_artifact_name_valid(name))
+		return -EINVAL;
+	message = json_pack("{s:s, s:s}", "type", "artifact", "name", name);
+	err = message ? wire_channel_send(r->channel, message) : -ENOMEM;
+	json_decref(message);
+	return err;
 }

@@ -1,0 +1,138 @@
+/**
+ * What an engine tells the supervisor: events, samples, SIP messages, the live
+ * line, progress, artifacts, the outcome of the job. All times are those of
+ * one time line: CLOCK_MONOTONIC, and the wall clock at an offset that is taken
+ * once a job.
+ * Thread: the loop's, all of it.
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_REPORT_REPORT_H
+#define OFFHOOK_AGENT_ENGINE_REPORT_REPORT_H
+
+#include "agent/engine/report/outbox.h"
+#include "base/state.h"
+#include "control/wire/event.h"
+#include "control/wire/frame.h"
+#include "control/wire/measure.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct audio_second;
+struct report;
+struct stream_second;
+
+/** The job has an outcome: its orderly end shall begin. Called once, from
+ * within report_end_job(). */
+typedef void(report_ended_h)(void *arg);
+
+/**
+ * @param channel  to the supervisor, borrowed for the report's life
+ * @return 0; -ENOMEM
+ */
+int report_new(struct report **ret, struct wire_channel *channel,
+	       report_ended_h *ended_h, void *arg);
+/** @param r  NULL is allowed */
+struct report *report_free(struct report *r);
+
+/* All borrowed for the report's life. */
+struct report_params {
+	const char *role;
+	const char *run;          /* its id, for the log */
+	uint32_t interval_s;      /* of the statistics */
+	const char *artifact_dir; /* "": nobody takes artifacts */
+};
+
+/**
+ * Begin the report of a job: take the offset of the wall clock.
+ * @return 0; -ENOMEM
+ */
+int report_start(struct report *r, const struct report_params *params);
+/** Whether report_start() succeeded. */
+bool report_started(const struct report *r);
+
+/* ---- the outcome ---- */
+
+/**
+ * Give the job its outcome. Only the first call counts.
+ * @param outcome  static: completed, failed, error, stopped
+ * @param fmt      the reason, for the user; what is not UTF-8 is replaced
+ */
+void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/** Whether the job has an outcome: nothing new is begun then. */
+bool report_ended(const struct report *r);
+/** @return NULL: the job has no outcome yet */
+const char *report_outcome(const struct report *r);
+/** Send `finish`: the outcome and its reason. */
+void report_finish(struct report *r);
+
+/* ---- events and samples ---- */
+
+void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
+		  const char *account, const char *call, const char *text);
+/** @param event  taken over; NULL (out of memory) is counted as dropped */
+void report_event(struct report *r, json_t *event);
+/** An event "flaw": the engine's own measurement is impaired. Count 0: none. */
+void report_flaw(struct report *r, const char *name, uint64_t count,
+		 const char *text);
+/**
+ * Begin an item of the outbox, which the caller writes; one at a time.
+ * @return a writer to the report's own buffer
+ */
+struct writer report_begin(struct report *r);
+/** Queue what was written. The text stays in the writer's buffer until the next
+ * item begins. */
+void report_end(struct report *r, enum outbox_kind kind,
+		const struct writer *w);
+/** Count an item that could not be written as dropped. */
+void report_dropped(struct report *r, enum outbox_kind kind);
+struct wire_time report_time(const struct report *r, int64_t mono_ns);
+/** Wall clock minus CLOCK_MONOTONIC, ns. */
+int64_t report_wall_offset_ns(const struct report *r);
+/** @param mono_ns  when it was taken */
+void report_sample(struct report *r, bool outgoing, enum measure m,
+		   int64_t mono_ns, double value);
+/** One second of a stream: samples, and its part of the live line. */
+void report_stream_second(struct report *r, bool outgoing,
+			  const struct stream_second *second);
+/** One second of decoded audio. */
+void report_audio_second(struct report *r, bool outgoing,
+			 const struct audio_second *second);
+
+/* ---- messages ---- */
+
+/** @param message  taken over; NULL: out of memory */
+void report_send(struct report *r, json_t *message);
+/** Send the live line. @param calls_active  both directions; 0: none is sent */
+void report_live(struct report *r, unsigned calls_active);
+/** Send the progress of the job, 0..1, if it rose. */
+void report_progress(struct report *r, double progress);
+/** Once a second: close the intervals that ended, send batches. */
+void report_tick(struct report *r, int64_t now_ns);
+/** Close all intervals, and report as flaws what was dropped. */
+void report_close(struct report *r);
+/** Send what waits. @return as outbox_flush() */
+int report_flush(struct report *r);
+
+/* ---- artifacts ---- */
+
+/**
+ * Where to write a file that the run is to keep (docs/internals/wire.md,
+ * "artifact"): a recording, figures. Whoever writes bounds its size; what is
+ * not given when the engine ends is deleted.
+ * @param name  wire_artifact_name_valid(), unique within the job; begins with
+ *              the name of its call, if it is of one: "caller-1-in.wav"
+ * @return 0; -ENOTSUP nobody takes artifacts; -EINVAL name; -ENAMETOOLONG
+ */
+int report_artifact_path(const struct report *r, const char *name, char *dst,
+			 size_t size);
+/**
+ * The file is written and closed: hand it over, before `finish`. It may be
+ * gone from its path at once.
+ * @return 0; -ENOTSUP; -EINVAL; -ENOMEM; as wire_channel_send()
+ */
+int report_artifact(struct report *r, const char *name);
+
+#endif
