@@ -102,3 +102,10 @@ void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns)
 {
 	clock_format_ms(text, floor_div(wall_ns, NS_PER_MS));
 }
+
+uint64_t clock_ms_until(int64_t at_ns, int64_t now_ns)
+{
+	return at_ns > now_ns ? (uint64_t)((at_ns - now_ns + NS_PER_MS - 1) /
+					   NS_PER_MS)
+			      : 0;
+}

@@ -39,4 +39,7 @@ void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns);
 /** The same of ms since 1970: years up to 9999, where ns end in 2262. */
 void clock_format_ms(char text[static CLOCK_TEXT_BYTES], int64_t wall_ms);
 
+/** Milliseconds until a time, rounded up, for a timer. 0: it is past. */
+uint64_t clock_ms_until(int64_t at_ns, int64_t now_ns);
+
 #endif

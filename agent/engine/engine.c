@@ -1,6 +1,6 @@
 #include "agent/engine/engine.h"
 
-#include "agent/engine/call/call_media.h"
+#include "agent/engine/account/client_sounds.h"
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -20,19 +20,14 @@ static void channel_handler(int flags, void *arg);
 
 /* ---- set-up ---- */
 
-static void media_record(const struct media_record *record, void *arg)
-{
-	(void)arg;
-	call_media_record(media_session_user(record->session), record);
-}
-
 static void media_handler(int flags, void *arg)
 {
 	struct engine *e = arg;
 
 	(void)flags;
-	media_engine_poll(e->media, media_record, e);
-	steps_prepared(e);
+	media_engine_poll(e->media, calls_media_record, NULL);
+	if (e->steps)
+		steps_prepared(e->steps);
 }
 
 static void media_flush(void *arg)
@@ -67,50 +62,11 @@ static void max_duration_over(void *arg)
 	struct engine *e = arg;
 	char where[64];
 
-	steps_where(e, where, sizeof(where));
+	steps_where(e->steps, where, sizeof(where));
 	report_end_job(
 		e->report, "failed",
 		"role %s: the job did not end within max_duration (%u s); it waited in %s",
 		e->job->role, e->job->max_duration_s, where);
-}
-
-static void sip_full(const char *reason, void *arg)
-{
-	const struct engine *e = arg;
-
-	log_warning("run=%s role=%s %s", e->job->session_id, e->job->role,
-		    reason);
-}
-
-static int sip_start(struct engine *e)
-{
-	const struct engine_settings *s = &e->settings;
-	const struct sip_tls tls = {
-		.cert_file = s->tls_certificate,
-		.key_file = s->tls_key[0] ? s->tls_key : NULL,
-	};
-	char reason[SIP_REASON_BYTES] = "";
-	const struct sip_ua_params ua = {
-		.bind_addr = s->bind,
-		.port = s->sip_port,
-		.software = "offhook/" OFFHOOK_VERSION,
-		.calls_max = e->sessions_max,
-		.tls = s->tls_certificate[0] ? &tls : NULL,
-		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
-		.trace_h = user_agents_trace,
-		.full_h = sip_full,
-		.arg = e,
-		.reason = reason,
-	};
-	int err = sip_ua_new(&e->ua, &ua);
-
-	if (err)
-		report_end_job(
-			e->report, "error",
-			"role %s: SIP cannot be set up on %s port %u: %s",
-			e->job->role, s->bind, s->sip_port,
-			reason[0] ? reason : strerror(-err));
-	return err;
 }
 
 static void scheduling_warn(const struct engine *e)
@@ -136,17 +92,17 @@ static int stacks_start(struct engine *e)
 	const struct media_engine_params media = {
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
-		.sessions_max = e->sessions_max,
+		.sessions_max = calls_sessions_wanted(e->job),
 		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
 		.declarations = &e->settings.declarations,
-		.tap = user_agents_want(e, WIRE_CLIENT_BARESIP)
-			       ? e->bind
+		.tap = user_agents_want(e->job, WIRE_CLIENT_BARESIP)
+			       ? e->settings.addr
 			       : (struct media_addr){.len = 0},
 		.reason = reason,
 		.flush_h = media_flush_soon,
 		.flush_arg = e,
 	};
-	int err = user_agents_start(e);
+	int err = user_agents_start_baresip(e->accounts);
 
 	if (err)
 		return err;
@@ -167,7 +123,81 @@ static int stacks_start(struct engine *e)
 			       strerror(err));
 		return -err;
 	}
-	return sip_start(e);
+	return user_agents_start_native(e->accounts);
+}
+
+/* @return 0; -errno: the job was ended */
+static int job_prepare(struct engine *e)
+{
+	struct calls_params calls = {
+		.job = e->job,
+		.settings = &e->settings,
+		.report = e->report,
+		.accounts = e->accounts,
+		.media = e->media,
+		.sessions_max = calls_sessions_wanted(e->job),
+	};
+	const char *problem = "out of memory";
+	int err = 0;
+
+	if (getrandom(&calls.seed, sizeof(calls.seed), 0) !=
+	    sizeof(calls.seed)) {
+		problem = "getrandom() failed";
+		err = -EIO;
+	}
+	if (!err)
+		err = calls_new(&e->calls, &calls);
+	if (!err) {
+		const struct steps_params steps = {
+			.job = e->job,
+			.settings = &e->settings,
+			.report = e->report,
+			.accounts = e->accounts,
+			.calls = e->calls,
+			.media = e->media,
+			.ended_h = engine_end_check,
+			.removed_h = engine_end_binding,
+			.arg = e,
+		};
+
+		err = steps_new(&e->steps, &steps);
+	}
+	if (err) {
+		report_end_job(e->report, "error", "role %s: %s", e->job->role,
+			       problem);
+		return err;
+	}
+	err = steps_prepare(e->steps);
+	if (err)
+		return err;
+	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
+		 e->job->role, (unsigned long long)calls.seed);
+	return 0;
+}
+
+/* The accounts, the media engine, the calls and the steps.
+ * @return 0; -errno: the job was ended */
+static int rooms_start(struct engine *e)
+{
+	const struct accounts_params accounts = {
+		.job = e->job,
+		.settings = &e->settings,
+		.report = e->report,
+		.calls_max = calls_sessions_wanted(e->job),
+	};
+	int err = accounts_new(&e->accounts, &accounts);
+
+	if (err) {
+		report_end_job(e->report, "error", "role %s: out of memory",
+			       e->job->role);
+		return err;
+	}
+	err = stacks_start(e);
+	if (!err)
+		err = nat_servers_resolve(e->accounts);
+	if (!err)
+		err = job_prepare(e);
+	return err;
 }
 
 static void job_start(struct engine *e, json_t *message)
@@ -183,7 +213,8 @@ static void job_start(struct engine *e, json_t *message)
 			       "the job cannot be carried out: %s", reason);
 		return;
 	}
-	err = engine_settings_read(e, json_object_get(message, "engine"));
+	err = engine_settings_read(&e->settings,
+				   json_object_get(message, "engine"));
 	if (!err) {
 		const struct report_params params = {
 			.role = e->job->role,
@@ -200,13 +231,8 @@ static void job_start(struct engine *e, json_t *message)
 			       e->job->role, strerror(-err));
 		return;
 	}
-	e->tick_ns = clock_mono_ns();
-	e->sessions_max = session_count_wanted(e->job);
-	if (stacks_start(e) || call_nat_servers(e) ||
-	    prompt_preparation_start(e))
+	if (rooms_start(e))
 		return;
-	log_info("run=%s role=%s the job begins, seed %llu", e->job->session_id,
-		 e->job->role, (unsigned long long)e->draw.state);
 	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
 	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
 			 max_duration_over, e);
@@ -222,7 +248,8 @@ static void go(struct engine *e, json_t *message)
 
 	if (!json_is_integer(step) || json_integer_value(step) < 0 ||
 	    delay < 0 ||
-	    steps_go(e, (uint64_t)json_integer_value(step), (uint64_t)delay))
+	    steps_go(e->steps, (uint64_t)json_integer_value(step),
+		     (uint64_t)delay))
 		report_end_job(e->report, "error",
 			       "role %s: the supervisor sent a go out of turn",
 			       e->job->role);
@@ -344,9 +371,6 @@ static int engine_start(struct engine *e, int fd)
 		close(fd);
 		return err;
 	}
-	if (getrandom(&e->draw.state, sizeof(e->draw.state), 0) !=
-	    sizeof(e->draw.state))
-		return -EIO;
 	err = report_new(&e->report, e->channel, engine_end_soon, e);
 	if (!err)
 		err = signals_take(e);
@@ -360,23 +384,22 @@ static void engine_release(struct engine *e)
 	mono_timer_cancel(&e->tmr_tick);
 	mono_timer_cancel(&e->tmr_max);
 	mono_timer_cancel(&e->tmr_end);
-	steps_stop(e);
-	action_call_stop(e);
+	if (e->steps)
+		steps_stop(e->steps);
 	if (e->media)
 		fd_close(media_engine_fd(e->media));
 	/* An abandoned call still stands in both stacks: the end of the process
 	 * is what releases them then. */
-	if (!e->abandoned) {
-		action_subscribe_free(e);
-		accounts_free(e);
-		if (e->ua)
-			sip_ua_free(e->ua);
-		user_agents_free(e);
+	if (!e->calls || !calls_abandoned(e->calls)) {
+		steps_free(e->steps);
+		accounts_free(e->accounts);
 		if (e->media)
 			media_engine_free(e->media);
+		calls_free(e->calls);
+	} else {
+		client_sounds_free(user_agents_sounds(e->accounts));
 	}
 	mono_timer_cancel(&e->tmr_media); /* released calls start it */
-	client_sounds_free(&e->sounds);
 	report_free(e->report);
 	wire_job_free(e->job);
 	if (e->channel) {

@@ -1,5 +1,4 @@
 /* The orderly end: calls, then bindings, then what is left to write. */
-#include "agent/engine/call/call_script.h"
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -26,34 +25,25 @@ static void media_overdue(void *arg)
 	struct engine *e = arg;
 
 	log_error("media did not stop within %d ms", ENGINE_MEDIA_END_MS);
-	while (e->calls.head)
-		call_abandon(e->calls.head->data);
+	calls_abandon(e->calls);
 	end_accounts(e);
 }
 
-static void calls_overdue(void *arg)
+static void hangup_overdue(void *arg)
 {
 	struct engine *e = arg;
-	struct le *le;
 
 	log_error("calls did not end within %d ms", ENGINE_CALLS_END_MS);
-	LIST_FOREACH(&e->calls, le)
-	{
-		call_overdue(le->data);
-	}
+	calls_overdue(e->calls);
 	mono_timer_start(&e->tmr_end, ENGINE_MEDIA_END_MS, media_overdue, e);
 }
 
-static void calls_hangup(void *arg)
+static void hangup(void *arg)
 {
 	struct engine *e = arg;
-	struct le *le;
 
-	LIST_FOREACH(&e->calls, le)
-	{
-		call_hangup(le->data);
-	}
-	mono_timer_start(&e->tmr_end, ENGINE_CALLS_END_MS, calls_overdue, e);
+	calls_hangup(e->calls);
+	mono_timer_start(&e->tmr_end, ENGINE_CALLS_END_MS, hangup_overdue, e);
 	engine_end_check(e);
 }
 
@@ -62,21 +52,17 @@ static void end_begin(void *arg)
 	struct engine *e = arg;
 
 	mono_timer_cancel(&e->tmr_max);
-	if (!e->ua) {
+	if (!e->steps || !user_agents_started(e->accounts)) {
 		end_write(e);
 		return;
 	}
-	steps_stop(e);
-	action_call_stop(e);
-	action_subscribe_end(e);
-	action_answer_stop(e);
+	steps_end(e->steps);
 	/* All roles are done: a BYE of the other side may be on its way. */
 	if (strcmp(report_outcome(e->report), "completed") == 0 &&
-	    e->calls.head)
-		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS,
-				 calls_hangup, e);
+	    calls_listed(e->calls))
+		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS, hangup, e);
 	else
-		calls_hangup(e);
+		hangup(e);
 }
 
 static void accounts_overdue(void *arg)
@@ -84,16 +70,14 @@ static void accounts_overdue(void *arg)
 	struct engine *e = arg;
 
 	log_error("run=%s %u bindings were not removed in time",
-		  e->job->session_id,
-		  accounts_in_state(e, ACCOUNT_LEAVING) +
-			  accounts_in_state(e, ACCOUNT_REMOVING));
+		  e->job->session_id, steps_bindings(e->steps));
 	end_write(e);
 }
 
 static void accounts_wait(struct engine *e)
 {
 	int64_t now_ns = clock_mono_ns();
-	uint64_t left_ms = call_ms_until(e->accounts_end_ns, now_ns);
+	uint64_t left_ms = clock_ms_until(e->accounts_end_ns, now_ns);
 
 	mono_timer_start(&e->tmr_end,
 			 left_ms < ENGINE_ACCOUNTS_END_MS
@@ -102,8 +86,10 @@ static void accounts_wait(struct engine *e)
 			 accounts_overdue, e);
 }
 
-void engine_account_removed(struct engine *e, bool answered)
+void engine_end_binding(bool answered, void *arg)
 {
+	struct engine *e = arg;
+
 	engine_end_check(e);
 	/* It goes on: the bound is one of standing still. */
 	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
@@ -118,16 +104,20 @@ static void end_accounts(struct engine *e)
 			? clock_mono_ns() + ENGINE_ACCOUNTS_STOP_MS * NS_PER_MS
 			: INT64_MAX;
 	accounts_wait(e);
-	accounts_unregister(e, NULL);
+	steps_unregister(e->steps);
 	engine_end_check(e);
 }
 
-void engine_end_check(struct engine *e)
+void engine_end_check(void *arg)
 {
-	if (e->phase == ENGINE_ENDING_CALLS && e->ua && !e->calls.head &&
-	    !e->calling.action && !e->answering && action_subscribe_ended(e))
+	struct engine *e = arg;
+
+	if (e->phase == ENGINE_ENDING_CALLS && e->steps &&
+	    user_agents_started(e->accounts) && calls_listed(e->calls) == 0 &&
+	    steps_ended(e->steps))
 		end_accounts(e);
-	else if (e->phase == ENGINE_ENDING_ACCOUNTS && !accounts_leaving(e))
+	else if (e->phase == ENGINE_ENDING_ACCOUNTS &&
+		 steps_bindings(e->steps) == 0)
 		end_write(e);
 }
 

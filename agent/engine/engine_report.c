@@ -1,53 +1,18 @@
 /* Figures of the whole engine: once a second, and when the job ends. */
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
-#include "base/str.h"
-
-static void calls_sample(struct engine *e, int64_t now_ns)
-{
-	const bool busy[2] = {e->answering != NULL, e->calling.action != NULL};
-	double s = (double)(now_ns - e->tick_ns) / (double)NS_PER_S;
-
-	for (int dir = 0; dir < 2; dir++) {
-		bool known =
-			busy[dir] || e->calls_up[dir] || e->calls_begun[dir];
-
-		if (known && s > 0) {
-			report_sample(e->report, dir == 1, MEASURE_calls_active,
-				      now_ns, e->calls_up[dir]);
-			report_sample(e->report, dir == 1,
-				      MEASURE_calls_per_sec, now_ns,
-				      e->calls_begun[dir] / s);
-		}
-		e->calls_begun[dir] = 0;
-	}
-}
 
 void engine_report_second(struct engine *e, int64_t now_ns)
 {
-	double progress = steps_progress(e);
+	double progress = steps_progress(e->steps);
+	bool busy[2];
 
-	calls_sample(e, now_ns);
-	e->tick_ns = now_ns;
-	report_live(e->report, e->calls_up[0] + e->calls_up[1]);
+	steps_busy(e->steps, busy);
+	calls_second(e->calls, busy, now_ns);
+	report_live(e->report,
+		    calls_up(e->calls, false) + calls_up(e->calls, true));
 	report_progress(e->report, progress);
 	report_tick(e->report, now_ns);
-}
-
-static void starts_flaw(struct engine *e)
-{
-	const struct call_starts *s = &e->starts;
-	char text[192];
-
-	if (!call_starts_saturated(s))
-		return;
-	(void)str_print(text, sizeof(text),
-			"generator saturated: calls did not start when they "
-			"were due, %u calls lingered and held RTP ports, the "
-			"engine's loop was %lld ms late",
-			s->lingered_max,
-			(long long)(s->late_max_ns / NS_PER_MS));
-	report_flaw(e->report, "starts_missed", s->missed, text);
 }
 
 static void flaws_report(struct engine *e, const struct media_evidence *m)
@@ -66,7 +31,8 @@ static void flaws_report(struct engine *e, const struct media_evidence *m)
 		e->report, "packets_unsent", m->packets_unsent,
 		"packets were not sent in their place: the prompt was not encoded "
 		"in time");
-	starts_flaw(e);
+	if (e->steps)
+		steps_starts_flaw(e->steps);
 }
 
 void engine_report_rest(struct engine *e)
@@ -97,7 +63,7 @@ void engine_report_rest(struct engine *e)
 		.dtls_refused = m.dtls_refused,
 		.packets_unsent = m.packets_unsent,
 		.stun_dropped = m.stun_dropped,
-		.starts_missed = e->starts.missed,
+		.starts_missed = e->steps ? steps_starts_missed(e->steps) : 0,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 		.send_scheduling =

@@ -1,9 +1,10 @@
 /* What the scripts of a client with media of its own play, as files that it
  * reads. */
-#include "agent/engine/account/account.h"
+#include "agent/engine/account/client_sounds.h"
 
 #include "base/str.h"
 #include "media/audio/prompt_wav.h"
+#include "sip/ua.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Custom headers of an account and of a call, their placeholders filled in. */
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/account/accounts_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int value_make(const char **ret, const struct account *a,
 {
 	char value[VALUE_BYTES];
 	int len = wire_expand_dial(value, sizeof(value), template,
-				   a->engine->job, n, account_name(a));
+				   a->accounts->job, n, account_name(a));
 	char *copy;
 
 	if (len < 0)
@@ -45,7 +45,7 @@ static int value_make(const char **ret, const struct account *a,
 	return 0;
 }
 
-static int room_make(struct headers *h)
+static int room_make(struct custom_headers *h)
 {
 	size_t size = h->size + WIRE_HEADERS_MAX;
 	void *list;
@@ -62,7 +62,7 @@ static int room_make(struct headers *h)
 
 /* Those of an answer or call action never go on a REGISTER, which is another
  * action's request. */
-int custom_headers_append(struct headers *h, const struct account *a,
+int custom_headers_append(struct custom_headers *h, const struct account *a,
 			  const struct wire_action *action, unsigned n)
 {
 	bool registers = action->type == WIRE_ACTION_REGISTER ||
@@ -93,9 +93,10 @@ int custom_headers_append(struct headers *h, const struct account *a,
 
 /* An account's are its action's, and for a registered account those of the
  * job's answer actions too, since it is the one that takes the calls. */
-static int append_all(struct headers *h, const struct account *a, unsigned n)
+static int append_all(struct custom_headers *h, const struct account *a,
+		      unsigned n)
 {
-	const struct wire_job *job = a->engine->job;
+	const struct wire_job *job = a->accounts->job;
 	int err = custom_headers_append(h, a, a->origin, n);
 
 	if (a->origin->type != WIRE_ACTION_REGISTER)
@@ -112,10 +113,10 @@ static int append_all(struct headers *h, const struct account *a, unsigned n)
 	return err;
 }
 
-int custom_headers_make(struct headers *ret, const struct account *a,
+int custom_headers_make(struct custom_headers *ret, const struct account *a,
 			unsigned n)
 {
-	struct headers h = {.list = NULL};
+	struct custom_headers h = {.list = NULL};
 	int err = append_all(&h, a, n);
 
 	if (err)
@@ -125,12 +126,12 @@ int custom_headers_make(struct headers *ret, const struct account *a,
 	return err;
 }
 
-void custom_headers_free(struct headers *h)
+void custom_headers_free(struct custom_headers *h)
 {
 	for (size_t i = 0; i < h->count; i++)
 		free((void *)(uintptr_t)h->list[i].value);
 	free(h->list);
-	*h = (struct headers){.list = NULL};
+	*h = (struct custom_headers){.list = NULL};
 }
 
 bool custom_headers_vary(const struct account *a)

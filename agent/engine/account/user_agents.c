@@ -1,10 +1,11 @@
 /* The user agents of a job: the native one always, others where an action
  * names them. */
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/account/accounts_internal.h"
 
 #include "sip/baresip/baresip.h"
 
 #include "agent/engine/report/redact.h"
+#include "base/log.h"
 #include "base/sockaddr.h"
 
 #include <errno.h>
@@ -26,14 +27,14 @@ static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
 			 host, port);
 }
 
-void user_agents_trace(const struct sip_trace *trace, void *arg)
+static void sip_traced(const struct sip_trace *trace, void *arg)
 {
 	static const char *const transports[] = {
 		[SIP_TRANSPORT_UDP] = "udp",
 		[SIP_TRANSPORT_TCP] = "tcp",
 		[SIP_TRANSPORT_TLS] = "tls",
 	};
-	const struct engine *e = arg;
+	const struct accounts *accounts = arg;
 	char local[ADDR_BYTES];
 	char peer[ADDR_BYTES];
 	struct wire_sip_message message = {
@@ -46,11 +47,11 @@ void user_agents_trace(const struct sip_trace *trace, void *arg)
 	struct writer w;
 	char *copy;
 
-	if (!e->job->record_sip)
+	if (!accounts->job->record_sip)
 		return;
 	copy = malloc(trace->len);
 	if (!copy) {
-		report_dropped(e->report, OUTBOX_SIP);
+		report_dropped(accounts->report, OUTBOX_SIP);
 		return;
 	}
 	memcpy(copy, trace->data, trace->len);
@@ -58,10 +59,10 @@ void user_agents_trace(const struct sip_trace *trace, void *arg)
 	message.data = copy;
 	addr_text(local, &trace->local);
 	addr_text(peer, &trace->peer);
-	w = report_begin(e->report);
-	wire_sip_message_write(&w, report_time(e->report, trace->mono_ns),
-			       &message);
-	report_end(e->report, OUTBOX_SIP, &w);
+	w = report_begin(accounts->report);
+	wire_sip_message_write(
+		&w, report_time(accounts->report, trace->mono_ns), &message);
+	report_end(accounts->report, OUTBOX_SIP, &w);
 	explicit_bzero(copy, trace->len);
 	free(copy);
 }
@@ -72,11 +73,11 @@ static bool calls(const struct wire_action *a)
 }
 
 /* The next action from a place on; both counters move. */
-static const struct wire_action *next_action(const struct engine *e,
+static const struct wire_action *next_action(const struct wire_job *job,
 					     size_t *step, size_t *i)
 {
-	for (; *step < e->job->step_count; (*step)++, *i = 0) {
-		const struct wire_step *s = &e->job->steps[*step];
+	for (; *step < job->step_count; (*step)++, *i = 0) {
+		const struct wire_step *s = &job->steps[*step];
 
 		if (*i < s->action_count)
 			return &s->actions[(*i)++];
@@ -84,54 +85,107 @@ static const struct wire_action *next_action(const struct engine *e,
 	return NULL;
 }
 
-bool user_agents_want(const struct engine *e, enum wire_client client)
+bool user_agents_want(const struct wire_job *job, enum wire_client client)
 {
 	const struct wire_action *a;
 	size_t step = 0;
 	size_t i = 0;
 
-	while ((a = next_action(e, &step, &i))) {
+	while ((a = next_action(job, &step, &i))) {
 		if (a->client == client)
 			return true;
 	}
 	return false;
 }
 
-int user_agents_start(struct engine *e)
+int user_agents_start_baresip(struct accounts *accounts)
 {
-	const struct engine_settings *s = &e->settings;
+	const struct engine_settings *s = accounts->settings;
 	char reason[SIP_REASON_BYTES] = "";
 	const struct baresip_params baresip = {
 		.bind_addr = s->bind,
 		.rtp_min = s->rtp_min,
 		.rtp_max = s->rtp_max,
-		.trace_h = user_agents_trace,
-		.arg = e,
+		.trace_h = sip_traced,
+		.arg = accounts,
 		.reason = reason,
 	};
 	int err;
 
-	if (!user_agents_want(e, WIRE_CLIENT_BARESIP))
+	if (!user_agents_want(accounts->job, WIRE_CLIENT_BARESIP))
 		return 0;
-	err = baresip_new(&e->baresip, &baresip);
+	err = baresip_new(&accounts->baresip, &baresip);
 	if (err)
-		report_end_job(e->report, "error", "role %s: %s", e->job->role,
+		report_end_job(accounts->report, "error", "role %s: %s",
+			       accounts->job->role,
 			       reason[0] ? reason : strerror(-err));
 	return err;
 }
 
-void user_agents_free(struct engine *e)
+static void sip_full(const char *reason, void *arg)
 {
-	e->baresip = sip_ua_free(e->baresip);
+	const struct accounts *accounts = arg;
+
+	log_warning("run=%s role=%s %s", accounts->job->session_id,
+		    accounts->job->role, reason);
 }
 
-struct sip_ua *user_agents_ua(const struct engine *e,
+int user_agents_start_native(struct accounts *accounts)
+{
+	const struct engine_settings *s = accounts->settings;
+	const struct sip_tls tls = {
+		.cert_file = s->tls_certificate,
+		.key_file = s->tls_key[0] ? s->tls_key : NULL,
+	};
+	char reason[SIP_REASON_BYTES] = "";
+	const struct sip_ua_params ua = {
+		.bind_addr = s->bind,
+		.port = s->sip_port,
+		.software = "offhook/" OFFHOOK_VERSION,
+		.calls_max = accounts->calls_max,
+		.tls = s->tls_certificate[0] ? &tls : NULL,
+		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
+		.trace_h = sip_traced,
+		.full_h = sip_full,
+		.arg = accounts,
+		.reason = reason,
+	};
+	int err = sip_ua_new(&accounts->ua, &ua);
+
+	if (err)
+		report_end_job(
+			accounts->report, "error",
+			"role %s: SIP cannot be set up on %s port %u: %s",
+			accounts->job->role, s->bind, s->sip_port,
+			reason[0] ? reason : strerror(-err));
+	return err;
+}
+
+bool user_agents_started(const struct accounts *accounts)
+{
+	return accounts->ua != NULL;
+}
+
+struct client_sounds *user_agents_sounds(struct accounts *accounts)
+{
+	return &accounts->sounds;
+}
+
+void user_agents_free(struct accounts *accounts)
+{
+	if (accounts->ua)
+		accounts->ua = sip_ua_free(accounts->ua);
+	accounts->baresip = sip_ua_free(accounts->baresip);
+}
+
+struct sip_ua *user_agents_ua(const struct accounts *accounts,
 			      const struct wire_action *action)
 {
-	return action->client == WIRE_CLIENT_BARESIP ? e->baresip : e->ua;
+	return action->client == WIRE_CLIENT_BARESIP ? accounts->baresip
+						     : accounts->ua;
 }
 
-const struct wire_action *user_agents_media_of(const struct engine *e,
+const struct wire_action *user_agents_media_of(const struct accounts *accounts,
 					       const struct wire_action *action)
 {
 	const struct wire_action *a;
@@ -142,7 +196,7 @@ const struct wire_action *user_agents_media_of(const struct engine *e,
 	if (calls(action))
 		return action;
 	/* who registers will call or answer: the first of these */
-	while ((a = next_action(e, &step, &i))) {
+	while ((a = next_action(accounts->job, &step, &i))) {
 		if (behind && calls(a) && a->client == action->client)
 			return a;
 		behind |= a == action;

@@ -1,7 +1,4 @@
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/call/call_script.h"
-#include "agent/engine/engine_internal.h"
-
+#include "agent/engine/call/call_internal.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -15,7 +12,7 @@
 static void unlist(struct call *c)
 {
 	if (c->le.list)
-		c->engine->calls_listed--;
+		c->calls->listed--;
 	list_unlink(&c->le);
 }
 
@@ -64,7 +61,7 @@ void call_release(struct call *c)
 	free(c);
 }
 
-struct call *call_make(struct engine *e, const struct wire_action *action,
+struct call *call_make(struct calls *calls, const struct wire_action *action,
 		       struct account *account, bool outgoing)
 {
 	struct call *c = calloc(1, sizeof(*c));
@@ -77,17 +74,17 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 	buf_init(&c->streams[0], STREAM_BYTES_MAX);
 	buf_init(&c->streams[1], STREAM_BYTES_MAX);
 	buf_init(&c->sources, STREAM_BYTES_MAX);
-	c->engine = e;
+	c->calls = calls;
 	c->action = action;
 	c->outgoing = outgoing;
 	c->origin = account;
-	snprintf(c->name, sizeof(c->name), "%s-%u", e->job->role,
-		 ++e->call_count);
+	snprintf(c->name, sizeof(c->name), "%s-%u", calls->job->role,
+		 ++calls->count);
 	(void)str_copy(c->account, sizeof(c->account),
 		       account ? account_name(account) : "");
 	c->duration_ns =
 		endless ? INT64_MAX
-			: duration_draw_ns(&e->draw, &action->duration);
+			: duration_draw_ns(&calls->draw, &action->duration);
 	script_init(&c->script, action->client_actions,
 		    action->client_action_count, &call_script_ops, c);
 	return c;
@@ -95,32 +92,32 @@ struct call *call_make(struct engine *e, const struct wire_action *action,
 
 void call_unmake(struct call *c)
 {
-	c->engine->call_count--;
+	c->calls->count--;
 	call_release(c);
 }
 
 void call_fault(struct call *c, const char *what, int err)
 {
-	struct engine *e = c->engine;
+	struct calls *calls = c->calls;
 	const char *why = strerror(-err);
 
 	if (err == -EADDRINUSE)
 		why = c->action->stream.local_port
 			      ? "its local_port or the next one is in use"
 			      : "no port of the RTP range is free";
-	report_end_job(e->report, "error", "role %s: call %s%s%s: %s: %s",
-		       e->job->role, c->name, c->account[0] ? " of " : "",
+	report_end_job(calls->report, "error", "role %s: call %s%s%s: %s: %s",
+		       calls->job->role, c->name, c->account[0] ? " of " : "",
 		       c->account, what, why);
 }
 
 void call_begun(struct call *c)
 {
-	struct engine *e = c->engine;
+	struct calls *calls = c->calls;
 
-	list_append(&e->calls, &c->le, c);
-	e->calls_listed++;
-	e->calls_up[c->outgoing]++;
-	e->calls_begun[c->outgoing]++;
+	list_append(&calls->list, &c->le, c);
+	calls->listed++;
+	calls->up[c->outgoing]++;
+	calls->begun[c->outgoing]++;
 }
 
 void call_ready(struct call *c)
@@ -134,7 +131,7 @@ void call_ready(struct call *c)
 		c->answer_waits = false;
 		call_answer_due(c);
 	} else if (c->dial_uri && !c->sip) {
-		err = call_dial(c);
+		err = call_setup_dial(c);
 	}
 	if (err)
 		call_give_up(c, strerror(-err));
@@ -157,7 +154,7 @@ static void call_report(struct call *c)
 		[WIRE_ENCRYPTION_SDES_MANDATORY] = "sdes-mandatory",
 		[WIRE_ENCRYPTION_DTLS] = "dtls",
 	};
-	struct engine *e = c->engine;
+	struct calls *calls = c->calls;
 	int64_t first_ns = c->first_18x_ns ? c->first_18x_ns : c->answered_ns;
 	const struct wire_event_call event = {
 		.call = c->name,
@@ -187,10 +184,11 @@ static void call_report(struct call *c)
 		.audio = {c->audio[0], c->audio[1]},
 		.path = c->path,
 	};
-	struct writer w = report_begin(e->report);
+	struct writer w = report_begin(calls->report);
 
-	wire_event_call(&w, report_time(e->report, clock_mono_ns()), &event);
-	report_end(e->report, OUTBOX_EVENTS, &w);
+	wire_event_call(&w, report_time(calls->report, clock_mono_ns()),
+			&event);
+	report_end(calls->report, OUTBOX_EVENTS, &w);
 	if (!w.err)
 		call_record_figures(c, w.buf->data, w.buf->used);
 }
@@ -198,22 +196,33 @@ static void call_report(struct call *c)
 void call_finish(void *arg)
 {
 	struct call *c = arg;
-	struct engine *e = c->engine;
+	struct calls *calls = c->calls;
 	bool generated = c->outgoing && !c->placed_for[0];
 
 	call_report(c);
 	call_release(c);
-	if (generated)
-		action_call_ended(e);
-	engine_end_check(e);
+	calls->handlers.ended_h(generated, calls->arg);
 }
 
-void call_hangup(struct call *c)
+static void stream_end(struct call *c)
+{
+	const struct sip_call_info info = {
+		.mono_ns = clock_mono_ns(),
+		.local = true,
+		.reason = "the stream was ended",
+		.end = SIP_END_LOCAL,
+	};
+
+	c->hangup_ns = info.mono_ns;
+	call_closed(c, &info, NULL);
+}
+
+void call_end(struct call *c)
 {
 	if (c->closed || c->hangup_ns)
 		return;
 	if (c->action->type == WIRE_ACTION_STREAM) {
-		action_stream_end(c);
+		stream_end(c);
 		return;
 	}
 	if (!c->sip) {
@@ -259,7 +268,7 @@ void call_give_up(struct call *c, const char *reason)
 	}
 	if (!c->closed && !c->hangup_ns && !c->failure[0])
 		(void)str_print(c->failure, sizeof(c->failure), "%s", reason);
-	call_hangup(c);
+	call_end(c);
 }
 
 void call_overdue(struct call *c)
@@ -280,7 +289,365 @@ void call_overdue(struct call *c)
 
 void call_abandon(struct call *c)
 {
-	c->engine->abandoned = true;
+	c->calls->abandoned = true;
 	call_report(c);
 	unlist(c);
+}
+
+/* ---- what the user agent reports ---- */
+
+static void duration_over(void *arg)
+{
+	struct call *c = arg;
+	int64_t end_ns = call_planned_end_ns(c);
+	int64_t now_ns = clock_mono_ns();
+
+	/* Media may have begun after the call: call_planned_end_ns() is later then. */
+	if (now_ns < end_ns)
+		mono_timer_start(&c->tmr_duration,
+				 clock_ms_until(end_ns, now_ns), duration_over,
+				 c);
+	else
+		call_end(c);
+}
+
+static void pdd_sample(struct call *c, int64_t mono_ns)
+{
+	if (c->outgoing && c->invite_ns && !c->first_18x_ns && !c->answered_ns)
+		report_sample(c->calls->report, true, MEASURE_sip_pdd, mono_ns,
+			      (double)(mono_ns - c->invite_ns) /
+				      (double)NS_PER_MS);
+}
+
+static void on_provisional(struct call *c, int64_t mono_ns)
+{
+	pdd_sample(c, mono_ns);
+	if (!c->first_18x_ns)
+		c->first_18x_ns = mono_ns;
+}
+
+static void on_answered(struct call *c, int64_t mono_ns)
+{
+	if (c->answered_ns)
+		return;
+	pdd_sample(c, mono_ns);
+	c->answered_ns = mono_ns;
+	if (c->outgoing && c->invite_ns)
+		report_sample(c->calls->report, true,
+			      MEASURE_sip_invite_200_time, mono_ns,
+			      (double)(mono_ns - c->invite_ns) /
+				      (double)NS_PER_MS);
+}
+
+void call_is_up(struct call *c, int64_t mono_ns)
+{
+	if (c->established_ns)
+		return;
+	c->established_ns = mono_ns;
+	call_media_deadline(c);
+	if (c->duration_ns != INT64_MAX)
+		mono_timer_start(&c->tmr_duration,
+				 clock_ms_until(mono_ns + c->duration_ns,
+						clock_mono_ns()),
+				 duration_over, c);
+	call_state(c, mono_ns, UA_CALL_ESTABLISHED, NULL);
+	call_media_established(c);
+}
+
+static enum ua_state end_state(const struct sip_call_info *info)
+{
+	switch (info->end) {
+	case SIP_END_LOCAL:
+		return UA_CALL_ENDED_LOCAL;
+	case SIP_END_REMOTE:
+		return UA_CALL_ENDED_REMOTE;
+	case SIP_END_REJECTED:
+		return UA_CALL_REJECTED;
+	case SIP_END_CANCELLED:
+		return info->local ? UA_CALL_ENDED_LOCAL : UA_CALL_ENDED_REMOTE;
+	case SIP_END_FAILED:
+		break;
+	}
+	return UA_CALL_FAILED;
+}
+
+static void bye_sample(struct call *c, const struct sip_call_info *info)
+{
+	if (info->bye_ok_ns)
+		report_sample(c->calls->report, true, MEASURE_sip_bye_200_time,
+			      info->bye_ok_ns,
+			      (double)(info->bye_ok_ns - info->mono_ns) /
+				      (double)NS_PER_MS);
+}
+
+void call_finish_soon(struct call *c)
+{
+	if (c->closed && c->media_stopped)
+		mono_timer_start(&c->tmr_finish, 0, call_finish, c);
+}
+
+/* However the peer took the end of a call that we gave up. */
+static struct sip_call_info given_up(const struct call *c,
+				     const struct sip_call_info *info)
+{
+	struct sip_call_info own = *info;
+
+	own.local = true;
+	own.end = SIP_END_FAILED;
+	own.code = 0;
+	own.reason = c->failure;
+	own.warning = NULL;
+	return own;
+}
+
+void call_closed(struct call *c, const struct sip_call_info *told,
+		 const char *text)
+{
+	const struct sip_call_info own = given_up(c, told);
+	const struct sip_call_info *info = c->failure[0] ? &own : told;
+
+	if (c->failure[0])
+		text = c->failure;
+	c->closed = true;
+	c->peer = strdup(c->sip ? sip_call_peer(c->sip) : c->dial_uri);
+	c->call_id = c->sip ? strdup(sip_call_id(c->sip)) : NULL;
+	c->closed_ns = info->mono_ns;
+	c->end = info->end;
+	c->code = info->code;
+	snprintf(c->reason, sizeof(c->reason), "%s", info->reason);
+	snprintf(c->warning, sizeof(c->warning), "%s",
+		 info->warning ? info->warning : "");
+	c->calls->up[c->outgoing]--;
+	mono_timer_cancel(&c->tmr_script);
+	mono_timer_cancel(&c->tmr_duration);
+	mono_timer_cancel(&c->tmr_answer);
+	call_media_closed(c);
+	if (info->end == SIP_END_REJECTED && info->code / 100 == 3)
+		call_state(c, info->mono_ns, UA_CALL_REDIRECT, text);
+	call_state(c, info->mono_ns, end_state(info), text);
+	call_state(c, info->mono_ns, UA_CALL_CLOSED, NULL);
+	bye_sample(c, info);
+	script_close(&c->script);
+	attended_transfer_closed(c, text);
+	script_actions_progress(c, info->code >= 300 ? info->code : 503,
+				info->code >= 300 ? info->reason
+						  : "Service Unavailable");
+	if (c->media_applied)
+		media_session_stop(c->media);
+	else
+		c->media_stopped = true;
+	c->calls->handlers.closed_h(c->outgoing, c->calls->arg);
+	call_finish_soon(c);
+}
+
+static void on_reinvite(struct call *c, const struct sip_call_info *info,
+			enum ua_state state)
+{
+	call_state(c, info->mono_ns, state, info->local ? "local" : "remote");
+	if (!info->local)
+		return;
+	script_reinvite(&c->script, NULL);
+	attended_transfer_reinvited(c, NULL);
+}
+
+static void on_reinvite_refused(struct call *c, const char *text)
+{
+	char refusal[256];
+
+	snprintf(refusal, sizeof(refusal), "was refused: %s",
+		 text ? text : "no answer");
+	script_reinvite(&c->script, refusal);
+	attended_transfer_reinvited(c, refusal);
+	script_acted(&c->script, WIRE_SCRIPT_REINVITE, refusal);
+}
+
+void call_apply(struct call *c, const struct media_negotiated *negotiated,
+		int64_t at_ns)
+{
+	int err = call_media_apply(c, negotiated, at_ns);
+	char reason[160];
+
+	if (!err)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "its media cannot be sent as the peer's SDP asks: %s",
+		 strerror(-err));
+	call_give_up(c, reason);
+}
+
+void call_handler(struct sip_call *sip, enum sip_call_event event,
+		  const struct sip_call_info *info, void *arg)
+{
+	struct call *c = arg;
+	int64_t at = info->mono_ns;
+	char line[224] = "";
+	const char *text = info->reason;
+
+	(void)sip;
+	if (info->code) {
+		snprintf(line, sizeof(line), "%u %s", info->code, info->reason);
+		text = line;
+	}
+	if (text && !text[0])
+		text = NULL;
+	if (info->client_rtp)
+		call_media_tap(c, info);
+	if (info->media)
+		call_apply(c, info->media, at);
+	switch (event) {
+	case SIP_CALL_OUTGOING:
+		c->invite_ns = at;
+		call_state(c, at, UA_CALL_OUTGOING, NULL);
+		break;
+	case SIP_CALL_RINGING:
+		on_provisional(c, at);
+		call_state(c, at, UA_CALL_RINGING, text);
+		script_actions_progress(c, info->code, info->reason);
+		break;
+	case SIP_CALL_PROGRESS:
+		on_provisional(c, at);
+		call_state(c, at, UA_CALL_PROGRESS, text);
+		break;
+	case SIP_CALL_ANSWERED:
+		on_answered(c, at);
+		call_state(c, at, UA_CALL_ANSWERED, text);
+		script_actions_progress(c, info->code, info->reason);
+		break;
+	case SIP_CALL_ESTABLISHED:
+		call_is_up(c, at);
+		attended_transfer_established(c);
+		break;
+	case SIP_CALL_SECURED:
+		call_security_client(c, info);
+		break;
+	case SIP_CALL_LOCAL_SDP:
+		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);
+		break;
+	case SIP_CALL_REMOTE_SDP:
+		call_state(c, at, UA_CALL_REMOTE_SDP, NULL);
+		break;
+	case SIP_CALL_HELD:
+		on_reinvite(c, info, UA_CALL_HOLD);
+		break;
+	case SIP_CALL_RESUMED:
+		on_reinvite(c, info, UA_CALL_RESUME);
+		break;
+	case SIP_CALL_REINVITE_FAIL:
+		on_reinvite_refused(c, text);
+		break;
+	case SIP_CALL_REINVITED:
+	case SIP_CALL_ANSWER_TO:
+	case SIP_CALL_TRANSFERRED:
+	case SIP_CALL_TRANSFER_FAIL:
+		script_actions_answered(c, event, info, text);
+		break;
+	case SIP_CALL_DTMF:
+		call_dtmf_info(c, info);
+		break;
+	case SIP_CALL_REDIRECTED:
+		call_state(c, at, UA_CALL_REDIRECT, info->target);
+		break;
+	case SIP_CALL_REFERRED:
+		script_actions_referred(c, info);
+		break;
+	case SIP_CALL_CLOSED:
+		call_closed(c, info, text);
+		return;
+	}
+	call_go_on(c);
+}
+
+/* ---- what the media engine reports ---- */
+
+static void gathered(struct call *c, const struct media_record *record)
+{
+	char reason[CALL_REASON_BYTES];
+
+	if (c->closed)
+		return;
+	if (call_nat_gathered(c, record, reason))
+		call_ready(c);
+	else
+		call_give_up(c, reason);
+}
+
+static void path_known(struct call *c, const struct media_record *record)
+{
+	call_nat_path(c, record);
+	if (record->u.path->reason && !c->closed)
+		call_give_up(c, record->u.path->reason);
+}
+
+/* The peer's SDP named an address that this host may not send to. */
+static void media_unreachable(struct call *c, const struct media_record *record)
+{
+	char reason[192];
+
+	if (c->closed)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "%s cannot be sent to the address that the peer's SDP names: "
+		 "%s; see the firewall and the routes of this host",
+		 record->u.unreachable.rtcp ? "RTCP" : "RTP",
+		 strerror(-record->u.unreachable.err));
+	call_give_up(c, reason);
+}
+
+void calls_media_record(const struct media_record *record, void *arg)
+{
+	struct call *c = media_session_user(record->session);
+	char reason[CALL_REASON_BYTES];
+
+	(void)arg;
+	switch (record->kind) {
+	case MEDIA_RECORD_SECOND:
+		report_stream_second(c->calls->report, record->outgoing,
+				     &record->u.second);
+		break;
+	case MEDIA_RECORD_SOURCE:
+	case MEDIA_RECORD_TOTAL:
+		call_media_figures(c, record);
+		break;
+	case MEDIA_RECORD_FIRST_RTP:
+	case MEDIA_RECORD_RTCP:
+		call_media_first(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_DTMF:
+		call_dtmf_media(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_PLAYED:
+		call_audio_played(c, record);
+		break;
+	case MEDIA_RECORD_SECURED:
+		if (!call_security_dtls(c, record, reason))
+			call_give_up(c, reason);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_AUDIO_SECOND:
+	case MEDIA_RECORD_AUDIO_TOTAL:
+		call_audio_record(c, record);
+		break;
+	case MEDIA_RECORD_RECORDED:
+		call_recorded(c, record);
+		break;
+	case MEDIA_RECORD_HEARD:
+		call_audio_record(c, record);
+		call_go_on(c);
+		break;
+	case MEDIA_RECORD_GATHERED:
+		gathered(c, record);
+		break;
+	case MEDIA_RECORD_PATH:
+		path_known(c, record);
+		break;
+	case MEDIA_RECORD_UNREACHABLE:
+		media_unreachable(c, record);
+		break;
+	case MEDIA_RECORD_STOPPED:
+		c->media_stopped = true;
+		call_finish_soon(c);
+		break;
+	}
 }

@@ -1,6 +1,4 @@
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/call/call_script.h"
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/call/call_internal.h"
 
 #include "media/dtmf.h"
 
@@ -27,8 +25,8 @@ static void report_digit(struct call *c, int64_t mono_ns,
 			 const struct wire_event_dtmf *d)
 {
 	report_event(
-		c->engine->report,
-		wire_event_dtmf(report_time(c->engine->report, mono_ns), d));
+		c->calls->report,
+		wire_event_dtmf(report_time(c->calls->report, mono_ns), d));
 }
 
 static void digit_began(struct call *c, int64_t mono_ns, char digit)
@@ -163,7 +161,7 @@ static void info_next(void *arg)
 	if (!k->order.digits[0] || !k->answered)
 		return;
 	if (now_ns < k->next_ns) {
-		mono_timer_start(&k->tmr, call_ms_until(k->next_ns, now_ns),
+		mono_timer_start(&k->tmr, clock_ms_until(k->next_ns, now_ns),
 				 info_next, c);
 		return;
 	}

@@ -1,6 +1,4 @@
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/call/call_script.h"
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/call/call_internal.h"
 
 #include "base/log.h"
 
@@ -8,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-int call_media_params(const struct engine *e, const struct wire_action *a,
-		      struct call_media_files *files,
-		      struct media_session_params *ret)
+int calls_media_params(const struct calls *calls, const struct wire_action *a,
+		       struct calls_media_files *files,
+		       struct media_session_params *ret)
 {
 	/* a client with media of its own plays what it likes */
 	bool tapped = a->client == WIRE_CLIENT_BARESIP;
@@ -24,18 +22,19 @@ int call_media_params(const struct engine *e, const struct wire_action *a,
 		/* a stream has nobody to agree with on digits */
 		.no_events = a->dtmf_mode != WIRE_DTMF_RTPEVENT ||
 			     a->type == WIRE_ACTION_STREAM,
-		.audio = call_audio_wanted(e, a),
+		.audio = call_audio_wanted(calls, a),
 		.tapped = tapped,
 	};
 	memcpy(ret->codecs, a->codecs, sizeof(ret->codecs));
-	err = engine_address(&ret->bind, e->settings.bind,
+	err = engine_address(&ret->bind, calls->settings->bind,
 			     a->stream.local_port);
 	if (tapped)
 		files->prompt[0] = '\0';
 	else if (!err)
-		err = engine_prompt(e, a, files->prompt, sizeof(files->prompt));
+		err = engine_prompt(calls->settings, a, files->prompt,
+				    sizeof(files->prompt));
 	if (!err)
-		err = engine_expected(e, a, files->expected,
+		err = engine_expected(calls->settings, a, files->expected,
 				      sizeof(files->expected));
 	if (err)
 		return err;
@@ -47,19 +46,19 @@ int call_media_params(const struct engine *e, const struct wire_action *a,
 int call_media_new(struct call *c)
 {
 	struct media_session_params params;
-	struct call_media_files files;
-	int err = call_media_params(c->engine, c->action, &files, &params);
+	struct calls_media_files files;
+	int err = calls_media_params(c->calls, c->action, &files, &params);
 
 	if (err)
 		return err;
 	params.user = c;
 	/* a client with media of its own finds its way itself */
 	if (!params.tapped)
-		call_nat_of(&params.nat, c->engine, c->action);
+		nat_servers_params(&params.nat, c->calls->accounts, c->action);
 	err = call_security_params(c, &params);
 	if (err)
 		return err;
-	err = media_session_new(&c->media, c->engine->media, &params);
+	err = media_session_new(&c->media, c->calls->media, &params);
 	if (!err)
 		call_record_begin_all(c);
 	return err;
@@ -72,8 +71,8 @@ void call_media_tap(struct call *c, const struct sip_call_info *info)
 			   : 0;
 
 	if (err)
-		report_event(c->engine->report,
-			     wire_event_flaw(report_time(c->engine->report,
+		report_event(c->calls->report,
+			     wire_event_flaw(report_time(c->calls->report,
 							 info->mono_ns),
 					     "media_tap", 1, strerror(-err)));
 }
@@ -82,7 +81,7 @@ void call_media_tap(struct call *c, const struct sip_call_info *info)
  * end is later, too: a call has as many packets as its duration has places. */
 #define START_LATE_MAX_NS (200 * NS_PER_MS)
 
-int64_t call_end_ns(const struct call *c)
+int64_t call_planned_end_ns(const struct call *c)
 {
 	int64_t late_ns = c->media_applied ? media_session_start_ns(c->media) -
 						     c->established_ns
@@ -97,7 +96,7 @@ void call_media_deadline(struct call *c)
 {
 	if (c->media_applied && c->established_ns &&
 	    c->duration_ns != INT64_MAX)
-		media_session_send_until(c->media, call_end_ns(c));
+		media_session_send_until(c->media, call_planned_end_ns(c));
 }
 
 /* Is the machine short of something? All else is of what the peer's SDP says:
@@ -109,51 +108,30 @@ static bool is_ours(int err)
 	       err == -ENFILE || err == -EAGAIN || err == -EIO;
 }
 
-void call_media_apply(struct call *c, const struct media_negotiated *negotiated,
-		      int64_t at_ns)
+int call_media_apply(struct call *c, const struct media_negotiated *negotiated,
+		     int64_t at_ns)
 {
-	struct engine *e = c->engine;
+	struct calls *calls = c->calls;
 	int err;
 
-	char reason[160];
-
 	if (!c->media || c->closed)
-		return;
+		return 0;
 	err = media_session_apply(c->media, negotiated);
-	if (err && !is_ours(err)) {
-		snprintf(reason, sizeof(reason),
-			 "its media cannot be sent as the peer's SDP asks: %s",
-			 strerror(-err));
-		call_give_up(c, reason);
-		return;
-	}
+	if (err && !is_ours(err))
+		return err;
 	if (err) {
-		report_event(
-			e->report,
-			wire_event_flaw(report_time(e->report, clock_mono_ns()),
-					"media_apply", 1, strerror(-err)));
-		return;
+		report_event(calls->report,
+			     wire_event_flaw(report_time(calls->report,
+							 clock_mono_ns()),
+					     "media_apply", 1, strerror(-err)));
+		return 0;
 	}
 	c->media_applied = true;
 	if (!c->settled_ns)
 		c->settled_ns = at_ns;
 	call_security_applied(c, negotiated, at_ns);
 	call_media_deadline(c);
-}
-
-/* The peer's SDP named an address that this host may not send to. */
-static void media_unreachable(struct call *c, const struct media_record *record)
-{
-	char reason[192];
-
-	if (c->closed)
-		return;
-	snprintf(reason, sizeof(reason),
-		 "%s cannot be sent to the address that the peer's SDP names: "
-		 "%s; see the firewall and the routes of this host",
-		 record->u.unreachable.rtcp ? "RTCP" : "RTP",
-		 strerror(-record->u.unreachable.err));
-	call_give_up(c, reason);
+	return 0;
 }
 
 static void first_packet_report(struct call *c, struct first_packet *first,
@@ -172,8 +150,8 @@ static void first_packet_report(struct call *c, struct first_packet *first,
 /* RTP goes past the proxies that a 200 or its ACK goes through, and may come
  * before it. It counts from when the call is established; as early media, for
  * which a provisional response settled the session, at once. */
-static void first_packet(struct call *c, struct first_packet *first,
-			 enum ua_state state, int64_t mono_ns)
+static void packet_came(struct call *c, struct first_packet *first,
+			enum ua_state state, int64_t mono_ns)
 {
 	bool early = !c->answered_ns || c->settled_ns < c->answered_ns;
 
@@ -214,7 +192,7 @@ static void take_source(struct call *c, const struct stream_source *source)
 
 	writer_init(&w, &c->sources);
 	w.follows = used > 0;
-	wire_source_write(&w, source, report_wall_offset_ns(c->engine->report));
+	wire_source_write(&w, source, report_wall_offset_ns(c->calls->report));
 	if (!w.err)
 		return;
 	c->sources.used = used;
@@ -239,64 +217,19 @@ static void take_total(struct call *c, const struct media_record *record)
 		  strerror(-w.err));
 }
 
-void call_media_record(struct call *c, const struct media_record *record)
+void call_media_first(struct call *c, const struct media_record *record)
 {
-	struct engine *e = c->engine;
+	if (record->kind == MEDIA_RECORD_FIRST_RTP)
+		packet_came(c, &c->first_rtp, UA_CALL_RTPESTAB,
+			    record->mono_ns);
+	else
+		packet_came(c, &c->first_rtcp, UA_CALL_RTCP, record->mono_ns);
+}
 
-	switch (record->kind) {
-	case MEDIA_RECORD_SECOND:
-		report_stream_second(e->report, record->outgoing,
-				     &record->u.second);
-		break;
-	case MEDIA_RECORD_SOURCE:
+void call_media_figures(struct call *c, const struct media_record *record)
+{
+	if (record->kind == MEDIA_RECORD_SOURCE)
 		take_source(c, &record->u.source);
-		break;
-	case MEDIA_RECORD_TOTAL:
+	else
 		take_total(c, record);
-		break;
-	case MEDIA_RECORD_FIRST_RTP:
-		first_packet(c, &c->first_rtp, UA_CALL_RTPESTAB,
-			     record->mono_ns);
-		call_go_on(c);
-		break;
-	case MEDIA_RECORD_RTCP:
-		first_packet(c, &c->first_rtcp, UA_CALL_RTCP, record->mono_ns);
-		call_go_on(c);
-		break;
-	case MEDIA_RECORD_DTMF:
-		call_dtmf_media(c, record);
-		call_go_on(c);
-		break;
-	case MEDIA_RECORD_PLAYED:
-		call_played(c, record);
-		break;
-	case MEDIA_RECORD_SECURED:
-		call_security_dtls(c, record);
-		call_go_on(c);
-		break;
-	case MEDIA_RECORD_AUDIO_SECOND:
-	case MEDIA_RECORD_AUDIO_TOTAL:
-		call_audio_record(c, record);
-		break;
-	case MEDIA_RECORD_RECORDED:
-		call_recorded(c, record);
-		break;
-	case MEDIA_RECORD_HEARD:
-		call_audio_record(c, record);
-		call_go_on(c);
-		break;
-	case MEDIA_RECORD_GATHERED:
-		call_nat_gathered(c, record);
-		break;
-	case MEDIA_RECORD_PATH:
-		call_nat_path(c, record);
-		break;
-	case MEDIA_RECORD_UNREACHABLE:
-		media_unreachable(c, record);
-		break;
-	case MEDIA_RECORD_STOPPED:
-		c->media_stopped = true;
-		call_finish_soon(c);
-		break;
-	}
 }

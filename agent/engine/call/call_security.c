@@ -1,11 +1,8 @@
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/call/call_script.h"
-#include "agent/engine/engine_internal.h"
-
+/* The encryption of a call's media. */
+#include "agent/engine/call/call_internal.h"
+#include "base/str.h"
 #include "media/security/dtls.h"
 #include "media/security/srtp_keys.h"
-
-#include "base/str.h"
 
 #include <errno.h>
 
@@ -68,25 +65,26 @@ void call_security_client(struct call *c, const struct sip_call_info *info)
 	call_state(c, info->mono_ns, UA_CALL_MENC, info->reason);
 }
 
-void call_security_dtls(struct call *c, const struct media_record *record)
+bool call_security_dtls(struct call *c, const struct media_record *record,
+			char reason[static CALL_REASON_BYTES])
 {
 	const struct media_secured *end = &record->u.secured;
 	char text[SECURED_BYTES];
 
 	if (c->closed)
-		return;
+		return true;
 	if (end->suite) {
 		str_print(text, sizeof(text), "%s%s%s", end->suite,
 			  end->port ? ", " : "", end->port ? end->port : "");
 		c->encrypted = true;
 		call_state(c, record->mono_ns, UA_CALL_MENC, text);
-		return;
+		return true;
 	}
-	str_print(text, sizeof(text), "%s%s%s", end->port ? end->port : "",
+	str_print(reason, SECURED_BYTES, "%s%s%s", end->port ? end->port : "",
 		  end->port ? ": " : "", end->reason);
-	report_event(c->engine->report,
+	report_event(c->calls->report,
 		     wire_event_assert(
-			     report_time(c->engine->report, record->mono_ns),
-			     c->name, "media_encryption", "dtls", text));
-	call_give_up(c, text);
+			     report_time(c->calls->report, record->mono_ns),
+			     c->name, "media_encryption", "dtls", reason));
+	return false;
 }

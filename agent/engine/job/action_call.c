@@ -1,5 +1,4 @@
-#include "agent/engine/engine_internal.h"
-#include "agent/engine/job/call_rate.h"
+#include "agent/engine/job/job_internal.h"
 
 #include "base/log.h"
 
@@ -49,62 +48,60 @@ static bool target_same(const struct wire_action *a,
 static bool way_same(const struct account *a, const struct wire_action *action)
 {
 	return user_agents_serve(a, action) &&
-	       (action->target_inherited || target_same(a->origin, action));
+	       (action->target_inherited ||
+		target_same(account_action(a), action));
 }
 
 /** The role's registered accounts, each as the action wants it. */
-static int collect_registered(struct engine *e,
+static int collect_registered(struct actions *actions,
 			      const struct wire_action *action,
 			      struct account **list, size_t max)
 {
+	struct account *a = accounts_first(actions->accounts);
 	size_t count = 0;
-	struct le *le;
 
-	LIST_FOREACH(&e->accounts, le)
-	{
-		struct account *a = le->data;
+	/* The accounts made below stand at the end of the list. */
+	for (; a && count < max; a = account_next(a)) {
+		struct account *use = a;
 		bool same;
 		int err;
 
-		/* Those made below stand at the end of the list. */
-		if (count == max)
-			break;
-		if (a->state != ACCOUNT_REGISTERED)
+		if (account_state(a) != ACCOUNT_REGISTERED)
 			continue;
 		same = way_same(a, action);
 		if (!same || action->header_count > 0)
-			a = account_lent(a, same, action, (unsigned)count,
-					 &err);
-		if (!a)
+			use = accounts_lend(a, same, action, (unsigned)count,
+					    &err);
+		if (!use)
 			return err;
-		list[count++] = a;
+		list[count++] = use;
 	}
 	return 0;
 }
 
-static int collect_own(struct engine *e, const struct wire_action *action,
-		       struct account **list, size_t max)
+static int collect_own(struct actions *actions,
+		       const struct wire_action *action, struct account **list,
+		       size_t max)
 {
 	size_t count = 0;
-	struct le *le;
-	int err = accounts_make(e, action);
+	int err = accounts_make(actions->accounts, action);
 
 	if (err)
 		return err;
-	LIST_FOREACH(&e->accounts, le)
-	{
-		struct account *a = le->data;
-
-		if (a->origin == action && count < max)
+	for (struct account *a = accounts_first(actions->accounts); a;
+	     a = account_next(a)) {
+		if (account_action(a) == action && count < max)
 			list[count++] = a;
 	}
 	return 0;
 }
 
-int action_call_gather(struct engine *e, const struct wire_action *action)
+int action_call_gather(struct actions *actions,
+		       const struct wire_action *action)
 {
-	struct action_call *g = &e->calling;
-	size_t registered = accounts_in_state(e, ACCOUNT_REGISTERED);
+	struct action_call *g = &actions->calling;
+	size_t registered =
+		accounts_in_state(actions->accounts, ACCOUNT_REGISTERED);
 	int err;
 
 	g->account_count = registered                 ? registered
@@ -112,77 +109,77 @@ int action_call_gather(struct engine *e, const struct wire_action *action)
 						      : 1;
 	g->accounts = calloc(g->account_count, sizeof(*g->accounts));
 	if (!g->accounts) {
-		report_end_job(e->report, "error", "role %s: out of memory",
-			       e->job->role);
+		report_end_job(actions->report, "error",
+			       "role %s: out of memory", actions->job->role);
 		return -ENOMEM;
 	}
-	err = registered
-		      ? collect_registered(e, action, g->accounts,
-					   g->account_count)
-		      : collect_own(e, action, g->accounts, g->account_count);
+	err = registered ? collect_registered(actions, action, g->accounts,
+					      g->account_count)
+			 : collect_own(actions, action, g->accounts,
+				       g->account_count);
 	return err;
 }
 
-static void calling_finish(struct engine *e)
+static void calling_finish(struct actions *actions)
 {
-	action_call_stop(e);
-	steps_done(e);
+	action_call_stop(actions);
+	action_done(actions);
 }
 
 /* @return 0; -EADDRINUSE no port is free, nothing was placed; -errno */
-static int stream_one(struct engine *e)
+static int stream_one(struct actions *actions)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
-	return action_stream_place(e, g->action, g->placed);
+	return calls_place_stream(actions->calls, g->action, g->placed);
 }
 
-static int call_one(struct engine *e)
+static int call_one(struct actions *actions)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 	struct account *a = g->accounts[g->placed % g->account_count];
 	char uri[DIAL_BYTES];
 	int len =
 		wire_expand_dial(uri, sizeof(uri), g->action->dial_destination,
-				 e->job, g->placed, account_name(a));
+				 actions->job, g->placed, account_name(a));
 
 	if (len < 0) {
 		report_end_job(
-			e->report, "error",
+			actions->report, "error",
 			"role %s: the dial destination of call %u cannot be filled in",
-			e->job->role, g->placed + 1);
+			actions->job->role, g->placed + 1);
 		return len;
 	}
-	return call_place(e, g->action, a, uri, g->placed);
+	return calls_place(actions->calls, g->action, a, uri, g->placed);
 }
 
 /* Starts that fell due while the one that is made now waited. Their time is
  * over: the rate is a ceiling at every moment. */
-static void missed_count(struct engine *e, int64_t now_ns)
+static void missed_count(struct actions *actions, int64_t now_ns)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 	int64_t at_ns = g->next_ns - g->begin_ns;
 	uint64_t missed = 0;
 
-	while ((at_ns = call_rate_next_ns(at_ns, g->action->calls_per_second,
-					  g->action->ramp_up_s)) <=
+	while ((at_ns = call_starts_next_ns(at_ns, g->action->calls_per_second,
+					    g->action->ramp_up_s)) <=
 	       now_ns - g->begin_ns)
 		missed++;
-	call_starts_over(&e->starts, missed);
+	call_starts_over(&actions->starts, missed);
 	if (g->next_ns < now_ns)
 		g->next_ns = now_ns;
 }
 
 /* @return false: it has to wait, or the job was ended */
-static bool place_one(struct engine *e, int64_t now_ns)
+static bool place_one(struct actions *actions, int64_t now_ns)
 {
-	struct action_call *g = &e->calling;
-	bool waited = e->starts.waits;
+	struct action_call *g = &actions->calling;
+	bool waited = actions->starts.waits;
 	int err;
 
 	g->active++;
-	err = g->action->type == WIRE_ACTION_STREAM ? stream_one(e)
-						    : call_one(e);
+	err = g->action->type == WIRE_ACTION_STREAM ? stream_one(actions)
+						    : call_one(actions);
 	if (err)
 		g->active--;
 	if (err == -EADDRINUSE)
@@ -191,51 +188,51 @@ static bool place_one(struct engine *e, int64_t now_ns)
 	if (err)
 		g->ended++;
 	if (waited)
-		missed_count(e, now_ns);
+		missed_count(actions, now_ns);
 	g->next_ns =
-		g->begin_ns + call_rate_next_ns(g->next_ns - g->begin_ns,
-						g->action->calls_per_second,
-						g->action->ramp_up_s);
-	return !report_ended(e->report);
+		g->begin_ns + call_starts_next_ns(g->next_ns - g->begin_ns,
+						  g->action->calls_per_second,
+						  g->action->ramp_up_s);
+	return !report_ended(actions->report);
 }
 
 /** May one more be placed, by what the action says? */
-static bool may_place(const struct engine *e)
+static bool may_place(const struct actions *actions)
 {
-	const struct action_call *g = &e->calling;
+	const struct action_call *g = &actions->calling;
 
 	return g->placed < g->action->max_total_calls &&
 	       g->active < g->action->max_concurrent_calls;
 }
 
 /** Is there room for it in the media engine? */
-static bool has_room(const struct engine *e)
+static bool has_room(const struct actions *actions)
 {
-	return e->calls_listed < e->sessions_max;
+	return calls_have_room(actions->calls);
 }
 
-static void timer_set(struct engine *e, int64_t at_ns, int64_t now_ns)
+static void timer_set(struct actions *actions, int64_t at_ns, int64_t now_ns)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
 	g->timer_ns = at_ns > now_ns ? at_ns : now_ns;
 	mono_timer_start(
 		&g->tmr,
 		(uint64_t)((g->timer_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS),
-		place_due, e);
+		place_due, actions);
 }
 
 /* @return true: the one that is due waits for a port or a session */
-static bool place_all(struct engine *e, int64_t now_ns)
+static bool place_all(struct actions *actions, int64_t now_ns)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
-	while (!report_ended(e->report) && now_ns >= g->next_ns &&
-	       may_place(e)) {
-		if (has_room(e) && place_one(e, now_ns))
+	while (!report_ended(actions->report) && now_ns >= g->next_ns &&
+	       may_place(actions)) {
+		if (has_room(actions) && place_one(actions, now_ns))
 			continue;
-		return !report_ended(e->report) &&
-		       call_starts_wait(e, g->action, now_ns);
+		return !report_ended(actions->report) &&
+		       call_starts_wait(actions, g->action, now_ns);
 	}
 	return false;
 }
@@ -247,44 +244,48 @@ static bool place_all(struct engine *e, int64_t now_ns)
  */
 static void place_due(void *arg)
 {
-	struct engine *e = arg;
-	struct action_call *g = &e->calling;
+	struct actions *actions = arg;
+	struct action_call *g = &actions->calling;
 	int64_t now_ns = clock_mono_ns();
 	bool waits;
 
-	if (report_ended(e->report) || !g->action)
+	if (report_ended(actions->report) || !g->action)
 		return;
-	call_starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
-	waits = place_all(e, now_ns);
-	if (report_ended(e->report))
+	call_starts_late(&actions->starts, now_ns - g->timer_ns, now_ns);
+	waits = place_all(actions, now_ns);
+	if (report_ended(actions->report))
 		return;
 	if (g->ended == g->action->max_total_calls)
-		calling_finish(e);
+		calling_finish(actions);
 	else if (waits)
-		timer_set(e, now_ns + STARTS_RETRY_MS * NS_PER_MS, now_ns);
-	else if (may_place(e))
-		timer_set(e, g->next_ns, now_ns);
+		timer_set(actions, now_ns + STARTS_RETRY_MS * NS_PER_MS,
+			  now_ns);
+	else if (may_place(actions))
+		timer_set(actions, g->next_ns, now_ns);
 	else if (g->placed < g->action->max_total_calls)
-		timer_set(e, now_ns + STARTS_WATCH_MS * NS_PER_MS, now_ns);
+		timer_set(actions, now_ns + STARTS_WATCH_MS * NS_PER_MS,
+			  now_ns);
 	/* action_call_closed() or action_call_ended() goes on; until then the timer
 	 * only sees whether the loop is late */
 }
 
-void action_call_start(struct engine *e, const struct wire_action *action)
+void action_call_start(struct actions *actions,
+		       const struct wire_action *action)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
 	*g = (struct action_call){.action = action};
-	e->starts.waits = false;
-	if (action->type != WIRE_ACTION_STREAM && action_call_gather(e, action))
+	actions->starts.waits = false;
+	if (action->type != WIRE_ACTION_STREAM &&
+	    action_call_gather(actions, action))
 		return; /* the job was ended */
 	g->begin_ns = g->next_ns = g->timer_ns = clock_mono_ns();
-	place_due(e);
+	place_due(actions);
 }
 
-void action_call_stop(struct engine *e)
+void action_call_stop(struct actions *actions)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
 	mono_timer_cancel(&g->tmr);
 	free(g->accounts);
@@ -292,64 +293,52 @@ void action_call_stop(struct engine *e)
 }
 
 /** The generator may have been held up: what it missed stays missed. */
-static void calling_go_on(struct engine *e, bool held_up)
+static void calling_go_on(struct actions *actions, bool held_up)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 	int64_t now_ns = clock_mono_ns();
 
 	/* what this replaces may be overdue: the loop reads its sockets first */
 	if (mono_timer_running(&g->tmr) && now_ns > g->timer_ns)
-		call_starts_late(&e->starts, now_ns - g->timer_ns, now_ns);
+		call_starts_late(&actions->starts, now_ns - g->timer_ns,
+				 now_ns);
 	/* It was not held up: its timer runs until the next one is due. */
-	if (!held_up && !e->starts.waits && mono_timer_running(&g->tmr) &&
+	if (!held_up && !actions->starts.waits && mono_timer_running(&g->tmr) &&
 	    g->ended < g->action->max_total_calls)
 		return;
-	if (held_up && !e->starts.waits && g->next_ns < now_ns)
+	if (held_up && !actions->starts.waits && g->next_ns < now_ns)
 		g->next_ns = now_ns;
-	timer_set(e, now_ns, now_ns);
+	timer_set(actions, now_ns, now_ns);
 }
 
-void action_call_closed(struct engine *e)
+void action_call_closed(struct actions *actions)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 	bool held_up;
 
 	if (!g->action)
 		return;
-	held_up = !may_place(e);
+	held_up = !may_place(actions);
 	g->active--;
-	calling_go_on(e, held_up);
+	calling_go_on(actions, held_up);
 }
 
-void action_call_ended(struct engine *e)
+void action_call_ended(struct actions *actions)
 {
-	struct action_call *g = &e->calling;
+	struct action_call *g = &actions->calling;
 
 	if (!g->action)
 		return;
 	g->ended++;
-	calling_go_on(e, false);
+	calling_go_on(actions, false);
 }
 
-double action_call_progress(const struct engine *e, int64_t now_ns)
+double action_call_progress(const struct actions *actions, int64_t now_ns)
 {
-	const struct action_call *g = &e->calling;
-	double done = g->ended;
-	struct le *le;
+	const struct action_call *g = &actions->calling;
 
 	if (!g->action)
 		return 0;
-	LIST_FOREACH(&e->calls, le)
-	{
-		const struct call *c = le->data;
-		double part;
-
-		if (c->action != g->action || c->placed_for[0] ||
-		    !c->established_ns || c->duration_ns <= 0)
-			continue;
-		part = (double)(now_ns - c->established_ns) /
-		       (double)c->duration_ns;
-		done += part < 0 ? 0 : part > 1 ? 1 : part;
-	}
-	return done / (double)g->action->max_total_calls;
+	return (g->ended + calls_lasted(actions->calls, g->action, now_ns)) /
+	       (double)g->action->max_total_calls;
 }

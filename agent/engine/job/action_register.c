@@ -1,5 +1,4 @@
-#include "agent/engine/call/call_script.h"
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/job/job_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,30 +6,29 @@
 static void register_refused(struct account *a,
 			     const struct sip_account_info *info)
 {
-	struct engine *e = a->engine;
+	struct actions *actions = account_owner(a);
 	char where[WIRE_REASON_BYTES / 2];
 
 	account_where(a, where, sizeof(where));
 	if (info->code)
-		report_end_job(e->report, "failed",
+		report_end_job(actions->report, "failed",
 			       "role %s: registration of %s was refused: %u %s",
-			       e->job->role, where, info->code, info->reason);
+			       actions->job->role, where, info->code,
+			       info->reason);
 	else
-		report_end_job(e->report, "failed",
+		report_end_job(actions->report, "failed",
 			       "role %s: registration of %s failed: %s",
-			       e->job->role, where, info->reason);
+			       actions->job->role, where, info->reason);
 }
 
 /* The next one in the list whose turn has not come. */
-static struct account *next_waiting(struct engine *e)
+static struct account *next_waiting(struct actions *actions)
 {
-	struct action_register *r = &e->registering;
+	struct action_register *r = &actions->registering;
 
-	for (; r->next; r->next = r->next->next) {
-		struct account *a = r->next->data;
-
-		if (a->state == ACCOUNT_WAITING)
-			return a;
+	for (; r->next; r->next = account_next(r->next)) {
+		if (account_state(r->next) == ACCOUNT_WAITING)
+			return r->next;
 	}
 	return NULL;
 }
@@ -41,7 +39,7 @@ static bool register_one(struct account *a)
 	int err;
 
 	account_set_state(a, ACCOUNT_TRYING);
-	err = sip_account_register(a->sip);
+	err = sip_account_register(account_sip(a));
 	if (err) {
 		const struct sip_account_info info = {.reason = strerror(-err)};
 
@@ -57,16 +55,16 @@ static bool register_one(struct account *a)
  */
 static void register_more(void *arg)
 {
-	struct engine *e = arg;
-	struct action_register *r = &e->registering;
+	struct actions *actions = arg;
+	struct action_register *r = &actions->registering;
 	int64_t now_ns = clock_mono_ns();
 	struct account *a;
 
-	if (report_ended(e->report))
+	if (report_ended(actions->report))
 		return;
-	while ((a = next_waiting(e))) {
-		if (accounts_in_state(e, ACCOUNT_TRYING) >=
-		    ENGINE_REGISTERS_MAX) {
+	while ((a = next_waiting(actions))) {
+		if (accounts_in_state(actions->accounts, ACCOUNT_TRYING) >=
+		    ACTION_REQUESTS_MAX) {
 			r->held_up = true;
 			return;
 		}
@@ -75,42 +73,42 @@ static void register_more(void *arg)
 		r->held_up = false;
 		if (r->interval_ns && now_ns < r->next_ns) {
 			mono_timer_start(&r->tmr,
-					 call_ms_until(r->next_ns, now_ns) + 1,
-					 register_more, e);
+					 clock_ms_until(r->next_ns, now_ns) + 1,
+					 register_more, actions);
 			return;
 		}
 		r->next_ns += r->interval_ns;
 		if (!register_one(a))
 			return;
 	}
-	if (accounts_in_state(e, ACCOUNT_TRYING) == 0)
-		steps_done(e);
+	if (accounts_in_state(actions->accounts, ACCOUNT_TRYING) == 0)
+		action_done(actions);
 }
 
-void accounts_register(struct engine *e, const struct wire_action *action)
+void action_register_start(struct actions *actions,
+			   const struct wire_action *action)
 {
-	struct action_register *r = &e->registering;
-	struct le *last = list_tail(&e->accounts);
+	struct action_register *r = &actions->registering;
+	struct account *last = accounts_last(actions->accounts);
 
 	for (size_t i = 0; i < action->credential_count; i++) {
 		struct account *a;
 		int err;
 
-		a = account_new(e, action, &action->credentials[i], (unsigned)i,
-				&err);
+		a = accounts_add(actions->accounts, action,
+				 &action->credentials[i], (unsigned)i, &err);
 		if (!a)
 			return;
 		account_set_state(a, ACCOUNT_WAITING);
-		a->registers = true;
 	}
-	r->next = last ? last->next : list_head(&e->accounts);
+	r->next = last ? account_next(last) : accounts_first(actions->accounts);
 	r->interval_ns =
 		action->calls_per_second > 0
 			? (int64_t)((double)NS_PER_S / action->calls_per_second)
 			: 0;
 	r->next_ns = clock_mono_ns();
 	r->held_up = false;
-	register_more(e);
+	register_more(actions);
 }
 
 static void report_register(struct account *a, bool ok,
@@ -124,42 +122,42 @@ static void report_register(struct account *a, bool ok,
 		.ms = (double)info->took_ns / (double)NS_PER_MS,
 		.expires_s = info->expires_s,
 	};
-	struct engine *e = a->engine;
+	struct actions *actions = account_owner(a);
 	char text[192];
 
 	snprintf(text, sizeof(text), "%u %s", info->code, info->reason);
-	report_state(e->report, info->mono_ns,
+	report_state(actions->report, info->mono_ns,
 		     ok ? UA_REGISTER_OK : UA_REGISTER_FAIL, account_name(a),
 		     NULL, info->code ? text : info->reason);
-	report_event(
-		e->report,
-		wire_event_register(report_time(e->report, info->mono_ns), &r));
+	report_event(actions->report,
+		     wire_event_register(
+			     report_time(actions->report, info->mono_ns), &r));
 	if (ok)
-		report_sample(e->report, true, MEASURE_sip_register_time,
+		report_sample(actions->report, true, MEASURE_sip_register_time,
 			      info->mono_ns, r.ms);
 }
 
 static void account_registered(struct account *a)
 {
-	struct engine *e = a->engine;
-	bool first = a->state == ACCOUNT_TRYING;
+	struct actions *actions = account_owner(a);
+	bool first = account_state(a) == ACCOUNT_TRYING;
 
 	/* A removal may be under way already. */
-	if (a->state == ACCOUNT_TRYING)
+	if (account_state(a) == ACCOUNT_TRYING)
 		account_set_state(a, ACCOUNT_REGISTERED);
-	if (first && !report_ended(e->report))
-		register_more(e);
+	if (first && !report_ended(actions->report))
+		register_more(actions);
 }
 
 static void account_refused(struct account *a,
 			    const struct sip_account_info *info)
 {
-	bool first = a->state == ACCOUNT_TRYING;
+	bool first = account_state(a) == ACCOUNT_TRYING;
 
 	if (first) {
 		account_set_state(a, ACCOUNT_IDLE);
 		register_refused(a, info);
-		engine_end_check(a->engine);
+		action_ended(actions_of(a));
 	}
 	/* A refresh that failed is an event: the user agent goes on trying and
 	 * the judge knows. */
@@ -169,68 +167,71 @@ static void account_refused(struct account *a,
  * @return 0; -errno */
 static int headers_of_removal(struct account *a)
 {
-	const struct wire_action *action = a->engine->registering.unregister;
-	struct headers headers;
+	const struct wire_action *action =
+		actions_of(a)->registering.unregister;
+	struct custom_headers headers;
 	int err;
 
 	if (!action || !action->header_count)
 		return 0;
-	err = custom_headers_make(&headers, a, a->index);
+	err = custom_headers_make(&headers, a, account_index(a));
 	if (err)
 		return err;
-	err = custom_headers_append(&headers, a, action, a->index);
+	err = custom_headers_append(&headers, a, action, account_index(a));
 	if (!err)
-		err = sip_account_headers(a->sip, headers.list, headers.count);
+		err = sip_account_headers(account_sip(a), headers.list,
+					  headers.count);
 	custom_headers_free(&headers);
 	return err;
 }
 
 /* Ask for as many removals as may run at a time. */
-static void remove_more(struct engine *e)
+static void remove_more(struct actions *actions)
 {
-	struct action_register *r = &e->registering;
+	struct action_register *r = &actions->registering;
 
 	for (; r->removed &&
-	       accounts_in_state(e, ACCOUNT_REMOVING) < ENGINE_REGISTERS_MAX;
-	     r->removed = r->removed->next) {
-		struct account *a = r->removed->data;
+	       accounts_in_state(actions->accounts, ACCOUNT_REMOVING) <
+		       ACTION_REQUESTS_MAX;
+	     r->removed = account_next(r->removed)) {
+		struct account *a = r->removed;
 
-		if (a->state != ACCOUNT_LEAVING)
+		if (account_state(a) != ACCOUNT_LEAVING)
 			continue;
-		report_state(e->report, clock_mono_ns(), UA_UNREGISTERING,
+		report_state(actions->report, clock_mono_ns(), UA_UNREGISTERING,
 			     account_name(a), NULL, NULL);
-		account_set_state(a,
-				  headers_of_removal(a) ||
-						  sip_account_unregister(a->sip)
-					  ? ACCOUNT_IDLE
-					  : ACCOUNT_REMOVING);
+		account_set_state(a, headers_of_removal(a) ||
+						     sip_account_unregister(
+							     account_sip(a))
+					     ? ACCOUNT_IDLE
+					     : ACCOUNT_REMOVING);
 	}
 }
 
 static void account_removed(struct account *a,
 			    const struct sip_account_info *info)
 {
-	struct engine *e = a->engine;
+	struct actions *actions = account_owner(a);
 
 	account_set_state(a, ACCOUNT_IDLE);
-	remove_more(e);
-	if (report_ended(e->report))
-		engine_account_removed(e, info->code != 0);
-	else if (!accounts_leaving(e))
-		steps_done(e);
+	remove_more(actions);
+	if (report_ended(actions->report))
+		actions->removed_h(info->code != 0, actions->arg);
+	else if (!action_register_leaving(actions))
+		action_done(actions);
 }
 
 /* Its user agent is gone: no call can be, and none that was is true. */
 static void account_lost(struct account *a, const struct sip_account_info *info)
 {
-	struct engine *e = a->engine;
+	struct actions *actions = account_owner(a);
 	char where[WIRE_REASON_BYTES / 2];
 
 	account_where(a, where, sizeof(where));
 	account_set_state(a, ACCOUNT_IDLE);
-	report_end_job(e->report, "error", "role %s: account %s: %s",
-		       e->job->role, where, info->reason);
-	engine_end_check(e);
+	report_end_job(actions->report, "error", "role %s: account %s: %s",
+		       actions->job->role, where, info->reason);
+	action_ended(actions);
 }
 
 void action_register_event(struct sip_account *sip,
@@ -242,8 +243,8 @@ void action_register_event(struct sip_account *sip,
 	(void)sip;
 	switch (event) {
 	case SIP_ACCOUNT_REGISTERING:
-		report_state(a->engine->report, info->mono_ns, UA_REGISTERING,
-			     account_name(a), NULL, NULL);
+		report_state(actions_of(a)->report, info->mono_ns,
+			     UA_REGISTERING, account_name(a), NULL, NULL);
 		break;
 	case SIP_ACCOUNT_REGISTER_OK:
 		report_register(a, true, info);
@@ -262,30 +263,27 @@ void action_register_event(struct sip_account *sip,
 	}
 }
 
-void accounts_unregister(struct engine *e, const struct wire_action *action)
+void action_register_remove(struct actions *actions,
+			    const struct wire_action *action)
 {
-	struct le *le;
-
-	mono_timer_cancel(&e->registering.tmr);
-	LIST_FOREACH(&e->accounts, le)
-	{
-		struct account *a = le->data;
-
-		if (a->state == ACCOUNT_WAITING)
+	mono_timer_cancel(&actions->registering.tmr);
+	for (struct account *a = accounts_first(actions->accounts); a;
+	     a = account_next(a)) {
+		if (account_state(a) == ACCOUNT_WAITING)
 			account_set_state(a, ACCOUNT_IDLE);
-		if (a->state == ACCOUNT_REGISTERED ||
-		    a->state == ACCOUNT_TRYING)
+		if (account_state(a) == ACCOUNT_REGISTERED ||
+		    account_state(a) == ACCOUNT_TRYING)
 			account_set_state(a, ACCOUNT_LEAVING);
 	}
-	e->registering.unregister = action;
-	e->registering.removed = list_head(&e->accounts);
-	remove_more(e);
-	if (!report_ended(e->report) && !accounts_leaving(e))
-		steps_done(e);
+	actions->registering.unregister = action;
+	actions->registering.removed = accounts_first(actions->accounts);
+	remove_more(actions);
+	if (!report_ended(actions->report) && !action_register_leaving(actions))
+		action_done(actions);
 }
 
-bool accounts_leaving(const struct engine *e)
+bool action_register_leaving(const struct actions *actions)
 {
-	return accounts_in_state(e, ACCOUNT_LEAVING) ||
-	       accounts_in_state(e, ACCOUNT_REMOVING);
+	return accounts_in_state(actions->accounts, ACCOUNT_LEAVING) ||
+	       accounts_in_state(actions->accounts, ACCOUNT_REMOVING);
 }

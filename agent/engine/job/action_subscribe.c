@@ -1,6 +1,6 @@
 /* The subscribe and publish actions: what the role's accounts watch, and what
  * they say of themselves. */
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/job/job_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,23 +38,23 @@ static void watch_free(struct watch *w)
 }
 
 /* What the action wanted of it has happened, or cannot. */
-static void settled(struct engine *e, const struct account *account,
+static void settled(struct actions *actions, const struct account *account,
 		    const char *uri, const char *refusal)
 {
-	struct action_subscribe *k = &e->watching;
+	struct action_subscribe *k = &actions->watching;
 
 	if (!k->action)
 		return;
 	if (refusal)
 		report_event(
-			e->report,
+			actions->report,
 			wire_event_assert(
-				report_time(e->report, clock_mono_ns()),
+				report_time(actions->report, clock_mono_ns()),
 				account_name(account), type_name(k->action),
 				uri[0] ? uri : account_name(account), refusal));
 	k->settled++;
 	/* In a turn of its own: the handler we are in is not to recurse. */
-	mono_timer_start(&k->tmr, 0, ask_next, e);
+	mono_timer_start(&k->tmr, 0, ask_next, actions);
 }
 
 static void watch_settled(struct watch *w, const char *refusal)
@@ -62,22 +62,22 @@ static void watch_settled(struct watch *w, const char *refusal)
 	if (!w->waited)
 		return;
 	w->waited = false;
-	settled(w->account->engine, w->account, w->uri, refusal);
+	settled(actions_of(w->account), w->account, w->uri, refusal);
 }
 
 static void watch_state(const struct watch *w, int64_t mono_ns,
 			enum ua_state state, const char *text)
 {
-	report_state(w->account->engine->report, mono_ns, state,
+	report_state(actions_of(w->account)->report, mono_ns, state,
 		     account_name(w->account), NULL, text);
 }
 
 static void watch_over(struct watch *w)
 {
-	struct engine *e = w->account->engine;
+	struct actions *actions = account_owner(w->account);
 
 	watch_free(w);
-	engine_end_check(e);
+	action_ended(actions);
 }
 
 /* ---- subscriptions ---- */
@@ -129,7 +129,7 @@ void action_subscribe_mwi(struct sip_account *sip,
 
 	(void)sip;
 	notify_text(text, sizeof(text), info);
-	report_state(a->engine->report, info->mono_ns, UA_MWI_NOTIFY,
+	report_state(actions_of(a)->report, info->mono_ns, UA_MWI_NOTIFY,
 		     account_name(a), NULL, text);
 }
 
@@ -182,7 +182,8 @@ static int subscribe(struct watch *w)
 		.arg = w,
 	};
 
-	return sip_subscribe(&w->subscription, w->account->sip, &params);
+	return sip_subscribe(&w->subscription, account_sip(w->account),
+			     &params);
 }
 
 /* ---- publications ---- */
@@ -217,25 +218,25 @@ static void publication_event(struct sip_publication *p,
 
 static int publish(struct watch *w, const struct wire_action *a)
 {
-	struct action_notify_state s;
+	struct action_answer_state s;
 
-	action_notify_state(&s, a);
-	return w->publication
-		       ? sip_publication_modify(w->publication, &s.state)
-		       : sip_publish(&w->publication, w->account->sip, &s.state,
-				     a->expires_s, publication_event, w);
+	action_answer_state(&s, a);
+	return w->publication ? sip_publication_modify(w->publication, &s.state)
+			      : sip_publish(&w->publication,
+					    account_sip(w->account), &s.state,
+					    a->expires_s, publication_event, w);
 }
 
 /* ---- the actions ---- */
 
 /* What an earlier action began for the same account. */
-static struct watch *watch_find(const struct engine *e,
+static struct watch *watch_find(const struct actions *actions,
 				const struct wire_action *a,
 				const struct account *account, const char *uri)
 {
 	struct le *le;
 
-	LIST_FOREACH(&e->watching.list, le)
+	LIST_FOREACH(&actions->watching.list, le)
 	{
 		struct watch *w = le->data;
 
@@ -258,7 +259,7 @@ static void watch_end(struct watch *w)
 		sip_unpublish(w->publication);
 }
 
-static int watch_new(struct engine *e, const struct wire_action *a,
+static int watch_new(struct actions *actions, const struct wire_action *a,
 		     struct account *account, const char *uri)
 {
 	struct watch *w = calloc(1, sizeof(*w));
@@ -270,7 +271,7 @@ static int watch_new(struct engine *e, const struct wire_action *a,
 	w->action = a;
 	w->waited = true;
 	snprintf(w->uri, sizeof(w->uri), "%s", uri);
-	list_append(&e->watching.list, &w->le, w);
+	list_append(&actions->watching.list, &w->le, w);
 	err = a->type == WIRE_ACTION_PUBLISH ? publish(w, a) : subscribe(w);
 	if (err)
 		watch_free(w);
@@ -278,18 +279,19 @@ static int watch_new(struct engine *e, const struct wire_action *a,
 }
 
 /* @return 0: it will be settled; -errno */
-static int ask_one(struct engine *e, size_t i, char uri[static URI_BYTES])
+static int ask_one(struct actions *actions, size_t i,
+		   char uri[static URI_BYTES])
 {
-	const struct wire_action *a = e->watching.action;
-	struct account *account = e->calling.accounts[i];
+	const struct wire_action *a = actions->watching.action;
+	struct account *account = actions->calling.accounts[i];
 	struct watch *w;
 
 	uri[0] = '\0';
 	if (a->dial_destination &&
-	    wire_expand_dial(uri, URI_BYTES, a->dial_destination, e->job,
+	    wire_expand_dial(uri, URI_BYTES, a->dial_destination, actions->job,
 			     (unsigned)i, account_name(account)) < 0)
 		return -EINVAL;
-	w = watch_find(e, a, account, uri);
+	w = watch_find(actions, a, account, uri);
 	if (w && a->expires_s == 0) {
 		w->waited = true;
 		watch_end(w);
@@ -301,25 +303,25 @@ static int ask_one(struct engine *e, size_t i, char uri[static URI_BYTES])
 	}
 	if (w || (a->type == WIRE_ACTION_PUBLISH && a->expires_s == 0))
 		return -EALREADY;
-	return watch_new(e, a, account, uri);
+	return watch_new(actions, a, account, uri);
 }
 
 static void ask_next(void *arg)
 {
-	struct engine *e = arg;
-	struct action_subscribe *k = &e->watching;
-	size_t count = e->calling.account_count;
+	struct actions *actions = arg;
+	struct action_subscribe *k = &actions->watching;
+	size_t count = actions->calling.account_count;
 
-	if (report_ended(e->report) || !k->action)
+	if (report_ended(actions->report) || !k->action)
 		return;
 	while (k->asked < count &&
-	       k->asked - k->settled < ENGINE_REGISTERS_MAX) {
+	       k->asked - k->settled < ACTION_REQUESTS_MAX) {
 		char uri[URI_BYTES];
 		size_t i = k->asked++;
-		int err = ask_one(e, i, uri);
+		int err = ask_one(actions, i, uri);
 
 		if (err)
-			settled(e, e->calling.accounts[i], uri,
+			settled(actions, actions->calling.accounts[i], uri,
 				err == -EALREADY
 					? "there is one already, or none to end"
 					: strerror(-err));
@@ -328,29 +330,30 @@ static void ask_next(void *arg)
 		return;
 	k->action = NULL;
 	mono_timer_cancel(&k->tmr);
-	action_call_stop(e);
-	steps_done(e);
+	action_call_stop(actions);
+	action_done(actions);
 }
 
-void action_subscribe_start(struct engine *e, const struct wire_action *action)
+void action_subscribe_start(struct actions *actions,
+			    const struct wire_action *action)
 {
-	struct action_subscribe *k = &e->watching;
+	struct action_subscribe *k = &actions->watching;
 
-	action_call_stop(e);
-	if (action_call_gather(e, action))
+	action_call_stop(actions);
+	if (action_call_gather(actions, action))
 		return; /* the job was ended */
 	k->action = action;
 	k->asked = 0;
 	k->settled = 0;
-	ask_next(e);
+	ask_next(actions);
 }
 
-void action_subscribe_end(struct engine *e)
+void action_subscribe_end(struct actions *actions)
 {
-	struct le *le = list_head(&e->watching.list);
+	struct le *le = list_head(&actions->watching.list);
 
-	mono_timer_cancel(&e->watching.tmr);
-	e->watching.action = NULL;
+	mono_timer_cancel(&actions->watching.tmr);
+	actions->watching.action = NULL;
 	while (le) {
 		struct watch *w = le->data;
 
@@ -361,14 +364,14 @@ void action_subscribe_end(struct engine *e)
 	}
 }
 
-bool action_subscribe_ended(const struct engine *e)
+bool action_subscribe_ended(const struct actions *actions)
 {
-	return !e->watching.list.head;
+	return !actions->watching.list.head;
 }
 
-void action_subscribe_free(struct engine *e)
+void action_subscribe_free(struct actions *actions)
 {
-	mono_timer_cancel(&e->watching.tmr);
-	while (e->watching.list.head)
-		watch_free(e->watching.list.head->data);
+	mono_timer_cancel(&actions->watching.tmr);
+	while (actions->watching.list.head)
+		watch_free(actions->watching.list.head->data);
 }

@@ -1,8 +1,27 @@
-#include "agent/engine/job/call_starts.h"
+#include "agent/engine/job/job_internal.h"
 
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/engine_internal.h"
 #include "base/log.h"
+
+#include <math.h>
+
+int64_t call_starts_next_ns(int64_t at_ns, double per_second,
+			    uint32_t ramp_up_s)
+{
+	double at = (double)at_ns / (double)NS_PER_S;
+	double ramp = ramp_up_s;
+	double next, short_of;
+
+	if (at >= ramp)
+		return at_ns + (int64_t)((double)NS_PER_S / per_second);
+	/* one more call: per_second * (next^2 - at^2) / (2 * ramp) = 1 */
+	next = sqrt(at * at + 2 * ramp / per_second);
+	if (next > ramp) { /* a part of it is due after the ramp */
+		short_of =
+			1 - per_second * (ramp * ramp - at * at) / (2 * ramp);
+		next = ramp + short_of / per_second;
+	}
+	return (int64_t)llround(next * (double)NS_PER_S);
+}
 
 void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns)
 {
@@ -15,66 +34,51 @@ void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns)
 		s->late_max_ns = s->late_ns;
 }
 
-/* Calls that hold a port and should not: closed and not accounted for, their
- * BYE not answered, or their time is over. */
-static uint32_t calls_linger(const struct engine *e, int64_t now_ns)
+static uint32_t pairs_of_range(const struct actions *actions)
 {
-	uint32_t count = 0;
-	struct le *le;
+	uint32_t first =
+		actions->settings->rtp_min + (actions->settings->rtp_min & 1u);
 
-	LIST_FOREACH(&e->calls, le)
-	{
-		const struct call *c = le->data;
-		bool over = c->established_ns && c->duration_ns != INT64_MAX &&
-			    now_ns >= call_end_ns(c);
-
-		count += c->closed || c->hangup_ns || over;
-	}
-	return count;
-}
-
-static uint32_t pairs_of_range(const struct engine *e)
-{
-	uint32_t first = e->settings.rtp_min + (e->settings.rtp_min & 1u);
-
-	return e->settings.rtp_max > first
-		       ? (e->settings.rtp_max - first + 1) / 2
+	return actions->settings->rtp_max > first
+		       ? (actions->settings->rtp_max - first + 1) / 2
 		       : 0;
 }
 
-static void range_too_small(struct engine *e, uint32_t asked)
+static void range_too_small(struct actions *actions, uint32_t asked)
 {
 	report_end_job(
-		e->report, "error",
+		actions->report, "error",
 		"role %s: no port of the RTP range is free: %u calls are up, "
 		"the test asks for %u at a time and the range %u-%u has room "
 		"for %u: widen rtp_ports, or lower max_concurrent_calls",
-		e->job->role, e->calls_listed, asked, e->settings.rtp_min,
-		e->settings.rtp_max, pairs_of_range(e));
+		actions->job->role, calls_listed(actions->calls), asked,
+		actions->settings->rtp_min, actions->settings->rtp_max,
+		pairs_of_range(actions));
 }
 
-static void range_taken(struct engine *e)
+static void range_taken(struct actions *actions)
 {
 	report_end_job(
-		e->report, "error",
+		actions->report, "error",
 		"role %s: no port of the RTP range %u-%u is free for %u s, "
 		"and no call of this role holds one: other jobs of this "
 		"agent or other programs do: widen or move rtp_ports",
-		e->job->role, e->settings.rtp_min, e->settings.rtp_max,
+		actions->job->role, actions->settings->rtp_min,
+		actions->settings->rtp_max,
 		(unsigned)(STARTS_FOREIGN_NS / NS_PER_S));
 }
 
-bool call_starts_wait(struct engine *e, const struct wire_action *action,
+bool call_starts_wait(struct actions *actions, const struct wire_action *action,
 		      int64_t now_ns)
 {
-	struct call_starts *s = &e->starts;
-	uint32_t lingering = calls_linger(e, now_ns);
+	struct call_starts *s = &actions->starts;
+	uint32_t lingering = calls_lingering(actions->calls, now_ns);
 	uint32_t asked = action->max_concurrent_calls;
 	bool late = s->late_ns >= STARTS_LATE_NS &&
 		    now_ns - s->late_at_ns <= STARTS_LATE_FOR_NS;
 
-	if (e->answering)
-		asked += e->answering->max_concurrent_calls;
+	if (actions->answering)
+		asked += actions->answering->max_concurrent_calls;
 	if (!s->waits) {
 		s->waits = true;
 		s->since_ns = now_ns;
@@ -83,13 +87,13 @@ bool call_starts_wait(struct engine *e, const struct wire_action *action,
 		s->lingered_max = lingering;
 	if (late && s->late_ns > s->late_max_ns)
 		s->late_max_ns = s->late_ns;
-	if (lingering == 0 && !late && asked > pairs_of_range(e) &&
-	    e->calls_listed > 0)
-		range_too_small(e, asked);
-	else if (e->calls_listed == 0 &&
+	if (lingering == 0 && !late && asked > pairs_of_range(actions) &&
+	    calls_listed(actions->calls) > 0)
+		range_too_small(actions, asked);
+	else if (calls_listed(actions->calls) == 0 &&
 		 now_ns - s->since_ns >= STARTS_FOREIGN_NS)
-		range_taken(e);
-	return !report_ended(e->report);
+		range_taken(actions);
+	return !report_ended(actions->report);
 }
 
 void call_starts_over(struct call_starts *s, uint64_t missed)

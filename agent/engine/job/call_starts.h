@@ -1,5 +1,6 @@
 /**
- * Calls of a generator that cannot begin when they are due, as no RTP port (or
+ * When the calls of a generator are due: a rate that rises linearly to its
+ * ceiling. Calls that cannot begin when they are due, as no RTP port (or
  * media session) is free: they wait, and what falls due meanwhile is missed.
  * docs/internals/engine.md has the rules.
  * Thread: the loop's.
@@ -12,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct engine;
+struct actions;
 struct wire_action;
 
 /* A loop that was later than this is the cause, not the port range. */
@@ -38,6 +39,19 @@ struct call_starts {
 	int64_t late_max_ns;
 };
 
+/**
+ * The moment of the next call. While the rate rises, rate(t) = per_second *
+ * t / ramp_up_s, so that per_second * ramp_up_s / 2 calls are due until it is
+ * reached; the gap is the time in which one more call is due.
+ * @param at_ns       when the last call was due, ns since the generator began,
+ *                    >= 0
+ * @param per_second  the full rate, > 0
+ * @param ramp_up_s   seconds until it is reached; 0: at once
+ * @return ns since the generator began, > at_ns
+ */
+int64_t call_starts_next_ns(int64_t at_ns, double per_second,
+			    uint32_t ramp_up_s);
+
 /** A timer of the generator fired. @param late_ns  after it was due */
 void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns);
 
@@ -46,7 +60,7 @@ void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns);
  * @param action  of the generator
  * @return true: wait; false: it would be in vain, the job was ended
  */
-bool call_starts_wait(struct engine *e, const struct wire_action *action,
+bool call_starts_wait(struct actions *actions, const struct wire_action *action,
 		      int64_t now_ns);
 
 /** The start that waited was made. @param missed  starts that were due since */

@@ -1,7 +1,7 @@
 /* What the job plays and expects is loaded and encoded before its first step,
  * by a thread of its own; what cannot be had ends the job before it calls. */
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/account/client_sounds.h"
+#include "agent/engine/job/job_internal.h"
 
 #include "base/log.h"
 
@@ -17,19 +17,20 @@ struct file {
 };
 
 /* @return false: enough */
-typedef bool (*file_h)(struct engine *e, const struct file *file, void *arg);
+typedef bool (*file_h)(struct actions *actions, const struct file *file,
+		       void *arg);
 
 /* Each file that the calls of an action play by one `play`. @return false: the
  * handler had enough */
-static bool play_walk(struct engine *e, const struct wire_action *a,
+static bool play_walk(struct actions *actions, const struct wire_action *a,
 		      const char *argument, file_h tell_h, void *arg)
 {
 	struct wire_fillings fillings;
 	char before[WIRE_ARGUMENT_BYTES] = "";
 	char name[WIRE_ARGUMENT_BYTES];
 
-	wire_fillings_init(&fillings, e->job, a,
-			   wire_registered_before(e->job, a));
+	wire_fillings_init(&fillings, actions->job, a,
+			   wire_registered_before(actions->job, a));
 	if (!wire_argument_is_template(argument))
 		fillings.count = 1;
 	for (unsigned n = 0; n < fillings.count; n++) {
@@ -40,34 +41,35 @@ static bool play_walk(struct engine *e, const struct wire_action *a,
 		    strcmp(name, before) == 0)
 			continue;
 		memcpy(before, name, sizeof(before));
-		f.err = engine_play(e, a, name, f.path, sizeof(f.path));
-		if (!tell_h(e, &f, arg))
+		f.err = calls_play_path(actions->calls, a, name, f.path,
+					sizeof(f.path));
+		if (!tell_h(actions, &f, arg))
 			return false;
 	}
 	return true;
 }
 
 /* Each file of an action. @return false: the handler had enough */
-static bool files_walk(struct engine *e, const struct wire_action *a,
+static bool files_walk(struct actions *actions, const struct wire_action *a,
 		       file_h tell_h, void *arg)
 {
 	struct file f = {.member = "prompt", .name = a->prompt};
 
-	f.err = engine_prompt(e, a, f.path, sizeof(f.path));
+	f.err = engine_prompt(actions->settings, a, f.path, sizeof(f.path));
 	if (!f.name) /* of the agent's configuration */
-		f.name = e->settings.default_prompt;
+		f.name = actions->settings->default_prompt;
 	if (a->client != WIRE_CLIENT_BARESIP && (f.err || f.path[0]) &&
-	    !tell_h(e, &f, arg))
+	    !tell_h(actions, &f, arg))
 		return false;
 	f = (struct file){.member = "expect_prompt", .name = a->expect_prompt};
-	f.err = engine_expected(e, a, f.path, sizeof(f.path));
-	if (f.name && !tell_h(e, &f, arg))
+	f.err = engine_expected(actions->settings, a, f.path, sizeof(f.path));
+	if (f.name && !tell_h(actions, &f, arg))
 		return false;
 	for (size_t i = 0; i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
 		if (c->type == WIRE_SCRIPT_PLAY &&
-		    !play_walk(e, a, c->argument, tell_h, arg))
+		    !play_walk(actions, a, c->argument, tell_h, arg))
 			return false;
 	}
 	return true;
@@ -79,11 +81,12 @@ struct place {
 };
 
 /* The next action with media. @return NULL: there is none */
-static const struct wire_action *next_action(const struct engine *e,
+static const struct wire_action *next_action(const struct actions *actions,
 					     struct place *at)
 {
-	for (; at->step < e->job->step_count; at->step++, at->action = 0) {
-		const struct wire_step *step = &e->job->steps[at->step];
+	for (; at->step < actions->job->step_count;
+	     at->step++, at->action = 0) {
+		const struct wire_step *step = &actions->job->steps[at->step];
 
 		while (at->action < step->action_count) {
 			const struct wire_action *a =
@@ -135,17 +138,18 @@ static const char *client_reason(int err)
 	}
 }
 
-static void fail(struct engine *e, const struct file *f, const char *why)
+static void fail(struct actions *actions, const struct file *f, const char *why)
 {
-	report_end_job(e->report, "error", "role %s: %s \"%s\" %s",
-		       e->job->role, f->member, f->name, why);
+	report_end_job(actions->report, "error", "role %s: %s \"%s\" %s",
+		       actions->job->role, f->member, f->name, why);
 }
 
-static bool missing_tell(struct engine *e, const struct file *f, void *arg)
+static bool missing_tell(struct actions *actions, const struct file *f,
+			 void *arg)
 {
 	(void)arg;
 	if (f->err)
-		fail(e, f, reason(f->err));
+		fail(actions, f, reason(f->err));
 	return !f->err;
 }
 
@@ -155,7 +159,8 @@ struct preparation {
 };
 
 /* A client with media of its own reads a file that is made here, once. */
-static bool play_prepare(struct engine *e, const struct file *f, void *arg)
+static bool play_prepare(struct actions *actions, const struct file *f,
+			 void *arg)
 {
 	const struct preparation *p = arg;
 	char wav[CLIENT_SOUND_PATH_BYTES];
@@ -163,47 +168,49 @@ static bool play_prepare(struct engine *e, const struct file *f, void *arg)
 	int err = f->err;
 
 	if (!err && p->action->client == WIRE_CLIENT_NATIVE) {
-		(void)media_engine_prepare_play(e->media, p->params, f->path);
+		(void)media_engine_prepare_play(actions->media, p->params,
+						f->path);
 		return true;
 	}
 	if (!err)
-		err = client_sounds_get(&e->sounds, f->path, wav, &ns);
+		err = client_sounds_get(user_agents_sounds(actions->accounts),
+					f->path, wav, &ns);
 	if (err)
-		fail(e, f, client_reason(err));
+		fail(actions, f, client_reason(err));
 	return !err;
 }
 
 /* What fails but by its file shows at the call that needs it. */
-static int prepare_action(struct engine *e, const struct wire_action *a)
+static int prepare_action(struct actions *actions, const struct wire_action *a)
 {
 	struct media_session_params params;
-	struct call_media_files files;
+	struct calls_media_files files;
 	struct preparation preparation = {a, &params};
 	bool good = true;
 
-	if (call_media_params(e, a, &files, &params) ||
-	    media_engine_prepare(e->media, &params))
+	if (calls_media_params(actions->calls, a, &files, &params) ||
+	    media_engine_prepare(actions->media, &params))
 		log_warning("run=%s role=%s a prompt is not prepared",
-			    e->job->session_id, e->job->role);
+			    actions->job->session_id, actions->job->role);
 	for (size_t i = 0; good && i < a->client_action_count; i++) {
 		const struct wire_client_action *c = &a->client_actions[i];
 
 		if (c->type == WIRE_SCRIPT_PLAY)
-			good = play_walk(e, a, c->argument, play_prepare,
+			good = play_walk(actions, a, c->argument, play_prepare,
 					 &preparation);
 	}
 	return good ? 0 : -ENOENT;
 }
 
-int prompt_preparation_start(struct engine *e)
+int prompt_preparation_start(struct actions *actions)
 {
 	const struct wire_action *a;
 	struct place at = {0, 0};
 
-	while ((a = next_action(e, &at)) != NULL) {
-		if (!files_walk(e, a, missing_tell, NULL))
+	while ((a = next_action(actions, &at)) != NULL) {
+		if (!files_walk(actions, a, missing_tell, NULL))
 			return -ENOENT;
-		if (prepare_action(e, a))
+		if (prepare_action(actions, a))
 			return -ENOENT;
 	}
 	return 0;
@@ -215,27 +222,29 @@ struct failure {
 	int err;
 };
 
-static bool failure_tell(struct engine *e, const struct file *f, void *arg)
+static bool failure_tell(struct actions *actions, const struct file *f,
+			 void *arg)
 {
 	const struct failure *failure = arg;
 	bool found = strcmp(f->path, failure->path) == 0;
 
 	if (found)
-		fail(e, f, reason(failure->err));
+		fail(actions, f, reason(failure->err));
 	return !found;
 }
 
-bool prompt_preparation_failed(struct engine *e)
+bool prompt_preparation_failed(struct actions *actions)
 {
 	const struct wire_action *a;
 	struct failure failure;
 	struct place at = {0, 0};
 
-	failure.err = media_engine_prepare_failed(e->media, &failure.path);
+	failure.err =
+		media_engine_prepare_failed(actions->media, &failure.path);
 	if (!failure.err)
 		return false;
-	while ((a = next_action(e, &at)) != NULL) {
-		if (!files_walk(e, a, failure_tell, &failure))
+	while ((a = next_action(actions, &at)) != NULL) {
+		if (!files_walk(actions, a, failure_tell, &failure))
 			return true;
 	}
 	return false;

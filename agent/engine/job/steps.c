@@ -1,11 +1,30 @@
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/job/steps.h"
 
+#include "agent/engine/job/job_internal.h"
 #include "base/log.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define GO_DELAY_MS_MAX 3600000u
+
+enum steps_phase {
+	STEPS_WAITING,   /* for the go of step `next` */
+	STEPS_DELAYED,   /* go received, its delay runs */
+	STEPS_PREPARING, /* it is over, prompts are still being encoded */
+	STEPS_RUNNING,
+};
+
+struct steps {
+	enum steps_phase phase;
+	size_t step;   /* the one that waits or runs */
+	size_t action; /* within it */
+	struct actions actions;
+	struct mono_timer tmr;      /* the delay of a go; a wait action */
+	struct mono_timer tmr_done; /* breaks the recursion action by action */
+};
 
 static const char *type_name(enum wire_action_type type)
 {
@@ -36,176 +55,298 @@ static const char *type_name(enum wire_action_type type)
 	return "?";
 }
 
-static const struct wire_step *step_now(const struct engine *e)
+static const struct wire_step *step_now(const struct steps *s)
 {
-	return &e->job->steps[e->steps.step];
+	return &s->actions.job->steps[s->step];
 }
 
-static bool wait_calls_over(const struct engine *e, const struct wire_action *a)
+static bool wait_calls_over(const struct steps *s, const struct wire_action *a)
 {
-	return a->wait_calls && e->calls_ended >= a->wait_calls;
+	return a->wait_calls && s->actions.calls_ended >= a->wait_calls;
 }
+
+static void action_is_done(void *arg);
 
 static void wait_over(void *arg)
 {
-	steps_done(arg);
+	action_is_done(arg);
 }
 
-static void step_ready(struct engine *e)
+static void step_ready(struct steps *s)
 {
-	struct steps *s = &e->steps;
-
-	report_send(e->report, json_pack("{s:s, s:I}", "type", "ready", "step",
-					 (json_int_t)s->step));
-	log_info("run=%s role=%s step %zu is ready", e->job->session_id,
-		 e->job->role, s->step);
+	report_send(s->actions.report, json_pack("{s:s, s:I}", "type", "ready",
+						 "step", (json_int_t)s->step));
+	log_info("run=%s role=%s step %zu is ready", s->actions.job->session_id,
+		 s->actions.job->role, s->step);
 	s->phase = STEPS_WAITING;
 	s->step++;
 	s->action = 0;
 }
 
-static void action_start(struct engine *e)
+static void action_start(struct steps *s)
 {
-	const struct wire_step *step = step_now(e);
+	const struct wire_step *step = step_now(s);
 	const struct wire_action *a;
 
-	if (e->steps.action == step->action_count) {
-		step_ready(e);
+	if (s->action == step->action_count) {
+		step_ready(s);
 		return;
 	}
-	a = &step->actions[e->steps.action];
+	a = &step->actions[s->action];
 	switch (a->type) {
 	case WIRE_ACTION_REGISTER:
-		accounts_register(e, a);
+		action_register_start(&s->actions, a);
 		break;
 	case WIRE_ACTION_ANSWER:
-		action_answer_start(e, a);
+		action_answer_start(&s->actions, a);
 		break;
 	case WIRE_ACTION_CALL:
 	case WIRE_ACTION_STREAM:
-		action_call_start(e, a);
+		action_call_start(&s->actions, a);
 		break;
 	case WIRE_ACTION_UNREGISTER:
-		accounts_unregister(e, a);
+		action_register_remove(&s->actions, a);
 		break;
 	case WIRE_ACTION_WAIT:
-		mono_timer_start(&e->steps.tmr,
-				 wait_calls_over(e, a) ? 0 : a->wait_ms,
-				 wait_over, e);
+		mono_timer_start(&s->tmr,
+				 wait_calls_over(s, a) ? 0 : a->wait_ms,
+				 wait_over, s);
 		break;
 	case WIRE_ACTION_MESSAGE:
 	case WIRE_ACTION_OPTIONS:
-		action_options_start(e, a);
+		action_options_start(&s->actions, a);
 		break;
 	case WIRE_ACTION_SUBSCRIBE:
 	case WIRE_ACTION_PUBLISH:
-		action_subscribe_start(e, a);
+		action_subscribe_start(&s->actions, a);
 		break;
 	case WIRE_ACTION_NOTIFY:
-		action_notify_notify(e, a);
+		action_answer_notify(&s->actions, a);
 		break;
 	}
 }
 
 static void go_due(void *arg)
 {
-	struct engine *e = arg;
-	struct steps *s = &e->steps;
+	struct steps *s = arg;
 
-	if (s->step == e->job->step_count) {
-		report_end_job(e->report, "completed", "%s", "");
+	if (s->step == s->actions.job->step_count) {
+		report_end_job(s->actions.report, "completed", "%s", "");
 		return;
 	}
-	if (!media_engine_prepared(e->media)) {
+	if (!media_engine_prepared(s->actions.media)) {
 		s->phase = STEPS_PREPARING; /* steps_prepared() goes on */
 		return;
 	}
-	if (prompt_preparation_failed(e))
+	if (prompt_preparation_failed(&s->actions))
 		return;
 	s->phase = STEPS_RUNNING;
 	s->action = 0;
-	action_start(e);
+	action_start(s);
 }
 
-void steps_prepared(struct engine *e)
+void steps_prepared(struct steps *s)
 {
-	if (e->steps.phase == STEPS_PREPARING && !report_ended(e->report) &&
-	    media_engine_prepared(e->media))
-		go_due(e);
+	if (s->phase == STEPS_PREPARING && !report_ended(s->actions.report) &&
+	    media_engine_prepared(s->actions.media))
+		go_due(s);
 }
 
-int steps_go(struct engine *e, uint64_t step, uint64_t in_ms)
+int steps_go(struct steps *s, uint64_t step, uint64_t in_ms)
 {
-	struct steps *s = &e->steps;
-
 	if (s->phase != STEPS_WAITING || step != s->step ||
 	    in_ms > GO_DELAY_MS_MAX)
 		return -EPROTO;
 	s->phase = STEPS_DELAYED;
 	/* Roles begin a step together; they need not end the job together. */
-	mono_timer_start(&s->tmr, step == e->job->step_count ? 0 : in_ms,
-			 go_due, e);
+	mono_timer_start(&s->tmr,
+			 step == s->actions.job->step_count ? 0 : in_ms, go_due,
+			 s);
 	return 0;
 }
 
 static void done_later(void *arg)
 {
-	struct engine *e = arg;
+	struct steps *s = arg;
 
-	if (report_ended(e->report))
+	if (report_ended(s->actions.report))
 		return;
-	e->steps.action++;
-	action_start(e);
+	s->action++;
+	action_start(s);
 }
 
-void steps_done(struct engine *e)
+static void action_is_done(void *arg)
 {
-	if (!report_ended(e->report) && e->steps.phase == STEPS_RUNNING)
-		mono_timer_start(&e->steps.tmr_done, 0, done_later, e);
+	struct steps *s = arg;
+
+	if (!report_ended(s->actions.report) && s->phase == STEPS_RUNNING)
+		mono_timer_start(&s->tmr_done, 0, done_later, s);
 }
 
-void steps_call_ended(struct engine *e)
+/* A call that was taken has ended: a wait action may wait for it. */
+static void taken_ended(struct steps *s)
 {
-	const struct steps *s = &e->steps;
 	const struct wire_action *a;
 
-	if (s->phase != STEPS_RUNNING || s->action >= step_now(e)->action_count)
+	if (s->phase != STEPS_RUNNING || s->action >= step_now(s)->action_count)
 		return;
-	a = &step_now(e)->actions[s->action];
-	if (a->type == WIRE_ACTION_WAIT && wait_calls_over(e, a))
-		mono_timer_start(&e->steps.tmr, 0, wait_over, e);
+	a = &step_now(s)->actions[s->action];
+	if (a->type == WIRE_ACTION_WAIT && wait_calls_over(s, a))
+		mono_timer_start(&s->tmr, 0, wait_over, s);
 }
 
-void steps_stop(struct engine *e)
+void steps_where(const struct steps *s, char *dst, size_t size)
 {
-	mono_timer_cancel(&e->steps.tmr);
-	mono_timer_cancel(&e->steps.tmr_done);
-}
-
-void steps_where(const struct engine *e, char *dst, size_t size)
-{
-	const struct steps *s = &e->steps;
-
-	if (s->phase != STEPS_RUNNING && s->step == e->job->step_count)
+	if (s->phase != STEPS_RUNNING && s->step == s->actions.job->step_count)
 		snprintf(dst, size, "the end of the last step");
 	else if (s->phase != STEPS_RUNNING ||
-		 s->action >= step_now(e)->action_count)
+		 s->action >= step_now(s)->action_count)
 		snprintf(dst, size, "the start of step %zu", s->step);
 	else
 		snprintf(dst, size, "step %zu, action %u (%s)", s->step,
-			 step_now(e)->actions[s->action].index,
-			 type_name(step_now(e)->actions[s->action].type));
+			 step_now(s)->actions[s->action].index,
+			 type_name(step_now(s)->actions[s->action].type));
 }
 
-double steps_progress(const struct engine *e)
+double steps_progress(const struct steps *s)
 {
-	const struct steps *s = &e->steps;
 	double done = (double)s->step;
 
-	if (s->phase == STEPS_RUNNING && step_now(e)->action_count)
+	if (s->phase == STEPS_RUNNING && step_now(s)->action_count)
 		done += ((double)s->action +
-			 action_call_progress(e, clock_mono_ns())) /
-			(double)step_now(e)->action_count;
-	done /= (double)e->job->step_count;
+			 action_call_progress(&s->actions, clock_mono_ns())) /
+			(double)step_now(s)->action_count;
+	done /= (double)s->actions.job->step_count;
 	return done > 1 ? 1 : done;
+}
+
+void steps_busy(const struct steps *s, bool busy[static 2])
+{
+	busy[0] = s->actions.answering != NULL;
+	busy[1] = s->actions.calling.action != NULL;
+}
+
+uint64_t steps_starts_missed(const struct steps *s)
+{
+	return s->actions.starts.missed;
+}
+
+void steps_starts_flaw(const struct steps *s)
+{
+	const struct call_starts *starts = &s->actions.starts;
+	char text[192];
+
+	if (!call_starts_saturated(starts))
+		return;
+	(void)str_print(text, sizeof(text),
+			"generator saturated: calls did not start when they "
+			"were due, %u calls lingered and held RTP ports, the "
+			"engine's loop was %lld ms late",
+			starts->lingered_max,
+			(long long)(starts->late_max_ns / NS_PER_MS));
+	report_flaw(s->actions.report, "starts_missed", starts->missed, text);
+}
+
+/* ---- handlers of the accounts and the calls ---- */
+
+static void call_is_closed(bool outgoing, void *arg)
+{
+	struct steps *s = arg;
+
+	if (outgoing) {
+		action_call_closed(&s->actions);
+	} else {
+		s->actions.calls_ended++;
+		taken_ended(s);
+	}
+}
+
+static void call_has_ended(bool generated, void *arg)
+{
+	struct steps *s = arg;
+
+	if (generated)
+		action_call_ended(&s->actions);
+	action_ended(&s->actions);
+}
+
+int steps_new(struct steps **ret, const struct steps_params *params)
+{
+	static const struct accounts_handlers of_accounts = {
+		.account_h = action_register_event,
+		.incoming_h = action_answer_incoming,
+		.mwi_h = action_subscribe_mwi,
+	};
+	static const struct calls_handlers of_calls = {
+		.closed_h = call_is_closed,
+		.ended_h = call_has_ended,
+	};
+	struct steps *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->actions.job = params->job;
+	s->actions.settings = params->settings;
+	s->actions.report = params->report;
+	s->actions.accounts = params->accounts;
+	s->actions.calls = params->calls;
+	s->actions.media = params->media;
+	s->actions.done_h = action_is_done;
+	s->actions.steps = s;
+	s->actions.ended_h = params->ended_h;
+	s->actions.removed_h = params->removed_h;
+	s->actions.arg = params->arg;
+	accounts_handle(params->accounts, &of_accounts, &s->actions);
+	calls_handle(params->calls, &of_calls, s);
+	*ret = s;
+	return 0;
+}
+
+struct steps *steps_free(struct steps *s)
+{
+	if (!s)
+		return NULL;
+	steps_stop(s);
+	mono_timer_cancel(&s->actions.registering.tmr);
+	action_subscribe_free(&s->actions);
+	free(s);
+	return NULL;
+}
+
+int steps_prepare(struct steps *s)
+{
+	return prompt_preparation_start(&s->actions);
+}
+
+/* ---- the end of the job ---- */
+
+void steps_stop(struct steps *s)
+{
+	mono_timer_cancel(&s->tmr);
+	mono_timer_cancel(&s->tmr_done);
+	action_call_stop(&s->actions);
+}
+
+void steps_end(struct steps *s)
+{
+	steps_stop(s);
+	action_subscribe_end(&s->actions);
+	action_answer_stop(&s->actions);
+}
+
+bool steps_ended(const struct steps *s)
+{
+	return !s->actions.calling.action && !s->actions.answering &&
+	       action_subscribe_ended(&s->actions);
+}
+
+void steps_unregister(struct steps *s)
+{
+	action_register_remove(&s->actions, NULL);
+}
+
+unsigned steps_bindings(const struct steps *s)
+{
+	return accounts_in_state(s->actions.accounts, ACCOUNT_LEAVING) +
+	       accounts_in_state(s->actions.accounts, ACCOUNT_REMOVING);
 }

@@ -1,5 +1,5 @@
 /* Moments of calls under a rising rate, against the integral of the rate. */
-#include "agent/engine/job/call_rate.h"
+#include "agent/engine/job/call_starts.h"
 
 #include "base/clock.h"
 
@@ -20,9 +20,9 @@ static double due_until(double t, double rate, double ramp)
 static void test_pace_without_ramp_is_even(void **state)
 {
 	(void)state;
-	assert_int_equal(call_rate_next_ns(0, 4, 0), NS_PER_S / 4);
-	assert_int_equal(call_rate_next_ns(NS_PER_S, 0.5, 0), 3 * NS_PER_S);
-	assert_int_equal(call_rate_next_ns(0, 1000, 0), NS_PER_S / 1000);
+	assert_int_equal(call_starts_next_ns(0, 4, 0), NS_PER_S / 4);
+	assert_int_equal(call_starts_next_ns(NS_PER_S, 0.5, 0), 3 * NS_PER_S);
+	assert_int_equal(call_starts_next_ns(0, 1000, 0), NS_PER_S / 1000);
 }
 
 static void test_pace_follows_the_rate(void **state)
@@ -38,8 +38,8 @@ static void test_pace_follows_the_rate(void **state)
 		int64_t at = 0, gap = INT64_MAX - 2;
 
 		for (int n = 1; n <= 3000; n++) {
-			int64_t next = call_rate_next_ns(at, rows[i].rate,
-							 rows[i].ramp_s);
+			int64_t next = call_starts_next_ns(at, rows[i].rate,
+							   rows[i].ramp_s);
 			double due = due_until((double)next / (double)NS_PER_S,
 					       rows[i].rate, rows[i].ramp_s);
 
@@ -58,7 +58,7 @@ static void test_pace_follows_the_rate(void **state)
 /* A generator that was held up goes on from a moment between two calls. */
 static void test_pace_from_any_moment(void **state)
 {
-	int64_t next = call_rate_next_ns(3 * NS_PER_S, 2, 10);
+	int64_t next = call_starts_next_ns(3 * NS_PER_S, 2, 10);
 	double from = due_until(3, 2, 10);
 
 	(void)state;
@@ -66,7 +66,7 @@ static void test_pace_from_any_moment(void **state)
 		    from + 1 - 1e-6);
 	assert_true(due_until((double)next / (double)NS_PER_S, 2, 10) <
 		    from + 1 + 1e-6);
-	assert_int_equal(call_rate_next_ns(10 * NS_PER_S, 2, 10),
+	assert_int_equal(call_starts_next_ns(10 * NS_PER_S, 2, 10),
 			 10 * NS_PER_S + NS_PER_S / 2);
 }
 

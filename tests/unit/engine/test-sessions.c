@@ -1,4 +1,4 @@
-#include "agent/engine/job/session_count.h"
+#include "agent/engine/call/calls.h"
 #include "control/wire/job_decode.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static uint32_t wanted(const char *steps)
 	assert_non_null(spec);
 	if (wire_job_decode(&job, spec, reason))
 		fail_msg("%s", reason);
-	sessions = session_count_wanted(job);
+	sessions = calls_sessions_wanted(job);
 	wire_job_free(job);
 	json_decref(spec);
 	return sessions;
@@ -81,8 +81,8 @@ static void test_sessions_are_bounded(void **state)
 {
 	(void)state;
 	assert_int_equal(of_answer(",\"max_concurrent_calls\":10000"),
-			 ENGINE_CALLS_MAX);
-	assert_int_equal(of_call("10000", "100"), ENGINE_CALLS_MAX);
+			 CALLS_MAX);
+	assert_int_equal(of_call("10000", "100"), CALLS_MAX);
 }
 
 static void test_sessions_of_both_add_up(void **state)

@@ -1,5 +1,4 @@
-#include "agent/engine/call/call_media.h"
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/account/accounts_internal.h"
 
 #include "base/log.h"
 #include "base/str.h"
@@ -98,7 +97,7 @@ static int account_sip_new(struct account *a, const struct account *lender,
 		.ca = way->tls.ca,
 		.server_name = way->tls.server_name,
 	};
-	struct headers headers;
+	struct custom_headers headers;
 	struct sip_account_media media;
 	struct sip_account_params params = {
 		.username = account_name(a),
@@ -111,16 +110,16 @@ static int account_sip_new(struct account *a, const struct account *lender,
 		.tls = &tls,
 		.regexpire_s = action->regexpire_s,
 		.media = &media,
-		.account_h = action_register_event,
-		.incoming_h = action_answer_incoming,
+		.account_h = a->accounts->handlers.account_h,
+		.incoming_h = a->accounts->handlers.incoming_h,
 		.arg = a,
 		.reason = reason,
 	};
 	int err;
 
-	a->media = user_agents_media_of(a->engine, action);
+	a->media = user_agents_media_of(a->accounts, action);
 	user_agents_media(&media, a->media);
-	call_nat_of(&media.nat, a->engine, a->media);
+	nat_servers_params(&media.nat, a->accounts, a->media);
 	if (way->host_count) {
 		params.target = host_of(&way->hosts[0]);
 		/* One that fails leads to the next (RFC 3263 4.3). */
@@ -129,11 +128,11 @@ static int account_sip_new(struct account *a, const struct account *lender,
 		params.more = more;
 	} else {
 		/* Takes calls: what it sends goes where its URI leads. */
-		params.target.host = a->engine->settings.bind;
+		params.target.host = a->accounts->settings->bind;
 		params.direct = true;
 	}
-	err = certificate_find(&own, &a->engine->settings, way->tls.certificate,
-			       reason);
+	err = certificate_find(&own, a->accounts->settings,
+			       way->tls.certificate, reason);
 	if (err)
 		return err;
 	tls.cert_file = own.cert[0] ? own.cert : NULL;
@@ -143,18 +142,18 @@ static int account_sip_new(struct account *a, const struct account *lender,
 		return err;
 	params.headers = headers.list;
 	params.header_count = headers.count;
-	err = sip_account_new(&a->sip, user_agents_ua(a->engine, action),
+	err = sip_account_new(&a->sip, user_agents_ua(a->accounts, action),
 			      &params);
 	custom_headers_free(&headers);
 	if (err)
 		return err;
 	sip_account_accept_calls(a->sip, false);
 	if (user_agents_native(a))
-		(void)sip_account_mwi(a->sip, action_subscribe_mwi);
+		(void)sip_account_mwi(a->sip, a->accounts->handlers.mwi_h);
 	return 0;
 }
 
-static struct account *account_make(struct engine *e,
+static struct account *account_make(struct accounts *accounts,
 				    const struct wire_action *action,
 				    const struct wire_credential *credential,
 				    unsigned index,
@@ -167,72 +166,154 @@ static struct account *account_make(struct engine *e,
 	*ret_err = -ENOMEM;
 	if (!a)
 		return NULL;
-	a->engine = e;
+	a->accounts = accounts;
 	a->origin = action;
 	a->credential = credential;
 	a->index = index;
 	*ret_err = account_sip_new(a, lender, reason);
 	if (*ret_err) {
 		account_where(a, where, sizeof(where));
-		report_end_job(e->report, "error", "role %s: account %s: %s",
-			       e->job->role, where,
-			       reason[0] ? reason : strerror(-*ret_err));
+		report_end_job(accounts->report, "error",
+			       "role %s: account %s: %s", accounts->job->role,
+			       where, reason[0] ? reason : strerror(-*ret_err));
 		free(a);
 		return NULL;
 	}
-	list_append(&e->accounts, &a->le, a);
-	e->account_counts[a->state]++;
+	list_append(&accounts->list, &a->le, a);
+	accounts->counts[a->state]++;
 	return a;
 }
 
-struct account *account_new(struct engine *e, const struct wire_action *action,
-			    const struct wire_credential *credential,
-			    unsigned index, int *ret_err)
+struct account *accounts_add(struct accounts *accounts,
+			     const struct wire_action *action,
+			     const struct wire_credential *credential,
+			     unsigned index, int *ret_err)
 {
-	return account_make(e, action, credential, index, NULL, ret_err);
+	return account_make(accounts, action, credential, index, NULL, ret_err);
 }
 
-struct account *account_lent(const struct account *lender, bool registration,
-			     const struct wire_action *action, unsigned index,
-			     int *ret_err)
+struct account *accounts_lend(const struct account *lender, bool registration,
+			      const struct wire_action *action, unsigned index,
+			      int *ret_err)
 {
-	return account_make(lender->engine, action, lender->credential, index,
+	return account_make(lender->accounts, action, lender->credential, index,
 			    registration ? lender : NULL, ret_err);
 }
 
-int accounts_make(struct engine *e, const struct wire_action *action)
+int accounts_make(struct accounts *accounts, const struct wire_action *action)
 {
 	int err = 0;
 
 	if (action->credential_count == 0)
-		account_new(e, action, NULL, 0, &err);
+		accounts_add(accounts, action, NULL, 0, &err);
 	for (size_t i = 0; !err && i < action->credential_count; i++)
-		account_new(e, action, &action->credentials[i], (unsigned)i,
-			    &err);
+		accounts_add(accounts, action, &action->credentials[i],
+			     (unsigned)i, &err);
 	return err;
 }
 
-unsigned accounts_in_state(const struct engine *e, enum account_state state)
+unsigned accounts_in_state(const struct accounts *accounts,
+			   enum account_state state)
 {
-	return e->account_counts[state];
+	return accounts->counts[state];
 }
 
 void account_set_state(struct account *a, enum account_state state)
 {
-	a->engine->account_counts[a->state]--;
+	a->accounts->counts[a->state]--;
 	a->state = state;
-	a->engine->account_counts[state]++;
+	a->accounts->counts[state]++;
 }
 
-void accounts_free(struct engine *e)
+int accounts_new(struct accounts **ret, const struct accounts_params *params)
 {
-	mono_timer_cancel(&e->registering.tmr);
-	while (e->accounts.head) {
-		struct account *a = e->accounts.head->data;
+	struct accounts *accounts = calloc(1, sizeof(*accounts));
 
-		e->account_counts[a->state]--;
+	if (!accounts)
+		return -ENOMEM;
+	accounts->job = params->job;
+	accounts->settings = params->settings;
+	accounts->report = params->report;
+	accounts->calls_max = params->calls_max;
+	*ret = accounts;
+	return 0;
+}
+
+struct accounts *accounts_free(struct accounts *accounts)
+{
+	if (!accounts)
+		return NULL;
+	while (accounts->list.head) {
+		struct account *a = accounts->list.head->data;
+
 		list_unlink(&a->le);
 		sip_account_free(a->sip);
 		free(a);
 	}
+	user_agents_free(accounts);
+	client_sounds_free(&accounts->sounds);
+	free(accounts);
+	return NULL;
+}
+
+void accounts_handle(struct accounts *accounts,
+		     const struct accounts_handlers *handlers, void *owner)
+{
+	accounts->handlers = *handlers;
+	accounts->owner = owner;
+}
+
+static struct account *account_at(const struct le *le)
+{
+	return le ? le->data : NULL;
+}
+
+struct account *accounts_first(const struct accounts *accounts)
+{
+	return account_at(accounts->list.head);
+}
+
+struct account *accounts_last(const struct accounts *accounts)
+{
+	return account_at(accounts->list.tail);
+}
+
+struct account *account_next(const struct account *a)
+{
+	return account_at(a->le.next);
+}
+
+void *account_owner(const struct account *a)
+{
+	return a->accounts->owner;
+}
+
+struct sip_account *account_sip(const struct account *a)
+{
+	return a->sip;
+}
+
+unsigned account_index(const struct account *a)
+{
+	return a->index;
+}
+
+const struct wire_action *account_action(const struct account *a)
+{
+	return a->origin;
+}
+
+enum account_state account_state(const struct account *a)
+{
+	return a->state;
+}
+
+const struct wire_action *account_answers(const struct account *a)
+{
+	return a->answers;
+}
+
+void account_set_answers(struct account *a, const struct wire_action *action)
+{
+	a->answers = action;
 }

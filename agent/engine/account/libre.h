@@ -2,8 +2,8 @@
  * The parts of libre an engine uses itself: descriptors and lists; and timers.
  * Not <re.h>: its JSON names clash with jansson's.
  */
-#ifndef OFFHOOK_AGENT_ENGINE_LIBRE_H
-#define OFFHOOK_AGENT_ENGINE_LIBRE_H
+#ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_LIBRE_H
+#define OFFHOOK_AGENT_ENGINE_ACCOUNT_LIBRE_H
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * Call durations drawn from a distribution, reproducible by their seed.
  * Thread: one owner.
  */
-#ifndef OFFHOOK_AGENT_ENGINE_JOB_DURATION_DRAW_H
-#define OFFHOOK_AGENT_ENGINE_JOB_DURATION_DRAW_H
+#ifndef OFFHOOK_AGENT_ENGINE_CALL_DURATION_DRAW_H
+#define OFFHOOK_AGENT_ENGINE_CALL_DURATION_DRAW_H
 
 #include "control/wire/job.h"
 

@@ -1,5 +1,5 @@
 /* What the supervisor's job message says of this host, and paths of it. */
-#include "agent/engine/engine_internal.h"
+#include "agent/engine/account/engine_settings.h"
 #include "base/sockaddr.h"
 #include "base/str.h"
 
@@ -30,9 +30,8 @@ static int text_read(json_t *object, const char *name, char *dst, size_t size)
 	return text ? str_copy(dst, size, text) : 0;
 }
 
-int engine_settings_read(struct engine *e, json_t *object)
+int engine_settings_read(struct engine_settings *s, json_t *object)
 {
-	struct engine_settings *s = &e->settings;
 	const char *values =
 		json_string_value(json_object_get(object, "codec_values"));
 	const char *reason;
@@ -40,7 +39,7 @@ int engine_settings_read(struct engine *e, json_t *object)
 	if (values && emodel_declare(&s->declarations, values, &reason))
 		return -EINVAL;
 	if (text_read(object, "bind", s->bind, sizeof(s->bind)) ||
-	    engine_address(&e->bind, s->bind, 0) ||
+	    engine_address(&s->addr, s->bind, 0) ||
 	    port_read(object, "sip_port", &s->sip_port) ||
 	    port_read(object, "rtp_min", &s->rtp_min) ||
 	    port_read(object, "rtp_max", &s->rtp_max) ||
@@ -66,11 +65,10 @@ int engine_settings_read(struct engine *e, json_t *object)
 	return 0;
 }
 
-int engine_prompt_path(const struct engine *e, const char *name,
+int engine_prompt_path(const struct engine_settings *s, const char *name,
 		       const char *sha256, char *dst, size_t size)
 {
-	const char *folder =
-		sha256 ? e->settings.prompt_cache : e->settings.prompt_dir;
+	const char *folder = sha256 ? s->prompt_cache : s->prompt_dir;
 
 	if (!folder[0])
 		return -ENOENT;
@@ -79,22 +77,22 @@ int engine_prompt_path(const struct engine *e, const char *name,
 		       : 0;
 }
 
-int engine_prompt(const struct engine *e, const struct wire_action *action,
-		  char *dst, size_t size)
+int engine_prompt(const struct engine_settings *s,
+		  const struct wire_action *action, char *dst, size_t size)
 {
 	dst[0] = '\0';
 	if (!action->prompt)
-		return str_copy(dst, size, e->settings.default_prompt);
-	return engine_prompt_path(e, action->prompt, action->prompt_sha256, dst,
+		return str_copy(dst, size, s->default_prompt);
+	return engine_prompt_path(s, action->prompt, action->prompt_sha256, dst,
 				  size);
 }
 
-int engine_expected(const struct engine *e, const struct wire_action *action,
-		    char *dst, size_t size)
+int engine_expected(const struct engine_settings *s,
+		    const struct wire_action *action, char *dst, size_t size)
 {
 	dst[0] = '\0';
 	if (!action->expect_prompt)
 		return 0;
-	return engine_prompt_path(e, action->expect_prompt,
+	return engine_prompt_path(s, action->expect_prompt,
 				  action->expect_prompt_sha256, dst, size);
 }

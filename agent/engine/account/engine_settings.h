@@ -3,8 +3,8 @@
  * the prompts that are found in them.
  * Thread: the loop's.
  */
-#ifndef OFFHOOK_AGENT_ENGINE_ENGINE_SETTINGS_H
-#define OFFHOOK_AGENT_ENGINE_ENGINE_SETTINGS_H
+#ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_ENGINE_SETTINGS_H
+#define OFFHOOK_AGENT_ENGINE_ACCOUNT_ENGINE_SETTINGS_H
 
 #include "control/wire/job.h"
 #include "media/media.h"
@@ -16,10 +16,9 @@
 
 #define ENGINE_PATH_BYTES 1024
 
-struct engine;
-
 struct engine_settings {
 	char bind[INET6_ADDRSTRLEN];
+	struct media_addr addr; /* of bind, port 0 */
 	uint16_t sip_port;
 	uint16_t rtp_min;
 	uint16_t rtp_max;
@@ -38,18 +37,18 @@ struct engine_settings {
 };
 
 /** Those of a job message. @return 0; -EINVAL */
-int engine_settings_read(struct engine *e, json_t *object);
+int engine_settings_read(struct engine_settings *s, json_t *object);
 /** An IPv4 or IPv6 address. @return 0; -EINVAL */
 int engine_address(struct media_addr *ret, const char *text, uint16_t port);
 /** A file of the agent's, or with a hash an upload. @return 0; -ENOENT;
  * -ENAMETOOLONG */
-int engine_prompt_path(const struct engine *e, const char *name,
+int engine_prompt_path(const struct engine_settings *s, const char *name,
 		       const char *sha256, char *dst, size_t size);
 /** Prompt of an action. @return 0 (dst "" for the built-in one); -errno */
-int engine_prompt(const struct engine *e, const struct wire_action *action,
-		  char *dst, size_t size);
+int engine_prompt(const struct engine_settings *s,
+		  const struct wire_action *action, char *dst, size_t size);
 /** The prompt that should be heard. @return as engine_prompt(); "": none */
-int engine_expected(const struct engine *e, const struct wire_action *action,
-		    char *dst, size_t size);
+int engine_expected(const struct engine_settings *s,
+		    const struct wire_action *action, char *dst, size_t size);
 
 #endif

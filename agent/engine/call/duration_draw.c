@@ -1,4 +1,4 @@
-#include "agent/engine/job/duration_draw.h"
+#include "agent/engine/call/duration_draw.h"
 
 #include "base/clock.h"
 

@@ -1,0 +1,61 @@
+/**
+ * What the files of the room share.
+ * Thread: the loop's.
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_ACCOUNTS_INTERNAL_H
+#define OFFHOOK_AGENT_ENGINE_ACCOUNT_ACCOUNTS_INTERNAL_H
+
+#include "agent/engine/account/accounts.h"
+#include "agent/engine/account/client_sounds.h"
+#include "agent/engine/account/libre.h"
+
+#define NAT_SERVERS_MAX 8
+
+/* A STUN or TURN server of the job. */
+struct nat_server {
+	const char *text; /* as the action names it */
+	bool tls;         /* its port, if none is named, is that of TLS */
+	char host[256];
+	struct media_addr addr;
+};
+
+struct accounts {
+	/* constant after accounts_new() */
+	const struct wire_job *job;
+	const struct engine_settings *settings;
+	struct report *report;
+	uint32_t calls_max;
+	struct nat_server nat_servers[NAT_SERVERS_MAX];
+	size_t nat_server_count;
+
+	struct accounts_handlers handlers;
+	void *owner;
+	struct sip_ua *ua;      /* NULL: not started */
+	struct sip_ua *baresip; /* NULL: no action wants it */
+	struct client_sounds sounds;
+	struct list list;
+	unsigned counts[ACCOUNT_STATES]; /* by their state */
+};
+
+struct account {
+	struct le le;
+	struct accounts *accounts;
+	unsigned index; /* within its action: {{n}} of its headers */
+	struct sip_account *sip;
+	const struct wire_credential *credential; /* NULL: none was given */
+	const struct wire_action *origin;         /* the action that made it */
+	/* whose media a client with media of its own was set up for */
+	const struct wire_action *media;
+	const struct wire_action *answers; /* active answer action or NULL */
+	enum account_state state;
+};
+
+void user_agents_free(struct accounts *accounts);
+/** The user agent that carries out an action. */
+struct sip_ua *user_agents_ua(const struct accounts *accounts,
+			      const struct wire_action *action);
+/** The action whose media parameters an account of this one is set up with. */
+const struct wire_action *user_agents_media_of(
+	const struct accounts *accounts, const struct wire_action *action);
+
+#endif

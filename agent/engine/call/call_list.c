@@ -1,0 +1,187 @@
+#include "agent/engine/call/call_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define SESSIONS_MIN  256u
+#define SESSIONS_TAKE 2000u /* a role that answers cannot know its load */
+/* A stopped session lingers 200 ms at most; the rest is for a loaded machine. */
+#define LINGER_S 1.0
+
+int calls_new(struct calls **ret, const struct calls_params *params)
+{
+	struct calls *calls = calloc(1, sizeof(*calls));
+
+	if (!calls)
+		return -ENOMEM;
+	calls->job = params->job;
+	calls->settings = params->settings;
+	calls->report = params->report;
+	calls->accounts = params->accounts;
+	calls->media = params->media;
+	calls->sessions_max = params->sessions_max;
+	calls->draw.state = params->seed;
+	calls->second_ns = clock_mono_ns();
+	*ret = calls;
+	return 0;
+}
+
+struct calls *calls_free(struct calls *calls)
+{
+	free(calls);
+	return NULL;
+}
+
+void calls_handle(struct calls *calls, const struct calls_handlers *handlers,
+		  void *arg)
+{
+	calls->handlers = *handlers;
+	calls->arg = arg;
+}
+
+/* ---- ceilings ---- */
+
+static bool originates(const struct wire_action *a)
+{
+	return a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM;
+}
+
+static double room(const struct wire_action *a)
+{
+	if (originates(a))
+		return a->max_concurrent_calls +
+		       ceil(a->calls_per_second * LINGER_S) + 1;
+	if (a->type == WIRE_ACTION_ANSWER)
+		return a->max_concurrent_calls ? 2.0 * a->max_concurrent_calls
+					       : SESSIONS_TAKE;
+	return 0;
+}
+
+uint32_t calls_sessions_wanted(const struct wire_job *job)
+{
+	double call = 0;
+	double answer = 0;
+	double both;
+
+	for (size_t s = 0; s < job->step_count; s++) {
+		for (size_t i = 0; i < job->steps[s].action_count; i++) {
+			const struct wire_action *a = &job->steps[s].actions[i];
+
+			if (originates(a))
+				call = fmax(call, room(a));
+			else
+				answer = fmax(answer, room(a));
+		}
+	}
+	both = fmax(call + answer, SESSIONS_MIN);
+	return (uint32_t)fmin(both, CALLS_MAX);
+}
+
+bool calls_have_room(const struct calls *calls)
+{
+	return calls->listed < calls->sessions_max;
+}
+
+/* ---- figures ---- */
+
+uint32_t calls_listed(const struct calls *calls)
+{
+	return calls->listed;
+}
+
+uint32_t calls_up(const struct calls *calls, bool outgoing)
+{
+	return calls->up[outgoing];
+}
+
+uint32_t calls_lingering(const struct calls *calls, int64_t now_ns)
+{
+	uint32_t count = 0;
+	struct le *le;
+
+	LIST_FOREACH(&calls->list, le)
+	{
+		const struct call *c = le->data;
+		bool over = c->established_ns && c->duration_ns != INT64_MAX &&
+			    now_ns >= call_planned_end_ns(c);
+
+		count += c->closed || c->hangup_ns || over;
+	}
+	return count;
+}
+
+double calls_lasted(const struct calls *calls, const struct wire_action *action,
+		    int64_t now_ns)
+{
+	double lasted = 0;
+	struct le *le;
+
+	LIST_FOREACH(&calls->list, le)
+	{
+		const struct call *c = le->data;
+		double part;
+
+		if (c->action != action || c->placed_for[0] ||
+		    !c->established_ns || c->duration_ns <= 0)
+			continue;
+		part = (double)(now_ns - c->established_ns) /
+		       (double)c->duration_ns;
+		lasted += part < 0 ? 0 : part > 1 ? 1 : part;
+	}
+	return lasted;
+}
+
+void calls_second(struct calls *calls, const bool busy[static 2],
+		  int64_t now_ns)
+{
+	double s = (double)(now_ns - calls->second_ns) / (double)NS_PER_S;
+
+	for (int dir = 0; dir < 2; dir++) {
+		bool known = busy[dir] || calls->up[dir] || calls->begun[dir];
+
+		if (known && s > 0) {
+			report_sample(calls->report, dir == 1,
+				      MEASURE_calls_active, now_ns,
+				      calls->up[dir]);
+			report_sample(calls->report, dir == 1,
+				      MEASURE_calls_per_sec, now_ns,
+				      calls->begun[dir] / s);
+		}
+		calls->begun[dir] = 0;
+	}
+	calls->second_ns = now_ns;
+}
+
+bool calls_abandoned(const struct calls *calls)
+{
+	return calls->abandoned;
+}
+
+/* ---- end ---- */
+
+void calls_hangup(struct calls *calls)
+{
+	struct le *le;
+
+	LIST_FOREACH(&calls->list, le)
+	{
+		call_end(le->data);
+	}
+}
+
+void calls_overdue(struct calls *calls)
+{
+	struct le *le;
+
+	LIST_FOREACH(&calls->list, le)
+	{
+		call_overdue(le->data);
+	}
+}
+
+void calls_abandon(struct calls *calls)
+{
+	while (calls->list.head)
+		call_abandon(calls->list.head->data);
+}

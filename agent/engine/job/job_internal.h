@@ -1,0 +1,194 @@
+/**
+ * The actions of a job: what each has under way.
+ * Thread: the loop's, all of it.
+ *
+ * steps.c               which step and action is under way
+ * action_answer.c       incoming calls; what subscribers are told
+ * action_call.c         the call generator: call and stream actions
+ * action_options.c      message and options actions
+ * action_register.c     bindings, made and removed
+ * action_subscribe.c    subscribe and publish actions
+ * call_starts.c         when calls are due, and calls that are missed
+ * prompt_preparation.c  prompts, loaded and encoded before they are played
+ */
+#ifndef OFFHOOK_AGENT_ENGINE_JOB_JOB_INTERNAL_H
+#define OFFHOOK_AGENT_ENGINE_JOB_JOB_INTERNAL_H
+
+#include "agent/engine/account/accounts.h"
+#include "agent/engine/account/libre.h"
+#include "agent/engine/call/calls.h"
+#include "agent/engine/job/call_starts.h"
+#include "base/clock.h"
+#include "sip/events.h"
+#include "sip/ua.h"
+
+#define ACTION_REQUESTS_MAX 100u /* requests under way at a time */
+
+struct action_answer_state {
+	struct sip_event_state state; /* points to what follows */
+	struct sip_presence presence;
+	struct sip_mwi mwi;
+};
+
+struct action_call {
+	const struct wire_action *action; /* NULL: no generator runs */
+	struct account **accounts;        /* to call from, in turn */
+	size_t account_count;
+	uint32_t placed;
+	uint32_t ended;
+	uint32_t active; /* SIP calls placed and not closed */
+	int64_t begin_ns;
+	int64_t next_ns;  /* when the next one is due */
+	int64_t timer_ns; /* when tmr is */
+	struct mono_timer tmr;
+};
+
+struct action_options {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t answered;
+};
+
+struct action_subscribe {
+	const struct wire_action *action; /* NULL: none is under way */
+	size_t asked;
+	size_t settled;
+	struct list list; /* what lasts: subscriptions, publications */
+	struct mono_timer tmr;
+};
+
+struct action_register {
+	struct account *next; /* the next one to look at */
+	int64_t interval_ns;  /* calls_per_second; 0: no rate */
+	int64_t next_ns;      /* when the next one is due */
+	bool held_up;         /* too many were under way */
+	struct mono_timer tmr;
+	struct account *removed;              /* the next one to look at */
+	const struct wire_action *unregister; /* NULL: the end of the job */
+};
+
+struct actions {
+	/* constant after steps_new() */
+	const struct wire_job *job;
+	const struct engine_settings *settings;
+	struct report *report;
+	struct accounts *accounts;
+	struct calls *calls;
+	struct media_engine *media;
+	void (*done_h)(void *steps); /* the action under way is done */
+	void *steps;
+	void (*ended_h)(void *arg); /* as of struct steps_params */
+	void (*removed_h)(bool answered, void *arg);
+	void *arg;
+
+	const struct wire_action
+		*answering;   /* NULL: no answer action is active */
+	uint32_t calls_taken; /* by the active answer action */
+	uint32_t calls_ended; /* of those taken */
+	bool notifying;       /* a notify action is under way */
+	struct action_call calling;
+	struct call_starts starts; /* of all generators of the job */
+	struct action_options asking;
+	struct action_subscribe watching;
+	struct action_register registering;
+};
+
+/** The action under way is done. */
+static inline void action_done(struct actions *actions)
+{
+	actions->done_h(actions->steps);
+}
+
+/** A call, an account or a subscription has ended: the end of the job may wait
+ * for it. */
+static inline void action_ended(struct actions *actions)
+{
+	actions->ended_h(actions->arg);
+}
+
+/** The actions of the role that the account is of. */
+static inline struct actions *actions_of(const struct account *a)
+{
+	return account_owner(a);
+}
+
+/* ---- action_answer.c ---- */
+
+void action_answer_start(struct actions *actions,
+			 const struct wire_action *action);
+/** No call is taken any more. */
+void action_answer_stop(struct actions *actions);
+/** sip_incoming_h of every account. */
+void action_answer_incoming(struct sip_account *account, struct sip_call *call,
+			    void *arg);
+
+/** What an action says of presence and messages, for the user agent. */
+void action_answer_state(struct action_answer_state *dst,
+			 const struct wire_action *a);
+/** A notify action; action_done() when every watcher has answered. */
+void action_answer_notify(struct actions *actions,
+			  const struct wire_action *action);
+
+/* ---- action_call.c ---- */
+
+/** Fill actions->calling.accounts. @return 0; -errno: the job was ended */
+int action_call_gather(struct actions *actions,
+		       const struct wire_action *action);
+void action_call_start(struct actions *actions,
+		       const struct wire_action *action);
+/** Place no more; calls that are up stay. */
+void action_call_stop(struct actions *actions);
+/** The SIP call is closed: another one may be placed. */
+void action_call_closed(struct actions *actions);
+/** A call of the generator is fully accounted for. */
+void action_call_ended(struct actions *actions);
+/** 0..1 of the action under way. */
+double action_call_progress(const struct actions *actions, int64_t now_ns);
+
+/* ---- action_options.c ---- */
+
+/** One request an account, ACTION_REQUESTS_MAX at a time; action_done(). */
+void action_options_start(struct actions *actions,
+			  const struct wire_action *action);
+
+/* ---- action_subscribe.c ---- */
+
+/** sip_mwi_h of every account. */
+void action_subscribe_mwi(struct sip_account *sip,
+			  const struct sip_subscription_info *info,
+			  void *account);
+/** One subscription or publication an account, or the end of it;
+ * ACTION_REQUESTS_MAX at a time; action_done(). */
+void action_subscribe_start(struct actions *actions,
+			    const struct wire_action *action);
+/** End them all; action_ended() when they have. */
+void action_subscribe_end(struct actions *actions);
+bool action_subscribe_ended(const struct actions *actions);
+void action_subscribe_free(struct actions *actions);
+
+/* ---- action_register.c ---- */
+
+/** sip_account_h of every account. */
+void action_register_event(struct sip_account *sip,
+			   enum sip_account_event event,
+			   const struct sip_account_info *info, void *arg);
+/** Make the accounts of a register action and register them; action_done()
+ * when all are, the job ends when one is refused. */
+void action_register_start(struct actions *actions,
+			   const struct wire_action *action);
+/** Remove the bindings; action_done() when all are gone or timed out.
+ * @param action  has headers for that; NULL: the job ends */
+void action_register_remove(struct actions *actions,
+			    const struct wire_action *action);
+/** Bindings are still to be removed. */
+bool action_register_leaving(const struct actions *actions);
+
+/* ---- prompt_preparation.c ---- */
+
+/** Load and encode what the job's calls play; steps_prepared() follows.
+ * @return 0; -ENOENT: a file has no place, and the job ends */
+int prompt_preparation_start(struct actions *actions);
+/** Whether a file could not be loaded: the job ends, and says which and why. */
+bool prompt_preparation_failed(struct actions *actions);
+
+#endif
