@@ -305,7 +305,7 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 				   : 0;
 	unsigned scopes = headers_scopes(request->method, dialog->rtag != NULL,
 					 request->headers);
-	const struct digest_request signing = {
+	const struct digest_request_params signing = {
 		.method = request->method,
 		.uri = dialog->target,
 		.body = text,

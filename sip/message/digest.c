@@ -253,7 +253,7 @@ static int quoted_write(struct mbuf *mb, const char *text)
 
 static int response_make(char response[static DIGEST_HEX_BYTES],
 			 const struct digest *digest, const struct challenge *c,
-			 const struct digest_request *request)
+			 const struct digest_request_params *request)
 {
 	char nc[9], cnonce[17];
 	const struct digest_input input = {
@@ -276,7 +276,7 @@ static int response_make(char response[static DIGEST_HEX_BYTES],
 
 static int credentials_write(struct mbuf *mb, const struct digest *digest,
 			     struct challenge *c,
-			     const struct digest_request *request)
+			     const struct digest_request_params *request)
 {
 	char response[DIGEST_HEX_BYTES];
 	int err;
@@ -307,7 +307,7 @@ static int credentials_write(struct mbuf *mb, const struct digest *digest,
 }
 
 int digest_write(struct mbuf *mb, struct digest *digest,
-		 const struct digest_request *request)
+		 const struct digest_request_params *request)
 {
 	int err = 0;
 

@@ -9,8 +9,8 @@
 
 struct digest;
 
-/** What is signed. */
-struct digest_request {
+/** The request that the credentials are for; borrowed during the call. */
+struct digest_request_params {
 	const char *method;
 	const char *uri;
 	const void *body; /* auth-int */
@@ -30,7 +30,7 @@ bool digest_asked(const struct sip_msg *msg);
 int digest_challenge(struct digest *digest, const struct sip_msg *msg);
 /** Append (Proxy-)Authorization for the challenges seen. */
 int digest_write(struct mbuf *mb, struct digest *digest,
-		 const struct digest_request *request);
+		 const struct digest_request_params *request);
 /** What to report when digest_challenge() said no. */
 void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg);
 

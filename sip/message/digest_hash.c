@@ -74,7 +74,7 @@ int digest_response(char response[static DIGEST_HEX_BYTES],
 {
 	char ha1[DIGEST_HEX_BYTES], ha2[DIGEST_HEX_BYTES];
 	char body[DIGEST_HEX_BYTES];
-	const struct digest_request *request = in->request;
+	const struct digest_request_params *request = in->request;
 	bool whole = in->qop && strcmp(in->qop, "auth-int") == 0;
 	int err;
 

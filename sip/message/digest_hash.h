@@ -9,7 +9,7 @@
 
 #include "sip/digest_algorithm.h"
 
-struct digest_request;
+struct digest_request_params;
 
 #define DIGEST_HEX_BYTES 129 /* a digest of 64 bytes in hex */
 
@@ -23,7 +23,7 @@ struct digest_input {
 	const char *qop;    /* NULL: none */
 	const char *nc;     /* with a qop */
 	const char *cnonce; /* with a qop, or sess */
-	const struct digest_request *request;
+	const struct digest_request_params *request;
 };
 
 /** As in algorithm=; with -sess behind it the key is of one nonce. */

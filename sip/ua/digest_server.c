@@ -275,7 +275,7 @@ static const char *claim_wrong(const struct claim *claim,
 	const struct sip_digest_server *v = account->verifier;
 	const struct sip_user *user = user_find(v, claim->username);
 	char method[32], response[DIGEST_HEX_BYTES];
-	const struct digest_request request = {
+	const struct digest_request_params request = {
 		.method = method,
 		.uri = claim->uri,
 	};
