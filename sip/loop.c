@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/mono_timer.h"
 #include "sip/ua.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 /* Timers that are started for "at once" by those that run are run in the same
  * turn of the loop, for this long; then sockets are looked at again. */

@@ -16,7 +16,7 @@
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/peer.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/headers.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"

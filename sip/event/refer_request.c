@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/replaces_header.h"
 
 bool refer_request_is_silent(const struct sip_msg *msg)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/parse.h"
 
 /* Header fields, and elements of lists in them, of a message that is read

@@ -4,8 +4,8 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "sip/error.h"
 #include "sip/message/digest.h"
-#include "sip/message/error.h"
 
 _Static_assert(DIGEST_HEX_BYTES > 2 * 32, "SHA-512-256 in hex");
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 struct header_list {
 	struct sip_custom_header *items;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 /* What is left of a text that is read from its begin. */
 struct rest {

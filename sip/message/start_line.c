@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 #define OUR_VERSION       "SIP/2.0"
 #define OUR_VERSION_BYTES (sizeof(OUR_VERSION) - 1)

@@ -5,7 +5,7 @@
 #include <re.h>
 #include <string.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 int text_print(char **ret, const char *fmt, ...)
 {

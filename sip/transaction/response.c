@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/transport/hop.h"
 
 const char *response_phrase(uint16_t code)

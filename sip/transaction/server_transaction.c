@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/message.h"
 #include "sip/mono_timer.h"
 #include "sip/transaction/response.h"

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/transaction/transaction_layer_internal.h"
 #include "sip/transport/transport.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/stamp.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/text.h"
 #include "sip/transport/conn_internal.h"
 #include "sip/transport/frame.h"

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 #define TLS_HANDSHAKE 0x16 /* first byte of a TLS record (RFC 8446 5.1) */
 

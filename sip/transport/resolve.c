@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 
 #define HOSTS_PATH  "/etc/hosts"
 #define QUERIES_MAX 64 /* a search */

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/stamp.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/transport/conn.h"
 #include "sip/transport/hop.h"
 #include "sip/transport/receive.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sip/call/uas.h"
-#include "sip/message/error.h"
+#include "sip/error.h"
 #include "sip/message/headers.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
