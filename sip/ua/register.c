@@ -167,6 +167,7 @@ static int register_send(struct sip_account *account)
 /* One Call-ID for all REGISTERs of the account (10.2). */
 static int dialog_make(struct sip_account *account)
 {
+	struct dialog *dialog = NULL;
 	char *target;
 	int err;
 
@@ -175,14 +176,14 @@ static int dialog_make(struct sip_account *account)
 	err = text_print(&target, "sip:%s", account->origin.domain);
 	if (err)
 		return err;
-	err = dialog_new(&account->dialog, &account->origin, target,
-			 account->aor);
+	err = dialog_new(&dialog, &account->origin, target, account->aor);
 	mem_deref(target);
-	if (!err)
-		hash_append(account->ua->registers,
-			    hash_joaat_str(account->dialog->callid),
-			    &account->he, account);
-	return err;
+	if (!dialog)
+		return err;
+	account->dialog = dialog;
+	hash_append(account->ua->registers, hash_joaat_str(dialog->callid),
+		    &account->he, account);
+	return 0;
 }
 
 int native_account_register(struct sip_account *account)
