@@ -98,8 +98,11 @@ def test_a_struct_shown_to_many_is_found(tree):
 
 def test_a_paid_debt_is_struck_out(tree):
     (tree / "tests" / "lint").mkdir(parents=True)
-    (tree / "tests" / "lint" / "debt.txt").write_text("include base/x.c sip/ua.h\nreaders base/x.h 12\n")
+    (tree / "tests" / "lint" / "debt.txt").write_text("include base/x.c sip/ua.h\nreaders base/x.h 12\ncircle 4\n")
     assert len(list(structure.back_arrows(tree))) == 1
+    assert len(list(structure.large_circles(tree))) == 1
+    plant_circle(tree, 4)
+    assert list(structure.large_circles(tree)) == []
     assert len(list(structure.read_structs(tree))) == 1
     (tree / "base" / "x.c").write_text('#include "sip/ua.h"\n')
     assert list(structure.back_arrows(tree)) == []
