@@ -24,11 +24,6 @@ int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 	return 0;
 }
 
-void dtmf_send_stop(struct dtmf_send *d)
-{
-	memset(d, 0, sizeof(*d));
-}
-
 static void digit_finish(struct dtmf_send *d, struct dtmf_packet *ret)
 {
 	ret->finished = true;

@@ -37,9 +37,6 @@ struct dtmf_packet {
 int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 		    uint32_t clock_hz);
 
-/** Forget what is left. */
-void dtmf_send_stop(struct dtmf_send *d);
-
 /**
  * The packet for a place of the stream.
  * @param due_ns  of the place; they do not go back

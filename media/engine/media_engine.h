@@ -71,8 +71,8 @@ struct media_engine {
 	struct turn_streams *relay_streams; /* NULL: no session wanted one */
 	uint32_t sessions_owned; /* not released; at most sessions_max */
 	bool flush_asked;        /* media_engine_flush() will be called */
-	/* DTLS datagrams that are not of the peer, and that the handshake
-	 * refused */
+	/* DTLS datagrams from other addresses than the peer's, and those
+	 * that the handshake refused */
 	uint64_t dtls_dropped;
 	uint64_t dtls_refused;
 

@@ -7,7 +7,8 @@
 
 #include <re.h>
 
-/** Its texts are parts of the value that was read. */
+/** A Replaces header field (RFC 3891 section 3). The texts point into the
+ * value that was read, and are valid as long as it is. */
 struct replaces_header {
 	struct pl callid;
 	struct pl to_tag; /* ours, of the dialog to replace */

@@ -11,8 +11,8 @@
 
 /** All are set; none may release the transport. */
 struct transport_handlers {
-	/* A message came. other_version: it is a request that is not SIP/2.0,
-	 * its start line was put right for decoding. */
+	/* A message was received. other_version: a request of another SIP
+	 * version than 2.0, decoded as if it were SIP/2.0. */
 	void (*message_h)(const struct sip_msg *msg, bool other_version,
 			  void *arg);
 	/* ICMP reported that dst cannot be reached over UDP; err positive.

@@ -153,8 +153,8 @@ static int call_one(struct actions *actions)
 	return calls_place(actions->calls, g->action, a, uri, g->placed);
 }
 
-/* Starts that fell due while the one that is made now waited. Their time is
- * over: the rate is a ceiling at every moment. */
+/* Count the starts that fell due while the present one waited as missed. They
+ * are not made up for: that would exceed the rate. */
 static void missed_count(struct actions *actions, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;

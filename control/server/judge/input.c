@@ -250,17 +250,6 @@ int judge_input_add_spec(struct judge_input *in, json_t *spec)
 	return 0;
 }
 
-const struct role_record *judge_role(const struct judge_input *in,
-				     const char *role)
-{
-	const struct role_record *roles = RECORDS(in, roles, role_record);
-
-	for (size_t i = 0; i < in->roles.count; i++)
-		if (strcmp(roles[i].role, role) == 0)
-			return &roles[i];
-	return NULL;
-}
-
 /* ---- one event of an agent into the records that conditions look at ---- */
 
 static int64_t integer_of(const json_t *object, const char *member)

@@ -169,8 +169,4 @@ struct message_span judge_dialog_at(const struct judge_input *in,
 
 #define RECORDS(in, kind, type) ((const struct type *)(in)->kind.items)
 
-/** The role's record, NULL if it had no spec. */
-const struct role_record *judge_role(const struct judge_input *in,
-				     const char *role);
-
 #endif

@@ -1,5 +1,5 @@
-/* A body, alone or of several parts: the first line is its Content-Type. What
- * is found must lie within it. */
+/* A message body; the first line of the input is its Content-Type. The session
+ * description that is found must lie within the body. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
