@@ -38,19 +38,24 @@ static void key_apply(struct rx_keys *keys, struct session_key *key,
 	if (key == keys->key)
 		return;
 	if (keys->key) {
-		session_key_drop(keys->before);
-		keys->before = keys->key;
+		session_key_drop(keys->replaced[KEYS_REPLACED_MAX - 1].key);
+		memmove(keys->replaced + 1, keys->replaced,
+			sizeof(keys->replaced) - sizeof(keys->replaced[0]));
+		keys->replaced[0].key = keys->key;
 	}
-	if (key && keys->before)
-		srtp_context_continue(key->context, keys->before->context);
-	keys->before_until_ns = now_ns + KEY_BEFORE_NS;
+	if (key && keys->replaced[0].key)
+		srtp_context_continue(key->context,
+				      keys->replaced[0].key->context);
+	keys->replaced[0].until_ns = now_ns + KEY_REPLACED_NS;
 	keys->key = key;
 }
 
-/* Until the next one is known, and a while after. */
-static bool before_is_good(const struct rx_keys *keys, int64_t now_ns)
+/* The last replaced key is valid until the next one is known, and
+ * KEY_REPLACED_NS longer. */
+static bool replaced_valid(const struct rx_keys *keys, size_t i, int64_t now_ns)
 {
-	return keys->before && (!keys->key || now_ns < keys->before_until_ns);
+	return keys->replaced[i].key &&
+	       ((i == 0 && !keys->key) || now_ns < keys->replaced[i].until_ns);
 }
 
 void rx_secure_apply(struct rx_session *rx, const struct rx_command *c,
@@ -99,25 +104,27 @@ int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 {
 	uint8_t copy[STASH_DATAGRAM_BYTES];
 	const struct rx_keys *keys = keys_of(from);
-	bool two = before_is_good(keys, now_ns);
 	bool rekeying = rx_secure_rekeying(from, now_ns);
+	/* the newest is valid longest */
+	bool replaced = replaced_valid(keys, 0, now_ns);
 	int err = -EACCES;
 
-	if (!keys->key && !two)
+	if (!keys->key && !replaced)
 		return -ENOKEY;
 	if (*bytes > sizeof(copy))
 		return -EBADMSG;
 	/* AES-GCM overwrites what it cannot verify */
-	if (two || rekeying)
+	if (replaced || rekeying)
 		memcpy(copy, data, *bytes);
 	if (keys->key)
 		err = open_with(keys->key, data, bytes, rtcp);
-	if (err == -EACCES && two) {
-		if (keys->key)
-			memcpy(data, copy, *bytes);
-		err = open_with(keys->before, data, bytes, rtcp);
+	for (size_t i = 0; i < KEYS_REPLACED_MAX && err == -EACCES; i++) {
+		if (!replaced_valid(keys, i, now_ns))
+			continue;
+		memcpy(data, copy, *bytes);
+		err = open_with(keys->replaced[i].key, data, bytes, rtcp);
 	}
-	if (err == -EACCES && (two || rekeying))
+	if (err == -EACCES && (replaced || rekeying))
 		memcpy(data, copy, *bytes); /* another key may fit */
 	return err == -EACCES && !keys->key ? -ENOKEY : err;
 }

@@ -11,9 +11,9 @@
 #define STASH_MAX            256
 #define STASH_DATAGRAM_BYTES 2048
 
-/* A key that was replaced is still good for this long: the peer's packets of
- * before are on their way, or it is slower to change. */
-#define KEY_BEFORE_NS INT64_C(2000000000)
+/* A replaced key stays valid for this long: packets protected with it are on
+ * their way, or the peer changes its key later. */
+#define KEY_REPLACED_NS INT64_C(2000000000)
 
 /* An offer with new keys is answered within this time, or it never is: 64 * T1,
  * RFC 3261 17.1.1.2, and as long again for a provisional answer. */

@@ -34,11 +34,18 @@ struct rx_socket {
 	struct relay_map relay;
 };
 
+/* Replaced keys that are still tried. Re-INVITEs may follow each other within
+ * a millisecond (hold, resume), each with a new key, while a packet that was
+ * protected before the first of them is on its way. */
+#define KEYS_REPLACED_MAX 3
+
 /** Keys of one port. */
 struct rx_keys {
 	struct session_key *key; /* NULL: not known yet */
-	struct session_key *before;
-	int64_t before_until_ns; /* once there is a key after it */
+	struct {
+		struct session_key *key; /* NULL: none */
+		int64_t until_ns;      /* the first one: once `key` is known */
+	} replaced[KEYS_REPLACED_MAX]; /* the newest first */
 };
 
 struct rx_session {

@@ -474,12 +474,44 @@ static void test_key_before_while_none_is_known(void **state)
 	port_settle(&p, 1, now);
 	assert_int_equal(port_take(&p, tx, 4, now), 0);
 	assert_int_equal(port_take(&p, tx_new, 4, now), 0);
-	now += KEY_BEFORE_NS;
+	now += KEY_REPLACED_NS;
 	assert_int_equal(port_take(&p, tx, 5, now), -EACCES);
 	assert_int_equal(port_take(&p, tx_new, 5, now), 0);
 	port_close(&p);
 	srtp_dealloc(tx);
 	srtp_dealloc(tx_new);
+}
+
+/* Hold, resume and re-INVITE within a millisecond, each with a new key, while
+ * packets of all the keys before are on their way. */
+static void test_keys_replaced_at_once(void **state)
+{
+	enum {
+		KEYS = KEYS_REPLACED_MAX + 2
+	};
+	int64_t now = 100 * NS_PER_S;
+	srtp_t tx[KEYS];
+	struct port p;
+
+	(void)state;
+	port_open(&p);
+	for (unsigned i = 0; i < KEYS; i++) {
+		const struct media_crypto c = crypto_make(i);
+
+		tx[i] = peer_key(&c, true);
+		port_settle(&p, (int)i, now);
+		now += NS_PER_MS / 5;
+	}
+	assert_int_equal(port_take(&p, tx[0], 1, now), -EACCES);
+	for (uint16_t i = 1; i < KEYS; i++)
+		assert_int_equal(port_take(&p, tx[i], i, now), 0);
+	now += KEY_REPLACED_NS;
+	for (uint16_t i = 1; i < KEYS - 1; i++)
+		assert_int_equal(port_take(&p, tx[i], i + KEYS, now), -EACCES);
+	assert_int_equal(port_take(&p, tx[KEYS - 1], 2 * KEYS, now), 0);
+	port_close(&p);
+	for (unsigned i = 0; i < KEYS; i++)
+		srtp_dealloc(tx[i]);
 }
 
 /* An offer with new keys that is refused: what is forged later is refused, and
@@ -585,6 +617,7 @@ int main(void)
 		TEST(test_hostile_sizes),
 		TEST(test_rekey_loses_nothing),
 		TEST(test_key_before_while_none_is_known),
+		TEST(test_keys_replaced_at_once),
 		TEST(test_rekey_that_is_not_answered),
 		TEST(test_settled_again_is_the_same_key),
 		TEST(test_settled_plain),
