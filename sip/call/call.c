@@ -15,6 +15,7 @@
 #include "sip/call/warning.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
@@ -111,7 +112,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 	call->sip = account->ua->sip;
 	call->transport = account->ua->transport;
 	call->account = mem_ref(account);
-	call->origin = &account->origin;
+	call->origin = account->origin;
 	call->outgoing = outgoing;
 	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
 	call->session.id = random_u32() >> 1;
@@ -122,7 +123,7 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 		mem_deref(call);
 		return -ENOMEM;
 	}
-	err = account_digest(&call->digest, account);
+	err = originator_digest(&call->digest, call->origin);
 	if (err) {
 		mem_deref(call);
 		return err;
@@ -133,8 +134,9 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 
 void call_register(struct sip_call *call)
 {
-	hash_append(call->ua->calls, hash_joaat_str(call->dialog->callid),
-		    &call->he, call);
+	hash_append(call->ua->calls,
+		    hash_joaat_str(dialog_callid(call->dialog)), &call->he,
+		    call);
 	call->ua->call_count++;
 }
 
@@ -211,9 +213,9 @@ static bool branch_handler(struct le *le, void *arg)
 	const struct sip_call *call = le->data;
 	const struct find *find = arg;
 
-	return call->outgoing && call->dialog->rtag &&
-	       !pl_strcmp(&find->msg->callid, call->dialog->callid) &&
-	       !pl_strcmp(&find->msg->from.tag, call->dialog->ltag);
+	return call->outgoing && dialog_remote_tag(call->dialog) &&
+	       !pl_strcmp(&find->msg->callid, dialog_callid(call->dialog)) &&
+	       !pl_strcmp(&find->msg->from.tag, dialog_local_tag(call->dialog));
 }
 
 struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg)
@@ -251,7 +253,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 
 static void call_bye_send(struct sip_call *call)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "BYE",
 		.resph = bye_response,
 		.arg = call,
@@ -272,7 +274,7 @@ void call_bye(struct sip_call *call)
 	session_timer_stop(&call->timer);
 	call->state = CALL_ENDING;
 	digest_begin(call->digest);
-	mono_timer_start(&call->end.tmr, END_WAIT_MS, end_handler, call);
+	mono_timer_start(&call->end.tmr, DIALOG_END_WAIT_MS, end_handler, call);
 	call->end.mono_ns = clock_mono_ns();
 	call_bye_send(call);
 	if (!call->end.bye)
@@ -314,7 +316,7 @@ uint32_t call_glare_ms(const struct sip_call *call)
 
 const char *native_call_id(const struct sip_call *call)
 {
-	return call->dialog->callid;
+	return dialog_callid(call->dialog);
 }
 
 const char *native_call_peer(const struct sip_call *call)

@@ -5,8 +5,8 @@
 
 #include "sip/call/call_internal.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
-#include "sip/ua/account_internal.h"
 
 /* Other branches of an INVITE that are ended; more are left alone. */
 #define CALL_FORKS_MAX 16
@@ -18,8 +18,7 @@
  */
 struct fork {
 	struct le le;
-	struct sip_account *account;
-	const struct originator *origin; /* the account's */
+	const struct originator *origin; /* its owner is referenced */
 	struct dialog *dialog;
 	struct digest *digest;
 	struct client_request *ack;
@@ -35,7 +34,7 @@ static void fork_destructor(void *arg)
 	mem_deref(fork->ack);
 	mem_deref(fork->dialog);
 	mem_deref(fork->digest);
-	mem_deref(fork->account);
+	originator_unref(fork->origin);
 }
 
 static int nothing_handler(enum sip_transp tp, const struct sa *src,
@@ -51,7 +50,7 @@ static int nothing_handler(enum sip_transp tp, const struct sa *src,
 
 static void ack_send(struct fork *fork)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "ACK",
 		.ack_cseq = fork->cseq,
 		.sendh = nothing_handler,
@@ -79,7 +78,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 
 static int bye_send(struct fork *fork)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "BYE",
 		.resph = bye_response,
 		.arg = fork,
@@ -98,10 +97,9 @@ static int fork_make(struct fork **ret, struct sip_call *call,
 
 	if (!fork)
 		return -ENOMEM;
-	fork->account = mem_ref(call->account);
-	fork->origin = call->origin;
+	fork->origin = originator_ref(call->origin);
 	fork->cseq = msg->cseq.num;
-	err = account_digest(&fork->digest, call->account);
+	err = originator_digest(&fork->digest, call->origin);
 	if (!err)
 		err = dialog_branch(&fork->dialog, call->dialog, msg);
 	if (err) {
@@ -195,10 +193,8 @@ void early_confirm(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct early *early = early_find(call, msg);
 
-	if (early && early->dialog->lseq > call->dialog->lseq)
-		call->dialog->lseq = early->dialog->lseq;
 	if (early)
-		call->dialog->rseq = early->dialog->rseq;
+		dialog_continue(call->dialog, early->dialog);
 	list_flush(&call->branches.early);
 }
 

@@ -113,7 +113,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 static int inner_send(struct inner *inner)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = inner->method,
 		.headers = inner->headers,
 		.type = inner->type,

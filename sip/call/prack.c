@@ -71,7 +71,7 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 
 static int transmit(struct prack *prack)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "PRACK",
 		.headers = prack->headers,
 		.sdp = prack->has_sdp ? &prack->sdp : NULL,

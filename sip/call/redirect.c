@@ -8,7 +8,6 @@
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
 #include "sip/dialog/dialog.h"
-#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
@@ -115,32 +114,6 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	return false;
 }
 
-/* The user part of another domain is not the target's to find. */
-static int hop_set(struct sip_call *call, const char *text)
-{
-	const struct originator *origin = call->origin;
-	struct dialog *dialog = call->dialog;
-	char host[256];
-	struct uri uri;
-	struct pl pl;
-
-	pl_set_str(&pl, text);
-	if (uri_decode(&uri, &pl))
-		return -EINVAL;
-	if (uri.port)
-		str_print(host, sizeof(host), "%.*s:%u", (int)uri.host.l,
-			  uri.host.p, uri.port);
-	else
-		str_print(host, sizeof(host), "%.*s", (int)uri.host.l,
-			  uri.host.p);
-	dialog->next_hop = mem_deref(dialog->next_hop);
-	if (!origin->next_hop || origin->outbound_proxy ||
-	    strcasecmp(host, origin->domain) != 0)
-		return 0;
-	dialog->next_hop = mem_ref(origin->next_hop);
-	return 0;
-}
-
 /* An INVITE to the best target that is left. */
 static int next(struct sip_call *call, redirect_invite_h *invite_h)
 {
@@ -155,11 +128,9 @@ static int next(struct sip_call *call, redirect_invite_h *invite_h)
 	call->redirect.count++;
 	list_unlink(&target->le);
 	list_append(&call->redirect.tried, &target->le, target);
-	err = hop_set(call, target->uri);
+	err = dialog_retarget(call->dialog, call->origin, target->uri);
 	if (err)
 		return err;
-	mem_deref(call->dialog->target);
-	call->dialog->target = mem_ref(target->uri);
 	list_flush(&call->branches.early);
 	call->uac.last_provisional = 0;
 	digest_begin(call->digest);
@@ -172,8 +143,8 @@ static int next(struct sip_call *call, redirect_invite_h *invite_h)
 
 bool redirect_away(const struct sip_call *call)
 {
-	return call->redirect.count > 0 && !call->dialog->next_hop &&
-	       !call->origin->outbound_proxy;
+	return call->redirect.count > 0 &&
+	       dialog_bypasses_target(call->dialog, call->origin);
 }
 
 bool redirect_next(struct sip_call *call, redirect_invite_h *invite_h)
@@ -195,7 +166,7 @@ bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
 	msg_line(reason, REASON_BYTES, msg);
 	if (call->options.redirects_max == 0)
 		return false;
-	pl_set_str(&pl, call->dialog->target);
+	pl_set_str(&pl, dialog_target(call->dialog));
 	if (!known(&call->redirect.tried, &pl) && target_new(&first, &pl) == 0)
 		list_append(&call->redirect.tried, &first->le, first);
 	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler, call);

@@ -11,6 +11,7 @@
 #include "sip/call/native_call.h"
 #include "sip/call/replaces.h"
 #include "sip/dialog/contact.h"
+#include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/error.h"
 #include "sip/event/refer_request.h"
@@ -177,7 +178,7 @@ static int refer_send(struct sip_call *call, const char *target, bool silent)
 	if (call->refer.transferring)
 		return -EBUSY;
 	err = text_print(&headers, "Refer-To: <%s>\r\nReferred-By: <%s>\r\n%s",
-			 target, call->account->aor,
+			 target, originator_aor(call->origin),
 			 silent ? "Refer-Sub: false\r\n"
 				  "Supported: norefersub\r\n"
 				: "");

@@ -157,7 +157,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 static int reinvite_send(struct sip_call *call)
 {
-	struct request request = {
+	struct dialog_request_params request = {
 		.method = "INVITE",
 		.sdp = &call->session.sdp,
 		.sendh = call_contact_handler,

@@ -22,17 +22,18 @@ static bool match_handler(struct le *le, void *arg)
 	const struct dialog *dialog = call->dialog;
 	struct le *branch;
 
-	if (pl_strcmp(&r->callid, dialog->callid) ||
-	    pl_strcmp(&r->to_tag, dialog->ltag))
+	if (pl_strcmp(&r->callid, dialog_callid(dialog)) ||
+	    pl_strcmp(&r->to_tag, dialog_local_tag(dialog)))
 		return false;
-	if (dialog->rtag && !pl_strcmp(&r->from_tag, dialog->rtag))
+	if (dialog_remote_tag(dialog) &&
+	    !pl_strcmp(&r->from_tag, dialog_remote_tag(dialog)))
 		return true;
 	LIST_FOREACH(&call->branches.early, branch)
 	{
 		const struct early *early = branch->data;
 
-		if (early->dialog->rtag &&
-		    !pl_strcmp(&r->from_tag, early->dialog->rtag))
+		if (dialog_remote_tag(early->dialog) &&
+		    !pl_strcmp(&r->from_tag, dialog_remote_tag(early->dialog)))
 			return true;
 	}
 	return false;
@@ -107,7 +108,8 @@ int replaces_refer(char **ret, const struct sip_call *other)
 
 	/* as the other side of the dialog sees it */
 	if (re_snprintf(text, sizeof(text), "%s;to-tag=%s;from-tag=%s",
-			dialog->callid, dialog->rtag, dialog->ltag) < 0)
+			dialog_callid(dialog), dialog_remote_tag(dialog),
+			dialog_local_tag(dialog)) < 0)
 		return -ENAMETOOLONG;
 	pl_set_str(&pl, text);
 	return text_print(ret, "%s?Replaces=%H", other->peer, uri_header_escape,

@@ -27,7 +27,8 @@
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
 #define RING_TIMEOUT_S 180
 
-int uac_invite_send(struct sip_call *call, struct request *request)
+int uac_invite_send(struct sip_call *call,
+		    struct dialog_request_params *request)
 {
 	char *headers;
 	int err;
@@ -47,7 +48,7 @@ int uac_invite_send(struct sip_call *call, struct request *request)
 
 int uac_invite(struct sip_call *call)
 {
-	struct request request = {
+	struct dialog_request_params request = {
 		.method = "INVITE",
 		.sdp = call->options.late_offer ? NULL : &call->session.sdp,
 		.sendh = call_contact_handler,
@@ -84,7 +85,7 @@ static int ack_send_handler(enum sip_transp tp, const struct sa *src,
 
 int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "ACK",
 		.ack_cseq = cseq,
 		.sdp = sdp,
@@ -103,7 +104,7 @@ void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 	const struct hop hop = {
 		.tp = call->uac.ack_tp,
 		.addr = call->uac.ack_dst,
-		.tls = call->origin->user.tls,
+		.tls = originator_tls(call->origin),
 	};
 
 	if (call->uac.ack_mb && msg->cseq.num == call->uac.ack_cseq)
@@ -120,7 +121,8 @@ void uac_cancel(struct sip_call *call)
 {
 	call->state = CALL_ENDING;
 	mono_timer_cancel(&call->uac.tmr_ring);
-	mono_timer_start(&call->end.tmr, END_WAIT_MS, cancel_timeout, call);
+	mono_timer_start(&call->end.tmr, DIALOG_END_WAIT_MS, cancel_timeout,
+			 call);
 	if (call->uac.request)
 		client_request_cancel(call->uac.request);
 	else
@@ -161,7 +163,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 		call->options.ring_timeout_s = RING_TIMEOUT_S;
 	err = offer_answer_local_set(call, params->media);
 	if (!err)
-		err = peer_uri(&call->peer, &account->origin, params->uri);
+		err = peer_uri(&call->peer, account->origin, params->uri);
 	if (!err && params->replaces)
 		err = header_text_valid(params->replaces)
 			      ? text_print(&call->uac.replaces_line,
@@ -170,11 +172,11 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 					   params->replaces)
 			      : -EINVAL;
 	if (!err)
-		err = dialog_new(&call->dialog, &account->origin, call->peer,
+		err = dialog_new(&call->dialog, account->origin, call->peer,
 				 call->peer);
 	if (!err && params->headers)
-		err = headers_new(&call->dialog->headers, params->headers,
-				  params->header_count);
+		err = dialog_set_headers(call->dialog, params->headers,
+					 params->header_count);
 	if (!err && !call->options.late_offer)
 		err = offer_answer_new_offer(call,
 					     call->session.local.direction);
@@ -188,7 +190,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 			 ring_handler, call);
 	err = uac_invite(call);
 	if (err) {
-		failure_reason(reason, sizeof(reason), account, -err);
+		originator_failure(reason, sizeof(reason), call->origin, -err);
 		call_set_end(call, SIP_END_FAILED, false, 0, reason);
 		call_close(call);
 	}
@@ -421,10 +423,10 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 static void no_answer_reason(const struct sip_call *call, char *reason, int err)
 {
 	if (redirect_away(call))
-		failure_at(reason, REASON_BYTES, call->account,
-			   call->dialog->target, err);
+		originator_failure_at(reason, REASON_BYTES, call->origin,
+				      dialog_target(call->dialog), err);
 	else
-		failure_reason(reason, REASON_BYTES, call->account, err);
+		originator_failure(reason, REASON_BYTES, call->origin, err);
 }
 
 void uac_response(int err, const struct sip_msg *msg, void *arg)

@@ -9,7 +9,7 @@
 
 struct buf;
 struct call_handlers;
-struct request;
+struct dialog_request_params;
 struct sip_account;
 struct sip_call;
 struct sip_call_params;
@@ -27,7 +27,8 @@ void uac_response(int err, const struct sip_msg *msg, void *arg);
 void call_sent(struct sip_call *call, int64_t mono_ns);
 /** An INVITE, whose method and handlers are set, with the call's headers; its
  * response handler lets go of the call. @return 0; -errno */
-int uac_invite_send(struct sip_call *call, struct request *request);
+int uac_invite_send(struct sip_call *call,
+		    struct dialog_request_params *request);
 /** Give the INVITE up; how must have been set by call_set_end(). */
 void uac_cancel(struct sip_call *call);
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);

@@ -209,7 +209,7 @@ static int contact_handler(enum sip_transp tp, const struct sa *src,
 static int transmit(struct update *update)
 {
 	struct sip_call *call = update->call;
-	struct request request = {
+	struct dialog_request_params request = {
 		.method = "UPDATE",
 		.sdp = update->offers ? &call->session.sdp : NULL,
 		.sendh = contact_handler,

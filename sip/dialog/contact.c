@@ -1,6 +1,6 @@
 #include "sip/dialog/contact.h"
 
-#include "sip/dialog/originator.h"
+#include "sip/dialog/originator_internal.h"
 #include "sip/transaction/transaction_layer.h"
 #include "sip/transport/transport.h"
 
@@ -8,7 +8,7 @@ void contact_answer(struct contact_params *contact,
 		    const struct originator *origin, const struct sip_msg *msg)
 {
 	const struct transport *transport =
-		transaction_layer_transport(origin->user.layer);
+		transaction_layer_transport(origin->transactions.layer);
 
 	*contact = (struct contact_params){origin, transport_laddr(transport),
 					   msg->tp};

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/random.h"
 #include "base/str.h"
-#include "sip/dialog/originator.h"
+#include "sip/dialog/originator_internal.h"
+#include "sip/dialog/route_set.h"
 #include "sip/error.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
@@ -13,6 +15,21 @@
 #include "sip/message/text.h"
 #include "sip/transaction/transaction_layer.h"
 #include "sip/transport/resolve.h"
+
+struct dialog {
+	char *callid;
+	char *ltag;
+	char *rtag;     /* NULL: not established */
+	char *local;    /* From of our requests, with the tag */
+	char *remote;   /* To of our requests, with the tag if there is one */
+	char *target;   /* request URI */
+	char *next_hop; /* where to send it; NULL: the first route, or target */
+	char *routes;   /* Route header lines, may be NULL */
+	char *route;    /* URI of the first one, may be NULL */
+	uint32_t lseq;  /* of the last request */
+	uint32_t rseq;  /* of the peer's last request */
+	struct header_list *headers; /* instead of the originator's; or NULL */
+};
 
 static void dialog_destructor(void *arg)
 {
@@ -84,59 +101,12 @@ int dialog_new(struct dialog **ret, const struct originator *origin,
 	return 0;
 }
 
-struct routes {
-	struct mbuf *mb;
-	char *first;
-	int err;
-};
-
-static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
-			  void *arg)
-{
-	struct routes *routes = arg;
-	struct sip_addr addr;
-	(void)msg;
-
-	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
-	if (!routes->err && !routes->first)
-		routes->err = parse_addr(&addr, &hdr->val)
-				      ? EBADMSG
-				      : pl_strdup(&routes->first, &addr.auri);
-	return routes->err != 0;
-}
-
-int routes_read(char **ret_lines, char **ret_first, const struct sip_msg *msg,
-		enum sip_hdrid id, bool forward)
-{
-	struct routes routes = {.mb = mbuf_alloc(256)};
-	char *text = NULL;
-	int err;
-
-	if (!routes.mb)
-		return -ENOMEM;
-	sip_msg_hdr_apply(msg, forward, id, route_handler, &routes);
-	err = routes.err;
-	routes.mb->pos = 0;
-	if (!err && routes.first)
-		err = mbuf_strdup(routes.mb, &text, mbuf_get_left(routes.mb));
-	mem_deref(routes.mb);
-	if (err) {
-		mem_deref(routes.first);
-		return neg(err);
-	}
-	mem_deref(*ret_lines);
-	mem_deref(*ret_first);
-	*ret_lines = text;
-	*ret_first = routes.first;
-	return 0;
-}
-
 /* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
  * response. */
 static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
 {
-	return routes_read(&dialog->routes, &dialog->route, msg,
-			   SIP_HDR_RECORD_ROUTE, msg->req);
+	return route_set_read(&dialog->routes, &dialog->route, msg,
+			      SIP_HDR_RECORD_ROUTE, msg->req);
 }
 
 /* The remote target (12.1, 12.2): the URI in Contact. */
@@ -242,6 +212,89 @@ int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
 	return 0;
 }
 
+void dialog_continue(struct dialog *dialog, const struct dialog *branch)
+{
+	if (branch->lseq > dialog->lseq)
+		dialog->lseq = branch->lseq;
+	dialog->rseq = branch->rseq;
+}
+
+/* The originator's hosts resolve the user part of their own domain only. */
+static int hop_set(struct dialog *dialog, const struct originator *origin,
+		   const char *text)
+{
+	char host[256];
+	struct uri uri;
+	struct pl pl;
+
+	pl_set_str(&pl, text);
+	if (uri_decode(&uri, &pl))
+		return -EINVAL;
+	if (uri.port)
+		str_print(host, sizeof(host), "%.*s:%u", (int)uri.host.l,
+			  uri.host.p, uri.port);
+	else
+		str_print(host, sizeof(host), "%.*s", (int)uri.host.l,
+			  uri.host.p);
+	dialog->next_hop = mem_deref(dialog->next_hop);
+	if (!origin->next_hop || origin->outbound_proxy ||
+	    strcasecmp(host, origin->domain) != 0)
+		return 0;
+	dialog->next_hop = mem_ref(origin->next_hop);
+	return 0;
+}
+
+int dialog_retarget(struct dialog *dialog, const struct originator *origin,
+		    char *uri)
+{
+	int err = hop_set(dialog, origin, uri);
+
+	if (err)
+		return err;
+	mem_deref(dialog->target);
+	dialog->target = mem_ref(uri);
+	return 0;
+}
+
+bool dialog_bypasses_target(const struct dialog *dialog,
+			    const struct originator *origin)
+{
+	return !dialog->next_hop && !origin->outbound_proxy;
+}
+
+int dialog_set_headers(struct dialog *dialog,
+		       const struct sip_custom_header *headers, size_t count)
+{
+	struct header_list *list;
+	int err = headers_new(&list, headers, count);
+
+	if (err)
+		return err;
+	mem_deref(dialog->headers);
+	dialog->headers = list;
+	return 0;
+}
+
+const char *dialog_callid(const struct dialog *dialog)
+{
+	return dialog->callid;
+}
+
+const char *dialog_local_tag(const struct dialog *dialog)
+{
+	return dialog->ltag;
+}
+
+const char *dialog_remote_tag(const struct dialog *dialog)
+{
+	return dialog->rtag;
+}
+
+const char *dialog_target(const struct dialog *dialog)
+{
+	return dialog->target;
+}
+
 void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg)
 {
 	(void)target_take(dialog, msg); /* without a Contact it stays */
@@ -269,7 +322,7 @@ bool dialog_in_order(struct dialog *dialog, const struct sip_msg *msg)
 static const struct header_list *custom_of(const struct originator *origin,
 					   const struct dialog *dialog)
 {
-	return dialog->headers ? dialog->headers : origin->user.headers;
+	return dialog->headers ? dialog->headers : origin->transactions.headers;
 }
 
 /* What every request has, but for what custom headers replace. */
@@ -277,7 +330,8 @@ static int common_print(struct mbuf *mb, const struct originator *origin,
 			const struct dialog *dialog, unsigned scopes)
 {
 	const struct header_list *custom = custom_of(origin, dialog);
-	const char *software = transaction_layer_software(origin->user.layer);
+	const char *software =
+		transaction_layer_software(origin->transactions.layer);
 	const char *from = headers_find(custom, scopes, "From");
 	int err = headers_write_own(mb, custom, scopes, "Max-Forwards: 70\r\n");
 
@@ -295,7 +349,7 @@ static int common_print(struct mbuf *mb, const struct originator *origin,
 
 static int request_print(struct mbuf *mb, const struct originator *origin,
 			 struct dialog *dialog, struct digest *digest,
-			 const struct request *request)
+			 const struct dialog_request_params *request)
 {
 	const struct header_list *custom = custom_of(origin, dialog);
 	const char *type = request->sdp ? "application/sdp" : request->type;
@@ -370,10 +424,10 @@ static int uri_host(struct resolve_host *ret, char *host, size_t size,
 
 int dialog_send(struct client_request **ret, const struct originator *origin,
 		struct dialog *dialog, struct digest *digest,
-		const struct request *request)
+		const struct dialog_request_params *request)
 {
 	struct client_request_params params = {
-		.user = &origin->user,
+		.user = &origin->transactions,
 		.method = request->method,
 		.uri = dialog->target,
 		.hosts = origin->hosts,

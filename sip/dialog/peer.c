@@ -40,7 +40,8 @@ int peer_uri(char **ret, const struct originator *origin, const char *uri)
 		err = text_user(&user, uri);
 		if (err)
 			return err;
-		err = text_print(&text, "sip:%s@%s", user, origin->domain);
+		err = text_print(&text, "sip:%s@%s", user,
+				 originator_domain(origin));
 		mem_deref(user);
 	}
 	if (err)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "sip/body/mwi.h"
 #include "sip/body/presence.h"
+#include "sip/dialog/originator.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/ua_internal.h"
@@ -34,7 +35,7 @@ int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 	int err = 0;
 
 	if (!d->digest)
-		err = account_digest(&d->digest, account);
+		err = originator_digest(&d->digest, account->origin);
 	if (err)
 		return err;
 	hash_unlink(&d->he);
@@ -42,10 +43,10 @@ int event_dialog_init(struct event_dialog *d, struct sip_account *account,
 	d->dialog = dialog;
 	if (!d->account) {
 		d->account = mem_ref(account);
-		d->origin = &account->origin;
+		d->origin = account->origin;
 	}
-	hash_append(account->ua->events, hash_joaat_str(dialog->callid), &d->he,
-		    d);
+	hash_append(account->ua->events, hash_joaat_str(dialog_callid(dialog)),
+		    &d->he, d);
 	return 0;
 }
 
@@ -77,8 +78,8 @@ static bool match_handler(struct le *le, void *arg)
 	const struct event_dialog *d = le->data;
 	const struct sip_msg *msg = arg;
 
-	return !pl_strcmp(&msg->callid, d->dialog->callid) &&
-	       !pl_strcmp(&msg->to.tag, d->dialog->ltag);
+	return !pl_strcmp(&msg->callid, dialog_callid(d->dialog)) &&
+	       !pl_strcmp(&msg->to.tag, dialog_local_tag(d->dialog));
 }
 
 struct event_dialog *event_dialog_find(struct sip_ua *ua,
@@ -88,7 +89,8 @@ struct event_dialog *event_dialog_find(struct sip_ua *ua,
 				       match_handler, (void *)(uintptr_t)msg));
 }
 
-int event_dialog_send(struct event_dialog *d, const struct request *request)
+int event_dialog_send(struct event_dialog *d,
+		      const struct dialog_request_params *request)
 {
 	d->req = mem_deref(d->req);
 	return dialog_send(&d->req, d->origin, d->dialog, d->digest, request);

@@ -37,7 +37,8 @@ struct event_dialog *event_dialog_find(struct sip_ua *ua,
 				       const struct sip_msg *msg);
 
 /** A request within it. @return 0; -errno */
-int event_dialog_send(struct event_dialog *d, const struct request *request);
+int event_dialog_send(struct event_dialog *d,
+		      const struct dialog_request_params *request);
 
 /**
  * A SUBSCRIBE of the peer within it: is it one, and in order?

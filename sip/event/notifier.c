@@ -48,7 +48,7 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 				 watcher_expired, w);
 	else
 		w->ending = WATCHER_END_TIMEOUT;
-	contact_answer(&contact, &account->origin, msg);
+	contact_answer(&contact, account->origin, msg);
 	(void)server_transaction_replyf(
 		NULL, NULL, account->ua->sip, msg, true, 200, "OK",
 		"%HExpires: %u\r\nContent-Length: 0\r\n\r\n", contact_print,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
 #include "sip/events.h"
 #include "sip/message/digest.h"
@@ -85,7 +86,7 @@ static void unsent(struct sip_publication *p, int err)
 {
 	char reason[REASON_BYTES];
 
-	failure_reason(reason, sizeof(reason), p->account, -err);
+	originator_failure(reason, sizeof(reason), p->origin, -err);
 	failed(p, NULL, reason);
 }
 
@@ -171,7 +172,7 @@ static void answered(struct sip_publication *p, int err,
 	char reason[REASON_BYTES];
 
 	if (err)
-		failure_reason(reason, sizeof(reason), p->account, err);
+		originator_failure(reason, sizeof(reason), p->origin, err);
 	else if (msg->scode < 300) {
 		published(p, msg);
 		return;
@@ -208,7 +209,7 @@ static int publish(struct sip_publication *p, bool with_body)
 {
 	char lines[ETAG_BYTES + 128];
 	char body[EVENT_BODY_BYTES];
-	struct request request = {
+	struct dialog_request_params request = {
 		.method = "PUBLISH",
 		.headers = lines,
 		.resph = with_body ? full_handler : bare_handler,
@@ -217,7 +218,7 @@ static int publish(struct sip_publication *p, bool with_body)
 
 	if (with_body) {
 		int n = event_body(body, sizeof(body), p->package, &p->presence,
-				   &p->mwi, p->account->aor);
+				   &p->mwi, originator_aor(p->origin));
 
 		if (n < 0)
 			return n;
@@ -258,16 +259,17 @@ int sip_publish(struct sip_publication **ret, struct sip_account *account,
 	if (!p)
 		return -ENOMEM;
 	p->account = mem_ref(account);
-	p->origin = &account->origin;
+	p->origin = account->origin;
 	p->package = state->presence ? SIP_PACKAGE_PRESENCE : SIP_PACKAGE_MWI;
 	state_take(p, state);
 	p->asked_s = expires_s;
 	p->handler = handler;
 	p->arg = arg;
-	err = dialog_new(&p->dialog, &account->origin, account->aor,
-			 account->aor);
+	err = dialog_new(&p->dialog, account->origin,
+			 originator_aor(account->origin),
+			 originator_aor(account->origin));
 	if (!err)
-		err = account_digest(&p->digest, account);
+		err = originator_digest(&p->digest, p->origin);
 	if (!err)
 		err = publish(p, true);
 	if (err) {
@@ -305,7 +307,8 @@ static void removed_handler(void *arg)
 	if (p->etag[0])
 		str_print(reason, sizeof(reason),
 			  "no answer from %s within %u s",
-			  p->account->target_text, END_WAIT_MS / 1000);
+			  originator_target(p->origin),
+			  DIALOG_END_WAIT_MS / 1000);
 	else
 		str_print(reason, sizeof(reason),
 			  "there was no publication to remove");
@@ -323,8 +326,8 @@ void sip_unpublish(struct sip_publication *p)
 	digest_begin(p->digest);
 	if (p->etag[0] && publish(p, false))
 		p->etag[0] = '\0';
-	mono_timer_start(&p->tmr, p->etag[0] ? END_WAIT_MS : 0, removed_handler,
-			 p);
+	mono_timer_start(&p->tmr, p->etag[0] ? DIALOG_END_WAIT_MS : 0,
+			 removed_handler, p);
 }
 
 struct sip_publication *sip_publication_free(struct sip_publication *p)

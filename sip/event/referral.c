@@ -69,7 +69,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 static int notify(struct sip_referral *r)
 {
 	char headers[REFER_HEADERS_BYTES], body[REFER_BODY_BYTES];
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "NOTIFY",
 		.headers = headers,
 		.type = REFER_TYPE,
@@ -140,7 +140,7 @@ static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 	struct sip_account *account = r->d.account;
 	struct contact_params contact;
 
-	contact_answer(&contact, &account->origin, msg);
+	contact_answer(&contact, account->origin, msg);
 	(void)server_transaction_replyf(NULL, NULL, account->ua->sip, msg, true,
 					code, phrase,
 					"%H%sExpires: %u\r\n"

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/event/event_dialog.h"
 #include "sip/event/notify.h"
@@ -135,7 +136,7 @@ static void subscription_end(void *arg)
 /* It could not be sent: there is nothing to wait for but the end. */
 static void unsent(struct sip_subscription *s, int err)
 {
-	failure_reason(s->reason, sizeof(s->reason), s->d.account, -err);
+	originator_failure(s->reason, sizeof(s->reason), s->d.origin, -err);
 	if (s->state != SUBSCRIPTION_ACTIVE)
 		subscription_over(s, NULL, s->reason);
 }
@@ -265,12 +266,12 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 
 	/* Another branch's notifier, or one that comes too late. */
 	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_PAUSED ||
-	    (d->dialog->rtag && !dialog_match(d->dialog, msg))) {
+	    (dialog_remote_tag(d->dialog) && !dialog_match(d->dialog, msg))) {
 		(void)server_transaction_reply(NULL, ua->sip, msg, 481,
 					       "Subscription Does Not Exist");
 		return;
 	}
-	if (d->dialog->rtag && !dialog_in_order(d->dialog, msg)) {
+	if (dialog_remote_tag(d->dialog) && !dialog_in_order(d->dialog, msg)) {
 		(void)server_transaction_reply(NULL, ua->sip, msg, 500,
 					       "Server Internal Error");
 		return;
@@ -278,7 +279,7 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 	if (!notify_read(&n, ua, d->package, msg))
 		return;
 	/* It makes the dialog, not the 2xx (RFC 6665 4.4.1). */
-	if (!d->dialog->rtag && dialog_establish(d->dialog, msg)) {
+	if (!dialog_remote_tag(d->dialog) && dialog_establish(d->dialog, msg)) {
 		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
 					       "Bad Contact");
 		return;
@@ -309,13 +310,14 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 		return -ENOMEM;
 	s->d.package = params->package;
 	s->d.account = mem_ref(account);
-	s->d.origin = &account->origin;
+	s->d.origin = account->origin;
 	s->asked_s = params->expires_s;
 	s->handler = params->handler;
 	s->arg = params->arg;
 	err = params->uri && params->uri[0]
-		      ? peer_uri(&s->uri, &account->origin, params->uri)
-		      : text_print(&s->uri, "%s", account->aor);
+		      ? peer_uri(&s->uri, account->origin, params->uri)
+		      : text_print(&s->uri, "%s",
+				   originator_aor(account->origin));
 	if (!err)
 		err = begin(s);
 	if (err) {
@@ -328,7 +330,7 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 
 void sip_unsubscribe(struct sip_subscription *s)
 {
-	uint64_t wait_ms = END_WAIT_MS;
+	uint64_t wait_ms = DIALOG_END_WAIT_MS;
 
 	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_LEAVING)
 		return;
@@ -424,7 +426,8 @@ static void refused(struct sip_subscription *s, int err,
 		    const struct sip_msg *msg)
 {
 	if (err)
-		failure_reason(s->reason, sizeof(s->reason), s->d.account, err);
+		originator_failure(s->reason, sizeof(s->reason), s->d.origin,
+				   err);
 	else if (again(s, msg) == 0)
 		return;
 	/* A refresh that failed: the subscription lasts on as long as it was
@@ -463,7 +466,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 static int subscription_ask(struct sip_subscription *s, uint32_t expires_s)
 {
 	char lines[192];
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "SUBSCRIBE",
 		.headers = lines,
 		.sendh = sent_handler,

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sip/dialog/contact.h"
+#include "sip/dialog/originator.h"
 #include "sip/error.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
@@ -128,8 +129,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	} else {
 		/* RFC 6665 4.2.2: whoever does not take it is no subscriber. */
 		if (err)
-			failure_at(reason, sizeof(reason), w->d.account, w->uri,
-				   err);
+			originator_failure_at(reason, sizeof(reason),
+					      w->d.origin, w->uri, err);
 		else
 			msg_line(reason, sizeof(reason), msg);
 		gone(w, err ? NULL : msg, reason);
@@ -147,14 +148,14 @@ static int body_print(char *dst, size_t size, const struct watcher *w)
 	if (!served)
 		return 1;
 	n = event_body(dst, size, w->d.package, &served->presence, &served->mwi,
-		       account->aor);
+		       originator_aor(w->d.origin));
 	return n < 0 ? n : 0;
 }
 
 int watcher_notify(struct watcher *w)
 {
 	char lines[192], body[EVENT_BODY_BYTES];
-	struct request request = {
+	struct dialog_request_params request = {
 		.method = "NOTIFY",
 		.headers = lines,
 		.sendh = sent_handler,

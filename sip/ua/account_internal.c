@@ -1,11 +1,6 @@
 #include "sip/ua/account_internal.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "sip/message/digest.h"
 #include "sip/message/text.h"
-#include "sip/transaction/transaction_layer.h"
 #include "sip/transport/transport.h"
 #include "sip/ua/ua_internal.h"
 
@@ -65,41 +60,4 @@ void account_event_add(struct sip_account *account, enum sip_account_event what,
 	list_append(&account->events, &event->le, event);
 	deferred_start(transport_deferred(account->ua->transport),
 		       &account->due, events_deliver, account);
-}
-
-int account_digest(struct digest **ret, const struct sip_account *account)
-{
-	return digest_new(ret, account->auth_username, account->password);
-}
-
-void failure_reason(char *dst, size_t size, const struct sip_account *account,
-		    int err)
-{
-	failure_at(dst, size, account, account->target_text, err);
-}
-
-void failure_at(char *dst, size_t size, const struct sip_account *account,
-		const char *where, int err)
-{
-	const char *failure = transaction_layer_failure(account->ua->sip);
-
-	if (failure[0]) {
-		str_print(dst, size, "%s", failure);
-		return;
-	}
-	switch (err) {
-	case EDESTADDRREQ:
-	case ENODATA:
-	case EINVAL:
-		str_print(dst, size, "no address was found for %s", where);
-		break;
-	case EPROTONOSUPPORT:
-	case EAFNOSUPPORT:
-		str_print(dst, size, "no transport of ours leads to %s", where);
-		break;
-	default:
-		str_print(dst, size, "cannot reach %s: %s", where,
-			  strerror(err));
-		break;
-	}
 }

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "sip/account.h"
 #include "sip/call.h"
-#include "sip/dialog/originator.h"
 #include "sip/events.h"
 #include "sip/mono_timer.h"
 #include "sip/transport/deferred.h"
@@ -21,6 +20,7 @@ struct client_request;
 struct dialog;
 struct digest;
 struct keepalive;
+struct originator;
 struct served;
 struct sip_digest_server;
 
@@ -32,14 +32,9 @@ struct sip_account {
 	struct le he_user;    /* in ua->users */
 	struct sip_ua *ua;
 	char *username;
-	char *user; /* escaped for a URI */
-	char *aor;  /* sip:user@domain */
-	struct originator origin;
-	char *target_text;     /* "127.0.0.1:5060 over UDP" */
+	struct originator *origin;
 	struct digest *digest; /* of REGISTER */
 	struct list outside;   /* requests outside of dialogs */
-	char *auth_username;
-	char *password;
 	uint32_t regexpire_s;
 	sip_account_h *account_h;
 	sip_incoming_h *incoming_h;
@@ -62,7 +57,6 @@ struct sip_account {
 	unsigned recoveries;            /* failed ones in a row */
 	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
 	struct keepalive *keepalive;    /* NULL: not offered */
-	struct sip_account *registered; /* keeps origin.registered; or NULL */
 
 	sip_refer_h *refer_h;  /* NULL: REFERs outside of dialogs get 603 */
 	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
@@ -75,9 +69,6 @@ static inline bool account_is_native(const struct sip_account *account)
 {
 	return ((const struct sip_object *)account)->ops == &native_ops;
 }
-/** Its credentials, for the challenges of one dialog or registration.
- * @param ret  the caller's @return 0; -ENOMEM */
-int account_digest(struct digest **ret, const struct sip_account *account);
 /**
  * Tell the account's handler, from the timer: never within a call of the API.
  * @param code    SIP status, or 0
@@ -86,11 +77,5 @@ int account_digest(struct digest **ret, const struct sip_account *account);
 void account_event_add(struct sip_account *account,
 		       enum sip_account_event event, int64_t mono_ns,
 		       uint16_t code, const char *reason);
-/** Why no answer came; err as sip_resp_h gives it. */
-void failure_reason(char *dst, size_t size, const struct sip_account *account,
-		    int err);
-/** The same of a request that went elsewhere. */
-void failure_at(char *dst, size_t size, const struct sip_account *account,
-		const char *where, int err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 #include "sip/message/digest_hash.h"
 #include "sip/message/headers.h"
@@ -137,7 +138,7 @@ static const char *realm_of(const struct sip_account *account)
 {
 	const char *realm = account->verifier->p.realm;
 
-	return realm ? realm : account->origin.domain;
+	return realm ? realm : originator_domain(account->origin);
 }
 
 static void challenge(struct sip_account *account, const struct sip_msg *msg,

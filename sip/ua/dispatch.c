@@ -14,6 +14,7 @@
 #include "sip/call/uas.h"
 #include "sip/call/update.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
 #include "sip/event/notifier.h"
 #include "sip/event/referral.h"
@@ -46,14 +47,14 @@ static bool contact_handler(struct le *le, void *arg)
 {
 	const struct sip_account *account = le->data;
 
-	return !pl_strcmp(arg, account->origin.contact_user);
+	return !pl_strcmp(arg, originator_contact_user(account->origin));
 }
 
 static bool user_handler(struct le *le, void *arg)
 {
 	const struct sip_account *account = le->data;
 
-	return !pl_strcmp(arg, account->user);
+	return !pl_strcmp(arg, originator_user(account->origin));
 }
 
 static struct sip_account *account_by_user(struct sip_ua *ua,
@@ -409,14 +410,15 @@ static bool trace_call_handler(struct le *le, void *arg)
 {
 	const struct sip_call *call = le->data;
 
-	return call->outgoing && !pl_strcmp(arg, call->dialog->callid);
+	return call->outgoing && !pl_strcmp(arg, dialog_callid(call->dialog));
 }
 
 static bool trace_account_handler(struct le *le, void *arg)
 {
 	const struct sip_account *account = le->data;
 
-	return account->dialog && !pl_strcmp(arg, account->dialog->callid);
+	return account->dialog &&
+	       !pl_strcmp(arg, dialog_callid(account->dialog));
 }
 
 void dispatch_sent(struct sip_ua *ua, const struct sip_trace *trace)

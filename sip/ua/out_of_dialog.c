@@ -8,6 +8,7 @@
 #include "sip/body/multipart.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
@@ -58,7 +59,7 @@ static int sent_handler(enum sip_transp tp, const struct sa *src,
 		o->sent_ns = clock_mono_ns();
 	if (strcmp(o->method, "MESSAGE") == 0)
 		return 0; /* carries no Contact (RFC 3428 section 4) */
-	return contact_write(mb, &o->account->origin, src, tp);
+	return contact_write(mb, o->account->origin, src, tp);
 }
 
 static int outside_send(struct outside *o);
@@ -76,7 +77,8 @@ static void outside_done(struct outside *o, int err, const struct sip_msg *msg)
 	if (msg)
 		msg_line(reason, sizeof(reason), msg);
 	else
-		failure_reason(reason, sizeof(reason), o->account, err);
+		originator_failure(reason, sizeof(reason), o->account->origin,
+				   err);
 	if (msg && o->sent_ns)
 		info.took_ns = info.mono_ns - o->sent_ns;
 	list_unlink(&o->le);
@@ -99,7 +101,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 static int outside_send(struct outside *o)
 {
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = o->method,
 		.headers = strcmp(o->method, "OPTIONS") == 0
 				   ? "Accept: " MULTIPART_ACCEPT "\r\n"
@@ -112,7 +114,7 @@ static int outside_send(struct outside *o)
 	};
 
 	o->req = NULL;
-	return dialog_send(&o->req, &o->account->origin, o->dialog, o->digest,
+	return dialog_send(&o->req, o->account->origin, o->dialog, o->digest,
 			   &request);
 }
 
@@ -123,13 +125,13 @@ static int outside_fill(struct outside *o, const char *uri, const char *type,
 	char *target = NULL;
 	int err;
 
-	err = uri && uri[0]
-		      ? peer_uri(&target, &account->origin, uri)
-		      : text_print(&target, "sip:%s", account->origin.domain);
+	err = uri && uri[0] ? peer_uri(&target, account->origin, uri)
+			    : text_print(&target, "sip:%s",
+					 originator_domain(account->origin));
 	if (!err)
-		err = dialog_new(&o->dialog, &account->origin, target, target);
+		err = dialog_new(&o->dialog, account->origin, target, target);
 	if (!err)
-		err = account_digest(&o->digest, account);
+		err = originator_digest(&o->digest, account->origin);
 	if (!err && type)
 		err = text_print(&o->type, "%s", type);
 	if (!err && type)

@@ -9,6 +9,7 @@
 #include "sip/account.h"
 #include "sip/call/extensions.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
@@ -48,7 +49,7 @@ void register_stop(struct sip_account *account)
 {
 	account->state = REGISTER_IDLE;
 	account->keepalive = mem_deref(account->keepalive);
-	account->origin.outbound = false;
+	originator_flow_ended(account->origin);
 	mono_timer_cancel(&account->tmr);
 	request_drop(account);
 }
@@ -90,7 +91,7 @@ static void unsent(struct sip_account *account, int err)
 {
 	char reason[REASON_BYTES];
 
-	failure_reason(reason, sizeof(reason), account, -err);
+	originator_failure(reason, sizeof(reason), account->origin, -err);
 	register_failed(account, clock_mono_ns(), 0, reason);
 }
 
@@ -137,14 +138,14 @@ static int send_handler(enum sip_transp tp, const struct sa *src,
 	return mbuf_printf(mb,
 			   "Contact: <sip:%s@%J%s>;+sip.instance="
 			   "\"<urn:uuid:%s>\";reg-id=1\r\n",
-			   account->origin.contact_user, src,
+			   originator_contact_user(account->origin), src,
 			   sip_transp_param(tp), account->instance);
 }
 
 static int register_send(struct sip_account *account)
 {
 	char lines[80];
-	const struct request request = {
+	const struct dialog_request_params request = {
 		.method = "REGISTER",
 		.headers = lines,
 		.sendh = send_handler,
@@ -157,7 +158,7 @@ static int register_send(struct sip_account *account)
 		  "Expires: %u\r\nSupported: path, outbound\r\n",
 		  account->state == REGISTER_REMOVING ? 0 : account->expires_s);
 	mem_ref(account);
-	err = dialog_send(&account->req, &account->origin, account->dialog,
+	err = dialog_send(&account->req, account->origin, account->dialog,
 			  account->digest, &request);
 	if (err)
 		mem_deref(account);
@@ -173,16 +174,18 @@ static int dialog_make(struct sip_account *account)
 
 	if (account->dialog)
 		return 0;
-	err = text_print(&target, "sip:%s", account->origin.domain);
+	err = text_print(&target, "sip:%s", originator_domain(account->origin));
 	if (err)
 		return err;
-	err = dialog_new(&dialog, &account->origin, target, account->aor);
+	err = dialog_new(&dialog, account->origin, target,
+			 originator_aor(account->origin));
 	mem_deref(target);
 	if (!dialog)
 		return err;
 	account->dialog = dialog;
-	hash_append(account->ua->registers, hash_joaat_str(dialog->callid),
-		    &account->he, account);
+	hash_append(account->ua->registers,
+		    hash_joaat_str(dialog_callid(dialog)), &account->he,
+		    account);
 	return 0;
 }
 
@@ -225,7 +228,8 @@ static void unregister_handler(void *arg)
 	mem_ref(account);
 	request_drop(account);
 	str_print(reason, sizeof(reason), "no answer from %s within %u s",
-		  account->target_text, END_WAIT_MS / 1000);
+		  originator_target(account->origin),
+		  DIALOG_END_WAIT_MS / 1000);
 	register_failed(account, clock_mono_ns(), 0, reason);
 	mem_deref(account);
 }
@@ -245,7 +249,7 @@ int native_account_unregister(struct sip_account *account)
 	register_stop(account);
 	account->state = REGISTER_REMOVING;
 	account->recoveries = 0;
-	mono_timer_start(&account->tmr, END_WAIT_MS, unregister_handler,
+	mono_timer_start(&account->tmr, DIALOG_END_WAIT_MS, unregister_handler,
 			 account);
 	register_resume(account);
 	return 0;
@@ -274,7 +278,8 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	(void)msg;
 
 	if (sip_addr_decode(&addr, &hdr->val) ||
-	    pl_strcmp(&addr.uri.user, binding->account->origin.contact_user))
+	    pl_strcmp(&addr.uri.user,
+		      originator_contact_user(binding->account->origin)))
 		return false;
 	if (!msg_param_decode(&addr.params, "expires", &expires)) {
 		binding->expires_s = pl_u32(&expires);
@@ -303,13 +308,10 @@ static uint32_t granted_s(const struct sip_account *account,
 static void offers_take(struct sip_account *account, const struct sip_msg *msg)
 {
 	const struct sip_hdr *timer = sip_msg_hdr(msg, SIP_HDR_FLOW_TIMER);
+	bool outbound = extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
 
-	(void)routes_read(&account->origin.service_routes,
-			  &account->origin.service_route, msg,
-			  SIP_HDR_SERVICE_ROUTE, true);
-	account->origin.outbound =
-		extensions_has(msg, SIP_HDR_REQUIRE, "outbound");
-	if (account->origin.outbound)
+	originator_registered(account->origin, msg, outbound);
+	if (outbound)
 		(void)keepalive_start(
 			&account->keepalive, account, msg,
 			timer && timer->val.l < 6 ? pl_u32(&timer->val) : 0);
@@ -427,7 +429,8 @@ static void register_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (err) {
-		failure_reason(reason, sizeof(reason), account, err);
+		originator_failure(reason, sizeof(reason), account->origin,
+				   err);
 		register_failed(account, clock_mono_ns(), 0, reason);
 	} else if (msg->scode < 300) {
 		register_done(account, msg);

@@ -14,9 +14,6 @@
 struct transaction_layer;
 struct transport;
 
-/* After BYE, CANCEL or the removal of a binding: report, do not wait on. */
-#define END_WAIT_MS 5000
-
 struct sip_ua {
 	struct sip_object object;
 	struct transport *transport;

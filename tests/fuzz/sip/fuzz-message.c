@@ -9,6 +9,8 @@
 
 #include "sip/call/call_internal.h"
 #include "sip/call/uas.h"
+#include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/digest_server.h"
 #include "sip/event/event_dialog.h"
 #include "sip/transaction/server_transaction.h"
@@ -253,8 +255,8 @@ static const char *event_word(const struct fuzz *f, uint8_t letter)
 
 	if (!d || !d->dialog)
 		return NULL;
-	return letter == 's'   ? d->dialog->callid
-	       : letter == 'q' ? d->dialog->ltag
+	return letter == 's'   ? dialog_callid(d->dialog)
+	       : letter == 'q' ? dialog_local_tag(d->dialog)
 			       : NULL;
 }
 
@@ -267,14 +269,16 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 		const char *word = NULL;
 
 		if (text[i] == '%' && i + 1 < len && f->call) {
-			word = text[i + 1] == 'c'   ? f->call->dialog->callid
-			       : text[i + 1] == 't' ? f->call->dialog->ltag
+			word = text[i + 1] == 'c'
+				       ? dialog_callid(f->call->dialog)
+			       : text[i + 1] == 't'
+				       ? dialog_local_tag(f->call->dialog)
 			       : text[i + 1] == 'b' ? f->branch
 			       : text[i + 1] == 'n' ? f->cseq
 						    : NULL;
 		}
 		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'u')
-			word = f->account->origin.contact_user;
+			word = originator_contact_user(f->account->origin);
 		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'h')
 			word = f->host;
 		if (text[i] == '%' && i + 1 < len && !word)

@@ -1,0 +1,53 @@
+#include "sip/dialog/route_set.h"
+
+#include <errno.h>
+
+#include "sip/error.h"
+#include "sip/message/parse.h"
+
+struct routes {
+	struct mbuf *mb;
+	char *first;
+	int err;
+};
+
+static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
+			  void *arg)
+{
+	struct routes *routes = arg;
+	struct sip_addr addr;
+	(void)msg;
+
+	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
+	if (!routes->err && !routes->first)
+		routes->err = parse_addr(&addr, &hdr->val)
+				      ? EBADMSG
+				      : pl_strdup(&routes->first, &addr.auri);
+	return routes->err != 0;
+}
+
+int route_set_read(char **ret_lines, char **ret_first,
+		   const struct sip_msg *msg, enum sip_hdrid id, bool forward)
+{
+	struct routes routes = {.mb = mbuf_alloc(256)};
+	char *text = NULL;
+	int err;
+
+	if (!routes.mb)
+		return -ENOMEM;
+	sip_msg_hdr_apply(msg, forward, id, route_handler, &routes);
+	err = routes.err;
+	routes.mb->pos = 0;
+	if (!err && routes.first)
+		err = mbuf_strdup(routes.mb, &text, mbuf_get_left(routes.mb));
+	mem_deref(routes.mb);
+	if (err) {
+		mem_deref(routes.first);
+		return neg(err);
+	}
+	mem_deref(*ret_lines);
+	mem_deref(*ret_first);
+	*ret_lines = text;
+	*ret_first = routes.first;
+	return 0;
+}
