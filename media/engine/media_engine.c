@@ -102,6 +102,10 @@ static int tables_open(struct media_engine *e)
 	if (!err)
 		err = prompt_cache_new(&e->prompts, e->records_fd,
 				       e->params.realtime);
+	e->dtls.ticking = &e->ticking;
+	e->dtls.loop_fd = e->records_fd;
+	e->nat.ticking = &e->ticking;
+	e->nat.loop_fd = e->records_fd;
 	return err;
 }
 
@@ -328,8 +332,8 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	ring_free(e->sent);
 	ring_free(e->answers);
 	ring_free(e->datagrams);
-	dtls_identity_free(e->identity);
-	turn_streams_free(e->relay_streams);
+	dtls_sessions_free(&e->dtls);
+	nat_sessions_free(&e->nat);
 	record_ring_close(&e->records);
 	record_ring_close(&e->audio_records);
 	free(e->sessions);
@@ -362,9 +366,9 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->ssrc_collisions = COUNTER_READ(&rx->collisions);
 	ret->srtp_refused = COUNTER_READ(&rx->srtp_refused);
 	ret->srtp_replayed = COUNTER_READ(&rx->srtp_replayed);
-	ret->dtls_dropped = COUNTER_READ(&rx->dtls_dropped) + e->dtls_dropped +
+	ret->dtls_dropped = COUNTER_READ(&rx->dtls_dropped) + e->dtls.dropped +
 			    ring_dropped(e->datagrams);
-	ret->dtls_refused = e->dtls_refused;
+	ret->dtls_refused = e->dtls.refused;
 	ret->stun_dropped = COUNTER_READ(&rx->stun_dropped);
 	ret->srtp_unkeyed = COUNTER_READ(&rx->srtp_unkeyed);
 	ret->receive_queue_drops = COUNTER_READ(&rx->queue_drops);
@@ -435,9 +439,9 @@ static void handovers_take(struct media_engine *e)
 		if (!s || s->ssrc != d.ssrc || s->stop_given)
 			continue;
 		if (d.kind == HANDOVER_DTLS)
-			session_dtls_input(s, &d);
+			session_dtls_input(&s->dtls, &d);
 		else
-			session_nat_input(s, &d);
+			session_nat_input(&s->nat, &d);
 	}
 }
 
@@ -450,8 +454,8 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 	wake_fd_clear(e->records_fd);
 	handovers_take(e);
 	session_prompts_poll(e);
-	session_nat_poll(e, handler, arg);
-	session_dtls_poll(e, handler, arg);
+	session_nat_poll(&e->nat, handler, arg);
+	session_dtls_poll(&e->dtls, handler, arg);
 	left -= audio_poll(e, handler, arg);
 	while (left-- > 0 && record_ring_pop(&e->records, &record)) {
 		/* the audio thread was through with it before */

@@ -53,8 +53,8 @@ struct media_engine {
 	struct ring *datagrams;           /* handover; RX -> loop */
 	struct record_ring records;       /* analysis -> loop */
 	struct record_ring audio_records; /* audio -> loop */
-	/* DTLS handshakes under way, ICE agents: the analysis wakes the loop
-	 * for their timers */
+	/* sessions with a DTLS handshake under way, or with STUN, TURN or ICE:
+	 * the analysis thread wakes the loop for their timers */
 	_Atomic unsigned ticking;
 	int records_fd; /* eventfd */
 	int epoll_fd;
@@ -65,16 +65,10 @@ struct media_engine {
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
 	struct tx_phases phases;
-	struct dtls_identity *identity;     /* NULL: no session wanted DTLS */
-	struct media_session *handshakes;   /* by session_dtls.next */
-	struct media_session *nat_sessions; /* by session_nat.next */
-	struct turn_streams *relay_streams; /* NULL: no session wanted one */
+	struct dtls_sessions dtls;
+	struct nat_sessions nat;
 	uint32_t sessions_owned; /* not released; at most sessions_max */
 	bool flush_asked;        /* media_engine_flush() will be called */
-	/* DTLS datagrams from other addresses than the peer's, and those
-	 * that the handshake refused */
-	uint64_t dtls_dropped;
-	uint64_t dtls_refused;
 
 	_Atomic bool quit; /* written by the loop */
 

@@ -14,22 +14,102 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One certificate an engine process: a job is short. */
-static int identity_use(struct media_session *s)
+/* ---- what NAT traversal and DTLS ask of a session ---- */
+
+static int settled_apply(struct media_session *s)
 {
-	struct media_engine *e = s->engine;
-	int err = e->identity ? 0 : dtls_identity_new(&e->identity);
+	return media_session_apply(s, &s->settled);
+}
+
+static int relay_tell(struct media_session *s, unsigned socket,
+		      const struct relay_map *map)
+{
+	struct command *c;
+	int err = command_new(&c, s, COMMAND_RELAY);
 
 	if (err)
 		return err;
-	s->local.fingerprint = *dtls_identity_fingerprint(e->identity);
+	c->rx.socket = socket;
+	c->rx.relay = *map;
+	command_push(c, TO_RX);
+	return 0;
+}
+
+static void handshake_send(const struct media_session *s, unsigned socket,
+			   const struct media_addr *to, const uint8_t *data,
+			   size_t bytes)
+{
+	const struct ice_path path = {
+		.component = socket == SOCKET_RTCP ? 2 : 1,
+		.relayed = session_nat_relayed(&s->nat, socket),
+		.peer = *to,
+	};
+
+	session_nat_send(&s->nat, &path, data, bytes);
+}
+
+static int handshakes_open(struct media_session *s,
+			   const struct media_session_params *params)
+{
+	static const struct session_dtls_handlers handlers = {
+		.apply = settled_apply,
+		.send = handshake_send,
+	};
+	const struct session_dtls_params p = {
+		.all = &s->engine->dtls,
+		.handlers = &handlers,
+		.session = s,
+		.suites = params->suites,
+		.suite_count = params->suite_count,
+		.settled = &s->settled,
+	};
+
 	for (int i = 0; i < SOCKET_COUNT; i++)
 		s->rx.dtls[i] = (struct handover_gate){
 			.open = true,
 			.rate = HANDOVER_DTLS_RATE,
 		};
+	return session_dtls_open(&s->dtls, &p, &s->local.fingerprint);
+}
+
+static int nat_open(struct media_session *s,
+		    const struct media_nat_params *params)
+{
+	static const struct session_nat_handlers handlers = {
+		.apply = settled_apply,
+		.relay = relay_tell,
+	};
+	const struct session_nat_params p = {
+		.all = &s->engine->nat,
+		.handlers = &handlers,
+		.session = s,
+		.nat = params,
+		.local = &s->local,
+		.settled = &s->settled,
+		.fds = {s->rx.sockets[SOCKET_RTP].fd,
+			s->rx.sockets[SOCKET_RTCP].fd},
+	};
+	int err = session_nat_open(&s->nat, &p);
+
+	if (err || params->mode == MEDIA_NAT_NONE)
+		return err;
+	s->rx.stun = (struct handover_gate){
+		.open = true,
+		.rate = HANDOVER_STUN_RATE,
+	};
+	s->rx.stun_known = s->rx.stun;
+	for (unsigned i = 0; i < SOCKET_COUNT; i++) {
+		int stream = session_servers_stream_fd(&s->nat.servers, i);
+
+		s->tx.stream_fds[i] = stream;
+		s->rx.streams[i].fd = stream;
+		if (stream < 0)
+			s->rx.sockets[i].relay.server = s->nat.servers.turn;
+	}
 	return 0;
 }
+
+/* ---- a new session ---- */
 
 static int encryption_choose(struct media_session *s,
 			     const struct media_session_params *params)
@@ -40,14 +120,12 @@ static int encryption_choose(struct media_session *s,
 	local->rtcp_mux = params->rtcp_mux;
 	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
 		return -EINVAL;
-	s->suite_count = params->suite_count;
-	memcpy(s->suites, params->suites, sizeof(s->suites));
 	for (size_t i = 0; i < params->suite_count; i++) {
 		if (!srtp_suite_info(params->suites[i]))
 			return -EINVAL;
 	}
 	if (local->encryption == MEDIA_ENCRYPTION_DTLS)
-		return identity_use(s);
+		return handshakes_open(s, params);
 	if (local->encryption != MEDIA_ENCRYPTION_SDES &&
 	    local->encryption != MEDIA_ENCRYPTION_SDES_MANDATORY)
 		return 0;
@@ -192,7 +270,6 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->engine = e;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
-	session_dtls_open(s);
 	s->add.kind = COMMAND_ADD;
 	s->add.session = s;
 	s->stop.kind = COMMAND_STOP;
@@ -225,7 +302,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	if (!err)
 		err = audio_choose(s, params);
 	if (!err)
-		err = session_nat_open(s, &params->nat);
+		err = nat_open(s, &params->nat);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -252,13 +329,13 @@ void session_destroy(struct media_session *s)
 		if (!s->released)
 			e->sessions_owned--;
 	}
-	session_nat_release(s);
+	session_nat_release(&s->nat);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		if (s->rx.sockets[i].fd >= 0)
 			close(s->rx.sockets[i].fd);
 	}
 	commands_release(s);
-	session_dtls_release(s);
+	session_dtls_release(&s->dtls);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		session_keys_release(&s->keys_rx[i]);
 		session_keys_release(&s->keys_tx[i]);
@@ -268,6 +345,7 @@ void session_destroy(struct media_session *s)
 	session_prompt_release(s);
 	prompt_put(s->expected);
 	explicit_bzero(&s->local, sizeof(s->local));
+	explicit_bzero(&s->settled, sizeof(s->settled));
 	slab_give(e->session_memory, s);
 }
 
@@ -297,20 +375,6 @@ int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 	c->rx.rtp = *rtp;
 	if (media_addr_valid(rtcp) && !media_addr_equal(rtcp, rtp))
 		c->rx.rtcp = *rtcp;
-	command_push(c, TO_RX);
-	return 0;
-}
-
-int session_relay_put(struct media_session *s, unsigned socket,
-		      const struct relay_map *map)
-{
-	struct command *c;
-	int err = command_new(&c, s, COMMAND_RELAY);
-
-	if (err)
-		return err;
-	c->rx.socket = socket;
-	c->rx.relay = *map;
 	command_push(c, TO_RX);
 	return 0;
 }
@@ -383,6 +447,8 @@ void media_session_stop(struct media_session *s)
 	if (s->stop_given)
 		return;
 	s->stop_given = true;
+	session_nat_stop(&s->nat);
+	session_dtls_stop(&s->dtls);
 	tx_phase_leave(&s->engine->phases, &s->phase);
 	s->stop.mono_ns = clock_mono_ns();
 	command_push(&s->stop, command_to_all(s));

@@ -8,11 +8,11 @@
 #include "base/prefetch.h"
 #include "media/audio/audio_session.h"
 #include "media/audio/prompt.h"
-#include "media/engine/session_dtls.h"
-#include "media/engine/session_nat.h"
 #include "media/measure/measure_session.h"
 #include "media/media.h"
+#include "media/nat/session_nat.h"
 #include "media/rx/rx_session.h"
+#include "media/security/session_dtls.h"
 #include "media/security/session_key.h"
 #include "media/socket.h"
 #include "media/thread_records.h"
@@ -69,9 +69,6 @@ struct media_session {
 	struct prompt *prompt;
 	struct prompt *expected; /* NULL: nothing is */
 	void *user;
-	/* DTLS: suites by preference; none: all */
-	enum media_srtp_suite suites[MEDIA_SRTP_SUITE_COUNT];
-	size_t suite_count;
 
 	/* loop */
 	int64_t start_ns;          /* 0: not applied */
@@ -94,6 +91,9 @@ struct media_session {
 	struct command *commands;
 	struct session_keys keys_rx[SOCKET_COUNT];
 	struct session_keys keys_tx[SOCKET_COUNT];
+	/* as media_session_apply() got it last, for NAT traversal and DTLS;
+	 * not kept where there is neither */
+	struct media_negotiated settled;
 	struct session_dtls dtls;
 	struct session_nat nat;
 	struct command add;
@@ -132,10 +132,6 @@ void commands_release(struct media_session *s);
 unsigned command_to_audio(const struct media_session *s);
 /** All threads that have a part in it. @return TO_... */
 unsigned command_to_all(const struct media_session *s);
-
-/** Tell the RX thread what a TURN server sends. @return 0; -EAGAIN; -ENOMEM */
-int session_relay_put(struct media_session *s, unsigned socket,
-		      const struct relay_map *map);
 
 /** What is being encoded for it is not wanted any more. Thread: loop */
 void session_tones_forget(struct media_session *s);

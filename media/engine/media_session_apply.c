@@ -92,22 +92,21 @@ static void port_keys_none(struct media_session *s, int port)
 static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 {
 	const struct session_dtls *d = &c->session->dtls;
+	const struct media_crypto *rx;
+	const struct media_crypto *tx;
 	int err = 0;
 
 	c->rx.rtcp_keyed = !n->rtcp_mux;
 	c->tx.rtcp_keyed = !n->rtcp_mux;
 	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
-		const struct dtls_association *a = &d->associations[i];
-
-		if (a->secured)
-			err = port_keys_fill(c, i, &a->rx, &a->tx);
+		if (session_dtls_keys(d, (unsigned)i, &rx, &tx))
+			err = port_keys_fill(c, i, rx, tx);
 		else
 			port_keys_none(c->session, i);
 	}
-	if (err || !c->rx.keys[SOCKET_RTP])
+	if (err || !session_dtls_keys(d, SOCKET_RTP, &rx, &tx))
 		return err;
-	c->measure.suite_rx =
-		srtp_suite_info(d->associations[SOCKET_RTP].rx.suite)->name;
+	c->measure.suite_rx = srtp_suite_info(rx->suite)->name;
 	c->measure.suite_tx = c->measure.suite_rx;
 	return 0;
 }
@@ -183,6 +182,47 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	return err ? err : keys_fill(c, n);
 }
 
+/* Which way it is sent: straight, or through the TURN server. */
+static void route_fill(struct command *c, const struct media_negotiated *n)
+{
+	const struct session_nat *nat = &c->session->nat;
+	const struct media_ice *peer = &n->ice_peer;
+	struct tx_command *tx = &c->tx;
+	struct nat_route route;
+
+	if (nat->mode == MEDIA_NAT_NONE)
+		return;
+	for (size_t i = 0; n->ice && i < peer->candidate_count; i++)
+		handover_know(&c->rx.known, &peer->candidates[i].addr);
+	route = session_nat_route(nat, SOCKET_RTP, &tx->rtp);
+	if (route.relayed) {
+		tx->via = route.server;
+		tx->channel_rtp = route.channel;
+		tx->sends = tx->sends && route.channel;
+	}
+	route = session_nat_route(nat, tx->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP,
+				  &tx->rtcp);
+	if (route.relayed) {
+		tx->via = route.server;
+		tx->channel_rtcp = route.channel;
+		if (!route.channel) { /* not bound yet */
+			tx->rtcp.len = 0;
+			c->rx.rtcp.len = 0;
+		}
+	}
+}
+
+static int handshakes_settle(struct media_session *s,
+			     const struct media_negotiated *n)
+{
+	bool waits[SOCKET_COUNT];
+
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		waits[i] =
+			session_ice_restarting(&s->nat.ice, (uint8_t)(i + 1));
+	return session_dtls_settle(&s->dtls, n, waits);
+}
+
 static void start_choose(struct media_session *s, struct command *c)
 {
 	if (s->start_ns == 0 && (c->tx.aligned || s->tapped))
@@ -203,16 +243,19 @@ int media_session_apply(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	err = session_nat_settle(s, &n);
+	if ((s->nat.mode != MEDIA_NAT_NONE || n.dtls) &&
+	    negotiated != &s->settled)
+		s->settled = n;
+	err = session_nat_settle(&s->nat, &n);
 	if (!err && n.dtls && !s->tapped)
-		err = session_dtls_settle(s, &n);
+		err = handshakes_settle(s, &n);
 	if (!err)
 		err = command_new(&c, s, COMMAND_APPLY);
 	if (err)
 		return err;
 	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
 	if (!err)
-		session_nat_route(s, c);
+		route_fill(c, &n);
 	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
 	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
 	if (err) {

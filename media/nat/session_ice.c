@@ -1,27 +1,15 @@
-#include "media/engine/session_ice.h"
+#include "media/nat/session_ice.h"
 
 #include "base/clock.h"
-#include "media/engine/media_session.h"
 
 #include <errno.h>
 #include <string.h>
 
-static void send_h(const struct ice_path *path, const uint8_t *data,
-		   size_t bytes, void *arg)
+int session_ice_open(struct session_ice *i, const struct ice_params *params,
+		     struct media_local *local)
 {
-	session_nat_send(arg, path, data, bytes);
-}
-
-int session_ice_open(struct media_session *s, bool lite)
-{
-	const struct ice_params params = {
-		.lite = lite,
-		.send = send_h,
-		.arg = s,
-	};
-	const struct media_addr *addrs[] = {&s->local.rtp, &s->local.rtcp};
-	struct session_ice *i = &s->nat.ice;
-	int err = ice_new(&i->ice, &params);
+	const struct media_addr *addrs[] = {&local->rtp, &local->rtcp};
+	int err = ice_new(&i->ice, params);
 
 	for (uint8_t k = 0; !err && k < MEDIA_ICE_COMPONENTS; k++) {
 		const struct media_candidate host = {
@@ -33,13 +21,12 @@ int session_ice_open(struct media_session *s, bool lite)
 		err = ice_candidate_add(i->ice, &host);
 	}
 	if (!err)
-		s->local.ice = *ice_local(i->ice);
+		local->ice = *ice_local(i->ice);
 	return err;
 }
 
-static void candidate_add(struct media_session *s,
-			  enum media_candidate_type type, unsigned socket,
-			  const struct media_addr *addr,
+static void candidate_add(struct ice *ice, enum media_candidate_type type,
+			  unsigned socket, const struct media_addr *addr,
 			  const struct media_addr *related)
 {
 	const struct media_candidate c = {
@@ -49,33 +36,34 @@ static void candidate_add(struct media_session *s,
 		.related = *related,
 	};
 
-	/* one of each type: there is room */
+	/* one of each type and component: there is room */
 	if (addr->len > 0)
-		(void)ice_candidate_add(s->nat.ice.ice, &c);
+		(void)ice_candidate_add(ice, &c);
 }
 
-void session_ice_gathered(struct media_session *s)
+void session_ice_gathered(struct session_ice *i,
+			  const struct session_servers *servers,
+			  struct media_local *local)
 {
-	struct session_nat *nat = &s->nat;
-	const struct media_addr *hosts[] = {&s->local.rtp, &s->local.rtcp};
+	const struct media_addr *hosts[] = {&local->rtp, &local->rtcp};
 
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
-		const struct turn *stun = nat->servers.stuns[k];
-		const struct turn *turn = nat->servers.turns[k];
+		const struct turn *stun = servers->stuns[k];
+		const struct turn *turn = servers->turns[k];
 
 		if (stun && turn_state(stun) == TURN_READY)
-			candidate_add(s, MEDIA_CANDIDATE_SRFLX, k,
+			candidate_add(i->ice, MEDIA_CANDIDATE_SRFLX, k,
 				      turn_mapped(stun), hosts[k]);
 		if (turn && turn_state(turn) == TURN_READY)
-			candidate_add(s, MEDIA_CANDIDATE_RELAY, k,
+			candidate_add(i->ice, MEDIA_CANDIDATE_RELAY, k,
 				      turn_relayed(turn), turn_mapped(turn));
 	}
-	s->local.ice = *ice_local(nat->ice.ice);
+	local->ice = *ice_local(i->ice);
 }
 
-void session_ice_release(struct media_session *s)
+void session_ice_release(struct session_ice *i)
 {
-	s->nat.ice.ice = ice_free(s->nat.ice.ice);
+	i->ice = ice_free(i->ice);
 }
 
 static struct media_addr remote_of(const struct ice *ice, uint8_t component)
@@ -102,11 +90,12 @@ static unsigned components_of(const struct media_negotiated *n)
 }
 
 /* Let the peer's checks come through our relay. */
-static void permit_all(struct media_session *s, const struct media_ice *peer)
+static void permit_all(const struct session_servers *servers,
+		       const struct media_ice *peer)
 {
 	for (size_t i = 0; i < peer->candidate_count; i++) {
 		const struct media_candidate *c = &peer->candidates[i];
-		struct turn *turn = s->nat.servers.turns[c->component - 1];
+		struct turn *turn = servers->turns[c->component - 1];
 
 		/* no room: that pair fails */
 		if (turn)
@@ -114,9 +103,9 @@ static void permit_all(struct media_session *s, const struct media_ice *peer)
 	}
 }
 
-int session_ice_settle(struct media_session *s, struct media_negotiated *n)
+int session_ice_settle(struct session_ice *i, struct session_servers *servers,
+		       struct media_negotiated *n)
 {
-	struct session_ice *i = &s->nat.ice;
 	int err;
 
 	if (!i->ice)
@@ -126,7 +115,7 @@ int session_ice_settle(struct media_session *s, struct media_negotiated *n)
 			clock_mono_ns());
 	if (err)
 		return err;
-	permit_all(s, &n->ice_peer);
+	permit_all(servers, &n->ice_peer);
 	n->rtp = remote_of(i->ice, 1);
 	if (n->rtcp_mux)
 		n->rtcp = n->rtp;
@@ -135,50 +124,46 @@ int session_ice_settle(struct media_session *s, struct media_negotiated *n)
 	return 0;
 }
 
-bool session_ice_relayed(const struct media_session *s, uint8_t component)
+bool session_ice_relayed(const struct session_ice *i, uint8_t component)
 {
 	struct ice_selected pair;
 
-	return s->nat.ice.ice &&
-	       ice_selected(s->nat.ice.ice, component, &pair) && pair.relayed;
+	return i->ice && ice_selected(i->ice, component, &pair) && pair.relayed;
 }
 
-bool session_ice_awaited(const struct media_session *s, uint8_t component)
+bool session_ice_restarting(const struct session_ice *i, uint8_t component)
 {
 	struct ice_selected pair;
 
-	return s->nat.ice.ice &&
-	       ice_selected(s->nat.ice.ice, component, &pair) && pair.before;
+	return i->ice && ice_selected(i->ice, component, &pair) && pair.before;
 }
 
-/* A channel to whom we send to through the relay. */
-static void channels_bind(struct media_session *s)
+/* Ask for a channel to each peer that is sent to through the relay. */
+static void channels_bind(const struct session_ice *i,
+			  const struct session_servers *servers)
 {
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		struct ice_selected pair;
 
-		if (s->nat.servers.turns[k] &&
-		    ice_selected(s->nat.ice.ice, (uint8_t)(k + 1), &pair) &&
+		if (servers->turns[k] &&
+		    ice_selected(i->ice, (uint8_t)(k + 1), &pair) &&
 		    pair.relayed)
-			(void)turn_bind(s->nat.servers.turns[k],
-					&pair.remote.addr);
+			(void)turn_bind(servers->turns[k], &pair.remote.addr);
 	}
 }
 
-bool session_ice_tick(struct media_session *s, int64_t now_ns)
+bool session_ice_tick(struct session_ice *i, struct session_servers *servers,
+		      int64_t now_ns)
 {
-	struct session_ice *i = &s->nat.ice;
-
 	ice_tick(i->ice, now_ns);
 	if (ice_version(i->ice) == i->version)
 		return false;
-	channels_bind(s);
+	channels_bind(i, servers);
 	return true;
 }
 
-bool session_ice_path(struct media_session *s, struct media_path *ret)
+bool session_ice_path(struct session_ice *i, struct media_path *ret)
 {
-	struct session_ice *i = &s->nat.ice;
 	bool failed = ice_state(i->ice) == ICE_FAILED;
 
 	if (ice_version(i->ice) == i->version)
@@ -189,7 +174,7 @@ bool session_ice_path(struct media_session *s, struct media_path *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->mode = MEDIA_NAT_ICE;
 	ret->controlling = ice_controlling(i->ice);
-	ret->lite = s->local.ice.lite;
+	ret->lite = ice_local(i->ice)->lite;
 	ret->reason = failed ? ice_reason(i->ice) : NULL;
 	for (uint8_t k = 0; k < MEDIA_ICE_COMPONENTS; k++) {
 		struct ice_selected pair;

@@ -1,118 +1,122 @@
-#include "media/engine/session_servers.h"
-
-#include "media/engine/media_engine.h"
-#include "media/engine/media_session.h"
+#include "media/nat/session_servers.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
+void session_servers_send_direct(const struct session_servers *servers,
+				 unsigned socket, const struct media_addr *to,
+				 const uint8_t *data, size_t bytes)
+{
+	/* what is lost is repeated */
+	(void)sendto(servers->fds[socket], data, bytes, 0,
+		     (const struct sockaddr *)(const void *)&to->ss, to->len);
+}
+
+int session_servers_stream_fd(const struct session_servers *servers,
+			      unsigned socket)
+{
+	const struct turn_stream *stream = servers->streams[socket];
+
+	return stream ? turn_stream_fd(stream) : -1;
+}
+
 static void send_stun(const uint8_t *data, size_t bytes, void *arg)
 {
 	const struct servers_port *port = arg;
-	const struct media_session *s = port->session;
 
-	session_nat_send_direct(s, port->socket, &s->nat.servers.stun, data,
-				bytes);
+	session_servers_send_direct(port->servers, port->socket,
+				    &port->servers->stun, data, bytes);
 }
 
-void session_servers_send(const struct media_session *s, unsigned socket,
-			  const uint8_t *data, size_t bytes)
+void session_servers_send(const struct session_servers *servers,
+			  unsigned socket, const uint8_t *data, size_t bytes)
 {
-	int stream = s->tx.stream_fds[socket];
+	int stream = session_servers_stream_fd(servers, socket);
 
 	if (stream >= 0)
 		(void)send(stream, data, bytes, 0);
 	else
-		session_nat_send_direct(s, socket, &s->nat.servers.turn, data,
-					bytes);
+		session_servers_send_direct(servers, socket, &servers->turn,
+					    data, bytes);
 }
 
 static void send_turn(const uint8_t *data, size_t bytes, void *arg)
 {
 	const struct servers_port *port = arg;
 
-	session_servers_send(port->session, port->socket, data, bytes);
+	session_servers_send(port->servers, port->socket, data, bytes);
 }
 
 /* Over TCP or TLS: a connection for each of our sockets. */
-static int streams_open(struct media_session *s,
-			const struct media_nat_params *params)
+static int streams_open(struct session_servers *servers,
+			const struct session_servers_params *params)
 {
-	struct media_engine *e = s->engine;
-	struct turn_stream **streams = s->nat.servers.streams;
+	const struct media_nat_params *nat = params->nat;
 	const struct turn_stream_params p = {
-		.server = params->turn_server,
-		.local = s->local.rtp,
-		.tls = params->turn_transport == MEDIA_TURN_TLS,
-		.verify = params->turn_verify,
-		.name = params->turn_name,
+		.server = nat->turn_server,
+		.local = *params->local,
+		.tls = nat->turn_transport == MEDIA_TURN_TLS,
+		.verify = nat->turn_verify,
+		.name = nat->turn_name,
 	};
 	int err = 0;
 
-	if (!e->relay_streams)
-		err = turn_streams_new(&e->relay_streams);
-	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
-		err = turn_stream_open(&streams[k], e->relay_streams, &p);
-		if (err)
-			break;
-		s->tx.stream_fds[k] = turn_stream_fd(streams[k]);
-		s->rx.streams[k].fd = s->tx.stream_fds[k];
-	}
+	if (!*params->streams)
+		err = turn_streams_new(params->streams);
+	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++)
+		err = turn_stream_open(&servers->streams[k], *params->streams,
+				       &p);
 	return err;
 }
 
-static int clients_new(struct media_session *s,
-		       const struct media_nat_params *params)
+static int clients_new(struct session_servers *servers,
+		       const struct session_servers_params *params)
 {
-	struct session_servers *servers = &s->nat.servers;
-	bool reliable = params->turn_transport != MEDIA_TURN_UDP;
+	const struct media_nat_params *nat = params->nat;
+	bool reliable = nat->turn_transport != MEDIA_TURN_UDP;
 	int err = 0;
 
 	if (servers->turn.len > 0 && reliable)
-		err = streams_open(s, params);
+		err = streams_open(servers, params);
 	for (unsigned k = 0; !err && k < SOCKET_COUNT; k++) {
 		struct turn_params stun = {.stun = true,
 					   .send = send_stun,
 					   .arg = &servers->ports[k]};
-		struct turn_params turn = {.username = params->username,
-					   .password = params->password,
-					   .reliable = reliable,
-					   .ipv6 = s->local.rtp.ss.ss_family ==
-						   AF_INET6,
-					   .send = send_turn,
-					   .arg = &servers->ports[k]};
+		struct turn_params turn = {
+			.username = nat->username,
+			.password = nat->password,
+			.reliable = reliable,
+			.ipv6 = params->local->ss.ss_family == AF_INET6,
+			.send = send_turn,
+			.arg = &servers->ports[k]};
 
-		servers->ports[k] = (struct servers_port){s, k};
+		servers->ports[k] = (struct servers_port){servers, k};
 		if (servers->stun.len > 0)
 			err = turn_new(&servers->stuns[k], &stun);
 		if (!err && servers->turn.len > 0)
 			err = turn_new(&servers->turns[k], &turn);
-		if (!reliable)
-			s->rx.sockets[k].relay.server = servers->turn;
 	}
 	return err;
 }
 
-int session_servers_open(struct media_session *s,
-			 const struct media_nat_params *params)
+int session_servers_open(struct session_servers *servers,
+			 const struct session_servers_params *params)
 {
-	struct session_servers *servers = &s->nat.servers;
+	const struct media_nat_params *nat = params->nat;
 
-	if (params->mode != MEDIA_NAT_TURN && !params->ice_lite)
-		servers->stun = params->stun_server;
-	if (params->mode != MEDIA_NAT_STUN && !params->ice_lite)
-		servers->turn = params->turn_server;
-	if ((params->mode == MEDIA_NAT_STUN && servers->stun.len == 0) ||
-	    (params->mode == MEDIA_NAT_TURN && servers->turn.len == 0))
+	if (nat->mode != MEDIA_NAT_TURN && !nat->ice_lite)
+		servers->stun = nat->stun_server;
+	if (nat->mode != MEDIA_NAT_STUN && !nat->ice_lite)
+		servers->turn = nat->turn_server;
+	if ((nat->mode == MEDIA_NAT_STUN && servers->stun.len == 0) ||
+	    (nat->mode == MEDIA_NAT_TURN && servers->turn.len == 0))
 		return -EINVAL;
-	return clients_new(s, params);
+	return clients_new(servers, params);
 }
 
-void session_servers_release(struct media_session *s)
+void session_servers_release(struct session_servers *servers)
 {
-	struct session_servers *servers = &s->nat.servers;
-
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		if (servers->turns[k])
 			turn_end(servers->turns[k]);
@@ -132,7 +136,7 @@ static bool is_in(const struct turn *t, enum turn_state state)
 	return t && turn_state(t) == state;
 }
 
-bool session_servers_asking(const struct session_servers *servers)
+bool session_servers_pending(const struct session_servers *servers)
 {
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
 		if (is_in(servers->stuns[k], TURN_ASKING) ||
@@ -171,9 +175,9 @@ static void map_fill(struct relay_map *map,
 	}
 }
 
-bool session_servers_review(struct media_session *s)
+bool session_servers_review(struct session_servers *servers,
+			    session_relay_h *relay, void *arg)
 {
-	struct session_servers *servers = &s->nat.servers;
 	bool news = false;
 
 	for (unsigned k = 0; k < SOCKET_COUNT; k++) {
@@ -183,8 +187,8 @@ bool session_servers_review(struct media_session *s)
 		if (!turn || turn_version(turn) == servers->versions[k])
 			continue;
 		map_fill(&map, servers, k);
-		if (session_relay_put(s, k, &map))
-			continue; /* too many changes at once: the next time */
+		if (relay(k, &map, arg))
+			continue; /* too many commands under way: the next time */
 		servers->versions[k] = turn_version(turn);
 		news = true;
 	}
@@ -197,17 +201,17 @@ static bool is_server(const struct media_addr *server,
 	return server->len > 0 && media_addr_equal(server, source);
 }
 
-void session_servers_input(struct media_session *s, const struct handover *d,
-			   int64_t now_ns)
+void session_servers_input(struct session_servers *servers,
+			   const struct handover *d, int64_t now_ns)
 {
-	struct session_servers *servers = &s->nat.servers;
 	unsigned socket = d->rtcp ? SOCKET_RTCP : SOCKET_RTP;
 	struct turn *turn = servers->turns[socket];
 	struct turn *stun = servers->stuns[socket];
 
 	if (d->relayed)
 		return;
-	/* what comes by a connection has no address; one server may be both */
+	/* Datagrams of a TCP or TLS connection have no source address. One server
+	 * may be both the STUN and the TURN server. */
 	if (turn &&
 	    (d->source.len == 0 || is_server(&servers->turn, &d->source)))
 		turn_input(turn, d->data, d->bytes, now_ns);
@@ -230,8 +234,9 @@ void session_servers_tick(struct session_servers *servers, int64_t now_ns)
 	}
 }
 
-void session_servers_bind(struct media_session *s, int64_t now_ns)
+void session_servers_bind(struct session_servers *servers, int64_t now_ns,
+			  session_relay_h *relay, void *arg)
 {
-	(void)session_servers_review(s);
-	session_servers_tick(&s->nat.servers, now_ns);
+	(void)session_servers_review(servers, relay, arg);
+	session_servers_tick(servers, now_ns);
 }
