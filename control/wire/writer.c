@@ -4,17 +4,21 @@
 #include "control/wire/json.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define INTEGER_BYTES 21 /* of INT64_MIN, with its terminator */
-#define REAL_BYTES    40 /* of 17 digits, sign, point and exponent */
-#define FLAGS         (JSON_COMPACT | JSON_EXACT | JSON_ENCODE_ANY)
 
 void writer_init(struct writer *w, struct buf *buf)
 {
 	*w = (struct writer){.buf = buf};
+}
+
+void writer_init_decimal(struct writer *w, struct buf *buf)
+{
+	*w = (struct writer){.buf = buf, .decimal = true};
 }
 
 static void raw(struct writer *w, const char *text, size_t len)
@@ -158,21 +162,18 @@ void writer_integer(struct writer *w, const char *name, int64_t integer)
 	value(w, name, text + at, sizeof(text) - at);
 }
 
-/* Printed by jansson, so that there is one way to print a real number. */
 void writer_real(struct writer *w, const char *name, double real)
 {
-	json_t *number = json_real(real);
-	char text[REAL_BYTES];
-	size_t len;
+	char text[JSON_REAL_BYTES];
 
-	if (!number) {
+	if (!isfinite(real)) {
 		if (!w->err)
-			w->err = isfinite(real) ? -ENOMEM : -EINVAL;
+			w->err = -EINVAL;
 		return;
 	}
-	len = json_dumpb(number, text, sizeof(text), FLAGS);
-	value(w, name, text, len);
-	json_decref(number);
+	value(w, name, text,
+	      json_real_text(text, real,
+			     w->decimal ? DBL_DIG : DBL_DECIMAL_DIG));
 }
 
 void writer_bool(struct writer *w, const char *name, bool truth)
@@ -190,9 +191,23 @@ static int dumped(const char *text, size_t len, void *arg)
 
 void writer_json(struct writer *w, const char *name, const json_t *tree)
 {
+	const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY |
+			     (w->decimal ? JSON_DECIMAL : JSON_EXACT);
+
 	value(w, name, "", 0);
-	if (!w->err && json_dump_callback(tree, dumped, w, FLAGS) && !w->err)
+	if (!w->err && json_dump_callback(tree, dumped, w, flags) && !w->err)
 		w->err = -ENOMEM;
+}
+
+void writer_value(struct writer *w, const char *name, struct json_text text)
+{
+	if (!w->decimal) {
+		value(w, name, text.at, text.len);
+		return;
+	}
+	value(w, name, "", 0);
+	if (!w->err)
+		w->err = json_text_decimal(w->buf, text);
 }
 
 void writer_raw(struct writer *w, const char *text, size_t len)

@@ -1,6 +1,7 @@
 /**
  * JSON text written member by member into a buffer, without a tree of values.
- * The text is what json_dumps() with JSON_COMPACT | JSON_EXACT prints.
+ * The text is what json_dumps() with JSON_COMPACT prints, and JSON_EXACT or
+ * JSON_DECIMAL (json.h).
  * Thread: one owner.
  *
  *	struct writer w;
@@ -15,6 +16,7 @@
 #define OFFHOOK_CONTROL_WIRE_WRITER_H
 
 #include "base/buf.h"
+#include "control/wire/json_text.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -24,13 +26,17 @@
 struct writer {
 	struct buf *buf; /* borrowed */
 	bool follows;    /* a value stands before in this object or array */
+	bool decimal;    /* reals have at most 15 digits; else they are exact */
 	/* 0, or the first failure: -ENOMEM, -EMSGSIZE the buffer's ceiling,
 	 * -EINVAL a number that is not finite. Nothing is written after it. */
 	int err;
 };
 
-/** Begin to write. @param buf  borrowed; what it holds stays */
+/** Begin to write for a program of ours. @param buf  borrowed; what it holds
+ * stays */
 void writer_init(struct writer *w, struct buf *buf);
+/** Begin to write an answer of the API: real numbers as JSON_DECIMAL. */
+void writer_init_decimal(struct writer *w, struct buf *buf);
 
 /*
  * Of all functions below: name is the member's name, of characters that JSON
@@ -53,7 +59,10 @@ void writer_real(struct writer *w, const char *name, double real);
 void writer_bool(struct writer *w, const char *name, bool truth);
 /** @param tree  borrowed; NULL (out of memory): the writer fails */
 void writer_json(struct writer *w, const char *name, const json_t *tree);
-/** Values that are JSON text already, separated by commas.
+/** A value that is JSON text already. It is copied; writer_init_decimal(): its
+ * reals are shortened to 15 digits. */
+void writer_value(struct writer *w, const char *name, struct json_text text);
+/** Values that are JSON text already, separated by commas, copied.
  * @param len  0: nothing */
 void writer_raw(struct writer *w, const char *text, size_t len);
 

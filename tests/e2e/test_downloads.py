@@ -147,3 +147,46 @@ def test_empty_run(run):
                                  auth=run.keys["admin"]).content)
              for name in ("sip.txt", "sip.pcap", "stats.csv")]
     assert sizes == [0, 24, len("time,role,dir,measure,n,avg,min,max,median,p75,p90,p95,stddev") + 2]
+
+
+def test_events_are_shown_as_they_were_uploaded():
+    """With the role of their lease and at most 15 digits, whatever form of JSON their agent chose."""
+    calls = ['{"t":1,"kind":"call","call":"plain","pdd_ms":33.333333333333336,"duration_ms":10000}',
+             ' { "t" : 2 , "kind":"call", "call":"a \\"}]\\u00e4", "x":[ {"role":"inner"} , 0.10000000000000001 ]} ',
+             '{"t":3,"role":"forged","kind":"call","call":"own role"}',
+             '{"t":4,"k\\u0069nd":"call","r\\u006fle":"forged","call":"escaped names","n":9007199254740993}']
+    with Controller(**TIMES) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
+        agent = FakeAgent(c, pool["join_token"], "agent")
+        started = c.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": pool["id"], "target": "sip:127.0.0.1", "username": "1001", "password": "x",
+            "report.mode": "kiosk"})["data"]
+        job, = agent.jobs(1).values()
+        assert agent.start(job).ok
+
+        def upload(seq, text, member="events"):
+            return agent.session.post(
+                f"{c.url}/api/v2/agent/leases/{job['lease_id']}/{member}", auth=agent.auth,
+                headers={"Content-Type": "application/json"}, data=text.encode())
+
+        assert upload(1, '{ "seq":1,"events" : [' + ",".join(calls) + "] }").ok
+        assert upload(2, '{"\\u0065vents":[' + calls[0] + '],"seq":2}').ok
+        for refused in ('{"seq":3,"events":[{"t":1,"kind":"call","t":2}]}', '{"seq":3,"events":[],"events":[]}',
+                        '{"seq":3,"events":[{"t":1,"kind":"call","x":"\\u0000"}]}', '{"seq":3,"events":[1]}',
+                        '{"seq":3,"events":[{"t":1,"kind":"call","x":' + 60 * "[" + 60 * "]" + "}]}",
+                        '{"seq":3,"events":[{"t":1,"kind":"call"}', '{"seq":3,"events":[{"t":1,"kind":"call"}]} x'):
+            assert upload(3, refused).status_code == 422, refused
+        whole = c.session.get(f"{c.url}/run/details/{started['session_id']}/data", auth=c.keys["admin"])
+        public = c.session.get(started["report_url"] + "/data")
+        role = job["role"]
+        shown = [
+            {"t": 1, "kind": "call", "call": "plain", "pdd_ms": 33.3333333333333, "duration_ms": 10000, "role": role},
+            {"t": 2, "kind": "call", "call": 'a "}]ä', "x": [{"role": "inner"}, 0.1], "role": role},
+            {"t": 3, "role": role, "kind": "call", "call": "own role"},
+            {"t": 4, "kind": "call", "role": role, "call": "escaped names", "n": 9007199254740993}]
+        for answer in (whole, public):
+            assert answer.headers["Content-Type"] == "application/json"
+            assert answer.json()["calls"] == shown + shown[:1]
+            assert [list(call) for call in answer.json()["calls"][:4]] == [list(call) for call in shown]
+            assert "0000001" not in answer.text and "33333333333333333" not in answer.text
+            assert answer.json()["status"] == 200

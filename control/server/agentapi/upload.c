@@ -20,6 +20,8 @@ static void upload(struct request *req, struct reply *rep,
 	if (!agent_integer_required(req, rep, "seq", 1, INT32_MAX, &u.seq))
 		return;
 	u.items = json_object_get(req->body, member);
+	if (req->body_text.at)
+		json_text_member(req->body_text, member, &u.text);
 	if (ingest_check(kind, u.items, reason)) {
 		reply_problem(rep, 422, "%s", reason);
 		return;

@@ -144,11 +144,15 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	else
 		err = body_parse(&body, type, x->body.data, x->body.used,
 				 x->params->json_depth);
-	buf_release(&x->body);
+	/* control/wire reads the numbers of agents, the store keeps their text */
+	if (err == 0 && x->route->right == RIGHT_AGENT && !x->upload_rule)
+		x->request.body_text =
+			(struct json_text){x->body.data, x->body.used};
+	else
+		buf_release(&x->body);
 	switch (err) {
 	case 0:
 		x->request.body = body.object;
-		/* what agents send is read by control/wire */
 		if (x->route->right != RIGHT_AGENT)
 			body_whole_numbers(body.object);
 		x->request.body_is_form = body.is_form;

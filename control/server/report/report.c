@@ -1,5 +1,6 @@
 #include "control/server/report/report.h"
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "control/server/report/download.h"
 #include "control/server/report/metrics.h"
@@ -91,26 +92,28 @@ static void get_page(struct request *req, struct reply *rep)
 /* A public link is good or not: nobody is told which half is wrong. */
 static void get_kiosk_page(struct request *req, struct reply *rep)
 {
-	json_t *run = NULL;
-	int64_t id = store_report_run(req->store, req->params[0],
-				      req->params[1], &run);
+	struct report_run run;
+	int err = store_report_run(req->store, req->params[0], req->params[1],
+				   &run);
 
-	json_decref(run);
-	if (id > 0)
-		reply_page(rep);
-	else if (id == -ENOENT)
+	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no run of this id");
-	else
+	} else if (err) {
 		reply_problem(rep, 503, "the report could not be read: %s",
-			      strerror((int)-id));
+			      strerror(-err));
+	} else {
+		report_run_release(&run);
+		reply_page(rep);
+	}
 }
 
 static void reply_data(struct request *req, struct reply *rep,
 		       const char *kiosk_id)
 {
-	json_t *data;
+	struct buf data;
 	int err;
 
+	buf_init(&data, REPORT_DATA_BYTES);
 	err = report_data(req->store, req->conf, req->params[0], kiosk_id,
 			  &data);
 	if (err == -ENOENT)
@@ -119,7 +122,8 @@ static void reply_data(struct request *req, struct reply *rep,
 		reply_problem(rep, 503, "the report could not be read: %s",
 			      strerror(-err));
 	else
-		reply_json(rep, 200, data);
+		reply_text(rep, &data);
+	buf_release(&data);
 	reply_header(rep, "Cache-Control", "no-store");
 }
 

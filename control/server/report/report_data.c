@@ -1,74 +1,93 @@
 #include "control/server/report/report_data.h"
 
+#include "base/buf.h"
 #include "control/server/report/public.h"
 #include "control/server/run/start.h"
 #include "control/server/store/store_artifact.h"
+#include "control/server/store/store_ingest.h"
 #include "control/server/store/store_report.h"
+#include "control/wire/writer.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define ARTIFACTS_SHOWN 1000
 
-/* A line of the ladder: time since the first message, in ms. */
-static json_t *ladder_line(json_t *message, json_int_t first_us, bool with_text)
-{
-	const char *data = json_string_value(json_object_get(message, "data"));
-	size_t len = data ? strcspn(data, "\r\n") : 0;
-	json_int_t t_us = json_integer_value(json_object_get(message, "t"));
-	json_t *line = json_object();
+/* A report while it is written. */
+struct report {
+	struct store *store;
+	struct report_run run;
+	bool is_public;
+	struct writer w;
+	/* the ladder */
+	int64_t first_us; /* of the first message */
+	int64_t messages;
+};
 
-	json_object_set_new(line, "t_ms",
-			    json_real((double)(t_us - first_us) / 1000));
-	json_object_set(line, "role", json_object_get(message, "role"));
-	json_object_set(line, "dir", json_object_get(message, "dir"));
-	json_object_set(line, "transport",
-			json_object_get(message, "transport"));
-	json_object_set(line, "peer", json_object_get(message, "peer"));
-	if (json_object_get(message, "encoding"))
-		json_object_set_new(line, "line",
-				    json_string("(not text, in base64)"));
-	else
-		json_object_set_new(line, "line",
-				    json_stringn(data ? data : "", len));
-	if (with_text)
-		json_object_set(line, "text", json_object_get(message, "data"));
-	return line;
+/* ---- what a public report masks ---- */
+
+/* Write a member of the report as its readers may see it. */
+static int write_masked(struct report *r, const char *name, json_t *tree)
+{
+	json_t *report = json_pack("{s:o}", name, tree);
+	int err = report ? 0 : -ENOMEM;
+
+	if (!err && r->is_public)
+		err = public_mask(report);
+	if (!err)
+		writer_json(&r->w, name, json_object_get(report, name));
+	json_decref(report);
+	return err ? err : r->w.err;
 }
 
-static int add_ladder(struct store *store, int64_t run_id, bool with_text,
-		      json_t *report)
+/* The same of text: it is parsed only where it may have to be masked. */
+static int write_text(struct report *r, const char *name, const char *text,
+		      size_t len)
 {
-	json_int_t first_us = 0;
-	json_t *messages;
-	json_t *lines;
-	json_t *message;
-	int64_t total;
-	size_t i;
-	int err;
+	json_t *tree;
 
-	err = store_report_messages(store, run_id, &messages, &total);
+	if (!r->is_public) {
+		writer_value(&r->w, name, (struct json_text){text, len});
+		return r->w.err;
+	}
+	tree = json_loadb(text, len, 0, NULL);
+	return tree ? write_masked(r, name, tree) : -ENOMEM;
+}
+
+/* ---- the run ---- */
+
+/* What changes while a run waits, or starts again. */
+static int add_state(struct report *r, const struct controller_conf *conf)
+{
+	json_t *last;
+	int err = store_report_last_attempt(r->store, r->run.id, r->is_public,
+					    &last);
+
 	if (err)
 		return err;
-	lines = json_array();
-	json_array_foreach(messages, i, message)
-	{
-		if (i == 0)
-			first_us = json_integer_value(
-				json_object_get(message, "t"));
-		json_array_append_new(
-			lines, ladder_line(message, first_us, with_text));
-	}
-	total -= (int64_t)json_array_size(lines);
-	json_decref(messages);
-	if (json_object_set_new(report, "messages", lines) ||
-	    json_object_set_new(report, "messages_omitted",
-				json_integer(total)))
+	if (json_object_set_new(r->run.shown, "last_attempt", last) ||
+	    json_object_set_new(r->run.shown, "waiting_for",
+				run_waiting_for(r->store, conf, r->run.id)))
 		return -ENOMEM;
 	return 0;
 }
 
-static int add_events(struct store *store, int64_t run_id, json_t *report)
+static int write_run(struct report *r, const struct controller_conf *conf)
+{
+	int err = add_state(r, conf);
+
+	if (!err)
+		err = write_masked(r, "run", json_incref(r->run.shown));
+	if (!err)
+		err = write_text(r, "verdicts", r->run.verdicts,
+				 strlen(r->run.verdicts));
+	writer_integer(&r->w, "interval_s", r->run.interval_s);
+	return err;
+}
+
+/* ---- events ---- */
+
+static int write_events(struct report *r)
 {
 	static const struct {
 		const char *kind;
@@ -82,83 +101,130 @@ static int add_events(struct store *store, int64_t run_id, json_t *report)
 		{"flaw", "flaws"},
 		{"artifact_lost", "artifacts_lost"},
 	};
+	struct buf text;
+	int err = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		json_t *events;
-		int err = store_report_events(store, run_id, parts[i].kind,
-					      &events);
-
-		if (err)
-			return err;
-		if (json_object_set_new(report, parts[i].member, events))
-			return -ENOMEM;
+	buf_init(&text, REPORT_DATA_BYTES);
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(*parts); i++) {
+		text.used = 0;
+		err = store_report_events(r->store, r->run.id, parts[i].kind,
+					  &text);
+		if (!err)
+			err = write_text(r, parts[i].member, text.data,
+					 text.used);
 	}
-	return 0;
+	buf_release(&text);
+	return err;
 }
 
-static int add_artifacts(struct store *store, int64_t run_id, json_t *report)
+/* ---- the ladder ---- */
+
+/* What the agent uploaded, whatever its type; nothing if it is absent. */
+static void copy(struct writer *w, const char *name, const json_t *message,
+		 const char *member)
+{
+	const json_t *value = json_object_get(message, member);
+
+	if (json_is_string(value))
+		writer_text_n(w, name, json_string_value(value),
+			      json_string_length(value));
+	else if (value)
+		writer_json(w, name, value);
+}
+
+/* A line of the ladder: time since the first message, in ms. */
+static int write_line(const char *role, json_t *message, void *arg)
+{
+	const char *data = json_string_value(json_object_get(message, "data"));
+	json_int_t t_us = json_integer_value(json_object_get(message, "t"));
+	struct report *r = arg;
+
+	if (r->messages++ == 0)
+		r->first_us = t_us;
+	writer_open(&r->w, NULL, '{');
+	writer_real(&r->w, "t_ms", (double)(t_us - r->first_us) / 1000);
+	writer_text(&r->w, "role", role);
+	copy(&r->w, "dir", message, "dir");
+	copy(&r->w, "transport", message, "transport");
+	copy(&r->w, "peer", message, "peer");
+	if (json_object_get(message, "encoding"))
+		writer_text(&r->w, "line", "(not text, in base64)");
+	else
+		writer_text_n(&r->w, "line", data ? data : "",
+			      data ? strcspn(data, "\r\n") : 0);
+	if (!r->is_public)
+		copy(&r->w, "text", message, "data");
+	writer_close(&r->w, '}');
+	return r->w.err;
+}
+
+static int write_ladder(struct report *r)
+{
+	int64_t total;
+	int err = store_report_message_count(r->store, r->run.id, &total);
+
+	writer_open(&r->w, "messages", '[');
+	if (!err)
+		err = store_run_messages_by_time(r->store, r->run.id,
+						 REPORT_MESSAGES_MAX,
+						 write_line, r);
+	writer_close(&r->w, ']');
+	if (!err)
+		writer_integer(&r->w, "messages_omitted", total - r->messages);
+	return err;
+}
+
+/* ---- files ---- */
+
+static int write_artifacts(struct report *r)
 {
 	const struct page page = {.count = ARTIFACTS_SHOWN};
 	json_t *rows;
 	int64_t total;
-	int err = store_artifact_list(store, run_id, &page, &rows, &total);
+	int err =
+		store_artifact_list(r->store, r->run.id, &page, &rows, &total);
 
 	if (err)
 		return err;
-	total -= (int64_t)json_array_size(rows);
-	if (json_object_set_new(report, "artifacts", rows) ||
-	    json_object_set_new(report, "artifacts_omitted",
-				json_integer(total)))
-		return -ENOMEM;
+	writer_json(&r->w, "artifacts", rows);
+	writer_integer(&r->w, "artifacts_omitted",
+		       total - (int64_t)json_array_size(rows));
+	json_decref(rows);
 	return 0;
 }
 
-/* What changes while a run waits, or starts again. */
-static int add_state(struct store *store, const struct controller_conf *conf,
-		     int64_t run_id, bool is_public, json_t *run)
-{
-	json_t *last;
-	int err = store_report_last_attempt(store, run_id, is_public, &last);
+/* ---- the whole ---- */
 
-	if (err)
-		return err;
-	if (json_object_set_new(run, "last_attempt", last) ||
-	    json_object_set_new(run, "waiting_for",
-				run_waiting_for(store, conf, run_id)))
-		return -ENOMEM;
-	return 0;
+static int write_report(struct report *r, const struct controller_conf *conf)
+{
+	int err;
+
+	writer_open(&r->w, NULL, '{');
+	err = write_run(r, conf);
+	if (!err)
+		err = write_events(r);
+	if (!err)
+		err = write_ladder(r);
+	/* their files are not public */
+	if (!err && !r->is_public)
+		err = write_artifacts(r);
+	if (!err)
+		err = store_report_series(r->store, r->run.id, &r->w, "series");
+	writer_integer(&r->w, "status", 200); /* as every answer has it */
+	writer_close(&r->w, '}');
+	return err ? err : r->w.err;
 }
 
 int report_data(struct store *store, const struct controller_conf *conf,
-		const char *session_id, const char *kiosk_id, json_t **ret)
+		const char *session_id, const char *kiosk_id, struct buf *text)
 {
-	json_t *report;
-	json_t *series;
-	int64_t run_id;
-	int err;
+	struct report r = {.store = store, .is_public = kiosk_id != NULL};
+	int err = store_report_run(store, session_id, kiosk_id, &r.run);
 
-	run_id = store_report_run(store, session_id, kiosk_id, &report);
-	if (run_id < 0)
-		return (int)run_id;
-	err = add_state(store, conf, run_id, kiosk_id != NULL,
-			json_object_get(report, "run"));
-	if (!err)
-		err = add_events(store, run_id, report);
-	if (!err)
-		err = add_ladder(store, run_id, kiosk_id == NULL, report);
-	/* their files are not public */
-	if (!err && !kiosk_id)
-		err = add_artifacts(store, run_id, report);
-	if (!err)
-		err = store_report_series(store, run_id, &series);
-	if (!err && json_object_set_new(report, "series", series))
-		err = -ENOMEM;
-	if (!err && kiosk_id)
-		err = public_mask(report);
-	if (err) {
-		json_decref(report);
+	if (err)
 		return err;
-	}
-	*ret = report;
-	return 0;
+	writer_init_decimal(&r.w, text);
+	err = write_report(&r, conf);
+	report_run_release(&r.run);
+	return err;
 }

@@ -5,23 +5,27 @@
 #ifndef OFFHOOK_SERVER_REPORT_REPORT_DATA_H
 #define OFFHOOK_SERVER_REPORT_REPORT_DATA_H
 
-#include <jansson.h>
-#include <stdbool.h>
+#include <stddef.h>
 
+struct buf;
 struct controller_conf;
 struct store;
 
+/* Far above what the ceilings of store_report.h let through. */
+#define REPORT_DATA_BYTES ((size_t)1 << 30)
+
 /**
- * Collect what the page shows of one run.
+ * Collect what the page shows of one run. Events and points are not parsed:
+ * their stored text becomes the answer's, real numbers in 15 digits.
  * @param session_id  UUID text
  * @param kiosk_id    the public half of the link, or NULL for a reader who
  *                    is signed in; a public report carries no SIP bodies,
  *                    and its digits are masked (public.h)
- * @param ret         new reference, written on success only
+ * @param text        empty; the document, with the HTTP status 200 in it
  * @return 0; -ENOENT no such run, or the kiosk id is not its own; -ENOMEM;
- *         -EIO
+ *         -EMSGSIZE; -EIO (text holds nothing of use)
  */
 int report_data(struct store *store, const struct controller_conf *conf,
-		const char *session_id, const char *kiosk_id, json_t **ret);
+		const char *session_id, const char *kiosk_id, struct buf *text);
 
 #endif

@@ -7,6 +7,7 @@
 #define OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 
 #include "control/server/request/route.h"
+#include "control/wire/json_text.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct request {
 	json_t *query; /* array of [name, value]: repeats keep their order */
 	json_t *body;  /* object; form bodies become strings by key; NULL:
 			  * there was none */
+	struct json_text body_text;  /* of agents: body as it came; or NULL */
 	const struct upload *upload; /* uploads only; or NULL */
 	bool body_is_form;           /* values are strings, not JSON types */
 	const char *request_id;

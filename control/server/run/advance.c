@@ -50,7 +50,7 @@ static int collect(struct store *store, const struct run_case *c,
 		if (err)
 			return err;
 	}
-	err = store_run_events(store, c->id, NULL, INGEST_ALL, add_event, in);
+	err = store_run_events(store, c->id, add_event, in);
 	if (!err && judge_conditions_need_messages(conditions))
 		err = store_run_messages(store, c->id, add_message, in);
 	if (!err && judge_conditions_need_points(conditions))

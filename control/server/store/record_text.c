@@ -1,6 +1,7 @@
 #include "control/server/store/record_text.h"
 
 #include "base/clock.h"
+#include "control/wire/json_text.h"
 
 #include <errno.h>
 #include <float.h>
@@ -125,21 +126,13 @@ static int add_string(struct buf *b, char first, const char *name,
 	return 0;
 }
 
-/* As the other answers have them (JSON_DECIMAL): a real is no integer to the
- * reader. */
+/* As the other answers have them (JSON_DECIMAL). */
 static int add_real(struct buf *b, char first, const char *name,
 		    const struct db_value *v)
 {
-	double value = v->type == DB_INT ? (double)v->integer : v->real;
-	char text[40];
+	char text[JSON_REAL_BYTES];
+	size_t len = json_real_text(text, db_number(v), DBL_DIG);
 
-	size_t len =
-		(size_t)snprintf(text, sizeof(text), "%.*g", DBL_DIG, value);
-
-	if (!strpbrk(text, ".eE")) {
-		memcpy(text + len, ".0", 3);
-		len += 2;
-	}
 	return add_member(b, first, name, text, len);
 }
 

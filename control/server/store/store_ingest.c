@@ -78,33 +78,58 @@ int ingest_check(enum ingest_kind kind, json_t *items,
 	return 0;
 }
 
+/* An item of an upload. */
+struct item {
+	json_t *tree;
+	struct json_text text; /* at NULL: not known */
+};
+
+/**
+ * The text of a value, for a column.
+ * @param printed  the text where it had to be printed, to free(); else NULL
+ * @return DB_NULL: out of memory
+ */
+static struct db_value text_column(const json_t *tree, struct json_text text,
+				   char **printed)
+{
+	*printed = NULL;
+	if (text.at)
+		return (struct db_value){
+			.type = DB_TEXT, .bytes = text.at, .len = text.len};
+	*printed = json_dumps(tree, JSON_COMPACT);
+	return db_text(*printed);
+}
+
 /* Events and messages alike: a row with the object as it came. */
 static int insert_object(struct db *db, const struct lease_view *v,
-			 const struct ingest *upload, json_t *item)
+			 const struct ingest *upload, const struct item *item)
 {
-	char *text = json_dumps(item, JSON_COMPACT);
+	char *printed;
+	const struct db_value object =
+		text_column(item->tree, item->text, &printed);
 	const struct db_value event[] = {
 		DB_I(v->run_id),
 		db_text(upload->lease_id),
 		db_text(v->role),
-		DB_I(json_integer_value(json_object_get(item, "t"))),
-		db_text(text),
-		db_text(json_string_value(json_object_get(item, "kind")))};
+		DB_I(json_integer_value(json_object_get(item->tree, "t"))),
+		object,
+		db_text(json_string_value(
+			json_object_get(item->tree, "kind")))};
 	int err = -ENOMEM;
 
-	if (text && upload->kind == INGEST_EVENTS)
+	if (object.type == DB_TEXT && upload->kind == INGEST_EVENTS)
 		err = lease_exec(db,
 				 "INSERT INTO event (run_id, lease_id, role, "
 				 "t_us, event_json, kind) VALUES ($1, $2, $3, "
 				 "$4, $5, $6)",
 				 LEASE_PARAMS(event));
-	else if (text)
+	else if (object.type == DB_TEXT)
 		err = lease_exec(db,
 				 "INSERT INTO sip_message (run_id, lease_id, "
 				 "role, t_us, message_json) VALUES ($1, $2, "
 				 "$3, $4, $5)",
 				 event, 5);
-	free(text);
+	free(printed);
 	return err;
 }
 
@@ -129,22 +154,26 @@ static int series_id(struct db *db, const struct lease_view *v,
 }
 
 static int insert_point(struct db *db, const struct lease_view *v,
-			const struct ingest *upload, json_t *item)
+			const struct ingest *upload, const struct item *item)
 {
-	char reason[WIRE_REASON_BYTES], *sketch = NULL;
+	char reason[WIRE_REASON_BYTES], *printed = NULL;
+	struct db_value sketch = {.type = DB_NULL};
+	struct json_text text = {.at = NULL};
 	struct wire_point p;
 	int64_t series;
 	int err;
 
-	err = wire_point_decode(&p, item, reason);
+	err = wire_point_decode(&p, item->tree, reason);
 	if (err || strcmp(p.role, v->role) != 0)
 		return -EINVAL;
 	err = series_id(db, v, &p, &series);
 	if (err)
 		return err;
 	if (p.sketch) {
-		sketch = json_dumps(p.sketch, JSON_COMPACT);
-		if (!sketch)
+		if (item->text.at)
+			json_text_member(item->text, "sketch", &text);
+		sketch = text_column(p.sketch, text, &printed);
+		if (sketch.type != DB_TEXT)
 			return -ENOMEM;
 	}
 	const struct db_value params[] = {DB_I(series),
@@ -159,29 +188,33 @@ static int insert_point(struct db *db, const struct lease_view *v,
 					  DB_R(p.d.p90),
 					  DB_R(p.d.p95),
 					  DB_R(p.d.stddev),
-					  db_text(sketch)};
+					  sketch};
 	err = lease_exec(db,
 			 "INSERT INTO point (series_id, t, lease_id, n, min, "
 			 "max, avg, median, p75, p90, p95, stddev, "
 			 "sketch_json) VALUES ($1, $2, $3, $4, $5, $6, $7, "
 			 "$8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
 			 LEASE_PARAMS(params));
-	free(sketch);
+	free(printed);
 	return err;
 }
 
 static int insert_items(struct db *db, const struct lease_view *v,
 			const struct ingest *upload)
 {
-	json_t *item;
+	struct json_text rest = upload->text;
+	struct item item;
 	size_t i;
 
-	json_array_foreach(upload->items, i, item)
+	json_array_foreach(upload->items, i, item.tree)
 	{
-		int err = upload->kind == INGEST_STATS
-				  ? insert_point(db, v, upload, item)
-				  : insert_object(db, v, upload, item);
+		int err;
 
+		if (!rest.at || json_text_item(&rest, &item.text) != 1)
+			item.text.at = NULL;
+		err = upload->kind == INGEST_STATS
+			      ? insert_point(db, v, upload, &item)
+			      : insert_object(db, v, upload, &item);
 		if (err < 0)
 			return err;
 	}
@@ -265,6 +298,7 @@ int store_ingest(struct store *s, const struct ingest *upload,
 
 struct reading {
 	ingest_row_h *row_h;
+	ingest_text_h *text_h;
 	ingest_point_h *point_h;
 	void *arg;
 };
@@ -283,6 +317,16 @@ static int object_row(const struct db_value *row, size_t columns, void *arg)
 	return err;
 }
 
+static int text_row(const struct db_value *row, size_t columns, void *arg)
+{
+	const struct reading *reading = arg;
+
+	(void)columns;
+	return reading->text_h(row[0].bytes,
+			       (struct json_text){row[1].bytes, row[1].len},
+			       reading->arg);
+}
+
 static int read_objects(struct store *s, const char *sql,
 			const struct db_value *params, size_t count,
 			ingest_row_h *row_h, void *arg)
@@ -294,17 +338,30 @@ static int read_objects(struct store *s, const char *sql,
 	return err < 0 ? err : 0;
 }
 
-int store_run_events(struct store *s, int64_t run_id, const char *kind,
-		     int64_t max, ingest_row_h *row_h, void *arg)
+int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
+		     void *arg)
 {
-	const struct db_value params[] = {DB_I(run_id), DB_I(max),
-					  db_text(kind)};
+	const struct db_value id = DB_I(run_id);
 
 	return read_objects(s,
 			    "SELECT role, event_json FROM event "
-			    "WHERE run_id = $1 AND ($3 IS NULL OR kind = $3) "
-			    "ORDER BY id LIMIT $2",
-			    params, 3, row_h, arg);
+			    "WHERE run_id = $1 ORDER BY id",
+			    &id, 1, row_h, arg);
+}
+
+int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
+			  int64_t max, ingest_text_h *text_h, void *arg)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kind),
+					  DB_I(max)};
+	struct reading reading = {.text_h = text_h, .arg = arg};
+	int err = db_query(store_reader(s),
+			   "SELECT role, event_json FROM event "
+			   "WHERE run_id = $1 AND kind = $2 "
+			   "ORDER BY id LIMIT $3",
+			   params, 3, text_row, &reading);
+
+	return err < 0 ? err : 0;
 }
 
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,

@@ -8,6 +8,7 @@
 #define OFFHOOK_SERVER_STORE_STORE_INGEST_H
 
 #include "control/server/store/store_lease.h"
+#include "control/wire/json_text.h"
 #include "control/wire/point.h"
 
 enum ingest_kind {
@@ -22,6 +23,9 @@ struct ingest {
 	enum ingest_kind kind;
 	int64_t seq;   /* from 1 */
 	json_t *items; /* array, borrowed; each checked by ingest_check() */
+	/* The items as they came, which is how they are stored; at NULL: not
+	 * known, they are printed. */
+	struct json_text text;
 };
 
 struct ingest_result {
@@ -52,24 +56,33 @@ int store_ingest(struct store *s, const struct ingest *upload,
 
 /** Called per row, in order of arrival. @return 0; else stop */
 typedef int(ingest_row_h)(const char *role, json_t *object, void *arg);
+/** Likewise, with the object as the text that is stored. */
+typedef int(ingest_text_h)(const char *role, struct json_text object,
+			   void *arg);
 
 /* Ceiling of a read without one. */
 #define INGEST_ALL INT64_MAX
 
 /**
- * Events of a run.
- * @param kind  only these; NULL: all
- * @param max   the first so many
+ * Read all events of a run.
  * @return 0; -EIO; -ENOMEM; or the handler's value
  */
-int store_run_events(struct store *s, int64_t run_id, const char *kind,
-		     int64_t max, ingest_row_h *row_h, void *arg);
+int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
+		     void *arg);
 
-/** All SIP messages of a run. @return likewise */
+/**
+ * Read events of one kind as text.
+ * @param max  the first so many
+ * @return likewise
+ */
+int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
+			  int64_t max, ingest_text_h *text_h, void *arg);
+
+/** Read all SIP messages of a run. @return likewise */
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg);
 
-/** The first of them by their time, where agents share a run. */
+/** Read the first of them by their time, where agents share a run. */
 int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			       ingest_row_h *row_h, void *arg);
 

@@ -1,12 +1,16 @@
 #include "control/server/store/store_report.h"
 
+#include "base/buf.h"
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_run_internal.h"
+#include "control/wire/json_text.h"
 #include "control/wire/measure.h"
+#include "control/wire/writer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows stop being delivered when a handler returns this. */
@@ -15,21 +19,7 @@ static int check(int set)
 	return set ? -ENOMEM : 0;
 }
 
-static json_t *document(const struct db_value *v)
-{
-	json_t *doc = NULL;
-
-	if (v->type == DB_TEXT)
-		doc = json_loadb(v->bytes, v->len, JSON_DECODE_ANY, NULL);
-	return doc ? doc : json_null();
-}
-
 /* ---- the run ---- */
-
-struct run_query {
-	int64_t id;
-	json_t *report;
-};
 
 static const char *const run_columns[] = {
 	"session_id",     "test_name",          "testcase_name", "project_name",
@@ -39,34 +29,40 @@ static const char *const run_columns[] = {
 
 static int run_row(const struct db_value *row, size_t columns, void *arg)
 {
-	struct run_query *q = arg;
 	const struct db_value *rest = row + 1 + RUN_TEXTS;
-	json_t *run = json_object();
-	json_t *verdicts = document(&rest[5]);
+	const char *verdicts = rest[5].type == DB_TEXT ? rest[5].bytes : "";
+	struct report_run *run = arg;
 	int err = 0;
 
 	(void)columns;
+	run->id = row[0].integer;
+	run->interval_s = rest[4].integer;
+	/* null: not judged */
+	run->verdicts = strdup(verdicts[0] == '[' ? verdicts : "[]");
+	run->shown = json_object();
 	for (size_t i = 0; i < RUN_TEXTS; i++)
-		err |= json_object_set_new(run, run_columns[i],
+		err |= json_object_set_new(run->shown, run_columns[i],
 					   record_value(&row[1 + i]));
-	err |= json_object_set_new(run, "attempt",
+	err |= json_object_set_new(run->shown, "attempt",
 				   json_integer(rest[0].integer));
-	err |= json_object_set_new(run, "progress", json_real(rest[1].real));
-	err |= json_object_set_new(run, "started_at", record_time(&rest[2]));
-	err |= json_object_set_new(run, "stopped_at", record_time(&rest[3]));
-	if (!json_is_array(verdicts)) {
-		json_decref(verdicts);
-		verdicts = json_array();
-	}
-	q->id = row[0].integer;
-	q->report =
-		json_pack("{s:o, s:o, s:I}", "run", run, "verdicts", verdicts,
-			  "interval_s", (json_int_t)rest[4].integer);
-	return check(err || !q->report);
+	err |= json_object_set_new(run->shown, "progress",
+				   json_real(rest[1].real));
+	err |= json_object_set_new(run->shown, "started_at",
+				   record_time(&rest[2]));
+	err |= json_object_set_new(run->shown, "stopped_at",
+				   record_time(&rest[3]));
+	return check(err || !run->verdicts);
 }
 
-int64_t store_report_run(struct store *store, const char *session_id,
-			 const char *kiosk_id, json_t **ret)
+void report_run_release(struct report_run *run)
+{
+	json_decref(run->shown);
+	free(run->verdicts);
+	*run = (struct report_run){.id = 0};
+}
+
+int store_report_run(struct store *store, const char *session_id,
+		     const char *kiosk_id, struct report_run *ret)
 {
 	static const char sql[] =
 		"SELECT id, session_id, test_name, testcase_name,"
@@ -76,18 +72,18 @@ int64_t store_report_run(struct store *store, const char *session_id,
 		" WHERE session_id = $1 AND ($2 IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),
 					  db_text(kiosk_id)};
-	struct run_query q = {0};
+	struct report_run run = {.id = 0};
 	int rows;
 
-	rows = db_query(store_reader(store), sql, params, 2, run_row, &q);
+	rows = db_query(store_reader(store), sql, params, 2, run_row, &run);
 	if (rows < 0) {
-		json_decref(q.report);
+		report_run_release(&run);
 		return rows;
 	}
 	if (rows == 0)
 		return -ENOENT;
-	*ret = q.report;
-	return q.id;
+	*ret = run;
+	return 0;
 }
 
 struct last_attempt {
@@ -142,100 +138,130 @@ int store_report_last_attempt(struct store *store, int64_t run_id,
 
 /* ---- events ---- */
 
-static int collect(const char *role, json_t *object, void *arg)
+/* Set a member of an object that cannot be found in its text. */
+static int add_parsed(struct buf *b, const char *role, struct json_text object)
 {
-	json_object_set_new(object, "role", json_string(role));
-	return check(json_array_append(arg, object));
+	json_t *tree = json_loadb(object.at, object.len, 0, NULL);
+	struct writer w;
+
+	writer_init(&w, b);
+	if (json_object_set_new(tree, "role", json_string(role)))
+		w.err = -ENOMEM;
+	writer_json(&w, NULL, tree);
+	json_decref(tree);
+	return w.err;
+}
+
+/* The text of an object up to a place in it, and the member `role` there. */
+static int add_role(struct buf *b, struct json_text object, const char *until,
+		    const char *name, const char *role)
+{
+	struct writer w;
+	int err = buf_add(b, object.at, (size_t)(until - object.at));
+
+	writer_init(&w, b);
+	w.err = err;
+	w.follows = name != NULL; /* no object here is empty */
+	writer_text(&w, name, role);
+	return w.err;
+}
+
+/* An agent's own `role` is replaced where it stands. */
+static int add_event(const char *role, struct json_text object, void *arg)
+{
+	const char *end = object.at + object.len;
+	const char *next; /* what is copied behind the role */
+	struct buf *b = arg;
+	struct json_text own;
+	int found = json_text_member(object, "role", &own);
+	int err = b->data[b->used - 1] == '[' ? 0 : buf_add(b, ",", 1);
+
+	if (err)
+		return err;
+	if (found < 0)
+		return add_parsed(b, role, object);
+	next = found ? own.at + own.len : memrchr(object.at, '}', object.len);
+	if (!next)
+		return -EIO;
+	err = found ? add_role(b, object, own.at, NULL, role)
+		    : add_role(b, object, next, "role", role);
+	return err ? err : buf_add(b, next, (size_t)(end - next));
 }
 
 int store_report_events(struct store *store, int64_t run_id, const char *kind,
-			json_t **ret)
+			struct buf *text)
 {
-	json_t *array = json_array();
-	int err = store_run_events(store, run_id, kind, REPORT_EVENTS_MAX,
-				   collect, array);
+	int err = buf_add(text, "[", 1);
 
-	if (err) {
-		json_decref(array);
-		return err;
-	}
-	*ret = array;
-	return 0;
+	if (!err)
+		err = store_run_event_texts(store, run_id, kind,
+					    REPORT_EVENTS_MAX, add_event, text);
+	return err ? err : buf_add(text, "]", 1);
 }
 
 /* ---- SIP messages ---- */
 
-int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
-			  int64_t *ret_total)
+int store_report_message_count(struct store *store, int64_t run_id,
+			       int64_t *ret)
 {
-	static const char count_sql[] =
-		"SELECT count(*) FROM sip_message WHERE run_id = $1";
 	const struct db_value id = DB_I(run_id);
-	json_t *array;
-	int64_t total = 0;
-	int rows = db_query(store_reader(store), count_sql, &id, 1,
-			    db_integer_row, &total);
-	int err;
+	int rows = db_query(store_reader(store),
+			    "SELECT count(*) FROM sip_message "
+			    "WHERE run_id = $1",
+			    &id, 1, db_integer_row, ret);
 
-	if (rows < 0)
-		return rows;
-	array = json_array();
-	err = store_run_messages_by_time(store, run_id, REPORT_MESSAGES_MAX,
-					 collect, array);
-	if (err) {
-		json_decref(array);
-		return err;
-	}
-	*ret = array;
-	*ret_total = total;
-	return 0;
+	return rows < 0 ? rows : 0;
 }
 
 /* ---- series ---- */
 
 struct series_query {
-	json_t *list;
-	json_t *points; /* of the last series in list, borrowed */
-	int64_t series_id;
+	struct writer *w;
+	int64_t series_id; /* whose points are being written; -1: none */
 };
 
-static int start_series(struct series_query *q, const struct db_value *row)
+static void end_series(const struct series_query *q)
+{
+	if (q->series_id < 0)
+		return;
+	writer_close(q->w, ']');
+	writer_close(q->w, '}');
+}
+
+static void start_series(struct series_query *q, const struct db_value *row)
 {
 	enum measure m;
-	const char *unit = "";
-	json_t *series;
 
-	if (measure_parse(row[3].bytes, &m))
-		unit = measure_unit(m);
-	q->points = json_array();
+	end_series(q);
 	q->series_id = row[0].integer;
-	series = json_pack("{s:o, s:o, s:o, s:s, s:o}", "role",
-			   record_value(&row[1]), "dir", record_value(&row[2]),
-			   "measure", record_value(&row[3]), "unit", unit,
-			   "points", q->points);
-	return check(!series || json_array_append_new(q->list, series));
+	writer_open(q->w, NULL, '{');
+	writer_text(q->w, "role", row[1].bytes);
+	writer_text(q->w, "dir", row[2].bytes);
+	writer_text(q->w, "measure", row[3].bytes);
+	writer_text(q->w, "unit",
+		    measure_parse(row[3].bytes, &m) ? measure_unit(m) : "");
+	writer_open(q->w, "points", '[');
 }
 
 static int point_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct series_query *q = arg;
-	json_t *point;
-	int err;
 
 	(void)columns;
-	if (row[0].integer != q->series_id) {
-		err = start_series(q, row);
-		if (err)
-			return err;
-	}
-	point = json_pack("{s:I, s:I, s:f, s:f, s:f}", "t",
-			  (json_int_t)row[4].integer, "n",
-			  (json_int_t)row[5].integer, "min", row[6].real, "avg",
-			  row[7].real, "max", row[8].real);
-	return check(!point || json_array_append_new(q->points, point));
+	if (row[0].integer != q->series_id)
+		start_series(q, row);
+	writer_open(q->w, NULL, '{');
+	writer_integer(q->w, "t", row[4].integer);
+	writer_integer(q->w, "n", row[5].integer);
+	writer_real(q->w, "min", db_number(&row[6]));
+	writer_real(q->w, "avg", db_number(&row[7]));
+	writer_real(q->w, "max", db_number(&row[8]));
+	writer_close(q->w, '}');
+	return q->w->err;
 }
 
-int store_report_series(struct store *store, int64_t run_id, json_t **ret)
+int store_report_series(struct store *store, int64_t run_id, struct writer *w,
+			const char *name)
 {
 	static const char sql[] =
 		"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
@@ -246,16 +272,12 @@ int store_report_series(struct store *store, int64_t run_id, json_t **ret)
 		" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2";
 	const struct db_value params[] = {DB_I(run_id),
 					  DB_I(REPORT_POINTS_MAX)};
-	struct series_query q = {.list = json_array(), .series_id = -1};
+	struct series_query q = {.w = w, .series_id = -1};
 	int rows;
 
-	if (!q.list)
-		return -ENOMEM;
+	writer_open(w, name, '[');
 	rows = db_query(store_reader(store), sql, params, 2, point_row, &q);
-	if (rows < 0) {
-		json_decref(q.list);
-		return rows;
-	}
-	*ret = q.list;
-	return 0;
+	end_series(&q);
+	writer_close(w, ']');
+	return rows < 0 ? rows : w->err;
 }

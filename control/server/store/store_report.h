@@ -1,6 +1,6 @@
 /**
- * Named operations for the report of a run. Each gives JSON as the report
- * page takes it (docs/reference/report.md), ordered, with a ceiling.
+ * What the report of a run shows (docs/reference/report.md), as JSON: ordered,
+ * with a ceiling.
  * Thread: worker threads.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_REPORT_H
@@ -10,21 +10,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
 struct store;
+struct writer;
 
 /* Ceilings of a report; what is beyond is counted, not shown. */
 #define REPORT_EVENTS_MAX   5000
 #define REPORT_MESSAGES_MAX 2000
 #define REPORT_POINTS_MAX   200000
 
+/** A run as its report shows it. */
+struct report_run {
+	int64_t id;
+	json_t *shown;      /* the run's own fields; owned */
+	char *verdicts;     /* JSON text of an array; owned */
+	int64_t interval_s; /* between the points of a series */
+};
+
 /**
- * The run's own fields.
+ * Read a run.
  * @param kiosk_id  must be the run's, or NULL
- * @param ret       {run: {...}, verdicts: [...], interval_s: n}, new
- * @return the run's id, > 0; -ENOENT; -ENOMEM; -EIO
+ * @param ret       report_run_release(); untouched on failure
+ * @return 0; -ENOENT; -ENOMEM; -EIO
  */
-int64_t store_report_run(struct store *store, const char *session_id,
-			 const char *kiosk_id, json_t **ret);
+int store_report_run(struct store *store, const char *session_id,
+		     const char *kiosk_id, struct report_run *ret);
+void report_run_release(struct report_run *run);
 
 /**
  * How a run goes on that failed and starts again (retries_on_failure).
@@ -38,25 +49,25 @@ int store_report_last_attempt(struct store *store, int64_t run_id,
 			      bool is_public, json_t **ret);
 
 /**
- * Events of one kind, in order of arrival, each with its `role`.
- * @param ret  new array of at most REPORT_EVENTS_MAX
- * @return 0; -ENOMEM; -EIO
+ * Append a JSON array of the events of one kind, in order of arrival: their
+ * text as it was uploaded, and the `role` of its lease in each. At most
+ * REPORT_EVENTS_MAX.
+ * @return 0; -ENOMEM; -EIO; -EMSGSIZE (what was appended is no whole array)
  */
 int store_report_events(struct store *store, int64_t run_id, const char *kind,
-			json_t **ret);
+			struct buf *text);
 
 /**
- * Every series with its points {t, n, min, avg, max}; where several agents
- * share a role the points of one interval are joined (these figures join
- * exactly, percentiles do not and are not here).
+ * Write an array of every series with its points {t, n, min, avg, max}; where
+ * several agents share a role the points of one interval are joined (these
+ * figures join exactly, percentiles do not and are not here).
+ * @return 0; -EIO; or the writer's error
  */
-int store_report_series(struct store *store, int64_t run_id, json_t **ret);
+int store_report_series(struct store *store, int64_t run_id, struct writer *w,
+			const char *name);
 
-/**
- * SIP messages as they were uploaded, with their `role`, by time.
- * @param ret_total  how many there are altogether
- */
-int store_report_messages(struct store *store, int64_t run_id, json_t **ret,
-			  int64_t *ret_total);
+/** Count the SIP messages of a run. @return 0; -EIO */
+int store_report_message_count(struct store *store, int64_t run_id,
+			       int64_t *ret);
 
 #endif

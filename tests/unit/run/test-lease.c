@@ -313,6 +313,64 @@ static int count_event(const char *role, json_t *event, void *arg)
 	return 0;
 }
 
+struct texts {
+	char text[512];
+	size_t used;
+};
+
+static int add_text(const char *role, struct json_text object, void *arg)
+{
+	struct texts *texts = arg;
+	int n = str_print(texts->text + texts->used,
+			  sizeof(texts->text) - texts->used, "%s %.*s\n", role,
+			  (int)object.len, object.at);
+
+	assert_true(n > 0);
+	texts->used += (size_t)n;
+	return 0;
+}
+
+/* Blanks, digits and escapes too; without its text it is printed. */
+static void test_upload_is_stored_as_it_came(void **state)
+{
+	static const char text[] =
+		"[{\"t\":1, \"kind\":\"call\",\"ms\":3.60},"
+		"{\"kind\":\"call\",\"t\":2,\"x\":\"\\u0041}\"} ]";
+	struct lease_times times = bench_times(T0 + 1000);
+	json_t *items = json_loads(text, 0, NULL);
+	struct ingest_result result;
+	struct texts texts = {.used = 0};
+	struct bench b;
+	json_t *jobs;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run(&b);
+	jobs = bench_start(&b, T0);
+	struct ingest u = {.agent_id = b.agents[0],
+			   .lease_id = bench_lease(jobs, 0),
+			   .kind = INGEST_EVENTS,
+			   .seq = 1,
+			   .items = items,
+			   .text = {text, strlen(text)}};
+	assert_int_equal(store_ingest(b.store, &u, &times, &result), 0);
+	u.seq = 2;
+	u.text.at = NULL;
+	assert_int_equal(store_ingest(b.store, &u, &times, &result), 0);
+	assert_int_equal(store_run_event_texts(b.store, b.run_id, "call", 3,
+					       add_text, &texts),
+			 0);
+	assert_string_equal(
+		texts.text,
+		"callee {\"t\":1, \"kind\":\"call\",\"ms\":3.60}\n"
+		"callee {\"kind\":\"call\",\"t\":2,\"x\":\"\\u0041}\"}\n"
+		"callee {\"t\":1,\"kind\":\"call\",\"ms\":"
+		"3.6000000000000001}\n");
+	json_decref(items);
+	json_decref(jobs);
+	bench_close(&b);
+}
+
 static void test_upload_counts_once(void **state)
 {
 	struct lease_times times = bench_times(T0 + 1000);
@@ -340,9 +398,8 @@ static void test_upload_counts_once(void **state)
 	u.seq = 1;
 	assert_int_equal(store_ingest(b.store, &u, &times, &result), 0);
 	assert_int_equal(result.next_seq, 3);
-	assert_int_equal(store_run_events(b.store, b.run_id, NULL, INGEST_ALL,
-					  count_event, &count),
-			 0);
+	assert_int_equal(
+		store_run_events(b.store, b.run_id, count_event, &count), 0);
 	assert_int_equal(count, 2);
 	u.agent_id = b.agents[1];
 	assert_int_equal(store_ingest(b.store, &u, &times, &result), -ENOENT);
@@ -375,6 +432,7 @@ int main(void)
 			test_run_failed_outcome_wins_over_later_errors),
 		cmocka_unit_test(test_barrier_one_instant_for_all),
 		cmocka_unit_test(test_barrier_of_one_role_does_not_wait),
+		cmocka_unit_test(test_upload_is_stored_as_it_came),
 		cmocka_unit_test(test_upload_counts_once),
 	};
 

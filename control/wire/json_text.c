@@ -1,0 +1,203 @@
+#include "control/wire/json_text.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <float.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens up to this length have at most 15 digits. */
+#define SHORT_NUMBER_BYTES 15
+
+/* ---- pieces ---- */
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+	while (p < end && is_space(*p))
+		p++;
+	return p;
+}
+
+/* @param p  behind the opening quotation mark */
+static const char *skip_string(const char *p, const char *end)
+{
+	while (p < end && *p != '"') {
+		if (*p == '\\' && end - p > 1)
+			p++;
+		p++;
+	}
+	return p < end ? p + 1 : end;
+}
+
+static const char *skip_number_or_word(const char *p, const char *end)
+{
+	while (p < end && !is_space(*p) && *p != ',' && *p != ']' && *p != '}')
+		p++;
+	return p;
+}
+
+/* An object or array: up to the bracket that closes the first one. */
+static const char *skip_nested(const char *p, const char *end)
+{
+	size_t depth = 0;
+
+	while (p < end) {
+		char c = *p++;
+
+		if (c == '"')
+			p = skip_string(p, end);
+		else if (c == '{' || c == '[')
+			depth++;
+		else if ((c == '}' || c == ']') && --depth == 0)
+			return p;
+	}
+	return end;
+}
+
+static const char *skip_value(const char *p, const char *end)
+{
+	if (p < end && *p == '"')
+		return skip_string(p + 1, end);
+	if (p < end && (*p == '{' || *p == '['))
+		return skip_nested(p, end);
+	return skip_number_or_word(p, end);
+}
+
+/* Behind the comma, if one follows. */
+static const char *skip_comma(const char *p, const char *end)
+{
+	p = skip_space(p, end);
+	return p < end && *p == ',' ? p + 1 : p;
+}
+
+int json_text_member(struct json_text object, const char *name,
+		     struct json_text *ret)
+{
+	const char *end = object.at + object.len;
+	const char *p = skip_space(object.at, end);
+	const size_t len = strlen(name);
+
+	if (p == end || *p++ != '{')
+		return -EINVAL;
+	for (;;) {
+		const char *key, *key_end, *value;
+
+		p = skip_space(p, end);
+		if (p < end && *p == '}')
+			return 0;
+		if (p == end || *p++ != '"')
+			return -EINVAL;
+		key = p;
+		p = skip_string(p, end);
+		key_end = p - 1;
+		if (key_end < key || memchr(key, '\\', (size_t)(key_end - key)))
+			return -EINVAL;
+		p = skip_space(p, end);
+		if (p == end || *p++ != ':')
+			return -EINVAL;
+		value = skip_space(p, end);
+		p = skip_value(value, end);
+		if ((size_t)(key_end - key) == len &&
+		    memcmp(key, name, len) == 0) {
+			*ret = (struct json_text){value, (size_t)(p - value)};
+			return 1;
+		}
+		p = skip_comma(p, end);
+	}
+}
+
+int json_text_item(struct json_text *array, struct json_text *ret)
+{
+	const char *end = array->at + array->len;
+	const char *p = skip_space(array->at, end);
+	const char *item_end;
+
+	/* The rest that a call leaves begins with the comma before the next
+	 * item; the array itself begins with its bracket. */
+	if (p == end || (*p != '[' && *p != ','))
+		return 0;
+	p = skip_space(p + 1, end);
+	item_end = skip_value(p, end);
+	if (item_end == p)
+		return 0;
+	*ret = (struct json_text){p, (size_t)(item_end - p)};
+	item_end = skip_space(item_end, end);
+	*array = (struct json_text){item_end, (size_t)(end - item_end)};
+	return 1;
+}
+
+/* ---- numbers ---- */
+
+/* jansson prints no '+' and no leading zeros in an exponent. */
+static void shorten_exponent(char *exponent)
+{
+	char *digits = exponent + 1; /* behind a sign, which printf() prints */
+
+	if (*exponent == '-')
+		exponent++;
+	while (*digits == '0')
+		digits++;
+	memmove(exponent, digits, strlen(digits) + 1);
+}
+
+size_t json_real_text(char dst[static JSON_REAL_BYTES], double value,
+		      int digits)
+{
+	int len = snprintf(dst, JSON_REAL_BYTES, "%.*g", digits, value);
+	char *exponent = strchr(dst, 'e');
+
+	if (exponent)
+		shorten_exponent(exponent + 1);
+	else if (!strchr(dst, '.')) /* a real is no integer to the reader */
+		memcpy(dst + len, ".0", sizeof(".0"));
+	return strlen(dst);
+}
+
+/* Real numbers only: an integer is exact, however long it is. */
+static int add_number(struct buf *b, const char *text, size_t len)
+{
+	char number[JSON_REAL_BYTES];
+	char *copy;
+
+	if (len <= SHORT_NUMBER_BYTES ||
+	    (!memchr(text, '.', len) && !memchr(text, 'e', len) &&
+	     !memchr(text, 'E', len)))
+		return buf_add(b, text, len);
+	copy = strndup(text, len); /* strtod() needs its end */
+	if (!copy)
+		return -ENOMEM;
+	len = json_real_text(number, strtod(copy, NULL), DBL_DIG);
+	free(copy);
+	return buf_add(b, number, len);
+}
+
+int json_text_decimal(struct buf *b, struct json_text value)
+{
+	const char *end = value.at + value.len;
+	const char *from = value.at; /* copied up to here */
+	const char *p = from;
+	int err = 0;
+
+	while (p < end && !err) {
+		const char *token = p++;
+
+		if (*token == '"') {
+			p = skip_string(p, end);
+		} else if (*token == '-' || (*token >= '0' && *token <= '9')) {
+			p = skip_number_or_word(p, end);
+			err = buf_add(b, from, (size_t)(token - from));
+			if (!err)
+				err = add_number(b, token, (size_t)(p - token));
+			from = p;
+		}
+	}
+	return err ? err : buf_add(b, from, (size_t)(end - from));
+}

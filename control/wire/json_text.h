@@ -1,0 +1,57 @@
+/**
+ * JSON that stays text: pieces of a document that a parser has accepted, found
+ * without building a tree again, and real numbers printed into text. Results
+ * are stored and handed on this way (docs/internals/wire.md).
+ * Thread: any; pure.
+ */
+#ifndef OFFHOOK_WIRE_JSON_TEXT_H
+#define OFFHOOK_WIRE_JSON_TEXT_H
+
+#include <stddef.h>
+
+struct buf;
+
+/** A value's text, or the rest of one. Borrowed, not terminated. Of text that
+ * is no JSON the functions below find wrong pieces, but none outside of it. */
+struct json_text {
+	const char *at;
+	size_t len;
+};
+
+/**
+ * Find a member of an object.
+ * @param object  begins with its bracket or white space
+ * @param ret     the member's value
+ * @return 1; 0 there is no such member; -EINVAL no object, or the text cannot
+ *         tell, as the name of a member is written with escapes
+ */
+int json_text_member(struct json_text object, const char *name,
+		     struct json_text *ret);
+
+/**
+ * Take the next item of an array.
+ * @param array  in: the array, or what the last call has left of it
+ * @param ret    the item
+ * @return 1; 0 there is none (array and ret unchanged)
+ */
+int json_text_item(struct json_text *array, struct json_text *ret);
+
+/**
+ * Append a value whose real numbers have at most 15 digits, as JSON_DECIMAL
+ * prints them; everything else is copied.
+ * @return 0; -ENOMEM; -EMSGSIZE (the buffer may hold a part of it)
+ */
+int json_text_decimal(struct buf *b, struct json_text value);
+
+#define JSON_REAL_BYTES 32 /* of 17 digits, with a terminator */
+
+/**
+ * Print a real number as jansson prints it.
+ * @param value   finite
+ * @param digits  significant ones, at most 17: DBL_DIG or DBL_DECIMAL_DIG
+ * @return bytes written
+ */
+size_t json_real_text(char dst[static JSON_REAL_BYTES], double value,
+		      int digits);
+
+#endif
