@@ -1,6 +1,5 @@
 #include "control/server/store/store_run.h"
 
-#include "base/buf.h"
 #include "base/str.h"
 #include "control/server/store/record_db.h"
 #include "control/server/store/record_text.h"

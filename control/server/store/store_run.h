@@ -5,10 +5,11 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_RUN_H
 #define OFFHOOK_SERVER_STORE_STORE_RUN_H
 
-#include "base/buf.h"
 #include "control/server/store/record.h"
 
 #include <stdbool.h>
+
+struct buf;
 
 /* Pairs of filtername and filterval in one request. */
 #define RUN_FILTERS_MAX 20
