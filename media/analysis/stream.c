@@ -333,16 +333,6 @@ void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
 	histogram_add(&s->rtt, rtt_ms);
 }
 
-/* With a size the compiler knows it would be "rep stos", as long as all the
- * rest of closing a second. */
-static void clear(struct stream_second *second)
-{
-	size_t bytes = sizeof(*second);
-
-	__asm__("" : "+r"(bytes));
-	memset(second, 0, bytes);
-}
-
 /* The second that ends is scored with the codec of most of its packets. */
 static void score_codec(struct rtp_stream *s)
 {
@@ -365,7 +355,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 
 	rtp_stream_end_run(s);
 	rtp_seq_counters(&s->seq, &now);
-	clear(ret);
+	memset(ret, 0, sizeof(*ret));
 	ret->start_ns = s->second_start_ns;
 	ret->duration_ns = end_ns - s->second_start_ns;
 	ret->packets = now.packets - before->packets;
