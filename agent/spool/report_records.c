@@ -33,7 +33,7 @@ static int keep_half(struct report_records *r, enum record_kind kind,
 static int append(struct report_records *r, enum record_kind kind,
 		  const char *text, size_t len, size_t count)
 {
-	int err = spool_append_n(r->spool, kind, text, len);
+	int err = spool_append(r->spool, kind, text, len);
 
 	if (err == -EDQUOT || err == -EMSGSIZE) {
 		r->dropped += count;

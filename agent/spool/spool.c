@@ -155,13 +155,8 @@ static int append(struct spool *s, const struct record *record)
 	return err;
 }
 
-int spool_append(struct spool *s, enum record_kind kind, const char *text)
-{
-	return spool_append_n(s, kind, text, strlen(text));
-}
-
-int spool_append_n(struct spool *s, enum record_kind kind, const char *text,
-		   size_t len)
+int spool_append(struct spool *s, enum record_kind kind, const char *text,
+		 size_t len)
 {
 	struct record record = {
 		.kind = kind, .seq = s->last_seq + 1, .len = len};

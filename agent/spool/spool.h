@@ -56,14 +56,13 @@ struct spool *spool_remove(struct spool *s);
 /**
  * Append an upload under the next sequence number.
  * @param kind  RECORD_STATS, RECORD_EVENTS or RECORD_SIP
+ * @param text  len bytes of JSON; copied, need not be terminated
  * @return 0; -EDQUOT statistics above the limit; -ENOBUFS the spools are full;
  *         -EMSGSIZE; -ENOMEM; -errno
  *         (nothing was appended)
  */
-int spool_append(struct spool *s, enum record_kind kind, const char *text);
-/** The same of len bytes. */
-int spool_append_n(struct spool *s, enum record_kind kind, const char *text,
-		   size_t len);
+int spool_append(struct spool *s, enum record_kind kind, const char *text,
+		 size_t len);
 
 /** Keep the outcome; once. Synced before it returns. @return as above */
 int spool_append_finish(struct spool *s, const char *text);

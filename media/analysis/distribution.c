@@ -360,16 +360,6 @@ void histogram_prefetch(const struct histogram *h, uint8_t line)
 	prefetch(at - PREFETCH_LINE, 3 * PREFETCH_LINE);
 }
 
-void histogram_merge(struct histogram *into, const struct histogram *from)
-{
-	moments_merge(&into->moments, &from->moments);
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		uint32_t sum = into->counts[i] + from->counts[i];
-
-		into->counts[i] = sum < from->counts[i] ? UINT32_MAX : sum;
-	}
-}
-
 /* Value of the sample with this rank (0-based): the bucket's middle, and
  * never outside what was seen. */
 static double histogram_at(const struct histogram *h, uint64_t rank)

@@ -92,7 +92,6 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n);
 uint8_t histogram_line(double ms);
 /** Ask for the counts of samples up to about a third larger or smaller. */
 void histogram_prefetch(const struct histogram *h, uint8_t line);
-void histogram_merge(struct histogram *into, const struct histogram *from);
 double histogram_percentile(const struct histogram *h, double p);
 void distribution_of_histogram(struct distribution *ret,
 			       const struct histogram *h);

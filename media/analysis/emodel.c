@@ -212,19 +212,3 @@ double emodel_mos(enum emodel_scale scale, double r)
 	/* below 6.5 the polynomial dips under 1 */
 	return fmax(1.0, 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6);
 }
-
-double emodel_r(enum emodel_scale scale, double mos)
-{
-	double low = 6.5;
-	double high = 100.0;
-
-	for (int i = 0; i < 60; i++) {
-		double middle = (low + high) / 2;
-
-		if (emodel_mos(EMODEL_NB, middle) < mos)
-			low = middle;
-		else
-			high = middle;
-	}
-	return (low + high) / 2 * r_factor(scale);
-}

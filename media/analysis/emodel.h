@@ -85,7 +85,4 @@ bool emodel_clamp_burst_r(double *burst_r);
 /** Annex B (G.107.1 Annex A for WB); 1..4.5. */
 double emodel_mos(enum emodel_scale scale, double r);
 
-/** Inverse, by bisection on the rising part; the R of MOS 1 is 6.5 (scaled). */
-double emodel_r(enum emodel_scale scale, double mos);
-
 #endif

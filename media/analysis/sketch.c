@@ -49,16 +49,6 @@ void sketch_add(struct sketch *s, double x)
 			  1);
 }
 
-void sketch_merge(struct sketch *into, const struct sketch *from)
-{
-	into->n += from->n;
-	into->zeros += from->zeros;
-	for (size_t i = 0; i < SKETCH_BUCKETS; i++) {
-		add_count(&into->positive[i], from->positive[i]);
-		add_count(&into->negative[i], from->negative[i]);
-	}
-}
-
 /* The sample of a rank, 0-based: negative ones by falling magnitude first. */
 static double value_at(const struct sketch *s, uint64_t rank)
 {

@@ -28,7 +28,6 @@ struct sketch {
 
 /** @param x  finite; NaN and infinities are ignored */
 void sketch_add(struct sketch *s, double x);
-void sketch_merge(struct sketch *into, const struct sketch *from);
 
 /**
  * Quantile at rank p*(n-1), between neighbours interpolated linearly.

@@ -468,15 +468,6 @@ bool rtp_stream_validated(struct rtp_stream *s)
 	return s->strict.valid;
 }
 
-bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret)
-{
-	rtp_stream_end_run(s);
-	if (s->timing.samples == 0)
-		return false;
-	*ret = s->timing.jitter_ms;
-	return true;
-}
-
 bool rtp_stream_report(struct rtp_stream *s, struct rtcp_report *ret)
 {
 	rtp_stream_end_run(s);

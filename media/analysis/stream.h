@@ -257,9 +257,6 @@ void rtp_stream_counters(struct rtp_stream *s, struct rtp_counters *ret);
 /** Two packets in sequence were seen: worth publishing (RFC 3550 A.1). */
 bool rtp_stream_validated(struct rtp_stream *s);
 
-/** Latest J, ms. @return false: no sample yet */
-bool rtp_stream_jitter_ms(struct rtp_stream *s, double *ret);
-
 /**
  * A report block about this stream, strictly as RFC 3550 A.3 and A.8; starts
  * the next reporting interval. lsr and dlsr are 0: the caller's.

@@ -46,23 +46,6 @@ bool prompt_want_same(const struct prompt_want *a, const struct prompt_want *b)
 	       settings_same(&a->settings, &b->settings);
 }
 
-static void pcm_read(const struct pcm_source *s, int16_t *dst, size_t from,
-		     size_t count)
-{
-	const int16_t *pcm = s->arg;
-
-	memcpy(dst, pcm + from, count * sizeof(*dst));
-}
-
-struct pcm_source pcm_source_of(const int16_t *pcm, size_t count)
-{
-	return (struct pcm_source){
-		.count = count,
-		.read = pcm_read,
-		.arg = pcm,
-	};
-}
-
 static int clip_begin(const struct prompt_encoder *e, struct clip *clip)
 {
 	const struct codec *codec = e->want.codec;
@@ -174,22 +157,4 @@ int prompt_encoder_step(struct prompt_encoder *e, uint32_t ms)
 int64_t prompt_encoder_ms(const struct prompt_encoder *e)
 {
 	return (int64_t)e->done * e->want.ptime_ms;
-}
-
-int prompt_encode(struct clip *ret, const struct prompt_want *want,
-		  const struct pcm_source *source)
-{
-	struct prompt_encoder *e;
-	struct clip clip;
-	int err = prompt_encoder_new(&e, &clip, want, source, 0);
-
-	if (err)
-		return err;
-	err = prompt_encoder_step(e, UINT32_MAX - CODEC_PTIME_MAX_MS);
-	prompt_encoder_free(e);
-	if (err)
-		clip_release(&clip);
-	else
-		*ret = clip;
-	return err;
 }

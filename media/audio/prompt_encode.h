@@ -34,9 +34,6 @@ struct pcm_source {
 	unsigned rate_hz;
 };
 
-/** Of an array of samples. */
-struct pcm_source pcm_source_of(const int16_t *pcm, size_t count);
-
 struct prompt_encoder;
 
 /**
@@ -57,13 +54,5 @@ int prompt_encoder_step(struct prompt_encoder *e, uint32_t ms);
 
 /** What is encoded so far, ms. */
 int64_t prompt_encoder_ms(const struct prompt_encoder *e);
-
-/**
- * All at once.
- * @param ret  the caller's, clip_release()
- * @return 0; -EINVAL; -ENOMEM
- */
-int prompt_encode(struct clip *ret, const struct prompt_want *want,
-		  const struct pcm_source *source);
 
 #endif

@@ -49,6 +49,11 @@ static void segment_path(char *path, size_t size, const char *lease)
 	snprintf(path, size, "%s/%s/00000001.seg", temp.dir, lease);
 }
 
+static int append(struct spool *s, enum record_kind kind, const char *text)
+{
+	return spool_append(s, kind, text, strlen(text));
+}
+
 /* Five records of different length; the text of each tells its number. */
 static void fill(struct spool *s, unsigned count)
 {
@@ -59,7 +64,7 @@ static void fill(struct spool *s, unsigned count)
 		snprintf(text, sizeof(text), "%u", i);
 		text[strlen(text)] = ' ';
 		text[10 + i * 17 % 200] = '\0';
-		assert_int_equal(spool_append(s, RECORD_EVENTS, text), 0);
+		assert_int_equal(append(s, RECORD_EVENTS, text), 0);
 	}
 }
 
@@ -102,9 +107,9 @@ static void test_spool_survives_reopening(void **state)
 	assert_int_equal(
 		spool_create(&s, temp.dir, "re-open", &space, "{\"m\":1}"), 0);
 	assert_int_equal(spool_last_seq(s), 0);
-	assert_int_equal(spool_append(s, RECORD_STATS, "[1]"), 0);
-	assert_int_equal(spool_append(s, RECORD_EVENTS, "[2]"), 0);
-	assert_int_equal(spool_append(s, RECORD_SIP, "[]"), 0);
+	assert_int_equal(append(s, RECORD_STATS, "[1]"), 0);
+	assert_int_equal(append(s, RECORD_EVENTS, "[2]"), 0);
+	assert_int_equal(append(s, RECORD_SIP, "[]"), 0);
 	assert_int_equal(spool_synced_seq(s), 0);
 	assert_null(spool_finish(s));
 	assert_int_equal(spool_append_finish(s, "{\"f\":1}"), 0);
@@ -120,7 +125,7 @@ static void test_spool_survives_reopening(void **state)
 	expect_record(s, 1, RECORD_STATS, "[1]");
 	expect_record(s, 2, RECORD_EVENTS, "[2]");
 	expect_record(s, 1, RECORD_STATS, "[1]");
-	assert_int_equal(spool_append(s, RECORD_EVENTS, "[4]"), 0);
+	assert_int_equal(append(s, RECORD_EVENTS, "[4]"), 0);
 	expect_record(s, 4, RECORD_EVENTS, "[4]");
 	spool_remove(s);
 	assert_int_equal(space.used, 0);
@@ -203,7 +208,7 @@ static void test_spool_cut_at_every_byte(void **state)
 		assert_int_equal(spool_last_seq(s), whole);
 		expect_filled(s, 1, whole);
 		/* and it goes on where it was cut */
-		assert_int_equal(spool_append(s, RECORD_STATS, "[\"new\"]"), 0);
+		assert_int_equal(append(s, RECORD_STATS, "[\"new\"]"), 0);
 		spool_free(s);
 		assert_int_equal(spool_open(&s, temp.dir, "torn", &space), 0);
 		assert_int_equal(spool_last_seq(s), whole + 1);
@@ -273,7 +278,7 @@ static void test_spool_full_keeps_the_outcome(void **state)
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(spool_create(&s, temp.dir, "full", &space, "{}"), 0);
 	for (int i = 0; i < 1000 && !err; i++)
-		err = spool_append(s, i % 2 ? RECORD_EVENTS : RECORD_SIP, text);
+		err = append(s, i % 2 ? RECORD_EVENTS : RECORD_SIP, text);
 	assert_int_equal(err, -ENOBUFS);
 	assert_in_range(space.used, 4 * 2000 - 200, 4 * 2000 + 4);
 	assert_int_equal(spool_append_finish(s, "{\"f\":1}"), 0);
@@ -283,7 +288,7 @@ static void test_spool_full_keeps_the_outcome(void **state)
 	assert_int_equal(space.used, 0);
 	assert_int_equal(spool_open(&s, temp.dir, "full", &space), 0);
 	assert_string_equal(spool_finish(s), "{\"f\":1}");
-	assert_int_equal(spool_append(s, RECORD_EVENTS, text), -ENOBUFS);
+	assert_int_equal(append(s, RECORD_EVENTS, text), -ENOBUFS);
 	spool_remove(s);
 	assert_int_equal(space.used, 0);
 }
@@ -300,18 +305,18 @@ static void test_spool_overflow_drops_statistics_only(void **state)
 	assert_int_equal(spool_create(&s, temp.dir, "full", &space, "{}"), 0);
 	assert_int_equal(spool_create(&other, temp.dir, "full-2", &space, "{}"),
 			 0);
-	assert_int_equal(spool_append(s, RECORD_STATS, text), 0);
-	assert_int_equal(spool_append(other, RECORD_STATS, text), 0);
-	assert_int_equal(spool_append(s, RECORD_STATS, text), 0);
-	assert_int_equal(spool_append(s, RECORD_STATS, text), -EDQUOT);
-	assert_int_equal(spool_append(other, RECORD_STATS, text), -EDQUOT);
+	assert_int_equal(append(s, RECORD_STATS, text), 0);
+	assert_int_equal(append(other, RECORD_STATS, text), 0);
+	assert_int_equal(append(s, RECORD_STATS, text), 0);
+	assert_int_equal(append(s, RECORD_STATS, text), -EDQUOT);
+	assert_int_equal(append(other, RECORD_STATS, text), -EDQUOT);
 	assert_int_equal(spool_last_seq(s), 2); /* no number was used up */
-	assert_int_equal(spool_append(s, RECORD_EVENTS, text), 0);
-	assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
+	assert_int_equal(append(s, RECORD_EVENTS, text), 0);
+	assert_int_equal(append(s, RECORD_SIP, text), 0);
 	assert_int_equal(spool_append_finish(s, text), 0);
 	assert_true(space.used > space.limit);
 	spool_remove(s);
-	assert_int_equal(spool_append(other, RECORD_STATS, text), 0);
+	assert_int_equal(append(other, RECORD_STATS, text), 0);
 	spool_remove(other);
 	assert_int_equal(space.used, 0);
 }
@@ -327,9 +332,9 @@ static void test_spool_too_long(void **state)
 	memset(text, 'x', SEGMENT_TEXT_BYTES + 1);
 	text[SEGMENT_TEXT_BYTES + 1] = '\0';
 	assert_int_equal(spool_create(&s, temp.dir, "long", &space, "{}"), 0);
-	assert_int_equal(spool_append(s, RECORD_SIP, text), -EMSGSIZE);
+	assert_int_equal(append(s, RECORD_SIP, text), -EMSGSIZE);
 	text[SEGMENT_TEXT_BYTES] = '\0';
-	assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
+	assert_int_equal(append(s, RECORD_SIP, text), 0);
 	expect_record(s, 1, RECORD_SIP, text);
 	spool_remove(s);
 	free(text);
@@ -350,7 +355,7 @@ static void test_spool_gives_segments_back(void **state)
 	assert_int_equal(
 		spool_create(&s, temp.dir, "many", &space, "{\"m\":2}"), 0);
 	for (int i = 0; i < 40; i++)
-		assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
+		assert_int_equal(append(s, RECORD_SIP, text), 0);
 	used = space.used;
 	assert_true(used > 12000000);
 	expect_record(s, 1, RECORD_SIP, text);
@@ -366,7 +371,7 @@ static void test_spool_gives_segments_back(void **state)
 	/* the numbers and the session survive, although all was accepted */
 	assert_int_equal(spool_open(&s, temp.dir, "many", &space), 0);
 	spool_release(s, 40);
-	assert_int_equal(spool_append(s, RECORD_SIP, text), 0);
+	assert_int_equal(append(s, RECORD_SIP, text), 0);
 	spool_free(s);
 	assert_int_equal(spool_open(&s, temp.dir, "many", &space), 0);
 	assert_int_equal(spool_last_seq(s), 41);

@@ -108,21 +108,18 @@ static void test_histogram_error_bound(void **state)
 static void test_histogram_edges(void **state)
 {
 	static struct histogram h;
-	static struct histogram other;
 	struct distribution d;
 
 	(void)state;
 	memset(&h, 0, sizeof(h));
-	memset(&other, 0, sizeof(other));
 	distribution_of_histogram(&d, &h);
 	assert_int_equal(d.n, 0);
 	histogram_add(&h, 5.0);
 	distribution_of_histogram(&d, &h);
 	near(d.median, 5.0, 0); /* one value is exact */
 	near(d.p95, 5.0, 0);
-	histogram_add(&other, 1e12); /* beyond the range: still counted */
-	histogram_add(&other, 0.0);
-	histogram_merge(&h, &other);
+	histogram_add(&h, 1e12); /* beyond the range: still counted */
+	histogram_add(&h, 0.0);
 	assert_int_equal(h.moments.n, 3);
 	near(histogram_percentile(&h, 1.0), 1e12, 0);
 	near(histogram_percentile(&h, 0.0), 0.0, 0);
@@ -130,6 +127,22 @@ static void test_histogram_edges(void **state)
 }
 
 #define PARTS 5
+
+/* As the controller merges: by the buckets that an agent sends. */
+static void merge(struct sketch *into, const struct sketch *from)
+{
+	assert_int_equal(sketch_add_bucket(into, 0, 0, (uint32_t)from->zeros),
+			 0);
+	for (int sign = -1; sign <= 1; sign += 2) {
+		size_t cursor = 0;
+		uint32_t count;
+		int index;
+
+		while (sketch_next(from, sign, &cursor, &index, &count))
+			assert_int_equal(
+				sketch_add_bucket(into, sign, index, count), 0);
+	}
+}
 
 static void test_sketch_merge_in_any_order(void **state)
 {
@@ -151,13 +164,13 @@ static void test_sketch_merge_in_any_order(void **state)
 	}
 	memset(&left, 0, sizeof(left));
 	for (int i = 0; i < PARTS; i++)
-		sketch_merge(&left, &part[i]);
+		merge(&left, &part[i]);
 	/* ((4+3)+(2+(1+0))) */
-	sketch_merge(&part[1], &part[0]);
-	sketch_merge(&part[2], &part[1]);
-	sketch_merge(&part[4], &part[3]);
+	merge(&part[1], &part[0]);
+	merge(&part[2], &part[1]);
+	merge(&part[4], &part[3]);
 	right = part[4];
-	sketch_merge(&right, &part[2]);
+	merge(&right, &part[2]);
 	assert_memory_equal(&left, &right, sizeof(left));
 	assert_memory_equal(&left, &all, sizeof(left));
 	assert_int_equal(left.n, 5000);
@@ -174,16 +187,14 @@ static void assert_same_counts(const struct histogram *a,
 	near(moments_stddev(&a->moments), moments_stddev(&b->moments), 1e-9);
 }
 
-/* One by one, in blocks, merged from the left or from the right: the same. */
-static void test_histogram_merge_in_any_order(void **state)
+/* One by one or in blocks: the same. */
+static void test_histogram_of_blocks(void **state)
 {
-	static struct histogram part[PARTS], left, right, all;
+	static struct histogram blocks, all;
 	uint64_t seed = 19;
 
 	(void)state;
-	memset(part, 0, sizeof(part));
-	memset(&left, 0, sizeof(left));
-	memset(&right, 0, sizeof(right));
+	memset(&blocks, 0, sizeof(blocks));
 	memset(&all, 0, sizeof(all));
 	for (int i = 0; i < 800; i++) {
 		size_t n = random_below(&seed, 20);
@@ -193,14 +204,9 @@ static void test_histogram_merge_in_any_order(void **state)
 			x[k] = pow(10, 6 * random_unit(&seed) - 3);
 			histogram_add(&all, x[k]);
 		}
-		histogram_add_block(&part[random_below(&seed, PARTS)], x, n);
+		histogram_add_block(&blocks, x, n);
 	}
-	for (int i = 0; i < PARTS; i++) {
-		histogram_merge(&left, &part[i]);
-		histogram_merge(&right, &part[PARTS - 1 - i]);
-	}
-	assert_same_counts(&left, &all);
-	assert_same_counts(&right, &all);
+	assert_same_counts(&blocks, &all);
 }
 
 static void test_sketch_error_bound(void **state)
@@ -298,7 +304,7 @@ int main(void)
 		cmocka_unit_test(test_histogram_error_bound),
 		cmocka_unit_test(test_histogram_edges),
 		cmocka_unit_test(test_sketch_merge_in_any_order),
-		cmocka_unit_test(test_histogram_merge_in_any_order),
+		cmocka_unit_test(test_histogram_of_blocks),
 		cmocka_unit_test(test_sketch_error_bound),
 		cmocka_unit_test(test_sketch_round_trip_of_buckets),
 	};

@@ -47,16 +47,6 @@ static void test_mos_never_below_one_and_rises(void **state)
 	}
 }
 
-static void test_r_of_mos_inverts(void **state)
-{
-	(void)state;
-	for (double r = 7; r < 100; r += 0.5) {
-		near(emodel_r(EMODEL_NB, emodel_mos(EMODEL_NB, r)), r, 1e-6);
-		near(emodel_r(EMODEL_WB, emodel_mos(EMODEL_WB, r * 1.29)),
-		     r * 1.29, 1e-6);
-	}
-}
-
 static void test_default_connection(void **state)
 {
 	struct emodel_params p;
@@ -165,7 +155,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mos_of_r),
 		cmocka_unit_test(test_mos_never_below_one_and_rises),
-		cmocka_unit_test(test_r_of_mos_inverts),
 		cmocka_unit_test(test_default_connection),
 		cmocka_unit_test(test_loss_never_improves),
 		cmocka_unit_test(test_score_outside_domain_is_flagged),

@@ -69,6 +69,14 @@ static void test_map_refuses(void **state)
 	assert_int_equal(strlen(map.entries[map.count - 1].codec), 15);
 }
 
+/* J after the packets so far. @return false: no sample yet */
+static bool latest_jitter(double *ret)
+{
+	rtp_stream_end_run(&stream);
+	*ret = stream.timing.jitter_ms;
+	return stream.timing.samples > 0;
+}
+
 /* RFC 3550 A.8 by hand: D 0, 16, 16: J 1, 1.9375 */
 static void test_jitter_by_hand(void **state)
 {
@@ -76,15 +84,15 @@ static void test_jitter_by_hand(void **state)
 
 	(void)state;
 	take(1, 0, 0, 0);
-	assert_false(rtp_stream_jitter_ms(&stream, &j));
+	assert_false(latest_jitter(&j));
 	take(2, 20, 160, 0);
-	assert_true(rtp_stream_jitter_ms(&stream, &j));
+	assert_true(latest_jitter(&j));
 	near(j, 0, 0);
 	take(3, 56, 320, 0);
-	rtp_stream_jitter_ms(&stream, &j);
+	latest_jitter(&j);
 	near(j, 1.0, 1e-12);
 	take(4, 60, 480, 0);
-	rtp_stream_jitter_ms(&stream, &j);
+	latest_jitter(&j);
 	near(j, 1.0 + (16.0 - 1.0) / 16, 1e-12);
 }
 
@@ -101,7 +109,7 @@ static void test_jitter_across_timestamp_wrap(void **state)
 		for (uint16_t i = 0; i < 20; i++)
 			take((uint16_t)(65530 + i), i * 20 + (i * 7) % 5,
 			     0u - first + i * 160u, 0);
-		rtp_stream_jitter_ms(&stream, &j);
+		latest_jitter(&j);
 		if (first == 0)
 			want = j;
 		near(j, want, 1e-12);
@@ -120,7 +128,7 @@ static void test_events_and_noise_give_no_jitter(void **state)
 		take((uint16_t)(3 + i), 40 + 20 * i, 320, 101);
 	take(13, 230, 1920, 13);
 	take(14, 260, 2080, 0);
-	assert_true(rtp_stream_jitter_ms(&stream, &j));
+	assert_true(latest_jitter(&j));
 	near(j, 0, 1e-12);
 	assert_int_equal(stream.te_packets, 10);
 	assert_int_equal(stream.cn_packets, 1);
@@ -133,14 +141,14 @@ static void test_unknown_payload_type_gives_no_jitter(void **state)
 	(void)state;
 	take(1, 0, 0, 77);
 	take(2, 20, 160, 77);
-	assert_false(rtp_stream_jitter_ms(&stream, &j));
+	assert_false(latest_jitter(&j));
 	assert_int_equal(stream.unknown_pt_packets, 2);
 	/* an answer tells what it is */
 	rtp_payload_map_add(&map, 77, "L16", 8000);
 	rtp_stream_set_map(&stream, &map);
 	take(3, 40, 320, 77);
 	take(4, 60, 480, 77);
-	assert_true(rtp_stream_jitter_ms(&stream, &j));
+	assert_true(latest_jitter(&j));
 }
 
 static void test_clock_change_keeps_no_reference(void **state)
@@ -152,7 +160,7 @@ static void test_clock_change_keeps_no_reference(void **state)
 	take(2, 20, 160, 0);
 	take(3, 40, 900000, 111);
 	take(4, 60, 900960, 111);
-	rtp_stream_jitter_ms(&stream, &j);
+	latest_jitter(&j);
 	near(j, 0, 1e-12);
 	assert_int_equal(stream.timing.clock_changes, 1);
 	assert_int_equal(stream.timing.discontinuities, 0);
@@ -166,7 +174,7 @@ static void test_stall_is_jitter_pause_is_not(void **state)
 	take(1, 0, 0, 0);
 	take(2, 20, 160, 0);
 	take(3, 1540, 320, 0); /* stalled by the network */
-	rtp_stream_jitter_ms(&stream, &j);
+	latest_jitter(&j);
 	near(j, 1500.0 / 16, 1e-9);
 	take(4, 1560, 480, 0);
 	take(5, 4560, 640, 0x80); /* hold: marker, timestamp stood still */

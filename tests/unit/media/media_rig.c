@@ -1,7 +1,7 @@
 #include "media_rig.h"
 
 #include "base/clock.h"
-#include "media/audio/prompt_encode.h"
+#include "prompt_rig.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -282,9 +282,9 @@ void rig_encode(struct clip *ret, const struct codec *codec, const int16_t *pcm,
 		.ptime_ms = ptime_ms,
 		.settings = *settings,
 	};
-	const struct pcm_source source = pcm_source_of(pcm, count);
+	const struct pcm_source source = prompt_rig_source(pcm, count);
 
-	assert_int_equal(prompt_encode(ret, &want, &source), 0);
+	prompt_rig_encode(ret, &want, &source);
 }
 
 size_t rig_payload(const uint8_t **ret, const struct codec *codec,

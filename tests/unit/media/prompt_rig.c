@@ -44,3 +44,34 @@ void until_taken(struct prompt_cache *cache, int wake_fd)
 				 sizeof(count));
 	} while (!prompt_cache_take(cache));
 }
+
+static void array_read(const struct pcm_source *s, int16_t *dst, size_t from,
+		       size_t count)
+{
+	const int16_t *pcm = s->arg;
+
+	memcpy(dst, pcm + from, count * sizeof(*dst));
+}
+
+struct pcm_source prompt_rig_source(const int16_t *pcm, size_t count)
+{
+	return (struct pcm_source){
+		.count = count,
+		.read = array_read,
+		.arg = pcm,
+	};
+}
+
+void prompt_rig_encode(struct clip *ret, const struct prompt_want *want,
+		       const struct pcm_source *source)
+{
+	struct prompt_encoder *e;
+	int more;
+
+	assert_int_equal(prompt_encoder_new(&e, ret, want, source, 0), 0);
+	do {
+		more = prompt_encoder_step(e, 1000);
+		assert_true(more >= 0);
+	} while (more > 0);
+	prompt_encoder_free(e);
+}

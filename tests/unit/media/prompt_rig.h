@@ -17,4 +17,12 @@ int prompt_rig_remove(void **state);
  * @param wake_fd  the cache's */
 void until_taken(struct prompt_cache *cache, int wake_fd);
 
+/** Samples of an array, as a prompt's encoder reads them.
+ * @param pcm  borrowed while the source is read */
+struct pcm_source prompt_rig_source(const int16_t *pcm, size_t count);
+
+/** Encode all of a source at once. @param ret  clip_release() it */
+void prompt_rig_encode(struct clip *ret, const struct prompt_want *want,
+		       const struct pcm_source *source);
+
 #endif

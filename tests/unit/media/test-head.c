@@ -126,8 +126,8 @@ static void check_head(const struct prompt_want *want)
 	until_taken(cache, wake_fd);
 	assert_int_equal(prompt_clip_begin(&same, p, want, 0), 0);
 	assert_ptr_equal(same, clip);
-	source = pcm_source_of(pcm, count);
-	assert_int_equal(prompt_encode(&at_once, want, &source), 0);
+	source = prompt_rig_source(pcm, count);
+	prompt_rig_encode(&at_once, want, &source);
 	check_same(clip, &at_once);
 	clip_release(&at_once);
 	free(pcm);
@@ -172,8 +172,8 @@ static void check_first(const struct codec *codec, uint32_t from_ms)
 	size_t count, each, from;
 	int16_t *pcm = samples_load(codec->sample_hz, &count);
 
-	source = pcm_source_of(pcm, count);
-	assert_int_equal(prompt_encode(&at_once, &want, &source), 0);
+	source = prompt_rig_source(pcm, count);
+	prompt_rig_encode(&at_once, &want, &source);
 	assert_int_equal(prompt_encoder_new(&e, &clip, &want, &source, from_ms),
 			 0);
 	each = clip.frames ? 1 : codec->bytes_per_s / 50;
