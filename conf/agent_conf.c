@@ -76,6 +76,13 @@ static const char *check_scheduling(const char *text)
 		       : NULL;
 }
 
+static const char *check_srtp_library(const char *text)
+{
+	return strcmp(text, "builtin") && strcmp(text, "libsrtp2")
+		       ? "is no such library"
+		       : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
 	     "a URL such as https://offhook.example.net"),
@@ -105,6 +112,8 @@ static const struct conf_key keys[] = {
 	U16(rtp_max, 1025, 65535, "29999"),
 	TEXT(media_scheduling, "auto", check_scheduling,
 	     "auto, realtime or normal"),
+	TEXT(srtp_library, "builtin", check_srtp_library,
+	     "builtin or libsrtp2"),
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
 	     "a directory"),
 	TEXT(default_prompt, "", NULL, NULL),

@@ -26,12 +26,15 @@ struct media_engine_params {
 	/* Threads that send and receive are to run at real-time priority, or as
 	 * near to it as the system allows */
 	bool realtime;
+	enum media_srtp_library srtp_library;
 	const struct emodel_declarations *declarations; /* borrowed while the
 				    * engine lives; NULL: none */
 	/* Tap what another program sends and receives at this address and the
 	 * ports above, for sessions with `tapped`; len 0: there are none */
 	struct media_addr tap;
-	char *reason; /* MEDIA_REASON_BYTES, why it cannot be tapped; or NULL */
+	/* MEDIA_REASON_BYTES; written if the engine cannot be made since it
+	 * cannot tap, or libsrtp2 cannot be used; or NULL */
+	char *reason;
 	/* Called on the loop thread when media_engine_flush() is to be called
 	 * within MEDIA_FLUSH_MS; NULL: never, no command is held back */
 	void (*flush_h)(void *arg);

@@ -75,6 +75,13 @@ enum media_srtp_suite {
 
 #define MEDIA_SRTP_KEY_BYTES_MAX 46 /* master key and salt */
 
+/** What protects and unprotects SRTP. */
+enum media_srtp_library {
+	MEDIA_SRTP_LIBRARY_BUILTIN,  /* media/security over libcrypto */
+	MEDIA_SRTP_LIBRARY_LIBSRTP2, /* libsrtp2; it allocates for packets */
+	MEDIA_SRTP_LIBRARY_COUNT
+};
+
 enum media_encryption {
 	MEDIA_ENCRYPTION_NONE,
 	MEDIA_ENCRYPTION_SDES, /* offered, plain RTP is fine too */

@@ -94,6 +94,7 @@ static int stacks_start(struct engine *e)
 		.port_max = e->settings.rtp_max,
 		.sessions_max = calls_sessions_wanted(e->job),
 		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
+		.srtp_library = e->settings.srtp_library,
 		.declarations = &e->settings.declarations,
 		.tap = user_agents_want(e->job, WIRE_CLIENT_BARESIP)
 			       ? e->settings.addr
@@ -110,12 +111,16 @@ static int stacks_start(struct engine *e)
 	if (err) {
 		report_end_job(e->report, "error", "role %s: %s: %s",
 			       e->job->role,
-			       reason[0] ? "client baresip is measured by a tap"
-					 : "the media engine",
+			       reason[0] && err != -ENOTSUP
+				       ? "client baresip is measured by a tap"
+				       : "the media engine",
 			       reason[0] ? reason : strerror(-err));
 		return err;
 	}
 	scheduling_warn(e);
+	if (media.srtp_library == MEDIA_SRTP_LIBRARY_LIBSRTP2)
+		log_info("run=%s role=%s SRTP by libsrtp2", e->job->session_id,
+			 e->job->role);
 	err = fd_listen(media_engine_fd(e->media), FD_READ, media_handler, e);
 	if (err) {
 		report_end_job(e->report, "error",

@@ -108,6 +108,9 @@ static const char *audio(const struct cli_options *o, const char **ret_needs)
 		{"--srtp-suite", o->srtp_suite_count,
 		 o->encryption && !is(o->encryption, "none"),
 		 "with --encryption"},
+		{"--srtp-library", o->srtp_library,
+		 o->encryption && !is(o->encryption, "none"),
+		 "with --encryption"},
 	};
 
 	return first_without(uses, sizeof(uses) / sizeof(uses[0]), ret_needs);

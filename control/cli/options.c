@@ -44,6 +44,7 @@ enum option_code {
 	OPTION_TURN_USER,
 	OPTION_TURN_PASSWORD,
 	OPTION_SRTP_SUITE,
+	OPTION_SRTP_LIBRARY,
 	OPTION_ACTIONS,
 	OPTION_BIND,
 	OPTION_PROMPT,
@@ -98,6 +99,7 @@ static const struct option long_options[] = {
 	{"turn-user", required_argument, NULL, OPTION_TURN_USER},
 	{"turn-password", required_argument, NULL, OPTION_TURN_PASSWORD},
 	{"srtp-suite", required_argument, NULL, OPTION_SRTP_SUITE},
+	{"srtp-library", required_argument, NULL, OPTION_SRTP_LIBRARY},
 	{"actions", required_argument, NULL, OPTION_ACTIONS},
 	{"bind", required_argument, NULL, OPTION_BIND},
 	{"prompt", required_argument, NULL, OPTION_PROMPT},
@@ -288,6 +290,13 @@ static int value_option(struct cli_options *o, int code)
 		if (o->srtp_suite_count == CLI_SRTP_SUITES_MAX)
 			return complain("too many --srtp-suite");
 		o->srtp_suites[o->srtp_suite_count++] = optarg;
+		return 0;
+	case OPTION_SRTP_LIBRARY:
+		if (strcmp(optarg, "builtin") != 0 &&
+		    strcmp(optarg, "libsrtp2") != 0)
+			return complain("--srtp-library is builtin or "
+					"libsrtp2");
+		o->srtp_library = optarg;
 		return 0;
 	case OPTION_SIP_PORT:
 		return port_read(optarg, &o->sip_port);

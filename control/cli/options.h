@@ -58,8 +58,9 @@ struct cli_options {
 	bool no_rtcp_mux;
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;
-	const char *actions; /* sipclient_actions as text or NULL */
-	const char *bind;    /* NULL: found out */
+	const char *srtp_library; /* "builtin", "libsrtp2"; NULL: builtin */
+	const char *actions;      /* sipclient_actions as text or NULL */
+	const char *bind;         /* NULL: found out */
 	bool audio_checks;
 	bool audio_marker;
 	bool silence_suppression;

@@ -234,6 +234,7 @@ static json_t *engine(const struct cli_options *o, const char *bind)
 			      (int)o->sip_port, "rtp_min", (int)o->rtp_min,
 			      "rtp_max", (int)o->rtp_max);
 
+	put_text(e, "srtp_library", o->srtp_library);
 	put_text(e, "default_prompt", o->prompt);
 	put_text(e, "artifact_dir", o->record);
 	if (o->expect_prompt) {

@@ -63,6 +63,8 @@ static void call_options_print(void)
 	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
 	      "                        dtls\n"
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
+	      "  --srtp-library builtin|libsrtp2\n"
+	      "                        what encrypts RTP (default: builtin)\n"
 	      "  --nat none|stun|turn|ice\n"
 	      "                        how media gets through NATs (default: none)\n"
 	      "  --stun-server HOST[:PORT], --turn-server HOST[:PORT]\n"

@@ -1,11 +1,13 @@
 #include "media/engine/media_engine.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt.h"
 #include "media/engine/media_session_prompt.h"
 #include "media/measure/measure.h"
 #include "media/rx/rx.h"
+#include "media/security/srtp_libsrtp2.h"
 #include "media/tap/tap_sessions.h"
 #include "media/tx/tx.h"
 
@@ -200,6 +202,22 @@ static int tap_open_all(struct media_engine *e)
 	return 0;
 }
 
+static int srtp_library_init(const struct media_engine_params *p)
+{
+	const char *suite;
+	int err;
+
+	if (p->srtp_library != MEDIA_SRTP_LIBRARY_LIBSRTP2)
+		return 0;
+	err = srtp_libsrtp2_init(&suite);
+	if (err && p->reason)
+		str_print(p->reason, MEDIA_REASON_BYTES,
+			  "srtp_library: libsrtp2 of this host refuses the "
+			  "suite %s: set srtp_library = builtin",
+			  suite);
+	return err;
+}
+
 #define SCHEDULED_THREADS 3 /* RX, TX, analysis */
 
 /* What media_engine_evidence() tells from now on is so. */
@@ -278,7 +296,9 @@ int media_engine_new(struct media_engine **ret,
 	for (int i = 0; i < THREAD_COUNT; i++)
 		e->threads[i].shared.wake.fd = -1;
 	sem_init(&e->scheduled, 0, 0);
-	err = rings_open(e);
+	err = srtp_library_init(params);
+	if (!err)
+		err = rings_open(e);
 	if (!err)
 		err = records_fd_open(&e->records_fd);
 	if (!err)

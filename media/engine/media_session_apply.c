@@ -76,10 +76,13 @@ static int port_keys_fill(struct command *c, int port,
 			  const struct media_crypto *tx)
 {
 	struct media_session *s = c->session;
-	int err = session_keys_get(&c->rx.keys[port], &s->keys_rx[port], rx);
+	enum media_srtp_library library = s->engine->params.srtp_library;
+	int err = session_keys_get(&c->rx.keys[port], &s->keys_rx[port], rx,
+				   library);
 
 	return err ? err
-		   : session_keys_get(&c->tx.keys[port], &s->keys_tx[port], tx);
+		   : session_keys_get(&c->tx.keys[port], &s->keys_tx[port], tx,
+				      library);
 }
 
 static void port_keys_none(struct media_session *s, int port)

@@ -43,7 +43,8 @@ static bool crypto_same(const struct media_crypto *a,
 }
 
 int session_keys_get(struct session_key **ret, struct session_keys *keys,
-		     const struct media_crypto *crypto)
+		     const struct media_crypto *crypto,
+		     enum media_srtp_library library)
 {
 	struct session_key *key;
 	int err;
@@ -59,7 +60,7 @@ int session_keys_get(struct session_key **ret, struct session_keys *keys,
 	key = calloc(1, sizeof(*key));
 	if (!key)
 		return -ENOMEM;
-	err = srtp_context_new(&key->context, crypto);
+	err = srtp_context_new(&key->context, crypto, library);
 	if (err) {
 		free(key);
 		return err;

@@ -31,7 +31,8 @@ struct session_keys {
  * @return 0; -EINVAL; -ENOMEM; -EIO
  */
 int session_keys_get(struct session_key **ret, struct session_keys *keys,
-		     const struct media_crypto *crypto);
+		     const struct media_crypto *crypto,
+		     enum media_srtp_library library);
 /** Nothing is encrypted from now on. */
 void session_keys_none(struct session_keys *keys);
 /** Wipe and free all; no thread uses them. */

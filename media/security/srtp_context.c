@@ -2,6 +2,8 @@
 
 #include "base/big_endian.h"
 #include "media/analysis/rtp_header.h"
+#include "media/security/srtp_keys.h"
+#include "media/security/srtp_libsrtp2.h"
 #include "media/security/srtp_source.h"
 #include "media/security/srtp_transform.h"
 
@@ -15,26 +17,37 @@
 #define PACKET_BYTES_MAX 2048 /* a datagram the media engine keeps */
 
 struct srtp_context {
+	struct srtp_libsrtp2 *libsrtp2; /* NULL: the transforms below */
 	bool aead;
+	bool sends;
 	struct srtp_transform rtp;
 	struct srtp_transform rtcp;
 	struct srtp_sources sources;
 };
+
+static struct srtp_context *context_alloc(const struct srtp_suite_info *p)
+{
+	struct srtp_context *ctx = calloc(1, sizeof(*ctx));
+
+	if (ctx) {
+		ctx->aead = p->aead;
+		ctx->rtp.tag_bytes = p->tag_bytes;
+		ctx->rtcp.tag_bytes = p->rtcp_tag_bytes;
+	}
+	return ctx;
+}
 
 int srtp_context_from_keys(struct srtp_context **ret,
 			   enum media_srtp_suite suite,
 			   const struct srtp_session_keys *keys)
 {
 	const struct srtp_suite_info *p = srtp_suite_info(suite);
-	struct srtp_context *ctx = calloc(1, sizeof(*ctx));
+	struct srtp_context *ctx = context_alloc(p);
 	const EVP_CIPHER *cipher;
 	int err;
 
 	if (!ctx)
 		return -ENOMEM;
-	ctx->aead = p->aead;
-	ctx->rtp.tag_bytes = p->tag_bytes;
-	ctx->rtcp.tag_bytes = p->rtcp_tag_bytes;
 	if (p->aead)
 		cipher = p->key_bytes == 16 ? EVP_aes_128_gcm()
 					    : EVP_aes_256_gcm();
@@ -52,12 +65,37 @@ int srtp_context_from_keys(struct srtp_context **ret,
 	return 0;
 }
 
+static int context_of_libsrtp2(struct srtp_context **ret,
+			       const struct media_crypto *crypto)
+{
+	const struct srtp_suite_info *p = srtp_suite_info(crypto->suite);
+	struct srtp_context *ctx;
+	int err;
+
+	if (!p)
+		return -EINVAL;
+	ctx = context_alloc(p);
+	if (!ctx)
+		return -ENOMEM;
+	err = srtp_libsrtp2_new(&ctx->libsrtp2, crypto);
+	if (err) {
+		srtp_context_free(ctx);
+		return err;
+	}
+	*ret = ctx;
+	return 0;
+}
+
 int srtp_context_new(struct srtp_context **ret,
-		     const struct media_crypto *crypto)
+		     const struct media_crypto *crypto,
+		     enum media_srtp_library library)
 {
 	struct srtp_session_keys keys;
-	int err = srtp_keys_derive(&keys, crypto);
+	int err;
 
+	if (library == MEDIA_SRTP_LIBRARY_LIBSRTP2)
+		return context_of_libsrtp2(ret, crypto);
+	err = srtp_keys_derive(&keys, crypto);
 	if (!err)
 		err = srtp_context_from_keys(ret, crypto->suite, &keys);
 	OPENSSL_cleanse(&keys, sizeof(keys));
@@ -68,6 +106,7 @@ struct srtp_context *srtp_context_free(struct srtp_context *ctx)
 {
 	if (!ctx)
 		return NULL;
+	srtp_libsrtp2_free(ctx->libsrtp2);
 	srtp_transform_release(&ctx->rtp);
 	srtp_transform_release(&ctx->rtcp);
 	OPENSSL_cleanse(ctx, sizeof(*ctx));
@@ -76,9 +115,21 @@ struct srtp_context *srtp_context_free(struct srtp_context *ctx)
 }
 
 void srtp_context_continue(struct srtp_context *ctx,
-			   const struct srtp_context *before)
+			   struct srtp_context *before)
 {
 	srtp_sources_continue(&ctx->sources, &before->sources);
+	/* without memory the peer sees counters that begin again with 0 */
+	if (ctx->libsrtp2 && before->libsrtp2 && before->sends)
+		(void)srtp_libsrtp2_continue(ctx->libsrtp2, before->libsrtp2);
+}
+
+static struct srtp_source *source_take(struct srtp_context *ctx, uint32_t ssrc)
+{
+	const struct srtp_source *place = srtp_source_place(&ctx->sources);
+
+	if (ctx->libsrtp2 && place->used)
+		srtp_libsrtp2_forget(ctx->libsrtp2, place->ssrc);
+	return srtp_source_take(&ctx->sources, ssrc);
 }
 
 /* ---- RTP ---- */
@@ -103,25 +154,16 @@ static int header_bytes(const uint8_t *packet, size_t bytes, size_t *ret)
 	return 0;
 }
 
-int srtp_context_protect(struct srtp_context *ctx, uint8_t *packet,
-			 size_t *bytes, size_t room)
+/* Encrypt and authenticate with one index. */
+static int context_seal_rtp(struct srtp_context *ctx, uint8_t *packet,
+			    size_t header, size_t *bytes, uint64_t index)
 {
 	struct srtp_transform *k = &ctx->rtp;
-	uint32_t ssrc;
-	struct srtp_source *s;
-	uint64_t index;
-	size_t header;
+	uint32_t ssrc = be32(packet + 8);
 	int err;
 
-	if (header_bytes(packet, *bytes, &header))
-		return -EBADMSG;
-	if (*bytes > room || room - *bytes < k->tag_bytes)
-		return -ENOBUFS;
-	ssrc = be32(packet + 8);
-	s = srtp_source_find(&ctx->sources, ssrc);
-	if (!s)
-		s = srtp_source_take(&ctx->sources, ssrc);
-	index = srtp_source_index(s, be16(packet + 2));
+	if (ctx->libsrtp2)
+		return srtp_libsrtp2_protect(ctx->libsrtp2, packet, bytes);
 	if (ctx->aead) {
 		struct srtp_seal seal =
 			srtp_seal_rtp(packet, header, *bytes, ssrc, index);
@@ -136,24 +178,56 @@ int srtp_context_protect(struct srtp_context *ctx, uint8_t *packet,
 				    tag);
 		memcpy(packet + *bytes, tag, k->tag_bytes);
 	}
+	if (!err)
+		*bytes += k->tag_bytes;
+	return err;
+}
+
+int srtp_context_protect(struct srtp_context *ctx, uint8_t *packet,
+			 size_t *bytes, size_t room)
+{
+	size_t tag_bytes = ctx->rtp.tag_bytes;
+	uint32_t ssrc;
+	struct srtp_source *s;
+	uint64_t index;
+	size_t header;
+	int err;
+
+	if (header_bytes(packet, *bytes, &header))
+		return -EBADMSG;
+	if (*bytes > room || room - *bytes < tag_bytes)
+		return -ENOBUFS;
+	ctx->sends = true;
+	ssrc = be32(packet + 8);
+	s = srtp_source_find(&ctx->sources, ssrc);
+	if (!s)
+		s = source_take(ctx, ssrc);
+	index = srtp_source_index(s, be16(packet + 2));
+	err = context_seal_rtp(ctx, packet, header, bytes, index);
 	if (err)
 		return err;
 	s->touched = ++ctx->sources.uses;
 	if (!s->has_index || index > s->index)
 		s->index = index;
 	s->has_index = true;
-	*bytes += k->tag_bytes;
 	return 0;
 }
 
-/* Verify and decrypt with one index. A forged packet keeps its header. */
+/* Verify and decrypt with one index. A forged packet keeps its header.
+ * @param bytes  without the tag
+ * @param anew   the source has sent nothing with this key yet */
 static int context_open_rtp(struct srtp_context *ctx, uint8_t *packet,
-			    size_t header, size_t bytes, uint64_t index)
+			    size_t header, size_t bytes, uint64_t index,
+			    bool anew)
 {
 	struct srtp_transform *k = &ctx->rtp;
 	uint32_t ssrc = be32(packet + 8);
 	uint8_t tag[SRTP_HMAC_BYTES];
 
+	if (ctx->libsrtp2)
+		return srtp_libsrtp2_unprotect(ctx->libsrtp2, packet,
+					       bytes + k->tag_bytes,
+					       (uint32_t)(index >> 16), anew);
 	if (ctx->aead) {
 		struct srtp_seal seal =
 			srtp_seal_rtp(packet, header, bytes, ssrc, index);
@@ -167,8 +241,8 @@ static int context_open_rtp(struct srtp_context *ctx, uint8_t *packet,
 				      index);
 }
 
-/* The first packet of a source with a new key: libre, for one, begins again
- * with a counter of 0. */
+/* The first packet of a source with a new key. The roll-over counter goes on
+ * (RFC 3711 3.3.1), but some peers, libre for one, begin again with 0. */
 static int context_open_rtp_continued(struct srtp_context *ctx,
 				      struct srtp_source *s, uint8_t *packet,
 				      size_t header, size_t bytes,
@@ -181,11 +255,12 @@ static int context_open_rtp_continued(struct srtp_context *ctx,
 	if (bytes > sizeof(copy))
 		return -EBADMSG;
 	memcpy(copy, packet, bytes);
-	err = context_open_rtp(ctx, packet, header, plain, *index);
-	if (err != -EACCES)
+	err = context_open_rtp(ctx, packet, header, plain, *index, true);
+	if (err != -EACCES || *index >> 16 == 0)
 		return err;
 	memcpy(packet, copy, bytes);
-	err = context_open_rtp(ctx, packet, header, plain, be16(packet + 2));
+	err = context_open_rtp(ctx, packet, header, plain, be16(packet + 2),
+			       true);
 	if (err)
 		return err;
 	*index = be16(packet + 2);
@@ -214,11 +289,12 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 		err = context_open_rtp_continued(ctx, s, packet, header, *bytes,
 						 &index);
 	else
-		err = context_open_rtp(ctx, packet, header, plain, index);
+		err = context_open_rtp(ctx, packet, header, plain, index,
+				       false);
 	if (err)
 		return err;
 	if (!s)
-		s = srtp_source_take(&ctx->sources, be32(packet + 8));
+		s = source_take(ctx, be32(packet + 8));
 	s->continued = false;
 	s->touched = ++ctx->sources.uses;
 	*bytes = plain;
@@ -233,25 +309,16 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 
 /* ---- RTCP: RFC 3711 3.4, RFC 7714 9 ---- */
 
-int srtp_context_protect_rtcp(struct srtp_context *ctx, uint8_t *packet,
-			      size_t *bytes, size_t room)
+static int context_seal_rtcp(struct srtp_context *ctx, uint8_t *packet,
+			     size_t *bytes, uint32_t index)
 {
 	struct srtp_transform *k = &ctx->rtcp;
+	uint32_t ssrc = be32(packet + 4);
 	uint8_t word[SRTCP_INDEX_BYTES];
-	struct srtp_source *s;
-	uint32_t index;
-	uint32_t ssrc;
 	int err;
 
-	if (*bytes < SRTCP_HEADER_BYTES || packet[0] >> 6 != 2)
-		return -EBADMSG;
-	if (*bytes > room || room - *bytes < k->tag_bytes + SRTCP_INDEX_BYTES)
-		return -ENOBUFS;
-	ssrc = be32(packet + 4);
-	s = srtp_source_find(&ctx->sources, ssrc);
-	if (!s)
-		s = srtp_source_take(&ctx->sources, ssrc);
-	index = (s->rtcp_sent + 1) & SRTCP_INDEX_MAX;
+	if (ctx->libsrtp2)
+		return srtp_libsrtp2_protect_rtcp(ctx->libsrtp2, packet, bytes);
 	be32_put(word, index | SRTCP_ENCRYPTED);
 	if (ctx->aead) {
 		struct srtp_seal seal = srtp_seal_rtcp(packet, *bytes, word);
@@ -270,11 +337,35 @@ int srtp_context_protect_rtcp(struct srtp_context *ctx, uint8_t *packet,
 		memcpy(packet + *bytes, word, sizeof(word));
 		memcpy(packet + *bytes + sizeof(word), tag, k->tag_bytes);
 	}
+	if (!err)
+		*bytes += k->tag_bytes + SRTCP_INDEX_BYTES;
+	return err;
+}
+
+int srtp_context_protect_rtcp(struct srtp_context *ctx, uint8_t *packet,
+			      size_t *bytes, size_t room)
+{
+	size_t added = ctx->rtcp.tag_bytes + SRTCP_INDEX_BYTES;
+	struct srtp_source *s;
+	uint32_t index;
+	uint32_t ssrc;
+	int err;
+
+	if (*bytes < SRTCP_HEADER_BYTES || packet[0] >> 6 != 2)
+		return -EBADMSG;
+	if (*bytes > room || room - *bytes < added)
+		return -ENOBUFS;
+	ctx->sends = true;
+	ssrc = be32(packet + 4);
+	s = srtp_source_find(&ctx->sources, ssrc);
+	if (!s)
+		s = source_take(ctx, ssrc);
+	index = (s->rtcp_sent + 1) & SRTCP_INDEX_MAX;
+	err = context_seal_rtcp(ctx, packet, bytes, index);
 	if (err)
 		return err;
 	s->rtcp_sent = index;
 	s->touched = ++ctx->sources.uses;
-	*bytes += k->tag_bytes + SRTCP_INDEX_BYTES;
 	return 0;
 }
 
@@ -291,6 +382,10 @@ static int context_open_rtcp(struct srtp_context *ctx, uint8_t *packet,
 	if (!(be32(word) & SRTCP_ENCRYPTED))
 		return -EACCES;
 	*ret_index = be32(word) & SRTCP_INDEX_MAX;
+	if (ctx->libsrtp2)
+		return srtp_libsrtp2_unprotect_rtcp(ctx->libsrtp2, packet,
+						    bytes + k->tag_bytes +
+							    SRTCP_INDEX_BYTES);
 	if (ctx->aead) {
 		struct srtp_seal seal = srtp_seal_rtcp(packet, bytes, word);
 
@@ -319,7 +414,7 @@ int srtp_context_unprotect_rtcp(struct srtp_context *ctx, uint8_t *packet,
 		return err;
 	s = srtp_source_find(&ctx->sources, be32(packet + 4));
 	if (!s)
-		s = srtp_source_take(&ctx->sources, be32(packet + 4));
+		s = source_take(ctx, be32(packet + 4));
 	s->touched = ++ctx->sources.uses;
 	*bytes -= added;
 	if (srtp_window_seen(&s->rtcp, index))

@@ -1,10 +1,13 @@
 /**
  * SRTP and SRTCP with one master key: protect what is sent, or verify and
- * decrypt what comes. One context a direction.
+ * decrypt what is received. One context for each direction.
  *
  * Source: RFC 3711 (AES-CM, HMAC-SHA1, key derivation without rate), RFC 6188
- * (AES-256), RFC 7714 (AES-GCM). No MKI. libcrypto does the ciphers; nothing
- * here allocates, locks or calls the kernel after srtp_context_new().
+ * (AES-256), RFC 7714 (AES-GCM). No MKI.
+ *
+ * Two implementations with the same results: the built-in one over libcrypto,
+ * which does not allocate, lock or call the kernel after srtp_context_new(),
+ * and libsrtp2, which may (srtp_libsrtp2.h).
  *
  * Thread: made and released by the loop, used by ONE media thread in between.
  */
@@ -22,23 +25,42 @@
 #define SRTCP_OVERHEAD_BYTES 20
 
 struct srtp_context;
+struct srtp_session_keys; /* srtp_keys.h */
 
 /**
- * @param crypto  master key and salt; copied as session keys, not kept
+ * Thread: loop
+ * @param crypto   master key and salt; copied. The built-in implementation
+ *                 keeps the session keys only
+ * @param library  MEDIA_SRTP_LIBRARY_LIBSRTP2: srtp_libsrtp2_init() has
+ *                 succeeded
  * @return 0; -EINVAL suite unknown; -ENOMEM; -EIO the library refused
  */
 int srtp_context_new(struct srtp_context **ret,
-		     const struct media_crypto *crypto);
+		     const struct media_crypto *crypto,
+		     enum media_srtp_library library);
+
+/**
+ * A built-in context with session keys that are derived already, as published
+ * vectors have them.
+ * @param keys  of a known suite; copied
+ * @return 0; -ENOMEM; -EIO libcrypto refused
+ */
+int srtp_context_from_keys(struct srtp_context **ret,
+			   enum media_srtp_suite suite,
+			   const struct srtp_session_keys *keys);
 
 /** Wipe the keys, release. @return NULL */
 struct srtp_context *srtp_context_free(struct srtp_context *ctx);
 
 /**
- * The other context goes on where this one was: a new master key does not set
- * the roll-over counters back (RFC 3711 3.3.1). The replay windows are empty.
+ * Begin with the roll-over counters and SRTCP indexes of the key before: a new
+ * master key does not set them back (RFC 3711 3.3.1, 3.4). The replay windows
+ * are empty. Before the first packet with `ctx`.
+ * Thread: the one that uses both
+ * @param before  of the same direction; may still unprotect, not protect
  */
 void srtp_context_continue(struct srtp_context *ctx,
-			   const struct srtp_context *before);
+			   struct srtp_context *before);
 
 /**
  * Encrypt and authenticate an RTP packet in place.

@@ -7,7 +7,9 @@
 #define OFFHOOK_MEDIA_SECURITY_SRTP_KEYS_H
 
 #include "media/params.h"
-#include "media/security/srtp_context.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define SRTP_CIPHER_KEY_BYTES_MAX 32
 #define SRTP_SALT_BYTES           14 /* AES-GCM uses 12 of them */
@@ -44,10 +46,5 @@ struct srtp_session_keys {
  * wiped on failure */
 int srtp_keys_derive(struct srtp_session_keys *ret,
 		     const struct media_crypto *crypto);
-
-/** A context of keys that are derived already. @return 0; -ENOMEM; -EIO */
-int srtp_context_from_keys(struct srtp_context **ret,
-			   enum media_srtp_suite suite,
-			   const struct srtp_session_keys *keys);
 
 #endif

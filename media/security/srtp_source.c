@@ -13,20 +13,25 @@ struct srtp_source *srtp_source_find(struct srtp_sources *list, uint32_t ssrc)
 	return NULL;
 }
 
-struct srtp_source *srtp_source_take(struct srtp_sources *list, uint32_t ssrc)
+struct srtp_source *srtp_source_place(struct srtp_sources *list)
 {
 	struct srtp_source *found = &list->at[0];
 
 	for (size_t i = 0; i < SRTP_SOURCES_MAX; i++) {
 		struct srtp_source *s = &list->at[i];
 
-		if (!s->used) {
-			found = s;
-			break;
-		}
+		if (!s->used)
+			return s;
 		if (s->touched < found->touched)
 			found = s;
 	}
+	return found;
+}
+
+struct srtp_source *srtp_source_take(struct srtp_sources *list, uint32_t ssrc)
+{
+	struct srtp_source *found = srtp_source_place(list);
+
 	memset(found, 0, sizeof(*found));
 	found->used = true;
 	found->ssrc = ssrc;
@@ -45,7 +50,7 @@ void srtp_sources_continue(struct srtp_sources *list,
 		to->ssrc = from->ssrc;
 		to->index = from->index;
 		to->has_index = from->has_index;
-		to->continued = from->index >> 16 != 0;
+		to->continued = from->has_index;
 		to->rtcp_sent = from->rtcp_sent;
 	}
 	list->uses = 0;

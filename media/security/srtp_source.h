@@ -28,8 +28,8 @@ struct srtp_window {
 
 struct srtp_source {
 	bool used;
-	bool continued; /* the counter is of an older key: the peer may have
-			 * begun again with 0 */
+	bool continued; /* no packet with this key yet, the index is that of
+			 * the key before: the peer may begin again with 0 */
 	uint32_t ssrc;
 	uint64_t touched; /* uses of the last authentic packet */
 	uint64_t index;   /* roll-over counter and sequence number, highest */
@@ -46,6 +46,10 @@ struct srtp_sources {
 
 /** @return NULL: it has no place */
 struct srtp_source *srtp_source_find(struct srtp_sources *list, uint32_t ssrc);
+
+/** The place that srtp_source_take() gives to the next source: a free one, or
+ * that of the source whose last packet is the oldest one. */
+struct srtp_source *srtp_source_place(struct srtp_sources *list);
 
 /** Give a place to a source that has none: an authentic packet of it came, or
  * one is sent. */

@@ -242,6 +242,7 @@ def test_complaints_name_options(offhook, tmp_path):
                                 ("--ptime", "5", "--ptime: must be a whole number from 10 to 120"),
                                 ("--encryption", "rot13", "--encryption: must be none, sdes"),
                                 ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
+                                ("--srtp-library", "re", "--srtp-library is builtin or libsrtp2"),
                                 ("--opus-fmtp", "usedtx=1", "--opus-fmtp is of use with --codec opus"),
                                 ("--100rel", "yes",
                                  "--100rel is none, supported or required"),

@@ -19,6 +19,10 @@ SUITES = [(kind, suite) for kind, suites in {
     "linphone": ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32",
                  "AES_256_CM_HMAC_SHA1_80", "AES_256_CM_HMAC_SHA1_32"],
 }.items() for suite in suites]
+# the built-in SRTP with each suite of each phone, libsrtp2 with each suite
+CALLS = [(*pair, "builtin") for pair in SUITES] + [
+    (*next(pair for pair in SUITES if pair[1] == suite), "libsrtp2")
+    for suite in dict.fromkeys(suite for _, suite in SUITES)]
 
 
 def phone_make(kind, folder, namespace, account=""):
@@ -90,15 +94,15 @@ def test_phone_in_plain_is_refused(tmp_path, build, namespaces):
         assert "srtp_suite" not in streams(result)["in"]
 
 
-@pytest.mark.parametrize("phone,suite", SUITES, indirect=["phone"])
-def test_suite_with_phone(tmp_path, build, namespaces, phone, suite):
+@pytest.mark.parametrize("phone,suite,library", CALLS, indirect=["phone"])
+def test_suite_with_phone(tmp_path, build, namespaces, phone, suite, library):
     kind, phone = phone
     tone_write(tmp_path / "prompt.wav", 48000, 1000)
     phone.record()
     with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
         code, result = call(build, namespaces[0], "--duration", "2",
                             "--encryption", "sdes-mandatory", "--srtp-suite", suite,
-                            "--prompt", str(tmp_path / "prompt.wav"))
+                            "--srtp-library", library, "--prompt", str(tmp_path / "prompt.wav"))
     assert code == 0, (result, phone.text())
     found = streams(result)
     assert found["in"]["srtp_suite"] == found["out"]["srtp_suite"] == suite
@@ -117,7 +121,8 @@ def test_suite_with_phone(tmp_path, build, namespaces, phone, suite):
     assert abs(20 * math.log10(level / 8000)) < 1.5
 
 
-def test_dtls_with_baresip(tmp_path, build, namespaces):
+@pytest.mark.parametrize("library", ["builtin", "libsrtp2"])
+def test_dtls_with_baresip(tmp_path, build, namespaces, library):
     """Their phone answers our offer as the active side."""
     if not BARESIP:
         pytest.skip("needs baresip")
@@ -126,7 +131,7 @@ def test_dtls_with_baresip(tmp_path, build, namespaces):
                  ["rtcp_mux yes"]) as phone:
         with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
             code, result = call(build, namespaces[0], "--duration", "3", "--encryption", "dtls",
-                                "--prompt", str(tmp_path / "prompt.wav"))
+                                "--srtp-library", library, "--prompt", str(tmp_path / "prompt.wav"))
     assert code == 0, (result, phone.text())
     found = streams(result)
     assert found["in"]["srtp_suite"] == found["out"]["srtp_suite"]

@@ -30,6 +30,20 @@ static int text_read(json_t *object, const char *name, char *dst, size_t size)
 	return text ? str_copy(dst, size, text) : 0;
 }
 
+static int srtp_library_read(json_t *object, enum media_srtp_library *ret)
+{
+	const char *name =
+		json_string_value(json_object_get(object, "srtp_library"));
+
+	if (!name || strcmp(name, "builtin") == 0)
+		*ret = MEDIA_SRTP_LIBRARY_BUILTIN;
+	else if (strcmp(name, "libsrtp2") == 0)
+		*ret = MEDIA_SRTP_LIBRARY_LIBSRTP2;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 int engine_settings_read(struct engine_settings *s, json_t *object)
 {
 	const char *values =
@@ -54,6 +68,7 @@ int engine_settings_read(struct engine_settings *s, json_t *object)
 		      sizeof(s->default_prompt)) ||
 	    text_read(object, "media_scheduling", s->media_scheduling,
 		      sizeof(s->media_scheduling)) ||
+	    srtp_library_read(object, &s->srtp_library) ||
 	    text_read(object, "tls_certificate", s->tls_certificate,
 		      sizeof(s->tls_certificate)) ||
 	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||

@@ -29,6 +29,7 @@ struct engine_settings {
 	struct emodel_declarations declarations;
 	char media_scheduling
 		[16]; /* realtime, normal; else: if it is allowed */
+	enum media_srtp_library srtp_library;
 	/* PEM files of ours for TLS; "": none */
 	char tls_certificate[ENGINE_PATH_BYTES];
 	char tls_key[ENGINE_PATH_BYTES];

@@ -168,6 +168,8 @@ static void test_without_effect(void **state)
 		"offhook register --registrar b --user a --codec PCMU",
 		"offhook register --registrar b --user a --nat stun",
 		"offhook call sip:a@b --srtp-suite AEAD_AES_128_GCM",
+		"offhook call sip:a@b --srtp-library libsrtp2",
+		"offhook call sip:a@b --encryption sdes --srtp-library openssl",
 		"offhook call sip:a@b --encryption none --srtp-suite x",
 		"offhook call sip:a@b --session-refresher uac",
 		"offhook register --registrar b --user a --100rel supported",
@@ -194,6 +196,8 @@ static void test_without_effect(void **state)
 		"offhook call sip:a@b --encryption dtls --no-rtcp-mux",
 		"offhook call sip:a@b --encryption dtls --srtp-suite "
 		"AEAD_AES_128_GCM",
+		"offhook call sip:a@b --encryption sdes --srtp-library "
+		"libsrtp2",
 		"offhook call sip:a@b --nat ice --turn-server s --turn-user u "
 		"--turn-password x --turn-transport tls --turn-insecure",
 	};

@@ -148,6 +148,9 @@ static void expect(const char *text, const struct conf_schema *schema,
 static void test_agent_cross_checks(void **state)
 {
 	(void)state;
+	expect("srtp_library = libre\n", &agent_conf_schema,
+	       ": srtp_library: \"libre\" is no such library; allowed is "
+	       "builtin or libsrtp2");
 	expect("rtp_min = 30000\nrtp_max = 30000\n", &agent_conf_schema,
 	       ":2: rtp_max: ");
 	expect("rtp_min = 30000\n", &agent_conf_schema, ": rtp_max: ");

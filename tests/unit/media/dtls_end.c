@@ -89,8 +89,10 @@ void dtls_end_keys(struct dtls_end *e)
 
 	assert_int_equal(dtls_state(e->dtls), DTLS_DONE);
 	assert_int_equal(dtls_keys(e->dtls, &tx, &rx), 0);
-	assert_int_equal(srtp_context_new(&e->tx, &tx), 0);
-	assert_int_equal(srtp_context_new(&e->rx, &rx), 0);
+	assert_int_equal(
+		srtp_context_new(&e->tx, &tx, MEDIA_SRTP_LIBRARY_BUILTIN), 0);
+	assert_int_equal(
+		srtp_context_new(&e->rx, &rx, MEDIA_SRTP_LIBRARY_BUILTIN), 0);
 }
 
 /* Pieces of messages that are never whole, of sizes that do not add up. */

@@ -19,11 +19,19 @@
 
 void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms)
 {
+	rig_open_srtp(r, sessions_max, rtcp_interval_ms,
+		      MEDIA_SRTP_LIBRARY_BUILTIN);
+}
+
+void rig_open_srtp(struct rig *r, uint32_t sessions_max,
+		   uint32_t rtcp_interval_ms, enum media_srtp_library library)
+{
 	struct media_engine_params params = {
 		.port_min = 20000,
 		.port_max = 32000,
 		.sessions_max = sessions_max,
 		.rtcp_interval_ms = rtcp_interval_ms,
+		.srtp_library = library,
 	};
 
 	memset(r, 0, sizeof(*r));

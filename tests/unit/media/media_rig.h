@@ -55,6 +55,8 @@ struct rig {
 };
 
 void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms);
+void rig_open_srtp(struct rig *r, uint32_t sessions_max,
+		   uint32_t rtcp_interval_ms, enum media_srtp_library library);
 void rig_close(struct rig *r);
 
 /** 127.0.0.1, port 0. */

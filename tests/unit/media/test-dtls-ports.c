@@ -1,6 +1,7 @@
 /* DTLS-SRTP without rtcp-mux: an association for each port (RFC 5764 section 3). */
 #include "dtls_end.h"
 #include "media_rig.h"
+#include "srtp_both.h"
 
 #include "base/clock.h"
 #include "media/tx/rtcp_build.h"
@@ -40,7 +41,7 @@ static int world_open(void **state)
 	const struct media_local *local;
 
 	assert_non_null(w);
-	rig_open(&w->rig, 4, 200);
+	rig_open_srtp(&w->rig, 4, 200, srtp_library_of(state));
 	w->log = rig_session_encrypted(&w->rig, 0, MEDIA_ENCRYPTION_DTLS);
 	local = media_session_local(w->log->session);
 	dtls_end_open(&w->ends[RTP], &local->rtp);
@@ -398,19 +399,20 @@ static void test_end_under_way(void **state)
 	assert_int_equal(w->log->total[1].packets, 0);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+/* with the built-in SRTP only: its keys are not what is tested */
+#define TEST(name) SRTP_ONE(name, world_open, world_close)
+#define BOTH(name) SRTP_BOTH(name, world_open, world_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_active),
+		BOTH(test_active),
 		TEST(test_passive),
 		TEST(test_wrong_certificate_for_rtp),
 		TEST(test_wrong_certificate_for_rtcp),
-		TEST(test_rtcp_is_late),
-		TEST(test_mux_comes_and_goes),
-		TEST(test_turned_roles),
+		BOTH(test_rtcp_is_late),
+		BOTH(test_mux_comes_and_goes),
+		BOTH(test_turned_roles),
 		TEST(test_spoiled),
 		TEST(test_end_under_way),
 	};

@@ -1,6 +1,7 @@
 /* A session that does DTLS-SRTP, while strangers do their worst. */
 #include "dtls_end.h"
 #include "media_rig.h"
+#include "srtp_both.h"
 
 #include "base/clock.h"
 
@@ -31,7 +32,7 @@ static int world_open(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	rig_open(&w->rig, 4, 200);
+	rig_open_srtp(&w->rig, 4, 200, srtp_library_of(state));
 	w->log = rig_session_encrypted(&w->rig, 0, MEDIA_ENCRYPTION_DTLS);
 	dtls_end_open(&w->end, &media_session_local(w->log->session)->rtp);
 	peer_open(&w->stranger);
@@ -294,15 +295,16 @@ static void test_not_wanted(void **state)
 	media_session_free(w->log->session);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+/* with the built-in SRTP only: nothing is encrypted */
+#define TEST(name) SRTP_ONE(name, world_open, world_close)
+#define BOTH(name) SRTP_BOTH(name, world_open, world_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_active),          TEST(test_passive),
+		BOTH(test_active),          BOTH(test_passive),
 		TEST(test_large_flights),   TEST(test_wrong_certificate),
-		TEST(test_turned_roles),    TEST(test_spoiled_active),
+		BOTH(test_turned_roles),    TEST(test_spoiled_active),
 		TEST(test_spoiled_passive), TEST(test_flood_before),
 		TEST(test_not_wanted),
 	};

@@ -1,6 +1,7 @@
 /* An encrypted session against a peer that protects with libsrtp2. */
 #include "media_peer.h"
 #include "media_rig.h"
+#include "srtp_both.h"
 
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
@@ -27,6 +28,7 @@
 
 /* One session, and a peer whose key is crypto_make(generation). */
 struct world {
+	enum media_srtp_library library;
 	struct rig rig;
 	struct rig_log *log;
 	struct media_session *session;
@@ -71,7 +73,8 @@ static int world_open(void **state)
 
 	assert_non_null(w);
 	srtp_init();
-	rig_open(&w->rig, 4, 200);
+	w->library = srtp_library_of(state);
+	rig_open_srtp(&w->rig, 4, 200, w->library);
 	w->log = rig_session_encrypted(&w->rig, 0,
 				       MEDIA_ENCRYPTION_SDES_MANDATORY);
 	w->session = w->log->session;
@@ -392,14 +395,16 @@ static void test_rekey_loses_nothing(void **state)
 
 /* One port of a session without an engine, by hand. */
 struct port {
+	enum media_srtp_library library;
 	struct rx_session *session;
 	struct rx_socket *socket;
 	struct session_keys keys;
 };
 
-static void port_open(struct port *p)
+static void port_open(struct port *p, const struct world *w)
 {
 	memset(p, 0, sizeof(*p));
+	p->library = w->library;
 	p->session = aligned_alloc(PREFETCH_LINE, sizeof(*p->session));
 	assert_non_null(p->session);
 	memset(p->session, 0, sizeof(*p->session));
@@ -425,7 +430,7 @@ static void port_settle(struct port *p, int generation, int64_t now_ns)
 			crypto_make((unsigned)generation);
 
 		assert_int_equal(session_keys_get(&c.keys[SOCKET_RTP], &p->keys,
-						  &crypto),
+						  &crypto, p->library),
 				 0);
 	}
 	rx_secure_apply(p->session, &c, now_ns);
@@ -462,8 +467,7 @@ static void test_key_before_while_none_is_known(void **state)
 	int64_t now = 100 * NS_PER_S;
 	struct port p;
 
-	(void)state;
-	port_open(&p);
+	port_open(&p, *state);
 	assert_int_equal(port_take(&p, tx, 1, now), -ENOKEY);
 	port_settle(&p, 0, now);
 	assert_int_equal(port_take(&p, tx, 2, now), 0);
@@ -493,8 +497,7 @@ static void test_keys_replaced_at_once(void **state)
 	srtp_t tx[KEYS];
 	struct port p;
 
-	(void)state;
-	port_open(&p);
+	port_open(&p, *state);
 	for (unsigned i = 0; i < KEYS; i++) {
 		const struct media_crypto c = crypto_make(i);
 
@@ -522,8 +525,7 @@ static void test_rekey_that_is_not_answered(void **state)
 	srtp_t tx = peer_key(&forged, true);
 	struct port p;
 
-	(void)state;
-	port_open(&p);
+	port_open(&p, *state);
 	port_settle(&p, 0, NS_PER_S);
 	assert_false(rx_secure_rekeying(p.socket, NS_PER_S));
 	rx_secure_rekey(p.session, NS_PER_S);
@@ -603,8 +605,7 @@ static void test_rekey_needs_sdes(void **state)
 	media_session_free(w->session);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, world_open, world_close)
+#define TEST(name) SRTP_BOTH(name, world_open, world_close)
 
 int main(void)
 {

@@ -1,6 +1,10 @@
-/* Our SRTP against the vectors of RFC 3711 and RFC 7714. */
+/* SRTP against published vectors. Those of RFC 3711 and RFC 7714 are of session
+ * keys, which libsrtp2 does not take: test-srtp.c compares the two. */
+#include "media/security/srtp_context.h"
 #include "media/security/srtp_keys.h"
+#include "media/security/srtp_libsrtp2.h"
 #include "media/security/srtp_source.h"
+#include "srtp_both.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -181,6 +185,38 @@ static void test_rtcp_unencrypted_refused(void **state)
 	srtp_context_free(ctx);
 }
 
+/* From a master key to the packet: the first vector of libsrtp's own tests
+ * (test/srtp_driver.c, srtp_validate()), for its builds on every cipher library. */
+static void test_packet_of_a_master_key(void **state)
+{
+	struct media_crypto c = {.suite = MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80};
+	enum media_srtp_library library = srtp_library_of(state);
+	struct srtp_context *tx;
+	struct srtp_context *rx;
+	uint8_t packet[ROOM];
+	size_t bytes = from_hex(packet, "800f1234decafbadcafebabe"
+					"abababababababababababababababab");
+	const char *suite;
+
+	assert_int_equal(srtp_libsrtp2_init(&suite), 0);
+	from_hex(c.key, "e1f97a0d3e018be0d64fa32c06de4139"
+			"0ec675ad498afeebb6960b3aabe6");
+	assert_int_equal(srtp_context_new(&tx, &c, library), 0);
+	assert_int_equal(srtp_context_new(&rx, &c, library), 0);
+	assert_int_equal(
+		srtp_context_protect(tx, packet, &bytes, sizeof(packet)), 0);
+	assert_bytes(packet, bytes,
+		     "800f1234decafbadcafebabe"
+		     "4e55dc4ce79978d88ca4d215949d2402"
+		     "b78d6acc99ea179b8dbb");
+	assert_int_equal(srtp_context_unprotect(rx, packet, &bytes), 0);
+	assert_bytes(packet, bytes,
+		     "800f1234decafbadcafebabe"
+		     "abababababababababababababababab");
+	srtp_context_free(tx);
+	srtp_context_free(rx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_rfc7714_rtp),
 		cmocka_unit_test(test_rfc7714_rtcp),
 		cmocka_unit_test(test_rtcp_unencrypted_refused),
+		SRTP_BOTH(test_packet_of_a_master_key, NULL, NULL),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

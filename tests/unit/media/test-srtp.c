@@ -1,4 +1,5 @@
-/* Our SRTP against libsrtp2, and against itself: what must not pass. */
+/* SRTP against libsrtp2 by its own interface, and against itself: what must not
+ * pass. Each test runs with both implementations. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include "media/security/srtp_context.h"
 #include "media/security/srtp_keys.h"
+#include "media/security/srtp_libsrtp2.h"
 #include "media/security/srtp_source.h"
+#include "srtp_both.h"
 
 #include <srtp2/srtp.h>
 
@@ -152,9 +156,6 @@ static void rtcp_compare(uint32_t n, struct srtp_context *contexts[2],
 
 static void test_same_as_libsrtp2(void **state)
 {
-	(void)state;
-
-	assert_int_equal(srtp_init(), srtp_err_status_ok);
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
 		struct media_crypto c =
 			crypto_make((enum media_srtp_suite)i, i);
@@ -162,7 +163,10 @@ static void test_same_as_libsrtp2(void **state)
 		srtp_t peers[2] = {reference(&c, true), reference(&c, false)};
 
 		for (int k = 0; k < 2; k++)
-			assert_int_equal(srtp_context_new(&contexts[k], &c), 0);
+			assert_int_equal(
+				srtp_context_new(&contexts[k], &c,
+						 srtp_library_of(state)),
+				0);
 		/* twice round the sequence numbers */
 		for (uint32_t n = 0; n < 1000; n++)
 			rtp_compare(&c, n, contexts, peers);
@@ -173,7 +177,6 @@ static void test_same_as_libsrtp2(void **state)
 			srtp_dealloc(peers[k]);
 		}
 	}
-	srtp_shutdown();
 }
 
 /* ---- what must not pass ---- */
@@ -183,13 +186,15 @@ struct pair {
 	struct srtp_context *rx;
 };
 
-static struct pair pair_make(enum media_srtp_suite suite, unsigned seed)
+static struct pair pair_make(void **state, enum media_srtp_suite suite,
+			     unsigned seed)
 {
+	enum media_srtp_library library = srtp_library_of(state);
 	struct media_crypto c = crypto_make(suite, seed);
 	struct pair p;
 
-	assert_int_equal(srtp_context_new(&p.tx, &c), 0);
-	assert_int_equal(srtp_context_new(&p.rx, &c), 0);
+	assert_int_equal(srtp_context_new(&p.tx, &c, library), 0);
+	assert_int_equal(srtp_context_new(&p.rx, &c, library), 0);
 	return p;
 }
 
@@ -217,10 +222,8 @@ static int received(struct pair *p, const uint8_t *packet, size_t bytes)
 
 static void test_every_bit_counts(void **state)
 {
-	(void)state;
-
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
-		struct pair p = pair_make((enum media_srtp_suite)i, 3);
+		struct pair p = pair_make(state, (enum media_srtp_suite)i, 3);
 		uint8_t packet[ROOM];
 		size_t bytes = sent(&p, packet, 100);
 
@@ -242,11 +245,9 @@ static void test_every_bit_counts(void **state)
 
 static void test_wrong_key(void **state)
 {
-	struct pair a = pair_make(MEDIA_SRTP_AEAD_AES_128_GCM, 1);
-	struct pair b = pair_make(MEDIA_SRTP_AEAD_AES_128_GCM, 2);
+	struct pair a = pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 1);
+	struct pair b = pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 2);
 	uint8_t packet[ROOM];
-	(void)state;
-
 	for (uint16_t seq = 0; seq < 20; seq++) {
 		size_t bytes = sent(&a, packet, seq);
 
@@ -260,10 +261,8 @@ static void test_wrong_key(void **state)
 static void test_replays(void **state)
 {
 	static uint8_t packets[3000][ROOM];
-	struct pair p = pair_make(MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 4);
+	struct pair p = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 4);
 	size_t bytes = 0;
-	(void)state;
-
 	for (uint16_t i = 0; i < 3000; i++)
 		bytes = sent(&p, packets[i], (uint16_t)(64000 + i));
 	assert_int_equal(received(&p, packets[0], bytes), 0);
@@ -288,13 +287,11 @@ static void test_replays(void **state)
 
 static void test_rtcp_replay_and_forgery(void **state)
 {
-	struct pair p = pair_make(MEDIA_SRTP_AES_256_CM_HMAC_SHA1_32, 4);
+	struct pair p = pair_make(state, MEDIA_SRTP_AES_256_CM_HMAC_SHA1_32, 4);
 	uint8_t packet[ROOM] = {0x80, 201, 0, 1, 1, 2, 3, 4};
 	uint8_t copy[ROOM];
 	size_t bytes = 8;
 	size_t n;
-	(void)state;
-
 	assert_int_equal(srtp_context_protect_rtcp(p.tx, packet, &bytes, 20),
 			 -ENOBUFS);
 	assert_int_equal(srtp_context_protect_rtcp(p.tx, packet, &bytes, ROOM),
@@ -326,10 +323,8 @@ static void test_rtcp_replay_and_forgery(void **state)
 /* More sources than places: each is heard, the oldest place is given up. */
 static void test_many_sources(void **state)
 {
-	struct pair p = pair_make(MEDIA_SRTP_AEAD_AES_256_GCM, 9);
+	struct pair p = pair_make(state, MEDIA_SRTP_AEAD_AES_256_GCM, 9);
 	uint8_t packet[ROOM];
-	(void)state;
-
 	for (uint16_t seq = 0; seq < 4; seq++) {
 		for (uint32_t ssrc = 1; ssrc <= 3 * SRTP_SOURCES_MAX; ssrc++) {
 			size_t bytes = rtp_make(packet, seq, ssrc, 20);
@@ -349,11 +344,11 @@ static void test_many_sources(void **state)
  * 0 is understood too. */
 static void test_continue_after_new_key(void **state)
 {
-	(void)state;
-
 	for (int again = 0; again < 2; again++) {
-		struct pair a = pair_make(MEDIA_SRTP_AEAD_AES_128_GCM, 1);
-		struct pair b = pair_make(MEDIA_SRTP_AEAD_AES_128_GCM, 2);
+		struct pair a =
+			pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 1);
+		struct pair b =
+			pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 2);
 		uint8_t packet[ROOM];
 		size_t bytes;
 
@@ -373,17 +368,152 @@ static void test_continue_after_new_key(void **state)
 	}
 }
 
+/* The sequence number wraps with the first packet of a new key: the roll-over
+ * counter is one more than that of the key before, or 0 if the peer begins
+ * again. */
+static void test_new_key_at_the_wrap(void **state)
+{
+	for (int again = 0; again < 2; again++) {
+		struct pair a =
+			pair_make(state, MEDIA_SRTP_AEAD_AES_256_GCM, 1);
+		struct pair b =
+			pair_make(state, MEDIA_SRTP_AEAD_AES_256_GCM, 2);
+		uint8_t packet[ROOM];
+		size_t bytes;
+
+		bytes = sent(&a, packet, 65534);
+		assert_int_equal(received(&a, packet, bytes), 0);
+		if (!again)
+			srtp_context_continue(b.tx, a.tx);
+		srtp_context_continue(b.rx, a.rx);
+		for (uint16_t seq = 3; seq < 10; seq++) {
+			bytes = sent(&b, packet, seq);
+			assert_int_equal(received(&b, packet, bytes), 0);
+		}
+		/* the key before is still good for what comes late */
+		bytes = sent(&a, packet, 65535);
+		if (again)
+			assert_int_equal(received(&a, packet, bytes), 0);
+		pair_free(&a);
+		pair_free(&b);
+	}
+}
+
+/* RFC 3711 3.4: the index of SRTCP goes on with a new key. */
+static void test_rtcp_index_continues(void **state)
+{
+	struct pair a = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 1);
+	struct pair b = pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 2);
+
+	for (uint8_t i = 1; i <= 10; i++) {
+		struct pair *p = i <= 5 ? &a : &b;
+		uint8_t packet[ROOM] = {0x80, 201, 0, 1, 1, 2, 3, 4};
+		size_t bytes = 8;
+		size_t at = i <= 5 ? 8 : 8 + 16; /* behind the tag of GCM */
+
+		if (i == 6) {
+			srtp_context_continue(b.tx, a.tx);
+			srtp_context_continue(b.rx, a.rx);
+		}
+		assert_int_equal(
+			srtp_context_protect_rtcp(p->tx, packet, &bytes, ROOM),
+			0);
+		assert_int_equal(packet[at], 0x80); /* encrypted */
+		assert_int_equal(packet[at + 3], i);
+		assert_int_equal(
+			srtp_context_unprotect_rtcp(p->rx, packet, &bytes), 0);
+	}
+	pair_free(&a);
+	pair_free(&b);
+}
+
+/* What has the sequence number of a packet that was received is a replay only
+ * if it is authentic. */
+static void test_forged_replay(void **state)
+{
+	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
+		struct pair p = pair_make(state, (enum media_srtp_suite)i, 5);
+		uint8_t packet[ROOM];
+		uint8_t copy[ROOM];
+		size_t bytes = 0;
+		size_t n;
+
+		for (uint16_t k = 0; k < 10; k++) {
+			bytes = sent(&p, packet, (uint16_t)(65530 + k));
+			assert_int_equal(received(&p, packet, bytes), 0);
+		}
+		/* decrypted all the same: it is measured as a duplicate */
+		memcpy(copy, packet, n = bytes);
+		assert_int_equal(srtp_context_unprotect(p.rx, copy, &n),
+				 -EALREADY);
+		assert_int_equal(n, 12 + 40);
+		for (size_t k = 0; k < 40; k++)
+			assert_int_equal(copy[12 + k], 3 + k);
+		packet[30] ^= 1;
+		assert_int_equal(received(&p, packet, bytes), -EACCES);
+		pair_free(&p);
+	}
+}
+
+/* A source that lost its place begins again, here and with the other
+ * implementation. */
+static void test_source_that_returns(void **state)
+{
+	struct pair ours = pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 3);
+	enum media_srtp_library builtin = MEDIA_SRTP_LIBRARY_BUILTIN;
+	void *other = &builtin;
+	struct pair theirs = pair_make(&other, MEDIA_SRTP_AEAD_AES_128_GCM, 3);
+	struct pair ways[2] = {{ours.tx, theirs.rx}, {theirs.tx, ours.rx}};
+	uint8_t packet[ROOM];
+	size_t bytes;
+
+	for (int way = 0; way < 2; way++) {
+		struct pair *p = &ways[way];
+
+		for (uint16_t k = 0; k < 20; k++) { /* wraps */
+			bytes = sent(p, packet, (uint16_t)(65530 + k));
+			assert_int_equal(received(p, packet, bytes), 0);
+		}
+		for (uint32_t k = 0; k < SRTP_SOURCES_MAX; k++) {
+			bytes = rtp_make(packet, 1, 100 + k, 40);
+			assert_int_equal(srtp_context_protect(p->tx, packet,
+							      &bytes, ROOM),
+					 0);
+			assert_int_equal(received(p, packet, bytes), 0);
+		}
+		bytes = sent(p, packet, 100);
+		assert_int_equal(received(p, packet, bytes), 0);
+	}
+	pair_free(&ours);
+	pair_free(&theirs);
+}
+
+static void test_no_payload(void **state)
+{
+	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
+		struct pair p = pair_make(state, (enum media_srtp_suite)i, 6);
+		uint8_t packet[ROOM];
+		size_t bytes = rtp_make(packet, 7, 9, 0);
+
+		assert_int_equal(
+			srtp_context_protect(p.tx, packet, &bytes, ROOM), 0);
+		assert_int_equal(srtp_context_unprotect(p.rx, packet, &bytes),
+				 0);
+		assert_int_equal(bytes, 12);
+		pair_free(&p);
+	}
+}
+
 static void test_bad_arguments(void **state)
 {
 	struct media_crypto c = {.suite = MEDIA_SRTP_SUITE_COUNT};
 	struct srtp_context *ctx = NULL;
-	struct pair p = pair_make(MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 1);
+	struct pair p = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 1);
 	enum media_srtp_suite suite;
 	uint8_t packet[ROOM];
 	size_t bytes = rtp_make(packet, 1, 1, 20);
-	(void)state;
-
-	assert_int_equal(srtp_context_new(&ctx, &c), -EINVAL);
+	assert_int_equal(srtp_context_new(&ctx, &c, srtp_library_of(state)),
+			 -EINVAL);
 	assert_null(ctx);
 	assert_null(srtp_suite_info(MEDIA_SRTP_SUITE_COUNT));
 	assert_int_equal(srtp_context_protect(p.tx, packet, &bytes, bytes + 9),
@@ -398,18 +528,39 @@ static void test_bad_arguments(void **state)
 	pair_free(&p);
 }
 
+static int libsrtp2_open(void **state)
+{
+	const char *suite;
+	(void)state;
+
+	return srtp_libsrtp2_init(&suite);
+}
+
+static int libsrtp2_close(void **state)
+{
+	(void)state;
+	return srtp_shutdown() == srtp_err_status_ok ? 0 : -1;
+}
+
+#define TEST(name) SRTP_BOTH(name, NULL, NULL)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_as_libsrtp2),
-		cmocka_unit_test(test_every_bit_counts),
-		cmocka_unit_test(test_wrong_key),
-		cmocka_unit_test(test_replays),
-		cmocka_unit_test(test_rtcp_replay_and_forgery),
-		cmocka_unit_test(test_many_sources),
-		cmocka_unit_test(test_continue_after_new_key),
-		cmocka_unit_test(test_bad_arguments),
+		TEST(test_same_as_libsrtp2),
+		TEST(test_every_bit_counts),
+		TEST(test_wrong_key),
+		TEST(test_replays),
+		TEST(test_rtcp_replay_and_forgery),
+		TEST(test_many_sources),
+		TEST(test_continue_after_new_key),
+		TEST(test_new_key_at_the_wrap),
+		TEST(test_rtcp_index_continues),
+		TEST(test_forged_replay),
+		TEST(test_source_that_returns),
+		TEST(test_no_payload),
+		TEST(test_bad_arguments),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, libsrtp2_open, libsrtp2_close);
 }
