@@ -73,6 +73,12 @@ enum media_srtp_suite {
 };
 #undef MEDIA_SRTP_SUITE_ENUM
 
+/** @return its name in SDP, static; NULL: there is no such suite. Thread: any */
+const char *media_srtp_suite_name(enum media_srtp_suite suite);
+/** By its name in SDP, letter case ignored. Thread: any
+ * @return 0; -ENOENT (*ret unchanged) */
+int media_srtp_suite_by_name(enum media_srtp_suite *ret, const char *name);
+
 #define MEDIA_SRTP_KEY_BYTES_MAX 46 /* master key and salt */
 
 /** What protects and unprotects SRTP. */
@@ -122,6 +128,10 @@ enum media_candidate_type {
 	MEDIA_CANDIDATE_RELAY, /* on a TURN server */
 	MEDIA_CANDIDATE_TYPES
 };
+
+/** @return "host", "srflx", "prflx", "relay" (RFC 8839 section 5.1), static; "":
+ * no such type. Thread: any */
+const char *media_candidate_type_name(enum media_candidate_type type);
 
 /** An address that media may be sent to (RFC 8839 section 5.1). */
 struct media_candidate {

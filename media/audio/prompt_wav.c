@@ -1,4 +1,4 @@
-#include "media/audio/prompt_wav.h"
+#include "media/prompt_wav.h"
 
 #include "base/clock.h"
 #include "media/audio/prompt_load.h"

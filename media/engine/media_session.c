@@ -7,7 +7,6 @@
 #include "media/audio/audio_thread.h"
 #include "media/engine/media_engine.h"
 #include "media/engine/media_session_prompt.h"
-#include "media/security/srtp_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -121,7 +120,7 @@ static int encryption_choose(struct media_session *s,
 	if (params->suite_count > MEDIA_SRTP_SUITE_COUNT)
 		return -EINVAL;
 	for (size_t i = 0; i < params->suite_count; i++) {
-		if (!srtp_suite_info(params->suites[i]))
+		if (!media_srtp_suite_name(params->suites[i]))
 			return -EINVAL;
 	}
 	if (local->encryption == MEDIA_ENCRYPTION_DTLS)

@@ -1,7 +1,6 @@
 /* What offer and answer settled, as a command to the media threads. */
 #include "media/engine/media_engine.h"
 #include "media/engine/media_session_prompt.h"
-#include "media/security/srtp_keys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -109,7 +108,7 @@ static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 	}
 	if (err || !session_dtls_keys(d, SOCKET_RTP, &rx, &tx))
 		return err;
-	c->measure.suite_rx = srtp_suite_info(rx->suite)->name;
+	c->measure.suite_rx = media_srtp_suite_name(rx->suite);
 	c->measure.suite_tx = c->measure.suite_rx;
 	return 0;
 }
@@ -126,7 +125,7 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	if (s->tapped) { /* keys are the program's */
 		if (n->encrypted && !n->dtls) {
 			c->measure.suite_rx =
-				srtp_suite_info(n->crypto_rx.suite)->name;
+				media_srtp_suite_name(n->crypto_rx.suite);
 			c->measure.suite_tx = c->measure.suite_rx;
 		}
 		return 0;
@@ -141,8 +140,8 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	err = port_keys_fill(c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
 	if (err)
 		return err;
-	c->measure.suite_rx = srtp_suite_info(n->crypto_rx.suite)->name;
-	c->measure.suite_tx = srtp_suite_info(n->crypto_tx.suite)->name;
+	c->measure.suite_rx = media_srtp_suite_name(n->crypto_rx.suite);
+	c->measure.suite_tx = media_srtp_suite_name(n->crypto_tx.suite);
 	return 0;
 }
 

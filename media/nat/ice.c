@@ -9,7 +9,7 @@
 #define UFRAG_CHARS 8  /* RFC 8445 5.3: at least 24 bits, */
 #define PWD_CHARS   24 /* and 128 bits */
 
-const char *ice_type_name(enum media_candidate_type type)
+const char *media_candidate_type_name(enum media_candidate_type type)
 {
 	static const char *const names[MEDIA_CANDIDATE_TYPES] = {
 		[MEDIA_CANDIDATE_HOST] = "host",

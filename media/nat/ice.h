@@ -115,7 +115,4 @@ bool ice_selected(const struct ice *ice, uint8_t component,
 		  struct ice_selected *ret);
 bool ice_controlling(const struct ice *ice);
 
-/** "host", "srflx", "prflx", "relay" (RFC 8839 5.1). */
-const char *ice_type_name(enum media_candidate_type type);
-
 #endif

@@ -1,7 +1,6 @@
 #include "media/security/session_dtls.h"
 
 #include "base/clock.h"
-#include "media/security/srtp_keys.h"
 #include "media/wake.h"
 
 #include <errno.h>
@@ -312,7 +311,7 @@ static void finish(struct dtls_association *a, struct media_record *r)
 		r->u.secured.reason = strerror(-err);
 		return;
 	}
-	r->u.secured.suite = srtp_suite_info(a->tx.suite)->name;
+	r->u.secured.suite = media_srtp_suite_name(a->tx.suite);
 }
 
 /* @return the handshake has ended: *r reports it */

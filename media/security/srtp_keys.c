@@ -21,7 +21,14 @@ const struct srtp_suite_info *srtp_suite_info(enum media_srtp_suite suite)
 	return (unsigned)suite < MEDIA_SRTP_SUITE_COUNT ? &suites[suite] : NULL;
 }
 
-int srtp_suite_by_name(enum media_srtp_suite *ret, const char *name)
+const char *media_srtp_suite_name(enum media_srtp_suite suite)
+{
+	const struct srtp_suite_info *info = srtp_suite_info(suite);
+
+	return info ? info->name : NULL;
+}
+
+int media_srtp_suite_by_name(enum media_srtp_suite *ret, const char *name)
 {
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
 		if (strcasecmp(suites[i].name, name) == 0) {

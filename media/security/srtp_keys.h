@@ -27,9 +27,6 @@ struct srtp_suite_info {
 /** @return NULL: there is no such suite */
 const struct srtp_suite_info *srtp_suite_info(enum media_srtp_suite suite);
 
-/** By its name in SDP, letter case ignored. @return 0; -ENOENT */
-int srtp_suite_by_name(enum media_srtp_suite *ret, const char *name);
-
 /** Keys of RTP, or of RTCP. Secret: wiped by whoever holds them. */
 struct srtp_session_key {
 	uint8_t cipher[SRTP_CIPHER_KEY_BYTES_MAX];

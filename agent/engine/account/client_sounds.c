@@ -3,7 +3,7 @@
 #include "agent/engine/account/client_sounds.h"
 
 #include "base/str.h"
-#include "media/audio/prompt_wav.h"
+#include "media/prompt_wav.h"
 #include "sip/ua.h"
 
 #include <errno.h>

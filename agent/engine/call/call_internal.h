@@ -115,7 +115,7 @@ struct call {
 	bool progress_waits;
 	bool answer_waits;
 	bool encrypted;
-	const struct srtp_suite_info *suite; /* valid if encrypted */
+	const char *suite; /* its name in SDP; valid if encrypted */
 	bool media_applied;
 	int64_t settled_ns; /* offer and answer first did; 0: they have not */
 	struct first_packet first_rtp;

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/sockaddr.h"
 #include "base/str.h"
-#include "media/nat/ice.h"
 
 #include <errno.h>
 #include <string.h>
@@ -83,9 +82,11 @@ static json_t *path_encode(const struct media_path *path)
 		addr_text(local[i], &path->local[i].addr);
 		addr_text(remote[i], &path->remote[i].addr);
 		w.pairs[i] = (struct wire_path_pair){
-			.local_type = ice_type_name(path->local[i].type),
+			.local_type =
+				media_candidate_type_name(path->local[i].type),
 			.local = local[i],
-			.remote_type = ice ? ice_type_name(path->remote[i].type)
+			.remote_type = ice ? media_candidate_type_name(
+						     path->remote[i].type)
 					   : NULL,
 			.remote = remote[i],
 		};

@@ -1,12 +1,8 @@
 /* The encryption of a call's media. */
 #include "agent/engine/call/call_internal.h"
 #include "base/str.h"
-#include "media/security/dtls.h"
-#include "media/security/srtp_keys.h"
 
 #include <errno.h>
-
-#define SECURED_BYTES (DTLS_REASON_BYTES + 8) /* with the port */
 
 int call_security_params(const struct call *c,
 			 struct media_session_params *params)
@@ -18,8 +14,8 @@ int call_security_params(const struct call *c,
 	params->encryption = media.encryption;
 	params->rtcp_mux = media.rtcp_mux;
 	for (size_t i = 0; i < action->srtp_suite_count; i++) {
-		if (srtp_suite_by_name(&params->suites[i],
-				       action->srtp_suites[i]))
+		if (media_srtp_suite_by_name(&params->suites[i],
+					     action->srtp_suites[i]))
 			return -EINVAL;
 	}
 	params->suite_count = action->srtp_suite_count;
@@ -43,8 +39,7 @@ void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated,
 			   int64_t at_ns)
 {
-	const struct srtp_suite_info *suite =
-		srtp_suite_info(negotiated->crypto_tx.suite);
+	const char *suite = media_srtp_suite_name(negotiated->crypto_tx.suite);
 	bool news =
 		negotiated->encrypted && (!c->encrypted || c->suite != suite);
 
@@ -54,7 +49,7 @@ void call_security_applied(struct call *c,
 	c->suite = suite;
 	if (!news)
 		return;
-	call_state(c, at_ns, UA_CALL_MENC, suite->name);
+	call_state(c, at_ns, UA_CALL_MENC, suite);
 }
 
 void call_security_client(struct call *c, const struct sip_call_info *info)
@@ -69,7 +64,7 @@ bool call_security_dtls(struct call *c, const struct media_record *record,
 			char reason[static CALL_REASON_BYTES])
 {
 	const struct media_secured *end = &record->u.secured;
-	char text[SECURED_BYTES];
+	char text[64]; /* a suite with its port */
 
 	if (c->closed)
 		return true;
@@ -80,8 +75,9 @@ bool call_security_dtls(struct call *c, const struct media_record *record,
 		call_state(c, record->mono_ns, UA_CALL_MENC, text);
 		return true;
 	}
-	str_print(reason, SECURED_BYTES, "%s%s%s", end->port ? end->port : "",
-		  end->port ? ": " : "", end->reason);
+	str_print(reason, CALL_REASON_BYTES, "%s%s%s",
+		  end->port ? end->port : "", end->port ? ": " : "",
+		  end->reason);
 	report_event(c->calls->report,
 		     wire_event_assert(
 			     report_time(c->calls->report, record->mono_ns),
