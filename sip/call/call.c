@@ -8,6 +8,8 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
 #include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
@@ -22,18 +24,15 @@
 #include "sip/sdp/sdp.h"
 #include "sip/sdp/sdp_crypto.h"
 #include "sip/transaction/client_transaction.h"
+#include "sip/transaction/transaction_layer.h"
 #include "sip/transport/deferred.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 static void call_destructor(void *arg)
 {
 	struct sip_call *call = arg;
 
-	if (call->he.list)
-		call->ua->call_count--;
-	hash_unlink(&call->he);
+	call_table_remove(call->user->table, &call->he);
 	deferred_cancel(&call->events.due);
 	mono_timer_cancel(&call->end.tmr);
 	mono_timer_cancel(&call->uac.tmr_ring);
@@ -70,7 +69,7 @@ static void call_destructor(void *arg)
 	sdp_negotiated_wipe(&call->session.media);
 	sdp_negotiated_wipe(&call->session.reported);
 	buf_release(&call->session.sdp);
-	mem_deref(call->account);
+	originator_unref(call->origin);
 }
 
 /* @return -EBUSY: not now */
@@ -96,7 +95,7 @@ static int session_expired(const char *reason, void *arg)
 	return 0;
 }
 
-int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
+int call_new(struct sip_call **ret, const struct call_user *user, bool outgoing,
 	     const struct call_handlers *handlers)
 {
 	struct sip_call *call = mem_zalloc(sizeof(*call), call_destructor);
@@ -104,15 +103,14 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 
 	if (!call)
 		return -ENOMEM;
-	call->object = account->object;
+	call->object = user->object;
 	call->handlers = handlers;
 	session_timer_init(&call->timer, &call->options, session_refresh,
 			   session_expired, call);
-	call->ua = account->ua;
-	call->sip = account->ua->sip;
-	call->transport = account->ua->transport;
-	call->account = mem_ref(account);
-	call->origin = account->origin;
+	call->user = user;
+	call->origin = originator_ref(user->origin);
+	call->sip = originator_layer(call->origin);
+	call->transport = transaction_layer_transport(call->sip);
 	call->outgoing = outgoing;
 	call->state = outgoing ? CALL_INVITING : CALL_INCOMING;
 	call->session.id = random_u32() >> 1;
@@ -134,10 +132,8 @@ int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
 
 void call_register(struct sip_call *call)
 {
-	hash_append(call->ua->calls,
-		    hash_joaat_str(dialog_callid(call->dialog)), &call->he,
-		    call);
-	call->ua->call_count++;
+	call_table_add(call->user->table, call, &call->he,
+		       dialog_callid(call->dialog));
 }
 
 void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
@@ -186,46 +182,15 @@ void call_close(struct sip_call *call)
 	call_event_append(call, event);
 }
 
-struct find {
-	const struct sip_msg *msg;
-};
-
-static bool find_handler(struct le *le, void *arg)
+struct dialog *call_dialog(const struct sip_call *call,
+			   const struct sip_msg *msg)
 {
-	const struct sip_call *call = le->data;
-	const struct find *find = arg;
+	const struct early *early;
 
-	return call_dialog(call, find->msg) != NULL;
-}
-
-struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg)
-{
-	struct find find = {.msg = msg};
-
-	if (!pl_isset(&msg->callid))
-		return NULL;
-	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
-				       find_handler, &find));
-}
-
-static bool branch_handler(struct le *le, void *arg)
-{
-	const struct sip_call *call = le->data;
-	const struct find *find = arg;
-
-	return call->outgoing && dialog_remote_tag(call->dialog) &&
-	       !pl_strcmp(&find->msg->callid, dialog_callid(call->dialog)) &&
-	       !pl_strcmp(&find->msg->from.tag, dialog_local_tag(call->dialog));
-}
-
-struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg)
-{
-	struct find find = {.msg = msg};
-
-	if (!pl_isset(&msg->callid))
-		return NULL;
-	return list_ledata(hash_lookup(ua->calls, hash_joaat_pl(&msg->callid),
-				       branch_handler, &find));
+	if (dialog_match(call->dialog, msg))
+		return call->dialog;
+	early = early_find(call, msg);
+	return early ? early->dialog : NULL;
 }
 
 static void end_handler(void *arg)

@@ -4,6 +4,11 @@
 
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
+#include "sip/call/extensions.h"
+#include "sip/call/fork.h"
+#include "sip/call/in_dialog.h"
 #include "sip/call/native_call.h"
 #include "sip/call/refer.h"
 #include "sip/call/reinvite.h"
@@ -11,6 +16,8 @@
 #include "sip/call/uac.h"
 #include "sip/call/uas.h"
 #include "sip/call/update.h"
+#include "sip/dialog/dialog.h"
+#include "sip/transaction/server_transaction.h"
 #include "sip/transport/deferred.h"
 
 static void stop(struct sip_call *call)
@@ -32,16 +39,157 @@ static const struct call_handlers handlers = {
 	.refresh_h = refresh,
 };
 
-int native_call_dial(struct sip_call **ret, struct sip_account *account,
-		     const struct sip_call_params *params)
+int call_dial(struct sip_call **ret, const struct call_user *user,
+	      const struct sip_call_params *params)
 {
-	return uac_dial(ret, account, params, &handlers);
+	return uac_dial(ret, user, params, &handlers);
 }
 
-void call_invited(struct sip_account *account, const struct sip_msg *msg)
+void call_invited(const struct call_user *user, const struct sip_msg *msg)
 {
-	uas_invite(account, msg, &handlers);
+	uas_invite(user, msg, &handlers);
 }
+
+/* ---- messages ---- */
+
+static bool dialog_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+
+	return call_dialog(call, arg) != NULL;
+}
+
+struct sip_call *call_find(const struct call_table *table,
+			   const struct sip_msg *msg)
+{
+	return call_table_find(table, &msg->callid, dialog_handler,
+			       (void *)(uintptr_t)msg);
+}
+
+const struct sip_call_options *call_options(const struct sip_call *call)
+{
+	return &call->options;
+}
+
+static void message_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	(void)server_transaction_reply(NULL, call->sip, msg, 200, "OK");
+}
+
+static void options_received(struct sip_call *call, const struct sip_msg *msg)
+{
+	extensions_reply(call->sip, msg, &call->options);
+}
+
+static void method_refuse(struct sip_call *call, const struct sip_msg *msg)
+{
+	extensions_refuse_method(call->sip, msg);
+}
+
+typedef void(request_h)(struct sip_call *call, const struct sip_msg *msg);
+
+static request_h *request_handler(const struct pl *method)
+{
+	static const struct {
+		const char *method;
+		request_h *handler;
+	} requests[] = {
+		{"BYE", uas_bye},
+		{"INVITE", reinvite_received},
+		{"OPTIONS", options_received},
+		{"INFO", info_received},
+		{"MESSAGE", message_received},
+		{"PRACK", reliable_received},
+		{"UPDATE", update_received},
+		{"REFER", refer_received},
+		{"NOTIFY", refer_notified},
+	};
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		if (!pl_strcmp(method, requests[i].method))
+			return requests[i].handler;
+	}
+	return method_refuse;
+}
+
+void call_request(struct sip_call *call, const struct sip_msg *msg)
+{
+	if (call->state == CALL_DONE)
+		(void)server_transaction_reply(
+			NULL, call->sip, msg, 481,
+			"Call/Transaction Does Not Exist");
+	else if (!dialog_in_order(call_dialog(call, msg), msg))
+		(void)server_transaction_reply(NULL, call->sip, msg, 500,
+					       "Server Internal Error");
+	else if (call->user->verify_h(msg, call->user->arg))
+		request_handler (&msg->met)(call, msg);
+}
+
+void call_acknowledged(const struct call_table *table,
+		       const struct sip_msg *msg)
+{
+	struct sip_call *call = call_find(table, msg);
+
+	if (call)
+		uas_ack(call, msg);
+}
+
+/* A call whose INVITE the response answers, by whatever branch. */
+static bool branch_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct sip_msg *msg = arg;
+
+	return call->outgoing && dialog_remote_tag(call->dialog) &&
+	       !pl_strcmp(&msg->callid, dialog_callid(call->dialog)) &&
+	       !pl_strcmp(&msg->from.tag, dialog_local_tag(call->dialog));
+}
+
+void call_answered_again(const struct call_table *table,
+			 const struct sip_msg *msg)
+{
+	struct sip_call *call = call_find(table, msg);
+
+	if (call) {
+		uac_ack_again(call, msg);
+		return;
+	}
+	call = call_table_find(table, &msg->callid, branch_handler,
+			       (void *)(uintptr_t)msg);
+	if (call)
+		fork_answered(call, msg);
+}
+
+static bool callid_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+
+	return call->outgoing && !pl_strcmp(arg, dialog_callid(call->dialog));
+}
+
+void call_invite_sent(const struct call_table *table, const struct pl *callid,
+		      int64_t mono_ns)
+{
+	struct sip_call *call = call_table_find(table, callid, callid_handler,
+						(void *)(uintptr_t)callid);
+
+	if (call)
+		uac_sent(call, mono_ns);
+}
+
+static bool abandon_handler(struct le *le, void *arg)
+{
+	(void)arg;
+	uas_stop_timers(le->data);
+	return false;
+}
+
+void call_abandon_all(const struct call_table *table)
+{
+	call_table_apply(table, abandon_handler, NULL);
+}
+
+/* ---- functions of call.h ---- */
 
 void native_call_hangup(struct sip_call *call)
 {

@@ -16,6 +16,7 @@
 #include "sip/object.h"
 #include "sip/transport/deferred.h"
 
+struct call_user;
 struct client_request;
 struct dialog;
 struct digest;
@@ -167,11 +168,10 @@ struct sip_call {
 	struct sip_object object;
 	const struct call_handlers *handlers;
 	struct le he;
-	struct sip_ua *ua;
 	struct transaction_layer *sip;
 	struct transport *transport;
-	struct sip_account *account;
-	const struct originator *origin; /* the account's */
+	const struct call_user *user;    /* the account's */
+	const struct originator *origin; /* of user; referenced */
 	struct dialog *dialog;
 	struct digest *digest;
 	char *peer;
@@ -199,7 +199,7 @@ struct sip_call {
  * @param outgoing  we send the INVITE
  * @return 0; -ENOMEM
  */
-int call_new(struct sip_call **ret, struct sip_account *account, bool outgoing,
+int call_new(struct sip_call **ret, const struct call_user *user, bool outgoing,
 	     const struct call_handlers *handlers);
 /** Report the end, now. Once; later ones are ignored. */
 void call_close(struct sip_call *call);
@@ -208,9 +208,10 @@ void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
 		  uint16_t code, const char *reason);
 void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
 		      const struct sip_msg *msg);
-struct sip_call *call_find(struct sip_ua *ua, const struct sip_msg *msg);
-/** The call whose INVITE this response belongs to, whatever its branch. */
-struct sip_call *call_find_branch(struct sip_ua *ua, const struct sip_msg *msg);
+/** The dialog of the call that a request or response belongs to: that of the call,
+ * or of a branch of its INVITE. @return borrowed; NULL: none */
+struct dialog *call_dialog(const struct sip_call *call,
+			   const struct sip_msg *msg);
 /** Write our Contact: a sip_send_h. @param arg  the call */
 int call_contact_handler(enum sip_transp tp, const struct sa *src,
 			 const struct sa *dst, struct mbuf *mb, void *arg);
@@ -226,6 +227,7 @@ void call_bye(struct sip_call *call);
  */
 struct call_event *call_established(struct sip_call *call, bool local,
 				    uint16_t code, const char *refusal);
+/** Its dialog is set: messages find it by its Call-ID from now on. */
 void call_register(struct sip_call *call);
 /** How long to wait before an offer that was answered 491 is repeated (RFC 3261
  * 14.1), in ms. */

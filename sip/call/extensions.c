@@ -8,7 +8,6 @@
 #include "sip/call/session_timer.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/ua_internal.h"
 
 /* With it a response may be acknowledged, a session may expire, a call may
  * take another one's place. */
@@ -51,13 +50,14 @@ int extensions_response(char **ret, const struct sip_call *call)
 			  &call->options);
 }
 
-void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+void extensions_reply(struct transaction_layer *layer,
+		      const struct sip_msg *msg,
 		      const struct sip_call_options *options)
 {
 	static const struct sip_call_options none;
 
 	(void)server_transaction_replyf(
-		NULL, NULL, ua->sip, msg, false, 200, "OK",
+		NULL, NULL, layer, msg, false, 200, "OK",
 		ALLOW_HEADER "%HAccept: " MULTIPART_ACCEPT "\r\n"
 			     "Accept-Encoding: identity\r\n"
 			     "Content-Length: 0\r\n\r\n",
@@ -92,7 +92,8 @@ static bool require_handler(const struct sip_hdr *hdr,
 }
 
 /* What is required of us and we do not do (8.2.2.3). */
-static bool refuse_420(struct sip_ua *ua, const struct sip_msg *msg,
+static bool refuse_420(struct transaction_layer *layer,
+		       const struct sip_msg *msg,
 		       const struct sip_call_options *options)
 {
 	struct refusal refusal = {.options = options, .mb = mbuf_alloc(128)};
@@ -105,18 +106,42 @@ static bool refuse_420(struct sip_ua *ua, const struct sip_msg *msg,
 	refused = refusal.mb->end > 0;
 	if (refused)
 		(void)server_transaction_replyf(
-			NULL, NULL, ua->sip, msg, false, 420, "Bad Extension",
+			NULL, NULL, layer, msg, false, 420, "Bad Extension",
 			"%bContent-Length: 0\r\n\r\n", refusal.mb->buf,
 			refusal.mb->end);
 	mem_deref(refusal.mb);
 	return refused;
 }
 
-bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+/* Methods of the SIP registry that we know and do not support: 405 for them, 501
+ * for the rest (RFC 3261 8.2.1, 21.5.2). */
+static const char *const unsupported_methods[] = {
+	"REGISTER",
+	"SUBSCRIBE",
+	"PUBLISH",
+};
+
+void extensions_refuse_method(struct transaction_layer *layer,
+			      const struct sip_msg *msg)
+{
+	bool known_method = false;
+
+	for (size_t i = 0;
+	     i < sizeof(unsupported_methods) / sizeof(unsupported_methods[0]);
+	     i++)
+		known_method |= !pl_strcmp(&msg->met, unsupported_methods[i]);
+	(void)server_transaction_replyf(
+		NULL, NULL, layer, msg, false, known_method ? 405 : 501,
+		known_method ? "Method Not Allowed" : "Not Implemented",
+		ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+}
+
+bool extensions_refuse(struct transaction_layer *layer,
+		       const struct sip_msg *msg,
 		       const struct sip_call_options *options)
 {
 	if (sip_msg_hdr_count(msg, SIP_HDR_REQUIRE) &&
-	    refuse_420(ua, msg, options))
+	    refuse_420(layer, msg, options))
 		return true;
 	/* RFC 3262 section 3: we want reliable responses, they cannot. */
 	if (!options || options->prack != SIP_PRACK_REQUIRED ||
@@ -124,7 +149,7 @@ bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
 	    extensions_has(msg, SIP_HDR_SUPPORTED, TAG_100REL) ||
 	    extensions_has(msg, SIP_HDR_REQUIRE, TAG_100REL))
 		return false;
-	(void)server_transaction_replyf(NULL, NULL, ua->sip, msg, false, 421,
+	(void)server_transaction_replyf(NULL, NULL, layer, msg, false, 421,
 					"Extension Required",
 					"Require: " TAG_100REL "\r\n"
 					"Content-Length: 0\r\n\r\n");

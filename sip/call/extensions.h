@@ -9,7 +9,7 @@
 
 struct sip_call;
 struct sip_call_options;
-struct sip_ua;
+struct transaction_layer;
 
 #define ALLOW_HEADER                                                       \
 	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
@@ -21,12 +21,18 @@ int extensions_request(char **ret, const struct sip_call *call, bool invite);
 int extensions_response(char **ret, const struct sip_call *call);
 /** Answer OPTIONS with what we understand (RFC 3261 11.2).
  * @param options  of who is addressed; NULL: nobody we know */
-void extensions_reply(struct sip_ua *ua, const struct sip_msg *msg,
+void extensions_reply(struct transaction_layer *layer,
+		      const struct sip_msg *msg,
 		      const struct sip_call_options *options);
 /** Refuse a request, 420 or 421, that asks for more, or less, than we do.
  * @return true: it was answered */
-bool extensions_refuse(struct sip_ua *ua, const struct sip_msg *msg,
+bool extensions_refuse(struct transaction_layer *layer,
+		       const struct sip_msg *msg,
 		       const struct sip_call_options *options);
+/** Refuse a request for its method: 405, or 501 if it is not known.
+ * @param layer  of the user agent */
+void extensions_refuse_method(struct transaction_layer *layer,
+			      const struct sip_msg *msg);
 bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
 		    const char *tag);
 

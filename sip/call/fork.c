@@ -197,14 +197,3 @@ void early_confirm(struct sip_call *call, const struct sip_msg *msg)
 		dialog_continue(call->dialog, early->dialog);
 	list_flush(&call->branches.early);
 }
-
-struct dialog *call_dialog(const struct sip_call *call,
-			   const struct sip_msg *msg)
-{
-	const struct early *early;
-
-	if (dialog_match(call->dialog, msg))
-		return call->dialog;
-	early = early_find(call, msg);
-	return early ? early->dialog : NULL;
-}

@@ -33,9 +33,6 @@ struct early *early_find(const struct sip_call *call,
 			 const struct sip_msg *msg);
 /** A 2xx came: the call's dialog goes on from that of its branch. */
 void early_confirm(struct sip_call *call, const struct sip_msg *msg);
-/** The dialog of the call that a request belongs to. */
-struct dialog *call_dialog(const struct sip_call *call,
-			   const struct sip_msg *msg);
 /** The session that call->session.remote stands for is its branch's. */
 void early_settle(const struct sip_call *call, struct early *early);
 

@@ -8,8 +8,6 @@
 
 #include "sip/call.h"
 
-int native_call_dial(struct sip_call **ret, struct sip_account *account,
-		     const struct sip_call_params *params);
 int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg);
 int64_t native_call_came_ns(const struct sip_call *call);
 int native_call_ring(struct sip_call *call);

@@ -10,6 +10,8 @@
 #include "sip/body/multipart.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
 #include "sip/call/native_call.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
@@ -21,7 +23,6 @@
 #include "sip/sdp/sdp_format.h"
 #include "sip/sdp/sdp_ice.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/ua_internal.h"
 
 static int local_check(const struct media_local *media)
 {
@@ -291,7 +292,8 @@ static int route_of(const struct sip_call *call, const struct media_addr *to,
 	const struct media_local *local = &call->session.local;
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
-	int err = sdp_address_route(&call->ua->route, to, &local->rtp);
+	int err = sdp_address_route(call_table_route(call->user->table), to,
+				    &local->rtp);
 	uint16_t port;
 
 	if (!err)

@@ -19,8 +19,6 @@
 #include "sip/message/message.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* ---- we refer ---- */
 
@@ -224,7 +222,6 @@ int native_call_transfer_attended(struct sip_call *call,
 
 void refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
-	struct sip_ua *ua = call->ua;
 	struct contact_params contact;
 	struct call_event *event;
 	char *target = NULL;
@@ -232,24 +229,24 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 
 	if (call->state != CALL_UP && call->state != CALL_ACCEPTED) {
 		(void)server_transaction_reply(
-			NULL, ua->sip, msg, 481,
+			NULL, call->sip, msg, 481,
 			"Call/Transaction Does Not Exist");
 		return;
 	}
 	if (refer_request_target(&target, &replaces, msg)) {
 		mem_deref(replaces);
-		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+		(void)server_transaction_reply(NULL, call->sip, msg, 400,
 					       "Bad Refer-To");
 		return;
 	}
 	event = call->refer.referred
 			? NULL
 			: call_event(call, SIP_CALL_REFERRED, false,
-				     transport_received_ns(ua->transport));
+				     transport_received_ns(call->transport));
 	if (!event) {
 		mem_deref(target);
 		mem_deref(replaces);
-		(void)server_transaction_reply(NULL, ua->sip, msg, 603,
+		(void)server_transaction_reply(NULL, call->sip, msg, 603,
 					       "Decline");
 		return;
 	}
@@ -260,7 +257,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	call->refer.cseq = msg->cseq.num;
 	contact_answer(&contact, call->origin, msg);
 	(void)server_transaction_replyf(
-		NULL, NULL, ua->sip, msg, true, 202, "Accepted",
+		NULL, NULL, call->sip, msg, true, 202, "Accepted",
 		"%H%sContent-Length: 0\r\n\r\n", contact_print, &contact,
 		call->refer.silent ? "Refer-Sub: false\r\n" : "");
 	/* An immediate NOTIFY is due (RFC 3515 2.4.4). */

@@ -5,13 +5,14 @@
 
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
 #include "sip/call/fork.h"
 #include "sip/call/native_call.h"
 #include "sip/call/uac.h"
 #include "sip/dialog/dialog.h"
 #include "sip/message/replaces_header.h"
 #include "sip/message/text.h"
-#include "sip/ua/ua_internal.h"
 
 #define REPLACES_BYTES 512
 
@@ -70,8 +71,7 @@ uint16_t replaces_take(struct sip_call *call, const struct sip_msg *msg)
 	if (sip_msg_hdr_count(msg, SIP_HDR_REPLACES) != 1 ||
 	    replaces_header_read(&r, &hdr->val))
 		return 400;
-	old = list_ledata(hash_lookup(call->ua->calls, hash_joaat_pl(&r.callid),
-				      match_handler, &r));
+	old = call_table_find(call->user->table, &r.callid, match_handler, &r);
 	if (!old)
 		return 481;
 	code = replaceable(old, &r);

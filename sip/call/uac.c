@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
 #include "sip/call/extensions.h"
 #include "sip/call/fork.h"
 #include "sip/call/native_call.h"
@@ -21,8 +23,6 @@
 #include "sip/message/text.h"
 #include "sip/transport/hop.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* RFC 3261 16.6: a proxy's timer C is longer than three minutes. */
 #define RING_TIMEOUT_S 180
@@ -59,7 +59,7 @@ int uac_invite(struct sip_call *call)
 	return uac_invite_send(call, &request);
 }
 
-void call_sent(struct sip_call *call, int64_t mono_ns)
+void uac_sent(struct sip_call *call, int64_t mono_ns)
 {
 	if (call->uac.sent_ns)
 		return;
@@ -142,7 +142,7 @@ static void ring_handler(void *arg)
 	uac_cancel(call);
 }
 
-int uac_dial(struct sip_call **ret, struct sip_account *account,
+int uac_dial(struct sip_call **ret, const struct call_user *user,
 	     const struct sip_call_params *params,
 	     const struct call_handlers *handlers)
 {
@@ -150,9 +150,9 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 	struct sip_call *call;
 	int err;
 
-	if (account->ua->call_count >= 2 * account->ua->calls_max + 16)
+	if (call_table_is_full(user->table))
 		return -EAGAIN;
-	err = call_new(&call, account, true, handlers);
+	err = call_new(&call, user, true, handlers);
 	if (err)
 		return err;
 	call->events.handler = params->call_h;
@@ -163,7 +163,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 		call->options.ring_timeout_s = RING_TIMEOUT_S;
 	err = offer_answer_local_set(call, params->media);
 	if (!err)
-		err = peer_uri(&call->peer, account->origin, params->uri);
+		err = peer_uri(&call->peer, call->origin, params->uri);
 	if (!err && params->replaces)
 		err = header_text_valid(params->replaces)
 			      ? text_print(&call->uac.replaces_line,
@@ -172,7 +172,7 @@ int uac_dial(struct sip_call **ret, struct sip_account *account,
 					   params->replaces)
 			      : -EINVAL;
 	if (!err)
-		err = dialog_new(&call->dialog, account->origin, call->peer,
+		err = dialog_new(&call->dialog, call->origin, call->peer,
 				 call->peer);
 	if (!err && params->headers)
 		err = dialog_set_headers(call->dialog, params->headers,

@@ -9,13 +9,13 @@
 
 struct buf;
 struct call_handlers;
+struct call_user;
 struct dialog_request_params;
-struct sip_account;
 struct sip_call;
 struct sip_call_params;
 
 /** sip_call_dial(). @param handlers  of every call, not copied */
-int uac_dial(struct sip_call **ret, struct sip_account *account,
+int uac_dial(struct sip_call **ret, const struct call_user *user,
 	     const struct sip_call_params *params,
 	     const struct call_handlers *handlers);
 /** Send the ACK to a 2xx. @param sdp  our answer to an offer in the 2xx, or NULL */
@@ -23,8 +23,8 @@ int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
 int uac_invite(struct sip_call *call);
 /** What comes back on it: a sip_resp_h. @param arg  the call */
 void uac_response(int err, const struct sip_msg *msg, void *arg);
-/** It is on the wire. */
-void call_sent(struct sip_call *call, int64_t mono_ns);
+/** An INVITE of the call is about to be handed to the socket. */
+void uac_sent(struct sip_call *call, int64_t mono_ns);
 /** An INVITE, whose method and handlers are set, with the call's headers; its
  * response handler lets go of the call. @return 0; -errno */
 int uac_invite_send(struct sip_call *call,

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_user.h"
 #include "sip/call/extensions.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
@@ -15,6 +16,7 @@
 #include "sip/call/warning.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/error.h"
 #include "sip/message/headers.h"
@@ -25,8 +27,6 @@
 #include "sip/transaction/retransmit.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 static void cancel_handler(void *arg)
 {
@@ -42,25 +42,26 @@ static void cancel_handler(void *arg)
 	call_close(call);
 }
 
-static void invite_refuse(struct sip_ua *ua, const struct sip_msg *msg,
-			  uint16_t code, const char *phrase)
+static void invite_refuse(struct transaction_layer *layer,
+			  const struct sip_msg *msg, uint16_t code,
+			  const char *phrase)
 {
-	(void)server_transaction_reply(NULL, ua->sip, msg, code, phrase);
+	(void)server_transaction_reply(NULL, layer, msg, code, phrase);
 }
 
-static int incoming_make(struct sip_call **ret, struct sip_account *account,
+static int incoming_make(struct sip_call **ret, const struct call_user *user,
 			 const struct sip_msg *msg,
 			 const struct call_handlers *handlers)
 {
 	struct sip_call *call;
 	int err;
 
-	err = call_new(&call, account, false, handlers);
+	err = call_new(&call, user, false, handlers);
 	if (err)
 		return err;
 	call->uas.invite = msg_ref(msg);
 	call->uas.came_ns = transport_received_ns(call->transport);
-	call->options = account->call_options;
+	call->options = user->incoming_options;
 	err = neg(pl_strdup(&call->peer, &msg->from.auri));
 	if (!err)
 		err = dialog_accept(&call->dialog, msg);
@@ -86,22 +87,21 @@ static int offer_take(struct sip_call *call, const struct sip_msg *msg,
 /* @return false: it was refused */
 static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 {
-	struct sip_ua *ua = call->ua;
 	uint16_t code = replaces_take(call, msg);
 	int err;
 
 	if (code) {
-		invite_refuse(ua, msg, code, response_phrase(code));
+		invite_refuse(call->sip, msg, code, response_phrase(code));
 		return false;
 	}
 	if (!session_timer_asked(&call->timer, call->sip, msg))
 		return false;
-	err = server_transaction_new(&call->uas.transaction, ua->sip, msg,
+	err = server_transaction_new(&call->uas.transaction, call->sip, msg,
 				     cancel_handler, call);
 	if (err == -ENOBUFS)
-		invite_refuse(ua, msg, 503, "Service Unavailable");
+		invite_refuse(call->sip, msg, 503, "Service Unavailable");
 	else if (err)
-		invite_refuse(ua, msg, 500, "Server Internal Error");
+		invite_refuse(call->sip, msg, 500, "Server Internal Error");
 	return !err;
 }
 
@@ -110,30 +110,28 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
  * its end. */
 static void offer_refuse(struct sip_call *call, int err, const char *reason)
 {
-	struct sip_account *account = call->account;
-
 	mem_ref(call);
 	call->uas.offer_unusable = true;
-	account->incoming_h(account, call, account->arg);
+	call->user->incoming_h(call, call->user->arg);
 	if (call->state == CALL_INCOMING)
 		uas_refuse_offer(call, err, reason);
 	mem_deref(call);
 }
 
-void uas_invite(struct sip_account *account, const struct sip_msg *msg,
+void uas_invite(const struct call_user *user, const struct sip_msg *msg,
 		const struct call_handlers *handlers)
 {
-	struct sip_ua *ua = account->ua;
+	struct transaction_layer *layer = originator_layer(user->origin);
 	char reason[REASON_BYTES] = "";
 	struct sip_call *call;
 	int err;
 
-	err = incoming_make(&call, account, msg, handlers);
+	err = incoming_make(&call, user, msg, handlers);
 	if (err) {
 		if (err == -EBADMSG)
-			invite_refuse(ua, msg, 400, "Bad Contact");
+			invite_refuse(layer, msg, 400, "Bad Contact");
 		else
-			invite_refuse(ua, msg, 500, "Server Internal Error");
+			invite_refuse(layer, msg, 500, "Server Internal Error");
 		return;
 	}
 	if (!invite_take(call, msg)) {
@@ -147,15 +145,15 @@ void uas_invite(struct sip_account *account, const struct sip_msg *msg,
 		offer_refuse(call, err, reason);
 		return;
 	}
-	(void)server_transaction_reply(&call->uas.transaction, ua->sip, msg,
-				       100, "Trying");
+	(void)server_transaction_reply(&call->uas.transaction, layer, msg, 100,
+				       "Trying");
 	if (call->session.remote) {
 		call_event(call, SIP_CALL_REMOTE_SDP, false,
-			   transport_received_ns(ua->transport));
-		offer_answer_hold_events(call,
-					 transport_received_ns(ua->transport));
+			   transport_received_ns(call->transport));
+		offer_answer_hold_events(
+			call, transport_received_ns(call->transport));
 	}
-	account->incoming_h(account, call, account->arg);
+	call->user->incoming_h(call, call->user->arg);
 }
 
 static void ok_send_again(void *arg)

@@ -8,12 +8,12 @@
 #include <re.h>
 
 struct call_handlers;
+struct call_user;
 struct media_local;
-struct sip_account;
 struct sip_call;
 
 /** An INVITE outside of any dialog. @param handlers  of every call, not copied */
-void uas_invite(struct sip_account *account, const struct sip_msg *msg,
+void uas_invite(const struct call_user *user, const struct sip_msg *msg,
 		const struct call_handlers *handlers);
 void uas_ack(struct sip_call *call, const struct sip_msg *msg);
 void uas_ack_overtaken(struct sip_call *call);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sip/call/call_control.h"
 #include "sip/dialog/originator.h"
 #include "sip/digest_server.h"
 #include "sip/events.h"
@@ -12,6 +13,7 @@
 #include "sip/message/text.h"
 #include "sip/transport/deferred.h"
 #include "sip/ua/account_internal.h"
+#include "sip/ua/digest_server_internal.h"
 #include "sip/ua/native_ua.h"
 #include "sip/ua/out_of_dialog.h"
 #include "sip/ua/register.h"
@@ -68,11 +70,24 @@ static int account_fill(struct sip_account *account,
 	};
 	int err = originator_new(&account->origin, &origin);
 
+	account->calls.origin = account->origin;
 	if (!err)
 		err = text_print(&account->username, "%s", p->username);
 	if (!err)
 		err = originator_digest(&account->digest, account->origin);
 	return err;
+}
+
+static void incoming_handler(struct sip_call *call, void *arg)
+{
+	struct sip_account *account = arg;
+
+	account->incoming_h(account, call, account->arg);
+}
+
+static bool verify_handler(const struct sip_msg *msg, void *arg)
+{
+	return digest_server_request(arg, msg);
 }
 
 int native_account_new(struct sip_account **ret, struct sip_ua *ua,
@@ -87,6 +102,13 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	if (!account)
 		return -ENOMEM;
 	account->object.ops = &native_ops;
+	account->calls = (struct call_user){
+		.object = account->object,
+		.table = ua->calls,
+		.incoming_h = incoming_handler,
+		.verify_h = verify_handler,
+		.arg = account,
+	};
 	account->ua = ua;
 	account->regexpire_s =
 		params->regexpire_s ? params->regexpire_s : REGEXPIRE_DEFAULT_S;
@@ -131,7 +153,13 @@ int native_account_headers(struct sip_account *account,
 void native_account_call_options(struct sip_account *account,
 				 const struct sip_call_options *options)
 {
-	account->call_options = *options;
+	account->calls.incoming_options = *options;
+}
+
+int native_account_dial(struct sip_call **ret, struct sip_account *account,
+			const struct sip_call_params *params)
+{
+	return call_dial(ret, &account->calls, params);
 }
 
 const char *native_account_username(const struct sip_account *account)

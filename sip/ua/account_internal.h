@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "sip/account.h"
-#include "sip/call.h"
+#include "sip/call/call_user.h"
 #include "sip/events.h"
 #include "sip/mono_timer.h"
 #include "sip/transport/deferred.h"
@@ -40,7 +40,7 @@ struct sip_account {
 	sip_incoming_h *incoming_h;
 	void *arg;
 	bool accepts;
-	struct sip_call_options call_options; /* of calls taken */
+	struct call_user calls;
 
 	/* registration */
 	enum register_state state;

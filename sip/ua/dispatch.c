@@ -3,16 +3,8 @@
 #include <string.h>
 
 #include "sip/call/call_control.h"
-#include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
 #include "sip/call/extensions.h"
-#include "sip/call/fork.h"
-#include "sip/call/in_dialog.h"
-#include "sip/call/refer.h"
-#include "sip/call/reinvite.h"
-#include "sip/call/reliable_provisional.h"
-#include "sip/call/uac.h"
-#include "sip/call/uas.h"
-#include "sip/call/update.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
@@ -29,14 +21,6 @@
 #include "sip/ua/register.h"
 #include "sip/ua/ua_internal.h"
 #include "sip/ua/unsolicited_notify.h"
-
-/* Methods of the SIP registry we recognise and do not support: 405 for them,
- * 501 for the rest (RFC 3261 8.2.1, 21.5.2). */
-static const char *const known_methods[] = {
-	"REGISTER",
-	"SUBSCRIBE",
-	"PUBLISH",
-};
 
 static bool method_is(const struct sip_msg *msg, const char *method)
 {
@@ -105,28 +89,13 @@ static const struct sip_call_options *options_of(struct sip_ua *ua,
 						 const struct sip_msg *msg)
 {
 	const struct sip_call *call =
-		pl_isset(&msg->to.tag) ? call_find(ua, msg) : NULL;
+		pl_isset(&msg->to.tag) ? call_find(ua->calls, msg) : NULL;
 	const struct sip_account *account =
 		call ? NULL : account_by_user(ua, msg);
 
-	return call ? &call->options : account ? &account->call_options : NULL;
-}
-
-static void method_refuse(struct sip_ua *ua, const struct sip_msg *msg)
-{
-	for (size_t i = 0; i < sizeof(known_methods) / sizeof(known_methods[0]);
-	     i++) {
-		if (!method_is(msg, known_methods[i]))
-			continue;
-		(void)server_transaction_replyf(NULL, NULL, ua->sip, msg, false,
-						405, "Method Not Allowed",
-						ALLOW_HEADER
-						"Content-Length: 0\r\n\r\n");
-		return;
-	}
-	(void)server_transaction_replyf(
-		NULL, NULL, ua->sip, msg, false, 501, "Not Implemented",
-		ALLOW_HEADER "Content-Length: 0\r\n\r\n");
+	return call      ? call_options(call)
+	       : account ? &account->calls.incoming_options
+			 : NULL;
 }
 
 /* @return true: it belongs to a subscription, ours or another's */
@@ -147,43 +116,16 @@ static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
 
 static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct sip_call *call = call_find(ua, msg);
+	struct sip_call *call = call_find(ua->calls, msg);
 
 	if (!call && event_received(ua, msg))
 		return;
-	if (!call || call->state == CALL_DONE) {
+	if (call)
+		call_request(call, msg);
+	else
 		(void)server_transaction_reply(
 			NULL, ua->sip, msg, 481,
 			"Call/Transaction Does Not Exist");
-		return;
-	}
-	if (!dialog_in_order(call_dialog(call, msg), msg)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 500,
-					       "Server Internal Error");
-		return;
-	}
-	if (!digest_server_request(call->account, msg))
-		return;
-	if (method_is(msg, "BYE"))
-		uas_bye(call, msg);
-	else if (method_is(msg, "INVITE"))
-		reinvite_received(call, msg);
-	else if (method_is(msg, "OPTIONS"))
-		extensions_reply(ua, msg, options_of(ua, msg));
-	else if (method_is(msg, "INFO"))
-		info_received(call, msg);
-	else if (method_is(msg, "MESSAGE"))
-		(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
-	else if (method_is(msg, "PRACK"))
-		reliable_received(call, msg);
-	else if (method_is(msg, "UPDATE"))
-		update_received(call, msg);
-	else if (method_is(msg, "REFER"))
-		refer_received(call, msg);
-	else if (method_is(msg, "NOTIFY"))
-		refer_notified(call, msg);
-	else
-		method_refuse(ua, msg);
 }
 
 /* RFC 3428 section 7: only who is addressed takes a message. */
@@ -228,7 +170,7 @@ static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
 					       "Not Found");
 	else if (!account->served)
-		method_refuse(ua, msg);
+		extensions_refuse_method(ua->sip, msg);
 	else if (digest_server_request(account, msg))
 		notifier_subscribed(account, msg);
 }
@@ -244,21 +186,17 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 		 (!account->accepts && !sip_msg_hdr(msg, SIP_HDR_REPLACES)))
 		(void)server_transaction_reply(NULL, ua->sip, msg, 480,
 					       "Temporarily Unavailable");
-	else if (ua->call_count >= 2 * ua->calls_max + 16)
+	else if (call_table_is_full(ua->calls))
 		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
 					       "Service Unavailable");
 	else if (digest_server_request(account, msg))
-		call_invited(account, msg);
+		call_invited(&account->calls, msg);
 }
 
 static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct sip_call *call;
-
 	if (method_is(msg, "ACK")) {
-		call = call_find(ua, msg);
-		if (call)
-			uas_ack(call, msg);
+		call_acknowledged(ua->calls, msg);
 		return;
 	}
 	if (!well_formed(msg)) {
@@ -272,14 +210,14 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 			ua->sip, msg, 481, "Call/Transaction Does Not Exist");
 		return;
 	}
-	if (extensions_refuse(ua, msg, options_of(ua, msg)))
+	if (extensions_refuse(ua->sip, msg, options_of(ua, msg)))
 		return;
 	if (pl_isset(&msg->to.tag))
 		request_in_dialog(ua, msg);
 	else if (method_is(msg, "INVITE"))
 		invite_received(ua, msg);
 	else if (method_is(msg, "OPTIONS"))
-		extensions_reply(ua, msg, options_of(ua, msg));
+		extensions_reply(ua->sip, msg, options_of(ua, msg));
 	else if (method_is(msg, "MESSAGE"))
 		message_received(ua, msg);
 	else if (method_is(msg, "SUBSCRIBE"))
@@ -294,7 +232,7 @@ static void request_received(struct sip_ua *ua, const struct sip_msg *msg)
 			NULL, ua->sip, msg, 481,
 			"Call/Transaction Does Not Exist");
 	else
-		method_refuse(ua, msg);
+		extensions_refuse_method(ua->sip, msg);
 }
 
 static bool via_count_handler(const struct sip_hdr *hdr,
@@ -330,22 +268,11 @@ static const char *response_fault(const struct sip_ua *ua,
 	return NULL;
 }
 
-/* No client transaction wanted it: a repeated 2xx to INVITE (13.2.2.4), or
- * nothing of ours. */
+/* It belongs to no client transaction. */
 static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct sip_call *call;
-
-	if (msg->scode / 100 != 2 || pl_strcmp(&msg->cseq.met, "INVITE"))
-		return;
-	call = call_find(ua, msg);
-	if (call) {
-		uac_ack_again(call, msg);
-		return;
-	}
-	call = call_find_branch(ua, msg);
-	if (call)
-		fork_answered(call, msg);
+	if (msg->scode / 100 == 2 && !pl_strcmp(&msg->cseq.met, "INVITE"))
+		call_answered_again(ua->calls, msg);
 }
 
 /* Without a transaction: the message cannot be relied on. */
@@ -406,13 +333,6 @@ static bool callid_find(struct pl *ret, const char *text, size_t len)
 	return true;
 }
 
-static bool trace_call_handler(struct le *le, void *arg)
-{
-	const struct sip_call *call = le->data;
-
-	return call->outgoing && !pl_strcmp(arg, dialog_callid(call->dialog));
-}
-
 static bool trace_account_handler(struct le *le, void *arg)
 {
 	const struct sip_account *account = le->data;
@@ -430,10 +350,7 @@ void dispatch_sent(struct sip_ua *ua, const struct sip_trace *trace)
 
 	if (len > 9 && memcmp(text, "INVITE ", 7) == 0 &&
 	    callid_find(&callid, text, len)) {
-		le = hash_lookup(ua->calls, hash_joaat_pl(&callid),
-				 trace_call_handler, &callid);
-		if (le)
-			call_sent(le->data, trace->mono_ns);
+		call_invite_sent(ua->calls, &callid, trace->mono_ns);
 	} else if (len > 9 && memcmp(text, "REGISTER ", 9) == 0 &&
 		   callid_find(&callid, text, len)) {
 		le = hash_lookup(ua->registers, hash_joaat_pl(&callid),

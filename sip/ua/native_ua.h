@@ -23,6 +23,8 @@ const char *native_account_username(const struct sip_account *account);
 struct sip_account *native_account_free(struct sip_account *account);
 void native_account_call_options(struct sip_account *account,
 				 const struct sip_call_options *options);
+int native_account_dial(struct sip_call **ret, struct sip_account *account,
+			const struct sip_call_params *params);
 int native_account_request(struct sip_account *account, const char *method,
 			   const char *uri, const char *type, const char *body,
 			   sip_request_h *handler, void *arg);

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/call/uas.h"
+#include "sip/call/call_control.h"
+#include "sip/call/call_table.h"
 #include "sip/error.h"
 #include "sip/message/headers.h"
 #include "sip/transaction/client_transaction.h"
@@ -34,7 +35,6 @@ static void ua_destructor(void *arg)
 	mem_deref(ua->events);
 	mem_deref(ua->calls);
 	mem_deref(ua->registers);
-	sdp_route_close(&ua->route);
 }
 
 /* "192.0.2.1, [2001:db8::1]:5353" */
@@ -113,9 +113,9 @@ static void full_handler(const char *reason, void *arg)
 		ua->full_h(reason, ua->arg);
 }
 
-static int tables_new(struct sip_ua *ua, uint32_t size)
+static int tables_new(struct sip_ua *ua, uint32_t size, uint32_t calls_max)
 {
-	int err = neg(hash_alloc(&ua->calls, size));
+	int err = call_table_new(&ua->calls, size, calls_max);
 
 	if (!err)
 		err = neg(hash_alloc(&ua->registers, size));
@@ -175,12 +175,12 @@ static int tls_accept(struct sip_ua *ua, const struct sip_ua_params *params)
 
 static int stack_new(struct sip_ua *ua, const struct sip_ua_params *params)
 {
-	uint32_t size =
-		ua->calls_max < HASH_MAX / 2 ? 2 * ua->calls_max : HASH_MAX;
+	uint32_t calls_max = params->calls_max ? params->calls_max : 1;
+	uint32_t size = calls_max < HASH_MAX / 2 ? 2 * calls_max : HASH_MAX;
 	int err;
 
 	size = hash_valid_size(size < HASH_MIN ? HASH_MIN : size);
-	err = tables_new(ua, size);
+	err = tables_new(ua, size, calls_max);
 	if (!err)
 		err = layers_new(ua, params, size);
 	if (!err && params->tls)
@@ -201,7 +201,6 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params)
 		return -ENOMEM;
 	ua->object.ops = &native_ops;
 	list_init(&ua->accounts);
-	ua->calls_max = params->calls_max ? params->calls_max : 1;
 	ua->trace_h = params->trace_h;
 	ua->full_h = params->full_h;
 	ua->arg = params->arg;
@@ -219,13 +218,6 @@ uint16_t native_ua_port(const struct sip_ua *ua)
 	return sa_port(transport_laddr(ua->transport));
 }
 
-static bool abandon_handler(struct le *le, void *arg)
-{
-	(void)arg;
-	uas_stop_timers(le->data);
-	return false;
-}
-
 struct sip_ua *native_ua_free(struct sip_ua *ua)
 {
 	if (!ua)
@@ -233,7 +225,7 @@ struct sip_ua *native_ua_free(struct sip_ua *ua)
 	/* What released calls and accounts left running: BYE, 2xx. */
 	client_transaction_close_all(ua->sip);
 	server_transaction_close_all(ua->sip);
-	hash_apply(ua->calls, abandon_handler, NULL);
+	call_abandon_all(ua->calls);
 	transport_flush(ua->transport);
 	return mem_deref(ua);
 }

@@ -7,10 +7,10 @@
 
 #include <re.h>
 
-#include "sip/sdp/sdp_address.h"
 #include "sip/ua.h"
 #include "sip/ua/native_ua.h"
 
+struct call_table;
 struct transaction_layer;
 struct transport;
 
@@ -18,17 +18,14 @@ struct sip_ua {
 	struct sip_object object;
 	struct transport *transport;
 	struct transaction_layer *sip;
+	struct call_table *calls;
 	struct list tls; /* contexts in use */
 	struct list accounts;
 	struct hash *contacts;  /* accounts by the user of their Contact */
 	struct hash *users;     /* the same ones by their user name */
-	struct hash *calls;     /* by Call-ID */
 	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
 	struct hash *events;    /* event dialogs by Call-ID */
 	struct list keepalives;
-	struct sdp_route route; /* to where peers want media */
-	uint32_t calls_max;
-	uint32_t call_count;
 	uint32_t referral_count;
 	uint32_t contact_count; /* makes contact users unique */
 	sip_message_h *trace_h;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sip/call/call_control.h"
 #include "sip/call/call_internal.h"
-#include "sip/call/uas.h"
+#include "sip/call/call_table.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/digest_server.h"
@@ -353,23 +354,16 @@ static struct sip_ua *ua_of(struct fuzz *f)
 	return ua;
 }
 
-static bool call_abandon(struct le *le, void *arg)
-{
-	(void)arg;
-	uas_stop_timers(le->data);
-	return false;
-}
-
 /* As sip_ua_free() does it. */
 static void ua_empty(struct sip_ua *ua)
 {
 	client_transaction_close_all(ua->sip);
 	server_transaction_close_all(ua->sip);
-	hash_apply(ua->calls, call_abandon, NULL);
+	call_abandon_all(ua->calls);
 	transport_flush(ua->transport);
 	ua->sip->closing = false;
 	deferred_run(transport_deferred(ua->transport));
-	if (ua->call_count || list_count(&ua->accounts) != 1)
+	if (call_table_count(ua->calls) || list_count(&ua->accounts) != 1)
 		abort();
 }
 
