@@ -13,6 +13,7 @@
 #include "sip/message/text.h"
 #include "sip/transaction/transaction_layer.h"
 #include "sip/transport/tls.h"
+#include "sip/transport/transport.h"
 
 static void originator_destructor(void *arg)
 {
@@ -283,6 +284,12 @@ struct transaction_layer *originator_layer(const struct originator *origin)
 struct tls_context *originator_tls(const struct originator *origin)
 {
 	return origin->transactions.tls;
+}
+
+int64_t originator_received_ns(const struct originator *origin)
+{
+	return transport_received_ns(
+		transaction_layer_transport(origin->transactions.layer));
 }
 
 /* ---- its registration ---- */

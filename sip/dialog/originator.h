@@ -54,6 +54,8 @@ const char *originator_contact_user(const struct originator *origin);
 const char *originator_target(const struct originator *origin);
 struct transaction_layer *originator_layer(const struct originator *origin);
 struct tls_context *originator_tls(const struct originator *origin);
+/** transport_received_ns() of its user agent: monotonic, ns. */
+int64_t originator_received_ns(const struct originator *origin);
 
 /**
  * The registrar's 2xx to REGISTER: requests follow its Service-Route (RFC 3608).

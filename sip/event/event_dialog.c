@@ -7,9 +7,9 @@
 #include "sip/body/mwi.h"
 #include "sip/body/presence.h"
 #include "sip/dialog/originator.h"
+#include "sip/event/event_table.h"
+#include "sip/event/event_user.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 static const struct {
 	const char *name;
@@ -29,28 +29,27 @@ const char *event_type(enum sip_package package)
 	return packages[package].type;
 }
 
-int event_dialog_init(struct event_dialog *d, struct sip_account *account,
+int event_dialog_init(struct event_dialog *d, struct event_user *user,
 		      struct dialog *dialog)
 {
 	int err = 0;
 
 	if (!d->digest)
-		err = originator_digest(&d->digest, account->origin);
+		err = originator_digest(&d->digest, user->origin);
 	if (err)
 		return err;
 	hash_unlink(&d->he);
 	mem_deref(d->dialog);
 	d->dialog = dialog;
-	if (!d->account) {
-		d->account = mem_ref(account);
-		d->origin = account->origin;
+	if (!d->origin) {
+		d->user = user;
+		d->origin = originator_ref(user->origin);
 	}
-	hash_append(account->ua->events, hash_joaat_str(dialog_callid(dialog)),
-		    &d->he, d);
+	event_table_add(user->table, d, &d->he, dialog_callid(dialog));
 	return 0;
 }
 
-int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
+int event_dialog_accept(struct event_dialog *d, struct event_user *user,
 			const struct sip_msg *msg)
 {
 	struct dialog *dialog;
@@ -58,7 +57,7 @@ int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
 
 	if (err)
 		return err;
-	err = event_dialog_init(d, account, dialog);
+	err = event_dialog_init(d, user, dialog);
 	if (err)
 		mem_deref(dialog);
 	return err;
@@ -70,7 +69,7 @@ void event_dialog_release(struct event_dialog *d)
 	mem_deref(d->req);
 	mem_deref(d->dialog);
 	mem_deref(d->digest);
-	mem_deref(d->account);
+	originator_unref(d->origin);
 }
 
 static bool match_handler(struct le *le, void *arg)
@@ -82,11 +81,11 @@ static bool match_handler(struct le *le, void *arg)
 	       !pl_strcmp(&msg->to.tag, dialog_local_tag(d->dialog));
 }
 
-struct event_dialog *event_dialog_find(struct sip_ua *ua,
+struct event_dialog *event_dialog_find(const struct event_table *table,
 				       const struct sip_msg *msg)
 {
-	return list_ledata(hash_lookup(ua->events, hash_joaat_pl(&msg->callid),
-				       match_handler, (void *)(uintptr_t)msg));
+	return event_table_find(table, &msg->callid, match_handler,
+				(void *)(uintptr_t)msg);
 }
 
 int event_dialog_send(struct event_dialog *d,
@@ -99,7 +98,7 @@ int event_dialog_send(struct event_dialog *d,
 bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
 			    bool over)
 {
-	struct transaction_layer *sip = d->account->ua->sip;
+	struct transaction_layer *sip = originator_layer(d->origin);
 
 	if (over || !dialog_match(d->dialog, msg))
 		(void)server_transaction_reply(NULL, sip, msg, 481,

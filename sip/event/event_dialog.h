@@ -11,11 +11,14 @@
 #include "sip/dialog/dialog.h"
 #include "sip/events.h"
 
+struct event_table;
+struct event_user;
+
 /** First member of a subscription and of a watcher. */
 struct event_dialog {
-	struct le he; /* in ua->events */
-	struct sip_account *account;
-	const struct originator *origin; /* the account's */
+	struct le he; /* in user->table */
+	struct event_user *user;
+	const struct originator *origin; /* of user; referenced */
 	struct dialog *dialog;
 	struct digest *digest;
 	struct client_request *req; /* under way, or NULL */
@@ -25,15 +28,15 @@ struct event_dialog {
 };
 
 /** The dialog is set: others find it by its Call-ID. */
-int event_dialog_init(struct event_dialog *d, struct sip_account *account,
+int event_dialog_init(struct event_dialog *d, struct event_user *user,
 		      struct dialog *dialog);
 /** The same with the dialog that a request of the peer begins. @return 0;
  * -errno */
-int event_dialog_accept(struct event_dialog *d, struct sip_account *account,
+int event_dialog_accept(struct event_dialog *d, struct event_user *user,
 			const struct sip_msg *msg);
 void event_dialog_release(struct event_dialog *d);
 /** The one a request within a dialog belongs to; not established ones too. */
-struct event_dialog *event_dialog_find(struct sip_ua *ua,
+struct event_dialog *event_dialog_find(const struct event_table *table,
 				       const struct sip_msg *msg);
 
 /** A request within it. @return 0; -errno */

@@ -6,13 +6,12 @@
 #include "base/clock.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
+#include "sip/event/event_user.h"
 #include "sip/event/watcher.h"
-#include "sip/events.h"
 #include "sip/message/digest.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* RFC 3856 6.4, RFC 3842 3.4; longer ones are cut to a day. */
 #define EXPIRES_DEFAULT_S 3600
@@ -37,7 +36,6 @@ static uint32_t expires_of(const struct sip_msg *msg)
 /* 200, then how things are (RFC 6665 4.2.1.2). */
 static void accept_for(struct watcher *w, const struct sip_msg *msg)
 {
-	struct sip_account *account = w->d.account;
 	uint32_t expires_s = expires_of(msg);
 	struct contact_params contact;
 
@@ -48,9 +46,9 @@ static void accept_for(struct watcher *w, const struct sip_msg *msg)
 				 watcher_expired, w);
 	else
 		w->ending = WATCHER_END_TIMEOUT;
-	contact_answer(&contact, account->origin, msg);
+	contact_answer(&contact, w->d.origin, msg);
 	(void)server_transaction_replyf(
-		NULL, NULL, account->ua->sip, msg, true, 200, "OK",
+		NULL, NULL, originator_layer(w->d.origin), msg, true, 200, "OK",
 		"%HExpires: %u\r\nContent-Length: 0\r\n\r\n", contact_print,
 		&contact, expires_s);
 }
@@ -64,46 +62,46 @@ static bool accepts(const struct sip_msg *msg, enum sip_package package)
 	       sip_msg_hdr_has_value(msg, SIP_HDR_ACCEPT, "*/*");
 }
 
-static void bad_event(const struct sip_account *account,
-		      const struct sip_msg *msg)
+static void bad_event(const struct event_user *user, const struct sip_msg *msg)
 {
-	const struct served *served = account->served;
+	const struct served *served = user->served;
 	bool both = served->has[0] && served->has[1];
 
 	(void)server_transaction_replyf(
-		NULL, NULL, account->ua->sip, msg, false, 489, "Bad Event",
+		NULL, NULL, originator_layer(user->origin), msg, false, 489,
+		"Bad Event",
 		"Allow-Events: %s%s%s\r\nContent-Length: 0\r\n\r\n",
 		served->has[0] ? sip_package_name(0) : "", both ? ", " : "",
 		served->has[1] ? sip_package_name(1) : "");
 }
 
-void notifier_subscribed(struct sip_account *account, const struct sip_msg *msg)
+void notifier_subscribed(struct event_user *user, const struct sip_msg *msg)
 {
-	struct served *served = account->served;
-	struct sip_ua *ua = account->ua;
+	struct transaction_layer *layer = originator_layer(user->origin);
+	struct served *served = user->served;
 	enum sip_package package;
 	struct watcher *w;
 	struct pl id;
 	int err;
 
 	if (event_read(&package, &id, msg) || !served->has[package]) {
-		bad_event(account, msg);
+		bad_event(user, msg);
 		return;
 	}
 	if (!accepts(msg, package)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 406,
+		(void)server_transaction_reply(NULL, layer, msg, 406,
 					       "Not Acceptable");
 		return;
 	}
 	if (list_count(&served->watchers) >= SIP_WATCHERS_MAX || id.l > 64) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
+		(void)server_transaction_reply(NULL, layer, msg, 503,
 					       "Service Unavailable");
 		return;
 	}
-	err = watcher_new(&w, account, msg, &id);
+	err = watcher_new(&w, user, msg, &id);
 	if (err) {
 		(void)server_transaction_reply(
-			NULL, ua->sip, msg, err == -ENOMEM ? 500 : 400,
+			NULL, layer, msg, err == -ENOMEM ? 500 : 400,
 			err == -ENOMEM ? "Server Internal Error"
 				       : "Bad Request");
 		return;
@@ -127,7 +125,7 @@ void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg)
 	if (!event_dialog_refreshed(d, msg, w->ending != NULL))
 		return;
 	if (event_read(&package, &id, msg) || package != d->package) {
-		bad_event(d->account, msg);
+		bad_event(d->user, msg);
 		return;
 	}
 	dialog_refresh(d->dialog, msg);
@@ -135,23 +133,20 @@ void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg)
 	watcher_notify_soon(w);
 }
 
-/* ---- interface ---- */
+/* ---- the state that is notified ---- */
 
-int sip_account_serve(struct sip_account *account,
-		      const struct sip_event_state *state,
-		      sip_watcher_h *handler, void *arg)
+int notifier_serve(struct event_user *user, const struct sip_event_state *state,
+		   sip_watcher_h *handler, void *arg)
 {
 	struct served *served;
 	struct le *le;
 
-	if (!account_is_native(account))
-		return -EOPNOTSUPP;
-	served = account->served;
+	served = user->served;
 	if (!served) {
 		served = mem_zalloc(sizeof(*served), served_destructor);
 		if (!served)
 			return -ENOMEM;
-		account->served = served;
+		user->served = served;
 	}
 	served->handler = handler;
 	served->arg = arg;
@@ -177,14 +172,14 @@ int sip_account_serve(struct sip_account *account,
 	return 0;
 }
 
-unsigned sip_account_notifies(const struct sip_account *account)
+unsigned notifier_notifies(const struct event_user *user)
 {
 	unsigned count = 0;
 	struct le *le;
 
-	if (!account_is_native(account) || !account->served)
+	if (!user->served)
 		return 0;
-	LIST_FOREACH(&account->served->watchers, le)
+	LIST_FOREACH(&user->served->watchers, le)
 	{
 		const struct watcher *w = le->data;
 
@@ -193,15 +188,15 @@ unsigned sip_account_notifies(const struct sip_account *account)
 	return count;
 }
 
-void sip_account_serve_end(struct sip_account *account)
+void notifier_end(struct event_user *user)
 {
 	struct served *served;
 	struct watcher *w;
 
-	if (!account_is_native(account) || !account->served)
+	if (!user->served)
 		return;
-	served = account->served;
-	account->served = NULL;
+	served = user->served;
+	user->served = NULL;
 	while ((w = list_ledata(list_head(&served->watchers)))) {
 		list_unlink(&w->le);
 		mono_timer_cancel(&w->tmr);

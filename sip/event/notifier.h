@@ -7,13 +7,22 @@
 
 #include <re.h>
 
-struct event_dialog;
-struct sip_account;
+#include "sip/events.h"
 
-/** A SUBSCRIBE outside of dialogs. */
-void notifier_subscribed(struct sip_account *account,
-			 const struct sip_msg *msg);
+struct event_dialog;
+struct event_user;
+
+/** A SUBSCRIBE outside of dialogs. @param user  accepts subscriptions */
+void notifier_subscribed(struct event_user *user, const struct sip_msg *msg);
 /** A SUBSCRIBE within the dialog of a watcher. */
 void watcher_refreshed(struct event_dialog *d, const struct sip_msg *msg);
+
+/** sip_account_serve() */
+int notifier_serve(struct event_user *user, const struct sip_event_state *state,
+		   sip_watcher_h *handler, void *arg);
+/** sip_account_notifies() */
+unsigned notifier_notifies(const struct event_user *user);
+/** sip_account_serve_end() */
+void notifier_end(struct event_user *user);
 
 #endif

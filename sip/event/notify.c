@@ -6,10 +6,8 @@
 #include "base/str.h"
 #include "sip/body/mwi.h"
 #include "sip/body/presence.h"
-#include "sip/events.h"
 #include "sip/message/message.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/ua/ua_internal.h"
 
 static void word_copy(char *dst, size_t size, const struct pl *word)
 {
@@ -66,8 +64,8 @@ static uint16_t body_read(struct notify *n, enum sip_package package,
 	return err ? 400 : 0;
 }
 
-bool notify_read(struct notify *n, struct sip_ua *ua, enum sip_package package,
-		 const struct sip_msg *msg)
+bool notify_read(struct notify *n, struct transaction_layer *layer,
+		 enum sip_package package, const struct sip_msg *msg)
 {
 	enum sip_package named;
 	struct pl id;
@@ -75,24 +73,24 @@ bool notify_read(struct notify *n, struct sip_ua *ua, enum sip_package package,
 	int err = event_read(&named, &id, msg);
 
 	if (err || named != package || pl_isset(&id)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 489,
+		(void)server_transaction_reply(NULL, layer, msg, 489,
 					       "Bad Event");
 		return false;
 	}
 	if (state_read(n, msg)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+		(void)server_transaction_reply(NULL, layer, msg, 400,
 					       "Bad Subscription-State");
 		return false;
 	}
 	code = body_read(n, package, msg);
 	if (code == 415)
 		(void)server_transaction_replyf(
-			NULL, NULL, ua->sip, msg, false, code,
+			NULL, NULL, layer, msg, false, code,
 			"Unsupported Media Type",
 			"Accept: %s\r\nContent-Length: 0\r\n\r\n",
 			event_type(package));
 	else if (code)
-		(void)server_transaction_reply(NULL, ua->sip, msg, code,
+		(void)server_transaction_reply(NULL, layer, msg, code,
 					       "Bad Body");
 	return code == 0;
 }

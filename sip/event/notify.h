@@ -7,6 +7,8 @@
 
 #include "sip/event/event_dialog.h"
 
+struct transaction_layer;
+
 struct notify {
 	bool unsolicited; /* set before: needs no Subscription-State, and
 			   * its state is "unsolicited" */
@@ -27,7 +29,7 @@ struct notify {
  * @param package  it has to be of
  * @return false: it was refused
  */
-bool notify_read(struct notify *n, struct sip_ua *ua, enum sip_package package,
-		 const struct sip_msg *msg);
+bool notify_read(struct notify *n, struct transaction_layer *layer,
+		 enum sip_package package, const struct sip_msg *msg);
 
 #endif

@@ -1,3 +1,5 @@
+#include "sip/event/publish.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -6,14 +8,10 @@
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
-#include "sip/events.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
-#include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 #define EXPIRES_MAX_S   86400
@@ -24,8 +22,7 @@
 #define LOST_MAX 3
 
 struct sip_publication {
-	struct sip_account *account;
-	const struct originator *origin; /* the account's */
+	const struct originator *origin; /* the account's; referenced */
 	struct dialog *dialog; /* Call-ID, tag and CSeq: one for all */
 	struct digest *digest;
 	struct client_request *req;
@@ -53,7 +50,7 @@ static void destructor(void *arg)
 	mem_deref(p->req);
 	mem_deref(p->dialog);
 	mem_deref(p->digest);
-	mem_deref(p->account);
+	originator_unref(p->origin);
 }
 
 static void tell(struct sip_publication *p, enum sip_publication_event event,
@@ -61,9 +58,8 @@ static void tell(struct sip_publication *p, enum sip_publication_event event,
 		 uint32_t expires_s)
 {
 	const struct sip_publication_info info = {
-		.mono_ns =
-			msg ? transport_received_ns(p->account->ua->transport)
-			    : clock_mono_ns(),
+		.mono_ns = msg ? originator_received_ns(p->origin)
+			       : clock_mono_ns(),
 		.code = msg ? msg->scode : 0,
 		.reason = reason,
 		.expires_s = expires_s,
@@ -243,31 +239,28 @@ static void state_take(struct sip_publication *p,
 		p->mwi = *state->mwi;
 }
 
-int sip_publish(struct sip_publication **ret, struct sip_account *account,
-		const struct sip_event_state *state, uint32_t expires_s,
-		sip_publication_h *handler, void *arg)
+int publication_new(struct sip_publication **ret,
+		    const struct originator *origin,
+		    const struct sip_event_state *state, uint32_t expires_s,
+		    sip_publication_h *handler, void *arg)
 {
 	struct sip_publication *p;
 	int err;
 
-	if (!account_is_native(account))
-		return -EOPNOTSUPP;
 	if (expires_s == 0 || expires_s > EXPIRES_MAX_S ||
 	    !state->presence == !state->mwi)
 		return -EINVAL;
 	p = mem_zalloc(sizeof(*p), destructor);
 	if (!p)
 		return -ENOMEM;
-	p->account = mem_ref(account);
-	p->origin = account->origin;
+	p->origin = originator_ref(origin);
 	p->package = state->presence ? SIP_PACKAGE_PRESENCE : SIP_PACKAGE_MWI;
 	state_take(p, state);
 	p->asked_s = expires_s;
 	p->handler = handler;
 	p->arg = arg;
-	err = dialog_new(&p->dialog, account->origin,
-			 originator_aor(account->origin),
-			 originator_aor(account->origin));
+	err = dialog_new(&p->dialog, origin, originator_aor(origin),
+			 originator_aor(origin));
 	if (!err)
 		err = originator_digest(&p->digest, p->origin);
 	if (!err)

@@ -4,18 +4,17 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sip/account.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
+#include "sip/dialog/originator.h"
 #include "sip/event/event_dialog.h"
+#include "sip/event/event_table.h"
+#include "sip/event/event_user.h"
 #include "sip/event/refer_request.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* REFERs outside of dialogs that a user agent carries out at a time. */
 #define REFERRALS_MAX 256
@@ -38,8 +37,8 @@ static void destructor(void *arg)
 {
 	struct sip_referral *r = arg;
 
-	if (r->d.account)
-		r->d.account->ua->referral_count--;
+	if (r->d.user)
+		event_table_referral_ended(r->d.user->table);
 	event_dialog_release(&r->d);
 }
 
@@ -104,15 +103,7 @@ struct sip_referral *sip_referral_free(struct sip_referral *r)
 	return mem_deref(r);
 }
 
-int sip_account_refer(struct sip_account *account, sip_refer_h *handler)
-{
-	if (!account_is_native(account))
-		return -EOPNOTSUPP;
-	account->refer_h = handler;
-	return 0;
-}
-
-static int referral_new(struct sip_referral **ret, struct sip_account *account,
+static int referral_new(struct sip_referral **ret, struct event_user *user,
 			const struct sip_msg *msg)
 {
 	struct sip_referral *r = mem_zalloc(sizeof(*r), destructor);
@@ -124,12 +115,12 @@ static int referral_new(struct sip_referral **ret, struct sip_account *account,
 	r->d.refers = true;
 	r->seq = msg->cseq.num;
 	r->silent = refer_request_is_silent(msg);
-	err = event_dialog_accept(&r->d, account, msg);
+	err = event_dialog_accept(&r->d, user, msg);
 	if (err) {
 		mem_deref(r);
 		return err;
 	}
-	account->ua->referral_count++;
+	event_table_referral_begun(user->table);
 	*ret = r;
 	return 0;
 }
@@ -137,12 +128,12 @@ static int referral_new(struct sip_referral **ret, struct sip_account *account,
 static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 		     uint16_t code, const char *phrase)
 {
-	struct sip_account *account = r->d.account;
 	struct contact_params contact;
 
-	contact_answer(&contact, account->origin, msg);
-	(void)server_transaction_replyf(NULL, NULL, account->ua->sip, msg, true,
-					code, phrase,
+	contact_answer(&contact, r->d.origin, msg);
+	(void)server_transaction_replyf(NULL, NULL,
+					originator_layer(r->d.origin), msg,
+					true, code, phrase,
 					"%H%sExpires: %u\r\n"
 					"Content-Length: 0\r\n\r\n",
 					contact_print, &contact,
@@ -150,40 +141,41 @@ static void accepted(struct sip_referral *r, const struct sip_msg *msg,
 					r->silent ? 0 : EXPIRES_S);
 }
 
-void referral_declined(struct sip_ua *ua, const struct sip_msg *msg)
+void referral_declined(struct transaction_layer *layer,
+		       const struct sip_msg *msg)
 {
 	char *target = NULL;
 	char *replaces = NULL;
 	bool good = refer_request_target(&target, &replaces, msg) == 0;
 
-	(void)server_transaction_reply(NULL, ua->sip, msg, good ? 603 : 400,
+	(void)server_transaction_reply(NULL, layer, msg, good ? 603 : 400,
 				       good ? "Decline" : "Bad Refer-To");
 	mem_deref(target);
 	mem_deref(replaces);
 }
 
-void referral_received(struct sip_account *account, const struct sip_msg *msg)
+void referral_received(struct event_user *user, const struct sip_msg *msg)
 {
-	struct sip_ua *ua = account->ua;
+	struct transaction_layer *layer = originator_layer(user->origin);
 	struct sip_refer_info info = {
-		.mono_ns = transport_received_ns(ua->transport)};
+		.mono_ns = originator_received_ns(user->origin)};
 	struct sip_referral *r = NULL;
 	char *target = NULL;
 	char *replaces = NULL;
 	int err;
 
-	if (ua->referral_count >= REFERRALS_MAX) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
+	if (event_table_referrals(user->table) >= REFERRALS_MAX) {
+		(void)server_transaction_reply(NULL, layer, msg, 503,
 					       "Service Unavailable");
 		return;
 	}
 	err = refer_request_target(&target, &replaces, msg);
 	if (err)
-		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+		(void)server_transaction_reply(NULL, layer, msg, 400,
 					       "Bad Refer-To");
-	else if ((err = referral_new(&r, account, msg)))
+	else if ((err = referral_new(&r, user, msg)))
 		(void)server_transaction_reply(
-			NULL, ua->sip, msg, err == -EBADMSG ? 400 : 500,
+			NULL, layer, msg, err == -EBADMSG ? 400 : 500,
 			err == -EBADMSG ? "Bad Contact"
 					: "Server Internal Error");
 	if (!err) {
@@ -192,7 +184,7 @@ void referral_received(struct sip_account *account, const struct sip_msg *msg)
 		(void)sip_referral_progress(r, 100, "Trying");
 		info.target = target;
 		info.replaces = replaces;
-		account->refer_h(account, r, &info, account->arg);
+		user->refer_h(user->account, r, &info, user->arg);
 	}
 	mem_deref(target);
 	mem_deref(replaces);

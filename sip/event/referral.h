@@ -8,14 +8,15 @@
 #include <re.h>
 
 struct event_dialog;
-struct sip_account;
-struct sip_ua;
+struct event_user;
+struct transaction_layer;
 
-/** refer_h of the account is set. */
-void referral_received(struct sip_account *account, const struct sip_msg *msg);
+/** A REFER outside of dialogs. @param user  its refer_h is set */
+void referral_received(struct event_user *user, const struct sip_msg *msg);
 /** A SUBSCRIBE within the dialog of one. */
 void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg);
 /** Answer a REFER to an account that takes none: 400 or 603. */
-void referral_declined(struct sip_ua *ua, const struct sip_msg *msg);
+void referral_declined(struct transaction_layer *layer,
+		       const struct sip_msg *msg);
 
 #endif

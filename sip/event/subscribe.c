@@ -10,16 +10,13 @@
 #include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/event/event_dialog.h"
+#include "sip/event/event_user.h"
 #include "sip/event/notify.h"
-#include "sip/events.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 /* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
 #define NOTIFY_WAIT_MS (64 * SIP_T1)
@@ -87,9 +84,8 @@ static void subscription_over(struct sip_subscription *s,
 			      const struct sip_msg *msg, const char *reason)
 {
 	struct sip_subscription_info info = {
-		.mono_ns =
-			msg ? transport_received_ns(s->d.account->ua->transport)
-			    : clock_mono_ns(),
+		.mono_ns = msg ? originator_received_ns(s->d.origin)
+			       : clock_mono_ns(),
 		.code = msg && !msg->req ? msg->scode : 0,
 		.reason = reason,
 	};
@@ -173,7 +169,7 @@ static int begin(struct sip_subscription *s)
 
 	if (err)
 		return err;
-	err = event_dialog_init(&s->d, s->d.account, dialog);
+	err = event_dialog_init(&s->d, s->d.user, dialog);
 	if (err) {
 		mem_deref(dialog);
 		return err;
@@ -232,7 +228,7 @@ static void notified(struct sip_subscription *s, const struct sip_msg *msg,
 		     const struct notify *n)
 {
 	struct sip_subscription_info info = {
-		.mono_ns = transport_received_ns(s->d.account->ua->transport),
+		.mono_ns = originator_received_ns(s->d.origin),
 		.reason = n->reason,
 		.state = n->state,
 	};
@@ -261,32 +257,32 @@ static void notified(struct sip_subscription *s, const struct sip_msg *msg,
 void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 {
 	struct sip_subscription *s = (struct sip_subscription *)d;
-	struct sip_ua *ua = d->account->ua;
+	struct transaction_layer *layer = originator_layer(d->origin);
 	struct notify n = {.state = ""};
 
 	/* Another branch's notifier, or one that comes too late. */
 	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_PAUSED ||
 	    (dialog_remote_tag(d->dialog) && !dialog_match(d->dialog, msg))) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 481,
+		(void)server_transaction_reply(NULL, layer, msg, 481,
 					       "Subscription Does Not Exist");
 		return;
 	}
 	if (dialog_remote_tag(d->dialog) && !dialog_in_order(d->dialog, msg)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 500,
+		(void)server_transaction_reply(NULL, layer, msg, 500,
 					       "Server Internal Error");
 		return;
 	}
-	if (!notify_read(&n, ua, d->package, msg))
+	if (!notify_read(&n, layer, d->package, msg))
 		return;
 	/* It makes the dialog, not the 2xx (RFC 6665 4.4.1). */
 	if (!dialog_remote_tag(d->dialog) && dialog_establish(d->dialog, msg)) {
-		(void)server_transaction_reply(NULL, ua->sip, msg, 400,
+		(void)server_transaction_reply(NULL, layer, msg, 400,
 					       "Bad Contact");
 		return;
 	}
 	(void)dialog_in_order(d->dialog, msg);
 	dialog_refresh(d->dialog, msg);
-	(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
+	(void)server_transaction_reply(NULL, layer, msg, 200, "OK");
 	mem_ref(s);
 	notified(s, msg, &n);
 	mem_deref(s);
@@ -294,14 +290,12 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 
 /* ---- interface ---- */
 
-int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
-		  const struct sip_subscribe_params *params)
+int subscription_new(struct sip_subscription **ret, struct event_user *user,
+		     const struct sip_subscribe_params *params)
 {
 	struct sip_subscription *s;
 	int err;
 
-	if (!account_is_native(account))
-		return -EOPNOTSUPP;
 	if (params->expires_s > SUBSCRIBE_EXPIRES_MAX_S ||
 	    (unsigned)params->package >= SIP_PACKAGES)
 		return -EINVAL;
@@ -309,15 +303,14 @@ int sip_subscribe(struct sip_subscription **ret, struct sip_account *account,
 	if (!s)
 		return -ENOMEM;
 	s->d.package = params->package;
-	s->d.account = mem_ref(account);
-	s->d.origin = account->origin;
+	s->d.user = user;
+	s->d.origin = originator_ref(user->origin);
 	s->asked_s = params->expires_s;
 	s->handler = params->handler;
 	s->arg = params->arg;
 	err = params->uri && params->uri[0]
-		      ? peer_uri(&s->uri, account->origin, params->uri)
-		      : text_print(&s->uri, "%s",
-				   originator_aor(account->origin));
+		      ? peer_uri(&s->uri, user->origin, params->uri)
+		      : text_print(&s->uri, "%s", originator_aor(user->origin));
 	if (!err)
 		err = begin(s);
 	if (err) {
@@ -367,7 +360,7 @@ static void first_answered(struct sip_subscription *s,
 			   const struct sip_msg *msg)
 {
 	struct sip_subscription_info info = {
-		.mono_ns = transport_received_ns(s->d.account->ua->transport),
+		.mono_ns = originator_received_ns(s->d.origin),
 		.code = msg->scode,
 		.reason = s->reason,
 	};

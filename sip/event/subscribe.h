@@ -7,8 +7,14 @@
 
 #include <re.h>
 
-struct event_dialog;
+#include "sip/events.h"
 
+struct event_dialog;
+struct event_user;
+
+/** sip_subscribe() */
+int subscription_new(struct sip_subscription **ret, struct event_user *user,
+		     const struct sip_subscribe_params *params);
 /** A NOTIFY of a subscription. */
 void subscription_notified(struct event_dialog *d, const struct sip_msg *msg);
 

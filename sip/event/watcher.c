@@ -8,12 +8,10 @@
 #include "sip/dialog/contact.h"
 #include "sip/dialog/originator.h"
 #include "sip/error.h"
+#include "sip/event/event_user.h"
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/transport/transport.h"
-#include "sip/ua/account_internal.h"
-#include "sip/ua/ua_internal.h"
 
 static void watcher_destructor(void *arg)
 {
@@ -26,7 +24,7 @@ static void watcher_destructor(void *arg)
 	mem_deref(w->uri);
 }
 
-int watcher_new(struct watcher **ret, struct sip_account *account,
+int watcher_new(struct watcher **ret, struct event_user *user,
 		const struct sip_msg *msg, const struct pl *id)
 {
 	struct watcher *w = mem_zalloc(sizeof(*w), watcher_destructor);
@@ -39,7 +37,7 @@ int watcher_new(struct watcher **ret, struct sip_account *account,
 	if (!err && pl_isset(id))
 		err = neg(pl_strdup(&w->id, id));
 	if (!err)
-		err = event_dialog_accept(&w->d, account, msg);
+		err = event_dialog_accept(&w->d, user, msg);
 	if (err) {
 		mem_deref(w);
 		return err;
@@ -53,10 +51,9 @@ int watcher_new(struct watcher **ret, struct sip_account *account,
 void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 		  const struct sip_msg *msg, const char *reason)
 {
-	struct sip_account *account = w->d.account;
-	const struct served *served = account->served;
+	const struct served *served = w->d.user->served;
 	struct sip_watcher_info info = {
-		.mono_ns = msg ? transport_received_ns(account->ua->transport)
+		.mono_ns = msg ? originator_received_ns(w->d.origin)
 			       : clock_mono_ns(),
 		.package = w->d.package,
 		.uri = w->uri,
@@ -75,7 +72,7 @@ void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 	}
 	if (event == SIP_WATCHER_GONE)
 		info.watchers--;
-	served->handler(account, event, &info, served->arg);
+	served->handler(w->d.user->account, event, &info, served->arg);
 }
 
 /* The last that is heard of it: its memory goes, whatever is under way. */
@@ -141,8 +138,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 /* @return 1: there is none any more */
 static int body_print(char *dst, size_t size, const struct watcher *w)
 {
-	const struct sip_account *account = w->d.account;
-	const struct served *served = account->served;
+	const struct served *served = w->d.user->served;
 	int n;
 
 	if (!served)

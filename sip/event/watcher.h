@@ -43,7 +43,7 @@ struct watcher {
  * @param id  of its Event header, or not set
  * @return 0; -EBADMSG; -ENOMEM; -errno
  */
-int watcher_new(struct watcher **ret, struct sip_account *account,
+int watcher_new(struct watcher **ret, struct event_user *user,
 		const struct sip_msg *msg, const struct pl *id);
 /** Tell what is heard of it. @param msg  what says so, or NULL */
 void watcher_tell(struct watcher *w, enum sip_watcher_event event,

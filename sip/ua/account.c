@@ -7,7 +7,7 @@
 #include "sip/call/call_control.h"
 #include "sip/dialog/originator.h"
 #include "sip/digest_server.h"
-#include "sip/events.h"
+#include "sip/event/notifier.h"
 #include "sip/message/digest.h"
 #include "sip/message/headers.h"
 #include "sip/message/text.h"
@@ -38,7 +38,7 @@ static void account_destructor(void *arg)
 	mem_deref(account->keepalive);
 	mem_deref(account->digest);
 	mem_deref(account->origin);
-	mem_deref(account->served);
+	mem_deref(account->event_user.served);
 	mem_deref(account->verifier);
 }
 
@@ -70,7 +70,8 @@ static int account_fill(struct sip_account *account,
 	};
 	int err = originator_new(&account->origin, &origin);
 
-	account->calls.origin = account->origin;
+	account->call_user.origin = account->origin;
+	account->event_user.origin = account->origin;
 	if (!err)
 		err = text_print(&account->username, "%s", p->username);
 	if (!err)
@@ -102,12 +103,17 @@ int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 	if (!account)
 		return -ENOMEM;
 	account->object.ops = &native_ops;
-	account->calls = (struct call_user){
+	account->call_user = (struct call_user){
 		.object = account->object,
 		.table = ua->calls,
 		.incoming_h = incoming_handler,
 		.verify_h = verify_handler,
 		.arg = account,
+	};
+	account->event_user = (struct event_user){
+		.account = account,
+		.table = ua->events,
+		.arg = params->arg,
 	};
 	account->ua = ua;
 	account->regexpire_s =
@@ -153,13 +159,13 @@ int native_account_headers(struct sip_account *account,
 void native_account_call_options(struct sip_account *account,
 				 const struct sip_call_options *options)
 {
-	account->calls.incoming_options = *options;
+	account->call_user.incoming_options = *options;
 }
 
 int native_account_dial(struct sip_call **ret, struct sip_account *account,
 			const struct sip_call_params *params)
 {
-	return call_dial(ret, &account->calls, params);
+	return call_dial(ret, &account->call_user, params);
 }
 
 const char *native_account_username(const struct sip_account *account)
@@ -177,7 +183,7 @@ struct sip_account *native_account_free(struct sip_account *account)
 	account->accepts = false;
 	register_stop(account);
 	out_of_dialog_stop(account);
-	sip_account_serve_end(account);
+	notifier_end(&account->event_user);
 	(void)sip_account_verify(account, NULL);
 	list_unlink(&account->le);
 	return mem_deref(account);

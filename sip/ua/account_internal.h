@@ -8,8 +8,8 @@
 #include <re.h>
 
 #include "base/str.h"
-#include "sip/account.h"
 #include "sip/call/call_user.h"
+#include "sip/event/event_user.h"
 #include "sip/events.h"
 #include "sip/mono_timer.h"
 #include "sip/transport/deferred.h"
@@ -21,7 +21,6 @@ struct dialog;
 struct digest;
 struct keepalive;
 struct originator;
-struct served;
 struct sip_digest_server;
 
 struct sip_account {
@@ -40,7 +39,8 @@ struct sip_account {
 	sip_incoming_h *incoming_h;
 	void *arg;
 	bool accepts;
-	struct call_user calls;
+	struct call_user call_user;
+	struct event_user event_user;
 
 	/* registration */
 	enum register_state state;
@@ -58,9 +58,7 @@ struct sip_account {
 	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
 	struct keepalive *keepalive;    /* NULL: not offered */
 
-	sip_refer_h *refer_h;  /* NULL: REFERs outside of dialogs get 603 */
-	sip_mwi_h *mwi_h;      /* NULL: unsolicited ones are refused */
-	struct served *served; /* to subscribers; NULL: none are taken */
+	sip_mwi_h *mwi_h; /* NULL: unsolicited ones are refused */
 	struct sip_digest_server *verifier; /* NULL: nobody is challenged */
 };
 

@@ -16,11 +16,11 @@
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
+#include "sip/ua/account_events.h"
 #include "sip/ua/account_internal.h"
 #include "sip/ua/digest_server_internal.h"
 #include "sip/ua/register.h"
 #include "sip/ua/ua_internal.h"
-#include "sip/ua/unsolicited_notify.h"
 
 static bool method_is(const struct sip_msg *msg, const char *method)
 {
@@ -94,14 +94,14 @@ static const struct sip_call_options *options_of(struct sip_ua *ua,
 		call ? NULL : account_by_user(ua, msg);
 
 	return call      ? call_options(call)
-	       : account ? &account->calls.incoming_options
+	       : account ? &account->call_user.incoming_options
 			 : NULL;
 }
 
 /* @return true: it belongs to a subscription, ours or another's */
 static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
-	struct event_dialog *d = event_dialog_find(ua, msg);
+	struct event_dialog *d = event_dialog_find(ua->events, msg);
 
 	if (d && !d->notifier && method_is(msg, "NOTIFY"))
 		subscription_notified(d, msg);
@@ -144,7 +144,7 @@ static void notify_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_account *account = account_by_user(ua, msg);
 
-	if (!account || !unsolicited_notify_received(account, msg))
+	if (!account || !account_events_unsolicited(account, msg))
 		(void)server_transaction_reply(NULL, ua->sip, msg, 481,
 					       "Subscription Does Not Exist");
 }
@@ -156,10 +156,10 @@ static void refer_outside(struct sip_ua *ua, const struct sip_msg *msg)
 	if (!account)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
 					       "Not Found");
-	else if (!account->refer_h)
-		referral_declined(ua, msg);
+	else if (!account->event_user.refer_h)
+		referral_declined(ua->sip, msg);
 	else if (digest_server_request(account, msg))
-		referral_received(account, msg);
+		referral_received(&account->event_user, msg);
 }
 
 static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -169,10 +169,10 @@ static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
 	if (!account)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
 					       "Not Found");
-	else if (!account->served)
+	else if (!account->event_user.served)
 		extensions_refuse_method(ua->sip, msg);
 	else if (digest_server_request(account, msg))
-		notifier_subscribed(account, msg);
+		notifier_subscribed(&account->event_user, msg);
 }
 
 static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
@@ -190,7 +190,7 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 		(void)server_transaction_reply(NULL, ua->sip, msg, 503,
 					       "Service Unavailable");
 	else if (digest_server_request(account, msg))
-		call_invited(&account->calls, msg);
+		call_invited(&account->call_user, msg);
 }
 
 static void request_received(struct sip_ua *ua, const struct sip_msg *msg)

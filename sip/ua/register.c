@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/str.h"
-#include "sip/account.h"
 #include "sip/call/extensions.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"

@@ -6,6 +6,7 @@
 #include "sip/call/call_control.h"
 #include "sip/call/call_table.h"
 #include "sip/error.h"
+#include "sip/event/event_table.h"
 #include "sip/message/headers.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
@@ -124,7 +125,7 @@ static int tables_new(struct sip_ua *ua, uint32_t size, uint32_t calls_max)
 	if (!err)
 		err = neg(hash_alloc(&ua->users, ACCOUNT_HASH_SIZE));
 	if (!err)
-		err = neg(hash_alloc(&ua->events, size));
+		err = event_table_new(&ua->events, size);
 	return err;
 }
 

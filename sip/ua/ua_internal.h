@@ -11,6 +11,7 @@
 #include "sip/ua/native_ua.h"
 
 struct call_table;
+struct event_table;
 struct transaction_layer;
 struct transport;
 
@@ -24,9 +25,8 @@ struct sip_ua {
 	struct hash *contacts;  /* accounts by the user of their Contact */
 	struct hash *users;     /* the same ones by their user name */
 	struct hash *registers; /* accounts by the Call-ID of their REGISTER */
-	struct hash *events;    /* event dialogs by Call-ID */
+	struct event_table *events;
 	struct list keepalives;
-	uint32_t referral_count;
 	uint32_t contact_count; /* makes contact users unique */
 	sip_message_h *trace_h;
 	sip_full_h *full_h;
