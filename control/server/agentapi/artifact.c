@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "conf/controller_conf.h"
 #include "control/server/agentapi/common.h"
+#include "control/server/request/upload.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store_artifact.h"
 
@@ -14,11 +15,12 @@ static void refuse(struct request *req, struct reply *rep, int err)
 {
 	switch (err) {
 	case -EFBIG:
-		reply_problem(rep, 413,
-			      "the run has %d artifacts, or they are larger "
-			      "than %llu bytes together (artifact_limit)",
-			      ARTIFACTS_PER_RUN,
-			      (unsigned long long)req->conf->artifact_limit);
+		reply_problem(
+			rep, 413,
+			"the run has %d artifacts, or they are larger "
+			"than %llu bytes together (artifact_limit)",
+			ARTIFACTS_PER_RUN,
+			(unsigned long long)request_conf(req)->artifact_limit);
 		break;
 	case -ENOSPC:
 	case -EDQUOT:
@@ -35,17 +37,18 @@ static void refuse(struct request *req, struct reply *rep, int err)
 /* Write the file, then name it in a row. @return 1 replaced; 0 new; -errno */
 static int keep(struct request *req, struct artifact *a, const void *data)
 {
-	const struct controller_conf *conf = req->conf;
+	const struct controller_conf *conf = request_conf(req);
 	const struct lease_times times = agent_times(req);
 	char session_id[UUID_TEXT_BYTES], old_file[UUID_TEXT_BYTES];
-	int err = store_artifact_check(req->store, a, &times, session_id);
+	int err =
+		store_artifact_check(request_store(req), a, &times, session_id);
 
 	if (err == 0)
 		err = artifact_file_write(conf, session_id, a->file, data,
 					  (size_t)a->size);
 	if (err)
 		return err;
-	err = store_artifact_put(req->store, a, &times, old_file);
+	err = store_artifact_put(request_store(req), a, &times, old_file);
 	if (err < 0)
 		artifact_file_delete(conf, session_id, a->file);
 	else if (err > 0)
@@ -64,17 +67,17 @@ static void hash(const void *data, size_t len,
 
 void agent_lease_artifact(struct request *req, struct reply *rep)
 {
-	const void *data = req->upload ? req->upload->data : "";
-	size_t len = req->upload ? req->upload->len : 0;
+	const void *data = request_upload(req) ? request_upload(req)->data : "";
+	size_t len = request_upload(req) ? request_upload(req)->len : 0;
 	char sha256[APPIMAGE_HASH_BYTES], file[UUID_TEXT_BYTES];
 	struct artifact a = {
-		.agent_id = req->agent_id,
+		.agent_id = request_agent_id(req),
 		.lease_id = agent_lease(req, rep),
-		.name = req->params[1],
+		.name = request_param(req, 1),
 		.size = (int64_t)len,
 		.sha256 = sha256,
 		.file = file,
-		.run_limit_bytes = (int64_t)req->conf->artifact_limit,
+		.run_limit_bytes = (int64_t)request_conf(req)->artifact_limit,
 	};
 	int err;
 
@@ -89,8 +92,9 @@ void agent_lease_artifact(struct request *req, struct reply *rep)
 		reply_pointer(rep, "name", "is no name of an artifact");
 		return;
 	}
-	if (req->upload && strcasecmp(req->upload->media_type,
-				      "application/octet-stream") != 0) {
+	if (request_upload(req) &&
+	    strcasecmp(request_upload(req)->media_type,
+		       "application/octet-stream") != 0) {
 		reply_problem(rep, 415,
 			      "the body must be application/octet-stream");
 		return;

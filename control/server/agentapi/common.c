@@ -22,7 +22,7 @@ static bool read_integer(struct request *req, struct reply *rep,
 			 const char *member, int64_t min, int64_t max,
 			 int64_t *ret)
 {
-	json_t *value = json_object_get(req->body, member);
+	json_t *value = json_object_get(request_body(req), member);
 	char text[120];
 
 	if (json_is_integer(value) && json_integer_value(value) >= min &&
@@ -39,7 +39,7 @@ static bool read_integer(struct request *req, struct reply *rep,
 bool agent_integer(struct request *req, struct reply *rep, const char *member,
 		   int64_t min, int64_t max, int64_t fallback, int64_t *ret)
 {
-	if (json_object_get(req->body, member))
+	if (json_object_get(request_body(req), member))
 		return read_integer(req, rep, member, min, max, ret);
 	*ret = fallback;
 	return true;
@@ -55,7 +55,7 @@ bool agent_integer_required(struct request *req, struct reply *rep,
 const char *agent_text(struct request *req, struct reply *rep,
 		       const char *member, size_t max_bytes, bool required)
 {
-	json_t *value = json_object_get(req->body, member);
+	json_t *value = json_object_get(request_body(req), member);
 	const char *text = json_string_value(value);
 	char problem[80];
 
@@ -71,8 +71,8 @@ const char *agent_text(struct request *req, struct reply *rep,
 
 const char *agent_lease(struct request *req, struct reply *rep)
 {
-	if (uuid_valid(req->params[0]))
-		return req->params[0];
+	if (uuid_valid(request_param(req, 0)))
+		return request_param(req, 0);
 	reply_problem(rep, 404, "there is no such lease");
 	return NULL;
 }
@@ -96,5 +96,5 @@ void agent_refuse(struct reply *rep, int err)
 
 struct lease_times agent_times(struct request *req)
 {
-	return run_lease_times(req->conf, store_now_ms());
+	return run_lease_times(request_conf(req), store_now_ms());
 }

@@ -23,21 +23,22 @@ void agent_lease_start(struct request *req, struct reply *rep)
 
 	if (!lease)
 		return;
-	err = lease_start(req->store, req->agent_id, lease, &times);
+	err = lease_start(request_store(req), request_agent_id(req), lease,
+			  &times);
 	if (err) {
 		agent_refuse(rep, err);
 		return;
 	}
-	reply_json(
-		rep, 200,
-		json_pack("{s:I}", "lease_s", (json_int_t)req->conf->lease_s));
+	reply_json(rep, 200,
+		   json_pack("{s:I}", "lease_s",
+			     (json_int_t)request_conf(req)->lease_s));
 }
 
 void agent_lease_renew(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
 	const char *lease = agent_lease(req, rep);
-	const json_t *value = json_object_get(req->body, "progress");
+	const json_t *value = json_object_get(request_body(req), "progress");
 	double progress = json_number_value(value);
 	bool cancel;
 	int err;
@@ -50,15 +51,15 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 		reply_pointer(rep, "/progress", "must be from 0 to 1");
 		return;
 	}
-	err = lease_renew(req->store, req->agent_id, lease, progress, &times,
-			  &cancel);
+	err = lease_renew(request_store(req), request_agent_id(req), lease,
+			  progress, &times, &cancel);
 	if (err) {
 		agent_refuse(rep, err);
 		return;
 	}
 	reply_json(rep, 200,
 		   json_pack("{s:I, s:s, s:I}", "lease_s",
-			     (json_int_t)req->conf->lease_s, "command",
+			     (json_int_t)request_conf(req)->lease_s, "command",
 			     cancel ? "cancel" : "continue", "server_time",
 			     (json_int_t)times.now * 1000));
 }
@@ -74,31 +75,32 @@ void agent_lease_barrier(struct request *req, struct reply *rep)
 
 	if (!lease)
 		return;
-	if (str_to_u64(req->params[1], 1000, &step)) {
+	if (str_to_u64(request_param(req, 1), 1000, &step)) {
 		reply_problem(rep, 404, "there is no such step");
 		return;
 	}
-	if (!json_is_true(json_object_get(req->body, "ready"))) {
+	if (!json_is_true(json_object_get(request_body(req), "ready"))) {
 		reply_problem(rep, 422, "ready must be true");
 		reply_pointer(rep, "/ready", "must be true");
 		return;
 	}
-	err = lease_ready(req->store, req->agent_id, lease, (int64_t)step,
-			  &times, &go_in_ms, &last);
+	err = lease_ready(request_store(req), request_agent_id(req), lease,
+			  (int64_t)step, &times, &go_in_ms, &last);
 	if (err == -ERANGE) {
 		reply_problem(rep, 422,
 			      "step %s has not begun: the barrier of the step "
 			      "before is not passed",
-			      req->params[1]);
-	} else if (err == -ECANCELED || (err == -EAGAIN && req->waited)) {
-		rep->status = 204; /* the renewal tells it which */
+			      request_param(req, 1));
+	} else if (err == -ECANCELED ||
+		   (err == -EAGAIN && request_waited(req))) {
+		reply_empty(rep, 204); /* the renewal tells it which */
 	} else if (err == -EAGAIN) {
-		rep->park_ms = BARRIER_MS;
+		reply_park(rep, BARRIER_MS);
 	} else if (err) {
 		agent_refuse(rep, err);
 	} else {
 		if (last)
-			controller_wake_parked(req->controller);
+			controller_wake_parked(request_controller(req));
 		reply_json(
 			rep, 200,
 			json_pack("{s:I}", "go_in_ms", (json_int_t)go_in_ms));
@@ -155,15 +157,15 @@ void agent_lease_finish(struct request *req, struct reply *rep)
 		return;
 	copy_reason(reason, text);
 	end.reason = reason;
-	err = lease_finish(req->store, req->agent_id, lease, &end, &times,
-			   &missing);
+	err = lease_finish(request_store(req), request_agent_id(req), lease,
+			   &end, &times, &missing);
 	if (err == -EBUSY && missing) {
 		reply_problem(rep, 409, "uploads are missing");
-		(void)json_object_set(rep->body, "missing", missing);
+		reply_member(rep, "missing", missing);
 	} else if (err) {
 		agent_refuse(rep, err);
 	} else {
-		run_engine_poke(req->controller);
+		run_engine_poke(request_controller(req));
 		reply_json(rep, 200, NULL);
 	}
 	json_decref(missing);

@@ -16,18 +16,18 @@
 static int64_t arrival(struct request *req, int64_t now)
 {
 	static const char key[] = "\x01 arrived";
-	const json_t *kept = json_object_get(req->body, key);
+	const json_t *kept = json_object_get(request_body(req), key);
 
 	if (json_is_integer(kept) && json_integer_value(kept) <= now)
 		return json_integer_value(kept);
-	(void)json_object_set_new(req->body, key, json_integer(now));
+	(void)json_object_set_new(request_body(req), key, json_integer(now));
 	return now;
 }
 
 static bool read_held(struct request *req, struct reply *rep,
 		      struct lease_poll *poll)
 {
-	json_t *held = json_object_get(req->body, "leases");
+	json_t *held = json_object_get(request_body(req), "leases");
 
 	if (held &&
 	    (!json_is_array(held) || json_array_size(held) > HELD_MAX)) {
@@ -42,7 +42,7 @@ static bool read_held(struct request *req, struct reply *rep,
 static bool read_features(struct request *req, struct reply *rep,
 			  struct lease_poll *poll)
 {
-	json_t *features = json_object_get(req->body, "features");
+	json_t *features = json_object_get(request_body(req), "features");
 
 	if (features && !json_is_array(features)) {
 		reply_problem(rep, 422, "features must be an array");
@@ -69,9 +69,9 @@ static bool check(struct reply *rep, bool good, const char *member,
 
 static bool check_optional(const struct request *req, struct reply *rep)
 {
-	const json_t *draining = json_object_get(req->body, "draining");
-	const json_t *cursor = json_object_get(req->body, "cursor");
-	const json_t *t = json_object_get(req->body, "t");
+	const json_t *draining = json_object_get(request_body(req), "draining");
+	const json_t *cursor = json_object_get(request_body(req), "cursor");
+	const json_t *t = json_object_get(request_body(req), "t");
 
 	return check(rep, !draining || json_is_boolean(draining), "draining",
 		     "must be true or false") &&
@@ -86,7 +86,7 @@ static bool check_optional(const struct request *req, struct reply *rep)
  * it was told when it enrolled. */
 static void answer(struct request *req, struct reply *rep, json_t *jobs)
 {
-	const struct controller_conf *conf = req->conf;
+	const struct controller_conf *conf = request_conf(req);
 
 	reply_json(rep, 200,
 		   json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "cursor", "0",
@@ -99,13 +99,13 @@ static void answer(struct request *req, struct reply *rep, json_t *jobs)
 void agent_poll(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
-	struct lease_poll poll = {.agent_id = req->agent_id};
-	const json_t *t = json_object_get(req->body, "t");
+	struct lease_poll poll = {.agent_id = request_agent_id(req)};
+	const json_t *t = json_object_get(request_body(req), "t");
 	bool spread;
 	json_t *jobs;
 	int err;
 
-	if (!req->body) {
+	if (!request_body(req)) {
 		reply_problem(rep, 422, "the body must be a JSON object");
 		return;
 	}
@@ -114,39 +114,41 @@ void agent_poll(struct request *req, struct reply *rep)
 	    !read_held(req, rep, &poll) || !read_features(req, rep, &poll) ||
 	    !check_optional(req, rep))
 		return;
-	poll.draining = json_is_true(json_object_get(req->body, "draining"));
+	poll.draining =
+		json_is_true(json_object_get(request_body(req), "draining"));
 	poll.arrived = arrival(req, times.now);
 	if (json_is_integer(t) && poll.arrived == times.now) {
 		poll.has_offset = true;
 		poll.offset_us = json_integer_value(t) - times.now * 1000;
 	}
-	err = lease_poll(req->store, &poll, &times, &jobs, &spread);
+	err = lease_poll(request_store(req), &poll, &times, &jobs, &spread);
 	if (err) {
 		agent_refuse(rep, err);
 		return;
 	}
 	if (spread)
-		run_engine_poke(req->controller);
+		run_engine_poke(request_controller(req));
 	if (json_array_size(jobs)) {
 		answer(req, rep, jobs);
 		return;
 	}
 	json_decref(jobs);
-	if (req->waited)
-		rep->status = 204;
+	if (request_waited(req))
+		reply_empty(rep, 204);
 	else
-		rep->park_ms = req->conf->poll_s * 1000;
+		reply_park(rep, request_conf(req)->poll_s * 1000);
 }
 
 void agent_disconnect(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
-	int err = lease_disconnect(req->store, req->agent_id, &times);
+	int err = lease_disconnect(request_store(req), request_agent_id(req),
+				   &times);
 
 	if (err) {
 		agent_refuse(rep, err);
 		return;
 	}
-	run_engine_poke(req->controller);
-	rep->status = 204;
+	run_engine_poke(request_controller(req));
+	reply_empty(rep, 204);
 }

@@ -42,7 +42,7 @@ static bool name_valid(const char *name)
 static void answer(struct request *req, struct reply *rep, int64_t id,
 		   const char *secret)
 {
-	const struct controller_conf *conf = req->conf;
+	const struct controller_conf *conf = request_conf(req);
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), "%lld", (long long)id);
@@ -62,11 +62,11 @@ static void enrol(struct request *req, struct reply *rep,
 	int64_t id;
 	int err;
 
-	err = store_agent_enrol(req->store, agent, secret, &id);
+	err = store_agent_enrol(request_store(req), agent, secret, &id);
 	switch (err) {
 	case 0:
 		log_info("agent %s enrolled from %s", agent->name,
-			 req->remote_addr);
+			 request_remote_addr(req));
 		answer(req, rep, id, secret);
 		break;
 	case -EACCES:
@@ -87,9 +87,9 @@ static void enrol(struct request *req, struct reply *rep,
 
 void agent_register(struct request *req, struct reply *rep)
 {
-	json_t *features = json_object_get(req->body, "features");
+	json_t *features = json_object_get(request_body(req), "features");
 	struct agent_new agent = {.protocol = PROTOCOL,
-				  .address = req->remote_addr,
+				  .address = request_remote_addr(req),
 				  .now = store_now_ms()};
 
 	agent.token = agent_text(req, rep, "token", 256, true);
@@ -110,7 +110,7 @@ void agent_register(struct request *req, struct reply *rep)
 		reply_pointer(rep, "/features", "must be an array");
 		return;
 	}
-	if (!speaks(json_object_get(req->body, "protocols"))) {
+	if (!speaks(json_object_get(request_body(req), "protocols"))) {
 		reply_problem(rep, 426,
 			      "this controller speaks version %d of the agent "
 			      "protocol only",

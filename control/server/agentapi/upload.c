@@ -8,7 +8,7 @@ static void upload(struct request *req, struct reply *rep,
 		   enum ingest_kind kind, const char *member)
 {
 	const struct lease_times times = agent_times(req);
-	struct ingest u = {.agent_id = req->agent_id, .kind = kind};
+	struct ingest u = {.agent_id = request_agent_id(req), .kind = kind};
 	char reason[WIRE_REASON_BYTES];
 	struct ingest_result result;
 	json_int_t count;
@@ -19,14 +19,14 @@ static void upload(struct request *req, struct reply *rep,
 		return;
 	if (!agent_integer_required(req, rep, "seq", 1, INT32_MAX, &u.seq))
 		return;
-	u.items = json_object_get(req->body, member);
-	if (req->body_text.at)
-		json_text_member(req->body_text, member, &u.text);
+	u.items = json_object_get(request_body(req), member);
+	if (request_body_text(req).at)
+		json_text_member(request_body_text(req), member, &u.text);
 	if (ingest_check(kind, u.items, reason)) {
 		reply_problem(rep, 422, "%s", reason);
 		return;
 	}
-	err = store_ingest(req->store, &u, &times, &result);
+	err = store_ingest(request_store(req), &u, &times, &result);
 	if (err == -EINVAL) {
 		reply_problem(rep, 422, "/series: a point of another role");
 		return;

@@ -79,7 +79,8 @@ void agent_pool_token(struct request *req, struct reply *rep)
 	shown_once = pool_issue(values);
 	json_object_set_new(values, "updated_at", json_integer(store_now_ms()));
 	if (param_id(req, 0, &id))
-		err = record_update(req->store, &pool_table, id, values, NULL);
+		err = record_update(request_store(req), &pool_table, id, values,
+				    NULL);
 	json_decref(values);
 	if (err) {
 		json_decref(shown_once);
@@ -130,7 +131,7 @@ static int64_t number(json_t *row, const char *name)
 
 static int present(struct request *req, json_t *row)
 {
-	const int64_t lease_ms = (int64_t)req->conf->lease_s * 1000;
+	const int64_t lease_ms = (int64_t)request_conf(req)->lease_s * 1000;
 	int64_t silent_ms = store_now_ms() - number(row, "last_seen_ms");
 	const char *state = "online";
 
@@ -185,7 +186,7 @@ static bool may_delete(struct request *req, int64_t id, struct reply *rep)
 	json_t *row;
 	bool busy;
 
-	if (record_get(req->store, &table, id, &row))
+	if (record_get(request_store(req), &table, id, &row))
 		return true; /* the deletion will say what is wrong */
 	busy = number(row, "in_use") > 0;
 	json_decref(row);
@@ -210,6 +211,6 @@ const struct resource agent_resource = {
 void agent_replace(struct request *req, struct reply *rep)
 {
 	resource_replace(req, rep);
-	if (rep->status == 200) /* what waits may have a place now */
-		run_engine_poke(req->controller);
+	if (reply_status(rep) == 200) /* what waits may have a place now */
+		run_engine_poke(request_controller(req));
 }

@@ -7,6 +7,7 @@
 #include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource_type.h"
+#include "control/server/request/upload.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 
@@ -108,8 +109,8 @@ static int file_path(const struct request *req, char path[CONF_PATH_BYTES],
 	int err = str_print(below, sizeof(below), APPIMAGE_DIR "/%s", name);
 
 	if (err >= 0)
-		err = conf_path(path, CONF_PATH_BYTES, req->conf->state_dir,
-				below);
+		err = conf_path(path, CONF_PATH_BYTES,
+				request_conf(req)->state_dir, below);
 	return err < 0 ? err : 0;
 }
 
@@ -157,7 +158,7 @@ static void strip_path(json_t *values)
 static void read_source(struct request *req, struct source *s, json_t *values,
 			struct reply *rep)
 {
-	const struct upload *u = req->upload;
+	const struct upload *u = request_upload(req);
 	json_t *content = json_object_get(values, "content");
 	json_t *type;
 
@@ -186,7 +187,7 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 		json_object_set_new(values, "media_type",
 				    json_string("application/octet-stream"));
 	json_object_del(values, "content");
-	if (rep->status == 0 && s->len == 0 &&
+	if (reply_status(rep) == 0 && s->len == 0 &&
 	    strcmp(json_string_value(json_object_get(values, "kind")),
 		   "prompt") == 0)
 		field_error(rep, "/content",
@@ -257,7 +258,8 @@ static void insert(struct request *req, struct reply *rep, struct source *s,
 		return;
 	}
 	describe(s, values);
-	err = record_insert(req->store, &table, values, take_place, &id);
+	err = record_insert(request_store(req), &table, values, take_place,
+			    &id);
 	if (err) {
 		unlink(s->path);
 		reply_store_error(rep, err, "appimage");
@@ -270,13 +272,14 @@ void appimage_create(struct request *req, struct reply *rep)
 {
 	struct source s = {.data = NULL};
 	json_t *values = fields_read(
-		req, req->body, req->body_is_form, "", create_fields,
-		sizeof(create_fields) / sizeof(*create_fields), rep);
+		req, request_body(req), request_body_is_form(req), "",
+		create_fields, sizeof(create_fields) / sizeof(*create_fields),
+		rep);
 
 	if (!values)
 		return;
 	read_source(req, &s, values, rep);
-	if (rep->status == 0)
+	if (reply_status(rep) == 0)
 		insert(req, rep, &s, values);
 	free(s.decoded);
 	json_decref(values);
@@ -307,7 +310,7 @@ static void reply_content(struct request *req, struct reply *rep, int64_t id,
 	json_t *row = NULL;
 
 	if (err == 0)
-		err = record_get(req->store, &table, id, &row);
+		err = record_get(request_store(req), &table, id, &row);
 	if (err)
 		reply_store_error(rep, err, "appimage");
 	else
@@ -326,7 +329,8 @@ void appimage_content(struct request *req, struct reply *rep)
 void agent_appimage(struct request *req, struct reply *rep)
 {
 	int64_t id = 0;
-	int err = store_appimage_find(req->store, req->params[0], &id);
+	int err = store_appimage_find(request_store(req), request_param(req, 0),
+				      &id);
 
 	reply_content(req, rep, id, err);
 }
@@ -336,7 +340,7 @@ static bool may_delete(struct request *req, int64_t id, struct reply *rep)
 {
 	json_t *row;
 	bool may = true;
-	int err = record_get(req->store, &table, id, &row);
+	int err = record_get(request_store(req), &table, id, &row);
 
 	if (err) {
 		reply_store_error(rep, err, "appimage");
@@ -357,7 +361,7 @@ void appimage_delete(struct request *req, struct reply *rep)
 	int64_t id;
 
 	resource_delete(req, rep);
-	if (rep->status == 204 && param_id(req, 0, &id) &&
+	if (reply_status(rep) == 204 && param_id(req, 0, &id) &&
 	    id_path(req, path, id) == 0 && unlink(path))
 		log_warning("%s: %s", path, strerror(errno));
 }

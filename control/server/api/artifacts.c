@@ -21,10 +21,10 @@ void run_artifacts(struct request *req, struct reply *rep)
 
 	if (!page_read(req, &page, rep))
 		return;
-	err = store_run_get(req->store, req->params[0], &run);
+	err = store_run_get(request_store(req), request_param(req, 0), &run);
 	if (err == 0) {
 		err = store_artifact_list(
-			req->store,
+			request_store(req),
 			json_integer_value(json_object_get(run, "id")), &page,
 			&rows, &total);
 		json_decref(run);
@@ -39,9 +39,10 @@ static void send_artifact(struct request *req, struct reply *rep,
 			  const char *session_id,
 			  const struct artifact_found *found)
 {
-	const char *name = req->params[2];
+	const char *name = request_param(req, 2);
 	char path[CONF_PATH_BYTES];
-	int err = artifact_file_path(path, req->conf, session_id, found->file);
+	int err = artifact_file_path(path, request_conf(req), session_id,
+				     found->file);
 
 	if (err == 0)
 		err = reply_file(rep, path, name, found->sha256,
@@ -56,15 +57,17 @@ void run_artifact_content(struct request *req, struct reply *rep)
 {
 	struct artifact_found found;
 	json_t *run;
-	int err = store_run_get(req->store, req->params[0], &run);
+	int err =
+		store_run_get(request_store(req), request_param(req, 0), &run);
 
 	if (err) {
 		reply_store_error(rep, err, "run");
 		return;
 	}
 	err = store_artifact_find(
-		req->store, json_integer_value(json_object_get(run, "id")),
-		req->params[1], req->params[2], &found);
+		request_store(req),
+		json_integer_value(json_object_get(run, "id")),
+		request_param(req, 1), request_param(req, 2), &found);
 	if (err)
 		reply_store_error(rep, err, "artifact");
 	else

@@ -45,8 +45,8 @@ static int detail(struct request *req, json_t *row)
 {
 	json_t *tries;
 	int err = store_callback_tries(
-		req->store, json_integer_value(json_object_get(row, "id")),
-		&tries);
+		request_store(req),
+		json_integer_value(json_object_get(row, "id")), &tries);
 
 	if (err)
 		return err;
@@ -71,10 +71,10 @@ void run_callbacks(struct request *req, struct reply *rep)
 
 	if (!page_read(req, &page, rep))
 		return;
-	err = store_run_get(req->store, req->params[0], &run);
+	err = store_run_get(request_store(req), request_param(req, 0), &run);
 	if (!err)
 		err = record_list_of(
-			req->store, &table, "c.run_id",
+			request_store(req), &table, "c.run_id",
 			json_integer_value(json_object_get(run, "id")), &page,
 			&rows, &total);
 	json_decref(run);
@@ -182,7 +182,7 @@ static int check_url(struct request *req, const char *url,
 	struct netlist allow;
 
 	/* the configuration was checked when it was read */
-	if (netlist_parse(&allow, req->conf->callback_allow))
+	if (netlist_parse(&allow, request_conf(req)->callback_allow))
 		allow.count = 0;
 	return callback_url_check(url, &allow, reason);
 }
@@ -240,7 +240,8 @@ static int set_template(struct request *req, const char *name, json_t *callback,
 	int err = 0;
 
 	if (name[0])
-		err = store_callback_template(req->store, name, &template);
+		err = store_callback_template(request_store(req), name,
+					      &template);
 	if (err == -ENOENT) {
 		plan_key_error(errors, "callback_template_name", "",
 			       "there is no callback template of this name");
@@ -269,8 +270,8 @@ int callback_override(struct request *req, json_t *test, json_t *errors)
 		    json_object_set_new(test, "callback", callback))
 			return -ENOMEM;
 	}
-	if (text_key(req->body, "callback_url", CALLBACK_URL_BYTES - 1, errors,
-		     &value)) {
+	if (text_key(request_body(req), "callback_url", CALLBACK_URL_BYTES - 1,
+		     errors, &value)) {
 		if (json_string_length(value) &&
 		    check_url(req, json_string_value(value), reason))
 			plan_key_error(errors, "callback_url", "", "%s",
@@ -280,12 +281,13 @@ int callback_override(struct request *req, json_t *test, json_t *errors)
 			test, "callback_on_failure",
 			json_integer(json_string_length(value) > 0));
 	}
-	if (text_key(req->body, "callback_secret", 255, errors, &value))
+	if (text_key(request_body(req), "callback_secret", 255, errors, &value))
 		err |= json_object_set(callback, "secret", value);
-	set_flag(req->body, test, errors);
+	set_flag(request_body(req), test, errors);
 	if (err)
 		return -ENOMEM;
-	if (text_key(req->body, "callback_template_name", 200, errors, &value))
+	if (text_key(request_body(req), "callback_template_name", 200, errors,
+		     &value))
 		return set_template(req, json_string_value(value), callback,
 				    errors);
 	return 0;

@@ -98,8 +98,7 @@ static int add_row(unsigned line, json_t *row, void *arg)
 		sizeof(credential_fields) / sizeof(*credential_fields), t->rep);
 	if (credential)
 		json_array_append_new(t->credentials, credential);
-	return json_array_size(json_object_get(t->rep->body, "errors")) >
-	       ROW_ERRORS_MAX;
+	return reply_error_count(t->rep) > ROW_ERRORS_MAX;
 }
 
 /* Whether the next entry of this username in the pool has a password. */
@@ -121,7 +120,7 @@ static json_t *stored_passwords(struct request *req)
 	size_t i;
 
 	if (!param_id(req, 0, &id) ||
-	    store_credentials_get(req->store, id, &list))
+	    store_credentials_get(request_store(req), id, &list))
 		return stored;
 	json_array_foreach(list, i, credential)
 	{
@@ -193,7 +192,7 @@ static void check_table(struct request *req, json_t *values, struct reply *rep)
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
 	check_table(req, values, rep);
-	if (rep->status == 0)
+	if (reply_status(rep) == 0)
 		check_passwords(req, json_object_get(values, "credentials"),
 				rep);
 }
@@ -204,8 +203,8 @@ static int detail(struct request *req, json_t *row)
 	int err;
 
 	err = store_credentials_get(
-		req->store, json_integer_value(json_object_get(row, "id")),
-		&credentials);
+		request_store(req),
+		json_integer_value(json_object_get(row, "id")), &credentials);
 	if (err)
 		return err;
 	json_object_set_new(row, "credentials", credentials);

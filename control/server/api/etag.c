@@ -79,13 +79,12 @@ bool etag_allows(const char *list, const char *tag)
 
 void etag_reply(struct request *req, struct reply *rep, const char *tag)
 {
-	const char *known = req->header(req, "If-None-Match");
+	const char *known = request_header(req, "If-None-Match");
 
 	reply_header(rep, "ETag", "%s", tag);
-	if (rep->status != 200 || strcmp(req->method, "GET") != 0 || !known ||
+	if (reply_status(rep) != 200 ||
+	    strcmp(request_method(req), "GET") != 0 || !known ||
 	    !listed(known, tag, strlen(tag)))
 		return;
-	json_decref(rep->body);
-	rep->body = NULL;
-	rep->status = 304;
+	reply_empty(rep, 304);
 }

@@ -36,11 +36,7 @@ int reply_file(struct reply *rep, const char *path, const char *filename,
 		close(fd);
 		return err;
 	}
-	rep->status = 200;
-	rep->has_file = true;
-	rep->file_fd = fd;
-	rep->file_len = (uint64_t)st.st_size;
-	rep->content_type = type;
+	reply_fd(rep, fd, (uint64_t)st.st_size, type);
 	reply_header(rep, "ETag", "\"%s\"", sha256);
 	add_disposition(rep, filename);
 	/* it goes to a browser too: nothing of it may run there */

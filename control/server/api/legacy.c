@@ -11,20 +11,22 @@
  * @return false: rep is a 422 */
 static bool move_id(struct request *req, char id[ID_BYTES], struct reply *rep)
 {
-	json_t *value = json_object_get(req->body, "id");
+	json_t *value = json_object_get(request_body(req), "id");
+	int64_t record;
 
 	if (json_is_integer(value))
 		(void)snprintf(id, ID_BYTES, "%" JSON_INTEGER_FORMAT,
 			       json_integer_value(value));
-	else if (json_is_string(value) && req->body_is_form)
+	else if (json_is_string(value) && request_body_is_form(req))
 		(void)snprintf(id, ID_BYTES, "%s", json_string_value(value));
 	else
 		field_error(rep, "/id", "must be the number of the record");
-	if (rep->status)
+	if (reply_status(rep))
 		return false;
-	json_object_del(req->body, "id");
-	req->params[0] = id;
-	(void)param_id(req, 0, &rep->successor_id);
+	json_object_del(request_body(req), "id");
+	request_set_param(req, 0, id);
+	if (param_id(req, 0, &record))
+		reply_successor(rep, record);
 	return true;
 }
 
@@ -39,7 +41,7 @@ void legacy_update(struct request *req, struct reply *rep)
 
 	if (move_id(req, id, rep))
 		resource_replace(req, rep);
-	req->params[0] = NULL;
+	request_set_param(req, 0, NULL);
 }
 
 void legacy_delete(struct request *req, struct reply *rep)
@@ -48,5 +50,5 @@ void legacy_delete(struct request *req, struct reply *rep)
 
 	if (move_id(req, id, rep))
 		resource_delete(req, rep);
-	req->params[0] = NULL;
+	request_set_param(req, 0, NULL);
 }

@@ -26,7 +26,7 @@ static bool read_number(const struct request *req, const char *name,
 
 bool page_read(const struct request *req, struct page *ret, struct reply *rep)
 {
-	uint32_t max = req->conf->page_limit;
+	uint32_t max = request_conf(req)->page_limit;
 
 	ret->start = 0;
 	ret->count = max < PAGE_COUNT ? max : PAGE_COUNT;
@@ -40,7 +40,7 @@ bool page_read_all(const struct request *req, struct page *ret,
 	if (!page_read(req, ret, rep))
 		return false;
 	if (!query_get(req, "count"))
-		ret->count = req->conf->page_limit;
+		ret->count = request_conf(req)->page_limit;
 	return true;
 }
 
@@ -68,7 +68,7 @@ static bool other_query(const struct request *req, char *dst, size_t size)
 	size_t i;
 
 	dst[0] = '\0';
-	json_array_foreach(req->query, i, pair)
+	json_array_foreach(request_query(req), i, pair)
 	{
 		const char *name = json_string_value(json_array_get(pair, 0));
 		const char *value = json_string_value(json_array_get(pair, 1));
@@ -94,7 +94,7 @@ static bool add_link(char *links, size_t size, const struct request *req,
 
 	return str_print(links + used, size - used,
 			 "%s</api/v2%s?start=%lld&count=%lld%s>; rel=\"%s\"",
-			 used ? ", " : "", req->path, (long long)start,
+			 used ? ", " : "", request_path(req), (long long)start,
 			 (long long)count, query, rel) >= 0;
 }
 

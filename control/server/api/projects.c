@@ -119,7 +119,7 @@ static json_t *read_callback(struct request *req, struct reply *rep)
 	else if (json_array_size(errors))
 		start_refuse(rep, errors);
 	json_decref(errors);
-	if (rep->status) {
+	if (reply_status(rep)) {
 		json_decref(told);
 		return NULL;
 	}
@@ -148,10 +148,10 @@ static bool start(struct request *req, struct reply *rep, json_t *project,
 	if (json_integer_value(json_object_get(told, "callback_on_failure")))
 		start.callback = json_object_get(told, "callback");
 	errors = json_array();
-	err = project_run_start(req->store, &start, errors, started);
+	err = project_run_start(request_store(req), &start, errors, started);
 	json_decref(told);
 	if (!err)
-		run_engine_poke(req->controller);
+		run_engine_poke(request_controller(req));
 	else if (err == -EINVAL)
 		start_refuse(rep, errors);
 	else
@@ -165,7 +165,7 @@ static void status_url(const struct request *req,
 		       char url[static URL_BYTES])
 {
 	str_print(url, URL_BYTES, "%s/api/v2/projects/runs/%s/status",
-		  req->base_url, run->uuid);
+		  request_base_url(req), run->uuid);
 }
 
 void project_run(struct request *req, struct reply *rep)
@@ -182,8 +182,8 @@ void project_run(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "project");
 		return;
 	}
-	values = fields_read(req, req->body, req->body_is_form, "", fields,
-			     COUNT(fields), rep);
+	values = fields_read(req, request_body(req), request_body_is_form(req),
+			     "", fields, COUNT(fields), rep);
 	if (values && start(req, rep, project, values, &started)) {
 		status_url(req, &started, url);
 		reply_json(rep, 200,
@@ -209,8 +209,8 @@ static json_t *find_project(struct request *req, json_t *values,
 		return NULL;
 	}
 	if (json_is_null(id))
-		err = store_project_find(req->store, json_string_value(name),
-					 &number);
+		err = store_project_find(request_store(req),
+					 json_string_value(name), &number);
 	if (!err)
 		err = resource_find(req, &project_resource, number, &project);
 	if (err == -ENOENT) {
@@ -239,10 +239,11 @@ static void reply_legacy(const struct request *req, struct reply *rep,
 	status_url(req, started, status);
 	if (started->kiosk_id[0])
 		str_print(report, sizeof(report), "%s/kiosk/project/%s/%s",
-			  req->base_url, started->uuid, started->kiosk_id);
+			  request_base_url(req), started->uuid,
+			  started->kiosk_id);
 	else
 		str_print(report, sizeof(report), "%s/run/project/%s%s",
-			  req->base_url, started->uuid,
+			  request_base_url(req), started->uuid,
 			  strcmp(mode, "print") == 0 ? "?mode=print" : "");
 	reply_json(rep, 200,
 		   json_pack("{s:{s:o, s:s, s:s, s:s}}", "data",
@@ -256,12 +257,14 @@ void project_run_legacy(struct request *req, struct reply *rep)
 {
 	json_t *project = NULL;
 	struct project_started started;
-	json_t *values = fields_read(req, req->body, req->body_is_form, "",
-				     legacy_fields, COUNT(legacy_fields), rep);
+	json_t *values =
+		fields_read(req, request_body(req), request_body_is_form(req),
+			    "", legacy_fields, COUNT(legacy_fields), rep);
 
 	if (values)
 		project = find_project(req, values, rep);
-	rep->successor_id = json_integer_value(json_object_get(project, "id"));
+	reply_successor(rep,
+			json_integer_value(json_object_get(project, "id")));
 	if (project && start(req, rep, project, values, &started))
 		reply_legacy(req, rep, &started, values);
 	json_decref(project);
@@ -293,13 +296,13 @@ void project_run_status(struct request *req, struct reply *rep)
 
 	if (!page_read_all(req, &page, rep))
 		return;
-	err = store_project_run_get(req->store, req->params[0], &page, &run,
-				    &total);
+	err = store_project_run_get(request_store(req), request_param(req, 0),
+				    &page, &run, &total);
 	if (err) {
 		reply_store_error(rep, err, "project run");
 		return;
 	}
-	if (req->conf->session_status_alias)
+	if (request_conf(req)->session_status_alias)
 		alias_runs(json_object_get(run, "runs"));
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
 	page_links(req, rep, &page, total);
@@ -307,8 +310,8 @@ void project_run_status(struct request *req, struct reply *rep)
 
 void project_run_stop(struct request *req, struct reply *rep)
 {
-	int err = store_project_run_stop(req->store, req->params[0],
-					 store_now_ms());
+	int err = store_project_run_stop(request_store(req),
+					 request_param(req, 0), store_now_ms());
 
 	if (err == -EALREADY) {
 		reply_problem(rep, 409,
@@ -316,19 +319,20 @@ void project_run_stop(struct request *req, struct reply *rep)
 	} else if (err) {
 		reply_store_error(rep, err, "project run");
 	} else {
-		run_engine_poke(req->controller);
+		run_engine_poke(request_controller(req));
 		reply_json(rep, 202, NULL);
 	}
 }
 
 void project_run_revoke(struct request *req, struct reply *rep)
 {
-	int err = store_project_run_revoke(req->store, req->params[0]);
+	int err = store_project_run_revoke(request_store(req),
+					   request_param(req, 0));
 
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "the project run has no public link");
 	else if (err)
 		reply_store_error(rep, err, "project run");
 	else
-		rep->status = 204;
+		reply_empty(rep, 204);
 }

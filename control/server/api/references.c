@@ -21,7 +21,7 @@ bool reference_check(struct request *req, const char *parameter, int64_t id,
 		     struct reply *rep)
 {
 	char name[STORE_NAME_BYTES];
-	int found = store_test_refers(req->store, parameter, id, name);
+	int found = store_test_refers(request_store(req), parameter, id, name);
 
 	return judge_found(rep, found, name);
 }
@@ -30,7 +30,7 @@ bool reference_check_upload(struct request *req, const char *upload,
 			    struct reply *rep)
 {
 	char name[STORE_NAME_BYTES];
-	int found = store_test_plays(req->store, upload, name);
+	int found = store_test_plays(request_store(req), upload, name);
 
 	return judge_found(rep, found, name);
 }

@@ -25,8 +25,9 @@ static const struct resource *resource_of(const struct request *req)
 		const char *path = resources[i]->path;
 		size_t len = strlen(path);
 
-		if (strncmp(req->path, path, len) == 0 &&
-		    (req->path[len] == '\0' || req->path[len] == '/'))
+		if (strncmp(request_path(req), path, len) == 0 &&
+		    (request_path(req)[len] == '\0' ||
+		     request_path(req)[len] == '/'))
 			return resources[i];
 	}
 	return NULL; /* the route table and the list above disagree */
@@ -48,7 +49,7 @@ void resource_list(struct request *req, struct reply *rep)
 
 	if (!page_read(req, &page, rep))
 		return;
-	err = record_list(req->store, r->table, &page, &rows, &total);
+	err = record_list(request_store(req), r->table, &page, &rows, &total);
 	if (err) {
 		reply_store_error(rep, err, r->singular);
 		return;
@@ -94,10 +95,10 @@ static int read_record(struct request *req, const struct resource *r,
 	/* before the row: a change in between makes an old tag, never a new
 	 * one for old values */
 	if (r->updated_at)
-		err = record_number(req->store, r->table, "updated_at", id,
-				    &version);
+		err = record_number(request_store(req), r->table, "updated_at",
+				    id, &version);
 	if (err == 0)
-		err = record_get(req->store, r->table, id, &row);
+		err = record_get(request_store(req), r->table, id, &row);
 	if (err == 0)
 		err = resource_present(req, r, row);
 	if (err == 0 && r->detail)
@@ -144,7 +145,8 @@ void resource_reference(struct request *req, struct reply *rep,
 	if (!id || json_is_null(id))
 		return;
 	if (json_is_integer(id) &&
-	    record_get(req->store, r->table, json_integer_value(id), &row) == 0)
+	    record_get(request_store(req), r->table, json_integer_value(id),
+		       &row) == 0)
 		json_decref(row);
 	else
 		field_error(rep, pointer, "is no id of a %s", r->table->name);
@@ -153,15 +155,15 @@ void resource_reference(struct request *req, struct reply *rep,
 int resource_find(struct request *req, const struct resource *r, int64_t id,
 		  json_t **ret)
 {
-	return record_get(req->store, r->table, id, ret);
+	return record_get(request_store(req), r->table, id, ret);
 }
 
 int resource_list_of(struct request *req, const struct resource *r,
 		     const char *column, int64_t value, const struct page *page,
 		     json_t **ret, int64_t *total)
 {
-	return record_list_of(req->store, r->table, column, value, page, ret,
-			      total);
+	return record_list_of(request_store(req), r->table, column, value, page,
+			      ret, total);
 }
 
 const char *resource_singular(const struct resource *r)
@@ -184,7 +186,7 @@ void resource_get(struct request *req, struct reply *rep)
 static bool matches(struct request *req, struct reply *rep,
 		    const struct resource *r, int64_t id)
 {
-	const char *wanted = req->header(req, "If-Match");
+	const char *wanted = request_header(req, "If-Match");
 	char tag[ETAG_BYTES];
 	json_t *row;
 	int err;
@@ -211,7 +213,8 @@ static int64_t next_version(struct request *req, const struct resource *r,
 {
 	int64_t now = store_now_ms(), last;
 
-	if (record_number(req->store, r->table, "updated_at", id, &last) == 0 &&
+	if (record_number(request_store(req), r->table, "updated_at", id,
+			  &last) == 0 &&
 	    last >= now)
 		return last + 1;
 	return now;
@@ -220,12 +223,13 @@ static int64_t next_version(struct request *req, const struct resource *r,
 static json_t *read_values(struct request *req, const struct resource *r,
 			   struct reply *rep)
 {
-	json_t *values = fields_read(req, req->body, req->body_is_form, "",
-				     r->fields, r->field_count, rep);
+	json_t *values =
+		fields_read(req, request_body(req), request_body_is_form(req),
+			    "", r->fields, r->field_count, rep);
 
 	if (values && r->check)
 		r->check(req, values, rep);
-	if (rep->status) {
+	if (reply_status(rep)) {
 		json_decref(values);
 		return NULL;
 	}
@@ -244,7 +248,8 @@ static void insert(struct request *req, struct reply *rep,
 	if (r->updated_at)
 		json_object_set(values, "updated_at", now);
 	json_decref(now);
-	err = record_insert(req->store, r->table, values, r->children, &id);
+	err = record_insert(request_store(req), r->table, values, r->children,
+			    &id);
 	if (err) {
 		json_decref(shown_once);
 		reply_store_error(rep, err, r->singular);
@@ -273,7 +278,8 @@ static void replace(struct request *req, struct reply *rep,
 	if (r->updated_at)
 		json_object_set_new(values, "updated_at",
 				    json_integer(next_version(req, r, id)));
-	err = record_update(req->store, r->table, id, values, r->children);
+	err = record_update(request_store(req), r->table, id, values,
+			    r->children);
 	if (err)
 		reply_store_error(rep, err, r->singular);
 	else
@@ -313,7 +319,7 @@ static void drop_read_only(struct request *req, struct reply *rep,
 	json_t *given;
 	void *next;
 
-	json_object_foreach_safe(req->body, next, name, given)
+	json_object_foreach_safe(request_body(req), next, name, given)
 	{
 		const json_t *value = json_object_get(shown, name);
 		char pointer[POINTER_BYTES];
@@ -321,13 +327,13 @@ static void drop_read_only(struct request *req, struct reply *rep,
 		if (!value || is_field(r, name))
 			continue;
 		if (!(r->observed && str_has_word(r->observed, name)) &&
-		    !same_value(value, given, req->body_is_form)) {
+		    !same_value(value, given, request_body_is_form(req))) {
 			str_print(pointer, sizeof(pointer), "/%s", name);
 			field_error(rep, pointer,
 				    "is read-only: leave it out, or send it as "
 				    "it is");
 		}
-		json_object_del(req->body, name);
+		json_object_del(request_body(req), name);
 	}
 }
 
@@ -349,14 +355,14 @@ void resource_replace(struct request *req, struct reply *rep)
 	if (matches(req, rep, r, id))
 		drop_read_only(req, rep, r, shown);
 	json_decref(shown);
-	if (rep->status && rep->status != 422)
+	if (reply_status(rep) && reply_status(rep) != 422)
 		return;
 	values = read_values(req, r, rep);
 	if (!values)
 		return;
-	store_edit_begin(req->store);
+	store_edit_begin(request_store(req));
 	replace(req, rep, r, id, values);
-	store_edit_end(req->store);
+	store_edit_end(request_store(req));
 	json_decref(values);
 }
 
@@ -369,11 +375,11 @@ static void delete_record(struct request *req, struct reply *rep,
 		return;
 	if (r->may_delete && !r->may_delete(req, id, rep))
 		return;
-	err = record_delete(req->store, r->table, id);
+	err = record_delete(request_store(req), r->table, id);
 	if (err)
 		reply_store_error(rep, err, r->singular);
 	else
-		rep->status = 204;
+		reply_empty(rep, 204);
 }
 
 void resource_delete(struct request *req, struct reply *rep)
@@ -385,7 +391,7 @@ void resource_delete(struct request *req, struct reply *rep)
 		reply_store_error(rep, -ENOENT, r->singular);
 		return;
 	}
-	store_edit_begin(req->store);
+	store_edit_begin(request_store(req));
 	delete_record(req, rep, r, id);
-	store_edit_end(req->store);
+	store_edit_end(request_store(req));
 }

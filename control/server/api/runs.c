@@ -29,7 +29,7 @@ static const char *query_nth(const struct request *req, const char *name,
 	json_t *pair;
 	size_t i;
 
-	json_array_foreach(req->query, i, pair)
+	json_array_foreach(request_query(req), i, pair)
 	{
 		if (strcmp(json_string_value(json_array_get(pair, 0)), name) ==
 			    0 &&
@@ -66,7 +66,7 @@ static bool read_filters(const struct request *req, struct run_query *query,
 			 struct run_filter filters[RUN_FILTERS_MAX],
 			 struct reply *rep)
 {
-	for (size_t n = 0; rep->status == 0; n++) {
+	for (size_t n = 0; reply_status(rep) == 0; n++) {
 		const struct run_filter f = {
 			query_nth(req, "filtername", n),
 			query_nth(req, "filterval", n),
@@ -75,11 +75,11 @@ static bool read_filters(const struct request *req, struct run_query *query,
 		if (!f.name && !f.value)
 			break;
 		check_filter(&f, n, rep);
-		if (rep->status == 0)
+		if (reply_status(rep) == 0)
 			filters[query->filter_count++] = f;
 	}
 	query->filters = filters;
-	return rep->status == 0;
+	return reply_status(rep) == 0;
 }
 
 static void read_date(const struct request *req, const char *name, bool *has,
@@ -131,7 +131,7 @@ void runs_list(struct request *req, struct reply *rep)
 	buf_init(&text, LIST_BYTES);
 	err = buf_print(&text, "{\"runs\":");
 	if (err == 0)
-		err = store_run_list(req->store, &query, &text, &total);
+		err = store_run_list(request_store(req), &query, &text, &total);
 	if (err == 0)
 		err = buf_print(&text,
 				",\"total\":%lld,\"start\":%lld,\"count\":%lld,"
@@ -151,16 +151,18 @@ void runs_list(struct request *req, struct reply *rep)
 static json_t *find_run(struct request *req, struct reply *rep)
 {
 	json_t *run;
-	int err = store_run_get(req->store, req->params[0], &run);
+	int err =
+		store_run_get(request_store(req), request_param(req, 0), &run);
 
 	if (err) {
 		reply_store_error(rep, err, "run");
 		return NULL;
 	}
-	json_object_set_new(run, "waiting_for",
-			    run_waiting_for(req->store, req->conf,
-					    json_integer_value(json_object_get(
-						    run, "id"))));
+	json_object_set_new(
+		run, "waiting_for",
+		run_waiting_for(
+			request_store(req), request_conf(req),
+			json_integer_value(json_object_get(run, "id"))));
 	return run;
 }
 
@@ -170,11 +172,12 @@ static void add_report_url(struct request *req, json_t *run)
 		json_string_value(json_object_get(run, "session_id"));
 	const char *kiosk = json_string_value(json_object_get(run, "kiosk_id"));
 
-	json_object_set_new(run, "report_url",
-			    kiosk ? json_sprintf("%s/kiosk/%s/%s",
-						 req->base_url, session, kiosk)
-				  : json_sprintf("%s/run/details/%s",
-						 req->base_url, session));
+	json_object_set_new(
+		run, "report_url",
+		kiosk ? json_sprintf("%s/kiosk/%s/%s", request_base_url(req),
+				     session, kiosk)
+		      : json_sprintf("%s/run/details/%s", request_base_url(req),
+				     session));
 	json_object_del(run, "kiosk_id");
 }
 
@@ -199,14 +202,14 @@ static int begin_status(struct request *req, struct buf *text,
 {
 	*status = (struct run_status){
 		.text = text,
-		.alias = req->conf->session_status_alias,
+		.alias = request_conf(req)->session_status_alias,
 	};
 	buf_init(text, STATUS_BYTES);
 	return buf_print(text, "{\"run\":");
 }
 
-static void reply_status(struct reply *rep, const struct run_status *status,
-			 int err)
+static void reply_run_status(struct reply *rep, const struct run_status *status,
+			     int err)
 {
 	if (err == 0 && !status->finished)
 		err = buf_print(
@@ -229,8 +232,9 @@ void run_status(struct request *req, struct reply *rep)
 	int err = begin_status(req, &text, &status);
 
 	if (err == 0)
-		err = store_run_status(req->store, req->params[0], &status);
-	reply_status(rep, &status, err);
+		err = store_run_status(request_store(req),
+				       request_param(req, 0), &status);
+	reply_run_status(rep, &status, err);
 }
 
 void run_stop_request(struct request *req, struct reply *rep)
@@ -243,7 +247,7 @@ void run_stop_request(struct request *req, struct reply *rep)
 		return;
 	id = json_integer_value(json_object_get(run, "id"));
 	json_decref(run);
-	err = run_stop(req->controller, req->store, id);
+	err = run_stop(request_controller(req), request_store(req), id);
 	if (err == -EALREADY)
 		reply_problem(rep, 409, "the run is over or stopping already");
 	else if (err)
@@ -255,7 +259,7 @@ void run_stop_request(struct request *req, struct reply *rep)
 /* What can be deleted is over and changes no more. @return true: go on */
 static bool run_matches(struct request *req, struct reply *rep, json_t *run)
 {
-	const char *wanted = req->header(req, "If-Match");
+	const char *wanted = request_header(req, "If-Match");
 	char tag[ETAG_BYTES];
 
 	add_report_url(req, run);
@@ -277,11 +281,11 @@ void run_delete(struct request *req, struct reply *rep)
 		json_decref(run);
 		return;
 	}
-	err = store_run_delete(req->store,
+	err = store_run_delete(request_store(req),
 			       json_integer_value(json_object_get(run, "id")));
 	if (err == 0)
 		artifact_files_delete(
-			req->conf,
+			request_conf(req),
 			json_string_value(json_object_get(run, "session_id")));
 	json_decref(run);
 	if (err == -EBUSY)
@@ -290,7 +294,7 @@ void run_delete(struct request *req, struct reply *rep)
 	else if (err)
 		reply_store_error(rep, err, "run");
 	else
-		rep->status = 204;
+		reply_empty(rep, 204);
 }
 
 void run_kiosk_revoke(struct request *req, struct reply *rep)
@@ -300,7 +304,7 @@ void run_kiosk_revoke(struct request *req, struct reply *rep)
 
 	if (!run)
 		return;
-	err = store_run_revoke(req->store,
+	err = store_run_revoke(request_store(req),
 			       json_integer_value(json_object_get(run, "id")));
 	json_decref(run);
 	if (err == -ENOENT)
@@ -308,7 +312,7 @@ void run_kiosk_revoke(struct request *req, struct reply *rep)
 	else if (err)
 		reply_store_error(rep, err, "run");
 	else
-		rep->status = 204;
+		reply_empty(rep, 204);
 }
 
 void test_status_last(struct request *req, struct reply *rep)
@@ -328,12 +332,12 @@ void test_status_last(struct request *req, struct reply *rep)
 	json_decref(test);
 	err = begin_status(req, &text, &status);
 	if (err == 0)
-		err = store_run_status_last(req->store, id, &status);
+		err = store_run_status_last(request_store(req), id, &status);
 	if (err == -ENOENT) { /* it never ran */
 		status.finished = true;
 		err = buf_print(&text, "null");
 	}
-	reply_status(rep, &status, err);
+	reply_run_status(rep, &status, err);
 }
 
 static json_t *pick(json_t *row, const char *const *names, size_t count)
@@ -366,7 +370,7 @@ static int last_entry(struct request *req, json_t *test, json_t **ret)
 	json_t *run = NULL, *shown;
 	int err;
 
-	err = store_run_last(req->store,
+	err = store_run_last(request_store(req),
 			     json_integer_value(json_object_get(test, "id")),
 			     &run);
 	if (err && err != -ENOENT)

@@ -99,12 +99,12 @@ static json_t *find(struct request *req, struct reply *rep, json_t **table)
 		no_memory(rep);
 		return NULL;
 	}
-	scenario = scenario_find(*table, req->params[0]);
+	scenario = scenario_find(*table, request_param(req, 0));
 	if (!scenario)
 		reply_problem(rep, 404,
 			      "there is no scenario '%.100s'; GET "
 			      "/api/v2/scenarios lists them",
-			      req->params[0]);
+			      request_param(req, 0));
 	return scenario;
 }
 
@@ -131,7 +131,7 @@ void scenarios_list(struct request *req, struct reply *rep)
 		}
 	}
 	json_decref(table);
-	if (rep->status)
+	if (reply_status(rep))
 		json_decref(rows);
 	else
 		page_reply(req, rep, "scenarios", rows, &page, total);
@@ -170,7 +170,7 @@ static void reply_parts(struct request *req, struct reply *rep, bool params,
 				default_conditions(table, scenario)))
 		no_memory(rep);
 	json_decref(table);
-	if (rep->status)
+	if (reply_status(rep))
 		json_decref(body);
 	else
 		reply_json(rep, 200, json_pack("{s:o}", "scenario", body));
@@ -351,8 +351,8 @@ void scenario_run(struct request *req, struct reply *rep)
 		return;
 	}
 	errors = json_array();
-	err = errors ? scenario_fill(&filled, table, scenario, req->body,
-				     errors)
+	err = errors ? scenario_fill(&filled, table, scenario,
+				     request_body(req), errors)
 		     : -ENOMEM;
 	if (err)
 		no_memory(rep);

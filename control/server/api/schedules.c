@@ -178,7 +178,7 @@ static bool keep_times(struct request *req, json_t *values)
 	int64_t id;
 
 	if (!param_id(req, 0, &id) ||
-	    record_get(req->store, &table, id, &stored))
+	    record_get(request_store(req), &table, id, &stored))
 		return false;
 	same = same_times(stored, values);
 	json_decref(stored);
@@ -193,7 +193,7 @@ static void check(struct request *req, json_t *values, struct reply *rep)
 
 	check_what(req, values, rep);
 	next = first_time(values, rep);
-	if (rep->status || keep_times(req, values))
+	if (reply_status(rep) || keep_times(req, values))
 		return;
 	if (enabled && next <= store_now_ms())
 		field_error(rep, "/run_at", "is over");
@@ -249,8 +249,9 @@ static int detail(struct request *req, json_t *row)
 {
 	json_t *history;
 	int err = store_schedule_history(
-		req->store, json_integer_value(json_object_get(row, "id")),
-		HISTORY_COUNT, &history);
+		request_store(req),
+		json_integer_value(json_object_get(row, "id")), HISTORY_COUNT,
+		&history);
 
 	if (err)
 		return err;

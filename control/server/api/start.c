@@ -20,7 +20,7 @@
 const char *start_report_mode(struct request *req, json_t *errors)
 {
 	static const char *const modes[] = {"full", "kiosk", "print"};
-	const json_t *value = json_object_get(req->body, "report.mode");
+	const json_t *value = json_object_get(request_body(req), "report.mode");
 	const char *text = json_string_value(value);
 
 	if (!value || json_is_null(value))
@@ -70,20 +70,22 @@ static void reply_started(struct request *req, struct reply *rep,
 
 	if (run->kiosk_id[0])
 		str_print(report, sizeof(report), "%s/kiosk/%s/%s",
-			  req->base_url, run->session_id, run->kiosk_id);
+			  request_base_url(req), run->session_id,
+			  run->kiosk_id);
 	else
 		str_print(report, sizeof(report), "%s/run/details/%s%s",
-			  req->base_url, run->session_id,
+			  request_base_url(req), run->session_id,
 			  strcmp(start->report_mode, "print") == 0
 				  ? "?mode=print"
 				  : "");
 	str_print(status, sizeof(status), "%s/api/v2/runs/%s/status",
-		  req->base_url, run->session_id);
+		  request_base_url(req), run->session_id);
 	reply_json(rep, 200,
 		   json_pack("{s:{s:s, s:s, s:s, s:o}}", "data", "report_url",
 			     report, "session_id", run->session_id,
 			     "status_url", status, "waiting_for",
-			     run_waiting_for(req->store, req->conf, run->id)));
+			     run_waiting_for(request_store(req),
+					     request_conf(req), run->id)));
 }
 
 void start_test(struct request *req, struct reply *rep, json_t *test,
@@ -96,23 +98,23 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 			json_object_get(test, "retries_on_failure")),
 	};
 	struct run_started started;
-	int err =
-		override_apply(req->body, known, json_object_get(test, "steps"),
-			       json_object_get(test, "conditions"), errors);
+	int err = override_apply(request_body(req), known,
+				 json_object_get(test, "steps"),
+				 json_object_get(test, "conditions"), errors);
 
 	if (!err)
 		err = callback_override(req, test, errors);
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
 	if (!err)
-		err = run_start(req->store, req->conf, &start, errors,
-				&started);
+		err = run_start(request_store(req), request_conf(req), &start,
+				errors, &started);
 	if (err == -EINVAL) {
 		start_refuse(rep, errors);
 	} else if (err) {
 		reply_store(rep, err);
 	} else {
-		run_engine_poke(req->controller);
+		run_engine_poke(request_controller(req));
 		reply_started(req, rep, &start, &started);
 	}
 	json_decref(errors);
@@ -142,7 +144,7 @@ static void start_stored(struct request *req, struct reply *rep, json_t *test,
 {
 	json_t *errors = json_array();
 
-	read_retries(req->body, test, errors);
+	read_retries(request_body(req), test, errors);
 	start_test(req, rep, test, known, errors);
 }
 
@@ -155,7 +157,7 @@ void test_run(struct request *req, struct reply *rep)
 	int err = -ENOENT;
 
 	if (param_id(req, 0, &id))
-		err = store_test_load(req->store, id, NULL, &test);
+		err = store_test_load(request_store(req), id, NULL, &test);
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "there is no such test");
 	else if (err)
@@ -185,8 +187,8 @@ static bool read_test_id(const json_t *value, uint64_t *ret)
 /* The test that the body names. @return NULL: rep is an error */
 static json_t *find_test(struct request *req, struct reply *rep)
 {
-	const json_t *id = given(req->body, "test.id");
-	const json_t *name = given(req->body, "test.name");
+	const json_t *id = given(request_body(req), "test.id");
+	const json_t *name = given(request_body(req), "test.name");
 	uint64_t number = 0;
 	json_t *test = NULL;
 	int err;
@@ -205,7 +207,7 @@ static json_t *find_test(struct request *req, struct reply *rep)
 		field_error(rep, "/test.id", "must be a whole number");
 		return NULL;
 	}
-	err = store_test_load(req->store, (int64_t)number,
+	err = store_test_load(request_store(req), (int64_t)number,
 			      json_string_value(name), &test);
 	if (err == -ENOENT && name)
 		field_error(rep, "/test.name", "there is no test '%.200s'",
@@ -228,6 +230,6 @@ void test_run_legacy(struct request *req, struct reply *rep)
 
 	if (!test)
 		return;
-	rep->successor_id = json_integer_value(json_object_get(test, "id"));
+	reply_successor(rep, json_integer_value(json_object_get(test, "id")));
 	start_stored(req, rep, test, known);
 }

@@ -17,7 +17,8 @@ static bool find_scope(struct request *req, bool test, struct stats_scope *ret,
 	int err = -ENOENT;
 
 	if (!test)
-		err = store_run_get(req->store, req->params[0], &found);
+		err = store_run_get(request_store(req), request_param(req, 0),
+				    &found);
 	else if (param_id(req, 0, &id))
 		err = resource_find(req, &test_resource, id, &found);
 	if (err) {
@@ -38,7 +39,7 @@ static void dimensions(struct request *req, struct reply *rep, bool test)
 
 	if (!find_scope(req, test, &scope, rep))
 		return;
-	err = store_stats_dimensions(req->store, &scope, &list);
+	err = store_stats_dimensions(request_store(req), &scope, &list);
 	if (err)
 		reply_store_error(rep, err, "run");
 	else
@@ -58,7 +59,7 @@ static void data(struct request *req, struct reply *rep, bool test)
 
 	if (!find_scope(req, test, &scope, rep))
 		return;
-	if (!measure_parse(req->params[1], &measure)) {
+	if (!measure_parse(request_param(req, 1), &measure)) {
 		reply_problem(rep, 404, "there is no such measure");
 		return;
 	}
@@ -67,10 +68,10 @@ static void data(struct request *req, struct reply *rep, bool test)
 	/* narrows transcription measures, of which there are none */
 	if (confidence && !str_has_word("min max avg", confidence))
 		field_error(rep, "confidence", "must be min, max or avg");
-	if (rep->status)
+	if (reply_status(rep))
 		return;
-	err = store_stats_data(req->store, &scope, measure_name(measure), role,
-			       dir, &list);
+	err = store_stats_data(request_store(req), &scope,
+			       measure_name(measure), role, dir, &list);
 	if (err == -EMSGSIZE)
 		reply_problem(rep, 422,
 			      "there are more than %d records: narrow them by "

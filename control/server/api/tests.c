@@ -133,7 +133,8 @@ static void check_template(struct request *req, json_t *values,
 	json_t *template = NULL, *id = NULL;
 
 	if (name && name[0]) {
-		if (store_callback_template(req->store, name, &template))
+		if (store_callback_template(request_store(req), name,
+					    &template))
 			field_error(rep, "/callback_template_name",
 				    "is no name of a callback template");
 		id = json_incref(json_object_get(template, "id"));
@@ -153,7 +154,7 @@ static void check_secret(struct request *req, json_t *values, struct reply *rep)
 	bool was;
 
 	if (json_is_string(secret) || !param_id(req, 0, &id) ||
-	    record_get(req->store, &table, id, &stored))
+	    record_get(request_store(req), &table, id, &stored))
 		return;
 	was = json_integer_value(
 		      json_object_get(stored, "has_callback_secret")) == 1;

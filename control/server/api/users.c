@@ -107,11 +107,12 @@ static bool is_last_admin(struct request *req, int64_t id)
 	int64_t admins;
 	bool last;
 
-	if (record_get(req->store, &table, id, &user))
+	if (record_get(request_store(req), &table, id, &user))
 		return false; /* what follows says why */
 	last = strcmp(json_string_value(json_object_get(user, "rights")),
 		      "admin") == 0 &&
-	       store_user_admins(req->store, &admins) == 0 && admins == 1;
+	       store_user_admins(request_store(req), &admins) == 0 &&
+	       admins == 1;
 	json_decref(user);
 	return last;
 }
@@ -129,9 +130,9 @@ static void set_password(struct request *req, json_t *values, struct reply *rep)
 		field_error(rep, "/password", "%s", refused);
 		return;
 	}
-	if (rep->status)
+	if (reply_status(rep))
 		return;
-	err = session_hash(req->controller, password, hash);
+	err = session_hash(request_controller(req), password, hash);
 	if (err) {
 		reply_problem(rep, 503,
 			      err == -EBUSY ? "too many people sign in at once"
@@ -145,7 +146,7 @@ static void set_password(struct request *req, json_t *values, struct reply *rep)
 
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
-	const bool is_new = strcmp(req->method, "POST") == 0;
+	const bool is_new = strcmp(request_method(req), "POST") == 0;
 	const char *rights =
 		json_string_value(json_object_get(values, "rights"));
 	int64_t id;
@@ -186,6 +187,6 @@ const struct resource user_resource = {
 void user_create(struct request *req, struct reply *rep)
 {
 	resource_create(req, rep);
-	if (rep->status == 201)
-		setup_over(req->controller);
+	if (reply_status(rep) == 201)
+		setup_over(request_controller(req));
 }

@@ -51,7 +51,7 @@ const struct http_upload *admit_upload(struct exchange *x)
 	return NULL;
 }
 
-static const char *request_header(const struct request *req, const char *name)
+static const char *header_of(const struct request *req, const char *name)
 {
 	const struct exchange *x = req->http;
 
@@ -77,7 +77,7 @@ static enum MHD_Result see_cookie(void *arg, enum MHD_ValueKind kind,
 }
 
 /* MHD_lookup_connection_value() would take the name in any case of letters. */
-static const char *request_cookie(const struct request *req, const char *name)
+static const char *cookie_of(const struct request *req, const char *name)
 {
 	const struct exchange *x = req->http;
 	struct wanted_cookie wanted = {.name = name, .value = NULL};
@@ -165,10 +165,9 @@ static void find_client(struct exchange *x)
 	const struct client_facts facts = {
 		.peer = peer,
 		.tls = x->params->secure,
-		.host = request_header(&x->request, "Host"),
-		.forwarded_for = request_header(&x->request, "X-Forwarded-For"),
-		.forwarded_proto =
-			request_header(&x->request, "X-Forwarded-Proto"),
+		.host = header_of(&x->request, "Host"),
+		.forwarded_for = header_of(&x->request, "X-Forwarded-For"),
+		.forwarded_proto = header_of(&x->request, "X-Forwarded-Proto"),
 		.public_url = x->params->public_url,
 		.names = x->params->host_names,
 		.local = local,
@@ -266,11 +265,11 @@ static bool route_request(struct exchange *x, struct reply *rep)
 /* A browser that asks for a page, not for data, and has no key. */
 static bool wants_login(const struct exchange *x)
 {
-	const char *accept = request_header(&x->request, "Accept");
+	const char *accept = header_of(&x->request, "Accept");
 
 	return x->table->prefix[0] == '\0' && accept &&
 	       strstr(accept, "text/html") &&
-	       !request_header(&x->request, "Authorization");
+	       !header_of(&x->request, "Authorization");
 }
 
 static bool authorize(struct exchange *x, struct reply *rep)
@@ -371,8 +370,8 @@ bool admit(struct exchange *x, struct reply *rep)
 	req->remote_addr = x->client.address;
 	req->base_url = x->client.base_url;
 	req->secure = x->client.secure;
-	req->header = request_header;
-	req->cookie = request_cookie;
+	req->header = header_of;
+	req->cookie = cookie_of;
 	return check_host(x, rep) && route_request(x, rep) &&
 	       authorize(x, rep) && within_rate(x, rep) && query_fits(x, rep);
 }

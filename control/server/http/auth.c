@@ -1,6 +1,7 @@
 #include "control/server/http/auth.h"
 
 #include "control/server/http/basic.h"
+#include "control/server/request/request_data.h"
 #include "control/server/session/session.h"
 #include "control/server/store/store_key.h"
 

@@ -7,6 +7,7 @@
 #include "control/server/http/library.h"
 #include "control/server/http/repeat.h"
 #include "control/server/request/body.h"
+#include "control/server/request/request.h"
 #include "control/wire/json.h"
 
 #include <errno.h>

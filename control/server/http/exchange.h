@@ -9,7 +9,8 @@
 #include "control/server/http/http_params.h"
 #include "control/server/http/queue.h"
 #include "control/server/request/body.h"
-#include "control/server/request/request.h"
+#include "control/server/request/request_data.h"
+#include "control/server/request/upload.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>

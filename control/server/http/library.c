@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/request/request.h"
+#include "control/server/request/request_data.h"
 
 #include <dlfcn.h>
 #include <microhttpd.h>

@@ -1,6 +1,7 @@
 #include "control/server/http/repeat.h"
 
 #include "base/log.h"
+#include "control/server/request/request_data.h"
 #include "control/server/store/store_idempotency.h"
 #include "control/server/store/store_secret.h"
 

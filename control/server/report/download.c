@@ -23,8 +23,8 @@ typedef int(writer)(struct store *s, int64_t run_id, FILE *file);
 
 static int open_file(const struct request *req, FILE **ret)
 {
-	int fd = open(req->conf->state_dir, O_TMPFILE | O_RDWR | O_CLOEXEC,
-		      0600);
+	int fd = open(request_conf(req)->state_dir,
+		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;
@@ -36,7 +36,7 @@ static int open_file(const struct request *req, FILE **ret)
 }
 
 /* Take the descriptor out of the stream, which is closed. */
-static int take_fd(FILE *file, struct reply *rep)
+static int take_fd(FILE *file, struct reply *rep, const char *type)
 {
 	int err = fflush(file) ? -errno : 0;
 	off_t len = ftello(file);
@@ -48,10 +48,7 @@ static int take_fd(FILE *file, struct reply *rep)
 		close(fd);
 	if (err)
 		return err;
-	rep->status = 200;
-	rep->has_file = true;
-	rep->file_fd = fd;
-	rep->file_len = (uint64_t)len;
+	reply_fd(rep, fd, (uint64_t)len, type);
 	return 0;
 }
 
@@ -60,7 +57,8 @@ static void answer(struct request *req, struct reply *rep, writer *write,
 {
 	json_t *run;
 	FILE *file = NULL;
-	int err = store_run_get(req->store, req->params[0], &run);
+	int err =
+		store_run_get(request_store(req), request_param(req, 0), &run);
 
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no run of this id");
@@ -69,13 +67,13 @@ static void answer(struct request *req, struct reply *rep, writer *write,
 	if (!err)
 		err = open_file(req, &file);
 	if (!err) {
-		err = write(req->store,
+		err = write(request_store(req),
 			    json_integer_value(json_object_get(run, "id")),
 			    file);
 		if (!err && ferror(file))
 			err = -EIO;
 		if (!err)
-			err = take_fd(file, rep);
+			err = take_fd(file, rep, type);
 		fclose(file);
 	}
 	if (err) {
@@ -83,7 +81,6 @@ static void answer(struct request *req, struct reply *rep, writer *write,
 		reply_problem(rep, 503, "the file could not be made");
 		reply_header(rep, "Retry-After", "5");
 	} else {
-		rep->content_type = type;
 		reply_header(
 			rep, "Content-Disposition",
 			"attachment; filename=\"run-%s-%s\"",

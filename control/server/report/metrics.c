@@ -138,7 +138,8 @@ static int put_agents(struct buf *b, struct request *req, int64_t seen)
 		str_print(name, sizeof(name), "agent_%s", metrics[i].name);
 		err = head(b, name, "gauge", metrics[i].help);
 		if (!err)
-			err = store_each_agent(req->store, seen, put_agent, &m);
+			err = store_each_agent(request_store(req), seen,
+					       put_agent, &m);
 		if (err)
 			return err;
 	}
@@ -148,7 +149,7 @@ static int put_agents(struct buf *b, struct request *req, int64_t seen)
 static int put_artifacts(struct buf *b, struct request *req)
 {
 	int64_t bytes;
-	int err = store_artifact_bytes(req->store, &bytes);
+	int err = store_artifact_bytes(request_store(req), &bytes);
 
 	if (!err)
 		err = head(b, "artifacts_bytes", "gauge",
@@ -161,7 +162,7 @@ static int put_artifacts(struct buf *b, struct request *req)
 static int put_store(struct buf *b, struct request *req)
 {
 	const int64_t seen =
-		store_now_ms() - (int64_t)req->conf->lease_s * 1000;
+		store_now_ms() - (int64_t)request_conf(req)->lease_s * 1000;
 	struct labelled active = {b, "runs_active", "phase"};
 	struct labelled done = {b, "runs_stored", "status"};
 	struct labelled agents = {b, "agents", "state"};
@@ -169,18 +170,21 @@ static int put_store(struct buf *b, struct request *req)
 	int err = head(b, "runs_active", "gauge", "Runs in progress.");
 
 	if (!err)
-		err = store_count_active(req->store, put_count, &active);
+		err = store_count_active(request_store(req), put_count,
+					 &active);
 	if (!err)
 		err = head(b, "runs_stored", "gauge",
 			   "Runs that are over and not deleted.");
 	if (!err)
-		err = store_count_done(req->store, put_count, &done);
+		err = store_count_done(request_store(req), put_count, &done);
 	if (!err)
 		err = head(b, "agents", "gauge", "Enrolled agents.");
 	if (!err)
-		err = store_count_agents(req->store, seen, put_count, &agents);
+		err = store_count_agents(request_store(req), seen, put_count,
+					 &agents);
 	if (!err) /* jobs that agents who are not offline can take, and have */
-		err = store_count_places(req->store, seen, put_count, &places);
+		err = store_count_places(request_store(req), seen, put_count,
+					 &places);
 	if (!err)
 		err = put_agents(b, req, seen);
 	if (!err)
@@ -270,7 +274,7 @@ void metrics_get(struct request *req, struct reply *rep)
 				OFFHOOK_VERSION);
 	if (!err)
 		err = put_store(&text, req);
-	if (!err && controller_count(req->controller, &counters))
+	if (!err && controller_count(request_controller(req), &counters))
 		err = put_http(&text, &counters);
 	if (!err)
 		err = put_process(&text);
@@ -280,6 +284,5 @@ void metrics_get(struct request *req, struct reply *rep)
 		reply_header(rep, "Retry-After", "5");
 		return;
 	}
-	reply_text(rep, &text);
-	rep->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	reply_document(rep, &text, "text/plain; version=0.0.4; charset=utf-8");
 }

@@ -133,8 +133,8 @@ static void reply_page(struct request *req, struct reply *rep,
 {
 	struct buf page;
 	json_t *doc;
-	int err = store_project_run_page(req->store, req->params[0], kiosk_id,
-					 &doc);
+	int err = store_project_run_page(request_store(req),
+					 request_param(req, 0), kiosk_id, &doc);
 
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no project run of this id");
@@ -148,13 +148,7 @@ static void reply_page(struct request *req, struct reply *rep,
 	err = put_page(&page, doc, kiosk_id != NULL);
 	json_decref(doc);
 	if (!err) {
-		rep->text = strdup(page.data);
-		err = rep->text ? 0 : -ENOMEM;
-	}
-	if (!err) {
-		rep->text_len = page.used;
-		rep->status = 200;
-		rep->content_type = "text/html; charset=utf-8";
+		reply_document(rep, &page, "text/html; charset=utf-8");
 		reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
 	} else {
 		reply_problem(rep, 503, "the report is too large");
@@ -171,5 +165,5 @@ void project_page(struct request *req, struct reply *rep)
 
 void project_page_kiosk(struct request *req, struct reply *rep)
 {
-	reply_page(req, rep, req->params[1]);
+	reply_page(req, rep, request_param(req, 1));
 }

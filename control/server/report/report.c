@@ -24,6 +24,7 @@
 static void reply_asset(struct reply *rep, const char *name)
 {
 	const struct web_asset *asset = web_asset_find(name);
+	struct buf text;
 	size_t len;
 
 	if (!asset) {
@@ -31,21 +32,17 @@ static void reply_asset(struct reply *rep, const char *name)
 		return;
 	}
 	len = (size_t)(asset->end - asset->data);
-	rep->text = malloc(len);
-	if (!rep->text) {
+	buf_init(&text, len);
+	if (buf_add(&text, asset->data, len))
 		reply_problem(rep, 503, "out of memory");
-		return;
-	}
-	memcpy(rep->text, asset->data, len);
-	rep->text_len = len;
-	rep->status = 200;
-	rep->content_type = asset->content_type;
+	else
+		reply_document(rep, &text, asset->content_type);
 }
 
 static void get_static(struct request *req, struct reply *rep)
 {
-	reply_asset(rep, req->params[0]);
-	if (rep->status == 200)
+	reply_asset(rep, request_param(req, 0));
+	if (reply_status(rep) == 200)
 		reply_header(rep, "Cache-Control", "max-age=300");
 }
 
@@ -83,7 +80,7 @@ static void reply_page(struct reply *rep)
 
 static void get_page(struct request *req, struct reply *rep)
 {
-	if (uuid_valid(req->params[0]))
+	if (uuid_valid(request_param(req, 0)))
 		reply_page(rep);
 	else
 		reply_problem(rep, 404, "there is no run of this id");
@@ -93,8 +90,8 @@ static void get_page(struct request *req, struct reply *rep)
 static void get_kiosk_page(struct request *req, struct reply *rep)
 {
 	struct report_run run;
-	int err = store_report_run(req->store, req->params[0], req->params[1],
-				   &run);
+	int err = store_report_run(request_store(req), request_param(req, 0),
+				   request_param(req, 1), &run);
 
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no run of this id");
@@ -114,8 +111,8 @@ static void reply_data(struct request *req, struct reply *rep,
 	int err;
 
 	buf_init(&data, REPORT_DATA_BYTES);
-	err = report_data(req->store, req->conf, req->params[0], kiosk_id,
-			  &data);
+	err = report_data(request_store(req), request_conf(req),
+			  request_param(req, 0), kiosk_id, &data);
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "there is no run of this id");
 	else if (err)
@@ -134,7 +131,7 @@ static void get_data(struct request *req, struct reply *rep)
 
 static void get_kiosk_data(struct request *req, struct reply *rep)
 {
-	reply_data(req, rep, req->params[1]);
+	reply_data(req, rep, request_param(req, 1));
 }
 
 /* The controller answers: it has read its configuration and its database. */
@@ -157,7 +154,7 @@ static void get_named_page(struct request *req, struct reply *rep)
 {
 	char name[64];
 
-	str_print(name, sizeof(name), "%s.html", req->path + 1);
+	str_print(name, sizeof(name), "%s.html", request_path(req) + 1);
 	reply_asset(rep, name);
 	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
 	reply_header(rep, "Referrer-Policy", "no-referrer");

@@ -18,7 +18,7 @@ void field_error(struct reply *rep, const char *pointer, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	if (rep->status != 422)
+	if (reply_status(rep) != 422)
 		reply_problem(rep, 422, "%s: %s", pointer[0] ? pointer : "body",
 			      text);
 	reply_pointer(rep, pointer, "%s", text);
@@ -243,7 +243,7 @@ json_t *fields_read(struct request *req, json_t *object, bool strings,
 		read_field(req, &fields[i],
 			   json_object_get(object, fields[i].name), strings,
 			   base, values, rep);
-	if (rep->status == 422) {
+	if (reply_status(rep) == 422) {
 		json_decref(values);
 		return NULL;
 	}
@@ -271,7 +271,7 @@ const char *query_get(const struct request *req, const char *name)
 	json_t *pair;
 	size_t i;
 
-	json_array_foreach(req->query, i, pair)
+	json_array_foreach(request_query(req), i, pair)
 	{
 		if (strcmp(json_string_value(json_array_get(pair, 0)), name) ==
 		    0)
@@ -285,8 +285,8 @@ bool param_id(const struct request *req, size_t at, int64_t *ret)
 	uint64_t id;
 
 	/* 0 is no row's, and means a new one to the store */
-	if (!req->params[at] || str_to_u64(req->params[at], INT64_MAX, &id) ||
-	    id == 0)
+	if (!request_param(req, at) ||
+	    str_to_u64(request_param(req, at), INT64_MAX, &id) || id == 0)
 		return false;
 	*ret = (int64_t)id;
 	return true;

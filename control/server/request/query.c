@@ -76,7 +76,7 @@ static bool stands_before(const json_t *query, size_t i)
 
 static void refuse(struct reply *rep, const char *name, const char *reason)
 {
-	if (rep->status != 422)
+	if (reply_status(rep) != 422)
 		reply_problem(rep, 422, "the query parameter '%.80s' %s", name,
 			      reason);
 	reply_pointer(rep, name, "%s", reason);
@@ -93,5 +93,5 @@ bool query_check(const json_t *query, const char *known, struct reply *rep)
 		else if (!repeatable && stands_before(query, i))
 			refuse(rep, name, "is there twice");
 	}
-	return rep->status == 0;
+	return reply_status(rep) == 0;
 }

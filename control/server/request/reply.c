@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/server/request/request_data.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -25,13 +26,40 @@ void reply_json(struct reply *rep, unsigned status, json_t *body)
 	rep->content_type = NULL;
 }
 
-void reply_text(struct reply *rep, struct buf *text)
+unsigned reply_status(const struct reply *rep)
+{
+	return rep->status;
+}
+
+void reply_document(struct reply *rep, struct buf *text,
+		    const char *content_type)
 {
 	rep->status = 200;
 	rep->text = text->data;
 	rep->text_len = text->used;
-	rep->content_type = NULL;
+	rep->content_type = content_type;
 	buf_init(text, text->ceiling);
+}
+
+void reply_text(struct reply *rep, struct buf *text)
+{
+	reply_document(rep, text, NULL);
+}
+
+void reply_fd(struct reply *rep, int fd, uint64_t len, const char *content_type)
+{
+	rep->status = 200;
+	rep->has_file = true;
+	rep->file_fd = fd;
+	rep->file_len = len;
+	rep->content_type = content_type;
+}
+
+void reply_empty(struct reply *rep, unsigned status)
+{
+	json_decref(rep->body);
+	rep->body = NULL;
+	rep->status = status;
 }
 
 static const char *title_of(unsigned status)
@@ -104,6 +132,16 @@ void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 					wire_text(pointer), "detail", detail));
 }
 
+size_t reply_error_count(const struct reply *rep)
+{
+	return json_array_size(json_object_get(rep->body, "errors"));
+}
+
+void reply_member(struct reply *rep, const char *name, json_t *value)
+{
+	(void)json_object_set(rep->body, name, value);
+}
+
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 {
 	char value[REPLY_HEADER_BYTES];
@@ -147,4 +185,14 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 		reply_header(rep, "Retry-After", "5");
 		break;
 	}
+}
+
+void reply_park(struct reply *rep, uint32_t ms)
+{
+	rep->park_ms = ms;
+}
+
+void reply_successor(struct reply *rep, int64_t id)
+{
+	rep->successor_id = id;
 }

@@ -1,7 +1,9 @@
 /**
  * What an API handler gets and gives. A request has been read and parsed
  * completely before its handler runs, on a worker thread: handlers may use
- * the store and must not wait for anything else (design: the controller).
+ * the store and must not wait for anything else
+ * (docs/reference/controller.md, "A request's life").
+ * What the functions return is borrowed and lives as long as the handler runs.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
@@ -18,70 +20,76 @@ struct buf;
 struct controller;
 struct controller_conf;
 struct store;
+struct upload;
 
-/** The file of a multipart upload, as the client sent it. */
-struct upload {
-	const char *data;
-	size_t len;
-	const char *filename;   /* never a path of ours */
-	const char *media_type; /* "" : not told */
-};
+/* ---- the request ---- */
 
-struct request {
-	/* constant while the handler runs, all borrowed */
-	struct controller *controller;
-	const struct controller_conf *conf;
-	struct store *store; /* this worker's view of the database */
-	const char *method;
-	const char *path;                    /* below the root, no query */
-	const char *params[PATH_PARAMS_MAX]; /* path elements, in order */
-	json_t *query; /* array of [name, value]: repeats keep their order */
-	json_t *body;  /* object; form bodies become strings by key; NULL:
-			  * there was none */
-	struct json_text body_text;  /* of agents: body as it came; or NULL */
-	const struct upload *upload; /* uploads only; or NULL */
-	bool body_is_form;           /* values are strings, not JSON types */
-	const char *request_id;
-	const char
-		*remote_addr; /* of the client, in front of a trusted proxy */
-	const char *base_url; /* as the client sees us */
-	bool secure;          /* the client speaks TLS */
-	const char *(*header)(const struct request *, const char *name);
-	/* the first cookie of that name; NULL: there is none */
-	const char *(*cookie)(const struct request *, const char *name);
-	enum api_right right; /* what the caller's key may do */
-	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
-	int64_t agent_id;     /* agent, or 0 */
-	bool waited;          /* long-poll: this is the last call, answer now */
-	void *http;           /* the http layer's own */
-};
+struct controller *request_controller(const struct request *req);
+const struct controller_conf *request_conf(const struct request *req);
+/** The worker's view of the database. */
+struct store *request_store(const struct request *req);
 
-struct reply {
-	unsigned status;
-	json_t *body; /* owned; sent as JSON; NULL: empty body */
-	char *text;   /* instead of body: owned, with content_type */
-	size_t text_len;
-	bool has_file; /* instead of body and text: this file */
-	int file_fd;   /* owned */
-	uint64_t file_len;
-	const char *content_type; /* NULL: application/json */
-	json_t *headers;          /* object name -> value, owned; may be NULL */
-	uint32_t park_ms;         /* > 0: not answered; call the handler again
-				* when woken or after this time (then with
-				   * request.waited set). The first parking of
-				   * a request sets the time, later ones keep
-				   * it */
-	int64_t successor_id;     /* of a deprecated route: the record it is
-				   * about, for Link; 0: it is not known */
-};
+const char *request_method(const struct request *req);
+/** The path, without root and query. */
+const char *request_path(const struct request *req);
+/** An element of the path. @param i  of the route's `:name`, from 0
+ * @return NULL: the route has no such */
+const char *request_param(const struct request *req, size_t i);
+/** Put another element in its place; NULL: none. */
+void request_set_param(struct request *req, size_t i, const char *param);
+/** The query: an array of [name, value], in the order sent. */
+json_t *request_query(const struct request *req);
+/** A header field's value. @return NULL: there is none */
+const char *request_header(const struct request *req, const char *name);
+/** The first cookie of a name. @return NULL: there is none */
+const char *request_cookie(const struct request *req, const char *name);
 
-/** {"...": value, "status": code}: takes over body (may be NULL: {}). */
+/** The body as an object; of a form each field is a string. @return NULL:
+ * there was none */
+json_t *request_body(const struct request *req);
+/** True for a form: values are strings, not JSON types. */
+bool request_body_is_form(const struct request *req);
+/** The text of an agent's body. @return at NULL: there is none, or it is no
+ * agent's */
+struct json_text request_body_text(const struct request *req);
+/** The file that was uploaded. @return NULL: there is none */
+const struct upload *request_upload(const struct request *req);
+
+/** The client's address, in front of a trusted proxy. */
+const char *request_remote_addr(const struct request *req);
+/** Our URL as the client sees it. */
+const char *request_base_url(const struct request *req);
+/** True if the client speaks TLS. */
+bool request_secure(const struct request *req);
+/** The agent that asks; 0: it is none. */
+int64_t request_agent_id(const struct request *req);
+/** True at the last call of a request that was parked: reply now. */
+bool request_waited(const struct request *req);
+
+/* ---- the reply ---- */
+
+/** The status of the reply. @return 0: there is none yet */
+unsigned reply_status(const struct reply *rep);
+
+/** Reply {"...": value, "status": code}. @param body  taken over; NULL: {} */
 void reply_json(struct reply *rep, unsigned status, json_t *body);
 
-/** 200 with JSON that is text already: takes over what the buffer holds. */
+/** Reply 200 with JSON that is text already: takes over what the buffer
+ * holds. */
 void reply_text(struct reply *rep, struct buf *text);
 
-/** problem+json (docs/reference/api.md). Nothing of it may be secret. */
+/** Reply 200 with what the buffer holds, which is taken over. */
+void reply_document(struct reply *rep, struct buf *text,
+		    const char *content_type);
+
+/** Reply 200 with a file. @param fd  taken over */
+void reply_fd(struct reply *rep, int fd, uint64_t len,
+	      const char *content_type);
+
+/** Reply without a body. What was to be its body is dropped. */
+void reply_empty(struct reply *rep, unsigned status);
+
+/** Reply problem+json (docs/reference/api.md). Nothing of it may be secret. */
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -95,6 +103,12 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** Count the entries of reply_pointer(). */
+size_t reply_error_count(const struct reply *rep);
+
+/** Add a member to the body. @param value  borrowed */
+void reply_member(struct reply *rep, const char *name, json_t *value);
+
 /** Set a response header; CR and LF in the value are refused. */
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -102,5 +116,13 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 /** Answer an error of the store: 404, 409, 500 or 503.
  * @param what  the record, as a client calls it: "test" */
 void reply_store_error(struct reply *rep, int err, const char *what);
+
+/** Do not reply yet: the handler is called again when requests are woken
+ * (controller_wake_parked()) or, with request_waited(), after this time. The
+ * first parking of a request sets the time, later ones keep it. */
+void reply_park(struct reply *rep, uint32_t ms);
+
+/** Name the record that a deprecated route is about, for its Link header. */
+void reply_successor(struct reply *rep, int64_t id);
 
 #endif

@@ -117,7 +117,7 @@ struct sessions *sessions_free(struct sessions *s)
 bool session_token(const struct request *req,
 		   char token[static SECRET_TOKEN_BYTES])
 {
-	const char *value = req->cookie(req, SESSION_COOKIE);
+	const char *value = request_cookie(req, SESSION_COOKIE);
 
 	return value && str_copy(token, SECRET_TOKEN_BYTES, value) == 0;
 }
@@ -139,7 +139,7 @@ void session_csrf(const struct store *s, const char *token,
 static bool hashing_enter(struct request *req, struct reply *rep,
 			  const char *name)
 {
-	struct sessions *s = req->controller->sessions;
+	struct sessions *s = request_controller(req)->sessions;
 	int64_t wait_ns;
 
 	if (sem_trywait(&s->hashing)) {
@@ -149,7 +149,7 @@ static bool hashing_enter(struct request *req, struct reply *rep,
 	}
 	/* within: guesses sent side by side are not looked at before the first
 	 * of them have failed */
-	wait_ns = throttle_wait(s->throttle, name, req->remote_addr,
+	wait_ns = throttle_wait(s->throttle, name, request_remote_addr(req),
 				clock_mono_ns());
 	if (wait_ns == 0)
 		return true;
@@ -181,7 +181,7 @@ static void set_cookie(struct request *req, struct reply *rep,
 		     SESSION_COOKIE
 		     "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
 		     token, (long long)max_age_s,
-		     req->secure ? "; Secure" : "");
+		     request_secure(req) ? "; Secure" : "");
 }
 
 /* Begin a session and answer with its cookie. */
@@ -189,7 +189,7 @@ static void begin_session(struct request *req, struct reply *rep,
 			  int64_t user_id)
 {
 	char token[SECRET_TOKEN_BYTES];
-	int err = store_session_begin(req->store, user_id, token);
+	int err = store_session_begin(request_store(req), user_id, token);
 
 	if (err) {
 		reply_store_error(rep, err, "user");
@@ -207,7 +207,8 @@ static json_t *read_fields(struct request *req, struct reply *rep,
 {
 	struct field fields[3];
 
-	if (count > sizeof(fields) / sizeof(*fields) || req->body_is_form) {
+	if (count > sizeof(fields) / sizeof(*fields) ||
+	    request_body_is_form(req)) {
 		reply_problem(rep, 415, "the body must be application/json");
 		return NULL;
 	}
@@ -216,7 +217,8 @@ static json_t *read_fields(struct request *req, struct reply *rep,
 					   .kind = FIELD_TEXT,
 					   .required = true,
 					   .max = PASSWORD_MAX};
-	return fields_read(req, req->body, false, "", fields, count, rep);
+	return fields_read(req, request_body(req), false, "", fields, count,
+			   rep);
 }
 
 static const char *text_or_null(const json_t *values, const char *name)
@@ -227,9 +229,9 @@ static const char *text_or_null(const json_t *values, const char *name)
 static void sign_in(struct request *req, struct reply *rep, const char *name,
 		    const char *password)
 {
-	struct throttle *throttle = req->controller->sessions->throttle;
+	struct throttle *throttle = request_controller(req)->sessions->throttle;
 	struct web_user user = {.id = 0};
-	int err = store_user_find(req->store, name, &user);
+	int err = store_user_find(request_store(req), name, &user);
 	bool matches;
 
 	if (err && err != -ENOENT) {
@@ -241,12 +243,14 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 	if (matches) {
 		throttle_passed(throttle, name);
 		log_info("user %lld signed in from %s", (long long)user.id,
-			 req->remote_addr);
+			 request_remote_addr(req));
 		begin_session(req, rep, user.id);
 		return;
 	}
-	throttle_failed(throttle, name, req->remote_addr, clock_mono_ns());
-	log_warning("a wrong name or password from %s", req->remote_addr);
+	throttle_failed(throttle, name, request_remote_addr(req),
+			clock_mono_ns());
+	log_warning("a wrong name or password from %s",
+		    request_remote_addr(req));
 	reply_problem(rep, 403, "the name or the password is wrong");
 }
 
@@ -260,7 +264,7 @@ void session_login(struct request *req, struct reply *rep)
 	if (hashing_enter(req, rep, text_or_null(values, "name"))) {
 		sign_in(req, rep, text_or_null(values, "name"),
 			text_or_null(values, "password"));
-		sem_post(&req->controller->sessions->hashing);
+		sem_post(&request_controller(req)->sessions->hashing);
 	}
 	json_decref(values);
 }
@@ -269,7 +273,7 @@ void session_logout(struct request *req, struct reply *rep)
 {
 	char token[SECRET_TOKEN_BYTES];
 	int err = session_token(req, token)
-			  ? store_session_end(req->store, token)
+			  ? store_session_end(request_store(req), token)
 			  : 0;
 
 	if (err) {
@@ -282,14 +286,15 @@ void session_logout(struct request *req, struct reply *rep)
 
 void session_get(struct request *req, struct reply *rep)
 {
-	bool setup = atomic_load_explicit(&req->controller->sessions->setup,
-					  memory_order_relaxed);
+	bool setup =
+		atomic_load_explicit(&request_controller(req)->sessions->setup,
+				     memory_order_relaxed);
 	char token[SECRET_TOKEN_BYTES], csrf[SESSION_CSRF_BYTES];
 	struct web_user user;
 	int err = -EACCES;
 
 	if (session_token(req, token))
-		err = store_session_find(req->store, token, &user);
+		err = store_session_find(request_store(req), token, &user);
 	if (err == -EACCES) {
 		reply_json(rep, 200,
 			   json_pack("{s:n, s:b}", "user", "setup", setup));
@@ -299,7 +304,7 @@ void session_get(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "session");
 		return;
 	}
-	session_csrf(req->store, token, csrf);
+	session_csrf(request_store(req), token, csrf);
 	reply_json(rep, 200,
 		   json_pack("{s:{s:s, s:s}, s:s, s:b}", "user", "name",
 			     user.name, "rights", right_text(user.right),
@@ -320,14 +325,16 @@ static void change(struct request *req, struct reply *rep,
 		return;
 	}
 	if (!password_matches(user->password_hash, old)) {
-		throttle_failed(req->controller->sessions->throttle, user->name,
-				req->remote_addr, clock_mono_ns());
+		throttle_failed(request_controller(req)->sessions->throttle,
+				user->name, request_remote_addr(req),
+				clock_mono_ns());
 		field_error(rep, "/password", "is wrong");
 		return;
 	}
 	err = password_hash(password, hash);
 	if (err == 0)
-		err = store_user_put(req->store, user->name, hash, NULL, &id);
+		err = store_user_put(request_store(req), user->name, hash, NULL,
+				     &id);
 	if (err)
 		reply_store_error(rep, err, "user");
 	else /* all sessions have ended: this client gets a new one */
@@ -342,7 +349,7 @@ void session_password(struct request *req, struct reply *rep)
 	json_t *values;
 
 	if (!session_token(req, token) ||
-	    store_session_find(req->store, token, &user)) {
+	    store_session_find(request_store(req), token, &user)) {
 		reply_problem(rep, 403, "sign in first");
 		return;
 	}
@@ -352,7 +359,7 @@ void session_password(struct request *req, struct reply *rep)
 	if (hashing_enter(req, rep, user.name)) {
 		change(req, rep, &user, text_or_null(values, "password"),
 		       text_or_null(values, "new_password"));
-		sem_post(&req->controller->sessions->hashing);
+		sem_post(&request_controller(req)->sessions->hashing);
 	}
 	json_decref(values);
 }
@@ -386,14 +393,14 @@ static bool code_matches(const struct sessions *s, const char *code)
 static void first_user(struct request *req, struct reply *rep, const char *code,
 		       const char *name, const char *password)
 {
-	struct sessions *s = req->controller->sessions;
+	struct sessions *s = request_controller(req)->sessions;
 	const char *refused = password_refused(name, password);
 	char hash[USER_PASSWORD_BYTES];
 	int64_t id;
 	int err;
 
 	if (!code_matches(s, code)) {
-		throttle_failed(s->throttle, "setup", req->remote_addr,
+		throttle_failed(s->throttle, "setup", request_remote_addr(req),
 				clock_mono_ns());
 		field_error(rep, "/code", "is not that of %s", s->code_file);
 		return;
@@ -403,24 +410,24 @@ static void first_user(struct request *req, struct reply *rep, const char *code,
 			    USER_NAME_BYTES - 1);
 	if (refused)
 		field_error(rep, "/password", "%s", refused);
-	if (rep->status)
+	if (reply_status(rep))
 		return;
 	err = password_hash(password, hash);
 	if (err == 0)
-		err = store_user_first(req->store, name, hash, &id);
+		err = store_user_first(request_store(req), name, hash, &id);
 	if (err) {
 		reply_store_error(rep, err, "user");
 		return;
 	}
-	setup_over(req->controller);
-	log_info("the first user was made from %s", req->remote_addr);
+	setup_over(request_controller(req));
+	log_info("the first user was made from %s", request_remote_addr(req));
 	begin_session(req, rep, id);
 }
 
 void session_setup(struct request *req, struct reply *rep)
 {
 	static const char *const names[] = {"code", "name", "password"};
-	struct sessions *s = req->controller->sessions;
+	struct sessions *s = request_controller(req)->sessions;
 	json_t *values;
 
 	if (!atomic_load_explicit(&s->setup, memory_order_relaxed)) {
