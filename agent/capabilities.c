@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 #include "sip/baresip/baresip.h"
 #include "sip/ua.h"
 

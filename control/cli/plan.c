@@ -1,8 +1,8 @@
 #include "control/cli/plan.h"
 
 #include "base/str.h"
-#include "control/wire/job.h"
 #include "control/wire/job_decode.h"
+#include "control/wire/job_limits.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -5,6 +5,7 @@
 #define OFFHOOK_CONTROL_WIRE_ACTION_H
 
 #include "control/wire/decode.h"
+#include "control/wire/job.h"
 
 /**
  * @param index  position in the job's step, used where the action names none

@@ -6,6 +6,7 @@
 #define OFFHOOK_CONTROL_WIRE_ACTION_MEMBERS_H
 
 #include "control/wire/decode.h"
+#include "control/wire/job.h"
 
 #define WIRE_NAME_BYTES_MAX 255
 

@@ -6,6 +6,7 @@
 #define OFFHOOK_CONTROL_WIRE_CLIENT_ACTIONS_H
 
 #include "control/wire/decode.h"
+#include "control/wire/job.h"
 
 /**
  * @param value  an array, or an array as text; d's place points at it

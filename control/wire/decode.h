@@ -8,7 +8,7 @@
 #define OFFHOOK_CONTROL_WIRE_DECODE_H
 
 #include "control/wire/arena.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "control/wire/job.h"
+#include "control/wire/dtmf.h"
 
 #include "base/str.h"
 

@@ -1,4 +1,4 @@
-#include "control/wire/job.h"
+#include "control/wire/duration.h"
 
 #include "base/str.h"
 

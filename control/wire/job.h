@@ -6,24 +6,13 @@
 #ifndef OFFHOOK_WIRE_JOB_H
 #define OFFHOOK_WIRE_JOB_H
 
-#include <jansson.h>
+#include "control/wire/dtmf.h"
+#include "control/wire/duration.h"
+#include "control/wire/job_limits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Ceilings; a spec above one is refused with its name in the reason. */
-#define WIRE_STEPS_MAX          32
-#define WIRE_ACTIONS_MAX        32 /* a step */
-#define WIRE_CREDENTIALS_MAX    10000
-#define WIRE_HOSTS_MAX          16
-#define WIRE_HEADERS_MAX        32
-#define WIRE_CLIENT_ACTIONS_MAX 200
-#define WIRE_CODECS_MAX         16
-#define WIRE_SRTP_SUITES_MAX    6
-
-/** What `audio_codecs` may name, NULL-terminated: those of media/audio/codec.h, and
- * "L16" for one of them (tests/unit/agent/test-codec-names.c). */
-extern const char *const wire_codec_names[];
 
 enum wire_action_type {
 	WIRE_ACTION_REGISTER,
@@ -111,29 +100,10 @@ struct wire_client_action {
 /** The name of a script action, as in sipclient_actions: "hold". Static. */
 const char *wire_script_action_name(enum wire_script_action type);
 
-#define WIRE_PEM_BYTES_MAX 65536
-
-#define WIRE_DIGITS_MAX     64
-#define WIRE_FMTP_BYTES_MAX 110 /* of MEDIA_FMTP_BYTES, with our own words */
-
 /* An uploaded prompt. */
 struct wire_prompt {
 	const char *name;
 	const char *sha256; /* 64 lower-case hex digits */
-};
-
-/* Argument of a `dtmf` action: "1234# 100 100". */
-struct wire_dtmf {
-	char digits[WIRE_DIGITS_MAX + 1]; /* capitals */
-	uint16_t duration_ms;             /* of each; default 100 */
-	uint16_t gap_ms;                  /* between two; default 100 */
-};
-
-/* Argument of an `assert_dtmf` action: "1234# 5000". */
-struct wire_dtmf_expect {
-	char digits[WIRE_DIGITS_MAX + 1];
-	bool has_wait;
-	uint32_t wait_ms; /* the longest wait */
 };
 
 enum wire_audio_kind {
@@ -178,18 +148,6 @@ enum wire_nat {
 	WIRE_NAT_STUN, /* the address that a STUN server sees */
 	WIRE_NAT_TURN, /* through a TURN server */
 	WIRE_NAT_ICE,
-};
-
-/* How long a call lasts (docs/reference/parameters.md, call_duration). */
-struct wire_duration {
-	enum {
-		WIRE_DURATION_FIXED,
-		WIRE_DURATION_UNIFORM,
-		WIRE_DURATION_EXPONENTIAL,
-		WIRE_DURATION_NORMAL,
-	} kind;
-	double a_s; /* fixed: value; uniform: low; exponential, normal: mean */
-	double b_s; /* uniform: high; normal: standard deviation */
 };
 
 enum wire_prack {
@@ -394,17 +352,6 @@ struct wire_job {
 	size_t peer_count;
 };
 
-#define WIRE_REASON_BYTES 256
-
-/** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
- * of a file's name (docs/internals/signalling.md). Thread: any. */
-bool wire_certificate_name_valid(const char *name);
-
-/** Parse the argument of a `dtmf` action. @return 0; -EINVAL */
-int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);
-/** The same of `assert_dtmf`. @return 0; -EINVAL */
-int wire_dtmf_expect_parse(const char *text, struct wire_dtmf_expect *ret);
-
 /** Parse "2/8" or "2/8 (0/2)". @return 0; -EINVAL */
 int wire_mwi_parse(const char *text, struct wire_mwi *ret);
 /** The same of `assert_audio`. @return 0; -EINVAL */
@@ -417,9 +364,6 @@ int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret);
 int wire_server_parse(const char *text, char *host, size_t size,
 		      uint16_t *port);
 
-/** Parse call_duration: seconds or a distribution. @return 0; -EINVAL */
-int wire_duration_parse(const char *text, struct wire_duration *ret);
-
 /**
  * Fill a dial_destination: {{n}} is the call's number from 0,
  * {{credential.username}} the caller's user, {{ROLE.username}} the user of
@@ -429,12 +373,6 @@ int wire_duration_parse(const char *text, struct wire_duration *ret);
 int wire_expand_dial(char *dst, size_t size, const char *template,
 		     const struct wire_job *job, unsigned n,
 		     const char *credential_username);
-
-/* An argument of sipclient_actions, filled in. */
-#define WIRE_ARGUMENT_BYTES 1024
-
-/** An argument of sipclient_actions has placeholders to fill in. */
-bool wire_argument_is_template(const char *argument);
 
 /** What the arguments of an action's calls can be filled with. */
 struct wire_fillings {

@@ -5,7 +5,11 @@
 #ifndef OFFHOOK_WIRE_JOB_DECODE_H
 #define OFFHOOK_WIRE_JOB_DECODE_H
 
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
+
+#include <jansson.h>
+
+struct wire_job;
 
 /**
  * Decode and check a spec. Unknown members are ignored (protocol rule);

@@ -4,7 +4,7 @@
 #ifndef OFFHOOK_WIRE_POINT_H
 #define OFFHOOK_WIRE_POINT_H
 
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 #include "control/wire/measure.h"
 #include "media/analysis/summary.h"
 

@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_AGENT_ENGINE_CALL_DURATION_DRAW_H
 #define OFFHOOK_AGENT_ENGINE_CALL_DURATION_DRAW_H
 
-#include "control/wire/job.h"
+#include "control/wire/duration.h"
 
 #include <stdint.h>
 

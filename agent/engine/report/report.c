@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/wire/artifact.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "control/server/api/references.h"
 #include "control/server/api/resource_type.h"
 #include "control/server/store/store_credential.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 
 static const struct column columns[] = {
 	{"id", "p.id", NULL, COLUMN_INT},

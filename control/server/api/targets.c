@@ -1,6 +1,6 @@
 #include "control/server/api/references.h"
 #include "control/server/api/resource_type.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 
 #include <stdio.h>
 #include <string.h>

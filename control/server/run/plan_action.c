@@ -4,7 +4,7 @@
 #include "control/server/run/override.h"
 #include "control/server/run/params.h"
 #include "control/server/run/plan_pool.h"
-#include "control/wire/job.h"
+#include "control/wire/job_limits.h"
 #include "control/wire/text.h"
 
 #include <errno.h>

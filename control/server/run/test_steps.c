@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "control/server/request/fields.h"
-#include "control/wire/job.h"
 #include "control/wire/job_decode.h"
+#include "control/wire/job_limits.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* wire_job_decode() takes its input from a controller over the network. */
+#include "control/wire/job.h"
 #include "control/wire/job_decode.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "agent/engine/call/calls.h"
+#include "control/wire/job.h"
 #include "control/wire/job_decode.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+#include "control/wire/job.h"
 #include "control/wire/job_decode.h"
 
 #include <errno.h>
