@@ -108,7 +108,7 @@ static void test_reals_read_as_decimals(void **state)
 		{3.6, "3.6"},
 		{2, "2.0"},
 		{0.1 + 0.2, "0.3"},
-		{1e15, "1e+15"},
+		{1e15, "1e15"},
 	};
 
 	(void)state;
