@@ -22,7 +22,7 @@ enum {
 	EXIT_UNWANTED = 3, /* the controller refused this agent for good */
 };
 
-/* conf knows no codecs: the text is read here, and by every engine. */
+/* Check the setting codec_values, which conf/ cannot: it does not know codecs. */
 static int codec_values_check(const struct agent_conf *conf, const char *path,
 			      struct conf_error *error)
 {
@@ -50,8 +50,8 @@ static int load(struct agent_conf *conf, const struct options *options)
 	return err;
 }
 
-/* What an engine is started from: ourselves, also after an update has replaced
- * the file; where there is no /proc, as in a bare chroot, by name. */
+/* The program that engines are started from: this one, also after an update has
+ * replaced the file; by its name where there is no /proc, as in a bare chroot. */
 static const char *own_program(char name[static PATH_MAX])
 {
 	static const char self[] = "/proc/self/exe";
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	struct options options;
 
 	log_setup(LOG_LEVEL_INFO, "offhook");
-	umask(077); /* what we write is ours: secrets, results */
+	umask(077); /* secrets and results: no access for others */
 	if (options_parse(&options, argc, argv) != 0)
 		return EXIT_USAGE;
 	if (options.help) {

@@ -31,7 +31,7 @@ static int take(struct options *o, int option, char *argument)
 	case OPTION_ENGINE:
 		if (str_to_u64(argument, INT_MAX, &fd) != 0) {
 			fprintf(stderr,
-				"offhook-agent: --engine=%s: no "
+				"offhook-agent: --engine=%s: not a "
 				"descriptor\n",
 				argument);
 			return -EINVAL;
@@ -39,7 +39,7 @@ static int take(struct options *o, int option, char *argument)
 		o->engine_fd = (int)fd;
 		return 0;
 	case OPTION_FOREGROUND:
-		return 0; /* what it always does; other daemons need it */
+		return 0; /* accepted for scripts: it is always so */
 	case OPTION_JOIN:
 		if (!argument[0] || str_copy(o->join_token, OPTIONS_TOKEN_BYTES,
 					     argument) != 0) {

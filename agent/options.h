@@ -20,12 +20,14 @@ struct options {
 };
 
 /**
+ * Read the command line.
  * @param argv  the strings stay in use; the join token is overwritten in
  *              place once it is copied, so that ps does not show it
  * @return 0; -EINVAL (the reason is on standard error)
  */
 int options_parse(struct options *ret, int argc, char **argv);
 
+/** Print the options on standard output. */
 void options_print_help(void);
 
 #endif

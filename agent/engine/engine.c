@@ -131,7 +131,7 @@ static int stacks_start(struct engine *e)
 	return user_agents_start_native(e->accounts);
 }
 
-/* @return 0; -errno: the job was ended */
+/* @return 0; -errno, and the job was ended */
 static int job_prepare(struct engine *e)
 {
 	struct calls_params calls = {
@@ -273,7 +273,7 @@ static void message_handle(struct engine *e, json_t *message)
 	else if (strcmp(type, "cancel") == 0)
 		report_end_job(e->report, "stopped", "%s",
 			       "the run was cancelled");
-	/* Anything else: a newer supervisor's, ignored (protocol rule). */
+	/* Other types are of a newer supervisor: ignored. */
 }
 
 static void peer_lost(struct engine *e)
@@ -318,7 +318,7 @@ static void channel_read(struct engine *e)
 	if (r == -EPIPE) {
 		peer_lost(e);
 	} else if (r < 0) {
-		/* Nothing that follows can be trusted to begin a line. */
+		/* After a damaged frame the beginning of the next is unknown. */
 		fd_close(wire_channel_fd(e->channel));
 		report_end_job(e->report, "error",
 			       "a message of the supervisor: %s", strerror(-r));
@@ -358,8 +358,7 @@ static int signals_take(struct engine *e)
 	/* Before the first thread, so that all of them inherit it. */
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
-	signal(SIGINT,
-	       SIG_IGN); /* the terminal's: whoever started us cancels */
+	signal(SIGINT, SIG_IGN); /* Ctrl-C: the parent process sends a cancel */
 	signal(SIGPIPE, SIG_IGN);
 	e->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (e->signal_fd < 0)
@@ -393,8 +392,8 @@ static void engine_release(struct engine *e)
 		steps_stop(e->steps);
 	if (e->media)
 		fd_close(media_engine_fd(e->media));
-	/* An abandoned call still stands in both stacks: the end of the process
-	 * is what releases them then. */
+	/* A call that was abandoned is still used by SIP and media: leave it to the end of
+ * the process. */
 	if (!e->calls || !calls_abandoned(e->calls)) {
 		steps_free(e->steps);
 		accounts_free(e->accounts);
@@ -404,7 +403,8 @@ static void engine_release(struct engine *e)
 	} else {
 		client_sounds_free(user_agents_sounds(e->accounts));
 	}
-	mono_timer_cancel(&e->tmr_media); /* released calls start it */
+	mono_timer_cancel(
+		&e->tmr_media); /* freeing calls may have started it */
 	report_free(e->report);
 	wire_job_free(e->job);
 	if (e->channel) {

@@ -1,4 +1,4 @@
-/* The orderly end: calls, then bindings, then what is left to write. */
+/* The orderly end: end calls, remove bindings, write the rest. */
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -16,7 +16,7 @@ void engine_end_soon(void *arg)
 	struct engine *e = arg;
 
 	e->phase = ENGINE_ENDING_CALLS;
-	/* Called from handlers of what is taken down now: not at once. */
+	/* Later: the caller may be a handler of an object that ends now. */
 	mono_timer_start(&e->tmr_end, 0, end_begin, e);
 }
 
@@ -57,7 +57,7 @@ static void end_begin(void *arg)
 		return;
 	}
 	steps_end(e->steps);
-	/* All roles are done: a BYE of the other side may be on its way. */
+	/* All roles are done: wait for BYEs of the other side. */
 	if (strcmp(report_outcome(e->report), "completed") == 0 &&
 	    calls_listed(e->calls))
 		mono_timer_start(&e->tmr_end, ENGINE_REMOTE_END_MS, hangup, e);
@@ -91,7 +91,7 @@ void engine_end_binding(bool answered, void *arg)
 	struct engine *e = arg;
 
 	engine_end_check(e);
-	/* It goes on: the bound is one of standing still. */
+	/* Restart the bound: it is for removals that make no progress. */
 	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
 		accounts_wait(e);
 }

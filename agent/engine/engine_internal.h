@@ -16,13 +16,14 @@
 #include "control/wire/frame.h"
 #include "control/wire/job.h"
 
-/* Bounds of an orderly end. The user agent gives up on a BYE or on the removal
- * of a binding after 5 s: these leave it the time to say so. */
-#define ENGINE_REMOTE_END_MS   500 /* the peers' BYEs, before ours */
+/* Bounds of an orderly end. The user agent reports a BYE or the removal of a
+ * binding as failed after 5 s: these leave it the time to do so. */
+#define ENGINE_REMOTE_END_MS   500 /* wait for the peers' BYEs first */
 #define ENGINE_CALLS_END_MS    7000
 #define ENGINE_MEDIA_END_MS    3000
 #define ENGINE_ACCOUNTS_END_MS 6000 /* without an answer to a removal */
-/* All of them when the run was stopped: the supervisor kills after cancel_s. */
+/* For all removals when the run was stopped: the supervisor kills the engine after
+ * cancel_s. */
 #define ENGINE_ACCOUNTS_STOP_MS 12000
 #define ENGINE_WRITE_MS         10000
 
@@ -59,15 +60,15 @@ struct engine {
 
 /* ---- engine.c ---- */
 
-/** Write to the supervisor what waits for it, as far as it takes it. */
+/** Write queued messages to the supervisor, as far as the socket takes them. */
 void engine_flush(struct engine *e);
 
 /* ---- engine_end.c ---- */
 
-/** report_ended_h: begin the orderly end, in a turn of the loop of its own.
+/** report_ended_h: begin the orderly end, in a later turn of the loop.
  * @param arg  struct engine */
 void engine_end_soon(void *arg);
-/** A call, an account or a subscription has ended: the end may go on.
+/** A call, an account or a subscription has ended: continue the end of the job.
  * @param arg  struct engine */
 void engine_end_check(void *arg);
 /** At the end of the job: a binding was removed.
@@ -77,9 +78,10 @@ void engine_end_binding(bool answered, void *arg);
 
 /* ---- engine_report.c ---- */
 
-/** Once a second: figures of calls, live line, progress, closed intervals. */
+/** Once a second: report figures of calls, live line, progress and intervals that
+ * have ended. @param now_ns  monotonic */
 void engine_report_second(struct engine *e, int64_t now_ns);
-/** Everything that is left; flaws and the evidence of the engine last. */
+/** At the end: report all that is left; flaws and evidence of the engine last. */
 void engine_report_rest(struct engine *e);
 
 #endif

@@ -1,7 +1,7 @@
 /**
  * Waiting times between tries: exponential windows of 2 to 60 s, a random
  * time from 1 s to the window ("full jitter"), so that agents that lost the
- * controller together do not come back together.
+ * controller at the same time do not all return at the same time.
  * Source: docs/internals/agent.md
  * Thread: any; one owner.
  */
@@ -19,9 +19,9 @@ struct backoff {
 };
 
 /**
- * One more try has failed.
+ * Count a failed try.
  * @param random  uniform over 32 bits
- * @return ms to wait, BACKOFF_MIN_MS..BACKOFF_MAX_MS
+ * @return ms to wait before the next try, BACKOFF_MIN_MS..BACKOFF_MAX_MS
  */
 int64_t backoff_next_ms(struct backoff *b, uint32_t random);
 

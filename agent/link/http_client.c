@@ -124,7 +124,7 @@ static void describe(const struct http_client_call *call, int status,
 		snprintf(text, size, "%d", status);
 }
 
-/* Seconds a busy controller asked for, at most the longest backoff. */
+/* Retry-After of the answer, at most the longest backoff. */
 static int64_t retry_after_ms(CURL *easy)
 {
 	curl_off_t s = 0;
@@ -145,7 +145,7 @@ static void call_again(struct http_client_call *call, const char *text)
 	delay = backoff_next_ms(&call->backoff, random);
 	if (delay < asked)
 		delay = asked;
-	/* a long outage is one line now and then, not one a try */
+	/* one log line at each doubling of the failures, not one a try */
 	if ((call->backoff.failures & (call->backoff.failures - 1)) == 0)
 		log_warning("%s %s: %s; try %u in %.1f s", call->method,
 			    call->url, text, call->backoff.failures + 1,
@@ -153,8 +153,8 @@ static void call_again(struct http_client_call *call, const char *text)
 	event_loop_arm(call->http->loop, &call->retry, delay);
 }
 
-/* libcurl is through with a try: another follows, or the handler is called and
- * the call released. */
+/* libcurl has ended a try: start another one, or call the handler and release
+ * the call. */
 static void http_client_call_done(struct http_client_call *call, CURLcode code)
 {
 	long status = 0;
@@ -169,7 +169,7 @@ static void http_client_call_done(struct http_client_call *call, CURLcode code)
 		snprintf(call->error, sizeof(call->error), "%s",
 			 curl_easy_strerror(code));
 	if (call->raw && call->overflow)
-		status = 413; /* it would be as long the next time */
+		status = 413; /* final: it would be as long the next time */
 	if (status && call->answer.used && !(call->raw && status == 200))
 		body = json_loadb(call->answer.data, call->answer.used, 0,
 				  NULL);
@@ -245,7 +245,7 @@ static CURLcode call_prepare_file(struct http_client_call *call)
 	SET(CURLOPT_SEEKFUNCTION, on_file_seek);
 	SET(CURLOPT_SEEKDATA, call);
 	SET(CURLOPT_INFILESIZE_LARGE, call->file_len);
-	/* a large file waits for a 100: it may be refused before it is sent */
+	/* a large file waits for a 100, as it may be refused */
 	SET(CURLOPT_HTTPHEADER, call->http->file_headers);
 #undef SET
 	return err;
@@ -312,7 +312,7 @@ static void on_retry(void *arg)
 {
 	struct http_client_call *call = arg;
 
-	/* libcurl refuses only when out of memory: the next try may do */
+	/* libcurl fails only without memory: try again later */
 	if (call_try(call) != 0)
 		call_again(call, "out of memory");
 }
@@ -520,7 +520,7 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 		curl_slist_append(NULL, "Content-Type: application/json");
 	http->file_headers = curl_slist_append(
 		NULL, "Content-Type: application/octet-stream");
-	/* the body goes with the first packets: no wait for a 100 */
+	/* send the body at once, without waiting for a 100 */
 	if (http->headers)
 		curl_slist_append(http->headers, "Expect:");
 	if (!http->base_url || (params->ca_file && !http->ca_file) ||

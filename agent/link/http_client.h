@@ -1,8 +1,8 @@
 /**
  * The agent's HTTP client: JSON requests to one controller over libcurl's
- * multi interface. The retry rules live here: network errors, 408, 429 and 5xx
- * are tried again without end (docs/internals/agent.md), everything else is
- * final.
+ * multi interface, with the rules for retries: after network errors, 408, 429
+ * and 5xx a request is sent again without end (docs/internals/agent.md), every
+ * other answer is final.
  * Thread: the loop's; handlers too.
  */
 #ifndef OFFHOOK_AGENT_LINK_HTTP_CLIENT_H
@@ -23,10 +23,15 @@ struct http_client_params {
 	const char *ca_file;  /* NULL: the system's */
 };
 
-/** @return 0; -ENOMEM; -EIO libcurl cannot start */
+/**
+ * Make a client of one controller.
+ * @param loop    borrowed for the client's life
+ * @param params  borrowed during the call
+ * @return 0; -ENOMEM; -EIO libcurl cannot start
+ */
 int http_client_new(struct http_client **ret, struct event_loop *loop,
 		    const struct http_client_params *params);
-/** No call may be under way. @return NULL */
+/** Free the client; no call may be under way. @return NULL */
 struct http_client *http_client_free(struct http_client *http);
 
 /** Credentials for all later requests (copied). @return 0; -ENOMEM */
@@ -35,9 +40,9 @@ int http_client_authorize(struct http_client *http, const char *user,
 
 /* A final answer. */
 struct http_client_answer {
-	int status;       /* 0: no answer; only where there are no retries */
+	int status;       /* 0: no answer; only of a request with once */
 	json_t *body;     /* borrowed; NULL: none, or no JSON object */
-	const char *text; /* what a log should say about it; never NULL */
+	const char *text; /* status and detail, for a log; never NULL */
 	const char *data; /* with raw_bytes and status 200; else NULL */
 	size_t len;
 	int64_t sent_ns; /* monotonic, of the try that was answered */
@@ -53,11 +58,11 @@ struct http_client_request {
 	/* instead of body: an object as JSON text, sent as it is; taken over,
 	 * also on failure, to be released by free() */
 	char *body_text;
-	/* instead of body: the path of a file that is sent as it is, and stays
-	 * as it is until the answer */
+	/* instead of body: the path of a file that is sent as it is; it must
+	 * not change until the answer */
 	const char *file;
-	/* the answer is not JSON, and longer is an error that is final;
-	 * 0: HTTP_ANSWER_BYTES of JSON */
+	/* ceiling of an answer that is not JSON; a longer one is a final error.
+	 * 0: the answer is JSON of at most HTTP_ANSWER_BYTES */
 	size_t raw_bytes;
 	int timeout_s;  /* of one try */
 	bool once;      /* do not try again */
@@ -75,10 +80,11 @@ struct http_client_request {
 int http_client_send(struct http_client_call **ret, struct http_client *http,
 		     const struct http_client_request *request);
 
-/** Give up a call and empty its slot; the handler is not called. NULL: none. */
+/** Cancel a call and set its slot to NULL; the handler is not called. A slot
+ * that is NULL is allowed. */
 void http_client_cancel(struct http_client_call **call);
 
-/** True for the answers that are worth another try. */
+/** Whether a request with this status is sent again. */
 bool http_client_is_transient(int status);
 
 #endif

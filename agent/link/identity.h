@@ -15,12 +15,12 @@ struct identity {
 
 /**
  * Read the credentials.
- * @return 0; -ENOENT none yet; -EPERM others may read them; -EBADMSG damaged;
+ * @return 0; -ENOENT not enrolled yet; -EPERM others may read them; -EBADMSG damaged;
  *         -errno
  */
 int identity_load(struct identity *ret, const char *state_dir);
 
-/** Replace the credentials, durably and as a whole. @return 0; -errno */
+/** Replace the credentials: synced, and atomic in a crash. @return 0; -errno */
 int identity_save(const struct identity *identity, const char *state_dir);
 
 #endif

@@ -8,9 +8,9 @@
 #include "conf/agent_conf.h"
 
 /**
- * Set conf->join_token to the one to use; empty: there is none. A file that is
- * missing is no error: the token is needed once only.
- * @param given  of the command line; empty: none
+ * Set conf->join_token to the token to use; empty: there is none. A missing file
+ * is no error, as the token is needed only once.
+ * @param given  from the command line; empty: none
  * @return 0; -errno, and a reason in error
  */
 int join_token_resolve(struct agent_conf *conf, const char *given,

@@ -22,7 +22,7 @@ bool prompt_files_hash_valid(const char *sha256)
 	       strspn(sha256, "0123456789abcdef") == HASH_DIGITS;
 }
 
-/* @return true and its time is now; false: it is not there */
+/* Set the file's time to now. @return false: there is no such file */
 static bool touch(const char *dir, const char *sha256)
 {
 	char path[PATH_MAX];
@@ -31,7 +31,7 @@ static bool touch(const char *dir, const char *sha256)
 	       utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
-/* @return the hash in a member, if its file is not there; NULL: it is */
+/* @return the hash in a member whose file is missing; NULL: it is not */
 static const char *missing_of(const json_t *action, const char *member,
 			      const char *dir)
 {
@@ -42,7 +42,7 @@ static const char *missing_of(const json_t *action, const char *member,
 		       : NULL;
 }
 
-/* The same of the uploads that its script plays. */
+/* The same for the uploads that the action's script plays. */
 static const char *missing_play(const json_t *action, const char *dir)
 {
 	json_t *map = json_object_get(action, "play_sha256");
@@ -83,7 +83,7 @@ const char *prompt_files_missing(const json_t *spec, const char *dir)
 	return missing;
 }
 
-/* The file not used for longest, and how large all of them are. */
+/* Find the file that was not used for longest. @return size of all files */
 static uint64_t look(int dir_fd, DIR *dir, char oldest[HASH_DIGITS + 1])
 {
 	struct timespec time = {0};
@@ -108,8 +108,9 @@ static uint64_t look(int dir_fd, DIR *dir, char oldest[HASH_DIGITS + 1])
 	return total;
 }
 
-/* A job that still names a file which goes has it open, or finds it missing
- * at its next call: that takes a thousand MiB of other prompts meanwhile. */
+/* Remove files until there is room. A running job has its files open; if one is
+ * removed that the job opens later, its next call fails. That takes 1 GiB of
+ * other prompts meanwhile. */
 static int make_room(const char *path, size_t len)
 {
 	DIR *dir = opendir(path);

@@ -15,19 +15,19 @@
 /* All of them together; the ones not used for longest go first. */
 #define PROMPTS_BYTES (1024ull << 20)
 
-/** True for 64 lower-case hex digits: anything else never becomes a path. */
+/** Whether the text is 64 lower-case hex digits, and so safe in a path. */
 bool prompt_files_hash_valid(const char *sha256);
 
 /**
- * The first prompt of a job that is not there. Those that are there count as
- * used now.
- * @return borrowed from the spec; NULL: there is all
+ * Find the first prompt of a job whose file is missing. Files that are present
+ * are marked as used now.
+ * @return its hash, borrowed from the spec; NULL: none is missing
  */
 const char *prompt_files_missing(const json_t *spec, const char *dir);
 
 /**
- * Keep what the controller sent, at once or not at all.
- * @return 0; -EBADMSG it is not what the hash says; -EFBIG; -errno
+ * Store a prompt that the controller sent, whole or not at all.
+ * @return 0; -EBADMSG its hash is another one; -EFBIG; -errno
  */
 int prompt_files_keep(const char *dir, const char *sha256, const void *data,
 		      size_t len);

@@ -13,13 +13,13 @@
 /* At most four syncs a second and lease. */
 #define SYNC_MS   250
 #define REQUEST_S 60
-/* An artifact of 64 MiB over a link of 1 Mbit/s. */
+/* Long enough for an artifact of 64 MiB over 1 Mbit/s. */
 #define ARTIFACT_S 600
 /* Ranges of one 409 that are kept; the next 409 names the rest. */
 #define MISSING_MAX 64
-/* A controller that keeps missing the same is broken. */
+/* After so many 409 the controller is considered broken. */
 #define FINISH_TRIES_MAX 20
-/* A try again when memory is short. */
+/* Delay of the next try when there was no memory. */
 #define MEMORY_MS 5000
 
 struct range {
@@ -36,7 +36,7 @@ struct upload {
 	uint64_t limit;   /* durable: may be sent */
 	uint64_t next;    /* lowest that was never sent */
 	uint64_t sending; /* 0: nothing, or the finish */
-	bool substituted; /* `sending` stands for a refused upload */
+	bool substituted; /* a flaw is sent instead of a refused upload */
 	struct range missing[MISSING_MAX];
 	size_t missing_count;
 	unsigned finish_tries;
@@ -58,7 +58,7 @@ static void end(struct upload *u, enum upload_end how)
 
 /* ---- answers ---- */
 
-/* @return true: the lease is of no more use, the upload has ended */
+/* @return true: the answer ends the upload, as the lease is gone */
 static bool ended_by(struct upload *u, const struct http_client_answer *answer)
 {
 	switch (answer->status) {
@@ -92,7 +92,7 @@ static void obey(struct upload *u, const struct http_client_answer *answer)
 		u->params.cancel_h(u->params.arg);
 }
 
-/* The number being sent has its place at the controller. */
+/* The controller has the number that was sent: go to the next one. */
 static void advance_first(struct upload *u)
 {
 	struct range *first = &u->missing[0];
@@ -119,7 +119,7 @@ static void on_uploaded(const struct http_client_answer *answer, void *arg)
 		advance_first(u);
 		obey(u, answer);
 	} else if (u->substituted) {
-		log_error("lease %s: upload %ju and what stands for it were "
+		log_error("lease %s: upload %ju and the flaw in its place were "
 			  "refused (%s)",
 			  u->params.lease_id, (uintmax_t)u->sending,
 			  answer->text);
@@ -214,7 +214,8 @@ static int request(struct upload *u, const char *what, const json_t *body,
 	return http_client_send(&u->call, u->params.http, &request);
 }
 
-/* A hole in the sequence is told, never left: a flaw takes its number. */
+/* The flaw event that takes the number of a refused upload, so that the sequence
+ * has no hole. */
 static char *substitute(void)
 {
 	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
@@ -309,7 +310,7 @@ static int send_file(struct upload *u)
 	return http_client_send(&u->file_call, u->params.http, &request);
 }
 
-/* @return true: none is on the way or waits */
+/* Send the next artifact. @return true: there is none left */
 static bool pump_files(struct upload *u)
 {
 	int err;
@@ -364,7 +365,7 @@ static void on_sync(void *arg)
 
 	if (spool_synced_seq(u->params.spool) < last)
 		err = spool_sync(u->params.spool);
-	if (err) /* better uploaded than lost twice */
+	if (err) /* upload it all the same: it may be lost at a crash */
 		log_error("lease %s: the spool cannot be synced: %s",
 			  u->params.lease_id, strerror(-err));
 	u->limit = last;

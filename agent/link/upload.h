@@ -1,7 +1,7 @@
 /**
- * Brings the spool of one lease to the controller: in one sequence, one
- * request at a time, only what is durable; beside it the artifacts, one at a
- * time; then the finish, with what the controller says is missing sent again
+ * Uploads the spool of one lease to the controller: only what is synced, in one
+ * sequence, one request at a time; in parallel the artifacts, one at a time; then
+ * the finish. What the controller reports as missing is sent again
  * (docs/internals/wire.md).
  * Thread: the loop's; handlers too.
  */
@@ -15,9 +15,9 @@
 struct upload;
 
 enum upload_end {
-	UPLOAD_ACCEPTED,     /* the finish was taken: the spool may go */
-	UPLOAD_GONE,         /* 403, 404, 410: nobody wants it any more */
-	UPLOAD_REFUSED,      /* another final no, logged */
+	UPLOAD_ACCEPTED,     /* the finish was accepted: delete the spool */
+	UPLOAD_GONE,         /* 403, 404, 410: the results are not wanted */
+	UPLOAD_REFUSED,      /* another final refusal, logged */
 	UPLOAD_UNAUTHORIZED, /* 401 */
 };
 
@@ -29,24 +29,26 @@ struct upload_params {
 	const char *lease_id;        /* borrowed */
 	/** The controller wants the job cancelled; may come more than once. */
 	void (*cancel_h)(void *arg);
-	/** An artifact does not get there, and is deleted; may append. */
+	/** An artifact was refused for good, and is deleted. May append to
+	 * the spool. */
 	void (*lost_h)(const char *name, const char *why, void *arg);
-	/** Once; nothing more is sent. Not the place to release it. */
+	/** Called once; nothing more is sent. Must not free the upload. */
 	void (*end_h)(enum upload_end end, void *arg);
 	void *arg;
 };
 
-/** @return 0; -ENOMEM */
+/** Make an upload; nothing is sent before upload_poke(). @param params  copied
+ * @return 0; -ENOMEM */
 int upload_new(struct upload **ret, const struct upload_params *params);
-/** @return NULL */
+/** Cancel its requests and free it. @return NULL */
 struct upload *upload_free(struct upload *u);
 
 /**
- * Something was appended, or an artifact taken: it is synced within a quarter
- * of a second and sent then; with the outcome in the spool the finish follows.
+ * Report that something was appended or an artifact was taken: it is synced
+ * within 250 ms and then sent. If the outcome is in the spool the finish follows.
  */
 void upload_poke(struct upload *u);
-/** Like upload_poke(), but at once: the outcome was appended. */
+/** As upload_poke(), without delay: the outcome was appended. */
 void upload_flush(struct upload *u);
 
 #endif

@@ -147,11 +147,11 @@ static int64_t sync_file(const struct artifacts *a, const char *part)
 	return ret;
 }
 
-/* The complete file takes its name and is accounted for. */
+/* Rename the complete file and count its size. */
 static int settle(struct artifacts *a, const char *part, const char *name,
 		  uint64_t bytes)
 {
-	/* the other half is the statistics': without them a run is errored */
+	/* statistics need the other half: without them a run is errored */
 	if (a->count >= ARTIFACTS_MAX ||
 	    a->space->used + bytes > a->space->limit / 2)
 		return -EDQUOT;
@@ -176,7 +176,7 @@ int artifacts_take(struct artifacts *a, const char *name)
 	if (bytes < 0)
 		err = (int)bytes;
 	else if (faccessat(a->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		err = -EEXIST; /* it may be on its way */
+		err = -EEXIST; /* the other one may be being uploaded */
 	else
 		err = settle(a, part, name, (uint64_t)bytes);
 	if (err)

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A full spool is told this often, so that a crash loses little of the count. */
+/* Interval of the flaws about a full spool, so that a crash loses little of the
+ * count. */
 #define TELL_NS (10 * NS_PER_S)
 
 static int keep(struct report_records *r, enum record_kind kind, json_t *items);
@@ -29,7 +30,7 @@ static int keep_half(struct report_records *r, enum record_kind kind,
 	return err;
 }
 
-/* @return 0; -errno. What the full spool refuses is counted, no error. */
+/* @return 0, also where the full spool refused statistics (counted); -errno */
 static int append(struct report_records *r, enum record_kind kind,
 		  const char *text, size_t len, size_t count)
 {

@@ -1,7 +1,7 @@
 /**
- * From what an engine reports to the records of its lease's spool: arrays that
- * are too long for one upload are split, statistics that found the spool full
- * are counted and told to the controller as a flaw of the run.
+ * Writes what an engine reports into the spool of its lease. Arrays that are too
+ * long for one upload are split. Statistics that find the spool full are counted,
+ * and reported to the controller as a flaw of the run.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SPOOL_REPORT_RECORDS_H
@@ -17,7 +17,7 @@
 /* Zeroed but for spool. */
 struct report_records {
 	struct spool *spool; /* borrowed */
-	uint64_t dropped;    /* data points, not yet told */
+	uint64_t dropped;    /* data points, not reported yet */
 	int64_t told_ns;     /* when a flaw was written last; 0: never */
 	int err;             /* the first failure to write; 0: none */
 };
@@ -33,7 +33,7 @@ int report_records_items(struct report_records *r, enum record_kind kind,
 			 json_t *items, const char *text, size_t len);
 
 /**
- * Tell that an artifact does not get to the controller.
+ * Append an event artifact_lost: an artifact does not reach the controller.
  * @param name  as it came from the engine
  * @return 0; -errno
  */
@@ -41,7 +41,7 @@ int report_records_lost(struct report_records *r, const char *name,
 			const char *why);
 
 /**
- * Keep the outcome of the job, after the flaws that are not told yet.
+ * Append the outcome of the job, after the flaws that were not reported yet.
  * @return 0; -errno
  */
 int report_records_finish(struct report_records *r, const char *outcome,

@@ -14,7 +14,7 @@
 
 uint32_t segment_crc(const void *data, size_t len)
 {
-	/* one nibble a step: 64 bytes of table, fast enough for a few MB/s */
+	/* one nibble a step: a table of 64 bytes, fast enough for some MB/s */
 	static const uint32_t table[16] = {
 		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
 		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
@@ -68,7 +68,7 @@ int segment_append(int fd, uint64_t *end, const struct record *record)
 	if (err == 0)
 		*end += len;
 	else if (ftruncate(fd, (off_t)*end) != 0)
-		return err; /* the torn record ends the file at the next read */
+		return err; /* a reader stops at the torn record */
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One file of a spool: records one after another, each framed with its length
- * and a CRC-32 (IEEE 802.3) over everything behind the CRC:
+ * and a CRC-32 (IEEE 802.3) over everything after the CRC:
  *   u32 length of the text, u32 crc, u64 seq, u32 kind, text; little endian
  * A record whose frame or checksum is wrong ends the file: a crash tears only
  * the tail.
@@ -34,7 +34,7 @@ struct record {
 /**
  * Append at the end of the file.
  * @param fd   opened for appending
- * @param end  in/out: length of the file; what a failed write left is cut
+ * @param end  in/out: length of the file; a partial write is cut off
  * @return 0; -EMSGSIZE; -ENOMEM; -errno (file and end unchanged)
  */
 int segment_append(int fd, uint64_t *end, const struct record *record);

@@ -30,7 +30,7 @@ struct spool {
 	int dir_fd;
 	struct spool_space *space;
 	struct segment *first;
-	struct segment *last; /* written to */
+	struct segment *last; /* records are appended to it */
 	int write_fd;
 	int read_fd; /* of the segment `reading`, or -1 */
 	const struct segment *reading;
@@ -62,7 +62,7 @@ static int spool_segment_open(const struct spool *s, unsigned number, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Put a segment behind the last one. @return NULL out of memory */
+/* Add a segment to the end of the list. @return NULL out of memory */
 static struct segment *spool_segment_add(struct spool *s, unsigned number)
 {
 	struct segment *seg = calloc(1, sizeof(*seg));
@@ -78,7 +78,8 @@ static struct segment *spool_segment_add(struct spool *s, unsigned number)
 	return seg;
 }
 
-/* Every segment has it: the first ones are given back before the last. */
+/* Each segment begins with the meta record, as earlier segments are deleted before
+ * it. */
 static int append_meta(struct spool *s)
 {
 	struct record record = {
@@ -90,8 +91,8 @@ static int append_meta(struct spool *s)
 	return err;
 }
 
-/* Begin the file of the next segment, which takes what is written from here
- * on, the meta first. @return 0; -EFBIG too many; -ENOMEM; -errno */
+/* Begin the next segment: later records go there, the meta record first.
+ * @return 0; -EFBIG too many; -ENOMEM; -errno */
 static int spool_segment_begin(struct spool *s)
 {
 	unsigned number = s->last ? s->last->number + 1 : 1;
@@ -99,7 +100,7 @@ static int spool_segment_begin(struct spool *s)
 
 	if (number > SEGMENTS_MAX)
 		return -EFBIG;
-	/* what the old one holds must not wait for the new one's sync */
+	/* sync the old one now: later syncs are of the new one */
 	err = s->last ? spool_sync(s) : 0;
 	if (err)
 		return err;
@@ -235,7 +236,7 @@ const char *spool_finish(const struct spool *s)
 	return s->finish;
 }
 
-/* Go to the beginning of the segment that holds a number. */
+/* Open the segment that holds a number, at its beginning. */
 static int seek(struct spool *s, uint64_t seq)
 {
 	const struct segment *seg = s->first;
@@ -246,7 +247,7 @@ static int seek(struct spool *s, uint64_t seq)
 	if (!seg || seq < seg->first_seq)
 		return -ENOENT;
 	if (s->reading == seg && seq >= s->read_seq)
-		return 0; /* further on in the one that is open */
+		return 0; /* it follows in the segment that is open */
 	if (s->reading != seg) {
 		fd = spool_segment_open(s, seg->number, O_RDONLY);
 		if (fd < 0)
@@ -367,7 +368,7 @@ struct spool *spool_free(struct spool *s)
 /* Numbers of the segments in the directory, sorted; -errno or their count. */
 static int list_segments(const struct spool *s, struct dirent ***ret)
 {
-	/* the analyzer takes it that spool_new() may fail with 0
+	/* the analyzer assumes that spool_new() may fail and return 0
 	 * NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
 	int n = scandir(s->path, ret, NULL, alphasort);
 
@@ -449,9 +450,9 @@ int spool_create(struct spool **ret, const char *dir, const char *lease_id,
 	return 0;
 }
 
-/* ---- what a process before us has left ---- */
+/* ---- recovery: what an earlier process has left ---- */
 
-/* Take one record of a process before us into account; it loses its text. */
+/* Account for one record of an earlier process; takes its text. */
 static bool recover_record(struct spool *s, struct segment *seg,
 			   struct record *record)
 {
@@ -477,7 +478,8 @@ static bool recover_record(struct spool *s, struct segment *seg,
 	return true;
 }
 
-/* @return 0 whole; 1 cut behind what could be read; -errno */
+/* @return 0 all was read; 1 the file was cut after the last valid record;
+ * -errno */
 static int recover_segment(struct spool *s, unsigned number)
 {
 	struct segment *seg;
@@ -523,7 +525,7 @@ int spool_open(struct spool **ret, const char *dir, const char *lease_id,
 		if (err == 0 && segment_number(names[i]->d_name, &number))
 			err = recover_segment(s, number);
 		else if (err == 1 && segment_number(names[i]->d_name, &number))
-			/* behind a damaged one: its numbers do not follow */
+			/* after a damaged segment: the numbers would have a hole */
 			unlinkat(s->dir_fd, names[i]->d_name, 0);
 		free(names[i]);
 	}

@@ -1,12 +1,12 @@
 /**
  * The spool of one lease: what its engine reported, on disk until the
- * controller has accepted the finish. A directory of segments; what was
- * uploaded is given back segment by segment, the last one stays.
- * Survives the death of the process at any point: at the next start
- * spool_open() finds everything that was appended, a torn tail is cut.
- * Bounded over all leases by a struct spool_space: above the limit
- * statistics are refused; events and SIP messages are not dropped, but the job
- * has to end when they reach SPOOL_FULL_TIMES the limit. Results never are.
+ * controller has accepted the finish. It is a directory of segments; a segment
+ * is deleted when all in it was uploaded, but for the last one.
+ * It survives a crash of the process at any point: at the next start
+ * spool_open() finds everything that was appended, and cuts a torn tail.
+ * A struct spool_space bounds all spools together: above the limit statistics
+ * are refused; events and SIP messages are still accepted, up to
+ * SPOOL_FULL_TIMES the limit, where the job has to end; the outcome always is.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_AGENT_SPOOL_SPOOL_H
@@ -28,7 +28,8 @@ struct spool_space {
 
 struct spool;
 
-/** True for 1 to 64 letters, digits and dashes: safe as a directory's name. */
+/** Whether it is 1 to 64 letters, digits and dashes, and so safe as the name of a
+ * directory. */
 bool spool_name_valid(const char *lease_id);
 
 /**
@@ -42,7 +43,7 @@ int spool_create(struct spool **ret, const char *dir, const char *lease_id,
 		 struct spool_space *space, const char *meta);
 
 /**
- * Open the spool that a process before us has left.
+ * Open the spool that an earlier process has left.
  * @return 0; -EINVAL name; -ENODATA nothing usable in it; -ENOMEM; -errno
  */
 int spool_open(struct spool **ret, const char *dir, const char *lease_id,
@@ -64,32 +65,33 @@ struct spool *spool_remove(struct spool *s);
 int spool_append(struct spool *s, enum record_kind kind, const char *text,
 		 size_t len);
 
-/** Keep the outcome; once. Synced before it returns. @return as above */
+/** Append the outcome and sync. Once a spool. @return as spool_append() */
 int spool_append_finish(struct spool *s, const char *text);
 
 /** Make all that was appended durable. @return 0; -errno */
 int spool_sync(struct spool *s);
 
-/** Highest number given; 0: none. */
+/** Highest sequence number in use; 0: none. */
 uint64_t spool_last_seq(const struct spool *s);
-/** Highest number that is durable: what may be uploaded. */
+/** Highest number that is synced, and may be uploaded. */
 uint64_t spool_synced_seq(const struct spool *s);
-/** Lowest number that is still there. */
+/** Lowest number that was not released. */
 uint64_t spool_first_seq(const struct spool *s);
 
-/** What was kept with spool_create(); never NULL. */
+/** The meta text of spool_create(); borrowed, never NULL. */
 const char *spool_meta(const struct spool *s);
-/** What was kept with spool_append_finish(); NULL: nothing. */
+/** The text of spool_append_finish(); borrowed; NULL: no outcome yet. */
 const char *spool_finish(const struct spool *s);
 
 /**
  * Read an upload.
  * @param ret  text allocated; the caller frees it
- * @return 0; -ENOENT no such number (any more); -EBADMSG; -ENOMEM; -errno
+ * @return 0; -ENOENT no such number, or it was released; -EBADMSG; -ENOMEM; -errno
  */
 int spool_read(struct spool *s, uint64_t seq, struct record *ret);
 
-/** All numbers up to seq are accepted: give whole segments back. */
+/** The controller has all numbers up to seq: delete the segments that hold no
+ * other. */
 void spool_release(struct spool *s, uint64_t seq);
 
 #endif

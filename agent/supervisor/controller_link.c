@@ -11,12 +11,12 @@
 #define PROTOCOL     1
 #define REGISTER_S   30
 #define DISCONNECT_S 5
-/* A poll that is not answered so long after its time is tried again. */
+/* A poll that is not answered poll_s and this long is repeated. */
 #define POLL_SLACK_S 20
-/* Empty answers that come at once must not make a busy loop. */
+/* Least time between polls, against a busy loop of empty answers. */
 #define POLL_GAP_MS 1000
 
-/* ---- what answers carry ---- */
+/* ---- members of answers ---- */
 
 static void take_seconds(json_t *body, const char *name, uint32_t max,
 			 uint32_t *value)
@@ -35,7 +35,7 @@ static void take_intervals(struct supervisor *s, json_t *body)
 	take_seconds(body, "lease_s", 86400, &s->env.lease_s);
 }
 
-/* Ids are text here, whether the controller writes them so or as numbers. */
+/* Copy an id, which may be a JSON text or a number. */
 static int take_id(char *dst, size_t size, json_t *id)
 {
 	if (json_is_integer(id))
@@ -140,7 +140,7 @@ static void enrol(struct supervisor *s)
 	json_decref(body);
 }
 
-/* Deferred: the caller may be deep in a lease that goes now. */
+/* In a later turn of the loop, as a lease that ends here may be the caller. */
 static void on_unauthorized(void *arg)
 {
 	struct supervisor *s = arg;
@@ -150,7 +150,7 @@ static void on_unauthorized(void *arg)
 		  s->identity.agent_id);
 	http_client_cancel(&s->poll);
 	s->enrolled = false;
-	/* its leases went with it */
+	/* the controller has dropped its leases, too */
 	supervisor_drop_leases(s);
 	if (s->stop != STOP_NO)
 		link_leave(s);
@@ -211,7 +211,7 @@ static json_t *poll_body(const struct supervisor *s)
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
 			 "leases", leases, "draining", s->stop != STOP_NO,
 			 "features", s->features);
-	/* the controller takes from it how far our clock is off */
+	/* t: the controller computes the offset of our clock */
 	if (body)
 		json_object_set_new(body, "t",
 				    json_integer(clock_wall_ns() / NS_PER_US));
@@ -249,8 +249,8 @@ void link_changed(struct supervisor *s)
 {
 	bool room = supervisor_free_slots(s) > 0;
 
-	/* A poll that may bring a job is not given up for another one: the
-	 * job could be lost with it until it is offered again. */
+	/* Do not cancel a poll that may bring a job: the job would be lost
+	 * until it is offered again. */
 	if (!s->poll || (room != s->polled_without_room &&
 			 (s->stop != STOP_NO) == s->polled_draining))
 		return;
@@ -273,14 +273,14 @@ void link_begin(struct supervisor *s)
 	poll_now(s);
 }
 
-/* ---- good-bye ---- */
+/* ---- disconnect ---- */
 
 static void on_disconnected(const struct http_client_answer *answer, void *arg)
 {
 	struct supervisor *s = arg;
 
 	if (answer->status < 200 || answer->status >= 300)
-		log_warning("the controller did not take our good-bye: %s",
+		log_warning("disconnect from the controller failed: %s",
 			    answer->text);
 	event_loop_stop(s->loop);
 }

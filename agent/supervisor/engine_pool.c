@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A caller and a callee on one agent are what most runs need at once. */
+/* Most runs need a caller and a callee, often on one agent. */
 #define ENGINE_POOL_MAX 2
-/* Those taken are replaced so much later: not while their jobs begin. */
+/* Delay before a taken process is replaced: not while its job begins. */
 #define REFILL_MS 1000
 
 struct slot {
@@ -23,7 +23,7 @@ struct engine_pool {
 	struct slot slots[ENGINE_POOL_MAX];
 };
 
-/* It is replaced after the next job only: no loop of starts that fail. */
+/* It is replaced after the next job, to avoid a loop of failing starts. */
 static void on_idle_end(const char *how, void *arg)
 {
 	struct slot *slot = arg;

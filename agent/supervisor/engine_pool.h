@@ -14,8 +14,8 @@
 struct engine_pool;
 
 /**
- * Start the first processes. One that cannot be started is no error here: it is
- * started, and its failure reported, when a job needs it.
+ * Start the first processes. A failure is no error here: the process is started,
+ * and the failure reported, when a job needs it.
  * @param program  started with --engine=FD; borrowed, outlives the pool
  * @param size     how many jobs the agent takes at a time; two wait at most
  * @return 0; -ENOMEM
@@ -24,14 +24,14 @@ int engine_pool_new(struct engine_pool **ret, struct event_loop *loop,
 		    const char *program, size_t size);
 
 /**
- * A process for a job: one that waits, or else a fresh one.
+ * Take a process for a job: one that waits, else start one.
  * @param ret  the caller's, as from engine_process_start()
  * @return as engine_process_start()
  */
 int engine_pool_take(struct engine_pool *pool, struct engine_process **ret,
 		     const struct engine_process_handlers *handlers);
 
-/** End the processes that wait. @return NULL */
+/** Kill the processes that wait, and free the pool. @return NULL */
 struct engine_pool *engine_pool_free(struct engine_pool *pool);
 
 #endif

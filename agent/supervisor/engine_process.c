@@ -20,19 +20,20 @@
 
 extern char **environ;
 
-/* After it has closed its socket an engine may take so long to exit. */
+/* Time for an engine to exit after it has closed its socket. */
 #define EXIT_MS 5000
-/* Messages handed out a turn, so that one engine does not starve the rest. */
+/* Messages read per turn of the loop, so that one engine does not starve the
+ * others. */
 #define MESSAGES_A_TURN 16
 
-/* The engine's end of the socket pair, in the engine. */
+/* Descriptor of the socket in the engine's process. */
 #define ENGINE_FD 3
 
 struct engine_process {
 	struct event_loop *loop;
 	pid_t pid;
 	bool reaped;
-	bool sick; /* it broke the protocol, and was killed for that */
+	bool sick; /* it broke the protocol and was killed */
 	struct wire_channel *channel;
 	struct event_loop_fd socket;
 	struct event_loop_fd exit; /* a pidfd */
@@ -79,7 +80,8 @@ void engine_process_kill_after(struct engine_process *p, int64_t delay_ms)
 
 /* ---- messages ---- */
 
-/* @return messages handed out; -EPIPE and so on when there will be no more */
+/* @return number of messages handed out; -EPIPE or another error: there will be
+ * no more */
 static int receive(struct engine_process *p, int limit)
 {
 	json_t *message;
@@ -95,7 +97,7 @@ static int receive(struct engine_process *p, int limit)
 	return got < 0 ? got : n;
 }
 
-/* @return false: the channel is of no more use */
+/* @return false: the channel has failed */
 static bool watch_socket(struct engine_process *p)
 {
 	int queued = wire_channel_flush(p->channel);
@@ -113,7 +115,7 @@ static void on_socket(uint32_t events, void *arg)
 
 	(void)events;
 	if (n == -EBADMSG || n == -EMSGSIZE) {
-		log_error("engine %d sent what is no message: killed",
+		log_error("engine %d sent an invalid message: killed",
 			  (int)p->pid);
 		p->sick = true;
 		engine_process_kill(p);
@@ -137,7 +139,7 @@ static void on_exit_ready(uint32_t events, void *arg)
 	event_loop_disarm(p->loop, &p->kill);
 	event_loop_unwatch(p->loop, &p->exit);
 	event_loop_unwatch(p->loop, &p->socket);
-	/* what it sent before it ended is still in the socket */
+	/* read what it sent before it ended */
 	while (!p->sick && receive(p, MESSAGES_A_TURN) > 0)
 		continue;
 	describe(p, status, how, sizeof(how));
@@ -148,7 +150,7 @@ int engine_process_send(struct engine_process *p, json_t *message)
 {
 	int err = wire_channel_send(p->channel, message);
 
-	/* what the socket did not take goes out when it is writable */
+	/* the rest is written when the socket is writable */
 	if (err == 0 && p->socket.watched && !watch_socket(p))
 		err = -EPIPE;
 	return err;
@@ -180,8 +182,8 @@ static int spawn(pid_t *ret, const char *program, int fd)
 	if (!err)
 		err = posix_spawn_file_actions_addclosefrom_np(&actions,
 							       ENGINE_FD + 1);
-	/* our blocked and ignored signals are not the engine's; its own group
-	 * keeps a terminal's Ctrl-C with us */
+	/* reset blocked and ignored signals; a process group of its own, so
+	 * that Ctrl-C in a terminal reaches only the supervisor */
 	if (!err)
 		err = posix_spawnattr_setsigmask(&attr, &none);
 	if (!err)

@@ -15,12 +15,12 @@
 #define RENEW_REQUEST_S 15
 /* The controller answers a barrier within 20 s. */
 #define BARRIER_S 40
-/* Between two askings at a barrier, should the answers come at once. */
+/* Least time between two requests at a barrier. */
 #define BARRIER_GAP_MS 1000
-/* An answer of a go further off than that is a mistake. */
+/* A go_in_ms above this is taken for an error. */
 #define GO_IN_MAX_MS    60000
 #define START_REQUEST_S 30
-/* A prompt of 64 MiB over a link of 1 Mbit/s. */
+/* Long enough for a prompt of 64 MiB over 1 Mbit/s. */
 #define PROMPT_S 600
 
 /* ---- the end ---- */
@@ -32,7 +32,7 @@ static void on_over(void *arg)
 	l->env->over_h(l, l->env->arg);
 }
 
-/* From a fresh turn of the loop: the owner releases the lease there. */
+/* Call over_h in a later turn of the loop, as the owner frees the lease there. */
 static void over_soon(struct lease *l)
 {
 	event_loop_arm(l->env->loop, &l->over, 0);
@@ -134,7 +134,7 @@ void lease_cancel(struct lease *l, const char *reason)
 	if (reason && !l->error[0] && !l->finished)
 		str_print(l->error, sizeof(l->error), "%s", reason);
 	if (l->state == LEASE_CONFIRMING) {
-		lease_drop(l); /* an offer only: no call was made */
+		lease_drop(l); /* only offered: there are no results */
 		return;
 	}
 	if (l->state == LEASE_FETCHING) {
@@ -179,7 +179,8 @@ static uint32_t renew_period_s(const struct lease *l)
 	return s > 0 ? s : 1;
 }
 
-/* From the moment the request left: the controller's count began later. */
+/* Count lease_s from the request's sending, which is before the controller's
+ * count. */
 static void extend(struct lease *l, int64_t sent_ns)
 {
 	int64_t left =
@@ -200,13 +201,13 @@ static void lose(struct lease *l, const char *text)
 	event_loop_disarm(l->env->loop, &l->expiry);
 	http_client_cancel(&l->renew);
 	http_client_cancel(&l->barrier);
-	/* The calls end. Results are offered still: the controller takes
-	 * them for a while after a lease has ended, and says 410 to those
-	 * it does not want, which removes them here too. */
+	/* End the calls, but upload the results: the controller accepts them
+	 * for a while after the end of a lease. If it does not want them it
+	 * answers 410, and they are removed. */
 	lease_cancel(l, NULL);
 }
 
-/* @return true if the controller knows this agent or lease no more */
+/* @return true: the controller does not know this agent or lease any more */
 static bool is_disowned(struct lease *l,
 			const struct http_client_answer *answer)
 {
@@ -248,7 +249,7 @@ static void on_renewed(const struct http_client_answer *answer, void *arg)
 		ask_barrier(l);
 }
 
-/* A try that waits for its backoff is given up for a fresh one. */
+/* Replace a renewal that waits for its backoff by a new one. */
 static void renew_now(struct lease *l)
 {
 	char path[128];
@@ -410,7 +411,7 @@ void lease_step_ready(struct lease *l, json_t *step)
 	ask_barrier(l);
 }
 
-/* ---- from the offer to the engine: the start is asked for, prompts are fetched ---- */
+/* ---- from the offer to the engine: confirm the start, fetch prompts ---- */
 
 static void fetch_prompts(struct lease *l);
 
@@ -441,7 +442,7 @@ static void on_prompt(const struct http_client_answer *answer, void *arg)
 	lease_end_unstarted(l, "error", reason);
 }
 
-/* One after the other; the engine starts when all are there. */
+/* Fetch the prompts one by one, then start the engine. */
 static void fetch_prompts(struct lease *l)
 {
 	char path[128];

@@ -20,7 +20,7 @@
 
 struct lease;
 
-/* What all leases share; outlives them. */
+/* Shared by all leases; outlives them. */
 struct lease_env {
 	struct event_loop *loop;
 	struct http_client *http;
@@ -30,45 +30,49 @@ struct lease_env {
 	const char *artifact_dir; /* folder of all leases' */
 	const char *prompt_cache; /* folder of prompt_files.h */
 	struct spool_space *space;
-	uint32_t renew_s; /* as the controller said last */
+	uint32_t renew_s; /* from the controller's last answer */
 	uint32_t lease_s;
-	/** The engine is gone, or there will be none: its slot is free. */
+	/** The engine has ended, or will not be started: its slot is free. */
 	void (*idle_h)(struct lease *lease, void *arg);
-	/** Nothing is left to do; release the lease here. */
+	/** The lease is over: free it here. */
 	void (*over_h)(struct lease *lease, void *arg);
-	/** 401: this agent is not known any more. */
+	/** 401: the controller does not know this agent any more. */
 	void (*unauthorized_h)(void *arg);
 	void *arg;
 };
 
 /**
- * Take an offer.
+ * Accept an offered job: write it to the spool and confirm it.
  * @param job  {lease_id, session_id, role, attempt, spec}, borrowed
  * @return 0; -EINVAL no usable job; -ENOMEM; -errno the spool
  */
 int lease_new(struct lease **ret, struct lease_env *env, json_t *job);
 
 /**
- * Take up what a process before us has left in the spool.
- * @return 0; -ENODATA nothing usable; -EINVAL; -ENOMEM; -errno
+ * Make a lease of the spool that an earlier process has left, and deliver its
+ * results.
+ * @return 0; -ENODATA the spool has nothing usable; -EINVAL; -ENOMEM; -errno
  */
 int lease_recover(struct lease **ret, struct lease_env *env, const char *id);
 
 /**
- * End its calls, report and finish; an engine that does not end is killed.
+ * Cancel the job: its engine ends the calls, reports and finishes; one that does
+ * not end in time is killed.
  * @param reason  why the job ends as an error of ours, or NULL: stopped by
  *                the user
  */
 void lease_cancel(struct lease *lease, const char *reason);
 
-/** Drop it with its spool: nobody wants the results. over_h follows. */
+/** Discard the lease and its spool: the controller does not want the results.
+ * over_h follows. */
 void lease_drop(struct lease *lease);
 
-/** Kill the engine and release; the spool stays. @return NULL */
+/** Kill the engine and free the lease; the spool stays. @return NULL */
 struct lease *lease_free(struct lease *lease);
 
+/** Its id; borrowed. */
 const char *lease_id(const struct lease *lease);
-/** True while it takes a slot of the capacity. */
+/** Whether it occupies a slot of the agent's capacity. */
 bool lease_is_busy(const struct lease *lease);
 
 #endif

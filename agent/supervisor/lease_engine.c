@@ -1,4 +1,4 @@
-/* A lease's engine: its process, the job it is given, what it reports. */
+/* The engine of a lease: its process, its job, its reports. */
 #include "agent/supervisor/lease_internal.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* An engine ends a job at its max_duration; this much later it hangs. */
+/* An engine ends a job at its max_duration; after this it is taken for hung. */
 #define DURATION_SLACK_S 60
-/* An engine that has finished has little left to do. */
+/* Time to exit after `finish`. */
 #define EXIT_MS 10000
 
 /* ---- what it reports ---- */
@@ -35,7 +35,7 @@ static void keep(struct lease *l, enum record_kind kind, json_t *message,
 			  err == -ENOBUFS ? "events and SIP messages that the "
 					    "controller has not taken fill it"
 					  : strerror(-err));
-		if (!l->cancelled) /* what still comes is refused alike */
+		if (!l->cancelled) /* later reports are refused, too */
 			log_error("lease=%s: %s", l->id, reason);
 		lease_cancel(l, reason);
 	}
@@ -130,7 +130,7 @@ void lease_engine_init(struct lease *l)
 	l->duration.arg = l;
 }
 
-/* What is empty is left out. */
+/* Add a setting, if it is not empty. */
 static int setting_add(json_t *engine, const char *name, const char *text)
 {
 	return text[0] ? json_object_set_new(engine, name, json_string(text))
@@ -169,7 +169,7 @@ static int begin_job(struct lease *l)
 	int err = job ? engine_process_send(l->process, job) : -ENOMEM;
 
 	json_decref(job);
-	/* the spec has passwords: it lives in the engine from here on */
+	/* the spec has passwords: only the engine keeps it */
 	json_decref(l->spec);
 	l->spec = NULL;
 	return err ? err : lease_go(l, 0, 0);

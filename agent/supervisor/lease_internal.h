@@ -12,10 +12,10 @@
 #include "agent/supervisor/lease.h"
 
 enum lease_state {
-	LEASE_CONFIRMING, /* the start is asked for */
-	LEASE_FETCHING,   /* it is ours: prompts are on the way */
-	LEASE_RUNNING,    /* there is an engine */
-	LEASE_FLUSHING,   /* no engine any more; results are uploaded */
+	LEASE_CONFIRMING, /* the start request is under way */
+	LEASE_FETCHING,   /* confirmed; prompts are being fetched */
+	LEASE_RUNNING,    /* an engine carries it out */
+	LEASE_FLUSHING,   /* the engine has ended; results are uploaded */
 };
 
 struct lease {
@@ -34,24 +34,24 @@ struct lease {
 	struct report_records report;
 	struct upload *upload;
 	bool finished; /* the outcome is in the spool */
-	bool uploaded; /* accepted, or nobody wants it */
+	bool uploaded; /* accepted, or not wanted */
 	bool dropped;
-	char error[256]; /* why it ends as an error of ours; goes before the
-			  * engine's outcome */
+	char error[256]; /* why it ends with outcome error, whatever the
+			  * engine's outcome is */
 
 	/* engine */
 	struct engine_process *process;
 	bool cancelled;
 	double progress;
-	int64_t step; /* the engine is in it */
+	int64_t step; /* the engine's present one */
 
 	/* controller */
-	struct http_client_call *start; /* then: the prompt */
-	const char *fetched;            /* its hash, of spec */
+	struct http_client_call *start; /* later: the fetch of a prompt */
+	const char *fetched;            /* hash of that prompt, in spec */
 	struct http_client_call *renew;
 	struct http_client_call *barrier;
-	bool lost;            /* 410 to a renewal: no more of them */
-	bool barrier_waiting; /* asks again after the next renewal */
+	bool lost;            /* 410 to a renewal: stop renewing */
+	bool barrier_waiting; /* repeat it after the next renewal */
 	struct event_loop_timer renew_timer;
 	struct event_loop_timer expiry;
 	struct event_loop_timer barrier_timer;
@@ -61,23 +61,24 @@ struct lease {
 
 /* ---- lease.c ---- */
 
-/** Keep the outcome and bring everything to the controller. Once; a reason of
- * ours goes before. */
+/** Write the outcome to the spool and upload everything. Only the first call
+ * counts; l->error replaces outcome and reason. */
 void lease_finish(struct lease *l, const char *outcome, const char *reason);
-/** Report an artifact that will not be there. arg: the lease. */
+/** Report an artifact that the controller does not get. @param arg  the lease */
 void lease_artifact_lost(const char *name, const char *why, void *arg);
-/** Let it be released if nothing is left to do; not before this returns. */
+/** If the lease is over, call over_h in a later turn of the loop. */
 void lease_check_over(struct lease *l);
 
 /** Tell the engine to begin a step. @return as engine_process_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
-/** The engine says that it is ready with a step. */
+/** The engine reported that it is ready with a step. */
 void lease_step_ready(struct lease *l, json_t *step);
 
 /* ---- lease_engine.c ---- */
 
+/** Set up the timers of the engine. */
 void lease_engine_init(struct lease *l);
-/** Start the engine and give it the job; a failure ends the job. */
+/** Start the engine and send it the job; a failure ends the job. */
 void lease_engine_start(struct lease *l);
 
 #endif

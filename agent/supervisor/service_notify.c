@@ -7,7 +7,7 @@
 #ifdef HAVE_SYSTEMD
 #include <systemd/sd-daemon.h>
 #else
-/* Built without libsystemd: there is nobody to tell. */
+/* Built without libsystemd: do nothing. */
 static int sd_notify(int unset, const char *state)
 {
 	(void)unset;

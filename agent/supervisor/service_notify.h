@@ -1,6 +1,6 @@
 /**
- * What systemd is told, when we run under it and were built for it; nothing
- * happens otherwise.
+ * Notifications to systemd. They do nothing in a build without libsystemd, and
+ * when the agent is not started by systemd.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SUPERVISOR_SERVICE_NOTIFY_H
@@ -10,13 +10,15 @@
 
 struct service_notify;
 
-/** READY=1, and WATCHDOG=1 twice per watchdog interval. @return 0; -ENOMEM */
+/** Send READY=1 now, and WATCHDOG=1 twice per watchdog interval.
+ * @return 0; -ENOMEM */
 int service_notify_new(struct service_notify **ret, struct event_loop *loop);
-/** @return NULL */
+/** Stop the watchdog messages. @return NULL */
 struct service_notify *service_notify_free(struct service_notify *n);
 
-/** What `systemctl status` shows. */
+/** Set the text that `systemctl status` shows. */
 void service_notify_status(const char *text);
+/** Send STOPPING=1. */
 void service_notify_stopping(void);
 
 #endif

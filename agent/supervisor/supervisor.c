@@ -84,7 +84,7 @@ static void signals_release(struct supervisor *s)
 	close(s->signals.fd);
 }
 
-/* After the last call results may be brought home for so long. */
+/* Time for uploads after the last call, when stopping. */
 #define FLUSH_MS 10000
 
 /* ---- leases ---- */
@@ -128,11 +128,12 @@ void supervisor_offer(struct supervisor *s, json_t *job)
 		return;
 	}
 	if (has_lease(id, s))
-		return; /* its start is on the way */
+		return; /* it is being confirmed */
 	if (supervisor_free_slots(s) == 0) {
-		log_warning("lease=%s: offered without room for it: left to "
-			    "others",
-			    id);
+		log_warning(
+			"lease=%s: offered, but this agent has no room: left to "
+			"others",
+			id);
 		return;
 	}
 	err = lease_new(&s->leases[s->lease_count], &s->env, job);
@@ -142,7 +143,7 @@ void supervisor_offer(struct supervisor *s, json_t *job)
 		s->lease_count++;
 }
 
-/* While stopping: what is to do when a job or a lease is over. */
+/* While stopping: a job or a lease is over. */
 static void check_stop(struct supervisor *s)
 {
 	if (s->stop == STOP_NO || s->stop == STOP_LEAVING)
@@ -151,7 +152,7 @@ static void check_stop(struct supervisor *s)
 		link_leave(s);
 		return;
 	}
-	/* no more calls, only results: under a bound, if there is one */
+	/* only uploads are left; bounded after SIGTERM and SIGINT */
 	if (s->terminations > 0 && busy_count(s) == 0 && !s->flush_timer.armed)
 		event_loop_arm(s->loop, &s->flush_timer, FLUSH_MS);
 }
@@ -223,7 +224,7 @@ void supervisor_stop(struct supervisor *s, enum stop_state how)
 	if (how > s->stop)
 		s->stop = how;
 	if (s->stop == STOP_CANCELLING) {
-		/* stop_timer and cancel_s bound it from here on */
+		/* stop_timer and cancel_s bound the rest */
 		for (size_t i = 0; i < s->lease_count; i++)
 			lease_cancel(s->leases[i], "the agent was stopped");
 	}
@@ -270,7 +271,7 @@ static int make_dir(const char *path)
 	return err;
 }
 
-/* Two agents on one state directory would upload each other's results. */
+/* Refuse a second agent on the same state directory. */
 static int lock_state(struct supervisor *s)
 {
 	char path[PATH_MAX];

@@ -22,14 +22,14 @@ enum stop_state {
 	STOP_NO,
 	STOP_DRAINING,   /* no new jobs; the running ones finish */
 	STOP_CANCELLING, /* the running ones are cancelled */
-	STOP_LEAVING,    /* saying good-bye */
+	STOP_LEAVING,    /* the disconnect request is under way */
 };
 
 struct supervisor {
 	const struct agent_conf *conf;
 	const char *join_token;
 	const char *engine_program;
-	json_t *features; /* as of the start */
+	json_t *features; /* found at the start */
 	struct event_loop *loop;
 	struct http_client *http;
 	struct service_notify *notify;
@@ -48,8 +48,8 @@ struct supervisor {
 	struct http_client_call *enrol;
 	struct http_client_call *poll;
 	struct http_client_call *disconnect;
-	bool polled_without_room; /* the poll under way can bring no job */
-	bool polled_draining;     /* the poll under way says so */
+	bool polled_without_room; /* the poll under way has free: 0 */
+	bool polled_draining;     /* the poll under way has draining: true */
 	struct event_loop_timer poll_timer;
 	struct event_loop_timer unauthorized;
 
@@ -68,25 +68,33 @@ struct supervisor {
 	struct event_loop_timer flush_timer;
 };
 
-/* controller_link.c */
+/* ---- controller_link.c ---- */
+
+/** Set up the timers of the link. */
 void link_init(struct supervisor *s);
+/** Cancel its requests and timers. */
 void link_release(struct supervisor *s);
-/** Enrol, or poll with the credentials there are. */
+/** Poll, or enrol if there are no credentials yet. */
 void link_begin(struct supervisor *s);
-/** Room or readiness has changed: let the controller know. */
+/** Free capacity or draining has changed: poll again to report it. */
 void link_changed(struct supervisor *s);
-/** 401: enrol anew, or give up. Deferred to a fresh turn of the loop. */
+/** 401: enrol again, or give up; in a later turn of the loop.
+ * @param arg  struct supervisor */
 void link_unauthorized(void *arg);
-/** Say good-bye, once; ends the loop. */
+/** Send a disconnect, once; the loop ends with its answer. */
 void link_leave(struct supervisor *s);
 
-/* supervisor.c */
+/* ---- supervisor.c ---- */
+
+/** The controller offered a job. @param job  borrowed */
 void supervisor_offer(struct supervisor *s, json_t *job);
+/** How many more jobs the agent takes. */
 size_t supervisor_free_slots(const struct supervisor *s);
-/** Begin to stop, or go on to a harder way of it. */
+/** Begin to stop, or go to a later state of stopping. */
 void supervisor_stop(struct supervisor *s, enum stop_state how);
-/** The controller does not want us. */
+/** End the loop: supervisor_run() returns err. */
 void supervisor_fail(struct supervisor *s, int err);
+/** Discard all leases and their spools. */
 void supervisor_drop_leases(struct supervisor *s);
 
 #endif

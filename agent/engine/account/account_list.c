@@ -57,7 +57,7 @@ struct certificate {
 	char key[ENGINE_PATH_BYTES + 80]; /* "": in the same file */
 };
 
-/* Ours, of the name that the target says, or the agent's own. */
+/* Find our certificate: the one that the target names, else the agent's. */
 static int certificate_find(struct certificate *ret,
 			    const struct engine_settings *s, const char *name,
 			    char reason[SIP_REASON_BYTES])
@@ -122,12 +122,12 @@ static int account_sip_new(struct account *a, const struct account *lender,
 	nat_servers_params(&media.nat, a->accounts, a->media);
 	if (way->host_count) {
 		params.target = host_of(&way->hosts[0]);
-		/* One that fails leads to the next (RFC 3263 4.3). */
+		/* Hosts to try after a failure (RFC 3263 4.3). */
 		for (size_t i = 1; i < way->host_count; i++)
 			more[params.more_count++] = host_of(&way->hosts[i]);
 		params.more = more;
 	} else {
-		/* Takes calls: what it sends goes where its URI leads. */
+		/* An account that takes calls has no target: requests go to their URI. */
 		params.target.host = a->accounts->settings->bind;
 		params.direct = true;
 	}

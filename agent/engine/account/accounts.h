@@ -1,7 +1,6 @@
 /**
- * The accounts of a role, and the user agents that have them. An account is
- * one SIP identity: a credential of the test, or a nameless one that is not
- * registered.
+ * The accounts of a role, and their user agents. An account is one SIP identity: a
+ * credential of the test, or an unregistered one without a name.
  * Thread: the loop's, all of it.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_ACCOUNTS_H
@@ -19,10 +18,10 @@ struct client_sounds;
 
 enum account_state {
 	ACCOUNT_IDLE,    /* not registered, and nothing is under way */
-	ACCOUNT_WAITING, /* its turn to register has not come */
+	ACCOUNT_WAITING, /* waits for its turn to register */
 	ACCOUNT_TRYING,
 	ACCOUNT_REGISTERED,
-	ACCOUNT_LEAVING, /* its turn to be removed has not come */
+	ACCOUNT_LEAVING, /* waits for its turn to unregister */
 	ACCOUNT_REMOVING,
 	ACCOUNT_STATES
 };
@@ -37,7 +36,7 @@ struct accounts_params {
 	uint32_t calls_max; /* of the native user agent */
 };
 
-/** @return 0; -ENOMEM */
+/** Make an empty list. @return 0; -ENOMEM */
 int accounts_new(struct accounts **ret, const struct accounts_params *params);
 /** Free the accounts and the user agents. @param accounts  NULL is allowed */
 struct accounts *accounts_free(struct accounts *accounts);
@@ -58,13 +57,14 @@ unsigned accounts_in_state(const struct accounts *accounts,
 			   enum account_state state);
 /** The oldest account. @return NULL: there is none */
 struct account *accounts_first(const struct accounts *accounts);
+/** The account made last. @return NULL: there is none */
 struct account *accounts_last(const struct accounts *accounts);
 /** The account that was made after this one. @return NULL: there is none */
 struct account *account_next(const struct account *a);
 
 /**
- * Make an account. What failed is reported, and the job ended.
- * @param credential  NULL: it has no name of its own
+ * Make an account. A failure is reported and ends the job.
+ * @param credential  NULL: an account without a name
  * @param index       within its action: {{n}} of its headers
  * @return NULL: *ret_err has the -errno
  */
@@ -75,33 +75,36 @@ struct account *accounts_add(struct accounts *accounts,
 /**
  * Make an account with the credential of a registered one, for an action with
  * other headers or another target.
- * @param registration  it also sends by the routes and the flow of that one
+ * @param registration  its requests also use the lender's Service-Route and flow
  * @return as accounts_add()
  */
 struct account *accounts_lend(const struct account *lender, bool registration,
 			      const struct wire_action *action, unsigned index,
 			      int *ret_err);
-/** Make the accounts of an action itself, unregistered. @return 0; -errno: the
- * job was ended */
+/** Make unregistered accounts of the action's own credentials. @return 0; -errno,
+ * and the job was ended */
 int accounts_make(struct accounts *accounts, const struct wire_action *action);
 
 /* ---- one account ---- */
 
 /** The owner of accounts_handle(). */
 void *account_owner(const struct account *a);
+/** Its account in the user agent; borrowed. */
 struct sip_account *account_sip(const struct account *a);
 /** Its user name, or "offhook". */
 const char *account_name(const struct account *a);
-/** "1002 at 127.0.0.1:5070 over UDP" */
+/** Write name, target and transport: "1002 at 127.0.0.1:5070 over UDP" */
 void account_where(const struct account *a, char *dst, size_t size);
 /** Its number within its action, from 0. */
 unsigned account_index(const struct account *a);
 /** The action that made it. */
 const struct wire_action *account_action(const struct account *a);
 enum account_state account_state(const struct account *a);
+/** Set the state, and count it in accounts_in_state(). */
 void account_set_state(struct account *a, enum account_state state);
 /** The answer action that takes its calls. @return NULL: they are refused */
 const struct wire_action *account_answers(const struct account *a);
+/** @param action  borrowed; NULL: refuse its calls */
 void account_set_answers(struct account *a, const struct wire_action *action);
 
 /* ---- custom_headers.c ---- */
@@ -113,7 +116,7 @@ struct custom_headers {
 };
 
 /**
- * The headers of an account's requests, placeholders filled in.
+ * Make the header fields of an account's requests, with placeholders replaced.
  * @param n  number of the account or of a call: {{n}}, {{ROLE.username}}
  * @return 0, to be released by custom_headers_free(); -errno
  */
@@ -122,15 +125,16 @@ int custom_headers_make(struct custom_headers *ret, const struct account *a,
 /** Add the headers of another action. @return 0; -errno (h stays valid) */
 int custom_headers_append(struct custom_headers *h, const struct account *a,
 			  const struct wire_action *action, unsigned n);
+/** Free its list. */
 void custom_headers_free(struct custom_headers *h);
-/** Whether its headers have placeholders: each call has its own then. */
+/** Whether its headers have placeholders, so that each call needs its own. */
 bool custom_headers_vary(const struct account *a);
 
 /* ---- user_agents.c ---- */
 
-/** Whether an action of the job wants this client. */
+/** Whether an action of the job has this client. */
 bool user_agents_want(const struct wire_job *job, enum wire_client client);
-/** Start baresip, if an action wants it. @return 0; -errno: the job was ended */
+/** Start baresip, if an action needs it. @return 0; -errno, and the job was ended */
 int user_agents_start_baresip(struct accounts *accounts);
 /** Start the native user agent. @return 0; -errno: the job was ended */
 int user_agents_start_native(struct accounts *accounts);
@@ -139,19 +143,19 @@ bool user_agents_started(const struct accounts *accounts);
 /** The media parameters of an action, as a user agent takes them. */
 void user_agents_media(struct sip_account_media *ret,
 		       const struct wire_action *action);
-/** Whether the account is one of the native user agent: only that one has what
- * sip/events.h and sip/digest_server.h declare. */
+/** Whether the account is of the native user agent, which alone has the functions
+ * of sip/events.h and sip/digest_server.h. */
 bool user_agents_native(const struct account *a);
 /** Whether an account made for one action may serve another one's calls. */
 bool user_agents_serve(const struct account *a,
 		       const struct wire_action *action);
-/** The files that baresip plays. */
+/** The files that baresip plays; borrowed. */
 struct client_sounds *user_agents_sounds(struct accounts *accounts);
 
 /* ---- nat_servers.c ---- */
 
-/** Resolve the names of all STUN and TURN servers of the job. Blocks: before
- * the first call. @return 0; -errno: the job was ended */
+/** Resolve the names of all STUN and TURN servers of the job. Blocks; call it
+ * before the first call. @return 0; -errno: the job was ended */
 int nat_servers_resolve(struct accounts *accounts);
 /** The NAT parameters of an action, with the addresses of its servers. */
 void nat_servers_params(struct media_nat_params *ret,

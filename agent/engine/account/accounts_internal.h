@@ -1,5 +1,5 @@
 /**
- * What the files of the room share.
+ * Accounts, for the files of this folder.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_ACCOUNTS_INTERNAL_H
@@ -31,7 +31,7 @@ struct accounts {
 	struct accounts_handlers handlers;
 	void *owner;
 	struct sip_ua *ua;      /* NULL: not started */
-	struct sip_ua *baresip; /* NULL: no action wants it */
+	struct sip_ua *baresip; /* NULL: no action needs it */
 	struct client_sounds sounds;
 	struct list list;
 	unsigned counts[ACCOUNT_STATES]; /* by their state */
@@ -44,17 +44,19 @@ struct account {
 	struct sip_account *sip;
 	const struct wire_credential *credential; /* NULL: none was given */
 	const struct wire_action *origin;         /* the action that made it */
-	/* whose media a client with media of its own was set up for */
+	/* whose media parameters a client with media of its own (baresip)
+	 * was set up with */
 	const struct wire_action *media;
 	const struct wire_action *answers; /* active answer action or NULL */
 	enum account_state state;
 };
 
+/** Free both user agents. */
 void user_agents_free(struct accounts *accounts);
 /** The user agent that carries out an action. */
 struct sip_ua *user_agents_ua(const struct accounts *accounts,
 			      const struct wire_action *action);
-/** The action whose media parameters an account of this one is set up with. */
+/** The action whose media parameters an account of this action is set up with. */
 const struct wire_action *user_agents_media_of(
 	const struct accounts *accounts, const struct wire_action *action);
 

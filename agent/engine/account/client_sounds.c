@@ -1,5 +1,4 @@
-/* What the scripts of a client with media of its own play, as files that it
- * reads. */
+/* Files that a client with media of its own (baresip) plays for its scripts. */
 #include "agent/engine/account/client_sounds.h"
 
 #include "base/str.h"

@@ -28,15 +28,18 @@ struct client_sounds {
 	size_t count;
 };
 
-/** Its file; made now, in 10 ms a second of it or so, if this is the first
- * time.
- * @param ret_ns  of the prompt; a silence of SIP_PLAY_TAIL_MS is behind it
+/**
+ * Find the file of a prompt; make it if this is the first time, in about 10 ms
+ * per second of audio.
+ * @param source  path of the prompt
+ * @param dst     path of the file
+ * @param ret_ns  length of the prompt; SIP_PLAY_TAIL_MS of silence follow it
  * @return 0; -E2BIG there are CLIENT_SOUNDS_MAX; -errno of open(); as
  *         prompt_wav() */
 int client_sounds_get(struct client_sounds *s, const char *source,
 		      char dst[static CLIENT_SOUND_PATH_BYTES],
 		      int64_t *ret_ns);
-/** Remove the files. */
+/** Remove the files and their folder. */
 void client_sounds_free(struct client_sounds *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* Custom headers of an account and of a call, their placeholders filled in. */
+/* Custom headers of an account and of a call, with placeholders replaced. */
 #include "agent/engine/account/accounts_internal.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ static int room_make(struct custom_headers *h)
 	return 0;
 }
 
-/* Those of an answer or call action never go on a REGISTER, which is another
- * action's request. */
+/* Headers of an answer or call action are left out of REGISTER, which is the
+ * request of another action. */
 int custom_headers_append(struct custom_headers *h, const struct account *a,
 			  const struct wire_action *action, unsigned n)
 {
@@ -91,8 +91,8 @@ int custom_headers_append(struct custom_headers *h, const struct account *a,
 	return 0;
 }
 
-/* An account's are its action's, and for a registered account those of the
- * job's answer actions too, since it is the one that takes the calls. */
+/* An account has the headers of its action; a registered one also those of the
+ * job's answer actions, as it takes the calls. */
 static int append_all(struct custom_headers *h, const struct account *a,
 		      unsigned n)
 {

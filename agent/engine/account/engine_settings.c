@@ -1,4 +1,4 @@
-/* What the supervisor's job message says of this host, and paths of it. */
+/* The settings in the supervisor's job message, and paths made of them. */
 #include "agent/engine/account/engine_settings.h"
 #include "base/sockaddr.h"
 #include "base/str.h"

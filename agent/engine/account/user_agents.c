@@ -1,5 +1,5 @@
-/* The user agents of a job: the native one always, others where an action
- * names them. */
+/* The user agents of a job: the native one, and baresip where an action names
+ * it. */
 #include "agent/engine/account/accounts_internal.h"
 
 #include "sip/baresip/baresip.h"
@@ -72,7 +72,7 @@ static bool calls(const struct wire_action *a)
 	return a->type == WIRE_ACTION_ANSWER || a->type == WIRE_ACTION_CALL;
 }
 
-/* The next action from a place on; both counters move. */
+/* The next action from step and i on; moves both. */
 static const struct wire_action *next_action(const struct wire_job *job,
 					     size_t *step, size_t *i)
 {
@@ -195,7 +195,7 @@ const struct wire_action *user_agents_media_of(const struct accounts *accounts,
 
 	if (calls(action))
 		return action;
-	/* who registers will call or answer: the first of these */
+	/* an account that registers will call or answer: take the first of these */
 	while ((a = next_action(accounts->job, &step, &i))) {
 		if (behind && calls(a) && a->client == action->client)
 			return a;

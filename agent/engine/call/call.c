@@ -16,7 +16,7 @@ static void unlist(struct call *c)
 	list_unlink(&c->le);
 }
 
-/* No other call points to it any more. */
+/* Clear the pointers of other calls to it. */
 static void forget(struct call *c)
 {
 	struct le *le;
@@ -240,7 +240,7 @@ bool call_ended_as_asked(const struct call *c)
 	switch (c->end) {
 	case SIP_END_LOCAL:
 	case SIP_END_REMOTE:
-		/* Never established: a BYE instead of the ACK, for one. */
+		/* e.g. a BYE came instead of the ACK */
 		return c->established_ns != 0;
 	case SIP_END_REJECTED:
 		return !c->outgoing &&
@@ -280,10 +280,10 @@ void call_overdue(struct call *c)
 	struct sip_call_info now = info;
 
 	if (c->closed)
-		return; /* the media engine will say that it stopped */
+		return; /* MEDIA_RECORD_STOPPED follows */
 	now.mono_ns = clock_mono_ns();
 	call_closed(c, &now, info.reason);
-	/* The user agent may go on with the dialog, unheard. */
+	/* The user agent may continue the dialog; it reports nothing. */
 	c->sip = sip_call_free(c->sip);
 }
 
@@ -302,7 +302,7 @@ static void duration_over(void *arg)
 	int64_t end_ns = call_planned_end_ns(c);
 	int64_t now_ns = clock_mono_ns();
 
-	/* Media may have begun after the call: call_planned_end_ns() is later then. */
+	/* If media began after the call, call_planned_end_ns() is later. */
 	if (now_ns < end_ns)
 		mono_timer_start(&c->tmr_duration,
 				 clock_ms_until(end_ns, now_ns), duration_over,
@@ -386,7 +386,7 @@ void call_finish_soon(struct call *c)
 		mono_timer_start(&c->tmr_finish, 0, call_finish, c);
 }
 
-/* However the peer took the end of a call that we gave up. */
+/* The end of a call that we gave up, whatever the peer answered. */
 static struct sip_call_info given_up(const struct call *c,
 				     const struct sip_call_info *info)
 {

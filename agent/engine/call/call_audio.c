@@ -1,4 +1,4 @@
-/* What a call sounds like: assert_audio, play, mute, recordings. */
+/* Audio of a call: assert_audio, play, mute, recordings. */
 #include "agent/engine/account/client_sounds.h"
 #include "agent/engine/call/call_internal.h"
 #include "base/log.h"
@@ -10,7 +10,8 @@
 
 #define NAME_BYTES (CALL_NAME_BYTES + 32)
 
-/* What was heard is known this long after it came (media/audio/audio_session.c). */
+/* Received audio is decoded and reported so much later
+ * (media/audio/audio_session.c). */
 #define KNOWN_NS (150 * NS_PER_MS)
 
 unsigned call_audio_wanted(const struct calls *calls,
@@ -18,7 +19,7 @@ unsigned call_audio_wanted(const struct calls *calls,
 {
 	unsigned wanted = 0;
 
-	/* the tap sees what it sends and receives, and has no keys */
+	/* the tap has no keys, and cannot decode encrypted audio */
 	if (action->client == WIRE_CLIENT_BARESIP &&
 	    action->encryption != WIRE_ENCRYPTION_NONE)
 		return 0;
@@ -49,12 +50,12 @@ static void listening_end(struct call *c, const char *refusal)
 
 	c->listening.id = 0;
 	mono_timer_cancel(&c->listening.tmr);
-	/* fails only where nothing can be heard any more */
+	/* it fails only after the end of the session */
 	(void)media_session_listen(c->media, &nothing);
 	script_acted(&c->script, WIRE_SCRIPT_ASSERT_AUDIO, refusal);
 }
 
-/* What there was instead. */
+/* What was heard instead, for the reason. */
 static void last_second_text(const struct call *c, char *text, size_t size)
 {
 	const struct audio_second *s = &c->heard;
@@ -167,7 +168,7 @@ void call_audio_record(struct call *c, const struct media_record *record)
 
 /* ---- play, mute ---- */
 
-/* The hash of an upload of this name. @return NULL: it is a file of ours */
+/* The hash of an upload of this name. @return NULL: it is a file of the agent */
 static const char *upload_of(const struct wire_action *action, const char *name)
 {
 	for (size_t i = 0; i < action->play_count; i++) {
@@ -206,7 +207,7 @@ static const char *refusal_of(int err)
 	}
 }
 
-/* Its media are not ours: its client plays a file of its own kind. */
+/* A client with media of its own plays a WAV made for it. */
 static int play_by_client(struct call *c, const char *path)
 {
 	char wav[CLIENT_SOUND_PATH_BYTES];
@@ -346,7 +347,7 @@ void call_recorded(struct call *c, const struct media_record *record)
 		lost(c, name, strerror(-err));
 }
 
-/* @return 0; -errno, and there is no file */
+/* @return 0; -errno, and no file is left */
 static int figures_write(const char *path, const char *text, size_t len)
 {
 	json_t *figures = json_loadb(text, len, 0, NULL);

@@ -112,7 +112,7 @@ void call_dtmf_media(struct call *c, const struct media_record *record)
 
 /* ---- INFO, and digits that the call's client sends ---- */
 
-/* Its media are not ours: it sends them, of its own length. */
+/* A client with media of its own sends digits, of its own length. */
 static bool by_client(const struct call *c)
 {
 	return c->action->client != WIRE_CLIENT_NATIVE;
@@ -132,7 +132,7 @@ static int info_send(struct call *c)
 	k->answered = false;
 	k->next_ns = clock_mono_ns() +
 		     (k->order.duration_ms + k->order.gap_ms) * NS_PER_MS;
-	/* its digits have a length of their own, below this */
+	/* it sends a digit within this time, whatever the order says */
 	if (by_client(c) && k->next_ns < clock_mono_ns() + CLIENT_DIGIT_NS)
 		k->next_ns = clock_mono_ns() + CLIENT_DIGIT_NS;
 	if (by_client(c))
@@ -149,7 +149,7 @@ static void info_stop(struct call *c, const char *refusal)
 	script_acted(&c->script, WIRE_SCRIPT_DTMF, refusal);
 }
 
-/* The next digit, when the one before is answered and its time is over. */
+/* Send the next digit, when the last one was answered and its time is over. */
 static void info_next(void *arg)
 {
 	struct call *c = arg;
@@ -198,7 +198,7 @@ void call_dtmf_answered(struct call *c, const char *refusal)
 	}
 	report_digit(c, clock_mono_ns(), &sent);
 	k->answered = true;
-	/* not within this event: the script goes on when it is over */
+	/* later, as the script must not continue within this event */
 	mono_timer_start(&k->tmr, 0, info_next, c);
 }
 

@@ -1,5 +1,5 @@
 /**
- * A call, and what the files of the room do with it.
+ * A call, for the files of this folder.
  * Thread: the loop's, all of it.
  *
  * call_list.c          the list of calls and its figures
@@ -40,20 +40,20 @@ struct calls {
 	void *arg;
 
 	struct duration_draw draw;
-	struct list list;  /* until accounted for */
+	struct list list;  /* calls until they are reported */
 	uint32_t listed;   /* length of the list */
 	unsigned count;    /* for their names */
 	uint32_t up[2];    /* taken, placed: begun and not closed */
 	uint32_t begun[2]; /* since calls_second() */
 	int64_t second_ns; /* of the last calls_second() */
-	bool abandoned;    /* a call was never accounted for */
+	bool abandoned;    /* a call was abandoned */
 };
 
-/* Digits that go out by INFO, one request after the other. */
+/* Digits that are sent by INFO, one request after the other. */
 struct call_info_dtmf {
 	struct wire_dtmf order; /* digits "": none is under way */
 	size_t at;
-	bool answered; /* the one at `at` */
+	bool answered; /* the INFO of digit `at` */
 	int64_t next_ns;
 	struct mono_timer tmr;
 };
@@ -83,10 +83,10 @@ struct consult {
 	char uri[512];
 };
 
-/** Of a session, on its way to be a state of the call. */
+/** The first RTP or RTCP packet of a session, not yet reported as a state. */
 struct first_packet {
-	int64_t mono_ns; /* it came */
-	bool waits;      /* for the call to be established */
+	int64_t mono_ns; /* when it came */
+	bool waits;      /* until the call is established */
 };
 
 struct call {
@@ -96,20 +96,20 @@ struct call {
 	char name[CALL_NAME_BYTES];
 	char account[CALL_NAME_BYTES * 4];
 	bool outgoing;
-	unsigned number; /* {{n}}: of those its action placed, from 0 */
+	unsigned number; /* {{n}}: among the calls of its action, from 0 */
 	struct account *origin;
-	/* Placed for a transfer of this one, not by a generator; "" else. */
+	/* name of the call for whose transfer it was placed; "": none */
 	char placed_for[CALL_NAME_BYTES];
-	struct call *referrer; /* wants to know how it goes; NULL: nobody */
-	struct le le_referred; /* in its `referred` */
-	struct list referred;  /* calls whose referrer this one is */
-	struct sip_referral *referral; /* the same, outside of calls */
+	struct call *referrer;         /* call whose REFER placed it; or NULL */
+	struct le le_referred;         /* in its `referred` */
+	struct list referred;          /* calls whose referrer this one is */
+	struct sip_referral *referral; /* REFER outside of calls; or NULL */
 	struct consult consult;
 	struct call *consults_for; /* whose second call it is, or NULL */
-	bool replaces;             /* takes another one's place: at once */
+	bool replaces;             /* replaces another one: answer at once */
 	struct sip_call *sip;      /* NULL: not dialled yet, or over */
 	struct media_session *media;
-	/* what waits until the media's addresses are known */
+	/* what waits until STUN and TURN servers have answered */
 	char *dial_uri; /* NULL: nothing is to be dialled */
 	char *dial_replaces;
 	bool progress_waits;
@@ -117,13 +117,14 @@ struct call {
 	bool encrypted;
 	const char *suite; /* its name in SDP; valid if encrypted */
 	bool media_applied;
-	int64_t settled_ns; /* offer and answer first did; 0: they have not */
+	int64_t settled_ns; /* first completed offer/answer; 0: none yet */
 	struct first_packet first_rtp;
 	struct first_packet first_rtcp;
-	bool media_stopped; /* nothing is left to come */
+	bool media_stopped; /* the session reports nothing more */
 	bool closed;        /* SIP_CALL_CLOSED came */
 	struct script script;
-	struct wire_client_action *filled; /* its actions; NULL: as they are */
+	struct wire_client_action *filled; /* script actions with placeholders
+					    * replaced; NULL: there were none */
 	int64_t duration_ns; /* planned; INT64_MAX: until the peer ends it */
 	struct call_info_dtmf info_dtmf;
 	struct mono_timer tmr_script;
@@ -135,9 +136,9 @@ struct call {
 	struct audio_second heard; /* the last second received */
 	unsigned recordings;       /* begun */
 	unsigned recorded[2];      /* closed: in, out */
-	json_t *audio[2];          /* totals of in and out; NULL: not decoded */
+	json_t *audio[2];          /* totals: in, out; NULL: not decoded */
 
-	int64_t invite_ns; /* 0: did not happen */
+	int64_t invite_ns; /* this and the next: 0: did not happen */
 	int64_t first_18x_ns;
 	int64_t answered_ns;
 	int64_t established_ns;
@@ -147,7 +148,7 @@ struct call {
 	unsigned code;
 	char reason[192];
 	bool refusal_asked; /* the action or its script refused the call */
-	char failure[192];  /* why the engine gave it up; "": it did not */
+	char failure[192];  /* why call_give_up() ended it; "": it did not */
 	char warning[SIP_WARNING_BYTES]; /* of a peer that refused it, or "" */
 	char *peer; /* set when closed; NULL: out of memory */
 	char *call_id;
@@ -156,52 +157,53 @@ struct call {
 	json_t *path;          /* NULL: ICE did not end */
 };
 
-/** A call not begun, of no list. @return NULL: out of memory */
+/** Make a call that has not begun and is not listed. @return NULL: out of memory */
 struct call *call_make(struct calls *calls, const struct wire_action *action,
 		       struct account *account, bool outgoing);
-/** Release a call that was made last and did not begin: the next one gets its
- * name. */
+/** Free the call made last, which did not begin; the next one gets its name. */
 void call_unmake(struct call *c);
-/** Who points to it hears of it. */
+/** Free a call, and clear the pointers of other calls to it. */
 void call_release(struct call *c);
-/** It counts from now on. */
+/** List the call and count it. */
 void call_begun(struct call *c);
-/** Our own fault: the job cannot go on truthfully. */
+/** The agent itself failed: end the job with outcome error.
+ * @param what  what failed @param err  -errno */
 void call_fault(struct call *c, const char *what, int err);
-/** Dial, now that it is known what the offer says. @return 0; -errno */
+/** Send the INVITE; the media's addresses are known. @return 0; -errno */
 int call_setup_dial(struct call *c);
-/** Answer it as its action says, now or when its media is ready: a timer's
- * handler. */
+/** Answer as its action says, now or when its media is ready. A timer's handler. */
 void call_answer_due(void *call);
 /**
- * Place a call that belongs to another one, as its action says, without a
- * script; no generator counts it.
+ * Place a call on behalf of another one, with its action, without a script. It does
+ * not count for the generator.
  * @param replaces  value of a Replaces header, or NULL
  * @return 0; -errno
  */
 int call_place_extra(struct call **ret, struct call *of, const char *uri,
 		     const char *replaces);
 /**
- * The same for a REFER that came to an account outside of calls.
+ * Place a call for a REFER that an account received outside of calls, likewise.
  * @param action  the account's
  */
 int call_place_referred(struct call **ret, struct calls *calls,
 			const struct wire_action *action,
 			struct account *account,
 			const struct sip_refer_info *info);
-/** Its media's addresses are known: dial, or answer, if that waits. */
+/** Its media's addresses are known: dial or answer, if that waits for them. */
 void call_ready(struct call *c);
-/** End a call that cannot go on: it ends failed, with this reason. */
+/** End a call with `end` failed and this reason. */
 void call_give_up(struct call *c, const char *reason);
-/** Whether it ended by what the test asked for (docs/reference/conditions.md). Closed
- * calls only. */
+/** Whether the test asked for the end that it had (docs/reference/conditions.md).
+ * Only for closed calls. */
 bool call_ended_as_asked(const struct call *c);
+/** Hang up, and stop its media. */
 void call_end(struct call *c);
-/** The dialog did not end in time: go on without it. */
+/** The dialog did not end in time: end the call without it. */
 void call_overdue(struct call *c);
-/** The media engine did not account for it either: report it as it is. */
+/** The media engine did not report its end either: report the call with what is
+ * known. */
 void call_abandon(struct call *c);
-/** Accounted for: report it and release it. */
+/** Report the call and free it: SIP and media have ended. A timer's handler. */
 void call_finish(void *call);
 
 /* ---- call_media.c ---- */
@@ -210,12 +212,13 @@ struct call_media_files {
 	char prompt[ENGINE_PATH_BYTES * 2];
 	char expected[ENGINE_PATH_BYTES * 2];
 };
-/** @return 0; -errno as of media_session_new() and engine_prompt() */
+/** Make its media session. @return 0; -errno as of media_session_new() and
+ * engine_prompt() */
 int call_media_new(struct call *c);
-/** Where the client of the call receives, if its media are its own. */
+/** Tap the address where the client receives, if it has media of its own. */
 void call_media_tap(struct call *c, const struct sip_call_info *info);
 /** Apply what offer and answer settled.
- * @param at_ns  when what settled it was sent, or came
+ * @param at_ns  when the message that settled it was sent or received
  * @return 0; -errno: media cannot be sent as the peer's SDP asks */
 int call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		     int64_t at_ns);
@@ -225,19 +228,20 @@ void call_media_first(struct call *c, const struct media_record *record);
 void call_media_figures(struct call *c, const struct media_record *record);
 /** The planned end of an established call with a duration. */
 int64_t call_planned_end_ns(const struct call *c);
-/** Send until the planned end, to the packet. */
+/** Let the media engine send exactly until the planned end. */
 void call_media_deadline(struct call *c);
-/** CALL_ESTABLISHED was reported: report what waited for it. */
+/** CALL_ESTABLISHED was reported: report the first packets that waited for it. */
 void call_media_established(struct call *c);
-/** The call ends: report what still waits. */
+/** The call ends: report the first packets that still wait. */
 void call_media_closed(struct call *c);
 
 /* ---- call_audio.c ---- */
 
-/** What the media of an action's calls is to be decoded for: enum media_audio. */
+/** Why audio of the action's calls is decoded: bits of enum media_audio; 0: it is
+ * not. */
 unsigned call_audio_wanted(const struct calls *calls,
 			   const struct wire_action *action);
-/** MEDIA_RECORD_AUDIO_... */
+/** Handle MEDIA_RECORD_AUDIO_... */
 void call_audio_record(struct call *c, const struct media_record *record);
 /** The assert_audio action. @return as the act of script_ops */
 int call_audio_assert(struct call *c, const char *argument);
@@ -246,21 +250,22 @@ int call_audio_assert(struct call *c, const char *argument);
 int call_audio_play(struct call *c, const char *name);
 /** The mute and unmute actions. @return as the act of script_ops */
 int call_audio_mute(struct call *c, bool mute);
-/** MEDIA_RECORD_PLAYED */
+/** Handle MEDIA_RECORD_PLAYED. */
 void call_audio_played(struct call *c, const struct media_record *record);
 
-/** The action, or the job, wants every call recorded. */
+/** Whether the action or the job records every call. */
 bool call_record_wanted(const struct calls *calls,
 			const struct wire_action *action);
-/** Begin where that is so; what is not to be had is said to the run. */
+/** Begin recording if call_record_wanted(); a failure is reported as an event
+ * artifact_lost. */
 void call_record_begin_all(struct call *c);
 /** The record_start action. @return 0; -errno */
 int call_record_begin(struct call *c);
-/** And record_stop. */
+/** The record_stop action. @return 0; -errno */
 int call_record_end(struct call *c);
-/** A file is closed. */
+/** A file of a recording was closed: hand it over. */
 void call_recorded(struct call *c, const struct media_record *record);
-/** With store_artifacts: keep the call's event as CALL.json, or say that it is
+/** With store_artifacts: write the call's event as CALL.json, or report the file as
  * lost. @param text  the event, len bytes of JSON, borrowed */
 void call_record_figures(struct call *c, const char *text, size_t len);
 
@@ -268,36 +273,37 @@ void call_record_figures(struct call *c, const char *text, size_t len);
 
 /** The dtmf action. @return as the act of script_ops */
 int call_dtmf_send(struct call *c, const char *argument);
-/** An INFO of it was answered. @param refusal  NULL: 2xx */
+/** An INFO with a digit was answered. @param refusal  NULL: 2xx */
 void call_dtmf_answered(struct call *c, const char *refusal);
-/** A digit in the audio stream, either way. */
+/** A digit was sent or received in the RTP stream. */
 void call_dtmf_media(struct call *c, const struct media_record *record);
-/** A digit by INFO. */
+/** A digit was received by INFO. */
 void call_dtmf_info(struct call *c, const struct sip_call_info *info);
 
 /* ---- call_security.c ---- */
 
-/** @return 0; -EINVAL */
+/** Set the SRTP and DTLS parameters of the session. @return 0; -EINVAL */
 int call_security_params(const struct call *c,
 			 struct media_session_params *params);
-/** Before a re-INVITE: new keys, if the call is encrypted. @return 0; -errno */
+/** Before a re-INVITE: make new keys, if the call is encrypted.
+ * @return 0; -errno */
 int call_security_rekey(struct call *c);
-/** Offer and answer settled: CALL_MENC where encryption is new. */
+/** Offer and answer are complete: report CALL_MENC where encryption is new. */
 void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated,
 			   int64_t at_ns);
-/** A client with media of its own has keys. */
+/** A client with media of its own has agreed on keys: report CALL_MENC. */
 void call_security_client(struct call *c, const struct sip_call_info *info);
-/** The DTLS handshake ended: report CALL_MENC, or an assert that failed.
+/** The DTLS handshake ended: report CALL_MENC, or a failed assertion.
  * @return false: the call cannot go on, for this reason */
 bool call_security_dtls(struct call *c, const struct media_record *record,
 			char reason[static CALL_REASON_BYTES]);
 
 /* ---- call_nat.c ---- */
 
-/** We ask servers for addresses of its calls before there is SDP. */
+/** Whether STUN or TURN servers are asked before the SDP of the action's calls. */
 bool call_nat_asks(const struct wire_action *action);
-/** The servers have answered, or failed, which is reported.
+/** The servers have answered, or failed; a failure is reported.
  * @return false: the call cannot go on, for this reason */
 bool call_nat_gathered(struct call *c, const struct media_record *record,
 		       char reason[static CALL_REASON_BYTES]);
@@ -308,52 +314,56 @@ void call_nat_path(struct call *c, const struct media_record *record);
 
 extern const struct script_ops call_script_ops;
 /**
- * Fill in the placeholders of the script's arguments, before it begins.
- * @param n  {{n}}: the number of a call that is placed, of one that is taken
- *           its account's
+ * Replace the placeholders in the script's arguments, before it begins.
+ * @param n  {{n}}: the number of an outgoing call, or of an incoming call's
+ *           account
  * @return 0; -ENOMEM; as of wire_expand_dial()
  */
 int call_script_fill(struct call *c, unsigned n);
+/** Report a state, and tell the script. @param mono_ns  when
+ * @param text  NULL: none */
 void call_state(struct call *c, int64_t mono_ns, enum ua_state state,
 		const char *text);
-/** Let the script go on, now and when it wants to. */
+/** Run the script, and start the timer for its next run. */
 void call_go_on(struct call *c);
-/* ---- call.c, what is reported of it ---- */
 
-/** Apply what offer and answer settled; a call whose media cannot be sent so is
- * given up. @param at_ns  when it was settled */
+/* ---- call.c: reports of the user agent ---- */
+
+/** Apply what offer and answer settled; give up a call whose media cannot be sent
+ * as they say. @param at_ns  when it was settled */
 void call_apply(struct call *c, const struct media_negotiated *negotiated,
 		int64_t at_ns);
 /** sip_call_h of every call. */
 void call_handler(struct sip_call *sip, enum sip_call_event event,
 		  const struct sip_call_info *info, void *arg);
-/** It is up: its duration begins. */
+/** The call is established: its duration begins. */
 void call_is_up(struct call *c, int64_t mono_ns);
-/** The SIP call is over, for the reason in info. */
+/** The SIP call has ended, for the reason in info. */
 void call_closed(struct call *c, const struct sip_call_info *info,
 		 const char *text);
-/** call_finish() in a turn of its own, when SIP and media are over. */
+/** If SIP and media have ended: call_finish() in a later turn of the loop. */
 void call_finish_soon(struct call *c);
 
 /* ---- script_actions.c ---- */
 
 /** The act of script_ops. */
 int script_actions_do(const struct wire_client_action *action, void *arg);
-/** The script rejects or redirects: the call is not answered by itself. */
+/** Whether the script rejects or redirects the call, so that it is not answered. */
 bool script_actions_refuses(const struct wire_action *action);
-/** Answers to what script_actions_do() sent. */
+/** A request of script_actions_do() was answered. */
 void script_actions_answered(struct call *c, enum sip_call_event event,
 			     const struct sip_call_info *info,
 			     const char *text);
-/** The peer wants a transfer. */
+/** The peer sent a REFER: place the call that it asks for. */
 void script_actions_referred(struct call *c, const struct sip_call_info *info);
-/** A call placed for a transfer came this far. */
+/** A call placed for a REFER got this response: notify the referrer. */
 void script_actions_progress(struct call *c, uint16_t code, const char *reason);
 
-/** Our hold or resume ended. @param refusal  NULL: accepted */
+/** Our hold or resume has ended. @param refusal  NULL: accepted */
 void attended_transfer_reinvited(struct call *c, const char *refusal);
+/** The second call is established: refer the first one's peer to it. */
 void attended_transfer_established(struct call *second);
-/** Either call is over. */
+/** One of the two calls has ended. */
 void attended_transfer_closed(struct call *closed, const char *text);
 
 #endif

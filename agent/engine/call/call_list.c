@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #define SESSIONS_MIN  256u
-#define SESSIONS_TAKE 2000u /* a role that answers cannot know its load */
-/* A stopped session lingers 200 ms at most; the rest is for a loaded machine. */
+#define SESSIONS_TAKE 2000u /* of a role that answers, whose load is unknown */
+/* A stopped session receives for 200 ms at most; more for a busy machine. */
 #define LINGER_S 1.0
 
 int calls_new(struct calls **ret, const struct calls_params *params)

@@ -10,7 +10,7 @@ int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		       struct calls_media_files *files,
 		       struct media_session_params *ret)
 {
-	/* a client with media of its own plays what it likes */
+	/* a client with media of its own sends them; we only tap */
 	bool tapped = a->client == WIRE_CLIENT_BARESIP;
 	int err;
 
@@ -19,7 +19,7 @@ int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		.ptime_ms = a->ptime_ms,
 		.opus_fmtp = a->opus_fmtp,
 		.silence_suppression = a->silence_suppression,
-		/* a stream has nobody to agree with on digits */
+		/* a stream has no peer to negotiate telephone-event with */
 		.no_events = a->dtmf_mode != WIRE_DTMF_RTPEVENT ||
 			     a->type == WIRE_ACTION_STREAM,
 		.audio = call_audio_wanted(calls, a),
@@ -52,7 +52,7 @@ int call_media_new(struct call *c)
 	if (err)
 		return err;
 	params.user = c;
-	/* a client with media of its own finds its way itself */
+	/* a client with media of its own does STUN, TURN and ICE itself */
 	if (!params.tapped)
 		nat_servers_params(&params.nat, c->calls->accounts, c->action);
 	err = call_security_params(c, &params);
@@ -77,8 +77,8 @@ void call_media_tap(struct call *c, const struct sip_call_info *info)
 					     "media_tap", 1, strerror(-err)));
 }
 
-/* The first packet may be due a little after the call is established; then its
- * end is later, too: a call has as many packets as its duration has places. */
+/* The first packet may be due shortly after the call is established. The end is
+ * then later by as much, so that the number of packets fits the duration. */
 #define START_LATE_MAX_NS (200 * NS_PER_MS)
 
 int64_t call_planned_end_ns(const struct call *c)
@@ -99,9 +99,9 @@ void call_media_deadline(struct call *c)
 		media_session_send_until(c->media, call_planned_end_ns(c));
 }
 
-/* Is the machine short of something? All else is of what the peer's SDP says:
- * it was checked when it came, but for what only the media engine knows, as
- * how many addresses a TURN server has room for. */
+/* Whether the error is the agent's (no memory, no descriptor). Others are due to
+ * the peer's SDP, which was checked before but for limits of the media engine,
+ * such as the number of addresses at a TURN server. */
 static bool is_ours(int err)
 {
 	return err == -ENOMEM || err == -ENOBUFS || err == -EMFILE ||
@@ -147,9 +147,9 @@ static void first_packet_report(struct call *c, struct first_packet *first,
 		   before_ns > 0 ? text : NULL);
 }
 
-/* RTP goes past the proxies that a 200 or its ACK goes through, and may come
- * before it. It counts from when the call is established; as early media, for
- * which a provisional response settled the session, at once. */
+/* RTP does not pass the proxies and may arrive before a 200 or its ACK. Then it is
+ * reported when the call is established; early media, where a provisional
+ * response completed offer/answer, is reported at once. */
 static void packet_came(struct call *c, struct first_packet *first,
 			enum ua_state state, int64_t mono_ns)
 {

@@ -16,7 +16,7 @@ bool call_nat_asks(const struct wire_action *action)
 	       (action->stun_server || action->turn_server);
 }
 
-/* What went wrong, and with which server. */
+/* Report what failed, and with which server. */
 static bool gathering_failed(struct call *c, const struct media_record *record,
 			     char text[static CALL_REASON_BYTES])
 {
@@ -36,7 +36,7 @@ static bool gathering_failed(struct call *c, const struct media_record *record,
 			     : a->nat == WIRE_NAT_TURN ? "turn"
 						       : "stun",
 			     text));
-	/* ICE may find another way */
+	/* ICE may still find a pair */
 	return a->nat == WIRE_NAT_ICE;
 }
 

@@ -26,7 +26,7 @@ int call_security_rekey(struct call *c)
 {
 	int err;
 
-	/* the association of DTLS goes on; baresip keeps its keys */
+	/* DTLS keeps its association, baresip its keys */
 	if (!c->encrypted || c->action->encryption == WIRE_ENCRYPTION_DTLS ||
 	    c->action->client == WIRE_CLIENT_BARESIP)
 		return 0;
@@ -44,7 +44,7 @@ void call_security_applied(struct call *c,
 		negotiated->encrypted && (!c->encrypted || c->suite != suite);
 
 	if (negotiated->dtls)
-		return; /* call_security_dtls() */
+		return; /* call_security_dtls() reports it */
 	c->encrypted = negotiated->encrypted;
 	c->suite = suite;
 	if (!news)
@@ -55,7 +55,7 @@ void call_security_applied(struct call *c,
 void call_security_client(struct call *c, const struct sip_call_info *info)
 {
 	if (c->encrypted)
-		return; /* each of its streams says so */
+		return; /* reported for each stream: the first one counts */
 	c->encrypted = true;
 	call_state(c, info->mono_ns, UA_CALL_MENC, info->reason);
 }

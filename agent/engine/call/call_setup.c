@@ -35,7 +35,7 @@ struct sip_call_options calls_options(const struct wire_action *action)
 	};
 }
 
-/* ---- placed ---- */
+/* ---- outgoing ---- */
 
 int call_setup_dial(struct call *c)
 {
@@ -62,7 +62,7 @@ int call_setup_dial(struct call *c)
 	return err;
 }
 
-/* Dial, at once or when it can be. @return 0; -errno */
+/* Dial, now or when the media's addresses are known. @return 0; -errno */
 static int dial_soon(struct call *c, const char *uri, const char *replaces)
 {
 	c->dial_uri = strdup(uri);
@@ -112,7 +112,7 @@ int calls_place(struct calls *calls, const struct wire_action *action,
 	return 0;
 }
 
-/* A call of no generator, without a script. */
+/* A call that no generator placed, without a script. */
 struct extra {
 	const struct wire_action *action;
 	struct account *account;
@@ -134,7 +134,7 @@ static int place_extra(struct call **ret, struct calls *calls,
 	if (!c)
 		return -ENOMEM;
 	(void)str_copy(c->placed_for, sizeof(c->placed_for), x->placed_for);
-	/* The script is the other call's. */
+	/* it has no script */
 	script_init(&c->script, NULL, 0, &call_script_ops, c);
 	c->number = x->number;
 	err = call_media_new(c);
@@ -180,9 +180,9 @@ int call_place_referred(struct call **ret, struct calls *calls,
 	return place_extra(ret, calls, &x);
 }
 
-/* ---- taken ---- */
+/* ---- incoming ---- */
 
-/* More calls came than the range has ports for: 503, and the call failed. */
+/* No RTP port is free: answer 503, and report a failed call. */
 static void refuse_without_port(struct call *c)
 {
 	const struct engine_settings *s = c->calls->settings;
@@ -238,7 +238,7 @@ void call_answer_due(void *arg)
 	}
 }
 
-/* Early media, or the servers' answers as soon as can be. */
+/* Start early media, or ask the servers, before the call is answered. */
 static void media_early(struct call *c, bool rings)
 {
 	const struct wire_action *action = c->action;
@@ -276,7 +276,7 @@ void calls_take(struct calls *calls, const struct wire_action *action,
 	c->replaces = sip_call_replaced(sip) != NULL;
 	call_begun(c);
 	call_state(c, c->invite_ns, UA_CALL_INCOMING, NULL);
-	if (c->replaces) { /* the script was the other call's */
+	if (c->replaces) { /* the replaced call has run the script */
 		script_init(&c->script, NULL, 0, &call_script_ops, c);
 		call_answer_due(c);
 		return;
@@ -309,7 +309,7 @@ bool calls_take_replacing(struct calls *calls, struct sip_call *sip)
 
 /* ---- streams ---- */
 
-/* As if both sides had offered the same: our first codec is sent. */
+/* As if both sides had offered the same: our first codec is used. */
 static void settle(struct media_negotiated *n, const struct media_local *local,
 		   const struct wire_stream *to)
 {

@@ -17,7 +17,7 @@ static uint64_t next(struct duration_draw *d)
 
 double duration_draw_unit(struct duration_draw *d)
 {
-	/* 53 bits and a half: neither 0 nor 1 can come out. */
+	/* 53 bits and a half: neither 0 nor 1 is possible. */
 	return ((double)(next(d) >> 11) + 0.5) / 9007199254740992.0;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Call durations drawn from a distribution, reproducible by their seed.
+ * Random call durations, reproducible by their seed.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_CALL_DURATION_DRAW_H

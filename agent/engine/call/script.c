@@ -87,7 +87,7 @@ void script_acted(struct script *s, enum wire_script_action type,
 		s->acted = true;
 }
 
-/* The steps below return true when the action at next is settled. */
+/* The functions below return true when the action at `next` is done or failed. */
 
 static bool run_established(struct script *s, int64_t now_ns)
 {
@@ -243,7 +243,7 @@ static bool acts(const struct wire_client_action *a)
 	       a->type == WIRE_SCRIPT_UNMUTE || waits_for_call(a);
 }
 
-/* There may be something to hear: early media, or the call itself. */
+/* Whether there can be audio: early media, or an established call. */
 static bool has_media(const struct script *s)
 {
 	return has_reached(s, UA_CALL_PROGRESS) ||
@@ -335,7 +335,7 @@ void script_close(struct script *s)
 
 		if (a->type == WIRE_SCRIPT_ASSERT_ESTABLISHED)
 			held = has_reached(s, UA_CALL_ESTABLISHED);
-		/* The end of the call may be what was asked for. */
+		/* The action may be one that waits for the end of the call. */
 		if (a->type == WIRE_SCRIPT_ASSERT_STATE &&
 		    ua_state_parse(a->argument, &state))
 			held = has_reached(s, state);

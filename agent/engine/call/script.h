@@ -1,7 +1,7 @@
 /**
- * The sipclient_actions of one call, run in order. The script knows neither
- * SIP nor timers: it is told what the call reached and what time it is, and
- * it says when it wants to be asked again.
+ * The sipclient_actions of one call, run in order. The script uses neither SIP nor
+ * timers: its owner reports states and the time, and script_run() returns when it
+ * must be called again.
  *
  * assert_established  waits until the call is established; the argument is
  *                     the longest wait in ms, without one until it closes
@@ -26,8 +26,8 @@
  * mute, unmute        at once
  * hangup              ends the call
  *
- * An action that does not hold is reported once and ends the script; the call
- * goes on, but for an assert_established, which hangs up.
+ * An action that fails is reported once and ends the script. The call continues,
+ * but after a failed assert_established it is ended.
  * Thread: the owner of the call.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_CALL_SCRIPT_H
@@ -44,16 +44,16 @@
 /* 64*T1 (RFC 3261 17.1.1.2): no INVITE transaction lasts longer. */
 #define SCRIPT_STATE_WAIT_NS (32 * NS_PER_S)
 
-/* Digits kept for assert_dtmf; the oldest make room. */
+/* Digits kept for assert_dtmf; the oldest are dropped first. */
 #define SCRIPT_DIGITS_MAX 256
 
 struct script_ops {
 	int (*hold)(void *arg); /* 0: script_reinvite() follows; -errno */
 	int (*resume)(void *arg);
 	void (*hangup)(void *arg);
-	/* Any other one. 0: carried out; 1: script_acted() follows; -errno */
+	/* Any other action. 0: done; 1: script_acted() follows; -errno */
 	int (*act)(const struct wire_client_action *action, void *arg);
-	/* The action did not hold; text says why. */
+	/* The action failed. @param text  why */
 	void (*failed)(const struct wire_client_action *action,
 		       const char *text, void *arg);
 };
@@ -73,33 +73,34 @@ struct script {
 	bool over;
 	int64_t deadline_ns;                /* of the action at next */
 	uint64_t reached;                   /* bit a state */
-	char digits[SCRIPT_DIGITS_MAX + 1]; /* heard, not asserted yet */
+	char digits[SCRIPT_DIGITS_MAX + 1]; /* received, not asserted yet */
 	size_t digit_count;
 };
 
-/** @param actions  borrowed for the script's life */
+/** Set a script to its beginning. @param actions  borrowed for its life */
 void script_init(struct script *s, const struct wire_client_action *actions,
 		 size_t count, const struct script_ops *ops, void *arg);
 
-/** The call reached a state. script_run() shall follow. */
+/** The call entered a state. Call script_run() afterwards. */
 void script_state(struct script *s, enum ua_state state);
 
-/** A digit was received to its end. script_run() shall follow. */
+/** A digit was received to its end. Call script_run() afterwards. */
 void script_digit(struct script *s, char digit);
 
-/** Our own re-INVITE ended. @param refusal  NULL: it was accepted */
+/** Our own re-INVITE has ended. @param refusal  NULL: accepted */
 void script_reinvite(struct script *s, const char *refusal);
 
-/** What act() began has ended. @param type  of the action
- * @param refusal  NULL: as it should */
+/** An action for which act() returned 1 has ended. @param type  of the action
+ * @param refusal  NULL: it succeeded */
 void script_acted(struct script *s, enum wire_script_action type,
 		  const char *refusal);
 
-/** Go on as far as possible. @return when to come again; INT64_MAX: not */
+/** Run as many actions as possible now. @param now_ns  monotonic
+ * @return when to call it again, monotonic ns; INT64_MAX: not by time */
 int64_t script_run(struct script *s, int64_t now_ns);
 
-/** The call is over: reports the first action that could not be carried
- * out, waits and hang-ups excepted. */
+/** The call has ended: report the first action that was not carried out, other than
+ * wait and hangup. */
 void script_close(struct script *s);
 
 #endif

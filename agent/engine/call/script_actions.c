@@ -171,8 +171,8 @@ void attended_transfer_closed(struct call *closed, const char *text)
 	struct call *c = closed->consults_for;
 	char why[320];
 
-	/* Without the call there is nobody to connect the second one with;
-	 * once the transfer was ordered its peer ends it. */
+	/* End the second call with the first one; once the REFER was
+	 * sent, its peer ends it. */
 	if (closed->consult.second &&
 	    closed->consult.phase != CONSULT_REFERRING && !closed->consult.done)
 		call_end(closed->consult.second);
@@ -232,7 +232,7 @@ int script_actions_do(const struct wire_client_action *a, void *arg)
 		return transfer(c, a->argument);
 	if (a->type == WIRE_SCRIPT_TRANSFER_ATTENDED)
 		return attended_transfer_do(c, a->argument);
-	/* To another one: its answer is a figure, not this call's matter. */
+	/* OPTIONS to another URI: its answer does not affect this call. */
 	if (a->type == WIRE_SCRIPT_OPTIONS && a->argument[0])
 		return sip_account_request(account_sip(c->origin), "OPTIONS",
 					   a->argument, NULL, NULL,
@@ -373,7 +373,7 @@ void script_actions_progress(struct call *c, uint16_t code, const char *reason)
 		sip_referral_progress(c->referral, code, reason);
 	if (!referrer || referrer->closed || !referrer->sip)
 		return;
-	/* After the final one it says -EALREADY, as it should. */
+	/* -EALREADY after the final response is no error */
 	sip_call_refer_progress(referrer->sip, code, reason);
 }
 
@@ -397,7 +397,7 @@ static void op_hangup(void *arg)
 {
 	struct call *c = arg;
 
-	/* Before the answer it refuses an incoming call, with 603. */
+	/* Before the answer this refuses an incoming call with 603. */
 	c->refusal_asked = true;
 	call_end(c);
 }

@@ -1,5 +1,5 @@
-/* The answer action: calls are taken, callers challenged, subscribers told. The
- * notify action. */
+/* The answer action: take calls, challenge callers, notify subscribers. The notify
+ * action. */
 #include "agent/engine/job/job_internal.h"
 
 #include "sip/digest_server.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A notify action is ready when every watcher has answered. */
+/* A notify action is done when every subscriber has answered. */
 static void told(struct actions *actions)
 {
 	for (struct account *a = accounts_first(actions->accounts); a;

@@ -44,7 +44,7 @@ static bool target_same(const struct wire_action *a,
 	       text_same(a->outbound_proxy, b->outbound_proxy);
 }
 
-/** Does the action go where the account has registered? */
+/** Whether the action has the target at which the account has registered. */
 static bool way_same(const struct account *a, const struct wire_action *action)
 {
 	return user_agents_serve(a, action) &&
@@ -52,7 +52,8 @@ static bool way_same(const struct account *a, const struct wire_action *action)
 		target_same(account_action(a), action));
 }
 
-/** The role's registered accounts, each as the action wants it. */
+/** Collect the role's registered accounts, or copies with the action's headers and
+ * target. */
 static int collect_registered(struct actions *actions,
 			      const struct wire_action *action,
 			      struct account **list, size_t max)
@@ -60,7 +61,7 @@ static int collect_registered(struct actions *actions,
 	struct account *a = accounts_first(actions->accounts);
 	size_t count = 0;
 
-	/* The accounts made below stand at the end of the list. */
+	/* Accounts made below are added at the end of the list. */
 	for (; a && count < max; a = account_next(a)) {
 		struct account *use = a;
 		bool same;
@@ -153,8 +154,8 @@ static int call_one(struct actions *actions)
 	return calls_place(actions->calls, g->action, a, uri, g->placed);
 }
 
-/* Count the starts that fell due while the present one waited as missed. They
- * are not made up for: that would exceed the rate. */
+/* Count as missed the starts that were due while the present one waited. They are
+ * not caught up, which would exceed the rate. */
 static void missed_count(struct actions *actions, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;
@@ -170,7 +171,7 @@ static void missed_count(struct actions *actions, int64_t now_ns)
 		g->next_ns = now_ns;
 }
 
-/* @return false: it has to wait, or the job was ended */
+/* @return false: the call must wait, or the job was ended */
 static bool place_one(struct actions *actions, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;
@@ -196,7 +197,7 @@ static bool place_one(struct actions *actions, int64_t now_ns)
 	return !report_ended(actions->report);
 }
 
-/** May one more be placed, by what the action says? */
+/** Whether the action allows one more call. */
 static bool may_place(const struct actions *actions)
 {
 	const struct action_call *g = &actions->calling;
@@ -205,7 +206,7 @@ static bool may_place(const struct actions *actions)
 	       g->active < g->action->max_concurrent_calls;
 }
 
-/** Is there room for it in the media engine? */
+/** Whether the media engine has room for one more call. */
 static bool has_room(const struct actions *actions)
 {
 	return calls_have_room(actions->calls);
@@ -222,7 +223,7 @@ static void timer_set(struct actions *actions, int64_t at_ns, int64_t now_ns)
 		place_due, actions);
 }
 
-/* @return true: the one that is due waits for a port or a session */
+/* @return true: the call that is due waits for a port or a session */
 static bool place_all(struct actions *actions, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;
@@ -238,9 +239,9 @@ static bool place_all(struct actions *actions, int64_t now_ns)
 }
 
 /**
- * Place what is due, then wait for the next one. A generator that was held up
- * by max_concurrent_calls does not catch up: calls_per_second, and what ramp_up
- * allows of it, is a ceiling at every moment.
+ * Place the calls that are due, then wait for the next one. A generator that was
+ * held up by max_concurrent_calls does not catch up: calls_per_second, reduced
+ * during ramp_up, is a ceiling at any time.
  */
 static void place_due(void *arg)
 {
@@ -265,8 +266,8 @@ static void place_due(void *arg)
 	else if (g->placed < g->action->max_total_calls)
 		timer_set(actions, now_ns + STARTS_WATCH_MS * NS_PER_MS,
 			  now_ns);
-	/* action_call_closed() or action_call_ended() goes on; until then the timer
-	 * only sees whether the loop is late */
+	/* action_call_closed() or action_call_ended() continues; until then the timer only
+ * notices a late loop */
 }
 
 void action_call_start(struct actions *actions,
@@ -292,17 +293,19 @@ void action_call_stop(struct actions *actions)
 	*g = (struct action_call){.action = NULL};
 }
 
-/** The generator may have been held up: what it missed stays missed. */
+/** Continue after a call has ended. What a held-up generator missed is not caught
+ * up. */
 static void calling_go_on(struct actions *actions, bool held_up)
 {
 	struct action_call *g = &actions->calling;
 	int64_t now_ns = clock_mono_ns();
 
-	/* what this replaces may be overdue: the loop reads its sockets first */
+	/* the timer that this replaces may be overdue, as the loop reads
+	 * sockets first */
 	if (mono_timer_running(&g->tmr) && now_ns > g->timer_ns)
 		call_starts_late(&actions->starts, now_ns - g->timer_ns,
 				 now_ns);
-	/* It was not held up: its timer runs until the next one is due. */
+	/* Not held up: the timer runs until the next call is due. */
 	if (!held_up && !actions->starts.waits && mono_timer_running(&g->tmr) &&
 	    g->ended < g->action->max_total_calls)
 		return;

@@ -21,7 +21,7 @@ static void register_refused(struct account *a,
 			       actions->job->role, where, info->reason);
 }
 
-/* The next one in the list whose turn has not come. */
+/* The next account in the list that waits. */
 static struct account *next_waiting(struct actions *actions)
 {
 	struct action_register *r = &actions->registering;
@@ -50,8 +50,8 @@ static bool register_one(struct account *a)
 }
 
 /**
- * Start as many registrations as are due and may run at a time. What was held
- * up does not catch up: the rate is a ceiling at every moment.
+ * Start the registrations that are due, up to the number that may run at a time.
+ * The rate is a ceiling at any time: delayed ones are not caught up.
  */
 static void register_more(void *arg)
 {
@@ -142,7 +142,7 @@ static void account_registered(struct account *a)
 	struct actions *actions = account_owner(a);
 	bool first = account_state(a) == ACCOUNT_TRYING;
 
-	/* A removal may be under way already. */
+	/* The removal may already be under way. */
 	if (account_state(a) == ACCOUNT_TRYING)
 		account_set_state(a, ACCOUNT_REGISTERED);
 	if (first && !report_ended(actions->report))
@@ -159,11 +159,11 @@ static void account_refused(struct account *a,
 		register_refused(a, info);
 		action_ended(actions_of(a));
 	}
-	/* A refresh that failed is an event: the user agent goes on trying and
-	 * the judge knows. */
+	/* A failed refresh is only an event: the user agent tries again, and
+	 * the judge sees the event. */
 }
 
-/* The headers of the action that removes the binding, with the account's.
+/* Set the headers of the unregister action, with the account's.
  * @return 0; -errno */
 static int headers_of_removal(struct account *a)
 {
@@ -185,7 +185,7 @@ static int headers_of_removal(struct account *a)
 	return err;
 }
 
-/* Ask for as many removals as may run at a time. */
+/* Start removals, up to the number that may run at a time. */
 static void remove_more(struct actions *actions)
 {
 	struct action_register *r = &actions->registering;
@@ -221,7 +221,8 @@ static void account_removed(struct account *a,
 		action_done(actions);
 }
 
-/* Its user agent is gone: no call can be, and none that was is true. */
+/* The account's user agent has failed: no further calls are possible, and results
+ * of earlier ones are not valid. */
 static void account_lost(struct account *a, const struct sip_account_info *info)
 {
 	struct actions *actions = account_owner(a);

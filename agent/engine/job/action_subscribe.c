@@ -1,5 +1,4 @@
-/* The subscribe and publish actions: what the role's accounts watch, and what
- * they say of themselves. */
+/* The subscribe and publish actions of the role's accounts. */
 #include "agent/engine/job/job_internal.h"
 
 #include <errno.h>
@@ -9,12 +8,12 @@
 
 #define URI_BYTES 512
 
-/* A subscription or a publication of one account; both last until they are
- * ended, or the job is. */
+/* A subscription or a publication of one account. It lasts until an action or the
+ * end of the job ends it. */
 struct watch {
 	struct le le;
 	struct account *account;
-	const struct wire_action *action; /* that began it */
+	const struct wire_action *action; /* the one that began it */
 	struct sip_subscription *subscription;
 	struct sip_publication *publication;
 	char uri[URI_BYTES]; /* who is watched; "": the account itself */
@@ -37,7 +36,7 @@ static void watch_free(struct watch *w)
 	free(w);
 }
 
-/* What the action wanted of it has happened, or cannot. */
+/* The action has done what it does for this account, or has failed. */
 static void settled(struct actions *actions, const struct account *account,
 		    const char *uri, const char *refusal)
 {
@@ -53,7 +52,7 @@ static void settled(struct actions *actions, const struct account *account,
 				account_name(account), type_name(k->action),
 				uri[0] ? uri : account_name(account), refusal));
 	k->settled++;
-	/* In a turn of its own: the handler we are in is not to recurse. */
+	/* Later, as this may be called within a handler of the user agent. */
 	mono_timer_start(&k->tmr, 0, ask_next, actions);
 }
 
@@ -229,7 +228,7 @@ static int publish(struct watch *w, const struct wire_action *a)
 
 /* ---- the actions ---- */
 
-/* What an earlier action began for the same account. */
+/* The subscription or publication that an earlier action began for an account. */
 static struct watch *watch_find(const struct actions *actions,
 				const struct wire_action *a,
 				const struct account *account, const char *uri)
@@ -278,7 +277,7 @@ static int watch_new(struct actions *actions, const struct wire_action *a,
 	return err;
 }
 
-/* @return 0: it will be settled; -errno */
+/* @return 0: settled() follows; -errno */
 static int ask_one(struct actions *actions, size_t i,
 		   char uri[static URI_BYTES])
 {

@@ -15,7 +15,7 @@ int64_t call_starts_next_ns(int64_t at_ns, double per_second,
 		return at_ns + (int64_t)((double)NS_PER_S / per_second);
 	/* one more call: per_second * (next^2 - at^2) / (2 * ramp) = 1 */
 	next = sqrt(at * at + 2 * ramp / per_second);
-	if (next > ramp) { /* a part of it is due after the ramp */
+	if (next > ramp) { /* the last part is after the ramp */
 		short_of =
 			1 - per_second * (ramp * ramp - at * at) / (2 * ramp);
 		next = ramp + short_of / per_second;

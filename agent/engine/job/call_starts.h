@@ -1,8 +1,7 @@
 /**
- * When the calls of a generator are due: a rate that rises linearly to its
- * ceiling. Calls that cannot begin when they are due, as no RTP port (or
- * media session) is free: they wait, and what falls due meanwhile is missed.
- * docs/internals/engine.md has the rules.
+ * When the calls of a generator are due: the rate rises linearly to its ceiling. A
+ * call that cannot begin, as no RTP port (or media session) is free, waits; calls
+ * that are due meanwhile are missed (docs/internals/engine.md).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_JOB_CALL_STARTS_H
@@ -16,23 +15,24 @@
 struct actions;
 struct wire_action;
 
-/* A loop that was later than this is the cause, not the port range. */
+/* If the loop was later than this, missed starts are the loop's fault and not the
+ * port range's. */
 #define STARTS_LATE_NS (250 * NS_PER_MS)
-/* For so long after a late turn, missed starts are attributed to the loop. */
+/* How long after a late turn missed starts are attributed to the loop. */
 #define STARTS_LATE_FOR_NS (10 * NS_PER_S)
 /* How long to wait for ports that other processes hold. */
 #define STARTS_FOREIGN_NS (5 * NS_PER_S)
-/* While a start waits it is tried this often, besides whenever a call ends. */
+/* While a start waits it is tried again this often, and whenever a call ends. */
 #define STARTS_RETRY_MS 100
 /* While max_concurrent_calls holds the generator up, a late loop is noticed by
  * a timer of this period. */
 #define STARTS_WATCH_MS 100
 
 struct call_starts {
-	bool waits;       /* the next one, for a port or a session */
-	int64_t since_ns; /* waits: since when */
+	bool waits;       /* the next start waits for a port or a session */
+	int64_t since_ns; /* since when it waits */
 	uint64_t missed;  /* of the whole job */
-	int64_t late_ns;  /* the loop's latest turn of STARTS_LATE_FOR_NS */
+	int64_t late_ns;  /* how late the loop was, last STARTS_LATE_FOR_NS */
 	int64_t late_at_ns;
 	/* while a start waited or was missed: the evidence */
 	uint32_t lingered_max;
@@ -40,9 +40,9 @@ struct call_starts {
 };
 
 /**
- * The moment of the next call. While the rate rises, rate(t) = per_second *
- * t / ramp_up_s, so that per_second * ramp_up_s / 2 calls are due until it is
- * reached; the gap is the time in which one more call is due.
+ * When the next call is due. While the rate rises, rate(t) = per_second * t /
+ * ramp_up_s, so that per_second * ramp_up_s / 2 calls are due until the full rate
+ * is reached.
  * @param at_ns       when the last call was due, ns since the generator began,
  *                    >= 0
  * @param per_second  the full rate, > 0
@@ -58,15 +58,16 @@ void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns);
 /**
  * No port or no session is free for a call that is due.
  * @param action  of the generator
- * @return true: wait; false: it would be in vain, the job was ended
+ * @return true: wait; false: waiting cannot help, the job was ended
  */
 bool call_starts_wait(struct actions *actions, const struct wire_action *action,
 		      int64_t now_ns);
 
-/** The start that waited was made. @param missed  starts that were due since */
+/** The start that waited was made.
+ * @param missed  starts that were due meanwhile */
 void call_starts_over(struct call_starts *s, uint64_t missed);
 
-/** The generator, not the port range or the peer, kept calls from starting. */
+/** Whether the agent's own load, not the port range or the peer, delayed starts. */
 bool call_starts_saturated(const struct call_starts *s);
 
 #endif

@@ -1,14 +1,14 @@
 /**
- * The actions of a job: what each has under way.
+ * The actions of a job and their states, for the files of this folder.
  * Thread: the loop's, all of it.
  *
  * steps.c               which step and action is under way
- * action_answer.c       incoming calls; what subscribers are told
+ * action_answer.c       answer and notify actions
  * action_call.c         the call generator: call and stream actions
  * action_options.c      message and options actions
- * action_register.c     bindings, made and removed
+ * action_register.c     register and unregister actions
  * action_subscribe.c    subscribe and publish actions
- * call_starts.c         when calls are due, and calls that are missed
+ * call_starts.c         when calls are due, and which are missed
  * prompt_preparation.c  prompts, loaded and encoded before they are played
  */
 #ifndef OFFHOOK_AGENT_ENGINE_JOB_JOB_INTERNAL_H
@@ -25,7 +25,7 @@
 #define ACTION_REQUESTS_MAX 100u /* requests under way at a time */
 
 struct action_answer_state {
-	struct sip_event_state state; /* points to what follows */
+	struct sip_event_state state; /* points to the next two */
 	struct sip_presence presence;
 	struct sip_mwi mwi;
 };
@@ -53,17 +53,17 @@ struct action_subscribe {
 	const struct wire_action *action; /* NULL: none is under way */
 	size_t asked;
 	size_t settled;
-	struct list list; /* what lasts: subscriptions, publications */
+	struct list list; /* subscriptions and publications */
 	struct mono_timer tmr;
 };
 
 struct action_register {
-	struct account *next; /* the next one to look at */
+	struct account *next; /* to be registered; or NULL */
 	int64_t interval_ns;  /* calls_per_second; 0: no rate */
 	int64_t next_ns;      /* when the next one is due */
-	bool held_up;         /* too many were under way */
+	bool held_up;         /* too many registrations are under way */
 	struct mono_timer tmr;
-	struct account *removed;              /* the next one to look at */
+	struct account *removed;              /* next to be removed; or NULL */
 	const struct wire_action *unregister; /* NULL: the end of the job */
 };
 
@@ -84,7 +84,7 @@ struct actions {
 	const struct wire_action
 		*answering;   /* NULL: no answer action is active */
 	uint32_t calls_taken; /* by the active answer action */
-	uint32_t calls_ended; /* of those taken */
+	uint32_t calls_ended; /* of calls_taken */
 	bool notifying;       /* a notify action is under way */
 	struct action_call calling;
 	struct call_starts starts; /* of all generators of the job */
@@ -93,20 +93,20 @@ struct actions {
 	struct action_register registering;
 };
 
-/** The action under way is done. */
+/** The action under way is done: begin the next one. */
 static inline void action_done(struct actions *actions)
 {
 	actions->done_h(actions->steps);
 }
 
-/** A call, an account or a subscription has ended: the end of the job may wait
- * for it. */
+/** A call, an account or a subscription has ended: the end of the job may depend on
+ * it. */
 static inline void action_ended(struct actions *actions)
 {
 	actions->ended_h(actions->arg);
 }
 
-/** The actions of the role that the account is of. */
+/** The actions of the account's role. */
 static inline struct actions *actions_of(const struct account *a)
 {
 	return account_owner(a);
@@ -114,40 +114,43 @@ static inline struct actions *actions_of(const struct account *a)
 
 /* ---- action_answer.c ---- */
 
+/** Begin to take calls; ready at once. */
 void action_answer_start(struct actions *actions,
 			 const struct wire_action *action);
-/** No call is taken any more. */
+/** Refuse further calls. */
 void action_answer_stop(struct actions *actions);
 /** sip_incoming_h of every account. */
 void action_answer_incoming(struct sip_account *account, struct sip_call *call,
 			    void *arg);
 
-/** What an action says of presence and messages, for the user agent. */
+/** Make the presence and message-waiting state of an action, for the user agent. */
 void action_answer_state(struct action_answer_state *dst,
 			 const struct wire_action *a);
-/** A notify action; action_done() when every watcher has answered. */
+/** Carry out a notify action; action_done() when every subscriber has answered. */
 void action_answer_notify(struct actions *actions,
 			  const struct wire_action *action);
 
 /* ---- action_call.c ---- */
 
-/** Fill actions->calling.accounts. @return 0; -errno: the job was ended */
+/** Fill actions->calling.accounts. @return 0; -errno, and the job was ended */
 int action_call_gather(struct actions *actions,
 		       const struct wire_action *action);
+/** Begin to place calls or streams. */
 void action_call_start(struct actions *actions,
 		       const struct wire_action *action);
-/** Place no more; calls that are up stay. */
+/** Place no more calls; calls that are up stay. */
 void action_call_stop(struct actions *actions);
-/** The SIP call is closed: another one may be placed. */
+/** A SIP call of the generator is closed: another one may be placed. */
 void action_call_closed(struct actions *actions);
-/** A call of the generator is fully accounted for. */
+/** A call of the generator was reported; action_done() after the last one. */
 void action_call_ended(struct actions *actions);
-/** 0..1 of the action under way. */
+/** Progress of the action under way, 0..1. */
 double action_call_progress(const struct actions *actions, int64_t now_ns);
 
 /* ---- action_options.c ---- */
 
-/** One request an account, ACTION_REQUESTS_MAX at a time; action_done(). */
+/** Send one request per account, ACTION_REQUESTS_MAX at a time; action_done() when
+ * all are answered. */
 void action_options_start(struct actions *actions,
 			  const struct wire_action *action);
 
@@ -157,13 +160,15 @@ void action_options_start(struct actions *actions,
 void action_subscribe_mwi(struct sip_account *sip,
 			  const struct sip_subscription_info *info,
 			  void *account);
-/** One subscription or publication an account, or the end of it;
- * ACTION_REQUESTS_MAX at a time; action_done(). */
+/** Begin, or end, one subscription or publication per account,
+ * ACTION_REQUESTS_MAX at a time; action_done() when all are settled. */
 void action_subscribe_start(struct actions *actions,
 			    const struct wire_action *action);
-/** End them all; action_ended() when they have. */
+/** End all subscriptions and publications; action_ended() when they have ended. */
 void action_subscribe_end(struct actions *actions);
+/** Whether all subscriptions and publications have ended. */
 bool action_subscribe_ended(const struct actions *actions);
+/** Free them without telling the peers. */
 void action_subscribe_free(struct actions *actions);
 
 /* ---- action_register.c ---- */
@@ -172,23 +177,24 @@ void action_subscribe_free(struct actions *actions);
 void action_register_event(struct sip_account *sip,
 			   enum sip_account_event event,
 			   const struct sip_account_info *info, void *arg);
-/** Make the accounts of a register action and register them; action_done()
- * when all are, the job ends when one is refused. */
+/** Make the accounts of a register action and register them; action_done() when all
+ * are registered. A refusal ends the job. */
 void action_register_start(struct actions *actions,
 			   const struct wire_action *action);
-/** Remove the bindings; action_done() when all are gone or timed out.
- * @param action  has headers for that; NULL: the job ends */
+/** Remove the bindings; action_done() when all are removed or timed out.
+ * @param action  with headers for REGISTER; NULL: at the end of the job */
 void action_register_remove(struct actions *actions,
 			    const struct wire_action *action);
-/** Bindings are still to be removed. */
+/** Whether bindings are still to be removed. */
 bool action_register_leaving(const struct actions *actions);
 
 /* ---- prompt_preparation.c ---- */
 
-/** Load and encode what the job's calls play; steps_prepared() follows.
- * @return 0; -ENOENT: a file has no place, and the job ends */
+/** Start to load and encode the prompts of the job's calls; steps_prepared()
+ * follows. @return 0; -ENOENT: a file is missing, and the job was ended */
 int prompt_preparation_start(struct actions *actions);
-/** Whether a file could not be loaded: the job ends, and says which and why. */
+/** Whether a file could not be loaded; if so, end the job with its name and the
+ * reason. */
 bool prompt_preparation_failed(struct actions *actions);
 
 #endif

@@ -1,5 +1,6 @@
-/* What the job plays and expects is loaded and encoded before its first step,
- * by a thread of its own; what cannot be had ends the job before it calls. */
+/* Prompts that the job plays and expects are loaded and encoded before its first
+ * step, by a separate thread. A file that cannot be loaded ends the job before any
+ * call. */
 #include "agent/engine/account/client_sounds.h"
 #include "agent/engine/job/job_internal.h"
 
@@ -13,15 +14,15 @@ struct file {
 	const char *member; /* of the action */
 	const char *name;
 	char path[ENGINE_PATH_BYTES * 2];
-	int err; /* path is not set */
+	int err; /* not 0: path is not set */
 };
 
-/* @return false: enough */
+/* @return false: stop */
 typedef bool (*file_h)(struct actions *actions, const struct file *file,
 		       void *arg);
 
-/* Each file that the calls of an action play by one `play`. @return false: the
- * handler had enough */
+/* Call the handler for each file that a `play` action may play.
+ * @return false: the handler stopped */
 static bool play_walk(struct actions *actions, const struct wire_action *a,
 		      const char *argument, file_h tell_h, void *arg)
 {
@@ -49,7 +50,7 @@ static bool play_walk(struct actions *actions, const struct wire_action *a,
 	return true;
 }
 
-/* Each file of an action. @return false: the handler had enough */
+/* Call the handler for each file of an action. @return false: it stopped */
 static bool files_walk(struct actions *actions, const struct wire_action *a,
 		       file_h tell_h, void *arg)
 {
@@ -121,7 +122,7 @@ static const char *reason(int err)
 	}
 }
 
-/* Of a file that a client with media of its own plays. */
+/* Why a file for a client with media of its own was not made. */
 static const char *client_reason(int err)
 {
 	switch (-err) {
@@ -158,7 +159,7 @@ struct preparation {
 	const struct media_session_params *params;
 };
 
-/* A client with media of its own reads a file that is made here, once. */
+/* Make the WAV that a client with media of its own plays, once. */
 static bool play_prepare(struct actions *actions, const struct file *f,
 			 void *arg)
 {
@@ -180,7 +181,7 @@ static bool play_prepare(struct actions *actions, const struct file *f,
 	return !err;
 }
 
-/* What fails but by its file shows at the call that needs it. */
+/* A failure that is not the file's is reported at the call that needs it. */
 static int prepare_action(struct actions *actions, const struct wire_action *a)
 {
 	struct media_session_params params;
@@ -216,7 +217,7 @@ int prompt_preparation_start(struct actions *actions)
 	return 0;
 }
 
-/* What media could not load, and why. */
+/* A file that the media engine could not load, and why. */
 struct failure {
 	const char *path;
 	int err;

@@ -11,9 +11,9 @@
 #define GO_DELAY_MS_MAX 3600000u
 
 enum steps_phase {
-	STEPS_WAITING,   /* for the go of step `next` */
+	STEPS_WAITING,   /* for the go of the step */
 	STEPS_DELAYED,   /* go received, its delay runs */
-	STEPS_PREPARING, /* it is over, prompts are still being encoded */
+	STEPS_PREPARING, /* the delay is over; prompts are being encoded */
 	STEPS_RUNNING,
 };
 
@@ -22,8 +22,9 @@ struct steps {
 	size_t step;   /* the one that waits or runs */
 	size_t action; /* within it */
 	struct actions actions;
-	struct mono_timer tmr;      /* the delay of a go; a wait action */
-	struct mono_timer tmr_done; /* breaks the recursion action by action */
+	struct mono_timer tmr; /* the delay of a go; a wait action */
+	struct mono_timer
+		tmr_done; /* begins the next action without recursion */
 };
 
 static const char *type_name(enum wire_action_type type)
@@ -135,7 +136,7 @@ static void go_due(void *arg)
 		return;
 	}
 	if (!media_engine_prepared(s->actions.media)) {
-		s->phase = STEPS_PREPARING; /* steps_prepared() goes on */
+		s->phase = STEPS_PREPARING; /* until steps_prepared() */
 		return;
 	}
 	if (prompt_preparation_failed(&s->actions))
@@ -158,7 +159,7 @@ int steps_go(struct steps *s, uint64_t step, uint64_t in_ms)
 	    in_ms > GO_DELAY_MS_MAX)
 		return -EPROTO;
 	s->phase = STEPS_DELAYED;
-	/* Roles begin a step together; they need not end the job together. */
+	/* The delay makes roles begin a step together; the end needs none. */
 	mono_timer_start(&s->tmr,
 			 step == s->actions.job->step_count ? 0 : in_ms, go_due,
 			 s);
@@ -183,7 +184,7 @@ static void action_is_done(void *arg)
 		mono_timer_start(&s->tmr_done, 0, done_later, s);
 }
 
-/* A call that was taken has ended: a wait action may wait for it. */
+/* An incoming call has ended: a wait action may wait for it. */
 static void taken_ended(struct steps *s)
 {
 	const struct wire_action *a;

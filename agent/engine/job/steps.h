@@ -34,30 +34,31 @@ struct steps_params {
 	void *arg;
 };
 
-/** Sets the handlers of the accounts and the calls. @return 0; -ENOMEM */
+/** Make the steps, and set the handlers of the accounts and the calls.
+ * @param params  copied @return 0; -ENOMEM */
 int steps_new(struct steps **ret, const struct steps_params *params);
-/** Free the steps, and the subscriptions and publications that are left; before
- * the accounts. @param s  NULL is allowed */
+/** Free the steps with their subscriptions and publications; call it before
+ * accounts_free(). @param s  NULL is allowed @return NULL */
 struct steps *steps_free(struct steps *s);
 
-/** Load and encode what the job's calls play; steps_prepared() shall be called
- * when the media engine has news of it.
+/** Start to load and encode the prompts of the job's calls; call steps_prepared()
+ * when the media engine reports progress.
  * @return 0; -ENOENT: a file is missing, and the job was ended */
 int steps_prepare(struct steps *s);
-/** More prompts are ready, perhaps all. */
+/** More prompts are ready: begin a step that waits for them, if all are. */
 void steps_prepared(struct steps *s);
 /**
  * Begin a step.
  * @param step   the next one; the number of steps: the job is completed
- * @param in_ms  so long from now
+ * @param in_ms  delay from now
  * @return 0; -EPROTO out of turn
  */
 int steps_go(struct steps *s, uint64_t step, uint64_t in_ms);
-/** "step 1, action 0 (call)" or "the start of step 1". */
+/** Write where the job is: "step 1, action 0 (call)", "the start of step 1". */
 void steps_where(const struct steps *s, char *dst, size_t size);
 /** How much of the job is done, 0..1. */
 double steps_progress(const struct steps *s);
-/** Whether an action takes calls, and whether one places them. */
+/** Whether an active action takes calls (busy[0]), and one places calls (busy[1]). */
 void steps_busy(const struct steps *s, bool busy[static 2]);
 
 /** Calls that did not begin when they were due. */
@@ -71,7 +72,7 @@ void steps_starts_flaw(const struct steps *s);
 void steps_stop(struct steps *s);
 /** steps_stop(); take no more calls, end subscriptions and publications. */
 void steps_end(struct steps *s);
-/** Whether what steps_end() ends has ended. */
+/** Whether the subscriptions and publications have ended. */
 bool steps_ended(const struct steps *s);
 /** Remove all bindings. */
 void steps_unregister(struct steps *s);

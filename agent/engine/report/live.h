@@ -32,10 +32,11 @@ struct live {
 	struct live_direction directions[2]; /* in, out */
 };
 
+/** Add one second of a stream. */
 void live_second(struct live *l, bool outgoing,
 		 const struct stream_second *second);
 
-/** The message; the last second's figures start anew.
+/** Make the message `live`, and clear the last second's figures.
  * @return a new reference, NULL when out of memory */
 json_t *live_encode(struct live *l, unsigned calls_active);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message without its end. */
+/* A message whose closing brackets are not written yet. */
 struct batch {
 	struct batch *next;
 	size_t items;
@@ -87,7 +87,7 @@ static struct batch *batch_for(struct queue *q, enum outbox_kind kind,
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
-	/* One item of any size always goes. */
+	/* An empty batch takes an item of any size. */
 	buf_init(&b->text, WIRE_FRAME_BYTES);
 	head_len = wire_batch_head(head, names[kind].type, names[kind].list);
 	if (head_len < 0 || buf_add(&b->text, head, (size_t)head_len)) {
@@ -140,7 +140,7 @@ static int batch_send(struct batch *b, struct wire_channel *channel)
 		err = wire_channel_send_text(channel, b->text.data,
 					     b->text.used);
 	if (err)
-		b->text.used = used; /* items may still be added */
+		b->text.used = used; /* without the end, as items may follow */
 	return err;
 }
 

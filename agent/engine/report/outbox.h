@@ -1,8 +1,7 @@
 /**
- * What waits to be sent to the supervisor: data points, events, SIP messages,
- * as JSON text, in batches that are messages of the wire from the start.
- * Results are never dropped before the ceilings below; what is dropped is
- * counted.
+ * Queues of data points, events and SIP messages to the supervisor, as JSON text,
+ * in batches that are complete messages of the wire. Items are dropped only above
+ * the ceilings below, and counted.
  * Thread: the loop thread.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_REPORT_OUTBOX_H
@@ -28,12 +27,14 @@ enum outbox_kind {
 
 struct outbox;
 
+/** @return 0; -ENOMEM */
 int outbox_new(struct outbox **ret);
+/** Free it with what was not sent; accepts NULL. @return NULL */
 struct outbox *outbox_free(struct outbox *o);
 
 /**
- * Queue an item. It is dropped and counted where it does not fit below the
- * ceilings, or memory is short.
+ * Queue an item. It is dropped and counted if it exceeds a ceiling or there is no
+ * memory.
  * @param item  one JSON value in compact form, borrowed; NULL: it could not be
  *              written, and counts as dropped
  * @param len   bytes of item
@@ -41,9 +42,11 @@ struct outbox *outbox_free(struct outbox *o);
 void outbox_add(struct outbox *o, enum outbox_kind kind, const char *item,
 		size_t len);
 
-/** Send what waits. @return 0; -ENOBUFS the rest stays; -EPIPE; -ENOMEM */
+/** Send the queues. @return 0; -ENOBUFS the socket is full, the rest stays;
+ * -EPIPE; -ENOMEM */
 int outbox_flush(struct outbox *o, struct wire_channel *channel);
 
+/** Items dropped so far. */
 uint64_t outbox_dropped(const struct outbox *o, enum outbox_kind kind);
 
 #endif

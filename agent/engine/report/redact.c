@@ -21,7 +21,7 @@ static char *hide(char *p, char *end)
 	return p;
 }
 
-/* All keys of one line. */
+/* Overwrite all keys of one line. */
 static void redact_line(char *p, char *end)
 {
 	const size_t skip = sizeof(key_start) - 1;

@@ -1,5 +1,5 @@
 /**
- * Keys in the text of a SIP message.
+ * Hides keys in the text of a SIP message.
  * Thread: any; pure
  */
 #ifndef OFFHOOK_AGENT_ENGINE_REPORT_REDACT_H

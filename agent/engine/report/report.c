@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stream's second ends a second after the sample's time and reaches us some
- * milliseconds later; then the interval can be closed. */
+/* A stream's second ends a second after the time of its sample and is received some
+ * milliseconds later; only then its interval can be closed. */
 #define CLOSE_GRACE_NS (3 * NS_PER_S)
 
 struct report {
@@ -94,7 +94,7 @@ void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
 	r->outcome = outcome;
 	va_start(args, fmt);
 	vsnprintf(r->reason, sizeof(r->reason), fmt, args);
-	str_utf8_repair(r->reason); /* a peer's words, perhaps cut */
+	str_utf8_repair(r->reason); /* may be a peer's text, and cut */
 	va_end(args);
 	log_info("run=%s the job ends: %s%s%s", r->params.run, outcome,
 		 r->reason[0] ? ": " : "", r->reason);
@@ -213,7 +213,7 @@ void report_send(struct report *r, json_t *message)
 	json_decref(message);
 	if (err && err != -EPIPE)
 		log_error("message to the supervisor lost: %s", strerror(-err));
-	/* A broken socket shows in the read handler: a cancel. */
+	/* The read handler notices a broken socket and cancels the job. */
 }
 
 void report_live(struct report *r, unsigned calls_active)

@@ -1,8 +1,7 @@
 /**
- * What an engine tells the supervisor: events, samples, SIP messages, the live
- * line, progress, artifacts, the outcome of the job. All times are those of
- * one time line: CLOCK_MONOTONIC, and the wall clock at an offset that is taken
- * once a job.
+ * What an engine reports to the supervisor: events, samples, SIP messages, the live
+ * line, progress, artifacts, the outcome of the job. Wall clock times are
+ * CLOCK_MONOTONIC plus an offset that is taken once a job.
  * Thread: the loop's, all of it.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_REPORT_REPORT_H
@@ -23,17 +22,18 @@ struct audio_second;
 struct report;
 struct stream_second;
 
-/** The job has an outcome: its orderly end shall begin. Called once, from
- * within report_end_job(). */
+/** The job has an outcome: begin its orderly end. Called once, from within
+ * report_end_job(). */
 typedef void(report_ended_h)(void *arg);
 
 /**
+ * Make a report; it sends nothing before report_start().
  * @param channel  to the supervisor, borrowed for the report's life
  * @return 0; -ENOMEM
  */
 int report_new(struct report **ret, struct wire_channel *channel,
 	       report_ended_h *ended_h, void *arg);
-/** @param r  NULL is allowed */
+/** Free it. @param r  NULL is allowed @return NULL */
 struct report *report_free(struct report *r);
 
 /* All borrowed for the report's life. */
@@ -41,7 +41,7 @@ struct report_params {
 	const char *role;
 	const char *run;          /* its id, for the log */
 	uint32_t interval_s;      /* of the statistics */
-	const char *artifact_dir; /* "": nobody takes artifacts */
+	const char *artifact_dir; /* "": artifacts are not wanted */
 };
 
 /**
@@ -57,7 +57,7 @@ bool report_started(const struct report *r);
 /**
  * Give the job its outcome. Only the first call counts.
  * @param outcome  static: completed, failed, error, stopped
- * @param fmt      the reason, for the user; what is not UTF-8 is replaced
+ * @param fmt      the reason, for the user; invalid UTF-8 is replaced
  */
 void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -70,6 +70,10 @@ void report_finish(struct report *r);
 
 /* ---- events and samples ---- */
 
+/** Report that an account or a call has entered a state.
+ * @param mono_ns  when
+ * @param call     NULL: a state of the account
+ * @param text     NULL: none */
 void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
 		  const char *account, const char *call, const char *text);
 /** @param event  taken over; NULL (out of memory) is counted as dropped */
@@ -82,28 +86,28 @@ void report_flaw(struct report *r, const char *name, uint64_t count,
  * @return a writer to the report's own buffer
  */
 struct writer report_begin(struct report *r);
-/** Queue what was written. The text stays in the writer's buffer until the next
- * item begins. */
+/** Queue the item. Its text stays in the writer's buffer until report_begin(). */
 void report_end(struct report *r, enum outbox_kind kind,
 		const struct writer *w);
 /** Count an item that could not be written as dropped. */
 void report_dropped(struct report *r, enum outbox_kind kind);
+/** Both clocks' times of an event. @param mono_ns  monotonic */
 struct wire_time report_time(const struct report *r, int64_t mono_ns);
 /** Wall clock minus CLOCK_MONOTONIC, ns. */
 int64_t report_wall_offset_ns(const struct report *r);
-/** @param mono_ns  when it was taken */
+/** Add a sample of a measure. @param mono_ns  when it was taken */
 void report_sample(struct report *r, bool outgoing, enum measure m,
 		   int64_t mono_ns, double value);
-/** One second of a stream: samples, and its part of the live line. */
+/** Add one second of a stream to the samples and to the live line. */
 void report_stream_second(struct report *r, bool outgoing,
 			  const struct stream_second *second);
-/** One second of decoded audio. */
+/** Add one second of decoded audio to the samples. */
 void report_audio_second(struct report *r, bool outgoing,
 			 const struct audio_second *second);
 
 /* ---- messages ---- */
 
-/** @param message  taken over; NULL: out of memory */
+/** Send a message. @param message  taken over; NULL: out of memory */
 void report_send(struct report *r, json_t *message);
 /** Send the live line. @param calls_active  both directions; 0: none is sent */
 void report_live(struct report *r, unsigned calls_active);
@@ -111,26 +115,26 @@ void report_live(struct report *r, unsigned calls_active);
 void report_progress(struct report *r, double progress);
 /** Once a second: close the intervals that ended, send batches. */
 void report_tick(struct report *r, int64_t now_ns);
-/** Close all intervals, and report as flaws what was dropped. */
+/** Close all intervals, and report dropped items as flaws. */
 void report_close(struct report *r);
-/** Send what waits. @return as outbox_flush() */
+/** Send queued items. @return as outbox_flush() */
 int report_flush(struct report *r);
 
 /* ---- artifacts ---- */
 
 /**
- * Where to write a file that the run is to keep (docs/internals/wire.md,
- * "artifact"): a recording, figures. Whoever writes bounds its size; what is
- * not given when the engine ends is deleted.
+ * Path for a file that the run keeps (docs/internals/wire.md, "artifact"): a
+ * recording, figures. The writer bounds its size. A file that was not handed over
+ * by report_artifact() when the engine ends is deleted.
  * @param name  wire_artifact_name_valid(), unique within the job; begins with
  *              the name of its call, if it is of one: "caller-1-in.wav"
- * @return 0; -ENOTSUP nobody takes artifacts; -EINVAL name; -ENAMETOOLONG
+ * @return 0; -ENOTSUP artifacts are not wanted; -EINVAL name; -ENAMETOOLONG
  */
 int report_artifact_path(const struct report *r, const char *name, char *dst,
 			 size_t size);
 /**
- * The file is written and closed: hand it over, before `finish`. It may be
- * gone from its path at once.
+ * Hand over a file that was written and closed, before `finish`. It is no longer
+ * at its path afterwards.
  * @return 0; -ENOTSUP; -EINVAL; -ENOMEM; as wire_channel_send()
  */
 int report_artifact(struct report *r, const char *name);

@@ -72,7 +72,8 @@ struct sample_collector *sample_collector_free(struct sample_collector *c)
 	return NULL;
 }
 
-/** @return the interval of a time, opened if need be; NULL: closed or full */
+/** Find or open the interval of a time. @return NULL: it is closed, or too many are
+ * open */
 static struct interval *interval_at(struct sample_collector *c, int64_t wall_ns)
 {
 	int64_t t_s = wall_ns / NS_PER_S / c->interval_s * c->interval_s;
@@ -140,7 +141,7 @@ static void samples_add(struct sample_collector *c, bool outgoing,
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What the peer's extended reports said. */
+/* Add the figures of the peer's RTCP XR. */
 static void remote_add(struct sample_collector *c, int64_t wall_ns,
 		       const struct remote_voip *v,
 		       const struct remote_summary *s)
