@@ -17,6 +17,7 @@
 
 struct capture {
 	struct capture_options options;
+	bool filter_each; /* the filter may differ within a stream */
 	struct capture_counters counters;
 	struct flow_table table; /* of streams, by key and SSRC */
 	struct capture_stream **stream;
@@ -40,6 +41,7 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 	if (!c)
 		return -ENOMEM;
 	c->options = *options;
+	c->filter_each = options->filter && !filter_is_by_flow(options->filter);
 	measure_memory_init(&c->memory);
 	flow_table_init(&c->table, options->streams_max);
 	sdp_add_static(&c->statics);
@@ -400,7 +402,7 @@ __attribute__((noinline)) static void take_other(struct capture *c,
 void capture_take(struct capture *c, const struct frame *f)
 {
 	c->counters.frames++;
-	if (!c->last || !take_repeated(c, f))
+	if (!c->last || c->filter_each || !take_repeated(c, f))
 		take_other(c, f);
 }
 

@@ -47,7 +47,7 @@ struct capture_options {
 	enum capture_buffer buffer; /* the model of the brief figures */
 	const struct emodel_declarations *declarations; /* borrowed; NULL */
 	size_t streams_max;
-	const struct filter *filter; /* borrowed; NULL: everything */
+	struct filter *filter; /* borrowed; NULL: everything */
 };
 
 struct capture_counters {

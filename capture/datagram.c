@@ -96,6 +96,7 @@ enum datagram_kind datagram_transport(struct datagram *ret, uint8_t protocol,
 				      const uint8_t *p, size_t captured,
 				      size_t bytes)
 {
+	ret->transport = p;
 	if (protocol == PROTOCOL_UDP)
 		return parse_udp(ret, p, captured);
 	if (protocol == PROTOCOL_TCP)

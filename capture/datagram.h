@@ -34,9 +34,10 @@ struct datagram {
 	};
 	bool fragment;     /* the beginning of one whose rest is not here */
 	const uint8_t *ip; /* its IP header; not set by datagram_transport() */
-	const uint8_t *payload; /* a fragment's: what follows the IP header */
-	size_t captured;        /* of the payload, <= bytes */
-	size_t bytes;           /* by the UDP length or the IP length */
+	const uint8_t *transport; /* the UDP or TCP header; not a fragment's */
+	const uint8_t *payload;   /* a fragment's: what follows the IP header */
+	size_t captured;          /* of the payload, <= bytes */
+	size_t bytes;             /* by the UDP length or the IP length */
 	union {
 		struct {
 			uint32_t seq; /* of the first byte */

@@ -1,17 +1,17 @@
 /**
- * Which datagrams a tap shall see: a small language of hosts and ports,
- * decided twice by the same tree. As a classic BPF program the kernel leaves
- * out most of the rest; filter_matches() is exact, also for what was put
- * together of fragments, whose parts the program lets through.
+ * Which packets a tap measures: an expression in the syntax of tcpdump
+ * (pcap-filter(7)), compiled by libpcap.
  *
- *   filter  = all *("or" all)
- *   all     = one *("and" one)
- *   one     = "not" one | "(" filter ")" | "udp" | "tcp"
- *           | [side] "host" address ["/" bits] | [side] "port" N ["-" M]
- *   side    = "src" | "dst"          ; without it: either
+ * The expression sees one IP packet: without Ethernet, VLAN tags and PPPoE in
+ * front of it, after reassembly, and without the extension headers of IPv6.
+ * Only UDP and TCP are looked at. Addresses and ports are numbers: libpcap would
+ * ask the DNS for a name. Words about the link layer are refused.
  *
- * An address is an IPv4 or IPv6 literal, no name. Docs: docs/reference/tap.md
- * Thread: any.
+ * It is evaluated twice. filter_socket_program() makes a program for the kernel,
+ * which drops most of the packets that do not match, but passes every packet
+ * that it cannot decide: fragments, and IPv6 with extension headers.
+ * filter_matches() decides exactly.
+ * Thread: one owner. Docs: docs/reference/tap.md
  */
 #ifndef OFFHOOK_CAPTURE_FILTER_H
 #define OFFHOOK_CAPTURE_FILTER_H
@@ -19,56 +19,35 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "capture/datagram.h"
 
-#define FILTER_NODES_MAX    64
-#define FILTER_DEPTH_MAX    32
-#define FILTER_REASON_BYTES 192
+/* Characters: libpcap's optimizer takes 0.3 s for so many, 10 s for 4096. */
+#define FILTER_TEXT_MAX     1024
+#define FILTER_REASON_BYTES 512
 
-enum filter_kind {
-	FILTER_AND,
-	FILTER_OR,
-	FILTER_HOST,
-	FILTER_PORT,
-	FILTER_UDP,
-	FILTER_TCP,
-};
-
-enum filter_side {
-	FILTER_EITHER,
-	FILTER_SRC,
-	FILTER_DST,
-};
-
-struct filter_node {
-	enum filter_kind kind;
-	bool negated;          /* never of AND and OR */
-	enum filter_side side; /* host, port */
-	uint16_t left;         /* AND, OR: places of both sides */
-	uint16_t right;
-	struct address address;
-	uint8_t bits; /* of the 128 of an address that count */
-	uint16_t first;
-	uint16_t last;
-};
-
-/** All zero: everything. */
-struct filter {
-	size_t count; /* the last one is the root */
-	struct filter_node nodes[FILTER_NODES_MAX];
-};
+struct filter;
 
 /**
- * @param reason  FILTER_REASON_BYTES; written on failure, with the column
- * @return 0; -EINVAL; -E2BIG more than FILTER_NODES_MAX conditions, or deeper
- *         than FILTER_DEPTH_MAX (*ret unchanged)
+ * Compile an expression.
+ * @param text    "": all UDP and TCP
+ * @param reason  FILTER_REASON_BYTES; written on failure: cause and an example
+ * @return 0; -EINVAL; -E2BIG longer than FILTER_TEXT_MAX; -ENOMEM (*ret
+ *         unchanged)
  */
-int filter_parse(struct filter *ret, const char *text, char *reason);
+int filter_new(struct filter **ret, const char *text, char *reason);
+struct filter *filter_free(struct filter *f);
 
-/** @param tcp  it is a TCP segment, else a UDP datagram */
-bool filter_matches(const struct filter *f, const struct datagram *d, bool tcp);
+/**
+ * Evaluate the expression on one datagram or segment.
+ * @param d    of datagram_parse() or fragments_take()
+ * @param tcp  it is a TCP segment, else a UDP datagram
+ */
+bool filter_matches(struct filter *f, const struct datagram *d, bool tcp);
+
+/** Whether the expression asks for addresses, ports and protocols only: then it
+ * is the same for each packet of a stream. */
+bool filter_is_by_flow(const struct filter *f);
 
 #define FILTER_PROGRAM_MAX 4096 /* BPF_MAXINSNS */
 
@@ -83,12 +62,20 @@ enum filter_link {
 	FILTER_LINK_IP,
 };
 
+/** What the kernel evaluates: less makes a shorter program. */
+enum filter_detail {
+	FILTER_DETAIL_ALL,      /* the expression, for each count of tags */
+	FILTER_DETAIL_UNTAGGED, /* the expression; passes tagged frames */
+	FILTER_DETAIL_PROTOCOL, /* only that it is UDP, TCP or a fragment */
+};
+
 /**
- * Everything but IPv4 and IPv6 with UDP, TCP or a fragment is left out.
- * @param loopback  each packet passes twice: leave out the first time
- * @return 0; -E2BIG the program would be too long (*ret undefined)
+ * The program for SO_ATTACH_FILTER. It passes at least what matches.
+ * @param loopback  each packet passes twice: drop the outgoing one
+ * @return 0; -E2BIG longer than FILTER_PROGRAM_MAX (*ret undefined)
  */
-int filter_compile(struct filter_program *ret, const struct filter *f,
-		   enum filter_link link, bool loopback);
+int filter_socket_program(struct filter_program *ret, const struct filter *f,
+			  enum filter_link link, bool loopback,
+			  enum filter_detail detail);
 
 #endif

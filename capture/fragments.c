@@ -1,10 +1,13 @@
 #include "capture/fragments.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT  8 /* offsets of fragments are multiples of it */
-#define UNITS (FRAGMENT_BYTES / UNIT)
+#define UNIT        8 /* offsets of fragments are multiples of it */
+#define UNITS       (FRAGMENT_BYTES / UNIT)
+#define IPV4_HEADER 20
+#define IPV6_HEADER 40
 
 struct fragment_set {
 	struct datagram d; /* addresses and part.id, part.protocol */
@@ -13,8 +16,13 @@ struct fragment_set {
 	uint32_t end;   /* of the datagram; 0: its last part did not come */
 	uint32_t units; /* that are there */
 	uint64_t there[UNITS / 64];
+	uint8_t header[IPV6_HEADER]; /* IP, right-aligned: data follows */
 	uint8_t data[FRAGMENT_BYTES];
 };
+
+_Static_assert(offsetof(struct fragment_set, data) ==
+		       offsetof(struct fragment_set, header) + IPV6_HEADER,
+	       "one packet");
 
 static bool is_there(const struct fragment_set *s, uint32_t unit)
 {
@@ -29,6 +37,27 @@ static bool is_part_of(const struct fragment_set *s, const struct datagram *d)
 	       memcmp(&s->d.dst, &d->dst, sizeof(d->dst)) == 0;
 }
 
+/* The header of a packet that was never fragmented, without options. */
+static const uint8_t *write_header(struct fragment_set *s, size_t bytes)
+{
+	uint8_t *p = s->header;
+
+	if (p[0] >> 4 == 6) {
+		p[4] = (uint8_t)(bytes >> 8);
+		p[5] = (uint8_t)bytes;
+		p[6] = s->d.part.protocol;
+		return p;
+	}
+	p += IPV6_HEADER - IPV4_HEADER;
+	bytes += IPV4_HEADER;
+	p[0] = 0x45;
+	p[2] = (uint8_t)(bytes >> 8);
+	p[3] = (uint8_t)bytes;
+	p[6] = 0;
+	p[7] = 0;
+	return p;
+}
+
 static void hand_on(struct fragment_set *s, uint32_t captured,
 		    enum fragments_fate fate, fragments_h *handler, void *arg)
 {
@@ -38,6 +67,7 @@ static void hand_on(struct fragment_set *s, uint32_t captured,
 		datagram_transport(&d, protocol, s->data, captured,
 				   s->end > captured ? s->end : captured);
 
+	d.ip = write_header(s, s->end > captured ? s->end : captured);
 	d.fragment = fate != FRAGMENTS_WHOLE;
 	handler(fate, kind, &d, s->ns, arg);
 }
@@ -66,6 +96,12 @@ static void begin(struct fragment_set *s, const struct datagram *d)
 	s->end = 0;
 	s->units = 0;
 	memset(s->there, 0, sizeof(s->there));
+	memset(s->header, 0, sizeof(s->header));
+	if (d->ip[0] >> 4 == 6)
+		memcpy(s->header, d->ip, IPV6_HEADER);
+	else
+		memcpy(s->header + IPV6_HEADER - IPV4_HEADER, d->ip,
+		       IPV4_HEADER);
 }
 
 /* NULL: no memory */

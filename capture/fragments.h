@@ -35,7 +35,8 @@ enum fragments_fate {
 /**
  * A datagram, or the beginning of one (d->fragment).
  * @param kind  what datagram_transport() says of it
- * @param d     valid during the call
+ * @param d     valid during the call; of several parts d->ip is the header of
+ *              one of them, as of a packet that was not fragmented
  * @param ns    when its last part came
  */
 typedef void(fragments_h)(enum fragments_fate fate, enum datagram_kind kind,

@@ -102,32 +102,55 @@ static int look_at(struct tap *t, const struct tap_params *p,
 	return r.ifr_ifindex;
 }
 
-static int set_filter(struct tap *t, const struct tap_params *p, bool loopback,
-		      char *reason)
+static int attach(struct tap *t, const struct filter_program *program)
 {
-	static const struct filter everything;
+	/* the kernel's type is not const; it only reads */
+	struct sock_fprog set = {
+		.len = (unsigned short)program->count,
+		.filter = (struct sock_filter *)(uintptr_t)program->code,
+	};
+
+	return setsockopt(t->fd, SOL_SOCKET, SO_ATTACH_FILTER, &set,
+			  sizeof(set))
+		       ? -errno
+		       : 0;
+}
+
+/* A program that is too long for the kernel, or for its memory of options
+ * (net.core.optmem_max), is replaced by one that decides less. */
+static int attach_filter(struct tap *t, const struct filter *f, bool loopback)
+{
 	struct filter_program *program = malloc(sizeof(*program));
-	struct sock_fprog set;
+	enum filter_link link = t->link == LINK_ETHERNET ? FILTER_LINK_ETHERNET
+							 : FILTER_LINK_IP;
 	int err = -ENOMEM;
 
-	if (!program)
-		return -ENOMEM;
-	err = filter_compile(program, p->filter ? p->filter : &everything,
-			     t->link == LINK_ETHERNET ? FILTER_LINK_ETHERNET
-						      : FILTER_LINK_IP,
-			     loopback);
-	if (err) {
-		str_copy(reason, TAP_REASON_BYTES,
-			 "the filter is too long for the kernel");
-	} else {
-		set.len = (unsigned short)program->count;
-		set.filter = program->code;
-		if (setsockopt(t->fd, SOL_SOCKET, SO_ATTACH_FILTER, &set,
-			       sizeof(set)))
-			err = fail(reason, p, "filter", errno);
+	for (unsigned i = FILTER_DETAIL_ALL;
+	     program && i <= FILTER_DETAIL_PROTOCOL; i++) {
+		err = filter_socket_program(program, f, link, loopback,
+					    (enum filter_detail)i);
+		if (!err)
+			err = attach(t, program);
+		if (err != -E2BIG && err != -ENOMEM)
+			break;
 	}
 	free(program);
 	return err;
+}
+
+static int set_filter(struct tap *t, const struct tap_params *p, bool loopback,
+		      char *reason)
+{
+	char filter_reason[FILTER_REASON_BYTES];
+	struct filter *all = NULL;
+	int err = 0;
+
+	if (!p->filter)
+		err = filter_new(&all, "", filter_reason);
+	if (!err)
+		err = attach_filter(t, p->filter ? p->filter : all, loopback);
+	filter_free(all);
+	return err ? fail(reason, p, "filter", -err) : 0;
 }
 
 static int make_ring(struct tap *t, const struct tap_params *p, char *reason)

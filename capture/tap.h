@@ -35,9 +35,11 @@ struct tap_counters {
 };
 
 /**
+ * Open the packet socket and its ring. The kernel drops what the filter does not
+ * match as far as it can tell: see capture/filter.h.
  * @param reason  TAP_REASON_BYTES; written on failure: cause and remedy
  * @return 0; -EPERM no CAP_NET_RAW; -ENODEV; -ENOTSUP a link layer that is not
- *         read; -E2BIG the filter is too long; -ENOMEM; -errno
+ *         read; -ENOMEM; -errno
  */
 int tap_open(struct tap **ret, const struct tap_params *params, char *reason);
 struct tap *tap_close(struct tap *t);

@@ -45,7 +45,7 @@ static const struct option long_options[] = {
 struct tapping {
 	/* options */
 	struct tap_params params;
-	struct filter filter;
+	struct filter *filter; /* NULL: all */
 	struct measure_options options;
 	int64_t duration_ns; /* 0: until it is interrupted */
 	/* at work */
@@ -65,9 +65,8 @@ static void usage(void)
 	     "capability CAP_NET_RAW.\n"
 	     "\n"
 	     "  --interface IF     the network interface\n"
-	     "  --filter F         what to look at, as \"host 192.0.2.1 and port 10000-20000\":\n"
-	     "                     [src|dst] host ADDRESS[/BITS], [src|dst] port N[-M], udp,\n"
-	     "                     tcp, joined with and, or, not, ( )\n"
+	     "  --filter F         what to look at, in tcpdump's syntax, addresses and ports as\n"
+	     "                     numbers: \"udp and host 192.0.2.1 and portrange 10000-20000\"\n"
 	     "  --interval S       seconds between figures (default: 1)\n"
 	     "  --duration S       end after so many seconds (default: when interrupted)\n"
 	     "  --json             a line of JSON for each stream and interval\n"
@@ -84,11 +83,12 @@ static int read_filter(struct tapping *t)
 {
 	char reason[FILTER_REASON_BYTES];
 
-	if (filter_parse(&t->filter, optarg, reason))
+	t->filter = filter_free(t->filter);
+	if (filter_new(&t->filter, optarg, reason))
 		return measure_options_complain(&t->options, "--filter: %s",
 						reason);
-	t->params.filter = &t->filter;
-	t->options.capture.filter = &t->filter;
+	t->params.filter = t->filter;
+	t->options.capture.filter = t->filter;
 	return 0;
 }
 
@@ -371,13 +371,13 @@ int tap_main(int argc, char **argv)
 	if (!t)
 		return EXIT_NOTHING;
 	if (read_arguments(t, argc, argv)) {
-		free(t);
-		return EXIT_USAGE;
+		code = EXIT_USAGE;
+		goto out;
 	}
 	if (t->options.help) {
 		usage();
-		free(t);
-		return 0;
+		code = EXIT_FOUND;
+		goto out;
 	}
 	t->terminal = isatty(STDOUT_FILENO) == 1;
 	err = capture_new(&t->report.capture, &t->report.options);
@@ -399,6 +399,8 @@ int tap_main(int argc, char **argv)
 		close(signals);
 	tap_close(t->tap);
 	capture_free(t->report.capture);
+out:
+	filter_free(t->filter);
 	free(t);
 	return code;
 }

@@ -127,9 +127,10 @@ int tap_sessions_new(struct tap_sessions **ret,
 		     uint16_t port_max, char *reason)
 {
 	struct tap_sessions *t = calloc(1, sizeof(*t));
+	char filter_reason[FILTER_REASON_BYTES];
 	char host[ADDRESS_TEXT_BYTES];
 	char text[128];
-	struct filter filter;
+	struct filter *filter = NULL;
 	int err;
 
 	if (!t)
@@ -143,11 +144,16 @@ int tap_sessions_new(struct tap_sessions **ret,
 	/* RTCP's port is the one behind */
 	t->port_max =
 		port_max < UINT16_MAX ? (uint16_t)(port_max + 1) : port_max;
-	(void)str_print(text, sizeof(text), "udp and host %s and port %u-%u",
-			host, t->port_min, t->port_max);
-	err = filter_parse(&filter, text, reason);
-	if (!err)
-		err = taps_open(t, &filter, reason);
+	(void)str_print(text, sizeof(text),
+			"udp and host %s and portrange %u-%u", host,
+			t->port_min, t->port_max);
+	err = filter_new(&filter, text, filter_reason);
+	if (err)
+		snprintf(reason, TAP_REASON_BYTES, "filter \"%s\": %s", text,
+			 strerror(-err));
+	else
+		err = taps_open(t, filter, reason);
+	filter_free(filter);
 	if (err)
 		return tap_sessions_free(t), err;
 	*ret = t;
@@ -265,7 +271,6 @@ static uint16_t port_of(const struct tap_sessions *t,
 		port = media_addr_port(a);
 	else
 		port = tap_paths_port(&t->ways, a);
-	/* the filter lets no other through */
 	return port >= t->port_min && port <= t->port_max ? port : 0;
 }
 
@@ -317,6 +322,12 @@ void tap_sessions_release(struct tap_sessions *t, uint32_t session)
 	}
 }
 
+static bool is_own(const struct tap_sessions *t, const struct address *a)
+{
+	return memcmp(a, &t->address, sizeof(*a)) == 0;
+}
+
+/* The kernel passes fragments of all addresses and ports. */
 static void take_end(struct tap_sessions *t, const struct datagram *d,
 		     int64_t ns, bool sent)
 {
@@ -329,7 +340,8 @@ static void take_end(struct tap_sessions *t, const struct datagram *d,
 	};
 	struct tap_session r = {.sent = sent, .ns = ns};
 
-	if (memcmp(sent ? &d->src : &d->dst, &t->address, sizeof(t->address)))
+	if (!is_own(t, sent ? &d->src : &d->dst) || w.port < t->port_min ||
+	    w.port > t->port_max)
 		return;
 	peer_set(&w.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
 		 is_v4(&t->address));
@@ -369,7 +381,8 @@ static void take_frame(const struct frame *f, void *arg)
 	struct datagram d;
 	enum datagram_kind kind = datagram_parse(&d, f);
 
-	if (kind == DATAGRAM_IS_FRAGMENT)
+	if (kind == DATAGRAM_IS_FRAGMENT &&
+	    (is_own(t, &d.src) || is_own(t, &d.dst)))
 		fragments_take(&t->fragments, &d, f->ns, take_whole, t);
 	else if (kind == DATAGRAM_IS_UDP)
 		take_datagram(t, &d, f->ns);

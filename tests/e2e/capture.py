@@ -65,9 +65,10 @@ def extend(sequence):
 
 class Capture:
     """Captures UDP and TCP of a range of ports from `with` to its end, on lo or on an
-    interface of a network namespace."""
+    interface of a network namespace; or what an expression of libpcap matches."""
 
-    def __init__(self, folder, ports, namespace=None, interface="lo"):
+    def __init__(self, folder, ports, namespace=None, interface="lo", expression=None):
+        self._expression = expression or f"portrange {ports[0]}-{ports[1]} or {FRAGMENTS}"
         self._where = ["ip", "netns", "exec", namespace] if namespace else []
         self._interface = interface
         self.file = Path(folder) / "capture.pcap"
@@ -79,9 +80,8 @@ class Capture:
         with logs.opened(self._log) as log:
             self._process = subprocess.Popen(
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
-                 "-B", "16", "-f",
-                 f"portrange {self.ports[0]}-{self.ports[1]} or {FRAGMENTS}",
-                 "-w", str(self.file)], stdout=log, stderr=log)
+                 "-B", "16", "-f", self._expression, "-w", str(self.file)],
+                stdout=log, stderr=log)
         deadline = time.monotonic() + 15
         # dumpcap names its file once the filter is in force.
         while b"File:" not in self._log.read_bytes():

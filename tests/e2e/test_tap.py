@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, stream
+from capture import Capture
 from netns import cable, ip
 from relay import TO_CALLEE, Relay
 
@@ -74,7 +75,7 @@ def test_tap_and_engine_agree_on_an_impaired_call(tmp_path, ports):
     with Relay(ports.control, ports.relay, 0.05, TO_CALLEE, seed, delay_ms=30) as relay, \
             Bench(tmp_path, ports, relay) as bench, \
             tap_json("lo", "--filter",
-                     f"host 127.0.0.1 and port {ports.base}-{ports.relay[1]}") as seen:
+                     f"host 127.0.0.1 and portrange {ports.base}-{ports.relay[1]}") as seen:
         run, report = bench.run(bench.single_call(duration=12), timeout=90)
         assert run["status"] == "passed", run["result_description"]
     state = of(seen, "tap")[-1]
@@ -159,12 +160,48 @@ def test_tags_and_ipv6():
     frames = [ethernet + tag + b"\x86\xdd" + rtp_of_ipv6(last, n)
               for n in range(40) for last, tag in tags.items() if n != 10 + last]
     with cable() as (ours, theirs):
-        with tap_json("va", "--filter", "host fd00::/127 and not src host fd00::5",
+        with tap_json("va", "--filter", "net fd00::/127 and not src host fd00::5",
                       prefix=("ip", "netns", "exec", ours)) as seen:
             subprocess.run(["ip", "netns", "exec", theirs, sys.executable, "-c", FRAMES, "vb"],
                            input="\n".join(f.hex() for f in frames), text=True, check=True)
             time.sleep(0.3)
     assert losses(seen) == {f"fd00:0:0:0:0:0:0:{n}": (39, 1) for n in (2, 3, 4)}
+
+
+def rtp_of_ipv4(port, number):
+    """An IPv4 packet from 10.9.0.1 to 10.9.0.2, port to port + 2, with RTP."""
+    rtp = struct.pack("!BBHII", 128, 0, number, 160 * number, port) + bytes(160)
+    udp = struct.pack("!HHHH", port, port + 2, 8 + len(rtp), 0) + rtp
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0, b"\x0a\x09\0\x01",
+                       b"\x0a\x09\0\x02")
+    total = sum(struct.unpack("!10H", head))
+    total = (total & 0xffff) + (total >> 16)
+    return head[:10] + struct.pack("!H", 0xffff - total) + head[12:] + udp
+
+
+@pytest.mark.parametrize("expression", [
+    "udp and host 10.9.0.2 and portrange 7000-7002",
+    "src net 10.9.0.0/24 and not port 7000 or dst host fd00::1 and udp dst port 7002",
+    "udp port 7004 or 7006 or src host fd00::2",
+    "udp[10:2] & 3 = 1",
+])
+def test_the_same_packets_as_dumpcap(expression, tmp_path):
+    """libpcap's own program and ours, on one interface."""
+    frames = [b"\xff" * 6 + b"\x02\0\0\0\0\x09" + packet for n in range(40) for packet in
+              [b"\x08\0" + rtp_of_ipv4(port, n) for port in (7000, 7004, 7006)]
+              + [b"\x86\xdd" + rtp_of_ipv6(last, n) for last in (2, 3)]]
+    with cable() as (ours, theirs):
+        inside = ("ip", "netns", "exec", ours)
+        with Capture(tmp_path, (7000, 7009), ours, "va", expression) as witness, \
+                tap_json("va", "--filter", expression, prefix=inside) as seen:
+            subprocess.run(["ip", "netns", "exec", theirs, sys.executable, "-c", FRAMES, "vb"],
+                           input="\n".join(f.hex() for f in frames), text=True, check=True)
+            time.sleep(0.3)
+    rows = witness.datagrams()
+    assert 0 < len(rows) < len(frames)
+    state = of(seen, "tap")[-1]
+    assert state["dropped"] == 0
+    assert sum(s["packets"] for s in of(seen, "stream")) + state["non_media_udp"] == len(rows)
 
 
 def test_plain_ip_of_a_tunnel():
@@ -209,7 +246,9 @@ def test_what_the_kernel_dropped_is_told(ports):
 @pytest.mark.parametrize("words,status,text", [
     (("--interface", "nowhere"), 1, 'there is no interface "nowhere"'),
     ((), 2, "--interface is missing"),
-    (("--interface", "lo", "--filter", "port 1 or"), 2, "column 10: expected host"),
+    (("--interface", "lo", "--filter", "port 1 or"), 2,
+     'syntax error: the syntax is that of tcpdump, as in "udp and host 192.0.2.1 and portrange'),
+    (("--interface", "lo", "--filter", "host pbx.example.net"), 2, "names are not looked up"),
     (("--interface", "lo", "--interval", "0"), 2, "--interval is 0.1 to 3600"),
     (("--interface", "lo", "extra"), 2, '"extra" is not understood'),
 ])

@@ -51,7 +51,7 @@ def test_tap_and_engine_agree(build, both, family, lossy, encryption):
         drop(theirs, family, "-A")
     try:
         with Answerer(build, theirs, "--user", "t", "--encryption", encryption, bind=far) as answerer, \
-                tap_json("va", "--filter", f"udp and port {RTP[0]}-{RTP[1]} or port 5060",
+                tap_json("va", "--filter", f"udp and portrange {RTP[0]}-{RTP[1]} or port 5060",
                          prefix=("ip", "netns", "exec", ours)) as seen:
             code, result = call(build, ours, "--duration", "3", "--encryption", encryption, to=uri,
                                 bind=near)

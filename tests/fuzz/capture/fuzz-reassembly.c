@@ -52,7 +52,8 @@ static void take_step(const struct step *t, const uint8_t *text, size_t size,
 		      struct segments *s, struct fragments *f, uint8_t *sum)
 {
 	size_t from = t->at < size ? t->at : size;
-	struct datagram d = {.sport = t->flow};
+	static const uint8_t ip[40] = {0x45};
+	struct datagram d = {.sport = t->flow, .ip = ip};
 
 	d.payload = text + from;
 	d.bytes = t->bytes < size - from ? t->bytes : size - from;
