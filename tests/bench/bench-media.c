@@ -1,7 +1,8 @@
 /* N two-way sessions on loopback: how late packets leave, and what a session
  * costs. Usage: bench-media [SESSIONS [SECONDS [srtp | audio PROMPT]]]; SESSIONS is
  * even.
- * With "srtp" plain ones first, then each SRTP suite with its cost over plain;
+ * With "srtp" plain ones first, then each SRTP suite with each implementation,
+ * and its cost over plain;
  * with "audio" what it costs to decode, a codec and a kind of work each. */
 #include "base/clock.h"
 #include "base/str.h"
@@ -21,7 +22,8 @@
 
 struct kind {
 	const char *name;
-	unsigned suite;    /* MEDIA_SRTP_SUITE_COUNT: plain */
+	unsigned suite; /* MEDIA_SRTP_SUITE_COUNT: plain */
+	enum media_srtp_library library;
 	const char *codec; /* NULL: the default one */
 	unsigned audio;    /* enum media_audio */
 	const char *expect_file;
@@ -179,13 +181,15 @@ static const char *const suite_names[] = {MEDIA_SRTP_SUITES(NAME) "plain"};
 static int run_one(const struct media_engine_params *params, uint64_t count,
 		   int64_t seconds, const struct kind *kind, double *ret_cpu)
 {
+	struct media_engine_params own = *params;
 	struct media_session **s = calloc(count, sizeof(*s));
 	struct media_engine *e;
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	err = media_engine_new(&e, params);
+	own.srtp_library = kind->library;
+	err = media_engine_new(&e, &own);
 	if (!err) {
 		printf("-- %s\n", kind->name);
 		err = run(e, s, count, seconds, kind, ret_cpu);
@@ -203,36 +207,60 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+#define LIBRARIES MEDIA_SRTP_LIBRARY_COUNT
+
 /* Each suite to the plain run of its round, and the median of the rounds: one
  * run of a few seconds may cost twice what the next does on a machine that is
- * never quite alone. */
+ * never quite alone. libsrtp2 to the built-in one likewise. */
 static int run_suites(const struct media_engine_params *params, uint64_t count,
 		      int64_t seconds)
 {
-	double ratios[MEDIA_SRTP_SUITE_COUNT][ROUNDS];
+	static const char *const names[LIBRARIES] = {"builtin", "libsrtp2"};
+	double ratios[MEDIA_SRTP_SUITE_COUNT][LIBRARIES + 1][ROUNDS];
 	int err = 0;
 
 	for (unsigned k = 0; !err && k < ROUNDS; k++) {
 		struct kind kind = {.name = "plain",
 				    .suite = MEDIA_SRTP_SUITE_COUNT};
 		double plain = 0;
-		double cpu = 0;
 
 		err = run_one(params, count, seconds, &kind, &plain);
-		for (unsigned i = 0; !err && i < MEDIA_SRTP_SUITE_COUNT; i++) {
-			kind.name = suite_names[i];
-			kind.suite = i;
+		for (unsigned i = 0;
+		     !err && i < MEDIA_SRTP_SUITE_COUNT * LIBRARIES; i++) {
+			double(*ratio)[ROUNDS] = ratios[i / LIBRARIES];
+			unsigned library = i % LIBRARIES;
+			double cpu = 0;
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s, %s",
+				 suite_names[i / LIBRARIES], names[library]);
+			kind.name = name;
+			kind.suite = i / LIBRARIES;
+			kind.library = (enum media_srtp_library)library;
 			err = run_one(params, count, seconds, &kind, &cpu);
-			ratios[i][k] = cpu / plain;
+			ratio[library][k] = cpu / plain;
+			if (library == MEDIA_SRTP_LIBRARY_LIBSRTP2)
+				ratio[LIBRARIES][k] = cpu / plain / ratio[0][k];
 		}
 	}
-	for (unsigned i = 0; !err && i < MEDIA_SRTP_SUITE_COUNT; i++) {
-		qsort(ratios[i], ROUNDS, sizeof(ratios[i][0]), compare);
-		printf("%-24s %.2f of plain (%u rounds: %.2f to %.2f)\n",
-		       suite_names[i], ratios[i][ROUNDS / 2], ROUNDS,
-		       ratios[i][0], ratios[i][ROUNDS - 1]);
+	if (err)
+		return err;
+	printf("medians of %u rounds (lowest to highest)\n%-24s %-26s "
+	       "%-26s %s\n",
+	       ROUNDS, "suite", "builtin to plain", "libsrtp2 to plain",
+	       "libsrtp2 to builtin");
+	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
+		printf("%-24s", suite_names[i]);
+		for (unsigned k = 0; k <= LIBRARIES; k++) {
+			double *r = ratios[i][k];
+
+			qsort(r, ROUNDS, sizeof(r[0]), compare);
+			printf(" %5.2f (%5.2f to %5.2f)    ", r[ROUNDS / 2],
+			       r[0], r[ROUNDS - 1]);
+		}
+		printf("\n");
 	}
-	return err;
+	return 0;
 }
 
 /* The kinds of a codec come one after the other, so that a busy machine is as
