@@ -39,6 +39,7 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 	size_t step = AUDIO_MARKER_RATE_HZ / codec->sample_hz;
 	bool whole = AUDIO_MARKER_RATE_HZ % codec->sample_hz == 0;
 	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
+	size_t packets = 2400u / ptime_ms; /* in a period */
 	size_t count = (size_t)codec->sample_hz * 24 / 10;
 	int16_t *period = calloc(AUDIO_MARKER_COUNT, sizeof(*period));
 	int16_t *down = calloc(2 * count, sizeof(*down));
@@ -73,11 +74,11 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 		size_t bytes = rig_payload(&payload, codec, &clip, ptime_ms, k);
 		int n = codec->decode(codec, decoder, pcm, CODEC_SAMPLES_MAX,
 				      payload, bytes);
-		bool after = k > 0 && (k - 1) % (2400 / ptime_ms) == lost;
+		bool after = k > 0 && (k - 1) % packets == lost;
 		size_t out;
 
 		assert_true(n > 0);
-		if (k % (2400 / ptime_ms) == lost) {
+		if (k % packets == lost) {
 			wall_ns += ptime_ms * NS_PER_MS;
 			continue;
 		}
