@@ -41,7 +41,7 @@ struct media_engine_params {
 	void *flush_arg;
 };
 
-#define MEDIA_FLUSH_MS 2
+#define MEDIA_FLUSH_MS 5
 
 #define MEDIA_REASON_BYTES 256
 

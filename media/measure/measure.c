@@ -31,6 +31,7 @@ struct measure_thread {
 	struct measure_session **ending; /* STOPPING and CLOSING */
 	uint32_t ending_count;
 	bool published; /* since the loop was last woken */
+	bool answered;  /* since TX was last woken */
 
 	struct head received_head;
 	struct head sent_head;
@@ -324,7 +325,7 @@ static void report_answer(struct measure_thread *an, struct measure_session *s)
 	measure_session_report(s, &answer);
 	/* full: TX sends without a block when no answer comes */
 	if (ring_push(an->p.answers, &answer))
-		wake_by(an->p.tx_wake, WAKE_NOW);
+		an->answered = true;
 }
 
 static void sent_take(struct measure_thread *an)
@@ -643,6 +644,10 @@ static void tick(struct measure_thread *an)
 	int64_t until_ns = clock_mono_ns() - ANALYSIS_DELAY_NS;
 
 	take_until(an, until_ns);
+	if (an->answered) {
+		an->answered = false;
+		wake_by(an->p.tx_wake, WAKE_NOW);
+	}
 	for (uint32_t i = 0; i < an->running_count; i++) {
 		if (until_ns >= an->running[i].second_end_ns)
 			close_seconds(an, an->running[i].session, until_ns);

@@ -16,6 +16,9 @@
  * more after its own end (rx_linger.h). */
 #define LEAVE_MAX_NS (110 * NS_PER_MS)
 
+/* Reports that become due within this time leave in one waking. */
+#define REPORT_STEP_NS (5 * NS_PER_MS)
+
 static double random_unit(struct tx_session *s)
 {
 	/* xorshift64*, Vigna 2016: no system call in this thread */
@@ -154,11 +157,17 @@ void tx_rtcp_send(struct tx *t, struct tx_session *s,
 	s->rtcp_sent = true;
 }
 
+static void report_at(struct tx *t, struct tx_session *s, int64_t due_ns)
+{
+	tx_heap_set(&t->heap, s, TX_TIMER_RTCP,
+		    (due_ns + REPORT_STEP_NS - 1) / REPORT_STEP_NS *
+			    REPORT_STEP_NS);
+}
+
 static void rtcp_next(struct tx *t, struct tx_session *s)
 {
 	s->report_wanted = false;
-	tx_heap_set(&t->heap, s, TX_TIMER_RTCP,
-		    s->rtcp_last_ns + rtcp_interval(t, s));
+	report_at(t, s, s->rtcp_last_ns + rtcp_interval(t, s));
 }
 
 void tx_rtcp_start(struct tx *t, struct tx_session *s, int64_t start_ns)
@@ -222,7 +231,7 @@ void tx_rtcp_due(struct tx *t, struct tx_session *s, int64_t now_ns)
 	/* reconsideration: 6.3.6 */
 	again_ns = s->rtcp_last_ns + rtcp_interval(t, s);
 	if (t->p.rtcp_interval_ms == 0 && again_ns > now_ns) {
-		tx_heap_set(&t->heap, s, TX_TIMER_RTCP, again_ns);
+		report_at(t, s, again_ns);
 		return;
 	}
 	s->report_wanted = true;
