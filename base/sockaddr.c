@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-int sockaddr_parse(struct sockaddr_storage *ret, socklen_t *ret_len,
-		   const char *host, uint16_t port)
+int sockaddr_parse(union sockaddr_ip *ret, socklen_t *ret_len, const char *host,
+		   uint16_t port)
 {
-	struct sockaddr_storage ss;
+	union sockaddr_ip ss;
 	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
 
@@ -28,7 +28,7 @@ int sockaddr_parse(struct sockaddr_storage *ret, socklen_t *ret_len,
 }
 
 int sockaddr_host(char host[static INET6_ADDRSTRLEN], uint16_t *ret_port,
-		  const struct sockaddr_storage *address)
+		  const union sockaddr_ip *address)
 {
 	const struct sockaddr_in *in = (const void *)address;
 	const struct sockaddr_in6 *in6 = (const void *)address;
@@ -47,7 +47,7 @@ int sockaddr_host(char host[static INET6_ADDRSTRLEN], uint16_t *ret_port,
 	}
 }
 
-bool sockaddr_is_any(const struct sockaddr_storage *address)
+bool sockaddr_is_any(const union sockaddr_ip *address)
 {
 	const struct sockaddr_in *in = (const void *)address;
 	const struct sockaddr_in6 *in6 = (const void *)address;

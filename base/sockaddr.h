@@ -10,23 +10,30 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+/** An address and a port: 28 bytes, where a sockaddr_storage has 128. */
+union sockaddr_ip {
+	sa_family_t ss_family; /* AF_INET, AF_INET6 */
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
 /**
  * Parse a literal; names are not resolved.
  * @param ret      what is not of the address is zero
  * @param ret_len  bytes of it that count
  * @return 0; -EINVAL (nothing is written)
  */
-int sockaddr_parse(struct sockaddr_storage *ret, socklen_t *ret_len,
-		   const char *host, uint16_t port);
+int sockaddr_parse(union sockaddr_ip *ret, socklen_t *ret_len, const char *host,
+		   uint16_t port);
 
 /**
  * The literal and the port of an address.
  * @return 0; -EINVAL it is neither IPv4 nor IPv6 (nothing is written)
  */
 int sockaddr_host(char host[static INET6_ADDRSTRLEN], uint16_t *ret_port,
-		  const struct sockaddr_storage *address);
+		  const union sockaddr_ip *address);
 
 /** 0.0.0.0 or :: */
-bool sockaddr_is_any(const struct sockaddr_storage *address);
+bool sockaddr_is_any(const union sockaddr_ip *address);
 
 #endif

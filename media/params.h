@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/sockaddr.h"
+
 #define MEDIA_CODEC_NAME_BYTES 16
 #define MEDIA_CODECS_MAX       16
 #define MEDIA_FMTP_BYTES       128
@@ -52,7 +54,7 @@ enum media_direction {
 /** An IPv4 or IPv6 address with its port. */
 struct media_addr {
 	socklen_t len; /* 0: not set; first: in one line with what it counts */
-	struct sockaddr_storage ss;
+	union sockaddr_ip ss;
 };
 
 /**

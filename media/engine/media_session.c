@@ -319,6 +319,19 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	return 0;
 }
 
+/* Keys, and passwords of ICE. */
+static void secrets_wipe(struct media_session *s)
+{
+	struct media_local *ours = &s->local;
+	struct media_negotiated *both = &s->settled;
+
+	explicit_bzero(ours->crypto, sizeof(ours->crypto));
+	explicit_bzero(ours->ice.pwd, sizeof(ours->ice.pwd));
+	explicit_bzero(&both->crypto_tx, sizeof(both->crypto_tx));
+	explicit_bzero(&both->crypto_rx, sizeof(both->crypto_rx));
+	explicit_bzero(both->ice_peer.pwd, sizeof(both->ice_peer.pwd));
+}
+
 void session_destroy(struct media_session *s)
 {
 	struct media_engine *e = s->engine;
@@ -343,8 +356,7 @@ void session_destroy(struct media_session *s)
 	session_tones_forget(s);
 	session_prompt_release(s);
 	prompt_put(s->expected);
-	explicit_bzero(&s->local, sizeof(s->local));
-	explicit_bzero(&s->settled, sizeof(s->settled));
+	secrets_wipe(s);
 	slab_give(e->session_memory, s);
 }
 

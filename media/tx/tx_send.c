@@ -40,7 +40,7 @@ static ssize_t relayed(const struct tx_session *s, unsigned socket,
 	uint8_t header[TURN_CHANNEL_BYTES];
 	struct iovec parts[2] = {{header, sizeof(header)},
 				 {payload.out, bytes}};
-	struct sockaddr_storage name = s->via.ss;
+	union sockaddr_ip name = s->via.ss;
 	int stream = s->stream_fds[socket];
 	const struct msghdr message = {
 		.msg_name = stream < 0 ? &name : NULL,

@@ -243,7 +243,7 @@ static int audio_finish(struct parser *parser)
 int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	      const char **reason)
 {
-	struct sdp sdp = {.line_count = 0};
+	struct sdp sdp;
 	struct parser parser = {.sdp = &sdp};
 	struct span s = {text, text + len};
 	int err;
@@ -256,6 +256,7 @@ int sdp_parse(struct sdp *ret, const char *text, size_t len,
 		*reason = "the SDP does not begin with v=0";
 		return -EBADMSG;
 	}
+	memset(&sdp, 0, offsetof(struct sdp, lines));
 	while (s.p < s.end) {
 		struct span line = span_until(&s, '\n');
 
@@ -274,6 +275,9 @@ int sdp_parse(struct sdp *ret, const char *text, size_t len,
 		*reason = parser.reason;
 		return err;
 	}
-	*ret = sdp;
+	memcpy(ret, &sdp, offsetof(struct sdp, lines));
+	memcpy(ret->lines, sdp.lines, sdp.line_count * sizeof(sdp.lines[0]));
+	memcpy(ret->codecs, sdp.codecs,
+	       sdp.codec_count * sizeof(sdp.codecs[0]));
 	return 0;
 }

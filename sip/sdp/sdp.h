@@ -30,7 +30,6 @@ struct sdp_line {
 
 /** What a peer described. */
 struct sdp {
-	struct sdp_line lines[SDP_LINES_MAX];
 	size_t line_count;
 	bool has_audio;        /* an audio line over (S)RTP with a port */
 	bool audio_refused;    /* audio lines, but all with port 0 */
@@ -39,7 +38,6 @@ struct sdp {
 	size_t audio;          /* its index; has_audio only, like all below */
 	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
 	struct media_addr rtcp;
-	struct media_codec codecs[SDP_FORMATS_MAX]; /* in its order */
 	size_t codec_count;
 	uint16_t ptime_ms;              /* 0: not said */
 	uint16_t maxptime_ms;           /* 0: not said */
@@ -50,6 +48,9 @@ struct sdp {
 	struct sdp_dtls association;
 	struct sdp_crypto crypto;
 	struct media_ice ice;
+	/* last: not written beyond the counts above */
+	struct sdp_line lines[SDP_LINES_MAX];
+	struct media_codec codecs[SDP_FORMATS_MAX]; /* in its order */
 };
 
 /**

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool ipv4_is_unicast(const struct sockaddr_storage *ss)
+static bool ipv4_is_unicast(const union sockaddr_ip *ss)
 {
 	const struct sockaddr_in *in = (const void *)ss;
 	uint32_t addr = ntohl(in->sin_addr.s_addr);
@@ -15,7 +15,7 @@ static bool ipv4_is_unicast(const struct sockaddr_storage *ss)
 	       addr != INADDR_BROADCAST;
 }
 
-static bool ipv6_is_unicast(const struct sockaddr_storage *ss)
+static bool ipv6_is_unicast(const union sockaddr_ip *ss)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
 
@@ -39,7 +39,7 @@ int sdp_address_check(const struct media_addr *peer,
 /* Bound as our media is, to any port. @return 0; -errno */
 static int bind_as(int fd, const struct media_addr *local)
 {
-	struct sockaddr_storage any = local->ss;
+	union sockaddr_ip any = local->ss;
 	int on = 1;
 
 	if (any.ss_family == AF_INET6) {

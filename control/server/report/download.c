@@ -158,7 +158,7 @@ static int write_text(struct store *s, int64_t run_id, FILE *file)
 static int put_packet(const char *role, json_t *object, void *arg)
 {
 	uint8_t record[PACKET_RECORD_HEADER_BYTES], header[PACKET_HEADER_BYTES];
-	struct sockaddr_storage local, peer;
+	union sockaddr_ip local, peer;
 	struct message m;
 	FILE *file = arg;
 	size_t header_len;

@@ -42,7 +42,7 @@ void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
 	put32_native(header + 12, (uint32_t)len);
 }
 
-int packet_address(struct sockaddr_storage *ret, const char *text)
+int packet_address(union sockaddr_ip *ret, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	char host[INET6_ADDRSTRLEN + 2];
@@ -80,7 +80,7 @@ static uint16_t folded(uint32_t total)
 }
 
 /* The address in 16 bytes, IPv4 mapped (RFC 4291 section 2.5.5.2). */
-static void put_ipv6(uint8_t to[16], const struct sockaddr_storage *address)
+static void put_ipv6(uint8_t to[16], const union sockaddr_ip *address)
 {
 	if (address->ss_family == AF_INET6) {
 		memcpy(to, &((const struct sockaddr_in6 *)address)->sin6_addr,
@@ -92,15 +92,15 @@ static void put_ipv6(uint8_t to[16], const struct sockaddr_storage *address)
 	memcpy(to + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
+static uint16_t port_of(const union sockaddr_ip *address)
 {
 	return ntohs(address->ss_family == AF_INET6
 			     ? ((const struct sockaddr_in6 *)address)->sin6_port
 			     : ((const struct sockaddr_in *)address)->sin_port);
 }
 
-static void put_ipv4_header(uint8_t *h, const struct sockaddr_storage *from,
-			    const struct sockaddr_storage *to, size_t udp_len)
+static void put_ipv4_header(uint8_t *h, const union sockaddr_ip *from,
+			    const union sockaddr_ip *to, size_t udp_len)
 {
 	memset(h, 0, IPV4_BYTES);
 	h[0] = 0x45;
@@ -113,8 +113,8 @@ static void put_ipv4_header(uint8_t *h, const struct sockaddr_storage *from,
 	be16_put(h + 10, folded(sum(0, h, IPV4_BYTES)));
 }
 
-static void put_ipv6_header(uint8_t *h, const struct sockaddr_storage *from,
-			    const struct sockaddr_storage *to, size_t udp_len)
+static void put_ipv6_header(uint8_t *h, const union sockaddr_ip *from,
+			    const union sockaddr_ip *to, size_t udp_len)
 {
 	memset(h, 0, IPV6_BYTES);
 	h[0] = 0x60;
@@ -126,9 +126,8 @@ static void put_ipv6_header(uint8_t *h, const struct sockaddr_storage *from,
 }
 
 size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
-		     const struct sockaddr_storage *from,
-		     const struct sockaddr_storage *to, const void *data,
-		     size_t len)
+		     const union sockaddr_ip *from, const union sockaddr_ip *to,
+		     const void *data, size_t len)
 {
 	const bool v4 = from->ss_family == AF_INET && to->ss_family == AF_INET;
 	const size_t ip_len = v4 ? IPV4_BYTES : IPV6_BYTES;

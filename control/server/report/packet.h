@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/sockaddr.h"
+
 /* IPv6 and UDP headers: the longest there are. */
 #define PACKET_HEADER_BYTES 48
 /* Longest message that a UDP datagram over IPv4 holds. */
@@ -30,7 +32,7 @@ void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
 			  int64_t t_us, size_t len);
 
 /** "192.0.2.1:5060" or "[2001:db8::1]:5060". @return 0; -EINVAL */
-int packet_address(struct sockaddr_storage *ret, const char *text);
+int packet_address(union sockaddr_ip *ret, const char *text);
 
 /**
  * Headers of a datagram (RFC 791, RFC 8200, RFC 768), checksums included. Of
@@ -39,8 +41,7 @@ int packet_address(struct sockaddr_storage *ret, const char *text);
  * @return bytes of the header
  */
 size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
-		     const struct sockaddr_storage *from,
-		     const struct sockaddr_storage *to, const void *data,
-		     size_t len);
+		     const union sockaddr_ip *from, const union sockaddr_ip *to,
+		     const void *data, size_t len);
 
 #endif

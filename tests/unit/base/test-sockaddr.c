@@ -24,7 +24,7 @@ static void test_literal_goes_there_and_back(void **state)
 
 	for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
 		char host[INET6_ADDRSTRLEN] = "";
-		struct sockaddr_storage ss;
+		union sockaddr_ip ss;
 		socklen_t len = 0;
 		uint16_t port = 0;
 
@@ -46,7 +46,7 @@ static void test_what_is_no_literal_writes_nothing(void **state)
 	static const char *const texts[] = {
 		"",      "localhost",   "192.0.2",
 		"[::1]", "192.0.2.7:1", "fe80::1%lo"};
-	struct sockaddr_storage ss = {.ss_family = AF_UNIX};
+	union sockaddr_ip ss = {.ss_family = AF_UNIX};
 	char host[INET6_ADDRSTRLEN] = "before";
 	uint16_t port = 7;
 	socklen_t len = 1;
