@@ -379,7 +379,8 @@ int media_session_dtmf(struct media_session *s, const struct dtmf_order *order);
  * The same as tones in the audio, instead of the prompt (which goes on unheard),
  * as soon as a thread has encoded them. An order that a change of codec cuts off,
  * or that cannot be encoded, ends with a record of ms 0.
- * @return 0; -EINVAL; -ENOTCONN not applied yet; -EBUSY; -EAGAIN; -ENOMEM
+ * @return 0; -EINVAL; -ENOTSUP tapped; -ENOTCONN not applied yet; -EBUSY;
+ *         -EAGAIN; -ENOMEM
  */
 int media_session_tones(struct media_session *s,
 			const struct dtmf_order *order);

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt.h"
-#include "media/engine/media_session_prompt.h"
+#include "media/engine/session_prompt.h"
 #include "media/measure/measure.h"
 #include "media/rx/rx.h"
 #include "media/security/srtp_libsrtp2.h"
@@ -77,7 +77,7 @@ static int rings_open(struct media_engine *e)
 	if (!err)
 		err = record_ring_open(&e->audio_records, records);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
-		struct media_thread *t = &e->threads[i].shared;
+		struct media_thread *t = &e->threads.list[i].shared;
 
 		t->realtime = e->params.realtime;
 		t->scheduled = &e->scheduled;
@@ -113,7 +113,7 @@ static int tables_open(struct media_engine *e)
 
 static int states_new(struct media_engine *e)
 {
-	struct engine_thread *threads = e->threads;
+	struct engine_thread *threads = e->threads.list;
 	const struct rx_params rx = {
 		.slots = e->slots,
 		.thread = &threads[THREAD_RX].shared,
@@ -172,7 +172,7 @@ static int epoll_open(struct media_engine *e)
 	if (e->epoll_fd < 0)
 		return -errno;
 	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD,
-		      e->threads[THREAD_RX].shared.wake.fd, &event) < 0)
+		      e->threads.list[THREAD_RX].shared.wake.fd, &event) < 0)
 		return -errno;
 	return 0;
 }
@@ -250,7 +250,7 @@ static int threads_start(struct media_engine *e)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
-		struct engine_thread *t = &e->threads[i];
+		struct engine_thread *t = &e->threads.list[i];
 
 		err = -pthread_create(&t->id, NULL, work[i].run, work[i].arg);
 		t->started = err == 0;
@@ -268,10 +268,10 @@ static void threads_stop(struct media_engine *e)
 	/* release: pairs with the acquire in the threads' loops */
 	atomic_store_explicit(&e->quit, true, memory_order_release);
 	for (int i = 0; i < THREAD_COUNT; i++) {
-		if (!e->threads[i].started)
+		if (!e->threads.list[i].started)
 			continue;
-		wake_signal(&e->threads[i].shared.wake);
-		pthread_join(e->threads[i].id, NULL);
+		wake_signal(&e->threads.list[i].shared.wake);
+		pthread_join(e->threads.list[i].id, NULL);
 	}
 }
 
@@ -288,13 +288,15 @@ int media_engine_new(struct media_engine **ret,
 	if (!e)
 		return -ENOMEM;
 	e->params = *params;
+	e->threads.flush_h = params->flush_h;
+	e->threads.flush_arg = params->flush_arg;
 	e->slots =
 		params->sessions_max + params->sessions_max / 4 + SLOTS_SPARE;
 	e->ntp_offset_ns = clock_wall_offset_ns();
 	e->epoll_fd = -1;
 	e->records_fd = -1;
 	for (int i = 0; i < THREAD_COUNT; i++)
-		e->threads[i].shared.wake.fd = -1;
+		e->threads.list[i].shared.wake.fd = -1;
 	sem_init(&e->scheduled, 0, 0);
 	err = srtp_library_init(params);
 	if (!err)
@@ -336,8 +338,8 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	}
 	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
 	for (int i = 0; i < THREAD_COUNT; i++) {
-		ring_free(e->threads[i].shared.commands);
-		wake_close(&e->threads[i].shared.wake);
+		ring_free(e->threads.list[i].shared.commands);
+		wake_close(&e->threads.list[i].shared.wake);
 	}
 	close_if_open(e->epoll_fd);
 	close_if_open(e->records_fd);
@@ -360,6 +362,42 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	slab_free(e->session_memory);
 	free(e);
 	return NULL;
+}
+
+int media_engine_prepare(struct media_engine *e,
+			 const struct media_session_params *params)
+{
+	int err = 0;
+
+	if (!params->tapped)
+		err = session_prompt_prepare(e->prompts, params, NULL);
+	if (!err && params->expect_file)
+		err = prompt_prepare(e->prompts, PROMPT_FILE,
+				     params->expect_file, NULL, 0, true);
+	return err;
+}
+
+int media_engine_prepare_play(struct media_engine *e,
+			      const struct media_session_params *params,
+			      const char *file)
+{
+	return session_prompt_prepare(e->prompts, params, file);
+}
+
+bool media_engine_prepared(const struct media_engine *e)
+{
+	return !prompt_cache_busy(e->prompts);
+}
+
+int media_engine_prepare_failed(const struct media_engine *e,
+				const char **ret_file)
+{
+	return prompt_cache_failed(e->prompts, ret_file);
+}
+
+void media_engine_flush(struct media_engine *e)
+{
+	engine_threads_flush(&e->threads);
 }
 
 int media_engine_fd(const struct media_engine *e)
@@ -403,9 +441,9 @@ void media_engine_evidence(const struct media_engine *e,
 			   COUNTER_READ(&e->records.dropped) +
 			   COUNTER_READ(&e->audio_records.dropped);
 	ret->sending =
-		scheduling_read(&e->threads[THREAD_TX].shared.scheduling);
+		scheduling_read(&e->threads.list[THREAD_TX].shared.scheduling);
 	ret->receiving =
-		scheduling_read(&e->threads[THREAD_RX].shared.scheduling);
+		scheduling_read(&e->threads.list[THREAD_RX].shared.scheduling);
 	lateness_read(&tx->lateness, &ret->send_lateness_ms,
 		      &ret->send_lateness_p99_ms);
 }
@@ -427,7 +465,7 @@ static void record_deliver(const struct media_record *record,
 	    record->u.dtmf.last)
 		s->dtmf_busy = false;
 	if (record->kind == MEDIA_RECORD_PLAYED)
-		s->playing = false;
+		s->prompt.playing = false;
 	if (!released)
 		handler(record, arg); /* may free the session */
 	else if (record->kind == MEDIA_RECORD_STOPPED)
@@ -447,7 +485,19 @@ static int audio_poll(struct media_engine *e, media_record_h *handler,
 	return count;
 }
 
-/* What the RX thread handed over. */
+static void prompts_poll(struct media_engine *e)
+{
+	if (!prompt_cache_take(e->prompts))
+		return;
+	for (uint32_t i = 0; i < e->slots; i++) {
+		struct media_session *s = e->sessions[i];
+
+		if (s && !s->stop_given)
+			session_prompt_poll(&s->prompt);
+	}
+}
+
+/* Take the datagrams that the RX thread handed over. */
 static void handovers_take(struct media_engine *e)
 {
 	struct handover d;
@@ -473,7 +523,7 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 
 	wake_fd_clear(e->records_fd);
 	handovers_take(e);
-	session_prompts_poll(e);
+	prompts_poll(e);
 	session_nat_poll(&e->nat, handler, arg);
 	session_dtls_poll(&e->dtls, handler, arg);
 	left -= audio_poll(e, handler, arg);

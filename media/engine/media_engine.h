@@ -8,10 +8,9 @@
 #include "base/ring.h"
 #include "base/slab.h"
 #include "media/engine/media_session.h"
-#include "media/media_thread.h"
+#include "media/engine/thread_command.h"
 #include "media/record_ring.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,23 +19,6 @@
 /* 400 kB: datagrams that wait for a turn of the loop */
 #define ENGINE_HANDOVERS 256
 
-enum media_thread_id {
-	THREAD_RX,
-	THREAD_TX,
-	THREAD_ANALYSIS,
-	THREAD_AUDIO,
-	THREAD_COUNT
-};
-
-/** A thread, as the loop has it. */
-struct engine_thread {
-	struct media_thread shared; /* with the thread */
-	int64_t woken_ns;           /* by the loop, last */
-	bool wake_due;              /* by media_engine_flush() */
-	bool started;
-	pthread_t id;
-};
-
 struct media_engine {
 	/* constant after media_engine_new() */
 	struct media_engine_params params;
@@ -44,7 +26,7 @@ struct media_engine {
 			 * threads have not let go of yet */
 	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
 				* which no step of the wall clock moves */
-	struct engine_thread threads[THREAD_COUNT];
+	struct engine_threads threads;
 	sem_t scheduled; /* RX, TX and analysis, once they have their class */
 	struct ring *received;            /* packet_record; RX -> analysis */
 	struct ring *rtcp;                /* rtcp_event; RX -> analysis */
@@ -68,7 +50,6 @@ struct media_engine {
 	struct dtls_sessions dtls;
 	struct nat_sessions nat;
 	uint32_t sessions_owned; /* not released; at most sessions_max */
-	bool flush_asked;        /* media_engine_flush() will be called */
 
 	_Atomic bool quit; /* written by the loop */
 

@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "media/audio/audio_thread.h"
 #include "media/engine/media_engine.h"
-#include "media/engine/media_session_prompt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static int relay_tell(struct media_session *s, unsigned socket,
 		      const struct relay_map *map)
 {
 	struct command *c;
-	int err = command_new(&c, s, COMMAND_RELAY);
+	int err = command_new(&c, &s->commands, COMMAND_RELAY);
 
 	if (err)
 		return err;
@@ -256,6 +255,30 @@ static void threads_know(struct media_session *s)
 	s->measure.decodes = s->audio != NULL;
 }
 
+static void commands_open(struct media_session *s)
+{
+	s->commands.threads = &s->engine->threads;
+	s->commands.rx = &s->rx;
+	s->commands.tx = s->tapped ? NULL : &s->tx;
+	s->commands.measure = &s->measure;
+	s->commands.audio = s->audio;
+}
+
+static int prompt_open(struct media_session *s,
+		       const struct media_session_params *params)
+{
+	const struct session_prompt_params p = {
+		.cache = s->engine->prompts,
+		.commands = &s->commands,
+		.ntp_offset_ns = s->engine->ntp_offset_ns,
+		.local = &s->local,
+		.session = params,
+	};
+
+	s->tones.prompt = &s->prompt;
+	return session_prompt_open(&s->prompt, &p);
+}
+
 _Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
 
 int media_session_new(struct media_session **ret, struct media_engine *e,
@@ -270,9 +293,9 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->slot = UINT32_MAX;
 	s->user = params->user;
 	s->add.kind = COMMAND_ADD;
-	s->add.session = s;
+	s->add.owner = &s->commands;
 	s->stop.kind = COMMAND_STOP;
-	s->stop.session = s;
+	s->stop.owner = &s->commands;
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		s->tx.stream_fds[i] = -1;
 		s->rx.sockets[i] = (struct rx_socket){
@@ -295,7 +318,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	if (!err)
 		err = slot_take(s);
 	if (!err && !s->tapped)
-		err = session_prompt_choose(s, params);
+		err = prompt_open(s, params);
 	if (!err && !s->tapped)
 		err = sockets_open(s, &params->bind);
 	if (!err)
@@ -313,8 +336,10 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		s->rx.encrypted = true;
 	}
 	threads_know(s);
+	commands_open(s);
 	s->add.mono_ns = clock_mono_ns();
-	command_push(&s->add, TO_RX | TO_ANALYSIS | command_to_audio(s));
+	command_push(&s->add,
+		     TO_RX | TO_ANALYSIS | command_to_audio(&s->commands));
 	*ret = s;
 	return 0;
 }
@@ -346,15 +371,15 @@ void session_destroy(struct media_session *s)
 		if (s->rx.sockets[i].fd >= 0)
 			close(s->rx.sockets[i].fd);
 	}
-	commands_release(s);
+	commands_release(&s->commands);
 	session_dtls_release(&s->dtls);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		session_keys_release(&s->keys_rx[i]);
 		session_keys_release(&s->keys_tx[i]);
 	}
 	audio_session_free(s->audio);
-	session_tones_forget(s);
-	session_prompt_release(s);
+	session_tones_cancel(&s->tones);
+	session_prompt_release(&s->prompt);
 	prompt_put(s->expected);
 	secrets_wipe(s);
 	slab_give(e->session_memory, s);
@@ -380,7 +405,7 @@ int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 
 	if (!s->tapped || s->stop_given || !media_addr_valid(rtp))
 		return -EINVAL;
-	err = command_new(&c, s, COMMAND_TAP);
+	err = command_new(&c, &s->commands, COMMAND_TAP);
 	if (err)
 		return err;
 	c->rx.rtp = *rtp;
@@ -402,7 +427,7 @@ int media_session_rekey(struct media_session *s)
 
 	if (s->stop_given || s->local.crypto_count == 0)
 		return -EINVAL;
-	err = command_new(&c, s, COMMAND_REKEY);
+	err = command_new(&c, &s->commands, COMMAND_REKEY);
 	if (err)
 		return err;
 	session_keys_choose(&s->local);
@@ -424,7 +449,7 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns)
 		return -EINVAL;
 	if (s->tapped)
 		return 0; /* nothing of ours is sent */
-	err = command_new(&c, s, COMMAND_UNTIL);
+	err = command_new(&c, &s->commands, COMMAND_UNTIL);
 	if (err)
 		return err;
 	c->tx.until_ns = mono_ns;
@@ -444,12 +469,106 @@ int media_session_dtmf(struct media_session *s, const struct dtmf_order *order)
 		return -ENOTSUP;
 	if (s->dtmf_busy)
 		return -EBUSY;
-	err = command_new(&c, s, COMMAND_DTMF);
+	err = command_new(&c, &s->commands, COMMAND_DTMF);
 	if (err)
 		return err;
 	c->tx.order = checked;
 	s->dtmf_busy = true;
 	command_push(c, TO_TX);
+	return 0;
+}
+
+int media_session_tones(struct media_session *s, const struct dtmf_order *order)
+{
+	struct dtmf_order checked = *order;
+	int err;
+
+	if (s->stop_given || dtmf_order_check(&checked))
+		return -EINVAL;
+	if (s->tapped)
+		return -ENOTSUP;
+	if (!s->prompt.in_force.codec)
+		return -ENOTCONN;
+	if (s->dtmf_busy)
+		return -EBUSY;
+	err = session_tones_send(&s->tones, &checked);
+	if (!err)
+		s->dtmf_busy = true;
+	return err;
+}
+
+int media_session_play(struct media_session *s, const char *file)
+{
+	if (s->stop_given || s->tapped)
+		return -EINVAL;
+	if (!s->prompt.in_force.codec)
+		return -ENOTCONN;
+	return session_prompt_play(&s->prompt, file);
+}
+
+int media_session_mute(struct media_session *s, bool mute)
+{
+	if (s->stop_given || s->tapped)
+		return -EINVAL;
+	return session_prompt_mute(&s->prompt, mute);
+}
+
+int media_session_listen(struct media_session *s,
+			 const struct media_listen *what)
+{
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	if (!s->audio || !(s->audio_wanted & MEDIA_AUDIO_MEASURE))
+		return -ENOTSUP;
+	err = command_new(&c, &s->commands, COMMAND_LISTEN);
+	if (err)
+		return err;
+	c->audio.listen = *what;
+	command_push(c, TO_AUDIO);
+	return 0;
+}
+
+int media_session_record(struct media_session *s, const char *path_in,
+			 const char *path_out)
+{
+	struct command *c;
+	int err;
+
+	if (s->stop_given)
+		return -EINVAL;
+	if (!s->audio || !(s->audio_wanted & MEDIA_AUDIO_RECORD))
+		return -ENOTSUP;
+	if (s->recording)
+		return -EBUSY;
+	err = command_new(&c, &s->commands, COMMAND_RECORD);
+	if (err)
+		return err;
+	c->audio.paths[0] = strdup(path_in);
+	c->audio.paths[1] = strdup(path_out);
+	if (!c->audio.paths[0] || !c->audio.paths[1]) {
+		command_drop(c);
+		return -ENOMEM;
+	}
+	s->recording = true;
+	command_push(c, TO_AUDIO);
+	return 0;
+}
+
+int media_session_record_stop(struct media_session *s)
+{
+	struct command *c;
+	int err;
+
+	if (s->stop_given || !s->recording)
+		return -EINVAL;
+	err = command_new(&c, &s->commands, COMMAND_RECORD);
+	if (err)
+		return err;
+	s->recording = false;
+	command_push(c, TO_AUDIO);
 	return 0;
 }
 
@@ -460,9 +579,10 @@ void media_session_stop(struct media_session *s)
 	s->stop_given = true;
 	session_nat_stop(&s->nat);
 	session_dtls_stop(&s->dtls);
+	session_tones_cancel(&s->tones);
 	tx_phase_leave(&s->engine->phases, &s->phase);
 	s->stop.mono_ns = clock_mono_ns();
-	command_push(&s->stop, command_to_all(s));
+	command_push(&s->stop, command_to_all(&s->commands));
 }
 
 struct media_session *media_session_free(struct media_session *s)

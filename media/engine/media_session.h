@@ -6,8 +6,9 @@
 #define OFFHOOK_MEDIA_ENGINE_MEDIA_SESSION_H
 
 #include "base/prefetch.h"
-#include "media/audio/audio_session.h"
-#include "media/audio/prompt.h"
+#include "media/engine/session_prompt.h"
+#include "media/engine/session_tones.h"
+#include "media/engine/thread_command.h"
 #include "media/measure/measure_session.h"
 #include "media/media.h"
 #include "media/nat/session_nat.h"
@@ -24,33 +25,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Commands of one session that may be under way; the command rings hold this
- * many for every session, so they are never full. */
-#define SESSION_COMMANDS_MAX 16
-
-/**
- * What the loop tells the media threads at one time: a command for each thread
- * that it is pushed to. Owned by the session, constant once pushed, and free
- * for reuse when `holders` is 0. Thread: loop, but for what it embeds.
- */
-struct command {
-	enum command_kind kind;
-	struct media_session *session;
-	struct command *next; /* of the session */
-	_Atomic unsigned holders;
-	int64_t mono_ns; /* when it was given */
-	bool begins;     /* the session's first COMMAND_APPLY */
-	/* what the threads' commands point to */
-	struct rtp_payload_map map;
-	struct prompt *prompt; /* held by COMMAND_PLAY */
-	struct rx_command rx;
-	struct tx_command tx;
-	struct measure_command measure;
-	struct audio_command audio;
-};
-
-struct tones_work; /* media_session_audio.c */
-
 /**
  * A session: the loop's part, and embedded in it a part for each thread, in
  * the order of the threads, each on cache lines of its own. After
@@ -64,31 +38,22 @@ struct media_session {
 	struct audio_session *audio; /* NULL: nothing is decoded */
 	unsigned audio_wanted;       /* enum media_audio */
 	bool tapped;                 /* TX has no part in it */
-	bool marker;                 /* marker tones instead of a prompt */
 	struct media_local local;
-	struct prompt *prompt;
 	struct prompt *expected; /* NULL: nothing is */
 	void *user;
 
 	/* loop */
-	int64_t start_ns;          /* 0: not applied */
-	struct tx_phase phase;     /* its place in the packet time */
-	const struct codec *codec; /* to send, in force; NULL: none yet */
-	struct codec_settings codec_settings;
-	uint16_t ptime_ms;
-	bool suppresses; /* silence_suppression */
-	bool muted;
-	struct prompt *silence; /* NULL: never muted */
-	struct prompt *play;    /* to be played once it is encoded */
-	bool playing;           /* one is under way */
-	bool has_event;         /* telephone-event was agreed */
+	int64_t start_ns;      /* 0: not applied */
+	struct tx_phase phase; /* its place in the packet time */
+	struct session_prompt prompt;
+	struct session_tones tones;
+	bool has_event; /* telephone-event was agreed */
 	bool recording;
-	bool dtmf_busy;           /* an order is under way */
-	struct tones_work *tones; /* that is being encoded; NULL: none */
+	bool dtmf_busy; /* an order of digits is under way */
 	bool stop_given;
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
 	bool released; /* the owner let go: destroy when stopped */
-	struct command *commands;
+	struct session_commands commands;
 	struct session_keys keys_rx[SOCKET_COUNT];
 	struct session_keys keys_tx[SOCKET_COUNT];
 	/* as media_session_apply() got it last, for NAT traversal and DTLS;
@@ -114,29 +79,7 @@ struct media_session {
 	(offsetof(struct media_session, measure) + \
 	 MEASURE_SESSION_CLEARED_BYTES)
 
-#define TO_RX       (1u << THREAD_RX)
-#define TO_TX       (1u << THREAD_TX)
-#define TO_ANALYSIS (1u << THREAD_ANALYSIS)
-#define TO_AUDIO    (1u << THREAD_AUDIO)
-
-/** A command, dated now. Thread: loop. @return 0; -EAGAIN; -ENOMEM */
-int command_new(struct command **ret, struct media_session *s,
-		enum command_kind kind);
-/** Give it to threads. @param threads  TO_... */
-void command_push(struct command *c, unsigned threads);
-/** Forget the one made last, which was not pushed. */
-void command_drop(struct command *c);
-/** Free all of a session. No thread may have one. */
-void commands_release(struct media_session *s);
-/** The audio thread, if it has a part in the session. @return TO_AUDIO; 0 */
-unsigned command_to_audio(const struct media_session *s);
-/** All threads that have a part in it. @return TO_... */
-unsigned command_to_all(const struct media_session *s);
-
-/** What is being encoded for it is not wanted any more. Thread: loop */
-void session_tones_forget(struct media_session *s);
-
-/** Release everything. Thread: loop; no other thread may know it. */
+/** Release all of it; no other thread may know it any more. */
 void session_destroy(struct media_session *s);
 
 #endif

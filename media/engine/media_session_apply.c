@@ -1,6 +1,5 @@
 /* What offer and answer settled, as a command to the media threads. */
 #include "media/engine/media_engine.h"
-#include "media/engine/media_session_prompt.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,8 +44,8 @@ static int addr_take(struct media_addr *ret, const struct media_addr *a)
 }
 
 /* What to send, and how. */
-static int codec_fill(struct command *c, const struct media_negotiated *n,
-		      uint16_t ptime_ms)
+static int codec_fill(struct media_session *s, struct command *c,
+		      const struct media_negotiated *n, uint16_t ptime_ms)
 {
 	const struct media_codec *settled = &n->codec;
 	const struct codec *codec =
@@ -64,17 +63,17 @@ static int codec_fill(struct command *c, const struct media_negotiated *n,
 	c->measure.codec = codec;
 	c->measure.ptime_ms = c->tx.ptime_ms;
 	c->audio.codec = codec;
-	if (c->session->tapped)
+	if (s->tapped)
 		return 0;
-	return session_prompt_fill(c, settled->fmtp, n->has_noise_pt);
+	return session_prompt_fill(&s->prompt, c, settled->fmtp,
+				   n->has_noise_pt);
 }
 
 /* Of one port. */
-static int port_keys_fill(struct command *c, int port,
+static int port_keys_fill(struct media_session *s, struct command *c, int port,
 			  const struct media_crypto *rx,
 			  const struct media_crypto *tx)
 {
-	struct media_session *s = c->session;
 	enum media_srtp_library library = s->engine->params.srtp_library;
 	int err = session_keys_get(&c->rx.keys[port], &s->keys_rx[port], rx,
 				   library);
@@ -91,9 +90,10 @@ static void port_keys_none(struct media_session *s, int port)
 }
 
 /* Those that the handshakes have brought; the others are still to come. */
-static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
+static int dtls_keys_fill(struct media_session *s, struct command *c,
+			  const struct media_negotiated *n)
 {
-	const struct session_dtls *d = &c->session->dtls;
+	const struct session_dtls *d = &s->dtls;
 	const struct media_crypto *rx;
 	const struct media_crypto *tx;
 	int err = 0;
@@ -102,9 +102,9 @@ static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 	c->tx.rtcp_keyed = !n->rtcp_mux;
 	for (int i = 0; !err && i < SOCKET_COUNT; i++) {
 		if (session_dtls_keys(d, (unsigned)i, &rx, &tx))
-			err = port_keys_fill(c, i, rx, tx);
+			err = port_keys_fill(s, c, i, rx, tx);
 		else
-			port_keys_none(c->session, i);
+			port_keys_none(s, i);
 	}
 	if (err || !session_dtls_keys(d, SOCKET_RTP, &rx, &tx))
 		return err;
@@ -114,9 +114,9 @@ static int dtls_keys_fill(struct command *c, const struct media_negotiated *n)
 }
 
 /* Last: keys that are made here are in force. */
-static int keys_fill(struct command *c, const struct media_negotiated *n)
+static int keys_fill(struct media_session *s, struct command *c,
+		     const struct media_negotiated *n)
 {
-	struct media_session *s = c->session;
 	int err;
 
 	c->rx.encrypted = n->encrypted;
@@ -131,13 +131,13 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 		return 0;
 	}
 	if (n->encrypted && n->dtls)
-		return dtls_keys_fill(c, n);
+		return dtls_keys_fill(s, c, n);
 	port_keys_none(s, SOCKET_RTCP);
 	if (!n->encrypted) {
 		port_keys_none(s, SOCKET_RTP);
 		return 0;
 	}
-	err = port_keys_fill(c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
+	err = port_keys_fill(s, c, SOCKET_RTP, &n->crypto_rx, &n->crypto_tx);
 	if (err)
 		return err;
 	c->measure.suite_rx = media_srtp_suite_name(n->crypto_rx.suite);
@@ -145,8 +145,8 @@ static int keys_fill(struct command *c, const struct media_negotiated *n)
 	return 0;
 }
 
-static int apply_fill(struct command *c, const struct media_negotiated *n,
-		      uint16_t ptime_ms)
+static int apply_fill(struct media_session *s, struct command *c,
+		      const struct media_negotiated *n, uint16_t ptime_ms)
 {
 	int err;
 
@@ -154,10 +154,10 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 		return -EINVAL;
 	if (addr_take(&c->rx.rtp, &n->rtp) || addr_take(&c->rx.rtcp, &n->rtcp))
 		return -EINVAL;
-	err = codec_fill(c, n, ptime_ms);
+	err = codec_fill(s, c, n, ptime_ms);
 	if (err)
 		return err;
-	c->rx.any_peer = c->session->tapped && n->ice;
+	c->rx.any_peer = s->tapped && n->ice;
 	c->rx.rtcp_mux = n->rtcp_mux;
 	if (n->rtcp_mux)
 		c->rx.rtcp = c->rx.rtp;
@@ -178,16 +178,16 @@ static int apply_fill(struct command *c, const struct media_negotiated *n,
 	c->audio.map = &c->map;
 	err = map_fill(&c->map, n);
 	for (size_t i = 0; !err && i < c->map.count; i++)
-		emodel_declarations_apply(
-			c->session->engine->params.declarations,
-			c->map.entries[i].codec, &c->map.entries[i].values);
-	return err ? err : keys_fill(c, n);
+		emodel_declarations_apply(s->engine->params.declarations,
+					  c->map.entries[i].codec,
+					  &c->map.entries[i].values);
+	return err ? err : keys_fill(s, c, n);
 }
 
 /* Which way it is sent: straight, or through the TURN server. */
-static void route_fill(struct command *c, const struct media_negotiated *n)
+static void route_fill(const struct session_nat *nat, struct command *c,
+		       const struct media_negotiated *n)
 {
-	const struct session_nat *nat = &c->session->nat;
 	const struct media_ice *peer = &n->ice_peer;
 	struct tx_command *tx = &c->tx;
 	struct nat_route route;
@@ -252,12 +252,12 @@ int media_session_apply(struct media_session *s,
 	if (!err && n.dtls && !s->tapped)
 		err = handshakes_settle(s, &n);
 	if (!err)
-		err = command_new(&c, s, COMMAND_APPLY);
+		err = command_new(&c, &s->commands, COMMAND_APPLY);
 	if (err)
 		return err;
-	err = apply_fill(c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	err = apply_fill(s, c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
 	if (!err)
-		route_fill(c, &n);
+		route_fill(&s->nat, c, &n);
 	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));
 	explicit_bzero(&n.crypto_rx, sizeof(n.crypto_rx));
 	if (err) {
@@ -265,14 +265,11 @@ int media_session_apply(struct media_session *s,
 		return err;
 	}
 	c->audio.sends = c->tx.sends;
-	c->tx.aligned = s->marker;
+	c->tx.aligned = s->prompt.marker;
 	c->begins = s->start_ns == 0;
 	start_choose(s, c);
-	s->codec = c->tx.codec;
-	s->ptime_ms = c->tx.ptime_ms;
-	codec_settings_parse(&s->codec_settings, n.codec.fmtp);
-	s->codec_settings.noise = n.has_noise_pt && s->suppresses;
+	session_prompt_applied(&s->prompt, c, n.codec.fmtp, n.has_noise_pt);
 	s->has_event = n.has_event_pt;
-	command_push(c, command_to_all(s));
+	command_push(c, command_to_all(&s->commands));
 	return 0;
 }

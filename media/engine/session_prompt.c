@@ -1,11 +1,8 @@
-/* What a session plays: codecs and prompt, encodings ahead of time and in a
- * call, files that are played once, silence. */
-#include "media/engine/media_session_prompt.h"
+#include "media/engine/session_prompt.h"
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "media/audio/audio_marker.h"
-#include "media/engine/media_engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -159,39 +156,51 @@ static size_t wants_list(struct prompt_want *dst,
 	return count;
 }
 
-/* From what is sent now on; markers keep step with the clock.
+/* Encode from what is sent now on: marker tones follow the wall clock.
  * @return 0, whole or not; as prompt_clip_begin() */
-static int clip_begin(const struct clip **ret, const struct media_session *s,
+static int clip_begin(const struct clip **ret, const struct session_prompt *p,
 		      struct prompt *prompt, const struct prompt_want *want)
 {
-	int64_t wall_ns = clock_mono_ns() + s->engine->ntp_offset_ns;
+	int64_t wall_ns = clock_mono_ns() + p->ntp_offset_ns;
 	int64_t from_ms =
-		s->marker ? wall_ns % AUDIO_MARKER_PERIOD_NS / NS_PER_MS : 0;
+		p->marker ? wall_ns % AUDIO_MARKER_PERIOD_NS / NS_PER_MS : 0;
 	int err = prompt_clip_begin(ret, prompt, want, (uint32_t)from_ms);
 
 	return err == -EINPROGRESS ? 0 : err;
 }
 
-int session_prompt_choose(struct media_session *s,
-			  const struct media_session_params *params)
+int session_prompt_open(struct session_prompt *p,
+			const struct session_prompt_params *params)
 {
+	const struct media_session_params *session = params->session;
 	struct prompt_want wants[MEDIA_CODECS_MAX];
 	size_t count =
-		wants_list(wants, &s->local, params->silence_suppression);
+		wants_list(wants, params->local, session->silence_suppression);
 	const struct clip *clip;
-	int err = prompt_get(&s->prompt, s->engine->prompts, kind_of(params),
-			     params->prompt_file);
+	int err;
 
-	s->suppresses = params->silence_suppression;
-	s->marker = params->audio & MEDIA_AUDIO_MARKER;
+	p->cache = params->cache;
+	p->commands = params->commands;
+	p->ntp_offset_ns = params->ntp_offset_ns;
+	p->suppresses = session->silence_suppression;
+	p->marker = session->audio & MEDIA_AUDIO_MARKER;
+	err = prompt_get(&p->prompt, p->cache, kind_of(session),
+			 session->prompt_file);
 	for (size_t i = 0; !err && i < count; i++)
-		err = clip_begin(&clip, s, s->prompt, &wants[i]);
+		err = clip_begin(&clip, p, p->prompt, &wants[i]);
 	return err;
 }
 
-static int prepare(struct media_engine *e,
-		   const struct media_session_params *params,
-		   enum prompt_kind kind, const char *file, bool once)
+void session_prompt_release(struct session_prompt *p)
+{
+	prompt_put(p->prompt);
+	prompt_put(p->silence);
+	prompt_put(p->play);
+}
+
+int session_prompt_prepare(struct prompt_cache *cache,
+			   const struct media_session_params *params,
+			   const char *file)
 {
 	struct prompt_want wants[MEDIA_CODECS_MAX];
 	struct media_local local = {0};
@@ -202,166 +211,121 @@ static int prepare(struct media_engine *e,
 		return err;
 	count = wants_list(wants, &local, params->silence_suppression);
 	for (size_t i = 0; i < count; i++)
-		wants[i].once = once;
-	return prompt_prepare(e->prompts, kind, file, wants, count, false);
-}
-
-int media_engine_prepare(struct media_engine *e,
-			 const struct media_session_params *params)
-{
-	int err = 0;
-
-	if (!params->tapped)
-		err = prepare(e, params, kind_of(params), params->prompt_file,
+		wants[i].once = file != NULL;
+	return prompt_prepare(cache, file ? PROMPT_FILE : kind_of(params),
+			      file ? file : params->prompt_file, wants, count,
 			      false);
-	if (!err && params->expect_file)
-		err = prompt_prepare(e->prompts, PROMPT_FILE,
-				     params->expect_file, NULL, 0, true);
-	return err;
 }
 
-int media_engine_prepare_play(struct media_engine *e,
-			      const struct media_session_params *params,
-			      const char *file)
-{
-	return prepare(e, params, PROMPT_FILE, file, true);
-}
+/* ---- what offer and answer settled ---- */
 
-bool media_engine_prepared(const struct media_engine *e)
-{
-	return !prompt_cache_busy(e->prompts);
-}
-
-int media_engine_prepare_failed(const struct media_engine *e,
-				const char **ret_file)
-{
-	return prompt_cache_failed(e->prompts, ret_file);
-}
-
-/* ---- what is settled ---- */
-
-struct prompt_want session_prompt_want(const struct media_session *s)
-{
-	return (struct prompt_want){
-		.codec = s->codec,
-		.ptime_ms = s->ptime_ms,
-		.settings = s->codec_settings,
-	};
-}
-
-static int silence_clip(const struct clip **ret, struct media_session *s,
+static int silence_clip(const struct clip **ret, struct session_prompt *p,
 			const struct prompt_want *want)
 {
-	int err = s->silence ? 0
-			     : prompt_get(&s->silence, s->engine->prompts,
-					  PROMPT_SILENCE, NULL);
+	int err = p->silence ? 0
+			     : prompt_get(&p->silence, p->cache, PROMPT_SILENCE,
+					  NULL);
 
-	return err ? err : clip_begin(ret, s, s->silence, want);
+	return err ? err : clip_begin(ret, p, p->silence, want);
 }
 
-int session_prompt_fill(struct command *c, const char *fmtp, bool has_noise)
+static struct prompt_want want_of(const struct session_prompt *p,
+				  const struct command *c, const char *fmtp,
+				  bool has_noise)
 {
-	struct media_session *s = c->session;
 	struct prompt_want want = {
 		.codec = c->tx.codec,
 		.ptime_ms = c->tx.ptime_ms,
 	};
-	int err;
 
 	codec_settings_parse(&want.settings, fmtp);
-	want.settings.noise = has_noise && s->suppresses;
-	err = clip_begin(&c->tx.clip, s, s->prompt, &want);
-	return !err && s->muted ? silence_clip(&c->tx.mute, s, &want) : err;
+	want.settings.noise = has_noise && p->suppresses;
+	return want;
 }
 
-/* Play what waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
-static int play_send(struct media_session *s)
+int session_prompt_fill(struct session_prompt *p, struct command *c,
+			const char *fmtp, bool has_noise)
 {
-	struct prompt_want want = session_prompt_want(s);
+	struct prompt_want want = want_of(p, c, fmtp, has_noise);
+	int err = clip_begin(&c->tx.clip, p, p->prompt, &want);
+
+	return !err && p->muted ? silence_clip(&c->tx.mute, p, &want) : err;
+}
+
+void session_prompt_applied(struct session_prompt *p, const struct command *c,
+			    const char *fmtp, bool has_noise)
+{
+	p->in_force = want_of(p, c, fmtp, has_noise);
+}
+
+/* ---- files, and silence ---- */
+
+/* Play the file that waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
+static int play_send(struct session_prompt *p)
+{
+	struct prompt_want want = p->in_force;
 	const struct clip *clip;
 	struct command *c;
 	int err;
 
 	want.once = true;
-	err = prompt_clip_begin(&clip, s->play, &want, 0);
+	err = prompt_clip_begin(&clip, p->play, &want, 0);
 	if (!err)
-		err = command_new(&c, s, COMMAND_PLAY);
+		err = command_new(&c, p->commands, COMMAND_PLAY);
 	if (err)
 		return err;
 	c->tx.clip = clip;
-	c->tx.codec = s->codec;
-	c->tx.ptime_ms = s->ptime_ms;
-	c->prompt = s->play; /* held until it is over */
-	s->play = NULL;
+	c->tx.codec = want.codec;
+	c->tx.ptime_ms = want.ptime_ms;
+	c->prompt = p->play; /* held until it is over */
+	p->play = NULL;
 	command_push(c, TO_TX);
 	return 0;
 }
 
-void session_prompts_poll(struct media_engine *e)
+void session_prompt_poll(struct session_prompt *p)
 {
-	if (!prompt_cache_take(e->prompts))
-		return;
-	for (uint32_t i = 0; i < e->slots; i++) {
-		struct media_session *s = e->sessions[i];
-
-		if (!s || s->stop_given)
-			continue;
-		/* what cannot be now is tried with the next one */
-		if (s->play)
-			(void)play_send(s);
-	}
+	/* what fails is tried again when the next encoding has ended */
+	if (p->play)
+		(void)play_send(p);
 }
 
-int media_session_play(struct media_session *s, const char *file)
+int session_prompt_play(struct session_prompt *p, const char *file)
 {
 	int err;
 
-	if (s->stop_given || s->tapped)
-		return -EINVAL;
-	if (!s->codec)
-		return -ENOTCONN;
-	if (s->playing)
+	if (p->playing)
 		return -EBUSY;
-	err = prompt_get(&s->play, s->engine->prompts, PROMPT_FILE, file);
+	err = prompt_get(&p->play, p->cache, PROMPT_FILE, file);
 	if (err)
 		return err;
-	err = play_send(s);
+	err = play_send(p);
 	if (err && err != -EINPROGRESS) {
-		s->play = prompt_put(s->play);
+		p->play = prompt_put(p->play);
 		return err;
 	}
-	s->playing = true;
+	p->playing = true;
 	return 0;
 }
 
-int media_session_mute(struct media_session *s, bool mute)
+int session_prompt_mute(struct session_prompt *p, bool mute)
 {
 	const struct clip *clip = NULL;
-	struct prompt_want want = session_prompt_want(s);
 	struct command *c;
 	int err = 0;
 
-	if (s->stop_given || s->tapped)
-		return -EINVAL;
-	if (!s->codec) { /* COMMAND_APPLY will say so */
-		s->muted = mute;
+	if (!p->in_force.codec) { /* session_prompt_fill() will do it */
+		p->muted = mute;
 		return 0;
 	}
 	if (mute)
-		err = silence_clip(&clip, s, &want);
+		err = silence_clip(&clip, p, &p->in_force);
 	if (!err)
-		err = command_new(&c, s, COMMAND_MUTE);
+		err = command_new(&c, p->commands, COMMAND_MUTE);
 	if (err)
 		return err;
 	c->tx.mute = clip;
-	s->muted = mute;
+	p->muted = mute;
 	command_push(c, TO_TX);
 	return 0;
-}
-
-void session_prompt_release(struct media_session *s)
-{
-	prompt_put(s->prompt);
-	prompt_put(s->silence);
-	prompt_put(s->play);
 }

@@ -1,7 +1,8 @@
-/* What the loop thread tells the media threads. */
+#include "media/engine/thread_command.h"
+
 #include "base/clock.h"
-#include "media/engine/media_engine.h"
 #include "media/measure/measure.h"
+#include "media/media.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,15 +20,15 @@ static void command_free(struct command *c)
 
 void command_drop(struct command *c)
 {
-	/* made last, so it is the first of the list */
-	c->session->commands = c->next;
+	/* made last, so it is the first one of the list */
+	c->owner->list = c->next;
 	command_free(c);
 }
 
-/* Free what every thread gave back. @return how many are still out */
-static size_t commands_sweep(struct media_session *s)
+/* Free what every thread gave back. @return how many are under way */
+static size_t commands_sweep(struct session_commands *owner)
 {
-	struct command **link = &s->commands;
+	struct command **link = &owner->list;
 	size_t held = 0;
 
 	while (*link) {
@@ -45,22 +46,22 @@ static size_t commands_sweep(struct media_session *s)
 	return held;
 }
 
-int command_new(struct command **ret, struct media_session *s,
+int command_new(struct command **ret, struct session_commands *owner,
 		enum command_kind kind)
 {
 	struct command *c;
 
-	/* ADD and STOP have places of their own in the rings */
-	if (commands_sweep(s) >= SESSION_COMMANDS_MAX - 2)
+	/* COMMAND_ADD and COMMAND_STOP have places of their own in the rings */
+	if (commands_sweep(owner) >= SESSION_COMMANDS_MAX - 2)
 		return -EAGAIN;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->kind = kind;
-	c->session = s;
+	c->owner = owner;
 	c->mono_ns = clock_mono_ns();
-	c->next = s->commands;
-	s->commands = c;
+	c->next = owner->list;
+	owner->list = c;
 	*ret = c;
 	return 0;
 }
@@ -101,35 +102,36 @@ static void thread_wake(struct engine_thread *t, int64_t now_ns)
 	t->wake_due = false;
 }
 
-/* A thread that was woken just now is woken again by media_engine_flush(): at
+/* A thread that was woken just now is woken again by engine_threads_flush(): at
  * a thousand calls a second that is once for several commands. */
-static void thread_wake_for(struct media_engine *e, enum media_thread_id thread,
+static void thread_wake_for(struct engine_threads *threads,
+			    enum media_thread_id thread,
 			    const struct command *c)
 {
-	struct engine_thread *t = &e->threads[thread];
+	struct engine_thread *t = &threads->list[thread];
 
 	if (wake_comes(&t->shared.wake, needed_ns(c, thread)))
 		return;
-	if (!e->params.flush_h || !deferrable(c, thread) ||
+	if (!threads->flush_h || !deferrable(c, thread) ||
 	    c->mono_ns - t->woken_ns >= MEDIA_FLUSH_MS * NS_PER_MS) {
 		thread_wake(t, c->mono_ns);
 		return;
 	}
 	t->wake_due = true;
-	if (!e->flush_asked) {
-		e->flush_asked = true;
-		e->params.flush_h(e->params.flush_arg);
+	if (!threads->flush_requested) {
+		threads->flush_requested = true;
+		threads->flush_h(threads->flush_arg);
 	}
 }
 
-void media_engine_flush(struct media_engine *e)
+void engine_threads_flush(struct engine_threads *threads)
 {
 	int64_t now_ns = clock_mono_ns();
 
-	e->flush_asked = false;
+	threads->flush_requested = false;
 	for (int i = 0; i < THREAD_COUNT; i++) {
-		if (e->threads[i].wake_due)
-			thread_wake(&e->threads[i], now_ns);
+		if (threads->list[i].wake_due)
+			thread_wake(&threads->list[i], now_ns);
 	}
 }
 
@@ -137,27 +139,27 @@ void media_engine_flush(struct media_engine *e)
  * out: it is never full. */
 static void thread_give(struct command *c, enum media_thread_id thread)
 {
-	struct media_session *s = c->session;
-	struct ring *ring = s->engine->threads[thread].shared.commands;
+	const struct session_commands *s = c->owner;
+	struct ring *ring = s->threads->list[thread].shared.commands;
 	const struct command_head head = {c->kind, c->mono_ns, &c->holders};
 
 	if (thread == THREAD_RX) {
 		struct rx_command *rx = &c->rx;
 
 		rx->head = head;
-		rx->session = &s->rx;
+		rx->session = s->rx;
 		ring_push(ring, &rx);
 	} else if (thread == THREAD_TX) {
 		struct tx_command *tx = &c->tx;
 
 		tx->head = head;
-		tx->session = &s->tx;
+		tx->session = s->tx;
 		ring_push(ring, &tx);
 	} else if (thread == THREAD_ANALYSIS) {
 		struct measure_command *measure = &c->measure;
 
 		measure->head = head;
-		measure->session = &s->measure;
+		measure->session = s->measure;
 		ring_push(ring, &measure);
 	} else {
 		struct audio_command *audio = &c->audio;
@@ -170,7 +172,7 @@ static void thread_give(struct command *c, enum media_thread_id thread)
 
 void command_push(struct command *c, unsigned threads)
 {
-	struct media_engine *e = c->session->engine;
+	struct engine_threads *all = c->owner->threads;
 
 	/* relaxed: the ring's release publishes it */
 	atomic_store_explicit(&c->holders,
@@ -181,27 +183,27 @@ void command_push(struct command *c, unsigned threads)
 		if (!(threads & 1u << i))
 			continue;
 		thread_give(c, (enum media_thread_id)i);
-		thread_wake_for(e, (enum media_thread_id)i, c);
+		thread_wake_for(all, (enum media_thread_id)i, c);
 	}
 }
 
-void commands_release(struct media_session *s)
+void commands_release(struct session_commands *owner)
 {
-	while (s->commands) {
-		struct command *c = s->commands;
+	while (owner->list) {
+		struct command *c = owner->list;
 
-		s->commands = c->next;
+		owner->list = c->next;
 		command_free(c);
 	}
 }
 
-unsigned command_to_audio(const struct media_session *s)
+unsigned command_to_audio(const struct session_commands *owner)
 {
-	return s->audio ? TO_AUDIO : 0;
+	return owner->audio ? TO_AUDIO : 0;
 }
 
-unsigned command_to_all(const struct media_session *s)
+unsigned command_to_all(const struct session_commands *owner)
 {
-	return TO_RX | TO_ANALYSIS | command_to_audio(s) |
-	       (s->tapped ? 0 : TO_TX);
+	return TO_RX | TO_ANALYSIS | command_to_audio(owner) |
+	       (owner->tx ? TO_TX : 0);
 }
