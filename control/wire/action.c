@@ -14,7 +14,7 @@
 #define RING_TIMEOUT_S_MAX  3600
 #define REDIRECTS_MAX       20
 
-/* One of three words whose places are those of an enum. */
+/* Decode a word whose place in the list of three is its enum value. */
 static int word_decode(struct decoder *d, json_t *object, const char *name,
 		       const char *const words[4], size_t *ret)
 {
@@ -29,7 +29,8 @@ static int word_decode(struct decoder *d, json_t *object, const char *name,
 	return 0;
 }
 
-/* Read prack, session_timer and their kin. @return 0; -EINVAL */
+/* Read prack, session_timer, session_refresher, late_offer, ring_timeout and
+ * max_redirects. @return 0; -EINVAL */
 static int call_options_decode(struct decoder *d, json_t *object,
 			       struct wire_call_options *ret)
 {
@@ -47,7 +48,7 @@ static int call_options_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_u32(d, object, "session_timer", 0,
 				 SESSION_TIMER_S_MAX, &o.session_timer_s);
-	/* Half of it must be left to refresh in. */
+	/* A refresh is sent after half the interval (RFC 4028 section 10). */
 	if (!err && o.session_timer_s == 1)
 		err = decoder_refuse_member(d, "session_timer",
 					    "must be 0 or at least 2");
@@ -323,7 +324,7 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	return 0;
 }
 
-/* What each member allows, and all of them do not. */
+/* Check members that are valid alone but not together. */
 static int members_check(struct decoder *d, const struct wire_job *job,
 			 const struct wire_action *registered,
 			 const struct wire_action *a)
@@ -359,13 +360,13 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 	if (!json_is_object(object))
 		return decoder_refuse(d, "must be an object");
 	err = type_decode(d, object, &a.type);
-	/* Whoever answers has no limits of its own, unless some are given. */
+	/* An answer action has no limits unless the test sets some. */
 	if (a.type == WIRE_ACTION_ANSWER) {
 		a.max_total_calls = 0;
 		a.max_concurrent_calls = 0;
 		a.duration.a_s = 0;
 	}
-	/* Registrations wait for each other, but for no clock. */
+	/* Registrations are limited in number at a time, not in rate. */
 	if (a.type == WIRE_ACTION_REGISTER)
 		a.calls_per_second = 0;
 	if (!err)

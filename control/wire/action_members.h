@@ -16,58 +16,63 @@ int wire_credentials_decode(struct decoder *d, json_t *object, const char *name,
 			    const struct wire_credential **ret,
 			    size_t *ret_count);
 
-/** Where it goes: target, and the transport that overrides the target's.
+/** Decode target, and transport, which overrides that of the target.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_target_decode(struct decoder *d, json_t *object,
 		       struct wire_action *a);
 
-/** A call that names no target goes where its account has registered.
+/** Give a call without a target the target of its account's registration.
  * @param registered  the last register action so far, or NULL */
 void wire_target_inherit(struct wire_action *a,
 			 const struct wire_action *registered);
 
-/** event, expires, presence, mwi. a->type is set. @return 0; -EINVAL;
- * -ENOMEM */
+/** Decode event, expires, presence and mwi. a->type is set before. @return 0;
+ * -EINVAL; -ENOMEM */
 int wire_notification_decode(struct decoder *d, json_t *object,
 			     struct wire_action *a);
 
-/** challenge and its kin. @return 0; -EINVAL; -ENOMEM */
+/** Decode challenge, challenge_algorithm and the other members of digest
+ * authentication as a server. @return 0; -EINVAL; -ENOMEM */
 int wire_challenge_decode(struct decoder *d, json_t *object,
 			  struct wire_challenge *ret);
 
-/** How its media gets through NATs: media_nat, ice_lite.
+/** Decode NAT traversal of media: media_nat, ice_lite and the servers.
  * @return 0; -EINVAL */
 int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
-/** How its media is protected: media_encryption, srtp_suites.
+/** Decode media_encryption and srtp_suites.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_security_decode(struct decoder *d, json_t *object,
 			 struct wire_action *a);
 
-/** A name below the agent's prompt folder, never a path. */
+/** True for a file name of the agent's prompt folder; false for a path. */
 bool wire_prompt_name_valid(const char *name);
 
-/** What is heard and said: prompts, dtmf_mode, audio_checks.
+/** Decode the members about audio: prompts, dtmf_mode, audio_checks.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
-/** What does not go together: a packet time that markers do not fit in, a
- * prompt to wait for that is not named. @return 0; -EINVAL */
+/** Refuse members about audio that contradict each other: a packet time that
+ * markers do not fit in, assert_audio of a prompt that no member names. @return
+ * 0; -EINVAL */
 int wire_audio_check(struct decoder *d, const struct wire_action *a);
 
-/** Suites that DTLS has none of. @return 0; -EINVAL */
+/** Refuse SRTP suites that DTLS-SRTP has no protection profile for. @return 0;
+ * -EINVAL */
 int wire_security_check(struct decoder *d, const struct wire_action *a);
 
-/** What would do nothing beside the other members. @return 0; -EINVAL */
+/** Refuse members that would have no effect beside the others. @return 0;
+ * -EINVAL */
 int wire_effect_check(struct decoder *d, const struct wire_action *a);
 
-/** Where a stream action sends: dial_destination, local_port.
+/** Decode dial_destination and local_port of a stream action.
  * @return 0; -EINVAL */
 int wire_stream_decode(struct decoder *d, json_t *object,
 		       struct wire_action *a);
 
 /**
- * `client`: native or baresip, which must be able to do all the rest; last.
+ * Decode `client`, native or baresip, and check that this client can do what
+ * the other members ask for. Called last.
  * @param registered  the last register action so far, or NULL
  * @return 0; -EINVAL
  */

@@ -44,7 +44,7 @@ static bool hash_valid(const char *text)
 	return strspn(text, "0123456789abcdef") == 64 && !text[64];
 }
 
-/* A file of the agent's, or an uploaded one by its hash. */
+/* A prompt is a file of the agent, or an upload that its hash identifies. */
 static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 			 const char **ret_name, const char **ret_sha256)
 {
@@ -102,8 +102,8 @@ static int plays_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-/* RFC 7587 section 6.1: what an offer may say, and nothing else: a typing error
- * would test another call. */
+/* RFC 7587 section 6.1: the parameters of an offer. Others are refused: with a
+ * typing error the test would run with other parameters than were meant. */
 static int opus_fmtp_check(const char *text)
 {
 	static const char *const names[] = {

@@ -48,7 +48,7 @@ void wire_call_refusal_text(char *text, size_t size, const json_t *event)
 		       text_of(event, "direction")[0] == 'o';
 
 	text[0] = '\0';
-	/* The 487 to our CANCEL is not why the call failed. */
+	/* 487 answers our own CANCEL: it is not the reason of a failure. */
 	if (code < 300 || (end[0] && strcmp(end, "rejected") != 0))
 		return;
 	offer[0] = '\0';

@@ -1,5 +1,5 @@
 /**
- * How a call ended, out of its `call` event (docs/internals/wire.md).
+ * How a call ended, read from its `call` event (docs/internals/wire.md).
  * Thread: any.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_CALL_END_H
@@ -10,18 +10,19 @@
 #include <stddef.h>
 
 /**
- * Whether a call ended by what the test asked for; docs/reference/conditions.md has the
- * table. An event without `expected_end` is of an older agent: its call did
- * unless its `end` is "failed".
+ * True if a call ended in the way that the test asked for (table in
+ * docs/reference/conditions.md). An event of an older agent has no
+ * `expected_end`: then true unless `end` is "failed".
  * @param event  a call event, borrowed
  */
 bool wire_call_ended_as_asked(const json_t *event);
 
 /**
- * The final answer of a call event in words: "486 Busy Here". Where it refuses
- * what our SDP offered (RFC 3261 21.4.13, 21.4.26, 21.6.4) the offer is named:
- * "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". What the
- * peer warned of follows: ", the peer warns: 305 no common codec".
+ * Write the final response of a call event in words: "486 Busy Here". Where it
+ * refuses our SDP offer (RFC 3261 21.4.13, 21.4.26, 21.6.4) the text names the
+ * offer: "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". The
+ * Warning header field of the response follows: ", the peer warns: 305 no
+ * common codec".
  * @param text  empty where no answer from 300 ended the call
  */
 void wire_call_refusal_text(char *text, size_t size, const json_t *event);

@@ -1,4 +1,5 @@
-/* Who carries an action out, and what the second client cannot. */
+/* The member `client` of an action, and what the second client (baresip) cannot
+ * do. */
 #include "control/wire/action_members.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static bool is_offered(const struct wire_client_action *a)
 	return false;
 }
 
-/* Its tone has 48000 Hz, which it divides by whole numbers only. */
+/* baresip plays its tone at 48000 Hz and resamples by whole factors only. */
 static bool any_44100(const struct wire_action *a)
 {
 	for (size_t i = 0; i < a->codec_count; i++) {
@@ -50,7 +51,7 @@ static bool any_44100(const struct wire_action *a)
 	return false;
 }
 
-/* It decodes what the tap sees, which has no keys. */
+/* The tap sees encrypted RTP and has no keys to decode it. */
 static bool is_heard(const struct wire_client_action *a)
 {
 	return a->type == WIRE_SCRIPT_ASSERT_AUDIO ||
@@ -109,7 +110,8 @@ static bool any_tls(const struct wire_action *a)
 	return false;
 }
 
-/* What baresip 1.0.0 has no means for: docs/reference/second-client.md. */
+/* Members that baresip 1.0.0 cannot carry out
+ * (docs/reference/second-client.md). */
 static int baresip_check(struct decoder *d, const struct wire_action *a)
 {
 	const struct wire_call_options *o = &a->call_options;

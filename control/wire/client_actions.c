@@ -89,7 +89,8 @@ static int code_check(struct decoder *d,
 	return 0;
 }
 
-/* A URI, user@host, or a user part; what would end its brackets is none. */
+/* A URI, user@host, or a user part. Characters that would end the angle
+ * brackets of a name-addr are refused. */
 static bool uri_valid(const char *text, size_t len)
 {
 	if (len > 4 && strncasecmp(text, "sip:", 4) == 0) {
@@ -292,7 +293,7 @@ int client_actions_decode(struct decoder *d, json_t *value,
 	return err;
 }
 
-/* Each filling of an argument has to be one. */
+/* Every argument is checked with its placeholders filled in. */
 static int template_check(struct decoder *d,
 			  const struct wire_client_action *action,
 			  const struct wire_fillings *fillings)
@@ -314,7 +315,7 @@ static int template_check(struct decoder *d,
 					      "is filled in longer than %d "
 					      "bytes",
 					      ARGUMENT_BYTES_MAX);
-		/* whoever calls has no name: it is not known here */
+		/* an answered call's caller is not known yet */
 		if (fillings->user_count && argument_check(d, kind, &one))
 			return -EINVAL;
 	}

@@ -38,14 +38,14 @@ int decoder_refuse(struct decoder *d, const char *fmt, ...)
 int decoder_refuse_member(struct decoder *d, const char *name, const char *fmt,
 			  ...) __attribute__((format(printf, 3, 4)));
 
-/* What a text may hold. */
+/* Characters that a text may contain. */
 enum text_rule {
 	TEXT_ANY,  /* a password */
 	TEXT_LINE, /* no control character: it goes into a SIP message */
 	TEXT_WORD, /* a line without blanks, quotes, angle brackets */
 };
 
-/** True if every character of a text may stand where the rule is for. */
+/** True if the rule allows every character of a text. */
 bool decode_text_allowed(enum text_rule rule, const char *text);
 
 /** @return 0; -EINVAL wrong type, empty, longer than max; -ENOMEM */
@@ -83,7 +83,7 @@ void *decode_items(struct decoder *d, json_t *array, const char *place,
 		   int (*item_h)(struct decoder *d, json_t *entry, void *item),
 		   int *ret_err);
 
-/** The place of a word in a NULL-terminated list, by case-blind comparison.
+/** Find the place of a word in a NULL-terminated list, ignoring case.
  * @return true and *ret set */
 bool decode_word(const char *const *words, const char *text, size_t *ret);
 

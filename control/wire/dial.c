@@ -101,7 +101,7 @@ bool wire_argument_is_template(const char *argument)
 	return strstr(argument, "{{") != NULL;
 }
 
-/* Of as many calls the arguments are looked at before the first one. */
+/* Arguments of at most this many calls are checked before the first call. */
 #define FILLINGS_MAX 1000u
 
 void wire_fillings_init(struct wire_fillings *ret, const struct wire_job *job,

@@ -14,7 +14,7 @@ static bool in_range(double s)
 	return s >= 0 && s <= DURATION_S_MAX;
 }
 
-/** "a" or "a,b". @return how many numbers, 0 if it is neither */
+/** Parse "a" or "a,b". @return count of numbers; 0 it is neither */
 static int numbers(const char *text, double *a, double *b)
 {
 	char copy[TEXT_BYTES_MAX];

@@ -1,11 +1,11 @@
-/* Members that would do nothing beside the others: who names them has meant
+/* Refuse members that have no effect beside the others: their author meant
  * another test than the one that would run. */
 #include "control/wire/action_members.h"
 
 #include <strings.h>
 
 struct effect {
-	bool given; /* to anything but what it is without it */
+	bool given; /* to a value other than its default */
 	bool works;
 	const char *name;
 	const char *remedy;
@@ -23,7 +23,7 @@ static int first_without(struct decoder *d, const struct effect *effects,
 	return 0;
 }
 
-/* Without audio_codecs it is PCMU and PCMA. */
+/* Without audio_codecs the offer is PCMU and PCMA. */
 static bool has_opus(const struct wire_action *a)
 {
 	for (size_t i = 0; i < a->codec_count; i++) {
@@ -38,7 +38,7 @@ static int media_check(struct decoder *d, const struct wire_action *a)
 	static const char server[] =
 		"without turn_server: name that, or leave it out";
 	bool ice = a->nat == WIRE_NAT_ICE;
-	/* one set of servers may serve tests with each way through a NAT */
+	/* servers may be set for tests with and without NAT traversal alike */
 	bool nat = a->nat != WIRE_NAT_NONE;
 	const struct effect effects[] = {
 		{a->srtp_suite_count > 0, a->encryption != WIRE_ENCRYPTION_NONE,

@@ -1,7 +1,7 @@
 /**
  * Encoding of events, streams, distributions and SIP messages (docs/internals/wire.md).
- * Thread: any. What comes many times a call is written as text by a writer;
- * every other encoder returns a new reference, NULL when out of memory.
+ * Thread: any. Frequent events are written as text by a writer; every other
+ * encoder returns a new reference, NULL when out of memory.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_EVENT_H
 #define OFFHOOK_CONTROL_WIRE_EVENT_H
@@ -44,12 +44,12 @@ void wire_stream_sources(struct writer *w, const struct buf *sources);
 void wire_stream_finish(struct writer *w, const struct buf *begun,
 			const json_t *audio);
 
-/** One of the sources of a received stream.
+/** Write one source (SSRC) of a received stream.
  * @param wall_offset_ns  wall clock less monotonic clock */
 void wire_source_write(struct writer *w, const struct stream_source *source,
 		       int64_t wall_offset_ns);
 
-/** What a decoded stream sounded like: member "audio" of a stream. */
+/** Encode the measurements of a decoded stream: member "audio" of a stream. */
 json_t *wire_audio_encode(const struct audio_total *total, bool outgoing);
 
 /* When an event happened. */
@@ -58,7 +58,7 @@ struct wire_time {
 	int64_t mono_ns;
 };
 
-/** {t, mono, kind}; the caller adds the other members. */
+/** Make {t, mono, kind}; the caller adds the other members. */
 json_t *wire_event_new(struct wire_time when, const char *kind);
 
 /**

@@ -82,7 +82,7 @@ int wire_server_parse(const char *text, char *host, size_t size, uint16_t *port)
 
 	if (text[0] == '[' && (!end || (end[1] && end[1] != ':')))
 		return -EINVAL;
-	/* a literal of IPv6 without brackets has no port */
+	/* an IPv6 literal without brackets has no port */
 	if (!end && colon && strchr(colon + 1, ':'))
 		colon = NULL;
 	if (!end)

@@ -1,5 +1,5 @@
 /**
- * One data point of a series on the wire (docs/internals/wire.md, stats).
+ * A data point of a series as a message (docs/internals/wire.md, stats).
  */
 #ifndef OFFHOOK_WIRE_POINT_H
 #define OFFHOOK_WIRE_POINT_H

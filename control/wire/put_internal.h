@@ -1,8 +1,7 @@
 /**
- * Members of a message that is being written.
- * Each takes its value over, also where it fails, and returns 0 or -1: a
- * message is built to its end, the results are put together, and put_finish()
- * drops what is not whole.
+ * Add members to a JSON object. Each function takes its value over, also when
+ * it fails, and returns 0 or -1. The caller builds the whole message, ORs the
+ * results, and put_finish() releases the object if one failed.
  * Thread: any.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H

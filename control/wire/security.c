@@ -41,7 +41,7 @@ static int suites_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-/* The encryption is known. */
+/* Decode srtp_suites; media_encryption is decoded before. */
 static int mux_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	json_t *value = json_object_get(object, "rtcp_mux");
@@ -85,8 +85,8 @@ int wire_security_decode(struct decoder *d, json_t *object,
 	return suites_decode(d, object, a);
 }
 
-/* The SDP of DTLS names none: its handshake agrees on one (RFC 5764 section
- * 4.1.2, RFC 7714 section 14.2), which AES-256-CM has no profile for. */
+/* DTLS-SRTP names no suites in SDP, the handshake selects one (RFC 5764 section
+ * 4.1.2, RFC 7714 section 14.2); AES-256-CM has no protection profile. */
 int wire_security_check(struct decoder *d, const struct wire_action *a)
 {
 	if (a->encryption != WIRE_ENCRYPTION_DTLS || a->srtp_suite_count == 0)

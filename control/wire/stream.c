@@ -1,4 +1,4 @@
-/* Where a stream action sends, and from which port: nothing is negotiated. */
+/* Addresses of a stream action: RTP is sent without negotiation. */
 #include "control/wire/action_members.h"
 
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* Who registers or calls, and where: credentials and the target. */
+/* The members credentials and target of an action. */
 #include "control/wire/action_members.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ static int host_decode(struct decoder *d, json_t *object, void *item)
 	return 0;
 }
 
-/* Stable, because a list is short: the order given decides between equals. */
+/* Insertion sort: lists are short, and it keeps the given order of equals. */
 static void hosts_sort(struct wire_host *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -146,7 +146,7 @@ static int hosts_decode(struct decoder *d, json_t *target,
 	return 0;
 }
 
-/* An empty text is what a form sends for a field that was left out. */
+/* Forms send an empty text for a field that was left out. */
 static bool is_given(json_t *object, const char *name)
 {
 	json_t *value = json_object_get(object, name);

@@ -1,5 +1,6 @@
 /**
- * Texts as JSON, and out of it.
+ * Strings of JSON values: reading members, and encoding texts that may not be
+ * UTF-8.
  * Thread: any.
  */
 #ifndef OFFHOOK_WIRE_TEXT_H
@@ -11,8 +12,9 @@
  * such member, or no text in it; never NULL */
 const char *text_of(const json_t *object, const char *member);
 
-/** A JSON string of a text that was cut, or came from a peer: what is no UTF-8
- * in it becomes '?'. @return NULL: out of memory, or text is NULL */
+/** Make a JSON string of a text that may not be UTF-8, as it was cut or came
+ * from a peer: bytes that are no UTF-8 become '?'. @return NULL: out of memory,
+ * or text is NULL */
 json_t *wire_text(const char *text);
 
 #endif

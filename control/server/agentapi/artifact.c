@@ -24,8 +24,8 @@ static void refuse(struct request *req, struct reply *rep, int err)
 		break;
 	case -ENOSPC:
 	case -EDQUOT:
-		/* a 503 would be tried again without end, and the run not
-		 * end before */
+		/* the agent repeats a request after 503; the run could not end
+		 * before */
 		reply_problem(rep, 413, "the disk of the controller is full");
 		break;
 	default:

@@ -15,11 +15,12 @@ bool agent_integer_required(struct request *req, struct reply *rep,
 			    const char *member, int64_t min, int64_t max,
 			    int64_t *ret);
 
-/** Text of a member, "" if absent. @return NULL: the reply is a 422 */
+/** Read a text member of the body, "" if it is absent. @return NULL: the reply
+ * is a 422 */
 const char *agent_text(struct request *req, struct reply *rep,
 		       const char *member, size_t max_bytes, bool required);
 
-/** The lease in the path. @return NULL: the reply is a 404 */
+/** Read the lease id in the path. @return NULL: the reply is a 404 */
 const char *agent_lease(struct request *req, struct reply *rep);
 
 /** Answer an error of the store's lease operations. */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A barrier waits for the other roles so long, then the agent asks again. */
+/* A request waits at a barrier for this long; then the agent repeats it. */
 #define BARRIER_MS 20000
 
 /* A longer reason is cut: refusing it would lose the outcome. */
@@ -93,7 +93,7 @@ void agent_lease_barrier(struct request *req, struct reply *rep)
 			      request_param(req, 1));
 	} else if (err == -ECANCELED ||
 		   (err == -EAGAIN && request_waited(req))) {
-		reply_empty(rep, 204); /* the renewal tells it which */
+		reply_empty(rep, 204); /* a renewal tells which */
 	} else if (err == -EAGAIN) {
 		reply_park(rep, BARRIER_MS);
 	} else if (err) {

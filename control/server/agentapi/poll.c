@@ -53,7 +53,7 @@ static bool read_features(struct request *req, struct reply *rep,
 	return true;
 }
 
-/* A member that may be absent: good says whether it is what it must be. */
+/* Check an optional member: `good` is whether its value is valid. */
 static bool check(struct reply *rep, bool good, const char *member,
 		  const char *must)
 {
@@ -82,8 +82,8 @@ static bool check_optional(const struct request *req, struct reply *rep)
 		     "must be a whole number");
 }
 
-/* With the intervals: an agent that restarted has its identity, but not what
- * it was told when it enrolled. */
+/* The answer repeats the intervals: an agent that restarted keeps its identity
+ * but not what it learned at enrolment. */
 static void answer(struct request *req, struct reply *rep, json_t *jobs)
 {
 	const struct controller_conf *conf = request_conf(req);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The one version of the protocol there is. */
+/* The only version of the protocol so far. */
 #define PROTOCOL 1
 
 #define CAPACITY_MAX 10000
@@ -30,7 +30,7 @@ static bool speaks(const json_t *protocols)
 	return false;
 }
 
-/* It goes into sentences and listings. */
+/* The name is shown in messages and listings. */
 static bool name_valid(const char *name)
 {
 	for (; *name; name++)

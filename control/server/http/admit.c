@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The prefix's table: the longest that begins the path. */
+/* Find the table with the longest prefix of the path. */
 static const struct route_table *find_table(const struct exchange *x)
 {
 	const struct route_table *best = NULL;
@@ -76,7 +76,8 @@ static enum MHD_Result see_cookie(void *arg, enum MHD_ValueKind kind,
 	return MHD_NO; /* no more */
 }
 
-/* MHD_lookup_connection_value() would take the name in any case of letters. */
+/* Cookie names are case-sensitive; MHD_lookup_connection_value() ignores case.
+ */
 static const char *cookie_of(const struct request *req, const char *name)
 {
 	const struct exchange *x = req->http;
@@ -87,7 +88,7 @@ static const char *cookie_of(const struct request *req, const char *name)
 	return wanted.value;
 }
 
-/* A client's own id is taken if it can do no harm in a log or a header. */
+/* Accept the client's id if it is safe in a log line and a header field. */
 void admit_request_id(struct exchange *x)
 {
 	const char *given = MHD_lookup_connection_value(
@@ -131,12 +132,12 @@ static void peer_address(struct exchange *x, char *text, socklen_t size)
 	address_text(info->client_addr, text, size);
 }
 
-/* The address that the client came to, and a URL with it: where we listen may
- * be all addresses. */
+/* Write the local address of the connection, and a URL with it: the server may
+ * listen on all addresses. */
 static void local_address(struct exchange *x, char text[CLIENT_ADDRESS_BYTES],
 			  char url[CLIENT_URL_BYTES])
 {
-	const char mapped[] = "::ffff:"; /* IPv4 on a socket of both */
+	const char mapped[] = "::ffff:"; /* IPv4, dual stack */
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
@@ -262,7 +263,7 @@ static bool route_request(struct exchange *x, struct reply *rep)
 	return true;
 }
 
-/* A browser that asks for a page, not for data, and has no key. */
+/* True for a browser that asks for a page and sends no credentials. */
 static bool wants_login(const struct exchange *x)
 {
 	const char *accept = header_of(&x->request, "Accept");
@@ -313,8 +314,9 @@ static long long whole_seconds(int64_t ns)
 	return (long long)((ns + NS_PER_S - 1) / NS_PER_S);
 }
 
-/* Agents are not limited: their number and pace are ours to set. The headers
- * are those of draft-ietf-httpapi-ratelimit-headers-06. */
+/* Agents are not rate-limited: the controller sets their number and poll
+ * interval. The headers are those of draft-ietf-httpapi-ratelimit-headers-06.
+ */
 static bool within_rate(struct exchange *x, struct reply *rep)
 {
 	const struct http_params *params = x->params;
@@ -338,7 +340,8 @@ static bool within_rate(struct exchange *x, struct reply *rep)
 	return false;
 }
 
-/* Agents may tell more than we know, docs/internals/wire.md. */
+/* Agents may send query parameters that this version does not know
+ * (docs/internals/wire.md). */
 static bool query_fits(const struct exchange *x, struct reply *rep)
 {
 	const struct route_table *table = x->table;

@@ -1,6 +1,6 @@
 /**
- * What is looked at before a request's body: its route, who sends it, what
- * they may do, and how often they ask. The http layer's own.
+ * Checks before the body of a request is read: route, credentials, rights and
+ * request rate. The http layer's own.
  */
 #ifndef OFFHOOK_SERVER_HTTP_ADMIT_H
 #define OFFHOOK_SERVER_HTTP_ADMIT_H
@@ -10,13 +10,13 @@
 /** Thread: HTTP. @return the rule of a route that takes uploads; or NULL */
 const struct http_upload *admit_upload(struct exchange *x);
 
-/** Set the request's id, the client's own if it can do no harm in a log or a
- * header. Done once; later calls keep it. */
+/** Set the request id: the client's, if it is safe in a log line and a header
+ * field, else a new one. Later calls keep it. */
 void admit_request_id(struct exchange *x);
 
 /**
- * Fill the request but its body and store, and check it with the store it has.
- * Done once; later calls are true.
+ * Fill in the request except its body and store, and check it. The work is done
+ * once; later calls return true.
  * Thread: worker.
  * @return false: the reply says why not
  */

@@ -1,6 +1,6 @@
 /**
- * Who sends a request: an API key, an enrolled agent, or the session of a user
- * who has signed in to the pages.
+ * Authentication of requests: by API key, agent secret, or the session of a
+ * user who has signed in to the pages.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_HTTP_AUTH_H

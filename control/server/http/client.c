@@ -30,8 +30,8 @@ static bool last_element(const char *list, size_t *end, char *text, size_t size)
 	return true;
 }
 
-/* What stands left of something that is no address was not written by a proxy
- * of ours: the last good one counts. */
+/* An element that is no address was not written by a trusted proxy, nor was
+ * anything left of it: the last valid address counts. */
 static void forwarded_address(struct client *ret, const char *list,
 			      const struct netlist *trusted)
 {
@@ -91,7 +91,7 @@ static bool is_listed(const char *names, const char *name)
 	return false;
 }
 
-/* Both as numbers: an address has several texts. */
+/* Compare binary addresses: one address has several spellings. */
 static bool is_local_address(const char *name, const char *local)
 {
 	static const char loopback[] = "127.0.0.0/8 ::1";

@@ -1,6 +1,6 @@
 /**
- * Who sends a request and how he calls us: of the connection, or of a proxy in
- * front that we trust. The http layer's own.
+ * The client's address and our URL as the client sees it: from the connection,
+ * or from the header fields of a trusted proxy. The http layer's own.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_HTTP_CLIENT_H
@@ -15,12 +15,11 @@
 
 struct client {
 	char address[CLIENT_ADDRESS_BYTES]; /* without a port */
-	char base_url[CLIENT_URL_BYTES];    /* as he sees us */
-	bool secure; /* he speaks TLS, to us or the proxy */
+	char base_url[CLIENT_URL_BYTES];    /* as the client sees us */
+	bool secure; /* the client speaks TLS, to us or to the proxy */
 };
 
-/** What is known of a request; texts may be NULL but for peer, local
- * and ours. */
+/** What is known of a request. Only peer, local and ours are never NULL. */
 struct client_facts {
 	const char *peer; /* address of the connection */
 	bool tls;         /* of the connection */

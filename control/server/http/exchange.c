@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define JSON_TYPE "application/json"
-/* RFC 9745 section 2: 2026-11-21, when the API began; they never were new. */
+/* RFC 9745 section 2: 2026-11-21, the start of the API: these routes were
+ * deprecated from the beginning. */
 #define DEPRECATED_SINCE "@1795219200"
 
 int exchange_new(struct exchange **ret, const struct http_params *params,
@@ -104,7 +105,7 @@ static int take_upload(struct exchange *x, const char *type, struct body *body)
 	return 0;
 }
 
-/* A form may hold a file; anything else is not larger than elsewhere. */
+/* A form may contain a file; the rest of the body has the usual limit. */
 static int parse_upload(struct exchange *x, const char *type, struct body *body)
 {
 	void *mapped =
@@ -145,7 +146,7 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	else
 		err = body_parse(&body, type, x->body.data, x->body.used,
 				 x->params->json_depth);
-	/* control/wire reads the numbers of agents, the store keeps their text */
+	/* control/wire reads agents' numbers, the store keeps their text */
 	if (err == 0 && x->route->right == RIGHT_AGENT && !x->upload_rule)
 		x->request.body_text =
 			(struct json_text){x->body.data, x->body.used};
@@ -201,7 +202,8 @@ static void add_header(struct MHD_Response *response, const char *name,
 		log_warning("response header %s was refused", name);
 }
 
-/* RFC 6797 section 7: over TLS only, which may end at a proxy of ours. */
+/* RFC 6797 section 7: sent over TLS only, which a trusted proxy may terminate.
+ */
 static void add_hsts(struct exchange *x)
 {
 	char value[32];
@@ -280,7 +282,7 @@ void exchange_admit(struct exchange *x, struct store *store)
 
 	x->request.store = store;
 	if (admit(x, &rep)) {
-		/* the rate's headers: the answer says them */
+		/* RateLimit header fields go into the final answer */
 		x->headers = rep.headers;
 		return;
 	}

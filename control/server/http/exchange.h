@@ -56,7 +56,7 @@ struct exchange {
 	unsigned status;
 };
 
-/** What came of serving an exchange. */
+/** Result of exchange_serve(). */
 enum served {
 	SERVED_ANSWERED, /* response is set */
 	SERVED_PARKED,   /* *park_ns is set */

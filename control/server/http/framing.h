@@ -1,6 +1,6 @@
 /**
- * Requests whose end two parsers may see at different places: behind a proxy
- * the second parser would take a part of one request for another one (request
+ * Refuse requests whose end two parsers may see at different places: behind a
+ * proxy, part of one request would be taken for another one (request
  * smuggling). libmicrohttpd 0.9.75 accepts most of them.
  */
 #ifndef OFFHOOK_SERVER_HTTP_FRAMING_H
@@ -15,7 +15,7 @@ struct framing {
 	bool chunked;      /* Transfer-Encoding: chunked, and nothing wrong */
 };
 
-/** As libmicrohttpd hands them over: its pointers, no copies. */
+/** Pointers of libmicrohttpd; nothing is copied. */
 struct request_line {
 	const char *method;
 	const char *path; /* not decoded */

@@ -37,7 +37,7 @@ struct http {
 	char address[LISTEN_ADDRESS_BYTES];
 	int listen_fd;
 	struct MHD_Daemon *daemon;
-	char start_error[160]; /* libmicrohttpd's latest words, at the start */
+	char start_error[160]; /* the library's last message */
 	struct peers *peers;
 	struct queue *queue;
 	struct worker *workers;
@@ -58,7 +58,7 @@ struct worker {
 	bool started;
 };
 
-/* The path and the query are decoded by us, after they were split. */
+/* No decoding: path.c and query.c decode after splitting. */
 static size_t keep_escaped(void *cls, struct MHD_Connection *connection,
 			   char *text)
 {
@@ -195,7 +195,8 @@ static enum MHD_Result send_response(struct exchange *x)
 	return MHD_queue_response(x->connection, x->status, x->response);
 }
 
-/* Give it to the workers: to admit its body, or complete to serve it. */
+/* Queue the exchange for a worker: to admit its body, or to serve it when it is
+ * complete. */
 static enum MHD_Result dispatch(struct http *http, struct exchange *x)
 {
 	int err;
@@ -246,15 +247,15 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 	return MHD_YES;
 }
 
-/* The headers are there. */
+/* All header fields were received. */
 static enum MHD_Result begin(struct http *http, struct exchange *x,
 			     const struct request_line *request)
 {
 	struct framing framing;
 
 	framing_check(&framing, x->connection, request);
-	/* Nothing behind a chunked body is read, either: the library takes
-	 * lines of chunks that others refuse. */
+	/* The connection also ends after a chunked body: libmicrohttpd accepts
+	 * chunk lines that other parsers refuse. */
 	x->last = framing.wrong || framing.chunked;
 	if (framing.wrong) {
 		exchange_refuse(x, 400, framing.wrong);
@@ -274,14 +275,14 @@ static enum MHD_Result begin(struct http *http, struct exchange *x,
 		return send_response(x);
 	}
 	if (!x->upload_rule)
-		return MHD_YES; /* answering now would force a close */
+		return MHD_YES; /* an answer now would close the connection */
 	x->admitting = true;
 	return dispatch(http, x);
 }
 
-/* An upload's credentials and rights are checked: read its body, or answer. A
- * small body that nobody asked to hold back is thrown away first: a client
- * that is still sending it would not see the answer before the close. */
+/* An upload's credentials and rights are checked: read its body, or answer.
+ * Without Expect: 100-continue a small body is read and discarded first: a
+ * client that is still sending it would not see the answer before the close. */
 static enum MHD_Result admitted(struct http *http, struct exchange *x)
 {
 	x->admitting = false;
@@ -337,7 +338,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	return dispatch(http, x);
 }
 
-/* The answer is sent, or will never be. */
+/* The answer was sent, or the connection was lost. */
 static void on_completed(void *cls, struct MHD_Connection *connection,
 			 void **context, enum MHD_RequestTerminationCode reason)
 {
@@ -367,7 +368,7 @@ static enum MHD_Result on_accept(void *cls, const struct sockaddr *address,
 	return peers_admit(http->peers, address) ? MHD_YES : MHD_NO;
 }
 
-/* Its socket is open in between: it is closed after the second call. */
+/* The socket stays open until the second call has returned. */
 static void on_connection(void *cls, struct MHD_Connection *connection,
 			  void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
@@ -391,9 +392,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 /* ---- start and stop ---- */
 
-/* The library's own checks. The strict level of 0.9.75 has two: of the Host,
- * which it answers with two heads (library.c), and of blanks in the address;
- * admit.c and framing.c have both. */
+/* The library's own checks. The strict level of 0.9.75 checks Host, answering
+ * with two heads (library.c), and blanks in the request target; admit.c and
+ * framing.c check both. */
 #if MHD_VERSION < 0x00097701
 #define STRICT_OPTION MHD_OPTION_STRICT_FOR_CLIENT
 #define STRICT_LEVEL  0

@@ -14,11 +14,11 @@ struct http_ops;
 /** Listen and serve. @return 0; -EINVAL address; -ENOMEM; -errno; logged */
 int http_start(struct http **ret, const struct http_params *params);
 
-/** For struct controller: what others ask of a server. */
+/** Operations for struct controller. */
 extern const struct http_ops http_ops;
 
 /**
- * Refuse what is new, answer parked requests, finish what is in progress (at
+ * Stop: refuse new requests, answer parked ones, finish those in progress (at
  * most drain_ns), and release everything. Accepts NULL. @return NULL
  */
 struct http *http_stop(struct http *http);

@@ -1,4 +1,4 @@
-/** What main() sets of the HTTP server. Constant while it serves. */
+/** Parameters of the HTTP server, set by main(). Constant while it serves. */
 #ifndef OFFHOOK_SERVER_HTTP_HTTP_PARAMS_H
 #define OFFHOOK_SERVER_HTTP_HTTP_PARAMS_H
 
@@ -30,9 +30,9 @@ struct http_upload {
 #define HTTP_WORKERS     4
 #define HTTP_THREADS     2
 #define HTTP_QUEUED_MAX  8192 /* requests waiting or parked */
-#define HTTP_IDLE_S      60   /* no byte for so long: closed */
-#define HTTP_HEADER_S    30   /* the headers of the next request by then */
-#define HTTP_READ_S      60   /* a whole body must have come by then */
+#define HTTP_IDLE_S      60   /* a connection without traffic is closed */
+#define HTTP_HEADER_S    30   /* to receive the header fields of a request */
+#define HTTP_READ_S      60   /* to receive a whole body */
 #define HTTP_UPLOAD_S    600  /* likewise, an upload */
 #define HTTP_UPLOADS     8    /* at the same time; above: 503 */
 

@@ -73,7 +73,7 @@ static struct MHD_Response *problem(struct MHD_Connection *connection,
 
 	uuid_make(request_id);
 	reply_problem(&rep, status, "%s", detail_of(status));
-	/* what it was about was not understood */
+	/* the request target was not parsed */
 	json_object_set_new(rep.body, "instance", json_string("/"));
 	json_object_set_new(rep.body, "request_id", json_string(request_id));
 	text = json_dumps(rep.body, JSON_COMPACT);
@@ -92,7 +92,7 @@ static struct MHD_Response *problem(struct MHD_Connection *connection,
 	return response;
 }
 
-/* In the place of the library's function, for us and for the library. */
+/* Replaces the library's function, for this program and for the library. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection,
 				   unsigned int status_code,
 				   struct MHD_Response *response)

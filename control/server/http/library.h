@@ -1,7 +1,7 @@
 /**
- * What libmicrohttpd answers by itself (a request line that is none, headers
- * above its memory, another version of HTTP) without calling anybody, as
- * problem+json with a request id instead of its page of HTML.
+ * Turns the answers that libmicrohttpd sends by itself (invalid request line,
+ * header fields above its memory, unsupported HTTP version) into problem+json
+ * with a request id; its own are pages of HTML.
  *
  * It queues these answers by its own public MHD_queue_response(), through the
  * dynamic linker: this program's definition of that name stands before the
@@ -19,7 +19,7 @@
 #ifndef OFFHOOK_SERVER_HTTP_LIBRARY_H
 #define OFFHOOK_SERVER_HTTP_LIBRARY_H
 
-/* Of every answer of ours: the library's have none. */
+/* Every answer of this program has it, the library's have not. */
 #define REQUEST_ID_HEADER "X-Request-Id"
 
 #endif

@@ -49,7 +49,7 @@ static void address_bytes(uint8_t bytes[static ADDR_BYTES],
 	memset(bytes, 0, ADDR_BYTES);
 	if (address->sa_family == AF_INET6) {
 		memcpy(&in6, address, sizeof(in6));
-		/* a /64 is one host's to choose from (RFC 6177) */
+		/* one host may use all addresses of a /64 (RFC 6177) */
 		memcpy(bytes, &in6.sin6_addr,
 		       IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) ? 16 : 8);
 	} else if (address->sa_family == AF_INET) {
@@ -59,7 +59,8 @@ static void address_bytes(uint8_t bytes[static ADDR_BYTES],
 	}
 }
 
-/* FNV-1a; an attacker who fills one bucket has as many addresses anyway. */
+/* FNV-1a; an attacker with enough addresses to fill one bucket needs no
+ * collisions. */
 static struct address **find(struct peers *p, const uint8_t *bytes)
 {
 	uint32_t hash = 2166136261u;

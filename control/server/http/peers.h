@@ -1,7 +1,7 @@
 /**
- * Connections and whom they come from: how many an address has, and an end to
- * those that do not get on with their request's headers (or, kept alive, have
- * none). A body has a time of its own (http.c).
+ * Limits connections: how many an address may have, and how long a client may
+ * take to send the header fields of a request, also the next one of a
+ * persistent connection. http.c limits the time for a body.
  * Thread: any; guarded by its own lock.
  */
 #ifndef OFFHOOK_SERVER_HTTP_PEERS_H
@@ -22,26 +22,28 @@ struct peers_params {
 	const struct netlist *exempt; /* from per_address; kept */
 };
 
-/** Start watching, in a thread of its own. @return 0; -ENOMEM; -errno */
+/** Start the thread that closes slow connections. @return 0; -ENOMEM; -errno */
 int peers_new(struct peers **ret, const struct peers_params *params);
-/** All connections must be gone. Accepts NULL. @return NULL */
+/** Release; no connection may be left. Accepts NULL. @return NULL */
 struct peers *peers_free(struct peers *p);
 
-/** May an address have one more connection? */
+/** True if an address may have one more connection. */
 bool peers_admit(struct peers *p, const struct sockaddr *address);
 
 /**
- * A connection began.
+ * Add a connection.
  * @param fd  shut down when it is too slow; must be open until peers_remove()
  * @return NULL: out of memory, it is not watched
  */
 struct peer *peers_add(struct peers *p, const struct sockaddr *address, int fd);
-/** It ends. Accepts NULL. */
+/** Remove a connection. Accepts NULL. */
 void peers_remove(struct peers *p, struct peer *peer);
 
-/** The headers of a request are there. Accepts NULL. */
+/** The header fields of a request are complete: no time limit here. Accepts
+ * NULL. */
 void peers_busy(struct peers *p, struct peer *peer);
-/** The request was answered: the next one may come. Accepts NULL. */
+/** The request was answered: time for the next header fields starts. Accepts
+ * NULL. */
 void peers_idle(struct peers *p, struct peer *peer);
 
 #endif

@@ -23,13 +23,13 @@ struct queue {
 	size_t count;             /* waiting and parked */
 	uint64_t wakes;
 	unsigned idle;  /* workers that wait for an item */
-	unsigned woken; /* of them, told that there is one */
+	unsigned woken; /* of these, signalled */
 	bool closed;
 };
 
-/* One worker is woken at a time: it wakes the next one where it leaves items
- * behind. A burst of requests would wake all of them otherwise, only to wait
- * for the lock, while those at work soon come for the next item anyway.
+/* Wake one worker at a time; a worker that leaves items in the queue wakes the
+ * next one. Waking all of them for a burst would make them wait for the lock
+ * while busy workers soon take the next item anyway.
  * @return true: signal q->ready, when the lock is no longer held */
 static bool must_wake(struct queue *q)
 {
@@ -149,7 +149,7 @@ static void wait_ready(struct queue *q)
 		pthread_cond_timedwait(&q->ready, &q->lock, &until);
 	}
 	q->idle--;
-	/* whatever it was woken by: it looks at the items now */
+	/* woken by a signal or not: it looks at the queue now */
 	if (q->woken > 0)
 		q->woken--;
 }
@@ -201,7 +201,7 @@ void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 		if (item->deadline_ns < q->next_deadline_ns)
 			q->next_deadline_ns = item->deadline_ns;
 	}
-	/* also for a worker that sleeps past the new deadline */
+	/* wakes a worker that would sleep past the new deadline */
 	wake = must_wake(q);
 	unlock(q, wake);
 }

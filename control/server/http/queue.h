@@ -1,6 +1,6 @@
 /**
- * Requests on their way to the workers: a queue, and the parked ones that
- * wait for http_queue_wake() or their deadline without occupying a worker.
+ * The queue of requests for the workers. Parked requests wait for
+ * http_queue_wake() or their deadline without occupying a worker.
  * Thread: any; guarded by its own lock.
  */
 #ifndef OFFHOOK_SERVER_HTTP_QUEUE_H
@@ -12,7 +12,7 @@
 
 struct queue;
 
-/** Embedded in what is queued; all zero at first. */
+/** Embedded in a queued object; zero-initialised. */
 struct queue_item {
 	struct queue_item *next;
 	struct queue_item *prev;
@@ -23,7 +23,7 @@ struct queue_item {
 
 /** @param max  items waiting and parked together */
 int http_queue_new(struct queue **ret, size_t max);
-/** It must be empty. Accepts NULL. @return NULL */
+/** Release; the queue must be empty. Accepts NULL. @return NULL */
 struct queue *http_queue_free(struct queue *q);
 
 /** Add at the end. @return 0; -EAGAIN full; -ESHUTDOWN closed */
@@ -44,15 +44,15 @@ struct queue_item *http_queue_take(struct queue *q);
 void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 		     int64_t park_ns);
 
-/** How many there are, waiting and parked. */
+/** Count items, waiting and parked. */
 size_t http_queue_count(struct queue *q);
 
 /** Queue all parked items. */
 void http_queue_wake(struct queue *q);
 
 /**
- * Take no more new items; parked ones expire. Workers still take what is
- * there, and end then.
+ * Refuse new items and expire parked ones. Workers take the remaining items,
+ * then end.
  */
 void http_queue_close(struct queue *q);
 

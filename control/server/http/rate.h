@@ -1,5 +1,5 @@
 /**
- * How many requests a key may send: a token bucket each.
+ * Limits the request rate of API keys: a token bucket for each key.
  * Thread: any; guarded by its own lock.
  */
 #ifndef OFFHOOK_SERVER_HTTP_RATE_H
@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Keys seen at the same time; beyond, the one idle for longest is forgotten,
- * and begins with a full bucket when it comes again. */
+/* Keys that are kept. Above it the key idle for longest is dropped; it starts
+ * with a full bucket when it returns. */
 #define RATE_KEYS_MAX 1024
 
 struct rate;
@@ -22,14 +22,14 @@ int rate_new(struct rate **ret, uint32_t per_second, uint32_t burst);
 /** Accepts NULL. @return NULL */
 struct rate *rate_free(struct rate *r);
 
-/** What a bucket holds after a request. */
+/** State of a bucket after a request. */
 struct rate_left {
 	uint32_t tokens; /* whole ones */
 	int64_t full_ns; /* until it is full again */
 };
 
 /**
- * Take a token of a key's bucket.
+ * Take a token out of a key's bucket.
  * @param key       not 0
  * @param now_ns    monotonic
  * @param ret_left  written in any case

@@ -28,7 +28,7 @@ static bool name_valid(const char *name)
 	return i > 0 && name[i] == '\0';
 }
 
-/* The members' order and the blanks of a JSON body are no difference. */
+/* JSON bodies that differ in member order or white space only are the same. */
 static int hash_request(const struct request *req,
 			uint8_t hash[IDEMPOTENCY_HASH_BYTES])
 {
@@ -68,8 +68,8 @@ static void reply_refused(struct reply *rep, int err)
 	}
 }
 
-/* The name stays with a request that did something; one that was refused did
- * nothing, and may come corrected under the same name. */
+/* The Idempotency-Key is kept for a request that was carried out. A refused
+ * request changed nothing: it may be corrected and sent with the same key. */
 static void serve_claimed(const struct route *route, struct request *req,
 			  struct reply *rep, const struct idempotency *i)
 {

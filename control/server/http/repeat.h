@@ -1,5 +1,5 @@
 /**
- * Run starts that carry an Idempotency-Key happen once.
+ * Idempotency-Key: a run start is carried out once for each key.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_HTTP_REPEAT_H
@@ -10,8 +10,8 @@
 #define REPEAT_NAME_BYTES 256
 
 /**
- * Call the route's handler, or answer what it answered to the same request of
- * the same key before. Routes other than run starts, and requests without the
+ * Call the route's handler, or repeat the reply to the same request with the
+ * same Idempotency-Key. Routes other than run starts, and requests without the
  * header, are simply served.
  */
 void repeat_serve(const struct route *route, struct request *req,

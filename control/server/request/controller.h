@@ -1,6 +1,6 @@
 /**
- * The controller's one context: what main() builds and everything else gets.
- * Constant while requests run; the parts guard themselves.
+ * The controller's context: main() builds it, all modules get it. Constant
+ * while requests run; each part has its own locks.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
@@ -24,7 +24,7 @@ struct sessions;
 	}
 #define HTTP_TIMES_MAX 8
 
-/** What the HTTP server counted since its start. */
+/** Counters of the HTTP server since its start. */
 struct http_counters {
 	uint64_t answers[6]; /* by the first digit of the status; [0] unused */
 	uint64_t times[HTTP_TIMES_MAX +
@@ -34,7 +34,8 @@ struct http_counters {
 	unsigned active;   /* now: requests not answered */
 };
 
-/** What the HTTP server does for others; http.c has it. Thread: any. */
+/** Operations of the HTTP server for other modules, implemented in http.c.
+ * Thread: any. */
 struct http_ops {
 	/** Run every parked request's handler again. */
 	void (*wake_parked)(struct http *http);

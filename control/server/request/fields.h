@@ -64,7 +64,7 @@ void fields_read_elements(struct request *req, json_t *array,
 field_check_h field_line;
 field_check_h field_word;
 
-/** First value of a query parameter, or NULL. */
+/** Find the first value of a query parameter. @return NULL: there is none */
 const char *query_get(const struct request *req, const char *name);
 
 /** Parse a path parameter as an id. @return true; false: no such thing */

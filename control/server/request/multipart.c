@@ -108,7 +108,7 @@ static int read_disposition(struct part *part, const char *line, size_t len)
 	return 0;
 }
 
-/* Types that do not fit are of no use: left out. */
+/* A media type that is too long is ignored. */
 static void read_type(struct part *part, const char *value, size_t len)
 {
 	while (len > 0 && (*value == ' ' || *value == '\t')) {

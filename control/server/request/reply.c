@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DETAIL_BYTES 768 /* a pointer, and all that a measure can be */
+#define DETAIL_BYTES 768 /* fits a pointer and the list of all measures */
 
 void reply_json(struct reply *rep, unsigned status, json_t *body)
 {
