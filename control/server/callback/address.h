@@ -1,6 +1,6 @@
 /**
- * Where callbacks may go: the controller must not be made to talk to what only
- * it can reach (server-side request forgery).
+ * Addresses that callbacks may connect to. A callback must not reach hosts that
+ * only the controller can reach (server-side request forgery).
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_CALLBACK_ADDRESS_H
@@ -13,9 +13,10 @@
 #define CALLBACK_REASON_BYTES 160
 
 /**
- * May a callback connect to an address? Refused is what is not globally
- * reachable (IANA special-purpose registries, RFC 6890), IPv4 within IPv6 too.
- * @param allow  networks that are well all the same
+ * True if a callback may connect to an address. Addresses that are not globally
+ * reachable (IANA special-purpose registries, RFC 6890) are refused, also IPv4
+ * embedded in IPv6.
+ * @param allow  networks that are allowed nevertheless
  */
 bool callback_address_allowed(const struct sockaddr *address,
 			      const struct netlist *allow);

@@ -1,7 +1,7 @@
 /**
- * Telling somebody that a run failed (docs/reference/callbacks.md): rows are made of
- * runs whose failure is final, and delivered by one thread with several
- * transfers at a time. docs/internals/orchestration.md has the picture.
+ * Callbacks about failed runs (docs/reference/callbacks.md). A row is made for
+ * each run whose failure is final; one thread delivers them, several transfers
+ * at a time. docs/internals/orchestration.md has the picture.
  */
 #ifndef OFFHOOK_SERVER_CALLBACK_CALLBACK_H
 #define OFFHOOK_SERVER_CALLBACK_CALLBACK_H
@@ -18,15 +18,16 @@ struct store;
 int callback_sender_start(struct callback_sender **ret,
 			  struct controller *controller);
 
-/** Stop it; tries in progress are cut off and will be made again. Accepts
- * NULL. @return NULL */
+/** Stop the thread; attempts in progress are aborted and repeated after the
+ * next start. Accepts NULL. @return NULL */
 struct callback_sender *callback_sender_stop(struct callback_sender *s);
 
-/** There may be something to send. Thread: any. Accepts NULL. */
+/** Wake the thread: a callback may be due. Thread: any. Accepts NULL. */
 void callback_sender_poke(struct callback_sender *s);
 
 /**
- * Make rows of what is due: bodies are what the runs are now.
+ * Make the rows of callbacks that are due; bodies show the runs as they are
+ * now.
  * @param base_url  what links begin with
  * @return 1 rows were made; 0; -EIO; -ENOMEM
  */

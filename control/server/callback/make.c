@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Turns taken in one pass; the next pass goes on. */
+/* Callbacks made in one pass; the next pass continues. */
 #define TURNS_MAX 64
 
 static const char *text_or_null(const json_t *object, const char *member)
@@ -61,7 +61,7 @@ static int read_project_run(struct store *store, const struct callback_due *due,
 	return err;
 }
 
-/* The body as it will be sent. */
+/* Make the body to send. */
 static json_t *body_of(const json_t *how, json_t *told, const char *type,
 		       int *err)
 {

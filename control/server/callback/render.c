@@ -51,8 +51,8 @@ enum escape {
 	ESCAPE_FORM,
 };
 
-/* The next "{{ name }}". @return behind it; NULL: there is none, or it is not
- * closed (*ret_open tells) */
+/* Find the next "{{ name }}". @return the text behind it; NULL: there is none,
+ * or it is not closed (*ret_open tells) */
 static const char *next_place(const char *text, const char **ret_open,
 			      char name[static RENDER_NAME_BYTES])
 {
@@ -139,7 +139,7 @@ static int put_form(struct buf *out, const char *text)
 	return err;
 }
 
-/* The inside of a JSON string. */
+/* Append a text as the inside of a JSON string. */
 static int put_json(struct buf *out, const char *text)
 {
 	json_t *string = json_string(text);

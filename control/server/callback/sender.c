@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Transfers at a time; one receiver that hangs holds up one of them. */
+/* Concurrent transfers; a receiver that does not answer occupies one of them.
+ */
 #define TRANSFERS_MAX 16
 
 #define BACKOFF_MAX_MS 600000

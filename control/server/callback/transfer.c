@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* An answer is read so far: more of it ends the transfer. */
+/* Bytes of an answer that are read; a longer one ends the transfer. */
 #define ANSWER_BYTES_MAX 65536
 
 #define HEADER_BYTES 300
@@ -29,8 +29,8 @@ static void note_address(struct transfer *t, const struct sockaddr *address)
 	str_print(t->address, sizeof(t->address), "%s", text);
 }
 
-/* The very address that is connected to is looked at: what the name meant
- * earlier, or means to others, does not matter. */
+/* Check the address that is really connected to: the name may have resolved to
+ * another one before. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 				 struct curl_sockaddr *address)
 {
@@ -51,7 +51,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 		      address->protocol);
 }
 
-/* Kept as ASCII: what comes back is shown, and may be anything. */
+/* Keep the answer as ASCII: it may be anything and is shown to users. */
 static size_t take_answer(char *data, size_t size, size_t count, void *arg)
 {
 	struct transfer *t = arg;
@@ -139,7 +139,7 @@ static void set_options(struct transfer *t, const char *body)
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* a proxy would connect where we may not */
+	/* a proxy could connect to refused addresses */
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	if (t->conf->callback_ca_file[0])
@@ -182,7 +182,7 @@ void transfer_ended(struct transfer *t, CURLcode code,
 			  "callback_allow of the configuration does not have "
 			  "it",
 			  t->address);
-	/* a long answer to a request that was taken changes nothing */
+	/* a long answer does not matter if the request was accepted */
 	else if (code && !(taken && t->answer_len > ANSWER_BYTES_MAX))
 		str_print(o.error, sizeof(o.error), "%s",
 			  t->error[0] ? t->error : curl_easy_strerror(code));

@@ -1,7 +1,6 @@
 /**
- * One try to deliver a callback over HTTP: its connection only where the
- * configuration lets it go, its request with headers and signature, and what
- * its answer means.
+ * One attempt to deliver a callback over HTTP: address check, request with
+ * header fields and signature, evaluation of the answer.
  * Thread: the sender's.
  */
 #ifndef OFFHOOK_SERVER_CALLBACK_TRANSFER_H
@@ -35,21 +34,21 @@ struct transfer {
 	char error[CURL_ERROR_SIZE];
 };
 
-/** Write the request of its claim.
+/** Prepare the request of its claim.
  * @param body  copied @return 0; -ENOMEM */
 int transfer_prepare(struct transfer *t, const char *body);
 
 struct transfer_outcome {
 	char error[CALLBACK_ERROR_BYTES]; /* "": delivered */
 	long status;                      /* HTTP; 0: none */
-	bool final;                       /* another try would not help */
+	bool final;                       /* a further attempt would not help */
 };
 
-/** It ended. @param code  as libcurl says it */
+/** Evaluate the end of a transfer. @param code  as libcurl says it */
 void transfer_ended(struct transfer *t, CURLcode code,
 		    struct transfer_outcome *ret);
 
-/** Free what it has; it may be used again. */
+/** Release its resources; it may be used again. */
 void transfer_release(struct transfer *t);
 
 #endif

@@ -78,7 +78,8 @@ static int judge_case(struct store *store, const struct run_case *c,
 	return err;
 }
 
-/* A run whose records are beyond our means is our failure, not the target's. */
+/* A run with too many records to judge is errored, not failed: the target is
+ * not to blame. */
 static int unjudged(struct store *store, const struct run_case *c, int err,
 		    int64_t now)
 {
@@ -103,8 +104,8 @@ static int done_judged(struct store *store, const struct run_case *c,
 			      r->verdicts, now);
 }
 
-/* The agent said why the system under test ended the run; the judge adds what
- * it found, and a tester at fault outweighs both. */
+/* The agent gave the reason for which the system under test ended the run; the
+ * judge adds its verdicts. Faults of the tester itself take precedence. */
 static int done_failed(struct store *store, const struct run_case *c,
 		       const struct judge_result *r, int64_t now)
 {
@@ -127,7 +128,7 @@ static int end_case(struct store *store, const struct run_case *c, int64_t now)
 				      NULL, now);
 	err = judge_case(store, c, &result);
 	if (err == -EIO || err == -ENOMEM || err == -EBUSY)
-		return err; /* later again */
+		return err; /* tried again later */
 	if (err)
 		return unjudged(store, c, err, now);
 	if (c->stop_reason[0])

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times are looked at so often; what requests change is looked at at once. */
+/* Interval at which timeouts are checked; changes by requests wake the thread
+ * at once. */
 #define SWEEP_NS NS_PER_S
 
 struct run_engine {
@@ -22,7 +23,9 @@ struct run_engine {
 	run_schedules_h *follow_schedules;
 	struct store *store;
 	pthread_t thread;
-	int64_t grace_until; /* agents could not renew while we were away */
+	/* No lease is lost before: agents could not renew while the controller
+	 * was not running. */
+	int64_t grace_until;
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -41,7 +44,7 @@ struct lease_times run_lease_times(const struct controller_conf *conf,
 	};
 }
 
-/* Links of callbacks begin with it; there is no request to take it from. */
+/* Base URL of links in callbacks: there is no request to take it from. */
 static int make_callbacks(struct run_engine *e)
 {
 	struct controller *c = e->controller;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Turns taken in one pass; the next pass goes on. */
+/* Runs started in one pass; the next pass continues. */
 #define TURNS_MAX 64
 
 static int start_retry(struct store *store, const struct controller_conf *conf,
@@ -102,7 +102,7 @@ int run_follow(struct store *store, const struct controller_conf *conf)
 	moved |= err > 0;
 	if (err >= 0)
 		err = start_turns(store, conf);
-	/* turns that were refused may have been the last ones */
+	/* tests that could not be started may have been the last ones */
 	if (err > 0) {
 		moved = 1;
 		err = store_project_runs_advance(store, store_now_ms());

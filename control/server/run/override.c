@@ -22,7 +22,7 @@ __attribute__((format(printf, 3, 0))) static void add_error(json_t *errors,
 {
 	char detail[DETAIL_BYTES];
 
-	/* keys and values come from outside, and may be cut here */
+	/* keys and values of the request may be cut here */
 	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
 	(void)json_array_append_new(
 		errors, json_pack("{s:o, s:o}", "pointer", wire_text(pointer),
@@ -184,7 +184,8 @@ static bool has_role(const json_t *steps, const char *role)
 	return false;
 }
 
-/* What the judge accepts; a condition on nobody would fail for ever. */
+/* Check conditions as the judge does; one of a role that no step has would
+ * always fail. */
 static int check_override(const char *role, const char *type, json_t *value,
 			  const json_t *steps, struct judge_problem *problem)
 {

@@ -1,6 +1,6 @@
 /**
- * The flat keys of a run-start body (docs/reference/api.md) applied to a test's steps
- * and conditions. Pure; every mistake is reported, none is ignored.
+ * The flat keys of a run-start body (docs/reference/api.md) applied to a test's
+ * steps and conditions. Pure; every error is reported.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_RUN_OVERRIDE_H
@@ -21,7 +21,8 @@ void plan_key_error(json_t *errors, const char *key, const char *below,
 #define OVERRIDE_KEYS_MAX 4096
 
 /**
- * Apply step.S.A.PARAM and condition.ROLE.TYPE keys; others must be in known.
+ * Apply step.S.A.PARAM and condition.ROLE.TYPE keys; other keys must be listed
+ * in `known`.
  * @param body        object, borrowed; NULL: no overrides
  * @param known       NULL-terminated: keys the caller reads itself
  * @param steps       of the test; changed in place

@@ -8,7 +8,8 @@
 
 #include "control/server/run/test_steps.h"
 
-/** A word for messages: "a whole number", "a JSON array", ... */
+/** Name a parameter's type for messages: "a whole number", "a JSON array", ...
+ */
 const char *param_type_name(const struct step_param *p);
 
 /**

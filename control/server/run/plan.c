@@ -99,7 +99,7 @@ static int plan_steps(struct plan *plan, const struct plan_params *params,
 	return 0;
 }
 
-/* The users of a role: of what it registers, else of what it calls from. */
+/* Collect the users of a role: those it registers, else those it calls from. */
 static int add_users(json_t *users, const json_t *spec, const char *type)
 {
 	const json_t *step, *action, *credential;
@@ -150,7 +150,7 @@ static int add_peers(struct plan *plan)
 	return 0;
 }
 
-/* Where nothing is dialled, the callee is. */
+/* Without dial_destination a call goes to the callee. */
 static int default_destinations(struct plan *plan)
 {
 	bool callee = find_role(plan, "callee") != NULL;
@@ -197,7 +197,7 @@ static bool does_something(const json_t *steps)
 	return false;
 }
 
-/* Conditions as a whole: what the test itself carries was never checked. */
+/* Check all conditions: those stored with the test were not checked before. */
 static int check_conditions(const struct plan_params *params,
 			    struct judge_conditions **ret, json_t *errors)
 {
@@ -215,7 +215,7 @@ static int check_conditions(const struct plan_params *params,
 	return err;
 }
 
-/* Audio is decoded where a condition asks about it. */
+/* Switch audio_checks on where a condition needs decoded audio. */
 static int audio_checks(struct plan_role *role)
 {
 	json_t *step, *action;
@@ -238,7 +238,7 @@ static int audio_checks(struct plan_role *role)
 	return 0;
 }
 
-/* A condition on a role that is not there would fail for ever. */
+/* A condition on a role that no step has would always fail. */
 static void check_roles(struct plan *plan, const struct plan_params *params,
 			json_t *errors)
 {

@@ -37,9 +37,9 @@ struct plan {
 };
 
 /**
- * Make the jobs, each of which passes wire_job_decode().
- * @param errors  array; what is wrong is added as {pointer, detail}: then the
- *                plan is not to be used
+ * Make the jobs; each passes wire_job_decode().
+ * @param errors  array; errors are added as {pointer, detail}: then the plan is
+ *                not used
  * @return 0 (see errors); -ENOMEM; -EIO. plan_release() in any case
  */
 int plan_make(struct plan *plan, const struct plan_params *params,

@@ -24,14 +24,15 @@ static bool known_member(const char *name)
 	       strcmp(name, "credential_share") == 0;
 }
 
-/* Scenarios carry these: a stored test may not (steps_check()). */
+/* Only scenarios have these members; steps_check() refuses them in stored
+ * tests. */
 static bool is_inline(const char *name)
 {
 	return strcmp(name, "credentials") == 0 || strcmp(name, "target") == 0;
 }
 
-/* @return 0; -ENOENT there is no upload of the name, or there is and an error
- * says that nobody can play it; -ENOMEM; -EIO */
+/* @return 0; -ENOENT there is no upload of the name; or it is no prompt, which
+ * an error tells; -ENOMEM; -EIO */
 static int find_upload(const struct plan_source *source, const char *name,
 		       char sha256[static 65], const char *pointer,
 		       json_t *errors)
@@ -50,7 +51,8 @@ static int find_upload(const struct plan_source *source, const char *name,
 	return -ENOENT;
 }
 
-/* An uploaded prompt goes by its hash; any other is a file of the agents'. */
+/* An uploaded prompt is identified by its hash; any other prompt is a file of
+ * the agent. */
 static int plan_prompt(json_t *planned, const struct plan_source *source,
 		       const char *member, const char *name,
 		       const char *pointer, json_t *errors)
@@ -108,7 +110,7 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 	return err;
 }
 
-/* The hashes of what a parameter names, beside it. */
+/* Add the hashes of the uploads that a parameter names. */
 static int plan_uploads(json_t *planned, const struct plan_source *source,
 			const char *name, const json_t *value,
 			const char *pointer, json_t *errors)
@@ -121,7 +123,7 @@ static int plan_uploads(json_t *planned, const struct plan_source *source,
 	return 0;
 }
 
-/* One member of a test's action into the job's. */
+/* Copy one member of a test's action to the job's. */
 static int plan_member(json_t *planned, const char *type, const char *name,
 		       json_t *value, const struct plan_source *source,
 		       const char *pointer, json_t *errors)

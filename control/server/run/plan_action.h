@@ -1,6 +1,7 @@
 /**
- * One action of a test into a job's: parameters of their types, pools by what
- * they hold, uploaded prompts by their hashes. Internal to the planner.
+ * Makes a job's action of a test's: converts parameters to their types,
+ * replaces pools by their content and uploaded prompts by their hashes.
+ * Internal to the planner.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_RUN_PLAN_ACTION_H
@@ -13,7 +14,7 @@ struct plan_source;
 
 #define PLAN_POINTER_BYTES 96
 
-/** Where a parameter of a test stands: "/step.S.A.MEMBER". */
+/** Write the pointer of a test's parameter: "/step.S.A.MEMBER". */
 void plan_action_pointer(char pointer[static PLAN_POINTER_BYTES], size_t s,
 			 size_t a, const char *member);
 
@@ -29,7 +30,7 @@ int plan_action_add(json_t *spec, size_t s, size_t a, json_t *action,
 		    const struct plan_source *source, json_t *errors);
 
 /**
- * Note the hash of an upload that a script plays, if the name is one's.
+ * Add the hash of an upload that a script plays, if there is one of the name.
  * @param hashes   play_sha256 of the job's action
  * @param pointer  to the argument
  * @return 0 (see errors); -ENOMEM; -EIO

@@ -62,7 +62,8 @@ static void report(const struct plan_role *role, const char *reason,
 		   role->role, s, index, param, text + 2);
 }
 
-/* The uploads among what one `play` is filled in with. */
+/* Find the uploads that the argument of one `play` names when its placeholders
+ * are filled in. */
 static int plays_fill(json_t *hashes, const struct wire_fillings *fillings,
 		      const char *argument, const struct plan_source *source,
 		      const char *pointer, json_t *errors)
@@ -82,7 +83,7 @@ static int plays_fill(json_t *hashes, const struct wire_fillings *fillings,
 				   "filled in",
 				   WIRE_CLIENT_ACTIONS_MAX);
 		if (json_array_size(errors) > before)
-			break; /* one says it */
+			break; /* one error is enough */
 	}
 	return err;
 }

@@ -1,5 +1,5 @@
 /**
- * Whether agents will take the jobs of a plan. Internal to the planner.
+ * Checks that agents accept the jobs of a plan. Internal to the planner.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_RUN_PLAN_CHECK_H
@@ -8,9 +8,9 @@
 #include "control/server/run/plan.h"
 
 /**
- * Decode every job as an agent does; what it refuses is reported where it
- * stands in the test. Then the uploads that scripts play by names with
- * placeholders are noted in the jobs.
+ * Decode every job as an agent does and report errors at their place in the
+ * test. Then add to the jobs the uploads that scripts play by names with
+ * placeholders.
  * @return 0 (see errors); -ENOMEM; -EIO
  */
 int plan_jobs_check(struct plan *plan, const struct plan_source *source,

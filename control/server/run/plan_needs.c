@@ -8,7 +8,7 @@
 
 #define NEED_BYTES 64
 
-/* What every agent has. */
+/* Capabilities that every agent has. */
 static const char *const common[] = {"client:native",   "transport:udp",
 				     "codec:PCMU",      "codec:PCMA",
 				     "encryption:none", NULL};
@@ -32,7 +32,7 @@ static int need(json_t *needs, const char *kind, const char *value)
 	return json_array_append_new(needs, json_string(text)) ? -ENOMEM : 0;
 }
 
-/* The action's transport stands in the place of the target's. */
+/* The transport of the action overrides that of the target. */
 static int transport_needs(json_t *needs, const json_t *action)
 {
 	const json_t *target = json_object_get(action, "target");

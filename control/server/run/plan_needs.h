@@ -8,9 +8,9 @@
 #include <jansson.h>
 
 /**
- * Add `needs` to a spec: texts KIND:VALUE, each once. What every agent has
- * (client native, UDP, PCMU, PCMA, plain RTP) is no need; without needs there
- * is no member.
+ * Add `needs` to a spec: texts KIND:VALUE, each once. Capabilities that every
+ * agent has (client native, UDP, PCMU, PCMA, plain RTP) are left out; without
+ * needs there is no member.
  * @param spec  in/out, complete
  * @return 0; -ENOMEM
  */

@@ -43,7 +43,7 @@ int plan_pool_share(json_t *planned, const json_t *share, const char *pointer,
 	size_t of = (size_t)json_integer_value(json_object_get(share, "of"));
 	json_t *own = json_array();
 
-	/* an empty one has been spoken of */
+	/* an empty pool was reported before */
 	if (json_array_size(all) && json_array_size(all) < of)
 		plan_error(errors, pointer,
 			   "the credential pool has %zu credentials, the %zu "

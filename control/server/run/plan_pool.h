@@ -1,6 +1,6 @@
 /**
- * Pools in the actions of a test: a job has what they hold in their place.
- * Of the planner, and of who tries out an action of a test.
+ * Replaces pools in the actions of a test by their content. Used by the planner
+ * and by checks of single actions.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_RUN_PLAN_POOL_H
@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/** Where the planner finds pools. @return 0; -ENOENT; -ENOMEM; -EIO */
+/** Reads pools for the planner. @return 0; -ENOENT; -ENOMEM; -EIO */
 struct plan_source {
 	/** Credentials with passwords, as a job carries them: new array. */
 	int (*credentials)(void *arg, int64_t pool_id, json_t **ret);
@@ -33,7 +33,7 @@ int plan_pool_resolve(json_t *action, const struct plan_source *source,
 		      json_t *errors);
 
 /**
- * Leave an action the part of its credentials that is its role's: every n-th.
+ * Reduce the credentials of an action to the share of its role: every n-th.
  * @param share    {part, of}: part counts from 0
  * @param pointer  of the pool, for errors
  * @return 0 (see errors); -ENOMEM
@@ -41,7 +41,7 @@ int plan_pool_resolve(json_t *action, const struct plan_source *source,
 int plan_pool_share(json_t *action, const json_t *share, const char *pointer,
 		    json_t *errors);
 
-/** A copy of a spec without passwords. @return new reference; NULL */
+/** Copy a spec without its passwords. @return new reference; NULL */
 json_t *plan_spec_public(const json_t *spec);
 
 #endif

@@ -36,7 +36,8 @@ static bool any_tag(const json_t *test, const json_t *wanted)
 	return false;
 }
 
-/* Ids that name no test of the project would silently run less. */
+/* Refuse ids of tests that the project does not have: fewer tests would run
+ * unnoticed. */
 static void check_known(const json_t *tests, const json_t *ids, json_t *errors)
 {
 	json_t *id, *test;
@@ -56,7 +57,7 @@ static void check_known(const json_t *tests, const json_t *ids, json_t *errors)
 	}
 }
 
-/* Take what is not selected out of {id, name, tags}. */
+/* Remove tests that are not selected from the array of {id, name, tags}. */
 static void select_tests(json_t *tests, const struct project_start *start,
 			 json_t *errors)
 {

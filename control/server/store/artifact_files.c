@@ -92,7 +92,7 @@ void artifact_file_delete(const struct controller_conf *conf,
 	    unlink(path))
 		log_warning("%s: %s", path, strerror(errno));
 	if (folder_path(path, conf, session_id) == 0)
-		(void)rmdir(path); /* others are in it, mostly */
+		(void)rmdir(path); /* usually other files are left in it */
 }
 
 static void delete_folder(const char *path)

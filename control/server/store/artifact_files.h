@@ -1,7 +1,7 @@
 /**
  * The files of artifacts, below state_dir: a folder a run named by its session,
- * in it files of random names. A file that no row names belongs to nobody: a
- * crash between the two leaves it until its run is deleted.
+ * in it files of random names. A crash between file and row leaves a file that
+ * no row names; it is deleted with its run.
  * Thread: any.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_STORE_ARTIFACT_FILES_H
@@ -16,8 +16,8 @@ struct store;
 
 #define ARTIFACT_DIR "artifacts"
 
-/** Make the folder and delete those of runs that are gone. Before requests are
- * served. @return 0; -errno, logged */
+/** Make the folder and delete the folders of deleted runs. Called before
+ * requests are served. @return 0; -errno, logged */
 int artifact_files_begin(const struct controller_conf *conf,
 			 struct store *store);
 
@@ -36,11 +36,11 @@ int artifact_file_write(const struct controller_conf *conf,
 			const char *session_id, const char *file,
 			const void *data, size_t len);
 
-/** Delete one; the folder with the last of them. */
+/** Delete a file, and the folder if it was the last one. */
 void artifact_file_delete(const struct controller_conf *conf,
 			  const char *session_id, const char *file);
 
-/** Delete those of a run. */
+/** Delete all files of a run. */
 void artifact_files_delete(const struct controller_conf *conf,
 			   const char *session_id);
 

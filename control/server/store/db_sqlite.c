@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A writer waits for nobody but a checkpoint of its own process; readers wait
- * while the WAL index is recovered. */
+/* Timeout for a lock: a writer waits only for a checkpoint of this process,
+ * readers while the WAL index is recovered. */
 #define BUSY_TIMEOUT_MS 5000
 
 /* Prepared statements kept: more than the store has texts. */
@@ -19,8 +19,8 @@
 
 #define COLUMNS_MAX 64
 
-/* Instructions of SQLite's machine above which a statement is told of: it may
- * pass over a whole table for want of an index. */
+/* A statement that takes more virtual-machine instructions is logged: it may
+ * scan a whole table because an index is missing. */
 #define STEPS_TOLD 20000
 
 struct statement {
@@ -100,7 +100,7 @@ static int configure(struct db *db, bool read_only)
 
 void db_sqlite_setup(void)
 {
-	/* its statistics cost a lock of all threads at every allocation */
+	/* memory statistics take a global lock at every allocation */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
@@ -149,7 +149,7 @@ struct db *db_close(struct db *db)
 	return NULL;
 }
 
-/* A free place for one more kept statement, or NULL: all are in use. */
+/* Find a free place for a prepared statement. @return NULL: all are in use */
 static struct statement *statement_slot(struct db *db)
 {
 	if (db->statement_count < STATEMENTS_MAX)
@@ -168,7 +168,8 @@ static struct statement *statement_slot(struct db *db)
 	return NULL;
 }
 
-/* A kept statement, or one of its own when that is running already. */
+/* Get the kept statement of a text, or prepare another one while that is
+ * running. */
 static int prepare(struct db *db, const char *sql, sqlite3_stmt **ret,
 		   struct statement **ret_kept)
 {

@@ -19,7 +19,7 @@
 #define VERSION_BYTES 32
 #define COPY_BYTES    (PATH_MAX + 48)
 
-/* What a file says it was made by; "" it does not say. */
+/* The build that made the file; "" if the file does not name it. */
 struct made_by {
 	bool has_tables;
 	char version[VERSION_BYTES];
@@ -56,7 +56,7 @@ static int read_made_by(struct db *db, struct made_by *m)
 
 	if (err < 0 || !m->has_tables)
 		return err < 0 ? err : 0;
-	/* a file without this table is of another program: an error */
+	/* a file without this table was made by another program */
 	err = db_query(db,
 		       "SELECT name, value FROM setting WHERE name IN "
 		       "('schema_version', 'schema_print')",
@@ -113,7 +113,7 @@ static int copy_to(struct db *db, const char *partial, const char *copy)
 	const struct db_value param = db_text(partial);
 	int fd, err;
 
-	unlink(partial); /* of an attempt that was cut off */
+	unlink(partial); /* left by an interrupted attempt */
 	fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		err = -errno;
@@ -184,7 +184,7 @@ static int apply_one(struct db *db, const struct migration *step)
 	return err < 0 ? err : 0;
 }
 
-/* Steps [from, count) and what the file says of itself. */
+/* Apply the steps [from, count) and record the schema in the file. */
 static int apply_steps(struct db *db, const struct migration *steps,
 		       size_t from, size_t count)
 {
@@ -248,7 +248,7 @@ static int bring_forward(struct db *db, const char *path,
 		 path, old, steps[count - 1].number, copy);
 	err = apply(db, steps, from, count);
 	if (err) {
-		/* equal to the file; each restart would add one more */
+		/* equal to the file: each restart would add one */
 		unlink(copy);
 		log_error("database %s: it could not be brought from schema %d "
 			  "to %d; the file is unchanged (its copy %s was "
@@ -263,7 +263,8 @@ static int bring_forward(struct db *db, const char *path,
 	return 0;
 }
 
-/* The step the file was made by, or its refusal in the log. */
+/* Find the step that the file has. A file that cannot be used is refused with a
+ * log line. */
 static int find_step(const struct made_by *made, const char *path,
 		     const struct migration *steps, size_t count, size_t *ret)
 {

@@ -86,7 +86,7 @@ static int read_row(const struct db_value *row, size_t columns, void *arg)
 		if (!c->sql || at >= columns)
 			continue;
 		value = value_json(c, &row[at++]);
-		/* a row we cannot read whole is an error, not a shorter row */
+		/* a value that cannot be read fails the row */
 		if (!value || json_object_set_new(object, c->name, value)) {
 			json_decref(object);
 			return -EIO;
@@ -277,7 +277,7 @@ static int bind_member(struct store *s, struct binding *b,
 	b->texts[b->count] = NULL;
 	b->columns[b->count] = c->own;
 	if (c->kind == COLUMN_JSON) {
-		/* lists show it as it stands */
+		/* listings show the stored text */
 		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
 						       JSON_DECIMAL);
 

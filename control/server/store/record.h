@@ -76,7 +76,7 @@ int record_number(struct store *s, const struct table *t, const char *column,
 		  int64_t id, int64_t *ret);
 
 /**
- * Work on the rows that belong to a record, within its transaction.
+ * Change the rows that belong to a record, within its transaction.
  * @return >= 0; negative errno rolls everything back
  */
 struct db;
@@ -95,7 +95,7 @@ int record_insert(struct store *s, const struct table *t, json_t *values,
 int record_update(struct store *s, const struct table *t, int64_t id,
 		  json_t *values, record_children_h *children);
 
-/** @return 0; -ENOENT; -ENOTEMPTY it is in use; -EIO */
+/** Delete a row. @return 0; -ENOENT; -ENOTEMPTY it is in use; -EIO */
 int record_delete(struct store *s, const struct table *t, int64_t id);
 
 #endif

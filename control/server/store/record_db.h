@@ -1,6 +1,5 @@
 /**
- * Reading records by conditions of one's own. Included by control/server/store
- * only.
+ * Reading records by SQL conditions. Included by control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_RECORD_DB_H
 #define OFFHOOK_SERVER_STORE_RECORD_DB_H
@@ -30,8 +29,9 @@ int record_select(struct store *s, const struct table *t,
 		  const struct selection *selection, const struct page *page,
 		  json_t **ret, int64_t *total);
 
-/** Hand them to a function, the values in the order of the columns (those
- * never read left out). @return 0; -EIO; -ENOMEM; what row_h returned if negative */
+/** Call a function with each selected row: its values in the order of the
+ * columns, without those that are never read. @return 0; -EIO; -ENOMEM; what
+ * row_h returned if negative */
 int record_select_rows(struct store *s, const struct table *t,
 		       const struct selection *selection,
 		       const struct page *page, db_row_h *row_h, void *arg);

@@ -12,7 +12,7 @@
 /* Text of an int64_t with its sign. */
 #define NUMBER_BYTES 24
 
-/* Digits into the end of the text. @return where they begin */
+/* Write the digits at the end of the buffer. @return the first one */
 static char *integer_text(char text[static NUMBER_BYTES], int64_t value)
 {
 	char *c = text + NUMBER_BYTES;
@@ -44,8 +44,8 @@ static int add_escape(struct buf *b, unsigned char c)
 	return buf_add(b, text, 6);
 }
 
-/* Bytes that must be escaped: eight at a time, in each byte the highest bit.
- * Borrows of the subtractions may mark too much, never too little. */
+/* Test eight bytes at a time: the highest bit of each byte is set if it must be
+ * escaped. Borrows of the subtractions may set too many bits, never too few. */
 static bool needs_escape(const char *text, size_t len)
 {
 	const uint64_t ones = 0x0101010101010101, high = ones << 7;
@@ -85,7 +85,7 @@ static int add_escaped(struct buf *b, const char *text, size_t len)
 	return err ? err : buf_add(b, text + start, len - start);
 }
 
-/* The beginning of an object or a comma, the name, and the value. */
+/* Append bracket or comma, the member's name, and its value. */
 static int add_member(struct buf *b, char first, const char *name,
 		      const char *value, size_t len)
 {
@@ -105,7 +105,7 @@ static int add_member(struct buf *b, char first, const char *name,
 	return 0;
 }
 
-/* What is stored came in as JSON: it is UTF-8. */
+/* Stored texts came in as JSON: they are UTF-8. */
 static int add_string(struct buf *b, char first, const char *name,
 		      const char *text, size_t len)
 {

@@ -1,6 +1,6 @@
 /**
- * Rows as JSON text without a tree in between, for what is asked often.
- * Included by control/server/store only.
+ * Rows written as JSON text without a tree, for frequent requests. Included by
+ * control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_RECORD_TEXT_H
 #define OFFHOOK_SERVER_STORE_RECORD_TEXT_H
@@ -12,7 +12,7 @@
 /**
  * Append a row as a JSON object: the members and values that record_select()
  * makes of it.
- * @return 0; -EIO a row that is not as the table says; -ENOMEM; -EMSGSIZE
+ * @return 0; -EIO a value that does not match the table; -ENOMEM; -EMSGSIZE
  */
 int record_text_row(struct buf *text, const struct table *t,
 		    const struct db_value *row, size_t columns);

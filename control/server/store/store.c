@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Another thread's transaction may take so long, as one that waits for a lock
- * on the file does; then the answer is 503. */
+/* Timeout for the write lock, which another thread's transaction holds while it
+ * waits for the file; then the answer is 503. */
 #define WRITE_WAIT_NS (5 * NS_PER_S)
 
 struct database {
@@ -28,8 +28,8 @@ struct database {
 	pthread_mutex_t write_lock;
 	struct db *writer;         /* write_lock */
 	pthread_mutex_t edit_lock; /* taken before write_lock */
-	/* Counts commits. Released after each, acquired by store_changes(): what
-	 * was read after a commit is not taken for older than it. */
+	/* Counts commits. Released after each, acquired by store_changes(): a
+	 * count read after a commit is not kept as older than it. */
 	atomic_uint_fast64_t changes;
 };
 
@@ -67,8 +67,8 @@ static int take_lock(struct database *d)
 	return -EBUSY;
 }
 
-/* Free the names (Idempotency-Key) of requests that a crash cut off before they
- * started anything. */
+/* Free the Idempotency-Keys of requests that a crash interrupted before they
+ * started a run. */
 static int free_names(struct db *db)
 {
 	int err = db_query(db,
@@ -224,7 +224,7 @@ struct db *store_reader(struct store *s)
 static int lock_for(pthread_mutex_t *lock, int64_t wait_ns)
 {
 #ifdef SANITIZED_THREAD
-	/* It does not know pthread_mutex_clocklock() (clang 14). */
+	/* The sanitizer does not know pthread_mutex_clocklock() (clang 14). */
 	const int64_t until = clock_wall_ns() + wait_ns;
 	const struct timespec deadline = {.tv_sec = until / NS_PER_S,
 					  .tv_nsec = until % NS_PER_S};

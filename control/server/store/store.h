@@ -15,8 +15,8 @@ struct store;
 
 /**
  * Open the database and bring it to this program's schema (migrate.h): an empty
- * file gets all of it, an earlier one is copied and changed. Others are refused
- * as they are.
+ * file gets all of it, an earlier one is copied and changed. Other files are
+ * refused unchanged.
  * @param secrets  borrowed, must outlive the database
  * @return 0; -EBUSY another process has it; -EPROTO a schema that it cannot
  *         bring forward; -ENOMEM; -EIO; reason in the log
@@ -32,8 +32,8 @@ int store_new(struct store **ret, struct database *d);
 struct store *store_free(struct store *s);
 
 /**
- * Conditional changes (If-Match) read and write while no other change of a
- * plain resource comes in between. To be ended soon, never nested.
+ * Begin a conditional change (If-Match): until store_edit_end() no other thread
+ * changes a plain resource. Short, never nested.
  */
 void store_edit_begin(struct store *s);
 void store_edit_end(struct store *s);

@@ -178,7 +178,7 @@ static int claim_row(const struct db_value *row, size_t columns, void *arg)
 	return open_json(r->store, REQUEST_BOX, &row[4], &r->claim.request);
 }
 
-/* The last try began before the controller stopped: it will get no result. */
+/* The last attempt began before the controller stopped and has no result. */
 static int give_up(struct db *db, int64_t id, int64_t now)
 {
 	const struct db_value params[] = {DB_I(id), DB_I(now)};
@@ -223,7 +223,7 @@ int store_callback_claim(struct store *s, int64_t now, int64_t claimed_until,
 	struct claim_reading r = {.store = s};
 	struct db *db;
 	int64_t id;
-	/* most of the time there is none: nobody is kept from writing then */
+	/* usually none is due: then the write lock is not taken */
 	int err = lease_integer(store_reader(s), "SELECT id " DUE, params, 1,
 				&id);
 
@@ -294,7 +294,7 @@ int store_callback_end(struct store *s, const struct callback_claim *claim,
 	if (err)
 		return err;
 	err = end_try(db, claim, r);
-	/* unless it lapsed, and somebody else tries again */
+	/* unless the claim expired and another sender took it */
 	if (err >= 0)
 		err = lease_exec(db,
 				 "UPDATE callback SET state = $3, next_at = "

@@ -1,7 +1,7 @@
 /**
- * Callbacks: what somebody is told of a run that failed, and the tries to
- * deliver it (docs/reference/callbacks.md). Every change is one transaction that
- * compares and sets, so that several senders may work; times are ms since 1970.
+ * Callbacks about failed runs, and the attempts to deliver them
+ * (docs/reference/callbacks.md). Every change is one transaction that compares
+ * and sets, so that several senders may work; times are ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_CALLBACK_H
@@ -15,16 +15,17 @@
 #define CALLBACK_ERROR_BYTES    320
 #define CALLBACK_RESPONSE_BYTES 1024
 
-/* A run, or project run, whose failure nobody was told yet. */
+/* A run or project run whose callback is due. */
 struct callback_due {
 	int64_t run_id;         /* 0: it is a project run */
 	int64_t project_run_id; /* 0: it is a run */
 	char key[48];           /* for store_run_get() or _project_run_get() */
-	json_t *how; /* {url, secret, method, content_type, body}; NULL: cannot
-		      * be read, the key file is another one */
+	/* {url, secret, method, content_type, body}; NULL: it was encrypted
+	 * with another key file */
+	json_t *how;
 };
 
-/** The next one. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next one. @return 1; 0 none; -EIO; -ENOMEM */
 int store_callback_due(struct store *s, struct callback_due *ret);
 
 struct callback_new {
@@ -35,14 +36,14 @@ struct callback_new {
 };
 
 /**
- * Make the row that is delivered, and take the turn.
- * @param request  NULL: there is nothing to send, the turn alone is taken
+ * Insert the row to deliver, and mark the callback as made.
+ * @param request  NULL: nothing is sent, the callback is only marked
  * @return 0; -EALREADY it was taken; -EIO; -ENOMEM
  */
 int store_callback_make(struct store *s, const struct callback_due *due,
 			const struct callback_new *callback);
 
-/* One try that was begun. */
+/* A delivery attempt that was begun. */
 struct callback_claim {
 	int64_t id;
 	int64_t number; /* of the try, from 1 */
@@ -52,7 +53,8 @@ struct callback_claim {
 };
 
 /**
- * Begin the next try that is due: until claimed_until it is ours.
+ * Begin the next attempt that is due: no other sender takes it until
+ * claimed_until.
  * @return 1; 0 nothing is due; -EIO; -ENOMEM
  */
 int store_callback_claim(struct store *s, int64_t now, int64_t claimed_until,
@@ -69,19 +71,20 @@ struct callback_result {
 	int64_t next_at; /* of the next try, unless this was the last */
 };
 
-/** Note how a try ended. @return 0; -EIO */
+/** Record the result of an attempt. @return 0; -EIO */
 int store_callback_end(struct store *s, const struct callback_claim *claim,
 		       const struct callback_result *result);
 
-/** Tries of a callback, in order: new array. @return 0; -EIO; -ENOMEM */
+/** Read the attempts of a callback, in order: new array. @return 0; -EIO;
+ * -ENOMEM */
 int store_callback_tries(struct store *s, int64_t id, json_t **ret);
 
-/** A template {id, method, content_type, body} by its name.
+/** Find a template {id, method, content_type, body} by its name.
  * @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_callback_template(struct store *s, const char *name, json_t **ret);
 
-/** record_children_h of tests: keeps callback_secret encrypted. Without one
- * `has_callback_secret` keeps the one that is there. */
+/** record_children_h of tests: keeps callback_secret encrypted. Without a
+ * secret, `has_callback_secret` keeps the stored one. */
 struct db;
 int store_test_secret(struct store *s, struct db *db, int64_t id,
 		      json_t *values);

@@ -126,8 +126,9 @@ static json_t *passwords_by_user(json_t *before)
 	return users;
 }
 
-/* The password a new entry brings, or, as the nth of its username, the one of
- * the nth in the pool. @return new reference; NULL: none */
+/* Get the password of a new entry: its own, or that of the nth entry of the
+ * same username in the pool if this is the nth. @return new reference; NULL:
+ * none */
 static json_t *password_of(json_t *credential, json_t *users)
 {
 	json_t *password = json_object_get(credential, "password");

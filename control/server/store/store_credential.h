@@ -12,9 +12,9 @@ struct db;
 struct store;
 
 /**
- * Replace a pool's credentials by values["credentials"] (record_children_h).
- * One without a password, but with `has_password`, keeps the password that
- * the pool has for its username (the nth of a username that of the nth).
+ * Replace a pool's credentials by values["credentials"] (record_children_h). An
+ * entry with `has_password` and without a password keeps the password of its
+ * username in the pool (the nth entry of a username that of the nth).
  * @return 0; -ENOMEM; -EIO
  */
 int store_credentials_replace(struct store *s, struct db *db, int64_t pool_id,

@@ -14,9 +14,9 @@
 struct db *store_reader(struct store *s);
 
 /**
- * How often this process has changed the database: what a reader found is
- * still so as long as the figure read before is the same. (The process has the
- * SQLite file for itself.) Thread: any.
+ * Count the changes that this process made to the database. As long as the
+ * count is the same, what was read is still valid: no other process uses the
+ * file. Thread: any.
  */
 uint64_t store_changes(const struct store *s);
 
@@ -30,7 +30,7 @@ bool store_total(struct store *s, const char *table, int64_t *ret);
 void store_total_keep(struct store *s, const char *table, uint64_t changes,
 		      int64_t rows);
 
-/** What files of this folder keep with a store, one pointer each. */
+/** Caches of this folder's files, one pointer each per store. */
 enum store_cache {
 	STORE_CACHE_RUNS, /* runs written as text */
 	STORE_CACHE_KEYS, /* keys that were read */
@@ -40,11 +40,11 @@ typedef void(store_cache_free_h)(void *cache);
 
 /** @return NULL: nothing is kept yet */
 void *store_cache(const struct store *s, enum store_cache which);
-/** Keep it until the store ends. Only once. */
+/** Set a cache, once; it is released with the store. */
 void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 		      store_cache_free_h *free_h);
 
-/** The claim of the request that this store serves; NULL: none. */
+/** The Idempotency-Key that the request has claimed; NULL: none. */
 struct idempotency;
 const struct idempotency **store_claim(struct store *s);
 /** Note within its transaction what that request starts; 0 without a claim. */

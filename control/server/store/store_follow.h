@@ -1,5 +1,5 @@
 /**
- * What follows a run: its next attempt, the next test of its project run.
+ * Work that follows a run: its next attempt, the next test of its project run.
  * Every function is one transaction that compares and sets; times are ms since
  * 1970.
  * Thread: the owner of the store.
@@ -30,10 +30,11 @@ struct retry_turn {
 		       * the key file is another one */
 };
 
-/** The next one. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next failed run that is due to start again. @return 1; 0 none;
+ * -EIO; -ENOMEM */
 int store_retry_next(struct store *s, struct retry_turn *ret);
 
-/** It cannot start again: the failure is final, and the callback due. */
+/** Note that it cannot start again: the failure is final, its callback due. */
 int store_retry_refuse(struct store *s, int64_t run_id);
 
 struct project_run_new {
@@ -57,8 +58,9 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
 			     int64_t *ret_id);
 
 /**
- * Read one as it is polled: run_status, project_id, total_tests,
- * tests_started, tests_passed, tests_failed, created_at, stopped_at, runs.
+ * Read a project run for a client that polls: run_status, project_id,
+ * total_tests, tests_started, tests_passed, tests_failed, created_at,
+ * stopped_at, runs.
  * @param page      of its runs; NULL: all of them
  * @param ret_runs  how many it has; may be NULL
  * @return 0; -ENOENT; -EIO; -ENOMEM
@@ -68,7 +70,7 @@ int store_project_run_get(struct store *s, const char *uuid,
 			  int64_t *ret_runs);
 
 /**
- * Call off what waits, and stop the run in progress.
+ * Stop a project run: cancel tests that wait, stop the run in progress.
  * @return 0; -ENOENT; -EALREADY it is stopping or over; -EIO
  */
 int store_project_run_stop(struct store *s, const char *uuid, int64_t now);
@@ -79,11 +81,11 @@ int store_project_run_stop(struct store *s, const char *uuid, int64_t now);
  */
 int store_project_run_revoke(struct store *s, const char *uuid);
 
-/** Tests whose last attempt is over end, and with the last one the project
- * run. @return 1 something moved; 0; -EIO */
+/** End tests whose last attempt is over, and project runs whose tests all are.
+ * @return 1 something moved; 0; -EIO */
 int store_project_runs_advance(struct store *s, int64_t now);
 
-/* A test whose turn it is. */
+/* The next test to start of a project run. */
 struct project_turn {
 	int64_t project_run_id;
 	int64_t position;
@@ -98,7 +100,7 @@ struct project_turn {
 int store_project_turn_next(struct store *s, struct project_turn *ret);
 
 /**
- * The test could not be started: an errored run says why.
+ * Record that the test could not be started: as an errored run with the reason.
  * @param test  of store_test_load(); NULL: it is gone
  * @return 0; -EALREADY the turn was taken; -EIO; -ENOMEM
  */

@@ -72,7 +72,7 @@ int store_idempotency_claim(struct store *s, const struct idempotency *i,
 		       "FROM idempotency WHERE key_id = $1 AND name = $2",
 		       params, 2, kept_row, &found);
 	if (err == 0)
-		return -EBUSY; /* dropped at this moment: ask again */
+		return -EBUSY; /* it was dropped meanwhile: claim again */
 	if (err < 0)
 		return err;
 	*status = found.status;

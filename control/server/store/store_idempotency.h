@@ -19,10 +19,11 @@ struct idempotency {
 };
 
 /**
- * Claim a name for a request, or find the answer of the one that has it.
- * Names older than IDEMPOTENCY_MS are forgotten; so are, at the next start,
- * those of requests that a crash cut off before they started anything. Until
- * it is finished or dropped, what the store starts belongs to the claim.
+ * Claim an Idempotency-Key for a request, or find the answer of the request
+ * that has it. Keys expire after IDEMPOTENCY_MS; the next start of the
+ * controller also frees those of requests that a crash interrupted before they
+ * started a run. Until the claim is finished or dropped, runs that the store
+ * starts belong to it.
  * @param i         kept by reference until then
  * @param now_ms    wall clock
  * @param status    receives the answer's status, with 1
@@ -39,7 +40,7 @@ int store_idempotency_claim(struct store *s, const struct idempotency *i,
 int store_idempotency_finish(struct store *s, const struct idempotency *i,
 			     unsigned status, json_t *response);
 
-/** Nothing was done for a claimed request: the name is free. @return 0; -EIO */
+/** Free the key of a claimed request that changed nothing. @return 0; -EIO */
 int store_idempotency_drop(struct store *s, const struct idempotency *i);
 
 #endif

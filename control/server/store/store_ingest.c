@@ -221,7 +221,7 @@ static int insert_items(struct db *db, const struct lease_view *v,
 	return 0;
 }
 
-/* The number and those behind it that came before it. */
+/* Advance next_seq over this number and later ones that arrived before it. */
 static int advance_seq(struct db *db, const char *lease_id, int64_t *next)
 {
 	for (;;) {
@@ -407,7 +407,7 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 
 	(void)columns;
 	if (!measure_parse(row[2].bytes, &p.measure))
-		return 0; /* of a newer controller */
+		return 0; /* stored by a newer controller */
 	if (row[13].type == DB_TEXT)
 		p.sketch = json_loadb(row[13].bytes, row[13].len, 0, NULL);
 	err = reading->point_h(&p, reading->arg);

@@ -1,7 +1,7 @@
 /**
- * What agents upload, and reading it back for the judge and the report. An
- * upload and its rows are one transaction, known by its sequence number, so
- * that it counts once however often it is sent.
+ * Uploads of agents, and reading them for the judge and the report. An upload
+ * and its rows are one transaction with its sequence number: an upload that is
+ * repeated is stored once.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_INGEST_H
@@ -34,7 +34,7 @@ struct ingest_result {
 	int64_t next_seq;
 };
 
-/* Items of one upload; a minute of a busy engine is far below. */
+/* Items of one upload, more than a busy engine makes in a minute. */
 #define INGEST_ITEMS_MAX 20000
 
 /**
@@ -82,7 +82,7 @@ int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg);
 
-/** Read the first of them by their time, where agents share a run. */
+/** Read the first SIP messages of a run by their time, over all agents. */
 int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			       ingest_row_h *row_h, void *arg);
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* last_used_at need not be finer, and a write a request would be slow */
+/* last_used_at is updated at most this often: a write for each request would be
+ * slow */
 #define USE_NOTED_MS 60000
 
 static const struct {
@@ -110,8 +111,8 @@ static int hash_row(const struct db_value *row, size_t columns, void *arg)
 	return str_copy(v->rights, sizeof(v->rights), row[2].bytes);
 }
 
-/* Rows of keys as this thread has read them; all end with the next change of
- * the database, whatever it was. */
+/* Keys that this thread has read. Any change of the database drops all of them.
+ */
 #define CACHED_KEYS 8
 
 struct key_cache {
@@ -195,7 +196,7 @@ static void note_use(struct store *s, int64_t id, int64_t now_ms)
 	const struct db_value params[] = {DB_I(id), DB_I(now_ms)};
 	struct db *db;
 
-	/* it is a courtesy: a request does not fail for it */
+	/* a request does not fail because last_used_at was not written */
 	if (store_write_begin(s, &db))
 		return;
 	store_write_end(s, db_query(db,

@@ -21,7 +21,7 @@ struct api_key {
 /** Parse "read", "run", "write" or "admin". @return 0; -EINVAL */
 int right_parse(const char *text, enum api_right *ret);
 
-/** Its text again; "" for others. */
+/** The text of a right; "" for RIGHT_NONE and RIGHT_AGENT. */
 const char *right_text(enum api_right right);
 
 /** Make the public half and the secret of a new key. */

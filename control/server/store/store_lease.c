@@ -109,7 +109,7 @@ int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 	return changed < 0 ? changed : 1;
 }
 
-/* All roles confirmed: the run is running. */
+/* Set the run to running when all roles are confirmed. */
 static int run_started(struct db *db, int64_t run_id, int64_t now)
 {
 	const struct db_value params[] = {DB_I(run_id), DB_I(now)};
@@ -143,7 +143,7 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 	if (err)
 		return err;
 	if (strcmp(v.state, "started") == 0)
-		return 0; /* our answer was lost */
+		return 0; /* a repeated request: our answer was lost */
 	err = lease_exec(db,
 			 "UPDATE lease SET state = 'started', "
 			 "started_at = $3, expires_at = $4 WHERE id = $1 "
@@ -167,7 +167,7 @@ int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 	return err < 0 ? err : 0;
 }
 
-/* A run's progress is that of its slowest role. */
+/* The progress of a run is that of its slowest role. */
 static int renew(struct db *db, const struct lease_view *v,
 		 const char *lease_id, double progress,
 		 const struct lease_times *times)
@@ -214,7 +214,7 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		err = -ESTALE;
 	if (!err && v.stopping_at &&
 	    v.stopping_at + LEASE_STOPPING_MS < times->now)
-		err = -ESTALE; /* the sweeper will take it away */
+		err = -ESTALE; /* the sweeper ends the lease */
 	if (!err)
 		err = renew(db, &v, lease_id, progress, times);
 	err = store_write_end(s, err);
@@ -257,13 +257,13 @@ int lease_disconnect(struct store *s, int64_t agent_id,
 
 /* ---- the barrier between steps ---- */
 
-/* Every parked role hears of the barrier before the instant comes. */
+/* Time until the common start: every parked request is answered before. */
 #define GO_DELAY_MS 250
 
 /* Steps in which a role can be at most. */
 #define STEP_MAX 1000
 
-/* A run of one role has no other role to synchronise with. */
+/* A run of one role waits for no other role. */
 static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 {
 	const struct db_value params[] = {DB_I(run_id)};
@@ -340,7 +340,7 @@ int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 
 struct missing {
 	json_t *ranges;
-	int64_t expected; /* next number that should be there */
+	int64_t expected; /* next expected number */
 	int err;
 };
 
@@ -366,7 +366,7 @@ static int seq_row(const struct db_value *row, size_t columns, void *arg)
 	return m->err;
 }
 
-/* @return 0 all there; -EBUSY and the ranges */
+/* @return 0 no upload is missing; -EBUSY and the ranges */
 static int find_missing(struct db *db, const char *lease_id, int64_t next_seq,
 			int64_t last_seq, json_t **ret)
 {
@@ -394,7 +394,7 @@ static int find_missing(struct db *db, const char *lease_id, int64_t next_seq,
 	return err < 0 ? err : 0;
 }
 
-/* What an outcome means for the run. */
+/* Change the run by the outcome of a lease. */
 static int run_outcome(struct db *db, const struct lease_view *v,
 		       const struct lease_end *end, int64_t now)
 {
@@ -435,7 +435,7 @@ static int finish(struct db *db, const struct lease_view *v,
 			 "WHERE id = $1 AND state = 'started'",
 			 LEASE_PARAMS(params));
 	if (err <= 0)
-		return err; /* ended before: late uploads were welcome */
+		return err; /* it had ended; late uploads were still accepted */
 	return run_outcome(db, v, end, now);
 }
 

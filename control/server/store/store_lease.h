@@ -15,15 +15,16 @@ struct store;
 
 struct lease_times {
 	int64_t now;
-	int64_t offer_ms; /* an offer stands so long unconfirmed */
-	int64_t lease_ms; /* a started lease stands so long unrenewed */
-	int64_t grace_ms; /* uploads are taken so long after its end */
+	int64_t offer_ms; /* time to confirm an offer */
+	int64_t lease_ms; /* time between renewals of a started lease */
+	int64_t grace_ms; /* uploads are accepted for this long after its end */
 };
 
-/* A poll's stale list must not end a lease that started meanwhile. */
+/* A lease younger than this is not ended because a poll does not list it: it
+ * may have started after the poll was sent. */
 #define LEASE_FRESH_MS 10000
 
-/* After a cancel a job may take so long to end, at most. */
+/* Longest time that a job may take to end after a cancel. */
 #define LEASE_STOPPING_MS 120000
 
 struct lease_poll {
@@ -38,10 +39,10 @@ struct lease_poll {
 };
 
 /**
- * Note that the agent lives (a poll that a later one has replaced gets no
- * jobs), take away what it has lost, and offer it what
- * waits in its pool: all roles of a run together, if need be spread over the
- * pool's agents, each role to an agent that has the capabilities it needs.
+ * Record that the agent is alive (a poll that a later one has replaced gets no
+ * jobs), end leases that it no longer holds, and offer it waiting leases of its
+ * pool: all roles of a run together, if need be spread over the pool's agents,
+ * each role to an agent that has the capabilities it needs.
  * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}
  * @param ret_spread true: another agent was given a part and is to be woken
  * @return 0; -ENOENT no such agent; -EIO; -ENOMEM
@@ -50,10 +51,10 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 	       const struct lease_times *times, json_t **ret_jobs,
 	       bool *ret_spread);
 
-/* The calls below answer alike: -ENOENT no such lease, or another agent's;
- * -ESTALE it is over for this agent: it drops the job. */
+/* Return values of all functions below: -ENOENT no such lease, or another
+ * agent's; -ESTALE the lease is over for this agent, which drops the job. */
 
-/** The agent confirms an offer; again is as once. */
+/** Confirm an offer; may be repeated. */
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 		const struct lease_times *times);
 
@@ -63,11 +64,11 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		bool *ret_cancel);
 
 /**
- * The role is ready with a step.
+ * Report a role ready for the next step.
  * @param ret_go_in_ms  when the next one starts, the same instant for all
  * @param ret_last      true: this call completed the barrier, wake the others
  * @return 0 go; -EAGAIN others are not ready; -ECANCELED the run is to stop;
- *         -ERANGE it cannot be there yet
+ * -ERANGE the role cannot have reached that step yet
  */
 int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 		int64_t step, const struct lease_times *times,
@@ -79,11 +80,11 @@ struct lease_end {
 	int64_t last_seq;
 };
 
-/* Ranges named in one answer. */
+/* Missing ranges listed in one answer. */
 #define LEASE_MISSING_MAX 100
 
 /**
- * The job is over.
+ * End a lease: the job is over.
  * @param ret_missing  with -EBUSY: new array of [from, to]
  * @return 0; -EBUSY uploads are missing
  */
@@ -91,7 +92,7 @@ int lease_finish(struct store *s, int64_t agent_id, const char *lease_id,
 		 const struct lease_end *end, const struct lease_times *times,
 		 json_t **ret_missing);
 
-/** The agent goes away: its offers wait again, its started leases are lost. */
+/** Disconnect an agent: its offers wait again, its started leases are lost. */
 int lease_disconnect(struct store *s, int64_t agent_id,
 		     const struct lease_times *times);
 

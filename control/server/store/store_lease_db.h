@@ -1,6 +1,6 @@
 /**
- * What the files of the leases share. Included by store_lease_*.c,
- * store_ingest*.c only.
+ * Shared by the files on leases. Included by store_lease_*.c, store_ingest*.c
+ * only.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_DB_H
 #define OFFHOOK_SERVER_STORE_STORE_LEASE_DB_H
@@ -11,17 +11,17 @@
 #include <jansson.h>
 
 /**
- * An active run starts to stop: its reason is kept, what waits is cancelled.
+ * Begin to stop an active run: keep the reason, cancel waiting leases.
  * @return 1; 0 it was stopping or over already; -EIO
  */
 int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 		       const char *text, int64_t now);
 
 /**
- * Let runs have no further attempt. Of one that was due, the failure is final
+ * Cancel further attempts of runs. If one was due, the failure becomes final
  * and its callback due.
  * @param column  of run, never from outside
- * @return how many were to have one, or might have had; -EIO
+ * @return number of runs that had, or could have had, a further attempt; -EIO
  */
 int retry_call_off(struct db *db, const char *column, int64_t value);
 
@@ -29,13 +29,13 @@ int retry_call_off(struct db *db, const char *column, int64_t value);
 int lease_exec(struct db *db, const char *sql, const struct db_value *params,
 	       size_t count);
 
-/** First column of the first row as integer, 0 without a row. */
+/** Read the first column of the first row as integer; 0 without a row. */
 int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 		  size_t count, int64_t *ret);
 
-/* In WHERE of what looks for runs that are not over. SQLite uses the partial
- * index run_active only where its own condition stands there in these words;
- * without them each query reads all runs that are stored. */
+/* Condition for runs that are not over. SQLite uses the partial index
+ * run_active only if the query has the index's condition in exactly these
+ * words; otherwise it reads all stored runs. */
 #define RUN_ACTIVE "phase <> 'done' "
 
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
@@ -61,7 +61,7 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 int callback_seal(struct store *s, json_t *callback, uint8_t **ret,
 		  size_t *ret_len);
 
-/** A run's callback, if its test wants one; borrowed, or NULL. */
+/** Get the callback of a test. @return borrowed; NULL: the test wants none */
 json_t *callback_wanted(const json_t *test);
 
 #endif

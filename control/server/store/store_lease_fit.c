@@ -22,7 +22,7 @@ static json_t *texts_of(const struct db_value *value)
 					     value->len, 0, NULL)
 				: NULL;
 
-	/* agents may report anything: what is no text is no capability */
+	/* agents may report anything: other types than text are ignored */
 	for (size_t i = json_array_size(array); i > 0; i--)
 		if (!json_is_string(json_array_get(array, i - 1)))
 			json_array_remove(array, i - 1);
@@ -107,8 +107,9 @@ void fit_release(struct fit *f)
 
 /* ---- comparing ---- */
 
-/* A capability is KIND:VALUE. An agent that reports nothing of a kind does not
- * know the kind (another version): it is asked, and says itself what it lacks. */
+/* A capability is KIND:VALUE. An agent that reports no capability of a kind
+ * does not know the kind (another version): it gets the job and refuses it
+ * itself if it cannot. */
 static bool agent_has(const struct fit_agent *agent, const char *need)
 {
 	size_t kind = strcspn(need, ":") + 1;

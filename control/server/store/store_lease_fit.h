@@ -1,8 +1,8 @@
 /**
  * Which agents of its pool can carry out the roles of a run: room, and the
- * capabilities that a role needs (docs/internals/orchestration.md). This is the only
- * place where needs and capabilities are compared: polls place runs by it, and
- * what a queued run waits for is worked out with it.
+ * capabilities that a role needs (docs/internals/orchestration.md). Needs and
+ * capabilities are compared only here: for polls that place runs, and for the
+ * sentence that says what a queued run waits for.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_FIT_H
@@ -55,7 +55,7 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret);
 
 void fit_release(struct fit *f);
 
-/** Has the agent room and the capabilities for all waiting roles? */
+/** True if the agent has room and capabilities for all waiting roles. */
 bool fit_takes_all(const struct fit *f, const struct fit_agent *agent);
 
 /**

@@ -13,8 +13,8 @@
 /* Runs looked at in one poll: behind so many waiting ones, ask again. */
 #define CANDIDATES_MAX 64
 
-/* A parked poll may be of a connection that is gone: it proves nothing about
- * the agent but when it came in, and the agent's next poll replaces it.
+/* The connection of a parked poll may be lost: the poll proves only that the
+ * agent was alive when it arrived. The agent's next poll replaces it.
  * @return 1 it is the latest; 0 it is not; -ENOENT; -EIO */
 static int note_agent(struct db *db, const struct lease_poll *poll,
 		      const char *features)
@@ -80,7 +80,7 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* The agent no longer holds a started lease: it has restarted. */
+/* End a started lease that the agent no longer holds: it has restarted. */
 static int take_lost(struct db *db, const struct lease_poll *poll)
 {
 	const struct db_value params[] = {DB_I(poll->agent_id),
@@ -121,8 +121,8 @@ static int offer(struct db *db, const char *lease_id, int64_t agent_id,
 			  LEASE_PARAMS(params));
 }
 
-/* Which agent gets which role: the polling one all of them; none, where another
- * agent can take the whole run when it polls; else they are shared out. */
+/* Choose an agent for each role: the polling agent for all; nobody if another
+ * agent can take the whole run when it polls; else several agents. */
 static bool choose(const struct fit *f, size_t seats[static FIT_ROLES_MAX])
 {
 	for (size_t a = 0; a < f->agent_count; a++) {
@@ -159,8 +159,8 @@ static int offer_all(struct db *db, const struct fit *f, int64_t run_id,
 	return err < 0 ? err : given;
 }
 
-/* Give a run's waiting leases away, all of them or none. The polling agent
- * stands first, with the room that it says it has.
+/* Offer all waiting leases of a run, or none. The polling agent is first, with
+ * the room that it reports.
  * @return leases given to the polling agent */
 static int place_run(struct db *db, const struct lease_poll *poll,
 		     const struct lease_times *times, int64_t run_id,
@@ -292,9 +292,9 @@ static int job_row(const struct db_value *row, size_t columns, void *arg)
 	return jobs->err;
 }
 
-/* What stands for this agent and it has not heard of: just placed, or placed
- * by another agent's poll. Never twice: if the answer is lost, the offer
- * lapses and is made again. */
+/* Collect offers that this agent was not told of: made by this poll or by
+ * another agent's. Each is told once; if the answer is lost, the offer lapses
+ * and is made again. */
 static int deliver(struct store *s, struct db *db,
 		   const struct lease_poll *poll,
 		   const struct lease_times *times, json_t *array)

@@ -113,8 +113,8 @@ static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 	return err < 0 ? err : 0;
 }
 
-/* What a run that may start again needs for it: the test as it had it.
- * Without a retry *ret stays NULL. */
+/* Encrypt the test of a run for its further attempts. Without retries *ret
+ * stays NULL. */
 static int seal_retry(struct store *s, const struct run_new *run, uint8_t **ret,
 		      size_t *ret_len)
 {
@@ -132,7 +132,7 @@ static int seal_retry(struct store *s, const struct run_new *run, uint8_t **ret,
 	return err;
 }
 
-/* The turn that this run is belongs to one run only. */
+/* A turn of a project run, schedule or retry starts one run only. */
 static int take_turn(struct db *db, const struct run_new *run)
 {
 	const struct db_value retry[] = {DB_I(run->retry_of_id)};

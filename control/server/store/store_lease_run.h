@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "control/server/store/store_lease.h"
 
-/** A test as it is now, for a run.
+/** Read a test as it is now, for a run.
  * @param id    0: by name
  * @param ret   new object: id, name, scenario, project_id, project_name,
  *              agentpool_id, agentpool_name, tags, steps, conditions, record,
@@ -19,11 +19,12 @@
 int store_test_load(struct store *s, int64_t id, const char *name,
 		    json_t **ret);
 
-/** A pool's credentials as a job carries them, passwords decrypted: new array.
+/** Read a pool's credentials as a job carries them, passwords decrypted: new
+ * array.
  * @return 0; -ENOENT; -EBADMSG a password of another key; -EIO; -ENOMEM */
 int store_pool_load(struct store *s, int64_t pool_id, json_t **ret);
 
-/** A target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
+/** Read a target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_target_load(struct store *s, int64_t target_id, json_t **ret);
 
 struct run_role {
@@ -65,9 +66,9 @@ int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id);
 
 /**
- * A user wants the run to stop, and no further attempt of it: the last attempt
- * is stopped if it goes on, and a further one that it may have, or that is due,
- * is called off. A failure that becomes final by that has its callback due.
+ * Stop a run for a user, without further attempts: the last attempt is stopped
+ * if it is in progress, and further attempts are cancelled. A failure that
+ * becomes final by this has its callback due.
  * @param run_id  any attempt
  * @return 0; -ENOENT; -EALREADY the last attempt is stopping or over, and none
  *         is to follow; -EIO
@@ -78,41 +79,43 @@ struct sweep_times {
 	int64_t now;
 	int64_t lease_ms;
 	int64_t claim_timeout_ms;
-	int64_t grace_until; /* leases do not expire before: we were away */
+	/* No lease expires before: agents could not renew while the controller
+	 * was not running. */
+	int64_t grace_until;
 };
 
-/* Beyond max_duration an agent may take so long to end by itself. */
+/* Time that an agent has to end a job by itself after max_duration. */
 #define RUN_OVERTIME_MS 60000
 
 /**
- * Do what time demands: lapsed offers wait again, unrenewed leases are lost,
- * runs without agents or above their duration stop, runs whose leases have
- * all ended go to `judging`.
+ * Apply all timeouts: lapsed offers wait again, unrenewed leases are lost, runs
+ * without agents or above their duration stop, runs whose leases have all ended
+ * go to `judging`.
  * @param ret_changed  true: something moved
  * @return 0; -EIO
  */
 int store_sweep(struct store *s, const struct sweep_times *times,
 		bool *ret_changed);
 
-/* What a run in `judging` is to be judged by. */
+/* Input of the judge for a run in `judging`. */
 struct run_case {
 	int64_t id;
 	char session_id[UUID_TEXT_BYTES];
 	char stop_reason[16]; /* "" none: the run ended by itself */
-	char *description;    /* what was said when it began to stop */
+	char *description;    /* the reason given when it began to stop */
 	json_t *conditions;
 	json_t *specs; /* array: of its roles */
 };
 
-/** The next run to judge. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next run to judge. @return 1; 0 none; -EIO; -ENOMEM */
 int store_run_to_judge(struct store *s, struct run_case *ret);
 void run_case_release(struct run_case *c);
 
 /**
- * A run in `judging` is done. One that failed, or errored, and may start again
- * becomes due for that; without a further attempt its callback becomes due.
+ * End a run in `judging`. If it failed or errored and has attempts left, the
+ * next attempt becomes due, else its callback.
  * @param verdicts  NULL: it was not judged
- * @return 1; 0 another one was faster; -EIO
+ * @return 1; 0 another thread ended it first; -EIO
  */
 int store_run_done(struct store *s, int64_t run_id, const char *status,
 		   const char *description, json_t *verdicts, int64_t now);

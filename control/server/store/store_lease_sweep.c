@@ -28,7 +28,7 @@ static void copy(char *dst, size_t size, const struct db_value *value)
 {
 	if (value->type != DB_TEXT)
 		dst[0] = '\0';
-	else /* cut, where it is too long for a sentence */
+	else /* cut if it is too long for a message */
 		snprintf(dst, size, "%s", (const char *)value->bytes);
 }
 
@@ -74,12 +74,14 @@ static int lose(struct db *db, const struct lost_row *lost,
 	return err < 0 ? err : 1;
 }
 
-/* Unrenewed leases, and those of runs that would not stop. */
+/* End leases that were not renewed, and those of runs that did not stop in
+ * time. */
 static int sweep_lost(struct db *db, const struct sweep_times *times)
 {
 	const struct db_value params[] = {
 		DB_I(times->now),
-		/* before the grace is over only what is known to be lost */
+		/* before the grace period ends, only leases that are known to
+		 * be lost */
 		DB_I(times->now >= times->grace_until ? times->now : 1),
 		DB_I(times->now - LEASE_STOPPING_MS - times->lease_ms)};
 	static const char sql[] =
@@ -196,11 +198,11 @@ static int give_up(struct db *db, const struct waiting_row *w,
 			 ": start more agents, or raise their capacity",
 			 w->pool, w->capacity, w->roles);
 	else if ((err = incapable(db, w, times, text, sizeof(text))) <= 0)
-		return err; /* they are busy: it is the run's turn later */
+		return err; /* the agents are busy: the run is placed later */
 	return lease_run_stopping(db, w->run_id, "error", text, times->now);
 }
 
-/* Runs that wait for an agent in vain. */
+/* Stop runs that waited for an agent longer than claim_timeout. */
 static int sweep_waiting(struct db *db, const struct sweep_times *times)
 {
 	const struct db_value params[] = {DB_I(times->now - times->lease_ms)};
@@ -283,7 +285,8 @@ static int sweep_ended(struct db *db)
 		NULL, 0);
 }
 
-/* Nothing to do is the rule: the readers find that out. */
+/* Usually nothing is due: a read-only query finds that out without the write
+ * lock. */
 static int anything_to_do(struct store *s, const struct sweep_times *times,
 			  bool *ret)
 {

@@ -1,5 +1,5 @@
 /**
- * A lease as the files read it that take something from its agent. Included by
+ * The lease and run that a request of an agent is about. Included by
  * control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_VIEW_H
@@ -8,7 +8,7 @@
 #include "control/server/store/db.h"
 #include "control/server/store/store_lease.h"
 
-/* A lease with what its run says. */
+/* A lease with fields of its run. */
 struct lease_view {
 	bool found;
 	int64_t run_id;
@@ -23,7 +23,8 @@ struct lease_view {
 	int64_t go_at;
 };
 
-/** @return 0; -ENOENT not there or another agent's; -ESTALE nobody's; -EIO */
+/** Read a lease. @return 0; -ENOENT no such lease, or another agent's; -ESTALE
+ * no agent has it; -EIO */
 int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	       struct lease_view *ret);
 

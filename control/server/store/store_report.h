@@ -38,7 +38,7 @@ int store_report_run(struct store *store, const char *session_id,
 void report_run_release(struct report_run *run);
 
 /**
- * How a run goes on that failed and starts again (retries_on_failure).
+ * Read the state of the last attempt of a run (retries_on_failure).
  * @param is_public  links are the public ones
  * @param ret  null: this attempt is the last one. Else {status, attempt, link}
  *             of the last one: status is `running` while a further attempt is

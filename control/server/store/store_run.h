@@ -62,9 +62,9 @@ struct run_status {
 };
 
 /**
- * Read what `status` says of a run: asked so often that it has a way of its own.
- * It follows the attempts (retries_on_failure): the run is in progress until
- * its last attempt is over; then that one is added, with `attempt` and
+ * Read what GET /runs/ID/status shows of a run, without a tree as clients poll
+ * it. It follows the attempts (retries_on_failure): the run is in progress
+ * until its last attempt is over; then that one is added, with `attempt` and
  * `retry_of`.
  * @return 0; -ENOENT; -EIO; -ENOMEM; -EMSGSIZE
  */
@@ -75,13 +75,13 @@ int store_run_status_last(struct store *s, int64_t test_id,
 			  struct run_status *status);
 
 /**
- * The word for a status in polled answers with session_status_alias: clients
- * of that option know `running`, `passed` and `failed` only.
+ * The status word with session_status_alias, for clients that know only
+ * `running`, `passed` and `failed`.
  * @return status, or "failed" for `errored` and `stopped`
  */
 const char *run_status_alias(const char *status);
 
-/** The conditions of a run, overrides applied. @return 0; -ENOENT; -EIO */
+/** Read the conditions of a run, overrides applied. @return 0; -ENOENT; -EIO */
 int store_run_conditions(struct store *s, int64_t run_id, json_t **ret);
 
 /** Read the latest run of a test as a listing has it, with `attempt` and

@@ -1,4 +1,4 @@
-/** What reading runs and listing them share. */
+/** Shared by store_run.c and store_run_list.c. */
 #ifndef OFFHOOK_SERVER_STORE_STORE_RUN_INTERNAL_H
 #define OFFHOOK_SERVER_STORE_STORE_RUN_INTERNAL_H
 

@@ -1,7 +1,7 @@
 /**
- * Schedules: what is due, and what became of it. Every change is one transaction
- * that compares and sets, so that several controllers may look; times are ms
- * since 1970.
+ * Schedules: which are due, and the result of each time. Every change is one
+ * transaction that compares and sets, so that several controllers may look;
+ * times are ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_SCHEDULE_H
@@ -19,11 +19,11 @@ struct store;
 /* Events that are kept of a schedule; older ones go. */
 #define SCHEDULE_EVENTS_MAX 100
 
-/* A schedule one of whose times has come. */
+/* A schedule that is due. */
 struct schedule_turn {
 	int64_t id;
 	int64_t due_at;
-	bool waited;     /* it had to wait for the run before */
+	bool waited;     /* it has waited for the run before */
 	bool is_waiting; /* an earlier time of it does */
 	int64_t next_at; /* set by the caller; 0: there is none */
 	char name[256];
@@ -41,11 +41,11 @@ struct schedule_turn {
 
 void schedule_turn_release(struct schedule_turn *turn);
 
-/** The next one that is due. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next one that is due. @return 1; 0 none; -EIO; -ENOMEM */
 int store_schedule_due(struct store *s, int64_t now, struct schedule_turn *ret);
 
-/** The next one that waits for the run before, of those with an id above
- * after. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next one that waits for the run before, with an id above `after`.
+ * @return 1; 0 none; -EIO; -ENOMEM */
 int store_schedule_waiting(struct store *s, int64_t after,
 			   struct schedule_turn *ret);
 
@@ -59,7 +59,7 @@ int store_schedule_busy(struct store *s, int64_t id,
 			char ret[static UUID_TEXT_BYTES]);
 
 /**
- * Take a turn without a run, and note why.
+ * Record a time that starts no run, with the reason.
  * @param outcome  "skipped", "waiting": starts when the run before is over,
  *                 "missed" or "refused"
  * @return 0; -EALREADY it was taken, or the schedule changed; -EIO
@@ -68,7 +68,7 @@ int store_schedule_pass(struct store *s, const struct schedule_turn *turn,
 			const char *outcome, const char *detail, int64_t now);
 
 /**
- * Take a turn within the transaction that makes its run.
+ * Record a time in the transaction that makes its run.
  * @param session_id        of the run, or NULL
  * @param project_run_uuid  of the project run, or NULL
  * @return 0; -EALREADY; -EIO
@@ -77,7 +77,7 @@ int schedule_take(struct db *db, const struct schedule_turn *turn,
 		  const char *session_id, const char *project_run_uuid,
 		  int64_t now);
 
-/** The latest events, newest first: new array. @return 0; -EIO; -ENOMEM */
+/** Read the latest events, newest first: new array. @return 0; -EIO; -ENOMEM */
 int store_schedule_history(struct store *s, int64_t id, unsigned count,
 			   json_t **ret);
 

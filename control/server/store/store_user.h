@@ -15,7 +15,7 @@
 #define USER_NAME_BYTES     101
 #define USER_PASSWORD_BYTES 128 /* of its argon2id hash, crypto_pwhash_str() */
 
-/* A session ends so long after its last request, and after its beginning. */
+/* A session ends this long after its last request, and after its beginning. */
 #define SESSION_IDLE_MS (12 * INT64_C(3600000))
 #define SESSION_MS      (7 * INT64_C(86400000))
 
@@ -26,10 +26,10 @@ struct web_user {
 	enum api_right right;
 };
 
-/** Number of users. @return 0; -EIO */
+/** Count the users. @return 0; -EIO */
 int store_user_count(struct store *s, int64_t *ret);
 
-/** Number of those who may do everything. @return 0; -EIO */
+/** Count the users with the right admin. @return 0; -EIO */
 int store_user_admins(struct store *s, int64_t *ret);
 
 /** A record_children_h: a new password ends the sessions of its user. */
@@ -40,14 +40,14 @@ int store_user_children(struct store *s, struct db *db, int64_t id,
 int store_user_find(struct store *s, const char *name, struct web_user *ret);
 
 /**
- * Make a user, or give one a new password, which ends his sessions.
+ * Make a user, or give one a new password, which ends the user's sessions.
  * @param rights  "read"...; NULL: as they are (new: admin)
  * @return 0 and the id; -EIO
  */
 int store_user_put(struct store *s, const char *name, const char *password_hash,
 		   const char *rights, int64_t *ret_id);
 
-/** Make the first user, who may do everything.
+/** Make the first user, with the right admin.
  * @return 0 and the id; -EEXIST there is one already; -EIO */
 int store_user_first(struct store *s, const char *name,
 		     const char *password_hash, int64_t *ret_id);

@@ -22,10 +22,10 @@ struct waiting_times {
 };
 
 /**
- * Say what keeps a run in the queue: no agent online in its pool, agents that
- * are too few, busy, silent or lack a capability (store_lease_fit.h). The rules
- * are those of store_lease_poll.c: runs in the order of their ids, all roles of
- * a run together.
+ * Say why a run is queued: no agent online in its pool, agents that are too
+ * few, busy, silent or lack a capability (store_lease_fit.h). The rules are
+ * those of store_lease_poll.c: runs in the order of their ids, all roles of a
+ * run together.
  * @param text  a sentence; written only if the result is 1
  * @return 1; 0 the run has its agents, the next poll places it, it is over, or
  *         there is none; -EIO
