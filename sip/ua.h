@@ -9,32 +9,17 @@
 #ifndef OFFHOOK_SIP_UA_H
 #define OFFHOOK_SIP_UA_H
 
-#include "media/params.h"
 #include "sip/account.h"
 #include "sip/call.h"
 #include "sip/host.h"
+#include "sip/trace.h"
 
 struct sip_ua;
 
-/* ---- the message trace ---- */
-
-/** A whole SIP message as sent or received. */
-struct sip_trace {
-	int64_t mono_ns;
-	bool sent;
-	enum sip_transport transport;
-	struct media_addr local;
-	struct media_addr peer;
-	const char *data; /* not terminated */
-	size_t len;
-};
-typedef void(sip_message_h)(const struct sip_trace *trace, void *arg);
-/** A table or queue that peers fill has reached its limit; the reason says which
- * one, and what happens beyond it. Once for each limit, for the log; the handler
- * must not call functions of this interface. */
+/** A table or queue that peers fill has reached its limit: once for each limit, for
+ * the log. The handler must not call functions of this interface.
+ * @param reason  which limit, and what happens beyond it */
 typedef void(sip_full_h)(const char *reason, void *arg);
-
-/* ---- the user agent ---- */
 
 struct sip_ua_params {
 	const char *bind_addr; /* IPv4 or IPv6 literal, not "any" */

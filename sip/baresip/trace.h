@@ -7,7 +7,7 @@
 #define OFFHOOK_SIP_BARESIP_TRACE_H
 
 #include "base/buf.h"
-#include "sip/ua.h"
+#include "sip/trace.h"
 
 #define BARESIP_MESSAGE_MAX 65536 /* bytes of one; a longer one is left out */
 #define BARESIP_LINE_BYTES  256   /* of a line of the log; cut */

@@ -7,7 +7,7 @@
 
 #include <re.h>
 
-#include "sip/ua.h"
+#include "sip/trace.h"
 
 /** All are set; none may release the transport. */
 struct transport_handlers {
@@ -24,7 +24,7 @@ struct transport_handlers {
 	/* A message is about to be handed to the socket, or came. */
 	sip_message_h *trace_h;
 	/* A ceiling was reached; see ceiling.h. */
-	sip_full_h *full_h;
+	void (*full_h)(const char *reason, void *arg);
 	void *arg; /* of all handlers */
 };
 
