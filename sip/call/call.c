@@ -25,7 +25,6 @@
 #include "sip/sdp/sdp_crypto.h"
 #include "sip/transaction/client_transaction.h"
 #include "sip/transaction/transaction_layer.h"
-#include "sip/transport/deferred.h"
 #include "sip/transport/transport.h"
 
 static void call_destructor(void *arg)
@@ -33,7 +32,7 @@ static void call_destructor(void *arg)
 	struct sip_call *call = arg;
 
 	call_table_remove(call->user->table, &call->he);
-	deferred_cancel(&call->events.due);
+	call_event_release(&call->events);
 	mono_timer_cancel(&call->end.tmr);
 	mono_timer_cancel(&call->uac.tmr_ring);
 	mono_timer_cancel(&call->uas.tmr_ok);
@@ -45,12 +44,9 @@ static void call_destructor(void *arg)
 	list_flush(&call->reliable.queue);
 	mem_deref(call->reliable.mb);
 	session_timer_stop(&call->timer);
-	list_flush(&call->events.queue);
 	list_flush(&call->branches.answered);
 	list_flush(&call->branches.early);
-	list_flush(&call->redirect.targets);
-	list_flush(&call->redirect.tried);
-	mem_deref(call->events.closed);
+	redirect_release(&call->redirect);
 	mem_deref(call->uac.ack);
 	mem_deref(call->uac.ack_mb);
 	mem_deref(call->uas.transaction);
@@ -116,12 +112,11 @@ int call_new(struct sip_call **ret, const struct call_user *user, bool outgoing,
 	call->session.id = random_u32() >> 1;
 	call->session.version = 1;
 	buf_init(&call->session.sdp, SDP_TEXT_MAX);
-	call->events.closed = call_event_new();
-	if (!call->events.closed) {
-		mem_deref(call);
-		return -ENOMEM;
-	}
-	err = originator_digest(&call->digest, call->origin);
+	err = call_event_init(&call->events, call,
+			      transport_deferred(call->transport),
+			      call->end.warning);
+	if (!err)
+		err = originator_digest(&call->digest, call->origin);
 	if (err) {
 		mem_deref(call);
 		return err;
@@ -166,6 +161,7 @@ void call_close(struct sip_call *call)
 	call->events.closed = NULL;
 	call->handlers->closing_h(call);
 	call->state = CALL_DONE;
+	call->events.over = true;
 	mono_timer_cancel(&call->end.tmr);
 	mono_timer_cancel(&call->uac.tmr_ring);
 	call->handlers->stop_h(call);
@@ -179,7 +175,7 @@ void call_close(struct sip_call *call)
 	event->end = call->end.how;
 	event->bye_ok_ns = call->end.bye_ok_ns;
 	str_print(event->reason, sizeof(event->reason), "%s", call->end.reason);
-	call_event_append(call, event);
+	call_event_append(&call->events, event);
 }
 
 struct dialog *call_dialog(const struct sip_call *call,
@@ -189,7 +185,7 @@ struct dialog *call_dialog(const struct sip_call *call,
 
 	if (dialog_match(call->dialog, msg))
 		return call->dialog;
-	early = early_find(call, msg);
+	early = early_find(&call->branches, msg);
 	return early ? early->dialog : NULL;
 }
 
@@ -253,7 +249,7 @@ struct call_event *call_established(struct sip_call *call, bool local,
 
 	call->state = CALL_UP;
 	if (!refusal) {
-		event = call_event(call, SIP_CALL_ESTABLISHED, local,
+		event = call_event(&call->events, SIP_CALL_ESTABLISHED, local,
 				   transport_received_ns(call->transport));
 		session_established(call);
 		return event;

@@ -10,15 +10,14 @@
 #include "sip/call/fork.h"
 #include "sip/call/in_dialog.h"
 #include "sip/call/native_call.h"
-#include "sip/call/refer.h"
 #include "sip/call/reinvite.h"
 #include "sip/call/reliable_provisional.h"
+#include "sip/call/transfer.h"
 #include "sip/call/uac.h"
 #include "sip/call/uas.h"
 #include "sip/call/update.h"
 #include "sip/dialog/dialog.h"
 #include "sip/transaction/server_transaction.h"
-#include "sip/transport/deferred.h"
 
 static void stop(struct sip_call *call)
 {
@@ -34,7 +33,7 @@ static int refresh(struct sip_call *call)
 }
 
 static const struct call_handlers handlers = {
-	.closing_h = refer_stop,
+	.closing_h = transfer_stop,
 	.stop_h = stop,
 	.refresh_h = refresh,
 };
@@ -101,8 +100,8 @@ static request_h *request_handler(const struct pl *method)
 		{"MESSAGE", message_received},
 		{"PRACK", reliable_received},
 		{"UPDATE", update_received},
-		{"REFER", refer_received},
-		{"NOTIFY", refer_notified},
+		{"REFER", transfer_refer_received},
+		{"NOTIFY", transfer_notify_received},
 	};
 
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
@@ -157,7 +156,7 @@ void call_answered_again(const struct call_table *table,
 	call = call_table_find(table, &msg->callid, branch_handler,
 			       (void *)(uintptr_t)msg);
 	if (call)
-		fork_answered(call, msg);
+		fork_answered(&call->branches, call->origin, call->dialog, msg);
 }
 
 static bool callid_handler(struct le *le, void *arg)
@@ -190,6 +189,12 @@ void call_abandon_all(const struct call_table *table)
 }
 
 /* ---- functions of call.h ---- */
+
+int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
+{
+	call_event_adopt(&call->events, handler, arg);
+	return 0;
+}
 
 void native_call_hangup(struct sip_call *call)
 {
@@ -246,7 +251,6 @@ struct sip_call *native_call_free(struct sip_call *call)
 		return NULL;
 	call->events.handler = NULL;
 	native_call_hangup(call);
-	deferred_cancel(&call->events.due);
-	list_flush(&call->events.queue);
+	call_event_mute(&call->events);
 	return mem_deref(call);
 }

@@ -1,11 +1,11 @@
-#include "sip/call/call_internal.h"
+#include "sip/call/call_event.h"
+
+#include <errno.h>
 
 #include <string.h>
 
-#include "sip/call/native_call.h"
 #include "sip/message/message.h"
 #include "sip/sdp/sdp_crypto.h"
-#include "sip/transport/transport.h"
 
 /* Events a call keeps for a handler that has not come yet. */
 #define CALL_EVENTS_MAX 64
@@ -38,14 +38,14 @@ struct call_event *call_event_new(void)
 	return mem_zalloc(sizeof(struct call_event), event_destructor);
 }
 
-static void event_report(struct sip_call *call, struct call_event *event)
+static void event_report(struct call_events *events, struct call_event *event)
 {
 	const struct sip_call_info info = {
 		.mono_ns = event->mono_ns,
 		.local = event->local,
 		.code = event->code,
 		.reason = event->reason,
-		.warning = call->end.warning,
+		.warning = events->warning,
 		.method = event->method,
 		.target = event->target,
 		.replaces = event->replaces,
@@ -56,40 +56,40 @@ static void event_report(struct sip_call *call, struct call_event *event)
 		.media = event->media,
 	};
 
-	call->events.handler(call, event->event, &info, call->events.arg);
+	events->handler(events->call, event->event, &info, events->arg);
 }
 
 /* Handlers run from here alone. */
 static void events_deliver(void *arg)
 {
-	struct sip_call *call = arg;
+	struct call_events *events = arg;
+	struct sip_call *call = mem_ref(events->call);
 	struct call_event *event;
 
-	mem_ref(call);
-	while (call->events.handler &&
-	       (event = list_ledata(list_head(&call->events.queue)))) {
+	while (events->handler &&
+	       (event = list_ledata(list_head(&events->queue)))) {
 		list_unlink(&event->le);
-		event_report(call, event);
+		event_report(events, event);
 		mem_deref(event);
 	}
 	mem_deref(call);
 }
 
-void call_event_append(struct sip_call *call, struct call_event *event)
+void call_event_append(struct call_events *events, struct call_event *event)
 {
-	list_append(&call->events.queue, &event->le, event);
-	if (call->events.handler)
-		deferred_start(transport_deferred(call->transport),
-			       &call->events.due, events_deliver, call);
+	list_append(&events->queue, &event->le, event);
+	if (events->handler)
+		deferred_start(events->deferred, &events->due, events_deliver,
+			       events);
 }
 
-struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
-			      bool local, int64_t mono_ns)
+struct call_event *call_event(struct call_events *events,
+			      enum sip_call_event what, bool local,
+			      int64_t mono_ns)
 {
 	struct call_event *event;
 
-	if (call->state == CALL_DONE ||
-	    list_count(&call->events.queue) >= CALL_EVENTS_MAX)
+	if (events->over || list_count(&events->queue) >= CALL_EVENTS_MAX)
 		return NULL;
 	event = call_event_new();
 	if (!event)
@@ -97,7 +97,7 @@ struct call_event *call_event(struct sip_call *call, enum sip_call_event what,
 	event->event = what;
 	event->local = local;
 	event->mono_ns = mono_ns;
-	call_event_append(call, event);
+	call_event_append(events, event);
 	return event;
 }
 
@@ -109,12 +109,36 @@ void call_event_reason(struct call_event *event, const struct sip_msg *msg)
 	msg_line(event->reason, sizeof(event->reason), msg);
 }
 
-int native_call_adopt(struct sip_call *call, sip_call_h *handler, void *arg)
+int call_event_init(struct call_events *events, struct sip_call *call,
+		    struct deferred_queue *deferred, const char *warning)
 {
-	call->events.handler = handler;
-	call->events.arg = arg;
-	if (list_head(&call->events.queue))
-		deferred_start(transport_deferred(call->transport),
-			       &call->events.due, events_deliver, call);
-	return 0;
+	events->call = call;
+	events->deferred = deferred;
+	events->warning = warning;
+	events->closed = call_event_new();
+	return events->closed ? 0 : -ENOMEM;
+}
+
+void call_event_release(struct call_events *events)
+{
+	deferred_cancel(&events->due);
+	list_flush(&events->queue);
+	events->closed = mem_deref(events->closed);
+}
+
+void call_event_adopt(struct call_events *events, sip_call_h *handler,
+		      void *arg)
+{
+	events->handler = handler;
+	events->arg = arg;
+	if (list_head(&events->queue))
+		deferred_start(events->deferred, &events->due, events_deliver,
+			       events);
+}
+
+void call_event_mute(struct call_events *events)
+{
+	events->handler = NULL;
+	deferred_cancel(&events->due);
+	list_flush(&events->queue);
 }

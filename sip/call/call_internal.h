@@ -10,11 +10,12 @@
 #include "base/buf.h"
 #include "sip/call.h"
 #include "sip/call/call_event.h"
+#include "sip/call/fork.h"
+#include "sip/call/redirect.h"
 #include "sip/call/session_timer.h"
 #include "sip/message/text.h"
 #include "sip/mono_timer.h"
 #include "sip/object.h"
-#include "sip/transport/deferred.h"
 
 struct call_user;
 struct client_request;
@@ -59,15 +60,6 @@ struct call_handlers {
 	int (*refresh_h)(struct sip_call *call);
 };
 
-/* call_event.c */
-struct call_events {
-	sip_call_h *handler; /* NULL: nobody has adopted the call yet */
-	void *arg;
-	struct list queue;         /* of struct call_event */
-	struct call_event *closed; /* allocated with the call: must not fail */
-	struct deferred due;
-};
-
 /* uac.c: our INVITE. Each transaction holds a reference while it runs. */
 struct call_uac {
 	struct client_request *request; /* INVITE or re-INVITE */
@@ -80,19 +72,6 @@ struct call_uac {
 	uint16_t last_provisional;
 	char *replaces_line; /* header lines of our INVITE, or NULL */
 	struct mono_timer tmr_ring;
-};
-
-/* fork.c: branches of our INVITE */
-struct call_branches {
-	struct list early;    /* early dialogs */
-	struct list answered; /* that were answered after the first */
-};
-
-/* redirect.c: targets of our INVITE */
-struct call_redirect {
-	struct list targets; /* not tried yet, best first */
-	struct list tried;   /* with the first one */
-	uint32_t count;
 };
 
 /* uas.c: the peer's INVITE or re-INVITE */

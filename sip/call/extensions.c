@@ -4,7 +4,6 @@
 
 #include "sip/body/multipart.h"
 #include "sip/call.h"
-#include "sip/call/call_internal.h"
 #include "sip/call/session_timer.h"
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
@@ -29,25 +28,22 @@ static int supported_print(struct re_printf *pf,
 			  options->session_timer_s ? ", " TAG_TIMER : "");
 }
 
-int extensions_request(char **ret, const struct sip_call *call, bool invite)
+int extensions_request(char **ret, const struct sip_call_options *options,
+		       const struct session_timer *timer,
+		       const struct extensions_invite_params *first)
 {
-	bool requires = invite && call->options.prack == SIP_PRACK_REQUIRED &&
-			call->state == CALL_INVITING;
+	bool requires = first && options->prack == SIP_PRACK_REQUIRED;
 
-	return text_print(ret, ALLOW_HEADER "%H%s%s%H", supported_print,
-			  &call->options,
-			  requires ? "Require: " TAG_100REL "\r\n" : "",
-			  invite && call->state == CALL_INVITING &&
-					  call->uac.replaces_line
-				  ? call->uac.replaces_line
-				  : "",
-			  session_timer_request, &call->timer);
+	return text_print(
+		ret, ALLOW_HEADER "%H%s%s%H", supported_print, options,
+		requires ? "Require: " TAG_100REL "\r\n" : "",
+		first && first->replaces_line ? first->replaces_line : "",
+		session_timer_request, timer);
 }
 
-int extensions_response(char **ret, const struct sip_call *call)
+int extensions_response(char **ret, const struct sip_call_options *options)
 {
-	return text_print(ret, ALLOW_HEADER "%H", supported_print,
-			  &call->options);
+	return text_print(ret, ALLOW_HEADER "%H", supported_print, options);
 }
 
 void extensions_reply(struct transaction_layer *layer,

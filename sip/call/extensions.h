@@ -7,7 +7,7 @@
 
 #include <re.h>
 
-struct sip_call;
+struct session_timer;
 struct sip_call_options;
 struct transaction_layer;
 
@@ -15,10 +15,22 @@ struct transaction_layer;
 	"Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, MESSAGE, REFER, " \
 	"NOTIFY, PRACK, UPDATE\r\n"
 
-/** Lines of a request that begins or refreshes the session. */
-int extensions_request(char **ret, const struct sip_call *call, bool invite);
-/** Lines of our response to one. */
-int extensions_response(char **ret, const struct sip_call *call);
+/** What the INVITE that begins a call says besides. */
+struct extensions_invite_params {
+	const char *replaces_line; /* header lines; NULL: none */
+};
+
+/**
+ * Header lines of a request that begins or refreshes the session.
+ * @param ret    the caller's
+ * @param first  of the INVITE that begins the call; NULL: another request
+ * @return 0; -ENOMEM
+ */
+int extensions_request(char **ret, const struct sip_call_options *options,
+		       const struct session_timer *timer,
+		       const struct extensions_invite_params *first);
+/** Header lines of our response to one. @return 0; -ENOMEM */
+int extensions_response(char **ret, const struct sip_call_options *options);
 /** Answer OPTIONS with what we understand (RFC 3261 11.2).
  * @param options  of who is addressed; NULL: nobody we know */
 void extensions_reply(struct transaction_layer *layer,

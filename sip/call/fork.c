@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sip/call/call_internal.h"
 #include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
@@ -89,19 +88,19 @@ static int bye_send(struct fork *fork)
 			   &request);
 }
 
-static int fork_make(struct fork **ret, struct sip_call *call,
-		     const struct sip_msg *msg)
+static int fork_make(struct fork **ret, const struct originator *origin,
+		     const struct dialog *dialog, const struct sip_msg *msg)
 {
 	struct fork *fork = mem_zalloc(sizeof(*fork), fork_destructor);
 	int err;
 
 	if (!fork)
 		return -ENOMEM;
-	fork->origin = originator_ref(call->origin);
+	fork->origin = originator_ref(origin);
 	fork->cseq = msg->cseq.num;
-	err = originator_digest(&fork->digest, call->origin);
+	err = originator_digest(&fork->digest, origin);
 	if (!err)
-		err = dialog_branch(&fork->dialog, call->dialog, msg);
+		err = dialog_branch(&fork->dialog, dialog, msg);
 	if (err) {
 		mem_deref(fork);
 		return err;
@@ -111,12 +110,14 @@ static int fork_make(struct fork **ret, struct sip_call *call,
 	return 0;
 }
 
-void fork_answered(struct sip_call *call, const struct sip_msg *msg)
+void fork_answered(struct call_branches *branches,
+		   const struct originator *origin, const struct dialog *dialog,
+		   const struct sip_msg *msg)
 {
 	struct fork *fork;
 	struct le *le;
 
-	LIST_FOREACH(&call->branches.answered, le)
+	LIST_FOREACH(&branches->answered, le)
 	{
 		fork = le->data;
 		if (dialog_match(fork->dialog, msg)) {
@@ -124,10 +125,10 @@ void fork_answered(struct sip_call *call, const struct sip_msg *msg)
 			return;
 		}
 	}
-	if (list_count(&call->branches.answered) >= CALL_FORKS_MAX ||
-	    fork_make(&fork, call, msg))
+	if (list_count(&branches->answered) >= CALL_FORKS_MAX ||
+	    fork_make(&fork, origin, dialog, msg))
 		return;
-	list_append(&call->branches.answered, &fork->le, fork);
+	list_append(&branches->answered, &fork->le, fork);
 	ack_send(fork);
 	mem_ref(fork);
 	if (bye_send(fork))
@@ -148,11 +149,12 @@ static void early_destructor(void *arg)
 	mem_deref(early->remote);
 }
 
-struct early *early_find(const struct sip_call *call, const struct sip_msg *msg)
+struct early *early_find(const struct call_branches *branches,
+			 const struct sip_msg *msg)
 {
 	struct le *le;
 
-	LIST_FOREACH(&call->branches.early, le)
+	LIST_FOREACH(&branches->early, le)
 	{
 		struct early *early = le->data;
 
@@ -162,38 +164,40 @@ struct early *early_find(const struct sip_call *call, const struct sip_msg *msg)
 	return NULL;
 }
 
-struct early *early_take(struct sip_call *call, const struct sip_msg *msg)
+struct early *early_take(struct call_branches *branches,
+			 const struct dialog *dialog, const struct sip_msg *msg)
 {
-	struct early *early = early_find(call, msg);
+	struct early *early = early_find(branches, msg);
 
 	if (early) {
 		dialog_refresh(early->dialog, msg);
 		return early;
 	}
-	if (list_count(&call->branches.early) >= CALL_EARLY_MAX)
+	if (list_count(&branches->early) >= CALL_EARLY_MAX)
 		return NULL;
 	early = mem_zalloc(sizeof(*early), early_destructor);
 	if (!early)
 		return NULL;
-	if (dialog_branch(&early->dialog, call->dialog, msg))
+	if (dialog_branch(&early->dialog, dialog, msg))
 		return mem_deref(early);
-	list_append(&call->branches.early, &early->le, early);
+	list_append(&branches->early, &early->le, early);
 	return early;
 }
 
-void early_settle(const struct sip_call *call, struct early *early)
+void early_settle(struct early *early, struct sdp *remote)
 {
 	mem_deref(early->remote);
-	early->remote = mem_ref(call->session.remote);
+	early->remote = mem_ref(remote);
 	early->answered = true;
 	early->settled = true;
 }
 
-void early_confirm(struct sip_call *call, const struct sip_msg *msg)
+void early_confirm(struct call_branches *branches, struct dialog *dialog,
+		   const struct sip_msg *msg)
 {
-	const struct early *early = early_find(call, msg);
+	const struct early *early = early_find(branches, msg);
 
 	if (early)
-		dialog_continue(call->dialog, early->dialog);
-	list_flush(&call->branches.early);
+		dialog_continue(dialog, early->dialog);
+	list_flush(&branches->early);
 }

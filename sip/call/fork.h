@@ -9,8 +9,8 @@
 #include <re.h>
 
 struct dialog;
+struct originator;
 struct sdp;
-struct sip_call;
 
 /** A branch of our INVITE that answered provisionally: an early dialog. */
 struct early {
@@ -23,20 +23,35 @@ struct early {
 	struct sdp *remote; /* that SDP */
 };
 
-/**
- * That of a provisional response, made if it is new.
- * @return NULL: it makes none, or there are too many
- */
-struct early *early_take(struct sip_call *call, const struct sip_msg *msg);
-/** That of a request, or of a response. */
-struct early *early_find(const struct sip_call *call,
-			 const struct sip_msg *msg);
-/** A 2xx came: the call's dialog goes on from that of its branch. */
-void early_confirm(struct sip_call *call, const struct sip_msg *msg);
-/** The session that call->session.remote stands for is its branch's. */
-void early_settle(const struct sip_call *call, struct early *early);
+/** The branches of a call's INVITE; embedded in the call. */
+struct call_branches {
+	struct list early;    /* struct early */
+	struct list answered; /* those that answered after the first one */
+};
 
-/** A 2xx of another branch: acknowledge it, and end its dialog by BYE. */
-void fork_answered(struct sip_call *call, const struct sip_msg *msg);
+/**
+ * The early dialog of a provisional response, made if it is new.
+ * @param dialog  of the INVITE
+ * @return borrowed; NULL: the response makes none, or there are too many
+ */
+struct early *early_take(struct call_branches *branches,
+			 const struct dialog *dialog,
+			 const struct sip_msg *msg);
+/** The early dialog of a request or a response. @return borrowed; NULL: none */
+struct early *early_find(const struct call_branches *branches,
+			 const struct sip_msg *msg);
+/** A 2xx came: the dialog of the INVITE goes on from the early dialog of its
+ * branch; all early dialogs are released. */
+void early_confirm(struct call_branches *branches, struct dialog *dialog,
+		   const struct sip_msg *msg);
+/** Offer and answer with the branch are complete.
+ * @param remote  its description; a reference is kept */
+void early_settle(struct early *early, struct sdp *remote);
+
+/** A 2xx of another branch: acknowledge it, and end its dialog by BYE.
+ * @param dialog  of the INVITE */
+void fork_answered(struct call_branches *branches,
+		   const struct originator *origin, const struct dialog *dialog,
+		   const struct sip_msg *msg);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <re.h>
 
+struct buf;
+struct early;
 struct sip_call;
 
 /* Requests of ours within a dialog, INVITE and BYE aside, at a time. */
@@ -28,6 +30,17 @@ typedef void(in_dialog_h)(struct sip_call *call, const char *method,
 int in_dialog_send(struct sip_call *call, const char *method,
 		   const char *headers, const char *type, const char *body,
 		   in_dialog_h *answered_h);
+/** The provisional response to our INVITE is reliable: a PRACK is due. */
+bool in_dialog_needs_prack(const struct sip_call *call,
+			   const struct sip_msg *msg);
+/**
+ * Acknowledge a reliable provisional response by PRACK.
+ * @param early  its early dialog
+ * @param sdp    our answer to an offer in it, or NULL; copied
+ * @return 0; -EBUSY too many requests at a time; -ENOMEM; -errno
+ */
+int in_dialog_prack(struct sip_call *call, struct early *early,
+		    const struct sip_msg *msg, const struct buf *sdp);
 /** Answer an INFO with 200, and report the DTMF digit that it may carry. */
 void info_received(struct sip_call *call, const struct sip_msg *msg);
 

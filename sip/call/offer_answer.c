@@ -442,7 +442,7 @@ void offer_answer_event_media(struct sip_call *call, struct call_event *event)
 static void hold_event(struct sip_call *call, int64_t mono_ns)
 {
 	if (sdp_sends(call->session.local.direction))
-		call_event(call,
+		call_event(&call->events,
 			   call->session.held_by_peer ? SIP_CALL_HELD
 						      : SIP_CALL_RESUMED,
 			   false, mono_ns);
@@ -483,7 +483,7 @@ int offer_answer_conclude(struct sip_call *call, const struct sip_msg *msg,
 		err = offer_answer_accept(call, reason);
 	if (err)
 		return err;
-	event = call_event(call, SIP_CALL_REMOTE_SDP, false, now);
+	event = call_event(&call->events, SIP_CALL_REMOTE_SDP, false, now);
 	offer_answer_event_media(call, event);
 	offer_answer_hold_events(call, now);
 	return 0;
@@ -514,8 +514,8 @@ void offer_answer_answered(struct sip_call *call)
 	int64_t received = transport_received_ns(call->transport);
 	struct call_event *event;
 
-	call_event(call, SIP_CALL_REMOTE_SDP, false, received);
-	event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+	call_event(&call->events, SIP_CALL_REMOTE_SDP, false, received);
+	event = call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
 			   transport_sent_ns(call->transport));
 	offer_answer_event_media(call, event);
 	offer_answer_hold_events(call, received);

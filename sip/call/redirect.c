@@ -5,13 +5,8 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "sip/call.h"
-#include "sip/call/call_internal.h"
-#include "sip/dialog/dialog.h"
-#include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
-#include "sip/transport/transport.h"
 
 /* Targets a call knows, tried and not yet. */
 #define TARGETS_MAX 32
@@ -89,7 +84,7 @@ static void target_insert(struct list *list, struct target *target)
 static bool contact_handler(const struct sip_hdr *hdr,
 			    const struct sip_msg *msg, void *arg)
 {
-	struct sip_call *call = arg;
+	struct call_redirect *r = arg;
 	struct target *target;
 	struct sip_addr addr;
 	(void)msg;
@@ -101,82 +96,64 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	/* What stands behind '?' are headers, not ours to copy unseen. */
 	if (addr.uri.headers.l)
 		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
-	if (known(&call->redirect.tried, &addr.auri) ||
-	    known(&call->redirect.targets, &addr.auri) ||
-	    list_count(&call->redirect.targets) +
-			    list_count(&call->redirect.tried) >=
-		    TARGETS_MAX)
+	if (known(&r->tried, &addr.auri) || known(&r->targets, &addr.auri) ||
+	    list_count(&r->targets) + list_count(&r->tried) >= TARGETS_MAX)
 		return false;
 	if (target_new(&target, &addr.auri))
 		return true;
 	target->q = q_read(&addr.params);
-	target_insert(&call->redirect.targets, target);
+	target_insert(&r->targets, target);
 	return false;
 }
 
-/* An INVITE to the best target that is left. */
-static int next(struct sip_call *call, redirect_invite_h *invite_h)
+int redirect_next(char **ret, struct call_redirect *r, uint32_t max)
 {
-	struct target *target = list_ledata(list_head(&call->redirect.targets));
-	struct call_event *event;
-	int err;
+	struct target *target = list_ledata(list_head(&r->targets));
 
 	if (!target)
 		return -ENOENT;
-	if (call->redirect.count >= call->options.redirects_max)
+	if (r->count >= max)
 		return -ELOOP;
-	call->redirect.count++;
+	r->count++;
 	list_unlink(&target->le);
-	list_append(&call->redirect.tried, &target->le, target);
-	err = dialog_retarget(call->dialog, call->origin, target->uri);
-	if (err)
-		return err;
-	list_flush(&call->branches.early);
-	call->uac.last_provisional = 0;
-	digest_begin(call->digest);
-	event = call_event(call, SIP_CALL_REDIRECTED, false,
-			   transport_event_ns(call->transport));
-	if (event)
-		event->target = mem_ref(target->uri);
-	return invite_h(call);
+	list_append(&r->tried, &target->le, target);
+	*ret = target->uri;
+	return 0;
 }
 
-bool redirect_away(const struct sip_call *call)
-{
-	return call->redirect.count > 0 &&
-	       dialog_bypasses_target(call->dialog, call->origin);
-}
-
-bool redirect_next(struct sip_call *call, redirect_invite_h *invite_h)
-{
-	int err;
-
-	do {
-		err = next(call, invite_h);
-	} while (err && err != -ENOENT && err != -ELOOP);
-	return !err;
-}
-
-bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
-		   redirect_invite_h *invite_h, char *reason)
+void redirect_take(struct call_redirect *r, const char *target,
+		   const struct sip_msg *msg)
 {
 	struct target *first;
 	struct pl pl;
 
+	pl_set_str(&pl, target);
+	if (!known(&r->tried, &pl) && target_new(&first, &pl) == 0)
+		list_append(&r->tried, &first->le, first);
+	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler, r);
+}
+
+void redirect_reason(char *reason, const struct call_redirect *r, uint32_t max,
+		     const struct sip_msg *msg)
+{
 	msg_line(reason, REASON_BYTES, msg);
-	if (call->options.redirects_max == 0)
-		return false;
-	pl_set_str(&pl, dialog_target(call->dialog));
-	if (!known(&call->redirect.tried, &pl) && target_new(&first, &pl) == 0)
-		list_append(&call->redirect.tried, &first->le, first);
-	sip_msg_hdr_apply(msg, true, SIP_HDR_CONTACT, contact_handler, call);
-	if (redirect_next(call, invite_h))
-		return true;
-	if (!list_isempty(&call->redirect.targets))
+	if (max == 0)
+		return;
+	if (!list_isempty(&r->targets))
 		str_print(reason, REASON_BYTES, "redirected more than %u times",
-			  call->options.redirects_max);
+			  max);
 	else if (sip_msg_hdr_count(msg, SIP_HDR_CONTACT))
 		str_print(reason, REASON_BYTES,
 			  "redirected in a loop, every contact was tried");
-	return false;
+}
+
+bool redirect_happened(const struct call_redirect *r)
+{
+	return r->count > 0;
+}
+
+void redirect_release(struct call_redirect *r)
+{
+	list_flush(&r->targets);
+	list_flush(&r->tried);
 }

@@ -1,5 +1,5 @@
 /**
- * Redirection of a call we place (RFC 3261 8.1.3.4).
+ * The targets of a call that is redirected (RFC 3261 8.1.3.4).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_CALL_REDIRECT_H
@@ -7,22 +7,31 @@
 
 #include <re.h>
 
-struct sip_call;
+/** Embedded in the call; zeros at first. */
+struct call_redirect {
+	struct list targets; /* not tried yet, best first */
+	struct list tried;   /* with the first one */
+	uint32_t count;      /* redirections */
+};
 
-/** Send the INVITE of the call to its dialog's target. @return 0; -errno */
-typedef int(redirect_invite_h)(struct sip_call *call);
-
+/** A 3xx: its contacts become targets, but for those that are known.
+ * @param target  that answered it */
+void redirect_take(struct call_redirect *r, const char *target,
+		   const struct sip_msg *msg);
 /**
- * A 3xx: send the INVITE to the best of its contacts (RFC 3261 8.1.3.4).
- * @param reason  REASON_BYTES, why there is none; unset else
- * @return true: another INVITE was sent
+ * The best target that is left; it counts as tried.
+ * @param ret  its URI: a libre object, borrowed
+ * @param max  redirections of the call
+ * @return 0; -ENOENT: there is none; -ELOOP: max is reached
  */
-bool redirect_take(struct sip_call *call, const struct sip_msg *msg,
-		   redirect_invite_h *invite_h, char *reason);
-/** The INVITE went to a contact itself, not to the account's target. */
-bool redirect_away(const struct sip_call *call);
-/** The INVITE to a contact failed: send one to the next contact.
- * @return false: there is none, or options.redirects_max is reached */
-bool redirect_next(struct sip_call *call, redirect_invite_h *invite_h);
+int redirect_next(char **ret, struct call_redirect *r, uint32_t max);
+/** Why a 3xx ends the call, for people.
+ * @param reason  REASON_BYTES
+ * @param max     as for redirect_next(); 0: redirections are not followed */
+void redirect_reason(char *reason, const struct call_redirect *r, uint32_t max,
+		     const struct sip_msg *msg);
+/** The call has been redirected. */
+bool redirect_happened(const struct call_redirect *r);
+void redirect_release(struct call_redirect *r);
 
 #endif

@@ -42,7 +42,7 @@ static void reinvite_failed(struct sip_call *call, uint16_t code,
 	call->reinvite.pending = false;
 	if (call->reinvite.refreshes)
 		return;
-	event = call_event(call, SIP_CALL_REINVITE_FAIL, false,
+	event = call_event(&call->events, SIP_CALL_REINVITE_FAIL, false,
 			   transport_event_ns(call->transport));
 	if (event) {
 		event->code = code;
@@ -89,9 +89,10 @@ static void reinvite_answered(struct sip_call *call, const struct sip_msg *msg)
 	if (call->reinvite.refreshes)
 		return;
 	if (call->reinvite.unchanged)
-		event = call_event(call, SIP_CALL_REINVITED, true, now);
+		event = call_event(&call->events, SIP_CALL_REINVITED, true,
+				   now);
 	else
-		event = call_event(call,
+		event = call_event(&call->events,
 				   call->session.held ? SIP_CALL_HELD
 						      : SIP_CALL_RESUMED,
 				   true, now);
@@ -173,7 +174,7 @@ static int reinvite_send(struct sip_call *call)
 		err = uac_invite_send(call, &request);
 	if (err)
 		return err;
-	call_event(call, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
+	call_event(&call->events, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
 	return 0;
 }
 
@@ -277,7 +278,7 @@ void reinvite_received(struct sip_call *call, const struct sip_msg *msg)
 	if (!err && !call->uas.answer_in_ack)
 		offer_answer_answered(call);
 	else if (!err)
-		call_event(call, SIP_CALL_LOCAL_SDP, true,
+		call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
 			   transport_sent_ns(call->transport));
 	mem_deref(call);
 }

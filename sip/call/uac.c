@@ -10,9 +10,9 @@
 #include "sip/call/call_user.h"
 #include "sip/call/extensions.h"
 #include "sip/call/fork.h"
+#include "sip/call/in_dialog.h"
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
-#include "sip/call/prack.h"
 #include "sip/call/redirect.h"
 #include "sip/call/session_timer.h"
 #include "sip/dialog/dialog.h"
@@ -30,10 +30,14 @@
 int uac_invite_send(struct sip_call *call,
 		    struct dialog_request_params *request)
 {
+	const struct extensions_invite_params first = {
+		.replaces_line = call->uac.replaces_line,
+	};
 	char *headers;
 	int err;
 
-	err = extensions_request(&headers, call, true);
+	err = extensions_request(&headers, &call->options, &call->timer,
+				 call->state == CALL_INVITING ? &first : NULL);
 	if (err)
 		return err;
 	request->headers = headers;
@@ -64,9 +68,9 @@ void uac_sent(struct sip_call *call, int64_t mono_ns)
 	if (call->uac.sent_ns)
 		return;
 	call->uac.sent_ns = mono_ns;
-	call_event(call, SIP_CALL_OUTGOING, true, mono_ns);
+	call_event(&call->events, SIP_CALL_OUTGOING, true, mono_ns);
 	if (!call->options.late_offer)
-		call_event(call, SIP_CALL_LOCAL_SDP, true, mono_ns);
+		call_event(&call->events, SIP_CALL_LOCAL_SDP, true, mono_ns);
 }
 
 /* The ACK is filled in behind this; kept for a repeated 2xx. */
@@ -214,7 +218,7 @@ static int early_describe(struct sip_call *call, struct early *early,
 	if (call->options.late_offer) {
 		if (!reliable || offer_answer_offered(call, msg, reason) != 0)
 			return 0;
-		call_event(call, SIP_CALL_REMOTE_SDP, false,
+		call_event(&call->events, SIP_CALL_REMOTE_SDP, false,
 			   transport_received_ns(call->transport));
 		r = 1;
 	} else if (offer_answer_read(call, msg, reason) ||
@@ -223,7 +227,7 @@ static int early_describe(struct sip_call *call, struct early *early,
 	} else if (offer_answer_news(call)) {
 		offer_answer_event_media(
 			call,
-			call_event(call, SIP_CALL_REMOTE_SDP, false,
+			call_event(&call->events, SIP_CALL_REMOTE_SDP, false,
 				   transport_received_ns(call->transport)));
 	}
 	offer_answer_hold_events(call, transport_received_ns(call->transport));
@@ -249,8 +253,8 @@ static bool in_sequence(struct early *early, const struct sip_msg *msg)
 /* @return false: it counts for nothing */
 static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
 {
-	struct early *early = early_take(call, msg);
-	bool reliable = early && prack_is_reliable(call, msg);
+	struct early *early = early_take(&call->branches, call->dialog, msg);
+	bool reliable = early && in_dialog_needs_prack(call, msg);
 	int answer;
 
 	if (!early)
@@ -259,12 +263,13 @@ static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
 		return false;
 	answer = early_describe(call, early, msg, reliable);
 	if (reliable &&
-	    prack_send(call, early, msg, answer ? &call->session.sdp : NULL) ==
-		    0 &&
+	    in_dialog_prack(call, early, msg,
+			    answer ? &call->session.sdp : NULL) == 0 &&
 	    answer)
 		offer_answer_event_media(
-			call, call_event(call, SIP_CALL_LOCAL_SDP, true,
-					 transport_sent_ns(call->transport)));
+			call,
+			call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
+				   transport_sent_ns(call->transport)));
 	return true;
 }
 
@@ -280,9 +285,10 @@ static void provisional(struct sip_call *call, const struct sip_msg *msg)
 	if (msg->scode < 180 || msg->scode == call->uac.last_provisional)
 		return;
 	call->uac.last_provisional = msg->scode;
-	event = call_event(
-		call, msg->scode == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
-		false, now);
+	event = call_event(&call->events,
+			   msg->scode == 180 ? SIP_CALL_RINGING
+					     : SIP_CALL_PROGRESS,
+			   false, now);
 	call_event_reason(event, msg);
 }
 
@@ -300,7 +306,7 @@ static int early_answer_take(struct sip_call *call, struct early *early,
 	if (err)
 		return err;
 	offer_answer_event_media(
-		call, call_event(call, SIP_CALL_REMOTE_SDP, false,
+		call, call_event(&call->events, SIP_CALL_REMOTE_SDP, false,
 				 transport_received_ns(call->transport)));
 	offer_answer_hold_events(call, transport_received_ns(call->transport));
 	return 0;
@@ -339,7 +345,7 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 {
 	struct call_event *event;
 
-	event = call_event(call, SIP_CALL_ANSWERED, false,
+	event = call_event(&call->events, SIP_CALL_ANSWERED, false,
 			   transport_received_ns(call->transport));
 	call_event_reason(event, msg);
 	(void)uac_ack(call, msg->cseq.num,
@@ -354,7 +360,7 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 static void answered(struct sip_call *call, const struct sip_msg *msg)
 {
 	char reason[REASON_BYTES] = "";
-	struct early *early = early_find(call, msg);
+	struct early *early = early_find(&call->branches, msg);
 	int err;
 
 	mono_timer_cancel(&call->uac.tmr_ring);
@@ -375,12 +381,63 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	err = answer_take(call, early, msg, reason);
-	early_confirm(call, msg);
+	early_confirm(&call->branches, call->dialog, msg);
 	acknowledge(call, msg, err, reason);
 	if (call->state != CALL_UP)
 		return;
 	session_timer_peer(&call->timer, msg);
 	session_timer_answered(&call->timer, msg);
+}
+
+/* An INVITE to the next target of a redirection. @return 0; -errno */
+static int redirect_invite(struct sip_call *call)
+{
+	struct call_event *event;
+	char *uri;
+	int err = redirect_next(&uri, &call->redirect,
+				call->options.redirects_max);
+
+	if (err)
+		return err;
+	err = dialog_retarget(call->dialog, call->origin, uri);
+	if (err)
+		return err;
+	list_flush(&call->branches.early);
+	call->uac.last_provisional = 0;
+	digest_begin(call->digest);
+	event = call_event(&call->events, SIP_CALL_REDIRECTED, false,
+			   transport_event_ns(call->transport));
+	if (event)
+		event->target = mem_ref(uri);
+	return uac_invite(call);
+}
+
+/* @return true: an INVITE to another target was sent */
+static bool redirected(struct sip_call *call)
+{
+	int err;
+
+	do {
+		err = redirect_invite(call);
+	} while (err && err != -ENOENT && err != -ELOOP);
+	return !err;
+}
+
+/* A 3xx (8.1.3.4). */
+static void redirection(struct sip_call *call, const struct sip_msg *msg)
+{
+	uint32_t max = call->options.redirects_max;
+	char reason[REASON_BYTES];
+
+	if (max > 0) {
+		redirect_take(&call->redirect, dialog_target(call->dialog),
+			      msg);
+		if (redirected(call))
+			return;
+	}
+	redirect_reason(reason, &call->redirect, max, msg);
+	call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
+	call_close(call);
 }
 
 static void refused(struct sip_call *call, const struct sip_msg *msg)
@@ -397,14 +454,11 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 	    uac_invite(call) == 0)
 		return;
 	if (msg->scode / 100 == 3) {
-		if (redirect_take(call, msg, uac_invite, reason))
-			return;
-		call_set_end(call, SIP_END_REJECTED, false, msg->scode, reason);
-		call_close(call);
+		redirection(call, msg);
 		return;
 	}
 	if (!digest_asked(msg)) {
-		if (msg->scode < 600 && redirect_next(call, uac_invite))
+		if (msg->scode < 600 && redirected(call))
 			return;
 		call_set_end_msg(call, SIP_END_REJECTED, msg);
 		call_close(call);
@@ -422,7 +476,8 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 
 static void no_answer_reason(const struct sip_call *call, char *reason, int err)
 {
-	if (redirect_away(call))
+	if (redirect_happened(&call->redirect) &&
+	    dialog_bypasses_target(call->dialog, call->origin))
 		originator_failure_at(reason, REASON_BYTES, call->origin,
 				      dialog_target(call->dialog), err);
 	else
@@ -438,8 +493,7 @@ void uac_response(int err, const struct sip_msg *msg, void *arg)
 		provisional(call, msg);
 		return;
 	}
-	if (err && call->state == CALL_INVITING &&
-	    redirect_next(call, uac_invite)) {
+	if (err && call->state == CALL_INVITING && redirected(call)) {
 		mem_deref(call);
 		return;
 	}

@@ -11,8 +11,8 @@
 #include "sip/call/native_call.h"
 #include "sip/call/offer_answer.h"
 #include "sip/call/reliable_provisional.h"
-#include "sip/call/replaces.h"
 #include "sip/call/session_timer.h"
+#include "sip/call/transfer.h"
 #include "sip/call/warning.h"
 #include "sip/dialog/contact.h"
 #include "sip/dialog/dialog.h"
@@ -87,7 +87,7 @@ static int offer_take(struct sip_call *call, const struct sip_msg *msg,
 /* @return false: it was refused */
 static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 {
-	uint16_t code = replaces_take(call, msg);
+	uint16_t code = transfer_replaces(call, msg);
 	int err;
 
 	if (code) {
@@ -148,7 +148,7 @@ void uas_invite(const struct call_user *user, const struct sip_msg *msg,
 	(void)server_transaction_reply(&call->uas.transaction, layer, msg, 100,
 				       "Trying");
 	if (call->session.remote) {
-		call_event(call, SIP_CALL_REMOTE_SDP, false,
+		call_event(&call->events, SIP_CALL_REMOTE_SDP, false,
 			   transport_received_ns(call->transport));
 		offer_answer_hold_events(
 			call, transport_received_ns(call->transport));
@@ -232,11 +232,12 @@ static void answer_events(struct sip_call *call, bool sdp)
 	struct call_event *event;
 
 	if (sdp) {
-		event = call_event(call, SIP_CALL_LOCAL_SDP, true, now);
+		event = call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
+				   now);
 		if (!call->uas.answer_in_ack)
 			offer_answer_event_media(call, event);
 	}
-	event = call_event(call, SIP_CALL_ANSWERED, true, now);
+	event = call_event(&call->events, SIP_CALL_ANSWERED, true, now);
 	if (event) {
 		event->code = 200;
 		(void)str_copy(event->reason, sizeof(event->reason), "OK");
@@ -277,7 +278,7 @@ void uas_answer(struct sip_call *call)
 	}
 	call->state = CALL_ACCEPTED;
 	answer_events(call, sdp);
-	replaces_done(call);
+	transfer_replace(call);
 }
 
 int64_t native_call_came_ns(const struct sip_call *call)
@@ -392,7 +393,7 @@ int uas_respond(struct sip_call *call, const struct uas_response *r)
 	char *extensions;
 	int err;
 
-	err = extensions_response(&extensions, call);
+	err = extensions_response(&extensions, &call->options);
 	if (err)
 		return err;
 	contact_answer(&contact, call->origin, r->msg);
@@ -429,12 +430,12 @@ int uas_provisional(struct sip_call *call, struct mbuf **ret, uint16_t code,
 		return err;
 	call->uas.progressed = true;
 	if (sdp) {
-		event = call_event(call, SIP_CALL_LOCAL_SDP, true,
+		event = call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
 				   transport_sent_ns(call->transport));
 		if (event && call->session.remote)
 			offer_answer_event_media(call, event);
 	}
-	event = call_event(call,
+	event = call_event(&call->events,
 			   code == 180 ? SIP_CALL_RINGING : SIP_CALL_PROGRESS,
 			   true, transport_sent_ns(call->transport));
 	if (event) {

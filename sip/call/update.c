@@ -78,7 +78,7 @@ static void tell(struct update *update, uint16_t code, const char *reason)
 
 	if (update->refreshes)
 		return;
-	event = call_event(call, SIP_CALL_ANSWER_TO, true,
+	event = call_event(&call->events, SIP_CALL_ANSWER_TO, true,
 			   transport_event_ns(call->transport));
 	if (!event)
 		return;
@@ -126,7 +126,7 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 		return;
 	}
 	if (update->early)
-		early_settle(call, update->early);
+		early_settle(update->early, call->session.remote);
 	session_timer_answered(&call->timer, msg);
 	msg_line(reason, sizeof(reason), msg);
 	tell(update, msg->scode, reason);
@@ -225,7 +225,7 @@ static int transmit(struct update *update)
 		if (err)
 			return err;
 	}
-	err = extensions_request(&headers, call, false);
+	err = extensions_request(&headers, &call->options, &call->timer, NULL);
 	if (err)
 		return err;
 	request.headers = headers;
@@ -234,7 +234,8 @@ static int transmit(struct update *update)
 			  call->digest, &request);
 	mem_deref(headers);
 	if (!err && update->offers)
-		call_event(call, SIP_CALL_LOCAL_SDP, true, clock_mono_ns());
+		call_event(&call->events, SIP_CALL_LOCAL_SDP, true,
+			   clock_mono_ns());
 	return err;
 }
 
@@ -342,7 +343,7 @@ static int offer_take(struct sip_call *call, struct early *early,
 
 void update_received(struct sip_call *call, const struct sip_msg *msg)
 {
-	struct early *early = early_find(call, msg);
+	struct early *early = early_find(&call->branches, msg);
 	bool offers = !offer_answer_empty(msg);
 	const struct uas_response response = {
 		.msg = msg,
@@ -369,7 +370,7 @@ void update_received(struct sip_call *call, const struct sip_msg *msg)
 	if (offers)
 		offer_answer_answered(call);
 	if (offers && early)
-		early_settle(call, early);
+		early_settle(early, call->session.remote);
 	if (call->state == CALL_UP)
 		session_timer_run(&call->timer);
 }

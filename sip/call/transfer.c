@@ -1,4 +1,4 @@
-#include "sip/call/refer.h"
+#include "sip/call/transfer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,16 +7,22 @@
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/call/call_internal.h"
+#include "sip/call/call_table.h"
+#include "sip/call/call_user.h"
+#include "sip/call/fork.h"
 #include "sip/call/in_dialog.h"
 #include "sip/call/native_call.h"
-#include "sip/call/replaces.h"
+#include "sip/call/uac.h"
 #include "sip/dialog/contact.h"
+#include "sip/dialog/dialog.h"
 #include "sip/dialog/originator.h"
 #include "sip/dialog/peer.h"
 #include "sip/error.h"
 #include "sip/event/refer_request.h"
 #include "sip/message/headers.h"
 #include "sip/message/message.h"
+#include "sip/message/replaces_header.h"
+#include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
 
@@ -27,6 +33,8 @@
 #define NOTIFY_WAIT_S 32
 #define NOTIFY_MAX_S  300
 
+#define REPLACES_BYTES 512
+
 static void transfer_end(struct sip_call *call, bool good)
 {
 	struct call_event *event;
@@ -35,7 +43,7 @@ static void transfer_end(struct sip_call *call, bool good)
 		return;
 	call->refer.transferring = false;
 	mono_timer_cancel(&call->refer.tmr);
-	event = call_event(call,
+	event = call_event(&call->events,
 			   good ? SIP_CALL_TRANSFERRED : SIP_CALL_TRANSFER_FAIL,
 			   true, transport_event_ns(call->transport));
 	if (!event)
@@ -70,7 +78,7 @@ static void notify_wait(struct sip_call *call, uint32_t s)
 			 call);
 }
 
-void refer_stop(struct sip_call *call)
+void transfer_stop(struct sip_call *call)
 {
 	if (!call->refer.transferring)
 		return;
@@ -131,7 +139,7 @@ static bool fragment_read(const struct sip_msg *msg, uint16_t *ret_code,
 	return true;
 }
 
-void refer_notified(struct sip_call *call, const struct sip_msg *msg)
+void transfer_notify_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct sip_hdr *event = sip_msg_hdr(msg, SIP_HDR_EVENT);
 	const struct sip_hdr *state =
@@ -204,11 +212,28 @@ int native_call_transfer(struct sip_call *call, const char *uri, bool silent)
 	return err;
 }
 
+/* URI for Refer-To: a call to the peer of this one that replaces it. */
+static int replaces_uri(char **ret, const struct sip_call *other)
+{
+	const struct dialog *dialog = other->dialog;
+	char text[REPLACES_BYTES];
+	struct pl pl;
+
+	/* as the other side of the dialog sees it */
+	if (re_snprintf(text, sizeof(text), "%s;to-tag=%s;from-tag=%s",
+			dialog_callid(dialog), dialog_remote_tag(dialog),
+			dialog_local_tag(dialog)) < 0)
+		return -ENAMETOOLONG;
+	pl_set_str(&pl, text);
+	return text_print(ret, "%s?Replaces=%H", other->peer, uri_header_escape,
+			  &pl);
+}
+
 int native_call_transfer_attended(struct sip_call *call,
 				  const struct sip_call *other)
 {
 	char *target;
-	int err = other->state == CALL_UP ? replaces_refer(&target, other)
+	int err = other->state == CALL_UP ? replaces_uri(&target, other)
 					  : -ENOTCONN;
 
 	if (err)
@@ -220,7 +245,7 @@ int native_call_transfer_attended(struct sip_call *call,
 
 /* ---- we are referred ---- */
 
-void refer_received(struct sip_call *call, const struct sip_msg *msg)
+void transfer_refer_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	struct contact_params contact;
 	struct call_event *event;
@@ -241,7 +266,7 @@ void refer_received(struct sip_call *call, const struct sip_msg *msg)
 	}
 	event = call->refer.referred
 			? NULL
-			: call_event(call, SIP_CALL_REFERRED, false,
+			: call_event(&call->events, SIP_CALL_REFERRED, false,
 				     transport_received_ns(call->transport));
 	if (!event) {
 		mem_deref(target);
@@ -280,4 +305,95 @@ int native_call_refer_progress(struct sip_call *call, uint16_t code,
 		return -ENOTCONN;
 	refer_request_status(headers, body, call->refer.cseq, code, reason);
 	return in_dialog_send(call, "NOTIFY", headers, REFER_TYPE, body, NULL);
+}
+
+/* ---- Replaces (RFC 3891) ---- */
+
+static bool match_handler(struct le *le, void *arg)
+{
+	const struct sip_call *call = le->data;
+	const struct replaces_header *r = arg;
+	const struct dialog *dialog = call->dialog;
+	struct le *branch;
+
+	if (pl_strcmp(&r->callid, dialog_callid(dialog)) ||
+	    pl_strcmp(&r->to_tag, dialog_local_tag(dialog)))
+		return false;
+	if (dialog_remote_tag(dialog) &&
+	    !pl_strcmp(&r->from_tag, dialog_remote_tag(dialog)))
+		return true;
+	LIST_FOREACH(&call->branches.early, branch)
+	{
+		const struct early *early = branch->data;
+
+		if (dialog_remote_tag(early->dialog) &&
+		    !pl_strcmp(&r->from_tag, dialog_remote_tag(early->dialog)))
+			return true;
+	}
+	return false;
+}
+
+/* RFC 3891 section 3 @return 0, else the answer that refuses it */
+static uint16_t replaceable(const struct sip_call *old,
+			    const struct replaces_header *r)
+{
+	switch (old->state) {
+	case CALL_INVITING:
+		return 0;
+	case CALL_INCOMING: /* an early dialog that we did not begin */
+		return 481;
+	case CALL_ACCEPTED:
+	case CALL_UP:
+		return r->early_only ? 486 : 0;
+	case CALL_ENDING:
+	case CALL_DONE:
+		break;
+	}
+	return 603;
+}
+
+uint16_t transfer_replaces(struct sip_call *call, const struct sip_msg *msg)
+{
+	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_REPLACES);
+	struct sip_call *old;
+	struct replaces_header r;
+	uint16_t code;
+
+	if (!hdr)
+		return 0;
+	if (sip_msg_hdr_count(msg, SIP_HDR_REPLACES) != 1 ||
+	    replaces_header_read(&r, &hdr->val))
+		return 400;
+	old = call_table_find(call->user->table, &r.callid, match_handler, &r);
+	if (!old)
+		return 481;
+	code = replaceable(old, &r);
+	if (code == 0)
+		call->uas.replaces = mem_ref(old);
+	return code;
+}
+
+void transfer_replace(struct sip_call *call)
+{
+	static const char why[] = "replaced by another call";
+	struct sip_call *old = call->uas.replaces;
+
+	if (!old)
+		return;
+	call->uas.replaces = NULL;
+	if (old->state == CALL_INVITING) {
+		call_set_end(old, SIP_END_CANCELLED, true, 0, why);
+		uac_cancel(old);
+	} else if (old->state == CALL_UP) {
+		call_set_end(old, SIP_END_LOCAL, true, 0, why);
+		call_bye(old);
+	} else if (old->state == CALL_ACCEPTED) {
+		old->uas.bye_after_ack = true;
+	}
+	mem_deref(old);
+}
+
+const struct sip_call *native_call_replaced(const struct sip_call *call)
+{
+	return call->uas.replaces;
 }
