@@ -24,7 +24,7 @@ static const char *const profiles[MEDIA_SRTP_SUITE_COUNT] = {
 struct dtls {
 	SSL *ssl;
 	BIO *in;
-	struct dtls_reassembly *messages; /* of the peer */
+	struct dtls_reassembly *messages; /* the peer's */
 	struct dtls_output output;
 	bool client;
 	struct media_fingerprint peer;
@@ -128,7 +128,7 @@ static void go_on(struct dtls *d)
 	ERR_clear_error();
 }
 
-/* "A:B:C" of what OpenSSL knows. @return false: none is left */
+/* "A:B:C", the suites that OpenSSL has. @return false: there are none */
 static bool profiles_text(char *dst, const struct dtls_params *params)
 {
 	size_t used = 0;
@@ -170,7 +170,7 @@ static void record_arrived(const uint8_t *record, size_t bytes, void *arg)
 	struct dtls *d = arg;
 	uint8_t rest[64];
 
-	/* what OpenSSL did not read of the last one does not begin this one */
+	/* drop what OpenSSL did not read of the last record */
 	(void)BIO_reset(d->in);
 	if (d->state == DTLS_FAILED ||
 	    BIO_write(d->in, record, (int)bytes) != (int)bytes)
@@ -179,8 +179,8 @@ static void record_arrived(const uint8_t *record, size_t bytes, void *arg)
 		go_on(d);
 		return;
 	}
-	/* our last flight got lost and the peer repeats its own: reading
-	 * answers that */
+	/* our last flight was lost and the peer repeats its own: SSL_read()
+	 * sends ours again */
 	ERR_clear_error();
 	(void)SSL_read(d->ssl, rest, sizeof(rest));
 	ERR_clear_error();
@@ -208,7 +208,7 @@ int dtls_new(struct dtls **ret, const struct dtls_identity *id,
 	}
 	if (!err && (SSL_set_tlsext_use_srtp(d->ssl, names) != 0 ||
 		     DTLS_set_link_mtu(d->ssl, LINK_MTU) != 1))
-		err = -EIO; /* the former says 0 for success */
+		err = -EIO; /* SSL_set_tlsext_use_srtp() returns 0 for success */
 	if (err) {
 		ERR_clear_error();
 		dtls_free(d);

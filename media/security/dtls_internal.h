@@ -1,8 +1,8 @@
 /**
- * What the files of a DTLS handshake share.
+ * Shared by the two files of a DTLS handshake.
  *
  * dtls.c           one handshake
- * dtls_identity.c  key pair and certificate, and what OpenSSL is told with them
+ * dtls_identity.c  key pair, certificate, OpenSSL's context and BIO
  */
 #ifndef OFFHOOK_MEDIA_SECURITY_DTLS_INTERNAL_H
 #define OFFHOOK_MEDIA_SECURITY_DTLS_INTERNAL_H
@@ -16,17 +16,18 @@
 struct dtls_identity {
 	SSL_CTX *context;
 	struct media_fingerprint fingerprint;
-	BIO_METHOD *method; /* its data: a struct dtls_output */
+	BIO_METHOD *method; /* BIO_get_data() is a struct dtls_output */
 };
 
-/* Where what OpenSSL writes goes. */
+/* Where OpenSSL's datagrams go. */
 struct dtls_output {
 	dtls_send_h *send;
 	void *arg;
 };
 
-/** Of a certificate, RFC 8122 section 5.
- * @param hash  its name in SDP @return 0; -EIO; as str_copy() */
+/** Fingerprint of a certificate, RFC 8122 section 5.
+ * @param hash  name of the hash in SDP, "sha-256"
+ * @return 0; -EIO OpenSSL has no such hash; as str_copy() */
 int dtls_fingerprint(struct media_fingerprint *ret, const X509 *cert,
 		     const char *hash);
 

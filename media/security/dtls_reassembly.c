@@ -36,8 +36,8 @@ enum message {
 
 #define BIT(type) (1u << (type))
 
-/* What may stand behind a message in plain, [0] first of all: RFC 5246 section
- * 7.3. A client proves its certificate, else it has no fingerprint. */
+/* Messages allowed after a message of epoch 0, [0] at the start: RFC 5246 section
+ * 7.3. A client must send a certificate, as its fingerprint is checked. */
 static const uint32_t of_client[MESSAGE_TYPES] = {
 	[0] = BIT(CLIENT_HELLO),
 	[CLIENT_HELLO] = BIT(CERTIFICATE),
@@ -68,11 +68,11 @@ struct fragment {
 	size_t bytes;
 };
 
-/** A message that is being put together. */
+/** A message under reassembly. */
 struct partial {
 	uint8_t *record; /* NULL: the place is free */
 	uint8_t *body;   /* in it, behind both headers; length bytes */
-	uint8_t *came;   /* a bit for each byte of the body that is there */
+	uint8_t *came;   /* a bit for each byte of the body: received */
 	uint8_t version[2];
 	uint8_t type;
 	uint16_t seq;
@@ -88,7 +88,7 @@ struct dtls_reassembly {
 	uint32_t types;   /* of all messages */
 	uint16_t next;    /* number of the next message */
 	uint8_t last;     /* type of the one before; 0: none */
-	uint64_t records; /* handed on, of epoch 0 */
+	uint64_t records; /* passed to the handler, epoch 0 */
 	uint64_t fragments;
 	uint64_t refused;
 	const char *reason;
@@ -144,10 +144,11 @@ static void be24_put(uint8_t *p, size_t value)
 	be16_put(p + 1, value);
 }
 
-/* ---- what is handed on ---- */
+/* ---- records for the handler ---- */
 
-/* The payload is in its place. Numbered anew: a record that nobody sent would
- * else leave those that come later behind the window (section 4.1.2.6). */
+/* Write the header before a payload that is in place. Records get numbers of
+ * ours: with its own number a forged record could move the library's replay
+ * window past the genuine ones (RFC 6347 section 4.1.2.6). */
 static void record_give(struct dtls_reassembly *r, uint8_t *record,
 			enum content type, const uint8_t version[2],
 			size_t bytes)
@@ -182,7 +183,7 @@ static bool may_come(const struct dtls_reassembly *r, uint8_t type)
 	return type < MESSAGE_TYPES && r->order[r->last] & BIT(type);
 }
 
-/* A whole message whose turn it is. @return NULL: there is none yet */
+/* The next message in order, if it is complete. @return NULL: it is not */
 static struct partial *whole_find(struct dtls_reassembly *r)
 {
 	for (int i = 0; i < DTLS_PARTIAL_MAX; i++) {
@@ -218,7 +219,7 @@ static bool has(const struct partial *p, size_t at)
 	return p->came[at / 8] >> at % 8 & 1;
 }
 
-/* Is it a part of this message? */
+/* Does the fragment agree with what was received of this message? */
 static bool fits(const struct partial *p, const struct fragment *f)
 {
 	if (p->type != f->type || p->length != f->length ||
@@ -286,7 +287,7 @@ static void fragment_add(struct dtls_reassembly *r, const struct fragment *f)
 			contradicts = true;
 			continue;
 		}
-		/* it may be of the true one as well as of a false one */
+		/* genuine and forged messages may share a fragment */
 		fill(r, p, f);
 		added = true;
 	}
@@ -296,7 +297,7 @@ static void fragment_add(struct dtls_reassembly *r, const struct fragment *f)
 		begin(r, f);
 }
 
-/* @return what is wrong with it; NULL: nothing */
+/* @return what is wrong with the fragment; NULL: nothing */
 static const char *fragment_check(const struct dtls_reassembly *r,
 				  const struct fragment *f)
 {
@@ -313,7 +314,7 @@ static const char *fragment_check(const struct dtls_reassembly *r,
 	return NULL;
 }
 
-/* @return its bytes; 0: what is left of the record holds none */
+/* @return bytes of the fragment; 0: it exceeds the record */
 static size_t fragment_parse(struct fragment *f, const uint8_t *data,
 			     size_t bytes)
 {
@@ -343,7 +344,7 @@ static void handshake_take(struct dtls_reassembly *r, const uint8_t version[2],
 		data += taken;
 		bytes -= taken;
 		if (f.seq < r->next)
-			continue; /* what we have: it is repeated */
+			continue; /* a repeated flight */
 		wrong = fragment_check(r, &f);
 		if (wrong)
 			refuse(r, wrong);
@@ -374,7 +375,7 @@ static void record_take(struct dtls_reassembly *r, const uint8_t *record,
 	if (record[1] != VERSION_MAJOR) {
 		refuse(r, "a record of no version of DTLS");
 	} else if (be16(record + 3) > 0) {
-		r->handler(record, bytes, r->arg); /* whose keys tell */
+		r->handler(record, bytes, r->arg); /* authenticated there */
 	} else if (type == CONTENT_HANDSHAKE) {
 		handshake_take(r, record + 1, payload, length);
 		messages_give(r);

@@ -1,6 +1,6 @@
 /**
- * Inside of the media engine: the SRTP keys of a session. The loop makes and
- * releases them, one media thread uses each in between. Docs: docs/internals/media.md
+ * The SRTP keys of a media session. The loop thread makes and releases them; in
+ * between each is used by one media thread. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_SECURITY_SESSION_KEY_H
 #define OFFHOOK_MEDIA_SECURITY_SESSION_KEY_H
@@ -11,37 +11,42 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/** A key of one direction. */
+/** A key of one direction and port. */
 struct session_key {
 	struct session_key *next;     /* loop */
 	struct media_crypto crypto;   /* loop */
-	struct srtp_context *context; /* the thread that uses it */
-	_Atomic bool dropped;         /* by that thread, or never given out */
+	struct srtp_context *context; /* the media thread */
+	_Atomic bool dropped;         /* by that thread: it may be released */
 };
 
-/** Keys of one direction, the newest first. Loop thread. */
+/** The keys of one direction and port, the newest first. Thread: loop. */
 struct session_keys {
 	struct session_key *first;
-	bool in_force; /* the first one; else the last settlement was plain */
+	bool in_force; /* `first` is used; false: RTP is plain now */
 };
 
 /**
- * The key to use from now on: the one in force if it is the same (its state
- * goes on), else a new one.
- * @return 0; -EINVAL; -ENOMEM; -EIO
+ * The key to use from now on: the one in force if it has the same master key, so
+ * that roll-over counters and replay windows stay, else a new one. Releases keys
+ * that their threads have dropped.
+ * Thread: loop
+ * @param library  what a new key is made with
+ * @return 0; -EINVAL suite unknown; -ENOMEM; -EIO the library refused
  */
 int session_keys_get(struct session_key **ret, struct session_keys *keys,
 		     const struct media_crypto *crypto,
 		     enum media_srtp_library library);
-/** Nothing is encrypted from now on. */
+/** No key is used from now on. Thread: loop */
 void session_keys_none(struct session_keys *keys);
-/** Wipe and free all; no thread uses them. */
+/** Wipe and release all keys. Thread: loop; no media thread may use them. */
 void session_keys_release(struct session_keys *keys);
 
-/** Fresh keys for our side, one a suite, from the kernel's generator. */
+/** Draw a master key for each suite in local->crypto, with tags 1, 2, ..., from
+ * the kernel's random number generator. Thread: loop */
 void session_keys_choose(struct media_local *local);
 
-/** The thread does not use it any more. NULL is fine. Thread: its user. */
+/** The media thread has stopped using the key. NULL is allowed. Thread: the one
+ * that used it */
 static inline void session_key_drop(struct session_key *key)
 {
 	/* release: pairs with the acquire in sweep(); the context was used

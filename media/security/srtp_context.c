@@ -134,8 +134,8 @@ static struct srtp_source *source_take(struct srtp_context *ctx, uint32_t ssrc)
 
 /* ---- RTP ---- */
 
-/* Bytes of the header with CSRCs and extension, of a packet with a tag or
- * without. */
+/* Length of the RTP header with CSRCs and extension.
+ * @return 0; -EBADMSG no RTP packet */
 static int header_bytes(const uint8_t *packet, size_t bytes, size_t *ret)
 {
 	size_t header = RTP_HEADER_BYTES;

@@ -55,7 +55,8 @@ static int derive(uint8_t *dst, size_t bytes, EVP_CIPHER_CTX *master,
 	return 0;
 }
 
-/* @param label  of the cipher key; tag's and salt's follow (table 4.3.2) */
+/* @param label  that of the cipher key; those of the authentication key and the
+ *                salt follow (RFC 3711 4.3.2) */
 static int derive_all(struct srtp_session_key *ret,
 		      const struct srtp_suite_info *suite,
 		      EVP_CIPHER_CTX *master,
@@ -76,7 +77,7 @@ int srtp_keys_derive(struct srtp_session_keys *ret,
 		     const struct media_crypto *crypto)
 {
 	const struct srtp_suite_info *suite = srtp_suite_info(crypto->suite);
-	/* RFC 7714 11: a salt of 96 bits is filled up with zeros */
+	/* RFC 7714 11: a salt of 96 bits is padded with zeros */
 	uint8_t salt[SRTP_SALT_BYTES] = {0};
 	EVP_CIPHER_CTX *master;
 	int err = 0;

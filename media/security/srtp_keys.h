@@ -1,5 +1,5 @@
 /**
- * SRTP crypto suites and the derivation of session keys.
+ * SRTP crypto suites, and session keys derived from a master key.
  * Source: RFC 3711 4.3 (no key derivation rate), RFC 6188, RFC 7714 11
  * Thread: any; no state.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define SRTP_CIPHER_KEY_BYTES_MAX 32
-#define SRTP_SALT_BYTES           14 /* AES-GCM uses 12 of them */
+#define SRTP_SALT_BYTES           14 /* AES-GCM uses the first 12 */
 #define SRTP_AUTH_KEY_BYTES       20 /* RFC 3711 5.2 */
 
 struct srtp_suite_info {
@@ -24,10 +24,10 @@ struct srtp_suite_info {
 	bool aead;
 };
 
-/** @return NULL: there is no such suite */
+/** Sizes and name of a suite. @return static; NULL: there is no such suite */
 const struct srtp_suite_info *srtp_suite_info(enum media_srtp_suite suite);
 
-/** Keys of RTP, or of RTCP. Secret: wiped by whoever holds them. */
+/** Session keys of RTP, or of RTCP. Secret: to be wiped by the owner. */
 struct srtp_session_key {
 	uint8_t cipher[SRTP_CIPHER_KEY_BYTES_MAX];
 	uint8_t salt[SRTP_SALT_BYTES];
@@ -39,8 +39,9 @@ struct srtp_session_keys {
 	struct srtp_session_key rtcp;
 };
 
-/** @return 0; -EINVAL suite unknown; -ENOMEM; -EIO libcrypto refused; ret is
- * wiped on failure */
+/** Derive the session keys of a master key (RFC 3711 4.3).
+ * @return 0; -EINVAL suite unknown; -ENOMEM; -EIO libcrypto refused; ret is
+ * zero on failure */
 int srtp_keys_derive(struct srtp_session_keys *ret,
 		     const struct media_crypto *crypto);
 

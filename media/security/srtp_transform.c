@@ -1,5 +1,5 @@
-/* SHA-1's state has to be copied without allocating, which the interfaces that
- * replace these functions in OpenSSL 3 cannot. */
+/* OpenSSL 3 deprecates these functions of SHA-1; their replacements cannot copy
+ * the state without allocating. */
 #define OPENSSL_API_COMPAT 0x10100000L
 
 #include "media/security/srtp_transform.h"
