@@ -16,14 +16,14 @@ struct agent_conf {
 	char ca_file[CONF_PATH_BYTES];         /* empty: the system's */
 	char labels[CONF_TEXT_BYTES];          /* comma separated */
 
-	/* what is kept */
+	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];
 	uint64_t spool_limit; /* bytes */
 
 	/* calls */
 	uint32_t capacity;          /* jobs at a time */
 	char bind[CONF_TEXT_BYTES]; /* address literal, not "any" */
-	uint16_t sip_port;          /* 0: any free one */
+	uint16_t sip_port;          /* 0: any free port */
 	char sip_tls_certificate[CONF_PATH_BYTES];  /* empty: none */
 	char sip_tls_key[CONF_PATH_BYTES];          /* empty: same file */
 	char sip_tls_certificates[CONF_PATH_BYTES]; /* directory */
@@ -36,7 +36,7 @@ struct agent_conf {
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
 	char codec_values[CONF_TEXT_BYTES];   /* emodel_declare(); the agent
 					     * checks it */
-	char engine_program[CONF_PATH_BYTES]; /* empty: ourselves */
+	char engine_program[CONF_PATH_BYTES]; /* empty: this program */
 	uint32_t stop_s;   /* how long running jobs may finish at SIGTERM */
 	uint32_t cancel_s; /* how long a cancelled engine may take to end */
 

@@ -14,7 +14,8 @@ struct controller_conf {
 	char listen[CONF_TEXT_BYTES];     /* address literal */
 	uint16_t port;                    /* 0: any free one */
 	char base_url[CONF_TEXT_BYTES];   /* empty: from the request's Host */
-	char host_names[CONF_TEXT_BYTES]; /* that a Host may have then */
+	char host_names[CONF_TEXT_BYTES]; /* accepted in Host if base_url is
+					   * empty */
 	uint32_t hsts_s; /* max-age of Strict-Transport-Security */
 	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: plain HTTP */
 	char tls_key_file[CONF_PATH_BYTES];
@@ -28,12 +29,12 @@ struct controller_conf {
 	uint64_t upload_limit;   /* bytes of an uploaded file */
 	uint64_t artifact_limit; /* bytes of a run's artifacts */
 	uint32_t json_depth;     /* of a request body */
-	uint32_t page_limit;     /* items that a listing answers at most */
+	uint32_t page_limit;     /* most items of one listing */
 	bool session_status_alias;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;
 
-	/* what is kept */
+	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];
 	char database[CONF_PATH_BYTES]; /* relative: below state_dir */
 	char key_file[CONF_PATH_BYTES]; /* relative: below state_dir */
@@ -43,7 +44,7 @@ struct controller_conf {
 	uint32_t max_duration_s;  /* of a run without one */
 	uint32_t claim_timeout_s; /* a run without an agent ends errored */
 
-	/* what agents are told */
+	/* sent to agents */
 	uint32_t poll_s;
 	uint32_t renew_s;
 	uint32_t lease_s;

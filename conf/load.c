@@ -16,20 +16,20 @@
 
 #define KEYS_MAX 64
 
-/* A value as it was read, kept with its place until it is checked. */
+/* A value as read, with its line, until it is checked. */
 struct raw {
-	int line; /* 0: not given */
+	int line; /* 0: the key is not in the file */
 	char *text;
 };
 
-/* What libconfuse's handlers, which take no argument, report to. */
+/* The state of reading a file, for libconfuse's handlers, which have no argument. */
 struct parse {
 	const char *path;
 	const struct conf_schema *schema;
 	struct conf_error *error;
 	struct raw values[KEYS_MAX]; /* by position in the schema */
 	int line;
-	bool failed; /* error is set: the first one is kept */
+	bool failed; /* error is set; only the first one is kept */
 };
 
 static _Thread_local struct parse *current;
@@ -62,7 +62,7 @@ void conf_defaults(void *settings, const struct conf_schema *schema)
 	for (size_t i = 0; i < schema->key_count; i++) {
 		if (conf_value_set(settings, &schema->keys[i],
 				   schema->keys[i].fallback, why, sizeof(why)))
-			abort(); /* our own table is wrong; a test says so */
+			abort(); /* an error in the table, which tests find */
 	}
 }
 
@@ -156,9 +156,9 @@ static int apply(void *settings, struct parse *p)
 }
 
 /*
- * Cut the comment off a line. libconfuse counts lines wrongly behind comments
- * and takes an open comment or quote for the rest of the file, so it is given
- * one line at a time, and only whole ones.
+ * Remove the comment of a line. libconfuse counts lines wrongly after comments, and
+ * takes the rest of the file for an open comment or quote. So it gets one complete
+ * line at a time.
  */
 static int cut_comment(char *line, struct parse *p)
 {
@@ -220,7 +220,7 @@ static int parse_text(void *settings, char *text, struct parse *p)
 	int err;
 
 	if (schema->key_count > KEYS_MAX)
-		return -E2BIG; /* our own table; a test would see it */
+		return -E2BIG; /* an error in the table, which tests find */
 	for (size_t i = 0; i < schema->key_count; i++) {
 		const cfg_opt_t opt = CFG_PTR_CB(schema->keys[i].name, NULL,
 						 CFGF_NONE, on_value, NULL);
@@ -241,8 +241,8 @@ static int parse_text(void *settings, char *text, struct parse *p)
 
 /* ---- the file ---- */
 
-/* libconfuse ends the process on a read error and stops at a NUL byte, so the
- * file is read and looked at here. */
+/* libconfuse ends the process on a read error and stops at a NUL byte, so the file
+ * is read and checked here. */
 static int check_text(const char *text, size_t len, struct parse *p)
 {
 	int line = 1;

@@ -3,7 +3,7 @@
  * and checked against a table of keys. Every error is one line
  * `file:line: key: what is wrong; what is allowed`. Unknown and repeated keys
  * are refused: a typo must not silently leave a default in force.
- * Thread: one at a time a thread; start of a daemon only.
+ * Thread: any; used at the start of a daemon.
  */
 #ifndef OFFHOOK_CONF_LOAD_H
 #define OFFHOOK_CONF_LOAD_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A configuration is a page or two; more is another file by mistake. */
+/* Largest file: a larger one is not a configuration. */
 #define CONF_FILE_BYTES 65536u
 #define CONF_PATH_BYTES 1024u
 #define CONF_TEXT_BYTES 256u
@@ -47,9 +47,9 @@ struct conf_schema {
 	const struct conf_key *keys;
 	size_t key_count;
 	/**
-	 * Check what concerns more than one key; may be NULL.
-	 * @param ret_key  set with the message: the key to blame
-	 * @return NULL if all is well, else what is wrong and what is allowed
+	 * Check settings that depend on each other; may be NULL.
+	 * @param ret_key  set with the message: the key that it is about
+	 * @return NULL: valid; else what is wrong and what is allowed
 	 */
 	const char *(*check)(const void *settings, const char **ret_key);
 };
@@ -61,23 +61,24 @@ struct conf_schema {
 void conf_defaults(void *settings, const struct conf_schema *schema);
 
 /**
- * Read a file over the defaults.
- * @param settings  out; on failure in an unspecified state
+ * Set the defaults, then the settings of a file.
+ * @param settings  out; undefined on failure
  * @param path      regular file of at most CONF_FILE_BYTES, text without
  *                  control characters
- * @param error     on failure: the line to show
- * @return 0; -EINVAL the content; -errno the file; -ENOMEM
+ * @param error     on failure: the message
+ * @return 0; -EINVAL invalid content; -errno the file cannot be read; -ENOMEM
  */
 int conf_load(void *settings, const char *path,
 	      const struct conf_schema *schema, struct conf_error *error);
 
 /**
- * Complete a path of the configuration: relative ones are below dir.
+ * Make a path of the configuration absolute: a relative one is below dir.
  * @return length; -ENAMETOOLONG (dst cut)
  */
 int conf_path(char *dst, size_t size, const char *dir, const char *name);
 
-/* Checks that both daemons use (conf_check_h). */
+/* Checks for both daemons; each is a conf_check_h. */
+
 const char *conf_check_address(const char *text); /* IPv4 or IPv6 literal */
 const char *conf_check_url(const char *text);     /* http(s)://host[...] */
 const char *conf_check_url_or_empty(const char *text);

@@ -8,7 +8,8 @@
 
 #define REGEXPIRE_DEFAULT_S 3600
 #define REGISTER_MS         32000 /* RFC 3261 timer F */
-/* A call that it has not told of for so long was told of before we listened. */
+/* If no event about a call came within this time, it was sent before the control
+ * connection was up. */
 #define MISSED_NS (2 * NS_PER_S)
 
 int baresip_account_new(struct sip_account **ret, struct sip_ua *ua,
@@ -59,7 +60,7 @@ struct sip_account *baresip_account_free(struct sip_account *account)
 	while (a->calls.head) {
 		struct baresip_call *c = a->calls.head->data;
 
-		/* whoever holds it releases it */
+		/* its owner frees it */
 		list_unlink(&c->le);
 		c->account = NULL;
 		if (!c->handler)
@@ -121,7 +122,7 @@ int baresip_account_register(struct sip_account *account)
 	struct baresip_account *a = (struct baresip_account *)account;
 	int err;
 
-	/* it registers by itself when it starts, and never later */
+	/* baresip registers when it starts, and never later */
 	if (a->process)
 		return -EALREADY;
 	a->registration = BARESIP_REGISTERING;
@@ -199,7 +200,7 @@ static bool is_stale(const struct sip_msg *msg)
 			     NULL) == 0;
 }
 
-/* From its messages: it registers before its events can be heard. */
+/* Read from its SIP messages, as it registers before the control connection is up. */
 void baresip_account_registers(struct baresip_account *a,
 			       const struct sip_msg *msg, bool sent)
 {
@@ -218,7 +219,7 @@ void baresip_account_registers(struct baresip_account *a,
 	a->register_expires_s = expires_of(msg);
 	(void)pl_strcpy(&msg->reason, a->register_reason,
 			sizeof(a->register_reason));
-	/* a challenge is answered, one after that is a refusal */
+	/* the first challenge is answered, a second one is a refusal */
 	if ((msg->scode == 401 || msg->scode == 407) &&
 	    (!a->challenged || is_stale(msg))) {
 		a->challenged = true;
@@ -238,12 +239,12 @@ void baresip_account_registers(struct baresip_account *a,
 
 static void register_failed(struct baresip_account *a, const char *why)
 {
-	/* without an answer: those with one were seen */
+	/* without a response: responses were handled before */
 	if (!a->register_code)
 		register_settled(a, false, why);
 }
 
-/* ---- what it says ---- */
+/* ---- its events ---- */
 
 static void call_came(struct baresip_account *a, struct baresip_call *c)
 {
@@ -255,9 +256,9 @@ static void call_came(struct baresip_account *a, struct baresip_call *c)
 		baresip_call_reject((struct sip_call *)c, 486, NULL);
 }
 
-/* It listens to SIP before it takes our connection: whom it told of a call in
- * between was nobody. It rings at once and tells of a call when it has asked
- * STUN and TURN servers: until then it cannot be answered. */
+/* baresip receives calls before the control connection is up; their events are lost.
+ * It sends 180 at once but the event only when STUN and TURN servers have answered:
+ * until then the call cannot be answered. */
 static void calls_missed(struct baresip_account *a, int64_t now_ns)
 {
 	struct le *le;
@@ -294,7 +295,7 @@ static void message_told(const struct baresip_message *m, void *arg)
 			call_came(a, c);
 		return;
 	case BARESIP_CALL_CLOSED:
-		/* it may give up before there is an INVITE */
+		/* it may fail before there is an INVITE */
 		if (!c && m->outgoing)
 			c = baresip_call_dialled(a);
 		if (c)
@@ -315,7 +316,7 @@ static void message_told(const struct baresip_message *m, void *arg)
 	case BARESIP_CALL_DTMF_START:
 		if (!c)
 			return;
-		/* what the tap cannot read, and what was no INFO */
+		/* only digits that the tap cannot read and that were not INFO */
 		if (!c->info_digit && c->has_settled && c->settled.encrypted) {
 			info.digit = m->text[0];
 			info.digit_in_rtp = true;
@@ -336,7 +337,7 @@ static void message_told(const struct baresip_message *m, void *arg)
 
 static void process_up(void *arg)
 {
-	(void)arg; /* what waited for it goes out by itself */
+	(void)arg; /* queued commands are sent by control.c */
 }
 
 static void process_lost(const char *reason, void *arg)
@@ -371,8 +372,8 @@ static bool same_end(const struct media_addr *a, const char *host,
 	       sa_set_str(&want, host, port) == 0 && sa_cmp(&is, &want, SA_ALL);
 }
 
-/* Sent, or received? Its own port tells; a TCP connection that it made has
- * another one, which is that of the first message on it. */
+/* Whether baresip sent the message: by its port. A TCP connection that it opened has
+ * another port, which is known from the first message on it. */
 static bool is_sent(struct baresip_account *a, const struct baresip_traced *m)
 {
 	uint16_t port = baresip_process_port(a->process);
@@ -393,7 +394,7 @@ static bool is_sent(struct baresip_account *a, const struct baresip_traced *m)
 		return true;
 	if (sa_cmp(&dst, &a->tcp_local, SA_ALL))
 		return false;
-	/* another connection of its own */
+	/* it has opened another connection */
 	a->tcp_local = src;
 	return true;
 }

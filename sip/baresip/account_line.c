@@ -1,10 +1,10 @@
-/* The line that tells baresip of its account. */
+/* The line of an account in baresip's file "accounts". */
 #include "sip/baresip/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* An account's parameter cannot have these: baresip knows no quoting. */
+/* Not allowed in parameters of an account, as baresip has no quoting. */
 #define PARAM_STOPS " \t\r\n;<>\""
 
 static const char *encryption_name(enum media_encryption e)
@@ -22,7 +22,7 @@ static const char *encryption_name(enum media_encryption e)
 	return NULL;
 }
 
-/* The names of media/audio/codec.h, as baresip writes them. */
+/* baresip's name of a codec of media/audio/codec.h. */
 static const char *codec_name(const char *name)
 {
 	static const char *const names[][2] = {
@@ -60,7 +60,7 @@ static int media_print(struct buf *b, const struct sip_account_media *m)
 	return err;
 }
 
-/* It knows one server: a TURN server tells of our own address, too. */
+/* baresip has one server: a TURN server also tells our own address. */
 static const struct media_addr *nat_server(const struct media_nat_params *n)
 {
 	bool turn = n->mode == MEDIA_NAT_TURN ||
@@ -181,13 +181,13 @@ static int target_print(struct buf *b, const struct sip_account_params *p)
 	return err ? err : buf_print(b, ";transport=%s\"", transport);
 }
 
-/* Behind "<sip:user@domain>". */
+/* Write the parameters after "<sip:user@domain>". */
 static int params_print(struct buf *b, const struct sip_account_params *p)
 {
 	static const struct sip_account_media none;
 	const struct sip_account_media *m = p->media ? p->media : &none;
 	bool turn = nat_wants_turn(&m->nat);
-	/* unsaid they are those of the account */
+	/* without them baresip uses the account's */
 	int err = buf_print(b,
 			    ";answermode=manual;call_transfer=no;mwi=no"
 			    ";stunuser=%s;stunpass=%s",

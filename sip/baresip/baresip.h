@@ -1,12 +1,11 @@
 /**
- * The second user agent behind sip/ua.h: Debian's baresip, a process an
- * account, driven over its control connection. What it puts on the wire and
- * takes from it is read from its trace: states and times are those of SIP
- * messages, as of the native user agent. Its RTP is its own; who wants
- * figures taps it (media.h), where SIP_CALL_LOCAL_SDP says.
+ * The second user agent behind sip/ua.h: Debian's baresip, one process per account,
+ * driven over its control connection. Its SIP messages are read from its trace:
+ * states and times are those of the messages, as of the native user agent. Its RTP
+ * is measured by a tap (media.h) at the address of SIP_CALL_LOCAL_SDP.
  *
- * What baresip 1.0.0 cannot do gives -ENOTSUP: provisional answers, refusals
- * other than 486, redirects, UPDATE, requests within dialogs and outside,
+ * Not possible with baresip 1.0.0 (-ENOTSUP): provisional responses, refusals other
+ * than 486, redirects, UPDATE, other requests within and outside of dialogs,
  * attended transfer. Docs: docs/reference/second-client.md
  * Thread: loop.
  */
@@ -19,7 +18,7 @@
 #define BARESIP_ACCOUNTS_MAX 64
 
 struct baresip_params {
-	const char *bind_addr; /* literal, no loopback: baresip refuses it */
+	const char *bind_addr; /* literal, not a loopback address */
 	uint16_t rtp_min;
 	uint16_t rtp_max;
 	sip_message_h *trace_h; /* may be NULL */
@@ -28,7 +27,7 @@ struct baresip_params {
 };
 
 /**
- * Can baresip be run here?
+ * Check whether baresip can run on this host.
  * Thread: any.
  * @param bind_addr  literal
  * @param reason     SIP_REASON_BYTES; written on failure: cause and remedy
@@ -38,7 +37,7 @@ struct baresip_params {
 int baresip_usable(const char *bind_addr, char *reason);
 
 /**
- * A user agent without accounts yet; sip_ua_port() of it is 0.
+ * Make a user agent without accounts; its sip_ua_port() is 0.
  * @return 0; -ENOENT baresip is not installed; -EADDRNOTAVAIL a loopback
  *         address; -ENOMEM
  */

@@ -1,4 +1,4 @@
-/* The calls of a baresip: what each is, and its end. */
+/* The calls of a baresip: list, commands, end. */
 #include "sip/baresip/internal.h"
 
 #include <stdio.h>
@@ -136,7 +136,7 @@ static void finish(struct baresip_call *c, const char *why)
 	mono_timer_cancel(&c->tmr);
 	list_unlink(&c->le);
 	c->account = NULL;
-	/* a transfer that succeeded: baresip ends the call itself */
+	/* after a successful transfer baresip ends the call itself */
 	if (info.end == SIP_END_FAILED && (c->established || c->answered) &&
 	    strstr(info.reason, "transfer"))
 		info.end = SIP_END_LOCAL;
@@ -194,7 +194,7 @@ void baresip_call_hangup(struct sip_call *call)
 	c->hung_up = true;
 	if (baresip_call_command(c, "hangup", NULL, "hangup ") == 0)
 		return;
-	/* its INVITE was never seen, or there is no process: it is over */
+	/* without INVITE or process there is nothing to end */
 	baresip_call_close(c, "it was ended before it began");
 }
 

@@ -1,9 +1,9 @@
-/* What the SIP messages of a baresip say about the media of its calls. */
+/* Reads offer and answer of baresip's calls from its SIP messages. */
 #include "sip/baresip/internal.h"
 
 #include <string.h>
 
-/* A description in the body; *changed set. */
+/* sets *changed if there is one */
 void baresip_sdp_take(struct sdp *ret, bool *has, bool *changed,
 		      const struct sip_msg *msg)
 {
@@ -48,8 +48,8 @@ static void encryption_settle(struct media_negotiated *n,
 		n->encrypted = true;
 		n->dtls = true;
 	} else if (offer->crypto.offered && answer->crypto.count > 0) {
-		/* the answer has the line that both use; a later offer of the
-		 * other side does not change the suite of a baresip */
+		/* the answer has the suite that both use; baresip keeps its
+		 * suite when the peer sends a later offer */
 		n->encrypted = true;
 		n->crypto_tx = answer->crypto.lines[0];
 		n->crypto_rx = answer->crypto.lines[0];
@@ -58,7 +58,7 @@ static void encryption_settle(struct media_negotiated *n,
 	}
 }
 
-/* @return false: there is no audio, or nothing in common */
+/* @return false: no audio, or no common codec */
 static bool settle(struct baresip_call *c)
 {
 	const struct sdp *l = c->local;
@@ -101,7 +101,7 @@ static bool settle(struct baresip_call *c)
 	return found;
 }
 
-/* Tell of a description that went or came, and of what it settled. */
+/* Report a description that was sent or received, and the media it settled. */
 static void sdp_tell(struct baresip_call *c, enum sip_call_event event,
 		     int64_t now_ns)
 {
@@ -112,7 +112,7 @@ static void sdp_tell(struct baresip_call *c, enum sip_call_event event,
 		info.client_rtp = &c->local->rtp;
 	if (info.client_rtp)
 		info.client_rtcp = &c->local->rtcp;
-	/* an offer alone settles nothing */
+	/* an offer without answer settles nothing */
 	if (final && settle(c))
 		info.media = &c->settled;
 	baresip_call_emit(c, event, &info);

@@ -16,14 +16,14 @@ static struct sip_ua *ua_free(struct sip_ua *ua)
 	return NULL;
 }
 
-/* ---- what baresip 1.0.0 has no command for ---- */
+/* ---- functions that baresip 1.0.0 has no command for ---- */
 
 static int account_headers(struct sip_account *account,
 			   const struct sip_custom_header *headers,
 			   size_t count)
 {
 	(void)account;
-	(void)headers; /* refused where the job is decoded */
+	(void)headers; /* refused when the job is decoded */
 	return count ? -ENOTSUP : 0;
 }
 
@@ -31,7 +31,7 @@ static void call_options(struct sip_account *account,
 			 const struct sip_call_options *options)
 {
 	(void)account;
-	(void)options; /* refused where the job is decoded */
+	(void)options; /* refused when the job is decoded */
 }
 
 static int account_request(struct sip_account *account, const char *method,
@@ -50,7 +50,7 @@ static int account_request(struct sip_account *account, const char *method,
 
 static int call_ring(struct sip_call *call)
 {
-	(void)call; /* it rings by itself */
+	(void)call; /* baresip sends 180 by itself */
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static int call_relocate(struct sip_call *call, const struct media_local *media)
 {
 	(void)call;
 	(void)media;
-	return 0; /* keys are its own */
+	return 0; /* baresip makes its own keys */
 }
 
 static int call_update(struct sip_call *call)

@@ -1,24 +1,23 @@
-/* What is asked of a baresip for its calls, and what it answers to that. */
+/* Commands to baresip about its calls, and their answers. */
 #include "sip/baresip/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of commands, by what waits for their answer; the call's number
- * follows. */
+/* Tokens of commands; the call's number follows. */
 #define TOKEN_DIAL     "dial"
 #define TOKEN_TRANSFER "transfer "
 #define TOKEN_DIGIT    "digit "
 
-/* Of each change its own: the SIP answer to one may be seen before the answer to
- * its command, which is not taken for that to the next one then. */
+/* Each change has its own token: the SIP response may be seen before the answer to
+ * the command, which must not be taken for the answer to the next command. */
 static const char *const change_tokens[] = {
 	[BARESIP_CHANGE_HOLD] = "hold ",
 	[BARESIP_CHANGE_RESUME] = "resume ",
 	[BARESIP_CHANGE_REINVITE] = "reinvite ",
 };
 
-/* @return BARESIP_CHANGE_NONE: it is no answer to a change */
+/* @return BARESIP_CHANGE_NONE: not the answer to a change */
 static enum baresip_change change_of(const struct baresip_message *m)
 {
 	static const enum baresip_change changes[] = {
@@ -42,9 +41,9 @@ static void change_failed(struct baresip_call *c, const char *why)
 	baresip_call_emit(c, SIP_CALL_REINVITE_FAIL, &info);
 }
 
-/* baresip 1.1 answers each "resume" with "Invalid argument" unless another call
- * is active, and sends the re-INVITE all the same: what counts is whether one
- * was sent, which is seen before the answer to the command is read. */
+/* baresip 1.1 answers "resume" with "Invalid argument" unless another call is active,
+ * but sends the re-INVITE. So the re-INVITE counts, which is in the trace before
+ * the answer is read. */
 static void change_answered(struct baresip_call *c, enum baresip_change change,
 			    const struct baresip_message *m)
 {
@@ -126,7 +125,7 @@ int baresip_call_dial(struct sip_call **ret, struct sip_account *account,
 	return 0;
 }
 
-/* What came before somebody listened. */
+/* Report the events that came before the call was adopted. */
 static void adopted(void *arg)
 {
 	struct baresip_call *c = arg;
@@ -157,7 +156,7 @@ int64_t baresip_call_came_ns(const struct sip_call *call)
 
 int baresip_call_answer(struct sip_call *call, const struct media_local *m)
 {
-	(void)m; /* baresip answers with what its account says */
+	(void)m; /* baresip answers with the settings of its account */
 	return baresip_call_command((struct baresip_call *)call, "accept", NULL,
 				    "accept ");
 }
@@ -169,7 +168,8 @@ int baresip_call_reject(struct sip_call *call, uint16_t code,
 	int err;
 
 	(void)reason;
-	/* whoever refuses a call that it has not taken has no choice */
+	/* a call that was not adopted may be refused with any code: it
+	 * gets 486 */
 	if (c->handler && code != 486)
 		return -ENOTSUP;
 	err = baresip_call_command(c, "hangup", NULL, "hangup ");

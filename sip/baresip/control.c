@@ -60,7 +60,7 @@ static void answered(struct baresip_control *c)
 	c->asked_ns = c->asked ? clock_mono_ns() : 0;
 }
 
-/* The netstrings that are whole. */
+/* Handle the complete netstrings. */
 static void messages_take(struct baresip_control *c)
 {
 	size_t at;
@@ -74,7 +74,7 @@ static void messages_take(struct baresip_control *c)
 		err = baresip_message_parse(&m, c->in.data + at, len);
 		buf_consume(&c->in, at + len + 1);
 		if (err)
-			continue; /* of a kind we do not know */
+			continue; /* of an unknown kind */
 		if (m.event == BARESIP_ANSWER)
 			answered(c);
 		c->handlers.message_h(&m, c->handlers.arg);
@@ -128,7 +128,7 @@ static void ready(int flags, void *arg)
 
 	if (c->connecting) {
 		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len);
-		if (err) { /* it does not listen yet */
+		if (err) { /* not listening yet */
 			try_again(c);
 			return;
 		}
@@ -180,7 +180,7 @@ int baresip_control_command(struct baresip_control *c, const char *command,
 	int err;
 
 	if (c->ended)
-		return 0; /* whoever asked learns of it */
+		return 0; /* lost_h reports the end */
 	err = baresip_command_write(&c->out, command, params, token);
 	if (err)
 		return err;

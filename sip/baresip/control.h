@@ -1,6 +1,6 @@
 /**
- * The control connection of a baresip, from the tries until it listens:
- * commands, their answers, its events.
+ * The control connection to a baresip process: connects until it listens, sends
+ * commands, receives answers and events.
  * Thread: loop.
  */
 #ifndef OFFHOOK_SIP_BARESIP_CONTROL_H
@@ -16,14 +16,14 @@
 #include "sip/mono_timer.h"
 
 struct baresip_control_handlers {
-	/* it takes commands from now on */
+	/* It accepts commands from now on. */
 	void (*up_h)(void *arg);
-	/* something came, which is read next: what it printed goes first */
+	/* Something was received and is read next: read its output before. */
 	void (*before_h)(void *arg);
 	void (*message_h)(const struct baresip_message *m, void *arg);
 	/* The other side closed it. */
 	void (*closed_h)(void *arg);
-	/* It cannot go on; baresip_control_end() follows.
+	/* The connection has failed; call baresip_control_end().
 	 * @param reason  a sentence */
 	void (*broken_h)(const char *reason, void *arg);
 	void *arg;
@@ -43,18 +43,19 @@ struct baresip_control {
 	struct mono_timer tmr_connect;
 };
 
+/** Set up a connection that is not started. @param handlers  copied */
 void baresip_control_init(struct baresip_control *c,
 			  const struct baresip_control_handlers *handlers);
-/** Begin to try. */
+/** Begin to connect; repeated until baresip listens. */
 void baresip_control_start(struct baresip_control *c,
 			   const struct sockaddr_in *addr);
-/** Send a command, or keep it until it can be sent. @return 0; -EINVAL;
+/** Send a command, or queue it until it can be sent. @return 0; -EINVAL;
  *  -ENOMEM; -EMSGSIZE */
 int baresip_control_command(struct baresip_control *c, const char *command,
 			    const char *params, const char *token);
-/** Close it: no handler comes any more. */
+/** Close it: no handler is called any more. */
 void baresip_control_end(struct baresip_control *c);
-/** And release what it has. */
+/** Close it and free its buffers. */
 void baresip_control_release(struct baresip_control *c);
 
 #endif

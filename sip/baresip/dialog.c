@@ -1,4 +1,4 @@
-/* What the SIP messages of a baresip say about its calls. */
+/* Follows the dialogs of baresip's calls in its SIP messages. */
 #include "sip/baresip/internal.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void invite_first(struct baresip_account *a, const struct sip_msg *msg,
 				 msg);
 		return;
 	}
-	if (c->hung_up) { /* before it was there */
+	if (c->hung_up) { /* before the INVITE was sent */
 		c->hung_up = false;
 		baresip_call_hangup((struct sip_call *)c);
 		return;
@@ -68,7 +68,7 @@ static void provisional(struct baresip_call *c, const struct sip_msg *msg,
 		c->rang_ns = now_ns;
 		return;
 	}
-	/* repeated ones say nothing new */
+	/* ignore repeated ones */
 	if (msg->scode != 180 || !c->ringing)
 		baresip_call_emit(c,
 				  msg->scode == 180 ? SIP_CALL_RINGING
@@ -91,12 +91,12 @@ static void invite_answered(struct baresip_call *c, const struct sip_msg *msg,
 		return;
 	}
 	if (msg->scode == 401 || msg->scode == 407) {
-		answer_note(c, msg); /* it stands if nothing follows */
+		answer_note(c, msg); /* kept if it is the last one */
 		return;
 	}
 	if (msg->scode >= 300) {
 		answer_note(c, msg);
-		/* a call that nobody was told of is over with it */
+		/* a call that was not announced ends with it */
 		if (!c->outgoing && !c->announced)
 			baresip_call_close(c, NULL);
 		return;
@@ -179,10 +179,10 @@ static void reinvite_answered(struct baresip_call *c, const struct sip_msg *msg,
 	else if (!sent && c->change != BARESIP_CHANGE_NONE)
 		change_over(c, msg, now_ns);
 	else if (!sent)
-		c->change_cseq = 0; /* of a re-INVITE that nobody asked for */
+		c->change_cseq = 0; /* baresip's own re-INVITE */
 }
 
-/* "SIP/2.0 200 OK" in a NOTIFY: how the transfer goes. */
+/* A NOTIFY with the progress of a transfer: "SIP/2.0 200 OK". */
 static void notified(struct baresip_call *c, const struct sip_msg *msg,
 		     int64_t now_ns)
 {
@@ -245,7 +245,7 @@ static void request(struct baresip_call *c, const struct sip_msg *msg,
 		    bool sent, int64_t now_ns)
 {
 	if (is(&msg->met, "INVITE")) {
-		/* the first one again, perhaps with credentials */
+		/* the first INVITE again, perhaps with credentials */
 		if (!c->answered)
 			c->invite_cseq = msg->cseq.num;
 		else if (msg->cseq.num != c->invite_cseq)
@@ -272,7 +272,7 @@ static void response(struct baresip_call *c, const struct sip_msg *msg,
 	char reason[SIP_REASON_BYTES];
 
 	if (is(&msg->cseq.met, "INVITE")) {
-		/* ours are answered by what came, theirs by what went */
+		/* responses to our requests are received, to theirs sent */
 		if (!c->answered && sent != c->outgoing)
 			invite_answered(c, msg, sent, now_ns);
 		else if (c->answered &&

@@ -21,8 +21,8 @@ static const struct {
 	{"AUDIO_ERROR", BARESIP_AUDIO_ERROR},
 };
 
-/* A text longer than its place is cut: it is shown, not compared. An id or a
- * token that long is none of ours, and compares with none. */
+/* Copy a member, cut to size. Texts are only shown; an id or token of that length is
+ * not ours and matches none. */
 static void copy(char *dst, size_t size, const json_t *o, const char *name)
 {
 	const char *text = json_string_value(json_object_get(o, name));

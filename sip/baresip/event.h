@@ -1,5 +1,5 @@
 /**
- * What baresip's ctrl_tcp says: events and the answers to commands, JSON.
+ * Messages of baresip's ctrl_tcp, in JSON: events and answers to commands.
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_SIP_BARESIP_EVENT_H
@@ -21,7 +21,7 @@ enum baresip_event {
 	BARESIP_CALL_MENC,
 	BARESIP_CALL_DTMF_START,
 	BARESIP_AUDIO_ERROR,
-	BARESIP_OTHER, /* an event that is of no interest */
+	BARESIP_OTHER, /* another event, ignored */
 };
 
 struct baresip_message {
@@ -33,14 +33,15 @@ struct baresip_message {
 	char text[BARESIP_TEXT_BYTES];  /* param or data, cut; "": none */
 };
 
-/** @return 0; -EBADMSG no JSON object, or neither event nor answer */
+/** Parse a message.
+ * @return 0; -EBADMSG no JSON object, or neither event nor answer */
 int baresip_message_parse(struct baresip_message *ret, const char *json,
 			  size_t len);
 
 struct buf;
 
 /** Append a command as a netstring. @param params  NULL: none
- *  @return 0; -EINVAL a text that is no UTF-8; -ENOMEM; -EMSGSIZE */
+ *  @return 0; -EINVAL a text is not UTF-8; -ENOMEM; -EMSGSIZE */
 int baresip_command_write(struct buf *b, const char *command,
 			  const char *params, const char *token);
 

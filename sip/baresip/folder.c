@@ -31,12 +31,12 @@ static bool is_application(const char *module)
 	       strcmp(module, "ctrl_tcp.so") == 0;
 }
 
-/* What baresip decodes goes to a bridge that nothing reads: the tap has its audio.
- * The player of aufile is not used: its thread sets the mark "running" itself,
- * and a player that is released before that is freed while the thread uses it.
- * baresip 1.1 releases a player right after its start when a call is put on
- * hold, and crashed there. A bridge has no thread until something reads it. A
- * tone played on it would never end, so the files of tones are not found. */
+/* The player is an aubridge that nothing reads, as the tap has the audio. The player
+ * of aufile is not used: its thread sets the flag "running" itself, and a player
+ * that is released before that is freed while the thread uses it. baresip 1.1
+ * releases a player right after its start when a call is put on hold, and crashed
+ * there. A bridge has no thread until something reads it. A tone played on it would
+ * never end, so the path of the tone files leads nowhere. */
 static int config_write(struct buf *b, const struct baresip_setup *s)
 {
 	bool v6 = strchr(s->bind_addr, ':') != NULL;
@@ -46,7 +46,7 @@ static int config_write(struct buf *b, const struct baresip_setup *s)
 			    "call_max_calls 64\n"
 			    "call_local_timeout 3600\n"
 			    "audio_source " BARESIP_SOURCE "\n"
-			    "ausrc_srate 48000\n" /* ausine knows no other */
+			    "ausrc_srate 48000\n" /* the only rate of ausine */
 			    "ausrc_channels 2\n"
 			    "audio_player aubridge,heard\n"
 			    "audio_alert aubridge,alert\n"

@@ -1,6 +1,6 @@
 /**
- * The private folder a baresip reads at its start: readable by us alone, gone
- * as soon as it was read.
+ * The private folder with the configuration that baresip reads at its start: mode
+ * 0700, removed as soon as it was read.
  */
 #ifndef OFFHOOK_SIP_BARESIP_FOLDER_H
 #define OFFHOOK_SIP_BARESIP_FOLDER_H
@@ -20,14 +20,16 @@ struct baresip_setup {
 	bool rtcp_mux;
 };
 
-/** What it sends: a tone. */
+/** Its audio source: a tone. */
 #define BARESIP_SOURCE "ausine,440"
 
-/** Modules it loads, NULL behind the last one. */
+/** Modules that it loads, ended by NULL. */
 extern const char *const baresip_modules[];
 
-/** @param ret  BARESIP_FOLDER_BYTES. @return 0; -errno (nothing is left) */
+/** Make the folder and its files. @param ret  its path, BARESIP_FOLDER_BYTES
+ * @return 0; -errno (nothing is left) */
 int baresip_folder_new(char *ret, const struct baresip_setup *setup);
+/** Remove the folder and its files. */
 void baresip_folder_remove(const char *path);
 
 #endif

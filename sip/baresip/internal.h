@@ -1,5 +1,5 @@
 /**
- * Accounts and calls of the second client, as the files of sip/baresip know them.
+ * Accounts and calls of the second client, for the files of sip/baresip.
  * account.c       accounts, their processes and registrations
  * account_line.c  the line of baresip's file "accounts"
  * call.c          calls: list, events, end; commands for one call
@@ -59,7 +59,7 @@ struct baresip_account {
 	sip_incoming_h *incoming_h;
 	void *arg;
 	struct baresip_process *process; /* NULL: not running */
-	int64_t heard_ns;                /* its first answer; 0: none yet */
+	int64_t heard_ns; /* first answer to a command; 0: none */
 	struct list calls;
 	uint32_t call_count;
 	/* registration */
@@ -69,12 +69,12 @@ struct baresip_account {
 	uint16_t register_code;
 	char register_reason[SIP_REASON_BYTES];
 	uint32_t register_expires_s;
-	bool challenged;                /* once in this attempt */
+	bool challenged;                /* 401 or 407 came in this attempt */
 	struct mono_timer tmr_register; /* bound of an attempt or a removal */
-	struct sa tcp_local;            /* of its TCP connection, once known */
+	struct sa tcp_local;            /* of its TCP connection, if known */
 };
 
-/* A re-INVITE that was asked for. */
+/* The re-INVITE that a command asked for. */
 enum baresip_change {
 	BARESIP_CHANGE_NONE,
 	BARESIP_CHANGE_HOLD,
@@ -85,7 +85,7 @@ enum baresip_change {
 struct baresip_call {
 	struct sip_object object;
 	struct le le;
-	struct baresip_account *account; /* NULL: it is gone */
+	struct baresip_account *account; /* NULL: it was freed */
 	uint32_t number;                 /* of the account's calls */
 	char id[BARESIP_ID_BYTES];       /* Call-ID; "": INVITE not seen yet */
 	char *peer;
@@ -93,15 +93,15 @@ struct baresip_call {
 	bool announced; /* incoming: handed to incoming_h */
 	sip_call_h *handler;
 	void *arg;
-	struct mono_timer tmr; /* what waits for the handler */
+	struct mono_timer tmr; /* a deferred call of the handler */
 	int64_t offered_ns;
 	int64_t rang_ns; /* 180 sent before it was adopted */
-	/* what was said of media */
+	/* offer and answer */
 	struct sdp *local;
 	struct sdp *remote;
 	bool has_local;
 	bool has_remote;
-	bool local_news; /* since it was settled */
+	bool local_news; /* changed since it was settled */
 	bool remote_news;
 	struct media_negotiated settled;
 	bool has_settled;
@@ -110,13 +110,13 @@ struct baresip_call {
 	bool answered;
 	bool established;
 	bool hung_up;   /* by us */
-	bool ending;    /* baresip let go, our BYE waits for its answer */
-	int64_t bye_ns; /* it was sent; 0: it was not */
+	bool ending;    /* closed by baresip; our BYE is not answered yet */
+	int64_t bye_ns; /* when it was sent; 0: it was not */
 	bool bye_answered;
 	bool bye_received;
 	bool cancelled; /* by the peer */
 	bool closed;
-	uint16_t code; /* final answer that refused it, or 0 */
+	uint16_t code; /* final response that refused it, or 0 */
 	char reason[SIP_REASON_BYTES];
 	uint32_t invite_cseq;
 	uint32_t change_cseq; /* of our re-INVITE; 0: none */
@@ -127,15 +127,18 @@ struct baresip_call {
 	bool transferring;
 	/* its sound */
 	bool muted;      /* as baresip says */
-	bool mute_asked; /* the answer to a command waits */
+	bool mute_asked; /* the command is not answered yet */
 	bool mute_wanted;
 	bool playing;
-	int64_t play_ns; /* of the file */
+	int64_t play_ns; /* length of the file */
 	struct mono_timer tmr_play;
-	bool info_digit; /* one came by INFO: its event is no other */
+	bool info_digit; /* a digit came by INFO: ignore its event */
 };
 
 extern const struct sip_ops baresip_ops;
+
+/* Functions without a comment are those of baresip_ops: see sip/ua.h, sip/account.h
+ * and sip/call.h. */
 
 /* ---- account.c ---- */
 
@@ -149,20 +152,19 @@ int baresip_account_start(struct baresip_account *a);
 
 int baresip_account_register(struct sip_account *account);
 int baresip_account_unregister(struct sip_account *account);
-/** A REGISTER of the account or a response to one was seen in the trace. */
+/** The trace has a REGISTER of the account or a response to one. */
 void baresip_account_registers(struct baresip_account *a,
 			       const struct sip_msg *msg, bool sent);
 
 /* ---- account_line.c ---- */
 
-/** @return 0; -EINVAL baresip cannot have such an account; p->reason says so */
+/** Check that baresip can have the account. @return 0; -EINVAL, and p->reason */
 int baresip_line_check(const struct sip_account_params *p);
 /** Set a->domain, a->aor and a->params.
  * @return 0; -EINVAL an unknown codec; -ENAMETOOLONG; -EMSGSIZE; -ENOMEM */
 int baresip_line_set(struct baresip_account *a,
 		     const struct sip_account_params *p);
-/** @param what  behind "client baresip "
- *  @return -EINVAL; p->reason says what */
+/** Set p->reason to "client baresip WHAT". @return -EINVAL */
 int baresip_account_refuse(const struct sip_account_params *p,
 			   const char *what);
 
@@ -173,33 +175,36 @@ const char *baresip_call_peer(const struct sip_call *call);
 struct sip_call *baresip_call_free(struct sip_call *call);
 void baresip_call_hangup(struct sip_call *call);
 
+/** Make a call and list it. @return NULL: out of memory, or there are
+ * BARESIP_CALLS_MAX */
 struct baresip_call *baresip_call_make(struct baresip_account *a,
 				       bool outgoing);
+/** Remove it from the list and free it. @return NULL */
 struct baresip_call *baresip_call_release(struct baresip_call *c);
-/** By Call-ID. @return NULL: none */
+/** Find a call by its Call-ID. @return NULL: none */
 struct baresip_call *baresip_call_find(const struct baresip_account *a,
 				       const char *id);
-/** The one that was dialled first of those whose INVITE was not seen yet.
+/** The oldest outgoing call whose INVITE was not seen in the trace yet.
  * @return NULL: none */
 struct baresip_call *baresip_call_dialled(const struct baresip_account *a);
-/** Tell the handler; info->reason may be NULL. */
+/** Call the handler; info->reason may be NULL. */
 void baresip_call_emit(struct baresip_call *c, enum sip_call_event event,
 		       struct sip_call_info *info);
-/** It is over; with a BYE of ours when that is answered, or 5 s later.
- *  @param why  what baresip says; NULL: our own reason follows
- *  from the messages */
+/** baresip has closed the call: report CLOSED, after our BYE only when it is
+ * answered, or 5 s later.
+ * @param why  baresip's reason; NULL: take it from the SIP messages */
 void baresip_call_close(struct baresip_call *c, const char *why);
 /** The peer has answered our BYE. */
 void baresip_call_bye_answered(struct baresip_call *c);
 
-/** A command for this call: baresip has a current one, which is chosen first.
- * @param token  for the answer; the call's number is put behind it
+/** Send a command for this call: first makes it baresip's current call.
+ * @param token  for the answer; the call's number is appended
  * @return 0; -ENOTCONN; as baresip_process_command() */
 int baresip_call_command(struct baresip_call *c, const char *name,
 			 const char *params, const char *token);
-/** The token begins so. */
+/** Whether the message's token begins with this one. */
 bool baresip_token_is(const struct baresip_message *m, const char *token);
-/** The call whose number the token has behind this. @return NULL: none */
+/** The call whose number follows this text in the token. @return NULL: none */
 struct baresip_call *baresip_token_call(const struct baresip_account *a,
 					const struct baresip_message *m,
 					const char *token);
@@ -218,7 +223,7 @@ int baresip_call_resume(struct sip_call *call);
 int baresip_call_reinvite(struct sip_call *call);
 int baresip_call_transfer(struct sip_call *call, const char *uri, bool silent);
 int baresip_call_digit(struct sip_call *call, char digit);
-/** An answer to a command about calls. */
+/** Handle the answer to a command about calls. */
 void baresip_call_answered(struct baresip_account *a,
 			   const struct baresip_message *m);
 
@@ -226,25 +231,26 @@ void baresip_call_answered(struct baresip_account *a,
 
 int baresip_call_mute(struct sip_call *call, bool mute);
 int baresip_call_play(struct sip_call *call, const char *path, int64_t ns);
-/** An answer to a command of these. @return false: it is none */
+/** Handle the answer to a mute or play command. @return false: it is another one */
 bool baresip_sound_answered(struct baresip_account *a,
 			    const struct baresip_message *m);
-/** The call is over. */
+/** The call has ended: stop its timer. */
 void baresip_sound_end(struct baresip_call *c);
 
 /* ---- call_media.c ---- */
 
-/** A description in the body, if there is one.
- *  @param has, changed  set then, else unchanged */
+/** Read the description in the body, if there is one.
+ * @param has, changed  set to true then, else unchanged */
 void baresip_sdp_take(struct sdp *ret, bool *has, bool *changed,
 		      const struct sip_msg *msg);
-/** And tell the call of it, and of what it settled. */
+/** Read the description of a message of the call, and report it and the media that
+ * it settled. */
 void baresip_sdp_message(struct baresip_call *c, const struct sip_msg *msg,
 			 bool sent, int64_t now_ns);
 
 /* ---- dialog.c ---- */
 
-/** One SIP message of the account's process. */
+/** Handle one SIP message in the trace of the account's process. */
 void baresip_dialog_message(struct baresip_account *a,
 			    const struct sip_msg *msg, bool sent,
 			    int64_t now_ns);

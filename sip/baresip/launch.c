@@ -42,7 +42,7 @@ int baresip_installed(char *reason)
 	return 0;
 }
 
-/* @param ret  -1: none was made @return 0; -errno */
+/* Make a bound socket. @param ret  -1: none was made @return 0; -errno */
 static int port_bind(int *ret, struct sa *sa, int type)
 {
 	int fd = socket(sa_af(sa), type | SOCK_CLOEXEC, 0);
@@ -54,8 +54,8 @@ static int port_bind(int *ret, struct sa *sa, int type)
 	return 0;
 }
 
-/* A port that UDP and TCP have free, as far as can be known, and TCP the one
- * behind it, where baresip listens to TLS. */
+/* Choose a port that is free for UDP and TCP, and the next one for TCP, where
+ * baresip listens for TLS. Another program may still take it. */
 static int port_choose(uint16_t *ret, const char *bind_addr)
 {
 	int err = -EADDRINUSE;
@@ -84,7 +84,7 @@ static int port_choose(uint16_t *ret, const char *bind_addr)
 	return err;
 }
 
-/* An address of the loopback network that nobody else uses or guesses. */
+/* Choose a random address and port of 127.0.0.0/8. */
 static int control_choose(struct sockaddr_in *ret, char *text, size_t size)
 {
 	uint8_t r[5];
@@ -103,7 +103,7 @@ static int control_choose(struct sockaddr_in *ret, char *text, size_t size)
 		       : 0;
 }
 
-/* In the child: only what may be called between fork and exec. */
+/* The child: only functions that are allowed between fork and exec. */
 static void child(int slave, const char *folder, pid_t parent)
 {
 	char program[] = BARESIP_PROGRAM;
@@ -118,8 +118,8 @@ static void child(int slave, const char *folder, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
-	/* Its main() asks for core files; one would hold passwords. None can
-	 * be written into a folder that is removed. */
+	/* baresip enables core files, which would contain passwords. None can
+	 * be written into a removed folder. */
 	if (folder[0] == '/' && chdir(folder))
 		_exit(127);
 	setpgid(0, 0);

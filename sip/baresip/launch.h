@@ -1,6 +1,6 @@
 /**
- * Starting a baresip: ports that are free, its folder, a terminal of its own
- * for its output (so that each line comes when it is written), the process.
+ * Starts a baresip process: free ports, its folder, a pseudo terminal for its output
+ * (so that each line is available when it is written).
  * Thread: loop.
  */
 #ifndef OFFHOOK_SIP_BARESIP_LAUNCH_H
@@ -33,12 +33,14 @@ struct baresip_launched {
 	int terminal;                      /* does not block; -1: none */
 };
 
-/** The program and its modules are there. @return 0; -ENOENT with a reason */
+/** Check that the program and its modules are installed.
+ * @param reason  SIP_REASON_BYTES @return 0; -ENOENT with a reason */
 int baresip_installed(char *reason);
 
-/** @param ret  what there is of it is the caller's, also on failure, where the
- *              rest is said to be missing
- *  @return 0; -errno */
+/** Start a process.
+ * @param ret  the caller's to release, also on failure, where missing parts are
+ *             marked as such
+ * @return 0; -errno */
 int baresip_launch(struct baresip_launched *ret,
 		   const struct baresip_launch_params *params);
 

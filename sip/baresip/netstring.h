@@ -13,17 +13,17 @@
 #define NETSTRING_BYTES_MAX 65536 /* of one */
 
 /**
- * Find the first one.
- * @param ret_at    where its bytes begin
- * @param ret_len   how many they are; with the comma it ends at
+ * Find the first netstring in a buffer.
+ * @param ret_at    offset of its text
+ * @param ret_len   length of its text; the netstring, with its comma, ends at
  *                  *ret_at + *ret_len + 1
- * @return 0; -EAGAIN more bytes are needed; -EBADMSG it is none; -EMSGSIZE it
- *         is longer than NETSTRING_BYTES_MAX
+ * @return 0; -EAGAIN more bytes are needed; -EBADMSG malformed; -EMSGSIZE longer
+ *         than NETSTRING_BYTES_MAX
  */
 int netstring_find(const char *data, size_t len, size_t *ret_at,
 		   size_t *ret_len);
 
-/** Append one. @return 0; -ENOMEM; -EMSGSIZE */
+/** Append a netstring. @return 0; -ENOMEM; -EMSGSIZE */
 int netstring_add(struct buf *b, const char *text, size_t len);
 
 #endif

@@ -13,9 +13,9 @@
 #include "sip/baresip/control.h"
 #include "sip/mono_timer.h"
 
-#define WATCH_MS   1000 /* between looks at it */
+#define WATCH_MS   1000 /* period of the check for hangs */
 #define READ_BYTES 16384
-#define READS_MAX  64 /* of its output in a turn */
+#define READS_MAX  64 /* reads of its output per turn of the loop */
 
 struct baresip_process {
 	struct baresip_process_params params;
@@ -46,7 +46,7 @@ static void unwatch(int *fd)
 	*fd = -1;
 }
 
-/* It was read, or never will be: no password stays on the disk. */
+/* Remove the folder, so that no password stays on the disk. */
 static void folder_drop(struct baresip_process *p)
 {
 	if (p->is.folder[0])
@@ -72,11 +72,11 @@ static void lost_due(void *arg)
 {
 	struct baresip_process *p = arg;
 
-	/* last: it may release p */
+	/* last, as it may free p */
 	p->params.lost_h(p->lost_reason, p->params.arg);
 }
 
-/* Told in a turn of its own: we may be in the midst of its messages. */
+/* Reported from a timer, as this may be called while its messages are handled. */
 __attribute__((format(printf, 2, 3))) static void lose(
 	struct baresip_process *p, const char *fmt, ...)
 {
@@ -107,7 +107,7 @@ static void exited(struct baresip_process *p)
 		     p->last_line[0] ? p->last_line : "it said nothing");
 }
 
-/* ---- what it prints ---- */
+/* ---- its output ---- */
 
 static void line_taken(const char *line, void *arg)
 {
@@ -124,7 +124,7 @@ static void message_traced(const struct baresip_traced *m, void *arg)
 		p->params.traced_h(m, p->params.arg);
 }
 
-/* Everything it printed so far: what it tells afterwards refers to it. */
+/* Read all its output so far: later events refer to it. */
 static void drain(struct baresip_process *p)
 {
 	char data[READ_BYTES];
@@ -145,7 +145,7 @@ static void terminal_ready(int flags, void *arg)
 
 	(void)flags;
 	drain(p);
-	/* EIO: it closed its side, and ends */
+	/* EIO: it closed its side and is ending */
 	exited(p);
 }
 
@@ -166,7 +166,7 @@ static void control_up(void *arg)
 
 	folder_drop(p);
 	p->params.up_h(p->params.arg);
-	/* when it answers it has taken the connection: its events come */
+	/* the answer shows that the connection is up and has its events */
 	baresip_process_command(p, "uanext", NULL, "alive");
 }
 
@@ -184,7 +184,7 @@ static void control_told(const struct baresip_message *m, void *arg)
 
 static void control_closed(void *arg)
 {
-	/* its exit comes with a better reason, perhaps in a moment */
+	/* its exit status, which may follow, is a better reason */
 	exited(arg);
 }
 
@@ -199,7 +199,7 @@ int baresip_process_command(struct baresip_process *p, const char *command,
 	return baresip_control_command(&p->control, command, params, token);
 }
 
-/* ---- the watch over it ---- */
+/* ---- detection of hangs ---- */
 
 static void watch(void *arg)
 {

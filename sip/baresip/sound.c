@@ -1,4 +1,4 @@
-/* What the calls of a baresip send: its tone, silence, files. */
+/* What baresip's calls send: a tone, silence, files. */
 #include "sip/baresip/internal.h"
 
 #include <stdlib.h>
@@ -23,9 +23,9 @@ static void answer_emit(struct baresip_call *c, const char *method,
 	baresip_call_emit(c, SIP_CALL_ANSWER_TO, &info);
 }
 
-/* ---- silence ---- */
+/* ---- mute ---- */
 
-/* Its command only changes from one to the other. */
+/* baresip's command "mute" only toggles. */
 static int mute_change(struct baresip_call *c)
 {
 	return baresip_call_command(c, "mute", NULL, TOKEN_MUTE);
@@ -34,7 +34,7 @@ static int mute_change(struct baresip_call *c)
 int baresip_call_mute(struct sip_call *call, bool mute)
 {
 	struct baresip_call *c = (struct baresip_call *)call;
-	/* nothing to change: an answer follows all the same */
+	/* no change: any other command, for its answer */
 	int err = c->muted == mute ? baresip_call_command(c, "callfind", c->id,
 							  TOKEN_MUTE)
 				   : mute_change(c);
@@ -46,7 +46,7 @@ int baresip_call_mute(struct sip_call *call, bool mute)
 	return err;
 }
 
-/* Its answer is "call muted" or "call un-muted": what holds now. */
+/* The answer is "call muted" or "call un-muted", the new state. */
 static void mute_answered(struct baresip_call *c,
 			  const struct baresip_message *m)
 {
@@ -83,7 +83,7 @@ static void play_over(void *arg)
 	answer_emit(c, "PLAY", NULL);
 }
 
-/* It says ok, and in words what went wrong. */
+/* The answer is always ok; a text tells a failure. */
 static void play_answered(struct baresip_call *c,
 			  const struct baresip_message *m)
 {

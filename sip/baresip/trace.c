@@ -12,7 +12,7 @@ static const char end[] = "\033[;m\n";
 
 #define BEGIN_BYTES (sizeof(begin) - 1)
 #define END_BYTES   (sizeof(end) - 1)
-/* The line of addresses. */
+/* Longest line with the addresses. */
 #define HEAD_BYTES 160
 #define BUFFER_MAX (BARESIP_MESSAGE_MAX + 4096)
 
@@ -83,8 +83,8 @@ static int head_parse(struct baresip_traced *ret, const char *line, size_t len)
 	return 0;
 }
 
-/* Where the message's own length ends, so that what a peer wrote into its body
- * is not taken for the end. @return 0: not known (yet) */
+/* Find the end of a message by its Content-Length, so that a marker line within the
+ * body does not count. @return 0: not known (yet) */
 static size_t body_end(const char *data, size_t len)
 {
 	static const char name[] = "\nContent-Length:";
@@ -110,8 +110,8 @@ static size_t body_end(const char *data, size_t len)
 	return head + (size_t)bytes;
 }
 
-/* One whole message at the start of the buffer.
- * @return bytes it took; 0: more are needed */
+/* Parse a complete message at the start of the buffer.
+ * @return its bytes; 0: more are needed */
 static size_t take_message(struct baresip_trace *t)
 {
 	const char *data = t->data.data;
@@ -132,7 +132,7 @@ static size_t take_message(struct baresip_trace *t)
 		      END_BYTES);
 	if (!stop && t->data.used < BUFFER_MAX)
 		return 0;
-	if (!stop) { /* too long: go on behind it, wherever that is */
+	if (!stop) { /* too long: skip what is there */
 		t->left_out++;
 		return t->data.used;
 	}
@@ -144,19 +144,19 @@ static size_t take_message(struct baresip_trace *t)
 	return (size_t)(stop - data) + END_BYTES;
 }
 
-/* @return bytes it took; 0: more are needed */
+/* @return bytes of the line; 0: more are needed */
 static size_t take_line(struct baresip_trace *t)
 {
 	const char *data = t->data.data;
 	const char *line_end = memchr(data, '\n', t->data.used);
-	/* its status line has no end */
+	/* baresip's status line has no line end */
 	const char *message = memmem(data, t->data.used, begin, BEGIN_BYTES);
 	char line[BARESIP_LINE_BYTES];
 	size_t n = 0;
 
 	if (!line_end)
 		return t->data.used < BUFFER_MAX ? 0 : t->data.used;
-	/* the mark has a line end of its own */
+	/* the marker begins with a line end */
 	if (message && message < line_end)
 		line_end = message;
 	for (const char *p = data; p < line_end && n < sizeof(line) - 1; p++) {

@@ -1,6 +1,6 @@
 /**
- * What baresip -s prints: each SIP message between two lines of its own,
- * after "UDP 10.0.0.1:5060 -> 10.0.0.2:5060", among lines of its log.
+ * Parses the output of baresip -s: SIP messages, each after a line "UDP
+ * 10.0.0.1:5060 -> 10.0.0.2:5060" and between two marker lines, among log lines.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_SIP_BARESIP_TRACE_H
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "sip/trace.h"
 
-#define BARESIP_MESSAGE_MAX 65536 /* bytes of one; a longer one is left out */
-#define BARESIP_LINE_BYTES  256   /* of a line of the log; cut */
+#define BARESIP_MESSAGE_MAX 65536 /* bytes; longer messages are left out */
+#define BARESIP_LINE_BYTES  256   /* of a log line; longer ones are cut */
 
 struct baresip_traced {
 	enum sip_transport transport;
@@ -25,17 +25,19 @@ typedef void(baresip_line_h)(const char *line, void *arg);
 
 struct baresip_trace {
 	struct buf data;
-	uint64_t left_out; /* messages that were too long or not understood */
+	uint64_t left_out; /* messages that were too long or malformed */
 	baresip_traced_h *message_h;
 	baresip_line_h *line_h;
 	void *arg;
 };
 
+/** Set up an empty parser. */
 void baresip_trace_init(struct baresip_trace *t, baresip_traced_h *message_h,
 			baresip_line_h *line_h, void *arg);
+/** Wipe and free its buffer. */
 void baresip_trace_release(struct baresip_trace *t);
 
-/** Take what it printed. @return 0; -ENOMEM */
+/** Parse more output; calls the handlers. @return 0; -ENOMEM */
 int baresip_trace_feed(struct baresip_trace *t, const char *data, size_t len);
 
 #endif

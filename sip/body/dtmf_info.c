@@ -31,7 +31,7 @@ static bool is(struct text t, const char *name)
 	return t.len == strlen(name) && strncasecmp(t.p, name, t.len) == 0;
 }
 
-/* A number of up to five digits. */
+/* Parse a number of up to five digits. */
 static bool number(struct text t, uint64_t max, uint64_t *ret)
 {
 	char copy[8];
@@ -43,7 +43,7 @@ static bool number(struct text t, uint64_t max, uint64_t *ret)
 	return str_to_u64(copy, max, ret) == 0;
 }
 
-/* The digit itself, or its event code (RFC 4733 table 3) from 10 on. */
+/* The text is the digit, or from 10 on its event code (RFC 4733 table 3). */
 static char digit_of(struct text t)
 {
 	static const char codes[] = "*#ABCD";
@@ -57,7 +57,7 @@ static char digit_of(struct text t)
 	return number(t, 15, &code) && code >= 10 ? codes[code - 10] : '\0';
 }
 
-/* "Signal=5" and "Duration=160", a line each */
+/* Parse one line: "Signal=5" or "Duration=160" */
 static void line_take(struct dtmf_info *info, struct text line)
 {
 	const char *equals = memchr(line.p, '=', line.len);

@@ -7,11 +7,11 @@
 
 #define BOUNDARY_MAX 70 /* RFC 2046 5.1.1 */
 
-/* The parts of a multipart body, one after the other. */
+/* Iterates over the parts of a multipart body. */
 struct parts {
 	struct multipart_text text;
 	struct multipart_text boundary;
-	size_t pos; /* behind the delimiter line of the next part */
+	size_t pos; /* after the delimiter line of the next part */
 };
 
 static bool is_blank(char c)
@@ -59,7 +59,7 @@ static struct multipart_text value_of(struct multipart_text field)
 	return trim(field.p, segment_length(field.p, field.len));
 }
 
-/* A parameter of a header field, without its quotes. p NULL: it has none */
+/* A parameter of a header field, without quotes. p NULL: there is none */
 static struct multipart_text param_of(struct multipart_text field,
 				      const char *name)
 {
@@ -86,10 +86,10 @@ static struct multipart_text param_of(struct multipart_text field,
 }
 
 /*
- * The next line "--boundary" or "--boundary--" from a position on.
- * @param ret_end    of the content before it: its CRLF belongs to the line
- * @param ret_next   behind the line
- * @param ret_close  it is the last one
+ * Find the next line "--boundary" or "--boundary--" from a position on.
+ * @param ret_end    end of the content before it, without its CRLF
+ * @param ret_next   start of the line after it
+ * @param ret_close  whether it is the closing one
  */
 static bool delimiter_find(const struct parts *parts, size_t from,
 			   size_t *ret_end, size_t *ret_next, bool *ret_close)
@@ -127,7 +127,7 @@ static bool delimiter_find(const struct parts *parts, size_t from,
 	return false;
 }
 
-/* A header field of a part, with its folded lines. */
+/* Parse a header field of a part, with its folded lines. */
 static void field_take(struct multipart_body *part, const char *line,
 		       size_t len)
 {
@@ -151,7 +151,7 @@ static bool is_folded(const char *p, const char *end)
 	return p < end && (*p == ' ' || *p == '\t');
 }
 
-/* Header fields, an empty line, the content. */
+/* Parse a part: header fields, an empty line, the content. */
 static void part_read(struct multipart_body *part, const char *p, size_t len)
 {
 	const char *end = p + len;
@@ -194,7 +194,7 @@ static bool is_required(const struct multipart_body *body)
 	       !text_is(param_of(body->disposition, "handling"), "optional");
 }
 
-/* @return 0 it can be read as it is; 1 it need not; -EPROTONOSUPPORT */
+/* @return 0 it can be read; 1 it can be ignored; -EPROTONOSUPPORT */
 static int understood(const struct multipart_body *body, bool known)
 {
 	struct multipart_text encoding = body->encoding;
@@ -209,7 +209,7 @@ static int understood(const struct multipart_body *body, bool known)
 static int body_sdp(struct multipart_text *ret,
 		    const struct multipart_body *body, unsigned depth);
 
-/* One of them is enough, the last one is the best (RFC 2046 5.1.4). */
+/* The parts are alternatives, the last one is preferred (RFC 2046 5.1.4). */
 static bool is_alternative(const struct multipart_body *body)
 {
 	return text_is(value_of(body->type), "multipart/alternative");
@@ -218,7 +218,7 @@ static bool is_alternative(const struct multipart_body *body)
 struct outcome {
 	struct multipart_text sdp;
 	bool found;
-	bool unknown; /* a part that has to be understood */
+	bool unknown; /* an unknown part must be understood */
 };
 
 static int part_take(struct outcome *o, const struct multipart_body *part,

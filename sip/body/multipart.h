@@ -1,5 +1,5 @@
 /**
- * The session description in a message body, alone or in a multipart body.
+ * Finds the session description in a message body, also in a multipart body.
  * Source: RFC 5621; RFC 2046 5.1 (multipart); RFC 3261 20.11
  * (Content-Disposition). Pure: no libre.
  * Thread: any; no state.
@@ -29,17 +29,17 @@ struct multipart_body {
 	struct multipart_text encoding;    /* of Content-Transfer-Encoding; of
 					    * the message Content-Encoding */
 	struct multipart_text text;
-	/* No part has to be understood: a response or an ACK, which cannot be
-	 * refused. handling is for a UAS (RFC 3261 20.11). */
+	/* Ignore parts with handling=required: a response or an ACK cannot be
+	 * refused, and handling is for a UAS (RFC 3261 20.11). */
 	bool optional;
 };
 
 /**
- * Find the session description. Of a multipart/alternative body the last one
- * that is understood counts, of any other multipart body the first.
+ * Find the session description. Of multipart/alternative the last one counts, of any
+ * other multipart body the first.
  * @param ret   points into the text of body
  * @param body  borrowed
- * @return 0; 1 there is none, and nothing that has to be understood;
+ * @return 0; 1 there is none, and no part that must be understood;
  *         -EPROTONOSUPPORT a part with handling=required (the default) is of
  *         no known type, disposition or encoding; -EBADMSG it is malformed
  */

@@ -63,7 +63,7 @@ static bool line_read(struct sip_mwi *mwi, bool *waiting, struct span line)
 		mwi->waiting = span_is(value, "yes");
 		return mwi->waiting || span_is(value, "no");
 	}
-	/* It comes first (RFC 3842 section 5.2). */
+	/* Messages-Waiting must be the first line (RFC 3842 section 5.2). */
 	if (!*waiting || name.p == name.end)
 		return false;
 	if (span_is(name, "Message-Account"))
@@ -73,7 +73,7 @@ static bool line_read(struct sip_mwi *mwi, bool *waiting, struct span line)
 		if (span_is(name, contexts[i]))
 			return count_read(&mwi->counts[i], value);
 	}
-	return true; /* a context that is not registered */
+	return true; /* an unknown context: ignored */
 }
 
 int mwi_parse(struct sip_mwi *ret, const char *text, size_t len)
@@ -86,7 +86,7 @@ int mwi_parse(struct sip_mwi *ret, const char *text, size_t len)
 		struct span line = trim(span_until(&rest, '\n'));
 
 		if (line.p == line.end)
-			break; /* what follows are messages' headers */
+			break; /* headers of messages follow */
 		if (!line_read(&mwi, &waiting, line))
 			return -EBADMSG;
 	}
@@ -96,7 +96,7 @@ int mwi_parse(struct sip_mwi *ret, const char *text, size_t len)
 	return 0;
 }
 
-/* @return what was written, at most size - 1 */
+/* Write the counts. @return bytes written, at most size - 1 */
 static size_t counts_print(char *dst, size_t size, const struct sip_mwi *mwi,
 			   const char *before, const char *between,
 			   const char *behind)
@@ -125,7 +125,7 @@ int mwi_print(char *dst, size_t size, const struct sip_mwi *mwi)
 {
 	char counts[SIP_MWI_BODY_BYTES];
 
-	/* All contexts with all digits fit. */
+	/* large enough for all contexts with all digits */
 	counts_print(counts, sizeof(counts), mwi, "", ": ", "\r\n");
 	return str_print(dst, size, "Messages-Waiting: %s\r\n%s%s%s%s",
 			 mwi->waiting ? "yes" : "no",

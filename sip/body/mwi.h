@@ -1,5 +1,5 @@
 /**
- * Message summaries (RFC 3842): what a mailbox says of its messages.
+ * Message summaries of mailboxes (RFC 3842).
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_SIP_BODY_MWI_H
@@ -11,7 +11,7 @@
 
 #define SIP_MWI_TYPE "application/simple-message-summary"
 
-/* A body of ours is never longer. */
+/* Room for any body that mwi_print() writes. */
 #define SIP_MWI_BODY_BYTES 1024
 
 /* Message contexts (RFC 3458 section 6.2) */
@@ -42,16 +42,16 @@ struct sip_mwi {
 };
 
 /**
- * Read a summary; headers of messages behind it are skipped.
+ * Parse a summary; headers of messages that follow it are skipped.
  * @param text  not terminated, untrusted
  * @return 0; -EBADMSG (ret untouched)
  */
 int mwi_parse(struct sip_mwi *ret, const char *text, size_t len);
 
-/** Write a body. @return length; -ENAMETOOLONG */
+/** Write a body, terminated. @return length; -ENAMETOOLONG */
 int mwi_print(char *dst, size_t size, const struct sip_mwi *mwi);
 
-/** One line for a report: "yes, voice-message 2/8 (0/2)"; cut to size. */
+/** Write one line for a report: "yes, voice-message 2/8 (0/2)"; cut to size. */
 void mwi_text(char *dst, size_t size, const struct sip_mwi *mwi);
 
 #endif

@@ -10,10 +10,10 @@
 #define NAMESPACE "urn:ietf:params:xml:ns:pidf"
 #define DEPTH_MAX 16
 
-/* A document being read, one tag after the other. */
+/* The state of parsing a document, tag by tag. */
 struct xml {
 	struct span rest;
-	struct span open[DEPTH_MAX]; /* names of the elements around us */
+	struct span open[DEPTH_MAX]; /* names of the open elements */
 	size_t depth;
 	bool begun;         /* the root was seen */
 	struct span prefix; /* of NAMESPACE, with its colon */
@@ -68,8 +68,8 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* Declaration, comment, section: what no element stands in. @return 1:
- * skipped; 0: there is none */
+/* Skip a declaration, comment or CDATA section. @return 1: skipped; 0: there is
+ * none; -EBADMSG */
 static int skip_other(struct xml *x)
 {
 	static const char *const others[][2] = {
@@ -88,7 +88,7 @@ static int skip_other(struct xml *x)
 	return starts(x->rest, "<!") ? -EBADMSG : 0;
 }
 
-/* What is behind the name of a tag: name="value" or name='value'. */
+/* Parse the next attribute of a tag: name="value" or name='value'. */
 static int attribute_next(struct span *rest, struct span *ret_name,
 			  struct span *ret_value)
 {
@@ -115,7 +115,7 @@ static int attribute_next(struct span *rest, struct span *ret_name,
 	return 1;
 }
 
-/* &amp; and the like; of other characters what ASCII can say. */
+/* Decode an entity such as &amp;; only ASCII characters are known. */
 static char entity_read(struct span *s)
 {
 	static const struct {
@@ -137,7 +137,7 @@ static char entity_read(struct span *s)
 	return '?';
 }
 
-/* Text as it may stand in a report: one line, cut where a character begins. */
+/* Copy text as one line, cut between UTF-8 characters. */
 static void text_copy(char *dst, size_t size, struct span s)
 {
 	size_t used = 0;
@@ -193,7 +193,7 @@ static int root_take(struct xml *x, struct span name, struct span attributes)
 	return is(name, "presence") ? 0 : -EBADMSG;
 }
 
-/* Is the element at this depth one of PIDF with this name? */
+/* Whether the element at this depth is one of PIDF with this name. */
 static bool at(const struct xml *x, size_t depth, const char *name)
 {
 	struct span s;
@@ -237,7 +237,7 @@ static int element_begin(struct xml *x, struct span tag)
 	name.end = tag.p;
 	if (span_len(name) == 0 || x->depth == DEPTH_MAX)
 		return -EBADMSG;
-	/* One root, and no element behind it. */
+	/* there is one root, and no element after it */
 	if (x->depth == 0 && (x->begun || root_take(x, name, tag)))
 		return -EBADMSG;
 	x->begun = true;
@@ -247,7 +247,7 @@ static int element_begin(struct xml *x, struct span tag)
 	return 0;
 }
 
-/* The end of a tag; a '>' may stand in the value of an attribute. */
+/* Find the end of a tag; the value of an attribute may contain '>'. */
 static const char *tag_end(struct span s)
 {
 	char quote = '\0';
@@ -263,7 +263,7 @@ static const char *tag_end(struct span s)
 	return NULL;
 }
 
-/* From a '<' on. */
+/* Parse a tag; x->rest begins with '<'. */
 static int tag_take(struct xml *x)
 {
 	struct span tag;

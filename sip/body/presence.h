@@ -1,6 +1,5 @@
 /**
- * Presence documents: PIDF (RFC 3863), as far as a user agent says of itself
- * and hears of others whether somebody is there.
+ * Presence documents (PIDF, RFC 3863): open or closed, and a note.
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_SIP_BODY_PRESENCE_H
@@ -13,27 +12,27 @@
 #define SIP_PRESENCE_NOTE_BYTES 128
 #define SIP_ENTITY_BYTES        256
 
-/* A document of ours is never longer. */
+/* Room for any document that presence_print() writes. */
 #define SIP_PRESENCE_BODY_BYTES 2048
 
 struct sip_presence {
-	bool has_basic; /* a tuple said open or closed */
-	bool open;      /* any tuple is */
+	bool has_basic; /* a tuple has open or closed */
+	bool open;      /* at least one tuple is open */
 	unsigned tuples;
 	char note[SIP_PRESENCE_NOTE_BYTES]; /* the first one; "": none */
-	char entity[SIP_ENTITY_BYTES];      /* URI; read only */
+	char entity[SIP_ENTITY_BYTES];      /* URI; set by presence_parse() */
 };
 
 /**
- * Read a document. Elements of other name spaces are skipped; a document type
- * declaration is refused, since entities of it could be anything.
+ * Parse a document. Elements of other name spaces are skipped. A document type
+ * declaration is refused, as it could define entities.
  * @param text  not terminated, untrusted
- * @return 0; -EBADMSG no XML, or no presence document (ret untouched)
+ * @return 0; -EBADMSG malformed, or no presence document (ret untouched)
  */
 int presence_parse(struct sip_presence *ret, const char *text, size_t len);
 
 /**
- * Write the document of one tuple.
+ * Write a document with one tuple.
  * @param aor  "sip:user@domain"
  * @return length; -ENAMETOOLONG
  */

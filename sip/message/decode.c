@@ -7,14 +7,14 @@
 #include "sip/error.h"
 #include "sip/message/parse.h"
 
-/* Header fields, and elements of lists in them, of a message that is read
- * here; one with more is libre's. */
+/* Header fields and list elements of a message that is read here; libre reads
+ * messages with more. */
 #define FIELDS_MAX 64
 
-/* Buckets of sip_msg.hdrht, as libre has them. */
+/* Buckets of sip_msg.hdrht, as in libre. */
 #define HASH_SIZE 32
 
-/* In which of the two tables of sip_msg it stands. */
+/* Which of the two tables of sip_msg has it. */
 enum table {
 	TABLE_LINES = 1, /* hdrl: a header line */
 	TABLE_HASH = 2,  /* hdrht: an element */
@@ -28,7 +28,7 @@ struct field {
 	enum table table;
 };
 
-/* A message as its lines were found. */
+/* The lines of a message, as found. */
 struct reading {
 	const char *p;
 	const char *end;
@@ -37,7 +37,7 @@ struct reading {
 	size_t count;
 };
 
-/* One allocation: the header fields go with their message. */
+/* The message and its header fields in one allocation. */
 struct decoded {
 	struct sip_msg msg;
 	struct sip_hdr hdrs[];
@@ -105,7 +105,7 @@ static enum sip_hdrid compact_id(char c)
 	}
 }
 
-/* libre's perfect hash of the name: sip_msg_hdr() looks for it. */
+/* libre's perfect hash of the name, which sip_msg_hdr() uses. */
 static enum sip_hdrid field_id(const struct pl *name)
 {
 	if (name->l == 1)
@@ -115,7 +115,7 @@ static enum sip_hdrid field_id(const struct pl *name)
 	return (enum sip_hdrid)(hash_joaat_ci(name->p, name->l) & 0xfff);
 }
 
-/* Its value is a list: libre divides it at the commas. */
+/* Whether the value is a list, which libre splits at the commas. */
 static bool is_list(enum sip_hdrid id)
 {
 	static const enum sip_hdrid lists[] = {
@@ -181,7 +181,7 @@ static struct pl trimmed(const char *begin, const char *end)
 	return (struct pl){begin, (size_t)(end - begin)};
 }
 
-/* A line without its CRLF. @return false: it does not end so */
+/* Take a line without its CRLF. @return false: it has none */
 static bool line_take(struct reading *r, struct pl *ret)
 {
 	const char *cr = memchr(r->p, '\r', (size_t)(r->end - r->p));
@@ -208,8 +208,8 @@ static bool field_add(struct reading *r, const struct field *like,
 	return true;
 }
 
-/* The elements of a list, then the line; libre keeps Via and Route by element
- * only. */
+/* Add the elements of a list, then the line; of Via and Route only the elements, as
+ * libre does. */
 static bool list_add(struct reading *r, const struct field *like,
 		     const struct pl *val)
 {

@@ -8,7 +8,8 @@
 #include "sip/message/digest_hash.h"
 #include "sip/message/message.h"
 
-/* Challenges answered in one transaction, a realm (the first, then stale). */
+/* Challenges of a realm that are answered in one transaction: the first one, then
+ * those with stale=true. */
 #define DIGEST_TRIES_MAX  3
 #define DIGEST_REALMS_MAX 4
 
@@ -19,7 +20,7 @@ struct challenge {
 	char *opaque;
 	const char *qop; /* "auth", "auth-int"; NULL: none was offered */
 	enum digest_algorithm algorithm;
-	bool sess;         /* the key is of this nonce (RFC 7616 3.4.2) */
+	bool sess;         /* -sess: key of this nonce (RFC 7616 3.4.2) */
 	uint64_t cnonce;   /* made with the first request of the nonce */
 	uint32_t count;    /* requests with this nonce */
 	unsigned answered; /* in the present transaction */
@@ -73,16 +74,16 @@ void digest_begin(struct digest *digest)
 		digest->realms[i].answered = 0;
 }
 
-/* One challenge of the message, and the best one so far of its realm. */
+/* The state of reading the challenges of a message. */
 struct pick {
 	struct digest *digest;
 	enum sip_hdrid header;
-	bool seen;    /* any we can answer */
-	bool unknown; /* any we cannot */
+	bool seen;    /* a challenge that we can answer */
+	bool unknown; /* one that we cannot */
 	int err;
 };
 
-/* The one we answer with: auth before auth-int. @return NULL: neither */
+/* Choose the qop: auth before auth-int. @return NULL: neither is offered */
 static const char *qop_choose(const struct pl *qop)
 {
 	struct pl rest = *qop;
@@ -178,9 +179,8 @@ static int challenge_take(struct pick *pick,
 			return -ENOMEM;
 		digest->realm_count++;
 	} else if (c->nonce && c->count == 0) {
-		/* The same message offers its challenge several times, with
-		 * several algorithms (RFC 8760 2.4): the strongest stays,
-		 * wherever it stands. */
+		/* A message may repeat its challenge with several algorithms
+	 * (RFC 8760 2.4): keep the strongest one. */
 		return algorithm->is > c->algorithm
 			       ? challenge_set(c, chall, algorithm)
 			       : 0;

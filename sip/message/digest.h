@@ -1,5 +1,5 @@
 /**
- * Credentials for challenges (RFC 7616, RFC 3261 22).
+ * Digest authentication as a client: answers challenges (RFC 7616, RFC 3261 22).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_MESSAGE_DIGEST_H
@@ -9,7 +9,7 @@
 
 struct digest;
 
-/** The request that the credentials are for; borrowed during the call. */
+/** The request that gets credentials; borrowed during the call. */
 struct digest_request_params {
 	const char *method;
 	const char *uri;
@@ -17,21 +17,31 @@ struct digest_request_params {
 	size_t body_len;
 };
 
+/**
+ * Make a digest context: the challenges seen so far, by realm.
+ * @param ret       a libre object, the caller's
+ * @param username  copied
+ * @param password  copied, wiped on release; NULL: none
+ * @return 0; -ENOMEM
+ */
 int digest_new(struct digest **ret, const char *username, const char *password);
-/** A transaction begins: its first challenge is answered in any case. */
+/** A transaction begins: its first challenge of each realm will be answered. */
 void digest_begin(struct digest *digest);
-/** A response asks for credentials: 401 or 407. */
+/** Whether a response is 401 or 407. */
 bool digest_asked(const struct sip_msg *msg);
 /**
- * Take the challenges of a 401 or 407.
- * @return 0: send again; -EACCES credentials were refused; -ENOKEY there is
- *         no password; -EPROTONOSUPPORT no algorithm we know; -EBADMSG; -ENOMEM
+ * Read the challenges of a 401 or 407.
+ * @return 0: repeat the request with credentials; -EACCES the credentials were
+ *         refused; -ENOKEY there is no password; -EPROTONOSUPPORT no known
+ *         algorithm; -EBADMSG; -ENOMEM
  */
 int digest_challenge(struct digest *digest, const struct sip_msg *msg);
-/** Append (Proxy-)Authorization for the challenges seen. */
+/** Append (Proxy-)Authorization lines for the challenges seen.
+ * @return 0; -ENOMEM; -errno */
 int digest_write(struct mbuf *mb, struct digest *digest,
 		 const struct digest_request_params *request);
-/** What to report when digest_challenge() said no. */
+/** Write the reason why digest_challenge() failed, for a report.
+ * @param err  its result */
 void digest_reason(char *dst, size_t size, int err, const struct sip_msg *msg);
 
 #endif

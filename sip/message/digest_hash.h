@@ -1,5 +1,5 @@
 /**
- * The arithmetic of digest authentication, of both sides.
+ * Computes digest responses, for clients and servers.
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_SIP_MESSAGE_DIGEST_HASH_H
@@ -26,10 +26,10 @@ struct digest_input {
 	const struct digest_request_params *request;
 };
 
-/** As in algorithm=; with -sess behind it the key is of one nonce. */
+/** The name in algorithm=, without -sess. @return static text */
 const char *digest_algorithm_name(enum digest_algorithm algorithm);
-/** The response (RFC 7616 3.4.1 to 3.4.3). @return 0; -ENOMEM;
- * -EPROTONOSUPPORT MD5 is off in this process */
+/** Compute the response (RFC 7616 3.4.1 to 3.4.3). @return 0; -ENOMEM;
+ * -EPROTONOSUPPORT MD5 is disabled in this process (FIPS) */
 int digest_response(char response[static DIGEST_HEX_BYTES],
 		    const struct digest_input *in);
 

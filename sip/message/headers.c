@@ -11,7 +11,7 @@ struct header_list {
 	size_t count;
 };
 
-/* What makes transactions and dialogs match, and what frames the body. */
+/* Fields that identify transactions and dialogs, or frame the body. */
 static const char *const reserved[] = {
 	"Via",
 	"To",
@@ -98,7 +98,7 @@ static bool header_valid(const struct sip_custom_header *header)
 		if (name_same(header->name, reserved[i]))
 			return false;
 	}
-	/* Our tag is appended to a From. */
+	/* From is written by the sender, which appends our tag. */
 	return !name_same(header->name, "From") ||
 	       !strstr(header->value, ";tag=");
 }

@@ -18,7 +18,7 @@ void msg_line(char *dst, size_t size, const struct sip_msg *msg)
 	dst[len] = '\0';
 }
 
-/* Where counting stops: no message is as long. */
+/* Larger values are not distinguished: no message is as long. */
 #define LENGTH_MAX 1000000000
 
 static bool length_read(size_t *ret, const struct pl *val)

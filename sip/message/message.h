@@ -1,5 +1,5 @@
 /**
- * What of a received message libre does not tell.
+ * Received messages: what libre has no function for.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_MESSAGE_MESSAGE_H
@@ -7,16 +7,17 @@
 
 #include <re.h>
 
-/** @return a reference, the caller's */
+/** Reference a message. @return the reference, the caller's */
 struct sip_msg *msg_ref(const struct sip_msg *msg);
-/** "Busy Here" of "486 Busy Here": the phrase a peer sent, cut to what there is room for. */
+/** Copy the reason phrase of a response ("Busy Here"), cut to size. */
 void msg_line(char *dst, size_t size, const struct sip_msg *msg);
-/** What follows a datagram's body is no part of it (RFC 3261 18.3). */
+/** Length of the body: Content-Length, at most what there is; bytes after it in a
+ * datagram are ignored (RFC 3261 18.3). */
 size_t msg_body_length(const struct sip_msg *msg);
 /**
- * Is the body there that Content-Length announces (RFC 3261 18.3)? Without the
- * header field it is all that the datagram holds.
- * @return NULL: it is; else why not, fit for a reason phrase
+ * Check that the body is as long as Content-Length says (RFC 3261 18.3). Without
+ * that header field the body is the rest of the datagram.
+ * @return NULL: it is valid; else the reason, usable as a reason phrase (static)
  */
 const char *msg_length_fault(const struct sip_msg *msg);
 

@@ -5,7 +5,7 @@
 
 #include "sip/error.h"
 
-/* What is left of a text that is read from its begin. */
+/* The rest of a text that is read from its beginning. */
 struct rest {
 	const char *p;
 	const char *end;
@@ -66,7 +66,7 @@ static bool one_of(char c, const char *chars, size_t count)
 	return false;
 }
 
-/* All before the first of these characters, or all. */
+/* Take the text before the first of these characters, or all. */
 static struct pl until(struct rest *r, const char *stops, size_t count)
 {
 	const char *begin = r->p;
@@ -83,7 +83,7 @@ static bool has(const struct pl *text, char c)
 
 /* ---- parameters ---- */
 
-/* A parameter's name, then "=": it is this one. */
+/* Take a parameter's name and "=". @return whether it is this name */
 static bool name_take(struct rest *r, const char *name)
 {
 	for (; *name; name++, r->p++) {
@@ -123,7 +123,7 @@ int parse_param(const struct pl *params, const char *name, struct pl *ret)
 
 /* ---- URIs ---- */
 
-/* @return false: not one of the usual forms */
+/* @return false: not in a usual form */
 static bool hostport_read(struct pl *host, struct pl *port,
 			  const struct pl *text)
 {
@@ -178,7 +178,7 @@ int parse_uri(struct uri *ret, const struct pl *text)
 
 /* ---- addresses ---- */
 
-/* "\"Bob\" <": the name without its quotes. @return false: another form */
+/* Take the name of "\"Bob\" <" without its quotes. @return false: another form */
 static bool name_read(struct pl *ret, struct rest *r)
 {
 	const char *quote;

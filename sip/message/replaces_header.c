@@ -13,7 +13,7 @@ int replaces_header_read(struct replaces_header *ret, const struct pl *value)
 	if (re_regex(value->p, value->l, "[^; \t\r\n]+[ \t\r\n]*;[^]+",
 		     &r.callid, NULL, &params))
 		return -EBADMSG;
-	/* msg_param_decode() wants the semicolon too */
+	/* msg_param_decode() needs the semicolon */
 	params.p--;
 	params.l++;
 	if (msg_param_decode(&params, "to-tag", &r.to_tag) ||

@@ -7,20 +7,20 @@
 
 #include <re.h>
 
-/** A Replaces header field (RFC 3891 section 3). The texts point into the
- * value that was read, and are valid as long as it is. */
+/** The value of a Replaces header field (RFC 3891 section 3). The texts point into
+ * the text that was read. */
 struct replaces_header {
 	struct pl callid;
-	struct pl to_tag; /* ours, of the dialog to replace */
+	struct pl to_tag; /* our tag of the dialog to be replaced */
 	struct pl from_tag;
 	bool early_only;
 };
 
-/** @param value  Call-ID, then to-tag, from-tag and early-only in any order
- *  @return 0; -EBADMSG (*ret untouched) */
+/** Parse a value. @param value  Call-ID, then to-tag, from-tag and early-only in any
+ * order @return 0; -EBADMSG (*ret untouched) */
 int replaces_header_read(struct replaces_header *ret, const struct pl *value);
 /**
- * The Replaces header in the headers part of a URI, as in a Refer-To.
+ * Find the Replaces header in the headers part of a URI, as of a Refer-To.
  * @param ret  its value, unescaped, the caller's; untouched if there is none
  * @return 0; -EBADMSG; -ENOMEM
  */

@@ -45,7 +45,7 @@ static bool is_version(const char *p, size_t len)
 	return minor > 0 && major + 1 + minor == len;
 }
 
-/* The version that ends a request line. @return NULL: it is none */
+/* Find the version at the end of a request line. @return NULL: not one */
 static const char *request_version(const char *text, size_t len,
 				   size_t *ret_len)
 {

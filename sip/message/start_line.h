@@ -1,6 +1,6 @@
 /**
- * Start lines as RFC 3261 7.1 and 7.2 have them: libre takes a response of any
- * version with any number for a status, and no request of another version.
+ * Checks start lines by RFC 3261 7.1 and 7.2. libre accepts responses with any
+ * version and status, and rejects requests of another version.
  * Thread: any.
  */
 #ifndef OFFHOOK_SIP_MESSAGE_START_LINE_H
@@ -23,7 +23,7 @@
 int start_line_copy(struct mbuf *mb, const uint8_t *data, size_t len,
 		    bool *ret_other);
 
-/** Is it a response of SIP/2.0 with a status of 100 to 699, three digits? */
+/** Whether it is a response of SIP/2.0 with a status of three digits, 100 to 699. */
 bool start_line_is_response(const struct sip_msg *msg);
 
 #endif

@@ -14,11 +14,11 @@
 struct parser {
 	struct sdp *sdp;
 	const char *reason;
-	bool in_media; /* behind an m= line */
-	bool in_audio; /* behind the one we use */
+	bool in_media; /* after an m= line */
+	bool in_audio; /* in the audio section that is used */
 	uint16_t rtp_port;
-	uint16_t rtcp_port;       /* 0: not said */
-	struct span session_addr; /* what stands behind c= */
+	uint16_t rtcp_port;       /* 0: not given */
+	struct span session_addr; /* value of the session's c= line */
 	struct span addr;
 	struct span rtcp_addr;
 	enum media_direction session_direction;
@@ -36,7 +36,7 @@ static int addr_parse(struct media_addr *ret, struct span s, uint16_t port)
 	struct span value = span_word(&s);
 	struct media_addr addr = {.len = 0};
 
-	value = span_until(&value, '/'); /* a TTL of multicast */
+	value = span_until(&value, '/'); /* multicast: /TTL */
 	if (!span_is(net, "IN") || !span_copy(text, sizeof(text), value) ||
 	    sockaddr_parse(&addr.ss, &addr.len, text, port) ||
 	    !span_is(type, addr.ss.ss_family == AF_INET ? "IP4" : "IP6"))
@@ -47,7 +47,7 @@ static int addr_parse(struct media_addr *ret, struct span s, uint16_t port)
 	return 0;
 }
 
-/* @param ret_secure  SRTP is not optional (RFC 3711 section 9, RFC 5764 8) */
+/* @param ret_secure  SRTP is mandatory (RFC 3711 section 9, RFC 5764 8) */
 static bool proto_known(struct span proto, bool *ret_secure)
 {
 	static const struct {
@@ -122,7 +122,7 @@ static void rtcp_parse(struct parser *parser, struct span s)
 	parser->rtcp_port = (uint16_t)port;
 	while (s.p < s.end && *s.p == ' ')
 		s.p++;
-	parser->rtcp_addr = s; /* empty: that of RTP */
+	parser->rtcp_addr = s; /* empty: RTP's address */
 }
 
 static void association_line(struct sdp_dtls *dtls, struct span name,
@@ -206,7 +206,7 @@ static int line_parse(struct parser *parser, struct span s)
 	return 0;
 }
 
-/* Addresses and formats, when all lines are known. */
+/* Set addresses and formats, after the last line. */
 static int audio_finish(struct parser *parser)
 {
 	struct sdp *sdp = parser->sdp;
@@ -234,7 +234,7 @@ static int audio_finish(struct parser *parser)
 		parser->reason = "the SDP names no IP address for its audio";
 		return -EAFNOSUPPORT;
 	}
-	if (rtcp_port == 0) /* RTP has port 65535: there is none for RTCP */
+	if (rtcp_port == 0) /* RTP has port 65535: no port for RTCP */
 		sdp->rtcp.len = 0;
 	sdp_formats_named(sdp);
 	return 0;

@@ -13,7 +13,8 @@
 #include "sip/sdp/sdp_dtls.h"
 #include "sip/sdp/sdp_ice.h"
 
-/* Ceilings: more m= lines refuse the description, more formats are ignored. */
+/* Ceilings: a description with more m= lines is refused, more formats are
+ * ignored. */
 #define SDP_LINES_MAX   32
 #define SDP_FORMATS_MAX 64
 #define SDP_TEXT_MAX    16384
@@ -33,9 +34,9 @@ struct sdp {
 	size_t line_count;
 	bool has_audio;        /* an audio line over (S)RTP with a port */
 	bool audio_refused;    /* audio lines, but all with port 0 */
-	size_t foreign;        /* 1 + index of an audio line with a port whose
-				* profile is none of ours; 0: there is none */
-	size_t audio;          /* its index; has_audio only, like all below */
+	size_t foreign;        /* 1 + index of an audio line with a port and an
+				* unknown profile; 0: there is none */
+	size_t audio;          /* its index; this and all below: if has_audio */
 	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
 	struct media_addr rtcp;
 	size_t codec_count;
@@ -43,7 +44,7 @@ struct sdp {
 	uint16_t maxptime_ms;           /* 0: not said */
 	enum media_direction direction; /* as seen by the peer */
 	unsigned xr;                    /* enum media_xr it asks for */
-	bool secure;   /* the profile is SAVP: SRTP or nothing */
+	bool secure;   /* the profile is SAVP: SRTP is mandatory */
 	bool rtcp_mux; /* a=rtcp-mux (RFC 5761) */
 	struct sdp_dtls association;
 	struct sdp_crypto crypto;
@@ -57,9 +58,9 @@ struct sdp {
  * Parse a description.
  * @param text    borrowed, not terminated, outside input
  * @param ret     written on success only
- * @param reason  on failure set to a text that lives for ever
- * @return 0; -EBADMSG; -EMSGSIZE; -EAFNOSUPPORT its audio has a c= line that
- *         holds no IPv4 or IPv6 address (names are not resolved)
+ * @param reason  set on failure, static text
+ * @return 0; -EBADMSG; -EMSGSIZE; -EAFNOSUPPORT the c= line of the audio has no
+ *         IPv4 or IPv6 address (names are not resolved)
  */
 int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	      const char **reason);
@@ -81,28 +82,28 @@ struct sdp_draft {
 int sdp_write(struct buf *b, const struct sdp_draft *draft);
 
 /**
- * Answer an offer (RFC 3264 section 6): the formats both know, in the offer's
- * order with its payload types, and the direction both want.
- * @param want   the direction we would like
- * @param ret    what is settled; ret->accepted is what to write in the answer
- * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer; -ENOKEY
- *         SRTP is wanted and there is no key, or the other way round;
- *         -EPROTOTYPE its audio has another profile than RTP's;
+ * Make the answer to an offer (RFC 3264 section 6): the common formats, in the
+ * offer's order with its payload types, and the common direction.
+ * @param want   our direction
+ * @param ret    the negotiated media; ret->accepted has the formats of the answer
+ * @return 0; -ENOENT no common codec; -EINVAL no audio in the offer; -ENOKEY only
+ *         one side wants SRTP, or there is no usable key; -EPROTOTYPE its audio
+ *         has another profile than RTP's;
  *         -EAFNOSUPPORT, -EADDRNOTAVAIL as of sdp_address_check()
  */
 int sdp_answer(struct media_negotiated *ret, const struct sdp *offer,
 	       const struct media_local *local, enum media_direction want);
 
 /**
- * Take the answer to our offer (RFC 3264 section 7).
- * @param offered  the direction we offered
- * @return 0; -EINVAL the audio was refused; all others as above
+ * Handle the answer to our offer (RFC 3264 section 7).
+ * @param offered  the direction in our offer
+ * @return 0; -EINVAL the audio was refused; others as of sdp_answer()
  */
 int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
 	       const struct media_local *local, enum media_direction offered);
 
 /**
- * Why sdp_answer() or sdp_accept() said -ENOKEY.
+ * The reason for -ENOKEY of sdp_answer() or sdp_accept().
  * @return static text
  */
 const char *sdp_key_reason(const struct sdp *peer,

@@ -10,7 +10,7 @@ static bool ipv4_is_unicast(const union sockaddr_ip *ss)
 	const struct sockaddr_in *in = (const void *)ss;
 	uint32_t addr = ntohl(in->sin_addr.s_addr);
 
-	/* RFC 1122 3.2.1.3: 0.x.y.z is a source address only */
+	/* RFC 1122 3.2.1.3: 0.x.y.z may only be a source address */
 	return addr >> 24 != 0 && !IN_MULTICAST(addr) &&
 	       addr != INADDR_BROADCAST;
 }
@@ -36,7 +36,7 @@ int sdp_address_check(const struct media_addr *peer,
 	return unicast ? 0 : -EADDRNOTAVAIL;
 }
 
-/* Bound as our media is, to any port. @return 0; -errno */
+/* Bind to the media's address and any port. @return 0; -errno */
 static int bind_as(int fd, const struct media_addr *local)
 {
 	union sockaddr_ip any = local->ss;
@@ -95,8 +95,8 @@ static bool same_host(const struct media_addr *a, const struct media_addr *b)
 	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
 }
 
-/* Does a socket that was connected before answer as a new one would? Not where
- * connect() leaves a source address or an interface in it. */
+/* Whether a socket that was connected before gives the same result as a new one:
+ * not where connect() leaves a source address or an interface in it. */
 static bool may_keep(const struct media_addr *peer,
 		     const struct media_addr *local)
 {
@@ -111,7 +111,7 @@ static bool may_keep(const struct media_addr *peer,
 	       !IN6_IS_ADDR_LINKLOCAL(&peer6->sin6_addr);
 }
 
-/* @return there is a route; false: not known */
+/* @return true: there is a route; false: unknown */
 static bool kept_reaches(struct sdp_route *r, const struct media_addr *peer,
 			 const struct media_addr *local)
 {
@@ -136,10 +136,10 @@ int sdp_address_route(struct sdp_route *r, const struct media_addr *peer,
 		return 0;
 	if (may_keep(peer, local) && kept_reaches(r, peer, local))
 		return 0;
-	/* what is refused, is refused by a socket that has no past */
+	/* decide a refusal by a new socket */
 	fd = socket_as(local);
 	if (fd < 0)
-		return 0; /* nothing was learned */
+		return 0; /* unknown */
 	err = connect_to(fd, peer);
 	close(fd);
 	return err == -ENOBUFS || err == -ENOMEM || err == -EAGAIN ? 0 : err;

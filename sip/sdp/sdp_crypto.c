@@ -41,7 +41,8 @@ static void b64_encode(char *dst, const uint8_t *src, size_t bytes)
 	*dst = '\0';
 }
 
-/* The padding may be missing. @return it is base64 of just that many bytes */
+/* Decode; the padding may be missing. @return whether it is base64 of exactly that
+ * many bytes */
 static bool b64_decode(uint8_t *dst, size_t bytes, struct span s)
 {
 	uint8_t out[KEY_MAX + 3];
@@ -101,8 +102,9 @@ static const char *key_parse(struct media_crypto *ret, struct span s)
 	return life < 1u << LIFE_MIN ? "its lifetime is too short" : NULL;
 }
 
-/* RFC 4568 6.3: what we need not follow is a window size that is not larger
- * than ours, no derivation rate, and what the peer calls optional. */
+/* Check session parameters (RFC 4568 6.3). Allowed are a window size that is not
+ * larger than ours, a derivation rate of 0, and optional ones.
+ * @return NULL; else why the line is unusable */
 static const char *parameters_check(struct span s)
 {
 	for (;;) {

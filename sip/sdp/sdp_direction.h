@@ -10,14 +10,17 @@
 #include "base/span.h"
 #include "media/params.h"
 
-/** We send, or receive, in this direction. */
+/** Whether the direction includes sending. */
 bool sdp_sends(enum media_direction direction);
+/** Whether the direction includes receiving. */
 bool sdp_receives(enum media_direction direction);
+/** The direction that does both, either or neither. */
 enum media_direction sdp_direction(bool sends, bool receives);
 
-/** The attribute. @return static text */
+/** The name of its attribute. @return static text */
 const char *sdp_direction_name(enum media_direction direction);
-/** @return false: it is another attribute, *ret is untouched */
+/** Parse an attribute's name. @return false: it is another attribute, *ret is
+ * untouched */
 bool sdp_direction_parse(enum media_direction *ret, struct span attribute);
 
 #endif

@@ -31,7 +31,7 @@ static int hex(char c)
 	return -1;
 }
 
-/* "AB:CD:...", of just that many bytes */
+/* Parse "AB:CD:..." of exactly len bytes. */
 static bool bytes_parse(uint8_t *dst, size_t len, struct span s)
 {
 	if ((size_t)(s.end - s.p) != 3 * len - 1)

@@ -1,5 +1,5 @@
 /**
- * The formats of an audio line: payload types and what they stand for (RFC
+ * The formats of an audio line: payload types and their codecs (RFC
  * 4566 sections 5.14 and 6, RFC 3551 section 6). Pure: no libre.
  * Thread: any; no state.
  */
@@ -14,21 +14,21 @@
 
 struct sdp;
 
-/** Take the payload types of the audio line; dynamic ones get their name by
- * rtpmap. More than SDP_FORMATS_MAX are ignored. */
+/** Parse the payload types of the audio line; dynamic ones get their names from
+ * a=rtpmap. More than SDP_FORMATS_MAX are ignored. */
 void sdp_formats_parse(struct sdp *sdp, struct span s);
-/** Take "<pt> <name>/<clock>[/<channels>]", behind "a=rtpmap:". */
+/** Parse the value of a=rtpmap, "<pt> <name>/<clock>[/<channels>]". */
 void sdp_rtpmap_parse(struct sdp *sdp, struct span s);
-/** Take "<pt> <parameters>", behind "a=fmtp:"; too long ones are ignored. */
+/** Parse the value of a=fmtp, "<pt> <parameters>"; a longer one is ignored. */
 void sdp_fmtp_parse(struct sdp *sdp, struct span s);
-/** All lines are known: what has no name is left out. */
+/** After the last line: remove payload types without a name. */
 void sdp_formats_named(struct sdp *sdp);
 
 /** Append a=rtpmap, and a=fmtp where there is one. @return 0; -ENOMEM;
  * -EMSGSIZE */
 int sdp_format_write(struct buf *b, const struct media_codec *codec);
 
-/** One codec, whatever its payload type and parameters. */
+/** Whether both are the same codec, whatever payload type and parameters. */
 bool sdp_format_same(const struct media_codec *a, const struct media_codec *b);
 
 #endif

@@ -37,7 +37,7 @@ static bool type_parse(enum media_candidate_type *ret, struct span word)
 	return false;
 }
 
-/* foundation component transport priority address port "typ" type ... */
+/* Parse: foundation component transport priority address port "typ" type ... */
 static void candidate_parse(struct media_ice *ice, struct span s)
 {
 	struct media_candidate c = {.component = 0};
@@ -64,7 +64,7 @@ static void candidate_parse(struct media_ice *ice, struct span s)
 	ice->candidates[ice->candidate_count++] = c;
 }
 
-/* RFC 8839 5.4: ice-char, so many of them */
+/* Copy `least` or more ice-char (RFC 8839 5.4). */
 static void secret_parse(char *dst, size_t size, size_t least, struct span s)
 {
 	struct span word = span_word(&s);
@@ -111,7 +111,7 @@ static int candidate_write(struct buf *b, const struct media_candidate *c)
 	int err =
 		c->addr.len ? sockaddr_host(host, &port, &c->addr.ss) : -EINVAL;
 
-	/* one base and one server a type: the type is the foundation */
+	/* one base and one server per type, so the type is the foundation */
 	if (!err)
 		err = buf_print(b, "a=candidate:%u %u UDP %u %s %u typ %s",
 				(unsigned)c->type + 1, c->component,
@@ -177,8 +177,8 @@ void sdp_ice_settle(struct media_negotiated *ret, const struct media_ice *peer,
 {
 	if (!local->ufrag[0] || !peer->ufrag[0] || !peer->pwd[0])
 		return;
-	/* who announces candidates, and another address to send to, has
-	 * somebody in between who changes SDP and knows no ICE */
+	/* candidates, but none is the default address: an intermediary
+	 * without ICE has changed the SDP */
 	if (ret->rtp.len > 0 && peer->candidate_count > 0 &&
 	    !is_candidate(peer, &ret->rtp)) {
 		ret->ice_mismatch = true;

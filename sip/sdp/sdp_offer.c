@@ -26,7 +26,7 @@ static int addr_text(char *dst, size_t size, const struct media_addr *addr,
 		       : 0;
 }
 
-/* The profile of our audio line: the peer's, once it is known. */
+/* The profile of our audio line: the peer's, if it is known. */
 static const char *proto_text(const struct sdp_draft *draft)
 {
 	const struct sdp *frame = draft->frame;
@@ -48,7 +48,7 @@ static const char *proto_text(const struct sdp_draft *draft)
 static enum sdp_setup setup_of(const struct media_negotiated *answer)
 {
 	if (!answer)
-		return SDP_SETUP_ACTPASS; /* RFC 5763 5: an offer leaves it */
+		return SDP_SETUP_ACTPASS; /* of an offer (RFC 5763 5) */
 	return answer->dtls_active ? SDP_SETUP_ACTIVE : SDP_SETUP_PASSIVE;
 }
 
@@ -68,8 +68,8 @@ static int keys_write(struct buf *b, const struct sdp_draft *draft)
 	return err;
 }
 
-/* What ICE says of the audio line, or of the session; in an answer only if the
- * offer does it. */
+/* Write the ICE attributes of the audio line or the session; in an answer only if
+ * the offer has ICE. */
 static int ice_write(struct buf *b, const struct sdp_draft *draft,
 		     bool in_session)
 {
@@ -163,7 +163,7 @@ static const struct media_codec *codec_find(const struct media_local *local,
 	return NULL;
 }
 
-/* The telephone-event to send with: of the codec's clock rate if there is one
+/* Choose the telephone-event to send: with the codec's clock rate if there is one
  * (RFC 4733 2.1), else the peer's first. */
 static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
 			 const struct media_local *local)
@@ -184,7 +184,7 @@ static void event_settle(struct media_negotiated *deal, const struct sdp *peer,
 	}
 }
 
-/* Comfort noise goes with a codec of its clock rate (RFC 3389 section 4). */
+/* Comfort noise needs a codec of its clock rate (RFC 3389 section 4). */
 static void noise_settle(struct media_negotiated *deal, const struct sdp *peer,
 			 const struct media_local *local)
 {
@@ -199,7 +199,7 @@ static void noise_settle(struct media_negotiated *deal, const struct sdp *peer,
 	}
 }
 
-/* SRTP or not. @return 0; -ENOKEY */
+/* Settle whether SRTP is used, and its keys. @return 0; -ENOKEY */
 static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 		       const struct media_local *local, bool ours)
 {
@@ -210,7 +210,7 @@ static int settle_keys(struct media_negotiated *deal, const struct sdp *peer,
 								       : 0;
 	if (wanted && sdp_crypto_settle(deal, &peer->crypto, local, ours))
 		return 0;
-	/* an answer with keys that were not offered protects nothing */
+	/* an answer with keys to an offer without protects nothing */
 	if (peer->secure || (wanted && ours && peer->crypto.offered) ||
 	    local->encryption > MEDIA_ENCRYPTION_SDES)
 		return -ENOKEY;
@@ -237,8 +237,8 @@ const char *sdp_key_reason(const struct sdp *peer,
 	return peer->crypto.refusal;
 }
 
-/* Can we send there? ICE finds addresses of its own: a default one that we
- * cannot send to is not used until it has. @return 0; -errno */
+/* Check the peer's addresses. With ICE an unusable default address is removed:
+ * nothing is sent until a pair is selected. @return 0; -errno */
 static int settle_addresses(struct media_negotiated *deal,
 			    const struct media_local *local)
 {
@@ -255,8 +255,8 @@ static int settle_addresses(struct media_negotiated *deal,
 }
 
 /*
- * The formats both sides know, in the peer's order. An answer repeats the
- * peer's payload types; what our own offer announced is received with ours.
+ * Settle the common formats, in the peer's order. An answer repeats the peer's
+ * payload types; formats of our own offer are received with our payload types.
  */
 static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		  const struct media_local *local, bool ours,
@@ -277,7 +277,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		deal.accepted[deal.accepted_count] = ours ? *mine : *theirs;
 		memcpy(deal.accepted[deal.accepted_count].name, mine->name,
 		       sizeof(mine->name));
-		/* what we ask for, whoever chose the number */
+		/* our own parameters, whoever chose the payload type */
 		memcpy(deal.accepted[deal.accepted_count++].fmtp, mine->fmtp,
 		       sizeof(mine->fmtp));
 		if (has_speech || !codec_is_speech(mine))
@@ -291,7 +291,7 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		return -ENOENT;
 	event_settle(&deal, peer, local);
 	noise_settle(&deal, peer, local);
-	/* an answer may not bring it up, an offer's is taken */
+	/* an answer must not add it; that of an offer is accepted */
 	deal.rtcp_mux =
 		peer->rtcp_mux && (ours ? local->rtcp_mux == MEDIA_MUX_OFFER
 					: local->rtcp_mux != MEDIA_MUX_REFUSE);

@@ -5,7 +5,7 @@
 
 #include "media/params.h"
 
-/* The flags of stat-summary; without any: all */
+/* The flags of stat-summary; without flags all are meant. */
 static unsigned summary_flags(struct span s)
 {
 	unsigned flags = 0;

@@ -9,13 +9,13 @@
 #include "base/span.h"
 
 /**
- * "<block>[=<value>] ...", what stands behind "a=rtcp-xr:"; nothing there asks
- * for none, blocks that we have not are ignored.
- * @return enum media_xr
+ * Parse the value of a=rtcp-xr, "<block>[=<value>] ...". An empty value asks for no
+ * block; unknown blocks are ignored.
+ * @return bits of enum media_xr
  */
 unsigned sdp_xr_parse(struct span s);
 
-/** Append the attribute, if it is of anything. @return 0; -ENOMEM; -EMSGSIZE */
+/** Append the attribute, unless xr is 0. @return 0; -ENOMEM; -EMSGSIZE */
 int sdp_xr_write(struct buf *b, unsigned xr);
 
 #endif

@@ -18,7 +18,7 @@
 #include "sip/transport/resolve.h"
 #include "sip/transport/transport.h"
 
-/* Another host is left: this one is not waited for as long. */
+/* How long to wait for a host while another one is left. */
 #define FAILOVER_MS  8000
 #define COMPLETED_MS 32000 /* RFC 3261 17.1: timer D */
 
@@ -31,17 +31,17 @@ enum client_transaction_state {
 	CLIENT_RESOLVING,
 	CLIENT_CALLING, /* sent; for other methods than INVITE: trying */
 	CLIENT_PROCEEDING,
-	CLIENT_COMPLETED, /* told; repetitions are taken */
+	CLIENT_COMPLETED, /* final response reported; absorbs repetitions */
 };
 
-/* The transaction itself; it owns itself and lives in layer->clients. */
+/* A transaction. It owns itself and is in layer->clients until it ends. */
 struct client_transaction {
 	struct le he;
 	struct le he_calling; /* in layer->calling */
 	struct transaction_layer *layer;
 	const struct transaction_user *user;
 	struct header_list *headers;   /* instead of the user's; or NULL */
-	struct client_request *handle; /* NULL: nobody listens */
+	struct client_request *handle; /* NULL: the caller released it */
 	char *method;
 	char *uri;
 	struct mbuf *mb;
@@ -60,15 +60,15 @@ struct client_transaction {
 	struct le le; /* in layer->resolving */
 	struct resolve *resolve;
 	struct destinations to;
-	size_t next; /* of `to` */
+	size_t next; /* index in `to` */
 
 	/* the attempt under way */
 	enum client_transaction_state state;
 	struct hop hop;
 	char branch[BRANCH_BYTES];
 	struct mbuf *wire;
-	struct mbuf *ack;      /* of a refused INVITE */
-	const char *discarded; /* why a response was; static, or NULL */
+	struct mbuf *ack;      /* to a final response of 300 to 699 */
+	const char *discarded; /* why one was discarded; static, or NULL */
 	int64_t launched_ns;   /* first transmission */
 	unsigned sent;         /* transmissions */
 	struct mono_timer tmr;
@@ -140,7 +140,7 @@ static void handle_destructor(void *arg)
 		give_up(t);
 }
 
-/* The holder hears no more of it; it may begin another one at once. */
+/* Detach the handle: the caller may use its pointer for another request. */
 static void handle_detach(struct client_transaction *t)
 {
 	struct client_request *client = t->handle;
@@ -263,8 +263,8 @@ static const struct header_list *custom_headers(
 	return t->headers ? t->headers : t->user->headers;
 }
 
-/* What the sender adds for this transport; a custom Contact replaces its. The
- * handler of an ACK keeps the message, and adds nothing. */
+/* Append what sendh adds for this transport; a custom Contact replaces its Contact.
+ * The sendh of an ACK keeps the message and adds nothing. */
 static int sender_write(struct client_transaction *t, struct mbuf *mb)
 {
 	const struct header_list *custom = custom_headers(t);
@@ -463,7 +463,7 @@ void client_request_cancel(struct client_request *client)
 		give_up(client->transaction);
 }
 
-/* ---- CANCEL, and the ACK to a refusal ---- */
+/* ---- CANCEL, and ACK to 300 to 699 ---- */
 
 static bool route_write(const struct sip_hdr *hdr, const struct sip_msg *msg,
 			void *arg)
@@ -472,7 +472,7 @@ static bool route_write(const struct sip_hdr *hdr, const struct sip_msg *msg,
 	return mbuf_printf(arg, "Route: %r\r\n", &hdr->val) != 0;
 }
 
-/* RFC 3261 9.1 and 17.1.1.3: what both take over from the INVITE. */
+/* Write the fields that both copy from the INVITE (RFC 3261 9.1, 17.1.1.3). */
 static int derived_write(struct mbuf *mb, const struct client_transaction *t,
 			 const char *method, const struct sip_msg *invite,
 			 const struct sip_msg *answer)
@@ -534,7 +534,7 @@ static int derive(struct mbuf **ret, const struct client_transaction *t,
 	return 0;
 }
 
-/* A transaction of its own, with the branch of the INVITE. */
+/* Send CANCEL in a transaction of its own, with the branch of the INVITE. */
 static void cancel_send(struct client_transaction *t)
 {
 	struct client_transaction *c = transaction_new(t->user);
@@ -564,7 +564,7 @@ static void give_up(struct client_transaction *t)
 	if (t->cancel_sent || t->state != CLIENT_PROCEEDING)
 		return;
 	t->cancel_sent = true;
-	/* The final response is awaited no longer than this (9.1). */
+	/* After this the INVITE is considered cancelled (9.1). */
 	mono_timer_start(&t->tmr, CLIENT_TIMEOUT_MS, timeout_handler, t);
 	cancel_send(t);
 }
@@ -576,7 +576,7 @@ static void completed(struct client_transaction *t, uint32_t wait_ms)
 	t->state = CLIENT_COMPLETED;
 	hash_unlink(&t->he_calling);
 	mono_timer_cancel(&t->tmr_again);
-	/* Reliable transports repeat nothing. */
+	/* no repetitions over reliable transports */
 	mono_timer_start(&t->tmr, t->hop.tp == SIP_TRANSP_UDP ? wait_ms : 0,
 			 timeout_handler, t);
 }
@@ -606,8 +606,8 @@ static void provisional(struct client_transaction *t, const struct sip_msg *msg)
 		if (!t->cancel_sent)
 			mono_timer_cancel(&t->tmr);
 	} else {
-		/* Timer F goes on (17.1.2.2); a shorter wait for this host, as
-		 * another one is left, is over: it is alive. */
+		/* Timer F continues (17.1.2.2). FAILOVER_MS does not apply to a
+		 * host that has answered. */
 		mono_timer_start(&t->tmr, timer_f_left_ms(t), timeout_handler,
 				 t);
 	}
@@ -630,7 +630,7 @@ static void final(struct client_transaction *t, const struct sip_msg *msg)
 			return;
 	}
 	if (t->invite && msg->scode < 300) {
-		/* Repetitions are the caller's: it has the ACK. */
+		/* The caller handles repeated 2xx, as it has the ACK. */
 		hash_unlink(&t->he);
 		mono_timer_cancel(&t->tmr);
 		mono_timer_cancel(&t->tmr_again);
@@ -651,8 +651,8 @@ static bool match_handler(struct le *le, void *arg)
 	       !pl_strcmp(&msg->cseq.met, t->method);
 }
 
-/* 8.2.6.2: copied from the request. The branch alone would do for a peer that
- * keeps the rules (17.1.3). */
+/* Check the fields that a response copies from the request (8.2.6.2). The branch
+ * would suffice for a correct peer (17.1.3). */
 static bool dialog_is_ours(const struct client_transaction *t,
 			   const struct sip_msg *msg)
 {
@@ -718,7 +718,7 @@ void client_transaction_unreachable(struct transaction_layer *layer,
 	struct sa addr = *dst;
 	struct le *le;
 
-	/* Each goes on to another address, or ends. */
+	/* Each tries its next address, or fails. */
 	while ((le = hash_lookup(layer->calling, sa_hash(&addr, SA_ALL),
 				 unreachable_handler, &addr)))
 		attempt_failed(le->data, err, NULL);

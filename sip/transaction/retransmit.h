@@ -8,12 +8,12 @@
 
 #include <stdint.h>
 
-/* cap_ms of what doubles until its transaction ends (64*T1) */
+/* cap_ms of a timer that doubles until its transaction ends (64*T1) */
 #define RETRANSMIT_NO_CAP UINT32_MAX
 
 /**
- * How long to wait after a transmission for the next one: T1 after the first,
- * then twice as long each time.
+ * The interval from one transmission to the next: T1 after the first, then twice as
+ * long each time.
  * @param count   transmissions so far, >= 1
  * @param cap_ms  longest interval: T2, or RETRANSMIT_NO_CAP
  * @return ms

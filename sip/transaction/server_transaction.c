@@ -16,14 +16,14 @@
 /* RFC 3261 17.2: timers H, I and J */
 #define WAIT_MS (64 * SIP_T1)
 
-/* What one keeps beside the message: itself, its response, a header. */
+/* Estimate of what a transaction keeps beside the request. */
 #define SERVER_BYTES 2048
 #define HEADER_BYTES 160
 
 enum server_state {
 	SERVER_TRYING,
 	SERVER_PROCEEDING,
-	SERVER_ACCEPTED, /* 2xx to INVITE: repeated by the call (13.3.1.4) */
+	SERVER_ACCEPTED, /* 2xx to INVITE; the call repeats it (13.3.1.4) */
 	SERVER_COMPLETED,
 	SERVER_CONFIRMED,
 };
@@ -38,7 +38,7 @@ struct server_transaction {
 	enum server_state state;
 	size_t bytes;
 	bool invite;
-	bool own;      /* nobody holds it */
+	bool own;      /* it owns itself: the final response was sent */
 	unsigned sent; /* transmissions of the final response */
 	struct mono_timer tmr;
 	struct mono_timer tmr_again;
@@ -119,8 +119,8 @@ static void again_handler(void *arg)
 			 again_handler, server);
 }
 
-/* The final response is out: it lives on by itself as long as the request may
- * be repeated. */
+/* The final response was sent: keep the transaction as long as the request may be
+ * repeated. */
 static void finish(struct server_transaction *server, uint16_t code)
 {
 	bool reliable = server->hop.tp != SIP_TRANSP_UDP;
@@ -258,7 +258,7 @@ static bool invite_handler(struct le *le, void *arg)
 	return server->invite && same_branch(server->msg, arg);
 }
 
-/* The same request over another path (8.2.2.2). */
+/* Find the same request that came over another path (8.2.2.2). */
 static bool merged_handler(struct le *le, void *arg)
 {
 	const struct sip_msg *before =
@@ -286,7 +286,7 @@ static bool ack_received(struct transaction_layer *layer,
 	struct server_transaction *server =
 		find(layer->servers, &msg->via.branch, invite_handler, msg);
 
-	/* That of a 2xx is the call's. */
+	/* the ACK to a 2xx is for the call */
 	if (!server || server->state == SERVER_ACCEPTED)
 		return false;
 	if (server->state == SERVER_COMPLETED) {
@@ -307,7 +307,7 @@ static bool cancel_received(struct transaction_layer *layer,
 
 	if (!server)
 		return false;
-	/* The To tag of both answers is the same (9.2). */
+	/* Both responses have the same To tag (9.2). */
 	((struct sip_msg *)(uintptr_t)msg)->tag = server->msg->tag;
 	(void)server_transaction_reply(NULL, layer, msg, 200, "OK");
 	if (server->cancel_h)

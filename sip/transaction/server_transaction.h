@@ -9,14 +9,17 @@
 
 struct transaction_layer;
 
-/** Held by its owner until the final response, then by itself. */
+/** Owned by the caller until the final response, afterwards by itself. */
 struct server_transaction;
 
 /**
- * A transaction for a request that is answered later.
- * @param cancel_h  a CANCEL came and was answered; the INVITE is not yet
- * @return 0; -ENOMEM; -ENOBUFS all of them keep CEILING_BYTES_MAX already:
- *         a repetition is another request then
+ * Make a transaction for a request that is answered later.
+ * @param ret       a libre object, the caller's
+ * @param msg       the request; referenced
+ * @param cancel_h  called after a CANCEL was answered 200; the INVITE still needs
+ *                  its response
+ * @return 0; -ENOMEM; -ENOBUFS server transactions hold CEILING_BYTES_MAX: without
+ *         one, a repetition would be taken for a new request
  */
 int server_transaction_new(struct server_transaction **ret,
 			   struct transaction_layer *layer,
@@ -24,11 +27,11 @@ int server_transaction_new(struct server_transaction **ret,
 			   void *arg);
 
 /**
- * Answer a request.
- * @param server  NULL: made for this response. Set to NULL by a final one
- * @param ret_mb  a reference to the message; may be NULL
+ * Send a response in a server transaction.
+ * @param server  in/out: *server NULL: one is made; set to NULL by a final response
+ * @param ret_mb  a reference to the response; may be NULL
  * @param routes  copy Record-Route
- * @param fmt     header lines, from Content-Length on the body; NULL: neither
+ * @param fmt     libre's format of header lines, Content-Length and body; NULL: none
  * @return 0; -errno, and the transaction is gone
  */
 int server_transaction_replyf(struct server_transaction **server,
@@ -37,24 +40,27 @@ int server_transaction_replyf(struct server_transaction **server,
 			      const struct sip_msg *msg, bool routes,
 			      uint16_t code, const char *reason,
 			      const char *fmt, ...);
+/** The same without header lines and body. @return as
+ * server_transaction_replyf() */
 int server_transaction_reply(struct server_transaction **server,
 			     struct transaction_layer *layer,
 			     const struct sip_msg *msg, uint16_t code,
 			     const char *reason);
-/** The same without a transaction. */
+/** Send a response without a transaction. @return 0; -errno */
 int server_transaction_reply_once(struct transaction_layer *layer,
 				  const struct sip_msg *msg, uint16_t code,
 				  const char *reason);
 
-/** Send a response again, to where it went. */
+/** Send a response again. @param mb  of ret_mb @return 0; -errno */
 int server_transaction_resend(struct transaction_layer *layer,
 			      const struct sip_msg *msg, struct mbuf *mb);
 
-/** A request. @return true: a transaction took it */
+/** Handle a received request: a repetition, ACK, CANCEL or merged request.
+ * @return true: a server transaction handled it */
 bool server_transaction_request(struct transaction_layer *layer,
 				const struct sip_msg *msg);
 
-/** Release those that have their final response. */
+/** Release the transactions that have sent their final response. */
 void server_transaction_close_all(struct transaction_layer *layer);
 
 #endif

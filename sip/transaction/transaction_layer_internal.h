@@ -17,16 +17,15 @@ struct transaction_layer {
 	char sent_by[INET6_ADDRSTRLEN + 9]; /* host:port of our Via */
 
 	/* client_transaction.c */
-	struct hash *clients; /* by branch */
-	struct hash
-		*calling; /* those over UDP without a response, by address */
-	struct list resolving;      /* those whose addresses are looked up */
-	bool closing;               /* no request is sent any more */
-	char failure[REASON_BYTES]; /* why the last request got no answer */
+	struct hash *clients;  /* by branch */
+	struct hash *calling;  /* over UDP without a response, by address */
+	struct list resolving; /* waiting for addresses */
+	bool closing;          /* refuse further requests */
+	char failure[REASON_BYTES]; /* why the last request got no response */
 
 	/* server_transaction.c */
 	struct hash *servers; /* by branch */
-	struct hash *merges;  /* the same ones by Call-ID (RFC 3261 8.2.2.2) */
+	struct hash *merges;  /* the same, by Call-ID (RFC 3261 8.2.2.2) */
 };
 
 #endif

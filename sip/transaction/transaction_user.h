@@ -1,6 +1,6 @@
 /**
- * The transaction user (RFC 3261 section 5): what client transactions need of
- * whoever sends requests. Embedded in its owner.
+ * The transaction user (RFC 3261 section 5): what client transactions need to know
+ * of the sender of a request. Embedded in its owner.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSACTION_TRANSACTION_USER_H

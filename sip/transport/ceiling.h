@@ -1,5 +1,5 @@
 /**
- * Ceilings of what all peers together make a user agent keep, in bytes.
+ * Ceilings, in bytes, of the memory that all peers together can occupy.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_CEILING_H
@@ -20,7 +20,7 @@ enum ceiling_of {
 struct ceiling {
 	size_t bytes;
 	size_t bytes_max;
-	bool told; /* full_h was called for it */
+	bool told; /* full_h was called */
 };
 
 struct ceilings {
@@ -29,17 +29,17 @@ struct ceilings {
 	void *arg;
 };
 
-/** Nothing is kept yet. @param full_h  as of sip_ua_params, or NULL */
+/** Set all counts to 0. @param full_h  as in sip_ua_params, or NULL */
 void ceilings_init(struct ceilings *c,
 		   void (*full_h)(const char *reason, void *arg), void *arg);
 
 /**
- * Count bytes that are to be kept.
- * @return false: they exceed the ceiling; nothing is counted, and the first
- *         time full_h is called
+ * Count bytes before they are kept.
+ * @return false: they exceed the ceiling; nothing is counted. The first time
+ *         full_h is called
  */
 bool ceiling_take(struct ceilings *c, enum ceiling_of of, size_t bytes);
-/** They are kept no longer. */
+/** Bytes that ceiling_take() counted were released. */
 void ceiling_give(struct ceilings *c, enum ceiling_of of, size_t bytes);
 
 #endif

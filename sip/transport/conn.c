@@ -21,10 +21,10 @@
 #define IDLE_MS         (900 * 1000) /* nothing sent or received */
 #define PONG_MS         10000        /* RFC 5626 4.4.1 */
 #define QUEUE_BYTES_MAX (1024 * 1024)
-#define QUEUE_CRLF_MAX  4 /* keep-alives; one answers for more */
+#define QUEUE_CRLF_MAX  4 /* waiting keep-alives; no more are queued */
 #define READ_BYTES      16384
-#define READS_A_TURN    8 /* others have their turn, too */
-#define PONGS_A_READ    4 /* one answers all pings that came together */
+#define READS_A_TURN    8 /* then the other connections have their turn */
+#define PONGS_A_READ    4 /* further pings of the same read get none */
 
 struct tx_item {
 	struct le le;
@@ -32,7 +32,7 @@ struct tx_item {
 	size_t pos;
 	size_t start;
 	bool traced;
-	bool message; /* else a keep-alive: not traced */
+	bool message; /* false: a keep-alive, which is not traced */
 };
 
 static void item_destructor(void *arg)
@@ -45,7 +45,7 @@ static void item_destructor(void *arg)
 
 static void rest_trace(struct conn *conn);
 
-/* ---- bytes, through TLS or not ---- */
+/* ---- bytes, over TCP or TLS ---- */
 
 static ssize_t bytes_write(struct conn *conn, const uint8_t *p, size_t len)
 {
@@ -66,7 +66,7 @@ static ssize_t bytes_write(struct conn *conn, const uint8_t *p, size_t len)
 		       : -EPROTO;
 }
 
-/* recv(), and when what was read had come. */
+/* recv(), and the kernel's time of what was read. */
 static ssize_t stamped_recv(struct conn *conn, void *p, size_t size, int flags)
 {
 	union {
@@ -97,9 +97,9 @@ static ssize_t bytes_read(struct conn *conn, uint8_t *p, size_t size)
 
 	if (!conn->ssl)
 		return stamped_recv(conn, p, size, 0);
-	/* OpenSSL reads the socket itself. What it holds came with the bytes
-	 * before: their time stays. What comes after this look is for the next
-	 * one, which takes its time. */
+	/* OpenSSL reads the socket itself. If it has bytes buffered they came
+	 * with the ones before, and have their time. Else peek at the socket
+	 * for the time of the bytes that OpenSSL reads next. */
 	if (SSL_pending(conn->ssl) == 0 &&
 	    stamped_recv(conn, &next, 1, MSG_PEEK) == -EAGAIN &&
 	    !SSL_has_pending(conn->ssl))
@@ -143,7 +143,7 @@ void conn_release(struct conn *conn)
 		conn->fd = -1;
 	}
 	list_flush(&conn->tx);
-	if (conn->tx_kept > 0) /* else the transport may be gone */
+	if (conn->tx_kept > 0) /* if 0 the transport may be released */
 		ceiling_give(&conn->t->ceilings, CEILING_STREAM_OUT,
 			     conn->tx_kept);
 	conn->tx_kept = 0;
@@ -232,7 +232,7 @@ static void broken_handler(void *arg)
 		conn_close(conn, conn->broken, strerror(conn->broken));
 }
 
-/* Who sends does not expect to be called back: the end is told from a timer. */
+/* A send failed: call the watches from a timer, not within the send. */
 static void conn_break(struct conn *conn, int err)
 {
 	conn->broken = err;
@@ -244,7 +244,7 @@ int conn_events_want(struct conn *conn, int flags)
 	return neg(fd_listen(conn->fd, flags, conn_event_handler, conn));
 }
 
-/* Once, when it is first handed to the socket. */
+/* Trace a message once, when it is first handed to the socket. */
 static void item_trace(struct conn *conn, struct tx_item *item)
 {
 	if (item->message && !item->traced)
@@ -283,7 +283,7 @@ static void items_write(struct conn *conn)
 	conn_busy(conn);
 }
 
-/* What the peer did not take. */
+/* Count what the peer does not read against its ceiling. */
 static void queue_account(struct conn *conn)
 {
 	ceiling_give(&conn->t->ceilings, CEILING_STREAM_OUT, conn->tx_kept);
@@ -342,15 +342,15 @@ void conn_ping(struct conn *conn)
 {
 	if (conn->state != CONN_UP)
 		return;
-	/* One that is still awaited is late, whatever follows it. */
+	/* keep the timer of a pong that is still awaited */
 	if (!mono_timer_running(&conn->tmr_pong))
 		mono_timer_start(&conn->tmr_pong, PONG_MS, pong_timeout, conn);
 	conn_crlf_send(conn, "\r\n\r\n");
 }
 
-/* ---- what it receives ---- */
+/* ---- receiving ---- */
 
-/* The first bytes of what was read and is not taken yet. */
+/* The first len bytes of the input that was not handled yet. */
 static struct arrival arrival_of(struct conn *conn, size_t len)
 {
 	return (struct arrival){
@@ -377,7 +377,7 @@ static void rest_trace(struct conn *conn)
 	conn->rx_kept = 0;
 }
 
-/* What was read and is not taken: a part of a message. */
+/* Count the incomplete message against its ceiling. */
 static void rest_account(struct conn *conn)
 {
 	size_t kept = conn->rx ? conn->rx->size : 0;
@@ -393,8 +393,8 @@ static void rest_account(struct conn *conn)
 			   "parts of messages keep all the memory they may");
 }
 
-/* CRLF between messages: two are a ping, one is a pong (RFC 5626 4.4.1).
- * @return bytes taken */
+/* Handle CRLF between messages: two are a ping, one is a pong (RFC 5626 4.4.1).
+ * @return bytes handled */
 static size_t crlf_take(struct conn *conn, unsigned *pongs)
 {
 	const uint8_t *p = mbuf_buf(conn->rx);
@@ -406,7 +406,7 @@ static size_t crlf_take(struct conn *conn, unsigned *pongs)
 		return 4;
 	}
 	if (len >= 2 && memcmp(p, "\r\n", 2) == 0) {
-		/* One byte of a second CRLF may be on its way. */
+		/* the last byte of the second CRLF may follow */
 		if (len == 3 && p[2] == '\r')
 			return 0;
 		mono_timer_cancel(&conn->tmr_pong);
@@ -415,7 +415,8 @@ static size_t crlf_take(struct conn *conn, unsigned *pongs)
 	return 0;
 }
 
-/* One message. @return false: it is not whole, or was the end */
+/* Handle one message. @return false: it is incomplete, or the connection was
+ * closed */
 static bool frame_take(struct conn *conn)
 {
 	size_t left = mbuf_get_left(conn->rx);
@@ -465,7 +466,7 @@ static void frames_take(struct conn *conn)
 	memmove(conn->rx->buf, mbuf_buf(conn->rx), left);
 	conn->rx->pos = 0;
 	conn->rx->end = left;
-	/* Most connections are idle most of the time. */
+	/* Free the buffer: most connections are idle. */
 	if (left == 0)
 		conn->rx = mem_deref(conn->rx);
 }
@@ -485,7 +486,7 @@ static void bytes_take(struct conn *conn)
 		ssize_t n;
 
 		if (i == READS_A_TURN) {
-			/* What OpenSSL holds makes no event. */
+			/* bytes in OpenSSL's buffer cause no fd event */
 			mono_timer_start(&conn->tmr_more, 0, more_handler,
 					 conn);
 			return;
@@ -526,7 +527,7 @@ void conn_read(struct conn *conn)
 	rest_account(conn);
 }
 
-/* ---- a connection of the table ---- */
+/* ---- the table of connections ---- */
 
 struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 		       const struct sa *paddr)
@@ -546,7 +547,7 @@ struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 	conn->laddr.len = sizeof(conn->laddr.u);
 	(void)getsockname(fd, &conn->laddr.u.sa, &conn->laddr.len);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	(void)stamp_enable(fd); /* without, messages are timed when read */
+	(void)stamp_enable(fd); /* else messages have the time of reading */
 	conn->rx_ns = clock_mono_ns();
 	mono_timer_start(&conn->tmr, OPEN_MS, open_timeout, conn);
 	hash_append(t->conns, sa_hash(paddr, SA_ALL), &conn->he, conn);

@@ -1,6 +1,6 @@
 /**
- * What the files of a connection share: conn.c (what it sends and receives, its
- * end) and conn_open.c (connecting, accepting, finding one).
+ * A connection, for conn.c (sending, receiving, its end) and conn_open.c
+ * (connecting, accepting, finding one).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_CONN_INTERNAL_H
@@ -15,7 +15,7 @@
 #include "sip/transport/transport_internal.h"
 
 enum conn_state {
-	CONN_SNIFFING, /* accepted; TLS or not is seen by the first byte */
+	CONN_SNIFFING, /* accepted; the first byte tells TLS from SIP */
 	CONN_CONNECTING,
 	CONN_HANDSHAKE,
 	CONN_UP,
@@ -37,51 +37,51 @@ struct conn {
 	struct list tx;
 	size_t tx_bytes;
 	size_t tx_kept;   /* of CEILING_STREAM_OUT */
-	unsigned tx_crlf; /* keep-alives of them */
-	struct mbuf *rx;  /* NULL: nothing waits to be taken */
+	unsigned tx_crlf; /* keep-alives in tx */
+	struct mbuf *rx;  /* incomplete message; NULL: none */
 	size_t rx_kept;   /* of CEILING_STREAM_IN */
-	size_t rx_need;   /* bytes before another look is worth it */
-	int64_t rx_ns;    /* its last bytes came */
+	size_t rx_need;   /* bytes until frame_find() is tried again */
+	int64_t rx_ns;    /* when its last bytes came */
 	struct list watches;
 	struct mono_timer tmr;
 	struct mono_timer tmr_pong;
 	struct mono_timer tmr_more;
-	int broken; /* errno of a send that failed; told from a timer */
+	int broken; /* errno of a failed send; reported from a timer */
 };
 
 /* ---- conn.c ---- */
 
-/** The end of it, told to those who watch. err positive. */
+/** Close it and call its watches. @param err  positive @param why  a sentence */
 void conn_close(struct conn *conn, int err, const char *why);
-/** The same, where OpenSSL knows why. */
+/** Close it with the reason that OpenSSL gives. */
 void conn_tls_close(struct conn *conn);
-/** Out of the table and off the socket, telling nobody. */
+/** Remove it from the table and close its socket; watches are not called. */
 void conn_release(struct conn *conn);
 /**
- * A new one, in the table with its reference; the caller's is borrowed.
- * @param fd  its socket, which is the connection's then
- * @return NULL: there are CONNS_MAX, or no memory; fd is the caller's
+ * Make a connection and add it to the table, which has the reference.
+ * @param fd  its socket, taken over on success
+ * @return borrowed; NULL: there are CONNS_MAX, or no memory
  */
 struct conn *conn_make(struct transport *t, int fd, enum sip_transp tp,
 		       const struct sa *paddr);
-/** Bytes went or came: it is not idle. */
+/** Bytes were sent or received: restart the idle timer. */
 void conn_busy(struct conn *conn);
-/** FD_READ, FD_WRITE. @return 0; -errno */
+/** Set the events to wait for. @param flags  FD_READ, FD_WRITE @return 0; -errno */
 int conn_events_want(struct conn *conn, int flags);
-/** Send what waits. */
+/** Send queued messages. */
 void conn_flush(struct conn *conn);
-/** Send a keep-alive. */
+/** Queue a keep-alive. @param text  CRLF or two */
 void conn_crlf_send(struct conn *conn, const char *text);
 
-/** Read what is there, and hand the messages in it on. */
+/** Read what has arrived, and handle the complete messages in it. */
 void conn_read(struct conn *conn);
 
 /* ---- conn_open.c ---- */
 
 /** The fd handler of every connection. */
 void conn_event_handler(int flags, void *arg);
-/** Connect. @param ret  borrowed, its table has the reference
- * @return 0; -ENOTCONN no TLS is to be spoken; -ENOBUFS; -errno */
+/** Connect to a hop. @param ret  borrowed, the table has the reference
+ * @return 0; -ENOTCONN the hop has no TLS context; -ENOBUFS; -errno */
 int conn_open(struct conn **ret, struct transport *t, const struct hop *hop);
 
 #endif

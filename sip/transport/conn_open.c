@@ -27,7 +27,7 @@ static void handshake(struct conn *conn)
 	n = SSL_do_handshake(conn->ssl);
 	if (n == 1) {
 		conn_up(conn);
-		/* What came with the last flight waits within OpenSSL. */
+		/* OpenSSL may have data that came with the last flight. */
 		conn_read(conn);
 		return;
 	}
@@ -117,8 +117,8 @@ void conn_event_handler(int flags, void *arg)
 	mem_deref(conn);
 }
 
-/* No descriptor is left: the peer shall know, and the listener not stay
- * readable for ever. */
+/* No descriptor is left: accept with the spare one and close, so that the peer is
+ * told and the listener does not stay readable. */
 static void accept_refuse(struct transport *t)
 {
 	int fd;
@@ -154,7 +154,7 @@ void conn_accept_handler(int flags, void *arg)
 		conn_close(conn, EMFILE, "too many descriptors");
 }
 
-/* From our own address, a port of the kernel's. */
+/* Make a socket bound to our address and any port, and connect it. */
 static int socket_connect(const struct transport *t, const struct sa *dst)
 {
 	struct sa laddr = t->laddr;
@@ -211,8 +211,8 @@ int conn_open(struct conn **ret, struct transport *t, const struct hop *hop)
 	return 0;
 }
 
-/* An accepted connection leads to its peer whatever we would verify; one we
- * opened is as good as it was verified. */
+/* Whether a connection can be used for a hop: an accepted one always, one that we
+ * opened only if the peer was verified in the same way. */
 static bool fits(const struct conn *conn, const struct hop *hop)
 {
 	struct sa sa;

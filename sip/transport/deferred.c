@@ -13,7 +13,7 @@ void deferred_start(struct deferred_queue *queue, struct deferred *deferred,
 	if (deferred->le.list)
 		return;
 	list_append(&queue->due, &deferred->le, deferred);
-	/* The handling of a message ends with deferred_run(). */
+	/* deferred_run() follows the handling of a message */
 	if (!queue->handling && !mono_timer_running(&queue->tmr))
 		mono_timer_start(&queue->tmr, 0, timer_handler, queue);
 }

@@ -12,7 +12,7 @@ static bool name_is(const char *line, size_t len, const char *name)
 	return len >= name_len && strncasecmp(line, name, name_len) == 0;
 }
 
-/* "Content-Length : 12" or "l: 12". @return 1 found; 0 another header;
+/* Read "Content-Length : 12" or "l: 12". @return 1 found; 0 another header;
  * -EBADMSG */
 static int length_read(const char *line, size_t len, size_t *ret)
 {

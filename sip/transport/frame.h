@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message with its body; more is not ours to hold. */
+/* Largest message with its body. */
 #define FRAME_BYTES_MAX 65536
 
 /**
- * @param ret_len  length of the first message in the buffer; with -EAGAIN how
- *                 many bytes there must be before it is worth another look,
- *                 more than len
- * @return 0; -EAGAIN more bytes are needed; -EBADMSG its head has no usable
- *         Content-Length, or two that differ: nobody knows where the next one begins; -EMSGSIZE it
- *         is, or will be, longer than FRAME_BYTES_MAX
+ * Find the end of the first message in a buffer.
+ * @param ret_len  length of the message; with -EAGAIN the number of bytes, more
+ *                 than len, that the next attempt needs at least
+ * @return 0; -EAGAIN more bytes are needed; -EBADMSG it has no usable
+ *         Content-Length, or two that differ, so that its end is unknown;
+ *         -EMSGSIZE it is, or will be, longer than FRAME_BYTES_MAX
  */
 int frame_find(const uint8_t *data, size_t len, size_t *ret_len);
 

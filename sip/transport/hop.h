@@ -1,5 +1,5 @@
 /**
- * Where a message goes, and who is told when its connection ends.
+ * Where a message is sent, and a watch for the end of its connection.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_HOP_H
@@ -14,9 +14,8 @@ struct tls_context;
 struct hop {
 	enum sip_transp tp;
 	struct sa addr;
-	struct conn *conn; /* used while it is up; may be NULL */
-	struct tls_context
-		*tls;     /* of a new TLS connection; NULL: none is made */
+	struct conn *conn;       /* to be used if it is up; may be NULL */
+	struct tls_context *tls; /* for a new TLS connection; NULL: make none */
 	const char *name; /* host name in the certificate; NULL: the address */
 };
 

@@ -1,5 +1,5 @@
 /**
- * What is done with a message that came, over any transport.
+ * Handles a received message, of any transport.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_TRANSPORT_RECEIVE_H
@@ -8,8 +8,8 @@
 struct arrival;
 struct transport;
 
-/** A whole message came: trace it, decode it, give it to message_h and run
- * what was deferred. One that cannot be decoded is only traced. */
+/** Handle a complete message: trace it, decode it, call message_h, and run deferred
+ * handlers. A message that cannot be decoded is only traced. */
 void receive_message(struct transport *t, const struct arrival *arrival);
 
 #endif

@@ -14,11 +14,11 @@
 #define HOST_BYTES   256
 #define SERVICES_MAX 16 /* NAPTR records and SRV records, each */
 
-/* What is still to be asked, first to last. */
+/* A question of the search. */
 enum step_kind {
-	STEP_HOST,  /* as it was given */
-	STEP_NAPTR, /* which transports (RFC 3263 4.1) */
-	STEP_SRV,   /* which hosts (4.2) */
+	STEP_HOST,  /* a host as given */
+	STEP_NAPTR, /* its transports (RFC 3263 4.1) */
+	STEP_SRV,   /* the hosts of a transport (4.2) */
 	STEP_ADDR,
 };
 
@@ -26,19 +26,19 @@ struct step {
 	struct le le;
 	enum step_kind kind;
 	char host[HOST_BYTES]; /* name to ask for */
-	char name[HOST_BYTES]; /* what TLS verifies */
+	char name[HOST_BYTES]; /* for TLS to verify */
 	uint16_t port;
 	enum sip_transp tp;
 	bool secure;
 	bool fallback; /* SRV: without records ask for the address of name */
-	size_t base;   /* destinations before this host */
+	size_t base;   /* number of destinations before this host */
 };
 
 struct resolve {
 	struct dnsc *dnsc; /* NULL: no name servers */
 	int af;            /* of the addresses wanted */
 	struct list steps;
-	struct step *step; /* the one that is asked */
+	struct step *step; /* under way */
 	struct dns_query *query;
 	struct destinations *out;
 	uint32_t random;
@@ -120,8 +120,8 @@ static void destination_add(struct resolve *r, enum sip_transp tp,
 	d->list[d->count++] = (struct destination){tp, *addr, copy};
 }
 
-/* libre asks name servers only, and a look-up through the C library would
- * block the loop. */
+/* Look a name up in /etc/hosts. libre asks only name servers, and the C library
+ * would block the loop. */
 static bool hosts_lookup(struct sa *ret, const char *name, int af)
 {
 	FILE *file = fopen(HOSTS_PATH, "re");
@@ -168,7 +168,7 @@ static const char *srv_prefix(enum sip_transp tp)
 				      : "_sips._tcp";
 }
 
-/* ---- the answers to r->step ---- */
+/* ---- answers to the question r->step ---- */
 
 static void srv_step_add(struct resolve *r, struct le **after,
 			 const struct step *base, enum sip_transp tp,
@@ -269,8 +269,8 @@ static void naptr_take(struct resolve *r, const struct list *answers)
 
 static uint32_t random_next(struct resolve *r)
 {
-	/* xorshift32: the key decides, so that the requests of a dialog take
-	 * the same way */
+	/* xorshift32 from the key, so that all requests of a dialog have the
+	 * same order */
 	r->random ^= r->random << 13;
 	r->random ^= r->random >> 17;
 	r->random ^= r->random << 5;
@@ -412,7 +412,7 @@ static int query_send(struct resolve *r)
 		       : -ENODATA;
 }
 
-/* @return true: known without a name server */
+/* @return true: answered without a name server */
 static bool step_local(struct resolve *r)
 {
 	struct step *step = r->step;
@@ -433,7 +433,8 @@ static bool step_local(struct resolve *r)
 	return true;
 }
 
-/* RFC 3263 4.1 and 4.2: a port, or a transport, leaves less to ask. */
+/* Choose the first question: with a port or a transport fewer are needed (RFC 3263
+ * 4.1, 4.2). */
 static void host_refine(struct resolve *r)
 {
 	struct step *step = r->step;
@@ -471,7 +472,7 @@ static void resolve_next(struct resolve *r)
 			host_refine(r);
 			if (query_send(r) == 0)
 				return;
-			/* Nobody to ask is an empty answer. */
+			/* Without name servers the answer is empty. */
 			query_handler(ENODATA, NULL, NULL, NULL, NULL, r);
 			return;
 		}

@@ -1,5 +1,5 @@
 /**
- * From hosts to addresses (RFC 3263): literals, /etc/hosts, then the name
+ * Finds the addresses of hosts (RFC 3263): literals, /etc/hosts, then the name
  * servers: NAPTR and SRV where no port is given, A or AAAA.
  * Thread: the loop's.
  */
@@ -10,12 +10,12 @@
 
 struct resolve;
 
-/* Hosts of a target. */
+/* Hosts of a target, and addresses of all of them. */
 #define HOSTS_MAX 16
 
 #define DESTINATIONS_MAX 16
 
-/** A host as it was configured, or as it stands in a URI. */
+/** A host as configured, or of a URI. */
 struct resolve_host {
 	const char *host;   /* borrowed; literal (brackets allowed) or name */
 	uint16_t port;      /* 0: by SRV, else the transport's */
@@ -26,19 +26,20 @@ struct resolve_host {
 struct destination {
 	enum sip_transp tp;
 	struct sa addr;
-	char *name; /* the host, as TLS shall verify it */
+	char *name; /* the host's name, for TLS to verify */
 };
 
-/** In the order they are to be tried. */
+/** Addresses in the order in which they are tried. */
 struct destinations {
 	struct destination list[DESTINATIONS_MAX];
 	size_t count;
 	bool truncated; /* there were more */
 };
 
+/** Release the names, and empty the list. */
 void destinations_release(struct destinations *d);
 
-/** err: 0, or why there is no address at all */
+/** The search has ended. @param err  0, or -errno: no host has an address */
 typedef void(resolve_h)(int err, void *arg);
 
 struct resolve_params {
@@ -54,20 +55,22 @@ struct resolve_params {
 
 /**
  * Find the addresses of hosts, in the order of the hosts.
- * @param ret  NULL if all is known at once: then the handler is not called;
- *             else a reference: releasing it ends the search
+ * @param ret  NULL: all addresses are known now, and the handler is not called;
+ *             else the caller's: releasing it ends the search
  * @param out  filled on return, or when the handler is called; borrowed
  * @return 0; -ENODATA no host has an address; -ENOMEM; -EINVAL
  */
 int resolve_start(struct resolve **ret, struct destinations *out,
 		  const struct resolve_params *params);
 
-/** "UDP", "TCP", "TLS" of an upper or lower case name. @return NONE: no */
+/** The transport of a name, in upper or lower case.
+ * @return SIP_TRANSP_NONE: another name */
 enum sip_transp resolve_transport(const struct pl *name);
 
-/** Brackets around an IPv6 literal are taken off. @return 0; -EINVAL */
+/** Copy a host without the brackets of an IPv6 literal. @return 0; -EINVAL */
 int resolve_plain(char *dst, size_t size, const char *host);
 
+/** Whether the host is an IPv6 literal, with or without brackets. */
 bool resolve_is_ipv6(const char *host);
 
 #endif

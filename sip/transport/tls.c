@@ -23,7 +23,7 @@ static const char *text_or_none(const char *text)
 	return text ? text : "";
 }
 
-/* "cannot use the certificate FILE: no start line" */
+/* Write a reason: "cannot use the certificate FILE: no start line" */
 static int file_refuse(char *reason, size_t size, const char *what,
 		       const char *file)
 {
@@ -38,7 +38,7 @@ static int file_refuse(char *reason, size_t size, const char *what,
 	return -EINVAL;
 }
 
-/* All certificates of a PEM text. @return 0; -EINVAL one is unusable, or
+/* Trust all certificates of a PEM text. @return 0; -EINVAL one is unusable, or
  * there is none */
 static int authorities_load(SSL_CTX *ctx, const char *pem)
 {
@@ -57,7 +57,7 @@ static int authorities_load(SSL_CTX *ctx, const char *pem)
 	BIO_free(bio);
 	if (!added || count == 0)
 		return -EINVAL;
-	/* The reader says that nothing follows the last one. */
+	/* after the last certificate OpenSSL reports that none follows */
 	if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
 		return -EINVAL;
 	ERR_clear_error();
@@ -122,7 +122,7 @@ static int context_fill(struct tls_context *context, const struct sip_tls *p,
 			 SSL_MODE_ENABLE_PARTIAL_WRITE |
 				 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				 SSL_MODE_AUTO_RETRY);
-	/* Each connection is a handshake of its own, as a test expects. */
+	/* No resumption: a test expects a full handshake for each connection. */
 	SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_info_callback(context->ctx, info_handler);
 	context->system_authorities = p->verify && !p->ca;
@@ -173,7 +173,7 @@ int tls_context_get(struct tls_context **ret, struct list *contexts,
 	return 0;
 }
 
-/* RFC 5922: the host that was asked for, before any look-up. */
+/* Verify the configured host, not a name found by look-up (RFC 5922). */
 static bool name_expect(SSL *ssl, const char *name)
 {
 	/* SSL_set_tlsext_host_name() takes no const */
@@ -195,7 +195,7 @@ SSL *tls_session_new(struct tls_context *context, int fd, const char *name,
 {
 	SSL *ssl;
 
-	/* Missing files are no failure here: verification says what it lacks. */
+	/* Missing files are no error here: verification fails and gives the reason. */
 	if (context->system_authorities &&
 	    !SSL_CTX_set_default_verify_paths(context->ctx))
 		return NULL;

@@ -25,9 +25,9 @@
 #define LISTEN_BACKLOG     1024
 #define ERRORS_MAX         64
 #define CONN_HASH_SIZE     1024
-#define PORT_TRIES         64 /* free for UDP, taken for TCP */
+#define PORT_TRIES         64 /* to find a port free for UDP and TCP */
 
-/* A destination that ICMP said is not there. */
+/* A destination that ICMP reported as unreachable. */
 struct unreachable {
 	struct le le;
 	struct sa dst;
@@ -69,11 +69,11 @@ static void error_note(struct transport *t, const struct sockaddr *name,
 		return;
 	}
 	list_append(&t->errors, &u->le, u);
-	/* Never from within a send: who sends does not expect its answer. */
+	/* Not within a send, whose caller does not expect the handler. */
 	mono_timer_start(&t->tmr_errors, 0, errors_deliver, t);
 }
 
-/* What ICMP says about datagrams of ours (ip(7), IP_RECVERR). */
+/* Read ICMP errors about our datagrams (ip(7), IP_RECVERR). */
 static void errors_read(struct transport *t)
 {
 	for (;;) {
@@ -199,12 +199,12 @@ static int udp_send_to(struct transport *t, const struct sa *dst,
 
 	trace_sent(t, SIP_TRANSP_UDP, &t->laddr, dst, mbuf_buf(mb),
 		   mbuf_get_left(mb));
-	/* The first error may be about an earlier datagram. */
+	/* the first error may belong to an earlier datagram: send again */
 	for (int i = 0; i < 2 && n < 0; i++) {
 		n = sendto(t->udp_fd, mbuf_buf(mb), mbuf_get_left(mb),
 			   MSG_DONTWAIT | MSG_NOSIGNAL, &dst->u.sa, dst->len);
 		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
-			return 0; /* lost like any datagram: it is repeated */
+			return 0; /* lost as a datagram can be: it is repeated */
 		if (n < 0 && i == 0)
 			errors_read(t);
 	}
@@ -263,7 +263,7 @@ static int open_udp_socket(struct transport *t)
 	(void)setsockopt(t->udp_fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
 			 v6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof(on));
 	(void)stamp_enable(
-		t->udp_fd); /* without, messages are timed when read */
+		t->udp_fd); /* else messages have the time of reading */
 	t->laddr.len = sizeof(t->laddr.u);
 	if (getsockname(t->udp_fd, &t->laddr.u.sa, &t->laddr.len) < 0)
 		return -errno;
@@ -317,7 +317,7 @@ static int sockets_open(struct transport *t, const struct sa *laddr)
 {
 	int err = -EADDRINUSE;
 
-	/* UDP and TCP on the same port, since one Contact stands for both. */
+	/* UDP and TCP need the same port, as one Contact stands for both. */
 	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
 		sockets_close(t);
 		t->laddr = *laddr;

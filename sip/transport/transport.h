@@ -23,7 +23,7 @@ struct tls_context;
 struct transport;
 
 struct transport_params {
-	struct sa laddr;   /* port 0: any one that is free for UDP and TCP */
+	struct sa laddr;   /* port 0: any port that is free for UDP and TCP */
 	struct dnsc *dnsc; /* a reference is kept; NULL: no name servers */
 	struct transport_handlers handlers;
 };
@@ -42,8 +42,8 @@ void transport_accept_tls(struct transport *t, struct tls_context *server_tls);
 /**
  * Send a message, or queue it for its connection.
  * @param mb     from pos to end; a queued one is kept by reference
- * @param watch  of a stream: is told when the connection ends; may be NULL
- * @return 0; -errno, and the watch is not told
+ * @param watch  over TCP and TLS: called when the connection ends; may be NULL
+ * @return 0; -errno, and the watch is not called
  */
 int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
 		   struct conn_watch *watch);
@@ -52,25 +52,25 @@ int transport_send(struct transport *t, const struct hop *hop, struct mbuf *mb,
 void transport_datagram(struct transport *t, const struct sa *dst,
 			const uint8_t *data, size_t len);
 
-/** Close all connections without telling their watches. */
+/** Close all connections without calling their watches. */
 void transport_flush(struct transport *t);
 
 /** The bound address, borrowed: that of UDP, TCP and TLS. */
 const struct sa *transport_laddr(const struct transport *t);
 /** The resolver of its parameters; borrowed, may be NULL. */
 struct dnsc *transport_dnsc(const struct transport *t);
-/** The ceilings of what peers make us keep; borrowed. */
+/** The ceilings of memory that peers occupy; borrowed. */
 struct ceilings *transport_ceilings(struct transport *t);
-/** The queue that is run after each message; borrowed. */
+/** The queue of handlers that run after each message; borrowed. */
 struct deferred_queue *transport_deferred(struct transport *t);
 
 /** When the last message was handed to the socket; monotonic, ns. */
 int64_t transport_sent_ns(const struct transport *t);
-/** When the message came that is being handled, else the last one;
+/** When the message that is being handled, else the last one, was received;
  * monotonic, ns. */
 int64_t transport_received_ns(const struct transport *t);
-/** The time of an event: the arrival of the message that is being handled,
- * else now; monotonic, ns. */
+/** The time of an event: when the message that is being handled was received, else
+ * now; monotonic, ns. */
 int64_t transport_event_ns(const struct transport *t);
 
 #endif

@@ -21,7 +21,7 @@ struct transport_handlers {
 	/* A STUN message came over UDP (RFC 5626 4.4.2). */
 	void (*stun_h)(const struct sa *src, const uint8_t *data, size_t len,
 		       void *arg);
-	/* A message is about to be handed to the socket, or came. */
+	/* A message is about to be sent, or was received. */
 	sip_message_h *trace_h;
 	/* A ceiling was reached; see ceiling.h. */
 	void (*full_h)(const char *reason, void *arg);

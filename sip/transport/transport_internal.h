@@ -24,29 +24,29 @@ struct transport {
 	struct transport_handlers handlers;
 	struct sa laddr;
 	struct dnsc *dnsc;              /* NULL: no name servers */
-	struct tls_context *server_tls; /* NULL: no TLS is accepted */
+	struct tls_context *server_tls; /* NULL: TLS is not accepted */
 
 	/* sockets */
 	int udp_fd;
 	int tcp_fd;
-	int spare_fd; /* closed to refuse a connection when no other is left */
-	uint8_t *rx;  /* one datagram */
+	int spare_fd;       /* freed to refuse a connection when none is left */
+	uint8_t *rx;        /* one datagram */
 	struct hash *conns; /* by the peer's address */
 	uint32_t conn_count;
 
-	/* ICMP errors that were read while something was sent */
+	/* ICMP errors that were read during a send */
 	struct list errors;
 	struct mono_timer tmr_errors;
 
 	struct ceilings ceilings;
 	struct deferred_queue deferred;
-	int64_t sent_ns;     /* the last message was handed to the socket */
-	int64_t received_ns; /* the message came that is handled, or was last */
+	int64_t sent_ns;     /* when the last message was sent */
+	int64_t received_ns; /* when the present or last message was received */
 };
 
-/** A message or datagram as it came. */
+/** A received message or datagram. */
 struct arrival {
-	int64_t mono_ns; /* the kernel's time; of a stream see base/stamp.h */
+	int64_t mono_ns; /* kernel's receive time; of streams see base/stamp.h */
 	enum sip_transp tp;
 	const struct sa *src;
 	const struct sa *dst;
