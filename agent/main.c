@@ -1,10 +1,10 @@
 /* offhook-agent: the supervisor, and with --engine=FD one engine process. */
 #include "agent/capabilities.h"
 #include "agent/engine/engine.h"
-#include "agent/link/join_token.h"
 #include "agent/options.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "media/analysis/emodel_values.h"
 
 #include <errno.h>
@@ -33,6 +33,45 @@ static int codec_values_check(const struct agent_conf *conf, const char *path,
 	if (err)
 		snprintf(error->text, sizeof(error->text),
 			 "%s: codec_values: %s", path, reason);
+	return err;
+}
+
+/* Read the join token from its file. A missing file is no error, as the token is
+ * needed only once. */
+static int join_token_read(struct agent_conf *conf)
+{
+	FILE *f = fopen(conf->join_token_file, "re");
+	int err = 0;
+
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	if (!fgets(conf->join_token, sizeof(conf->join_token), f) && ferror(f))
+		err = -EIO;
+	fclose(f);
+	conf->join_token[strcspn(conf->join_token, "\r\n")] = '\0';
+	return err;
+}
+
+/* Set conf->join_token to the one of the command line, the configuration or the
+ * file that it names; empty: there is none. @param given  empty: none */
+static int join_token_resolve(struct agent_conf *conf, const char *given,
+			      struct conf_error *error)
+{
+	int err = 0;
+
+	if (given[0]) {
+		err = str_copy(conf->join_token, sizeof(conf->join_token),
+			       given);
+		if (err)
+			snprintf(error->text, sizeof(error->text),
+				 "--join-token: too long");
+	} else if (conf->join_token_file[0]) {
+		err = join_token_read(conf);
+		if (err)
+			snprintf(error->text, sizeof(error->text),
+				 "%s: cannot be read: %s",
+				 conf->join_token_file, strerror(-err));
+	}
 	return err;
 }
 

@@ -1,6 +1,5 @@
 #include "agent/link/http_client.h"
 
-#include "agent/link/backoff.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,6 +7,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +40,9 @@ struct http_client_call {
 	bool once;
 	bool anonymous;
 	bool raw;
-	bool overflow; /* the answer was above its ceiling */
-	bool added;    /* to the multi handle */
-	struct backoff backoff;
+	bool overflow;     /* the answer was above its ceiling */
+	bool added;        /* to the multi handle */
+	unsigned failures; /* tries that failed */
 	struct event_loop_timer retry;
 	struct buf answer;
 	char error[CURL_ERROR_SIZE];
@@ -55,6 +55,16 @@ struct http_client_call {
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define PATH_PREFIX        "/api/v2/agent"
+
+int64_t http_client_backoff_ms(unsigned failures, uint32_t random)
+{
+	int64_t window = HTTP_BACKOFF_MAX_MS;
+
+	if (failures < 5) /* 2, 4, 8, 16, 32 s, then 60 s */
+		window = (int64_t)2000 << failures;
+	return HTTP_BACKOFF_MIN_MS +
+	       (int64_t)random * (window - HTTP_BACKOFF_MIN_MS) / UINT32_MAX;
+}
 
 bool http_client_is_transient(int status)
 {
@@ -132,7 +142,7 @@ static int64_t retry_after_ms(CURL *easy)
 	if (curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &s) != CURLE_OK ||
 	    s < 0)
 		return 0;
-	return s >= BACKOFF_MAX_MS / 1000 ? BACKOFF_MAX_MS : s * 1000;
+	return s >= HTTP_BACKOFF_MAX_MS / 1000 ? HTTP_BACKOFF_MAX_MS : s * 1000;
 }
 
 static void call_again(struct http_client_call *call, const char *text)
@@ -142,13 +152,15 @@ static void call_again(struct http_client_call *call, const char *text)
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint32_t)clock_mono_ns();
-	delay = backoff_next_ms(&call->backoff, random);
+	delay = http_client_backoff_ms(call->failures, random);
+	if (call->failures < UINT_MAX)
+		call->failures++;
 	if (delay < asked)
 		delay = asked;
 	/* one log line at each doubling of the failures, not one a try */
-	if ((call->backoff.failures & (call->backoff.failures - 1)) == 0)
+	if ((call->failures & (call->failures - 1)) == 0)
 		log_warning("%s %s: %s; try %u in %.1f s", call->method,
-			    call->url, text, call->backoff.failures + 1,
+			    call->url, text, call->failures + 1,
 			    (double)delay / 1000);
 	event_loop_arm(call->http->loop, &call->retry, delay);
 }

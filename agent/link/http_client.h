@@ -15,6 +15,12 @@
 /* Answers above it are refused: a job with 10 000 accounts is below 4 MiB. */
 #define HTTP_ANSWER_BYTES (8u << 20)
 
+/* Waiting times between tries: exponential windows of 2 to 60 s, and a random time
+ * from 1 s to the window ("full jitter"), so that agents that lost the controller at
+ * the same time do not all return at the same time. */
+#define HTTP_BACKOFF_MIN_MS 1000
+#define HTTP_BACKOFF_MAX_MS 60000
+
 struct http_client;
 struct http_client_call;
 
@@ -83,6 +89,15 @@ int http_client_send(struct http_client_call **ret, struct http_client *http,
 /** Cancel a call and set its slot to NULL; the handler is not called. A slot
  * that is NULL is allowed. */
 void http_client_cancel(struct http_client_call **call);
+
+/**
+ * The time to wait after a failed try.
+ * Thread: any; no state.
+ * @param failures  tries that failed before this one
+ * @param random    uniform over 32 bits
+ * @return ms, HTTP_BACKOFF_MIN_MS..HTTP_BACKOFF_MAX_MS
+ */
+int64_t http_client_backoff_ms(unsigned failures, uint32_t random);
 
 /** Whether a request with this status is sent again. */
 bool http_client_is_transient(int status);
