@@ -11,8 +11,8 @@ packages_of() {
 	done < "$1"
 }
 
-# packages_available NAME: apt can install it. A fresh container has no index: it is fetched
-# before the answer is no.
+# packages_available NAME: whether apt can install it. If not, the index is fetched first, which a
+# fresh container does not have.
 packages_available() {
 	local root_command
 	packages_in_index "$1" && return 0
@@ -34,7 +34,7 @@ packages_missing() {
 	done
 }
 
-# Prints the command prefix that makes us root, or fails.
+# Print the command prefix that gives root rights, or fail.
 packages_as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		return 0
@@ -78,10 +78,9 @@ packages_install() {
 	(packages_apt "$root_command" "${missing[@]}")
 }
 
-# packages_apt SUDO NAME...: in a subshell of its own. Services of the fresh
-# packages are not started (policy-rc.d): a proxy on port 5060 is nothing to
-# leave behind on somebody's machine. The index is fetched only where the
-# installation fails without it.
+# packages_apt SUDO NAME...: install, in a subshell. Services of new packages are
+# not started (policy-rc.d), so that no proxy stays on port 5060. The index is
+# fetched only if the installation fails without it.
 packages_apt() {
 	local -a root=() apt
 	local policy=/usr/sbin/policy-rc.d log

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 TICK_S = 0.1
 SAMPLE_S = 1.0
-NOTED_S = 0.02  # less than that is the scheduler at work
+NOTED_S = 0.02  # shorter delays are normal scheduling
 # A stall. At a load of 16 on two processors no thread was later than 150 ms in 90 s, so a busy
 # machine alone is none.
 LATE_S = 0.5
@@ -21,11 +21,11 @@ Sample = namedtuple("Sample", "begin end steal load")
 
 
 class Evidence(namedtuple("Evidence", "late_s cpu steal load")):
-    """The worst of an interval."""
+    """The worst values of an interval."""
 
     @property
     def stalled(self):
-        # The load is told and proves nothing: the tests make it themselves.
+        # The load is printed but proves nothing, as the tests cause it.
         return self.late_s >= LATE_S or self.steal >= STEAL
 
     def __str__(self):

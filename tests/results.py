@@ -18,8 +18,8 @@ def said(entry):
 
 
 def why(entry):
-    """Of what a failed test printed, what tells the reason: pytest's account of its failures from
-    the first one on, of other programs the end."""
+    """The part of a failed test's output that tells the reason: pytest's failures from the first one on, of
+    other programs the end."""
     text = said(entry)
     begin = re.search(r"^=+ (?:FAILURES|ERRORS) =+$", text, re.M)
     lines = text[begin.start() if begin else 0:].splitlines()
@@ -55,7 +55,7 @@ def cases(entry):
         skipped = 1
     else:
         passed = 1 if good else 0
-    # Whatever it printed, a test that meson saw fail has a failure.
+    # A test that failed for meson has a failure, whatever it printed.
     if not good and entry["result"] != "SKIP" and failed < 1:
         failed = 1
     if good and failed > 0:
@@ -64,8 +64,8 @@ def cases(entry):
 
 
 def failed_cases(entry):
-    """[Failed] of an entry. Where tests/conftest.py did not tell the times of a case, or it told
-    fewer than failed, the times are those of the program."""
+    """[Failed] of an entry. Where tests/conftest.py did not record the times of all failed cases, they are
+    those of the program."""
     text = said(entry)
     begin = entry.get("starttime", 0)
     whole = Failed(begin, begin + entry.get("duration", 0), name_of(entry))
@@ -91,6 +91,6 @@ def skipped_cases(entry):
 
 
 def longest_case(entry):
-    """(seconds, case) of the longest case, or None where nothing told it"""
+    """(seconds, case) of the longest case, or None if no times were recorded"""
     told = re.findall(r"^@took ([0-9.]+) (.+)$", said(entry), re.M)
     return max(((float(t), case) for t, case in told), default=None)

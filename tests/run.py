@@ -63,8 +63,8 @@ def run_meson(build, arguments, **environment):
     """Meson's exit status and {name: entry of its testlog.json}."""
     log = Path(build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    # A timeout is for a test that hangs, not for a machine that is slow; and as most of a
-    # test is waiting for calls, one more than there are processors may run.
+    # Long timeouts: they are for tests that hang, not for a slow machine. One test more than there are
+    # processors may run, as tests mostly wait for calls.
     status = subprocess.run([MESON, "test", "-C", build, "--no-rebuild",
                              "--timeout-multiplier", "4",
                              "--num-processes",
@@ -80,7 +80,7 @@ def run_meson(build, arguments, **environment):
 
 
 def longest(entries):
-    """The programs that took longest, for a person to read."""
+    """Lines that list the programs that took longest."""
     ordered = sorted(entries.values(), key=lambda e: -e.get("duration", 0))
     whole = sum(e.get("duration", 0) for e in ordered)
     lines = [f"{whole:.0f} s of tests; the longest:"]
@@ -92,7 +92,7 @@ def longest(entries):
 
 
 class Strict:
-    """What --ci allows: repetitions inside a stall, and skipped cases that are listed."""
+    """The exceptions that --ci allows: repetitions after a stall, and listed skipped cases."""
 
     def __init__(self, machine, notes, allowed, suite):
         self._machine = machine
@@ -122,7 +122,7 @@ class Strict:
         return found
 
     def repeat(self, build, entries):
-        """Run what failed in a stall once more; replaces its entry. @return lines that tell it"""
+        """Repeat tests that failed in a stall, and replace their entries. @return lines to print"""
         failed = sorted(n for n, e in entries.items() if cases(e)[1])
         stalls = {name: self._stall_of(entries[name]) for name in failed}
         if not failed:
@@ -154,7 +154,7 @@ class Strict:
                         f"{'passed' if passed else 'failed'} |\n")
 
     def skipped(self, entries):
-        """(how many are not allowed, lines that tell them and listed ones that run)"""
+        """(number of skipped cases that are not allowed, lines to print)"""
         ran = set(entries)
         skipped = [found for e in entries.values() for found in skipped_cases(e)]
         refused, told = 0, []
@@ -171,7 +171,7 @@ class Strict:
 
 
 def run_suites(build, arguments, strict):
-    """([passed, failed, skipped], lines to tell at the end) of one call of meson."""
+    """([passed, failed, skipped], lines to print at the end) of one call of meson."""
     status, entries = run_meson(build, arguments)
     told = strict.repeat(build, entries) if strict else []
     total = [sum(n) for n in zip((0, 0, 0), *map(cases, entries.values()))]

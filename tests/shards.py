@@ -21,7 +21,7 @@ WORDS = ("passed", "failed", "skipped", "error", "xfailed", "xpassed")
 
 
 def pytest_collection_modifyitems(config, items):
-    """As a plugin of each part: every N-th test."""
+    """The pytest plugin of a part: selects every N-th test."""
     part, count = map(int, os.environ["OFFHOOK_SHARD"].split("/"))
     config.hook.pytest_deselected(items=[i for n, i in enumerate(items) if n % count != part])
     items[:] = items[part::count]
@@ -41,7 +41,7 @@ class Part:
         return self._process.wait()
 
     def text(self):
-        """What it has printed so far."""
+        """Its output so far."""
         self._output.seek(0)
         return self._output.read().decode(errors="replace")
 

@@ -29,7 +29,7 @@ struct sdp_line {
 	char format[SDP_FMT_BYTES]; /* the first one */
 };
 
-/** What a peer described. */
+/** The description of a peer. */
 struct sdp {
 	size_t line_count;
 	bool has_audio;        /* an audio line over (S)RTP with a port */
@@ -40,8 +40,8 @@ struct sdp {
 	struct media_addr rtp; /* len 0: 0.0.0.0 or :: (RFC 3264 8.4) */
 	struct media_addr rtcp;
 	size_t codec_count;
-	uint16_t ptime_ms;              /* 0: not said */
-	uint16_t maxptime_ms;           /* 0: not said */
+	uint16_t ptime_ms;              /* 0: not given */
+	uint16_t maxptime_ms;           /* 0: not given */
 	enum media_direction direction; /* as seen by the peer */
 	unsigned xr;                    /* enum media_xr it asks for */
 	bool secure;   /* the profile is SAVP: SRTP is mandatory */
@@ -51,7 +51,7 @@ struct sdp {
 	struct media_ice ice;
 	/* last: not written beyond the counts above */
 	struct sdp_line lines[SDP_LINES_MAX];
-	struct media_codec codecs[SDP_FORMATS_MAX]; /* in its order */
+	struct media_codec codecs[SDP_FORMATS_MAX]; /* in the peer's order */
 };
 
 /**
@@ -65,7 +65,7 @@ struct sdp {
 int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	      const char **reason);
 
-/** What to write. */
+/** A description to be written. */
 struct sdp_draft {
 	const struct media_local *local; /* addresses, ptime */
 	const struct media_codec *codecs;

@@ -1,4 +1,4 @@
-"""A SIP peer that does what it likes: raw messages over UDP, no SIP library."""
+"""A SIP peer that may break any rule: raw messages over UDP, no SIP library."""
 import re
 import select
 import socket
@@ -75,7 +75,7 @@ class Peer:
     def _run(self):
         try:
             self._script(self)
-        except Exception as error:   # told by the test that looks at failure
+        except Exception as error:   # the test reports it as self.failure
             self.failure = f"{type(error).__name__}: {error}"
 
     # ---- raw ----
@@ -90,7 +90,7 @@ class Peer:
         return Message(data)
 
     def expect(self, *starts, seconds=PATIENCE_S):
-        """The next message that begins so; others are passed over."""
+        """The next message that begins with this; others are skipped."""
         end = time.monotonic() + seconds
         while (message := self.receive(end - time.monotonic())) or time.monotonic() < end:
             if message and message.start.startswith(starts):
@@ -98,7 +98,7 @@ class Peer:
         raise AssertionError(f"nothing that begins with {starts} in {seconds} s")
 
     def final(self, method):
-        """The final answer to a request of ours."""
+        """Wait for the final response to our request."""
         while (answer := self.expect("SIP/2.0 ")).code < 200 or \
                 answer.get("CSeq").split()[-1] != method:
             pass
@@ -112,7 +112,7 @@ class Peer:
                 assert not message.start.startswith(start), message.text
 
     def echo(self, count):
-        """Send that many RTP packets back, as a source of our own."""
+        """Send that many RTP packets to the peer, with our own SSRC."""
         for _ in range(count):
             assert select.select([self._rtp], [], [], PATIENCE_S)[0], "no RTP"
             data, source = self._rtp.recvfrom(2048)
@@ -142,13 +142,13 @@ class Peer:
         self.send("\r\n".join(lines + [f"Content-Length: {length}", "", body]))
 
     def remember(self, invite):
-        """The dialog of this INVITE, for requests."""
+        """The dialog of this INVITE, for later requests."""
         self.remote, self.target = invite.get("From"), uri(invite.get("Contact"))
         self.call_id = invite.get("Call-ID")
         self.mine = invite.get("To") + f";tag={self.tag}"
 
     def called(self, code=200, body=None, **more):
-        """Take a call up to its ACK. @return the INVITE"""
+        """Answer a call, up to its ACK. @return the INVITE"""
         invite = self.expect("INVITE")
         self.remember(invite)
         self.reply(invite, code, body=self.sdp if body is None else body, **more)
@@ -159,7 +159,7 @@ class Peer:
 
     def request(self, method, headers=(), body="", cseq=None, branch=None, target=None,
                 to=None, mine=None, call_id=None, kind="application/sdp", length=None):
-        """Within the dialog that called() or dial() left. @return its branch"""
+        """Send a request within the dialog of called() or dial(). @return its branch"""
         if cseq is None and method not in ("ACK", "CANCEL"):
             self.cseq += 1
         branch = branch or f"z9hG4bK{uuid.uuid4().hex}"
@@ -176,7 +176,7 @@ class Peer:
         return branch
 
     def fresh(self, user, port):
-        """Be about to call sip:user at the port."""
+        """Prepare a call to sip:user at the port."""
         self.call_id, self.tag = uuid.uuid4().hex, uuid.uuid4().hex[:8]
         self.to = ("127.0.0.1", port)
         self.target = f"sip:{user}@127.0.0.1:{port}"
@@ -184,7 +184,7 @@ class Peer:
         self.mine = f"<sip:adv@127.0.0.1:{self.port}>;tag={self.tag}"
 
     def dial(self, user, port, answer="SIP/2.0 200"):
-        """Call and acknowledge the final answer. @return it"""
+        """Call and acknowledge the final response. @return the response"""
         self.fresh(user, port)
         branch = self.request("INVITE", body=self.sdp)
         final = self.expect(answer)

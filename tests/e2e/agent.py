@@ -57,18 +57,18 @@ class Agent:
         return self
 
     def engines(self):
-        """Pids of its engine processes that have a job (none without /proc): those that wait
-        for one have no media threads yet."""
+        """Pids of its engine processes that have a job (none without /proc). One that waits for a
+        job has no media threads yet."""
         return [pid for pid, words in children(self.process.pid)
                 if any(w.startswith(b"--engine") for w in words) and threads(pid) > 1]
 
     def kill(self):
-        """End it as a power cut does; its engines notice by themselves."""
+        """End it with SIGKILL, as a power cut does; its engines notice by themselves."""
         self.process.kill()
         self.process.wait()
 
     def stop(self, timeout=30):
-        """End it as a service manager does. @return the exit status"""
+        """End it with SIGTERM, as a service manager does. @return the exit status"""
         self.process.terminate()
         return self.process.wait(timeout)
 
@@ -93,7 +93,7 @@ def is_alive(pid):
 
 
 def wait_gone(pids, timeout=15):
-    """Wait until none of the processes is there; those that still are."""
+    """Wait until the processes have ended. @return those that have not"""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         alive = [p for p in pids if is_alive(p)]

@@ -8,8 +8,8 @@ from agent import Agent
 from controller import Controller
 from peers import SUBSCRIBERS, Kamailio
 
-# Short times, but such that a busy machine loses no lease. FAULTS, so that they are noticed within a
-# test: an agent that is gone costs lease_s, a run without one claim_timeout_s.
+# Short times, but long enough that a busy machine loses no lease. FAULTS: shorter, for tests in which
+# an agent disappears (noticed after lease_s) or none takes a run (after claim_timeout_s).
 QUICK = {"interval_s": 1, "poll_s": 5, "renew_s": 2, "lease_s": 30,
          "claim_timeout_s": 30, "max_duration_s": 150}
 FAULTS = {"lease_s": 6, "claim_timeout_s": 5}
@@ -79,7 +79,7 @@ class Bench:
             assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]
 
     def _note_messages(self):
-        """What the engines sent is looked at when the file ends."""
+        """Note the SIP messages of the engines; they are checked when the file ends."""
         for run in self.api("GET", "/runs?count=1000")["runs"]:
             answer = self.controller.session.get(
                 f"{self.controller.url}/run/details/{run['session_id']}/sip.txt",
@@ -91,7 +91,7 @@ class Bench:
         return self.controller.api(method, path, body)
 
     def wait_online(self, timeout=30):
-        """Until every agent is enrolled and polls."""
+        """Wait until every agent is enrolled and polls."""
         deadline = time.monotonic() + timeout
         while True:
             agents = self.api("GET", "/agents")["agents"]
@@ -138,12 +138,12 @@ class Bench:
     # ---- runs ----
 
     def start(self, test_id, overrides=None):
-        """Start a run; its session id."""
+        """Start a run. @return its session id"""
         data = self.api("POST", f"/tests/{test_id}/run", overrides or {})["data"]
         return data["session_id"]
 
     def wait(self, session, timeout=60):
-        """The finished run object."""
+        """Wait for the end of a run. @return the run object"""
         deadline = time.monotonic() + timeout
         while True:
             run = self.api("GET", f"/runs/{session}/status")["run"]
@@ -154,7 +154,7 @@ class Bench:
             time.sleep(0.3)
 
     def run(self, test_id, overrides=None, timeout=60):
-        """(run object, report) of a run from start to end."""
+        """Start a run and wait for its end. @return (run object, report)"""
         session = self.start(test_id, overrides)
         return self.wait(session, timeout), self.report(session)
 
@@ -167,7 +167,7 @@ class Bench:
         return answer.json()
 
     def wait_for_media(self, session, points=3, timeout=40):
-        """Until so many data points of received RTP are stored."""
+        """Wait until so many data points of received RTP are stored."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             got = self.points(session, "rtp_pkt_per_sec", "caller", "in")
@@ -202,7 +202,7 @@ def evidence(report, role):
 
 
 def assert_no_flaws(report):
-    """The tester itself was not the bottleneck."""
+    """Assert that the tester itself was not the bottleneck."""
     assert report["flaws"] == []
     for e in report["evidence"]:
         assert e["send_errors"] == e["ring_drops"] == e["receive_queue_drops"] == 0, e

@@ -26,7 +26,7 @@ def chromium():
 
 
 def complaints(browser):
-    """What the page was not allowed to do, or failed to do. chrome://: what the browser's own
-    first page has to say."""
+    """Errors of the page in the browser's log. chrome:// is the browser's own first page, which is
+    left out."""
     return [entry for entry in browser.get_log("browser")
             if "favicon" not in entry["message"] and not entry["message"].startswith("chrome://")]

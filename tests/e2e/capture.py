@@ -1,4 +1,4 @@
-"""An independent witness: tshark on the loopback interface."""
+"""An independent measurement: dumpcap and tshark on the loopback interface."""
 import os
 import re
 import signal
@@ -15,7 +15,7 @@ FRAGMENTS = "ip[6:2] & 0x1fff != 0 or ip6 proto 44"
 
 
 def tshark(file, *arguments):
-    """What it says of a capture, whatever preferences and language the user has."""
+    """tshark's output about a capture, independent of the user's preferences and language."""
     folder = str(Path(file).parent)
     done = subprocess.run(
         ["/usr/bin/tshark", "-n", "-r", str(file), *arguments], capture_output=True, text=True,
@@ -55,7 +55,7 @@ class Stream:
 
 
 def extend(sequence):
-    """16-bit sequence numbers without their wrap-arounds."""
+    """Extend 16-bit sequence numbers over their wrap-arounds."""
     out = [sequence[0]]
     for number in sequence[1:]:
         step = (number - out[-1] + 32768) % 65536 - 32768
@@ -83,7 +83,7 @@ class Capture:
                  "-B", "16", "-f", self._expression, "-w", str(self.file)],
                 stdout=log, stderr=log)
         deadline = time.monotonic() + 15
-        # dumpcap names its file once the filter is in force.
+        # dumpcap prints its file's name when the filter is active.
         while b"File:" not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
@@ -93,7 +93,7 @@ class Capture:
         return self
 
     def __exit__(self, *_):
-        time.sleep(0.5)   # what is still in the kernel's buffer
+        time.sleep(0.5)   # for packets in the kernel's buffer
         self._process.send_signal(signal.SIGINT)
         self._process.wait(20)
         dropped = re.search(r"Packets received/dropped.*?: \d+/(\d+)",
@@ -134,7 +134,7 @@ class Capture:
         return streams
 
     def datagrams(self, display="udp", transport="udp"):
-        """What passed: (epoch seconds, source port, target port, data), in order."""
+        """The datagrams: (epoch seconds, source port, target port, data), in order."""
         rows = self._tshark("-Y", display, "-T", "fields", "-e", "frame.time_epoch",
                             "-e", f"{transport}.srcport", "-e", f"{transport}.dstport",
                             "-e", f"{transport}.payload").splitlines()
@@ -154,7 +154,7 @@ class Capture:
         return rows
 
     def tshark_summary(self):
-        """What `tshark -z rtp,streams` says: {(ssrc, source, target): dict}."""
+        """The table of `tshark -z rtp,streams`: {(ssrc, source, target): dict}."""
         out = self._tshark("-q", "-z", "rtp,streams")
         summary = {}
         for line in out.splitlines():

@@ -18,7 +18,7 @@ contract.install()
 
 MESSAGE_CHARS = 8000
 short = rewrite.saferepr
-# What stands behind an assertion is shown: pytest cuts it to 240 characters if it is no text.
+# Show the message of an assertion whole: pytest cuts one that is no text to 240 characters.
 rewrite.saferepr = lambda value, maxsize=None: \
     short(value, maxsize) if maxsize else repr(value)[:MESSAGE_CHARS]
 
@@ -29,7 +29,7 @@ def pytest_runtest_setup():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport():
-    """What the programs beside it wrote stands below a test that fails."""
+    """Show the logs of the programs below a test that fails."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:
@@ -38,7 +38,7 @@ def pytest_runtest_makereport():
 
 @pytest.fixture(autouse=True)
 def answers_as_documented():
-    """Also the answers that came to threads of a test."""
+    """Also check the answers that threads of a test received."""
     broken = contract.CONTRACT.broken if contract.CONTRACT else []
     before = len(broken)
     yield
@@ -48,7 +48,7 @@ def answers_as_documented():
 
 @pytest.fixture(scope="session", autouse=True)
 def messages_as_they_must_be():
-    """What the tests of this file sent over SIP."""
+    """Check the SIP messages that the tests of this file sent."""
     yield
     assert sip_witness.findings() == []
 

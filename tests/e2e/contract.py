@@ -19,21 +19,21 @@ import jsonschema
 import requests
 import yaml
 
-# OFFHOOK_OPENAPI: another document, for the test that this check can fail
+# OFFHOOK_OPENAPI: another document, for the test of this check itself
 DOCUMENT = Path(os.environ.get(
     "OFFHOOK_OPENAPI", Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.yaml"))
 PREFIX = "/api/v2"
 METHODS = ("get", "put", "post", "delete")
 
-# Of every HTTP message; the rest has to be documented.
+# Headers of every HTTP message; all others must be documented.
 TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "content-type",
                      "transfer-encoding", "cache-control", "x-content-type-options",
                      "strict-transport-security"}
 
 
 class StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Refuses a key that a mapping has twice, as YAML 1.2.2 section 3.2.1.3 demands and
-    other parsers do; PyYAML takes the last one."""
+    """Refuses a mapping that has a key twice (YAML 1.2.2 section 3.2.1.3), of which PyYAML would
+    take the last one."""
 
 
 def construct_mapping(loader, node):
@@ -48,7 +48,7 @@ def construct_mapping(loader, node):
 StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
 
 
-# The X-Request-Id of every answer that was looked at.
+# The X-Request-Id of every answer that was checked.
 CHECKED = set()
 
 
@@ -60,7 +60,7 @@ class Operation:
         self.codes = sorted(int(code) for code in spec["responses"])
 
     def fixed(self, parts):
-        """How many parts of the path are literally these; -1: it is another path."""
+        """How many parts of the path are literal; -1: the path does not match."""
         if len(parts) != len(self.parts):
             return -1
         same = [own == given for own, given in zip(self.parts, parts)]
@@ -69,12 +69,12 @@ class Operation:
         return -1
 
     def route(self):
-        """The path as the route table writes it."""
+        """The path in the form of the route table."""
         return re.sub(r"\{(\w+)\}", r":\1", self.path)
 
 
 class Contract:
-    """The document with all its references replaced by what they name."""
+    """The document with all references resolved."""
 
     def __init__(self, raw=None):
         self.text = DOCUMENT.read_text()
@@ -128,7 +128,7 @@ class Contract:
         return error and f"{error.json_path}: {error.message}"[:1500]
 
     def covers(self, method, path):
-        """Whether an exchange is documented, or would have to be."""
+        """Whether an exchange must be documented."""
         return path == PREFIX or path.startswith(PREFIX + "/") or \
             (method, path) in self.root_operations
 
@@ -136,7 +136,7 @@ class Contract:
 
     def check(self, method, url, status, headers, content, request_body=None,
               request_type=""):
-        """@return None, or a sentence on what the document does not say"""
+        """@return None, or a sentence that tells what is not documented"""
         path = urlsplit(url).path
         operation, methods = self.root_operations.get((method, path)), {method}
         if operation is None:
@@ -206,7 +206,7 @@ class Contract:
         if media not in documented:
             return f"Content-Type {media!r}, documented are {sorted(documented)}"
         if not media.endswith("json") or not documented[media]["schema"]:
-            return None   # a file that somebody made
+            return None   # an artifact or upload
         try:
             value = json.loads(content, object_pairs_hook=unique_members)
         except ValueError as error:
@@ -216,7 +216,7 @@ class Contract:
         return self.validate(documented[media]["schema"], value)
 
     def _check_path(self, operation, path):
-        """What stands in the path of something that was found."""
+        """Compare the path parameters of a request that succeeded."""
         if (operation.method, path) in self.root_operations:
             return None
         given = [unquote(p) for p in path[len(PREFIX):].removesuffix("/").split("/")[1:]]
@@ -233,7 +233,7 @@ class Contract:
         return None
 
     def _check_query(self, operation, query):
-        """What is accepted has to be documented. Agents may tell more than we know."""
+        """Accepted members must be documented. Agents may send others, which are ignored."""
         if operation.spec["x-right"] in ("agent", "none"):
             return None
         documented = {p["name"]: p for p in operation.spec["parameters"] if p["in"] == "query"}
@@ -268,7 +268,7 @@ class Contract:
 
 
 def from_text(documents, schema, text):
-    """What a text of a form or query stands for: itself, or JSON."""
+    """The value of a text in a form or query: the text, or JSON."""
     if documents.validate(schema, text) is None:
         return text
     try:
@@ -279,7 +279,7 @@ def from_text(documents, schema, text):
 
 
 def form_object(documents, schema, fields):
-    """A form as the object it stands for; an empty text that cannot be leaves a field out."""
+    """The object of a form. An empty text, where it is no valid value, means that the field is absent."""
     value = {}
     for name, text in fields:
         own = schema.get("properties", {}).get(name)
@@ -293,7 +293,7 @@ def form_object(documents, schema, fields):
 
 
 def multipart_fields(schema, request_type, body):
-    """(name, text) of each part. Where a file is taken, its part may have any name."""
+    """(name, text) of each part. A file's part may have any name."""
     message = email.message_from_bytes(
         b"Content-Type: " + request_type.encode() + b"\r\n\r\n" + body)
     for part in message.get_payload():

@@ -15,7 +15,7 @@ T0 = 1_700_000_000
 QUICK = {"poll_s": 1, "renew_s": 20, "lease_s": 60, "claim_timeout_s": 300, "body_limit": "512K", "upload_limit": "512K"}
 UPLOAD_BYTES = 512 << 10
 
-# What a record of each kind needs beside its name.
+# The members that a record of each kind needs beside its name.
 NEEDS = {
     "projects": {},
     "targets": {"hosts": [{"host": "127.0.0.1"}]},
@@ -119,7 +119,7 @@ class Lab:
         return self.agent.auth[0] if base == "agents" else 1
 
     def standing(self, o):
-        """Path parameters that name something."""
+        """Path parameters of existing records."""
         if o.path.startswith("/projects/runs/"):
             return {"uuid": self.project_run}
         if o.path.startswith("/runs/"):
@@ -131,15 +131,15 @@ class Lab:
                 "name": "single-call"}
 
     def own_names(self, body):
-        """A body whose names are of nobody, where it finds a record by name."""
+        """The body with names that no record has, for operations that find a record by name."""
         if "test.name" in body.get("json", {}):
             body["json"] = {**body["json"], "test.name": "nobody"}
         return body
 
     @contextlib.contextmanager
     def place(self, o, body):
-        """Path parameters and body with which the operation can succeed; its traces are
-        wiped out afterwards."""
+        """Path parameters and body with which the operation succeeds. What it made is removed
+        afterwards."""
         parts = o.path.split("/")
         base, last = parts[1], parts[-1]
         if o.method == "GET":
@@ -213,7 +213,7 @@ class Lab:
 
     @contextlib.contextmanager
     def job(self):
-        """An offer to the agent; its run is stopped in the end."""
+        """An offer to the agent; its run is stopped at the end."""
         run = self.started(2)
         job = self.agent.jobs(1)["caller"]
         yield job
@@ -223,7 +223,7 @@ class Lab:
         self.wait_for(run)
 
     def until_overlap(self, method, path, key, body):
-        """Until one of many requests with one Idempotency-Key meets the first."""
+        """Repeat until one of several requests with one Idempotency-Key overlaps the first."""
         def one(name):
             return requests.request(method, f"{self.c.url}/api/v2{path}", json=body, auth=key,
                                     timeout=60, headers={"Idempotency-Key": name}).status_code
@@ -270,7 +270,7 @@ def example_name(body):
 
 @contextlib.contextmanager
 def without_database():
-    """A controller whose tables are gone: it cannot even look a key up."""
+    """A controller whose tables were dropped: it cannot even look up a key."""
     c = Controller(**QUICK)
     try:
         c.start()
@@ -293,6 +293,6 @@ def without_database():
 
 @contextlib.contextmanager
 def without_rate():
-    """A controller that takes one request a second of a key."""
+    """A controller that accepts one request a second per key."""
     with Controller(**{**QUICK, "rate_limit": 1, "rate_burst": 1}) as c:
         yield c

@@ -17,7 +17,7 @@ from witness import Witness
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Of an answer in the debug log.
+# A line of the debug log about an answer.
 ANSWERED = re.compile(r" ([A-Z]+) (/\S*): (\d+) in [\d.]+ ms request=(\S+)$", re.M)
 
 
@@ -85,7 +85,7 @@ class Controller:
                               self.log_file.read_text()[offset:])
             if found:
                 self.url = found.group(1)
-                # the same port after a restart: agents know it
+                # keep the port after a restart, as agents know it
                 self.conf["port"] = int(self.url.rsplit(":", 1)[1])
                 http_watch.watch(self.conf["port"])
                 return self
@@ -95,20 +95,20 @@ class Controller:
         raise RuntimeError("the controller did not start:\n" + self.log())
 
     def stop(self, timeout=60):
-        """End it as a service manager does. @return the exit status"""
+        """End it with SIGTERM, as a service manager does. @return the exit status"""
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(timeout)
         self.process = None
         return status
 
     def kill(self):
-        """End it as a power cut does."""
+        """End it with SIGKILL, as a power cut does."""
         self.process.kill()
         self.process.wait()
         self.process = None
 
     def witness(self):
-        """A relay whose url is for clients that are no tests: their exchanges are checked."""
+        """A relay that checks the exchanges of other clients than tests; they use its url."""
         if not self._witness:
             self._witness = Witness(self.url).__enter__()
         return self._witness
@@ -130,7 +130,7 @@ class Controller:
             if self.process and exc[0] is None:
                 status = self.stop()
                 assert status == 0, f"exit status {status}:\n{self.log()}"
-                until = time.monotonic() + 20  # what the relay is still looking at
+                until = time.monotonic() + 20  # exchanges that the relay is still checking
                 while (left := self.unseen()) and time.monotonic() < until:
                     time.sleep(0.1)
                 assert not left, f"answers that nobody looked at: {left}"
@@ -141,8 +141,8 @@ class Controller:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def unseen(self):
-        """Its answers that nobody held to docs/reference/openapi.yaml (contract.py), but those that
-        their client did not wait for. Other clients than tests hide theirs in TLS."""
+        """Answers that were not compared with docs/reference/openapi.yaml (contract.py), without those
+        that their client did not wait for and those of other clients over TLS."""
         if self.url.startswith("https"):
             return []
         left = list(self._witness.given_up if self._witness else [])

@@ -6,7 +6,7 @@ HASHES = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
 
 
 def parameters(value):
-    """Of a Digest header: name -> value, quotes taken off."""
+    """Parameters of a Digest header: {name: value}, without quotes."""
     assert value.startswith("Digest ")
     return {name: quoted or plain for name, quoted, plain in
             re.findall(r'(\w+)=(?:"([^"]*)"|([^,\s]*))', value[7:])}

@@ -77,7 +77,7 @@ class Engine:
             self.series += message["series"]
 
     def pump(self, seconds=0.05):
-        """Take what comes. @return False when the engine closed"""
+        """Receive messages. @return False when the engine has closed the socket"""
         if not select.select([self._socket], [], [], seconds)[0]:
             return True
         data = self._socket.recv(1 << 20)
@@ -114,7 +114,7 @@ class Engine:
         return self
 
     def pause(self):
-        """None of its threads runs; what comes waits in the kernel."""
+        """Stop all its threads; received packets wait in the kernel."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self):
@@ -149,7 +149,7 @@ class Engine:
         return out
 
     def ours(self):
-        """The messages it sent that are not made of a peer's broken ones"""
+        """The messages it sent, without those that repeat a peer's malformed fields"""
         sent = [message_bytes(m) for m in self.messages if m["dir"] == "sent"]
         return [data for data in sent
                 if not (self._copies and (data.startswith(b"SIP/2.0") or
@@ -161,7 +161,7 @@ class Engine:
                 for found in sip_grammar.errors(data, self._extra)]
 
     def close(self):
-        """Ends the process. @return what it logged"""
+        """End the process. @return its log"""
         if self._process.returncode is None:
             self._socket.close()
             try:

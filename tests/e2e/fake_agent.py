@@ -45,7 +45,7 @@ class FakeAgent:
         if answer.status_code == 204:
             return []
         body = answer.json()
-        # a restarted agent learns the intervals here
+        # a restarted agent gets the intervals from the answer
         conf = self.controller.conf
         for name in ("poll_s", "renew_s", "lease_s"):
             assert body[name] == conf[name]
@@ -142,7 +142,7 @@ def point(role, t, avg, measure="rtp_jitter", direction="in"):
 
 
 def together(*calls):
-    """Run them side by side. @return their results in order"""
+    """Run functions in parallel. @return their results in order"""
     results = [None] * len(calls)
 
     def run(i, call):

@@ -3,7 +3,7 @@ import json
 
 from hypothesis import strategies as st
 
-# What breaks parsers, queries, logs, headers and paths, by experience.
+# Texts that often break parsers, queries, logs, headers and paths.
 NASTY = ["", " ", "0", "-1", "1", "999999", "18446744073709551616", "1e309", "null", "true",
          "'; DROP TABLE run; --", "1 OR 1=1", "\" OR \"\"=\"", "%", "_", "%00", "\0", "a\r\nX: y",
          "../../etc/passwd", "..", ".", "/", "\\", "{{n}}", "{{", "${x}", "\ufeff", "\u202e",
@@ -19,14 +19,14 @@ junk = st.recursive(
 
 
 def often(good, bad=junk):
-    """Mostly what is asked for, so that the rest of a value is looked at as well.
+    """Mostly valid values, so that the rest of an object is read as well.
 
     No one_of() that names it several times: nested, its text is exponential."""
     return st.integers(0, 7).flatmap(lambda n: good if n else bad)
 
 
 def from_schema(schema):
-    """Values as the schema says, with some at every level that are not."""
+    """Values of the schema, some of them invalid, at every level."""
     return often(exactly(schema))
 
 
@@ -84,7 +84,7 @@ KINDS = {
 
 
 def as_form(value):
-    """A JSON object as the members of a form."""
+    """The fields of a form for a JSON object."""
     if not isinstance(value, dict):
         return {"x": json.dumps(value)}
     return {k: v if isinstance(v, str) else json.dumps(v) for k, v in value.items()}

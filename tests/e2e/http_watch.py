@@ -17,15 +17,15 @@ REQUEST_LINE = re.compile(rb"([!-~]+) ([!-~]+) HTTP/1\.([01])")
 STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})( .*)?")
 # The HTTP library's own, before it has looked for an address.
 UNROUTED = {414, 431, 505}
-# A longer one is not compared with its schema: agents of a load test upload megabytes, and
-# the processor time would be missing where calls are measured.
+# Longer bodies are not compared with their schema: agents of a load test upload megabytes, and
+# the comparison would take processor time from the calls that are measured.
 REQUEST_BYTES = 1 << 16
-# Of an answer to what was no request that could be read.
+# The answer to a request that could not be read.
 TO_NO_REQUEST = contract.TRANSPORT_HEADERS | {"x-request-id"}
 
 
 def head_of(data):
-    """(first line, {name: value}, what follows) of a message; None: it is not all there"""
+    """(first line, {name: value}, rest) of a message; None: incomplete"""
     head, end, rest = data.partition(b"\r\n\r\n")
     if not end:
         return None
@@ -35,7 +35,7 @@ def head_of(data):
 
 
 def chunked(data):
-    """(body, what follows) of a chunked body; None: it is not all there, or is none"""
+    """(body, rest) of a chunked body; None: incomplete or invalid"""
     body = b""
     while True:  # a copy of the rest each: these bodies are small
         line, end, data = data.partition(b"\r\n")
@@ -51,7 +51,7 @@ def chunked(data):
 
 
 def body_of(headers, rest):
-    """(body, what follows); None: it is not all there"""
+    """(body, rest); None: incomplete"""
     if headers.get("transfer-encoding", "").lower() == "chunked":
         return chunked(rest)
     length = headers.get("content-length", "0")
@@ -79,7 +79,7 @@ class Conversation:
                 self._out += data
 
     def received(self, data):
-        """@return None, or what docs/reference/openapi.yaml does not say"""
+        """@return None, or what is not documented in docs/reference/openapi.yaml"""
         with self._lock:
             if self._over:
                 return None
@@ -138,7 +138,7 @@ class Conversation:
         return (rest, b"") if closed else None
 
     def _request(self):
-        """(method, target, headers, body or None) of what is answered; None: it is no request"""
+        """(method, target, headers, body or None) of the request that is answered; None: not a request"""
         found = head_of(self._out.lstrip(b"\r\n"))
         line = found and REQUEST_LINE.fullmatch(found[0])
         length = found and found[1].get("content-length", "0")
@@ -150,7 +150,7 @@ class Conversation:
     def _next_request(self, request):
         found = request and head_of(self._out.lstrip(b"\r\n"))
         whole = found and body_of(found[1], found[2])
-        # answered before its end: no other one can follow
+        # answered before its end: no other request can follow
         self._out = whole[1] if whole else b""
 
     def _check(self, request, status, headers, content):
@@ -232,7 +232,7 @@ def create_connection(address, *args, **kwargs):
 
 
 def watch(port):
-    """Look at the connections to this port of 127.0.0.1 from now on."""
+    """Check the connections to this port of 127.0.0.1 from now on."""
     PORTS.add(port)
     socket.create_connection = create_connection
 
@@ -291,13 +291,13 @@ class CapturedConnection:
         return None
 
     def gap(self):
-        """Something came that stands behind something that is missing."""
+        """Whether bytes were received after a gap."""
         return any(0 < (number - self._next[sends]) % 2**32 < 2**31
                    for sends, early in self._early.items() for number in early)
 
 
 def exchanges_of(file, port):
-    """(how many exchanges with this port were looked at, sentences on what is wrong)"""
+    """(number of exchanges with this port, sentences that tell what is wrong)"""
     connections, done, wrong = {}, [], []
     for source, target, number, flags, data in segments(file):
         if port not in (source, target):

@@ -1,4 +1,4 @@
-"""What was seen with which peer: filled by tests, compared with
+"""Results with each peer: filled by tests, compared with
 docs/reference/interop.md, which OFFHOOK_WRITE_INTEROP=1 writes anew."""
 import os
 from pathlib import Path

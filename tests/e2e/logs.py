@@ -1,5 +1,5 @@
-"""What programs beside a test wrote: of a test that fails it is shown, also where the
-program outlives the test or its directory does not."""
+"""Logs of programs that tests start. They are shown of a test that fails, also if the program runs
+longer than the test, or its directory was removed."""
 import re
 import time
 from pathlib import Path
@@ -22,12 +22,12 @@ def note(path):
 
 
 def last(path):
-    """Its directory is about to go."""
+    """Keep the end of a log whose directory is about to be removed."""
     _files[Path(path)] = _tail(Path(path))
 
 
 def test_begins():
-    """Of what is gone, nothing belongs to the tests that follow."""
+    """A test begins: forget the logs of removed directories."""
     global _begun  # pylint: disable=global-statement
     _begun = time.time()
     for path in [p for p, text in _files.items() if text is not None or not p.exists()]:
@@ -51,5 +51,5 @@ def _tail(path):
     with open(path, "rb") as f:
         f.seek(max(0, path.stat().st_size - 10 * TAIL))
         text = f.read().decode(errors="replace")
-    # of a line that is written anew again and again (baresip's) the last state
+    # of a line that is overwritten again and again (baresip's) the last state
     return re.sub(r"[^\n]*\r(?=[^\n])", "", text)[-TAIL:]

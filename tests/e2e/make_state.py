@@ -138,7 +138,7 @@ class Filling:
         return self.api("POST", f"/tests/{test}/run", overrides)["data"]["session_id"]
 
     def agent_of_its_own(self):
-        """All that an agent can upload, with conditions that hold and that do not."""
+        """Upload everything that an agent can, with conditions that pass and that fail."""
         pool = self.api("POST", "/agent-pools", {
             "name": "laboratory", "description": "two racks"})["agent_pool"]
         self.pool = pool
@@ -227,7 +227,7 @@ class Filling:
             "GET", "/runs?filtername=is_finished&filterval=0")["runs"]]
 
     def paths(self):
-        """What is read again after a migration."""
+        """The requests that are repeated after a migration."""
         found = []
         for base in RESOURCES:
             name = base.replace("-", "_")
@@ -285,7 +285,7 @@ def keep(c, answers, out):
     """Write the fixture from a state that no process has open."""
     out.mkdir(parents=True)
     with sqlite3.connect(c.state_dir / "offhook.db") as db:
-        # what a dump does not hold
+        # not part of a dump
         assert db.execute("PRAGMA user_version").fetchone() == (0,)
         assert db.execute("PRAGMA application_id").fetchone() == (0,)
         assert db.execute("PRAGMA encoding").fetchone() == ("UTF-8",)

@@ -59,8 +59,8 @@ def exact(streams, capture, secure):
         assert seen["packets"] == len(witness.packets), (way, seen)
         assert witness.lost() == 0 and seen["duplicates"] == (twice if way == "in" else 0), seen
         if secure and way == "in":
-            # linphone begins anew with the index of SRTCP when it holds, with the same
-            # key: that is a replay, too (RFC 3711 3.4 forbids it)
+            # at hold linphone restarts the index of SRTCP with the same key: a replay,
+            # which RFC 3711 3.4 forbids
             again = rtcp_replays(capture, witness.source)
             assert twice <= seen["srtp_replayed"] <= twice + again, (seen, twice, again)
     assert streams["in"]["lost"] == 0
@@ -168,7 +168,7 @@ def digits(engine, direction):
 
 
 def during(engine, phone):
-    """The phone's part: it holds, resumes, and sends digits."""
+    """The phone holds, resumes and sends digits."""
     def until(condition, what):
         end = time.monotonic() + PATIENCE_S
         while not condition():
@@ -235,7 +235,7 @@ def within(build, folder, namespaces, ports, kind, mode, we_call):
         counts = exact(streams, capture, mode != "plain")
         if mode.startswith("DTLS"):
             secured(engine, capture, ports.rtp, mode == "DTLS-SRTP")
-        # baresip takes its leave with an RTCP BYE in plain
+        # baresip sends its RTCP BYE in plain
         if mode != "plain":
             assert streams["in"]["srtp_auth_failed"] <= (kind == "baresip"), streams["in"]
         assert levels_cell(f"{group}out {counts[0]}, in {counts[1]}, duplicates "

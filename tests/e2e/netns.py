@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 CLONE_NEWNET = 0x40000000
-# A rule for translated(): a NAT keeps no flow of what it did not let in. Linux would keep one to itself where
-# the peer's first packet comes before ours, and give ours another port than STUN's.
+# A rule for translated(): do not track packets that the NAT refuses. If the peer's first packet comes before
+# ours, Linux would track it and map ours to another port than the one that STUN has seen.
 NO_FLOW = "-A INPUT -i va -p udp -j DROP"
 
 
@@ -18,14 +18,14 @@ def ip(*words):
 
 
 def run(*command):
-    """Raises OSError with what it said."""
+    """Run a command; OSError has its output."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise OSError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
 
 
 def namespace_add(name):
-    """One of this name was left by a process that is gone: names have the number of theirs."""
+    """Remove a namespace of this name. It was left by an ended process, as names contain the pid."""
     namespace_delete(name)
     ip("netns", "add", name)
 

@@ -11,7 +11,7 @@ REFUSED_TIMER = ["Require: timer", "Session-Expires: 2;refresher=uas"]
 
 
 class Party(Peer):
-    """Plays one side of a run's call, then answers what belongs to the end of it."""
+    """Plays one side of a run's call, then answers the requests at its end."""
 
     def __init__(self, script, callee_port=None):
         self.callee_port = callee_port
@@ -86,7 +86,7 @@ class Party(Peer):
         return found[1], int(found[2])
 
     def ring_them(self, body=None, headers=()):
-        """INVITE until they take calls. @return (its branch, the answer: 180 or a final one)"""
+        """Repeat INVITE until the role takes calls. @return (its branch, the response: 180 or final)"""
         user, port = self.registrar()
         return self.invite(user, port, body, headers)
 
@@ -95,7 +95,7 @@ class Party(Peer):
             self.fresh(user, port)
             branch, answer = None, None
             while not answer or answer.code in (0, 100):
-                if not answer:   # again, as UDP asks for: perhaps it does not listen yet
+                if not answer:   # retransmit: perhaps it does not listen yet
                     self.cseq -= branch is not None
                     branch = self.request("INVITE", headers, self.sdp if body is None else body,
                                           branch=branch)
@@ -107,7 +107,7 @@ class Party(Peer):
             time.sleep(0.1)
 
     def call_them(self, body=None, ack_body="", headers=()):
-        """A call up to its ACK."""
+        """Place a call, up to its ACK."""
         _, answer = self.ring_them(body, headers)
         if answer.code < 200:
             answer = self.expect("SIP/2.0 200")
@@ -122,11 +122,11 @@ class Party(Peer):
         self.expect("SIP/2.0 200")
 
     def end(self, code=200):
-        """They hang up; answer."""
+        """The role hangs up; answer its BYE."""
         self.reply(self.expect("BYE"), code)
 
 
-# ---- calls that are placed: what the peer does ----
+# ---- calls that the role places: what the peer does ----
 
 def takes(peer):
     peer.called()
@@ -205,7 +205,7 @@ def dtls_that_never_comes(peer):
 
 
 def ice_that_leads_nowhere(peer):
-    """Its one candidate answers nothing."""
+    """Its only candidate does not answer."""
     port = re.search(r"m=audio (\d+)", peer.sdp)[1]
     peer.called(body=peer.sdp + "a=ice-ufrag:adve\r\na=ice-pwd:adversaryadversaryadver\r\n"
                 f"a=rtcp-mux\r\na=candidate:1 1 UDP 2130706431 127.0.0.1 {port} typ host\r\n"
@@ -214,7 +214,7 @@ def ice_that_leads_nowhere(peer):
 
 
 def connection_lost(peer):
-    """Over TCP; after the ACK nobody listens any more."""
+    """Over TCP; after the ACK the peer stops listening."""
     peer.called(contact=False, headers=[
         f"Contact: <sip:adv@127.0.0.1:{peer.port};transport=tcp>"])
     peer.disconnect()
@@ -264,7 +264,7 @@ def picked_up(peer):
     peer.hang_up()
 
 
-# ---- calls that are taken ----
+# ---- calls that the role takes ----
 
 def stays(peer):
     peer.call_them()

@@ -70,7 +70,7 @@ class Kamailio:
 
     def __enter__(self):
         with logs.opened(self.log, "ab") as log:
-            # A group of its own: its children end with it.
+            # A process group of its own, so that its children end with it.
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
@@ -81,7 +81,7 @@ class Kamailio:
         return self
 
     def pause(self):
-        """None of its processes runs; what comes waits in the kernel."""
+        """Stop all its processes; received packets wait in the kernel."""
         os.killpg(self._process.pid, signal.SIGSTOP)
 
     def resume(self):
@@ -149,7 +149,7 @@ class PresenceServer(Kamailio):
 
 
 def answers_options(port, timeout=0.5, host="127.0.0.1"):
-    """Does a SIP element on this UDP port answer an OPTIONS?"""
+    """Whether a SIP element on this UDP port answers OPTIONS."""
     six = ":" in host
     with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.connect((host, port))
@@ -169,7 +169,7 @@ def answers_options(port, timeout=0.5, host="127.0.0.1"):
 
 
 class SilentPort:
-    """A UDP port that takes everything and never answers."""
+    """A UDP port that receives everything and never answers."""
 
     def __init__(self, port):
         self.port = port
@@ -187,7 +187,7 @@ class SilentPort:
         self._socket.sendto(text.encode(), ("127.0.0.1", port))
 
     def taken(self):
-        """[(s, text)]: what came since the last call, by the kernel's clock."""
+        """[(s, text)] received since the last call, with the kernel's times."""
         came = []
         while select.select([self._socket], [], [], 0)[0]:
             data, ancillary, _, _ = self._socket.recvmsg(65536, socket.CMSG_SPACE(16))

@@ -55,8 +55,8 @@ def level_at(path, hz):
                default=0)
 
 
-# One connection to baresip's ctrl_tcp, which drops the one before: commands from
-# standard input, a line each; answers and events to standard output.
+# One connection to baresip's ctrl_tcp, which closes earlier ones: commands from
+# standard input, one per line; answers and events to standard output.
 CONTROL = """
 import socket, sys, threading
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
@@ -105,7 +105,7 @@ class Phone:
         return self
 
     def until(self, words):
-        """Until it says so."""
+        """Wait for a text in its output."""
         deadline = time.monotonic() + 30
         while words not in self.log.read_text(errors="replace"):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -114,11 +114,11 @@ class Phone:
             time.sleep(0.05)
 
     def text(self):
-        """What it says, for a person to read."""
+        """Its output, readable."""
         return self.log.read_text(errors="replace")
 
     def record(self):
-        """What it hears in its next call is recorded anew."""
+        """Record what it hears in its next call."""
         raise NotImplementedError
 
     def digits(self):
@@ -126,7 +126,7 @@ class Phone:
         raise NotImplementedError
 
     def heard(self):
-        """The recording of its last call."""
+        """Path of the recording of its last call."""
         raise NotImplementedError
 
     def __exit__(self, *_):
@@ -184,7 +184,7 @@ class Baresip(Phone):
         super().__exit__()
 
     def said(self):
-        """What came over its control connection."""
+        """Messages received over its control connection."""
         lines = (self.folder / "control.log").read_text().split("\n")[:-1]
         return [json.loads(line) for line in lines if line.startswith("{")]
 
@@ -192,7 +192,7 @@ class Baresip(Phone):
         return "".join(m["param"] for m in self.said() if m.get("type") == "CALL_DTMF_START")
 
     def record(self):
-        """It does so by itself."""
+        """Not needed: it does this by itself."""
 
     def heard(self):
         return max(self.folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
@@ -238,7 +238,7 @@ class Linphone(Phone):
         super().__init__(folder, namespace)
         self.detail, self._records = folder / "detail.log", 0
         logs.note(self.detail)
-        # it does not make the folder of its database itself
+        # linphonec does not make the folder of its database
         (folder / ".local" / "share" / "linphone").mkdir(parents=True)
         tone_write(folder / "tone.wav", 48000, 440, 30)
         (folder / "linphonerc").write_text("\n".join([
@@ -300,7 +300,7 @@ class Linphone(Phone):
         self.do(f"transfer {uri}")
 
     def transfer_attended(self):
-        """The other party of the call before to that of its last call."""
+        """Transfer the other party of the earlier call to that of the last call."""
         ids = re.findall(r"assigned id (\d+)", self.log.read_text(errors="replace"))
         self.do("transfer {} --to-call {}".format(*ids[-2:]))
 

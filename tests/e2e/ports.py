@@ -43,7 +43,7 @@ class PortBlock:
 
 
 def port_is_free(port):
-    """Neither UDP nor TCP on 127.0.0.1 uses the port."""
+    """Whether the port is free on 127.0.0.1, for UDP and TCP."""
     for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
         with socket.socket(socket.AF_INET, kind) as s:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR,

@@ -1,4 +1,4 @@
-"""A web server that takes callbacks and answers what it is told to."""
+"""A web server that receives callbacks and answers as a test says."""
 import http.server
 import ssl
 import threading

@@ -1,4 +1,4 @@
-"""A media relay that loses and delays packets on purpose and keeps book of every one.
+"""A media relay that loses and delays packets on purpose and logs every one.
 
 Speaks the rtpproxy control protocol (UDP), so that kamailio's rtpproxy module
 puts it into the media path by rewriting the SDP. Losses come from a seeded
@@ -116,7 +116,7 @@ class Relay:
             call = self._calls.get(words[1])
             return self._set_peer(call, words, offer=False) if call else "E8"
         if verb[0] == "D":
-            return "0"   # sockets stay: late packets still belong to the log
+            return "0"   # keep the sockets: late packets are logged, too
         return "E1"
 
     def _new_call(self, call_id):
@@ -141,7 +141,7 @@ class Relay:
 
     @staticmethod
     def _set_peer(call, words, offer):
-        """Note where a side receives; answer the port its peer shall use."""
+        """Note where a side receives, and answer the port for its peer."""
         caller, callee = call
         here, there = (caller, callee) if offer else (callee, caller)
         here.peer = (words[2], int(words[3]))

@@ -18,7 +18,7 @@ UP = ["assert_established", "20000"]
 
 @pytest.fixture(autouse=True, name="folder")
 def folder_fixture(monkeypatch):
-    """Where engines make the folders of baresip: one of the test's own, empty at its end."""
+    """A directory of the test for baresip's folders, which must be empty at its end."""
     with tempfile.TemporaryDirectory(prefix="offhook-") as path:
         monkeypatch.setenv("TMPDIR", path)
         yield Path(path)
@@ -83,7 +83,7 @@ class Pair:
 
 
 class Called(Pair):
-    """The other way round: a native engine calls a baresip, at the port that it has."""
+    """A native engine calls a baresip, at the port that it has chosen."""
 
     def __init__(self, build, ports, namespaces, call, answer=None, **more):
         super().__init__(build, ports, namespaces, call, {"client": "baresip", **(answer or {})},
@@ -109,7 +109,7 @@ class Called(Pair):
 
 
 def sip_port(namespace):
-    """Where the one baresip of a namespace takes SIP: by UDP and TCP; None: nowhere yet."""
+    """SIP port of the baresip in a namespace, for UDP and TCP; None: none yet."""
     sockets = subprocess.run(["ip", "netns", "exec", namespace, "ss", "-Hltunp"], check=True,
                              capture_output=True, text=True).stdout
     found = {"udp": set(), "tcp": set()}
@@ -122,7 +122,7 @@ def sip_port(namespace):
 
 
 def assert_counts_agree(streams):
-    """What each side sent the other one received, to the packet, as the tap saw it."""
+    """Each side received every packet that the other one sent, by the tap's counts."""
     for here, there in (("caller", "callee"), ("callee", "caller")):
         sent, received = streams[here, "out"], streams[there, "in"]
         assert sent["packets"] == received["packets"] > 50

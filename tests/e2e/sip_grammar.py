@@ -97,7 +97,7 @@ COMPACT = {"v": "Via", "f": "From", "t": "To", "i": "Call-ID", "m": "Contact",
            "e": "Content-Encoding", "o": "Event", "r": "Refer-To", "b": "Referred-By",
            "x": "Session-Expires", "u": "Allow-Events"}
 LONG = {name.lower(): name for name in HEADERS} | COMPACT
-# 7.3: these may stand once only
+# 7.3: header fields that may occur only once
 SINGLE = {"From", "To", "Call-ID", "CSeq", "Max-Forwards", "Content-Length", "Content-Type",
           "Expires", "RSeq", "RAck", "Event", "Subscription-State", "Refer-To", "Replaces",
           "Session-Expires", "Min-SE", "User-Agent", "Server"}

@@ -60,8 +60,8 @@ class SipPeer:
 
     def __init__(self, port, answer, tls=None, client_ca=None, host="127.0.0.1"):
         self.port, self.answer, self.requests, self.errors = port, answer, [], []
-        self.pings, self.deaf = 0, False  # keep-alives that came; answer none
-        self.mapped = ("192.0.2.1", 4711)  # what STUN tells
+        self.pings, self.deaf = 0, False  # number of keep-alives; True: do not answer them
+        self.mapped = ("192.0.2.1", 4711)  # the address in STUN answers
         self._host, self._stop = host, threading.Event()
         self._tls = None
         if tls:

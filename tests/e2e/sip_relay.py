@@ -26,7 +26,7 @@ class SipRelay:
 
 
 def forwarded(data, host, port):
-    """(message, where it goes)"""
+    """(message, its destination)"""
     head, empty, body = data.partition(b"\r\n\r\n")
     start, *lines = head.split(b"\r\n")
     at = next(i for i, line in enumerate(lines) if line.lower().startswith(b"via:"))
@@ -50,7 +50,7 @@ def main(host, port):
             try:
                 message = forwarded(data, host, port)
             except (StopIteration, TypeError):
-                continue   # a keep-alive, or nothing that leads anywhere
+                continue   # a keep-alive, or a message without a destination
             sock.sendto(*message)
 
 

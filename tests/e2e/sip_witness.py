@@ -15,12 +15,12 @@ HEAD = re.compile(rb"[0-9-]{10} [0-9:.]{15} \S+ (sent|received) \S+ \S+ -> \S+, 
 
 
 def note(messages, grammar=True):
-    """Messages (bytes) that were sent."""
+    """Note messages (bytes) that were sent."""
     _noted.extend((m, grammar) for m in messages)
 
 
 def sent_of_text(data):
-    """The messages sent in what /run/details/<session>/sip.txt gives."""
+    """The sent messages of /run/details/<session>/sip.txt."""
     at = 0
     while at < len(data):
         head = HEAD.match(data, at)
@@ -47,7 +47,7 @@ def with_keys(message):
 
 
 def dissect(messages):
-    """(what, message) of those that tshark finds malformed, or in error"""
+    """(what, message) of messages that tshark reports as malformed or wrong"""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sent.pcap"
         file.write_bytes(pcap(map(with_keys, messages)))
@@ -66,7 +66,7 @@ def dissect(messages):
 
 
 def findings():
-    """(what, message) of all that was noted since the last call"""
+    """(what, message) of all messages noted since the last call"""
     noted, _noted[:] = list(_noted), []
     held = [m for m, grammar in noted if grammar]
     found = dissect([m for m, _ in noted]) if noted else []

@@ -17,7 +17,7 @@ CONTACT = "Contact: <sip:sipp@[local_ip]:[local_port];transport=[transport]>"
 
 
 def _body(lines, sdp, body="", kind=""):
-    """sdp: True, or what stands in it besides (a line), or instead (a connection address)"""
+    """sdp: True; or a line to add; or a connection address to use"""
     if sdp:
         body, kind = SDP, "application/sdp"
         if isinstance(sdp, str):
@@ -31,13 +31,13 @@ def _send(text, attributes=""):
     return f"<send{attributes}><![CDATA[\n\n{text}\n\n]]></send>"
 
 
-# What has a Contact. SIPp 3.7 forgets the remote target when it is to record the route of
+# Messages with a Contact. SIPp 3.7 forgets the remote target when it records the route of
 # another message.
 CREATE_DIALOGS = ("INVITE", "SUBSCRIBE")
 
 
 class Scenario:
-    """steps as XML; called: SIPp takes the call, else it places it."""
+    """Steps as XML. called: SIPp answers the call, else it places it."""
 
     def __init__(self, called):
         self.called, self.steps, self._cseq = called, [], 1
@@ -46,8 +46,8 @@ class Scenario:
 
     def expect(self, request=None, response=None, optional=False, has=None, keep=False,
                name=None, auth=False, hasnot=None):
-        """has: (header, regular expression) that must be there, kept as name; hasnot: one that
-        must not; auth: a challenge that [authentication] answers."""
+        """has: (header, regular expression) that must match, kept as name; hasnot: one that must
+        not; auth: a challenge that [authentication] answers."""
         what = f'request="{request}"' if request else f'response="{response}"'
         extra = ' optional="true"' if optional else ""
         if not self.called and (request or self._requested) in CREATE_DIALOGS:
@@ -75,7 +75,7 @@ class Scenario:
         return self
 
     def expect_credentials(self, request, username, password):
-        """The request, with an answer to the challenge that SIPp finds right; else it says 403."""
+        """Expect the request with valid credentials, by SIPp's check; else answer 403."""
         self.expect(request)
         self.variables.append("right")
         self.steps[-1] = self.steps[-1].replace(
@@ -88,7 +88,7 @@ class Scenario:
         return self
 
     def reply(self, code, phrase="OK", lines=(), sdp=False, first=False):
-        """To the last request; first: with our tag."""
+        """Answer the last request; first: add our tag."""
         tag = ";tag=[pid]SIPp[call_number]" if first else ""
         self.steps.append(_send(_body(
             [f"SIP/2.0 {code} {phrase}", "[last_Via:]", "[last_From:]", f"[last_To:]{tag}",
@@ -97,7 +97,7 @@ class Scenario:
 
     def invite_reply(self, code, phrase="OK", lines=(), sdp=False,
                      tag="[pid]SIPp[call_number]"):
-        """To the INVITE, whatever came since: its headers were kept."""
+        """Answer the INVITE, also after other requests: its headers were kept."""
         self.steps.append(_send(_body(
             [f"SIP/2.0 {code} {phrase}", "Via:[$via]", "From:[$from]",
              f"To:[$to];tag={tag}", "[last_Call-ID:]", "CSeq:[$cseq]", CONTACT,
@@ -124,7 +124,7 @@ class Scenario:
         return self
 
     def kept_reply(self, prefix, code, phrase):
-        """To a request of before."""
+        """Answer an earlier request."""
         self.steps.append(_send(_body(
             [f"SIP/2.0 {code} {phrase}", *(f"{h}:[${prefix}{h.lower()}]" for h in
                                            ("Via", "From", "To", "CSeq")),
@@ -132,14 +132,14 @@ class Scenario:
         return self
 
     def ack_refused(self):
-        """To a final answer other than 2xx: with the branch of the INVITE."""
+        """ACK to a final response other than 2xx, with the branch of the INVITE."""
         back = len(self.steps) - self._invite_step
         self.request("ACK")
         self.steps[-1] = self.steps[-1].replace("[branch]", f"[branch-{back}]")
         return self
 
     def request(self, method, lines=(), sdp=False, body="", kind=""):
-        """Within the dialog."""
+        """Send a request within the dialog."""
         self._cseq += 1
         if method != "ACK":
             self._requested = method
@@ -167,7 +167,7 @@ class Scenario:
         return self.begin("INVITE", lines, sdp)
 
     def begin(self, method, lines=(), sdp=False, again=False):
-        """Outside of dialogs; again: with the next CSeq number."""
+        """Send a request outside of dialogs; again: with the next CSeq number."""
         self._requested = method
         self._cseq = self._cseq + 1 if again else 1
         self._invite_cseq = self._cseq
@@ -181,7 +181,7 @@ class Scenario:
         return self
 
     def acknowledge_refusal(self):
-        """The ACK to a final answer other than 2xx, of the INVITE's transaction."""
+        """Send the ACK to a final response other than 2xx, in the INVITE's transaction."""
         self.steps.append(_send(_body(
             ["ACK sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",
              "From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]",
@@ -190,7 +190,7 @@ class Scenario:
         return self
 
     def cancel(self):
-        """The INVITE, which was answered provisionally."""
+        """Cancel the INVITE, which has a provisional response."""
         self._requested = "CANCEL"
         self.steps.append(_send(_body(
             ["CANCEL sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",

@@ -8,13 +8,13 @@ from fake_agent import FakeAgent
 
 STATES = Path(__file__).parent / "state"
 
-# What depends on the time of the question, by member's name.
+# Members whose value depends on the time of the request.
 VOLATILE = {
     "state", "last_seen", "in_use",          # an agent's: all are offline
     "last_used_at",                          # of the key that asks
     "next_at", "next_times",                 # of schedules
 }
-# Lists that may have got longer since.
+# Lists that may be longer in newer versions.
 GROWING = {"history"}
 
 
@@ -59,8 +59,8 @@ class State:
         c.keys = {name: tuple(key) for name, key in self.secrets["keys"].items()}
 
     def expected(self, path):
-        """What is answered now: the status of a run follows its retries (docs/reference/api.md), which it
-        did not when the state was made."""
+        """The expected answer of this version: the status of a run now follows its retries
+        (docs/reference/api.md), which it did not when the state was made."""
         later = {was["run"]["retry_of"]: sid for p, was in self.answers.items()
                  if (sid := p.removeprefix("/runs/")) != p and "/" not in sid}
         parts = path.split("/")
@@ -75,7 +75,7 @@ class State:
 
 
 def differences(old, new, at=""):
-    """What an answer of then has and one of now has not, or otherwise. New members are none."""
+    """Differences between the old answer and the new one. New members are allowed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name, value in old.items():
             if name in VOLATILE:

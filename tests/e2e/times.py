@@ -11,7 +11,7 @@ CLOCKS_NS = CLOCKS_MS * 1_000_000
 
 
 def at_least(measured_ms, bound_ms):
-    """The time reached the bound, as far as two clocks can tell. Bounds are of timers that are
-    much longer than the tolerance; an upper bound of a time is set by hand, for a busy machine."""
+    """Whether a time reached its lower bound, within the tolerance of two clocks. Bounds are much
+    longer than the tolerance. Upper bounds are set by hand, for a busy machine."""
     assert bound_ms >= 10 * CLOCKS_MS, "a tolerance of this size proves nothing here"
     return measured_ms >= bound_ms - CLOCKS_MS

@@ -60,14 +60,14 @@ PEER = re.compile(rb"\x00\x12\x00[\x08\x14]\x00[\x01\x02](..)", re.S)
 
 
 def at_server(folder, namespace):
-    """A capture of what we and the server say to each other."""
+    """A capture of the packets between us and the server."""
     (folder / "server").mkdir()
     return Capture(folder / "server", (PORT, PORT + 1), namespace, "vb")
 
 
 def bound_at(capture, transport):
-    """When the server had our channel for RTP, whose port is the lower one of the peer's two: it
-    had it before it answered. Each of the two is asked for on a socket of its own."""
+    """When the server had bound our channel for RTP, that is before it answered. RTP's is the lower one of
+    the peer's two ports. The two channels are requested on two sockets."""
     asked = {}   # transaction: the peer's port
     for _, _, _, data in capture.datagrams(f"{transport}.dstport == {PORT}", transport):
         for found in STUN.finditer(data):
@@ -82,7 +82,7 @@ def bound_at(capture, transport):
 
 def relayed(capture, transport, ssrc):
     """Sequence numbers of the PCMA of a peer that the server sent to us."""
-    streams = {}   # a segment of TCP may end anywhere
+    streams = {}   # segments of TCP may end within a message
     for _, _, port, data in capture.datagrams(
             f"{transport}.srcport == {PORT} && !tcp.analysis.retransmission", transport):
         streams.setdefault(port, bytearray()).extend(data)

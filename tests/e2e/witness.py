@@ -1,5 +1,5 @@
-"""A relay in front of a controller: what clients that are no tests (agents, commands,
-browsers) exchange with it is held to docs/reference/openapi.yaml as well."""
+"""A relay in front of a controller that compares the exchanges of other clients than tests (agents,
+commands, browsers) with docs/reference/openapi.yaml."""
 import socket
 import threading
 
@@ -42,7 +42,7 @@ class Witness:
             with self._lock:
                 self._open |= {client, upstream}
             conversation = Conversation(self.seen)
-            left = [client, upstream]   # whoever ends last closes both
+            left = [client, upstream]   # the thread that ends last closes both
             for come, go, look in ((client, upstream, conversation.sent),
                                    (upstream, client, conversation.received)):
                 threading.Thread(target=self._pump, daemon=True,

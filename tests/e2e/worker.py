@@ -1,4 +1,4 @@
-"""A fake agent that carries out registrations by itself, as it is told."""
+"""A fake agent that reports the results that a test tells it."""
 import threading
 
 from fake_agent import FakeAgent, evidence, registered
@@ -39,7 +39,7 @@ class Worker:
             self.failure = e
 
     def _pass(self, job, step):
-        """False: the run was stopped while this one waited at the barrier."""
+        """@return False: the run was stopped at the barrier"""
         while (answer := self.agent.barrier(job, step)).status_code == 204:
             if self.agent.renew(job).json().get("command") == "cancel":
                 return False

@@ -36,13 +36,13 @@ def arrow_table(root):
 
 
 def row_of(table, path):
-    """The longest row that the path lies in, or None."""
+    """The row of the longest folder that contains the path, or None."""
     rows = [r for r in table if path == r or path.startswith(r + "/")]
     return max(rows, key=len, default=None)
 
 
 def include_arrows(root):
-    """Includes that go against the table."""
+    """Includes that the table does not allow."""
     root = Path(root)
     table = arrow_table(root)
     for folder in CODE_DIRS:
@@ -69,7 +69,7 @@ def include_arrows(root):
 
 
 def internal_headers(root):
-    """Includes of a folder's ..internal.h by code of another folder."""
+    """Includes of a folder's *internal.h by another folder."""
     root = Path(root)
     for folder in CODE_DIRS:
         if not (root / folder).is_dir():
@@ -123,7 +123,7 @@ def outside_references(root, words):
 
 
 def shell_scripts(root):
-    """Scripts whose syntax bash refuses."""
+    """Scripts with a syntax error."""
     for path in tree_files(root):
         if path.stat().st_size > TEXT_BYTES_MAX:
             continue
@@ -135,14 +135,14 @@ def shell_scripts(root):
             yield f"{path.relative_to(root)}: {done.stderr.strip()}"
 
 
-# Ours take a library's place on purpose: control/server/http/library.c, and agent/supervisor/service_notify.c where
+# Functions that replace a library's on purpose: control/server/http/library.c, and agent/supervisor/service_notify.c where
 # there is no libsystemd.
 REPLACED = {"MHD_queue_response", "sd_notify", "sd_notifyf", "sd_watchdog_enabled"}
 
 
 def library_names(root, exported):
-    """Functions of ours that are called as one of a library, static ones too: the next release of
-    the library may declare it. exported: {name: library}"""
+    """Functions, also static ones, that have the name of a library's function: the next release of the
+    library may declare it. exported: {name: library}"""
     for folder in CODE_DIRS:
         if not (Path(root) / folder).is_dir():
             continue
@@ -154,7 +154,7 @@ def library_names(root, exported):
 
 
 def exported_names(*programs):
-    """{name: library} of what the libraries of these programs export."""
+    """{name: library} of the functions that the libraries of these programs export."""
     found = {}
     for program in programs:
         said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
@@ -167,7 +167,7 @@ def exported_names(*programs):
 
 
 def listed_names(path, library):
-    """{name: library} of a list, a name a line."""
+    """{name: library} of a list with one name per line."""
     return {line: library for line in path.read_text().splitlines() if not line.startswith("#")}
 
 
@@ -215,7 +215,7 @@ def pages(root):
 
 
 def dead_links(root):
-    """Links between the pages that lead nowhere."""
+    """Links between pages whose target is missing."""
     root = Path(root)
     for path in pages(root):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
@@ -234,7 +234,7 @@ def pages_without_entry(root):
 
 
 def unknown_files(root):
-    """Files of the tree that a page names by their path, and that are not there."""
+    """Paths of files in pages for which there is no file."""
     root = Path(root)
     folders = "|".join((*CODE_DIRS, "tests", "docs", "packaging", "tools"))
     for path in pages(root):
@@ -245,7 +245,7 @@ def unknown_files(root):
 
 
 def table_rows(path, count):
-    """Rows of the tables with so many columns whose first one is `like this`."""
+    """Rows of the tables with that many columns whose first cell is `like this`."""
     for line in path.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if len(cells) == count and re.fullmatch(r"`\w+`", cells[0]):
@@ -253,7 +253,7 @@ def table_rows(path, count):
 
 
 def parameter_pages(root):
-    """Parameters of actions whose row of docs/reference/parameters.md is not what the API takes."""
+    """Parameters of actions whose row in docs/reference/parameters.md differs from the API."""
     text = (Path(root) / "control/server/run/test_steps.c").read_text()
     media = re.search(r'#define MEDIA "([^"]+)"', text).group(1)
     taken = set()
@@ -295,7 +295,7 @@ def state_pages(root):
 
 
 def configuration_page(root):
-    """Keys and defaults of conf/*.conf that docs/reference/configuration.md tells otherwise."""
+    """Keys and defaults that differ between conf/*.conf and docs/reference/configuration.md."""
     root = Path(root)
     page = "docs/reference/configuration.md"
     for name, parts in (("controller", "## Controller"), ("agent", "## Agent")):
@@ -330,7 +330,7 @@ def options_of(*paths):
 
 
 def option_pages(root):
-    """Options that a page shows and no program takes, and that a manual leaves out."""
+    """Options in pages that no program has, and options that a manual lacks."""
     root = Path(root)
     manuals = {"man/offhook.1": [*(root / "control/cli").glob("*.[ch]")],
                "man/offhook-agent.8": [root / "agent/options.c"],

@@ -27,10 +27,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FRAMES = 3  # innermost ones of the project that make a way one of its own
+FRAMES = 3  # innermost functions of the project that identify a call path
 SHOWN_LINES = 40
-PATIENCE_S = 10  # of a run, beside three times what the program takes by itself
-ENDLESS_MAX = 3  # runs of a program that do not end; then there are no further ones
+PATIENCE_S = 10  # of a run, added to three times the program's usual time
+ENDLESS_MAX = 3  # runs of a program that did not end, after which it is left
 SANITIZED = re.compile(r"(?:ERROR: AddressSanitizer|runtime error|AddressSanitizer:DEADLYSIGNAL).*")
 
 Program = namedtuple("Program", "name path environment")
@@ -38,7 +38,7 @@ Way = namedtuple("Way", "number places")  # places: (function, file:line) of the
 
 
 class Endless(Exception):
-    """A program whose allocation failed does not end."""
+    """A program did not end after a failed allocation."""
 
 
 def programs(build):
@@ -71,7 +71,7 @@ class Sweep:
         environment = {
             **os.environ, **program.environment, "LD_PRELOAD": str(self._library),
             "SWEEP_LOG": str(log), "SWEEP_FAIL": str(fail), "LC_ALL": "C",
-            # cmocka's handlers of signals would hide what the sanitizer has to tell
+            # cmocka's signal handlers would hide the sanitizer's report
             "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0:exitcode=99:"
                             "allow_user_segv_handler=0:handle_abort=1:symbolize=1",
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
@@ -84,7 +84,7 @@ class Sweep:
             except subprocess.TimeoutExpired:
                 status = None
             try:
-                os.killpg(process.pid, signal.SIGKILL)  # what it started, too
+                os.killpg(process.pid, signal.SIGKILL)  # with its children
             except ProcessLookupError:
                 pass
             if status is None:
@@ -151,7 +151,7 @@ class Sweep:
                                         if re.search(r"\.[ch]:\d+", line) and
                                         "/usr/" not in line and "libsanitizer" not in line), re.M)
             if re.search("SEGV|null pointer", text) and first and first[2].startswith("tests/"):
-                return None  # the test used what it did not get
+                return None  # the test used the result of the failed allocation
         elif status < 0:
             text = f"died of signal {-status}\n" + "\n".join(output.splitlines()[-5:])
         if text is None:
