@@ -436,7 +436,7 @@ static void on_prompt(const struct http_client_answer *answer, void *arg)
 	str_print(reason, sizeof(reason),
 		  "role %s: a prompt cannot be fetched from the controller: %s",
 		  l->role,
-		  err == -EBADMSG ? "what came is not what its hash says"
+		  err == -EBADMSG ? "its content has another hash"
 		  : err           ? strerror(-err)
 				  : answer->text);
 	lease_end_unstarted(l, "error", reason);
@@ -472,8 +472,9 @@ static void on_started(const struct http_client_answer *answer, void *arg)
 		return;
 	}
 	if (answer->status < 200 || answer->status >= 300) {
-		log_warning("run=%s role=%s lease=%s: not ours to start (%s)",
-			    l->session_id, l->role, l->id, answer->text);
+		log_warning(
+			"run=%s role=%s lease=%s: the controller refused its start (%s)",
+			l->session_id, l->role, l->id, answer->text);
 		lease_drop(l);
 		l->env->idle_h(l, l->env->arg);
 		return;

@@ -204,8 +204,8 @@ static void recover_leases(struct supervisor *s)
 			log_info("lease=%s: results found in the spool",
 				 entry->d_name);
 		} else if (err != -ENODATA) {
-			log_error("%s/%s: cannot be taken up: %s", s->spool_dir,
-				  entry->d_name, strerror(-err));
+			log_error("%s/%s: cannot be recovered: %s",
+				  s->spool_dir, entry->d_name, strerror(-err));
 		}
 	}
 	if (dir)

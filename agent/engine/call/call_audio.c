@@ -321,7 +321,7 @@ void call_record_begin_all(struct call *c)
 	if (err != -ENOTSUP)
 		lost(c, name, strerror(-err));
 	else if (call_audio_wanted(c->calls, c->action))
-		lost(c, name, "nobody takes recordings");
+		lost(c, name, "artifacts are not wanted");
 	else
 		lost(c, name, "client baresip alone has the keys");
 }
