@@ -1,4 +1,4 @@
-/* offhook-controller: the boot order, and the way back. */
+/* offhook-controller: start, serve, stop. */
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
@@ -33,7 +33,7 @@
 
 #define EXIT_USAGE 2 /* command line or configuration */
 
-/* At the stop, answers in progress get so long. */
+/* Time for requests in progress when the program stops. */
 #define DRAIN_S 10
 
 struct options {
@@ -183,8 +183,7 @@ static int set_password(struct controller *c, const struct options *o)
 	return err;
 }
 
-/* Files of uploads that a crash cut off are left there under names "new-...":
- * they belong to nobody and may be deleted. */
+/* Files "new-..." are uploads that a crash interrupted; they may be deleted. */
 static int make_upload_dir(const struct controller_conf *conf,
 			   char path[CONF_PATH_BYTES])
 {

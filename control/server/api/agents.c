@@ -110,7 +110,7 @@ static const struct column columns[] = {
 	{"address", "a.address", NULL, COLUMN_TEXT},
 	{"draining", "a.held", "held", COLUMN_INT},
 	{"created_at", "a.created_at", NULL, COLUMN_TIME},
-	/* what `state` is made of */
+	/* `state` is computed from these */
 	{"leaving", "a.draining", NULL, COLUMN_INT},
 	{"disconnected", "a.disconnected", NULL, COLUMN_INT},
 	{"last_seen_ms", "a.last_seen", NULL, COLUMN_INT},
@@ -146,7 +146,7 @@ static int present(struct request *req, json_t *row)
 	return 0;
 }
 
-/* It goes into sentences and listings. */
+/* The name is shown in messages and listings. */
 static void check_name(struct request *req, json_t *value, const char *pointer,
 		       struct reply *rep)
 {
@@ -187,7 +187,7 @@ static bool may_delete(struct request *req, int64_t id, struct reply *rep)
 	bool busy;
 
 	if (record_get(request_store(req), &table, id, &row))
-		return true; /* the deletion will say what is wrong */
+		return true; /* the deletion reports the error */
 	busy = number(row, "in_use") > 0;
 	json_decref(row);
 	if (busy)
@@ -211,6 +211,6 @@ const struct resource agent_resource = {
 void agent_replace(struct request *req, struct reply *rep)
 {
 	resource_replace(req, rep);
-	if (reply_status(rep) == 200) /* what waits may have a place now */
+	if (reply_status(rep) == 200) /* waiting runs may be placed now */
 		run_engine_poke(request_controller(req));
 }

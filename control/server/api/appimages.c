@@ -44,7 +44,7 @@ static const struct table table = {
 	.column_count = sizeof(columns) / sizeof(*columns),
 };
 
-/* It comes back in a header. */
+/* The name is sent in a header field. */
 static void check_media_type(struct request *req, json_t *value,
 			     const char *pointer, struct reply *rep)
 {
@@ -77,7 +77,7 @@ static void check_media_type(struct request *req, json_t *value,
 		.choices = "application prompt", .fallback = "\"application\"" \
 	}
 
-/* What a PUT changes: the file stays. */
+/* Members that a PUT changes; the file stays. */
 static const struct field fields[] = {METADATA_FIELDS};
 
 static const struct field create_fields[] = {
@@ -94,7 +94,7 @@ static const struct field create_fields[] = {
 	{.name = "content", .kind = FIELD_TEXT, .max = INT32_MAX},
 };
 
-/* What a new appimage is made of. */
+/* The parts of a new appimage. */
 struct source {
 	const void *data;
 	size_t len;
@@ -137,8 +137,8 @@ static void decode(struct source *s, const json_t *content, struct reply *rep)
 	s->data = s->decoded;
 }
 
-/* Browsers of old sent the whole path (RFC 7578 section 4.2): keep what is
- * behind the last slash or backslash. */
+/* Old browsers send the whole path (RFC 7578 section 4.2): keep what is behind
+ * the last slash or backslash. */
 static void strip_path(json_t *values)
 {
 	const char *path =
@@ -150,11 +150,11 @@ static void strip_path(json_t *values)
 			name = c + 1;
 	if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		name = "file";
-	/* a copy first: the name is a part of what is replaced */
+	/* copied first: the name is part of the replaced text */
 	json_object_set_new(values, "filename", json_string(name));
 }
 
-/* Find the content, and what the form's part says of it. */
+/* Find the content, its file name and media type. */
 static void read_source(struct request *req, struct source *s, json_t *values,
 			struct reply *rep)
 {
@@ -214,7 +214,7 @@ static int keep(struct request *req, struct source *s)
 	return err;
 }
 
-/* Within the transaction of the row: without its file it is not there. */
+/* Runs in the transaction of the row: without a file there is no row. */
 static int take_place(struct store *s, struct db *db, int64_t id,
 		      json_t *values)
 {

@@ -1,6 +1,6 @@
 /**
- * api_handler: the artifacts of runs, for those who read runs. Agents bring
- * them (agentapi.h).
+ * api_handler: list and download the artifacts of runs. Agents upload them
+ * (agentapi.h).
  */
 #ifndef OFFHOOK_SERVER_API_ARTIFACTS_H
 #define OFFHOOK_SERVER_API_ARTIFACTS_H

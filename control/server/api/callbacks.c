@@ -181,7 +181,7 @@ static int check_url(struct request *req, const char *url,
 {
 	struct netlist allow;
 
-	/* the configuration was checked when it was read */
+	/* callback_allow was checked when the configuration was read */
 	if (netlist_parse(&allow, request_conf(req)->callback_allow))
 		allow.count = 0;
 	return callback_url_check(url, &allow, reason);

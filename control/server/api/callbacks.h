@@ -1,6 +1,6 @@
 /**
- * Callbacks (docs/reference/callbacks.md): templates, deliveries, and what a start
- * says about them.
+ * Callbacks (docs/reference/callbacks.md): templates, deliveries, and the keys
+ * of a run start.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_CALLBACKS_H
@@ -14,15 +14,15 @@
 		"callback_template_name"
 
 /**
- * Put the keys of a start's body in the place of the test's. A URL alone
- * switches the callback on.
+ * Override the test's callback by the keys of a run start. A URL alone switches
+ * the callback on.
  * @param test    callback_on_failure and callback are changed
  * @param errors  array; what is wrong is added
  * @return 0; -EIO; -ENOMEM
  */
 int callback_override(struct request *req, json_t *test, json_t *errors);
 
-/** A field_check_h: the form of a callback's URL, "" is well. */
+/** A field_check_h: checks the form of a callback's URL; "" is valid. */
 void callback_check_url(struct request *req, json_t *value, const char *pointer,
 			struct reply *rep);
 

@@ -71,7 +71,7 @@ static const struct field fields[] = {
 	{.name = "csv", .kind = FIELD_TEXT},
 };
 
-/* Wrong rows that one answer tells of. */
+/* Invalid rows that one answer lists. */
 #define ROW_ERRORS_MAX 100
 
 struct table_reading {
@@ -80,7 +80,7 @@ struct table_reading {
 	json_t *credentials;
 };
 
-/* In a pointer the row's line stands where an array has the index. */
+/* A JSON pointer has the row's line number in place of an array index. */
 static int add_row(unsigned line, json_t *row, void *arg)
 {
 	struct table_reading *t = arg;
@@ -101,7 +101,7 @@ static int add_row(unsigned line, json_t *row, void *arg)
 	return reply_error_count(t->rep) > ROW_ERRORS_MAX;
 }
 
-/* Whether the next entry of this username in the pool has a password. */
+/* True if the next entry of this username in the pool has a password. */
 static bool next_password(json_t *stored, const char *username)
 {
 	json_t *entries = json_object_get(stored, username);
@@ -139,8 +139,8 @@ static json_t *stored_passwords(struct request *req)
 	return stored;
 }
 
-/* A password is kept, replaced or removed, but never lost: who writes a
- * credential without it says which. */
+/* Refuse a credential without password for a username that has one, unless it
+ * says whether to keep or to remove it: no password is lost by mistake. */
 static void check_passwords(struct request *req, json_t *credentials,
 			    struct reply *rep)
 {
@@ -170,7 +170,7 @@ static void check_passwords(struct request *req, json_t *credentials,
 	json_decref(stored);
 }
 
-/* A table in place of the array. */
+/* Read a CSV table in place of the array. */
 static void check_table(struct request *req, json_t *values, struct reply *rep)
 {
 	const char *csv = json_string_value(json_object_get(values, "csv"));

@@ -35,7 +35,7 @@ static size_t line_end(const char *p)
 	return p[0] == '\n';
 }
 
-/* At an opening quote. The text moves left as quotes are taken away. */
+/* Read a quoted cell. The text moves left as quotes are removed. */
 static int read_quoted(struct reader *r, struct cell *cell)
 {
 	unsigned first = r->line;

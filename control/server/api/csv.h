@@ -1,5 +1,5 @@
 /**
- * Tables as spreadsheets export them.
+ * CSV tables as spreadsheets export them.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_SERVER_API_CSV_H

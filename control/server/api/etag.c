@@ -58,7 +58,7 @@ static bool listed(const char *list, const char *tag, size_t same)
 		if (*at == '*')
 			return true;
 		if (strncmp(at, "W/", 2) == 0)
-			at += 2; /* a proxy that compresses weakens tags */
+			at += 2; /* a proxy that compresses makes tags weak */
 		if (*at != '"')
 			return false;
 		end = strchr(at + 1, '"');

@@ -9,16 +9,16 @@
 
 /* "EDIT-OBSERVED" or "EDIT": the first part changes with what clients may
  * change, the second with all that is shown. If-None-Match compares both,
- * If-Match the first alone: what an agent, a clock or a run changed meanwhile
- * is no edit that would be lost. */
+ * If-Match the first alone: changes by an agent, the clock or a run are no
+ * edits that could be lost. */
 #define EDIT_HEX_BYTES 32
 #define ETAG_BYTES     52 /* with the quotes, the second part and the end */
 
 /**
  * Make the tag of a record.
  * @param edited   those members of it that clients may change
- * @param version  a number that changes with the record, where it does not
- *                 show all of it; or 0
+ * @param version  a number that changes with parts of the record that it does
+ *                 not show; or 0
  * @param shown    the record as answers show it; NULL: edited is all of it
  * @return 0; -ENOMEM
  */

@@ -39,7 +39,7 @@ int reply_file(struct reply *rep, const char *path, const char *filename,
 	reply_fd(rep, fd, (uint64_t)st.st_size, type);
 	reply_header(rep, "ETag", "\"%s\"", sha256);
 	add_disposition(rep, filename);
-	/* it goes to a browser too: nothing of it may run there */
+	/* browsers must not run scripts in it */
 	reply_header(rep, "Content-Security-Policy", "sandbox");
 	return 0;
 }

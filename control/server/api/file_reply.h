@@ -1,5 +1,5 @@
 /**
- * Answering with a file from the disk.
+ * Replies with a file.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_FILE_REPLY_H
@@ -10,11 +10,11 @@
 #define FILE_NAME_BYTES 256
 
 /**
- * Send it as a download: nothing of it runs in a browser.
+ * Reply with a file as a download that a browser does not run.
  * @param path      of ours
  * @param filename  for the client; what is not plain becomes `_`
  * @param sha256    hex, for the ETag
- * @param type      media type that may be told to a browser
+ * @param type      media type that is safe in a browser
  * @return 0; -errno it cannot be read: rep is untouched
  */
 int reply_file(struct reply *rep, const char *path, const char *filename,

@@ -61,7 +61,7 @@ static void add_escaped(char *dst, size_t size, const char *text)
 }
 
 /* The query without start and count, each pair with a leading '&'.
- * @return false: it does not fit; with a part of it a link would select more */
+ * @return false: it does not fit; a link with a part of it would select more */
 static bool other_query(const struct request *req, char *dst, size_t size)
 {
 	json_t *pair;

@@ -12,7 +12,7 @@
 /** Read start and count. @return true; false: rep is a 422 */
 bool page_read(const struct request *req, struct page *ret, struct reply *rep);
 
-/** Likewise; without count as many as a page may have. */
+/** Likewise; without count the largest page. */
 bool page_read_all(const struct request *req, struct page *ret,
 		   struct reply *rep);
 
@@ -23,8 +23,7 @@ bool page_read_all(const struct request *req, struct page *ret,
 void page_reply(struct request *req, struct reply *rep, const char *member,
 		json_t *rows, const struct page *page, int64_t total);
 
-/** Its Link header alone; none where that would be longer than
- * REPLY_HEADER_BYTES. */
+/** Add the Link header alone, unless it is longer than REPLY_HEADER_BYTES. */
 void page_links(struct request *req, struct reply *rep, const struct page *page,
 		int64_t total);
 

@@ -194,7 +194,7 @@ void project_run(struct request *req, struct reply *rep)
 	json_decref(project);
 }
 
-/* By id or, without it, by name; both must be of the same project.
+/* Find the project of the body by id or name; given both, they must match.
  * @return NULL: rep is an error */
 static json_t *find_project(struct request *req, json_t *values,
 			    struct reply *rep)
@@ -271,7 +271,7 @@ void project_run_legacy(struct request *req, struct reply *rep)
 	json_decref(values);
 }
 
-/* The runs of a polled answer, with session_status_alias. */
+/* Apply session_status_alias to the runs of an answer. */
 static void alias_runs(json_t *runs)
 {
 	json_t *run;

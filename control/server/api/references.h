@@ -1,5 +1,5 @@
 /**
- * What tests refer to inside their steps.
+ * References of tests inside their steps.
  */
 #ifndef OFFHOOK_SERVER_API_REFERENCES_H
 #define OFFHOOK_SERVER_API_REFERENCES_H

@@ -92,8 +92,8 @@ static int read_record(struct request *req, const struct resource *r,
 	json_t *row = NULL;
 	int err = 0;
 
-	/* before the row: a change in between makes an old tag, never a new
-	 * one for old values */
+	/* read before the row: a change in between gives an outdated tag, never
+	 * a current one for old values */
 	if (r->updated_at)
 		err = record_number(request_store(req), r->table, "updated_at",
 				    id, &version);
@@ -310,8 +310,8 @@ static bool same_value(const json_t *shown, const json_t *given, bool form)
 	return same;
 }
 
-/* What GET answers, PUT takes: take out of the body the members that only GET
- * knows. They must be as they are. */
+/* PUT accepts what GET returned: remove read-only members from the body. Their
+ * values must be unchanged. */
 static void drop_read_only(struct request *req, struct reply *rep,
 			   const struct resource *r, const json_t *shown)
 {
@@ -351,7 +351,7 @@ void resource_replace(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, r->singular);
 		return;
 	}
-	/* an old copy is told before its old members */
+	/* an outdated copy (412) is reported before its outdated members */
 	if (matches(req, rep, r, id))
 		drop_read_only(req, rep, r, shown);
 	json_decref(shown);

@@ -18,7 +18,7 @@ void resource_replace(struct request *req, struct reply *rep);
 void resource_delete(struct request *req, struct reply *rep);
 
 /**
- * Answer with one record.
+ * Reply with a record.
  * @param shown_once  members added to the answer only, taken over; or NULL
  */
 void resource_reply(struct request *req, struct reply *rep,
@@ -39,11 +39,11 @@ int resource_list_of(struct request *req, const struct resource *r,
 		     const char *column, int64_t value, const struct page *page,
 		     json_t **ret, int64_t *total);
 
-/** Make of a stored record what listings of the API show. @return 0; -errno */
+/** Convert a stored record to what listings show. @return 0; -errno */
 int resource_present(struct request *req, const struct resource *r,
 		     json_t *row);
 
-/** What a sentence calls a record: "agent_pool". */
+/** The word for a record in messages: "agent_pool". */
 const char *resource_singular(const struct resource *r);
 
 extern const struct resource project_resource;

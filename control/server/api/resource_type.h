@@ -1,6 +1,6 @@
 /**
- * The description of a plain resource. Included by the files that have one,
- * and by resource.c, which serves them.
+ * The description of a plain resource. Included by the files that define one,
+ * and by resource.c.
  */
 #ifndef OFFHOOK_SERVER_API_RESOURCE_TYPE_H
 #define OFFHOOK_SERVER_API_RESOURCE_TYPE_H
@@ -21,12 +21,12 @@ struct resource {
 	 * edit (what agents report, what is counted): a PUT takes any value of
 	 * them, as they may have changed since they were read. */
 	const char *observed;
-	/** Look over all values before they are written; may be NULL. */
+	/** Check all values before they are written; may be NULL. */
 	void (*check)(struct request *req, json_t *values, struct reply *rep);
 	/** Add a new token to the values of a new row; may be NULL.
 	 * @return members that only the answer of this request shows */
 	json_t *(*issue)(json_t *values);
-	/** Make of a row what the API shows; may be NULL. @return 0; -errno */
+	/** Convert a row for the API; may be NULL. @return 0; -errno */
 	int (*present)(struct request *req, json_t *row);
 	/** Likewise, where one record is shown alone; may be NULL. */
 	int (*detail)(struct request *req, json_t *row);

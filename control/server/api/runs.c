@@ -19,7 +19,7 @@
 #define STATUS_BYTES (4u << 20)
 #define LIST_BYTES   (64u << 20)
 
-/* The end of the year 9999: what is written with four digits. */
+/* The end of the year 9999: years have four digits. */
 #define DATE_S_MAX UINT64_C(253402300799)
 
 /* The nth value of a query parameter, or NULL. */
@@ -196,7 +196,7 @@ void run_get(struct request *req, struct reply *rep)
 		etag_reply(req, rep, tag);
 }
 
-/* The answer's beginning: behind it stands a finished run, or nothing yet. */
+/* Write the beginning of the answer; a finished run may follow. */
 static int begin_status(struct request *req, struct buf *text,
 			struct run_status *status)
 {
@@ -256,7 +256,8 @@ void run_stop_request(struct request *req, struct reply *rep)
 		reply_json(rep, 202, NULL);
 }
 
-/* What can be deleted is over and changes no more. @return true: go on */
+/* Only runs that are over can be deleted, and these do not change. @return
+ * true: go on */
 static bool run_matches(struct request *req, struct reply *rep, json_t *run)
 {
 	const char *wanted = request_header(req, "If-Match");

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- does this version carry it out? ---- */
+/* ---- is it available in this version? ---- */
 
-/* A trial plan asks for no pool: examples name their accounts. */
+/* The trial plan needs no pools: examples name their accounts. */
 static int no_pool(void *arg, int64_t id, json_t **ret)
 {
 	(void)arg;
@@ -44,7 +44,7 @@ static int try_plan(const struct scenario_plan *filled, json_t *errors)
 	return err;
 }
 
-/* The example as it would be started. @return 0 (see errors); -ENOMEM */
+/* Plan the example as a start would. @return 0 (see errors); -ENOMEM */
 static int try_example(json_t *table, json_t *scenario,
 		       struct scenario_plan *filled, json_t *errors)
 {
@@ -137,7 +137,7 @@ void scenarios_list(struct request *req, struct reply *rep)
 		page_reply(req, rep, "scenarios", rows, &page, total);
 }
 
-/* The conditions it has where nothing is given, as its example has them. */
+/* Get the default conditions: those of its example. */
 static json_t *default_conditions(json_t *table, json_t *scenario)
 {
 	struct scenario_plan filled = {.values = NULL};
@@ -251,7 +251,7 @@ static json_t *or_zero(json_t *id)
 	return json_is_integer(id) ? json_incref(id) : json_integer(0);
 }
 
-/* What a stored test would be: of store_test_load(). */
+/* Make the object that store_test_load() gives for a stored test. */
 static json_t *make_test(struct request *req, json_t *scenario,
 			 const struct scenario_plan *filled, json_t *errors,
 			 int *err)
@@ -265,7 +265,7 @@ static json_t *make_test(struct request *req, json_t *scenario,
 				    "/agentpool_id", errors, err);
 	json_t *project_name = name_of(req, &project_resource, project,
 				       "/project_id", errors, err);
-	/* what was wrong is not there: errors has it */
+	/* invalid values are missing; errors reports them */
 	json_t *test = json_pack(
 		"{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:O?, s:O, s:O, s:O?, "
 		"s:i, s:O?}",
@@ -299,7 +299,7 @@ static void check_tags(const json_t *tags, json_t *errors)
 	}
 }
 
-/* Keys that were read here: the rest is looked at by start_test(). */
+/* Keys that were read here; start_test() checks the others. */
 static const char **known_keys(json_t *consumed)
 {
 	static const char *const of_starts[] = {"report.mode", CALLBACK_KEYS};

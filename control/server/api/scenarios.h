@@ -1,6 +1,6 @@
 /**
- * Scenarios (docs/reference/api.md): what there is, and runs of one without a
- * stored test.
+ * Scenarios (docs/reference/api.md): list them, and run one without a stored
+ * test.
  * Thread: worker.
  */
 #ifndef OFFHOOK_SERVER_API_SCENARIOS_H

@@ -90,7 +90,7 @@ static const char *keep_object(struct judge_input *in, const char *role,
 {
 	json_t *name = json_string(role);
 
-	/* One reference more: the caller's stays the caller's. */
+	/* Takes a reference of its own. */
 	if (!name || json_array_append_new(in->kept, name) ||
 	    json_array_append(in->kept, object))
 		return NULL;
@@ -349,7 +349,7 @@ static int add_state(struct judge_input *in, const char *role,
 	int err = 0;
 
 	if (!ua_state_parse(text_of(event, "state"), &state))
-		return 0; /* of a newer agent: no condition can name it */
+		return 0; /* sent by a newer agent: no condition can name it */
 	record = records_add(&in->states, sizeof(*record), &err);
 	if (!record)
 		return err;
@@ -440,7 +440,7 @@ static int add_flaw(struct judge_input *in, const char *role, const char *name,
 	return 0;
 }
 
-/* Packets that the tester's own side lost make every figure untrue. */
+/* If the tester itself lost packets, no measurement is valid. */
 static int add_evidence(struct judge_input *in, const char *role,
 			const json_t *event)
 {

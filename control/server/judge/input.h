@@ -53,9 +53,9 @@ struct call_record {
 	const char *account; /* "" unknown */
 	const char *peer;    /* "" unknown */
 	const char *call_id; /* NULL unknown */
-	bool finished;       /* its `call` event came */
+	bool finished;       /* its `call` event was received */
 	bool outgoing;
-	bool serves_other; /* placed for the transfer of another call */
+	bool serves_other; /* placed for a transfer (REFER) of another call */
 	bool established;
 	bool has_pdd;
 	double pdd_ms;
@@ -145,8 +145,8 @@ struct judge_input {
 /** Append a zeroed item. @return it; NULL: no memory, or the ceiling (*err) */
 void *records_add(struct records *r, size_t item_bytes, int *err);
 
-/** Sort, and give calls and accounts their states. @return 0; -ENOMEM;
- * -EMSGSIZE */
+/** Sort the records and assign states to calls and accounts. @return 0;
+ * -ENOMEM; -EMSGSIZE */
 int judge_input_link(struct judge_input *in);
 
 /** Sort the messages by role, dialog and time. */
@@ -158,10 +158,12 @@ struct message_span {
 	size_t count;
 };
 
-/** Of a role's dialog; count 0: there is none. Linked input only. */
+/** Find the messages of a role's dialog; count 0: there is none. Linked input
+ * only. */
 struct message_span judge_dialog(const struct judge_input *in, const char *role,
 				 const char *call_id);
-/** Where the messages of a role begin, or would. Linked input only. */
+/** Find the first message of a role, or its place in the order. Linked input
+ * only. */
 size_t judge_role_messages(const struct judge_input *in, const char *role);
 /** The dialog that begins there; count 0: another role's, or the end. */
 struct message_span judge_dialog_at(const struct judge_input *in,

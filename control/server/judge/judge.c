@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is judged without a condition ---- */
+/* ---- default conditions ---- */
 
-/* What a role's own conditions speak about: there they replace ours. */
+/* Subjects of a role's conditions: these replace the default ones. */
 struct spoken {
 	bool calls;
 	bool registers;
@@ -77,7 +77,7 @@ struct call_counts {
 	const struct call_record *first_bad_end;
 };
 
-/* A call placed in vain is judged by judge_established(). */
+/* Calls that were not established are judged by judge_established(). */
 static void count_end(struct call_counts *n, const struct call_record *call)
 {
 	if (call->outgoing && !call->established)
@@ -357,7 +357,7 @@ static int sentences_end(struct sentences *s, char **ret)
 	return s->err;
 }
 
-/* A tester that lost packets itself has measured nothing. */
+/* A run in which the tester itself lost packets is errored. */
 static void add_flaws(struct sentences *s, const struct judge_input *in)
 {
 	const struct flaw_record *flaws = RECORDS(in, flaws, flaw_record);

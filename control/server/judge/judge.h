@@ -26,12 +26,13 @@ struct judge_result {
 	size_t flaws;      /* faults of the tester itself that were found */
 };
 
-/** Ceiling of result_description; what is above it is left out and counted. */
+/** Ceiling of result_description; further sentences are left out and counted.
+ */
 #define JUDGE_DESCRIPTION_BYTES 4000
 
 /**
- * Judge a run. The input is sorted and linked in place; nothing is to be
- * added to it afterwards.
+ * Judge a run. The input is sorted and linked in place; nothing may be added
+ * afterwards.
  * @return 0; -ENOMEM (*ret untouched)
  */
 int judge_run(struct judge_result *ret, struct judge_input *in,

@@ -1,7 +1,7 @@
 /**
  * The conditions of a test, parsed and checked for the judge. The same code
- * checks them when a run is started, so that nothing is accepted that could not
- * be judged. Meaning of every type: docs/reference/conditions.md.
+ * checks them when a run is started, so that every accepted condition can be
+ * judged. Meaning of every type: docs/reference/conditions.md.
  * Thread: any; an object has one owner.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_JUDGE_CONDITIONS_H
@@ -16,7 +16,7 @@
 #define JUDGE_REASON_BYTES  384
 #define JUDGE_PROBLEM_BYTES 640 /* with the names of all measures */
 
-/** Where a condition is wrong, and why: one sentence. */
+/** The place of an error in a condition, and its reason: one sentence. */
 struct judge_problem {
 	char pointer[JUDGE_POINTER_BYTES]; /* JSON pointer below the value */
 	char reason[JUDGE_PROBLEM_BYTES];
@@ -51,7 +51,7 @@ int judge_conditions_check(const char *role, const char *condition_type,
  * not load the others. */
 bool judge_conditions_need_messages(const struct judge_conditions *c);
 bool judge_conditions_need_points(const struct judge_conditions *c);
-/** True if one needs the role's audio decoded. */
+/** True if a condition needs the role's audio decoded. */
 bool judge_conditions_need_audio(const struct judge_conditions *c,
 				 const char *role);
 

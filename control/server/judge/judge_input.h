@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Ceilings of what one run may hold; above them adding answers -EMSGSIZE. */
+/* Limits of one run; above them the functions return -EMSGSIZE. */
 #define JUDGE_RECORDS_MAX 4000000u /* of each kind of record */
 
 /** What a run produced, collected record by record. */
@@ -21,8 +21,8 @@ int judge_input_new(struct judge_input **ret);
 struct judge_input *judge_input_free(struct judge_input *in);
 
 /**
- * Add what a role had to do: its spec (docs/internals/wire.md), passwords not needed.
- * Specs go first, before any event.
+ * Add the spec of a role (docs/internals/wire.md), passwords not needed. All
+ * specs are added before the first event.
  * @return 0; -EINVAL not a spec; -ENOMEM; -EMSGSIZE
  */
 int judge_input_add_spec(struct judge_input *in, json_t *spec);

@@ -1,4 +1,4 @@
-/* The input, sorted and linked. */
+/* Sorts the input and links states to calls and accounts. */
 #include "control/server/judge/input.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static int compare_calls(const void *a, const void *b)
 
 	if (!order) /* caller-10 behind caller-9 */
 		order = strverscmp(x->name, y->name);
-	if (!order) /* the one that is accounted for first */
+	if (!order) /* the call with a `call` event first */
 		order = (y->finished ? 1 : 0) - (x->finished ? 1 : 0);
 	return order;
 }
@@ -163,8 +163,8 @@ static bool same_subject(const struct state_record *a,
 		      b->call ? b->call : b->account) == 0;
 }
 
-/* A subject known by its states only: a call the agent did not live to
- * account for, or an account no spec names. */
+/* Make a record for a call or account that is known by its states only: the
+ * agent died before the `call` event, or no spec names the account. */
 static int add_subject(struct judge_input *in, const struct state_record *first,
 		       size_t count, uint64_t reached)
 {
@@ -264,7 +264,7 @@ static void link_digits(struct judge_input *in)
 						   calls[i].name);
 			if (order >= 0)
 				break;
-			d++; /* of a call nobody accounted for */
+			d++; /* the call has no `call` event */
 		}
 		if (d == in->digits.count || order > 0)
 			continue;

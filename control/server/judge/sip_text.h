@@ -1,6 +1,6 @@
 /**
- * Reading what SIP conditions ask for out of a message's text. No validation:
- * a condition may be about a broken message. Source: RFC 3261 section 7.
+ * Reads the parts of a SIP message that conditions are about. The message is
+ * not validated: it may be broken on purpose. Source: RFC 3261 section 7.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_SIP_TEXT_H
@@ -15,7 +15,7 @@ struct sip_part {
 	size_t len;
 };
 
-/** Method of a request, or the status code of a response as text. */
+/** Get the method of a request, or the status code of a response as text. */
 struct sip_part sip_method(const char *message);
 
 /**
@@ -27,16 +27,17 @@ struct sip_part sip_method(const char *message);
 bool sip_header(const char *message, const char *name, unsigned nth,
 		struct sip_part *ret);
 
-/** Method in CSeq; len 0 without one. */
+/** Get the method of CSeq; len 0 without one. */
 struct sip_part sip_cseq_method(const char *message);
 
-/** What stands behind the empty line; len 0 without a body. */
+/** Get the body; len 0 without one. */
 struct sip_part sip_body(const char *message);
 
-/** The session description in the body, alone or a part; len 0: none. */
+/** Get the session description: the body or a part of it; len 0: none. */
 struct sip_part sip_sdp(const char *message);
 
-/** A header's value with its folded lines joined by one space (RFC 3261 7.3.1).
+/** Copy a header field value with folded lines joined by one space (RFC 3261
+ * 7.3.1).
  * @return to be freed; NULL: out of memory */
 char *sip_unfolded(struct sip_part value);
 

@@ -22,7 +22,7 @@ extern const char *const text_tests[];
 /** isnot, hasnot, notpresent: text_test_holds() must be false. */
 bool text_test_negated(enum text_test test);
 
-/** Does the positive form hold? Present is a text that is not empty. */
+/** True if the positive form holds. A text that is not empty is present. */
 bool text_test_holds(enum text_test test, struct sip_part part,
 		     const char *value);
 

@@ -1,5 +1,5 @@
-/* {role}-audio-conditions: what the decoded audio of every stream was; a stream
- * that was not decoded never passes. */
+/* {role}-audio-conditions: decoded audio of every stream; a stream that was not
+ * decoded fails. */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 
@@ -121,7 +121,7 @@ static bool get(double *ret, const struct condition *c, const json_t *audio)
 	return json_is_number(value);
 }
 
-/* Why there is no figure. */
+/* Write why there is no value. */
 static const char *none_text(const struct condition *c,
 			     const struct stream_record *s)
 {

@@ -134,7 +134,7 @@ const struct condition_type condition_register_time = {
 	.judge = judge_time,
 };
 
-/* A call set-up that takes an hour is no call set-up. */
+/* Limit of times in conditions: one hour. */
 #define PDD_MS_MAX 3600000
 
 static int parse(struct condition *c, struct judge_problem *problem)

@@ -35,7 +35,7 @@ static const char *const *kind_of(const char *name)
 	return NULL;
 }
 
-/* "rtp_ (jitter, mos, ...), audio_ (level, ...)": all that there are. */
+/* "rtp_ (jitter, mos, ...), audio_ (level, ...)": all measures there are. */
 static int list_measures(struct buf *list)
 {
 	int err = 0;
@@ -75,8 +75,8 @@ static int measure_read(struct condition *c, struct judge_problem *problem)
 	return err;
 }
 
-/* What a measure can be at all: levels are below full scale, and the markers'
- * delay is known within half a period (docs/reference/audio.md). */
+/* Range of a measure: levels are below full scale, and the markers' delay is
+ * known within half a period (docs/reference/audio.md). */
 static int measure_limit(struct condition *c, struct judge_problem *problem)
 {
 	bool level = c->measure == MEASURE_audio_level ||
@@ -154,7 +154,8 @@ static double of_one(const struct distribution *d, unsigned statistic)
 	return values[statistic];
 }
 
-/* A percentile over several intervals is in none of them: merge sketches. */
+/* A percentile over several intervals cannot be computed from theirs: merge the
+ * sketches. */
 static int percentile(double *ret, const struct judge_input *in,
 		      const struct condition *c, const struct whole *w)
 {

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file is made on the disk: a run may have recorded more than fits into
- * memory a few times over. It has no name and goes with the answer. */
+/* Write the download to an unnamed file: a run may have recorded more than fits
+ * into memory. The file is gone when the answer is sent. */
 typedef int(writer)(struct store *s, int64_t run_id, FILE *file);
 
 static int open_file(const struct request *req, FILE **ret)
@@ -103,7 +103,7 @@ struct message {
 	unsigned char *decoded; /* owned; or NULL */
 };
 
-/* What agents upload was checked, but is not trusted. */
+/* Uploads were checked, but may still lack members. */
 static int read_message(struct message *m, const json_t *object)
 {
 	const json_t *data = json_object_get(object, "data");

@@ -1,5 +1,5 @@
 /**
- * What a run recorded, as files for other programs: /run/details/ID/sip.txt,
+ * Downloads of a run's records for other programs: /run/details/ID/sip.txt,
  * sip.pcap and stats.csv (docs/reference/report.md).
  * Thread: worker.
  */

@@ -15,7 +15,7 @@
 /* METRICS_AGENTS_MAX agents with names of 200 and 100 bytes, escaped, fit. */
 #define TEXT_BYTES (4u << 20)
 
-/* A metric's first lines. */
+/* Write the first lines of a metric. */
 static int head(struct buf *b, const char *name, const char *type,
 		const char *help)
 {
@@ -58,7 +58,7 @@ static int put_escaped(struct buf *b, const char *text)
 	return err;
 }
 
-/* One metric of all agents, as the format wants its lines together. */
+/* One metric of all agents: the format requires its lines together. */
 struct agent_metric {
 	struct buf *text;
 	const char *name;
@@ -182,7 +182,7 @@ static int put_store(struct buf *b, struct request *req)
 	if (!err)
 		err = store_count_agents(request_store(req), seen, put_count,
 					 &agents);
-	if (!err) /* jobs that agents who are not offline can take, and have */
+	if (!err) /* capacity and jobs of agents that are not offline */
 		err = store_count_places(request_store(req), seen, put_count,
 					 &places);
 	if (!err)
@@ -235,7 +235,7 @@ static int put_http(struct buf *b, const struct http_counters *c)
 	return err;
 }
 
-/* Names that every exporter gives its process. */
+/* Metrics of the process by their conventional names. */
 static int put_process(struct buf *b)
 {
 	struct rusage usage;

@@ -1,6 +1,6 @@
 /**
- * SIP messages as packets of a capture file: IP and UDP headers around each,
- * whatever carried it. Such a file is no evidence of the transport.
+ * SIP messages as packets of a capture file: each gets IP and UDP headers,
+ * whatever its transport was. The file is no evidence of the transport.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_SERVER_REPORT_PACKET_H

@@ -1,7 +1,7 @@
 /**
  * The page of a project run: its runs with links to their reports, signed in
  * or by its public kiosk link.
- * Thread: handlers run on worker threads (api/handler.h).
+ * Thread: handlers run on worker threads (request.h).
  */
 #ifndef OFFHOOK_SERVER_REPORT_PROJECT_PAGE_H
 #define OFFHOOK_SERVER_REPORT_PROJECT_PAGE_H

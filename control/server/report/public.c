@@ -11,11 +11,11 @@
 #define TEXT_BYTES_MAX (1u << 20)
 #define DIGITS         "0123456789*#ABCDabcd"
 
-/* What of a text is looked at. */
+/* A part of a text while it is scanned. */
 struct piece {
 	const char *at;
 	const char *end;
-	bool digits; /* it speaks of digits: what it quotes are such */
+	bool digits; /* it is about digits: quoted texts are digits */
 };
 
 static bool has_word(const struct piece *p, const char *word)
@@ -30,7 +30,7 @@ static bool begins(const struct piece *p, const char *word)
 	return (size_t)(p->end - p->at) >= len && memcmp(p->at, word, len) == 0;
 }
 
-/* Digits that stand here, up to something else. */
+/* Count the digits at this place. */
 static size_t run_of(const struct piece *p)
 {
 	size_t len = 0;
@@ -58,7 +58,7 @@ static int mask(struct buf *out, struct piece *p, size_t len)
 	return err;
 }
 
-/* From a quotation mark to the next one: 'were "12"'. */
+/* Mask the text between quotation marks: 'were "12"'. */
 static int mask_quoted(struct buf *out, struct piece *p)
 {
 	int err = take(out, p, 1);
@@ -69,7 +69,7 @@ static int mask_quoted(struct buf *out, struct piece *p)
 	return !err && p->at < p->end ? take(out, p, 1) : err;
 }
 
-/* The name of a digit's state. @return 0: none stands here */
+/* Get the length of a digit's state name. @return 0: there is none here */
 static size_t state_of(const struct piece *p)
 {
 	static const char *const words[] = {"ASTERISK", "POUND"};
@@ -81,7 +81,7 @@ static size_t state_of(const struct piece *p)
 	return run == 1 ? 1 : 0;
 }
 
-/* What stands behind words of ours: "assert_dtmf 12 5000", "digit 1 of",
+/* Mask digits behind known words: "assert_dtmf 12 5000", "digit 1 of",
  * "CALL_DTMF_1", and of the body of an INFO "Signal=1". */
 static int mask_named(struct buf *out, struct piece *p)
 {

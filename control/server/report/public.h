@@ -1,6 +1,6 @@
 /**
- * What a public report leaves out (docs/reference/report.md): the digits that were sent
- * and received, which may be somebody's PIN, in events and in sentences.
+ * Masks what a public report must not show (docs/reference/report.md): digits
+ * that were sent and received, which may be a PIN, in events and sentences.
  * Pure; thread: any.
  */
 #ifndef OFFHOOK_SERVER_REPORT_PUBLIC_H
@@ -22,7 +22,7 @@ int public_sentence(struct buf *out, const char *text);
 
 /**
  * Mask a report as report_data() collects it, in place.
- * @return 0; -ENOMEM (nobody may be shown what there is then)
+ * @return 0; -ENOMEM (the report must not be shown)
  */
 int public_mask(json_t *report);
 

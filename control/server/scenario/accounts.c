@@ -173,7 +173,7 @@ static bool is_type(const json_t *action, const char *type)
 	return strcmp(text_of(action, "type"), type) == 0;
 }
 
-/* ---- what the API says about them ---- */
+/* ---- their description in the API ---- */
 
 static int describe(json_t *params, const char *role, size_t i)
 {
@@ -293,7 +293,7 @@ static bool has_account(const json_t *values)
 	       json_object_get(values, "username");
 }
 
-/* What excludes what. */
+/* Check for parameters that exclude each other. */
 static void check_values(struct reading *r, const char *role, json_t *values)
 {
 	const char *dot = role[0] ? "." : "";
@@ -322,7 +322,7 @@ static void check_values(struct reading *r, const char *role, json_t *values)
 	}
 }
 
-/* One credential out of the inline values: a job's `credentials`. */
+/* Make a job's `credentials` of the inline values: one account. */
 static json_t *inline_account(const json_t *values)
 {
 	json_t *account = json_object();
@@ -400,7 +400,7 @@ static bool registers(json_t *steps, const char *role)
 	return false;
 }
 
-/* Where a role registers, its other actions go with that. */
+/* If a role registers, its other actions use that account and target. */
 static bool takes_account(const json_t *action, bool registered)
 {
 	if (registered)

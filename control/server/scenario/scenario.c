@@ -49,7 +49,7 @@ void scenario_plan_release(struct scenario_plan *plan)
 
 /* ---- parameters ---- */
 
-/* The whole description of a parameter: of all, then of this scenario. */
+/* Describe a parameter: the common description, then that of this scenario. */
 static json_t *describe(json_t *table, json_t *entry)
 {
 	const char *name =
@@ -209,7 +209,7 @@ static int read_param(struct scenario_plan *plan, json_t *param, json_t *body,
 
 	if (given && json_object_set_new(plan->consumed, name, json_true()))
 		return -ENOMEM;
-	/* a form leaves a field out by leaving it empty */
+	/* in a form an empty field counts as left out */
 	if (given && !json_is_null(given) &&
 	    !(json_is_string(given) && json_string_length(given) == 0)) {
 		err = read_value(param, name, given, &value, errors);

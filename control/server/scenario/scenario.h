@@ -16,25 +16,25 @@
 
 #include <jansson.h>
 
-/** The embedded table. @return new reference; NULL: out of memory */
+/** Load the embedded table. @return new reference; NULL: out of memory */
 json_t *scenario_table(void);
 
-/** A scenario of the table by its name, borrowed; NULL: there is none. */
+/** Find a scenario by its name. @return borrowed; NULL: there is none */
 json_t *scenario_find(json_t *table, const char *name);
 
-/** All of them, borrowed. */
+/** List all scenarios. @return borrowed */
 json_t *scenario_list(json_t *table);
 
 /**
- * The parameters of a scenario: those of its own, those that all have, and the
- * accounts and targets of its roles.
+ * List the parameters of a scenario: its own, the common ones, and accounts and
+ * targets of its roles.
  * @return new array of {name, type, required, default, description, ...};
  *         NULL: out of memory
  */
 json_t *scenario_params(json_t *table, json_t *scenario);
 
 /**
- * A complete body to start it with.
+ * Make a complete body that starts it.
  * @return new object; NULL: out of memory
  */
 json_t *scenario_example(json_t *table, json_t *scenario);
@@ -48,7 +48,7 @@ struct scenario_plan {
 
 /**
  * Read the parameters of a body and fill the scenario in. Keys `step.` and
- * `condition.` are not looked at, unknown ones are left out of `consumed`.
+ * `condition.` are ignored; unknown keys are not in `consumed`.
  * @param body    object, as forms or JSON have it; NULL: there was none
  * @param errors  array; what is wrong is added as {pointer, detail}: then the
  *                plan is not to be used

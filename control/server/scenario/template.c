@@ -23,7 +23,7 @@ static int put_value(struct buf *out, const json_t *value)
 
 	if (json_is_string(value))
 		return buf_print(out, "%s", json_string_value(value));
-	/* 3.6 is not to become 3.6000000000000001, nor 3 3.0 */
+	/* 3.6 does not become 3.6000000000000001, nor 3 3.0 */
 	if (json_is_real(value))
 		return buf_print(out, "%.*g", DBL_DIG, json_real_value(value));
 	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -154,7 +154,7 @@ int template_fill(json_t *part, json_t *values, json_t **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* A step whose actions were all left out is none. */
+/* A step whose actions were all left out is left out too. */
 static int add_step(json_t *step, json_t *values, json_t *steps)
 {
 	json_t *filled = NULL;

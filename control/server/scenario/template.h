@@ -1,5 +1,5 @@
 /**
- * Places in the data of a scenario, and the values that go there (scenario.h).
+ * Replaces placeholders in the data of a scenario by values (scenario.h).
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_SERVER_SCENARIO_TEMPLATE_H
@@ -8,13 +8,14 @@
 #include <jansson.h>
 
 /**
- * Put values into a part of a scenario.
+ * Replace the placeholders in a part of a scenario.
  * @param ret  new reference; NULL where the part is to be left out
  * @return 0; -ENOMEM
  */
 int template_fill(json_t *part, json_t *values, json_t **ret);
 
-/** Likewise the steps, `repeat` and `each` unfolded. @return 0; -ENOMEM */
+/** Do the same for the steps, and expand `repeat` and `each`. @return 0;
+ * -ENOMEM */
 int template_steps(json_t *steps, json_t *values, json_t **ret);
 
 #endif

@@ -162,11 +162,11 @@ static bool has_a_day(const struct cron *c)
 		for (unsigned day = 1; day <= longest[month]; day++)
 			if (bit(c->months, month) && bit(c->days, day))
 				return true;
-	/* then the weekday alone may do */
+	/* the weekday alone may match then */
 	return !c->every_day && !c->every_weekday;
 }
 
-/* Copy the next word. @return false: there is none, or it is too long */
+/* Copy the next word. @return false: no further word, or it is too long */
 static bool next_word(const char **text, char word[static FIELD_BYTES])
 {
 	size_t len;
@@ -244,7 +244,8 @@ static bool day_matches(const struct cron *c, int64_t day)
 	return in_days && in_weekdays;
 }
 
-/* The instants of one local time that count. @return how many */
+/* Find the instants of a local time at which the expression is due. @return
+ * count */
 static unsigned instants(const struct cron *c, const struct zone *z,
 			 int64_t local_s, int64_t ret[2])
 {
@@ -252,7 +253,9 @@ static unsigned instants(const struct cron *c, const struct zone *z,
 
 	if (c->every_hour)
 		return count;
-	return 1; /* the first of two; of a skipped time the change */
+	/* the first of two instants; of a skipped time the instant of the
+	 * change */
+	return 1;
 }
 
 /* The earliest instant of a day that is after a given one. */
@@ -286,8 +289,8 @@ int cron_next(const struct cron *c, const struct zone *z, int64_t after_s,
 	int64_t today = day_of(after_s + zone_offset(z, after_s));
 	int64_t best = INT64_MAX;
 
-	/* a clock put back over midnight mixes two days: one more is looked
-	 * at on either side */
+	/* when the clock is put back over midnight, two days overlap: check one
+	 * more day on either side */
 	for (int64_t day = today - 1; day < today + DAYS_MAX; day++) {
 		bool had = best != INT64_MAX;
 

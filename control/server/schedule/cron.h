@@ -28,7 +28,7 @@ struct cron {
 };
 
 /**
- * @param reason  filled on -EINVAL: which field, and what is wrong with it
+ * @param reason  filled on -EINVAL: names the field and the error
  * @return 0; -EINVAL
  */
 int cron_parse(struct cron *ret, const char *text,

@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Turns taken in one pass; the next pass goes on. */
+/* Schedules handled in one pass; the next pass continues. */
 #define TURNS_MAX 64
 
-/* A time that is looked at later than this was missed. */
+/* A time that is noticed later than this counts as missed. */
 #define LATE_MS 60000
 
 #define COUNT_MAX    1000

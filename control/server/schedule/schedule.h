@@ -12,13 +12,13 @@
 struct controller_conf;
 struct store;
 
-/* When something happens: a cron expression in a time zone. */
+/* The times of a schedule: a cron expression in a time zone. */
 struct schedule_times;
 
 /**
- * @param cron      NULL: it has no times, the zone alone is checked
+ * @param cron      NULL: only the zone is checked
  * @param reason    filled on -EINVAL
- * @param ret_cron  whether the expression, not the zone, is what is wrong
+ * @param ret_cron  true: the expression is wrong; false: the zone
  * @return 0; -EINVAL; -ENOMEM; -EIO
  */
 int schedule_times_new(struct schedule_times **ret, const char *cron,
@@ -28,11 +28,12 @@ int schedule_times_new(struct schedule_times **ret, const char *cron,
 /** Accepts NULL. @return NULL */
 struct schedule_times *schedule_times_free(struct schedule_times *t);
 
-/** The next time after an instant, both ms since 1970. @return 0: there is none */
+/** Find the next time after an instant, both ms since 1970. @return 0: there is
+ * none */
 int64_t schedule_times_next(const struct schedule_times *t, int64_t after);
 
 /**
- * Start what is due, and what waited for the run before.
+ * Start runs that are due, and those that waited for the run before.
  * Thread: the owner of the store.
  * @param now  ms since 1970
  * @return 1 something moved; 0; -EIO; -ENOMEM

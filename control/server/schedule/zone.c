@@ -66,7 +66,7 @@ static bool read_header(const uint8_t *bytes, size_t len, struct counts *ret)
 		.types = be32(bytes + 36),
 		.chars = be32(bytes + 40),
 	};
-	/* leap seconds: "right/" zones count another time than we do */
+	/* with leap seconds ("right/" zones) the times are not POSIX times */
 	return ret->ut <= TYPES_MAX && ret->standard <= TYPES_MAX &&
 	       ret->leap == 0 && ret->times <= TRANSITIONS_MAX &&
 	       ret->types >= 1 && ret->types <= TYPES_MAX &&
@@ -156,8 +156,8 @@ int zone_parse(struct zone **ret, const uint8_t *bytes, size_t len)
 
 /* ---- files ---- */
 
-/* Nothing that leads out of the folder: letters, digits, and "_", "-", "+"
- * between single slashes. */
+/* Names stay within the folder: letters, digits, and "_", "-", "+" between
+ * single slashes. */
 static bool is_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -236,7 +236,7 @@ int32_t zone_offset(const struct zone *z, int64_t utc_s)
 	return low ? z->offsets[low - 1] : z->first;
 }
 
-/* The first instant from which on the offset is not what it is at `low`. */
+/* Find the first instant at which the offset differs from that at `low`. */
 static int64_t change_between(const struct zone *z, int64_t low, int64_t high)
 {
 	int32_t before = zone_offset(z, low);

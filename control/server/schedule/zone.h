@@ -17,8 +17,8 @@ struct zone;
 
 /**
  * Load a zone, such as "Europe/Berlin". "UTC" needs no file.
- * @return 0; -EINVAL it is no name of a zone; -ENOENT there is none of the name;
- *         -EBADMSG its file cannot be understood; -ENOMEM; -EIO
+ * @return 0; -EINVAL not the form of a zone name; -ENOENT no such zone;
+ * -EBADMSG its file cannot be understood; -ENOMEM; -EIO
  */
 int zone_load(struct zone **ret, const char *name);
 
@@ -28,11 +28,11 @@ int zone_parse(struct zone **ret, const uint8_t *bytes, size_t len);
 /** Accepts NULL. @return NULL */
 struct zone *zone_free(struct zone *z);
 
-/** Seconds that local time is ahead of UTC, at an instant. */
+/** Get the UTC offset at an instant, in seconds east. */
 int32_t zone_offset(const struct zone *z, int64_t utc_s);
 
 /**
- * The instants at which the wall clock shows a time, in their order.
+ * Find the instants at which the wall clock shows a time, in order.
  * @return 1; 2: the clock was put back over it; 0: the clock was put forward
  *         over it, and ret[0] is the instant of that
  */

@@ -40,7 +40,7 @@ int password_hash(const char *password, char hash[static USER_PASSWORD_BYTES])
 		       : 0;
 }
 
-/* Of the same cost; of no password that anybody knows. */
+/* Hash of an unknown password, of the same cost. */
 static const char nobody[] =
 	"$argon2id$v=19$m=65536,t=2,p=1$c29tZSBzYWx0IG9mIG91cnM$"
 	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -12,18 +12,19 @@
 #define PASSWORD_MIN 10
 #define PASSWORD_MAX 1024 /* bytes */
 
-/** @return NULL: it may be used; else what is wrong with it */
+/** Check a new password. @return NULL: it may be used; else the reason why not
+ */
 const char *password_refused(const char *name, const char *password);
 
 /** Hash with a salt of its own. @return 0; -ENOMEM */
 int password_hash(const char *password, char hash[static USER_PASSWORD_BYTES]);
 
-/** @param hash  NULL: nobody's; takes as long, and is false */
+/** @param hash  NULL: no such user: takes as long, and is false */
 bool password_matches(const char *hash, const char *password);
 
 /**
  * `--set-password`: read a password from standard input (asking twice on a
- * terminal) and give it to a user, who is made if there is none of the name.
+ * terminal) and give it to a user, who is made if there is none.
  * @param rights  NULL: as they are, or admin
  * @return 0; -EINVAL; -EIO; -ENOMEM; the reason is in the log
  */

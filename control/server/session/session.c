@@ -29,7 +29,8 @@
 struct sessions {
 	struct throttle *throttle;
 	sem_t hashing;
-	/* Relaxed: whether the page offers it; the store decides. */
+	/* Relaxed: only tells the page whether to offer the setup; the store
+	 * decides. */
 	atomic_bool setup;
 	char code_file[CONF_PATH_BYTES];
 };
@@ -134,7 +135,7 @@ void session_csrf(const struct store *s, const char *token,
 			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
-/* Take a place for hashing, after looking whether the client has to wait.
+/* Wait for one of the places for hashing, unless the client is throttled.
  * @return true: give it back with sem_post(); false: the reply is made */
 static bool hashing_enter(struct request *req, struct reply *rep,
 			  const char *name)
@@ -147,8 +148,8 @@ static bool hashing_enter(struct request *req, struct reply *rep,
 		reply_header(rep, "Retry-After", "1");
 		return false;
 	}
-	/* within: guesses sent side by side are not looked at before the first
-	 * of them have failed */
+	/* checked with the place taken: concurrent guesses are throttled by
+	 * those that failed before */
 	wait_ns = throttle_wait(s->throttle, name, request_remote_addr(req),
 				clock_mono_ns());
 	if (wait_ns == 0)
@@ -176,7 +177,7 @@ int session_hash(struct controller *c, const char *password,
 static void set_cookie(struct request *req, struct reply *rep,
 		       const char *token, int64_t max_age_s)
 {
-	/* Lax: a link to a report opens it, another site's form does nothing */
+	/* Lax: links to a report work, forms of other sites do not send it */
 	reply_header(rep, "Set-Cookie",
 		     SESSION_COOKIE
 		     "=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s",
@@ -200,7 +201,8 @@ static void begin_session(struct request *req, struct reply *rep,
 	sodium_memzero(token, sizeof(token));
 }
 
-/* Read the members of a JSON body (no form: those need no script of ours).
+/* Read the members of a JSON body. Forms are refused: other sites can send them
+ * without a script.
  * @return new object; NULL: the reply is made */
 static json_t *read_fields(struct request *req, struct reply *rep,
 			   const char *const *names, size_t count)
@@ -337,7 +339,7 @@ static void change(struct request *req, struct reply *rep,
 				     &id);
 	if (err)
 		reply_store_error(rep, err, "user");
-	else /* all sessions have ended: this client gets a new one */
+	else /* all sessions have ended: begin a new one */
 		begin_session(req, rep, id);
 }
 

@@ -18,31 +18,31 @@
 struct sessions;
 
 /**
- * Start: without any user, make the code that the first one needs and write
- * it to state_dir/setup-code.
+ * Start. If there is no user, write a setup code, which the first user has to
+ * give, to state_dir/setup-code.
  * @return 0; -ENOMEM; -EIO; -errno
  */
 int sessions_new(struct sessions **ret, struct controller *c);
 /** Accepts NULL. @return NULL */
 struct sessions *sessions_free(struct sessions *s);
 
-/** The token of a request's cookie. @return true: there is one */
+/** Get the session token of a request's cookie. @return false: there is none */
 bool session_token(const struct request *req,
 		   char token[static SECRET_TOKEN_BYTES]);
 
-/** What a page must send as X-CSRF-Token with every change: made of the
- * session's token, which no script can read. */
+/** Make the token that a page sends as X-CSRF-Token with every change. It is
+ * derived from the session's token, which scripts cannot read. */
 void session_csrf(const struct store *s, const char *token,
 		  char csrf[static SESSION_CSRF_BYTES]);
 
 /**
- * Hash a password (password.h), as many at the same time as signing in may.
+ * Hash a password (password.h); limits concurrent hashing together with logins.
  * @return 0; -EBUSY; -ENOMEM
  */
 int session_hash(struct controller *c, const char *password,
 		 char hash[static USER_PASSWORD_BYTES]);
 
-/** A user exists: end the setup that makes the first one. Thread: any. */
+/** End the setup of the first user: there is one. Thread: any. */
 void setup_over(struct controller *c);
 
 /* api_handler */

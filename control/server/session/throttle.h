@@ -1,5 +1,5 @@
 /**
- * Guesses at passwords: after some that failed, a name or an address has to
+ * Throttles password guesses: after some failures a name or an address has to
  * wait, longer each time.
  * Thread: any; guarded by its own lock.
  */
@@ -8,12 +8,14 @@
 
 #include <stdint.h>
 
-/* So many may fail before there is a wait: 1 s, then twice the one before. */
+/* Failures without a wait. Then the wait is 1 s and doubles with each failure.
+ */
 #define THROTTLE_FREE 5
-/* Of a name: whoever it belongs to is not kept out for longer. */
+/* Longest wait of a name, so that its owner is not locked out for longer. */
 #define THROTTLE_NAME_NS    (INT64_C(60) * 1000000000)
 #define THROTTLE_ADDRESS_NS (INT64_C(900) * 1000000000)
-/* Names and addresses kept; beyond, the one without failures for longest goes. */
+/* Names and addresses that are kept; above it the one whose last failure is
+ * oldest is dropped. */
 #define THROTTLE_ENTRIES 1024
 
 struct throttle;
@@ -27,11 +29,12 @@ struct throttle *throttle_free(struct throttle *t);
 int64_t throttle_wait(struct throttle *t, const char *name, const char *address,
 		      int64_t now_ns);
 
-/** A guess was wrong. */
+/** Count a failed guess. */
 void throttle_failed(struct throttle *t, const char *name, const char *address,
 		     int64_t now_ns);
 
-/** It was right: the name begins anew, the address does not. */
+/** Note a right password: clears the failures of the name, not those of the
+ * address. */
 void throttle_passed(struct throttle *t, const char *name);
 
 #endif
