@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-json_t *wire_event_new(struct wire_time when, const char *kind)
+/* Make {t, mono, kind}; the caller adds the other members. */
+static json_t *event_new(struct wire_time when, const char *kind)
 {
 	return json_pack("{s:I, s:I, s:s}", "t", (json_int_t)when.wall_us,
 			 "mono", (json_int_t)when.mono_ns, "kind", kind);
@@ -36,7 +37,7 @@ void wire_event_state(struct writer *w, struct wire_time when,
 json_t *wire_event_register(struct wire_time when,
 			    const struct wire_event_register *r)
 {
-	json_t *o = wire_event_new(when, "register");
+	json_t *o = event_new(when, "register");
 	int err;
 
 	if (!o)
@@ -127,7 +128,7 @@ json_t *wire_path_encode(const struct wire_path *path)
 
 json_t *wire_event_path(struct wire_time when, const char *call, json_t *path)
 {
-	json_t *o = wire_event_new(when, "path");
+	json_t *o = event_new(when, "path");
 	int err;
 
 	if (!o)
@@ -140,7 +141,7 @@ json_t *wire_event_path(struct wire_time when, const char *call, json_t *path)
 json_t *wire_event_dtmf(struct wire_time when, const struct wire_event_dtmf *d)
 {
 	const char digit[2] = {d->digit, '\0'};
-	json_t *o = wire_event_new(when, "dtmf");
+	json_t *o = event_new(when, "dtmf");
 	int err;
 
 	if (!o)
@@ -158,7 +159,7 @@ json_t *wire_event_assert(struct wire_time when, const char *call,
 			  const char *action, const char *argument,
 			  const char *text)
 {
-	json_t *o = wire_event_new(when, "assert");
+	json_t *o = event_new(when, "assert");
 	int err;
 
 	if (!o)
@@ -197,7 +198,7 @@ json_t *wire_event_evidence(struct wire_time when,
 		{"stun_dropped", e->stun_dropped},
 		{"starts_missed", e->starts_missed},
 	};
-	json_t *o = wire_event_new(when, "evidence");
+	json_t *o = event_new(when, "evidence");
 	json_t *lateness;
 	int err = 0;
 
@@ -223,7 +224,7 @@ json_t *wire_event_evidence(struct wire_time when,
 json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 			const char *text)
 {
-	json_t *o = wire_event_new(when, "flaw");
+	json_t *o = event_new(when, "flaw");
 	int err;
 
 	if (!o)
@@ -237,7 +238,7 @@ json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
 				 const char *text)
 {
-	json_t *o = wire_event_new(when, "artifact_lost");
+	json_t *o = event_new(when, "artifact_lost");
 	int err;
 
 	if (!o)

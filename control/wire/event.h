@@ -18,9 +18,6 @@
 
 /** @param d  d->n > 0 */
 json_t *wire_distribution_encode(const struct distribution *d);
-/** @return 0; -EINVAL */
-int wire_distribution_decode(struct distribution *ret, json_t *object);
-
 /**
  * Write the totals of a stream: an object that is not closed yet, as its
  * sources and its audio are members of it.
@@ -57,9 +54,6 @@ struct wire_time {
 	int64_t wall_us; /* since 1970 */
 	int64_t mono_ns;
 };
-
-/** Make {t, mono, kind}; the caller adds the other members. */
-json_t *wire_event_new(struct wire_time when, const char *kind);
 
 /**
  * @param account  may be NULL

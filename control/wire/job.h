@@ -352,9 +352,7 @@ struct wire_job {
 	size_t peer_count;
 };
 
-/** Parse "2/8" or "2/8 (0/2)". @return 0; -EINVAL */
-int wire_mwi_parse(const char *text, struct wire_mwi *ret);
-/** The same of `assert_audio`. @return 0; -EINVAL */
+/** Parse the argument of an `assert_audio` action. @return 0; -EINVAL */
 int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret);
 
 /**

@@ -37,7 +37,8 @@ static const char *pair_read(const char *text, uint32_t *a, uint32_t *b)
 	return text;
 }
 
-int wire_mwi_parse(const char *text, struct wire_mwi *ret)
+/* Parse "2/8" or "2/8 (0/2)". @return 0; -EINVAL */
+static int mwi_parse(const char *text, struct wire_mwi *ret)
 {
 	struct wire_mwi mwi = {.given = true};
 	const char *p = pair_read(text, &mwi.fresh, &mwi.old);
@@ -64,7 +65,7 @@ static int mwi_decode(struct decoder *d, json_t *object, struct wire_mwi *ret)
 
 	if (err || !text)
 		return err;
-	if (wire_mwi_parse(text, ret))
+	if (mwi_parse(text, ret))
 		return decoder_refuse_member(
 			d, "mwi",
 			"must be new/old voice messages, and perhaps the urgent ones: 2/8 (0/2)");

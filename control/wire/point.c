@@ -16,7 +16,7 @@ json_t *wire_distribution_encode(const struct distribution *d)
 			 d->p90, "p95", d->p95, "stddev", d->stddev);
 }
 
-int wire_distribution_decode(struct distribution *ret, json_t *object)
+static int distribution_decode(struct distribution *ret, json_t *object)
 {
 	struct distribution d = {0};
 	const struct {
@@ -89,7 +89,7 @@ int wire_point_decode(struct wire_point *ret, json_t *object,
 	if (!json_is_integer(t) || json_integer_value(t) < 0)
 		return refuse(reason, "/t: must be seconds since 1970");
 	p.t_s = json_integer_value(t);
-	if (wire_distribution_decode(&p.d, object))
+	if (distribution_decode(&p.d, object))
 		return refuse(reason,
 			      "/: the distribution is incomplete or empty");
 	if (sketch && !json_is_null(sketch)) {

@@ -14,7 +14,4 @@ extern const size_t api_route_count;
 extern const struct route_query api_queries[];
 extern const size_t api_query_count;
 
-/** GET /: the endpoints and their methods. */
-void endpoints_list(struct request *req, struct reply *rep);
-
 #endif

@@ -17,7 +17,8 @@
 #define URL_BYTES   1024
 #define RETRIES_MAX 10 /* as of a test (tests.c) */
 
-const char *start_report_mode(struct request *req, json_t *errors)
+/* report.mode of the body, `full` without it; errors are added. */
+static const char *report_mode(struct request *req, json_t *errors)
 {
 	static const char *const modes[] = {"full", "kiosk", "print"};
 	const json_t *value = json_object_get(request_body(req), "report.mode");
@@ -93,7 +94,7 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 {
 	const struct run_start start = {
 		.test = test,
-		.report_mode = start_report_mode(req, errors),
+		.report_mode = report_mode(req, errors),
 		.retries_left = (unsigned)json_integer_value(
 			json_object_get(test, "retries_on_failure")),
 	};

@@ -23,9 +23,6 @@ void test_run(struct request *req, struct reply *rep);
 void start_test(struct request *req, struct reply *rep, json_t *test,
 		const char *const *known, json_t *errors);
 
-/** report.mode of the body, `full` without it; what is wrong is added. */
-const char *start_report_mode(struct request *req, json_t *errors);
-
 /** The 422 of a start: {pointer, detail} each. */
 void start_refuse(struct reply *rep, const json_t *errors);
 

@@ -149,9 +149,6 @@ void *records_add(struct records *r, size_t item_bytes, int *err);
  * -ENOMEM; -EMSGSIZE */
 int judge_input_link(struct judge_input *in);
 
-/** Sort the messages by role, dialog and time. */
-void judge_messages_link(struct judge_input *in);
-
 /* Messages of one dialog (one Call-ID), in the order of time. */
 struct message_span {
 	const struct message_record *first;

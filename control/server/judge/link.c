@@ -29,7 +29,7 @@ static int compare_messages(const void *a, const void *b)
 	return order;
 }
 
-void judge_messages_link(struct judge_input *in)
+static void link_messages(struct judge_input *in)
 {
 	if (in->messages.count > 1)
 		qsort(in->messages.items, in->messages.count,
@@ -316,7 +316,7 @@ int judge_input_link(struct judge_input *in)
 	int err;
 
 	sort(&in->states, sizeof(struct state_record), compare_states);
-	judge_messages_link(in);
+	link_messages(in);
 	err = add_subjects(in);
 	if (err)
 		return err;

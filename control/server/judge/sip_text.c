@@ -127,7 +127,7 @@ struct sip_part sip_cseq_method(const char *message)
 	return word(cseq.p + digits);
 }
 
-struct sip_part sip_body(const char *message)
+static struct sip_part body_of(const char *message)
 {
 	const char *line = message;
 
@@ -163,7 +163,7 @@ static struct sip_part multipart_sdp(struct sip_part body)
 
 struct sip_part sip_sdp(const char *message)
 {
-	struct sip_part body = sip_body(message);
+	struct sip_part body = body_of(message);
 	struct sip_part type;
 
 	if (!sip_header(message, "Content-Type", 0, &type))

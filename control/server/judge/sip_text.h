@@ -30,9 +30,6 @@ bool sip_header(const char *message, const char *name, unsigned nth,
 /** Get the method of CSeq; len 0 without one. */
 struct sip_part sip_cseq_method(const char *message);
 
-/** Get the body; len 0 without one. */
-struct sip_part sip_body(const char *message);
-
 /** Get the session description: the body or a part of it; len 0: none. */
 struct sip_part sip_sdp(const char *message);
 
