@@ -1,4 +1,4 @@
-// Login, first user, account: one page, by what the session is.
+// Login, setup of the first user, account: one page; the session decides which is shown.
 "use strict";
 
 const byId = id => document.getElementById(id);
@@ -21,7 +21,7 @@ async function send(path, values) {
   return body;
 }
 
-// Only a path of ours: never to another site.
+// Redirect to paths of this site only.
 function next() {
   const wanted = new URLSearchParams(location.search).get("next") || "";
   return /^\/(?![\/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/account";

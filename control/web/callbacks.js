@@ -1,5 +1,5 @@
 'use strict';
-// Deliveries of callbacks with their tries, and the templates of their bodies.
+// Deliveries of callbacks with their attempts, and templates of bodies.
 
 const PAGE = 50;
 const BADGES = { delivered: 'passed', failed: 'failed', waiting: 'running', sending: 'running' };
@@ -15,13 +15,13 @@ function runOf(callback) {
 
 function drawCallbacks() {
   fill('callbacks', shown, [
-    ['Made (UTC)', (c) => c.created_at],
+    ['Created (UTC)', (c) => c.created_at],
     ['', runOf],
     ['To', (c) => `${c.method} ${c.url}`, 'wide'],
     ['', (c) => element('span', c.state, `badge ${BADGES[c.state]}`)],
-    ['Next try (UTC)', (c) => figure(c.next_try_at)],
+    ['Next attempt (UTC)', (c) => figure(c.next_try_at)],
     ['Tries', (c) => button(String(c.try_count), () => showOne(c.id), 'link'), 'number'],
-  ], 'No callback was needed yet.');
+  ], 'No callback was sent yet.');
   byId('older').hidden = start === 0;
 }
 
@@ -43,16 +43,16 @@ async function newest() {
 async function showOne(id) {
   const { callback } = await api('GET', `/callbacks/${id}`);
   byId('one').hidden = false;
-  byId('one-title').textContent = `Tries of callback ${id}`;
+  byId('one-title').textContent = `Attempts of callback ${id}`;
   fill('tries', callback.tries, [
-    ['Try', (t) => t.number, 'number'],
-    ['Began (UTC)', (t) => t.started_at],
-    ['Took ms', (t) => figure(t.duration_ms), 'number'],
+    ['Attempt', (t) => t.number, 'number'],
+    ['Started (UTC)', (t) => t.started_at],
+    ['Duration ms', (t) => figure(t.duration_ms), 'number'],
     ['Address', (t) => figure(t.address)],
-    ['Answer', (t) => figure(t.http_status), 'number'],
+    ['Status', (t) => figure(t.http_status), 'number'],
     ['', (t) => t.error || 'delivered', 'wide'],
-    ['Its body', (t) => t.response || '', 'wide'],
-  ], 'None yet.');
+    ['Answer body', (t) => t.response || '', 'wide'],
+  ], 'No attempt yet.');
 }
 
 // ---- templates ----
@@ -64,7 +64,7 @@ async function drawTemplates() {
     ['Content type', (t) => t.content_type],
     ['Body', (t) => t.body, 'wide'],
     ['', actions],
-  ], 'There is no template: bodies are the run as JSON.');
+  ], 'There is no template. Without one a callback sends the run as JSON.');
 }
 
 function actions(template) {

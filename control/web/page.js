@@ -1,5 +1,5 @@
 'use strict';
-// What the pages share. Every text goes in through textContent: nothing that a
+// Shared by all pages. Texts are inserted through textContent: nothing that a
 // user, a peer or a receiver wrote can become markup.
 
 const byId = (id) => document.getElementById(id);
@@ -11,7 +11,7 @@ function element(tag, text, className) {
   return node;
 }
 
-// A figure that is unknown is shown as a dash, never as a zero.
+// An unknown value is shown as a dash, never as zero.
 function figure(value, digits) {
   if (value === undefined || value === null) return '–';
   return digits === undefined ? String(value) : Number(value).toFixed(digits);
@@ -45,7 +45,7 @@ function link(text, address) {
   return node;
 }
 
-// ---- the API, as who is signed in ----
+// ---- requests to the API, with the session of the user ----
 
 const RIGHTS = ['read', 'run', 'write', 'admin'];
 const session = { csrf: '', rights: null };
@@ -56,7 +56,7 @@ async function loadSession() {
   session.rights = found.user ? found.user.rights : null;
 }
 
-// With an API key instead of a session the API alone knows.
+// With an API key instead of a session the page does not know the rights; the API checks them.
 function may(right) {
   return !session.rights || RIGHTS.indexOf(session.rights) >= RIGHTS.indexOf(right);
 }
@@ -83,7 +83,7 @@ async function api(method, path, body) {
   return found;
 }
 
-// All records of a listing, page by page.
+// Read all records of a listing, page by page.
 async function all(path, member) {
   const records = [];
   for (let total = 1; records.length < total;) {
@@ -109,7 +109,7 @@ function complain(error, form) {
   }
 }
 
-// What is done while a button is pressed; it can be pressed again afterwards.
+// Disable a button while its action runs.
 async function during(button, work, form) {
   button.disabled = true;
   for (const input of form ? form.elements : []) input.removeAttribute('aria-invalid');
@@ -128,7 +128,7 @@ function button(text, work, className) {
   return node;
 }
 
-// What cannot be taken back asks again.
+// Actions that cannot be undone ask for confirmation.
 function buttonTwice(text, work) {
   const node = button(text, () => {
     if (node.textContent === text) {
@@ -155,7 +155,7 @@ function onSubmit(id, work) {
   });
 }
 
-// Named inputs of a form; what is empty is left out, a box that is ticked is 1.
+// Read the named inputs of a form. Empty ones are left out, a checked box is 1.
 function values(form) {
   const found = {};
   for (const input of form.elements) {
@@ -189,7 +189,7 @@ function options(select, entries, first) {
   select.replaceChildren(...nodes);
 }
 
-// Load, draw, and say so: tests and people know that a page is whole.
+// Load and draw, then set data-drawn: the page is complete.
 async function startPage(draw) {
   try {
     await loadSession();

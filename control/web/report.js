@@ -1,14 +1,14 @@
 'use strict';
-// Draws one run from the JSON that stands beside the page (PAGE/data). Every
-// text goes in through textContent: nothing a peer sent can become markup.
+// Draws a run from the JSON at PAGE/data. Texts are inserted through
+// textContent: nothing a peer sent can become markup.
 
 const POLL_MS = 2000;
 const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];
 
-// report.mode=print: everything is open, and the print dialog comes when the run is done.
+// report.mode=print: all sections are open, and the print dialog opens when the run is done.
 const PRINT = new URLSearchParams(location.search).get('mode') === 'print';
 
-// What people look at first stands first; the rest follows by name.
+// These measures come first; the others follow by name.
 const FIRST = ['rtp_mos', 'rtp_jitter', 'rtp_lost_pct', 'rtp_rtt', 'rtp_pkt_per_sec'];
 
 function drawHead(run) {
@@ -38,7 +38,7 @@ function drawHead(run) {
   }));
 }
 
-// A run that failed may start again: this page shows one attempt of it.
+// A failed run may have further attempts: this page shows one of them.
 function drawAttempts(run) {
   const last = run.last_attempt;
   const note = byId('attempts');
@@ -76,12 +76,12 @@ function drawRegistrations(registrations) {
 function path(p) {
   if (!p) return '–';
   if (!p.rtp) return p.reason;
-  // whose server it is that the peer's address belongs to, nobody tells without ICE
+  // without ICE the type of the peer's address is unknown
   const end = (type, address) => (type ? `${type} ${address}` : address);
   return `${p.by}: ${end(p.rtp.local_type, p.rtp.local)} – ${end(p.rtp.remote_type, p.rtp.remote)}`;
 }
 
-// The last answer; where it refuses what we offered, that too (RFC 3261 21.4.13, 21.4.26, 21.6.4).
+// The final response; if it refuses our offer, the offer too (RFC 3261 21.4.13, 21.4.26, 21.6.4).
 function answer(c) {
   const said = `${c.code || ''} ${c.reason || ''}`.trim() || '–';
   if (c.direction !== 'out' || ![415, 488, 606].includes(c.code)) return said;
@@ -89,7 +89,7 @@ function answer(c) {
     + `encryption ${c.media_encryption || 'none'}`;
 }
 
-// A score says nothing without its scale, and whether a standard has the codec's values.
+// A MOS is shown with its scale, and with * if the codec's values are not from a standard.
 function scale(s) {
   const node = element('span', figure(s.mos_scale) + (s.mos_declared ? ' *' : ''));
   if (s.mos_declared) node.title = s.mos_declared;
@@ -279,7 +279,7 @@ function drawEvidence(evidence) {
   ], 'Reported when the agents have finished.');
 }
 
-// The run's own page only: a public link does not lead to files.
+// Not in the public report: files are not public.
 function drawFiles(report) {
   if (!report.artifacts) return;
   const beside = location.pathname.replace(/\/$/, '');
@@ -338,7 +338,7 @@ function drawLadder(messages, omitted) {
   byId('ladder').replaceChildren(...(nodes.length ? nodes : [element('p', 'None recorded.', 'note')]));
 }
 
-// One plot a measure; series are role and direction.
+// One plot for each measure, with one line for each role and direction.
 function plotRows(series) {
   const times = [...new Set(series.flatMap((s) => s.points.map((p) => p.t)))].sort((a, b) => a - b);
   const maps = series.map((s) => new Map(s.points.map((p) => [p.t, p])));
@@ -371,7 +371,7 @@ function drawPlot(parent, measure, series) {
 let plotted = '';
 function drawPlots(series) {
   const signature = JSON.stringify(series.map((s) => [s.role, s.dir, s.measure, s.points.length]));
-  if (signature === plotted) return; // keep a reader's zoom while nothing is new
+  if (signature === plotted) return; // nothing new: keep the zoom
   plotted = signature;
   const plots = byId('plots');
   plots.replaceChildren();

@@ -1,14 +1,14 @@
 'use strict';
 // Scenarios: a form made of the parameters that the controller describes.
 
-// Parameters that are an id of a record: its listing.
+// Listings of the records that parameters refer to by id.
 const LISTS = {
   agentpool_id: ['/agent-pools', 'agent_pools'],
   project_id: ['/projects', 'projects'],
   credential_pool: ['/credential-pools', 'credential_pools'],
   target_pool: ['/targets', 'targets'],
 };
-// What nearly every start needs stands outside of the box.
+// Parameters outside of the folded box: most starts need them.
 const COMMON = ['credential_pool', 'target_pool', 'username', 'password', 'target', 'dial_destination', 'duration',
   'calls', 'report.mode'];
 
@@ -76,7 +76,7 @@ async function start(form) {
   const note = byId('started');
   note.hidden = false;
   note.replaceChildren(element('span', `${scenario.title} was started: `), link(data.session_id, data.report_url),
-    element('span', data.waiting_for ? `. It waits: ${data.waiting_for}.` : ''));
+    element('span', data.waiting_for ? `. It is queued: ${data.waiting_for}.` : ''));
   say('done', `${scenario.title} was started.`);
 }
 

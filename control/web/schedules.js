@@ -58,14 +58,14 @@ async function showOne(id) {
   byId('one').hidden = false;
   byId('one-title').textContent = schedule.name;
   byId('one-next').textContent = schedule.next_times.length
-    ? `Next times (UTC): ${schedule.next_times.join(', ')}` : 'It will not start again.';
+    ? `Next times (UTC): ${schedule.next_times.join(', ')}` : 'There is no further time.';
   fill('history', schedule.history, [
     ['Time (UTC)', (e) => e.due_at],
-    ['Looked at', (e) => e.at],
+    ['Handled (UTC)', (e) => e.at],
     ['', (e) => e.outcome],
     ['', runOf],
     ['', (e) => e.detail || '', 'wide'],
-  ], 'It has not started anything yet.');
+  ], 'It has not started a run yet.');
 }
 
 // ---- form ----
