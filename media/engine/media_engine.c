@@ -102,6 +102,9 @@ static int tables_open(struct media_engine *e)
 	err = slab_new(&e->session_memory, sizeof(struct media_session),
 		       SESSION_CLEARED_BYTES);
 	if (!err)
+		err = socket_pool_new(&e->socket_pool, e->params.port_min,
+				      e->params.port_max);
+	if (!err)
 		err = prompt_cache_new(&e->prompts, e->records_fd,
 				       e->params.realtime);
 	e->dtls.ticking = &e->ticking;
@@ -360,6 +363,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	record_ring_close(&e->audio_records);
 	free(e->sessions);
 	slab_free(e->session_memory);
+	socket_pool_free(e->socket_pool);
 	free(e);
 	return NULL;
 }

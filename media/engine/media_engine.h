@@ -8,6 +8,7 @@
 #include "base/ring.h"
 #include "base/slab.h"
 #include "media/engine/media_session.h"
+#include "media/engine/socket_pool.h"
 #include "media/engine/thread_command.h"
 #include "media/record_ring.h"
 
@@ -44,6 +45,7 @@ struct media_engine {
 	/* loop */
 	struct prompt_cache *prompts;
 	struct slab *session_memory;
+	struct socket_pool *socket_pool;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
 	struct tx_phases phases;

@@ -138,26 +138,65 @@ static int encryption_choose(struct media_session *s,
 	return 0;
 }
 
+static int pair_open(struct media_engine *e, struct socket_pair *ret,
+		     const struct media_addr *bind)
+{
+	const struct media_engine_params *p = &e->params;
+	uint16_t port = media_addr_port(bind);
+	struct socket_pair pair = {.drops = {0}};
+	int err;
+
+	if (!port &&
+	    socket_pool_take(e->socket_pool, ret, bind, clock_mono_ns()))
+		return 0;
+	do {
+		err = socket_pair_bind(
+			pair.fds, pair.addrs, bind, port ? port : p->port_min,
+			port ? (uint16_t)(port + 1) : p->port_max);
+	} while (err == -EADDRINUSE && socket_pool_flush(e->socket_pool) > 0);
+	if (!err)
+		*ret = pair;
+	return err;
+}
+
 static int sockets_open(struct media_session *s, const struct media_addr *bind)
 {
-	const struct media_engine_params *p = &s->engine->params;
-	struct media_addr addrs[SOCKET_COUNT];
-	int fds[SOCKET_COUNT];
-	uint16_t port = media_addr_port(bind);
-	int err = port ? socket_pair_bind(fds, addrs, bind, port,
-					  (uint16_t)(port + 1))
-		       : socket_pair_bind(fds, addrs, bind, p->port_min,
-					  p->port_max);
+	struct socket_pair pair;
+	int err = pair_open(s->engine, &pair, bind);
 
 	if (err)
 		return err;
 	for (int i = 0; i < SOCKET_COUNT; i++) {
-		s->rx.sockets[i].fd = fds[i];
-		s->tx.fds[i] = fds[i];
+		s->rx.sockets[i].fd = pair.fds[i];
+		s->rx.sockets[i].drops = pair.drops[i];
+		s->tx.fds[i] = pair.fds[i];
 	}
-	s->local.rtp = addrs[SOCKET_RTP];
-	s->local.rtcp = addrs[SOCKET_RTCP];
+	s->local.rtp = pair.addrs[SOCKET_RTP];
+	s->local.rtcp = pair.addrs[SOCKET_RTCP];
+	s->any_port = media_addr_port(bind) == 0;
 	return 0;
+}
+
+/* Once RX has read them for the last time another session may use them; with
+ * a NAT the addresses in SDP are not those they are bound to. */
+static void sockets_release(struct media_session *s)
+{
+	const struct socket_pair pair = {
+		.fds = {s->tx.fds[SOCKET_RTP], s->tx.fds[SOCKET_RTCP]},
+		.addrs = {s->local.rtp, s->local.rtcp},
+		.drops = {s->rx.sockets[SOCKET_RTP].drops,
+			  s->rx.sockets[SOCKET_RTCP].drops},
+	};
+
+	if (s->rx.sockets[SOCKET_RTP].fd < 0)
+		return;
+	if (s->any_port && s->stopped && s->nat.mode == MEDIA_NAT_NONE) {
+		socket_pool_give(s->engine->socket_pool, &pair,
+				 clock_mono_ns());
+		return;
+	}
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		close(pair.fds[i]);
 }
 
 /* SSRC, first sequence number and time stamp: RFC 3550 5.1; CNAME: RFC 7022 */
@@ -367,10 +406,7 @@ void session_destroy(struct media_session *s)
 			e->sessions_owned--;
 	}
 	session_nat_release(&s->nat);
-	for (int i = 0; i < SOCKET_COUNT; i++) {
-		if (s->rx.sockets[i].fd >= 0)
-			close(s->rx.sockets[i].fd);
-	}
+	sockets_release(s);
 	commands_release(&s->commands);
 	session_dtls_release(&s->dtls);
 	for (int i = 0; i < SOCKET_COUNT; i++) {

@@ -38,6 +38,7 @@ struct media_session {
 	struct audio_session *audio; /* NULL: nothing is decoded */
 	unsigned audio_wanted;       /* enum media_audio */
 	bool tapped;                 /* TX has no part in it */
+	bool any_port;               /* its sockets' ports were chosen here */
 	struct media_local local;
 	struct prompt *expected; /* NULL: nothing is */
 	void *user;
