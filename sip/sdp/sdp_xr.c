@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "media/params.h"
 
@@ -44,6 +45,11 @@ unsigned sdp_xr_parse(struct span s)
 	}
 }
 
+static int text_add(struct buf *b, const char *text)
+{
+	return buf_add(b, text, strlen(text));
+}
+
 int sdp_xr_write(struct buf *b, unsigned xr)
 {
 	static const struct {
@@ -60,7 +66,7 @@ int sdp_xr_write(struct buf *b, unsigned xr)
 
 	if (!xr)
 		return 0;
-	err = buf_print(b, "a=rtcp-xr:");
+	err = text_add(b, "a=rtcp-xr:");
 	for (size_t i = 0; !err && i < sizeof(items) / sizeof(items[0]); i++) {
 		bool flag = items[i].flag & MEDIA_XR_SUMMARY;
 
@@ -68,11 +74,13 @@ int sdp_xr_write(struct buf *b, unsigned xr)
 			continue;
 		if (flag && in_summary)
 			blank = ",";
-		err = buf_print(b, "%s%s%s", blank,
-				flag && !in_summary ? "stat-summary=" : "",
-				items[i].text);
+		err = text_add(b, blank);
+		if (!err && flag && !in_summary)
+			err = text_add(b, "stat-summary=");
+		if (!err)
+			err = text_add(b, items[i].text);
 		in_summary = flag;
 		blank = " ";
 	}
-	return err ? err : buf_print(b, "\r\n");
+	return err ? err : text_add(b, "\r\n");
 }

@@ -17,6 +17,8 @@ static void test_literal_goes_there_and_back(void **state)
 	} literals[] = {
 		{"192.0.2.7", sizeof(struct sockaddr_in), false},
 		{"0.0.0.0", sizeof(struct sockaddr_in), true},
+		{"255.109.99.100", sizeof(struct sockaddr_in), false},
+		{"10.9.0.200", sizeof(struct sockaddr_in), false},
 		{"2001:db8::1", sizeof(struct sockaddr_in6), false},
 		{"::", sizeof(struct sockaddr_in6), true},
 	};
