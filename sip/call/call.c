@@ -68,7 +68,7 @@ static void call_destructor(void *arg)
 	originator_unref(call->origin);
 }
 
-/* @return -EBUSY: not now */
+/* Refresh the session. @return 0; -ENOTCONN; -EBUSY: try again later */
 static int session_refresh(void *arg)
 {
 	struct sip_call *call = arg;
@@ -191,7 +191,7 @@ struct dialog *call_dialog(const struct sip_call *call,
 
 static void end_handler(void *arg)
 {
-	call_close(arg); /* what still runs ends by itself */
+	call_close(arg); /* a transaction that still runs ends by itself */
 }
 
 static void call_bye_send(struct sip_call *call);

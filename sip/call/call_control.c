@@ -133,7 +133,8 @@ void call_acknowledged(const struct call_table *table,
 		uas_ack(call, msg);
 }
 
-/* A call whose INVITE the response answers, by whatever branch. */
+/* The call sent the INVITE that this response answers, whichever branch
+ * answered it. */
 static bool branch_handler(struct le *le, void *arg)
 {
 	const struct sip_call *call = le->data;
@@ -243,8 +244,8 @@ int native_call_play(struct sip_call *call, const char *path, int64_t ns)
 	return -ENOTSUP;
 }
 
-/* What runs on the wire (BYE, CANCEL, an unacknowledged 2xx) is finished in
- * the background; it holds the memory until then. */
+/* A BYE, a CANCEL or a 2xx without ACK is completed in the background; its
+ * transaction keeps the memory of the call until then. */
 struct sip_call *native_call_free(struct sip_call *call)
 {
 	if (!call)

@@ -7,7 +7,8 @@
 #include "sip/message/message.h"
 #include "sip/sdp/sdp_crypto.h"
 
-/* Events a call keeps for a handler that has not come yet. */
+/* Events that are queued for a handler that is not set yet; more are
+ * dropped. */
 #define CALL_EVENTS_MAX 64
 
 static void media_destructor(void *arg)
@@ -59,7 +60,7 @@ static void event_report(struct call_events *events, struct call_event *event)
 	events->handler(events->call, event->event, &info, events->arg);
 }
 
-/* Handlers run from here alone. */
+/* The only place that calls the handler. */
 static void events_deliver(void *arg)
 {
 	struct call_events *events = arg;

@@ -50,11 +50,11 @@ struct reliable {
 	struct mono_timer tmr_end;
 };
 
-/* What the files above call.c do for it. */
+/* Functions of the files above call.c that call.c calls. */
 struct call_handlers {
-	/* SIP_CALL_CLOSED follows: a transfer that has no end yet fails */
+	/* SIP_CALL_CLOSED follows: a transfer under way fails */
 	void (*closing_h)(struct sip_call *call);
-	/* BYE is sent, or the call is over: end what else runs in its dialog */
+	/* BYE is sent, or the call is over: end other requests in its dialog */
 	void (*stop_h)(struct sip_call *call);
 	/* Refresh the session. @return 0; -EBUSY: try again; -errno */
 	int (*refresh_h)(struct sip_call *call);
@@ -125,7 +125,7 @@ struct call_session {
 /* reinvite.c: our re-INVITE */
 struct call_reinvite {
 	bool pending;
-	bool unchanged; /* offers what is in force */
+	bool unchanged; /* offers the present state */
 	bool hold;
 	bool retried;   /* after a 491 */
 	bool refreshes; /* for the session timer: no event */
@@ -175,7 +175,10 @@ struct sip_call {
 /* ---- call.c ---- */
 
 /**
+ * Make a call; released with mem_deref().
+ * @param user      of its account; borrowed as long as the account lives
  * @param outgoing  we send the INVITE
+ * @param handlers  not copied
  * @return 0; -ENOMEM
  */
 int call_new(struct sip_call **ret, const struct call_user *user, bool outgoing,
@@ -197,19 +200,18 @@ int call_contact_handler(enum sip_transp tp, const struct sa *src,
 /** End an established call by BYE; how is set by call_set_end() before. */
 void call_bye(struct sip_call *call);
 /**
- * The 2xx is acknowledged, offer and answer are over: the call is up, or ends
- * at once.
+ * The 2xx is acknowledged, offer and answer are complete: the call is up, or is
+ * ended at once.
  * @param local    our ACK did it, not the peer's
  * @param code     of the response that decided, or 0
- * @param refusal  why the call cannot be; NULL: it can
+ * @param refusal  why the call fails; NULL: it is up
  * @return its event; NULL: it ends, or there is no memory
  */
 struct call_event *call_established(struct sip_call *call, bool local,
 				    uint16_t code, const char *refusal);
 /** Its dialog is set: messages find it by its Call-ID from now on. */
 void call_register(struct sip_call *call);
-/** How long to wait before an offer that was answered 491 is repeated (RFC 3261
- * 14.1), in ms. */
+/** The wait before an offer that got 491 is sent again (RFC 3261 14.1), in ms. */
 uint32_t call_glare_ms(const struct sip_call *call);
 
 #endif

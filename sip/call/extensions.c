@@ -8,8 +8,7 @@
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
 
-/* With it a response may be acknowledged, a session may expire, a call may
- * take another one's place. */
+/* Option tags (RFC 3262, RFC 4028). */
 #define TAG_100REL "100rel"
 #define TAG_TIMER  "timer"
 
@@ -87,7 +86,7 @@ static bool require_handler(const struct sip_hdr *hdr,
 	       mbuf_printf(refusal->mb, "Unsupported: %r\r\n", &hdr->val) != 0;
 }
 
-/* What is required of us and we do not do (8.2.2.3). */
+/* Refuse option tags in Require that we do not support (8.2.2.3). */
 static bool refuse_420(struct transaction_layer *layer,
 		       const struct sip_msg *msg,
 		       const struct sip_call_options *options)
@@ -139,7 +138,8 @@ bool extensions_refuse(struct transaction_layer *layer,
 	if (sip_msg_hdr_count(msg, SIP_HDR_REQUIRE) &&
 	    refuse_420(layer, msg, options))
 		return true;
-	/* RFC 3262 section 3: we want reliable responses, they cannot. */
+	/* RFC 3262 section 3: we require reliable provisional responses, the
+	 * peer does not support them. */
 	if (!options || options->prack != SIP_PRACK_REQUIRED ||
 	    pl_strcmp(&msg->met, "INVITE") || pl_isset(&msg->to.tag) ||
 	    extensions_has(msg, SIP_HDR_SUPPORTED, TAG_100REL) ||

@@ -7,7 +7,8 @@
 #include "sip/dialog/originator.h"
 #include "sip/message/digest.h"
 
-/* Other branches of an INVITE that are ended; more are left alone. */
+/* Further branches whose 2xx we acknowledge and end by BYE; a 2xx of more
+ * branches is ignored. */
 #define CALL_FORKS_MAX 16
 
 /*
@@ -121,7 +122,8 @@ void fork_answered(struct call_branches *branches,
 	{
 		fork = le->data;
 		if (dialog_match(fork->dialog, msg)) {
-			ack_send(fork); /* the first one was lost */
+			ack_send(
+				fork); /* the 2xx came again: our ACK was lost */
 			return;
 		}
 	}
@@ -137,7 +139,8 @@ void fork_answered(struct call_branches *branches,
 
 /* ---- early dialogs ---- */
 
-/* Branches of an INVITE whose early dialogs are known. */
+/* Early dialogs of an INVITE; provisional responses of more branches make
+ * none. */
 #define CALL_EARLY_MAX 16
 
 static void early_destructor(void *arg)

@@ -76,8 +76,8 @@ static void answer_event(struct sip_call *call, const char *method,
 			       "no answer");
 }
 
-/* 408 and 481, or no answer, end a dialog (RFC 3261 12.2.1.2); a NOTIFY that
- * is refused so ends its subscription alone (RFC 5057 5.1). */
+/* 408, 481 and no response end the dialog (RFC 3261 12.2.1.2); for a NOTIFY
+ * they end only its subscription (RFC 5057 5.1). */
 static bool ends_dialog(const struct inner *inner, const struct sip_msg *msg)
 {
 	return strcmp(inner->method, "NOTIFY") != 0 &&
@@ -129,7 +129,7 @@ static int inner_send(struct inner *inner)
 	};
 	struct sip_call *call = inner->call;
 
-	/* The finished request releases itself. */
+	/* a request that has its final response releases itself */
 	inner->req = NULL;
 	return dialog_send(&inner->req, call->origin, call->dialog,
 			   call->digest, &request);
@@ -165,8 +165,8 @@ int in_dialog_send(struct sip_call *call, const char *method,
 	return err;
 }
 
-/* Digits by INFO; whatever else an INFO carries is taken without a word (RFC
- * 6086 section 4.2.2 leaves that to the receiver). */
+/* A DTMF digit in an INFO is reported; other bodies are accepted and ignored
+ * (RFC 6086 section 4.2.2 leaves that to the receiver). */
 void info_received(struct sip_call *call, const struct sip_msg *msg)
 {
 	const struct sip_hdr *type = sip_msg_hdr(msg, SIP_HDR_CONTENT_TYPE);
@@ -257,7 +257,8 @@ static void prack_response(int err, const struct sip_msg *msg, void *arg)
 	    digest_challenge(call->digest, msg) == 0 &&
 	    prack_transmit(prack) == 0)
 		return;
-	/* Whatever else comes: the INVITE's own answer is what counts. */
+	/* any other response is ignored: the final response to the INVITE
+	 * decides about the call */
 	mem_deref(prack);
 }
 

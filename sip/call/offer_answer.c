@@ -48,7 +48,7 @@ int native_call_relocate(struct sip_call *call, const struct media_local *media)
 	return offer_answer_local_set(call, media);
 }
 
-/* The text of a description behind its o= line, which has the version. */
+/* The part of a description after its o= line, which has the version. */
 static const char *behind_origin(const struct buf *sdp)
 {
 	const char *text = sdp->data ? strstr(sdp->data, "\r\ns=") : NULL;
@@ -67,7 +67,8 @@ static int draft_write(struct sip_call *call, struct sdp_draft *draft)
 	draft->version = call->session.version;
 	draft->frame = call->session.remote;
 	err = sdp_write(&text, draft);
-	/* The version counts what differs (RFC 3264 section 8). */
+	/* the version is increased only if the description changes (RFC 3264
+	 * section 8) */
 	if (!err && call->session.sdp.used &&
 	    strcmp(behind_origin(&text), behind_origin(&call->session.sdp)) !=
 		    0) {
@@ -89,13 +90,14 @@ enum media_direction offer_answer_wanted(const struct sip_call *call, bool held)
 {
 	enum media_direction base = call->session.local.direction;
 
-	/* RFC 3264 8.4: what only receives becomes inactive. */
+	/* RFC 3264 8.4: to hold a recvonly stream it becomes inactive */
 	return sdp_direction(sdp_sends(base) &&
 				     !(held && call->session.held_by_peer),
 			     sdp_receives(base) && !held);
 }
 
-/* To an offer: what the peer holds, or not any more, stands in that. */
+/* The direction that we answer an offer with; whether the peer holds us is
+ * in the peer's offer. */
 static enum media_direction willing(const struct sip_call *call)
 {
 	enum media_direction base = call->session.local.direction;
@@ -196,7 +198,7 @@ static bool is_speech(const struct media_codec *codec)
 	       strcasecmp(codec->name, MEDIA_NOISE_NAME) != 0;
 }
 
-/* "the peer's G729, GSM" for the one who reads the reason */
+/* The reason names the codecs of the peer: "the peer's SDP has G729, GSM" */
 static void no_codec_reason(char *reason, const struct sdp *sdp)
 {
 	size_t used = 0;
@@ -269,7 +271,7 @@ static void unusable_reason(char *reason, const struct sdp *sdp,
 	else
 		str_print(reason, REASON_BYTES,
 			  "the peer's SDP has no audio over RTP");
-	/* what a peer sent stands in it */
+	/* the reason quotes what the peer sent: no control characters */
 	for (; *reason; reason++) {
 		if ((unsigned char)*reason < 0x20)
 			*reason = '?';
@@ -285,7 +287,7 @@ int offer_answer_no_audio(const struct sip_call *call, char *reason)
 	return err;
 }
 
-/* Of an address that is settled, by the routes of this host. */
+/* Check that the routes of this host lead to a negotiated address. */
 static int route_of(const struct sip_call *call, const struct media_addr *to,
 		    const char *what, char *reason)
 {
@@ -307,7 +309,8 @@ static int route_of(const struct sip_call *call, const struct media_addr *to,
 	return -EHOSTUNREACH;
 }
 
-/* Will the kernel take what we send? ICE finds its way itself. */
+/* Check that this host has a route for our media; with ICE the candidate
+ * pairs are checked instead. */
 static int route_check(const struct sip_call *call,
 		       const struct media_negotiated *deal, char *reason)
 {
@@ -387,7 +390,7 @@ int offer_answer_accept(struct sip_call *call, char *reason)
 
 static bool addr_same(const struct media_addr *a, const struct media_addr *b)
 {
-	/* sdp.c makes them from all-zero ones: no stray bytes */
+	/* sdp.c zeroes the addresses first: padding compares equal */
 	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
 }
 
@@ -437,8 +440,8 @@ void offer_answer_event_media(struct sip_call *call, struct call_event *event)
 		call_event_media(event, &call->session.media);
 }
 
-/* Where our own description says that we send nothing, the peer's direction is
- * the only one it may answer with (RFC 3264 6.1): that is no hold. */
+/* If our description does not send, the peer must not receive (RFC 3264
+ * 6.1): that is no hold. */
 static void hold_event(struct sip_call *call, int64_t mono_ns)
 {
 	if (sdp_sends(call->session.local.direction))
@@ -448,7 +451,7 @@ static void hold_event(struct sip_call *call, int64_t mono_ns)
 			   false, mono_ns);
 }
 
-/* A peer that receives nothing holds us (RFC 3264 8.4). */
+/* A peer whose description does not receive holds us (RFC 3264 8.4). */
 void offer_answer_hold_events(struct sip_call *call, int64_t mono_ns)
 {
 	bool held = !sdp_receives(call->session.remote->direction) ||

@@ -12,9 +12,10 @@
 struct call_event;
 struct sip_call;
 
-/** What our next offer or answer says; copied. @return 0; -EINVAL */
+/** Set the media of our next offer or answer; copied. @return 0; -EINVAL */
 int offer_answer_local_set(struct sip_call *call,
 			   const struct media_local *media);
+/** Make our offer, in call->session.sdp. @return 0; -errno */
 int offer_answer_new_offer(struct sip_call *call,
 			   enum media_direction direction);
 /**
@@ -57,8 +58,9 @@ int offer_answer_offered(struct sip_call *call, const struct sip_msg *msg,
 			 char *reason);
 /** The answer of offer_answer_offered() was sent: the events. */
 void offer_answer_answered(struct sip_call *call);
-/** What is settled differs from what was reported. */
+/** The negotiated media differ from those reported last. */
 bool offer_answer_news(const struct sip_call *call);
+/** Add the negotiated media to an event, if they have not been reported yet. */
 void offer_answer_event_media(struct sip_call *call, struct call_event *event);
 /** The peer's description was taken: SIP_CALL_HELD or SIP_CALL_RESUMED if that
  * changes whether the peer holds us. Before the call is established the state
@@ -67,6 +69,7 @@ void offer_answer_hold_events(struct sip_call *call, int64_t mono_ns);
 /** SIP_CALL_ESTABLISHED was told: SIP_CALL_HELD follows if the peer's first
  * offer or answer holds us. */
 void session_established(struct sip_call *call);
+/** The direction of our next offer. @param held  by us */
 enum media_direction offer_answer_wanted(const struct sip_call *call,
 					 bool held);
 

@@ -8,7 +8,7 @@
 #include "sip/message/message.h"
 #include "sip/message/text.h"
 
-/* Targets a call knows, tried and not yet. */
+/* Targets of a call, tried or not; further contacts are ignored. */
 #define TARGETS_MAX 32
 
 /* A target of the call (RFC 3261 8.1.3.4). */
@@ -68,7 +68,7 @@ static int target_new(struct target **ret, const struct pl *uri)
 	return 0;
 }
 
-/* Behind those with the same or a higher q. */
+/* Insert after the targets with the same or a higher q. */
 static void target_insert(struct list *list, struct target *target)
 {
 	struct le *le = list_head(list);
@@ -93,7 +93,8 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	    (pl_strcasecmp(&addr.uri.scheme, "sip") &&
 	     pl_strcasecmp(&addr.uri.scheme, "sips")))
 		return false;
-	/* What stands behind '?' are headers, not ours to copy unseen. */
+	/* the headers part of a URI (after '?') is not copied into our
+	 * INVITE */
 	if (addr.uri.headers.l)
 		addr.auri.l = (size_t)(addr.uri.headers.p - addr.auri.p);
 	if (known(&r->tried, &addr.auri) || known(&r->targets, &addr.auri) ||

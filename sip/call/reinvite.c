@@ -27,7 +27,7 @@ void reinvite_stop(struct sip_call *call)
 {
 	mono_timer_cancel(&call->reinvite.tmr);
 	call->reinvite.pending = false;
-	/* Of an INVITE that began the call the answer is awaited. */
+	/* the response to the INVITE that began the call is still needed */
 	if (call->uac.request && call->session.hold_known) {
 		call->uac.request = mem_deref(call->uac.request);
 		mem_deref(call);
@@ -58,7 +58,7 @@ static void retry_handler(void *arg)
 		reinvite_failed(call, 0, "the re-INVITE could not be sent");
 }
 
-/* Both sides asked at once. */
+/* 491: both sides sent an offer at the same time (RFC 3261 14.1). */
 static void glare(struct sip_call *call)
 {
 	call->reinvite.retried = true;
@@ -167,7 +167,7 @@ static int reinvite_send(struct sip_call *call)
 	};
 	int err;
 
-	/* An offer of the peer may have come in between. */
+	/* the peer may have changed the session since our last try */
 	err = offer_answer_new_offer(
 		call, offer_answer_wanted(call, call->reinvite.hold));
 	if (!err)
@@ -227,7 +227,7 @@ static void refuse(struct sip_call *call, const struct sip_msg *msg,
 	(void)server_transaction_reply(NULL, call->sip, msg, code, phrase);
 }
 
-/* The peer's offer, or the wish for ours. */
+/* Answer the peer's offer; a re-INVITE without one gets our offer. */
 static int reinvite_describe(struct sip_call *call, const struct sip_msg *msg,
 			     char *reason)
 {

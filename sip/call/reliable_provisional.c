@@ -14,7 +14,8 @@
 #include "sip/transaction/retransmit.h"
 #include "sip/transaction/server_transaction.h"
 
-/* Provisional responses that wait for a PRACK. */
+/* Provisional responses that wait until the PRACK for the one before has
+ * come. */
 #define PRACK_QUEUE_MAX 8
 
 #define WAIT_MS ((uint64_t)64 * SIP_T1)
@@ -148,7 +149,7 @@ int reliable_send(struct sip_call *call, uint16_t code,
 	return 0;
 }
 
-/* The next response that was held back, or the answer. */
+/* Send the next queued response, then the 2xx if it was asked for. */
 static void go_on(struct sip_call *call)
 {
 	struct reliable *r = &call->reliable;
@@ -214,7 +215,7 @@ static void answer_received(struct sip_call *call, const struct sip_msg *msg)
 		return;
 	}
 	warning_refuse(NULL, call->sip, msg, err, reason);
-	/* the type of the INVITE's own body was not the fault */
+	/* the body type of the INVITE itself was fine: no 415 */
 	warning_refuse(&call->uas.transaction, call->sip, call->uas.invite,
 		       err == -EPROTONOSUPPORT ? -EBADMSG : err, reason);
 	call_set_end(call, SIP_END_REJECTED, true, 488, reason);

@@ -12,9 +12,17 @@ struct sip_call;
 
 /** The INVITE and our options ask for reliable responses. */
 bool reliable_wanted(const struct sip_call *call);
+/** A PRACK of the peer: answer it, go on with the next response. */
 void reliable_received(struct sip_call *call, const struct sip_msg *msg);
+/** The call ends: nothing is sent again, what is queued is dropped. */
 void reliable_stop(struct sip_call *call);
-/** Send now, or when the PRACK for the one before came. */
+/**
+ * Send a provisional response reliably, now or when the PRACK for the one before
+ * has come.
+ * @param media   makes our offer or answer; or NULL
+ * @param reason  REASON_BYTES, why the offer is unusable
+ * @return 0; -EBUSY: too many are queued; -ENOMEM; -errno
+ */
 int reliable_send(struct sip_call *call, uint16_t code,
 		  const struct media_local *media, char *reason);
 

@@ -8,13 +8,13 @@
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
 
-/* RFC 4028 section 4: nobody has to accept less. */
+/* RFC 4028 section 4: the least Min-SE. */
 #define MIN_SE_S 90
 
-/* 422 responses after which a request is repeated. */
+/* After this many 422 responses a request is not repeated any more. */
 #define RAISES_MAX 5
 
-/* A refresh, or a BYE, that cannot be sent yet is tried again after this. */
+/* Wait before a refresh or a BYE that could not be sent is tried again. */
 #define BUSY_MS 1000
 
 struct expires {
@@ -123,7 +123,7 @@ bool session_timer_asked(struct session_timer *t, struct transaction_layer *sip,
 			own_min_s(t));
 		return false;
 	}
-	/* What is asked for may be lowered, but not below the Min-SE. */
+	/* The UAS may lower the interval, but not below Min-SE. */
 	t->interval_s = t->options->session_timer_s;
 	if (asked.given && asked.s < t->interval_s)
 		t->interval_s = asked.s;

@@ -28,8 +28,9 @@
 
 /* ---- we refer ---- */
 
-/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N); then the
- * notifier says for how long it goes on, and what it may say at most. */
+/* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N); each
+ * NOTIFY then says how long the subscription lasts, of which we wait at most
+ * NOTIFY_MAX_S. */
 #define NOTIFY_WAIT_S 32
 #define NOTIFY_MAX_S  300
 
@@ -110,7 +111,7 @@ static void refer_answered(struct sip_call *call, const char *method,
 		return;
 	}
 	msg_line(reason, sizeof(reason), msg);
-	/* A NOTIFY may have overtaken the 202. */
+	/* a NOTIFY with a later status may have overtaken the 202 */
 	if (msg->scode >= 300 || call->refer.code < 200)
 		transfer_note(call, msg->scode, reason);
 	if (msg->scode >= 300) {
@@ -219,7 +220,7 @@ static int replaces_uri(char **ret, const struct sip_call *other)
 	char text[REPLACES_BYTES];
 	struct pl pl;
 
-	/* as the other side of the dialog sees it */
+	/* the tags from the peer's side of the dialog */
 	if (re_snprintf(text, sizeof(text), "%s;to-tag=%s;from-tag=%s",
 			dialog_callid(dialog), dialog_remote_tag(dialog),
 			dialog_local_tag(dialog)) < 0)
@@ -333,14 +334,14 @@ static bool match_handler(struct le *le, void *arg)
 	return false;
 }
 
-/* RFC 3891 section 3 @return 0, else the answer that refuses it */
+/* RFC 3891 section 3. @return 0; else the status that refuses the INVITE */
 static uint16_t replaceable(const struct sip_call *old,
 			    const struct replaces_header *r)
 {
 	switch (old->state) {
 	case CALL_INVITING:
 		return 0;
-	case CALL_INCOMING: /* an early dialog that we did not begin */
+	case CALL_INCOMING: /* an early dialog that the peer began */
 		return 481;
 	case CALL_ACCEPTED:
 	case CALL_UP:

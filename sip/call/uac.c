@@ -73,7 +73,7 @@ void uac_sent(struct sip_call *call, int64_t mono_ns)
 		call_event(&call->events, SIP_CALL_LOCAL_SDP, true, mono_ns);
 }
 
-/* The ACK is filled in behind this; kept for a repeated 2xx. */
+/* Keep the ACK, which is completed after this handler, for a repeated 2xx. */
 static int ack_send_handler(enum sip_transp tp, const struct sa *src,
 			    const struct sa *dst, struct mbuf *mb, void *arg)
 {
@@ -204,9 +204,10 @@ int uac_dial(struct sip_call **ret, const struct call_user *user,
 
 /* ---- the responses to our INVITE ---- */
 
-/* The SDP of a provisional response: an answer, even if it may be lost
- * (13.2.1), or the offer we left to the peer, which must be reliable.
- * @return 1: our answer stands in call->session.sdp */
+/* Take the SDP of a provisional response: the answer to our offer (13.2.1,
+ * also if the response is not reliable), or the peer's offer if our INVITE
+ * had none, which only a reliable response may carry. @return 1: our answer
+ * is in call->session.sdp; 0 */
 static int early_describe(struct sip_call *call, struct early *early,
 			  const struct sip_msg *msg, bool reliable)
 {
@@ -238,7 +239,8 @@ static int early_describe(struct sip_call *call, struct early *early,
 	return r;
 }
 
-/* @return false: it came before, or one before it is missing (RFC 3262 4) */
+/* @return false: the response is repeated, or an earlier one is missing (RFC
+ * 3262 section 4) */
 static bool in_sequence(struct early *early, const struct sip_msg *msg)
 {
 	uint32_t rseq = pl_u32(&sip_msg_hdr(msg, SIP_HDR_RSEQ)->val);
@@ -250,7 +252,7 @@ static bool in_sequence(struct early *early, const struct sip_msg *msg)
 	return true;
 }
 
-/* @return false: it counts for nothing */
+/* @return false: the response is ignored */
 static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
 {
 	struct early *early = early_take(&call->branches, call->dialog, msg);
@@ -258,7 +260,7 @@ static bool provisional_take(struct sip_call *call, const struct sip_msg *msg)
 	int answer;
 
 	if (!early)
-		return true; /* no dialog: a state alone */
+		return true; /* it makes no dialog, but is reported */
 	if (reliable && !in_sequence(early, msg))
 		return false;
 	answer = early_describe(call, early, msg, reliable);
@@ -312,8 +314,8 @@ static int early_answer_take(struct sip_call *call, struct early *early,
 	return 0;
 }
 
-/* @return 1: the ACK must have our answer; 0; or -errno with the reason why
- * the call cannot be */
+/* @return 1: the ACK must carry our answer; 0; -errno with the reason why
+ * the call fails */
 static int answer_take(struct sip_call *call, struct early *early,
 		       const struct sip_msg *msg, char *reason)
 {
@@ -374,7 +376,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
-	if (call->state == CALL_ENDING) { /* it crossed our CANCEL */
+	if (call->state == CALL_ENDING) { /* the 2xx crossed our CANCEL */
 		(void)uac_ack(call, msg->cseq.num, NULL);
 		call->state = CALL_UP;
 		call_bye(call);

@@ -20,8 +20,9 @@ int uac_dial(struct sip_call **ret, const struct call_user *user,
 	     const struct call_handlers *handlers);
 /** Send the ACK to a 2xx. @param sdp  our answer to an offer in the 2xx, or NULL */
 int uac_ack(struct sip_call *call, uint32_t cseq, const struct buf *sdp);
+/** Send the INVITE of the call. @return 0; -errno */
 int uac_invite(struct sip_call *call);
-/** What comes back on it: a sip_resp_h. @param arg  the call */
+/** Its responses: a sip_resp_h. @param arg  the call */
 void uac_response(int err, const struct sip_msg *msg, void *arg);
 /** An INVITE of the call is about to be handed to the socket. */
 void uac_sent(struct sip_call *call, int64_t mono_ns);
@@ -29,8 +30,9 @@ void uac_sent(struct sip_call *call, int64_t mono_ns);
  * response handler lets go of the call. @return 0; -errno */
 int uac_invite_send(struct sip_call *call,
 		    struct dialog_request_params *request);
-/** Give the INVITE up; how must have been set by call_set_end(). */
+/** Cancel the INVITE; the call ends as call_set_end() has set it before. */
 void uac_cancel(struct sip_call *call);
+/** A repeated 2xx: send its ACK again. */
 void uac_ack_again(struct sip_call *call, const struct sip_msg *msg);
 
 #endif

@@ -32,7 +32,7 @@ static void cancel_handler(void *arg)
 {
 	struct sip_call *call = arg;
 
-	/* libre has answered the CANCEL itself. */
+	/* the CANCEL itself is answered already */
 	(void)server_transaction_reply(&call->uas.transaction, call->sip,
 				       call->uas.invite, 487,
 				       "Request Terminated");
@@ -73,7 +73,7 @@ static int incoming_make(struct sip_call **ret, const struct call_user *user,
 	return 0;
 }
 
-/* The offer, or the wish for ours. @return 0; -errno with the reason */
+/* Read the offer; an INVITE may have none. @return 0; -errno with the reason */
 static int offer_take(struct sip_call *call, const struct sip_msg *msg,
 		      char *reason)
 {
@@ -105,9 +105,8 @@ static bool invite_take(struct sip_call *call, const struct sip_msg *msg)
 	return !err;
 }
 
-/* An INVITE that cannot be answered is a call that came and failed: its
- * account is told of it, may refuse it with a code of its own, and hears of
- * its end. */
+/* An INVITE with an unusable offer is still reported as an incoming call:
+ * the account may refuse it with its own code, and gets SIP_CALL_CLOSED. */
 static void offer_refuse(struct sip_call *call, int err, const char *reason)
 {
 	mem_ref(call);
@@ -175,7 +174,7 @@ void uas_stop_timers(struct sip_call *call)
 	if (!call->uas.ok_mb)
 		return;
 	call->uas.ok_mb = mem_deref(call->uas.ok_mb);
-	mem_deref(call); /* the reference of the wait for ACK */
+	mem_deref(call); /* the reference that the wait for ACK held */
 }
 
 static void no_ack_handler(void *arg)
@@ -191,7 +190,7 @@ static void no_ack_handler(void *arg)
 	mem_deref(call);
 }
 
-/* 200 to INVITE or re-INVITE, repeated until its ACK (13.3.1.4). */
+/* 200 to INVITE or re-INVITE, retransmitted until its ACK comes (13.3.1.4). */
 int uas_accept(struct sip_call *call, const struct sip_msg *msg, bool sdp)
 {
 	struct mbuf *mb = NULL;
@@ -244,7 +243,8 @@ static void answer_events(struct sip_call *call, bool sdp)
 	}
 }
 
-/* Our part of offer/answer, if a provisional response did not have it. */
+/* Make our offer or answer for the 2xx, unless a provisional response had
+ * it. */
 static int answer_describe(struct sip_call *call, char *reason)
 {
 	enum media_direction direction = call->session.local.direction;
@@ -315,8 +315,8 @@ static int ack_answer(struct sip_call *call, const struct sip_msg *msg,
 		call, msg, "the ACK has no SDP to answer our offer", reason);
 }
 
-/* A proxy may let a re-INVITE overtake the ACK: the peer has our 2xx then
- * (RFC 5407 3.1.5), and its ACK means nothing more. */
+/* A re-INVITE may overtake the ACK (RFC 5407 3.1.5): the peer has our 2xx,
+ * so the call is up; the ACK is not needed any more. */
 void uas_ack_overtaken(struct sip_call *call)
 {
 	struct call_event *event;
@@ -366,7 +366,7 @@ void uas_bye(struct sip_call *call, const struct sip_msg *msg)
 		call_set_end(call, SIP_END_REMOTE, false, 0,
 			     "hung up by the peer");
 	} else {
-		goto out; /* BYE crossed ours: the answer to it closes */
+		goto out; /* the BYE crossed ours: the response to ours closes the call */
 	}
 	call->end.mono_ns = transport_received_ns(call->transport);
 	uas_stop_timers(call);
@@ -375,7 +375,7 @@ out:
 	mem_deref(call);
 }
 
-/* Responses to INVITE, but for when its 2xx is due. */
+/* ---- responses to INVITE ---- */
 
 #define CONTACTS_MAX 8
 
@@ -470,7 +470,8 @@ static int progress(struct sip_call *call, uint16_t code,
 {
 	int sdp;
 
-	/* The first reliable one would have to carry our offer then. */
+	/* without an offer and our media no reliable one: it would have to
+	 * carry our offer */
 	if (reliable_wanted(call) &&
 	    (call->session.remote || media || call->reliable.answered))
 		return reliable_send(call, code, media, reason);
@@ -554,7 +555,8 @@ int native_call_reject(struct sip_call *call, uint16_t code, const char *reason)
 		return -EINVAL;
 	uas_refuse(call, code, reason ? reason : response_phrase(code));
 	if (!call->events.handler)
-		mem_deref(call); /* nobody adopted it, nobody will */
+		mem_deref(
+			call); /* no handler took the call over: release it here */
 	return 0;
 }
 

@@ -24,11 +24,11 @@
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
 
-/* Both sides asked at once, or the peer is not ready: once more. */
+/* Longest wait before an UPDATE that got 491 or 500 is sent again, once. */
 #define RETRY_MAX_S 10
 
-/* Our UPDATE (RFC 3311); the call has one at a time, which holds a reference
- * to it until it has ended. */
+/* Our UPDATE (RFC 3311), one at a time for each call; it keeps a reference
+ * to the call until it ends. */
 struct update {
 	struct sip_call *call;
 	struct dialog *dialog;
@@ -36,7 +36,7 @@ struct update {
 	struct client_request *req;
 	struct mono_timer tmr;
 	bool offers;
-	bool refreshes; /* for the session timer: nobody else asks */
+	bool refreshes; /* sent by the session timer: no event */
 	bool retried;
 };
 
@@ -64,7 +64,7 @@ bool update_offers(const struct sip_call *call)
 
 void update_stop(struct sip_call *call)
 {
-	/* A transaction that runs ends in the background. */
+	/* a transaction that is under way ends in the background */
 	if (call->update && mono_timer_running(&call->update->tmr))
 		update_end(call->update);
 }
@@ -132,7 +132,7 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 	tell(update, msg->scode, reason);
 }
 
-/* @return 0: it goes on */
+/* @return 0: it was sent again, or will be; -errno: it has failed */
 static int refused(struct update *update, const struct sip_msg *msg)
 {
 	const struct sip_hdr *after = sip_msg_hdr(msg, SIP_HDR_RETRY_AFTER);
@@ -298,7 +298,7 @@ int update_refresh(struct sip_call *call)
 
 /* ---- the peer's ---- */
 
-/* An offer of ours has no answer yet. */
+/* Our offer has no answer yet. */
 static bool ours_is_open(const struct sip_call *call, const struct early *early)
 {
 	if (call->state == CALL_INVITING)
@@ -307,13 +307,14 @@ static bool ours_is_open(const struct sip_call *call, const struct early *early)
 	       call->reliable.offers || call->uas.answer_in_ack;
 }
 
-/* One of theirs has none. */
+/* The peer's offer has no answer yet. */
 static bool theirs_is_open(const struct sip_call *call)
 {
 	return call->state == CALL_INCOMING && !call->reliable.answered;
 }
 
-/* @return 0: the answer stands in call->session.sdp; else it was refused */
+/* @return 0: our answer is in call->session.sdp; -errno: the UPDATE was
+ * refused */
 static int offer_take(struct sip_call *call, struct early *early,
 		      const struct sip_msg *msg)
 {

@@ -9,11 +9,13 @@
 
 struct sip_call;
 
+/** An UPDATE of the peer: answer it. */
 void update_received(struct sip_call *call, const struct sip_msg *msg);
-/** One without an offer, for the session timer. @return 0; -EBUSY; -errno */
+/** Send an UPDATE without an offer, for the session timer. @return 0; -EBUSY; -errno */
 int update_refresh(struct sip_call *call);
 /** Our UPDATE has an offer that is not answered yet. */
 bool update_offers(const struct sip_call *call);
+/** The call ends: an UPDATE that waits to be sent again is dropped. */
 void update_stop(struct sip_call *call);
 
 #endif

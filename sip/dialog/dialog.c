@@ -47,7 +47,8 @@ static void dialog_destructor(void *arg)
 	mem_deref(dialog->headers);
 }
 
-/* The outbound proxy, then what the registrar said (RFC 3608 5). */
+/* A preloaded route set: the outbound proxy, then the Service-Route of the
+ * registrar (RFC 3608 section 5). */
 static int routes_preload(struct dialog *dialog,
 			  const struct originator *origin)
 {
@@ -101,8 +102,8 @@ int dialog_new(struct dialog **ret, const struct originator *origin,
 	return 0;
 }
 
-/* The route set (12.1.1, 12.1.2): as it stands in a request, reversed of a
- * response. */
+/* The route set is in the order of a request (12.1.1), reversed for a
+ * response (12.1.2). */
 static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
 {
 	return route_set_read(&dialog->routes, &dialog->route, msg,
@@ -207,7 +208,7 @@ int dialog_establish(struct dialog *dialog, const struct sip_msg *msg)
 	mem_deref(dialog->remote);
 	dialog->remote = remote;
 	dialog->rtag = rtag;
-	/* From now on the route set and the peer's Contact lead. */
+	/* from now on requests follow the route set and the peer's Contact */
 	dialog->next_hop = mem_deref(dialog->next_hop);
 	return 0;
 }
@@ -297,7 +298,7 @@ const char *dialog_target(const struct dialog *dialog)
 
 void dialog_refresh(struct dialog *dialog, const struct sip_msg *msg)
 {
-	(void)target_take(dialog, msg); /* without a Contact it stays */
+	(void)target_take(dialog, msg); /* without a Contact the target stays */
 }
 
 bool dialog_match(const struct dialog *dialog, const struct sip_msg *msg)
@@ -325,7 +326,7 @@ static const struct header_list *custom_of(const struct originator *origin,
 	return dialog->headers ? dialog->headers : origin->transactions.headers;
 }
 
-/* What every request has, but for what custom headers replace. */
+/* Header fields of every request, unless custom headers replace them. */
 static int common_print(struct mbuf *mb, const struct originator *origin,
 			const struct dialog *dialog, unsigned scopes)
 {
@@ -394,7 +395,7 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 	return err;
 }
 
-/* The next hop a URI names (RFC 3263 4). */
+/* Read the next hop from a URI (RFC 3263 section 4). */
 static int uri_host(struct resolve_host *ret, char *host, size_t size,
 		    const char *text)
 {

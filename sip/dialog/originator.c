@@ -249,7 +249,7 @@ void originator_set_headers(struct originator *origin, struct header_list *list)
 	origin->transactions.headers = list;
 }
 
-/* ---- what its users read ---- */
+/* ---- accessors ---- */
 
 const char *originator_user(const struct originator *origin)
 {

@@ -154,6 +154,6 @@ uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 
 	if (!hdr || re_regex(hdr->val.p, hdr->val.l, "[0-9]+", &number))
 		return otherwise;
-	/* 2^32 - 1 is the most there is (RFC 3261 20.19). */
+	/* the largest value is 2^32 - 1 (RFC 3261 20.19) */
 	return number.l > 9 ? UINT32_MAX : pl_u32(&number);
 }

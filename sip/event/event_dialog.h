@@ -27,26 +27,29 @@ struct event_dialog {
 	bool refers;   /* of a REFER, of no package */
 };
 
-/** The dialog is set: others find it by its Call-ID. */
+/** Set the dialog: requests find it by its Call-ID from now on.
+ * @param dialog  taken over
+ * @return 0; -ENOMEM */
 int event_dialog_init(struct event_dialog *d, struct event_user *user,
 		      struct dialog *dialog);
-/** The same with the dialog that a request of the peer begins. @return 0;
- * -errno */
+/** The same with the dialog that a request of the peer begins. @return 0; -errno */
 int event_dialog_accept(struct event_dialog *d, struct event_user *user,
 			const struct sip_msg *msg);
+/** Release its members, from the destructor of its owner. */
 void event_dialog_release(struct event_dialog *d);
-/** The one a request within a dialog belongs to; not established ones too. */
+/** The event dialog of a request, also if it is not established yet.
+ * @return borrowed; NULL: none */
 struct event_dialog *event_dialog_find(const struct event_table *table,
 				       const struct sip_msg *msg);
 
-/** A request within it. @return 0; -errno */
+/** Send a request within it; one under way is dropped. @return 0; -errno */
 int event_dialog_send(struct event_dialog *d,
 		      const struct dialog_request_params *request);
 
 /**
- * A SUBSCRIBE of the peer within it: is it one, and in order?
- * @param over  there is nothing to refresh any more
- * @return false: it was refused
+ * Check a SUBSCRIBE of the peer within it: Call-ID, tags and CSeq.
+ * @param over  the subscription has ended
+ * @return false: the request was refused
  */
 bool event_dialog_refreshed(struct event_dialog *d, const struct sip_msg *msg,
 			    bool over);
@@ -67,7 +70,7 @@ int event_body(char *dst, size_t size, enum sip_package package,
 	       const struct sip_presence *presence, const struct sip_mwi *mwi,
 	       const char *aor);
 
-/** Seconds of a header; otherwise where it is absent or none. */
+/** Seconds in a header field. @param otherwise  its value without the field */
 uint32_t event_seconds(const struct sip_msg *msg, enum sip_hdrid id,
 		       uint32_t otherwise);
 

@@ -13,7 +13,7 @@
 #include "sip/message/digest.h"
 #include "sip/transaction/server_transaction.h"
 
-/* RFC 3856 6.4, RFC 3842 3.4; longer ones are cut to a day. */
+/* RFC 3856 6.4, RFC 3842 3.4; longer subscriptions are cut to a day. */
 #define EXPIRES_DEFAULT_S 3600
 #define EXPIRES_MAX_S     86400
 
@@ -33,7 +33,8 @@ static uint32_t expires_of(const struct sip_msg *msg)
 	return s < EXPIRES_MAX_S ? s : EXPIRES_MAX_S;
 }
 
-/* 200, then how things are (RFC 6665 4.2.1.2). */
+/* Accept a SUBSCRIBE with 200; a NOTIFY with the state follows (RFC 6665
+ * 4.2.1.2). */
 static void accept_for(struct watcher *w, const struct sip_msg *msg)
 {
 	uint32_t expires_s = expires_of(msg);
@@ -203,7 +204,7 @@ void notifier_end(struct event_user *user)
 		w->ending = WATCHER_END_NORESOURCE;
 		w->d.req = mem_deref(w->d.req);
 		digest_begin(w->d.digest);
-		/* The answer, or none, releases it. */
+		/* the response, or its absence, releases the watcher */
 		if (watcher_notify(w))
 			mem_deref(w);
 	}

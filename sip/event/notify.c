@@ -42,7 +42,7 @@ static int state_read(struct notify *n, const struct sip_msg *msg)
 	return 0;
 }
 
-/* @return 0; else the status that refuses it */
+/* @return 0; else the status that refuses the NOTIFY */
 static uint16_t body_read(struct notify *n, enum sip_package package,
 			  const struct sip_msg *msg)
 {

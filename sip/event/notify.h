@@ -1,5 +1,5 @@
 /**
- * A NOTIFY as it came (RFC 6665 8.2.3): its state and its body.
+ * A received NOTIFY (RFC 6665 8.2.3): its state and its body.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_EVENT_NOTIFY_H
@@ -24,9 +24,9 @@ struct notify {
 };
 
 /**
- * Read it.
+ * Read a NOTIFY; a wrong one is refused.
  * @param n        zeros before, but for unsolicited
- * @param package  it has to be of
+ * @param package  the expected event package
  * @return false: it was refused
  */
 bool notify_read(struct notify *n, struct transaction_layer *layer,

@@ -17,8 +17,8 @@
 #define EXPIRES_MAX_S   86400
 #define ETAG_BYTES      256
 
-/* 412 answers obeyed in a row (RFC 3903 section 4.4): the compositor keeps
- * nothing. */
+/* After this many 412 in a row we do not publish anew (RFC 3903 section
+ * 4.4): the compositor keeps nothing. */
 #define LOST_MAX 3
 
 struct sip_publication {
@@ -31,9 +31,9 @@ struct sip_publication {
 	struct sip_mwi mwi;
 	char etag[ETAG_BYTES]; /* "": the compositor has nothing of ours */
 	uint32_t asked_s;
-	bool raised;     /* by a 423 */
-	unsigned lost;   /* 412 answers in a row */
-	bool refreshing; /* nobody asked for the request under way */
+	bool raised;   /* by a 423 */
+	unsigned lost; /* 412 answers in a row */
+	bool refreshing; /* the request under way is an automatic refresh: no event */
 	bool removing;
 	struct mono_timer tmr; /* refresh, or the end of the removal */
 	sip_publication_h *handler;
@@ -110,10 +110,10 @@ static void published(struct sip_publication *p, const struct sip_msg *msg)
 
 	msg_line(reason, sizeof(reason), msg);
 	if (p->removing) {
-		failed(p, msg, reason); /* it is gone, as it should */
+		failed(p, msg, reason); /* the publication is removed */
 		return;
 	}
-	/* Both are what a 2xx must have (RFC 3903 section 6, step 6). */
+	/* RFC 3903 section 6, step 6: a 2xx has SIP-ETag and Expires */
 	if (!etag || etag->val.l == 0 || etag->val.l >= ETAG_BYTES) {
 		failed(p, msg, "the answer has no SIP-ETag that can be used");
 		return;
@@ -131,7 +131,7 @@ static void published(struct sip_publication *p, const struct sip_msg *msg)
 		tell(p, SIP_PUBLISHED, msg, reason, expires_s);
 }
 
-/* @return 0: it was sent again; else the reason stands in dst */
+/* @return 0: the request was sent again; -errno with the reason in dst */
 static int again(struct sip_publication *p, const struct sip_msg *msg,
 		 bool with_body, char *dst, size_t size)
 {
@@ -147,7 +147,7 @@ static int again(struct sip_publication *p, const struct sip_msg *msg,
 	}
 	if (p->removing)
 		return -EACCES;
-	/* What we refer to is not there any more: from the beginning. */
+	/* 412: the compositor does not know our entity tag: publish anew */
 	if (msg->scode == 412 && p->etag[0] && p->lost < LOST_MAX) {
 		p->lost++;
 		p->etag[0] = '\0';

@@ -1,5 +1,5 @@
 /**
- * A REFER as it came, and the NOTIFY that reports on it (RFC 3515, RFC 4488);
+ * A received REFER, and the NOTIFY that reports on it (RFC 3515, RFC 4488);
  * within calls and outside of them.
  * Thread: the loop's.
  */

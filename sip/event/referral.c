@@ -16,16 +16,16 @@
 #include "sip/message/text.h"
 #include "sip/transaction/server_transaction.h"
 
-/* REFERs outside of dialogs that a user agent carries out at a time. */
+/* Referrals of a user agent at a time; more REFERs get 503. */
 #define REFERRALS_MAX 256
 
-#define EXPIRES_S 180 /* what is said of the implicit subscription */
+#define EXPIRES_S 180 /* Expires of the implicit subscription */
 
-/* The dialog that such a REFER makes is that of its subscription alone. */
+/* The dialog of the REFER is used by its implicit subscription only. */
 struct sip_referral {
 	struct event_dialog d;
 	uint32_t seq; /* CSeq of the REFER, for the Event id */
-	bool silent;  /* nobody wants a NOTIFY, or wants it any more */
+	bool silent;  /* no NOTIFY is wanted, or no more */
 	bool over;    /* a final status was told */
 	uint16_t code;
 	char reason[REASON_BYTES];
@@ -60,7 +60,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && digest_asked(msg) &&
 	    digest_challenge(r->d.digest, msg) == 0 && notify(r) == 0)
 		return;
-	/* RFC 6665 4.2.2: whoever does not take it is no subscriber. */
+	/* RFC 6665 4.2.2: a NOTIFY that is refused ends the subscription */
 	if (err || msg->scode >= 300)
 		r->silent = true;
 }
@@ -190,7 +190,7 @@ void referral_received(struct event_user *user, const struct sip_msg *msg)
 	mem_deref(replaces);
 }
 
-/* It may be refreshed, and given up (RFC 3515 2.4.6 and 2.4.7). */
+/* The subscription may be refreshed and ended (RFC 3515 2.4.6 and 2.4.7). */
 void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg)
 {
 	struct sip_referral *r = (struct sip_referral *)d;

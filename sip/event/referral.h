@@ -13,9 +13,9 @@ struct transaction_layer;
 
 /** A REFER outside of dialogs. @param user  its refer_h is set */
 void referral_received(struct event_user *user, const struct sip_msg *msg);
-/** A SUBSCRIBE within the dialog of one. */
+/** A SUBSCRIBE within the dialog of a referral. */
 void referral_refreshed(struct event_dialog *d, const struct sip_msg *msg);
-/** Answer a REFER to an account that takes none: 400 or 603. */
+/** Refuse a REFER to an account that accepts none: 400 or 603. */
 void referral_declined(struct transaction_layer *layer,
 		       const struct sip_msg *msg);
 

@@ -21,12 +21,12 @@
 /* The first NOTIFY is due within 64*T1 (RFC 6665 4.1.2.4, timer N). */
 #define NOTIFY_WAIT_MS (64 * SIP_T1)
 
-/* A longer one is refreshed after a day like any other. */
+/* Subscriptions are asked for at most a day. */
 #define SUBSCRIBE_EXPIRES_MAX_S 86400
 
 enum subscription_state {
 	SUBSCRIPTION_ASKING, /* no NOTIFY yet */
-	SUBSCRIPTION_PAUSED, /* it begins again when the notifier wants it */
+	SUBSCRIPTION_PAUSED, /* a new one follows, now or after Retry-After */
 	SUBSCRIPTION_ACTIVE,
 	SUBSCRIPTION_LEAVING,
 	SUBSCRIPTION_OVER,
@@ -36,15 +36,16 @@ struct sip_subscription {
 	struct event_dialog d;
 	char *uri;
 	enum subscription_state state;
-	uint32_t asked_s;   /* of the whole */
+	uint32_t asked_s;   /* of the subscription */
 	uint32_t sending_s; /* of the request under way */
 	uint32_t granted_s;
 	bool raised;   /* by a 423 */
 	bool answered; /* SIP_SUBSCRIBED was told */
-	bool expired;  /* under a refresh: its answer decides */
+	bool expired;  /* during a refresh, whose response decides */
 	unsigned renewals;
-	struct mono_timer tmr;     /* refresh */
-	struct mono_timer tmr_end; /* no NOTIFY, no refresh, no end */
+	struct mono_timer tmr; /* refresh */
+	struct mono_timer
+		tmr_end; /* limit of the wait for NOTIFY, refresh or end */
 	char reason[REASON_BYTES];
 	sip_subscription_h *handler;
 	void *arg;
@@ -52,7 +53,8 @@ struct sip_subscription {
 
 #define REFRESH_PERCENT 90 /* of what was granted */
 
-/* New subscriptions after the notifier ended one; a wait that is obeyed. */
+/* New subscriptions after the notifier ended one, and the longest Retry-
+ * After that we follow. */
 #define RENEWALS_MAX      5
 #define RETRY_AFTER_MAX_S 120
 
@@ -129,7 +131,8 @@ static void subscription_end(void *arg)
 	mem_deref(s);
 }
 
-/* It could not be sent: there is nothing to wait for but the end. */
+/* SUBSCRIBE could not be sent: an active subscription lasts until it
+ * expires. */
 static void unsent(struct sip_subscription *s, int err)
 {
 	originator_failure(s->reason, sizeof(s->reason), s->d.origin, -err);
@@ -193,7 +196,8 @@ static void begin_handler(void *arg)
 	mem_deref(s);
 }
 
-/* The notifier ended it: does it want another one (RFC 6665 4.1.3)? */
+/* The notifier ended the subscription; its reason says whether to subscribe
+ * again (RFC 6665 4.1.3). */
 static void terminated(struct sip_subscription *s, const struct sip_msg *msg,
 		       const struct notify *n)
 {
@@ -208,7 +212,7 @@ static void terminated(struct sip_subscription *s, const struct sip_msg *msg,
 	if (s->state == SUBSCRIPTION_LEAVING || s->asked_s == 0 ||
 	    s->renewals >= RENEWALS_MAX ||
 	    !(at_once || (later && n->retry_after_s <= RETRY_AFTER_MAX_S))) {
-		/* It was there: this is its end, no refusal. */
+		/* the subscription existed: report its end, not a refusal */
 		if (s->state == SUBSCRIPTION_ASKING)
 			s->state = SUBSCRIPTION_ACTIVE;
 		subscription_over(s, msg, reason);
@@ -260,7 +264,7 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 	struct transaction_layer *layer = originator_layer(d->origin);
 	struct notify n = {.state = ""};
 
-	/* Another branch's notifier, or one that comes too late. */
+	/* the NOTIFY of another branch, or one after the end */
 	if (s->state == SUBSCRIPTION_OVER || s->state == SUBSCRIPTION_PAUSED ||
 	    (dialog_remote_tag(d->dialog) && !dialog_match(d->dialog, msg))) {
 		(void)server_transaction_reply(NULL, layer, msg, 481,
@@ -274,7 +278,7 @@ void subscription_notified(struct event_dialog *d, const struct sip_msg *msg)
 	}
 	if (!notify_read(&n, layer, d->package, msg))
 		return;
-	/* It makes the dialog, not the 2xx (RFC 6665 4.4.1). */
+	/* the NOTIFY makes the dialog, not the 2xx (RFC 6665 4.4.1) */
 	if (!dialog_remote_tag(d->dialog) && dialog_establish(d->dialog, msg)) {
 		(void)server_transaction_reply(NULL, layer, msg, 400,
 					       "Bad Contact");
@@ -330,7 +334,7 @@ void sip_unsubscribe(struct sip_subscription *s)
 	mono_timer_cancel(&s->tmr);
 	s->reason[0] = '\0';
 	digest_begin(s->d.digest);
-	/* Without a dialog there is nothing to end with. */
+	/* without an active subscription no SUBSCRIBE is sent */
 	if (s->state != SUBSCRIPTION_ACTIVE || subscription_ask(s, 0)) {
 		s->d.req = mem_deref(s->d.req);
 		str_print(s->reason, sizeof(s->reason),
@@ -375,7 +379,7 @@ static void first_answered(struct sip_subscription *s,
 		subscription_tell(s, SIP_SUBSCRIBED, &info);
 		s->reason[0] = '\0';
 	}
-	/* A NOTIFY that overtook it said how long, too. */
+	/* a NOTIFY that overtook this 2xx has set the timers */
 	if (s->state == SUBSCRIPTION_ASKING)
 		mono_timer_start(&s->tmr_end, NOTIFY_WAIT_MS, subscription_end,
 				 s);
@@ -390,10 +394,10 @@ static void answered(struct sip_subscription *s, const struct sip_msg *msg)
 	else if (s->state == SUBSCRIPTION_ACTIVE)
 		subscription_granted(
 			s, expires_s < s->sending_s ? expires_s : s->sending_s);
-	/* LEAVING: the NOTIFY that says so comes, or 5 s are subscription_over. */
+	/* LEAVING: the last NOTIFY comes, or subscription_end() after 5 s */
 }
 
-/* @return 0: it was asked again; else the reason stands in s->reason */
+/* @return 0: SUBSCRIBE was sent again; -errno with the reason in s->reason */
 static int again(struct sip_subscription *s, const struct sip_msg *msg)
 {
 	uint32_t least;
@@ -423,8 +427,8 @@ static void refused(struct sip_subscription *s, int err,
 				   err);
 	else if (again(s, msg) == 0)
 		return;
-	/* A refresh that failed: the subscription lasts on as long as it was
-	 * subscription_granted, unless the notifier does not know it (RFC 6665 4.1.2.2). */
+	/* A failed refresh: the subscription lasts until it expires, unless
+	 * the notifier answered 481 (RFC 6665 4.1.2.2). */
 	if (s->state == SUBSCRIPTION_ACTIVE && (err || msg->scode != 481)) {
 		if (s->expired)
 			subscription_end(s);

@@ -46,7 +46,7 @@ int watcher_new(struct watcher **ret, struct event_user *user,
 	return 0;
 }
 
-/* ---- what is heard of it ---- */
+/* ---- events ---- */
 
 void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 		  const struct sip_msg *msg, const char *reason)
@@ -75,7 +75,7 @@ void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 	served->handler(w->d.user->account, event, &info, served->arg);
 }
 
-/* The last that is heard of it: its memory goes, whatever is under way. */
+/* Report the end and release the watcher, with its request under way. */
 static void gone(struct watcher *w, const struct sip_msg *msg,
 		 const char *reason)
 {
@@ -124,7 +124,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 300) {
 		settled(w, msg);
 	} else {
-		/* RFC 6665 4.2.2: whoever does not take it is no subscriber. */
+		/* RFC 6665 4.2.2: a NOTIFY that is refused ends the
+		 * subscription */
 		if (err)
 			originator_failure_at(reason, sizeof(reason),
 					      w->d.origin, w->uri, err);
@@ -135,7 +136,7 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	mem_deref(w);
 }
 
-/* @return 1: there is none any more */
+/* @return 0; 1: the account serves no state any more; -errno */
 static int body_print(char *dst, size_t size, const struct watcher *w)
 {
 	const struct served *served = w->d.user->served;

@@ -32,31 +32,30 @@ struct watcher {
 	char *id;           /* of the Event header, or NULL */
 	char *uri;          /* who it is */
 	int64_t end_ns;     /* when it expires */
-	bool again;         /* what it was told is not the latest */
+	bool again;         /* the state changed since the last NOTIFY */
 	const char *ending; /* static: reason of the last NOTIFY, or NULL */
-	bool told_end;      /* that one went out */
+	bool told_end;      /* the last NOTIFY was sent */
 	struct mono_timer tmr;
 };
 
 /**
- * One in the dialog that a SUBSCRIBE begins; in no list yet.
+ * A watcher in the dialog that a SUBSCRIBE begins; in no list yet.
  * @param id  of its Event header, or not set
  * @return 0; -EBADMSG; -ENOMEM; -errno
  */
 int watcher_new(struct watcher **ret, struct event_user *user,
 		const struct sip_msg *msg, const struct pl *id);
-/** Tell what is heard of it. @param msg  what says so, or NULL */
+/** Report an event of the watcher. @param msg  that caused it, or NULL */
 void watcher_tell(struct watcher *w, enum sip_watcher_event event,
 		  const struct sip_msg *msg, const char *reason);
 /**
- * Send a NOTIFY. One at a time (RFC 6665 4.2.2): the next one says what came
- * meanwhile.
+ * Send a NOTIFY with the present state. One at a time (RFC 6665 4.2.2).
  * @return 0; -errno
  */
 int watcher_notify(struct watcher *w);
-/** Tell it how things are, now or when it has answered. */
+/** Notify the state now, or after the response to the NOTIFY under way. */
 void watcher_notify_soon(struct watcher *w);
-/** Its time is over: a timer's handler. */
+/** The subscription expired: a timer's handler. */
 void watcher_expired(void *arg);
 
 #endif

@@ -173,7 +173,7 @@ const char *native_account_username(const struct sip_account *account)
 	return account->username;
 }
 
-/* Calls of the account may live on; they keep it in memory. */
+/* Calls of the account may still run; they keep it in memory. */
 struct sip_account *native_account_free(struct sip_account *account)
 {
 	if (!account)

@@ -4,7 +4,7 @@
 #include "sip/transport/transport.h"
 #include "sip/ua/ua_internal.h"
 
-#define EVENTS_MAX 16 /* kept for a handler that is busy */
+#define EVENTS_MAX 16 /* queued for the handler; more are dropped */
 
 struct account_event {
 	struct le le;

@@ -1,5 +1,5 @@
 /**
- * An account of the native user agent, as the files of sip/ know it.
+ * An account of the native user agent; for the files of sip/ua.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_UA_ACCOUNT_INTERNAL_H
@@ -53,7 +53,7 @@ struct sip_account {
 	int64_t first_sent_ns;          /* 0: not on the wire yet */
 	uint32_t expires_s;             /* asked for */
 	bool raised;                    /* by a 423 */
-	unsigned busy;                  /* waits for Retry-After */
+	unsigned busy;                  /* waits for Retry-After so far */
 	unsigned recoveries;            /* failed ones in a row */
 	char instance[UUID_TEXT_BYTES]; /* RFC 5626 4.1 */
 	struct keepalive *keepalive;    /* NULL: not offered */
@@ -62,13 +62,13 @@ struct sip_account {
 	struct sip_digest_server *verifier; /* NULL: nobody is challenged */
 };
 
-/** Not one of another user agent: of these only ua_ops.h is known. */
+/** It is an account of this user agent, not of the second client. */
 static inline bool account_is_native(const struct sip_account *account)
 {
 	return ((const struct sip_object *)account)->ops == &native_ops;
 }
 /**
- * Tell the account's handler, from the timer: never within a call of the API.
+ * Report an event to the account's handler, never within a call of the API.
  * @param code    SIP status, or 0
  * @param reason  copied
  */

@@ -16,7 +16,8 @@
 #include "sip/ua/digest_server_internal.h"
 #include "sip/ua/ua_internal.h"
 
-/* The oldest makes room. A nonce begins with its place in hex. */
+/* Nonces that are kept; a new one replaces the oldest. A nonce begins with
+ * its index in hex. */
 #define NONCES_MAX   4096
 #define PLACE_DIGITS 4
 #define NONCE_LIFE_S 300
@@ -31,7 +32,7 @@ struct nonce {
 };
 
 struct sip_digest_server {
-	struct sip_digest_server_params p; /* texts are ours */
+	struct sip_digest_server_params p; /* its texts are copies */
 	struct sip_user *users;
 	struct nonce nonces[NONCES_MAX];
 	size_t next;
@@ -160,7 +161,7 @@ static void challenge(struct sip_account *account, const struct sip_msg *msg,
 
 /* ---- credentials ---- */
 
-/* What a request claims, as texts. */
+/* The parameters of an Authorization header field. */
 struct claim {
 	char username[NAME_BYTES];
 	char nonce[NAME_BYTES];
@@ -172,7 +173,7 @@ struct claim {
 	char algorithm[16];
 };
 
-/* username="a \"b\"" without its quoting */
+/* The value of a quoted-string without its escapes. */
 static bool unquote(char *dst, size_t size, const struct pl *pl)
 {
 	size_t used = 0;
@@ -188,7 +189,7 @@ static bool unquote(char *dst, size_t size, const struct pl *pl)
 	return true;
 }
 
-/* algorithm=SHA-256: libre's reader leaves it out. */
+/* The algorithm parameter, which libre's reader leaves out. */
 static void algorithm_read(struct claim *claim, const struct pl *value)
 {
 	struct pl pl;
@@ -241,7 +242,8 @@ static bool claim_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
 	return search->found;
 }
 
-/* Those for our realm, of any number (RFC 3261 22.3). */
+/* The credentials for our realm; a request may have others, too (RFC 3261
+ * 22.3). */
 static bool claim_find(struct claim *claim, const struct sip_account *account,
 		       const struct sip_msg *msg)
 {
@@ -268,7 +270,7 @@ static const struct sip_user *user_find(const struct sip_digest_server *v,
 	return NULL;
 }
 
-/* @return NULL: the response is right; else what is wrong */
+/* @return NULL: the credentials are right; else what is wrong with them */
 static const char *claim_wrong(const struct claim *claim,
 			       const struct sip_account *account,
 			       const struct sip_msg *msg)
@@ -298,7 +300,7 @@ static const char *claim_wrong(const struct claim *claim,
 	    strspn(claim->nc, "0123456789abcdefABCDEF") != 8 ||
 	    !claim->cnonce[0])
 		return "qop, nc or cnonce is missing";
-	/* Without one it is MD5 (RFC 7616 section 3.4). */
+	/* the default is MD5 (RFC 7616 section 3.4) */
 	if (strcasecmp(claim->algorithm[0] ? claim->algorithm : "MD5",
 		       digest_algorithm_name(v->p.algorithm)) != 0)
 		return "another algorithm than that of the challenge";
@@ -310,7 +312,7 @@ static const char *claim_wrong(const struct claim *claim,
 		       : "the password is wrong";
 }
 
-/* The response is right: is its nonce one that counts (RFC 7616 3.3, 3.4)? */
+/* Is the nonce of right credentials fresh (RFC 7616 3.3, 3.4)? */
 static bool nonce_good(struct sip_digest_server *v, const struct claim *claim)
 {
 	struct pl nc, place;

@@ -1,5 +1,5 @@
 /**
- * Credentials of others, as the files of sip/ ask for them.
+ * Checks the credentials of requests to an account (RFC 3261 22).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_UA_DIGEST_SERVER_INTERNAL_H
@@ -10,8 +10,8 @@
 struct sip_account;
 
 /**
- * Has this request the credentials that the account asks for?
- * @return false: it was answered
+ * Check the credentials of a request, if the account asks for them.
+ * @return false: the request was challenged
  */
 bool digest_server_request(struct sip_account *account,
 			   const struct sip_msg *msg);

@@ -52,14 +52,14 @@ static struct sip_account *account_by_user(struct sip_ua *ua,
 		return NULL;
 	key = hash_joaat_pl(&user);
 	le = hash_lookup(ua->contacts, key, contact_handler, &user);
-	/* A peer that knows no binding dials the user name; of several accounts
-	 * with the same one the first is meant. */
+	/* a peer without our Contact dials the user name: the first account
+	 * that has it */
 	if (!le)
 		le = hash_lookup(ua->users, key, user_handler, &user);
 	return list_ledata(le);
 }
 
-/* Below 2^31 (RFC 3261 8.1.1.5); libre takes what fits of any number. */
+/* CSeq is below 2^31 (RFC 3261 8.1.1.5); libre accepts larger numbers. */
 static bool cseq_valid(const struct sip_msg *msg)
 {
 	const struct sip_hdr *hdr = sip_msg_hdr(msg, SIP_HDR_CSEQ);
@@ -84,7 +84,8 @@ static bool well_formed(const struct sip_msg *msg)
 	       !pl_cmp(&msg->cseq.met, &msg->met) && cseq_valid(msg);
 }
 
-/* What is supported depends on who is addressed: NULL is nobody we know. */
+/* The options of the call or account that the request is for. @return
+ * borrowed; NULL: neither is found */
 static const struct sip_call_options *options_of(struct sip_ua *ua,
 						 const struct sip_msg *msg)
 {
@@ -98,7 +99,7 @@ static const struct sip_call_options *options_of(struct sip_ua *ua,
 			 : NULL;
 }
 
-/* @return true: it belongs to a subscription, ours or another's */
+/* @return true: a subscription, a watcher or a referral took the request */
 static bool event_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct event_dialog *d = event_dialog_find(ua->events, msg);
@@ -128,7 +129,7 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 			"Call/Transaction Does Not Exist");
 }
 
-/* RFC 3428 section 7: only who is addressed takes a message. */
+/* RFC 3428 section 7: only the addressed account accepts a MESSAGE. */
 static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_account *account = account_by_user(ua, msg);
@@ -245,10 +246,9 @@ static bool via_count_handler(const struct sip_hdr *hdr,
 	return ++*count > 1;
 }
 
-/* RFC 3261 18.1.2 and 8.1.3.3: it comes back to who sent the request, with one
- * Via, which has our address. A status that no class of section 7.2 has is no
- * response either: a later one decides.
- * @return NULL; else why it is discarded */
+/* A response has one Via, with our address (RFC 3261 18.1.2, 8.1.3.3), and a
+ * status of the classes of section 7.2; another one is discarded. @return
+ * NULL; else why it is discarded */
 static const char *response_fault(const struct sip_ua *ua,
 				  const struct sip_msg *msg)
 {
@@ -275,7 +275,7 @@ static void response_received(struct sip_ua *ua, const struct sip_msg *msg)
 		call_answered_again(ua->calls, msg);
 }
 
-/* Without a transaction: the message cannot be relied on. */
+/* Refuse a malformed request, without a transaction. */
 static void request_refuse(struct sip_ua *ua, const struct sip_msg *msg,
 			   uint16_t code, const char *reason)
 {

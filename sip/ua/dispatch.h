@@ -1,5 +1,5 @@
 /**
- * Who a message that came is for.
+ * Finds the account, call or subscription that a received message is for.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_UA_DISPATCH_H
@@ -10,12 +10,13 @@
 struct sip_trace;
 struct sip_ua;
 
-/* Header fields of a message (a comma makes another one); more is refused. */
+/* Header fields of a message (a comma separates two); a message with more is
+ * refused. */
 #define HEADERS_MAX 512
 
 /** A request of another SIP version than 2.0 (RFC 3261 21.5.6): 505. */
 void dispatch_other_version(struct sip_ua *ua, const struct sip_msg *msg);
-/** What was received and could be decoded. */
+/** A received message that could be decoded. */
 void dispatch_message(struct sip_ua *ua, const struct sip_msg *msg);
 
 /**

@@ -14,11 +14,12 @@
 #include "sip/ua/register.h"
 #include "sip/ua/ua_internal.h"
 
-/* RFC 5626 4.4: without Flow-Timer; the middle of 24 to 29 s on UDP */
+/* Intervals without Flow-Timer (RFC 5626 4.4), of which 80 to 100 % are
+ * waited. */
 #define EVERY_STREAM_S   120
 #define EVERY_DATAGRAM_S 29
 
-/* STUN over UDP (RFC 5389 7.2.1), fewer tries: a flow is the question. */
+/* STUN over UDP (RFC 5389 7.2.1), with fewer retransmissions. */
 #define STUN_RTO_MS    500
 #define STUN_TRIES_MAX 5
 
@@ -58,7 +59,7 @@ static void keepalive_destructor(void *arg)
 
 static void wait_start(struct keepalive *k)
 {
-	/* 80 to 100 %, so that many do not beat together */
+	/* 80 to 100 %, so that the keep-alives of many accounts are spread */
 	mono_timer_start(&k->tmr,
 			 k->every_s * 800 + random_u32() % (k->every_s * 200),
 			 due_handler, k);
@@ -116,8 +117,8 @@ static void due_handler(void *arg)
 	binding_send(k);
 }
 
-/* The address as it is, the XOR undone: another request has another id.
- * @return bytes; 0 there is none */
+/* Copy XOR-MAPPED-ADDRESS with the XOR undone, so that the addresses of two
+ * requests compare. @return bytes; 0: there is none */
 static size_t mapped_read(uint8_t *dst, const uint8_t *data, size_t len)
 {
 	size_t at = STUN_HEADER_BYTES;

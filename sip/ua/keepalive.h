@@ -14,7 +14,7 @@ struct sip_ua;
 struct keepalive;
 
 /**
- * Begin, or go on if the flow is the same.
+ * Start keep-alives of a flow; those of the same flow just go on.
  * @param place    the account's; what was there is stopped
  * @param msg      the registrar's 2xx, which came over the flow
  * @param every_s  Flow-Timer; 0: 120 on streams, 29 on UDP
@@ -22,7 +22,7 @@ struct keepalive;
 int keepalive_start(struct keepalive **place, struct sip_account *account,
 		    const struct sip_msg *msg, uint32_t every_s);
 
-/** A STUN message came. @return true: it answered one of ours */
+/** A STUN message was received. @return true: the response to a keep-alive */
 bool keepalive_stun(struct sip_ua *ua, const struct sa *src,
 		    const uint8_t *data, size_t len);
 

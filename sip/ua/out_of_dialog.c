@@ -23,8 +23,8 @@
  * reference each. */
 struct outside {
 	struct le le;
-	struct sip_account
-		*account;      /* NULL: released, the answer is nobody's */
+	struct sip_account *
+		account; /* NULL: the account was released, the response is ignored */
 	struct dialog *dialog; /* Call-ID, tags and CSeq of one request */
 	struct digest *digest;
 	struct client_request *req;
@@ -171,7 +171,7 @@ int native_account_request(struct sip_account *account, const char *method,
 	return 0;
 }
 
-/* The transactions end by themselves, for nobody. */
+/* The transactions end by themselves; nobody is told. */
 void out_of_dialog_stop(struct sip_account *account)
 {
 	struct le *le = list_head(&account->outside);

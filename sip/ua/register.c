@@ -18,7 +18,7 @@
 #include "sip/ua/native_ua.h"
 #include "sip/ua/ua_internal.h"
 
-/* A binding that was lost is sought again (RFC 5626 4.5, base time of a user
+/* Wait before a lost binding is registered again (RFC 5626 4.5, for a user
  * agent with one flow). */
 #define RECOVER_BASE_S 30
 #define RECOVER_MAX_S  1800
@@ -27,7 +27,7 @@
 static void register_response(int err, const struct sip_msg *msg, void *arg);
 /* Send REGISTER, with credentials for the challenges seen. @return 0; -errno */
 static int register_send(struct sip_account *account);
-/* A timer's handler: a refresh, or another try after one that failed, is due. */
+/* Timer handler: send a refresh, or register again after a failure. */
 static void register_refresh(void *arg);
 
 void register_sent(struct sip_account *account, int64_t mono_ns)
@@ -53,7 +53,8 @@ void register_stop(struct sip_account *account)
 	request_drop(account);
 }
 
-/* Half of it by chance, so that thousands do not come back at once. */
+/* Wait 50 to 100 % of the interval at random, so that thousands of accounts
+ * do not register at once. */
 static void recover_later(struct sip_account *account)
 {
 	unsigned doublings = account->recoveries < 6 ? account->recoveries : 6;
@@ -258,7 +259,7 @@ int native_account_unregister(struct sip_account *account)
 
 #define REFRESH_PERCENT 90 /* of what the registrar granted */
 
-/* A registrar that is busy (503, 500 with Retry-After) is asked again. */
+/* A 503 or 500 with Retry-After is followed by another REGISTER. */
 #define BUSY_TRIES_MAX    3
 #define RETRY_AFTER_MAX_S 120
 
@@ -287,7 +288,8 @@ static bool contact_handler(const struct sip_hdr *hdr,
 	return true;
 }
 
-/* How long it holds (10.2.4): of our Contact, else Expires, else as asked. */
+/* The granted time (10.2.4): expires of our Contact, else Expires, else what
+ * we asked for. */
 static uint32_t granted_s(const struct sip_account *account,
 			  const struct sip_msg *msg)
 {
@@ -302,8 +304,8 @@ static uint32_t granted_s(const struct sip_account *account,
 	return account->expires_s;
 }
 
-/* What the registrar offers for the flow, and for what we send (RFC 5626 6,
- * RFC 3608). */
+/* Use what the registrar offers: Service-Route (RFC 3608), keep-alives of
+ * the flow (RFC 5626 section 6). */
 static void offers_take(struct sip_account *account, const struct sip_msg *msg)
 {
 	const struct sip_hdr *timer = sip_msg_hdr(msg, SIP_HDR_FLOW_TIMER);
@@ -364,7 +366,7 @@ static uint32_t retry_after_s(const struct sip_msg *msg)
 	return pl_u32(&seconds);
 }
 
-/* @return 0: asked again when the registrar said; else the reason stands in
+/* @return 0: REGISTER follows after Retry-After; -errno with the reason in
  * dst */
 static int register_wait(struct sip_account *account, const struct sip_msg *msg,
 			 char *dst, size_t size)
@@ -395,7 +397,7 @@ static int register_wait(struct sip_account *account, const struct sip_msg *msg,
 	return 0;
 }
 
-/* @return 0: sent again; else the reason stands in dst */
+/* @return 0: REGISTER was sent again; -errno with the reason in dst */
 static int register_again(struct sip_account *account,
 			  const struct sip_msg *msg, char *dst, size_t size)
 {

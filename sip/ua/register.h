@@ -17,10 +17,11 @@ enum register_state {
 	REGISTER_REMOVING,
 };
 
+/** Registration ends without a request: account and timers are idle. */
 void register_stop(struct sip_account *account);
-/** The flow the binding stands on is gone: it is sought again. */
+/** The flow of the binding is lost: register again later (RFC 5626 4.5). */
 void register_flow_lost(struct sip_account *account, const char *reason);
-/** A REGISTER is on the wire. */
+/** A REGISTER is about to be handed to the socket. */
 void register_sent(struct sip_account *account, int64_t mono_ns);
 
 #endif

@@ -68,7 +68,8 @@ static int resolver_new(struct dnsc **ret, const char *name_servers)
 		if (servers_parse(servers, &count, name_servers))
 			return -EINVAL;
 	} else if (dns_srv_get(NULL, 0, servers, &count) || count == 0) {
-		/* Without a name server only literals and /etc/hosts work. */
+		/* without a name server only IP addresses and /etc/hosts
+		 * work */
 		return 0;
 	}
 	return neg(dnsc_alloc(ret, NULL, servers, count));
@@ -223,7 +224,7 @@ struct sip_ua *native_ua_free(struct sip_ua *ua)
 {
 	if (!ua)
 		return NULL;
-	/* What released calls and accounts left running: BYE, 2xx. */
+	/* transactions that released calls and accounts left running */
 	client_transaction_close_all(ua->sip);
 	server_transaction_close_all(ua->sip);
 	call_abandon_all(ua->calls);

@@ -1,5 +1,5 @@
 /**
- * The native user agent, as the files of sip/ know it.
+ * The native user agent; for the files of sip/ua.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_SIP_UA_UA_INTERNAL_H
