@@ -1,8 +1,8 @@
 #include "agent/capabilities.h"
 
+#include "base/codec_names.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "control/wire/job_limits.h"
 #include "sip/baresip/baresip.h"
 #include "sip/ua.h"
 
@@ -54,8 +54,8 @@ json_t *capabilities_list(const struct agent_conf *conf)
 	add(list, "client", "native");
 	if (client_baresip(conf))
 		add(list, "client", "baresip");
-	for (size_t i = 0; wire_codec_names[i]; i++)
-		add(list, "codec", wire_codec_names[i]);
+	for (size_t i = 0; codec_name_at(i); i++)
+		add(list, "codec", codec_name_at(i)->name);
 	add(list, "encryption", "sdes");
 	add(list, "encryption", "dtls");
 	add(list, "transport", "udp");

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "control/cli/emodel_case.h"
 #include "control/wire/json.h"
+#include "media/analysis/emodel_values.h"
 
 #define INPUT_BYTES_MAX (64u << 20)
 #define FORMAT          (JSON_INDENT(1) | JSON_DECIMAL)

@@ -1,6 +1,9 @@
 #include "control/cli/options.h"
 
+#include "base/codec_names.h"
+
 #include <stdio.h>
+#include <string.h>
 
 static void commands_and_account_print(void)
 {
@@ -45,6 +48,29 @@ static void commands_and_account_print(void)
 	      stdout);
 }
 
+/* The names of all codecs, within 72 columns. */
+static void codecs_print(void)
+{
+	const unsigned indent = 24, width = 72;
+	unsigned column = indent;
+	const struct codec_name *codec;
+
+	for (size_t i = 0; (codec = codec_name_at(i)) && !codec->is_alias;
+	     i++) {
+		unsigned bytes = (unsigned)strlen(codec->name);
+
+		if (i > 0 && column + 2 + bytes + 1 > width) {
+			printf(",\n%*s", (int)indent, "");
+			column = indent;
+		} else if (i > 0) {
+			fputs(", ", stdout);
+			column += 2;
+		}
+		fputs(codec->name, stdout);
+		column += bytes;
+	}
+}
+
 static void call_options_print(void)
 {
 	fputs("The call\n"
@@ -58,8 +84,10 @@ static void call_options_print(void)
 	      "                        default: no session timer)\n"
 	      "  --session-refresher any|uac|uas\n"
 	      "                        who refreshes the session (default: any)\n"
-	      "  --codec NAME          PCMU, PCMA, G722, opus, GSM, L16/8000,\n"
-	      "                        L16/16000, L16/44100; may be repeated\n"
+	      "  --codec NAME          ",
+	      stdout);
+	codecs_print();
+	fputs("; may be repeated\n"
 	      "  --encryption MODE     none (default), sdes, sdes-mandatory,\n"
 	      "                        dtls\n"
 	      "  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"

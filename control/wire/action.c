@@ -1,5 +1,6 @@
 #include "control/wire/action.h"
 
+#include "base/codec_names.h"
 #include "control/wire/action_members.h"
 #include "control/wire/client_actions.h"
 
@@ -86,17 +87,14 @@ static int call_options_decode(struct decoder *d, json_t *object,
 #define EXPIRES_S_DEFAULT    3600
 #define HEADER_BYTES_MAX     2048 /* its placeholders filled in */
 
-const char *const wire_codec_names[] = {
-	"PCMU",      "PCMA",      "G722", "opus", "L16/8000",
-	"L16/16000", "L16/44100", "L16",  "GSM",  NULL};
-
-/* L16 is short for L16/16000. */
-static bool same_codec(const char *a, const char *b)
+static int codec_unknown(struct decoder *d, const char *name)
 {
-	static const char name[] = "L16", full[] = "L16/16000";
+	char names[WIRE_REASON_BYTES];
 
-	return strcmp(strcmp(a, name) == 0 ? full : a,
-		      strcmp(b, name) == 0 ? full : b) == 0;
+	(void)codec_names_print(names, sizeof(names), " and ");
+	return decoder_refuse_member(d, "audio_codecs",
+				     "there is no codec \"%.20s\", but %s",
+				     name ? name : "", names);
 }
 
 static int codecs_decode(struct decoder *d, json_t *object,
@@ -110,22 +108,19 @@ static int codecs_decode(struct decoder *d, json_t *object,
 		return err;
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const char *name = json_string_value(json_array_get(array, i));
-		size_t k;
+		const struct codec_name *codec =
+			name ? codec_name_find(name) : NULL;
 
-		if (!name || !decode_word(wire_codec_names, name, &k))
-			return decoder_refuse_member(
-				d, "audio_codecs",
-				"there is no codec \"%.20s\", but PCMU, PCMA, "
-				"G722, opus, GSM, L16/8000, L16/16000 and "
-				"L16/44100",
-				name ? name : "");
+		if (!codec)
+			return codec_unknown(d, name);
 		for (size_t n = 0; n < a->codec_count; n++) {
-			if (same_codec(a->codecs[n], wire_codec_names[k]))
-				return decoder_refuse_member(
-					d, "audio_codecs", "names %s twice",
-					wire_codec_names[k]);
+			if (codec_name_same(codec_name_find(a->codecs[n]),
+					    codec))
+				return decoder_refuse_member(d, "audio_codecs",
+							     "names %s twice",
+							     codec->name);
 		}
-		a->codecs[a->codec_count++] = wire_codec_names[k];
+		a->codecs[a->codec_count++] = codec->name;
 	}
 	return 0;
 }

@@ -18,10 +18,6 @@
 #define WIRE_CODECS_MAX         16
 #define WIRE_SRTP_SUITES_MAX    6
 
-/** What `audio_codecs` may name, NULL-terminated: those of media/audio/codec.h, and
- * "L16" for one of them (tests/unit/agent/test-codec-names.c). */
-extern const char *const wire_codec_names[];
-
 #define WIRE_PEM_BYTES_MAX 65536
 
 #define WIRE_FMTP_BYTES_MAX 110 /* of MEDIA_FMTP_BYTES, with our own words */

@@ -34,12 +34,6 @@ struct emodel_codec {
 	double look_ahead_ms; /* algorithmic, part of the delay */
 };
 
-/** By the table's own name ("G.711-PLC"). @return NULL: no such row */
-const struct emodel_codec *emodel_codec_by_name(const char *name);
-
-/** All rows. */
-const struct emodel_codec *emodel_codecs(size_t *ret_count);
-
 /** Input parameters by the Recommendation's names (G.107 Table 2). */
 struct emodel_params {
 	double slr, rlr, stmr, lstr, ds, dr, telr, wepl;

@@ -14,6 +14,12 @@
 
 #include "media/analysis/emodel.h"
 
+/** A row by its own name ("G.711-PLC"), any case. @return NULL: no such row */
+const struct emodel_codec *emodel_codec_by_name(const char *name);
+
+/** All rows: Ie, Bpl and their source. */
+const struct emodel_codec *emodel_codecs(size_t *ret_count);
+
 /** All zero: no score. The rows are borrowed. */
 struct emodel_values {
 	const struct emodel_codec *standard; /* G.113; NULL: no row */

@@ -5,10 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct codec *const all[] = {
-	&codec_pcmu,     &codec_pcma,      &codec_g722,      &codec_opus,
-	&codec_l16_8000, &codec_l16_16000, &codec_l16_44100, &codec_gsm,
-};
+#define CODEC_ENTRY(name) &codec_##name,
+
+static const struct codec *const all[] = {CODECS(CODEC_ENTRY)};
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

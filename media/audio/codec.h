@@ -101,8 +101,22 @@ void codec_settings_parse(struct codec_settings *ret, const char *fmtp);
 /** Bytes of so many samples of a byte stream. */
 size_t codec_stream_bytes(const struct codec *codec, size_t samples);
 
-/* one file a codec */
-extern const struct codec codec_pcmu, codec_pcma, codec_g722, codec_gsm,
-	codec_l16_8000, codec_l16_16000, codec_l16_44100, codec_opus;
+/* All codecs, in the order of codec_at(): each is the `const struct codec
+ * codec_NAME` of a codec_*.c. */
+/* clang-format off */
+#define CODECS(X) \
+	X(pcmu) \
+	X(pcma) \
+	X(g722) \
+	X(opus) \
+	X(l16_8000) \
+	X(l16_16000) \
+	X(l16_44100) \
+	X(gsm)
+/* clang-format on */
+
+#define CODEC_DECLARE(name) extern const struct codec codec_##name;
+CODECS(CODEC_DECLARE)
+#undef CODEC_DECLARE
 
 #endif

@@ -1,6 +1,8 @@
 /* The line of an account in baresip's file "accounts". */
 #include "sip/baresip/internal.h"
 
+#include "base/codec_names.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,22 +24,15 @@ static const char *encryption_name(enum media_encryption e)
 	return NULL;
 }
 
-/* baresip's name of a codec of media/audio/codec.h. */
-static const char *codec_name(const char *name)
+/* baresip names a codec by encoding, sampling rate and channels. */
+static int codec_print(struct buf *b, const char *name)
 {
-	static const char *const names[][2] = {
-		{"PCMU", "PCMU/8000/1"},      {"PCMA", "PCMA/8000/1"},
-		{"G722", "G722/16000/1"},     {"opus", "opus/48000/2"},
-		{"GSM", "GSM/8000/1"},        {"L16", "L16/8000/1"},
-		{"L16/8000", "L16/8000/1"},   {"L16/16000", "L16/16000/1"},
-		{"L16/44100", "L16/44100/1"},
-	};
+	const struct codec_name *codec = codec_name_find(name);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i][0], name) == 0)
-			return names[i][1];
-	}
-	return NULL;
+	if (!codec)
+		return -EINVAL;
+	return buf_print(b, "%s/%u/%u", codec->encoding, codec->sample_hz,
+			 codec->channels);
 }
 
 static int media_print(struct buf *b, const struct sip_account_media *m)
@@ -49,9 +44,9 @@ static int media_print(struct buf *b, const struct sip_account_media *m)
 	int err = buf_print(b, ";audio_codecs=");
 
 	for (size_t i = 0; !err && i < count; i++) {
-		const char *name = codec_name(codecs[i]);
-
-		err = name ? buf_print(b, "%s%s", i ? "," : "", name) : -EINVAL;
+		err = buf_print(b, "%s", i ? "," : "");
+		if (!err)
+			err = codec_print(b, codecs[i]);
 	}
 	if (!err && m->ptime_ms)
 		err = buf_print(b, ";ptime=%u", m->ptime_ms);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "media/analysis/emodel.h"
+#include "media/analysis/emodel_values.h"
 #include "tests/vectors/check.h"
 
 #define TERM_TOLERANCE 1e-4

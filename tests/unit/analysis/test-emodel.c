@@ -1,4 +1,5 @@
 #include "media/analysis/emodel.h"
+#include "media/analysis/emodel_values.h"
 
 #include <math.h>
 #include <setjmp.h>
