@@ -1,6 +1,7 @@
 #include "control/wire/action.h"
 
 #include "base/codec_names.h"
+#include "base/str.h"
 #include "control/wire/action_members.h"
 #include "control/wire/client_actions.h"
 
@@ -257,20 +258,36 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	return err;
 }
 
+#define ACTION_NAME(type, name) #name,
+static const char *const action_names[] = {WIRE_ACTIONS(ACTION_NAME) NULL};
+
+const char *wire_action_name(enum wire_action_type type)
+{
+	return action_names[type];
+}
+
+static int type_unknown(struct decoder *d, const char *text)
+{
+	char names[WIRE_REASON_BYTES] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; action_names[i]; i++) {
+		const char *before = i == 0                ? ""
+				     : action_names[i + 1] ? ", "
+							   : " and ";
+		int n = str_print(names + used, sizeof(names) - used, "%s%s",
+				  before, action_names[i]);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return decoder_refuse_member(d, "type",
+				     "there is no action type \"%s\", but %s",
+				     text, names);
+}
+
 static int type_decode(struct decoder *d, json_t *object,
 		       enum wire_action_type *ret)
 {
-	static const char *const types[] = {
-		"register", "answer",  "call",    "unregister",
-		"wait",     "message", "options", "subscribe",
-		"publish",  "notify",  "stream",  NULL};
-	static const enum wire_action_type values[] = {
-		WIRE_ACTION_REGISTER, WIRE_ACTION_ANSWER,
-		WIRE_ACTION_CALL,     WIRE_ACTION_UNREGISTER,
-		WIRE_ACTION_WAIT,     WIRE_ACTION_MESSAGE,
-		WIRE_ACTION_OPTIONS,  WIRE_ACTION_SUBSCRIBE,
-		WIRE_ACTION_PUBLISH,  WIRE_ACTION_NOTIFY,
-		WIRE_ACTION_STREAM};
 	const char *text = NULL;
 	size_t i;
 	int err = decode_text(d, object, "type", TEXT_LINE, 32, &text);
@@ -279,14 +296,9 @@ static int type_decode(struct decoder *d, json_t *object,
 		return err;
 	if (!text)
 		return decoder_refuse_member(d, "type", "is missing");
-	if (!decode_word(types, text, &i))
-		return decoder_refuse_member(
-			d, "type",
-			"there is no action type \"%s\", but register, answer, "
-			"call, unregister, wait, message, options, subscribe, "
-			"publish, notify and stream",
-			text);
-	*ret = values[i];
+	if (!decode_word(action_names, text, &i))
+		return type_unknown(d, text);
+	*ret = (enum wire_action_type)i;
 	return 0;
 }
 

@@ -14,19 +14,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The actions of a test: X(enumerator, name on the wire). The engine starts one
+ * by action_NAME_start() (agent/engine/job/job_internal.h). */
+/* clang-format off */
+#define WIRE_ACTIONS(X) \
+	X(REGISTER, register) \
+	X(ANSWER, answer) \
+	X(CALL, call) \
+	X(UNREGISTER, unregister) \
+	X(WAIT, wait) \
+	X(MESSAGE, message) \
+	X(OPTIONS, options) \
+	X(SUBSCRIBE, subscribe) \
+	X(PUBLISH, publish) \
+	X(NOTIFY, notify) \
+	X(STREAM, stream)
+/* clang-format on */
+
+#define WIRE_ACTION_ENUMERATOR(type, name) WIRE_ACTION_##type,
 enum wire_action_type {
-	WIRE_ACTION_REGISTER,
-	WIRE_ACTION_ANSWER,
-	WIRE_ACTION_CALL,
-	WIRE_ACTION_UNREGISTER,
-	WIRE_ACTION_WAIT,
-	WIRE_ACTION_MESSAGE,
-	WIRE_ACTION_OPTIONS,
-	WIRE_ACTION_SUBSCRIBE,
-	WIRE_ACTION_PUBLISH,
-	WIRE_ACTION_NOTIFY,
-	WIRE_ACTION_STREAM,
+	WIRE_ACTIONS(WIRE_ACTION_ENUMERATOR)
 };
+#undef WIRE_ACTION_ENUMERATOR
+
+/** The name of an action on the wire: "register". Static. */
+const char *wire_action_name(enum wire_action_type type);
 
 /* RTP without signalling. */
 struct wire_stream {

@@ -167,8 +167,8 @@ static void notify_stop(struct account *a)
 	sip_account_serve_end(account_sip(a));
 }
 
-void action_answer_notify(struct actions *actions,
-			  const struct wire_action *action)
+void action_notify_start(struct actions *actions,
+			 const struct wire_action *action)
 {
 	int err = 0;
 

@@ -284,6 +284,12 @@ void action_call_start(struct actions *actions,
 	place_due(actions);
 }
 
+void action_stream_start(struct actions *actions,
+			 const struct wire_action *action)
+{
+	action_call_start(actions, action);
+}
+
 void action_call_stop(struct actions *actions)
 {
 	struct action_call *g = &actions->calling;

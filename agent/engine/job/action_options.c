@@ -99,3 +99,9 @@ void action_options_start(struct actions *actions,
 	actions->asking = (struct action_options){.action = action};
 	ask_next(actions);
 }
+
+void action_message_start(struct actions *actions,
+			  const struct wire_action *action)
+{
+	action_options_start(actions, action);
+}

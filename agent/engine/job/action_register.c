@@ -283,6 +283,12 @@ void action_register_remove(struct actions *actions,
 		action_done(actions);
 }
 
+void action_unregister_start(struct actions *actions,
+			     const struct wire_action *action)
+{
+	action_register_remove(actions, action);
+}
+
 bool action_register_leaving(const struct actions *actions)
 {
 	return accounts_in_state(actions->accounts, ACCOUNT_LEAVING) ||

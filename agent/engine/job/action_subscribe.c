@@ -347,6 +347,12 @@ void action_subscribe_start(struct actions *actions,
 	ask_next(actions);
 }
 
+void action_publish_start(struct actions *actions,
+			  const struct wire_action *action)
+{
+	action_subscribe_start(actions, action);
+}
+
 void action_subscribe_end(struct actions *actions)
 {
 	struct le *le = list_head(&actions->watching.list);

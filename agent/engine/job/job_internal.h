@@ -112,11 +112,32 @@ static inline struct actions *actions_of(const struct account *a)
 	return account_owner(a);
 }
 
+/* ---- one function for each action of WIRE_ACTIONS ---- */
+
+/*
+ * void action_NAME_start(struct actions *actions,
+ *			  const struct wire_action *action);
+ *
+ * Start the action; action_done() follows when it is done, perhaps at once. If
+ * it fails the job is ended and says why. The next action starts then:
+ *
+ * answer              at once; calls are taken until action_answer_stop()
+ * call, stream        when every call is over
+ * message, options    when every account has its response
+ * notify              when every subscriber has answered
+ * subscribe, publish  when every account has its response
+ * register            when every account is registered
+ * unregister          when every binding is gone or timed out
+ * wait                when its time or number of calls is over
+ */
+#define ACTION_DECLARE(type, name)                          \
+	void action_##name##_start(struct actions *actions, \
+				   const struct wire_action *action);
+WIRE_ACTIONS(ACTION_DECLARE)
+#undef ACTION_DECLARE
+
 /* ---- action_answer.c ---- */
 
-/** Begin to take calls; ready at once. */
-void action_answer_start(struct actions *actions,
-			 const struct wire_action *action);
 /** Refuse further calls. */
 void action_answer_stop(struct actions *actions);
 /** sip_incoming_h of every account. */
@@ -126,17 +147,11 @@ void action_answer_incoming(struct sip_account *account, struct sip_call *call,
 /** Make the presence and message-waiting state of an action, for the user agent. */
 void action_answer_state(struct action_answer_state *dst,
 			 const struct wire_action *a);
-/** Carry out a notify action; action_done() when every subscriber has answered. */
-void action_answer_notify(struct actions *actions,
-			  const struct wire_action *action);
 
 /* ---- action_call.c ---- */
 
 /** Fill actions->calling.accounts. @return 0; -errno, and the job was ended */
 int action_call_gather(struct actions *actions,
-		       const struct wire_action *action);
-/** Begin to place calls or streams. */
-void action_call_start(struct actions *actions,
 		       const struct wire_action *action);
 /** Place no more calls; calls that are up stay. */
 void action_call_stop(struct actions *actions);
@@ -147,23 +162,12 @@ void action_call_ended(struct actions *actions);
 /** Progress of the action under way, 0..1. */
 double action_call_progress(const struct actions *actions, int64_t now_ns);
 
-/* ---- action_options.c ---- */
-
-/** Send one request per account, ACTION_REQUESTS_MAX at a time; action_done() when
- * all are answered. */
-void action_options_start(struct actions *actions,
-			  const struct wire_action *action);
-
 /* ---- action_subscribe.c ---- */
 
 /** sip_mwi_h of every account. */
 void action_subscribe_mwi(struct sip_account *sip,
 			  const struct sip_subscription_info *info,
 			  void *account);
-/** Begin, or end, one subscription or publication per account,
- * ACTION_REQUESTS_MAX at a time; action_done() when all are settled. */
-void action_subscribe_start(struct actions *actions,
-			    const struct wire_action *action);
 /** End all subscriptions and publications; action_ended() when they have ended. */
 void action_subscribe_end(struct actions *actions);
 /** Whether all subscriptions and publications have ended. */
@@ -177,10 +181,6 @@ void action_subscribe_free(struct actions *actions);
 void action_register_event(struct sip_account *sip,
 			   enum sip_account_event event,
 			   const struct sip_account_info *info, void *arg);
-/** Make the accounts of a register action and register them; action_done() when all
- * are registered. A refusal ends the job. */
-void action_register_start(struct actions *actions,
-			   const struct wire_action *action);
 /** Remove the bindings; action_done() when all are removed or timed out.
  * @param action  with headers for REGISTER; NULL: at the end of the job */
 void action_register_remove(struct actions *actions,

@@ -27,35 +27,6 @@ struct steps {
 		tmr_done; /* begins the next action without recursion */
 };
 
-static const char *type_name(enum wire_action_type type)
-{
-	switch (type) {
-	case WIRE_ACTION_REGISTER:
-		return "register";
-	case WIRE_ACTION_ANSWER:
-		return "answer";
-	case WIRE_ACTION_CALL:
-		return "call";
-	case WIRE_ACTION_UNREGISTER:
-		return "unregister";
-	case WIRE_ACTION_WAIT:
-		return "wait";
-	case WIRE_ACTION_MESSAGE:
-		return "message";
-	case WIRE_ACTION_OPTIONS:
-		return "options";
-	case WIRE_ACTION_SUBSCRIBE:
-		return "subscribe";
-	case WIRE_ACTION_PUBLISH:
-		return "publish";
-	case WIRE_ACTION_NOTIFY:
-		return "notify";
-	case WIRE_ACTION_STREAM:
-		return "stream";
-	}
-	return "?";
-}
-
 static const struct wire_step *step_now(const struct steps *s)
 {
 	return &s->actions.job->steps[s->step];
@@ -73,6 +44,16 @@ static void wait_over(void *arg)
 	action_is_done(arg);
 }
 
+void action_wait_start(struct actions *actions,
+		       const struct wire_action *action)
+{
+	struct steps *s = actions->steps;
+
+	mono_timer_start(&s->tmr,
+			 wait_calls_over(s, action) ? 0 : action->wait_ms,
+			 wait_over, s);
+}
+
 static void step_ready(struct steps *s)
 {
 	report_send(s->actions.report, json_pack("{s:s, s:I}", "type", "ready",
@@ -86,6 +67,10 @@ static void step_ready(struct steps *s)
 
 static void action_start(struct steps *s)
 {
+#define ACTION_START(type, name) [WIRE_ACTION_##type] = action_##name##_start,
+	static void (*const starts[])(struct actions *,
+				      const struct wire_action *) = {
+		WIRE_ACTIONS(ACTION_START)};
 	const struct wire_step *step = step_now(s);
 	const struct wire_action *a;
 
@@ -94,37 +79,7 @@ static void action_start(struct steps *s)
 		return;
 	}
 	a = &step->actions[s->action];
-	switch (a->type) {
-	case WIRE_ACTION_REGISTER:
-		action_register_start(&s->actions, a);
-		break;
-	case WIRE_ACTION_ANSWER:
-		action_answer_start(&s->actions, a);
-		break;
-	case WIRE_ACTION_CALL:
-	case WIRE_ACTION_STREAM:
-		action_call_start(&s->actions, a);
-		break;
-	case WIRE_ACTION_UNREGISTER:
-		action_register_remove(&s->actions, a);
-		break;
-	case WIRE_ACTION_WAIT:
-		mono_timer_start(&s->tmr,
-				 wait_calls_over(s, a) ? 0 : a->wait_ms,
-				 wait_over, s);
-		break;
-	case WIRE_ACTION_MESSAGE:
-	case WIRE_ACTION_OPTIONS:
-		action_options_start(&s->actions, a);
-		break;
-	case WIRE_ACTION_SUBSCRIBE:
-	case WIRE_ACTION_PUBLISH:
-		action_subscribe_start(&s->actions, a);
-		break;
-	case WIRE_ACTION_NOTIFY:
-		action_answer_notify(&s->actions, a);
-		break;
-	}
+	starts[a->type](&s->actions, a);
 }
 
 static void go_due(void *arg)
@@ -204,9 +159,10 @@ void steps_where(const struct steps *s, char *dst, size_t size)
 		 s->action >= step_now(s)->action_count)
 		snprintf(dst, size, "the start of step %zu", s->step);
 	else
-		snprintf(dst, size, "step %zu, action %u (%s)", s->step,
-			 step_now(s)->actions[s->action].index,
-			 type_name(step_now(s)->actions[s->action].type));
+		snprintf(
+			dst, size, "step %zu, action %u (%s)", s->step,
+			step_now(s)->actions[s->action].index,
+			wire_action_name(step_now(s)->actions[s->action].type));
 }
 
 double steps_progress(const struct steps *s)

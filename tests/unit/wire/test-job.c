@@ -293,7 +293,9 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[3]]}", "/steps/0/0: must be an object"},
 		{HEAD "\"steps\":[[{}]]}", "/steps/0/0/type: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"dance\"}]]}",
-		 "/steps/0/0/type: there is no action type \"dance\""},
+		 "/steps/0/0/type: there is no action type \"dance\", but register, "
+		 "answer, call, unregister, wait, message, options, subscribe, "
+		 "publish, notify and stream"},
 		{HEAD "\"steps\":[[{\"type\":\"options\"}]]}",
 		 "/steps/0/0/target: is missing"},
 		{HEAD "\"steps\":[[{\"type\":\"message\"," TARGET "}]]}",
@@ -327,7 +329,8 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{\"type\":\"wait\",\"wait_calls\":0}]]}",
 		 "/steps/0/0/wait_calls: must be"},
 		{HEAD "\"steps\":[[{" CALL ",\"audio_codecs\":[\"G729\"]}]]}",
-		 "/steps/0/0/audio_codecs: there is no codec \"G729\""},
+		 "/steps/0/0/audio_codecs: there is no codec \"G729\", but PCMU, PCMA, "
+		 "G722, opus, GSM, L16/8000, L16/16000 and L16/44100"},
 		{HEAD "\"steps\":[[{" CALL ",\"transport\":\"sctp\"}]]}",
 		 "transport: must be udp, tcp or tls"},
 		{HEAD "\"steps\":[[{" CALL ",\"media_encryption\":\"zrtp\"}]]}",
