@@ -1,18 +1,67 @@
-#include "media/nat/turn_internal.h"
+#include "media/nat/turn.h"
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "media/nat/stun_message.h"
 #include "media/nat/turn_frame.h"
 #include "media/socket.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a server grants beyond that is asked for again all the same. */
+/* A longer lifetime that a server grants is refreshed as one of a day. */
 #define LIFETIME_MAX_S 86400
+/* Challenges in a row that are answered (a stale nonce is one). */
+#define CHALLENGES_MAX 4
+#define UDP            17 /* REQUESTED-TRANSPORT */
+#define FAMILY_IPV6    2  /* RFC 8656 18.6; without it: IPv4 */
+
+#define TURN_KEY_BYTES 16 /* MD5: RFC 8489 9.2.2 */
+
+/* A transaction with the server. */
+struct turn_request {
+	bool open; /* an answer is awaited */
+	enum stun_message_method method;
+	uint8_t id[STUN_TRANSACTION_BYTES];
+	unsigned sent;       /* how often */
+	unsigned challenges; /* answers that asked for credentials */
+	int64_t next_ns;     /* it is repeated, or has failed */
+};
+
+struct turn_peer {
+	struct media_addr addr;
+	uint16_t number; /* of the channel; 0: a permission alone */
+	bool good;       /* the server has it */
+	bool refused;    /* for good */
+	int64_t renew_ns;
+	struct turn_request request;
+};
+
+struct turn {
+	struct turn_params params;
+	char username[TURN_USER_BYTES];
+	char password[TURN_USER_BYTES];
+	enum turn_state state;
+	char reason[TURN_REASON_BYTES];
+	unsigned version;
+	struct media_addr mapped;
+	struct media_addr relayed;
+	char realm[STUN_TEXT_BYTES]; /* "": the server has not challenged us */
+	char nonce[STUN_TEXT_BYTES];
+	uint8_t key[TURN_KEY_BYTES];
+	uint32_t lifetime_s;
+	int64_t now_ns;
+	int64_t renew_ns;            /* the allocation is refreshed */
+	int64_t until_ns;            /* the allocation expires */
+	struct turn_request request; /* Allocate, Refresh, Binding */
+	struct turn_peer peers[TURN_PEERS_MAX];
+	size_t peer_count;
+	uint16_t channel_next;
+};
 
 int turn_new(struct turn **ret, const struct turn_params *params)
 {
@@ -82,7 +131,7 @@ __attribute__((format(printf, 2, 3))) static void fail(struct turn *t,
 	va_start(args, fmt);
 	(void)vsnprintf(t->reason, sizeof(t->reason), fmt, args);
 	va_end(args);
-	/* a server may say anything */
+	/* the reason phrase of a server may hold any byte */
 	for (char *p = t->reason; *p; p++) {
 		if (*p < ' ' || *p > '~')
 			*p = '?';
@@ -93,21 +142,129 @@ __attribute__((format(printf, 2, 3))) static void fail(struct turn *t,
 
 /* ---- requests ---- */
 
+/* Send a request once.
+ * @param peer        of a permission or channel; NULL: the allocation
+ * @param lifetime_s  asked for, of the allocation */
+static void request_write(struct turn *t, const struct turn_request *r,
+			  const struct turn_peer *peer, uint32_t lifetime_s)
+{
+	bool known = t->realm[0] != '\0';
+	bool permits = r->method == STUN_MESSAGE_PERMISSION ||
+		       r->method == STUN_MESSAGE_CHANNEL;
+	bool allocates = r->method == STUN_MESSAGE_ALLOCATE ||
+			 r->method == STUN_MESSAGE_REFRESH;
+	struct stun_draft draft = {
+		.method = r->method,
+		.class = STUN_MESSAGE_REQUEST,
+		.id = r->id,
+		.key = known ? t->key : NULL,
+		.key_bytes = sizeof(t->key),
+		.fingerprint = true,
+		.username = known ? t->username : NULL,
+		.realm = known ? t->realm : NULL,
+		.nonce = known ? t->nonce : NULL,
+		.peer = permits ? &peer->addr : NULL,
+		.channel = r->method == STUN_MESSAGE_CHANNEL ? peer->number : 0,
+		.lifetime_s = allocates ? &lifetime_s : NULL,
+		.transport = r->method == STUN_MESSAGE_ALLOCATE ? UDP : 0,
+		.family = t->params.ipv6 && r->method == STUN_MESSAGE_ALLOCATE
+				  ? FAMILY_IPV6
+				  : 0,
+	};
+	uint8_t data[STUN_MESSAGE_BYTES];
+	size_t bytes;
+
+	if (stun_message_write(data, &bytes, &draft) == 0)
+		t->params.send(data, bytes, t->params.arg);
+}
+
+/* Send it as a new transaction. */
+static void request_begin(struct turn *t, struct turn_request *r,
+			  const struct turn_peer *peer,
+			  enum stun_message_method method)
+{
+	unsigned challenges = r->challenges;
+
+	*r = (struct turn_request){
+		.open = true,
+		.method = method,
+		.sent = 1,
+		.challenges = challenges,
+		.next_ns = t->now_ns + TURN_RTO_NS,
+	};
+	random_bytes(r->id, sizeof(r->id));
+	request_write(t, r, peer, t->lifetime_s);
+}
+
+/* Repeat it if that is due (RFC 8489 6.2.1). @return false: it has failed */
+static bool request_repeat(struct turn *t, struct turn_request *r,
+			   const struct turn_peer *peer)
+{
+	if (!r->open || t->now_ns < r->next_ns)
+		return true;
+	if (r->sent == TURN_SENDS_MAX) {
+		r->open = false;
+		return false;
+	}
+	r->next_ns = t->now_ns + (TURN_RTO_NS << r->sent);
+	r->sent++;
+	if (!t->params.reliable)
+		request_write(t, r, peer, t->lifetime_s);
+	return true;
+}
+
+/* RFC 8489 9.2.2: MD5(user ":" realm ":" password) */
+static bool key_make(struct turn *t)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	unsigned bytes = 0;
+	bool good =
+		md && EVP_DigestInit_ex(md, EVP_md5(), NULL) == 1 &&
+		EVP_DigestUpdate(md, t->username, strlen(t->username)) == 1 &&
+		EVP_DigestUpdate(md, ":", 1) == 1 &&
+		EVP_DigestUpdate(md, t->realm, strlen(t->realm)) == 1 &&
+		EVP_DigestUpdate(md, ":", 1) == 1 &&
+		EVP_DigestUpdate(md, t->password, strlen(t->password)) == 1 &&
+		EVP_DigestFinal_ex(md, t->key, &bytes) == 1;
+
+	EVP_MD_CTX_free(md);
+	return good;
+}
+
+/* Try again with the credentials that the server asks for (RFC 8489 9.2.5).
+ * @param m  an error response
+ * @return false: it is refused for another reason, or was tried too often */
+static bool request_challenged(struct turn *t, struct turn_request *r,
+			       const struct turn_peer *peer,
+			       const struct stun_message *m)
+{
+	bool first = t->realm[0] == '\0';
+
+	if (!(m->error == 438 || (m->error == 401 && (first || peer))) ||
+	    !m->realm || !m->nonce || !t->username[0] ||
+	    ++r->challenges > CHALLENGES_MAX ||
+	    str_copy(t->realm, sizeof(t->realm), m->realm) ||
+	    str_copy(t->nonce, sizeof(t->nonce), m->nonce) || !key_make(t))
+		return false;
+	request_begin(t, r, peer, r->method);
+	return true;
+}
+
 static void peer_request(struct turn *t, struct turn_peer *peer)
 {
 	peer->request.challenges = 0;
-	turn_request_begin(t, &peer->request, peer,
-			   peer->number ? STUN_MESSAGE_CHANNEL
-					: STUN_MESSAGE_PERMISSION);
+	request_begin(t, &peer->request, peer,
+		      peer->number ? STUN_MESSAGE_CHANNEL
+				   : STUN_MESSAGE_PERMISSION);
 }
 
 static void own_request(struct turn *t)
 {
 	t->request.challenges = 0;
-	turn_request_begin(t, &t->request, NULL,
-			   t->params.stun           ? STUN_MESSAGE_BINDING
-			   : t->state == TURN_READY ? STUN_MESSAGE_REFRESH
-						    : STUN_MESSAGE_ALLOCATE);
+	request_begin(t, &t->request, NULL,
+		      t->params.stun           ? STUN_MESSAGE_BINDING
+		      : t->state == TURN_READY ? STUN_MESSAGE_REFRESH
+					       : STUN_MESSAGE_ALLOCATE);
 }
 
 static void peers_tick(struct turn *t)
@@ -119,12 +276,12 @@ static void peers_tick(struct turn *t)
 			continue;
 		if (!p->request.open && t->now_ns >= p->renew_ns)
 			peer_request(t, p);
-		else if (!turn_request_repeat(t, &p->request, p))
+		else if (!request_repeat(t, &p->request, p))
 			p->renew_ns = t->now_ns + NS_PER_S;
 	}
 }
 
-/* What was lent lasts on for a while: the server may be back by then. */
+/* The allocation lasts until it expires: the server may answer before. */
 static void own_unanswered(struct turn *t)
 {
 	if (t->state == TURN_READY && t->now_ns < t->until_ns)
@@ -140,7 +297,7 @@ void turn_tick(struct turn *t, int64_t now_ns)
 		return;
 	if (!t->request.open && now_ns >= t->renew_ns)
 		own_request(t);
-	else if (!turn_request_repeat(t, &t->request, NULL))
+	else if (!request_repeat(t, &t->request, NULL))
 		own_unanswered(t);
 	if (t->state == TURN_READY)
 		peers_tick(t);
@@ -153,7 +310,7 @@ static void own_answer(struct turn *t, const struct stun_message *m)
 	bool ready = t->state == TURN_READY;
 
 	if (m->class == STUN_MESSAGE_ERROR) {
-		if (!turn_request_challenged(t, &t->request, NULL, m))
+		if (!request_challenged(t, &t->request, NULL, m))
 			fail(t, "the %s server says %u %s", server(t), m->error,
 			     m->reason ? m->reason : "");
 		return;
@@ -186,7 +343,7 @@ static void peer_answer(struct turn *t, struct turn_peer *p,
 			const struct stun_message *m)
 {
 	if (m->class == STUN_MESSAGE_ERROR) {
-		if (turn_request_challenged(t, &p->request, p, m))
+		if (request_challenged(t, &p->request, p, m))
 			return;
 		p->request.open = false;
 		p->refused = true;
@@ -261,7 +418,7 @@ static int peer_add(struct turn *t, const struct media_addr *peer,
 		return -EINVAL;
 	if (t->peer_count == TURN_PEERS_MAX)
 		return -ENOSPC;
-	/* another family than the relay's would be refused */
+	/* the server would refuse another address family than the relay's */
 	if (t->relayed.len > 0 && t->relayed.ss.ss_family != peer->ss.ss_family)
 		return -EINVAL;
 	t->peers[t->peer_count++] =
@@ -291,8 +448,8 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 	if (err)
 		return err;
 	t->channel_next++;
-	/* the server may send in it before its answer is read: who reads is to
-	 * know of it before the request leaves */
+	/* The server may use the channel before we have read its response: the
+	 * RX thread has to know the channel before the request is sent. */
 	t->version++;
 	return 0;
 }
@@ -335,5 +492,5 @@ void turn_end(struct turn *t)
 	if (t->params.stun || t->state != TURN_READY)
 		return;
 	random_bytes(r.id, sizeof(r.id));
-	turn_request_write(t, &r, NULL, 0);
+	request_write(t, &r, NULL, 0);
 }

@@ -1,17 +1,69 @@
-#include "media/nat/turn_stream_internal.h"
+#include "media/nat/turn_stream.h"
 
 #include "base/str.h"
+#include "media/nat/turn_frame.h"
 #include "media/socket.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define EVENTS_MAX 64
+#define EVENTS_MAX     64
+#define DATAGRAM_BYTES 4096 /* a frame; longer ones are no media */
+#define NAME_BYTES     256
+
+/* Ends of the socket pair: of those who send and receive media, and of the
+ * thread. */
+enum {
+	OURS,
+	THREADS,
+};
+
+struct turn_stream {
+	/* constant after turn_stream_open() */
+	struct turn_streams *all;
+	int pair[2];
+	int tcp;
+	char name[NAME_BYTES];
+
+	_Atomic(const char *) reason; /* thread; static text */
+
+	/* under the lock of all */
+	struct turn_stream *next;
+	bool closing; /* loop */
+
+	/* thread */
+	SSL *ssl; /* NULL: TCP alone */
+	bool connected;
+	bool writing; /* epoll reports when it can be written to */
+	uint8_t *out;
+	size_t out_bytes;
+	uint8_t *in;
+	size_t in_bytes;
+};
+
+struct turn_streams {
+	pthread_t thread;
+	bool started;
+	int epoll_fd;
+	int wake_fd;
+	SSL_CTX *verifying;
+	SSL_CTX *trusting;
+	_Atomic bool quit;
+	/* neither the RX nor the TX thread takes it */
+	pthread_mutex_t lock;
+	struct turn_stream *list;
+	size_t count;
+};
 
 int turn_stream_fd(const struct turn_stream *s)
 {
@@ -22,6 +74,202 @@ const char *turn_stream_reason(const struct turn_stream *s)
 {
 	/* acquire: pairs with the release in lost(); the text is static */
 	return atomic_load_explicit(&s->reason, memory_order_acquire);
+}
+
+static void lost(struct turn_stream *s, const char *reason)
+{
+	const char *none = NULL;
+
+	/* the first reason is kept; release: pairs with the acquire in
+	 * turn_stream_reason() */
+	atomic_compare_exchange_strong_explicit(&s->reason, &none, reason,
+						memory_order_release,
+						memory_order_relaxed);
+	epoll_ctl(s->all->epoll_fd, EPOLL_CTL_DEL, s->tcp, NULL);
+}
+
+/* ---- to the server ---- */
+
+/* @return bytes taken; 0: no room; -1: the connection is gone */
+static ssize_t stream_write(struct turn_stream *s, const uint8_t *data,
+			    size_t bytes)
+{
+	size_t taken = 0;
+	ssize_t sent;
+	int why;
+
+	if (!s->ssl) {
+		sent = send(s->tcp, data, bytes, MSG_NOSIGNAL);
+		if (sent < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		return sent;
+	}
+	ERR_clear_error();
+	why = SSL_get_error(s->ssl, SSL_write_ex(s->ssl, data, bytes, &taken));
+	if (why == SSL_ERROR_NONE)
+		return (ssize_t)taken;
+	return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0
+									 : -1;
+}
+
+static void interest_set(struct turn_stream *s, bool writing)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN | (writing ? EPOLLOUT : 0u),
+		.data.ptr = s,
+	};
+
+	if (s->writing == writing)
+		return;
+	s->writing = writing;
+	epoll_ctl(s->all->epoll_fd, EPOLL_CTL_MOD, s->tcp, &event);
+}
+
+static void out_flush(struct turn_stream *s)
+{
+	while (s->connected && s->out_bytes > 0) {
+		ssize_t sent = stream_write(s, s->out, s->out_bytes);
+
+		if (sent < 0) {
+			lost(s, "the TURN server closed the connection");
+			return;
+		}
+		if (sent == 0)
+			break;
+		s->out_bytes -= (size_t)sent;
+		memmove(s->out, s->out + sent, s->out_bytes);
+	}
+	interest_set(s, !s->connected || s->out_bytes > 0);
+}
+
+/* Put the datagrams that wait into the stream; each is a whole frame. */
+static void datagrams_send(struct turn_stream *s)
+{
+	for (;;) {
+		size_t room = RELAY_STREAM_OUT_BYTES - s->out_bytes;
+		uint8_t data[DATAGRAM_BYTES];
+		ssize_t got = recv(s->pair[THREADS], data, sizeof(data),
+				   MSG_DONTWAIT | MSG_TRUNC);
+		size_t padded;
+
+		if (got < 0)
+			break;
+		padded = ((size_t)got + 3) & ~(size_t)3;
+		if ((size_t)got > sizeof(data) || padded > room)
+			continue;
+		/* RFC 8656 12.5: over a stream a frame is padded */
+		memcpy(s->out + s->out_bytes, data, (size_t)got);
+		memset(s->out + s->out_bytes + got, 0, padded - (size_t)got);
+		s->out_bytes += padded;
+	}
+	out_flush(s);
+}
+
+/* ---- from the server ---- */
+
+static void in_cut(struct turn_stream *s)
+{
+	size_t at = 0;
+
+	for (;;) {
+		size_t whole;
+		int err = turn_frame_size(&whole, s->in + at, s->in_bytes - at);
+
+		if (err == -EBADMSG) {
+			lost(s, "the TURN server sends no TURN");
+			return;
+		}
+		if (err || whole > s->in_bytes - at)
+			break;
+		/* a datagram that does not fit is lost, as in a full socket */
+		(void)send(s->pair[THREADS], s->in + at, whole, MSG_DONTWAIT);
+		at += whole;
+	}
+	s->in_bytes -= at;
+	memmove(s->in, s->in + at, s->in_bytes);
+}
+
+/* @return bytes; 0: none yet; -1: the connection is gone */
+static ssize_t stream_read(struct turn_stream *s)
+{
+	size_t room = RELAY_STREAM_IN_BYTES - s->in_bytes;
+	uint8_t *to = s->in + s->in_bytes;
+	size_t taken = 0;
+	ssize_t got;
+	int why;
+
+	if (!s->ssl) {
+		got = recv(s->tcp, to, room, MSG_DONTWAIT);
+		if (got < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		return got == 0 ? -1 : got;
+	}
+	ERR_clear_error();
+	why = SSL_get_error(s->ssl, SSL_read_ex(s->ssl, to, room, &taken));
+	if (why == SSL_ERROR_NONE)
+		return (ssize_t)taken;
+	return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0
+									 : -1;
+}
+
+static void stream_take(struct turn_stream *s)
+{
+	ssize_t got;
+
+	while ((got = stream_read(s)) > 0) {
+		s->in_bytes += (size_t)got;
+		in_cut(s);
+		if (turn_stream_reason(s))
+			return;
+	}
+	if (got < 0)
+		lost(s, "the TURN server closed the connection");
+}
+
+/* ---- connecting ---- */
+
+static void connecting(struct turn_stream *s)
+{
+	int error = 0;
+	socklen_t bytes = sizeof(error);
+	int why;
+
+	if (getsockopt(s->tcp, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
+		lost(s, "the TURN server takes no connection");
+		return;
+	}
+	if (s->ssl) {
+		ERR_clear_error();
+		why = SSL_get_error(s->ssl, SSL_connect(s->ssl));
+		if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) {
+			interest_set(s, why == SSL_ERROR_WANT_WRITE);
+			return;
+		}
+		if (why != SSL_ERROR_NONE) {
+			lost(s,
+			     SSL_get_verify_result(s->ssl) == X509_V_OK
+				     ? "the TURN server speaks no TLS that "
+				       "we do"
+				     : "the TURN server's certificate is not "
+				       "valid");
+			return;
+		}
+	}
+	s->connected = true;
+	out_flush(s);
+}
+
+/* The connection to the server is ready. @param events  of epoll */
+static void connection_event(struct turn_stream *s, unsigned events)
+{
+	if (turn_stream_reason(s))
+		return;
+	if (!s->connected)
+		connecting(s);
+	if (s->connected && !turn_stream_reason(s) && events & EPOLLOUT)
+		out_flush(s);
+	if (s->connected && !turn_stream_reason(s))
+		stream_take(s);
 }
 
 /* ---- the thread ---- */
@@ -40,7 +288,7 @@ static void release(struct turn_stream *s)
 	free(s);
 }
 
-/* Those whose owner let go. */
+/* Free those that were closed. */
 static void closing_sweep(struct turn_streams *all, bool every)
 {
 	struct turn_stream *gone = NULL;
@@ -66,7 +314,7 @@ static void closing_sweep(struct turn_streams *all, bool every)
 
 		gone = s->next;
 		if (!turn_stream_reason(s))
-			turn_stream_send(s); /* its farewell */
+			datagrams_send(s); /* what was sent before the close */
 		release(s);
 	}
 }
@@ -92,11 +340,11 @@ static void *streams_thread(void *arg)
 			if (!s)
 				woken = true;
 			else if (tagged & PAIR_TAG)
-				turn_stream_send(s);
+				datagrams_send(s);
 			else
-				turn_stream_event(s, events[i].events);
+				connection_event(s, events[i].events);
 		}
-		/* last: one that is closed may still be in `events` */
+		/* last: a connection that was closed may still be in `events` */
 		if (woken) {
 			uint64_t number;
 			ssize_t got =
@@ -212,7 +460,7 @@ static int tcp_connect_to(struct turn_stream *s,
 			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s->tcp < 0)
 		return -errno;
-	/* a packet waits for no other */
+	/* no packet waits for the next one */
 	(void)setsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(s->tcp, (const struct sockaddr *)(const void *)&local.ss,
 		 local.len))
@@ -285,7 +533,7 @@ int turn_stream_open(struct turn_stream **ret, struct turn_streams *all,
 		release(s);
 		return err;
 	}
-	err = events_want(s); /* it is the thread's from here on */
+	err = events_want(s); /* the thread has it from here on */
 	if (err) {
 		turn_stream_close(s);
 		return err;
