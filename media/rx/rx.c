@@ -9,10 +9,11 @@
 #include <time.h>
 
 #define EVENTS_MAX 256
-/* epoll_wait() that takes so long has waited. */
+/* An epoll_wait() longer than this had nothing to do. */
 #define IDLE_NS (50 * NS_PER_US)
 
-/* So many packets in a while, and turns are at least so far apart. */
+/* From PACE_EVENTS packets in PACE_WINDOW_NS on, turns are at least PACE_NS
+ * apart. */
 #define PACE_WINDOW_NS (20 * NS_PER_MS)
 #define PACE_EVENTS    40
 #define PACE_NS        NS_PER_MS
@@ -96,8 +97,8 @@ static int batch_read(struct rx *rx, struct rx_socket *socket, unsigned max)
 	return count;
 }
 
-/* Asking for more than there is costs the kernel a second look: one datagram,
- * and twice as many as before where there was something in the turn before.
+/* Asking for more datagrams than wait costs the kernel a second look: ask for
+ * one, and for twice as many as before if the turn before read this socket, too.
  * @return more may wait */
 static bool socket_read(struct rx *rx, struct rx_socket *socket)
 {
@@ -115,8 +116,8 @@ static bool socket_read(struct rx *rx, struct rx_socket *socket)
 
 /* ---- turns ---- */
 
-/* Sessions lie far apart, and are in no cache when something comes: ask for
- * what reading it touches before. */
+/* Sessions lie far apart and are in no cache: prefetch what reading the next
+ * datagrams will touch. */
 static void prefetch_ahead(const struct rx *rx,
 			   const struct epoll_event *events, int left)
 {
@@ -130,8 +131,8 @@ static void prefetch_ahead(const struct rx *rx,
 	}
 }
 
-/* Many packets: one turn a while takes all that came meanwhile, instead of a
- * waking for each. When they came, the kernel has noted. */
+/* With many packets a turn takes all that came in PACE_NS, instead of waking for
+ * each one. The receive times are the kernel's. */
 static void pace(struct rx *rx, int64_t turn_ns, int events)
 {
 	struct rx_pace *p = &rx->pace;
@@ -171,8 +172,8 @@ static void session_add(struct rx *rx, struct rx_session *s)
 			.data.ptr = socket,
 		};
 
-		/* fails for want of kernel memory only; then nothing is
-		 * received and the measurement says so */
+		/* It fails only for want of kernel memory; then nothing is
+		 * received, which the measurement shows. */
 		if (socket->fd >= 0)
 			epoll_ctl(rx->p.epoll_fd, EPOLL_CTL_ADD, socket->fd,
 				  &event);
@@ -266,7 +267,8 @@ static void command_take(struct rx *rx, const struct rx_command *c)
 			rx_stash_read(rx, s);
 		}
 	} else if (kind == COMMAND_TAP) {
-		rx_tapped_read(rx); /* what came before is whose it was */
+		rx_tapped_read(
+			rx); /* datagrams until now are of the session before */
 		rx_tapped_assign(rx, s, &c->rtp, &c->rtcp);
 	} else if (kind == COMMAND_RELAY) {
 		s->sockets[c->socket].relay = c->relay;
@@ -356,12 +358,12 @@ void *rx_thread(void *arg)
 		scheduling_watch(&thread->scheduling,
 				 now_ns - idle_ns > IDLE_NS, now_ns);
 
-		/* first: who is still silent may be settled by one of them,
-		 * and needed_ns() relies on it. A stopped session, which may
-		 * be in `events`, lingers. */
+		/* Commands first: they may settle the peer of a datagram that
+		 * waits, and needed_ns() relies on this order. A stopped
+		 * session may be in `events`: it lingers, so it is there. */
 		commands_take(rx);
-		/* one batch a socket and turn: a flood on one does not starve
-		 * the others, epoll brings the rest again */
+		/* One batch a socket and turn: a flood on one socket does not
+		 * starve the others. epoll reports the rest again. */
 		for (int i = 0; i < count; i++) {
 			if (!events[i].data.ptr)
 				continue;

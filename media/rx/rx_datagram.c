@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- what RTP and RTCP tell the analysis and the audio thread ---- */
+/* ---- RTP and RTCP, to the analysis and the audio thread ---- */
 
-/* To the analysis; a full ring counts it. */
+/* To the analysis; a full ring counts the record as dropped. */
 static void push_packet(struct rx *rx, const struct packet_record *r)
 {
 	if (ring_push(rx->p.received, r))
@@ -21,7 +21,7 @@ static void push_rtcp(struct rx *rx, const struct rtcp_event *event)
 		rx->rtcp_pushed++;
 }
 
-/* What a telephone-event says goes to the analysis beside the packet. */
+/* The content of a telephone-event packet, beside the record of the packet. */
 static void event_arrived(struct rx *rx, const struct datagram *d,
 			  const struct rtp_header *h,
 			  const struct packet_record *packet)
@@ -31,7 +31,7 @@ static void event_arrived(struct rx *rx, const struct datagram *d,
 
 	if (h->header_bytes + DTMF_PAYLOAD_BYTES > d->captured ||
 	    dtmf_payload_parse(&p, d->data + h->header_bytes, h->payload_bytes))
-		return; /* counted as a packet all the same */
+		return; /* it is a packet of the stream all the same */
 	r.kind = PACKET_EVENT_RECEIVED;
 	r.seq = p.event;
 	r.payload_bytes = p.duration;
@@ -40,8 +40,8 @@ static void event_arrived(struct rx *rx, const struct datagram *d,
 	push_packet(rx, &r);
 }
 
-/* RTP of a session with audio, to the audio thread; a payload that was cut is
- * of no use to a decoder, and is counted. @param sent  by a tapped program */
+/* Give the payload to the audio thread. One that was cut cannot be decoded and is
+ * counted. @param sent  by a tapped program */
 static void audio_push(const struct datagram *d, const struct rtp_header *h,
 		       bool sent)
 {
@@ -63,7 +63,7 @@ static void audio_push(const struct datagram *d, const struct rtp_header *h,
 		s->end->audio_dropped[sent]++;
 }
 
-/* RTP in plain. */
+/* RTP, decrypted. */
 static void rtp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct rx_session *s = d->socket->session;
@@ -92,7 +92,8 @@ static void rtp_arrived(struct rx *rx, const struct datagram *d)
 		event_arrived(rx, d, &h, r);
 }
 
-/* What an XR says about us, or asks of us. */
+/* An XR block about us, or one that we have to answer.
+ * @return false: it is neither */
 static bool xr_event(struct rtcp_event *event, const struct rtcp_item *item,
 		     uint32_t ours)
 {
@@ -122,7 +123,7 @@ static bool xr_event(struct rtcp_event *event, const struct rtcp_item *item,
 	return false;
 }
 
-/* RTCP in plain. */
+/* RTCP, decrypted. */
 static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct rx_session *s = d->socket->session;
@@ -132,8 +133,8 @@ static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 	unsigned blocks = 0; /* of XR: one of each kind a packet */
 	bool bye = false;
 
-	/* of another program's SRTCP only the kind can be read; a cut compound
-	 * does not add up to its size and is refused */
+	/* Of another program's SRTCP nothing but the type can be read. A compound
+	 * that was cut is invalid. */
 	if (!s->tap_secure &&
 	    (d->captured != d->bytes ||
 	     rtcp_reader_init(&reader, d->data, d->captured))) {
@@ -164,7 +165,7 @@ static void rtcp_arrived(struct rx *rx, const struct datagram *d)
 	rx_linger_rtcp(&rx->linger, s, bye, rx->clock.mono_ns);
 }
 
-/* ---- what a datagram is, and whose: media, through SRTP, or the loop's ---- */
+/* ---- what a datagram is: media, perhaps SRTP, or STUN and DTLS for the loop ---- */
 
 static void srtp_note(struct rx *rx, const struct datagram *d, uint8_t kind)
 {
@@ -222,8 +223,8 @@ static bool secure_open(struct rx *rx, struct datagram *d, bool rtcp)
 		srtp_note(rx, d, PACKET_SRTP_REPLAYED);
 	d->bytes = bytes;
 	d->captured = bytes;
-	/* a replayed report would be taken for a new one; a replayed packet is
-	 * the duplicate that the network made of it */
+	/* A replayed RTCP packet would count as a new report: it is dropped. A
+	 * replayed RTP packet is measured as the duplicate that it is. */
 	return err == 0 || !rtcp;
 }
 
@@ -285,7 +286,7 @@ static void hand_over(struct rx *rx, const struct datagram *d,
 		wake_fd_signal(rx->p.loop_fd);
 }
 
-/* Where RTP and RTCP share a port, nobody shakes hands on the other one. */
+/* With rtcp-mux there is no handshake on the RTCP port. */
 static bool rtcp_stranger(const struct rx_session *rx, const struct datagram *d)
 {
 	return rx->rtcp_mux || (rx->rtcp_peer.len > 0 &&
@@ -293,7 +294,7 @@ static bool rtcp_stranger(const struct rx_session *rx, const struct datagram *d)
 				!handover_knows(&rx->known, &d->source));
 }
 
-/* A handshake is the loop's, at a bounded rate. */
+/* Hand DTLS over to the loop, at a bounded rate. */
 static void dtls_arrived(struct rx *rx, const struct datagram *d)
 {
 	struct rx_session *s = d->socket->session;
@@ -314,8 +315,8 @@ static void dtls_arrived(struct rx *rx, const struct datagram *d)
 	hand_over(rx, d, HANDOVER_DTLS);
 }
 
-/* So are checks, whoever sends them: the peer's address is what they find
- * out. Who is known has a rate of its own, that no stranger uses up. */
+/* Hand STUN over to the loop, from any address: ICE checks find out the peer's.
+ * Known addresses have a rate of their own, which no stranger can use up. */
 static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 {
 	struct rx_session *s = d->socket->session;
@@ -332,8 +333,8 @@ static void stun_arrived(struct rx *rx, const struct datagram *d, bool known)
 		hand_over(rx, d, HANDOVER_STUN);
 }
 
-/* Unpack what a TURN server sends: the datagram of the peer is left.
- * @return false: it is none, and done with */
+/* Unpack a datagram of the TURN server: the peer's datagram is left.
+ * @return false: it held none */
 static bool relay_open(struct rx *rx, struct datagram *d)
 {
 	const struct relay_map *map = &d->socket->relay;
@@ -396,9 +397,9 @@ void rx_datagram_arrived(struct rx *rx, struct datagram *d)
 		COUNTER_ADD(&rx->counters.invalid, 1);
 }
 
-/* ---- sessions of another program: what the tap sees of them ---- */
+/* ---- tapped sessions: the media of another program ---- */
 
-/* Frames come while the ring is read: they are behind the clock then. */
+/* A frame may be newer than the last reading of the clock: read it again. */
 static int64_t tapped_ns(struct rx *rx, const struct tap_session *t)
 {
 	if (t->ns - rx->clock.wall_offset_ns > rx->clock.mono_ns)

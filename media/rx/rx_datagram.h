@@ -62,8 +62,8 @@ struct datagram {
 	bool relayed; /* by our TURN server */
 };
 
-/** From another address than the one that was settled when it came, and from
- * none of those that the peer named to ICE: media may come from each of them
+/** Is it from another address than the settled one (at its receive time), and
+ * from none of the peer's ICE candidates? Media may come from each of them
  * (RFC 8445 section 12.2). */
 static inline bool rx_stranger(const struct datagram *d)
 {
@@ -75,22 +75,22 @@ static inline bool rx_stranger(const struct datagram *d)
 	       !handover_knows(&rx->known, &d->source);
 }
 
-/** Whatever came to a socket of a session. @param d  changed */
+/** Process a datagram that a socket of a session received. @param d  changed */
 void rx_datagram_arrived(struct rx *rx, struct datagram *d);
 
-/** Keys are settled: what waited for them is read, as if it came now, with the
- * times at which it came. */
+/** Keys are settled: process the datagrams that waited for them, with their
+ * own receive times. */
 void rx_stash_read(struct rx *rx, const struct rx_session *s);
-/** The session ends: what still waits is of no use. */
+/** The session ends: count and drop the datagrams that still wait. */
 void rx_stash_discard(struct rx *rx, const struct rx_session *s);
 
-/** The tap has work. */
+/** Read the frames that the tap has captured. */
 void rx_tapped_read(struct rx *rx);
-/** A tapped session is here from now on. @param rtcp  len 0: none */
+/** Assign these local addresses to a tapped session. @param rtcp  len 0: none */
 void rx_tapped_assign(struct rx *rx, struct rx_session *s,
 		      const struct media_addr *rtp,
 		      const struct media_addr *rtcp);
-/** A tapped session ends: take what was seen until now. */
+/** A tapped session ends: read what was captured until now. */
 void rx_tapped_stop(struct rx *rx, struct rx_session *s);
 
 #endif

@@ -17,7 +17,7 @@ struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost)
 struct stashed *stash_take(struct rx_stash *stash, const struct rx_session *s,
 			   bool keyed)
 {
-	/* nearly always: a plain session asks when it is settled, and ends */
+	/* nearly always nothing waits */
 	for (size_t i = 0; stash->waiting > 0 && i < STASH_MAX; i++) {
 		struct stashed *item =
 			&stash->items[(stash->next + i) % STASH_MAX];
@@ -68,7 +68,7 @@ void rx_secure_apply(struct rx_session *rx, const struct rx_command *c,
 		key_apply(&rx->keys[i], c->keys[i], now_ns);
 }
 
-/* A key belongs to its port, whatever comes there. */
+/* The keys of the port, for RTP and RTCP alike. */
 static struct rx_keys *keys_of(const struct rx_socket *socket)
 {
 	struct rx_session *rx = socket->session;

@@ -1,5 +1,5 @@
 /**
- * Inside of the RX thread: SRTP that comes, and datagrams that wait for a key.
+ * Inside of the RX thread: received SRTP, and datagrams that wait for a key.
  * Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_RX_RX_SECURE_H
@@ -19,7 +19,7 @@
  * RFC 3261 17.1.1.2, and as long again for a provisional answer. */
 #define REKEY_NS INT64_C(64000000000)
 
-/** What waits: everything that a later reading needs. */
+/** A datagram that waits for its key. */
 struct stashed {
 	bool waits; /* else the place is free */
 	struct rx_socket *from;
@@ -35,34 +35,35 @@ struct rx_stash {
 	struct stashed items[STASH_MAX];
 };
 
-/** A place for a datagram, which waits there from then on. @param ret_lost  it
- * was taken: whoever waited there did so in vain; may be set for another
- * session */
+/** Take a place for a datagram, which waits there from now on.
+ * @param ret_lost  the place held the oldest datagram, perhaps of another
+ *                  session, which is lost */
 struct stashed *stash_place(struct rx_stash *stash, bool *ret_lost);
 
-/** The oldest one of a session, removed from the stash and good until the next
- * stash_place(). @param keyed  whose key is known, only
+/** Remove the oldest datagram of a session; valid until the next stash_place().
+ * @param keyed  only one whose key is known
  * @return NULL: there is none */
 struct stashed *stash_take(struct rx_stash *stash, const struct rx_session *s,
 			   bool keyed);
 
-/** New keys of ours are on offer: until something is settled what no key fits
- * waits for the peer's next one. */
+/** New keys of ours are offered: until offer and answer are settled, packets that
+ * no key fits wait for the peer's next key. */
 void rx_secure_rekey(struct rx_session *rx, int64_t now_ns);
 bool rx_secure_rekeying(const struct rx_socket *socket, int64_t now_ns);
 
-/** Keys as settled. A key that is still to come leaves the one before in
- * force. */
+/** Put the settled keys in force. Where a key is not known yet, the one before
+ * stays in force. */
 void rx_secure_apply(struct rx_session *rx, const struct rx_command *c,
 		     int64_t now_ns);
 
-/** Is there a key for what comes by this socket, or is none needed? */
+/** @return there is a key for datagrams of this socket, or none is needed */
 bool rx_secure_keyed(const struct rx_socket *socket);
 
 /**
  * Verify and decrypt in place.
- * @param from  the socket it came to
- * @param rtcp  what it is
+ * @param from  the socket that received it
+ * @param data  in/out; as before on -EACCES while rx_secure_rekeying()
+ * @param rtcp  SRTCP; else SRTP
  * @return 0; -EALREADY a replay (decrypted); -EACCES not authentic; -EBADMSG
  *         no such packet; -ENOKEY there is no key yet
  */
