@@ -22,9 +22,9 @@ struct capture {
 	struct flow_table table; /* of streams, by key and SSRC */
 	struct capture_stream **stream;
 	size_t allocated;
-	struct capture_stream *last; /* of the packet before */
+	struct capture_stream *last; /* stream of the previous packet */
 	struct header_layouts layouts;
-	struct rtp_payload_map statics; /* of RFC 3551 */
+	struct rtp_payload_map statics; /* static types of RFC 3551 */
 	struct endpoints endpoints;
 	struct candidates candidates;
 	struct fragments fragments;
@@ -78,8 +78,8 @@ static bool is_known(const struct capture *c, const struct datagram *d)
 	       endpoints_known(&c->endpoints, &d->src, d->sport);
 }
 
-/* Payload types are what the receiver announced; what it did not, the
- * sender's SDP or RFC 3551 may know. */
+/* Payload types as the receiver's SDP has them, then the sender's SDP, then
+ * RFC 3551. */
 static void make_map(const struct capture *c, const struct flow_key *key,
 		     struct rtp_payload_map *ret)
 {
@@ -100,7 +100,7 @@ static void make_map(const struct capture *c, const struct flow_key *key,
 					  &ret->entries[i].values);
 }
 
-/* An SDP came since: it may be about this stream. */
+/* A new SDP came, which may be about this stream. */
 static void renew_map(const struct capture *c, struct capture_stream *s)
 {
 	struct rtp_payload_map map;
@@ -128,7 +128,7 @@ static bool reserve_stream(struct capture *c)
 	return true;
 }
 
-/* NULL: no more can be measured. */
+/* @return NULL: streams_max is reached, or no memory */
 static struct capture_stream *add_stream(struct capture *c,
 					 const struct flow_key *key, int64_t ns,
 					 bool announced)
@@ -181,8 +181,7 @@ static void take_candidate(struct capture *c, const struct flow_key *key,
 	candidates_drop(found);
 }
 
-/* By the time their turn comes, the lines that a packet writes should be in the
- * cache. */
+/* Load the cache lines of the streams that are expected next. */
 static void prefetch_next(const struct capture_stream *s)
 {
 	const struct capture_stream *next = s->successor;
@@ -193,8 +192,8 @@ static void prefetch_next(const struct capture_stream *s)
 	prefetch(after, offsetof(struct capture_stream, stream));
 }
 
-/* Media flows in a rhythm: after a stream's packet usually comes that of the
- * stream that came after it the last time. */
+/* Streams send at the same rate: the packet after a stream's packet usually belongs
+ * to the same stream as the last time. */
 static struct capture_stream *find_stream(struct capture *c,
 					  const struct flow_key *key)
 {
@@ -226,8 +225,8 @@ static void take_packet(struct capture *c, struct capture_stream *s,
 	measure_take(s, r, &c->options, &c->intervals);
 }
 
-/* The next packet of the stream whose turn it is, with the headers of the one
- * before. */
+/* The shortcut of header_match.h, for the expected stream. @return false: parse the
+ * frame */
 static bool take_repeated(struct capture *c, const struct frame *f)
 {
 	struct capture_stream *s = c->last->successor;
@@ -241,7 +240,7 @@ static bool take_repeated(struct capture *c, const struct frame *f)
 	return true;
 }
 
-/* @param f  data NULL: put together of several */
+/* @param f  data is NULL if the datagram was reassembled */
 static void take_rtp(struct capture *c, struct datagram *d,
 		     const struct frame *f)
 {
@@ -352,8 +351,8 @@ static void take_udp(struct capture *c, struct datagram *d,
 	c->counters.non_media_udp++;
 }
 
-/* A datagram of several fragments. One with a part missing is no media, as no
- * receiver would have got it; what an SDP says of it is true all the same. */
+/* A fragmented datagram. If a part is missing it does not count as media, as the
+ * receiver did not get it either; an SDP in it is used all the same. */
 static void take_fragmented(enum fragments_fate fate, enum datagram_kind kind,
 			    struct datagram *d, int64_t ns, void *arg)
 {
@@ -371,8 +370,7 @@ static void take_fragmented(enum fragments_fate fate, enum datagram_kind kind,
 		c->counters.not_udp++;
 }
 
-/* Out of the way of the frames that repeat others: no registers to save for
- * them. */
+/* Not inlined, so that the shortcut in capture_take() saves no registers. */
 __attribute__((noinline)) static void take_other(struct capture *c,
 						 const struct frame *f)
 {
@@ -430,9 +428,9 @@ void capture_tick(struct capture *c, int64_t end_ns,
 	}
 }
 
-/* ---- a tap without end: release streams that are over ---- */
+/* ---- live capture: remove streams that ended ---- */
 
-/* The streams that stay, in a table of their own. */
+/* Put the remaining streams into a new table. @return false: no memory */
 static bool keep_streams(struct capture *c, struct flow_table *kept,
 			 int64_t before_ns, capture_stream_h *handler,
 			 void *arg)
@@ -470,7 +468,7 @@ static void mark_used(struct flow_table *used, const struct address *address,
 		flow_table_add(used, &key);
 }
 
-/* Forget the ports that no stream uses; those of RTCP belong to its stream. */
+/* Forget the ports that no stream uses. The port above one of RTP is RTCP's. */
 static void expire_endpoints(struct capture *c)
 {
 	struct flow_table used;
@@ -498,7 +496,7 @@ void capture_expire(struct capture *c, int64_t before_ns,
 		flow_table_release(&c->table);
 		c->table = kept;
 		c->last = kept.count ? c->stream[0] : NULL;
-	} else { /* no memory: all stay */
+	} else { /* no memory: nothing is removed */
 		flow_table_release(&kept);
 	}
 	if (endpoints_crowded(&c->endpoints))

@@ -1,11 +1,11 @@
 /**
- * Every RTP stream of a capture, measured by media/analysis: frames go in
- * one by one, streams come out in order of their first packet. SDPs found on
- * the way name media ports and payload types; RTP without SDP is found by
- * its behaviour (candidates.h).
+ * Measures every RTP stream of a capture with media/analysis. Frames are taken
+ * one by one; the streams are in the order of their first packet. SDPs in the
+ * capture give media ports and payload types; RTP without an SDP is recognised by
+ * its headers (candidates.h).
  *
- * Memory is bounded by the streams, not by the packets; intervals and RTCP
- * reports lie in temporary files. What a ceiling left out is counted.
+ * Memory grows with the streams, not with the packets; intervals and RTCP reports
+ * are in temporary files. Whatever a ceiling excludes is counted.
  *
  * Thread: one owner. Docs: docs/reference/analyze.md
  */
@@ -31,7 +31,7 @@
 #define CAPTURE_REPORTERS_MAX   16384
 #define CAPTURE_INTERVALS_MAX   4000000 /* of all streams */
 #define CAPTURE_REPORTS_MAX     4000000
-/* A silence of more intervals than this is left out of them. */
+/* A silence of more intervals than this has no interval records. */
 #define CAPTURE_SILENCE_MAX 3600
 
 enum capture_buffer {
@@ -40,11 +40,11 @@ enum capture_buffer {
 };
 
 struct capture_options {
-	bool sdp_only;         /* streams that an SDP announced, no others */
-	bool detailed;         /* figures of capture_stream.detail */
-	int64_t interval_ns;   /* > 0; detailed only */
-	double fixed_delay_ms; /* of the fixed buffer */
-	enum capture_buffer buffer; /* the model of the brief figures */
+	bool sdp_only;              /* only streams that an SDP announced */
+	bool detailed;              /* fill capture_stream.detail */
+	int64_t interval_ns;        /* > 0; detailed only */
+	double fixed_delay_ms;      /* of the fixed de-jitter buffer */
+	enum capture_buffer buffer; /* model of the brief figures */
 	const struct emodel_declarations *declarations; /* borrowed; NULL */
 	size_t streams_max;
 	struct filter *filter; /* borrowed; NULL: everything */
@@ -55,28 +55,28 @@ struct capture_counters {
 	uint64_t stun;
 	uint64_t dtls;
 	uint64_t rtcp;
-	uint64_t invalid; /* on a media port and none of these */
+	uint64_t invalid; /* unknown datagrams on a media port */
 	uint64_t non_media_udp;
 	uint64_t not_udp;
 	uint64_t fragments;  /* of IP datagrams */
-	uint64_t fragmented; /* datagrams put together of them */
-	uint64_t incomplete; /* not put together: a part is missing or cut */
-	uint64_t bad_link;   /* frames of a link type that is not read */
+	uint64_t fragmented; /* datagrams reassembled from them */
+	uint64_t incomplete; /* not reassembled: a part is missing or cut */
+	uint64_t bad_link;   /* frames of an unknown link type */
 	uint32_t bad_link_type;
 	uint64_t sip; /* messages */
 	uint64_t sdp;
 	uint64_t streams_left_out; /* packets of streams above the ceiling */
-	uint64_t left_out;         /* datagrams and segments, by the filter */
+	uint64_t left_out; /* datagrams and segments that the filter excludes */
 	uint64_t negative_rtt;
 	uint64_t unmatched_reports; /* LSR of no sender report seen here */
 };
 
-/** What the table needs: one buffer model, bad packets behind it. */
+/** The brief figures: one buffer model and the losses behind it. */
 struct capture_brief {
 	const struct rtp_stream *stream;
 	struct jb_fixed fixed;
 	struct jb_adaptive adaptive;
-	struct loss_pattern pattern; /* lost, or discarded by the model */
+	struct loss_pattern pattern; /* lost, or discarded by the buffer */
 };
 
 struct capture_interval {
@@ -88,11 +88,11 @@ struct capture_interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
-	char codec[16]; /* it is scored with; "": none known */
-	bool has_score; /* by G.113 */
+	char codec[16]; /* of the score; "": unknown */
+	bool has_score; /* with values of G.113 */
 	double r;
 	double mos;
-	bool has_declared; /* by declared values */
+	bool has_declared; /* with declared values */
 	double declared_r;
 	double declared_mos;
 	struct distribution series[DETAIL_SERIES_COUNT];
@@ -105,7 +105,7 @@ struct capture_detail {
 	struct chain intervals;
 	uint64_t next_index;
 	uint64_t silence_left_out; /* intervals */
-	/* totals before the open interval */
+	/* totals at the start of the open interval */
 	uint64_t received_before;
 	uint64_t te_before;
 	uint64_t cn_before;
@@ -113,14 +113,14 @@ struct capture_detail {
 };
 
 struct capture_stream {
-	/* hot: every packet; of two cache lines, the first of `stream` follows */
+	/* hot: used for each packet; two cache lines, then `stream` */
 	_Alignas(64) struct capture_stream
-		*successor; /* whose packet came next */
+		*successor; /* stream of the next packet, last time */
 	struct header_match headers;
 	int64_t last_ns;
-	uint32_t generation; /* of the endpoints when the map was made */
+	uint32_t generation; /* of the endpoints, for which `map` is valid */
 	bool announced;      /* by an SDP */
-	bool untimed;        /* frames without a time among it */
+	bool untimed;        /* has frames without a time */
 	_Alignas(64) struct rtp_stream stream;
 	struct flow_key key;
 	struct capture_detail *detail; /* NULL if not detailed */
@@ -131,10 +131,10 @@ struct capture_stream {
 
 _Static_assert(offsetof(struct capture_stream, stream) == 128, "hot lines");
 
-/** Bad packets behind the buffer model of the brief figures, and the score
- * they give. */
+/** The losses behind the buffer model of options->buffer. */
 const struct loss_pattern *capture_stream_pattern(
 	const struct capture_stream *s, const struct capture_options *options);
+/** The score with these losses and the delay of that buffer. */
 void capture_stream_score(const struct capture_stream *s,
 			  const struct capture_options *options,
 			  struct detail_score *ret);
@@ -144,63 +144,68 @@ struct capture_report {
 	int64_t ns;
 	struct rtcp_item item;
 	bool has_rtt;
-	double rtt_ms; /* < 0: the reporter's delay cannot be */
+	double rtt_ms; /* < 0: the reporter's delay is impossible */
 };
 
 struct capture;
 
-/** @return 0; -ENOMEM */
+/** Begin a capture. @param options  copied. @return 0; -ENOMEM */
 int capture_new(struct capture **ret, const struct capture_options *options);
 struct capture *capture_free(struct capture *c);
 
+/** Take the next frame. */
 void capture_take(struct capture *c, const struct frame *f);
 
-/** No more frames: figures become final. Once, last. */
+/** No more frames come: compute the final figures. Once. */
 void capture_finish(struct capture *c);
 
-/* ---- without end: not detailed ---- */
+/* ---- live capture: not detailed ---- */
 
-/** @param i  only second, has_codec and the scores; the rest 0 */
+/** Gets an interval. @param i  has second, codec and scores; the rest is 0 */
 typedef void(capture_interval_h)(struct capture_stream *s,
 				 const struct capture_interval *i, void *arg);
 
-/** End the interval of every stream at a time: the frames before it were
- * taken, those from then on not yet. Streams that began later are left out. */
+/** Close the interval of each stream at a time: all frames before it were taken,
+ * none after it. Streams that began later have no interval. */
 void capture_tick(struct capture *c, int64_t end_ns,
 		  capture_interval_h *handler, void *arg);
 
 typedef void(capture_stream_h)(struct capture_stream *s, void *arg);
 
 /**
- * Let go of streams whose last packet came before a time. What was learned of
- * ports and reporters goes with them when half of its ceiling is reached, but
- * for what is about streams that stay.
- * @param handler  gets each with its final figures
+ * Remove the streams whose last packet came before a time. If half of the ceiling
+ * for announced ports is reached, those that no remaining stream uses are removed;
+ * if half of that for reporters, all reporters.
+ * @param handler  gets each removed stream with its final figures
  */
 void capture_expire(struct capture *c, int64_t before_ns,
 		    capture_stream_h *handler, void *arg);
 
+/** Counters of all frames. */
 const struct capture_counters *capture_counters(const struct capture *c);
+/** Number of streams. */
 size_t capture_stream_count(const struct capture *c);
-/** @param i  < capture_stream_count(), in order of the first packet */
+/** A stream. @param i  < capture_stream_count(), in order of the first packet */
 struct capture_stream *capture_stream(struct capture *c, size_t i);
 
-/** Intervals (const struct capture_interval *). @return as chain_file_walk() */
+/** Hand out the intervals of a stream (const struct capture_interval *); detailed
+ * only. @return as chain_file_walk() */
 int capture_intervals(struct capture *c, const struct capture_stream *s,
 		      chain_file_h *handler, void *arg);
-/** Reports (const struct capture_report *); detailed only. */
+/** Hand out all reports (const struct capture_report *); detailed only.
+ * @return as chain_file_walk() */
 int capture_reports(struct capture *c, chain_file_h *handler, void *arg);
-/** Intervals and reports that could not be kept. */
+/** Number of intervals and reports that could not be kept. */
 uint64_t capture_left_out(const struct capture *c);
 
-/** Round trips of each reporter, of its report blocks, or of its DLRR blocks
- * if those are all it sends. */
+/** Gets the round-trip times of a reporter, by its report blocks, or by its DLRR
+ * blocks if it sends no report blocks. */
 typedef void(capture_reporter_h)(uint32_t ssrc, const struct distribution *rtt,
 				 void *arg);
 void capture_reporters(struct capture *c, capture_reporter_h *handler,
 		       void *arg);
 
-/** Flows with more than one SSRC. @param changes  SSRCs after the first */
+/** Gets a flow with more than one SSRC. @param changes  SSRCs after the first */
 typedef void(capture_flow_h)(const struct flow_key *flow, uint64_t changes,
 			     void *arg);
 void capture_ssrc_changes(struct capture *c, capture_flow_h *handler,

@@ -24,7 +24,7 @@ void chain_file_add(struct chain_file *s, struct chain *chain,
 	if (!s->file || s->count >= s->max ||
 	    fwrite(&chain->last, sizeof(chain->last), 1, s->file) != 1 ||
 	    fwrite(record, s->record_bytes, 1, s->file) != 1) {
-		/* what was written of it is in the way of the next one */
+		/* a partly written record may lie at the end: append no more */
 		s->max = s->count;
 		s->left_out++;
 		return;
@@ -33,8 +33,8 @@ void chain_file_add(struct chain_file *s, struct chain *chain,
 	chain->count++;
 }
 
-/* pread(): through the FILE each record would be a seek, which throws the
- * buffer away, and a read of a whole one. */
+/* pread() instead of fseek(): that discards the FILE's buffer and fills all of it
+ * for each record. */
 static int read_at(const struct chain_file *s, uint64_t number, size_t at,
 		   void *ret, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /**
- * Records of one size that may become too many for memory: kept in an
- * unlinked temporary file, in chains.
+ * Lists of records in one unlinked temporary file, as they may be too many for
+ * memory. All records have the same size; a list (chain) is linked backwards.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_CHAIN_FILE_H
@@ -15,7 +15,7 @@ struct chain_file {
 	size_t record_bytes;
 	uint64_t count;
 	uint64_t max;
-	uint64_t left_out; /* beyond the ceiling, or the disk was full */
+	uint64_t left_out; /* above the ceiling, or the disk was full */
 };
 
 /** One chain; all zero: empty. */
@@ -24,18 +24,20 @@ struct chain {
 	uint64_t count;
 };
 
+/** Make an empty file. @param max  records; more are counted in left_out */
 void chain_file_init(struct chain_file *s, size_t record_bytes, uint64_t max);
+/** Close and so delete the file. */
 void chain_file_release(struct chain_file *s);
 
-/** Append a record; one that cannot be kept is counted. */
+/** Append a record to a chain, or count it in left_out. */
 void chain_file_add(struct chain_file *s, struct chain *chain,
 		    const void *record);
 
-/** Return non-zero to stop. */
+/** Gets one record. @return non-zero to stop */
 typedef int(chain_file_h)(const void *record, void *arg);
 
 /**
- * All records of a chain in the order they were added.
+ * Read all records of a chain in the order they were added.
  * @return 0; what the handler returned; -ENOMEM, -EIO
  */
 int chain_file_walk(struct chain_file *s, const struct chain *chain,

@@ -82,7 +82,7 @@ static enum datagram_kind parse_tcp(struct datagram *ret, const uint8_t *p,
 	return DATAGRAM_IS_TCP;
 }
 
-/* A part of a datagram: what it is part of shows when all of it is there. */
+/* A fragment. Ports are known after reassembly only. */
 static enum datagram_kind set_part(struct datagram *ret, const uint8_t *p,
 				   size_t captured, size_t bytes)
 {
@@ -122,7 +122,7 @@ static enum datagram_kind parse_ipv4(struct datagram *ret, const uint8_t *p,
 	ret->fragment = false;
 	address_set_ipv4(&ret->src, p + 12);
 	address_set_ipv4(&ret->dst, p + 16);
-	/* 0 where the network card was to fill it in */
+	/* 0: the network card fills the length in (TSO) */
 	if (bytes == 0)
 		bytes = captured;
 	if (bytes < header)
@@ -139,8 +139,8 @@ static enum datagram_kind parse_ipv4(struct datagram *ret, const uint8_t *p,
 				  bytes - header);
 }
 
-/* Walk the extension headers, up to that of a fragment: *ret_part set.
- * @return length of all; 0: not followed */
+/* Walk the extension headers. At a fragment header *ret_part is set and the walk
+ * ends. @return length of all headers; 0: cut, or too many */
 static size_t skip_extensions(const uint8_t *p, size_t captured, uint8_t *next,
 			      struct datagram *ret, bool *ret_part)
 {
@@ -171,7 +171,7 @@ static size_t skip_extensions(const uint8_t *p, size_t captured, uint8_t *next,
 			ret->part.more = (be16(p + at + 2) & 1) != 0;
 			ret->part.id = be32(p + at + 4);
 			ret->part.protocol = p[at];
-			/* one alone may carry the header, too (RFC 6946) */
+			/* a whole packet may have the header, too (RFC 6946) */
 			*ret_part = ret->part.at > 0 || ret->part.more;
 		}
 		*next = p[at];
@@ -219,7 +219,7 @@ static enum datagram_kind parse_ip(struct datagram *ret, const uint8_t *p,
 			      : parse_ipv4(ret, p, captured);
 }
 
-/* @param type  of what begins at p */
+/* @param type  EtherType of what begins at p */
 static enum datagram_kind parse_type(struct datagram *ret, uint16_t type,
 				     const uint8_t *p, size_t captured)
 {
@@ -261,8 +261,8 @@ enum datagram_kind datagram_parse(struct datagram *ret, const struct frame *f)
 			      : parse_type(ret, be16(p), p + 20, n - 20);
 	case LINK_NULL:
 	case LINK_LOOP:
-		/* an address family of the capturing system: the version of
-		 * the IP header says the same for all of them */
+		/* an address family in the numbers of the capturing system:
+		 * the version of the IP header tells the same */
 		return n < 4 ? DATAGRAM_IS_OTHER : parse_ip(ret, p + 4, n - 4);
 	case LINK_RAW_BSD:
 	case LINK_RAW_OPENBSD:

@@ -1,5 +1,5 @@
 /**
- * From a frame to a UDP datagram or TCP segment.
+ * Finds the UDP datagram or TCP segment in a frame.
  * Links: Ethernet (VLAN, QinQ, PPPoE), Linux cooked v1 and v2, raw IP,
  * BSD loopback. IPv4, IPv6 with extension headers.
  * Thread: any; no state.
@@ -17,9 +17,9 @@
 enum datagram_kind {
 	DATAGRAM_IS_UDP,
 	DATAGRAM_IS_TCP,
-	DATAGRAM_IS_FRAGMENT, /* a part of an IP datagram */
+	DATAGRAM_IS_FRAGMENT, /* a fragment of an IP datagram */
 	DATAGRAM_IS_OTHER,    /* anything else, or too short to tell */
-	DATAGRAM_BAD_LINK,    /* a link type this program does not know */
+	DATAGRAM_BAD_LINK,    /* unknown link type */
 };
 
 struct datagram {
@@ -32,7 +32,7 @@ struct datagram {
 			uint16_t dport;
 		};
 	};
-	bool fragment;     /* the beginning of one whose rest is not here */
+	bool fragment;     /* only the beginning of a fragmented datagram */
 	const uint8_t *ip; /* its IP header; not set by datagram_transport() */
 	const uint8_t *transport; /* the UDP or TCP header; not a fragment's */
 	const uint8_t *payload;   /* a fragment's: what follows the IP header */
@@ -45,18 +45,27 @@ struct datagram {
 		} tcp;
 		struct {
 			uint32_t id;
-			uint32_t at; /* bytes before it in the datagram */
-			bool more;   /* it is not the last */
+			uint32_t at; /* offset in the datagram, bytes */
+			bool more;   /* not the last one */
 			uint8_t protocol;
 		} part; /* of a fragment */
 	};
 };
 
-/** @param ret  valid for UDP, TCP and fragments only; the ports not for these */
+/**
+ * Parse a frame.
+ * @param ret  valid for UDP, TCP and fragments only; points into the frame. A
+ *             fragment has no ports
+ */
 enum datagram_kind datagram_parse(struct datagram *ret, const struct frame *f);
 
-/** What follows the IP header: of UDP and TCP ports, payload and sizes are set.
- * @param captured  bytes of it that are there, of `bytes` by the IP header */
+/**
+ * Parse what follows the IP header. For UDP and TCP ports, payload and sizes are
+ * set.
+ * @param p         the transport header
+ * @param captured  bytes at p
+ * @param bytes     by the IP header; more than captured if the capture cut them
+ */
 enum datagram_kind datagram_transport(struct datagram *ret, uint8_t protocol,
 				      const uint8_t *p, size_t captured,
 				      size_t bytes);

@@ -58,7 +58,7 @@ static uint32_t find_or_add(struct endpoints *e, const struct address *address,
 	return i;
 }
 
-/* The new map with what only the old one knows. */
+/* The new map, with the payload types that only the old one has. */
 static void merge(struct rtp_payload_map *ret,
 		  const struct rtp_payload_map *new,
 		  const struct rtp_payload_map *old)

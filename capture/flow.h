@@ -1,5 +1,6 @@
 /**
- * Addresses of a datagram as one key for every table of a capture.
+ * Addresses, ports and SSRC of a packet as the key of a table, and such a table.
+ * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_FLOW_H
 #define OFFHOOK_CAPTURE_FLOW_H
@@ -12,11 +13,11 @@
 struct address {
 	union {
 		uint8_t bytes[16];
-		uint64_t words[2]; /* the same, for copying and comparing */
+		uint64_t words[2]; /* for copying and comparing */
 	};
 };
 
-/** No padding: compared and hashed as bytes. Unused fields are 0. */
+/** Has no padding: it is compared and hashed as bytes. Unused fields are 0. */
 struct flow_key {
 	struct address src;
 	struct address dst;
@@ -29,12 +30,12 @@ _Static_assert(sizeof(struct flow_key) == 40, "flow key without padding");
 
 #define ADDRESS_TEXT_BYTES 46
 
-/** "10.0.0.1" or "fd00::1". */
+/** Write an address as "10.0.0.1" or "fd00::1". */
 void address_text(const struct address *a,
 		  char text[static ADDRESS_TEXT_BYTES]);
 
-/* Whole words: bytes written one by one and then read as words would stall
- * for every packet. */
+/* Written as whole words: reading words that were written in bytes stalls the
+ * processor (store forwarding), for every packet. */
 static inline void address_set_ipv4(struct address *ret, const uint8_t *four)
 {
 	uint32_t v;
@@ -48,13 +49,14 @@ static inline void address_set_ipv4(struct address *ret, const uint8_t *four)
 #endif
 }
 
-/** The same with all eight groups: "fd00:0:0:0:0:0:0:1". */
+/** Write an address with all eight groups: "fd00:0:0:0:0:0:0:1". */
 void address_groups(const struct address *a,
 		    char text[static ADDRESS_TEXT_BYTES]);
 
 /**
- * A hash table from a key to the index at which it was added (0, 1, 2...).
- * Seeded: who writes a capture cannot choose collisions.
+ * A hash table from a key to the number of keys added before it (0, 1, 2...).
+ * Its hash has a random seed, so that a crafted capture cannot provoke
+ * collisions.
  */
 struct flow_table {
 	struct flow_key *keys; /* in order of adding */
@@ -85,8 +87,8 @@ static inline bool flow_key_equal(const struct flow_key *a,
 		(flow_key_rest(a) ^ flow_key_rest(b))) == 0;
 }
 
-/** A hash without seed, for tables of fixed size where a collision only costs
- * a place. */
+/** A hash without a seed, for tables of fixed size, in which a collision only
+ * replaces an entry. */
 static inline uint64_t flow_key_hash(const struct flow_key *k)
 {
 	const uint64_t w[5] = {k->src.words[0], k->src.words[1],
@@ -99,14 +101,16 @@ static inline uint64_t flow_key_hash(const struct flow_key *k)
 	return h >> 40;
 }
 
+/** Make an empty table. @param max  keys */
 void flow_table_init(struct flow_table *t, size_t max);
 void flow_table_release(struct flow_table *t);
 
-/** @return index; FLOW_NONE */
+/** Find a key. @return its index; FLOW_NONE */
 uint32_t flow_table_find(const struct flow_table *t,
 			 const struct flow_key *key);
 
-/** Add a key that is not in it. @return index; FLOW_NONE full or no memory */
+/** Add a key that is not in the table.
+ * @return its index; FLOW_NONE: full or no memory */
 uint32_t flow_table_add(struct flow_table *t, const struct flow_key *key);
 
 #endif

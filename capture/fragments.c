@@ -12,9 +12,9 @@
 struct fragment_set {
 	struct datagram d; /* addresses and part.id, part.protocol */
 	int64_t ns;
-	uint64_t last;  /* count of calls when a part came; 0: free */
-	uint32_t end;   /* of the datagram; 0: its last part did not come */
-	uint32_t units; /* that are there */
+	uint64_t last; /* value of `calls` at its last part; 0: free */
+	uint32_t end;  /* length of the datagram; 0: the last part is missing */
+	uint32_t units; /* received */
 	uint64_t there[UNITS / 64];
 	uint8_t header[IPV6_HEADER]; /* IP, right-aligned: data follows */
 	uint8_t data[FRAGMENT_BYTES];
@@ -72,7 +72,7 @@ static void hand_on(struct fragment_set *s, uint32_t captured,
 	handler(fate, kind, &d, s->ns, arg);
 }
 
-/* Give a set up: what is there of its beginning. */
+/* Give a datagram up: hand out its beginning up to the first gap. */
 static void drop(struct fragments *f, struct fragment_set *s,
 		 fragments_h *handler, void *arg)
 {
@@ -104,7 +104,7 @@ static void begin(struct fragment_set *s, const struct datagram *d)
 		       IPV4_HEADER);
 }
 
-/* NULL: no memory */
+/* The set of a fragment, or a new one. @return NULL: no memory */
 static struct fragment_set *find(struct fragments *f, const struct datagram *d,
 				 int64_t ns, fragments_h *handler, void *arg)
 {
@@ -116,7 +116,7 @@ static struct fragment_set *find(struct fragments *f, const struct datagram *d,
 		if (s && s->last && is_part_of(s, d)) {
 			if (ns - s->ns <= FRAGMENT_TIMEOUT_NS)
 				return s;
-			/* the number is used again */
+			/* another datagram with the same identification */
 			drop(f, s, handler, arg);
 			begin(s, d);
 			return s;
@@ -148,8 +148,8 @@ static void add(struct fragment_set *s, const struct datagram *d)
 	}
 }
 
-/* All of it is there. Parts that contradict the last one may lie behind it: they
- * fill no hole before. */
+/* Parts behind the end, which contradict the last fragment, count as units but do
+ * not fill a gap: so each unit before the end is checked. */
 static bool is_whole(const struct fragment_set *s)
 {
 	uint32_t units = (s->end + UNIT - 1) / UNIT;
@@ -179,7 +179,7 @@ void fragments_take(struct fragments *f, const struct datagram *d, int64_t ns,
 		handler(FRAGMENTS_CUT, kind, &first, ns, arg);
 		return;
 	}
-	/* what is not last is a multiple of units */
+	/* all but the last fragment are a multiple of 8 octets long */
 	if (d->bytes == 0 || d->part.at + d->bytes > FRAGMENT_BYTES ||
 	    (d->part.more && d->bytes % UNIT != 0))
 		return;

@@ -24,7 +24,7 @@ static size_t words_of(size_t octets)
 	return (octets + WORD - 1) / WORD;
 }
 
-/* RFC 791: type of service, length, identification, TTL, checksum */
+/* RFC 791: type of service, length, identification, TTL and checksum change. */
 static void ignore_ipv4(struct header_layout *l, uint8_t *mask)
 {
 	memset(mask + 1, 0, 5);
@@ -34,7 +34,7 @@ static void ignore_ipv4(struct header_layout *l, uint8_t *mask)
 	l->ip_length_min = (uint16_t)(l->rtp_at - UDP_HEADER - l->ip_at);
 }
 
-/* RFC 8200: traffic class and flow label, length, hop limit */
+/* RFC 8200: traffic class, flow label, length and hop limit change. */
 static void ignore_ipv6(struct header_layout *l, uint8_t *mask)
 {
 	mask[0] = 0xf0;
@@ -60,7 +60,7 @@ static void set_mask(struct header_layout *l)
 	memcpy(l->mask, mask, sizeof(l->mask));
 }
 
-/* NULL: there are too many. */
+/* @return NULL: there are HEADER_LAYOUTS_MAX others */
 static const struct header_layout *find_layout(struct header_layouts *all,
 					       const struct frame *f,
 					       const struct datagram *d)

@@ -51,7 +51,8 @@ static void detail_release(struct capture_detail *d)
 		free(d->figures.histograms[i].longer);
 }
 
-/* Room for the long runs that the next packet can end. */
+/* Reserve memory for the runs that the next packet can end: the analysis itself
+ * does not allocate. */
 static void make_room(struct stream_detail *d)
 {
 	for (size_t i = 0; i < DETAIL_PATTERN_COUNT; i++) {
@@ -81,7 +82,7 @@ struct capture_stream *measure_free(struct capture_stream *s,
 	return NULL;
 }
 
-/* One buffer and one pattern: as stream_detail_observe(), less the rest. */
+/* A part of stream_detail_observe(): one buffer and its pattern. */
 static void brief_fixed(const struct rtp_observation *o, void *arg)
 {
 	struct capture_brief *b = arg;
@@ -276,7 +277,8 @@ void measure_tick(struct capture_stream *s, int64_t end_ns,
 	rate_interval(ret, &s->stream);
 }
 
-/* Close what ended before a packet at ns; a long silence at once. */
+/* Close the intervals that ended before a packet at ns. A long silence is
+ * skipped in one step. */
 static void close_intervals(struct capture_stream *s, int64_t ns,
 			    int64_t interval_ns, struct chain_file *intervals)
 {

@@ -1,5 +1,6 @@
 /**
- * The figures of one stream of a capture: brief for the table, or all.
+ * Measures one stream of a capture: the brief figures for the table, or all
+ * (options->detailed).
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_MEASURE_H
@@ -8,7 +9,7 @@
 #include "capture/capture.h"
 #include "capture/pool.h"
 
-/** What streams are made of; outlives them. */
+/** The memory of all streams of a capture; lives longer than they do. */
 struct measure_memory {
 	struct pool streams;
 	struct pool details;
@@ -18,25 +19,28 @@ struct measure_memory {
 void measure_memory_init(struct measure_memory *m);
 void measure_memory_release(struct measure_memory *m);
 
-/** @param m  borrowed. @return NULL: no memory */
+/** Make a stream. @param m  borrowed. @return NULL: no memory */
 struct capture_stream *measure_new(const struct capture_options *options,
 				   struct measure_memory *m);
-/** @param m  that it was made of */
+/** Free a stream. @param m  as in measure_new(). @return NULL */
 struct capture_stream *measure_free(struct capture_stream *s,
 				    struct measure_memory *m);
 
-/** Key and payload map are set: begin with a packet at ns. */
+/** Begin with a packet at ns. Key and payload map are set. */
 void measure_start(struct capture_stream *s,
 		   const struct capture_options *options, int64_t ns);
 
+/** Take the next packet of the stream. */
 void measure_take(struct capture_stream *s, const struct packet_record *r,
 		  const struct capture_options *options,
 		  struct chain_file *intervals);
 
-/** Close the interval at end_ns; not detailed, as capture_interval_h says. */
+/** Close the interval at end_ns, of a stream that is not detailed.
+ * @param ret  see capture_interval_h */
 void measure_tick(struct capture_stream *s, int64_t end_ns,
 		  struct capture_interval *ret);
 
+/** No more packets come: compute the final figures. Once. */
 void measure_finish(struct capture_stream *s,
 		    const struct capture_options *options,
 		    struct chain_file *intervals);

@@ -7,7 +7,7 @@
 
 #define LINE       64
 #define LARGE_PAGE ((size_t)2 << 20)
-#define FIRST      ((size_t)64 << 10) /* a capture of few streams */
+#define FIRST      ((size_t)64 << 10) /* enough for a few streams */
 
 struct pool_slab {
 	struct pool_slab *before;
@@ -26,7 +26,7 @@ static size_t mapped_bytes(size_t bytes)
 
 void *pool_map(size_t bytes)
 {
-	/* from a boundary on which a large page can begin */
+	/* a large page begins at a multiple of its size */
 	size_t whole = mapped_bytes(bytes);
 	size_t spare = bytes < LARGE_PAGE ? 0 : LARGE_PAGE;
 	uint8_t *p = mmap(NULL, whole + spare, PROT_READ | PROT_WRITE,
@@ -42,7 +42,7 @@ void *pool_map(size_t bytes)
 		munmap(p, before);
 	p += before;
 	munmap(p + whole, spare - before);
-	madvise(p, whole, MADV_HUGEPAGE); /* a hint, no more */
+	madvise(p, whole, MADV_HUGEPAGE); /* a hint: may fail */
 	return p;
 }
 
@@ -56,7 +56,8 @@ void pool_init(struct pool *p, size_t block_bytes)
 {
 	size_t lines = (block_bytes + LINE - 1) / LINE;
 
-	/* side by side they must not share sets of the cache */
+	/* an odd number of lines spreads the blocks over the sets of the
+	 * cache */
 	*p = (struct pool){.block_bytes = LINE * (lines | 1)};
 }
 
@@ -71,7 +72,7 @@ void pool_release(struct pool *p)
 	*p = (struct pool){.block_bytes = p->block_bytes};
 }
 
-/* Each of twice the size of the one before, up to a large page. */
+/* Each slab has twice the size of the one before, up to a large page. */
 static bool add_slab(struct pool *p)
 {
 	size_t bytes = p->slab ? 2 * p->slab->bytes : FIRST;

@@ -1,7 +1,7 @@
 /**
- * Memory for thousands of streams: blocks of one size, and tables, in large
- * pages where the system gives them. In pages of 4 KiB each stream would cost
- * some page faults to begin, and address translations to find.
+ * Memory for thousands of streams: blocks of one size, and tables. They lie in
+ * large pages where the system has them, which saves page faults and entries of
+ * the TLB.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_POOL_H
@@ -11,29 +11,29 @@
 
 struct pool_slab;
 
-/** Blocks live until pool_release(); those given back are used again. */
+/** Memory goes back to the system in pool_release() only. */
 struct pool {
 	size_t block_bytes; /* a whole, odd number of cache lines */
 	struct pool_slab *slab;
-	size_t used; /* bytes of it */
-	void *given_back;
+	size_t used;      /* bytes of the slab */
+	void *given_back; /* list of free blocks */
 };
 
-/** @param block_bytes  of what is asked for, up to 1 MiB */
+/** Make an empty pool. @param block_bytes  of each block, up to 1 MiB */
 void pool_init(struct pool *p, size_t block_bytes);
 
-/** All blocks. */
+/** Free all blocks. */
 void pool_release(struct pool *p);
 
-/** @return all 0, aligned to a cache line; NULL: no memory */
+/** Take a block. @return all 0, aligned to a cache line; NULL: no memory */
 void *pool_take(struct pool *p);
 
-/** @param block  of pool_take(); NULL is allowed */
+/** Give a block back. @param block  of pool_take(); NULL is allowed */
 void pool_give(struct pool *p, void *block);
 
-/** A table of its own. @return all 0; NULL: no memory */
+/** Allocate a table. @return all 0; NULL: no memory */
 void *pool_map(size_t bytes);
-/** @param p  of pool_map(); NULL is allowed */
+/** Free a table. @param p  of pool_map(), of this size; NULL is allowed */
 void pool_unmap(void *p, size_t bytes);
 
 #endif

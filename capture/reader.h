@@ -21,7 +21,7 @@
 
 struct frame {
 	int64_t ns;          /* Unix time, 0..READER_TIME_MAX_NS */
-	bool timed;          /* false: it carries no time, ns is 0 */
+	bool timed;          /* false: the frame has no time, ns is 0 */
 	uint32_t link;       /* LINKTYPE_ number */
 	const uint8_t *data; /* valid until the next frame */
 	size_t captured;
@@ -48,50 +48,29 @@ struct reader {
 	/* pcapng */
 	struct reader_interface *interface;
 	size_t interfaces;
-	/* what is odd about the file */
+	/* flaws of the file */
 	uint64_t untimed;   /* frames that carry no time (simple packet) */
-	uint64_t bad_times; /* outside of what can be, set to the nearest */
-	uint64_t dropped;   /* frames of an interface nobody described */
-	char reason[READER_REASON_BYTES]; /* why it ended, if -EBADMSG */
+	uint64_t bad_times; /* out of range, replaced by the nearest limit */
+	uint64_t dropped;   /* frames of an interface without a description */
+	char reason[READER_REASON_BYTES]; /* of the last failure */
 };
 
 /**
- * Look at the first bytes.
+ * Read the header of the file.
  * @param source  borrowed until reader_close()
- * @return 0; -EBADMSG no capture file (reason says what it seems to be)
+ * @return 0; -EBADMSG not a capture file (reason says what it seems to be)
  */
 int reader_open(struct reader *r, struct source *source);
 
 /**
- * @return 1 and *ret written; 0 the end; -EBADMSG the file is damaged or was
- *         cut here (reason); another negative errno: reading failed (reason)
+ * Read the next frame.
+ * @param ret  its data is valid until the next call
+ * @return 1 and *ret written; 0 the end; -EBADMSG the file is damaged or cut
+ *         here (reason); another negative errno: reading failed (reason)
  */
 int reader_next(struct reader *r, struct frame *ret);
 
+/** Release what reader_open() allocated. The source stays open. */
 void reader_close(struct reader *r);
-
-/* Private, between the files of the reader. */
-int reader_pcap_open(struct reader *r, uint32_t magic);
-int reader_pcap_next(struct reader *r, struct frame *ret);
-int reader_pcapng_open(struct reader *r);
-int reader_pcapng_next(struct reader *r, struct frame *ret);
-/** Say where and why; @return -EBADMSG, or the errno of a failed read */
-int reader_fail(struct reader *r, const char *what);
-
-static inline uint16_t reader_u16(const struct reader *r, const uint8_t *p)
-{
-	uint16_t v;
-
-	__builtin_memcpy(&v, p, sizeof(v));
-	return r->swapped ? __builtin_bswap16(v) : v;
-}
-
-static inline uint32_t reader_u32(const struct reader *r, const uint8_t *p)
-{
-	uint32_t v;
-
-	__builtin_memcpy(&v, p, sizeof(v));
-	return r->swapped ? __builtin_bswap32(v) : v;
-}
 
 #endif

@@ -62,7 +62,7 @@ static struct reporter *find_reporter(struct reports *r, uint32_t ssrc)
 	return r->reporter[i];
 }
 
-/* Whose sender report or RRTR this item is, or answers. */
+/* The SSRC of the sender report or RRTR that this item is or refers to. */
 static uint32_t tapped_ssrc(const struct rtcp_item *item)
 {
 	if (item->kind == RTCP_ITEM_REPORT)

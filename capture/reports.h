@@ -1,6 +1,6 @@
 /**
- * RTCP of a capture: round trips of every reporter, and all reports if they
- * are asked for.
+ * The RTCP of a capture: the round-trip times of each reporter, and all reports
+ * if these are wanted.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_REPORTS_H
@@ -9,7 +9,7 @@
 #include "capture/capture.h"
 #include "media/analysis/rtcp_tap.h"
 
-#define REPORT_TAPS 1024 /* by the SSRC of the sender report, power of two */
+#define REPORT_TAPS 1024 /* by a hash of the sender's SSRC; power of two */
 
 struct reporter_rtt {
 	struct histogram all;
@@ -31,22 +31,29 @@ struct reports {
 	struct chain chain;
 };
 
-/** The tables are made with the first packet.
- * @param keep  the reports themselves, too */
+/**
+ * Begin. The tables are allocated with the first packet.
+ * @param keep    keep each report for capture_reports()
+ * @param budget  borrowed until reports_release()
+ */
 void reports_init(struct reports *r, bool keep, struct samples_budget *budget);
 void reports_release(struct reports *r);
 
-/** When half of the places for reporters are taken: begin anew. */
+/** Forget all reporters if half of CAPTURE_REPORTERS_MAX is used, unless the
+ * reports are kept. */
 void reports_expire(struct reports *r);
 
-/** One datagram of RTCP. */
+/** Take a datagram with RTCP. @param ns  when it was captured */
 void reports_take(struct reports *r, const uint8_t *data, size_t bytes,
 		  int64_t ns);
 
-/** RTCP by itself: SR or RR first, lengths that fit exactly. */
+/** Whether a datagram is RTCP by its content: a compound packet that begins with SR
+ * or RR and whose lengths add up. */
 bool reports_is_rtcp(const uint8_t *data, size_t bytes);
 
+/** Hand out the round-trip times of each reporter. */
 void reports_walk(struct reports *r, capture_reporter_h *handler, void *arg);
+/** Fill in negative_rtt and unmatched_reports. */
 void reports_count(const struct reports *r, struct capture_counters *ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define FMTP_BYTES 256 /* longer ones name no mode */
+#define FMTP_BYTES 256 /* longer parameters are ignored */
 
 /* RFC 3551 section 6, tables 4 and 5 */
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 	{33, "MP2T", 90000}, {34, "H263", 90000},
 };
 
-/** A piece of text that ends nowhere in particular. */
+/** A piece of text without a terminating zero. */
 struct span {
 	const char *at;
 	const char *end;
@@ -147,7 +147,8 @@ static bool is_unspecified(const struct address *a)
 	       memcmp(a, &zero4, sizeof(zero4)) == 0;
 }
 
-/* Format parameters may name the codec's mode, and stand before the rtpmap. */
+/* The format parameters may select a mode of the codec. They may come before the
+ * rtpmap, so they are read at the end. */
 static void set_modes(struct scan *c)
 {
 	for (size_t i = 0; i < c->formats; i++) {
@@ -241,7 +242,7 @@ static void read_rtpmap(struct scan *c, struct span s)
 		return;
 	skip_blanks(&s);
 	for (; s.at < s.end && *s.at != '/'; s.at++) {
-		/* printable, as it goes to a terminal */
+		/* printable characters only: it goes to a terminal */
 		if (*s.at <= ' ' || *s.at > '~')
 			return;
 		if (n < sizeof(name) - 1)

@@ -1,7 +1,7 @@
 /**
- * Media lines of an SDP found in a capture: addresses, ports and payload
- * types. What a capture holds may be cut anywhere: lines that are complete
- * count, the rest is ignored.
+ * Reads the media lines of SDPs in a capture: addresses, ports and payload
+ * types. A captured text may be cut anywhere: complete lines count, the rest is
+ * ignored.
  * Source: RFC 8866; RFC 3605 (a=rtcp); RFC 3551 (static payload types)
  * Thread: any; no state.
  */
@@ -15,7 +15,7 @@
 #include "capture/flow.h"
 #include "media/analysis/stream.h"
 
-/** Where one media line wants to receive. */
+/** One media line: where it wants to receive. */
 struct sdp_media {
 	struct address address;
 	uint16_t port;
@@ -23,23 +23,24 @@ struct sdp_media {
 	struct rtp_payload_map map;
 };
 
-/** Called for every media line with RTP, an address and a port. */
+/** Gets each media line that has RTP, an address and a port.
+ * @param media  valid during the call */
 typedef void(sdp_media_h)(const struct sdp_media *media, void *arg);
 
 /**
  * Read a text that may hold SDPs (each begins with the line v=0), for
  * example a SIP message or a multipart body.
- * @param cut  the text goes on, but not here: an unfinished line is none
+ * @param cut  the end of the text is missing: ignore an unfinished last line
  * @return SDPs found
  */
 unsigned sdp_scan(const char *text, size_t bytes, bool cut,
 		  sdp_media_h *handler, void *arg);
 
-/** A text that begins as a SIP request or response (RFC 3261 section 7). */
+/** Whether a text begins like a SIP request or response (RFC 3261 section 7). */
 bool sdp_is_sip(const uint8_t *data, size_t bytes);
 
-/** Static payload types of RFC 3551 section 6 that the map lacks, as far as
- * there is room. */
+/** Add the static payload types of RFC 3551 section 6 that the map does not have,
+ * as far as there is room. */
 void sdp_add_static(struct rtp_payload_map *map);
 
 #endif

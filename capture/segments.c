@@ -6,9 +6,9 @@
 
 #include "capture/sdp.h"
 
-#define AHEAD_MAX      8 /* pieces that came before what precedes them */
+#define AHEAD_MAX      8         /* pieces behind a gap */
 #define REPEATED_MAX   (1 << 20) /* bytes */
-#define START_LINE_MAX 1024      /* longer without a line's end: no SIP */
+#define START_LINE_MAX 1024      /* a longer first line: not SIP */
 
 struct piece {
 	uint32_t from;
@@ -17,9 +17,9 @@ struct piece {
 
 struct segment_flow {
 	struct flow_key key;
-	uint64_t last; /* count of calls when it was heard; 0: free */
+	uint64_t last; /* value of `calls` at its last segment; 0: free */
 	uint32_t seq;  /* of data[0] */
-	uint32_t used; /* without a gap */
+	uint32_t used; /* bytes up to the first gap */
 	uint32_t pieces;
 	struct piece ahead[AHEAD_MAX];
 	uint8_t data[SEGMENT_BYTES];
@@ -39,7 +39,7 @@ static void consume(struct segment_flow *f, uint32_t bytes)
 	f->used -= bytes;
 }
 
-/* What came early may follow now. */
+/* Join the pieces that no gap precedes any more. */
 static void join(struct segment_flow *f)
 {
 	for (uint32_t i = 0; i < f->pieces;) {
@@ -54,7 +54,7 @@ static void join(struct segment_flow *f)
 	}
 }
 
-/* Forget everything before the first piece that came early. */
+/* Drop everything up to the end of the first gap. */
 static void skip_gap(struct segment_flow *f)
 {
 	uint32_t from = f->ahead[0].from;
@@ -66,7 +66,7 @@ static void skip_gap(struct segment_flow *f)
 	join(f);
 }
 
-/* A header line's value, if it is this header. */
+/* The value of a header field. @return NULL: the line is another field */
 static const char *header(const char *at, const char *end, const char *name)
 {
 	size_t n = strlen(name);
@@ -78,7 +78,7 @@ static const char *header(const char *at, const char *end, const char *name)
 	return at < end && *at == ':' ? at + 1 : NULL;
 }
 
-/* Content-Length among the headers that end at `end`. @return false: none */
+/* Find Content-Length in the header fields up to `end`. @return false: none */
 static bool content_length(const char *at, const char *end, uint32_t *ret)
 {
 	while (at < end) {
@@ -114,7 +114,7 @@ enum progress {
 	PROGRESS_NO_SIP
 };
 
-/* One message from the beginning of what is there. */
+/* Hand out the message at the beginning of the data, if it is complete. */
 static enum progress take_message(struct segment_flow *f, segments_h *handler,
 				  void *arg)
 {
@@ -123,7 +123,7 @@ static enum progress take_message(struct segment_flow *f, segments_h *handler,
 	uint32_t head;
 	uint32_t length;
 
-	/* what keeps a connection open (RFC 5626 section 4.4.1) */
+	/* keep-alives (RFC 5626 section 4.4.1) */
 	while (blank < f->used &&
 	       (f->data[blank] == '\r' || f->data[blank] == '\n'))
 		blank++;
@@ -140,7 +140,7 @@ static enum progress take_message(struct segment_flow *f, segments_h *handler,
 		return PROGRESS_WAIT;
 	head = (uint32_t)(body - f->data) + 4;
 	if (!content_length((const char *)f->data, (const char *)body, &length))
-		length = f->used - head; /* against the rules: what is there */
+		length = f->used - head; /* not allowed: take all data */
 	if (length > SEGMENT_BYTES - head)
 		return PROGRESS_NO_SIP;
 	if (f->used < head + length)
@@ -161,8 +161,8 @@ static enum progress take_messages(struct segment_flow *f, segments_h *handler,
 	return progress;
 }
 
-/* Give the connection up: what has begun is handed on, and whole messages
- * behind what is missing. */
+/* Forget the connection. Hand out the message that has begun, as cut, and the
+ * complete messages behind each gap. */
 static void drop(struct segment_flow *f, segments_h *handler, void *arg)
 {
 	for (;;) {
@@ -177,7 +177,8 @@ static void drop(struct segment_flow *f, segments_h *handler, void *arg)
 	f->used = 0;
 }
 
-/* Put a segment in its place. @return false: it has none */
+/* Copy a segment to its place. @return false: it is outside of the buffer, or there
+ * are too many gaps */
 static bool place(struct segment_flow *f, const struct datagram *d)
 {
 	int32_t ahead = (int32_t)(d->tcp.seq - f->seq);
@@ -191,7 +192,7 @@ static bool place(struct segment_flow *f, const struct datagram *d)
 		size_t before = (size_t) - (int64_t)ahead;
 
 		if (n <= before)
-			return true; /* all of it was there */
+			return true; /* a repetition */
 		p += before;
 		n -= before;
 	}
@@ -232,7 +233,8 @@ static struct segment_flow *begin(struct segment_flow **place,
 	return f;
 }
 
-/* The connection of a segment; a new one if it begins as SIP. */
+/* The connection of a segment; a new one if the segment begins a SIP message.
+ * @return NULL: neither */
 static struct segment_flow *find(struct segments *s, const struct datagram *d,
 				 segments_h *handler, void *arg)
 {
@@ -266,7 +268,7 @@ void segments_take(struct segments *s, const struct datagram *d,
 	if (!f)
 		return;
 	if (!place(f, d)) {
-		/* too much is missing: begin anew with this segment */
+		/* start anew with this segment */
 		drop(f, handler, arg);
 		f = find(s, d, handler, arg);
 		if (!f || !place(f, d))

@@ -1,9 +1,11 @@
 /**
- * SIP messages of TCP connections, put together from their segments: in any
- * order, repeated, several messages in a segment or one in several.
+ * Reassembles the SIP messages of TCP connections. Segments may come in any order
+ * and more than once; a segment may hold several messages, and a message may span
+ * several segments.
  * Source: RFC 3261 section 18.3 (Content-Length), RFC 9293
  * Thread: one owner. At most SEGMENT_SETS * SEGMENT_WAYS directions of
- * connections at a time, 64 KiB each; the one heard longest ago makes room.
+ * connections at a time, 64 KiB each; a new one replaces the least recently used
+ * one.
  */
 #ifndef OFFHOOK_CAPTURE_SEGMENTS_H
 #define OFFHOOK_CAPTURE_SEGMENTS_H
@@ -26,18 +28,19 @@ struct segments {
 	uint64_t calls;
 };
 
-/** One message. @param cut  its end is not there */
+/** Gets one message. @param cut  the end of the message is missing */
 typedef void(segments_h)(const uint8_t *data, size_t bytes, bool cut,
 			 void *arg);
 
-/** One segment (DATAGRAM_IS_TCP) of any connection. One is followed from a
- * segment on that begins as a SIP message. */
+/** Take a segment (DATAGRAM_IS_TCP) of any connection. A connection is followed from
+ * the first segment that begins with a SIP message. */
 void segments_take(struct segments *s, const struct datagram *d,
 		   segments_h *handler, void *arg);
 
-/** No more come: hand on what is there. */
+/** No more segments come: hand out the incomplete messages. */
 void segments_flush(struct segments *s, segments_h *handler, void *arg);
 
+/** Free all connections. */
 void segments_release(struct segments *s);
 
 #endif

@@ -1,6 +1,6 @@
 /**
- * Bytes of a capture: from a file, a pipe or memory, read in large pieces
- * into one buffer that never grows.
+ * The bytes of a capture, from a file, a pipe or memory. They are read in large
+ * pieces into one buffer of a fixed size.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CAPTURE_SOURCE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCE_BYTES 524288 /* the most source_need() can give at once */
+#define SOURCE_BYTES 524288 /* limit of one source_need() */
 
 struct source {
 	const uint8_t *data;
@@ -23,19 +23,24 @@ struct source {
 	int err; /* negative errno of a failed read; 0 none */
 };
 
-/** @param fd  borrowed; any kind. @return 0; -ENOMEM */
+/**
+ * Read from a descriptor.
+ * @param fd  borrowed until source_close(); file, pipe or terminal
+ * @return 0; -ENOMEM
+ */
 int source_open(struct source *s, int fd);
-/** @param data  borrowed until source_close() */
+/** Read from memory. @param data  borrowed until source_close() */
 void source_open_memory(struct source *s, const uint8_t *data, size_t bytes);
+/** Free the buffer. The descriptor stays open. */
 void source_close(struct source *s);
 
-/** Read until n bytes are there, or no more come. Private. */
+/** Read until the buffer has n bytes or the input ends. For source_need(). */
 bool source_fill(struct source *s, size_t n);
 
 /**
- * The next n bytes, still to be consumed; valid until the next call.
+ * Get the next n bytes without consuming them.
  * @param n  <= SOURCE_BYTES
- * @return NULL: fewer are left
+ * @return valid until the next call; NULL: fewer are left
  */
 static inline const uint8_t *source_need(struct source *s, size_t n)
 {
@@ -44,22 +49,22 @@ static inline const uint8_t *source_need(struct source *s, size_t n)
 	return s->data + s->at;
 }
 
-/** Consume n bytes that source_need() gave. */
+/** Consume n bytes that source_need() returned. */
 static inline void source_consume(struct source *s, size_t n)
 {
 	s->at += n;
 }
 
-/** Bytes that are left when no n are: 0 is a clean end. */
+/** Bytes left after source_need() failed. 0: the input ended cleanly. */
 static inline size_t source_left(const struct source *s)
 {
 	return s->end - s->at;
 }
 
-/** Consume any number of bytes. @return false: the end came first */
+/** Consume any number of bytes. @return false: the input ended before */
 bool source_skip(struct source *s, uint64_t n);
 
-/** Position in the capture. */
+/** Offset of the next byte in the capture. */
 static inline uint64_t source_offset(const struct source *s)
 {
 	return s->consumed + s->at;

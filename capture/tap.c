@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-#define FRAME_BYTES 2048 /* a unit of the kernel's account, no limit */
+#define FRAME_BYTES 2048 /* the kernel wants a value; it limits nothing */
 /* https://www.tcpdump.org/linktypes.html, as datagram.c reads them */
 #define LINK_ETHERNET 1
 #define LINK_RAW      101
@@ -61,10 +61,11 @@ static int open_socket(struct tap *t, const struct tap_params *p, char *reason)
 	return -EPERM;
 }
 
-/* @param ret_loopback  every packet passes twice
- * @return the interface's number; -errno */
-static int look_at(struct tap *t, const struct tap_params *p,
-		   bool *ret_loopback, char *reason)
+/* Find index and link type of the interface.
+ * @param ret_loopback  each packet passes twice, sent and received
+ * @return the index; -errno */
+static int find_interface(struct tap *t, const struct tap_params *p,
+			  bool *ret_loopback, char *reason)
 {
 	struct ifreq r = {0};
 
@@ -168,7 +169,7 @@ static int make_ring(struct tap *t, const struct tap_params *p, char *reason)
 	if (r.tp_block_nr < 2)
 		r.tp_block_nr = 2;
 	r.tp_frame_nr = r.tp_block_nr * (TAP_BLOCK_BYTES / FRAME_BYTES);
-	/* so that packets carry the stamp that sockets see, too */
+	/* makes the kernel stamp packets when they arrive */
 	if (setsockopt(t->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
 		return fail(reason, p, "time stamps", errno);
 	if (setsockopt(t->fd, SOL_PACKET, PACKET_VERSION, &version,
@@ -217,7 +218,7 @@ int tap_open(struct tap **ret, const struct tap_params *params, char *reason)
 	err = open_socket(t, params, reason);
 	if (err)
 		goto out;
-	index = look_at(t, params, &loopback, reason);
+	index = find_interface(t, params, &loopback, reason);
 	err = index < 0 ? index : 0;
 	if (!err)
 		err = set_filter(t, params, loopback, reason);
@@ -245,7 +246,7 @@ struct tap *tap_close(struct tap *t)
 	return NULL;
 }
 
-/* The kernel writes the ring: offsets are its word, as is the memory. */
+/* The offsets in the ring are the kernel's: they are not checked. */
 static void read_block(const struct tap *t, const uint8_t *block,
 		       const struct tpacket_hdr_v1 *h, tap_h *handler,
 		       void *arg)
@@ -284,18 +285,18 @@ int tap_read(struct tap *t, tap_h *handler, void *arg)
 {
 	for (size_t n = 0; n < t->blocks; n++) {
 		uint8_t *block = t->ring + t->next * TAP_BLOCK_BYTES;
-		/* the kernel's type is for this memory, page-aligned */
+		/* a block is page-aligned */
 		struct tpacket_block_desc *d = (void *)block;
 		struct tpacket_hdr_v1 *h = &d->hdr.bh1;
 
-		/* acquire: pairs with the kernel's release of the block; what
-		 * it wrote before is there */
+		/* acquire: pairs with the kernel's release of the block and
+		 * makes the frames visible */
 		if (!(__atomic_load_n(&h->block_status, __ATOMIC_ACQUIRE) &
 		      TP_STATUS_USER))
 			return n == 0 ? socket_error(t) : 0;
 		read_block(t, block, h, handler, arg);
-		/* release: pairs with the kernel's reading of the status; our
-		 * reads of the block are done */
+		/* release: pairs with the kernel's read of the status; our
+		 * reads of the block are complete */
 		__atomic_store_n(&h->block_status, TP_STATUS_KERNEL,
 				 __ATOMIC_RELEASE);
 		t->next = (t->next + 1) % t->blocks;
@@ -308,7 +309,8 @@ void tap_counters(struct tap *t, struct tap_counters *ret)
 	struct tpacket_stats_v3 s = {0};
 	socklen_t len = sizeof(s);
 
-	/* reading sets the kernel's to 0; tp_packets has the dropped, too */
+	/* reading resets the kernel's counters; tp_packets includes the
+	 * dropped frames */
 	if (getsockopt(t->fd, SOL_PACKET, PACKET_STATISTICS, &s, &len) == 0) {
 		t->counters.frames += s.tp_packets;
 		t->counters.dropped += s.tp_drops;

@@ -1,6 +1,6 @@
 /**
- * Frames of a network interface as they pass: a packet socket with a ring that
- * the kernel fills (TPACKET_V3), its time stamps, and a filter in the kernel.
+ * Captures the frames of a network interface: a packet socket with a ring that the
+ * kernel fills (TPACKET_V3), its time stamps, and a filter in the kernel.
  * Source: packet(7), Documentation/networking/packet_mmap.rst
  * Thread: one owner. Docs: docs/reference/tap.md
  */
@@ -16,7 +16,7 @@
 
 #define TAP_RING_BYTES_DEFAULT (32u << 20)
 #define TAP_BLOCK_BYTES        (1u << 18)
-#define TAP_BLOCK_MS           10 /* a block with less is handed out, too */
+#define TAP_BLOCK_MS           10 /* a block is handed out after this time */
 #define TAP_REASON_BYTES       256
 
 struct tap;
@@ -28,10 +28,10 @@ struct tap_params {
 	bool promiscuous;            /* frames for others, too (mirror port) */
 };
 
-/** Since the opening. */
+/** Since tap_open(). */
 struct tap_counters {
-	uint64_t frames;  /* that passed the filter */
-	uint64_t dropped; /* of these: the ring was full */
+	uint64_t frames;  /* passed the filter */
+	uint64_t dropped; /* of these, because the ring was full */
 };
 
 /**
@@ -42,21 +42,23 @@ struct tap_counters {
  *         read; -ENOMEM; -errno
  */
 int tap_open(struct tap **ret, const struct tap_params *params, char *reason);
+/** Close the socket and unmap the ring. @return NULL */
 struct tap *tap_close(struct tap *t);
 
-/** Readable when tap_read() has work. */
+/** A descriptor that is readable when frames wait. */
 int tap_fd(const struct tap *t);
 
-/** @param f  Unix time; valid during the call */
+/** Gets a frame. @param f  with Unix time; valid during the call */
 typedef void(tap_h)(const struct frame *f, void *arg);
 
 /**
- * Hand out the frames that wait, in their order; at most one ring of them, so
- * that a flood does not hold the caller.
+ * Hand out the waiting frames in their order, at most one ring of them: a flood
+ * does not block the caller.
  * @return 0; -ENETDOWN the interface is down or gone; -errno
  */
 int tap_read(struct tap *t, tap_h *handler, void *arg);
 
+/** Read the counters. */
 void tap_counters(struct tap *t, struct tap_counters *ret);
 
 #endif
