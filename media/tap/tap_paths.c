@@ -20,8 +20,8 @@
 #define ATTR_XOR_MAPPED   0x0020
 #define CHANNEL_BYTES_MIN 2
 
-/* The first attribute of a type, all of it captured.
- * @return NULL: there is none */
+/* Find the first attribute of a type.
+ * @return NULL: there is none, or the capture cut it */
 static const uint8_t *attribute(size_t *ret_bytes,
 				const struct tap_paths_datagram *d,
 				uint16_t type)
@@ -56,21 +56,22 @@ static bool addr_find(struct media_addr *ret,
 	       media_addr_valid(ret);
 }
 
-/* ---- what is known ---- */
+/* ---- the tables ---- */
 
-static void asked_add(struct tap_paths *w, const struct tap_paths_datagram *d)
+static void request_add(struct tap_paths *w, const struct tap_paths_datagram *d)
 {
-	struct tap_paths_asked *a = &w->asked[w->asked_next];
+	struct tap_paths_request *a = &w->requests[w->request_next];
 
-	w->asked_next = (w->asked_next + 1) % TAP_WAYS_ASKED;
+	w->request_next = (w->request_next + 1) % TAP_PATHS_REQUESTS;
 	a->port = d->port;
 	memcpy(a->id, d->data + ID_AT, sizeof(a->id));
 }
 
-static bool asked_take(struct tap_paths *w, const struct tap_paths_datagram *d)
+static bool request_match(struct tap_paths *w,
+			  const struct tap_paths_datagram *d)
 {
-	for (size_t i = 0; i < TAP_WAYS_ASKED; i++) {
-		struct tap_paths_asked *a = &w->asked[i];
+	for (size_t i = 0; i < TAP_PATHS_REQUESTS; i++) {
+		struct tap_paths_request *a = &w->requests[i];
 
 		if (a->port != d->port ||
 		    memcmp(a->id, d->data + ID_AT, sizeof(a->id)) != 0)
@@ -81,19 +82,19 @@ static bool asked_take(struct tap_paths *w, const struct tap_paths_datagram *d)
 	return false;
 }
 
-static void outside_add(struct tap_paths *w, uint16_t port,
+static void mapping_add(struct tap_paths *w, uint16_t port,
 			const struct media_addr *addr)
 {
-	struct tap_paths_outside *o = NULL;
+	struct tap_paths_mapping *o = NULL;
 
-	for (size_t i = 0; !o && i < TAP_WAYS_OUTSIDE; i++) {
-		if (w->outside[i].port &&
-		    media_addr_equal(&w->outside[i].addr, addr))
-			o = &w->outside[i];
+	for (size_t i = 0; !o && i < TAP_PATHS_MAPPINGS; i++) {
+		if (w->mappings[i].port &&
+		    media_addr_equal(&w->mappings[i].addr, addr))
+			o = &w->mappings[i];
 	}
 	if (!o) {
-		o = &w->outside[w->outside_next];
-		w->outside_next = (w->outside_next + 1) % TAP_WAYS_OUTSIDE;
+		o = &w->mappings[w->mapping_next];
+		w->mapping_next = (w->mapping_next + 1) % TAP_PATHS_MAPPINGS;
 	}
 	o->port = port;
 	o->addr = *addr;
@@ -102,7 +103,7 @@ static void outside_add(struct tap_paths *w, uint16_t port,
 static struct tap_paths_channel *channel_find(struct tap_paths *w,
 					      uint16_t port, uint16_t number)
 {
-	for (size_t i = 0; i < TAP_WAYS_CHANNELS; i++) {
+	for (size_t i = 0; i < TAP_PATHS_CHANNELS; i++) {
 		if (w->channels[i].port == port &&
 		    w->channels[i].number == number)
 			return &w->channels[i];
@@ -123,7 +124,7 @@ static void channel_add(struct tap_paths *w, const struct tap_paths_datagram *d)
 	c = channel_find(w, d->port, be16(number));
 	if (!c) {
 		c = &w->channels[w->channel_next];
-		w->channel_next = (w->channel_next + 1) % TAP_WAYS_CHANNELS;
+		w->channel_next = (w->channel_next + 1) % TAP_PATHS_CHANNELS;
 	}
 	c->port = d->port;
 	c->number = be16(number);
@@ -138,7 +139,7 @@ static void request_take(struct tap_paths *w,
 	uint16_t type = be16(d->data);
 
 	if (type == BINDING_REQUEST || type == ALLOCATE_REQUEST)
-		asked_add(w, d);
+		request_add(w, d);
 	else if (type == CHANNEL_REQUEST)
 		channel_add(w, d);
 }
@@ -150,14 +151,14 @@ static bool answer_take(struct tap_paths *w, const struct tap_paths_datagram *d)
 	bool learned = false;
 
 	if ((type != BINDING_SUCCESS && type != ALLOCATE_SUCCESS) ||
-	    !asked_take(w, d))
+	    !request_match(w, d))
 		return false;
 	if (addr_find(&addr, d, ATTR_XOR_MAPPED)) {
-		outside_add(w, d->port, &addr);
+		mapping_add(w, d->port, &addr);
 		learned = true;
 	}
 	if (type == ALLOCATE_SUCCESS && addr_find(&addr, d, ATTR_XOR_RELAYED)) {
-		outside_add(w, d->port, &addr);
+		mapping_add(w, d->port, &addr);
 		learned = true;
 	}
 	return learned;
@@ -191,12 +192,12 @@ bool tap_paths_take(struct tap_paths *w, struct tap_paths_datagram *d)
 }
 
 uint16_t tap_paths_port(const struct tap_paths *w,
-			const struct media_addr *outside)
+			const struct media_addr *mapped)
 {
-	for (size_t i = 0; i < TAP_WAYS_OUTSIDE; i++) {
-		if (w->outside[i].port &&
-		    media_addr_equal(&w->outside[i].addr, outside))
-			return w->outside[i].port;
+	for (size_t i = 0; i < TAP_PATHS_MAPPINGS; i++) {
+		if (w->mappings[i].port &&
+		    media_addr_equal(&w->mappings[i].addr, mapped))
+			return w->mappings[i].port;
 	}
 	return 0;
 }

@@ -1,11 +1,11 @@
 /**
- * What a tapped program and its STUN and TURN servers say to each other (RFC
- * 8489, RFC 8656): at which addresses others see its ports, and whose datagrams
- * lie within those of a relay. For the hot path: pure, nothing is allocated.
+ * Reads the STUN and TURN messages of a tapped program (RFC 8489, RFC 8656): its
+ * server-reflexive and relayed addresses, and the datagrams inside those of a TURN
+ * server. For the hot path: nothing is allocated.
  *
- * Only answers to requests that passed count, and only once. What is full
- * forgets its oldest entry: a port it belonged to is not found any more, a
- * datagram by its channel is the server's.
+ * A response counts only once, and only if its request was seen. A full table
+ * replaces its oldest entry: then a mapped address is not found any more, or a
+ * datagram of a channel is not unwrapped and seems to come from the server.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_MEDIA_TAP_TAP_PATHS_H
@@ -17,41 +17,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAP_WAYS_ASKED    256
-#define TAP_WAYS_OUTSIDE  512
-#define TAP_WAYS_CHANNELS 1024
+#define TAP_PATHS_REQUESTS 256
+#define TAP_PATHS_MAPPINGS 512
+#define TAP_PATHS_CHANNELS 1024
 
-struct tap_paths_asked {
+/** A request that waits for its response. */
+struct tap_paths_request {
 	uint16_t port; /* 0: free */
 	uint8_t id[12];
 };
 
-/* A port of the program, as others see it. */
-struct tap_paths_outside {
+/** The server-reflexive or relayed address of a port of the program. */
+struct tap_paths_mapping {
 	uint16_t port; /* 0: free */
 	struct media_addr addr;
 };
 
+/** A TURN channel (RFC 8656 section 12). */
 struct tap_paths_channel {
 	uint16_t port; /* 0: free */
 	uint16_t number;
 	struct media_addr peer;
 };
 
-/** All zero: nothing is known. Each a ring. */
+/** All zero: empty. Each table is a ring. */
 struct tap_paths {
-	struct tap_paths_asked asked[TAP_WAYS_ASKED];
-	struct tap_paths_outside outside[TAP_WAYS_OUTSIDE];
-	struct tap_paths_channel channels[TAP_WAYS_CHANNELS];
-	size_t asked_next;
-	size_t outside_next;
+	struct tap_paths_request requests[TAP_PATHS_REQUESTS];
+	struct tap_paths_mapping mappings[TAP_PATHS_MAPPINGS];
+	struct tap_paths_channel channels[TAP_PATHS_CHANNELS];
+	size_t request_next;
+	size_t mapping_next;
 	size_t channel_next;
 };
 
-/** A datagram of the program. */
+/** A datagram to or from the program. */
 struct tap_paths_datagram {
 	uint16_t port; /* of the program */
-	bool sent;     /* by it */
+	bool sent;     /* by the program */
 	struct media_addr peer;
 	const uint8_t *data;
 	size_t captured;
@@ -59,15 +61,16 @@ struct tap_paths_datagram {
 };
 
 /**
- * @param d  in/out: of a relayed one the inner datagram and its other end are
- *           left
- * @return true: an address outside was learned, which tap_paths_port() knows
+ * Take a datagram. If it is one of a TURN server, d becomes the datagram inside, with
+ * the peer's address.
+ * @param d  in/out
+ * @return true: a mapped address was learned; ask tap_paths_port() again
  */
 bool tap_paths_take(struct tap_paths *w, struct tap_paths_datagram *d);
 
-/** The port of the program that others see at this address.
- * @return 0: it is not known */
+/** The port of the program behind a server-reflexive or relayed address.
+ * @return 0: unknown */
 uint16_t tap_paths_port(const struct tap_paths *w,
-			const struct media_addr *outside);
+			const struct media_addr *mapped);
 
 #endif

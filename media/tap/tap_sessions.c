@@ -19,7 +19,7 @@
 #define PORT_COUNT 65536
 #define RING_BYTES (8u << 20) /* of each */
 
-/* A datagram of a port that was nobody's. */
+/* A datagram of a port without a session. */
 struct kept {
 	uint16_t port; /* of the program; 0: free */
 	bool sent;
@@ -27,11 +27,11 @@ struct kept {
 	struct media_addr peer;
 	size_t captured;
 	size_t bytes;
-	uint8_t data[RX_TAP_KEPT_BYTES];
+	uint8_t data[TAP_SESSIONS_KEPT_BYTES];
 };
 
-/* A session whose port is not known yet. */
-struct wanted {
+/* A session whose port is unknown yet. */
+struct pending {
 	uint32_t session; /* 0: free */
 	bool rtcp;
 	struct media_addr address;
@@ -41,21 +41,21 @@ struct tap_sessions {
 	struct address address; /* of the other program */
 	uint16_t port_min;      /* of its RTP and RTCP */
 	uint16_t port_max;
-	struct fragments fragments; /* of datagrams larger than a frame */
-	struct tap_paths ways;
-	struct wanted wanted[RX_TAP_WANTED_MAX]; /* a ring */
-	size_t wanted_next;
+	struct fragments fragments;
+	struct tap_paths paths;
+	struct pending pending[TAP_SESSIONS_PENDING_MAX]; /* a ring */
+	size_t pending_next;
 	struct tap *taps[TAPS_MAX];
-	uint64_t dropped[TAPS_MAX]; /* told already */
+	uint64_t dropped[TAPS_MAX]; /* reported already */
 	size_t tap_count;
 	struct {
-		uint32_t session; /* 0: nobody's */
+		uint32_t session; /* 0: none */
 		bool rtcp;
 	} ports[PORT_COUNT];
-	struct kept kept[RX_TAP_KEPT_MAX]; /* a ring */
+	struct kept kept[TAP_SESSIONS_KEPT_MAX]; /* a ring */
 	size_t kept_next;
-	int64_t newest_ns;    /* of all that passed */
-	rx_tapped_h *handler; /* during tap_sessions_read() */
+	int64_t newest_ns;      /* time of the last datagram */
+	tap_session_h *handler; /* during tap_sessions_read() */
 	void *arg;
 };
 
@@ -75,7 +75,7 @@ static bool address_of(struct address *ret, const struct sockaddr *sa)
 	return false;
 }
 
-/* Names of the interface with the address, and of the loopback one. */
+/* Names of the interface with the address, and of the loopback interface. */
 static int interfaces_find(const struct address *want,
 			   char names[TAPS_MAX][IF_NAMESIZE])
 {
@@ -141,7 +141,7 @@ int tap_sessions_new(struct tap_sessions **ret,
 	}
 	address_text(&t->address, host);
 	t->port_min = port_min;
-	/* RTCP's port is the one behind */
+	/* RTCP may use the port above */
 	t->port_max =
 		port_max < UINT16_MAX ? (uint16_t)(port_max + 1) : port_max;
 	(void)str_print(text, sizeof(text),
@@ -211,22 +211,24 @@ static void keep(struct tap_sessions *t, const struct tap_session *r,
 {
 	struct kept *k = &t->kept[t->kept_next];
 
-	t->kept_next = (t->kept_next + 1) % RX_TAP_KEPT_MAX;
+	t->kept_next = (t->kept_next + 1) % TAP_SESSIONS_KEPT_MAX;
 	k->port = port;
 	k->sent = r->sent;
 	k->ns = r->ns;
 	k->peer = r->peer;
 	k->bytes = r->bytes;
-	k->captured = r->captured < RX_TAP_KEPT_BYTES ? r->captured
-						      : RX_TAP_KEPT_BYTES;
+	k->captured = r->captured < TAP_SESSIONS_KEPT_BYTES
+			      ? r->captured
+			      : TAP_SESSIONS_KEPT_BYTES;
 	memcpy(k->data, r->data, k->captured);
 }
 
-/* Hand out what was kept of a port, in its order. */
+/* Hand out the kept datagrams of a port in their order. */
 static void claim(struct tap_sessions *t, uint16_t port)
 {
-	for (size_t i = 0; i < RX_TAP_KEPT_MAX; i++) {
-		struct kept *k = &t->kept[(t->kept_next + i) % RX_TAP_KEPT_MAX];
+	for (size_t i = 0; i < TAP_SESSIONS_KEPT_MAX; i++) {
+		struct kept *k =
+			&t->kept[(t->kept_next + i) % TAP_SESSIONS_KEPT_MAX];
 		const struct tap_session r = {
 			.session = t->ports[port].session,
 			.sent = k->sent,
@@ -241,7 +243,7 @@ static void claim(struct tap_sessions *t, uint16_t port)
 		if (k->port != port)
 			continue;
 		k->port = 0;
-		if (k->ns > t->newest_ns - RX_TAP_KEPT_NS)
+		if (k->ns > t->newest_ns - TAP_SESSIONS_KEPT_NS)
 			t->handler(&r, t->arg);
 	}
 }
@@ -258,7 +260,7 @@ static void port_assign(struct tap_sessions *t, uint16_t port, bool rtcp,
 	claim(t, port);
 }
 
-/* 0: not known */
+/* The port of the program with this address. @return 0: unknown */
 static uint16_t port_of(const struct tap_sessions *t,
 			const struct media_addr *a)
 {
@@ -270,15 +272,15 @@ static uint16_t port_of(const struct tap_sessions *t,
 	    memcmp(&own, &t->address, sizeof(own)) == 0)
 		port = media_addr_port(a);
 	else
-		port = tap_paths_port(&t->ways, a);
+		port = tap_paths_port(&t->paths, a);
 	return port >= t->port_min && port <= t->port_max ? port : 0;
 }
 
-/* An address outside was learned. */
-static void wanted_look(struct tap_sessions *t)
+/* A mapped address was learned: sessions may wait for it. */
+static void pending_resolve(struct tap_sessions *t)
 {
-	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
-		struct wanted *w = &t->wanted[i];
+	for (size_t i = 0; i < TAP_SESSIONS_PENDING_MAX; i++) {
+		struct pending *w = &t->pending[i];
 		uint32_t session = w->session;
 		uint16_t port = session ? port_of(t, &w->address) : 0;
 
@@ -291,14 +293,14 @@ static void wanted_look(struct tap_sessions *t)
 
 void tap_sessions_assign(struct tap_sessions *t,
 			 const struct media_addr *address, bool rtcp,
-			 uint32_t session, rx_tapped_h *handler, void *arg)
+			 uint32_t session, tap_session_h *handler, void *arg)
 {
 	uint16_t port = port_of(t, address);
 
-	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
-		if (t->wanted[i].session == session &&
-		    t->wanted[i].rtcp == rtcp)
-			t->wanted[i].session = 0;
+	for (size_t i = 0; i < TAP_SESSIONS_PENDING_MAX; i++) {
+		if (t->pending[i].session == session &&
+		    t->pending[i].rtcp == rtcp)
+			t->pending[i].session = 0;
 	}
 	t->handler = handler;
 	t->arg = arg;
@@ -306,15 +308,15 @@ void tap_sessions_assign(struct tap_sessions *t,
 		port_assign(t, port, rtcp, session);
 		return;
 	}
-	t->wanted[t->wanted_next] = (struct wanted){session, rtcp, *address};
-	t->wanted_next = (t->wanted_next + 1) % RX_TAP_WANTED_MAX;
+	t->pending[t->pending_next] = (struct pending){session, rtcp, *address};
+	t->pending_next = (t->pending_next + 1) % TAP_SESSIONS_PENDING_MAX;
 }
 
 void tap_sessions_release(struct tap_sessions *t, uint32_t session)
 {
-	for (size_t i = 0; i < RX_TAP_WANTED_MAX; i++) {
-		if (t->wanted[i].session == session)
-			t->wanted[i].session = 0;
+	for (size_t i = 0; i < TAP_SESSIONS_PENDING_MAX; i++) {
+		if (t->pending[i].session == session)
+			t->pending[i].session = 0;
 	}
 	for (size_t i = t->port_min; i <= t->port_max; i++) {
 		if (t->ports[i].session == session)
@@ -346,8 +348,8 @@ static void take_end(struct tap_sessions *t, const struct datagram *d,
 	peer_set(&w.peer, sent ? &d->dst : &d->src, sent ? d->dport : d->sport,
 		 is_v4(&t->address));
 	t->newest_ns = ns;
-	if (tap_paths_take(&t->ways, &w))
-		wanted_look(t);
+	if (tap_paths_take(&t->paths, &w))
+		pending_resolve(t);
 	r.session = t->ports[w.port].session;
 	r.rtcp = t->ports[w.port].rtcp;
 	r.peer = w.peer;
@@ -360,7 +362,7 @@ static void take_end(struct tap_sessions *t, const struct datagram *d,
 		keep(t, &r, w.port);
 }
 
-/* Between two tapped sessions a packet is of both. */
+/* A packet between two tapped sessions belongs to both. */
 static void take_datagram(struct tap_sessions *t, const struct datagram *d,
 			  int64_t ns)
 {
@@ -388,7 +390,8 @@ static void take_frame(const struct frame *f, void *arg)
 		take_datagram(t, &d, f->ns);
 }
 
-void tap_sessions_read(struct tap_sessions *t, rx_tapped_h *handler, void *arg)
+void tap_sessions_read(struct tap_sessions *t, tap_session_h *handler,
+		       void *arg)
 {
 	t->handler = handler;
 	t->arg = arg;

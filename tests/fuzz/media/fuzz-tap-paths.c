@@ -1,6 +1,6 @@
-/* Datagrams of a tapped program and of whoever answers it: what is left of one
- * lies within it. Each of the input has a byte of flags (1: sent, 2: another
- * port, 4: less was captured) and one of its size. */
+/* Datagrams of a tapped program and its peers: the datagram inside one lies within
+ * it. Each one of the input begins with an octet of flags (1: sent, 2: another
+ * port, 4: the capture cut it) and an octet with its size. */
 #include "media/socket.h"
 #include "media/tap/tap_paths.h"
 
@@ -40,9 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take(&w, data[at], data + at + 2, bytes);
 		at += 2 + bytes;
 	}
-	for (size_t i = 0; i < w.outside_next; i++) {
-		if (w.outside[i].port &&
-		    !tap_paths_port(&w, &w.outside[i].addr))
+	for (size_t i = 0; i < w.mapping_next; i++) {
+		if (w.mappings[i].port &&
+		    !tap_paths_port(&w, &w.mappings[i].addr))
 			abort();
 	}
 	return 0;

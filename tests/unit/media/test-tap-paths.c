@@ -1,5 +1,4 @@
-/* What a tapped program says to STUN and TURN servers tells where its media
- * are. */
+/* Addresses of a tapped program, from its messages with STUN and TURN servers. */
 #include "media/nat/stun_message.h"
 #include "media/nat/turn_frame.h"
 #include "media/socket.h"
@@ -109,7 +108,7 @@ static void test_mapped_address_of_many(void **state)
 
 	(void)state;
 	assert_non_null(w);
-	for (uint16_t i = 1; i <= TAP_WAYS_OUTSIDE + 1; i++) {
+	for (uint16_t i = 1; i <= TAP_PATHS_MAPPINGS + 1; i++) {
 		media_addr_set_port(&a, i);
 		assert_false(ask(w, STUN_MESSAGE_BINDING, id, PORT + i));
 		assert_true(answer(w, STUN_MESSAGE_BINDING, id, PORT + i, &a,
