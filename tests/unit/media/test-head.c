@@ -2,8 +2,9 @@
  * once, and a thread goes on with it while it is sent. */
 #include "base/clock.h"
 #include "media/audio/audio_thread.h"
-#include "media/audio/prompt_internal.h"
+#include "media/audio/prompt_load.h"
 #include "media/audio/prompt_work.h"
+#include "media/audio/resample.h"
 #include "media/engine/media_engine.h"
 #include "media_rig.h"
 #include "prompt_rig.h"
