@@ -20,8 +20,8 @@ enum command_kind {
 	COMMAND_MUTE,   /* TX: send silence, or no longer */
 	COMMAND_LISTEN, /* audio: report when something is heard */
 	COMMAND_RECORD, /* audio: begin to record, or end */
-	COMMAND_REKEY,  /* RX: we offer new keys. The peer may use new ones of
-			 * its own before its answer is here */
+	COMMAND_REKEY,  /* RX: one side offers new keys. The peer may use its
+			 * new one before it is in force here */
 	COMMAND_TAP,    /* RX: ports of a tapped session */
 	COMMAND_RELAY,  /* RX: the channels of the TURN server */
 	COMMAND_STOP,   /* the session ends */

@@ -335,6 +335,13 @@ int media_session_apply(struct media_session *s,
 int media_session_rekey(struct media_session *s);
 
 /**
+ * The peer has a new SDES key, which media_session_apply() will put in force.
+ * Packets encrypted with it that arrive before wait for it.
+ * @return 0; -EINVAL no SDES, or stopped; -EAGAIN; -ENOMEM
+ */
+int media_session_expect_key(struct media_session *s);
+
+/**
  * Record both directions to WAV files of their own from now on, at most 48 MiB
  * each; MEDIA_RECORD_RECORDED comes for each when media_session_record_stop()
  * or the end of the session closed it. A direction without audio has no file.

@@ -62,7 +62,11 @@ enum sip_call_event {
 	SIP_CALL_DTMF,     /* a digit was received in an INFO: info->digit */
 	SIP_CALL_SECURED,  /* a user agent with its own media has keys from
 			    * DTLS; info->reason: for which stream */
-	SIP_CALL_CLOSED,   /* the last event of a call, exactly once */
+	/* An offer of the peer has a new SRTP key (SDES), which the peer may
+	 * use as soon as it has our answer. Called before the answer is sent,
+	 * within the user agent: the handler must not call its functions. */
+	SIP_CALL_NEW_KEY,
+	SIP_CALL_CLOSED, /* the last event of a call, exactly once */
 };
 
 enum sip_call_end {

@@ -456,7 +456,7 @@ bool media_session_ready(const struct media_session *s)
 	return !s->nat.gathering;
 }
 
-int media_session_rekey(struct media_session *s)
+int media_session_expect_key(struct media_session *s)
 {
 	struct command *c;
 	int err;
@@ -466,9 +466,17 @@ int media_session_rekey(struct media_session *s)
 	err = command_new(&c, &s->commands, COMMAND_REKEY);
 	if (err)
 		return err;
-	session_keys_choose(&s->local);
 	command_push(c, TO_RX);
 	return 0;
+}
+
+int media_session_rekey(struct media_session *s)
+{
+	int err = media_session_expect_key(s);
+
+	if (!err)
+		session_keys_choose(&s->local);
+	return err;
 }
 
 int64_t media_session_start_ns(const struct media_session *s)

@@ -102,6 +102,15 @@ struct call_event *call_event(struct call_events *events,
 	return event;
 }
 
+void call_event_now(struct call_events *events, enum sip_call_event what,
+		    int64_t mono_ns)
+{
+	const struct sip_call_info info = {.mono_ns = mono_ns, .reason = ""};
+
+	if (events->handler && !events->over)
+		events->handler(events->call, what, &info, events->arg);
+}
+
 void call_event_reason(struct call_event *event, const struct sip_msg *msg)
 {
 	if (!event)

@@ -73,6 +73,9 @@ void call_event_append(struct call_events *events, struct call_event *event);
 struct call_event *call_event(struct call_events *events,
 			      enum sip_call_event event, bool local,
 			      int64_t mono_ns);
+/** Call the handler at once, from within: only for SIP_CALL_NEW_KEY. */
+void call_event_now(struct call_events *events, enum sip_call_event event,
+		    int64_t mono_ns);
 /**
  * Add what offer and answer settled to an event that has none yet.
  * @param media  copied; without memory the event stays without

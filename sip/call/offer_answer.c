@@ -324,6 +324,13 @@ static int route_check(const struct sip_call *call,
 	return err;
 }
 
+static bool peer_changes_key(const struct media_negotiated *before,
+			     const struct media_negotiated *after)
+{
+	return before->encrypted && after->encrypted && !after->dtls &&
+	       !sdp_crypto_same(&before->crypto_rx, &after->crypto_rx);
+}
+
 int offer_answer_new_answer(struct sip_call *call, enum media_direction want,
 			    char *reason)
 {
@@ -349,6 +356,9 @@ int offer_answer_new_answer(struct sip_call *call, enum media_direction want,
 	err = draft_write(call, &draft);
 	if (err)
 		return err;
+	if (peer_changes_key(&call->session.media, &deal))
+		call_event_now(&call->events, SIP_CALL_NEW_KEY,
+			       transport_received_ns(call->transport));
 	call->session.media = deal;
 	return 0;
 }

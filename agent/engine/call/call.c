@@ -520,6 +520,9 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 	case SIP_CALL_SECURED:
 		call_security_client(c, info);
 		break;
+	case SIP_CALL_NEW_KEY:
+		call_security_expect_key(c, at);
+		break;
 	case SIP_CALL_LOCAL_SDP:
 		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);
 		break;

@@ -288,6 +288,9 @@ int call_security_params(const struct call *c,
 /** Before a re-INVITE: make new keys, if the call is encrypted.
  * @return 0; -errno */
 int call_security_rekey(struct call *c);
+/** The peer offers a new key: keep what it encrypts with it until the answer is
+ * sent and call_media_apply() puts it in force. */
+void call_security_expect_key(struct call *c, int64_t at_ns);
 /** Offer and answer are complete: report CALL_MENC where encryption is new. */
 void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated,

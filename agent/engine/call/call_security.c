@@ -3,6 +3,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <string.h>
 
 int call_security_params(const struct call *c,
 			 struct media_session_params *params)
@@ -33,6 +34,18 @@ int call_security_rekey(struct call *c)
 	err = media_session_rekey(c->media);
 	return err ? err
 		   : sip_call_relocate(c->sip, media_session_local(c->media));
+}
+
+void call_security_expect_key(struct call *c, int64_t at_ns)
+{
+	int err =
+		c->media && !c->closed ? media_session_expect_key(c->media) : 0;
+
+	if (err)
+		report_event(
+			c->calls->report,
+			wire_event_flaw(report_time(c->calls->report, at_ns),
+					"media_apply", 1, strerror(-err)));
 }
 
 void call_security_applied(struct call *c,

@@ -538,6 +538,27 @@ static void test_rekey_that_is_not_answered(void **state)
 	srtp_dealloc(tx);
 }
 
+/* The peer's new key is offered, and used before it is in force here. */
+static void test_new_key_of_the_peer(void **state)
+{
+	struct world *w = *state;
+	const struct stream_total *t;
+
+	settle(w, 0, MEDIA_RECVONLY);
+	peer_sends(w, 100, 20);
+	rig_run_ms(&w->rig, 50);
+	assert_int_equal(media_session_expect_key(w->session), 0);
+	new_peer_key(w, 1);
+	peer_sends(w, 120, 20);
+	rig_run_ms(&w->rig, 50);
+	settle(w, 1, MEDIA_RECVONLY);
+	peer_sends(w, 140, 20);
+	t = stopped_in(w);
+	assert_int_equal(t->packets, 60);
+	assert_int_equal(t->lost, 0);
+	assert_int_equal(t->srtp_refused, 0);
+}
+
 /* The same keys again, as a hold or a session refresh has them: the state of
  * the keys goes on. */
 static void test_settled_again_is_the_same_key(void **state)
@@ -620,6 +641,7 @@ int main(void)
 		TEST(test_key_before_while_none_is_known),
 		TEST(test_keys_replaced_at_once),
 		TEST(test_rekey_that_is_not_answered),
+		TEST(test_new_key_of_the_peer),
 		TEST(test_settled_again_is_the_same_key),
 		TEST(test_settled_plain),
 		TEST(test_no_key_comes),

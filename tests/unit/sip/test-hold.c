@@ -130,6 +130,77 @@ static void test_every_form(void **state)
 	world_close(&world);
 }
 
+/* ---- an offer with a new key ---- */
+
+#define SAVP(key)                                                     \
+	"v=0\r\no=peer 1 1 IN IP4 127.0.0.1\r\ns=-\r\n"               \
+	"c=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 40000 RTP/SAVP 0\r\n" \
+	"a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:" key "\r\n"
+#define KEY_1 "WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz"
+#define KEY_2 "d0RmdmcwYlNzcGh4R1lXbFJqb0o5QnJYcW1lMk1v"
+
+static void script_new_key(struct peer *peer)
+{
+	static const char *const offers[] = {SAVP(KEY_1), SAVP(KEY_2)};
+
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	peer_reply(peer, 200, "OK", NULL, SAVP(KEY_1));
+	peer_expect(peer, "ACK ");
+	for (size_t i = 0; i < 2; i++) {
+		peer_request(peer, "INVITE", NULL, offers[i]);
+		peer_expect(peer, "SIP/2.0 200 ");
+		peer_request(peer, "ACK", NULL, NULL);
+	}
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static unsigned new_keys;
+static unsigned sent_at_new_key;
+static unsigned sent_at_answer;
+
+static void new_key_h(struct world *world, struct sip_call *call,
+		      enum sip_call_event event,
+		      const struct sip_call_info *info)
+{
+	(void)call;
+	(void)info;
+	if (event == SIP_CALL_NEW_KEY) {
+		new_keys++;
+		sent_at_new_key = world->sent;
+	} else if (event == SIP_CALL_LOCAL_SDP) {
+		sent_at_answer = world->sent;
+	}
+}
+
+/* The peer encrypts with it once it has the answer: the media engine must know
+ * before. The same key again is none. */
+static void test_new_key(void **state)
+{
+	struct world world;
+	(void)state;
+
+	new_keys = 0;
+	world_open(&world, &plain);
+	world.script = script_new_key;
+	world.call_h = new_key_h;
+	world.media.encryption = MEDIA_ENCRYPTION_SDES_MANDATORY;
+	world.media.crypto_count = 1;
+	world.media.crypto[0] = (struct media_crypto){
+		.tag = 1,
+		.suite = MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80,
+		.key = {1, 2, 3},
+	};
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(new_keys, 1);
+	assert_int_equal(sent_at_answer, sent_at_new_key + 1);
+	assert_true(world.negotiated.encrypted);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 /* ---- held from the first offer or answer on ---- */
 
 static const char *first; /* direction in the peer's first description */
@@ -272,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_form),
+		cmocka_unit_test(test_new_key),
 		cmocka_unit_test(test_from_the_beginning),
 	};
 

@@ -23,6 +23,7 @@ static const char *const call_names[] = {
 	[SIP_CALL_TRANSFERRED] = "TRANSFERRED",
 	[SIP_CALL_TRANSFER_FAIL] = "TRANSFER_FAIL",
 	[SIP_CALL_REFERRED] = "REFERRED",
+	[SIP_CALL_NEW_KEY] = "NEW_KEY",
 	[SIP_CALL_CLOSED] = "CLOSED",
 };
 
