@@ -1,6 +1,7 @@
 /**
- * Inside of the media engine: datagrams that are no media and that the RX
- * thread hands over to the loop, at a bounded rate. Docs: docs/internals/media.md
+ * Inside of the media engine: the RX thread hands datagrams that are not media
+ * (DTLS, STUN) over to the loop, at a bounded rate. Docs:
+ * docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_HANDOVER_H
 #define OFFHOOK_MEDIA_HANDOVER_H
@@ -10,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A datagram that is kept, as long as the RX thread reads; a longer one is no
- * check, and no handshake of a sane MTU. linphone sends a flight of 1649 bytes
- * from its second call on. */
+/* Longest datagram that is handed over, as long as the RX thread's buffer. A
+ * longer one is neither an ICE check nor a DTLS flight of a sane MTU. linphone
+ * sends a flight of 1649 bytes from its second call on. */
 #define HANDOVER_BYTES 2048
-/* Datagrams of a session and second that reach the loop. A DTLS handshake
- * takes about ten, and each costs the loop at most one verification of a
- * signature; */
+/* Ceilings in datagrams per session and second. A DTLS handshake takes about
+ * ten datagrams; each costs the loop at most one signature verification. */
 #define HANDOVER_DTLS_RATE 50
-/* ICE checks 20 pairs a second, twice while both do: RFC 8445 14.2. */
+/* ICE checks 20 pairs a second, and twice as many if both sides check (RFC 8445
+ * section 14.2). */
 #define HANDOVER_STUN_RATE 100
 
 enum handover_kind {
@@ -30,30 +31,31 @@ enum handover_kind {
 struct handover {
 	enum handover_kind kind;
 	uint32_t slot;
-	uint32_t ssrc; /* ours: tells whether the slot is still the session's */
-	bool rtcp;     /* the socket it came to */
-	bool relayed;  /* by our TURN server; source is the peer */
+	uint32_t ssrc; /* ours: tells whether the slot still belongs to this
+		        * session */
+	bool rtcp;     /* it arrived on the RTCP socket */
+	bool relayed;  /* through our TURN server; source is the peer */
 	struct media_addr source;
 	size_t bytes;
 	uint8_t data[HANDOVER_BYTES];
 };
 
-/** RX thread: may it go to the loop? Counts it. */
+/** Rate limit for one kind of datagram of a session. Thread: RX. */
 struct handover_gate {
-	bool open; /* the session wants such; constant after start */
+	bool open; /* the session uses this protocol; constant after start */
 	unsigned rate;
-	int64_t second_ns; /* start of the one that is counted */
+	int64_t second_ns; /* start of the current second */
 	unsigned taken;
 };
 bool handover_take(struct handover_gate *gate, int64_t now_ns);
 
-/** Addresses that the peer's SDP names, each as a hash of 64 bits: a stranger who
- * finds another address with the same one wins the peer's rate, no more. */
+/** Addresses in the peer's SDP, each as a 64-bit hash. A stranger who finds
+ * another address with the same hash gets the peer's rate, nothing else. */
 struct handover_known {
 	size_t count;
 	uint64_t keys[MEDIA_CANDIDATES_MAX];
 };
-/** Add one; behind the last place it is forgotten. */
+/** Add an address. With all places in use it is ignored. */
 void handover_know(struct handover_known *known, const struct media_addr *addr);
 bool handover_knows(const struct handover_known *known,
 		    const struct media_addr *addr);

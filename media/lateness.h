@@ -1,7 +1,7 @@
 /**
- * How late packets left: a histogram one thread fills and others may read at
- * any time. n, min, max and average are exact; percentiles and the standard
- * deviation are off by at most 0.8 % of the value.
+ * How late packets were sent: a histogram that one thread fills and others may
+ * read at any time. n, min, max and mean are exact. Percentiles and the
+ * standard deviation are off by at most 0.8 % of the value.
  */
 #ifndef OFFHOOK_MEDIA_LATENESS_H
 #define OFFHOOK_MEDIA_LATENESS_H
@@ -24,12 +24,15 @@ struct lateness {
 	_Atomic uint64_t counts[LATENESS_BUCKETS];
 };
 
-/** Count one packet. Thread: the one writer. @param ns  negative counts as 0 */
+/** Count one packet. Thread: the one writer.
+ * @param ns  lateness; a negative one counts as 0 */
 void lateness_add(struct lateness *l, int64_t ns);
 
 /**
- * Read. Thread: any; a packet counted meanwhile may be missing.
- * @param ret_p99_ms  99th percentile; 0 if there is nothing
+ * Read the histogram. Thread: any; packets counted during the call may be
+ * missing.
+ * @param ret  ms
+ * @param ret_p99_ms  99th percentile; 0 if the histogram is empty
  */
 void lateness_read(const struct lateness *l, struct distribution *ret,
 		   double *ret_p99_ms);

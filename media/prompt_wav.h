@@ -1,6 +1,6 @@
 /**
- * A prompt as a file that another program plays: WAV, 48000 Hz, two channels
- * that are alike, 16 bit, with silence behind it.
+ * Convert a prompt to a WAV file for another program to play: 48000 Hz, 16 bit,
+ * two identical channels, silence at the end.
  * Thread: any; allocates, reads and writes files.
  */
 #ifndef OFFHOOK_MEDIA_PROMPT_WAV_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define PROMPT_WAV_HZ 48000
-/** Longest prompt in seconds: a minute of it is 11.5 MB. */
+/** Longest prompt in seconds: one minute is 11.5 MB. */
 #define PROMPT_WAV_SECONDS_MAX 120
 
 /**

@@ -12,39 +12,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Real-time priorities, low ones: threads of the kernel and of a sound server
- * go before. A packet that is due goes before one that came: that one has its
- * time stamp. */
+/* Low real-time priorities: kernel threads and a sound server go first. Sending
+ * goes before receiving: a received packet already has its kernel time
+ * stamp. */
 #define SCHEDULING_PRIORITY_TX 2
 #define SCHEDULING_PRIORITY_RX 1
 #define SCHEDULING_NICE_ONLY   0
 
-/* A real-time thread that never waits for so long takes the processor away from
- * whatever it waits for. */
+/* A real-time thread that does not wait for this long starves the work that it
+ * depends on. */
 #define SCHEDULING_BUSY_MAX_NS INT64_C(1000000000)
 
-/** Of one thread. All zero: a normal one. */
+/** Scheduling state of one thread. All zero: normal class. */
 struct scheduling {
 	_Atomic unsigned class; /* enum media_scheduling; any thread reads */
-	int64_t busy_since_ns;  /* the thread; 0: it waited */
+	int64_t busy_since_ns;  /* written by the thread; 0: it has waited */
 };
 
 /**
- * Give the calling thread real-time priority; where that is refused, the nice
- * value that is allowed; or leave it as it is.
+ * Give the calling thread real-time priority. If that is refused, lower its
+ * nice value as far as allowed. If that is refused too, leave it unchanged.
  * @param priority  of SCHED_FIFO, sched(7); or SCHEDULING_NICE_ONLY
  */
 void scheduling_take(struct scheduling *s, int priority);
 
 /**
- * Give it back after SCHEDULING_BUSY_MAX_NS without waiting; a system call then
- * and only then. Thread: the one of scheduling_take(), each time it looks for
- * work.
- * @param waited  it has waited, or is about to
+ * Return to the normal class after SCHEDULING_BUSY_MAX_NS without waiting. Only
+ * then it makes a system call. Thread: the one of scheduling_take(), each time
+ * it looks for work.
+ * @param waited  the thread has waited, or is about to
+ * @param now_ns  monotonic
  */
 void scheduling_watch(struct scheduling *s, bool waited, int64_t now_ns);
 
-/** What it is. Thread: any. */
+/** @return the present class. Thread: any. */
 enum media_scheduling scheduling_read(const struct scheduling *s);
 
 #endif

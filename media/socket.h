@@ -1,5 +1,5 @@
 /**
- * The sockets of a session and the addresses they talk to.
+ * The sockets of a session and their addresses.
  * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_SOCKET_H
@@ -10,16 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** True for an IPv4 or IPv6 address of the right length. */
+/** @return it is an IPv4 or IPv6 address with the matching length */
 bool media_addr_valid(const struct media_addr *a);
 
-/** 0.0.0.0 or ::, which is nobody to send to (hold as in RFC 2543). */
+/** @return it is 0.0.0.0 or ::, to which nothing can be sent (hold as in RFC
+ *         2543) */
 bool media_addr_unspecified(const struct media_addr *a);
 
-/** Same family, address and port. */
+/** @return family, address and port are equal */
 bool media_addr_equal(const struct media_addr *a, const struct media_addr *b);
 
-/** The same address with another port. */
+/** Replace the port of an address. */
 void media_addr_set_port(struct media_addr *a, uint16_t port);
 uint16_t media_addr_port(const struct media_addr *a);
 
@@ -30,12 +31,12 @@ enum {
 };
 
 /**
- * Bind a pair: RTP to an even port, RTCP to the next one. Ports are tried
- * from a random one of the range on, each pair once. The sockets do not
- * block, stamp every datagram (SO_TIMESTAMPNS) and count what they drop
+ * Bind a pair of sockets: RTP to an even port, RTCP to the next one. It tries
+ * each pair of the range once, starting at a random one. The sockets do not
+ * block, time-stamp every datagram (SO_TIMESTAMPNS) and count dropped ones
  * (SO_RXQ_OVFL).
  * @param ret_fds  owned by the caller
- * @param ret      their addresses
+ * @param ret      local addresses of the sockets
  * @param bind_to  address, port ignored
  * @return 0; -EINVAL no address, empty range; -EADDRINUSE none left; -errno
  */
@@ -44,10 +45,11 @@ int socket_pair_bind(int ret_fds[static SOCKET_COUNT],
 		     const struct media_addr *bind_to, uint16_t port_min,
 		     uint16_t port_max);
 
-/** Datagrams the socket dropped since it was made. @return 0; -errno */
+/** Number of datagrams that the socket dropped since it was created.
+ * @return 0; -errno */
 int socket_drops(int fd, uint32_t *ret);
 
-/** Random bytes for identifiers; the kernel's generator. */
+/** Fill with random bytes for identifiers, from the kernel's generator. */
 void random_bytes(void *dst, size_t bytes);
 
 #endif
