@@ -93,7 +93,7 @@ static void put_summary(struct writer *w, const struct rtcp_stat_summary *s)
 	put32(w, s->ssrc);
 	put16(w, s->begin_seq);
 	put16(w, s->end_seq);
-	/* what the flags leave out is 0 */
+	/* fields without their flag are 0 (RFC 3611 section 4.6) */
 	put32(w, s->has_loss ? s->lost : 0);
 	put32(w, s->has_duplicates ? s->duplicates : 0);
 	put32(w, s->has_jitter ? s->min_jitter_ticks : 0);

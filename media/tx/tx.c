@@ -1,4 +1,4 @@
-/* The TX thread: RTP of all sessions by absolute deadlines, and RTCP. */
+/* The TX thread: sends RTP of all sessions at absolute deadlines, and RTCP. */
 #include "media/tx/tx.h"
 
 #include "base/clock.h"
@@ -38,8 +38,8 @@ static void keys_apply(struct tx_session *s, const struct tx_command *c)
 	}
 }
 
-/* What was due before a change is sent as things were then, however late this
- * thread is. */
+/* Send what was due before a change with the old parameters, even if this
+ * thread is late. */
 static void sent_before(struct tx *t, struct tx_session *s, int64_t change_ns)
 {
 	while (tx_heap_has(&t->heap, s, TX_TIMER_RTP) && s->due_ns < change_ns)
@@ -103,7 +103,7 @@ void tx_session_done(struct tx *t, struct tx_session *s)
 	s->end->tx_payload_bytes = s->payload_bytes;
 	t->sessions[s->slot] = NULL;
 	/* release: pairs with the acquire in stopping_check(), publishes the
-	 * counts; the session is not touched after */
+	 * counts; the session is not touched afterwards */
 	atomic_store_explicit(&s->end->tx_done, true, memory_order_release);
 }
 
@@ -119,10 +119,11 @@ static void command_take(struct tx *t, const struct tx_command *c)
 		s->until_ns = c->until_ns;
 		tx_rtp_review(t, s, mono_ns);
 	} else if (kind == COMMAND_DTMF) {
-		/* one at a time: the loop sees to that */
+		/* one order at a time: the loop ensures that */
 		(void)dtmf_send_order(&s->dtmf, &c->order, s->event_clock_hz);
 	} else if (kind == COMMAND_TONES) {
-		/* one at a time, too; given back when they were sent */
+		/* also one at a time; the command is returned when the tones
+		 * were sent */
 		tx_rtp_tones_begin(t, s, c);
 		return;
 	} else if (kind == COMMAND_PLAY) {
@@ -149,8 +150,8 @@ static void commands_take(struct tx *t)
 
 /* ---- the thread ---- */
 
-/* Sessions lie far apart, and are in no cache when their turn comes: ask for
- * what sending a packet of the next one touches while this one is sent. */
+/* Sessions lie far apart and are in no cache. While one packet is sent,
+ * prefetch what sending the next ones will touch. */
 static void prefetch_next(const struct tx_heap *heap)
 {
 	for (uint32_t i = 1; i <= 2 && i < heap->count; i++)
@@ -171,7 +172,7 @@ static void timers_run(struct tx *t)
 	}
 }
 
-/* @param wait_ns  WAKE_NEVER: until it is signalled */
+/* @param wait_ns  WAKE_NEVER: wait until signalled */
 static void wait_for_signal(struct tx *t, int64_t wait_ns, int64_t until_ns)
 {
 	struct media_thread *thread = t->p.thread;
@@ -238,12 +239,12 @@ void *tx_thread(void *tx)
 {
 	struct tx *t = tx;
 
-	/* the default slack of 50 us would be lateness of our own making */
+	/* the default timer slack of 50 us would make packets late */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	media_thread_schedule(t->p.thread, SCHEDULING_PRIORITY_TX);
 	while (!media_thread_quits(t->p.thread)) {
 		wait_for_work(t);
-		/* before what is due: needed_ns() relies on it */
+		/* before the timers: needed_ns() relies on this order */
 		commands_take(t);
 		timers_run(t);
 	}

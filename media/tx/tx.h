@@ -1,5 +1,5 @@
 /**
- * The TX thread: sends RTP of all sessions by absolute deadlines, and RTCP.
+ * The TX thread: sends RTP of all sessions at absolute deadlines, and RTCP.
  * Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_TX_TX_H
@@ -9,15 +9,22 @@
 
 struct tx;
 
-/** The thread's state. Thread: loop, before it starts. @return 0; -ENOMEM */
+/** Create the thread's state. Thread: loop, before the thread starts.
+ * @param params  copied
+ * @return 0; -ENOMEM */
 int tx_new(struct tx **ret, const struct tx_params *params);
-/** Thread: loop, after it has ended. @param t  may be NULL @return NULL */
+/** Thread: loop, after the thread has ended.
+ * @param t  may be NULL
+ * @return NULL */
 struct tx *tx_free(struct tx *t);
 
-/** The thread's function. @param tx  of tx_new() */
+/** The thread's function.
+ * @param tx  from tx_new()
+ * @return NULL */
 void *tx_thread(void *tx);
 
-/** Thread: any, with COUNTER_READ() and lateness_read(). */
+/** Counters of the thread. Thread: any, with COUNTER_READ() and
+ * lateness_read(). */
 const struct tx_counters *tx_counters(const struct tx *t);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define NO_PLACE UINT32_MAX
 
-/* What is due at once goes in the same order each time: another one would be
- * jitter of our making. */
+/* Timers with equal due times run in the same order each time: a changing order
+ * would add jitter. */
 static bool before(const struct tx_entry *a, const struct tx_entry *b)
 {
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns
@@ -101,7 +101,7 @@ void tx_heap_set(struct tx_heap *h, struct tx_session *s, enum tx_timer timer,
 		reseat(h, at, entry);
 		return;
 	}
-	/* no session has more timers than were counted in */
+	/* no session has more timers than max allows for */
 	assert(h->count < h->max);
 	sift_up(h, h->count++, entry);
 }

@@ -10,22 +10,24 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/** All of it is the caller's, and outlives the thread. */
+/** Pointers are borrowed and outlive the thread. */
 struct tx_params {
-	uint32_t slots;              /* sessions that may exist */
-	unsigned rtcp_interval_ms;   /* 0: by RFC 3550 section 6.2 */
-	int64_t ntp_offset_ns;       /* wall clock minus monotonic, of SRs */
+	uint32_t slots;              /* maximum number of sessions */
+	unsigned rtcp_interval_ms;   /* 0: computed (RFC 3550 section 6.2) */
+	int64_t ntp_offset_ns;       /* wall clock minus monotonic, for the NTP
+				      * time of SRs */
 	struct media_thread *thread; /* commands: struct tx_command * */
-	struct ring *sent;           /* packet_record, to the analysis */
-	struct ring *answers;        /* report_answer, of the analysis */
+	struct ring *sent;           /* packet_record, TX -> analysis */
+	struct ring *answers;        /* report_answer, analysis -> TX */
 };
 
 /** Counters of the TX thread. */
 struct tx_counters {
 	_Atomic uint64_t packets;
 	_Atomic uint64_t errors;
-	_Atomic uint64_t unsent; /* places without an encoding */
-	/* by the kernel, to an address that has taken no packet: RTP, RTCP */
+	_Atomic uint64_t unsent; /* packets not encoded in time */
+	/* RTP, RTCP: refused by the kernel, to an address that has not accepted
+	 * a packet yet */
 	_Atomic uint64_t refused[2];
 	struct lateness lateness;
 };

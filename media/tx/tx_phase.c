@@ -1,6 +1,6 @@
 #include "media/tx/tx_phase.h"
 
-/* Places that the packets of a session come to. */
+/* 10 ms packets also use the phase half a period later. */
 static uint8_t second_of(uint8_t at)
 {
 	return (uint8_t)((at + TX_PHASES / 2) % TX_PHASES);
@@ -12,7 +12,7 @@ int64_t tx_phase_take(struct tx_phases *p, struct tx_phase *phase,
 	int64_t place = (start_ns + TX_PHASE_NS - 1) / TX_PHASE_NS;
 	uint8_t at = (uint8_t)(place % TX_PHASES);
 
-	/* one of them is at most as full as all are on average */
+	/* at least one phase is no fuller than the average */
 	while (p->packets[at] * TX_PHASES > p->total) {
 		place++;
 		at = (uint8_t)(place % TX_PHASES);

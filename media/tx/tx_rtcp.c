@@ -1,22 +1,23 @@
-/* RTCP: when a report is due, and what stands in it. */
+/* RTCP: when a report is due, and its content. */
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
 #include "media/tx/tx_internal.h"
 
 #include <errno.h>
 
-/* IPv4 and UDP; what RFC 3550 6.2 counts as lower layers */
+/* IPv4 and UDP headers, which RFC 3550 section 6.2 counts */
 #define UDP_IP_BYTES 28
-/* What the first interval assumes: SR, one block, SDES (6.3.2: "probable") */
+/* Assumed size for the first interval: SR, one block, SDES (section 6.3.2:
+ * "probable" size) */
 #define FIRST_COMPOUND_BYTES 110.0
-/* The analysis answers within its delay; a report leaves without a block
- * when it did not. */
+/* The analysis answers within its delay. Without an answer the report is sent
+ * without report blocks. */
 #define ANSWER_MAX_NS (300 * NS_PER_MS)
 /* The same for the last report. A peer like us may receive for only 120 ms
- * more after its own end (rx_linger.h). */
+ * after its own end (rx_linger.h). */
 #define LEAVE_MAX_NS (110 * NS_PER_MS)
 
-/* Reports that become due within this time leave in one waking. */
+/* Reports that become due within this time are sent in one wake-up. */
 #define REPORT_STEP_NS (5 * NS_PER_MS)
 
 static double random_unit(struct tx_session *s)
@@ -31,11 +32,11 @@ static double random_unit(struct tx_session *s)
 
 static bool is_sender(const struct tx_session *s)
 {
-	/* RTP was sent since the last but one report (6.4, 6.3.8) */
+	/* RTP was sent since the last report but one (sections 6.4, 6.3.8) */
 	return s->packets > s->packets_reported[1];
 }
 
-/* Bytes of a packet: of those that were sent, or will be. */
+/* Mean payload of the packets sent, or of the next ones, in bytes. */
 static double payload_mean(const struct tx_session *s)
 {
 	if (s->packets > 0)
@@ -67,7 +68,7 @@ static struct rtcp_sender_info sender_info(const struct tx *t,
 					   const struct tx_session *s,
 					   int64_t now_ns)
 {
-	/* the next packet's place, moved back or forth to this instant */
+	/* RTP timestamp of now, from that of the next packet */
 	int64_t ahead_ns = s->due_ns - now_ns;
 	int64_t ahead_ticks = ahead_ns * s->clock_hz / NS_PER_S;
 
@@ -87,14 +88,15 @@ static void reports_fill(struct rtcp_compound *c,
 		struct rtcp_report *report = &c->reports[c->report_count++];
 
 		*report = block->report;
-		/* a peer that stopped sending days ago sent no SR since */
+		/* LSR 0 if the last SR is too old for a DLSR, which happens if
+		 * the peer stopped sending long ago */
 		if (report->lsr != 0 &&
 		    !rtcp_delay(&report->dlsr, now_ns - block->sr_ns))
 			report->lsr = 0;
 	}
 }
 
-/* The blocks that the peer asked for (RFC 3611 section 5). */
+/* Select the blocks that the peer asked for (RFC 3611 section 5). */
 static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 		    const struct report_answer *answer, int64_t now_ns)
 {
@@ -138,7 +140,7 @@ void tx_rtcp_send(struct tx *t, struct tx_session *s,
 		reports_fill(&c, answer, now_ns);
 	xr_fill(&c, s->xr, answer, now_ns);
 	if (bye)
-		c.xr.has_rrtr = false; /* nobody would answer it any more */
+		c.xr.has_rrtr = false; /* nobody would answer it */
 	bytes = rtcp_compound_write(data, &c);
 	err = -tx_secure(s, data, &bytes, sizeof(data), true);
 	if (err == 0 && tx_transmit(s, s->rtcp_mux ? SOCKET_RTP : SOCKET_RTCP,
@@ -172,7 +174,7 @@ static void rtcp_next(struct tx *t, struct tx_session *s)
 
 void tx_rtcp_start(struct tx *t, struct tx_session *s, int64_t start_ns)
 {
-	s->members = 2; /* the peer will join */
+	s->members = 2; /* us and the peer */
 	s->average_bytes = FIRST_COMPOUND_BYTES + UDP_IP_BYTES;
 	s->rtcp_last_ns = start_ns;
 	rtcp_next(t, s);
@@ -228,7 +230,7 @@ void tx_rtcp_due(struct tx *t, struct tx_session *s, int64_t now_ns)
 		rtcp_next(t, s);
 		return;
 	}
-	/* reconsideration: 6.3.6 */
+	/* timer reconsideration: section 6.3.6 */
 	again_ns = s->rtcp_last_ns + rtcp_interval(t, s);
 	if (t->p.rtcp_interval_ms == 0 && again_ns > now_ns) {
 		report_at(t, s, again_ns);
@@ -246,14 +248,14 @@ void tx_rtcp_answers(struct tx *t)
 	while (ring_pop(t->p.answers, &answer)) {
 		struct tx_session *s = t->sessions[answer.slot];
 
-		/* stopped meanwhile; the slot may be another's by now */
+		/* the session was stopped; another one may have the slot */
 		if (!s || s->ssrc != answer.ssrc)
 			continue;
 		s->members = answer.members;
 		s->peer_senders = answer.senders;
 		if (answer.final) {
 			bye_send(t, s, &answer);
-		} else if (s->report_wanted) { /* else it is too late */
+		} else if (s->report_wanted) { /* otherwise it is too late */
 			tx_rtcp_send(t, s, &answer, false);
 			s->report_wanted = false;
 			if (!s->leaving)

@@ -1,4 +1,4 @@
-/* RTP: the next packet of a prompt, of digits, and its place in time. */
+/* RTP: the next packet of a prompt, a file or digits, and its due time. */
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
 #include "media/audio/audio_marker.h"
@@ -10,9 +10,9 @@
 #define PACKET_BYTES_MAX \
 	(RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX + SRTP_OVERHEAD_BYTES)
 
-/** A packet's worth of a clip. */
+/** The content of one packet, from a clip. */
 struct content {
-	size_t bytes; /* 0: nothing is sent */
+	size_t bytes; /* 0: send nothing */
 	bool noise;   /* comfort noise */
 	bool missing; /* not encoded yet */
 };
@@ -33,8 +33,8 @@ static size_t stream_read(const struct clip *clip, size_t *at, size_t bytes,
 	return bytes;
 }
 
-/* The next packet of a clip. @param at  in/out: next byte, or frame; where it
- * is missing it stays */
+/* Read the next packet of a clip.
+ * @param at  in/out: next byte or frame; unchanged if it is missing */
 static struct content clip_read(const struct clip *clip, size_t *at,
 				size_t bytes, uint8_t *dst)
 {
@@ -58,9 +58,9 @@ static struct content clip_read(const struct clip *clip, size_t *at,
 	return ret;
 }
 
-/* ---- a file that is played once, in the place of the prompt ---- */
+/* ---- a file that is played once, instead of the prompt ---- */
 
-/* Give the command back. */
+/* Return the command. */
 static void play_end(struct tx_play *p)
 {
 	const struct tx_command *c = p->command;
@@ -70,8 +70,9 @@ static void play_end(struct tx_play *p)
 		command_done(&c->head);
 }
 
-/* A packet was sent. @param bytes  of a packet of a byte stream
- * @return true: it was the last one */
+/* One packet was sent.
+ * @param bytes  of a packet of a byte stream
+ * @return it was the last one */
 static bool play_step(struct tx_play *p, size_t bytes)
 {
 	const struct clip *clip = p->command->clip;
@@ -101,7 +102,7 @@ static void play_cut(struct tx *t, struct tx_session *s)
 		played(t, s, false);
 }
 
-/* Cut what was encoded for other packets than those that are sent now. */
+/* Cut a file that was encoded for another codec or packet time. */
 static void play_check(struct tx *t, struct tx_session *s)
 {
 	const struct tx_command *c = s->play.command;
@@ -118,21 +119,21 @@ void tx_rtp_play_begin(struct tx *t, struct tx_session *s,
 	play_check(t, s);
 }
 
-/* Frames, or bytes, of a packet. */
+/* Frames or bytes per packet. */
 static size_t clip_packet(const struct tx_session *s)
 {
 	return s->clip->frames ? 1 : s->stream_bytes;
 }
 
-/* The next packet of what is played: the prompt goes on unheard behind a file,
- * and both behind silence. */
+/* Read the next packet to send. The prompt goes on unheard while a file is
+ * played, and both do while muted. */
 static struct content content_write(struct tx *t, struct tx_session *s,
 				    uint8_t *dst)
 {
 	struct content ret =
 		clip_read(s->clip, &s->clip_at, s->stream_bytes, dst);
 
-	if (ret.missing && s->aligned) /* the clock goes on */
+	if (ret.missing && s->aligned) /* keep in step with the wall clock */
 		s->clip_at = (s->clip_at + clip_packet(s)) % s->clip->count;
 	if (s->play.command) {
 		ret = clip_read(s->play.command->clip, &s->play.at,
@@ -165,14 +166,15 @@ static int32_t saturated_us(int64_t ns)
 	return us > INT32_MAX ? INT32_MAX : (int32_t)us;
 }
 
-/* Go to the next packet's place in time; elapsed time counts in ticks. */
+/* Go on to a later packet's due time. The RTP timestamp counts the elapsed
+ * time. */
 static void advance_due(struct tx_session *s, int64_t packets)
 {
 	s->due_ns += packets * s->ptime_ms * NS_PER_MS;
 	s->ts += (uint32_t)packets * s->ticks;
 }
 
-/* To the audio thread. */
+/* Give the payload to the audio thread. */
 static void audio_left(struct tx_session *s, const uint8_t *data,
 		       size_t payload, uint32_t ts)
 {
@@ -191,7 +193,9 @@ static void audio_left(struct tx_session *s, const uint8_t *data,
 		s->end->audio_dropped[1]++;
 }
 
-/* Send what header and payload stand in `data`, PACKET_BYTES_MAX. */
+/* Send a packet.
+ * @param data     room for PACKET_BYTES_MAX; header and payload are written
+ * @param payload  bytes */
 static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
 			size_t payload, uint32_t ts)
 {
@@ -219,8 +223,8 @@ static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
 				    data, bytes) < 0)
 		err = errno;
 
-	/* a refused packet keeps its number: the receiver sees it as lost,
-	 * which it is */
+	/* a refused packet keeps its sequence number: the receiver rightly sees
+	 * it as lost */
 	s->seq++;
 	if (err) {
 		tx_refused(t, s, false, err);
@@ -237,7 +241,8 @@ static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
 		t->sent_pushed++;
 }
 
-/* Send the audio that stands behind the header's place. */
+/* Send audio.
+ * @param data  the payload follows the place of the header */
 static void audio_send(struct tx *t, struct tx_session *s, uint8_t *data,
 		       struct content content)
 {
@@ -275,7 +280,7 @@ static void digit_sent(struct tx *t, struct tx_session *s, char digit,
 		t->sent_pushed++;
 }
 
-/* @return false: the place is the audio's */
+/* @return false: no event is due, send audio */
 static bool event_send(struct tx *t, struct tx_session *s)
 {
 	uint8_t data[PACKET_BYTES_MAX];
@@ -303,7 +308,7 @@ static void tones_end(struct tx_tones *p)
 		command_done(&c->head);
 }
 
-/* In the place of all else. */
+/* Tones replace all other audio. */
 static struct content tones_write(struct tx *t, struct tx_session *s,
 				  uint8_t *dst)
 {
@@ -368,14 +373,14 @@ static void prompt_or_tones_send(struct tx *t, struct tx_session *s)
 	audio_send(t, s, data, content);
 }
 
-/* A key that is still to come: nothing leaves in plain. */
+/* While a key is missing nothing is sent unencrypted. */
 bool tx_rtp_may(const struct tx_session *s)
 {
 	return s->sends && tx_keyed(s, false) &&
 	       (s->until_ns == 0 || s->due_ns < s->until_ns);
 }
 
-/* Places from the next one on that are before now. */
+/* Number of packets that were due before now. */
 static int64_t places_passed(const struct tx_session *s, int64_t now_ns)
 {
 	int64_t packet_ns = s->ptime_ms * NS_PER_MS;
@@ -422,7 +427,7 @@ void tx_rtp_review(struct tx *t, struct tx_session *s, int64_t now_ns)
 	}
 	if (tx_heap_has(&t->heap, s, TX_TIMER_RTP))
 		return;
-	/* resume: the places passed by in silence stay silent */
+	/* resume: packets of the silent time are not sent later */
 	s->marker = true;
 	advance_due(s, places_passed(s, now_ns));
 	tx_rtp_align(t, s);

@@ -1,4 +1,4 @@
-/* How a packet of ours leaves: encrypted, to the peer or its relay. */
+/* Send a packet: encrypt it, send it to the peer or through the TURN server. */
 #include "base/clock.h"
 #include "media/nat/turn_frame.h"
 #include "media/tx/tx_internal.h"
@@ -29,7 +29,7 @@ int tx_secure(struct tx_session *s, uint8_t *data, size_t *bytes, size_t room,
 		    : srtp_context_protect(key->context, data, bytes, room);
 }
 
-/* In a channel of the TURN server. */
+/* Send in a channel of the TURN server. */
 static ssize_t relayed(const struct tx_session *s, unsigned socket,
 		       uint16_t channel, const uint8_t *data, size_t bytes)
 {
@@ -63,12 +63,12 @@ ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
 		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
-/* A firewall that drops some packets at random may take the first one: an address
- * is refused after 200 ms of 20 ms packets, or three reports. */
+/* A firewall that drops packets at random may drop the first one. Report an
+ * address only after 200 ms of 20 ms packets, or three reports. */
 #define RTP_REFUSALS  10u
 #define RTCP_REFUSALS 3u
 
-/* What the routes and the firewall of this host say of an address. */
+/* Errors that the routes or the firewall of this host cause for an address. */
 static bool is_of_address(int err)
 {
 	return err == EPERM || err == EACCES || err == ENETUNREACH ||
