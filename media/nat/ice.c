@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UFRAG_CHARS 8  /* RFC 8445 5.3: at least 24 bits, */
-#define PWD_CHARS   24 /* and 128 bits */
+#define UFRAG_CHARS 8  /* RFC 8445 section 5.3: at least 24 bits */
+#define PWD_CHARS   24 /* and at least 128 bits */
 
 const char *media_candidate_type_name(enum media_candidate_type type)
 {
@@ -21,7 +21,7 @@ const char *media_candidate_type_name(enum media_candidate_type type)
 	return type < MEDIA_CANDIDATE_TYPES ? names[type] : "";
 }
 
-/* 6 bits a character */
+/* 6 bits per character */
 static void secret_make(char *dst, size_t chars)
 {
 	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -98,7 +98,7 @@ bool ice_controlling(const struct ice *ice)
 	return ice->controlling;
 }
 
-/* ---- what is selected ---- */
+/* ---- selected pairs ---- */
 
 struct component *ice_part(struct ice *ice, uint8_t component)
 {
@@ -111,7 +111,8 @@ void ice_select(struct ice *ice, struct pair *pair)
 	bool all = true;
 
 	pair->nominated = true;
-	/* of several that the peer nominated the best (RFC 8445 8.1.1) */
+	/* of several pairs nominated by the peer use the best (RFC 8445 section
+	 * 8.1.1) */
 	if (part->selected == pair ||
 	    (part->selected && part->selected->nominated &&
 	     part->selected->priority > pair->priority))
@@ -154,7 +155,7 @@ bool ice_selected(const struct ice *ice, uint8_t component,
 	return true;
 }
 
-/* ---- the beginning ---- */
+/* ---- start and restart ---- */
 
 static bool same_peer(const struct media_ice *a, const struct media_ice *b)
 {
@@ -176,8 +177,8 @@ static void forget(struct ice *ice)
 	ice->reason = "";
 }
 
-/* RFC 8445 6.1.2. All begin waiting: with one stream freezing would only
- * change their order. */
+/* RFC 8445 section 6.1.2. All pairs begin Waiting: with one data stream,
+ * freezing would only change their order. */
 static void pairs_form(struct ice *ice)
 {
 	for (size_t i = 0; i < ice->remote_count; i++) {
@@ -186,7 +187,8 @@ static void pairs_form(struct ice *ice)
 	}
 }
 
-/* Neither checks: its candidates are taken as they are (RFC 8445 8.2.2). */
+/* Both agents are lite, so none checks: use the peer's candidates as they are
+ * (RFC 8445 section 8.2.2). */
 static void both_lite(struct ice *ice)
 {
 	for (size_t i = 0; i < ice->remote_count; i++) {
@@ -207,7 +209,8 @@ int ice_start(struct ice *ice, const struct media_ice *peer,
 		return -EINVAL;
 	if (ice->started && same_peer(&ice->peer, peer))
 		return 0;
-	if (!ice->started) /* RFC 8445 6.1.1: a lite agent is led */
+	if (!ice->started) /* RFC 8445 section 6.1.1: a lite agent is controlled
+			    * by a full one */
 		ice->controlling = ice->local.lite == peer->lite ? controlling
 								 : peer->lite;
 	forget(ice);
@@ -233,9 +236,9 @@ int ice_start(struct ice *ice, const struct media_ice *peer,
 	return 0;
 }
 
-/* ---- what is due ---- */
+/* ---- timers ---- */
 
-/* Triggered checks first, then by priority (RFC 8445 6.1.4.2). */
+/* Triggered checks first, then by priority (RFC 8445 section 6.1.4.2). */
 static struct pair *pair_next(struct ice *ice)
 {
 	struct pair *best = NULL;
@@ -245,7 +248,7 @@ static struct pair *pair_next(struct ice *ice)
 
 		if (!p->triggered && p->state != PAIR_WAITING)
 			continue;
-		/* what is selected needs no others to be tried */
+		/* with a selected pair no further ordinary checks are needed */
 		if (!p->triggered && ice_part(ice, p->component)->selected)
 			continue;
 		if (!best || p->triggered > best->triggered ||
@@ -266,8 +269,8 @@ static void checks_repeat(struct ice *ice)
 	}
 }
 
-/* The best valid pair, unless a better one may still become valid and the
- * time for that is not over (RFC 8445 8.1.1). */
+/* @return the best valid pair; NULL: there is none, or a better one may still
+ *         become valid within ICE_NOMINATE_NS (RFC 8445 section 8.1.1) */
 static struct pair *pair_to_nominate(struct ice *ice, uint8_t component)
 {
 	struct pair *best = NULL;

@@ -1,5 +1,5 @@
-/* Pairs of candidates and their connectivity checks: RFC 8445 sections 6.1.2
- * and 7. */
+/* Candidate pairs and their connectivity checks: RFC 8445 sections 6.1.2 and
+ * 7. */
 #include "media/nat/ice_internal.h"
 
 #include "base/str.h"
@@ -8,12 +8,12 @@
 #include <string.h>
 
 #define USERNAME_BYTES (MEDIA_ICE_UFRAG_BYTES * 2)
-/* RFC 7675 5.1: 5 s, times 0.8 to 1.2 */
+/* RFC 7675 section 5.1: 5 s, times 0.8 to 1.2 */
 #define CONSENT_SPREAD_NS (ICE_CONSENT_NS / 5)
 
 /* ---- candidates and pairs ---- */
 
-/* RFC 8445 5.1.2.1; one address a type: local preference 65535 */
+/* RFC 8445 section 5.1.2.1; one address per type: local preference 65535 */
 uint32_t ice_priority(enum media_candidate_type type, uint8_t component)
 {
 	static const uint32_t preferences[MEDIA_CANDIDATE_TYPES] = {
@@ -80,7 +80,7 @@ size_t ice_local_learn(struct ice *ice, const struct pair *pair,
 	return ice->local_count++;
 }
 
-/* RFC 8445 6.1.2.3 */
+/* RFC 8445 section 6.1.2.3 */
 static uint64_t pair_priority(const struct ice *ice, uint32_t local,
 			      uint32_t remote)
 {
@@ -91,7 +91,7 @@ static uint64_t pair_priority(const struct ice *ice, uint32_t local,
 	       (g > d ? 1 : 0);
 }
 
-/* The candidate we send from: of the host, or our relay. */
+/* The base of a pair: the host candidate, or the relayed one. */
 static size_t base_find(const struct ice *ice, uint8_t component, bool relayed)
 {
 	enum media_candidate_type type =
@@ -142,9 +142,9 @@ static struct ice_path path_of(const struct ice *ice, const struct pair *pair)
 	};
 }
 
-/* ---- ours ---- */
+/* ---- our checks ---- */
 
-/* The same request each time: the identifier is the check's. */
+/* A retransmission is the same request: the transaction ID is the check's. */
 static void request_send(struct ice *ice, const struct pair *pair,
 			 const struct check *check)
 {
@@ -212,7 +212,7 @@ void ice_check_repeat(struct ice *ice, struct pair *pair)
 		pair_fail(ice, pair);
 		return;
 	}
-	/* RFC 8489 6.2.1: the time between two is doubled */
+	/* RFC 8489 section 6.2.1: the interval is doubled each time */
 	check->next_ns = ice->now_ns + (ICE_RTO_NS << check->sent);
 	check->sent++;
 	request_send(ice, pair, check);
@@ -230,14 +230,15 @@ void ice_consent_send(struct ice *ice, struct component *part)
 	request_send(ice, part->selected, &part->consent);
 }
 
-/* ---- answers to ours ---- */
+/* ---- responses to our checks ---- */
 
 static bool is_of(const struct check *check, const struct stun_message *m)
 {
 	return check->open && memcmp(check->id, m->id, sizeof(m->id)) == 0;
 }
 
-/* RFC 8445 7.2.5.2.1: back the way it went */
+/* RFC 8445 section 7.2.5.2.1: the addresses of request and response are
+ * symmetric */
 static bool came_back(const struct ice *ice, const struct pair *pair,
 		      const struct ice_path *from)
 {
@@ -246,7 +247,8 @@ static bool came_back(const struct ice *ice, const struct pair *pair,
 	       media_addr_equal(&ice->remotes[pair->remote].addr, &from->peer);
 }
 
-/* RFC 8445 7.2.5.1: they take the other role, or we do */
+/* RFC 8445 section 7.2.5.1: switch the role, unless it has changed since the
+ * request, and check again. */
 static void role_conflict(struct ice *ice, struct pair *pair)
 {
 	struct component *part = ice_part(ice, pair->component);
@@ -309,7 +311,7 @@ static void answer_take(struct ice *ice, const struct ice_path *from,
 	}
 }
 
-/* ---- the peer's ---- */
+/* ---- the peer's checks ---- */
 
 static void answer_send(struct ice *ice, const struct ice_path *to,
 			const struct stun_message *request, unsigned error,
@@ -330,12 +332,13 @@ static void answer_send(struct ice *ice, const struct ice_path *to,
 	size_t bytes;
 
 	if (error == 400 || error == 401)
-		draft.key = NULL; /* RFC 8489 9.1.3: to whom has no key */
+		draft.key = NULL; /* RFC 8489 section 9.1.3: no
+				   * MESSAGE-INTEGRITY */
 	if (stun_message_write(data, &bytes, &draft) == 0)
 		ice->params.send(to, data, bytes, ice->params.arg);
 }
 
-/* "ours:theirs" (RFC 8445 7.3) */
+/* "ours:theirs" (RFC 8445 section 7.3) */
 static bool username_fits(const struct ice *ice, const char *username)
 {
 	size_t ours = strlen(ice->local.ufrag);
@@ -346,13 +349,14 @@ static bool username_fits(const struct ice *ice, const char *username)
 		strcmp(username + ours + 1, ice->peer.ufrag) == 0);
 }
 
-/* RFC 8445 7.3.1.1. @return false: the peer shall change its role */
+/* RFC 8445 section 7.3.1.1.
+ * @return false: the peer shall switch its role (487) */
 static bool role_agree(struct ice *ice, const struct stun_message *m)
 {
 	bool larger = ice->tie_breaker >= m->tie_breaker;
 
-	/* a lite agent cannot lead: who does not check has nothing to nominate
-	 * (rtpengine 10.5 asks for it where we offer) */
+	/* a lite agent cannot be controlling: it sends no checks, so it has
+	 * nothing to nominate (rtpengine 10.5 asks for it when we offer) */
 	if (ice->local.lite)
 		return !m->controlled;
 	if (!ice->started)
@@ -382,7 +386,7 @@ void ice_checked(struct ice *ice, const struct early *check)
 	pair = remote == NONE ? NULL : ice_pair(ice, from->relayed, remote);
 	if (!pair)
 		return;
-	if (ice->local.lite) { /* RFC 8445 7.3.2 */
+	if (ice->local.lite) { /* RFC 8445 section 7.3.2 */
 		pair->state = PAIR_VALID;
 		if (check->use_candidate)
 			ice_select(ice, pair);
@@ -395,8 +399,8 @@ void ice_checked(struct ice *ice, const struct early *check)
 			return;
 		}
 	}
-	/* RFC 8445 7.3.1.4; of one under way the answer may be on its way: it
-	 * is repeated instead */
+	/* Triggered check, RFC 8445 section 7.3.1.4. A check in progress is
+	 * retransmitted instead, as its response may still arrive */
 	if (pair->state == PAIR_VALID)
 		return;
 	if (pair->check.open && pair->check.sent < ICE_SENDS_MAX - 1)

@@ -1,6 +1,6 @@
 /**
- * Which peers' datagrams a TURN server brings by which channel (RFC 8656
- * section 12): what the RX thread needs to unpack them.
+ * Channels of a TURN server and their peers (RFC 8656 section 12): lets the RX
+ * thread unpack ChannelData messages.
  */
 #ifndef OFFHOOK_MEDIA_NAT_RELAY_MAP_H
 #define OFFHOOK_MEDIA_NAT_RELAY_MAP_H
@@ -9,12 +9,13 @@
 
 #include <stdint.h>
 
-/* Channels of a component that the RX thread knows: the last ones. */
+/* Channels per component that the RX thread knows: the newest ones. */
 #define RELAY_CHANNELS_MAX 4
 
-/** Of one socket. All zero: there is no server. */
+/** Channels of one socket. All zero: no server. */
 struct relay_map {
-	struct media_addr server; /* len 0: none, or one behind a connection */
+	struct media_addr server; /* len 0: none, or one reached over TCP or
+				   * TLS */
 	struct {
 		uint16_t number; /* 0: none */
 		struct media_addr peer;

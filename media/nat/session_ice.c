@@ -36,7 +36,7 @@ static void candidate_add(struct ice *ice, enum media_candidate_type type,
 		.related = *related,
 	};
 
-	/* one of each type and component: there is room */
+	/* at most one of each type and component, so there is room */
 	if (addr->len > 0)
 		(void)ice_candidate_add(ice, &c);
 }
@@ -75,7 +75,8 @@ static struct media_addr remote_of(const struct ice *ice, uint8_t component)
 	return pair.remote.addr;
 }
 
-/* RTCP has a component where both have candidates for it (RFC 8445 5.1.1). */
+/* RTCP has its own component if both sides have candidates for it (RFC 8445
+ * section 5.1.1). */
 static unsigned components_of(const struct media_negotiated *n)
 {
 	const struct media_ice *peer = &n->ice_peer;
@@ -89,7 +90,7 @@ static unsigned components_of(const struct media_negotiated *n)
 	return 1;
 }
 
-/* Let the peer's checks come through our relay. */
+/* Let the peer's checks pass our TURN server. */
 static void permit_all(const struct session_servers *servers,
 		       const struct media_ice *peer)
 {
@@ -97,7 +98,7 @@ static void permit_all(const struct session_servers *servers,
 		const struct media_candidate *c = &peer->candidates[i];
 		struct turn *turn = servers->turns[c->component - 1];
 
-		/* no room: that pair fails */
+		/* without room for the permission that pair fails */
 		if (turn)
 			(void)turn_permit(turn, &c->addr);
 	}
@@ -138,7 +139,7 @@ bool session_ice_restarting(const struct session_ice *i, uint8_t component)
 	return i->ice && ice_selected(i->ice, component, &pair) && pair.before;
 }
 
-/* Ask for a channel to each peer that is sent to through the relay. */
+/* Bind a channel to each selected peer behind our relayed candidate. */
 static void channels_bind(const struct session_ice *i,
 			  const struct session_servers *servers)
 {

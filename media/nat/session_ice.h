@@ -1,7 +1,7 @@
 /**
- * The ICE agent of a media session: its candidates are the session's sockets
- * and what the STUN and TURN servers gave; the selected pairs become the
- * addresses to send to. Thread: loop. Docs: docs/internals/nat.md
+ * The ICE agent of a media session. Its candidates are the session's sockets
+ * and the addresses obtained from the STUN and TURN servers. The selected pairs
+ * become the addresses to send to. Thread: loop. Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_NAT_SESSION_ICE_H
 #define OFFHOOK_MEDIA_NAT_SESSION_ICE_H
@@ -14,19 +14,20 @@
 
 /** ICE of a session. */
 struct session_ice {
-	struct ice *ice;     /* NULL: not wanted */
-	unsigned version;    /* of the agent, when its path was last reported */
+	struct ice *ice;     /* NULL: ICE is not used */
+	unsigned version;    /* ice_version() when the path was last reported */
 	unsigned components; /* once started */
 };
 
 /**
- * Make the agent, with the sockets' own addresses as host candidates.
- * @param local  in/out: `ice` is set
+ * Create the agent, with the sockets' addresses as host candidates.
+ * @param params  copied
+ * @param local   in/out: `ice` is set
  * @return 0; -ENOMEM
  */
 int session_ice_open(struct session_ice *i, const struct ice_params *params,
 		     struct media_local *local);
-/** Add the addresses that the servers gave as candidates.
+/** Add the addresses obtained from the servers as candidates.
  * @param local  in/out: `ice` is set */
 void session_ice_gathered(struct session_ice *i,
 			  const struct session_servers *servers,
@@ -34,31 +35,31 @@ void session_ice_gathered(struct session_ice *i,
 void session_ice_release(struct session_ice *i);
 
 /**
- * Offer and answer settled ICE: start the checks, go on, or restart.
- * @param servers  their permissions for the peer's candidates are asked for
- * @param n        in/out: with the remote addresses of the selected pairs; not
- *                 set where no pair is selected yet
- * @return 0; -EINVAL
+ * Offer and answer have settled ICE: start the checks, continue, or restart.
+ * @param servers  asked for permissions for the peer's candidates
+ * @param n        in/out: the remote addresses of the selected pairs are set;
+ *                 len 0 if no pair is selected yet
+ * @return 0; -EINVAL ICE is not used, or invalid credentials
  */
 int session_ice_settle(struct session_ice *i, struct session_servers *servers,
 		       struct media_negotiated *n);
 
 /** @return the component's selected pair goes through our TURN server */
 bool session_ice_relayed(const struct session_ice *i, uint8_t component);
-/** @return ICE was restarted and media still takes the pair of before */
+/** @return ICE was restarted and media still uses the previous pair */
 bool session_ice_restarting(const struct session_ice *i, uint8_t component);
 
 /**
- * Send what is due. A channel is asked for to a peer behind our relay.
- * @return the selected pairs or the state have changed since
- *         session_ice_path()
+ * Send what is due. Request a channel to a peer that is reached through our
+ * TURN server.
+ * @return the selected pairs or the state have changed since session_ice_path()
  */
 bool session_ice_tick(struct session_ice *i, struct session_servers *servers,
 		      int64_t now_ns);
 /**
- * The present pairs are in force.
+ * The selected pairs are in force: get the path to report.
  * @param ret  written if the return value is true
- * @return there is a path, or a failure, to report
+ * @return a path or a failure is to be reported
  */
 bool session_ice_path(struct session_ice *i, struct media_path *ret);
 

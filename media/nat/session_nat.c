@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A datagram of the loop, and a Send indication around it */
+/* A datagram of the loop inside a Send indication */
 #define SEND_BYTES (HANDOVER_BYTES + TURN_INDICATION_BYTES + 4)
 
 /* ---- the list of sessions with timers ---- */
@@ -40,7 +40,8 @@ static void list_remove(struct session_nat *nat)
 		break;
 	}
 	nat->listed = false;
-	/* relaxed: at worst the analysis thread wakes the loop once too often */
+	/* relaxed: at worst the analysis thread wakes the loop once more than
+	 * needed */
 	atomic_fetch_sub_explicit(all->ticking, 1, memory_order_relaxed);
 }
 
@@ -49,7 +50,7 @@ void nat_sessions_free(struct nat_sessions *all)
 	all->streams = turn_streams_free(all->streams);
 }
 
-/* ---- its beginning and end ---- */
+/* ---- open and release ---- */
 
 static void ice_send(const struct ice_path *path, const uint8_t *data,
 		     size_t bytes, void *arg)
@@ -152,8 +153,8 @@ int session_nat_settle(struct session_nat *nat, struct media_negotiated *n)
 	list_add(nat);
 	if (nat->mode != MEDIA_NAT_TURN)
 		return 0;
-	/* nothing is sent without a channel; where none is left, the caller
-	 * is told so */
+	/* nothing can be sent without a channel; if none is left the caller
+	 * gets an error */
 	if (n->rtp.len > 0)
 		err = turn_bind(nat->servers.turns[SOCKET_RTP], &n->rtp);
 	if (!err && n->rtcp.len > 0 && !n->rtcp_mux)
@@ -164,7 +165,7 @@ int session_nat_settle(struct session_nat *nat, struct media_negotiated *n)
 	return err;
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 bool session_nat_relayed(const struct session_nat *nat, unsigned socket)
 {
@@ -203,7 +204,7 @@ void session_nat_send(const struct session_nat *nat, const struct ice_path *to,
 		session_servers_send(servers, socket, frame, bytes);
 }
 
-/* ---- what is received ---- */
+/* ---- receiving ---- */
 
 void session_nat_input(struct session_nat *nat, const struct handover *d)
 {
@@ -221,7 +222,7 @@ void session_nat_input(struct session_nat *nat, const struct handover *d)
 		ice_input(nat->ice.ice, &from, d->data, d->bytes, now_ns);
 }
 
-/* ---- what is due ---- */
+/* ---- timers ---- */
 
 static void path_server(struct media_path *path, const struct session_nat *nat)
 {
@@ -247,7 +248,8 @@ static bool server_path(struct session_nat *nat, struct media_path *path)
 {
 	const struct media_negotiated *n = nat->settled;
 
-	/* ICE was offered, but the peer does none: no path to report */
+	/* if ICE was offered but the peer does not support it, there is no path
+	 * to report */
 	if (nat->mode == MEDIA_NAT_ICE || nat->told || !nat->settled_once ||
 	    n->rtp.len == 0 ||
 	    (nat->mode == MEDIA_NAT_TURN &&
@@ -298,7 +300,7 @@ static enum media_record_kind review(struct session_nat *nat, int64_t now_ns,
 		session_servers_bind(&nat->servers, now_ns, relay_tell, nat);
 		news = true;
 	}
-	/* too many commands under way: the next time */
+	/* too many commands under way: try again at the next poll */
 	if (news && nat->handlers->apply(nat->session)) {
 		nat->retry = true;
 		return MEDIA_RECORD_STOPPED;

@@ -1,6 +1,6 @@
 /**
- * How a media session gets through NATs: STUN and TURN servers
- * (session_servers.h) give addresses and relay, ICE (session_ice.h) selects.
+ * NAT traversal of a media session: STUN and TURN servers (session_servers.h)
+ * provide addresses and relay, ICE (session_ice.h) selects.
  * Thread: loop; nothing blocks. Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_NAT_SESSION_NAT_H
@@ -14,21 +14,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/** Those of an engine. */
+/** NAT traversal of all sessions of an engine. */
 struct nat_sessions {
 	/* set by the engine */
 	_Atomic unsigned
 		*ticking; /* sessions whose timers run; see measure.h */
 	int loop_fd;      /* eventfd of the loop */
-	/* of session_nat.c */
-	struct session_nat *first;    /* with timers; by session_nat.next */
-	struct turn_streams *streams; /* NULL: no session wanted one */
+	/* owned by session_nat.c */
+	struct session_nat *first;    /* sessions with timers, linked by
+				       * session_nat.next */
+	struct turn_streams *streams; /* NULL: no session needed a connection
+				       * yet */
 };
 
 /** What a session does for its NAT traversal. */
 struct session_nat_handlers {
 	/** Put the settled offer and answer in force again, as an address or a
-	 * channel has changed. @return 0; -errno: it is tried again later */
+	 * channel has changed.
+	 * @return 0; -errno: it is called again later */
 	int (*apply)(struct media_session *session);
 	/** See session_relay_h. */
 	int (*relay)(struct media_session *session, unsigned socket,
@@ -40,11 +43,11 @@ struct session_nat_params {
 	const struct session_nat_handlers *handlers; /* static */
 	struct media_session *session; /* for handlers and records */
 	const struct media_nat_params *nat;
-	/* of the session, as long as it: our side, in/out, and what offer and
-	 * answer settled, valid from session_nat_settle() on */
+	/* borrowed, valid as long as the session: our side (in/out), and the
+	 * result of offer and answer, valid from session_nat_settle() on */
 	struct media_local *local;
 	const struct media_negotiated *settled;
-	int fds[SOCKET_COUNT]; /* borrowed, as long as the session */
+	int fds[SOCKET_COUNT]; /* borrowed as long as the session */
 };
 
 /** NAT traversal of a session. All zero: none. */
@@ -57,46 +60,50 @@ struct session_nat {
 	enum media_nat mode;
 	struct session_servers servers;
 	struct session_ice ice;
-	bool gathering;           /* servers are still to answer */
+	bool gathering;           /* waiting for responses of the servers */
 	bool listed;              /* in nat_sessions.first */
 	struct session_nat *next; /* of nat_sessions.first */
 	bool settled_once;        /* *settled is valid */
-	bool retry;               /* handlers->apply() failed: once more */
-	bool told;                /* the path was reported; without ICE */
+	bool retry;               /* handlers->apply() failed: call it again */
+	bool told;                /* the path was reported; unused with ICE */
 	bool lost;                /* the loss of the relay was reported */
 };
 
-/** Free the thread of TCP and TLS connections. No session may be left. */
+/** Free the thread of the TCP and TLS connections. All sessions must be
+ * released before. */
 void nat_sessions_free(struct nat_sessions *all);
 
 /**
- * Make what the parameters ask for, and begin to ask the servers.
- * @param nat  all zero
+ * Create what the parameters ask for, and start asking the servers.
+ * @param nat     all zero
+ * @param params  borrowed during the call
  * @return 0; -EINVAL: STUN or TURN without a server; -ENOMEM; -errno
  */
 int session_nat_open(struct session_nat *nat,
 		     const struct session_nat_params *params);
-/** No timer runs any more, and nothing more is reported. */
+/** Stop all timers; nothing more is reported. */
 void session_nat_stop(struct session_nat *nat);
-/** Release all; the allocations are given back. It may be all zero. */
+/** Release everything, and the allocations at the TURN server. `nat` may be all
+ * zero. */
 void session_nat_release(struct session_nat *nat);
 
 /**
- * Offer and answer were settled.
- * @param n  in/out: *settled; with the addresses that ICE selected
+ * Offer and answer are settled.
+ * @param n  in/out: a copy of *settled; gets the addresses that ICE selected
  * @return 0; -EINVAL; -ENOSPC no channel is left
  */
 int session_nat_settle(struct session_nat *nat, struct media_negotiated *n);
 
-/** How media reaches an address of the peer. */
+/** How media is sent to an address of the peer. */
 struct nat_route {
-	bool relayed;     /* through the TURN server, by a channel */
+	bool relayed;     /* through a channel of the TURN server */
 	uint16_t channel; /* 0: not bound yet */
 	struct media_addr server;
 };
 
 /**
- * @param socket  that media is sent from
+ * Find the route to an address.
+ * @param socket  the socket that sends: SOCKET_RTP, SOCKET_RTCP
  * @param to      the peer's address
  */
 struct nat_route session_nat_route(const struct session_nat *nat,
@@ -106,13 +113,13 @@ struct nat_route session_nat_route(const struct session_nat *nat,
 /** Send a datagram of the loop (a check, DTLS) to a peer. */
 void session_nat_send(const struct session_nat *nat, const struct ice_path *to,
 		      const uint8_t *data, size_t bytes);
-/** @return what is sent from this socket goes through the TURN server */
+/** @return media sent from this socket goes through the TURN server */
 bool session_nat_relayed(const struct session_nat *nat, unsigned socket);
 
-/** Take a STUN message, or what a server sent. */
+/** Process a STUN message, or a datagram of a server. */
 void session_nat_input(struct session_nat *nat, const struct handover *d);
-/** Do what is due in all sessions. MEDIA_RECORD_GATHERED and MEDIA_RECORD_PATH
- * go to the handler, which may stop and free sessions. */
+/** Do what is due in all sessions. The handler gets MEDIA_RECORD_GATHERED and
+ * MEDIA_RECORD_PATH; it may stop and free sessions. */
 void session_nat_poll(struct nat_sessions *all, media_record_h *handler,
 		      void *arg);
 

@@ -8,7 +8,7 @@ void session_servers_send_direct(const struct session_servers *servers,
 				 unsigned socket, const struct media_addr *to,
 				 const uint8_t *data, size_t bytes)
 {
-	/* what is lost is repeated */
+	/* a lost datagram is repeated */
 	(void)sendto(servers->fds[socket], data, bytes, 0,
 		     (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
@@ -48,7 +48,7 @@ static void send_turn(const uint8_t *data, size_t bytes, void *arg)
 	session_servers_send(port->servers, port->socket, data, bytes);
 }
 
-/* Over TCP or TLS: a connection for each of our sockets. */
+/* TCP or TLS: one connection for each of our sockets. */
 static int streams_open(struct session_servers *servers,
 			const struct session_servers_params *params)
 {
@@ -188,7 +188,8 @@ bool session_servers_review(struct session_servers *servers,
 			continue;
 		map_fill(&map, servers, k);
 		if (relay(k, &map, arg))
-			continue; /* too many commands under way: the next time */
+			continue; /* too many commands under way: try again at
+				   * the next poll */
 		servers->versions[k] = turn_version(turn);
 		news = true;
 	}
@@ -210,8 +211,8 @@ void session_servers_input(struct session_servers *servers,
 
 	if (d->relayed)
 		return;
-	/* Datagrams of a TCP or TLS connection have no source address. One server
-	 * may be both the STUN and the TURN server. */
+	/* Datagrams of a TCP or TLS connection have no source address. One
+	 * server may be both the STUN and the TURN server. */
 	if (turn &&
 	    (d->source.len == 0 || is_server(&servers->turn, &d->source)))
 		turn_input(turn, d->data, d->bytes, now_ns);

@@ -71,7 +71,7 @@ int stun_message_open(struct stun_message *ret, const uint8_t *data,
 	mb->pos = 0;
 	if (!err)
 		err = stun_msg_decode(&m.msg, mb, &unknown);
-	mem_deref(mb); /* the message has its own reference */
+	mem_deref(mb); /* the message holds its own reference */
 	if (err)
 		return err == ENOMEM ? -ENOMEM : -EBADMSG;
 	m.method = stun_msg_method(m.msg);

@@ -1,8 +1,8 @@
 /**
- * STUN messages (RFC 8489) as ICE (RFC 8445) and TURN (RFC 8656) use them,
- * read and written by libre's codec, flat.
+ * STUN messages (RFC 8489) for ICE (RFC 8445) and TURN (RFC 8656) as plain
+ * structs. libre's codec reads and writes them.
  *
- * Thread: loop; libre's reference counts are not for others.
+ * Thread: loop; libre's reference counts are not thread-safe.
  */
 #ifndef OFFHOOK_MEDIA_NAT_STUN_MESSAGE_H
 #define OFFHOOK_MEDIA_NAT_STUN_MESSAGE_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define STUN_TRANSACTION_BYTES 12
-/* Of ours: within any path's MTU (RFC 8489 section 6.1) */
+/* Longest message of ours: within any path's MTU (RFC 8489 section 6.1) */
 #define STUN_MESSAGE_BYTES 1024
 /* RFC 8489 sections 14.9 and 14.10: less than 128 characters of UTF-8 */
 #define STUN_TEXT_BYTES 764
@@ -37,49 +37,51 @@ enum stun_message_class {
 
 struct stun_msg; /* libre's */
 
-/** What a message says; a flag tells whether it does. */
+/** A received message; flags tell which attributes are present. */
 struct stun_message {
 	struct stun_msg *msg;
 	uint16_t method;
 	enum stun_message_class class;
 	uint8_t id[STUN_TRANSACTION_BYTES];
-	bool unknown; /* an attribute that must be understood is not */
+	bool unknown; /* a comprehension-required attribute is unknown */
 	bool use_candidate;
 	bool has_priority;
-	bool controlling, controlled; /* with a tie-breaker */
+	bool controlling, controlled; /* their tie-breaker is present */
 	bool has_lifetime;
 	uint32_t priority;
 	uint64_t tie_breaker;
 	uint32_t lifetime_s;
 	unsigned error;            /* ERROR-CODE; 0: none */
-	const char *reason;        /* of it; as long as the message */
-	const char *username;      /* NULL: none; as long as the message */
+	const char *reason;        /* of the error; valid as long as the
+				    * message */
+	const char *username;      /* NULL: none; valid as long as the
+				    * message */
 	const char *realm, *nonce; /* as above */
 	struct media_addr mapped;  /* XOR-MAPPED-ADDRESS; len 0: none */
 	struct media_addr relayed; /* XOR-RELAYED-ADDRESS; len 0: none */
 };
 
 /**
- * Read what came.
- * @param ret  to be closed; written on success only
- * @return 0; -EBADMSG no STUN message; -ENOMEM
+ * Parse a message.
+ * @param ret  to be closed with stun_message_close(); written on success only
+ * @return 0; -EBADMSG not a STUN message; -ENOMEM
  */
 int stun_message_open(struct stun_message *ret, const uint8_t *data,
 		      size_t bytes);
 void stun_message_close(struct stun_message *m);
 
-/** It has a FINGERPRINT, and that is right. */
+/** @return it has a valid FINGERPRINT */
 bool stun_message_fingerprint(const struct stun_message *m);
-/** It has a MESSAGE-INTEGRITY, and that is of this key. */
+/** @return it has a MESSAGE-INTEGRITY that this key verifies */
 bool stun_message_verify(const struct stun_message *m, const void *key,
 			 size_t key_bytes);
 
-/** What to write; NULL or 0: without it. */
+/** A message to write. NULL or 0: the attribute is absent. */
 struct stun_draft {
 	enum stun_message_method method;
 	enum stun_message_class class;
 	const uint8_t *id;
-	const void *key; /* of the MESSAGE-INTEGRITY */
+	const void *key; /* for the MESSAGE-INTEGRITY */
 	size_t key_bytes;
 	bool fingerprint;
 	const char *username, *realm, *nonce;
@@ -91,13 +93,15 @@ struct stun_draft {
 	const struct media_addr *peer;
 	const uint32_t *lifetime_s;
 	uint16_t channel;
-	uint8_t transport; /* REQUESTED-TRANSPORT: an IP protocol */
+	uint8_t transport; /* REQUESTED-TRANSPORT: IP protocol number */
 	uint8_t family;    /* REQUESTED-ADDRESS-FAMILY: 1 IPv4, 2 IPv6 */
 	unsigned error;
 	const char *reason; /* of the error */
 };
 
-/** @return 0; -EMSGSIZE; -ENOMEM */
+/** Write a message.
+ * @param ret  bytes written
+ * @return 0; -EMSGSIZE; -ENOMEM */
 int stun_message_write(uint8_t dst[static STUN_MESSAGE_BYTES], size_t *ret,
 		       const struct stun_draft *draft);
 
