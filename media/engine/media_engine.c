@@ -20,11 +20,12 @@
 #include <unistd.h>
 
 #define SESSIONS_MAX 10000
-/* A released session keeps its slot for about 0.1 s. */
+/* A released session keeps its slot for about 0.1 s, until the threads no
+ * longer use it. */
 #define SLOTS_SPARE 32
 
-/* Records a session may have in a ring: 1.3 s of 20 ms packets, that is how
- * long a thread may be held up before something is lost (and counted). */
+/* Records per session in a ring: 64 packets are 1.3 s of 20 ms packets. A
+ * thread may be delayed for this long before a record is lost (and counted). */
 #define PACKETS_PER_SESSION 64
 #define RTCP_PER_SESSION    16
 #define RECORDS_PER_SESSION 8
@@ -223,7 +224,8 @@ static int srtp_library_init(const struct media_engine_params *p)
 
 #define SCHEDULED_THREADS 3 /* RX, TX, analysis */
 
-/* What media_engine_evidence() tells from now on is so. */
+/* Wait until the scheduling classes are set, which media_engine_evidence()
+ * reports. */
 static void scheduled_wait(struct media_engine *e)
 {
 	for (int i = 0; i < SCHEDULED_THREADS; i++) {
@@ -249,7 +251,7 @@ static int threads_start(struct media_engine *e)
 	sigset_t before;
 	int err = 0;
 
-	/* signals are the loop thread's */
+	/* only the loop thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
@@ -336,7 +338,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 		return NULL;
 	threads_stop(e);
 	for (uint32_t i = 0; e->sessions && i < e->slots; i++) {
-		if (e->sessions[i]) /* released, but not yet let go of */
+		if (e->sessions[i]) /* freed, but the threads still used it */
 			session_destroy(e->sessions[i]);
 	}
 	prompt_cache_free(e->prompts); /* its thread writes to records_fd */
@@ -452,9 +454,10 @@ void media_engine_evidence(const struct media_engine *e,
 		      &ret->send_lateness_p99_ms);
 }
 
-/* ---- what the threads tell the loop, and what RX leaves to it ---- */
+/* ---- records from the threads, datagrams from RX ---- */
 
-/* Records delivered in one turn of the loop; the rest in the next. */
+/* Maximum of records delivered in one turn of the loop; the rest follows in the
+ * next. */
 #define POLL_MAX 4096
 
 static void record_deliver(const struct media_record *record,
@@ -501,7 +504,7 @@ static void prompts_poll(struct media_engine *e)
 	}
 }
 
-/* Take the datagrams that the RX thread handed over. */
+/* Process the datagrams that the RX thread handed over. */
 static void handovers_take(struct media_engine *e)
 {
 	struct handover d;
@@ -532,7 +535,8 @@ void media_engine_poll(struct media_engine *e, media_record_h *handler,
 	session_dtls_poll(&e->dtls, handler, arg);
 	left -= audio_poll(e, handler, arg);
 	while (left-- > 0 && record_ring_pop(&e->records, &record)) {
-		/* the audio thread was through with it before */
+		/* the audio thread ended its part before: deliver its records
+		 * first */
 		if (record.kind == MEDIA_RECORD_STOPPED)
 			audio_poll(e, handler, arg);
 		record_deliver(&record, handler, arg);

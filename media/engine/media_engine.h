@@ -1,6 +1,6 @@
 /**
  * The media engine: its threads, the rings between them, and the sessions.
- * Thread: loop, but for what is said otherwise. Docs: docs/internals/media.md
+ * Thread: loop, unless noted otherwise. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_ENGINE_MEDIA_ENGINE_H
 #define OFFHOOK_MEDIA_ENGINE_MEDIA_ENGINE_H
@@ -17,18 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 400 kB: datagrams that wait for a turn of the loop */
+/* 400 kB: datagrams that wait for the next turn of the loop */
 #define ENGINE_HANDOVERS 256
 
 struct media_engine {
 	/* constant after media_engine_new() */
 	struct media_engine_params params;
-	uint32_t slots; /* sessions_max and room for released ones that the
-			 * threads have not let go of yet */
-	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs,
-				* which no step of the wall clock moves */
+	uint32_t slots; /* sessions_max, and room for freed sessions that the
+			 * threads still use */
+	int64_t ntp_offset_ns; /* wall minus monotonic: the clock of our SRs;
+				* steps of the wall clock do not change it */
 	struct engine_threads threads;
-	sem_t scheduled; /* RX, TX and analysis, once they have their class */
+	sem_t scheduled; /* posted by RX, TX and analysis once their class is
+			  * set */
 	struct ring *received;            /* packet_record; RX -> analysis */
 	struct ring *rtcp;                /* rtcp_event; RX -> analysis */
 	struct ring *sent;                /* packet_record; TX -> analysis */
@@ -36,8 +37,8 @@ struct media_engine {
 	struct ring *datagrams;           /* handover; RX -> loop */
 	struct record_ring records;       /* analysis -> loop */
 	struct record_ring audio_records; /* audio -> loop */
-	/* sessions with a DTLS handshake under way, or with STUN, TURN or ICE:
-	 * the analysis thread wakes the loop for their timers */
+	/* number of sessions with a DTLS handshake in progress, or with STUN,
+	 * TURN or ICE: the analysis thread wakes the loop for their timers */
 	_Atomic unsigned ticking;
 	int records_fd; /* eventfd */
 	int epoll_fd;
@@ -51,13 +52,14 @@ struct media_engine {
 	struct tx_phases phases;
 	struct dtls_sessions dtls;
 	struct nat_sessions nat;
-	uint32_t sessions_owned; /* not released; at most sessions_max */
+	uint32_t sessions_owned; /* not freed by the owner; at most
+				  * sessions_max */
 
 	_Atomic bool quit; /* written by the loop */
 
 	/* states of the threads */
 	struct rx *rx;
-	struct tap_sessions *tap; /* RX's; NULL: nothing is tapped */
+	struct tap_sessions *tap; /* used by RX; NULL: nothing is tapped */
 	struct tx *tx;
 	struct measure_thread *measure;
 	struct audio *audio;

@@ -1,4 +1,4 @@
-/* A session: made, told what to do, released. */
+/* A media session: create, control, release. */
 #include "media/engine/media_session.h"
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what NAT traversal and DTLS ask of a session ---- */
+/* ---- handlers for NAT traversal and DTLS ---- */
 
 static int settled_apply(struct media_session *s)
 {
@@ -177,8 +177,9 @@ static int sockets_open(struct media_session *s, const struct media_addr *bind)
 	return 0;
 }
 
-/* Once RX has read them for the last time another session may use them; with
- * a NAT the addresses in SDP are not those they are bound to. */
+/* After RX has read the sockets for the last time another session may use them.
+ * With NAT traversal `local` has other addresses than those the sockets are
+ * bound to. */
 static void sockets_release(struct media_session *s)
 {
 	const struct socket_pair pair = {
@@ -199,7 +200,8 @@ static void sockets_release(struct media_session *s)
 		close(pair.fds[i]);
 }
 
-/* SSRC, first sequence number and time stamp: RFC 3550 5.1; CNAME: RFC 7022 */
+/* SSRC, initial sequence number and timestamp: RFC 3550 section 5.1; CNAME: RFC
+ * 7022 */
 static void identity_choose(struct media_session *s)
 {
 	uint64_t name[2];
@@ -208,7 +210,7 @@ static void identity_choose(struct media_session *s)
 	random_fill(&s->tx.seq, sizeof(s->tx.seq));
 	random_fill(&s->tx.ts, sizeof(s->tx.ts));
 	random_fill(&s->tx.random, sizeof(s->tx.random));
-	s->tx.random |= 1; /* xorshift stands still at 0 */
+	s->tx.random |= 1; /* xorshift does not work with a state of 0 */
 	random_fill(name, sizeof(name));
 	str_print(s->tx.cname, sizeof(s->tx.cname), "%016llx%08llx",
 		  (unsigned long long)name[0],
@@ -222,7 +224,8 @@ static int slot_take(struct media_session *s)
 
 	if (e->sessions_owned >= e->params.sessions_max)
 		return -ENOSPC;
-	/* in turn, so that a slot rests before it is used again */
+	/* in turn, so that a slot is unused for a while before it is taken
+	 * again */
 	for (uint32_t i = 0; i < max; i++) {
 		uint32_t slot = (e->slot_next + i) % max;
 
@@ -266,7 +269,7 @@ static int audio_choose(struct media_session *s,
 	return err;
 }
 
-/* The constant fields of the threads' parts. */
+/* Fill the constant fields of the threads' parts. */
 static void threads_know(struct media_session *s)
 {
 	const struct audio *audio = s->engine->audio;
@@ -348,7 +351,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	}
 	identity_choose(s);
 	s->tapped = params->tapped;
-	/* relaxed: no thread knows it yet; TX never will */
+	/* relaxed: no thread knows the session yet; TX never will */
 	atomic_store_explicit(&s->end.tx_done, s->tapped, memory_order_relaxed);
 	err = s->tapped && !e->tap ? -EINVAL
 				   : session_codecs_choose(&s->local, params);
@@ -369,8 +372,9 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		return err;
 	}
 	if (params->encryption != MEDIA_ENCRYPTION_NONE && !s->tapped) {
-		/* RFC 3711 3.3.1: a wrap before the first packet arrives would
-		 * leave the receiver with the wrong roll-over counter */
+		/* RFC 3711 section 3.3.1: if the sequence number wrapped before
+		 * the first packet arrives, the receiver would assume a wrong
+		 * roll-over counter */
 		s->tx.seq &= 0x7fff;
 		s->rx.encrypted = true;
 	}
@@ -383,7 +387,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	return 0;
 }
 
-/* Keys, and passwords of ICE. */
+/* Wipe keys and ICE passwords. */
 static void secrets_wipe(struct media_session *s)
 {
 	struct media_local *ours = &s->local;
@@ -431,7 +435,7 @@ void *media_session_user(const struct media_session *s)
 	return s->user;
 }
 
-/* ---- what the loop asks of it ---- */
+/* ---- requests of the loop ---- */
 
 int media_session_tap(struct media_session *s, const struct media_addr *rtp,
 		      const struct media_addr *rtcp)
@@ -492,7 +496,7 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns)
 	if (s->stop_given)
 		return -EINVAL;
 	if (s->tapped)
-		return 0; /* nothing of ours is sent */
+		return 0; /* we send nothing */
 	err = command_new(&c, &s->commands, COMMAND_UNTIL);
 	if (err)
 		return err;
@@ -637,8 +641,8 @@ struct media_session *media_session_free(struct media_session *s)
 		session_destroy(s);
 		return NULL;
 	}
-	/* the threads still know it: media_engine_poll() destroys it when they
-	 * let go */
+	/* the threads still use it: media_engine_poll() destroys it when they
+	 * have finished */
 	s->released = true;
 	s->engine->sessions_owned--;
 	media_session_stop(s);

@@ -1,6 +1,6 @@
 /**
- * A session of the media engine as the loop has it: its own part, those of the
- * threads, and the commands to them. Docs: docs/internals/media.md
+ * A session of the media engine: the loop's part, the threads' parts, and the
+ * commands to them. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_ENGINE_MEDIA_SESSION_H
 #define OFFHOOK_MEDIA_ENGINE_MEDIA_SESSION_H
@@ -26,39 +26,40 @@
 #include <stdint.h>
 
 /**
- * A session: the loop's part, and embedded in it a part for each thread, in
- * the order of the threads, each on cache lines of its own. After
- * media_session_new() the loop reads of those only what is constant.
+ * A session: the loop's part, and embedded in it a part for each thread, in the
+ * order of the threads, each on its own cache lines. After media_session_new()
+ * the loop reads only the constant fields of the threads' parts.
  */
 struct media_session {
 	/* constant after media_session_new() */
 	_Alignas(PREFETCH_LINE) struct media_engine *engine;
 	uint32_t slot;
 	uint32_t ssrc;
-	struct audio_session *audio; /* NULL: nothing is decoded */
-	unsigned audio_wanted;       /* enum media_audio */
-	bool tapped;                 /* TX has no part in it */
-	bool any_port;               /* its sockets' ports were chosen here */
+	struct audio_session *audio; /* NULL: no audio is decoded */
+	unsigned audio_wanted;       /* bits of enum media_audio */
+	bool tapped;                 /* TX has no part in the session */
+	bool any_port;               /* its ports were chosen here, not by the
+				      * caller */
 	struct media_local local;
-	struct prompt *expected; /* NULL: nothing is */
+	struct prompt *expected; /* NULL: nothing is expected */
 	void *user;
 
 	/* loop */
 	int64_t start_ns;      /* 0: not applied */
-	struct tx_phase phase; /* its place in the packet time */
+	struct tx_phase phase; /* phase in the packet time */
 	struct session_prompt prompt;
 	struct session_tones tones;
 	bool has_event; /* telephone-event was agreed */
 	bool recording;
-	bool dtmf_busy; /* an order of digits is under way */
+	bool dtmf_busy; /* an order of digits is being sent */
 	bool stop_given;
 	bool stopped;  /* MEDIA_RECORD_STOPPED was polled */
-	bool released; /* the owner let go: destroy when stopped */
+	bool released; /* freed by the owner: destroy it when stopped */
 	struct session_commands commands;
 	struct session_keys keys_rx[SOCKET_COUNT];
 	struct session_keys keys_tx[SOCKET_COUNT];
-	/* as media_session_apply() got it last, for NAT traversal and DTLS;
-	 * not kept where there is neither */
+	/* last argument of media_session_apply(), for NAT traversal and DTLS;
+	 * not stored without both */
 	struct media_negotiated settled;
 	struct session_dtls dtls;
 	struct session_nat nat;
@@ -68,19 +69,19 @@ struct media_session {
 	struct rx_session rx;
 	struct tx_session tx;
 
-	/* RX, TX and audio: what is left at the end */
+	/* final counts of RX, TX and audio */
 	struct session_end end;
 
-	/* analysis thread; last: see SESSION_CLEARED_BYTES */
+	/* analysis thread; last member: see SESSION_CLEARED_BYTES */
 	struct measure_session measure;
 };
 
-/* The start of a session, all zero when it is made. */
+/* The first bytes of a session, which are zero when it is created. */
 #define SESSION_CLEARED_BYTES                      \
 	(offsetof(struct media_session, measure) + \
 	 MEASURE_SESSION_CLEARED_BYTES)
 
-/** Release all of it; no other thread may know it any more. */
+/** Release everything. No thread may use the session any more. */
 void session_destroy(struct media_session *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* What offer and answer settled, as a command to the media threads. */
+/* Convert the result of offer and answer to a command for the media threads. */
 #include "media/engine/media_engine.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static int map_fill(struct rtp_payload_map *map,
 		if (err == -EEXIST)
 			err = 0;
 	}
-	/* a payload type that is there already keeps its meaning */
+	/* a payload type that is already in the map keeps its meaning */
 	if (!err)
 		err = rtp_payload_map_add(map, n->codec.pt, n->codec.name,
 					  n->codec.clock_hz);
@@ -30,7 +30,8 @@ static int map_fill(struct rtp_payload_map *map,
 	return err == -EEXIST ? 0 : err;
 }
 
-/* Take a peer's address; one that cannot be sent to becomes "not set". */
+/* Copy an address of the peer. An unspecified one becomes "not set".
+ * @return 0; -EINVAL */
 static int addr_take(struct media_addr *ret, const struct media_addr *a)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -43,7 +44,7 @@ static int addr_take(struct media_addr *ret, const struct media_addr *a)
 	return 0;
 }
 
-/* What to send, and how. */
+/* Fill in codec and packet time, and what to play. */
 static int codec_fill(struct media_session *s, struct command *c,
 		      const struct media_negotiated *n, uint16_t ptime_ms)
 {
@@ -69,7 +70,7 @@ static int codec_fill(struct media_session *s, struct command *c,
 				   n->has_noise_pt);
 }
 
-/* Of one port. */
+/* Fill in the keys of one port. */
 static int port_keys_fill(struct media_session *s, struct command *c, int port,
 			  const struct media_crypto *rx,
 			  const struct media_crypto *tx)
@@ -89,7 +90,7 @@ static void port_keys_none(struct media_session *s, int port)
 	session_keys_none(&s->keys_tx[port]);
 }
 
-/* Those that the handshakes have brought; the others are still to come. */
+/* Fill in the keys of the handshakes that have finished. */
 static int dtls_keys_fill(struct media_session *s, struct command *c,
 			  const struct media_negotiated *n)
 {
@@ -113,7 +114,7 @@ static int dtls_keys_fill(struct media_session *s, struct command *c,
 	return 0;
 }
 
-/* Last: keys that are made here are in force. */
+/* Call it last: keys that are created here are in force. */
 static int keys_fill(struct media_session *s, struct command *c,
 		     const struct media_negotiated *n)
 {
@@ -122,7 +123,7 @@ static int keys_fill(struct media_session *s, struct command *c,
 	c->rx.encrypted = n->encrypted;
 	c->tx.encrypted = n->encrypted;
 	c->audio.encrypted = n->encrypted;
-	if (s->tapped) { /* keys are the program's */
+	if (s->tapped) { /* the keys belong to the program */
 		if (n->encrypted && !n->dtls) {
 			c->measure.suite_rx =
 				media_srtp_suite_name(n->crypto_rx.suite);
@@ -184,7 +185,7 @@ static int apply_fill(struct media_session *s, struct command *c,
 	return err ? err : keys_fill(s, c, n);
 }
 
-/* Which way it is sent: straight, or through the TURN server. */
+/* Send directly, or through the TURN server. */
 static void route_fill(const struct session_nat *nat, struct command *c,
 		       const struct media_negotiated *n)
 {
@@ -207,7 +208,7 @@ static void route_fill(const struct session_nat *nat, struct command *c,
 	if (route.relayed) {
 		tx->via = route.server;
 		tx->channel_rtcp = route.channel;
-		if (!route.channel) { /* not bound yet */
+		if (!route.channel) { /* channel not bound yet */
 			tx->rtcp.len = 0;
 			c->rx.rtcp.len = 0;
 		}
@@ -229,7 +230,8 @@ static void start_choose(struct media_session *s, struct command *c)
 {
 	if (s->start_ns == 0 && (c->tx.aligned || s->tapped))
 		s->start_ns =
-			c->mono_ns; /* places of the wall clock, or none */
+			c->mono_ns; /* times of the wall clock, or nothing is
+				     * sent */
 	else if (s->start_ns == 0)
 		s->start_ns = tx_phase_take(&s->engine->phases, &s->phase,
 					    c->mono_ns, c->tx.ptime_ms);

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define PTIME_DEFAULT_MS 20
-#define PTIME_MIN_MS     10 /* announced */
+#define PTIME_MIN_MS     10 /* smallest ptime that we announce */
 #define EVENT_NAME       "telephone-event"
-#define EVENT_FMTP       "0-15" /* RFC 4733 2.4.1: the DTMF digits */
+#define EVENT_FMTP       "0-15" /* RFC 4733 section 2.4.1: the DTMF digits */
 
 /* ---- our side ---- */
 
-/* Comfort noise for the codecs of its clock rate (RFC 3389 section 4); wider
- * ones have none of their own that peers know. */
+/* Offer comfort noise if there is a codec with its clock rate (RFC 3389 section
+ * 4). Peers know no comfort noise for wideband codecs. */
 static void noise_add(struct media_local *local)
 {
 	struct media_codec *dst = &local->codecs[local->codec_count];
@@ -35,7 +35,8 @@ static void noise_add(struct media_local *local)
 	local->codec_count++;
 }
 
-/* What we ask of the sender. @return 0; -EINVAL too long */
+/* Write the format parameters that we ask the sender for.
+ * @return 0; -EINVAL too long */
 static int fmtp_write(struct media_codec *dst, const struct codec *codec,
 		      const struct media_session_params *params)
 {
@@ -55,8 +56,9 @@ static int fmtp_write(struct media_codec *dst, const struct codec *codec,
 		       : 0;
 }
 
-/* A telephone-event for each clock rate of the codecs, which an event's must be
- * (RFC 4733 2.1), and 8000 for those who know no other. */
+/* Offer telephone-event with each clock rate of the codecs, as events use the
+ * clock rate of the audio (RFC 4733 section 2.1), and with 8000 for peers that
+ * know no other. */
 static void events_add(struct media_local *local)
 {
 	static const struct {
@@ -121,7 +123,7 @@ int session_codecs_choose(struct media_local *local,
 	return 0;
 }
 
-/* ---- what is played ---- */
+/* ---- prompt ---- */
 
 static enum prompt_kind kind_of(const struct media_session_params *params)
 {
@@ -130,8 +132,9 @@ static enum prompt_kind kind_of(const struct media_session_params *params)
 	return params->prompt_file ? PROMPT_FILE : PROMPT_TONES;
 }
 
-/* What is likely to be asked for: peers that want what we want.
- * @return how many */
+/* List the encodings that are likely to be needed: those for peers with the
+ * same settings as ours.
+ * @return number of encodings */
 static size_t wants_list(struct prompt_want *dst,
 			 const struct media_local *local, bool suppresses)
 {
@@ -156,8 +159,9 @@ static size_t wants_list(struct prompt_want *dst,
 	return count;
 }
 
-/* Encode from what is sent now on: marker tones follow the wall clock.
- * @return 0, whole or not; as prompt_clip_begin() */
+/* Begin to encode at the position that is sent now: marker tones are in step
+ * with the wall clock.
+ * @return 0: complete or in progress; otherwise as prompt_clip_begin() */
 static int clip_begin(const struct clip **ret, const struct session_prompt *p,
 		      struct prompt *prompt, const struct prompt_want *want)
 {
@@ -217,7 +221,7 @@ int session_prompt_prepare(struct prompt_cache *cache,
 			      false);
 }
 
-/* ---- what offer and answer settled ---- */
+/* ---- result of offer and answer ---- */
 
 static int silence_clip(const struct clip **ret, struct session_prompt *p,
 			const struct prompt_want *want)
@@ -258,9 +262,10 @@ void session_prompt_applied(struct session_prompt *p, const struct command *c,
 	p->in_force = want_of(p, c, fmtp, has_noise);
 }
 
-/* ---- files, and silence ---- */
+/* ---- files and silence ---- */
 
-/* Play the file that waits, if it is encoded. @return 0; -EINPROGRESS; -errno */
+/* Play the waiting file if it is encoded.
+ * @return 0; -EINPROGRESS; -errno */
 static int play_send(struct session_prompt *p)
 {
 	struct prompt_want want = p->in_force;
@@ -277,7 +282,7 @@ static int play_send(struct session_prompt *p)
 	c->tx.clip = clip;
 	c->tx.codec = want.codec;
 	c->tx.ptime_ms = want.ptime_ms;
-	c->prompt = p->play; /* held until it is over */
+	c->prompt = p->play; /* held until the file has been played */
 	p->play = NULL;
 	command_push(c, TO_TX);
 	return 0;
@@ -285,7 +290,7 @@ static int play_send(struct session_prompt *p)
 
 void session_prompt_poll(struct session_prompt *p)
 {
-	/* what fails is tried again when the next encoding has ended */
+	/* a failure is tried again when the next encoding has ended */
 	if (p->play)
 		(void)play_send(p);
 }
@@ -314,7 +319,7 @@ int session_prompt_mute(struct session_prompt *p, bool mute)
 	struct command *c;
 	int err = 0;
 
-	if (!p->in_force.codec) { /* session_prompt_fill() will do it */
+	if (!p->in_force.codec) { /* session_prompt_fill() will mute */
 		p->muted = mute;
 		return 0;
 	}

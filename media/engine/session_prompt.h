@@ -1,7 +1,7 @@
 /**
- * What a session plays: its prompt, files that are played once, silence while
- * it is muted; and the codecs that this is encoded in. Worker threads encode,
- * ahead of time where the codec is likely to be needed.
+ * What a session plays: its prompt, files that are played once, and silence
+ * while it is muted; and the codecs for which these are encoded. Worker threads
+ * encode, in advance if a codec is likely to be needed.
  * Thread: loop. Docs: docs/internals/media.md "Sending"
  */
 #ifndef OFFHOOK_MEDIA_ENGINE_SESSION_PROMPT_H
@@ -23,12 +23,12 @@ struct session_prompt {
 	struct prompt *prompt;
 	bool marker;     /* marker tones instead of a prompt */
 	bool suppresses; /* silence_suppression */
-	/* what is sent now; codec NULL: nothing was applied yet */
+	/* encoding that is sent now; codec NULL: nothing was applied yet */
 	struct prompt_want in_force;
 	bool muted;
 	struct prompt *silence; /* NULL: never muted */
-	struct prompt *play;    /* to be played once it is encoded */
-	bool playing;           /* one is under way */
+	struct prompt *play;    /* waits for its encoding; NULL: none */
+	bool playing;           /* a file is playing or waits */
 };
 
 /** Choose our side of SDP: codecs, telephone-event, comfort noise, packet time.
@@ -41,21 +41,25 @@ struct session_prompt_params {
 	struct prompt_cache *cache;
 	struct session_commands *commands;
 	int64_t ntp_offset_ns;
-	const struct media_local *local; /* as of session_codecs_choose() */
+	const struct media_local *local; /* from session_codecs_choose() */
 	const struct media_session_params *session;
 };
 
-/** Load the prompt, and begin the encodings that are likely to be needed.
- * @param p  all zero
- * @return 0; as prompt_get() and prompt_clip_begin() */
+/**
+ * Load the prompt and begin the encodings that are likely to be needed.
+ * @param p       all zero
+ * @param params  borrowed during the call
+ * @return 0; as prompt_get() and prompt_clip_begin()
+ */
 int session_prompt_open(struct session_prompt *p,
 			const struct session_prompt_params *params);
-/** Let go of prompt and files. */
+/** Release prompt and files. */
 void session_prompt_release(struct session_prompt *p);
 
 /**
- * The same for sessions to come, in worker threads.
- * @param file  to be played once; NULL: the prompt of the session
+ * Do the same in worker threads, for later sessions.
+ * @param params  borrowed during the call
+ * @param file    to be played once; NULL: the prompt of the session
  * @return 0; -EINVAL; -EAGAIN; -ENOMEM
  */
 int session_prompt_prepare(struct prompt_cache *cache,
@@ -63,24 +67,25 @@ int session_prompt_prepare(struct prompt_cache *cache,
 			   const char *file);
 
 /**
- * Set the clips of a COMMAND_APPLY whose codec and ptime_ms are set; they may
- * still be growing.
- * @param fmtp       the peer's
+ * Set the clips of a COMMAND_APPLY whose codec and ptime_ms are set. The clips
+ * may still be growing.
+ * @param fmtp       the peer's format parameters
  * @param has_noise  comfort noise was agreed
  * @return 0; as prompt_clip_begin()
  */
 int session_prompt_fill(struct session_prompt *p, struct command *c,
 			const char *fmtp, bool has_noise);
-/** That command is in force from now on. @param fmtp, has_noise  as above */
+/** The command is in force from now on.
+ * @param fmtp, has_noise  as above */
 void session_prompt_applied(struct session_prompt *p, const struct command *c,
 			    const char *fmtp, bool has_noise);
 
 /** An encoding has ended: play the file that waited for it. */
 void session_prompt_poll(struct session_prompt *p);
 
-/** As media_session_play(), once a codec is in force. */
+/** See media_session_play(); a codec must be in force. */
 int session_prompt_play(struct session_prompt *p, const char *file);
-/** As media_session_mute(). */
+/** See media_session_mute(). */
 int session_prompt_mute(struct session_prompt *p, bool mute);
 
 #endif

@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A worker encodes so much at a time. */
+/* A worker encodes this much at a time. */
 #define PIECE_MS 100
 
-/** An order while it is encoded. The loop's, but for work(). */
+/** An order that is being encoded. Used by the loop, and by the worker in
+ * work(). */
 struct tones_work {
-	struct prompt_task task;     /* first */
+	struct prompt_task task;     /* first: tasks are cast to this struct */
 	struct session_tones *owner; /* NULL: cancelled */
 	struct dtmf_order order;
 	struct prompt_want want;
-	struct prompt_encoder *encoder; /* NULL: not begun, or done */
-	struct dtmf_clip made;          /* may not be whole */
+	struct prompt_encoder *encoder; /* NULL: not begun, or finished */
+	struct dtmf_clip made;          /* may be incomplete */
 };
 
 static void tones_clear(struct tones_work *w)
@@ -34,7 +35,7 @@ static void tones_free(struct tones_work *w)
 	free(w);
 }
 
-/* The TX thread ends an order that cannot be encoded. */
+/* If encoding fails, the TX thread ends the order. */
 static bool tones_do(struct prompt_task *task)
 {
 	struct tones_work *w = (struct tones_work *)task;
@@ -56,14 +57,14 @@ static int tones_give(struct tones_work *w)
 
 	tones_clear(w);
 	w->want = p->in_force;
-	/* silence between digits is part of the order */
+	/* silence between digits is part of the order, not comfort noise */
 	w->want.settings.noise = false;
 	w->task.due_ns = clock_mono_ns();
 	return prompt_cache_give(p->cache, &w->task);
 }
 
-/* The TX thread ends an order without a clip, or with one of another codec than
- * that in force. */
+/* If the order has no clip, or one for another codec than that in force, the TX
+ * thread ends it. */
 static int tones_send(struct tones_work *w)
 {
 	struct command *c;
@@ -92,7 +93,7 @@ static void tones_done(struct prompt_task *task, bool drop)
 		bool changed = w->want.codec != now->codec ||
 			       w->want.ptime_ms != now->ptime_ms;
 
-		/* settled anew, or no room for a command: once more */
+		/* codec changed, or no room for a command: try again */
 		if (changed && tones_give(w) == 0)
 			return;
 		if (tones_send(w) && tones_give(w) == 0)

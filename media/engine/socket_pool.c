@@ -17,7 +17,7 @@ struct socket_pool {
 	size_t max;
 	size_t first;
 	size_t count;
-	/* sessions that end */
+	/* to measure how many sessions end */
 	int64_t window_ns;
 	unsigned given;
 	bool busy;
@@ -29,7 +29,7 @@ static void pair_close(const struct socket_pair *pair)
 		close(pair->fds[i]);
 }
 
-/* @return false: something has arrived, or was dropped */
+/* @return false: a datagram has arrived or was dropped */
 static bool pair_silent(const struct socket_pair *pair)
 {
 	for (int i = 0; i < SOCKET_COUNT; i++) {

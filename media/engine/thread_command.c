@@ -20,12 +20,13 @@ static void command_free(struct command *c)
 
 void command_drop(struct command *c)
 {
-	/* made last, so it is the first one of the list */
+	/* it is the newest one, so the first of the list */
 	c->owner->list = c->next;
 	command_free(c);
 }
 
-/* Free what every thread gave back. @return how many are under way */
+/* Free the commands that every thread has returned.
+ * @return number of commands still in use */
 static size_t commands_sweep(struct session_commands *owner)
 {
 	struct command **link = &owner->list;
@@ -51,7 +52,8 @@ int command_new(struct command **ret, struct session_commands *owner,
 {
 	struct command *c;
 
-	/* COMMAND_ADD and COMMAND_STOP have places of their own in the rings */
+	/* COMMAND_ADD and COMMAND_STOP are embedded in the session and need
+	 * room, too */
 	if (commands_sweep(owner) >= SESSION_COMMANDS_MAX - 2)
 		return -EAGAIN;
 	c = calloc(1, sizeof(*c));
@@ -67,11 +69,11 @@ int command_new(struct command **ret, struct session_commands *owner,
 }
 
 /*
- * May the thread take it some milliseconds later? RX takes its commands before
- * it reads a socket, and TX before it sends, so this is so of all that has no
- * effect before the next packet. Packets wait in the socket until RX knows the
- * session, with the kernel's time; TX ends by itself at until_ns; a stopped
- * session lingers.
+ * Whether the thread may get the command some milliseconds later. RX takes its
+ * commands before it reads a socket, and TX before it sends. So every command
+ * that has no effect before the next packet may be deferred. Packets wait in
+ * the socket, with the kernel's receive time, until RX knows the session. TX
+ * stops by itself at until_ns. A stopped session lingers.
  */
 static bool deferrable(const struct command *c, enum media_thread_id thread)
 {
@@ -83,15 +85,16 @@ static bool deferrable(const struct command *c, enum media_thread_id thread)
 	return c->kind == COMMAND_ADD || c->kind == COMMAND_STOP;
 }
 
-/* By when the thread has to take it. @return monotonic, ns; WAKE_NOW */
+/* Time at which the thread needs the command.
+ * @return monotonic, ns; WAKE_NOW */
 static int64_t needed_ns(const struct command *c, enum media_thread_id thread)
 {
-	if (thread == THREAD_ANALYSIS) /* takes none before */
+	if (thread == THREAD_ANALYSIS) /* it takes no command earlier */
 		return c->mono_ns + ANALYSIS_DELAY_NS;
 	if (deferrable(c, thread))
 		return c->mono_ns + MEDIA_FLUSH_MS * NS_PER_MS;
 	if (c->kind == COMMAND_APPLY && thread == THREAD_TX && c->begins)
-		return c->tx.start_ns; /* of the first packet */
+		return c->tx.start_ns; /* time of the first packet */
 	return WAKE_NOW;
 }
 
@@ -102,8 +105,9 @@ static void thread_wake(struct engine_thread *t, int64_t now_ns)
 	t->wake_due = false;
 }
 
-/* A thread that was woken just now is woken again by engine_threads_flush(): at
- * a thousand calls a second that is once for several commands. */
+/* Wake a thread for a command. A thread that was woken just now is woken again
+ * by engine_threads_flush(): at a thousand calls a second, once for several
+ * commands. */
 static void thread_wake_for(struct engine_threads *threads,
 			    enum media_thread_id thread,
 			    const struct command *c)
@@ -135,8 +139,8 @@ void engine_threads_flush(struct engine_threads *threads)
 	}
 }
 
-/* Into the ring of the thread, which is sized for all commands that can be
- * out: it is never full. */
+/* Push to the thread's ring. The ring has room for all commands that can be in
+ * use, so it is never full. */
 static void thread_give(struct command *c, enum media_thread_id thread)
 {
 	const struct session_commands *s = c->owner;
@@ -174,11 +178,11 @@ void command_push(struct command *c, unsigned threads)
 {
 	struct engine_threads *all = c->owner->threads;
 
-	/* relaxed: the ring's release publishes it */
+	/* relaxed: the release of the ring publishes it */
 	atomic_store_explicit(&c->holders,
 			      (unsigned)__builtin_popcount(threads),
 			      memory_order_relaxed);
-	/* the analysis first: see heads_fill() */
+	/* analysis first: see heads_fill() */
 	for (int i = THREAD_COUNT - 1; i >= 0; i--) {
 		if (!(threads & 1u << i))
 			continue;

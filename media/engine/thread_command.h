@@ -1,7 +1,7 @@
 /**
- * Commands of the loop to the media threads, and how a thread is woken for
- * them. A session has its commands in a list of its own and gives each to the
- * threads that have a part in it. Thread: loop. Docs: docs/internals/media.md
+ * Commands of the loop to the media threads, and waking the threads for them. A
+ * session has its own list of commands and gives each to the threads that have
+ * a part in the session. Thread: loop. Docs: docs/internals/media.md
  */
 #ifndef OFFHOOK_MEDIA_ENGINE_THREAD_COMMAND_H
 #define OFFHOOK_MEDIA_ENGINE_THREAD_COMMAND_H
@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Commands of one session that may be under way; the command rings hold this
- * many for every session, so they are never full. */
+/* Maximum of commands of one session in use. The command rings have room for
+ * this many of every session, so they are never full. */
 #define SESSION_COMMANDS_MAX 16
 
 enum media_thread_id {
@@ -35,11 +35,11 @@ enum media_thread_id {
 #define TO_ANALYSIS (1u << THREAD_ANALYSIS)
 #define TO_AUDIO    (1u << THREAD_AUDIO)
 
-/** A thread, as the loop has it. */
+/** A thread, as seen by the loop. */
 struct engine_thread {
-	struct media_thread shared; /* with the thread */
-	int64_t woken_ns;           /* by the loop, last */
-	bool wake_due;              /* by engine_threads_flush() */
+	struct media_thread shared; /* shared with the thread */
+	int64_t woken_ns;           /* when the loop last woke it, monotonic */
+	bool wake_due;              /* engine_threads_flush() will wake it */
 	bool started;
 	pthread_t id;
 };
@@ -47,64 +47,66 @@ struct engine_thread {
 /** The threads of an engine. */
 struct engine_threads {
 	struct engine_thread list[THREAD_COUNT];
-	/* constant; as in struct media_engine_params */
+	/* constant; see struct media_engine_params */
 	void (*flush_h)(void *arg);
 	void *flush_arg;
 	bool flush_requested; /* engine_threads_flush() will be called */
 };
 
-/** Wake the threads that were left asleep since flush_h was called. */
+/** Wake the threads whose waking was deferred since flush_h was called. */
 void engine_threads_flush(struct engine_threads *threads);
 
-/** A session as its commands need it. */
+/** The part of a session that its commands need. */
 struct session_commands {
-	/* constant after command_push() was called first */
+	/* constant after the first command_push() */
 	struct engine_threads *threads;
 	struct rx_session *rx;
-	struct tx_session *tx; /* NULL: TX has no part in it */
+	struct tx_session *tx; /* NULL: TX has no part in the session */
 	struct measure_session *measure;
-	struct audio_session *audio; /* NULL: nothing is decoded */
-	/* not given back yet, the newest first; but for those that are embedded
-	 * in the session */
+	struct audio_session *audio; /* NULL: no audio is decoded */
+	/* in use by threads, newest first; without those embedded in the
+	 * session */
 	struct command *list;
 };
 
 /**
- * What the loop tells the media threads at one time: a command for each thread
- * that it is pushed to. Owned by the session, constant once pushed, and free
- * for reuse when `holders` is 0. Thread: loop, but for what it embeds.
+ * A command of the loop, with a part for each thread that it is pushed to.
+ * Owned by the session, constant once pushed, and free for reuse when `holders`
+ * is 0. Thread: loop; the threads read their parts.
  */
 struct command {
 	enum command_kind kind;
 	struct session_commands *owner;
 	struct command *next; /* of owner->list */
 	_Atomic unsigned holders;
-	int64_t mono_ns; /* when it was given */
+	int64_t mono_ns; /* when the loop issued it */
 	bool begins;     /* the session's first COMMAND_APPLY */
-	/* what the threads' commands point to */
+	/* referenced by the threads' parts */
 	struct rtp_payload_map map;
-	struct prompt *prompt; /* held by COMMAND_PLAY */
+	struct prompt *prompt; /* held for COMMAND_PLAY */
 	struct rx_command rx;
 	struct tx_command tx;
 	struct measure_command measure;
 	struct audio_command audio;
 };
 
-/** Make a command, dated now. Those that all threads gave back are freed.
- * @return 0; -EAGAIN SESSION_COMMANDS_MAX are under way; -ENOMEM */
+/** Create a command with the present time. Commands that all threads have
+ * returned are freed.
+ * @return 0; -EAGAIN too many are in use (SESSION_COMMANDS_MAX); -ENOMEM */
 int command_new(struct command **ret, struct session_commands *owner,
 		enum command_kind kind);
-/** Give it to threads, which have their part in the session. Those that do not
- * look for it in time by themselves are woken, or will be by
- * engine_threads_flush(). @param threads  TO_... */
+/** Give a command to threads that have a part in the session. A thread that
+ * would not look for it in time is woken, now or by engine_threads_flush().
+ * @param threads  TO_... bits */
 void command_push(struct command *c, unsigned threads);
-/** Free the one that was made last and not pushed. */
+/** Free the newest command, which was not pushed. */
 void command_drop(struct command *c);
-/** Free all of a session. No thread may have one. */
+/** Free all commands of a session. No thread may use one. */
 void commands_release(struct session_commands *owner);
-/** @return TO_AUDIO if the audio thread has a part in the session; 0 */
+/** @return TO_AUDIO if the audio thread has a part in the session, otherwise
+ *         0 */
 unsigned command_to_audio(const struct session_commands *owner);
-/** @return TO_... of all threads that have a part in it */
+/** @return TO_... bits of all threads that have a part in the session */
 unsigned command_to_all(const struct session_commands *owner);
 
 #endif
