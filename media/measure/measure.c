@@ -8,44 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKETS_AHEAD 8 /* that memory is asked for */
+#define PACKETS_AHEAD 8 /* prefetch this many records ahead */
 
-/* A source of records, with the next one taken out and looked at. */
+/* A source of records; its oldest record was looked at. */
 struct head {
 	bool full;
 	int64_t mono_ns;
-	uint64_t taken; /* records of it that are dealt with */
+	uint64_t taken; /* number of records processed */
 };
 
 struct running {
-	int64_t second_end_ns; /* here, so that the walk stays in the cache */
+	int64_t second_end_ns; /* a copy, so that walking the list stays in the
+				* cache */
 	struct measure_session *session;
 };
 
 struct measure_thread {
 	struct measure_params p;
-	struct measure_session **slots; /* all that exist; NULL: free */
+	struct measure_session **slots; /* all sessions; NULL: free */
 	uint32_t slots_used;
 	struct running *running;
 	uint32_t running_count;
-	struct measure_session **ending; /* STOPPING and CLOSING */
+	struct measure_session **ending; /* sessions in STOPPING and CLOSING */
 	uint32_t ending_count;
-	bool published; /* since the loop was last woken */
-	bool answered;  /* since TX was last woken */
+	bool published; /* a record was published since the loop was last
+			 * woken */
+	bool answered;  /* an answer was written since TX was last woken */
 
 	struct head received_head;
 	struct head sent_head;
 	struct head rtcp_head;
 	struct head command_head;
-	/* the oldest records, where they lie in the rings; valid if the head
-	 * is full */
+	/* the oldest records, in place in the rings; valid if the head is
+	 * full */
 	const struct packet_record *received;
 	const struct packet_record *sent;
 	const struct rtcp_event *rtcp;
 	struct measure_command *command;
 };
 
-/* ---- what the loop is told ---- */
+/* ---- records for the loop ---- */
 
 /* @return false: there is no room */
 static bool publish(struct measure_thread *an,
@@ -57,7 +59,7 @@ static bool publish(struct measure_thread *an,
 	return true;
 }
 
-/* A record that is lost, and counted, when the loop does not keep up. */
+/* If the loop does not keep up, the record is lost and counted. */
 static void publish_or_drop(struct measure_thread *an,
 			    const struct media_record *record)
 {
@@ -65,8 +67,8 @@ static void publish_or_drop(struct measure_thread *an,
 		record_ring_drop(an->p.records);
 }
 
-/* A record without contents. @return false: there is no room; the next packet
- * tries again */
+/* Publish a record without contents.
+ * @return false: there is no room; the next packet tries again */
 static bool publish_event(struct measure_thread *an, struct measure_session *s,
 			  enum media_record_kind kind, int64_t mono_ns)
 {
@@ -79,8 +81,8 @@ static bool publish_event(struct measure_thread *an, struct measure_session *s,
 	return publish(an, &record);
 }
 
-/* A second of one direction, written where the loop will read it; closed all
- * the same, and counted, when the loop does not keep up. */
+/* Close the second of one direction, written in place in the loop's ring. If
+ * the loop does not keep up, the second is closed, lost and counted. */
 static void second_publish(struct measure_thread *an, struct measure_session *s,
 			   int64_t end_ns, bool outgoing)
 {
@@ -132,7 +134,7 @@ static void running_remove(struct measure_thread *an, struct measure_session *s)
 	an->running[at].session->running_at = at;
 }
 
-/* Close every second that is over at this time. */
+/* Close every second that has ended at this time. */
 static void close_seconds(struct measure_thread *an, struct measure_session *s,
 			  int64_t mono_ns)
 {
@@ -144,7 +146,7 @@ static void close_seconds(struct measure_thread *an, struct measure_session *s,
 	}
 }
 
-/* ---- digits, heard in packets or sent ---- */
+/* ---- digits, received as telephone-events or sent ---- */
 
 static void dtmf_publish(struct measure_thread *an, struct measure_session *s,
 			 int64_t mono_ns, const struct media_dtmf *dtmf,
@@ -177,8 +179,8 @@ static void dtmf_heard(struct measure_thread *an, struct measure_session *s,
 	}
 }
 
-/* A digit that is being heard ends when nothing more comes of it; only while
- * s->dtmf.open. @param mono_ns  now; INT64_MAX: nothing more comes */
+/* A digit ends if no packets of it arrive for a while; only while s->dtmf.open.
+ * @param mono_ns  now; INT64_MAX: the session ends */
 static void dtmf_time(struct measure_thread *an, struct measure_session *s,
 		      int64_t mono_ns)
 {
@@ -207,7 +209,7 @@ static void dtmf_event(struct measure_thread *an, struct measure_session *s,
 	dtmf_heard(an, s, &heard);
 }
 
-/* TX has sent one. */
+/* TX has sent a digit. */
 static void digit_sent(struct measure_thread *an, struct measure_session *s,
 		       const struct packet_record *r)
 {
@@ -222,7 +224,7 @@ static void digit_sent(struct measure_thread *an, struct measure_session *s,
 	dtmf_publish(an, s, r->mono_ns, &dtmf, true);
 }
 
-/* ---- what happened ---- */
+/* ---- packets and events ---- */
 
 static void played(struct measure_thread *an, struct measure_session *s,
 		   const struct packet_record *r)
@@ -274,7 +276,7 @@ static void tapped_one(struct measure_thread *an, struct measure_session *s,
 	measure_session_tapped(s, r);
 }
 
-/* What was kept until the start. */
+/* A packet that was kept until the start. */
 static void early_one(struct measure_thread *an, struct measure_session *s,
 		      const struct packet_record *r)
 {
@@ -290,7 +292,8 @@ static void received_take(struct measure_thread *an)
 	struct measure_session *s = an->slots[r->session];
 
 	if (!s || s->state == ANALYSIS_CLOSING) {
-		/* cannot be; if it is, the count must not vanish */
+		/* This should not happen. If it does, the packet must not
+		 * vanish uncounted. */
 		record_ring_drop(an->p.records);
 		return;
 	}
@@ -323,7 +326,7 @@ static void report_answer(struct measure_thread *an, struct measure_session *s)
 	};
 
 	measure_session_report(s, &answer);
-	/* full: TX sends without a block when no answer comes */
+	/* if the ring is full, TX sends without a block when no answer comes */
 	if (ring_push(an->p.answers, &answer))
 		an->answered = true;
 }
@@ -404,12 +407,13 @@ static void command_take(struct measure_thread *an)
 	command_done(&c->head);
 }
 
-/* ---- the order of things ---- */
+/* ---- the records in order of time ---- */
 
 /*
- * Packets of many calls come one after another, and each is written to lines
- * that are in no cache any more: ask for them some packets before. Which of a
- * session's streams it will be is not known yet: nearly always the first.
+ * Packets of many calls follow one another, and each writes to cache lines that
+ * are not in the cache any more: prefetch them some packets before. Which of
+ * the session's streams it will be is not known yet; nearly always it is the
+ * first.
  */
 static void prefetch_received(const struct measure_thread *an)
 {
@@ -463,12 +467,13 @@ static void heads_fill(struct measure_thread *an)
 		an->sent_head.mono_ns = an->sent->mono_ns;
 		prefetch_sent(an);
 	}
-	/* last: the loop gave a command to us before RX or TX could act on it,
-	 * so it is there when a record of theirs is */
+	/* last: the loop gave us a command before RX or TX could act on it, so
+	 * it is in our ring if a record that depends on it is */
 	while (!an->command_head.full &&
 	       ring_pop(p->thread->commands, &an->command)) {
 		if (an->command->head.kind == COMMAND_ADD) {
-			command_take(an); /* nothing can be before it */
+			command_take(an); /* no record of the session can be
+					   * older */
 			continue;
 		}
 		an->command_head.full = true;
@@ -485,14 +490,14 @@ static struct head *earlier(struct head *a, struct head *b)
 	return a;
 }
 
-/* Take everything up to a time, in order. */
+/* Process everything up to a time, in order. */
 static void take_until(struct measure_thread *an, int64_t until_ns)
 {
 	for (;;) {
 		struct head *next;
 
 		heads_fill(an);
-		/* commands first where times are equal */
+		/* commands first if times are equal */
 		next = earlier(NULL, &an->command_head);
 		next = earlier(next, &an->sent_head);
 		next = earlier(next, &an->received_head);
@@ -516,19 +521,19 @@ static void take_until(struct measure_thread *an, int64_t until_ns)
 	}
 }
 
-/* ---- the end of a session: all that was recorded of it is taken, then its
- * totals go out ---- */
+/* ---- the end of a session: process all its records, then publish its totals
+ * ---- */
 
-/* All that RX and TX recorded of it has been taken. */
+/* @return all records of RX and TX about the session are processed */
 static bool stopping_check(const struct measure_thread *an,
 			   struct measure_session *s)
 {
-	/* acquire: pairs with the release in session_stop() of RX and TX; the
-	 * counts they stored before */
+	/* acquire: pairs with the release in session_stop() of RX and TX, which
+	 * publishes their counts */
 	return atomic_load_explicit(&s->end->rx_done, memory_order_acquire) &&
 	       atomic_load_explicit(&s->end->tx_done, memory_order_acquire) &&
 	       /* acquire: pairs with the release in session_remove() of the
-		* audio thread; its records are before ours */
+		* audio thread; its records come before ours */
 	       (!s->decodes || atomic_load_explicit(&s->end->audio_done,
 						    memory_order_acquire)) &&
 	       an->received_head.taken >= s->end->rx_last_packet &&
@@ -544,8 +549,8 @@ static void last_second(struct measure_thread *an, struct measure_session *s)
 		return; /* never applied */
 	measure_session_finish(s);
 	if (end_ns <= s->second_ns) {
-		/* stopped on the boundary: a second of no length only if a
-		 * packet would else be in none */
+		/* stopped on the boundary: a second of (almost) no length only
+		 * if a packet would otherwise be in no second */
 		if (!measure_session_second_open(s))
 			return;
 		end_ns = s->second_ns + 1;
@@ -553,7 +558,7 @@ static void last_second(struct measure_thread *an, struct measure_session *s)
 	second_close(an, s, end_ns);
 }
 
-/* @return false: the ring is full, to be tried again */
+/* @return false: the ring is full, try again */
 static bool sources_publish(struct measure_thread *an,
 			    struct measure_session *s)
 {
@@ -571,7 +576,7 @@ static bool sources_publish(struct measure_thread *an,
 	return true;
 }
 
-/* @return false: the ring is full, to be tried again */
+/* @return false: the ring is full, try again */
 static bool closing_publish(struct measure_thread *an,
 			    struct measure_session *s)
 {
@@ -586,7 +591,7 @@ static bool closing_publish(struct measure_thread *an,
 		memset(&record.u, 0, sizeof(record.u));
 		if (record.outgoing) {
 			rtp_sender_total(&s->sender, &record.u.total);
-			/* what TX counted: exact even if a ring was full */
+			/* TX's own counts are exact even if a ring was full */
 			if (!s->tapped) {
 				record.u.total.has_ptime = s->ptime_ms > 0;
 				record.u.total.ptime_ms = s->ptime_ms;
@@ -605,7 +610,8 @@ static bool closing_publish(struct measure_thread *an,
 	}
 	if (record_ring_full(an->p.records))
 		return false;
-	/* before the record: the loop may free the session at once */
+	/* before the record: the loop may free the session as soon as it is
+	 * published */
 	an->slots[s->slot] = NULL;
 	an->slots_used--;
 	memset(&record.u, 0, sizeof(record.u));
@@ -615,7 +621,7 @@ static bool closing_publish(struct measure_thread *an,
 	return true;
 }
 
-/* Close the ending sessions of which everything has been taken. */
+/* Close the ending sessions whose records are all processed. */
 static void endings_check(struct measure_thread *an)
 {
 	for (uint32_t i = 0; i < an->ending_count;) {
@@ -638,7 +644,7 @@ static void endings_check(struct measure_thread *an)
 
 static void tick(struct measure_thread *an)
 {
-	/* relaxed: a wake-up too many or too late does no harm */
+	/* relaxed: one wake-up too many or too late does no harm */
 	if (atomic_load_explicit(an->p.ticking, memory_order_relaxed))
 		wake_fd_signal(an->p.loop_fd);
 	int64_t until_ns = clock_mono_ns() - ANALYSIS_DELAY_NS;
@@ -690,8 +696,8 @@ struct measure_thread *measure_thread_free(struct measure_thread *an)
 	return NULL;
 }
 
-/* While there are sessions it ticks, and no command needs it before a tick; see
- * needed_ns(). */
+/* While there are sessions the thread ticks, and no command is needed before
+ * the next tick; see needed_ns(). */
 static void sleep_until_tick(struct measure_thread *an)
 {
 	struct media_thread *thread = an->p.thread;

@@ -12,7 +12,7 @@ static void stray_add(struct measure_session *a, uint64_t packets,
 
 static void early_drop(struct measure_session *a)
 {
-	/* sent ones are strays of no received stream */
+	/* sent packets do not count as strays of received streams */
 	if (a->early[0].kind == PACKET_RTP_RECEIVED)
 		stray_add(a, 1,
 			  (uint64_t)a->early[0].header_bytes +
@@ -21,7 +21,7 @@ static void early_drop(struct measure_session *a)
 	memmove(a->early, a->early + 1, a->early_count * sizeof(a->early[0]));
 }
 
-/* Before the start the packet is kept; the oldest makes room. */
+/* Keep a packet until the start; the oldest is dropped if there is no room. */
 void measure_session_early(struct measure_session *a,
 			   const struct packet_record *r)
 {
@@ -34,7 +34,8 @@ void measure_session_never(struct measure_session *a)
 {
 	while (a->early_count)
 		early_drop(a);
-	/* what still comes until the end of the session is counted there */
+	/* packets that still arrive until the end of the session are counted
+	 * there */
 	memset(&a->sender, 0, sizeof(a->sender));
 }
 
@@ -54,7 +55,7 @@ void measure_session_tapped(struct measure_session *a,
 	rtp_sender_update(&a->sender, r);
 }
 
-/* What is sent is scored with the same values as what is received. */
+/* Sent audio is scored with the same E-model values as received audio. */
 static void sender_payload(struct measure_session *a,
 			   const struct measure_command *c)
 {
@@ -96,7 +97,7 @@ void measure_session_start(struct measure_session *a,
 void measure_session_apply(struct measure_session *a,
 			   const struct measure_command *c)
 {
-	/* a map does not change while streams use it */
+	/* a map must not change while streams use it */
 	a->map ^= 1;
 	a->maps[a->map] = *c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
@@ -108,7 +109,7 @@ void measure_session_apply(struct measure_session *a,
 	a->suite_out = c->suite_tx;
 }
 
-/* ---- several streams as one ---- */
+/* ---- combine several streams ---- */
 
 static void second_add(struct stream_second *into,
 		       const struct stream_second *from, uint64_t *most)
@@ -181,9 +182,10 @@ static void total_add(struct stream_total *into,
 	into->adaptive.burst_lost = sum.adaptive.burst_lost;
 }
 
-/* ---- streams come and go ---- */
+/* ---- streams begin and end ---- */
 
-/* Give up a stream: its packets stay counted, in the seconds they were in. */
+/* Give up a stream: its packets remain counted, in the seconds in which they
+ * arrived. */
 static void stream_to_stray(struct measure_session *a,
 			    struct measure_stream *stream)
 {
@@ -235,11 +237,11 @@ static void source_ended(struct measure_session *a,
 	source_of(stream, total, &a->sources_ended[a->sources_ended_count++]);
 }
 
-/* A stream is over: what it was stays in the total. */
+/* A stream has ended: its counts remain in the total. */
 static void stream_to_ended(struct measure_session *a,
 			    struct measure_stream *stream)
 {
-	uint64_t most = UINT64_MAX; /* counters only */
+	uint64_t most = UINT64_MAX; /* sum up counters only */
 	struct stream_second second;
 	struct stream_total total;
 
@@ -253,15 +255,15 @@ static void stream_to_ended(struct measure_session *a,
 	source_ended(a, stream, &total);
 }
 
-/* The one that was silent longest. @return its place; stream_count: none was
- * silent for long enough */
+/* Find the stream that was silent for the longest time.
+ * @return its index; stream_count: none was silent long enough */
 static uint32_t silent_find(const struct measure_session *a, int64_t now_ns)
 {
 	int64_t last_ns = now_ns - STREAM_ENDED_NS;
 	uint32_t found = a->stream_count;
 
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		/* no run is open: it was looked at */
+		/* no run is open: rtp_stream_validated() ended it */
 		int64_t heard_ns = a->streams[i].rtp.seq.max_ns;
 
 		if (heard_ns > last_ns)
@@ -272,7 +274,8 @@ static uint32_t silent_find(const struct measure_session *a, int64_t now_ns)
 	return found;
 }
 
-/* A place for another stream. @return NULL: there is none */
+/* Find a place for another stream.
+ * @return NULL: there is none */
 static struct measure_stream *place_find(struct measure_session *a,
 					 int64_t now_ns)
 {
@@ -298,10 +301,10 @@ static struct measure_stream *place_find(struct measure_session *a,
 }
 
 /*
- * The stream of an SSRC, from whatever address it comes. A new one takes a free
- * place, that of a source that never sent two packets in sequence, or that of
- * one that is silent. Without such a place the packet is stray: a flood of
- * SSRCs costs no memory.
+ * Find the stream of an SSRC, whatever its source address. A new stream takes a
+ * free place, or that of a source that never sent two packets in sequence, or
+ * that of a silent one. Otherwise the packet is stray: a flood of SSRCs costs
+ * no memory.
  */
 static struct measure_stream *streams_find(struct measure_session *a,
 					   const struct packet_record *r)
@@ -339,8 +342,8 @@ void measure_session_received(struct measure_session *a,
 		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
 }
 
-/* The path's round trip: whichever stream the seconds and the total will speak
- * of has it. */
+/* Add a round-trip time of the path to every stream, whichever the seconds and
+ * the total will be about. */
 static void add_rtt(struct measure_session *a, double rtt_ms)
 {
 	for (size_t i = 0; i < a->stream_count; i++)
@@ -402,8 +405,8 @@ void measure_session_rtcp(struct measure_session *a,
 	}
 }
 
-/* The XR blocks; about the stream heard last, if it is worth a report. TX
- * leaves out what the peer did not ask for. */
+/* XR blocks about the stream that received last, if it has a report block. TX
+ * removes those that the peer did not ask for. */
 static void xr_report(struct measure_session *a, bool recent_block,
 		      struct report_answer *ret)
 {
@@ -426,7 +429,7 @@ static void xr_report(struct measure_session *a, bool recent_block,
 _Static_assert(SESSION_STREAMS_MAX <= RTCP_REPORTS_MAX,
 	       "there is a block for every source");
 
-/* @return false: its source is in probation (RFC 3550 A.1) */
+/* @return false: the source is in probation (RFC 3550 appendix A.1) */
 static bool block_add(struct measure_stream *stream, struct report_answer *ret)
 {
 	struct report_block *block = &ret->blocks[ret->block_count];
@@ -441,9 +444,9 @@ static bool block_add(struct measure_stream *stream, struct report_answer *ret)
 	return true;
 }
 
-/* RFC 3550 6.4: a block for each source heard since the last report. That of
- * the source heard last comes first, and also if it was silent since: the peer
- * measures the round trip by it during hold. */
+/* RFC 3550 section 6.4: one block for each source heard since the last report.
+ * The block about the source heard last comes first, and is sent even if it was
+ * silent since: during hold the peer measures the round-trip time with it. */
 void measure_session_report(struct measure_session *a,
 			    struct report_answer *ret)
 {
@@ -453,7 +456,7 @@ void measure_session_report(struct measure_session *a,
 		if (rtp_stream_validated(&a->streams[i].rtp))
 			ret->senders++;
 	}
-	/* a peer that sends nothing is a member all the same */
+	/* a peer that sends nothing is a member, too */
 	ret->members = 1 + (ret->senders > 0 ? ret->senders : 1);
 	if (a->stream_count > 0)
 		recent_block = block_add(&a->streams[a->stream_recent], ret);
@@ -523,7 +526,7 @@ bool measure_session_second_open(struct measure_session *a)
 	       a->sender.has_report_second;
 }
 
-/* Those that ended, then those that are. */
+/* Ended sources first, then the present ones. */
 static int64_t source_first_ns(const struct measure_session *a, uint32_t i)
 {
 	return i < a->sources_ended_count

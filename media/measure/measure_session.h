@@ -1,7 +1,7 @@
 /**
- * What the analysis keeps of one session: its received streams and the sent
- * one, put together into one second and one total a direction. No clock, ring
- * or thread in here.
+ * The analysis of one session: its received streams and the sent one, combined
+ * into one second and one total per direction. It uses no clock, ring or
+ * thread.
  * Thread: analysis.
  */
 #ifndef OFFHOOK_MEDIA_MEASURE_MEASURE_SESSION_H
@@ -19,11 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Received streams (SSRCs) of one session that are measured at a time; see
- * streams_find() for what happens to more. */
+/* Received streams (SSRCs) of a session measured at the same time; for more see
+ * streams_find(). */
 #define SESSION_STREAMS_MAX 4
-/* A stream that was silent for so long makes room for another. More than a
- * second: it has no packet in the open one. */
+/* A stream that was silent for this long may be replaced by another. It is more
+ * than a second, so the stream has no packet in the open second. */
 #define STREAM_ENDED_NS INT64_C(2000000000)
 
 struct media_session;
@@ -34,113 +34,118 @@ struct measure_command {
 	struct measure_session *session;
 	/* COMMAND_APPLY */
 	const struct rtp_payload_map *map;
-	uint8_t pt; /* that we send with */
+	uint8_t pt; /* payload type that we send with */
 	const struct codec *codec;
 	uint16_t ptime_ms;
-	const char *suite_rx; /* static text; NULL: plain */
+	const char *suite_rx; /* SRTP suite, static; NULL: not encrypted */
 	const char *suite_tx;
 };
 
 enum analysis_state {
-	ANALYSIS_WAITING, /* not applied yet: packets are kept, see early[] */
+	ANALYSIS_WAITING, /* not applied yet: packets are kept in early[] */
 	ANALYSIS_RUNNING,
-	ANALYSIS_STOPPING, /* until RX and TX are done with it */
-	ANALYSIS_CLOSING,  /* totals and STOPPED on their way */
+	ANALYSIS_STOPPING, /* until RX and TX have finished with it */
+	ANALYSIS_CLOSING,  /* totals and MEDIA_RECORD_STOPPED are being
+			    * published */
 };
 
-/* Sources that made room for others, which are told of one by one. */
+/* Ended sources that are reported individually. */
 #define SESSION_SOURCES_ENDED_MAX 12
 
 /** A received stream of a session. */
 struct measure_stream {
 	_Alignas(PREFETCH_LINE) struct rtp_stream rtp;
 	struct rtp_quality quality;
-	int64_t first_ns; /* its first packet */
-	bool has_sr;      /* the source's last sender report */
+	int64_t first_ns; /* receive time of its first packet */
+	bool has_sr;      /* a sender report of the source was received */
 	uint32_t lsr;
 	int64_t sr_ns;
-	int64_t block_ns; /* rtp.seq.max_ns of our last report block; 0: none */
+	int64_t block_ns; /* rtp.seq.max_ns at our last report block; 0: none */
 };
 
-/* Packets that are kept until the session starts, see EARLY_NS. */
+/* Packets kept until the session starts, see EARLY_NS. */
 #define EARLY_PACKETS_MAX 128
 
 struct measure_session {
 	/* constant */
-	struct media_session *session; /* whom the records are about */
+	struct media_session *session; /* the session of the records */
 	struct session_end *end;
 	uint32_t slot;
 	uint32_t ssrc; /* ours */
 	bool tapped;   /* media of another program */
-	bool decodes;  /* the audio thread has a part in it */
+	bool decodes;  /* the audio thread has a part in the session */
 	/* cold */
-	struct stream_total ended; /* streams that made room: as one */
+	struct stream_total ended; /* sum of the streams that were replaced */
 	uint64_t ended_most;       /* packets of the largest of them */
 	uint32_t sources_ended_count;
-	uint64_t sources_left_out;         /* ended ones beyond */
-	struct stream_second ended_second; /* what no second has told of them */
+	uint64_t sources_left_out;         /* number of ended sources beyond
+					    * sources_ended[] */
+	struct stream_second ended_second; /* of `ended`, not yet in a closed
+					    * second */
 	size_t early_count;
 	int64_t stop_ns; /* valid from ANALYSIS_STOPPING on */
-	unsigned map;    /* which of maps[] is in force */
-	bool has_rrtr;   /* a request for a DLRR that is not answered yet */
+	unsigned map;    /* index in maps[], in force */
+	bool has_rrtr;   /* an RRTR that was not answered with a DLRR yet */
 	struct rtcp_dlrr rrtr;
 	int64_t rrtr_ns;
-	/* received, in none of the streams: long before the start, more SSRCs
-	 * than are measured */
+	/* received packets that belong to no stream: long before the start, or
+	 * of more SSRCs than are measured */
 	uint64_t stray_packets;
 	uint64_t stray_bytes;
-	uint64_t stray_packets_before; /* at the start of the second */
+	uint64_t stray_packets_before; /* at the start of the open second */
 	uint64_t stray_bytes_before;
-	const char *suite_in; /* SRTP; NULL: plain */
+	const char *suite_in; /* SRTP suite; NULL: not encrypted */
 	const char *suite_out;
-	uint16_t ptime_ms; /* that we send with; 0: nothing settled */
+	uint16_t ptime_ms; /* that we send with; 0: not settled */
 	uint64_t srtp_refused;
 	uint64_t srtp_replayed;
-	uint64_t srtp_refused_before; /* at the start of the second */
+	uint64_t srtp_refused_before; /* at the start of the open second */
 	uint64_t srtp_replayed_before;
 	uint64_t published_in; /* packets in closed seconds */
 	uint64_t published_out;
-	const struct codec *codec; /* being sent */
+	const struct codec *codec; /* that we send with */
 	uint8_t closing_step;
-	uint32_t closing_source; /* the next one to tell of */
-	/* hot: every received packet; one cache line, the first of streams[]
-	 * follows */
+	uint32_t closing_source; /* index of the next source to report */
+	/* hot: used for every received packet; one cache line, followed by the
+	 * first of streams[] */
 	_Alignas(PREFETCH_LINE) enum analysis_state state;
-	uint32_t running_at;    /* place in the list of running sessions */
+	uint32_t running_at;    /* index in the list of running sessions */
 	int64_t second_ns;      /* start of the open second */
 	uint32_t stream_count;  /* of streams[] */
-	uint32_t stream_recent; /* last one that received */
+	uint32_t stream_recent; /* index of the stream that received last */
 	bool has_rtp;
 	bool has_rtcp;
 	struct dtmf_receive dtmf; /* hot: the first byte */
-	/* From here on a new session has the contents of a released one: each
-	 * part is written whole before it is read. That is two thirds of a
-	 * session which the loop need not clear for each call. */
-	struct measure_stream streams[SESSION_STREAMS_MAX]; /* stream_count */
+	/* Not cleared: a new session contains what a freed one left here. Each
+	 * part is written completely before it is read. That is two thirds of a
+	 * session that the loop need not clear for each call. */
+	struct measure_stream streams[SESSION_STREAMS_MAX]; /* stream_count of
+							     * them are valid */
 	struct rtp_sender
 		sender; /* by measure_session_start(), measure_session_never() */
 	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
-	struct rtp_payload_map maps[2]; /* by measure_session_start() */
+	struct rtp_payload_map maps[2]; /* written by measure_session_start() */
 };
 
-/* Of a measure_session: all zero when it is made. */
+/* First bytes of a measure_session, which are zero when it is created. */
 #define MEASURE_SESSION_CLEARED_BYTES offsetof(struct measure_session, streams)
 
-/** An RTP packet came before the start: kept for it, at most
- * EARLY_PACKETS_MAX of them, else stray. */
+/** An RTP packet arrived before the start: keep it. At most EARLY_PACKETS_MAX
+ * are kept; older ones are stray. */
 void measure_session_early(struct measure_session *a,
 			   const struct packet_record *r);
 
-/** There will be no start: what was kept is stray. */
+/** The session ends without a start: the kept packets are stray. */
 void measure_session_never(struct measure_session *a);
 
-/** First settled parameters: the measurement starts at c->head.mono_ns, or with the
- * first packet of the EARLY_NS before. The caller takes a->early then. */
+/** First settled parameters: the measurement starts at c->head.mono_ns, or with
+ * the first packet in the EARLY_NS before. The caller must then process
+ * a->early. */
 void measure_session_start(struct measure_session *a,
 			   const struct measure_command *c);
 
-/** Later ones. */
+/** Parameters have changed after the start. */
 void measure_session_apply(struct measure_session *a,
 			   const struct measure_command *c);
 
@@ -148,51 +153,55 @@ void measure_session_apply(struct measure_session *a,
 void measure_session_tapped(struct measure_session *a,
 			    const struct packet_record *r);
 
-/** An SRTP packet was not authentic, or seen before. In any state. */
+/** Authentication of an SRTP packet failed, or it is a replay. In any state. */
 void measure_session_srtp(struct measure_session *a,
 			  const struct packet_record *r);
 
-/** An RTP packet came. */
+/** An RTP packet arrived. */
 void measure_session_received(struct measure_session *a,
 			      const struct packet_record *r);
 
-/** RTCP came. @param received_ntp  middle bits of our SRs' clock at arrival */
+/** An RTCP event.
+ * @param received_ntp  middle 32 bits of the NTP time of its arrival, on the
+ *                      clock of our SRs */
 void measure_session_rtcp(struct measure_session *a,
 			  const struct rtcp_event *event,
 			  uint32_t received_ntp);
 
-/** Fill what the next RTCP packet shall say: a block for each source heard
- * since the last one (RFC 3550 6.4), first that of the source heard last; the
- * next XR interval begins. */
+/** Fill in the content of the next RTCP packet: one block for each source heard
+ * since the last one (RFC 3550 section 6.4), that of the source heard last
+ * first. The next XR interval begins. */
 void measure_session_report(struct measure_session *a,
 			    struct report_answer *ret);
 
 /**
- * Close the open second of what was received. Counters are the sums over all
- * streams; jitter, MOS and R are of the stream with most packets in it.
+ * Close the open second of the received streams. Counters are sums over all
+ * streams; jitter, MOS and R are those of the stream with most packets in this
+ * second.
+ * @param end_ns  monotonic
  */
 void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 			      struct stream_second *ret);
 
-/** Nothing more comes: what was open until more packets came is final. Once,
+/** No more packets come: decide what depended on later packets. Call it once,
  * before the last second is closed. */
 void measure_session_finish(struct measure_session *a);
 
-/** Something was counted since the last second was closed. */
+/** @return something was counted since the last second was closed */
 bool measure_session_second_open(struct measure_session *a);
 
 /**
- * The n-th source of what was received, by the time of its first packet.
- * @param n  0 and up
+ * Get the n-th received source, in order of first packets.
+ * @param n  from 0
  * @return false: there are no more
  */
 bool measure_session_source(struct measure_session *a, uint32_t n,
 			    struct stream_source *ret);
 
 /**
- * Total of what was received. Counters are the sums over all streams and
- * packets of none; SSRC, codec, distributions, burst ratio and score are of
- * the stream with most packets.
+ * Total of the received streams. Counters are sums over all streams and stray
+ * packets. SSRC, codec, distributions, burst ratio and score are those of the
+ * stream with most packets.
  */
 void measure_session_total_in(struct measure_session *a,
 			      struct stream_total *ret);
