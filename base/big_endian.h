@@ -1,5 +1,5 @@
 /**
- * Numbers in network byte order, wherever they stand in a packet.
+ * Numbers in network byte order, at any alignment.
  * Thread: any.
  */
 #ifndef OFFHOOK_BASE_BIG_ENDIAN_H
@@ -19,7 +19,7 @@ static inline uint32_t be32(const uint8_t *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The lower 16 bits. */
+/* Only the lower 16 bits are written. */
 static inline void be16_put(uint8_t *p, size_t value)
 {
 	p[0] = (uint8_t)(value >> 8);

@@ -1,5 +1,5 @@
 /**
- * A growing byte buffer with a ceiling (style 16).
+ * A growing byte buffer with a ceiling.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_BASE_BUF_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct buf {
-	char *data; /* used bytes and a terminating 0 behind them */
+	char *data; /* used bytes, followed by a terminating 0 */
 	size_t used;
 	size_t allocated;
 	size_t ceiling; /* constant after init: used never exceeds it */
@@ -27,17 +27,18 @@ void buf_release(struct buf *b);
 int buf_add(struct buf *b, const void *data, size_t len);
 
 /**
- * Append bytes that the caller writes.
- * @param ret  where they stand, until the next call
+ * Append bytes that the caller writes afterwards.
+ * @param ret  where to write them; valid until the next call
  * @return as buf_add()
  */
 int buf_extend(struct buf *b, size_t len, char **ret);
 
-/** Append formatted text. @return as buf_add() */
+/** Append formatted text.
+ * @return as buf_add() */
 int buf_print(struct buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Drop the first n bytes, n <= used; the rest moves to the front. */
+/** Remove the first n bytes, n <= used. */
 void buf_consume(struct buf *b, size_t n);
 
 #endif

@@ -50,9 +50,9 @@ struct date {
 	unsigned day;   /* 1-31 */
 };
 
-/* The Gregorian calendar repeats every 400 years, which have 146097 days.
- * Years begin with March, so that the leap day is the last. strftime() looks
- * at locale and time zone: it took a tenth of a listing's time. */
+/* The Gregorian calendar repeats every 400 years, which have 146097 days. Years
+ * begin in March here, so that the leap day is the last. strftime() looks up
+ * locale and time zone: it took a tenth of a listing's time. */
 static void date_of(struct date *ret, int64_t days_since_1970)
 {
 	const int64_t days = days_since_1970 + 719468; /* since 0000-03-01 */

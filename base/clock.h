@@ -1,6 +1,6 @@
 /**
- * Clocks. Everything inside is monotonic int64 nanoseconds; wall clock is read
- * only for what goes over the wire or into a log (style 17).
+ * Clocks. All internal times are monotonic int64 nanoseconds. The wall clock is
+ * read only for times on the wire or in a log.
  * Thread: any.
  */
 #ifndef OFFHOOK_BASE_CLOCK_H
@@ -19,10 +19,10 @@ int64_t clock_mono_ns(void);
 int64_t clock_wall_ns(void);
 
 /**
- * Wall clock minus monotonic clock, ns. Adding it to a monotonic time gives
- * the wall time; it moves when the wall clock is stepped, so take it once per
- * batch. The two clocks are read within one bracket; of three tries the one
- * with the narrowest bracket is used.
+ * Wall clock minus monotonic clock, ns. Added to a monotonic time it gives the
+ * wall time. It changes when the wall clock is stepped, so read it once per
+ * batch. The wall clock is read between two readings of the monotonic clock; of
+ * three tries the one with the shortest interval is used.
  */
 int64_t clock_wall_offset_ns(void);
 
@@ -36,10 +36,11 @@ int64_t clock_wall_offset_ns(void);
  */
 void clock_format(char text[static CLOCK_TEXT_BYTES], int64_t wall_ns);
 
-/** The same of ms since 1970: years up to 9999, where ns end in 2262. */
+/** The same for ms since 1970: up to the year 9999, while ns end in 2262. */
 void clock_format_ms(char text[static CLOCK_TEXT_BYTES], int64_t wall_ms);
 
-/** Milliseconds until a time, rounded up, for a timer. 0: it is past. */
+/** Milliseconds until a time, rounded up, for a timer.
+ * @return 0: the time has passed */
 uint64_t clock_ms_until(int64_t at_ns, int64_t now_ns);
 
 #endif

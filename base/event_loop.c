@@ -92,7 +92,7 @@ void event_loop_arm(struct event_loop *loop, struct event_loop_timer *timer,
 	timer->armed = true;
 }
 
-/* Run what is due now; what it arms waits for the next turn. */
+/* Run the timers that are due. Those armed meanwhile wait for the next turn. */
 static void run_timers(struct event_loop *loop)
 {
 	int64_t now = clock_mono_ns();
@@ -123,7 +123,8 @@ int event_loop_run(struct event_loop *loop)
 	while (!loop->stop) {
 		struct epoll_event ev;
 		struct event_loop_fd *fd;
-		/* one event a turn: a handler may release any other watcher */
+		/* one event per turn: a handler may release any other
+		 * watcher */
 		int n = epoll_wait(loop->epoll_fd, &ev, 1, wait_ms(loop));
 
 		if (n < 0 && errno != EINTR)

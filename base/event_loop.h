@@ -10,16 +10,16 @@
 
 struct event_loop;
 
-/* A watched descriptor; embedded by its owner, zeroed before first use. */
+/* A watched descriptor; embedded by its owner, all zero before first use. */
 struct event_loop_fd {
 	int fd;
 	bool watched;
-	/** @param events  EPOLLIN and so on */
+	/** @param events  EPOLLIN etc. */
 	void (*ready_h)(uint32_t events, void *arg);
 	void *arg;
 };
 
-/* A timer; embedded by its owner, zeroed before first use. */
+/* A timer; embedded by its owner, all zero before first use. */
 struct event_loop_timer {
 	int64_t due_ns;
 	bool armed;
@@ -30,23 +30,27 @@ struct event_loop_timer {
 
 /** @return 0; -ENOMEM; -errno */
 int event_loop_new(struct event_loop **ret);
-/** Nothing may be watched or armed any more. @return NULL */
+/** Nothing may be watched or armed any more.
+ * @return NULL */
 struct event_loop *event_loop_free(struct event_loop *loop);
 
-/** Serve until event_loop_stop(), which may have been before. @return 0; -errno */
+/** Run until event_loop_stop(), which may have been called before.
+ * @return 0; -errno */
 int event_loop_run(struct event_loop *loop);
 void event_loop_stop(struct event_loop *loop);
 
 /**
- * Watch fd->fd for events, or change what it is watched for.
- * @return 0; -errno (what was watched stays)
+ * Watch fd->fd for events, or change the events.
+ * @return 0; -errno (nothing has changed)
  */
 int event_loop_watch(struct event_loop *loop, struct event_loop_fd *fd,
 		     uint32_t events);
-/** Stop watching; before the descriptor is closed. No call: harmless. */
+/** Stop watching, before the descriptor is closed. Does nothing if it is not
+ * watched. */
 void event_loop_unwatch(struct event_loop *loop, struct event_loop_fd *fd);
 
-/** Arm, or arm anew; once. @param delay_ms  >= 0 */
+/** Arm a timer, or change its due time. It fires once.
+ * @param delay_ms  >= 0 */
 void event_loop_arm(struct event_loop *loop, struct event_loop_timer *timer,
 		    int64_t delay_ms);
 void event_loop_disarm(struct event_loop *loop, struct event_loop_timer *timer);

@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 /**
- * Write all of it: goes on after a short write and after a signal. It may not
- * be on the disk yet. Thread: any.
- * @return 0; or -errno, some of it may be written then
+ * Write all of it: continues after a short write and after a signal. The data
+ * may not be on the disk yet. Thread: any.
+ * @return 0; -errno (a part may have been written)
  */
 int file_write(int fd, const void *data, size_t len);
 
-/** The same, and wait until it is on the disk (fsync). */
+/** The same, but wait until the data is on the disk (fsync). */
 int file_write_synced(int fd, const void *data, size_t len);
 
 #endif

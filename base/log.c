@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer lines are cut: a log line is no place for a document. */
+/* Longer lines are cut. */
 #define LOG_LINE_BYTES 2048
 
 static enum log_level shown_level = LOG_LEVEL_INFO;
@@ -62,7 +62,7 @@ static int format_prefix(char *line, size_t size, enum log_level level)
 			(int)getpid(), level_names[level]);
 }
 
-/* A line must stay one line, whatever a peer sent us. */
+/* A line must remain one line, whatever a peer sent us. */
 static void mask_control(char *text)
 {
 	for (; *text; text++) {
@@ -86,7 +86,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 	used = strlen(line);
 	line[used++] = '\n';
 	if (write(STDERR_FILENO, line, used) < 0)
-		return; /* nowhere left to say so */
+		return; /* nowhere to report the error */
 }
 
 #define DEFINE_LOG(name, level)             \

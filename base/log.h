@@ -1,8 +1,7 @@
 /**
- * Logging of the daemons: one line an event, to standard error, with the
- * priority prefix that the journal reads when it is connected to it.
- * Lower layers return errors and do not log (style 23). No secret is ever
- * passed to it.
+ * Logging of the daemons: one line per event, to standard error. If standard
+ * error is connected to the journal, lines have the journal's priority prefix.
+ * Lower layers return errors and do not log. Secrets are never passed to it.
  * Thread: any; a line is written with one write(2).
  */
 #ifndef OFFHOOK_BASE_LOG_H
@@ -16,15 +15,16 @@ enum log_level {
 };
 
 /**
- * Set what is shown and the program's name in each line. Finds out whether
- * the lines go to the journal (JOURNAL_STREAM in the environment).
- * Thread: main, before another one logs
- * @param level  lines above this level are dropped
- * @param name   program name, kept by reference for the process's life
+ * Set the log level and the program's name in each line. Detects whether the
+ * lines go to the journal (JOURNAL_STREAM in the environment).
+ * Thread: main, before another thread logs
+ * @param level  less important lines are dropped
+ * @param name   program name, borrowed for the process's life
  */
 void log_setup(enum log_level level, const char *name);
 
-/** Parse "error", "warning", "info" or "debug". @return 0; -EINVAL */
+/** Parse "error", "warning", "info" or "debug".
+ * @return 0; -EINVAL */
 int log_level_parse(const char *text, enum log_level *ret);
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

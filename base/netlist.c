@@ -10,7 +10,7 @@
 /* RFC 4291 section 2.5.5.2 */
 static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-/* @return the address's own bits; 0: no address */
+/* @return 32 (IPv4) or 128 (IPv6) bits; 0: not an address */
 static unsigned parse_address(const char *text, uint8_t address[static 16])
 {
 	if (inet_pton(AF_INET6, text, address) == 1)
@@ -46,7 +46,7 @@ static int add(struct netlist *list, char *text)
 	if (own == 0 || (slash && str_to_u64(slash + 1, own, &bits)))
 		return -EINVAL;
 	bits += 128 - own;
-	/* 10.1.2.3/8 is a slip: which one was meant? */
+	/* reject 10.1.2.3/8: it may mean the host or the network */
 	memcpy(masked, address, sizeof(masked));
 	memset(masked, 0, bits / 8);
 	if (bits % 8)

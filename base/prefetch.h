@@ -1,6 +1,6 @@
 /**
- * Ask for memory that will be written soon, so that its lines come together
- * instead of one after another. A hint: any address is allowed.
+ * Prefetch memory that will be written soon, so that its cache lines are loaded
+ * together instead of one after another. A hint: any address is allowed.
  * Thread: any.
  */
 #ifndef OFFHOOK_BASE_PREFETCH_H

@@ -7,7 +7,7 @@
 
 static _Thread_local struct {
 	uint8_t bytes[BLOCK_BYTES];
-	size_t left; /* from the start; the rest is zero */
+	size_t left; /* unused bytes, at the start; the used ones are zero */
 } block;
 
 static void kernel_fill(uint8_t *dst, size_t bytes)
@@ -16,7 +16,7 @@ static void kernel_fill(uint8_t *dst, size_t bytes)
 		ssize_t got = getrandom(dst, bytes, 0);
 
 		if (got <= 0)
-			continue; /* a signal */
+			continue; /* interrupted by a signal */
 		dst += got;
 		bytes -= (size_t)got;
 	}

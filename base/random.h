@@ -1,8 +1,8 @@
 /**
- * Random numbers of the kernel, fetched in blocks: for what must be unique or
- * hard to guess (Call-IDs, tags, branches, SSRCs), several times a call. Each
- * byte is handed out once and wiped. Keys are fetched from the kernel directly.
- * Thread: any; each has a block of its own.
+ * Random numbers from the kernel, fetched in blocks: for values that must be
+ * unique or hard to guess (Call-IDs, tags, branches, SSRCs), several per call.
+ * Each byte is used once and wiped. Keys are fetched from the kernel directly.
+ * Thread: any; each thread has its own block.
  */
 #ifndef OFFHOOK_BASE_RANDOM_H
 #define OFFHOOK_BASE_RANDOM_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Fill dst. Blocks only in the first moments after a boot. */
+/** Fill dst. Blocks only shortly after boot. */
 void random_fill(void *dst, size_t bytes);
 
 uint16_t random_u16(void);

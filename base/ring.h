@@ -1,8 +1,8 @@
 /**
  * A wait-free ring of fixed-size records for one producer and one consumer.
- * Both indices run freely and are masked on use; the record count is a power
- * of two. A full ring refuses the newest record and counts it: the producer
- * never blocks (rtp-analysis 6.1).
+ * Both indices run freely and are masked on use; the number of records is a
+ * power of two. A full ring refuses the newest record and counts it: the
+ * producer never blocks.
  */
 #ifndef OFFHOOK_BASE_RING_H
 #define OFFHOOK_BASE_RING_H
@@ -15,7 +15,7 @@
 
 #define RING_LINE_BYTES 64
 
-/* Private; here for the functions of the hot path. */
+/* Private; defined here for the inline functions of the hot path. */
 struct ring {
 	/* constant after ring_new() */
 	size_t record_bytes;
@@ -33,19 +33,20 @@ struct ring {
 };
 
 /**
- * Make a ring.
+ * Create a ring.
  * @param record_bytes  size of a record, > 0
  * @param records       a power of two
  * @return 0; -EINVAL; -ENOMEM
  */
 int ring_new(struct ring **ret, size_t record_bytes, size_t records);
 
-/** Release the ring; neither side may use it any more. @return NULL */
+/** Release the ring. Neither side may use it any more.
+ * @return NULL */
 struct ring *ring_free(struct ring *r);
 
 /**
- * The place of the next record, to be filled where it lies; ring_commit()
- * hands it over. Until then the same place is given again.
+ * Get the place of the next record, to be filled there and published by
+ * ring_commit(). Until then the same place is returned again.
  * Thread: the producer only; never blocks.
  * @return NULL if the ring is full (counted in ring_dropped())
  */
@@ -78,11 +79,12 @@ static inline void ring_commit(struct ring *r)
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-/** Copy a record in: reserve and commit. @return false if the ring is full */
+/** Copy a record into the ring: reserve and commit.
+ * @return false if the ring is full */
 bool ring_push(struct ring *r, const void *record);
 
 /**
- * The oldest record, where it lies; ring_release() gives its place back.
+ * Get the oldest record, in place; ring_release() frees its place.
  * Thread: the consumer only; never blocks.
  * @return NULL if the ring is empty
  */
@@ -111,11 +113,11 @@ static inline void ring_release(struct ring *r)
 }
 
 /**
- * The record `ahead` places after the oldest, if the consumer knows of it
- * already: what comes soon, to be prepared for.
- * Thread: the consumer only; never blocks. After a ring_front() that was not
- * NULL, until ring_release().
- * @return NULL: none known
+ * Get the record `ahead` places after the oldest, if the consumer has already
+ * seen it, for prefetching.
+ * Thread: the consumer only; never blocks. Call it between a successful
+ * ring_front() and ring_release().
+ * @return NULL: not seen yet
  */
 static inline const void *ring_ahead(const struct ring *r, size_t ahead)
 {
@@ -123,17 +125,17 @@ static inline const void *ring_ahead(const struct ring *r, size_t ahead)
 	size_t at =
 		atomic_load_explicit(&r->tail, memory_order_relaxed) + ahead;
 
-	/* what is before head_seen was published to ring_front() */
+	/* records before head_seen were published to ring_front() */
 	if ((ptrdiff_t)(r->head_seen - at) <= 0)
 		return NULL;
 	return r->records + (at & r->mask) * r->record_bytes;
 }
 
-/** Copy the oldest record out, and release it. @return false if the ring is
- * empty */
+/** Copy the oldest record and release it.
+ * @return false if the ring is empty */
 bool ring_pop(struct ring *r, void *record);
 
-/** Records refused because the ring was full. Thread: any. */
+/** @return number of records refused because the ring was full. Thread: any. */
 uint64_t ring_dropped(const struct ring *r);
 
 #endif

@@ -1,5 +1,6 @@
 /**
- * Which sanitizer the program is built with: SANITIZED_ADDRESS or SANITIZED_THREAD is defined.
+ * Defines SANITIZED_ADDRESS or SANITIZED_THREAD if the program is built with
+ * that sanitizer.
  */
 #ifndef OFFHOOK_BASE_SANITIZER_H
 #define OFFHOOK_BASE_SANITIZER_H

@@ -8,10 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The sanitizer knows objects of malloc() by itself, and these by this. */
+/* AddressSanitizer knows the objects of malloc() by itself; these must be
+ * marked. */
 #ifdef SANITIZED_ADDRESS
 #include <sanitizer/asan_interface.h>
-/* What relies on bytes that are not cleared shall be found. */
+/* Expose code that relies on bytes that are not cleared. */
 #define MESS_UP(at, bytes) memset((at), 0xa5, (bytes))
 #else
 #define MESS_UP(at, bytes)                     ((void)(at), (void)(bytes))
@@ -22,32 +23,33 @@
 /* A huge page of x86-64, and of arm64 with pages of 4 KiB. */
 #define CHUNK_BYTES ((size_t)2 << 20)
 
-/* At the start of its memory, which is a multiple of CHUNK_BYTES: an object's
- * chunk is found by its address. */
+/* At the start of the chunk's memory, which is aligned to CHUNK_BYTES: an
+ * object's chunk is found by the object's address. */
 struct chunk {
 	struct chunk *next;
 	struct chunk *prev;
-	void **free; /* objects given back, each with the next one at its start */
-	size_t used;  /* objects taken and not given back */
-	size_t fresh; /* the first that was never taken, nor any after it */
+	void **free;  /* returned objects, linked by their first bytes */
+	size_t used;  /* objects in use */
+	size_t fresh; /* index of the first place that was never used */
 };
 
 #define HEADER_BYTES SLAB_LINE_BYTES
 _Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
 
-/* Empty chunks that are kept, beside a share of all: where as many objects come
- * as go, a chunk that is unmapped is mapped, and cleared by the kernel, again. */
+/* Empty chunks that are kept, at least EMPTY_MIN or 1/EMPTY_SHARE of all. If
+ * objects are returned as fast as taken, an unmapped chunk would soon be
+ * mapped, and cleared by the kernel, again. */
 #define EMPTY_MIN   1
 #define EMPTY_SHARE 4
 
 struct slab {
 	size_t bytes;
-	size_t cleared; /* of them */
+	size_t cleared; /* of these bytes */
 	size_t stride;
-	size_t places; /* in a chunk */
+	size_t places; /* places per chunk */
 	size_t chunks;
 	size_t empty;       /* chunks without an object */
-	struct chunk *room; /* chunks with places left */
+	struct chunk *room; /* chunks with free places */
 	struct chunk *full;
 };
 
@@ -70,8 +72,8 @@ static void link_to(struct chunk **list, struct chunk *c)
 	*list = c;
 }
 
-/* As much as is needed to have a multiple of CHUNK_BYTES in it, less what is
- * before and after that. */
+/* Map enough memory to contain an aligned chunk, and unmap what is before and
+ * after it. */
 static struct chunk *chunk_map(void)
 {
 	uint8_t *memory = mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
@@ -84,7 +86,7 @@ static struct chunk *chunk_map(void)
 	if (before > 0)
 		munmap(memory, before);
 	munmap(memory + before + CHUNK_BYTES, CHUNK_BYTES - before);
-	/* refused: then pages are small */
+	/* if refused, pages are small */
 	(void)madvise(memory + before, CHUNK_BYTES, MADV_HUGEPAGE);
 	return (struct chunk *)(void *)(memory + before);
 }
@@ -122,8 +124,8 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared)
 		return -ENOMEM;
 	s->bytes = bytes;
 	s->cleared = cleared;
-	/* odd: what all objects have at the same place must not be in the same
-	 * few sets of a cache */
+	/* an odd number of lines: the same field of all objects must not fall
+	 * into the same few cache sets */
 	s->stride = (lines | 1) * SLAB_LINE_BYTES;
 	s->places = (CHUNK_BYTES - HEADER_BYTES) / s->stride;
 	*ret = s;
@@ -150,7 +152,7 @@ struct slab *slab_free(struct slab *s)
 	return NULL;
 }
 
-/* Fresh memory is zero and stays untouched. */
+/* Fresh memory is zero; it is not touched here. */
 static void *place_take(const struct slab *s, struct chunk *c)
 {
 	void **object = c->free;

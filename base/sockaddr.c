@@ -27,7 +27,7 @@ int sockaddr_parse(union sockaddr_ip *ret, socklen_t *ret_len, const char *host,
 	return 0;
 }
 
-/* inet_ntop() takes six times as long, by printf(). */
+/* inet_ntop() takes six times as long: it uses printf(). */
 static void ipv4_text(char *dst, const struct in_addr *address)
 {
 	const uint8_t *bytes = (const uint8_t *)&address->s_addr;

@@ -1,5 +1,5 @@
 /**
- * Pieces of a text that is not terminated, for the SDP parser.
+ * Pieces of an unterminated text, for the SDP parser.
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_BASE_SPAN_H
@@ -15,13 +15,14 @@ struct span {
 	const char *end;
 };
 
-/** Cut the next word (up to a blank) off. */
+/** Remove and return the next word (up to a blank). */
 struct span span_word(struct span *s);
-/** Cut what stands before a separator off; the separator goes too. */
+/** Remove and return the text before a separator; the separator is removed,
+ * too. */
 struct span span_until(struct span *s, char separator);
-/** Letter case does not matter. */
+/** @return the text is the same, letter case ignored */
 bool span_is(struct span s, const char *text);
-/** Copy a word that we may print again: visible ASCII only, not empty. */
+/** Copy a word that may be printed again: visible ASCII only, not empty. */
 bool span_copy(char *dst, size_t size, struct span s);
 bool span_number(struct span s, uint64_t max, uint64_t *ret);
 

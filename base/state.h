@@ -1,6 +1,7 @@
 /**
- * The states a run can be judged on, named as baresip names its user agent
- * events: the list of the API (condition type sipclient-state, field `state`).
+ * The states on which a run can be judged, named like the user agent events of
+ * baresip. The API uses these names (condition type sipclient-state, field
+ * `state`).
  */
 #ifndef OFFHOOK_BASE_STATE_H
 #define OFFHOOK_BASE_STATE_H
@@ -74,10 +75,11 @@ enum ua_state {
 	UA_STATE_COUNT
 };
 
-/** The name as the API writes it, e.g. "CALL_ESTABLISHED"; never NULL. */
+/** @return the name in the API, e.g. "CALL_ESTABLISHED"; never NULL */
 const char *ua_state_name(enum ua_state state);
 
-/** Find a state by its name. @return true and *ret set; false: unknown */
+/** Find a state by its name.
+ * @return false: unknown (*ret unchanged) */
 bool ua_state_parse(const char *name, enum ua_state *ret);
 
 #endif

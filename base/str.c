@@ -73,10 +73,11 @@ void uuid_make(char text[static UUID_TEXT_BYTES])
 	uint8_t b[16];
 
 	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		abort(); /* 16 bytes never come short on Linux >= 3.17 */
+		abort(); /* on Linux >= 3.17 a request for 16 bytes is always
+			  * answered completely */
 	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
 	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	/* of every request: a format takes several times as long */
+	/* used for every request: formatting takes several times as long */
 	for (size_t i = 0; i < sizeof(b); i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			*text++ = '-';

@@ -24,45 +24,46 @@ int str_print(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /**
- * Parse a whole decimal number: no sign, no blanks, nothing behind it.
+ * Parse a complete decimal number: no sign, no blanks, nothing after it.
  * @return 0; -EINVAL not a number; -ERANGE above max (ret untouched)
  */
 int str_to_u64(const char *text, uint64_t max, uint64_t *ret);
 
 /**
- * Parse a whole decimal fraction ("3", "-0.5", "1e3"); finite numbers only.
+ * Parse a complete decimal fraction ("3", "-0.5", "1e3"); finite numbers only.
  * @return 0; -EINVAL (ret untouched)
  */
 int str_to_double(const char *text, double *ret);
 
-/** Text of a UUID with its terminator. */
+/** Bytes of a UUID's text with its terminator. */
 #define UUID_TEXT_BYTES 37
 
-/** Make a random UUID (RFC 9562 version 4), lower case. */
+/** Create a random UUID (RFC 9562 version 4), lower case. */
 void uuid_make(char text[static UUID_TEXT_BYTES]);
 
-/** True for 36 characters in the form of a UUID, either case. */
+/** @return it has the 36 characters of a UUID, either case */
 bool uuid_valid(const char *text);
 
 /**
- * The length of the UTF-8 character at the start of a text (RFC 3629 section
- * 4).
+ * Length of the UTF-8 character at the start of a text (RFC 3629 section 4).
  * @param size  bytes of text, >= 1
- * @return 1 to 4; 0: the bytes there are none
+ * @return 1 to 4; 0: not a valid character
  */
 size_t str_utf8_len(const char *text, size_t size);
 
 /**
- * Make a text UTF-8 (RFC 3629 section 4): each byte that is none, and the rest
- * of a character that was cut, becomes a '?'. Never longer than before.
+ * Make a text valid UTF-8 (RFC 3629 section 4). Each byte that is not part of a
+ * valid character becomes a '?', also the rest of a character that was cut. The
+ * text does not grow.
  */
 void str_utf8_repair(char *text);
 
-/** True if the word is one of those that stand in words, separated by blanks.
- * No empty word is. */
+/** @return the word is one of `words`, which are separated by blanks; false for
+ *         an empty word */
 bool str_has_word(const char *words, const char *word);
 
-/** True if the text is one of a list. @param list  ends in NULL */
+/** @param list  ends with NULL
+ * @return the text is in the list */
 bool str_listed(const char *const *list, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 #include "base/timer_queue.h"
 
 /* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986). Most timers are
- * cancelled before they are due: they are cut out of their list of siblings,
- * wherever that is. */
+ * cancelled before they are due: they are removed from their list of siblings
+ * at any position. */
 
 static bool due_before(const struct timer_entry *a, const struct timer_entry *b)
 {
@@ -10,7 +10,8 @@ static bool due_before(const struct timer_entry *a, const struct timer_entry *b)
 				      : a->order < b->order;
 }
 
-/* One heap of two; neither has siblings. @param a,b  or NULL */
+/* Merge two heaps without siblings into one.
+ * @param a,b  may be NULL */
 static struct timer_entry *merged(struct timer_entry *a, struct timer_entry *b)
 {
 	struct timer_entry *parent = a;
@@ -30,8 +31,8 @@ static struct timer_entry *merged(struct timer_entry *a, struct timer_entry *b)
 	return parent;
 }
 
-/* One heap of all siblings: pairs from the first to the last, then the pairs
- * from the last to the first. */
+/* Merge all siblings into one heap: pairs from first to last, then the pairs
+ * from last to first. */
 static struct timer_entry *siblings_merged(struct timer_entry *first)
 {
 	struct timer_entry *pairs = NULL;
