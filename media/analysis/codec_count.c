@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* c->count: it is not there */
+/* @return c->count: not found */
 static size_t find(const struct codec_count *c, const char *name,
 		   uint32_t clock_hz, const struct emodel_values *values)
 {

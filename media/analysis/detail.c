@@ -112,7 +112,7 @@ static void add_run_ticks(struct stream_detail *d, const struct rtp_run *run)
 	}
 }
 
-/* Run the packet through both buffers; what they cannot judge is good. */
+/* Give the packet to both buffers; a packet that they cannot judge is good. */
 static void add_buffers(struct stream_detail *d,
 			const struct rtp_observation *o, bool *ret_fixed,
 			bool *ret_adaptive)
@@ -157,7 +157,7 @@ void stream_detail_observe(const struct rtp_observation *o, void *arg)
 	pattern_add(&d->adaptive, o->ext, o->new_segment, adaptive);
 }
 
-/* stream_detail_observe() of each. */
+/* stream_detail_observe() for each packet. */
 void stream_detail_observe_run(const struct rtp_run *run, void *arg)
 {
 	struct stream_detail *d = arg;
@@ -240,7 +240,8 @@ void burst_gap_figures(const struct burst_gap *b, double period_ms,
 	ret->gap_duration_ms = ratio(b->gap_packets, b->gaps) * period_ms;
 }
 
-/* Fractions in XR are of 256, cut off, at most 255 (RFC 3611 4.7.1). */
+/* Fractions in XR are in 1/256, rounded down, at most 255 (RFC 3611 section
+ * 4.7.1). */
 static uint8_t of_256(double part)
 {
 	return (uint8_t)fmin(floor(256.0 * part), 255.0);
@@ -257,7 +258,7 @@ void detail_voip_metrics(const struct voip_input *in,
 	const struct loss_pattern *p = in->pattern;
 	struct burst_gap_figures f;
 	struct detail_score quality; /* with the delay */
-	struct score listening;      /* without any */
+	struct score listening;      /* without any delay */
 
 	burst_gap_figures(&p->burst_gap, period_ms(in->stream), &f);
 	detail_score_pattern(in->stream, p, in->buffer_ms + in->network_ms,
@@ -283,7 +284,7 @@ void detail_voip_metrics(const struct voip_input *in,
 		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
 	};
 	/* R and MOS of XR are of the narrowband scale: 0..100, tenths */
-	/* and the block has no room to say that values are declared */
+	/* and the block cannot tell that values are declared */
 	if (!quality.standard.valid ||
 	    quality.standard.codec->scale != EMODEL_NB)
 		return;

@@ -1,15 +1,15 @@
 /**
- * Everything else that can be said about a received stream: distributions of
- * every interval and of the stream, loss patterns, buffer models, clock skew,
- * scores with buffer discards, RTCP XR fields. An observer of rtp_stream;
- * memory is bounded by the stream, not by its packets. For analysis of
- * captures; the live path does without.
+ * Further figures of a received stream: distributions per interval and for the
+ * stream, loss patterns, buffer models, clock skew, scores with buffer
+ * discards, RTCP XR fields. It is an observer of rtp_stream. Its memory does
+ * not grow with the number of packets. Used to analyse captures, not for live
+ * calls.
  *
- * Exact: everything but percentiles of a whole stream and of intervals with
- * more than DETAIL_SAMPLES_MAX packets (1.6 %, see struct histogram), and
- * the skew of streams longer than 512 s (longer windows).
+ * All figures are exact, with these exceptions: percentiles of a whole stream
+ * and of intervals with more than DETAIL_SAMPLES_MAX packets (1.6 %, see struct
+ * histogram), and the skew of streams longer than 512 s (longer windows).
  *
- * Thread: the owner's; no allocation.
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_DETAIL_H
 #define OFFHOOK_MEDIA_ANALYSIS_DETAIL_H
@@ -26,25 +26,26 @@
 
 #define DETAIL_SAMPLES_MAX 512
 
-/** Samples of one figure: exact for the open interval. */
+/** Samples of one figure; those of the open interval are kept exactly. */
 struct series {
-	size_t n; /* in samples; DETAIL_SAMPLES_MAX + 1: in interval */
+	size_t n; /* number in samples; DETAIL_SAMPLES_MAX + 1: they are in
+		   * `interval` */
 	double samples[DETAIL_SAMPLES_MAX];
 	struct histogram interval;
 	struct histogram all;
 };
 
 void series_add(struct series *s, double ms);
-/** The same for several samples at once. */
+/** Add several samples at once. */
 void series_add_block(struct series *s, const double *ms, size_t n);
-/** Distribution of the open interval; the next one begins. */
+/** Get the distribution of the open interval and begin the next one. */
 void series_close(struct series *s, struct distribution *ret);
 
 enum detail_series {
 	DETAIL_IPDV,   /* |D| */
 	DETAIL_JITTER, /* J after every sample */
-	DETAIL_DELTA,  /* distance of arrival */
-	DETAIL_PDV,    /* transit above its minimum, RFC 5481 */
+	DETAIL_DELTA,  /* time between arrivals */
+	DETAIL_PDV,    /* transit time above its minimum, RFC 5481 */
 	DETAIL_SERIES_COUNT,
 };
 
@@ -58,10 +59,10 @@ enum detail_pattern {
 struct stream_detail {
 	struct series series[DETAIL_SERIES_COUNT];
 	struct loss_pattern network;
-	struct loss_pattern fixed; /* lost, or discarded by jb_fixed */
+	struct loss_pattern fixed; /* bad: lost, or discarded by jb_fixed */
 	struct loss_pattern adaptive;
-	/* of the patterns above; long runs need room, which the owner makes
-	 * before each packet (run_histogram.h) */
+	/* of the patterns above; the owner must make room for long runs before
+	 * each packet (run_histogram.h) */
 	struct run_histogram histograms[DETAIL_PATTERN_COUNT];
 	struct jb_fixed jb_fixed;
 	struct jb_adaptive jb_adaptive;
@@ -73,29 +74,31 @@ struct stream_detail {
 	const struct rtp_stream *stream;
 };
 
-/** @param stream  the observed one; borrowed */
+/** @param stream  the observed stream, borrowed */
 void stream_detail_init(struct stream_detail *d,
 			const struct rtp_stream *stream);
 
-/** For the observer of a stream; arg is the struct stream_detail. */
+/** Functions for rtp_observer; arg is the struct stream_detail. */
 void stream_detail_observe(const struct rtp_observation *o, void *arg);
 void stream_detail_observe_run(const struct rtp_run *run, void *arg);
 
-/** The stream is over: patterns become final. Once, last. */
+/** The stream has ended: patterns become final. Call it once, at the end. */
 void stream_detail_finish(struct stream_detail *d);
 
-/** Packet time: the last measured, or the default of the clock (20 ms).
+/** Packet time in ms: the last measured one, or the default of the clock rate
+ * (20 ms).
  * @param ret_measured  may be NULL */
 double stream_detail_period_ms(const struct stream_detail *d,
 			       bool *ret_measured);
 
 /** Score with the discards and the delay of a buffer model. */
 struct detail_score {
-	struct score score;    /* by the values of the payload type */
-	struct score standard; /* by those of G.113 alone */
-	double ta_ms; /* buffer, packet time and look-ahead of the codec */
+	struct score score;    /* with the values of the payload type */
+	struct score standard; /* with the values of G.113 only */
+	double ta_ms; /* delay: buffer, packet time and look-ahead of the
+		       * codec */
 };
-/** Of a pattern of bad packets behind a buffer that delays by buffer_ms. */
+/** Score a pattern of bad packets behind a buffer that delays by buffer_ms. */
 void detail_score_pattern(const struct rtp_stream *stream,
 			  const struct loss_pattern *p, double buffer_ms,
 			  struct detail_score *ret);
@@ -104,24 +107,27 @@ void stream_detail_score_fixed(const struct stream_detail *d,
 void stream_detail_score_adaptive(const struct stream_detail *d,
 				  struct detail_score *ret);
 
-/** RFC 3611 4.7 fields over loss and the fixed buffer's discards. */
+/** VoIP metrics (RFC 3611 section 4.7) from loss and the discards of the fixed
+ * buffer. */
 void stream_detail_xr(const struct stream_detail *d,
 		      struct rtcp_voip_metrics *ret);
 
-/** What the VoIP metrics of a stream are made of. */
+/** Input for the VoIP metrics of a stream. */
 struct voip_input {
 	const struct rtp_stream *stream;
-	const struct loss_pattern *pattern; /* lost or discarded; finished */
+	const struct loss_pattern *pattern; /* bad: lost or discarded;
+					     * finished */
 	uint64_t lost;
 	uint64_t discarded;
 	double buffer_ms;
-	double network_ms; /* one way; 0: not known */
+	double network_ms; /* one way; 0: unknown */
 };
-/** The fields of RFC 3611 4.7; without round trip and end system delay. */
+/** Compute the fields of RFC 3611 section 4.7, without round-trip and end
+ * system delay. */
 void detail_voip_metrics(const struct voip_input *in,
 			 struct rtcp_voip_metrics *ret);
 
-/** Densities 0..1 and mean durations of a pattern. */
+/** Densities 0..1 and mean durations of bursts and gaps. */
 struct burst_gap_figures {
 	double burst_density;
 	double gap_density;

@@ -52,8 +52,9 @@ static inline pair pair_at(const double *x)
 	return v;
 }
 
-/* Squares about the first sample, near which the others are; even and odd
- * ones apart, as one sum would wait for each addition. */
+/* Sums of squares relative to the first sample, which is close to the others.
+ * Even and odd samples have separate sums, as each addition would wait for the
+ * one before. */
 static void moments_of_block(struct moments *ret, const double *x, size_t n)
 {
 	const pair first = {x[0], x[0]};
@@ -99,8 +100,8 @@ double moments_stddev(const struct moments *m)
 	return sqrt(m->m2 / (double)m->n);
 }
 
-/* Halves of a selection that are looked for in turn: twice as many as there
- * may be, if nobody chose the samples. */
+/* Maximum of partitions of a selection: twice as many as are needed, unless
+ * somebody chose the samples on purpose. */
 #define SELECT_TRIES 64
 
 static int compare(const void *a, const void *b)
@@ -124,7 +125,7 @@ static void sort_few(double *samples, size_t n)
 	}
 }
 
-/* qsort() of the C library may allocate: heap sort instead. */
+/* qsort() of the C library may allocate: use heap sort. */
 static void sift(double *a, size_t root, size_t n)
 {
 	for (;;) {
@@ -172,7 +173,7 @@ double percentile(const double *sorted, size_t n, double p)
 	return sorted[low] + part * (sorted[low + 1] - sorted[low]);
 }
 
-/* Of the first, the middle and the last one. */
+/* Median of the first, the middle and the last sample. */
 static double pivot_of(const double *a, size_t n)
 {
 	double x = a[0];
@@ -184,8 +185,8 @@ static double pivot_of(const double *a, size_t n)
 	return x > z ? x : (y > z ? z : y);
 }
 
-/* Put the one with rank k in its place: none before it is larger, none after
- * it smaller. */
+/* Put the sample of rank k into its place: none before it is larger, none after
+ * it is smaller. */
 static void samples_select(double *a, size_t n, size_t k)
 {
 	for (int tries = 0; n > 1; tries++) {
@@ -262,16 +263,16 @@ void distribution_of_samples(struct distribution *ret, double *samples,
 
 _Static_assert(1 << HISTOGRAM_SUB_LOG2 == HISTOGRAM_SUB_BUCKETS, "sub-buckets");
 
-/* A double is a logarithmic bucket already: its exponent is the octave, the
- * first bits of its fraction are the bucket in it. */
+/* A double is already logarithmic: its exponent is the octave, the first bits
+ * of its fraction are the bucket in the octave. */
 #define DOUBLE_FRACTION_BITS 52
 #define DOUBLE_BIAS          1023
 
-/* Where the last bucket ends. */
+/* End of the last bucket. */
 #define HISTOGRAM_TOP ((double)(HISTOGRAM_SUB_BUCKETS << HISTOGRAM_OCTAVES))
 #define UNITS_PER_MS  (1e6 / (1 << HISTOGRAM_SHIFT))
 
-/* Of at least HISTOGRAM_SUB_BUCKETS units; not limited. */
+/* For at least HISTOGRAM_SUB_BUCKETS units; not limited to the last bucket. */
 static uint64_t octave_index(double units)
 {
 	const uint64_t first = (uint64_t)(DOUBLE_BIAS + HISTOGRAM_SUB_LOG2)
@@ -334,7 +335,8 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 	if (block.min * UNITS_PER_MS >= HISTOGRAM_SUB_BUCKETS &&
 	    block.max * UNITS_PER_MS < HISTOGRAM_TOP &&
 	    h->moments.n < UINT32_MAX - n) {
-		/* none below or above the octaves, no count can be full */
+		/* all samples are within the octaves, and no count can
+		 * overflow */
 		for (size_t i = 0; i < n; i++)
 			h->counts[octave_index(ms[i] * UNITS_PER_MS)]++;
 	} else {
@@ -360,8 +362,8 @@ void histogram_prefetch(const struct histogram *h, uint8_t line)
 	prefetch(at - PREFETCH_LINE, 3 * PREFETCH_LINE);
 }
 
-/* Value of the sample with this rank (0-based): the bucket's middle, and
- * never outside what was seen. */
+/* Value of the sample with this rank (0-based): the middle of its bucket,
+ * limited to the range of the samples. */
 static double histogram_at(const struct histogram *h, uint64_t rank)
 {
 	uint64_t seen = 0;

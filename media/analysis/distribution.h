@@ -1,7 +1,7 @@
 /**
- * Distributions: Welford moments, exact figures of a sample array, and a
- * log-linear histogram of fixed size for long streams.
- * Thread: the owner's; no allocation.
+ * Distributions: moments by Welford, exact figures of an array of samples, and
+ * a log-linear histogram of fixed size for long streams.
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_DISTRIBUTION_H
 #define OFFHOOK_MEDIA_ANALYSIS_DISTRIBUTION_H
@@ -17,25 +17,27 @@ struct moments {
 	double min;
 	double max;
 	double mean;
-	double m2; /* sum of squared distances from the mean */
+	double m2; /* sum of squared deviations from the mean */
 };
 
 void moments_add(struct moments *m, double x);
-/** The same for several samples at once: moments of the block, merged. */
+/** Add several samples at once: the moments of the block are merged. */
 void moments_add_block(struct moments *m, const double *x, size_t n);
 void moments_merge(struct moments *into, const struct moments *from);
 
-/** Standard deviation of the population; 0 if n is 0. */
+/** @return standard deviation of the population; 0 if n is 0 */
 double moments_stddev(const struct moments *m);
 
-/** Widen a range by a sample. In this order each is one instruction of x86. */
+/** Extend a range to include a sample. In this order of operands each
+ * comparison is one x86 instruction. */
 static inline void range_add(double x, double *low, double *high)
 {
 	*low = *low < x ? *low : x;
 	*high = *high > x ? *high : x;
 }
 
-/** Least and largest of samples. @param n  >= 1 */
+/** Minimum and maximum of samples.
+ * @param n  >= 1 */
 static inline void samples_range(const double *x, size_t n, double *ret_min,
 				 double *ret_max)
 {
@@ -61,24 +63,25 @@ void samples_sort(double *samples, size_t n);
  */
 double percentile(const double *sorted, size_t n, double p);
 
-/** percentile() 0.5 of samples in any order, which it changes.
- * @param n  >= 1 */
+/** The median (percentile() with p 0.5) of samples in any order.
+ * @param samples  reordered
+ * @param n        >= 1 */
 double samples_median(double *samples, size_t n);
 
-/** Exact figures of samples; sorts them in place. n = 0 gives ret->n = 0. */
+/** Compute the exact figures of samples; sorts them in place. n = 0 sets ret->n
+ * to 0. */
 void distribution_of_samples(struct distribution *ret, double *samples,
 			     size_t n);
 
-/* Histogram of milliseconds: linear in steps of 1.024 us below 32.8 us, then
- * 32 buckets an octave up to 34.4 s (the last bucket takes what is longer). */
+/* Histogram of milliseconds: linear in steps of 1.024 us below 32.8 us, then 32
+ * buckets per octave up to 34.4 s (the last bucket also counts longer ones). */
 #define HISTOGRAM_SUB_BUCKETS 32
 #define HISTOGRAM_OCTAVES     20
 #define HISTOGRAM_BUCKETS     (HISTOGRAM_SUB_BUCKETS * (HISTOGRAM_OCTAVES + 1))
 
 /**
- * Samples >= 0 in ms. n, min, max, average and standard deviation are exact;
- * a percentile is off by at most 1.6 % of its value or 0.6 us.
- * All zero: empty.
+ * Samples >= 0 in ms. n, min, max, mean and standard deviation are exact. A
+ * percentile is off by at most 1.6 % of its value or 0.6 us. All zero: empty.
  */
 struct histogram {
 	struct moments moments;
@@ -86,11 +89,11 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *h, double ms);
-/** The same for several samples at once: moments of the block, merged. */
+/** Add several samples at once: the moments of the block are merged. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n);
-/** Where the count of a sample lies, for histogram_prefetch(). */
+/** @return the position of a sample's count, for histogram_prefetch() */
 uint8_t histogram_line(double ms);
-/** Ask for the counts of samples up to about a third larger or smaller. */
+/** Prefetch the counts of samples up to about a third larger or smaller. */
 void histogram_prefetch(const struct histogram *h, uint8_t line);
 double histogram_percentile(const struct histogram *h, double p);
 void distribution_of_histogram(struct distribution *ret,

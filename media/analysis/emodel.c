@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Two terms of G.107.1: the constant of Ie,eff is 95 there too. */
+/* The constant of Ie,eff is 95 in G.107.1, too. */
 #define IE_MAX    95.0
 #define IE_MAX_FB 132.0
 
@@ -115,7 +115,7 @@ static double absolute_delay(const struct emodel_params *p)
 		     3 * pow(1 + pow(x / 3, k), 1 / k) + 2);
 }
 
-/* sqrt term both echo impairments share (7-22, 7-25) */
+/* square root term of both echo impairments (7-22, 7-25) */
 static double echo_root(double limit, double rating, double square)
 {
 	double half = (limit - rating) / 2;

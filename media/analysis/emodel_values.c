@@ -19,8 +19,8 @@
 	"ITU-T G.113 Table IV.1, monotic (no Bpl,WB is published)" SECOND_HAND
 #define G113_DIO "ITU-T G.113 Tables IV.3 and IV.4, diotic" SECOND_HAND
 #define G113_FB  "ITU-T G.113 (09/2024) Appendix V, diotic" SECOND_HAND
-/* The smallest Bpl there is: of a receiver that conceals nothing. Never better
- * than the codec. */
+/* The smallest Bpl: that of a receiver without concealment. Never better than
+ * the codec. */
 #define BPL_DEFAULT "Bpl the default of G.107 Table 2 (no concealment)"
 #define BPL_DIOTIC  "Bpl,WB of the same mode's diotic row, Table IV.4"
 
@@ -29,7 +29,7 @@
 #define STD    EMODEL_STANDARD
 #define DECL   EMODEL_DECLARED
 
-/* Look-ahead: rtp-analysis 5.4; 0 where none is stated. */
+/* Look-ahead: 0 if none is stated. */
 static const struct emodel_codec codecs[] = {
 	{"G.711-noPLC", EMODEL_NB, 0, BPL(4.3), STD, G113_2007, 0.25},
 	{"G.711-PLC", EMODEL_NB, 0, BPL(25.1), STD,
@@ -118,9 +118,9 @@ const struct emodel_codec *emodel_codecs(size_t *ret_count)
 	return codecs;
 }
 
-/* ---- which row an encoding has ---- */
+/* ---- rows of encodings ---- */
 
-/* An encoding name names one mode: the one in common use. */
+/* An encoding name alone stands for the mode in common use. */
 static const struct {
 	const char *encoding;
 	uint32_t clock_hz;    /* 0: any */
@@ -149,12 +149,12 @@ static const struct {
 	{"L16", 48000, NULL, "L16-48"},
 };
 
-/* Modes that a format parameter names. */
+/* Modes given by a format parameter. */
 static const struct {
 	const char *encoding;
 	const char *parameter;
 	const char *value;
-	const char *standard; /* NULL: none, whatever the mode */
+	const char *standard; /* NULL: none for any mode */
 	const char *declared;
 } modes[] = {
 	{"AMR", "mode-set", "7", NULL, "AMR-12.2"},
@@ -184,8 +184,8 @@ static const struct emodel_codec *row(const char *name)
 	return name ? emodel_codec_by_name(name) : NULL;
 }
 
-/* The last value of a list or range: the highest mode.
- * Returns its length; 0: the parameter is not there. */
+/* The last value of a list or range, which is the highest mode.
+ * @return its length; 0: no such parameter */
 static size_t parameter_last(const char *fmtp, const char *name,
 			     const char **ret)
 {
@@ -237,7 +237,7 @@ static bool by_mode(struct emodel_values *ret, const char *encoding,
 		ret->declared = row(modes[i].declared);
 		return true;
 	}
-	/* of G.723.1 there is one other rate, the default */
+	/* G.723.1 has one other rate, which is the default */
 	return named && strcasecmp(encoding, "G723") != 0;
 }
 
@@ -290,9 +290,10 @@ const struct emodel_codec *emodel_values_pick(const struct emodel_values *v,
 	return NULL;
 }
 
-/* ---- what a user declares ---- */
+/* ---- declarations of users ---- */
 
-/* The next field, cut off at `separator`. @return NULL: there is none */
+/* Cut off the next field at `separator`.
+ * @return NULL: there is none */
 static char *field(char **rest, char separator)
 {
 	char *at = *rest;
@@ -331,7 +332,8 @@ static bool scale(const char *text, enum emodel_scale *ret)
 	return false;
 }
 
-/* IE[,BPL[,SCALE[,SOURCE]]]: cuts the text up, the row points into it. */
+/* Parse IE[,BPL[,SCALE[,SOURCE]]]. The text is cut up; the row points into
+ * it. */
 static const char *own_row(struct emodel_codec *ret, char *text)
 {
 	char *rest = text;
@@ -353,7 +355,8 @@ static const char *own_row(struct emodel_codec *ret, char *text)
 	return NULL;
 }
 
-/* One declaration, without semicolon. @return NULL, or the reason */
+/* Parse one declaration, without semicolon.
+ * @return NULL, or the reason of the failure */
 static const char *declare(struct emodel_declarations *d, const char *text,
 			   size_t bytes)
 {

@@ -83,7 +83,7 @@ void jb_adaptive_epoch(struct jb_adaptive *j)
 	j->started = false;
 }
 
-/* fmin() and fmax() would be calls. */
+/* fmin() and fmax() would be function calls. */
 static inline double lower(double a, double b)
 {
 	return a < b ? a : b;
@@ -94,7 +94,7 @@ static inline double higher(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Of everything that does not change from packet to packet. */
+/* Values that do not change from packet to packet. */
 struct limits {
 	double low_ms;
 	double high_ms;
@@ -115,14 +115,14 @@ static inline void adapt(struct jb_adaptive *j, double q,
 {
 	double target;
 
-	/* algorithm 2 where the delay grows: there BETA gives the larger */
+	/* algorithm 2 when the delay grows: then BETA gives the larger value */
 	j->mean_ms = higher(ALPHA * j->mean_ms + (1 - ALPHA) * q,
 			    BETA * j->mean_ms + (1 - BETA) * q);
 	j->spread_ms = ALPHA * j->spread_ms +
 		       DEVIATIONS * (1 - ALPHA) * fabs(j->mean_ms - q);
 	target = j->mean_ms + j->spread_ms;
 	target = lower(higher(target, l->low_ms), l->high_ms);
-	/* at once when it grows, else by steps */
+	/* grows at once, shrinks in steps */
 	j->playout_ms = higher(target, j->playout_ms - l->shrink_ms);
 }
 
@@ -169,15 +169,15 @@ enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 	return played ? JB_PLAYED : JB_LATE;
 }
 
-/* A run without a new minimum or window, in which nothing is late.
- * @return false: it is not, j unchanged */
+/* Process a run without a new minimum or window in which no packet is late.
+ * @return false: it is not such a run, j unchanged */
 static bool run_plain(struct jb_adaptive *j, const struct jb_run *run,
 		      double period_ms)
 {
 	const struct limits l = limits_of(j, period_ms);
 	struct jb_adaptive now = *j; /* in registers */
 	double sum_ms = 0.0;
-	double ahead_ms = 0.0; /* least: below 0 is late */
+	double ahead_ms = 0.0; /* minimum margin; below 0: late */
 
 	if (!j->started || run->min_ms < j->min_ms ||
 	    j->window_packets + run->count >= JB_ADAPTIVE_WINDOW)

@@ -1,10 +1,11 @@
 /**
- * De-jitter buffer models: what a receiver would have had to discard, and how
- * long it would have held packets back. Two models: a fixed playout delay,
- * and an adaptive one.
- * Source: Ramjee et al., INFOCOM 1994, algorithms 1 and 2, and our own
- * parameters (docs/reference/measurement.md "De-jitter buffers"); not standardised
- * Thread: the owner's; no allocation.
+ * De-jitter buffer models: which packets a receiver would have discarded, and
+ * how long it would have delayed the others. Two models: fixed and adaptive
+ * playout delay.
+ * Source: Ramjee et al., INFOCOM 1994, algorithms 1 and 2, with our own
+ * parameters (docs/reference/measurement.md "De-jitter buffers"); not
+ * standardised
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H
 #define OFFHOOK_MEDIA_ANALYSIS_JITTER_BUFFER_H
@@ -17,19 +18,20 @@
 
 #define JB_FIXED_DELAY_MS 60.0
 #define JB_FIXED_DEPTH_MS 200.0
-#define JB_FIXED_REANCHOR 50 /* discards in a row */
-/* Packets that the adaptive model's minimum looks back over: as many to twice
- * as many. Clocks drift apart by 200 ms in an hour (50 ppm), and routes change:
- * the least transit of all time would leave nothing to be played. */
+#define JB_FIXED_REANCHOR 50 /* consecutive discards */
+/* The minimum of the adaptive model covers the last one to two windows of this
+ * many packets. Clocks drift apart by 200 ms in an hour (50 ppm), and routes
+ * change: with the minimum of the whole call nothing would be played at the
+ * end. */
 #define JB_ADAPTIVE_WINDOW 3000
 
 enum jb_fate {
 	JB_PLAYED,
-	JB_LATE,  /* after its playout time */
+	JB_LATE,  /* arrived after its playout time */
 	JB_EARLY, /* the buffer was full */
 };
 
-/** Transit times of packets one after another. */
+/** Transit times of consecutive packets. */
 struct jb_run {
 	const double *transit_ms;
 	size_t count; /* 1..32 */
@@ -50,31 +52,35 @@ static inline struct jb_run jb_run_of(const struct rtp_run_samples *r)
 /** Fixed playout delay. */
 struct jb_fixed {
 	double delay_ms;
-	double anchor_ms; /* transit of the packet the playout started with */
-	uint32_t in_row;  /* discards one after another */
+	double anchor_ms; /* transit time of the packet with which playout
+			   * started */
+	uint32_t in_row;  /* consecutive discards */
 	uint64_t late;
 	uint64_t early;
 	uint64_t resyncs;
 };
 
 void jb_fixed_init(struct jb_fixed *j, double delay_ms);
-/** A new timing epoch: transit times are relative to its first packet. */
+/** A new timing epoch begins: transit times are relative to its first packet.
+ */
 void jb_fixed_epoch(struct jb_fixed *j);
-/** One packet. @param transit_ms  relative to the epoch's first packet */
+/** One packet.
+ * @param transit_ms  relative to the epoch's first packet */
 enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms);
-/** Packets one after another. @return bit 0: the first is played */
+/** Consecutive packets.
+ * @return bit n: packet n is played */
 uint32_t jb_fixed_run(struct jb_fixed *j, const struct jb_run *run);
-/** A packet so late that its transit time is not measured. */
+/** A packet so late that its transit time was not measured. */
 void jb_fixed_very_late(struct jb_fixed *j);
 
 /** Adaptive playout delay. */
 struct jb_adaptive {
 	bool started;
-	double playout_ms;    /* E: decided before a packet is seen */
+	double playout_ms;    /* E: set before the next packet arrives */
 	double mean_ms;       /* d */
 	double spread_ms;     /* 4 v: DEVIATIONS */
 	double min_ms;        /* m */
-	double window_min_ms; /* of the open window */
+	double window_min_ms; /* minimum in the open window */
 	uint32_t window_packets;
 	double delay_sum_ms;
 	uint64_t played;
@@ -83,15 +89,15 @@ struct jb_adaptive {
 
 void jb_adaptive_init(struct jb_adaptive *j);
 void jb_adaptive_epoch(struct jb_adaptive *j);
-/** @param period_ms  packet time: the playout delay shrinks by a tenth of it
- * a packet at most */
+/** @param period_ms  packet time: the playout delay shrinks by at most a tenth
+ *                   of it per packet */
 enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 				double period_ms);
-/** As jb_fixed_run(). */
+/** See jb_fixed_run(). */
 uint32_t jb_adaptive_run(struct jb_adaptive *j, const struct jb_run *run,
 			 double period_ms);
 void jb_adaptive_very_late(struct jb_adaptive *j);
-/** Mean time a packet was held back; 0 if none was played. */
+/** @return mean time for which packets were delayed; 0 if none was played */
 double jb_adaptive_delay_ms(const struct jb_adaptive *j);
 
 #endif

@@ -1,7 +1,7 @@
 /**
  * Runs of lost packets, and the burst ratio.
  * Source: ITU-T G.107 clause 7.5; docs/reference/measurement.md "Loss patterns"
- * Thread: the owner's; no allocation.
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_LOSS_RUNS_H
 #define OFFHOOK_MEDIA_ANALYSIS_LOSS_RUNS_H
@@ -9,21 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Loss runs: lost packets one after another. Mergeable state of a scan in
- * order of sequence. All zero: start. */
+/** Runs of consecutive lost packets, from a scan in order of sequence numbers.
+ * All zero: start. */
 struct loss_runs {
-	uint64_t open; /* length of the run the scan stands in */
+	uint64_t open; /* length of the run at the present position */
 	uint64_t lost;
 	uint64_t runs;
 	uint64_t longest;
 };
 
 void loss_runs_add(struct loss_runs *l, bool lost);
-/** A stretch of lost packets at once. */
+/** Add consecutive lost packets at once. */
 void loss_runs_add_lost(struct loss_runs *l, uint64_t count);
 
 /**
- * Burst ratio: mean observed run length over the one random loss would have.
+ * Burst ratio: mean length of observed runs divided by that of random loss.
  * Source: ITU-T G.107 clause 7.5; (lost/runs) * (1 - lost/expected), >= 1
  */
 double loss_runs_burst_r(const struct loss_runs *l, uint64_t expected);

@@ -16,7 +16,7 @@ void pattern_init_settling(struct loss_pattern *p, int32_t settle)
 {
 	memset(p, 0, sizeof(*p));
 	p->settle = settle;
-	/* no more than is needed: fewer lines of the cache */
+	/* as small as possible, to use fewer cache lines */
 	p->window_bits = WORD_BITS;
 	while (p->window_bits < settle)
 		p->window_bits = (uint16_t)(2 * p->window_bits);
@@ -27,7 +27,7 @@ static size_t slot(const struct loss_pattern *p, int64_t ext)
 	return (size_t)((uint64_t)ext & (p->window_bits - 1u));
 }
 
-/* The word of the window after one. */
+/* The next word of the window. */
 static size_t word_after(const struct loss_pattern *p, size_t word)
 {
 	return (word + 1) & (p->window_bits / WORD_BITS - 1u);
@@ -49,7 +49,7 @@ static void set_bit(struct loss_pattern *p, int64_t ext, bool good)
 		p->good[slot(p, ext) / WORD_BITS] &= ~bit;
 }
 
-/* A group of bad packets ended: a single one stays in the gap, more are a
+/* A group of bad packets has ended: a single one remains in the gap; more are a
  * burst and end the gap before them. */
 static void end_group(struct burst_gap *b)
 {
@@ -89,7 +89,7 @@ static void burst_gap_add(struct burst_gap *b, bool good)
 	}
 }
 
-/* burst_gap_add() of good ones. */
+/* burst_gap_add() for several good packets. */
 static void burst_gap_add_good(struct burst_gap *b, uint64_t count)
 {
 	if (b->group_bad > 0) {
@@ -123,7 +123,7 @@ static void end_run(struct loss_pattern *p)
 		run_histogram_add(p->histogram, p->runs.open);
 }
 
-/* One position, in order of sequence: it cannot change any more. */
+/* One position in order of sequence is final. */
 static void settle(struct loss_pattern *p, bool good)
 {
 	p->packets++;
@@ -142,7 +142,7 @@ static void settle(struct loss_pattern *p, bool good)
 	burst_gap_add(&p->burst_gap, good);
 }
 
-/* The same for many bad ones at once: a gap may be 65536 long. */
+/* The same for many bad ones at once: a gap may have 65536. */
 static void settle_bad(struct loss_pattern *p, uint64_t count)
 {
 	struct burst_gap *b = &p->burst_gap;
@@ -158,7 +158,7 @@ static void settle_bad(struct loss_pattern *p, uint64_t count)
 	b->group_bad += count;
 }
 
-/* settle() of good ones. */
+/* settle() for several good packets. */
 static void settle_good(struct loss_pattern *p, uint32_t count)
 {
 	p->packets += count;
@@ -193,7 +193,7 @@ static uint32_t window_get(const struct loss_pattern *p, int64_t ext,
 	return (uint32_t)(bits & low_bits(count));
 }
 
-/* settle() of `count` numbers, at most 32. */
+/* settle() for `count` numbers, at most 32. */
 static void settle_run(struct loss_pattern *p, int64_t ext, uint32_t count)
 {
 	uint32_t good = window_get(p, ext, count);

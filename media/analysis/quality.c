@@ -7,7 +7,7 @@
 #include "base/prefetch.h"
 #include "media/analysis/detail.h"
 
-/* RFC 3611 4.7.6: a buffer that does not adapt; concealment unspecified */
+/* RFC 3611 section 4.7.6: non-adaptive buffer; concealment unspecified */
 #define RX_CONFIG_FIXED 0x20
 
 void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream)
@@ -34,7 +34,7 @@ static double period_ms(const struct rtp_quality *q)
 	return t->clock_hz ? t->period_ticks * 1000.0 / t->clock_hz : 20.0;
 }
 
-/* A unique packet: is it behind the one that came before it? */
+/* Is this unique packet behind the one that arrived before it? */
 static void take_order(struct rtp_quality *q, const struct rtp_observation *o)
 {
 	if (o->new_segment || !q->has_last)
@@ -52,7 +52,7 @@ static void take_buffers(struct rtp_quality *q, const struct rtp_observation *o)
 	bool adaptive = true;
 
 	if (o->verdict == RTP_VERY_LATE) {
-		/* its place is bad already, and may be final */
+		/* it is already counted as bad, which may be final */
 		jb_fixed_very_late(&q->fixed);
 		jb_adaptive_very_late(&q->adaptive);
 		return;
@@ -95,7 +95,7 @@ static void observe(const struct rtp_observation *o, void *arg)
 		skew_add(&q->skew, x->reference, x->media_ms, x->transit_ms);
 }
 
-/* observe() of each. */
+/* observe() for each packet. */
 static void observe_run(const struct rtp_run *run, void *arg)
 {
 	struct rtp_quality *q = arg;
@@ -147,7 +147,7 @@ void rtp_quality_close_second(struct rtp_quality *q, struct stream_second *ret)
 	ret->discarded = discarded(q) - q->discarded_before;
 	ret->out_of_order = q->out_of_order - q->out_of_order_before;
 	ret->burst_lost = burst_bad - q->burst_bad_before;
-	/* a burst is known to be over some packets later */
+	/* the end of a burst is known only some packets later */
 	ret->has_quality = ret->packets > 0 || ret->burst_lost > 0;
 	ret->has_gap = q->has_gap_second;
 	ret->gap_ms = q->gap_second_ms;
@@ -169,7 +169,8 @@ bool rtp_quality_is_open(struct rtp_quality *q)
 	return q->burst_bad_before != q->fixed_pattern.burst_gap.burst_bad;
 }
 
-/* What the network adds to the delay of a buffer: half of the round trip. */
+/* Delay of the network, to be added to that of a buffer: half of the round-trip
+ * time. */
 static double network_delay_ms(const struct rtp_quality *q)
 {
 	const struct moments *rtt = &q->stream->rtt.moments;
@@ -232,7 +233,7 @@ void rtp_quality_voip(struct rtp_quality *q, struct rtcp_voip_metrics *ret)
 	struct detail_score score;
 
 	rtp_stream_counters(q->stream, &c);
-	/* what is not final yet belongs to the block too */
+	/* the block includes packets that are not final yet */
 	pattern = q->fixed_pattern;
 	pattern_finish(&pattern);
 	detail_voip_metrics(
@@ -279,8 +280,8 @@ bool rtp_quality_summary(struct rtp_quality *q, struct rtcp_stat_summary *ret)
 		.duplicates = (uint32_t)(c.duplicates - q->report_duplicates),
 		.has_jitter = q->ipdv_ms.n > 0 && clock_hz > 0,
 	};
-	/* below 0 when packets came late: what is owed is taken from the
-	 * next one, so that the blocks sum to the loss */
+	/* below 0 if late packets arrived: subtract it from the next block, so
+	 * that the blocks add up to the loss */
 	if (c.lost > q->report_lost) {
 		ret->lost = (uint32_t)(c.lost - q->report_lost);
 		q->report_lost = c.lost;

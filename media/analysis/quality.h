@@ -1,11 +1,11 @@
 /**
- * What a listener would have had of a received stream, live: packets that the
- * de-jitter buffer models discard, bursts and gaps of what they miss, packets
- * out of order, interruptions; and the RTCP XR blocks that say so. An observer
- * of rtp_stream, of fixed size.
+ * Live quality of a received stream for a listener: packets that the de-jitter
+ * buffer models discard, bursts and gaps of missing packets, packets out of
+ * order, interruptions; and the RTCP XR blocks that report them. It is an
+ * observer of rtp_stream, of fixed size.
  *
- * A packet's fate is final once RTP_MAX_MISORDER later numbers were seen: one
- * that comes later than that is a discard for every model, so bad it stays.
+ * A packet is final when RTP_MAX_MISORDER later numbers were received. One that
+ * arrives later is discarded by every model, so it remains bad.
  * Docs: docs/reference/measurement.md
  *
  * Thread: the analysis thread; never blocks, no allocation.
@@ -24,17 +24,17 @@
 #include "media/analysis/stream.h"
 #include "media/analysis/summary.h"
 
-/** A received stream behind the buffer models. Private. */
+/** Quality of a received stream. Private. */
 struct rtp_quality {
-	struct rtp_stream *stream; /* the observed one */
+	struct rtp_stream *stream; /* the observed stream */
 	struct jb_fixed fixed;
 	struct jb_adaptive adaptive;
 	bool has_last;
-	int64_t last_ext; /* of the unique packet that came last */
+	int64_t last_ext; /* of the unique packet that arrived last */
 	uint64_t out_of_order;
 	bool has_gap;
 	double gap_max_ms;
-	/* the open second */
+	/* of the open second */
 	bool has_gap_second;
 	double gap_second_ms;
 	uint64_t out_of_order_before;
@@ -43,46 +43,47 @@ struct rtp_quality {
 	/* since the last statistics summary */
 	struct moments ipdv_ms;
 	bool has_report;
-	uint16_t report_begin; /* first number of the next one */
-	uint64_t report_lost;  /* until its end */
+	uint16_t report_begin; /* first number of the next summary */
+	uint64_t report_lost;  /* lost until its end */
 	uint64_t report_duplicates;
 	struct skew skew;
-	struct loss_pattern fixed_pattern; /* lost, or discarded by the model */
+	struct loss_pattern fixed_pattern; /* bad: lost, or discarded by the
+					    * fixed model */
 	struct loss_pattern adaptive_pattern;
 	struct skew_point skew_points[2 * SKEW_WINDOWS_LIVE];
 };
 
-/** Becomes the observer of a stream.
- * @param stream  has no packet yet; borrowed */
+/** Initialise, and become the observer of a stream.
+ * @param stream  without a packet yet; borrowed */
 void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream);
 
-/** The observer's; arg is the struct rtp_quality. */
+/** The observer functions; arg is the struct rtp_quality. */
 extern const struct rtp_observer rtp_quality_observer;
 
-/** The stream is over: patterns become final. Once, before its last second is
- * closed. */
+/** The stream has ended: patterns become final. Call it once, before its last
+ * second is closed. */
 void rtp_quality_finish(struct rtp_quality *q);
 
-/** Fill what a closed second says beside rtp_stream_close_second(), and open
- * the next one. */
+/** Fill in the fields of a closed second that rtp_stream_close_second() does
+ * not, and open the next one. */
 void rtp_quality_close_second(struct rtp_quality *q, struct stream_second *ret);
 
-/** Something that no closed second has told yet. */
+/** @return something is not yet in a closed second */
 bool rtp_quality_is_open(struct rtp_quality *q);
 
-/** Fill what the whole stream says beside rtp_stream_total(). After
+/** Fill in the totals that rtp_stream_total() does not. Call it after
  * rtp_quality_finish(). */
 void rtp_quality_total(struct rtp_quality *q, struct stream_total *ret);
 
 /**
- * The VoIP metrics block about this stream: everything since its start, behind
- * the fixed buffer.
+ * Make the VoIP metrics block about this stream: everything since its start,
+ * behind the fixed buffer.
  * Source: RFC 3611 section 4.7
  */
 void rtp_quality_voip(struct rtp_quality *q, struct rtcp_voip_metrics *ret);
 
 /**
- * The statistics summary block: packets since the one before.
+ * Make the statistics summary block: packets since the last one.
  * Source: RFC 3611 section 4.6
  * @return false: nothing new was received
  */

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* RFC 3611 4.7.5: R and MOS (tenths); 127 is "unavailable", other values
- * above these are reserved */
+/* RFC 3611 section 4.7.5: R and MOS (tenths); 127 is "unavailable", other
+ * values above the maximum are reserved */
 #define R_MAX   100
 #define MOS_MIN 10
 #define MOS_MAX 50
@@ -84,7 +84,7 @@ bool remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 		.duplicates = s->has_duplicates ? s->duplicates : 0,
 	};
 
-	/* no block can have lost more than all that was ever sent */
+	/* a block cannot report more lost packets than were sent */
 	if (n.lost > sent || r->sum.lost + n.lost > sent ||
 	    (s->has_jitter && clock_hz > 0 && !has_jitter)) {
 		r->invalid++;

@@ -56,7 +56,7 @@ int rtcp_reader_init(struct rtcp_reader *r, const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-/* Open the packet at `at`; `at` moves behind its header and sender SSRC. */
+/* Open the packet at `at`; `at` moves past its header and sender SSRC. */
 static bool open_packet(struct rtcp_reader *r)
 {
 	const uint8_t *p = r->data + r->at;
@@ -180,8 +180,8 @@ static void read_summary(struct rtcp_stat_summary *s, const uint8_t *p,
 	};
 }
 
-/* Open the XR block at `at`. DLRR stays open for its sub-blocks.
- * Returns false at the end of the packet. */
+/* Open the XR block at `at`. A DLRR block stays open for its sub-blocks.
+ * @return false at the end of the packet */
 static bool open_block(struct rtcp_reader *r)
 {
 	const uint8_t *p = r->data + r->at;

@@ -1,5 +1,5 @@
 /**
- * Read compound RTCP without allocation, and round trip times from it.
+ * Read compound RTCP without allocation, and compute round-trip times.
  * Source: RFC 3550 section 6, RFC 3611 section 4, RFC 5506 (reduced size)
  * Thread: any; no state but the caller's.
  */
@@ -21,7 +21,7 @@ enum rtcp_type { /* RFC 3550 section 12.1, RFC 3611, RFC 4585 */
 	RTCP_TYPE_XR = 207,
 };
 
-/** Sender information of an SR (6.4.1). */
+/** Sender information of an SR (RFC 3550 section 6.4.1). */
 struct rtcp_sender_info {
 	uint64_t ntp; /* seconds since 1900 in the upper 32 bits */
 	uint32_t rtp_ts;
@@ -29,21 +29,21 @@ struct rtcp_sender_info {
 	uint32_t octets;
 };
 
-/** One report block of an SR or RR (6.4.1). */
+/** One report block of an SR or RR (RFC 3550 section 6.4.1). */
 struct rtcp_report {
 	uint32_t ssrc;         /* the stream reported on */
 	uint8_t fraction_lost; /* of 256, since the last report */
-	int32_t lost;          /* cumulative, signed 24 bits: duplicates make
-				* it < 0 */
-	uint32_t ext_max;      /* cycles and highest sequence number */
+	int32_t lost;          /* cumulative, signed 24 bits: < 0 with
+				* duplicates */
+	uint32_t ext_max;      /* extended highest sequence number received */
 	uint32_t jitter_ticks; /* of that stream's clock */
-	uint32_t lsr;          /* 0: the reporter has no SR of it */
+	uint32_t lsr;          /* 0: the reporter has received no SR */
 	uint32_t dlsr;         /* 1/65536 s; 0 is legal with lsr != 0 */
 };
 
-/** One sub-block of a DLRR block (RFC 3611 4.5). */
+/** One sub-block of a DLRR block (RFC 3611 section 4.5). */
 struct rtcp_dlrr {
-	uint32_t ssrc; /* the receiver it answers */
+	uint32_t ssrc; /* the receiver whose RRTR it answers */
 	uint32_t lrr;
 	uint32_t dlrr;
 };
@@ -52,7 +52,7 @@ struct rtcp_dlrr {
 	127 /* RFC 3611 4.7: signal, noise, RERL, R,
 				   * ext. R, MOS */
 
-/** VoIP metrics (RFC 3611 4.7); rates and densities of 256. */
+/** VoIP metrics (RFC 3611 section 4.7); rates and densities in 1/256. */
 struct rtcp_voip_metrics {
 	uint32_t ssrc;
 	uint8_t loss_rate;
@@ -78,7 +78,7 @@ struct rtcp_voip_metrics {
 	uint16_t jb_absmax_ms;
 };
 
-/** Statistics summary (RFC 3611 4.6). */
+/** Statistics summary (RFC 3611 section 4.6). */
 struct rtcp_stat_summary {
 	uint32_t ssrc;
 	uint16_t begin_seq;
@@ -101,8 +101,8 @@ struct rtcp_stat_summary {
 
 enum rtcp_item_kind {
 	RTCP_ITEM_SENDER, /* u.sender */
-	RTCP_ITEM_REPORT, /* u.report; `type` says whether SR or RR */
-	RTCP_ITEM_BYE,    /* one for every SSRC; `ssrc` is leaving */
+	RTCP_ITEM_REPORT, /* u.report; `type` is SR or RR */
+	RTCP_ITEM_BYE,    /* one for every SSRC; source `ssrc` leaves */
 	RTCP_ITEM_APP,
 	RTCP_ITEM_XR_RRTR,    /* u.ntp */
 	RTCP_ITEM_XR_DLRR,    /* u.dlrr, one for every sub-block */
@@ -110,11 +110,11 @@ enum rtcp_item_kind {
 	RTCP_ITEM_XR_SUMMARY, /* u.summary */
 };
 
-/** One thing a compound packet says. */
+/** One item of a compound packet. */
 struct rtcp_item {
 	enum rtcp_item_kind kind;
-	uint8_t type;  /* packet type it stood in */
-	uint32_t ssrc; /* who sent that packet */
+	uint8_t type;  /* type of the packet that contains it */
+	uint32_t ssrc; /* sender of that packet */
 	union {
 		struct rtcp_sender_info sender;
 		struct rtcp_report report;
@@ -125,14 +125,15 @@ struct rtcp_item {
 	} u;
 };
 
-/** Position in a compound packet. Private; made by rtcp_reader_init(). */
+/** Position in a compound packet. Private; initialised by rtcp_reader_init().
+ */
 struct rtcp_reader {
 	const uint8_t *data;
 	size_t bytes;
-	size_t packet_end; /* of the packet being read, without padding; 0: none
-			    * open */
-	size_t packet_next; /* where the next one begins */
-	size_t block_end;   /* of the XR block being read */
+	size_t packet_end;  /* end of the packet being read, without padding; 0:
+			    * no packet is open */
+	size_t packet_next; /* start of the next packet */
+	size_t block_end;   /* end of the XR block being read */
 	size_t at;
 	uint32_t ssrc;
 	uint8_t type;
@@ -142,40 +143,42 @@ struct rtcp_reader {
 };
 
 /**
- * Check the frame of a compound packet and start reading it: version 2, every
- * length within the datagram and their sum equal to it, padding only in the
- * last packet and no longer than it. Any packet type may come first
- * (reduced size, RFC 5506).
+ * Check the structure of a compound packet and start reading it: version 2,
+ * every length within the datagram, their sum equal to its size, padding only
+ * in the last packet and not longer than it. The first packet may be of any
+ * type (reduced size, RFC 5506).
  * @param data  borrowed until the last rtcp_reader_next()
  * @return 0; -EBADMSG (nothing may be read)
  */
 int rtcp_reader_init(struct rtcp_reader *r, const uint8_t *data, size_t bytes);
 
 /**
- * The next item. Unknown packets and blocks, SDES and feedback are skipped;
- * a packet too short for its own counts ends with what is complete.
+ * Get the next item. Unknown packets and blocks, SDES and feedback are skipped.
+ * Of a packet too short for its count the complete items are returned.
  * @return true and *ret written; false: no more
  */
 bool rtcp_reader_next(struct rtcp_reader *r, struct rtcp_item *ret);
 
-/** NTP timestamp of a wall time (ns since 1970). RFC 3550 section 4. */
+/** @param wall_ns  wall-clock time, ns since 1970
+ * @return its NTP timestamp (RFC 3550 section 4) */
 uint64_t rtcp_ntp(int64_t wall_ns);
 
-/** Middle 32 bits, as in LSR: 1/65536 s. */
+/** @return the middle 32 bits, as in LSR: 1/65536 s */
 uint32_t rtcp_ntp_middle(uint64_t ntp);
 
 /**
- * Round trip from a report block (or DLRR sub-block) about our own packets.
+ * Round-trip time from a report block (or DLRR sub-block) about our own
+ * packets.
  * Source: RFC 3550 section 6.4.1, RFC 3611 section 4.5; resolution 15.3 us
  * @param ret       ns
- * @param received  NTP middle bits at which it arrived, of the clock that
- *                  wrote the SR (or RRTR)
+ * @param received  middle 32 bits of the NTP time of its arrival, on the clock
+ *                  of our SRs (or RRTRs)
  * @return 0; -ENODATA if lsr is 0; -ERANGE if the result is negative (the
- *         peer's DLSR is too big): count it, do not use it
+ *         peer's DLSR is too large): count it, do not use it
  */
 int rtcp_rtt_ns(int64_t *ret, uint32_t received, uint32_t lsr, uint32_t dlsr);
 
-/* Report blocks of a packet of ours; the header's count has room for 31 */
+/* Report blocks in a packet of ours; the RC field would allow 31 */
 #define RTCP_REPORTS_MAX 4
 
 /** Blocks of an extended report of ours (RFC 3611 section 4). */

@@ -1,10 +1,11 @@
 /**
- * Round trip times at a point on the way (a capture): from the passing of a
- * sender report to the passing of the report that answers it, less the time
- * the answerer held it. It is the round trip between the tap and the
- * reporter, and needs no clock but the tap's.
- * Source: RFC 3550 section 6.4.1, RFC 3611 section 4.5; docs/reference/measurement.md
- * Thread: the owner's; no allocation.
+ * Round-trip times at a capture point: from the time an SR passes to the time
+ * the report block answering it passes, less the time for which the reporter
+ * held it. It is the round-trip time between capture point and reporter, and
+ * needs only the clock of the capture.
+ * Source: RFC 3550 section 6.4.1, RFC 3611 section 4.5;
+ * docs/reference/measurement.md
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTCP_TAP_H
 #define OFFHOOK_MEDIA_ANALYSIS_RTCP_TAP_H
@@ -15,24 +16,24 @@
 
 #include "media/analysis/rtcp.h"
 
-#define RTCP_TAP_SENT 64 /* sender reports and RRTR remembered, newest */
+#define RTCP_TAP_SENT 64 /* SRs and RRTRs remembered; the oldest is replaced */
 
 /** All zero: empty. */
 struct rtcp_tap {
 	struct {
 		int64_t ns;
 		uint32_t ssrc;
-		uint32_t middle; /* of its NTP time */
+		uint32_t middle; /* middle 32 bits of its NTP time */
 	} sent[RTCP_TAP_SENT];
 	size_t next;
-	uint64_t negative;  /* results < 0: the reporter's DLSR is too big */
-	uint64_t unmatched; /* LSR of no report seen here */
+	uint64_t negative;  /* results < 0: the reporter's DLSR is too large */
+	uint64_t unmatched; /* LSR of a report not seen here */
 };
 
 /**
- * Take one item of a compound packet.
+ * Process one item of a compound packet.
  * @param ns          when it passed
- * @param ret_rtt_ms  < 0 is possible: counted, not to be used
+ * @param ret_rtt_ms  may be < 0: then it is counted and must not be used
  * @return true: the item answers a report seen here
  */
 bool rtcp_tap_item(struct rtcp_tap *t, const struct rtcp_item *item, int64_t ns,

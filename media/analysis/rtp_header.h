@@ -1,6 +1,7 @@
 /**
- * Classify a datagram on a media port and read its RTP header.
- * Source: RFC 7983 section 7, RFC 5761 section 4, RFC 3550 sections 5.1, A.1
+ * Classify a datagram on a media port and parse its RTP header.
+ * Source: RFC 7983 section 7, RFC 5761 section 4, RFC 3550 section 5.1 and
+ * appendix A.1
  * Thread: any; no state.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_HEADER_H
@@ -23,8 +24,8 @@ enum datagram_class {
 };
 
 /**
- * Say what a datagram is by its first two octets. RTP and RTCP are told
- * apart by the second (192..223 is RTCP), nothing more is checked.
+ * Classify a datagram by its first two octets. The second one distinguishes RTP
+ * and RTCP (192..223 is RTCP). Nothing else is checked.
  */
 enum datagram_class datagram_classify(const uint8_t *data, size_t bytes);
 
@@ -43,13 +44,12 @@ struct rtp_header {
 };
 
 /**
- * Read and check the header of an RTP packet.
+ * Parse and check the header of an RTP packet.
  * @param ret       written on success only
  * @param data      the UDP payload
- * @param captured  bytes of it that are there
- * @param bytes     its true size (>= captured; larger where a capture was
- *                  cut: then padding cannot be tested and counts as payload,
- *                  except that the packet's size is true)
+ * @param captured  bytes available in data
+ * @param bytes     original size (>= captured). If the capture cut the packet,
+ *                  padding cannot be checked and counts as payload
  * @return 0; -EINVAL captured > bytes; -EBADMSG not a valid RTP packet
  */
 int rtp_header_parse(struct rtp_header *ret, const uint8_t *data,

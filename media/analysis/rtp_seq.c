@@ -16,7 +16,7 @@ static size_t slot(int64_t ext)
 	return (size_t)((uint64_t)ext & (RTP_WINDOW_BITS - 1));
 }
 
-/* Make the window whole, and take the newest packet's word out of it. */
+/* Write the newest packet's word back, so that the window is complete. */
 static void window_store(struct rtp_seq *q)
 {
 	q->window[slot(q->max) / 64] = q->current;
@@ -37,14 +37,14 @@ static void set_received(struct rtp_seq *q, int64_t ext)
 	q->window[slot(ext) / 64] |= UINT64_C(1) << (slot(ext) % 64);
 }
 
-/* A word begins there, and all of it was received. */
+/* A word begins at `ext`, and all of its packets were received. */
 static bool is_whole_word(const struct rtp_seq *q, int64_t ext)
 {
 	return slot(ext) % WORD_BITS == 0 && q->max - ext >= WORD_BITS - 1 &&
 	       q->window[slot(ext) / WORD_BITS] == UINT64_MAX;
 }
 
-/* Add what the window holds to the runs: the scan is in order of sequence. */
+/* Add the runs in the window, scanned in order of sequence. */
 static void scan_window(const struct rtp_seq *q, struct loss_runs *runs)
 {
 	int64_t from = q->max - (RTP_WINDOW_BITS - 1);
@@ -74,8 +74,8 @@ static void begin_segment(struct rtp_seq *q, const struct packet_record *r)
 	set_received(q, q->max);
 }
 
-/* Accept a packet `ahead` >= 1 of the newest; what leaves the window is final
- * for the loss runs. */
+/* Accept a packet `ahead` >= 1 of the newest. Positions that leave the window
+ * are final for the loss runs. */
 static void advance_highest(struct rtp_seq *q, uint32_t ahead, uint32_t rtp_ts,
 			    int64_t mono_ns)
 {
@@ -105,8 +105,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Does the timestamp say that this packet is `distance` packets from the
- * newest? */
+/* @return the timestamp confirms that this packet is `distance` packets from
+ *         the newest */
 static bool ts_consistent(const struct rtp_seq *q,
 			  const struct packet_record *r, int64_t distance,
 			  uint32_t period_ticks, uint32_t clock_hz)
@@ -199,7 +199,7 @@ static enum rtp_verdict take_jump(struct rtp_seq *q,
 	return RTP_RESTART;
 }
 
-/* With the window whole. */
+/* The window must be complete. */
 static enum rtp_verdict seq_update(struct rtp_seq *q,
 				   const struct packet_record *r,
 				   uint32_t period_ticks, uint32_t clock_hz,
@@ -241,8 +241,8 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 	return verdict;
 }
 
-/* `count` numbers of the newest packet's word. What leaves the window has its
- * bit where the new number has it.
+/* Add `count` numbers to the newest packet's word. A position that leaves the
+ * window has the same bit as the new number.
  * @return false: a loss becomes final, q unchanged */
 static bool run_in_word(struct rtp_seq *q, uint32_t count)
 {

@@ -1,8 +1,9 @@
 /**
- * The strict counters of RFC 3550, for RTCP reports: probation, duplicates in
- * `received`, signed loss, losses over 3000 forgotten.
- * Source: RFC 3550 A.1 and A.3; docs/reference/measurement.md "Packets"
- * Thread: the owner's; no allocation.
+ * The counters of RFC 3550 for RTCP reports: with probation, duplicates in
+ * `received`, signed loss; losses over 3000 are forgotten.
+ * Source: RFC 3550 appendix A.1 and A.3; docs/reference/measurement.md
+ * "Packets"
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RTP_STRICT_H
 #define OFFHOOK_MEDIA_ANALYSIS_RTP_STRICT_H
@@ -10,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RTP_MIN_SEQUENTIAL 2 /* RFC 3550 A.1 */
+#define RTP_MIN_SEQUENTIAL 2 /* RFC 3550 appendix A.1 */
 
-/** Counters exactly as RFC 3550 A.1 and A.3 have them. */
+/** Counters exactly as in RFC 3550 appendix A.1 and A.3. */
 struct rtp_strict {
 	uint32_t received;
 	uint32_t cycles; /* multiple of 65536 */
@@ -34,17 +35,18 @@ void rtp_strict_init(struct rtp_strict *s, uint8_t min_sequential);
 /** @return the packet was accepted (A.1) */
 bool rtp_strict_update(struct rtp_strict *s, uint16_t seq);
 
-/** rtp_strict_update() of `count` packets in sequence from `seq`. */
+/** rtp_strict_update() for `count` consecutive packets from `seq`. */
 void rtp_strict_run(struct rtp_strict *s, uint16_t seq, uint32_t count);
 
 uint32_t rtp_strict_ext_max(const struct rtp_strict *s);
 uint32_t rtp_strict_expected(const struct rtp_strict *s);
 /** Signed; not clamped. */
 int64_t rtp_strict_lost(const struct rtp_strict *s);
-/** Clamped to 24 bits, as a report carries it. */
+/** Clamped to 24 bits, as in a report block. */
 int32_t rtp_strict_lost_24bit(const struct rtp_strict *s);
 
-/** Close an interval (A.3). @return fraction lost, 0..255 of 256 */
+/** Close an interval (A.3).
+ * @return fraction lost, 0..255 of 256 */
 uint8_t rtp_strict_fraction(struct rtp_strict *s);
 
 #endif

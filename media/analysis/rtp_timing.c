@@ -5,7 +5,7 @@
 #include "media/analysis/distribution.h"
 
 #define TS_JUMP_MS 1000.0 /* docs/reference/measurement.md "Discontinuities" */
-/* Divisions took a quarter of a packet's time: multiply instead. */
+/* Divisions took a quarter of the time per packet: multiply instead. */
 #define NS_MS 1e-6
 
 void rtp_timing_init(struct rtp_timing *t)
@@ -39,8 +39,8 @@ static void set_reference(struct rtp_timing *t, const struct packet_record *r,
 	ret->has_pdv = true;
 }
 
-/* A sender's timestamp jump, or a pause in which its timestamps stood still;
- * a stall of the network is neither. */
+/* A jump of the sender's timestamp, or a pause in which it stood still. A delay
+ * in the network is neither. */
 static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
 			     double step_ms, int64_t dq, bool marker)
 {
@@ -54,13 +54,13 @@ static bool is_discontinuity(const struct rtp_timing *t, double d_ms,
 	return marker && dq == 1 && d_ms > 0.0;
 }
 
-/* J + (|D| - J) / 16 with two operations between J and the next J. */
+/* J + (|D| - J) / 16, with only two operations from one J to the next. */
 static double jitter_after(double jitter_ms, double d_ms)
 {
 	return jitter_ms * (15.0 / 16.0) + d_ms * (1.0 / 16.0);
 }
 
-/* Beside jitter; before the reference moves on. */
+/* Delay variation; before the reference is updated. */
 static void variation(struct rtp_timing *t, const struct packet_record *r,
 		      int64_t dq, int32_t step, struct rtp_sample *ret)
 {
@@ -111,7 +111,8 @@ void rtp_timing_update(struct rtp_timing *t, const struct packet_record *r,
 
 	ret->audio = true;
 	if (clock_hz != t->clock_hz) {
-		/* RFC 7160: old and new timestamps have no relation */
+		/* RFC 7160: timestamps before and after the change are
+		 * unrelated */
 		if (t->has_ref) {
 			ret->clock_change = true;
 			t->clock_changes++;
@@ -152,13 +153,13 @@ bool rtp_timing_is_plain(const struct rtp_timing *t, int64_t ext,
 	       (uint64_t)t->period_ticks * 5 <= clock_hz;
 }
 
-/* Loops over whole vectors, for compilers to see. */
+/* Round up to whole vectors, in a form that compilers recognise. */
 static int whole(size_t count)
 {
 	return (int)((count + 3) & ~(size_t)3);
 }
 
-/* variation() of each, but what few want to know. */
+/* variation() for each packet, without figures that few observers need. */
 static void run_transit(struct rtp_timing *t, const uint32_t *at_ns,
 			size_t count, struct rtp_run_samples *ret)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The place of a length, or where it belongs. */
+/* @return index of a length, or where to insert it */
 static size_t place_find(const struct run_histogram *h, uint64_t length)
 {
 	size_t low = 0;

@@ -1,10 +1,10 @@
 /**
- * How many runs of bad packets had which length: every run, however long.
- * Lengths below RUN_LENGTHS_SHORT are counted in place; longer ones stand in
- * memory of the owner, which grows with the number of different lengths:
- * at most the root of twice the packets of the stream.
+ * The number of runs of bad packets by length: all runs, of any length. Lengths
+ * below RUN_LENGTHS_SHORT are counted in place. Longer ones need memory of the
+ * owner, which grows with the number of different lengths: at most the square
+ * root of twice the packets of the stream.
  * Docs: docs/reference/measurement.md "Loss patterns"
- * Thread: the owner's; no allocation.
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_RUN_HISTOGRAM_H
 #define OFFHOOK_MEDIA_ANALYSIS_RUN_HISTOGRAM_H
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #define RUN_LENGTHS_SHORT 256
-/* More long runs than one packet can end in a pattern: its window holds three,
- * and a packet before it and a new segment may end three each. */
+/* More long runs than one packet can end in a pattern: its window contains at
+ * most three, and an earlier packet and a new segment may end three each. */
 #define RUN_HISTOGRAM_ROOM 16
 
 struct run_length {
@@ -24,12 +24,12 @@ struct run_length {
 
 /** All zero: empty, without room for long runs. */
 struct run_histogram {
-	uint64_t shorter[RUN_LENGTHS_SHORT]; /* by length; 0 unused */
-	/* the owner makes room before each packet */
+	uint64_t shorter[RUN_LENGTHS_SHORT]; /* by length; index 0 is unused */
+	/* the owner must make room before each packet */
 	struct run_length *longer; /* by ascending length */
 	size_t count;
-	size_t room;       /* entries that `longer` has memory for */
-	uint64_t left_out; /* long runs that came without room */
+	size_t room;       /* number of entries allocated in `longer` */
+	uint64_t left_out; /* long runs for which there was no room */
 };
 
 /** @param length  > 0 */

@@ -128,7 +128,7 @@ void rtp_score_set(struct rtp_score *s, const struct emodel_values *values)
 	s->last = NULL;
 }
 
-/* The row of a second and its R without loss. */
+/* Select the row of a second and its R without loss. */
 static bool pick(struct rtp_score *s, double ppl)
 {
 	const char *reason;
@@ -165,7 +165,7 @@ bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
 			   : 0.0;
 	if (!pick(s, ppl))
 		return false;
-	/* Ie,eff is the only term of R that loss moves */
+	/* loss changes only one term of R: Ie,eff */
 	r = s->r_base + s->last->ie -
 	    emodel_ie_eff(s->last->scale, s->last->ie, s->last->bpl, ppl, 1.0);
 	*ret_r = fmax(r, 0.0);

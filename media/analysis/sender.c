@@ -5,9 +5,10 @@
 
 #include "base/clock.h"
 
-/* Packets on their way, or sent since the report was written. */
+/* Packets in transit, or sent since the report was written. */
 #define REPORT_SLACK 100
-/* No round trip takes that long: a peer that names a time we never sent. */
+/* No round trip takes this long: the peer refers to a time at which we sent
+ * nothing. */
 #define RTT_MAX_NS (60 * NS_PER_S)
 #define PT_ANY     255
 
@@ -29,7 +30,7 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 	rtp_score_set(&s->score, &values);
 }
 
-/* The audio packets of the codec until now. */
+/* Count the audio packets of the codec so far. */
 static void count_audio(struct rtp_sender *s)
 {
 	codec_count_add(&s->codecs, s->audio_packets - s->audio_counted);
@@ -52,7 +53,7 @@ void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p)
 		rtp_score_set(&s->score, &p->values);
 }
 
-/* A packet of another payload type than the one being sent. */
+/* A packet with another payload type than the negotiated one. */
 static void other_payload(struct rtp_sender *s, uint8_t pt)
 {
 	if (s->audio_pt == PT_ANY)
@@ -84,7 +85,7 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		s->lateness_us = r->lateness_us;
 }
 
-/* @return NULL: this source did not report yet */
+/* @return NULL: this source has not reported yet */
 static struct rtp_reporter *reporter_find(struct rtp_sender *s, uint32_t ssrc)
 {
 	for (size_t i = 0; i < s->reporter_count; i++) {
@@ -94,8 +95,8 @@ static struct rtp_reporter *reporter_find(struct rtp_sender *s, uint32_t ssrc)
 	return NULL;
 }
 
-/* A new source goes on where the last one stopped: of what was sent before it
- * knows nothing, and what it has not received since is in its own count. */
+/* A new source continues where the last one stopped: it knows nothing of
+ * earlier packets, and later ones that it missed are in its own count. */
 static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
 					  uint32_t ssrc)
 {
@@ -110,7 +111,7 @@ static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
 	};
 }
 
-/* A free place, or that of the source that reported longest ago. */
+/* Find a free place, or that of the source that reported longest ago. */
 static struct rtp_reporter *reporter_place(struct rtp_sender *s)
 {
 	struct rtp_reporter *place = &s->reporters[0];
@@ -124,9 +125,9 @@ static struct rtp_reporter *reporter_place(struct rtp_sender *s)
 	return place;
 }
 
-/* Packets between this report and the one before, as the peer counts them.
- * Its cycle count need not be right, so 16 bits are the second try.
- * Returns false if it cannot be. */
+/* Packets between this report and the previous one, as the peer counts them.
+ * Its cycle count may be wrong: then only 16 bits are used.
+ * @return false: impossible values */
 static bool report_expected(const struct rtp_sender *s,
 			    const struct rtp_reporter *r,
 			    const struct rtcp_report *report, uint32_t *ret)
@@ -134,15 +135,16 @@ static bool report_expected(const struct rtp_sender *s,
 	uint64_t most = s->packets - r->packets + REPORT_SLACK;
 	uint32_t step = report->ext_max - r->ext_max;
 
-	/* the cycles of the first report start with the first packet */
+	/* the cycles of the first report count from the first packet */
 	if (step > most)
 		step = (uint16_t)step;
 	*ret = step;
 	return s->has_first && step <= most;
 }
 
-/* What is lost since the report before. Duplicates make it negative, at most as
- * many as there were packets: below that the source counts anew. */
+/* Packets lost since the previous report. With duplicates it is negative, at
+ * most by the number of packets: below that the source has restarted its
+ * count. */
 static int64_t report_lost(const struct rtp_reporter *r, int32_t lost,
 			   uint32_t expected)
 {
@@ -151,8 +153,8 @@ static int64_t report_lost(const struct rtp_reporter *r, int32_t lost,
 	return step < -(int64_t)expected - REPORT_SLACK ? lost : step;
 }
 
-/* @param later  a source's first block, after those of others: it may be about
- * what they have reported on, too */
+/* @param later  the first block of a source after blocks of others: it may
+ *               cover the same packets */
 static void take_loss(struct rtp_sender *s, struct rtp_reporter *r, bool later,
 		      uint32_t expected, int64_t lost)
 {
@@ -199,7 +201,7 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 {
 	struct rtp_reporter *place = reporter_find(s, reporter);
 	struct rtp_reporter next = place ? *place : reporter_begin(s, reporter);
-	bool later = !place && s->has_report; /* than others */
+	bool later = !place && s->has_report; /* later than other sources */
 	uint32_t expected;
 
 	if (report->ssrc != s->ssrc ||
@@ -228,17 +230,16 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 	return take_rtt(s, received_ntp, report->lsr, report->dlsr, ret_rtt_ms);
 }
 
-/* The report blocks that a summary is about: those since the summary before, or
- * since the beginning, or the last one.
- * @return false: it is about other numbers than they are */
+/* Does the summary cover the same numbers as the report blocks since the last
+ * summary, since the beginning, or as the last block? */
 static bool summary_fits(const struct rtp_reporter *r,
 			 const struct rtcp_stat_summary *n,
 			 uint64_t *ret_expected, int64_t *ret_lost)
 {
 	uint16_t numbers = (uint16_t)(n->end_seq - n->begin_seq);
 	bool goes_on = r->summarised && n->begin_seq == r->summary_end;
-	/* the first block begins with the first packet that came, which need
-	 * not be the first one sent */
+	/* the first block counts from the first packet received, which may not
+	 * be the first one sent */
 	bool begins = !r->summarised &&
 		      r->since_expected <= (uint64_t)numbers + REPORT_SLACK;
 
@@ -262,7 +263,8 @@ static void summary_take_loss(struct rtp_sender *s, struct rtp_reporter *r,
 	int64_t lost;
 
 	if (summary_fits(r, n, &expected, &reported)) {
-		/* without its loss flag: what duplicates hid of the block's */
+		/* without loss flag: add the loss that duplicates hid in the
+		 * block */
 		lost = n->has_loss ? n->lost : reported + n->duplicates;
 		if (lost <= (int64_t)expected) {
 			s->lost += lost - reported;
@@ -303,8 +305,8 @@ bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
 	return take_rtt(s, received_ntp, dlrr->lrr, dlrr->dlrr, ret_rtt_ms);
 }
 
-/* What the reports of the second are about, the packets since those before, is
- * scored with the codec of most of them. */
+/* Packets covered by the reports of this second are scored with the codec of
+ * most of them. */
 static void score_codec(struct rtp_sender *s)
 {
 	const struct codec_count_entry *codec;
@@ -355,7 +357,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	s->second_start_ns = end_ns;
 }
 
-/* How far the last report reaches, and what its loss was counted by. */
+/* How far the last report reaches, and the source of the loss. */
 static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 {
 	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
@@ -367,7 +369,7 @@ static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 	ret->has_reach = true;
 	ret->reporter_ssrc = last->ssrc;
 	ret->reported_ext_seq = last->ext_max;
-	/* a report may be about packets whose records are still on their way */
+	/* a report may cover packets whose records have not arrived yet */
 	ret->unreported = rest > 0 ? (uint64_t)rest : 0;
 	ret->lost_by = s->expected_xr == 0            ? STREAM_LOST_RR
 		       : s->expected_xr < s->expected ? STREAM_LOST_RR_XR
@@ -390,7 +392,7 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 		.has_loss = s->has_report && s->expected > 0,
 		.expected = s->expected,
 		.lost = s->lost,
-		.burst_ratio = 1.0, /* a report does not say */
+		.burst_ratio = 1.0, /* not in the reports */
 		.has_lateness = s->lateness_max_us != INT32_MIN,
 		.lateness_max_ms = s->lateness_max_us / 1000.0,
 	};

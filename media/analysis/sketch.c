@@ -22,7 +22,7 @@ static int index_of(double magnitude)
 	return clamp_index((int)fmin(fmax(i, -1e6), 1e6));
 }
 
-/* The value whose relative distance to both ends of the bucket is the same. */
+/* The value with the same relative distance to both ends of the bucket. */
 static double value_of(int index)
 {
 	return 2.0 * exp(index * LOG_GAMMA) / (exp(LOG_GAMMA) + 1.0);
@@ -49,7 +49,7 @@ void sketch_add(struct sketch *s, double x)
 			  1);
 }
 
-/* The sample of a rank, 0-based: negative ones by falling magnitude first. */
+/* The sample of a rank (0-based): negative ones first, by falling magnitude. */
 static double value_at(const struct sketch *s, uint64_t rank)
 {
 	uint64_t seen = 0;

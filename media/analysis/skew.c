@@ -5,7 +5,8 @@
 #include "media/analysis/distribution.h"
 
 #define WINDOW_MS 1000.0
-/* Of our time to the sender's: less is packets that came all at once. */
+/* Minimum ratio of our time to the sender's: below it all packets arrived at
+ * once. */
 #define RATIO_MIN 1e-3
 
 void skew_init(struct skew *s, struct skew_point *points, size_t windows_max)
@@ -47,8 +48,8 @@ static bool has_newest(const struct skew_epoch *e)
 	return e->end_ms > -INFINITY;
 }
 
-/* The newest window is over, or none was open. A reordered packet of an earlier
- * window counts in the newest. */
+/* The newest window has ended, or none was open. A reordered packet of an
+ * earlier window counts in the newest. */
 static void begin_window(struct skew_epoch *e, struct skew_point first)
 {
 	if (has_newest(e))
@@ -65,7 +66,7 @@ static void take_point(struct skew_epoch *e, struct skew_point p)
 		e->newest = p;
 }
 
-/* Windows twice as long: what they hold once more. */
+/* Double the length of the windows: add their points again. */
 static void widen(struct skew_epoch *e)
 {
 	const struct skew_point newest = e->newest;
@@ -79,11 +80,11 @@ static void widen(struct skew_epoch *e)
 	take_point(e, newest);
 }
 
-/* A packet beyond the newest window. */
+/* A packet after the newest window. */
 static void enter_window(struct skew_epoch *e, size_t windows_max,
 			 struct skew_point first)
 {
-	/* more than once where points are far apart */
+	/* repeatedly if points are far apart */
 	while (has_newest(e) && first.media_ms >= e->end_ms &&
 	       e->n + 1 == windows_max)
 		widen(e);
@@ -105,7 +106,7 @@ void skew_add(struct skew *s, bool epoch, double media_ms, double transit_ms)
 		e->last_ms = media_ms;
 }
 
-/* The packet with the least transit of [from, to). */
+/* The packet with the smallest transit time in [from, to). */
 static struct skew_point lowest(const struct rtp_run_samples *r, size_t from,
 				size_t to)
 {
@@ -118,7 +119,7 @@ static struct skew_point lowest(const struct rtp_run_samples *r, size_t from,
 	return (struct skew_point){rtp_run_media_ms(r, at), r->transit_ms[at]};
 }
 
-/* How many packets of the run come before this media time. */
+/* Number of packets of the run before this media time. */
 static size_t packets_before(const struct rtp_run_samples *r, double media_ms)
 {
 	size_t n = 0;

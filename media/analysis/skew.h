@@ -1,10 +1,10 @@
 /**
- * How much faster the sender's clock runs than ours: Theil-Sen slope over the
- * minima of the relative transit time, one a second of media time, of the
- * longest stretch with one timing reference.
+ * Clock skew: how much faster the sender's clock runs than ours. It is the
+ * Theil-Sen slope over the minima of the relative transit time, one per second
+ * of media time, of the longest part with one timing reference.
  * Source: Moon, Skelly, Towsley, INFOCOM 1999 (minima); Sen 1968 (slope);
  * docs/reference/measurement.md "Clock skew"
- * Thread: the owner's; no allocation.
+ * Thread: one at a time; no allocation.
  */
 #ifndef OFFHOOK_MEDIA_ANALYSIS_SKEW_H
 #define OFFHOOK_MEDIA_ANALYSIS_SKEW_H
@@ -16,13 +16,14 @@
 #include "media/analysis/rtp_timing.h"
 
 #define SKEW_WINDOWS_MIN 5
-/* More windows than these: two become one, and windows twice as long. */
+/* Maximum of windows. When it is reached, each two windows become one of twice
+ * the length. */
 #define SKEW_WINDOWS_CAPTURE 512
 #define SKEW_WINDOWS_LIVE    64
-/* The slopes between the points of so many windows. */
+/* Number of slopes between the points of this many windows. */
 #define SKEW_SCRATCH(windows) ((windows) * ((windows)-1) / 2)
 
-/** The packet with the smallest transit of a window. */
+/** The packet with the smallest transit time of a window. */
 struct skew_point {
 	double media_ms;
 	double transit_ms;
@@ -31,10 +32,11 @@ struct skew_point {
 /** Packets with one timing reference. */
 struct skew_epoch {
 	double window_ms;
-	double end_ms;            /* of the newest window, media time */
+	double end_ms;            /* end of the newest window, media time */
 	double last_ms;           /* newest media time */
-	struct skew_point newest; /* of the newest window; if any */
-	size_t n;                 /* points of the windows before it */
+	struct skew_point newest; /* of the newest window, if there is one */
+	size_t n;                 /* number of points of the windows before
+				   * it */
 	struct skew_point *point;
 };
 
@@ -42,26 +44,29 @@ struct skew {
 	bool started;
 	size_t windows_max;
 	struct skew_epoch now;
-	struct skew_epoch longest; /* of those before */
+	struct skew_epoch longest; /* of the earlier epochs */
 };
 
 /**
+ * Initialise.
  * @param points       2 * windows_max, borrowed
  * @param windows_max  even, > SKEW_WINDOWS_MIN
  */
 void skew_init(struct skew *s, struct skew_point *points, size_t windows_max);
 
-/** One packet. @param epoch  it is the first with a new timing reference */
+/** One packet.
+ * @param epoch  it is the first with a new timing reference */
 void skew_add(struct skew *s, bool epoch, double media_ms, double transit_ms);
 
-/** Packets of a run. */
+/** The packets of a run. */
 void skew_add_run(struct skew *s, const struct rtp_run_samples *r);
 
 /**
+ * Compute the clock skew.
  * @param scratch  SKEW_SCRATCH(windows_max) doubles
  * @param ret_ppm  positive: the sender is fast
- * @return false: fewer than SKEW_WINDOWS_MIN windows, or packets that came all
- * at once
+ * @return false: fewer than SKEW_WINDOWS_MIN windows, or all packets arrived at
+ *         once
  */
 bool skew_ppm(const struct skew *s, double *scratch, double *ret_ppm);
 

@@ -16,7 +16,7 @@ enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
 	return RTP_PAYLOAD_AUDIO;
 }
 
-/* map->count: it is not there */
+/* @return map->count: not found */
 static size_t find_index(const struct rtp_payload_map *map, uint8_t pt)
 {
 	size_t i = 0;
@@ -34,7 +34,7 @@ static void copy_name(char to[static 16], const char *from)
 	memset(to + n, 0, 16 - n);
 }
 
-/* @return 0; or why not */
+/* @return 0; -EINVAL; -EEXIST; -ENOSPC */
 static int has_room(const struct rtp_payload_map *map, uint8_t pt)
 {
 	if (pt > 127)
@@ -97,18 +97,18 @@ void rtp_stream_set_map(struct rtp_stream *s, const struct rtp_payload_map *map)
 {
 	rtp_stream_end_run(s);
 	s->map = map;
-	s->has_pt = false; /* look it up again */
+	s->has_pt = false; /* look it up again in the new map */
 	s->run_seq = NO_SEQ;
 }
 
-/* The packets of the codec until now. */
+/* Count the audio packets of the codec so far. */
 static void count_audio(struct rtp_stream *s)
 {
 	codec_count_add(&s->codecs, s->audio_packets - s->audio_counted);
 	s->audio_counted = s->audio_packets;
 }
 
-/* A payload type other than the last one's. */
+/* The payload type has changed. */
 static void enter_pt(struct rtp_stream *s, uint8_t pt)
 {
 	const struct rtp_payload *p = rtp_payload_map_find(s->map, pt);
@@ -129,12 +129,12 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 		rtp_score_set(&s->score, &p->values);
 	} else if (!s->several_codecs) {
 		s->several_codecs = true;
-		/* a single codec needs no count of its seconds */
+		/* a single codec needs no counts per second */
 		s->codecs.entries[0].packets_before = s->audio_before;
 	}
 }
 
-/* An audio packet that takes part in timing. */
+/* Process the timing of an audio packet. */
 static void add_timing(struct rtp_stream *s, const struct packet_record *r,
 		       int64_t ext, struct rtp_sample *ret)
 {
@@ -143,7 +143,7 @@ static void add_timing(struct rtp_stream *s, const struct packet_record *r,
 		histogram_add(&s->jitter, ret->jitter_ms);
 }
 
-/* A unique packet that counts: kind, bytes, timing. */
+/* Count a unique packet: kind, bytes, timing. */
 static void credit(struct rtp_stream *s, const struct packet_record *r,
 		   int64_t ext, bool timing, struct rtp_sample *ret)
 {
@@ -180,7 +180,7 @@ static void observe(const struct rtp_stream *s, const struct rtp_observation *o)
 		s->observer->packet(o, s->observer_arg);
 }
 
-/* Extended number of a packet that was accepted at or below the newest. */
+/* Extended number of an accepted packet at or below the newest. */
 static int64_t extended(const struct rtp_stream *s,
 			const struct packet_record *r)
 {
@@ -242,7 +242,7 @@ __attribute__((noinline)) static void take_run(struct rtp_stream *s)
 	s->run_count = 0;
 	s->run_payload_bytes = 0;
 	s->run_header_bytes = 0;
-	/* each J waits for the one before: other work meanwhile */
+	/* each J depends on the previous one: other work is done meanwhile */
 	rtp_timing_run(&s->timing, s->run, count, s->observer, &samples);
 	rtp_strict_run(&s->strict, (uint16_t)run.ext, count);
 	rtp_seq_run(&s->seq, count, s->run_ts - s->run_period, s->run_ns);
@@ -252,7 +252,7 @@ __attribute__((noinline)) static void take_run(struct rtp_stream *s)
 		s->observer->run(&run, s->observer_arg);
 }
 
-/* From here on, packets that are as plain as the one before may wait. */
+/* From now on packets like this one may wait in a run. */
 static void begin_run(struct rtp_stream *s)
 {
 	const struct rtp_timing *t = &s->timing;
@@ -269,8 +269,8 @@ static void begin_run(struct rtp_stream *s)
 	s->run_ns = t->ref_ns;
 }
 
-/* A packet that is not part of a run. Out of the way of those that are: no
- * registers to save for them. */
+/* A packet outside a run. Not inlined: the path of runs then saves no registers
+ * for it. */
 __attribute__((noinline)) static void update_alone(
 	struct rtp_stream *s, const struct packet_record *r)
 {
@@ -333,7 +333,8 @@ void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
 	histogram_add(&s->rtt, rtt_ms);
 }
 
-/* The second that ends is scored with the codec of most of its packets. */
+/* The second that ends is scored with the codec of most of its audio
+ * packets. */
 static void score_codec(struct rtp_stream *s)
 {
 	const struct codec_count_entry *codec;
