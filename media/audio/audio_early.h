@@ -1,6 +1,7 @@
 /**
- * Payloads that come before offer and answer are settled (RFC 3264 section
- * 5.1): kept until the codecs are known, the oldest makes room.
+ * Payloads that arrive before offer and answer are settled (RFC 3264 section
+ * 5.1). They are kept until the codecs are known; if there is no room the
+ * oldest is dropped.
  * Thread: the audio thread; allocates.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_EARLY_H
@@ -8,7 +9,8 @@
 
 #include "media/payload_ring.h"
 
-/* As the analysis keeps (media/engine/media_session.h). */
+/* As many as the analysis keeps (EARLY_PACKETS_MAX,
+ * media/measure/measure_session.h). */
 #define AUDIO_EARLY_MAX 128
 
 struct audio_early_item {
@@ -23,12 +25,13 @@ struct audio_early {
 	size_t count;
 };
 
-/** Keep a copy, of what was sent just when the settling was on its way to us,
- * too; what does not fit in memory is lost. */
+/** Keep a copy of a payload, also of one sent while the COMMAND_APPLY was on
+ * its way to this thread. Without memory it is lost. */
 void audio_early_keep(struct audio_early *e, const struct payload *head,
 		      const uint8_t *data);
 
-/** The oldest one, the caller's to free(). @return NULL: none */
+/** Take the oldest payload; the caller must free() it.
+ * @return NULL: none */
 struct audio_early_item *audio_early_take(struct audio_early *e);
 
 void audio_early_release(struct audio_early *e);

@@ -7,21 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-/* A time stamp that far from what the arrival says begins a new line of time:
+/* A timestamp this far from the arrival time restarts the time line:
  * docs/reference/measurement.md "Discontinuities" */
 #define TS_JUMP_MS 1000.0
 
-/* The magnitude that stands for the end of the scale. */
+/* The magnitude that counts as full scale. */
 static double clip_value(const struct codec *codec)
 {
-	/* largest values of the laws: ITU-T G.711 tables 1a and 2a */
+	/* largest values of each law: ITU-T G.711 tables 1a and 2a */
 	if (codec == &codec_pcma)
 		return 32256 / 32768.0;
 	if (codec == &codec_pcmu)
 		return 32124 / 32768.0;
 	if (codec->bytes_per_s && codec != &codec_g722)
 		return 32767 / 32768.0;
-	/* what was clipped before it was coded comes out a little different */
+	/* coding changes the value of clipped samples a little */
 	return 32000 / 32768.0;
 }
 
@@ -38,7 +38,8 @@ static void decoder_drop(struct audio_leg *leg)
 
 static bool decoder_have(struct audio_leg *leg, const struct codec *codec)
 {
-	/* RFC 7160: between clock rates time stamps have no relation */
+	/* RFC 7160: timestamps before and after a change of clock rate are
+	 * unrelated */
 	bool goes_on = leg->has_next && leg->codec &&
 		       leg->codec->clock_hz == codec->clock_hz;
 
@@ -57,7 +58,7 @@ static bool decoder_have(struct audio_leg *leg, const struct codec *codec)
 	return true;
 }
 
-/* @return false: it is not the one that is heard */
+/* @return false: another source is heard */
 static bool source_heard(struct audio_leg *leg, const struct payload *head)
 {
 	if (leg->has_stream && head->ssrc == leg->ssrc) {
@@ -81,8 +82,9 @@ static bool source_heard(struct audio_leg *leg, const struct payload *head)
 	return true;
 }
 
-/* Is it behind because the source began anew, as the analysis has it
- * (docs/reference/measurement.md "Jumps")? Two in sequence say so. */
+/* Is the packet behind because the source restarted
+ * (docs/reference/measurement.md "Jumps")? Two consecutive packets confirm
+ * it. */
 static bool begins_anew(struct audio_leg *leg, const struct payload *head)
 {
 	uint16_t behind = (uint16_t)(leg->seq - head->seq);
@@ -102,7 +104,7 @@ static bool begins_anew(struct audio_leg *leg, const struct payload *head)
 	return false;
 }
 
-/* @param ret_lost  there is a gap before it
+/* @param ret_lost  a packet before it is missing
  * @return false: it is older than the newest one */
 static bool in_order(struct audio_leg *leg, const struct payload *head,
 		     bool *ret_lost)
@@ -140,8 +142,8 @@ void audio_leg_expect(struct audio_leg *leg, bool expected, int64_t mono_ns)
 	leg->heard_ns = mono_ns;
 }
 
-/* Time between this packet and the end of the last one: that of the stream, or
- * where its time stamps have no relation, that of the arrival. */
+/* Time between the end of the last packet and this one, from the timestamps; if
+ * these are unrelated, from the arrival times. */
 static double gap_ms(const struct audio_leg *leg, const struct payload *head)
 {
 	double arrived_ms = leg->has_end
@@ -155,8 +157,8 @@ static double gap_ms(const struct audio_leg *leg, const struct payload *head)
 	if (!leg->has_next)
 		return arrived_ms;
 	ms = 1000.0 * (int32_t)(head->ts - leg->next_ts) / leg->codec->clock_hz;
-	/* a jump of the time stamps, or, with a marker, a pause in which they
-	 * stood still; without it the network held the packets up */
+	/* a jump of the timestamps; or, with a marker, a pause in which they
+	 * stood still; without a marker the network delayed the packets */
 	if (fabs(ms) > TS_JUMP_MS && fabs(ms - arrived_ms) > TS_JUMP_MS)
 		return arrived_ms;
 	if (head->marker && arrived_ms - ms > TS_JUMP_MS)
@@ -164,7 +166,7 @@ static double gap_ms(const struct audio_leg *leg, const struct payload *head)
 	return ms > 0 ? ms : 0;
 }
 
-/* What this packet holds of the one before, if that was lost.
+/* Recover the lost packet before this one, if this one has a copy.
  * @return samples, at most half of the room */
 static size_t recover(struct audio_leg *leg, const struct payload *head,
 		      const uint8_t *data, int16_t *dst)

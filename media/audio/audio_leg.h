@@ -1,6 +1,6 @@
 /**
  * One direction of a decoded session: which source is heard, its decoder, and
- * what the audio was. Docs: docs/reference/audio.md
+ * measurements of the audio. Docs: docs/reference/audio.md
  * Thread: the audio thread; may allocate.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_LEG_H
@@ -14,15 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Samples of one packet. */
+/** Decoded samples of one packet. */
 struct audio_samples {
-	int64_t mono_ns; /* of the first one */
-	double gap_ms;   /* of time before them: lost, not sent. The stream's
-			  * own; where it begins anew that of arrival */
+	int64_t mono_ns; /* time of the first sample */
+	double gap_ms;   /* time before them without samples (lost or not sent),
+			  * from RTP timestamps; from arrival times if the
+			  * timestamps restart */
 	unsigned rate_hz;
 	size_t count;
 	int16_t pcm[CODEC_SAMPLES_MAX];
-	/* the same at AUDIO_REDUCED_HZ */
+	/* the same samples at AUDIO_REDUCED_HZ */
 	size_t reduced_count;
 	float reduced[AUDIO_REDUCED_MAX];
 };
@@ -35,20 +36,22 @@ struct audio_leg {
 	uint32_t ssrc;
 	uint16_t seq;
 	bool has_next;
-	uint32_t next_ts; /* of the packet after the last one */
+	uint32_t next_ts; /* timestamp expected next */
 	bool has_end;
-	int64_t end_ns; /* of the last decoded samples, by arrival */
-	bool has_jump;  /* a packet far behind */
+	int64_t end_ns; /* arrival time of the end of the last decoded
+			 * samples */
+	bool has_jump;  /* a packet far behind was received */
 	uint16_t jump_seq;
 	/* another source that may take over */
 	bool has_other;
 	uint32_t other_ssrc;
 	uint16_t other_seq;
 
-	bool expected;       /* by direction it has to carry audio */
-	int64_t expected_ns; /* since when; valid if expected */
-	double expected_ms;  /* of the times before */
-	int64_t heard_ns;    /* sound was last heard, or expected */
+	bool expected;       /* the direction has to carry audio */
+	int64_t expected_ns; /* since this time; valid if expected */
+	double expected_ms;  /* duration of earlier periods in which it was
+			      * expected */
+	int64_t heard_ns;    /* when sound was last heard, or first expected */
 	double silence_max_ms;
 	struct audio_meter meter;
 	struct audio_tones tones;
@@ -60,34 +63,37 @@ struct audio_leg {
 	double noise_dbov;
 };
 
-/** Whether the direction has to carry audio from now on. */
+/** Set whether the direction has to carry audio from now on. */
 void audio_leg_expect(struct audio_leg *leg, bool expected, int64_t mono_ns);
 
 /**
- * Decode a packet of the source that is heard: the first one, until another
- * sends two packets in sequence while it is still.
- * @param codec  NULL: the type has no decoder (comfort noise, events)
- * @return false: nothing was decoded (*ret untouched but for its arrays)
+ * Decode a packet of the source that is heard. This is the first source, until
+ * another one sends two consecutive packets while the first is silent.
+ * @param codec  NULL: the payload type has no decoder (comfort noise, events)
+ * @param data   head->bytes bytes
+ * @return false: nothing was decoded (of *ret only the arrays may be changed)
  */
 bool audio_leg_decode(struct audio_leg *leg, const struct codec *codec,
 		      const struct payload *head, const uint8_t *data,
 		      struct audio_samples *ret);
 
 /**
- * A packet of comfort noise: it counts, and is measured as silence.
- * @return its time behind the last audio, ms, as gap_ms; -1: nothing to hear
+ * Process a comfort noise packet: it is counted, and measured as silence.
+ * @return time between it and the last audio, ms, as gap_ms; -1: ignore it
  */
 double audio_leg_noise(struct audio_leg *leg, const struct payload *head,
 		       const uint8_t *data);
 
-/** What part of a packet's samples was; at most 20 ms of it. */
+/** Measurement of a part of a packet's samples, at most 20 ms. */
 struct audio_slice {
 	bool heard;
-	struct audio_tone tone; /* of a block that ended; ms 0: none */
+	struct audio_tone tone; /* tone of a block that ended here; ms 0:
+				 * none */
 };
 
-/** Measure samples.
- * @param slice  samples of `pcm` and of `reduced` that are about 20 ms */
+/** Measure about 20 ms of samples.
+ * @param pcm      count samples at the codec's rate
+ * @param reduced  the same part, reduced_count samples at AUDIO_REDUCED_HZ */
 void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,
 		       const float *reduced, size_t reduced_count,
 		       int64_t mono_ns, struct audio_slice *ret);
@@ -96,7 +102,7 @@ void audio_leg_measure(struct audio_leg *leg, const int16_t *pcm, size_t count,
 void audio_leg_second(struct audio_leg *leg, int64_t start_ns, int64_t end_ns,
 		      struct audio_second *ret);
 
-/** All of it, when it is over. */
+/** Get the totals of the direction at its end. */
 void audio_leg_total(struct audio_leg *leg, int64_t end_ns,
 		     struct audio_total *ret);
 

@@ -14,14 +14,14 @@
 #define FROM_HZ 400.0
 #define TO_HZ   3000.0
 #define FADE_S  0.005
-/* From this correlation on it is the chirp; the largest within so many samples
- * is its place. */
+/* Minimum correlation of a chirp. Its position is that of the largest
+ * correlation within AFTER samples. */
 #define SAME  0.6
 #define AFTER 160
-/* Silence: nothing is looked for. -60 dBov. */
+/* Below this power (-60 dBov) no chirp is searched. */
 #define POWER_MIN 1e-6
 
-/* A sample of the chirp, t seconds after its begin. */
+/* A sample of the chirp, t seconds after its beginning. */
 static double chirp(double t)
 {
 	double length = AUDIO_MARKER_MS / 1000.0;
@@ -45,15 +45,15 @@ struct audio_marker {
 	float chirp[CHIRP];
 	double chirp_energy;
 
-	/* the last samples, and when each was heard */
+	/* the last samples, with their times */
 	float held[2 * CHIRP];
 	int64_t times[2 * CHIRP];
 	size_t count;
-	double energy; /* of the last CHIRP */
-	/* the best place so far */
+	double energy; /* of the last CHIRP samples */
+	/* position of the largest correlation so far */
 	double best;
 	int64_t best_ns;
-	size_t since; /* samples */
+	size_t since; /* samples since then */
 };
 
 int audio_marker_new(struct audio_marker **ret)
@@ -76,7 +76,7 @@ struct audio_marker *audio_marker_free(struct audio_marker *m)
 	return NULL;
 }
 
-/* Room for one more. */
+/* Make room for one more sample. */
 static void held_shift(struct audio_marker *m)
 {
 	if (m->count < 2 * CHIRP)
@@ -84,7 +84,7 @@ static void held_shift(struct audio_marker *m)
 	memmove(m->held, m->held + CHIRP, CHIRP * sizeof(*m->held));
 	memmove(m->times, m->times + CHIRP, CHIRP * sizeof(*m->times));
 	m->count = CHIRP;
-	/* by sums from anew no rounding adds up */
+	/* sum up again, so that rounding errors do not accumulate */
 	m->energy = 0;
 	for (size_t i = 0; i < CHIRP; i++)
 		m->energy += (double)m->held[i] * m->held[i];
@@ -103,7 +103,7 @@ static void sample_keep(struct audio_marker *m, float x, int64_t wall_ns)
 	}
 }
 
-/* Of the last samples with the chirp, 0..1. */
+/* Correlation of the last samples with the chirp, 0..1. */
 static double likeness(const struct audio_marker *m)
 {
 	const float *from = m->held + m->count - CHIRP;
@@ -125,7 +125,7 @@ static double late_ms(int64_t wall_ns)
 	return (double)late_ns / (double)NS_PER_MS;
 }
 
-/* @return a marker ended with it */
+/* @return a marker ended with this sample */
 static bool sample_take(struct audio_marker *m, float x, int64_t wall_ns,
 			double *ret_ms)
 {
@@ -149,7 +149,7 @@ static bool sample_take(struct audio_marker *m, float x, int64_t wall_ns,
 bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
 		      int64_t wall_ns, double gap_ms, double *ret_ms)
 {
-	/* more would push out nothing but silence */
+	/* more would only push out silence */
 	const double room_ms = 1000.0 * (CHIRP + AFTER) / RATE_HZ;
 	int64_t gap = (int64_t)(fmin(gap_ms, room_ms) * RATE_HZ / 1000);
 	bool found = false;

@@ -1,8 +1,8 @@
 /**
- * Marker tones: what a session plays so that its audio tells the delay. A chirp
- * of 100 ms begins whenever the sender's clock, UTC, is a multiple of 2.4 s:
- * who hears one knows how late it is by a clock of its own. Docs: docs/reference/audio.md
- * Thread: one at a time a detector; the rest any. Pure.
+ * Marker tones: audio from which the receiver can compute the delay. A chirp of
+ * 100 ms begins whenever the sender's UTC clock is a multiple of 2.4 s. The
+ * receiver compares this with its own clock. Docs: docs/reference/audio.md
+ * Thread: one at a time per detector; other functions any. Pure.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_MARKER_H
 #define OFFHOOK_MEDIA_AUDIO_AUDIO_MARKER_H
@@ -19,7 +19,7 @@
 #define AUDIO_MARKER_COUNT \
 	(AUDIO_MARKER_RATE_HZ / 1000 * AUDIO_MARKER_PERIOD_MS)
 
-/** One period at AUDIO_MARKER_RATE_HZ, the chirp first.
+/** Write one period at AUDIO_MARKER_RATE_HZ, starting with the chirp.
  * @param dst  AUDIO_MARKER_COUNT samples */
 void audio_marker_write(int16_t *dst);
 
@@ -30,12 +30,12 @@ int audio_marker_new(struct audio_marker **ret);
 struct audio_marker *audio_marker_free(struct audio_marker *m);
 
 /**
- * Take samples of 8000 Hz in -1..1.
- * @param wall_ns  when the first was heard, UTC since 1970
+ * Process samples of 8000 Hz in -1..1.
+ * @param wall_ns  time of the first sample, UTC since 1970
  * @param count    at most 160, so that at most one marker ends
- * @param gap_ms   of time before them, >= 0: silence, so that a marker of which
- *                 a packet was lost is still where it was
- * @return true: one did; *ret_ms is how late it was, -1200..1200
+ * @param gap_ms   time before them without samples, >= 0. It counts as silence,
+ *                 so that a marker with a lost packet keeps its position
+ * @return true: a marker ended; *ret_ms is its delay, -1200..1200
  */
 bool audio_marker_add(struct audio_marker *m, const float *pcm, size_t count,
 		      int64_t wall_ns, double gap_ms, double *ret_ms);

@@ -11,20 +11,21 @@
 #include <string.h>
 
 #define WINDOW AUDIO_MATCH_WINDOW
-/* Samples either way in which a window is looked for behind the one before:
- * 20 ms. */
+/* A window is searched within this many samples of its expected position: 20
+ * ms. */
 #define NEAR 160
 
 /* ---- the prompt ---- */
 
 struct audio_reference {
-	size_t count; /* of the prompt */
-	size_t size;  /* of the transform: the prompt, and a window of it again
-		       */
-	float *pcm;   /* count + WINDOW: goes on at its beginning */
-	double *energy;           /* of the samples before each */
-	double complex *spectrum; /* NULL: not yet needed */
-	struct fft *fft;          /* goes with it */
+	size_t count;   /* samples of the prompt */
+	size_t size;    /* of the transform: the prompt, followed by its first
+		       * window */
+	float *pcm;     /* count + WINDOW: the prompt continues with its
+		       * beginning */
+	double *energy; /* of all samples before each */
+	double complex *spectrum; /* NULL: not needed yet */
+	struct fft *fft;          /* for the spectrum */
 };
 
 static size_t power_of_two(size_t least)
@@ -96,16 +97,16 @@ static bool spectrum_have(struct audio_reference *r)
 	return true;
 }
 
-/* ---- what is heard ---- */
+/* ---- received audio ---- */
 
 struct audio_match {
 	struct audio_reference *r; /* borrowed */
 	float window[WINDOW];
 	size_t used;
-	int64_t window_ns; /* its begin */
-	bool found;        /* the window before was the prompt */
-	size_t at;         /* place of the next one, if found */
-	bool seam;         /* the end of the prompt is behind it */
+	int64_t window_ns; /* time of its first sample */
+	bool found;        /* the previous window was the prompt */
+	size_t at;         /* expected position of the next one, if found */
+	bool seam;         /* the end of the prompt was passed */
 	double weight;
 	double weighted;
 	double same_ms;
@@ -135,20 +136,21 @@ struct place {
 	double correlation;
 };
 
-/* The phase of a line is nobody's concern: it may be turned over. */
+/* Try a position. The sign of the correlation is ignored: a line may invert the
+ * phase. */
 static void place_try(struct place *best, size_t at, double sum, double energy,
 		      double energy_there)
 {
 	double correlation = 0;
 
-	/* what is silent there resembles nothing */
+	/* silence in the prompt resembles nothing */
 	if (energy_there / WINDOW > 1e-9)
 		correlation = fabs(sum) / sqrt(energy * energy_there);
 	if (correlation > best->correlation)
 		*best = (struct place){at, correlation};
 }
 
-/* Around the place where the prompt should go on. */
+/* Search around the expected position. */
 static struct place search_near(const struct audio_match *m, double energy)
 {
 	const struct audio_reference *r = m->r;
@@ -166,7 +168,7 @@ static struct place search_near(const struct audio_match *m, double energy)
 	return best;
 }
 
-/* Everywhere. */
+/* Search in the whole prompt. */
 static struct place search_all(const struct audio_match *m, double energy)
 {
 	struct audio_reference *r = m->r;
@@ -185,7 +187,7 @@ static struct place search_all(const struct audio_match *m, double energy)
 		double re = creal(a) * creal(x[i]) + cimag(a) * cimag(x[i]);
 		double im = cimag(a) * creal(x[i]) - creal(a) * cimag(x[i]);
 
-		x[i] = re + im * I; /* a, and x turned over */
+		x[i] = re + im * I; /* a, and x inverted */
 	}
 	fft_run(r->fft, x, true);
 	for (size_t at = 0; at < r->count; at++)
@@ -208,21 +210,21 @@ static void place_take(struct audio_match *m, const struct place *p)
 	if (m->has_begin)
 		return;
 	m->has_begin = true;
-	/* a window across the seam has the beginning in it */
+	/* a window across the seam contains the prompt's beginning */
 	at = (int64_t)p->at;
 	if (p->at + WINDOW > m->r->count && m->r->count > WINDOW)
 		at -= (int64_t)m->r->count;
 	m->begin_ns = m->window_ns - at * NS_PER_S / AUDIO_REDUCED_HZ;
 }
 
-/* Nothing is heard where the prompt should go on. */
+/* A window is silent where the prompt should continue. */
 static void silence_take(struct audio_match *m)
 {
 	double energy = energy_at(m->r, m->at);
 
 	if (!m->found)
 		return;
-	/* it may have been over: nobody said that it is played again */
+	/* the prompt may be over: it need not be repeated */
 	if (m->seam || m->at + WINDOW > m->r->count) {
 		m->found = false;
 		return;
@@ -265,7 +267,7 @@ static double sample_take(struct audio_match *m, float x, int64_t mono_ns)
 	return m->used == WINDOW ? window_close(m) : -1;
 }
 
-/* A window begins with sound where the place is not known. */
+/* A window begins with sound while the position is unknown. */
 static bool is_lead(const struct audio_match *m, const float *pcm, size_t count)
 {
 	double energy = 0;
@@ -283,7 +285,7 @@ double audio_match_add(struct audio_match *m, const float *pcm, size_t count,
 	size_t gap = (size_t)(gap_ms * AUDIO_REDUCED_HZ / 1000);
 	double best = -1;
 
-	/* a long one is silence as good as any */
+	/* a longer gap has the same effect */
 	if (gap > 2 * WINDOW) {
 		gap = 2 * WINDOW;
 		m->found = false;

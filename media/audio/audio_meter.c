@@ -29,7 +29,7 @@ static void sums_frame(struct audio_sums *s, const struct audio_meter *m)
 	s->heard_samples += m->frame_samples;
 }
 
-/* @return it was heard */
+/* @return the frame was not silent */
 static bool frame_close(struct audio_meter *m)
 {
 	bool heard = audio_dbov(m->frame_energy, m->frame_samples) >=
@@ -55,7 +55,7 @@ static void clip_take(struct audio_meter *m, double magnitude)
 	m->clip_run++;
 	if (m->clip_run < AUDIO_CLIP_RUN)
 		return;
-	/* the whole run counts once it is one */
+	/* the whole run counts as soon as it is long enough */
 	more = m->clip_run == AUDIO_CLIP_RUN ? AUDIO_CLIP_RUN : 1;
 	m->second.clipped += more;
 	m->total.clipped += more;

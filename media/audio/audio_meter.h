@@ -1,9 +1,9 @@
 /**
  * Level, peak, clipping and silence of decoded audio. Pure.
  *
- * Levels are in dBov (RFC 6464): 0 is a square wave of full scale, a sine of
+ * Levels are in dBov (RFC 6464): 0 is a square wave of full scale; a sine of
  * full scale has -3.01. For G.711 dBm0 = dBov + 6.15 (A-law), + 6.18 (mu-law).
- * Silence is judged in frames of 20 ms. Docs: docs/reference/audio.md
+ * Silence is decided in frames of 20 ms. Docs: docs/reference/audio.md
  * Thread: one at a time (the audio thread).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_METER_H
@@ -16,14 +16,14 @@
 #include <stdint.h>
 
 #define AUDIO_FRAME_MS 20
-/* A frame below it is silent: about -44 dBm0, above line noise and the idle
- * channel of G.711, below speech. */
+/* A frame below this level is silent: about -44 dBm0, above line noise and the
+ * idle channel noise of G.711, below speech. */
 #define AUDIO_SILENCE_DBOV (-50.0)
 #define AUDIO_FLOOR_DBOV   (-96.0)
-/* Samples in a row at the end of the scale that are called clipped. */
+/* This many consecutive samples at full scale count as clipped. */
 #define AUDIO_CLIP_RUN 3
 
-/** Sums over any time. */
+/** Sums over a period. */
 struct audio_sums {
 	uint64_t samples;
 	double energy; /* of samples in -1..1 */
@@ -36,32 +36,33 @@ struct audio_sums {
 
 struct audio_meter {
 	double clip_at; /* 0..1 */
-	/* the frame that is open */
+	/* the open frame */
 	size_t frame_samples;
 	size_t frame_used;
 	double frame_energy;
-	/* run at the end of the scale */
+	/* consecutive samples at full scale */
 	unsigned clip_run;
 
 	struct audio_sums second;
 	struct audio_sums total;
 };
 
-/** Begin, or change the rate: an open frame is forgotten, sums stay.
+/** Initialise, or change the rate: the open frame is dropped, sums are kept.
  * @param rate_hz  >= 50
- * @param clip_at  magnitude from which a sample is at the end of the scale */
+ * @param clip_at  magnitude of full scale, 0..1 */
 void audio_meter_rate(struct audio_meter *m, unsigned rate_hz, double clip_at);
 
-/** Take samples. @return frames that ended here and were not silent */
+/** Process samples.
+ * @return number of frames that ended here and were not silent */
 size_t audio_meter_add(struct audio_meter *m, const int16_t *pcm, size_t count);
 
-/** Close a second: fills level, peak, clipping and heard_ms of *ret. */
+/** Close a second: sets level, peak, clipping and heard_ms in *ret. */
 void audio_meter_second(struct audio_meter *m, struct audio_second *ret);
 
-/** Fills the same of a total. */
+/** Set the same members of a total. */
 void audio_meter_total(const struct audio_meter *m, struct audio_total *ret);
 
-/** Mean power in dBov, at least AUDIO_FLOOR_DBOV. */
+/** @return mean power in dBov, at least AUDIO_FLOOR_DBOV */
 double audio_dbov(double energy, uint64_t samples);
 
 #endif

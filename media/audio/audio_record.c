@@ -23,7 +23,7 @@ void audio_recorder_start(struct audio_recorder *r, int64_t start_ns)
 	r->start_ns = start_ns;
 }
 
-/* libsndfile passes on what open() and write() say. */
+/* libsndfile keeps the errno of open() and write(). */
 static int file_error(void)
 {
 	return errno ? -errno : -EIO;
@@ -47,7 +47,7 @@ static void write_all(struct audio_recorder *r, const int16_t *pcm,
 	r->samples += count;
 }
 
-/* Silence, or noise. */
+/* Write silence or comfort noise. */
 static void write_fill(struct audio_recorder *r, double ms)
 {
 	uint64_t left = ms > 0 ? (uint64_t)(ms * r->rate_hz / 1000) : 0;
@@ -97,7 +97,8 @@ static bool opened(struct audio_recorder *r, unsigned rate_hz, int64_t mono_ns)
 	return true;
 }
 
-/* Another codec has another rate: between the two nearest samples. */
+/* Another codec with another rate: interpolate linearly between the two nearest
+ * samples. */
 static void write_resampled(struct audio_recorder *r, const int16_t *pcm,
 			    size_t count, unsigned rate_hz)
 {
@@ -147,7 +148,7 @@ bool audio_recorder_end(struct audio_recorder *r, struct audio_recorded *ret)
 	if (r->file && sf_close(r->file) != 0 && !r->err)
 		r->err = file_error();
 	if (r->err)
-		(void)unlink(r->path); /* a part of it tells nothing */
+		(void)unlink(r->path); /* an incomplete file is useless */
 	*ret = (struct audio_recorded){
 		.written = r->file && !r->err,
 		.cut = r->full || r->err,

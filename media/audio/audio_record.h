@@ -1,7 +1,7 @@
 /**
- * A direction of a call as a WAV file: mono, 16 bit, at the rate of its first
- * codec. The file is the line of time: what was not received is silence, or the
- * comfort noise that was asked for.
+ * Records a direction of a call to a WAV file: mono, 16 bit, at the rate of its
+ * first codec. The file has the duration of the call: what was not received is
+ * silence, or the comfort noise that was asked for.
  * Thread: the audio thread; writes files.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_RECORD_H
@@ -13,50 +13,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file has no more than this; what comes after is not recorded. */
+/* Maximum size of a file; later audio is not recorded. */
 #define AUDIO_RECORD_BYTES_MAX (48u << 20)
 
 struct audio_recorder {
-	char *path; /* NULL: none is going on */
+	char *path; /* NULL: not recording */
 	void *file; /* SNDFILE; NULL: nothing was written yet */
 	unsigned rate_hz;
 	bool has_start;
 	int64_t start_ns;
-	int err;   /* there is no file, or a write failed: -errno */
+	int err;   /* the file was not created, or a write failed: -errno */
 	bool full; /* AUDIO_RECORD_BYTES_MAX reached */
 	uint64_t samples;
-	double filled_ms; /* of the gap that is open, up to its last noise packet */
-	struct noise_synth noise; /* until audio goes on */
+	double filled_ms; /* part of the open gap that was filled, up to the
+			   * last noise packet */
+	struct noise_synth noise; /* played until audio continues */
 };
 
-/** Begin; the file is made with the first samples. @param path  taken over */
+/** Start recording. The file is created with the first samples.
+ * @param path  allocated; ownership moves here */
 void audio_recorder_begin(struct audio_recorder *r, char *path);
 
-/** When the recording's time begins; later calls change nothing. */
+/** Set the start time of the recording; later calls have no effect. */
 void audio_recorder_start(struct audio_recorder *r, int64_t start_ns);
 
-/** Samples of a packet that came at mono_ns, gap_ms of the stream's time after
- * those before. */
+/** Write the samples of a packet.
+ * @param mono_ns  arrival of the packet
+ * @param gap_ms   time in the stream since the previous samples */
 void audio_recorder_write(struct audio_recorder *r, const int16_t *pcm,
 			  size_t count, unsigned rate_hz, int64_t mono_ns,
 			  double gap_ms);
 
-/** A packet of comfort noise (RFC 3389), gap_ms of the stream's time after the
- * last samples: it is heard until there are more. Before the first samples it is
- * not. */
+/** Process a comfort noise packet (RFC 3389): fill with noise until there are
+ * samples again. It has no effect before the first samples.
+ * @param gap_ms  time in the stream since the last samples */
 void audio_recorder_noise(struct audio_recorder *r, const uint8_t *payload,
 			  size_t bytes, double gap_ms);
 
-/** How it went. */
+/** Result of a recording. */
 struct audio_recorded {
-	bool written; /* a whole file is there */
-	bool cut;     /* it has less than it should */
-	int err;      /* why it is not there: -errno; 0: it is, or none began */
+	bool written; /* the file is complete */
+	bool cut;     /* it is shorter than it should be */
+	int err;      /* why there is no file: -errno; 0: there is one, or none
+		       * was started */
 	double ms;
 };
 
-/** Close the file; if it is not whole it is deleted.
- * @return false: none was going on (*ret untouched) */
+/** Close the file; an incomplete one is deleted.
+ * @return false: not recording (*ret untouched) */
 bool audio_recorder_end(struct audio_recorder *r, struct audio_recorded *ret);
 
 #endif

@@ -9,22 +9,22 @@
 #define RATE_MAX 48000
 /* Zero crossings of the sinc on each side. */
 #define CROSSINGS 24
-/* Of half the lower rate: 3.6 kHz. */
+/* Cut-off, as a part of half the lower rate: 3.6 kHz. */
 #define PASS 0.9
-/* On each side at RATE_MAX. */
+/* Taps on each side at RATE_MAX. */
 #define HALF_MAX (CROSSINGS * RATE_MAX / AUDIO_REDUCED_HZ)
 
 struct audio_reduce {
 	/* constant */
-	unsigned step;   /* input samples a step of the output are */
+	unsigned step;   /* input samples per step of the output: */
 	unsigned phases; /* step / phases */
-	size_t half;     /* taps on each side; 0: nothing to do */
-	float *table;    /* 2 * half + 1 for each phase */
+	size_t half;     /* taps on each side; 0: no resampling */
+	float *table;    /* 2 * half + 1 taps for each phase */
 
 	float held[CODEC_SAMPLES_MAX + 2 * HALF_MAX + 1];
 	size_t held_count;
-	size_t at;      /* place of the next output: index in held */
-	unsigned phase; /* and part of a sample */
+	size_t at;      /* position of the next output: index in held */
+	unsigned phase; /* and fraction of a sample */
 };
 
 static unsigned divisor(unsigned a, unsigned b)
@@ -38,7 +38,7 @@ static unsigned divisor(unsigned a, unsigned b)
 	return a;
 }
 
-/* A sample of the low-pass, x input samples from its middle. */
+/* Value of the low-pass, x input samples from its middle. */
 static double tap(double x, double ratio, double half)
 {
 	double cut = PASS / ratio;
@@ -72,7 +72,7 @@ static int table_make(struct audio_reduce *r, unsigned rate_hz)
 					    ratio, (double)r->half) /
 					sum);
 	}
-	/* as if silence had been before */
+	/* as if there had been silence before */
 	r->held_count = r->half;
 	r->at = r->half;
 	return 0;
@@ -121,7 +121,7 @@ static float filtered(const struct audio_reduce *r)
 	return sum;
 }
 
-/* What no output needs any more goes. */
+/* Drop samples that no further output needs. */
 static void held_drop(struct audio_reduce *r)
 {
 	size_t drop = r->at - r->half;

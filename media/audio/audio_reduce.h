@@ -1,7 +1,8 @@
 /**
- * Decoded audio of any codec's rate as 8000 Hz, packet by packet: a
- * windowed-sinc low-pass at the rational places. Level, phase and time of the
- * voice band stay, but for AUDIO_REDUCE_DELAY_NS. Docs: docs/reference/audio.md
+ * Resamples decoded audio of any rate to 8000 Hz, packet by packet: a
+ * windowed-sinc low-pass evaluated at the rational output positions. Level and
+ * phase of the voice band are kept; it is delayed by AUDIO_REDUCE_DELAY_NS.
+ * Docs: docs/reference/audio.md
  * Thread: one at a time (the audio thread; new and free allocate).
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_REDUCE_H
@@ -13,19 +14,21 @@
 #include <stdint.h>
 
 #define AUDIO_REDUCED_HZ 8000
-/* A packet's samples come out this much later, in time of the audio. */
+/* Delay of the output relative to the input. */
 #define AUDIO_REDUCE_DELAY_NS INT64_C(3000000)
-/* Most samples out of one packet: 120 ms, and what was held back. */
+/* Maximum output of one packet: 120 ms, and samples held back before. */
 #define AUDIO_REDUCED_MAX (AUDIO_REDUCED_HZ * 120 / 1000 + 32)
 
 struct audio_reduce;
 
-/** @param rate_hz  8000..48000 @return 0; -EINVAL; -ENOMEM */
+/** @param rate_hz  of the input, 8000..48000
+ * @return 0; -EINVAL; -ENOMEM */
 int audio_reduce_new(struct audio_reduce **ret, unsigned rate_hz);
 struct audio_reduce *audio_reduce_free(struct audio_reduce *r);
 
 /**
- * @param dst    AUDIO_REDUCED_MAX samples in -1..1
+ * Resample the samples of a packet.
+ * @param dst    room for AUDIO_REDUCED_MAX samples, written in -1..1
  * @param count  at most CODEC_SAMPLES_MAX
  * @return samples written
  */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples are measured in parts of this length. */
+/* Length of the parts in which samples are measured. */
 #define SLICE_MS 20
-/* A second is closed this long after its end: what RX and TX still hold is
- * in. */
+/* A second is closed this long after its end, to include what RX and TX still
+ * hold. */
 #define SECOND_GRACE_NS (100 * NS_PER_MS)
 
 static void second_publish(struct audio_session *a, bool sent,
@@ -36,7 +36,8 @@ static void one_way_end(struct audio_session *a, int64_t end_ns)
 		a->one_way_ms = ms;
 }
 
-/* Sound leaves and none comes: only whole seconds say so, a pause does not. */
+/* Sound is sent and none is received: only whole seconds count, a pause does
+ * not. */
 static void one_way_take(struct audio_session *a, const struct audio_second *in,
 			 const struct audio_second *out)
 {
@@ -66,7 +67,7 @@ static void second_close(struct audio_session *a, int64_t end_ns)
 	a->second_ns = end_ns;
 }
 
-/* ---- what is heard ---- */
+/* ---- received audio ---- */
 
 static void digits_publish(struct audio_session *a, const struct dtmf_heard *h)
 {
@@ -92,7 +93,7 @@ void audio_session_listen(struct audio_session *a,
 	a->listen_ns = c->head.mono_ns;
 }
 
-/* @param correlation  of a window that ended with it; -1: none did */
+/* @param correlation  of a window that ended here; -1: none ended */
 static void listen_check(struct audio_session *a,
 			 const struct audio_slice *slice, double correlation,
 			 int64_t mono_ns)
@@ -118,7 +119,7 @@ static void listen_check(struct audio_session *a,
 		return;
 	}
 	if (record_ring_push(a->p.records, &record))
-		a->listen.id = 0; /* else with the next sound */
+		a->listen.id = 0; /* otherwise wait for the next sound */
 }
 
 static void marker_take(struct audio_session *a, const float *reduced,
@@ -253,13 +254,13 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 		slices_measure(a, scratch, sent);
 }
 
-/* ---- its life ---- */
+/* ---- start and end ---- */
 
 static void codecs_know(struct audio_session *a, const struct audio_command *c)
 {
 	memset(a->codecs, 0, sizeof(a->codecs));
 	a->noise_pt = PACKET_PT_MASK + 1;
-	/* keys that only a tapped program has: nothing can be heard */
+	/* only the tapped program has the keys: nothing can be decoded */
 	if (a->p.tapped && c->encrypted)
 		return;
 	for (size_t i = 0; i < c->map->count; i++) {
@@ -274,7 +275,7 @@ static void codecs_know(struct audio_session *a, const struct audio_command *c)
 	a->codec_sent = c->codec;
 }
 
-/* What came before the start belongs to it, as for the analysis. */
+/* Process the packets that arrived before the start, as the analysis does. */
 static void early_take(struct audio_session *a, struct audio_samples *scratch)
 {
 	struct audio_early_item *item;

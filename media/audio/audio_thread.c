@@ -1,4 +1,5 @@
-/* The audio thread: payloads out of the rings, into sessions, figures out. */
+/* The audio thread: takes payloads from the rings, gives them to the sessions,
+ * and publishes results. */
 #include "media/audio/audio_thread.h"
 
 #include "base/clock.h"
@@ -11,9 +12,9 @@
 
 #define TICK_MS 20
 
-/* Bytes of the payload rings: how long the thread may be held up before
- * something is lost (and counted). 64 KiB for each session are 6 s of G.711 at
- * 20 ms and 0.7 s of L16 at 44100 Hz. */
+/* Size of the payload rings: how long the thread may be delayed before a
+ * payload is lost (and counted). 64 KiB per session are 6 s of G.711 at 20 ms,
+ * or 0.7 s of L16 at 44100 Hz. */
 #define RING_BYTES_SESSION 65536
 #define RING_BYTES_MIN     (1u << 24)
 #define RING_BYTES_MAX     (1u << 26)
@@ -23,13 +24,13 @@ struct audio {
 	/* written by RX and by TX; NULL until a session wants audio */
 	struct payload_ring *payloads[2];
 	struct audio_session **slots; /* NULL: none */
-	struct audio_session **list;  /* the same ones, in a row */
+	struct audio_session **list;  /* the same sessions, without gaps */
 	uint32_t count;
 	uint8_t data[PAYLOAD_BYTES_MAX];
 	struct audio_samples samples;
 };
 
-/* ---- handing over ---- */
+/* ---- payload rings ---- */
 
 int audio_rings_open(struct audio *au)
 {
@@ -80,7 +81,7 @@ static void commands_take(struct audio *au)
 		command_take(au, c);
 }
 
-/* The ring whose oldest payload is older. @return -1: both are empty */
+/* @return index of the ring with the older payload; -1: both are empty */
 static int older(const struct audio *au)
 {
 	struct payload heads[2];
@@ -100,7 +101,7 @@ static void payloads_take(struct audio *au)
 	int from;
 
 	if (au->count == 0)
-		return; /* the rings may not be there yet */
+		return; /* the rings may not exist yet */
 	while ((from = older(au)) >= 0) {
 		struct audio_session *a;
 
@@ -111,11 +112,11 @@ static void payloads_take(struct audio *au)
 	}
 }
 
-/* RX and TX are through with it: nothing more comes into the rings. */
+/* @return RX and TX have finished with the session: nothing more is pushed */
 static bool is_over(struct audio_session *a)
 {
-	/* acquire: pairs with the release in session_stop() of RX and TX; what
-	 * they pushed before */
+	/* acquire: pairs with the release in session_stop() of RX and TX, which
+	 * publishes what they pushed before */
 	return a->stop_ns &&
 	       atomic_load_explicit(&a->p.end->rx_done, memory_order_acquire) &&
 	       atomic_load_explicit(&a->p.end->tx_done, memory_order_acquire);
@@ -128,7 +129,7 @@ static void session_remove(struct audio *au, uint32_t at)
 	au->slots[a->p.slot] = NULL;
 	au->list[at] = au->list[--au->count];
 	/* release: pairs with the acquire in stopping_check(); the session is
-	 * not touched after, and its records are in the ring */
+	 * not touched afterwards, and its records are in the ring */
 	atomic_store_explicit(&a->p.end->audio_done, true,
 			      memory_order_release);
 }
@@ -139,7 +140,7 @@ static void tick(struct audio *au)
 	int64_t now_ns = clock_mono_ns();
 
 	commands_take(au);
-	/* marked before the rings are emptied: what they hold is all */
+	/* check before the rings are emptied: they then contain everything */
 	for (uint32_t i = 0; i < au->count; i++)
 		au->list[i]->over = is_over(au->list[i]);
 	payloads_take(au);

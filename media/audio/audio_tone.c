@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* Part of the power that is the tone's. */
+/* Minimum part of the power that a tone has. */
 #define TONE_SHARE 0.8
-/* Parts of a block whose phases are compared, from the shortest on: the
- * shortest tells frequencies within 40 Hz of the guess apart. */
+/* Parts of a block whose phases are compared, shortest first: the shortest
+ * resolves an error of the guess of up to 40 Hz. */
 #define STEPS     3
 #define SAME_PART 0.015
 #define SAME_HZ   4.0
@@ -22,7 +22,7 @@ bool audio_tone_same(double a_hz, double b_hz)
 	return off_hz <= SAME_HZ || off_hz <= SAME_PART * b_hz;
 }
 
-/* Sum of pcm * exp(-i w n), n from `from` on. */
+/* Sum of pcm * exp(-i w n), with n starting at `from`. */
 static double complex turned(const float *pcm, size_t from, size_t count,
 			     double w)
 {
@@ -37,8 +37,8 @@ static double complex turned(const float *pcm, size_t from, size_t count,
 	return sum;
 }
 
-/* Pisarenko's: by the correlations at one and two samples, which white noise
- * does not change. */
+/* Pisarenko's method: uses the correlations at lags one and two, which white
+ * noise does not change. */
 static double frequency_guess(const float *pcm, size_t count)
 {
 	double one = 0;
@@ -55,7 +55,8 @@ static double frequency_guess(const float *pcm, size_t count)
 	return acos(c > 1 ? 1 : c < -1 ? -1 : c);
 }
 
-/* The phase gains the error times the distance of the two halves. */
+/* The phase difference of the halves is the frequency error times their
+ * distance. */
 static double frequency_refine(const float *pcm, size_t count, double w)
 {
 	double complex a = turned(pcm, 0, count / 2, w);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES 16384 /* the largest packet fits */
+#define BLOCK_BYTES 16384 /* larger than any packet */
 
 struct clip_block {
 	struct clip_block *next;
@@ -38,7 +38,7 @@ int clip_begin_frames(struct clip *ret, size_t count, size_t first)
 	return 0;
 }
 
-/* relaxed: by the thread that wrote it */
+/* relaxed: called by the thread that writes it */
 static size_t made(const struct clip *clip)
 {
 	return atomic_load_explicit(&clip->ready, memory_order_relaxed);
@@ -69,7 +69,8 @@ void clip_add_bytes(struct clip *clip, const uint8_t *data, size_t bytes)
 	publish(clip, bytes);
 }
 
-/* @return NULL: no memory */
+/* Find or allocate a block with room.
+ * @return NULL: no memory */
 static struct clip_block *block_with(struct clip *clip, size_t bytes)
 {
 	struct clip_block *b = clip->blocks;

@@ -1,4 +1,4 @@
-/* PCMU and PCMA: RFC 3551 4.5.14 */
+/* PCMU and PCMA: RFC 3551 section 4.5.14 */
 #include "media/audio/codec.h"
 #include "media/audio/g711.h"
 

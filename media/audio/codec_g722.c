@@ -1,5 +1,5 @@
-/* G.722 at 64 kbit/s: RFC 3551 4.5.2 (the RTP clock is 8000 by a historical
- * mistake, the audio has 16000) */
+/* G.722 at 64 kbit/s: RFC 3551 section 4.5.2 (its RTP clock rate is 8000 by a
+ * historical mistake; the audio has 16000 Hz) */
 #include "media/audio/codec.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
 	(void)codec;
 	if (pairs > 0)
 		bytes = g722_encode(encoder, dst, pcm, 2 * pairs);
-	if (count % 2) /* half a code: the last sample twice */
+	if (count % 2) /* one sample is left: encode it twice */
 		bytes += g722_encode(encoder, dst + bytes, last, 2);
 	return bytes;
 }

@@ -1,4 +1,4 @@
-/* GSM 06.10 full rate: RFC 3551 4.5.8, 33 bytes for 20 ms */
+/* GSM 06.10 full rate: RFC 3551 section 4.5.8, 33 bytes for 20 ms */
 #include "media/audio/codec.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
 
 	(void)codec;
 	for (size_t at = 0; at < count; at += FRAME_SAMPLES) {
-		gsm_signal frame[FRAME_SAMPLES] = {0}; /* the last: silence */
+		gsm_signal frame[FRAME_SAMPLES] = {0}; /* the last frame is
+							* padded with silence */
 		size_t left = count - at;
 		size_t n = left < FRAME_SAMPLES ? left : FRAME_SAMPLES;
 
@@ -67,7 +68,8 @@ static int decode(const struct codec *codec, void *decoder, int16_t *dst,
 
 		memcpy(frame, payload, FRAME_BYTES);
 		if (gsm_decode(decoder, frame, dst + done))
-			return -EBADMSG; /* not the magic of 4.5.8.1 */
+			return -EBADMSG; /* no GSM signature (section
+					  * 4.5.8.1) */
 		done += FRAME_SAMPLES;
 		payload += FRAME_BYTES;
 		bytes -= FRAME_BYTES;

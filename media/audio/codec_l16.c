@@ -1,4 +1,4 @@
-/* L16, linear in network byte order: RFC 3551 4.5.11 */
+/* L16, linear in network byte order: RFC 3551 section 4.5.11 */
 #include "media/audio/codec.h"
 
 static int encode(const struct codec *codec, void *encoder, uint8_t *dst,
@@ -64,7 +64,7 @@ const struct codec codec_l16_44100 = {
 	.clock_hz = 44100,
 	.sample_hz = 44100,
 	.bytes_per_s = 88200,
-	.ptime_step_ms = 10, /* 44.1 samples a millisecond */
+	.ptime_step_ms = 10, /* whole samples at 44.1 per ms */
 	.block_samples = 1,
 	.encode = encode,
 	.decode = decode,

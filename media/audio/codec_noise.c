@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Mean power of a packet; 0 dBov is that of full scale (RFC 3389 3.1). */
+/* Mean power of a packet; 0 dBov is full scale (RFC 3389 section 3.1). */
 static double power_dbov(const int16_t *pcm, size_t count)
 {
 	double sum = 0;
@@ -29,7 +29,7 @@ void codec_noise_begin(struct codec_noise *n)
 	*n = (struct codec_noise){.silent_ms = CODEC_NOISE_HANGOVER_MS};
 }
 
-/* The noise packet of silence. @return false: nothing is sent */
+/* @return a noise packet is due in silence; false: send nothing */
 static bool noise_due(struct codec_noise *n, uint16_t ptime_ms)
 {
 	bool first = n->silent_ms - ptime_ms <= CODEC_NOISE_HANGOVER_MS;

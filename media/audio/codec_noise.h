@@ -1,6 +1,6 @@
 /**
- * Comfort noise (RFC 3389): silent packets become noise packets and places where
- * nothing is sent. Docs: docs/internals/media.md "Silence"
+ * Comfort noise (RFC 3389): replaces silent packets by noise packets, or by
+ * nothing. Docs: docs/internals/media.md "Silence"
  * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_CODEC_NOISE_H
@@ -10,41 +10,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A packet is silent below this mean power, as for what is heard. */
+/* A packet with less mean power is silent; same threshold as for received
+ * audio. */
 #define CODEC_NOISE_DBOV (-50.0)
-/* After sound, silent packets are still sent as audio for so long. */
+/* After sound, silent packets are still sent as audio for this time. */
 #define CODEC_NOISE_HANGOVER_MS 60
-/* In silence a noise packet is sent each of these. */
+/* Interval of noise packets in silence. */
 #define CODEC_NOISE_UPDATE_MS 400
-/* RFC 3389 section 3.1: the level, in -dBov */
+/* RFC 3389 section 3.1: noise level, in -dBov */
 #define CODEC_NOISE_LEVEL_MAX 127
 
-/** What is sent of a packet. */
+/** What is sent instead of a packet. */
 enum codec_noise_kind {
-	CODEC_NOISE_SOUND,   /* the audio */
-	CODEC_NOISE_LEVEL,   /* a noise packet: one byte */
+	CODEC_NOISE_SOUND,   /* the audio itself */
+	CODEC_NOISE_LEVEL,   /* a noise packet of one byte */
 	CODEC_NOISE_NOTHING, /* nothing */
 };
 
-/** Over the packets of a clip. */
+/** State from packet to packet of a clip. */
 struct codec_noise {
 	uint32_t silent_ms; /* so far */
 	uint32_t noise_ms;  /* since the last noise packet */
 };
 
-/** Begin: a clip that is silent all along begins in silence. */
+/** Begin: a clip that is completely silent begins in silence. */
 void codec_noise_begin(struct codec_noise *n);
 
 /**
- * Judge the next packet.
+ * Decide about the next packet.
  * @param pcm        its samples, count > 0
- * @param ret_level  of a noise packet, the byte of it
+ * @param ret_level  content of a noise packet
  */
 enum codec_noise_kind codec_noise_next(struct codec_noise *n,
 				       const int16_t *pcm, size_t count,
 				       uint16_t ptime_ms, uint8_t *ret_level);
 
-/** The level that a noise packet says, dBov. @return false: it is empty */
+/** Get the noise level of a noise packet, dBov.
+ * @return false: it is empty */
 bool codec_noise_level(const uint8_t *payload, size_t bytes, double *ret_dbov);
 
 #endif

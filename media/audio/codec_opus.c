@@ -1,5 +1,5 @@
-/* Opus: RFC 6716, RTP payload RFC 7587 (the clock is always 48000, the rtpmap
- * always says two channels) */
+/* Opus: RFC 6716, RTP payload format RFC 7587 (the clock rate is always 48000,
+ * the rtpmap always has two channels) */
 #include "media/audio/codec.h"
 
 #include <errno.h>
@@ -11,26 +11,27 @@
 #define RATE_HZ       48000
 #define PART_MS       10
 #define PARTS_MAX     12   /* 120 ms */
-#define PART_MAX      1275 /* RFC 6716 3.4: bytes of one Opus frame */
-#define DTX_BYTES_MAX 2    /* RFC 7587 3.1.3: no need to send it */
-#define FEC_LOSS_PCT  10   /* what the redundancy is made for */
+#define PART_MAX      1275 /* RFC 6716 section 3.4: bytes of one Opus frame */
+#define DTX_BYTES_MAX 2    /* RFC 7587 section 3.1.3: need not be sent */
+#define FEC_LOSS_PCT  10   /* loss for which the redundancy is designed */
 #define COMPLEXITY    5
-#define FRAMES_MAX    48   /* RFC 6716 3.2.5: in a packet */
+#define FRAMES_MAX    48   /* RFC 6716 section 3.2.5: in a packet */
 #define TOC_CELT_ONLY 0x80 /* table 2: configurations 16..31 */
 
 struct encoder {
 	OpusEncoder *opus;
-	OpusRepacketizer *joiner; /* NULL: one call a packet */
+	OpusRepacketizer *joiner; /* NULL: one call per packet */
 	uint16_t ptime_ms;
 	bool dtx;
 	int channels;
-	int16_t both[2 * CODEC_SAMPLES_MAX]; /* of stereo */
+	int16_t both[2 * CODEC_SAMPLES_MAX]; /* samples of both channels, for
+					      * stereo */
 	uint8_t part[PARTS_MAX][PART_MAX + 2];
 };
 
 static opus_int32 bandwidth(uint32_t playback_hz)
 {
-	/* RFC 7587 6.1, table 1 of RFC 6716 */
+	/* RFC 7587 section 6.1, RFC 6716 table 1 */
 	if (playback_hz == 0 || playback_hz > 24000)
 		return OPUS_BANDWIDTH_FULLBAND;
 	if (playback_hz > 16000)
@@ -69,7 +70,7 @@ static int encoder_new(void **ret, uint16_t ptime_ms,
 		return -ENOMEM;
 	e->ptime_ms = ptime_ms;
 	e->dtx = s->dtx;
-	/* parts can be joined if all are of one mode and bandwidth */
+	/* parts can be joined only if all have the same mode and bandwidth */
 	e->channels = s->stereo ? 2 : 1;
 	e->opus = opus_encoder_create(
 		RATE_HZ, e->channels,
@@ -102,7 +103,7 @@ static int encoder_new(void **ret, uint16_t ptime_ms,
 	return 0;
 }
 
-/* As many channels as the encoder has. */
+/* Duplicate the samples if the encoder has two channels. */
 static const int16_t *channels_fill(struct encoder *e, const int16_t *pcm,
 				    int samples)
 {
@@ -178,8 +179,9 @@ static int decode(const struct codec *codec, void *decoder, int16_t *dst,
 	return count < 0 ? -EBADMSG : count;
 }
 
-/* Whether there is a copy of the frame before (LBRR, RFC 6716 4.2.4): a flag
- * behind those of voice activity, one for each 20 ms, of the first frame. */
+/* @return the payload has a copy of the previous frame (LBRR, RFC 6716 section
+ *         4.2.4): a flag after the voice activity flags of the first frame,
+ *         which has one for each 20 ms */
 static bool has_copy(const uint8_t *payload, size_t bytes)
 {
 	const unsigned char *frames[FRAMES_MAX];

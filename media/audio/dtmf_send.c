@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define VOLUME    8 /* -dBm0: the two tones of dtmf_tones_read() together */
-#define END_TIMES 3 /* RFC 4733 2.5.1.4 */
+#define END_TIMES 3 /* RFC 4733 section 2.5.1.4 */
 
 int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 		    uint32_t clock_hz)
@@ -15,7 +15,7 @@ int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 
 	if (d->order.digits[0])
 		return -EBUSY;
-	/* the gap after the order before counts */
+	/* keep the gap after the previous order */
 	*d = (struct dtmf_send){
 		.order = *order,
 		.clock_hz = clock_hz,

@@ -1,6 +1,7 @@
 /**
- * DTMF digits as tones in the audio: sent ones packet by packet, and heard ones
- * by spandsp's receiver (ITU-T Q.24). Docs: docs/internals/media.md "DTMF"
+ * DTMF digits as tones in the audio: encoded for sending, and detected in
+ * received audio by spandsp's receiver (ITU-T Q.24).
+ * Docs: docs/internals/media.md "DTMF"
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_DTMF_TONES_H
 #define OFFHOOK_MEDIA_AUDIO_DTMF_TONES_H
@@ -14,7 +15,7 @@
 
 /* ---- sending ---- */
 
-/** An order of digits as packets; constant once it is whole. */
+/** Encoded order of digits; constant once it is complete. */
 struct dtmf_clip {
 	struct dtmf_order order;
 	struct clip clip;
@@ -23,16 +24,17 @@ struct dtmf_clip {
 };
 
 /**
- * Begin to encode an order; prompt_encoder_step() does it.
- * Thread: any; allocates.
- * @param ret  the caller's, with its clip; stays where it is until that is whole
+ * Begin to encode an order; prompt_encoder_step() continues. Thread: any;
+ * allocates.
+ * @param ret  owned by the caller, with its clip; must not be moved before it
+ *             is complete
  * @return 0; -ENOMEM; -EINVAL
  */
 int dtmf_clip_begin(struct dtmf_clip *ret, struct prompt_encoder **ret_encoder,
 		    const struct dtmf_order *order,
 		    const struct prompt_want *want);
 
-/** What was sent with a packet. */
+/** What ended with a packet. */
 struct dtmf_clip_step {
 	bool finished; /* a digit */
 	char digit;
@@ -40,17 +42,17 @@ struct dtmf_clip_step {
 };
 
 /**
- * A packet of the order has left: at most one digit is over with it, the last
+ * Find out what ended with a packet of the order: at most one digit, the last
  * one with the last packet.
  * @param packet  from 0
- * @param digit   in/out: digits that are over
+ * @param digit   in/out: number of digits that have ended
  */
 void dtmf_clip_step(const struct dtmf_clip *c, size_t packet, size_t *digit,
 		    struct dtmf_clip_step *ret);
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
-/* Beginning and end are known to a block of the receiver. */
+/* Beginning and end are accurate to one block of the receiver. */
 #define DTMF_TONES_BLOCK_MS 12.75
 
 struct dtmf_tones;
@@ -60,14 +62,14 @@ int dtmf_tones_new(struct dtmf_tones **ret);
 struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t);
 
 /**
- * Take samples of 8000 Hz in -1..1.
- * @param mono_ns  when the first one was heard
- * @param count    at most 160, so that *ret holds all
+ * Process samples of 8000 Hz in -1..1.
+ * @param mono_ns  time of the first sample
+ * @param count    at most 160, so that *ret has room
  */
 void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
 		    int64_t mono_ns, struct dtmf_heard *ret);
 
-/** The audio stops here. */
+/** The audio ends here. */
 void dtmf_tones_end(struct dtmf_tones *t, struct dtmf_heard *ret);
 
 #endif

@@ -13,7 +13,7 @@ struct pair {
 
 struct fft {
 	size_t count;
-	/* of each step in a row, as they are used: 1 + 2 + 4 + ... */
+	/* of all steps, in order of use: 1 + 2 + 4 + ... */
 	struct pair *factors;
 };
 
@@ -72,7 +72,8 @@ static void bits_reverse(struct pair *x, size_t count)
 	}
 }
 
-/* By parts: C's product of complex numbers looks for infinities. */
+/* Real and imaginary parts separately: C's complex product checks for
+ * infinities. */
 static void butterflies(struct pair *even, struct pair *odd,
 			const struct pair *factors, size_t half, double sign)
 {
@@ -90,7 +91,7 @@ static void butterflies(struct pair *even, struct pair *odd,
 
 void fft_run(const struct fft *f, double complex *x, bool inverse)
 {
-	/* C11 6.2.5: a complex number is an array of its two parts */
+	/* C11 section 6.2.5: a complex number is an array of its two parts */
 	struct pair *p = (struct pair *)(void *)x;
 	const struct pair *factors = f->factors;
 

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fft; /* the factors of a size; constant once made */
+struct fft; /* the factors for a size; constant once created */
 
 /** @param count  a power of two, >= 1 @return 0; -EINVAL; -ENOMEM */
 int fft_new(struct fft **ret, size_t count);
 struct fft *fft_free(struct fft *f);
 
-/** Transform in place, without a factor either way: forth and back again is
- * count times as much. */
+/** Transform in place, without scaling: a transform and its inverse multiply by
+ * count. */
 void fft_run(const struct fft *f, double complex *x, bool inverse);
 
 #endif

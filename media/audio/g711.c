@@ -12,7 +12,7 @@
 
 uint8_t g711_pcmu_encode(int16_t sample)
 {
-	/* one's complement: -1 lies in the first negative interval */
+	/* one's complement: -1 belongs to the first negative interval */
 	int magnitude = ((sample < 0 ? ~sample : sample) >> 2) + MU_BIAS;
 	int segment = 1;
 	int code;

@@ -1,6 +1,5 @@
 /**
- * G.711 (ITU-T G.711, 11/1988): the two laws as pure functions and over
- * buffers.
+ * G.711 (ITU-T G.711, 11/1988): both laws, as pure functions and for blocks.
  * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_G711_H
@@ -15,16 +14,16 @@ enum g711_law {
 	G711_LAW_COUNT,
 };
 
-/** One 16-bit sample (the 14 upper bits count) to mu-law. */
+/** Encode a 16-bit sample, of which the upper 14 bits are used, to mu-law. */
 uint8_t g711_pcmu_encode(int16_t sample);
 
-/** One mu-law code to a 16-bit sample, -32124..32124. */
+/** Decode a mu-law code to a 16-bit sample, -32124..32124. */
 int16_t g711_pcmu_decode(uint8_t code);
 
-/** One 16-bit sample (the 13 upper bits count) to A-law. */
+/** Encode a 16-bit sample, of which the upper 13 bits are used, to A-law. */
 uint8_t g711_pcma_encode(int16_t sample);
 
-/** One A-law code to a 16-bit sample, -32256..32256. */
+/** Decode an A-law code to a 16-bit sample, -32256..32256. */
 int16_t g711_pcma_decode(uint8_t code);
 
 /**

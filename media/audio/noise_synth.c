@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The quantised coefficient (section 3.2) in -1..1, exclusive. */
+/* The quantised coefficient (RFC 3389 section 3.2), -1..1, exclusive. */
 static double coefficient(uint8_t index)
 {
 	double k = 258.0 * (index - 127) / 32768.0;
@@ -29,8 +29,8 @@ bool noise_synth_set(struct noise_synth *n, const uint8_t *payload,
 		n->k[i] = coefficient(payload[1 + i]);
 		power *= 1 - n->k[i] * n->k[i];
 	}
-	/* what is evenly spread in -1..1 has a power of 1/3, and the filter
-	 * raises it by the inverse of this product */
+	/* uniform noise in -1..1 has a power of 1/3, and the filter multiplies
+	 * it by the inverse of this product */
 	n->gain = 32768 * pow(10, dbov / 20) * sqrt(3 * power);
 	return true;
 }

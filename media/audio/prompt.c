@@ -16,38 +16,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Prompts that the cache shares; further ones belong to one session. */
+/* Maximum of prompts in the cache; others belong to one session. */
 #define PROMPTS_SHARED 64
 
 /* Sampling rates of the codecs, and that of audio checks. */
 #define PROMPT_RATES_MAX 4
 
-/** One encoding and what it was made for. */
+/** One encoding and its parameters. */
 struct prompt_encoding {
 	struct prompt_want want;
 	struct clip clip;
-	struct prompt_encoder *encoder; /* NULL: the clip is whole */
-	bool growing;                   /* a thread has the encoder */
+	struct prompt_encoder *encoder; /* NULL: the clip is complete */
+	bool growing;                   /* a worker has the encoder */
 };
 
 struct prompt {
-	struct prompt_cache *cache; /* whose workers encode it */
+	struct prompt_cache *cache; /* its workers encode the prompt */
 	bool shared;                /* in cache->prompts */
 	bool kept;                  /* the cache holds a reference */
 	size_t references;
-	size_t growing; /* of them held by threads that encode */
-	/* only encoding threads hold it: they may stop. Relaxed: it
-	 * publishes nothing else */
+	size_t growing; /* references held by workers that encode */
+	/* only workers hold it, so they may stop. Relaxed: it publishes nothing
+	 * else */
 	_Atomic bool abandoned;
 	enum prompt_kind kind;
 	char *path;           /* PROMPT_FILE */
 	struct stat identity; /* of the file */
-	/* constant once made; the other kinds are computed when read */
+	/* constant once created; the other kinds are computed when read */
 	struct prompt_samples samples; /* PROMPT_FILE, PROMPT_MARKER */
-	/* one for each rate that was used; NULL: end of the list */
+	/* one for each rate used; NULL: end of the list */
 	struct resampler *resamplers[PROMPT_RATES_MAX];
 	unsigned resampled_hz[PROMPT_RATES_MAX];
-	struct audio_reference *reference; /* NULL: not asked for */
+	struct audio_reference *reference; /* NULL: not needed yet */
 	size_t encodings;
 	struct prompt_encoding *encoding[PROMPT_CLIPS_MAX];
 };
@@ -59,7 +59,7 @@ struct prompt_cache {
 	struct prompt_worker *urgent; /* encodes what is being sent */
 	struct prompt_work *under_way;
 	struct prompt *prompts[PROMPTS_SHARED];
-	/* the first failure of prompt_prepare() */
+	/* first failure of prompt_prepare() */
 	char *failed_path;
 	int failed;
 };
@@ -68,7 +68,8 @@ struct prompt_cache {
 
 #define SILENCE_MS 1200 /* whole packets of nearly every packet time */
 
-/* Thread: any @return NULL */
+/* Thread: any
+ * @return NULL */
 static struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e)
 {
 	if (e) {
@@ -79,7 +80,8 @@ static struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e)
 	return NULL;
 }
 
-/* Free a prompt whatever its references. Thread: any @return NULL */
+/* Free a prompt, whatever its references. Thread: any
+ * @return NULL */
 static struct prompt *prompt_release(struct prompt *p)
 {
 	if (p) {
@@ -106,7 +108,7 @@ static int marker_make(struct prompt_samples *s)
 	return 0;
 }
 
-/* @param fd  of the file; not used for what is built in */
+/* @param fd  of the file; unused for built-in prompts */
 static int prompt_make(struct prompt **ret, enum prompt_kind kind, int fd,
 		       const char *path, const struct stat *identity)
 {
@@ -132,7 +134,7 @@ static int prompt_make(struct prompt **ret, enum prompt_kind kind, int fd,
 	return 0;
 }
 
-/* @param ret_fd  -1: what is built in has no file */
+/* @param ret_fd  -1: built-in prompts have no file */
 static int prompt_file_open(int *ret_fd, struct stat *ret,
 			    enum prompt_kind kind, const char *path)
 {
@@ -143,7 +145,7 @@ static int prompt_file_open(int *ret_fd, struct stat *ret,
 	memset(ret, 0, sizeof(*ret));
 	if (kind != PROMPT_FILE)
 		return 0;
-	/* non-blocking: a FIFO must not hold the loop */
+	/* non-blocking: a FIFO must not block the loop */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -158,7 +160,7 @@ static int prompt_file_open(int *ret_fd, struct stat *ret,
 	return err;
 }
 
-/* ---- its samples ---- */
+/* ---- samples ---- */
 
 static void silence_read(const struct pcm_source *s, int16_t *dst, size_t from,
 			 size_t count)
@@ -203,7 +205,7 @@ static int resampler_have(const struct resampler **ret, struct prompt *p,
 	return 0;
 }
 
-/* The samples of a prompt at a rate; valid while the prompt is held. */
+/* Get the samples of a prompt at a rate; valid while the prompt is held. */
 static int source_of(struct pcm_source *ret, struct prompt *p, unsigned rate_hz)
 {
 	const struct resampler *r;
@@ -226,7 +228,8 @@ static int source_of(struct pcm_source *ret, struct prompt *p, unsigned rate_hz)
 	return err;
 }
 
-/* Thread: the prompt's @return 0; -EFBIG; -ENOMEM */
+/* Thread: the one that owns the prompt
+ * @return 0; -EFBIG; -ENOMEM */
 static int prompt_reference_make(struct audio_reference **ret, struct prompt *p)
 {
 	struct pcm_source source;
@@ -253,9 +256,10 @@ int prompt_reference(struct audio_reference **ret, struct prompt *p)
 	return err;
 }
 
-/* ---- its encodings ---- */
+/* ---- encodings ---- */
 
-/* Begin one; nothing is encoded yet. Thread: the prompt's
+/* Begin an encoding; nothing is encoded yet. Thread: the one that owns the
+ * prompt
  * @return 0; as prompt_encoder_new() */
 static int prompt_encoding_new(struct prompt_encoding **ret, struct prompt *p,
 			       const struct prompt_want *want, uint32_t from_ms)
@@ -279,7 +283,7 @@ static int prompt_encoding_new(struct prompt_encoding **ret, struct prompt *p,
 	return 0;
 }
 
-/* Encode so much more, or all. Thread: the one that has the encoder
+/* Encode this much more, or everything. Thread: the one that has the encoder
  * @return as prompt_encoder_step() */
 static int prompt_encoding_step(struct prompt_encoding *e, uint32_t ms)
 {
@@ -306,19 +310,20 @@ static struct prompt_encoding *prompt_encoding_find(
 	return NULL;
 }
 
-/* Whether the prompt can keep one more encoding. */
+/* @return the prompt can keep one more encoding */
 static bool prompt_has_room(const struct prompt *p)
 {
 	return p->encodings < PROMPT_CLIPS_MAX;
 }
 
-/* Add an encoding; prompt_has_room(). @param e  ownership moves here */
+/* Add an encoding; call prompt_has_room() before.
+ * @param e  ownership moves here */
 static void prompt_encoding_add(struct prompt *p, struct prompt_encoding *e)
 {
 	p->encoding[p->encodings++] = e;
 }
 
-/* ---- the cache: sessions that play the same share a prompt ---- */
+/* ---- cache: sessions that play the same share a prompt ---- */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -328,7 +333,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* @param identity  of a file @return NULL: it is not held */
+/* @param identity  of a file
+ * @return NULL: it is not in the cache */
 static struct prompt *prompt_cache_find(struct prompt_cache *cache,
 					enum prompt_kind kind, const char *path,
 					const struct stat *identity)
@@ -370,7 +376,8 @@ static bool worker_take(struct prompt_worker *worker, bool drop)
 	return any;
 }
 
-/* Take the tasks that are done. @param drop  release them, take nothing over
+/* Process the tasks that are done.
+ * @param drop  release their results
  * @return true: there was one */
 static bool prompt_works_take(struct prompt_cache *cache, bool drop)
 {
@@ -379,7 +386,7 @@ static bool prompt_works_take(struct prompt_cache *cache, bool drop)
 	return worker_take(cache->urgent, drop) || any;
 }
 
-/* As many as there are processors. */
+/* One thread per processor, at most PROMPT_THREADS_MAX. */
 static unsigned urgent_threads(void)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -469,22 +476,22 @@ struct prompt_cache *prompt_cache_free(struct prompt_cache *cache)
 	return NULL;
 }
 
-/* ---- ahead of time: loaded and encoded by the thread media-prompt ---- */
+/* ---- preparing: loading and encoding by the thread media-prompt ---- */
 
-/** A task of the worker. Thread: loop, but a worker within work(). */
+/** A task of the worker. Thread: loop; a worker in work(). */
 struct prompt_work {
-	struct prompt_task task;  /* first */
-	struct prompt_work *next; /* under way */
+	struct prompt_task task;  /* first: tasks are cast to this struct */
+	struct prompt_work *next; /* in progress */
 	struct prompt_cache *cache;
 	enum prompt_kind kind;
 	char *path;
 	bool reference;
 	size_t count;
 	struct prompt_want *wants;
-	/* made */
+	/* results */
 	int failed; /* -errno of the file */
 	struct prompt *loaded;
-	struct prompt_encoding **encodings; /* NULL: could not be */
+	struct prompt_encoding **encodings; /* NULL: failed */
 	struct audio_reference *made_reference;
 };
 
@@ -500,7 +507,7 @@ static void work_free(struct prompt_work *w)
 	free(w);
 }
 
-/* Thread: the worker. An encoding that fails is left NULL. */
+/* Thread: the worker. A failed encoding is left NULL. */
 static void encodings_make(struct prompt_work *w, struct prompt *p)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -515,7 +522,7 @@ static void encodings_make(struct prompt_work *w, struct prompt *p)
 	}
 }
 
-/* Thread: the worker; nobody else has the prompt yet. */
+/* Thread: the worker; no other thread has the prompt yet. */
 static bool work_do(struct prompt_task *task)
 {
 	struct prompt_work *w = (struct prompt_work *)task;
@@ -537,7 +544,7 @@ static bool work_do(struct prompt_task *task)
 	return false;
 }
 
-/* Move what the task made into the prompt. */
+/* Move the results of the task into the prompt. */
 static void work_merge(struct prompt *p, struct prompt_work *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -654,23 +661,23 @@ int prompt_cache_failed(const struct prompt_cache *cache, const char **ret_path)
 	return cache->failed;
 }
 
-/* ---- while it is sent: encoded a piece at a time, the most urgent first ---- */
+/* ---- encoding while sending: one piece at a time, most urgent first ---- */
 
-/* Opus: about 2 ms of processor time. */
+/* About 2 ms of processor time for Opus. */
 #define PIECE_MS 100
 /* After a marker: time for an encoder to settle. */
 #define SEAM_MS 20
 
-/** An encoding that a worker continues. Thread: loop, but work(). */
+/** An encoding that a worker continues. Thread: loop; a worker in work(). */
 struct growth {
-	struct prompt_task task; /* first */
+	struct prompt_task task; /* first: tasks are cast to this struct */
 	struct prompt *prompt;   /* held */
 	struct prompt_encoding *encoding;
 	int64_t given_ns;
 	bool failed;
 };
 
-/* Due when playback from given_ns reaches the end of what is encoded. */
+/* Due when playback since given_ns reaches the end of what is encoded. */
 static void pace(struct growth *g)
 {
 	const struct prompt_encoding *e = g->encoding;
@@ -708,8 +715,8 @@ static void growth_done(struct prompt_task *task, bool drop)
 	struct growth *g = (struct growth *)task;
 	struct prompt_encoding *e = g->encoding;
 	struct prompt *p = g->prompt;
-	/* it was left, and then somebody came; what failed is tried again when
-	 * it is asked for */
+	/* continue if it was abandoned and is needed again; a failed one is
+	 * tried again when it is next needed */
 	bool again = !drop && !g->failed && e->encoder && !abandoned(p);
 
 	free(g);
@@ -746,8 +753,8 @@ static int growth_give(struct prompt *p, struct prompt_encoding *e)
 	return 0;
 }
 
-/* The seam is to lie in no marker: what is made is one from before it on.
- * @return so much earlier than what is played first, ms */
+/* Avoid a seam within a marker: encode from a position before it.
+ * @return how much earlier than from_ms, ms */
 static uint32_t seam_before(const struct prompt *p, uint32_t from_ms)
 {
 	if (p->kind == PROMPT_MARKER && from_ms < AUDIO_MARKER_MS + SEAM_MS)

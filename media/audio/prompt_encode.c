@@ -12,10 +12,10 @@ struct prompt_encoder {
 	struct clip *clip;
 	void *state;
 	struct codec_noise noise;
-	size_t packet;  /* samples */
-	size_t packets; /* of all */
-	size_t first;   /* packet */
-	size_t done;    /* packets */
+	size_t packet;  /* samples of a packet */
+	size_t packets; /* number of packets */
+	size_t first;   /* index of the packet encoded first */
+	size_t done;    /* packets encoded */
 	int16_t pcm[CODEC_SAMPLES_MAX];
 	uint8_t data[CODEC_ENCODED_MAX];
 };
@@ -38,8 +38,8 @@ bool prompt_want_same(const struct prompt_want *a, const struct prompt_want *b)
 	if (a->codec != b->codec || a->once != b->once ||
 	    a->settings.noise != b->settings.noise)
 		return false;
-	/* of a byte stream that is cut anywhere nothing depends on packets and
-	 * fmtp */
+	/* a byte stream that may be cut anywhere does not depend on packet time
+	 * and fmtp */
 	if (is_stream(a) && !a->once)
 		return true;
 	return a->ptime_ms == b->ptime_ms &&

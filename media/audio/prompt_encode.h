@@ -1,6 +1,7 @@
 /**
- * An encoding: for which codec, packets and peer, and how it is made, piece by
- * piece. Docs: docs/internals/media.md "Sending"
+ * Encodes a clip piece by piece, for a codec, a packet time and the peer's
+ * parameters.
+ * Docs: docs/internals/media.md "Sending"
  * Thread: any, one at a time; allocates.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_PROMPT_ENCODE_H
@@ -13,46 +14,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What an encoding is made for. */
+/** Parameters of an encoding. */
 struct prompt_want {
 	const struct codec *codec;
-	uint16_t ptime_ms; /* as codec_ptime() gave it */
+	uint16_t ptime_ms; /* from codec_ptime() */
 	struct codec_settings settings;
-	bool once; /* not in a loop: the last packet is filled with silence */
+	bool once; /* not in a loop: the last packet is padded with silence */
 };
 
-/** Whether one encoding serves both. */
+/** @return one encoding serves both */
 bool prompt_want_same(const struct prompt_want *a, const struct prompt_want *b);
 
-/** Samples of the codec's rate, in pieces. */
+/** Samples at the codec's rate, read in pieces. */
 struct pcm_source {
 	size_t count; /* > 0 */
-	/** @param from  from + count are there */
+	/** @param from  first sample; from + count is at most s->count */
 	void (*read)(const struct pcm_source *s, int16_t *dst, size_t from,
 		     size_t count);
-	const void *arg; /* the reader's, as long as it is read */
+	const void *arg; /* for read(); valid while it is read */
 	unsigned rate_hz;
 };
 
 struct prompt_encoder;
 
 /**
- * Begin an encoding, of which nothing is there yet.
- * @param clip     the caller's, clip_release(); borrowed
- * @param from_ms  what is played then is made first, and what is before it last;
- *                 a multiple of the packet time is taken
- * @return 0; -EINVAL; -ENOMEM (each: the clip is untouched)
+ * Begin an encoding; nothing is encoded yet.
+ * @param clip     owned by the caller, who calls clip_release(); borrowed
+ * @param from_ms  position that is encoded first; what is before it comes last.
+ *                 Rounded to a packet
+ * @return 0; -EINVAL; -ENOMEM (on failure the clip is untouched)
  */
 int prompt_encoder_new(struct prompt_encoder **ret, struct clip *clip,
 		       const struct prompt_want *want,
 		       const struct pcm_source *source, uint32_t from_ms);
 struct prompt_encoder *prompt_encoder_free(struct prompt_encoder *e);
 
-/** Encode at least so much more, if there is so much: whole packets.
- * @return 0: all is there; 1: there is more; -EINVAL; -ENOMEM */
+/** Encode at least this much more, in whole packets, if there is as much left.
+ * @return 0: complete; 1: there is more; -EINVAL; -ENOMEM */
 int prompt_encoder_step(struct prompt_encoder *e, uint32_t ms);
 
-/** What is encoded so far, ms. */
+/** @return duration encoded so far, ms */
 int64_t prompt_encoder_ms(const struct prompt_encoder *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a prompt sounds like, as samples: of a file, or built in. */
+/* The samples of a prompt: decoded from a file, or built in. */
 #include "media/audio/prompt_load.h"
 
 #include "media/audio/prompt.h"

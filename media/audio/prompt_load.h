@@ -1,5 +1,5 @@
 /**
- * What a prompt sounds like, as samples: of a file, or built in.
+ * The samples of a prompt: decoded from a file, or built in.
  * Thread: any; allocates.
  */
 #ifndef OFFHOOK_MEDIA_AUDIO_PROMPT_LOAD_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Mono, 16 bit, in a loop. */
+/** Mono, 16 bit; played in a loop. */
 struct prompt_samples {
 	int16_t *pcm; /* free() */
 	size_t count;
@@ -16,18 +16,19 @@ struct prompt_samples {
 };
 
 /**
- * Decode a file by libsndfile, mixed down to mono, at most 48000 Hz.
+ * Decode a file with libsndfile, mixed down to mono, at most 48000 Hz.
  * @param fd  open for reading, borrowed
- * @return 0; -EILSEQ not audio; -ENODATA without a sample; -ERANGE of a rate
- *         (RESAMPLE_RATE_MIN_HZ, _MAX_HZ) or a number of channels out of
- *         range; -EFBIG longer than PROMPT_SECONDS_MAX; -ENOMEM (each: nothing
- *         is written)
+ * @return 0; -EILSEQ not audio; -ENODATA no sample; -ERANGE sample rate
+ *         (RESAMPLE_RATE_MIN_HZ, _MAX_HZ) or number of channels out of range;
+ *         -EFBIG longer than PROMPT_SECONDS_MAX; -ENOMEM (on failure nothing is
+ *         written)
  */
 int prompt_load(struct prompt_samples *ret, int fd);
 
-/** Samples of the built-in sequence of tones at a rate. */
+/** @return number of samples of the built-in tone sequence at a rate */
 size_t prompt_tones_count(unsigned rate_hz);
-/** Some of them. @param from  first; from + count are there */
+/** Write samples [from, from + count) of the tone sequence.
+ * @param from  from + count is at most prompt_tones_count() */
 void prompt_tones_read(int16_t *dst, size_t from, size_t count,
 		       unsigned rate_hz);
 
