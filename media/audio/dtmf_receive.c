@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define SEGMENT_TICKS UINT16_MAX /* RFC 4733 2.5.1.3: a full one goes on */
+#define SEGMENT_TICKS UINT16_MAX /* full segment: RFC 4733 2.5.1.3 */
 
 static void event_end(struct dtmf_receive *d, int64_t mono_ns,
 		      struct dtmf_heard *ret)
@@ -35,7 +35,8 @@ static void event_start(struct dtmf_receive *d, const struct dtmf_arrival *a,
 	};
 }
 
-/* The event goes on in a new segment, which begins where the last ended. */
+/* The event continues in a new segment, which begins where the last one
+ * ended. */
 static bool segment_next(struct dtmf_receive *d, const struct dtmf_arrival *a)
 {
 	if (!d->open || a->ssrc != d->ssrc || a->payload.event != d->event ||
@@ -56,16 +57,18 @@ void dtmf_receive_packet(struct dtmf_receive *d, const struct dtmf_arrival *a,
 	if (a->payload.event >= DTMF_EVENTS || a->clock_hz == 0)
 		return;
 	if (!same && !segment_next(d, a)) {
-		/* older than what is known: a packet that came late */
+		/* an old packet that arrived late */
 		if (d->has_old && a->ssrc == d->ssrc &&
 		    (int32_t)(a->ts - d->ts) < 0)
 			return;
 		if (d->open)
-			event_end(d, a->mono_ns, ret); /* its end was lost */
+			event_end(d, a->mono_ns, ret); /* the end of the
+							* previous event was
+							* lost */
 		event_start(d, a, ret);
 	}
 	if (!d->open)
-		return; /* the end again */
+		return; /* a repetition of the end */
 	d->last_ns = a->mono_ns;
 	if (a->payload.duration > d->duration)
 		d->duration = a->payload.duration;

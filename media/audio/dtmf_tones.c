@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define RATE_HZ 8000
-/* spandsp's block; a digit begins and ends with the second one in a row. */
+/* Block size of spandsp. A digit begins and ends with the second such block in
+ * a row. */
 #define BLOCK        102
 #define BLOCK_NS     (BLOCK * NS_PER_S / RATE_HZ)
 #define BLOCKS_KNOWN 2
@@ -64,15 +65,15 @@ void dtmf_clip_step(const struct dtmf_clip *c, size_t packet, size_t *digit,
 	ret->digit = order->digits[(*digit)++];
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 struct dtmf_tones {
 	dtmf_rx_state_t *rx;
-	size_t used;  /* samples of the open block */
-	int reported; /* what the callback said of it: -1 nothing, 0 end */
-	char digit;   /* that goes on; 0: none */
+	size_t used;  /* samples in the open block */
+	int reported; /* by the callback for the block: -1 nothing, 0 end */
+	char digit;   /* digit in progress; 0: none */
 	int64_t begin_ns;
-	int64_t end_ns; /* of the last block */
+	int64_t end_ns; /* end of the last block */
 	uint64_t
 		blocks; /* since the digit began: how long it is by the samples, which
 			 * come unevenly */
@@ -112,7 +113,7 @@ struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t)
 	return NULL;
 }
 
-/* @param blocks  of the digit */
+/* @param blocks  length of the digit */
 static void digit_end(struct dtmf_tones *t, int64_t end_ns, uint64_t blocks,
 		      struct dtmf_heard *ret)
 {

@@ -15,7 +15,7 @@
 #define CHANNELS_MAX     16
 #define READ_FRAMES      4096
 #define RATE_KEPT_MAX_HZ 48000
-#define RATE_STEP_HZ     25 /* 8000, 11025, 44100: their greatest common one */
+#define RATE_STEP_HZ     25 /* greatest common divisor of 8000, 11025, 44100 */
 
 /* The built-in sequence: tones of the voice band with pauses. */
 struct tone {
@@ -74,7 +74,7 @@ static int16_t to_sample(float v)
 {
 	float scaled = v * 32768.0f;
 
-	if (!(scaled > -32768.0f)) /* NaN from a float file lands here too */
+	if (!(scaled > -32768.0f)) /* also true for NaN in a float file */
 		return -32768;
 	if (scaled > 32767.0f)
 		return 32767;
@@ -94,7 +94,7 @@ static size_t read_mono(SNDFILE *file, const SF_INFO *info, int16_t *dst,
 		sf_count_t got = sf_readf_float(file, block, (sf_count_t)want);
 
 		if (got <= 0)
-			break; /* a cut file: what is there is played */
+			break; /* a truncated file: play what was read */
 		for (size_t i = 0; i < (size_t)got; i++) {
 			float sum = 0;
 
@@ -107,8 +107,8 @@ static size_t read_mono(SNDFILE *file, const SF_INFO *info, int16_t *dst,
 	return done;
 }
 
-/* Rates above those of the codecs cost memory only, and ones that have nothing
- * in common with them a large filter each time. */
+/* Higher rates than those of the codecs would only cost memory; rates without a
+ * large common divisor would need a large filter. */
 static bool rate_kept(unsigned rate_hz)
 {
 	return rate_hz <= RATE_KEPT_MAX_HZ && rate_hz % RATE_STEP_HZ == 0;

@@ -12,8 +12,8 @@
 #define CHANNELS    2
 #define PART_FRAMES 4096
 
-/* The silence comes before the rate is converted: what is converted counts as
- * a loop, and its end must not sound at its beginning. */
+/* Add the silence before the rate is converted: the conversion treats the
+ * samples as a loop, so without it their end would sound at the beginning. */
 static int silence_add(struct prompt_samples *p, unsigned ms)
 {
 	size_t more = (size_t)p->rate_hz * ms / 1000;

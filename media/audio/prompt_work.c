@@ -20,7 +20,7 @@ struct prompt_worker {
 	/* loop */
 	pthread_t threads[PROMPT_THREADS_MAX];
 	unsigned started;
-	unsigned under_way; /* given, not taken */
+	unsigned under_way; /* given and not taken yet */
 	/* constant */
 	unsigned threads_max;
 	int wake_fd;
@@ -28,7 +28,7 @@ struct prompt_worker {
 
 	pthread_mutex_t lock;
 	pthread_cond_t given;
-	/* below the lock */
+	/* protected by the lock */
 	struct queue todo;
 	struct queue done;
 	bool quit;
@@ -63,13 +63,14 @@ static void wake(int fd)
 {
 	const uint64_t one = 1;
 
-	/* full: it is awake already */
+	/* the counter is full: the loop will wake anyway */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* The task that is due first, of those that may begin.
- * @param ret_begin_ns  NULL is returned: when one may; INT64_MAX: there is none */
+/* Find the task that is due first, of those that may begin.
+ * @param ret_begin_ns  if NULL is returned: when one may begin; INT64_MAX:
+ *                      there is none */
 static struct prompt_task *tasks_first(struct queue *q, int64_t now_ns,
 				       int64_t *ret_begin_ns)
 {
@@ -95,7 +96,7 @@ static struct prompt_task *tasks_first(struct queue *q, int64_t now_ns,
 	return task;
 }
 
-/* @param begin_ns  INT64_MAX: until something is given */
+/* @param begin_ns  INT64_MAX: wait until a task is given */
 static void wait_until(struct prompt_worker *w, int64_t begin_ns)
 {
 	const struct timespec at = {
@@ -109,7 +110,9 @@ static void wait_until(struct prompt_worker *w, int64_t begin_ns)
 		pthread_cond_timedwait(&w->given, &w->lock, &at);
 }
 
-/* @param again  to be gone on with, NULL: none @return NULL: no more */
+/* Get the next task.
+ * @param again  a task that has more to do; NULL: none
+ * @return NULL: the worker stops */
 static struct prompt_task *next_task(struct prompt_worker *w,
 				     struct prompt_task *again)
 {
@@ -188,7 +191,8 @@ int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice,
 	return 0;
 }
 
-/* One more thread, if there is work for it. @return 0; -errno: there is none */
+/* Start one more thread, if there is work for it.
+ * @return 0; -errno: no thread is running */
 static int start(struct prompt_worker *w)
 {
 	sigset_t all, before;
@@ -196,7 +200,7 @@ static int start(struct prompt_worker *w)
 
 	if (w->started == w->threads_max || w->started > w->under_way)
 		return 0;
-	/* signals are the loop thread's */
+	/* only the loop thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = -pthread_create(&w->threads[w->started], NULL, run, w);

@@ -10,8 +10,9 @@
 
 /* zero crossings of the sinc on each side of the centre */
 #define HALF_LOBES 16
-/* share of the Nyquist band that passes; the rest is the filter's skirt:
- * Blackman over 2 x 16 lobes is down 74 dB within 6/32 of the band */
+/* Share of the Nyquist band that passes. The rest is the transition band: a
+ * Blackman window over 2 x 16 lobes attenuates by 74 dB within 6/32 of the
+ * band. */
 #define PASS_SHARE 0.91
 
 struct kernel {
@@ -70,7 +71,8 @@ static int kernel_make(struct kernel *k, unsigned rate_hz, unsigned dst_hz)
 			taps[i] = (float)(sinc(x * cutoff) * w);
 			sum += taps[i];
 		}
-		/* unity gain at 0 Hz in every phase: no hum at phase rate */
+		/* unity gain at 0 Hz in every phase, to avoid a tone at the
+		 * phase rate */
 		for (size_t i = 0; i < width; i++)
 			taps[i] = (float)(taps[i] / sum);
 	}
@@ -108,7 +110,7 @@ struct resampler {
 	const int16_t *src;
 	size_t src_count;
 	size_t count;
-	bool same; /* of rate: no filter */
+	bool same; /* equal rates: no filter */
 	struct kernel kernel;
 };
 
