@@ -8,16 +8,15 @@
 #include <string.h>
 
 #define PI      3.14159265358979323846
-#define FADE_MS 2 /* no clicks */
+#define FADE_MS 2 /* fade in and out, to avoid clicks */
 
-/* dBm0 to the amplitude of a sine of 16 bits: a full one is +3.14 dBm0 (G.711
- * table 5) */
+/* Amplitudes of 16-bit sines: full scale is +3.14 dBm0 (G.711 table 5) */
 #define LEVEL_HIGH 8100.0 /* -9 dBm0 */
 #define LEVEL_LOW  6434.0 /* -11 dBm0 */
 
 static const char digits[] = "0123456789*#ABCD";
 
-/* Q.23: rows and columns of the keypad */
+/* ITU-T Q.23: rows and columns of the keypad */
 static const double rows[] = {697, 770, 852, 941};
 static const double columns[] = {1209, 1336, 1477, 1633};
 static const char keypad[] = "123A456B789C*0#D";

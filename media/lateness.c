@@ -31,7 +31,7 @@ static double bucket_middle_ns(size_t bucket)
 	return low + (ldexp(1.0, (int)octave) - 1) / 2;
 }
 
-/* relaxed everywhere here: statistics of one writer, they order nothing */
+/* relaxed everywhere: statistics of one writer, they order nothing */
 #define LOAD(p)     atomic_load_explicit(p, memory_order_relaxed)
 #define STORE(p, v) atomic_store_explicit(p, v, memory_order_relaxed)
 
@@ -54,7 +54,7 @@ void lateness_add(struct lateness *l, int64_t ns)
 
 struct walk {
 	const struct lateness *l;
-	uint64_t n; /* in the buckets, at the time of reading */
+	uint64_t n; /* sum of the buckets, at the time of reading */
 	double min_ms;
 	double max_ms;
 };

@@ -9,8 +9,8 @@
 #define LINE  64 /* bytes of a cache line */
 #define ALIGN 8
 
-/* Bytes run freely; each record begins on a multiple of ALIGN and may go over
- * the end of the buffer. */
+/* Byte indices run freely. Each record begins at a multiple of ALIGN and may
+ * wrap around at the end of the buffer. */
 struct payload_ring {
 	/* constant */
 	alignas(LINE) uint8_t *buffer;
@@ -83,7 +83,7 @@ static uint64_t record_bytes(size_t payload)
 bool payload_ring_push(struct payload_ring *r, const struct payload *head,
 		       const void *data)
 {
-	/* relaxed: our own */
+	/* relaxed: only the producer writes it */
 	uint64_t at = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint64_t need = record_bytes(head->bytes);
 
@@ -108,7 +108,7 @@ bool payload_ring_push(struct payload_ring *r, const struct payload *head,
 
 bool payload_ring_peek(struct payload_ring *r, struct payload *ret_head)
 {
-	/* relaxed: our own */
+	/* relaxed: only the consumer writes it */
 	uint64_t at = atomic_load_explicit(&r->tail, memory_order_relaxed);
 
 	if (at == r->head_seen)
@@ -128,7 +128,7 @@ bool payload_ring_pop(struct payload_ring *r, struct payload *ret_head,
 
 	if (!payload_ring_peek(r, ret_head))
 		return false;
-	/* relaxed: our own */
+	/* relaxed: only the consumer writes it */
 	at = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	copy_out(r, at + sizeof(*ret_head), data, ret_head->bytes);
 	/* release: pairs with the acquire in payload_ring_push(); the place

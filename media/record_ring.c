@@ -16,8 +16,8 @@ void record_ring_close(struct record_ring *r)
 
 bool record_ring_full(const struct record_ring *r)
 {
-	/* acquire: pairs with the release in record_ring_pop(); what was
-	 * polled has left the ring */
+	/* acquire: pairs with the release in record_ring_pop(); polled records
+	 * have left the ring */
 	uint64_t polled =
 		atomic_load_explicit(&r->polled, memory_order_acquire);
 

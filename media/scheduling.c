@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#define NICE_FIRST (-10) /* what is tried */
+#define NICE_FIRST (-10) /* tried first */
 #define NICE_LAST  (-1)
 
 const char *media_scheduling_name(enum media_scheduling scheduling)
@@ -21,7 +21,7 @@ const char *media_scheduling_name(enum media_scheduling scheduling)
 	return "normal";
 }
 
-/* relaxed everywhere here: it is told, and orders nothing */
+/* relaxed everywhere: the class is only reported and orders nothing */
 static void class_set(struct scheduling *s, enum media_scheduling class)
 {
 	atomic_store_explicit(&s->class, class, memory_order_relaxed);
@@ -33,7 +33,7 @@ enum media_scheduling scheduling_read(const struct scheduling *s)
 		&s->class, memory_order_relaxed);
 }
 
-/* What the hard limit allows is not refused for the sake of the soft one. */
+/* Raise the soft limit to the hard limit. */
 static void limit_raise(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
@@ -41,7 +41,7 @@ static void limit_raise(__rlimit_resource_t resource)
 	if (getrlimit(resource, &limit) == 0 &&
 	    limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
-		/* refused: then the soft one holds */
+		/* if refused, the soft limit stays */
 		(void)setrlimit(resource, &limit);
 	}
 }
@@ -50,8 +50,8 @@ void scheduling_take(struct scheduling *s, int priority)
 {
 	const struct sched_param param = {.sched_priority = priority};
 
-	/* a real-time thread that spins is to be slowed by scheduling_watch(),
-	 * not killed by RLIMIT_RTTIME: that one stays what it is */
+	/* scheduling_watch() must slow a real-time thread that spins;
+	 * RLIMIT_RTTIME would kill it, so this limit is not changed */
 	limit_raise(RLIMIT_RTPRIO);
 	if (priority != SCHEDULING_NICE_ONLY &&
 	    sched_setscheduler(0, SCHED_FIFO, &param) == 0) {
@@ -60,7 +60,7 @@ void scheduling_take(struct scheduling *s, int priority)
 	}
 	limit_raise(RLIMIT_NICE);
 	for (int nice = NICE_FIRST; nice <= NICE_LAST; nice++) {
-		/* of this thread alone: setpriority(2), "C library/kernel
+		/* of this thread only: setpriority(2), "C library/kernel
 		 * differences" */
 		if (setpriority(PRIO_PROCESS, 0, nice) == 0) {
 			class_set(s, MEDIA_SCHEDULING_NICE);
@@ -78,7 +78,7 @@ void scheduling_watch(struct scheduling *s, bool waited, int64_t now_ns)
 	} else if (s->busy_since_ns == 0) {
 		s->busy_since_ns = now_ns;
 	} else if (now_ns - s->busy_since_ns > SCHEDULING_BUSY_MAX_NS) {
-		/* lowering is never refused */
+		/* leaving real-time priority is never refused */
 		(void)sched_setscheduler(0, SCHED_OTHER, &none);
 		class_set(s, MEDIA_SCHEDULING_OVERRUN);
 	}

@@ -73,7 +73,7 @@ void random_bytes(void *dst, size_t bytes)
 	uint8_t *at = dst;
 
 	while (bytes > 0) {
-		/* blocks only in the first moments after a boot */
+		/* blocks only shortly after boot */
 		ssize_t got = getrandom(at, bytes, 0);
 
 		if (got <= 0)
@@ -97,8 +97,8 @@ static int socket_options(int fd, int family)
 		return err;
 	if (setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on)) < 0)
 		return -errno;
-	/* above net.core.rmem_max only with CAP_NET_ADMIN; what the kernel
-	 * grants is enough to run, and drops are counted */
+	/* above net.core.rmem_max only with CAP_NET_ADMIN; the size that the
+	 * kernel grants is sufficient, and drops are counted */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) <
 		    0 &&
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)) < 0)
