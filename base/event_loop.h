@@ -37,6 +37,7 @@ struct event_loop *event_loop_free(struct event_loop *loop);
 /** Run until event_loop_stop(), which may have been called before.
  * @return 0; -errno */
 int event_loop_run(struct event_loop *loop);
+/** Make event_loop_run() return. */
 void event_loop_stop(struct event_loop *loop);
 
 /**
@@ -53,6 +54,7 @@ void event_loop_unwatch(struct event_loop *loop, struct event_loop_fd *fd);
  * @param delay_ms  >= 0 */
 void event_loop_arm(struct event_loop *loop, struct event_loop_timer *timer,
 		    int64_t delay_ms);
+/** Stop a timer. Does nothing if it is not armed. */
 void event_loop_disarm(struct event_loop *loop, struct event_loop_timer *timer);
 
 #endif

@@ -27,6 +27,7 @@ void log_setup(enum log_level level, const char *name);
  * @return 0; -EINVAL */
 int log_level_parse(const char *text, enum log_level *ret);
 
+/** Log one line, formatted as by printf(). One function per level. */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

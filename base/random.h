@@ -13,6 +13,7 @@
 /** Fill dst. Blocks only shortly after boot. */
 void random_fill(void *dst, size_t bytes);
 
+/** @return a random number */
 uint16_t random_u16(void);
 uint32_t random_u32(void);
 uint64_t random_u64(void);

@@ -24,6 +24,8 @@ struct span span_until(struct span *s, char separator);
 bool span_is(struct span s, const char *text);
 /** Copy a word that may be printed again: visible ASCII only, not empty. */
 bool span_copy(char *dst, size_t size, struct span s);
+/** Parse a decimal number.
+ * @return false: not a number, or above max (*ret unchanged) */
 bool span_number(struct span s, uint64_t max, uint64_t *ret);
 
 #endif

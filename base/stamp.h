@@ -26,6 +26,7 @@ struct stamp_clock {
 	int64_t wall_offset_ns;
 };
 
+/** Read both clocks. */
 void stamp_clock_read(struct stamp_clock *clock);
 
 /**
