@@ -85,6 +85,7 @@ struct dtmf_payload {
 	uint16_t duration; /* RTP timestamp units */
 };
 
+/** Write a telephone-event payload. */
 void dtmf_payload_write(uint8_t dst[static DTMF_PAYLOAD_BYTES],
 			const struct dtmf_payload *p);
 /** Parse a telephone-event payload. If a packet holds several events, which RFC

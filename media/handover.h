@@ -32,7 +32,7 @@ struct handover {
 	enum handover_kind kind;
 	uint32_t slot;
 	uint32_t ssrc; /* ours: tells whether the slot still belongs to this
-		        * session */
+			* session */
 	bool rtcp;     /* it arrived on the RTCP socket */
 	bool relayed;  /* through our TURN server; source is the peer */
 	struct media_addr source;
@@ -47,6 +47,8 @@ struct handover_gate {
 	int64_t second_ns; /* start of the current second */
 	unsigned taken;
 };
+/** Count a datagram.
+ * @return it may go to the loop */
 bool handover_take(struct handover_gate *gate, int64_t now_ns);
 
 /** Addresses in the peer's SDP, each as a 64-bit hash. A stranger who finds
@@ -57,6 +59,7 @@ struct handover_known {
 };
 /** Add an address. With all places in use it is ignored. */
 void handover_know(struct handover_known *known, const struct media_addr *addr);
+/** @return the address was added, or another one with the same hash */
 bool handover_knows(const struct handover_known *known,
 		    const struct media_addr *addr);
 

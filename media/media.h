@@ -338,6 +338,7 @@ const struct media_local *media_session_local(const struct media_session *s);
  *         within 8 s */
 bool media_session_ready(const struct media_session *s);
 
+/** @return the `user` of its parameters */
 void *media_session_user(const struct media_session *s);
 
 /**

@@ -57,7 +57,7 @@ enum media_direction {
 /** An IPv4 or IPv6 address with its port. */
 struct media_addr {
 	socklen_t len; /* 0: not set. First, to share a cache line with the
-		        * address bytes in use */
+			* address bytes in use */
 	union sockaddr_ip ss;
 };
 
@@ -132,9 +132,9 @@ struct media_fingerprint {
 enum media_candidate_type {
 	MEDIA_CANDIDATE_HOST,
 	MEDIA_CANDIDATE_SRFLX, /* server reflexive: our address as seen by a
-			        * STUN server */
+				* STUN server */
 	MEDIA_CANDIDATE_PRFLX, /* peer reflexive: our address as seen by the
-			        * peer */
+				* peer */
 	MEDIA_CANDIDATE_RELAY, /* relayed: an address on a TURN server */
 	MEDIA_CANDIDATE_TYPES
 };
@@ -221,7 +221,7 @@ struct media_negotiated {
 	bool rtcp_mux;            /* RTCP uses the RTP ports of both sides */
 	struct media_codec codec; /* codec to send with */
 	struct media_codec accepted[MEDIA_CODECS_MAX]; /* codecs that may be
-						        * received */
+							* received */
 	size_t accepted_count;
 	bool has_event_pt; /* telephone-event agreed (RFC 4733) */
 	uint8_t event_pt;

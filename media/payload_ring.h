@@ -33,6 +33,8 @@ struct payload_ring;
 /** @param bytes  size of the ring, a power of two, >= PAYLOAD_RING_BYTES_MIN
  * @return 0; -EINVAL; -ENOMEM */
 int payload_ring_new(struct payload_ring **ret, size_t bytes);
+/** @param r  may be NULL
+ * @return NULL */
 struct payload_ring *payload_ring_free(struct payload_ring *r);
 
 /** Copy a payload into the ring. Thread: the producer.

@@ -24,6 +24,7 @@ struct record_ring {
 
 /** @param max  records; a power of two @return 0; -ENOMEM */
 int record_ring_open(struct record_ring *r, size_t max);
+/** Free the ring; it may not be open. */
 void record_ring_close(struct record_ring *r);
 
 /** @return there is no room. Thread: the producer. */
@@ -42,6 +43,8 @@ void record_ring_push_or_drop(struct record_ring *r,
  * record_ring_commit(). Thread: the producer.
  * @return NULL: there is no room; not counted */
 struct media_record *record_ring_reserve(struct record_ring *r);
+/** Hand the record of record_ring_reserve() to the loop. Thread: the
+ * producer. */
 void record_ring_commit(struct record_ring *r);
 
 /** Count a record as dropped without trying to push it. Thread: the producer.

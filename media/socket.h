@@ -22,6 +22,7 @@ bool media_addr_equal(const struct media_addr *a, const struct media_addr *b);
 
 /** Replace the port of an address. */
 void media_addr_set_port(struct media_addr *a, uint16_t port);
+/** @return the port of an address */
 uint16_t media_addr_port(const struct media_addr *a);
 
 enum {

@@ -80,14 +80,14 @@ struct rtcp_event {
 struct report_block {
 	struct rtcp_report report; /* without DLSR */
 	int64_t sr_ns; /* receive time of the SR of report.lsr; valid if lsr !=
-		        * 0 */
+			* 0 */
 };
 
 /** Analysis -> TX: content of the next RTCP packet. */
 struct report_answer {
 	uint32_t slot;
 	uint32_t ssrc; /* ours: tells whether the slot still belongs to this
-		        * session */
+			* session */
 	bool final;    /* answers a REPORT_FINAL request */
 	uint32_t members;
 	uint32_t senders;

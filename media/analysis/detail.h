@@ -35,6 +35,7 @@ struct series {
 	struct histogram all;
 };
 
+/** Add a sample to the open interval. */
 void series_add(struct series *s, double ms);
 /** Add several samples at once. */
 void series_add_block(struct series *s, const double *ms, size_t n);
@@ -80,6 +81,7 @@ void stream_detail_init(struct stream_detail *d,
 
 /** Functions for rtp_observer; arg is the struct stream_detail. */
 void stream_detail_observe(const struct rtp_observation *o, void *arg);
+/** The same for a run of packets. */
 void stream_detail_observe_run(const struct rtp_run *run, void *arg);
 
 /** The stream has ended: patterns become final. Call it once, at the end. */
@@ -102,8 +104,10 @@ struct detail_score {
 void detail_score_pattern(const struct rtp_stream *stream,
 			  const struct loss_pattern *p, double buffer_ms,
 			  struct detail_score *ret);
+/** Score the stream behind the fixed buffer. */
 void stream_detail_score_fixed(const struct stream_detail *d,
 			       struct detail_score *ret);
+/** Score the stream behind the adaptive buffer. */
 void stream_detail_score_adaptive(const struct stream_detail *d,
 				  struct detail_score *ret);
 
@@ -134,6 +138,8 @@ struct burst_gap_figures {
 	double burst_duration_ms;
 	double gap_duration_ms;
 };
+/** Compute the figures.
+ * @param period_ms  packet time */
 void burst_gap_figures(const struct burst_gap *b, double period_ms,
 		       struct burst_gap_figures *ret);
 

@@ -20,9 +20,11 @@ struct moments {
 	double m2; /* sum of squared deviations from the mean */
 };
 
+/** Add a sample. */
 void moments_add(struct moments *m, double x);
 /** Add several samples at once: the moments of the block are merged. */
 void moments_add_block(struct moments *m, const double *x, size_t n);
+/** Add the samples of another set. */
 void moments_merge(struct moments *into, const struct moments *from);
 
 /** @return standard deviation of the population; 0 if n is 0 */
@@ -88,6 +90,8 @@ struct histogram {
 	uint32_t counts[HISTOGRAM_BUCKETS]; /* saturating */
 };
 
+/** Add a sample.
+ * @param ms  >= 0 */
 void histogram_add(struct histogram *h, double ms);
 /** Add several samples at once: the moments of the block are merged. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n);
@@ -95,7 +99,10 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n);
 uint8_t histogram_line(double ms);
 /** Prefetch the counts of samples up to about a third larger or smaller. */
 void histogram_prefetch(const struct histogram *h, uint8_t line);
+/** @param p  0..1
+ * @return a percentile, ms */
 double histogram_percentile(const struct histogram *h, double p);
+/** Compute the figures of a histogram; n = 0 sets ret->n to 0. */
 void distribution_of_histogram(struct distribution *ret,
 			       const struct histogram *h);
 

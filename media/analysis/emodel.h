@@ -68,6 +68,7 @@ void emodel_params_default(struct emodel_params *ret, enum emodel_scale scale);
 void emodel_params_codec(struct emodel_params *ret,
 			 const struct emodel_codec *codec, double ta_ms);
 
+/** Compute R and MOS with all terms (G.107 clause 7). */
 void emodel_rate(struct emodel_result *ret, const struct emodel_params *params,
 		 enum emodel_scale scale);
 

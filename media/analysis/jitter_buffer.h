@@ -60,6 +60,7 @@ struct jb_fixed {
 	uint64_t resyncs;
 };
 
+/** @param delay_ms  playout delay */
 void jb_fixed_init(struct jb_fixed *j, double delay_ms);
 /** A new timing epoch begins: transit times are relative to its first packet.
  */
@@ -87,7 +88,9 @@ struct jb_adaptive {
 	uint64_t late;
 };
 
+/** Initialise. */
 void jb_adaptive_init(struct jb_adaptive *j);
+/** A new timing epoch begins, as in jb_fixed_epoch(). */
 void jb_adaptive_epoch(struct jb_adaptive *j);
 /** @param period_ms  packet time: the playout delay shrinks by at most a tenth
  *                   of it per packet */
@@ -96,6 +99,7 @@ enum jb_fate jb_adaptive_update(struct jb_adaptive *j, double transit_ms,
 /** See jb_fixed_run(). */
 uint32_t jb_adaptive_run(struct jb_adaptive *j, const struct jb_run *run,
 			 double period_ms);
+/** A packet so late that its transit time was not measured. */
 void jb_adaptive_very_late(struct jb_adaptive *j);
 /** @return mean time for which packets were delayed; 0 if none was played */
 double jb_adaptive_delay_ms(const struct jb_adaptive *j);

@@ -18,6 +18,7 @@ struct loss_runs {
 	uint64_t longest;
 };
 
+/** Add the next packet in order of sequence numbers. */
 void loss_runs_add(struct loss_runs *l, bool lost);
 /** Add consecutive lost packets at once. */
 void loss_runs_add_lost(struct loss_runs *l, uint64_t count);

@@ -24,6 +24,7 @@ struct remote {
 	uint64_t invalid;
 };
 
+/** Process a VoIP metrics block. */
 void remote_voip_take(struct remote *r, const struct rtcp_voip_metrics *v);
 
 /**

@@ -72,6 +72,7 @@ struct rtp_seq {
 	struct packet_record pending;
 };
 
+/** Initialise, before the first packet. */
 void rtp_seq_init(struct rtp_seq *q);
 
 /**
@@ -95,6 +96,7 @@ enum rtp_verdict rtp_seq_update(struct rtp_seq *q,
 void rtp_seq_run(struct rtp_seq *q, uint32_t count, uint32_t rtp_ts,
 		 int64_t mono_ns);
 
+/** Get the counters. */
 void rtp_seq_counters(const struct rtp_seq *q, struct rtp_counters *ret);
 
 /** Loss runs so far, including those not final yet. */

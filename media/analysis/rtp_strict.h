@@ -38,7 +38,9 @@ bool rtp_strict_update(struct rtp_strict *s, uint16_t seq);
 /** rtp_strict_update() for `count` consecutive packets from `seq`. */
 void rtp_strict_run(struct rtp_strict *s, uint16_t seq, uint32_t count);
 
+/** @return extended highest sequence number */
 uint32_t rtp_strict_ext_max(const struct rtp_strict *s);
+/** @return packets expected from base_seq on */
 uint32_t rtp_strict_expected(const struct rtp_strict *s);
 /** Signed; not clamped. */
 int64_t rtp_strict_lost(const struct rtp_strict *s);

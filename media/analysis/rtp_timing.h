@@ -87,6 +87,7 @@ struct rtp_timing {
 	uint64_t same_ts;
 };
 
+/** Initialise, before the first packet. */
 void rtp_timing_init(struct rtp_timing *t);
 
 /** Forget the reference; J is kept (a new segment, RFC 3550 section 8.2). */

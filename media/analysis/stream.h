@@ -405,6 +405,7 @@ bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
 void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 			     struct stream_second *ret);
 
+/** Totals of the sent stream so far. */
 void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret);
 
 #endif

@@ -34,6 +34,7 @@ void audio_early_keep(struct audio_early *e, const struct payload *head,
  * @return NULL: none */
 struct audio_early_item *audio_early_take(struct audio_early *e);
 
+/** Free all payloads. */
 void audio_early_release(struct audio_early *e);
 
 #endif

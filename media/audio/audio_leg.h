@@ -106,6 +106,7 @@ void audio_leg_second(struct audio_leg *leg, int64_t start_ns, int64_t end_ns,
 void audio_leg_total(struct audio_leg *leg, int64_t end_ns,
 		     struct audio_total *ret);
 
+/** Free the decoder and its buffers. */
 void audio_leg_release(struct audio_leg *leg);
 
 #endif

@@ -27,6 +27,8 @@ struct audio_marker;
 
 /** @return 0; -ENOMEM */
 int audio_marker_new(struct audio_marker **ret);
+/** @param m  may be NULL
+ * @return NULL */
 struct audio_marker *audio_marker_free(struct audio_marker *m);
 
 /**

@@ -26,6 +26,8 @@ struct audio_reference;
  * @return 0; -EINVAL empty; -EFBIG; -ENOMEM */
 int audio_reference_new(struct audio_reference **ret, const int16_t *pcm,
 			size_t count);
+/** @param r  may be NULL
+ * @return NULL */
 struct audio_reference *audio_reference_free(struct audio_reference *r);
 
 struct audio_match;
@@ -35,6 +37,8 @@ struct audio_match;
  * @return 0; -ENOMEM */
 int audio_match_new(struct audio_match **ret,
 		    struct audio_reference *reference);
+/** @param m  may be NULL
+ * @return NULL */
 struct audio_match *audio_match_free(struct audio_match *m);
 
 /**
@@ -57,6 +61,7 @@ struct audio_matched {
 			   * should have been */
 };
 
+/** Get the result so far. */
 void audio_match_result(const struct audio_match *m, struct audio_matched *ret);
 
 #endif

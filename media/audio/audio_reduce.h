@@ -24,6 +24,8 @@ struct audio_reduce;
 /** @param rate_hz  of the input, 8000..48000
  * @return 0; -EINVAL; -ENOMEM */
 int audio_reduce_new(struct audio_reduce **ret, unsigned rate_hz);
+/** @param r  may be NULL
+ * @return NULL */
 struct audio_reduce *audio_reduce_free(struct audio_reduce *r);
 
 /**

@@ -59,6 +59,8 @@ struct dtmf_tones;
 
 /** Thread: one at a time. @return 0; -ENOMEM */
 int dtmf_tones_new(struct dtmf_tones **ret);
+/** @param t  may be NULL
+ * @return NULL */
 struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t);
 
 /**

@@ -14,6 +14,8 @@ struct fft; /* the factors for a size; constant once created */
 
 /** @param count  a power of two, >= 1 @return 0; -EINVAL; -ENOMEM */
 int fft_new(struct fft **ret, size_t count);
+/** @param f  may be NULL
+ * @return NULL */
 struct fft *fft_free(struct fft *f);
 
 /** Transform in place, without scaling: a transform and its inverse multiply by

@@ -47,6 +47,8 @@ struct prompt_encoder;
 int prompt_encoder_new(struct prompt_encoder **ret, struct clip *clip,
 		       const struct prompt_want *want,
 		       const struct pcm_source *source, uint32_t from_ms);
+/** @param e  may be NULL
+ * @return NULL */
 struct prompt_encoder *prompt_encoder_free(struct prompt_encoder *e);
 
 /** Encode at least this much more, in whole packets, if there is as much left.

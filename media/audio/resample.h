@@ -24,6 +24,8 @@ struct resampler;
  */
 int resampler_new(struct resampler **ret, const int16_t *src, size_t count,
 		  unsigned rate_hz, unsigned dst_hz);
+/** @param r  may be NULL
+ * @return NULL */
 struct resampler *resampler_free(struct resampler *r);
 
 /** @return number of samples of the result, >= 1 */

@@ -62,6 +62,9 @@ struct ice_params {
  * @param params  copied; `arg` is borrowed
  * @return 0; -ENOMEM */
 int ice_new(struct ice **ret, const struct ice_params *params);
+/** Wipe the credentials and free the agent.
+ * @param ice  may be NULL
+ * @return NULL */
 struct ice *ice_free(struct ice *ice);
 
 /**
@@ -104,6 +107,7 @@ enum ice_state {
 	ICE_FAILED,    /* for good, unless restarted */
 };
 
+/** @return the present state */
 enum ice_state ice_state(const struct ice *ice);
 /** @return why it failed, owned by the agent; "": it did not */
 const char *ice_reason(const struct ice *ice);
@@ -123,6 +127,7 @@ struct ice_selected {
  * @return false: none was selected for this component */
 bool ice_selected(const struct ice *ice, uint8_t component,
 		  struct ice_selected *ret);
+/** @return we are the controlling agent */
 bool ice_controlling(const struct ice *ice);
 
 #endif

@@ -32,6 +32,7 @@ int session_ice_open(struct session_ice *i, const struct ice_params *params,
 void session_ice_gathered(struct session_ice *i,
 			  const struct session_servers *servers,
 			  struct media_local *local);
+/** Free the agent, if there is one. */
 void session_ice_release(struct session_ice *i);
 
 /**

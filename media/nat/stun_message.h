@@ -68,6 +68,7 @@ struct stun_message {
  */
 int stun_message_open(struct stun_message *ret, const uint8_t *data,
 		      size_t bytes);
+/** Release a message of stun_message_open(). */
 void stun_message_close(struct stun_message *m);
 
 /** @return it has a valid FINGERPRINT */

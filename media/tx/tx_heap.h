@@ -40,6 +40,7 @@ struct tx_heap {
 /** @param sessions  maximum number of sessions
  * @return 0; -ENOMEM */
 int tx_heap_init(struct tx_heap *h, uint32_t sessions);
+/** Free the memory. */
 void tx_heap_release(struct tx_heap *h);
 
 /** Start a timer or change its due time. */
