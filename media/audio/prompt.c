@@ -36,7 +36,7 @@ struct prompt {
 	bool kept;                  /* the cache holds a reference */
 	size_t references;
 	size_t growing; /* references held by workers that encode */
-	/* only workers hold it, so they may stop. Relaxed: it publishes nothing
+	/* only workers hold it: they may stop. Relaxed: publishes nothing
 	 * else */
 	_Atomic bool abandoned;
 	enum prompt_kind kind;
@@ -68,8 +68,7 @@ struct prompt_cache {
 
 #define SILENCE_MS 1200 /* whole packets of nearly every packet time */
 
-/* Thread: any
- * @return NULL */
+/* Thread: any; returns NULL */
 static struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e)
 {
 	if (e) {
@@ -80,8 +79,7 @@ static struct prompt_encoding *prompt_encoding_free(struct prompt_encoding *e)
 	return NULL;
 }
 
-/* Free a prompt, whatever its references. Thread: any
- * @return NULL */
+/* Free a prompt, whatever its references. Thread: any; returns NULL */
 static struct prompt *prompt_release(struct prompt *p)
 {
 	if (p) {
